@@ -1,0 +1,105 @@
+/* wick/types.h: what every other Wick header needs: linkage, status codes, dtypes.
+ * Compiles as C99, C11 and C++. */
+#ifndef WICK_TYPES_H
+#define WICK_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define WICK_API
+#elif defined(__GNUC__)
+#define WICK_API __attribute__((visibility("default")))
+#else
+#define WICK_API
+#endif
+
+#if defined(__GNUC__)
+#define WICK_MUST_CHECK __attribute__((warn_unused_result))
+#define WICK_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define WICK_MUST_CHECK
+#define WICK_PRINTF(fmt, args)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The most dims a tensor can have. */
+#define WICK_MAX_DIMS 8
+
+/* Every call that does work returns a status: 0 on success. The text that explains a failure is in the object
+ * that failed (wick_context_error, wick_workspace_error). */
+typedef enum wick_status {
+    WICK_OK = 0,
+    WICK_ERR_INVALID,     /* an argument is out of its documented range */
+    WICK_ERR_SHAPE,       /* shapes do not fit */
+    WICK_ERR_DTYPE,       /* dtypes do not fit */
+    WICK_ERR_NOMEM,       /* out of memory */
+    WICK_ERR_BUSY,        /* the state is in use by another run */
+    WICK_ERR_CANCELLED,   /* the host asked to stop */
+    WICK_ERR_DEADLINE,    /* the deadline passed */
+    WICK_ERR_INDEX,       /* a run-time index is out of range */
+    WICK_ERR_NOT_FINITE,  /* a finite check met NaN or Inf */
+    WICK_ERR_IO,          /* the operating system refused a read or write */
+    WICK_ERR_FORMAT,      /* a file is malformed */
+    WICK_ERR_VERSION,     /* a file is of a version that is not read */
+    WICK_ERR_MISMATCH,    /* a file is sound, but not for this model */
+    WICK_ERR_UNSUPPORTED, /* well-formed, but not available here */
+    WICK_ERR_INTERNAL,    /* a broken invariant: a bug in Wick */
+    WICK_STATUS_COUNT
+} wick_status;
+
+/* "out of memory", ...; never NULL. */
+WICK_API const char *wick_status_name(wick_status status);
+
+/* Element types. Kernels compute in f32, f64, i32, i64, u64 and bool; the others convert at load and store. */
+typedef enum wick_dtype {
+    WICK_F32 = 0,
+    WICK_F64,
+    WICK_F16,
+    WICK_BF16,
+    WICK_I8,
+    WICK_I16,
+    WICK_I32,
+    WICK_I64,
+    WICK_U8,
+    WICK_U16,
+    WICK_U32,
+    WICK_U64,
+    WICK_BOOL,
+    WICK_DTYPE_COUNT
+} wick_dtype;
+
+/* "f32", ...; "?" for a value outside the enum. */
+WICK_API const char *wick_dtype_name(wick_dtype dtype);
+/* Bytes of one element; 0 for a value outside the enum. */
+WICK_API size_t wick_dtype_size(wick_dtype dtype);
+/* The dtype of that name, or WICK_DTYPE_COUNT. */
+WICK_API wick_dtype wick_dtype_from_name(const char *name);
+
+/* Version of the library, "0.1.0". */
+WICK_API const char *wick_version(void);
+
+/* Memory supplied by the host. Both callbacks may be called from any thread. alloc returns memory aligned to at
+ * least `align` (a power of two, at most 4096), or NULL. release gets the size that was asked for. */
+typedef struct wick_allocator {
+    void *user;
+    void *(*alloc)(void *user, size_t size, size_t align);
+    void (*release)(void *user, void *ptr, size_t size);
+} wick_allocator;
+
+/* Threads supplied by the host. `parallel` calls fn(arg, task) once for every task in [0, tasks), on any threads
+ * in any order, and returns when all have returned. `threads` is how many may run at once. */
+typedef struct wick_executor {
+    void *user;
+    int threads;
+    void (*parallel)(void *user, void (*fn)(void *arg, int64_t task), void *arg, int64_t tasks);
+} wick_executor;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,146 @@
+/* base.h: layer 0. Messages, checked arithmetic, arena, hash, random numbers, clock, CPU features, OS calls.
+ * Nothing here knows a tensor. Nothing here prints, exits or aborts. */
+#ifndef WICK_BASE_BASE_H
+#define WICK_BASE_BASE_H
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "wick/types.h"
+
+#define WICK_LIKELY(x) __builtin_expect(!!(x), 1)
+#define WICK_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define WICK_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define WICK_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define WICK_COUNTOF(a) (sizeof(a) / sizeof((a)[0]))
+#define WICK_ALIGN_UP(n, a) (((n) + ((a)-1)) & ~((size_t)(a)-1))
+
+/* Every buffer that kernels touch is aligned to this, and so are the parts of a plan's arena. */
+#define WICK_ALIGN 64
+
+/* Forwards a failure to the caller. */
+#define WICK_TRY(call)                                     \
+    do {                                                   \
+        wick_status wick_try_ = (call);                    \
+        if (WICK_UNLIKELY(wick_try_ != WICK_OK)) return wick_try_; \
+    } while (0)
+
+/* ---- message: the text of the last failure of one object ---------------------------------------------------- */
+
+#define WICK_MSG_MAX 1024
+typedef struct wick_msg {
+    wick_status status;
+    char text[WICK_MSG_MAX]; /* always terminated; "" when status is 0 */
+} wick_msg;
+
+/* Stores status and formatted text, and returns status. msg may be NULL. Text that does not fit ends in "...". */
+wick_status wick_msg_set(wick_msg *msg, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
+wick_status wick_msg_setv(wick_msg *msg, wick_status status, const char *fmt, va_list args);
+/* Adds formatted text in front: "reading x.idx: " + what was there. Returns msg->status. */
+wick_status wick_msg_prefix(wick_msg *msg, const char *fmt, ...) WICK_PRINTF(2, 3);
+
+/* A bounded string builder: appends, never overflows, remembers that it was cut. */
+typedef struct wick_str {
+    char *at;
+    size_t len, cap; /* len excludes the terminator; cap includes it */
+    bool cut;
+} wick_str;
+static inline wick_str wick_str_on(char *buf, size_t cap) {
+    wick_str s = {buf, 0, cap, false};
+    if (cap) buf[0] = 0;
+    return s;
+}
+void wick_str_add(wick_str *s, const char *fmt, ...) WICK_PRINTF(2, 3);
+
+/* ---- checked arithmetic: true when the result does not fit ---------------------------------------------------- */
+
+#define wick_add_overflows(a, b, out) __builtin_add_overflow((a), (b), (out))
+#define wick_mul_overflows(a, b, out) __builtin_mul_overflow((a), (b), (out))
+
+/* ---- allocation ------------------------------------------------------------------------------------------------ */
+
+/* malloc-backed default; `a` may be NULL everywhere below to mean it. Never returns less than WICK_ALIGN alignment. */
+const wick_allocator *wick_allocator_default(void);
+/* size 0 gives a valid pointer. NULL when out of memory. */
+void *wick_alloc(const wick_allocator *a, size_t size);
+void *wick_calloc(const wick_allocator *a, size_t size);
+void wick_release(const wick_allocator *a, void *ptr, size_t size); /* ptr may be NULL */
+/* Grows an array (*ptr, *cap elements of elem bytes) to hold at least need; doubles. false: out of memory, unchanged. */
+bool wick_grow(const wick_allocator *a, void **ptr, size_t *cap, size_t need, size_t elem);
+
+/* ---- arena: bump allocation in chunks; freed at once ------------------------------------------------------------
+ *
+ *   chunk: [next|size| used .............. free ............ ]
+ */
+typedef struct wick_arena {
+    const wick_allocator *alloc;
+    struct wick_arena_chunk *chunk; /* newest first */
+    size_t chunk_size;              /* of the next chunk */
+    size_t bytes;                   /* held in all chunks */
+} wick_arena;
+void wick_arena_init(wick_arena *arena, const wick_allocator *alloc, size_t chunk_size);
+void *wick_arena_alloc(wick_arena *arena, size_t size);  /* 16-byte aligned; uninitialised; NULL: out of memory */
+void *wick_arena_zalloc(wick_arena *arena, size_t size); /* zeroed */
+char *wick_arena_strdup(wick_arena *arena, const char *s);
+void wick_arena_reset(wick_arena *arena); /* keeps the largest chunk */
+void wick_arena_free(wick_arena *arena);
+
+/* ---- hash ------------------------------------------------------------------------------------------------------- */
+
+/* A fast 64-bit hash of bytes (not for hostile keys: a hit is always confirmed by comparing). */
+uint64_t wick_hash(const void *data, size_t size, uint64_t seed);
+/* CRC-32C (Castagnoli), start with crc 0; for checksums in files. Uses the CPU's instruction where present. */
+uint32_t wick_crc32c(uint32_t crc, const void *data, size_t size);
+
+/* ---- counter-based random numbers: Philox 4x32-10 (Salmon et al., SC 2011) ---------------------------------------- */
+
+void wick_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
+/* ---- clock -------------------------------------------------------------------------------------------------------- */
+
+uint64_t wick_now_ns(void); /* monotonic */
+
+/* ---- CPU ----------------------------------------------------------------------------------------------------------- */
+
+/* Kernel tiers, each a superset of the one before it. REF is the plain C oracle. */
+typedef enum wick_tier {
+    WICK_TIER_REF = 0, /* scalar C */
+    WICK_TIER_BASE,    /* the architecture's baseline vectors (SSE2, NEON) */
+    WICK_TIER_AVX2,    /* AVX2 + FMA + F16C */
+    WICK_TIER_AVX512,  /* AVX-512 F/BW/CD/DQ/VL */
+    WICK_TIER_COUNT
+} wick_tier;
+const char *wick_tier_name(wick_tier tier); /* "ref", "base", "avx2", "avx512" */
+/* The best tier that CPU and OS support. */
+wick_tier wick_tier_best(void);
+/* The tier in use: the best, or the lower one that WICK_ISA names, or the one forced by wick_tier_force. */
+wick_tier wick_tier_current(void);
+/* For tests and benches: false when the CPU cannot run it. */
+bool wick_tier_force(wick_tier tier);
+/* CPUs this process may use: affinity mask and cgroup v1/v2 quota (rounded up), at least 1. */
+int wick_cpu_count(void);
+
+/* Flush denormals to zero on this thread; returns the former control word for wick_fp_restore. */
+uint64_t wick_fp_enter(void);
+void wick_fp_restore(uint64_t word);
+
+/* ---- files ----------------------------------------------------------------------------------------------------------- */
+
+/* A file mapped for reading. An empty file maps as size 0 with data non-NULL. Directories are refused. */
+typedef struct wick_map {
+    const uint8_t *data;
+    size_t size;
+    bool mapped;
+} wick_map;
+wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg);
+void wick_map_close(wick_map *map);
+
+/* Atomic writer: "<path>.tmp-<pid>-<n>" beside the target; commit is write-out, fsync, rename, fsync of the folder.
+ * Until commit succeeds the old file is untouched; abort (or a failed commit) removes the temporary. Messages name path. */
+typedef struct wick_writer wick_writer;
+wick_status wick_writer_open(wick_writer **out, const char *path, wick_msg *msg);
+wick_status wick_writer_write(wick_writer *w, const void *data, size_t size, wick_msg *msg);
+wick_status wick_writer_commit(wick_writer **w, wick_msg *msg); /* frees and nulls in every case */
+void wick_writer_abort(wick_writer **w);                        /* null-safe */
+
+#endif

@@ -1,0 +1,155 @@
+/* kernels.h: everything the kernels layer offers. Raw pointers, sizes and strides only: no tensor, no thread pool.
+ * A kernel that is worth cutting says into how many tasks it is cut (by problem size, never by thread count) and runs
+ * any range of them; tasks write disjoint memory, so any thread may run any task and the bits are the same.
+ *
+ * A file named *_tier.c is compiled once per tier with that tier's flags, WICK_TIER_NAME (ref, base, avx2, avx512) and
+ * WICK_TIER_ID (wick_tier's value) defined; it holds kernels and constant tables only, and exports one table
+ * per tier. Strides are in elements everywhere. */
+#ifndef WICK_KERNELS_KERNELS_H
+#define WICK_KERNELS_KERNELS_H
+
+#include "base/base.h"
+#include "kernels/elementwise/table.h"
+
+/* The types kernels compute in. */
+typedef enum wick_ctype { WICK_CF32, WICK_CF64, WICK_CI32, WICK_CI64, WICK_CU64, WICK_CBOOL, WICK_CTYPE_COUNT } wick_ctype;
+/* f16, bf16 -> f32; i8 i16 u8 u16 -> i32; u32 -> u64; the rest are their own. Bool registers hold bytes 0 or 1. */
+wick_ctype wick_ctype_of(wick_dtype dtype);
+size_t wick_ctype_size(wick_ctype type);
+
+#define WICK_EW_ENUM(name, ...) WICK_EW_##name,
+typedef enum wick_ew { WICK_EW_TABLE(WICK_EW_ENUM) WICK_EW_COUNT } wick_ew;
+
+typedef enum wick_red { WICK_RED_SUM, WICK_RED_PROD, WICK_RED_MAX, WICK_RED_MIN, WICK_RED_COUNT } wick_red;
+
+/* Whether row `op` exists for inputs of type t (for where: type of b and c). */
+bool wick_ew_has(wick_ew op, wick_ctype t);
+
+/* ---- fused elementwise programs, optionally ending in a reduction --------------------------------------------------
+ *
+ * A program runs over an iteration space of up to 8 dims, block by block, so that intermediates stay in L1. Registers
+ * hold a block of one ctype each: 0..n_in-1 are the inputs as loaded (converted to their ctype), then instruction
+ * results. An instruction is a table row, or WICK_FUSED_CAST. */
+#define WICK_FUSED_CAST 0xffff /* dst type = `to`; float to integer truncates toward zero and saturates, NaN gives 0; x to bool is x != 0 */
+#define WICK_FUSED_MAX_OPS 64
+#define WICK_FUSED_MAX_IO 24
+
+typedef struct wick_fused_instr {
+    uint16_t op;         /* wick_ew or WICK_FUSED_CAST */
+    uint8_t type;        /* wick_ctype of the inputs (of b and c for where) */
+    uint8_t to;          /* wick_ctype of the result */
+    uint8_t dst, src[3]; /* registers */
+} wick_fused_instr;
+
+typedef struct wick_fused_io {
+    uint8_t dtype;                 /* wick_dtype in memory; converted to and from its ctype. Storing to a narrower integer wraps. */
+    uint8_t reg;                   /* outputs: the register to store. inputs: its own index */
+    int64_t strides[WICK_MAX_DIMS]; /* elements, one per iteration dim; 0 broadcasts */
+} wick_fused_io;
+
+typedef struct wick_fused {
+    int rank; /* iteration dims, outermost first */
+    int64_t dims[WICK_MAX_DIMS];
+    int n_in, n_out, n_instr, n_reg;
+    wick_fused_io in[WICK_FUSED_MAX_IO], out[WICK_FUSED_MAX_IO];
+    wick_fused_instr instr[WICK_FUSED_MAX_OPS];
+    /* With a reduction n_out is 1, and the dims are ordered: n_keep kept dims, n_red reduced dims, then the rest kept
+     * (so a row reduction has no trailing dims, a column sum has no leading ones). out[0].strides are 0 on reduced dims.
+     * The result is multiplied by `scale` when scale != 1 (mean; float types only). The sum of nothing is 0, the
+     * product 1, the largest of nothing is an error that the caller has already refused. max and min propagate NaN.
+     * Order of summation is fixed by the problem size: 64 lanes interleaved per chunk, chunks combined pairwise. */
+    bool reduces;
+    uint8_t red; /* wick_red */
+    int n_keep, n_red;
+    double scale;
+
+    /* filled by wick_fused_prepare */
+    int64_t tasks;   /* stage 0 */
+    int64_t tasks2;  /* stage 1: combining partial results; 0: none */
+    size_t partials; /* bytes shared by the stages; 0: none */
+    size_t scratch;  /* bytes that each worker needs */
+    int block;       /* elements per block */
+} wick_fused;
+
+/* Collapses dims that all operands walk alike, chooses block and tasks. Call once after filling; deterministic. */
+void wick_fused_prepare(wick_fused *f);
+/* ptr: n_in input pointers, then n_out output pointers (each at the element of index 0). An output may be the same memory
+ * as an input only if both walk it with the same strides and dtype. Runs tasks [begin, end) of the stage. */
+void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials, void *scratch);
+
+/* Converts and copies between any dtypes and strides; runs [begin, end) of wick_copy_tasks(). Same conversion rules as
+ * WICK_FUSED_CAST between ctypes and as storing to memory. */
+typedef struct wick_copy {
+    int rank;
+    int64_t dims[WICK_MAX_DIMS], src_strides[WICK_MAX_DIMS], dst_strides[WICK_MAX_DIMS];
+    wick_dtype src, dst;
+} wick_copy;
+int64_t wick_copy_tasks(const wick_copy *c);
+void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *src, void *dst);
+
+/* ---- argmax, argmin over the middle of [outer, n, inner], contiguous input, i64 output; first of ties; NaN wins ------ */
+void wick_arg_reduce(wick_ctype type, bool largest, int64_t n, int64_t inner, int64_t outer_begin, int64_t outer_end,
+                     const void *src, int64_t *dst);
+
+/* ---- matrix products: C = A B (+ C) for f32 and f64 ---------------------------------------------------------------------
+ *
+ * A is m x k with strides (a_row, a_col), B is k x n with (b_row, b_col), C is m x n with row stride c_row and column
+ * stride 1. All transposes and views are strides. Stage 0 packs B into `packed` (tasks_pack tasks; 0 when B is used in
+ * place), stage 1 computes tiles of C. Each element of C is one fixed order of FMAs (base tier: multiply, add) over k in
+ * blocks of kc, whatever the tasks. k = 0 gives zeros (or C unchanged). */
+typedef struct wick_gemm {
+    wick_ctype type; /* WICK_CF32 or WICK_CF64 */
+    int64_t m, n, k;
+    int64_t a_row, a_col, b_row, b_col, c_row;
+    bool accumulate; /* C += A B */
+    /* epilogue, applied to the tile while it is in cache: C = act(A B + bias) */
+    int8_t bias; /* 0 none, 1 a vector of n (per column), 2 a vector of m (per row) */
+    bool relu;
+
+    /* filled by wick_gemm_prepare */
+    int64_t tasks_pack, tasks;
+    size_t packed;  /* bytes shared by the stages */
+    size_t scratch; /* bytes that each worker needs */
+    int64_t kc, mc, nc;
+    const struct wick_gemm_kernel *kernel;
+} wick_gemm;
+/* Uses the current tier. threads_hint must not change bits; there is none. */
+void wick_gemm_prepare(wick_gemm *g);
+void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed);
+void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c,
+                   const void *packed, void *scratch);
+const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
+
+/* ---- kernels over rows: x is rows x cols, contiguous; f32 or f64; a range of rows --------------------------------------- */
+void wick_softmax_rows(wick_ctype type, bool log, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
+/* (x - mean) * rstd * weight + bias; weight, bias (cols, or NULL); mean and rstd (one per row) are written.
+ * Variance is the biased one, in two passes over the row; rstd = 1 / sqrt(var + eps). */
+void wick_layer_norm_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, double eps, const void *x,
+                          const void *weight, const void *bias, void *y, void *mean, void *rstd);
+/* loss[r] = logsumexp(x[r]) - x[r][label[r]]; probs (NULL or rows x cols) gets softmax(x). labels are i64.
+ * Returns -1, or the first row whose label is outside [0, cols): that row's outputs are then 0. */
+int64_t wick_cross_entropy_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x,
+                                const int64_t *label, void *loss, void *probs);
+
+/* ---- indexing -------------------------------------------------------------------------------------------------------------
+ * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index` of the
+ * first one outside [-n, n), whose elements are then left zero (gather) or skipped (scatter). */
+/* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries. */
+int64_t wick_gather(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
+                    const int64_t *index, void *dst);
+/* dst[o][index[i]][inner] += src[o][i][inner], in the order of i; dst is already filled. Types: the five arithmetic ones. */
+int64_t wick_scatter_add(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
+                         const int64_t *index, void *dst);
+
+/* ---- random numbers ---------------------------------------------------------------------------------------------------------
+ * Element i comes from Philox(counter = {i/4 low, i/4 high, stream low, offset low}, key = seed ^ high halves): a function of
+ * its position alone, so any range can be made by anyone. uniform is in [0, 1), 24 bits (f32) or 53 (f64); normal is
+ * Box-Muller on pairs. */
+typedef struct wick_random_key {
+    uint64_t seed, stream, offset;
+} wick_random_key;
+void wick_random_uniform(wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end, void *dst);
+void wick_random_normal(wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end, void *dst);
+/* dst points at element 0 in both. Only begin..end are written; begin is a multiple of 4. */
+
+#endif
