@@ -1,0 +1,70 @@
+/* wick/context.h: a context owns everything: thread pool, seed, plan cache, the graph being recorded and the last error.
+ * One context is used by one thread at a time. Compiled plans may be run by many threads, each in its own workspace. */
+#ifndef WICK_CONTEXT_H
+#define WICK_CONTEXT_H
+
+#include "wick/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wick_context wick_context;
+typedef struct wick_tensor wick_tensor;
+typedef struct wick_scope wick_scope;
+
+typedef struct wick_context_options {
+    int threads;                     /* 0: every CPU this process may use */
+    uint64_t seed;                   /* of all random streams */
+    const wick_allocator *allocator; /* NULL: malloc. Copied */
+    const wick_executor *executor;   /* NULL: Wick's own threads. Copied */
+    bool eager;                      /* run op by op without passes; WICK_EAGER=1 in the environment does the same */
+    size_t plan_cache_bytes;         /* 0: 64 MiB */
+    size_t max_pending;              /* pending nodes at which the context evaluates by itself; 0: 1,000,000 */
+    bool (*cancel)(void *user);      /* polled between kernels; true stops the run with WICK_ERR_CANCELLED */
+    void *cancel_user;
+    void (*log)(void *user, const char *text); /* remarks worth a developer's eye; the library itself never prints */
+    void *log_user;
+} wick_context_options;
+
+/* options may be NULL. On failure *out is NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_context_new(wick_context **out, const wick_context_options *options);
+/* Frees the context and every tensor that is still open in it; plans must be freed before. Null-safe, nulls. */
+WICK_API void wick_context_free(wick_context **context);
+
+/* The text and status of the last failure; "" and 0 when there was none. Valid until the next failing call. */
+WICK_API const char *wick_context_error(const wick_context *context);
+WICK_API wick_status wick_context_status(const wick_context *context);
+WICK_API void wick_context_clear_error(wick_context *context);
+/* For layers above the core: stores an error as the context's last failure and returns `status`. */
+WICK_API wick_status wick_context_fail(wick_context *context, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
+
+WICK_API int wick_context_threads(const wick_context *context);
+/* "tier=avx512;gemm=1;math=1;denormals=flush": what the bits of results depend on besides the graph. */
+WICK_API const char *wick_context_numerics(const wick_context *context);
+
+/* The random state: every random op recorded takes the next stream number of the seed. */
+WICK_API void wick_context_random(const wick_context *context, uint64_t *seed, uint64_t *next_stream);
+WICK_API void wick_context_set_random(wick_context *context, uint64_t seed, uint64_t next_stream);
+
+typedef struct wick_context_stats {
+    uint64_t nodes_recorded, plans_built, plan_hits, evals;
+    size_t pending_nodes, plan_cache_bytes, tensor_bytes; /* tensor_bytes: storage held now */
+} wick_context_stats;
+WICK_API wick_context_stats wick_context_get_stats(const wick_context *context);
+
+/* Scopes nest. A tensor belongs to the innermost open scope and is freed when it closes. The context opens one itself. */
+WICK_API wick_scope *wick_scope_open(wick_context *context); /* NULL: out of memory */
+/* Closes *scope and every scope opened after it. Recorded effects (assignments, taps) stay pending. Null-safe, nulls. */
+WICK_API void wick_scope_close(wick_scope **scope);
+
+/* The caller's place, put into errors. The macros of wick/ops.h call it; bindings may. `where` is "file:line", static. */
+WICK_API void wick_here(const char *where);
+#define WICK_STR_(x) #x
+#define WICK_STR(x) WICK_STR_(x)
+#define WICK_HERE() wick_here(__FILE__ ":" WICK_STR(__LINE__))
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,42 @@
+/* wick/io.h: state on disk. A checkpoint is one safetensors file: every state of the model under its name, and string
+ * metadata; weights open in any reader of that format. */
+#ifndef WICK_IO_H
+#define WICK_IO_H
+
+#include "wick/nn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wick_meta {
+    const char *key, *value;
+} wick_meta;
+
+/* Writes all states (role PARAM and BUFFER only when weights_only) and metadata, atomically: until the call succeeds the old
+ * file is whole. Adds "wick.format" (1), "wick.crc32c" (of the tensor bytes), "wick.numerics", "wick.seed", "wick.stream". The
+ * former file is kept as PATH.prev when keep_previous. */
+typedef struct wick_save_options {
+    bool weights_only, keep_previous;
+    int n_meta;
+    const wick_meta *meta;
+} wick_save_options;
+WICK_API WICK_MUST_CHECK wick_status wick_save(wick_model *model, const char *path, const wick_save_options *options);
+
+typedef struct wick_checkpoint wick_checkpoint;
+/* Opens and verifies (structure, checksum, version). Format versions: an older one is read, a newer one refused. */
+WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_open(wick_context *ctx, const char *path, wick_checkpoint **out);
+WICK_API void wick_checkpoint_free(wick_checkpoint **checkpoint);
+WICK_API const char *wick_checkpoint_meta(const wick_checkpoint *checkpoint, const char *key); /* NULL: absent */
+WICK_API int wick_checkpoint_count(const wick_checkpoint *checkpoint);
+WICK_API wick_spec wick_checkpoint_tensor(const wick_checkpoint *checkpoint, int i); /* name, dtype, shape */
+/* Makes the model's PARAM and BUFFER states those of the file: every one must be there with its shape, and nothing else but
+ * "optim." names. WICK_ERR_MISMATCH lists the names that differ; then nothing was changed. OPTIM states that the file has are
+ * made or overwritten when with_optimizer. Restores the context's random state when with_optimizer. */
+WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_load(const wick_checkpoint *checkpoint, wick_model *model,
+                                                          bool with_optimizer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

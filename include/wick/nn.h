@@ -1,0 +1,95 @@
+/* wick/nn.h: models. A model is named state plus a function that builds its graph. Layers are functions: called with a name,
+ * they make their parameters on the first call and find them again on later ones, so the same code builds, trains and
+ * evaluates. Names are paths: "fc1.weight". */
+#ifndef WICK_NN_H
+#define WICK_NN_H
+
+#include "wick/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wick_model wick_model;
+
+WICK_API WICK_MUST_CHECK wick_status wick_model_new(wick_context *ctx, wick_model **out);
+WICK_API void wick_model_free(wick_model **model); /* frees its states; plans that captured them keep their own reference */
+WICK_API wick_context *wick_model_context(const wick_model *model);
+/* Training (the default) or evaluation: what dropout and batch norm record. */
+WICK_API void wick_model_set_training(wick_model *model, bool training);
+WICK_API bool wick_model_training(const wick_model *model);
+
+typedef enum wick_role {
+    WICK_ROLE_PARAM,  /* trained */
+    WICK_ROLE_BUFFER, /* part of the model, not trained: running statistics */
+    WICK_ROLE_OPTIM   /* of the optimizer: moments, step counts */
+} wick_role;
+
+/* How a state's first value is made. Random values depend on the context's seed and the state's name only. */
+typedef struct wick_init {
+    enum { WICK_INIT_CONSTANT, WICK_INIT_UNIFORM, WICK_INIT_NORMAL } kind;
+    double a, b; /* constant: a. uniform: from a to b. normal: mean a, standard deviation b */
+} wick_init;
+WICK_API wick_init wick_init_constant(double value);
+/* Glorot, Bengio 2010: uniform in +-sqrt(6 / (fan_in + fan_out)). */
+WICK_API wick_init wick_init_xavier(int64_t fan_in, int64_t fan_out);
+/* He et al. 2015: normal of standard deviation sqrt(2 / fan_in). */
+WICK_API wick_init wick_init_kaiming(int64_t fan_in);
+/* What PyTorch's Linear starts from: uniform in +-1/sqrt(fan_in). */
+WICK_API wick_init wick_init_linear(int64_t fan_in);
+
+/* The state of that name: made on the first call, found on later ones, when dtype and shape must agree. Lives as long as the
+ * model. Poisoned on error. Usable while a plan is being recorded: making it is not part of the plan. */
+WICK_API wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role role, wick_dtype dtype, int rank,
+                                       const int64_t *dims, wick_init init);
+WICK_API int wick_model_count(const wick_model *model);
+typedef struct wick_named {
+    const char *name;
+    wick_role role;
+    wick_tensor *tensor;
+} wick_named;
+WICK_API wick_named wick_model_at(const wick_model *model, int i); /* in order of creation */
+WICK_API wick_tensor *wick_model_find(const wick_model *model, const char *name); /* NULL: none */
+/* Names of layers made between push and pop are prefixed "name.". */
+WICK_API WICK_MUST_CHECK wick_status wick_model_push(wick_model *model, const char *name);
+WICK_API void wick_model_pop(wick_model *model);
+
+/* ---- layers -------------------------------------------------------------------------------------------------------------- */
+
+/* x [..., in] -> [..., out]; NAME.weight [out, in], NAME.bias [out], both uniform in +-1/sqrt(in). */
+WICK_API wick_tensor *wick_nn_linear(wick_model *model, const char *name, wick_tensor *x, int64_t out);
+WICK_API wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor *x);
+/* Axis 1 of [N, C, ...]. Training: batch statistics, and running_mean/running_var move by momentum 0.1 (variance unbiased, as
+ * PyTorch's). Evaluation: the running ones. eps 1e-5. */
+WICK_API wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor *x);
+WICK_API wick_tensor *wick_nn_dropout(wick_model *model, wick_tensor *x, double p);
+
+/* A layer as a function, for lists of them. */
+typedef wick_tensor *(*wick_layer_fn)(wick_model *model, const char *name, wick_tensor *x, const void *arg);
+typedef struct wick_layer {
+    const char *name;
+    wick_layer_fn fn;
+    const void *arg;
+} wick_layer;
+WICK_API wick_tensor *wick_nn_sequential(wick_model *model, int n, const wick_layer *layers, wick_tensor *x);
+
+/* ---- gradient check -------------------------------------------------------------------------------------------------------- */
+
+/* A scalar function of n tensors. */
+typedef wick_tensor *(*wick_scalar_function)(wick_context *ctx, wick_tensor *const *x, void *user);
+typedef struct wick_gradcheck_report {
+    double worst;   /* largest |analytic - numeric| / max(1, |analytic|, |numeric|) */
+    int tensor;     /* where */
+    int64_t element;
+    double analytic, numeric;
+} wick_gradcheck_report;
+/* Compares wick_grad with central differences of step h (0: 1e-6) in f64: x are f64 data tensors, changed while it runs and
+ * restored. Error WICK_ERR_MISMATCH when worst exceeds tolerance (0: 1e-6). report may be NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_gradcheck(wick_context *ctx, wick_scalar_function fn, void *user, int n,
+                                                    wick_tensor *const *x, double h, double tolerance,
+                                                    wick_gradcheck_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

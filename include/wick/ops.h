@@ -1,0 +1,153 @@
+/* wick/ops.h: what can be recorded. Every op checks its arguments and infers shape and dtype at once; errors name the op, the
+ * shapes and the caller's line. Axes may be negative. Broadcasting is NumPy's. dtypes that differ are promoted: to the wider
+ * of a kind, integers with floats to the float, signed with unsigned to a signed type that holds both (u64 with signed is an
+ * error). The elementwise ops are in wick/elementwise.h, generated from their table. */
+#ifndef WICK_OPS_H
+#define WICK_OPS_H
+
+#include "wick/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "n, axes": wick_sum(x, WICK_AXES(0, 2), false). WICK_ALL_AXES reduces everything. C only. */
+#define WICK_AXES(...) (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)), (const int[]) { __VA_ARGS__ }
+#define WICK_ALL_AXES 0, NULL
+
+/* ---- views: no data moves ------------------------------------------------------------------------------------------ */
+/* One extent may be -1: what remains. Copies only when the strides of x leave no other way. */
+WICK_API wick_tensor *wick_reshape(wick_tensor *x, int rank, const int64_t *dims);
+WICK_API wick_tensor *wick_flatten(wick_tensor *x, int first_axis); /* axes first_axis.. become one */
+WICK_API wick_tensor *wick_permute(wick_tensor *x, int rank, const int *axes);
+WICK_API wick_tensor *wick_transpose(wick_tensor *x, int a, int b);
+/* Python's x[start:stop:step] on one axis; step != 0, may be negative; start and stop clamp and may be negative.
+ * INT64_MAX / INT64_MIN as stop mean "to the end" for positive / negative steps. */
+WICK_API wick_tensor *wick_slice(wick_tensor *x, int axis, int64_t start, int64_t stop, int64_t step);
+WICK_API wick_tensor *wick_expand(wick_tensor *x, int rank, const int64_t *dims); /* as broadcasting x to dims */
+WICK_API wick_tensor *wick_squeeze(wick_tensor *x, int axis);
+WICK_API wick_tensor *wick_unsqueeze(wick_tensor *x, int axis);
+/* Diagonal of axes a and b, which move to a last axis; offset > 0 above, < 0 below. */
+WICK_API wick_tensor *wick_diagonal(wick_tensor *x, int64_t offset, int a, int b);
+
+/* ---- reductions ------------------------------------------------------------------------------------------------------ */
+WICK_API wick_tensor *wick_sum(wick_tensor *x, int n, const int *axes, bool keepdims);
+WICK_API wick_tensor *wick_mean(wick_tensor *x, int n, const int *axes, bool keepdims); /* float types */
+WICK_API wick_tensor *wick_prod(wick_tensor *x, int n, const int *axes, bool keepdims);
+WICK_API wick_tensor *wick_max(wick_tensor *x, int n, const int *axes, bool keepdims); /* NaN if any is */
+WICK_API wick_tensor *wick_min(wick_tensor *x, int n, const int *axes, bool keepdims);
+/* mean((x - mean(x))^2) * N / (N - correction). */
+WICK_API wick_tensor *wick_var(wick_tensor *x, int n, const int *axes, double correction, bool keepdims);
+WICK_API wick_tensor *wick_argmax(wick_tensor *x, int axis, bool keepdims); /* i64; the first of equals; NaN counts as largest */
+WICK_API wick_tensor *wick_argmin(wick_tensor *x, int axis, bool keepdims);
+
+/* ---- products --------------------------------------------------------------------------------------------------------- */
+/* [..., m, k] x [..., k, n] -> [..., m, n]; leading dims broadcast. A 1-d a is a row, a 1-d b a column, as NumPy's matmul. */
+WICK_API wick_tensor *wick_matmul(wick_tensor *a, wick_tensor *b);
+/* x [..., in] times w [out, in] transposed, plus b [out] (or NULL). */
+WICK_API wick_tensor *wick_linear(wick_tensor *x, wick_tensor *w, wick_tensor *b);
+
+/* ---- normalisation ------------------------------------------------------------------------------------------------------ */
+WICK_API wick_tensor *wick_softmax(wick_tensor *x, int axis);
+WICK_API wick_tensor *wick_log_softmax(wick_tensor *x, int axis);
+/* Over the last axis; weight and bias [d] or NULL. */
+WICK_API wick_tensor *wick_layer_norm(wick_tensor *x, wick_tensor *weight, wick_tensor *bias, double eps);
+/* (x - mean) / sqrt(var + eps) * weight + bias over axis 1 of [N, C, ...]; all vectors are [C]; weight, bias may be NULL. */
+WICK_API wick_tensor *wick_batch_norm(wick_tensor *x, wick_tensor *mean, wick_tensor *var, wick_tensor *weight,
+                                      wick_tensor *bias, double eps);
+
+/* ---- indexing, joining, converting ----------------------------------------------------------------------------------------- */
+/* NumPy's take: x.dims[:axis] + index.dims + x.dims[axis+1:]. Integer index, negative from the end; one outside is a run-time
+ * error (WICK_ERR_INDEX). */
+WICK_API wick_tensor *wick_gather(wick_tensor *x, int axis, wick_tensor *index);
+/* base with src added at the places that wick_gather(base, axis, index) reads; repeated indices add up, in order. */
+WICK_API wick_tensor *wick_scatter_add(wick_tensor *base, int axis, wick_tensor *index, wick_tensor *src);
+/* index.dims + [classes]; an index outside [0, classes) gives a row of zeros. */
+WICK_API wick_tensor *wick_one_hot(wick_tensor *index, int64_t classes, wick_dtype dtype);
+WICK_API wick_tensor *wick_concat(int n, wick_tensor *const *xs, int axis);
+/* Float to integer truncates toward zero and saturates, NaN gives 0; integer to narrower integer wraps; to bool is x != 0. */
+WICK_API wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype);
+
+/* ---- random ------------------------------------------------------------------------------------------------------------------ */
+WICK_API wick_tensor *wick_random_uniform(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims); /* [0, 1) */
+WICK_API wick_tensor *wick_random_normal(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims);
+/* Zero with probability p, else x / (1 - p). */
+WICK_API wick_tensor *wick_dropout(wick_tensor *x, double p);
+
+/* ---- losses -------------------------------------------------------------------------------------------------------------------- */
+/* mean over rows of logsumexp(logits) - logits[label]; logits [N, C], labels [N] integers. 0-d. A label outside [0, C) is a
+ * run-time error (WICK_ERR_INDEX). */
+WICK_API wick_tensor *wick_cross_entropy(wick_tensor *logits, wick_tensor *labels);
+/* The same, one loss per row: [N]. */
+WICK_API wick_tensor *wick_cross_entropy_rows(wick_tensor *logits, wick_tensor *labels);
+WICK_API wick_tensor *wick_mse(wick_tensor *prediction, wick_tensor *target); /* mean((p - t)^2), 0-d */
+
+/* ---- gradients -------------------------------------------------------------------------------------------------------------------- */
+/* out[i] = d loss / d wrt[i], for a float 0-d loss. wrt may be any tensors the loss depends on through nodes that are still
+ * pending; one that it does not depend on is an error, as is passing through a value that was already evaluated. The gradient
+ * is one node, expanded when a plan is made; take gradients of it freely. On error every out[i] is poisoned. */
+WICK_API void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **out);
+WICK_API wick_tensor *wick_stop_gradient(wick_tensor *x);
+/* y as it is, with a gradient of your own: rule(user, g, n, gx) gets the gradient of y and fills the gradients of xs (of their
+ * shapes; NULL is zero), built from ops. xs are the only tensors that gradients flow to. */
+typedef void (*wick_gradient_rule)(void *user, wick_tensor *g, int n, wick_tensor **gx);
+WICK_API wick_tensor *wick_custom_gradient(wick_tensor *y, int n, wick_tensor *const *xs, wick_gradient_rule rule, void *user);
+
+/* ---- effects ------------------------------------------------------------------------------------------------------------------------ */
+/* Calls fn with the value of x (contiguous) each time the plan passes there, without changing the plan's results. */
+typedef void (*wick_tap_fn)(void *user, wick_dtype dtype, int rank, const int64_t *dims, const void *data);
+WICK_API WICK_MUST_CHECK wick_status wick_tap(wick_tensor *x, wick_tap_fn fn, void *user);
+/* A run that meets NaN or Inf in x fails with WICK_ERR_NOT_FINITE and commits no assignment. */
+WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "wick/elementwise.h"
+
+#ifndef WICK_NO_SITES
+/* clang-format off */
+#define wick_reshape(...) (WICK_HERE(), wick_reshape(__VA_ARGS__))
+#define wick_flatten(...) (WICK_HERE(), wick_flatten(__VA_ARGS__))
+#define wick_permute(...) (WICK_HERE(), wick_permute(__VA_ARGS__))
+#define wick_transpose(...) (WICK_HERE(), wick_transpose(__VA_ARGS__))
+#define wick_slice(...) (WICK_HERE(), wick_slice(__VA_ARGS__))
+#define wick_expand(...) (WICK_HERE(), wick_expand(__VA_ARGS__))
+#define wick_squeeze(...) (WICK_HERE(), wick_squeeze(__VA_ARGS__))
+#define wick_unsqueeze(...) (WICK_HERE(), wick_unsqueeze(__VA_ARGS__))
+#define wick_diagonal(...) (WICK_HERE(), wick_diagonal(__VA_ARGS__))
+#define wick_sum(...) (WICK_HERE(), wick_sum(__VA_ARGS__))
+#define wick_mean(...) (WICK_HERE(), wick_mean(__VA_ARGS__))
+#define wick_prod(...) (WICK_HERE(), wick_prod(__VA_ARGS__))
+#define wick_max(...) (WICK_HERE(), wick_max(__VA_ARGS__))
+#define wick_min(...) (WICK_HERE(), wick_min(__VA_ARGS__))
+#define wick_var(...) (WICK_HERE(), wick_var(__VA_ARGS__))
+#define wick_argmax(...) (WICK_HERE(), wick_argmax(__VA_ARGS__))
+#define wick_argmin(...) (WICK_HERE(), wick_argmin(__VA_ARGS__))
+#define wick_matmul(...) (WICK_HERE(), wick_matmul(__VA_ARGS__))
+#define wick_linear(...) (WICK_HERE(), wick_linear(__VA_ARGS__))
+#define wick_softmax(...) (WICK_HERE(), wick_softmax(__VA_ARGS__))
+#define wick_log_softmax(...) (WICK_HERE(), wick_log_softmax(__VA_ARGS__))
+#define wick_layer_norm(...) (WICK_HERE(), wick_layer_norm(__VA_ARGS__))
+#define wick_batch_norm(...) (WICK_HERE(), wick_batch_norm(__VA_ARGS__))
+#define wick_gather(...) (WICK_HERE(), wick_gather(__VA_ARGS__))
+#define wick_scatter_add(...) (WICK_HERE(), wick_scatter_add(__VA_ARGS__))
+#define wick_one_hot(...) (WICK_HERE(), wick_one_hot(__VA_ARGS__))
+#define wick_concat(...) (WICK_HERE(), wick_concat(__VA_ARGS__))
+#define wick_cast(...) (WICK_HERE(), wick_cast(__VA_ARGS__))
+#define wick_dropout(...) (WICK_HERE(), wick_dropout(__VA_ARGS__))
+#define wick_random_uniform(...) (WICK_HERE(), wick_random_uniform(__VA_ARGS__))
+#define wick_random_normal(...) (WICK_HERE(), wick_random_normal(__VA_ARGS__))
+#define wick_cross_entropy(...) (WICK_HERE(), wick_cross_entropy(__VA_ARGS__))
+#define wick_cross_entropy_rows(...) (WICK_HERE(), wick_cross_entropy_rows(__VA_ARGS__))
+#define wick_mse(...) (WICK_HERE(), wick_mse(__VA_ARGS__))
+#define wick_grad(...) (WICK_HERE(), wick_grad(__VA_ARGS__))
+#define wick_stop_gradient(...) (WICK_HERE(), wick_stop_gradient(__VA_ARGS__))
+#define wick_custom_gradient(...) (WICK_HERE(), wick_custom_gradient(__VA_ARGS__))
+#define wick_assign(...) (WICK_HERE(), wick_assign(__VA_ARGS__))
+#define wick_tap(...) (WICK_HERE(), wick_tap(__VA_ARGS__))
+#define wick_check_finite(...) (WICK_HERE(), wick_check_finite(__VA_ARGS__))
+/* clang-format on */
+#endif
+#endif

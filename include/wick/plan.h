@@ -1,0 +1,78 @@
+/* wick/plan.h: compiled functions. A plan lists kernels in order with their buffers: peak memory, FLOPs and bytes moved are
+ * known before it runs, and running it calls no malloc. A plan is immutable and may be run by many threads at once, each in a
+ * workspace of its own. */
+#ifndef WICK_PLAN_H
+#define WICK_PLAN_H
+
+#include "wick/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wick_plan wick_plan;
+typedef struct wick_workspace wick_workspace;
+
+/* What an input of a compiled function looks like. dims[i] > 0 (or 0 for an empty tensor). */
+typedef struct wick_spec {
+    const char *name;
+    wick_dtype dtype;
+    int rank;
+    int64_t dims[WICK_MAX_DIMS];
+} wick_spec;
+
+/* Records the function's body: reads in[], sets every out[]. Assignments it records become effects of the plan, not of the
+ * context. Tensors made outside that it uses are captured by reference: a run sees their current value. */
+typedef wick_status (*wick_function)(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user);
+
+typedef struct wick_compile_options {
+    bool no_passes;    /* one kernel per op, in recorded order */
+    bool check_finite; /* with no_passes: fail at the first op that makes NaN or Inf from finite inputs, and name it */
+} wick_compile_options;
+
+/* options may be NULL. On failure *out is NULL and the context has the error. */
+WICK_API WICK_MUST_CHECK wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_in,
+                                                  const wick_spec *in, int n_out, const wick_compile_options *options,
+                                                  wick_plan **out);
+/* Workspaces of it must be freed before. Null-safe, nulls. */
+WICK_API void wick_plan_free(wick_plan **plan);
+
+typedef struct wick_plan_info {
+    int inputs, outputs, kernels, states; /* states: captured tensors, read or assigned */
+    int assigns;
+    size_t arena_bytes; /* of one workspace: intermediates */
+    size_t live_bytes;  /* the largest sum of intermediates alive at once: no plan of this order needs less */
+    size_t scratch_bytes; /* per-thread scratch of one workspace, all threads together */
+    double flops, bytes;  /* of one run: arithmetic, and memory read and written by kernels */
+} wick_plan_info;
+WICK_API wick_plan_info wick_plan_get_info(const wick_plan *plan);
+/* Shape and dtype of output i, as a spec (name NULL). */
+WICK_API wick_spec wick_plan_output(const wick_plan *plan, int i);
+/* The plan as text, one kernel a line; works like snprintf. */
+WICK_API size_t wick_plan_format(const wick_plan *plan, char *buffer, size_t size);
+
+/* ---- running --------------------------------------------------------------------------------------------------------- */
+
+WICK_API WICK_MUST_CHECK wick_status wick_workspace_new(wick_plan *plan, wick_workspace **out);
+WICK_API void wick_workspace_free(wick_workspace **workspace);
+/* in: n_in pointers to contiguous row-major data of the specs. out: n_out buffers to write; entries may be NULL. Buffers are
+ * used in place, without a copy; an output must not overlap an input. A plan that assigns takes its states exclusively: the
+ * call answers WICK_ERR_BUSY while another run uses one. A failed run commits no assignment. */
+WICK_API WICK_MUST_CHECK wick_status wick_run(wick_workspace *workspace, const void *const *in, void *const *out);
+WICK_API const char *wick_workspace_error(const wick_workspace *workspace);
+/* From any thread: the run in progress (or the next one) stops with WICK_ERR_CANCELLED. */
+WICK_API void wick_workspace_cancel(wick_workspace *workspace);
+/* The next runs each stop with WICK_ERR_DEADLINE after that many nanoseconds; 0: no limit. Checked between kernels. */
+WICK_API void wick_workspace_deadline(wick_workspace *workspace, uint64_t nanoseconds);
+/* Random nodes draw from (stream fixed at compile, offset). The offset starts at 0 and grows by one with every successful
+ * run; set it to resume or to replay. */
+WICK_API uint64_t wick_workspace_offset(const wick_workspace *workspace);
+WICK_API void wick_workspace_set_offset(wick_workspace *workspace, uint64_t offset);
+/* Time and calls of every kernel, cleared by enabling: "ns calls name" lines. Works like snprintf. */
+WICK_API void wick_workspace_profile(wick_workspace *workspace, bool enable);
+WICK_API size_t wick_workspace_profile_format(const wick_workspace *workspace, char *buffer, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

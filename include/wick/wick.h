@@ -1,0 +1,15 @@
+/* wick/wick.h: all of Wick. */
+#ifndef WICK_WICK_H
+#define WICK_WICK_H
+
+#include "wick/context.h"
+#include "wick/data.h"
+#include "wick/io.h"
+#include "wick/nn.h"
+#include "wick/ops.h"
+#include "wick/optim.h"
+#include "wick/plan.h"
+#include "wick/tensor.h"
+#include "wick/types.h"
+
+#endif
