@@ -46,14 +46,15 @@ static const char *test_skipped;
 #define CHECK_INT(a, b)                                                              \
     do {                                                                             \
         long long check_a_ = (long long)(a), check_b_ = (long long)(b);              \
-        CHECK_MSG(check_a_ == check_b_, #a " = %lld, " #b " = %lld", check_a_, check_b_); \
+        CHECK_MSG(check_a_ == check_b_, "%s = %lld, %s = %lld", #a, check_a_, #b, check_b_); \
     } while (0)
 #define CHECK_STR_HAS(text, part) CHECK_MSG(strstr((text), (part)) != NULL, "\"%s\" lacks \"%s\"", (text), (part))
 /* Ends the running test when what follows makes no sense without cond. */
-#define REQUIRE(cond)                        \
-    do {                                     \
-        CHECK(cond);                         \
-        if (!(cond)) return;                 \
+#define REQUIRE(cond)                                  \
+    do {                                               \
+        bool required_ = (cond); /* evaluated once */  \
+        CHECK_MSG(required_, "%s", #cond);             \
+        if (!required_) return;                        \
     } while (0)
 #define SKIP(why)              \
     do {                       \

@@ -19,7 +19,7 @@ WICK_API int64_t wick_dataset_count(const wick_dataset *dataset);
 WICK_API int wick_dataset_rank(const wick_dataset *dataset); /* of one sample: 2 for [28, 28] */
 WICK_API const int64_t *wick_dataset_dims(const wick_dataset *dataset);
 WICK_API int64_t wick_dataset_classes(const wick_dataset *dataset);
-WICK_API const char *wick_dataset_class_name(const wick_dataset *dataset, int64_t label); /* "7", "ankle boot" */
+WICK_API const char *wick_dataset_class_name(const wick_dataset *dataset, int64_t label); /* "7", "Ankle boot" */
 WICK_API const uint8_t *wick_dataset_sample(const wick_dataset *dataset, int64_t i); /* raw pixels; NULL outside */
 WICK_API int64_t wick_dataset_label(const wick_dataset *dataset, int64_t i);         /* -1 outside */
 /* Mean and standard deviation of all pixels / 255, for normalisation. */

@@ -39,7 +39,8 @@ WICK_API wick_init wick_init_kaiming(int64_t fan_in);
 WICK_API wick_init wick_init_linear(int64_t fan_in);
 
 /* The state of that name: made on the first call, found on later ones, when dtype and shape must agree. Lives as long as the
- * model. Poisoned on error. Usable while a plan is being recorded: making it is not part of the plan. */
+ * model. Poisoned on error. Usable while a plan is being recorded: making it is not part of the plan. What was pushed is
+ * put before the name, but not for ROLE_OPTIM. Names have at most 255 bytes (OPTIM 287) and no control characters. */
 WICK_API wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role role, wick_dtype dtype, int rank,
                                        const int64_t *dims, wick_init init);
 WICK_API int wick_model_count(const wick_model *model);
@@ -91,5 +92,15 @@ WICK_API WICK_MUST_CHECK wick_status wick_gradcheck(wick_context *ctx, wick_scal
 
 #ifdef __cplusplus
 }
+#endif
+
+#ifndef WICK_NO_SITES
+/* clang-format off */
+#define wick_model_state(...) (WICK_HERE(), wick_model_state(__VA_ARGS__))
+#define wick_nn_linear(...) (WICK_HERE(), wick_nn_linear(__VA_ARGS__))
+#define wick_nn_layer_norm(...) (WICK_HERE(), wick_nn_layer_norm(__VA_ARGS__))
+#define wick_nn_batch_norm(...) (WICK_HERE(), wick_nn_batch_norm(__VA_ARGS__))
+#define wick_nn_dropout(...) (WICK_HERE(), wick_nn_dropout(__VA_ARGS__))
+/* clang-format on */
 #endif
 #endif

@@ -44,12 +44,17 @@ WICK_API void wick_optimizer_free(wick_optimizer **optimizer);
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_step(wick_optimizer *optimizer, wick_tensor *loss);
 /* Records a micro-batch that only accumulates. */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_accumulate(wick_optimizer *optimizer, wick_tensor *loss);
-/* The learning rate of the step being recorded, a 0-d f64 expression of the step count. */
+/* The learning rate of the step about to be recorded, a 0-d f64 expression of the step count: ask before recording it. */
 WICK_API wick_tensor *wick_optimizer_lr(wick_optimizer *optimizer);
 /* The same formula in plain C, for logs. */
 WICK_API double wick_optim_lr_at(const wick_optim_options *options, int64_t step);
 
 #ifdef __cplusplus
 }
+#endif
+
+#ifndef WICK_NO_SITES
+#define wick_optimizer_step(...) (WICK_HERE(), wick_optimizer_step(__VA_ARGS__))
+#define wick_optimizer_accumulate(...) (WICK_HERE(), wick_optimizer_accumulate(__VA_ARGS__))
 #endif
 #endif

@@ -29,7 +29,7 @@ WICK_API wick_tensor *wick_from(wick_context *ctx, wick_dtype dtype, int rank, c
 WICK_API wick_tensor *wick_wrap(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, const int64_t *strides,
                                 const void *data, void (*release)(void *user), void *user);
 /* Bytes [offset, ...) of a file, mapped read-only; offset must be a multiple of the element size. */
-WICK_API wick_tensor *wick_map(wick_context *ctx, const char *path, size_t offset, wick_dtype dtype, int rank,
+WICK_API wick_tensor *wick_map_file(wick_context *ctx, const char *path, size_t offset, wick_dtype dtype, int rank,
                                const int64_t *dims);
 WICK_API wick_tensor *wick_full(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, double value);
 WICK_API wick_tensor *wick_zeros(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims);

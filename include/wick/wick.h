@@ -9,7 +9,9 @@
 #include "wick/ops.h"
 #include "wick/optim.h"
 #include "wick/plan.h"
+#include "wick/registry.h"
 #include "wick/tensor.h"
 #include "wick/types.h"
+#include "wick/zoo.h"
 
 #endif

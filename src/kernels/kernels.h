@@ -47,6 +47,17 @@ typedef struct wick_fused_io {
     int64_t strides[WICK_MAX_DIMS]; /* elements, one per iteration dim; 0 broadcasts */
 } wick_fused_io;
 
+/* How prepare laid a program out; private to fused/, explained where it is made (fused/prepare.c). */
+typedef struct wick_fused_layout {
+    int64_t total, task_items, units, chunks, cols, tile, tiles, reduced, chunk_group;
+    int64_t in_run[WICK_FUSED_MAX_IO], in_period[WICK_FUSED_MAX_IO], out_run[WICK_FUSED_MAX_IO];
+    size_t slot_stride, in_offset[WICK_FUSED_MAX_IO], raw_offset, lanes_offset, results_offset;
+    uint8_t in_kind[WICK_FUSED_MAX_IO], mode;
+    uint8_t slot[WICK_FUSED_MAX_IO + WICK_FUSED_MAX_OPS], last_use[WICK_FUSED_MAX_IO + WICK_FUSED_MAX_OPS];
+    int n_unit, lane_rows, space, out_rank;
+    int64_t out_dims[WICK_MAX_DIMS], out_strides[WICK_MAX_DIMS];
+} wick_fused_layout;
+
 typedef struct wick_fused {
     int rank; /* iteration dims, outermost first */
     int64_t dims[WICK_MAX_DIMS];
@@ -69,6 +80,7 @@ typedef struct wick_fused {
     size_t partials; /* bytes shared by the stages; 0: none */
     size_t scratch;  /* bytes that each worker needs */
     int block;       /* elements per block */
+    wick_fused_layout layout;
 } wick_fused;
 
 /* Collapses dims that all operands walk alike, chooses block and tasks. Call once after filling; deterministic. */
@@ -111,6 +123,7 @@ typedef struct wick_gemm {
     size_t packed;  /* bytes shared by the stages */
     size_t scratch; /* bytes that each worker needs */
     int64_t kc, mc, nc;
+    uint32_t how; /* which operands are packed or swapped: gemm.c's own */
     const struct wick_gemm_kernel *kernel;
 } wick_gemm;
 /* Uses the current tier. threads_hint must not change bits; there is none. */
@@ -128,17 +141,17 @@ void wick_layer_norm_rows(wick_ctype type, int64_t begin, int64_t end, int64_t c
                           const void *weight, const void *bias, void *y, void *mean, void *rstd);
 /* loss[r] = logsumexp(x[r]) - x[r][label[r]]; probs (NULL or rows x cols) gets softmax(x). labels are i64.
  * Returns -1, or the first row whose label is outside [0, cols): that row's outputs are then 0. */
-int64_t wick_cross_entropy_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x,
+int64_t wick_nll_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x,
                                 const int64_t *label, void *loss, void *probs);
 
 /* ---- indexing -------------------------------------------------------------------------------------------------------------
  * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index` of the
  * first one outside [-n, n), whose elements are then left zero (gather) or skipped (scatter). */
 /* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries. */
-int64_t wick_gather(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
+int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
                     const int64_t *index, void *dst);
 /* dst[o][index[i]][inner] += src[o][i][inner], in the order of i; dst is already filled. Types: the five arithmetic ones. */
-int64_t wick_scatter_add(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
+int64_t wick_scatter_add_rows(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
                          const int64_t *index, void *dst);
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------------------
@@ -148,8 +161,8 @@ int64_t wick_scatter_add(wick_ctype type, int64_t begin, int64_t end, int64_t n,
 typedef struct wick_random_key {
     uint64_t seed, stream, offset;
 } wick_random_key;
-void wick_random_uniform(wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end, void *dst);
-void wick_random_normal(wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end, void *dst);
+void wick_fill_uniform(wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end, void *dst);
+void wick_fill_normal(wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end, void *dst);
 /* dst points at element 0 in both. Only begin..end are written; begin is a multiple of 4. */
 
 #endif

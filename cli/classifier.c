@@ -1,0 +1,159 @@
+#include "classifier.h"
+
+#include "paths.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PIXELS = 1 << 24, MOST_CLASSES = 1 << 20 };
+
+static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
+
+int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const arch *net) {
+    *c = (classifier){.ctx = ctx, .net = *net, .rank = wick_dataset_rank(dataset), .pixels = 1};
+    for (int i = 0; i < c->rank; i++) {
+        c->dims[i] = wick_dataset_dims(dataset)[i];
+        c->pixels *= c->dims[i];
+    }
+    c->classes = wick_dataset_classes(dataset);
+    wick_dataset_moments(dataset, &c->mean, &c->deviation);
+    c->data = strdup(data);
+    if (!c->data || wick_model_new(ctx, &c->model) != WICK_OK) return out_of_memory();
+    return CLI_OK;
+}
+
+void classifier_free(classifier *c) {
+    wick_model_free(&c->model);
+    free(c->data);
+    c->data = NULL;
+}
+
+bool classifier_add_meta(const classifier *c, meta *list) {
+    char text[ARCH_TEXT], dims[WICK_MAX_DIMS * 24] = "";
+    arch_format(&c->net, text);
+    for (int i = 0, n = 0; i < c->rank; i++)
+        n += snprintf(dims + n, sizeof dims - (size_t)n, "%s%lld", i ? "," : "", (long long)c->dims[i]);
+    return meta_add(list, "arch", "%s", text) && meta_add(list, "dims", "%s", dims) &&
+           meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "mean", "%.17g", c->mean) &&
+           meta_add(list, "deviation", "%.17g", c->deviation) && meta_add(list, "data", "%s", c->data);
+}
+
+static bool read_dims(classifier *c, const char *text) {
+    c->rank = 0;
+    c->pixels = 1;
+    for (const char *s = text;; s++) {
+        char *end;
+        long long extent = strtoll(s, &end, 10);
+        if (end == s || extent < 1 || extent > MOST_PIXELS / c->pixels || c->rank == WICK_MAX_DIMS - 1) return false;
+        c->dims[c->rank++] = extent;
+        c->pixels *= extent;
+        if (*end == '\0') return true;
+        if (*end != ',') return false;
+        s = end;
+    }
+}
+
+static bool read_real(double *value, const char *text) {
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*value);
+}
+
+/* Fills in what the metadata says; it is as little trusted as any file. */
+static int read_meta(classifier *c, const wick_checkpoint *file, const char *path) {
+    static const char *const keys[] = {"arch", "dims", "classes", "mean", "deviation", "data"};
+    enum { ARCH, DIMS, CLASSES, MEAN, DEVIATION, DATA, KEYS };
+    const char *value[KEYS];
+    char error[256];
+    for (int i = 0; i < KEYS; i++) {
+        value[i] = wick_checkpoint_meta(file, keys[i]);
+        if (!value[i])
+            return talk_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: not a model that wick train wrote", path, keys[i]);
+    }
+    double classes;
+    if (!arch_parse(&c->net, value[ARCH], NULL, error, sizeof error)) return talk_fail(CLI_BAD_FILE, "%s: %s", path, error);
+    if (!read_dims(c, value[DIMS])) return talk_fail(CLI_BAD_FILE, "%s: bad dims '%s'", path, value[DIMS]);
+    if (!read_real(&classes, value[CLASSES]) || !(classes >= 1 && classes <= MOST_CLASSES) || classes != floor(classes))
+        return talk_fail(CLI_BAD_FILE, "%s: bad classes '%s'", path, value[CLASSES]);
+    c->classes = (int64_t)classes;
+    if (!read_real(&c->mean, value[MEAN]) || !read_real(&c->deviation, value[DEVIATION]) || c->deviation < 0)
+        return talk_fail(CLI_BAD_FILE, "%s: bad mean '%s' or deviation '%s'", path, value[MEAN], value[DEVIATION]);
+    c->data = strdup(value[DATA]);
+    return c->data ? CLI_OK : out_of_memory();
+}
+
+/* Makes the parameters: recording the network once is what creates them. */
+static int make_parameters(classifier *c) {
+    wick_scope *scope = wick_scope_open(c->ctx);
+    if (!scope) return out_of_memory();
+    int64_t dims[WICK_MAX_DIMS] = {1};
+    memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
+    const char *text;
+    wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
+    int code = CLI_OK;
+    if (wick_tensor_error(logits, &text) != WICK_OK) code = talk_fail(CLI_FAILED, "%s", text);
+    wick_scope_close(&scope);
+    return code;
+}
+
+static double spec_elements(wick_spec spec) {
+    double elements = 1;
+    for (int i = 0; i < spec.rank; i++) elements *= (double)spec.dims[i];
+    return elements;
+}
+
+static int load_from(classifier *c, const wick_checkpoint *file, const char *path) {
+    int code = read_meta(c, file, path);
+    if (code != CLI_OK) return code;
+    /* A small file can't make us reserve the memory of a giant network. */
+    double elements = 0;
+    for (int i = 0; i < wick_checkpoint_count(file); i++) elements += spec_elements(wick_checkpoint_tensor(file, i));
+    if (arch_weights(&c->net, c->pixels, c->classes) > elements)
+        return talk_fail(CLI_BAD_FILE, "%s holds %.0f numbers, too few for the %s that it says it is", path, elements,
+                         wick_checkpoint_meta(file, "arch"));
+    if (wick_model_new(c->ctx, &c->model) != WICK_OK) return out_of_memory();
+    wick_model_set_training(c->model, false);
+    code = make_parameters(c);
+    if (code != CLI_OK) return code;
+    wick_status status = wick_checkpoint_load(file, c->model, false);
+    return status == WICK_OK ? CLI_OK : talk_fail(talk_file_code(status), "%s: %s", path, wick_context_error(c->ctx));
+}
+
+int classifier_load(classifier *c, wick_context *ctx, const char *path) {
+    *c = (classifier){.ctx = ctx};
+    char *file_path = path_is_folder(path) ? path_join(path, "best.safetensors") : strdup(path);
+    if (!file_path) return out_of_memory();
+    wick_checkpoint *file = NULL;
+    wick_status status = wick_checkpoint_open(ctx, file_path, &file);
+    int code = status == WICK_OK ? load_from(c, file, file_path)
+                                 : talk_fail(talk_file_code(status), "%s", wick_context_error(ctx));
+    wick_checkpoint_free(&file);
+    free(file_path);
+    return code;
+}
+
+wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
+    return arch_logits(&c->net, c->model, x, c->classes, c->dropout);
+}
+
+void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
+    specs[0] = (wick_spec){.name = "images", .dtype = WICK_F32, .rank = c->rank + 1, .dims = {n}};
+    memcpy(specs[0].dims + 1, c->dims, (size_t)c->rank * sizeof *c->dims);
+    specs[1] = (wick_spec){.name = "labels", .dtype = WICK_I64, .rank = 1, .dims = {n}};
+}
+
+int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name) {
+    int64_t pixels = 1;
+    for (int i = 0; i < wick_dataset_rank(dataset); i++) pixels *= wick_dataset_dims(dataset)[i];
+    if (wick_dataset_count(dataset) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", name);
+    if (pixels != c->pixels)
+        return talk_fail(CLI_BAD_FILE, "the images of %s have %lld pixels, the model takes %lld", name, (long long)pixels,
+                         (long long)c->pixels);
+    if (wick_dataset_classes(dataset) > c->classes)
+        return talk_fail(CLI_BAD_FILE, "%s has %lld classes, the model knows %lld", name,
+                         (long long)wick_dataset_classes(dataset), (long long)c->classes);
+    return CLI_OK;
+}

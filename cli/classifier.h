@@ -1,0 +1,38 @@
+/* classifier.h: a model together with what its checkpoint says about it: the network, the images it takes and how their
+ * pixels are normalised. */
+#ifndef WICK_CLI_CLASSIFIER_H
+#define WICK_CLI_CLASSIFIER_H
+
+#include "arch.h"
+#include "meta.h"
+
+#include "wick/data.h"
+#include "wick/io.h"
+
+typedef struct classifier {
+    wick_context *ctx;
+    wick_model *model;
+    arch net;
+    double dropout; /* in training; not kept in the checkpoint of the weights */
+    int rank;       /* of one image */
+    int64_t dims[WICK_MAX_DIMS];
+    int64_t pixels, classes;
+    double mean, deviation;
+    char *data; /* the set it was trained on, as --data takes it */
+} classifier;
+
+/* Of the images of a data set. Exit codes; what went wrong has been said. */
+int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const arch *net);
+/* From a checkpoint, or from the best one in a run's folder. */
+int classifier_load(classifier *c, wick_context *ctx, const char *path);
+void classifier_free(classifier *c);
+
+bool classifier_add_meta(const classifier *c, meta *list);
+/* [n, dims...] f32 -> [n, classes]. */
+wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
+/* What a plan takes for a batch of n: images f32 and labels i64. */
+void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]);
+/* Says, with an exit code, how a data set does not fit the model. */
+int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name);
+
+#endif

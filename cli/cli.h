@@ -1,0 +1,53 @@
+/* cli.h: what the files of the command share: exit codes, the commands and their options. The command uses the public headers
+ * of Wick only. */
+#ifndef WICK_CLI_H
+#define WICK_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CLI_OK = 0,
+    CLI_FAILED = 1,
+    CLI_USAGE = 2,
+    CLI_BAD_FILE = 3,
+    CLI_NOT_FINITE = 4,
+    CLI_INTERRUPTED = 130 /* 128 + SIGINT, as shells count */
+};
+
+typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_INFO, CMD_OPS, CMD_COUNT } cli_command_id;
+
+enum { CLI_MAX_OPTIONS = 48 };
+
+/* The values of all options; those that a command lacks are zero. Filled from the table in options.c. */
+typedef struct cli_options {
+    const char *program; /* argv[0] */
+    cli_command_id command;
+    const char *model; /* the one positional argument, or NULL */
+
+    const char *data, *arch, *hidden, *out, *resume, *log, *split, *index;
+    int64_t epochs, batch, accumulate, warmup, lr_every, patience, save_every, seed, threads, top;
+    double dropout, lr, lr_min, lr_gamma, momentum, weight_decay, clip;
+    int optimizer, schedule, color; /* which of the choices, in the table's order */
+    bool nesterov, force, json, quiet, help;
+
+    /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
+    char *text[CLI_MAX_OPTIONS];
+    bool given[CLI_MAX_OPTIONS];
+} cli_options;
+
+typedef struct cli_command {
+    const char *name, *arguments, *doc;
+    bool needs_model;
+    int (*run)(cli_options *options); /* an exit code */
+} cli_command;
+extern const cli_command cli_commands[CMD_COUNT];
+
+int cmd_train(cli_options *options);
+int cmd_eval(cli_options *options);
+int cmd_predict(cli_options *options);
+int cmd_info(cli_options *options);
+int cmd_ops(cli_options *options);
+
+#endif

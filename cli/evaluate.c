@@ -1,0 +1,78 @@
+#include "evaluate.h"
+
+#include "talk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 500, INPUTS = 2, OUTPUTS = 2 };
+
+/* The loss of each image, and the class it is taken for. */
+static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    wick_tensor *logits = classifier_logits(user, in[0]);
+    out[0] = wick_sum(wick_cross_entropy_rows(logits, in[1]), WICK_ALL_AXES, false);
+    out[1] = wick_argmax(logits, 1, false);
+    return WICK_OK;
+}
+
+static wick_status compile(evaluator *e, step *s, int64_t n) {
+    bool training = wick_model_training(e->c->model);
+    wick_model_set_training(e->c->model, false);
+    wick_status status = step_compile(s, e->c, record, e->c, n, INPUTS, OUTPUTS, 0, 0, NULL);
+    wick_model_set_training(e->c->model, training);
+    return status;
+}
+
+int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
+    int64_t count = wick_dataset_count(dataset);
+    *e = (evaluator){.c = c, .dataset = dataset, .batch = count < BATCH ? count : BATCH};
+    e->tail = count % e->batch;
+    e->x = step_buffer(e->batch * c->pixels, sizeof *e->x);
+    e->y = step_buffer(e->batch, sizeof *e->y);
+    e->predicted = step_buffer(e->batch, sizeof *e->predicted);
+    e->count = step_buffer(c->classes, sizeof *e->count);
+    e->correct = step_buffer(c->classes, sizeof *e->correct);
+    if (!e->x || !e->y || !e->predicted || !e->count || !e->correct) return talk_fail(CLI_FAILED, "out of memory");
+    wick_loader_options loading = {.batch = e->batch, .mean = c->mean, .deviation = c->deviation};
+    wick_status status = wick_loader_new(c->ctx, dataset, &loading, &e->loader);
+    if (status == WICK_OK) status = compile(e, &e->full, e->batch);
+    if (status == WICK_OK && e->tail) status = compile(e, &e->rest, e->tail);
+    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", wick_context_error(c->ctx));
+}
+
+int evaluator_run(evaluator *e, evaluation *result) {
+    double loss = 0;
+    *result = (evaluation){0};
+    memset(e->count, 0, (size_t)e->c->classes * sizeof *e->count);
+    memset(e->correct, 0, (size_t)e->c->classes * sizeof *e->correct);
+    int64_t n;
+    while ((n = wick_loader_next(e->loader, e->x, e->y)) > 0) {
+        step *s = n == e->batch ? &e->full : &e->rest;
+        float batch_loss;
+        wick_status status = wick_run(s->workspace, (const void *[]){e->x, e->y}, (void *[]){&batch_loss, e->predicted});
+        if (status != WICK_OK) return talk_fail(CLI_FAILED, "evaluation: %s", wick_workspace_error(s->workspace));
+        loss += (double)batch_loss;
+        for (int64_t i = 0; i < n; i++) {
+            bool right = e->predicted[i] == e->y[i];
+            result->correct += right;
+            e->count[e->y[i]]++;
+            e->correct[e->y[i]] += right;
+        }
+        result->count += n;
+    }
+    result->loss = loss / (double)result->count;
+    return CLI_OK;
+}
+
+void evaluator_free(evaluator *e) {
+    step_free(&e->full);
+    step_free(&e->rest);
+    wick_loader_free(&e->loader);
+    free(e->x);
+    free(e->y);
+    free(e->predicted);
+    free(e->count);
+    free(e->correct);
+    *e = (evaluator){0};
+}

@@ -1,0 +1,84 @@
+#include "json.h"
+
+#include <math.h>
+
+/* Length of the well-formed UTF-8 sequence at s (Unicode 15, table 3-7), or 0. */
+static int utf8_length(const unsigned char *s) {
+    if (s[0] < 0x80) return 1;
+    int n = s[0] >= 0xC2 && s[0] <= 0xDF ? 2 : s[0] >= 0xE0 && s[0] <= 0xEF ? 3 : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4 : 0;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    bool overlong = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xF0 && s[1] < 0x90);
+    bool surrogate = s[0] == 0xED && s[1] > 0x9F, beyond = s[0] == 0xF4 && s[1] > 0x8F;
+    return n == 0 || overlong || surrogate || beyond ? 0 : n;
+}
+
+static void write_string(FILE *out, const char *text) {
+    fputc('"', out);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int n = utf8_length(s);
+        if (n == 0) {
+            fputs("\\ufffd", out);
+            n = 1;
+        } else if (*s == '"' || *s == '\\') {
+            fprintf(out, "\\%c", *s);
+        } else if (*s < 0x20) {
+            fprintf(out, "\\u%04x", *s);
+        } else {
+            fwrite(s, 1, (size_t)n, out);
+        }
+        s += n;
+    }
+    fputc('"', out);
+}
+
+static void begin(json *j, const char *key) {
+    if (j->comma) fputs(", ", j->out);
+    j->comma = true;
+    if (key) {
+        write_string(j->out, key);
+        fputs(": ", j->out);
+    }
+}
+
+void json_open(json *j, const char *key, char bracket) {
+    begin(j, key);
+    fputc(bracket, j->out);
+    j->comma = false;
+}
+
+void json_close(json *j, char bracket) {
+    fputc(bracket, j->out);
+    j->comma = true;
+}
+
+void json_text(json *j, const char *key, const char *value) {
+    begin(j, key);
+    if (value)
+        write_string(j->out, value);
+    else
+        fputs("null", j->out);
+}
+
+void json_integer(json *j, const char *key, int64_t value) {
+    begin(j, key);
+    fprintf(j->out, "%lld", (long long)value);
+}
+
+void json_real(json *j, const char *key, double value, int digits) {
+    begin(j, key);
+    if (isfinite(value))
+        fprintf(j->out, "%.*g", digits, value);
+    else
+        fputs("null", j->out);
+}
+
+void json_bool(json *j, const char *key, bool value) {
+    begin(j, key);
+    fputs(value ? "true" : "false", j->out);
+}
+
+void json_raw(json *j, const char *key, const char *value) {
+    begin(j, key);
+    fputs(value, j->out);
+}

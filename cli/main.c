@@ -1,0 +1,94 @@
+/* wick: the command. Finds the subcommand, reads its options and runs it. */
+#include "options.h"
+#include "talk.h"
+
+#include "wick/types.h"
+
+#include <errno.h>
+#include <string.h>
+
+const cli_command cli_commands[CMD_COUNT] = {
+    [CMD_TRAIN] = {"train", "", "train a classifier of images, with checkpoints", false, cmd_train},
+    [CMD_EVAL] = {"eval", "MODEL", "measure a trained model on labelled images", true, cmd_eval},
+    [CMD_PREDICT] = {"predict", "MODEL", "show images and what a model takes them for", true, cmd_predict},
+    [CMD_INFO] = {"info", "[MODEL]", "what this build is, or what a checkpoint holds", false, cmd_info},
+    [CMD_OPS] = {"ops", "", "list the ops", false, cmd_ops},
+};
+
+static const struct {
+    int code;
+    const char *doc;
+} exit_codes[] = {
+    {CLI_OK, "done"},
+    {CLI_FAILED, "it failed while running: a write, memory, an internal error"},
+    {CLI_USAGE, "the command line is wrong"},
+    {CLI_BAD_FILE, "a file that was to be read is missing, damaged, of another version or of another model"},
+    {CLI_NOT_FINITE, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
+    {CLI_INTERRUPTED, "interrupted (Ctrl-C, SIGTERM); train has saved its place and printed how to go on"},
+};
+
+static void exit_code_help(FILE *out) {
+    fprintf(out, "\nExit codes:\n");
+    for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++)
+        fprintf(out, "  %3d  %s\n", exit_codes[i].code, exit_codes[i].doc);
+}
+
+static void general_help(FILE *out) {
+    fprintf(out, "wick: train, measure and look into models\n\n");
+    for (int i = 0; i < CMD_COUNT; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "wick %s %s", cli_commands[i].name, cli_commands[i].arguments);
+        fprintf(out, "  %-22s %s\n", left, cli_commands[i].doc);
+    }
+    fprintf(out, "\nMODEL is a checkpoint, or the folder of a run: then its best.safetensors.\n"
+                 "wick COMMAND --help lists the options; wick --version prints the version.\n");
+    exit_code_help(out);
+}
+
+static const char *command_name(int i, const void *user) {
+    (void)user;
+    return cli_commands[i].name;
+}
+
+static int run_command(int argc, char **argv) {
+    const char *word = argc > 1 ? argv[1] : "--help";
+    if (strcmp(word, "--version") == 0) {
+        printf("wick %s\n", wick_version());
+        return CLI_OK;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        general_help(argc > 1 ? stdout : stderr);
+        return argc > 1 ? CLI_OK : CLI_USAGE;
+    }
+    cli_options options = {.program = argv[0], .command = CMD_COUNT};
+    for (int i = 0; i < CMD_COUNT; i++)
+        if (strcmp(word, cli_commands[i].name) == 0) options.command = (cli_command_id)i;
+    if (options.command == CMD_COUNT) {
+        const char *near = nearest_name(word, CMD_COUNT, command_name, NULL);
+        return talk_fail(CLI_USAGE, near ? "unknown command '%s'; did you mean %s?" : "unknown command '%s'", word, near);
+    }
+
+    char error[512];
+    int code = options_parse(&options, argc, argv, 2, error, sizeof error);
+    talk_setup(&options);
+    if (code != CLI_OK) {
+        talk_fail(code, "%s (see wick %s --help)", error, cli_commands[options.command].name);
+    } else if (options.help) {
+        options_help(options.command, stdout);
+        exit_code_help(stdout);
+    } else {
+        code = cli_commands[options.command].run(&options);
+    }
+    options_free(&options);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    int code = run_command(argc, argv);
+    /* Results that never reached their file are a failure. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_OK) {
+        fprintf(stderr, "wick: writing to standard output: %s\n", strerror(errno));
+        code = CLI_FAILED;
+    }
+    return code;
+}

@@ -1,0 +1,305 @@
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum value_kind { FLAG, INTEGER, REAL, TEXT, CHOICE } value_kind;
+/* What a resumed run does with an option: forget it, keep it fixed, or keep it until the command line gives another. */
+typedef enum kept { FORGET, FIXED, CHANGEABLE } kept;
+
+typedef struct option_row {
+    const char *name;
+    const char *argument; /* shown in --help; of a CHOICE the choices, joined by '|' */
+    value_kind kind;
+    unsigned commands; /* bit set of cli_command_id */
+    const char *fallback;
+    size_t offset; /* into cli_options */
+    double low, high;
+    kept keep;
+    const char *doc;
+} option_row;
+
+#define T (1u << CMD_TRAIN)
+#define E (1u << CMD_EVAL)
+#define P (1u << CMD_PREDICT)
+#define I (1u << CMD_INFO)
+#define O (1u << CMD_OPS)
+#define AT(field) offsetof(cli_options, field)
+#define MANY 9007199254740992.0 /* 2^53: every whole number up to here is a double */
+
+static const option_row rows[] = {
+    {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist or a folder of IDX files"},
+    {"data", "SET", TEXT, E | P, "", AT(data), 0, 0, FORGET,
+     "mnist, fashion-mnist or a folder of IDX files; without it, what the model was trained on"},
+    {"split", "NAME", TEXT, E | P, "test", AT(split), 0, 0, FORGET, "part of the data: train or test"},
+    {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "images to look at, from 0: 3,7,20-24"},
+    {"top", "N", INTEGER, P, "0", AT(top), 0, 1000, FORGET, "show the N likeliest classes; 0: all, in order"},
+    /* CHANGEABLE, so that weights that don't fit the other network are named by the loader. */
+    {"arch", "NAME", TEXT, T, "mlp", AT(arch), 0, 0, CHANGEABLE, "network: mlp, or linear (softmax regression)"},
+    {"hidden", "SIZES", TEXT, T, "256,128", AT(hidden), 0, 0, CHANGEABLE, "widths of the mlp's hidden layers"},
+    {"dropout", "P", REAL, T, "0.1", AT(dropout), 0, 0.99, FIXED, "chance that a hidden unit is zeroed in training"},
+    {"epochs", "N", INTEGER, T, "12", AT(epochs), 1, 1e6, CHANGEABLE, "passes over the training images"},
+    {"batch", "N", INTEGER, T, "128", AT(batch), 1, 1e6, FIXED, "images in a step"},
+    {"accumulate", "N", INTEGER, T, "1", AT(accumulate), 1, 1e6, FIXED, "batches whose gradients make one update"},
+    {"optimizer", "sgd|adam|adamw", CHOICE, T, "adam", AT(optimizer), 0, 0, FIXED, "update rule"},
+    {"lr", "RATE", REAL, T, "0", AT(lr), 0, 1e30, FIXED, "peak learning rate; 0: 0.01 for sgd, 0.001 for adam"},
+    {"schedule", "constant|step|cosine", CHOICE, T, "cosine", AT(schedule), 0, 0, FIXED, "course of the learning rate"},
+    {"warmup", "N", INTEGER, T, "200", AT(warmup), 0, MANY, FIXED, "updates over which the rate grows from 0"},
+    {"lr-min", "RATE", REAL, T, "0", AT(lr_min), 0, 1e30, FIXED, "where the cosine schedule ends"},
+    {"lr-every", "N", INTEGER, T, "1000", AT(lr_every), 1, MANY, FIXED, "updates between drops of the step schedule"},
+    {"lr-gamma", "FACTOR", REAL, T, "0.5", AT(lr_gamma), 0, 1, FIXED, "factor of each drop of the step schedule"},
+    {"momentum", "M", REAL, T, "0.9", AT(momentum), 0, 0.9999, FIXED, "momentum of sgd"},
+    {"nesterov", "", FLAG, T, "", AT(nesterov), 0, 0, FIXED, "Nesterov momentum for sgd"},
+    {"weight-decay", "W", REAL, T, "0", AT(weight_decay), 0, 1e30, FIXED, "pull of the weights to zero"},
+    {"clip", "NORM", REAL, T, "0", AT(clip), 0, 1e30, FIXED, "largest norm of all gradients together; 0: no limit"},
+    {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,
+     "stop after N epochs without a better test accuracy; 0: never"},
+    {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
+    {"threads", "N", INTEGER, T | E | P | I, "0", AT(threads), 0, 4096, FORGET,
+     "0: every CPU this process may use; results don't depend on it"},
+    {"out", "DIR", TEXT, T, "wick-run", AT(out), 0, 0, FORGET, "where last.safetensors and best.safetensors go"},
+    {"force", "", FLAG, T, "", AT(force), 0, 0, FORGET, "start over in an --out that holds a run"},
+    {"resume", "DIR", TEXT, T, "", AT(resume), 0, 0, FORGET,
+     "go on with the run in DIR, with its options; epochs and patience may be given anew"},
+    {"save-every", "N", INTEGER, T, "1000", AT(save_every), 0, MANY, CHANGEABLE,
+     "steps between checkpoints, besides one an epoch; 0: none between"},
+    {"log", "FILE", TEXT, T, "", AT(log), 0, 0, FIXED, "write every step to FILE, a JSON object a line"},
+    {"color", "auto|always|never", CHOICE, T | P, "auto", AT(color), 0, 0, FORGET,
+     "auto: on a terminal, unless NO_COLOR is set"},
+    {"json", "", FLAG, T | E | P | I | O, "", AT(json), 0, 0, FORGET, "print one JSON object on standard output instead"},
+    {"quiet", "", FLAG, T | E | P, "", AT(quiet), 0, 0, FORGET, "say only what went wrong"},
+    {"help", "", FLAG, T | E | P | I | O, "", AT(help), 0, 0, FORGET, "this text"},
+};
+#undef T
+#undef E
+#undef P
+#undef I
+#undef O
+enum { ROWS = sizeof rows / sizeof rows[0] };
+_Static_assert(ROWS <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
+
+static bool belongs(const option_row *row, cli_command_id command) { return row->commands >> command & 1; }
+
+static int find_row(cli_command_id command, const char *name, size_t length) {
+    for (int i = 0; i < ROWS; i++)
+        if (belongs(&rows[i], command) && strlen(rows[i].name) == length && memcmp(rows[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+/* The number of `text` among choices "a|b|c", or -1. */
+static int find_choice(const char *choices, const char *text) {
+    size_t length = strlen(text);
+    for (int i = 0;; i++) {
+        size_t n = strcspn(choices, "|");
+        if (n == length && memcmp(choices, text, n) == 0) return i;
+        if (choices[n] == '\0') return -1;
+        choices += n + 1;
+    }
+}
+
+static bool out_of_range(const option_row *row, double value) { return !(value >= row->low && value <= row->high); }
+
+static bool set_value(cli_options *o, int index, const char *text, char *error, size_t size) {
+    const option_row *row = &rows[index];
+    char *field = (char *)o + row->offset, *end;
+    errno = 0;
+    switch (row->kind) {
+    case FLAG: *(bool *)field = strcmp(text, "yes") == 0; break;
+    case INTEGER: {
+        long long value = strtoll(text, &end, 10);
+        if (errno || end == text || *end) {
+            snprintf(error, size, "--%s needs a whole number, not '%s'", row->name, text);
+            return false;
+        }
+        if (out_of_range(row, (double)value)) {
+            snprintf(error, size, "--%s must be from %.0f to %.0f, not %s", row->name, row->low, row->high, text);
+            return false;
+        }
+        *(int64_t *)field = value;
+        break;
+    }
+    case REAL: {
+        double value = strtod(text, &end);
+        if (end == text || *end || !isfinite(value)) {
+            snprintf(error, size, "--%s needs a number, not '%s'", row->name, text);
+            return false;
+        }
+        if (out_of_range(row, value)) {
+            snprintf(error, size, "--%s must be from %g to %g, not %s", row->name, row->low, row->high, text);
+            return false;
+        }
+        *(double *)field = value;
+        break;
+    }
+    case CHOICE: {
+        int choice = find_choice(row->argument, text);
+        if (choice < 0) {
+            snprintf(error, size, "--%s must be one of %s, not '%s'", row->name, row->argument, text);
+            return false;
+        }
+        *(int *)field = choice;
+        break;
+    }
+    case TEXT: break;
+    }
+    char *copy = strdup(text);
+    if (!copy) {
+        snprintf(error, size, "out of memory");
+        return false;
+    }
+    free(o->text[index]);
+    o->text[index] = copy;
+    if (row->kind == TEXT) *(const char **)field = copy;
+    return true;
+}
+
+static const char *row_name(int i, const void *user) {
+    const cli_command_id *command = user;
+    return belongs(&rows[i], *command) ? rows[i].name : NULL;
+}
+
+int options_parse(cli_options *o, int argc, char **argv, int first, char *error, size_t size) {
+    const cli_command *command = &cli_commands[o->command];
+    for (int i = 0; i < ROWS; i++)
+        if (belongs(&rows[i], o->command) && !set_value(o, i, rows[i].fallback, error, size)) return CLI_USAGE;
+    bool only_positional = false;
+    for (int i = first; i < argc; i++) {
+        const char *word = argv[i];
+        if (only_positional || word[0] != '-' || word[1] == '\0') {
+            if (!command->arguments[0] || o->model) {
+                snprintf(error, size, "unexpected argument '%s'", word);
+                return CLI_USAGE;
+            }
+            o->model = word;
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            only_positional = true;
+            continue;
+        }
+        if (strcmp(word, "-h") == 0) word = "--help";
+        size_t dashes = word[1] == '-' ? 2 : 1, length = strcspn(word + dashes, "=");
+        const char *name = word + dashes, *value = name[length] == '=' ? name + length + 1 : NULL;
+        int index = dashes == 2 ? find_row(o->command, name, length) : -1;
+        if (index < 0) {
+            char wanted[64];
+            snprintf(wanted, sizeof wanted, "%.*s", (int)(length < sizeof wanted ? length : sizeof wanted - 1), name);
+            const char *near = nearest_name(wanted, ROWS, row_name, &o->command);
+            snprintf(error, size, near ? "unknown option %.*s; did you mean --%s?" : "unknown option %.*s",
+                     (int)(dashes + length), word, near);
+            return CLI_USAGE;
+        }
+        if (rows[index].kind == FLAG) {
+            if (value) {
+                snprintf(error, size, "--%s takes no value", rows[index].name);
+                return CLI_USAGE;
+            }
+            value = "yes";
+        } else if (!value) {
+            if (i + 1 >= argc) {
+                snprintf(error, size, "--%s needs %s", rows[index].name, rows[index].argument);
+                return CLI_USAGE;
+            }
+            value = argv[++i];
+        }
+        if (!set_value(o, index, value, error, size)) return CLI_USAGE;
+        o->given[index] = true;
+    }
+    if (command->needs_model && !o->model && !o->help) {
+        snprintf(error, size, "needs %s", command->arguments);
+        return CLI_USAGE;
+    }
+    return CLI_OK;
+}
+
+void options_free(cli_options *o) {
+    for (int i = 0; i < ROWS; i++) {
+        free(o->text[i]);
+        o->text[i] = NULL;
+    }
+}
+
+void options_help(cli_command_id id, FILE *out) {
+    const cli_command *command = &cli_commands[id];
+    fprintf(out, "wick %s%s%s [options]: %s\n\n", command->name, command->arguments[0] ? " " : "", command->arguments,
+            command->doc);
+    for (int i = 0; i < ROWS; i++) {
+        const option_row *row = &rows[i];
+        if (!belongs(row, id)) continue;
+        char left[64];
+        snprintf(left, sizeof left, "--%s %s", row->name, row->argument);
+        fprintf(out, "  %-31s %s", left, row->doc);
+        if (row->fallback[0]) fprintf(out, " [%s]", row->fallback);
+        fputc('\n', out);
+    }
+}
+
+/* Rows of the train command that are kept, in the table's order. */
+static int kept_row(int i) {
+    for (int row = 0; row < ROWS; row++)
+        if (rows[row].keep != FORGET && i-- == 0) return row;
+    return -1;
+}
+
+const char *options_kept(const cli_options *o, int i, const char **text) {
+    int row = kept_row(i);
+    if (row < 0) return NULL;
+    *text = o->text[row];
+    return rows[row].name;
+}
+
+bool options_restore(cli_options *o, int i, const char *text, char *error, size_t size) {
+    int row = kept_row(i);
+    if (o->given[row]) {
+        if (rows[row].keep == CHANGEABLE || strcmp(o->text[row], text) == 0) return true;
+        snprintf(error, size, "--%s %s can't be changed on --resume: the run was started with '%s'", rows[row].name,
+                 o->text[row], text);
+        return false;
+    }
+    return set_value(o, row, text, error, size);
+}
+
+bool options_replace(cli_options *o, const char *name, const char *text) {
+    char error[160];
+    return set_value(o, find_row(o->command, name, strlen(name)), text, error, sizeof error);
+}
+
+/* Levenshtein's distance with neighbours swapped counting as one edit (Damerau 1964); words longer than 31 are cut. */
+static int edit_distance(const char *a, const char *b) {
+    enum { MOST = 31 };
+    int d[MOST + 1][MOST + 1];
+    int na = (int)strnlen(a, MOST), nb = (int)strnlen(b, MOST);
+    for (int i = 0; i <= na; i++) {
+        for (int j = 0; j <= nb; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    }
+    return d[na][nb];
+}
+
+const char *nearest_name(const char *wanted, int n, const char *(*name)(int i, const void *user), const void *user) {
+    const char *best = NULL;
+    int least = (int)strlen(wanted) / 2 + 1; /* farther than half of the word is a guess, not a help */
+    for (int i = 0; i < n; i++) {
+        const char *candidate = name(i, user);
+        if (!candidate) continue;
+        int distance = edit_distance(wanted, candidate);
+        if (distance < least) {
+            least = distance;
+            best = candidate;
+        }
+    }
+    return best;
+}

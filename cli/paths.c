@@ -1,0 +1,67 @@
+#include "paths.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *path_join(const char *folder, const char *name) {
+    char *path;
+    size_t length = strlen(folder);
+    return asprintf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name) < 0 ? NULL : path;
+}
+
+bool path_is_folder(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool path_exists(const char *path) { return access(path, F_OK) == 0; }
+
+bool path_make_folder(const char *path) {
+    char *copy = strdup(path);
+    if (!copy) return false;
+    bool ok = true;
+    for (char *s = copy + 1; ok && *copy; s++) {
+        char c = *s;
+        if (c != '/' && c != '\0') continue;
+        *s = '\0';
+        ok = mkdir(copy, 0777) == 0 || (errno == EEXIST && path_is_folder(copy));
+        *s = c;
+        if (c == '\0') break;
+    }
+    if (!*copy) errno = ENOENT, ok = false;
+    int error = errno;
+    free(copy);
+    errno = error;
+    return ok;
+}
+
+char *path_absolute(const char *path) {
+    char *whole = realpath(path, NULL);
+    if (whole || errno != ENOENT) return whole;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    char *above = folder ? realpath(folder, NULL) : NULL;
+    free(folder);
+    if (!above) return NULL;
+    whole = path_join(above, slash ? slash + 1 : path);
+    free(above);
+    return whole;
+}
+
+void path_quote(char *out, size_t size, const char *text) {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./-_";
+    size_t n = 0;
+    bool bare = *text && text[strspn(text, plain)] == '\0';
+    if (!bare && n + 1 < size) out[n++] = '\'';
+    for (; *text; text++) {
+        const char *piece = *text == '\'' ? "'\\''" : (char[]){*text, '\0'};
+        for (; *piece; piece++)
+            if (n + 1 < size) out[n++] = *piece;
+    }
+    if (!bare && n + 1 < size) out[n++] = '\'';
+    out[n] = '\0';
+}

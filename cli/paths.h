@@ -1,0 +1,19 @@
+/* paths.h: names of files, and folders on the way to them. */
+#ifndef WICK_CLI_PATHS_H
+#define WICK_CLI_PATHS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* "folder/name", malloc'ed; NULL: out of memory. */
+char *path_join(const char *folder, const char *name);
+bool path_is_folder(const char *path);
+bool path_exists(const char *path);
+/* Makes the folder and those above it. False: errno says why. */
+bool path_make_folder(const char *path);
+/* The path from the root, malloc'ed, also of a file that is yet to be made; NULL: errno says why. */
+char *path_absolute(const char *path);
+/* Writes text so that a shell reads one word. */
+void path_quote(char *out, size_t size, const char *text);
+
+#endif

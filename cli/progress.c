@@ -1,0 +1,73 @@
+#include "progress.h"
+
+#include "talk.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+void progress_setup(progress *p, bool quiet, int64_t samples_done) {
+    double now = now_seconds();
+    *p = (progress){
+        .on = !quiet,
+        .live = isatty(STDERR_FILENO),
+        .color = talk_color(stderr),
+        .printed = now,
+        .mark_time = now,
+        .mark_samples = samples_done,
+    };
+}
+
+void format_duration(char *text, int size, double seconds) {
+    int64_t s = seconds > 0 && seconds < 1e12 ? (int64_t)(seconds + 0.5) : 0;
+    if (s >= 3600)
+        snprintf(text, (size_t)size, "%d:%02d:%02d", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60));
+    else
+        snprintf(text, (size_t)size, "%d:%02d", (int)(s / 60), (int)(s % 60));
+}
+
+/* Speed over the time since the last line, mixed with what was known so that the time left stays calm. */
+static void measure(progress *p, const progress_view *view, double now) {
+    double seconds = now - p->mark_time, rate = (double)(view->samples - p->mark_samples) / seconds;
+    p->rate = p->rate > 0 ? 0.8 * p->rate + 0.2 * rate : rate;
+    p->mark_time = now;
+    p->mark_samples = view->samples;
+}
+
+static int columns(void) {
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void progress_step(progress *p, const progress_view *view) {
+    if (!p->on) return;
+    double now = now_seconds(), since = now - p->printed;
+    int tenth = view->epoch_size > 0 ? (int)(view->epoch_samples * 10 / view->epoch_size) : 0;
+    bool due = p->live ? since >= 0.1 : since >= 1 && tenth != p->tenth;
+    if (!due) return;
+    measure(p, view, now);
+    p->printed = now;
+    p->tenth = tenth;
+
+    char left[32], line[256];
+    format_duration(left, sizeof left, (double)(view->total - view->samples) / p->rate);
+    snprintf(line, sizeof line, "epoch %lld/%lld  step %lld/%lld  loss %.4f  accuracy %.2f %%  %.0f samples/s  %s left",
+             (long long)view->epoch, (long long)view->epochs, (long long)view->step, (long long)view->steps, view->loss,
+             view->accuracy * 100, p->rate, left);
+    if (!p->live) {
+        fprintf(stderr, "%s\n", line);
+        return;
+    }
+    /* A line that wraps can't be taken back by \r, so it is cut; the column after the last wraps on some terminals. */
+    size_t most = (size_t)columns() - 1;
+    if (most < sizeof line && strlen(line) > most) line[most] = '\0';
+    fprintf(stderr, p->color ? "\r\x1b[2K\x1b[36m%s\x1b[0m" : "\r\x1b[2K%s", line);
+    fflush(stderr);
+    p->shown = true;
+}
+
+void progress_clear(progress *p) {
+    if (!p->shown) return;
+    fputs("\r\x1b[2K", stderr);
+    p->shown = false;
+}

@@ -1,0 +1,33 @@
+/* progress.h: how far a training run is, live on a terminal and as plain lines elsewhere. */
+#ifndef WICK_CLI_PROGRESS_H
+#define WICK_CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct progress {
+    bool on, live, color;
+    bool shown;       /* a live line stands on the terminal */
+    double printed;   /* when the last line was, in seconds */
+    int tenth;        /* of the epoch, at the last line */
+    double mark_time; /* the speed is measured from here ... */
+    int64_t mark_samples;
+    double rate; /* ... smoothed, in samples a second; 0: not known yet */
+} progress;
+
+typedef struct progress_view {
+    int64_t epoch, epochs, step, steps;   /* counted from 1 */
+    int64_t epoch_samples, epoch_size;    /* of this epoch */
+    int64_t samples, total;               /* of the whole run */
+    double loss, accuracy;                /* means over this epoch so far */
+} progress_view;
+
+void progress_setup(progress *p, bool quiet, int64_t samples_done);
+/* Cheap unless a line is due: at most ten a second live, one each tenth of an epoch and second elsewhere. */
+void progress_step(progress *p, const progress_view *view);
+/* Takes the live line away, so that something else can be said. */
+void progress_clear(progress *p);
+/* "1:02:03", "4:05". */
+void format_duration(char *text, int size, double seconds);
+
+#endif

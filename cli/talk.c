@@ -1,0 +1,83 @@
+#include "talk.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Of the one command that this process runs; read-only after talk_setup. */
+static struct {
+    bool quiet, json;
+    int color;
+    const char *command;
+} setup;
+
+void talk_setup(const cli_options *options) {
+    setup.quiet = options->quiet;
+    setup.json = options->json;
+    setup.color = options->color;
+    setup.command = cli_commands[options->command].name;
+}
+
+void talk(const char *format, ...) {
+    if (setup.quiet) return;
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int talk_fail(int code, const char *format, ...) {
+    char text[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(stderr, "wick%s%s: %s\n", setup.command ? " " : "", setup.command ? setup.command : "", text);
+    if (setup.json) {
+        json j = talk_json_open();
+        json_bool(&j, "ok", false);
+        json_integer(&j, "exit", code);
+        json_text(&j, "error", text);
+        talk_json_close(&j);
+    }
+    return code;
+}
+
+int talk_file_code(wick_status status) {
+    switch (status) {
+    case WICK_ERR_IO:
+    case WICK_ERR_FORMAT:
+    case WICK_ERR_VERSION:
+    case WICK_ERR_MISMATCH:
+    case WICK_ERR_UNSUPPORTED: return CLI_BAD_FILE;
+    case WICK_ERR_NOT_FINITE: return CLI_NOT_FINITE;
+    default: return CLI_FAILED;
+    }
+}
+
+bool talk_color(FILE *stream) {
+    enum { AUTO, ALWAYS, NEVER };
+    if (setup.color != AUTO) return setup.color == ALWAYS;
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    return !(no_color && no_color[0]) && !(term && strcmp(term, "dumb") == 0) && isatty(fileno(stream));
+}
+
+json talk_json_open(void) {
+    json j = {.out = stdout};
+    json_open(&j, NULL, '{');
+    return j;
+}
+
+void talk_json_close(json *j) {
+    json_close(j, '}');
+    fputc('\n', stdout);
+}
+
+double now_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,25 @@
+/* talk.h: what the command says. Results go to standard output, everything said about them to standard error. */
+#ifndef WICK_CLI_TALK_H
+#define WICK_CLI_TALK_H
+
+#include "cli.h"
+#include "json.h"
+
+#include "wick/types.h"
+
+void talk_setup(const cli_options *options);
+/* A remark; nothing with --quiet. One line, without its newline. */
+WICK_PRINTF(1, 2) void talk(const char *format, ...);
+/* What went wrong, as one line on standard error, and with --json as an object on standard output. Returns code. */
+WICK_PRINTF(2, 3) int talk_fail(int code, const char *format, ...);
+/* The exit code for a status met while reading the user's files: CLI_BAD_FILE when the file is at fault. */
+int talk_file_code(wick_status status);
+/* Whether colours suit this stream: --color, NO_COLOR (no-color.org), TERM=dumb, a terminal. */
+bool talk_color(FILE *stream);
+/* The outermost object of --json, on standard output. */
+json talk_json_open(void);
+void talk_json_close(json *j);
+
+double now_seconds(void); /* monotonic */
+
+#endif

@@ -1,0 +1,59 @@
+/* alloc.c: memory from the host's allocator, or from malloc. */
+#include <stdlib.h>
+
+#include "base/base.h"
+
+static void *default_alloc(void *user, size_t size, size_t align) {
+    (void)user;
+    void *ptr = NULL;
+    if (size > PTRDIFF_MAX) return NULL; /* pointer differences inside the block must fit */
+    return posix_memalign(&ptr, WICK_MAX(align, sizeof(void *)), size) == 0 ? ptr : NULL;
+}
+
+static void default_release(void *user, void *ptr, size_t size) {
+    (void)user, (void)size;
+    free(ptr);
+}
+
+const wick_allocator *wick_allocator_default(void) {
+    static const wick_allocator a = {NULL, default_alloc, default_release};
+    return &a;
+}
+
+/* A host's alloc(0) may well return NULL, so nothing smaller than one byte is ever asked for. */
+static size_t asked(size_t size) { return size ? size : 1; }
+
+void *wick_alloc(const wick_allocator *a, size_t size) {
+    if (!a) a = wick_allocator_default();
+    return a->alloc(a->user, asked(size), WICK_ALIGN);
+}
+
+void *wick_calloc(const wick_allocator *a, size_t size) {
+    void *ptr = wick_alloc(a, size);
+    if (ptr) memset(ptr, 0, asked(size));
+    return ptr;
+}
+
+void wick_release(const wick_allocator *a, void *ptr, size_t size) {
+    if (!ptr) return;
+    if (!a) a = wick_allocator_default();
+    a->release(a->user, ptr, asked(size));
+}
+
+bool wick_grow(const wick_allocator *a, void **ptr, size_t *cap, size_t need, size_t elem) {
+    if (need <= *cap) return true;
+    size_t twice, bytes, more;
+    if (wick_mul_overflows(*cap, 2, &twice)) twice = need;
+    more = WICK_MAX(WICK_MAX(need, twice), 8);
+    if (wick_mul_overflows(more, elem, &bytes)) {
+        more = need; /* doubling went too far; what is needed may still fit */
+        if (wick_mul_overflows(more, elem, &bytes)) return false;
+    }
+    void *grown = wick_alloc(a, bytes);
+    if (!grown) return false;
+    if (*ptr) memcpy(grown, *ptr, *cap * elem);
+    wick_release(a, *ptr, *cap * elem);
+    *ptr = grown;
+    *cap = more;
+    return true;
+}

@@ -1,0 +1,96 @@
+/* cpu.c: which kernel tier this machine runs. Decided by feature bits and by what the OS saves on a context switch, never
+ * by model number. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/cpu.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+static const char *const tier_names[WICK_TIER_COUNT] = {"ref", "base", "avx2", "avx512"};
+
+const char *wick_tier_name(wick_tier tier) { return (unsigned)tier < WICK_TIER_COUNT ? tier_names[tier] : "?"; }
+
+#define BIT(n) ((uint32_t)1 << (n))
+
+/* What each tier's compiler flags let the compiler use, implied instruction sets included. Intel SDM vol. 2A, CPUID. */
+static const struct {
+    uint32_t leaf1_ecx, leaf7_ebx;
+    uint64_t xcr0;
+} tier_needs[WICK_TIER_COUNT] = {
+    [WICK_TIER_AVX2] =
+        {
+            .leaf1_ecx = BIT(0)    /* SSE3 */
+                         | BIT(9)  /* SSSE3 */
+                         | BIT(12) /* FMA */
+                         | BIT(19) /* SSE4.1 */
+                         | BIT(20) /* SSE4.2 */
+                         | BIT(23) /* POPCNT */
+                         | BIT(27) /* OSXSAVE */
+                         | BIT(28) /* AVX */
+                         | BIT(29) /* F16C */,
+            .leaf7_ebx = BIT(5)   /* AVX2 */
+                         | BIT(8) /* BMI2 */,
+            .xcr0 = 0x06, /* SSE and AVX state */
+        },
+    [WICK_TIER_AVX512] =
+        {
+            .leaf7_ebx = BIT(16)   /* F */
+                         | BIT(17) /* DQ */
+                         | BIT(28) /* CD */
+                         | BIT(30) /* BW */
+                         | BIT(31) /* VL */,
+            .xcr0 = 0xE6, /* and opmask, upper halves, zmm16-31 */
+        },
+};
+
+wick_tier wick_tier_of_cpuid(const wick_cpuid *id) {
+    int tier = WICK_TIER_REF; /* climbs while the next tier's needs are met: each is a superset of the one before */
+    while (tier + 1 < WICK_TIER_COUNT && (tier_needs[tier + 1].leaf1_ecx & ~id->leaf1_ecx) == 0 &&
+           (tier_needs[tier + 1].leaf7_ebx & ~id->leaf7_ebx) == 0 && (tier_needs[tier + 1].xcr0 & ~id->xcr0) == 0)
+        tier++;
+    return (wick_tier)tier;
+}
+
+wick_tier wick_tier_best(void) {
+    static _Atomic int known = -1; /* CPUID traps to the hypervisor in a virtual machine: asked once */
+    int best = atomic_load_explicit(&known, memory_order_relaxed);
+    if (best >= 0) return (wick_tier)best;
+    wick_cpuid id = {0};
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    if (__get_cpuid(1, &a, &b, &c, &d)) id.leaf1_ecx = c;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) id.leaf7_ebx = b;
+    if (id.leaf1_ecx & BIT(27)) {
+        uint32_t lo, hi;
+        __asm__("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+        id.xcr0 = (uint64_t)hi << 32 | lo;
+    }
+#endif
+    best = (int)wick_tier_of_cpuid(&id);
+    atomic_store_explicit(&known, best, memory_order_relaxed);
+    return (wick_tier)best;
+}
+
+static _Atomic int current = -1; /* -1: WICK_ISA not read yet */
+
+wick_tier wick_tier_current(void) {
+    int tier = atomic_load_explicit(&current, memory_order_relaxed);
+    if (WICK_LIKELY(tier >= 0)) return (wick_tier)tier;
+    int best = (int)wick_tier_best(), unread = -1;
+    const char *name = getenv("WICK_ISA");
+    tier = best;
+    for (int i = 0; name && i < best; i++)
+        if (strcmp(name, tier_names[i]) == 0) tier = i;
+    /* A tier forced meanwhile by another thread stays. */
+    if (!atomic_compare_exchange_strong(&current, &unread, tier)) tier = unread;
+    return (wick_tier)tier;
+}
+
+bool wick_tier_force(wick_tier tier) {
+    if ((unsigned)tier > (unsigned)wick_tier_best()) return false;
+    atomic_store_explicit(&current, (int)tier, memory_order_relaxed);
+    return true;
+}

@@ -1,0 +1,17 @@
+/* cpu.h: the parts of CPU detection that tests feed with made-up machines. */
+#ifndef WICK_BASE_CPU_H
+#define WICK_BASE_CPU_H
+
+#include "base/base.h"
+
+/* What CPUID and XGETBV say; all zero for an unknown CPU. */
+typedef struct wick_cpuid {
+    uint32_t leaf1_ecx, leaf7_ebx;
+    uint64_t xcr0; /* register state that the OS saves; 0 without OSXSAVE */
+} wick_cpuid;
+wick_tier wick_tier_of_cpuid(const wick_cpuid *id);
+
+/* The CPUs that the cgroup quotas of this process allow, rounded up; 0: no quota. root is put before /proc and /sys. */
+int wick_cgroup_cpus(const char *root);
+
+#endif

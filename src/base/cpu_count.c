@@ -1,0 +1,126 @@
+/* cpu_count.c: how many CPUs this process may use. A container often sees every CPU of its host, yet is stopped for the rest
+ * of each period once its cgroup's quota is used up; threads beyond the quota only make that worse. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+#include "base/cpu.h"
+
+enum { FILE_MAX = 16384, PATH_LEN = 8192 };
+
+/* Reads a small file into text[cap], terminated; false: not readable. */
+static bool read_text(const char *path, char *text, size_t cap) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    size_t len = 0;
+    ssize_t n;
+    while (len + 1 < cap && ((n = read(fd, text + len, cap - 1 - len)) > 0 || (n < 0 && errno == EINTR)))
+        if (n > 0) len += (size_t)n;
+    close(fd);
+    text[len] = 0;
+    return len > 0;
+}
+
+/* Reads a small file of the cgroup folder dir. */
+static bool read_in(const char *dir, const char *name, char *text, size_t cap) {
+    char path[PATH_LEN + 64];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    return n > 0 && (size_t)n < sizeof path && read_text(path, text, cap);
+}
+
+/* Quota of one cgroup, in microseconds per period: v2 writes "150000 100000" or "max 100000" in one file, v1 has two files,
+ * with -1 for none. */
+static void lower_to_quota(const char *dir, bool v2, int *cpus) {
+    char text[128];
+    long long quota = -1, period = 0;
+    if (v2) {
+        if (!read_in(dir, "cpu.max", text, sizeof text) || sscanf(text, "%lld %lld", &quota, &period) != 2) return;
+    } else {
+        if (!read_in(dir, "cpu.cfs_quota_us", text, sizeof text)) return;
+        quota = strtoll(text, NULL, 10);
+        if (!read_in(dir, "cpu.cfs_period_us", text, sizeof text)) return;
+        period = strtoll(text, NULL, 10);
+    }
+    if (quota <= 0 || period <= 0) return;
+    long long n = quota / period + (quota % period != 0);
+    if (n < INT_MAX && (*cpus == 0 || n < *cpus)) *cpus = (int)n;
+}
+
+/* A cgroup is bound by its own quota and by each ancestor's. The path may not exist under the mount (a container without
+ * its own cgroup namespace sees the host's path); the mount's root then is the container's own cgroup. */
+static void lower_to_path(const char *mount, const char *path, bool v2, int *cpus) {
+    char dir[PATH_LEN];
+    int n = snprintf(dir, sizeof dir, "%s%s", mount, strstr(path, "..") ? "" : path);
+    if (n < 0 || (size_t)n >= sizeof dir) return;
+    size_t root = strlen(mount), len = (size_t)n;
+    while (len > root && dir[len - 1] == '/') dir[--len] = 0;
+    for (;;) {
+        lower_to_quota(dir, v2, cpus);
+        if (len <= root) return;
+        while (len > root && dir[len - 1] != '/') len--;
+        if (len > root) len--;
+        dir[len] = 0;
+    }
+}
+
+static bool list_has(const char *list, const char *word) {
+    size_t n = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
+        if (strncmp(at, word, n) == 0 && (at[n] == ',' || at[n] == 0)) return true;
+    return false;
+}
+
+int wick_cgroup_cpus(const char *root) {
+    char text[FILE_MAX], mount[PATH_LEN / 2];
+    int cpus = 0;
+    snprintf(mount, sizeof mount, "%s/proc/self/cgroup", root);
+    if (!read_text(mount, text, sizeof text)) return 0;
+    /* Lines of "id:controllers:path"; v2 has no controllers. */
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
+        if (!path) continue;
+        *path++ = 0;
+        list++;
+        bool v2 = *list == 0;
+        if (!v2 && !list_has(list, "cpu")) continue;
+        /* The usual mount points: v2 alone, v2 beside v1; v1 by controller, v1 by the whole list. */
+        const char *const under[2] = {v2 ? "" : "/cpu", v2 ? "/unified" : list};
+        for (int i = 0; i < 2; i++) {
+            const char *slash = under[i][0] == 0 || under[i][0] == '/' ? "" : "/";
+            int n = snprintf(mount, sizeof mount, "%s/sys/fs/cgroup%s%s", root, slash, under[i]);
+            if (n > 0 && (size_t)n < sizeof mount) lower_to_path(mount, path, v2, &cpus);
+        }
+    }
+    return cpus;
+}
+
+static int affinity_cpus(void) {
+#if defined(__linux__)
+    /* The kernel refuses a mask smaller than its own with EINVAL, and its size is not told. */
+    for (int cpus = CPU_SETSIZE; cpus <= 1 << 20; cpus *= 4) {
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        if (!set) break;
+        size_t size = CPU_ALLOC_SIZE(cpus);
+        int n = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0, e = errno;
+        CPU_FREE(set);
+        if (n > 0) return n;
+        if (e != EINVAL) break;
+    }
+#endif
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 && n < INT_MAX ? (int)n : 1;
+}
+
+int wick_cpu_count(void) {
+    int cpus = affinity_cpus(), quota = wick_cgroup_cpus("");
+    if (quota > 0) cpus = WICK_MIN(cpus, quota);
+    return WICK_MAX(cpus, 1);
+}

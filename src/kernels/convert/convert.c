@@ -1,0 +1,179 @@
+/* convert.c: which converters run, and the strided copy between any two dtypes. */
+#include "kernels/convert/convert.h"
+
+static const wick_convert_table *const tables[WICK_TIER_COUNT] = {
+    [WICK_TIER_REF] = &wick_convert_table_ref,
+    [WICK_TIER_BASE] = &wick_convert_table_base,
+#ifdef __x86_64__
+    [WICK_TIER_AVX2] = &wick_convert_table_avx2,
+    [WICK_TIER_AVX512] = &wick_convert_table_avx512,
+#endif
+};
+
+const wick_convert_table *wick_convert_kernels(wick_tier tier) { return tables[tier]; }
+
+/* Elements per task: some tens of microseconds. */
+#define COPY_TASK 32768
+/* Side of the square that a transposing copy moves at once: both sides' cache lines stay in L1. */
+#define COPY_TILE 16
+/* Elements per block of a converting copy; three blocks of 8 bytes each lie on the stack. */
+#define COPY_BLOCK 256
+
+/* A copy in its simplest form: dims of 1 dropped, ordered so that dst is walked as it lies in memory, neighbours merged.
+ * A task is a range of elements in that order; for a transpose, a range of bands of the tiled dim. */
+typedef struct plan {
+    int rank;
+    int64_t dims[WICK_MAX_DIMS], src[WICK_MAX_DIMS], dst[WICK_MAX_DIMS];
+    int64_t total;
+    int across; /* the dim along which src is contiguous though dst is not; -1: no transpose */
+} plan;
+
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+static plan copy_plan(const wick_copy *c) {
+    plan p = {.rank = 0, .total = 1, .across = -1};
+    for (int d = 0; d < c->rank; d++) {
+        p.total *= c->dims[d];
+        if (c->dims[d] == 1) continue;
+        int at = p.rank++; /* insertion by falling dst stride; equal ones keep their order */
+        for (; at > 0 && magnitude(p.dst[at - 1]) < magnitude(c->dst_strides[d]); at--)
+            p.dims[at] = p.dims[at - 1], p.src[at] = p.src[at - 1], p.dst[at] = p.dst[at - 1];
+        p.dims[at] = c->dims[d], p.src[at] = c->src_strides[d], p.dst[at] = c->dst_strides[d];
+    }
+    int kept = 0;
+    for (int d = 1; d < p.rank; d++) {
+        if (p.src[kept] == p.src[d] * p.dims[d] && p.dst[kept] == p.dst[d] * p.dims[d])
+            p.dims[kept] *= p.dims[d];
+        else
+            p.dims[++kept] = p.dims[d];
+        p.src[kept] = p.src[d], p.dst[kept] = p.dst[d];
+    }
+    if (p.rank) p.rank = kept + 1;
+    if (c->src == c->dst && p.rank >= 2 && p.dst[p.rank - 1] == 1 && magnitude(p.src[p.rank - 1]) > 1)
+        for (int d = 0; d < p.rank - 1; d++)
+            if (p.src[d] == 1 && p.dims[d] >= 4 && p.dims[p.rank - 1] >= 4) p.across = d;
+    return p;
+}
+
+/* Tiles of a transpose, counted over the other dims (slowest first) and then over bands of `across`. */
+static int64_t copy_bands(const plan *p) {
+    int64_t n = (p->dims[p->across] + COPY_TILE - 1) / COPY_TILE;
+    for (int d = 0; d < p->rank - 1; d++)
+        if (d != p->across) n *= p->dims[d];
+    return n;
+}
+
+int64_t wick_copy_tasks(const wick_copy *c) {
+    plan p = copy_plan(c);
+    if (p.total == 0) return 0;
+    int64_t tasks = (p.total + COPY_TASK - 1) / COPY_TASK;
+    return p.across < 0 ? tasks : WICK_MIN(tasks, copy_bands(&p));
+}
+
+#define COPY_TRANSPOSE(bits)                                                                                              \
+    static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step, int64_t rows, \
+                                 int64_t cols) {                                                                          \
+        for (int64_t j = 0; j < cols; j += COPY_TILE) {                                                                   \
+            const int64_t n = WICK_MIN(cols - j, COPY_TILE);                                                              \
+            for (int64_t i = 0; i < rows; i++)                                                                            \
+                for (int64_t k = 0; k < n; k++) d[i * d_step + j + k] = s[i + (j + k) * s_step];                          \
+        }                                                                                                                 \
+    }
+COPY_TRANSPOSE(8)
+COPY_TRANSPOSE(16)
+COPY_TRANSPOSE(32)
+COPY_TRANSPOSE(64)
+
+static void copy_band(const plan *p, int elem, int64_t band, const uint8_t *src, uint8_t *dst) {
+    const int last = p->rank - 1, a = p->across;
+    const int64_t bands = (p->dims[a] + COPY_TILE - 1) / COPY_TILE, row = band % bands * COPY_TILE;
+    const int64_t rows = WICK_MIN(p->dims[a] - row, COPY_TILE);
+    int64_t s = row * p->src[a], d = row * p->dst[a], rest = band / bands;
+    for (int i = last - 1; i >= 0; i--) {
+        if (i == a) continue;
+        s += rest % p->dims[i] * p->src[i];
+        d += rest % p->dims[i] * p->dst[i];
+        rest /= p->dims[i];
+    }
+    const void *from = src + s * elem;
+    void *to = dst + d * elem;
+    switch (elem) {
+    case 1: transpose_8(from, p->src[last], to, p->dst[a], rows, p->dims[last]); break;
+    case 2: transpose_16(from, p->src[last], to, p->dst[a], rows, p->dims[last]); break;
+    case 4: transpose_32(from, p->src[last], to, p->dst[a], rows, p->dims[last]); break;
+    default: transpose_64(from, p->src[last], to, p->dst[a], rows, p->dims[last]); break;
+    }
+}
+
+/* Offset of linear position `at`; *run: how many elements follow it along the last dim. */
+static int64_t copy_offset(const plan *p, const int64_t *strides, int64_t at, int64_t *run) {
+    int64_t offset = 0;
+    *run = 1;
+    if (p->rank) *run = p->dims[p->rank - 1] - at % p->dims[p->rank - 1];
+    for (int d = p->rank - 1; d >= 0; d--) {
+        offset += at % p->dims[d] * strides[d];
+        at /= p->dims[d];
+    }
+    return offset;
+}
+
+static bool is_linear(const plan *p, const int64_t *strides) {
+    int64_t step = 1;
+    for (int d = p->rank - 1; d >= 0; step *= p->dims[d--])
+        if (strides[d] != step) return false;
+    return true;
+}
+
+/* Same dtype: a gather straight into dst where dst is contiguous, run by run where it is not. */
+static void copy_same(const plan *p, int elem, int64_t at, int64_t end, const uint8_t *src, uint8_t *dst) {
+    const int last = p->rank - 1;
+    if (is_linear(p, p->dst)) {
+        wick_walk_gather(elem, p->rank, p->dims, p->src, at, end - at, src, dst + at * elem);
+        return;
+    }
+    const int64_t step = p->rank ? p->dst[last] : 1, from_step = p->rank ? p->src[last] : 1;
+    while (at < end) {
+        int64_t run;
+        uint8_t *to = dst + copy_offset(p, p->dst, at, &run) * elem;
+        const uint8_t *from = src + copy_offset(p, p->src, at, &run) * elem;
+        run = WICK_MIN(run, end - at);
+        if (step == 1)
+            wick_walk_gather(elem, 1, &run, &from_step, 0, run, from, to);
+        else if (from_step == 1)
+            wick_walk_scatter(elem, 1, &run, &step, 0, run, from, to);
+        else
+            for (int64_t i = 0; i < run; i++) memcpy(to + i * step * elem, from + i * from_step * elem, (size_t)elem);
+        at += run;
+    }
+}
+
+/* Different dtypes, a block at a time: pack, load, cast, store, scatter; each step is left out where it changes nothing. */
+static void copy_convert(const plan *p, wick_dtype from, wick_dtype to, int64_t at, int64_t end, const void *src, void *dst) {
+    const wick_convert_table *table = wick_convert_kernels(wick_tier_current());
+    const wick_ctype ft = wick_ctype_of(from), tt = wick_ctype_of(to);
+    _Alignas(WICK_ALIGN) uint64_t buffer[3][COPY_BLOCK];
+    for (; at < end; at += COPY_BLOCK) {
+        const int64_t n = WICK_MIN(end - at, COPY_BLOCK);
+        wick_walk_gather((int)wick_dtype_size(from), p->rank, p->dims, p->src, at, n, src, buffer[0]);
+        int now = 0; /* which buffer holds the block: never the one that the next step writes */
+        if (table->load[from]) table->load[from](buffer[now + 1], buffer[now], (size_t)n), now++;
+        if (ft != tt) table->cast[ft][tt](buffer[now + 1], buffer[now], (size_t)n), now++;
+        if (table->store[to]) table->store[to](buffer[(now + 1) % 3], buffer[now], (size_t)n), now = (now + 1) % 3;
+        wick_walk_scatter((int)wick_dtype_size(to), p->rank, p->dims, p->dst, at, n, buffer[now], dst);
+    }
+}
+
+void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *src, void *dst) {
+    plan p = copy_plan(c);
+    const int64_t tasks = wick_copy_tasks(c);
+    if (tasks == 0 || begin >= end) return;
+    const int elem = (int)wick_dtype_size(c->src);
+    const int64_t items = p.across < 0 ? p.total : copy_bands(&p), each = (items + tasks - 1) / tasks;
+    const int64_t first = begin * each, stop = WICK_MIN(end * each, items);
+    if (p.across >= 0)
+        for (int64_t band = first; band < stop; band++) copy_band(&p, elem, band, src, dst);
+    else if (c->src == c->dst)
+        copy_same(&p, elem, first, stop, src, dst);
+    else
+        copy_convert(&p, c->src, c->dst, first, stop, src, dst);
+}

@@ -1,0 +1,31 @@
+/* convert.h: block converters, contiguous: between dtypes in memory and the ctypes that kernels compute in, and
+ * between ctypes. Results are the same bits in every tier, whatever the thread does with denormals. */
+#ifndef WICK_KERNELS_CONVERT_H
+#define WICK_KERNELS_CONVERT_H
+
+#include "kernels/kernels.h"
+
+/* dst and src do not overlap. */
+typedef void (*wick_convert_fn)(void *dst, const void *src, size_t n);
+typedef struct wick_convert_table {
+    wick_convert_fn load[WICK_DTYPE_COUNT];  /* dtype -> its ctype; NULL: the dtype is its ctype */
+    wick_convert_fn store[WICK_DTYPE_COUNT]; /* back: halves round to nearest even, narrow integers wrap */
+    wick_convert_fn cast[WICK_CTYPE_COUNT][WICK_CTYPE_COUNT]; /* [from][to]; NULL: the same type */
+} wick_convert_table;
+
+extern const wick_convert_table wick_convert_table_ref, wick_convert_table_base;
+#ifdef __x86_64__
+extern const wick_convert_table wick_convert_table_avx2, wick_convert_table_avx512;
+#endif
+const wick_convert_table *wick_convert_kernels(wick_tier tier);
+
+/* Tensors are walked in index order (last dim fastest). Gather packs n elements of `elem` bytes (1, 2, 4, 8) from linear
+ * position `at` on; scatter is its inverse. */
+void wick_walk_gather(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const void *src,
+                      void *dst);
+void wick_walk_scatter(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const void *src,
+                       void *dst);
+/* dst[i] = *value, n elements of elem bytes. */
+void wick_walk_fill(int elem, void *dst, const void *value, int64_t n);
+
+#endif

@@ -1,0 +1,147 @@
+/* convert_tier.c: converters of this tier. The half formats go through integer arithmetic (or the CPU's own converters,
+ * which ignore the denormal modes), so that no tier and no control word changes a bit. */
+#include "kernels/convert/convert.h"
+#include "kernels/elementwise/ew.h"
+#include "kernels/elementwise/math.h"
+
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed" /* the scalar tier vectorises nothing */
+#endif
+
+#define CONVERT_LOOP(name, S, D, expression)                                   \
+    static void name(void *dst, const void *src, size_t n) {                   \
+        const S *s = src;                                                      \
+        D *d = dst;                                                            \
+        WICK_IVDEP for (size_t i = 0; i < n; i++) {                            \
+            const S x = s[i];                                                  \
+            d[i] = (D)(expression);                                            \
+        }                                                                      \
+    }
+
+/* ---- half precision ---------------------------------------------------------------------------------------------- */
+
+/* Normal numbers: move the fields and rebias. Denormals: the fraction as a whole number times 2^-24, normal in f32.
+ * NaN comes out quiet with its payload, as VCVTPH2PS does. */
+WICK_MATH float half_to_f32(uint16_t h) {
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, body = h & 0x7fffu;
+    uint32_t normal = (body << 13) + 0x38000000u;
+    uint32_t tiny = wick_bits_f32((float)(int32_t)body * 0x1p-24f);
+    uint32_t special = (body << 13) | 0x7f800000u | (body > 0x7c00u ? 0x400000u : 0);
+    uint32_t r = body < 0x400u ? tiny : normal;
+    return wick_from_bits_f32((body >= 0x7c00u ? special : r) | sign);
+}
+/* Round to nearest even. Normal results: add half of the last place minus one, plus one if odd, to the bits. Denormal ones:
+ * adding 1/2 leaves the number in units of 2^-24 in the low bits, rounded by the addition; inputs below 2^-26, among them all
+ * that a thread may flush, give 0 anyhow. */
+WICK_MATH uint16_t half_from_f32(float x) {
+    uint32_t u = wick_bits_f32(x), sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
+    uint32_t normal = (a + 0xfffu + ((a >> 13) & 1u) - 0x38000000u) >> 13;
+    uint32_t small = wick_bits_f32(wick_from_bits_f32(a) + 0.5f) - 0x3f000000u;
+    uint32_t r = a < 0x38800000u ? small : normal;
+    r = a >= 0x477ff000u ? 0x7c00u : r; /* 65520 and above round to Inf */
+    r = a > 0x7f800000u ? 0x7e00u | ((a >> 13) & 0x1ffu) : r;
+    return (uint16_t)(r | sign);
+}
+
+#ifndef __F16C__
+CONVERT_LOOP(load_f16, uint16_t, float, half_to_f32(x))
+CONVERT_LOOP(store_f16, float, uint16_t, half_from_f32(x))
+#else
+static void load_f16(void *dst, const void *src, size_t n) {
+    const uint16_t *s = src;
+    float *d = dst;
+    size_t i = 0;
+#ifdef __AVX512F__
+    for (; i + 16 <= n; i += 16) _mm512_storeu_ps(d + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(s + i))));
+#endif
+    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(d + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(s + i))));
+    for (; i < n; i++) d[i] = half_to_f32(s[i]);
+}
+static void store_f16(void *dst, const void *src, size_t n) {
+    const float *s = src;
+    uint16_t *d = dst;
+    size_t i = 0;
+#ifdef __AVX512F__
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((__m256i *)(d + i), _mm512_cvtps_ph(_mm512_loadu_ps(s + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(d + i), _mm256_cvtps_ph(_mm256_loadu_ps(s + i), _MM_FROUND_TO_NEAREST_INT));
+    for (; i < n; i++) d[i] = half_from_f32(s[i]);
+}
+#endif
+
+/* bf16 is the upper half of f32; rounding to nearest even carries into the exponent, and into Inf, as it should. */
+WICK_MATH uint16_t bf16_from_bits(uint32_t u) {
+    uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16, quiet = (u >> 16) | 0x40u;
+    return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+CONVERT_LOOP(load_bf16, uint16_t, uint32_t, (uint32_t)x << 16)
+CONVERT_LOOP(store_bf16, uint32_t, uint16_t, bf16_from_bits(x))
+
+/* ---- integers in memory --------------------------------------------------------------------------------------------- */
+
+CONVERT_LOOP(load_i8, int8_t, int32_t, x)
+CONVERT_LOOP(load_i16, int16_t, int32_t, x)
+CONVERT_LOOP(load_u8, uint8_t, int32_t, x)
+CONVERT_LOOP(load_u16, uint16_t, int32_t, x)
+CONVERT_LOOP(load_u32, uint32_t, uint64_t, x)
+CONVERT_LOOP(store_8, int32_t, uint8_t, x)
+CONVERT_LOOP(store_16, int32_t, uint16_t, x)
+CONVERT_LOOP(store_32, uint64_t, uint32_t, x)
+
+/* ---- casts -------------------------------------------------------------------------------------------------------------
+ * Float to integer truncates and saturates; NaN gives 0. The conversion itself only sees numbers that fit. low and high are
+ * the first float at or below which, and at or above which, the result saturates. */
+#define CAST_TO_INT(name, S, D, low, high, min, max)                           \
+    WICK_MATH D name##_one(S x) {                                              \
+        D r = (D)((x > (low)) & (x < (high)) ? x : (S)0);                      \
+        r = x >= (high) ? (max) : r;                                           \
+        return x <= (low) ? (min) : r;                                         \
+    }                                                                          \
+    CONVERT_LOOP(name, S, D, name##_one(x))
+
+CAST_TO_INT(cast_f32_i32, float, int32_t, -0x1p31f, 0x1p31f, INT32_MIN, INT32_MAX)
+CAST_TO_INT(cast_f32_i64, float, int64_t, -0x1p63f, 0x1p63f, INT64_MIN, INT64_MAX)
+CAST_TO_INT(cast_f32_u64, float, uint64_t, 0.0f, 0x1p64f, 0, UINT64_MAX)
+CAST_TO_INT(cast_f64_i32, double, int32_t, -0x1p31, 0x1p31, INT32_MIN, INT32_MAX)
+CAST_TO_INT(cast_f64_i64, double, int64_t, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX)
+CAST_TO_INT(cast_f64_u64, double, uint64_t, 0.0, 0x1p64, 0, UINT64_MAX)
+
+CONVERT_LOOP(cast_f32_f64, float, double, x)
+CONVERT_LOOP(cast_f64_f32, double, float, x)
+CONVERT_LOOP(cast_i32_f32, int32_t, float, x)
+CONVERT_LOOP(cast_i32_f64, int32_t, double, x)
+CONVERT_LOOP(cast_i32_i64, int32_t, int64_t, x) /* also to u64: sign extended */
+CONVERT_LOOP(cast_i64_f32, int64_t, float, x)
+CONVERT_LOOP(cast_i64_f64, int64_t, double, x)
+CONVERT_LOOP(cast_i64_i32, int64_t, int32_t, x) /* also from u64: wraps */
+CONVERT_LOOP(cast_u64_f32, uint64_t, float, x)
+CONVERT_LOOP(cast_u64_f64, uint64_t, double, x)
+CONVERT_LOOP(cast_64_64, uint64_t, uint64_t, x)
+CONVERT_LOOP(cast_bool_f32, uint8_t, float, (int32_t)x)
+CONVERT_LOOP(cast_bool_f64, uint8_t, double, (int32_t)x)
+CONVERT_LOOP(cast_bool_i32, uint8_t, int32_t, x)
+CONVERT_LOOP(cast_bool_i64, uint8_t, int64_t, x)
+CONVERT_LOOP(cast_f32_bool, float, uint8_t, x != 0)
+CONVERT_LOOP(cast_f64_bool, double, uint8_t, x != 0)
+CONVERT_LOOP(cast_i32_bool, int32_t, uint8_t, x != 0)
+CONVERT_LOOP(cast_i64_bool, int64_t, uint8_t, x != 0)
+
+const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
+    .load = {[WICK_F16] = load_f16, [WICK_BF16] = load_bf16, [WICK_I8] = load_i8, [WICK_I16] = load_i16, [WICK_U8] = load_u8,
+             [WICK_U16] = load_u16, [WICK_U32] = load_u32},
+    .store = {[WICK_F16] = store_f16, [WICK_BF16] = store_bf16, [WICK_I8] = store_8, [WICK_I16] = store_16, [WICK_U8] = store_8,
+              [WICK_U16] = store_16, [WICK_U32] = store_32},
+    .cast = {
+        [WICK_CF32] = {NULL, cast_f32_f64, cast_f32_i32, cast_f32_i64, cast_f32_u64, cast_f32_bool},
+        [WICK_CF64] = {cast_f64_f32, NULL, cast_f64_i32, cast_f64_i64, cast_f64_u64, cast_f64_bool},
+        [WICK_CI32] = {cast_i32_f32, cast_i32_f64, NULL, cast_i32_i64, cast_i32_i64, cast_i32_bool},
+        [WICK_CI64] = {cast_i64_f32, cast_i64_f64, cast_i64_i32, NULL, cast_64_64, cast_i64_bool},
+        [WICK_CU64] = {cast_u64_f32, cast_u64_f64, cast_i64_i32, cast_64_64, NULL, cast_i64_bool},
+        [WICK_CBOOL] = {cast_bool_f32, cast_bool_f64, cast_bool_i32, cast_bool_i64, cast_bool_i64, NULL},
+    },
+};

@@ -1,0 +1,111 @@
+/* walk.c: packing strided elements into a block and back. A walk is cut into runs along the last dim; runs may be as short
+ * as a few elements, so that the common steps (contiguous, repeated, strided) are loops in place rather than calls. */
+#include "kernels/convert/convert.h"
+
+/* Position of a walk: an index per dim but the last, the offset of the current run, and where in the last dim it starts. */
+typedef struct walk {
+    int64_t index[WICK_MAX_DIMS], offset, inner;
+} walk;
+
+static walk walk_to(int rank, const int64_t *dims, const int64_t *strides, int64_t at) {
+    walk w;
+    w.offset = 0;
+    w.inner = 0;
+    if (rank == 0) return w;
+    w.inner = at % dims[rank - 1];
+    at /= dims[rank - 1];
+    for (int d = rank - 2; d >= 0; d--) {
+        w.index[d] = at % dims[d];
+        at /= dims[d];
+        w.offset += w.index[d] * strides[d];
+    }
+    return w;
+}
+
+static inline void walk_next(walk *w, int rank, const int64_t *dims, const int64_t *strides) {
+    w->inner = 0;
+    for (int d = rank - 2; d >= 0; d--) {
+        w->offset += strides[d];
+        if (++w->index[d] < dims[d]) return;
+        w->offset -= strides[d] * dims[d];
+        w->index[d] = 0;
+    }
+}
+
+/* One pair of loops per element size. Long contiguous runs are worth the call of memcpy, short ones are not. */
+#define WALK_RUN_BYTES 128
+#define WALK(bits)                                                                                                     \
+    static inline void run_in_##bits(uint##bits##_t *d, const uint##bits##_t *s, int64_t step, int64_t n) {            \
+        if (step == 1 && n * (int64_t)sizeof *d >= WALK_RUN_BYTES) {                                                   \
+            memcpy(d, s, (size_t)n * sizeof *d);                                                                       \
+        } else if (step == 0) {                                                                                        \
+            const uint##bits##_t v = *s;                                                                               \
+            for (int64_t i = 0; i < n; i++) d[i] = v;                                                                  \
+        } else {                                                                                                       \
+            for (int64_t i = 0; i < n; i++) d[i] = s[i * step];                                                        \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void gather_##bits(int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n,            \
+                              const uint##bits##_t *src, uint##bits##_t *dst) {                                        \
+        walk w = walk_to(rank, dims, strides, at);                                                                     \
+        const int64_t length = rank ? dims[rank - 1] : 1, step = rank ? strides[rank - 1] : 1;                         \
+        for (;;) {                                                                                                     \
+            const int64_t run = WICK_MIN(length - w.inner, n);                                                         \
+            run_in_##bits(dst, src + w.offset + w.inner * step, step, run);                                            \
+            if ((n -= run) <= 0) return;                                                                               \
+            dst += run;                                                                                                \
+            walk_next(&w, rank, dims, strides);                                                                        \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void scatter_##bits(int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n,           \
+                               const uint##bits##_t *src, uint##bits##_t *dst) {                                       \
+        walk w = walk_to(rank, dims, strides, at);                                                                     \
+        const int64_t length = rank ? dims[rank - 1] : 1, step = rank ? strides[rank - 1] : 1;                         \
+        for (;;) {                                                                                                     \
+            const int64_t run = WICK_MIN(length - w.inner, n);                                                         \
+            uint##bits##_t *d = dst + w.offset + w.inner * step;                                                       \
+            if (step == 1)                                                                                             \
+                memcpy(d, src, (size_t)run * sizeof *d);                                                               \
+            else                                                                                                       \
+                for (int64_t i = 0; i < run; i++) d[i * step] = src[i];                                                \
+            if ((n -= run) <= 0) return;                                                                               \
+            src += run;                                                                                                \
+            walk_next(&w, rank, dims, strides);                                                                        \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void fill_##bits(uint##bits##_t *d, uint##bits##_t v, int64_t n) {                                          \
+        for (int64_t i = 0; i < n; i++) d[i] = v;                                                                      \
+    }
+WALK(8)
+WALK(16)
+WALK(32)
+WALK(64)
+
+void wick_walk_gather(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const void *src,
+                      void *dst) {
+    switch (elem) {
+    case 1: gather_8(rank, dims, strides, at, n, src, dst); break;
+    case 2: gather_16(rank, dims, strides, at, n, src, dst); break;
+    case 4: gather_32(rank, dims, strides, at, n, src, dst); break;
+    default: gather_64(rank, dims, strides, at, n, src, dst); break;
+    }
+}
+
+void wick_walk_scatter(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const void *src,
+                       void *dst) {
+    switch (elem) {
+    case 1: scatter_8(rank, dims, strides, at, n, src, dst); break;
+    case 2: scatter_16(rank, dims, strides, at, n, src, dst); break;
+    case 4: scatter_32(rank, dims, strides, at, n, src, dst); break;
+    default: scatter_64(rank, dims, strides, at, n, src, dst); break;
+    }
+}
+
+void wick_walk_fill(int elem, void *dst, const void *value, int64_t n) {
+    switch (elem) {
+    case 1: fill_8(dst, *(const uint8_t *)value, n); break;
+    case 2: fill_16(dst, *(const uint16_t *)value, n); break;
+    case 4: fill_32(dst, *(const uint32_t *)value, n); break;
+    default: fill_64(dst, *(const uint64_t *)value, n); break;
+    }
+}

@@ -1,0 +1,62 @@
+/* fused.h: what the parts of fused/ share: how inputs reach their registers, the modes of a run, reduction kernels. */
+#ifndef WICK_KERNELS_FUSED_H
+#define WICK_KERNELS_FUSED_H
+
+#include "kernels/kernels.h"
+
+/* Registers: inputs, then one per instruction. */
+#define WICK_FUSED_MAX_REGS (WICK_FUSED_MAX_IO + WICK_FUSED_MAX_OPS)
+
+/* How an input reaches its register. The space is the dims that blocks run over: all of them, or those of one unit. */
+typedef enum wick_fused_kind {
+    WICK_FUSED_UNUSED, /* no instruction and no output reads it */
+    WICK_FUSED_SAME,   /* one value throughout the space: a block of it, filled once per space */
+    WICK_FUSED_PERIOD, /* repeats every in_period <= block elements: a block and a period of it, entered at the phase */
+    WICK_FUSED_WALK,   /* in place where a block lies within a run of in_run contiguous elements, else packed (and converted) */
+} wick_fused_kind;
+
+typedef enum wick_fused_mode {
+    WICK_FUSED_PLAIN,  /* no reduction */
+    WICK_FUSED_EMPTY,  /* a reduction over nothing */
+    WICK_FUSED_SHORT,  /* blocks hold whole units */
+    WICK_FUSED_LONG,   /* units are done one by one, all their chunks in one task */
+    WICK_FUSED_SPLIT,  /* so, but a task is some chunks of one unit: two stages */
+} wick_fused_mode;
+
+/* ---- reductions ------------------------------------------------------------------------------------------------------
+ *
+ * A reduction sees [units, reduced, cols]: cols are the trailing kept elements. Reduced rows are taken lane_rows at a time (64 for
+ * cols = 1, 1 for cols >= 64, a power of two between): a line of lane_rows * cols lanes, one accumulator each. Up to
+ * WICK_RED_RUN lines are added one after the other, such runs are combined pairwise up to WICK_RED_CHUNK lines: a chunk. Its
+ * lanes are folded by halves to cols values, and chunks are combined pairwise. All of it follows from the sizes alone. */
+#define WICK_RED_LANES 64
+#define WICK_RED_RUN 16
+#define WICK_RED_CHUNK 128
+/* The longest line, of cols cut into tiles. */
+#define WICK_RED_LINE 512
+/* Entries of a stack of partial results that are combined pairwise: one per bit of a count. */
+#define WICK_RED_CHUNK_DEPTH 5
+#define WICK_RED_UNIT_DEPTH 40
+
+typedef struct wick_red_kernels {
+    /* acc[l] = (cont ? acc[l] op : ) x[l] op x[stride + l] op ...; rows >= 1 rows of `lanes` */
+    void (*lanes)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
+    /* acc[j] = acc[j] op x[j], n elements */
+    void (*add)(void *acc, const void *x, size_t n);
+    /* Folds the first `width` of lane_rows * cols lanes to cols, in place. */
+    void (*fold)(void *acc, size_t width, size_t lane_rows, size_t cols);
+    /* Reduces n_units contiguous units of reduced * cols elements (reduced >= 1, at most WICK_RED_RUN lines) to cols each. */
+    void (*units)(void *dst, const void *x, size_t n_units, size_t reduced, size_t lane_rows, size_t cols);
+    /* acc[j] = acc[j] * scale; NULL for integers */
+    void (*scale)(void *acc, double scale, size_t n);
+    /* acc[j] = the result over nothing (sum, product), n elements */
+    void (*nothing)(void *acc, size_t n);
+} wick_red_kernels;
+typedef wick_red_kernels wick_red_rows[WICK_RED_COUNT][WICK_CTYPE_COUNT];
+
+extern const wick_red_rows wick_red_table_ref, wick_red_table_base;
+#ifdef __x86_64__
+extern const wick_red_rows wick_red_table_avx2, wick_red_table_avx512;
+#endif
+
+#endif

@@ -1,0 +1,224 @@
+/* gemm.c: control flow of matrix products: what is packed, how C is cut into tasks, which tile kernels a task calls.
+ * The arithmetic is in the tier files; gemm_tuning.h holds every threshold. */
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_tuning.h"
+
+/* How a product uses its operands; wick_gemm.how. */
+enum {
+    GEMM_SWAP = 1,   /* computes the transpose of C: B^T A^T, for narrow C */
+    GEMM_PACK_B = 2, /* a task packs each panel of B into its scratch just before use */
+    GEMM_SHARE_B = 4, /* stage 0 packs B: [panel][k][nr] */
+    GEMM_PACK_A = 8, /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
+};
+
+static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {
+    [WICK_TIER_REF] = &wick_gemm_kernels_ref,
+    [WICK_TIER_BASE] = &wick_gemm_kernels_base,
+#if defined(__x86_64__)
+    [WICK_TIER_AVX2] = &wick_gemm_kernels_avx2,
+    [WICK_TIER_AVX512] = &wick_gemm_kernels_avx512,
+#endif
+};
+
+/* The product as the tiles see it, after GEMM_SWAP. */
+typedef struct gemm_view {
+    int64_t m, n, k, a_row, a_col, b_row, b_col, c_row, c_col;
+    int bias;
+} gemm_view;
+
+static gemm_view gemm_view_of(const wick_gemm *g, uint32_t how) {
+    if (how & GEMM_SWAP)
+        return (gemm_view){g->n, g->m, g->k, g->b_col, g->b_row, g->a_col, g->a_row, 1, g->c_row, g->bias ? 3 - g->bias : 0};
+    return (gemm_view){g->m, g->n, g->k, g->a_row, g->a_col, g->b_row, g->b_col, g->c_row, 1, g->bias};
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* In sixteenths of a vector multiply-add, per step of k. */
+static int64_t gemm_cost(const wick_gemm_kernel *q, const gemm_view *v) {
+    const int64_t vecs = ceil_div(v->n, q->lanes), pack = v->b_col == 1 ? 0 : v->b_row == 1 ? WICK_GEMM_PACK_COST : 32;
+    /* Fewer than four rows cannot hide the latency of the multiply-add. */
+    return vecs * (16 * WICK_MAX(v->m, 2) + pack * q->lanes);
+}
+
+/* Whether a column of `count` rows, `stride` bytes apart, falls on so few sets of an L1 cache (64 sets of 64 bytes, 8 ways or
+ * more) that its lines evict each other. */
+static bool gemm_conflicts(int64_t stride, int64_t count) {
+    const int64_t within = (stride < 0 ? -stride : stride) % 4096;
+    const int64_t gap = WICK_MIN(within, 4096 - within);
+    /* Rows return to the same set after 4096 / gap steps when gap divides 4096. */
+    return gap == 0 ? count > 8 : 4096 % gap == 0 && count > 8 * (4096 / gap);
+}
+
+void wick_gemm_prepare(wick_gemm *g) {
+    const wick_gemm_kernels *tier = gemm_tiers[wick_tier_current()];
+    const wick_gemm_kernel *q = &tier->type[g->type == WICK_CF64];
+    g->kernel = q;
+    g->how = 0;
+    g->tasks = g->tasks_pack = 0;
+    g->packed = g->scratch = 0;
+    g->kc = g->k ? WICK_ALIGN_UP(ceil_div(g->k, ceil_div(g->k, WICK_GEMM_KC)), 8) : 8;
+    g->mc = g->m;
+    g->nc = g->n;
+    if (g->m == 0 || g->n == 0) return;
+    if (g->k == 0 && g->accumulate && !g->bias && !g->relu) return;
+    if (q->rows) {
+        g->mc = 1 + WICK_GEMM_TASK_WORK / 8 / (g->n * (g->k + 1));
+        g->tasks = ceil_div(g->m, g->mc);
+        return;
+    }
+
+    gemm_view v = gemm_view_of(g, 0);
+    const gemm_view turned = gemm_view_of(g, GEMM_SWAP);
+    if (gemm_cost(q, &turned) < gemm_cost(q, &v)) {
+        g->how = GEMM_SWAP;
+        v = turned;
+    }
+
+    const int64_t nr = q->nr, mr = q->mr, panels = ceil_div(v.n, nr), tiles = ceil_div(v.m, mr);
+    /* Columns are cut first: tasks then share no part of B. */
+    const double work = (double)v.m * (double)v.n * (double)(v.k + 8);
+    const int64_t most = WICK_MAX(WICK_GEMM_MAX_TASKS, ceil_div(v.m, WICK_GEMM_MC) * ceil_div(v.n, WICK_GEMM_NC));
+    const int64_t want = work >= (double)most * WICK_GEMM_TASK_WORK ? most : 1 + (int64_t)(work / WICK_GEMM_TASK_WORK);
+    int64_t across = WICK_MAX(WICK_MIN(panels, want), ceil_div(v.n, WICK_GEMM_NC));
+    int64_t down = WICK_MAX(WICK_MIN(ceil_div(want, across), ceil_div(tiles, 4)), ceil_div(v.m, WICK_GEMM_MC));
+    if (down > 1) across = WICK_MAX(WICK_MIN(across, ceil_div(want, down)), ceil_div(v.n, WICK_GEMM_NC));
+    g->nc = ceil_div(panels, across) * nr;
+    g->mc = ceil_div(tiles, down) * mr;
+    down = ceil_div(v.m, g->mc);
+    g->tasks = ceil_div(v.n, g->nc) * down;
+
+    const int64_t elem = q->elem, task_panels = WICK_MIN(g->nc, v.n) / nr;
+    const bool narrow = v.n % q->lanes != 0;
+    bool panel = narrow;
+    const int64_t b_row = v.b_row < 0 ? -v.b_row : v.b_row;
+    if (v.b_col != 1 || (b_row * elem >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * mr)) {
+        /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
+        const bool share = down > 1 && g->mc < WICK_GEMM_SHARE_ROWS && !(g->how & GEMM_SWAP);
+        g->how |= share ? GEMM_SHARE_B : GEMM_PACK_B;
+        panel = !share;
+    }
+    if (panel) g->scratch = WICK_ALIGN_UP((size_t)(WICK_MIN(g->kc, v.k) * nr * elem), WICK_ALIGN);
+    if (g->how & GEMM_SHARE_B) {
+        g->packed = (size_t)(panels * nr * v.k * elem);
+        g->tasks_pack = ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (nr * v.k + 1));
+    }
+    const int64_t least = WICK_MIN(v.a_row < 0 ? -v.a_row : v.a_row, v.a_col < 0 ? -v.a_col : v.a_col);
+    if (task_panels >= WICK_GEMM_PACK_A_PANELS && v.m > 1 &&
+        (least > 1 || (v.a_row != 1 && gemm_conflicts(v.a_row * elem, WICK_MIN(mr, v.m))))) {
+        g->how |= GEMM_PACK_A;
+        const int64_t width = (int64_t)WICK_ALIGN_UP(mr, q->lanes);
+        g->scratch += WICK_ALIGN_UP((size_t)(ceil_div(WICK_MIN(g->mc, v.m), mr) * width * WICK_MIN(g->kc, v.k) * elem), WICK_ALIGN);
+    }
+}
+
+void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
+    const wick_gemm_kernel *q = g->kernel;
+    const gemm_view v = gemm_view_of(g, g->how);
+    const int64_t panels = ceil_div(v.n, q->nr), per_task = ceil_div(panels, g->tasks_pack);
+    for (int64_t j = begin * per_task; j < WICK_MIN(panels, end * per_task); j++) {
+        const int64_t col = j * q->nr;
+        q->pack(v.k, WICK_MIN(q->nr, v.n - col), (const char *)b + col * v.b_col * q->elem, v.b_row, v.b_col,
+                (char *)packed + col * v.k * q->elem, q->nr);
+    }
+}
+
+/* Rows [r0, r1) of C by columns [c0, c1): one task. */
+static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64_t r1, int64_t c0, int64_t c1, const char *a,
+                       const char *b, const char *bias, char *c, const char *packed, char *scratch) {
+    const wick_gemm_kernel *q = g->kernel;
+    const int64_t elem = q->elem, nr = q->nr, lanes = q->lanes, kb = WICK_MIN(g->kc, v->k);
+    /* Tiles of nearly equal height: 64 rows are 13 + 13 + 13 + 13 + 12, not 4 * 14 + 8. */
+    const int64_t tiles = ceil_div(r1 - r0, q->mr), height = (r1 - r0) / tiles, taller = (r1 - r0) % tiles;
+    const int64_t width = (int64_t)WICK_ALIGN_UP(q->mr, lanes);
+    char *const packed_a = scratch + (g->scratch - (g->how & GEMM_PACK_A ? WICK_ALIGN_UP((size_t)(ceil_div(WICK_MIN(g->mc, v->m), q->mr) * width * kb * elem), WICK_ALIGN) : 0));
+    int64_t k0 = 0;
+    do { /* once for k = 0 */
+        const int64_t k = WICK_MIN(g->kc, v->k - k0);
+        const bool last = k0 + k >= v->k;
+        if (g->how & GEMM_PACK_A) {
+            for (int64_t i = 0, row = r0; i < tiles; i++) {
+                const int64_t rows = height + (i < taller);
+                q->pack(k, rows, a + (row * v->a_row + k0 * v->a_col) * elem, v->a_col, v->a_row,
+                        packed_a + i * width * kb * elem, width);
+                row += rows;
+            }
+        }
+        for (int64_t col = c0; col < c1; col += nr) {
+            wick_gemm_tile t = {.k = k,
+                                .b_row = nr,
+                                .c_row = v->c_row,
+                                .c_col = v->c_col,
+                                .cols = WICK_MIN(nr, c1 - col),
+                                .bias_mode = last ? v->bias : 0,
+                                .add = g->accumulate || k0 > 0,
+                                .relu = last && g->relu};
+            if (r1 - r0 == 1 && c1 - col >= q->row_unit && (v->b_col == 1 || v->b_row == 1)) {
+                t.a = a + (r0 * v->a_row + k0 * v->a_col) * elem;
+                t.a_col = v->a_col;
+                t.b = b + (k0 * v->b_row + col * v->b_col) * elem;
+                t.b_row = v->b_col == 1 ? v->b_row : v->b_col;
+                t.c = c + (r0 * v->c_row + col * v->c_col) * elem;
+                t.bias = bias + (v->bias == 1 ? col : r0) * elem;
+                t.cols = q->row_unit;
+                (v->b_col == 1 ? q->row_by_rows : q->row_by_columns)(&t);
+                col += q->row_unit - nr;
+                continue;
+            }
+            if (g->how & GEMM_SHARE_B) {
+                t.b = packed + (col * v->k + k0 * nr) * elem;
+            } else {
+                t.b = b + (k0 * v->b_row + col * v->b_col) * elem;
+                if ((g->how & GEMM_PACK_B) || t.cols % lanes) {
+                    q->pack(k, t.cols, t.b, v->b_row, v->b_col, scratch, nr);
+                    t.b = scratch;
+                } else {
+                    t.b_row = v->b_row;
+                }
+            }
+            wick_gemm_tile_fn *const *const by_rows = q->tiles + (ceil_div(t.cols, lanes) - 1) * q->mr - 1;
+            for (int64_t i = 0, row = r0; i < tiles; i++) {
+                const int64_t rows = height + (i < taller);
+                if (g->how & GEMM_PACK_A) {
+                    t.a = packed_a + i * width * kb * elem;
+                    t.a_row = 1;
+                    t.a_col = width;
+                } else {
+                    t.a = a + (row * v->a_row + k0 * v->a_col) * elem;
+                    t.a_row = v->a_row;
+                    t.a_col = v->a_col;
+                }
+                t.c = c + (row * v->c_row + col * v->c_col) * elem;
+                t.bias = bias + (v->bias == 1 ? col : row) * elem;
+                by_rows[rows](&t);
+                row += rows;
+            }
+        }
+        k0 += k;
+    } while (k0 < v->k);
+}
+
+void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c,
+                   const void *packed, void *scratch) {
+    const wick_gemm_kernel *q = g->kernel;
+    if (q->rows) {
+        q->rows(g, begin * g->mc, WICK_MIN(g->m, end * g->mc), a, b, bias, c);
+        return;
+    }
+    const gemm_view v = gemm_view_of(g, g->how);
+    if (g->how & GEMM_SWAP) {
+        const void *other = a;
+        a = b;
+        b = other;
+    }
+    const int64_t across = ceil_div(v.n, g->nc);
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t r0 = t / across * g->mc, c0 = t % across * g->nc;
+        gemm_block(g, &v, r0, WICK_MIN(v.m, r0 + g->mc), c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c, packed, scratch);
+    }
+}
+
+const char *wick_gemm_name(const wick_gemm *g) {
+    const int a = g->a_col == 1 ? 0 : g->a_row == 1 ? 1 : 2, b = g->b_col == 1 ? 0 : g->b_row == 1 ? 1 : 2;
+    return g->kernel->names[a * 3 + b];
+}

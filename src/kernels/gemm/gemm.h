@@ -1,0 +1,62 @@
+/* gemm.h: the seam between the control flow of matrix products (gemm.c) and the kernels of a tier (gemm_tier.c).
+ *
+ *   C (m x n) is cut into tasks of mc x nc; a task walks blocks of kc, panels of nr columns, tiles of mr rows:
+ *
+ *     for each block of k:  for each panel of B (in place, or packed to [kc][nr]):  for each tile of A: tile kernel
+ *
+ * A tile kernel starts its accumulators at zero, runs one chain of multiply-adds per element over the block, and adds what
+ * C holds from the blocks before. No element's arithmetic depends on the tile, the panel or the task that it falls in. */
+#ifndef WICK_KERNELS_GEMM_GEMM_H
+#define WICK_KERNELS_GEMM_GEMM_H
+
+#include "kernels/kernels.h"
+
+/* One call of a tile kernel: C[rows x cols] from A[rows x k] and B[k x cols]. */
+typedef struct wick_gemm_tile {
+    int64_t k;
+    const void *a; /* any strides */
+    int64_t a_row, a_col;
+    const void *b; /* rows contiguous, readable to a whole number of vectors */
+    int64_t b_row; /* row_by_columns: the distance of columns */
+    void *c;
+    int64_t c_row, c_col;
+    int64_t cols;     /* columns that exist: the rest of the last vector is computed and dropped */
+    const void *bias; /* the tile's own part */
+    int bias_mode;    /* as wick_gemm.bias */
+    bool add;         /* C += */
+    bool relu;
+} wick_gemm_tile;
+
+typedef void wick_gemm_tile_fn(const wick_gemm_tile *t);
+/* dst[p][j] = src[p * row + j * col] for p < k, j < cols; dst rows are dst_row apart and padded with finite or copied
+ * values to a whole number of vectors. */
+typedef void wick_gemm_pack_fn(int64_t k, int64_t cols, const void *src, int64_t row, int64_t col, void *dst, int64_t dst_row);
+
+/* The reference computes whole rows instead of tiles. */
+typedef void wick_gemm_rows_fn(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
+                               void *c);
+
+typedef struct wick_gemm_kernel {
+    const char *names[9];                  /* by layout of A, then of B: n (rows contiguous), t (columns contiguous), s (neither) */
+    int elem;                              /* bytes */
+    int lanes;                             /* elements of a vector */
+    int mr, nr;                            /* the largest tile; nr is a multiple of lanes */
+    wick_gemm_tile_fn *const *tiles; /* [(vectors - 1) * mr + rows - 1] */
+    wick_gemm_pack_fn *pack;
+    /* One row of A times row_unit columns of B in place, whose rows (columns) are contiguous. */
+    int row_unit;
+    wick_gemm_tile_fn *row_by_rows, *row_by_columns;
+    wick_gemm_rows_fn *rows; /* the reference only; then the tile fields are unused */
+} wick_gemm_kernel;
+
+/* f32, f64. */
+typedef struct wick_gemm_kernels {
+    wick_gemm_kernel type[2];
+} wick_gemm_kernels;
+
+extern const wick_gemm_kernels wick_gemm_kernels_ref, wick_gemm_kernels_base;
+#if defined(__x86_64__)
+extern const wick_gemm_kernels wick_gemm_kernels_avx2, wick_gemm_kernels_avx512;
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+/* gemm_row.h: one row of A times row_unit columns of B, B in place: where B is read once, packing a whole panel first would
+ * double the work. The chain of multiply-adds per element is that of the tiles. Included by gemm_tier.c once per type. */
+enum { GEMM_NAME(ROW_UNIT) = WICK_GEMM_ROW_BYTES / (int)sizeof(GEMM_T) };
+
+static void GEMM_NAME(row_by_rows)(const wick_gemm_tile *t) {
+    enum { L = GEMM_NAME(L), UNIT = GEMM_NAME(ROW_UNIT) };
+    GEMM_NAME(vec) acc[UNIT / L];
+    GEMM_UNROLL
+    for (int v = 0; v < UNIT / L; v++) acc[v] = (GEMM_NAME(vec)){0};
+    const GEMM_T *a = t->a, *b = t->b;
+    for (int64_t p = t->k; p > 0; p--, a += t->a_col, b += t->b_row) {
+        const GEMM_NAME(vec) x = GEMM_NAME(set1)(*a);
+        GEMM_UNROLL
+        for (int v = 0; v < UNIT / L; v++) acc[v] = GEMM_NAME(fma)(x, GEMM_NAME(load)(b + v * L), acc[v]);
+    }
+    GEMM_T whole[UNIT];
+    GEMM_UNROLL
+    for (int v = 0; v < UNIT / L; v++) GEMM_NAME(store)(whole + v * L, acc[v]);
+    GEMM_NAME(finish_part)(t, whole, 1, UNIT);
+}
+
+/* Transposes a chunk of every column into a block that stays in L1, then goes down the block's rows. */
+static void GEMM_NAME(row_by_columns)(const wick_gemm_tile *t) {
+    enum { L = GEMM_NAME(L), UNIT = GEMM_NAME(ROW_UNIT), CHUNK = WICK_GEMM_CHUNK / (int)sizeof(GEMM_T) };
+    GEMM_T block[CHUNK * UNIT];
+    GEMM_NAME(vec) acc[UNIT / L];
+    GEMM_UNROLL
+    for (int v = 0; v < UNIT / L; v++) acc[v] = (GEMM_NAME(vec)){0};
+    const GEMM_T *a = t->a, *b = t->b;
+    for (int64_t p0 = 0; p0 < t->k; p0 += CHUNK, b += CHUNK) {
+        const int64_t k = WICK_MIN(t->k - p0, CHUNK);
+        GEMM_NAME(pack_columns)(k, UNIT, b, t->b_row, block, UNIT);
+        for (int64_t p = 0; p < k; p++, a += t->a_col) {
+            const GEMM_NAME(vec) x = GEMM_NAME(set1)(*a);
+            GEMM_UNROLL
+            for (int v = 0; v < UNIT / L; v++) acc[v] = GEMM_NAME(fma)(x, GEMM_NAME(load)(block + p * UNIT + v * L), acc[v]);
+        }
+    }
+    GEMM_UNROLL
+    for (int v = 0; v < UNIT / L; v++) GEMM_NAME(store)(block + v * L, acc[v]);
+    GEMM_NAME(finish_part)(t, block, 1, UNIT);
+}

@@ -1,0 +1,143 @@
+/* gemm_tile.h: the register tile and the packing of one type. Included by gemm_tier.c once per type. */
+
+/* The end of a tile that is not whole vectors of contiguous C: the same operations, element by element. */
+static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_tile *t, const GEMM_T *acc, int rows, int width) {
+    const GEMM_T *bias = t->bias;
+    for (int i = 0; i < rows; i++) {
+        GEMM_T *c = (GEMM_T *)t->c + i * t->c_row;
+        for (int64_t j = 0; j < t->cols; j++) {
+            GEMM_T x = acc[i * width + j];
+            if (t->add) x = c[j * t->c_col] + x;
+            if (t->bias_mode) x += bias[t->bias_mode == 1 ? j : i];
+            if (t->relu) x = x < 0 ? 0 : x;
+            c[j * t->c_col] = x;
+        }
+    }
+}
+
+/* rows and vecs are constants at every call, so that the loops unroll and acc lives in registers. */
+GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const int vecs) {
+    enum { L = GEMM_NAME(L) };
+    typedef GEMM_NAME(vec) vec;
+    vec acc[WICK_GEMM_MR * WICK_GEMM_NV];
+    GEMM_UNROLL
+    for (int i = 0; i < rows * vecs; i++) acc[i] = (vec){0};
+
+    /* A pointer per three rows: one address register and the row stride reach all three, so that 14 rows take 6. */
+    const int64_t a_row = t->a_row, a_col = t->a_col, b_row = t->b_row;
+    const GEMM_T *b = t->b, *a[(WICK_GEMM_MR + 2) / 3];
+    GEMM_UNROLL
+    for (int i = 0; i < (rows + 2) / 3; i++) a[i] = (const GEMM_T *)t->a + 3 * i * a_row;
+    for (int64_t p = t->k; p > 0; p--) {
+        vec bv[WICK_GEMM_NV];
+        GEMM_UNROLL
+        for (int v = 0; v < vecs; v++) bv[v] = GEMM_NAME(load)(b + v * L);
+        GEMM_UNROLL
+        for (int i = 0; i < rows; i++) {
+            const vec x = GEMM_NAME(set1)(a[i / 3][(i % 3) * a_row]);
+            GEMM_UNROLL
+            for (int v = 0; v < vecs; v++) acc[i * vecs + v] = GEMM_NAME(fma)(x, bv[v], acc[i * vecs + v]);
+        }
+        b += b_row;
+        GEMM_UNROLL
+        for (int i = 0; i < (rows + 2) / 3; i++) {
+            a[i] += a_col;
+            GEMM_HIDE(a[i]); /* keeps the compiler from turning these few pointers into one per row */
+        }
+    }
+
+    if (__builtin_expect(t->c_col != 1 || t->cols != vecs * L, 0)) {
+        GEMM_T whole[WICK_GEMM_MR * WICK_GEMM_NV * L];
+        GEMM_UNROLL
+        for (int i = 0; i < rows * vecs; i++) GEMM_NAME(store)(whole + i * L, acc[i]);
+        GEMM_NAME(finish_part)(t, whole, rows, vecs * L);
+        return;
+    }
+    GEMM_T *c = t->c;
+    const GEMM_T *bias = t->bias;
+    const int64_t c_row = t->c_row;
+    if (t->add) {
+        GEMM_UNROLL
+        for (int i = 0; i < rows; i++) {
+            GEMM_UNROLL
+            for (int v = 0; v < vecs; v++) acc[i * vecs + v] = GEMM_NAME(load)(c + i * c_row + v * L) + acc[i * vecs + v];
+        }
+    }
+    if (t->bias_mode == 1) {
+        vec bv[WICK_GEMM_NV];
+        GEMM_UNROLL
+        for (int v = 0; v < vecs; v++) bv[v] = GEMM_NAME(load)(bias + v * L);
+        GEMM_UNROLL
+        for (int i = 0; i < rows * vecs; i++) acc[i] += bv[i % vecs];
+    } else if (t->bias_mode == 2) {
+        GEMM_UNROLL
+        for (int i = 0; i < rows * vecs; i++) acc[i] += GEMM_NAME(set1)(bias[i / vecs]);
+    }
+    if (t->relu) {
+        GEMM_UNROLL
+        for (int i = 0; i < rows * vecs; i++) acc[i] = GEMM_NAME(relu)(acc[i]);
+    }
+    GEMM_UNROLL
+    for (int i = 0; i < rows; i++) {
+        GEMM_UNROLL
+        for (int v = 0; v < vecs; v++) GEMM_NAME(store)(c + i * c_row + v * L, acc[i * vecs + v]);
+    }
+}
+
+/* Columns are contiguous: blocks of LT columns by a chunk of each: few enough columns that their lines stay in L1 even where
+ * their distance puts them into one set, long enough chunks for the prefetcher. The last block overlaps the one before it. */
+GEMM_INLINE void GEMM_NAME(pack_columns)(int64_t k, int64_t cols, const GEMM_T *src, int64_t col, GEMM_T *dst, int64_t dst_row) {
+    enum { L = GEMM_NAME(L), Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), CHUNK = WICK_GEMM_CHUNK / (int)sizeof(GEMM_T) };
+    const int64_t padded = (cols + L - 1) / L * L;
+    for (int64_t p0 = 0; p0 < k; p0 += CHUNK) {
+        const int64_t end = WICK_MIN(k, p0 + CHUNK), whole = cols < LT ? p0 : end - (end - p0) % Q;
+        if (padded > cols)
+            for (int64_t p = p0; p < end; p++) GEMM_NAME(store)(dst + p * dst_row + padded - L, (GEMM_NAME(vec)){0});
+        for (int64_t j0 = 0; j0 < cols && cols >= LT; j0 += LT) {
+            const int64_t j = WICK_MIN(j0, cols - LT);
+            for (int64_t p = p0; p < whole; p += Q) {
+                GEMM_NAME(tvec) y[Q];
+                GEMM_NAME(transpose)(src + j * col + p, col, y);
+                GEMM_UNROLL
+                for (int q = 0; q < Q; q++) *(GEMM_NAME(tvecu) *)(dst + (p + q) * dst_row + j) = y[q];
+            }
+        }
+        for (int64_t p = whole; p < end; p++)
+            for (int64_t j = 0; j < cols; j++) dst[p * dst_row + j] = src[j * col + p];
+    }
+}
+
+GEMM_INLINE void GEMM_NAME(pack_rows)(int64_t k, int64_t cols, const GEMM_T *src, int64_t row, GEMM_T *dst, int64_t dst_row) {
+    enum { L = GEMM_NAME(L) };
+    const int64_t whole = cols / L * L;
+    for (int64_t p = 0; p < k; p++, src += row, dst += dst_row) {
+        for (int64_t j = 0; j < whole; j += L) GEMM_NAME(store)(dst + j, GEMM_NAME(load)(src + j));
+        if (cols == whole) continue;
+        GEMM_NAME(vec) rest = {0};
+        for (int64_t j = whole; j < cols; j++) rest[j - whole] = src[j];
+        GEMM_NAME(store)(dst + whole, rest);
+    }
+}
+
+static void GEMM_NAME(pack)(int64_t k, int64_t cols, const void *src, int64_t row, int64_t col, void *dst, int64_t dst_row) {
+    enum { L = GEMM_NAME(L) };
+    if (col == 1) {
+        GEMM_NAME(pack_rows)(k, cols, src, row, dst, dst_row);
+    } else if (row == 1) {
+        GEMM_NAME(pack_columns)(k, cols, src, col, dst, dst_row);
+    } else {
+        const int64_t padded = (cols + L - 1) / L * L;
+        for (int64_t p = 0; p < k; p++)
+            for (int64_t j = 0; j < padded; j++)
+                ((GEMM_T *)dst)[p * dst_row + j] = j < cols ? ((const GEMM_T *)src)[p * row + j * col] : 0;
+    }
+}
+
+#define GEMM_TILE(rows, vecs) \
+    static void GEMM_NAME(tile_##rows##x##vecs)(const wick_gemm_tile *t) { GEMM_NAME(tile)(t, rows, vecs); }
+GEMM_TILES(GEMM_TILE, 1)
+GEMM_TILES(GEMM_TILE, 2)
+#undef GEMM_TILE
+#define GEMM_TILE(rows, vecs) GEMM_NAME(tile_##rows##x##vecs),
+static wick_gemm_tile_fn *const GEMM_NAME(tiles)[] = {GEMM_TILES(GEMM_TILE, 1) GEMM_TILES(GEMM_TILE, 2)};
+#undef GEMM_TILE

@@ -1,0 +1,104 @@
+/* gemm_vec.h: the few vector operations that tiles need and that the compilers' vector types cannot say: broadcast, fused
+ * multiply-add, and transposing small blocks. Included once per type with
+ * GEMM_T, GEMM_BITS, GEMM_BITS_T and GEMM_NAME defined; the tier comes from WICK_TIER_ID. */
+enum { GEMM_NAME(L) = WICK_GEMM_VEC_BYTES / (int)sizeof(GEMM_T), GEMM_NAME(QUAD) = 16 / (int)sizeof(GEMM_T) };
+typedef GEMM_T GEMM_NAME(vec) __attribute__((vector_size(WICK_GEMM_VEC_BYTES)));
+typedef GEMM_T GEMM_NAME(vecu) __attribute__((vector_size(WICK_GEMM_VEC_BYTES), aligned(sizeof(GEMM_T)), may_alias));
+
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(load)(const GEMM_T *p) { return *(const GEMM_NAME(vecu) *)p; }
+GEMM_INLINE void GEMM_NAME(store)(GEMM_T *p, GEMM_NAME(vec) v) { *(GEMM_NAME(vecu) *)p = v; }
+
+#if WICK_TIER_ID == 3
+#if GEMM_BITS == 32
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(float x) { return _mm512_set1_ps(x); }
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) {
+    return _mm512_fmadd_ps(a, b, c);
+}
+#else
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(double x) { return _mm512_set1_pd(x); }
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) {
+    return _mm512_fmadd_pd(a, b, c);
+}
+#endif
+#elif WICK_TIER_ID == 2
+#if GEMM_BITS == 32
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(float x) { return _mm256_set1_ps(x); }
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) {
+    return _mm256_fmadd_ps(a, b, c);
+}
+#else
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(double x) { return _mm256_set1_pd(x); }
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) {
+    return _mm256_fmadd_pd(a, b, c);
+}
+#endif
+#else
+/* Subtracting +0 keeps every value, -0 and NaN included, so compilers fold it into a plain broadcast. */
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(GEMM_T x) { return x - (GEMM_NAME(vec)){0}; }
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) { return a * b + c; }
+#endif
+
+/* max(x, 0) in which NaN stays, as the table of elementwise ops says it: x < 0 ? 0 : x. */
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(relu)(GEMM_NAME(vec) x) {
+    typedef GEMM_BITS_T bits __attribute__((vector_size(WICK_GEMM_VEC_BYTES)));
+    return (GEMM_NAME(vec))((bits)x & ~(bits)(x < 0));
+}
+
+/* Transposing works on vectors of at most 32 bytes: shuffles of 64 bytes cost twice as much where it was measured (Zen 4). */
+enum { GEMM_NAME(LT) = WICK_MIN(WICK_GEMM_VEC_BYTES, 32) / (int)sizeof(GEMM_T) };
+typedef GEMM_T GEMM_NAME(tvec) __attribute__((vector_size(WICK_MIN(WICK_GEMM_VEC_BYTES, 32))));
+typedef GEMM_T GEMM_NAME(tvecu)
+    __attribute__((vector_size(WICK_MIN(WICK_GEMM_VEC_BYTES, 32)), aligned(sizeof(GEMM_T)), may_alias));
+
+/* 16 bytes of column `src` and, in the high half of a 32-byte vector, 16 bytes of the column QUAD columns on. */
+GEMM_INLINE GEMM_NAME(tvec) GEMM_NAME(load_pair)(const GEMM_T *src, int64_t col) {
+#if WICK_TIER_ID > 1
+    const __m128i lo = _mm_loadu_si128((const __m128i *)(const void *)src);
+    const __m128i hi = _mm_loadu_si128((const __m128i *)(const void *)(src + GEMM_NAME(QUAD) * col));
+    return (GEMM_NAME(tvec))_mm256_inserti128_si256(_mm256_castsi128_si256(lo), hi, 1);
+#else
+    (void)col;
+    return *(const GEMM_NAME(tvecu) *)src;
+#endif
+}
+
+/* Within 128-bit lanes: interleaves 32-bit elements of the low or high half, or 64-bit halves. */
+#undef GEMM_LO32
+#undef GEMM_HI32
+#undef GEMM_LO64
+#undef GEMM_HI64
+#if WICK_TIER_ID > 1 && GEMM_BITS == 32
+#define GEMM_LO32(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define GEMM_HI32(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define GEMM_LO64(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define GEMM_HI64(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#elif WICK_TIER_ID > 1
+#define GEMM_LO64(a, b) __builtin_shufflevector(a, b, 0, 4, 2, 6)
+#define GEMM_HI64(a, b) __builtin_shufflevector(a, b, 1, 5, 3, 7)
+#elif GEMM_BITS == 32
+#define GEMM_LO32(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define GEMM_HI32(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define GEMM_LO64(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
+#define GEMM_HI64(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
+#else
+#define GEMM_LO64(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define GEMM_HI64(a, b) __builtin_shufflevector(a, b, 1, 3)
+#endif
+
+/* y[p][j] = src[j * col + p] for p < QUAD, j < LT. */
+GEMM_INLINE void GEMM_NAME(transpose)(const GEMM_T *src, int64_t col, GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
+    GEMM_NAME(tvec) x[GEMM_NAME(QUAD)];
+    GEMM_UNROLL
+    for (int q = 0; q < GEMM_NAME(QUAD); q++) x[q] = GEMM_NAME(load_pair)(src + q * col, col);
+#if GEMM_BITS == 32
+    const GEMM_NAME(tvec) lo01 = GEMM_LO32(x[0], x[1]), lo23 = GEMM_LO32(x[2], x[3]);
+    const GEMM_NAME(tvec) hi01 = GEMM_HI32(x[0], x[1]), hi23 = GEMM_HI32(x[2], x[3]);
+    y[0] = GEMM_LO64(lo01, lo23);
+    y[1] = GEMM_HI64(lo01, lo23);
+    y[2] = GEMM_LO64(hi01, hi23);
+    y[3] = GEMM_HI64(hi01, hi23);
+#else
+    y[0] = GEMM_LO64(x[0], x[1]);
+    y[1] = GEMM_HI64(x[0], x[1]);
+#endif
+}

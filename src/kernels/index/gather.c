@@ -1,0 +1,48 @@
+/* gather.c: copies slices named by an index. Bound by memory, so one version serves every tier.
+ *
+ * The elements are opaque: what counts is the size of a slice (inner * elem bytes). Slices of the sizes that single
+ * elements have get a loop of loads and stores; longer ones, such as the rows of an embedding table, go to memcpy. */
+#include "kernels/kernels.h"
+
+/* Turns a Python-like index into an offset in [0, n), or -1. */
+static inline int64_t place(int64_t index, int64_t n) {
+    int64_t at = index < 0 ? index + n : index;
+    return (uint64_t)at < (uint64_t)n ? at : -1;
+}
+
+/* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. */
+static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, int64_t n, int64_t count, const char *src,
+                                                                  const int64_t *index, char *dst) {
+    int64_t bad = -1;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = place(index[i], n);
+        if (WICK_LIKELY(at >= 0)) {
+            memcpy(dst + (size_t)i * size, src + (size_t)at * size, size);
+        } else {
+            memset(dst + (size_t)i * size, 0, size);
+            if (bad < 0) bad = i;
+        }
+    }
+    return bad;
+}
+
+int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
+                         const int64_t *index, void *dst) {
+    size_t size = (size_t)inner * elem;
+    int64_t first = -1;
+    for (int64_t o = begin; o < end; o++) {
+        const char *s = (const char *)src + (size_t)o * (size_t)n * size;
+        char *d = (char *)dst + (size_t)o * (size_t)count * size;
+        int64_t bad;
+        switch (size) {
+        case 1: bad = gather_sized(1, n, count, s, index, d); break;
+        case 2: bad = gather_sized(2, n, count, s, index, d); break;
+        case 4: bad = gather_sized(4, n, count, s, index, d); break;
+        case 8: bad = gather_sized(8, n, count, s, index, d); break;
+        case 16: bad = gather_sized(16, n, count, s, index, d); break;
+        default: bad = gather_sized(size, n, count, s, index, d); break;
+        }
+        first = bad; /* the same for every o: it depends on the index alone */
+    }
+    return first;
+}

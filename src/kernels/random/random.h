@@ -1,0 +1,32 @@
+/* random.h: what each tier of the random kernels offers to the dispatch in random.c.
+ *
+ * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011) makes 4 words from
+ * a 128-bit counter. Words 0 and 1 of the counter are the number of the block, words 2 and 3 are fixed by the key. */
+#ifndef WICK_KERNELS_RANDOM_H
+#define WICK_KERNELS_RANDOM_H
+
+#include "kernels/kernels.h"
+
+/* What the blocks of one wick_random_key share. */
+typedef struct wick_random_blocks {
+    uint32_t key[2];
+    uint32_t counter2, counter3;
+} wick_random_blocks;
+
+typedef struct wick_random_table {
+    /* out[4 b + w] = word w of block (first + b), for b in [0, blocks); block numbers wrap at 2^64. */
+    void (*words)(const wick_random_blocks *k, uint64_t first, size_t blocks, uint32_t *out);
+    /* count values from words: one word each (f32), or two, low word first (f64). */
+    void (*uniform_f32)(const uint32_t *words, size_t count, float *out);
+    void (*uniform_f64)(const uint32_t *words, size_t count, double *out);
+    /* count is even. */
+    void (*normal_f32)(const uint32_t *words, size_t count, float *out);
+    void (*normal_f64)(const uint32_t *words, size_t count, double *out);
+} wick_random_table;
+
+extern const wick_random_table wick_random_table_ref, wick_random_table_base;
+#if defined(__x86_64__)
+extern const wick_random_table wick_random_table_avx2, wick_random_table_avx512;
+#endif
+
+#endif

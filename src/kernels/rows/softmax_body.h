@@ -1,0 +1,184 @@
+/* softmax_body.h: softmax, log softmax and negative log likelihood over the vectors of rows_vec.h; included once per type.
+ *
+ * Long rows: the maximum, then chunk by chunk x - max into a buffer, exp over it, its sum. Rows of up to SHORT columns, such
+ * as the logits of ten classes, go WIDE rows at a time, one row in each lane: no vector is partly empty and nothing is folded.
+ * Lanes do not touch each other, so that a row has the same bits in any company. x and y may be the same memory. */
+
+enum { ROWS_NAME(SHORT) = 32, ROWS_NAME(WIDE) = 16, ROWS_NAME(PER) = ROWS_NAME(WIDE) / ROWS_NAME(L) };
+
+/* n is a multiple of L. */
+ROWS_INLINE void ROWS_NAME(exp_all)(ROWS_T *t, int64_t n) {
+    n &= ~(int64_t)(ROWS_NAME(L) - 1);
+    for (int64_t i = 0; i < n; i++) t[i] = ROWS_EXP(t[i]);
+}
+
+static ROWS_T ROWS_NAME(row_max)(const ROWS_T *x, int64_t n) {
+    enum { L = ROWS_NAME(L), ACC = ROWS_NAME(ACC) };
+    const ROWS_NAME(vec) lowest = ROWS_NAME(set1)(-(ROWS_T)INFINITY);
+    ROWS_NAME(vec) acc[ACC];
+    for (int v = 0; v < ACC; v++) acc[v] = lowest;
+    int64_t i = 0;
+    for (; i + L * ACC <= n; i += L * ACC)
+        for (int v = 0; v < ACC; v++) acc[v] = ROWS_NAME(max)(ROWS_NAME(load)(x + i + v * L), acc[v]);
+    for (; i + L <= n; i += L) acc[0] = ROWS_NAME(max)(ROWS_NAME(load)(x + i), acc[0]);
+    if (i < n) acc[1] = ROWS_NAME(max)(ROWS_NAME(load_part)(x + i, n - i, lowest), acc[1]);
+    return ROWS_NAME(fold_max)(acc);
+}
+
+/* t = exp(x - max) for n <= CHUNK elements, and zeros up to a whole vector; returns their sum. */
+static double ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, ROWS_T *t) {
+    enum { L = ROWS_NAME(L) };
+    const ROWS_NAME(vec) shift = ROWS_NAME(set1)(max), lowest = ROWS_NAME(set1)(-(ROWS_T)INFINITY);
+    int64_t i = 0;
+    for (; i + L <= n; i += L) ROWS_NAME(store)(t + i, ROWS_NAME(load)(x + i) - shift);
+    if (i < n) ROWS_NAME(store)(t + i, ROWS_NAME(load_part)(x + i, n - i, lowest) - shift), i += L;
+    ROWS_NAME(exp_all)(t, i);
+    return ROWS_NAME(sum)(t, i, false, 0);
+}
+
+/* y = (x - a - b) or x * a, as `log` says. */
+ROWS_INLINE void ROWS_NAME(finish)(bool log, const ROWS_T *x, int64_t n, ROWS_T a, ROWS_T b, ROWS_T *y) {
+    enum { L = ROWS_NAME(L) };
+    const ROWS_NAME(vec) va = ROWS_NAME(set1)(a), vb = ROWS_NAME(set1)(b);
+    int64_t i = 0;
+    for (; i + L <= n; i += L) {
+        const ROWS_NAME(vec) v = ROWS_NAME(load)(x + i);
+        ROWS_NAME(store)(y + i, log ? v - va - vb : v * va);
+    }
+    if (i < n) {
+        const ROWS_NAME(vec) v = ROWS_NAME(load_part)(x + i, n - i, va);
+        ROWS_NAME(store_part)(y + i, n - i, log ? v - va - vb : v * va);
+    }
+}
+
+/* One row of any length: softmax into y (or nothing when y is NULL). Returns the sum of exp(x - max). */
+static ROWS_T ROWS_NAME(softmax_row)(const ROWS_T *x, int64_t cols, ROWS_T max, ROWS_T *y) {
+    enum { CHUNK = ROWS_NAME(CHUNK) };
+    _Alignas(WICK_ALIGN) ROWS_T t[CHUNK];
+    double sum = 0;
+    for (int64_t i = 0; i < cols; i += CHUNK) {
+        const int64_t n = WICK_MIN(cols - i, CHUNK);
+        sum += ROWS_NAME(exp_chunk)(x + i, n, max, t);
+        if (!y) continue;
+        if (n == cols)
+            ROWS_NAME(finish)(false, t, n, (ROWS_T)(1 / sum), 0, y);
+        else
+            memcpy(y + i, t, (size_t)n * sizeof *t);
+    }
+    if (y && cols > CHUNK) ROWS_NAME(finish)(false, y, cols, (ROWS_T)(1 / sum), 0, y);
+    return (ROWS_T)sum;
+}
+
+/* `rows` <= WIDE rows of cols <= SHORT, transposed: t[c][lane]. Lanes without a row hold zeros. */
+typedef struct ROWS_NAME(group) {
+    ROWS_NAME(vec) t[ROWS_NAME(SHORT)][ROWS_NAME(PER)];
+    ROWS_NAME(vec) sum[ROWS_NAME(PER)];
+} ROWS_NAME(group);
+
+static void ROWS_NAME(group_load)(ROWS_NAME(group) *g, const ROWS_T *x, int64_t rows, int64_t cols) {
+    enum { WIDE = ROWS_NAME(WIDE), PER = ROWS_NAME(PER) };
+    ROWS_T *t = (ROWS_T *)g->t;
+    if (rows < WIDE) memset(t, 0, (size_t)(cols * WIDE) * sizeof *t);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++) t[c * WIDE + r] = x[r * cols + c];
+    for (int v = 0; v < PER; v++) {
+        ROWS_NAME(vec) max = ROWS_NAME(set1)(-(ROWS_T)INFINITY);
+        for (int64_t c = 0; c < cols; c++) max = ROWS_NAME(max)(g->t[c][v], max);
+        for (int64_t c = 0; c < cols; c++) g->t[c][v] -= max;
+    }
+}
+
+static void ROWS_NAME(group_sum)(ROWS_NAME(group) *g, const ROWS_NAME(group) *from, int64_t cols) {
+    enum { WIDE = ROWS_NAME(WIDE), PER = ROWS_NAME(PER) };
+    if (g != from) memcpy(g->t, from->t, (size_t)cols * sizeof g->t[0]);
+    ROWS_NAME(exp_all)((ROWS_T *)g->t, cols * WIDE);
+    for (int v = 0; v < PER; v++) {
+        g->sum[v] = (ROWS_NAME(vec)){0};
+        for (int64_t c = 0; c < cols; c++) g->sum[v] += g->t[c][v];
+    }
+}
+
+static void ROWS_NAME(group_store)(const ROWS_NAME(group) *g, int64_t rows, int64_t cols, ROWS_T *y) {
+    enum { WIDE = ROWS_NAME(WIDE) };
+    const ROWS_T *t = (const ROWS_T *)g->t;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++) y[r * cols + c] = t[c * WIDE + r];
+}
+
+ROWS_INLINE void ROWS_NAME(group_softmax)(ROWS_NAME(group) *g, int64_t cols) {
+    enum { PER = ROWS_NAME(PER) };
+    for (int v = 0; v < PER; v++) {
+        const ROWS_NAME(vec) scale = ROWS_NAME(set1)(1) / g->sum[v];
+        for (int64_t c = 0; c < cols; c++) g->t[c][v] *= scale;
+    }
+}
+
+static void ROWS_NAME(softmax)(bool log, int64_t begin, int64_t end, int64_t cols, const void *from, void *to) {
+    enum { WIDE = ROWS_NAME(WIDE), PER = ROWS_NAME(PER) };
+    const ROWS_T *x = (const ROWS_T *)from;
+    ROWS_T *y = (ROWS_T *)to;
+    if (cols > ROWS_NAME(SHORT)) {
+        for (int64_t r = begin; r < end; r++) {
+            const ROWS_T max = ROWS_NAME(row_max)(x + r * cols, cols);
+            const ROWS_T sum = ROWS_NAME(softmax_row)(x + r * cols, cols, max, log ? NULL : y + r * cols);
+            if (log) ROWS_NAME(finish)(true, x + r * cols, cols, max, ROWS_LOG(sum), y + r * cols);
+        }
+        return;
+    }
+    ROWS_NAME(group) g, e;
+    for (int64_t r = begin; r < end; r += WIDE) {
+        const int64_t rows = WICK_MIN(end - r, WIDE);
+        ROWS_NAME(group_load)(&g, x + r * cols, rows, cols);
+        ROWS_NAME(group_sum)(log ? &e : &g, &g, cols);
+        if (log) {
+            ROWS_T *sum = (ROWS_T *)e.sum;
+            for (int l = 0; l < WIDE; l++) sum[l] = ROWS_LOG(sum[l]);
+            for (int v = 0; v < PER; v++)
+                for (int64_t c = 0; c < cols; c++) g.t[c][v] -= e.sum[v];
+        } else {
+            ROWS_NAME(group_softmax)(&g, cols);
+        }
+        ROWS_NAME(group_store)(&g, rows, cols, y + r * cols);
+    }
+}
+
+/* -log softmax(x)[label] = log(sum of exp(x - max)) - (x[label] - max). */
+static int64_t ROWS_NAME(nll)(int64_t begin, int64_t end, int64_t cols, const void *from, const int64_t *label, void *losses,
+                              void *probs) {
+    enum { WIDE = ROWS_NAME(WIDE), SHORT = ROWS_NAME(SHORT) };
+    const ROWS_T *x = (const ROWS_T *)from;
+    ROWS_T *loss = (ROWS_T *)losses, *p = (ROWS_T *)probs;
+    ROWS_NAME(group) g;
+    for (int64_t r = begin; r < end; r += WIDE) {
+        const int64_t rows = WICK_MIN(end - r, WIDE);
+        ROWS_T sums[WIDE], at[WIDE]; /* at: x[label] - max */
+        for (int l = 0; l < WIDE; l++) sums[l] = 1, at[l] = 0;
+        if (cols <= SHORT) {
+            ROWS_NAME(group_load)(&g, x + r * cols, rows, cols);
+            for (int64_t l = 0; l < rows; l++)
+                if ((uint64_t)label[r + l] < (uint64_t)cols) at[l] = ((ROWS_T *)g.t)[label[r + l] * WIDE + l];
+            ROWS_NAME(group_sum)(&g, &g, cols);
+            memcpy(sums, g.sum, sizeof sums);
+            if (p) {
+                ROWS_NAME(group_softmax)(&g, cols);
+                ROWS_NAME(group_store)(&g, rows, cols, p + r * cols);
+            }
+        } else {
+            for (int64_t l = 0; l < rows; l++) {
+                const ROWS_T *row = x + (r + l) * cols, max = ROWS_NAME(row_max)(row, cols);
+                if ((uint64_t)label[r + l] < (uint64_t)cols) at[l] = row[label[r + l]] - max;
+                sums[l] = ROWS_NAME(softmax_row)(row, cols, max, p ? p + (r + l) * cols : NULL);
+            }
+        }
+        for (int l = 0; l < WIDE; l++) sums[l] = ROWS_LOG(sums[l]) - at[l];
+        memcpy(loss + r, sums, (size_t)rows * sizeof *sums);
+    }
+    int64_t bad = -1;
+    for (int64_t r = end - 1; r >= begin; r--) {
+        if ((uint64_t)label[r] < (uint64_t)cols) continue;
+        bad = r;
+        loss[r] = 0;
+        if (p) memset(p + r * cols, 0, (size_t)cols * sizeof *p);
+    }
+    return bad;
+}

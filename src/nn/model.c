@@ -1,0 +1,196 @@
+/* model.c: named state. States are found by name through a table of their hashes, and listed in order of creation. */
+#include <stdio.h>
+
+#include "nn/nn.h"
+
+enum { PUSH_MAX = 32 };
+
+typedef struct model_entry {
+    const char *name; /* in the model's arena */
+    uint64_t hash;
+    wick_role role;
+    wick_tensor *tensor; /* retained */
+} model_entry;
+
+struct wick_model {
+    wick_context *ctx;
+    wick_allocator alloc;
+    bool training;
+    wick_arena names;
+    model_entry *entries;
+    size_t n, cap;
+    uint32_t *table; /* open addressing by hash: entry + 1, or 0; a power of two of slots, at most half used */
+    size_t slots;
+    char path[WICK_NAME_MAX]; /* "block1.attention." */
+    size_t path_len, pushed[PUSH_MAX];
+    int depth;
+};
+
+wick_status wick_model_new(wick_context *ctx, wick_model **out) {
+    *out = NULL;
+    wick_model *m = wick_calloc(&ctx->alloc, sizeof *m);
+    if (!m) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory making a model");
+    m->ctx = ctx;
+    m->alloc = ctx->alloc;
+    m->training = true;
+    wick_arena_init(&m->names, &m->alloc, 4096);
+    *out = m;
+    return WICK_OK;
+}
+
+void wick_model_free(wick_model **model) {
+    wick_model *m = model ? *model : NULL;
+    if (!m) return;
+    *model = NULL;
+    for (size_t i = 0; i < m->n; i++) wick_tensor_free(&m->entries[i].tensor);
+    wick_arena_free(&m->names);
+    wick_allocator alloc = m->alloc;
+    wick_release(&alloc, m->entries, m->cap * sizeof *m->entries);
+    wick_release(&alloc, m->table, m->slots * sizeof *m->table);
+    wick_release(&alloc, m, sizeof *m);
+}
+
+wick_context *wick_model_context(const wick_model *model) { return model->ctx; }
+void wick_model_set_training(wick_model *model, bool training) { model->training = training; }
+bool wick_model_training(const wick_model *model) { return model->training; }
+
+/* ---- the table ---------------------------------------------------------------------------------------------------- */
+
+static model_entry *find(const wick_model *m, const char *name, uint64_t hash) {
+    for (size_t at = hash; m->slots; at++) {
+        uint32_t i = m->table[at & (m->slots - 1)];
+        if (!i) break;
+        model_entry *e = &m->entries[i - 1];
+        if (e->hash == hash && strcmp(e->name, name) == 0) return e;
+    }
+    return NULL;
+}
+
+static void table_put(uint32_t *table, size_t slots, uint64_t hash, size_t entry) {
+    size_t at = hash;
+    while (table[at & (slots - 1)]) at++;
+    table[at & (slots - 1)] = (uint32_t)entry + 1;
+}
+
+/* Room for one more entry, in the list and in the table. */
+static bool reserve(wick_model *m) {
+    if (!wick_grow(&m->alloc, (void **)&m->entries, &m->cap, m->n + 1, sizeof *m->entries)) return false;
+    if (2 * (m->n + 1) <= m->slots) return true;
+    size_t slots = m->slots ? 2 * m->slots : 64;
+    uint32_t *table = wick_calloc(&m->alloc, slots * sizeof *table);
+    if (!table) return false;
+    for (size_t i = 0; i < m->n; i++) table_put(table, slots, m->entries[i].hash, i);
+    wick_release(&m->alloc, m->table, m->slots * sizeof *m->table);
+    m->table = table;
+    m->slots = slots;
+    return true;
+}
+
+int wick_model_count(const wick_model *model) { return (int)model->n; }
+
+wick_named wick_model_at(const wick_model *model, int i) {
+    if (i < 0 || (size_t)i >= model->n) return (wick_named){NULL, WICK_ROLE_BUFFER, NULL};
+    const model_entry *e = &model->entries[i];
+    return (wick_named){e->name, e->role, e->tensor};
+}
+
+wick_tensor *wick_model_find(const wick_model *model, const char *name) {
+    const model_entry *e = name ? find(model, name, wick_hash(name, strlen(name), 0)) : NULL;
+    return e ? e->tensor : NULL;
+}
+
+/* ---- states --------------------------------------------------------------------------------------------------------- */
+
+static const char *role_name(wick_role role) {
+    static const char *const names[] = {"parameter", "buffer", "optimizer state"};
+    return (unsigned)role < WICK_COUNTOF(names) ? names[role] : "?";
+}
+
+/* Why name cannot name a state, or NULL. What is refused here could not be written to a file and read back. */
+static const char *bad_name(const char *name) {
+    if (!name || !*name) return "is empty";
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) return "has a control character";
+    return strcmp(name, "__metadata__") == 0 ? "is reserved by the safetensors format" : NULL;
+}
+
+/* The state as it was made, if it is what is asked for now. */
+static wick_tensor *found(wick_context *ctx, const model_entry *e, wick_role role, const wick_type *type) {
+    const wick_type *is = &e->tensor->value->type;
+    if (e->role != role)
+        return wick_poison(ctx, WICK_ERR_INVALID, "state \"%s\" is a %s, and is asked for as a %s", e->name,
+                           role_name(e->role), role_name(role));
+    if (is->dtype == type->dtype && wick_same_dims(is, type)) return e->tensor;
+    char text[2][160];
+    wick_str s[2] = {wick_str_on(text[0], sizeof text[0]), wick_str_on(text[1], sizeof text[1])};
+    wick_type_print(&s[0], is);
+    wick_type_print(&s[1], type);
+    return wick_poison(ctx, is->dtype != type->dtype ? WICK_ERR_DTYPE : WICK_ERR_SHAPE,
+                       "state \"%s\" is %s, and is asked for as %s", e->name, text[0], text[1]);
+}
+
+wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role role, wick_dtype dtype, int rank,
+                              const int64_t *dims, wick_init init) {
+    if (!model) return NULL;
+    wick_context *ctx = model->ctx;
+    const char *bad = bad_name(name);
+    if (bad) return wick_poison(ctx, WICK_ERR_INVALID, "the name of a state %s", bad);
+    if ((unsigned)role > WICK_ROLE_OPTIM) return wick_poison(ctx, WICK_ERR_INVALID, "state \"%s\": no such role: %d", name, role);
+
+    /* Optimizer states name a parameter by its whole path, wherever the layers stand just now. */
+    char full[WICK_OPTIM_NAME_MAX];
+    const char *path = role == WICK_ROLE_OPTIM ? "" : model->path;
+    const size_t most = role == WICK_ROLE_OPTIM ? WICK_OPTIM_NAME_MAX : WICK_NAME_MAX;
+    if (strlen(path) + strlen(name) >= most)
+        return wick_poison(ctx, WICK_ERR_INVALID, "the name of a state has at most %zu bytes: \"%s%.64s...\"", most - 1, path, name);
+    snprintf(full, sizeof full, "%s%s", path, name);
+
+    wick_type type;
+    if (!wick_type_make(&type, dtype, rank, dims))
+        return wick_poison(ctx, WICK_ERR_INVALID, "state \"%s\": no tensor has dtype %d and %d dims of these sizes", full,
+                           (int)dtype, rank);
+    const uint64_t hash = wick_hash(full, strlen(full), 0);
+    const model_entry *e = find(model, full, hash);
+    if (e) return found(ctx, e, role, &type);
+
+    const char *kept = reserve(model) ? wick_arena_strdup(&model->names, full) : NULL;
+    if (!kept) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory making state \"%s\"", full);
+    wick_tensor *t = wick_init_make(ctx, &init, full, &type);
+    if (wick_tensor_error(t, NULL) != WICK_OK) return t;
+    model->entries[model->n] = (model_entry){kept, hash, role, wick_retain(t)};
+    table_put(model->table, model->slots, hash, model->n);
+    model->n++;
+    return t;
+}
+
+wick_tensor *wick_layer_state(wick_model *model, const char *layer, const char *part, wick_role role, wick_dtype dtype,
+                              int rank, const int64_t *dims, wick_init init) {
+    char name[WICK_NAME_MAX + 32];
+    if (!layer || !*layer) return wick_poison(model->ctx, WICK_ERR_INVALID, "the name of a layer is empty");
+    if (strlen(layer) >= WICK_NAME_MAX)
+        return wick_poison(model->ctx, WICK_ERR_INVALID, "the name of a layer is too long: \"%.64s...\"", layer);
+    snprintf(name, sizeof name, "%s.%s", layer, part);
+    return wick_model_state(model, name, role, dtype, rank, dims, init);
+}
+
+/* ---- paths ------------------------------------------------------------------------------------------------------------ */
+
+wick_status wick_model_push(wick_model *model, const char *name) {
+    const char *bad = bad_name(name);
+    if (bad) return wick_context_fail(model->ctx, WICK_ERR_INVALID, "the name to push %s", bad);
+    const size_t len = strlen(name);
+    if (model->depth == PUSH_MAX || len + 2 > sizeof model->path - model->path_len)
+        return wick_context_fail(model->ctx, WICK_ERR_INVALID, "\"%s%.64s\": names nest %d deep and have %d bytes at most",
+                                 model->path, name, PUSH_MAX, WICK_NAME_MAX - 1);
+    model->pushed[model->depth++] = model->path_len;
+    memcpy(model->path + model->path_len, name, len);
+    model->path_len += len;
+    memcpy(model->path + model->path_len++, ".", 2);
+    return WICK_OK;
+}
+
+void wick_model_pop(wick_model *model) {
+    if (!model->depth) return;
+    model->path_len = model->pushed[--model->depth];
+    model->path[model->path_len] = 0;
+}

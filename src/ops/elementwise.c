@@ -1,0 +1,206 @@
+/* elementwise.c: the ops of the table: one function and one definition per row. */
+#include "ops/ops.h"
+#include "wick/ops.h"
+
+/* ---- shapes and dtypes ------------------------------------------------------------------------------------------------ */
+
+bool wick_broadcast(wick_type *into, const wick_type *with) {
+    wick_type a = *into, b = *with;
+    int rank = WICK_MAX(a.rank, b.rank);
+    for (int i = 0; i < rank; i++) {
+        int ka = i - (rank - a.rank), kb = i - (rank - b.rank);
+        int64_t da = ka < 0 ? 1 : a.dims[ka], db = kb < 0 ? 1 : b.dims[kb];
+        if (da != db && da != 1 && db != 1) return false;
+        into->dims[i] = da == 1 ? db : da;
+    }
+    into->rank = (uint8_t)rank;
+    return true;
+}
+
+wick_tensor *wick_as(wick_tensor *x, wick_dtype dtype) {
+    return !x || x->error || x->value->type.dtype == dtype ? x : wick_cast(x, dtype);
+}
+
+bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op) {
+    if (!*a || !*b || (*a)->error || (*b)->error) {
+        if (*a && !(*a)->error) *a = *b;
+        return false;
+    }
+    wick_dtype da = wick_tensor_dtype(*a), db = wick_tensor_dtype(*b);
+    if (da == db) return true;
+    wick_dtype both = wick_dtype_promote(da, db);
+    if (both == WICK_DTYPE_COUNT) {
+        *a = wick_poison((*a)->ctx, WICK_ERR_DTYPE, "%s: no dtype holds both %s and %s; cast one of them", op, wick_dtype_name(da),
+                         wick_dtype_name(db));
+        return false;
+    }
+    *a = wick_as(*a, both);
+    *b = wick_as(*b, both);
+    return true;
+}
+
+enum { FLOAT, ARITH, ANY, LOGIC, SELECT };
+enum { SAME, BOOL };
+typedef struct row {
+    const char *name;
+    uint8_t arity, types, result;
+    double lo, hi;
+} row;
+#define ROW(name_, arity_, types_, result_, expr, grads, lo_, hi_, doc) {#name_, arity_, types_, result_, lo_, hi_},
+static const row rows[WICK_EW_COUNT] = {WICK_EW_TABLE(ROW)};
+
+static wick_status infer_elementwise(wick_infer *i) {
+    const row *r = &rows[i->op->ew];
+    int last = i->n_in - 1;
+    *i->out = *i->in[last];
+    for (int k = 0; k < last; k++)
+        if (!wick_broadcast(i->out, i->in[k])) return wick_infer_fail(i, WICK_ERR_SHAPE, "shapes do not broadcast");
+    if (r->types == SELECT && i->in[0]->dtype != WICK_BOOL) return wick_infer_fail(i, WICK_ERR_DTYPE, "the condition must be bool");
+    for (int k = r->types == SELECT; k < last; k++)
+        if (i->in[k]->dtype != i->in[last]->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
+    if (!wick_ew_has((wick_ew)i->op->ew, wick_ctype_of((wick_dtype)i->in[last]->dtype)))
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "not defined for %s", wick_dtype_name((wick_dtype)i->in[last]->dtype));
+    i->out->dtype = r->result == BOOL ? WICK_BOOL : i->in[last]->dtype;
+    return WICK_OK;
+}
+
+/* The dtype a row computes in, for inputs of dtype d. */
+static wick_dtype admit(const row *r, wick_dtype d) {
+    if (r->types == FLOAT && !wick_dtype_is_float(d)) return WICK_F32;
+    if (r->types == ARITH && d == WICK_BOOL) return WICK_I32;
+    if (r->types == LOGIC) return WICK_BOOL;
+    return d;
+}
+
+static wick_tensor *unary(wick_ew op, wick_tensor *a) {
+    if (a && !a->error) a = wick_as(a, admit(&rows[op], wick_tensor_dtype(a)));
+    return wick_record(NULL, &wick_ew_ops[op], 1, &a, NULL, 0);
+}
+static wick_tensor *binary(wick_ew op, wick_tensor *a, wick_tensor *b) {
+    if (!wick_promote_pair(&a, &b, rows[op].name)) return wick_record(NULL, &wick_ew_ops[op], 1, &a, NULL, 0);
+    wick_dtype d = admit(&rows[op], wick_tensor_dtype(a));
+    wick_tensor *in[2] = {wick_as(a, d), wick_as(b, d)};
+    return wick_record(NULL, &wick_ew_ops[op], 2, in, NULL, 0);
+}
+static wick_tensor *ternary(wick_ew op, wick_tensor *a, wick_tensor *b, wick_tensor *c) {
+    wick_tensor *in[3] = {a ? wick_as(a, WICK_BOOL) : NULL, b, c};
+    if (!wick_promote_pair(&in[1], &in[2], rows[op].name)) return wick_record(NULL, &wick_ew_ops[op], 1, &in[1], NULL, 0);
+    return wick_record(NULL, &wick_ew_ops[op], 3, in, NULL, 0);
+}
+
+#define FUNCTION1(name) \
+    wick_tensor *wick_##name(wick_tensor *a) { return unary(WICK_EW_##name, a); }
+#define FUNCTION2(name) \
+    wick_tensor *wick_##name(wick_tensor *a, wick_tensor *b) { return binary(WICK_EW_##name, a, b); }
+#define FUNCTION3(name) \
+    wick_tensor *wick_##name(wick_tensor *a, wick_tensor *b, wick_tensor *c) { return ternary(WICK_EW_##name, a, b, c); }
+#define FUNCTION(name, arity, ...) FUNCTION##arity(name)
+WICK_EW_TABLE(FUNCTION)
+
+/* ---- gradients -------------------------------------------------------------------------------------------------------------- */
+
+/* 1 where a wins, 0.5 where they tie: how maximum shares its gradient. */
+static wick_tensor *wick_ties(wick_tensor *a, wick_tensor *b) {
+    return wick_where(wick_gt(a, b), wick_like(a, 1), wick_where(wick_eq(a, b), wick_like(a, 0.5), wick_like(a, 0)));
+}
+#define NUM(x) wick_like(a, x)
+#define NUMG(x) wick_like(g, x)
+#define G0
+#define G1(da) \
+    if (q->need[0]) q->gin[0] = (da);
+#define G2(da, db) \
+    G1(da)         \
+    if (q->need[1]) q->gin[1] = (db);
+#define G3(da, db, dc) \
+    G2(da, db)         \
+    if (q->need[2]) q->gin[2] = (dc);
+#define GRADIENT(name, arity, types, result, expr, grads, ...)                                                        \
+    static void grad_##name(wick_gradient *q) {                                                                       \
+        wick_tensor *a = q->in[0], *b = arity > 1 ? q->in[arity > 1] : NULL, *c = arity > 2 ? q->in[arity - 1] : NULL; \
+        wick_tensor *y = q->out[0], *g = q->gout[0];                                                                  \
+        (void)a, (void)b, (void)c, (void)y, (void)g;                                                                  \
+        grads                                                                                                         \
+    }
+WICK_EW_TABLE(GRADIENT)
+
+/* ---- samples and definitions --------------------------------------------------------------------------------------------------- */
+
+static void sample_elementwise(wick_sample *s, wick_ew op) {
+    static const wick_dtype floats[] = {WICK_F64, WICK_F32}, ariths[] = {WICK_F64, WICK_F32, WICK_I32, WICK_I64, WICK_U64, WICK_U8},
+                            anys[] = {WICK_F64, WICK_F32, WICK_I32, WICK_I64, WICK_U64, WICK_BOOL, WICK_I8}, bools[] = {WICK_BOOL};
+    static const struct {
+        const wick_dtype *list;
+        int n;
+    } choice[] = {[FLOAT] = {floats, 2}, [ARITH] = {ariths, 6}, [ANY] = {anys, 7}, [LOGIC] = {bools, 1}, [SELECT] = {anys, 7}};
+    const row *r = &rows[op];
+    wick_dtype d = choice[r->types].list[s->random() % (uint64_t)choice[r->types].n];
+    wick_type full = {.dtype = (uint8_t)d};
+    wick_sample_dims(s, &full, 0, 4);
+    s->n_in = r->arity;
+    for (int i = 0; i < r->arity; i++) {
+        s->in[i] = full;
+        if (r->types == SELECT && i == 0) s->in[i].dtype = WICK_BOOL;
+        s->lo[i] = d == WICK_BOOL || s->in[i].dtype == WICK_BOOL ? 0 : r->lo;
+        s->hi[i] = d == WICK_BOOL || s->in[i].dtype == WICK_BOOL ? 1 : r->hi;
+        if ((d == WICK_U64 || d == WICK_U8) && s->lo[i] < 0) s->lo[i] = 0;
+        if (i == 0) continue;
+        for (int k = 0; k < full.rank; k++) /* broadcast some dims, and sometimes drop leading ones */
+            if (s->random() % 4 == 0) s->in[i].dims[k] = 1;
+        if (full.rank && s->random() % 4 == 0) {
+            memmove(s->in[i].dims, s->in[i].dims + 1, sizeof s->in[i].dims - sizeof s->in[i].dims[0]);
+            s->in[i].dims[WICK_MAX_DIMS - 1] = 0;
+            s->in[i].rank--;
+        }
+    }
+    s->differentiable = d == WICK_F64 && r->result == SAME;
+}
+#define SAMPLE(name, ...) \
+    static void sample_##name(wick_sample *s) { sample_elementwise(s, WICK_EW_##name); }
+WICK_EW_TABLE(SAMPLE)
+
+#define DEFINE(name_, arity_, types_, result_, expr, grads, lo, hi, doc_)                                              \
+    [WICK_EW_##name_] = {.name = #name_, .doc = doc_, .min_in = arity_, .max_in = arity_, .n_out = 1,                  \
+                         .flags = WICK_OP_ELEMENTWISE, .ew = WICK_EW_##name_, .infer = infer_elementwise,              \
+                         .grad = result_ == SAME ? grad_##name_ : NULL, .lower = wick_lower_elementwise, .sample = sample_##name_},
+const wick_op wick_ew_ops[WICK_EW_COUNT] = {WICK_EW_TABLE(DEFINE)};
+
+/* ---- cast ---------------------------------------------------------------------------------------------------------------------- */
+
+static wick_status infer_cast(wick_infer *i) {
+    *i->out = *i->in[0];
+    i->out->dtype = (uint8_t)*(const uint64_t *)i->attr;
+    return WICK_OK;
+}
+static void grad_cast(wick_gradient *g) {
+    if (wick_dtype_is_float(wick_tensor_dtype(g->out[0]))) g->gin[0] = wick_cast(g->gout[0], wick_tensor_dtype(g->in[0]));
+}
+static double no_flops(const wick_node *node) { return (void)node, 0; }
+static void print_cast(wick_str *s, const wick_node *node) {
+    wick_str_add(s, "to=%s", wick_dtype_name((wick_dtype) * (const uint64_t *)node->attr));
+}
+static void sample_cast(wick_sample *s) {
+    s->n_in = 1;
+    s->in[0].dtype = (uint8_t)(s->random() % WICK_DTYPE_COUNT);
+    wick_sample_dims(s, &s->in[0], 0, 3);
+    bool is_bool = s->in[0].dtype == WICK_BOOL, is_unsigned = wick_dtype_is_integer(s->in[0].dtype) && s->in[0].dtype >= WICK_U8;
+    s->lo[0] = is_bool || is_unsigned ? 0 : -3;
+    s->hi[0] = is_bool ? 1 : 3;
+    uint64_t to = s->random() % WICK_DTYPE_COUNT;
+    memcpy(s->attr, &to, sizeof to);
+    s->attr_size = sizeof to;
+    s->differentiable = s->in[0].dtype == WICK_F64 && to == WICK_F64;
+}
+const wick_op wick_op_cast = {.name = "cast", .doc = "another dtype", .min_in = 1, .max_in = 1, .n_out = 1, .flags = WICK_OP_ELEMENTWISE,
+                              .ew = WICK_FUSED_CAST, .infer = infer_cast, .grad = grad_cast, .flops = no_flops,
+                              .lower = wick_lower_elementwise, .print = print_cast, .sample = sample_cast};
+
+wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype) {
+    if (x && !x->error && !wick_dtype_size(dtype)) return wick_poison(x->ctx, WICK_ERR_INVALID, "cast: there is no dtype %d", (int)dtype);
+    uint64_t to = dtype;
+    return wick_record(NULL, &wick_op_cast, 1, &x, &to, sizeof to);
+}
+
+void wick_sample_dims(wick_sample *s, wick_type *type, int min_rank, int max_rank) {
+    type->rank = (uint8_t)wick_sample_int(s, min_rank, max_rank);
+    for (int i = 0; i < type->rank; i++) type->dims[i] = s->random() % 16 == 0 ? 0 : wick_sample_int(s, 1, 5);
+}

@@ -1,0 +1,269 @@
+/* index.c: gather, scatter-add, one-hot, concat. */
+#include "ops/ops.h"
+#include "wick/ops.h"
+
+typedef struct axis_attr {
+    int64_t axis;
+} axis_attr;
+
+static double no_flops(const wick_node *node) { return (void)node, 0; }
+static void print_axis(wick_str *s, const wick_node *node) { wick_str_add(s, "axis=%d", (int)((const axis_attr *)node->attr)->axis); }
+
+/* [outer, n, inner] around one axis. */
+static void split_at(const wick_type *t, int64_t axis, int64_t *outer, int64_t *n, int64_t *inner) {
+    *outer = *inner = 1;
+    for (int i = 0; i < t->rank; i++) {
+        if (i < axis) *outer *= t->dims[i];
+        if (i > axis) *inner *= t->dims[i];
+    }
+    *n = t->dims[axis];
+}
+
+static bool take_type(const wick_type *x, int64_t axis, const wick_type *index, wick_type *out) {
+    int64_t dims[2 * WICK_MAX_DIMS];
+    int n = 0;
+    for (int i = 0; i < axis; i++) dims[n++] = x->dims[i];
+    for (int i = 0; i < index->rank; i++) dims[n++] = index->dims[i];
+    for (int i = (int)axis + 1; i < x->rank; i++) dims[n++] = x->dims[i];
+    uint16_t device = out->device;
+    bool good = n <= WICK_MAX_DIMS && wick_type_make(out, (wick_dtype)x->dtype, n, dims);
+    out->device = device;
+    return good;
+}
+
+typedef struct index_args {
+    size_t elem;
+    wick_ctype type;
+    int64_t outer, n, inner, count;
+} index_args;
+
+/* ---- gather ------------------------------------------------------------------------------------------------------------ */
+
+static wick_status infer_gather(wick_infer *i) {
+    const axis_attr *attr = i->attr;
+    if (i->in[1]->dtype != WICK_I64) return wick_infer_fail(i, WICK_ERR_DTYPE, "the index must be of integers");
+    if (!take_type(i->in[0], attr->axis, i->in[1], i->out)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result has too many dims");
+    return WICK_OK;
+}
+static int64_t run_gather(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const index_args *a = args;
+    return wick_gather_rows(a->elem, begin, end, a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2]);
+}
+static wick_status lower_gather(wick_lower *l, wick_node *node) {
+    const axis_attr *attr = node->attr;
+    wick_operand x, index, out;
+    WICK_TRY(wick_lower_in_contiguous(l, node, 0, &x));
+    WICK_TRY(wick_lower_in_contiguous(l, node, 1, &index));
+    WICK_TRY(wick_lower_out(l, node, 0, &out));
+    index_args a = {.elem = wick_dtype_size((wick_dtype)x.type->dtype), .count = wick_type_count(index.type)};
+    split_at(x.type, attr->axis, &a.outer, &a.n, &a.inner);
+    wick_step step = {.name = "gather", .run = run_gather, .tasks = a.outer, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
+                      .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
+    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);
+}
+static void grad_gather(wick_gradient *g) {
+    const axis_attr *attr = g->node->attr;
+    const wick_type *t = &g->node->in[0]->type;
+    g->gin[0] = wick_scatter_add(wick_expand(wick_like(g->gout[0], 0), t->rank, t->dims), (int)attr->axis, g->in[1], g->gout[0]);
+}
+static void sample_index(wick_sample *s) {
+    s->n_in = 2;
+    s->in[0] = (wick_type){.dtype = s->random() % 3 ? WICK_F64 : WICK_I32, .rank = 3, .dims = {2, 4, wick_sample_int(s, 0, 3)}};
+    s->in[1] = (wick_type){.dtype = WICK_I64, .rank = 2, .dims = {wick_sample_int(s, 0, 3), 2}};
+    s->lo[0] = -2, s->hi[0] = 2;
+    s->lo[1] = -4, s->hi[1] = 3;
+    axis_attr attr = {1};
+    memcpy(s->attr, &attr, s->attr_size = sizeof attr);
+    s->differentiable = s->in[0].dtype == WICK_F64;
+}
+const wick_op wick_op_gather = {.name = "gather", .doc = "slices of one axis by index, as NumPy's take", .min_in = 2, .max_in = 2, .n_out = 1,
+                                .flags = WICK_OP_FAULTS, .infer = infer_gather, .grad = grad_gather, .flops = no_flops, .lower = lower_gather,
+                                .print = print_axis, .sample = sample_index};
+
+static wick_tensor *as_index(wick_tensor *index) {
+    if (!index || index->error || !wick_dtype_is_integer(wick_tensor_dtype(index))) return index;
+    return wick_as(index, WICK_I64);
+}
+
+wick_tensor *wick_gather(wick_tensor *x, int axis, wick_tensor *index) {
+    axis_attr attr = {0};
+    if (x && !x->error && (attr.axis = wick_axis(axis, wick_tensor_rank(x))) < 0)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "gather: axis %d of a %d-d tensor", axis, wick_tensor_rank(x));
+    return wick_record(NULL, &wick_op_gather, 2, (wick_tensor *[]){x, as_index(index)}, &attr, sizeof attr);
+}
+
+/* ---- scatter-add ---------------------------------------------------------------------------------------------------------- */
+
+static wick_status infer_scatter_add(wick_infer *i) {
+    const axis_attr *attr = i->attr;
+    *i->out = *i->in[0];
+    wick_type part = *i->in[0];
+    if (i->in[1]->dtype != WICK_I64) return wick_infer_fail(i, WICK_ERR_DTYPE, "the index must be of integers");
+    if (i->in[0]->dtype != i->in[2]->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "base and src have different dtypes");
+    if (wick_ctype_of((wick_dtype)i->in[0]->dtype) == WICK_CBOOL ||
+        wick_ctype_size(wick_ctype_of((wick_dtype)i->in[0]->dtype)) != wick_dtype_size((wick_dtype)i->in[0]->dtype))
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "not defined for %s; cast", wick_dtype_name((wick_dtype)i->in[0]->dtype));
+    if (!take_type(i->in[0], attr->axis, i->in[1], &part) || !wick_same_dims(&part, i->in[2]))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "src must have the shape that gather would read");
+    return WICK_OK;
+}
+static int64_t run_scatter_add(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const index_args *a = args;
+    return wick_scatter_add_rows(a->type, begin, end, a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2]);
+}
+static wick_status lower_scatter_add(wick_lower *l, wick_node *node) {
+    const axis_attr *attr = node->attr;
+    wick_operand base = wick_lower_in(l, node, 0), index, src, out;
+    WICK_TRY(wick_lower_in_contiguous(l, node, 1, &index));
+    WICK_TRY(wick_lower_in_contiguous(l, node, 2, &src));
+    WICK_TRY(wick_lower_out(l, node, 0, &out));
+    WICK_TRY(wick_lower_copy(l, &base, &out));
+    index_args a = {.type = wick_ctype_of((wick_dtype)out.type->dtype), .count = wick_type_count(index.type)};
+    split_at(out.type, attr->axis, &a.outer, &a.n, &a.inner);
+    wick_step step = {.name = "scatter_add", .run = run_scatter_add, .tasks = a.outer, .flops = (double)wick_type_count(src.type),
+                      .bytes = 3.0 * (double)wick_type_bytes(src.type), .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
+    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&src, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);
+}
+static void grad_scatter_add(wick_gradient *g) {
+    const axis_attr *attr = g->node->attr;
+    if (g->need[0]) g->gin[0] = g->gout[0];
+    if (g->need[2]) g->gin[2] = wick_gather(g->gout[0], (int)attr->axis, g->in[1]);
+}
+static void sample_scatter_add(wick_sample *s) {
+    sample_index(s);
+    s->n_in = 3;
+    s->in[2] = (wick_type){.dtype = s->in[0].dtype, .rank = 4, .dims = {2, s->in[1].dims[0], 2, s->in[0].dims[2]}};
+    s->lo[2] = -2, s->hi[2] = 2;
+}
+const wick_op wick_op_scatter_add = {.name = "scatter_add", .doc = "adds slices into one axis by index; repeats add up, in order", .min_in = 3,
+                                     .max_in = 3, .n_out = 1, .flags = WICK_OP_FAULTS, .infer = infer_scatter_add, .grad = grad_scatter_add,
+                                     .lower = lower_scatter_add, .print = print_axis, .sample = sample_scatter_add};
+
+wick_tensor *wick_scatter_add(wick_tensor *base, int axis, wick_tensor *index, wick_tensor *src) {
+    axis_attr attr = {0};
+    if (base && !base->error && (attr.axis = wick_axis(axis, wick_tensor_rank(base))) < 0)
+        return wick_poison(base->ctx, WICK_ERR_SHAPE, "scatter_add: axis %d of a %d-d tensor", axis, wick_tensor_rank(base));
+    return wick_record(NULL, &wick_op_scatter_add, 3, (wick_tensor *[]){base, as_index(index), src}, &attr, sizeof attr);
+}
+
+/* ---- one-hot ----------------------------------------------------------------------------------------------------------------- */
+
+typedef struct one_hot_attr {
+    int64_t classes, dtype;
+} one_hot_attr;
+static wick_status infer_one_hot(wick_infer *i) {
+    const one_hot_attr *attr = i->attr;
+    int64_t dims[WICK_MAX_DIMS + 1];
+    memcpy(dims, i->in[0]->dims, sizeof i->in[0]->dims);
+    dims[i->in[0]->rank] = attr->classes;
+    uint16_t device = i->out->device;
+    if (i->in[0]->dtype != WICK_I64) return wick_infer_fail(i, WICK_ERR_DTYPE, "the index must be of integers");
+    if (!wick_type_make(i->out, (wick_dtype)attr->dtype, i->in[0]->rank + 1, dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld classes of this dtype make no tensor", (long long)attr->classes);
+    i->out->device = device;
+    return WICK_OK;
+}
+typedef struct one_hot_args {
+    int64_t count, classes;
+    size_t elem;
+    uint64_t one;
+} one_hot_args;
+static int64_t run_one_hot(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)begin, (void)end, (void)scratch;
+    const one_hot_args *a = args;
+    const int64_t *index = ptr[0];
+    char *out = ptr[1];
+    memset(out, 0, (size_t)(a->count * a->classes) * a->elem);
+    for (int64_t i = 0; i < a->count; i++)
+        if (index[i] >= 0 && index[i] < a->classes) memcpy(out + (size_t)(i * a->classes + index[i]) * a->elem, &a->one, a->elem);
+    return -1;
+}
+static wick_status lower_one_hot(wick_lower *l, wick_node *node) {
+    const one_hot_attr *attr = node->attr;
+    wick_operand in, out;
+    WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
+    WICK_TRY(wick_lower_out(l, node, 0, &out));
+    one_hot_args a = {wick_type_count(in.type), attr->classes, wick_dtype_size((wick_dtype)attr->dtype), wick_number_bits((wick_dtype)attr->dtype, 1)};
+    wick_step step = {.name = "one_hot", .run = run_one_hot, .tasks = 1, .bytes = (double)wick_type_bytes(out.type)};
+    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
+}
+static void print_classes(wick_str *s, const wick_node *node) { wick_str_add(s, "classes=%lld", (long long)((const one_hot_attr *)node->attr)->classes); }
+static void sample_one_hot(wick_sample *s) {
+    s->n_in = 1;
+    s->in[0].dtype = WICK_I64;
+    wick_sample_dims(s, &s->in[0], 0, 3);
+    s->lo[0] = -1, s->hi[0] = 4;
+    one_hot_attr attr = {4, (int64_t)(s->random() % WICK_DTYPE_COUNT)};
+    memcpy(s->attr, &attr, s->attr_size = sizeof attr);
+}
+const wick_op wick_op_one_hot = {.name = "one_hot", .doc = "1 at the index along a new last axis, else 0", .min_in = 1, .max_in = 1, .n_out = 1,
+                                 .infer = infer_one_hot, .flops = no_flops, .lower = lower_one_hot, .print = print_classes, .sample = sample_one_hot};
+wick_tensor *wick_one_hot(wick_tensor *index, int64_t classes, wick_dtype dtype) {
+    one_hot_attr attr = {classes, dtype};
+    index = as_index(index);
+    return wick_record(NULL, &wick_op_one_hot, 1, &index, &attr, sizeof attr);
+}
+
+/* ---- concat -------------------------------------------------------------------------------------------------------------------- */
+
+static wick_status infer_concat(wick_infer *i) {
+    const axis_attr *attr = i->attr;
+    wick_type out = *i->in[0];
+    int64_t total = 0;
+    for (int k = 0; k < i->n_in; k++) {
+        wick_type t = *i->in[k];
+        if (t.rank != out.rank || t.dtype != out.dtype) return wick_infer_fail(i, WICK_ERR_SHAPE, "input %d has another dtype or number of dims", k);
+        if (wick_add_overflows(total, t.dims[attr->axis], &total)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
+        t.dims[attr->axis] = out.dims[attr->axis];
+        if (!wick_same_dims(&t, &out)) return wick_infer_fail(i, WICK_ERR_SHAPE, "input %d differs in another axis than %d", k, (int)attr->axis);
+    }
+    out.dims[attr->axis] = total;
+    wick_type checked;
+    if (!wick_type_make(&checked, (wick_dtype)out.dtype, out.rank, out.dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
+    *i->out = out;
+    return WICK_OK;
+}
+static wick_status lower_concat(wick_lower *l, wick_node *node) {
+    const axis_attr *attr = node->attr;
+    wick_operand out;
+    WICK_TRY(wick_lower_out(l, node, 0, &out));
+    wick_operand part = out;
+    for (int i = 0; i < node->n_in; i++) {
+        wick_operand in = wick_lower_in(l, node, i);
+        part.type = in.type;
+        if (wick_type_count(in.type)) WICK_TRY(wick_lower_copy(l, &in, &part));
+        part.layout.offset += in.type->dims[attr->axis] * out.layout.strides[attr->axis];
+    }
+    return WICK_OK;
+}
+static void grad_concat(wick_gradient *g) {
+    const axis_attr *attr = g->node->attr;
+    int64_t at = 0;
+    for (int i = 0; i < g->n_in; i++) {
+        int64_t n = g->node->in[i]->type.dims[attr->axis];
+        if (g->need[i]) g->gin[i] = wick_slice(g->gout[0], (int)attr->axis, at, at + n, 1);
+        at += n;
+    }
+}
+static void sample_concat(wick_sample *s) {
+    s->n_in = 3;
+    int64_t rows = wick_sample_int(s, 0, 3), dtype = s->random() % 2 ? WICK_F64 : WICK_U8;
+    for (int i = 0; i < 3; i++) {
+        s->in[i] = (wick_type){.dtype = (uint8_t)dtype, .rank = 2, .dims = {rows, wick_sample_int(s, 0, 4)}};
+        s->lo[i] = 0, s->hi[i] = 3;
+    }
+    axis_attr attr = {1};
+    memcpy(s->attr, &attr, s->attr_size = sizeof attr);
+    s->differentiable = dtype == WICK_F64;
+}
+const wick_op wick_op_concat = {.name = "concat", .doc = "tensors one after the other along an axis", .min_in = 1, .max_in = 255, .n_out = 1,
+                                .infer = infer_concat, .grad = grad_concat, .flops = no_flops, .lower = lower_concat, .print = print_axis, .sample = sample_concat};
+
+wick_tensor *wick_concat(int n, wick_tensor *const *xs, int axis) {
+    if (n <= 0 || !xs) return NULL;
+    axis_attr attr = {0};
+    if (xs[0] && !xs[0]->error && (attr.axis = wick_axis(axis, wick_tensor_rank(xs[0]))) < 0)
+        return wick_poison(xs[0]->ctx, WICK_ERR_SHAPE, "concat: axis %d of a %d-d tensor", axis, wick_tensor_rank(xs[0]));
+    return wick_record(NULL, &wick_op_concat, n, xs, &attr, sizeof attr);
+}

@@ -1,0 +1,118 @@
+/* lower.c: the pieces of a plan that ops emit: buffers, steps, copies. */
+#include "ops/lower.h"
+
+wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    wick_msg_setv(l->msg, status, fmt, args);
+    va_end(args);
+    return wick_msg_prefix(l->msg, "%s%s%s: ", l->node ? l->node->op->name : "plan", l->node && l->node->site ? " at " : "",
+                           l->node && l->node->site ? l->node->site : "");
+}
+
+static wick_status out_of_memory(wick_lower *l) { return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning"); }
+
+/* Arrays that grow in the plan's arena; the old ones stay there until the plan dies, at most as much again. */
+static bool arena_grow(wick_lower *l, void **array, size_t *cap, size_t n, size_t elem) {
+    if (n < *cap) return true;
+    size_t cap_new = *cap ? *cap * 2 : 32;
+    void *p = wick_arena_alloc(l->arena, cap_new * elem);
+    if (!p) return false;
+    if (n) memcpy(p, *array, n * elem);
+    *array = p;
+    *cap = cap_new;
+    return true;
+}
+
+static wick_status buffer_new(wick_lower *l, const wick_buffer *buffer, uint32_t *id) {
+    if (!arena_grow(l, (void **)&l->buffers, &l->cap_buffers, l->n_buffers, sizeof *l->buffers)) return out_of_memory(l);
+    l->buffers[l->n_buffers] = *buffer;
+    l->buffers[l->n_buffers].first = l->buffers[l->n_buffers].last = -1;
+    *id = (uint32_t)l->n_buffers++;
+    return WICK_OK;
+}
+
+wick_status wick_lower_temp(wick_lower *l, size_t bytes, uint32_t *buffer) {
+    return buffer_new(l, &(wick_buffer){.kind = WICK_BUFFER_TEMP, .size = bytes}, buffer);
+}
+
+wick_operand wick_lower_in(wick_lower *l, const wick_node *node, int i) { return l->operands[node->in[i]->id]; }
+
+void wick_lower_set(wick_lower *l, const wick_node *node, int i, wick_operand at) {
+    at.type = &node->out[i].type;
+    l->operands[node->out[i].id] = at;
+}
+
+wick_ref wick_lower_ref(const wick_operand *at, bool write) {
+    return (wick_ref){at->buffer, write, at->layout.offset * (int64_t)wick_dtype_size((wick_dtype)at->type->dtype)};
+}
+
+wick_status wick_lower_out(wick_lower *l, const wick_node *node, int i, wick_operand *out) {
+    const wick_value *v = &node->out[i];
+    wick_buffer b = {.kind = WICK_BUFFER_TEMP, .size = wick_type_bytes(&v->type)};
+    int32_t r = l->result[v->id];
+    if (r >= 0 && l->results[r].leaf < 0) {
+        b.kind = WICK_BUFFER_OUTPUT;
+        b.index = (uint32_t)r;
+    }
+    *out = (wick_operand){.type = &v->type};
+    WICK_TRY(buffer_new(l, &b, &out->buffer));
+    wick_layout_contiguous(&out->layout, &v->type);
+    l->operands[v->id] = *out;
+    return WICK_OK;
+}
+
+wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *args, size_t args_size, const wick_ref *refs,
+                            int n_refs) {
+    if (!arena_grow(l, (void **)&l->steps, &l->cap_steps, l->n_steps, sizeof *l->steps)) return out_of_memory(l);
+    wick_step *s = &l->steps[l->n_steps];
+    *s = *step;
+    void *args_copy = wick_arena_alloc(l->arena, args_size);
+    s->refs = wick_arena_alloc(l->arena, (size_t)n_refs * sizeof *refs);
+    if (!args_copy || !s->refs) return out_of_memory(l);
+    if (args_size) memcpy(args_copy, args, args_size);
+    memcpy(s->refs, refs, (size_t)n_refs * sizeof *refs);
+    s->args = args_copy;
+    s->n_refs = n_refs;
+    s->node = l->node;
+    for (int i = 0; i < n_refs; i++) {
+        wick_buffer *b = &l->buffers[refs[i].buffer];
+        if (b->first < 0) b->first = (int32_t)l->n_steps;
+        b->last = (int32_t)l->n_steps;
+        if (refs[i].write && b->kind == WICK_BUFFER_LEAF) s->commits = true;
+    }
+    l->n_steps++;
+    return WICK_OK;
+}
+
+static int64_t run_copy(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    wick_copy_run(args, begin, end, ptr[0], ptr[1]);
+    return -1;
+}
+
+wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_operand *to) {
+    wick_copy c;
+    memset(&c, 0, sizeof c);
+    c.rank = to->type->rank;
+    c.src = (wick_dtype)from->type->dtype;
+    c.dst = (wick_dtype)to->type->dtype;
+    for (int i = 0; i < c.rank; i++) {
+        c.dims[i] = to->type->dims[i];
+        c.src_strides[i] = from->layout.strides[i];
+        c.dst_strides[i] = to->layout.strides[i];
+    }
+    wick_ref refs[2] = {wick_lower_ref(from, false), wick_lower_ref(to, true)};
+    double bytes = (double)wick_type_bytes(from->type) + (double)wick_type_bytes(to->type);
+    return wick_lower_step(l, &(wick_step){.name = "copy", .run = run_copy, .tasks = wick_copy_tasks(&c), .bytes = bytes}, &c, sizeof c,
+                           refs, 2);
+}
+
+wick_status wick_lower_in_contiguous(wick_lower *l, const wick_node *node, int i, wick_operand *out) {
+    wick_operand in = wick_lower_in(l, node, i);
+    *out = in;
+    if (wick_layout_is_contiguous(&in.layout, in.type)) return WICK_OK;
+    wick_layout_contiguous(&out->layout, in.type);
+    WICK_TRY(wick_lower_temp(l, wick_type_bytes(in.type), &out->buffer));
+    return wick_lower_copy(l, &in, out);
+}

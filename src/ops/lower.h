@@ -1,0 +1,117 @@
+/* lower.h: from nodes to kernels. Lowering walks a planned graph in order; each op emits steps over numbered buffers. What comes
+ * out is complete: which kernel, how many tasks, which bytes, so that memory can be laid out and costs are known before
+ * anything runs. */
+#ifndef WICK_OPS_LOWER_H
+#define WICK_OPS_LOWER_H
+
+#include "kernels/kernels.h"
+#include "tensor/op.h"
+
+typedef enum wick_buffer_kind {
+    WICK_BUFFER_TEMP,   /* in the workspace's arena */
+    WICK_BUFFER_LEAF,   /* bound at run time: data number `index` */
+    WICK_BUFFER_OUTPUT, /* bound at run time: result number `index` */
+    WICK_BUFFER_SLOT,   /* bound at run time: two words of run-time numbers, of node `index` */
+    WICK_BUFFER_CONST   /* `data`, part of the plan */
+} wick_buffer_kind;
+
+typedef struct wick_buffer {
+    wick_buffer_kind kind;
+    uint32_t index;
+    const void *data;
+    size_t size;
+    int32_t first, last; /* steps that use it; first < 0: none */
+    size_t offset;       /* TEMP: in the arena */
+} wick_buffer;
+
+/* Where a value lies. */
+typedef struct wick_operand {
+    uint32_t buffer;
+    wick_layout layout;
+    const wick_type *type;
+} wick_operand;
+
+#define WICK_STEP_BUFFERS (2 * WICK_FUSED_MAX_IO + 2)
+
+/* Runs tasks [begin, end). ptr: one pointer per entry of the step's refs. Returns -1, or where it met a fault. */
+typedef int64_t (*wick_step_fn)(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch);
+
+typedef struct wick_ref {
+    uint32_t buffer;
+    bool write;
+    int64_t offset; /* bytes */
+} wick_ref;
+
+typedef struct wick_step {
+    const char *name;      /* of the kernel */
+    const wick_node *node; /* what it came from */
+    wick_step_fn run;
+    const void *args;
+    wick_ref *refs;
+    int n_refs;
+    int64_t tasks;
+    size_t scratch; /* bytes each worker needs */
+    double flops, bytes;
+    wick_status fault;      /* what a fault position means; 0: it cannot fail */
+    const char *fault_text; /* printf format with one %lld for the position */
+    bool commits;           /* writes state: runs only when nothing can fail any more */
+    bool tap;               /* calls the host: on the calling thread */
+} wick_step;
+
+/* A result of the graph: where it goes. */
+typedef struct wick_result {
+    wick_value *value;
+    int32_t leaf; /* >= 0: it becomes the new data of this leaf, in place. Otherwise an OUTPUT buffer. */
+} wick_result;
+
+typedef struct wick_lower {
+    wick_context *ctx;
+    wick_graph *graph;
+    wick_arena *arena; /* of the plan */
+    wick_msg *msg;
+    wick_buffer *buffers;
+    size_t n_buffers, cap_buffers;
+    wick_step *steps;
+    size_t n_steps, cap_steps;
+    wick_operand *operands; /* by value id */
+    uint32_t *last_use;     /* by value id: position of the last node that reads it, through views too; UINT32_MAX: to the end */
+    uint32_t *root;         /* by value id: the value whose memory a chain of views shows */
+    int32_t *result;        /* by value id: first result it is, or -1 */
+    wick_result *results;
+    int n_results;
+    wick_node *node; /* being lowered */
+} wick_lower;
+
+wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
+wick_operand wick_lower_in(wick_lower *l, const wick_node *node, int i);
+/* The same value, row-major, copied if it is not. */
+wick_status wick_lower_in_contiguous(wick_lower *l, const wick_node *node, int i, wick_operand *out);
+/* Memory for result i: row-major, in the place the plan wants it. */
+wick_status wick_lower_out(wick_lower *l, const wick_node *node, int i, wick_operand *out);
+wick_status wick_lower_temp(wick_lower *l, size_t bytes, uint32_t *buffer);
+/* Makes result i an alias of what lies there. */
+void wick_lower_set(wick_lower *l, const wick_node *node, int i, wick_operand at);
+/* Copies args and refs. Adds a step for node l->node; bytes are those of args' own counting. */
+wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *args, size_t args_size, const wick_ref *refs,
+                            int n_refs);
+/* An operand's pointer: at its element of index 0. */
+wick_ref wick_lower_ref(const wick_operand *at, bool write);
+/* Emits a strided, converting copy between operands of the same dims. */
+wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_operand *to);
+
+/* One program for a body of elementwise nodes in order, optionally ending in a reduction. params[i] is what the body calls node's
+ * input i; results[i] is the body's value for node's result i. For a lone elementwise node the body is itself. */
+wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const *body, size_t n_body, wick_value *const *params,
+                               wick_value *const *results);
+wick_status wick_lower_elementwise(wick_lower *l, wick_node *node);
+wick_status wick_lower_reduce(wick_lower *l, wick_node *node); /* WICK_OP_REDUCE ops */
+
+/* Attributes of every op that reduces over axes. */
+typedef struct wick_reduce_attr {
+    uint32_t axes; /* bit i: axis i is reduced */
+    uint32_t keepdims;
+    uint32_t red;  /* wick_red */
+    uint32_t mean; /* multiply by 1 / count */
+} wick_reduce_attr;
+
+#endif

@@ -1,0 +1,168 @@
+/* matmul.c: matrix products: batches broadcast, and transposed or sliced operands are used where they lie. */
+#include "ops/ops.h"
+#include "wick/ops.h"
+
+static wick_status infer_matmul(wick_infer *i) { /* inputs have 2 dims or more: wick_matmul sees to it */
+    const wick_type *a = i->in[0], *b = i->in[1];
+    if (a->rank < 2 || b->rank < 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs matrices");
+    if (a->dtype != b->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
+    if (a->dtype != WICK_F32 && a->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "there are products of floats only; cast");
+    int64_t ka = a->dims[a->rank - 1], kb = b->dims[b->rank - 2];
+    if (ka != kb) return wick_infer_fail(i, WICK_ERR_SHAPE, "inner dims %lld and %lld differ", (long long)ka, (long long)kb);
+    wick_type batch = *a, with = *b;
+    batch.rank = (uint8_t)(a->rank - 2);
+    with.rank = (uint8_t)(b->rank - 2);
+    if (!wick_broadcast(&batch, &with)) return wick_infer_fail(i, WICK_ERR_SHAPE, "leading dims do not broadcast");
+    batch.dims[batch.rank] = a->dims[a->rank - 2];
+    batch.dims[batch.rank + 1] = b->dims[b->rank - 1];
+    batch.rank = (uint8_t)(batch.rank + 2);
+    wick_type out;
+    if (!wick_type_make(&out, (wick_dtype)a->dtype, batch.rank, batch.dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
+    out.device = a->device;
+    *i->out = out;
+    return WICK_OK;
+}
+
+static double flops_matmul(const wick_node *node) {
+    const wick_type *a = &node->in[0]->type;
+    return 2.0 * (double)wick_type_count(&node->out[0].type) * (double)a->dims[a->rank - 1];
+}
+
+static void grad_matmul(wick_gradient *g) {
+    if (g->need[0]) g->gin[0] = wick_matmul(g->gout[0], wick_transpose(g->in[1], -1, -2));
+    if (g->need[1]) g->gin[1] = wick_matmul(wick_transpose(g->in[0], -1, -2), g->gout[0]);
+}
+
+typedef struct matmul_args {
+    wick_gemm gemm;
+    int batch_rank;
+    int64_t batch[WICK_MAX_DIMS], a[WICK_MAX_DIMS], b[WICK_MAX_DIMS]; /* byte strides of leading dims */
+    int64_t c;                                                       /* bytes of one product */
+    int64_t packed;                                                  /* bytes of one packed B, 0 when all share one */
+} matmul_args;
+
+/* Byte offsets of product number n of the batch. */
+static void batch_offsets(const matmul_args *m, int64_t n, int64_t *a, int64_t *b) {
+    *a = *b = 0;
+    for (int i = m->batch_rank - 1; i >= 0; i--) {
+        int64_t at = n % m->batch[i];
+        n /= m->batch[i];
+        *a += at * m->a[i];
+        *b += at * m->b[i];
+    }
+}
+
+static int64_t run_pack(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const matmul_args *m = args;
+    while (begin < end) {
+        int64_t n = begin / m->gemm.tasks_pack, t = begin % m->gemm.tasks_pack, a, b;
+        int64_t t_end = WICK_MIN(m->gemm.tasks_pack, t + end - begin);
+        batch_offsets(m, n, &a, &b);
+        wick_gemm_pack(&m->gemm, t, t_end, (const char *)ptr[0] + b, (char *)ptr[1] + n * m->packed);
+        begin += t_end - t;
+    }
+    return -1;
+}
+
+static int64_t run_gemm(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    const matmul_args *m = args;
+    while (begin < end) {
+        int64_t n = begin / m->gemm.tasks, t = begin % m->gemm.tasks, a, b;
+        int64_t t_end = WICK_MIN(m->gemm.tasks, t + end - begin);
+        batch_offsets(m, n, &a, &b);
+        char *packed = m->gemm.tasks_pack ? (char *)ptr[3] + n * m->packed : NULL;
+        wick_gemm_run(&m->gemm, t, t_end, (const char *)ptr[0] + a, (const char *)ptr[1] + b, NULL, (char *)ptr[2] + n * m->c, packed, scratch);
+        begin += t_end - t;
+    }
+    return -1;
+}
+
+static wick_status lower_matmul(wick_lower *l, wick_node *node) {
+    wick_operand a = wick_lower_in(l, node, 0), b = wick_lower_in(l, node, 1), c;
+    const wick_type *ta = a.type, *tb = b.type, *tc = &node->out[0].type;
+    int64_t elem = (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
+    WICK_TRY(wick_lower_out(l, node, 0, &c));
+    matmul_args m;
+    memset(&m, 0, sizeof m);
+    wick_gemm *g = &m.gemm;
+    g->type = wick_ctype_of((wick_dtype)tc->dtype);
+    g->m = ta->dims[ta->rank - 2];
+    g->k = ta->dims[ta->rank - 1];
+    g->n = tb->dims[tb->rank - 1];
+    g->a_row = a.layout.strides[ta->rank - 2];
+    g->a_col = a.layout.strides[ta->rank - 1];
+    g->b_row = b.layout.strides[tb->rank - 2];
+    g->b_col = b.layout.strides[tb->rank - 1];
+    g->c_row = g->n;
+    m.batch_rank = tc->rank - 2;
+    int64_t batch = 1;
+    bool shared = true;
+    for (int i = 0; i < m.batch_rank; i++) {
+        int ia = i - (tc->rank - ta->rank), ib = i - (tc->rank - tb->rank);
+        m.batch[i] = tc->dims[i];
+        m.a[i] = ia < 0 || ta->dims[ia] == 1 ? 0 : a.layout.strides[ia] * elem;
+        m.b[i] = ib < 0 || tb->dims[ib] == 1 ? 0 : b.layout.strides[ib] * elem;
+        shared &= m.b[i] == 0 || m.batch[i] <= 1;
+        batch *= tc->dims[i];
+    }
+    /* One product instead of a batch, when the rows of all of A lie at one stride and B is shared. */
+    if (m.batch_rank && shared && batch > 1 && wick_layout_is_contiguous(&a.layout, ta) && wick_type_count(ta) == batch * g->m * g->k) {
+        g->m *= batch;
+        batch = 1;
+        m.batch_rank = 0;
+    }
+    wick_gemm_prepare(g);
+    m.c = g->m * g->n * elem;
+    m.packed = shared ? 0 : (int64_t)WICK_ALIGN_UP(g->packed, WICK_ALIGN);
+    wick_ref refs[4] = {wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)};
+    int n_refs = 3;
+    if (g->tasks_pack && batch && g->tasks) {
+        size_t bytes = shared ? g->packed : (size_t)(m.packed * batch);
+        WICK_TRY(wick_lower_temp(l, bytes, &refs[3].buffer));
+        refs[3].write = true;
+        wick_step pack = {.name = "gemm_pack", .run = run_pack, .tasks = g->tasks_pack * (shared ? 1 : batch), .scratch = g->scratch,
+                          .bytes = (double)bytes + (double)(g->k * g->n * elem) * (double)(shared ? 1 : batch)};
+        WICK_TRY(wick_lower_step(l, &pack, &m, sizeof m, (wick_ref[]){refs[1], refs[3]}, 2));
+        refs[3].write = false;
+        n_refs = 4;
+    }
+    wick_step step = {.name = wick_gemm_name(g), .run = run_gemm, .tasks = g->tasks * batch, .scratch = g->scratch, .flops = flops_matmul(node),
+                      .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
+    return wick_lower_step(l, &step, &m, sizeof m, refs, n_refs);
+}
+
+static void sample_matmul(wick_sample *s) {
+    s->n_in = 2;
+    wick_dtype d = s->random() % 3 ? WICK_F64 : WICK_F32;
+    int64_t m = wick_sample_int(s, 0, 5), k = wick_sample_int(s, 0, 6), n = wick_sample_int(s, 1, 20), batch = wick_sample_int(s, 1, 3);
+    s->in[0] = (wick_type){.dtype = (uint8_t)d, .rank = 2, .dims = {m, k}};
+    s->in[1] = (wick_type){.dtype = (uint8_t)d, .rank = 2, .dims = {k, n}};
+    uint64_t kind = s->random() % 4;
+    if (kind & 1) s->in[0] = (wick_type){.dtype = (uint8_t)d, .rank = 4, .dims = {2, 1, m, k}};
+    if (kind & 2) s->in[1] = (wick_type){.dtype = (uint8_t)d, .rank = 3, .dims = {batch, k, n}};
+    for (int i = 0; i < 2; i++) s->lo[i] = -2, s->hi[i] = 2;
+    s->differentiable = d == WICK_F64;
+}
+
+const wick_op wick_op_matmul = {.name = "matmul", .doc = "matrix product; leading dims broadcast", .min_in = 2, .max_in = 2, .n_out = 1,
+                                .infer = infer_matmul, .grad = grad_matmul, .flops = flops_matmul, .lower = lower_matmul, .sample = sample_matmul};
+
+wick_tensor *wick_matmul(wick_tensor *a, wick_tensor *b) {
+    if (!wick_promote_pair(&a, &b, "matmul")) return wick_record(NULL, &wick_op_matmul, 1, &a, NULL, 0);
+    int ra = wick_tensor_rank(a), rb = wick_tensor_rank(b);
+    wick_dtype d = wick_tensor_dtype(a);
+    bool half = d == WICK_F16 || d == WICK_BF16; /* computed in f32, rounded once */
+    if (ra == 0 || rb == 0) return wick_record(NULL, &wick_op_matmul, 2, (wick_tensor *[]){a, b}, NULL, 0);
+    wick_tensor *in[2] = {ra == 1 ? wick_unsqueeze(a, 0) : a, rb == 1 ? wick_unsqueeze(b, 1) : b};
+    for (int i = 0; half && i < 2; i++) in[i] = wick_as(in[i], WICK_F32);
+    wick_tensor *c = wick_record(NULL, &wick_op_matmul, 2, in, NULL, 0);
+    if (c && !c->error && ra == 1) c = wick_squeeze(c, -2);
+    if (c && !c->error && rb == 1) c = wick_squeeze(c, -1);
+    return half ? wick_as(c, d) : c;
+}
+
+wick_tensor *wick_linear(wick_tensor *x, wick_tensor *w, wick_tensor *b) {
+    wick_tensor *y = wick_matmul(x, wick_transpose(w, -1, -2));
+    return b ? wick_add(y, b) : y;
+}

@@ -1,0 +1,261 @@
+/* meta.c: ops about the graph itself: gradients, effects, fused groups; and the list of all ops. */
+#include "ops/ops.h"
+#include "wick/ops.h"
+#include "wick/registry.h"
+
+static double no_flops(const wick_node *node) { return (void)node, 0; }
+static wick_status infer_same(wick_infer *i) {
+    *i->out = *i->in[0];
+    return WICK_OK;
+}
+static bool view_same(const wick_node *node, const wick_layout *in, wick_layout *out) {
+    (void)node;
+    *out = *in;
+    return true;
+}
+
+/* ---- stop_gradient, custom_gradient -------------------------------------------------------------------------------------- */
+
+const wick_op wick_op_stop_gradient = {.name = "stop_gradient", .doc = "x, as a constant to gradients", .min_in = 1, .max_in = 1, .n_out = 1,
+                                       .flags = WICK_OP_VIEW, .infer = infer_same, .flops = no_flops, .view = view_same};
+wick_tensor *wick_stop_gradient(wick_tensor *x) { return wick_record(NULL, &wick_op_stop_gradient, 1, &x, NULL, 0); }
+
+static void grad_custom(wick_gradient *g) { /* inputs: y, then xs */
+    const wick_custom_attr *attr = g->node->attr;
+    attr->rule(attr->user, g->gout[0], g->n_in - 1, g->gin + 1);
+    for (int i = 1; i < g->n_in; i++) {
+        wick_tensor *gx = g->gin[i];
+        if (gx && !gx->error && !wick_same_dims(&gx->value->type, &g->node->in[i]->type))
+            g->gin[i] = wick_poison(gx->ctx, WICK_ERR_SHAPE, "custom_gradient: the rule's gradient %d is not of its tensor's shape", i - 1);
+    }
+}
+const wick_op wick_op_custom_gradient = {.name = "custom_gradient", .doc = "y, with a gradient of the caller's own", .min_in = 1, .max_in = 255, .n_out = 1,
+                                         .flags = WICK_OP_VIEW | WICK_OP_POINTERS, .infer = infer_same, .grad = grad_custom, .flops = no_flops,
+                                         .view = view_same};
+wick_tensor *wick_custom_gradient(wick_tensor *y, int n, wick_tensor *const *xs, wick_gradient_rule rule, void *user) {
+    wick_tensor *in[64];
+    if (!y) return NULL;
+    if (n < 0 || n > 63 || !rule) return wick_poison(y->ctx, WICK_ERR_INVALID, "custom_gradient: needs a rule and at most 63 tensors");
+    in[0] = y;
+    for (int i = 0; i < n; i++) in[i + 1] = xs[i];
+    wick_custom_attr attr = {rule, user};
+    return wick_record(NULL, &wick_op_custom_gradient, n + 1, in, &attr, sizeof attr);
+}
+
+/* ---- grad: (loss, wrt...) -> gradients; a pass replaces it by what it stands for ---------------------------------------------- */
+
+static wick_status infer_grad(wick_infer *i) {
+    if (!wick_dtype_is_float(i->in[0]->dtype) || wick_type_count(i->in[0]) != 1)
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the loss must be one number of a float type");
+    for (int k = 0; k < i->n_out; k++) {
+        i->out[k] = *i->in[k + 1];
+        if (!wick_dtype_is_float(i->out[k].dtype)) return wick_infer_fail(i, WICK_ERR_DTYPE, "tensor %d is of integers, which have no gradient", k);
+    }
+    return WICK_OK;
+}
+const wick_op wick_op_grad = {.name = "grad", .doc = "gradients of a loss; expanded when a plan is made", .min_in = 2, .max_in = 255, .infer = infer_grad};
+
+/* One walk over the history of `from`. Finds which wanted values it reaches through pending nodes, or, when `through` is given,
+ * whether any wanted value lies behind those already evaluated. */
+typedef struct reach {
+    wick_context *ctx;
+    wick_node **stack;
+    size_t n, cap;
+    bool nomem;
+} reach;
+static void reach_push(reach *r, wick_node *node) {
+    if (node->mark == r->ctx->walk) return;
+    node->mark = r->ctx->walk;
+    if (!wick_grow(&r->ctx->alloc, (void **)&r->stack, &r->cap, r->n + 1, sizeof *r->stack))
+        r->nomem = true;
+    else
+        r->stack[r->n++] = node;
+}
+
+void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **out) {
+    wick_tensor *small[64], **in = small;
+    wick_context *ctx = loss ? loss->ctx : n > 0 && wrt[0] ? wrt[0]->ctx : NULL;
+    if (!ctx || n <= 0) {
+        for (int i = 0; i < n; i++) out[i] = NULL;
+        return;
+    }
+    wick_tensor *poison = NULL;
+    if (n > 63 && !(in = wick_alloc(&ctx->alloc, (size_t)(n + 1) * sizeof *in))) {
+        for (int i = 0; i < n; i++) out[i] = &ctx->nomem;
+        return;
+    }
+    in[0] = loss;
+    bool sound = loss && !loss->error;
+    for (int i = 0; i < n; i++) {
+        in[i + 1] = wrt[i];
+        sound &= wrt[i] && !wrt[i]->error;
+    }
+    /* Check now, where the caller's line is known, that there is a path to each tensor through pending nodes, and none through values
+     * that were evaluated: those are leaves, and the gradient behind them would silently be missing. In a graph that is being
+     * rewritten (gradient rules that take gradients) everything is pending. */
+    if (sound && !ctx->target) {
+        reach r = {.ctx = ctx};
+        ctx->walk++;
+        wick_node *evaluated = NULL;
+        for (int i = 0; i < n; i++) wrt[i]->value->node->mark = ctx->walk; /* stops */
+        uint32_t stop = ctx->walk;
+        for (int i = 0; i < n; i++) wrt[i]->value->id = 0;
+        ctx->walk++;
+        bool direct = false;
+        for (int i = 0; i < n; i++) direct |= wrt[i]->value == loss->value;
+        if (!direct) reach_push(&r, loss->value->node);
+        while (r.n && !r.nomem) {
+            wick_node *node = r.stack[--r.n];
+            if (node->flags & WICK_NODE_EVALUATED) {
+                node->next = evaluated;
+                evaluated = node;
+                continue;
+            }
+            for (int k = 0; k < node->n_in; k++) {
+                wick_value *v = node->in[k];
+                if (v->node->mark == stop) {
+                    bool wanted = false;
+                    for (int i = 0; i < n; i++) wanted |= wrt[i]->value == v;
+                    v->id = 1;
+                    if (wanted) continue;
+                }
+                reach_push(&r, v->node);
+            }
+        }
+        for (int i = 0; i < n && !poison; i++)
+            if (wrt[i]->value->id != 1 && wrt[i]->value != loss->value) {
+                if (loss->value->node->flags & WICK_NODE_EVALUATED)
+                    poison = wick_poison(ctx, WICK_ERR_INVALID, "grad: the loss has been evaluated already; record wick_grad before asking for its value");
+                else
+                    poison = wick_poison(ctx, WICK_ERR_INVALID, "grad: the loss does not depend on tensor %d through pending ops", i);
+            }
+        /* Does any wanted tensor lie behind the evaluated ones? */
+        for (wick_node *e = evaluated; e && !poison; e = e->next) {
+            ctx->walk++;
+            reach_push(&r, e);
+            while (r.n && !r.nomem && !poison) {
+                wick_node *node = r.stack[--r.n];
+                for (int k = 0; k < node->n_in; k++) {
+                    for (int i = 0; i < n; i++)
+                        if (wrt[i]->value == node->in[k] && !poison)
+                            poison = wick_poison(ctx, WICK_ERR_INVALID,
+                                                 "grad: the path to tensor %d leads through %s (recorded at %s), which has been evaluated already; record "
+                                                 "wick_grad first, or cut the path with wick_stop_gradient",
+                                                 i, e->op->name, e->site ? e->site : "?");
+                    reach_push(&r, node->in[k]->node);
+                }
+            }
+            r.n = 0;
+        }
+        if (r.nomem) poison = &ctx->nomem;
+        wick_release(&ctx->alloc, r.stack, r.cap * sizeof *r.stack);
+    }
+    if (poison)
+        for (int i = 0; i < n; i++) out[i] = i ? wick_poison_like(ctx, poison->error) : poison;
+    else
+        wick_record_n(ctx, &wick_op_grad, n + 1, in, NULL, 0, n, out);
+    if (in != small) wick_release(&ctx->alloc, in, (size_t)(n + 1) * sizeof *in);
+}
+
+/* ---- effects --------------------------------------------------------------------------------------------------------------------- */
+
+static wick_status record_effect(const wick_op *op, wick_tensor *x, const void *attr, size_t attr_size) {
+    if (!x) return WICK_ERR_NOMEM;
+    if (x->error) return wick_fail_poison(x->ctx, x);
+    wick_tensor *t = wick_record(NULL, op, 1, &x, attr, attr_size);
+    if (t->error) return wick_fail_poison(x->ctx, t);
+    return wick_effect_push(x->ctx, t->value->node, NULL);
+}
+
+static int64_t run_tap(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)begin, (void)end, (void)scratch;
+    const wick_node *node = args;
+    const wick_tap_attr *attr = node->attr;
+    const wick_type *t = &node->in[0]->type;
+    attr->fn(attr->user, (wick_dtype)t->dtype, t->rank, t->dims, ptr[0]);
+    return -1;
+}
+static wick_status lower_tap(wick_lower *l, wick_node *node) {
+    wick_operand in;
+    WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
+    wick_lower_set(l, node, 0, wick_lower_in(l, node, 0));
+    /* The node itself is what the step needs to know; it lives in the plan's arena. */
+    size_t size = node->size;
+    return wick_lower_step(l, &(wick_step){.name = "tap", .run = run_tap, .tasks = 1, .tap = true}, node, size, (wick_ref[]){wick_lower_ref(&in, false)}, 1);
+}
+const wick_op wick_op_tap = {.name = "tap", .doc = "shows a value to the host when the plan passes", .min_in = 1, .max_in = 1, .n_out = 1,
+                             .flags = WICK_OP_EFFECT | WICK_OP_POINTERS, .infer = infer_same, .flops = no_flops, .lower = lower_tap};
+wick_status wick_tap(wick_tensor *x, wick_tap_fn fn, void *user) {
+    wick_tap_attr attr = {fn, user};
+    if (!fn && x) return wick_msg_set(&x->ctx->msg, WICK_ERR_INVALID, "tap: fn is NULL");
+    return record_effect(&wick_op_tap, x, &attr, sizeof attr);
+}
+
+static wick_status infer_check(wick_infer *i) {
+    *i->out = *i->in[0];
+    if (i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "checks f32 and f64");
+    return WICK_OK;
+}
+typedef struct check_args {
+    bool is_f64;
+    int64_t count;
+} check_args;
+static int64_t run_check(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)begin, (void)end, (void)scratch;
+    const check_args *a = args;
+    for (int64_t i = 0; i < a->count; i++) {
+        double v = a->is_f64 ? ((const double *)ptr[0])[i] : (double)((const float *)ptr[0])[i];
+        if (!(v - v == 0)) return i;
+    }
+    return -1;
+}
+static wick_status lower_check(wick_lower *l, wick_node *node) {
+    wick_operand in;
+    WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
+    wick_lower_set(l, node, 0, wick_lower_in(l, node, 0));
+    check_args a = {in.type->dtype == WICK_F64, wick_type_count(in.type)};
+    wick_step step = {.name = "check_finite", .run = run_check, .tasks = 1, .bytes = (double)wick_type_bytes(in.type), .fault = WICK_ERR_NOT_FINITE,
+                      .fault_text = "element %lld is NaN or Inf"};
+    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false)}, 1);
+}
+const wick_op wick_op_check_finite = {.name = "check_finite", .doc = "fails the run when a value is NaN or Inf", .min_in = 1, .max_in = 1, .n_out = 1,
+                                      .flags = WICK_OP_EFFECT | WICK_OP_FAULTS, .infer = infer_check, .flops = no_flops, .lower = lower_check};
+wick_status wick_check_finite(wick_tensor *x) {
+    if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16)) x = wick_as(x, WICK_F32);
+    return record_effect(&wick_op_check_finite, x, NULL, 0);
+}
+
+/* ---- fused: a region of elementwise nodes, made by the fusion pass ------------------------------------------------------------------- */
+
+static wick_status infer_fused(wick_infer *i) { return wick_infer_fail(i, WICK_ERR_INVALID, "is made by the fusion pass only"); }
+static double flops_fused(const wick_node *node) {
+    double flops = 0;
+    const wick_graph *body = node->regions[0];
+    for (size_t i = 0; i < body->n; i++) {
+        const wick_node *b = body->nodes[i];
+        flops += b->op->flops ? b->op->flops(b) : (double)wick_type_count(&b->out[0].type);
+    }
+    return flops;
+}
+static wick_status lower_fused(wick_lower *l, wick_node *node) {
+    const wick_graph *body = node->regions[0];
+    return wick_lower_program(l, node, body->nodes, body->n, body->inputs, body->outputs);
+}
+const wick_op wick_op_fused = {.name = "fused", .doc = "elementwise ops run block by block", .min_in = 0, .max_in = 255, .infer = infer_fused,
+                               .flops = flops_fused, .lower = lower_fused};
+
+/* ---- the list -------------------------------------------------------------------------------------------------------------------------- */
+
+#define LISTED(name) &wick_op_##name,
+static const wick_op *const others[] = {&wick_op_cast, WICK_OP_LIST(LISTED)};
+
+int wick_ops_count(void) { return WICK_EW_COUNT + (int)WICK_COUNTOF(others); }
+const wick_op *wick_ops_at(int i) { return i < WICK_EW_COUNT ? &wick_ew_ops[i] : others[i - WICK_EW_COUNT]; }
+
+int wick_op_count(void) { return wick_ops_count(); }
+wick_op_info wick_op_at(int i) {
+    if (i < 0 || i >= wick_ops_count()) return (wick_op_info){0};
+    const wick_op *op = wick_ops_at(i);
+    return (wick_op_info){.name = op->name, .doc = op->doc, .min_inputs = op->min_in, .max_inputs = op->max_in == 255 ? -1 : op->max_in,
+                          .results = op->n_out, .elementwise = op->flags & WICK_OP_ELEMENTWISE, .differentiable = op->grad != NULL};
+}

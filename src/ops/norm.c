@@ -1,0 +1,179 @@
+/* norm.c: softmax, log-softmax, layer norm and batch norm. */
+#include "ops/ops.h"
+#include "wick/ops.h"
+
+/* Rows per task: about 16 Ki elements, so that small products of rows stay one task. */
+static int64_t rows_per_task(int64_t cols) { return WICK_MAX(1, 16384 / WICK_MAX(cols, 1)); }
+static int64_t tasks_of(int64_t rows, int64_t per_task) { return (rows + per_task - 1) / per_task; }
+
+static bool is_row_float(const wick_type *t) { return t->dtype == WICK_F32 || t->dtype == WICK_F64; }
+
+/* ---- softmax over the last axis ------------------------------------------------------------------------------------------ */
+
+static wick_status infer_softmax(wick_infer *i) {
+    *i->out = *i->in[0];
+    if (!is_row_float(i->in[0])) return wick_infer_fail(i, WICK_ERR_DTYPE, "needs a float type");
+    if (i->in[0]->rank == 0) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs an axis");
+    return WICK_OK;
+}
+
+typedef struct softmax_args {
+    wick_ctype type;
+    bool log;
+    int64_t rows, cols, per_task;
+} softmax_args;
+static int64_t run_softmax(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const softmax_args *a = args;
+    wick_softmax_rows(a->type, a->log, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, ptr[0], ptr[1]);
+    return -1;
+}
+static double flops_softmax(const wick_node *node) { return 5.0 * (double)wick_type_count(&node->out[0].type); }
+static wick_status lower_softmax(wick_lower *l, wick_node *node) {
+    wick_operand in, out;
+    WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
+    WICK_TRY(wick_lower_out(l, node, 0, &out));
+    int64_t n = wick_type_count(out.type), cols = out.type->dims[out.type->rank - 1];
+    softmax_args a = {wick_ctype_of((wick_dtype)out.type->dtype), node->op == &wick_op_log_softmax, cols ? n / cols : 0, cols, rows_per_task(cols)};
+    wick_step step = {.name = node->op->name, .run = run_softmax, .tasks = tasks_of(a.rows, a.per_task), .flops = flops_softmax(node),
+                      .bytes = 2.0 * (double)wick_type_bytes(out.type)};
+    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
+}
+static void grad_softmax(wick_gradient *g) {
+    wick_tensor *gy = wick_mul(g->gout[0], g->out[0]);
+    g->gin[0] = wick_sub(gy, wick_mul(g->out[0], wick_sum(gy, WICK_AXES(-1), true)));
+}
+static void grad_log_softmax(wick_gradient *g) {
+    g->gin[0] = wick_sub(g->gout[0], wick_mul(wick_exp(g->out[0]), wick_sum(g->gout[0], WICK_AXES(-1), true)));
+}
+static void sample_rows(wick_sample *s) {
+    s->n_in = 1;
+    s->in[0].dtype = s->random() % 2 ? WICK_F64 : WICK_F32;
+    wick_sample_dims(s, &s->in[0], 1, 3);
+    s->lo[0] = -4, s->hi[0] = 4;
+    s->differentiable = s->in[0].dtype == WICK_F64;
+}
+const wick_op wick_op_softmax = {.name = "softmax", .doc = "exp(x) / sum(exp(x)) over the last axis", .min_in = 1, .max_in = 1, .n_out = 1,
+                                 .infer = infer_softmax, .grad = grad_softmax, .flops = flops_softmax, .lower = lower_softmax, .sample = sample_rows};
+const wick_op wick_op_log_softmax = {.name = "log_softmax", .doc = "x - log(sum(exp(x))) over the last axis", .min_in = 1, .max_in = 1, .n_out = 1,
+                                     .infer = infer_softmax, .grad = grad_log_softmax, .flops = flops_softmax, .lower = lower_softmax, .sample = sample_rows};
+
+/* Half types are computed in f32; other axes are moved to the end and back. */
+static wick_tensor *over_axis(const wick_op *op, wick_tensor *x, int axis) {
+    if (!x || x->error) return wick_record(NULL, op, 1, &x, NULL, 0);
+    int rank = wick_tensor_rank(x), a = wick_axis(axis, rank);
+    if (a < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: axis %d of a %d-d tensor", op->name, axis, rank);
+    wick_dtype d = wick_tensor_dtype(x);
+    bool half = d == WICK_F16 || d == WICK_BF16;
+    if (half) x = wick_as(x, WICK_F32);
+    if (a != rank - 1) x = wick_transpose(x, a, -1);
+    x = wick_record(NULL, op, 1, &x, NULL, 0);
+    if (a != rank - 1 && !x->error) x = wick_transpose(x, a, -1);
+    return half ? wick_as(x, d) : x;
+}
+wick_tensor *wick_softmax(wick_tensor *x, int axis) { return over_axis(&wick_op_softmax, x, axis); }
+wick_tensor *wick_log_softmax(wick_tensor *x, int axis) { return over_axis(&wick_op_log_softmax, x, axis); }
+
+/* ---- layer norm: (x[, weight, bias]) -> y, mean, rstd ------------------------------------------------------------------------ */
+
+static wick_status infer_layer_norm(wick_infer *i) {
+    const wick_type *x = i->in[0];
+    if (!is_row_float(x)) return wick_infer_fail(i, WICK_ERR_DTYPE, "needs a float type");
+    if (x->rank == 0) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs an axis");
+    int64_t cols = x->dims[x->rank - 1];
+    for (int k = 1; k < i->n_in; k++) {
+        if (i->in[k]->dtype != x->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "weight and bias must have x's dtype");
+        if (i->in[k]->rank != 1 || i->in[k]->dims[0] != cols)
+            return wick_infer_fail(i, WICK_ERR_SHAPE, "weight and bias must have the extent %lld of the last axis", (long long)cols);
+    }
+    i->out[0] = *x;
+    i->out[1] = *x;
+    i->out[1].dims[x->rank - 1] = 1;
+    i->out[2] = i->out[1];
+    return WICK_OK;
+}
+
+typedef struct layer_norm_args {
+    wick_ctype type;
+    int n_in;
+    int64_t rows, cols, per_task;
+    double eps;
+} layer_norm_args;
+static int64_t run_layer_norm(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const layer_norm_args *a = args;
+    void *const *out = ptr + a->n_in;
+    wick_layer_norm_rows(a->type, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, a->eps, ptr[0], a->n_in > 1 ? ptr[1] : NULL,
+                         a->n_in > 2 ? ptr[2] : NULL, out[0], out[1], out[2]);
+    return -1;
+}
+static double flops_layer_norm(const wick_node *node) { return 8.0 * (double)wick_type_count(&node->out[0].type); }
+static wick_status lower_layer_norm(wick_lower *l, wick_node *node) {
+    wick_operand at[6];
+    wick_ref refs[6];
+    int n = 0;
+    for (int i = 0; i < node->n_in; i++, n++) WICK_TRY(wick_lower_in_contiguous(l, node, i, &at[n]));
+    for (int i = 0; i < 3; i++, n++) WICK_TRY(wick_lower_out(l, node, i, &at[n]));
+    for (int i = 0; i < n; i++) refs[i] = wick_lower_ref(&at[i], i >= node->n_in);
+    int64_t count = wick_type_count(at[0].type), cols = at[0].type->dims[at[0].type->rank - 1];
+    layer_norm_args a = {wick_ctype_of((wick_dtype)at[0].type->dtype), node->n_in, cols ? count / cols : 0, cols, rows_per_task(cols), *(const double *)node->attr};
+    wick_step step = {.name = "layer_norm", .run = run_layer_norm, .tasks = tasks_of(a.rows, a.per_task), .flops = flops_layer_norm(node),
+                      .bytes = 2.0 * (double)wick_type_bytes(at[0].type)};
+    return wick_lower_step(l, &step, &a, sizeof a, refs, n);
+}
+/* With n = (x - mean) rstd and h = gy w: dx = rstd (h - mean(h) - n mean(h n)); mean and rstd are functions of x too, so that
+ * gradients of gradients flow through them: here they are rebuilt from x when someone asks for their gradient. */
+static void grad_layer_norm(wick_gradient *g) {
+    wick_tensor *x = g->in[0], *gy = g->gout[0];
+    double eps = *(const double *)g->node->attr;
+    if (!gy) return;
+    wick_tensor *mean = wick_mean(x, WICK_AXES(-1), true), *d = wick_sub(x, mean);
+    wick_tensor *rstd = wick_rsqrt(wick_add(wick_mean(wick_square(d), WICK_AXES(-1), true), wick_like(x, eps)));
+    wick_tensor *n = wick_mul(d, rstd);
+    wick_tensor *h = g->n_in > 1 ? wick_mul(gy, g->in[1]) : gy;
+    if (g->need[0])
+        g->gin[0] = wick_mul(rstd, wick_sub(wick_sub(h, wick_mean(h, WICK_AXES(-1), true)), wick_mul(n, wick_mean(wick_mul(h, n), WICK_AXES(-1), true))));
+    if (g->n_in > 1 && g->need[1]) g->gin[1] = wick_mul(gy, n);
+    if (g->n_in > 2 && g->need[2]) g->gin[2] = gy;
+}
+static void sample_layer_norm(wick_sample *s) {
+    s->n_in = wick_sample_int(s, 1, 3);
+    s->in[0] = (wick_type){.dtype = s->random() % 3 ? WICK_F64 : WICK_F32, .rank = 2, .dims = {wick_sample_int(s, 0, 4), wick_sample_int(s, 2, 7)}};
+    for (int i = 1; i < 3; i++) s->in[i] = (wick_type){.dtype = s->in[0].dtype, .rank = 1, .dims = {s->in[0].dims[1]}};
+    for (int i = 0; i < 3; i++) s->lo[i] = -2, s->hi[i] = 2;
+    double eps = 1e-2;
+    memcpy(s->attr, &eps, s->attr_size = sizeof eps);
+    s->differentiable = s->in[0].dtype == WICK_F64;
+}
+static void print_eps(wick_str *s, const wick_node *node) { wick_str_add(s, "eps=%g", *(const double *)node->attr); }
+const wick_op wick_op_layer_norm = {.name = "layer_norm", .doc = "(x - mean) / sqrt(var + eps) * weight + bias over the last axis; also mean and 1/std",
+                                    .min_in = 1, .max_in = 3, .n_out = 3, .infer = infer_layer_norm, .grad = grad_layer_norm,
+                                    .flops = flops_layer_norm, .lower = lower_layer_norm, .print = print_eps, .sample = sample_layer_norm};
+
+wick_tensor *wick_layer_norm(wick_tensor *x, wick_tensor *weight, wick_tensor *bias, double eps) {
+    if (!weight && bias) { /* the op's optional inputs come in order */
+        wick_tensor *plain = wick_layer_norm(x, NULL, NULL, eps);
+        return wick_add(plain, bias);
+    }
+    wick_tensor *in[3] = {x, weight, bias}, *out[3];
+    wick_record_n(NULL, &wick_op_layer_norm, 1 + (weight != NULL) + (bias != NULL), in, &eps, sizeof eps, 3, out);
+    return out[0];
+}
+
+/* ---- batch norm: an expression; what it needs is fused ------------------------------------------------------------------------- */
+
+wick_tensor *wick_batch_norm(wick_tensor *x, wick_tensor *mean, wick_tensor *var, wick_tensor *weight, wick_tensor *bias, double eps) {
+    if (!x || x->error) return x;
+    int rank = wick_tensor_rank(x);
+    if (rank < 2) return wick_poison(x->ctx, WICK_ERR_SHAPE, "batch_norm: x has %d dims; it needs [N, C, ...]", rank);
+    int64_t dims[WICK_MAX_DIMS];
+    for (int i = 0; i < rank; i++) dims[i] = 1;
+    dims[1] = wick_tensor_dims(x)[1];
+    wick_tensor **vectors[4] = {&mean, &var, &weight, &bias};
+    for (int i = 0; i < 4; i++)
+        if (*vectors[i]) *vectors[i] = wick_reshape(*vectors[i], rank, dims);
+    wick_tensor *scale = wick_rsqrt(wick_add(var, wick_like(var, eps)));
+    if (weight) scale = wick_mul(scale, weight);
+    wick_tensor *y = wick_mul(wick_sub(x, mean), scale);
+    return bias ? wick_add(y, bias) : y;
+}

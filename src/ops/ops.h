@@ -1,0 +1,55 @@
+/* ops.h: what the op families share, and the list of all definitions. */
+#ifndef WICK_OPS_INTERNAL_H
+#define WICK_OPS_INTERNAL_H
+
+#include "ops/lower.h"
+
+/* Definitions by elementwise code; the cast beside them. */
+extern const wick_op wick_ew_ops[WICK_EW_COUNT];
+extern const wick_op wick_op_cast;
+
+/* Families, in the order that `wick ops` lists them. */
+#define WICK_OP_LIST(X) \
+    X(reshape) X(permute) X(slice) X(expand) X(diagonal) X(view_scatter) \
+    X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) \
+    X(matmul) X(softmax) X(log_softmax) X(layer_norm) \
+    X(gather) X(scatter_add) X(one_hot) X(concat) \
+    X(random_uniform) X(random_normal) X(cross_entropy) \
+    X(stop_gradient) X(custom_gradient) X(grad) X(tap) X(check_finite) X(fused)
+#define WICK_OP_DECLARE(name) extern const wick_op wick_op_##name;
+WICK_OP_LIST(WICK_OP_DECLARE)
+
+/* Every op, elementwise ones first. */
+int wick_ops_count(void);
+const wick_op *wick_ops_at(int i);
+
+/* Axis in [0, rank) from one that may count from the end, or -1. */
+static inline int wick_axis(int axis, int rank) {
+    if (axis < 0) axis += rank;
+    return axis >= 0 && axis < rank ? axis : -1;
+}
+/* The shape that both broadcast to; false when they do not fit. Symbols fit themselves and 1. */
+bool wick_broadcast(wick_type *into, const wick_type *with);
+/* x itself, or recorded as a cast to dtype. */
+wick_tensor *wick_as(wick_tensor *x, wick_dtype dtype);
+/* Casts both to their promoted dtype; false: they are poisoned or have none, and *a is the poison to return. */
+bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op);
+/* g summed over the axes that broadcasting added, to the shape of x. */
+wick_tensor *wick_sum_to(wick_tensor *g, const wick_type *x);
+
+/* wick_grad's node: inputs loss, then wrt. */
+typedef struct wick_custom_attr {
+    wick_gradient_rule rule;
+    void *user;
+} wick_custom_attr;
+typedef struct wick_tap_attr {
+    wick_tap_fn fn;
+    void *user;
+} wick_tap_attr;
+
+/* For samples: a number in [lo, hi]. */
+static inline int wick_sample_int(wick_sample *s, int lo, int hi) { return lo + (int)(s->random() % (uint64_t)(hi - lo + 1)); }
+/* Random rank and extents (1..5, sometimes 0). */
+void wick_sample_dims(wick_sample *s, wick_type *type, int min_rank, int max_rank);
+
+#endif

@@ -1,0 +1,179 @@
+/* program.c: elementwise nodes and reductions become one fused program each. */
+#include "ops/lower.h"
+
+/* Strides of an operand over an iteration space it broadcasts to. */
+static void broadcast_strides(const wick_operand *at, const wick_type *space, int64_t *strides) {
+    int lead = space->rank - at->type->rank;
+    for (int i = 0; i < space->rank; i++) {
+        int k = i - lead;
+        strides[i] = k < 0 || at->type->dims[k] == 1 ? 0 : at->layout.strides[k];
+    }
+}
+
+static bool covers_densely(const wick_operand *at, const wick_type *space) {
+    return wick_same_dims(at->type, space) && wick_layout_is_contiguous(&at->layout, at->type);
+}
+
+/* May the program write result v over operand k? Only if both are walked alike, this is the last look at that memory, and no other
+ * operand of the program sees it differently. */
+static bool can_overwrite(wick_lower *l, const wick_node *node, int k, const wick_operand *ins, const wick_type *space) {
+    for (int i = 0; i < node->n_in; i++)
+        if (ins[i].buffer == ins[k].buffer && (!covers_densely(&ins[i], space) || ins[i].layout.offset != ins[k].layout.offset))
+            return false;
+    uint32_t root = l->root[node->in[k]->id];
+    return l->last_use[root] <= node->position && covers_densely(&ins[k], space);
+}
+
+/* Memory for result r of the program: the state it becomes, an input that dies here, or a new buffer. */
+static wick_status place_result(wick_lower *l, wick_node *node, int r, const wick_operand *ins, bool *taken,
+                                const wick_type *space, bool reduces, wick_operand *out) {
+    wick_value *v = &node->out[r];
+    int32_t result = l->result[v->id];
+    if (!reduces && result >= 0 && l->results[result].leaf >= 0 && node->phase == 1) {
+        for (int k = 0; k < node->n_in; k++) {
+            const wick_buffer *b = &l->buffers[ins[k].buffer];
+            if (taken[k] || b->kind != WICK_BUFFER_LEAF || b->index != (uint32_t)l->results[result].leaf) continue;
+            if (ins[k].type->dtype != v->type.dtype || !can_overwrite(l, node, k, ins, space)) continue;
+            taken[k] = true;
+            *out = ins[k];
+            out->type = &v->type;
+            l->operands[v->id] = *out;
+            return WICK_OK;
+        }
+    }
+    if (!reduces && result < 0) {
+        for (int k = 0; k < node->n_in; k++) {
+            const wick_buffer *b = &l->buffers[ins[k].buffer];
+            bool same = false; /* another result was put there already */
+            for (int i = 0; i < node->n_in; i++) same |= taken[i] && ins[i].buffer == ins[k].buffer;
+            if (same || b->kind != WICK_BUFFER_TEMP || ins[k].type->dtype != v->type.dtype) continue;
+            if (!can_overwrite(l, node, k, ins, space)) continue;
+            taken[k] = true;
+            *out = ins[k];
+            out->type = &v->type;
+            l->operands[v->id] = *out;
+            return WICK_OK;
+        }
+    }
+    return wick_lower_out(l, node, r, out);
+}
+
+static int64_t run_stage0(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    const wick_fused *f = args;
+    wick_fused_run(f, 0, begin, end, ptr, f->partials ? ptr[f->n_in + f->n_out] : NULL, scratch);
+    return -1;
+}
+static int64_t run_stage1(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    const wick_fused *f = args;
+    wick_fused_run(f, 1, begin, end, ptr, ptr[f->n_in + f->n_out], scratch);
+    return -1;
+}
+
+/* Reduced dims go to the middle: [kept ones before the last reduced][reduced][kept ones after]. */
+static void order_for_reduction(wick_fused *f, const wick_reduce_attr *attr, const wick_operand *out) {
+    int order[WICK_MAX_DIMS], n = 0, last = -1;
+    for (int i = 0; i < f->rank; i++)
+        if (attr->axes >> i & 1) last = i;
+    for (int i = 0; i < last; i++)
+        if (!(attr->axes >> i & 1)) order[n++] = i;
+    f->n_keep = n;
+    for (int i = 0; i <= last; i++)
+        if (attr->axes >> i & 1) order[n++] = i;
+    f->n_red = n - f->n_keep;
+    for (int i = last + 1; i < f->rank; i++) order[n++] = i;
+
+    int64_t out_strides[WICK_MAX_DIMS];
+    for (int i = 0, k = 0; i < f->rank; i++) {
+        bool reduced = attr->axes >> i & 1;
+        out_strides[i] = reduced ? 0 : out->layout.strides[k];
+        k += !reduced || attr->keepdims;
+    }
+    wick_fused g = *f;
+    for (int i = 0; i < f->rank; i++) {
+        f->dims[i] = g.dims[order[i]];
+        for (int k = 0; k < f->n_in; k++) f->in[k].strides[i] = g.in[k].strides[order[i]];
+        f->out[0].strides[i] = out_strides[order[i]];
+    }
+}
+
+wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const *body, size_t n_body, wick_value *const *params,
+                               wick_value *const *results) {
+    if (node->n_in > WICK_FUSED_MAX_IO || node->n_out > WICK_FUSED_MAX_IO || n_body > WICK_FUSED_MAX_OPS)
+        return wick_lower_fail(l, WICK_ERR_INTERNAL, "a program of %zu ops with %d inputs is too large", n_body, node->n_in);
+    const wick_node *tail = body[n_body - 1];
+    bool reduces = tail->op->flags & WICK_OP_REDUCE;
+    const wick_reduce_attr *attr = reduces ? tail->attr : NULL;
+    const wick_type *space = reduces ? &tail->in[0]->type : &tail->out[0].type;
+
+    wick_fused f;
+    memset(&f, 0, sizeof f);
+    f.rank = space->rank;
+    memcpy(f.dims, space->dims, sizeof f.dims);
+    f.n_in = node->n_in;
+    f.n_out = node->n_out;
+    f.scale = 1;
+    wick_operand ins[WICK_FUSED_MAX_IO], outs[WICK_FUSED_MAX_IO];
+    bool taken[WICK_FUSED_MAX_IO] = {false};
+    double bytes = 0;
+    for (int i = 0; i < f.n_in; i++) {
+        ins[i] = wick_lower_in(l, node, i);
+        if (params) params[i]->id = (uint32_t)i; /* ids of body values are registers while the program is built */
+        f.in[i].dtype = ins[i].type->dtype;
+        f.in[i].reg = (uint8_t)i;
+        broadcast_strides(&ins[i], space, f.in[i].strides);
+        bytes += (double)wick_type_bytes(ins[i].type);
+    }
+    f.n_reg = f.n_in;
+    bool lone = body[0] == node; /* then its inputs are its own, whose ids name operands, not registers */
+    for (size_t i = 0; i < n_body - reduces; i++) {
+        wick_node *b = body[i];
+        wick_fused_instr *instr = &f.instr[f.n_instr++];
+        instr->op = b->op->ew;
+        instr->type = (uint8_t)wick_ctype_of((wick_dtype)b->in[b->n_in - 1]->type.dtype); /* the last input: of where, c */
+        instr->to = (uint8_t)wick_ctype_of((wick_dtype)b->out[0].type.dtype);
+        for (int k = 0; k < b->n_in; k++) instr->src[k] = (uint8_t)(lone ? k : (int)b->in[k]->id);
+        instr->dst = (uint8_t)f.n_reg;
+        if (!lone) b->out[0].id = (uint32_t)f.n_reg;
+        f.n_reg++;
+    }
+
+    double elements = (double)wick_type_count(space);
+    for (int i = 0; i < f.n_out; i++) {
+        WICK_TRY(place_result(l, node, i, ins, taken, space, reduces, &outs[i]));
+        f.out[i].dtype = outs[i].type->dtype;
+        f.out[i].reg = (uint8_t)(lone ? (reduces ? 0 : f.n_in) : (int)(reduces ? tail->in[0]->id : results[i]->id));
+        if (!reduces) broadcast_strides(&outs[i], space, f.out[i].strides);
+        bytes += (double)wick_type_bytes(outs[i].type);
+    }
+    if (reduces) {
+        f.reduces = true;
+        f.red = (uint8_t)attr->red;
+        int64_t results_count = wick_type_count(outs[0].type);
+        if (attr->mean && results_count) f.scale = 1.0 / (elements / (double)results_count);
+        order_for_reduction(&f, attr, &outs[0]);
+    }
+    wick_fused_prepare(&f);
+
+    wick_ref refs[WICK_STEP_BUFFERS];
+    int n_refs = 0;
+    for (int i = 0; i < f.n_in; i++) refs[n_refs++] = wick_lower_ref(&ins[i], false);
+    for (int i = 0; i < f.n_out; i++) refs[n_refs++] = wick_lower_ref(&outs[i], true);
+    if (f.partials) {
+        uint32_t partials;
+        WICK_TRY(wick_lower_temp(l, f.partials, &partials));
+        refs[n_refs++] = (wick_ref){partials, true, 0};
+    }
+    wick_step step = {.name = reduces ? (f.n_instr ? "fused_reduce" : "reduce") : f.n_instr > 1 ? "fused" : "elementwise",
+                      .run = run_stage0,
+                      .tasks = f.tasks,
+                      .scratch = f.scratch,
+                      .flops = elements * (f.n_instr + reduces),
+                      .bytes = bytes};
+    WICK_TRY(wick_lower_step(l, &step, &f, sizeof f, refs, n_refs));
+    if (!f.tasks2) return WICK_OK;
+    step = (wick_step){.name = "reduce_combine", .run = run_stage1, .tasks = f.tasks2, .scratch = f.scratch, .bytes = 2.0 * (double)f.partials};
+    return wick_lower_step(l, &step, &f, sizeof f, refs, n_refs);
+}
+
+wick_status wick_lower_elementwise(wick_lower *l, wick_node *node) { return wick_lower_program(l, node, &node, 1, NULL, NULL); }
+wick_status wick_lower_reduce(wick_lower *l, wick_node *node) { return wick_lower_program(l, node, &node, 1, NULL, NULL); }

@@ -1,0 +1,62 @@
+/* random.c: random tensors: functions of (seed, stream, offset, position) alone. */
+#include "ops/ops.h"
+#include "wick/ops.h"
+
+static wick_status infer_random(wick_infer *i) {
+    memcpy(i->out, i->attr, sizeof *i->out);
+    if (i->out->dtype != WICK_F32 && i->out->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "makes f32 or f64");
+    return WICK_OK;
+}
+typedef struct random_args {
+    wick_ctype type;
+    bool normal;
+    uint64_t seed;
+    int64_t count, per_task;
+} random_args;
+static int64_t run_random(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const random_args *a = args;
+    const uint64_t *slot = ptr[0];
+    wick_random_key key = {a->seed, slot[0], slot[1]};
+    (a->normal ? wick_fill_normal : wick_fill_uniform)(a->type, &key, begin * a->per_task, WICK_MIN(end * a->per_task, a->count), ptr[1]);
+    return -1;
+}
+static wick_status lower_random(wick_lower *l, wick_node *node) {
+    /* The slot's operand was set by the driver, as for every op with run-time numbers; memory of the result comes after. */
+    wick_operand slot = l->operands[node->out[0].id], out;
+    WICK_TRY(wick_lower_out(l, node, 0, &out));
+    random_args a = {wick_ctype_of((wick_dtype)out.type->dtype), node->op == &wick_op_random_normal, l->ctx->seed, wick_type_count(out.type), 8192};
+    wick_step step = {.name = node->op->name, .run = run_random, .tasks = (a.count + a.per_task - 1) / a.per_task, .flops = (double)a.count * (a.normal ? 30 : 10),
+                      .bytes = (double)wick_type_bytes(out.type)};
+    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){{slot.buffer, false, 0}, wick_lower_ref(&out, true)}, 2);
+}
+static void sample_random(wick_sample *s) {
+    wick_type t = {.dtype = s->random() % 2 ? WICK_F32 : WICK_F64};
+    wick_sample_dims(s, &t, 0, 3);
+    s->n_in = 0;
+    memcpy(s->attr, &t, s->attr_size = sizeof t);
+}
+const wick_op wick_op_random_uniform = {.name = "random_uniform", .doc = "uniform in [0, 1)", .n_out = 1, .flags = WICK_OP_RANDOM, .infer = infer_random,
+                                        .lower = lower_random, .sample = sample_random};
+const wick_op wick_op_random_normal = {.name = "random_normal", .doc = "normal of mean 0 and deviation 1", .n_out = 1, .flags = WICK_OP_RANDOM,
+                                       .infer = infer_random, .lower = lower_random, .sample = sample_random};
+
+static wick_tensor *record_random(wick_context *ctx, const wick_op *op, wick_dtype dtype, int rank, const int64_t *dims) {
+    wick_type t;
+    if (!wick_type_make(&t, dtype, rank, dims)) return wick_poison(ctx, WICK_ERR_INVALID, "%s: no tensor has this dtype and shape", op->name);
+    return wick_record_slots(ctx, op, &t, sizeof t, ctx->frame->next_stream++, 0);
+}
+wick_tensor *wick_random_uniform(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims) {
+    return record_random(ctx, &wick_op_random_uniform, dtype, rank, dims);
+}
+wick_tensor *wick_random_normal(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims) {
+    return record_random(ctx, &wick_op_random_normal, dtype, rank, dims);
+}
+
+wick_tensor *wick_dropout(wick_tensor *x, double p) {
+    if (!x || x->error) return x;
+    if (!(p >= 0 && p < 1)) return wick_poison(x->ctx, WICK_ERR_INVALID, "dropout: probability %g is not in [0, 1)", p);
+    if (p == 0) return x;
+    wick_tensor *u = wick_random_uniform(x->ctx, WICK_F32, wick_tensor_rank(x), wick_tensor_dims(x));
+    return wick_where(wick_ge(u, wick_like(u, p)), wick_mul(x, wick_like(x, 1 / (1 - p))), wick_like(x, 0));
+}

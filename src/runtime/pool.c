@@ -1,0 +1,380 @@
+/* pool.c: the thread pool.
+ *
+ * A training step runs some twenty regions of 5 to 200 microseconds, so what counts is the cost of one dispatch. All
+ * hand-over goes through one word, the gate:
+ *
+ *   63        32   31    30     29   28      0
+ *   [ serial   | open | wait | quit | active ]
+ *
+ *   serial  number of the region; workers watch for a change
+ *   open    workers may still join this region
+ *   wait    the caller sleeps until active is 0
+ *   quit    the pool is being freed
+ *   active  workers that have joined and not yet left
+ *
+ * The caller fills in the region, opens the gate with a new serial, and takes tasks like everyone else. A worker joins by
+ * a compare-exchange that adds 1 to active while the gate is open, and reads the region only between joining and leaving.
+ * When no task is left to take, the caller closes the gate and waits for active to reach 0: then all tasks are done, and
+ * nobody can touch the region. A worker that comes late, since it slept or was not scheduled, finds the gate closed and
+ * costs nothing; no region ever waits for a worker that had no part in it.
+ *
+ * A worker with nothing to do watches the gate for WORKER_SPIN_NS and then sleeps. With more threads than CPUs watching
+ * would take the CPU from those that work: then it sleeps at once, and sleepers are woken one by one, each by the one before,
+ * while tasks are left; otherwise all that can be of use are woken by the caller.
+ *
+ * Fork: the child has none of the workers. A handler makes every pool of the process look unused in the child, so threads
+ * start again on the first run there. This holds for a fork outside tasks; after a fork inside a task, the child may only
+ * exec or _exit. A library that is to be unloaded frees its pools first (workers run its code). */
+#include "runtime/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum {
+    MAX_THREADS = 1024,
+    WORKER_SPIN_NS = 50000,  /* longer than the serial gaps between the regions of a step */
+    CALLER_SPIN_NS = 50000,  /* the tail of a region: others are in their last tasks */
+    CROWDED_SPIN_NS = 2000,  /* caller's, with more threads than CPUs: the others may need this very CPU */
+    SPINS_PER_CLOCK = 16,    /* pauses between looks at the clock */
+    CHUNKS_PER_THREAD = 16,  /* tasks are taken in chunks that still leave this many to each thread, for balance */
+    MAX_CHUNK = 64
+};
+
+#define GATE_SERIAL ((uint64_t)1 << 32) /* adds 1 to the serial */
+#define GATE_OPEN ((uint64_t)1 << 31)
+#define GATE_WAIT ((uint64_t)1 << 30)
+#define GATE_QUIT ((uint64_t)1 << 29)
+#define GATE_ACTIVE (GATE_QUIT - 1)
+
+typedef struct worker {
+    wick_pool *pool;
+    pthread_t thread;
+    int number;
+} worker;
+
+struct wick_pool {
+    const wick_allocator *alloc;
+    size_t size; /* of this block */
+    int threads;
+    bool crowded;       /* more threads than CPUs */
+    bool tried;         /* workers have been started, as many as the system gave */
+    _Atomic int started;
+    bool hosted;
+    wick_executor host;
+    wick_pool *prev, *next_pool; /* all pools, for fork */
+
+    /* One cache line for each thing that changes at its own pace. */
+    _Alignas(WICK_ALIGN) _Atomic bool busy; /* a region runs, or a caller prepares one */
+
+    _Alignas(WICK_ALIGN) wick_task_fn fn; /* the region: constant while the gate is open */
+    void *arg;
+    uint64_t tasks, chunk;
+
+    _Alignas(WICK_ALIGN) _Atomic uint64_t gate;
+
+    _Alignas(WICK_ALIGN) _Atomic uint64_t next; /* the first task that nobody has taken; may pass tasks */
+
+    _Alignas(WICK_ALIGN) _Atomic int sleepers; /* changed under lock */
+    pthread_mutex_t lock;
+    pthread_cond_t wake; /* a new serial, or quit */
+    pthread_cond_t done; /* active is 0 */
+
+    _Alignas(WICK_ALIGN) _Atomic uint64_t taken[MAX_THREADS / 64]; /* hosted: bit n is set while worker number n runs */
+
+    worker workers[]; /* numbers 1 to threads - 1 */
+};
+
+/* ---- small parts -------------------------------------------------------------------------------------------- */
+
+static inline void cpu_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory"); /* yield is a no-op on most cores */
+#endif
+}
+
+/* Watches the gate until (gate & mask) differs from value, for at most ns; returns the gate as last seen. */
+static uint64_t watch(wick_pool *p, uint64_t mask, uint64_t value, uint64_t ns) {
+    uint64_t gate = atomic_load_explicit(&p->gate, memory_order_acquire), start = 0;
+    for (int i = 1; (gate & mask) == value && ns; i++) {
+        cpu_pause();
+        if (i % SPINS_PER_CLOCK == 0) {
+            uint64_t now = wick_now_ns();
+            if (!start) start = now;
+            if (now - start > ns) break;
+        }
+        gate = atomic_load_explicit(&p->gate, memory_order_acquire);
+    }
+    return gate;
+}
+
+static void work(wick_pool *p, int number) {
+    const wick_task_fn fn = p->fn;
+    void *arg = p->arg;
+    const uint64_t tasks = p->tasks, chunk = p->chunk;
+    for (;;) {
+        /* Unsigned: threads * MAX_CHUNK past INT64_MAX does not wrap. Order comes from the gate. */
+        uint64_t begin = atomic_fetch_add_explicit(&p->next, chunk, memory_order_relaxed);
+        if (begin >= tasks) return;
+        for (uint64_t end = WICK_MIN(begin + chunk, tasks); begin < end; begin++) fn(arg, (int64_t)begin, number);
+    }
+}
+
+static void wake_workers(wick_pool *p, uint64_t wanted) {
+    /* Pairs with worker_sleep: it counts itself and then reads the gate, we have written the gate and now read the count,
+     * all in one total order, so at least one of the two sees the other. */
+    int sleepers = atomic_load(&p->sleepers);
+    if (!sleepers) return;
+    pthread_mutex_lock(&p->lock); /* a sleeper between its look at the gate and its wait holds this */
+    pthread_mutex_unlock(&p->lock);
+    if (wanted >= (uint64_t)sleepers)
+        pthread_cond_broadcast(&p->wake);
+    else
+        for (; wanted; wanted--) pthread_cond_signal(&p->wake);
+}
+
+/* ---- workers ------------------------------------------------------------------------------------------------ */
+
+#define GATE_NEWS (~(GATE_OPEN | GATE_WAIT | GATE_ACTIVE)) /* serial and quit: what a worker waits for */
+
+static uint64_t worker_sleep(wick_pool *p, uint64_t seen) {
+    uint64_t gate;
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add(&p->sleepers, 1);
+    while (((gate = atomic_load(&p->gate)) & GATE_NEWS) == seen) pthread_cond_wait(&p->wake, &p->lock);
+    atomic_fetch_sub(&p->sleepers, 1);
+    pthread_mutex_unlock(&p->lock);
+    return gate;
+}
+
+static bool join_region(wick_pool *p, uint64_t gate) {
+    const uint64_t serial = gate & GATE_NEWS;
+    while ((gate & GATE_OPEN) && (gate & GATE_NEWS) == serial)
+        if (atomic_compare_exchange_weak_explicit(&p->gate, &gate, gate + 1, memory_order_acquire,
+                                                  memory_order_acquire))
+            return true;
+    return false;
+}
+
+static void leave_region(wick_pool *p) {
+    uint64_t gate = atomic_fetch_sub_explicit(&p->gate, 1, memory_order_acq_rel);
+    if ((gate & GATE_ACTIVE) != 1 || !(gate & GATE_WAIT)) return;
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_signal(&p->done);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void *worker_main(void *at) {
+    const worker *self = at;
+    wick_pool *p = self->pool;
+    uint64_t seen = 0;
+    wick_fp_enter();
+    for (;;) {
+        bool slept = false;
+        uint64_t gate = watch(p, GATE_NEWS, seen, p->crowded ? 0 : WORKER_SPIN_NS);
+        if ((gate & GATE_NEWS) == seen) gate = worker_sleep(p, seen), slept = true;
+        if (gate & GATE_QUIT) return NULL;
+        seen = gate & GATE_NEWS;
+        if (!join_region(p, gate)) continue;
+        if (slept && p->crowded && atomic_load_explicit(&p->next, memory_order_relaxed) < p->tasks) wake_workers(p, 1);
+        work(p, self->number);
+        leave_region(p);
+    }
+}
+
+/* Signals go to the host's threads: a handler that it installs must not run on ours. */
+static void start_workers(wick_pool *p) {
+    sigset_t all, before;
+    p->tried = true;
+    p->crowded = p->threads > wick_cpu_count();
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return;
+    int started = 0;
+    for (; started < p->threads - 1; started++) {
+        worker *w = &p->workers[started];
+        *w = (worker){.pool = p, .number = started + 1};
+        if (pthread_create(&w->thread, NULL, worker_main, w) != 0) break; /* fewer threads: the same results, later */
+#if defined(__linux__)
+        char name[16];
+        snprintf(name, sizeof name, "wick-%d", w->number);
+        pthread_setname_np(w->thread, name);
+#endif
+    }
+    atomic_store_explicit(&p->started, started, memory_order_relaxed);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- running a region --------------------------------------------------------------------------------------- */
+
+static void wait_for_workers(wick_pool *p) {
+    uint64_t gate = atomic_fetch_and_explicit(&p->gate, ~GATE_OPEN, memory_order_acq_rel) & ~GATE_OPEN;
+    for (uint64_t before = 0; (gate & GATE_ACTIVE) && gate != before;) { /* each one that leaves renews the patience */
+        before = gate;
+        gate = watch(p, GATE_ACTIVE, gate & GATE_ACTIVE, p->crowded ? CROWDED_SPIN_NS : CALLER_SPIN_NS);
+    }
+    if (!(gate & GATE_ACTIVE)) return;
+    pthread_mutex_lock(&p->lock);
+    gate = atomic_fetch_or_explicit(&p->gate, GATE_WAIT, memory_order_acq_rel);
+    while (gate & GATE_ACTIVE) {
+        pthread_cond_wait(&p->done, &p->lock);
+        gate = atomic_load_explicit(&p->gate, memory_order_acquire);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void run_workers(wick_pool *p, wick_task_fn fn, void *arg, uint64_t tasks) {
+    uint64_t per_thread = tasks / ((uint64_t)p->threads * CHUNKS_PER_THREAD);
+    p->fn = fn;
+    p->arg = arg;
+    p->tasks = tasks;
+    p->chunk = WICK_MAX(WICK_MIN(per_thread, MAX_CHUNK), 1);
+    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    /* The gate is closed with nobody inside, so no one else writes it now. */
+    uint64_t gate = atomic_load_explicit(&p->gate, memory_order_relaxed);
+    atomic_store(&p->gate, ((gate & ~(GATE_SERIAL - 1)) + GATE_SERIAL) | GATE_OPEN);
+    wake_workers(p, p->crowded ? 1 : tasks - 1);
+    work(p, 0);
+    wait_for_workers(p);
+}
+
+/* ---- on the host's threads ---------------------------------------------------------------------------------- */
+
+static int take_number(wick_pool *p) {
+    for (;;) {
+        for (int i = 0; i * 64 < p->threads; i++) {
+            const int here = WICK_MIN(p->threads - i * 64, 64);
+            const uint64_t all = here == 64 ? ~(uint64_t)0 : ((uint64_t)1 << here) - 1;
+            uint64_t bits = atomic_load_explicit(&p->taken[i], memory_order_relaxed);
+            while (bits != all) {
+                int n = __builtin_ctzll(~bits);
+                /* acquire: what the last holder of this number left in its scratch is ours to overwrite */
+                if (atomic_compare_exchange_weak_explicit(&p->taken[i], &bits, bits | (uint64_t)1 << n,
+                                                          memory_order_acquire, memory_order_relaxed))
+                    return i * 64 + n;
+            }
+        }
+        sched_yield(); /* the host runs more at once than it said; one of them will finish */
+    }
+}
+
+static void hosted_task(void *at, int64_t task) {
+    wick_pool *p = at;
+    const int number = take_number(p);
+    const uint64_t word = wick_fp_enter();
+    p->fn(p->arg, task, number);
+    wick_fp_restore(word);
+    atomic_fetch_and_explicit(&p->taken[number / 64], ~((uint64_t)1 << number % 64), memory_order_release);
+}
+
+static void run_hosted(wick_pool *p, wick_task_fn fn, void *arg, int64_t tasks) {
+    p->fn = fn;
+    p->arg = arg;
+    p->host.parallel(p->host.user, hosted_task, p, tasks);
+}
+
+void wick_pool_run(wick_pool *p, wick_task_fn fn, void *arg, int64_t tasks) {
+    bool busy = false;
+    if (tasks > 1 && p->threads > 1 &&
+        atomic_compare_exchange_strong_explicit(&p->busy, &busy, true, memory_order_acquire, memory_order_relaxed)) {
+        if (!p->hosted && !p->tried) start_workers(p);
+        if (p->hosted)
+            run_hosted(p, fn, arg, tasks);
+        else
+            run_workers(p, fn, arg, (uint64_t)tasks);
+        atomic_store_explicit(&p->busy, false, memory_order_release);
+        return;
+    }
+    for (int64_t i = 0; i < tasks; i++) fn(arg, i, 0);
+}
+
+/* ---- fork --------------------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static wick_pool *pools;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static bool fork_handled;
+
+static void init_sync(wick_pool *p) {
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    pthread_cond_init(&p->done, NULL);
+}
+
+static void before_fork(void) { pthread_mutex_lock(&pools_lock); }
+static void after_fork_parent(void) { pthread_mutex_unlock(&pools_lock); }
+static void after_fork_child(void) {
+    for (wick_pool *p = pools; p; p = p->next_pool) {
+        p->tried = false;
+        atomic_store(&p->started, 0);
+        atomic_store(&p->sleepers, 0);
+        atomic_store(&p->gate, 0);
+        atomic_store(&p->busy, false);
+        for (size_t i = 0; i < WICK_COUNTOF(p->taken); i++) atomic_store(&p->taken[i], 0);
+        init_sync(p); /* a thread that is no more may have held or waited for them */
+    }
+    pthread_mutex_unlock(&pools_lock);
+}
+static void handle_fork(void) { fork_handled = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0; }
+
+/* ---- making and freeing ------------------------------------------------------------------------------------- */
+
+wick_status wick_pool_new(wick_pool **out, int threads, const wick_executor *host, const wick_allocator *alloc) {
+    *out = NULL;
+    if (host) {
+        if (!host->parallel) return WICK_ERR_INVALID;
+        threads = host->threads; /* numbers must last for all that the host may run at once */
+        if (threads < 1) return WICK_ERR_INVALID;
+    }
+    if (threads == 0) threads = WICK_MIN(wick_cpu_count(), MAX_THREADS);
+    if (threads < 0 || threads > MAX_THREADS) return WICK_ERR_INVALID;
+    pthread_once(&fork_once, handle_fork);
+    if (!fork_handled) return WICK_ERR_NOMEM;
+
+    const size_t size = sizeof(wick_pool) + (host ? 0 : (size_t)(threads - 1)) * sizeof(worker);
+    wick_pool *p = wick_calloc(alloc, size);
+    if (!p) return WICK_ERR_NOMEM;
+    p->alloc = alloc;
+    p->size = size;
+    p->threads = threads;
+    p->hosted = host != NULL;
+    if (host) p->host = *host;
+    init_sync(p);
+
+    pthread_mutex_lock(&pools_lock);
+    p->next_pool = pools;
+    if (pools) pools->prev = p;
+    pools = p;
+    pthread_mutex_unlock(&pools_lock);
+    *out = p;
+    return WICK_OK;
+}
+
+void wick_pool_free(wick_pool **slot) {
+    wick_pool *p = *slot;
+    if (!p) return;
+    *slot = NULL;
+    pthread_mutex_lock(&pools_lock);
+    if (p->next_pool) p->next_pool->prev = p->prev;
+    if (p->prev)
+        p->prev->next_pool = p->next_pool;
+    else
+        pools = p->next_pool;
+    pthread_mutex_unlock(&pools_lock);
+
+    atomic_fetch_or(&p->gate, GATE_QUIT);
+    wake_workers(p, MAX_THREADS);
+    const int started = atomic_load_explicit(&p->started, memory_order_relaxed);
+    for (int i = 0; i < started; i++) pthread_join(p->workers[i].thread, NULL);
+    pthread_cond_destroy(&p->done);
+    pthread_cond_destroy(&p->wake);
+    pthread_mutex_destroy(&p->lock);
+    wick_release(p->alloc, p, p->size);
+}
+
+int wick_pool_threads(const wick_pool *pool) { return pool->threads; }
+
+int wick_pool_started(const wick_pool *pool) { return atomic_load_explicit(&pool->started, memory_order_relaxed); }

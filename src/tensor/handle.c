@@ -1,0 +1,210 @@
+/* handle.c: tensors as handles, scopes, poison. */
+#include "tensor/op.h"
+
+static _Thread_local const char *site; /* where the public call in progress stands in the caller's source */
+
+void wick_here(const char *where) { site = where; }
+const char *wick_site(void) { return site; }
+
+/* ---- errors -------------------------------------------------------------------------------------------------------- */
+
+static wick_error *error_new(wick_context *ctx, wick_status status, const char *text) {
+    size_t size = sizeof(wick_error) + strlen(text) + 1;
+    wick_error *e = wick_alloc(&ctx->alloc, size);
+    if (!e) return NULL;
+    e->refs = 1;
+    e->status = status;
+    e->size = size;
+    memcpy(e->text, text, size - sizeof *e);
+    return e;
+}
+
+static void error_unref(wick_context *ctx, wick_error *e) {
+    if (e && e != ctx->nomem_error && --e->refs == 0) wick_release(&ctx->alloc, e, e->size);
+}
+
+/* ---- handles -------------------------------------------------------------------------------------------------------- */
+
+static wick_tensor *handle_new(wick_context *ctx) {
+    wick_tensor *t = wick_slab_alloc(&ctx->slab, sizeof *t);
+    if (!t) return NULL;
+    wick_scope *scope = ctx->scope;
+    *t = (wick_tensor){.ctx = ctx, .scope = scope, .next = scope->first, .refs = 1};
+    if (scope->first) scope->first->prev = t;
+    scope->first = t;
+    return t;
+}
+
+wick_tensor *wick_tensor_new(wick_context *ctx, wick_value *value) {
+    wick_tensor *t = handle_new(ctx);
+    if (!t) {
+        wick_node_unref(ctx, value->node);
+        return &ctx->nomem;
+    }
+    t->value = value;
+    value->handles++;
+    return t;
+}
+
+wick_tensor *wick_poison_like(wick_context *ctx, wick_error *error) {
+    wick_tensor *t = error ? handle_new(ctx) : NULL;
+    if (!t) return &ctx->nomem;
+    if (error != ctx->nomem_error) error->refs++;
+    t->error = error;
+    return t;
+}
+
+wick_tensor *wick_poison(wick_context *ctx, wick_status status, const char *fmt, ...) {
+    char text[WICK_MSG_MAX];
+    va_list args;
+    va_start(args, fmt);
+    wick_msg msg;
+    wick_msg_setv(&msg, status, fmt, args);
+    va_end(args);
+    wick_str s = wick_str_on(text, sizeof text);
+    wick_str_add(&s, "%s", msg.text);
+    if (wick_site()) wick_str_add(&s, " (at %s)", wick_site());
+    wick_error *e = error_new(ctx, status, text);
+    if (!e) return &ctx->nomem;
+    wick_tensor *t = wick_poison_like(ctx, e);
+    error_unref(ctx, e);
+    return t;
+}
+
+wick_status wick_fail_poison(wick_context *ctx, const wick_tensor *x) {
+    const wick_error *e = x && x->error ? x->error : ctx->nomem_error;
+    return wick_msg_set(&ctx->msg, e->status, "%s", e->text);
+}
+
+static void handle_unlink(wick_tensor *t) {
+    if (!t->scope) return;
+    if (t->prev)
+        t->prev->next = t->next;
+    else
+        t->scope->first = t->next;
+    if (t->next) t->next->prev = t->prev;
+    t->prev = t->next = NULL;
+    t->scope = NULL;
+}
+
+static void handle_release_value(wick_tensor *t) {
+    wick_value *v = t->value;
+    if (!v) return;
+    if (v->node->cell == t) v->node->cell = NULL;
+    v->handles--;
+    t->value = NULL;
+    wick_node_unref(t->ctx, v->node);
+}
+
+static void handle_unref(wick_tensor *t) {
+    if (--t->refs) return;
+    handle_unlink(t);
+    handle_release_value(t);
+    error_unref(t->ctx, t->error);
+    wick_slab_release(&t->ctx->slab, t, sizeof *t);
+}
+
+void wick_tensor_set_value(wick_tensor *t, wick_value *value) {
+    wick_value *old = t->value;
+    value->handles++;
+    t->value = value;
+    if (old) {
+        old->handles--;
+        wick_node_unref(t->ctx, old->node);
+    }
+}
+
+wick_tensor *wick_retain(wick_tensor *t) {
+    if (t && t != &t->ctx->nomem) t->refs++;
+    return t;
+}
+
+void wick_tensor_free(wick_tensor **handle) {
+    wick_tensor *t = handle ? *handle : NULL;
+    if (!t) return;
+    *handle = NULL;
+    if (t == &t->ctx->nomem) return;
+    handle_unref(t);
+}
+
+/* A computed value that leaves its scope is data from here on: its history must not grow with the loop around. */
+static void handle_leave_scope(wick_tensor *t) {
+    if (t->value && t->value->node->flags & WICK_NODE_EVALUATED) wick_node_forget(t->ctx, t->value->node);
+}
+
+wick_tensor *wick_keep(wick_tensor *t) {
+    if (!t || !t->scope || !t->scope->parent) return t;
+    wick_scope *to = t->scope->parent;
+    handle_leave_scope(t);
+    handle_unlink(t);
+    t->scope = to;
+    t->next = to->first;
+    if (to->first) to->first->prev = t;
+    to->first = t;
+    return t;
+}
+
+/* ---- scopes ----------------------------------------------------------------------------------------------------------- */
+
+wick_scope *wick_scope_open(wick_context *ctx) {
+    wick_scope *s = wick_slab_alloc(&ctx->slab, sizeof *s);
+    if (!s) {
+        wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory opening a scope");
+        return NULL;
+    }
+    *s = (wick_scope){ctx, ctx->scope, NULL};
+    ctx->scope = s;
+    return s;
+}
+
+static void scope_close_innermost(wick_context *ctx) {
+    wick_scope *s = ctx->scope;
+    while (s->first) {
+        wick_tensor *t = s->first;
+        if (t->refs > 1) handle_leave_scope(t); /* retained elsewhere: it lives on */
+        handle_unlink(t);
+        handle_unref(t);
+    }
+    ctx->scope = s->parent;
+    wick_slab_release(&ctx->slab, s, sizeof *s);
+}
+
+void wick_scope_close(wick_scope **scope) {
+    wick_scope *s = scope ? *scope : NULL;
+    if (!s) return;
+    *scope = NULL;
+    wick_context *ctx = s->ctx;
+    while (ctx->scope != s) scope_close_innermost(ctx);
+    scope_close_innermost(ctx);
+}
+
+void wick_context_release_all(wick_context *ctx) {
+    wick_frame_clear(ctx, &ctx->root_frame);
+    wick_release(&ctx->alloc, ctx->root_frame.effects, ctx->root_frame.cap_effects * sizeof(wick_effect));
+    ctx->root_frame.effects = NULL;
+    while (ctx->scope) scope_close_innermost(ctx);
+}
+
+/* ---- asking -------------------------------------------------------------------------------------------------------------- */
+
+static const int64_t no_dims[WICK_MAX_DIMS];
+
+wick_context *wick_tensor_context(const wick_tensor *t) { return t ? t->ctx : NULL; }
+wick_dtype wick_tensor_dtype(const wick_tensor *t) { return t && t->value ? (wick_dtype)t->value->type.dtype : WICK_F32; }
+int wick_tensor_rank(const wick_tensor *t) { return t && t->value ? t->value->type.rank : 0; }
+const int64_t *wick_tensor_dims(const wick_tensor *t) { return t && t->value ? t->value->type.dims : no_dims; }
+int64_t wick_tensor_count(const wick_tensor *t) { return t && t->value ? wick_type_count(&t->value->type) : 0; }
+bool wick_tensor_ready(const wick_tensor *t) { return t && t->value && t->value->array; }
+
+int64_t wick_tensor_dim(const wick_tensor *t, int axis) {
+    int rank = wick_tensor_rank(t);
+    if (axis < 0) axis += rank;
+    return axis >= 0 && axis < rank ? wick_tensor_dims(t)[axis] : 0;
+}
+
+wick_status wick_tensor_error(const wick_tensor *t, const char **text) {
+    static const char oom[] = "out of memory";
+    wick_status status = !t ? WICK_ERR_NOMEM : t->error ? t->error->status : WICK_OK;
+    if (text) *text = !t ? oom : t->error ? t->error->text : "";
+    return status;
+}

@@ -1,0 +1,133 @@
+/* node.c: making and counting recorded nodes, and the nodes of graphs. */
+#include "tensor/op.h"
+
+bool wick_graph_push(wick_graph *graph, wick_node *node) {
+    if (graph->n == graph->cap) {
+        size_t cap = graph->cap ? graph->cap * 2 : 64;
+        wick_node **nodes = wick_arena_alloc(graph->arena, cap * sizeof *nodes);
+        if (!nodes) {
+            graph->failed = true;
+            return false;
+        }
+        if (graph->n) memcpy(nodes, graph->nodes, graph->n * sizeof *nodes);
+        graph->nodes = nodes;
+        graph->cap = cap;
+    }
+    node->position = (uint32_t)graph->n;
+    graph->nodes[graph->n++] = node;
+    return true;
+}
+
+int64_t wick_graph_symbol(wick_graph *graph, const char *name, int64_t min, int64_t max) {
+    wick_symbol *symbols = wick_arena_alloc(graph->arena, (size_t)(graph->n_symbols + 1) * sizeof *symbols);
+    char *copy = wick_arena_strdup(graph->arena, name);
+    if (!symbols || !copy) return 0;
+    if (graph->n_symbols) memcpy(symbols, graph->symbols, (size_t)graph->n_symbols * sizeof *symbols);
+    symbols[graph->n_symbols] = (wick_symbol){copy, min, max};
+    graph->symbols = symbols;
+    return WICK_SYMBOL(graph->n_symbols++);
+}
+
+wick_node *wick_node_new(wick_context *ctx, const wick_op *op, int n_in, wick_value *const *in, int n_out,
+                         const wick_type *types, const void *attr, size_t attr_size) {
+    /* [node | values | inputs | attributes] in one piece. The sizes come from live objects and cannot overflow. */
+    size_t values = sizeof(wick_node) + (size_t)n_out * sizeof(wick_value);
+    size_t inputs = values + (size_t)n_in * sizeof(wick_value *);
+    size_t at_attr = WICK_ALIGN_UP(inputs, 8), size = at_attr + attr_size;
+    if (n_in > UINT16_MAX || n_out > UINT16_MAX || size > UINT32_MAX) return NULL;
+    wick_graph *graph = ctx->target;
+    wick_node *node = graph ? wick_arena_alloc(graph->arena, size) : wick_slab_alloc(&ctx->slab, size);
+    if (!node) {
+        if (graph) graph->failed = true;
+        return NULL;
+    }
+    memset(node, 0, sizeof *node);
+    node->op = op;
+    node->site = wick_site();
+    node->in = (wick_value **)((char *)node + values);
+    node->attr = (char *)node + at_attr;
+    node->attr_size = (uint32_t)attr_size;
+    node->size = (uint32_t)size;
+    node->n_in = (uint16_t)n_in;
+    node->n_out = (uint16_t)n_out;
+    node->refs = 1;
+    if (attr_size) memcpy(node->attr, attr, attr_size);
+    for (int i = 0; i < n_out; i++) node->out[i] = (wick_value){.node = node, .index = (uint32_t)i, .type = types[i]};
+    for (int i = 0; i < n_in; i++) {
+        node->in[i] = in[i];
+        if (!graph) {
+            in[i]->node->refs++;
+            in[i]->readers++;
+        }
+    }
+    if (graph) {
+        node->flags = WICK_NODE_IN_GRAPH;
+        if (!wick_graph_push(graph, node)) return NULL;
+    } else {
+        ctx->pending += n_in > 0;
+        ctx->nodes_recorded++;
+    }
+    return node;
+}
+
+/* Drops what node holds of its inputs; nodes that nothing needs any more are pushed on *dead. */
+static void node_drop_inputs(wick_context *ctx, wick_node *node, wick_node **dead) {
+    bool pending = !(node->flags & WICK_NODE_EVALUATED);
+    if (pending && node->n_in) ctx->pending--;
+    for (int i = 0; i < node->n_in; i++) {
+        wick_value *v = node->in[i];
+        if (pending) v->readers--;
+        if (--v->node->refs == 0) {
+            v->node->next = *dead;
+            *dead = v->node;
+        }
+    }
+    node->n_in = 0;
+}
+
+static void node_free_all(wick_context *ctx, wick_node *dead) {
+    while (dead) { /* a work list, not recursion: chains may be as long as memory */
+        wick_node *node = dead;
+        dead = node->next;
+        node_drop_inputs(ctx, node, &dead);
+        for (int i = 0; i < node->n_out; i++) wick_array_unref(node->out[i].array);
+        wick_slab_release(&ctx->slab, node, node->size);
+    }
+}
+
+void wick_node_unref(wick_context *ctx, wick_node *node) {
+    if (node->flags & WICK_NODE_IN_GRAPH || --node->refs) return;
+    node->next = NULL;
+    node_free_all(ctx, node);
+}
+
+void wick_node_evaluated(wick_context *ctx, wick_node *node) {
+    if (node->flags & WICK_NODE_EVALUATED || !node->n_in) return;
+    for (int i = 0; i < node->n_in; i++) node->in[i]->readers--;
+    ctx->pending--;
+    node->flags |= WICK_NODE_EVALUATED;
+}
+
+void wick_node_forget(wick_context *ctx, wick_node *node) {
+    wick_node *dead = NULL;
+    node_drop_inputs(ctx, node, &dead);
+    node_free_all(ctx, dead);
+}
+
+wick_status wick_effect_push(wick_context *ctx, wick_node *node, wick_tensor *state) {
+    wick_frame *frame = ctx->frame;
+    if (!wick_grow(&ctx->alloc, (void **)&frame->effects, &frame->cap_effects, frame->n_effects + 1, sizeof *frame->effects))
+        return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory recording an effect");
+    node->refs++;
+    if (state) state->refs++;
+    frame->effects[frame->n_effects++] = (wick_effect){node, state};
+    return WICK_OK;
+}
+
+void wick_frame_clear(wick_context *ctx, wick_frame *frame) {
+    for (size_t i = 0; i < frame->n_effects; i++) {
+        wick_node_unref(ctx, frame->effects[i].node);
+        wick_tensor_free(&frame->effects[i].state);
+    }
+    frame->n_effects = 0;
+}

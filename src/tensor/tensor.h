@@ -1,0 +1,267 @@
+/* tensor.h: layer 2. What a tensor is, from the bytes up:
+ *
+ *   storage   counted bytes: owned, wrapped user memory, or a mapped file
+ *   array     a storage seen through a layout (offset and strides): a value in memory
+ *   node      a recorded op; its results are values. A value is pending until it has an array
+ *   tensor    the public handle: names a value, or holds the error that poisoned it
+ *
+ * Nodes come in two kinds that share the structure. Recorded nodes are counted and belong to the context's slab: they
+ * die when no handle, no pending effect and no other node needs them. Nodes of a wick_graph belong to its arena
+ * and die with it; passes work on those only. */
+#ifndef WICK_TENSOR_INTERNAL_H
+#define WICK_TENSOR_INTERNAL_H
+
+#define WICK_NO_SITES
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "runtime/pool.h"
+#include "runtime/slab.h"
+#include "wick/plan.h"
+
+typedef struct wick_storage wick_storage;
+typedef struct wick_array wick_array;
+typedef struct wick_value wick_value;
+typedef struct wick_node wick_node;
+typedef struct wick_graph wick_graph;
+typedef struct wick_error wick_error;
+struct wick_op;
+
+/* ---- shape and dtype ---------------------------------------------------------------------------------------------- */
+
+/* A dim below zero is symbolic: -(1 + s) is symbol s of the graph. */
+#define WICK_SYMBOL(s) (-(int64_t)(s)-1)
+#define WICK_IS_SYMBOL(dim) ((dim) < 0)
+#define WICK_SYMBOL_OF(dim) ((int)(-(dim)-1))
+
+typedef struct wick_type {
+    int64_t dims[WICK_MAX_DIMS]; /* unused ones are 0 */
+    uint8_t dtype, rank;
+    uint16_t device; /* 0: the CPU */
+} wick_type;
+
+typedef struct wick_layout {
+    int64_t offset; /* in elements, as the strides */
+    int64_t strides[WICK_MAX_DIMS];
+} wick_layout;
+
+/* Fills type; false when rank, a dim or the byte size is out of range. */
+bool wick_type_make(wick_type *type, wick_dtype dtype, int rank, const int64_t *dims);
+int64_t wick_type_count(const wick_type *type); /* elements; static shapes only */
+static inline size_t wick_type_bytes(const wick_type *type) {
+    return (size_t)wick_type_count(type) * wick_dtype_size((wick_dtype)type->dtype);
+}
+bool wick_type_equal(const wick_type *a, const wick_type *b);
+bool wick_same_dims(const wick_type *a, const wick_type *b);
+bool wick_type_is_static(const wick_type *type);
+bool wick_dtype_is_float(int dtype);
+bool wick_dtype_is_integer(int dtype);
+/* The dtype that both convert to, or WICK_DTYPE_COUNT. */
+wick_dtype wick_dtype_promote(wick_dtype a, wick_dtype b);
+/* "f32[2,3]" into a string; symbols print as "s0". */
+void wick_type_print(wick_str *s, const wick_type *type);
+
+void wick_layout_contiguous(wick_layout *layout, const wick_type *type);
+/* Row-major without holes (dims of 1 and empty tensors have no say), whatever the offset. */
+bool wick_layout_is_contiguous(const wick_layout *layout, const wick_type *type);
+
+/* ---- storage and arrays ------------------------------------------------------------------------------------------------ */
+
+struct wick_storage {
+    atomic_int refs;
+    bool owned; /* ours to write; otherwise wrapped or mapped: read-only */
+    void *data;
+    size_t size;
+    wick_allocator alloc;
+    void (*release)(void *user);
+    void *user;
+    wick_map map;
+    atomic_size_t *held; /* counter of the context's bytes, or NULL */
+};
+
+struct wick_array {
+    atomic_int refs;
+    wick_storage *storage;
+    wick_layout layout;
+    wick_allocator alloc;
+};
+
+/* New owned storage of `size` bytes, not cleared, 64-byte aligned. */
+wick_storage *wick_storage_new(wick_context *ctx, size_t size);
+void wick_storage_unref(wick_storage *storage);
+/* Takes over one reference to storage, also on failure. */
+wick_array *wick_array_new(wick_context *ctx, wick_storage *storage, const wick_layout *layout);
+wick_array *wick_array_contiguous(wick_context *ctx, const wick_type *type); /* with storage of its own */
+static inline wick_array *wick_array_ref(wick_array *array) {
+    atomic_fetch_add_explicit(&array->refs, 1, memory_order_relaxed);
+    return array;
+}
+void wick_array_unref(wick_array *array); /* null-safe */
+static inline char *wick_array_data(const wick_array *array, const wick_type *type) {
+    return (char *)array->storage->data + array->layout.offset * (int64_t)wick_dtype_size((wick_dtype)type->dtype);
+}
+/* Nobody else can see these bytes, and they are ours to write. */
+static inline bool wick_array_is_unique(wick_array *array) {
+    return array->storage->owned && atomic_load(&array->refs) == 1 && atomic_load(&array->storage->refs) == 1;
+}
+
+/* ---- values and nodes ----------------------------------------------------------------------------------------------------- */
+
+struct wick_value {
+    wick_node *node;
+    wick_array *array;   /* recorded: the data, or NULL while pending */
+    wick_value *forward; /* in a graph: what replaces this value (passes); NULL: itself */
+    wick_tensor *grad;   /* in a graph: its gradient, while autodiff runs */
+    uint32_t index;      /* which result of node */
+    uint32_t id;         /* number within the last walk */
+    uint32_t handles;    /* recorded: handles that name it */
+    uint32_t readers;    /* recorded: pending nodes that read it */
+    wick_type type;
+};
+
+enum {
+    WICK_NODE_IN_GRAPH = 1,  /* belongs to a wick_graph's arena */
+    WICK_NODE_EVALUATED = 2, /* recorded: ran; it keeps its inputs only as history, until it leaves its scope */
+};
+
+struct wick_node {
+    const struct wick_op *op;
+    const char *site; /* "file:line" of the caller, or NULL */
+    wick_value **in;
+    void *attr; /* op's own parameters: part of the plan key, no pointers unless the op says so */
+    wick_graph **regions;
+    wick_tensor *cell; /* leaf: the handle whose state this is (not counted; NULL when it died) */
+    wick_node *next;   /* work lists */
+    uint64_t slot[2];  /* run-time numbers: not part of the plan key */
+    uint32_t refs;     /* recorded */
+    uint32_t mark;     /* number of the last walk that came by */
+    uint32_t attr_size, size;
+    uint32_t position; /* in a graph: index in nodes */
+    uint16_t n_in, n_out, n_regions;
+    uint8_t flags;
+    uint8_t phase; /* in a graph: 1 commits state, after everything that can fail */
+    wick_value out[];
+};
+
+static inline bool wick_value_is_leaf(const wick_value *v) { return v->array != NULL; }
+
+/* ---- handles ------------------------------------------------------------------------------------------------------------------ */
+
+struct wick_error {
+    uint32_t refs;
+    wick_status status;
+    size_t size;
+    char text[];
+};
+
+struct wick_tensor {
+    wick_context *ctx;
+    wick_value *value; /* NULL when poisoned */
+    wick_error *error;
+    wick_scope *scope; /* NULL when only retained */
+    wick_tensor *prev, *next;
+    uint32_t refs;
+    atomic_int lock; /* as a plan's state: n runs read it, or -1: one writes it */
+};
+
+struct wick_scope {
+    wick_context *ctx;
+    wick_scope *parent;
+    wick_tensor *first;
+};
+
+/* An effect that waits for the next eval, or that a function being compiled will have. */
+typedef struct wick_effect {
+    wick_node *node;    /* counted */
+    wick_tensor *state; /* counted; the assigned handle, NULL for taps and checks */
+} wick_effect;
+
+/* What is being recorded: the context's own expressions, or the body of a function for wick_compile. */
+typedef struct wick_frame {
+    struct wick_frame *parent;
+    wick_effect *effects;
+    size_t n_effects, cap_effects;
+    bool trace;
+    uint64_t next_stream; /* trace: random nodes are numbered from 0 */
+} wick_frame;
+
+struct wick_context {
+    wick_allocator alloc;
+    wick_context_options options;
+    wick_pool *pool;
+    wick_msg msg;
+    wick_slab slab;
+    wick_scope *scope;
+    wick_frame *frame, root_frame;
+    wick_graph *target; /* graph that ops write to; NULL: record */
+    uint64_t seed;
+    uint32_t walk; /* number of the last walk */
+    size_t pending;
+    atomic_size_t tensor_bytes;
+    uint64_t nodes_recorded, plans_built, plan_hits, evals;
+    char numerics[96];
+    wick_tensor nomem; /* what ops return when not even a handle can be had */
+    wick_error *nomem_error;
+    /* lists that walks and evals reuse */
+    wick_node **order;
+    size_t n_order, cap_order;
+    struct wick_walk_item *stack;
+    size_t cap_stack;
+    /* set by layer 5 */
+    struct wick_cache *cache;
+    wick_status (*evaluate)(wick_context *, int, wick_tensor *const *, wick_eval_info *);
+};
+
+/* A handle in the innermost scope naming value (a reference to whose node is taken over), or the poison of running out of memory. */
+wick_tensor *wick_tensor_new(wick_context *ctx, wick_value *value);
+wick_tensor *wick_poison(wick_context *ctx, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
+wick_tensor *wick_poison_like(wick_context *ctx, wick_error *error); /* shares the error */
+/* The first poisoned one of ts, or NULL. NULL entries count as out of memory when ctx is known through another. */
+const char *wick_site(void); /* of the caller, or NULL */
+wick_status wick_fail_poison(wick_context *ctx, const wick_tensor *x); /* puts x's error into the context */
+
+/* A data leaf that takes over a reference to array, as a handle in the innermost scope. */
+wick_tensor *wick_leaf(wick_context *ctx, const wick_type *type, wick_array *array);
+void wick_context_release_all(wick_context *ctx); /* scopes, effects, nodes; layer 5 calls it last */
+
+/* ---- nodes: making, counting ---------------------------------------------------------------------------------------------------- */
+
+/* Attributes are copied. The node has one reference (recorded) or none (graph); inputs are linked and counted. NULL: out of memory. */
+wick_node *wick_node_new(wick_context *ctx, const struct wick_op *op, int n_in, wick_value *const *in, int n_out,
+                         const wick_type *types, const void *attr, size_t attr_size);
+static inline void wick_node_ref(wick_node *node) {
+    if (!(node->flags & WICK_NODE_IN_GRAPH)) node->refs++;
+}
+void wick_node_unref(wick_context *ctx, wick_node *node);
+/* All results are in memory: readers of the inputs are gone. History is kept until wick_node_forget. */
+void wick_node_evaluated(wick_context *ctx, wick_node *node);
+void wick_node_forget(wick_context *ctx, wick_node *node);
+wick_status wick_effect_push(wick_context *ctx, wick_node *node, wick_tensor *state);
+void wick_frame_clear(wick_context *ctx, wick_frame *frame);
+/* Makes the handle name another value; takes over a reference to its node. */
+void wick_tensor_set_value(wick_tensor *t, wick_value *value);
+
+/* ---- graphs -------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct wick_symbol {
+    const char *name;
+    int64_t min, max;
+} wick_symbol;
+
+/* A graph of its own: nodes in topological order, in an arena. As a region: inputs are its parameters. */
+struct wick_graph {
+    wick_context *ctx;
+    wick_arena *arena;
+    wick_node **nodes;
+    size_t n, cap;
+    wick_value **inputs, **outputs;
+    int n_inputs, n_outputs;
+    wick_symbol *symbols;
+    int n_symbols;
+    bool failed; /* an append ran out of memory */
+};
+bool wick_graph_push(wick_graph *graph, wick_node *node);
+/* A new symbolic dim, or 0 when out of memory. */
+int64_t wick_graph_symbol(wick_graph *graph, const char *name, int64_t min, int64_t max);
+
+#endif

@@ -1,0 +1,101 @@
+#include "tensor/tensor.h"
+
+bool wick_type_make(wick_type *type, wick_dtype dtype, int rank, const int64_t *dims) {
+    memset(type, 0, sizeof *type);
+    size_t elem = wick_dtype_size(dtype);
+    if (!elem || rank < 0 || rank > WICK_MAX_DIMS || (rank && !dims)) return false;
+    type->dtype = (uint8_t)dtype;
+    type->rank = (uint8_t)rank;
+    /* Extents of 0 must not hide a product that overflows: strides are made from it. */
+    int64_t bytes = (int64_t)elem;
+    for (int i = 0; i < rank; i++) {
+        if (dims[i] < 0) return false;
+        if (wick_mul_overflows(bytes, WICK_MAX(dims[i], 1), &bytes)) return false;
+        type->dims[i] = dims[i];
+    }
+    return true;
+}
+
+int64_t wick_type_count(const wick_type *type) {
+    int64_t n = 1;
+    for (int i = 0; i < type->rank; i++) n *= type->dims[i];
+    return n;
+}
+
+bool wick_same_dims(const wick_type *a, const wick_type *b) {
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i]) return false;
+    return true;
+}
+
+bool wick_type_equal(const wick_type *a, const wick_type *b) {
+    return a->dtype == b->dtype && a->device == b->device && wick_same_dims(a, b);
+}
+
+bool wick_type_is_static(const wick_type *type) {
+    for (int i = 0; i < type->rank; i++)
+        if (WICK_IS_SYMBOL(type->dims[i])) return false;
+    return true;
+}
+
+/* What promotion needs to know of a dtype: kind, bits, and a signed integer's or unsigned integer's class. */
+static const struct {
+    char kind; /* b, u, i, f */
+    uint8_t bits;
+} kinds[WICK_DTYPE_COUNT] = {
+    [WICK_F32] = {'f', 32}, [WICK_F64] = {'f', 64}, [WICK_F16] = {'f', 16}, [WICK_BF16] = {'f', 16}, [WICK_I8] = {'i', 8},
+    [WICK_I16] = {'i', 16}, [WICK_I32] = {'i', 32}, [WICK_I64] = {'i', 64}, [WICK_U8] = {'u', 8},    [WICK_U16] = {'u', 16},
+    [WICK_U32] = {'u', 32}, [WICK_U64] = {'u', 64}, [WICK_BOOL] = {'b', 1},
+};
+
+bool wick_dtype_is_float(int dtype) { return kinds[dtype].kind == 'f'; }
+bool wick_dtype_is_integer(int dtype) { return kinds[dtype].kind == 'i' || kinds[dtype].kind == 'u'; }
+
+wick_dtype wick_dtype_promote(wick_dtype a, wick_dtype b) {
+    if (a == b) return a;
+    char ka = kinds[a].kind, kb = kinds[b].kind;
+    if (ka == 'b') return b;
+    if (kb == 'b') return a;
+    if (ka == 'f' || kb == 'f') {
+        if (kb != 'f') return a;
+        if (ka != 'f') return b;
+        if (kinds[a].bits == kinds[b].bits) return WICK_F32; /* f16 with bf16 */
+        return kinds[a].bits > kinds[b].bits ? a : b;
+    }
+    if (ka == kb) return kinds[a].bits > kinds[b].bits ? a : b;
+    /* A signed type wide enough for both. */
+    wick_dtype s = ka == 'i' ? a : b, u = ka == 'i' ? b : a;
+    if (kinds[s].bits > kinds[u].bits) return s;
+    return kinds[u].bits == 8 ? WICK_I16 : kinds[u].bits == 16 ? WICK_I32 : kinds[u].bits == 32 ? WICK_I64 : WICK_DTYPE_COUNT;
+}
+
+void wick_type_print(wick_str *s, const wick_type *type) {
+    wick_str_add(s, "%s[", wick_dtype_name((wick_dtype)type->dtype));
+    for (int i = 0; i < type->rank; i++) {
+        if (WICK_IS_SYMBOL(type->dims[i]))
+            wick_str_add(s, "%ss%d", i ? "," : "", WICK_SYMBOL_OF(type->dims[i]));
+        else
+            wick_str_add(s, "%s%lld", i ? "," : "", (long long)type->dims[i]);
+    }
+    wick_str_add(s, "]");
+}
+
+void wick_layout_contiguous(wick_layout *layout, const wick_type *type) {
+    memset(layout, 0, sizeof *layout);
+    int64_t stride = 1;
+    for (int i = type->rank - 1; i >= 0; i--) {
+        layout->strides[i] = stride;
+        stride *= WICK_MAX(type->dims[i], 1);
+    }
+}
+
+bool wick_layout_is_contiguous(const wick_layout *layout, const wick_type *type) {
+    int64_t stride = 1;
+    for (int i = type->rank - 1; i >= 0; i--) {
+        if (type->dims[i] == 0) return true;
+        if (type->dims[i] != 1 && layout->strides[i] != stride) return false;
+        stride *= type->dims[i];
+    }
+    return true;
+}

@@ -1,0 +1,270 @@
+/* Tiers, CPU count, denormal mode, clock. Tiers and cgroups of other machines are made up. */
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cpu.h"
+#include "test.h"
+
+#define ECX_AVX2 (1u << 0 | 1u << 9 | 1u << 12 | 1u << 19 | 1u << 20 | 1u << 23 | 1u << 27 | 1u << 28 | 1u << 29)
+#define EBX_AVX2 (1u << 5 | 1u << 8)
+#define EBX_AVX512 (EBX_AVX2 | 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31)
+
+TEST(tier_needs_every_feature_bit_and_the_os) {
+    static const struct {
+        wick_cpuid id;
+        wick_tier tier;
+    } machines[] = {
+        {{0, 0, 0}, WICK_TIER_BASE},
+        {{ECX_AVX2, EBX_AVX2, 0x7}, WICK_TIER_AVX2},
+        {{~0u, ~0u, ~(uint64_t)0}, WICK_TIER_AVX512},
+        {{ECX_AVX2, EBX_AVX512, 0xE7}, WICK_TIER_AVX512},
+        {{ECX_AVX2, EBX_AVX512, 0x67}, WICK_TIER_AVX2},  /* the OS does not save zmm16-31 */
+        {{ECX_AVX2, EBX_AVX512, 0x7}, WICK_TIER_AVX2},   /* the OS knows no AVX-512 */
+        {{ECX_AVX2, EBX_AVX512, 0x3}, WICK_TIER_BASE},   /* the OS knows no AVX */
+        {{ECX_AVX2, EBX_AVX512, 0xE1}, WICK_TIER_BASE},  /* AVX-512 state without AVX state is nonsense */
+        {{0, EBX_AVX512, 0xE7}, WICK_TIER_BASE},         /* a mask set by a hypervisor */
+    };
+    for (size_t i = 0; i < WICK_COUNTOF(machines); i++)
+        CHECK_MSG(wick_tier_of_cpuid(&machines[i].id) == machines[i].tier, "machine %zu", i);
+    for (int bit = 0; bit < 32; bit++) {
+        wick_cpuid id = {ECX_AVX2 & ~(1u << bit), EBX_AVX512, 0xE7};
+        CHECK_INT(wick_tier_of_cpuid(&id), ECX_AVX2 >> bit & 1 ? WICK_TIER_BASE : WICK_TIER_AVX512);
+        id = (wick_cpuid){ECX_AVX2, EBX_AVX512 & ~(1u << bit), 0xE7};
+        CHECK_INT(wick_tier_of_cpuid(&id), EBX_AVX2 >> bit & 1     ? WICK_TIER_BASE
+                                           : EBX_AVX512 >> bit & 1 ? WICK_TIER_AVX2
+                                                                   : WICK_TIER_AVX512);
+    }
+}
+
+TEST(best_tier_agrees_with_the_compiler) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+        CHECK_INT(wick_tier_best(), WICK_TIER_AVX512);
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        CHECK_INT(wick_tier_best(), WICK_TIER_AVX2);
+    else
+        CHECK_INT(wick_tier_best(), WICK_TIER_BASE);
+#else
+    CHECK_INT(wick_tier_best(), WICK_TIER_BASE);
+#endif
+}
+
+TEST(forced_tier_holds_and_better_ones_are_refused) {
+    const wick_tier was = wick_tier_current(), best = wick_tier_best();
+    for (int t = 0; t < WICK_TIER_COUNT; t++) {
+        CHECK_INT(wick_tier_force((wick_tier)t), t <= (int)best);
+        CHECK_INT(wick_tier_current(), WICK_MIN(t, (int)best));
+    }
+    CHECK(!wick_tier_force(WICK_TIER_COUNT));
+    CHECK(!wick_tier_force((wick_tier)-1));
+    CHECK(wick_tier_force(was));
+}
+
+TEST(tier_names_are_those_of_WICK_ISA) {
+    static const char *const names[] = {"ref", "base", "avx2", "avx512"};
+    for (int t = 0; t < WICK_TIER_COUNT; t++) CHECK(strcmp(wick_tier_name((wick_tier)t), names[t]) == 0);
+    CHECK(strcmp(wick_tier_name(WICK_TIER_COUNT), "?") == 0);
+}
+
+/* The tier that a new process takes with WICK_ISA=value. */
+static int tier_with(const char *value) {
+    int status = 0;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        setenv("WICK_ISA", value, 1);
+        execl("/proc/self/exe", "test_cpu", "--tier", (char *)NULL);
+        _exit(99);
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(WICK_ISA_lowers_the_tier_and_nothing_else) {
+    const int best = (int)wick_tier_best();
+    for (int t = 0; t < WICK_TIER_COUNT; t++)
+        CHECK_INT(tier_with(wick_tier_name((wick_tier)t)), WICK_MIN(t, best));
+    static const char *const unknown[] = {"", "AVX2", "avx", "sse9", "avx5122"};
+    for (size_t i = 0; i < WICK_COUNTOF(unknown); i++) CHECK_INT(tier_with(unknown[i]), best);
+}
+
+TEST(WICK_ISA_is_read_once) {
+    const wick_tier was = wick_tier_current();
+    char *old = getenv("WICK_ISA"), *kept = old ? strdup(old) : NULL;
+    setenv("WICK_ISA", was == WICK_TIER_REF ? "base" : "ref", 1);
+    CHECK_INT(wick_tier_current(), was);
+    if (kept)
+        setenv("WICK_ISA", kept, 1);
+    else
+        unsetenv("WICK_ISA");
+    free(kept);
+}
+
+/* ---- made-up cgroups ---------------------------------------------------------------------------------------- */
+
+static char root[64];
+
+static void put(const char *path, const char *text) {
+    char full[512];
+    snprintf(full, sizeof full, "%s%s", root, path);
+    for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')) != NULL; *p++ = '/') {
+        *p = 0;
+        mkdir(full, 0755);
+    }
+    FILE *f = fopen(full, "w");
+    CHECK(f != NULL);
+    if (!f) return;
+    fputs(text, f);
+    fclose(f);
+}
+
+static void fresh_root(void) {
+    char command[128];
+    if (root[0]) {
+        snprintf(command, sizeof command, "rm -rf '%s'", root);
+        CHECK_INT(system(command), 0);
+    }
+    strcpy(root, "/tmp/wick-cgroup-XXXXXX");
+    if (!mkdtemp(root)) root[0] = 0;
+}
+
+static void drop_root(void) {
+    fresh_root();
+    rmdir(root);
+    root[0] = 0;
+}
+
+TEST(cgroup_v2_quota_rounds_up) {
+    static const struct {
+        const char *max;
+        int cpus;
+    } rows[] = {{"max 100000\n", 0},   {"150000 100000\n", 2}, {"100000 100000\n", 1}, {"1000 100000\n", 1},
+                {"800000 100000\n", 8}, {"800001 100000\n", 9}, {"50000 10000\n", 5},   {"", 0},
+                {"junk\n", 0},          {"100000\n", 0},        {"-1 100000\n", 0},     {"100000 0\n", 0}};
+    for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
+        fresh_root();
+        REQUIRE(root[0]);
+        put("/proc/self/cgroup", "0::/\n");
+        put("/sys/fs/cgroup/cpu.max", rows[i].max);
+        CHECK_MSG(wick_cgroup_cpus(root) == rows[i].cpus, "row %zu: %d", i, wick_cgroup_cpus(root));
+    }
+    drop_root();
+}
+
+TEST(cgroup_quota_of_each_ancestor_counts) {
+    fresh_root();
+    REQUIRE(root[0]);
+    put("/proc/self/cgroup", "0::/a.slice/b/c.scope\n");
+    CHECK_INT(wick_cgroup_cpus(root), 0); /* no such folder */
+    put("/sys/fs/cgroup/a.slice/b/c.scope/cpu.max", "600000 100000\n");
+    CHECK_INT(wick_cgroup_cpus(root), 6);
+    put("/sys/fs/cgroup/a.slice/b/cpu.max", "max 100000\n");
+    CHECK_INT(wick_cgroup_cpus(root), 6);
+    put("/sys/fs/cgroup/a.slice/cpu.max", "210000 100000\n");
+    CHECK_INT(wick_cgroup_cpus(root), 3);
+    put("/sys/fs/cgroup/cpu.max", "200000 100000\n");
+    CHECK_INT(wick_cgroup_cpus(root), 2);
+    put("/sys/fs/cgroup/a.slice/bystander/cpu.max", "100000 100000\n");
+    CHECK_INT(wick_cgroup_cpus(root), 2);
+    drop_root();
+}
+
+TEST(cgroup_v1_and_hybrid_mounts_are_found) {
+    fresh_root();
+    REQUIRE(root[0]);
+    put("/proc/self/cgroup", "12:cpuset:/x\n7:memory:/m\n4:cpu,cpuacct:/docker/id\n1:name=systemd:/\n0::/u\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/docker/id/cpu.cfs_quota_us", "250000\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/docker/id/cpu.cfs_period_us", "100000\n");
+    CHECK_INT(wick_cgroup_cpus(root), 3);
+    put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"); /* a container that sees its own cgroup as the root */
+    put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    CHECK_INT(wick_cgroup_cpus(root), 3);
+    put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "150000\n");
+    CHECK_INT(wick_cgroup_cpus(root), 2);
+    put("/sys/fs/cgroup/unified/u/cpu.max", "50000 100000\n");
+    CHECK_INT(wick_cgroup_cpus(root), 1);
+    put("/sys/fs/cgroup/cpuset/cpu.cfs_quota_us", "1\n"); /* "cpuset" is not "cpu" */
+    drop_root();
+}
+
+TEST(cgroup_oddities_mean_no_quota) {
+    static const char *const files[] = {"", "\n", "0\n", "0:\n", "::\n", "0::", "garbage without colons\n", "0::/../../x\n"};
+    for (size_t i = 0; i < WICK_COUNTOF(files); i++) {
+        fresh_root();
+        REQUIRE(root[0]);
+        put("/proc/self/cgroup", files[i]);
+        CHECK_MSG(wick_cgroup_cpus(root) == 0, "file %zu", i);
+    }
+    fresh_root();
+    char *path = malloc(20000);
+    REQUIRE(path != NULL);
+    strcpy(path, "0::");
+    for (int i = 3; i < 19990; i++) path[i] = i % 40 ? 'd' : '/';
+    path[19990] = 0;
+    put("/proc/self/cgroup", path);
+    CHECK_INT(wick_cgroup_cpus(root), 0);
+    CHECK_INT(wick_cgroup_cpus("/nonexistent"), 0);
+    free(path);
+    drop_root();
+}
+
+TEST(cpu_count_respects_affinity) {
+    const int all = wick_cpu_count();
+    CHECK(all >= 1);
+    CHECK(all <= sysconf(_SC_NPROCESSORS_CONF));
+#if defined(__linux__)
+    cpu_set_t was, one;
+    REQUIRE(sched_getaffinity(0, sizeof was, &was) == 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+        if (CPU_ISSET(i, &was)) CPU_SET(i, &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK_INT(wick_cpu_count(), 1);
+    sched_setaffinity(0, sizeof was, &was);
+    CHECK_INT(wick_cpu_count(), all);
+#endif
+}
+
+TEST(denormals_are_flushed_between_enter_and_restore) {
+#if defined(__x86_64__) || defined(__aarch64__)
+    volatile float tiny = 1e-38f, half = 0.25f, denormal = 1e-40f, big = 1e30f, result;
+    result = tiny * half;
+    CHECK(result != 0);
+    const uint64_t word = wick_fp_enter();
+    result = tiny * half; /* a denormal result */
+    CHECK(result == 0);
+    result = denormal * big; /* a denormal operand */
+    CHECK(result == 0);
+    const uint64_t inner = wick_fp_enter();
+    wick_fp_restore(inner);
+    result = tiny * half;
+    CHECK_MSG(result == 0, "restoring a nested word left the mode");
+    wick_fp_restore(word);
+    result = tiny * half;
+    CHECK(result != 0);
+    result = denormal * big;
+    CHECK(result != 0);
+#else
+    SKIP("no denormal mode on this machine");
+#endif
+}
+
+TEST(clock_is_monotonic_in_nanoseconds) {
+    uint64_t last = wick_now_ns();
+    for (int i = 0; i < 10000; i++) {
+        const uint64_t now = wick_now_ns();
+        CHECK(now >= last);
+        last = now;
+    }
+    const uint64_t start = wick_now_ns();
+    usleep(20000);
+    const uint64_t ns = wick_now_ns() - start;
+    CHECK_MSG(ns >= 20000000 && ns < 10000000000u, "%llu ns", (unsigned long long)ns);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "--tier") == 0) return (int)wick_tier_current();
+    return test_main(argc, argv);
+}

@@ -1,0 +1,355 @@
+/* Mapped files and the atomic writer, in a folder of their own. */
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "test.h"
+
+static char dir[64];
+
+static const char *at(const char *name) {
+    static char path[4][512];
+    static int turn;
+    char *p = path[turn++ % 4];
+    snprintf(p, sizeof path[0], "%s/%s", dir, name);
+    return p;
+}
+
+static void begin(void) {
+    strcpy(dir, "/tmp/wick-file-XXXXXX");
+    if (!mkdtemp(dir)) dir[0] = 0;
+    CHECK(dir[0]);
+}
+
+static void end(void) {
+    char command[256];
+    snprintf(command, sizeof command, "chmod -R u+rwX '%s' && rm -rf '%s'", dir, dir);
+    CHECK_INT(system(command), 0);
+}
+
+static int entries(void) {
+    int n = 0;
+    DIR *d = opendir(dir);
+    if (!d) return -1;
+    while (readdir(d)) n++;
+    closedir(d);
+    return n - 2;
+}
+
+static void put_file(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    CHECK(f != NULL);
+    if (!f) return;
+    fputs(text, f);
+    fclose(f);
+}
+
+static bool holds(const char *path, const void *data, size_t size) {
+    wick_map m;
+    if (wick_map_open(&m, path, NULL) != WICK_OK) return false;
+    const bool same = m.size == size && memcmp(m.data, data, size) == 0;
+    wick_map_close(&m);
+    return same;
+}
+
+TEST(map_reads_a_file_of_any_size) {
+    static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 100000};
+    static uint8_t data[100000];
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)test_rand();
+    begin();
+    for (size_t i = 0; i < WICK_COUNTOF(sizes); i++) {
+        FILE *f = fopen(at("x"), "wb");
+        REQUIRE(f != NULL);
+        CHECK_INT(fwrite(data, 1, sizes[i], f), sizes[i]);
+        fclose(f);
+        wick_map m;
+        wick_msg msg = {0};
+        CHECK_INT(wick_map_open(&m, at("x"), &msg), WICK_OK);
+        CHECK_INT(m.size, sizes[i]);
+        REQUIRE(m.data != NULL);
+        CHECK(memcmp(m.data, data, sizes[i]) == 0);
+        wick_map_close(&m);
+        CHECK(m.data == NULL && m.size == 0);
+        wick_map_close(&m);
+    }
+    end();
+}
+
+static void refuses_to_map(const char *path, const char *why) {
+    wick_map m;
+    wick_msg msg = {0};
+    CHECK_INT(wick_map_open(&m, path, &msg), WICK_ERR_IO);
+    CHECK(m.data == NULL && m.size == 0);
+    CHECK_STR_HAS(msg.text, path);
+    CHECK_STR_HAS(msg.text, why);
+    wick_map_close(&m);
+}
+
+TEST(map_refuses_what_is_not_a_regular_file) {
+    begin();
+    REQUIRE(mkdir(at("d"), 0755) == 0 && mkfifo(at("fifo"), 0644) == 0);
+    refuses_to_map(at("none"), "No such file");
+    refuses_to_map(at("d"), "Is a directory");
+    refuses_to_map(at("fifo"), "not a regular file"); /* and does not wait for a writer */
+    refuses_to_map("/dev/zero", "not a regular file");
+    refuses_to_map("", "No such file");
+    wick_map m;
+    CHECK_INT(wick_map_open(&m, NULL, NULL), WICK_ERR_INVALID);
+    end();
+}
+
+/* A writer that is handed pieces of every size around the buffer's. */
+TEST(writer_writes_pieces_of_any_size) {
+    static const size_t pieces[] = {0, 1, 65535, 1, 65536, 3, 65537, 7, 200000, 0, 65530, 6, 1};
+    enum { TOTAL = 600000 };
+    uint8_t *data = malloc(TOTAL);
+    REQUIRE(data != NULL);
+    for (size_t i = 0; i < TOTAL; i++) data[i] = (uint8_t)test_rand();
+    begin();
+    for (int step = 1; step < 3; step++) {
+        wick_writer *w;
+        wick_msg msg = {0};
+        size_t n = 0;
+        REQUIRE(wick_writer_open(&w, at("x"), &msg) == WICK_OK);
+        for (size_t i = 0; i < WICK_COUNTOF(pieces); i += (size_t)step) {
+            CHECK_INT(wick_writer_write(w, data + n, pieces[i], &msg), WICK_OK);
+            n += pieces[i];
+        }
+        REQUIRE(n <= TOTAL);
+        CHECK_INT(wick_writer_commit(&w, &msg), WICK_OK);
+        CHECK(w == NULL);
+        CHECK(holds(at("x"), data, n));
+        CHECK_INT(entries(), 1);
+    }
+    free(data);
+    end();
+}
+
+TEST(old_file_stays_until_commit_and_after_abort) {
+    begin();
+    put_file(at("x"), "old");
+    wick_writer *w;
+    REQUIRE(wick_writer_open(&w, at("x"), NULL) == WICK_OK);
+    CHECK_INT(wick_writer_write(w, "new", 3, NULL), WICK_OK);
+    CHECK_INT(entries(), 2);
+    CHECK(holds(at("x"), "old", 3));
+    wick_writer_abort(&w);
+    CHECK(w == NULL);
+    wick_writer_abort(&w);
+    CHECK(holds(at("x"), "old", 3));
+    CHECK_INT(entries(), 1);
+    REQUIRE(wick_writer_open(&w, at("x"), NULL) == WICK_OK);
+    CHECK_INT(wick_writer_write(w, "new!", 4, NULL), WICK_OK);
+    CHECK_INT(wick_writer_commit(&w, NULL), WICK_OK);
+    CHECK(holds(at("x"), "new!", 4));
+    wick_msg msg = {0};
+    CHECK_INT(wick_writer_commit(&w, &msg), WICK_ERR_INVALID);
+    CHECK(msg.text[0]);
+    end();
+}
+
+TEST(a_mapped_old_file_stays_readable) {
+    begin();
+    put_file(at("x"), "old");
+    wick_map m;
+    wick_writer *w;
+    REQUIRE(wick_map_open(&m, at("x"), NULL) == WICK_OK && wick_writer_open(&w, at("x"), NULL) == WICK_OK);
+    CHECK_INT(wick_writer_commit(&w, NULL), WICK_OK);
+    CHECK(m.size == 3 && memcmp(m.data, "old", 3) == 0);
+    wick_map_close(&m);
+    CHECK(holds(at("x"), "", 0));
+    end();
+}
+
+TEST(mode_follows_the_umask) {
+    begin();
+    const mode_t was = umask(027);
+    wick_writer *w;
+    struct stat st;
+    REQUIRE(wick_writer_open(&w, at("x"), NULL) == WICK_OK);
+    CHECK_INT(wick_writer_commit(&w, NULL), WICK_OK);
+    umask(was);
+    REQUIRE(stat(at("x"), &st) == 0);
+    CHECK_INT(st.st_mode & 07777, 0640);
+    end();
+}
+
+TEST(relative_paths_work_even_if_the_folder_changes) {
+    char here[512];
+    REQUIRE(getcwd(here, sizeof here) != NULL);
+    begin();
+    REQUIRE(mkdir(at("d"), 0755) == 0 && chdir(dir) == 0);
+    wick_writer *a, *b;
+    REQUIRE(wick_writer_open(&a, "plain", NULL) == WICK_OK && wick_writer_open(&b, "d/below", NULL) == WICK_OK);
+    CHECK_INT(chdir("/"), 0);
+    CHECK_INT(wick_writer_write(a, "1", 1, NULL), WICK_OK);
+    CHECK_INT(wick_writer_write(b, "2", 1, NULL), WICK_OK);
+    CHECK_INT(wick_writer_commit(&a, NULL), WICK_OK);
+    CHECK_INT(wick_writer_commit(&b, NULL), WICK_OK);
+    CHECK(holds(at("plain"), "1", 1) && holds(at("d/below"), "2", 1));
+    CHECK_INT(chdir(here), 0);
+    end();
+}
+
+TEST(two_writers_of_one_file_do_not_mix) {
+    begin();
+    wick_writer *a, *b;
+    REQUIRE(wick_writer_open(&a, at("x"), NULL) == WICK_OK && wick_writer_open(&b, at("x"), NULL) == WICK_OK);
+    CHECK_INT(wick_writer_write(a, "first", 5, NULL), WICK_OK);
+    CHECK_INT(wick_writer_write(b, "second", 6, NULL), WICK_OK);
+    CHECK_INT(wick_writer_commit(&b, NULL), WICK_OK);
+    CHECK(holds(at("x"), "second", 6));
+    CHECK_INT(wick_writer_commit(&a, NULL), WICK_OK);
+    CHECK(holds(at("x"), "first", 5));
+    CHECK_INT(entries(), 1);
+    end();
+}
+
+TEST(a_leftover_temporary_is_neither_used_nor_removed) {
+    begin();
+    wick_writer *w;
+    char name[64], *n;
+    REQUIRE(wick_writer_open(&w, at("x"), NULL) == WICK_OK);
+    DIR *d = opendir(dir);
+    REQUIRE(d != NULL);
+    name[0] = 0;
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        if (strstr(e->d_name, ".tmp-")) snprintf(name, sizeof name, "%.60s", e->d_name);
+    closedir(d);
+    wick_writer_abort(&w);
+    n = strrchr(name, '-');
+    REQUIRE(n != NULL);
+    for (int i = 1; i <= 3; i++) { /* the names that come next */
+        char other[96];
+        snprintf(other, sizeof other, "%.*s-%d", (int)(n - name), name, atoi(n + 1) + i);
+        put_file(at(other), "leftover");
+    }
+    REQUIRE(wick_writer_open(&w, at("x"), NULL) == WICK_OK);
+    CHECK_INT(wick_writer_write(w, "ok", 2, NULL), WICK_OK);
+    CHECK_INT(wick_writer_commit(&w, NULL), WICK_OK);
+    CHECK(holds(at("x"), "ok", 2));
+    CHECK_INT(entries(), 4);
+    end();
+}
+
+static void refuses_to_write(const char *path, wick_status status, const char *why) {
+    wick_writer *w = NULL;
+    wick_msg msg = {0};
+    CHECK_INT(wick_writer_open(&w, path, &msg), status);
+    CHECK(w == NULL);
+    if (path) CHECK_STR_HAS(msg.text, path);
+    CHECK_STR_HAS(msg.text, why);
+    wick_writer_abort(&w);
+}
+
+TEST(writer_refuses_what_it_cannot_replace) {
+    char name[400];
+    begin();
+    REQUIRE(mkdir(at("d"), 0755) == 0 && mkfifo(at("fifo"), 0644) == 0 && symlink("/dev/null", at("null")) == 0);
+    const int before = entries();
+    refuses_to_write(at("d"), WICK_ERR_IO, "Is a directory");
+    refuses_to_write(at("d/"), WICK_ERR_IO, "Is a directory");
+    refuses_to_write(".", WICK_ERR_IO, "Is a directory");
+    refuses_to_write("/", WICK_ERR_IO, "Is a directory");
+    refuses_to_write(at("fifo"), WICK_ERR_IO, "not a regular file");
+    refuses_to_write(at("null"), WICK_ERR_IO, "not a regular file");
+    refuses_to_write("/dev/full", WICK_ERR_IO, "not a regular file");
+    refuses_to_write(at("none/x"), WICK_ERR_IO, "No such file");
+    put_file(at("file"), "");
+    refuses_to_write(at("file/x"), WICK_ERR_IO, "Not a directory");
+    memset(name, 'n', 300);
+    name[300] = 0;
+    refuses_to_write(at(name), WICK_ERR_IO, "too long");
+    name[250] = 0; /* a name that fits, but not with the suffix */
+    refuses_to_write(at(name), WICK_ERR_IO, "too long");
+    CHECK_INT(wick_writer_open(&(wick_writer *){NULL}, NULL, NULL), WICK_ERR_INVALID);
+    refuses_to_write("", WICK_ERR_INVALID, "no path");
+    CHECK_INT(entries(), before + 1);
+    end();
+}
+
+TEST(writer_in_an_unwritable_folder_says_so) {
+    if (geteuid() == 0) SKIP("the superuser may write anywhere");
+    begin();
+    REQUIRE(chmod(dir, 0555) == 0);
+    refuses_to_write(at("x"), WICK_ERR_IO, "Permission denied");
+    REQUIRE(chmod(dir, 0333) == 0); /* writable, not readable: works, without the folder's sync */
+    wick_writer *w;
+    CHECK_INT(wick_writer_open(&w, at("x"), NULL), WICK_OK);
+    CHECK_INT(wick_writer_commit(&w, NULL), WICK_OK);
+    REQUIRE(chmod(dir, 0755) == 0);
+    CHECK(holds(at("x"), "", 0));
+    end();
+}
+
+/* Writes `size` bytes in `piece`s over an old file in a process whose files may not grow past 100,000 bytes. */
+static void fills_the_disk(size_t size, size_t piece) {
+    begin();
+    put_file(at("x"), "old");
+    int status = 0;
+    fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        static uint8_t data[300000];
+        struct rlimit limit = {100000, 100000};
+        wick_writer *w;
+        wick_msg msg = {0};
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        if (wick_writer_open(&w, at("x"), &msg) != WICK_OK) _exit(1);
+        for (size_t n = 0; n < size; n += piece)
+            if (wick_writer_write(w, data, piece, &msg) != WICK_OK) {
+                if (!strstr(msg.text, at("x")) || !strstr(msg.text, "too large")) _exit(2);
+                /* once failed, it never succeeds again */
+                if (piece > 65536 && wick_writer_write(w, data, 1, &msg) != WICK_ERR_IO) _exit(3);
+            }
+        msg = (wick_msg){0};
+        if (wick_writer_commit(&w, &msg) != WICK_ERR_IO) _exit(4);
+        if (msg.status != WICK_ERR_IO || !strstr(msg.text, at("x")) || w) _exit(5);
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    CHECK_MSG(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
+    CHECK(holds(at("x"), "old", 3));
+    CHECK_INT(entries(), 1);
+    end();
+}
+
+TEST(a_full_disk_keeps_the_old_file) {
+    fills_the_disk(300000, 300000); /* one direct write, short and then refused */
+    fills_the_disk(300000, 1000);   /* refused while the buffer is emptied */
+    fills_the_disk(101000, 1000);   /* refused only by commit */
+}
+
+TEST(commit_fails_when_its_folder_is_gone) {
+    begin();
+    REQUIRE(mkdir(at("d"), 0755) == 0);
+    wick_writer *w;
+    wick_msg msg = {0};
+    char command[256];
+    REQUIRE(wick_writer_open(&w, at("d/x"), NULL) == WICK_OK);
+    snprintf(command, sizeof command, "rm -rf '%s/d'", dir);
+    CHECK_INT(system(command), 0);
+    CHECK_INT(wick_writer_commit(&w, &msg), WICK_ERR_IO);
+    CHECK(w == NULL);
+    CHECK_STR_HAS(msg.text, "d/x");
+    end();
+}
+
+TEST(a_symbolic_link_is_replaced_and_its_target_kept) {
+    begin();
+    put_file(at("real"), "real");
+    REQUIRE(symlink("real", at("link")) == 0);
+    wick_writer *w;
+    REQUIRE(wick_writer_open(&w, at("link"), NULL) == WICK_OK);
+    CHECK_INT(wick_writer_write(w, "new", 3, NULL), WICK_OK);
+    CHECK_INT(wick_writer_commit(&w, NULL), WICK_OK);
+    CHECK(holds(at("link"), "new", 3) && holds(at("real"), "real", 4));
+    end();
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -1,0 +1,69 @@
+"""Writes optim.txt: trajectories of PyTorch's optimizers on a tiny problem in f64.
+
+The problem: mean((tanh(x w^T + b) - target)^2) with w [3, 4], b [3], x [8, 4]. 20 steps; the parameters after some of them.
+Accumulating runs split the batch in 2 and take half the loss of each part. Run: python make_optim.py > optim.txt
+"""
+import math
+
+import torch
+
+STEPS = [1, 2, 5, 10, 20]
+torch.manual_seed(7)
+torch.set_num_threads(1)
+X = torch.randn(8, 4, dtype=torch.float64)
+T = torch.randn(8, 3, dtype=torch.float64)
+W = torch.randn(3, 4, dtype=torch.float64)
+B = torch.randn(3, dtype=torch.float64)
+
+
+def emit(name, value):
+    value = value.detach().to(torch.float64)
+    numbers = [str(value.dim())] + [str(d) for d in value.shape] + ["%.17g" % v for v in value.flatten().tolist()]
+    print(name, " ".join(numbers))
+
+
+def loss_of(w, b, x, t):
+    return ((torch.tanh(x @ w.T + b) - t) ** 2).mean()
+
+
+def run(name, make, clip=None, accumulate=1, schedule=None):
+    w, b = W.clone().requires_grad_(), B.clone().requires_grad_()
+    optimizer = make([w, b])
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, schedule) if schedule else None
+    for step in range(1, STEPS[-1] + 1):
+        optimizer.zero_grad()
+        for x, t in zip(X.chunk(accumulate), T.chunk(accumulate)):
+            (loss_of(w, b, x, t) / accumulate).backward()
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_([w, b], clip)
+        optimizer.step()
+        if scheduler:
+            scheduler.step()
+        if step in STEPS:
+            emit(f"{name}.w.{step}", w)
+            emit(f"{name}.b.{step}", b)
+
+
+def cosine(warmup, total, lr, lr_min):
+    def factor(t):
+        part = min(1.0, max(0.0, (t - warmup) / (total - warmup)))
+        rate = lr_min + (lr - lr_min) * (1 + math.cos(math.pi * part)) / 2
+        return rate / lr * (min(1.0, (t + 1) / warmup) if warmup else 1.0)
+    return factor
+
+
+optim = torch.optim
+print("# torch", torch.__version__.split("+")[0], "make_optim.py")
+for name, value in [("x", X), ("t", T), ("w", W), ("b", B)]:
+    emit(name, value)
+run("sgd", lambda p: optim.SGD(p, lr=0.1))
+run("sgd_decay", lambda p: optim.SGD(p, lr=0.1, weight_decay=0.02))
+run("momentum", lambda p: optim.SGD(p, lr=0.1, momentum=0.9))
+run("nesterov", lambda p: optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01))
+run("adam", lambda p: optim.Adam(p, lr=0.05))
+run("adam_decay", lambda p: optim.Adam(p, lr=0.05, betas=(0.8, 0.95), eps=1e-6, weight_decay=0.03))
+run("adamw", lambda p: optim.AdamW(p, lr=0.05, weight_decay=0.1))
+run("clip", lambda p: optim.SGD(p, lr=0.3, momentum=0.9), clip=0.25)
+run("accumulate", lambda p: optim.AdamW(p, lr=0.05, weight_decay=0.1), clip=0.5, accumulate=2)
+run("step", lambda p: optim.SGD(p, lr=0.2), schedule=lambda t: 0.5 ** (t // 3))
+run("cosine", lambda p: optim.Adam(p, lr=0.1), schedule=cosine(4, 15, 0.1, 0.01))
