@@ -1,6 +1,8 @@
 /* bench_pool.c: what one dispatch of the thread pool costs. Usage: bench_pool [threads]
  *
- *   empty     back to back, one empty task per thread: the cost of a dispatch with warm workers
+ *   empty     back to back, one empty task per thread: the caller mostly takes them all before a worker can join, and
+ *             waits for none that did not
+ *   2 us      one task of 2 us per thread: time beyond 2 us is the hand-over to warm workers
  *   20 us     one task of 20 us per thread: time beyond 20 us is what a small region of a training step loses
  *   50 tasks  50 empty tasks: the cost of taking tasks
  *   cold      the workers sleep before each dispatch
@@ -17,7 +19,8 @@ static void empty_task(void *arg, int64_t task, int worker) { (void)arg, (void)t
 static void busy_task(void *arg, int64_t task, int worker) {
     (void)task, (void)worker;
     const uint64_t start = wick_now_ns();
-    while (wick_now_ns() - start < *(const uint64_t *)arg) {}
+    while (wick_now_ns() - start < *(const uint64_t *)arg) {
+    }
 }
 
 static int by_value(const void *a, const void *b) {
@@ -50,6 +53,7 @@ int main(int argc, char **argv) {
     measure(pool, empty_task, 0, n, 1000, 0); /* starts the threads */
     printf("threads %d, CPUs %d; ns per dispatch\n", n, wick_cpu_count());
     printf("empty     %9.0f\n", measure(pool, empty_task, 0, n, 2000, 0));
+    printf("2 us      %9.0f\n", measure(pool, busy_task, 2000, n, 500, 0));
     printf("20 us     %9.0f\n", measure(pool, busy_task, 20000, n, 50, 0));
     printf("50 tasks  %9.0f\n", measure(pool, empty_task, 0, 50, 1000, 0));
     printf("cold      %9.0f\n", measure(pool, empty_task, 0, n, 1, 2000000));

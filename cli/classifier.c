@@ -12,31 +12,34 @@ enum { MOST_PIXELS = 1 << 24, MOST_CLASSES = 1 << 20 };
 
 static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
 
-int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const arch *net) {
-    *c = (classifier){.ctx = ctx, .net = *net, .rank = wick_dataset_rank(dataset), .pixels = 1};
+int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
+                           const char *arch) {
+    *c = (classifier){.ctx = ctx, .rank = wick_dataset_rank(dataset), .pixels = 1};
+    if (wick_zoo_find(ctx, arch, &c->network) != WICK_OK) return talk_fail(CLI_USAGE, "%s", wick_context_error(ctx));
     for (int i = 0; i < c->rank; i++) {
         c->dims[i] = wick_dataset_dims(dataset)[i];
         c->pixels *= c->dims[i];
     }
     c->classes = wick_dataset_classes(dataset);
     wick_dataset_moments(dataset, &c->mean, &c->deviation);
+    c->arch = strdup(arch);
     c->data = strdup(data);
-    if (!c->data || wick_model_new(ctx, &c->model) != WICK_OK) return out_of_memory();
+    if (!c->arch || !c->data || wick_model_new(ctx, &c->model) != WICK_OK) return out_of_memory();
     return CLI_OK;
 }
 
 void classifier_free(classifier *c) {
     wick_model_free(&c->model);
+    free(c->arch);
     free(c->data);
-    c->data = NULL;
+    c->arch = c->data = NULL;
 }
 
 bool classifier_add_meta(const classifier *c, meta *list) {
-    char text[ARCH_TEXT], dims[WICK_MAX_DIMS * 24] = "";
-    arch_format(&c->net, text);
+    char dims[WICK_MAX_DIMS * 24] = "";
     for (int i = 0, n = 0; i < c->rank; i++)
         n += snprintf(dims + n, sizeof dims - (size_t)n, "%s%lld", i ? "," : "", (long long)c->dims[i]);
-    return meta_add(list, "arch", "%s", text) && meta_add(list, "dims", "%s", dims) &&
+    return meta_add(list, "arch", "%s", c->arch) && meta_add(list, "dims", "%s", dims) &&
            meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "mean", "%.17g", c->mean) &&
            meta_add(list, "deviation", "%.17g", c->deviation) && meta_add(list, "data", "%s", c->data);
 }
@@ -67,22 +70,24 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     static const char *const keys[] = {"arch", "dims", "classes", "mean", "deviation", "data"};
     enum { ARCH, DIMS, CLASSES, MEAN, DEVIATION, DATA, KEYS };
     const char *value[KEYS];
-    char error[256];
     for (int i = 0; i < KEYS; i++) {
         value[i] = wick_checkpoint_meta(file, keys[i]);
         if (!value[i])
-            return talk_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: not a model that wick train wrote", path, keys[i]);
+            return talk_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: not a model that wick train wrote", path,
+                             keys[i]);
     }
     double classes;
-    if (!arch_parse(&c->net, value[ARCH], NULL, error, sizeof error)) return talk_fail(CLI_BAD_FILE, "%s: %s", path, error);
+    if (wick_zoo_find(c->ctx, value[ARCH], &c->network) != WICK_OK)
+        return talk_fail(CLI_BAD_FILE, "%s: %s", path, wick_context_error(c->ctx));
     if (!read_dims(c, value[DIMS])) return talk_fail(CLI_BAD_FILE, "%s: bad dims '%s'", path, value[DIMS]);
     if (!read_real(&classes, value[CLASSES]) || !(classes >= 1 && classes <= MOST_CLASSES) || classes != floor(classes))
         return talk_fail(CLI_BAD_FILE, "%s: bad classes '%s'", path, value[CLASSES]);
     c->classes = (int64_t)classes;
     if (!read_real(&c->mean, value[MEAN]) || !read_real(&c->deviation, value[DEVIATION]) || c->deviation < 0)
         return talk_fail(CLI_BAD_FILE, "%s: bad mean '%s' or deviation '%s'", path, value[MEAN], value[DEVIATION]);
+    c->arch = strdup(value[ARCH]);
     c->data = strdup(value[DATA]);
-    return c->data ? CLI_OK : out_of_memory();
+    return c->arch && c->data ? CLI_OK : out_of_memory();
 }
 
 /* Makes the parameters: recording the network once is what creates them. */
@@ -105,15 +110,25 @@ static double spec_elements(wick_spec spec) {
     return elements;
 }
 
+/* How many weights the layers have, biases aside; a double, since a file may ask for more than fits. */
+static double weights_of(const classifier *c) {
+    double weights = 0, width = (double)c->pixels;
+    for (int i = 0; i < c->network.n_widths; i++) {
+        weights += width * (double)c->network.widths[i];
+        width = (double)c->network.widths[i];
+    }
+    return weights + width * (double)c->classes;
+}
+
 static int load_from(classifier *c, const wick_checkpoint *file, const char *path) {
     int code = read_meta(c, file, path);
     if (code != CLI_OK) return code;
     /* A small file can't make us reserve the memory of a giant network. */
     double elements = 0;
     for (int i = 0; i < wick_checkpoint_count(file); i++) elements += spec_elements(wick_checkpoint_tensor(file, i));
-    if (arch_weights(&c->net, c->pixels, c->classes) > elements)
+    if (weights_of(c) > elements)
         return talk_fail(CLI_BAD_FILE, "%s holds %.0f numbers, too few for the %s that it says it is", path, elements,
-                         wick_checkpoint_meta(file, "arch"));
+                         c->arch);
     if (wick_model_new(c->ctx, &c->model) != WICK_OK) return out_of_memory();
     wick_model_set_training(c->model, false);
     code = make_parameters(c);
@@ -136,7 +151,7 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
 }
 
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
-    return arch_logits(&c->net, c->model, x, c->classes, c->dropout);
+    return wick_zoo_build(&c->network, c->model, x, c->classes);
 }
 
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
@@ -150,8 +165,8 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     for (int i = 0; i < wick_dataset_rank(dataset); i++) pixels *= wick_dataset_dims(dataset)[i];
     if (wick_dataset_count(dataset) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", name);
     if (pixels != c->pixels)
-        return talk_fail(CLI_BAD_FILE, "the images of %s have %lld pixels, the model takes %lld", name, (long long)pixels,
-                         (long long)c->pixels);
+        return talk_fail(CLI_BAD_FILE, "the images of %s have %lld pixels, the model takes %lld", name,
+                         (long long)pixels, (long long)c->pixels);
     if (wick_dataset_classes(dataset) > c->classes)
         return talk_fail(CLI_BAD_FILE, "%s has %lld classes, the model knows %lld", name,
                          (long long)wick_dataset_classes(dataset), (long long)c->classes);

@@ -3,26 +3,27 @@
 #ifndef WICK_CLI_CLASSIFIER_H
 #define WICK_CLI_CLASSIFIER_H
 
-#include "arch.h"
 #include "meta.h"
 
 #include "wick/data.h"
 #include "wick/io.h"
+#include "wick/zoo.h"
 
 typedef struct classifier {
     wick_context *ctx;
     wick_model *model;
-    arch net;
-    double dropout; /* in training; not kept in the checkpoint of the weights */
-    int rank;       /* of one image */
+    char *arch; /* as wick_zoo_find reads it */
+    wick_network network;
+    int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels, classes;
     double mean, deviation;
     char *data; /* the set it was trained on, as --data takes it */
 } classifier;
 
-/* Of the images of a data set. Exit codes; what went wrong has been said. */
-int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const arch *net);
+/* A new one, for the images of a data set. Exit codes; what went wrong has been said. */
+int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
+                           const char *arch);
 /* From a checkpoint, or from the best one in a run's folder. */
 int classifier_load(classifier *c, wick_context *ctx, const char *path);
 void classifier_free(classifier *c);

@@ -1,5 +1,5 @@
-/* cli.h: what the files of the command share: exit codes, the commands and their options. The command uses the public headers
- * of Wick only. */
+/* cli.h: what the files of the command share: exit codes, the commands and their options. The command uses the public
+ * headers of Wick only. */
 #ifndef WICK_CLI_H
 #define WICK_CLI_H
 

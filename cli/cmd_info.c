@@ -18,8 +18,8 @@ static int show_build(const cli_options *o, wick_context *ctx) {
     const char *numerics = wick_context_numerics(ctx);
     copy_tier(tier, sizeof tier, numerics);
     if (!o->json) {
-        printf("version   %s\ntier      %s\nthreads   %d\nnumerics  %s\n", wick_version(), tier, wick_context_threads(ctx),
-               numerics);
+        printf("version   %s\ntier      %s\nthreads   %d\nnumerics  %s\n", wick_version(), tier,
+               wick_context_threads(ctx), numerics);
         return CLI_OK;
     }
     json j = talk_json_open();

@@ -15,7 +15,8 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     return WICK_OK;
 }
 
-/* Reads "3,7,20-24" piece by piece: the next range, or false when the list is over or wrong (*list then points at it). */
+/* Reads "3,7,20-24" piece by piece: the next range, or false when the list is over or wrong (*list then points at it).
+ */
 static bool next_range(const char **list, int64_t *first, int64_t *last) {
     const char *s = *list;
     char *end;
@@ -39,7 +40,7 @@ typedef struct viewer {
     step step;
     float *x, *probability;
     int64_t *order; /* classes as they are shown */
-    json json; /* held back in memory until the last image: a failure prints another object instead */
+    json json;      /* held back in memory until the last image: a failure prints another object instead */
     char *text;
     size_t text_size;
 } viewer;
@@ -120,9 +121,11 @@ static int check_list(const char *list) {
     int64_t first, last, total = 0;
     const char *s = list;
     while (*s || s == list) {
-        if (!next_range(&s, &first, &last)) return talk_fail(CLI_USAGE, "--index '%s' is not a list like 3,7,20-24", list);
+        if (!next_range(&s, &first, &last))
+            return talk_fail(CLI_USAGE, "--index '%s' is not a list like 3,7,20-24", list);
         total += last - first < MOST_IMAGES ? last - first + 1 : MOST_IMAGES;
-        if (total > MOST_IMAGES) return talk_fail(CLI_USAGE, "--index '%s' asks for more than %d images", list, MOST_IMAGES);
+        if (total > MOST_IMAGES)
+            return talk_fail(CLI_USAGE, "--index '%s' asks for more than %d images", list, MOST_IMAGES);
     }
     return CLI_OK;
 }

@@ -50,7 +50,8 @@ int evaluator_run(evaluator *e, evaluation *result) {
     while ((n = wick_loader_next(e->loader, e->x, e->y)) > 0) {
         step *s = n == e->batch ? &e->full : &e->rest;
         float batch_loss;
-        wick_status status = wick_run(s->workspace, (const void *[]){e->x, e->y}, (void *[]){&batch_loss, e->predicted});
+        wick_status status =
+            wick_run(s->workspace, (const void *[]){e->x, e->y}, (void *[]){&batch_loss, e->predicted});
         if (status != WICK_OK) return talk_fail(CLI_FAILED, "evaluation: %s", wick_workspace_error(s->workspace));
         loss += (double)batch_loss;
         for (int64_t i = 0; i < n; i++) {

@@ -65,7 +65,8 @@ static int run_command(int argc, char **argv) {
         if (strcmp(word, cli_commands[i].name) == 0) options.command = (cli_command_id)i;
     if (options.command == CMD_COUNT) {
         const char *near = nearest_name(word, CMD_COUNT, command_name, NULL);
-        return talk_fail(CLI_USAGE, near ? "unknown command '%s'; did you mean %s?" : "unknown command '%s'", word, near);
+        return talk_fail(CLI_USAGE, near ? "unknown command '%s'; did you mean %s?" : "unknown command '%s'", word,
+                         near);
     }
 
     char error[512];

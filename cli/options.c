@@ -21,14 +21,15 @@ typedef struct option_row {
     const char *doc;
 } option_row;
 
-#define T (1u << CMD_TRAIN)
-#define E (1u << CMD_EVAL)
-#define P (1u << CMD_PREDICT)
-#define I (1u << CMD_INFO)
-#define O (1u << CMD_OPS)
+#define T         (1u << CMD_TRAIN)
+#define E         (1u << CMD_EVAL)
+#define P         (1u << CMD_PREDICT)
+#define I         (1u << CMD_INFO)
+#define O         (1u << CMD_OPS)
 #define AT(field) offsetof(cli_options, field)
-#define MANY 9007199254740992.0 /* 2^53: every whole number up to here is a double */
+#define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
+/* clang-format off */
 static const option_row rows[] = {
     {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist or a folder of IDX files"},
     {"data", "SET", TEXT, E | P, "", AT(data), 0, 0, FORGET,
@@ -37,16 +38,19 @@ static const option_row rows[] = {
     {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "images to look at, from 0: 3,7,20-24"},
     {"top", "N", INTEGER, P, "0", AT(top), 0, 1000, FORGET, "show the N likeliest classes; 0: all, in order"},
     /* CHANGEABLE, so that weights that don't fit the other network are named by the loader. */
-    {"arch", "NAME", TEXT, T, "mlp", AT(arch), 0, 0, CHANGEABLE, "network: mlp, or linear (softmax regression)"},
-    {"hidden", "SIZES", TEXT, T, "256,128", AT(hidden), 0, 0, CHANGEABLE, "widths of the mlp's hidden layers"},
-    {"dropout", "P", REAL, T, "0.1", AT(dropout), 0, 0.99, FIXED, "chance that a hidden unit is zeroed in training"},
+    {"arch", "NET", TEXT, T, "mlp", AT(arch), 0, 0, CHANGEABLE,
+     "network: mlp, or all of it, mlp:256,128,dropout=0.1"},
+    {"hidden", "SIZES", TEXT, T, "256,128", AT(hidden), 0, 0, CHANGEABLE, "widths of the hidden layers"},
+    {"dropout", "P", REAL, T, "0.1", AT(dropout), 0, 0.99, CHANGEABLE,
+     "chance that a hidden unit is zeroed in training"},
     {"epochs", "N", INTEGER, T, "12", AT(epochs), 1, 1e6, CHANGEABLE, "passes over the training images"},
     {"batch", "N", INTEGER, T, "128", AT(batch), 1, 1e6, FIXED, "images in a step"},
     {"accumulate", "N", INTEGER, T, "1", AT(accumulate), 1, 1e6, FIXED, "batches whose gradients make one update"},
-    {"optimizer", "sgd|adam|adamw", CHOICE, T, "adam", AT(optimizer), 0, 0, FIXED, "update rule"},
+    {"optimizer", "sgd|adam|adamw", CHOICE, T, "adam", AT(optimizer), 0, 0, FIXED, "update rule of the weights"},
     {"lr", "RATE", REAL, T, "0", AT(lr), 0, 1e30, FIXED, "peak learning rate; 0: 0.01 for sgd, 0.001 for adam"},
     {"schedule", "constant|step|cosine", CHOICE, T, "cosine", AT(schedule), 0, 0, FIXED, "course of the learning rate"},
-    {"warmup", "N", INTEGER, T, "200", AT(warmup), 0, MANY, FIXED, "updates over which the rate grows from 0"},
+    {"warmup", "N", INTEGER, T, "-1", AT(warmup), -1, MANY, FIXED,
+     "updates over which the rate grows from 0; -1: a twentieth of them"},
     {"lr-min", "RATE", REAL, T, "0", AT(lr_min), 0, 1e30, FIXED, "where the cosine schedule ends"},
     {"lr-every", "N", INTEGER, T, "1000", AT(lr_every), 1, MANY, FIXED, "updates between drops of the step schedule"},
     {"lr-gamma", "FACTOR", REAL, T, "0.5", AT(lr_gamma), 0, 1, FIXED, "factor of each drop of the step schedule"},
@@ -68,17 +72,19 @@ static const option_row rows[] = {
     {"log", "FILE", TEXT, T, "", AT(log), 0, 0, FIXED, "write every step to FILE, a JSON object a line"},
     {"color", "auto|always|never", CHOICE, T | P, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | I | O, "", AT(json), 0, 0, FORGET, "print one JSON object on standard output instead"},
+    {"json", "", FLAG, T | E | P | I | O, "", AT(json), 0, 0, FORGET,
+     "print one JSON object on standard output instead"},
     {"quiet", "", FLAG, T | E | P, "", AT(quiet), 0, 0, FORGET, "say only what went wrong"},
     {"help", "", FLAG, T | E | P | I | O, "", AT(help), 0, 0, FORGET, "this text"},
 };
+/* clang-format on */
 #undef T
 #undef E
 #undef P
 #undef I
 #undef O
 enum { ROWS = sizeof rows / sizeof rows[0] };
-_Static_assert(ROWS <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
+_Static_assert(sizeof rows / sizeof rows[0] <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
 
 static bool belongs(const option_row *row, cli_command_id command) { return row->commands >> command & 1; }
 
@@ -107,7 +113,9 @@ static bool set_value(cli_options *o, int index, const char *text, char *error, 
     char *field = (char *)o + row->offset, *end;
     errno = 0;
     switch (row->kind) {
-    case FLAG: *(bool *)field = strcmp(text, "yes") == 0; break;
+    case FLAG:
+        *(bool *)field = strcmp(text, "yes") == 0;
+        break;
     case INTEGER: {
         long long value = strtoll(text, &end, 10);
         if (errno || end == text || *end) {
@@ -143,7 +151,8 @@ static bool set_value(cli_options *o, int index, const char *text, char *error, 
         *(int *)field = choice;
         break;
     }
-    case TEXT: break;
+    case TEXT:
+        break;
     }
     char *copy = strdup(text);
     if (!copy) {
@@ -213,6 +222,10 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
         return CLI_USAGE;
     }
     return CLI_OK;
+}
+
+bool options_given(const cli_options *o, const char *name) {
+    return o->given[find_row(o->command, name, strlen(name))];
 }
 
 void options_free(cli_options *o) {

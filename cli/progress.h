@@ -16,10 +16,10 @@ typedef struct progress {
 } progress;
 
 typedef struct progress_view {
-    int64_t epoch, epochs, step, steps;   /* counted from 1 */
-    int64_t epoch_samples, epoch_size;    /* of this epoch */
-    int64_t samples, total;               /* of the whole run */
-    double loss, accuracy;                /* means over this epoch so far */
+    int64_t epoch, epochs, step, steps; /* counted from 1 */
+    int64_t epoch_samples, epoch_size;  /* of this epoch */
+    int64_t samples, total;             /* of the whole run */
+    double loss, accuracy;              /* means over this epoch so far */
 } progress_view;
 
 void progress_setup(progress *p, bool quiet, int64_t samples_done);

@@ -52,9 +52,12 @@ int talk_file_code(wick_status status) {
     case WICK_ERR_FORMAT:
     case WICK_ERR_VERSION:
     case WICK_ERR_MISMATCH:
-    case WICK_ERR_UNSUPPORTED: return CLI_BAD_FILE;
-    case WICK_ERR_NOT_FINITE: return CLI_NOT_FINITE;
-    default: return CLI_FAILED;
+    case WICK_ERR_UNSUPPORTED:
+        return CLI_BAD_FILE;
+    case WICK_ERR_NOT_FINITE:
+        return CLI_NOT_FINITE;
+    default:
+        return CLI_FAILED;
     }
 }
 

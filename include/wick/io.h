@@ -28,6 +28,8 @@ typedef struct wick_checkpoint wick_checkpoint;
 WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_open(wick_context *ctx, const char *path, wick_checkpoint **out);
 WICK_API void wick_checkpoint_free(wick_checkpoint **checkpoint);
 WICK_API const char *wick_checkpoint_meta(const wick_checkpoint *checkpoint, const char *key); /* NULL: absent */
+/* Entry i of the metadata, in the file's order; false past the last. */
+WICK_API bool wick_checkpoint_meta_at(const wick_checkpoint *checkpoint, int i, const char **key, const char **value);
 WICK_API int wick_checkpoint_count(const wick_checkpoint *checkpoint);
 WICK_API wick_spec wick_checkpoint_tensor(const wick_checkpoint *checkpoint, int i); /* name, dtype, shape */
 /* Makes the model's PARAM and BUFFER states those of the file: every one must be there with its shape, and nothing else but

@@ -4,9 +4,9 @@
  *                  [next|size|used| used bytes ........ | free ...... ]
  *                                 ^ data: 16-byte aligned
  *
- * Only the newest chunk is filled. A block that would waste most of a fresh chunk gets a chunk of its own, linked behind
- * the newest, so the newest keeps its free space. Chunk sizes double up to a bound, so n bytes take O(log n) chunks at
- * first, and a small arena stays small. */
+ * Only the newest chunk is filled. A block that would waste most of a fresh chunk gets a chunk of its own, linked
+ * behind the newest, so the newest keeps its free space. Chunk sizes double up to a bound, so n bytes take O(log n)
+ * chunks at first, and a small arena stays small. */
 #include "base/base.h"
 
 enum {

@@ -1,5 +1,5 @@
-/* cpu.c: which kernel tier this machine runs. Decided by feature bits and by what the OS saves on a context switch, never
- * by model number. */
+/* cpu.c: which kernel tier this machine runs. Decided by feature bits and by what the OS saves on a context switch,
+ * never by model number. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ static const struct {
                          | BIT(27) /* OSXSAVE */
                          | BIT(28) /* AVX */
                          | BIT(29) /* F16C */,
-            .leaf7_ebx = BIT(5)   /* AVX2 */
+            .leaf7_ebx = BIT(5) /* AVX2 */
                          | BIT(8) /* BMI2 */,
             .xcr0 = 0x06, /* SSE and AVX state */
         },

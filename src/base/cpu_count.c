@@ -1,5 +1,5 @@
-/* cpu_count.c: how many CPUs this process may use. A container often sees every CPU of its host, yet is stopped for the rest
- * of each period once its cgroup's quota is used up; threads beyond the quota only make that worse. */
+/* cpu_count.c: how many CPUs this process may use. A container often sees every CPU of its host, yet is stopped for the
+ * rest of each period once its cgroup's quota is used up; threads beyond the quota only make that worse. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -35,8 +35,8 @@ static bool read_in(const char *dir, const char *name, char *text, size_t cap) {
     return n > 0 && (size_t)n < sizeof path && read_text(path, text, cap);
 }
 
-/* Quota of one cgroup, in microseconds per period: v2 writes "150000 100000" or "max 100000" in one file, v1 has two files,
- * with -1 for none. */
+/* Quota of one cgroup, in microseconds per period: v2 writes "150000 100000" or "max 100000" in one file, v1 has two
+ * files, with -1 for none. */
 static void lower_to_quota(const char *dir, bool v2, int *cpus) {
     char text[128];
     long long quota = -1, period = 0;
@@ -53,8 +53,8 @@ static void lower_to_quota(const char *dir, bool v2, int *cpus) {
     if (n < INT_MAX && (*cpus == 0 || n < *cpus)) *cpus = (int)n;
 }
 
-/* A cgroup is bound by its own quota and by each ancestor's. The path may not exist under the mount (a container without
- * its own cgroup namespace sees the host's path); the mount's root then is the container's own cgroup. */
+/* A cgroup is bound by its own quota and by each ancestor's. The path may not exist under the mount (a container
+ * without its own cgroup namespace sees the host's path); the mount's root then is the container's own cgroup. */
 static void lower_to_path(const char *mount, const char *path, bool v2, int *cpus) {
     char dir[PATH_LEN];
     int n = snprintf(dir, sizeof dir, "%s%s", mount, strstr(path, "..") ? "" : path);

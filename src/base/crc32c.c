@@ -1,6 +1,6 @@
-/* crc32c.c: CRC-32C, polynomial 0x1EDC6F41 (Castagnoli), bit-reflected 0x82F63B78, initial value and final xor ~0, as in
- * RFC 3720 B.4. By the CPU's instruction where present; else eight tables, one per byte of a 64-bit step (Kounavis and
- * Berry, "A Systematic Approach to Building High Performance Software-Based CRC Generators", 2005). */
+/* crc32c.c: CRC-32C, polynomial 0x1EDC6F41 (Castagnoli), bit-reflected 0x82F63B78, initial value and final xor ~0, as
+ * in RFC 3720 B.4. By the CPU's instruction where present; else eight tables, one per byte of a 64-bit step (Kounavis
+ * and Berry, "A Systematic Approach to Building High Performance Software-Based CRC Generators", 2005). */
 #include <pthread.h>
 
 #include "base/base.h"

@@ -52,9 +52,7 @@ const char *wick_status_name(wick_status status) {
     return (unsigned)status < WICK_STATUS_COUNT ? status_names[status] : "unknown status";
 }
 
-const char *wick_dtype_name(wick_dtype dtype) {
-    return (unsigned)dtype < WICK_DTYPE_COUNT ? dtypes[dtype].name : "?";
-}
+const char *wick_dtype_name(wick_dtype dtype) { return (unsigned)dtype < WICK_DTYPE_COUNT ? dtypes[dtype].name : "?"; }
 
 size_t wick_dtype_size(wick_dtype dtype) { return (unsigned)dtype < WICK_DTYPE_COUNT ? dtypes[dtype].size : 0; }
 

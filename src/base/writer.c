@@ -1,12 +1,12 @@
-/* writer.c: the atomic writer. The new file grows beside its target under another name and takes the target's name in one
- * step, so a reader or a crash sees the old file or the new one, whole.
+/* writer.c: the atomic writer. The new file grows beside its target under another name and takes the target's name in
+ * one step, so a reader or a crash sees the old file or the new one, whole.
  *
  *   open:   folder opened, "<name>.tmp-<pid>-<n>" created in it
  *   write:  64 KiB buffer -> temporary
  *   commit: rest of buffer, fsync, close, rename, fsync of the folder
  *
- * The folder is held open, so a chdir between open and commit changes nothing. A target that is a symbolic link is replaced
- * by the new file; what the link named stays. */
+ * The folder is held open, so a chdir between open and commit changes nothing. A target that is a symbolic link is
+ * replaced by the new file; what the link named stays. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -29,7 +29,7 @@ struct wick_writer {
     int error;        /* errno of the first failed write: a file with a hole is never committed */
     const char *path; /* as given, for messages; name: its part in the folder */
     const char *name;
-    char *temp;       /* name of the temporary in the folder */
+    char *temp; /* name of the temporary in the folder */
     size_t used;
     uint8_t buffer[BUFFER];
 };
@@ -91,8 +91,7 @@ static int create_temp(wick_writer *w) {
     for (int i = 0; i < NAME_TRIES; i++) {
         unsigned n = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed);
         sprintf(w->temp, "%s.tmp-%ld-%u", w->name, (long)getpid(), n); /* at most SUFFIX_MAX longer than name */
-        do
-            w->file = openat(w->folder, w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        do w->file = openat(w->folder, w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
         while (w->file < 0 && errno == EINTR);
         if (w->file >= 0) return 0;
         if (errno != EEXIST) return errno; /* else: left behind by a process of the same number */

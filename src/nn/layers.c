@@ -37,7 +37,7 @@ wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor
 }
 
 wick_tensor *wick_nn_dropout(wick_model *model, wick_tensor *x, double p) {
-    if (wick_model_training(model) || !(p >= 0 && p <= 1)) return wick_dropout(x, p); /* which says what is wrong with p */
+    if (wick_model_training(model) || !(p >= 0 && p < 1)) return wick_dropout(x, p); /* which says what is wrong with p */
     return x;
 }
 

@@ -12,19 +12,19 @@
  *   quit    the pool is being freed
  *   active  workers that have joined and not yet left
  *
- * The caller fills in the region, opens the gate with a new serial, and takes tasks like everyone else. A worker joins by
- * a compare-exchange that adds 1 to active while the gate is open, and reads the region only between joining and leaving.
- * When no task is left to take, the caller closes the gate and waits for active to reach 0: then all tasks are done, and
- * nobody can touch the region. A worker that comes late, since it slept or was not scheduled, finds the gate closed and
- * costs nothing; no region ever waits for a worker that had no part in it.
+ * The caller fills in the region, opens the gate with a new serial, and takes tasks like everyone else. A worker joins
+ * by a compare-exchange that adds 1 to active while the gate is open, and reads the region only between joining and
+ * leaving. When no task is left to take, the caller closes the gate and waits for active to reach 0: then all tasks are
+ * done, and nobody can touch the region. A worker that comes late, since it slept or was not scheduled, finds the gate
+ * closed and costs nothing; no region ever waits for a worker that had no part in it.
  *
  * A worker with nothing to do watches the gate for WORKER_SPIN_NS and then sleeps. With more threads than CPUs watching
- * would take the CPU from those that work: then it sleeps at once, and sleepers are woken one by one, each by the one before,
- * while tasks are left; otherwise all that can be of use are woken by the caller.
+ * would take the CPU from those that work: then it sleeps at once, and sleepers are woken one by one, each by the one
+ * before, while tasks are left; otherwise all that can be of use are woken by the caller.
  *
- * Fork: the child has none of the workers. A handler makes every pool of the process look unused in the child, so threads
- * start again on the first run there. This holds for a fork outside tasks; after a fork inside a task, the child may only
- * exec or _exit. A library that is to be unloaded frees its pools first (workers run its code). */
+ * Fork: the child has none of the workers. A handler makes every pool of the process look unused in the child, so
+ * threads start again on the first run there. This holds for a fork outside tasks; after a fork inside a task, the
+ * child may only exec or _exit. A library that is to be unloaded frees its pools first (workers run its code). */
 #include "runtime/pool.h"
 
 #include <pthread.h>
@@ -35,18 +35,18 @@
 
 enum {
     MAX_THREADS = 1024,
-    WORKER_SPIN_NS = 50000,  /* longer than the serial gaps between the regions of a step */
-    CALLER_SPIN_NS = 50000,  /* the tail of a region: others are in their last tasks */
-    CROWDED_SPIN_NS = 2000,  /* caller's, with more threads than CPUs: the others may need this very CPU */
-    SPINS_PER_CLOCK = 16,    /* pauses between looks at the clock */
-    CHUNKS_PER_THREAD = 16,  /* tasks are taken in chunks that still leave this many to each thread, for balance */
+    WORKER_SPIN_NS = 50000, /* longer than the serial gaps between the regions of a step */
+    CALLER_SPIN_NS = 50000, /* the tail of a region: others are in their last tasks */
+    CROWDED_SPIN_NS = 2000, /* caller's, with more threads than CPUs: the others may need this very CPU */
+    SPINS_PER_CLOCK = 16,   /* pauses between looks at the clock */
+    CHUNKS_PER_THREAD = 16, /* tasks are taken in chunks that still leave this many to each thread, for balance */
     MAX_CHUNK = 64
 };
 
 #define GATE_SERIAL ((uint64_t)1 << 32) /* adds 1 to the serial */
-#define GATE_OPEN ((uint64_t)1 << 31)
-#define GATE_WAIT ((uint64_t)1 << 30)
-#define GATE_QUIT ((uint64_t)1 << 29)
+#define GATE_OPEN   ((uint64_t)1 << 31)
+#define GATE_WAIT   ((uint64_t)1 << 30)
+#define GATE_QUIT   ((uint64_t)1 << 29)
 #define GATE_ACTIVE (GATE_QUIT - 1)
 
 typedef struct worker {
@@ -59,8 +59,8 @@ struct wick_pool {
     const wick_allocator *alloc;
     size_t size; /* of this block */
     int threads;
-    bool crowded;       /* more threads than CPUs */
-    bool tried;         /* workers have been started, as many as the system gave */
+    bool crowded; /* more threads than CPUs */
+    bool tried;   /* workers have been started, as many as the system gave */
     _Atomic int started;
     bool hosted;
     wick_executor host;
@@ -125,8 +125,8 @@ static void work(wick_pool *p, int number) {
 }
 
 static void wake_workers(wick_pool *p, uint64_t wanted) {
-    /* Pairs with worker_sleep: it counts itself and then reads the gate, we have written the gate and now read the count,
-     * all in one total order, so at least one of the two sees the other. */
+    /* Pairs with worker_sleep: it counts itself and then reads the gate, we have written the gate and now read the
+     * count, all in one total order, so at least one of the two sees the other. */
     int sleepers = atomic_load(&p->sleepers);
     if (!sleepers) return;
     pthread_mutex_lock(&p->lock); /* a sleeper between its look at the gate and its wait holds this */

@@ -38,6 +38,7 @@ typedef struct wick_type {
     int64_t dims[WICK_MAX_DIMS]; /* unused ones are 0 */
     uint8_t dtype, rank;
     uint16_t device; /* 0: the CPU */
+    uint32_t zero;   /* types are parts of plan keys, which are compared as bytes: no padding */
 } wick_type;
 
 typedef struct wick_layout {
@@ -116,6 +117,7 @@ struct wick_value {
     uint32_t id;         /* number within the last walk */
     uint32_t handles;    /* recorded: handles that name it */
     uint32_t readers;    /* recorded: pending nodes that read it */
+    uint32_t mark;       /* number of the last walk that came by */
     wick_type type;
 };
 
@@ -202,11 +204,7 @@ struct wick_context {
     char numerics[96];
     wick_tensor nomem; /* what ops return when not even a handle can be had */
     wick_error *nomem_error;
-    /* lists that walks and evals reuse */
-    wick_node **order;
-    size_t n_order, cap_order;
-    struct wick_walk_item *stack;
-    size_t cap_stack;
+    struct wick_walk *reached; /* lists that walks reuse */
     /* set by layer 5 */
     struct wick_cache *cache;
     wick_status (*evaluate)(wick_context *, int, wick_tensor *const *, wick_eval_info *);
@@ -255,6 +253,7 @@ struct wick_graph {
     wick_node **nodes;
     size_t n, cap;
     wick_value **inputs, **outputs;
+    int32_t *output_leaf; /* >= 0: the output becomes that leaf's data, in place; NULL: none does */
     int n_inputs, n_outputs;
     wick_symbol *symbols;
     int n_symbols;

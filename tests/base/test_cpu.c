@@ -7,8 +7,8 @@
 #include "base/cpu.h"
 #include "test.h"
 
-#define ECX_AVX2 (1u << 0 | 1u << 9 | 1u << 12 | 1u << 19 | 1u << 20 | 1u << 23 | 1u << 27 | 1u << 28 | 1u << 29)
-#define EBX_AVX2 (1u << 5 | 1u << 8)
+#define ECX_AVX2   (1u << 0 | 1u << 9 | 1u << 12 | 1u << 19 | 1u << 20 | 1u << 23 | 1u << 27 | 1u << 28 | 1u << 29)
+#define EBX_AVX2   (1u << 5 | 1u << 8)
 #define EBX_AVX512 (EBX_AVX2 | 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31)
 
 TEST(tier_needs_every_feature_bit_and_the_os) {
@@ -20,11 +20,11 @@ TEST(tier_needs_every_feature_bit_and_the_os) {
         {{ECX_AVX2, EBX_AVX2, 0x7}, WICK_TIER_AVX2},
         {{~0u, ~0u, ~(uint64_t)0}, WICK_TIER_AVX512},
         {{ECX_AVX2, EBX_AVX512, 0xE7}, WICK_TIER_AVX512},
-        {{ECX_AVX2, EBX_AVX512, 0x67}, WICK_TIER_AVX2},  /* the OS does not save zmm16-31 */
-        {{ECX_AVX2, EBX_AVX512, 0x7}, WICK_TIER_AVX2},   /* the OS knows no AVX-512 */
-        {{ECX_AVX2, EBX_AVX512, 0x3}, WICK_TIER_BASE},   /* the OS knows no AVX */
-        {{ECX_AVX2, EBX_AVX512, 0xE1}, WICK_TIER_BASE},  /* AVX-512 state without AVX state is nonsense */
-        {{0, EBX_AVX512, 0xE7}, WICK_TIER_BASE},         /* a mask set by a hypervisor */
+        {{ECX_AVX2, EBX_AVX512, 0x67}, WICK_TIER_AVX2}, /* the OS does not save zmm16-31 */
+        {{ECX_AVX2, EBX_AVX512, 0x7}, WICK_TIER_AVX2},  /* the OS knows no AVX-512 */
+        {{ECX_AVX2, EBX_AVX512, 0x3}, WICK_TIER_BASE},  /* the OS knows no AVX */
+        {{ECX_AVX2, EBX_AVX512, 0xE1}, WICK_TIER_BASE}, /* AVX-512 state without AVX state is nonsense */
+        {{0, EBX_AVX512, 0xE7}, WICK_TIER_BASE},        /* a mask set by a hypervisor */
     };
     for (size_t i = 0; i < WICK_COUNTOF(machines); i++)
         CHECK_MSG(wick_tier_of_cpuid(&machines[i].id) == machines[i].tier, "machine %zu", i);
@@ -84,8 +84,7 @@ static int tier_with(const char *value) {
 
 TEST(WICK_ISA_lowers_the_tier_and_nothing_else) {
     const int best = (int)wick_tier_best();
-    for (int t = 0; t < WICK_TIER_COUNT; t++)
-        CHECK_INT(tier_with(wick_tier_name((wick_tier)t)), WICK_MIN(t, best));
+    for (int t = 0; t < WICK_TIER_COUNT; t++) CHECK_INT(tier_with(wick_tier_name((wick_tier)t)), WICK_MIN(t, best));
     static const char *const unknown[] = {"", "AVX2", "avx", "sse9", "avx5122"};
     for (size_t i = 0; i < WICK_COUNTOF(unknown); i++) CHECK_INT(tier_with(unknown[i]), best);
 }
@@ -140,7 +139,7 @@ TEST(cgroup_v2_quota_rounds_up) {
     static const struct {
         const char *max;
         int cpus;
-    } rows[] = {{"max 100000\n", 0},   {"150000 100000\n", 2}, {"100000 100000\n", 1}, {"1000 100000\n", 1},
+    } rows[] = {{"max 100000\n", 0},    {"150000 100000\n", 2}, {"100000 100000\n", 1}, {"1000 100000\n", 1},
                 {"800000 100000\n", 8}, {"800001 100000\n", 9}, {"50000 10000\n", 5},   {"", 0},
                 {"junk\n", 0},          {"100000\n", 0},        {"-1 100000\n", 0},     {"100000 0\n", 0}};
     for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
@@ -190,7 +189,8 @@ TEST(cgroup_v1_and_hybrid_mounts_are_found) {
 }
 
 TEST(cgroup_oddities_mean_no_quota) {
-    static const char *const files[] = {"", "\n", "0\n", "0:\n", "::\n", "0::", "garbage without colons\n", "0::/../../x\n"};
+    static const char *const files[] = {
+        "", "\n", "0\n", "0:\n", "::\n", "0::", "garbage without colons\n", "0::/../../x\n"};
     for (size_t i = 0; i < WICK_COUNTOF(files); i++) {
         fresh_root();
         REQUIRE(root[0]);

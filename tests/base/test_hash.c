@@ -126,8 +126,8 @@ TEST(philox_known_answers) {
     for (size_t i = 0; i < WICK_COUNTOF(kat); i++) {
         uint32_t out[4];
         wick_philox(kat[i].counter, kat[i].key, out);
-        CHECK_MSG(memcmp(out, kat[i].out, sizeof out) == 0, "vector %zu: %08x %08x %08x %08x", i, out[0], out[1], out[2],
-                  out[3]);
+        CHECK_MSG(memcmp(out, kat[i].out, sizeof out) == 0, "vector %zu: %08x %08x %08x %08x", i, out[0], out[1],
+                  out[2], out[3]);
         uint32_t alias[4]; /* out may be the counter itself */
         memcpy(alias, kat[i].counter, sizeof alias);
         wick_philox(alias, kat[i].key, alias);

@@ -1,4 +1,5 @@
-/* Matrix products: every tier against sums in a wider type, and the promise that bits do not depend on tiles and tasks. */
+/* Matrix products: every tier against sums in a wider type, and the promise that bits do not depend on tiles and tasks.
+ */
 #include "kernels/kernels.h"
 #include "test.h"
 
@@ -32,21 +33,50 @@ typedef struct operand {
     int64_t row, col, origin, count;
 } operand;
 
-enum { ROWS, COLUMNS, PADDED_ROWS, PADDED_COLUMNS, NEGATIVE, STRIDED, BROADCAST_ROW, BROADCAST_COL, BROADCAST_BOTH, LAYOUTS };
+enum {
+    ROWS,
+    COLUMNS,
+    PADDED_ROWS,
+    PADDED_COLUMNS,
+    NEGATIVE,
+    STRIDED,
+    BROADCAST_ROW,
+    BROADCAST_COL,
+    BROADCAST_BOTH,
+    LAYOUTS
+};
 
 static operand operand_make(int layout, int64_t rows, int64_t cols) {
     operand o = {0};
     const int64_t pad = test_rand_int(1, 20);
     switch (layout) {
-    case ROWS: o.row = cols, o.col = 1; break;
-    case COLUMNS: o.row = 1, o.col = rows; break;
-    case PADDED_ROWS: o.row = cols + pad, o.col = 1; break;
-    case PADDED_COLUMNS: o.row = 1, o.col = rows + pad; break;
-    case NEGATIVE: o.row = -(cols + pad), o.col = pad & 1 ? 1 : -1; break;
-    case STRIDED: o.row = 3 * cols + pad, o.col = 3; break;
-    case BROADCAST_ROW: o.row = 0, o.col = 1; break;
-    case BROADCAST_COL: o.row = 1, o.col = 0; break;
-    default: o.row = 0, o.col = 0; break;
+    case ROWS:
+        o.row = cols, o.col = 1;
+        break;
+    case COLUMNS:
+        o.row = 1, o.col = rows;
+        break;
+    case PADDED_ROWS:
+        o.row = cols + pad, o.col = 1;
+        break;
+    case PADDED_COLUMNS:
+        o.row = 1, o.col = rows + pad;
+        break;
+    case NEGATIVE:
+        o.row = -(cols + pad), o.col = pad & 1 ? 1 : -1;
+        break;
+    case STRIDED:
+        o.row = 3 * cols + pad, o.col = 3;
+        break;
+    case BROADCAST_ROW:
+        o.row = 0, o.col = 1;
+        break;
+    case BROADCAST_COL:
+        o.row = 1, o.col = 0;
+        break;
+    default:
+        o.row = 0, o.col = 0;
+        break;
     }
     const int64_t r = rows ? (rows - 1) * o.row : 0, c = cols ? (cols - 1) * o.col : 0;
     o.origin = -((r < 0 ? r : 0) + (c < 0 ? c : 0));
@@ -81,9 +111,18 @@ static void *elements(wick_ctype type, int64_t count, double lo, double hi) {
 static product product_make(wick_ctype type, int64_t m, int64_t n, int64_t k, int a_layout, int b_layout) {
     product p = {.a = operand_make(a_layout, m, k), .b = operand_make(b_layout, k, n), .elem = wick_ctype_size(type)};
     const int64_t c_row = n + (test_rand() & 1 ? test_rand_int(0, 9) : 0);
-    p.g = (wick_gemm){.type = type, .m = m, .n = n, .k = k, .a_row = p.a.row, .a_col = p.a.col, .b_row = p.b.row,
-                      .b_col = p.b.col, .c_row = c_row, .accumulate = test_rand() & 1,
-                      .bias = (int8_t)test_rand_int(0, 2), .relu = test_rand_int(0, 3) == 0};
+    p.g = (wick_gemm){.type = type,
+                      .m = m,
+                      .n = n,
+                      .k = k,
+                      .a_row = p.a.row,
+                      .a_col = p.a.col,
+                      .b_row = p.b.row,
+                      .b_col = p.b.col,
+                      .c_row = c_row,
+                      .accumulate = test_rand() & 1,
+                      .bias = (int8_t)test_rand_int(0, 2),
+                      .relu = test_rand_int(0, 3) == 0};
     p.a_data = elements(type, p.a.count, -1, 1);
     p.b_data = elements(type, p.b.count, -1, 1);
     p.bias = elements(type, p.g.bias == 1 ? n : m, -1, 1);
@@ -108,23 +147,27 @@ enum { IN_ORDER, BACKWARDS_ONE_BY_ONE, RANDOM_RANGES };
 static void *product_run(product *p, int order) {
     wick_gemm *g = &p->g;
     wick_gemm_prepare(g);
-    buffer c = buffer_make((size_t)p->c_count * p->elem), packed = buffer_make(g->packed), scratch = buffer_make(g->scratch);
+    buffer c = buffer_make((size_t)p->c_count * p->elem), packed = buffer_make(g->packed),
+           scratch = buffer_make(g->scratch);
     if (p->c_count) memcpy(c.at, p->c_before, c.size);
     const char *a = (const char *)p->a_data + p->a.origin * (int64_t)p->elem;
     const char *b = (const char *)p->b_data + p->b.origin * (int64_t)p->elem;
     for (int stage = 0; stage < 2; stage++) {
         const int64_t tasks = stage ? g->tasks : g->tasks_pack;
         for (int64_t done = 0, step; done < tasks; done += step) {
-            step = order == IN_ORDER ? tasks : order == BACKWARDS_ONE_BY_ONE ? 1 : test_rand_int(1, (int)(tasks - done));
+            step = order == IN_ORDER               ? tasks
+                   : order == BACKWARDS_ONE_BY_ONE ? 1
+                                                   : test_rand_int(1, (int)(tasks - done));
             const int64_t begin = order == IN_ORDER ? 0 : tasks - done - step;
             memset(scratch.at, 0xFF, g->scratch); /* NaN: what is left in scratch must not matter */
             if (stage)
-                wick_gemm_run(g, begin, begin + step, a, b, p->bias, c.at, packed.at, scratch.at);
+                wick_gemm_run(g, begin, begin + step, a, b, g->bias ? p->bias : NULL, c.at, packed.at, scratch.at);
             else
                 wick_gemm_pack(g, begin, begin + step, b, packed.at);
         }
     }
-    CHECK_MSG(buffer_intact(&c), "%s wrote around C, m %d n %d k %d", wick_gemm_name(g), (int)g->m, (int)g->n, (int)g->k);
+    CHECK_MSG(buffer_intact(&c), "%s wrote around C, m %d n %d k %d", wick_gemm_name(g), (int)g->m, (int)g->n,
+              (int)g->k);
     CHECK_MSG(buffer_intact(&packed) && buffer_intact(&scratch), "%s wrote around packed or scratch, m %d n %d k %d",
               wick_gemm_name(g), (int)g->m, (int)g->n, (int)g->k);
     void *out = malloc(c.size + !c.size);
@@ -160,15 +203,17 @@ static void product_check(const product *p, const void *c) {
                 size += fabsl(x);
             }
             if (g->relu && sum < 0) sum = 0;
-            CHECK_MSG(fabsl(got - sum) <= ((double)g->k + 4) * u * (double)size,
-                      "%s m %d n %d k %d layout %d,%d / %d,%d how %u acc %d bias %d relu %d: c[%d,%d] = %.9g, expected %.9Lg",
-                      wick_gemm_name(g), (int)g->m, (int)g->n, (int)g->k, (int)g->a_row, (int)g->a_col, (int)g->b_row,
-                      (int)g->b_col, g->how, g->accumulate, g->bias, g->relu, (int)i, (int)j, got, sum);
+            CHECK_MSG(
+                fabsl(got - sum) <= ((double)g->k + 4) * u * (double)size,
+                "%s m %d n %d k %d layout %d,%d / %d,%d how %u acc %d bias %d relu %d: c[%d,%d] = %.9g, expected %.9Lg",
+                wick_gemm_name(g), (int)g->m, (int)g->n, (int)g->k, (int)g->a_row, (int)g->a_col, (int)g->b_row,
+                (int)g->b_col, g->how, g->accumulate, g->bias, g->relu, (int)i, (int)j, got, sum);
         }
     }
 }
 
-static const int odd_sizes[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 13, 14, 15, 16, 17, 27, 31, 32, 33, 47, 48, 63, 64, 65, 100, 130};
+static const int odd_sizes[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,  10, 13, 14,  15,
+                                16, 17, 27, 31, 32, 33, 47, 48, 63, 64, 65, 100, 130};
 
 static int random_size(void) {
     if (test_rand() & 1) return odd_sizes[test_rand_int(0, (int)WICK_COUNTOF(odd_sizes) - 1)];
@@ -176,9 +221,9 @@ static int random_size(void) {
 }
 
 static wick_tier tier_saved;
-#define FOR_TIERS(t)                                                                          \
-    tier_saved = wick_tier_current();                                                         \
-    for (int t = WICK_TIER_REF; t < WICK_TIER_COUNT || !wick_tier_force(tier_saved); t++) \
+#define FOR_TIERS(t)                                                                                                   \
+    tier_saved = wick_tier_current();                                                                                  \
+    for (int t = WICK_TIER_REF; t < WICK_TIER_COUNT || !wick_tier_force(tier_saved); t++)                              \
         if (wick_tier_force((wick_tier)t))
 
 /* Each tier of a product, checked against the wider sum, in three orders of tasks with the same bits. Tiers with fused
@@ -230,10 +275,10 @@ TEST(sizes_that_take_several_blocks_and_tasks) {
     static const struct {
         int m, n, k, a, b;
     } shapes[] = {
-        {29, 70, 1100, ROWS, COLUMNS},      {64, 128, 784, ROWS, COLUMNS}, {300, 33, 600, COLUMNS, ROWS},
-        {290, 40, 530, ROWS, COLUMNS},      {300, 600, 20, ROWS, ROWS},    {130, 200, 100, STRIDED, PADDED_COLUMNS},
-        {64, 256, 1024, ROWS, COLUMNS},     {1, 700, 900, ROWS, COLUMNS},  {700, 1, 900, ROWS, ROWS},
-        {100, 1, 513, STRIDED, BROADCAST_COL}, {513, 3, 64, COLUMNS, ROWS}, {10, 512, 64, COLUMNS, ROWS},
+        {29, 70, 1100, ROWS, COLUMNS},         {64, 128, 784, ROWS, COLUMNS}, {300, 33, 600, COLUMNS, ROWS},
+        {290, 40, 530, ROWS, COLUMNS},         {300, 600, 20, ROWS, ROWS},    {130, 200, 100, STRIDED, PADDED_COLUMNS},
+        {64, 256, 1024, ROWS, COLUMNS},        {1, 700, 900, ROWS, COLUMNS},  {700, 1, 900, ROWS, ROWS},
+        {100, 1, 513, STRIDED, BROADCAST_COL}, {513, 3, 64, COLUMNS, ROWS},   {10, 512, 64, COLUMNS, ROWS},
     };
     for (size_t i = 0; i < WICK_COUNTOF(shapes); i++) {
         for (int type = WICK_CF32; type <= WICK_CF64; type++) {
@@ -280,8 +325,9 @@ TEST(no_inner_dim_gives_zeros_or_leaves_c) {
 TEST(nan_and_inf_reach_their_rows_and_columns_only) {
     static const struct {
         int m, n, k, a, b;
-    } shapes[] = {{15, 33, 9, ROWS, ROWS},    {15, 33, 9, ROWS, COLUMNS},   {29, 10, 40, ROWS, COLUMNS}, {29, 10, 40, COLUMNS, ROWS},
-                  {40, 1, 20, ROWS, COLUMNS}, {1, 50, 20, STRIDED, COLUMNS}, {20, 65, 3, STRIDED, STRIDED}};
+    } shapes[] = {{15, 33, 9, ROWS, ROWS},      {15, 33, 9, ROWS, COLUMNS}, {29, 10, 40, ROWS, COLUMNS},
+                  {29, 10, 40, COLUMNS, ROWS},  {40, 1, 20, ROWS, COLUMNS}, {1, 50, 20, STRIDED, COLUMNS},
+                  {20, 65, 3, STRIDED, STRIDED}};
     for (size_t s = 0; s < WICK_COUNTOF(shapes); s++) {
         for (int what = 0; what < 4; what++) {
             const int m = shapes[s].m, n = shapes[s].n, k = shapes[s].k;
@@ -303,8 +349,12 @@ TEST(nan_and_inf_reach_their_rows_and_columns_only) {
                 for (int i = 0; i < m; i++) {
                     for (int j = 0; j < n; j++) {
                         const float x = c[i * p.g.c_row + j];
-                        const bool nan = what == 0 ? i == row : what == 2 ? i == row && j == col : what == 1 ? j == col : j == col;
-                        CHECK_MSG(isnan(x) == nan, "%s shape %d case %d c[%d,%d] = %g", wick_gemm_name(&p.g), (int)s, what, i, j, x);
+                        const bool nan = what == 0   ? i == row
+                                         : what == 2 ? i == row && j == col
+                                         : what == 1 ? j == col
+                                                     : j == col;
+                        CHECK_MSG(isnan(x) == nan, "%s shape %d case %d c[%d,%d] = %g", wick_gemm_name(&p.g), (int)s,
+                                  what, i, j, x);
                         if (what == 2 && i == row && j != col) CHECK(x == INFINITY);
                         if (what != 3 && what != 2 && !nan) CHECK(isfinite(x));
                     }
@@ -340,14 +390,30 @@ TEST(rows_do_not_depend_on_how_many_there_are) {
 
 TEST(preparing_is_deterministic_and_names_say_layout_and_tier) {
     FOR_TIERS(tier) {
-        wick_gemm g = {.type = WICK_CF32, .m = 64, .n = 128, .k = 784, .a_row = 784, .a_col = 1, .b_row = 1, .b_col = 784, .c_row = 128};
+        wick_gemm g = {.type = WICK_CF32,
+                       .m = 64,
+                       .n = 128,
+                       .k = 784,
+                       .a_row = 784,
+                       .a_col = 1,
+                       .b_row = 1,
+                       .b_col = 784,
+                       .c_row = 128};
         wick_gemm_prepare(&g);
         wick_gemm h = g;
         wick_gemm_prepare(&h);
         CHECK(!memcmp(&g, &h, sizeof g));
         CHECK_STR_HAS(wick_gemm_name(&g), "gemm_f32_nt_");
         CHECK_STR_HAS(wick_gemm_name(&g), wick_tier_name((wick_tier)tier));
-        wick_gemm small = {.type = WICK_CF64, .m = 20, .n = 40, .k = 30, .a_row = 1, .a_col = 20, .b_row = 40, .b_col = 1, .c_row = 40};
+        wick_gemm small = {.type = WICK_CF64,
+                           .m = 20,
+                           .n = 40,
+                           .k = 30,
+                           .a_row = 1,
+                           .a_col = 20,
+                           .b_row = 40,
+                           .b_col = 1,
+                           .c_row = 40};
         wick_gemm_prepare(&small);
         CHECK_INT(small.tasks, 1);
         CHECK_STR_HAS(wick_gemm_name(&small), "gemm_f64_tn_");

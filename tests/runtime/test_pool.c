@@ -118,7 +118,8 @@ TEST(regions_with_random_pauses_between_them) {
         wick_pool_run(pool, add_task, &sum, 4);
         CHECK_INT(atomic_load(&sum), 10);
         const uint64_t start = wick_now_ns(), pause = (uint64_t)test_rand_int(0, 120000);
-        while (wick_now_ns() - start < pause) {}
+        while (wick_now_ns() - start < pause) {
+        }
     }
     wick_pool_free(&pool);
 }
@@ -367,7 +368,7 @@ TEST(a_pool_works_in_the_child_of_fork) {
     tally_run(pool, 100);
     fork_and_use(pool); /* workers watching */
     usleep(5000);
-    fork_and_use(pool); /* workers asleep */
+    fork_and_use(pool);   /* workers asleep */
     tally_run(pool, 100); /* the parent's goes on */
     CHECK_INT(wick_pool_started(pool), 2);
     wick_pool_free(&idle);

@@ -16,8 +16,8 @@ const wick_convert_table *wick_convert_kernels(wick_tier tier) { return tables[t
 #define COPY_TASK 32768
 /* Side of the square that a transposing copy moves at once: both sides' cache lines stay in L1. */
 #define COPY_TILE 16
-/* Elements per block of a converting copy; three blocks of 8 bytes each lie on the stack. */
-#define COPY_BLOCK 256
+/* Elements per block of a converting copy; two blocks of 8 bytes each lie on the stack. */
+#define COPY_BLOCK 512
 
 /* A copy in its simplest form: dims of 1 dropped, ordered so that dst is walked as it lies in memory, neighbours merged.
  * A task is a range of elements in that order; for a transpose, a range of bands of the tiled dim. */
@@ -147,19 +147,34 @@ static void copy_same(const plan *p, int elem, int64_t at, int64_t end, const ui
     }
 }
 
-/* Different dtypes, a block at a time: pack, load, cast, store, scatter; each step is left out where it changes nothing. */
-static void copy_convert(const plan *p, wick_dtype from, wick_dtype to, int64_t at, int64_t end, const void *src, void *dst) {
+/* Different dtypes, a block at a time: pack, load, cast, store, scatter; a step is left out where it changes nothing, and the first
+ * and last converters work on memory itself where it is contiguous. */
+static void copy_convert(const plan *p, wick_dtype from, wick_dtype to, int64_t at, int64_t end, const uint8_t *src, uint8_t *dst) {
     const wick_convert_table *table = wick_convert_kernels(wick_tier_current());
     const wick_ctype ft = wick_ctype_of(from), tt = wick_ctype_of(to);
-    _Alignas(WICK_ALIGN) uint64_t buffer[3][COPY_BLOCK];
+    const wick_convert_fn all[3] = {table->load[from], ft != tt ? table->cast[ft][tt] : NULL, table->store[to]};
+    const bool src_linear = is_linear(p, p->src), dst_linear = is_linear(p, p->dst);
+    const int se = (int)wick_dtype_size(from), de = (int)wick_dtype_size(to);
+    _Alignas(WICK_ALIGN) uint64_t buffer[2][COPY_BLOCK]; /* a step reads one and writes the other */
+    wick_convert_fn steps[3];
+    int n_steps = 0;
+    for (int k = 0; k < 3; k++)
+        if (all[k]) steps[n_steps++] = all[k];
     for (; at < end; at += COPY_BLOCK) {
         const int64_t n = WICK_MIN(end - at, COPY_BLOCK);
-        wick_walk_gather((int)wick_dtype_size(from), p->rank, p->dims, p->src, at, n, src, buffer[0]);
-        int now = 0; /* which buffer holds the block: never the one that the next step writes */
-        if (table->load[from]) table->load[from](buffer[now + 1], buffer[now], (size_t)n), now++;
-        if (ft != tt) table->cast[ft][tt](buffer[now + 1], buffer[now], (size_t)n), now++;
-        if (table->store[to]) table->store[to](buffer[(now + 1) % 3], buffer[now], (size_t)n), now = (now + 1) % 3;
-        wick_walk_scatter((int)wick_dtype_size(to), p->rank, p->dims, p->dst, at, n, buffer[now], dst);
+        const void *now = src + at * se;
+        int next = 0;
+        if (!src_linear) {
+            wick_walk_gather(se, p->rank, p->dims, p->src, at, n, src, buffer[next]);
+            now = buffer[next];
+            next = 1 - next;
+        }
+        for (int k = 0; k < n_steps; k++, next = 1 - next) {
+            void *out = k == n_steps - 1 && dst_linear ? (void *)(dst + at * de) : (void *)buffer[next];
+            steps[k](out, now, (size_t)n);
+            now = out;
+        }
+        if (!dst_linear) wick_walk_scatter(de, p->rank, p->dims, p->dst, at, n, now, dst);
     }
 }
 

@@ -357,33 +357,33 @@ WICK_MATH double wick_cos_f64(double x) { return wick_sincos_f64(x, 1); }
 
 static const float wick_erf_p_f32[] = {/* |x| <= 0.93: 2^-31 */ 0x1.06eba8p-3f, -0x1.812744p-2f, 0x1.ce2e1cp-4f,
                                        -0x1.b80ff2p-6f, 0x1.54d42ap-8f, -0x1.aaa2dap-11f, 0x1.5e0634p-14f};
-static const float wick_erf_q_f32[] = {/* over |x| - 2.4, 0.92 <= |x| <= 4: 2^-34 */ 0x1.d1fb8p+2f, 0x1.4a82dcp+2f, 0x1.e1896cp-1f,
-                                       0x1.8171a4p-7f, -0x1.3a28cp-9f, 0x1.e9ee4p-12f, -0x1.4e487cp-14f, 0x1.630958p-16f};
+static const float wick_erf_q_f32[] = {/* over |x| - 1.25, 0.92 <= |x| <= 4: 2^-34 */ 0x1.48050ap+1f, 0x1.88ab2ep+1f, 0x1.bddad2p-1f,
+                                       0x1.0bc5ecp-5f, -0x1.fe962ep-8f, 0x1.a4b56ep-10f, -0x1.0632d2p-12f, 0x1.630958p-16f};
 static const double wick_erf_p_f64[] = {/* |x| <= 1: 2^-62.8 */ 0x1.06eba8214db69p-3, -0x1.812746b0379e6p-2, 0x1.ce2f21a042b34p-4,
                                         -0x1.b82ce31284f37p-6,  0x1.565bcd0dbd8f7p-8, -0x1.c02db3db4914dp-11,
                                         0x1.f9a321e4afa12p-14,  -0x1.f4d1e4343e112p-17, 0x1.b9df30582cd90p-20,
                                         -0x1.5f1f40e25a62bp-23, 0x1.f7b99cf5acbc5p-27, -0x1.38ac22534af27p-30,
                                         0x1.06275c7524c6cp-34};
-static const double wick_erf_q_f64[] = {/* over |x| - 3.5, 1 <= |x| <= 6: 2^-66 */ 0x1.c3991652a25b8p+3, 0x1.d107c691607c5p+2,
-                                        0x1.eefa41a2d790cp-1,   0x1.5677ff23acfbap-8,   -0x1.ca105400e9bc5p-11,
-                                        0x1.34e7e81c30dd3p-13,  -0x1.99224e7a218c8p-16, 0x1.05073c1789a30p-18,
-                                        -0x1.3a720a94f68d7p-21, 0x1.59958a120db5cp-24,  -0x1.4dabb243efc1bp-27,
-                                        0x1.b34ac08fab307p-31,  0x1.7486b3fccd4b6p-33,  0x1.85b8c379d2799p-34,
-                                        0x1.80aeb09304636p-35,  -0x1.167fa69007485p-36, -0x1.32f58fcc0e64cp-36,
-                                        -0x1.2659412db2330p-37, -0x1.3298e6b7e55edp-39, -0x1.72587729248d4p-42,
+static const double wick_erf_q_f64[] = {/* over |x| - 1.25, 1 <= |x| <= 6: 2^-66. The shift is near the end where erfc is large: far
+                                           from it the sum cancels, but there 1 - erfc does not feel it. */
+                                        0x1.48050902770fdp+1, 0x1.88ab2d9950138p+1, 0x1.bddad46f504e7p-1, 0x1.0bc5a02978748p-5,
+                                        -0x1.fea76c4b1fa87p-8, 0x1.a540a74ea5c16p-10, -0x1.02c592f10c2d2p-12, 0x1.50f17284bbde0p-17,
+                                        0x1.6b6c84ec6dad6p-17, -0x1.5ab85d617d514p-18, 0x1.8418c7f0ae168p-20, -0x1.0d5b96e03ab71p-22,
+                                        0x1.be9ebbe622cf2p-30, 0x1.4075deb688bc9p-26, -0x1.27d7bd6a92caep-27, 0x1.5bfeb3fe13b61p-29,
+                                        -0x1.2c99add231501p-31, 0x1.7f40ed2874423p-34, -0x1.56ff5b874c9a2p-37, 0x1.808b6562a9accp-41,
                                         -0x1.9521de8dad79ep-46};
 
 WICK_MATH float wick_erf_f32(float x) {
     float a = __builtin_fabsf(x), t = a > 4.0f ? 4.0f : a, p, q;
     WICK_POLY(WICK_FMAF, x * x, wick_erf_p_f32, p);
-    WICK_POLY(WICK_FMAF, t - 2.4f, wick_erf_q_f32, q);
+    WICK_POLY(WICK_FMAF, t - 1.25f, wick_erf_q_f32, q);
     float big = __builtin_copysignf(1.0f - wick_exp_f32(-q), x);
     return a < 0.92f ? WICK_FMAF(x, p, x) : big;
 }
 WICK_MATH double wick_erf_f64(double x) {
     double a = __builtin_fabs(x), t = a > 6.0 ? 6.0 : a, p, q;
     WICK_POLY(WICK_FMA, x * x, wick_erf_p_f64, p);
-    WICK_POLY(WICK_FMA, t - 3.5, wick_erf_q_f64, q);
+    WICK_POLY(WICK_FMA, t - 1.25, wick_erf_q_f64, q);
     double big = __builtin_copysign(1.0 - wick_exp_f64(-q), x);
     return a < 1.0 ? WICK_FMA(x, p, x) : big;
 }

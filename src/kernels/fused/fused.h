@@ -23,6 +23,18 @@ typedef enum wick_fused_mode {
     WICK_FUSED_SPLIT,  /* so, but a task is some chunks of one unit: two stages */
 } wick_fused_mode;
 
+/* How many registers an instruction reads. */
+static inline int wick_fused_arity(const wick_fused_instr *instr) {
+#define WICK_EW_ARITY(name, arity, ...) arity,
+    static const uint8_t arities[] = {WICK_EW_TABLE(WICK_EW_ARITY)};
+#undef WICK_EW_ARITY
+    return instr->op == WICK_FUSED_CAST ? 1 : arities[instr->op];
+}
+/* Whether memory holds the dtype as registers do. */
+static inline bool wick_fused_native(wick_dtype dtype) {
+    return dtype == WICK_F32 || dtype == WICK_F64 || dtype == WICK_I32 || dtype == WICK_I64 || dtype == WICK_U64 || dtype == WICK_BOOL;
+}
+
 /* ---- reductions ------------------------------------------------------------------------------------------------------
  *
  * A reduction sees [units, reduced, cols]: cols are the trailing kept elements. Reduced rows are taken lane_rows at a time (64 for

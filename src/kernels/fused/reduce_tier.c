@@ -16,6 +16,9 @@
 #pragma clang diagnostic ignored "-Wpass-failed" /* the scalar tier vectorises nothing */
 #endif
 
+/* Rows up to this long are reduced several at a time. */
+#define SIDE_BY_SIDE 48
+
 /* op for scalars, and for vectors v with integer vectors i of the same shape */
 #define SUM_S(a, b) ((a) + (b))
 #define SUM_V(v, i, a, b) ((a) + (b))
@@ -108,11 +111,30 @@
         } else                                                                                                          \
             op##_fold_in_##t(acc, width, rows, cols);                                                                   \
     }                                                                                                                   \
+    /* Short rows of one column, UNITS of them side by side: lane l of all rows is a vector, so that the fold is the plain one. */ \
+    static inline void op##_side_by_side_##t(T *d, const T *x, size_t n) {                                              \
+        enum { UNITS = 64 / sizeof(T) };                                                                                \
+        T lane[WICK_RED_LANES][UNITS];                                                                                  \
+        size_t width = n, h = WICK_RED_LANES / 2;                                                                       \
+        for (size_t u = 0; u < UNITS; u++)                                                                              \
+            for (size_t l = 0; l < n; l++) lane[l][u] = x[u * n + l];                                                   \
+        for (; h > 0; h /= 2) {                                                                                         \
+            for (size_t l = 0; l + h < width && l < h; l++)                                                             \
+                for (size_t u = 0; u < UNITS; u++) lane[l][u] = (T)op##_S(lane[l][u], lane[l + h][u]);                  \
+            width = width < h ? width : h;                                                                              \
+        }                                                                                                               \
+        for (size_t u = 0; u < UNITS; u++) d[u] = lane[0][u];                                                           \
+    }                                                                                                                   \
     static void op##_units_##t(void *dst, const void *xs, size_t n, size_t reduced, size_t rows, size_t cols) {         \
         _Alignas(64) T acc[2 * WICK_RED_LINE];                                                                          \
         const size_t lanes = rows * cols, size = reduced * cols, lines = size / lanes, rest = size % lanes;             \
         T *d = dst;                                                                                                     \
         const T *x = xs;                                                                                                \
+        for (; cols == 1 && reduced <= SIDE_BY_SIDE && n >= 64 / sizeof(T); n -= 64 / sizeof(T)) {                      \
+            op##_side_by_side_##t(d, x, reduced);                                                                       \
+            d += 64 / sizeof(T);                                                                                        \
+            x += 64 / sizeof(T) * reduced;                                                                              \
+        }                                                                                                               \
         for (; n > 0; n--, x += size, d += cols) {                                                                      \
             if (lines) {                                                                                                \
                 op##_lanes_##t(acc, x, lines, lanes, lanes, false);                                                     \

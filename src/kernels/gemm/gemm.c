@@ -5,10 +5,10 @@
 
 /* How a product uses its operands; wick_gemm.how. */
 enum {
-    GEMM_SWAP = 1,   /* computes the transpose of C: B^T A^T, for narrow C */
-    GEMM_PACK_B = 2, /* a task packs each panel of B into its scratch just before use */
+    GEMM_SWAP = 1,    /* computes the transpose of C: B^T A^T, for narrow C */
+    GEMM_PACK_B = 2,  /* a task packs each panel of B into its scratch just before use */
     GEMM_SHARE_B = 4, /* stage 0 packs B: [panel][k][nr] */
-    GEMM_PACK_A = 8, /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
+    GEMM_PACK_A = 8,  /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
 };
 
 static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {
@@ -28,7 +28,8 @@ typedef struct gemm_view {
 
 static gemm_view gemm_view_of(const wick_gemm *g, uint32_t how) {
     if (how & GEMM_SWAP)
-        return (gemm_view){g->n, g->m, g->k, g->b_col, g->b_row, g->a_col, g->a_row, 1, g->c_row, g->bias ? 3 - g->bias : 0};
+        return (gemm_view){g->n,     g->m,     g->k, g->b_col, g->b_row,
+                           g->a_col, g->a_row, 1,    g->c_row, g->bias ? 3 - g->bias : 0};
     return (gemm_view){g->m, g->n, g->k, g->a_row, g->a_col, g->b_row, g->b_col, g->c_row, 1, g->bias};
 }
 
@@ -41,13 +42,19 @@ static int64_t gemm_cost(const wick_gemm_kernel *q, const gemm_view *v) {
     return vecs * (16 * WICK_MAX(v->m, 2) + pack * q->lanes);
 }
 
-/* Whether a column of `count` rows, `stride` bytes apart, falls on so few sets of an L1 cache (64 sets of 64 bytes, 8 ways or
- * more) that its lines evict each other. */
-static bool gemm_conflicts(int64_t stride, int64_t count) {
-    const int64_t within = (stride < 0 ? -stride : stride) % 4096;
-    const int64_t gap = WICK_MIN(within, 4096 - within);
-    /* Rows return to the same set after 4096 / gap steps when gap divides 4096. */
-    return gap == 0 ? count > 8 : 4096 % gap == 0 && count > 8 * (4096 / gap);
+/* Rows of A so far apart that all of a tile's lines fall into one set of an L1 cache take lower tiles. */
+static int64_t gemm_height(const wick_gemm_kernel *q, int64_t a_row) {
+    const int64_t stride = (a_row < 0 ? -a_row : a_row) * q->elem, over = stride % WICK_GEMM_SET_BYTES;
+    const bool same_set = stride && WICK_MIN(over, WICK_GEMM_SET_BYTES - over) < 32;
+    return same_set ? WICK_MIN(q->mr, WICK_GEMM_SET_ROWS) : q->mr;
+}
+
+/* Bytes of a task's packed block of A: [tile][k][mr rounded up to whole vectors]. */
+static size_t gemm_packed_a(const wick_gemm *g, const gemm_view *v) {
+    const wick_gemm_kernel *q = g->kernel;
+    const int64_t tiles = ceil_div(WICK_MIN(g->mc, v->m), gemm_height(q, v->a_row));
+    const size_t width = WICK_ALIGN_UP(q->mr, q->lanes);
+    return WICK_ALIGN_UP((size_t)(tiles * WICK_MIN(g->kc, v->k) * q->elem) * width, WICK_ALIGN);
 }
 
 void wick_gemm_prepare(wick_gemm *g) {
@@ -70,45 +77,47 @@ void wick_gemm_prepare(wick_gemm *g) {
 
     gemm_view v = gemm_view_of(g, 0);
     const gemm_view turned = gemm_view_of(g, GEMM_SWAP);
-    if (gemm_cost(q, &turned) < gemm_cost(q, &v)) {
+    if (v.n <= q->mr && gemm_cost(q, &turned) < gemm_cost(q, &v)) {
         g->how = GEMM_SWAP;
         v = turned;
     }
 
-    const int64_t nr = q->nr, mr = q->mr, panels = ceil_div(v.n, nr), tiles = ceil_div(v.m, mr);
-    /* Columns are cut first: tasks then share no part of B. */
+    const int64_t nr = q->nr, lanes = q->lanes, elem = q->elem, panels = ceil_div(v.n, nr), kb = WICK_MIN(g->kc, v.k);
     const double work = (double)v.m * (double)v.n * (double)(v.k + 8);
-    const int64_t most = WICK_MAX(WICK_GEMM_MAX_TASKS, ceil_div(v.m, WICK_GEMM_MC) * ceil_div(v.n, WICK_GEMM_NC));
-    const int64_t want = work >= (double)most * WICK_GEMM_TASK_WORK ? most : 1 + (int64_t)(work / WICK_GEMM_TASK_WORK);
-    int64_t across = WICK_MAX(WICK_MIN(panels, want), ceil_div(v.n, WICK_GEMM_NC));
-    int64_t down = WICK_MAX(WICK_MIN(ceil_div(want, across), ceil_div(tiles, 4)), ceil_div(v.m, WICK_GEMM_MC));
-    if (down > 1) across = WICK_MAX(WICK_MIN(across, ceil_div(want, down)), ceil_div(v.n, WICK_GEMM_NC));
-    g->nc = ceil_div(panels, across) * nr;
-    g->mc = ceil_div(tiles, down) * mr;
+    const int64_t want = work >= (double)WICK_GEMM_MAX_TASKS * WICK_GEMM_TASK_WORK
+                             ? WICK_GEMM_MAX_TASKS
+                             : 1 + (int64_t)(work / WICK_GEMM_TASK_WORK);
+    /* Columns are cut first: such tasks share no part of B. A few rows are not cut at all where panels of one vector
+     * keep the multiply-adds busy. */
+    int64_t across = WICK_MIN(panels, want), down = 1;
+    if (want > panels && v.m <= WICK_GEMM_SHARE_ROWS && q->mr >= WICK_GEMM_CHAINS)
+        across = WICK_MIN(ceil_div(v.n, lanes), want);
+    else
+        down = WICK_MIN(ceil_div(want, across), ceil_div(v.m, 2 * q->mr));
+    down = WICK_MAX(down, ceil_div(v.m, WICK_GEMM_MC));
+    if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
+    across = WICK_MAX(across, ceil_div(v.n, WICK_GEMM_NC));
+    g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), across > panels ? lanes : nr);
+    g->mc = ceil_div(v.m, down);
     down = ceil_div(v.m, g->mc);
     g->tasks = ceil_div(v.n, g->nc) * down;
 
-    const int64_t elem = q->elem, task_panels = WICK_MIN(g->nc, v.n) / nr;
-    const bool narrow = v.n % q->lanes != 0;
-    bool panel = narrow;
-    const int64_t b_row = v.b_row < 0 ? -v.b_row : v.b_row;
-    if (v.b_col != 1 || (b_row * elem >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * mr)) {
+    const int64_t b_row = (v.b_row < 0 ? -v.b_row : v.b_row) * elem;
+    bool panel = v.n % lanes != 0;
+    if (v.b_col != 1 || (b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr)) {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool share = down > 1 && g->mc < WICK_GEMM_SHARE_ROWS && !(g->how & GEMM_SWAP);
         g->how |= share ? GEMM_SHARE_B : GEMM_PACK_B;
         panel = !share;
     }
-    if (panel) g->scratch = WICK_ALIGN_UP((size_t)(WICK_MIN(g->kc, v.k) * nr * elem), WICK_ALIGN);
+    if (panel) g->scratch = WICK_ALIGN_UP((size_t)(kb * nr * elem), WICK_ALIGN);
     if (g->how & GEMM_SHARE_B) {
         g->packed = (size_t)(panels * nr * v.k * elem);
         g->tasks_pack = ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (nr * v.k + 1));
     }
-    const int64_t least = WICK_MIN(v.a_row < 0 ? -v.a_row : v.a_row, v.a_col < 0 ? -v.a_col : v.a_col);
-    if (task_panels >= WICK_GEMM_PACK_A_PANELS && v.m > 1 &&
-        (least > 1 || (v.a_row != 1 && gemm_conflicts(v.a_row * elem, WICK_MIN(mr, v.m))))) {
+    if (v.m > 1 && g->nc >= WICK_GEMM_PACK_A_PANELS * nr && v.a_row * v.a_row > 1 && v.a_col * v.a_col > 1) {
         g->how |= GEMM_PACK_A;
-        const int64_t width = (int64_t)WICK_ALIGN_UP(mr, q->lanes);
-        g->scratch += WICK_ALIGN_UP((size_t)(ceil_div(WICK_MIN(g->mc, v.m), mr) * width * WICK_MIN(g->kc, v.k) * elem), WICK_ALIGN);
+        g->scratch += gemm_packed_a(g, &v);
     }
 }
 
@@ -124,14 +133,15 @@ void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *
 }
 
 /* Rows [r0, r1) of C by columns [c0, c1): one task. */
-static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64_t r1, int64_t c0, int64_t c1, const char *a,
-                       const char *b, const char *bias, char *c, const char *packed, char *scratch) {
+static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
+                       const char *a, const char *b, const char *bias, char *c, const char *packed, char *scratch) {
     const wick_gemm_kernel *q = g->kernel;
     const int64_t elem = q->elem, nr = q->nr, lanes = q->lanes, kb = WICK_MIN(g->kc, v->k);
     /* Tiles of nearly equal height: 64 rows are 13 + 13 + 13 + 13 + 12, not 4 * 14 + 8. */
-    const int64_t tiles = ceil_div(r1 - r0, q->mr), height = (r1 - r0) / tiles, taller = (r1 - r0) % tiles;
-    const int64_t width = (int64_t)WICK_ALIGN_UP(q->mr, lanes);
-    char *const packed_a = scratch + (g->scratch - (g->how & GEMM_PACK_A ? WICK_ALIGN_UP((size_t)(ceil_div(WICK_MIN(g->mc, v->m), q->mr) * width * kb * elem), WICK_ALIGN) : 0));
+    const int64_t tiles = ceil_div(r1 - r0, gemm_height(q, v->a_row)), height = (r1 - r0) / tiles,
+                  taller = (r1 - r0) % tiles;
+    const int64_t a_width = (int64_t)WICK_ALIGN_UP(q->mr, lanes);
+    char *const packed_a = g->how & GEMM_PACK_A ? scratch + g->scratch - gemm_packed_a(g, v) : NULL;
     int64_t k0 = 0;
     do { /* once for k = 0 */
         const int64_t k = WICK_MIN(g->kc, v->k - k0);
@@ -140,11 +150,12 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
             for (int64_t i = 0, row = r0; i < tiles; i++) {
                 const int64_t rows = height + (i < taller);
                 q->pack(k, rows, a + (row * v->a_row + k0 * v->a_col) * elem, v->a_col, v->a_row,
-                        packed_a + i * width * kb * elem, width);
+                        packed_a + i * a_width * kb * elem, a_width);
                 row += rows;
             }
         }
-        for (int64_t col = c0; col < c1; col += nr) {
+        for (int64_t col = c0, width; col < c1; col += width) {
+            width = nr;
             wick_gemm_tile t = {.k = k,
                                 .b_row = nr,
                                 .c_row = v->c_row,
@@ -159,10 +170,9 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                 t.b = b + (k0 * v->b_row + col * v->b_col) * elem;
                 t.b_row = v->b_col == 1 ? v->b_row : v->b_col;
                 t.c = c + (r0 * v->c_row + col * v->c_col) * elem;
-                t.bias = bias + (v->bias == 1 ? col : r0) * elem;
-                t.cols = q->row_unit;
+                t.bias = bias ? bias + (v->bias == 1 ? col : r0) * elem : NULL;
+                t.cols = width = q->row_unit;
                 (v->b_col == 1 ? q->row_by_rows : q->row_by_columns)(&t);
-                col += q->row_unit - nr;
                 continue;
             }
             if (g->how & GEMM_SHARE_B) {
@@ -180,16 +190,16 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
             for (int64_t i = 0, row = r0; i < tiles; i++) {
                 const int64_t rows = height + (i < taller);
                 if (g->how & GEMM_PACK_A) {
-                    t.a = packed_a + i * width * kb * elem;
+                    t.a = packed_a + i * a_width * kb * elem;
                     t.a_row = 1;
-                    t.a_col = width;
+                    t.a_col = a_width;
                 } else {
                     t.a = a + (row * v->a_row + k0 * v->a_col) * elem;
                     t.a_row = v->a_row;
                     t.a_col = v->a_col;
                 }
                 t.c = c + (row * v->c_row + col * v->c_col) * elem;
-                t.bias = bias + (v->bias == 1 ? col : row) * elem;
+                t.bias = bias ? bias + (v->bias == 1 ? col : row) * elem : NULL;
                 by_rows[rows](&t);
                 row += rows;
             }
@@ -198,8 +208,8 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     } while (k0 < v->k);
 }
 
-void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c,
-                   const void *packed, void *scratch) {
+void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
+                   void *c, const void *packed, void *scratch) {
     const wick_gemm_kernel *q = g->kernel;
     if (q->rows) {
         q->rows(g, begin * g->mc, WICK_MIN(g->m, end * g->mc), a, b, bias, c);

@@ -4,8 +4,9 @@
  *
  *     for each block of k:  for each panel of B (in place, or packed to [kc][nr]):  for each tile of A: tile kernel
  *
- * A tile kernel starts its accumulators at zero, runs one chain of multiply-adds per element over the block, and adds what
- * C holds from the blocks before. No element's arithmetic depends on the tile, the panel or the task that it falls in. */
+ * A tile kernel starts its accumulators at zero, runs one chain of multiply-adds per element over the block, and adds
+ * what C holds from the blocks before. No element's arithmetic depends on the tile, the panel or the task that it falls
+ * in. */
 #ifndef WICK_KERNELS_GEMM_GEMM_H
 #define WICK_KERNELS_GEMM_GEMM_H
 
@@ -30,17 +31,18 @@ typedef struct wick_gemm_tile {
 typedef void wick_gemm_tile_fn(const wick_gemm_tile *t);
 /* dst[p][j] = src[p * row + j * col] for p < k, j < cols; dst rows are dst_row apart and padded with finite or copied
  * values to a whole number of vectors. */
-typedef void wick_gemm_pack_fn(int64_t k, int64_t cols, const void *src, int64_t row, int64_t col, void *dst, int64_t dst_row);
+typedef void wick_gemm_pack_fn(int64_t k, int64_t cols, const void *src, int64_t row, int64_t col, void *dst,
+                               int64_t dst_row);
 
 /* The reference computes whole rows instead of tiles. */
-typedef void wick_gemm_rows_fn(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
-                               void *c);
+typedef void wick_gemm_rows_fn(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b,
+                               const void *bias, void *c);
 
 typedef struct wick_gemm_kernel {
-    const char *names[9];                  /* by layout of A, then of B: n (rows contiguous), t (columns contiguous), s (neither) */
-    int elem;                              /* bytes */
-    int lanes;                             /* elements of a vector */
-    int mr, nr;                            /* the largest tile; nr is a multiple of lanes */
+    const char *names[9]; /* by layout of A, then of B: n (rows contiguous), t (columns contiguous), s (neither) */
+    int elem;             /* bytes */
+    int lanes;            /* elements of a vector */
+    int mr, nr;           /* the largest tile; nr is a multiple of lanes */
     wick_gemm_tile_fn *const *tiles; /* [(vectors - 1) * mr + rows - 1] */
     wick_gemm_pack_fn *pack;
     /* One row of A times row_unit columns of B in place, whose rows (columns) are contiguous. */

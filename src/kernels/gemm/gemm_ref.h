@@ -1,7 +1,7 @@
-/* gemm_ref.h: the oracle: three loops, in the order of operations that every tier keeps (with multiply and add where the
- * others may fuse). Compiled into gemm_tier.c for tier ref, once per type. */
-static void GEMM_NAME(rows)(const wick_gemm *g, int64_t begin, int64_t end, const void *av, const void *bv, const void *biasv,
-                            void *cv) {
+/* gemm_ref.h: the oracle: three loops, in the order of operations that every tier keeps (with multiply and add where
+ * the others may fuse). Compiled into gemm_tier.c for tier ref, once per type. */
+static void GEMM_NAME(rows)(const wick_gemm *g, int64_t begin, int64_t end, const void *av, const void *bv,
+                            const void *biasv, void *cv) {
     const GEMM_T *a = av, *b = bv, *bias = biasv;
     GEMM_T *c = cv;
     for (int64_t i = begin; i < end; i++) {

@@ -1,5 +1,6 @@
-/* gemm_row.h: one row of A times row_unit columns of B, B in place: where B is read once, packing a whole panel first would
- * double the work. The chain of multiply-adds per element is that of the tiles. Included by gemm_tier.c once per type. */
+/* gemm_row.h: one row of A times row_unit columns of B, B in place: where B is read once, packing a whole panel first
+ * would double the work. The chain of multiply-adds per element is that of the tiles. Included by gemm_tier.c once per
+ * type. */
 enum { GEMM_NAME(ROW_UNIT) = WICK_GEMM_ROW_BYTES / (int)sizeof(GEMM_T) };
 
 static void GEMM_NAME(row_by_rows)(const wick_gemm_tile *t) {
@@ -33,7 +34,8 @@ static void GEMM_NAME(row_by_columns)(const wick_gemm_tile *t) {
         for (int64_t p = 0; p < k; p++, a += t->a_col) {
             const GEMM_NAME(vec) x = GEMM_NAME(set1)(*a);
             GEMM_UNROLL
-            for (int v = 0; v < UNIT / L; v++) acc[v] = GEMM_NAME(fma)(x, GEMM_NAME(load)(block + p * UNIT + v * L), acc[v]);
+            for (int v = 0; v < UNIT / L; v++)
+                acc[v] = GEMM_NAME(fma)(x, GEMM_NAME(load)(block + p * UNIT + v * L), acc[v]);
         }
     }
     GEMM_UNROLL

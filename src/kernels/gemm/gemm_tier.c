@@ -2,21 +2,21 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
 
-#define GEMM_STR_(x) #x
-#define GEMM_STR(x) GEMM_STR_(x)
+#define GEMM_STR_(x)    #x
+#define GEMM_STR(x)     GEMM_STR_(x)
 #define GEMM_CAT_(a, b) a##b
-#define GEMM_CAT(a, b) GEMM_CAT_(a, b)
+#define GEMM_CAT(a, b)  GEMM_CAT_(a, b)
 
 #if WICK_TIER_ID == 0
 
 #define GEMM_TILE_TEXT_32 "_"
 #define GEMM_TILE_TEXT_64 "_"
-#define GEMM_T float
-#define GEMM_NAME(x) x##_f32
+#define GEMM_T            float
+#define GEMM_NAME(x)      x##_f32
 #include "kernels/gemm/gemm_ref.h"
 #undef GEMM_T
 #undef GEMM_NAME
-#define GEMM_T double
+#define GEMM_T       double
 #define GEMM_NAME(x) x##_f64
 #include "kernels/gemm/gemm_ref.h"
 
@@ -38,23 +38,23 @@
 
 #define GEMM_TILES_6(X, vecs) X(1, vecs) X(2, vecs) X(3, vecs) X(4, vecs) X(5, vecs) X(6, vecs)
 #if WICK_TIER_ID == 3
-#define GEMM_TILES(X, vecs) \
+#define GEMM_TILES(X, vecs)                                                                                            \
     GEMM_TILES_6(X, vecs) X(7, vecs) X(8, vecs) X(9, vecs) X(10, vecs) X(11, vecs) X(12, vecs) X(13, vecs) X(14, vecs)
 #define GEMM_TILE_TEXT_32 "_14x32_"
 #define GEMM_TILE_TEXT_64 "_14x16_"
 #elif WICK_TIER_ID == 2
-#define GEMM_TILES GEMM_TILES_6
+#define GEMM_TILES        GEMM_TILES_6
 #define GEMM_TILE_TEXT_32 "_6x16_"
 #define GEMM_TILE_TEXT_64 "_6x8_"
 #else
-#define GEMM_TILES GEMM_TILES_6
+#define GEMM_TILES        GEMM_TILES_6
 #define GEMM_TILE_TEXT_32 "_6x8_"
 #define GEMM_TILE_TEXT_64 "_6x4_"
 #endif
 
-#define GEMM_T float
-#define GEMM_BITS 32
-#define GEMM_BITS_T int32_t
+#define GEMM_T       float
+#define GEMM_BITS    32
+#define GEMM_BITS_T  int32_t
 #define GEMM_NAME(x) x##_f32
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/gemm/gemm_tile.h"
@@ -63,27 +63,28 @@
 #undef GEMM_BITS
 #undef GEMM_BITS_T
 #undef GEMM_NAME
-#define GEMM_T double
-#define GEMM_BITS 64
-#define GEMM_BITS_T int64_t
+#define GEMM_T       double
+#define GEMM_BITS    64
+#define GEMM_BITS_T  int64_t
 #define GEMM_NAME(x) x##_f64
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/gemm/gemm_row.h"
 
-#define GEMM_FIELDS(bytes, suffix)                                                          \
-    .elem = bytes, .lanes = L_##suffix, .mr = WICK_GEMM_MR, .nr = L_##suffix *WICK_GEMM_NV, \
-    .row_unit = ROW_UNIT_##suffix, .tiles = tiles_##suffix, .pack = pack_##suffix,          \
+#define GEMM_FIELDS(bytes, suffix)                                                                                     \
+    .elem = bytes, .lanes = L_##suffix, .mr = WICK_GEMM_MR, .nr = L_##suffix * WICK_GEMM_NV,                           \
+    .row_unit = ROW_UNIT_##suffix, .tiles = tiles_##suffix, .pack = pack_##suffix,                                     \
     .row_by_rows = row_by_rows_##suffix, .row_by_columns = row_by_columns_##suffix
 
 #endif
 
+/* "gemm_f32_nt_14x32_avx512": type, layouts of A and B, rows x columns of the largest tile, tier. */
 #define GEMM_NAME_OF(type, layout, tile) "gemm_" type "_" layout tile GEMM_STR(WICK_TIER_NAME)
-#define GEMM_NAMES(type, tile)                                                                               \
-    {                                                                                                        \
-        GEMM_NAME_OF(type, "nn", tile), GEMM_NAME_OF(type, "nt", tile), GEMM_NAME_OF(type, "ns", tile),      \
-            GEMM_NAME_OF(type, "tn", tile), GEMM_NAME_OF(type, "tt", tile), GEMM_NAME_OF(type, "ts", tile),  \
-            GEMM_NAME_OF(type, "sn", tile), GEMM_NAME_OF(type, "st", tile), GEMM_NAME_OF(type, "ss", tile)   \
+#define GEMM_NAMES(type, tile)                                                                                         \
+    {                                                                                                                  \
+        GEMM_NAME_OF(type, "nn", tile), GEMM_NAME_OF(type, "nt", tile), GEMM_NAME_OF(type, "ns", tile),                \
+            GEMM_NAME_OF(type, "tn", tile), GEMM_NAME_OF(type, "tt", tile), GEMM_NAME_OF(type, "ts", tile),            \
+            GEMM_NAME_OF(type, "sn", tile), GEMM_NAME_OF(type, "st", tile), GEMM_NAME_OF(type, "ss", tile)             \
     }
 const wick_gemm_kernels GEMM_CAT(wick_gemm_kernels_, WICK_TIER_NAME) = {{
     {.names = GEMM_NAMES("f32", GEMM_TILE_TEXT_32), GEMM_FIELDS(4, f32)},

@@ -1,7 +1,8 @@
 /* gemm_tile.h: the register tile and the packing of one type. Included by gemm_tier.c once per type. */
 
 /* The end of a tile that is not whole vectors of contiguous C: the same operations, element by element. */
-static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_tile *t, const GEMM_T *acc, int rows, int width) {
+static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_tile *t, const GEMM_T *acc, int rows,
+                                                             int width) {
     const GEMM_T *bias = t->bias;
     for (int i = 0; i < rows; i++) {
         GEMM_T *c = (GEMM_T *)t->c + i * t->c_row;
@@ -60,7 +61,8 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         GEMM_UNROLL
         for (int i = 0; i < rows; i++) {
             GEMM_UNROLL
-            for (int v = 0; v < vecs; v++) acc[i * vecs + v] = GEMM_NAME(load)(c + i * c_row + v * L) + acc[i * vecs + v];
+            for (int v = 0; v < vecs; v++)
+                acc[i * vecs + v] = GEMM_NAME(load)(c + i * c_row + v * L) + acc[i * vecs + v];
         }
     }
     if (t->bias_mode == 1) {
@@ -84,9 +86,11 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
     }
 }
 
-/* Columns are contiguous: blocks of LT columns by a chunk of each: few enough columns that their lines stay in L1 even where
- * their distance puts them into one set, long enough chunks for the prefetcher. The last block overlaps the one before it. */
-GEMM_INLINE void GEMM_NAME(pack_columns)(int64_t k, int64_t cols, const GEMM_T *src, int64_t col, GEMM_T *dst, int64_t dst_row) {
+/* Columns are contiguous: blocks of LT columns by a chunk of each: few enough columns that their lines stay in L1 even
+ * where their distance puts them into one set, long enough chunks for the prefetcher. The last block overlaps the one
+ * before it. */
+GEMM_INLINE void GEMM_NAME(pack_columns)(int64_t k, int64_t cols, const GEMM_T *src, int64_t col, GEMM_T *dst,
+                                         int64_t dst_row) {
     enum { L = GEMM_NAME(L), Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), CHUNK = WICK_GEMM_CHUNK / (int)sizeof(GEMM_T) };
     const int64_t padded = (cols + L - 1) / L * L;
     for (int64_t p0 = 0; p0 < k; p0 += CHUNK) {
@@ -107,7 +111,8 @@ GEMM_INLINE void GEMM_NAME(pack_columns)(int64_t k, int64_t cols, const GEMM_T *
     }
 }
 
-GEMM_INLINE void GEMM_NAME(pack_rows)(int64_t k, int64_t cols, const GEMM_T *src, int64_t row, GEMM_T *dst, int64_t dst_row) {
+GEMM_INLINE void GEMM_NAME(pack_rows)(int64_t k, int64_t cols, const GEMM_T *src, int64_t row, GEMM_T *dst,
+                                      int64_t dst_row) {
     enum { L = GEMM_NAME(L) };
     const int64_t whole = cols / L * L;
     for (int64_t p = 0; p < k; p++, src += row, dst += dst_row) {
@@ -119,7 +124,8 @@ GEMM_INLINE void GEMM_NAME(pack_rows)(int64_t k, int64_t cols, const GEMM_T *src
     }
 }
 
-static void GEMM_NAME(pack)(int64_t k, int64_t cols, const void *src, int64_t row, int64_t col, void *dst, int64_t dst_row) {
+static void GEMM_NAME(pack)(int64_t k, int64_t cols, const void *src, int64_t row, int64_t col, void *dst,
+                            int64_t dst_row) {
     enum { L = GEMM_NAME(L) };
     if (col == 1) {
         GEMM_NAME(pack_rows)(k, cols, src, row, dst, dst_row);
@@ -133,7 +139,7 @@ static void GEMM_NAME(pack)(int64_t k, int64_t cols, const void *src, int64_t ro
     }
 }
 
-#define GEMM_TILE(rows, vecs) \
+#define GEMM_TILE(rows, vecs)                                                                                          \
     static void GEMM_NAME(tile_##rows##x##vecs)(const wick_gemm_tile *t) { GEMM_NAME(tile)(t, rows, vecs); }
 GEMM_TILES(GEMM_TILE, 1)
 GEMM_TILES(GEMM_TILE, 2)

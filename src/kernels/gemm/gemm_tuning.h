@@ -1,17 +1,20 @@
-/* gemm_tuning.h: everything about matrix products that was chosen by measuring (bench/bench_gemm.c prints the evidence).
+/* gemm_tuning.h: everything about matrix products that was chosen by measuring (bench/bench_gemm.c prints the
+ * evidence).
  *
- * Register tiles, per tier. rows * vectors accumulators plus `vectors` of B plus one of A (two without FMA) fit the vector
- * registers, and rows * vectors >= latency * throughput of the multiply-add (4 on Zen 4, 8 to 10 on others). */
+ * Register tiles, per tier. rows * vectors accumulators plus `vectors` of B plus one of A (two without FMA) fit the
+ * vector registers, and rows * vectors >= latency * throughput of the multiply-add (4 on Zen 4, 8 to 10 on others). */
 #ifndef WICK_KERNELS_GEMM_GEMM_TUNING_H
 #define WICK_KERNELS_GEMM_GEMM_TUNING_H
 
+#ifdef WICK_TIER_ID /* tier files only */
 /* bytes of a vector; rows and vectors of a tile; bytes of a row of B that the one-row kernel takes at a time */
-#if WICK_TIER_ID == 3 /* avx512 */
-enum { WICK_GEMM_VEC_BYTES = 64, WICK_GEMM_MR = 14, WICK_GEMM_NV = 2, WICK_GEMM_ROW_BYTES = 256 }; /* 32 of zmm */
-#elif WICK_TIER_ID == 2 /* avx2 */
-enum { WICK_GEMM_VEC_BYTES = 32, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2, WICK_GEMM_ROW_BYTES = 256 }; /* 16 of ymm */
-#else /* base: SSE2, NEON */
-enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2, WICK_GEMM_ROW_BYTES = 128 }; /* 16 of xmm */
+#if WICK_TIER_ID == 3 /* avx512: 32 registers */
+enum { WICK_GEMM_VEC_BYTES = 64, WICK_GEMM_MR = 14, WICK_GEMM_NV = 2, WICK_GEMM_ROW_BYTES = 256 };
+#elif WICK_TIER_ID == 2 /* avx2: 16 registers */
+enum { WICK_GEMM_VEC_BYTES = 32, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2, WICK_GEMM_ROW_BYTES = 256 };
+#else                   /* base: 16 registers (SSE2) or more */
+enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2, WICK_GEMM_ROW_BYTES = 128 };
+#endif
 #endif
 
 /* Bytes of a column that are transposed before the next columns' turn. */
@@ -21,8 +24,8 @@ enum { WICK_GEMM_CHUNK = 256 };
  * rounded on its own. A panel of B of this length (64 KiB) and a tile of A (28 KiB) live in L2. */
 enum { WICK_GEMM_KC = 512 };
 
-/* Tasks: about this many multiply-adds each, at least (20 us of one core with AVX-512); and at most so many tasks as keep
- * 16 threads balanced. */
+/* Tasks: about this many multiply-adds each, at least (20 us of one core with AVX-512); and at most so many tasks as
+ * keep 16 threads balanced. */
 enum { WICK_GEMM_TASK_WORK = 800000, WICK_GEMM_MAX_TASKS = 64 };
 
 /* The largest block of C of a task: mc rows of A of kc elements (512 KiB of f32) stay in L2 while panels of B pass. */
@@ -35,12 +38,18 @@ enum { WICK_GEMM_PACK_COST = 5 };
  * rows the repeated packing is below 3 % of the work and saves a barrier. */
 enum { WICK_GEMM_SHARE_ROWS = 128 };
 
-/* A is packed when a tile's rows are so many bytes apart that they fall on few cache sets, or both strides are long, and
- * a task has at least this many panels to use the packed rows. */
+/* Tiles of one vector's width are as fast as wider ones if they have this many rows: latency times throughput. */
+enum { WICK_GEMM_CHAINS = 8 };
+
+/* Rows of A a multiple of this many bytes apart share a set of L1 (64 sets of 64 bytes); of its 8 ways, one is for B.
+ */
+enum { WICK_GEMM_SET_BYTES = 4096, WICK_GEMM_SET_ROWS = 7 };
+
+/* A is packed when neither rows nor columns are contiguous and a task has at least this many panels to use it. */
 enum { WICK_GEMM_PACK_A_PANELS = 3 };
 
-/* B whose rows are contiguous is used in place, unless each row is on another page (bytes) and a task goes over the panel this
- * often (tiles of rows). */
+/* B whose rows are contiguous is used in place, unless each row is on another page (bytes) and a task goes over the
+ * panel this often (tiles of rows). */
 enum { WICK_GEMM_FAR_ROWS = 4096, WICK_GEMM_FAR_TILES = 8 };
 
 /* Elements that one task of stage 0 packs, at least. */

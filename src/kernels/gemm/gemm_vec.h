@@ -1,6 +1,6 @@
-/* gemm_vec.h: the few vector operations that tiles need and that the compilers' vector types cannot say: broadcast, fused
- * multiply-add, and transposing small blocks. Included once per type with
- * GEMM_T, GEMM_BITS, GEMM_BITS_T and GEMM_NAME defined; the tier comes from WICK_TIER_ID. */
+/* gemm_vec.h: the few vector operations that tiles need and that the compilers' vector types cannot say: broadcast,
+ * fused multiply-add, and transposing small blocks. Included once per type with GEMM_T, GEMM_BITS, GEMM_BITS_T and
+ * GEMM_NAME defined; the tier comes from WICK_TIER_ID. */
 enum { GEMM_NAME(L) = WICK_GEMM_VEC_BYTES / (int)sizeof(GEMM_T), GEMM_NAME(QUAD) = 16 / (int)sizeof(GEMM_T) };
 typedef GEMM_T GEMM_NAME(vec) __attribute__((vector_size(WICK_GEMM_VEC_BYTES)));
 typedef GEMM_T GEMM_NAME(vecu) __attribute__((vector_size(WICK_GEMM_VEC_BYTES), aligned(sizeof(GEMM_T)), may_alias));
@@ -44,7 +44,8 @@ GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(relu)(GEMM_NAME(vec) x) {
     return (GEMM_NAME(vec))((bits)x & ~(bits)(x < 0));
 }
 
-/* Transposing works on vectors of at most 32 bytes: shuffles of 64 bytes cost twice as much where it was measured (Zen 4). */
+/* Transposing works on vectors of at most 32 bytes: shuffles of 64 bytes cost twice as much where it was measured (Zen
+ * 4). */
 enum { GEMM_NAME(LT) = WICK_MIN(WICK_GEMM_VEC_BYTES, 32) / (int)sizeof(GEMM_T) };
 typedef GEMM_T GEMM_NAME(tvec) __attribute__((vector_size(WICK_MIN(WICK_GEMM_VEC_BYTES, 32))));
 typedef GEMM_T GEMM_NAME(tvecu)

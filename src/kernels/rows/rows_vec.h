@@ -15,12 +15,15 @@
 #endif
 #undef ROWS_SUFFIX
 #undef ROWS_MASK
+#undef ROWS_INT
 #if ROWS_BITS == 32
 #define ROWS_SUFFIX s
 #define ROWS_MASK __mmask16
+#define ROWS_INT int32_t
 #else
 #define ROWS_SUFFIX d
 #define ROWS_MASK __mmask8
+#define ROWS_INT int64_t
 #endif
 
 /* L elements make a vector; sums and maxima run over ACC of them, that is 16 lanes or more. */
@@ -46,45 +49,76 @@ ROWS_INLINE ROWS_NAME(vec) ROWS_NAME(max)(ROWS_NAME(vec) a, ROWS_NAME(vec) b) {
 #endif
 }
 
+#if WICK_TIER_ID == 2
+/* All ones in the first n lanes: a window that slides over this. */
+static const ROWS_INT ROWS_NAME(window)[2 * ROWS_NAME(L)] = {
+    -1, -1, -1, -1,
+#if ROWS_BITS == 32
+    -1, -1, -1, -1,
+#endif
+};
+ROWS_INLINE __m256i ROWS_NAME(first)(int64_t n) {
+    return _mm256_loadu_si256((const __m256i *)(const void *)(ROWS_NAME(window) + ROWS_NAME(L) - n));
+}
+#endif
+
 /* The first n < L elements; the other lanes keep `rest`. */
 ROWS_INLINE ROWS_NAME(vec) ROWS_NAME(load_part)(const ROWS_T *p, int64_t n, ROWS_NAME(vec) rest) {
 #if WICK_TIER_ID == 3
     return ROWS_MM(mask_loadu)(rest, (ROWS_MASK)((1u << n) - 1), p);
+#elif WICK_TIER_ID == 2
+    const __m256i mask = ROWS_NAME(first)(n);
+    return ROWS_MM(blendv)(rest, ROWS_MM(maskload)(p, mask), (ROWS_NAME(vec))mask);
 #else
-    ROWS_T lanes[ROWS_NAME(L)];
-    ROWS_NAME(store)(lanes, rest);
-    for (int64_t l = 0; l < n; l++) lanes[l] = p[l];
-    return ROWS_NAME(load)(lanes);
+    for (int64_t l = 0; l < n; l++) rest[l] = p[l];
+    return rest;
 #endif
 }
 
 ROWS_INLINE void ROWS_NAME(store_part)(ROWS_T *p, int64_t n, ROWS_NAME(vec) v) {
 #if WICK_TIER_ID == 3
     ROWS_MM(mask_storeu)(p, (ROWS_MASK)((1u << n) - 1), v);
+#elif WICK_TIER_ID == 2
+    ROWS_MM(maskstore)(p, ROWS_NAME(first)(n), v);
 #else
     for (int64_t l = 0; l < n; l++) p[l] = v[l];
 #endif
 }
 
+/* Lane l meets lane l ^ h, for h = L / 2, L / 4 ... 1: afterwards every lane holds the whole. */
+#undef ROWS_FOLD
+#define ROWS_SWAP(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#if ROWS_BYTES * 8 / ROWS_BITS == 16
+#define ROWS_FOLD(op, v)                                                               \
+    v = op(v, ROWS_SWAP(v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)),     \
+    v = op(v, ROWS_SWAP(v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)),     \
+    v = op(v, ROWS_SWAP(v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)),     \
+    v = op(v, ROWS_SWAP(v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14))
+#elif ROWS_BYTES * 8 / ROWS_BITS == 8
+#define ROWS_FOLD(op, v)                                        \
+    v = op(v, ROWS_SWAP(v, 4, 5, 6, 7, 0, 1, 2, 3)),            \
+    v = op(v, ROWS_SWAP(v, 2, 3, 0, 1, 6, 7, 4, 5)),            \
+    v = op(v, ROWS_SWAP(v, 1, 0, 3, 2, 5, 4, 7, 6))
+#elif ROWS_BYTES * 8 / ROWS_BITS == 4
+#define ROWS_FOLD(op, v) v = op(v, ROWS_SWAP(v, 2, 3, 0, 1)), v = op(v, ROWS_SWAP(v, 1, 0, 3, 2))
+#else
+#define ROWS_FOLD(op, v) v = op(v, ROWS_SWAP(v, 1, 0))
+#endif
+
 /* The tree that combines accumulators: the far half onto the near half, until one lane is left. */
+ROWS_INLINE ROWS_NAME(vec) ROWS_NAME(add)(ROWS_NAME(vec) a, ROWS_NAME(vec) b) { return a + b; }
 ROWS_INLINE ROWS_T ROWS_NAME(fold_add)(ROWS_NAME(vec) acc[ROWS_NAME(ACC)]) {
     for (int h = ROWS_NAME(ACC) / 2; h > 0; h /= 2)
         for (int v = 0; v < h; v++) acc[v] += acc[v + h];
-    ROWS_T lanes[ROWS_NAME(L)];
-    ROWS_NAME(store)(lanes, acc[0]);
-    for (int h = ROWS_NAME(L) / 2; h > 0; h /= 2)
-        for (int l = 0; l < h; l++) lanes[l] += lanes[l + h];
-    return lanes[0];
+    ROWS_FOLD(ROWS_NAME(add), acc[0]);
+    return acc[0][0];
 }
 
 ROWS_INLINE ROWS_T ROWS_NAME(fold_max)(ROWS_NAME(vec) acc[ROWS_NAME(ACC)]) {
     for (int h = ROWS_NAME(ACC) / 2; h > 0; h /= 2)
         for (int v = 0; v < h; v++) acc[v] = ROWS_NAME(max)(acc[v], acc[v + h]);
-    ROWS_T lanes[ROWS_NAME(L)];
-    ROWS_NAME(store)(lanes, acc[0]);
-    for (int h = ROWS_NAME(L) / 2; h > 0; h /= 2)
-        for (int l = 0; l < h; l++) lanes[l] = lanes[l + h] > lanes[l] ? lanes[l + h] : lanes[l];
-    return lanes[0];
+    ROWS_FOLD(ROWS_NAME(max), acc[0]);
+    return acc[0][0];
 }
 
 /* The sum of n elements, or of the squares of their distances from mean. */
@@ -101,7 +135,8 @@ ROWS_INLINE double ROWS_NAME(sum)(const ROWS_T *x, int64_t n, bool squares, ROWS
                 const ROWS_NAME(vec) d = ROWS_NAME(load)(x + i + v * L) - shift;
                 acc[v] += squares ? d * d : d;
             }
-        for (int v = 0; i < end; i += L, v++) {
+        for (int v = 0; v < ACC; v++, i += L) { /* constant bounds keep acc in registers */
+            if (i >= end) break;
             const ROWS_NAME(vec) a = i + L <= end ? ROWS_NAME(load)(x + i) : ROWS_NAME(load_part)(x + i, end - i, shift);
             acc[v] += squares ? (a - shift) * (a - shift) : a - shift;
         }

@@ -1,0 +1,373 @@
+/* wick train: the training loop, with checkpoints, a log, and a way out of every failure. */
+#include "evaluate.h"
+#include "interrupt.h"
+#include "options.h"
+#include "paths.h"
+#include "progress.h"
+#include "run.h"
+#include "steplog.h"
+#include "talk.h"
+#include "trainer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct training {
+    cli_options *o;
+    const char *folder;
+    wick_context *ctx;
+    wick_dataset *train, *test; /* test may be NULL */
+    classifier c;
+    trainer t;
+    evaluator e;
+    run r;
+    steplog log;
+    progress p;
+    wick_optim_options optim;
+    int64_t steps;   /* of the whole run */
+    int64_t samples; /* this process has trained on */
+    double seconds;  /* that took */
+} training;
+
+/* ---- before
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* The text of the network: --arch alone when it says all, else with --hidden and --dropout. */
+static int whole_arch(const cli_options *o, char *text, size_t size) {
+    if (!strpbrk(o->arch, ":,")) {
+        snprintf(text, size, "%s:%s,dropout=%.9f", o->arch, o->hidden, o->dropout);
+        return CLI_OK;
+    }
+    if (options_given(o, "hidden") || options_given(o, "dropout"))
+        return talk_fail(CLI_USAGE, "--arch %s says all; it takes no --hidden or --dropout beside it", o->arch);
+    snprintf(text, size, "%s", o->arch);
+    return CLI_OK;
+}
+
+static wick_optim_options optim_options(const cli_options *o, int64_t steps) {
+    static const wick_optim_kind kinds[] = {WICK_SGD, WICK_ADAM, WICK_ADAMW}; /* in the order of the options' table */
+    static const wick_schedule_kind schedules[] = {WICK_SCHEDULE_CONSTANT, WICK_SCHEDULE_STEP, WICK_SCHEDULE_COSINE};
+    int64_t updates = steps / o->accumulate > 0 ? steps / o->accumulate : 1;
+    bool sgd = kinds[o->optimizer] == WICK_SGD;
+    return (wick_optim_options){
+        .kind = kinds[o->optimizer],
+        .lr = o->lr,
+        .momentum = sgd || options_given(o, "momentum") ? o->momentum : 0,
+        .nesterov = o->nesterov,
+        .weight_decay = o->weight_decay,
+        .clip_norm = o->clip,
+        .accumulate = (int)o->accumulate,
+        .schedule = {.kind = schedules[o->schedule],
+                     .warmup = o->warmup >= 0 ? o->warmup : updates / 20,
+                     .total = updates,
+                     .every = o->lr_every,
+                     .gamma = o->lr_gamma,
+                     .lr_min = o->lr_min},
+    };
+}
+
+/* Paths are kept from the root: a run may be resumed in another folder. */
+static int fix_paths(cli_options *o) {
+    const char *const names[] = {"data", "log"}, *const values[] = {o->data, o->log};
+    for (int i = 0; i < 2; i++) {
+        bool path = values[i][0] && (i == 1 || strchr(values[i], '/') || path_is_folder(values[i]));
+        if (!path) continue;
+        char *whole = path_absolute(values[i]);
+        if (!whole)
+            return talk_fail(i == 0 ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i], strerror(errno));
+        bool ok = options_replace(o, names[i], whole);
+        free(whole);
+        if (!ok) return talk_fail(CLI_FAILED, "out of memory");
+    }
+    return CLI_OK;
+}
+
+static int open_data(training *t) {
+    const char *data = t->o->data;
+    wick_status status = wick_dataset_open(t->ctx, data, "train", &t->train);
+    if (status != WICK_OK) return talk_fail(talk_file_code(status), "%s", wick_context_error(t->ctx));
+    if (wick_dataset_count(t->train) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", data);
+    if (!wick_dataset_sample(t->train, 0)) return talk_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
+    status = wick_dataset_open(t->ctx, data, "test", &t->test);
+    if (status == WICK_ERR_IO) {
+        talk("%s has no test images: the best epoch is that of the best training accuracy", data);
+        return CLI_OK;
+    }
+    return status == WICK_OK ? CLI_OK : talk_fail(talk_file_code(status), "%s", wick_context_error(t->ctx));
+}
+
+static int build(training *t) {
+    const cli_options *o = t->o;
+    char arch[512];
+    int code = whole_arch(o, arch, sizeof arch);
+    if (code == CLI_OK) code = open_data(t);
+    if (code != CLI_OK) return code;
+    /* The first weights depend on the seed and their names. */
+    wick_context_set_random(t->ctx, (uint64_t)o->seed, 0);
+    int64_t count = wick_dataset_count(t->train), batch = o->batch < count ? o->batch : count;
+    t->steps = (count + batch - 1) / batch * o->epochs;
+    t->optim = optim_options(o, t->steps);
+    code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch);
+    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, batch, (uint64_t)o->seed);
+    if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
+    if (code == CLI_OK && t->test) code = evaluator_new(&t->e, &t->c, t->test);
+    return code;
+}
+
+static int go_on(training *t) {
+    int code = run_load(&t->r);
+    if (code != CLI_OK) return code;
+    const run_state *state = &t->r.state;
+    if (wick_loader_seek(t->t.loader, state->epoch, state->sample) != WICK_OK)
+        return talk_fail(CLI_BAD_FILE, "the checkpoint's place: %s", wick_context_error(t->ctx));
+    talk("going on after step %lld of %lld, in epoch %lld of %lld", (long long)state->step, (long long)t->steps,
+         (long long)(state->epoch + (state->epoch < t->o->epochs)), (long long)t->o->epochs);
+    return CLI_OK;
+}
+
+/* ---- during
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* The log first: a checkpoint never claims steps that the log lacks. */
+static int checkpoint(training *t) {
+    if (!steplog_sync(&t->log)) return talk_fail(CLI_FAILED, "could not write %s: %s", t->log.path, strerror(errno));
+    return run_save_last(&t->r);
+}
+
+static void log_step(training *t, int64_t n, const trainer_result *result) {
+    if (!t->log.file) return;
+    const run_state *state = &t->r.state;
+    json j = steplog_begin(&t->log, state->step);
+    json_integer(&j, "epoch", state->epoch + 1);
+    json_real(&j, "loss", (double)result->loss, 9);
+    json_real(&j, "accuracy", (double)result->correct / (double)n, 9);
+    json_real(&j, "lr", wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate), 9);
+    json_integer(&j, "samples", n);
+    json_real(&j, "seconds", state->seconds, 6);
+    steplog_end(&t->log, &j);
+}
+
+static void log_epoch(training *t) {
+    if (!t->log.file) return;
+    const run_state *state = &t->r.state;
+    json j = steplog_begin(&t->log, state->step);
+    json_integer(&j, "epoch", state->epoch);
+    json_real(&j, "train_loss", state->train_loss, 9);
+    json_real(&j, "train_accuracy", state->train_accuracy, 9);
+    json_real(&j, "test_loss", state->test_loss, 9);
+    json_real(&j, "test_accuracy", state->test_accuracy, 9);
+    steplog_end(&t->log, &j);
+}
+
+static void show_progress(training *t) {
+    const run_state *state = &t->r.state;
+    int64_t size = wick_dataset_count(t->train);
+    progress_step(&t->p, &(progress_view){
+                             .epoch = state->epoch + 1,
+                             .epochs = t->o->epochs,
+                             .step = state->step,
+                             .steps = t->steps,
+                             .epoch_samples = state->seen,
+                             .epoch_size = size,
+                             .samples = state->epoch * size + state->seen,
+                             .total = t->o->epochs * size,
+                             .loss = state->loss_sum / (double)state->seen,
+                             .accuracy = (double)state->correct / (double)state->seen,
+                         });
+}
+
+/* The step's failure, and for NaN or Inf which op made it. */
+static int step_failed(training *t, wick_status status, const char *error, int64_t n) {
+    int64_t number = t->r.state.step;
+    progress_clear(&t->p);
+    if (status != WICK_ERR_NOT_FINITE) return talk_fail(CLI_FAILED, "step %lld: %s", (long long)number + 1, error);
+    char why[1024], first[1024];
+    snprintf(first, sizeof first, "%s", error);
+    trainer_explain(&t->t, number, n, why, sizeof why);
+    return talk_fail(CLI_NOT_FINITE,
+                     "step %lld met NaN or Inf (%s); first: %s. A smaller --lr or --clip may help. The last "
+                     "checkpoint is %s",
+                     (long long)number + 1, first, why, t->r.last);
+}
+
+static int one_step(training *t, int64_t n, double start) {
+    run_state *state = &t->r.state;
+    trainer_result result;
+    const char *error;
+    wick_status status = trainer_step(&t->t, state->step, n, &result, &error);
+    if (status != WICK_OK) return step_failed(t, status, error, n);
+    double seconds = now_seconds() - start;
+    t->samples += n;
+    t->seconds += seconds;
+    state->seconds += seconds;
+    state->step++;
+    state->loss_sum += (double)result.loss * (double)n;
+    state->correct += result.correct;
+    state->seen += n;
+    log_step(t, n, &result);
+    wick_loader_position(t->t.loader, &state->epoch, &state->sample);
+    show_progress(t);
+    bool due = t->o->save_every > 0 && state->step % t->o->save_every == 0;
+    return due ? checkpoint(t) : CLI_OK;
+}
+
+static int end_epoch(training *t) {
+    run_state *state = &t->r.state;
+    wick_loader_position(t->t.loader, &state->epoch, &state->sample);
+    state->train_loss = state->loss_sum / (double)state->seen;
+    state->train_accuracy = (double)state->correct / (double)state->seen;
+    state->loss_sum = 0;
+    state->correct = state->seen = 0;
+    double accuracy = state->train_accuracy;
+    if (t->test) {
+        evaluation result;
+        int code = evaluator_run(&t->e, &result);
+        if (code != CLI_OK) return code;
+        state->test_loss = result.loss;
+        state->test_accuracy = accuracy = (double)result.correct / (double)result.count;
+    }
+    bool best = accuracy > state->best;
+    if (best) {
+        state->best = accuracy;
+        state->best_epoch = state->epoch;
+        state->stale = 0;
+        int code = run_save_best(&t->r);
+        if (code != CLI_OK) return code;
+    } else {
+        state->stale++;
+    }
+    log_epoch(t);
+    progress_clear(&t->p);
+    char tested[64] = "";
+    if (t->test) snprintf(tested, sizeof tested, "  test %.2f %%", state->test_accuracy * 100);
+    talk("epoch %lld/%lld  loss %.4f  accuracy %.2f %%%s%s  %.1f s", (long long)state->epoch, (long long)t->o->epochs,
+         state->train_loss, state->train_accuracy * 100, tested, best ? "  best" : "", state->seconds);
+    return checkpoint(t);
+}
+
+static int save_and_leave(training *t) {
+    progress_clear(&t->p);
+    int code = checkpoint(t);
+    if (code != CLI_OK) return code;
+    const cli_options *o = t->o;
+    char program[1024], folder[4096], command[5400], threads[32] = "";
+    path_quote(program, sizeof program, o->program);
+    path_quote(folder, sizeof folder, t->folder);
+    if (options_given(o, "threads")) snprintf(threads, sizeof threads, " --threads %lld", (long long)o->threads);
+    snprintf(command, sizeof command, "%s train --resume %s%s", program, folder, threads);
+    fprintf(stderr, "interrupted after step %lld, which is saved; go on with\n  %s\n", (long long)t->r.state.step,
+            command);
+    if (o->json) {
+        json j = talk_json_open();
+        json_bool(&j, "ok", false);
+        json_integer(&j, "exit", CLI_INTERRUPTED);
+        json_text(&j, "error", "interrupted");
+        json_integer(&j, "step", t->r.state.step);
+        json_text(&j, "resume", command);
+        talk_json_close(&j);
+    }
+    return CLI_INTERRUPTED;
+}
+
+static bool stop_early(const training *t) { return t->o->patience > 0 && t->r.state.stale >= t->o->patience; }
+
+static int loop(training *t) {
+    int code = CLI_OK;
+    while (code == CLI_OK && t->r.state.epoch < t->o->epochs && !stop_early(t)) {
+        double start = now_seconds();
+        int64_t n = trainer_load(&t->t);
+        code = n > 0 ? one_step(t, n, start) : end_epoch(t);
+        if (code == CLI_OK && interrupted()) return save_and_leave(t);
+    }
+    progress_clear(&t->p);
+    return code;
+}
+
+/* ---- after
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static int64_t count_parameters(const wick_model *model) {
+    int64_t count = 0;
+    for (int i = 0; i < wick_model_count(model); i++) {
+        wick_named state = wick_model_at(model, i);
+        if (state.role == WICK_ROLE_PARAM) count += wick_tensor_count(state.tensor);
+    }
+    return count;
+}
+
+static void report(const training *t) {
+    const run_state *state = &t->r.state;
+    double speed = t->seconds > 0 ? (double)t->samples / t->seconds : 0;
+    if (stop_early(t)) talk("stopped early: %lld epochs without a better accuracy", (long long)state->stale);
+    talk("%lld steps in %.1f s; best accuracy %.2f %% in epoch %lld", (long long)state->step, state->seconds,
+         state->best * 100, (long long)state->best_epoch);
+    if (!t->o->json) {
+        printf("%s\n", t->r.best);
+        return;
+    }
+    json j = talk_json_open();
+    json_bool(&j, "ok", true);
+    json_integer(&j, "epochs", state->epoch);
+    json_integer(&j, "steps", state->step);
+    json_integer(&j, "parameters", count_parameters(t->c.model));
+    json_text(&j, "arch", t->c.arch);
+    json_real(&j, "loss", state->train_loss, 9);
+    json_real(&j, "accuracy", state->train_accuracy, 9);
+    json_real(&j, "test_loss", state->test_loss, 9);
+    json_real(&j, "test_accuracy", state->test_accuracy, 9);
+    json_real(&j, "best_accuracy", state->best, 9);
+    json_integer(&j, "best_epoch", state->best_epoch);
+    json_bool(&j, "stopped_early", stop_early(t));
+    json_real(&j, "seconds", state->seconds, 6);
+    json_real(&j, "samples_per_second", speed, 6);
+    json_integer(&j, "threads", wick_context_threads(t->ctx));
+    json_text(&j, "path", t->r.best);
+    json_text(&j, "last", t->r.last);
+    json_text(&j, "log", t->log.path);
+    talk_json_close(&j);
+}
+
+static int train(training *t) {
+    cli_options *o = t->o;
+    bool resuming = o->resume[0] != '\0';
+    if (resuming && (options_given(o, "out") || o->force))
+        return talk_fail(CLI_USAGE, "--resume goes on in its own folder: leave out --out and --force");
+    if (wick_context_new(&t->ctx, &(wick_context_options){.threads = (int)o->threads, .seed = (uint64_t)o->seed}) !=
+        WICK_OK)
+        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+    t->folder = resuming ? o->resume : o->out;
+    int code = run_open(&t->r, o, &t->c, t->folder);
+    if (code == CLI_OK) code = resuming ? run_find(&t->r, t->ctx, o) : fix_paths(o);
+    if (code == CLI_OK) code = build(t);
+    if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r, t->folder);
+    if (code != CLI_OK) return code;
+    if (!steplog_open(&t->log, o->log, t->r.state.step))
+        return talk_fail(CLI_FAILED, "could not open the log %s: %s", o->log, strerror(errno));
+    interrupt_watch();
+    /* At once, so that a folder or disk that can't be written is known before hours of work. */
+    if (!resuming) code = run_save_last(&t->r);
+    talk("%s, %lld parameters, %lld images, %d threads", t->c.arch, (long long)count_parameters(t->c.model),
+         (long long)wick_dataset_count(t->train), wick_context_threads(t->ctx));
+    progress_setup(&t->p, o->quiet, t->r.state.epoch * wick_dataset_count(t->train) + t->r.state.seen);
+    if (code == CLI_OK) code = loop(t);
+    if (!steplog_close(&t->log) && code == CLI_OK)
+        code = talk_fail(CLI_FAILED, "could not write %s: %s", o->log, strerror(errno));
+    if (code == CLI_OK) report(t);
+    return code;
+}
+
+int cmd_train(cli_options *o) {
+    training t = {.o = o};
+    int code = train(&t);
+    steplog_close(&t.log);
+    evaluator_free(&t.e);
+    trainer_free(&t.t);
+    run_close(&t.r);
+    classifier_free(&t.c);
+    wick_dataset_free(&t.test);
+    wick_dataset_free(&t.train);
+    wick_context_free(&t.ctx);
+    return code;
+}

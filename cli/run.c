@@ -1,0 +1,205 @@
+#include "run.h"
+
+#include "options.h"
+#include "paths.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What of run_state a checkpoint keeps, as "run.NAME". */
+/* clang-format off */
+static const struct {
+    const char *name;
+    bool real;
+    size_t offset;
+} fields[] = {
+#define INTEGER(name) {#name, false, offsetof(run_state, name)}
+#define REAL(name) {#name, true, offsetof(run_state, name)}
+    INTEGER(epoch),      INTEGER(sample),       INTEGER(step),   REAL(loss_sum),
+    INTEGER(correct),    INTEGER(seen),         REAL(train_loss), REAL(train_accuracy),
+    REAL(test_loss),     REAL(test_accuracy),   REAL(best),      INTEGER(best_epoch),
+    INTEGER(stale),      REAL(seconds),
+#undef INTEGER
+#undef REAL
+};
+/* clang-format on */
+enum { FIELDS = sizeof fields / sizeof fields[0], KEY = 80 };
+
+static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
+
+int run_open(run *r, const cli_options *o, classifier *c, const char *folder) {
+    *r = (run){.o = o, .c = c};
+    r->state =
+        (run_state){.train_loss = NAN, .train_accuracy = NAN, .test_loss = NAN, .test_accuracy = NAN, .best = -1};
+    r->last = path_join(folder, "last.safetensors");
+    r->previous = path_join(folder, "last.safetensors.prev");
+    r->best = path_join(folder, "best.safetensors");
+    return r->last && r->previous && r->best ? CLI_OK : out_of_memory();
+}
+
+void run_close(run *r) {
+    wick_checkpoint_free(&r->file);
+    free(r->last);
+    free(r->previous);
+    free(r->best);
+    *r = (run){0};
+}
+
+int run_start(run *r, const char *folder) {
+    if (!path_make_folder(folder))
+        return talk_fail(CLI_FAILED, "could not make the folder %s: %s", folder, strerror(errno));
+    const char *const old[] = {r->last, r->previous, r->best};
+    for (int i = 0; i < 3; i++) {
+        if (!path_exists(old[i])) continue;
+        if (!r->o->force)
+            return talk_fail(CLI_USAGE,
+                             "%s holds a run; go on with --resume %s, start over with --force, or choose another --out",
+                             folder, folder);
+        if (unlink(old[i]) != 0) return talk_fail(CLI_FAILED, "could not remove %s: %s", old[i], strerror(errno));
+    }
+    return CLI_OK;
+}
+
+/* ---- saving
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static bool add_options(const run *r, meta *list) {
+    const char *name, *text;
+    for (int i = 0; (name = options_kept(r->o, i, &text)); i++) {
+        char key[KEY];
+        snprintf(key, sizeof key, "option.%s", name);
+        if (!meta_add(list, key, "%s", text)) return false;
+    }
+    return true;
+}
+
+static bool add_state(const run *r, meta *list) {
+    for (int i = 0; i < FIELDS; i++) {
+        const char *field = (const char *)&r->state + fields[i].offset;
+        char key[KEY];
+        snprintf(key, sizeof key, "run.%s", fields[i].name);
+        bool ok = fields[i].real ? meta_add(list, key, "%.17g", *(const double *)field)
+                                 : meta_add(list, key, "%lld", (long long)*(const int64_t *)field);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+static int save(run *r, const char *path, meta *list, bool complete, wick_save_options how) {
+    int code = CLI_OK;
+    how.n_meta = list->count;
+    how.meta = list->pairs;
+    if (!complete)
+        code = out_of_memory();
+    else if (wick_save(r->c->model, path, &how) != WICK_OK)
+        code = talk_fail(CLI_FAILED, "could not save: %s", wick_context_error(r->c->ctx));
+    meta_free(list);
+    return code;
+}
+
+int run_save_last(run *r) {
+    meta list = {0};
+    bool complete = classifier_add_meta(r->c, &list) && add_options(r, &list) && add_state(r, &list);
+    /* The context's own random state is no part of a run, whose streams depend on the seed and the step alone; what was
+     * compiled in this process must not show in the file. */
+    wick_context_set_random(r->c->ctx, (uint64_t)r->o->seed, 0);
+    return save(r, r->last, &list, complete, (wick_save_options){.keep_previous = true});
+}
+
+int run_save_best(run *r) {
+    meta list = {0};
+    bool complete = classifier_add_meta(r->c, &list) && meta_add(&list, "accuracy", "%.17g", r->state.best) &&
+                    meta_add(&list, "epoch", "%lld", (long long)r->state.epoch) &&
+                    meta_add(&list, "step", "%lld", (long long)r->state.step);
+    wick_context_set_random(r->c->ctx, (uint64_t)r->o->seed, 0);
+    return save(r, r->best, &list, complete, (wick_save_options){.weights_only = true});
+}
+
+/* ---- going on
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static int restore_options(run *r, cli_options *o, const char *path) {
+    const char *name, *text;
+    char error[512];
+    for (int i = 0; (name = options_kept(o, i, &text)); i++) {
+        char key[KEY];
+        snprintf(key, sizeof key, "option.%s", name);
+        const char *value = wick_checkpoint_meta(r->file, key);
+        if (!value)
+            return talk_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: no run can go on from it", path, key);
+        bool given = options_given(o, name);
+        if (!options_restore(o, i, value, error, sizeof error))
+            return given ? talk_fail(CLI_USAGE, "%s", error) : talk_fail(CLI_BAD_FILE, "%s: %s", path, error);
+    }
+    return CLI_OK;
+}
+
+static bool read_field(int i, const char *text, run_state *state) {
+    char *field = (char *)state + fields[i].offset, *end;
+    errno = 0;
+    if (fields[i].real) {
+        *(double *)field = strtod(text, &end);
+    } else {
+        *(int64_t *)field = strtoll(text, &end, 10);
+        if (*(int64_t *)field < 0) return false;
+    }
+    return end != text && *end == '\0' && errno != EINVAL;
+}
+
+static int restore_state(run *r, const char *path) {
+    for (int i = 0; i < FIELDS; i++) {
+        char key[KEY];
+        snprintf(key, sizeof key, "run.%s", fields[i].name);
+        const char *value = wick_checkpoint_meta(r->file, key);
+        if (!value || !read_field(i, value, &r->state))
+            return talk_fail(CLI_BAD_FILE, "%s: bad or missing '%s' in its metadata", path, key);
+    }
+    return CLI_OK;
+}
+
+int run_find(run *r, wick_context *ctx, cli_options *o) {
+    if (!path_exists(r->last) && !path_exists(r->previous))
+        return talk_fail(CLI_BAD_FILE, "there is no run to resume: %s does not exist", r->last);
+    const char *path = r->last;
+    wick_status status = wick_checkpoint_open(ctx, path, &r->file);
+    if (status != WICK_OK && path_exists(r->previous)) {
+        talk("%s; going on from the one before", wick_context_error(ctx));
+        path = r->previous;
+        status = wick_checkpoint_open(ctx, path, &r->file);
+    }
+    if (status != WICK_OK) return talk_fail(talk_file_code(status), "%s", wick_context_error(ctx));
+    int code = restore_options(r, o, path);
+    return code == CLI_OK ? restore_state(r, path) : code;
+}
+
+/* The data must be those that the run was started with, or its normalisation and its order would be others. */
+static int check_data(run *r) {
+    meta now = {0};
+    if (!classifier_add_meta(r->c, &now)) {
+        meta_free(&now);
+        return out_of_memory();
+    }
+    int code = CLI_OK;
+    for (int i = 0; i < now.count && code == CLI_OK; i++) {
+        const char *key = now.pairs[i].key, *then = wick_checkpoint_meta(r->file, key);
+        if (strcmp(key, "arch") == 0) continue; /* the weights will tell */
+        if (!then || strcmp(then, now.pairs[i].value) != 0)
+            code = talk_fail(CLI_BAD_FILE, "%s has changed since the run was started: its %s was %s and is %s",
+                             r->c->data, key, then ? then : "?", now.pairs[i].value);
+    }
+    meta_free(&now);
+    return code;
+}
+
+int run_load(run *r) {
+    int code = check_data(r);
+    if (code != CLI_OK) return code;
+    wick_status status = wick_checkpoint_load(r->file, r->c->model, true);
+    wick_checkpoint_free(&r->file);
+    if (status == WICK_OK) return CLI_OK;
+    return talk_fail(talk_file_code(status), "the checkpoint does not fit: %s", wick_context_error(r->c->ctx));
+}

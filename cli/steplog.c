@@ -1,0 +1,61 @@
+#include "steplog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* The end of the last whole line whose step is at most `step`. Lines begin {"step": N, as steplog_begin writes them. */
+static off_t end_of_step(FILE *file, int64_t step) {
+    char *line = NULL;
+    size_t room = 0;
+    off_t end = 0;
+    for (ssize_t length; (length = getline(&line, &room, file)) > 0; end += length) {
+        long long number;
+        if (line[length - 1] != '\n' || sscanf(line, "{\"step\": %lld", &number) != 1 || number > step) break;
+    }
+    free(line);
+    return end;
+}
+
+bool steplog_open(steplog *log, const char *path, int64_t step) {
+    *log = (steplog){.path = path};
+    if (!path || !path[0]) return true;
+    log->file = fopen(path, step > 0 ? "a+" : "w");
+    if (!log->file || step == 0) return log->file != NULL;
+    rewind(log->file);
+    off_t end = end_of_step(log->file, step);
+    if (!ferror(log->file) && ftruncate(fileno(log->file), end) == 0 && fseeko(log->file, end, SEEK_SET) == 0)
+        return true;
+    int error = errno;
+    fclose(log->file);
+    log->file = NULL;
+    errno = error;
+    return false;
+}
+
+json steplog_begin(steplog *log, int64_t step) {
+    json j = {.out = log->file};
+    json_open(&j, NULL, '{');
+    json_integer(&j, "step", step);
+    return j;
+}
+
+void steplog_end(steplog *log, json *j) {
+    json_close(j, '}');
+    fputc('\n', log->file);
+}
+
+bool steplog_sync(steplog *log) {
+    if (!log->file) return true;
+    /* A device or pipe can't be synchronised (EINVAL), which is no failure of the log. */
+    return fflush(log->file) == 0 && !ferror(log->file) && (fsync(fileno(log->file)) == 0 || errno == EINVAL);
+}
+
+bool steplog_close(steplog *log) {
+    if (!log->file) return true;
+    bool ok = steplog_sync(log);
+    ok = fclose(log->file) == 0 && ok;
+    log->file = NULL;
+    return ok;
+}

@@ -1,0 +1,117 @@
+#include "trainer.h"
+
+#include "talk.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    INPUTS = 2,
+    OUTPUTS = 2,
+    STREAMS = 1 << 20 /* random streams set aside for each plan: far more than a network has random ops */
+};
+
+/* What the recording function is to know beyond its inputs. */
+typedef struct recording {
+    trainer *t;
+    bool update;
+} recording;
+
+static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    const recording *r = user;
+    wick_tensor *logits = classifier_logits(r->t->c, in[0]);
+    wick_tensor *right = wick_eq(wick_argmax(logits, 1, false), in[1]);
+    wick_tensor *loss = wick_cross_entropy(logits, in[1]);
+    out[0] = loss;
+    out[1] = wick_sum(wick_cast(right, WICK_I64), WICK_ALL_AXES, false);
+    return r->update ? wick_optimizer_step(r->t->optimizer, loss) : wick_optimizer_accumulate(r->t->optimizer, loss);
+}
+
+static wick_status compile(trainer *t, bool update, bool last, const wick_compile_options *options, step *s) {
+    recording r = {t, update};
+    uint64_t stream = (uint64_t)STREAMS * (1 + 2 * update + last);
+    return step_compile(s, t->c, record, &r, last ? t->tail : t->batch, INPUTS, OUTPUTS, t->seed, stream, options);
+}
+
+int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, int64_t batch,
+                uint64_t seed) {
+    int64_t count = wick_dataset_count(dataset);
+    *t = (trainer){.c = c, .batch = batch < count ? batch : count, .seed = seed};
+    t->tail = count % t->batch;
+    t->accumulate = optim->accumulate > 1 ? optim->accumulate : 1;
+    t->x = step_buffer(t->batch * c->pixels, sizeof *t->x);
+    t->y = step_buffer(t->batch, sizeof *t->y);
+    if (!t->x || !t->y) return talk_fail(CLI_FAILED, "out of memory");
+    wick_loader_options loading = {
+        .batch = t->batch, .shuffle = true, .seed = seed, .mean = c->mean, .deviation = c->deviation};
+    if (wick_optimizer_new(c->model, optim, &t->optimizer) != WICK_OK)
+        return talk_fail(CLI_USAGE, "%s", wick_context_error(c->ctx));
+    wick_status status = wick_loader_new(c->ctx, dataset, &loading, &t->loader);
+    /* All of them now and in this order, so that every process makes the same states in the same order. */
+    for (int update = t->accumulate == 1; update < 2; update++)
+        for (int last = 0; last <= (t->tail > 0); last++)
+            if (status == WICK_OK) status = compile(t, update, last, NULL, &t->steps[update][last]);
+    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", wick_context_error(c->ctx));
+}
+
+void trainer_free(trainer *t) {
+    for (int i = 0; i < 4; i++) step_free(&t->steps[i / 2][i % 2]);
+    wick_optimizer_free(&t->optimizer);
+    wick_loader_free(&t->loader);
+    free(t->x);
+    free(t->y);
+    *t = (trainer){0};
+}
+
+int64_t trainer_load(trainer *t) { return wick_loader_next(t->loader, t->x, t->y); }
+
+static bool updates(const trainer *t, int64_t number) { return (number + 1) % t->accumulate == 0; }
+
+static wick_status run(trainer *t, step *s, int64_t number, trainer_result *result) {
+    wick_workspace_set_offset(s->workspace, (uint64_t)number);
+    return wick_run(s->workspace, (const void *[INPUTS]){t->x, t->y},
+                    (void *[OUTPUTS]){&result->loss, &result->correct});
+}
+
+wick_status trainer_step(trainer *t, int64_t number, int64_t n, trainer_result *result, const char **error) {
+    step *s = &t->steps[updates(t, number)][n < t->batch];
+    wick_status status = run(t, s, number, result);
+    *error = wick_workspace_error(s->workspace);
+    return status;
+}
+
+/* The name of a weight that is NaN or Inf already, or NULL. */
+static const char *bad_weight(const wick_model *model) {
+    for (int i = 0; i < wick_model_count(model); i++) {
+        wick_named state = wick_model_at(model, i);
+        const void *data;
+        if (wick_tensor_dtype(state.tensor) != WICK_F32 || wick_data(state.tensor, &data) != WICK_OK) continue;
+        const float *values = data;
+        for (int64_t k = 0; k < wick_tensor_count(state.tensor); k++)
+            if (!isfinite(values[k])) return state.name;
+    }
+    return NULL;
+}
+
+void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t size) {
+    const char *bad = bad_weight(t->c->model);
+    if (bad) {
+        snprintf(text, size, "'%s' held NaN or Inf before the step", bad);
+        return;
+    }
+    step s;
+    trainer_result result;
+    if (compile(t, updates(t, number), n < t->batch, &(wick_compile_options){.no_passes = true, .check_finite = true},
+                &s) != WICK_OK) {
+        snprintf(text, size, "the step could not be repeated op by op: %s", wick_context_error(t->c->ctx));
+        return;
+    }
+    wick_status status = run(t, &s, number, &result);
+    if (status == WICK_OK)
+        snprintf(text, size, "repeated op by op, every value was finite");
+    else
+        snprintf(text, size, "%s", wick_workspace_error(s.workspace));
+    step_free(&s);
+}

@@ -1,0 +1,40 @@
+/* trainer.h: the compiled steps of a training run: forward, backward and update in one plan each. A step is a function
+ * of the weights, the batch and its own number alone, so a run that goes on from a checkpoint repeats the one it
+ * continues. */
+#ifndef WICK_CLI_TRAINER_H
+#define WICK_CLI_TRAINER_H
+
+#include "step.h"
+
+#include "wick/optim.h"
+
+typedef struct trainer {
+    classifier *c;
+    wick_optimizer *optimizer;
+    wick_loader *loader;
+    int64_t batch, tail; /* images in a step, and in the last one of an epoch; tail 0: none is smaller */
+    int accumulate;
+    uint64_t seed;
+    step steps[2][2]; /* [updates the weights][is the last one of an epoch] */
+    float *x;
+    int64_t *y;
+} trainer;
+
+typedef struct trainer_result {
+    float loss; /* mean of the batch */
+    int64_t correct;
+} trainer_result;
+
+/* Makes the model's parameters and the optimizer's state. Exit codes; what went wrong has been said. */
+int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, int64_t batch,
+                uint64_t seed);
+void trainer_free(trainer *t);
+
+/* The next batch of the loader, into x and y; 0 at the end of the epoch. */
+int64_t trainer_load(trainer *t);
+/* Step `number`, from 0, on the n images loaded. *error is the text of a failure, which changes no weight. */
+wick_status trainer_step(trainer *t, int64_t number, int64_t n, trainer_result *result, const char **error);
+/* Runs a step that met NaN or Inf again, op by op, and writes which op made the first one. */
+void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t size);
+
+#endif

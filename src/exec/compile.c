@@ -1,0 +1,330 @@
+/* compile.c: functions become plans, and workspaces run them. */
+#include "exec/exec.h"
+
+/* Random nodes of compiled functions are numbered from here, apart from those of the context's own expressions. */
+#define TRACE_STREAMS ((uint64_t)1 << 32)
+
+/* ---- compiling ----------------------------------------------------------------------------------------------------------------- */
+
+typedef struct tracer {
+    wick_context *ctx;
+    wick_scope *scope;
+    wick_frame frame;
+    wick_wanted *wanted;
+    wick_node **effects;
+    wick_tensor **tensors; /* inputs, then outputs */
+    size_t n_wanted, n_effects, bytes;
+} tracer;
+
+static wick_status trace(tracer *t, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out) {
+    wick_context *ctx = t->ctx;
+    for (int i = 0; i < n_in; i++) {
+        wick_input_attr attr;
+        memset(&attr, 0, sizeof attr);
+        if (!wick_type_make(&attr.type, in[i].dtype, in[i].rank, in[i].dims))
+            return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: input %d (%s) has an impossible dtype or shape", i, in[i].name ? in[i].name : "");
+        attr.index = i;
+        t->tensors[i] = wick_record(ctx, &wick_op_input, 0, NULL, &attr, sizeof attr);
+        if (t->tensors[i]->error) return wick_fail_poison(ctx, t->tensors[i]);
+    }
+    wick_tensor **out = t->tensors + n_in;
+    wick_context_clear_error(ctx);
+    wick_status status = fn(ctx, t->tensors, out, user);
+    if (status != WICK_OK) return ctx->msg.status ? status : wick_msg_set(&ctx->msg, status, "compile: the function failed (%s)", wick_status_name(status));
+    for (int i = 0; i < n_out; i++) {
+        if (!out[i]) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: the function did not set output %d", i);
+        if (out[i]->error) return wick_fail_poison(ctx, out[i]);
+    }
+    return WICK_OK;
+}
+
+/* The outputs, then the last version of every state that was assigned. */
+static wick_status collect(tracer *t, int n_in, int n_out) {
+    wick_context *ctx = t->ctx;
+    t->bytes = ((size_t)n_out + t->frame.n_effects + 1) * (sizeof *t->wanted + sizeof *t->effects);
+    t->wanted = wick_alloc(&ctx->alloc, t->bytes);
+    if (!t->wanted) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory compiling");
+    t->effects = (wick_node **)(t->wanted + n_out + t->frame.n_effects + 1);
+    for (int i = 0; i < n_out; i++) t->wanted[t->n_wanted++] = (wick_wanted){t->tensors[n_in + i]->value, NULL};
+    for (size_t i = 0; i < t->frame.n_effects; i++) {
+        wick_effect *e = &t->frame.effects[i];
+        if (!e->state) {
+            t->effects[t->n_effects++] = e->node;
+            continue;
+        }
+        if (e->state->value != &e->node->out[0]) continue;
+        wick_value *old = e->node->in[0]; /* back to the version before the function */
+        for (size_t k = i; k-- > 0;)
+            if (t->frame.effects[k].state == e->state) old = t->frame.effects[k].node->in[0];
+        t->wanted[t->n_wanted++] = (wick_wanted){e->state->value, old};
+    }
+    return WICK_OK;
+}
+
+/* Who holds leaf v now: a state that outlives the trace, or NULL. */
+static wick_tensor *state_of_leaf(const tracer *t, const wick_value *v) {
+    wick_tensor *cell = v->node->cell;
+    for (size_t i = 0; i < t->frame.n_effects && !cell; i++)
+        if (t->frame.effects[i].state && t->frame.effects[i].node->in[0] == v) cell = t->frame.effects[i].state;
+    bool local = cell && cell->scope == t->scope && cell->refs == 1;
+    return local ? NULL : cell;
+}
+
+static wick_status bind(tracer *t, wick_plan *p, const wick_walk *w) {
+    p->bindings = wick_arena_zalloc(&p->arena, (w->n_leaves + 1) * sizeof *p->bindings);
+    p->slots = wick_arena_zalloc(&p->arena, (w->n_slots + 1) * sizeof *p->slots);
+    p->slot_is_random = wick_arena_zalloc(&p->arena, w->n_slots + 1);
+    p->out_specs = wick_arena_zalloc(&p->arena, ((size_t)p->n_out + 1) * sizeof *p->out_specs);
+    if (!p->bindings || !p->slots || !p->slot_is_random || !p->out_specs) return wick_msg_set(&t->ctx->msg, WICK_ERR_NOMEM, "out of memory compiling");
+    for (size_t i = 0; i < w->n_leaves; i++) {
+        wick_value *v = w->leaves[i];
+        wick_binding *b = &p->bindings[i];
+        b->input = -1;
+        b->type = v->type;
+        if (v->node->op == &wick_op_input)
+            b->input = (int32_t)((const wick_input_attr *)v->node->attr)->index;
+        else if ((b->state = wick_retain(state_of_leaf(t, v))) == NULL)
+            b->array = wick_array_ref(v->array);
+    }
+    for (int r = p->n_out; r < p->n_results; r++)
+        if (p->results[r].leaf >= 0) p->bindings[p->results[r].leaf].assigned = true;
+    for (size_t i = 0; i < w->n_slots; i++) {
+        memcpy(p->slots[i], w->slots[i]->slot, sizeof *p->slots);
+        p->slot_is_random[i] = w->slots[i]->op->flags & WICK_OP_RANDOM;
+    }
+    for (int i = 0; i < p->n_out; i++) {
+        const wick_type *type = &p->graph->outputs[i]->type;
+        p->out_specs[i] = (wick_spec){NULL, (wick_dtype)type->dtype, type->rank, {0}};
+        memcpy(p->out_specs[i].dims, type->dims, sizeof type->dims);
+    }
+    return WICK_OK;
+}
+
+static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_options *options, wick_plan **out) {
+    wick_context *ctx = t->ctx;
+    WICK_TRY(collect(t, n_in, n_out));
+    wick_walk *w = ctx->reached;
+    WICK_TRY(wick_walk_run(ctx, w, t->n_wanted, t->wanted, t->n_effects, t->effects, WICK_WALK_TRACED));
+    size_t bytes = (w->n_leaves + t->n_wanted + 1) * sizeof(wick_layout);
+    wick_layout *layouts = wick_calloc(&ctx->alloc, bytes);
+    if (!layouts) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory compiling");
+    wick_status status = WICK_OK;
+    for (size_t i = 0; i < w->n_leaves; i++) {
+        wick_value *v = w->leaves[i];
+        wick_layout_contiguous(&layouts[i], &v->type);
+        if (v->array && !state_of_leaf(t, v)) layouts[i] = v->array->layout;
+        layouts[i].offset = 0;
+    }
+    bool optimise = !(options && options->no_passes) && !ctx->options.eager;
+    if (status == WICK_OK) status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, optimise, out);
+    wick_release(&ctx->alloc, layouts, bytes);
+    WICK_TRY(status);
+    wick_plan *p = *out;
+    p->n_in = n_in;
+    p->n_out = n_out;
+    p->check_finite = options && options->check_finite;
+    status = bind(t, p, w);
+    if (status != WICK_OK) {
+        wick_plan_release(p);
+        *out = NULL;
+    }
+    return status;
+}
+
+wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
+                         const wick_compile_options *options, wick_plan **out) {
+    *out = NULL;
+    if (!fn || n_in < 0 || n_out < 0 || (n_in && !in)) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: needs a function and specs of its inputs");
+    if (options && options->check_finite && !options->no_passes)
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: check_finite needs no_passes, since fused ops cannot be told apart");
+    if (ctx->frame->trace) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: called inside a function that is being compiled");
+    WICK_TRY(wick_eval(ctx, 0, NULL, NULL)); /* states have their newest values */
+    tracer t = {.ctx = ctx, .frame = {.trace = true, .next_stream = TRACE_STREAMS}};
+    size_t bytes = ((size_t)n_in + (size_t)n_out + 1) * sizeof *t.tensors;
+    t.tensors = wick_calloc(&ctx->alloc, bytes);
+    t.scope = t.tensors ? wick_scope_open(ctx) : NULL;
+    wick_status status = t.scope ? WICK_OK : wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory compiling");
+    if (status == WICK_OK) {
+        t.frame.parent = ctx->frame;
+        ctx->frame = &t.frame;
+        status = trace(&t, fn, user, n_in, in, n_out);
+        if (status == WICK_OK) status = compile(&t, n_in, n_out, options, out);
+        ctx->frame = t.frame.parent;
+        wick_frame_revert(ctx, &t.frame);
+        wick_scope_close(&t.scope);
+    }
+    wick_release(&ctx->alloc, t.wanted, t.bytes);
+    wick_release(&ctx->alloc, t.frame.effects, t.frame.cap_effects * sizeof *t.frame.effects);
+    wick_release(&ctx->alloc, t.tensors, bytes);
+    return status;
+}
+
+void wick_plan_free(wick_plan **plan) {
+    if (!plan || !*plan) return;
+    wick_plan_release(*plan);
+    *plan = NULL;
+}
+
+wick_plan_info wick_plan_get_info(const wick_plan *p) {
+    wick_plan_info info = {.inputs = p->n_in, .outputs = p->n_out, .kernels = (int)p->n_steps, .arena_bytes = p->arena_bytes,
+                           .live_bytes = p->live_bytes, .scratch_bytes = p->scratch * (size_t)wick_pool_threads(p->ctx->pool),
+                           .flops = p->flops, .bytes = p->bytes};
+    for (size_t i = 0; i < p->n_leaves; i++) {
+        info.states += p->bindings[i].state != NULL;
+        info.assigns += p->bindings[i].assigned;
+    }
+    return info;
+}
+
+wick_spec wick_plan_output(const wick_plan *p, int i) { return i >= 0 && i < p->n_out ? p->out_specs[i] : (wick_spec){0}; }
+
+size_t wick_plan_format(const wick_plan *p, char *buffer, size_t size) {
+    char line[512];
+    size_t total = 0;
+    for (size_t i = 0; i < p->n_steps; i++) {
+        const wick_step *s = &p->steps[i];
+        wick_str t = wick_str_on(line, sizeof line);
+        wick_str_add(&t, "%3zu %-24s %10.0f FLOP %10.0f B", i, s->name, s->flops, s->bytes);
+        for (int k = 0; k < s->n_refs; k++) {
+            static const char kinds[] = "tlosc";
+            const wick_buffer *b = &p->buffers[s->refs[k].buffer];
+            wick_str_add(&t, " %s%c%u", s->refs[k].write ? ">" : "", kinds[b->kind], b->kind == WICK_BUFFER_TEMP ? s->refs[k].buffer : b->index);
+        }
+        wick_str_add(&t, "%s%s\n", s->commits ? " commit " : " ", s->node->site ? s->node->site : "");
+        for (size_t k = 0; k < t.len; k++, total++)
+            if (total + 1 < size) buffer[total] = line[k];
+    }
+    if (size) buffer[total < size ? total : size - 1] = 0;
+    return total;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------------------- */
+
+struct wick_workspace {
+    wick_plan *plan;
+    wick_memory *memory;
+    void **leaves, **outputs;
+    uint64_t (*slots)[2];
+    char **sinks; /* memory for outputs that the caller does not want */
+    size_t bytes;
+    uint64_t offset, deadline;
+    atomic_bool cancel;
+    bool profile;
+    wick_msg msg;
+};
+
+wick_status wick_workspace_new(wick_plan *p, wick_workspace **out) {
+    *out = NULL;
+    const wick_allocator *alloc = &p->alloc;
+    wick_workspace *ws = wick_calloc(alloc, sizeof *ws);
+    if (!ws) return WICK_ERR_NOMEM;
+    ws->plan = p;
+    size_t pointers = p->n_leaves + 2 * (size_t)p->n_results;
+    size_t sinks = 0;
+    for (int i = 0; i < p->n_out; i++) sinks += WICK_ALIGN_UP(wick_type_bytes(&p->graph->outputs[i]->type) + 1, WICK_ALIGN);
+    size_t head = WICK_ALIGN_UP(pointers * sizeof(void *) + p->n_slots * sizeof *ws->slots, WICK_ALIGN);
+    ws->bytes = head + sinks;
+    ws->leaves = wick_calloc(alloc, ws->bytes);
+    ws->memory = ws->leaves ? wick_memory_new(p, wick_pool_threads(p->ctx->pool)) : NULL;
+    if (!ws->memory) {
+        wick_release(alloc, ws->leaves, ws->bytes);
+        wick_release(alloc, ws, sizeof *ws);
+        return WICK_ERR_NOMEM;
+    }
+    ws->outputs = ws->leaves + p->n_leaves;
+    ws->sinks = (char **)(ws->outputs + p->n_results);
+    ws->slots = (uint64_t(*)[2])(ws->sinks + p->n_results);
+    char *sink = (char *)ws->leaves + head;
+    for (int i = 0; i < p->n_out; i++) {
+        ws->sinks[i] = sink;
+        sink += WICK_ALIGN_UP(wick_type_bytes(&p->graph->outputs[i]->type) + 1, WICK_ALIGN);
+    }
+    for (size_t i = 0; i < p->n_slots; i++) memcpy(ws->slots[i], p->slots[i], sizeof *ws->slots);
+    atomic_fetch_add(&p->workspaces, 1);
+    *out = ws;
+    return WICK_OK;
+}
+
+void wick_workspace_free(wick_workspace **workspace) {
+    wick_workspace *ws = workspace ? *workspace : NULL;
+    if (!ws) return;
+    *workspace = NULL;
+    wick_plan *p = ws->plan;
+    wick_memory_free(p, &ws->memory);
+    wick_release(&p->alloc, ws->leaves, ws->bytes);
+    wick_release(&p->alloc, ws, sizeof *ws);
+    atomic_fetch_sub(&p->workspaces, 1);
+}
+
+static wick_status bind_leaf(wick_workspace *ws, size_t i, const void *const *in) {
+    const wick_binding *b = &ws->plan->bindings[i];
+    if (b->input >= 0) {
+        if (!in || (!in[b->input] && wick_type_count(&b->type))) return wick_msg_set(&ws->msg, WICK_ERR_INVALID, "run: input %d is NULL", b->input);
+        ws->leaves[i] = (void *)(uintptr_t)in[b->input];
+        return WICK_OK;
+    }
+    if (b->array) {
+        ws->leaves[i] = wick_array_data(b->array, &b->type);
+        return WICK_OK;
+    }
+    wick_value *v = b->state->value;
+    if (!v || !v->array) return wick_msg_set(&ws->msg, WICK_ERR_INVALID, "run: a captured tensor has no value: it has a pending assignment, or was freed");
+    if (!wick_type_equal(&v->type, &b->type)) return wick_msg_set(&ws->msg, WICK_ERR_SHAPE, "run: a captured tensor has changed its type");
+    /* Contiguous memory was planned for; anything else (wrapped views) moves to memory of its own once. */
+    if (b->assigned || !wick_layout_is_contiguous(&v->array->layout, &v->type)) WICK_TRY(wick_state_own(b->state, &ws->msg));
+    ws->leaves[i] = wick_array_data(b->state->value->array, &b->type);
+    return WICK_OK;
+}
+
+wick_status wick_run(wick_workspace *ws, const void *const *in, void *const *out) {
+    wick_plan *p = ws->plan;
+    ws->msg.status = WICK_OK;
+    ws->msg.text[0] = 0;
+    size_t locked = 0;
+    wick_status status = WICK_OK;
+    for (; locked < p->n_leaves; locked++)
+        if (p->bindings[locked].state && !wick_state_lock(p->bindings[locked].state, p->bindings[locked].assigned)) {
+            status = wick_msg_set(&ws->msg, WICK_ERR_BUSY, "run: a state is in use by another run");
+            break;
+        }
+    for (size_t i = 0; i < p->n_leaves && status == WICK_OK; i++) status = bind_leaf(ws, i, in);
+    if (status == WICK_OK) {
+        for (int i = 0; i < p->n_out; i++) ws->outputs[i] = out && out[i] ? out[i] : ws->sinks[i];
+        for (size_t i = 0; i < p->n_slots; i++)
+            if (p->slot_is_random[i]) ws->slots[i][1] = ws->offset;
+        wick_execution e = {.plan = p, .memory = ws->memory, .pool = p->ctx->pool, .leaves = ws->leaves, .outputs = ws->outputs, .slots = ws->slots,
+                            .msg = &ws->msg, .profile = ws->profile, .cancel = &ws->cancel,
+                            .deadline = ws->deadline ? wick_now_ns() + ws->deadline : 0};
+        status = wick_execute(&e);
+        ws->offset += status == WICK_OK;
+    }
+    while (locked-- > 0)
+        if (p->bindings[locked].state) wick_state_unlock(p->bindings[locked].state, p->bindings[locked].assigned);
+    return status;
+}
+
+const char *wick_workspace_error(const wick_workspace *ws) { return ws->msg.text; }
+void wick_workspace_cancel(wick_workspace *ws) { atomic_store(&ws->cancel, true); }
+void wick_workspace_deadline(wick_workspace *ws, uint64_t nanoseconds) { ws->deadline = nanoseconds; }
+uint64_t wick_workspace_offset(const wick_workspace *ws) { return ws->offset; }
+void wick_workspace_set_offset(wick_workspace *ws, uint64_t offset) { ws->offset = offset; }
+
+void wick_workspace_profile(wick_workspace *ws, bool enable) {
+    ws->profile = enable;
+    memset(ws->memory->step_ns, 0, 2 * ws->plan->n_steps * sizeof(uint64_t));
+}
+
+size_t wick_workspace_profile_format(const wick_workspace *ws, char *buffer, size_t size) {
+    size_t total = 0;
+    for (size_t i = 0; i < ws->plan->n_steps; i++) {
+        char line[256];
+        const wick_step *s = &ws->plan->steps[i];
+        wick_str t = wick_str_on(line, sizeof line);
+        wick_str_add(&t, "%12llu %8llu %-24s %s\n", (unsigned long long)ws->memory->step_ns[i], (unsigned long long)ws->memory->step_calls[i], s->name,
+                     s->node->site ? s->node->site : "");
+        for (size_t k = 0; k < t.len; k++, total++)
+            if (total + 1 < size) buffer[total] = line[k];
+    }
+    if (size) buffer[total < size ? total : size - 1] = 0;
+    return total;
+}

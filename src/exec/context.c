@@ -1,0 +1,84 @@
+/* context.c: making and freeing contexts. */
+#include <stdlib.h>
+
+#include "exec/exec.h"
+
+static const char oom_text[] = "out of memory";
+
+wick_status wick_context_new(wick_context **out, const wick_context_options *options) {
+    static const wick_context_options defaults;
+    if (!options) options = &defaults;
+    *out = NULL;
+    const wick_allocator *alloc = options->allocator ? options->allocator : wick_allocator_default();
+    wick_context *ctx = wick_calloc(alloc, sizeof *ctx);
+    if (!ctx) return WICK_ERR_NOMEM;
+    ctx->alloc = *alloc;
+    ctx->options = *options;
+    ctx->options.allocator = &ctx->alloc;
+    if (!ctx->options.plan_cache_bytes) ctx->options.plan_cache_bytes = (size_t)64 << 20;
+    if (!ctx->options.max_pending) ctx->options.max_pending = 1000000;
+    const char *eager = getenv("WICK_EAGER");
+    if (eager && eager[0] == '1') ctx->options.eager = true;
+    wick_slab_init(&ctx->slab, &ctx->alloc);
+    ctx->frame = &ctx->root_frame;
+    ctx->seed = options->seed;
+    ctx->evaluate = wick_eval;
+    wick_str s = wick_str_on(ctx->numerics, sizeof ctx->numerics);
+    wick_str_add(&s, "tier=%s;gemm=1;reduce=1;math=1;denormals=flush", wick_tier_name(wick_tier_current()));
+
+    /* The poison of running out of memory must exist before memory runs out. */
+    ctx->nomem_error = wick_alloc(&ctx->alloc, sizeof(wick_error) + sizeof oom_text);
+    ctx->reached = wick_calloc(&ctx->alloc, sizeof *ctx->reached);
+    wick_status status = ctx->nomem_error && ctx->reached ? WICK_OK : WICK_ERR_NOMEM;
+    if (ctx->nomem_error) {
+        *ctx->nomem_error = (wick_error){1, WICK_ERR_NOMEM, sizeof(wick_error) + sizeof oom_text};
+        memcpy(ctx->nomem_error->text, oom_text, sizeof oom_text);
+    }
+    ctx->nomem = (wick_tensor){.ctx = ctx, .error = ctx->nomem_error, .refs = 1};
+    if (status == WICK_OK) status = wick_pool_new(&ctx->pool, options->threads, options->executor, &ctx->alloc);
+    if (status == WICK_OK && !wick_scope_open(ctx)) status = WICK_ERR_NOMEM;
+    if (status != WICK_OK)
+        wick_context_free(&ctx);
+    else
+        *out = ctx;
+    return status;
+}
+
+void wick_context_free(wick_context **context) {
+    wick_context *ctx = context ? *context : NULL;
+    if (!ctx) return;
+    *context = NULL;
+    wick_context_release_all(ctx);
+    wick_cache_free(ctx);
+    wick_pool_free(&ctx->pool);
+    if (ctx->reached) wick_walk_free(ctx, ctx->reached);
+    wick_allocator alloc = ctx->alloc;
+    wick_release(&alloc, ctx->reached, sizeof *ctx->reached);
+    wick_release(&alloc, ctx->nomem_error, sizeof(wick_error) + sizeof oom_text);
+    wick_slab_free(&ctx->slab);
+    wick_release(&alloc, ctx, sizeof *ctx);
+}
+
+const char *wick_context_error(const wick_context *ctx) { return ctx->msg.text; }
+wick_status wick_context_status(const wick_context *ctx) { return ctx->msg.status; }
+void wick_context_clear_error(wick_context *ctx) {
+    ctx->msg.status = WICK_OK;
+    ctx->msg.text[0] = 0;
+}
+wick_status wick_context_fail(wick_context *ctx, wick_status status, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    wick_msg_setv(&ctx->msg, status, fmt, args);
+    va_end(args);
+    return status;
+}
+int wick_context_threads(const wick_context *ctx) { return wick_pool_threads(ctx->pool); }
+const char *wick_context_numerics(const wick_context *ctx) { return ctx->numerics; }
+void wick_context_random(const wick_context *ctx, uint64_t *seed, uint64_t *next_stream) {
+    if (seed) *seed = ctx->seed;
+    if (next_stream) *next_stream = ctx->root_frame.next_stream;
+}
+void wick_context_set_random(wick_context *ctx, uint64_t seed, uint64_t next_stream) {
+    ctx->seed = seed;
+    ctx->root_frame.next_stream = next_stream;
+}

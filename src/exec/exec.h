@@ -1,0 +1,90 @@
+/* exec.h: layer 5. Plans, and what runs them. */
+#ifndef WICK_EXEC_EXEC_H
+#define WICK_EXEC_EXEC_H
+
+#include "graph/graph.h"
+
+/* A leaf of a plan, as bound by a workspace. */
+typedef struct wick_binding {
+    int32_t input;       /* >= 0: argument of the compiled function */
+    wick_tensor *state;  /* captured: its current value is bound at each run (counted) */
+    wick_array *array;   /* captured: this very memory (counted) */
+    bool assigned;
+    wick_type type;
+} wick_binding;
+
+struct wick_plan {
+    wick_context *ctx;
+    wick_allocator alloc;
+    wick_arena arena; /* everything below lives in it */
+    wick_graph *graph;
+    wick_buffer *buffers;
+    size_t n_buffers;
+    wick_step *steps;
+    size_t n_steps;
+    wick_operand *operands; /* by value id */
+    wick_result *results;
+    int n_results;
+    size_t n_leaves, n_slots;
+    uint64_t (*slots)[2]; /* compiled functions: run-time numbers as recorded; the second word of random ones is the offset */
+    bool *slot_is_random;
+    size_t arena_bytes, live_bytes, scratch; /* scratch: of one worker */
+    double flops, bytes;
+    bool check_finite;
+
+    /* of compiled functions */
+    int n_in, n_out;
+    wick_binding *bindings; /* by leaf */
+    wick_spec *out_specs;
+    atomic_int workspaces;
+
+    /* in the plan cache */
+    char *key;
+    size_t n_key;
+    uint64_t hash;
+    struct wick_plan *next, *newer, *older;
+    struct wick_memory *memory; /* kept for the next run */
+};
+
+/* What one run needs besides the plan: kept between runs. */
+typedef struct wick_memory {
+    char *arena, *scratch;
+    size_t arena_bytes, scratch_bytes;
+    char **base; /* by buffer */
+    uint64_t *step_ns, *step_calls;
+} wick_memory;
+
+/* A run. leaves, outputs, slots: pointers by number; NULL outputs are an error of the caller. */
+typedef struct wick_execution {
+    const wick_plan *plan;
+    wick_memory *memory;
+    wick_pool *pool;
+    void *const *leaves;
+    void *const *outputs;
+    uint64_t (*slots)[2];
+    wick_msg *msg;
+    bool profile;
+    atomic_bool *cancel;
+    uint64_t deadline; /* in wick_now_ns time; 0: none */
+} wick_execution;
+wick_status wick_execute(wick_execution *e);
+
+wick_memory *wick_memory_new(const wick_plan *plan, int threads);
+void wick_memory_free(const wick_plan *plan, wick_memory **memory);
+
+/* A plan for what was walked. leaf_layouts: by leaf. The context has the error. */
+wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
+                            bool optimise, wick_plan **out);
+void wick_plan_release(wick_plan *plan);
+
+/* States that a run reads (shared) or assigns (alone). false: in use. */
+bool wick_state_lock(wick_tensor *state, bool alone);
+void wick_state_unlock(wick_tensor *state, bool alone);
+/* Makes state's memory its own: contiguous, owned, unshared and read by nobody who expects the old value. */
+wick_status wick_state_own(wick_tensor *state, wick_msg *msg);
+
+void wick_cache_free(wick_context *ctx);
+/* Puts the states of a frame's effects back to the versions before it. */
+void wick_frame_revert(wick_context *ctx, wick_frame *frame);
+
+#endif

@@ -1,0 +1,141 @@
+/* execute.c: runs the steps of a plan. No allocation, no decision: the plan has made them all. */
+#include "exec/exec.h"
+
+/* Work below this runs on the calling thread: waking others costs about as much. It changes who computes, never what. */
+#define PARALLEL_FLOPS 40e3
+#define PARALLEL_BYTES 64e3
+
+wick_memory *wick_memory_new(const wick_plan *plan, int threads) {
+    const wick_allocator *alloc = &plan->alloc;
+    wick_memory *m = wick_calloc(alloc, sizeof *m);
+    if (!m) return NULL;
+    m->arena_bytes = plan->arena_bytes;
+    m->scratch_bytes = plan->scratch * (size_t)threads;
+    m->arena = wick_alloc(alloc, m->arena_bytes);
+    m->scratch = wick_alloc(alloc, m->scratch_bytes);
+    m->base = wick_calloc(alloc, plan->n_buffers * sizeof *m->base + 2 * plan->n_steps * sizeof(uint64_t));
+    if (!m->arena || !m->scratch || !m->base) {
+        wick_memory_free(plan, &m);
+        return NULL;
+    }
+    m->step_ns = (uint64_t *)(m->base + plan->n_buffers);
+    m->step_calls = m->step_ns + plan->n_steps;
+    for (size_t i = 0; i < plan->n_buffers; i++) {
+        const wick_buffer *b = &plan->buffers[i];
+        if (b->kind == WICK_BUFFER_TEMP) m->base[i] = m->arena + b->offset;
+        if (b->kind == WICK_BUFFER_CONST) m->base[i] = (char *)(uintptr_t)b->data;
+    }
+    return m;
+}
+
+void wick_memory_free(const wick_plan *plan, wick_memory **memory) {
+    wick_memory *m = *memory;
+    if (!m) return;
+    *memory = NULL;
+    const wick_allocator *alloc = &plan->alloc;
+    wick_release(alloc, m->arena, m->arena_bytes);
+    wick_release(alloc, m->scratch, m->scratch_bytes);
+    wick_release(alloc, m->base, plan->n_buffers * sizeof *m->base + 2 * plan->n_steps * sizeof(uint64_t));
+    wick_release(alloc, m, sizeof *m);
+}
+
+typedef struct region {
+    const wick_step *step;
+    void *const *ptr;
+    char *scratch;
+    size_t scratch_size;
+    _Atomic int64_t fault; /* the earliest place, or INT64_MAX: the same for any number of threads */
+} region;
+
+static void note_fault(region *r, int64_t at) {
+    int64_t seen = atomic_load(&r->fault);
+    while (at >= 0 && at < seen && !atomic_compare_exchange_weak(&r->fault, &seen, at)) {
+    }
+}
+
+static void run_task(void *arg, int64_t task, int worker) {
+    region *r = arg;
+    note_fault(r, r->step->run(r->step->args, r->ptr, task, task + 1, r->scratch + (size_t)worker * r->scratch_size));
+}
+
+static bool all_finite(const wick_type *t, const char *data) {
+    int64_t n = wick_type_count(t);
+    for (int64_t i = 0; i < n; i++) {
+        double v = t->dtype == WICK_F64 ? ((const double *)data)[i] : t->dtype == WICK_F32 ? (double)((const float *)data)[i] : 0;
+        if (!(v - v == 0)) return false;
+    }
+    return true;
+}
+
+static bool operand_is_finite(const wick_execution *e, const wick_value *v) {
+    const wick_operand *at = &e->plan->operands[v->id];
+    if ((v->type.dtype != WICK_F32 && v->type.dtype != WICK_F64) || !wick_layout_is_contiguous(&at->layout, at->type)) return true;
+    const char *base = e->memory->base[at->buffer];
+    return !base || all_finite(at->type, base + at->layout.offset * (int64_t)wick_dtype_size((wick_dtype)at->type->dtype));
+}
+
+/* Debugging: after the last step of a node, did it turn finite inputs into something else? */
+static wick_status check_node(const wick_execution *e, const wick_node *node) {
+    for (int k = 0; k < node->n_in; k++)
+        if (!operand_is_finite(e, node->in[k])) return WICK_OK;
+    for (int k = 0; k < node->n_out; k++)
+        if (!operand_is_finite(e, &node->out[k]))
+            return wick_msg_set(e->msg, WICK_ERR_NOT_FINITE, "%s made NaN or Inf from finite inputs (recorded at %s)", node->op->name,
+                                node->site ? node->site : "an unknown place");
+    return WICK_OK;
+}
+
+static wick_status interrupted(const wick_execution *e) {
+    const wick_context_options *o = &e->plan->ctx->options;
+    if (e->cancel && atomic_load_explicit(e->cancel, memory_order_relaxed)) {
+        atomic_store(e->cancel, false);
+        return wick_msg_set(e->msg, WICK_ERR_CANCELLED, "the run was cancelled");
+    }
+    if (o->cancel && o->cancel(o->cancel_user)) return wick_msg_set(e->msg, WICK_ERR_CANCELLED, "the run was cancelled by the host");
+    if (e->deadline && wick_now_ns() > e->deadline) return wick_msg_set(e->msg, WICK_ERR_DEADLINE, "the run passed its deadline");
+    return WICK_OK;
+}
+
+static wick_status run_steps(wick_execution *e) {
+    const wick_plan *plan = e->plan;
+    wick_memory *m = e->memory;
+    bool committing = false; /* from here on nothing may stop the run */
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const wick_step *s = &plan->steps[i];
+        committing |= s->commits;
+        if (!committing) WICK_TRY(interrupted(e));
+        void *ptr[WICK_STEP_BUFFERS];
+        for (int k = 0; k < s->n_refs; k++) ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
+        uint64_t start = e->profile ? wick_now_ns() : 0;
+        region r = {s, ptr, m->scratch, plan->scratch, INT64_MAX};
+        if (s->tasks > 1 && (s->flops > PARALLEL_FLOPS || s->bytes > PARALLEL_BYTES))
+            wick_pool_run(e->pool, run_task, &r, s->tasks);
+        else if (s->tasks > 0)
+            note_fault(&r, s->run(s->args, ptr, 0, s->tasks, m->scratch));
+        if (e->profile) {
+            m->step_ns[i] += wick_now_ns() - start;
+            m->step_calls[i]++;
+        }
+        if (s->fault && r.fault != INT64_MAX) {
+            wick_msg_set(e->msg, s->fault, s->fault_text, (long long)r.fault);
+            return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, s->node->site ? s->node->site : "an unknown place");
+        }
+        bool last_of_node = i + 1 == plan->n_steps || plan->steps[i + 1].node != s->node;
+        if (plan->check_finite && last_of_node) WICK_TRY(check_node(e, s->node));
+    }
+    return WICK_OK;
+}
+
+wick_status wick_execute(wick_execution *e) {
+    const wick_plan *plan = e->plan;
+    for (size_t i = 0; i < plan->n_buffers; i++) {
+        const wick_buffer *b = &plan->buffers[i];
+        if (b->kind == WICK_BUFFER_LEAF) e->memory->base[i] = e->leaves[b->index];
+        if (b->kind == WICK_BUFFER_OUTPUT) e->memory->base[i] = e->outputs[b->index];
+        if (b->kind == WICK_BUFFER_SLOT) e->memory->base[i] = (char *)e->slots[b->index];
+    }
+    uint64_t word = wick_fp_enter();
+    wick_status status = run_steps(e);
+    wick_fp_restore(word);
+    return status;
+}

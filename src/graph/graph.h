@@ -1,0 +1,93 @@
+/* graph.h: layer 4. Whole graphs: collecting what a value needs, passes, order, lowering and memory. */
+#ifndef WICK_GRAPH_GRAPH_H
+#define WICK_GRAPH_GRAPH_H
+
+#include "ops/ops.h"
+
+/* ---- walk: what recorded values need ------------------------------------------------------------------------------------ */
+
+typedef struct wick_walk_item {
+    wick_node *node;
+    uint32_t next;
+} wick_walk_item;
+
+/* The pending nodes that a set of results needs, inputs first; the leaves they stand on, in order of first use; and the bytes
+ * that tell whether two walks want the same plan. Numbers (ids) are given to every value met. */
+typedef struct wick_walk {
+    wick_node **nodes;
+    size_t n_nodes, cap_nodes;
+    wick_value **leaves; /* values in memory, or arguments of a function being compiled */
+    size_t n_leaves, cap_leaves;
+    wick_node **slots; /* nodes with run-time numbers */
+    size_t n_slots, cap_slots;
+    wick_walk_item *stack;
+    size_t cap_stack;
+    char *key;
+    size_t n_key, cap_key;
+    uint32_t n_values;
+} wick_walk;
+
+/* A result of a walk: a value to compute. leaf: the walk's leaf whose memory it takes over, or NULL. */
+typedef struct wick_wanted {
+    wick_value *value;
+    wick_value *leaf;
+} wick_wanted;
+
+/* The walk is of a function being compiled: its states are leaves even if nobody reads them, and always taken over. */
+#define WICK_WALK_TRACED 2
+/* Fills w for the results and for effect nodes (kept even if nothing reads them). flags go into the key. A wanted leaf that others
+ * still read is set to NULL, unless traced: its old value must stay. */
+wick_status wick_walk_run(wick_context *ctx, wick_walk *w, size_t n, wick_wanted *wanted, size_t n_effects,
+                          wick_node *const *effects, uint64_t flags);
+void wick_walk_free(wick_context *ctx, wick_walk *w);
+/* Copies what was walked into a graph in arena: outputs are the wanted values in order, leaf and slot nodes carry their
+ * number in slot[0]. NULL: out of memory. */
+wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wick_walk *w, size_t n, const wick_wanted *wanted);
+
+/* ---- graphs --------------------------------------------------------------------------------------------------------------- */
+
+wick_graph *wick_graph_new(wick_context *ctx, wick_arena *arena);
+/* A copy of the node that reads `in` instead, appended to graph. NULL: out of memory. */
+wick_node *wick_graph_copy_node(wick_graph *graph, const wick_node *node, wick_value *const *in);
+/* What stands for v after replacements. */
+static inline wick_value *wick_resolve(wick_value *v) {
+    while (v->forward) v = v->forward;
+    return v;
+}
+/* Numbers nodes (position) and values (id); returns the number of values. */
+uint32_t wick_graph_number(wick_graph *graph);
+/* "%3 f32[2,4] = matmul(%1, %2)" lines, regions indented. */
+void wick_graph_print(wick_str *s, wick_graph *graph);
+/* Checks every invariant a pass must keep; WICK_ERR_INTERNAL names the node and the rule. */
+wick_status wick_graph_verify(wick_graph *graph, wick_msg *msg);
+/* Replaces symbolic dims by extents (one per symbol, within its range) and infers all types again. */
+wick_status wick_graph_bind(wick_graph *graph, const int64_t *extents, wick_msg *msg);
+
+/* ---- passes: one file each; the pipeline is in pipeline.c --------------------------------------------------------------------- */
+
+typedef struct wick_pass {
+    const char *name;
+    wick_status (*run)(wick_graph *graph, wick_msg *msg);
+    bool required; /* runs even without optimisation */
+} wick_pass;
+extern const wick_pass wick_passes[];
+extern const int wick_passes_count;
+
+wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg); /* gradients become what they stand for */
+wick_status wick_pass_simplify(wick_graph *graph, wick_msg *msg);    /* x * 1, casts and views that change nothing */
+wick_status wick_pass_fold(wick_graph *graph, wick_msg *msg);        /* elementwise ops of constants */
+wick_status wick_pass_cse(wick_graph *graph, wick_msg *msg);         /* equal nodes become one */
+wick_status wick_pass_dce(wick_graph *graph, wick_msg *msg);         /* nodes that nothing needs go */
+wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg);        /* elementwise groups, reductions at their end */
+wick_status wick_pass_schedule(wick_graph *graph, wick_msg *msg);    /* order for low peak memory; state is written last */
+/* All of them, or only the required ones. Verifies after each pass in debug builds and when WICK_VERIFY is set. */
+wick_status wick_run_passes(wick_graph *graph, bool optimise, wick_msg *msg);
+
+/* ---- lowering and memory ---------------------------------------------------------------------------------------------------------- */
+
+/* leaf_layouts[i]: how leaf i lies in memory; its offset must be 0. */
+wick_status wick_lower_graph(wick_lower *l, const wick_layout *leaf_layouts);
+/* Gives every TEMP buffer its place. arena: bytes in all; live: the largest sum of buffers in use at once. */
+wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live);
+
+#endif

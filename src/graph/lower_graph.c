@@ -1,0 +1,140 @@
+/* lower_graph.c: walks a scheduled graph and has every op emit its kernels; decides where each value lies. */
+#include "graph/graph.h"
+
+/* Results that are views, leaves or already written elsewhere are copied to their own buffer as soon as they exist: leaves before any
+ * state is overwritten. */
+typedef struct late_copy {
+    wick_operand from;
+    int32_t result;
+} late_copy;
+
+static wick_status output_operand(wick_lower *l, int r, wick_operand *out) {
+    const wick_value *v = l->results[r].value;
+    *out = (wick_operand){.type = &v->type};
+    uint32_t id;
+    WICK_TRY(wick_lower_temp(l, wick_type_bytes(&v->type), &id));
+    l->buffers[id].kind = l->results[r].leaf >= 0 ? WICK_BUFFER_LEAF : WICK_BUFFER_OUTPUT;
+    l->buffers[id].index = (uint32_t)(l->results[r].leaf >= 0 ? l->results[r].leaf : r);
+    out->buffer = id;
+    wick_layout_contiguous(&out->layout, &v->type);
+    return WICK_OK;
+}
+
+static bool lies_in_leaf(const wick_lower *l, const wick_operand *at, int32_t leaf) {
+    const wick_buffer *b = &l->buffers[at->buffer];
+    return b->kind == WICK_BUFFER_LEAF && b->index == (uint32_t)leaf;
+}
+
+/* After node's results exist: moves those that are results of the plan to where they belong. */
+static wick_status settle_results(wick_lower *l, wick_node *node, late_copy *late, int *n_late) {
+    for (int k = 0; k < node->n_out; k++) {
+        const wick_value *v = &node->out[k];
+        for (int r = l->result[v->id]; r >= 0 && r < l->n_results; r++) {
+            if (l->results[r].value != v) continue;
+            wick_operand at = l->operands[v->id], out;
+            const wick_buffer *b = &l->buffers[at.buffer];
+            if (l->results[r].leaf < 0) {
+                if (b->kind == WICK_BUFFER_OUTPUT && b->index == (uint32_t)r) continue; /* written in place */
+                WICK_TRY(output_operand(l, r, &out));
+                WICK_TRY(wick_lower_copy(l, &at, &out));
+                continue;
+            }
+            if (lies_in_leaf(l, &at, l->results[r].leaf) && wick_layout_is_contiguous(&at.layout, at.type) && node->phase) continue;
+            if (b->kind == WICK_BUFFER_LEAF) { /* another state's (or its own old) memory: read it before it changes */
+                wick_operand kept = at;
+                WICK_TRY(wick_lower_temp(l, wick_type_bytes(at.type), &kept.buffer));
+                wick_layout_contiguous(&kept.layout, at.type);
+                WICK_TRY(wick_lower_copy(l, &at, &kept));
+                at = kept;
+            }
+            late[(*n_late)++] = (late_copy){at, r};
+        }
+    }
+    return WICK_OK;
+}
+
+static wick_status lower_leaf(wick_lower *l, wick_node *node, const wick_layout *leaf_layouts) {
+    wick_buffer b = {.first = -1, .last = -1, .size = wick_type_bytes(&node->out[0].type)};
+    wick_operand at = {.type = &node->out[0].type};
+    wick_layout_contiguous(&at.layout, at.type);
+    if (node->op == &wick_op_constant) {
+        b.kind = WICK_BUFFER_CONST;
+        b.data = &((const wick_constant_attr *)node->attr)->bits;
+    } else if (node->op == &wick_op_slot) {
+        b.kind = WICK_BUFFER_SLOT;
+        b.index = (uint32_t)node->slot[0];
+    } else {
+        b.kind = WICK_BUFFER_LEAF;
+        b.index = (uint32_t)node->slot[0];
+        at.layout = leaf_layouts[b.index];
+    }
+    WICK_TRY(wick_lower_temp(l, b.size, &at.buffer));
+    l->buffers[at.buffer] = b;
+    l->operands[node->out[0].id] = at;
+    return WICK_OK;
+}
+
+static wick_status lower_view(wick_lower *l, wick_node *node) {
+    wick_operand in = wick_lower_in(l, node, 0), out = in;
+    if (!node->op->view(node, &in.layout, &out.layout)) { /* the strides leave no other way */
+        WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
+        out = in;
+        node->op->view(node, &in.layout, &out.layout);
+    }
+    wick_lower_set(l, node, 0, out);
+    return WICK_OK;
+}
+
+wick_status wick_lower_graph(wick_lower *l, const wick_layout *leaf_layouts) {
+    wick_graph *g = l->graph;
+    uint32_t values = wick_graph_number(g);
+    l->operands = wick_arena_zalloc(l->arena, (values + 1) * sizeof *l->operands);
+    l->last_use = wick_arena_zalloc(l->arena, (values + 1) * sizeof *l->last_use);
+    l->root = wick_arena_zalloc(l->arena, (values + 1) * sizeof *l->root);
+    l->result = wick_arena_zalloc(l->arena, (values + 1) * sizeof *l->result);
+    l->results = wick_arena_zalloc(l->arena, (size_t)(g->n_outputs + 1) * sizeof *l->results);
+    late_copy *late = wick_arena_alloc(l->arena, (size_t)(g->n_outputs + 1) * sizeof *late);
+    int n_late = 0;
+    if (!l->operands || !l->last_use || !l->root || !l->result || !l->results || !late)
+        return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
+    for (uint32_t i = 0; i < values; i++) l->result[i] = -1;
+    l->n_results = g->n_outputs;
+    for (int r = g->n_outputs; r-- > 0;) {
+        l->results[r] = (wick_result){g->outputs[r], g->output_leaf ? g->output_leaf[r] : -1};
+        l->result[g->outputs[r]->id] = r;
+    }
+    for (size_t i = 0; i < g->n; i++) {
+        const wick_node *n = g->nodes[i];
+        for (int k = 0; k < n->n_out; k++)
+            l->root[n->out[k].id] = n->op->flags & WICK_OP_VIEW && n->n_in ? l->root[n->in[0]->id] : n->out[k].id;
+        for (int k = 0; k < n->n_in; k++) l->last_use[l->root[n->in[k]->id]] = (uint32_t)i;
+    }
+    for (int r = 0; r < g->n_outputs; r++) l->last_use[l->root[g->outputs[r]->id]] = UINT32_MAX; /* results stay until the end */
+
+    for (size_t i = 0; i < g->n; i++) {
+        wick_node *n = g->nodes[i];
+        l->node = n;
+        if (n->op->flags & WICK_OP_LEAF)
+            WICK_TRY(lower_leaf(l, n, leaf_layouts));
+        else if (n->op->flags & WICK_OP_VIEW)
+            WICK_TRY(lower_view(l, n));
+        else if (n->op->lower) {
+            if (n->op->flags & WICK_OP_RANDOM) { /* its run-time numbers */
+                WICK_TRY(wick_lower_temp(l, 16, &l->operands[n->out[0].id].buffer));
+                wick_buffer *b = &l->buffers[l->operands[n->out[0].id].buffer];
+                b->kind = WICK_BUFFER_SLOT;
+                b->index = (uint32_t)n->slot[0];
+            }
+            WICK_TRY(n->op->lower(l, n));
+        } else
+            return wick_lower_fail(l, WICK_ERR_INTERNAL, "has no kernel");
+        WICK_TRY(settle_results(l, n, late, &n_late));
+    }
+    for (int i = 0; i < n_late; i++) {
+        wick_operand out;
+        l->node = l->results[late[i].result].value->node;
+        WICK_TRY(output_operand(l, late[i].result, &out));
+        WICK_TRY(wick_lower_copy(l, &late[i].from, &out));
+    }
+    return WICK_OK;
+}

@@ -1,0 +1,84 @@
+/* memory.c: one arena for all intermediates. A buffer lives from its first step to its last; buffers that live at different times share
+ * bytes. Each is put at the lowest place that is free during its whole life, the largest first (greedy by size: Pisarchyk, Lee 2020,
+ * "Efficient Memory Management for Deep Neural Net Inference"), and also in order of first use; the smaller arena wins. */
+#include <stdlib.h>
+
+#include "graph/graph.h"
+
+typedef struct item {
+    uint32_t buffer;
+    int32_t first, last;
+    size_t size, offset;
+} item;
+
+static int by_size(const void *a, const void *b) {
+    const item *x = a, *y = b;
+    if (x->size != y->size) return x->size < y->size ? 1 : -1;
+    return x->first != y->first ? (x->first < y->first ? -1 : 1) : (x->buffer < y->buffer ? -1 : x->buffer > y->buffer);
+}
+static int by_start(const void *a, const void *b) {
+    const item *x = a, *y = b;
+    if (x->first != y->first) return x->first < y->first ? -1 : 1;
+    return by_size(a, b);
+}
+static int by_offset(const void *a, const void *b) {
+    const item *x = *(item *const *)a, *y = *(item *const *)b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Places items in their order; returns the bytes used. busy has room for all. */
+static size_t place(item *items, size_t n, item **busy) {
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t m = 0, at = 0;
+        for (size_t k = 0; k < i; k++)
+            if (items[k].first <= items[i].last && items[i].first <= items[k].last) busy[m++] = &items[k];
+        qsort(busy, m, sizeof *busy, by_offset);
+        for (size_t k = 0; k < m; k++) {
+            if (busy[k]->offset >= at + items[i].size) break;
+            at = WICK_MAX(at, busy[k]->offset + busy[k]->size);
+        }
+        items[i].offset = at;
+        total = WICK_MAX(total, at + items[i].size);
+    }
+    return total;
+}
+
+wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
+    size_t n = 0;
+    const wick_allocator *alloc = &l->ctx->alloc;
+    size_t bytes = (l->n_buffers + 1) * (sizeof(item) + sizeof(item *)) + (l->n_steps + 2) * sizeof(int64_t);
+    item *items = wick_calloc(alloc, bytes);
+    if (!items) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory laying out the arena");
+    item **busy = (item **)(items + l->n_buffers + 1);
+    int64_t *change = (int64_t *)(busy + l->n_buffers + 1);
+    for (size_t i = 0; i < l->n_buffers; i++) {
+        const wick_buffer *b = &l->buffers[i];
+        if (b->kind != WICK_BUFFER_TEMP || b->first < 0) continue;
+        size_t size = WICK_ALIGN_UP(WICK_MAX(b->size, 1), WICK_ALIGN);
+        items[n++] = (item){(uint32_t)i, b->first, b->last, size, 0};
+        change[b->first] += (int64_t)size;
+        change[b->last + 1] -= (int64_t)size;
+    }
+    int64_t now = 0, peak = 0;
+    for (size_t i = 0; i <= l->n_steps; i++) {
+        now += change[i];
+        peak = WICK_MAX(peak, now);
+    }
+    *live = (size_t)peak;
+    qsort(items, n, sizeof *items, by_start);
+    size_t start_total = place(items, n, busy);
+    if (start_total > *live) { /* a perfect fit needs no second try */
+        for (size_t i = 0; i < n; i++) l->buffers[items[i].buffer].offset = items[i].offset;
+        qsort(items, n, sizeof *items, by_size);
+        size_t size_total = place(items, n, busy);
+        if (size_total >= start_total)
+            n = 0; /* what is in the buffers stays */
+        else
+            start_total = size_total;
+    }
+    for (size_t i = 0; i < n; i++) l->buffers[items[i].buffer].offset = items[i].offset;
+    *arena = start_total;
+    wick_release(alloc, items, bytes);
+    return WICK_OK;
+}

@@ -1,0 +1,297 @@
+/* fuse.c: elementwise nodes of one shape become a single node that runs them block by block, so that what lies between them never
+ * leaves L1; a reduction joins the group that makes its input.
+ *
+ * Groups grow greedily in graph order: a node joins the group of a producer, or of a sibling that reads the same value, if the
+ * merged group can still run at one point of time (no path leaves the group and comes back) and fits the limits of a program.
+ * Values of dtypes narrower than their registers are rounded by a store, so a group does not look through them. */
+#include <stdlib.h>
+
+#include "graph/passes/rewrite.h"
+
+#define NONE UINT32_MAX
+#define MAX_OPS 48
+#define SEARCH 512 /* nodes looked at before a cycle check gives up and says no */
+
+/* Nodes are named by position. A group is named by one of its members; a node that is in none has of == NONE. */
+typedef struct fuser {
+    wick_graph *graph;
+    wick_node **nodes;
+    uint32_t n;
+    uint32_t *of;                   /* group of a node */
+    uint32_t *next, *tail;          /* members of a group: a list from the node that names it */
+    uint32_t *first;                /* of a group: its earliest member */
+    uint32_t *size;                 /* of a group */
+    uint32_t *stack;
+    uint32_t *readers_at, *readers; /* who reads a node's results: compressed rows */
+    bool *is_output, *closed;       /* of a node; of a group: ends in a reduction */
+} fuser;
+
+static bool is_elementwise(const wick_node *n) { return n->op->flags & WICK_OP_ELEMENTWISE; }
+
+/* May a value stay in a register between producer and consumer? */
+static bool registers_hold(const wick_type *t) {
+    return wick_ctype_size(wick_ctype_of((wick_dtype)t->dtype)) == wick_dtype_size((wick_dtype)t->dtype);
+}
+
+/* Puts what `node` reads on the stack, unless it is too early to matter or was met. true: it reads a member of g. */
+static bool push_inputs(fuser *f, uint32_t g, const wick_node *node, uint32_t walk, uint32_t *depth, bool direct_counts) {
+    for (int k = 0; k < node->n_in; k++) {
+        wick_node *in = node->in[k]->node;
+        if (f->of[in->position] == g) {
+            if (direct_counts) return true;
+            continue;
+        }
+        if (in->position < f->first[g] || in->mark == walk) continue;
+        in->mark = walk;
+        f->stack[(*depth)++] = in->position;
+    }
+    return false;
+}
+
+/* Does a path lead from a member of g through nodes outside of it to `node`? */
+static bool path_outside(fuser *f, uint32_t g, const wick_node *node) {
+    uint32_t walk = ++f->graph->ctx->walk, depth = 0, looked = 0;
+    push_inputs(f, g, node, walk, &depth, false);
+    while (depth) {
+        uint32_t at = f->stack[--depth], h = f->of[at];
+        if (++looked > SEARCH) return true;
+        if (h == NONE) {
+            if (push_inputs(f, g, f->nodes[at], walk, &depth, true)) return true;
+            continue;
+        }
+        for (uint32_t m = h; m != NONE; m = f->next[m]) { /* a group runs as one: what any member needs counts */
+            f->nodes[m]->mark = walk;
+            if (push_inputs(f, g, f->nodes[m], walk, &depth, true)) return true;
+        }
+    }
+    return false;
+}
+
+/* Would g with all of the group (or lone node) h fit a program? Counts distinct inputs from outside, and members seen from outside. */
+static bool fits(const fuser *f, uint32_t g, uint32_t h) {
+    const wick_value *in[WICK_FUSED_MAX_IO];
+    int n_in = 0, n_out = 0;
+    for (int part = 0; part < 2; part++) {
+        for (uint32_t m = part ? h : g; m != NONE; m = f->next[m]) {
+            const wick_node *node = f->nodes[m];
+            for (int k = 0; k < node->n_in; k++) {
+                uint32_t p = f->of[node->in[k]->node->position];
+                if ((p == g || p == h) && p != NONE) continue;
+                int i = 0;
+                while (i < n_in && in[i] != node->in[k]) i++;
+                if (i < n_in) continue;
+                if (n_in == WICK_FUSED_MAX_IO) return false;
+                in[n_in++] = node->in[k];
+            }
+            bool seen = f->is_output[m];
+            for (uint32_t r = f->readers_at[m]; !seen && r < f->readers_at[m + 1]; r++) {
+                uint32_t reader = f->of[f->readers[r]];
+                seen = reader == NONE ? f->readers[r] != h : reader != g && reader != h;
+            }
+            n_out += seen;
+        }
+    }
+    return n_out <= WICK_FUSED_MAX_IO;
+}
+
+static const wick_type *space_of(const fuser *f, uint32_t g) { return &f->nodes[g]->out[0].type; }
+
+/* Group b becomes part of group a, if it may. */
+static bool try_merge(fuser *f, uint32_t a, uint32_t b) {
+    if (f->closed[a] || f->closed[b] || f->size[a] + f->size[b] > MAX_OPS) return false;
+    if (!wick_same_dims(space_of(f, a), space_of(f, b)) || !fits(f, a, b)) return false;
+    for (uint32_t m = b; m != NONE; m = f->next[m])
+        if (path_outside(f, a, f->nodes[m])) return false;
+    for (uint32_t m = a; m != NONE; m = f->next[m])
+        if (path_outside(f, b, f->nodes[m])) return false;
+    for (uint32_t m = b; m != NONE; m = f->next[m]) f->of[m] = a;
+    f->next[f->tail[a]] = b;
+    f->tail[a] = f->tail[b];
+    f->first[a] = WICK_MIN(f->first[a], f->first[b]);
+    f->size[a] += f->size[b];
+    return true;
+}
+
+static void place(fuser *f, wick_node *node) {
+    uint32_t at = node->position;
+    const wick_type *space = &node->out[0].type;
+    f->of[at] = f->first[at] = f->tail[at] = at;
+    f->size[at] = 1;
+    for (int k = 0; k < node->n_in; k++) { /* producers first */
+        uint32_t p = node->in[k]->node->position;
+        if (!is_elementwise(f->nodes[p]) || !wick_same_dims(&node->in[k]->type, space) || !registers_hold(&node->in[k]->type)) continue;
+        if (f->of[p] != f->of[at]) try_merge(f, f->of[p], f->of[at]);
+    }
+    for (int k = 0; k < node->n_in && f->size[f->of[at]] == 1; k++) { /* then siblings that read the same full-size value */
+        if (!wick_same_dims(&node->in[k]->type, space)) continue;
+        uint32_t p = node->in[k]->node->position;
+        for (uint32_t r = f->readers_at[p]; r < f->readers_at[p + 1] && f->readers[r] < at; r++)
+            if (is_elementwise(f->nodes[f->readers[r]]) && try_merge(f, f->of[f->readers[r]], f->of[at])) break;
+    }
+}
+
+/* A reduction joins the group of its input when nothing else is seen of that group: then its input is never stored. */
+static void place_reduction(fuser *f, wick_node *node) {
+    wick_value *in = node->in[0];
+    uint32_t at = node->position, p = in->node->position, g = f->of[p];
+    if (!is_elementwise(in->node) || !registers_hold(&in->type) || f->closed[g] || f->size[g] + 1 > MAX_OPS) return;
+    for (uint32_t m = g; m != NONE; m = f->next[m]) {
+        if (f->is_output[m]) return;
+        for (uint32_t r = f->readers_at[m]; r < f->readers_at[m + 1]; r++)
+            if (f->readers[r] != at && f->of[f->readers[r]] != g) return;
+    }
+    f->of[at] = g;
+    f->next[f->tail[g]] = at;
+    f->tail[g] = at;
+    f->size[g]++;
+    f->closed[g] = true;
+}
+
+/* ---- building the fused nodes -------------------------------------------------------------------------------------------- */
+
+static int by_position(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool build(fuser *f, uint32_t g) {
+    wick_graph *graph = f->graph;
+    uint32_t members[MAX_OPS + 1], n = 0;
+    for (uint32_t m = g; m != NONE; m = f->next[m]) members[n++] = m;
+    qsort(members, n, sizeof *members, by_position);
+
+    wick_graph *body = wick_graph_new(graph->ctx, graph->arena);
+    wick_value *in[WICK_FUSED_MAX_IO], *out[WICK_FUSED_MAX_IO];
+    wick_type types[WICK_FUSED_MAX_IO];
+    int n_in = 0, n_out = 0;
+    wick_value *params = wick_arena_zalloc(graph->arena, WICK_FUSED_MAX_IO * sizeof *params);
+    wick_graph **regions = wick_arena_alloc(graph->arena, sizeof *regions);
+    if (!body || !params || !regions) return false;
+    body->inputs = wick_arena_alloc(graph->arena, WICK_FUSED_MAX_IO * sizeof *body->inputs);
+    body->outputs = wick_arena_alloc(graph->arena, WICK_FUSED_MAX_IO * sizeof *body->outputs);
+    if (!body->inputs || !body->outputs) return false;
+
+    for (uint32_t i = 0; i < n; i++) {
+        wick_node *node = f->nodes[members[i]];
+        wick_value *mapped[3];
+        for (int k = 0; k < node->n_in; k++) {
+            wick_value *v = node->in[k];
+            if (f->of[v->node->position] == g) {
+                mapped[k] = v->forward; /* its copy in the body */
+                continue;
+            }
+            v = wick_resolve(v);
+            int p = 0;
+            while (p < n_in && in[p] != v) p++;
+            if (p == n_in) {
+                in[n_in] = v;
+                params[n_in].type = v->type;
+                body->inputs[n_in] = &params[n_in];
+                n_in++;
+            }
+            mapped[k] = &params[p];
+        }
+        wick_node *copy = wick_graph_copy_node(body, node, mapped);
+        if (!copy) return false;
+        node->out[0].forward = &copy->out[0];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t m = members[i];
+        bool seen = f->is_output[m];
+        for (uint32_t r = f->readers_at[m]; r < f->readers_at[m + 1]; r++) seen |= f->of[f->readers[r]] != g;
+        if (!seen) continue;
+        out[n_out] = &f->nodes[m]->out[0];
+        types[n_out] = out[n_out]->type;
+        body->outputs[n_out] = out[n_out]->forward;
+        n_out++;
+    }
+    body->n_inputs = n_in;
+    body->n_outputs = n_out;
+    graph->ctx->target = graph;
+    wick_node *fused = wick_node_new(graph->ctx, &wick_op_fused, n_in, in, n_out, types, NULL, 0);
+    graph->ctx->target = NULL;
+    if (!fused) return false;
+    fused->site = f->nodes[members[n - 1]]->site;
+    regions[0] = body;
+    fused->regions = regions;
+    fused->n_regions = 1;
+    for (int i = 0; i < n_out; i++) out[i]->forward = &fused->out[i];
+    return true;
+}
+
+/* The first node that unit u (a group or a lone node) needs and that is not placed yet, or NONE. */
+static uint32_t missing(const fuser *f, uint32_t u, uint32_t placed) {
+    for (uint32_t m = u; m != NONE; m = f->of[u] == NONE ? NONE : f->next[m])
+        for (int k = 0; k < f->nodes[m]->n_in; k++) {
+            const wick_node *in = f->nodes[m]->in[k]->node;
+            if (in->mark != placed && (f->of[u] == NONE || f->of[in->position] != f->of[u])) return in->position;
+        }
+    return NONE;
+}
+
+/* Lists the graph anew: each group stands where all it needs is done. */
+static bool rebuild(fuser *f) {
+    uint32_t placed = ++f->graph->ctx->walk;
+    f->graph->nodes = NULL;
+    f->graph->n = f->graph->cap = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        uint32_t depth = 0;
+        if (f->nodes[i]->mark == placed) continue;
+        f->stack[depth++] = i;
+        while (depth) {
+            uint32_t at = f->stack[depth - 1], unit = f->of[at] == NONE ? at : f->of[at];
+            uint32_t need = f->nodes[at]->mark == placed ? NONE : missing(f, unit, placed);
+            if (need != NONE) {
+                f->stack[depth++] = need;
+                continue;
+            }
+            depth--;
+            if (f->nodes[at]->mark == placed) continue;
+            if (f->of[at] == NONE || f->size[unit] == 1) {
+                wick_resolve_inputs(f->nodes[at]);
+                f->nodes[at]->mark = placed;
+                /* Positions name nodes of the old list until the end. */
+                uint32_t position = f->nodes[at]->position;
+                if (!wick_graph_push(f->graph, f->nodes[at])) return false;
+                f->nodes[at]->position = position;
+                continue;
+            }
+            for (uint32_t m = unit; m != NONE; m = f->next[m]) f->nodes[m]->mark = placed;
+            if (!build(f, unit)) return false;
+        }
+    }
+    return true;
+}
+
+wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
+    wick_graph_number(graph);
+    size_t n = graph->n, edges = 0;
+    for (size_t i = 0; i < n; i++) edges += graph->nodes[i]->n_in;
+    size_t words = 6 * n + (n + 1) + edges, bytes = words * sizeof(uint32_t) + 2 * n;
+    uint32_t *memory = wick_calloc(&graph->ctx->alloc, bytes);
+    if (!memory) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory fusing");
+    fuser f = {.graph = graph, .nodes = graph->nodes, .n = (uint32_t)n, .of = memory, .next = memory + n, .tail = memory + 2 * n,
+               .first = memory + 3 * n, .size = memory + 4 * n, .stack = memory + 5 * n, .readers_at = memory + 6 * n, .readers = memory + 7 * n + 1};
+    f.is_output = (bool *)(memory + words);
+    f.closed = f.is_output + n;
+    for (size_t i = 0; i < n; i++) {
+        f.of[i] = f.next[i] = NONE;
+        for (int k = 0; k < graph->nodes[i]->n_in; k++) f.readers_at[graph->nodes[i]->in[k]->node->position + 1]++;
+    }
+    for (size_t i = 0; i < n; i++) f.readers_at[i + 1] += f.readers_at[i];
+    for (size_t i = 0; i < n; i++) f.stack[i] = f.readers_at[i];
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < graph->nodes[i]->n_in; k++) f.readers[f.stack[graph->nodes[i]->in[k]->node->position]++] = (uint32_t)i;
+    for (int i = 0; i < graph->n_outputs; i++) f.is_output[graph->outputs[i]->node->position] = true;
+
+    for (size_t i = 0; i < n; i++) {
+        if (is_elementwise(graph->nodes[i]))
+            place(&f, graph->nodes[i]);
+        else if (graph->nodes[i]->op->flags & WICK_OP_REDUCE)
+            place_reduction(&f, graph->nodes[i]);
+    }
+    bool good = rebuild(&f);
+    wick_release(&graph->ctx->alloc, memory, bytes);
+    wick_resolve_outputs(graph);
+    return good ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory fusing");
+}

@@ -1,0 +1,36 @@
+/* pipeline.c: the passes in order. A new pass is one file and one line here. */
+#include <stdlib.h>
+
+#include "graph/graph.h"
+
+const wick_pass wick_passes[] = {
+    {"expand_grad", wick_pass_expand_grad, true},
+    {"dce", wick_pass_dce, true},
+    {"simplify", wick_pass_simplify, false},
+    {"fold", wick_pass_fold, false},
+    {"simplify", wick_pass_simplify, false},
+    {"cse", wick_pass_cse, false},
+    {"dce", wick_pass_dce, false},
+    {"fuse", wick_pass_fuse, false},
+    {"schedule", wick_pass_schedule, true},
+};
+const int wick_passes_count = (int)WICK_COUNTOF(wick_passes);
+
+wick_status wick_run_passes(wick_graph *graph, bool optimise, wick_msg *msg) {
+#ifdef NDEBUG
+    bool verify = getenv("WICK_VERIFY") != NULL;
+#else
+    bool verify = true;
+#endif
+    for (int i = 0; i < wick_passes_count; i++) {
+        if (!optimise && !wick_passes[i].required) continue;
+        wick_status status = wick_passes[i].run(graph, msg);
+        if (status == WICK_OK && graph->failed) status = wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory rewriting the graph");
+        if (status == WICK_OK && verify) {
+            status = wick_graph_verify(graph, msg);
+            if (status != WICK_OK) wick_msg_prefix(msg, "after %s: ", wick_passes[i].name);
+        }
+        WICK_TRY(status);
+    }
+    return WICK_OK;
+}

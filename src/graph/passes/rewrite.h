@@ -1,0 +1,21 @@
+/* rewrite.h: what small rewriting passes share. */
+#ifndef WICK_GRAPH_REWRITE_H
+#define WICK_GRAPH_REWRITE_H
+
+#include "graph/graph.h"
+
+/* Inputs name what replaced them. */
+static inline void wick_resolve_inputs(wick_node *node) {
+    for (int k = 0; k < node->n_in; k++) node->in[k] = wick_resolve(node->in[k]);
+}
+static inline void wick_resolve_outputs(wick_graph *graph) {
+    for (int i = 0; i < graph->n_outputs; i++) graph->outputs[i] = wick_resolve(graph->outputs[i]);
+}
+/* Is v the number x, in every element? */
+static inline bool wick_is_constant(const wick_value *v, double x) {
+    if (v->node->op != &wick_op_constant) return false;
+    const wick_constant_attr *attr = v->node->attr;
+    return attr->bits == wick_number_bits((wick_dtype)attr->type.dtype, x);
+}
+
+#endif

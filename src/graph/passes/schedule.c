@@ -1,0 +1,157 @@
+/* schedule.c: which nodes commit state, and the order of the rest. Two orders are tried, the given one and a greedy one that always
+ * runs the ready node which adds least to the memory in use; the one with the lower peak stays. */
+#include "graph/passes/rewrite.h"
+
+/* A node is of the commit phase if it cannot fail, and all its results only become state or feed such nodes. Nothing that can fail runs
+ * after it, so a failed run has changed no state. */
+static void find_commits(wick_graph *g) {
+    uint32_t walk = ++g->ctx->walk; /* value mark: read by someone who is not in the commit phase, or returned */
+    for (size_t i = 0; i < g->n; i++) g->nodes[i]->phase = 0;
+    for (int i = 0; i < g->n_outputs; i++) {
+        if (!g->output_leaf || g->output_leaf[i] < 0)
+            g->outputs[i]->mark = walk;
+        else
+            g->outputs[i]->node->phase = 1; /* a candidate */
+    }
+    for (size_t i = g->n; i-- > 0;) {
+        wick_node *n = g->nodes[i];
+        bool commits = n->phase && n->op->flags & WICK_OP_ELEMENTWISE;
+        if (n->phase && n->op == &wick_op_fused) commits = !(n->regions[0]->nodes[n->regions[0]->n - 1]->op->flags & WICK_OP_REDUCE);
+        for (int k = 0; k < n->n_out; k++) commits &= n->out[k].mark != walk;
+        n->phase = commits;
+        if (!commits)
+            for (int k = 0; k < n->n_in; k++) n->in[k]->mark = walk;
+    }
+}
+
+/* Memory in use over time, when nodes run in this order. Views share their input's memory; leaves and outputs are not the arena's. */
+typedef struct liveness {
+    wick_graph *graph;
+    uint32_t *root; /* value id -> value whose memory it shows */
+    int64_t *bytes; /* root -> bytes, 0 when not ours */
+    uint32_t *left; /* root -> readers that have not run */
+} liveness;
+
+static void liveness_fill(liveness *l) {
+    wick_graph *g = l->graph;
+    uint32_t returned = ++g->ctx->walk;
+    for (int i = 0; i < g->n_outputs; i++) g->outputs[i]->mark = returned;
+    for (size_t i = 0; i < g->n; i++) {
+        const wick_node *n = g->nodes[i];
+        for (int k = 0; k < n->n_out; k++) {
+            uint32_t id = n->out[k].id;
+            bool view = n->op->flags & WICK_OP_VIEW;
+            l->root[id] = view ? l->root[n->in[0]->id] : id;
+            bool ours = !view && !(n->op->flags & WICK_OP_LEAF) && n->out[k].mark != returned;
+            l->bytes[id] = ours ? (int64_t)wick_type_bytes(&n->out[k].type) : 0;
+        }
+    }
+}
+static void liveness_count(liveness *l) {
+    wick_graph *g = l->graph;
+    for (size_t i = 0; i < g->n; i++)
+        for (int k = 0; k < g->nodes[i]->n_out; k++) l->left[g->nodes[i]->out[k].id] = 0;
+    for (size_t i = 0; i < g->n; i++)
+        for (int k = 0; k < g->nodes[i]->n_in; k++) l->left[l->root[g->nodes[i]->in[k]->id]]++;
+}
+/* What running n adds to the memory in use; with commit, counts its readings as done. The most in use while it runs is what it adds
+ * before anything is freed. */
+static int64_t run_node(liveness *l, const wick_node *n, int64_t *adds) {
+    *adds = 0;
+    for (int k = 0; k < n->n_out; k++) *adds += l->bytes[n->out[k].id];
+    int64_t change = *adds;
+    for (int k = 0; k < n->n_in; k++) {
+        uint32_t root = l->root[n->in[k]->id];
+        if (--l->left[root] == 0) change -= l->bytes[root];
+    }
+    for (int k = 0; k < n->n_out; k++)
+        if (l->left[l->root[n->out[k].id]] == 0 && l->root[n->out[k].id] == n->out[k].id) change -= l->bytes[n->out[k].id];
+    return change;
+}
+static int64_t peak_of(liveness *l, wick_node *const *order, size_t n) {
+    liveness_count(l);
+    int64_t now = 0, peak = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t adds, change = run_node(l, order[i], &adds);
+        peak = WICK_MAX(peak, now + adds);
+        now += change;
+    }
+    return peak;
+}
+
+#define WINDOW 32 /* ready nodes compared at each step: bounds the work on wide graphs */
+
+wick_status wick_pass_schedule(wick_graph *g, wick_msg *msg) {
+    find_commits(g);
+    uint32_t values = wick_graph_number(g);
+    size_t n = g->n;
+    /* leaves first, commits last, otherwise as given */
+    size_t words = 3 * values + 4 * n + 1, bytes = words * sizeof(uint64_t) + 2 * n * sizeof(wick_node *);
+    for (size_t i = 0; i < n; i++) bytes += g->nodes[i]->n_in * sizeof(uint32_t);
+    char *memory = wick_calloc(&g->ctx->alloc, bytes);
+    if (!memory) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory ordering the graph");
+    wick_node **given = (wick_node **)memory, **greedy = given + n;
+    int64_t *words_at = (int64_t *)(greedy + n);
+    liveness l = {.graph = g, .bytes = words_at, .root = (uint32_t *)(words_at + values), .left = (uint32_t *)(words_at + 2 * values)};
+    uint32_t *waits = (uint32_t *)(words_at + 3 * values), *ready = waits + n, *at = ready + n, *readers = at + n + 1;
+    liveness_fill(&l);
+
+    size_t k = 0;
+    for (int rank = 0; rank < 3; rank++)
+        for (size_t i = 0; i < n; i++) {
+            wick_node *node = g->nodes[i];
+            int r = node->op->flags & WICK_OP_LEAF ? 0 : node->phase ? 2 : 1;
+            if (r == rank) given[k++] = node;
+        }
+
+    for (size_t i = 0; i < n; i++)
+        for (int j = 0; j < g->nodes[i]->n_in; j++) at[g->nodes[i]->in[j]->node->position + 1]++;
+    for (size_t i = 0; i < n; i++) at[i + 1] += at[i];
+    for (size_t i = n; i-- > 0;) { /* rows filled from their end; waits is used as the fill counter, then set */
+        for (int j = 0; j < g->nodes[i]->n_in; j++) {
+            uint32_t p = g->nodes[i]->in[j]->node->position;
+            readers[at[p] + waits[p]++] = (uint32_t)i;
+        }
+    }
+    for (size_t i = 0; i < n; i++) waits[i] = g->nodes[i]->n_in;
+    liveness_count(&l);
+    size_t n_ready = 0, done = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!waits[i]) ready[n_ready++] = (uint32_t)i;
+    while (n_ready) {
+        /* leaves, then the node that adds least, then commits; ties go to the given order */
+        size_t best = 0;
+        int64_t best_cost = INT64_MAX;
+        for (size_t r = n_ready > WINDOW ? n_ready - WINDOW : 0; r < n_ready; r++) {
+            const wick_node *node = g->nodes[ready[r]];
+            int64_t cost = 0;
+            if (node->op->flags & WICK_OP_LEAF)
+                cost = INT64_MIN;
+            else if (node->phase)
+                cost = INT64_MAX - 1;
+            else {
+                for (int j = 0; j < node->n_out; j++) cost += l.bytes[node->out[j].id];
+                for (int j = 0; j < node->n_in; j++)
+                    if (l.left[l.root[node->in[j]->id]] == 1) cost -= l.bytes[l.root[node->in[j]->id]];
+            }
+            if (cost < best_cost || (cost == best_cost && ready[r] < ready[best])) best = r, best_cost = cost;
+        }
+        uint32_t i = ready[best];
+        ready[best] = ready[--n_ready];
+        int64_t adds;
+        run_node(&l, g->nodes[i], &adds);
+        greedy[done++] = g->nodes[i];
+        for (uint32_t r = at[i]; r < at[i + 1]; r++)
+            if (--waits[readers[r]] == 0) ready[n_ready++] = readers[r];
+    }
+    /* The window may have let a commit go before others: keep them last. */
+    size_t m = 0;
+    for (int phase = 0; phase < 2; phase++)
+        for (size_t i = 0; i < done; i++)
+            if (greedy[i]->phase == phase) g->nodes[m++] = greedy[i];
+    memcpy(greedy, g->nodes, n * sizeof *greedy);
+    if (peak_of(&l, given, n) <= peak_of(&l, greedy, n)) memcpy(g->nodes, given, n * sizeof *given);
+    wick_release(&g->ctx->alloc, memory, bytes);
+    wick_graph_number(g);
+    return WICK_OK;
+}

@@ -1,0 +1,26 @@
+/* safetensors.c: names of dtypes and sizes, for reader and writer. */
+#include "io/safetensors.h"
+
+const char *wick_safetensors_dtype_name(wick_dtype dtype) {
+    static const char *const names[WICK_DTYPE_COUNT] = {
+        [WICK_F32] = "F32", [WICK_F64] = "F64", [WICK_F16] = "F16", [WICK_BF16] = "BF16", [WICK_I8] = "I8",
+        [WICK_I16] = "I16", [WICK_I32] = "I32", [WICK_I64] = "I64", [WICK_U8] = "U8",     [WICK_U16] = "U16",
+        [WICK_U32] = "U32", [WICK_U64] = "U64", [WICK_BOOL] = "BOOL",
+    };
+    return (unsigned)dtype < WICK_DTYPE_COUNT ? names[dtype] : NULL;
+}
+
+/* Dims of 0 stay out of the product that is checked: strides are computed from the others. */
+bool wick_safetensors_bytes(wick_dtype dtype, int rank, const int64_t *dims, size_t *bytes) {
+    size_t n = wick_dtype_size(dtype);
+    bool empty = false;
+    for (int d = 0; d < rank; d++) {
+        if (dims[d] < 0) return false;
+        if (dims[d] == 0)
+            empty = true;
+        else if (wick_mul_overflows(n, (uint64_t)dims[d], &n))
+            return false;
+    }
+    *bytes = empty ? 0 : n;
+    return n <= PTRDIFF_MAX;
+}

@@ -1,0 +1,99 @@
+/* save.c: a model's states and metadata into one safetensors file. The checksum stands before the tensors in the file, so
+ * their bytes are walked twice: once for it, once to write. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "io/checkpoint.h"
+#include "io/former.h"
+
+typedef struct save {
+    wick_context *ctx;
+    const wick_save_options *options;
+    wick_safetensors_tensor *tensors;
+    wick_safetensors_meta *meta;
+    size_t n_tensors, n_meta;
+    char crc[16], seed[24], stream[24], format[16];
+} save;
+
+/* The states to write. Wider elements come first: each tensor then begins at a multiple of its element's size, since those
+ * before it have sizes that are multiples of it. */
+static wick_status collect_tensors(save *s, wick_model *model) {
+    for (size_t width = 8; width; width /= 2)
+        for (int i = 0; i < wick_model_count(model); i++) {
+            const wick_named state = wick_model_at(model, i);
+            const wick_dtype dtype = wick_tensor_dtype(state.tensor);
+            if (wick_dtype_size(dtype) != width || (s->options->weights_only && state.role == WICK_ROLE_OPTIM)) continue;
+            wick_safetensors_tensor *t = &s->tensors[s->n_tensors++];
+            *t = (wick_safetensors_tensor){.name = state.name, .dtype = dtype, .rank = wick_tensor_rank(state.tensor)};
+            memcpy(t->dims, wick_tensor_dims(state.tensor), sizeof t->dims);
+            t->bytes = (size_t)wick_tensor_count(state.tensor) * width;
+            WICK_TRY(wick_data(state.tensor, &t->data));
+        }
+    return WICK_OK;
+}
+
+static void add_meta(save *s, const char *key, const char *value) {
+    s->meta[s->n_meta++] = (wick_safetensors_meta){key, value};
+}
+
+static wick_status collect_meta(save *s) {
+    uint32_t crc = 0;
+    uint64_t seed, stream;
+    for (size_t i = 0; i < s->n_tensors; i++)
+        if (s->tensors[i].bytes) crc = wick_crc32c(crc, s->tensors[i].data, s->tensors[i].bytes);
+    wick_context_random(s->ctx, &seed, &stream);
+    snprintf(s->format, sizeof s->format, "%d", WICK_CHECKPOINT_FORMAT);
+    snprintf(s->crc, sizeof s->crc, "%08" PRIx32, crc);
+    snprintf(s->seed, sizeof s->seed, "%" PRIu64, seed);
+    snprintf(s->stream, sizeof s->stream, "%" PRIu64, stream);
+    add_meta(s, WICK_META_FORMAT, s->format);
+    add_meta(s, WICK_META_CRC, s->crc);
+    add_meta(s, WICK_META_NUMERICS, wick_context_numerics(s->ctx));
+    add_meta(s, WICK_META_SEED, s->seed);
+    add_meta(s, WICK_META_STREAM, s->stream);
+    for (int i = 0; i < s->options->n_meta; i++) {
+        const wick_meta *m = &s->options->meta[i];
+        if (!m->key || !*m->key || !m->value)
+            return wick_context_fail(s->ctx, WICK_ERR_INVALID, "save: metadata %d has no key or no value", i);
+        for (size_t k = 0; k < s->n_meta; k++)
+            if (strcmp(m->key, s->meta[k].key) == 0)
+                return wick_context_fail(s->ctx, WICK_ERR_INVALID, "save: metadata \"%s\" is there twice", m->key);
+        add_meta(s, m->key, m->value);
+    }
+    return WICK_OK;
+}
+
+static wick_status write_file(save *s, const char *path) {
+    wick_msg msg;
+    wick_former former = {0};
+    if (s->options->keep_previous && wick_former_hold(&former, path, &s->ctx->alloc, &msg) != WICK_OK)
+        return wick_context_fail(s->ctx, msg.status, "save: %s", msg.text);
+    wick_status status = wick_safetensors_write(path, s->tensors, s->n_tensors, s->meta, s->n_meta, &msg);
+    if (status == WICK_OK)
+        status = wick_former_keep(&former, &msg);
+    else
+        wick_former_drop(&former);
+    return status == WICK_OK ? status : wick_context_fail(s->ctx, status, "save: %s", msg.text);
+}
+
+wick_status wick_save(wick_model *model, const char *path, const wick_save_options *options) {
+    wick_context *ctx = wick_model_context(model);
+    const wick_save_options none = {0};
+    save s = {.ctx = ctx, .options = options ? options : &none};
+    if (!path || !*path) return wick_context_fail(ctx, WICK_ERR_INVALID, "save: no path");
+    if (s.options->n_meta < 0 || (s.options->n_meta && !s.options->meta))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "save: %d metadata at NULL", s.options->n_meta);
+    WICK_TRY(wick_eval(ctx, 0, NULL, NULL)); /* states as assigned */
+
+    const size_t tensors = (size_t)wick_model_count(model) * sizeof *s.tensors;
+    const size_t metas = (size_t)(s.options->n_meta + WICK_META_OWN) * sizeof *s.meta;
+    s.tensors = wick_alloc(&ctx->alloc, tensors);
+    s.meta = wick_alloc(&ctx->alloc, metas);
+    wick_status status = s.tensors && s.meta ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "save: out of memory");
+    if (status == WICK_OK) status = collect_tensors(&s, model);
+    if (status == WICK_OK) status = collect_meta(&s);
+    if (status == WICK_OK) status = write_file(&s, path);
+    wick_release(&ctx->alloc, s.tensors, tensors);
+    wick_release(&ctx->alloc, s.meta, metas);
+    return status;
+}

@@ -1,0 +1,334 @@
+/* prepare.c: lays a fused program out: dims collapsed, inputs classified, registers put into slots, block and tasks
+ * chosen. Everything follows from the program and its sizes; nothing depends on the machine or on thread counts.
+ *
+ *   scratch: | slot 0 | pad | slot 1 | pad | ... | input buffers ... | raw | lanes | results |
+ *
+ * A slot holds a block of the widest ctype in use; the pad of a few cache lines keeps slots from sharing the low 12 bits of their
+ * addresses (a load that follows a store with equal ones waits for it). raw is where elements are packed before they are
+ * converted. lanes and results are the stacks of a reduction.
+ *
+ * layout fields: total: elements of all units; task_items: elements (plain), units (short, long) or chunks (split) per task;
+ * units x reduced x cols as in fused.h, cols being those of one tile; tiles of `tile` along the first trailing dim; in_run,
+ * out_run: elements of the space that are contiguous in memory; space: the first dim of the space that blocks run over;
+ * chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a space are stored over. */
+#include "kernels/fused/fused.h"
+
+/* L1 budget of the blocks, and the range of a block. */
+#define BLOCK_BYTES 24576
+#define BLOCK_MIN 64
+#define BLOCK_MIN_REDUCING 128 /* a line of lanes of fewer than WICK_RED_LANES cols is shorter than this */
+#define BLOCK_MAX 1024
+/* Work of one task in element-instructions. */
+#define TASK_WORK 65536
+#define SLOT_PAD 192
+/* A block spans many rows unless rows are at least this long: then it ends where they end, and they are used in place. */
+#define RUN_MIN 128
+
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+static int operands(const wick_fused *f) { return f->n_in + f->n_out; }
+static wick_fused_io *operand(wick_fused *f, int i) { return i < f->n_in ? &f->in[i] : &f->out[i - f->n_in]; }
+
+static void move_dim(wick_fused *f, int from, int to) {
+    f->dims[to] = f->dims[from];
+    for (int i = 0; i < operands(f); i++) operand(f, i)->strides[to] = operand(f, i)->strides[from];
+}
+
+/* Which group a dim of a reduction is in: kept, reduced, trailing. */
+static int group_of(const wick_fused *f, int d) { return !f->reduces ? 0 : d < f->n_keep ? 0 : d < f->n_keep + f->n_red ? 1 : 2; }
+
+/* Without a reduction the order of elements is free: walk memory in the order of the first output. */
+static void sort_dims(wick_fused *f) {
+    for (int i = 1; i < f->rank; i++)
+        for (int d = i; d > 0 && magnitude(f->out[0].strides[d - 1]) < magnitude(f->out[0].strides[d]); d--) {
+            int64_t dim = f->dims[d];
+            f->dims[d] = f->dims[d - 1], f->dims[d - 1] = dim;
+            for (int k = 0; k < operands(f); k++) {
+                int64_t *s = operand(f, k)->strides, stride = s[d];
+                s[d] = s[d - 1], s[d - 1] = stride;
+            }
+        }
+}
+
+static bool mergeable(wick_fused *f, int outer, int inner) {
+    for (int i = 0; i < operands(f); i++) {
+        const int64_t *s = operand(f, i)->strides;
+        if (s[outer] != s[inner] * f->dims[inner]) return false;
+    }
+    return true;
+}
+
+/* Drops dims of 1 and merges neighbours of one group. */
+static void collapse(wick_fused *f) {
+    int kept = 0, count[3] = {0, 0, 0}, last = -1;
+    for (int d = 0; d < f->rank; d++) {
+        if (f->dims[d] == 1) continue;
+        int group = group_of(f, d);
+        if (last == group && mergeable(f, kept - 1, d)) {
+            int64_t dim = f->dims[kept - 1];
+            move_dim(f, d, kept - 1);
+            f->dims[kept - 1] *= dim;
+        } else {
+            move_dim(f, d, kept++);
+            count[group]++;
+        }
+        last = group;
+    }
+    f->rank = kept;
+    if (f->reduces) f->n_keep = count[0], f->n_red = count[1];
+}
+
+static int64_t product(const int64_t *dims, int from, int to) {
+    int64_t n = 1;
+    for (int d = from; d < to; d++) n *= dims[d];
+    return n;
+}
+
+/* Elements from the end of the space that lie one after the other in memory. */
+static int64_t linear_run(const int64_t *dims, const int64_t *strides, int from, int to) {
+    int64_t run = 1;
+    for (int d = to - 1; d >= from && strides[d] == run; d--) run *= dims[d];
+    return run;
+}
+
+/* Maps registers to slots; a slot is free again after the last use. An instruction may write over an input of its own if
+ * the elements are of one size. Returns how many slots it takes. */
+static int assign_slots(wick_fused *f) {
+    wick_fused_layout *l = &f->layout;
+    uint8_t size[WICK_FUSED_MAX_REGS] = {0}, free_slots[WICK_FUSED_MAX_REGS];
+    int n_free = 0, slots = 0;
+    memset(l->last_use, 0, sizeof l->last_use); /* of an input that nothing reads too: 1 + index of the instruction */
+    for (int i = 0; i < f->n_in; i++) size[i] = (uint8_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
+    for (int i = 0; i < f->n_instr; i++) {
+        size[f->instr[i].dst] = (uint8_t)wick_ctype_size((wick_ctype)f->instr[i].to);
+        for (int k = 0; k < 3; k++)
+            if (k < wick_fused_arity(&f->instr[i])) l->last_use[f->instr[i].src[k]] = (uint8_t)(i + 1);
+    }
+    for (int i = 0; i < f->n_out; i++) l->last_use[f->out[i].reg] = (uint8_t)(f->n_instr + 1);
+    for (int i = 0; i < f->n_instr; i++) {
+        const wick_fused_instr *in = &f->instr[i];
+        uint8_t dying[3];
+        int n_dying = 0, arity = wick_fused_arity(in), slot = -1;
+        for (int k = 0; k < arity; k++) {
+            bool seen = in->src[k] < f->n_in || l->last_use[in->src[k]] != i + 1;
+            for (int j = 0; j < k; j++) seen |= in->src[j] == in->src[k];
+            if (!seen) dying[n_dying++] = in->src[k];
+        }
+        for (int k = 0; k < n_dying; k++) {
+            if (slot < 0 && size[dying[k]] == size[in->dst] && in->op != WICK_FUSED_CAST)
+                slot = l->slot[dying[k]];
+        }
+        bool reused = slot >= 0;
+        if (!reused) slot = n_free ? free_slots[--n_free] : slots++;
+        l->slot[in->dst] = (uint8_t)slot;
+        for (int k = 0; k < n_dying; k++)
+            if (l->slot[dying[k]] != slot) free_slots[n_free++] = l->slot[dying[k]];
+        if (l->last_use[in->dst] == 0) free_slots[n_free++] = (uint8_t)slot; /* nobody wants it */
+    }
+    return slots;
+}
+
+/* Kind, run and period of every input over the space of dims [space, rank). */
+static void classify(wick_fused *f, int64_t block_max) {
+    wick_fused_layout *l = &f->layout;
+    for (int i = 0; i < f->n_in; i++) {
+        const int64_t *s = f->in[i].strides;
+        int first = l->space; /* the first dim that the input walks */
+        while (first < f->rank && s[first] == 0) first++;
+        l->in_run[i] = linear_run(f->dims, s, l->space, f->rank);
+        l->in_period[i] = product(f->dims, first, f->rank);
+        const bool periodic = first > l->space && l->in_period[i] <= block_max && l->tiles == 1;
+        l->in_kind[i] = !l->last_use[i] || l->mode == WICK_FUSED_EMPTY ? WICK_FUSED_UNUSED
+                        : first == f->rank                             ? WICK_FUSED_SAME
+                        : periodic                                     ? WICK_FUSED_PERIOD
+                                                                       : WICK_FUSED_WALK;
+    }
+    for (int i = 0; i < f->n_out; i++) l->out_run[i] = linear_run(f->dims, f->out[i].strides, l->space, f->rank);
+}
+
+/* Whether an input ever needs a buffer of its own, and of how many elements. */
+static int64_t buffer_items(const wick_fused *f, int i) {
+    const wick_fused_layout *l = &f->layout;
+    const wick_dtype dtype = (wick_dtype)f->in[i].dtype;
+    switch (l->in_kind[i]) {
+    case WICK_FUSED_UNUSED: return 0;
+    case WICK_FUSED_SAME: return f->block;
+    case WICK_FUSED_PERIOD: return f->block + l->in_period[i];
+    default:
+        if (l->last_use[i] > f->n_instr) return f->block; /* stored as an output: see overwritten_early in run.c */
+        return l->in_run[i] == product(f->dims, l->space, f->rank) && l->tiles == 1 && wick_fused_native(dtype)
+                   ? 0
+                   : f->block;
+    }
+}
+
+/* How many blocks of 8 or 4 bytes fit the budget, counting what is read in place as well. (An output that is written in place
+ * leaves its slot untouched.) */
+static int choose_block(const wick_fused *f, int slots, size_t widest, int block_min) {
+    int live = slots + f->n_in, block = (int)(BLOCK_BYTES / ((size_t)WICK_MAX(live, 1) * widest)) / 64 * 64;
+    return WICK_MIN(WICK_MAX(block, block_min), BLOCK_MAX);
+}
+
+/* Rows of a view: a block that divides them never straddles two, so that they are used in place. */
+static int fit_block_to_runs(const wick_fused *f, int block) {
+    const wick_fused_layout *l = &f->layout;
+    int64_t run = 0;
+    for (int i = 0; i < operands(f); i++) {
+        if (i < f->n_in && l->in_kind[i] != WICK_FUSED_WALK) continue;
+        int64_t r = i < f->n_in ? l->in_run[i] : l->out_run[i - f->n_in];
+        if (r >= RUN_MIN && r < l->total && (run == 0 || r < run)) run = r;
+    }
+    for (int b = block; run && b >= RUN_MIN; b -= 64)
+        if (run % b == 0) return b;
+    return block;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static void plan_plain(wick_fused *f) {
+    wick_fused_layout *l = &f->layout;
+    l->mode = WICK_FUSED_PLAIN;
+    f->block = fit_block_to_runs(f, f->block);
+    int64_t items = TASK_WORK / (f->n_instr + 1);
+    l->task_items = WICK_MAX(items / f->block, 1) * f->block;
+    if (l->total <= 2 * l->task_items) l->task_items = ceil_div(WICK_MAX(l->total, 1), f->block) * f->block;
+    f->tasks = ceil_div(l->total, l->task_items);
+}
+
+/* Trailing dims that make a line too long are moved in front, to the units, and the one at the edge is cut into tiles. */
+static void tile_cols(wick_fused *f) {
+    wick_fused_layout *l = &f->layout;
+    const int64_t longest = WICK_MIN(WICK_RED_LINE, f->block);
+    int first = f->n_keep + f->n_red, edge = f->rank;
+    int64_t cols = 1;
+    while (edge > first && cols * f->dims[edge - 1] <= longest) cols *= f->dims[--edge];
+    l->tile = l->tiles = 1;
+    if (edge > first) { /* dims[edge - 1] is the one to cut */
+        edge--;
+        l->tile = WICK_MAX(longest / cols, 1);
+        l->tiles = ceil_div(f->dims[edge], l->tile);
+    } else if (edge < f->rank)
+        l->tile = f->dims[edge];
+    l->cols = cols * (l->tiles > 1 ? l->tile : 1);
+    const int moved = edge - first;
+    for (int m = 0; m < moved; m++) { /* rotate dims[first + m] down to n_keep + m */
+        int64_t dim = f->dims[first + m];
+        for (int d = first + m; d > f->n_keep + m; d--) f->dims[d] = f->dims[d - 1];
+        f->dims[f->n_keep + m] = dim;
+        for (int i = 0; i < operands(f); i++) {
+            int64_t *s = operand(f, i)->strides, stride = s[first + m];
+            for (int d = first + m; d > f->n_keep + m; d--) s[d] = s[d - 1];
+            s[f->n_keep + m] = stride;
+        }
+    }
+    l->n_unit = f->n_keep + moved;
+}
+
+static void plan_reduction(wick_fused *f, size_t size) {
+    wick_fused_layout *l = &f->layout;
+    const int64_t all_cols = product(f->dims, f->n_keep + f->n_red, f->rank);
+    if (all_cols * product(f->dims, 0, f->n_keep) == 0) {
+        f->tasks = 0;
+        return;
+    }
+    l->reduced = product(f->dims, f->n_keep, f->n_keep + f->n_red);
+    tile_cols(f);
+    l->units = product(f->dims, 0, l->n_unit) * l->tiles;
+    l->lane_rows = 1;
+    while (l->lane_rows * all_cols < WICK_RED_LANES) l->lane_rows *= 2;
+    const int64_t line = l->lane_rows * l->cols, lines = ceil_div(l->reduced, l->lane_rows);
+    const int64_t unit_items = l->reduced * l->cols, unit_work = WICK_MAX(unit_items, 1) * (f->n_instr + 1);
+    l->chunks = ceil_div(lines, WICK_RED_CHUNK);
+    l->chunk_group = 1;
+    l->space = l->n_unit;
+    if (l->reduced == 0) {
+        l->mode = WICK_FUSED_EMPTY;
+        l->task_items = l->units;
+        f->tasks = 1;
+        return;
+    }
+    if (lines <= WICK_RED_RUN && unit_items * 2 <= f->block && l->units > 1 && l->tiles == 1) {
+        l->mode = WICK_FUSED_SHORT;
+        l->space = 0;
+        f->block = (int)(f->block / unit_items * unit_items);
+        const int64_t per_block = f->block / unit_items;
+        l->task_items = WICK_MAX(TASK_WORK / unit_work / per_block, 1) * per_block;
+        f->tasks = ceil_div(l->units, l->task_items);
+        return;
+    }
+    f->block = (int)(f->block / line * line);
+    if (l->units < 32 && l->chunks > 1 && l->units * unit_work >= 4 * TASK_WORK) {
+        const int64_t chunk_work = WICK_RED_CHUNK * line * (f->n_instr + 1);
+        l->mode = WICK_FUSED_SPLIT;
+        l->task_items = WICK_MAX(TASK_WORK / chunk_work, 1);
+        l->chunk_group = ceil_div(l->chunks, l->task_items);
+        f->tasks = l->units * l->chunk_group;
+        f->tasks2 = l->units;
+        f->partials = (size_t)(l->units * l->chunks * l->cols) * size;
+        return;
+    }
+    l->mode = WICK_FUSED_LONG;
+    l->task_items = WICK_MAX(TASK_WORK / unit_work, 1);
+    f->tasks = ceil_div(l->units, l->task_items);
+}
+
+/* Results of a reduction are stored over the kept dims: in short mode all of them, else the trailing ones of a unit. */
+static void plan_results(wick_fused *f) {
+    wick_fused_layout *l = &f->layout;
+    l->out_rank = 0;
+    for (int d = l->space; d < f->rank; d++) {
+        if (d >= l->n_unit && d < l->n_unit + f->n_red) continue;
+        l->out_dims[l->out_rank] = f->dims[d];
+        l->out_strides[l->out_rank++] = f->out[0].strides[d];
+    }
+}
+
+void wick_fused_prepare(wick_fused *f) {
+    wick_fused_layout *l = &f->layout;
+    memset(l, 0, sizeof *l);
+    if (!f->reduces) f->n_keep = f->n_red = 0;
+    if (!f->reduces && f->n_out > 0) sort_dims(f);
+    collapse(f);
+    l->total = product(f->dims, 0, f->rank);
+    l->tiles = 1;
+    const int slots = assign_slots(f);
+    size_t widest = 1;
+    for (int i = 0; i < operands(f); i++)
+        widest = WICK_MAX(widest, wick_ctype_size(wick_ctype_of((wick_dtype)operand(f, i)->dtype)));
+    for (int i = 0; i < f->n_instr; i++) {
+        widest = WICK_MAX(widest, wick_ctype_size((wick_ctype)f->instr[i].type));
+        widest = WICK_MAX(widest, wick_ctype_size((wick_ctype)f->instr[i].to));
+    }
+    const size_t result_size = f->reduces ? wick_ctype_size(wick_ctype_of((wick_dtype)f->out[0].dtype)) : 0;
+    f->block = choose_block(f, slots, widest, f->reduces ? BLOCK_MIN_REDUCING : BLOCK_MIN);
+    f->tasks2 = 0;
+    f->partials = 0;
+    if (f->reduces) plan_reduction(f, result_size);
+    classify(f, f->block);
+    if (f->reduces)
+        plan_results(f);
+    else
+        plan_plain(f);
+
+    size_t at = 0;
+    int64_t raw_items = f->block;
+    l->slot_stride = WICK_ALIGN_UP((size_t)f->block * widest, WICK_ALIGN) + SLOT_PAD;
+    at += (size_t)slots * l->slot_stride;
+    for (int i = 0; i < f->n_in; i++) {
+        l->in_offset[i] = at;
+        const int64_t items = buffer_items(f, i);
+        if (l->in_kind[i] == WICK_FUSED_PERIOD) raw_items = WICK_MAX(raw_items, l->in_period[i]);
+        if (items) at += WICK_ALIGN_UP((size_t)items * wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype)), WICK_ALIGN) + SLOT_PAD;
+    }
+    l->raw_offset = at;
+    at += WICK_ALIGN_UP((size_t)raw_items * 8, WICK_ALIGN) + SLOT_PAD;
+    if (f->reduces) {
+        const int64_t line = WICK_MAX(l->lane_rows, 1) * l->cols;
+        l->lanes_offset = at;
+        at += WICK_ALIGN_UP((size_t)(line * WICK_RED_CHUNK_DEPTH) * result_size, WICK_ALIGN);
+        l->results_offset = at;
+        const int64_t rows = l->mode == WICK_FUSED_SHORT ? f->block : l->cols * WICK_RED_UNIT_DEPTH;
+        at += WICK_ALIGN_UP((size_t)rows * result_size, WICK_ALIGN);
+    }
+    f->scratch = at;
+}

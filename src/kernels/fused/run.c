@@ -1,0 +1,190 @@
+/* run.c: runs a prepared program: inputs become pointers to blocks, one kernel call per instruction, outputs are written in
+ * place or stored. */
+#include "kernels/fused/run.h"
+
+/* An output's register may lie in its memory from the moment it is made: unless that memory is an input which later
+ * instructions still read, or another output shares the register. */
+static bool may_write_through(const wick_fused *f, int o, void *const *ptr) {
+    const wick_fused_io *out = &f->out[o];
+    if (f->reduces || !wick_fused_native((wick_dtype)out->dtype) || out->reg < f->n_in) return false;
+    for (int k = 0; k < o; k++)
+        if (f->out[k].reg == out->reg) return false;
+    int made = 0;
+    while (made < f->n_instr && f->instr[made].dst != out->reg) made++;
+    for (int i = 0; i < f->n_in; i++)
+        if (ptr[i] == ptr[f->n_in + o] && f->layout.last_use[i] > made + 1) return false;
+    return true;
+}
+
+/* An input that is itself an output may be stored after another output has been written over it: it is copied first. */
+static bool overwritten_early(const wick_fused *f, int i, void *const *ptr) {
+    if (f->reduces || f->layout.last_use[i] <= f->n_instr) return false;
+    for (int o = 0; o < f->n_out; o++)
+        if (ptr[f->n_in + o] == ptr[i]) return true;
+    return false;
+}
+
+void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, void *scratch) {
+    const wick_fused_layout *l = &f->layout;
+    const wick_tier tier = wick_tier_current();
+    const wick_ew_rows *rows = wick_ew_kernels(tier);
+    m->f = f;
+    m->convert = wick_convert_kernels(tier);
+    m->scratch = scratch;
+    m->ptr = ptr;
+    m->space_rank = f->rank - l->space;
+    m->space_total = 1;
+    for (int d = 0; d < m->space_rank; d++) {
+        m->space_dims[d] = f->dims[l->space + d];
+        m->space_total *= m->space_dims[d];
+    }
+    for (int i = 0; i < f->n_in; i++) {
+        m->in_run[i] = l->in_run[i];
+        m->filled_from[i] = NULL;
+        m->in_place[i] = wick_fused_native((wick_dtype)f->in[i].dtype) && !overwritten_early(f, i, ptr);
+    }
+    for (int o = 0; o < f->n_out; o++) {
+        m->out_run[o] = l->out_run[o];
+        m->out_base[o] = ptr[f->n_in + o];
+        m->direct[o] = may_write_through(f, o, ptr);
+    }
+    for (int i = 0; i < f->n_instr; i++) {
+        const wick_fused_instr *in = &f->instr[i];
+        const bool cast = in->op == WICK_FUSED_CAST;
+        m->rows[i] = cast ? NULL : (*rows)[in->op][in->type];
+        m->casts[i] = cast ? m->convert->cast[in->type][in->to] : NULL;
+        m->reg[in->dst] = m->scratch + l->slot[in->dst] * l->slot_stride;
+    }
+}
+
+int64_t wick_walk_offset(int rank, const int64_t *dims, const int64_t *strides, int64_t at) {
+    int64_t offset = 0;
+    for (int d = rank - 1; d > 0; d--) {
+        offset += at % dims[d] * strides[d];
+        at /= dims[d];
+    }
+    return rank ? offset + at * strides[0] : 0;
+}
+
+/* n elements from linear position `at` of the space, where they lie in memory if they are contiguous there, else NULL. */
+static uint8_t *in_memory(const wick_machine *m, const wick_fused_io *io, int64_t run, const uint8_t *base, int64_t at, int64_t n) {
+    const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)io->dtype);
+    if (run == m->space_total) return (uint8_t *)(uintptr_t)base + at * elem;
+    if (at % run + n > run) return NULL;
+    return (uint8_t *)(uintptr_t)base + wick_walk_offset(m->space_rank, m->space_dims, io->strides + m->f->layout.space, at) * elem;
+}
+
+/* Packs and converts n elements into `to`, as registers hold them. */
+static void load(const wick_machine *m, int i, int64_t at, int64_t n, uint8_t *to) {
+    const wick_fused_io *io = &m->f->in[i];
+    const wick_convert_fn convert = m->convert->load[io->dtype];
+    const uint8_t *from = in_memory(m, io, m->in_run[i], m->in_base[i], at, n);
+    if (!from) {
+        uint8_t *packed = convert ? m->scratch + m->f->layout.raw_offset : to;
+        wick_walk_gather((int)wick_dtype_size((wick_dtype)io->dtype), m->space_rank, m->space_dims, io->strides + m->f->layout.space,
+                         at, n, m->in_base[i], packed);
+        from = packed;
+    }
+    if (convert)
+        convert(to, from, (size_t)n);
+    else if (from != to)
+        memcpy(to, from, (size_t)n * wick_dtype_size((wick_dtype)io->dtype));
+}
+
+void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
+    const wick_fused *f = m->f;
+    const wick_fused_layout *l = &f->layout;
+    for (int i = 0; i < f->n_in; i++) {
+        const wick_dtype dtype = (wick_dtype)f->in[i].dtype;
+        m->in_base[i] = (const uint8_t *)m->ptr[i] + (in_offsets ? in_offsets[i] * (int64_t)wick_dtype_size(dtype) : 0);
+        m->reg[i] = m->scratch + l->in_offset[i];
+        if (l->in_kind[i] == WICK_FUSED_UNUSED || l->in_kind[i] == WICK_FUSED_WALK || m->filled_from[i] == m->in_base[i]) continue;
+        const int64_t elem = (int64_t)wick_ctype_size(wick_ctype_of(dtype));
+        m->filled_from[i] = m->in_base[i];
+        if (l->in_kind[i] == WICK_FUSED_SAME) {
+            uint64_t value = 0;
+            load(m, i, 0, 1, (uint8_t *)&value);
+            wick_walk_fill((int)elem, m->reg[i], &value, WICK_MIN(f->block, m->space_total));
+            continue;
+        }
+        /* one period, then what is there already, twice as much each time */
+        const int64_t all = WICK_MIN(f->block, m->space_total) + l->in_period[i];
+        int64_t have = l->in_period[i];
+        load(m, i, 0, have, m->reg[i]);
+        for (; have < all; have *= 2) memcpy(m->reg[i] + have * elem, m->reg[i], (size_t)(WICK_MIN(have, all - have) * elem));
+    }
+}
+
+static void point_input(wick_machine *m, int i, int64_t at, int64_t n) {
+    const wick_fused_layout *l = &m->f->layout;
+    const wick_dtype dtype = (wick_dtype)m->f->in[i].dtype;
+    uint8_t *buffer = m->scratch + l->in_offset[i];
+    if (l->in_kind[i] == WICK_FUSED_PERIOD) {
+        m->reg[i] = buffer + at % l->in_period[i] * (int64_t)wick_ctype_size(wick_ctype_of(dtype));
+        return;
+    }
+    uint8_t *there = m->in_place[i] ? in_memory(m, &m->f->in[i], m->in_run[i], m->in_base[i], at, n) : NULL;
+    m->reg[i] = there ? there : buffer;
+    if (!there) load(m, i, at, n, buffer);
+}
+
+static void store(wick_machine *m, int o, int64_t at, int64_t n) {
+    const wick_fused_io *io = &m->f->out[o];
+    const wick_convert_fn convert = m->convert->store[io->dtype];
+    const int elem = (int)wick_dtype_size((wick_dtype)io->dtype);
+    const uint8_t *from = m->reg[io->reg];
+    uint8_t *to = in_memory(m, io, m->out_run[o], m->out_base[o], at, n);
+    if (convert) {
+        uint8_t *raw = to ? to : m->scratch + m->f->layout.raw_offset;
+        convert(raw, from, (size_t)n);
+        from = raw;
+    }
+    if (!to)
+        wick_walk_scatter(elem, m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n, from, m->out_base[o]);
+    else if (from != to)
+        memcpy(to, from, (size_t)(n * elem));
+}
+
+void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
+    const wick_fused *f = m->f;
+    const wick_fused_layout *l = &f->layout;
+    bool stored[WICK_FUSED_MAX_IO];
+    for (int i = 0; i < f->n_in; i++)
+        if (l->in_kind[i] >= WICK_FUSED_PERIOD) point_input(m, i, at, n);
+    for (int o = 0; o < f->n_out; o++) {
+        if (!m->direct[o]) {
+            stored[o] = false;
+            continue;
+        }
+        uint8_t *there = in_memory(m, &f->out[o], m->out_run[o], m->out_base[o], at, n);
+        stored[o] = there != NULL;
+        m->reg[f->out[o].reg] = there ? there : m->scratch + l->slot[f->out[o].reg] * l->slot_stride;
+    }
+    for (int i = 0; i < f->n_instr; i++) {
+        const wick_fused_instr *in = &f->instr[i];
+        uint8_t *dst = m->reg[in->dst], *const *reg = m->reg;
+        if (m->rows[i])
+            m->rows[i](dst, reg[in->src[0]], reg[in->src[1]], reg[in->src[2]], (size_t)n);
+        else if (m->casts[i])
+            m->casts[i](dst, reg[in->src[0]], (size_t)n);
+        else
+            memcpy(dst, reg[in->src[0]], (size_t)n * wick_ctype_size((wick_ctype)in->to));
+    }
+    if (f->reduces) return;
+    for (int o = 0; o < f->n_out; o++)
+        if (!stored[o]) store(m, o, at, n);
+}
+
+void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials, void *scratch) {
+    if (begin >= end) return;
+    wick_machine m;
+    wick_machine_init(&m, f, ptr, scratch);
+    if (f->reduces) {
+        wick_reduce_run(&m, stage, begin, end, partials);
+        return;
+    }
+    const int64_t stop = WICK_MIN(end * f->layout.task_items, f->layout.total);
+    wick_machine_enter(&m, NULL);
+    for (int64_t at = begin * f->layout.task_items; at < stop; at += f->block)
+        wick_machine_block(&m, at, WICK_MIN(f->block, stop - at));
+}

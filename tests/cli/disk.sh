@@ -1,0 +1,41 @@
+# Folders and disks that refuse to be written.
+. "$(dirname "$0")/lib.sh"
+make_data data 400 100
+quick=(--data data --hidden 32 --epochs 3 --batch 20)
+
+test_folders_are_made() { expect 0 "$wick" train "${quick[@]}" --out deep/er/run --quiet && [ -s deep/er/run/best.safetensors ] || fail "no file"; }
+test_folder_below_a_file() {
+    : >file
+    expect 1 "$wick" train "${quick[@]}" --out file/run && has err file/run
+    expect 1 "$wick" train "${quick[@]}" --out file --quiet
+    expect 1 "$wick" train "${quick[@]}" --out ""
+}
+test_unwritable_folder() {
+    mkdir -p locked && chmod 555 locked
+    if touch locked/x 2>/dev/null; then
+        rm -f locked/x
+        # root writes everywhere, save where nobody can
+        [ -d /proc/self ] && expect 1 "$wick" train "${quick[@]}" --out /proc/self/wick
+        return 0
+    fi
+    expect 1 "$wick" train "${quick[@]}" --out locked/run
+}
+test_log_that_can_not_be_written() {
+    expect 1 "$wick" train "${quick[@]}" --out log1 --log nowhere/at/all.jsonl && has err nowhere
+    [ -e /dev/full ] && expect 1 "$wick" train "${quick[@]}" --out log2 --log /dev/full && has err /dev/full
+}
+test_full_disk() {
+    mkdir -p small
+    mount -t tmpfs -o size=200k tmpfs small 2>/dev/null || { echo "  skipped: no tmpfs can be mounted here"; return 0; }
+    # The first checkpoints fit, and then something else takes the room.
+    expect 0 "$wick" train "${quick[@]}" --out small/run --quiet
+    cp small/run/last.safetensors before.safetensors
+    head -c 300k /dev/zero >small/filler 2>/dev/null
+    expect 1 "$wick" train --resume small/run --epochs 5 && has err "could not save"
+    cmp before.safetensors small/run/last.safetensors || cmp before.safetensors small/run/last.safetensors.prev ||
+        fail "the checkpoint was lost"
+    rm small/filler
+    expect 0 "$wick" train --resume small/run --epochs 5
+    umount small
+}
+test_main

@@ -1,0 +1,51 @@
+# lib.sh: what the tests of the command share. Sourced with: WICK (the command), WRITE (idx_write) as $1 and $2.
+# A test is a function named test_*; test_main runs them all, each in the same scratch folder.
+set -u
+wick=$1 write=$2
+export NO_COLOR=1 LC_ALL=C
+unset WICK_DATA
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+fail() {
+    echo "  FAILED in ${FUNCNAME[2]:-?}: $*"
+    failures=$((failures + 1))
+}
+# expect CODE COMMAND...: runs it; leaves its output in out and err.
+expect() {
+    local want=$1 code=0
+    shift
+    "$@" >out 2>err || code=$?
+    [ "$code" = "$want" ] && return 0
+    fail "exit code $code, not $want: $*"
+    sed 's/^/    /' out err | tail -n 20
+    return 1
+}
+# has FILE TEXT / lacks FILE TEXT
+has() { grep -qF -e "$2" "$1" || { fail "$1 lacks '$2'"; sed 's/^/    /' "$1" | tail -n 20; }; }
+lacks() { ! grep -qF -e "$2" "$1" || { fail "$1 has '$2'"; sed 's/^/    /' "$1" | tail -n 20; }; }
+valid_json() {
+    command -v python3 >/dev/null || return 0
+    python3 -m json.tool "$1" >/dev/null || { fail "$1 is no JSON"; head -c 400 "$1"; }
+}
+# json FILE KEY: the number or text of a key that is there once.
+json() { sed -n "s/.*\"$2\": \"\{0,1\}\([^,\"}]*\).*/\1/p" "$1" | head -n 1; }
+# tensors FILE: the bytes of a safetensors file after its header (8 bytes of length, then JSON).
+tensors() { tail -c "+$(($(od -An -t u8 -N 8 "$1") + 9))" "$1"; }
+same_tensors() { cmp <(tensors "$1") <(tensors "$2") >cmp.out 2>&1 || fail "the tensors of $1 and $2 differ: $(cat cmp.out)"; }
+make_data() { # FOLDER TRAIN TEST [SIDE]
+    mkdir -p "$1" && "$write" "$@"
+}
+test_main() {
+    local name
+    for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
+        [ "$name" = test_main ] && continue
+        local before=$failures
+        "$name"
+        [ "$failures" = "$before" ] && echo "ok ${name#test_}"
+    done
+    echo "$failures failures"
+    [ "$failures" = 0 ]
+}

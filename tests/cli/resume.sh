@@ -1,0 +1,101 @@
+# However a run is interrupted, going on ends in the same bits as a run that was left alone.
+. "$(dirname "$0")/lib.sh"
+make_data data 2000 100
+run=(--data data --hidden 48,24 --dropout 0.3 --epochs 6 --batch 16 --save-every 7 --optimizer adam --accumulate 2)
+"$wick" train "${run[@]}" --out whole --log whole.jsonl --quiet >/dev/null || exit 1
+without_time() { sed 's/, "seconds": [^}]*//' "$1"; }
+check_equal() { # FOLDER LOG
+    same_tensors whole/last.safetensors "$1/last.safetensors"
+    same_tensors whole/best.safetensors "$1/best.safetensors"
+    cmp <(without_time whole.jsonl) <(without_time "$2") || fail "the logs differ"
+}
+
+test_killed_at_random_moments() {
+    start=$(date +%s%N)
+    "$wick" train "${run[@]}" --out timing --quiet >/dev/null
+    took=$((($(date +%s%N) - start) / 1000000)) # milliseconds of a whole run
+    kills=0 tries=0 resumed=0
+    while [ $kills -lt 5 ] && [ $tries -lt 60 ]; do
+        tries=$((tries + 1))
+        if [ -e killed/last.safetensors ] || [ -e killed/last.safetensors.prev ]; then
+            "$wick" train --resume killed --quiet >/dev/null 2>killed.err &
+            resumed=$((resumed + 1))
+        else
+            "$wick" train "${run[@]}" --out killed --log killed.jsonl --quiet >/dev/null 2>killed.err &
+        fi
+        pid=$!
+        sleep "$(awk -v r=$RANDOM -v t=$took 'BEGIN { printf "%.3f", (0.1 + 0.5 * r / 32768) * t / 1000 }')"
+        if kill -9 $pid 2>/dev/null; then kills=$((kills + 1)); fi
+        wait $pid 2>/dev/null
+        [ -s killed.err ] && { fail "it said: $(cat killed.err)"; break; }
+    done
+    echo "  $kills kills, $resumed times gone on"
+    [ $resumed -gt 0 ] || fail "no run was resumed"
+    expect 0 "$wick" train --resume killed && check_equal killed killed.jsonl
+}
+# Waits until FILE has been saved again after a marker.
+wait_for() {
+    for _ in $(seq 200); do
+        [ -e "$1" ] && return 0
+        sleep 0.02
+    done
+    fail "$1 never came"
+}
+interrupt() { # SIGNAL FOLDER
+    "$wick" train "${run[@]}" --epochs 6 --out "$2" --log "$2.jsonl" --json >out 2>err &
+    pid=$!
+    wait_for "$2/best.safetensors"
+    kill -"$1" $pid
+    code=0
+    wait $pid || code=$?
+    [ $code = 130 ] || [ $code = 0 ] || { fail "exit code $code"; cat err; }
+    if [ $code = 130 ]; then
+        has err "train --resume $2"
+        valid_json out
+        has out '"exit": 130'
+    fi
+    expect 0 "$wick" train --resume "$2"
+    check_equal "$2" "$2.jsonl"
+}
+# A background job of a script ignores SIGINT, unless job control is on.
+test_ctrl_c() { set -m; interrupt INT int; set +m; }
+test_sigterm() { interrupt TERM term; }
+test_damaged_checkpoint_falls_back() {
+    mkdir damaged
+    cp whole/last.safetensors.prev damaged/
+    head -c 3000 whole/last.safetensors >damaged/last.safetensors
+    cp whole.jsonl damaged.jsonl
+    expect 0 "$wick" train --resume damaged && has err "going on from the one before"
+    same_tensors whole/last.safetensors damaged/last.safetensors
+    rm damaged/last.safetensors
+    expect 0 "$wick" train --resume damaged
+    echo junk >damaged/last.safetensors
+    echo junk >damaged/last.safetensors.prev
+    expect 3 "$wick" train --resume damaged
+}
+test_complete_run_is_left_alone() {
+    cp -r whole again
+    expect 0 "$wick" train --resume again --json && [ "$(json out epochs)" = 6 ] || fail "epochs"
+    same_tensors whole/last.safetensors again/last.safetensors
+}
+test_more_epochs() {
+    cp -r whole longer
+    expect 0 "$wick" train --resume longer --epochs 7 --json && [ "$(json out epochs)" = 7 ] || fail "epochs"
+}
+test_options_that_can_not_change() {
+    expect 2 "$wick" train --resume whole --lr 0.5 && has err "--lr" && has err "can't be changed"
+    expect 2 "$wick" train --resume whole --out other
+    expect 3 "$wick" train --resume nowhere && has err "nowhere"
+}
+test_other_architecture_names_the_weights() {
+    cp -r whole other
+    expect 3 "$wick" train --resume other --hidden 40,24 --epochs 9 && has err fc1.weight
+    expect 3 "$wick" train --resume other --hidden 48 --epochs 9 && has err fc3
+}
+test_changed_data() {
+    mkdir -p changing && cp data/* changing
+    expect 0 "$wick" train --data changing --hidden 8 --epochs 1 --out changed
+    make_data changing 2100 100 10
+    expect 3 "$wick" train --resume changed --epochs 2 && has err "changed"
+}
+test_main

@@ -1,0 +1,59 @@
+# wick train: it learns, tells how, and does what its options say.
+. "$(dirname "$0")/lib.sh"
+make_data data 400 100
+quick=(--data data --hidden 16 --epochs 3 --batch 30)
+
+test_it_learns() {
+    expect 0 "$wick" train --data data --hidden 32 --epochs 12 --batch 20 --out learns --json && valid_json out
+    awk -v a="$(json out best_accuracy)" 'BEGIN { exit !(a > 0.9) }' || fail "accuracy $(json out best_accuracy)"
+    [ "$(json out steps)" = 240 ] || fail "$(json out steps) steps"
+    has err "epoch 12/12"
+    lacks err $'\r'
+}
+test_result_is_a_path() {
+    expect 0 "$wick" train "${quick[@]}" --out path && [ "$(cat out)" = path/best.safetensors ] || fail "printed '$(cat out)'"
+}
+test_quiet() { expect 0 "$wick" train "${quick[@]}" --out quiet --quiet && [ ! -s err ] || fail "it talked"; }
+test_same_seed_same_bits() {
+    expect 0 "$wick" train "${quick[@]}" --out a --threads 1
+    expect 0 "$wick" train "${quick[@]}" --out b --threads 3
+    expect 0 "$wick" train "${quick[@]}" --out c --seed 2
+    same_tensors a/last.safetensors b/last.safetensors
+    ! cmp -s <(tensors a/last.safetensors) <(tensors c/last.safetensors) || fail "another seed made the same weights"
+}
+test_options_of_the_optimizers() {
+    i=0
+    for options in "--optimizer sgd" "--optimizer sgd --nesterov --weight-decay 0.001" "--optimizer adamw --weight-decay 0.1" \
+        "--clip 0.5" "--accumulate 3" "--schedule step --lr-every 5" "--schedule constant --warmup 4" "--dropout 0.5" \
+        "--arch mlp:8,8" "--batch 1000" "--lr-min 0.0001"; do
+        i=$((i + 1))
+        expect 0 "$wick" train "${quick[@]}" --out options$i $options
+    done
+}
+test_early_stopping() {
+    expect 0 "$wick" train "${quick[@]}" --epochs 200 --patience 2 --lr 1e-12 --out early --json && has out '"stopped_early": true'
+    [ "$(json out epochs)" -lt 200 ] || fail "it did not stop"
+}
+test_log_has_every_step() {
+    expect 0 "$wick" train "${quick[@]}" --out log --log log.jsonl
+    [ "$(grep -c '"loss"' log.jsonl)" = 42 ] || fail "$(grep -c '"loss"' log.jsonl) steps"
+    [ "$(grep -c test_accuracy log.jsonl)" = 3 ] || fail "epochs"
+    if command -v python3 >/dev/null; then
+        python3 -c 'import json, sys
+rows = [json.loads(line) for line in open("log.jsonl")]
+steps = [row["step"] for row in rows if "loss" in row]
+assert steps == list(range(1, 43)), steps
+assert sum(row["samples"] for row in rows if "samples" in row) == 1200
+assert rows[0]["lr"] < rows[1]["lr"], "warm-up"' || fail "the log's content"
+    fi
+}
+test_a_run_is_not_overwritten() {
+    expect 0 "$wick" train "${quick[@]}" --out kept
+    expect 2 "$wick" train "${quick[@]}" --out kept && has err "--resume kept"
+    expect 0 "$wick" train "${quick[@]}" --out kept --force
+}
+test_without_test_images() {
+    mkdir -p train-only && cp data/train-* train-only
+    expect 0 "$wick" train "${quick[@]}" --data train-only --out alone && has err "no test images"
+}
+test_main

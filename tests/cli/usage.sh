@@ -1,0 +1,61 @@
+# Wrong command lines are refused with code 2 and a hint; every command explains itself.
+. "$(dirname "$0")/lib.sh"
+
+test_help_of_every_command() {
+    expect 0 "$wick" --help && for command in train eval predict info ops; do has out "wick $command"; done
+    has out "130"
+    expect 0 "$wick" --version && has out "wick "
+    for command in train eval predict info ops; do
+        expect 0 "$wick" $command --help
+        has out "--json"
+        has out "Exit codes"
+    done
+    expect 0 "$wick" train -h && has out "--save-every N" && has out "[cosine]"
+}
+test_no_command() { expect 2 "$wick" && has err "wick train"; }
+test_unknown_command() { expect 2 "$wick" trian && has err "did you mean train?"; }
+test_unknown_option() {
+    expect 2 "$wick" train --epoch 3 && has err "did you mean --epochs?"
+    expect 2 "$wick" train --optimiser=sgd && has err "did you mean --optimizer?"
+    expect 2 "$wick" eval m --batch 3 && lacks err "did you mean --batch"
+    expect 2 "$wick" train --zzzzzzzzzz 1 && lacks err "did you mean"
+    expect 2 "$wick" train -x
+}
+test_bad_values() {
+    expect 2 "$wick" train --epochs many && has err "whole number"
+    expect 2 "$wick" train --epochs 3x
+    expect 2 "$wick" train --epochs 0 && has err "from 1"
+    expect 2 "$wick" train --epochs 99999999999999999999
+    expect 2 "$wick" train --lr nan
+    expect 2 "$wick" train --lr inf
+    expect 2 "$wick" train --lr -1
+    expect 2 "$wick" train --lr ""
+    expect 2 "$wick" train --dropout 1
+    expect 2 "$wick" train --optimizer rmsprop && has err "sgd|adam|adamw"
+    expect 2 "$wick" train --schedule "" && has err "constant|step|cosine"
+    expect 2 "$wick" train --epochs && has err "needs N"
+    expect 2 "$wick" train --json=yes && has err "takes no value"
+}
+test_arguments() {
+    expect 2 "$wick" train fashion-mnist && has err "unexpected argument"
+    expect 2 "$wick" eval && has err "MODEL"
+    expect 2 "$wick" predict a b
+    expect 2 "$wick" predict a --index 3- && has err "--index"
+    expect 2 "$wick" predict a --index 5-3
+    expect 2 "$wick" predict a --index 0-99999999
+    expect 2 "$wick" predict a --index 1,,2
+    expect 2 "$wick" predict a --index ""
+}
+test_usage_error_in_json() {
+    expect 2 "$wick" train --json --epochs x && valid_json out && has out '"exit": 2'
+}
+test_architecture() {
+    make_data data 40 20
+    expect 2 "$wick" train --data data --arch cnn && has err "mlp"
+    expect 2 "$wick" train --data data --hidden 12,x && has err "width"
+    expect 2 "$wick" train --data data --arch mlp:8 --hidden 9 && has err "--hidden"
+    expect 2 "$wick" train --data data --hidden 8 --momentum 0.9 --optimizer adam && has err "momentum"
+    expect 2 "$wick" train --data data --hidden 8 --warmup 1000000 && has err "total"
+    [ ! -e wick-run ] || fail "a refused run made its folder"
+}
+test_main

@@ -1,0 +1,450 @@
+/* Checkpoints: what was saved comes back to the bit; what is damaged, newer or another model's is refused; a crash leaves a
+ * whole file. */
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "wick/wick.h"
+
+static char folder[64];
+
+static const char *in_folder(const char *name) {
+    static char paths[4][160];
+    static int turn;
+    char *path = paths[turn++ & 3];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static bool folder_make(void) {
+    strcpy(folder, "/tmp/wick-test-XXXXXX");
+    return mkdtemp(folder) != NULL;
+}
+
+static void folder_remove(void) {
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command) != 0) printf("  %s stays\n", folder);
+}
+
+/* ---- a small network, trained a little ------------------------------------------------------------------------------- */
+
+typedef struct net {
+    wick_context *ctx;
+    wick_model *model;
+    wick_optimizer *optimizer;
+} net;
+
+static wick_tensor *net_forward(net *n, wick_tensor *x) {
+    x = wick_relu(wick_nn_batch_norm(n->model, "bn", wick_nn_linear(n->model, "fc1", x, 5)));
+    return wick_nn_linear(n->model, "fc2", wick_nn_dropout(n->model, x, 0.2), 3);
+}
+
+static wick_tensor *net_input(net *n) {
+    float x[28];
+    for (int i = 0; i < 28; i++) x[i] = (float)test_rand_real(-1, 1);
+    return wick_from(n->ctx, WICK_F32, WICK_DIMS(7, 4), x);
+}
+
+static bool net_open(net *n, uint64_t seed, bool build) {
+    *n = (net){0};
+    wick_optim_options options = {.kind = WICK_ADAM, .lr = 0.01};
+    if (wick_context_new(&n->ctx, &(wick_context_options){.threads = 1, .seed = seed}) != WICK_OK) return false;
+    if (wick_model_new(n->ctx, &n->model) != WICK_OK) return false;
+    if (wick_optimizer_new(n->model, &options, &n->optimizer) != WICK_OK) return false;
+    if (!build) return true;
+    wick_model_set_training(n->model, false);
+    wick_status status = wick_tensor_error(net_forward(n, wick_zeros(n->ctx, WICK_F32, WICK_DIMS(2, 4))), NULL);
+    wick_model_set_training(n->model, true);
+    return status == WICK_OK;
+}
+
+static void net_close(net *n) {
+    wick_optimizer_free(&n->optimizer);
+    wick_model_free(&n->model);
+    wick_context_free(&n->ctx);
+}
+
+static bool net_train(net *n, int steps) {
+    const int64_t labels[] = {0, 1, 2, 0, 1, 2, 1};
+    for (int i = 0; i < steps; i++) {
+        wick_scope *scope = wick_scope_open(n->ctx);
+        wick_tensor *loss = wick_cross_entropy(net_forward(n, net_input(n)), wick_from(n->ctx, WICK_I64, WICK_DIMS(7), labels));
+        bool ok = wick_optimizer_step(n->optimizer, loss) == WICK_OK && wick_eval(n->ctx, 0, NULL, NULL) == WICK_OK;
+        wick_scope_close(&scope);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+/* Checks that every state of a that b has is bit for bit b's; returns how many those are. */
+static int check_same(net *a, net *b) {
+    int same = 0;
+    for (int i = 0; i < wick_model_count(a->model); i++) {
+        wick_named s = wick_model_at(a->model, i);
+        wick_tensor *t = wick_model_find(b->model, s.name);
+        if (!t) continue;
+        static char x[2][4096];
+        size_t size = (size_t)wick_tensor_count(s.tensor) * wick_dtype_size(wick_tensor_dtype(s.tensor));
+        CHECK(size <= sizeof x[0] && wick_read(s.tensor, x[0], size) == WICK_OK && wick_read(t, x[1], size) == WICK_OK);
+        CHECK_MSG(memcmp(x[0], x[1], size) == 0, "%s differs", s.name);
+        same++;
+    }
+    return same;
+}
+
+static wick_status load(net *n, const char *path, bool with_optimizer) {
+    wick_checkpoint *c;
+    wick_status status = wick_checkpoint_open(n->ctx, path, &c);
+    if (status != WICK_OK) return status;
+    status = wick_checkpoint_load(c, n->model, with_optimizer);
+    wick_checkpoint_free(&c);
+    return status;
+}
+
+#define SETUP                                                            \
+    net a, b;                                                            \
+    REQUIRE(folder_make());                                              \
+    REQUIRE(net_open(&a, 1, true) && net_open(&b, 2, true));             \
+    bool trained = net_train(&a, 3);                                     \
+    CHECK_MSG(trained, "%s", wick_context_error(a.ctx))
+#define TEARDOWN   \
+    net_close(&a); \
+    net_close(&b); \
+    folder_remove()
+
+/* ---- there and back ----------------------------------------------------------------------------------------------------- */
+
+TEST(a_checkpoint_comes_back_to_the_bit) {
+    SETUP;
+    const char *path = in_folder("model.safetensors");
+    const wick_meta meta[] = {{"epoch", "7"}, {"note", "quotes \" and \\ and \xc3\xa9\n"}};
+    CHECK_MSG(wick_save(a.model, path, &(wick_save_options){.n_meta = 2, .meta = meta}) == WICK_OK, "%s", wick_context_error(a.ctx));
+    wick_checkpoint *c;
+    wick_status status = wick_checkpoint_open(b.ctx, path, &c);
+    CHECK_MSG(status == WICK_OK, "%s", wick_context_error(b.ctx));
+    REQUIRE(status == WICK_OK);
+    CHECK_INT(wick_checkpoint_count(c), wick_model_count(a.model));
+    const char *note = wick_checkpoint_meta(c, "note"), *epoch = wick_checkpoint_meta(c, "epoch");
+    CHECK(note && strcmp(note, meta[1].value) == 0);
+    CHECK(epoch && strcmp(epoch, "7") == 0);
+    CHECK(wick_checkpoint_meta(c, "absent") == NULL);
+    const char *const own[] = {"wick.format", "wick.crc32c", "wick.numerics", "wick.seed", "wick.stream"};
+    for (int i = 0; i < 5; i++) CHECK_MSG(wick_checkpoint_meta(c, own[i]) != NULL, "%s", own[i]);
+    CHECK(strcmp(wick_checkpoint_meta(c, "wick.format"), "1") == 0);
+    bool found = false;
+    for (int i = 0; i < wick_checkpoint_count(c); i++) {
+        wick_spec s = wick_checkpoint_tensor(c, i);
+        if (strcmp(s.name, "fc1.weight") != 0) continue;
+        found = s.dtype == WICK_F32 && s.rank == 2 && s.dims[0] == 5 && s.dims[1] == 4;
+    }
+    CHECK(found);
+    CHECK(wick_checkpoint_tensor(c, -1).name == NULL && wick_checkpoint_tensor(c, wick_checkpoint_count(c)).name == NULL);
+    CHECK_MSG(wick_checkpoint_load(c, b.model, true) == WICK_OK, "%s", wick_context_error(b.ctx));
+    wick_checkpoint_free(&c);
+    CHECK(c == NULL);
+    wick_checkpoint_free(&c);
+    wick_checkpoint_free(NULL);
+    CHECK_INT(check_same(&a, &b), wick_model_count(a.model));
+    CHECK_INT(wick_model_count(b.model), wick_model_count(a.model));
+
+    /* and training goes on the same way: weights, moments, dropout's numbers */
+    uint64_t seed = test_seed;
+    CHECK(net_train(&a, 3));
+    test_seed = seed;
+    CHECK(net_train(&b, 3));
+    CHECK_INT(check_same(&a, &b), wick_model_count(a.model));
+    TEARDOWN;
+}
+
+TEST(a_weights_only_file_has_no_optimizer_and_is_loaded_without) {
+    SETUP;
+    CHECK(wick_save(a.model, in_folder("w"), &(wick_save_options){.weights_only = true}) == WICK_OK);
+    wick_checkpoint *c;
+    REQUIRE(wick_checkpoint_open(b.ctx, in_folder("w"), &c) == WICK_OK);
+    CHECK_INT(wick_checkpoint_count(c), 8);
+    for (int i = 0; i < wick_checkpoint_count(c); i++) CHECK(strncmp(wick_checkpoint_tensor(c, i).name, "optim.", 6) != 0);
+    CHECK(wick_checkpoint_load(c, b.model, false) == WICK_OK);
+    CHECK(wick_checkpoint_load(c, b.model, true) == WICK_OK);
+    wick_checkpoint_free(&c);
+    CHECK_INT(check_same(&b, &a), 8);
+    CHECK_INT(wick_model_count(b.model), 8);
+    TEARDOWN;
+}
+
+TEST(loading_weights_leaves_optimizer_and_random_state_alone) {
+    SETUP;
+    REQUIRE(wick_save(a.model, in_folder("c"), NULL) == WICK_OK);
+    uint64_t seed, stream, seed2, stream2;
+    wick_context_random(b.ctx, &seed, &stream);
+    CHECK(load(&b, in_folder("c"), false) == WICK_OK);
+    wick_context_random(b.ctx, &seed2, &stream2);
+    CHECK(seed == seed2 && stream == stream2);
+    CHECK_INT(wick_model_count(b.model), 8);
+    wick_context_random(a.ctx, &seed, &stream);
+    CHECK(load(&b, in_folder("c"), true) == WICK_OK);
+    wick_context_random(b.ctx, &seed2, &stream2);
+    CHECK(seed == seed2 && stream == stream2);
+    TEARDOWN;
+}
+
+TEST(every_dtype_and_odd_shape_comes_back) {
+    net a, b;
+    REQUIRE(folder_make() && net_open(&a, 1, false) && net_open(&b, 2, false));
+    for (int n = 0; n < 2; n++)
+        for (int d = 0; d < WICK_DTYPE_COUNT; d++) {
+            net *to = n ? &b : &a;
+            char name[32];
+            for (int k = 0; k < 4; k++) {
+                const int64_t dims[4][3] = {{3, 1, 5}, {0, 2}, {0}, {7}};
+                const int ranks[] = {3, 2, 0, 1};
+                snprintf(name, sizeof name, "%s.%d", wick_dtype_name((wick_dtype)d), k);
+                wick_tensor *t = wick_model_state(to->model, name, k & 1 ? WICK_ROLE_BUFFER : WICK_ROLE_PARAM, (wick_dtype)d, ranks[k],
+                                                  dims[k], wick_init_constant(0));
+                REQUIRE(wick_tensor_error(t, NULL) == WICK_OK);
+                if (n) continue;
+                uint8_t bytes[256];
+                size_t size = (size_t)wick_tensor_count(t) * wick_dtype_size((wick_dtype)d);
+                for (size_t i = 0; i < size; i++) bytes[i] = (uint8_t)(d == WICK_BOOL ? test_rand() & 1 : test_rand()); /* NaNs too */
+                CHECK(wick_write(t, bytes, size) == WICK_OK);
+            }
+        }
+    CHECK_MSG(wick_save(a.model, in_folder("d"), NULL) == WICK_OK, "%s", wick_context_error(a.ctx));
+    CHECK_MSG(load(&b, in_folder("d"), false) == WICK_OK, "%s", wick_context_error(b.ctx));
+    CHECK_INT(check_same(&a, &b), 4 * WICK_DTYPE_COUNT);
+    TEARDOWN;
+}
+
+TEST(an_empty_model_makes_an_empty_file) {
+    net a, b;
+    REQUIRE(folder_make() && net_open(&a, 1, false) && net_open(&b, 2, false));
+    CHECK(wick_save(a.model, in_folder("e"), NULL) == WICK_OK);
+    CHECK(load(&b, in_folder("e"), true) == WICK_OK);
+    TEARDOWN;
+}
+
+TEST(pending_assignments_are_saved_as_assigned) {
+    SETUP;
+    wick_tensor *w = wick_model_find(a.model, "fc1.weight");
+    CHECK(wick_assign(w, wick_mul(w, wick_like(w, 3))) == WICK_OK);
+    CHECK(wick_save(a.model, in_folder("p"), NULL) == WICK_OK);
+    CHECK(load(&b, in_folder("p"), false) == WICK_OK);
+    check_same(&a, &b);
+    TEARDOWN;
+}
+
+/* ---- other models ---------------------------------------------------------------------------------------------------------- */
+
+TEST(mismatches_list_the_names_and_change_nothing) {
+    SETUP;
+    REQUIRE(wick_save(a.model, in_folder("m"), NULL) == WICK_OK);
+    net c;
+    REQUIRE(net_open(&c, 3, false));
+    wick_tensor *x = wick_zeros(c.ctx, WICK_F32, WICK_DIMS(2, 4));
+    wick_tensor *h = wick_nn_linear(c.model, "fc1", x, 5);           /* the same */
+    h = wick_nn_linear(c.model, "fc2", h, 9);                        /* other shapes */
+    h = wick_nn_linear(c.model, "extra", h, 2);                      /* not in the file */
+    REQUIRE(wick_tensor_error(h, NULL) == WICK_OK);                  /* bn.* is only in the file */
+    float before[20], after[20];
+    wick_tensor *w = wick_model_find(c.model, "fc1.weight");
+    CHECK(wick_read(w, before, sizeof before) == WICK_OK);
+    CHECK_INT(load(&c, in_folder("m"), true), WICK_ERR_MISMATCH);
+    const char *const names[] = {"fc2.weight", "fc2.bias", "extra.weight", "extra.bias", "bn.weight", "bn.bias", "bn.running_mean",
+                                 "bn.running_var", "f32[9,5]", "f32[3,5]"};
+    for (int i = 0; i < 10; i++) CHECK_STR_HAS(wick_context_error(c.ctx), names[i]);
+    CHECK(strstr(wick_context_error(c.ctx), "fc1") == NULL && strstr(wick_context_error(c.ctx), "optim.") == NULL);
+    CHECK(wick_read(w, after, sizeof after) == WICK_OK && memcmp(before, after, sizeof after) == 0);
+    CHECK_INT(wick_model_count(c.model), 6);
+    net_close(&c);
+    TEARDOWN;
+}
+
+TEST(another_dtype_is_a_mismatch) {
+    net a, b;
+    REQUIRE(folder_make() && net_open(&a, 1, false) && net_open(&b, 2, false));
+    (void)wick_model_state(a.model, "w", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(2), wick_init_constant(1));
+    (void)wick_model_state(b.model, "w", WICK_ROLE_PARAM, WICK_I32, WICK_DIMS(2), wick_init_constant(1));
+    CHECK(wick_save(a.model, in_folder("t"), NULL) == WICK_OK);
+    CHECK_INT(load(&b, in_folder("t"), false), WICK_ERR_MISMATCH);
+    CHECK_STR_HAS(wick_context_error(b.ctx), "i32[2]");
+    TEARDOWN;
+}
+
+/* ---- damaged files ------------------------------------------------------------------------------------------------------------- */
+
+static uint8_t bytes[1 << 16];
+static size_t read_bytes(const char *path) {
+    FILE *f = fopen(path, "rb");
+    size_t n = f ? fread(bytes, 1, sizeof bytes, f) : 0;
+    if (f) fclose(f);
+    return n;
+}
+static void write_bytes(const char *path, size_t n) {
+    FILE *f = fopen(path, "wb");
+    if (!f) return;
+    fwrite(bytes, 1, n, f);
+    fclose(f);
+}
+
+static wick_status open_only(net *n, const char *path) {
+    wick_checkpoint *c;
+    wick_status status = wick_checkpoint_open(n->ctx, path, &c);
+    wick_checkpoint_free(&c);
+    return status;
+}
+
+TEST(a_file_cut_anywhere_is_refused) {
+    SETUP;
+    REQUIRE(wick_save(a.model, in_folder("whole"), NULL) == WICK_OK);
+    size_t n = read_bytes(in_folder("whole"));
+    REQUIRE(n > 100 && n < sizeof bytes);
+    for (size_t cut = 0; cut < n; cut += cut < 64 ? 1 : 37) {
+        write_bytes(in_folder("cut"), cut);
+        CHECK_MSG(open_only(&b, in_folder("cut")) != WICK_OK, "%zu of %zu bytes", cut, n);
+    }
+    write_bytes(in_folder("cut"), n - 1);
+    CHECK(open_only(&b, in_folder("cut")) != WICK_OK);
+    CHECK_STR_HAS(wick_context_error(b.ctx), "cut"); /* names the file */
+    memset(bytes + n, 0, 16);
+    write_bytes(in_folder("cut"), n + 8);
+    CHECK(open_only(&b, in_folder("cut")) != WICK_OK); /* or too long */
+    CHECK_INT(open_only(&b, in_folder("absent")), WICK_ERR_IO);
+    TEARDOWN;
+}
+
+TEST(a_flipped_bit_of_a_tensor_is_found) {
+    SETUP;
+    REQUIRE(wick_save(a.model, in_folder("whole"), NULL) == WICK_OK);
+    size_t n = read_bytes(in_folder("whole"));
+    uint64_t header;
+    memcpy(&header, bytes, 8);
+    REQUIRE(8 + header < n);
+    for (size_t at = 8 + header; at < n; at += 13) {
+        bytes[at] ^= (uint8_t)(1 << at % 8);
+        write_bytes(in_folder("flipped"), n);
+        CHECK_MSG(open_only(&b, in_folder("flipped")) == WICK_ERR_FORMAT, "byte %zu", at);
+        bytes[at] ^= (uint8_t)(1 << at % 8);
+    }
+    CHECK_STR_HAS(wick_context_error(b.ctx), "checksum");
+    TEARDOWN;
+}
+
+/* Replaces `from` by `to`, of the same length, in the header. */
+static void patched(const char *from, const char *to) {
+    size_t n = read_bytes(in_folder("whole")), len = strlen(from);
+    for (size_t i = 0; i + len <= n; i++)
+        if (memcmp(bytes + i, from, len) == 0) {
+            memcpy(bytes + i, to, len);
+            write_bytes(in_folder("patched"), n);
+            return;
+        }
+    CHECK_MSG(false, "no %s in the header", from);
+}
+
+TEST(a_newer_format_is_refused) {
+    SETUP;
+    REQUIRE(wick_save(a.model, in_folder("whole"), NULL) == WICK_OK);
+    patched("\"wick.format\":\"1\"", "\"wick.format\":\"2\"");
+    CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_VERSION);
+    CHECK_STR_HAS(wick_context_error(b.ctx), "patched");
+    patched("\"wick.format\":\"1\"", "\"wick.format\":\"x\"");
+    CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_FORMAT);
+    patched("wick.crc32c", "wick.crcXXX"); /* no checksum */
+    CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_FORMAT);
+    patched("wick.seed", "wick.sXXX");
+    CHECK(open_only(&b, in_folder("patched")) == WICK_OK); /* weights are whole */
+    CHECK_INT(load(&b, in_folder("patched"), true), WICK_ERR_FORMAT);
+    patched("wick.format", "were.format"); /* another program's file: no format, nothing to check */
+    CHECK(open_only(&b, in_folder("patched")) == WICK_OK);
+    TEARDOWN;
+}
+
+/* ---- failing to write ---------------------------------------------------------------------------------------------------------- */
+
+TEST(an_unwritable_folder_is_an_error_and_the_old_file_stays) {
+    SETUP;
+    REQUIRE(wick_save(a.model, in_folder("keep"), NULL) == WICK_OK);
+    CHECK_INT(wick_save(a.model, in_folder("no/such/folder"), NULL), WICK_ERR_IO);
+    CHECK_STR_HAS(wick_context_error(a.ctx), "no/such/folder");
+    CHECK_INT(wick_save(a.model, folder, NULL), WICK_ERR_IO); /* a folder itself */
+    CHECK(wick_save(a.model, "", NULL) != WICK_OK);
+    CHECK(wick_save(a.model, NULL, NULL) != WICK_OK);
+    CHECK(load(&b, in_folder("keep"), false) == WICK_OK);
+    if (geteuid() != 0) {
+        chmod(folder, 0555);
+        CHECK_INT(wick_save(a.model, in_folder("keep"), &(wick_save_options){.keep_previous = true}), WICK_ERR_IO);
+        chmod(folder, 0755);
+        CHECK(load(&b, in_folder("keep"), false) == WICK_OK);
+    }
+    TEARDOWN;
+}
+
+TEST(bad_metadata_is_refused) {
+    SETUP;
+    const wick_meta bad[] = {{"wick.format", "9"}, {NULL, "x"}, {"k", NULL}, {"", "x"}, {"twice", "1"}};
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(wick_save(a.model, in_folder("x"), &(wick_save_options){.n_meta = 1, .meta = &bad[i]}), WICK_ERR_INVALID);
+    const wick_meta twice[] = {bad[4], bad[4]};
+    CHECK_INT(wick_save(a.model, in_folder("x"), &(wick_save_options){.n_meta = 2, .meta = twice}), WICK_ERR_INVALID);
+    CHECK(access(in_folder("x"), F_OK) != 0);
+    TEARDOWN;
+}
+
+TEST(the_former_file_is_kept_when_asked) {
+    SETUP;
+    const wick_save_options keep = {.keep_previous = true};
+    const char *path = in_folder("run");
+    net c;
+    REQUIRE(net_open(&c, 4, true));
+    CHECK_MSG(wick_save(a.model, path, &keep) == WICK_OK, "%s", wick_context_error(a.ctx)); /* no former file yet */
+    CHECK(access(in_folder("run.prev"), F_OK) != 0);
+    CHECK(load(&c, path, true) == WICK_OK); /* c: the first state */
+    for (int round = 0; round < 2; round++) {
+        CHECK(load(&b, path, true) == WICK_OK); /* b: the state before this round */
+        CHECK(net_train(&a, 1));
+        CHECK_MSG(wick_save(a.model, path, &keep) == WICK_OK, "%s", wick_context_error(a.ctx));
+        CHECK(load(&c, in_folder("run.prev"), true) == WICK_OK);
+        check_same(&b, &c);
+        CHECK(load(&c, path, true) == WICK_OK);
+        check_same(&a, &c);
+    }
+    CHECK(wick_save(a.model, path, NULL) == WICK_OK); /* not asked: the older one stays as it is */
+    CHECK(load(&c, in_folder("run.prev"), true) == WICK_OK);
+    check_same(&b, &c);
+    char list[4096] = "", command[128];
+    snprintf(command, sizeof command, "ls -A '%s'", folder);
+    FILE *ls = popen(command, "r");
+    REQUIRE(ls != NULL);
+    size_t n = fread(list, 1, sizeof list - 1, ls);
+    list[n] = 0;
+    pclose(ls);
+    CHECK_MSG(strcmp(list, "run\nrun.prev\n") == 0, "left behind: %s", list);
+    net_close(&c);
+    TEARDOWN;
+}
+
+TEST(a_crash_at_any_moment_leaves_a_whole_checkpoint) {
+    SETUP;
+    const char *path = in_folder("run");
+    REQUIRE(wick_save(a.model, path, NULL) == WICK_OK);
+    for (int round = 0; round < 30; round++) {
+        fflush(stdout);
+        pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (child == 0)
+            for (;;)
+                if (wick_save(a.model, path, &(wick_save_options){.keep_previous = true}) != WICK_OK) _exit(1);
+        usleep((useconds_t)test_rand_int(500, 20000));
+        kill(child, SIGKILL);
+        int state;
+        CHECK(waitpid(child, &state, 0) == child && WIFSIGNALED(state));
+        wick_status first = load(&b, path, true);
+        if (first != WICK_OK) CHECK_MSG(load(&b, in_folder("run.prev"), true) == WICK_OK, "%s", wick_context_error(b.ctx));
+        check_same(&a, &b);
+    }
+    TEARDOWN;
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -1,0 +1,329 @@
+/* Layers: values and gradients against PyTorch's (golden/layers.txt), gradients against differences, dropout's statistics. */
+#include "golden/golden.h"
+#include "test.h"
+#include "wick/wick.h"
+
+static const double tolerance = 1e-9;
+static golden *goldens;
+
+static wick_context *new_context(void) {
+    wick_context *ctx = NULL;
+    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 3});
+    if (!goldens) goldens = golden_load("layers.txt");
+    return status == WICK_OK && goldens ? ctx : NULL;
+}
+
+#define SETUP                                                 \
+    wick_context *ctx = new_context();                        \
+    wick_model *model = NULL;                                 \
+    REQUIRE(ctx != NULL);                                     \
+    REQUIRE(wick_model_new(ctx, &model) == WICK_OK)
+#define TEARDOWN             \
+    wick_model_free(&model); \
+    wick_context_free(&ctx)
+
+static const golden *get(const char *a, const char *b) {
+    char name[64];
+    snprintf(name, sizeof name, "%s.%s", a, b);
+    const golden *g = golden_find(goldens, name);
+    CHECK_MSG(g != NULL, "no golden %s", name);
+    return g;
+}
+
+static wick_tensor *tensor(wick_context *ctx, const golden *g) {
+    return g ? wick_from(ctx, WICK_F64, g->rank, g->dims, g->values) : NULL;
+}
+
+static void check_values(const golden *g, wick_tensor *t) {
+    if (!g) return;
+    const char *text;
+    CHECK_MSG(wick_tensor_error(t, &text) == WICK_OK, "%s: %s", g->name, text);
+    CHECK_MSG(wick_tensor_count(t) == g->count && wick_tensor_rank(t) == g->rank, "%s: shape", g->name);
+    double *values = calloc((size_t)g->count + 1, sizeof *values);
+    if (values && wick_tensor_count(t) == g->count) {
+        CHECK_MSG(wick_read(t, values, (size_t)g->count * sizeof *values) == WICK_OK, "%s: %s", g->name,
+                  wick_context_error(wick_tensor_context(t)));
+        CHECK_MSG(golden_distance(g, values) < tolerance, "%s: off by %g", g->name, golden_distance(g, values));
+    }
+    free(values);
+}
+
+/* Puts golden values into a state of the model. */
+static void set_state(wick_model *model, const char *name, const golden *g) {
+    wick_tensor *t = wick_model_find(model, name);
+    CHECK_MSG(t != NULL && g != NULL, "no state %s", name);
+    if (t && g) CHECK(wick_write(t, g->values, (size_t)g->count * sizeof(double)) == WICK_OK);
+}
+
+static wick_tensor *projected(wick_context *ctx, wick_tensor *y, const golden *r) {
+    return r ? wick_sum(wick_mul(y, tensor(ctx, r)), WICK_ALL_AXES, false) : y;
+}
+
+/* ---- against PyTorch ------------------------------------------------------------------------------------------------- */
+
+TEST(linear_agrees_with_pytorch) {
+    SETUP;
+    wick_tensor *x = tensor(ctx, get("linear.in", "x"));
+    REQUIRE(wick_tensor_error(wick_nn_linear(model, "fc", x, 5), NULL) == WICK_OK);
+    set_state(model, "fc.weight", get("linear.in", "weight"));
+    set_state(model, "fc.bias", get("linear.in", "bias"));
+    wick_tensor *y = wick_nn_linear(model, "fc", x, 5), *grad[3];
+    check_values(get("linear", "y"), y);
+    y = wick_nn_linear(model, "fc", x, 5);
+    wick_grad(projected(ctx, y, get("linear", "r")), 3,
+              (wick_tensor *[]){x, wick_model_find(model, "fc.weight"), wick_model_find(model, "fc.bias")}, grad);
+    check_values(get("linear.grad", "x"), grad[0]);
+    check_values(get("linear.grad", "weight"), grad[1]);
+    check_values(get("linear.grad", "bias"), grad[2]);
+    TEARDOWN;
+}
+
+TEST(layer_norm_agrees_with_pytorch) {
+    SETUP;
+    wick_tensor *x = tensor(ctx, get("layer_norm.in", "x")), *grad[3];
+    REQUIRE(wick_tensor_error(wick_nn_layer_norm(model, "ln", x), NULL) == WICK_OK);
+    set_state(model, "ln.weight", get("layer_norm.in", "weight"));
+    set_state(model, "ln.bias", get("layer_norm.in", "bias"));
+    wick_tensor *y = wick_nn_layer_norm(model, "ln", x);
+    wick_grad(projected(ctx, y, get("layer_norm", "r")), 3,
+              (wick_tensor *[]){x, wick_model_find(model, "ln.weight"), wick_model_find(model, "ln.bias")}, grad);
+    check_values(get("layer_norm.grad", "x"), grad[0]);
+    check_values(get("layer_norm.grad", "weight"), grad[1]);
+    check_values(get("layer_norm.grad", "bias"), grad[2]);
+    check_values(get("layer_norm", "y"), y);
+    TEARDOWN;
+}
+
+static void batch_norm_case(const char *name) {
+    SETUP;
+    const char *const steps[] = {"train1", "train2", "eval"};
+    for (int i = 0; i < 3; i++) {
+        char at[64];
+        snprintf(at, sizeof at, "%s.%s", name, steps[i]);
+        wick_model_set_training(model, strcmp(steps[i], "eval") != 0);
+        wick_tensor *x = tensor(ctx, get(at, "x")), *grad[3];
+        if (i == 0) { /* make the states without a training step */
+            wick_model_set_training(model, false);
+            REQUIRE(wick_tensor_error(wick_nn_batch_norm(model, "bn", x), NULL) == WICK_OK);
+            set_state(model, "bn.weight", get(name, "weight"));
+            set_state(model, "bn.bias", get(name, "bias"));
+            wick_model_set_training(model, true);
+        }
+        wick_tensor *y = wick_nn_batch_norm(model, "bn", x);
+        wick_grad(projected(ctx, y, get(at, "r")), 3,
+                  (wick_tensor *[]){x, wick_model_find(model, "bn.weight"), wick_model_find(model, "bn.bias")}, grad);
+        wick_eval_info info = {0};
+        CHECK(wick_eval(ctx, 4, (wick_tensor *[]){y, grad[0], grad[1], grad[2]}, &info) == WICK_OK);
+        CHECK_INT(info.effects, i < 2 ? 2 : 0);
+        check_values(get(at, "y"), y);
+        check_values(get(at, "grad.x"), grad[0]);
+        check_values(get(at, "grad.weight"), grad[1]);
+        check_values(get(at, "grad.bias"), grad[2]);
+        check_values(get(at, "mean"), wick_model_find(model, "bn.running_mean"));
+        check_values(get(at, "var"), wick_model_find(model, "bn.running_var"));
+    }
+    CHECK(wick_model_at(model, 2).role == WICK_ROLE_BUFFER && wick_model_at(model, 3).role == WICK_ROLE_BUFFER);
+    TEARDOWN;
+}
+TEST(batch_norm_of_rows_agrees_with_pytorch) { batch_norm_case("bn2"); }
+TEST(batch_norm_of_images_agrees_with_pytorch) { batch_norm_case("bn4"); }
+
+static wick_tensor *last_log_softmax(wick_tensor *x) { return wick_log_softmax(x, -1); }
+static wick_tensor *do_gelu(wick_tensor *x) { return wick_gelu(x); }
+static wick_tensor *do_silu(wick_tensor *x) { return wick_silu(x); }
+static wick_tensor *do_softplus(wick_tensor *x) { return wick_softplus(x); }
+
+TEST(activations_agree_with_pytorch) {
+    SETUP;
+    const struct {
+        const char *name;
+        wick_tensor *(*fn)(wick_tensor *);
+    } cases[] = {{"gelu", do_gelu}, {"silu", do_silu}, {"softplus", do_softplus}, {"log_softmax", last_log_softmax}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char at[64];
+        snprintf(at, sizeof at, "%s.in", cases[i].name);
+        wick_tensor *x = tensor(ctx, get(at, "x")), *y = cases[i].fn(x), *grad;
+        wick_grad(projected(ctx, y, get(cases[i].name, "r")), 1, &x, &grad);
+        snprintf(at, sizeof at, "%s.grad", cases[i].name);
+        check_values(get(at, "x"), grad);
+        check_values(get(cases[i].name, "y"), y);
+    }
+    TEARDOWN;
+}
+
+TEST(losses_agree_with_pytorch) {
+    SETUP;
+    wick_tensor *x = tensor(ctx, get("cross_entropy.in", "x")), *grad[2];
+    const int64_t labels[] = {3, 0, 1, 1, 2};
+    wick_tensor *loss = wick_cross_entropy(x, wick_from(ctx, WICK_I64, WICK_DIMS(5), labels));
+    wick_grad(loss, 1, &x, grad);
+    check_values(get("cross_entropy.grad", "x"), grad[0]);
+    check_values(get("cross_entropy", "y"), loss);
+    wick_tensor *p[2] = {tensor(ctx, get("mse.in", "x")), tensor(ctx, get("mse.in", "t"))};
+    loss = wick_mse(p[0], p[1]);
+    wick_grad(loss, 2, p, grad);
+    check_values(get("mse.grad", "x"), grad[0]);
+    check_values(get("mse.grad", "t"), grad[1]);
+    check_values(get("mse", "y"), loss);
+    TEARDOWN;
+}
+
+/* ---- dropout ------------------------------------------------------------------------------------------------------------- */
+
+TEST(dropout_keeps_the_mean_and_drops_the_share) {
+    SETUP;
+    enum { N = 100000 };
+    static float y[N];
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(N));
+    const double ps[] = {0, 0.1, 0.5, 0.9};
+    for (int k = 0; k < 4; k++) {
+        REQUIRE(wick_read(wick_nn_dropout(model, x, ps[k]), y, sizeof y) == WICK_OK);
+        int zeros = 0;
+        double sum = 0;
+        for (int i = 0; i < N; i++) {
+            zeros += y[i] == 0;
+            sum += (double)y[i];
+            CHECK(y[i] == 0 || fabs((double)y[i] - 1 / (1 - ps[k])) < 1e-5);
+        }
+        /* 5 standard deviations of a binomial count */
+        CHECK_MSG(fabs(zeros - N * ps[k]) <= 5 * sqrt(N * ps[k] * (1 - ps[k])), "p %g: %d zeros", ps[k], zeros);
+        CHECK_MSG(fabs(sum / N - 1) < 0.06, "p %g: mean %g", ps[k], sum / N);
+    }
+    TEARDOWN;
+}
+
+TEST(dropout_draws_anew_each_time_and_rests_in_evaluation) {
+    SETUP;
+    float a[64], b[64];
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(64));
+    CHECK(wick_read(wick_nn_dropout(model, x, 0.5), a, sizeof a) == WICK_OK);
+    CHECK(wick_read(wick_nn_dropout(model, x, 0.5), b, sizeof b) == WICK_OK);
+    CHECK(memcmp(a, b, sizeof a) != 0);
+    wick_model_set_training(model, false);
+    CHECK(wick_nn_dropout(model, x, 0.5) == x);
+    CHECK_INT(wick_tensor_error(wick_nn_dropout(model, x, 1.5), NULL), WICK_ERR_INVALID);
+    CHECK_INT(wick_tensor_error(wick_nn_dropout(model, x, NAN), NULL), WICK_ERR_INVALID);
+    wick_model_set_training(model, true);
+    CHECK_INT(wick_tensor_error(wick_nn_dropout(model, x, -0.1), NULL), WICK_ERR_INVALID);
+    TEARDOWN;
+}
+
+/* ---- mistakes ------------------------------------------------------------------------------------------------------------- */
+
+TEST(mistakes_poison_and_name_the_layer) {
+    SETUP;
+    const char *text;
+    wick_tensor *ints = wick_zeros(ctx, WICK_I32, WICK_DIMS(2, 3)), *number = wick_zeros(ctx, WICK_F32, WICK_SCALAR);
+    wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(1, 3));
+    CHECK_INT(wick_tensor_error(wick_nn_linear(model, "fc7", ints, 2), &text), WICK_ERR_DTYPE);
+    CHECK_STR_HAS(text, "fc7");
+    CHECK_STR_HAS(text, "test_layers.c"); /* the caller's line */
+    CHECK_INT(wick_tensor_error(wick_nn_linear(model, "fc7", number, 2), &text), WICK_ERR_SHAPE);
+    CHECK_INT(wick_tensor_error(wick_nn_linear(model, "fc7", x, 0), &text), WICK_ERR_INVALID);
+    CHECK_INT(wick_tensor_error(wick_nn_linear(model, NULL, x, 2), &text), WICK_ERR_INVALID);
+    CHECK_INT(wick_tensor_error(wick_nn_linear(model, "", x, 2), &text), WICK_ERR_INVALID);
+    CHECK_INT(wick_tensor_error(wick_nn_layer_norm(model, "ln", ints), &text), WICK_ERR_DTYPE);
+    CHECK_INT(wick_tensor_error(wick_nn_batch_norm(model, "bn", ints), &text), WICK_ERR_DTYPE);
+    CHECK_INT(wick_tensor_error(wick_nn_batch_norm(model, "bn", number), &text), WICK_ERR_SHAPE);
+    CHECK_INT(wick_tensor_error(wick_nn_batch_norm(model, "bn", x), &text), WICK_ERR_SHAPE); /* one value per channel */
+    CHECK_STR_HAS(text, "more than one");
+    /* poison comes through as it is, NULL counts as out of memory */
+    wick_tensor *bad = wick_nn_linear(model, "fc7", ints, 2);
+    CHECK_INT(wick_tensor_error(wick_nn_batch_norm(model, "bn", wick_relu(bad)), &text), WICK_ERR_DTYPE);
+    CHECK_STR_HAS(text, "fc7");
+    CHECK_INT(wick_tensor_error(wick_nn_linear(model, "fc7", NULL, 2), NULL), WICK_ERR_NOMEM);
+    CHECK_INT(wick_tensor_error(wick_nn_batch_norm(model, "bn", NULL), NULL), WICK_ERR_NOMEM);
+    wick_eval_info info = {0};
+    CHECK(wick_eval(ctx, 0, NULL, &info) == WICK_OK);
+    CHECK_INT(info.effects, 0); /* a layer that failed moved no statistics */
+    TEARDOWN;
+}
+
+TEST(empty_batches_pass) {
+    SETUP;
+    wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(0, 3)), *y = wick_nn_linear(model, "fc", x, 2);
+    CHECK(wick_eval(ctx, 1, &y, NULL) == WICK_OK);
+    CHECK_INT(wick_tensor_dim(y, 0), 0);
+    CHECK_INT(wick_tensor_dim(y, 1), 2);
+    TEARDOWN;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------------------ */
+
+static wick_tensor *list_linear(wick_model *model, const char *name, wick_tensor *x, const void *arg) {
+    return wick_nn_linear(model, name, x, *(const int64_t *)arg);
+}
+static wick_tensor *list_relu(wick_model *model, const char *name, wick_tensor *x, const void *arg) {
+    (void)model, (void)name, (void)arg;
+    return wick_relu(x);
+}
+
+TEST(sequential_runs_layers_in_order) {
+    SETUP;
+    const int64_t hidden = 5, out = 2;
+    const wick_layer layers[] = {{"fc1", list_linear, &hidden}, {"act", list_relu, NULL}, {"fc2", list_linear, &out}};
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(3, 4)), *y = wick_nn_sequential(model, 3, layers, x);
+    wick_tensor *same = wick_nn_linear(model, "fc2", wick_relu(wick_nn_linear(model, "fc1", x, 5)), 2);
+    float a[6], b[6];
+    CHECK(wick_read(y, a, sizeof a) == WICK_OK && wick_read(same, b, sizeof b) == WICK_OK);
+    CHECK(memcmp(a, b, sizeof a) == 0);
+    CHECK_INT(wick_model_count(model), 4);
+    CHECK(wick_nn_sequential(model, 0, NULL, x) == x);
+    const wick_layer broken = {"none", NULL, NULL};
+    CHECK_INT(wick_tensor_error(wick_nn_sequential(model, 1, &broken, x), NULL), WICK_ERR_INVALID);
+    TEARDOWN;
+}
+
+/* ---- gradients against differences -------------------------------------------------------------------------------------------- */
+
+typedef struct layer_case {
+    wick_model *model;
+    int kind; /* of what is checked */
+} layer_case;
+
+static wick_tensor *layer_function(wick_context *ctx, wick_tensor *const *x, void *user) {
+    const layer_case *c = user;
+    wick_tensor *y = NULL, *r = NULL;
+    const int64_t labels[] = {1, 0, 2, 2};
+    switch (c->kind) {
+    case 0: y = wick_nn_linear(c->model, "fc", x[0], 5); break;
+    case 1: y = wick_nn_layer_norm(c->model, "ln", x[0]); break;
+    case 2:
+    case 3: y = wick_nn_batch_norm(c->model, "bn", x[0]); break;
+    case 4: y = wick_nn_dropout(c->model, x[0], 0.3); break;
+    case 5: return wick_cross_entropy(wick_nn_linear(c->model, "fc", x[0], 3), wick_from(ctx, WICK_I64, WICK_DIMS(4), labels));
+    default: return wick_mse(wick_gelu(wick_nn_linear(c->model, "fc", x[0], 3)), wick_zeros(ctx, WICK_F64, WICK_DIMS(4, 3)));
+    }
+    /* weights that differ, so that no symmetry hides a mistake */
+    r = wick_reshape(wick_arange(ctx, WICK_F64, -1, 0.37, wick_tensor_count(y)), wick_tensor_rank(y), wick_tensor_dims(y));
+    return wick_sum(wick_mul(y, wick_sin(r)), WICK_ALL_AXES, false);
+}
+
+TEST(every_layer_passes_the_gradient_check) {
+    for (int kind = 0; kind < 7; kind++) {
+        SETUP;
+        double data[12];
+        for (int i = 0; i < 12; i++) data[i] = test_rand_real(-2, 2);
+        wick_tensor *x[8] = {wick_from(ctx, WICK_F64, WICK_DIMS(4, 3), data)};
+        layer_case c = {model, kind};
+        wick_model_set_training(model, false); /* makes the states */
+        (void)layer_function(ctx, x, &c);
+        wick_model_set_training(model, kind != 3);
+        int n = 1;
+        for (int i = 0; i < wick_model_count(model); i++)
+            if (wick_model_at(model, i).role == WICK_ROLE_PARAM) x[n++] = wick_model_at(model, i).tensor;
+        wick_gradcheck_report report;
+        wick_status status = wick_gradcheck(ctx, layer_function, &c, n, x, 0, 1e-7, &report);
+        CHECK_MSG(status == WICK_OK, "layer %d: %s", kind, wick_context_error(ctx));
+        CHECK_MSG(report.worst < 1e-7, "layer %d: %g", kind, report.worst);
+        double after[12];
+        CHECK(wick_read(x[0], after, sizeof after) == WICK_OK && memcmp(data, after, sizeof data) == 0);
+        TEARDOWN;
+    }
+}
+
+int main(int argc, char **argv) {
+    int rc = test_main(argc, argv);
+    golden_free(goldens);
+    return rc;
+}

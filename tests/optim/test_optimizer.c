@@ -1,0 +1,341 @@
+/* Optimizers: PyTorch's trajectories (golden/optim.txt), as a compiled plan and recorded anew each step; state, resuming,
+ * refusals. */
+#include "golden/golden.h"
+#include "test.h"
+#include "wick/wick.h"
+
+static golden *goldens;
+
+static wick_context *new_context(void) {
+    wick_context *ctx = NULL;
+    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1});
+    if (!goldens) goldens = golden_load("optim.txt");
+    return status == WICK_OK && goldens ? ctx : NULL;
+}
+
+/* ---- the tiny problem of make_optim.py --------------------------------------------------------------------------------- */
+
+typedef struct problem {
+    wick_context *ctx;
+    wick_model *model;
+    wick_optimizer *optimizer;
+    int parts; /* micro-batches a step */
+    wick_dtype dtype;
+} problem;
+
+static wick_tensor *parameter(problem *p, const char *name) {
+    const golden *g = golden_find(goldens, name);
+    return wick_model_state(p->model, name, WICK_ROLE_PARAM, p->dtype, g->rank, g->dims, wick_init_constant(0));
+}
+
+static wick_tensor *loss_of(problem *p, wick_tensor *x, wick_tensor *t) {
+    return wick_mse(wick_tanh(wick_linear(x, parameter(p, "w"), parameter(p, "b"))), t);
+}
+
+static wick_tensor *half(problem *p, const char *name, int part) {
+    const golden *g = golden_find(goldens, name);
+    const int64_t rows = g->dims[0] / p->parts, dims[2] = {rows, g->dims[1]};
+    return wick_cast(wick_from(p->ctx, WICK_F64, 2, dims, g->values + part * rows * g->dims[1]), p->dtype);
+}
+
+static bool problem_open(problem *p, const wick_optim_options *options, wick_dtype dtype) {
+    *p = (problem){.ctx = new_context(), .parts = options->accumulate > 1 ? options->accumulate : 1, .dtype = dtype};
+    if (!p->ctx || wick_model_new(p->ctx, &p->model) != WICK_OK) return false;
+    for (int i = 0; i < 2; i++) {
+        const golden *g = golden_find(goldens, i ? "b" : "w");
+        wick_tensor *value = wick_cast(wick_from(p->ctx, WICK_F64, g->rank, g->dims, g->values), dtype);
+        if (wick_assign(parameter(p, g->name), value) != WICK_OK) return false;
+    }
+    if (wick_eval(p->ctx, 0, NULL, NULL) != WICK_OK) return false;
+    return wick_optimizer_new(p->model, options, &p->optimizer) == WICK_OK;
+}
+
+static void problem_close(problem *p) {
+    wick_optimizer_free(&p->optimizer);
+    wick_model_free(&p->model);
+    wick_context_free(&p->ctx);
+}
+
+/* One micro-batch: the last of a step updates. */
+static wick_status record_part(problem *p, wick_tensor *x, wick_tensor *t, bool last, wick_tensor **loss) {
+    *loss = loss_of(p, x, t);
+    return last ? wick_optimizer_step(p->optimizer, *loss) : wick_optimizer_accumulate(p->optimizer, *loss);
+}
+
+typedef struct body_arg {
+    problem *p;
+    bool last;
+} body_arg;
+static wick_status part_body(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    body_arg *arg = user;
+    (void)ctx;
+    return record_part(arg->p, in[0], in[1], arg->last, out);
+}
+
+/* One step, recorded and evaluated. */
+static bool step_eagerly(problem *p) {
+    wick_scope *scope = wick_scope_open(p->ctx);
+    bool ok = scope != NULL;
+    for (int part = 0; ok && part < p->parts; part++) {
+        wick_tensor *loss;
+        ok = record_part(p, half(p, "x", part), half(p, "t", part), part == p->parts - 1, &loss) == WICK_OK &&
+             wick_eval(p->ctx, 1, &loss, NULL) == WICK_OK;
+    }
+    wick_scope_close(&scope);
+    return ok;
+}
+
+static double parameter_distance(problem *p, const char *run, const char *name, int step) {
+    char at[64];
+    snprintf(at, sizeof at, "%s.%s.%d", run, name, step);
+    const golden *g = golden_find(goldens, at);
+    double values[64];
+    if (!g || g->count > 64) return INFINITY;
+    wick_tensor *t = wick_cast(wick_model_find(p->model, name), WICK_F64);
+    if (wick_read(t, values, (size_t)g->count * sizeof *values) != WICK_OK) return INFINITY;
+    return golden_distance(g, values);
+}
+
+static void check_step(problem *p, const char *run, int step, double tolerance) {
+    static const int saved[] = {1, 2, 5, 10, 20};
+    for (int i = 0; i < 5; i++) {
+        if (saved[i] != step) continue;
+        double w = parameter_distance(p, run, "w", step), b = parameter_distance(p, run, "b", step);
+        CHECK_MSG(w < tolerance && b < tolerance, "%s step %d: w off by %g, b by %g", run, step, w, b);
+    }
+}
+
+static const struct {
+    const char *name;
+    wick_optim_options options;
+} runs[] = {
+    {"sgd", {.lr = 0.1}},
+    {"sgd_decay", {.lr = 0.1, .weight_decay = 0.02}},
+    {"momentum", {.lr = 0.1, .momentum = 0.9}},
+    {"nesterov", {.lr = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}},
+    {"adam", {.kind = WICK_ADAM, .lr = 0.05}},
+    {"adam_decay", {.kind = WICK_ADAM, .lr = 0.05, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6, .weight_decay = 0.03}},
+    {"adamw", {.kind = WICK_ADAMW, .lr = 0.05, .weight_decay = 0.1}},
+    {"clip", {.lr = 0.3, .momentum = 0.9, .clip_norm = 0.25}},
+    {"accumulate", {.kind = WICK_ADAMW, .lr = 0.05, .weight_decay = 0.1, .clip_norm = 0.5, .accumulate = 2}},
+    {"step", {.lr = 0.2, .schedule = {.kind = WICK_SCHEDULE_STEP, .gamma = 0.5, .every = 3}}},
+    {"cosine", {.kind = WICK_ADAM, .lr = 0.1, .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = 4, .total = 15, .lr_min = 0.01}}},
+};
+enum { RUNS = sizeof runs / sizeof *runs };
+
+TEST(recorded_steps_follow_pytorch) {
+    for (int r = 0; r < RUNS; r++) {
+        problem p;
+        REQUIRE(problem_open(&p, &runs[r].options, WICK_F64));
+        for (int step = 1; step <= 20; step++) {
+            bool ok = step_eagerly(&p);
+            CHECK_MSG(ok, "%s: %s", runs[r].name, wick_context_error(p.ctx));
+            if (!ok) break;
+            check_step(&p, runs[r].name, step, 1e-9);
+        }
+        double count = 0;
+        wick_tensor *steps = wick_model_find(p.model, "optim.step");
+        CHECK(steps != NULL && wick_tensor_dtype(steps) == WICK_I64 && wick_item(steps, &count) == WICK_OK && count == 20);
+        problem_close(&p);
+    }
+}
+
+/* Compiles one part of a step for the problem's rows. */
+static wick_status compile_part(problem *p, bool last, wick_plan **plan, wick_workspace **workspace) {
+    body_arg arg = {p, last};
+    const wick_spec specs[2] = {{.name = "x", .dtype = p->dtype, .rank = 2, .dims = {8 / p->parts, 4}},
+                                {.name = "t", .dtype = p->dtype, .rank = 2, .dims = {8 / p->parts, 3}}};
+    wick_status status = wick_compile(p->ctx, part_body, &arg, 2, specs, 1, NULL, plan);
+    return status == WICK_OK ? wick_workspace_new(*plan, workspace) : status;
+}
+
+TEST(compiled_steps_follow_pytorch) {
+    for (int r = 0; r < RUNS; r++) {
+        problem p;
+        REQUIRE(problem_open(&p, &runs[r].options, WICK_F64));
+        const golden *x = golden_find(goldens, "x"), *t = golden_find(goldens, "t");
+        wick_plan *plans[2] = {NULL, NULL};
+        wick_workspace *spaces[2] = {NULL, NULL};
+        bool ok = compile_part(&p, true, &plans[0], &spaces[0]) == WICK_OK;
+        if (ok && p.parts > 1) ok = compile_part(&p, false, &plans[1], &spaces[1]) == WICK_OK;
+        CHECK_MSG(ok, "%s: %s", runs[r].name, wick_context_error(p.ctx));
+        for (int step = 1; ok && step <= 20; step++) {
+            for (int part = 0; ok && part < p.parts; part++) {
+                wick_workspace *space = spaces[part < p.parts - 1];
+                double loss;
+                const int64_t rows = 8 / p.parts;
+                ok = wick_run(space, (const void *[]){x->values + part * rows * 4, t->values + part * rows * 3}, (void *[]){&loss}) ==
+                     WICK_OK;
+                CHECK_MSG(ok, "%s: %s", runs[r].name, wick_workspace_error(space));
+            }
+            check_step(&p, runs[r].name, step, 1e-9);
+        }
+        for (int i = 0; i < 2; i++) {
+            wick_workspace_free(&spaces[i]);
+            wick_plan_free(&plans[i]);
+        }
+        problem_close(&p);
+    }
+}
+
+TEST(narrow_floats_train_too) {
+    const wick_dtype dtypes[] = {WICK_F32, WICK_BF16, WICK_F16};
+    const double tolerances[] = {2e-3, 5, 5}; /* relative, with values near 0 among them: only that it goes the same way */
+    for (int d = 0; d < 3; d++)
+        for (int r = 0; r < RUNS; r++) {
+            problem p;
+            REQUIRE(problem_open(&p, &runs[r].options, dtypes[d]));
+            for (int step = 1; step <= 5; step++) {
+                bool ok = step_eagerly(&p);
+                CHECK_MSG(ok, "%s %s: %s", runs[r].name, wick_dtype_name(dtypes[d]), wick_context_error(p.ctx));
+                if (!ok) break;
+                check_step(&p, runs[r].name, step, tolerances[d]);
+            }
+            wick_tensor *m = wick_model_find(p.model, "optim.m.w");
+            if (m) CHECK(wick_tensor_dtype(m) == WICK_F32);
+            problem_close(&p);
+        }
+}
+
+TEST(state_is_named_and_shaped_like_its_parameter) {
+    problem p;
+    REQUIRE(problem_open(&p, &runs[8].options, WICK_F64)); /* AdamW, accumulating */
+    REQUIRE(step_eagerly(&p));
+    const char *const names[] = {"optim.m.w", "optim.v.w", "optim.m.b", "optim.v.b", "optim.grad.w", "optim.grad.b", "optim.step"};
+    for (int i = 0; i < 7; i++) CHECK_MSG(wick_model_find(p.model, names[i]) != NULL, "%s", names[i]);
+    CHECK_INT(wick_model_count(p.model), 9);
+    double sums[12];
+    CHECK(wick_read(wick_model_find(p.model, "optim.grad.w"), sums, sizeof sums) == WICK_OK);
+    for (int i = 0; i < 12; i++) CHECK(sums[i] == 0); /* cleared by the step */
+    problem_close(&p);
+}
+
+TEST(another_optimizer_goes_on_from_the_models_state) {
+    problem p;
+    REQUIRE(problem_open(&p, &runs[6].options, WICK_F64));
+    for (int step = 1; step <= 20; step++) {
+        if (step == 8) {
+            wick_optimizer_free(&p.optimizer);
+            REQUIRE(wick_optimizer_new(p.model, &runs[6].options, &p.optimizer) == WICK_OK);
+        }
+        REQUIRE(step_eagerly(&p));
+    }
+    check_step(&p, "adamw", 20, 1e-9);
+    problem_close(&p);
+}
+
+TEST(the_update_of_a_parameter_is_one_kernel) {
+    problem p;
+    REQUIRE(problem_open(&p, &runs[6].options, WICK_F64));
+    wick_plan *plan = NULL;
+    wick_workspace *space = NULL;
+    REQUIRE(compile_part(&p, true, &plan, &space) == WICK_OK);
+    wick_plan_info info = wick_plan_get_info(plan);
+    CHECK_INT(info.assigns, 7); /* p, m, v of two parameters, and the step count */
+    /* forward, backward and 0-d numbers take a few; what counts is that the update is not one kernel per op (about 13 each) */
+    static char text[65536];
+    wick_plan_format(plan, text, sizeof text);
+    CHECK_MSG(info.kernels <= 24, "%d kernels:\n%s", info.kernels, text);
+    wick_workspace_free(&space);
+    wick_plan_free(&plan);
+    problem_close(&p);
+}
+
+TEST(a_new_rate_makes_no_new_plan) {
+    wick_optim_options options = {.lr = 0.1, .momentum = 0.5};
+    problem p;
+    REQUIRE(problem_open(&p, &options, WICK_F64));
+    REQUIRE(step_eagerly(&p) && step_eagerly(&p) && step_eagerly(&p));
+    uint64_t built = wick_context_get_stats(p.ctx).plans_built;
+    wick_optimizer_free(&p.optimizer);
+    options.lr = 0.05;
+    REQUIRE(wick_optimizer_new(p.model, &options, &p.optimizer) == WICK_OK);
+    REQUIRE(step_eagerly(&p));
+    CHECK_INT(wick_context_get_stats(p.ctx).plans_built, built);
+    problem_close(&p);
+}
+
+/* ---- failures ------------------------------------------------------------------------------------------------------------- */
+
+TEST(a_loss_that_is_not_finite_changes_nothing) {
+    problem p;
+    REQUIRE(problem_open(&p, &runs[6].options, WICK_F64));
+    REQUIRE(step_eagerly(&p));
+    wick_tensor *w = wick_model_find(p.model, "w");
+    double before[12], after[12], count;
+    REQUIRE(wick_read(w, before, sizeof before) == WICK_OK);
+    const double poison[] = {NAN, INFINITY};
+    for (int i = 0; i < 2; i++) {
+        wick_tensor *x = wick_full(p.ctx, WICK_F64, WICK_DIMS(8, 4), 1), *t = wick_full(p.ctx, WICK_F64, WICK_DIMS(8, 3), poison[i]);
+        wick_tensor *loss = loss_of(&p, x, t);
+        REQUIRE(wick_optimizer_step(p.optimizer, loss) == WICK_OK);
+        CHECK_INT(wick_eval(p.ctx, 0, NULL, NULL), WICK_ERR_NOT_FINITE);
+        CHECK(wick_read(wick_model_find(p.model, "w"), after, sizeof after) == WICK_OK);
+        CHECK(memcmp(before, after, sizeof before) == 0);
+        CHECK(wick_item(wick_model_find(p.model, "optim.step"), &count) == WICK_OK && count == 1);
+    }
+    problem_close(&p);
+}
+
+TEST(bad_options_are_refused_with_a_reason) {
+    wick_context *ctx = new_context();
+    wick_model *model;
+    REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK);
+    const struct {
+        wick_optim_options options;
+        const char *says;
+    } cases[] = {
+        {{.kind = (wick_optim_kind)9}, "optimizer"},
+        {{.lr = -1}, "lr"},
+        {{.lr = NAN}, "lr"},
+        {{.momentum = -0.5}, "momentum"},
+        {{.nesterov = true}, "nesterov"},
+        {{.kind = WICK_ADAM, .momentum = 0.9}, "momentum"},
+        {{.kind = WICK_ADAM, .beta1 = 1}, "beta1"},
+        {{.kind = WICK_ADAM, .beta2 = -0.1}, "beta2"},
+        {{.kind = WICK_ADAM, .eps = -1}, "eps"},
+        {{.weight_decay = -1}, "weight_decay"},
+        {{.clip_norm = NAN}, "clip_norm"},
+        {{.accumulate = -2}, "accumulate"},
+        {{.schedule = {.kind = (wick_schedule_kind)7}}, "schedule"},
+        {{.schedule = {.warmup = -1}}, "warmup"},
+        {{.schedule = {.kind = WICK_SCHEDULE_STEP, .gamma = 0.5}}, "every"},
+        {{.schedule = {.kind = WICK_SCHEDULE_STEP, .every = 3}}, "gamma"},
+        {{.schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = 5, .total = 5}}, "total"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        wick_optimizer *optimizer;
+        CHECK_INT(wick_optimizer_new(model, &cases[i].options, &optimizer), WICK_ERR_INVALID);
+        CHECK(optimizer == NULL);
+        CHECK_STR_HAS(wick_context_error(ctx), cases[i].says);
+    }
+    wick_optimizer_free(NULL);
+    wick_model_free(&model);
+    wick_context_free(&ctx);
+}
+
+TEST(steps_that_cannot_be_are_refused) {
+    wick_context *ctx = new_context();
+    wick_model *model;
+    wick_optimizer *optimizer;
+    REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK && wick_optimizer_new(model, NULL, &optimizer) == WICK_OK);
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3));
+    CHECK_INT(wick_optimizer_step(optimizer, wick_sum(x, WICK_ALL_AXES, false)), WICK_ERR_INVALID); /* no parameters */
+    wick_tensor *y = wick_nn_linear(model, "used", x, 2);
+    (void)wick_nn_linear(model, "unused", x, 2);
+    CHECK(wick_optimizer_step(optimizer, wick_sum(y, WICK_ALL_AXES, false)) != WICK_OK); /* does not depend on all */
+    CHECK_STR_HAS(wick_context_error(ctx), "unused.weight");
+    CHECK_INT(wick_optimizer_accumulate(optimizer, wick_sum(y, WICK_ALL_AXES, false)), WICK_ERR_INVALID);
+    CHECK(wick_optimizer_step(optimizer, y) != WICK_OK); /* not a number */
+    CHECK_INT(wick_optimizer_step(optimizer, wick_matmul(x, x)), WICK_ERR_SHAPE); /* poisoned */
+    CHECK_INT(wick_optimizer_step(optimizer, NULL), WICK_ERR_NOMEM);
+    wick_optimizer_free(&optimizer);
+    wick_model_free(&model);
+    wick_context_free(&ctx);
+}
+
+int main(int argc, char **argv) {
+    int rc = test_main(argc, argv);
+    golden_free(goldens);
+    return rc;
+}

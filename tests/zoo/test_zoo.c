@@ -1,0 +1,73 @@
+/* The zoo: names and numbers are read or refused with a reason; built networks have the promised shapes. */
+#include "test.h"
+#include "wick/wick.h"
+
+static wick_context *new_context(void) {
+    wick_context *ctx = NULL;
+    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1});
+    return status == WICK_OK ? ctx : NULL;
+}
+
+TEST(the_list_is_complete_and_bounded) {
+    CHECK(wick_zoo_count() >= 1);
+    for (int i = 0; i < wick_zoo_count(); i++) {
+        const wick_architecture *a = wick_zoo_at(i);
+        CHECK(a && a->name && a->form && a->doc && a->build);
+    }
+    CHECK(wick_zoo_at(-1) == NULL && wick_zoo_at(wick_zoo_count()) == NULL);
+}
+
+TEST(texts_are_read) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    wick_network n;
+    CHECK(wick_zoo_find(ctx, "mlp", &n) == WICK_OK && n.n_widths == 2 && n.widths[0] == 512 && n.widths[1] == 256 && n.dropout == 0);
+    CHECK(wick_zoo_find(ctx, "mlp:256,128", &n) == WICK_OK && n.n_widths == 2 && n.widths[0] == 256 && n.widths[1] == 128);
+    CHECK(wick_zoo_find(ctx, "mlp:7", &n) == WICK_OK && n.n_widths == 1 && n.widths[0] == 7);
+    CHECK(wick_zoo_find(ctx, "mlp:64,dropout=0.25", &n) == WICK_OK && n.n_widths == 1 && n.dropout == 0.25);
+    CHECK(wick_zoo_find(ctx, "mlp,dropout=.5", &n) == WICK_OK && n.n_widths == 2 && n.dropout == 0.5);
+    CHECK(wick_zoo_find(ctx, "mlp:dropout=0", &n) == WICK_OK && n.dropout == 0);
+    wick_context_free(&ctx);
+}
+
+TEST(mistakes_are_named) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    const char *const bad[] = {"", "cnn", "mlp2", "ml", "mlp:", "mlp:12,", "mlp:,3", "mlp:0", "mlp:-4", "mlp:+4", "mlp: 4", "mlp:3x",
+                               "mlp:99999999999999999999", "mlp:16777217", "mlp:8,dropout=", "mlp:8,dropout=1", "mlp:8,dropout=-0.1",
+                               "mlp:8,dropout=nan", "mlp:8,dropout=0.2x", "mlp:8,drop=0.2", "mlp:1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        wick_network n;
+        CHECK_MSG(wick_zoo_find(ctx, bad[i], &n) == WICK_ERR_INVALID, "\"%s\"", bad[i]);
+        CHECK_STR_HAS(wick_context_error(ctx), "mlp[:WIDTH,...]");
+    }
+    CHECK(wick_zoo_find(ctx, NULL, &(wick_network){0}) == WICK_ERR_INVALID);
+    wick_context_free(&ctx);
+}
+
+TEST(an_mlp_flattens_samples_and_has_its_layers) {
+    wick_context *ctx = new_context();
+    wick_model *model;
+    wick_network n;
+    REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK);
+    REQUIRE(wick_zoo_find(ctx, "mlp:6,5,dropout=0.5", &n) == WICK_OK);
+    wick_tensor *y = wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3, 4, 2)), 10);
+    CHECK(wick_tensor_rank(y) == 2 && wick_tensor_dim(y, 0) == 3 && wick_tensor_dim(y, 1) == 10);
+    CHECK_INT(wick_model_count(model), 6);
+    wick_tensor *w = wick_model_find(model, "fc1.weight");
+    CHECK(w && wick_tensor_dim(w, 0) == 6 && wick_tensor_dim(w, 1) == 8);
+    CHECK(wick_model_find(model, "fc2.weight") && wick_model_find(model, "fc3.bias"));
+    CHECK(wick_eval(ctx, 1, &y, NULL) == WICK_OK);
+    /* evaluation draws nothing: the same bits twice */
+    float a[30], b[30];
+    wick_model_set_training(model, false);
+    for (int i = 0; i < 2; i++)
+        CHECK(wick_read(wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3, 8)), 10), i ? b : a, sizeof a) == WICK_OK);
+    CHECK(memcmp(a, b, sizeof a) == 0);
+    CHECK(wick_tensor_error(wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3, 9)), 10), NULL) == WICK_ERR_SHAPE);
+    CHECK(wick_tensor_error(wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3)), 10), NULL) != WICK_OK);
+    wick_model_free(&model);
+    wick_context_free(&ctx);
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }
