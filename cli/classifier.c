@@ -151,6 +151,7 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
 }
 
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
+    WICK_HERE(); /* errors name this line, not the last one that recorded something else */
     return wick_zoo_build(&c->network, c->model, x, c->classes);
 }
 

@@ -15,8 +15,7 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     return WICK_OK;
 }
 
-/* Reads "3,7,20-24" piece by piece: the next range, or false when the list is over or wrong (*list then points at it).
- */
+/* Reads "3,7,20-24" piece by piece: the next range, or false when the list is over, or wrong where it points. */
 static bool next_range(const char **list, int64_t *first, int64_t *last) {
     const char *s = *list;
     char *end;
@@ -123,7 +122,7 @@ static int check_list(const char *list) {
     while (*s || s == list) {
         if (!next_range(&s, &first, &last))
             return talk_fail(CLI_USAGE, "--index '%s' is not a list like 3,7,20-24", list);
-        total += last - first < MOST_IMAGES ? last - first + 1 : MOST_IMAGES;
+        total += last - first < MOST_IMAGES ? last - first + 1 : MOST_IMAGES + 1;
         if (total > MOST_IMAGES)
             return talk_fail(CLI_USAGE, "--index '%s' asks for more than %d images", list, MOST_IMAGES);
     }

@@ -31,13 +31,17 @@ typedef struct training {
     double seconds;  /* that took */
 } training;
 
-/* ---- before
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- before ------------------------------------------------------------------------------------------------------ */
 
 /* The text of the network: --arch alone when it says all, else with --hidden and --dropout. */
 static int whole_arch(const cli_options *o, char *text, size_t size) {
     if (!strpbrk(o->arch, ":,")) {
-        snprintf(text, size, "%s:%s,dropout=%.9f", o->arch, o->hidden, o->dropout);
+        char dropout[32];
+        snprintf(dropout, sizeof dropout, "%.9f", o->dropout); /* no exponent: the form has none */
+        size_t end = strlen(dropout);
+        while (dropout[end - 1] == '0') end--;
+        dropout[dropout[end - 1] == '.' ? end - 1 : end] = '\0';
+        snprintf(text, size, "%s:%s,dropout=%s", o->arch, o->hidden, dropout);
         return CLI_OK;
     }
     if (options_given(o, "hidden") || options_given(o, "dropout"))
@@ -127,8 +131,7 @@ static int go_on(training *t) {
     return CLI_OK;
 }
 
-/* ---- during
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- during ------------------------------------------------------------------------------------------------------ */
 
 /* The log first: a checkpoint never claims steps that the log lacks. */
 static int checkpoint(training *t) {
@@ -285,8 +288,7 @@ static int loop(training *t) {
     return code;
 }
 
-/* ---- after
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- after ------------------------------------------------------------------------------------------------------- */
 
 static int64_t count_parameters(const wick_model *model) {
     int64_t count = 0;

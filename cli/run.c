@@ -64,8 +64,7 @@ int run_start(run *r, const char *folder) {
     return CLI_OK;
 }
 
-/* ---- saving
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- saving ------------------------------------------------------------------------------------------------------ */
 
 static bool add_options(const run *r, meta *list) {
     const char *name, *text;
@@ -119,8 +118,7 @@ int run_save_best(run *r) {
     return save(r, r->best, &list, complete, (wick_save_options){.weights_only = true});
 }
 
-/* ---- going on
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- going on ---------------------------------------------------------------------------------------------------- */
 
 static int restore_options(run *r, cli_options *o, const char *path) {
     const char *name, *text;
@@ -161,19 +159,32 @@ static int restore_state(run *r, const char *path) {
     return CLI_OK;
 }
 
+/* Puts the checkpoint that is whole in the damaged one's place, or the next save would keep the damaged one as the former.
+ * The damaged file, if there is one, stays beside it. */
+static int replace_damaged(run *r) {
+    char *damaged;
+    if (asprintf(&damaged, "%s.damaged", r->last) < 0) return out_of_memory();
+    bool ok = rename(r->last, damaged) == 0 || errno == ENOENT;
+    free(damaged);
+    ok = ok && rename(r->previous, r->last) == 0;
+    return ok ? CLI_OK : talk_fail(CLI_FAILED, "could not rename %s: %s", r->last, strerror(errno));
+}
+
 int run_find(run *r, wick_context *ctx, cli_options *o) {
     if (!path_exists(r->last) && !path_exists(r->previous))
         return talk_fail(CLI_BAD_FILE, "there is no run to resume: %s does not exist", r->last);
     const char *path = r->last;
     wick_status status = wick_checkpoint_open(ctx, path, &r->file);
-    if (status != WICK_OK && path_exists(r->previous)) {
+    bool damaged = (status == WICK_ERR_IO || status == WICK_ERR_FORMAT) && path_exists(r->previous);
+    if (damaged) {
         talk("%s; going on from the one before", wick_context_error(ctx));
         path = r->previous;
         status = wick_checkpoint_open(ctx, path, &r->file);
     }
     if (status != WICK_OK) return talk_fail(talk_file_code(status), "%s", wick_context_error(ctx));
     int code = restore_options(r, o, path);
-    return code == CLI_OK ? restore_state(r, path) : code;
+    if (code == CLI_OK) code = restore_state(r, path);
+    return code == CLI_OK && damaged ? replace_damaged(r) : code;
 }
 
 /* The data must be those that the run was started with, or its normalisation and its order would be others. */

@@ -1,5 +1,6 @@
-/* gzip.c: zlib, loaded at run time. Its header is not needed to build Wick: the part of its interface that is used here is
- * declared below, and zlib itself compares its version and the size of the stream structure when a stream is opened. */
+/* gzip.c: zlib, loaded at run time. Its header is not needed to build Wick: the part of its interface that is used here
+ * is declared below, and zlib itself compares its version and the size of the stream structure when a stream is opened.
+ */
 #include <dlfcn.h>
 
 #include "data/gzip.h"
@@ -65,8 +66,8 @@ static wick_status start(wick_gzip *g, wick_msg *msg) {
     for (size_t i = 0; i < WICK_COUNTOF(library_names) && !g->library; i++)
         g->library = dlopen(library_names[i], RTLD_NOW | RTLD_LOCAL);
     if (!g->library)
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: reading gzip needs zlib (libz.so.1), which is not on this machine",
-                            g->name);
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED,
+                            "%s: reading gzip needs zlib (libz.so.1), which is not on this machine", g->name);
     if (!symbol(g->library, "inflateInit2_", &init) || !symbol(g->library, "inflate", &g->inflate) ||
         !symbol(g->library, "inflateEnd", &g->inflate_end))
         return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: the zlib of this machine lacks inflate", g->name);
@@ -113,8 +114,8 @@ static wick_status read_some(wick_gzip *g, uint8_t *to, size_t size, size_t *got
         else if (code == Z_MEM_ERROR)
             return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory in zlib", g->name);
         else if (code != Z_OK)
-            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged gzip data near byte %zu: %s", g->name, (size_t)s->total_in,
-                                s->msg ? s->msg : "?");
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged gzip data near byte %zu: %s", g->name,
+                                (size_t)s->total_in, s->msg ? s->msg : "?");
     }
     return WICK_OK;
 }

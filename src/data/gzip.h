@@ -4,14 +4,16 @@
 
 #include "base/base.h"
 
-/* Deflate's best: a block of matches of 258 bytes in one bit for each of length and distance (zlib's technical notes). */
+/* Deflate's best: a block of matches of 258 bytes in one bit for each of length and distance (zlib's technical notes).
+ */
 #define WICK_GZIP_RATIO_MAX 1032
 
 typedef struct wick_gzip wick_gzip;
 
 bool wick_gzip_is(const void *data, size_t size); /* begins with the gzip magic */
 /* data must stay until close. WICK_ERR_UNSUPPORTED when this machine has no zlib; `name` stands in messages. */
-WICK_MUST_CHECK wick_status wick_gzip_open(wick_gzip **out, const void *data, size_t size, const char *name, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_gzip_open(wick_gzip **out, const void *data, size_t size, const char *name,
+                                           wick_msg *msg);
 /* Exactly `size` bytes, or an error. */
 WICK_MUST_CHECK wick_status wick_gzip_read(wick_gzip *g, void *to, size_t size, wick_msg *msg);
 /* Checks that the stream ends here, that its checksum and length are right, and that nothing follows. */

@@ -30,7 +30,8 @@ static bool dtype_of(uint8_t code, wick_dtype *dtype) {
     static const struct {
         uint8_t code;
         wick_dtype dtype;
-    } codes[] = {{0x08, WICK_U8}, {0x09, WICK_I8}, {0x0B, WICK_I16}, {0x0C, WICK_I32}, {0x0D, WICK_F32}, {0x0E, WICK_F64}};
+    } codes[] = {{0x08, WICK_U8},  {0x09, WICK_I8},  {0x0B, WICK_I16},
+                 {0x0C, WICK_I32}, {0x0D, WICK_F32}, {0x0E, WICK_F64}};
     for (size_t i = 0; i < WICK_COUNTOF(codes); i++) {
         if (codes[i].code != code) continue;
         *dtype = codes[i].dtype;
@@ -44,13 +45,13 @@ static wick_status read_header(source *s, wick_idx *idx, wick_msg *msg) {
     uint8_t magic[4], sizes[4 * WICK_MAX_DIMS];
     WICK_TRY(source_read(s, magic, sizeof magic, msg));
     if (magic[0] || magic[1] || !dtype_of(magic[2], &idx->dtype))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not an IDX file: begins with %02x %02x %02x %02x", s->name, magic[0],
-                            magic[1], magic[2], magic[3]);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not an IDX file: begins with %02x %02x %02x %02x", s->name,
+                            magic[0], magic[1], magic[2], magic[3]);
     idx->rank = magic[3];
     if (!idx->rank) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: number of dims (byte 3): 0", s->name);
     if (idx->rank > WICK_MAX_DIMS)
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: number of dims (byte 3): %d, more than %d", s->name, idx->rank,
-                            WICK_MAX_DIMS);
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: number of dims (byte 3): %d, more than %d", s->name,
+                            idx->rank, WICK_MAX_DIMS);
     WICK_TRY(source_read(s, sizes, 4 * (size_t)idx->rank, msg));
     size_t bytes = wick_dtype_size(idx->dtype);
     bool empty = false, fits = true;
@@ -62,11 +63,12 @@ static wick_status read_header(source *s, wick_idx *idx, wick_msg *msg) {
         /* dims of 0 stay out: strides are computed from the others */
         if (dim) fits = fits && !wick_mul_overflows(bytes, (size_t)dim, &bytes);
     }
-    if (!fits || bytes > PTRDIFF_MAX) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: dims (byte 4): the size is beyond 2^63", s->name);
+    if (!fits || bytes > PTRDIFF_MAX)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: dims (byte 4): the size is beyond 2^63", s->name);
     idx->bytes = empty ? 0 : bytes;
     if (idx->bytes > s->most)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: dims (byte 4): promise %zu bytes; the file can hold %zu", s->name,
-                            idx->bytes, s->most);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: dims (byte 4): promise %zu bytes; the file can hold %zu",
+                            s->name, idx->bytes, s->most);
     return WICK_OK;
 }
 
@@ -76,9 +78,14 @@ static void to_native(uint8_t *p, size_t bytes, size_t elem) {
         uint64_t v = 0;
         for (size_t b = 0; b < elem; b++) v = v << 8 | p[i + b];
         switch (elem) {
-        case 2: memcpy(p + i, &(uint16_t){(uint16_t)v}, 2); break;
-        case 4: memcpy(p + i, &(uint32_t){(uint32_t)v}, 4); break;
-        default: memcpy(p + i, &v, 8);
+        case 2:
+            memcpy(p + i, &(uint16_t){(uint16_t)v}, 2);
+            break;
+        case 4:
+            memcpy(p + i, &(uint32_t){(uint32_t)v}, 4);
+            break;
+        default:
+            memcpy(p + i, &v, 8);
         }
     }
 }

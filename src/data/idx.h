@@ -15,9 +15,9 @@ typedef struct wick_idx {
     const wick_allocator *alloc;
 } wick_idx;
 
-/* The elements must fill the file to its last byte. Allocates only what the length of the file justifies: a gzip file that
- * promises more than it can hold is refused before. On failure *out is empty. WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_NOMEM,
- * WICK_ERR_UNSUPPORTED (more than 8 dims, or gzip without zlib on this machine). */
+/* The elements must fill the file to its last byte. Allocates only what the length of the file justifies: a gzip file
+ * that promises more than it can hold is refused before. On failure *out is empty. WICK_ERR_IO, WICK_ERR_FORMAT,
+ * WICK_ERR_NOMEM, WICK_ERR_UNSUPPORTED (more than 8 dims, or gzip without zlib on this machine). */
 WICK_MUST_CHECK wick_status wick_idx_read(wick_idx *out, const char *path, const wick_allocator *alloc, wick_msg *msg);
 /* The same from memory; `name` stands in messages. */
 WICK_MUST_CHECK wick_status wick_idx_parse(wick_idx *out, const void *file, size_t size, const char *name,

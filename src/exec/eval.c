@@ -198,6 +198,31 @@ static wick_value *reusable(const wick_frame *frame, const wick_tensor *state) {
     return NULL;
 }
 
+/* A view of a value in memory is that memory: no plan, no copy. *done is false when strides cannot say it, or the base is pending. */
+static wick_status show(wick_context *ctx, wick_value *v, bool *done) {
+    enum { DEPTH = 64 };
+    wick_node *chain[DEPTH];
+    int depth = 0;
+    wick_value *base = v;
+    *done = false;
+    while (!base->array && base->node->op->flags & WICK_OP_VIEW && depth < DEPTH) {
+        chain[depth++] = base->node;
+        base = base->node->in[0];
+    }
+    if (!base->array) return WICK_OK;
+    wick_layout layout = base->array->layout;
+    for (int i = depth; i-- > 0;) {
+        wick_layout in = layout;
+        if (!chain[i]->op->view(chain[i], &in, &layout)) return WICK_OK;
+    }
+    atomic_fetch_add_explicit(&base->array->storage->refs, 1, memory_order_relaxed);
+    v->array = wick_array_new(ctx, base->array->storage, &layout);
+    if (!v->array) return no_memory(ctx);
+    wick_node_evaluated(ctx, v->node);
+    *done = true;
+    return WICK_OK;
+}
+
 static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wick_tensor *const *tensors, wick_eval_info *info) {
     wick_frame *frame = ctx->frame;
     size_t n = 0, n_effects = 0;
@@ -213,8 +238,9 @@ static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wic
     for (int i = 0; i < n_tensors; i++) {
         wick_value *v = tensors[i]->value;
         if (v->array) continue;
-        wick_node *node = v->node;
         bool known = false;
+        WICK_TRY(show(ctx, v, &known));
+        wick_node *node = v->node;
         for (size_t k = 0; node->op == &wick_op_assign && k < n_states; k++) known |= c->wanted[k].value == v;
         if (known) continue;
         if (node->n_out == 1) {
@@ -241,9 +267,9 @@ static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wic
     ctx->evals++;
     if (!lock_states(ctx, w, true)) return wick_msg_set(&ctx->msg, WICK_ERR_BUSY, "a state is in use by another run");
     wick_status status = run_plan(ctx, c, p, w, n, c->wanted);
+    if (status == WICK_OK) commit(ctx, c, p, w, n, c->wanted); /* before another run may look at the states */
     lock_states(ctx, w, false);
     if (status == WICK_OK) {
-        commit(ctx, c, p, w, n, c->wanted);
         wick_frame_clear(ctx, frame);
     } else if (frame->n_effects && (status == WICK_ERR_INDEX || status == WICK_ERR_NOT_FINITE)) {
         /* It would fail again: states go back to what they were, and the message says so. */

@@ -21,9 +21,9 @@ typedef struct wick_json {
     uint8_t type;    /* wick_json_type */
     bool is_integer; /* a number without fraction and exponent that fits int64 */
     bool boolean;
-    uint32_t count;        /* of children */
-    size_t offset;         /* byte of the input where the value begins */
-    const char *key;       /* when a member of an object: UTF-8, terminated */
+    uint32_t count;         /* of children */
+    size_t offset;          /* byte of the input where the value begins */
+    const char *key;        /* when a member of an object: UTF-8, terminated */
     struct wick_json *next; /* the next child of the same parent, in the input's order */
     union {
         const char *text; /* UTF-8, terminated, without escapes */
@@ -45,8 +45,8 @@ typedef struct wick_json_limits {
 
 /* Parses one value with nothing but white space around it. The tree lives in the arena; the input may go away.
  * WICK_ERR_FORMAT with the byte offset, WICK_ERR_NOMEM, or WICK_ERR_UNSUPPORTED beyond a limit. */
-WICK_MUST_CHECK wick_status wick_json_parse(wick_arena *arena, const void *input, size_t size, const wick_json_limits *limits,
-                                            const wick_json **out, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_json_parse(wick_arena *arena, const void *input, size_t size,
+                                            const wick_json_limits *limits, const wick_json **out, wick_msg *msg);
 
 /* The member of that key, or NULL; NULL too when `object` is NULL or no object. */
 const wick_json *wick_json_get(const wick_json *object, const char *key);
@@ -78,11 +78,11 @@ void wick_json_integer(wick_json_writer *w, int64_t value);
 void wick_json_number(wick_json_writer *w, double value); /* shortest text that reads back the same; must be finite */
 void wick_json_boolean(wick_json_writer *w, bool value);
 void wick_json_null(wick_json_writer *w);
-/* WICK_OK when the text at w->at (w->len bytes, not terminated) is one whole value; WICK_ERR_NOMEM; WICK_ERR_INVALID for text that
- * is not UTF-8, a number that is not finite, or calls out of place. */
+/* WICK_OK when the text at w->at (w->len bytes, not terminated) is one whole value; WICK_ERR_NOMEM; WICK_ERR_INVALID
+ * for text that is not UTF-8, a number that is not finite, or calls out of place. */
 WICK_MUST_CHECK wick_status wick_json_finish(const wick_json_writer *w);
 
-/* ---- shared by reader and writer -------------------------------------------------------------------------------------- */
+/* ---- shared by reader and writer ----------------------------------------------------------------------------- */
 
 /* Bytes of the UTF-8 sequence at p (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF), or 0. */
 size_t wick_utf8_next(const unsigned char *p, size_t left);

@@ -31,7 +31,7 @@ static bool take(reader *r, char c) {
 }
 static bool is_digit(const unsigned char *p, const unsigned char *end) { return p < end && *p >= '0' && *p <= '9'; }
 
-/* ---- strings -------------------------------------------------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------------------------------------------- */
 
 /* Four hexadecimal digits, or -1. */
 static int32_t hex4(reader *r) {
@@ -120,7 +120,7 @@ static wick_status read_string(reader *r, const char **text) {
     return WICK_OK;
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
 
 /* strtod in the C locale, whatever the host has set. false: out of memory. */
 static bool c_strtod(const char *text, double *value) {
@@ -145,7 +145,8 @@ static wick_status read_number(reader *r, wick_json *v) {
         if (is_digit(p, r->end)) return fail_at(r, start, "a number must not begin with 0");
     } else {
         for (; is_digit(p, r->end); p++)
-            fits = fits && !wick_mul_overflows(digits, 10, &digits) && !wick_add_overflows(digits, (uint64_t)(*p - '0'), &digits);
+            fits = fits && !wick_mul_overflows(digits, 10, &digits) &&
+                   !wick_add_overflows(digits, (uint64_t)(*p - '0'), &digits);
     }
     if (p < r->end && *p == '.') {
         whole = false;
@@ -177,7 +178,7 @@ static wick_status read_number(reader *r, wick_json *v) {
     return WICK_OK;
 }
 
-/* ---- arrays and objects ------------------------------------------------------------------------------------------------ */
+/* ---- arrays and objects -------------------------------------------------------------------------------------- */
 
 static int by_key(const void *a, const void *b) {
     return strcmp((*(wick_json *const *)a)->key, (*(wick_json *const *)b)->key);
@@ -247,21 +248,26 @@ static wick_status read_value(reader *r, wick_json **out) {
     case '{':
     case '[':
         if (!r->depth_left)
-            return wick_msg_set(r->msg, WICK_ERR_UNSUPPORTED, "byte %zu: more than %d arrays and objects within each other",
-                                v->offset, r->depth);
+            return wick_msg_set(r->msg, WICK_ERR_UNSUPPORTED,
+                                "byte %zu: more than %d arrays and objects within each other", v->offset, r->depth);
         v->type = *r->at++ == '{' ? WICK_JSON_OBJECT : WICK_JSON_ARRAY;
         r->depth_left--;
         WICK_TRY(read_children(r, v));
         r->depth_left++;
         return WICK_OK;
-    case '"': r->at++; v->type = WICK_JSON_STRING; return read_string(r, &v->text);
+    case '"':
+        r->at++;
+        v->type = WICK_JSON_STRING;
+        return read_string(r, &v->text);
     case 't':
     case 'f':
         v->type = WICK_JSON_BOOL;
         v->boolean = *r->at == 't';
         return take_word(r, v->boolean ? "true" : "false") ? WICK_OK : fail_at(r, r->at, "expected a value");
-    case 'n': return take_word(r, "null") ? WICK_OK : fail_at(r, r->at, "expected a value");
-    default: return read_number(r, v);
+    case 'n':
+        return take_word(r, "null") ? WICK_OK : fail_at(r, r->at, "expected a value");
+    default:
+        return read_number(r, v);
     }
 }
 
@@ -270,7 +276,8 @@ wick_status wick_json_parse(wick_arena *arena, const void *input, size_t size, c
     const size_t bytes = limits && limits->bytes ? limits->bytes : (size_t)128 << 20;
     const int depth = limits && limits->depth ? limits->depth : 64;
     *out = NULL;
-    if (size > bytes) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "JSON of %zu bytes; the limit is %zu", size, bytes);
+    if (size > bytes)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "JSON of %zu bytes; the limit is %zu", size, bytes);
     reader r = {
         .arena = arena,
         .at = input,

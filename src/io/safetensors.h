@@ -34,26 +34,28 @@ typedef struct wick_safetensors {
     const wick_safetensors_tensor **by_name;
 } wick_safetensors;
 
-/* Maps the file and checks all of its structure. Names and data stay valid until close. On failure *f is closed already.
- * WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED (a dtype or rank that Wick lacks), WICK_ERR_NOMEM. */
+/* Maps the file and checks all of its structure. Names and data stay valid until close. On failure *f is closed
+ * already. WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED (a dtype or rank that Wick lacks), WICK_ERR_NOMEM. */
 WICK_MUST_CHECK wick_status wick_safetensors_open(wick_safetensors *f, const char *path, wick_msg *msg);
 /* The same over memory that the caller keeps; `name` stands in messages. */
-WICK_MUST_CHECK wick_status wick_safetensors_parse(wick_safetensors *f, const void *bytes, size_t size, const char *name,
-                                                   wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_safetensors_parse(wick_safetensors *f, const void *bytes, size_t size,
+                                                   const char *name, wick_msg *msg);
 void wick_safetensors_close(wick_safetensors *f); /* a zeroed or closed *f is fine */
 
 const wick_safetensors_tensor *wick_safetensors_find(const wick_safetensors *f, const char *name); /* NULL: absent */
 const char *wick_safetensors_get_meta(const wick_safetensors *f, const char *key);                 /* NULL: absent */
 
 /* Writes the tensors in the order given (bytes is computed, the field is not read), atomically. The data begins at a
- * multiple of 64 bytes; the same input gives the same file. WICK_ERR_INVALID: a name twice, "__metadata__" as a name, text that is not
- * UTF-8, a bad shape or dtype; WICK_ERR_IO; WICK_ERR_NOMEM. */
-WICK_MUST_CHECK wick_status wick_safetensors_write(const char *path, const wick_safetensors_tensor *tensors, size_t count,
-                                                   const wick_safetensors_meta *meta, size_t meta_count, wick_msg *msg);
+ * multiple of 64 bytes; the same input gives the same file. WICK_ERR_INVALID: a name twice, "__metadata__" as a name,
+ * text that is not UTF-8, a bad shape or dtype; WICK_ERR_IO; WICK_ERR_NOMEM. */
+WICK_MUST_CHECK wick_status wick_safetensors_write(const char *path, const wick_safetensors_tensor *tensors,
+                                                   size_t count, const wick_safetensors_meta *meta, size_t meta_count,
+                                                   wick_msg *msg);
 
 /* "F32", ...; NULL for a value outside the enum. */
 const char *wick_safetensors_dtype_name(wick_dtype dtype);
-/* Elements of the shape times bytes of the dtype. false: a negative dim, or the product does not fit. A 0 anywhere makes 0. */
+/* Elements of the shape times bytes of the dtype. false: a negative dim, or the product does not fit. A 0 anywhere
+ * makes 0. */
 bool wick_safetensors_bytes(wick_dtype dtype, int rank, const int64_t *dims, size_t *bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* safetensors_read.c: the safetensors reader. Each function checks one part of the header against what is known by then;
- * nothing is allocated but the JSON tree, whose size the header's bounds. */
+/* safetensors_read.c: the safetensors reader. Each function checks one part of the header against what is known by
+ * then; nothing is allocated but the JSON tree, whose size the header's bounds. */
 #include <stdlib.h>
 
 #include "io/json.h"
@@ -16,15 +16,15 @@ typedef struct reader {
 } reader;
 
 /* "FILE: tensor "NAME": shape (byte 123): WHAT" */
-static wick_status bad_field(const reader *r, wick_status status, const char *name, const char *field, const wick_json *at,
-                             const char *what) {
+static wick_status bad_field(const reader *r, wick_status status, const char *name, const char *field,
+                             const wick_json *at, const char *what) {
     char shown[WICK_JSON_SHOWN];
-    return wick_msg_set(r->msg, status, "%s: tensor \"%s\": %s (byte %zu): %s", r->file, wick_json_show(shown, name), field,
-                        at->offset + 8, what);
+    return wick_msg_set(r->msg, status, "%s: tensor \"%s\": %s (byte %zu): %s", r->file, wick_json_show(shown, name),
+                        field, at->offset + 8, what);
 }
 
-static wick_status expect(const reader *r, const char *name, const wick_json *entry, const char *field, wick_json_type type,
-                          const wick_json **out) {
+static wick_status expect(const reader *r, const char *name, const wick_json *entry, const char *field,
+                          wick_json_type type, const wick_json **out) {
     *out = wick_json_get(entry, field);
     if (!*out) return bad_field(r, WICK_ERR_FORMAT, name, field, entry, "missing");
     if ((*out)->type == type) return WICK_OK;
@@ -53,7 +53,8 @@ static wick_status read_shape(const reader *r, wick_safetensors_tensor *t, const
     if (v->count > WICK_MAX_DIMS) return bad_field(r, WICK_ERR_UNSUPPORTED, t->name, "shape", v, "more than 8 dims");
     for (const wick_json *d = v->child; d; d = d->next) {
         if (!d->is_integer || d->integer < 0)
-            return bad_field(r, WICK_ERR_FORMAT, t->name, "shape", d, "a dim must be a whole number from 0 to 2^63 - 1");
+            return bad_field(r, WICK_ERR_FORMAT, t->name, "shape", d,
+                             "a dim must be a whole number from 0 to 2^63 - 1");
         t->dims[t->rank++] = d->integer;
     }
     if (!wick_safetensors_bytes(t->dtype, t->rank, t->dims, &t->bytes))
@@ -67,7 +68,8 @@ static wick_status read_offsets(const reader *r, wick_safetensors_tensor *t, con
     const wick_json *a = v->child, *b = a ? a->next : NULL;
     if (v->count != 2 || !a->is_integer || !b->is_integer || a->integer < 0 || b->integer < 0)
         return bad_field(r, WICK_ERR_FORMAT, t->name, "data_offsets", v, "must be two whole numbers, begin and end");
-    if (a->integer > b->integer) return bad_field(r, WICK_ERR_FORMAT, t->name, "data_offsets", v, "the end is before the begin");
+    if (a->integer > b->integer)
+        return bad_field(r, WICK_ERR_FORMAT, t->name, "data_offsets", v, "the end is before the begin");
     if ((uint64_t)b->integer > r->f->data_bytes)
         return bad_field(r, WICK_ERR_FORMAT, t->name, "data_offsets", v, "the end is beyond the end of the file");
     if ((uint64_t)(b->integer - a->integer) != t->bytes)
@@ -84,7 +86,8 @@ static wick_status read_tensor(const reader *r, const wick_json *entry, wick_saf
     WICK_TRY(read_shape(r, t, entry));
     WICK_TRY(read_offsets(r, t, entry));
     if (entry->count != 3) /* the three are there, so another is too */
-        return bad_field(r, WICK_ERR_FORMAT, t->name, "entry", entry, "has a field besides dtype, shape and data_offsets");
+        return bad_field(r, WICK_ERR_FORMAT, t->name, "entry", entry,
+                         "has a field besides dtype, shape and data_offsets");
     for (size_t i = 0; t->dtype == WICK_BOOL && i < t->bytes; i++)
         if (((const uint8_t *)t->data)[i] > 1)
             return bad_field(r, WICK_ERR_FORMAT, t->name, "data", entry, "a BOOL byte is neither 0 nor 1");
@@ -126,8 +129,8 @@ static wick_status check_cover(const reader *r) {
         const wick_safetensors_tensor *t = &f->tensors[i];
         const size_t begin = (size_t)((const uint8_t *)t->data - f->data);
         if (begin != end)
-            return wick_msg_set(r->msg, WICK_ERR_FORMAT, "%s: tensor \"%s\": data_offsets: begins at %zu, %s at %zu", r->file,
-                                wick_json_show(shown, t->name), begin,
+            return wick_msg_set(r->msg, WICK_ERR_FORMAT, "%s: tensor \"%s\": data_offsets: begins at %zu, %s at %zu",
+                                r->file, wick_json_show(shown, t->name), begin,
                                 begin < end ? "inside the tensor that ends" : "behind a hole that begins", end);
         end += t->bytes;
     }
@@ -138,7 +141,8 @@ static wick_status check_cover(const reader *r) {
 }
 
 static int by_name(const void *a, const void *b) {
-    return strcmp((*(const wick_safetensors_tensor *const *)a)->name, (*(const wick_safetensors_tensor *const *)b)->name);
+    return strcmp((*(const wick_safetensors_tensor *const *)a)->name,
+                  (*(const wick_safetensors_tensor *const *)b)->name);
 }
 
 static wick_status read_entries(const reader *r, const wick_json *root) {
@@ -158,7 +162,8 @@ static wick_status read_entries(const reader *r, const wick_json *root) {
 }
 
 static wick_status read_file(wick_safetensors *f, const uint8_t *bytes, size_t size, const char *name, wick_msg *msg) {
-    if (size < 8) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes are too few for a safetensors file", name, size);
+    if (size < 8)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes are too few for a safetensors file", name, size);
     uint64_t header = 0;
     for (int i = 7; i >= 0; i--) header = header << 8 | bytes[i];
     if (header > size - 8)
@@ -182,7 +187,8 @@ static wick_status read_file(wick_safetensors *f, const uint8_t *bytes, size_t s
     return read_entries(&r, root);
 }
 
-wick_status wick_safetensors_parse(wick_safetensors *f, const void *bytes, size_t size, const char *name, wick_msg *msg) {
+wick_status wick_safetensors_parse(wick_safetensors *f, const void *bytes, size_t size, const char *name,
+                                   wick_msg *msg) {
     *f = (wick_safetensors){0};
     wick_arena_init(&f->arena, NULL, 1 << 14);
     const wick_status status = read_file(f, bytes, size, name, msg);

@@ -12,7 +12,8 @@ static wick_status check_distinct(const char **list, size_t n, const char *path,
     qsort(list, n, sizeof *list, by_text);
     for (size_t i = 1; i < n; i++)
         if (strcmp(list[i - 1], list[i]) == 0)
-            return wick_msg_set(msg, WICK_ERR_INVALID, "%s: %s \"%s\" is given twice", path, what, wick_json_show(shown, list[i]));
+            return wick_msg_set(msg, WICK_ERR_INVALID, "%s: %s \"%s\" is given twice", path, what,
+                                wick_json_show(shown, list[i]));
     return WICK_OK;
 }
 
@@ -42,7 +43,8 @@ static wick_status add_tensor(wick_json_writer *w, const char *path, const wick_
     else if (t->rank < 0 || t->rank > WICK_MAX_DIMS || !wick_safetensors_bytes(t->dtype, t->rank, t->dims, &bytes) ||
              wick_add_overflows(begin, bytes, end) || *end > PTRDIFF_MAX)
         wrong = "has a shape that does not fit";
-    if (wrong) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: tensor \"%s\" %s", path, wick_json_show(shown, t->name), wrong);
+    if (wrong)
+        return wick_msg_set(msg, WICK_ERR_INVALID, "%s: tensor \"%s\" %s", path, wick_json_show(shown, t->name), wrong);
     wick_json_key(w, t->name);
     wick_json_open(w, '{');
     wick_json_key(w, "dtype");
@@ -60,8 +62,8 @@ static wick_status add_tensor(wick_json_writer *w, const char *path, const wick_
     return WICK_OK;
 }
 
-static wick_status make_header(wick_json_writer *w, const char *path, const wick_safetensors_tensor *tensors, size_t count,
-                               const wick_safetensors_meta *meta, size_t meta_count, wick_msg *msg) {
+static wick_status make_header(wick_json_writer *w, const char *path, const wick_safetensors_tensor *tensors,
+                               size_t count, const wick_safetensors_meta *meta, size_t meta_count, wick_msg *msg) {
     size_t end = 0;
     wick_json_open(w, '{');
     if (meta_count) {

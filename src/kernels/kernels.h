@@ -141,8 +141,8 @@ void wick_layer_norm_rows(wick_ctype type, int64_t begin, int64_t end, int64_t c
                           const void *weight, const void *bias, void *y, void *mean, void *rstd);
 /* loss[r] = logsumexp(x[r]) - x[r][label[r]]; probs (NULL or rows x cols) gets softmax(x). labels are i64.
  * Returns -1, or the first row whose label is outside [0, cols): that row's outputs are then 0. */
-int64_t wick_nll_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x,
-                                const int64_t *label, void *loss, void *probs);
+int64_t wick_nll_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x, const int64_t *label,
+                      void *loss, void *probs);
 
 /* ---- indexing -------------------------------------------------------------------------------------------------------------
  * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index` of the
@@ -156,8 +156,8 @@ int64_t wick_scatter_add_rows(wick_ctype type, int64_t begin, int64_t end, int64
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------------------
  * Element i comes from Philox(counter = {i/4 low, i/4 high, stream low, offset low}, key = seed ^ high halves): a function of
- * its position alone, so any range can be made by anyone. uniform is in [0, 1), 24 bits (f32) or 53 (f64); normal is
- * Box-Muller on pairs. */
+ * its position alone, so any range can be made by anyone. An f64 element takes two words: i/2 in place of i/4. uniform is in
+ * [0, 1), 24 bits (f32) or 53 (f64); normal is Box-Muller on pairs. */
 typedef struct wick_random_key {
     uint64_t seed, stream, offset;
 } wick_random_key;

@@ -456,6 +456,7 @@ const wick_op wick_op_view_scatter = {.name = "view_scatter", .doc = "a tensor w
 static wick_tensor *write_through(wick_tensor *input, const wick_value *v, wick_tensor *part) {
     const wick_node *n = v->node;
     const wick_type *t = &n->in[0]->type;
+    if (n->op == &wick_op_stop_gradient) return part;
     if (n->op == &wick_op_reshape) return wick_reshape(part, t->rank, t->dims);
     if (n->op == &wick_op_permute) {
         const permute_attr *attr = n->attr;
@@ -489,7 +490,7 @@ wick_status wick_assign(wick_tensor *state, wick_tensor *value) {
     /* From the view down to the state it shows. */
     wick_value *chain[VIEW_DEPTH], *v = state->value;
     int depth = 0;
-    while (!state_of(v) && !wick_value_is_leaf(v) && v->node->n_in == 1 && v->node->op->flags & WICK_OP_VIEW && depth < VIEW_DEPTH) {
+    while (!state_of(v) && v->node->n_in == 1 && v->node->op->flags & WICK_OP_VIEW && depth < VIEW_DEPTH) { /* evaluated or not */
         chain[depth++] = v;
         v = v->node->in[0];
     }
@@ -500,7 +501,10 @@ wick_status wick_assign(wick_tensor *state, wick_tensor *value) {
     wick_tensor *next = value;
     for (int i = 0; i < depth; i++) {
         wick_tensor *input = handle_of(ctx, chain[i]->node->in[0]);
-        if (!wick_type_equal(&chain[i]->type, &next->value->type)) break; /* reported by the assignment below */
+        if (i == 0 && !wick_type_equal(&chain[0]->type, &value->value->type)) { /* says what differs */
+            wick_tensor *wrong = wick_record(ctx, &wick_op_assign, 2, (wick_tensor *[]){state, value}, NULL, 0);
+            return wick_fail_poison(ctx, wrong);
+        }
         next = write_through(input, chain[i], next);
         if (!next) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "assign: cannot write through an expanded view");
         if (next->error) return wick_fail_poison(ctx, next);

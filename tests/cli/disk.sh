@@ -3,7 +3,10 @@
 make_data data 400 100
 quick=(--data data --hidden 32 --epochs 3 --batch 20)
 
-test_folders_are_made() { expect 0 "$wick" train "${quick[@]}" --out deep/er/run --quiet && [ -s deep/er/run/best.safetensors ] || fail "no file"; }
+test_folders_are_made() {
+    expect 0 "$wick" train "${quick[@]}" --out deep/er/run --quiet
+    [ -s deep/er/run/best.safetensors ] || fail "no file"
+}
 test_folder_below_a_file() {
     : >file
     expect 1 "$wick" train "${quick[@]}" --out file/run && has err file/run

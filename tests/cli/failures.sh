@@ -4,7 +4,8 @@ make_data data 400 100
 quick=(--data data --hidden 16 --epochs 3 --batch 20)
 
 test_not_finite_names_step_and_op() {
-    expect 4 "$wick" train "${quick[@]}" --optimizer sgd --schedule constant --warmup 0 --lr 1e30 --out nan --json && valid_json out
+    expect 4 "$wick" train "${quick[@]}" --optimizer sgd --schedule constant --warmup 0 --lr 1e30 --out nan --json &&
+        valid_json out
     has err "step "
     grep -qE "step [0-9]+ met NaN or Inf" err || fail "no step"
     grep -qE "linear|matmul|mul|square|cross_entropy|exp|sub" err || fail "no op: $(cat err)"
@@ -38,14 +39,14 @@ test_lying_gzip() {
     command -v gzip >/dev/null || return 0
     rm -rf zipped && cp -r data zipped && gzip -n zipped/*
     expect 0 "$wick" train "${quick[@]}" --data zipped --out unzipped
-    same() { "$wick" info "$1/last.safetensors" --json | sed 's/.*"wick.crc32c": "\([^"]*\)".*/\1/'; }
     expect 0 "$wick" train "${quick[@]}" --out plain
     same_tensors plain/last.safetensors unzipped/last.safetensors
     for cut in -9 -1000; do
         rm -rf bad && cp -r zipped bad && truncate -s $cut bad/train-images-idx3-ubyte.gz
         expect 3 "$wick" train "${quick[@]}" --data bad --out x --quiet
     done
-    rm -rf bad && cp -r zipped bad && printf 'xxxxxxxx' | dd of=bad/train-images-idx3-ubyte.gz bs=1 seek=5000 conv=notrunc status=none
+    rm -rf bad && cp -r zipped bad
+    printf 'xxxxxxxx' | dd of=bad/train-images-idx3-ubyte.gz bs=1 seek=5000 conv=notrunc status=none
     expect 3 "$wick" train "${quick[@]}" --data bad --out x --quiet
 }
 test_models_that_do_not_fit() {
@@ -58,7 +59,8 @@ test_models_that_do_not_fit() {
         expect 3 "$wick" eval cut.safetensors
     done
     cp model/best.safetensors flipped.safetensors
-    printf '\377' | dd of=flipped.safetensors bs=1 seek=$(($(stat -c %s flipped.safetensors) - 9)) conv=notrunc status=none
+    last=$(($(stat -c %s flipped.safetensors) - 9))
+    printf '\377' | dd of=flipped.safetensors bs=1 seek=$last conv=notrunc status=none
     expect 3 "$wick" eval flipped.safetensors
     # A header that says it is a network of terabytes.
     sed 's/"mlp:16,dropout/"mlp:99,dropout/' model/best.safetensors >lying.safetensors

@@ -30,11 +30,13 @@ valid_json() {
     command -v python3 >/dev/null || return 0
     python3 -m json.tool "$1" >/dev/null || { fail "$1 is no JSON"; head -c 400 "$1"; }
 }
-# json FILE KEY: the number or text of a key that is there once.
-json() { sed -n "s/.*\"$2\": \"\{0,1\}\([^,\"}]*\).*/\1/p" "$1" | head -n 1; }
+# json FILE KEY: the number or text of a key, where it stands first.
+json() { grep -o "\"$2\": [^,}]*" "$1" | head -n 1 | sed 's/^[^:]*: //; s/^"\(.*\)"$/\1/'; }
 # tensors FILE: the bytes of a safetensors file after its header (8 bytes of length, then JSON).
 tensors() { tail -c "+$(($(od -An -t u8 -N 8 "$1") + 9))" "$1"; }
-same_tensors() { cmp <(tensors "$1") <(tensors "$2") >cmp.out 2>&1 || fail "the tensors of $1 and $2 differ: $(cat cmp.out)"; }
+same_tensors() {
+    cmp <(tensors "$1") <(tensors "$2") >cmp.out 2>&1 || fail "the tensors of $1 and $2 differ: $(cat cmp.out)"
+}
 make_data() { # FOLDER TRAIN TEST [SIDE]
     mkdir -p "$1" && "$write" "$@"
 }

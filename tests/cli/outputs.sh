@@ -19,8 +19,8 @@ test_eval_does_not_depend_on_threads() {
     [ "$one" = "$three" ] || fail "'$one' and '$three'"
 }
 test_predict() {
-    expect 0 "$wick" predict run --index 0,3-4 && has out "#0:" && has out "#3:" && has out "#4:" && has out "taken for" && has out "###"
-    [ "$(grep -c %.*% out)" -ge 0 ] && lacks out $'\x1b'
+    expect 0 "$wick" predict run --index 0,3-4 && has out "#0:" && has out "#3:" && has out "#4:"
+    has out "taken for" && has out "###" && lacks out $'\x1b'
     [ "$(grep -c ' %' out)" = 30 ] || fail "not ten bars for each of three images"
     expect 0 "$wick" predict run --top 3 && [ "$(grep -c ' %' out)" = 3 ] || fail "--top 3"
     expect 0 "$wick" predict run --color always && has out $'\x1b[38;5;' && has out $'\xe2\x96\x80'

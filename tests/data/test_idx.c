@@ -47,7 +47,8 @@ static size_t gzip_of(const uint8_t *p, size_t n, uint8_t *out) {
     out[10] = 1;
     out[11] = (uint8_t)n, out[12] = (uint8_t)(n >> 8), out[13] = (uint8_t)~n, out[14] = (uint8_t)(~n >> 8);
     memcpy(out + 15, p, n);
-    for (int i = 0; i < 4; i++) out[15 + n + (size_t)i] = (uint8_t)(crc >> 8 * i), out[19 + n + (size_t)i] = (uint8_t)(n >> 8 * i);
+    for (int i = 0; i < 4; i++)
+        out[15 + n + (size_t)i] = (uint8_t)(crc >> 8 * i), out[19 + n + (size_t)i] = (uint8_t)(n >> 8 * i);
     return n + 23;
 }
 
@@ -91,12 +92,23 @@ TEST(every_type_comes_in_the_byte_order_of_the_machine) {
         for (int k = 0; k < 2; k++) {
             double got = 0;
             switch (idx.dtype) {
-            case WICK_U8: got = ((uint8_t *)idx.data)[k]; break;
-            case WICK_I8: got = ((int8_t *)idx.data)[k]; break;
-            case WICK_I16: got = ((int16_t *)idx.data)[k]; break;
-            case WICK_I32: got = ((int32_t *)idx.data)[k]; break;
-            case WICK_F32: got = (double)((float *)idx.data)[k]; break;
-            default: got = ((double *)idx.data)[k];
+            case WICK_U8:
+                got = ((uint8_t *)idx.data)[k];
+                break;
+            case WICK_I8:
+                got = ((int8_t *)idx.data)[k];
+                break;
+            case WICK_I16:
+                got = ((int16_t *)idx.data)[k];
+                break;
+            case WICK_I32:
+                got = ((int32_t *)idx.data)[k];
+                break;
+            case WICK_F32:
+                got = (double)((float *)idx.data)[k];
+                break;
+            default:
+                got = ((double *)idx.data)[k];
             }
             CHECK_MSG(got == rows[i].want[k], "type %02x: %.17g", rows[i].code, got);
         }
@@ -139,15 +151,20 @@ TEST(broken_headers_are_refused) {
 }
 
 TEST(dims_that_lie_are_refused_before_anything_is_allocated) {
-    static const uint32_t dims[][3] = {{UINT32_MAX, UINT32_MAX, UINT32_MAX}, {UINT32_MAX, UINT32_MAX, 1}, {UINT32_MAX, UINT32_MAX, 0},
-                                       {UINT32_MAX, 1, 1},                   {1 << 31, 1 << 31, 4},       {2, 2, 2}};
-    for (size_t i = 0; i < WICK_COUNTOF(dims); i++) for (int type = 0x08; type <= 0x0E; type += 6) {
-        uint8_t file[16 + 7] = {0, 0, (uint8_t)type, 3}, gz[64];
-        for (int d = 0; d < 3; d++)
-            for (int b = 0; b < 4; b++) file[4 + 4 * d + b] = (uint8_t)(dims[i][d] >> (24 - 8 * b));
-        CHECK_INT(refuse(file, sizeof file), WICK_ERR_FORMAT);
-        if (have_zlib()) CHECK_INT(refuse(gz, gzip_of(file, sizeof file, gz)), WICK_ERR_FORMAT);
-    }
+    static const uint32_t dims[][3] = {{UINT32_MAX, UINT32_MAX, UINT32_MAX},
+                                       {UINT32_MAX, UINT32_MAX, 1},
+                                       {UINT32_MAX, UINT32_MAX, 0},
+                                       {UINT32_MAX, 1, 1},
+                                       {1 << 31, 1 << 31, 4},
+                                       {2, 2, 2}};
+    for (size_t i = 0; i < WICK_COUNTOF(dims); i++)
+        for (int type = 0x08; type <= 0x0E; type += 6) {
+            uint8_t file[16 + 7] = {0, 0, (uint8_t)type, 3}, gz[64];
+            for (int d = 0; d < 3; d++)
+                for (int b = 0; b < 4; b++) file[4 + 4 * d + b] = (uint8_t)(dims[i][d] >> (24 - 8 * b));
+            CHECK_INT(refuse(file, sizeof file), WICK_ERR_FORMAT);
+            if (have_zlib()) CHECK_INT(refuse(gz, gzip_of(file, sizeof file, gz)), WICK_ERR_FORMAT);
+        }
 }
 
 TEST(no_truncation_is_taken_for_a_file) {
@@ -201,7 +218,7 @@ TEST(no_flipped_bit_makes_the_reader_stumble) {
     }
 }
 
-/* ---- MNIST ---------------------------------------------------------------------------------------------------------------- */
+/* ---- MNIST --------------------------------------------------------------------------------------------------- */
 
 static wick_status read_mnist(const char *name, wick_idx *idx) {
     char path[512];

@@ -134,6 +134,15 @@ TEST(a_checkpoint_comes_back_to_the_bit) {
     const char *const own[] = {"wick.format", "wick.crc32c", "wick.numerics", "wick.seed", "wick.stream"};
     for (int i = 0; i < 5; i++) CHECK_MSG(wick_checkpoint_meta(c, own[i]) != NULL, "%s", own[i]);
     CHECK(strcmp(wick_checkpoint_meta(c, "wick.format"), "1") == 0);
+    const char *key = NULL, *value = NULL;
+    int entries = 0;
+    while (wick_checkpoint_meta_at(c, entries, &key, &value)) {
+        const char *same = wick_checkpoint_meta(c, key);
+        CHECK(same && strcmp(same, value) == 0);
+        entries++;
+    }
+    CHECK_INT(entries, 7);
+    CHECK(!wick_checkpoint_meta_at(c, -1, &key, &value));
     bool found = false;
     for (int i = 0; i < wick_checkpoint_count(c); i++) {
         wick_spec s = wick_checkpoint_tensor(c, i);

@@ -44,7 +44,8 @@ TEST(reads_every_kind_of_value) {
     CHECK(e->type == WICK_JSON_STRING && !strcmp(e->text, "x") && !e->next);
     CHECK(wick_json_get(v, "b")->type == WICK_JSON_OBJECT && wick_json_get(v, "b")->count == 0);
     CHECK(wick_json_get(v, "c")->count == 0 && !wick_json_get(v, "c")->child);
-    CHECK(!wick_json_get(v, "d") && !wick_json_get(a, "a") && !wick_json_get(NULL, "a") && !wick_json_get(wick_json_get(v, "b"), ""));
+    CHECK(!wick_json_get(v, "d") && !wick_json_get(a, "a") && !wick_json_get(NULL, "a") &&
+          !wick_json_get(wick_json_get(v, "b"), ""));
 }
 
 TEST(finds_members_among_many) {
@@ -92,7 +93,8 @@ TEST(numbers_are_exact) {
     for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
         const wick_json *v = good(rows[i].text);
         if (!v) continue;
-        CHECK_MSG(v->number == rows[i].number && signbit(v->number) == signbit(rows[i].number), "%s: %.17g", rows[i].text, v->number);
+        CHECK_MSG(v->number == rows[i].number && signbit(v->number) == signbit(rows[i].number), "%s: %.17g",
+                  rows[i].text, v->number);
         CHECK_MSG(v->is_integer == rows[i].is_integer, "%s", rows[i].text);
         if (v->is_integer) CHECK_INT(v->integer, rows[i].integer);
     }
@@ -118,24 +120,84 @@ TEST(malformed_text_is_refused_with_its_place) {
         const char *text;
         size_t at;
     } rows[] = {
-        {"", 0}, {"  ", 2}, {"nul", 0}, {"nulL", 0}, {"True", 0}, {"tru", 0}, {"+1", 0}, {".5", 0}, {"01", 0}, {"-", 0},
-        {"-a", 0}, {"1.", 0}, {"1.e5", 0}, {"1e", 0}, {"1e+", 0}, {"0x10", 1}, {"1 2", 2}, {"NaN", 0}, {"Infinity", 0},
-        {"-Infinity", 0}, {"1e999", 0}, {"[", 1}, {"[1", 2}, {"[1,", 3}, {"[1,]", 3}, {"[,1]", 1}, {"[1 2]", 3}, {"]", 0},
-        {"{", 1}, {"{\"a\"", 4}, {"{\"a\":", 5}, {"{\"a\":1", 6}, {"{\"a\":1,}", 7}, {"{a:1}", 1}, {"{1:1}", 1},
-        {"{\"a\" 1}", 5}, {"{\"a\":1 \"b\":2}", 7}, {"[1}", 2}, {"{\"a\":1]", 6}, {"\"", 0}, {"\"a", 0}, {"\"\\", 0},
-        {"\"\\\"", 0}, {"\"\\x\"", 1}, {"\"\\u12\"", 1}, {"\"\\u12g4\"", 1}, {"\"\\u0000\"", 1}, {"\"\\ud800\"", 1},
-        {"\"\\ud800\\u0041\"", 1}, {"\"\\udc00\"", 1}, {"\"\\ud800x\"", 1}, {"\"a\nb\"", 2}, {"\"\x01\"", 1}, {"\"\x80\"", 1},
-        {"\"\xc0\x80\"", 1}, {"\"\xc1\xbf\"", 1}, {"\"\xe0\x9f\xbf\"", 1}, {"\"\xed\xa0\x80\"", 1}, {"\"\xf0\x8f\xbf\xbf\"", 1},
-        {"\"\xf4\x90\x80\x80\"", 1}, {"\"\xf5\x80\x80\x80\"", 1}, {"\"\xc3\"", 1}, {"\"\xe2\x82\"", 1}, {"\xef\xbb\xbf" "1", 0},
-        {"{\"a\":1,\"b\":2,\"a\":3}", 17}, {"{\"\\u0061\":1,\"a\":2}", 16}, {"// x\n1", 0}, {"'a'", 0},
+        {"", 0},
+        {"  ", 2},
+        {"nul", 0},
+        {"nulL", 0},
+        {"True", 0},
+        {"tru", 0},
+        {"+1", 0},
+        {".5", 0},
+        {"01", 0},
+        {"-", 0},
+        {"-a", 0},
+        {"1.", 0},
+        {"1.e5", 0},
+        {"1e", 0},
+        {"1e+", 0},
+        {"0x10", 1},
+        {"1 2", 2},
+        {"NaN", 0},
+        {"Infinity", 0},
+        {"-Infinity", 0},
+        {"1e999", 0},
+        {"[", 1},
+        {"[1", 2},
+        {"[1,", 3},
+        {"[1,]", 3},
+        {"[,1]", 1},
+        {"[1 2]", 3},
+        {"]", 0},
+        {"{", 1},
+        {"{\"a\"", 4},
+        {"{\"a\":", 5},
+        {"{\"a\":1", 6},
+        {"{\"a\":1,}", 7},
+        {"{a:1}", 1},
+        {"{1:1}", 1},
+        {"{\"a\" 1}", 5},
+        {"{\"a\":1 \"b\":2}", 7},
+        {"[1}", 2},
+        {"{\"a\":1]", 6},
+        {"\"", 0},
+        {"\"a", 0},
+        {"\"\\", 0},
+        {"\"\\\"", 0},
+        {"\"\\x\"", 1},
+        {"\"\\u12\"", 1},
+        {"\"\\u12g4\"", 1},
+        {"\"\\u0000\"", 1},
+        {"\"\\ud800\"", 1},
+        {"\"\\ud800\\u0041\"", 1},
+        {"\"\\udc00\"", 1},
+        {"\"\\ud800x\"", 1},
+        {"\"a\nb\"", 2},
+        {"\"\x01\"", 1},
+        {"\"\x80\"", 1},
+        {"\"\xc0\x80\"", 1},
+        {"\"\xc1\xbf\"", 1},
+        {"\"\xe0\x9f\xbf\"", 1},
+        {"\"\xed\xa0\x80\"", 1},
+        {"\"\xf0\x8f\xbf\xbf\"", 1},
+        {"\"\xf4\x90\x80\x80\"", 1},
+        {"\"\xf5\x80\x80\x80\"", 1},
+        {"\"\xc3\"", 1},
+        {"\"\xe2\x82\"", 1},
+        {"\xef\xbb\xbf"
+         "1",
+         0},
+        {"{\"a\":1,\"b\":2,\"a\":3}", 17},
+        {"{\"\\u0061\":1,\"a\":2}", 16},
+        {"// x\n1", 0},
+        {"'a'", 0},
     };
     for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
         const wick_json *v = NULL;
         char at[32];
         snprintf(at, sizeof at, "byte %zu: ", rows[i].at);
         const wick_status status = parse(rows[i].text, strlen(rows[i].text), &v);
-        CHECK_MSG(status == WICK_ERR_FORMAT && !v && strstr(msg.text, at), "%s: %d \"%s\", want %s", rows[i].text, (int)status,
-                  msg.text, at);
+        CHECK_MSG(status == WICK_ERR_FORMAT && !v && strstr(msg.text, at), "%s: %d \"%s\", want %s", rows[i].text,
+                  (int)status, msg.text, at);
     }
     const wick_json *v;
     CHECK(parse("\"a\0b\"", 5, &v) == WICK_ERR_FORMAT);
@@ -164,7 +226,8 @@ TEST(limits_hold) {
 }
 
 TEST(no_prefix_and_no_flipped_bit_makes_it_stumble) {
-    static const char text[] = "{\"a\\u00e9\\ud83d\\ude00\":[1,-2.5e-3,true,null,{\"\xc3\xa9\":\"x\\n\"}],\"b\":[[],{}]}";
+    static const char text[] =
+        "{\"a\\u00e9\\ud83d\\ude00\":[1,-2.5e-3,true,null,{\"\xc3\xa9\":\"x\\n\"}],\"b\":[[],{}]}";
     char copy[sizeof text];
     const wick_json *v;
     for (size_t n = 0; n < sizeof text - 1; n++) CHECK(parse(text, n, &v) == WICK_ERR_FORMAT);
@@ -176,7 +239,8 @@ TEST(no_prefix_and_no_flipped_bit_makes_it_stumble) {
             CHECK((status == WICK_OK) == (v != NULL) && (status == WICK_OK) == (msg.text[0] == 0));
         }
     for (int i = 0; i < 20000; i++) { /* pieces of JSON in any order */
-        static const char *const pieces[] = {"{", "}", "[", "]", ",", ":", "\"a\"", "\"\\", "1", "-", ".5", "e9", "true", " ", "\"", "\xe2"};
+        static const char *const pieces[] = {"{", "}", "[",  "]",  ",",    ":", "\"a\"", "\"\\",
+                                             "1", "-", ".5", "e9", "true", " ", "\"",    "\xe2"};
         char soup[64] = "";
         for (int k = test_rand_int(0, 12); k > 0; k--) strcat(soup, pieces[test_rand() % WICK_COUNTOF(pieces)]);
         const wick_status status = parse(soup, strlen(soup), &v);
@@ -197,7 +261,8 @@ static void failing_release(void *user, void *ptr, size_t size) {
 static const wick_allocator failing = {NULL, failing_alloc, failing_release};
 
 TEST(running_out_of_memory_is_an_error_like_any_other) {
-    static const char text[] = "{\"a\":[1,2,3,\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"],\"b\":{\"c\":null}}";
+    static const char text[] =
+        "{\"a\":[1,2,3,\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"],\"b\":{\"c\":null}}";
     int refused = 0;
     for (int n = 0; n < 100; n++) {
         wick_arena a;
@@ -220,7 +285,8 @@ TEST(running_out_of_memory_is_an_error_like_any_other) {
 }
 
 TEST(what_is_written_reads_back) {
-    static const double numbers[] = {0.1, 1e300, -2.5, 1.0 / 3, 0x1p-1074, 5e-5, 123456789.125, 0x1.fffffffffffffp1023, -0.0};
+    static const double numbers[] = {0.1, 1e300, -2.5, 1.0 / 3, 0x1p-1074, 5e-5, 123456789.125, 0x1.fffffffffffffp1023,
+                                     -0.0};
     char any[128];
     for (int i = 1; i < 128; i++) any[i - 1] = (char)i;
     any[127] = 0;
@@ -255,7 +321,8 @@ TEST(what_is_written_reads_back) {
         CHECK_MSG(e->number == numbers[i] && signbit(e->number) == signbit(numbers[i]), "%.17g", e->number);
     CHECK(e->is_integer && e->integer == INT64_MIN && e->next->integer == INT64_MAX);
     CHECK(!strcmp(wick_json_get(v, "\xf0\x9f\x98\x80")->text, any));
-    CHECK(wick_json_get(v, "")->type == WICK_JSON_OBJECT && wick_json_get(v, "t")->boolean && !wick_json_get(v, "f")->boolean);
+    CHECK(wick_json_get(v, "")->type == WICK_JSON_OBJECT && wick_json_get(v, "t")->boolean &&
+          !wick_json_get(v, "f")->boolean);
     CHECK(wick_json_get(v, "n")->type == WICK_JSON_NULL);
     wick_json_writer_free(&w);
 }
@@ -285,21 +352,42 @@ TEST(misuse_of_the_writer_is_refused) {
         wick_json_writer w;
         wick_json_writer_init(&w, NULL);
         switch (k) {
-        case 0: break; /* nothing */
-        case 1: wick_json_open(&w, '['); break;
-        case 2: wick_json_close(&w); break;
-        case 3: wick_json_null(&w), wick_json_null(&w); break;
-        case 4: wick_json_open(&w, '{'), wick_json_null(&w), wick_json_close(&w); break;
-        case 5: wick_json_open(&w, '{'), wick_json_key(&w, "a"), wick_json_close(&w); break;
-        case 6: wick_json_open(&w, '['), wick_json_key(&w, "a"), wick_json_null(&w), wick_json_close(&w); break;
-        case 7: wick_json_number(&w, NAN); break;
-        case 8: wick_json_number(&w, -INFINITY); break;
-        case 9: wick_json_string(&w, "\xff"); break;
+        case 0:
+            break; /* nothing */
+        case 1:
+            wick_json_open(&w, '[');
+            break;
+        case 2:
+            wick_json_close(&w);
+            break;
+        case 3:
+            wick_json_null(&w), wick_json_null(&w);
+            break;
+        case 4:
+            wick_json_open(&w, '{'), wick_json_null(&w), wick_json_close(&w);
+            break;
+        case 5:
+            wick_json_open(&w, '{'), wick_json_key(&w, "a"), wick_json_close(&w);
+            break;
+        case 6:
+            wick_json_open(&w, '['), wick_json_key(&w, "a"), wick_json_null(&w), wick_json_close(&w);
+            break;
+        case 7:
+            wick_json_number(&w, NAN);
+            break;
+        case 8:
+            wick_json_number(&w, -INFINITY);
+            break;
+        case 9:
+            wick_json_string(&w, "\xff");
+            break;
         case 10:
             for (int i = 0; i < 65; i++) wick_json_open(&w, '[');
             for (int i = 0; i < 65; i++) wick_json_close(&w);
             break;
-        case 11: wick_json_open(&w, '('); break;
+        case 11:
+            wick_json_open(&w, '(');
+            break;
         }
         CHECK_MSG(wick_json_finish(&w) == WICK_ERR_INVALID, "case %d", k);
         wick_json_writer_free(&w);
@@ -323,7 +411,9 @@ TEST(the_host_locale_does_not_matter) {
 
 TEST(texts_in_messages_are_short_and_plain) {
     char buf[WICK_JSON_SHOWN], longer[200];
-    CHECK(!strcmp(wick_json_show(buf, "a\x1b[31m\n\xc2\x9b\xc3\xa9\xff"), "a?[31m?" "?" "\xc3\xa9?"));
+    CHECK(!strcmp(wick_json_show(buf, "a\x1b[31m\n\xc2\x9b\xc3\xa9\xff"), "a?[31m?"
+                                                                          "?"
+                                                                          "\xc3\xa9?"));
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = 0;
     wick_json_show(buf, longer);

@@ -61,7 +61,7 @@ static uint8_t *slurp(const char *path, size_t *size) {
     return copy;
 }
 
-/* ---- files made by the safetensors package of Python (tests/golden/make_safetensors.py) ------------------------------------- */
+/* ---- files made by the safetensors package of Python (tests/golden/make_safetensors.py) ---------------------- */
 
 static void look_at_mixed(const wick_safetensors *f) {
     CHECK_INT(f->count, 16);
@@ -78,7 +78,8 @@ static void look_at_mixed(const wick_safetensors *f) {
         if (!t) continue;
         const size_t size = wick_dtype_size((wick_dtype)d);
         CHECK(t->dtype == (wick_dtype)d && t->rank == 2 && t->dims[0] == 2 && t->dims[1] == 3 && t->bytes == 6 * size);
-        static const uint16_t halves[2][6] = {{0, 0x3C00, 0x4000, 0x4200, 0x4400, 0x4500}, {0, 0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0}};
+        static const uint16_t halves[2][6] = {{0, 0x3C00, 0x4000, 0x4200, 0x4400, 0x4500},
+                                              {0, 0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0}};
         for (int i = 0; i < 6; i++) {
             uint64_t got = 0, want = (uint64_t)i;
             memcpy(&got, (const char *)t->data + (size_t)i * size, size);
@@ -89,8 +90,10 @@ static void look_at_mixed(const wick_safetensors *f) {
             CHECK_MSG(got == want, "%s[%d]", name, i);
         }
     }
-    const wick_safetensors_tensor *scalar = wick_safetensors_find(f, "scalar"), *empty = wick_safetensors_find(f, "empty");
-    const wick_safetensors_tensor *odd = wick_safetensors_find(f, "gr\xc3\xb6\xc3\x9f" "e \xe2\x86\x92 \"\xf0\x9f\x98\x80\"\n");
+    const wick_safetensors_tensor *scalar = wick_safetensors_find(f, "scalar"),
+                                  *empty = wick_safetensors_find(f, "empty");
+    const wick_safetensors_tensor *odd = wick_safetensors_find(f, "gr\xc3\xb6\xc3\x9f"
+                                                                  "e \xe2\x86\x92 \"\xf0\x9f\x98\x80\"\n");
     REQUIRE(scalar && empty && odd);
     CHECK(scalar->rank == 0 && scalar->bytes == 8 && !memcmp(scalar->data, &(double){3.5}, 8));
     CHECK(empty->rank == 2 && empty->dims[0] == 0 && empty->dims[1] == 3 && empty->bytes == 0);
@@ -120,7 +123,8 @@ TEST(what_is_written_reads_back_and_is_the_same_again) {
     look_at_mixed(&g);
     CHECK_INT((g.data - g.map.data) % WICK_ALIGN, 0);
     uint8_t *first = slurp(path, &size);
-    CHECK(wick_safetensors_write(path, g.tensors, g.count, g.meta, g.meta_count, &msg) == WICK_OK); /* over its own source */
+    CHECK(wick_safetensors_write(path, g.tensors, g.count, g.meta, g.meta_count, &msg) ==
+          WICK_OK); /* over its own source */
     uint8_t *second = slurp(path, &again);
     CHECK(first && second && size == again && !memcmp(first, second, size));
     free(first), free(second);
@@ -147,7 +151,9 @@ TEST(the_writer_refuses_what_no_reader_would_take) {
         {{ok, {.name = "b", .dtype = (wick_dtype)77, .data = x}}, {{"k", "v"}, {"l", "v"}}, "dtype"},
         {{ok, {.name = "b", .rank = 1, .dims = {-1}, .data = x}}, {{"k", "v"}, {"l", "v"}}, "shape"},
         {{ok, {.name = "b", .rank = 9, .data = x}}, {{"k", "v"}, {"l", "v"}}, "shape"},
-        {{ok, {.name = "b", .rank = 3, .dims = {1 << 30, 1 << 30, 1 << 30}, .data = x}}, {{"k", "v"}, {"l", "v"}}, "shape"},
+        {{ok, {.name = "b", .rank = 3, .dims = {1 << 30, 1 << 30, 1 << 30}, .data = x}},
+         {{"k", "v"}, {"l", "v"}},
+         "shape"},
         {{ok, {.name = "b", .data = x}}, {{"k", "v"}, {"k", "w"}}, "metadata key \"k\" is given twice"},
         {{ok, {.name = "b", .data = x}}, {{"k", "v"}, {"l", "\xc0\x80"}}, "UTF-8"},
     };
@@ -162,9 +168,9 @@ TEST(the_writer_refuses_what_no_reader_would_take) {
     CHECK(wick_safetensors_write("/nowhere/x.safetensors", &ok, 1, NULL, 0, &msg) == WICK_ERR_IO);
 }
 
-/* ---- lies ---------------------------------------------------------------------------------------------------------------- */
+/* ---- lies ---------------------------------------------------------------------------------------------------- */
 
-#define T(name, dtype, shape, begin, end) \
+#define T(name, dtype, shape, begin, end)                                                                              \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" begin "," end "]}"
 
 TEST(sound_headers_are_read) {
@@ -199,9 +205,18 @@ TEST(lying_headers_are_refused_by_name_and_field) {
         {"{" T("a", "F32", "2", "8", "0") "}", 8, {"\"a\"", "data_offsets", "before"}, 0},
         {"{" T("a", "U8", "2", "1", "3") "}", 3, {"\"a\"", "data_offsets", "hole"}, 0},
         {"{" T("a", "U8", "2", "0", "2") "," T("b", "U8", "2", "3", "5") "}", 5, {"\"b\"", "data_offsets", "hole"}, 0},
-        {"{" T("a", "U8", "4", "0", "4") "," T("b", "U8", "4", "2", "6") "}", 6, {"\"b\"", "data_offsets", "inside"}, 0},
-        {"{" T("a", "U8", "4", "0", "4") "," T("b", "U8", "4", "0", "4") "}", 4, {"\"b\"", "data_offsets", "inside"}, 0},
-        {"{" T("z", "U8", "0", "2", "2") "," T("a", "U8", "4", "0", "4") "}", 4, {"\"z\"", "data_offsets", "inside"}, 0},
+        {"{" T("a", "U8", "4", "0", "4") "," T("b", "U8", "4", "2", "6") "}",
+         6,
+         {"\"b\"", "data_offsets", "inside"},
+         0},
+        {"{" T("a", "U8", "4", "0", "4") "," T("b", "U8", "4", "0", "4") "}",
+         4,
+         {"\"b\"", "data_offsets", "inside"},
+         0},
+        {"{" T("z", "U8", "0", "2", "2") "," T("a", "U8", "4", "0", "4") "}",
+         4,
+         {"\"z\"", "data_offsets", "inside"},
+         0},
         {"{" T("a", "U8", "1", "0", "1") "," T("a", "U8", "1", "1", "2") "}", 2, {"\"a\"", "twice", ""}, 0},
         {"{" T("a", "F32", "-2", "0", "8") "}", 8, {"\"a\"", "shape", ""}, 0},
         {"{" T("a", "F32", "2.0", "0", "8") "}", 8, {"\"a\"", "shape", ""}, 0},
@@ -237,7 +252,8 @@ TEST(lying_headers_are_refused_by_name_and_field) {
         {"{\"a\":", 4, {"header", "byte 5", ""}, 0},
     };
     for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
-        const wick_status want = rows[i].status ? rows[i].status : WICK_ERR_FORMAT, status = parse_text(rows[i].header, rows[i].data, NULL);
+        const wick_status want = rows[i].status ? rows[i].status : WICK_ERR_FORMAT,
+                          status = parse_text(rows[i].header, rows[i].data, NULL);
         CHECK_MSG(status == want, "%s: %d \"%s\"", rows[i].header, (int)status, msg.text);
         for (int k = 0; k < 3; k++) CHECK_STR_HAS(msg.text, rows[i].says[k]);
         CHECK_STR_HAS(msg.text, "x.safetensors: ");
@@ -245,7 +261,8 @@ TEST(lying_headers_are_refused_by_name_and_field) {
 }
 
 TEST(lying_header_lengths_are_refused) {
-    static const uint64_t lengths[] = {0, 1, 3, 11, 100000000, 100000001, (uint64_t)1 << 32, INT64_MAX, UINT64_MAX, UINT64_MAX - 7};
+    static const uint64_t lengths[] = {
+        0, 1, 3, 11, 100000000, 100000001, (uint64_t)1 << 32, INT64_MAX, UINT64_MAX, UINT64_MAX - 7};
     for (size_t i = 0; i < WICK_COUNTOF(lengths); i++) {
         uint8_t file[18] = {0};
         for (int b = 0; b < 8; b++) file[b] = (uint8_t)(lengths[i] >> 8 * b);
@@ -292,7 +309,8 @@ TEST(no_flipped_bit_makes_the_reader_stumble) {
             status == WICK_OK ? taken++ : refused++;
             file[i] ^= (uint8_t)(1 << bit);
         }
-    CHECK_MSG(refused > taken && taken > 0, "%d refused, %d taken", refused, taken); /* a changed letter of a name is fine */
+    CHECK_MSG(refused > taken && taken > 0, "%d refused, %d taken", refused,
+              taken); /* a changed letter of a name is fine */
     /* every value of the bytes that hold the length */
     for (size_t i = 0; i < 8; i++)
         for (int v = 0; v < 256; v++) {
@@ -304,7 +322,7 @@ TEST(no_flipped_bit_makes_the_reader_stumble) {
     free(file);
 }
 
-/* ---- files of others ------------------------------------------------------------------------------------------------------- */
+/* ---- files of others ----------------------------------------------------------------------------------------- */
 
 static const char *models(void) {
     const char *env = getenv("WICK_MODELS");
@@ -334,7 +352,8 @@ static void must_be_refused(const char *path) {
 }
 
 TEST(malformed_files_of_other_formats_are_refused) {
-    if (each_file("malformed/gguf_fuzz_corpus", must_be_refused) + each_file("malformed/onnx_ort", must_be_refused) == 0)
+    if (each_file("malformed/gguf_fuzz_corpus", must_be_refused) + each_file("malformed/onnx_ort", must_be_refused) ==
+        0)
         SKIP("no malformed files: set WICK_MODELS");
 }
 

@@ -1,10 +1,11 @@
-/* test_convert.c: all halves up, many floats down against an implementation that searches, casts against rules spelled out,
- * strided copies against a naive loop; in every tier, with and without flushed denormals. */
+/* test_convert.c: all halves up, many floats down against an implementation that searches, casts against rules spelled
+ * out, strided copies against a naive loop; in every tier, with and without flushed denormals. */
 #include "test.h"
 
 #include "kernels/convert/convert.h"
 
-/* ---- halves ---------------------------------------------------------------------------------------------------------- */
+/* ---- halves
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static uint32_t bits(float x) {
     uint32_t u;
@@ -33,8 +34,10 @@ static unsigned half_nearest(float x, int e, int m) {
     if (a >= top + (top - half_value(high - 2, e, m)) / 2) return sign | high;
     while (high - low > 1) {
         unsigned mid = (low + high) / 2;
-        if (half_value(mid, e, m) <= a) low = mid;
-        else high = mid;
+        if (half_value(mid, e, m) <= a)
+            low = mid;
+        else
+            high = mid;
     }
     double below = a - half_value(low, e, m), above = half_value(low + 1, e, m) - a;
     if (isinf(above)) above = top - half_value(low - 1, e, m) - below;
@@ -62,11 +65,13 @@ TEST(all_halves_load_exactly_and_store_back) {
                     double want = half_value(i, formats[k].e, formats[k].m);
                     if (want != want) { /* quiet, sign and payload kept */
                         unsigned quiet = i | 1u << (formats[k].m - 1);
-                        CHECK_MSG(up[i] != up[i] && back[i] == quiet, "%s %s NaN %04x -> %08x -> %04x", wick_tier_name((wick_tier)tier),
-                                  wick_dtype_name(formats[k].dtype), i, bits(up[i]), back[i]);
+                        CHECK_MSG(up[i] != up[i] && back[i] == quiet, "%s %s NaN %04x -> %08x -> %04x",
+                                  wick_tier_name((wick_tier)tier), wick_dtype_name(formats[k].dtype), i, bits(up[i]),
+                                  back[i]);
                     } else
                         CHECK_MSG(bits(up[i]) == bits((float)want) && back[i] == i, "%s %s %04x -> %g -> %04x",
-                                  wick_tier_name((wick_tier)tier), wick_dtype_name(formats[k].dtype), i, (double)up[i], back[i]);
+                                  wick_tier_name((wick_tier)tier), wick_dtype_name(formats[k].dtype), i, (double)up[i],
+                                  back[i]);
                 }
             }
 }
@@ -78,17 +83,24 @@ TEST(floats_round_to_the_nearest_half_ties_to_even) {
     for (size_t k = 0; k < WICK_COUNTOF(formats); k++) {
         for (int i = 0; i < N; i++) {
             switch (i % 4) {
-            case 0: x[i] = from_bits((uint32_t)test_rand()); break;
-            case 1: x[i] = (float)(ldexp(test_rand_real(-1, 1), test_rand_int(-30, 17))); break;
+            case 0:
+                x[i] = from_bits((uint32_t)test_rand());
+                break;
+            case 1:
+                x[i] = (float)(ldexp(test_rand_real(-1, 1), test_rand_int(-30, 17)));
+                break;
             default: { /* at and beside the middle between two neighbours */
                 unsigned h = (unsigned)test_rand_int(0, formats[k].m == 10 ? 0x7bfe : 0x7f7e);
-                float mid = (float)((half_value(h, formats[k].e, formats[k].m) + half_value(h + 1, formats[k].e, formats[k].m)) / 2);
+                float mid = (float)((half_value(h, formats[k].e, formats[k].m) +
+                                     half_value(h + 1, formats[k].e, formats[k].m)) /
+                                    2);
                 x[i] = from_bits(bits(mid) + (uint32_t)test_rand_int(-1, 1) * (mid != 0)) * (i % 4 == 2 ? 1.0f : -1.0f);
             }
             }
         }
-        const float edges[] = {65519.996f, 65520, 65504, 0x1p-25f, 0x1.000002p-25f, 0x1p-24f, 0x1p-14f, 0x1.ffcp-15f, 0x1.ffep-15f, 3.4028235e38f,
-                               0x1.fep127f, 0x1.ffp127f, 0.0f, -0.0f, INFINITY, -INFINITY};
+        const float edges[] = {65519.996f, 65520,        65504,        0x1p-25f,      0x1.000002p-25f, 0x1p-24f,
+                               0x1p-14f,   0x1.ffcp-15f, 0x1.ffep-15f, 3.4028235e38f, 0x1.fep127f,     0x1.ffp127f,
+                               0.0f,       -0.0f,        INFINITY,     -INFINITY};
         memcpy(x, edges, sizeof edges);
         for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
             for (int flush = 0; flush < 2; flush++) {
@@ -101,22 +113,30 @@ TEST(floats_round_to_the_nearest_half_ties_to_even) {
         for (int i = 0; i < N; i++) {
             if (x[i] != x[i]) continue; /* NaN: the same in all tiers, checked above */
             unsigned want = half_nearest(x[i], formats[k].e, formats[k].m);
-            CHECK_MSG(first[i] == want, "%s of %.9g: %04x, want %04x", wick_dtype_name(formats[k].dtype), (double)x[i], first[i], want);
+            CHECK_MSG(first[i] == want, "%s of %.9g: %04x, want %04x", wick_dtype_name(formats[k].dtype), (double)x[i],
+                      first[i], want);
         }
     }
 }
 
-/* ---- casts ------------------------------------------------------------------------------------------------------------- */
+/* ---- casts
+ * ------------------------------------------------------------------------------------------------------------- */
 
 /* Element i of an array of a ctype as long double, which holds all of them. */
 static long double value_of(wick_ctype t, const void *p, int i) {
     switch (t) {
-    case WICK_CF32: return (long double)((const float *)p)[i];
-    case WICK_CF64: return (long double)((const double *)p)[i];
-    case WICK_CI32: return ((const int32_t *)p)[i];
-    case WICK_CI64: return ((const int64_t *)p)[i];
-    case WICK_CU64: return ((const uint64_t *)p)[i];
-    default: return ((const uint8_t *)p)[i];
+    case WICK_CF32:
+        return (long double)((const float *)p)[i];
+    case WICK_CF64:
+        return (long double)((const double *)p)[i];
+    case WICK_CI32:
+        return ((const int32_t *)p)[i];
+    case WICK_CI64:
+        return ((const int64_t *)p)[i];
+    case WICK_CU64:
+        return ((const uint64_t *)p)[i];
+    default:
+        return ((const uint8_t *)p)[i];
     }
 }
 static long double cast_oracle(wick_ctype from, wick_ctype to, const void *p, int i) {
@@ -128,15 +148,41 @@ static long double cast_oracle(wick_ctype from, wick_ctype to, const void *p, in
         uint64_t u = from == WICK_CU64 ? (uint64_t)x : (uint64_t)(int64_t)x;
         return to == WICK_CI32 ? (long double)(int32_t)u : to == WICK_CI64 ? (long double)(int64_t)u : (long double)u;
     }
-    long double low = to == WICK_CI32 ? -0x1p31L : to == WICK_CI64 ? -0x1p63L : 0, high = to == WICK_CI32 ? 0x1p31L : to == WICK_CI64 ? 0x1p63L : 0x1p64L;
+    long double low = to == WICK_CI32   ? -0x1p31L
+                      : to == WICK_CI64 ? -0x1p63L
+                                        : 0,
+                high = to == WICK_CI32   ? 0x1p31L
+                       : to == WICK_CI64 ? 0x1p63L
+                                         : 0x1p64L;
     return x != x ? 0 : x <= low ? low : x >= high ? high - 1 : truncl(x);
 }
 
 TEST(casts_truncate_saturate_and_wrap) {
     enum { N = 2053 };
     static _Alignas(64) uint8_t src[N * 8], dst[N * 8 + 8];
-    static const double edges[] = {0.0, -0.0, 0.5, -0.5, 1.9, -1.9, 0x1p31, -0x1p31, -0x1.00000002p31, 0x1.fffffffcp30, 0x1p32, 0x1p63, -0x1p63,
-                                   0x1.fffffffffffffp62, -0x1.0000000000001p63, 0x1p64, 0x1.fffffffffffffp63, 1e300, -1e300, INFINITY, -INFINITY, NAN, 1e-300};
+    static const double edges[] = {0.0,
+                                   -0.0,
+                                   0.5,
+                                   -0.5,
+                                   1.9,
+                                   -1.9,
+                                   0x1p31,
+                                   -0x1p31,
+                                   -0x1.00000002p31,
+                                   0x1.fffffffcp30,
+                                   0x1p32,
+                                   0x1p63,
+                                   -0x1p63,
+                                   0x1.fffffffffffffp62,
+                                   -0x1.0000000000001p63,
+                                   0x1p64,
+                                   0x1.fffffffffffffp63,
+                                   1e300,
+                                   -1e300,
+                                   INFINITY,
+                                   -INFINITY,
+                                   NAN,
+                                   1e-300};
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
         for (int from = 0; from < WICK_CTYPE_COUNT; from++)
             for (int to = 0; to < WICK_CTYPE_COUNT; to++) {
@@ -144,22 +190,29 @@ TEST(casts_truncate_saturate_and_wrap) {
                 CHECK((cast == NULL) == (from == to));
                 if (!cast) continue;
                 for (int i = 0; i < N; i++) {
-                    double x = i < (int)WICK_COUNTOF(edges) ? edges[i] : ldexp(test_rand_real(-1, 1), test_rand_int(-2, 70));
+                    double x =
+                        i < (int)WICK_COUNTOF(edges) ? edges[i] : ldexp(test_rand_real(-1, 1), test_rand_int(-2, 70));
                     uint64_t u = i % 3 ? test_rand() : (uint64_t)(int64_t)test_rand_int(-2, 2);
-                    if (from == WICK_CF32) ((float *)src)[i] = (float)x;
-                    else if (from == WICK_CF64) ((double *)src)[i] = x;
-                    else if (from == WICK_CI32) ((int32_t *)src)[i] = (int32_t)u;
-                    else if (from == WICK_CBOOL) src[i] = u & 1;
-                    else ((uint64_t *)src)[i] = u;
+                    if (from == WICK_CF32)
+                        ((float *)src)[i] = (float)x;
+                    else if (from == WICK_CF64)
+                        ((double *)src)[i] = x;
+                    else if (from == WICK_CI32)
+                        ((int32_t *)src)[i] = (int32_t)u;
+                    else if (from == WICK_CBOOL)
+                        src[i] = u & 1;
+                    else
+                        ((uint64_t *)src)[i] = u;
                 }
                 const size_t size = wick_ctype_size((wick_ctype)to);
                 memset(dst, 0x5A, sizeof dst);
                 cast(dst, src, N);
                 for (size_t k = 0; k < 8; k++) CHECK(dst[N * size + k] == 0x5A);
                 for (int i = 0; i < N; i++) {
-                    long double want = cast_oracle((wick_ctype)from, (wick_ctype)to, src, i), got = value_of((wick_ctype)to, dst, i);
-                    CHECK_MSG(got == want || (got != got && want != want), "%s %d -> %d: %Lg gives %Lg, want %Lg", wick_tier_name((wick_tier)tier), from,
-                              to, value_of((wick_ctype)from, src, i), got, want);
+                    long double want = cast_oracle((wick_ctype)from, (wick_ctype)to, src, i),
+                                got = value_of((wick_ctype)to, dst, i);
+                    CHECK_MSG(got == want || (got != got && want != want), "%s %d -> %d: %Lg gives %Lg, want %Lg",
+                              wick_tier_name((wick_tier)tier), from, to, value_of((wick_ctype)from, src, i), got, want);
                 }
             }
 }
@@ -172,7 +225,8 @@ TEST(narrow_integers_load_exactly_and_store_wrapped) {
             const wick_convert_table *t = wick_convert_kernels((wick_tier)tier);
             const wick_ctype c = wick_ctype_of((wick_dtype)d);
             const size_t elem = wick_dtype_size((wick_dtype)d);
-            CHECK((t->load[d] == NULL) == (wick_ctype_size(c) == elem) && (t->store[d] == NULL) == (t->load[d] == NULL));
+            CHECK((t->load[d] == NULL) == (wick_ctype_size(c) == elem) &&
+                  (t->store[d] == NULL) == (t->load[d] == NULL));
             if (!t->load[d] || c == WICK_CF32) continue;
             for (unsigned i = 0; i < 65536; i++) {
                 uint32_t u = elem == 4 ? i * 65537u * 7u : i;
@@ -188,15 +242,18 @@ TEST(narrow_integers_load_exactly_and_store_wrapped) {
             }
             static uint8_t back[65536 * 4];
             for (int i = 0; i < 65536; i++) { /* what lies above the narrow type is dropped */
-                if (c == WICK_CU64) wide[i] += (uint64_t)i << 32;
-                else ((int32_t *)wide)[i] += (int32_t)((uint32_t)i << (8 * elem));
+                if (c == WICK_CU64)
+                    wide[i] += (uint64_t)i << 32;
+                else
+                    ((int32_t *)wide)[i] += (int32_t)((uint32_t)i << (8 * elem));
             }
             t->store[d](back, wide, 65536);
             CHECK(memcmp(back, in, 65536 * elem) == 0);
         }
 }
 
-/* ---- strided copies -------------------------------------------------------------------------------------------------------- */
+/* ---- strided copies
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void random_layout(int rank, const int64_t *dims, int64_t *strides, bool zero, int64_t *low, int64_t *items) {
     int order[WICK_MAX_DIMS], style = test_rand_int(0, 4);
@@ -217,8 +274,10 @@ static void random_layout(int rank, const int64_t *dims, int64_t *strides, bool 
         if (style == 3 && test_rand_int(0, 1)) strides[d] = -strides[d];
         if (zero && style == 4 && test_rand_int(0, 1)) strides[d] = 0;
         if (dims[d] == 0) continue;
-        if (strides[d] < 0) *low += strides[d] * (dims[d] - 1);
-        else high += strides[d] * (dims[d] - 1);
+        if (strides[d] < 0)
+            *low += strides[d] * (dims[d] - 1);
+        else
+            high += strides[d] * (dims[d] - 1);
     }
     *items = high - *low + 1;
 }
@@ -230,25 +289,33 @@ static void copy_case(wick_tier tier, const wick_copy *shape) {
     random_layout(c.rank, c.dims, c.dst_strides, false, &dst_low, &dst_items);
     for (int d = 0; d < c.rank; d++) total *= c.dims[d];
     const size_t se = wick_dtype_size(c.src), de = wick_dtype_size(c.dst);
-    uint8_t *src = malloc((size_t)src_items * se), *dst = malloc((size_t)dst_items * de + 128), *want = malloc((size_t)dst_items * de + 128);
+    uint8_t *src = malloc((size_t)src_items * se), *dst = malloc((size_t)dst_items * de + 128),
+            *want = malloc((size_t)dst_items * de + 128);
     for (size_t i = 0; i < (size_t)src_items * se; i++) src[i] = (uint8_t)test_rand() & (c.src == WICK_BOOL ? 1 : 255);
     memset(want, 0x77, (size_t)dst_items * de + 128);
     const wick_convert_table *t = wick_convert_kernels(tier);
     for (int64_t i = 0; i < total; i++) {
         int64_t s = -src_low, o = -dst_low, rest = i;
-        for (int d = c.rank - 1; d >= 0; d--) s += rest % c.dims[d] * c.src_strides[d], o += rest % c.dims[d] * c.dst_strides[d], rest /= c.dims[d];
+        for (int d = c.rank - 1; d >= 0; d--)
+            s += rest % c.dims[d] * c.src_strides[d], o += rest % c.dims[d] * c.dst_strides[d], rest /= c.dims[d];
         uint64_t a = 0, b = 0;
         if (c.src == c.dst) {
             memcpy(want + 64 + (size_t)o * de, src + (size_t)s * se, se);
             continue;
         }
         const wick_ctype ft = wick_ctype_of(c.src), tt = wick_ctype_of(c.dst);
-        if (t->load[c.src]) t->load[c.src](&a, src + (size_t)s * se, 1);
-        else memcpy(&a, src + (size_t)s * se, se);
-        if (ft != tt) t->cast[ft][tt](&b, &a, 1);
-        else b = a;
-        if (t->store[c.dst]) t->store[c.dst](want + 64 + (size_t)o * de, &b, 1);
-        else memcpy(want + 64 + (size_t)o * de, &b, de);
+        if (t->load[c.src])
+            t->load[c.src](&a, src + (size_t)s * se, 1);
+        else
+            memcpy(&a, src + (size_t)s * se, se);
+        if (ft != tt)
+            t->cast[ft][tt](&b, &a, 1);
+        else
+            b = a;
+        if (t->store[c.dst])
+            t->store[c.dst](want + 64 + (size_t)o * de, &b, 1);
+        else
+            memcpy(want + 64 + (size_t)o * de, &b, de);
     }
     for (int backwards = 0; backwards < 2; backwards++) {
         const int64_t tasks = wick_copy_tasks(&c);
@@ -260,8 +327,8 @@ static void copy_case(wick_tier tier, const wick_copy *shape) {
             for (int64_t k = tasks - 1; k >= 0; k--) wick_copy_run(&c, k, k + 1, from, to);
         else
             wick_copy_run(&c, 0, tasks, from, to);
-        CHECK_MSG(memcmp(dst, want, (size_t)dst_items * de + 128) == 0, "%s: %s to %s, rank %d, %lld elements", wick_tier_name(tier),
-                  wick_dtype_name(c.src), wick_dtype_name(c.dst), c.rank, (long long)total);
+        CHECK_MSG(memcmp(dst, want, (size_t)dst_items * de + 128) == 0, "%s: %s to %s, rank %d, %lld elements",
+                  wick_tier_name(tier), wick_dtype_name(c.src), wick_dtype_name(c.dst), c.rank, (long long)total);
     }
     free(src);
     free(dst);
@@ -289,7 +356,9 @@ TEST(large_transposes_and_conversions_are_cut_into_tasks) {
     static const int64_t dims[][3] = {{1, 301, 517}, {3, 130, 257}, {70001, 1, 1}, {2, 40000, 3}};
     for (size_t s = 0; s < WICK_COUNTOF(dims); s++)
         for (int i = 0; i < 8; i++) {
-            wick_copy c = {.rank = 3, .dims = {dims[s][0], dims[s][1], dims[s][2]}, .src = (wick_dtype)test_rand_int(0, WICK_DTYPE_COUNT - 1)};
+            wick_copy c = {.rank = 3,
+                           .dims = {dims[s][0], dims[s][1], dims[s][2]},
+                           .src = (wick_dtype)test_rand_int(0, WICK_DTYPE_COUNT - 1)};
             c.dst = i % 4 ? c.src : (wick_dtype)test_rand_int(0, WICK_DTYPE_COUNT - 1);
             copy_case(wick_tier_current(), &c);
         }

@@ -21,9 +21,12 @@ static void area_make(area *a, int rank, const int64_t *dims, const int64_t *str
     int64_t low = 0, high = 0;
     bool empty = false;
     for (int d = 0; d < rank; d++) {
-        if (dims[d] == 0) empty = true;
-        else if (strides[d] < 0) low += strides[d] * (dims[d] - 1);
-        else high += strides[d] * (dims[d] - 1);
+        if (dims[d] == 0)
+            empty = true;
+        else if (strides[d] < 0)
+            low += strides[d] * (dims[d] - 1);
+        else
+            high += strides[d] * (dims[d] - 1);
     }
     a->elem = (int)wick_dtype_size(dtype);
     a->origin = empty ? 0 : -low;
@@ -37,12 +40,20 @@ static void area_make(area *a, int rank, const int64_t *dims, const int64_t *str
         if (test_rand_int(0, 200) == 0) x = (double[]){NAN, INFINITY, -INFINITY, -0.0}[test_rand_int(0, 3)];
         float f = (float)x;
         uint64_t raw = test_rand();
-        if (dtype == WICK_F32) memcpy(at, &f, 4);
-        else if (dtype == WICK_F64) memcpy(at, &x, 8);
-        else if (dtype == WICK_BOOL) *at = raw & 1;
-        else if (dtype == WICK_F16 || dtype == WICK_BF16) wick_convert_kernels(WICK_TIER_REF)->store[dtype](at, &f, 1);
-        else if (test_rand_int(0, 1)) memcpy(at, &raw, (size_t)a->elem);
-        else { int64_t small = (int64_t)(raw % 9) - 4; memcpy(at, &small, (size_t)a->elem); }
+        if (dtype == WICK_F32)
+            memcpy(at, &f, 4);
+        else if (dtype == WICK_F64)
+            memcpy(at, &x, 8);
+        else if (dtype == WICK_BOOL)
+            *at = raw & 1;
+        else if (dtype == WICK_F16 || dtype == WICK_BF16)
+            wick_convert_kernels(WICK_TIER_REF)->store[dtype](at, &f, 1);
+        else if (test_rand_int(0, 1))
+            memcpy(at, &raw, (size_t)a->elem);
+        else {
+            int64_t small = (int64_t)(raw % 9) - 4;
+            memcpy(at, &small, (size_t)a->elem);
+        }
     }
     memcpy(a->was, a->bytes, a->size);
 }
@@ -79,8 +90,8 @@ static void random_strides(int rank, const int64_t *dims, int64_t *strides, bool
             if ((d < cut) == head) strides[d] = 0;
 }
 
-static const wick_dtype all_dtypes[] = {WICK_F32, WICK_F64, WICK_F16, WICK_BF16, WICK_I8, WICK_I16, WICK_I32,
-                                        WICK_I64, WICK_U8, WICK_U16, WICK_U32, WICK_U64, WICK_BOOL};
+static const wick_dtype all_dtypes[] = {WICK_F32, WICK_F64, WICK_F16, WICK_BF16, WICK_I8,  WICK_I16, WICK_I32,
+                                        WICK_I64, WICK_U8,  WICK_U16, WICK_U32,  WICK_U64, WICK_BOOL};
 static wick_dtype dtype_in(void) { return test_rand_int(0, 1) ? WICK_F32 : all_dtypes[test_rand_int(0, 12)]; }
 static wick_dtype dtype_of(wick_ctype t) {
     for (;;) {
@@ -152,13 +163,16 @@ static void naive_element(const wick_fused *f, wick_tier tier, area *in, int64_t
     for (int k = 0; k < f->n_in; k++) {
         const uint8_t *at = area_at(&in[k], offset_of(f, f->in[k].strides, i), true);
         wick_convert_fn load = convert->load[f->in[k].dtype];
-        if (load) load(&reg[k], at, 1);
-        else memcpy(&reg[k], at, (size_t)in[k].elem);
+        if (load)
+            load(&reg[k], at, 1);
+        else
+            memcpy(&reg[k], at, (size_t)in[k].elem);
     }
     for (int k = 0; k < f->n_instr; k++) {
         const wick_fused_instr *op = &f->instr[k];
         if (op->op != WICK_FUSED_CAST)
-            (*wick_ew_kernels(tier))[op->op][op->type](&reg[op->dst], &reg[op->src[0]], &reg[op->src[1]], &reg[op->src[2]], 1);
+            (*wick_ew_kernels(tier))[op->op][op->type](&reg[op->dst], &reg[op->src[0]], &reg[op->src[1]],
+                                                       &reg[op->src[2]], 1);
         else if (op->type == op->to)
             reg[op->dst] = reg[op->src[0]];
         else
@@ -172,17 +186,26 @@ static bool same_value(wick_dtype t, const uint8_t *a, const uint8_t *b) {
     double da, db;
     const wick_convert_table *ref = wick_convert_kernels(WICK_TIER_REF);
     switch (t) { /* any NaN is as good as another: compilers swap the operands of + and * */
-    case WICK_F32: memcpy(&fa, a, 4), memcpy(&fb, b, 4); return fa != fa && fb != fb;
-    case WICK_F64: memcpy(&da, a, 8), memcpy(&db, b, 8); return da != da && db != db;
+    case WICK_F32:
+        memcpy(&fa, a, 4), memcpy(&fb, b, 4);
+        return fa != fa && fb != fb;
+    case WICK_F64:
+        memcpy(&da, a, 8), memcpy(&db, b, 8);
+        return da != da && db != db;
     case WICK_F16:
-    case WICK_BF16: ref->load[t](&fa, a, 1), ref->load[t](&fb, b, 1); return fa != fa && fb != fb;
-    default: return false;
+    case WICK_BF16:
+        ref->load[t](&fa, a, 1), ref->load[t](&fb, b, 1);
+        return fa != fa && fb != fb;
+    default:
+        return false;
     }
 }
 static void store_naive(wick_tier tier, wick_dtype t, uint8_t *to, const uint64_t *value) {
     wick_convert_fn store = wick_convert_kernels(tier)->store[t];
-    if (store) store(to, value, 1);
-    else memcpy(to, value, wick_dtype_size(t));
+    if (store)
+        store(to, value, 1);
+    else
+        memcpy(to, value, wick_dtype_size(t));
 }
 
 /* Runs a prepared program: style 0 all tasks at once, 1 one by one backwards, 2 in random pieces. */
@@ -236,11 +259,15 @@ static void plain_case(wick_tier tier) {
     random_program(&f, test_rand_int(0, test_rand_int(0, 3) ? 6 : 40));
     f.n_out = test_rand_int(1, 3);
     for (int k = 0; k < f.n_out; k++) {
-        f.out[k].reg = (uint8_t)test_rand_int(test_rand_int(0, 3) ? f.n_reg - 1 - (f.n_instr > 2 ? 2 : 0) : 0, f.n_reg - 1);
+        f.out[k].reg =
+            (uint8_t)test_rand_int(test_rand_int(0, 3) ? f.n_reg - 1 - (f.n_instr > 2 ? 2 : 0) : 0, f.n_reg - 1);
         wick_ctype t = native_of(&f, f.out[k].reg);
-        f.out[k].dtype = (uint8_t)(test_rand_int(0, 1) ? dtype_of(t) : (wick_dtype[]){WICK_F32, WICK_F64, WICK_I32, WICK_I64, WICK_U64, WICK_BOOL}[t]);
+        f.out[k].dtype = (uint8_t)(test_rand_int(0, 1) ? dtype_of(t)
+                                                       : (wick_dtype[]){WICK_F32, WICK_F64, WICK_I32, WICK_I64,
+                                                                        WICK_U64, WICK_BOOL}[t]);
         out_at[k] = NULL;
-        for (int i = 0; i < f.n_in && test_rand_int(0, 1); i++) { /* in place, over an input that has an element for each index */
+        for (int i = 0; i < f.n_in && test_rand_int(0, 1);
+             i++) { /* in place, over an input that has an element for each index */
             bool fits = f.in[i].dtype == f.out[k].dtype && !taken[i];
             for (int d = 0; d < f.rank; d++) fits &= f.in[i].strides[d] != 0 || f.dims[d] == 1;
             if (!fits) continue;
@@ -281,9 +308,10 @@ static void plain_case(wick_tier tier) {
             CHECK(memcmp(out_at[k]->bytes, want[k], GUARD) == 0);
             CHECK(memcmp(out_at[k]->bytes + GUARD + n * elem, want[k] + GUARD + n * elem, GUARD) == 0);
             for (size_t i = 0; i < n; i++)
-                CHECK_MSG(same_value((wick_dtype)f.out[k].dtype, out_at[k]->bytes + GUARD + i * elem, want[k] + GUARD + i * elem),
-                          "%s: rank %d, %d instr, output %d of %s, element %zu of %zu, style %d", wick_tier_name(tier), f.rank, f.n_instr,
-                          k, wick_dtype_name((wick_dtype)f.out[k].dtype), i, n, style);
+                CHECK_MSG(same_value((wick_dtype)f.out[k].dtype, out_at[k]->bytes + GUARD + i * elem,
+                                     want[k] + GUARD + i * elem),
+                          "%s: rank %d, %d instr, output %d of %s, element %zu of %zu, style %d", wick_tier_name(tier),
+                          f.rank, f.n_instr, k, wick_dtype_name((wick_dtype)f.out[k].dtype), i, n, style);
         }
     }
     for (int k = 0; k < f.n_out; k++) {
@@ -300,7 +328,8 @@ TEST(random_programs_equal_a_naive_interpreter) {
     }
 }
 
-/* ---- reductions --------------------------------------------------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------------------------------------------------
+ */
 
 static uint64_t combine(wick_ctype t, wick_red red, uint64_t a, uint64_t b) {
     static const wick_ew ops[] = {WICK_EW_add, WICK_EW_mul, WICK_EW_maximum, WICK_EW_minimum};
@@ -315,7 +344,8 @@ static uint64_t pairwise(wick_ctype t, wick_red red, const uint64_t *x, int64_t 
     int depth = 0;
     for (int64_t i = 0; i < n; i++) {
         level[depth++] = x[i];
-        for (int64_t c = i + 1; c % 2 == 0; c /= 2) depth--, level[depth - 1] = combine(t, red, level[depth - 1], level[depth]);
+        for (int64_t c = i + 1; c % 2 == 0; c /= 2)
+            depth--, level[depth - 1] = combine(t, red, level[depth - 1], level[depth]);
     }
     while (depth > 1) depth--, level[depth - 1] = combine(t, red, level[depth - 1], level[depth]);
     return level[0];
@@ -386,7 +416,8 @@ static void reduction_case(wick_tier tier, const wick_fused *shape) {
     random_strides(n_kept, kept_dims, kept, false);
     for (int d = 0, k = 0; d < f.rank; d++) f.out[0].strides[d] = d < first || d >= last ? kept[k++] : 0;
     area_make(&out, f.rank, f.dims, f.out[0].strides, (wick_dtype)f.out[0].dtype);
-    if (count(&f, 0, first) * count(&f, last, f.rank) > 0 && count(&f, first, last) == 0) { /* dims of 0 that are not the output's */
+    if (count(&f, 0, first) * count(&f, last, f.rank) > 0 &&
+        count(&f, first, last) == 0) { /* dims of 0 that are not the output's */
         area_free(&out);
         area_make(&out, n_kept, kept_dims, kept, (wick_dtype)f.out[0].dtype);
     }
@@ -406,9 +437,12 @@ static void reduction_case(wick_tier tier, const wick_fused *shape) {
         for (int64_t c = 0; c < cols; c++) {
             uint64_t value = 0;
             const double one = 1;
-            if (n > 0) value = reduce_naive(t, (wick_red)f.red, x + u * n * cols + c, n, cols);
-            else if (f.red == WICK_RED_PROD && t == WICK_CF64) memcpy(&value, &one, 8);
-            else if (f.red == WICK_RED_PROD) t == WICK_CF32 ? (value = 0x3f800000) : (value = 1);
+            if (n > 0)
+                value = reduce_naive(t, (wick_red)f.red, x + u * n * cols + c, n, cols);
+            else if (f.red == WICK_RED_PROD && t == WICK_CF64)
+                memcpy(&value, &one, 8);
+            else if (f.red == WICK_RED_PROD)
+                t == WICK_CF32 ? (value = 0x3f800000) : (value = 1);
             float v32;
             double v64;
             memcpy(&v32, &value, 4), memcpy(&v64, &value, 8);
@@ -428,9 +462,9 @@ static void reduction_case(wick_tier tier, const wick_fused *shape) {
         CHECK(memcmp(out.bytes + GUARD + items * elem, want + GUARD + items * elem, GUARD) == 0);
         for (size_t i = 0; i < items; i++)
             CHECK_MSG(same_value((wick_dtype)f.out[0].dtype, out.bytes + GUARD + i * elem, want + GUARD + i * elem),
-                      "%s: [%lld %lld %lld] red %d, %d instr, %s, element %zu of %zu, style %d, mode %d", wick_tier_name(tier), (long long)units,
-                      (long long)n, (long long)cols, f.red, f.n_instr, wick_dtype_name((wick_dtype)f.out[0].dtype), i, items, style,
-                      p.layout.mode);
+                      "%s: [%lld %lld %lld] red %d, %d instr, %s, element %zu of %zu, style %d, mode %d",
+                      wick_tier_name(tier), (long long)units, (long long)n, (long long)cols, f.red, f.n_instr,
+                      wick_dtype_name((wick_dtype)f.out[0].dtype), i, items, style, p.layout.mode);
     }
     free(x);
     free(want);
@@ -446,9 +480,9 @@ TEST(random_reductions_follow_the_stated_order) {
 }
 
 TEST(large_reductions_of_every_mode_follow_the_stated_order) {
-    static const int64_t shapes[][3] = {{1, 300007, 1}, {2, 200003, 1}, {1, 30001, 10}, {3, 9001, 7}, {1, 2000, 129}, {1, 700, 1301},
-                                        {40, 1025, 1}, {300, 128, 1}, {1000, 10, 1}, {2, 17, 3001}, {64, 1, 64}, {5, 33, 63}, {1, 8192, 64},
-                                        {1, 8193, 64}, {1, 1, 100000}};
+    static const int64_t shapes[][3] = {{1, 300007, 1}, {2, 200003, 1}, {1, 30001, 10}, {3, 9001, 7},  {1, 2000, 129},
+                                        {1, 700, 1301}, {40, 1025, 1},  {300, 128, 1},  {1000, 10, 1}, {2, 17, 3001},
+                                        {64, 1, 64},    {5, 33, 63},    {1, 8192, 64},  {1, 8193, 64}, {1, 1, 100000}};
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
         if (tier == WICK_TIER_BASE) continue; /* the same sources as its neighbours; the random cases cover it */
         REQUIRE(wick_tier_force((wick_tier)tier));
@@ -459,10 +493,19 @@ TEST(large_reductions_of_every_mode_follow_the_stated_order) {
     }
 }
 
-/* ---- promises one by one --------------------------------------------------------------------------------------------- */
+/* ---- promises one by one
+ * --------------------------------------------------------------------------------------------- */
 
 static void sum_of(const float *x, int64_t n, bool square, float *result) {
-    wick_fused f = {.rank = 1, .dims = {n}, .n_in = 1, .n_out = 1, .n_instr = square, .n_reg = 1 + square, .reduces = true, .n_red = 1, .scale = 1};
+    wick_fused f = {.rank = 1,
+                    .dims = {n},
+                    .n_in = 1,
+                    .n_out = 1,
+                    .n_instr = square,
+                    .n_reg = 1 + square,
+                    .reduces = true,
+                    .n_red = 1,
+                    .scale = 1};
     f.in[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {1}};
     f.instr[0] = (wick_fused_instr){.op = WICK_EW_mul, .type = WICK_CF32, .to = WICK_CF32, .dst = 1, .src = {0, 0, 0}};
     f.out[0] = (wick_fused_io){.dtype = WICK_F32, .reg = (uint8_t)square};
@@ -535,7 +578,15 @@ TEST(nothing_to_do_is_no_task) {
     f.in[0] = f.out[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {5, 1}};
     wick_fused_prepare(&f);
     CHECK_INT(f.tasks, 0);
-    wick_fused r = {.rank = 2, .dims = {3, 0}, .n_in = 1, .n_out = 1, .n_reg = 1, .scale = 1, .reduces = true, .n_keep = 0, .n_red = 1};
+    wick_fused r = {.rank = 2,
+                    .dims = {3, 0},
+                    .n_in = 1,
+                    .n_out = 1,
+                    .n_reg = 1,
+                    .scale = 1,
+                    .reduces = true,
+                    .n_keep = 0,
+                    .n_red = 1};
     r.in[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {0, 1}};
     r.out[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {0, 1}};
     wick_fused_prepare(&r);
@@ -550,7 +601,15 @@ TEST(max_and_min_propagate_nan) {
                 float x[400], got = 0;
                 for (int i = 0; i < n; i++) x[i] = (float)i;
                 x[test_rand_int(0, n - 1)] = NAN;
-                wick_fused f = {.rank = 1, .dims = {n}, .n_in = 1, .n_out = 1, .n_reg = 1, .reduces = true, .n_red = 1, .scale = 1, .red = (uint8_t)red};
+                wick_fused f = {.rank = 1,
+                                .dims = {n},
+                                .n_in = 1,
+                                .n_out = 1,
+                                .n_reg = 1,
+                                .reduces = true,
+                                .n_red = 1,
+                                .scale = 1,
+                                .red = (uint8_t)red};
                 f.in[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {1}};
                 f.out[0] = (wick_fused_io){.dtype = WICK_F32};
                 wick_fused_prepare(&f);

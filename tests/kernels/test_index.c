@@ -17,38 +17,43 @@ static void fill_index(int64_t n, int64_t count) {
 TEST(gather_copies_what_the_index_names_for_every_element_size) {
     static const size_t elems[] = {1, 2, 4, 8, 3, 16};
     for (size_t i = 0; i < MAX; i++) src[i] = (unsigned char)test_rand();
-    for (size_t s = 0; s < WICK_COUNTOF(shapes); s++) for (size_t e = 0; e < WICK_COUNTOF(elems); e++) {
-        const int64_t outer = shapes[s][0], n = shapes[s][1], inner = shapes[s][2], count = shapes[s][3];
-        const size_t elem = elems[e], slice = elem * (size_t)inner;
-        fill_index(n, count);
-        memset(dst, 0xa5, sizeof dst);
-        memset(want, 0xa5, sizeof want);
-        for (int64_t o = 0; o < outer; o++) for (int64_t i = 0; i < count; i++) {
-            const int64_t at = index_of[i] < 0 ? index_of[i] + n : index_of[i];
-            memcpy(want + (size_t)(o * count + i) * slice, src + (size_t)(o * n + at) * slice, slice);
+    for (size_t s = 0; s < WICK_COUNTOF(shapes); s++)
+        for (size_t e = 0; e < WICK_COUNTOF(elems); e++) {
+            const int64_t outer = shapes[s][0], n = shapes[s][1], inner = shapes[s][2], count = shapes[s][3];
+            const size_t elem = elems[e], slice = elem * (size_t)inner;
+            fill_index(n, count);
+            memset(dst, 0xa5, sizeof dst);
+            memset(want, 0xa5, sizeof want);
+            for (int64_t o = 0; o < outer; o++)
+                for (int64_t i = 0; i < count; i++) {
+                    const int64_t at = index_of[i] < 0 ? index_of[i] + n : index_of[i];
+                    memcpy(want + (size_t)(o * count + i) * slice, src + (size_t)(o * n + at) * slice, slice);
+                }
+            CHECK_INT(wick_gather_rows(elem, 0, outer, n, inner, count, src, index_of, dst), -1);
+            CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, element %zu", s, elem);
+            /* one outer row at a time, backwards */
+            memset(dst, 0xa5, sizeof dst);
+            for (int64_t o = outer; o > 0; o--) wick_gather_rows(elem, o - 1, o, n, inner, count, src, index_of, dst);
+            CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, element %zu, in parts", s, elem);
         }
-        CHECK_INT(wick_gather_rows(elem, 0, outer, n, inner, count, src, index_of, dst), -1);
-        CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, element %zu", s, elem);
-        /* one outer row at a time, backwards */
-        memset(dst, 0xa5, sizeof dst);
-        for (int64_t o = outer; o > 0; o--) wick_gather_rows(elem, o - 1, o, n, inner, count, src, index_of, dst);
-        CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, element %zu, in parts", s, elem);
-    }
 }
 
 TEST(gather_reports_the_first_bad_index_and_leaves_zeros) {
     static const int64_t wrong[] = {4, -5, INT64_MAX, INT64_MIN};
-    for (size_t w = 0; w < WICK_COUNTOF(wrong); w++) for (int64_t inner = 1; inner < 4; inner++) {
-        const int64_t idx[] = {3, -4, wrong[w], 0, wrong[w], -1};
-        int32_t from[2 * 4 * 3], to[2 * 6 * 3];
-        for (int i = 0; i < 24; i++) from[i] = i + 1;
-        memset(to, 0xa5, sizeof to);
-        CHECK_INT(wick_gather_rows(4, 0, 2, 4, inner, 6, from, idx, to), 2);
-        for (int64_t o = 0; o < 2; o++) for (int64_t i = 0; i < 6; i++) for (int64_t l = 0; l < inner; l++) {
-            const int64_t at = idx[i] < 0 ? idx[i] + 4 : idx[i];
-            CHECK_INT(to[(o * 6 + i) * inner + l], i == 2 || i == 4 ? 0 : from[(o * 4 + at) * inner + l]);
+    for (size_t w = 0; w < WICK_COUNTOF(wrong); w++)
+        for (int64_t inner = 1; inner < 4; inner++) {
+            const int64_t idx[] = {3, -4, wrong[w], 0, wrong[w], -1};
+            int32_t from[2 * 4 * 3], to[2 * 6 * 3];
+            for (int i = 0; i < 24; i++) from[i] = i + 1;
+            memset(to, 0xa5, sizeof to);
+            CHECK_INT(wick_gather_rows(4, 0, 2, 4, inner, 6, from, idx, to), 2);
+            for (int64_t o = 0; o < 2; o++)
+                for (int64_t i = 0; i < 6; i++)
+                    for (int64_t l = 0; l < inner; l++) {
+                        const int64_t at = idx[i] < 0 ? idx[i] + 4 : idx[i];
+                        CHECK_INT(to[(o * 6 + i) * inner + l], i == 2 || i == 4 ? 0 : from[(o * 4 + at) * inner + l]);
+                    }
         }
-    }
 }
 
 TEST(indexing_nothing_finds_every_index_bad) {
@@ -71,36 +76,53 @@ TEST(scatter_add_sums_in_the_order_of_the_index) {
 
 TEST(scatter_add_agrees_with_a_loop_in_every_type) {
     static const wick_ctype types[] = {WICK_CF32, WICK_CF64, WICK_CI32, WICK_CI64, WICK_CU64};
-    for (size_t s = 0; s < WICK_COUNTOF(shapes); s++) for (size_t k = 0; k < WICK_COUNTOF(types); k++) {
-        const int64_t outer = shapes[s][0], n = shapes[s][1], inner = shapes[s][2], count = shapes[s][3];
-        const wick_ctype type = types[k];
-        const size_t size = type == WICK_CF32 || type == WICK_CI32 ? 4 : 8;
-        fill_index(n, count);
-        for (int64_t i = 0; i < MAX / 8; i++) {
-            const int64_t v = test_rand_int(-1000, 1000);
-            switch (type) {
-            case WICK_CF32: ((float *)src)[i] = (float)v / 8; break;
-            case WICK_CF64: ((double *)src)[i] = (double)v / 8; break;
-            case WICK_CI32: ((int32_t *)src)[i] = (int32_t)(v * 4000000); break; /* wraps */
-            default: ((int64_t *)src)[i] = v * ((int64_t)1 << 53);
+    for (size_t s = 0; s < WICK_COUNTOF(shapes); s++)
+        for (size_t k = 0; k < WICK_COUNTOF(types); k++) {
+            const int64_t outer = shapes[s][0], n = shapes[s][1], inner = shapes[s][2], count = shapes[s][3];
+            const wick_ctype type = types[k];
+            const size_t size = type == WICK_CF32 || type == WICK_CI32 ? 4 : 8;
+            fill_index(n, count);
+            for (int64_t i = 0; i < MAX / 8; i++) {
+                const int64_t v = test_rand_int(-1000, 1000);
+                switch (type) {
+                case WICK_CF32:
+                    ((float *)src)[i] = (float)v / 8;
+                    break;
+                case WICK_CF64:
+                    ((double *)src)[i] = (double)v / 8;
+                    break;
+                case WICK_CI32:
+                    ((int32_t *)src)[i] = (int32_t)(v * 4000000);
+                    break; /* wraps */
+                default:
+                    ((int64_t *)src)[i] = v * ((int64_t)1 << 53);
+                }
             }
+            memcpy(dst, src + 64, MAX - 64); /* something to add to */
+            memcpy(want, dst, sizeof want);
+            for (int64_t o = 0; o < outer; o++)
+                for (int64_t i = 0; i < count; i++)
+                    for (int64_t l = 0; l < inner; l++) {
+                        const int64_t from = (o * count + i) * inner + l;
+                        const int64_t to = (o * n + (index_of[i] < 0 ? index_of[i] + n : index_of[i])) * inner + l;
+                        switch (type) {
+                        case WICK_CF32:
+                            ((float *)want)[to] += ((float *)src)[from];
+                            break;
+                        case WICK_CF64:
+                            ((double *)want)[to] += ((double *)src)[from];
+                            break;
+                        case WICK_CI32:
+                            ((uint32_t *)want)[to] += ((uint32_t *)src)[from];
+                            break;
+                        default:
+                            ((uint64_t *)want)[to] += ((uint64_t *)src)[from];
+                        }
+                    }
+            for (int64_t o = 0; o < outer; o++)
+                CHECK_INT(wick_scatter_add_rows(type, o, o + 1, n, inner, count, src, index_of, dst), -1);
+            CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, type %d, element %zu bytes", s, type, size);
         }
-        memcpy(dst, src + 64, MAX - 64); /* something to add to */
-        memcpy(want, dst, sizeof want);
-        for (int64_t o = 0; o < outer; o++) for (int64_t i = 0; i < count; i++) for (int64_t l = 0; l < inner; l++) {
-            const int64_t from = (o * count + i) * inner + l;
-            const int64_t to = (o * n + (index_of[i] < 0 ? index_of[i] + n : index_of[i])) * inner + l;
-            switch (type) {
-            case WICK_CF32: ((float *)want)[to] += ((float *)src)[from]; break;
-            case WICK_CF64: ((double *)want)[to] += ((double *)src)[from]; break;
-            case WICK_CI32: ((uint32_t *)want)[to] += ((uint32_t *)src)[from]; break;
-            default: ((uint64_t *)want)[to] += ((uint64_t *)src)[from];
-            }
-        }
-        for (int64_t o = 0; o < outer; o++)
-            CHECK_INT(wick_scatter_add_rows(type, o, o + 1, n, inner, count, src, index_of, dst), -1);
-        CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, type %d, element %zu bytes", s, type, size);
-    }
 }
 
 TEST(scatter_add_skips_bad_indices_and_reports_the_first) {

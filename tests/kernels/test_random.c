@@ -5,16 +5,18 @@
 static const wick_random_key some_key = {0x0123456789abcdefu, 0xfedcba9876543210u, 0x1122334455667788u};
 
 /* Runs `body` once for every tier that this CPU has, and ends with the best. */
-#define EACH_TIER(t)                                                           \
-    for (wick_tier t = WICK_TIER_REF; t < WICK_TIER_COUNT; t++)                \
-        if (!wick_tier_force(t)) {                                             \
+#define EACH_TIER(t)                                                                                                   \
+    for (wick_tier t = WICK_TIER_REF; t < WICK_TIER_COUNT; t++)                                                        \
+        if (!wick_tier_force(t)) {                                                                                     \
         } else
 
 static const wick_random_table *table_of(wick_tier t) {
     static const wick_random_table *const tables[WICK_TIER_COUNT] = {
-        &wick_random_table_ref, &wick_random_table_base,
+        &wick_random_table_ref,
+        &wick_random_table_base,
 #if defined(__x86_64__)
-        &wick_random_table_avx2, &wick_random_table_avx512,
+        &wick_random_table_avx2,
+        &wick_random_table_avx512,
 #endif
     };
     return tables[t];
@@ -44,8 +46,7 @@ TEST(philox_gives_the_known_answers_in_every_tier) {
         wick_philox(known[i].counter, known[i].key, out);
         CHECK(!memcmp(out, known[i].answer, sizeof out));
         EACH_TIER(t) {
-            const wick_random_blocks k = {
-                {known[i].key[0], known[i].key[1]}, known[i].counter[2], known[i].counter[3]};
+            const wick_random_blocks k = {{known[i].key[0], known[i].key[1]}, known[i].counter[2], known[i].counter[3]};
             memset(out, 0, sizeof out);
             table_of(t)->words(&k, known[i].counter[0] | (uint64_t)known[i].counter[1] << 32, 1, out);
             CHECK_MSG(!memcmp(out, known[i].answer, sizeof out), "%s, case %zu", wick_tier_name(t), i);
@@ -104,9 +105,14 @@ TEST(uniform_stays_below_one_and_reaches_zero) {
 }
 
 TEST(normal_is_finite_at_the_ends_of_its_words) {
-    static const uint32_t words[][4] = {{~0u, ~0u, ~0u, ~0u}, {0, 0, 0, 0},        {0, ~0u, 0, ~0u},
-                                        {~0u, 0, ~0u, 0},     {0, 0, ~0u, ~0u},    {~0u, ~0u, 0, 0},
-                                        {1, 0x80000000u, 0, 0x7fffffffu}, {0, 0, 0, 0x80000000u}};
+    static const uint32_t words[][4] = {{~0u, ~0u, ~0u, ~0u},
+                                        {0, 0, 0, 0},
+                                        {0, ~0u, 0, ~0u},
+                                        {~0u, 0, ~0u, 0},
+                                        {0, 0, ~0u, ~0u},
+                                        {~0u, ~0u, 0, 0},
+                                        {1, 0x80000000u, 0, 0x7fffffffu},
+                                        {0, 0, 0, 0x80000000u}};
     EACH_TIER(t) for (size_t i = 0; i < WICK_COUNTOF(words); i++) {
         float f[4];
         double d[2];
@@ -153,8 +159,7 @@ TEST(ranges_give_the_same_as_the_whole) {
         const size_t size = type == WICK_CF32 ? 4 : 8;
         make(type, &some_key, 0, N, whole);
         memset(parts, 0xa5, sizeof parts);
-        for (size_t c = WICK_COUNTOF(cuts) - 1; c > 0; c--)
-            make(type, &some_key, cuts[c - 1], cuts[c], parts);
+        for (size_t c = WICK_COUNTOF(cuts) - 1; c > 0; c--) make(type, &some_key, cuts[c - 1], cuts[c], parts);
         CHECK_MSG(!memcmp(whole, parts, N * size), "%s, type %d, normal %d", wick_tier_name(t), type, normal);
         CHECK_INT(parts[N * size], 0xa5);
         /* an end inside a block or a pair, and nothing at all */
@@ -187,7 +192,8 @@ static int by_value(const void *a, const void *b) {
 
 /* Mean, variance and the Kolmogorov-Smirnov distance of n values against a distribution function. Bounds: five standard
  * deviations of each estimate; sqrt(n) D < 1.95 holds with probability 0.999, and the seed is fixed. */
-static void check_distribution(const char *what, double *x, int n, double mean, double var, double kurt, double (*cdf)(double)) {
+static void check_distribution(const char *what, double *x, int n, double mean, double var, double kurt,
+                               double (*cdf)(double)) {
     double sum = 0, sum2 = 0, lag = 0, far = 0;
     for (int i = 0; i < n; i++) sum += x[i];
     for (int i = 0; i < n; i++) sum2 += (x[i] - mean) * (x[i] - mean);

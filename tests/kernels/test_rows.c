@@ -2,14 +2,15 @@
 #include "kernels/kernels.h"
 #include "test.h"
 
-#define EACH_TIER(t)                                            \
-    for (wick_tier t = WICK_TIER_REF; t < WICK_TIER_COUNT; t++) \
-        if (!wick_tier_force(t)) {                              \
+#define EACH_TIER(t)                                                                                                   \
+    for (wick_tier t = WICK_TIER_REF; t < WICK_TIER_COUNT; t++)                                                        \
+        if (!wick_tier_force(t)) {                                                                                     \
         } else
 
 /* Around every boundary of the kernels: nothing, one, part of a vector, the short and wide paths, chunks of 1024. */
-static const int64_t some_cols[] = {0, 1, 2, 3, 7, 10, 15, 16, 17, 31, 32, 33, 34, 63, 64, 65, 100, 127, 128,
-                                    129, 255, 257, 1000, 1023, 1024, 1025, 1040, 2047, 2048, 2049, 3001};
+static const int64_t some_cols[] = {0,    1,    2,    3,    7,    10,   15,   16,   17,  31,  32,
+                                    33,   34,   63,   64,   65,   100,  127,  128,  129, 255, 257,
+                                    1000, 1023, 1024, 1025, 1040, 2047, 2048, 2049, 3001};
 enum { MAX_COLS = 3001, MAX_ROWS = 19, MAX = MAX_COLS * MAX_ROWS };
 
 static double in[MAX];
@@ -61,8 +62,8 @@ TEST(softmax_agrees_with_long_double) {
                 const double got = get(type, raw_y, r * cols + i);
                 /* x - max is rounded: an absolute error of the exponent of up to 9 eps or so, relative in the result */
                 const double bound = log ? 40 * eps : (double)want[i] * 40 * eps;
-                CHECK_MSG(near(got, want[i], bound), "%s %d cols %lld [%lld,%lld]: %.17g, want %.17Lg", wick_tier_name(t), k,
-                          (long long)cols, (long long)r, (long long)i, got, want[i]);
+                CHECK_MSG(near(got, want[i], bound), "%s %d cols %lld [%lld,%lld]: %.17g, want %.17Lg",
+                          wick_tier_name(t), k, (long long)cols, (long long)r, (long long)i, got, want[i]);
             }
         }
         CHECK_INT(raw_y[(size_t)(rows * cols) * size_of(type)], 0xa5);
@@ -108,7 +109,8 @@ TEST(softmax_of_special_values_is_that_of_pytorch) {
         put(type, raw_x, 3 * cols + 2, -INFINITY);
         wick_softmax_rows(type, log, 0, 5, cols, raw_x, raw_y);
         for (int64_t i = 0; i < 3 * cols; i++)
-            CHECK_MSG(isnan(get(type, raw_y, i)), "%s %d cols %lld at %lld", wick_tier_name(t), k, (long long)cols, (long long)i);
+            CHECK_MSG(isnan(get(type, raw_y, i)), "%s %d cols %lld at %lld", wick_tier_name(t), k, (long long)cols,
+                      (long long)i);
         for (int64_t i = 3 * cols; i < 5 * cols; i++) {
             const double y = get(type, raw_y, i);
             if (i == 3 * cols + 2)
@@ -129,11 +131,13 @@ TEST(a_row_has_the_same_bits_in_any_range_and_in_place) {
         memset(raw_z, 0, sizeof raw_z);
         if (k < 4) {
             wick_softmax_rows(type, k & 2, 0, rows, cols, raw_x, raw_y);
-            for (int64_t r = rows; r > 0; r -= 2) wick_softmax_rows(type, k & 2, WICK_MAX(r - 2, 0), r, cols, raw_x, raw_z);
+            for (int64_t r = rows; r > 0; r -= 2)
+                wick_softmax_rows(type, k & 2, WICK_MAX(r - 2, 0), r, cols, raw_x, raw_z);
         } else {
             wick_layer_norm_rows(type, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_y, stats[0], stats[1]);
             for (int64_t r = rows; r > 0; r -= 2)
-                wick_layer_norm_rows(type, WICK_MAX(r - 2, 0), r, cols, 1e-5, raw_x, NULL, NULL, raw_z, part[0], part[1]);
+                wick_layer_norm_rows(type, WICK_MAX(r - 2, 0), r, cols, 1e-5, raw_x, NULL, NULL, raw_z, part[0],
+                                     part[1]);
             CHECK(!memcmp(stats[0], part[0], (size_t)rows * size_of(type)));
             CHECK(!memcmp(stats[1], part[1], (size_t)rows * size_of(type)));
         }
@@ -154,12 +158,13 @@ TEST(nll_agrees_with_long_double_and_its_probs_are_softmax) {
         const int64_t cols = some_cols[c], rows = rows_for(cols);
         double loss[MAX_ROWS + 1];
         fill(type, rows * cols, -9, 9);
-        for (int64_t r = 0; r < rows; r++) label[r] = r % 3 == 0 ? cols - 1 : r % 3 == 1 ? 0 : (int64_t)(test_rand() % (uint64_t)cols);
+        for (int64_t r = 0; r < rows; r++)
+            label[r] = r % 3 == 0 ? cols - 1 : r % 3 == 1 ? 0 : (int64_t)(test_rand() % (uint64_t)cols);
         CHECK_INT(wick_nll_rows(type, 0, rows, cols, raw_x, label, loss, probs), -1);
         for (int64_t r = 0; r < rows; r++) {
             const long double l = exact_softmax(in + r * cols, cols, false) - in[r * cols + label[r]];
-            CHECK_MSG(near(get(type, loss, r), l, 40 * eps_of(type)), "%s %d cols %lld: %.17g, want %.17Lg", wick_tier_name(t), k,
-                      (long long)cols, get(type, loss, r), l);
+            CHECK_MSG(near(get(type, loss, r), l, 40 * eps_of(type)), "%s %d cols %lld: %.17g, want %.17Lg",
+                      wick_tier_name(t), k, (long long)cols, get(type, loss, r), l);
         }
         if (probs) {
             wick_softmax_rows(type, false, 0, rows, cols, raw_x, raw_z);
@@ -204,7 +209,8 @@ TEST(layer_norm_agrees_with_long_double) {
             put(type, bias, i, test_rand_real(-2, 2));
         }
         memset(raw_y, 0xa5, sizeof raw_y);
-        wick_layer_norm_rows(type, 0, rows, cols, 1e-3, raw_x, k & 2 ? weight : NULL, k & 4 ? bias : NULL, raw_y, mean, rstd);
+        wick_layer_norm_rows(type, 0, rows, cols, 1e-3, raw_x, k & 2 ? weight : NULL, k & 4 ? bias : NULL, raw_y, mean,
+                             rstd);
         for (int64_t r = 0; r < rows; r++) {
             long double m = 0, v = 0;
             for (int64_t i = 0; i < cols; i++) m += in[r * cols + i];
@@ -212,10 +218,12 @@ TEST(layer_norm_agrees_with_long_double) {
             for (int64_t i = 0; i < cols; i++) v += (in[r * cols + i] - m) * (in[r * cols + i] - m);
             const long double s = 1 / sqrtl(v / cols + 1e-3L);
             const double bound = 64 * eps_of(type) * (double)(1 + s);
-            CHECK_MSG(near(get(type, mean, r), m, 16 * eps_of(type)), "%s cols %lld: mean", wick_tier_name(t), (long long)cols);
+            CHECK_MSG(near(get(type, mean, r), m, 16 * eps_of(type)), "%s cols %lld: mean", wick_tier_name(t),
+                      (long long)cols);
             CHECK_MSG(near(get(type, rstd, r), s, bound), "%s cols %lld: rstd", wick_tier_name(t), (long long)cols);
             for (int64_t i = 0; i < cols; i++) {
-                const long double y = (in[r * cols + i] - m) * s * (k & 2 ? get(type, weight, i) : 1) + (k & 4 ? get(type, bias, i) : 0);
+                const long double y =
+                    (in[r * cols + i] - m) * s * (k & 2 ? get(type, weight, i) : 1) + (k & 4 ? get(type, bias, i) : 0);
                 CHECK_MSG(near(get(type, raw_y, r * cols + i), y, 4 * bound), "%s %d cols %lld: %.17g, want %.17Lg",
                           wick_tier_name(t), k, (long long)cols, get(type, raw_y, r * cols + i), y);
             }
@@ -229,8 +237,8 @@ TEST(layer_norm_of_a_row_far_from_zero_keeps_its_variance) {
         float *x = (float *)raw_x, *y = (float *)raw_y, mean, rstd;
         for (int i = 0; i < 1000; i++) x[i] = 10000.0f + (float)(i % 2);
         wick_layer_norm_rows(WICK_CF32, 0, 1, 1000, 0, x, NULL, NULL, y, &mean, &rstd);
-        CHECK_MSG(fabsf(mean - 10000.5f) < 1e-3f && fabsf(rstd - 2) < 1e-3f, "%s: %g %g", wick_tier_name(t), (double)mean,
-                  (double)rstd);
+        CHECK_MSG(fabsf(mean - 10000.5f) < 1e-3f && fabsf(rstd - 2) < 1e-3f, "%s: %g %g", wick_tier_name(t),
+                  (double)mean, (double)rstd);
     }
 }
 
@@ -247,42 +255,58 @@ TEST(layer_norm_of_a_constant_or_broken_row) {
     }
 }
 
-/* ---- argmax and argmin ------------------------------------------------------------------------------------------------- */
+/* ---- argmax and argmin --------------------------------------------------------------------------------------- */
 
 static double load_any(wick_ctype type, const void *p, int64_t i) {
     switch (type) {
-    case WICK_CI32: return ((const int32_t *)p)[i];
-    case WICK_CI64: return (double)((const int64_t *)p)[i];
-    case WICK_CU64: return (double)((const uint64_t *)p)[i];
-    case WICK_CBOOL: return ((const uint8_t *)p)[i];
-    default: return get(type, p, i);
+    case WICK_CI32:
+        return ((const int32_t *)p)[i];
+    case WICK_CI64:
+        return (double)((const int64_t *)p)[i];
+    case WICK_CU64:
+        return (double)((const uint64_t *)p)[i];
+    case WICK_CBOOL:
+        return ((const uint8_t *)p)[i];
+    default:
+        return get(type, p, i);
     }
 }
 static void store_any(wick_ctype type, void *p, int64_t i, double v) {
     switch (type) {
-    case WICK_CI32: ((int32_t *)p)[i] = (int32_t)v; break;
-    case WICK_CI64: ((int64_t *)p)[i] = (int64_t)v; break;
-    case WICK_CU64: ((uint64_t *)p)[i] = (uint64_t)fabs(v); break;
-    case WICK_CBOOL: ((uint8_t *)p)[i] = v > 0; break;
-    default: put(type, p, i, v);
+    case WICK_CI32:
+        ((int32_t *)p)[i] = (int32_t)v;
+        break;
+    case WICK_CI64:
+        ((int64_t *)p)[i] = (int64_t)v;
+        break;
+    case WICK_CU64:
+        ((uint64_t *)p)[i] = (uint64_t)fabs(v);
+        break;
+    case WICK_CBOOL:
+        ((uint8_t *)p)[i] = v > 0;
+        break;
+    default:
+        put(type, p, i, v);
     }
 }
 
 TEST(arg_reduce_finds_the_first_of_ties_in_every_type) {
-    static const int64_t shapes[][3] = {{3, 1, 1},   {4, 10, 1},  {2, 255, 1}, {2, 256, 1}, {2, 257, 1}, {1, 3000, 1}, {3, 7, 5},
-                                        {2, 33, 17}, {1, 9, 300}, {2, 1, 4},   {0, 5, 5},   {2, 5, 0}};
-    EACH_TIER(t) for (int type = WICK_CF32; type < WICK_CTYPE_COUNT; type++) for (size_t s = 0; s < WICK_COUNTOF(shapes); s++)
-        for (int k = 0; k < 4; k++) {
-            const bool largest = k & 1, floats = type <= WICK_CF64;
-            const int64_t outer = shapes[s][0], n = shapes[s][1], inner = shapes[s][2];
-            int64_t got[1024];
-            /* few distinct values make ties; k & 2 makes many */
-            for (int64_t i = 0; i < outer * n * inner; i++) {
-                const double wide = test_rand_real(-1e6, 1e6), few = test_rand_int(-2, 2);
-                store_any((wick_ctype)type, raw_x, i, floats && test_rand() % 97 == 0 ? NAN : k & 2 ? wide : few);
-            }
-            wick_arg_reduce((wick_ctype)type, largest, n, inner, 0, outer, raw_x, got);
-            for (int64_t o = 0; o < outer; o++) for (int64_t l = 0; l < inner; l++) {
+    static const int64_t shapes[][3] = {{3, 1, 1}, {4, 10, 1},  {2, 255, 1}, {2, 256, 1}, {2, 257, 1}, {1, 3000, 1},
+                                        {3, 7, 5}, {2, 33, 17}, {1, 9, 300}, {2, 1, 4},   {0, 5, 5},   {2, 5, 0}};
+    EACH_TIER(t)
+    for (int type = WICK_CF32; type < WICK_CTYPE_COUNT; type++) for (size_t s = 0; s < WICK_COUNTOF(shapes);
+                                                                     s++) for (int k = 0; k < 4; k++) {
+        const bool largest = k & 1, floats = type <= WICK_CF64;
+        const int64_t outer = shapes[s][0], n = shapes[s][1], inner = shapes[s][2];
+        int64_t got[1024];
+        /* few distinct values make ties; k & 2 makes many */
+        for (int64_t i = 0; i < outer * n * inner; i++) {
+            const double wide = test_rand_real(-1e6, 1e6), few = test_rand_int(-2, 2);
+            store_any((wick_ctype)type, raw_x, i, floats && test_rand() % 97 == 0 ? NAN : k & 2 ? wide : few);
+        }
+        wick_arg_reduce((wick_ctype)type, largest, n, inner, 0, outer, raw_x, got);
+        for (int64_t o = 0; o < outer; o++)
+            for (int64_t l = 0; l < inner; l++) {
                 int64_t at = 0;
                 for (int64_t i = 1; i < n; i++) {
                     const double v = load_any((wick_ctype)type, raw_x, (o * n + i) * inner + l),
@@ -292,7 +316,7 @@ TEST(arg_reduce_finds_the_first_of_ties_in_every_type) {
                 CHECK_MSG(got[o * inner + l] == at, "%s type %d shape %zu: %lld, want %lld", wick_tier_name(t), type, s,
                           (long long)got[o * inner + l], (long long)at);
             }
-        }
+    }
 }
 
 TEST(arg_reduce_tells_apart_what_doubles_cannot) {

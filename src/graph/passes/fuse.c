@@ -33,35 +33,35 @@ static bool registers_hold(const wick_type *t) {
     return wick_ctype_size(wick_ctype_of((wick_dtype)t->dtype)) == wick_dtype_size((wick_dtype)t->dtype);
 }
 
-/* Puts what `node` reads on the stack, unless it is too early to matter or was met. true: it reads a member of g. */
-static bool push_inputs(fuser *f, uint32_t g, const wick_node *node, uint32_t walk, uint32_t *depth, bool direct_counts) {
+/* Puts what `node` reads on the stack, unless it is too early to matter, was met, or is of group h. true: it reads a member of g. */
+static bool push_inputs(fuser *f, uint32_t g, uint32_t h, const wick_node *node, uint32_t walk, uint32_t *depth, bool direct_counts) {
     for (int k = 0; k < node->n_in; k++) {
         wick_node *in = node->in[k]->node;
         if (f->of[in->position] == g) {
             if (direct_counts) return true;
             continue;
         }
-        if (in->position < f->first[g] || in->mark == walk) continue;
+        if (in->position < f->first[g] || in->mark == walk || f->of[in->position] == h) continue;
         in->mark = walk;
         f->stack[(*depth)++] = in->position;
     }
     return false;
 }
 
-/* Does a path lead from a member of g through nodes outside of it to `node`? */
-static bool path_outside(fuser *f, uint32_t g, const wick_node *node) {
+/* Does a path lead from a member of g to `node`, a member of h, through nodes that are in neither? */
+static bool path_outside(fuser *f, uint32_t g, uint32_t h, const wick_node *node) {
     uint32_t walk = ++f->graph->ctx->walk, depth = 0, looked = 0;
-    push_inputs(f, g, node, walk, &depth, false);
+    push_inputs(f, g, h, node, walk, &depth, false);
     while (depth) {
-        uint32_t at = f->stack[--depth], h = f->of[at];
+        uint32_t at = f->stack[--depth], other = f->of[at];
         if (++looked > SEARCH) return true;
-        if (h == NONE) {
-            if (push_inputs(f, g, f->nodes[at], walk, &depth, true)) return true;
+        if (other == NONE) {
+            if (push_inputs(f, g, h, f->nodes[at], walk, &depth, true)) return true;
             continue;
         }
-        for (uint32_t m = h; m != NONE; m = f->next[m]) { /* a group runs as one: what any member needs counts */
+        for (uint32_t m = other; m != NONE; m = f->next[m]) { /* a group runs as one: what any member needs counts */
             f->nodes[m]->mark = walk;
-            if (push_inputs(f, g, f->nodes[m], walk, &depth, true)) return true;
+            if (push_inputs(f, g, h, f->nodes[m], walk, &depth, true)) return true;
         }
     }
     return false;
@@ -101,9 +101,9 @@ static bool try_merge(fuser *f, uint32_t a, uint32_t b) {
     if (f->closed[a] || f->closed[b] || f->size[a] + f->size[b] > MAX_OPS) return false;
     if (!wick_same_dims(space_of(f, a), space_of(f, b)) || !fits(f, a, b)) return false;
     for (uint32_t m = b; m != NONE; m = f->next[m])
-        if (path_outside(f, a, f->nodes[m])) return false;
+        if (path_outside(f, a, b, f->nodes[m])) return false;
     for (uint32_t m = a; m != NONE; m = f->next[m])
-        if (path_outside(f, b, f->nodes[m])) return false;
+        if (path_outside(f, b, a, f->nodes[m])) return false;
     for (uint32_t m = b; m != NONE; m = f->next[m]) f->of[m] = a;
     f->next[f->tail[a]] = b;
     f->tail[a] = f->tail[b];

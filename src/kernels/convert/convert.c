@@ -13,14 +13,14 @@ static const wick_convert_table *const tables[WICK_TIER_COUNT] = {
 const wick_convert_table *wick_convert_kernels(wick_tier tier) { return tables[tier]; }
 
 /* Elements per task: some tens of microseconds. */
-#define COPY_TASK 32768
+#define COPY_TASK  32768
 /* Side of the square that a transposing copy moves at once: both sides' cache lines stay in L1. */
-#define COPY_TILE 16
+#define COPY_TILE  16
 /* Elements per block of a converting copy; two blocks of 8 bytes each lie on the stack. */
 #define COPY_BLOCK 512
 
-/* A copy in its simplest form: dims of 1 dropped, ordered so that dst is walked as it lies in memory, neighbours merged.
- * A task is a range of elements in that order; for a transpose, a range of bands of the tiled dim. */
+/* A copy in its simplest form: dims of 1 dropped, ordered so that dst is walked as it lies in memory, neighbours
+ * merged. A task is a range of elements in that order; for a transpose, a range of bands of the tiled dim. */
 typedef struct plan {
     int rank;
     int64_t dims[WICK_MAX_DIMS], src[WICK_MAX_DIMS], dst[WICK_MAX_DIMS];
@@ -70,14 +70,14 @@ int64_t wick_copy_tasks(const wick_copy *c) {
     return p.across < 0 ? tasks : WICK_MIN(tasks, copy_bands(&p));
 }
 
-#define COPY_TRANSPOSE(bits)                                                                                              \
-    static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step, int64_t rows, \
-                                 int64_t cols) {                                                                          \
-        for (int64_t j = 0; j < cols; j += COPY_TILE) {                                                                   \
-            const int64_t n = WICK_MIN(cols - j, COPY_TILE);                                                              \
-            for (int64_t i = 0; i < rows; i++)                                                                            \
-                for (int64_t k = 0; k < n; k++) d[i * d_step + j + k] = s[i + (j + k) * s_step];                          \
-        }                                                                                                                 \
+#define COPY_TRANSPOSE(bits)                                                                                           \
+    static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step,           \
+                                 int64_t rows, int64_t cols) {                                                         \
+        for (int64_t j = 0; j < cols; j += COPY_TILE) {                                                                \
+            const int64_t n = WICK_MIN(cols - j, COPY_TILE);                                                           \
+            for (int64_t i = 0; i < rows; i++)                                                                         \
+                for (int64_t k = 0; k < n; k++) d[i * d_step + j + k] = s[i + (j + k) * s_step];                       \
+        }                                                                                                              \
     }
 COPY_TRANSPOSE(8)
 COPY_TRANSPOSE(16)
@@ -98,10 +98,18 @@ static void copy_band(const plan *p, int elem, int64_t band, const uint8_t *src,
     const void *from = src + s * elem;
     void *to = dst + d * elem;
     switch (elem) {
-    case 1: transpose_8(from, p->src[last], to, p->dst[a], rows, p->dims[last]); break;
-    case 2: transpose_16(from, p->src[last], to, p->dst[a], rows, p->dims[last]); break;
-    case 4: transpose_32(from, p->src[last], to, p->dst[a], rows, p->dims[last]); break;
-    default: transpose_64(from, p->src[last], to, p->dst[a], rows, p->dims[last]); break;
+    case 1:
+        transpose_8(from, p->src[last], to, p->dst[a], rows, p->dims[last]);
+        break;
+    case 2:
+        transpose_16(from, p->src[last], to, p->dst[a], rows, p->dims[last]);
+        break;
+    case 4:
+        transpose_32(from, p->src[last], to, p->dst[a], rows, p->dims[last]);
+        break;
+    default:
+        transpose_64(from, p->src[last], to, p->dst[a], rows, p->dims[last]);
+        break;
     }
 }
 
@@ -147,9 +155,10 @@ static void copy_same(const plan *p, int elem, int64_t at, int64_t end, const ui
     }
 }
 
-/* Different dtypes, a block at a time: pack, load, cast, store, scatter; a step is left out where it changes nothing, and the first
- * and last converters work on memory itself where it is contiguous. */
-static void copy_convert(const plan *p, wick_dtype from, wick_dtype to, int64_t at, int64_t end, const uint8_t *src, uint8_t *dst) {
+/* Different dtypes, a block at a time: pack, load, cast, store, scatter; a step is left out where it changes nothing,
+ * and the first and last converters work on memory itself where it is contiguous. */
+static void copy_convert(const plan *p, wick_dtype from, wick_dtype to, int64_t at, int64_t end, const uint8_t *src,
+                         uint8_t *dst) {
     const wick_convert_table *table = wick_convert_kernels(wick_tier_current());
     const wick_ctype ft = wick_ctype_of(from), tt = wick_ctype_of(to);
     const wick_convert_fn all[3] = {table->load[from], ft != tt ? table->cast[ft][tt] : NULL, table->store[to]};

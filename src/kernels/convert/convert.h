@@ -19,12 +19,12 @@ extern const wick_convert_table wick_convert_table_avx2, wick_convert_table_avx5
 #endif
 const wick_convert_table *wick_convert_kernels(wick_tier tier);
 
-/* Tensors are walked in index order (last dim fastest). Gather packs n elements of `elem` bytes (1, 2, 4, 8) from linear
- * position `at` on; scatter is its inverse. */
-void wick_walk_gather(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const void *src,
-                      void *dst);
-void wick_walk_scatter(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const void *src,
-                       void *dst);
+/* Tensors are walked in index order (last dim fastest). Gather packs n elements of `elem` bytes (1, 2, 4, 8) from
+ * linear position `at` on; scatter is its inverse. */
+void wick_walk_gather(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n,
+                      const void *src, void *dst);
+void wick_walk_scatter(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n,
+                       const void *src, void *dst);
 /* dst[i] = *value, n elements of elem bytes. */
 void wick_walk_fill(int elem, void *dst, const void *value, int64_t n);
 

@@ -11,14 +11,14 @@
 #pragma clang diagnostic ignored "-Wpass-failed" /* the scalar tier vectorises nothing */
 #endif
 
-#define CONVERT_LOOP(name, S, D, expression)                                   \
-    static void name(void *dst, const void *src, size_t n) {                   \
-        const S *s = src;                                                      \
-        D *d = dst;                                                            \
-        WICK_IVDEP for (size_t i = 0; i < n; i++) {                            \
-            const S x = s[i];                                                  \
-            d[i] = (D)(expression);                                            \
-        }                                                                      \
+#define CONVERT_LOOP(name, S, D, expression)                                                                           \
+    static void name(void *dst, const void *src, size_t n) {                                                           \
+        const S *s = src;                                                                                              \
+        D *d = dst;                                                                                                    \
+        WICK_IVDEP for (size_t i = 0; i < n; i++) {                                                                    \
+            const S x = s[i];                                                                                          \
+            d[i] = (D)(expression);                                                                                    \
+        }                                                                                                              \
     }
 
 /* ---- half precision ---------------------------------------------------------------------------------------------- */
@@ -33,9 +33,9 @@ WICK_MATH float half_to_f32(uint16_t h) {
     uint32_t r = body < 0x400u ? tiny : normal;
     return wick_from_bits_f32((body >= 0x7c00u ? special : r) | sign);
 }
-/* Round to nearest even. Normal results: add half of the last place minus one, plus one if odd, to the bits. Denormal ones:
- * adding 1/2 leaves the number in units of 2^-24 in the low bits, rounded by the addition; inputs below 2^-26, among them all
- * that a thread may flush, give 0 anyhow. */
+/* Round to nearest even. Normal results: add half of the last place minus one, plus one if odd, to the bits. Denormal
+ * ones: adding 1/2 leaves the number in units of 2^-24 in the low bits, rounded by the addition; inputs below 2^-26,
+ * among them all that a thread may flush, give 0 anyhow. */
 WICK_MATH uint16_t half_from_f32(float x) {
     uint32_t u = wick_bits_f32(x), sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
     uint32_t normal = (a + 0xfffu + ((a >> 13) & 1u) - 0x38000000u) >> 13;
@@ -82,7 +82,8 @@ WICK_MATH uint16_t bf16_from_bits(uint32_t u) {
 CONVERT_LOOP(load_bf16, uint16_t, uint32_t, (uint32_t)x << 16)
 CONVERT_LOOP(store_bf16, uint32_t, uint16_t, bf16_from_bits(x))
 
-/* ---- integers in memory --------------------------------------------------------------------------------------------- */
+/* ---- integers in memory ---------------------------------------------------------------------------------------------
+ */
 
 CONVERT_LOOP(load_i8, int8_t, int32_t, x)
 CONVERT_LOOP(load_i16, int16_t, int32_t, x)
@@ -93,15 +94,16 @@ CONVERT_LOOP(store_8, int32_t, uint8_t, x)
 CONVERT_LOOP(store_16, int32_t, uint16_t, x)
 CONVERT_LOOP(store_32, uint64_t, uint32_t, x)
 
-/* ---- casts -------------------------------------------------------------------------------------------------------------
- * Float to integer truncates and saturates; NaN gives 0. The conversion itself only sees numbers that fit. low and high are
+/* ---- casts
+ * ------------------------------------------------------------------------------------------------------------- Float
+ * to integer truncates and saturates; NaN gives 0. The conversion itself only sees numbers that fit. low and high are
  * the first float at or below which, and at or above which, the result saturates. */
-#define CAST_TO_INT(name, S, D, low, high, min, max)                           \
-    WICK_MATH D name##_one(S x) {                                              \
-        D r = (D)((x > (low)) & (x < (high)) ? x : (S)0);                      \
-        r = x >= (high) ? (max) : r;                                           \
-        return x <= (low) ? (min) : r;                                         \
-    }                                                                          \
+#define CAST_TO_INT(name, S, D, low, high, min, max)                                                                   \
+    WICK_MATH D name##_one(S x) {                                                                                      \
+        D r = (D)(((x > (low)) & (x < (high))) ? x : (S)0);                                                            \
+        r = x >= (high) ? (max) : r;                                                                                   \
+        return x <= (low) ? (min) : r;                                                                                 \
+    }                                                                                                                  \
     CONVERT_LOOP(name, S, D, name##_one(x))
 
 CAST_TO_INT(cast_f32_i32, float, int32_t, -0x1p31f, 0x1p31f, INT32_MIN, INT32_MAX)
@@ -132,16 +134,27 @@ CONVERT_LOOP(cast_i32_bool, int32_t, uint8_t, x != 0)
 CONVERT_LOOP(cast_i64_bool, int64_t, uint8_t, x != 0)
 
 const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
-    .load = {[WICK_F16] = load_f16, [WICK_BF16] = load_bf16, [WICK_I8] = load_i8, [WICK_I16] = load_i16, [WICK_U8] = load_u8,
-             [WICK_U16] = load_u16, [WICK_U32] = load_u32},
-    .store = {[WICK_F16] = store_f16, [WICK_BF16] = store_bf16, [WICK_I8] = store_8, [WICK_I16] = store_16, [WICK_U8] = store_8,
-              [WICK_U16] = store_16, [WICK_U32] = store_32},
-    .cast = {
-        [WICK_CF32] = {NULL, cast_f32_f64, cast_f32_i32, cast_f32_i64, cast_f32_u64, cast_f32_bool},
-        [WICK_CF64] = {cast_f64_f32, NULL, cast_f64_i32, cast_f64_i64, cast_f64_u64, cast_f64_bool},
-        [WICK_CI32] = {cast_i32_f32, cast_i32_f64, NULL, cast_i32_i64, cast_i32_i64, cast_i32_bool},
-        [WICK_CI64] = {cast_i64_f32, cast_i64_f64, cast_i64_i32, NULL, cast_64_64, cast_i64_bool},
-        [WICK_CU64] = {cast_u64_f32, cast_u64_f64, cast_i64_i32, cast_64_64, NULL, cast_i64_bool},
-        [WICK_CBOOL] = {cast_bool_f32, cast_bool_f64, cast_bool_i32, cast_bool_i64, cast_bool_i64, NULL},
-    },
+    .load = {[WICK_F16] = load_f16,
+             [WICK_BF16] = load_bf16,
+             [WICK_I8] = load_i8,
+             [WICK_I16] = load_i16,
+             [WICK_U8] = load_u8,
+             [WICK_U16] = load_u16,
+             [WICK_U32] = load_u32},
+    .store = {[WICK_F16] = store_f16,
+              [WICK_BF16] = store_bf16,
+              [WICK_I8] = store_8,
+              [WICK_I16] = store_16,
+              [WICK_U8] = store_8,
+              [WICK_U16] = store_16,
+              [WICK_U32] = store_32},
+    .cast =
+        {
+            [WICK_CF32] = {NULL, cast_f32_f64, cast_f32_i32, cast_f32_i64, cast_f32_u64, cast_f32_bool},
+            [WICK_CF64] = {cast_f64_f32, NULL, cast_f64_i32, cast_f64_i64, cast_f64_u64, cast_f64_bool},
+            [WICK_CI32] = {cast_i32_f32, cast_i32_f64, NULL, cast_i32_i64, cast_i32_i64, cast_i32_bool},
+            [WICK_CI64] = {cast_i64_f32, cast_i64_f64, cast_i64_i32, NULL, cast_64_64, cast_i64_bool},
+            [WICK_CU64] = {cast_u64_f32, cast_u64_f64, cast_i64_i32, cast_64_64, NULL, cast_i64_bool},
+            [WICK_CBOOL] = {cast_bool_f32, cast_bool_f64, cast_bool_i32, cast_bool_i64, cast_bool_i64, NULL},
+        },
 };

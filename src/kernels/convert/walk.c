@@ -1,8 +1,10 @@
-/* walk.c: packing strided elements into a block and back. A walk is cut into runs along the last dim; runs may be as short
- * as a few elements, so that the common steps (contiguous, repeated, strided) are loops in place rather than calls. */
+/* walk.c: packing strided elements into a block and back. A walk is cut into runs along the last dim; runs may be as
+ * short as a few elements, so that the common steps (contiguous, repeated, strided) are loops in place rather than
+ * calls. */
 #include "kernels/convert/convert.h"
 
-/* Position of a walk: an index per dim but the last, the offset of the current run, and where in the last dim it starts. */
+/* Position of a walk: an index per dim but the last, the offset of the current run, and where in the last dim it
+ * starts. */
 typedef struct walk {
     int64_t index[WICK_MAX_DIMS], offset, inner;
 } walk;
@@ -81,31 +83,55 @@ WALK(16)
 WALK(32)
 WALK(64)
 
-void wick_walk_gather(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const void *src,
-                      void *dst) {
+void wick_walk_gather(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n,
+                      const void *src, void *dst) {
     switch (elem) {
-    case 1: gather_8(rank, dims, strides, at, n, src, dst); break;
-    case 2: gather_16(rank, dims, strides, at, n, src, dst); break;
-    case 4: gather_32(rank, dims, strides, at, n, src, dst); break;
-    default: gather_64(rank, dims, strides, at, n, src, dst); break;
+    case 1:
+        gather_8(rank, dims, strides, at, n, src, dst);
+        break;
+    case 2:
+        gather_16(rank, dims, strides, at, n, src, dst);
+        break;
+    case 4:
+        gather_32(rank, dims, strides, at, n, src, dst);
+        break;
+    default:
+        gather_64(rank, dims, strides, at, n, src, dst);
+        break;
     }
 }
 
-void wick_walk_scatter(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const void *src,
-                       void *dst) {
+void wick_walk_scatter(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n,
+                       const void *src, void *dst) {
     switch (elem) {
-    case 1: scatter_8(rank, dims, strides, at, n, src, dst); break;
-    case 2: scatter_16(rank, dims, strides, at, n, src, dst); break;
-    case 4: scatter_32(rank, dims, strides, at, n, src, dst); break;
-    default: scatter_64(rank, dims, strides, at, n, src, dst); break;
+    case 1:
+        scatter_8(rank, dims, strides, at, n, src, dst);
+        break;
+    case 2:
+        scatter_16(rank, dims, strides, at, n, src, dst);
+        break;
+    case 4:
+        scatter_32(rank, dims, strides, at, n, src, dst);
+        break;
+    default:
+        scatter_64(rank, dims, strides, at, n, src, dst);
+        break;
     }
 }
 
 void wick_walk_fill(int elem, void *dst, const void *value, int64_t n) {
     switch (elem) {
-    case 1: fill_8(dst, *(const uint8_t *)value, n); break;
-    case 2: fill_16(dst, *(const uint16_t *)value, n); break;
-    case 4: fill_32(dst, *(const uint32_t *)value, n); break;
-    default: fill_64(dst, *(const uint64_t *)value, n); break;
+    case 1:
+        fill_8(dst, *(const uint8_t *)value, n);
+        break;
+    case 2:
+        fill_16(dst, *(const uint16_t *)value, n);
+        break;
+    case 4:
+        fill_32(dst, *(const uint32_t *)value, n);
+        break;
+    default:
+        fill_64(dst, *(const uint64_t *)value, n);
+        break;
     }
 }

@@ -18,9 +18,9 @@ bool wick_ew_has(wick_ew op, wick_ctype t) {
 
 wick_ctype wick_ctype_of(wick_dtype dtype) {
     static const uint8_t of[WICK_DTYPE_COUNT] = {
-        [WICK_F32] = WICK_CF32, [WICK_F64] = WICK_CF64, [WICK_F16] = WICK_CF32, [WICK_BF16] = WICK_CF32,
-        [WICK_I8] = WICK_CI32,  [WICK_I16] = WICK_CI32, [WICK_I32] = WICK_CI32, [WICK_I64] = WICK_CI64,
-        [WICK_U8] = WICK_CI32,  [WICK_U16] = WICK_CI32, [WICK_U32] = WICK_CU64, [WICK_U64] = WICK_CU64,
+        [WICK_F32] = WICK_CF32,   [WICK_F64] = WICK_CF64, [WICK_F16] = WICK_CF32, [WICK_BF16] = WICK_CF32,
+        [WICK_I8] = WICK_CI32,    [WICK_I16] = WICK_CI32, [WICK_I32] = WICK_CI32, [WICK_I64] = WICK_CI64,
+        [WICK_U8] = WICK_CI32,    [WICK_U16] = WICK_CI32, [WICK_U32] = WICK_CU64, [WICK_U64] = WICK_CU64,
         [WICK_BOOL] = WICK_CBOOL,
     };
     return (wick_ctype)of[dtype];

@@ -23,8 +23,8 @@ const wick_ew_rows *wick_ew_kernels(wick_tier tier);
 #define WICK_IVDEP _Pragma("GCC ivdep")
 #endif
 
-#define WICK_PASTE_(a, b) a##b
-#define WICK_PASTE(a, b) WICK_PASTE_(a, b)
+#define WICK_PASTE_(a, b)        a##b
+#define WICK_PASTE(a, b)         WICK_PASTE_(a, b)
 /* wick_ew_table_avx2, ...: a symbol of the tier that is being compiled */
 #define WICK_TIER_SYMBOL(prefix) WICK_PASTE(prefix, WICK_TIER_NAME)
 

@@ -7,51 +7,52 @@
 #pragma GCC diagnostic ignored "-Wtautological-compare"
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* the scalar tier vectorises nothing */
+#pragma clang diagnostic ignored "-Wpass-failed"                     /* the scalar tier vectorises nothing */
+#pragma clang diagnostic ignored "-Wbitwise-conditional-parentheses" /* x | y ? a : b is meant as it parses */
 #endif
 
 /* EW_IF_<class>_<type>(x) is x if rows of the class exist for the type. */
 #define EW_YES(...) __VA_ARGS__
 #define EW_NO(...)
-#define EW_IF_FLOAT_f32 EW_YES
-#define EW_IF_FLOAT_f64 EW_YES
-#define EW_IF_FLOAT_i32 EW_NO
-#define EW_IF_FLOAT_i64 EW_NO
-#define EW_IF_FLOAT_u64 EW_NO
-#define EW_IF_FLOAT_b8 EW_NO
-#define EW_IF_ARITH_f32 EW_YES
-#define EW_IF_ARITH_f64 EW_YES
-#define EW_IF_ARITH_i32 EW_YES
-#define EW_IF_ARITH_i64 EW_YES
-#define EW_IF_ARITH_u64 EW_YES
-#define EW_IF_ARITH_b8 EW_NO
-#define EW_IF_ANY_f32 EW_YES
-#define EW_IF_ANY_f64 EW_YES
-#define EW_IF_ANY_i32 EW_YES
-#define EW_IF_ANY_i64 EW_YES
-#define EW_IF_ANY_u64 EW_YES
-#define EW_IF_ANY_b8 EW_YES
+#define EW_IF_FLOAT_f32  EW_YES
+#define EW_IF_FLOAT_f64  EW_YES
+#define EW_IF_FLOAT_i32  EW_NO
+#define EW_IF_FLOAT_i64  EW_NO
+#define EW_IF_FLOAT_u64  EW_NO
+#define EW_IF_FLOAT_b8   EW_NO
+#define EW_IF_ARITH_f32  EW_YES
+#define EW_IF_ARITH_f64  EW_YES
+#define EW_IF_ARITH_i32  EW_YES
+#define EW_IF_ARITH_i64  EW_YES
+#define EW_IF_ARITH_u64  EW_YES
+#define EW_IF_ARITH_b8   EW_NO
+#define EW_IF_ANY_f32    EW_YES
+#define EW_IF_ANY_f64    EW_YES
+#define EW_IF_ANY_i32    EW_YES
+#define EW_IF_ANY_i64    EW_YES
+#define EW_IF_ANY_u64    EW_YES
+#define EW_IF_ANY_b8     EW_YES
 #define EW_IF_SELECT_f32 EW_YES
 #define EW_IF_SELECT_f64 EW_YES
 #define EW_IF_SELECT_i32 EW_YES
 #define EW_IF_SELECT_i64 EW_YES
 #define EW_IF_SELECT_u64 EW_YES
-#define EW_IF_SELECT_b8 EW_YES
-#define EW_IF_LOGIC_f32 EW_NO
-#define EW_IF_LOGIC_f64 EW_NO
-#define EW_IF_LOGIC_i32 EW_NO
-#define EW_IF_LOGIC_i64 EW_NO
-#define EW_IF_LOGIC_u64 EW_NO
-#define EW_IF_LOGIC_b8 EW_YES
+#define EW_IF_SELECT_b8  EW_YES
+#define EW_IF_LOGIC_f32  EW_NO
+#define EW_IF_LOGIC_f64  EW_NO
+#define EW_IF_LOGIC_i32  EW_NO
+#define EW_IF_LOGIC_i64  EW_NO
+#define EW_IF_LOGIC_u64  EW_NO
+#define EW_IF_LOGIC_b8   EW_YES
 
 /* The type of input a: bool for where. */
-#define EW_A_FLOAT(T) T
-#define EW_A_ARITH(T) T
-#define EW_A_ANY(T) T
-#define EW_A_LOGIC(T) T
+#define EW_A_FLOAT(T)  T
+#define EW_A_ARITH(T)  T
+#define EW_A_ANY(T)    T
+#define EW_A_LOGIC(T)  T
 #define EW_A_SELECT(T) uint8_t
-#define EW_R_SAME(T) T
-#define EW_R_BOOL(T) uint8_t
+#define EW_R_SAME(T)   T
+#define EW_R_BOOL(T)   uint8_t
 
 /* A function of each element, so that a row's expression can be stepped into by name. */
 #define EW_CALL_1(f, i) f(va[i])
@@ -60,23 +61,32 @@
 #define EW_ARGS_1(A, T) A a
 #define EW_ARGS_2(A, T) A a, T b
 #define EW_ARGS_3(A, T) A a, T b, T c
-#define EW_INPUTS_1(A, T) const A *va = pa; (void)pb; (void)pc
-#define EW_INPUTS_2(A, T) const A *va = pa; const T *vb = pb; (void)pc
-#define EW_INPUTS_3(A, T) const A *va = pa; const T *vb = pb; const T *vc = pc
+#define EW_INPUTS_1(A, T)                                                                                              \
+    const A *va = pa;                                                                                                  \
+    (void)pb;                                                                                                          \
+    (void)pc
+#define EW_INPUTS_2(A, T)                                                                                              \
+    const A *va = pa;                                                                                                  \
+    const T *vb = pb;                                                                                                  \
+    (void)pc
+#define EW_INPUTS_3(A, T)                                                                                              \
+    const A *va = pa;                                                                                                  \
+    const T *vb = pb;                                                                                                  \
+    const T *vc = pc
 
-#define EW_KERNEL(name, t, T, A, R, arity, expression)                                                            \
-    static inline R wick_ew_one_##name##_##t(EW_ARGS_##arity(A, T)) { return (R)(expression); }                    \
-    static void wick_ew_##name##_##t(void *dst, const void *pa, const void *pb, const void *pc, size_t n) {        \
-        EW_INPUTS_##arity(A, T);                                                                                   \
-        R *d = dst;                                                                                                \
-        WICK_IVDEP for (size_t i = 0; i < n; i++) d[i] = EW_CALL_##arity(wick_ew_one_##name##_##t, i);             \
+#define EW_KERNEL(name, t, T, A, R, arity, expression)                                                                 \
+    static inline R wick_ew_one_##name##_##t(EW_ARGS_##arity(A, T)) { return (R)(expression); }                        \
+    static void wick_ew_##name##_##t(void *dst, const void *pa, const void *pb, const void *pc, size_t n) {            \
+        EW_INPUTS_##arity(A, T);                                                                                       \
+        R *d = dst;                                                                                                    \
+        WICK_IVDEP for (size_t i = 0; i < n; i++) d[i] = EW_CALL_##arity(wick_ew_one_##name##_##t, i);                 \
     }
 
 #define K(x) ((EW_T)(x))
 
 #define EW_T float
 #define M(f) wick_##f##_f32
-#define EW_ROW(name, arity, types, result, expression, ...) \
+#define EW_ROW(name, arity, types, result, expression, ...)                                                            \
     EW_IF_##types##_f32(EW_KERNEL(name, f32, float, EW_A_##types(float), EW_R_##result(float), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
@@ -85,7 +95,7 @@ WICK_EW_TABLE(EW_ROW)
 
 #define EW_T double
 #define M(f) wick_##f##_f64
-#define EW_ROW(name, arity, types, result, expression, ...) \
+#define EW_ROW(name, arity, types, result, expression, ...)                                                            \
     EW_IF_##types##_f64(EW_KERNEL(name, f64, double, EW_A_##types(double), EW_R_##result(double), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
@@ -94,7 +104,7 @@ WICK_EW_TABLE(EW_ROW)
 
 #define EW_T int32_t
 #define M(f) wick_##f##_i32
-#define EW_ROW(name, arity, types, result, expression, ...) \
+#define EW_ROW(name, arity, types, result, expression, ...)                                                            \
     EW_IF_##types##_i32(EW_KERNEL(name, i32, int32_t, EW_A_##types(int32_t), EW_R_##result(int32_t), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
@@ -103,7 +113,7 @@ WICK_EW_TABLE(EW_ROW)
 
 #define EW_T int64_t
 #define M(f) wick_##f##_i64
-#define EW_ROW(name, arity, types, result, expression, ...) \
+#define EW_ROW(name, arity, types, result, expression, ...)                                                            \
     EW_IF_##types##_i64(EW_KERNEL(name, i64, int64_t, EW_A_##types(int64_t), EW_R_##result(int64_t), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
@@ -112,27 +122,26 @@ WICK_EW_TABLE(EW_ROW)
 
 #define EW_T uint64_t
 #define M(f) wick_##f##_u64
-#define EW_ROW(name, arity, types, result, expression, ...) \
-    EW_IF_##types##_u64(EW_KERNEL(name, u64, uint64_t, EW_A_##types(uint64_t), EW_R_##result(uint64_t), arity, expression))
+#define EW_ROW(name, arity, types, result, expression, ...)                                                            \
+    EW_IF_##types##_u64(                                                                                               \
+        EW_KERNEL(name, u64, uint64_t, EW_A_##types(uint64_t), EW_R_##result(uint64_t), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
 #undef EW_ROW
 
 #define EW_T uint8_t
-#define EW_ROW(name, arity, types, result, expression, ...) \
+#define EW_ROW(name, arity, types, result, expression, ...)                                                            \
     EW_IF_##types##_b8(EW_KERNEL(name, b8, uint8_t, EW_A_##types(uint8_t), EW_R_##result(uint8_t), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef EW_ROW
 
-#define EW_ENTRY(name, arity, types, result, expression, ...)           \
-    [WICK_EW_##name] = {                                                \
-        EW_IF_##types##_f32([WICK_CF32] = wick_ew_##name##_f32, )       \
-        EW_IF_##types##_f64([WICK_CF64] = wick_ew_##name##_f64, )       \
-        EW_IF_##types##_i32([WICK_CI32] = wick_ew_##name##_i32, )       \
-        EW_IF_##types##_i64([WICK_CI64] = wick_ew_##name##_i64, )       \
-        EW_IF_##types##_u64([WICK_CU64] = wick_ew_##name##_u64, )       \
-        EW_IF_##types##_b8([WICK_CBOOL] = wick_ew_##name##_b8, )        \
-    },
+#define EW_ENTRY(name, arity, types, result, expression, ...)                                                          \
+    [WICK_EW_##name] = {EW_IF_##types##_f32([WICK_CF32] = wick_ew_##name##_f32, )                                      \
+                            EW_IF_##types##_f64([WICK_CF64] = wick_ew_##name##_f64, )                                  \
+                                EW_IF_##types##_i32([WICK_CI32] = wick_ew_##name##_i32, )                              \
+                                    EW_IF_##types##_i64([WICK_CI64] = wick_ew_##name##_i64, )                          \
+                                        EW_IF_##types##_u64([WICK_CU64] = wick_ew_##name##_u64, )                      \
+                                            EW_IF_##types##_b8([WICK_CBOOL] = wick_ew_##name##_b8, )},
 const wick_ew_rows WICK_TIER_SYMBOL(wick_ew_table_) = {WICK_EW_TABLE(EW_ENTRY)};

@@ -12,15 +12,16 @@ typedef enum wick_fused_kind {
     WICK_FUSED_UNUSED, /* no instruction and no output reads it */
     WICK_FUSED_SAME,   /* one value throughout the space: a block of it, filled once per space */
     WICK_FUSED_PERIOD, /* repeats every in_period <= block elements: a block and a period of it, entered at the phase */
-    WICK_FUSED_WALK,   /* in place where a block lies within a run of in_run contiguous elements, else packed (and converted) */
+    WICK_FUSED_WALK,   /* in place where a block lies within a run of in_run contiguous elements, else packed (and
+                          converted) */
 } wick_fused_kind;
 
 typedef enum wick_fused_mode {
-    WICK_FUSED_PLAIN,  /* no reduction */
-    WICK_FUSED_EMPTY,  /* a reduction over nothing */
-    WICK_FUSED_SHORT,  /* blocks hold whole units */
-    WICK_FUSED_LONG,   /* units are done one by one, all their chunks in one task */
-    WICK_FUSED_SPLIT,  /* so, but a task is some chunks of one unit: two stages */
+    WICK_FUSED_PLAIN, /* no reduction */
+    WICK_FUSED_EMPTY, /* a reduction over nothing */
+    WICK_FUSED_SHORT, /* blocks hold whole units */
+    WICK_FUSED_LONG,  /* units are done one by one, all their chunks in one task */
+    WICK_FUSED_SPLIT, /* so, but a task is some chunks of one unit: two stages */
 } wick_fused_mode;
 
 /* How many registers an instruction reads. */
@@ -32,23 +33,26 @@ static inline int wick_fused_arity(const wick_fused_instr *instr) {
 }
 /* Whether memory holds the dtype as registers do. */
 static inline bool wick_fused_native(wick_dtype dtype) {
-    return dtype == WICK_F32 || dtype == WICK_F64 || dtype == WICK_I32 || dtype == WICK_I64 || dtype == WICK_U64 || dtype == WICK_BOOL;
+    return dtype == WICK_F32 || dtype == WICK_F64 || dtype == WICK_I32 || dtype == WICK_I64 || dtype == WICK_U64 ||
+           dtype == WICK_BOOL;
 }
 
-/* ---- reductions ------------------------------------------------------------------------------------------------------
+/* ---- reductions
+ * ------------------------------------------------------------------------------------------------------
  *
- * A reduction sees [units, reduced, cols]: cols are the trailing kept elements. Reduced rows are taken lane_rows at a time (64 for
- * cols = 1, 1 for cols >= 64, a power of two between): a line of lane_rows * cols lanes, one accumulator each. Up to
- * WICK_RED_RUN lines are added one after the other, such runs are combined pairwise up to WICK_RED_CHUNK lines: a chunk. Its
- * lanes are folded by halves to cols values, and chunks are combined pairwise. All of it follows from the sizes alone. */
-#define WICK_RED_LANES 64
-#define WICK_RED_RUN 16
-#define WICK_RED_CHUNK 128
+ * A reduction sees [units, reduced, cols]: cols are the trailing kept elements. Reduced rows are taken lane_rows at a
+ * time (64 for cols = 1, 1 for cols >= 64, a power of two between): a line of lane_rows * cols lanes, one accumulator
+ * each. Up to WICK_RED_RUN lines are added one after the other, such runs are combined pairwise up to WICK_RED_CHUNK
+ * lines: a chunk. Its lanes are folded by halves to cols values, and chunks are combined pairwise. All of it follows
+ * from the sizes alone. */
+#define WICK_RED_LANES       64
+#define WICK_RED_RUN         16
+#define WICK_RED_CHUNK       128
 /* The longest line, of cols cut into tiles. */
-#define WICK_RED_LINE 512
+#define WICK_RED_LINE        512
 /* Entries of a stack of partial results that are combined pairwise: one per bit of a count. */
 #define WICK_RED_CHUNK_DEPTH 5
-#define WICK_RED_UNIT_DEPTH 40
+#define WICK_RED_UNIT_DEPTH  40
 
 typedef struct wick_red_kernels {
     /* acc[l] = (cont ? acc[l] op : ) x[l] op x[stride + l] op ...; rows >= 1 rows of `lanes` */
@@ -57,7 +61,8 @@ typedef struct wick_red_kernels {
     void (*add)(void *acc, const void *x, size_t n);
     /* Folds the first `width` of lane_rows * cols lanes to cols, in place. */
     void (*fold)(void *acc, size_t width, size_t lane_rows, size_t cols);
-    /* Reduces n_units contiguous units of reduced * cols elements (reduced >= 1, at most WICK_RED_RUN lines) to cols each. */
+    /* Reduces n_units contiguous units of reduced * cols elements (reduced >= 1, at most WICK_RED_RUN lines) to cols
+     * each. */
     void (*units)(void *dst, const void *x, size_t n_units, size_t reduced, size_t lane_rows, size_t cols);
     /* acc[j] = acc[j] * scale; NULL for integers */
     void (*scale)(void *acc, double scale, size_t n);

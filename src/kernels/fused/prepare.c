@@ -3,26 +3,28 @@
  *
  *   scratch: | slot 0 | pad | slot 1 | pad | ... | input buffers ... | raw | lanes | results |
  *
- * A slot holds a block of the widest ctype in use; the pad of a few cache lines keeps slots from sharing the low 12 bits of their
- * addresses (a load that follows a store with equal ones waits for it). raw is where elements are packed before they are
- * converted. lanes and results are the stacks of a reduction.
+ * A slot holds a block of the widest ctype in use; the pad of a few cache lines keeps slots from sharing the low 12
+ * bits of their addresses (a load that follows a store with equal ones waits for it). raw is where elements are packed
+ * before they are converted. lanes and results are the stacks of a reduction.
  *
- * layout fields: total: elements of all units; task_items: elements (plain), units (short, long) or chunks (split) per task;
- * units x reduced x cols as in fused.h, cols being those of one tile; tiles of `tile` along the first trailing dim; in_run,
- * out_run: elements of the space that are contiguous in memory; space: the first dim of the space that blocks run over;
- * chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a space are stored over. */
+ * layout fields: total: elements of all units; task_items: elements (plain), units (short, long) or chunks (split) per
+ * task; units x reduced x cols as in fused.h, cols being those of one tile; tiles of `tile` along the first trailing
+ * dim; in_run, out_run: elements of the space that are contiguous in memory; space: the first dim of the space that
+ * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
+ * space are stored over. */
 #include "kernels/fused/fused.h"
 
 /* L1 budget of the blocks, and the range of a block. */
-#define BLOCK_BYTES 24576
-#define BLOCK_MIN 64
+#define BLOCK_BYTES        24576
+#define BLOCK_MIN          64
 #define BLOCK_MIN_REDUCING 128 /* a line of lanes of fewer than WICK_RED_LANES cols is shorter than this */
-#define BLOCK_MAX 1024
+#define BLOCK_MAX          1024
 /* Work of one task in element-instructions. */
-#define TASK_WORK 65536
-#define SLOT_PAD 192
-/* A block spans many rows unless rows are at least this long: then it ends where they end, and they are used in place. */
-#define RUN_MIN 128
+#define TASK_WORK          65536
+#define SLOT_PAD           192
+/* A block spans many rows unless rows are at least this long: then it ends where they end, and they are used in place.
+ */
+#define RUN_MIN            128
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
@@ -35,7 +37,9 @@ static void move_dim(wick_fused *f, int from, int to) {
 }
 
 /* Which group a dim of a reduction is in: kept, reduced, trailing. */
-static int group_of(const wick_fused *f, int d) { return !f->reduces ? 0 : d < f->n_keep ? 0 : d < f->n_keep + f->n_red ? 1 : 2; }
+static int group_of(const wick_fused *f, int d) {
+    return !f->reduces ? 0 : d < f->n_keep ? 0 : d < f->n_keep + f->n_red ? 1 : 2;
+}
 
 /* Without a reduction the order of elements is free: walk memory in the order of the first output. */
 static void sort_dims(wick_fused *f) {
@@ -91,8 +95,8 @@ static int64_t linear_run(const int64_t *dims, const int64_t *strides, int from,
     return run;
 }
 
-/* Maps registers to slots; a slot is free again after the last use. An instruction may write over an input of its own if
- * the elements are of one size. Returns how many slots it takes. */
+/* Maps registers to slots; a slot is free again after the last use. An instruction may write over an input of its own
+ * if the elements are of one size. Returns how many slots it takes. */
 static int assign_slots(wick_fused *f) {
     wick_fused_layout *l = &f->layout;
     uint8_t size[WICK_FUSED_MAX_REGS] = {0}, free_slots[WICK_FUSED_MAX_REGS];
@@ -115,8 +119,7 @@ static int assign_slots(wick_fused *f) {
             if (!seen) dying[n_dying++] = in->src[k];
         }
         for (int k = 0; k < n_dying; k++) {
-            if (slot < 0 && size[dying[k]] == size[in->dst] && in->op != WICK_FUSED_CAST)
-                slot = l->slot[dying[k]];
+            if (slot < 0 && size[dying[k]] == size[in->dst] && in->op != WICK_FUSED_CAST) slot = l->slot[dying[k]];
         }
         bool reused = slot >= 0;
         if (!reused) slot = n_free ? free_slots[--n_free] : slots++;
@@ -151,9 +154,12 @@ static int64_t buffer_items(const wick_fused *f, int i) {
     const wick_fused_layout *l = &f->layout;
     const wick_dtype dtype = (wick_dtype)f->in[i].dtype;
     switch (l->in_kind[i]) {
-    case WICK_FUSED_UNUSED: return 0;
-    case WICK_FUSED_SAME: return f->block;
-    case WICK_FUSED_PERIOD: return f->block + l->in_period[i];
+    case WICK_FUSED_UNUSED:
+        return 0;
+    case WICK_FUSED_SAME:
+        return f->block;
+    case WICK_FUSED_PERIOD:
+        return f->block + l->in_period[i];
     default:
         if (l->last_use[i] > f->n_instr) return f->block; /* stored as an output: see overwritten_early in run.c */
         return l->in_run[i] == product(f->dims, l->space, f->rank) && l->tiles == 1 && wick_fused_native(dtype)
@@ -162,8 +168,8 @@ static int64_t buffer_items(const wick_fused *f, int i) {
     }
 }
 
-/* How many blocks of 8 or 4 bytes fit the budget, counting what is read in place as well. (An output that is written in place
- * leaves its slot untouched.) */
+/* How many blocks of 8 or 4 bytes fit the budget, counting what is read in place as well. (An output that is written in
+ * place leaves its slot untouched.) */
 static int choose_block(const wick_fused *f, int slots, size_t widest, int block_min) {
     int live = slots + f->n_in, block = (int)(BLOCK_BYTES / ((size_t)WICK_MAX(live, 1) * widest)) / 64 * 64;
     return WICK_MIN(WICK_MAX(block, block_min), BLOCK_MAX);
@@ -195,7 +201,8 @@ static void plan_plain(wick_fused *f) {
     f->tasks = ceil_div(l->total, l->task_items);
 }
 
-/* Trailing dims that make a line too long are moved in front, to the units, and the one at the edge is cut into tiles. */
+/* Trailing dims that make a line too long are moved in front, to the units, and the one at the edge is cut into tiles.
+ */
 static void tile_cols(wick_fused *f) {
     wick_fused_layout *l = &f->layout;
     const int64_t longest = WICK_MIN(WICK_RED_LINE, f->block);
@@ -318,7 +325,10 @@ void wick_fused_prepare(wick_fused *f) {
         l->in_offset[i] = at;
         const int64_t items = buffer_items(f, i);
         if (l->in_kind[i] == WICK_FUSED_PERIOD) raw_items = WICK_MAX(raw_items, l->in_period[i]);
-        if (items) at += WICK_ALIGN_UP((size_t)items * wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype)), WICK_ALIGN) + SLOT_PAD;
+        if (items)
+            at +=
+                WICK_ALIGN_UP((size_t)items * wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype)), WICK_ALIGN) +
+                SLOT_PAD;
     }
     l->raw_offset = at;
     at += WICK_ALIGN_UP((size_t)raw_items * 8, WICK_ALIGN) + SLOT_PAD;

@@ -63,7 +63,8 @@ static void enter_unit(reduction *r, int64_t u) {
     const int64_t tile = u % l->tiles, unit = u / l->tiles;
     int64_t offsets[WICK_FUSED_MAX_IO] = {0}, start = l->tiles > 1 ? tile * l->tile : 0;
     for (int i = 0; i < f->n_in; i++)
-        offsets[i] = wick_walk_offset(l->n_unit, f->dims, f->in[i].strides, unit) + (start ? start * f->in[i].strides[cut] : 0);
+        offsets[i] =
+            wick_walk_offset(l->n_unit, f->dims, f->in[i].strides, unit) + (start ? start * f->in[i].strides[cut] : 0);
     r->cols = l->cols;
     if (l->tiles > 1) {
         const int64_t width = WICK_MIN(l->tile, f->dims[cut] - start);
@@ -72,7 +73,8 @@ static void enter_unit(reduction *r, int64_t u) {
         m->space_total = l->reduced * r->cols;
         for (int i = 0; i < f->n_in; i++) {
             int64_t run = 1;
-            for (int d = m->space_rank - 1; d >= f->n_red && f->in[i].strides[l->space + d] == run; d--) run *= m->space_dims[d];
+            for (int d = m->space_rank - 1; d >= f->n_red && f->in[i].strides[l->space + d] == run; d--)
+                run *= m->space_dims[d];
             m->in_run[i] = run;
         }
     }
@@ -95,8 +97,8 @@ static void store_results(reduction *r, void *values, int64_t at, int64_t n) {
             convert(m->scratch + r->l->raw_offset, from, (size_t)part);
             from = m->scratch + r->l->raw_offset;
         }
-        wick_walk_scatter((int)wick_dtype_size((wick_dtype)io->dtype), r->l->out_rank, r->out_dims, r->l->out_strides, at + done, part,
-                          from, r->out);
+        wick_walk_scatter((int)wick_dtype_size((wick_dtype)io->dtype), r->l->out_rank, r->out_dims, r->l->out_strides,
+                          at + done, part, from, r->out);
     }
 }
 
@@ -105,15 +107,15 @@ static void store_results(reduction *r, void *values, int64_t at, int64_t n) {
 static int64_t rows_in_place(const reduction *r) {
     const wick_machine *m = r->m;
     const wick_fused *f = m->f;
-    if (f->n_instr > 0 || r->l->lane_rows > 1 || m->space_rank != 2 || f->n_red != 1 || r->l->in_kind[r->reg] != WICK_FUSED_WALK ||
-        !wick_fused_native((wick_dtype)f->in[r->reg].dtype))
+    if (f->n_instr > 0 || r->l->lane_rows > 1 || m->space_rank != 2 || f->n_red != 1 ||
+        r->l->in_kind[r->reg] != WICK_FUSED_WALK || !wick_fused_native((wick_dtype)f->in[r->reg].dtype))
         return 0;
     const int64_t *strides = f->in[r->reg].strides + r->l->space;
     return strides[1] == 1 ? strides[0] : 0;
 }
 
-/* Adds n elements (whole lines, and at the end of the unit a part of one) to the runs on the stack. in_run counts lines of the
- * current run. row_stride: elements from line to line. */
+/* Adds n elements (whole lines, and at the end of the unit a part of one) to the runs on the stack. in_run counts lines
+ * of the current run. row_stride: elements from line to line. */
 static void feed(stack *s, const uint8_t *x, int64_t n, int64_t line, int64_t row_stride, int *in_run, bool last) {
     while (n > 0) {
         const int64_t lines = WICK_MIN(n / line, WICK_RED_RUN - *in_run);
@@ -147,7 +149,8 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     int in_run = 0;
     stack_init(&s, r->red, m->scratch + r->l->lanes_offset, (size_t)line, r->elem);
     if (stride) {
-        feed(&s, m->in_base[r->reg] + first / r->cols * stride * (int64_t)r->elem, end - first, line, stride, &in_run, true);
+        feed(&s, m->in_base[r->reg] + first / r->cols * stride * (int64_t)r->elem, end - first, line, stride, &in_run,
+             true);
     } else {
         const int64_t block = m->f->block / line * line;
         for (int64_t at = first; at < end; at += block) {
@@ -170,7 +173,8 @@ static void run_short(reduction *r, int64_t first, int64_t last) {
     for (int64_t u = first; u < last; u += per_block) {
         const int64_t n = WICK_MIN(per_block, last - u);
         wick_machine_block(m, u * items, n * items);
-        r->red->units(results, m->reg[r->reg], (size_t)n, (size_t)r->l->reduced, (size_t)r->l->lane_rows, (size_t)r->l->cols);
+        r->red->units(results, m->reg[r->reg], (size_t)n, (size_t)r->l->reduced, (size_t)r->l->lane_rows,
+                      (size_t)r->l->cols);
         store_results(r, results, u * r->l->cols, n * r->l->cols);
     }
 }
@@ -229,14 +233,25 @@ void wick_reduce_run(wick_machine *m, int stage, int64_t begin, int64_t end, voi
     const wick_fused *f = m->f;
     const wick_fused_layout *l = &f->layout;
     const wick_ctype type = wick_ctype_of((wick_dtype)f->out[0].dtype);
-    reduction r = {.m = m, .red = &(*tables[wick_tier_current()])[f->red][type], .l = l, .elem = wick_ctype_size(type), .reg = f->out[0].reg};
+    reduction r = {.m = m,
+                   .red = &(*tables[wick_tier_current()])[f->red][type],
+                   .l = l,
+                   .elem = wick_ctype_size(type),
+                   .reg = f->out[0].reg};
     memcpy(r.out_dims, l->out_dims, sizeof r.out_dims);
     const int64_t last = WICK_MIN(end * l->task_items, l->units);
     switch ((wick_fused_mode)l->mode) {
-    case WICK_FUSED_PLAIN: break;
-    case WICK_FUSED_EMPTY: run_empty(&r); break;
-    case WICK_FUSED_SHORT: run_short(&r, begin * l->task_items, last); break;
-    case WICK_FUSED_LONG: run_units(&r, begin * l->task_items, last); break;
+    case WICK_FUSED_PLAIN:
+        break;
+    case WICK_FUSED_EMPTY:
+        run_empty(&r);
+        break;
+    case WICK_FUSED_SHORT:
+        run_short(&r, begin * l->task_items, last);
+        break;
+    case WICK_FUSED_LONG:
+        run_units(&r, begin * l->task_items, last);
+        break;
     case WICK_FUSED_SPLIT:
         if (stage == 0)
             run_split(&r, begin, end, partials);

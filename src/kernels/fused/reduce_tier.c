@@ -20,135 +20,137 @@
 #define SIDE_BY_SIDE 48
 
 /* op for scalars, and for vectors v with integer vectors i of the same shape */
-#define SUM_S(a, b) ((a) + (b))
-#define SUM_V(v, i, a, b) ((a) + (b))
-#define PROD_S(a, b) ((a) * (b))
-#define PROD_V(v, i, a, b) ((a) * (b))
-#define MAX_S(a, b) (((a) > (b)) | ((a) != (a)) ? (a) : (b))
-#define MAX_V(v, i, a, b) PICK_V(v, i, (i)((a) > (b)) | (i)((a) != (a)), a, b)
-#define MIN_S(a, b) (((a) < (b)) | ((a) != (a)) ? (a) : (b))
-#define MIN_V(v, i, a, b) PICK_V(v, i, (i)((a) < (b)) | (i)((a) != (a)), a, b)
+#define SUM_S(a, b)              ((a) + (b))
+#define SUM_V(v, i, a, b)        ((a) + (b))
+#define PROD_S(a, b)             ((a) * (b))
+#define PROD_V(v, i, a, b)       ((a) * (b))
+#define MAX_S(a, b)              ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
+#define MAX_V(v, i, a, b)        PICK_V(v, i, (i)((a) > (b)) | (i)((a) != (a)), a, b)
+#define MIN_S(a, b)              ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
+#define MIN_V(v, i, a, b)        PICK_V(v, i, (i)((a) < (b)) | (i)((a) != (a)), a, b)
 #define PICK_V(v, i, mask, a, b) ((v)(((mask) & (i)(a)) | (~(mask) & (i)(b))))
-#define SUM_NOTHING 0
-#define PROD_NOTHING 1
-#define MAX_NOTHING 0 /* never asked for */
-#define MIN_NOTHING 0
+#define SUM_NOTHING              0
+#define PROD_NOTHING             1
+#define MAX_NOTHING              0 /* never asked for */
+#define MIN_NOTHING              0
 
 /* A strip of `count` vectors stays in registers down all rows. The scalar tier is one lane at a time. */
 #if WICK_TIER_ID == 0
-#define RED_LANES(op, t, T, I)                                                                                          \
-    static void op##_lanes_##t(void *accs, const void *xs, size_t rows, size_t lanes, size_t stride, bool cont) {       \
-        T *acc = accs;                                                                                                  \
-        const T *x = xs;                                                                                                \
-        for (size_t l = 0; l < lanes; l++) {                                                                            \
-            T s = cont ? op##_S(acc[l], x[l]) : x[l];                                                                   \
-            for (size_t r = 1; r < rows; r++) s = op##_S(s, x[r * stride + l]);                                         \
-            acc[l] = s;                                                                                                 \
-        }                                                                                                               \
+#define RED_LANES(op, t, T, I)                                                                                         \
+    static void op##_lanes_##t(void *accs, const void *xs, size_t rows, size_t lanes, size_t stride, bool cont) {      \
+        T *acc = accs;                                                                                                 \
+        const T *x = xs;                                                                                               \
+        for (size_t l = 0; l < lanes; l++) {                                                                           \
+            T s = cont ? op##_S(acc[l], x[l]) : x[l];                                                                  \
+            for (size_t r = 1; r < rows; r++) s = op##_S(s, x[r * stride + l]);                                        \
+            acc[l] = s;                                                                                                \
+        }                                                                                                              \
     }
 #else
-#define RED_LANES(op, t, T, I)                                                                                          \
-    typedef T op##_v_##t __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));                     \
-    typedef I op##_i_##t __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));                     \
-    static inline __attribute__((always_inline)) void op##_strip_##t(T *acc, const T *x, size_t rows, size_t stride,    \
-                                                                     bool cont, const int count) {                      \
-        enum { V = VECTOR_BYTES / sizeof(T) };                                                                          \
-        op##_v_##t s[8];                                                                                                \
-        _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) {                                                       \
-            op##_v_##t first = *(const op##_v_##t *)(x + k * V);                                                        \
-            s[k] = first;                                                                                               \
-            if (cont) {                                                                                                 \
-                op##_v_##t before = *(const op##_v_##t *)(acc + k * V);                                                 \
-                s[k] = op##_V(op##_v_##t, op##_i_##t, before, first);                                                   \
-            }                                                                                                           \
-        }                                                                                                               \
-        for (size_t r = 1; r < rows; r++) {                                                                             \
-            x += stride;                                                                                                \
-            _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) {                                                   \
-                op##_v_##t next = *(const op##_v_##t *)(x + k * V);                                                     \
-                s[k] = op##_V(op##_v_##t, op##_i_##t, s[k], next);                                                      \
-            }                                                                                                           \
-        }                                                                                                               \
-        _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) *(op##_v_##t *)(acc + k * V) = s[k];                    \
-    }                                                                                                                   \
-    static void op##_lanes_##t(void *accs, const void *xs, size_t rows, size_t lanes, size_t stride, bool cont) {       \
-        enum { V = VECTOR_BYTES / sizeof(T) };                                                                          \
-        T *acc = accs;                                                                                                  \
-        const T *x = xs;                                                                                                \
-        size_t l = 0;                                                                                                   \
-        for (; l + 8 * V <= lanes; l += 8 * V) op##_strip_##t(acc + l, x + l, rows, stride, cont, 8);                   \
-        for (; l + 4 * V <= lanes; l += 4 * V) op##_strip_##t(acc + l, x + l, rows, stride, cont, 4);                   \
-        for (; l + V <= lanes; l += V) op##_strip_##t(acc + l, x + l, rows, stride, cont, 1);                           \
-        for (; l < lanes; l++) {                                                                                        \
-            T s = cont ? op##_S(acc[l], x[l]) : x[l];                                                                   \
-            for (size_t r = 1; r < rows; r++) s = op##_S(s, x[r * stride + l]);                                         \
-            acc[l] = s;                                                                                                 \
-        }                                                                                                               \
+#define RED_LANES(op, t, T, I)                                                                                         \
+    typedef T op##_v_##t __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));                    \
+    typedef I op##_i_##t __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));                    \
+    static inline __attribute__((always_inline)) void op##_strip_##t(T *acc, const T *x, size_t rows, size_t stride,   \
+                                                                     bool cont, const int count) {                     \
+        enum { V = VECTOR_BYTES / sizeof(T) };                                                                         \
+        op##_v_##t s[8];                                                                                               \
+        _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) {                                                      \
+            op##_v_##t first = *(const op##_v_##t *)(x + k * V);                                                       \
+            s[k] = first;                                                                                              \
+            if (cont) {                                                                                                \
+                op##_v_##t before = *(const op##_v_##t *)(acc + k * V);                                                \
+                s[k] = op##_V(op##_v_##t, op##_i_##t, before, first);                                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (size_t r = 1; r < rows; r++) {                                                                            \
+            x += stride;                                                                                               \
+            _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) {                                                  \
+                op##_v_##t next = *(const op##_v_##t *)(x + k * V);                                                    \
+                s[k] = op##_V(op##_v_##t, op##_i_##t, s[k], next);                                                     \
+            }                                                                                                          \
+        }                                                                                                              \
+        _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) * (op##_v_##t *)(acc + k * V) = s[k];                  \
+    }                                                                                                                  \
+    static void op##_lanes_##t(void *accs, const void *xs, size_t rows, size_t lanes, size_t stride, bool cont) {      \
+        enum { V = VECTOR_BYTES / sizeof(T) };                                                                         \
+        T *acc = accs;                                                                                                 \
+        const T *x = xs;                                                                                               \
+        size_t l = 0;                                                                                                  \
+        for (; l + 8 * V <= lanes; l += 8 * V) op##_strip_##t(acc + l, x + l, rows, stride, cont, 8);                  \
+        for (; l + 4 * V <= lanes; l += 4 * V) op##_strip_##t(acc + l, x + l, rows, stride, cont, 4);                  \
+        for (; l + V <= lanes; l += V) op##_strip_##t(acc + l, x + l, rows, stride, cont, 1);                          \
+        for (; l < lanes; l++) {                                                                                       \
+            T s = cont ? op##_S(acc[l], x[l]) : x[l];                                                                  \
+            for (size_t r = 1; r < rows; r++) s = op##_S(s, x[r * stride + l]);                                        \
+            acc[l] = s;                                                                                                \
+        }                                                                                                              \
     }
 #endif
 
-#define RED_KERNELS(op, t, T, I)                                                                                        \
-    RED_LANES(op, t, T, I)                                                                                              \
-    static void op##_add_##t(void *accs, const void *xs, size_t n) {                                                    \
-        T *acc = accs;                                                                                                  \
-        const T *x = xs;                                                                                                \
-        WICK_IVDEP for (size_t i = 0; i < n; i++) acc[i] = (T)op##_S(acc[i], x[i]);                                     \
-    }                                                                                                                   \
-    static inline __attribute__((always_inline)) void op##_fold_in_##t(T *acc, size_t width, size_t rows, size_t cols) { \
-        for (size_t h = rows / 2; h > 0; h /= 2) {                                                                      \
-            const size_t half = h * cols;                                                                               \
-            if (width <= half) continue;                                                                                \
-            WICK_IVDEP for (size_t j = 0; j < width - half; j++) acc[j] = (T)op##_S(acc[j], acc[half + j]);             \
-            width = half;                                                                                               \
-        }                                                                                                               \
-    }                                                                                                                   \
+#define RED_KERNELS(op, t, T, I)                                                                                       \
+    RED_LANES(op, t, T, I)                                                                                             \
+    static void op##_add_##t(void *accs, const void *xs, size_t n) {                                                   \
+        T *acc = accs;                                                                                                 \
+        const T *x = xs;                                                                                               \
+        WICK_IVDEP for (size_t i = 0; i < n; i++) acc[i] = (T)op##_S(acc[i], x[i]);                                    \
+    }                                                                                                                  \
+    static inline                                                                                                      \
+        __attribute__((always_inline)) void op##_fold_in_##t(T *acc, size_t width, size_t rows, size_t cols) {         \
+        for (size_t h = rows / 2; h > 0; h /= 2) {                                                                     \
+            const size_t half = h * cols;                                                                              \
+            if (width <= half) continue;                                                                               \
+            WICK_IVDEP for (size_t j = 0; j < width - half; j++) acc[j] = (T)op##_S(acc[j], acc[half + j]);            \
+            width = half;                                                                                              \
+        }                                                                                                              \
+    }                                                                                                                  \
     /* constants make the full fold of one column a few vector operations */                                           \
-    static void op##_fold_##t(void *accs, size_t width, size_t rows, size_t cols) {                                     \
-        T *acc = accs;                                                                                                  \
-        if (width == WICK_RED_LANES && cols == 1) {                                                                     \
-            _Pragma("GCC unroll 6") for (size_t h = WICK_RED_LANES / 2; h > 0; h /= 2)                                  \
-                WICK_IVDEP for (size_t j = 0; j < h; j++) acc[j] = (T)op##_S(acc[j], acc[h + j]);                       \
-        } else                                                                                                          \
-            op##_fold_in_##t(acc, width, rows, cols);                                                                   \
-    }                                                                                                                   \
-    /* Short rows of one column, UNITS of them side by side: lane l of all rows is a vector, so that the fold is the plain one. */ \
-    static inline void op##_side_by_side_##t(T *d, const T *x, size_t n) {                                              \
-        enum { UNITS = 64 / sizeof(T) };                                                                                \
-        T lane[WICK_RED_LANES][UNITS];                                                                                  \
-        size_t width = n, h = WICK_RED_LANES / 2;                                                                       \
-        for (size_t u = 0; u < UNITS; u++)                                                                              \
-            for (size_t l = 0; l < n; l++) lane[l][u] = x[u * n + l];                                                   \
-        for (; h > 0; h /= 2) {                                                                                         \
-            for (size_t l = 0; l + h < width && l < h; l++)                                                             \
-                for (size_t u = 0; u < UNITS; u++) lane[l][u] = (T)op##_S(lane[l][u], lane[l + h][u]);                  \
-            width = width < h ? width : h;                                                                              \
-        }                                                                                                               \
-        for (size_t u = 0; u < UNITS; u++) d[u] = lane[0][u];                                                           \
-    }                                                                                                                   \
-    static void op##_units_##t(void *dst, const void *xs, size_t n, size_t reduced, size_t rows, size_t cols) {         \
-        _Alignas(64) T acc[2 * WICK_RED_LINE];                                                                          \
-        const size_t lanes = rows * cols, size = reduced * cols, lines = size / lanes, rest = size % lanes;             \
-        T *d = dst;                                                                                                     \
-        const T *x = xs;                                                                                                \
-        for (; cols == 1 && reduced <= SIDE_BY_SIDE && n >= 64 / sizeof(T); n -= 64 / sizeof(T)) {                      \
-            op##_side_by_side_##t(d, x, reduced);                                                                       \
-            d += 64 / sizeof(T);                                                                                        \
-            x += 64 / sizeof(T) * reduced;                                                                              \
-        }                                                                                                               \
-        for (; n > 0; n--, x += size, d += cols) {                                                                      \
-            if (lines) {                                                                                                \
-                op##_lanes_##t(acc, x, lines, lanes, lanes, false);                                                     \
-                for (size_t j = 0; j < rest; j++) acc[j] = (T)op##_S(acc[j], x[lines * lanes + j]);                     \
-            } else                                                                                                      \
-                for (size_t j = 0; j < rest; j++) acc[j] = x[j];                                                        \
-            op##_fold_##t(acc, lines ? lanes : rest, rows, cols);                                                       \
-            for (size_t j = 0; j < cols; j++) d[j] = acc[j];                                                            \
-        }                                                                                                               \
-    }                                                                                                                   \
-    static void op##_nothing_##t(void *acc, size_t n) {                                                                 \
-        for (size_t j = 0; j < n; j++) ((T *)acc)[j] = op##_NOTHING;                                                    \
+    static void op##_fold_##t(void *accs, size_t width, size_t rows, size_t cols) {                                    \
+        T *acc = accs;                                                                                                 \
+        if (width == WICK_RED_LANES && cols == 1) {                                                                    \
+            _Pragma("GCC unroll 6") for (size_t h = WICK_RED_LANES / 2; h > 0; h /= 2)                                 \
+                WICK_IVDEP for (size_t j = 0; j < h; j++) acc[j] = (T)op##_S(acc[j], acc[h + j]);                      \
+        } else                                                                                                         \
+            op##_fold_in_##t(acc, width, rows, cols);                                                                  \
+    }                                                                                                                  \
+    /* Short rows of one column, UNITS of them side by side: lane l of all rows is a vector, so that the fold is the   \
+     * plain one. */                                                                                                   \
+    static inline void op##_side_by_side_##t(T *d, const T *x, size_t n) {                                             \
+        enum { UNITS = 64 / sizeof(T) };                                                                               \
+        T lane[WICK_RED_LANES][UNITS];                                                                                 \
+        size_t width = n, h = WICK_RED_LANES / 2;                                                                      \
+        for (size_t u = 0; u < UNITS; u++)                                                                             \
+            for (size_t l = 0; l < n; l++) lane[l][u] = x[u * n + l];                                                  \
+        for (; h > 0; h /= 2) {                                                                                        \
+            for (size_t l = 0; l + h < width && l < h; l++)                                                            \
+                for (size_t u = 0; u < UNITS; u++) lane[l][u] = (T)op##_S(lane[l][u], lane[l + h][u]);                 \
+            width = width < h ? width : h;                                                                             \
+        }                                                                                                              \
+        for (size_t u = 0; u < UNITS; u++) d[u] = lane[0][u];                                                          \
+    }                                                                                                                  \
+    static void op##_units_##t(void *dst, const void *xs, size_t n, size_t reduced, size_t rows, size_t cols) {        \
+        _Alignas(64) T acc[2 * WICK_RED_LINE];                                                                         \
+        const size_t lanes = rows * cols, size = reduced * cols, lines = size / lanes, rest = size % lanes;            \
+        T *d = dst;                                                                                                    \
+        const T *x = xs;                                                                                               \
+        for (; cols == 1 && reduced <= SIDE_BY_SIDE && n >= 64 / sizeof(T); n -= 64 / sizeof(T)) {                     \
+            op##_side_by_side_##t(d, x, reduced);                                                                      \
+            d += 64 / sizeof(T);                                                                                       \
+            x += 64 / sizeof(T) * reduced;                                                                             \
+        }                                                                                                              \
+        for (; n > 0; n--, x += size, d += cols) {                                                                     \
+            if (lines) {                                                                                               \
+                op##_lanes_##t(acc, x, lines, lanes, lanes, false);                                                    \
+                for (size_t j = 0; j < rest; j++) acc[j] = (T)op##_S(acc[j], x[lines * lanes + j]);                    \
+            } else                                                                                                     \
+                for (size_t j = 0; j < rest; j++) acc[j] = x[j];                                                       \
+            op##_fold_##t(acc, lines ? lanes : rest, rows, cols);                                                      \
+            for (size_t j = 0; j < cols; j++) d[j] = acc[j];                                                           \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void op##_nothing_##t(void *acc, size_t n) {                                                                \
+        for (size_t j = 0; j < n; j++) ((T *)acc)[j] = op##_NOTHING;                                                   \
     }
-#define RED_TYPE(t, T, I) \
+#define RED_TYPE(t, T, I)                                                                                              \
     RED_KERNELS(SUM, t, T, I) RED_KERNELS(PROD, t, T, I) RED_KERNELS(MAX, t, T, I) RED_KERNELS(MIN, t, T, I)
 RED_TYPE(f32, float, int32_t)
 RED_TYPE(f64, double, int64_t)
@@ -165,10 +167,12 @@ static void scale_f64(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((double *)acc)[j] *= scale;
 }
 
-#define RED_ENTRY(op, t, scale_) {op##_lanes_##t, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t}
-#define RED_ENTRIES(op)                                                                                              \
-    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32), [WICK_CF64] = RED_ENTRY(op, f64, scale_f64),                        \
-    [WICK_CI32] = RED_ENTRY(op, i32, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL), [WICK_CU64] = RED_ENTRY(op, u64, NULL)
+#define RED_ENTRY(op, t, scale_)                                                                                       \
+    { op##_lanes_##t, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
+#define RED_ENTRIES(op)                                                                                                \
+    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32), [WICK_CF64] = RED_ENTRY(op, f64, scale_f64),                          \
+    [WICK_CI32] = RED_ENTRY(op, i32, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL),                                    \
+    [WICK_CU64] = RED_ENTRY(op, u64, NULL)
 const wick_red_rows WICK_TIER_SYMBOL(wick_red_table_) = {
     [WICK_RED_SUM] = {RED_ENTRIES(SUM)},
     [WICK_RED_PROD] = {RED_ENTRIES(PROD)},

@@ -1,5 +1,5 @@
-/* run.c: runs a prepared program: inputs become pointers to blocks, one kernel call per instruction, outputs are written in
- * place or stored. */
+/* run.c: runs a prepared program: inputs become pointers to blocks, one kernel call per instruction, outputs are
+ * written in place or stored. */
 #include "kernels/fused/run.h"
 
 /* An output's register may lie in its memory from the moment it is made: unless that memory is an input which later
@@ -66,12 +66,15 @@ int64_t wick_walk_offset(int rank, const int64_t *dims, const int64_t *strides, 
     return rank ? offset + at * strides[0] : 0;
 }
 
-/* n elements from linear position `at` of the space, where they lie in memory if they are contiguous there, else NULL. */
-static uint8_t *in_memory(const wick_machine *m, const wick_fused_io *io, int64_t run, const uint8_t *base, int64_t at, int64_t n) {
+/* n elements from linear position `at` of the space, where they lie in memory if they are contiguous there, else NULL.
+ */
+static uint8_t *in_memory(const wick_machine *m, const wick_fused_io *io, int64_t run, const uint8_t *base, int64_t at,
+                          int64_t n) {
     const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)io->dtype);
     if (run == m->space_total) return (uint8_t *)(uintptr_t)base + at * elem;
     if (at % run + n > run) return NULL;
-    return (uint8_t *)(uintptr_t)base + wick_walk_offset(m->space_rank, m->space_dims, io->strides + m->f->layout.space, at) * elem;
+    return (uint8_t *)(uintptr_t)base +
+           wick_walk_offset(m->space_rank, m->space_dims, io->strides + m->f->layout.space, at) * elem;
 }
 
 /* Packs and converts n elements into `to`, as registers hold them. */
@@ -81,8 +84,8 @@ static void load(const wick_machine *m, int i, int64_t at, int64_t n, uint8_t *t
     const uint8_t *from = in_memory(m, io, m->in_run[i], m->in_base[i], at, n);
     if (!from) {
         uint8_t *packed = convert ? m->scratch + m->f->layout.raw_offset : to;
-        wick_walk_gather((int)wick_dtype_size((wick_dtype)io->dtype), m->space_rank, m->space_dims, io->strides + m->f->layout.space,
-                         at, n, m->in_base[i], packed);
+        wick_walk_gather((int)wick_dtype_size((wick_dtype)io->dtype), m->space_rank, m->space_dims,
+                         io->strides + m->f->layout.space, at, n, m->in_base[i], packed);
         from = packed;
     }
     if (convert)
@@ -98,7 +101,9 @@ void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
         const wick_dtype dtype = (wick_dtype)f->in[i].dtype;
         m->in_base[i] = (const uint8_t *)m->ptr[i] + (in_offsets ? in_offsets[i] * (int64_t)wick_dtype_size(dtype) : 0);
         m->reg[i] = m->scratch + l->in_offset[i];
-        if (l->in_kind[i] == WICK_FUSED_UNUSED || l->in_kind[i] == WICK_FUSED_WALK || m->filled_from[i] == m->in_base[i]) continue;
+        if (l->in_kind[i] == WICK_FUSED_UNUSED || l->in_kind[i] == WICK_FUSED_WALK ||
+            m->filled_from[i] == m->in_base[i])
+            continue;
         const int64_t elem = (int64_t)wick_ctype_size(wick_ctype_of(dtype));
         m->filled_from[i] = m->in_base[i];
         if (l->in_kind[i] == WICK_FUSED_SAME) {
@@ -111,7 +116,8 @@ void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
         const int64_t all = WICK_MIN(f->block, m->space_total) + l->in_period[i];
         int64_t have = l->in_period[i];
         load(m, i, 0, have, m->reg[i]);
-        for (; have < all; have *= 2) memcpy(m->reg[i] + have * elem, m->reg[i], (size_t)(WICK_MIN(have, all - have) * elem));
+        for (; have < all; have *= 2)
+            memcpy(m->reg[i] + have * elem, m->reg[i], (size_t)(WICK_MIN(have, all - have) * elem));
     }
 }
 
@@ -140,7 +146,8 @@ static void store(wick_machine *m, int o, int64_t at, int64_t n) {
         from = raw;
     }
     if (!to)
-        wick_walk_scatter(elem, m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n, from, m->out_base[o]);
+        wick_walk_scatter(elem, m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n, from,
+                          m->out_base[o]);
     else if (from != to)
         memcpy(to, from, (size_t)(n * elem));
 }
@@ -175,7 +182,8 @@ void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
         if (!stored[o]) store(m, o, at, n);
 }
 
-void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials, void *scratch) {
+void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials,
+                    void *scratch) {
     if (begin >= end) return;
     wick_machine m;
     wick_machine_init(&m, f, ptr, scratch);

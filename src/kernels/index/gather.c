@@ -11,8 +11,8 @@ static inline int64_t place(int64_t index, int64_t n) {
 }
 
 /* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. */
-static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, int64_t n, int64_t count, const char *src,
-                                                                  const int64_t *index, char *dst) {
+static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, int64_t n, int64_t count,
+                                                                  const char *src, const int64_t *index, char *dst) {
     int64_t bad = -1;
     for (int64_t i = 0; i < count; i++) {
         int64_t at = place(index[i], n);
@@ -26,8 +26,8 @@ static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, i
     return bad;
 }
 
-int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
-                         const int64_t *index, void *dst) {
+int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count,
+                         const void *src, const int64_t *index, void *dst) {
     size_t size = (size_t)inner * elem;
     int64_t first = -1;
     for (int64_t o = begin; o < end; o++) {
@@ -35,12 +35,24 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
         char *d = (char *)dst + (size_t)o * (size_t)count * size;
         int64_t bad;
         switch (size) {
-        case 1: bad = gather_sized(1, n, count, s, index, d); break;
-        case 2: bad = gather_sized(2, n, count, s, index, d); break;
-        case 4: bad = gather_sized(4, n, count, s, index, d); break;
-        case 8: bad = gather_sized(8, n, count, s, index, d); break;
-        case 16: bad = gather_sized(16, n, count, s, index, d); break;
-        default: bad = gather_sized(size, n, count, s, index, d); break;
+        case 1:
+            bad = gather_sized(1, n, count, s, index, d);
+            break;
+        case 2:
+            bad = gather_sized(2, n, count, s, index, d);
+            break;
+        case 4:
+            bad = gather_sized(4, n, count, s, index, d);
+            break;
+        case 8:
+            bad = gather_sized(8, n, count, s, index, d);
+            break;
+        case 16:
+            bad = gather_sized(16, n, count, s, index, d);
+            break;
+        default:
+            bad = gather_sized(size, n, count, s, index, d);
+            break;
         }
         first = bad; /* the same for every o: it depends on the index alone */
     }

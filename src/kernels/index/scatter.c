@@ -2,20 +2,20 @@
  * fixed sum. Bound by memory, and a + b has the same bits in every tier, so one version serves all. */
 #include "kernels/kernels.h"
 
-#define SCATTER_T float
+#define SCATTER_T    float
 #define SCATTER_NAME scatter_f32
 #include "kernels/index/scatter_body.h"
 
-#define SCATTER_T double
+#define SCATTER_T    double
 #define SCATTER_NAME scatter_f64
 #include "kernels/index/scatter_body.h"
 
 /* Signed sums wrap (-fwrapv), which is what unsigned ones do: the same bits. */
-#define SCATTER_T uint32_t
+#define SCATTER_T    uint32_t
 #define SCATTER_NAME scatter_i32
 #include "kernels/index/scatter_body.h"
 
-#define SCATTER_T uint64_t
+#define SCATTER_T    uint64_t
 #define SCATTER_NAME scatter_i64
 #include "kernels/index/scatter_body.h"
 

@@ -1,4 +1,5 @@
-/* scatter_body.h: the body of wick_scatter_add_rows for one type; included once per type with SCATTER_T and SCATTER_NAME. */
+/* scatter_body.h: the body of wick_scatter_add_rows for one type; included once per type with SCATTER_T and
+ * SCATTER_NAME. */
 static int64_t SCATTER_NAME(int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
                             const int64_t *index, void *dst) {
     int64_t bad = -1;

@@ -13,10 +13,12 @@ static const wick_random_table *const random_tables[WICK_TIER_COUNT] = {
 #endif
 };
 
-static void random_run(bool normal, wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end, void *dst) {
+static void random_run(bool normal, wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end,
+                       void *dst) {
     const wick_random_table *table = random_tables[wick_tier_current()];
     const wick_random_blocks k = {
-        {(uint32_t)key->seed ^ (uint32_t)(key->stream >> 32), (uint32_t)(key->seed >> 32) ^ (uint32_t)(key->offset >> 32)},
+        {(uint32_t)key->seed ^ (uint32_t)(key->stream >> 32),
+         (uint32_t)(key->seed >> 32) ^ (uint32_t)(key->offset >> 32)},
         (uint32_t)key->stream,
         (uint32_t)key->offset,
     };

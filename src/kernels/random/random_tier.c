@@ -9,7 +9,7 @@
 #endif
 
 #define RANDOM_CAT_(a, b) a##b
-#define RANDOM_CAT(a, b) RANDOM_CAT_(a, b)
+#define RANDOM_CAT(a, b)  RANDOM_CAT_(a, b)
 
 #if WICK_TIER_ID == 0
 
@@ -45,7 +45,8 @@ static inline vec mul32(vec a, vec b) {
 }
 #endif
 
-/* Independent vectors in flight: a round is a chain of a multiplication and an exclusive or, the multiplier is pipelined. */
+/* Independent vectors in flight: a round is a chain of a multiplication and an exclusive or, the multiplier is
+ * pipelined. */
 enum { VECTORS = 4, GROUP = VECTORS * LANES };
 
 static void words_group(const wick_random_blocks *k, uint64_t first, uint32_t *out) {
@@ -112,9 +113,9 @@ static void uniform_f64(const uint32_t *restrict in, size_t count, double *restr
     for (size_t i = 0; i < count; i++) out[i] = real_of(pair_of(in + 2 * i) >> 11) * 0x1p-53;
 }
 
-/* Box and Muller, A note on the generation of random normal deviates, 1958: for u in (0, 1] and an angle t, sqrt(-2 ln u)
- * times (cos t, sin t) is a pair of independent normal numbers. u keeps all bits near 0, where the tail comes from: the
- * largest deviate is sqrt(2 ln 2^33) = 6.76 (f32), sqrt(2 ln 2^54) = 8.65 (f64). t is in [-pi, pi]. */
+/* Box and Muller, A note on the generation of random normal deviates, 1958: for u in (0, 1] and an angle t, sqrt(-2 ln
+ * u) times (cos t, sin t) is a pair of independent normal numbers. u keeps all bits near 0, where the tail comes from:
+ * the largest deviate is sqrt(2 ln 2^33) = 6.76 (f32), sqrt(2 ln 2^54) = 8.65 (f64). t is in [-pi, pi]. */
 static void normal_f32(const uint32_t *restrict in, size_t count, float *restrict out) {
     for (size_t i = 0; i < count / 2; i++) {
         const float u = ((float)in[2 * i] + 0.5f) * 0x1p-32f;

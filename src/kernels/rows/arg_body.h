@@ -5,10 +5,10 @@ static inline __attribute__((always_inline)) bool ARG_NAME(beats)(bool largest, 
     return (!ARG_NAN(best)) & ((largest ? v > best : v < best) | ARG_NAN(v));
 }
 
-/* Contiguous x: asks first, 256 elements at a time, whether any beats the best so far. Records are rare, so that the
- * search for the place seldom runs. */
+/* Contiguous x: asks first, a block at a time, whether any beats the best so far. Records are rare, so that the search
+ * for the place seldom runs past the first block. */
 static inline __attribute__((always_inline)) int64_t ARG_NAME(of_row)(bool largest, int64_t n, const ARG_T *x) {
-    enum { BLOCK = 256 };
+    enum { BLOCK = 128 };
     ARG_T best = x[0];
     int64_t at = 0;
     for (int64_t begin = 0; begin < n; begin += BLOCK) {
@@ -20,9 +20,9 @@ static inline __attribute__((always_inline)) int64_t ARG_NAME(of_row)(bool large
             if (!any) continue;
         }
         for (int64_t i = begin; i < end; i++) {
-            const bool better = ARG_NAME(beats)(largest, x[i], best);
-            best = better ? x[i] : best;
-            at = better ? i : at;
+            if (WICK_LIKELY(!ARG_NAME(beats)(largest, x[i], best))) continue; /* a jump, not a chain of selects */
+            best = x[i];
+            at = i;
         }
         if (ARG_NAN(best)) break;
     }
@@ -30,8 +30,8 @@ static inline __attribute__((always_inline)) int64_t ARG_NAME(of_row)(bool large
 }
 
 /* The middle of [n, inner]: `inner` searches side by side, as many as stay in registers and L1. */
-static inline __attribute__((always_inline)) void ARG_NAME(of_columns)(bool largest, int64_t n, int64_t inner, const ARG_T *x,
-                                                                       int64_t *dst) {
+static inline __attribute__((always_inline)) void ARG_NAME(of_columns)(bool largest, int64_t n, int64_t inner,
+                                                                       const ARG_T *x, int64_t *dst) {
     enum { BLOCK = 256 };
     for (int64_t begin = 0; begin < inner; begin += BLOCK) {
         const int64_t width = WICK_MIN(inner - begin, BLOCK);
@@ -49,7 +49,8 @@ static inline __attribute__((always_inline)) void ARG_NAME(of_columns)(bool larg
     }
 }
 
-static void ARG_NAME(reduce)(bool largest, int64_t n, int64_t inner, int64_t begin, int64_t end, const void *src, int64_t *dst) {
+static void ARG_NAME(reduce)(bool largest, int64_t n, int64_t inner, int64_t begin, int64_t end, const void *src,
+                             int64_t *dst) {
     const ARG_T *x = (const ARG_T *)src;
     for (int64_t o = begin; o < end; o++) {
         if (inner == 1)

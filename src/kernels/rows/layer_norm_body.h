@@ -1,8 +1,8 @@
-/* layer_norm_body.h: (x - mean) / sqrt(variance + eps) * weight + bias over the vectors of rows_vec.h; included once per type.
- * Ba, Kiros, Hinton: Layer normalization, 2016. Mean first, then the squares of distances from it: with one pass over x and x^2
- * the variance of a row far from 0 would cancel away. */
-static void ROWS_NAME(layer_norm)(int64_t begin, int64_t end, int64_t cols, double eps, const void *from, const void *weight,
-                                  const void *bias, void *to, void *means, void *rstds) {
+/* layer_norm_body.h: (x - mean) / sqrt(variance + eps) * weight + bias over the vectors of rows_vec.h; included once
+ * per type. Ba, Kiros, Hinton: Layer normalization, 2016. Mean first, then the squares of distances from it: with one
+ * pass over x and x^2 the variance of a row far from 0 would cancel away. */
+static void ROWS_NAME(layer_norm)(int64_t begin, int64_t end, int64_t cols, double eps, const void *from,
+                                  const void *weight, const void *bias, void *to, void *means, void *rstds) {
     enum { L = ROWS_NAME(L) };
     const ROWS_T *w = weight, *b = bias;
     const ROWS_NAME(vec) zero = {0}, one = ROWS_NAME(set1)(1);

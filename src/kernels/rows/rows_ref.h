@@ -13,8 +13,8 @@ static void ROWS_NAME(softmax)(bool log, int64_t begin, int64_t end, int64_t col
     }
 }
 
-static int64_t ROWS_NAME(nll)(int64_t begin, int64_t end, int64_t cols, const void *from, const int64_t *label, void *loss,
-                              void *probs) {
+static int64_t ROWS_NAME(nll)(int64_t begin, int64_t end, int64_t cols, const void *from, const int64_t *label,
+                              void *loss, void *probs) {
     int64_t bad = -1;
     for (int64_t r = begin; r < end; r++) {
         const ROWS_T *x = (const ROWS_T *)from + r * cols;
@@ -35,8 +35,8 @@ static int64_t ROWS_NAME(nll)(int64_t begin, int64_t end, int64_t cols, const vo
     return bad;
 }
 
-static void ROWS_NAME(layer_norm)(int64_t begin, int64_t end, int64_t cols, double eps, const void *from, const void *weight,
-                                  const void *bias, void *to, void *means, void *rstds) {
+static void ROWS_NAME(layer_norm)(int64_t begin, int64_t end, int64_t cols, double eps, const void *from,
+                                  const void *weight, const void *bias, void *to, void *means, void *rstds) {
     const ROWS_T *w = weight, *b = bias;
     for (int64_t r = begin; r < end; r++) {
         const ROWS_T *x = (const ROWS_T *)from + r * cols;

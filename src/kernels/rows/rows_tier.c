@@ -1,7 +1,7 @@
 /* rows_tier.c: softmax, log softmax, negative log likelihood and layer norm over rows, for one tier.
  *
- * What softmax makes of special values is what follows from exp(x - max) / sum, as in PyTorch: a row that holds NaN or +Inf, or
- * nothing but -Inf, becomes NaN throughout; -Inf beside a finite number becomes 0 (-Inf in log softmax). */
+ * What softmax makes of special values is what follows from exp(x - max) / sum, as in PyTorch: a row that holds NaN or
+ * +Inf, or nothing but -Inf, becomes NaN throughout; -Inf beside a finite number becomes 0 (-Inf in log softmax). */
 #include "kernels/elementwise/math.h"
 #include "kernels/rows/rows.h"
 
@@ -10,11 +10,12 @@
 #endif
 
 #define ROWS_CAT_(a, b) a##b
-#define ROWS_CAT(a, b) ROWS_CAT_(a, b)
+#define ROWS_CAT(a, b)  ROWS_CAT_(a, b)
 
 #define ROWS_INLINE static inline __attribute__((always_inline))
 
-/* e^x for x <= 0, and 0 instead of a denormal: masks of -Inf are common, and denormal products are slow on many CPUs. */
+/* e^x for x <= 0, and 0 instead of a denormal: masks of -Inf are common, and denormal products are slow on many CPUs.
+ */
 ROWS_INLINE float rows_exp_f32(float x) {
     const float e = wick_exp_f32(x < -87.0f ? -87.0f : x);
     return x < -87.0f ? 0.0f : e;
@@ -24,11 +25,11 @@ ROWS_INLINE double rows_exp_f64(double x) {
     return x < -708.0 ? 0.0 : e;
 }
 
-#define ROWS_T float
-#define ROWS_BITS 32
+#define ROWS_T       float
+#define ROWS_BITS    32
 #define ROWS_NAME(x) x##_f32
-#define ROWS_EXP rows_exp_f32
-#define ROWS_LOG wick_log_f32
+#define ROWS_EXP     rows_exp_f32
+#define ROWS_LOG     wick_log_f32
 #if WICK_TIER_ID == 0
 #include "kernels/rows/rows_ref.h"
 #else
@@ -42,11 +43,11 @@ ROWS_INLINE double rows_exp_f64(double x) {
 #undef ROWS_EXP
 #undef ROWS_LOG
 
-#define ROWS_T double
-#define ROWS_BITS 64
+#define ROWS_T       double
+#define ROWS_BITS    64
 #define ROWS_NAME(x) x##_f64
-#define ROWS_EXP rows_exp_f64
-#define ROWS_LOG wick_log_f64
+#define ROWS_EXP     rows_exp_f64
+#define ROWS_LOG     wick_log_f64
 #if WICK_TIER_ID == 0
 #include "kernels/rows/rows_ref.h"
 #else

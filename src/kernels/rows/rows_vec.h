@@ -1,11 +1,12 @@
-/* rows_vec.h: the vectors that the row kernels are written over, and sums over a row; included once per type with ROWS_T,
- * ROWS_BITS and ROWS_NAME defined. + - * are those of the compilers' vector types; what these cannot say is here. */
+/* rows_vec.h: the vectors that the row kernels are written over, and sums over a row; included once per type with
+ * ROWS_T, ROWS_BITS and ROWS_NAME defined. + - * are those of the compilers' vector types; what these cannot say is
+ * here. */
 #undef ROWS_MM
 #if WICK_TIER_ID == 3
-#define ROWS_BYTES 64
+#define ROWS_BYTES  64
 #define ROWS_MM(op) ROWS_CAT(_mm512_##op##_p, ROWS_SUFFIX)
 #elif WICK_TIER_ID == 2
-#define ROWS_BYTES 32
+#define ROWS_BYTES  32
 #define ROWS_MM(op) ROWS_CAT(_mm256_##op##_p, ROWS_SUFFIX)
 #else
 #define ROWS_BYTES 16
@@ -18,17 +19,18 @@
 #undef ROWS_INT
 #if ROWS_BITS == 32
 #define ROWS_SUFFIX s
-#define ROWS_MASK __mmask16
-#define ROWS_INT int32_t
+#define ROWS_MASK   __mmask16
+#define ROWS_INT    int32_t
 #else
 #define ROWS_SUFFIX d
-#define ROWS_MASK __mmask8
-#define ROWS_INT int64_t
+#define ROWS_MASK   __mmask8
+#define ROWS_INT    int64_t
 #endif
 
 /* L elements make a vector; sums and maxima run over ACC of them, that is 16 lanes or more. */
 enum { ROWS_NAME(L) = ROWS_BYTES * 8 / ROWS_BITS, ROWS_NAME(ACC) = ROWS_NAME(L) < 4 ? 8 : 4 };
-/* A row is summed in chunks of so many elements, lane by lane, and the chunks in double: the error stays that of a chunk. */
+/* A row is summed in chunks of so many elements, lane by lane, and the chunks in double: the error stays that of a
+ * chunk. */
 enum { ROWS_NAME(CHUNK) = 1024 };
 
 typedef ROWS_T ROWS_NAME(vec) __attribute__((vector_size(ROWS_BYTES)));
@@ -89,15 +91,14 @@ ROWS_INLINE void ROWS_NAME(store_part)(ROWS_T *p, int64_t n, ROWS_NAME(vec) v) {
 #undef ROWS_FOLD
 #define ROWS_SWAP(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
 #if ROWS_BYTES * 8 / ROWS_BITS == 16
-#define ROWS_FOLD(op, v)                                                               \
-    v = op(v, ROWS_SWAP(v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)),     \
-    v = op(v, ROWS_SWAP(v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)),     \
-    v = op(v, ROWS_SWAP(v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)),     \
+#define ROWS_FOLD(op, v)                                                                                               \
+    v = op(v, ROWS_SWAP(v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)),                                     \
+    v = op(v, ROWS_SWAP(v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)),                                     \
+    v = op(v, ROWS_SWAP(v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)),                                     \
     v = op(v, ROWS_SWAP(v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14))
 #elif ROWS_BYTES * 8 / ROWS_BITS == 8
-#define ROWS_FOLD(op, v)                                        \
-    v = op(v, ROWS_SWAP(v, 4, 5, 6, 7, 0, 1, 2, 3)),            \
-    v = op(v, ROWS_SWAP(v, 2, 3, 0, 1, 6, 7, 4, 5)),            \
+#define ROWS_FOLD(op, v)                                                                                               \
+    v = op(v, ROWS_SWAP(v, 4, 5, 6, 7, 0, 1, 2, 3)), v = op(v, ROWS_SWAP(v, 2, 3, 0, 1, 6, 7, 4, 5)),                  \
     v = op(v, ROWS_SWAP(v, 1, 0, 3, 2, 5, 4, 7, 6))
 #elif ROWS_BYTES * 8 / ROWS_BITS == 4
 #define ROWS_FOLD(op, v) v = op(v, ROWS_SWAP(v, 2, 3, 0, 1)), v = op(v, ROWS_SWAP(v, 1, 0, 3, 2))
@@ -137,7 +138,8 @@ ROWS_INLINE double ROWS_NAME(sum)(const ROWS_T *x, int64_t n, bool squares, ROWS
             }
         for (int v = 0; v < ACC; v++, i += L) { /* constant bounds keep acc in registers */
             if (i >= end) break;
-            const ROWS_NAME(vec) a = i + L <= end ? ROWS_NAME(load)(x + i) : ROWS_NAME(load_part)(x + i, end - i, shift);
+            const ROWS_NAME(vec) a =
+                i + L <= end ? ROWS_NAME(load)(x + i) : ROWS_NAME(load_part)(x + i, end - i, shift);
             acc[v] += squares ? (a - shift) * (a - shift) : a - shift;
         }
         total += (double)ROWS_NAME(fold_add)(acc);

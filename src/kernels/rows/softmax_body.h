@@ -1,8 +1,10 @@
-/* softmax_body.h: softmax, log softmax and negative log likelihood over the vectors of rows_vec.h; included once per type.
+/* softmax_body.h: softmax, log softmax and negative log likelihood over the vectors of rows_vec.h; included once per
+ * type.
  *
- * Long rows: the maximum, then chunk by chunk x - max into a buffer, exp over it, its sum. Rows of up to SHORT columns, such
- * as the logits of ten classes, go WIDE rows at a time, one row in each lane: no vector is partly empty and nothing is folded.
- * Lanes do not touch each other, so that a row has the same bits in any company. x and y may be the same memory. */
+ * Long rows: the maximum, then chunk by chunk x - max into a buffer, exp over it, its sum. Rows of up to SHORT columns,
+ * such as the logits of ten classes, go WIDE rows at a time, one row in each lane: no vector is partly empty and
+ * nothing is folded. Lanes do not touch each other, so that a row has the same bits in any company. x and y may be the
+ * same memory. */
 
 enum { ROWS_NAME(SHORT) = 32, ROWS_NAME(WIDE) = 16, ROWS_NAME(PER) = ROWS_NAME(WIDE) / ROWS_NAME(L) };
 
@@ -143,8 +145,8 @@ static void ROWS_NAME(softmax)(bool log, int64_t begin, int64_t end, int64_t col
 }
 
 /* -log softmax(x)[label] = log(sum of exp(x - max)) - (x[label] - max). */
-static int64_t ROWS_NAME(nll)(int64_t begin, int64_t end, int64_t cols, const void *from, const int64_t *label, void *losses,
-                              void *probs) {
+static int64_t ROWS_NAME(nll)(int64_t begin, int64_t end, int64_t cols, const void *from, const int64_t *label,
+                              void *losses, void *probs) {
     enum { WIDE = ROWS_NAME(WIDE), SHORT = ROWS_NAME(SHORT) };
     const ROWS_T *x = (const ROWS_T *)from;
     ROWS_T *loss = (ROWS_T *)losses, *p = (ROWS_T *)probs;
