@@ -61,7 +61,7 @@ static void show(viewer *v, int64_t index, int64_t best, int64_t shown) {
     for (int64_t i = 0; i < shown; i++) {
         int64_t k = v->order[i];
         const char *name = wick_dataset_class_name(d, k);
-        printf("%16s %6.2f %% ", name ? name : "?", 100 * (double)v->probability[k]);
+        printf("%16s %6.2f %%  ", name ? name : "?", 100 * (double)v->probability[k]);
         picture_bar(stdout, (double)v->probability[k], BAR_WIDTH, color);
         fputc('\n', stdout);
     }

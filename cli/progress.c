@@ -34,9 +34,19 @@ static void measure(progress *p, const progress_view *view, double now) {
     p->mark_samples = view->samples;
 }
 
-static int columns(void) {
+/* How long a line may be: less than the width, since after the last column some terminals wrap. */
+static size_t columns(void) {
     struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
+}
+
+/* One of the two formats of progress_step. */
+WICK_PRINTF(3, 0)
+static size_t write_line(char *line, size_t size, const char *format, const progress_view *view, double rate) {
+    char left[32];
+    format_duration(left, sizeof left, (double)(view->total - view->samples) / rate);
+    return (size_t)snprintf(line, size, format, (long long)view->epoch, (long long)view->epochs, (long long)view->step,
+                            (long long)view->steps, view->loss, view->accuracy * 100, rate, left);
 }
 
 void progress_step(progress *p, const progress_view *view) {
@@ -49,18 +59,19 @@ void progress_step(progress *p, const progress_view *view) {
     p->printed = now;
     p->tenth = tenth;
 
-    char left[32], line[256];
-    format_duration(left, sizeof left, (double)(view->total - view->samples) / p->rate);
-    snprintf(line, sizeof line, "epoch %lld/%lld  step %lld/%lld  loss %.4f  accuracy %.2f %%  %.0f samples/s  %s left",
-             (long long)view->epoch, (long long)view->epochs, (long long)view->step, (long long)view->steps, view->loss,
-             view->accuracy * 100, p->rate, left);
+    char line[256];
+    size_t most = p->live ? columns() : sizeof line;
+    /* The words in full, or, where they don't fit, the numbers that speak for themselves. */
+    if (write_line(line, sizeof line,
+                   "epoch %lld/%lld  step %lld/%lld  loss %.4f  accuracy %.2f %%  %.0f samples/s  %s left", view,
+                   p->rate) > most)
+        write_line(line, sizeof line, "%lld/%lld  step %lld/%lld  loss %.4f  %.2f %%  %.0f/s  %s left", view, p->rate);
     if (!p->live) {
         fprintf(stderr, "%s\n", line);
         return;
     }
-    /* A line that wraps can't be taken back by \r, so it is cut; the column after the last wraps on some terminals. */
-    size_t most = (size_t)columns() - 1;
-    if (most < sizeof line && strlen(line) > most) line[most] = '\0';
+    /* A line that wraps can't be taken back by \r, so it is cut. */
+    if (strlen(line) > most) line[most] = '\0';
     fprintf(stderr, p->color ? "\r\x1b[2K\x1b[36m%s\x1b[0m" : "\r\x1b[2K%s", line);
     fflush(stderr);
     p->shown = true;

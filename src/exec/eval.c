@@ -161,7 +161,7 @@ static void settle_node(wick_context *ctx, wick_node *node) {
     wick_node_evaluated(ctx, node);
 }
 
-static void commit(wick_context *ctx, wick_cache *c, const wick_plan *p, const wick_walk *w, size_t n, const wick_wanted *wanted) {
+static void commit(wick_cache *c, const wick_plan *p, const wick_walk *w, size_t n, const wick_wanted *wanted) {
     for (size_t i = 0; i < n; i++) {
         wick_value *v = wanted[i].value;
         if (p->results[i].leaf >= 0) { /* the leaf's memory holds the new value now; nobody is left who wants the old one */
@@ -174,6 +174,10 @@ static void commit(wick_context *ctx, wick_cache *c, const wick_plan *p, const w
         else
             v->array = c->arrays[i];
     }
+}
+
+/* What was computed needs its inputs no more. Nodes may go here: nothing of the walk is looked at after this. */
+static void settle(wick_context *ctx, size_t n, const wick_wanted *wanted) {
     for (size_t i = 0; i < n; i++) settle_node(ctx, wanted[i].value->node);
     for (size_t i = 0; i < n; i++)
         if (wanted[i].value->node->op == &wick_op_assign && wanted[i].value->node->flags & WICK_NODE_EVALUATED)
@@ -267,9 +271,10 @@ static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wic
     ctx->evals++;
     if (!lock_states(ctx, w, true)) return wick_msg_set(&ctx->msg, WICK_ERR_BUSY, "a state is in use by another run");
     wick_status status = run_plan(ctx, c, p, w, n, c->wanted);
-    if (status == WICK_OK) commit(ctx, c, p, w, n, c->wanted); /* before another run may look at the states */
+    if (status == WICK_OK) commit(c, p, w, n, c->wanted); /* before another run may look at the states */
     lock_states(ctx, w, false);
     if (status == WICK_OK) {
+        settle(ctx, n, c->wanted);
         wick_frame_clear(ctx, frame);
     } else if (frame->n_effects && (status == WICK_ERR_INDEX || status == WICK_ERR_NOT_FINITE)) {
         /* It would fail again: states go back to what they were, and the message says so. */

@@ -75,6 +75,7 @@ extern const int wick_passes_count;
 
 wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg); /* gradients become what they stand for */
 wick_status wick_pass_simplify(wick_graph *graph, wick_msg *msg);    /* x * 1, casts and views that change nothing */
+wick_status wick_pass_transpose(wick_graph *graph, wick_msg *msg);   /* transposed products are computed transposed */
 wick_status wick_pass_fold(wick_graph *graph, wick_msg *msg);        /* elementwise ops of constants */
 wick_status wick_pass_cse(wick_graph *graph, wick_msg *msg);         /* equal nodes become one */
 wick_status wick_pass_dce(wick_graph *graph, wick_msg *msg);         /* nodes that nothing needs go */

@@ -180,12 +180,13 @@ static void print_cast(wick_str *s, const wick_node *node) {
 }
 static void sample_cast(wick_sample *s) {
     s->n_in = 1;
+    uint64_t to = s->random() % WICK_DTYPE_COUNT;
     s->in[0].dtype = (uint8_t)(s->random() % WICK_DTYPE_COUNT);
+    if (s->random() % 8 == 0) to = s->in[0].dtype = WICK_F64; /* the pair that differences can check */
     wick_sample_dims(s, &s->in[0], 0, 3);
     bool is_bool = s->in[0].dtype == WICK_BOOL, is_unsigned = wick_dtype_is_integer(s->in[0].dtype) && s->in[0].dtype >= WICK_U8;
     s->lo[0] = is_bool || is_unsigned ? 0 : -3;
     s->hi[0] = is_bool ? 1 : 3;
-    uint64_t to = s->random() % WICK_DTYPE_COUNT;
     memcpy(s->attr, &to, sizeof to);
     s->attr_size = sizeof to;
     s->differentiable = s->in[0].dtype == WICK_F64 && to == WICK_F64;

@@ -121,19 +121,22 @@ static wick_status lower_layer_norm(wick_lower *l, wick_node *node) {
                       .bytes = 2.0 * (double)wick_type_bytes(at[0].type)};
     return wick_lower_step(l, &step, &a, sizeof a, refs, n);
 }
-/* With n = (x - mean) rstd and h = gy w: dx = rstd (h - mean(h) - n mean(h n)); mean and rstd are functions of x too, so that
- * gradients of gradients flow through them: here they are rebuilt from x when someone asks for their gradient. */
+/* With n = (x - mean) rstd and h = gy w: dx = rstd (h - mean(h) - n mean(h n)). Gradients of gradients flow through the results mean
+ * and rstd, whose own are 1 / cols and -rstd^2 n / cols. */
 static void grad_layer_norm(wick_gradient *g) {
-    wick_tensor *x = g->in[0], *gy = g->gout[0];
-    double eps = *(const double *)g->node->attr;
-    if (!gy) return;
-    wick_tensor *mean = wick_mean(x, WICK_AXES(-1), true), *d = wick_sub(x, mean);
-    wick_tensor *rstd = wick_rsqrt(wick_add(wick_mean(wick_square(d), WICK_AXES(-1), true), wick_like(x, eps)));
-    wick_tensor *n = wick_mul(d, rstd);
-    wick_tensor *h = g->n_in > 1 ? wick_mul(gy, g->in[1]) : gy;
-    if (g->need[0])
-        g->gin[0] = wick_mul(rstd, wick_sub(wick_sub(h, wick_mean(h, WICK_AXES(-1), true)), wick_mul(n, wick_mean(wick_mul(h, n), WICK_AXES(-1), true))));
-    if (g->n_in > 1 && g->need[1]) g->gin[1] = wick_mul(gy, n);
+    wick_tensor *x = g->in[0], *gy = g->gout[0], *mean = g->out[1], *rstd = g->out[2], *n = wick_mul(wick_sub(x, mean), rstd);
+    if (g->need[0]) {
+        wick_tensor *share = wick_like(x, 1 / (double)wick_tensor_dim(x, -1)), *parts[3] = {NULL};
+        if (gy) {
+            wick_tensor *h = g->n_in > 1 ? wick_mul(gy, g->in[1]) : gy;
+            parts[0] = wick_mul(rstd, wick_sub(wick_sub(h, wick_mean(h, WICK_AXES(-1), true)), wick_mul(n, wick_mean(wick_mul(h, n), WICK_AXES(-1), true))));
+        }
+        if (g->gout[1]) parts[1] = wick_expand(wick_mul(g->gout[1], share), wick_tensor_rank(x), wick_tensor_dims(x));
+        if (g->gout[2]) parts[2] = wick_neg(wick_mul(wick_mul(g->gout[2], wick_mul(wick_square(rstd), share)), n));
+        for (int i = 0; i < 3; i++)
+            if (parts[i]) g->gin[0] = g->gin[0] ? wick_add(g->gin[0], parts[i]) : parts[i];
+    }
+    if (g->n_in > 1 && g->need[1] && gy) g->gin[1] = wick_mul(gy, n);
     if (g->n_in > 2 && g->need[2]) g->gin[2] = gy;
 }
 static void sample_layer_norm(wick_sample *s) {

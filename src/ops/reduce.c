@@ -91,7 +91,7 @@ static void sample_reduce(wick_sample *s, uint32_t red, uint32_t mean) {
     wick_sample_dims(s, &s->in[0], 0, 4);
     wick_reduce_attr attr = {(uint32_t)(s->random() & ((1u << s->in[0].rank) - 1)), (uint32_t)(s->random() & 1), red, mean};
     if (red == WICK_RED_MAX || red == WICK_RED_MIN)
-        for (int i = 0; i < s->in[0].rank; i++) s->in[0].dims[i] += s->in[0].dims[i] == 0;
+        for (int i = 0; i < s->in[0].rank; i++) s->in[0].dims[i] += s->in[0].dims[i] == 0 && attr.axes >> i & 1;
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->lo[0] = -2, s->hi[0] = 2;
     s->differentiable = s->in[0].dtype == WICK_F64;
@@ -168,6 +168,9 @@ static wick_status infer_arg(wick_infer *i) {
     const arg_attr *attr = i->attr;
     reduced_type(i->in[0], 1u << attr->axis, attr->keepdims, i->out);
     i->out->dtype = WICK_I64;
+    wick_ctype c = wick_ctype_of((wick_dtype)i->in[0]->dtype); /* wick_argmax casts to a type with kernels */
+    if (c == WICK_CBOOL || wick_ctype_size(c) != wick_dtype_size((wick_dtype)i->in[0]->dtype))
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "not defined for %s; cast", wick_dtype_name((wick_dtype)i->in[0]->dtype));
     if (i->in[0]->dims[attr->axis] == 0) return wick_infer_fail(i, WICK_ERR_SHAPE, "axis %d has no elements", (int)attr->axis);
     return WICK_OK;
 }
@@ -187,8 +190,6 @@ static wick_status lower_arg(wick_lower *l, wick_node *node) {
     const arg_attr *attr = node->attr;
     wick_operand in, out;
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
-    if (wick_dtype_size((wick_dtype)in.type->dtype) != wick_ctype_size(wick_ctype_of((wick_dtype)in.type->dtype)))
-        return wick_lower_fail(l, WICK_ERR_INTERNAL, "dtype without kernels");
     arg_args a = {wick_ctype_of((wick_dtype)in.type->dtype), node->op == &wick_op_argmax, in.type->dims[attr->axis], 1, 1, 1};
     for (int i = 0; i < in.type->rank; i++) *(i < attr->axis ? &a.outer : i > attr->axis ? &a.inner : &a.n) *= i == attr->axis ? 1 : in.type->dims[i];
     a.rows_per_task = WICK_MAX(1, 32768 / WICK_MAX(a.n * a.inner, 1));

@@ -250,7 +250,7 @@ static bool view_expand(const wick_node *node, const wick_layout *in, wick_layou
 static void grad_expand(wick_gradient *g) { g->gin[0] = g->gout[0]; } /* autodiff sums it to the input's shape */
 static void sample_expand(wick_sample *s) {
     s->n_in = 1;
-    s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {1, wick_sample_int(s, 1, 4)}};
+    s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {1, wick_sample_int(s, 0, 4)}};
     s->lo[0] = -2, s->hi[0] = 2;
     shape_attr attr;
     memset(&attr, 0, sizeof attr);
@@ -311,9 +311,10 @@ static void print_slice(wick_str *s, const wick_node *node) {
 }
 static void sample_slice(wick_sample *s) {
     s->n_in = 1;
-    s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {3, 5}};
+    bool back = s->random() % 2;
+    s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {back ? wick_sample_int(s, 0, 3) : 3, 5}};
     s->lo[0] = -2, s->hi[0] = 2;
-    slice_attr attr = s->random() % 2 ? (slice_attr){1, 4, -2, wick_sample_int(s, 0, 2)} : (slice_attr){0, 1, 1, wick_sample_int(s, 0, 2)};
+    slice_attr attr = back ? (slice_attr){1, 4, -2, wick_sample_int(s, 0, 2)} : (slice_attr){0, 1, 1, wick_sample_int(s, 0, 2)};
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
@@ -375,7 +376,7 @@ static void print_diagonal(wick_str *s, const wick_node *node) {
 }
 static void sample_diagonal(wick_sample *s) {
     s->n_in = 1;
-    s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 3, .dims = {3, 2, 4}};
+    s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 3, .dims = {3, wick_sample_int(s, 0, 2), 4}};
     s->lo[0] = -2, s->hi[0] = 2;
     diagonal_attr attr = {0, 2, wick_sample_int(s, -4, 4)};
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
@@ -436,8 +437,9 @@ static wick_status lower_scatter(wick_lower *l, wick_node *node) {
 }
 static void sample_scatter(wick_sample *s) {
     s->n_in = 2;
-    s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {3, 5}};
-    s->in[1] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {3, 2}};
+    int64_t rows = wick_sample_int(s, 0, 3);
+    s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {rows, 5}};
+    s->in[1] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {rows, 2}};
     s->lo[0] = s->lo[1] = -2, s->hi[0] = s->hi[1] = 2;
     scatter_attr attr;
     memset(&attr, 0, sizeof attr);

@@ -145,8 +145,6 @@ struct wick_node {
     wick_value out[];
 };
 
-static inline bool wick_value_is_leaf(const wick_value *v) { return v->array != NULL; }
-
 /* ---- handles ------------------------------------------------------------------------------------------------------------------ */
 
 struct wick_error {

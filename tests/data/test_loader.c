@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/counting_alloc.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -353,6 +354,39 @@ TEST(options_that_make_no_batch_are_refused) {
     CHECK(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 100}, &loader) == WICK_OK); /* more than there are */
     CHECK_INT(wick_loader_next(loader, x, y), 5);
     TEARDOWN;
+}
+
+TEST(running_out_of_memory_is_an_error) {
+    counting memory = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&memory);
+    wick_context *ctx;
+    wick_dataset *data;
+    wick_loader *loader;
+    REQUIRE(folder_make());
+    write_split("train", 9);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    const int64_t live = memory.live;
+    int failed = 0;
+    for (int limit = 0; limit < 100; limit++) {
+        memory.fail_at = memory.calls + limit;
+        wick_status status = wick_dataset_open(ctx, folder, "train", &data);
+        if (status == WICK_OK) status = wick_loader_new(ctx, data, &(wick_loader_options){.batch = 2, .shuffle = true}, &loader);
+        else CHECK(data == NULL);
+        memory.fail_at = -1;
+        if (status == WICK_OK) {
+            CHECK_INT(wick_loader_next(loader, x, y), 2);
+            wick_loader_free(&loader);
+        }
+        wick_dataset_free(&data);
+        CHECK_INT(memory.live, live);
+        if (status == WICK_OK) break;
+        CHECK_INT(status, WICK_ERR_NOMEM);
+        failed++;
+    }
+    CHECK_MSG(failed > 2 && failed < 100, "%d failed", failed);
+    folder_remove();
+    wick_context_free(&ctx);
+    CHECK_INT(memory.live, 0);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -101,7 +101,7 @@ static bool is_code(const char *path) {
     return ends_with(path, ".c") || ends_with(path, ".h") || ends_with(path, ".cpp");
 }
 static bool exists(const char *path) {
-    char full[2 * PATH_MAX_];
+    char full[4 * PATH_MAX_];
     snprintf(full, sizeof full, "%s/%s", WICK_SOURCE_DIR, path);
     return access(full, R_OK) == 0;
 }

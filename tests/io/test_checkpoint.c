@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/counting_alloc.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -454,6 +455,36 @@ TEST(a_crash_at_any_moment_leaves_a_whole_checkpoint) {
         check_same(&a, &b);
     }
     TEARDOWN;
+}
+
+TEST(running_out_of_memory_is_an_error_and_loses_nothing) {
+    counting memory = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&memory);
+    REQUIRE(folder_make());
+    net n = {0};
+    wick_optim_options options = {.kind = WICK_ADAM};
+    REQUIRE(wick_context_new(&n.ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_model_new(n.ctx, &n.model) == WICK_OK && wick_optimizer_new(n.model, &options, &n.optimizer) == WICK_OK);
+    REQUIRE(net_train(&n, 1));
+    const char *path = in_folder("run");
+    REQUIRE(wick_save(n.model, path, NULL) == WICK_OK);
+    for (int what = 0; what < 2; what++) {
+        int failed = 0;
+        bool ok = false;
+        for (int limit = 0; limit < 1000 && !ok; limit++) {
+            memory.fail_at = memory.calls + limit;
+            wick_status status = what ? load(&n, path, true) : wick_save(n.model, path, &(wick_save_options){.keep_previous = true});
+            memory.fail_at = -1;
+            ok = status == WICK_OK;
+            failed += !ok;
+            if (!ok) CHECK_MSG(status == WICK_ERR_NOMEM, "limit %d: %s", limit, wick_context_error(n.ctx));
+            CHECK(open_only(&n, path) == WICK_OK);
+        }
+        CHECK_MSG(ok && failed > 1, "%d failed", failed);
+    }
+    net_close(&n);
+    CHECK_INT(memory.live, 0);
+    folder_remove();
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -1,4 +1,5 @@
 /* The gradient check itself: finds a wrong gradient and says where, restores what it moved. */
+#include "base/counting_alloc.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -92,6 +93,30 @@ TEST(wrong_uses_are_refused) {
     CHECK_INT(wick_gradcheck(ctx, poisoned, NULL, 1, x, 0, 0, NULL), WICK_ERR_SHAPE);
     CHECK(wick_gradcheck(ctx, vector_result, NULL, 2, x, 0, 0, NULL) != WICK_OK);
     wick_context_free(&ctx);
+}
+
+TEST(running_out_of_memory_restores_the_values) {
+    counting memory = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&memory);
+    wick_context *ctx;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    const double a[3] = {1, -2, 0.5}, b[3] = {3, 0.25, -1};
+    wick_tensor *x[2] = {wick_from(ctx, WICK_F64, WICK_DIMS(3), a), wick_from(ctx, WICK_F64, WICK_DIMS(3), b)};
+    int failed = 0;
+    for (int limit = 0; limit < 2000; limit++) {
+        memory.fail_at = memory.calls + limit;
+        wick_status status = wick_gradcheck(ctx, cubes, NULL, 2, x, 0, 0, NULL);
+        memory.fail_at = -1;
+        double after[3];
+        CHECK(wick_read(x[0], after, sizeof after) == WICK_OK && memcmp(after, a, sizeof a) == 0);
+        CHECK(wick_read(x[1], after, sizeof after) == WICK_OK && memcmp(after, b, sizeof b) == 0);
+        if (status == WICK_OK) break;
+        CHECK_MSG(status == WICK_ERR_NOMEM, "limit %d: %s", limit, wick_context_error(ctx));
+        failed++;
+    }
+    CHECK_MSG(failed > 5 && failed < 2000, "%d failed", failed);
+    wick_context_free(&ctx);
+    CHECK_INT(memory.live, 0);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

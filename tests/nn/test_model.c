@@ -1,4 +1,5 @@
 /* Named state: made once, found again, refused when it is something else; first values; paths. */
+#include "base/counting_alloc.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -266,33 +267,20 @@ TEST(parameters_made_while_compiling_are_plain_state) {
 
 /* ---- running out of memory --------------------------------------------------------------------------------------------- */
 
-static int allocations_left;
-static void *failing_alloc(void *user, size_t size, size_t align) {
-    (void)user;
-    if (allocations_left == 0) return NULL;
-    if (allocations_left > 0) allocations_left--;
-    void *p = NULL;
-    return posix_memalign(&p, align < sizeof p ? sizeof p : align, size ? size : 1) == 0 ? p : NULL;
-}
-static void failing_release(void *user, void *p, size_t size) {
-    (void)user, (void)size;
-    free(p);
-}
-
 TEST(each_failing_allocation_is_an_error_and_leaves_the_model_usable) {
-    wick_allocator allocator = {NULL, failing_alloc, failing_release};
+    counting memory = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&memory);
     wick_context *ctx;
-    allocations_left = -1;
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
     int failures = 0;
     for (int limit = 0; limit < 200; limit++) {
         wick_model *model;
-        allocations_left = limit;
+        memory.fail_at = memory.calls + limit;
         wick_status status = wick_model_new(ctx, &model);
         wick_tensor *t = NULL;
         if (status == WICK_OK)
             t = wick_model_state(model, "w", WICK_ROLE_PARAM, WICK_BF16, WICK_DIMS(300), wick_init_kaiming(3));
-        allocations_left = -1;
+        memory.fail_at = -1;
         if (status != WICK_OK) {
             CHECK_INT(status, WICK_ERR_NOMEM);
             CHECK(model == NULL);
@@ -309,6 +297,7 @@ TEST(each_failing_allocation_is_an_error_and_leaves_the_model_usable) {
     }
     CHECK(failures > 2 && failures < 100);
     wick_context_free(&ctx);
+    CHECK_INT(memory.live, 0);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -252,6 +252,13 @@ static inline double tolerance_of(const wick_type *t) {
     if (t->dtype == WICK_BF16) return 2e-2;
     return 0;
 }
+/* A float result is as exact as the coarsest type on the way to it; an integer is exact. */
+static inline double tolerance(const use *u, const result *r, int i) {
+    double most = tolerance_of(&r->type[i]);
+    for (int k = 0; k < u->sample.n_in && is_float(&r->type[i]); k++) most = fmax(most, tolerance_of(&u->sample.in[k]));
+    for (int k = 0; k < r->n_out && is_float(&r->type[i]); k++) most = fmax(most, tolerance_of(&r->type[k]));
+    return most;
+}
 
 static inline bool has_no_elements(const use *u) {
     for (int i = 0; i < u->sample.n_in; i++)

@@ -242,7 +242,7 @@ static void check_tiers(bool odd_values) {
                 result r = run_use(ctx[t], &u, PLAIN, !odd_values);
                 CHECK_MSG(r.status == WICK_OK && r.n == ref.n, "%s on %s: %s", describe(&u), wick_tier_name((wick_tier)t), r.text);
                 for (int i = 0; i < r.n && r.n == ref.n; i++) {
-                    double far = distance(&r.type[i], r.bytes[i], ref.bytes[i]), allowed = tolerance_of(&r.type[i]) * (large ? 10 : 1);
+                    double far = distance(&r.type[i], r.bytes[i], ref.bytes[i]), allowed = tolerance(&u, &r, i) * (large ? 10 : 1);
                     CHECK_MSG(far <= allowed, "%s on %s: result %d is %g off the reference", describe(&u), wick_tier_name((wick_tier)t), i, far);
                 }
                 result_free(&r);

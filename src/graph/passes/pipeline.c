@@ -7,6 +7,7 @@ const wick_pass wick_passes[] = {
     {"expand_grad", wick_pass_expand_grad, true},
     {"dce", wick_pass_dce, true},
     {"simplify", wick_pass_simplify, false},
+    {"transpose", wick_pass_transpose, false},
     {"fold", wick_pass_fold, false},
     {"simplify", wick_pass_simplify, false},
     {"cse", wick_pass_cse, false},

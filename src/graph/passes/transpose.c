@@ -1,0 +1,60 @@
+/* transpose.c: the transpose of a product is the product of the transposes, in the other order: (A B)' = B' A'. Products take their
+ * operands in any layout, so the transposes on the right cost nothing, while whoever reads the one on the left would walk memory
+ * across its rows. Gradients of weights that are used transposed come out this way. Every element is the same sum in the same
+ * order: the bits stay. */
+#include "graph/passes/rewrite.h"
+
+static bool swaps_last_two(const wick_node *node) {
+    if (node->op != &wick_op_permute) return false;
+    const int64_t *axes = node->attr;
+    int rank = node->out[0].type.rank;
+    for (int i = 0; i < rank - 2; i++)
+        if (axes[i] != i) return false;
+    return rank >= 2 && axes[rank - 1] == rank - 2 && axes[rank - 2] == rank - 1;
+}
+
+static wick_value *transposed(wick_graph *graph, wick_value *v) {
+    if (swaps_last_two(v->node)) return v->node->in[0];
+    int64_t axes[WICK_MAX_DIMS] = {0};
+    wick_type t = v->type;
+    int rank = t.rank;
+    for (int i = 0; i < rank; i++) axes[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+    t.dims[rank - 1] = v->type.dims[rank - 2];
+    t.dims[rank - 2] = v->type.dims[rank - 1];
+    wick_node *node = wick_node_new(graph->ctx, &wick_op_permute, 1, &v, 1, &t, axes, sizeof axes);
+    return node ? &node->out[0] : NULL;
+}
+
+static wick_node *swapped_product(wick_graph *graph, const wick_node *permute) {
+    const wick_node *product = permute->in[0]->node;
+    graph->ctx->target = graph;
+    wick_value *in[2] = {transposed(graph, product->in[1]), transposed(graph, product->in[0])};
+    wick_node *node = in[0] && in[1] ? wick_node_new(graph->ctx, &wick_op_matmul, 2, in, 1, &permute->out[0].type, NULL, 0) : NULL;
+    graph->ctx->target = NULL;
+    if (node) node->site = product->site;
+    return node;
+}
+
+wick_status wick_pass_transpose(wick_graph *graph, wick_msg *msg) {
+    for (size_t i = 0; i < graph->n; i++) graph->nodes[i]->out[0].id = 0; /* counts readers of first results */
+    for (size_t i = 0; i < graph->n; i++)
+        for (int k = 0; k < graph->nodes[i]->n_in; k++) graph->nodes[i]->in[k]->id++;
+    for (int i = 0; i < graph->n_outputs; i++) graph->outputs[i]->id++;
+
+    wick_node **old = graph->nodes;
+    size_t n = graph->n;
+    graph->nodes = NULL;
+    graph->n = graph->cap = 0;
+    for (size_t i = 0; i < n && !graph->failed; i++) {
+        wick_node *node = old[i];
+        wick_resolve_inputs(node);
+        bool apply = swaps_last_two(node) && node->in[0]->node->op == &wick_op_matmul && node->in[0]->id == 1;
+        wick_node *product = apply ? swapped_product(graph, node) : NULL;
+        if (product)
+            node->out[0].forward = &product->out[0];
+        else
+            wick_graph_push(graph, node);
+    }
+    wick_resolve_outputs(graph);
+    return graph->failed ? wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory transposing products") : WICK_OK;
+}
