@@ -10,7 +10,8 @@
 
 enum { PATH_BYTES = 1024 };
 
-/* ---- the sets that are known by name ------------------------------------------------------------------------------------ */
+/* ---- the sets that are known by name
+ * ------------------------------------------------------------------------------------ */
 
 static const char *const digits[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
 /* Xiao, Rasul, Vollgraf 2017, "Labels". */
@@ -39,7 +40,8 @@ struct wick_dataset {
     char class_names[256][4]; /* then: "0" .. "255" */
 };
 
-/* ---- finding ---------------------------------------------------------------------------------------------------------------- */
+/* ---- finding
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 /* "folder/name", or that with ".gz"; "" when neither can be read. */
 static void find_file(char path[PATH_BYTES], const char *folder, const char *name) {
@@ -51,7 +53,8 @@ static void find_file(char path[PATH_BYTES], const char *folder, const char *nam
     path[0] = 0;
 }
 
-/* The folder of a named set: the first candidate that has the split's images; "" when none has. searched lists them all. */
+/* The folder of a named set: the first candidate that has the split's images; "" when none has. searched lists them
+ * all. */
 static void find_folder(char folder[PATH_BYTES], const char *name, const char *images, wick_str *searched) {
     const char *home = getenv("WICK_DATA");
     const char *const bases[] = {home && *home ? home : NULL, "../shared/data", "/usr/share/datasets"};
@@ -77,16 +80,18 @@ static wick_status no_file(wick_context *ctx, const char *folder, const char *fi
     char names[128];
     wick_str s = wick_str_on(names, sizeof names);
     for (size_t i = 0; i < WICK_COUNTOF(known_sets); i++) wick_str_add(&s, "%s%s", i ? ", " : "", known_sets[i].name);
-    return wick_context_fail(ctx, WICK_ERR_IO, "dataset: no %s (or %s.gz) in \"%s\"; sets known by name: %s", file, file, folder,
-                             names);
+    return wick_context_fail(ctx, WICK_ERR_IO, "dataset: no %s (or %s.gz) in \"%s\"; sets known by name: %s", file,
+                             file, folder, names);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static wick_status check(wick_context *ctx, wick_dataset *d, const char *images, const char *labels) {
     const wick_idx *x = &d->images, *y = &d->labels;
     if (x->dtype != WICK_U8 || x->rank < 2)
-        return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: images are u8 of 2 dims at least; this is %s of %d", images,
+        return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                 "dataset: %s: images are u8 of 2 dims at least; this is %s of %d", images,
                                  wick_dtype_name(x->dtype), x->rank);
     if (y->dtype != WICK_U8 || y->rank != 1)
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: labels are u8 of 1 dim; this is %s of %d", labels,
@@ -97,12 +102,13 @@ static wick_status check(wick_context *ctx, wick_dataset *d, const char *images,
     d->sample_size = 1;
     for (int i = 1; i < x->rank; i++) /* without images the sizes of one are not bounded by the file */
         if (wick_mul_overflows(d->sample_size, x->dims[i], &d->sample_size))
-            return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: the size of an image does not fit 64 bits", images);
+            return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: the size of an image does not fit 64 bits",
+                                     images);
     const uint8_t *label = y->data;
     for (int64_t i = 0; i < y->dims[0]; i++) {
         if (d->known && label[i] >= d->known->classes)
-            return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: label %lld is %d; %s has %lld classes", labels, (long long)i,
-                                     label[i], d->known->name, (long long)d->known->classes);
+            return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: label %lld is %d; %s has %lld classes", labels,
+                                     (long long)i, label[i], d->known->name, (long long)d->known->classes);
         d->classes = WICK_MAX(d->classes, (int64_t)label[i] + 1);
     }
     if (d->known) d->classes = d->known->classes;
@@ -118,8 +124,7 @@ static wick_status open_split(wick_context *ctx, wick_dataset *d, const char *fo
     wick_msg msg;
     wick_status status = wick_idx_read(&d->images, images, &d->alloc, &msg);
     if (status == WICK_OK) status = wick_idx_read(&d->labels, labels, &d->alloc, &msg);
-    if (status != WICK_OK)
-        return wick_context_fail(ctx, status, "dataset: %s", msg.text);
+    if (status != WICK_OK) return wick_context_fail(ctx, status, "dataset: %s", msg.text);
     return check(ctx, d, images, labels);
 }
 
@@ -129,15 +134,15 @@ wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *s
     size_t k = 0;
     while (k < WICK_COUNTOF(splits) && !(split && strcmp(splits[k].split, split) == 0)) k++;
     if (k == WICK_COUNTOF(splits))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: split \"%s\" is neither \"train\" nor \"test\"", split ? split : "");
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: split \"%s\" is neither \"train\" nor \"test\"",
+                                 split ? split : "");
 
     char folder[PATH_BYTES], list[WICK_MSG_MAX / 2];
     const known_set *known = find_known(name);
     if (known) {
         wick_str searched = wick_str_on(list, sizeof list);
         find_folder(folder, name, splits[k].images, &searched);
-        if (!*folder)
-            return wick_context_fail(ctx, WICK_ERR_IO, "dataset: %s is in none of: %s", name, list);
+        if (!*folder) return wick_context_fail(ctx, WICK_ERR_IO, "dataset: %s is in none of: %s", name, list);
         name = folder;
     }
     wick_dataset *d = wick_calloc(&ctx->alloc, sizeof *d);
@@ -163,7 +168,9 @@ void wick_dataset_free(wick_dataset **dataset) {
     wick_release(&alloc, d, sizeof *d);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------------------- */
+/* ---- asking
+ * --------------------------------------------------------------------------------------------------------------------
+ */
 
 int64_t wick_dataset_count(const wick_dataset *d) { return d->labels.dims[0]; }
 int wick_dataset_rank(const wick_dataset *d) { return d->images.rank - 1; }

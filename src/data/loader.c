@@ -14,7 +14,8 @@ struct wick_loader {
     float pixel[256];           /* normalised */
 };
 
-/* ---- order ---------------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------------------------------
+ */
 
 /* Words of Philox, block after block: counter {block low, block high, epoch low, epoch high}, key: the seed. */
 typedef struct words {
@@ -45,7 +46,8 @@ static uint32_t below(words *w, uint32_t n) {
 static void make_order(wick_loader *l) {
     if (!l->order || l->order_epoch == l->epoch) return;
     const uint64_t seed = l->options.seed, epoch = (uint64_t)l->epoch;
-    words w = {.key = {(uint32_t)seed, (uint32_t)(seed >> 32)}, .counter = {0, 0, (uint32_t)epoch, (uint32_t)(epoch >> 32)},
+    words w = {.key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
+               .counter = {0, 0, (uint32_t)epoch, (uint32_t)(epoch >> 32)},
                .used = 4};
     for (int64_t i = 0; i < l->count; i++) l->order[i] = (uint32_t)i;
     for (int64_t i = l->count - 1; i > 0; i--) {
@@ -56,7 +58,8 @@ static void make_order(wick_loader *l) {
     l->order_epoch = l->epoch;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------------ */
+/* ---- making
+ * ------------------------------------------------------------------------------------------------------------ */
 
 wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, const wick_loader_options *options,
                             wick_loader **out) {
@@ -71,7 +74,8 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     if (count > UINT32_MAX)
         return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "loader: %lld samples; at most 2^32 - 1", (long long)count);
     if (!(o.deviation >= 0 && o.mean - o.mean == 0 && o.deviation - o.deviation == 0))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean %g and deviation %g cannot normalise", o.mean, o.deviation);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean %g and deviation %g cannot normalise", o.mean,
+                                 o.deviation);
 
     wick_loader *l = wick_calloc(&ctx->alloc, sizeof *l);
     if (!l) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory");
@@ -84,7 +88,8 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     l->order_epoch = -1;
     if (o.shuffle && !(l->order = wick_alloc(&l->alloc, (size_t)count * sizeof *l->order))) {
         wick_loader_free(&l);
-        return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for the order of %lld samples", (long long)count);
+        return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for the order of %lld samples",
+                                 (long long)count);
     }
     const double deviation = o.deviation > 0 ? o.deviation : 1;
     for (int p = 0; p < 256; p++) l->pixel[p] = (float)((p / 255.0 - o.mean) / deviation);
@@ -101,7 +106,8 @@ void wick_loader_free(wick_loader **loader) {
     wick_release(&alloc, l, sizeof *l);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------------------------- */
+/* ---- batches
+ * ------------------------------------------------------------------------------------------------------------- */
 
 int64_t wick_loader_next(wick_loader *l, float *x, int64_t *y) {
     const int64_t left = l->count - l->sample, n = WICK_MIN(left, l->options.batch);
@@ -133,8 +139,9 @@ void wick_loader_position(const wick_loader *l, int64_t *epoch, int64_t *sample)
 
 wick_status wick_loader_seek(wick_loader *l, int64_t epoch, int64_t sample) {
     if (epoch < 0 || sample < 0 || sample > l->count)
-        return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: epoch %lld, sample %lld is no place among %lld samples",
-                                 (long long)epoch, (long long)sample, (long long)l->count);
+        return wick_context_fail(l->ctx, WICK_ERR_INVALID,
+                                 "loader: epoch %lld, sample %lld is no place among %lld samples", (long long)epoch,
+                                 (long long)sample, (long long)l->count);
     l->epoch = epoch;
     l->sample = sample;
     return WICK_OK;

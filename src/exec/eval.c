@@ -147,7 +147,7 @@ static wick_status run_plan(wick_context *ctx, wick_cache *c, wick_plan *p, cons
             outputs[i] = c->arrays[i]->storage->data;
     }
     if (status == WICK_OK) {
-        wick_execution e = {.plan = p, .memory = p->memory, .pool = ctx->pool, .leaves = leaves, .outputs = outputs, .slots = c->slots, .msg = &ctx->msg};
+        wick_execution e = {.plan = p, .walk = w, .memory = p->memory, .pool = ctx->pool, .leaves = leaves, .outputs = outputs, .slots = c->slots, .msg = &ctx->msg};
         status = wick_execute(&e);
     }
     if (status != WICK_OK)
@@ -173,12 +173,18 @@ static void commit(wick_cache *c, const wick_plan *p, const wick_walk *w, size_t
             wick_array_unref(c->arrays[i]);
         else
             v->array = c->arrays[i];
+        /* What was assigned is the state's value: whoever holds it shares the memory, until the state moves on. */
+        wick_value *assigned = v->node->op == &wick_op_assign ? v->node->in[1] : v;
+        if (!assigned->array && (assigned->handles || assigned->readers > 1)) assigned->array = wick_array_ref(v->array);
     }
 }
 
 /* What was computed needs its inputs no more. Nodes may go here: nothing of the walk is looked at after this. */
 static void settle(wick_context *ctx, size_t n, const wick_wanted *wanted) {
-    for (size_t i = 0; i < n; i++) settle_node(ctx, wanted[i].value->node);
+    for (size_t i = 0; i < n; i++) {
+        settle_node(ctx, wanted[i].value->node);
+        if (wanted[i].value->node->op == &wick_op_assign && wanted[i].value->node->in[1]->array) settle_node(ctx, wanted[i].value->node->in[1]->node);
+    }
     for (size_t i = 0; i < n; i++)
         if (wanted[i].value->node->op == &wick_op_assign && wanted[i].value->node->flags & WICK_NODE_EVALUATED)
             wick_node_forget(ctx, wanted[i].value->node); /* a state has no history */
@@ -235,7 +241,7 @@ static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wic
         wick_effect *e = &frame->effects[i];
         if (!e->state)
             c->effects[n_effects++] = e->node;
-        else if (e->state->value == &e->node->out[0] && !want(ctx, c, &n, e->state->value, reusable(frame, e->state))) /* the last version */
+        else if (e->state->value == &e->node->out[0] && !e->state->value->array && !want(ctx, c, &n, e->state->value, reusable(frame, e->state))) /* the last version */
             return no_memory(ctx);
     }
     size_t n_states = n;

@@ -57,6 +57,7 @@ typedef struct wick_memory {
 /* A run. leaves, outputs, slots: pointers by number; NULL outputs are an error of the caller. */
 typedef struct wick_execution {
     const wick_plan *plan;
+    const wick_walk *walk; /* what this run was recorded as, for errors; NULL: what the plan was made from */
     wick_memory *memory;
     wick_pool *pool;
     void *const *leaves;

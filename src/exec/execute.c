@@ -74,14 +74,19 @@ static bool operand_is_finite(const wick_execution *e, const wick_value *v) {
     return !base || all_finite(at->type, base + at->layout.offset * (int64_t)wick_dtype_size((wick_dtype)at->type->dtype));
 }
 
+/* Where the caller recorded node: plans are shared by places that record the same. */
+static const char *site_of(const wick_execution *e, const wick_node *node) {
+    const char *site = e->walk && node->slot[1] ? e->walk->nodes[node->slot[1] - 1]->site : node->site;
+    return site ? site : "an unknown place";
+}
+
 /* Debugging: after the last step of a node, did it turn finite inputs into something else? */
 static wick_status check_node(const wick_execution *e, const wick_node *node) {
     for (int k = 0; k < node->n_in; k++)
         if (!operand_is_finite(e, node->in[k])) return WICK_OK;
     for (int k = 0; k < node->n_out; k++)
         if (!operand_is_finite(e, &node->out[k]))
-            return wick_msg_set(e->msg, WICK_ERR_NOT_FINITE, "%s made NaN or Inf from finite inputs (recorded at %s)", node->op->name,
-                                node->site ? node->site : "an unknown place");
+            return wick_msg_set(e->msg, WICK_ERR_NOT_FINITE, "%s made NaN or Inf from finite inputs (recorded at %s)", node->op->name, site_of(e, node));
     return WICK_OK;
 }
 
@@ -118,7 +123,7 @@ static wick_status run_steps(wick_execution *e) {
         }
         if (s->fault && r.fault != INT64_MAX) {
             wick_msg_set(e->msg, s->fault, s->fault_text, (long long)r.fault);
-            return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, s->node->site ? s->node->site : "an unknown place");
+            return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, site_of(e, s->node));
         }
         bool last_of_node = i + 1 == plan->n_steps || plan->steps[i + 1].node != s->node;
         if (plan->check_finite && last_of_node) WICK_TRY(check_node(e, s->node));

@@ -59,6 +59,10 @@ wick_status wick_state_own(wick_tensor *state, wick_msg *msg) {
 void wick_frame_revert(wick_context *ctx, wick_frame *frame) {
     for (size_t i = frame->n_effects; i-- > 0;) {
         wick_effect *e = &frame->effects[i];
+        if (e->view) {
+            wick_node_ref(e->shown->node);
+            wick_tensor_set_value(e->view, e->shown);
+        }
         if (!e->state || e->state->value != &e->node->out[0]) continue;
         wick_value *old = e->node->in[0];
         wick_node_ref(old->node);

@@ -41,7 +41,7 @@ wick_status wick_walk_run(wick_context *ctx, wick_walk *w, size_t n, wick_wanted
                           wick_node *const *effects, uint64_t flags);
 void wick_walk_free(wick_context *ctx, wick_walk *w);
 /* Copies what was walked into a graph in arena: outputs are the wanted values in order, leaf and slot nodes carry their
- * number in slot[0]. NULL: out of memory. */
+ * number in slot[0], others the number in the walk, counted from 1, in slot[1]. NULL: out of memory. */
 wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wick_walk *w, size_t n, const wick_wanted *wanted);
 
 /* ---- graphs --------------------------------------------------------------------------------------------------------------- */

@@ -92,21 +92,45 @@ static bool visit(wick_context *ctx, wick_walk *w, wick_value *root) {
     }
 }
 
-/* A leaf's memory may be taken over only if this walk holds all who still want to read its old value. */
+/* Will v be in memory after the run? Results are, and what is assigned: it shares the state's memory. */
+static bool is_stored(const wick_context *ctx, const wick_value *v) { return v->array || v->stored == ctx->walk; }
+
+/* Marks the walked nodes that may have to run again after this run: somebody outside of the walk still wants a result that is not
+ * stored, or such a node reads one. Readers are counted without those in the walk. */
+static void find_awaited(const wick_context *ctx, wick_walk *w) {
+    for (size_t i = w->n_nodes; i-- > 0;) {
+        wick_node *node = w->nodes[i];
+        bool awaited = node->flags & WICK_NODE_AWAITED;
+        for (int k = 0; k < node->n_out; k++) awaited |= (node->out[k].handles || node->out[k].readers) && !is_stored(ctx, &node->out[k]);
+        if (!awaited) continue;
+        node->flags |= WICK_NODE_AWAITED;
+        for (int k = 0; k < node->n_in; k++)
+            if (!is_stored(ctx, node->in[k])) node->in[k]->node->flags |= WICK_NODE_AWAITED;
+    }
+}
+
+/* A leaf's memory may be taken over only if nobody still wants to read its old value after this run. */
 static void keep_sole_leaves(wick_context *ctx, wick_walk *w, size_t n, wick_wanted *wanted) {
     size_t candidates = 0;
     for (size_t i = 0; i < n; i++) {
-        wick_value *leaf = wanted[i].leaf;
+        wick_value *v = wanted[i].value, *leaf = wanted[i].leaf;
         if (leaf && leaf->mark != ctx->walk && leaf->readers) wanted[i].leaf = NULL;
         candidates += wanted[i].leaf != NULL;
+        v->stored = ctx->walk;
+        if (v->node->op == &wick_op_assign) v->node->in[1]->stored = ctx->walk;
     }
     if (!candidates) return;
     for (size_t i = 0; i < w->n_nodes; i++)
         for (int k = 0; k < w->nodes[i]->n_in; k++) w->nodes[i]->in[k]->readers--;
+    find_awaited(ctx, w);
+    for (size_t i = 0; i < w->n_nodes; i++) /* what may run again is a reader like any other */
+        for (int k = 0; k < w->nodes[i]->n_in; k++) w->nodes[i]->in[k]->readers += (w->nodes[i]->flags & WICK_NODE_AWAITED) != 0;
     for (size_t i = 0; i < n; i++)
         if (wanted[i].leaf && wanted[i].leaf->readers) wanted[i].leaf = NULL;
-    for (size_t i = 0; i < w->n_nodes; i++)
-        for (int k = 0; k < w->nodes[i]->n_in; k++) w->nodes[i]->in[k]->readers++;
+    for (size_t i = 0; i < w->n_nodes; i++) {
+        for (int k = 0; k < w->nodes[i]->n_in; k++) w->nodes[i]->in[k]->readers += !(w->nodes[i]->flags & WICK_NODE_AWAITED);
+        w->nodes[i]->flags &= (uint8_t)~WICK_NODE_AWAITED;
+    }
 }
 
 wick_status wick_walk_run(wick_context *ctx, wick_walk *w, size_t n, wick_wanted *wanted, size_t n_effects, wick_node *const *effects,
@@ -195,6 +219,7 @@ wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wic
         wick_node *copy = wick_graph_copy_node(g, node, in);
         if (!copy) return NULL;
         if (slot < w->n_slots && w->slots[slot] == node) copy->slot[0] = slot++;
+        copy->slot[1] = i + 1;
         for (int k = 0; k < node->n_out; k++)
             if (!map[node->out[k].id]) map[node->out[k].id] = &copy->out[k];
     }

@@ -10,15 +10,17 @@ struct wick_checkpoint {
     bool foreign; /* no wick.format: another program's file, with nothing of ours to check or to restore */
 };
 
-/* ---- opening ---------------------------------------------------------------------------------------------------------- */
+/* ---- opening
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* A whole number in `base` and nothing else. */
 static bool read_number(const char *text, unsigned base, uint64_t *value) {
     *value = 0;
     if (!text || !*text) return false;
     for (; *text; text++) {
-        const unsigned digit = *text >= '0' && *text <= '9' ? (unsigned)(*text - '0')
-                               : *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10 : base;
+        const unsigned digit = *text >= '0' && *text <= '9'   ? (unsigned)(*text - '0')
+                               : *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10
+                                                              : base;
         if (digit >= base || wick_mul_overflows(*value, (uint64_t)base, value) ||
             wick_add_overflows(*value, (uint64_t)digit, value))
             return false;
@@ -34,14 +36,16 @@ static wick_status verify(wick_checkpoint *c, const char *path) {
     if (!read_number(text, 10, &format) || format < 1)
         return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: " WICK_META_FORMAT " is no version", path);
     if (format > WICK_CHECKPOINT_FORMAT)
-        return wick_context_fail(c->ctx, WICK_ERR_VERSION, "%s: a checkpoint of format %" PRIu64 "; this Wick reads up to %d", path,
-                                 format, WICK_CHECKPOINT_FORMAT);
+        return wick_context_fail(c->ctx, WICK_ERR_VERSION,
+                                 "%s: a checkpoint of format %" PRIu64 "; this Wick reads up to %d", path, format,
+                                 WICK_CHECKPOINT_FORMAT);
     if (!read_number(wick_safetensors_get_meta(&c->file, WICK_META_CRC), 16, &crc) || crc > UINT32_MAX)
         return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: " WICK_META_CRC " is missing or no checksum", path);
     const uint32_t is = wick_crc32c(0, c->file.data, c->file.data_bytes);
     if (is != crc)
-        return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: damaged: the tensors' checksum is %08" PRIx32 ", and should be %08" PRIx64,
-                                 path, is, crc);
+        return wick_context_fail(c->ctx, WICK_ERR_FORMAT,
+                                 "%s: damaged: the tensors' checksum is %08" PRIx32 ", and should be %08" PRIx64, path,
+                                 is, crc);
     return WICK_OK;
 }
 
@@ -97,7 +101,8 @@ wick_spec wick_checkpoint_tensor(const wick_checkpoint *c, int i) {
     return i >= 0 && (size_t)i < c->file.count ? spec_of(&c->file.tensors[i]) : (wick_spec){0};
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------------------------------- */
+/* ---- comparing
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static bool is_optim(const char *name) { return strncmp(name, "optim.", 6) == 0; }
 
@@ -145,7 +150,8 @@ static void compare(report *r, const wick_checkpoint *c, const wick_model *model
     }
 }
 
-/* ---- loading ---------------------------------------------------------------------------------------------------------------- */
+/* ---- loading
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 /* Every OPTIM state of the file that the model lacks; all memory is had before anything is overwritten. */
 static wick_status make_optimizer_states(const wick_checkpoint *c, wick_model *model) {
@@ -161,12 +167,14 @@ static wick_status make_optimizer_states(const wick_checkpoint *c, wick_model *m
 
 wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bool with_optimizer) {
     wick_context *ctx = wick_model_context(model);
-    WICK_TRY(wick_eval(ctx, 0, NULL, NULL)); /* an assignment that is still pending must not come after what is loaded */
+    WICK_TRY(
+        wick_eval(ctx, 0, NULL, NULL)); /* an assignment that is still pending must not come after what is loaded */
     report r = {.count = 0};
     r.text = wick_str_on(r.buffer, sizeof r.buffer);
     compare(&r, c, model, with_optimizer);
     if (r.count)
-        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "the checkpoint is not this model's: %d states differ: %s", r.count, r.buffer);
+        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "the checkpoint is not this model's: %d states differ: %s",
+                                 r.count, r.buffer);
     uint64_t seed, stream;
     const bool restore_random = with_optimizer && !c->foreign;
     if (restore_random && (!read_number(wick_safetensors_get_meta(&c->file, WICK_META_SEED), 10, &seed) ||
@@ -177,7 +185,8 @@ wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bo
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
         const wick_safetensors_tensor *t = wick_safetensors_find(&c->file, state.name);
-        if (t && (state.role != WICK_ROLE_OPTIM || with_optimizer)) WICK_TRY(wick_write(state.tensor, t->data, t->bytes));
+        if (t && (state.role != WICK_ROLE_OPTIM || with_optimizer))
+            WICK_TRY(wick_write(state.tensor, t->data, t->bytes));
     }
     if (restore_random) wick_context_set_random(ctx, seed, stream);
     return WICK_OK;

@@ -10,11 +10,11 @@
 #define WICK_CHECKPOINT_FORMAT 1
 
 /* Metadata that every checkpoint has. */
-#define WICK_META_FORMAT "wick.format"
-#define WICK_META_CRC "wick.crc32c" /* 8 hex digits: CRC-32C of all tensor bytes */
+#define WICK_META_FORMAT   "wick.format"
+#define WICK_META_CRC      "wick.crc32c" /* 8 hex digits: CRC-32C of all tensor bytes */
 #define WICK_META_NUMERICS "wick.numerics"
-#define WICK_META_SEED "wick.seed"     /* decimal */
-#define WICK_META_STREAM "wick.stream" /* decimal */
-#define WICK_META_OWN 5
+#define WICK_META_SEED     "wick.seed"   /* decimal */
+#define WICK_META_STREAM   "wick.stream" /* decimal */
+#define WICK_META_OWN      5
 
 #endif

@@ -8,8 +8,8 @@
  *   (the new file takes the name PATH in one step)
  *   keep:  the second name becomes PATH.prev in one step | drop: it is removed, PATH.prev stays what it was
  *
- * So a whole file is at PATH all the time. On a file system without hard links, hold renames PATH to PATH.prev instead and
- * drop renames it back: between the two, PATH.prev is the whole one. */
+ * So a whole file is at PATH all the time. On a file system without hard links, hold renames PATH to PATH.prev instead
+ * and drop renames it back: between the two, PATH.prev is the whole one. */
 typedef struct wick_former {
     char *path, *held, *prev; /* in one block; NULL: there was nothing to keep */
     size_t block;
@@ -18,7 +18,8 @@ typedef struct wick_former {
 } wick_former;
 
 /* alloc must outlive it. A path where no regular file stands holds nothing. On failure nothing has changed. */
-WICK_MUST_CHECK wick_status wick_former_hold(wick_former *f, const char *path, const wick_allocator *alloc, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_former_hold(wick_former *f, const char *path, const wick_allocator *alloc,
+                                             wick_msg *msg);
 WICK_MUST_CHECK wick_status wick_former_keep(wick_former *f, wick_msg *msg); /* after the new file is in place */
 void wick_former_drop(wick_former *f);                                       /* when it could not be written */
 

@@ -1,5 +1,5 @@
-/* save.c: a model's states and metadata into one safetensors file. The checksum stands before the tensors in the file, so
- * their bytes are walked twice: once for it, once to write. */
+/* save.c: a model's states and metadata into one safetensors file. The checksum stands before the tensors in the file,
+ * so their bytes are walked twice: once for it, once to write. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -15,14 +15,15 @@ typedef struct save {
     char crc[16], seed[24], stream[24], format[16];
 } save;
 
-/* The states to write. Wider elements come first: each tensor then begins at a multiple of its element's size, since those
- * before it have sizes that are multiples of it. */
+/* The states to write. Wider elements come first: each tensor then begins at a multiple of its element's size, since
+ * those before it have sizes that are multiples of it. */
 static wick_status collect_tensors(save *s, wick_model *model) {
     for (size_t width = 8; width; width /= 2)
         for (int i = 0; i < wick_model_count(model); i++) {
             const wick_named state = wick_model_at(model, i);
             const wick_dtype dtype = wick_tensor_dtype(state.tensor);
-            if (wick_dtype_size(dtype) != width || (s->options->weights_only && state.role == WICK_ROLE_OPTIM)) continue;
+            if (wick_dtype_size(dtype) != width || (s->options->weights_only && state.role == WICK_ROLE_OPTIM))
+                continue;
             wick_safetensors_tensor *t = &s->tensors[s->n_tensors++];
             *t = (wick_safetensors_tensor){.name = state.name, .dtype = dtype, .rank = wick_tensor_rank(state.tensor)};
             memcpy(t->dims, wick_tensor_dims(state.tensor), sizeof t->dims);

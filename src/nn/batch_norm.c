@@ -1,5 +1,5 @@
-/* batch_norm.c: normalisation by the batch's own statistics (Ioffe, Szegedy 2015), whose running values are buffers of the
- * model that training moves. */
+/* batch_norm.c: normalisation by the batch's own statistics (Ioffe, Szegedy 2015), whose running values are buffers of
+ * the model that training moves. */
 #include "nn/nn.h"
 
 static const double eps = 1e-5, momentum = 0.1;
@@ -17,9 +17,11 @@ wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor
     const wick_dtype dtype = wick_tensor_dtype(x);
     const int rank = wick_tensor_rank(x);
     if (!wick_dtype_is_float(dtype))
-        return wick_poison(ctx, WICK_ERR_DTYPE, "batch_norm \"%s\": x is %s; layers take floats", shown, wick_dtype_name(dtype));
+        return wick_poison(ctx, WICK_ERR_DTYPE, "batch_norm \"%s\": x is %s; layers take floats", shown,
+                           wick_dtype_name(dtype));
     if (rank < 2)
-        return wick_poison(ctx, WICK_ERR_SHAPE, "batch_norm \"%s\": x has %d dims; [N, C, ...] is at least 2", shown, rank);
+        return wick_poison(ctx, WICK_ERR_SHAPE, "batch_norm \"%s\": x has %d dims; [N, C, ...] is at least 2", shown,
+                           rank);
 
     const int64_t channels = wick_tensor_dim(x, 1);
     const wick_init one = wick_init_constant(1), zero = wick_init_constant(0);
@@ -37,7 +39,8 @@ wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor
         seen *= wick_tensor_dim(x, i);
     }
     if (seen < 2)
-        return wick_poison(ctx, WICK_ERR_SHAPE, "batch_norm \"%s\": training needs more than one value per channel", shown);
+        return wick_poison(ctx, WICK_ERR_SHAPE, "batch_norm \"%s\": training needs more than one value per channel",
+                           shown);
     wick_tensor *batch_mean = wick_mean(x, n_axes, axes, false);
     wick_tensor *batch_var = wick_var(x, n_axes, axes, 0, false);
     wick_tensor *y = wick_batch_norm(x, batch_mean, batch_var, weight, bias, eps);

@@ -1,6 +1,7 @@
-/* gradcheck.c: analytic gradients against central differences. The function is compiled twice, with gradients and without;
- * both plans capture the tensors by reference, so that a write to one is seen by the next run, also when the function finds
- * it by itself (a parameter of a model). The random offset is set back before each run: dropout then is one fixed function. */
+/* gradcheck.c: analytic gradients against central differences. The function is compiled twice, with gradients and
+ * without; both plans capture the tensors by reference, so that a write to one is seen by the next run, also when the
+ * function finds it by itself (a parameter of a model). The random offset is set back before each run: dropout then is
+ * one fixed function. */
 #include <math.h>
 
 #include "nn/nn.h"
@@ -11,8 +12,8 @@ typedef struct check {
     void *user;
     int n;
     wick_tensor *const *x;
-    bool gradients; /* whether the body being compiled has them as outputs 1..n */
-    int64_t total;  /* elements of all x */
+    bool gradients;            /* whether the body being compiled has them as outputs 1..n */
+    int64_t total;             /* elements of all x */
     double *values, *analytic; /* total each, one tensor after another; in one block with outputs */
     void **outputs;
     size_t block;
@@ -36,14 +37,16 @@ static wick_status compile(check *c, bool gradients, wick_plan **plan, wick_work
     c->gradients = gradients;
     WICK_TRY(wick_compile(c->ctx, body, c, 0, NULL, gradients ? c->n + 1 : 1, NULL, plan));
     wick_status status = wick_workspace_new(*plan, workspace);
-    if (status != WICK_OK) return wick_context_fail(c->ctx, status, "gradcheck: no workspace: %s", wick_status_name(status));
+    if (status != WICK_OK)
+        return wick_context_fail(c->ctx, status, "gradcheck: no workspace: %s", wick_status_name(status));
     return WICK_OK;
 }
 
 static wick_status run(const check *c, wick_workspace *workspace, void *const *outputs) {
     wick_workspace_set_offset(workspace, 0);
     wick_status status = wick_run(workspace, NULL, outputs);
-    return status == WICK_OK ? status : wick_context_fail(c->ctx, status, "gradcheck: %s", wick_workspace_error(workspace));
+    return status == WICK_OK ? status
+                             : wick_context_fail(c->ctx, status, "gradcheck: %s", wick_workspace_error(workspace));
 }
 
 /* The function's value with element e of tensor t, which lies at `values`, moved to `value`. */
@@ -71,8 +74,7 @@ static wick_status compare(const check *c, wick_workspace *workspace, wick_gradc
             const double numeric = (up - down) / (high - low), a = analytic[e];
             double off = fabs(a - numeric) / fmax(1, fmax(fabs(a), fabs(numeric)));
             if (isnan(off)) off = INFINITY;
-            if (off > report->worst || report->tensor < 0)
-                *report = (wick_gradcheck_report){off, t, e, a, numeric};
+            if (off > report->worst || report->tensor < 0) *report = (wick_gradcheck_report){off, t, e, a, numeric};
         }
         WICK_TRY(wick_write(c->x[t], values, (size_t)count * sizeof *values));
         values += count;
@@ -126,8 +128,8 @@ static wick_status check_run(check *c, wick_plan **plans, wick_workspace **space
     return status;
 }
 
-wick_status wick_gradcheck(wick_context *ctx, wick_scalar_function fn, void *user, int n, wick_tensor *const *x, double h,
-                           double tolerance, wick_gradcheck_report *report) {
+wick_status wick_gradcheck(wick_context *ctx, wick_scalar_function fn, void *user, int n, wick_tensor *const *x,
+                           double h, double tolerance, wick_gradcheck_report *report) {
     check c = {.ctx = ctx, .fn = fn, .user = user, .n = n, .x = x, .h = h > 0 ? h : 1e-6};
     wick_gradcheck_report worst = {.worst = 0, .tensor = -1};
     wick_plan *plans[2] = {NULL, NULL};
@@ -144,7 +146,8 @@ wick_status wick_gradcheck(wick_context *ctx, wick_scalar_function fn, void *use
     if (report) *report = worst;
     WICK_TRY(status);
     if (worst.worst <= tolerance) return WICK_OK;
-    return wick_context_fail(ctx, WICK_ERR_MISMATCH,
-                             "gradcheck: tensor %d, element %lld: analytic %.12g, numeric %.12g (off by %.3g, tolerance %.3g)",
-                             worst.tensor, (long long)worst.element, worst.analytic, worst.numeric, worst.worst, tolerance);
+    return wick_context_fail(
+        ctx, WICK_ERR_MISMATCH,
+        "gradcheck: tensor %d, element %lld: analytic %.12g, numeric %.12g (off by %.3g, tolerance %.3g)", worst.tensor,
+        (long long)worst.element, worst.analytic, worst.numeric, worst.worst, tolerance);
 }

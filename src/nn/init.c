@@ -35,14 +35,19 @@ static void fill(const wick_init *init, wick_ctype type, const wick_random_key *
     }
 }
 
-static wick_array *fill_narrow(wick_context *ctx, const wick_init *init, const wick_random_key *key, const wick_type *type) {
+static wick_array *fill_narrow(wick_context *ctx, const wick_init *init, const wick_random_key *key,
+                               const wick_type *type) {
     const int64_t n = wick_type_count(type);
     const size_t size = (size_t)n * sizeof(float);
     float *wide = wick_alloc(&ctx->alloc, size);
     wick_array *array = wide ? wick_array_contiguous(ctx, type) : NULL;
     if (array) {
         fill(init, WICK_CF32, key, n, wide);
-        wick_copy copy = {.rank = 1, .dims = {n}, .src_strides = {1}, .dst_strides = {1}, .src = WICK_F32,
+        wick_copy copy = {.rank = 1,
+                          .dims = {n},
+                          .src_strides = {1},
+                          .dst_strides = {1},
+                          .src = WICK_F32,
                           .dst = (wick_dtype)type->dtype};
         wick_copy_run(&copy, 0, wick_copy_tasks(&copy), wide, array->storage->data);
     }

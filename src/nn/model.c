@@ -54,7 +54,8 @@ wick_context *wick_model_context(const wick_model *model) { return model->ctx; }
 void wick_model_set_training(wick_model *model, bool training) { model->training = training; }
 bool wick_model_training(const wick_model *model) { return model->training; }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------------------------
+ */
 
 static model_entry *find(const wick_model *m, const char *name, uint64_t hash) {
     for (size_t at = hash; m->slots; at++) {
@@ -99,7 +100,8 @@ wick_tensor *wick_model_find(const wick_model *model, const char *name) {
     return e ? e->tensor : NULL;
 }
 
-/* ---- states --------------------------------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------------------------------
+ */
 
 static const char *role_name(wick_role role) {
     static const char *const names[] = {"parameter", "buffer", "optimizer state"};
@@ -135,20 +137,22 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
     wick_context *ctx = model->ctx;
     const char *bad = bad_name(name);
     if (bad) return wick_poison(ctx, WICK_ERR_INVALID, "the name of a state %s", bad);
-    if ((unsigned)role > WICK_ROLE_OPTIM) return wick_poison(ctx, WICK_ERR_INVALID, "state \"%s\": no such role: %d", name, role);
+    if ((unsigned)role > WICK_ROLE_OPTIM)
+        return wick_poison(ctx, WICK_ERR_INVALID, "state \"%s\": no such role: %d", name, role);
 
     /* Optimizer states name a parameter by its whole path, wherever the layers stand just now. */
     char full[WICK_OPTIM_NAME_MAX];
     const char *path = role == WICK_ROLE_OPTIM ? "" : model->path;
     const size_t most = role == WICK_ROLE_OPTIM ? WICK_OPTIM_NAME_MAX : WICK_NAME_MAX;
     if (strlen(path) + strlen(name) >= most)
-        return wick_poison(ctx, WICK_ERR_INVALID, "the name of a state has at most %zu bytes: \"%s%.64s...\"", most - 1, path, name);
+        return wick_poison(ctx, WICK_ERR_INVALID, "the name of a state has at most %zu bytes: \"%s%.64s...\"", most - 1,
+                           path, name);
     snprintf(full, sizeof full, "%s%s", path, name);
 
     wick_type type;
     if (!wick_type_make(&type, dtype, rank, dims))
-        return wick_poison(ctx, WICK_ERR_INVALID, "state \"%s\": no tensor has dtype %d and %d dims of these sizes", full,
-                           (int)dtype, rank);
+        return wick_poison(ctx, WICK_ERR_INVALID, "state \"%s\": no tensor has dtype %d and %d dims of these sizes",
+                           full, (int)dtype, rank);
     const uint64_t hash = wick_hash(full, strlen(full), 0);
     const model_entry *e = find(model, full, hash);
     if (e) return found(ctx, e, role, &type);
@@ -173,15 +177,17 @@ wick_tensor *wick_layer_state(wick_model *model, const char *layer, const char *
     return wick_model_state(model, name, role, dtype, rank, dims, init);
 }
 
-/* ---- paths ------------------------------------------------------------------------------------------------------------ */
+/* ---- paths
+ * ------------------------------------------------------------------------------------------------------------ */
 
 wick_status wick_model_push(wick_model *model, const char *name) {
     const char *bad = bad_name(name);
     if (bad) return wick_context_fail(model->ctx, WICK_ERR_INVALID, "the name to push %s", bad);
     const size_t len = strlen(name);
     if (model->depth == PUSH_MAX || len + 2 > sizeof model->path - model->path_len)
-        return wick_context_fail(model->ctx, WICK_ERR_INVALID, "\"%s%.64s\": names nest %d deep and have %d bytes at most",
-                                 model->path, name, PUSH_MAX, WICK_NAME_MAX - 1);
+        return wick_context_fail(model->ctx, WICK_ERR_INVALID,
+                                 "\"%s%.64s\": names nest %d deep and have %d bytes at most", model->path, name,
+                                 PUSH_MAX, WICK_NAME_MAX - 1);
     model->pushed[model->depth++] = model->path_len;
     memcpy(model->path + model->path_len, name, len);
     model->path_len += len;

@@ -6,7 +6,8 @@
 #include "tensor/tensor.h"
 #include "wick/nn.h"
 
-/* Bytes of a state's name, terminator included. The optimizer's states carry a parameter's whole name behind a prefix. */
+/* Bytes of a state's name, terminator included. The optimizer's states carry a parameter's whole name behind a prefix.
+ */
 enum { WICK_NAME_MAX = 256, WICK_OPTIM_NAME_MAX = WICK_NAME_MAX + 32 };
 
 /* A data tensor in the innermost scope, filled as init says. Poisoned on error. */

@@ -164,7 +164,9 @@ static wick_status record_effect(const wick_op *op, wick_tensor *x, const void *
     if (x->error) return wick_fail_poison(x->ctx, x);
     wick_tensor *t = wick_record(NULL, op, 1, &x, attr, attr_size);
     if (t->error) return wick_fail_poison(x->ctx, t);
-    return wick_effect_push(x->ctx, t->value->node, NULL);
+    wick_status status = wick_effect_push(x->ctx, t->value->node, NULL, NULL);
+    wick_tensor_free(&t);
+    return status;
 }
 
 static int64_t run_tap(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {

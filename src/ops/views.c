@@ -483,12 +483,8 @@ static wick_tensor *handle_of(wick_context *ctx, wick_value *v) {
 
 #define VIEW_DEPTH 32
 
-wick_status wick_assign(wick_tensor *state, wick_tensor *value) {
-    if (!state) return WICK_ERR_NOMEM;
-    wick_context *ctx = state->ctx;
-    if (state->error) return wick_fail_poison(ctx, state);
-    if (!value || value->error) return wick_fail_poison(ctx, value); /* poison is never assigned */
-
+/* In a scope of its own: a handle that stays behind would be someone who still wants the old version. */
+static wick_status assign(wick_context *ctx, wick_tensor *state, wick_tensor *value) {
     /* From the view down to the state it shows. */
     wick_value *chain[VIEW_DEPTH], *v = state->value;
     int depth = 0;
@@ -501,36 +497,40 @@ wick_status wick_assign(wick_tensor *state, wick_tensor *value) {
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "assign: the target is not a state: it must hold data, or be a view of the "
                             "current version of a tensor that does (at %s)", wick_site() ? wick_site() : "?");
     wick_tensor *next = value;
+    if (depth && !wick_type_equal(&state->value->type, &value->value->type)) /* said as for any assignment, with the view's shape */
+        return wick_fail_poison(ctx, wick_record(ctx, &wick_op_assign, 2, (wick_tensor *[]){state, value}, NULL, 0));
     for (int i = 0; i < depth; i++) {
-        wick_tensor *input = handle_of(ctx, chain[i]->node->in[0]);
-        if (i == 0 && !wick_type_equal(&chain[0]->type, &value->value->type)) { /* says what differs */
-            wick_tensor *wrong = wick_record(ctx, &wick_op_assign, 2, (wick_tensor *[]){state, value}, NULL, 0);
-            return wick_fail_poison(ctx, wrong);
-        }
-        next = write_through(input, chain[i], next);
+        next = write_through(handle_of(ctx, chain[i]->node->in[0]), chain[i], next);
         if (!next) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "assign: cannot write through an expanded view");
         if (next->error) return wick_fail_poison(ctx, next);
     }
-    wick_tensor *in[2] = {handle_of(ctx, v), next};
-    wick_tensor *assigned = wick_record(ctx, &wick_op_assign, 2, in, NULL, 0);
-    if (assigned->error) return wick_fail_poison(ctx, assigned);
+    wick_tensor *assigned = wick_record(ctx, &wick_op_assign, 2, (wick_tensor *[]){handle_of(ctx, v), next}, NULL, 0), *again = assigned;
+    for (int i = depth - 1; i >= 0; i--) { /* the view's handle reads the new version as well */
+        const wick_node *n = chain[i]->node;
+        again = wick_record(ctx, n->op, 1, &again, n->attr, n->attr_size);
+    }
+    if (again->error) return wick_fail_poison(ctx, again);
     wick_node *node = assigned->value->node;
-    WICK_TRY(wick_effect_push(ctx, node, base));
+    WICK_TRY(wick_effect_push(ctx, node, base, depth ? state : NULL));
     wick_node_ref(node);
     v->node->cell = NULL;
     node->cell = base;
     wick_tensor_set_value(base, &node->out[0]);
-    wick_tensor_free(&assigned);
-    /* The view's handle reads the new version as well. */
     if (depth) {
-        wick_tensor *again = handle_of(ctx, &node->out[0]);
-        for (int i = depth - 1; i >= 0; i--) {
-            const wick_node *n = chain[i]->node;
-            again = wick_record(ctx, n->op, 1, &again, n->attr, n->attr_size);
-        }
-        if (again->error) return wick_fail_poison(ctx, again);
         wick_node_ref(again->value->node);
         wick_tensor_set_value(state, again->value);
     }
     return WICK_OK;
+}
+
+wick_status wick_assign(wick_tensor *state, wick_tensor *value) {
+    if (!state) return WICK_ERR_NOMEM;
+    wick_context *ctx = state->ctx;
+    if (state->error) return wick_fail_poison(ctx, state);
+    if (!value || value->error) return wick_fail_poison(ctx, value); /* poison is never assigned */
+    wick_scope *scope = wick_scope_open(ctx);
+    if (!scope) return WICK_ERR_NOMEM;
+    wick_status status = assign(ctx, state, value);
+    wick_scope_close(&scope);
+    return status;
 }

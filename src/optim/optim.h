@@ -21,13 +21,14 @@ typedef struct wick_update {
 typedef struct wick_rule_input {
     const wick_optim_options *options;
     wick_tensor *p, *g;
-    wick_tensor *moment[2];    /* as many as the rule has */
-    wick_tensor *lr;           /* learning rate */
-    wick_tensor *lr_corrected; /* lr / (1 - beta1^t), where t counts steps from 1 */
+    wick_tensor *moment[2];          /* as many as the rule has */
+    wick_tensor *lr;                 /* learning rate */
+    wick_tensor *lr_corrected;       /* lr / (1 - beta1^t), where t counts steps from 1 */
     wick_tensor *inv_sqrt_corrected; /* 1 / sqrt(1 - beta2^t) */
 } wick_rule_input;
 
-/* An update rule: sets the new value of each moment and returns that of p. Purely elementwise, so that it is one kernel. */
+/* An update rule: sets the new value of each moment and returns that of p. Purely elementwise, so that it is one
+ * kernel. */
 typedef struct wick_rule {
     const char *moments[2]; /* names of states, "momentum"; NULL: none */
     wick_tensor *(*update)(const wick_rule_input *in, wick_tensor **moment);

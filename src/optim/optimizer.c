@@ -1,7 +1,8 @@
-/* optimizer.c: one step as a graph: gradients, accumulation, clipping, the rule for each parameter, then all assignments.
+/* optimizer.c: one step as a graph: gradients, accumulation, clipping, the rule for each parameter, then all
+ * assignments.
  *
- * States of parameter NAME of dtype T: "optim.<moment>.NAME" and "optim.grad.NAME" (accumulation) have NAME's shape and T,
- * or f32 for the 16-bit floats. "optim.step" (i64, 0-d) counts the steps done. */
+ * States of parameter NAME of dtype T: "optim.<moment>.NAME" and "optim.grad.NAME" (accumulation) have NAME's shape and
+ * T, or f32 for the 16-bit floats. "optim.step" (i64, 0-d) counts the steps done. */
 #include <stdio.h>
 
 #include "optim/optim.h"
@@ -13,16 +14,17 @@ struct wick_optimizer {
     wick_allocator alloc;
     wick_optim_options options;
     const wick_rule *rule;
-    bool bound;             /* to the model's parameters, at the first step recorded */
-    int n;                  /* parameters */
-    const char **names;     /* n each; all four in one block */
+    bool bound;         /* to the model's parameters, at the first step recorded */
+    int n;              /* parameters */
+    const char **names; /* n each; all four in one block */
     wick_tensor **params, **grads;
-    wick_update *updates;   /* 4 n + 1: parameter, two moments, accumulated gradient; the step count */
+    wick_update *updates; /* 4 n + 1: parameter, two moments, accumulated gradient; the step count */
     int n_updates;
     size_t block;
 };
 
-/* ---- making ------------------------------------------------------------------------------------------------------------ */
+/* ---- making
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static const char *bad_schedule(const wick_schedule *s) {
     if ((unsigned)s->kind > WICK_SCHEDULE_COSINE) return "no such schedule";
@@ -79,7 +81,9 @@ static wick_status bind_parameters(wick_optimizer *opt) {
     if (opt->bound) return WICK_OK;
     int n = 0;
     for (int i = 0; i < wick_model_count(opt->model); i++) n += wick_model_at(opt->model, i).role == WICK_ROLE_PARAM;
-    if (!n) return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: the model has no parameters yet; build its loss first");
+    if (!n)
+        return wick_context_fail(opt->ctx, WICK_ERR_INVALID,
+                                 "optimizer: the model has no parameters yet; build its loss first");
     const size_t block = (4 * (size_t)n + 1) * sizeof(wick_update) + 3 * (size_t)n * sizeof(void *);
     wick_update *updates = wick_alloc(&opt->alloc, block);
     if (!updates) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
@@ -98,7 +102,8 @@ static wick_status bind_parameters(wick_optimizer *opt) {
     return WICK_OK;
 }
 
-/* ---- pieces of a step ------------------------------------------------------------------------------------------------------ */
+/* ---- pieces of a step
+ * ------------------------------------------------------------------------------------------------------ */
 
 static wick_tensor *to_dtype(wick_tensor *x, wick_dtype dtype) {
     return wick_tensor_dtype(x) == dtype ? x : wick_cast(x, dtype);
@@ -117,9 +122,10 @@ static wick_tensor *step_count(wick_optimizer *opt) {
 static wick_tensor *state_of(wick_optimizer *opt, const char *what, int i) {
     char name[512];
     const wick_tensor *p = opt->params[i];
-    if (snprintf(name, sizeof name, "optim.%s.%s", what, opt->names[i]) >= (int)sizeof name) name[0] = 0; /* refused by its model */
-    return wick_model_state(opt->model, name, WICK_ROLE_OPTIM, working_dtype(p), wick_tensor_rank(p), wick_tensor_dims(p),
-                            wick_init_constant(0));
+    if (snprintf(name, sizeof name, "optim.%s.%s", what, opt->names[i]) >= (int)sizeof name)
+        name[0] = 0; /* refused by its model */
+    return wick_model_state(opt->model, name, WICK_ROLE_OPTIM, working_dtype(p), wick_tensor_rank(p),
+                            wick_tensor_dims(p), wick_init_constant(0));
 }
 
 static wick_status fail_with(wick_optimizer *opt, const char *what, const wick_tensor *x) {
@@ -159,8 +165,10 @@ static void update_push(wick_optimizer *opt, wick_tensor *state, wick_tensor *va
 /* Expressions first, assignments last: an error leaves no half of a step behind. */
 static wick_status updates_assign(wick_optimizer *opt) {
     for (int i = 0; i < opt->n_updates; i++) {
-        if (wick_tensor_error(opt->updates[i].state, NULL) != WICK_OK) return fail_with(opt, "state", opt->updates[i].state);
-        if (wick_tensor_error(opt->updates[i].value, NULL) != WICK_OK) return fail_with(opt, "update", opt->updates[i].value);
+        if (wick_tensor_error(opt->updates[i].state, NULL) != WICK_OK)
+            return fail_with(opt, "state", opt->updates[i].state);
+        if (wick_tensor_error(opt->updates[i].value, NULL) != WICK_OK)
+            return fail_with(opt, "update", opt->updates[i].value);
     }
     for (int i = 0; i < opt->n_updates; i++) WICK_TRY(wick_assign(opt->updates[i].state, opt->updates[i].value));
     return WICK_OK;
@@ -198,7 +206,10 @@ static void apply_rule(wick_optimizer *opt, wick_tensor *step) {
     for (int i = 0; i < opt->n; i++) {
         wick_tensor *p = opt->params[i], *new_moment[2] = {NULL, NULL};
         const wick_dtype dtype = working_dtype(p);
-        wick_rule_input in = {.options = o, .p = to_dtype(p, dtype), .g = opt->grads[i], .lr = to_dtype(lr, dtype),
+        wick_rule_input in = {.options = o,
+                              .p = to_dtype(p, dtype),
+                              .g = opt->grads[i],
+                              .lr = to_dtype(lr, dtype),
                               .lr_corrected = to_dtype(lr_corrected, dtype),
                               .inv_sqrt_corrected = to_dtype(inv_sqrt_corrected, dtype)};
         for (int k = 0; k < 2; k++)
@@ -211,7 +222,8 @@ static void apply_rule(wick_optimizer *opt, wick_tensor *step) {
     update_push(opt, step, wick_add(step, wick_like(step, 1)));
 }
 
-/* ---- recording ----------------------------------------------------------------------------------------------------------------- */
+/* ---- recording
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 static wick_status record_step(wick_optimizer *opt, wick_tensor *loss) {
     WICK_TRY(gradients(opt, loss));
@@ -233,7 +245,8 @@ static wick_status record_accumulate(wick_optimizer *opt, wick_tensor *loss) {
 }
 
 /* What a step records is of no use to the caller: its handles die here, the assignments stay pending. */
-static wick_status in_scope(wick_optimizer *opt, wick_tensor *loss, wick_status (*record)(wick_optimizer *, wick_tensor *)) {
+static wick_status in_scope(wick_optimizer *opt, wick_tensor *loss,
+                            wick_status (*record)(wick_optimizer *, wick_tensor *)) {
     wick_scope *scope = wick_scope_open(opt->ctx);
     if (!scope) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
     wick_status status = record(opt, loss);

@@ -14,7 +14,8 @@ static wick_tensor *sgd(const wick_rule_input *in, wick_tensor **moment) {
     return wick_sub(in->p, wick_mul(decayed(in), in->lr));
 }
 
-/* Sutskever et al. 2013, with the rate outside the buffer. The buffer starts at 0, so its first value is the gradient. */
+/* Sutskever et al. 2013, with the rate outside the buffer. The buffer starts at 0, so its first value is the gradient.
+ */
 static wick_tensor *sgd_momentum(const wick_rule_input *in, wick_tensor **moment) {
     const double mu = in->options->momentum;
     wick_tensor *g = decayed(in), *buffer = wick_add(times(in->moment[0], mu), g);
@@ -36,7 +37,9 @@ static wick_tensor *adam_from(const wick_rule_input *in, wick_tensor *p, wick_te
     return wick_sub(p, wick_mul(step, in->lr_corrected));
 }
 
-static wick_tensor *adam(const wick_rule_input *in, wick_tensor **moment) { return adam_from(in, in->p, decayed(in), moment); }
+static wick_tensor *adam(const wick_rule_input *in, wick_tensor **moment) {
+    return adam_from(in, in->p, decayed(in), moment);
+}
 
 /* Loshchilov, Hutter 2019: the decay acts on p, not through the moments. */
 static wick_tensor *adamw(const wick_rule_input *in, wick_tensor **moment) {

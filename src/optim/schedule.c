@@ -40,7 +40,8 @@ wick_tensor *wick_schedule_record(const wick_optim_options *o, wick_tensor *step
         wick_tensor *drops = wick_floor(wick_div(t, wick_like(t, (double)s->every)));
         lr = wick_mul(lr, wick_pow(wick_like(t, s->gamma), drops));
     } else if (s->kind == WICK_SCHEDULE_COSINE) {
-        wick_tensor *part = wick_div(wick_sub(t, wick_like(t, (double)s->warmup)), wick_like(t, (double)(s->total - s->warmup)));
+        wick_tensor *part =
+            wick_div(wick_sub(t, wick_like(t, (double)s->warmup)), wick_like(t, (double)(s->total - s->warmup)));
         part = wick_minimum(one, wick_maximum(wick_like(t, 0), part));
         wick_tensor *wave = wick_mul(wick_add(one, wick_cos(wick_mul(part, wick_like(t, pi)))), wick_like(t, 0.5));
         wick_tensor *least = wick_like(t, s->lr_min);

@@ -114,13 +114,13 @@ void wick_node_forget(wick_context *ctx, wick_node *node) {
     node_free_all(ctx, dead);
 }
 
-wick_status wick_effect_push(wick_context *ctx, wick_node *node, wick_tensor *state) {
+wick_status wick_effect_push(wick_context *ctx, wick_node *node, wick_tensor *state, wick_tensor *view) {
     wick_frame *frame = ctx->frame;
     if (!wick_grow(&ctx->alloc, (void **)&frame->effects, &frame->cap_effects, frame->n_effects + 1, sizeof *frame->effects))
         return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory recording an effect");
     node->refs++;
-    if (state) state->refs++;
-    frame->effects[frame->n_effects++] = (wick_effect){node, state};
+    if (view) wick_node_ref(view->value->node);
+    frame->effects[frame->n_effects++] = (wick_effect){node, wick_retain(state), wick_retain(view), view ? view->value : NULL};
     return WICK_OK;
 }
 
@@ -128,6 +128,8 @@ void wick_frame_clear(wick_context *ctx, wick_frame *frame) {
     for (size_t i = 0; i < frame->n_effects; i++) {
         wick_node_unref(ctx, frame->effects[i].node);
         wick_tensor_free(&frame->effects[i].state);
+        if (frame->effects[i].view) wick_node_unref(ctx, frame->effects[i].shown->node);
+        wick_tensor_free(&frame->effects[i].view);
     }
     frame->n_effects = 0;
 }

@@ -118,12 +118,14 @@ struct wick_value {
     uint32_t handles;    /* recorded: handles that name it */
     uint32_t readers;    /* recorded: pending nodes that read it */
     uint32_t mark;       /* number of the last walk that came by */
+    uint32_t stored;     /* recorded: number of the last walk that was to put it into memory */
     wick_type type;
 };
 
 enum {
     WICK_NODE_IN_GRAPH = 1,  /* belongs to a wick_graph's arena */
     WICK_NODE_EVALUATED = 2, /* recorded: ran; it keeps its inputs only as history, until it leaves its scope */
+    WICK_NODE_AWAITED = 4,   /* while a walk looks who needs old versions: may run again later */
 };
 
 struct wick_node {
@@ -174,6 +176,8 @@ struct wick_scope {
 typedef struct wick_effect {
     wick_node *node;    /* counted */
     wick_tensor *state; /* counted; the assigned handle, NULL for taps and checks */
+    wick_tensor *view;  /* counted; the handle of a view that was assigned through, or NULL */
+    wick_value *shown;  /* what view named before; its node is counted */
 } wick_effect;
 
 /* What is being recorded: the context's own expressions, or the body of a function for wick_compile. */
@@ -232,7 +236,8 @@ void wick_node_unref(wick_context *ctx, wick_node *node);
 /* All results are in memory: readers of the inputs are gone. History is kept until wick_node_forget. */
 void wick_node_evaluated(wick_context *ctx, wick_node *node);
 void wick_node_forget(wick_context *ctx, wick_node *node);
-wick_status wick_effect_push(wick_context *ctx, wick_node *node, wick_tensor *state);
+/* state: the assigned handle, or NULL. view: the handle it was assigned through, or NULL. */
+wick_status wick_effect_push(wick_context *ctx, wick_node *node, wick_tensor *state, wick_tensor *view);
 void wick_frame_clear(wick_context *ctx, wick_frame *frame);
 /* Makes the handle name another value; takes over a reference to its node. */
 void wick_tensor_set_value(wick_tensor *t, wick_value *value);

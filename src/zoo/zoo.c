@@ -22,9 +22,11 @@ static wick_status unknown(wick_context *ctx, const char *text) {
     return wick_context_fail(ctx, WICK_ERR_INVALID, "no architecture \"%.64s\"; there are: %s", text, names);
 }
 
-static wick_status bad_part(wick_context *ctx, const wick_network *network, const char *part, size_t length, const char *why) {
-    return wick_context_fail(ctx, WICK_ERR_INVALID, "architecture \"%s\": \"%.*s\" %s; the form is %s", network->architecture->name,
-                             length > 64 ? 64 : (int)length, part, why, network->architecture->form);
+static wick_status bad_part(wick_context *ctx, const wick_network *network, const char *part, size_t length,
+                            const char *why) {
+    return wick_context_fail(ctx, WICK_ERR_INVALID, "architecture \"%s\": \"%.*s\" %s; the form is %s",
+                             network->architecture->name, length > 64 ? 64 : (int)length, part, why,
+                             network->architecture->form);
 }
 
 /* "0", "0.25", ".5": at most 15 digits. Not strtod, whose decimal point is the locale's. */
@@ -54,7 +56,8 @@ static wick_status read_part(wick_context *ctx, wick_network *network, const cha
     const long long width = digit ? strtoll(part, &end, 10) : 0;
     if (!digit || end != part + length || width < 1 || width > WIDTH_MAX)
         return bad_part(ctx, network, part, length, "is no width from 1 to 16777216");
-    if (network->n_widths == WICK_ZOO_MAX_WIDTHS) return bad_part(ctx, network, part, length, "is one hidden layer too many (16 at most)");
+    if (network->n_widths == WICK_ZOO_MAX_WIDTHS)
+        return bad_part(ctx, network, part, length, "is one hidden layer too many (16 at most)");
     network->widths[network->n_widths++] = width;
     return WICK_OK;
 }

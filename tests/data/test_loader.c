@@ -12,7 +12,8 @@ static wick_context *new_context(void) {
     return status == WICK_OK ? ctx : NULL;
 }
 
-/* ---- a folder of IDX files -------------------------------------------------------------------------------------------- */
+/* ---- a folder of IDX files
+ * -------------------------------------------------------------------------------------------- */
 
 static char folder[64];
 
@@ -190,19 +191,20 @@ static void installed_set(const char *name, double mean, double deviation, const
 TEST(mnist_is_as_known) { installed_set("mnist", 0.1307, 0.3081, "9"); }
 TEST(fashion_mnist_is_as_known) { installed_set("fashion-mnist", 0.2860, 0.3530, "Ankle boot"); }
 
-/* ---- the loader ---------------------------------------------------------------------------------------------------------- */
+/* ---- the loader
+ * ---------------------------------------------------------------------------------------------------------- */
 
-#define SETUP(count)                                                              \
-    wick_context *ctx = new_context();                                            \
-    wick_dataset *data = NULL;                                                    \
-    wick_loader *loader = NULL;                                                   \
-    REQUIRE(ctx != NULL && folder_make());                                        \
-    write_split("train", count);                                                  \
-    REQUIRE(wick_dataset_open(ctx, folder, "train", &data) == WICK_OK);           \
+#define SETUP(count)                                                                                                   \
+    wick_context *ctx = new_context();                                                                                 \
+    wick_dataset *data = NULL;                                                                                         \
+    wick_loader *loader = NULL;                                                                                        \
+    REQUIRE(ctx != NULL && folder_make());                                                                             \
+    write_split("train", count);                                                                                       \
+    REQUIRE(wick_dataset_open(ctx, folder, "train", &data) == WICK_OK);                                                \
     folder_remove()
-#define TEARDOWN                \
-    wick_loader_free(&loader);  \
-    wick_dataset_free(&data);   \
+#define TEARDOWN                                                                                                       \
+    wick_loader_free(&loader);                                                                                         \
+    wick_dataset_free(&data);                                                                                          \
     wick_context_free(&ctx)
 
 static float x[64 * 6];
@@ -236,14 +238,16 @@ TEST(batches_come_in_order_without_shuffling) {
     wick_loader_free(&loader);
     REQUIRE(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 4, .drop_last = true}, &loader) == WICK_OK);
     CHECK_INT(wick_loader_batches(loader), 2);
-    CHECK(next_numbers(loader, numbers) == 4 && next_numbers(loader, numbers) == 4 && next_numbers(loader, numbers) == 0);
+    CHECK(next_numbers(loader, numbers) == 4 && next_numbers(loader, numbers) == 4 &&
+          next_numbers(loader, numbers) == 0);
     CHECK(next_numbers(loader, numbers) == 4 && numbers[0] == 0);
     TEARDOWN;
 }
 
 TEST(pixels_are_normalised) {
     SETUP(2);
-    REQUIRE(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 2, .mean = 0.25, .deviation = 0.5}, &loader) == WICK_OK);
+    REQUIRE(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 2, .mean = 0.25, .deviation = 0.5}, &loader) ==
+            WICK_OK);
     CHECK_INT(wick_loader_next(loader, x, y), 2);
     for (int i = 0; i < 12; i++) CHECK(x[i] == (float)((pixel_value(i) / 255.0 - 0.25) / 0.5));
     TEARDOWN;
@@ -252,7 +256,8 @@ TEST(pixels_are_normalised) {
 TEST(every_epoch_has_every_sample_once_in_its_own_order) {
     SETUP(25);
     int numbers[64], orders[3][25];
-    REQUIRE(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 7, .shuffle = true, .seed = 5}, &loader) == WICK_OK);
+    REQUIRE(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 7, .shuffle = true, .seed = 5}, &loader) ==
+            WICK_OK);
     for (int epoch = 0; epoch < 3; epoch++) {
         int seen[25] = {0}, at = 0;
         int64_t n;
@@ -282,7 +287,8 @@ TEST(every_epoch_has_every_sample_once_in_its_own_order) {
 TEST(orders_are_unbiased) {
     /* 3 samples have 6 orders: over many epochs each must come equally often (chi-square, 5 degrees of freedom). */
     SETUP(3);
-    REQUIRE(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 3, .shuffle = true, .seed = 77}, &loader) == WICK_OK);
+    REQUIRE(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 3, .shuffle = true, .seed = 77}, &loader) ==
+            WICK_OK);
     int counts[27] = {0}, numbers[64];
     enum { EPOCHS = 6000 };
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
@@ -343,15 +349,20 @@ TEST(seeking_to_any_place_continues_as_if_never_stopped) {
 
 TEST(options_that_make_no_batch_are_refused) {
     SETUP(5);
-    const wick_loader_options bad[] = {{.batch = 0}, {.batch = -3}, {.batch = 6, .drop_last = true}, {.batch = 2, .mean = NAN},
-                                       {.batch = 2, .deviation = -1}, {.batch = 2, .deviation = INFINITY}};
+    const wick_loader_options bad[] = {{.batch = 0},
+                                       {.batch = -3},
+                                       {.batch = 6, .drop_last = true},
+                                       {.batch = 2, .mean = NAN},
+                                       {.batch = 2, .deviation = -1},
+                                       {.batch = 2, .deviation = INFINITY}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CHECK_INT(wick_loader_new(ctx, data, &bad[i], &loader), WICK_ERR_INVALID);
         CHECK(loader == NULL);
     }
     CHECK_INT(wick_loader_new(ctx, NULL, &bad[0], &loader), WICK_ERR_INVALID);
     CHECK_INT(wick_loader_new(ctx, data, NULL, &loader), WICK_ERR_INVALID);
-    CHECK(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 100}, &loader) == WICK_OK); /* more than there are */
+    CHECK(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 100}, &loader) ==
+          WICK_OK); /* more than there are */
     CHECK_INT(wick_loader_next(loader, x, y), 5);
     TEARDOWN;
 }
@@ -370,8 +381,10 @@ TEST(running_out_of_memory_is_an_error) {
     for (int limit = 0; limit < 100; limit++) {
         memory.fail_at = memory.calls + limit;
         wick_status status = wick_dataset_open(ctx, folder, "train", &data);
-        if (status == WICK_OK) status = wick_loader_new(ctx, data, &(wick_loader_options){.batch = 2, .shuffle = true}, &loader);
-        else CHECK(data == NULL);
+        if (status == WICK_OK)
+            status = wick_loader_new(ctx, data, &(wick_loader_options){.batch = 2, .shuffle = true}, &loader);
+        else
+            CHECK(data == NULL);
         memory.fail_at = -1;
         if (status == WICK_OK) {
             CHECK_INT(wick_loader_next(loader, x, y), 2);

@@ -35,15 +35,16 @@ static wick_tensor *not_finite(wick_context *ctx, wick_tensor *const *x, void *u
 }
 static wick_tensor *noisy(wick_context *ctx, wick_tensor *const *x, void *user) {
     (void)user;
-    return wick_sum(wick_mul(wick_dropout(x[0], 0.4), wick_random_normal(ctx, WICK_F64, WICK_DIMS(3))), WICK_ALL_AXES, false);
+    return wick_sum(wick_mul(wick_dropout(x[0], 0.4), wick_random_normal(ctx, WICK_F64, WICK_DIMS(3))), WICK_ALL_AXES,
+                    false);
 }
 
-#define SETUP                                                                   \
-    wick_context *ctx = new_context();                                          \
-    REQUIRE(ctx != NULL);                                                       \
-    const double a[3] = {1, -2, 0.5}, b[3] = {3, 0.25, -1};                     \
-    wick_tensor *x[2] = {wick_from(ctx, WICK_F64, WICK_DIMS(3), a), wick_from(ctx, WICK_F64, WICK_DIMS(3), b)}; \
-    wick_gradcheck_report report;                                               \
+#define SETUP                                                                                                          \
+    wick_context *ctx = new_context();                                                                                 \
+    REQUIRE(ctx != NULL);                                                                                              \
+    const double a[3] = {1, -2, 0.5}, b[3] = {3, 0.25, -1};                                                            \
+    wick_tensor *x[2] = {wick_from(ctx, WICK_F64, WICK_DIMS(3), a), wick_from(ctx, WICK_F64, WICK_DIMS(3), b)};        \
+    wick_gradcheck_report report;                                                                                      \
     (void)report
 
 TEST(right_gradients_pass_and_values_are_restored) {

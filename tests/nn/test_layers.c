@@ -1,4 +1,5 @@
-/* Layers: values and gradients against PyTorch's (golden/layers.txt), gradients against differences, dropout's statistics. */
+/* Layers: values and gradients against PyTorch's (golden/layers.txt), gradients against differences, dropout's
+ * statistics. */
 #include "golden/golden.h"
 #include "test.h"
 #include "wick/wick.h"
@@ -13,17 +14,17 @@ static wick_context *new_context(void) {
     return status == WICK_OK && goldens ? ctx : NULL;
 }
 
-#define SETUP                                                 \
-    wick_context *ctx = new_context();                        \
-    wick_model *model = NULL;                                 \
-    REQUIRE(ctx != NULL);                                     \
+#define SETUP                                                                                                          \
+    wick_context *ctx = new_context();                                                                                 \
+    wick_model *model = NULL;                                                                                          \
+    REQUIRE(ctx != NULL);                                                                                              \
     REQUIRE(wick_model_new(ctx, &model) == WICK_OK)
-#define TEARDOWN             \
-    wick_model_free(&model); \
+#define TEARDOWN                                                                                                       \
+    wick_model_free(&model);                                                                                           \
     wick_context_free(&ctx)
 
 static const golden *get(const char *a, const char *b) {
-    char name[64];
+    char name[160];
     snprintf(name, sizeof name, "%s.%s", a, b);
     const golden *g = golden_find(goldens, name);
     CHECK_MSG(g != NULL, "no golden %s", name);
@@ -59,7 +60,8 @@ static wick_tensor *projected(wick_context *ctx, wick_tensor *y, const golden *r
     return r ? wick_sum(wick_mul(y, tensor(ctx, r)), WICK_ALL_AXES, false) : y;
 }
 
-/* ---- against PyTorch ------------------------------------------------------------------------------------------------- */
+/* ---- against PyTorch
+ * ------------------------------------------------------------------------------------------------- */
 
 TEST(linear_agrees_with_pytorch) {
     SETUP;
@@ -168,7 +170,8 @@ TEST(losses_agree_with_pytorch) {
     TEARDOWN;
 }
 
-/* ---- dropout ------------------------------------------------------------------------------------------------------------- */
+/* ---- dropout
+ * ------------------------------------------------------------------------------------------------------------- */
 
 TEST(dropout_keeps_the_mean_and_drops_the_share) {
     SETUP;
@@ -208,7 +211,8 @@ TEST(dropout_draws_anew_each_time_and_rests_in_evaluation) {
     TEARDOWN;
 }
 
-/* ---- mistakes ------------------------------------------------------------------------------------------------------------- */
+/* ---- mistakes
+ * ------------------------------------------------------------------------------------------------------------- */
 
 TEST(mistakes_poison_and_name_the_layer) {
     SETUP;
@@ -248,7 +252,8 @@ TEST(empty_batches_pass) {
     TEARDOWN;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------------------ */
+/* ---- lists
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static wick_tensor *list_linear(wick_model *model, const char *name, wick_tensor *x, const void *arg) {
     return wick_nn_linear(model, name, x, *(const int64_t *)arg);
@@ -274,7 +279,8 @@ TEST(sequential_runs_layers_in_order) {
     TEARDOWN;
 }
 
-/* ---- gradients against differences -------------------------------------------------------------------------------------------- */
+/* ---- gradients against differences
+ * -------------------------------------------------------------------------------------------- */
 
 typedef struct layer_case {
     wick_model *model;
@@ -286,16 +292,28 @@ static wick_tensor *layer_function(wick_context *ctx, wick_tensor *const *x, voi
     wick_tensor *y = NULL, *r = NULL;
     const int64_t labels[] = {1, 0, 2, 2};
     switch (c->kind) {
-    case 0: y = wick_nn_linear(c->model, "fc", x[0], 5); break;
-    case 1: y = wick_nn_layer_norm(c->model, "ln", x[0]); break;
+    case 0:
+        y = wick_nn_linear(c->model, "fc", x[0], 5);
+        break;
+    case 1:
+        y = wick_nn_layer_norm(c->model, "ln", x[0]);
+        break;
     case 2:
-    case 3: y = wick_nn_batch_norm(c->model, "bn", x[0]); break;
-    case 4: y = wick_nn_dropout(c->model, x[0], 0.3); break;
-    case 5: return wick_cross_entropy(wick_nn_linear(c->model, "fc", x[0], 3), wick_from(ctx, WICK_I64, WICK_DIMS(4), labels));
-    default: return wick_mse(wick_gelu(wick_nn_linear(c->model, "fc", x[0], 3)), wick_zeros(ctx, WICK_F64, WICK_DIMS(4, 3)));
+    case 3:
+        y = wick_nn_batch_norm(c->model, "bn", x[0]);
+        break;
+    case 4:
+        y = wick_nn_dropout(c->model, x[0], 0.3);
+        break;
+    case 5:
+        return wick_cross_entropy(wick_nn_linear(c->model, "fc", x[0], 3),
+                                  wick_from(ctx, WICK_I64, WICK_DIMS(4), labels));
+    default:
+        return wick_mse(wick_gelu(wick_nn_linear(c->model, "fc", x[0], 3)), wick_zeros(ctx, WICK_F64, WICK_DIMS(4, 3)));
     }
     /* weights that differ, so that no symmetry hides a mistake */
-    r = wick_reshape(wick_arange(ctx, WICK_F64, -1, 0.37, wick_tensor_count(y)), wick_tensor_rank(y), wick_tensor_dims(y));
+    r = wick_reshape(wick_arange(ctx, WICK_F64, -1, 0.37, wick_tensor_count(y)), wick_tensor_rank(y),
+                     wick_tensor_dims(y));
     return wick_sum(wick_mul(y, wick_sin(r)), WICK_ALL_AXES, false);
 }
 

@@ -10,13 +10,13 @@ static wick_context *new_context(uint64_t seed) {
     return status == WICK_OK ? ctx : NULL;
 }
 
-#define SETUP                                  \
-    wick_context *ctx = new_context(1);        \
-    wick_model *model = NULL;                  \
-    REQUIRE(ctx != NULL);                      \
+#define SETUP                                                                                                          \
+    wick_context *ctx = new_context(1);                                                                                \
+    wick_model *model = NULL;                                                                                          \
+    REQUIRE(ctx != NULL);                                                                                              \
     REQUIRE(wick_model_new(ctx, &model) == WICK_OK)
-#define TEARDOWN             \
-    wick_model_free(&model); \
+#define TEARDOWN                                                                                                       \
+    wick_model_free(&model);                                                                                           \
     wick_context_free(&ctx)
 
 static const char *text_of(wick_tensor *t) {
@@ -46,9 +46,11 @@ TEST(state_is_made_once_and_found_again) {
 
 TEST(state_of_another_shape_dtype_or_role_is_refused_by_name) {
     SETUP;
-    wick_tensor *a = wick_model_state(model, "fc.weight", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(2, 3), wick_init_constant(0));
+    wick_tensor *a =
+        wick_model_state(model, "fc.weight", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(2, 3), wick_init_constant(0));
     CHECK(wick_tensor_error(a, NULL) == WICK_OK);
-    wick_tensor *t = wick_model_state(model, "fc.weight", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(3, 2), wick_init_constant(0));
+    wick_tensor *t =
+        wick_model_state(model, "fc.weight", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(3, 2), wick_init_constant(0));
     CHECK_INT(wick_tensor_error(t, NULL), WICK_ERR_SHAPE);
     CHECK_STR_HAS(text_of(t), "fc.weight");
     CHECK_STR_HAS(text_of(t), "f32[3,2]");
@@ -68,16 +70,21 @@ TEST(bad_states_are_refused) {
     longer[sizeof longer - 1] = 0;
     const char *const names[] = {"", "a\nb", "__metadata__", longer};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        wick_tensor *t = wick_model_state(model, names[i], WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(2), wick_init_constant(0));
+        wick_tensor *t =
+            wick_model_state(model, names[i], WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(2), wick_init_constant(0));
         CHECK_INT(wick_tensor_error(t, NULL), WICK_ERR_INVALID);
     }
-    CHECK_INT(wick_tensor_error(wick_model_state(model, NULL, WICK_ROLE_PARAM, WICK_F32, WICK_SCALAR, wick_init_constant(0)), NULL),
+    CHECK_INT(wick_tensor_error(
+                  wick_model_state(model, NULL, WICK_ROLE_PARAM, WICK_F32, WICK_SCALAR, wick_init_constant(0)), NULL),
               WICK_ERR_INVALID);
-    CHECK_INT(wick_tensor_error(wick_model_state(model, "d", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(-2), wick_init_constant(0)), NULL),
+    CHECK_INT(wick_tensor_error(
+                  wick_model_state(model, "d", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(-2), wick_init_constant(0)), NULL),
               WICK_ERR_INVALID);
-    CHECK_INT(wick_tensor_error(wick_model_state(model, "r", WICK_ROLE_PARAM, WICK_I32, WICK_DIMS(2), wick_init_linear(4)), NULL),
+    CHECK_INT(wick_tensor_error(
+                  wick_model_state(model, "r", WICK_ROLE_PARAM, WICK_I32, WICK_DIMS(2), wick_init_linear(4)), NULL),
               WICK_ERR_DTYPE);
-    CHECK_INT(wick_tensor_error(wick_model_state(model, "o", (wick_role)7, WICK_F32, WICK_DIMS(2), wick_init_linear(4)), NULL),
+    CHECK_INT(wick_tensor_error(wick_model_state(model, "o", (wick_role)7, WICK_F32, WICK_DIMS(2), wick_init_linear(4)),
+                                NULL),
               WICK_ERR_INVALID);
     CHECK_INT(wick_model_count(model), 0);
     TEARDOWN;
@@ -148,12 +155,13 @@ TEST(first_values_have_the_documented_distribution) {
             char name[32];
             snprintf(name, sizeof name, "s%d.%d", d, i);
             double mean, variance, low, high;
-            moments(wick_model_state(model, name, WICK_ROLE_PARAM, dtypes[d], WICK_DIMS(401, 251), cases[i].init), &mean, &variance,
-                    &low, &high);
+            moments(wick_model_state(model, name, WICK_ROLE_PARAM, dtypes[d], WICK_DIMS(401, 251), cases[i].init),
+                    &mean, &variance, &low, &high);
             CHECK_MSG(fabs(mean) < 0.003, "%s: mean %g", name, mean);
             CHECK_MSG(fabs(sqrt(variance) / cases[i].deviation - 1) < 0.01, "%s: deviation %g", name, sqrt(variance));
             if (isfinite(cases[i].bound)) {
-                CHECK_MSG(low >= -cases[i].bound * 1.004 && high <= cases[i].bound * 1.004, "%s: %g %g", name, low, high);
+                CHECK_MSG(low >= -cases[i].bound * 1.004 && high <= cases[i].bound * 1.004, "%s: %g %g", name, low,
+                          high);
                 CHECK_MSG(low < -0.99 * cases[i].bound && high > 0.99 * cases[i].bound, "%s: %g %g", name, low, high);
             }
         }
@@ -167,11 +175,13 @@ TEST(first_values_depend_on_seed_and_name_only) {
         wick_model *model;
         REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK);
         /* what else was made or drawn before makes no difference */
-        (void)wick_model_state(model, run ? "zz" : "y", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(7 + run), wick_init_linear(3));
+        (void)wick_model_state(model, run ? "zz" : "y", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(7 + run),
+                               wick_init_linear(3));
         for (int i = 0; i < run; i++) (void)wick_random_normal(ctx, WICK_F32, WICK_DIMS(5));
         wick_tensor *t = wick_model_state(model, "a", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(64), wick_init_kaiming(2));
         CHECK(wick_read(t, x[run], sizeof x[run]) == WICK_OK);
-        wick_tensor *other = wick_model_state(model, "b", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(64), wick_init_kaiming(2));
+        wick_tensor *other =
+            wick_model_state(model, "b", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(64), wick_init_kaiming(2));
         float y[64];
         CHECK(wick_read(other, y, sizeof y) == WICK_OK);
         CHECK(memcmp(x[run], y, sizeof y) != 0);
@@ -228,7 +238,8 @@ TEST(training_is_the_default_and_can_be_left) {
     wick_model_free(NULL);
 }
 
-/* ---- making state inside a function that is being compiled ------------------------------------------------------------ */
+/* ---- making state inside a function that is being compiled
+ * ------------------------------------------------------------ */
 
 static wick_status layer_body(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
@@ -265,7 +276,8 @@ TEST(parameters_made_while_compiling_are_plain_state) {
     TEARDOWN;
 }
 
-/* ---- running out of memory --------------------------------------------------------------------------------------------- */
+/* ---- running out of memory
+ * --------------------------------------------------------------------------------------------- */
 
 TEST(each_failing_allocation_is_an_error_and_leaves_the_model_usable) {
     counting memory = {.fail_at = -1};

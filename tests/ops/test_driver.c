@@ -168,7 +168,7 @@ TEST(every_way_to_run_gives_the_same_bits) {
 
 /* Every extent above 1 grows to the same multiple, so that what fitted still fits: large enough to be cut into many tasks. False for
  * ops whose attributes fix the shape: views, which have no kernels, and random numbers, which have no inputs. */
-static bool grow(wick_context *ctx, use *u) {
+static bool grow(wick_context *ctx, use *u, int64_t limit) {
     wick_sample small = u->sample;
     for (int64_t k = 64; k > 1; k--) {
         int64_t most = 0;
@@ -178,7 +178,7 @@ static bool grow(wick_context *ctx, use *u) {
                 if (small.in[i].dims[d] > 1) u->sample.in[i].dims[d] *= k;
             most = WICK_MAX(most, wick_type_count(&u->sample.in[i]));
         }
-        if (most <= 150000) break;
+        if (most <= limit) break;
     }
     wick_scope *scope = wick_scope_open(ctx);
     wick_tensor *in[MAX_IN], *out[MAX_OUT];
@@ -200,7 +200,7 @@ TEST(large_uses_give_the_same_bits_at_any_number_of_threads) {
             use u;
             do use_draw(&u, op);
             while (u.sample.n_in && u.sample.in[0].rank < 2 && op->min_in && test_rand() % 8);
-            grew |= u.sample.n_in && grow(ctx[0], &u);
+            grew |= u.sample.n_in && grow(ctx[0], &u, 100000);
             use_fill(&u, false);
             check_ways(ctx, &u);
             use_free(&u);
@@ -231,7 +231,7 @@ static void check_tiers(bool odd_values) {
         for (int k = 0; k < SAMPLES + 2; k++) {
             use u;
             use_draw(&u, op);
-            bool large = k >= SAMPLES && u.sample.n_in && op != &wick_op_prod && ctx[0] && grow(ctx[0], &u); /* long products overflow */
+            bool large = k >= SAMPLES && u.sample.n_in && op != &wick_op_prod && ctx[0] && grow(ctx[0], &u, 8000); /* long products overflow */
             use_fill(&u, false);
             if (odd_values) poke(&u);
             wick_tier_force(WICK_TIER_REF);

@@ -1,5 +1,5 @@
-/* Optimizers: PyTorch's trajectories (golden/optim.txt), as a compiled plan and recorded anew each step; state, resuming,
- * refusals. */
+/* Optimizers: PyTorch's trajectories (golden/optim.txt), as a compiled plan and recorded anew each step; state,
+ * resuming, refusals. */
 #include "base/counting_alloc.h"
 #include "golden/golden.h"
 #include "test.h"
@@ -14,7 +14,8 @@ static wick_context *new_context(void) {
     return status == WICK_OK && goldens ? ctx : NULL;
 }
 
-/* ---- the tiny problem of make_optim.py --------------------------------------------------------------------------------- */
+/* ---- the tiny problem of make_optim.py
+ * --------------------------------------------------------------------------------- */
 
 typedef struct problem {
     wick_context *ctx;
@@ -120,7 +121,10 @@ static const struct {
     {"clip", {.lr = 0.3, .momentum = 0.9, .clip_norm = 0.25}},
     {"accumulate", {.kind = WICK_ADAMW, .lr = 0.05, .weight_decay = 0.1, .clip_norm = 0.5, .accumulate = 2}},
     {"step", {.lr = 0.2, .schedule = {.kind = WICK_SCHEDULE_STEP, .gamma = 0.5, .every = 3}}},
-    {"cosine", {.kind = WICK_ADAM, .lr = 0.1, .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = 4, .total = 15, .lr_min = 0.01}}},
+    {"cosine",
+     {.kind = WICK_ADAM,
+      .lr = 0.1,
+      .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = 4, .total = 15, .lr_min = 0.01}}},
 };
 enum { RUNS = sizeof runs / sizeof *runs };
 
@@ -136,7 +140,8 @@ TEST(recorded_steps_follow_pytorch) {
         }
         double count = 0;
         wick_tensor *steps = wick_model_find(p.model, "optim.step");
-        CHECK(steps != NULL && wick_tensor_dtype(steps) == WICK_I64 && wick_item(steps, &count) == WICK_OK && count == 20);
+        CHECK(steps != NULL && wick_tensor_dtype(steps) == WICK_I64 && wick_item(steps, &count) == WICK_OK &&
+              count == 20);
         problem_close(&p);
     }
 }
@@ -165,8 +170,8 @@ TEST(compiled_steps_follow_pytorch) {
                 wick_workspace *space = spaces[part < p.parts - 1];
                 double loss;
                 const int64_t rows = 8 / p.parts;
-                ok = wick_run(space, (const void *[]){x->values + part * rows * 4, t->values + part * rows * 3}, (void *[]){&loss}) ==
-                     WICK_OK;
+                ok = wick_run(space, (const void *[]){x->values + part * rows * 4, t->values + part * rows * 3},
+                              (void *[]){&loss}) == WICK_OK;
                 CHECK_MSG(ok, "%s: %s", runs[r].name, wick_workspace_error(space));
             }
             check_step(&p, runs[r].name, step, 1e-9);
@@ -181,7 +186,8 @@ TEST(compiled_steps_follow_pytorch) {
 
 TEST(narrow_floats_train_too) {
     const wick_dtype dtypes[] = {WICK_F32, WICK_BF16, WICK_F16};
-    const double tolerances[] = {2e-3, 5, 5}; /* relative, with values near 0 among them: only that it goes the same way */
+    const double tolerances[] = {2e-3, 5,
+                                 5}; /* relative, with values near 0 among them: only that it goes the same way */
     for (int d = 0; d < 3; d++)
         for (int r = 0; r < RUNS; r++) {
             problem p;
@@ -202,7 +208,8 @@ TEST(state_is_named_and_shaped_like_its_parameter) {
     problem p;
     REQUIRE(problem_open(&p, &runs[8].options, WICK_F64)); /* AdamW, accumulating */
     REQUIRE(step_eagerly(&p));
-    const char *const names[] = {"optim.m.w", "optim.v.w", "optim.m.b", "optim.v.b", "optim.grad.w", "optim.grad.b", "optim.step"};
+    const char *const names[] = {"optim.m.w",    "optim.v.w",    "optim.m.b", "optim.v.b",
+                                 "optim.grad.w", "optim.grad.b", "optim.step"};
     for (int i = 0; i < 7; i++) CHECK_MSG(wick_model_find(p.model, names[i]) != NULL, "%s", names[i]);
     CHECK_INT(wick_model_count(p.model), 9);
     double sums[12];
@@ -238,7 +245,8 @@ TEST(the_update_of_a_parameter_is_one_kernel) {
     if (eager && eager[0] == '1') SKIP("WICK_EAGER runs op by op");
     problem p;
     REQUIRE(problem_open(&p, &runs[6].options, WICK_F64)); /* AdamW */
-    const wick_spec specs[2] = {{.dtype = WICK_F64, .rank = 2, .dims = {8, 4}}, {.dtype = WICK_F64, .rank = 2, .dims = {8, 3}}};
+    const wick_spec specs[2] = {{.dtype = WICK_F64, .rank = 2, .dims = {8, 4}},
+                                {.dtype = WICK_F64, .rank = 2, .dims = {8, 3}}};
     wick_plan *step = NULL, *gradients = NULL;
     wick_workspace *space = NULL;
     REQUIRE(compile_part(&p, true, &step, &space) == WICK_OK);
@@ -248,7 +256,8 @@ TEST(the_update_of_a_parameter_is_one_kernel) {
     static char text[65536];
     wick_plan_format(step, text, sizeof text);
     /* one for each of the two parameters, at most two for the 0-d numbers, and the check of the loss */
-    CHECK_MSG(info.kernels <= without.kernels + 5, "%d kernels, %d without the update:\n%s", info.kernels, without.kernels, text);
+    CHECK_MSG(info.kernels <= without.kernels + 5, "%d kernels, %d without the update:\n%s", info.kernels,
+              without.kernels, text);
     wick_workspace_free(&space);
     wick_plan_free(&step);
     wick_plan_free(&gradients);
@@ -269,7 +278,8 @@ TEST(a_new_rate_makes_no_new_plan) {
     problem_close(&p);
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------------------- */
+/* ---- failures
+ * ------------------------------------------------------------------------------------------------------------- */
 
 TEST(a_loss_that_is_not_finite_changes_nothing) {
     problem p;
@@ -280,7 +290,8 @@ TEST(a_loss_that_is_not_finite_changes_nothing) {
     REQUIRE(wick_read(w, before, sizeof before) == WICK_OK);
     const double poison[] = {NAN, INFINITY};
     for (int i = 0; i < 2; i++) {
-        wick_tensor *x = wick_full(p.ctx, WICK_F64, WICK_DIMS(8, 4), 1), *t = wick_full(p.ctx, WICK_F64, WICK_DIMS(8, 3), poison[i]);
+        wick_tensor *x = wick_full(p.ctx, WICK_F64, WICK_DIMS(8, 4), 1),
+                    *t = wick_full(p.ctx, WICK_F64, WICK_DIMS(8, 3), poison[i]);
         wick_tensor *loss = loss_of(&p, x, t);
         REQUIRE(wick_optimizer_step(p.optimizer, loss) == WICK_OK);
         CHECK_INT(wick_eval(p.ctx, 0, NULL, NULL), WICK_ERR_NOT_FINITE);
@@ -332,7 +343,8 @@ TEST(steps_that_cannot_be_are_refused) {
     wick_context *ctx = new_context();
     wick_model *model;
     wick_optimizer *optimizer;
-    REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK && wick_optimizer_new(model, NULL, &optimizer) == WICK_OK);
+    REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK &&
+            wick_optimizer_new(model, NULL, &optimizer) == WICK_OK);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3));
     CHECK_INT(wick_optimizer_step(optimizer, wick_sum(x, WICK_ALL_AXES, false)), WICK_ERR_INVALID); /* no parameters */
     wick_tensor *y = wick_nn_linear(model, "used", x, 2);
@@ -340,7 +352,7 @@ TEST(steps_that_cannot_be_are_refused) {
     CHECK(wick_optimizer_step(optimizer, wick_sum(y, WICK_ALL_AXES, false)) != WICK_OK); /* does not depend on all */
     CHECK_STR_HAS(wick_context_error(ctx), "unused.weight");
     CHECK_INT(wick_optimizer_accumulate(optimizer, wick_sum(y, WICK_ALL_AXES, false)), WICK_ERR_INVALID);
-    CHECK(wick_optimizer_step(optimizer, y) != WICK_OK); /* not a number */
+    CHECK(wick_optimizer_step(optimizer, y) != WICK_OK);                          /* not a number */
     CHECK_INT(wick_optimizer_step(optimizer, wick_matmul(x, x)), WICK_ERR_SHAPE); /* poisoned */
     CHECK_INT(wick_optimizer_step(optimizer, NULL), WICK_ERR_NOMEM);
     wick_optimizer_free(&optimizer);
@@ -348,7 +360,8 @@ TEST(steps_that_cannot_be_are_refused) {
     wick_context_free(&ctx);
 }
 
-/* Every allocation fails in turn: recording and running a step either works or says so, and leaves no half of an update. */
+/* Every allocation fails in turn: recording and running a step either works or says so, and leaves no half of an
+ * update. */
 TEST(running_out_of_memory_updates_all_or_nothing) {
     counting memory = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&memory);
@@ -357,12 +370,14 @@ TEST(running_out_of_memory_updates_all_or_nothing) {
     for (int limit = 0; limit < 4000; limit++) {
         problem p = {.parts = 1, .dtype = WICK_F64};
         memory.fail_at = -1;
-        REQUIRE(goldens && wick_context_new(&p.ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+        REQUIRE(goldens &&
+                wick_context_new(&p.ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
         REQUIRE(wick_model_new(p.ctx, &p.model) == WICK_OK && parameter(&p, "w") && parameter(&p, "b"));
         memory.fail_at = memory.calls + limit;
         bool ok = wick_optimizer_new(p.model, &runs[6].options, &p.optimizer) == WICK_OK && step_eagerly(&p);
         memory.fail_at = -1;
-        if (!ok) CHECK_MSG(wick_context_status(p.ctx) == WICK_ERR_NOMEM, "limit %d: %s", limit, wick_context_error(p.ctx));
+        if (!ok)
+            CHECK_MSG(wick_context_status(p.ctx) == WICK_ERR_NOMEM, "limit %d: %s", limit, wick_context_error(p.ctx));
         /* b starts at 0 and moves with the first step, as do the counts. */
         double b[3], steps = 0;
         wick_tensor *count = wick_model_find(p.model, "optim.step");

@@ -25,7 +25,8 @@ TEST(rates_at_chosen_steps_are_as_documented) {
     CHECK(fabs(wick_optim_lr_at(&cases[3], 0) - 0.1 / 5) < 1e-15);
     CHECK(fabs(wick_optim_lr_at(&cases[3], 3) - 0.1 * 4 / 5) < 1e-15);
     CHECK(wick_optim_lr_at(&cases[3], 4) == 0.1 && wick_optim_lr_at(&cases[3], 5) == 0.1);
-    CHECK(wick_optim_lr_at(&cases[5], 6) == 0.8 && wick_optim_lr_at(&cases[5], 7) == 0.4 && wick_optim_lr_at(&cases[5], 14) == 0.2);
+    CHECK(wick_optim_lr_at(&cases[5], 6) == 0.8 && wick_optim_lr_at(&cases[5], 7) == 0.4 &&
+          wick_optim_lr_at(&cases[5], 14) == 0.2);
     CHECK(wick_optim_lr_at(&cases[7], 0) == 0.4);
     CHECK(fabs(wick_optim_lr_at(&cases[7], 10) - 0.2) < 1e-15);
     CHECK(fabs(wick_optim_lr_at(&cases[7], 5) - 0.4 * (1 + cos(pi / 4)) / 2) < 1e-15);
@@ -49,7 +50,8 @@ TEST(the_graph_and_the_c_function_agree) {
             REQUIRE(wick_write(wick_model_find(model, "optim.step"), &step, sizeof step) == WICK_OK);
             wick_status status = wick_item(wick_optimizer_lr(optimizer), &value);
             CHECK_MSG(status == WICK_OK, "%s", wick_context_error(ctx));
-            CHECK_MSG(fabs(value - wick_optim_lr_at(&cases[c], step)) < 1e-14, "case %d step %lld: %.17g", c, (long long)step, value);
+            CHECK_MSG(fabs(value - wick_optim_lr_at(&cases[c], step)) < 1e-14, "case %d step %lld: %.17g", c,
+                      (long long)step, value);
         }
         wick_optimizer_free(&optimizer);
         wick_model_free(&model);

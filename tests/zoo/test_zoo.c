@@ -21,8 +21,10 @@ TEST(texts_are_read) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
     wick_network n;
-    CHECK(wick_zoo_find(ctx, "mlp", &n) == WICK_OK && n.n_widths == 2 && n.widths[0] == 512 && n.widths[1] == 256 && n.dropout == 0);
-    CHECK(wick_zoo_find(ctx, "mlp:256,128", &n) == WICK_OK && n.n_widths == 2 && n.widths[0] == 256 && n.widths[1] == 128);
+    CHECK(wick_zoo_find(ctx, "mlp", &n) == WICK_OK && n.n_widths == 2 && n.widths[0] == 512 && n.widths[1] == 256 &&
+          n.dropout == 0);
+    CHECK(wick_zoo_find(ctx, "mlp:256,128", &n) == WICK_OK && n.n_widths == 2 && n.widths[0] == 256 &&
+          n.widths[1] == 128);
     CHECK(wick_zoo_find(ctx, "mlp:7", &n) == WICK_OK && n.n_widths == 1 && n.widths[0] == 7);
     CHECK(wick_zoo_find(ctx, "mlp:64,dropout=0.25", &n) == WICK_OK && n.n_widths == 1 && n.dropout == 0.25);
     CHECK(wick_zoo_find(ctx, "mlp,dropout=.5", &n) == WICK_OK && n.n_widths == 2 && n.dropout == 0.5);
@@ -33,9 +35,27 @@ TEST(texts_are_read) {
 TEST(mistakes_are_named) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
-    const char *const bad[] = {"", "cnn", "mlp2", "ml", "mlp:", "mlp:12,", "mlp:,3", "mlp:0", "mlp:-4", "mlp:+4", "mlp: 4", "mlp:3x",
-                               "mlp:99999999999999999999", "mlp:16777217", "mlp:8,dropout=", "mlp:8,dropout=1", "mlp:8,dropout=-0.1",
-                               "mlp:8,dropout=nan", "mlp:8,dropout=0.2x", "mlp:8,drop=0.2", "mlp:1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"};
+    const char *const bad[] = {"",
+                               "cnn",
+                               "mlp2",
+                               "ml",
+                               "mlp:",
+                               "mlp:12,",
+                               "mlp:,3",
+                               "mlp:0",
+                               "mlp:-4",
+                               "mlp:+4",
+                               "mlp: 4",
+                               "mlp:3x",
+                               "mlp:99999999999999999999",
+                               "mlp:16777217",
+                               "mlp:8,dropout=",
+                               "mlp:8,dropout=1",
+                               "mlp:8,dropout=-0.1",
+                               "mlp:8,dropout=nan",
+                               "mlp:8,dropout=0.2x",
+                               "mlp:8,drop=0.2",
+                               "mlp:1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         wick_network n;
         CHECK_MSG(wick_zoo_find(ctx, bad[i], &n) == WICK_ERR_INVALID, "\"%s\"", bad[i]);
@@ -62,9 +82,11 @@ TEST(an_mlp_flattens_samples_and_has_its_layers) {
     float a[30], b[30];
     wick_model_set_training(model, false);
     for (int i = 0; i < 2; i++)
-        CHECK(wick_read(wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3, 8)), 10), i ? b : a, sizeof a) == WICK_OK);
+        CHECK(wick_read(wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3, 8)), 10), i ? b : a,
+                        sizeof a) == WICK_OK);
     CHECK(memcmp(a, b, sizeof a) == 0);
-    CHECK(wick_tensor_error(wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3, 9)), 10), NULL) == WICK_ERR_SHAPE);
+    CHECK(wick_tensor_error(wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3, 9)), 10), NULL) ==
+          WICK_ERR_SHAPE);
     CHECK(wick_tensor_error(wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3)), 10), NULL) != WICK_OK);
     wick_model_free(&model);
     wick_context_free(&ctx);

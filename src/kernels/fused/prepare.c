@@ -11,8 +11,8 @@
  * task; units x reduced x cols as in fused.h, cols being those of one tile; tiles of `tile` along the first trailing
  * dim; in_run, out_run: elements of the space that are contiguous in memory; space: the first dim of the space that
  * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
- * space are stored over. */
-#include "kernels/fused/fused.h"
+ * space are stored over; program: 1 + the compiled one that this is, or 0. */
+#include "kernels/fused/programs.h"
 
 /* L1 budget of the blocks, and the range of a block. */
 #define BLOCK_BYTES        24576
@@ -317,6 +317,7 @@ void wick_fused_prepare(wick_fused *f) {
     else
         plan_plain(f);
 
+    l->program = (uint8_t)(wick_program_find(f) + 1);
     size_t at = 0;
     int64_t raw_items = f->block;
     l->slot_stride = WICK_ALIGN_UP((size_t)f->block * widest, WICK_ALIGN) + SLOT_PAD;

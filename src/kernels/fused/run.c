@@ -48,6 +48,9 @@ void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, v
         m->out_base[o] = ptr[f->n_in + o];
         m->direct[o] = may_write_through(f, o, ptr);
     }
+    m->whole = l->program ? wick_program_kernel(tier, l->program - 1) : NULL;
+    /* A whole program reads all of an element before it writes any of it. */
+    for (int o = 0; o < f->n_out && m->whole; o++) m->direct[o] = true;
     for (int i = 0; i < f->n_instr; i++) {
         const wick_fused_instr *in = &f->instr[i];
         const bool cast = in->op == WICK_FUSED_CAST;
@@ -167,7 +170,12 @@ void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
         stored[o] = there != NULL;
         m->reg[f->out[o].reg] = there ? there : m->scratch + l->slot[f->out[o].reg] * l->slot_stride;
     }
-    for (int i = 0; i < f->n_instr; i++) {
+    if (m->whole) {
+        float *out[WICK_FUSED_MAX_IO];
+        for (int o = 0; o < f->n_out; o++) out[o] = (float *)(void *)m->reg[f->out[o].reg];
+        m->whole((const float *const *)(const void *)m->reg, out, (size_t)n);
+    }
+    for (int i = 0; i < f->n_instr && !m->whole; i++) {
         const wick_fused_instr *in = &f->instr[i];
         uint8_t *dst = m->reg[in->dst], *const *reg = m->reg;
         if (m->rows[i])

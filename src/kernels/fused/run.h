@@ -4,7 +4,7 @@
 
 #include "kernels/convert/convert.h"
 #include "kernels/elementwise/ew.h"
-#include "kernels/fused/fused.h"
+#include "kernels/fused/programs.h"
 
 /* One per call of wick_fused_run, on its stack. The space is what blocks run over: every input and output has a base
  * pointer for index 0 of it. */
@@ -23,6 +23,7 @@ typedef struct wick_machine {
     wick_ew_fn rows[WICK_FUSED_MAX_OPS];       /* NULL: a cast */
     wick_convert_fn casts[WICK_FUSED_MAX_OPS]; /* NULL: a cast between equal types */
     uint8_t *reg[WICK_FUSED_MAX_REGS];
+    wick_program_fn whole; /* runs all instructions at once; NULL: one by one */
 } wick_machine;
 
 void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, void *scratch);

@@ -1,0 +1,63 @@
+/* programs.c: finds the program that a fused one is, by comparing what it does, instruction by instruction. */
+#include "kernels/fused/programs.h"
+
+typedef struct step {
+    uint16_t op;
+    uint8_t dst, a, b;
+} step;
+typedef struct shape {
+    const uint8_t *kinds; /* of inputs: 'A' or 'S' */
+    const step *steps;
+    const uint8_t *outs; /* registers */
+    int n_in, n_steps, n_out;
+} shape;
+
+#define A(r) 'A',
+#define S(r) 'S',
+#define I1(r, row, a) {WICK_EW_##row, r, a, a},
+#define I2(r, row, a, b) {WICK_EW_##row, r, a, b},
+#define O(i, r) r,
+#define TABLES(name, n_in, inputs, instructions, outputs)                 \
+    static const uint8_t kinds_##name[] = {inputs};                 \
+    static const step steps_##name[] = {instructions};              \
+    static const uint8_t outs_##name[] = {outputs};
+WICK_PROGRAMS(TABLES)
+#define SHAPE(name, ...)                                                                                                      \
+    {kinds_##name, steps_##name, outs_##name, (int)WICK_COUNTOF(kinds_##name), (int)WICK_COUNTOF(steps_##name), (int)WICK_COUNTOF(outs_##name)},
+static const shape shapes[] = {WICK_PROGRAMS(SHAPE)};
+
+static bool is(const wick_fused *f, const shape *p) {
+    if (f->n_in != p->n_in || f->n_instr != p->n_steps || f->n_out != p->n_out) return false;
+    for (int i = 0; i < f->n_in; i++)
+        if (f->in[i].dtype != WICK_F32 || (f->layout.in_kind[i] == WICK_FUSED_SAME) != (p->kinds[i] == 'S')) return false;
+    for (int i = 0; i < f->n_out; i++)
+        if (f->out[i].dtype != WICK_F32 || f->out[i].reg != p->outs[i]) return false;
+    for (int i = 0; i < f->n_instr; i++) {
+        const wick_fused_instr *in = &f->instr[i];
+        const step *s = &p->steps[i];
+        if (in->op != s->op || in->type != WICK_CF32 || in->dst != s->dst || in->src[0] != s->a) return false;
+        if (wick_fused_arity(in) == 2 && in->src[1] != s->b) return false;
+    }
+    return true;
+}
+
+int wick_program_find(const wick_fused *f) {
+    for (int i = 0; i < WICK_PROGRAM_COUNT && !f->reduces; i++)
+        if (is(f, &shapes[i])) return i;
+    return -1;
+}
+
+wick_program_fn wick_program_kernel(wick_tier tier, int program) {
+    switch (tier) {
+#ifdef __x86_64__
+    case WICK_TIER_AVX512:
+        return wick_program_table_avx512[program];
+    case WICK_TIER_AVX2:
+        return wick_program_table_avx2[program];
+#endif
+    case WICK_TIER_REF:
+        return wick_program_table_ref[program];
+    default:
+        return wick_program_table_base[program];
+    }
+}

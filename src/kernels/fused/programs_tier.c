@@ -1,0 +1,46 @@
+/* programs_tier.c: the programs of programs.h as one loop each, for this tier. */
+#include "kernels/elementwise/ew.h"
+#include "kernels/elementwise/math.h"
+#include "kernels/fused/programs.h"
+
+/* The rows as functions of one f32 element. */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed" /* the scalar tier vectorises nothing */
+#endif
+#define K(x) ((float)(x))
+#define M(f) wick_##f##_f32
+#define ONE_1(name, expression) \
+    static inline float one_##name(float a) { return expression; }
+#define ONE_2(name, expression) \
+    static inline float one_##name(float a, float b) { return expression; }
+#define ONE_3(name, expression)
+#define ONE_SAME_FLOAT(name, arity, expression) ONE_##arity(name, expression)
+#define ONE_SAME_ARITH(name, arity, expression) ONE_##arity(name, expression)
+#define ONE_SAME_ANY(name, arity, expression)
+#define ONE_SAME_SELECT(name, arity, expression)
+#define ONE_BOOL_FLOAT(name, arity, expression)
+#define ONE_BOOL_ANY(name, arity, expression)
+#define ONE_BOOL_LOGIC(name, arity, expression)
+#define ONE(name, arity, types, result, expression, ...) ONE_##result##_##types(name, arity, expression)
+WICK_EW_TABLE(ONE)
+
+/* Numbers that do not vary are copied before the loop, since a result may lie over an array. */
+#define REG(r) WICK_PASTE(reg, r)
+#define A(r) const float REG(r) = in[r][i];
+#define S(r) const float REG(r) = number[r];
+#define I1(r, row, a) const float REG(r) = one_##row(REG(a));
+#define I2(r, row, a, b) const float REG(r) = one_##row(REG(a), REG(b));
+#define O(o, r) out[o][i] = REG(r);
+#define PROGRAM(name, n_in, inputs, instructions, outputs)                            \
+    static void program_##name(const float *const *in, float *const *out, size_t n) { \
+        float number[n_in];                                                           \
+        for (int k = 0; k < n_in; k++) number[k] = in[k][0];                          \
+        WICK_IVDEP for (size_t i = 0; i < n; i++) {                                   \
+            inputs instructions outputs                                               \
+        }                                                                             \
+    }
+WICK_PROGRAMS(PROGRAM)
+
+#define ENTRY(name, ...) program_##name,
+const wick_program_fn WICK_TIER_SYMBOL(wick_program_table_)[] = {WICK_PROGRAMS(ENTRY)};

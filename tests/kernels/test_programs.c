@@ -1,0 +1,105 @@
+/* Programs that are compiled ahead give the bits of their instructions, in place and not, in every tier. */
+#include "kernels/fused/programs.h"
+#include "test.h"
+
+typedef struct step {
+    uint16_t op;
+    uint8_t dst, a, b;
+} step;
+
+#define A(r) 'A',
+#define S(r) 'S',
+#define I1(r, row, a) {WICK_EW_##row, r, a, a},
+#define I2(r, row, a, b) {WICK_EW_##row, r, a, b},
+#define O(i, r) r,
+#define FILL(name, n_in_, inputs, instructions, outputs)                                                    \
+    static void fill_##name(wick_fused *f, int64_t n) {                                                     \
+        static const char kinds[] = {inputs};                                                               \
+        static const step steps[] = {instructions};                                                         \
+        static const uint8_t outs[] = {outputs};                                                            \
+        fill(f, n, kinds, (int)sizeof kinds, steps, (int)WICK_COUNTOF(steps), outs, (int)WICK_COUNTOF(outs)); \
+    }
+
+static void fill(wick_fused *f, int64_t n, const char *kinds, int n_in, const step *steps, int n_steps, const uint8_t *outs, int n_out) {
+    memset(f, 0, sizeof *f);
+    f->rank = 1;
+    f->dims[0] = n;
+    f->scale = 1;
+    f->n_in = n_in;
+    f->n_out = n_out;
+    f->n_instr = n_steps;
+    f->n_reg = n_in + n_steps;
+    for (int i = 0; i < n_in; i++) {
+        f->in[i].reg = (uint8_t)i;
+        f->in[i].strides[0] = kinds[i] == 'A';
+    }
+    for (int i = 0; i < n_out; i++) {
+        f->out[i].reg = outs[i];
+        f->out[i].strides[0] = 1;
+    }
+    for (int i = 0; i < n_steps; i++)
+        f->instr[i] = (wick_fused_instr){.op = steps[i].op, .dst = steps[i].dst, .src = {steps[i].a, steps[i].b, steps[i].a}};
+    wick_fused_prepare(f);
+}
+WICK_PROGRAMS(FILL)
+
+#define MAX 5000
+static float inputs[WICK_FUSED_MAX_IO][MAX], results[2][WICK_FUSED_MAX_IO][MAX];
+static _Alignas(64) char scratch[256 * 1024];
+
+/* Runs f; out[i] lies over the last inputs when in_place, as an optimizer's states do. */
+static void run(const wick_fused *f, int which, bool in_place, int64_t n) {
+    static float work[WICK_FUSED_MAX_IO][MAX];
+    void *ptr[2 * WICK_FUSED_MAX_IO];
+    memcpy(work, inputs, sizeof work);
+    int arrays[WICK_FUSED_MAX_IO], n_arrays = 0;
+    for (int i = 0; i < f->n_in; i++) {
+        ptr[i] = work[i];
+        if (f->in[i].strides[0]) arrays[n_arrays++] = i;
+    }
+    for (int o = 0; o < f->n_out; o++) ptr[f->n_in + o] = in_place ? work[arrays[n_arrays - 1 - o]] : results[which][o];
+    wick_fused_run(f, 0, 0, f->tasks, ptr, NULL, scratch);
+    for (int o = 0; o < f->n_out && in_place; o++) memcpy(results[which][o], ptr[f->n_in + o], (size_t)n * sizeof(float));
+}
+
+static void compare(void (*make)(wick_fused *, int64_t), const char *name) {
+    for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+        if (!wick_tier_force((wick_tier)tier)) continue;
+        static const int64_t sizes[] = {1, 2, 15, 16, 17, 447, 448, 449, 1000, MAX};
+        for (size_t k = 0; k < WICK_COUNTOF(sizes); k++)
+            for (int in_place = 0; in_place < 2; in_place++) {
+                int64_t n = sizes[k];
+                wick_fused f;
+                make(&f, n);
+                /* With one element every input is the same everywhere: nothing is an array, and no program applies. */
+                CHECK_MSG((f.layout.program != 0) == (n > 1), "%s is not recognised at n = %d", name, (int)n);
+                REQUIRE(f.scratch <= sizeof scratch);
+                for (int i = 0; i < f.n_in; i++)
+                    for (int j = 0; j < MAX; j++) inputs[i][j] = (float)test_rand_real(0.01, 2);
+                inputs[0][n / 2] = NAN;
+                run(&f, 0, in_place, n);
+                f.layout.program = 0;
+                run(&f, 1, in_place, n);
+                for (int o = 0; o < f.n_out; o++)
+                    CHECK_MSG(!memcmp(results[0][o], results[1][o], (size_t)n * sizeof(float)), "%s, %s, n = %d, result %d", name,
+                              wick_tier_name((wick_tier)tier), (int)n, o);
+            }
+    }
+    wick_tier_force(wick_tier_best());
+}
+
+TEST(programs_give_the_bits_of_their_instructions) {
+#define COMPARE(name, ...) compare(fill_##name, #name);
+    WICK_PROGRAMS(COMPARE)
+}
+
+TEST(another_order_of_operands_is_not_the_program) {
+    wick_fused f;
+    fill_sgd(&f, 100);
+    CHECK(f.layout.program != 0);
+    f.instr[1].src[0] = 3, f.instr[1].src[1] = 2; /* g lr - p */
+    wick_fused_prepare(&f);
+    CHECK_INT(f.layout.program, 0);
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }
