@@ -167,8 +167,8 @@ static wick_status make_optimizer_states(const wick_checkpoint *c, wick_model *m
 
 wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bool with_optimizer) {
     wick_context *ctx = wick_model_context(model);
-    WICK_TRY(
-        wick_eval(ctx, 0, NULL, NULL)); /* an assignment that is still pending must not come after what is loaded */
+    /* Pending work belongs before what is loaded; should it fail, nothing has been changed yet. */
+    WICK_TRY(wick_eval(ctx, 0, NULL, NULL));
     report r = {.count = 0};
     r.text = wick_str_on(r.buffer, sizeof r.buffer);
     compare(&r, c, model, with_optimizer);

@@ -19,6 +19,8 @@ static wick_status infer_matmul(wick_infer *i) { /* inputs have 2 dims or more: 
     wick_type out;
     if (!wick_type_make(&out, (wick_dtype)a->dtype, batch.rank, batch.dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
     out.device = a->device;
+    if (i->n_in == 3 && (i->in[2]->rank != 1 || i->in[2]->dims[0] != out.dims[out.rank - 1] || i->in[2]->dtype != a->dtype))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the bias is not a row of the result");
     *i->out = out;
     return WICK_OK;
 }
@@ -39,6 +41,7 @@ typedef struct matmul_args {
     int64_t batch[WICK_MAX_DIMS], a[WICK_MAX_DIMS], b[WICK_MAX_DIMS]; /* byte strides of leading dims */
     int64_t c;                                                       /* bytes of one product */
     int64_t packed;                                                  /* bytes of one packed B, 0 when all share one */
+    int bias;                                                        /* its number among the pointers, or 0 */
 } matmul_args;
 
 /* Byte offsets of product number n of the batch. */
@@ -72,7 +75,8 @@ static int64_t run_gemm(const void *args, void *const *ptr, int64_t begin, int64
         int64_t t_end = WICK_MIN(m->gemm.tasks, t + end - begin);
         batch_offsets(m, n, &a, &b);
         char *packed = m->gemm.tasks_pack ? (char *)ptr[3] + n * m->packed : NULL;
-        wick_gemm_run(&m->gemm, t, t_end, (const char *)ptr[0] + a, (const char *)ptr[1] + b, NULL, (char *)ptr[2] + n * m->c, packed, scratch);
+        wick_gemm_run(&m->gemm, t, t_end, (const char *)ptr[0] + a, (const char *)ptr[1] + b, m->bias ? ptr[m->bias] : NULL, (char *)ptr[2] + n * m->c,
+                      packed, scratch);
         begin += t_end - t;
     }
     return -1;
@@ -112,10 +116,16 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         batch = 1;
         m.batch_rank = 0;
     }
+    wick_operand bias;
+    if (node->n_in == 3) {
+        WICK_TRY(wick_lower_in_contiguous(l, node, 2, &bias));
+        g->bias = 1;
+    }
+    g->relu = ((const wick_matmul_attr *)node->attr)->relu;
     wick_gemm_prepare(g);
     m.c = g->m * g->n * elem;
     m.packed = shared ? 0 : (int64_t)WICK_ALIGN_UP(g->packed, WICK_ALIGN);
-    wick_ref refs[4] = {wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)};
+    wick_ref refs[5] = {wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)};
     int n_refs = 3;
     if (g->tasks_pack && batch && g->tasks) {
         size_t bytes = shared ? g->packed : (size_t)(m.packed * batch);
@@ -127,12 +137,21 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         refs[3].write = false;
         n_refs = 4;
     }
+    if (node->n_in == 3) {
+        refs[n_refs] = wick_lower_ref(&bias, false);
+        m.bias = n_refs++;
+    }
     wick_step step = {.name = wick_gemm_name(g), .run = run_gemm, .tasks = g->tasks * batch, .scratch = g->scratch, .flops = flops_matmul(node),
                       .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
     return wick_lower_step(l, &step, &m, sizeof m, refs, n_refs);
 }
 
+static void print_matmul(wick_str *s, const wick_node *node) {
+    if (((const wick_matmul_attr *)node->attr)->relu) wick_str_add(s, "relu");
+}
 static void sample_matmul(wick_sample *s) {
+    s->attr_size = sizeof(wick_matmul_attr); /* zero: no ReLU */
+    memset(s->attr, 0, s->attr_size);
     s->n_in = 2;
     wick_dtype d = s->random() % 3 ? WICK_F64 : WICK_F32;
     int64_t m = wick_sample_int(s, 0, 5), k = wick_sample_int(s, 0, 6), n = wick_sample_int(s, 1, 20), batch = wick_sample_int(s, 1, 3);
@@ -145,18 +164,19 @@ static void sample_matmul(wick_sample *s) {
     s->differentiable = d == WICK_F64;
 }
 
-const wick_op wick_op_matmul = {.name = "matmul", .doc = "matrix product; leading dims broadcast", .min_in = 2, .max_in = 2, .n_out = 1,
-                                .infer = infer_matmul, .grad = grad_matmul, .flops = flops_matmul, .lower = lower_matmul, .sample = sample_matmul};
+const wick_op wick_op_matmul = {.name = "matmul", .doc = "matrix product; leading dims broadcast", .min_in = 2, .max_in = 3, .n_out = 1,
+                                .infer = infer_matmul, .grad = grad_matmul, .flops = flops_matmul, .lower = lower_matmul, .print = print_matmul, .sample = sample_matmul};
 
 wick_tensor *wick_matmul(wick_tensor *a, wick_tensor *b) {
-    if (!wick_promote_pair(&a, &b, "matmul")) return wick_record(NULL, &wick_op_matmul, 1, &a, NULL, 0);
+    static const wick_matmul_attr plain;
+    if (!wick_promote_pair(&a, &b, "matmul")) return wick_record(NULL, &wick_op_matmul, 1, &a, &plain, sizeof plain);
     int ra = wick_tensor_rank(a), rb = wick_tensor_rank(b);
     wick_dtype d = wick_tensor_dtype(a);
     bool half = d == WICK_F16 || d == WICK_BF16; /* computed in f32, rounded once */
-    if (ra == 0 || rb == 0) return wick_record(NULL, &wick_op_matmul, 2, (wick_tensor *[]){a, b}, NULL, 0);
+    if (ra == 0 || rb == 0) return wick_record(NULL, &wick_op_matmul, 2, (wick_tensor *[]){a, b}, &plain, sizeof plain);
     wick_tensor *in[2] = {ra == 1 ? wick_unsqueeze(a, 0) : a, rb == 1 ? wick_unsqueeze(b, 1) : b};
     for (int i = 0; half && i < 2; i++) in[i] = wick_as(in[i], WICK_F32);
-    wick_tensor *c = wick_record(NULL, &wick_op_matmul, 2, in, NULL, 0);
+    wick_tensor *c = wick_record(NULL, &wick_op_matmul, 2, in, &plain, sizeof plain);
     if (c && !c->error && ra == 1) c = wick_squeeze(c, -2);
     if (c && !c->error && rb == 1) c = wick_squeeze(c, -1);
     return half ? wick_as(c, d) : c;

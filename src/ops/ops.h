@@ -37,7 +37,10 @@ bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op);
 /* g summed over the axes that broadcasting added, to the shape of x. */
 wick_tensor *wick_sum_to(wick_tensor *g, const wick_type *x);
 
-/* wick_grad's node: inputs loss, then wrt. */
+/* matmul: a third input is a bias, a row vector; both are put there by the epilogue pass. */
+typedef struct wick_matmul_attr {
+    uint64_t relu;
+} wick_matmul_attr;
 typedef struct wick_custom_attr {
     wick_gradient_rule rule;
     void *user;

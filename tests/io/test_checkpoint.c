@@ -252,6 +252,17 @@ TEST(pending_assignments_are_saved_as_assigned) {
     TEARDOWN;
 }
 
+TEST(what_is_loaded_comes_after_pending_assignments) {
+    SETUP;
+    REQUIRE(wick_save(a.model, in_folder("p"), NULL) == WICK_OK);
+    wick_tensor *w = wick_model_find(b.model, "fc1.weight");
+    CHECK(wick_assign(w, wick_mul(w, wick_like(w, 3))) == WICK_OK);
+    CHECK(load(&b, in_folder("p"), false) == WICK_OK);
+    CHECK(wick_eval(b.ctx, 0, NULL, NULL) == WICK_OK);
+    CHECK_INT(check_same(&b, &a), 8);
+    TEARDOWN;
+}
+
 /* ---- other models
  * ---------------------------------------------------------------------------------------------------------- */
 

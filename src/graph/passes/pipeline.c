@@ -12,6 +12,8 @@ const wick_pass wick_passes[] = {
     {"simplify", wick_pass_simplify, false},
     {"cse", wick_pass_cse, false},
     {"dce", wick_pass_dce, false},
+    {"epilogue", wick_pass_epilogue, false},
+    {"dce", wick_pass_dce, false},
     {"fuse", wick_pass_fuse, false},
     {"schedule", wick_pass_schedule, true},
 };

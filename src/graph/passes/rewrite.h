@@ -11,6 +11,14 @@ static inline void wick_resolve_inputs(wick_node *node) {
 static inline void wick_resolve_outputs(wick_graph *graph) {
     for (int i = 0; i < graph->n_outputs; i++) graph->outputs[i] = wick_resolve(graph->outputs[i]);
 }
+/* Sets the id of every value to how many times it is read, outputs included. */
+static inline void wick_count_readers(wick_graph *graph) {
+    for (size_t i = 0; i < graph->n; i++)
+        for (int k = 0; k < graph->nodes[i]->n_out; k++) graph->nodes[i]->out[k].id = 0;
+    for (size_t i = 0; i < graph->n; i++)
+        for (int k = 0; k < graph->nodes[i]->n_in; k++) graph->nodes[i]->in[k]->id++;
+    for (int i = 0; i < graph->n_outputs; i++) graph->outputs[i]->id++;
+}
 /* Is v the number x, in every element? */
 static inline bool wick_is_constant(const wick_value *v, double x) {
     if (v->node->op != &wick_op_constant) return false;

@@ -29,18 +29,14 @@ static wick_node *swapped_product(wick_graph *graph, const wick_node *permute) {
     const wick_node *product = permute->in[0]->node;
     graph->ctx->target = graph;
     wick_value *in[2] = {transposed(graph, product->in[1]), transposed(graph, product->in[0])};
-    wick_node *node = in[0] && in[1] ? wick_node_new(graph->ctx, &wick_op_matmul, 2, in, 1, &permute->out[0].type, NULL, 0) : NULL;
+    wick_node *node = in[0] && in[1] ? wick_node_new(graph->ctx, &wick_op_matmul, 2, in, 1, &permute->out[0].type, &(wick_matmul_attr){0}, sizeof(wick_matmul_attr)) : NULL;
     graph->ctx->target = NULL;
     if (node) node->site = product->site;
     return node;
 }
 
 wick_status wick_pass_transpose(wick_graph *graph, wick_msg *msg) {
-    for (size_t i = 0; i < graph->n; i++) graph->nodes[i]->out[0].id = 0; /* counts readers of first results */
-    for (size_t i = 0; i < graph->n; i++)
-        for (int k = 0; k < graph->nodes[i]->n_in; k++) graph->nodes[i]->in[k]->id++;
-    for (int i = 0; i < graph->n_outputs; i++) graph->outputs[i]->id++;
-
+    wick_count_readers(graph);
     wick_node **old = graph->nodes;
     size_t n = graph->n;
     graph->nodes = NULL;

@@ -7,8 +7,7 @@
 #pragma GCC diagnostic ignored "-Wtautological-compare"
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed"                     /* the scalar tier vectorises nothing */
-#pragma clang diagnostic ignored "-Wbitwise-conditional-parentheses" /* x | y ? a : b is meant as it parses */
+#pragma clang diagnostic ignored "-Wpass-failed" /* the scalar tier vectorises nothing */
 #endif
 
 /* EW_IF_<class>_<type>(x) is x if rows of the class exist for the type. */

@@ -23,9 +23,9 @@
  EW(div, 2, FLOAT, SAME, a / b, G2(wick_div(g, b), wick_neg(wick_div(wick_mul(g, y), b))), 0.5, 4, "a / b; integers divide as f32") \
  EW(pow, 2, FLOAT, SAME, M(pow)(a, b), G2(wick_mul(g, wick_mul(b, wick_pow(a, wick_sub(b, NUM(1))))), \
     wick_mul(g, wick_mul(y, wick_log(a)))), 0.5, 3, "a to the power b") \
- EW(maximum, 2, ARITH, SAME, (a > b) | (a != a) ? a : b, G2(wick_mul(g, wick_ties(a, b)), wick_mul(g, wick_ties(b, a))), -4, 4, \
+ EW(maximum, 2, ARITH, SAME, ((a > b) | (a != a)) ? a : b, G2(wick_mul(g, wick_ties(a, b)), wick_mul(g, wick_ties(b, a))), -4, 4, \
     "the larger; NaN if either is; ties share the gradient") \
- EW(minimum, 2, ARITH, SAME, (a < b) | (a != a) ? a : b, G2(wick_mul(g, wick_ties(b, a)), wick_mul(g, wick_ties(a, b))), -4, 4, \
+ EW(minimum, 2, ARITH, SAME, ((a < b) | (a != a)) ? a : b, G2(wick_mul(g, wick_ties(b, a)), wick_mul(g, wick_ties(a, b))), -4, 4, \
     "the smaller; NaN if either is; ties share the gradient") \
  EW(neg, 1, ARITH, SAME, -a, G1(wick_neg(g)), -4, 4, "-a") \
  EW(abs, 1, ARITH, SAME, M(abs)(a), G1(wick_mul(g, wick_sign(a))), -4, 4, "absolute value") \
@@ -45,7 +45,7 @@
     "error function") \
  EW(sigmoid, 1, FLOAT, SAME, M(sigmoid)(a), G1(wick_mul(g, wick_mul(y, wick_sub(NUM(1), y)))), -4, 4, "1 / (1 + exp(-a))") \
  EW(softplus, 1, FLOAT, SAME, M(softplus)(a), G1(wick_mul(g, wick_sigmoid(a))), -4, 4, "log(1 + exp(a)), no overflow") \
- EW(relu, 1, ARITH, SAME, a < K(0) ? K(0) : a, G1(wick_where(wick_gt(a, NUM(0)), g, NUM(0))), -4, 4, "max(a, 0); NaN stays") \
+ EW(relu, 1, ARITH, SAME, a < K(0) ? K(0) : a, G1(wick_where(wick_gt(y, NUM(0)), g, NUM(0))), -4, 4, "max(a, 0); NaN stays") \
  EW(gelu, 1, FLOAT, SAME, K(0.5) * a * (K(1) + M(erf)(a * K(0.70710678118654752440))), \
     G1(wick_mul(g, wick_add(wick_mul(NUM(0.5), wick_add(NUM(1), wick_erf(wick_mul(a, NUM(0.70710678118654752440))))), \
     wick_mul(wick_mul(a, NUM(0.39894228040143267794)), wick_exp(wick_mul(wick_square(a), NUM(-0.5))))))), -4, 4, \

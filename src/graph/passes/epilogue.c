@@ -1,0 +1,59 @@
+/* epilogue.c: a bias and a ReLU after a product are applied to its tiles while they are in cache. Only when nobody else reads what lies
+ * between; the arithmetic is the same. */
+#include "graph/passes/rewrite.h"
+
+/* The product that `add` adds a row vector to, its only reader; *bias is the vector. */
+static wick_node *biased_product(const wick_node *add, wick_value **bias) {
+    if (!(add->op->flags & WICK_OP_ELEMENTWISE) || add->op->ew != WICK_EW_add) return NULL;
+    for (int k = 0; k < 2; k++) {
+        wick_node *product = add->in[k]->node;
+        wick_value *b = add->in[1 - k];
+        if (product->op != &wick_op_matmul || product->n_in != 2 || add->in[k]->id != 1) continue;
+        const wick_type *t = &product->out[0].type;
+        if (b->type.rank != 1 || b->type.dims[0] != t->dims[t->rank - 1] || !wick_type_equal(&add->out[0].type, t)) continue;
+        *bias = b;
+        return product;
+    }
+    return NULL;
+}
+
+/* A product with an epilogue that computes what node does, or NULL. */
+static wick_node *with_epilogue(wick_graph *graph, const wick_node *node) {
+    bool relu = node->op->flags & WICK_OP_ELEMENTWISE && node->op->ew == WICK_EW_relu;
+    wick_value *bias = NULL;
+    const wick_node *product = NULL;
+    if (!relu)
+        product = biased_product(node, &bias);
+    else if (node->in[0]->id == 1 && node->in[0]->node->op == &wick_op_matmul) { /* plain, or with the bias it was given just now */
+        product = node->in[0]->node;
+        bias = product->n_in == 3 ? product->in[2] : NULL;
+    }
+    if (!product) return NULL;
+    wick_value *in[3] = {product->in[0], product->in[1], bias};
+    wick_matmul_attr attr = {.relu = relu};
+    graph->ctx->target = graph;
+    wick_node *fused = wick_node_new(graph->ctx, &wick_op_matmul, 2 + (bias != NULL), in, 1, &node->out[0].type, &attr, sizeof attr);
+    graph->ctx->target = NULL;
+    if (fused) fused->site = product->site;
+    return fused;
+}
+
+wick_status wick_pass_epilogue(wick_graph *graph, wick_msg *msg) {
+    wick_count_readers(graph);
+    wick_node **old = graph->nodes;
+    size_t n = graph->n;
+    graph->nodes = NULL;
+    graph->n = graph->cap = 0;
+    for (size_t i = 0; i < n && !graph->failed; i++) {
+        wick_node *node = old[i];
+        wick_resolve_inputs(node);
+        wick_node *fused = node->n_out == 1 && node->out[0].type.rank >= 2 ? with_epilogue(graph, node) : NULL;
+        if (fused) {
+            fused->out[0].id = node->out[0].id;
+            node->out[0].forward = &fused->out[0];
+        } else
+            wick_graph_push(graph, node);
+    }
+    wick_resolve_outputs(graph);
+    return graph->failed ? wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory fusing epilogues") : WICK_OK;
+}
