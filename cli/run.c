@@ -159,8 +159,8 @@ static int restore_state(run *r, const char *path) {
     return CLI_OK;
 }
 
-/* Puts the checkpoint that is whole in the damaged one's place, or the next save would keep the damaged one as the former.
- * The damaged file, if there is one, stays beside it. */
+/* Puts the checkpoint that is whole in the damaged one's place, or the next save would keep the damaged one as the
+ * former. The damaged file, if there is one, stays beside it. */
 static int replace_damaged(run *r) {
     char *damaged;
     if (asprintf(&damaged, "%s.damaged", r->last) < 0) return out_of_memory();
@@ -209,6 +209,10 @@ static int check_data(run *r) {
 int run_load(run *r) {
     int code = check_data(r);
     if (code != CLI_OK) return code;
+    const char *then = wick_checkpoint_meta(r->file, "wick.numerics"), *now = wick_context_numerics(r->c->ctx);
+    if (then && strcmp(then, now) != 0)
+        talk("the run was started with the numerics %s, this machine has %s: it will not end in the same bits", then,
+             now);
     wick_status status = wick_checkpoint_load(r->file, r->c->model, true);
     wick_checkpoint_free(&r->file);
     if (status == WICK_OK) return CLI_OK;

@@ -88,9 +88,10 @@ WICK_API wick_tensor *wick_mse(wick_tensor *prediction, wick_tensor *target); /*
  * is one node, expanded when a plan is made; take gradients of it freely. On error every out[i] is poisoned. */
 WICK_API void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **out);
 WICK_API wick_tensor *wick_stop_gradient(wick_tensor *x);
-/* y as it is, with a gradient of your own: rule(user, g, n, gx) gets the gradient of y and fills the gradients of xs (of their
- * shapes; NULL is zero), built from ops. xs are the only tensors that gradients flow to. */
-typedef void (*wick_gradient_rule)(void *user, wick_tensor *g, int n, wick_tensor **gx);
+/* y as it is, with a gradient of your own. The rule gets the gradient g of y, and fills the gradients gx of xs (of their shapes; NULL
+ * is zero), built from ops over g, xs and y as it is given them: it runs when a plan is made, in another graph than the recording.
+ * xs are the only tensors that gradients flow to. */
+typedef void (*wick_gradient_rule)(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx);
 WICK_API wick_tensor *wick_custom_gradient(wick_tensor *y, int n, wick_tensor *const *xs, wick_gradient_rule rule, void *user);
 
 /* ---- effects ------------------------------------------------------------------------------------------------------------------------ */

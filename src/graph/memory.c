@@ -21,25 +21,22 @@ static int by_start(const void *a, const void *b) {
     if (x->first != y->first) return x->first < y->first ? -1 : 1;
     return by_size(a, b);
 }
-static int by_offset(const void *a, const void *b) {
-    const item *x = *(item *const *)a, *y = *(item *const *)b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
 
-/* Places items in their order; returns the bytes used. busy has room for all. */
-static size_t place(item *items, size_t n, item **busy) {
+/* Places items in their order; returns the bytes used. placed has room for all: it lists them by offset. */
+static size_t place(item *items, size_t n, item **placed) {
     size_t total = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t m = 0, at = 0;
-        for (size_t k = 0; k < i; k++)
-            if (items[k].first <= items[i].last && items[i].first <= items[k].last) busy[m++] = &items[k];
-        qsort(busy, m, sizeof *busy, by_offset);
-        for (size_t k = 0; k < m; k++) {
-            if (busy[k]->offset >= at + items[i].size) break;
-            at = WICK_MAX(at, busy[k]->offset + busy[k]->size);
+        size_t at = 0, k = i;
+        for (size_t m = 0; m < i; m++) {
+            const item *other = placed[m];
+            if (other->first > items[i].last || items[i].first > other->last) continue; /* never at the same time */
+            if (other->offset >= at + items[i].size) break;
+            at = WICK_MAX(at, other->offset + other->size);
         }
         items[i].offset = at;
         total = WICK_MAX(total, at + items[i].size);
+        for (; k > 0 && placed[k - 1]->offset > at; k--) placed[k] = placed[k - 1];
+        placed[k] = &items[i];
     }
     return total;
 }
@@ -50,8 +47,8 @@ wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
     size_t bytes = (l->n_buffers + 1) * (sizeof(item) + sizeof(item *)) + (l->n_steps + 2) * sizeof(int64_t);
     item *items = wick_calloc(alloc, bytes);
     if (!items) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory laying out the arena");
-    item **busy = (item **)(items + l->n_buffers + 1);
-    int64_t *change = (int64_t *)(busy + l->n_buffers + 1);
+    item **placed = (item **)(items + l->n_buffers + 1);
+    int64_t *change = (int64_t *)(placed + l->n_buffers + 1);
     for (size_t i = 0; i < l->n_buffers; i++) {
         const wick_buffer *b = &l->buffers[i];
         if (b->kind != WICK_BUFFER_TEMP || b->first < 0) continue;
@@ -67,11 +64,11 @@ wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
     }
     *live = (size_t)peak;
     qsort(items, n, sizeof *items, by_start);
-    size_t start_total = place(items, n, busy);
+    size_t start_total = place(items, n, placed);
     if (start_total > *live) { /* a perfect fit needs no second try */
         for (size_t i = 0; i < n; i++) l->buffers[items[i].buffer].offset = items[i].offset;
         qsort(items, n, sizeof *items, by_size);
-        size_t size_total = place(items, n, busy);
+        size_t size_total = place(items, n, placed);
         if (size_total >= start_total)
             n = 0; /* what is in the buffers stays */
         else

@@ -198,6 +198,12 @@ const wick_op wick_op_cast = {.name = "cast", .doc = "another dtype", .min_in = 
 wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype) {
     if (x && !x->error && !wick_dtype_size(dtype)) return wick_poison(x->ctx, WICK_ERR_INVALID, "cast: there is no dtype %d", (int)dtype);
     uint64_t to = dtype;
+    /* Kernels saturate in the type they compute in, and store the low bits of that: a narrower integer is bounded first. */
+    int64_t least, most;
+    if (x && !x->error && wick_dtype_is_float(wick_tensor_dtype(x)) && wick_narrow_range(dtype, &least, &most)) {
+        x = wick_cast(x, dtype == WICK_U32 ? WICK_U64 : WICK_I32);
+        x = wick_minimum(wick_maximum(x, wick_like(x, (double)least)), wick_like(x, (double)most));
+    }
     return wick_record(NULL, &wick_op_cast, 1, &x, &to, sizeof to);
 }
 

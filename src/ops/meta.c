@@ -22,7 +22,7 @@ wick_tensor *wick_stop_gradient(wick_tensor *x) { return wick_record(NULL, &wick
 
 static void grad_custom(wick_gradient *g) { /* inputs: y, then xs */
     const wick_custom_attr *attr = g->node->attr;
-    attr->rule(attr->user, g->gout[0], g->n_in - 1, g->gin + 1);
+    attr->rule(attr->user, g->gout[0], g->in[0], g->n_in - 1, g->in + 1, g->gin + 1);
     for (int i = 1; i < g->n_in; i++) {
         wick_tensor *gx = g->gin[i];
         if (gx && !gx->error && !wick_same_dims(&gx->value->type, &g->node->in[i]->type))

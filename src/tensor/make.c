@@ -124,6 +124,8 @@ wick_tensor *wick_map_file(wick_context *ctx, const char *path, size_t offset, w
 
 uint64_t wick_number_bits(wick_dtype dtype, double value) {
     uint64_t bits = 0;
+    int64_t least, most;
+    if (wick_narrow_range(dtype, &least, &most)) value = value < (double)least ? (double)least : value > (double)most ? (double)most : value;
     wick_copy copy = {.rank = 0, .src = WICK_F64, .dst = dtype};
     wick_copy_run(&copy, 0, 1, &value, &bits);
     return bits;

@@ -57,6 +57,8 @@ bool wick_same_dims(const wick_type *a, const wick_type *b);
 bool wick_type_is_static(const wick_type *type);
 bool wick_dtype_is_float(int dtype);
 bool wick_dtype_is_integer(int dtype);
+/* The range of an integer dtype that kernels don't compute in; false for the others. */
+bool wick_narrow_range(wick_dtype dtype, int64_t *least, int64_t *most);
 /* The dtype that both convert to, or WICK_DTYPE_COUNT. */
 wick_dtype wick_dtype_promote(wick_dtype a, wick_dtype b);
 /* "f32[2,3]" into a string; symbols print as "s0". */

@@ -52,6 +52,15 @@ static const struct {
 bool wick_dtype_is_float(int dtype) { return kinds[dtype].kind == 'f'; }
 bool wick_dtype_is_integer(int dtype) { return kinds[dtype].kind == 'i' || kinds[dtype].kind == 'u'; }
 
+bool wick_narrow_range(wick_dtype dtype, int64_t *least, int64_t *most) {
+    int bits = kinds[dtype].bits;
+    bool is_signed = kinds[dtype].kind == 'i';
+    if (!wick_dtype_is_integer(dtype) || bits == 64 || (is_signed && bits == 32)) return false;
+    *most = ((int64_t)1 << (is_signed ? bits - 1 : bits)) - 1;
+    *least = is_signed ? -*most - 1 : 0;
+    return true;
+}
+
 wick_dtype wick_dtype_promote(wick_dtype a, wick_dtype b) {
     if (a == b) return a;
     char ka = kinds[a].kind, kb = kinds[b].kind;

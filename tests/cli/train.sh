@@ -14,6 +14,21 @@ test_result_is_a_path() {
     expect 0 "$wick" train "${quick[@]}" --out path
     [ "$(cat out)" = path/best.safetensors ] || fail "printed '$(cat out)'"
 }
+test_live_line_on_a_terminal() {
+    command -v script >/dev/null || return 0
+    make_data large 3000 100 28
+    for columns in 40 80 150; do
+        rm -rf live
+        script -qec "stty cols $columns; NO_COLOR= '$wick' train --data large --epochs 3 --hidden 300,300 --out live" \
+            /dev/null >out 2>&1 </dev/null
+        has out $'\r\x1b[2K'
+        width=$(tr '\r' '\n' <out | sed 's/\x1b\[[0-9;]*[mK]//g' | grep -E 'samples/s|left' |
+            awk 'length > most { most = length } END { print most + 0 }')
+        [ "$width" -lt "$columns" ] || fail "a line of $width at $columns columns"
+        [ "$columns" = 40 ] || has out left
+    done
+    [ "$(tr '\r' '\n' <out | grep -c 'epoch ./3')" -ge 3 ] || fail "no epochs"
+}
 test_quiet() { expect 0 "$wick" train "${quick[@]}" --out quiet --quiet && [ ! -s err ] || fail "it talked"; }
 test_same_seed_same_bits() {
     expect 0 "$wick" train "${quick[@]}" --out a --threads 1

@@ -49,6 +49,10 @@ test_arguments() {
 test_usage_error_in_json() {
     expect 2 "$wick" train --json --epochs x && valid_json out && has out '"exit": 2'
 }
+test_json_escapes() {
+    expect 2 "$wick" train --json $'--bad"quote\\\n\t\xff\xc3\xa9' && valid_json out && has out '\ufffd' && has out é
+    expect 3 "$wick" eval --json $'no\xed\xa0\x80\xf5"file' && valid_json out
+}
 test_architecture() {
     make_data data 40 20
     expect 2 "$wick" train --data data --arch cnn && has err "mlp"

@@ -43,7 +43,7 @@ static wick_context *new_context(void) {
 static bool near(double a, double b, double tolerance) {
     if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
     if (isinf(a) || isinf(b)) return a == b;
-    return fabs(a - b) <= tolerance * fmax(fabs(b), 0.05);
+    return fabs(a - b) <= tolerance * fmax(fabs(b), 0.2);
 }
 
 static double element(wick_dtype dtype, const void *data, int64_t i) {
@@ -71,6 +71,7 @@ static void compare(const char *name, const char *what, array *g, wick_tensor *t
     CHECK_MSG(status == WICK_OK, "%s, %s: %s", name, what, wick_context_error(wick_tensor_context(t)));
     for (int64_t i = 0; shaped && status == WICK_OK && i < wick_tensor_count(t); i++) {
         double a = element(wick_tensor_dtype(t), data, i), b = element(g->dtype, g->data, i);
+        if (is_float && floats == WICK_F32) b = (float)b; /* what overflows is Inf */
         CHECK_MSG(near(a, b, !is_float ? 0 : floats == WICK_F64 ? 1e-12 : 2e-6), "%s %s, %s, element %lld: %.17g, PyTorch has %.17g", name,
                   wick_dtype_name(floats), what, (long long)i, a, b);
     }
@@ -110,8 +111,7 @@ static void check_as(wick_context *ctx, const char *name, build_fn build, wick_d
             compare(name, part, find(name, part), grad[k], floats);
         }
     }
-    array *single = find(name, "out32");
-    if (y) compare(name, "out", floats == WICK_F32 && single ? single : find(name, "out"), y, floats);
+    if (y) compare(name, "out", find(name, "out"), y, floats);
     wick_scope_close(&scope);
 }
 

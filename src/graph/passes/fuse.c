@@ -10,6 +10,7 @@
 
 #define NONE UINT32_MAX
 #define MAX_OPS 48
+#define SIBLINGS 16 /* tried for one input, the nearest: a value that thousands read must not cost thousands squared */
 #define SEARCH 512 /* nodes looked at before a cycle check gives up and says no */
 
 /* Nodes are named by position. A group is named by one of its members; a node that is in none has of == NONE. */
@@ -125,7 +126,9 @@ static void place(fuser *f, wick_node *node) {
     for (int k = 0; k < node->n_in && f->size[f->of[at]] == 1; k++) { /* then siblings that read the same full-size value */
         if (!wick_same_dims(&node->in[k]->type, space)) continue;
         uint32_t p = node->in[k]->node->position;
-        for (uint32_t r = f->readers_at[p]; r < f->readers_at[p + 1] && f->readers[r] < at; r++)
+        uint32_t begin = f->readers_at[p], end = begin;
+        while (end < f->readers_at[p + 1] && f->readers[end] < at) end++;
+        for (uint32_t r = end - begin > SIBLINGS ? end - SIBLINGS : begin; r < end; r++)
             if (is_elementwise(f->nodes[f->readers[r]]) && try_merge(f, f->of[f->readers[r]], f->of[at])) break;
     }
 }
