@@ -18,7 +18,8 @@ static wick_node *biased_product(const wick_node *add, wick_value **bias) {
 }
 
 /* A product with an epilogue that computes what node does, or NULL. */
-static wick_node *with_epilogue(wick_graph *graph, const wick_node *node) {
+static wick_node *with_epilogue(wick_graph *graph, wick_node *node) {
+    if (node->n_out != 1 || node->out[0].type.rank < 2) return NULL;
     bool relu = node->op->flags & WICK_OP_ELEMENTWISE && node->op->ew == WICK_EW_relu;
     wick_value *bias = NULL;
     const wick_node *product = NULL;
@@ -31,29 +32,14 @@ static wick_node *with_epilogue(wick_graph *graph, const wick_node *node) {
     if (!product) return NULL;
     wick_value *in[3] = {product->in[0], product->in[1], bias};
     wick_matmul_attr attr = {.relu = relu};
-    graph->ctx->target = graph;
     wick_node *fused = wick_node_new(graph->ctx, &wick_op_matmul, 2 + (bias != NULL), in, 1, &node->out[0].type, &attr, sizeof attr);
-    graph->ctx->target = NULL;
-    if (fused) fused->site = product->site;
+    if (!fused) return NULL;
+    fused->site = product->site;
+    fused->out[0].id = node->out[0].id;
     return fused;
 }
 
 wick_status wick_pass_epilogue(wick_graph *graph, wick_msg *msg) {
     wick_count_readers(graph);
-    wick_node **old = graph->nodes;
-    size_t n = graph->n;
-    graph->nodes = NULL;
-    graph->n = graph->cap = 0;
-    for (size_t i = 0; i < n && !graph->failed; i++) {
-        wick_node *node = old[i];
-        wick_resolve_inputs(node);
-        wick_node *fused = node->n_out == 1 && node->out[0].type.rank >= 2 ? with_epilogue(graph, node) : NULL;
-        if (fused) {
-            fused->out[0].id = node->out[0].id;
-            node->out[0].forward = &fused->out[0];
-        } else
-            wick_graph_push(graph, node);
-    }
-    wick_resolve_outputs(graph);
-    return graph->failed ? wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory fusing epilogues") : WICK_OK;
+    return wick_rewrite(graph, with_epilogue, msg);
 }

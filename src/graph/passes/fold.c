@@ -7,7 +7,7 @@ static const wick_constant_attr *uniform(const wick_value *v) {
     return v->node->op == &wick_op_constant ? v->node->attr : NULL;
 }
 
-static uint64_t compute(const wick_node *node, const wick_constant_attr *const *in) {
+static bool compute(const wick_node *node, const wick_constant_attr *const *in, uint64_t *bits) {
     wick_fused f;
     memset(&f, 0, sizeof f);
     f.n_in = node->n_in;
@@ -23,18 +23,18 @@ static uint64_t compute(const wick_node *node, const wick_constant_attr *const *
     for (int i = 0; i < f.n_in; i++) f.instr[0].src[i] = (uint8_t)i;
     wick_fused_prepare(&f);
     _Alignas(WICK_ALIGN) char scratch[8 * 1024 * 8 + 1024];
-    uint64_t bits = 0;
-    if (f.scratch > sizeof scratch) return 0;
+    *bits = 0;
+    if (f.scratch > sizeof scratch) return false;
     void *ptr[4];
     for (int i = 0; i < f.n_in; i++) ptr[i] = (void *)(uintptr_t)&in[i]->bits;
-    ptr[f.n_in] = &bits;
+    ptr[f.n_in] = bits;
     uint64_t word = wick_fp_enter(); /* as in a run: denormals are flushed */
     wick_fused_run(&f, 0, 0, f.tasks, ptr, NULL, scratch);
     wick_fp_restore(word);
-    return bits;
+    return true;
 }
 
-static wick_node *fold(wick_graph *graph, const wick_node *node) {
+static wick_node *fold(wick_graph *graph, wick_node *node) {
     const wick_constant_attr *in[3];
     if (!(node->op->flags & WICK_OP_ELEMENTWISE)) return NULL;
     for (int i = 0; i < node->n_in; i++)
@@ -42,32 +42,14 @@ static wick_node *fold(wick_graph *graph, const wick_node *node) {
     wick_constant_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.type.dtype = node->out[0].type.dtype;
-    attr.bits = compute(node, in);
+    if (!compute(node, in, &attr.bits)) return NULL;
     wick_type t = attr.type;
-    graph->ctx->target = graph;
     wick_node *number = wick_node_new(graph->ctx, &wick_op_constant, 0, NULL, 1, &t, &attr, sizeof attr);
     if (number && node->out[0].type.rank) { /* the shape stays, as a view */
         wick_type shape = node->out[0].type;
         number = wick_node_new(graph->ctx, &wick_op_expand, 1, (wick_value *[]){&number->out[0]}, 1, &shape, &shape, sizeof shape);
     }
-    graph->ctx->target = NULL;
     return number;
 }
 
-wick_status wick_pass_fold(wick_graph *graph, wick_msg *msg) {
-    wick_node **old = graph->nodes;
-    size_t n = graph->n;
-    graph->nodes = NULL;
-    graph->n = graph->cap = 0;
-    for (size_t i = 0; i < n; i++) {
-        wick_node *node = old[i];
-        wick_resolve_inputs(node);
-        wick_node *constant = fold(graph, node);
-        if (constant)
-            node->out[0].forward = &constant->out[0];
-        else
-            wick_graph_push(graph, node);
-    }
-    wick_resolve_outputs(graph);
-    return graph->failed ? wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory folding constants") : WICK_OK;
-}
+wick_status wick_pass_fold(wick_graph *graph, wick_msg *msg) { return wick_rewrite(graph, fold, msg); }

@@ -19,6 +19,8 @@ static inline void wick_count_readers(wick_graph *graph) {
         for (int k = 0; k < graph->nodes[i]->n_in; k++) graph->nodes[i]->in[k]->id++;
     for (int i = 0; i < graph->n_outputs; i++) graph->outputs[i]->id++;
 }
+/* Walks the graph in order and puts what rule makes, if it makes something, in the place of each node. */
+wick_status wick_rewrite(wick_graph *graph, wick_node *(*rule)(wick_graph *graph, wick_node *node), wick_msg *msg);
 /* Is v the number x, in every element? */
 static inline bool wick_is_constant(const wick_value *v, double x) {
     if (v->node->op != &wick_op_constant) return false;

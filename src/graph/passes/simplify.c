@@ -1,6 +1,22 @@
 /* simplify.c: ops that change nothing go. Only rewrites that keep every bit: x + 0 is not one of them (-0 + 0 is +0). */
 #include "graph/passes/rewrite.h"
 
+/* Is v such that x * 1 has the bits of x? Arithmetic flushes denormals to zero, so floats must have come out of arithmetic themselves. */
+static bool is_flushed(const wick_value *v) {
+    if (!wick_dtype_is_float(v->type.dtype)) return true;
+    while (v->node->op->flags & WICK_OP_VIEW && v->node->n_in) v = v->node->in[0];
+    if (v->type.dtype != WICK_F32 && v->type.dtype != WICK_F64) return false; /* stores to narrower floats may make new denormals */
+    if (!(v->node->op->flags & WICK_OP_ELEMENTWISE)) return false;
+    switch (v->node->op->ew) {
+    case WICK_EW_add:
+    case WICK_EW_sub:
+    case WICK_EW_mul:
+    case WICK_EW_div:
+    case WICK_EW_square: return true;
+    default: return false;
+    }
+}
+
 /* The value that node's only result equals, or NULL. */
 static wick_value *same_as(const wick_node *node) {
     const wick_op *op = node->op;
@@ -16,9 +32,10 @@ static wick_value *same_as(const wick_node *node) {
         return a;
     }
     if (!(op->flags & WICK_OP_ELEMENTWISE)) return NULL;
-    if (op->ew == WICK_EW_mul && wick_is_constant(a, 1) && wick_type_equal(&b->type, t)) return b;
-    if ((op->ew == WICK_EW_mul || op->ew == WICK_EW_div) && wick_is_constant(b, 1) && wick_type_equal(&a->type, t)) return a;
-    if (op->ew == WICK_EW_sub && wick_is_constant(b, 0) && wick_type_equal(&a->type, t)) return a;
+    if (op->ew == WICK_EW_mul && wick_is_constant(a, 1) && wick_type_equal(&b->type, t) && is_flushed(b)) return b;
+    if (!b || !wick_type_equal(&a->type, t) || !is_flushed(a)) return NULL;
+    if ((op->ew == WICK_EW_mul || op->ew == WICK_EW_div) && wick_is_constant(b, 1)) return a;
+    if (op->ew == WICK_EW_sub && wick_is_constant(b, 0)) return a;
     return NULL;
 }
 

@@ -25,32 +25,16 @@ static wick_value *transposed(wick_graph *graph, wick_value *v) {
     return node ? &node->out[0] : NULL;
 }
 
-static wick_node *swapped_product(wick_graph *graph, const wick_node *permute) {
+static wick_node *swapped_product(wick_graph *graph, wick_node *permute) {
+    if (!swaps_last_two(permute) || permute->in[0]->node->op != &wick_op_matmul || permute->in[0]->id != 1) return NULL;
     const wick_node *product = permute->in[0]->node;
-    graph->ctx->target = graph;
     wick_value *in[2] = {transposed(graph, product->in[1]), transposed(graph, product->in[0])};
     wick_node *node = in[0] && in[1] ? wick_node_new(graph->ctx, &wick_op_matmul, 2, in, 1, &permute->out[0].type, &(wick_matmul_attr){0}, sizeof(wick_matmul_attr)) : NULL;
-    graph->ctx->target = NULL;
     if (node) node->site = product->site;
     return node;
 }
 
 wick_status wick_pass_transpose(wick_graph *graph, wick_msg *msg) {
     wick_count_readers(graph);
-    wick_node **old = graph->nodes;
-    size_t n = graph->n;
-    graph->nodes = NULL;
-    graph->n = graph->cap = 0;
-    for (size_t i = 0; i < n && !graph->failed; i++) {
-        wick_node *node = old[i];
-        wick_resolve_inputs(node);
-        bool apply = swaps_last_two(node) && node->in[0]->node->op == &wick_op_matmul && node->in[0]->id == 1;
-        wick_node *product = apply ? swapped_product(graph, node) : NULL;
-        if (product)
-            node->out[0].forward = &product->out[0];
-        else
-            wick_graph_push(graph, node);
-    }
-    wick_resolve_outputs(graph);
-    return graph->failed ? wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory transposing products") : WICK_OK;
+    return wick_rewrite(graph, swapped_product, msg);
 }

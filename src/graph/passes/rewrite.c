@@ -1,0 +1,22 @@
+/* rewrite.c: the loop that passes share which replace single nodes. */
+#include "graph/passes/rewrite.h"
+
+wick_status wick_rewrite(wick_graph *graph, wick_node *(*rule)(wick_graph *graph, wick_node *node), wick_msg *msg) {
+    wick_node **old = graph->nodes;
+    size_t n = graph->n;
+    graph->nodes = NULL;
+    graph->n = graph->cap = 0;
+    for (size_t i = 0; i < n && !graph->failed; i++) {
+        wick_node *node = old[i];
+        wick_resolve_inputs(node);
+        graph->ctx->target = graph; /* what the rule makes comes before what reads it */
+        wick_node *made = rule(graph, node);
+        graph->ctx->target = NULL;
+        if (made)
+            node->out[0].forward = &made->out[0];
+        else
+            wick_graph_push(graph, node);
+    }
+    wick_resolve_outputs(graph);
+    return graph->failed ? wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory rewriting the graph") : WICK_OK;
+}
