@@ -64,6 +64,7 @@ WICK_API wick_tensor *wick_gather(wick_tensor *x, int axis, wick_tensor *index);
 WICK_API wick_tensor *wick_scatter_add(wick_tensor *base, int axis, wick_tensor *index, wick_tensor *src);
 /* index.dims + [classes]; an index outside [0, classes) gives a row of zeros. */
 WICK_API wick_tensor *wick_one_hot(wick_tensor *index, int64_t classes, wick_dtype dtype);
+/* One dtype, and the same extents on the other axes. */
 WICK_API wick_tensor *wick_concat(int n, wick_tensor *const *xs, int axis);
 /* Float to integer truncates toward zero and saturates, NaN gives 0; integer to narrower integer wraps; to bool is x != 0. */
 WICK_API wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype);

@@ -92,7 +92,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_write(wick_tensor *x, const void *data
 WICK_API wick_tensor *wick_keep(wick_tensor *x);
 /* Another reference to the same tensor, in no scope: it lives until wick_tensor_free. */
 WICK_API wick_tensor *wick_retain(wick_tensor *x);
-/* Frees a retained tensor, or one of a scope early. Null-safe, nulls. */
+/* Frees a retained tensor, or one of a scope early. Null-safe, nulls. A computed value that nobody names any more becomes plain data
+ * to what was made from it, as in wick_keep. */
 WICK_API void wick_tensor_free(wick_tensor **x);
 
 #ifdef __cplusplus

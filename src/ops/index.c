@@ -213,14 +213,13 @@ static wick_status infer_concat(wick_infer *i) {
     int64_t total = 0;
     for (int k = 0; k < i->n_in; k++) {
         wick_type t = *i->in[k];
-        if (t.rank != out.rank || t.dtype != out.dtype) return wick_infer_fail(i, WICK_ERR_SHAPE, "input %d has another dtype or number of dims", k);
+        if (t.dtype != out.dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "input %d has another dtype; cast it", k);
+        if (t.rank != out.rank) return wick_infer_fail(i, WICK_ERR_SHAPE, "input %d has another number of dims", k);
         if (wick_add_overflows(total, t.dims[attr->axis], &total)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
         t.dims[attr->axis] = out.dims[attr->axis];
         if (!wick_same_dims(&t, &out)) return wick_infer_fail(i, WICK_ERR_SHAPE, "input %d differs in another axis than %d", k, (int)attr->axis);
     }
     out.dims[attr->axis] = total;
-    wick_type checked;
-    if (!wick_type_make(&checked, (wick_dtype)out.dtype, out.rank, out.dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
     *i->out = out;
     return WICK_OK;
 }

@@ -55,6 +55,8 @@ wick_tensor *wick_random_normal(wick_context *ctx, wick_dtype dtype, int rank, c
 
 wick_tensor *wick_dropout(wick_tensor *x, double p) {
     if (!x || x->error) return x;
+    if (!wick_dtype_is_float(wick_tensor_dtype(x)))
+        return wick_poison(x->ctx, WICK_ERR_DTYPE, "dropout: of %s, which cannot be scaled; cast to a float type first", wick_dtype_name(wick_tensor_dtype(x)));
     if (!(p >= 0 && p < 1)) return wick_poison(x->ctx, WICK_ERR_INVALID, "dropout: probability %g is not in [0, 1)", p);
     if (p == 0) return x;
     wick_tensor *u = wick_random_uniform(x->ctx, WICK_F32, wick_tensor_rank(x), wick_tensor_dims(x));

@@ -87,12 +87,22 @@ static void handle_unlink(wick_tensor *t) {
     t->scope = NULL;
 }
 
+/* Nobody names a result of node any more: what it was computed from is forgotten, or a loop that frees its old values would still
+ * drag all of them along as history. */
+static void forget_unnamed(wick_context *ctx, wick_node *node) {
+    if (!(node->flags & WICK_NODE_EVALUATED)) return;
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i].handles) return;
+    wick_node_forget(ctx, node);
+}
+
 static void handle_release_value(wick_tensor *t) {
     wick_value *v = t->value;
     if (!v) return;
     if (v->node->cell == t) v->node->cell = NULL;
     v->handles--;
     t->value = NULL;
+    forget_unnamed(t->ctx, v->node);
     wick_node_unref(t->ctx, v->node);
 }
 

@@ -41,7 +41,10 @@ static wick_status infer_types(wick_infer *i) {
         memset(&i->out[k], 0, sizeof i->out[k]);
         if (i->n_in) i->out[k].device = i->in[0]->device;
     }
-    return i->op->infer(i);
+    wick_status status = i->op->infer(i);
+    for (int k = 0; k < i->n_out && status == WICK_OK; k++)
+        if (!wick_type_fits(&i->out[k])) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
+    return status;
 }
 
 #define SMALL 16 /* inputs and results handled without allocation */

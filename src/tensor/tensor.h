@@ -48,6 +48,8 @@ typedef struct wick_layout {
 
 /* Fills type; false when rank, a dim or the byte size is out of range. */
 bool wick_type_make(wick_type *type, wick_dtype dtype, int rank, const int64_t *dims);
+/* Whether the size in bytes can be counted, extents of 0 taken as 1; symbolic extents have no say. */
+bool wick_type_fits(const wick_type *type);
 int64_t wick_type_count(const wick_type *type); /* elements; static shapes only */
 static inline size_t wick_type_bytes(const wick_type *type) {
     return (size_t)wick_type_count(type) * wick_dtype_size((wick_dtype)type->dtype);

@@ -6,13 +6,18 @@ bool wick_type_make(wick_type *type, wick_dtype dtype, int rank, const int64_t *
     if (!elem || rank < 0 || rank > WICK_MAX_DIMS || (rank && !dims)) return false;
     type->dtype = (uint8_t)dtype;
     type->rank = (uint8_t)rank;
-    /* Extents of 0 must not hide a product that overflows: strides are made from it. */
-    int64_t bytes = (int64_t)elem;
     for (int i = 0; i < rank; i++) {
         if (dims[i] < 0) return false;
-        if (wick_mul_overflows(bytes, WICK_MAX(dims[i], 1), &bytes)) return false;
         type->dims[i] = dims[i];
     }
+    return wick_type_fits(type);
+}
+
+bool wick_type_fits(const wick_type *type) {
+    /* Extents of 0 must not hide a product that overflows: strides are made from it. */
+    int64_t bytes = (int64_t)wick_dtype_size((wick_dtype)type->dtype);
+    for (int i = 0; i < type->rank; i++)
+        if (wick_mul_overflows(bytes, WICK_MAX(type->dims[i], 1), &bytes)) return false;
     return true;
 }
 
