@@ -7,6 +7,8 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     plan->graph = wick_graph_from_walk(ctx, &plan->arena, w, n, wanted);
     if (!plan->graph) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory while planning");
     WICK_TRY(wick_run_passes(plan->graph, optimise, msg));
+    /* Op by op, states are written by copies at the very end: a check after any op can still stop the run. */
+    for (size_t i = 0; !optimise && i < plan->graph->n; i++) plan->graph->nodes[i]->phase = 0;
     wick_lower l = {.ctx = ctx, .graph = plan->graph, .arena = &plan->arena, .msg = msg};
     WICK_TRY(wick_lower_graph(&l, leaf_layouts));
     l.node = NULL;

@@ -58,20 +58,28 @@ static void run_task(void *arg, int64_t task, int worker) {
     note_fault(r, r->step->run(r->step->args, r->ptr, task, task + 1, r->scratch + (size_t)worker * r->scratch_size));
 }
 
-static bool all_finite(const wick_type *t, const char *data) {
-    int64_t n = wick_type_count(t);
+/* Element by element, whatever the strides: this is for debugging. */
+static bool all_finite(const wick_operand *at, const char *data) {
+    const wick_type *t = at->type;
+    wick_copy to_f64 = {.src = (wick_dtype)t->dtype, .dst = WICK_F64};
+    int64_t index[WICK_MAX_DIMS] = {0}, n = wick_type_count(t), where = at->layout.offset;
     for (int64_t i = 0; i < n; i++) {
-        double v = t->dtype == WICK_F64 ? ((const double *)data)[i] : t->dtype == WICK_F32 ? (double)((const float *)data)[i] : 0;
+        double v;
+        wick_copy_run(&to_f64, 0, 1, data + where * (int64_t)wick_dtype_size((wick_dtype)t->dtype), &v);
         if (!(v - v == 0)) return false;
+        for (int k = t->rank - 1; k >= 0; k--) {
+            where += at->layout.strides[k];
+            if (++index[k] < t->dims[k]) break;
+            where -= index[k] * at->layout.strides[k];
+            index[k] = 0;
+        }
     }
     return true;
 }
 
 static bool operand_is_finite(const wick_execution *e, const wick_value *v) {
     const wick_operand *at = &e->plan->operands[v->id];
-    if ((v->type.dtype != WICK_F32 && v->type.dtype != WICK_F64) || !wick_layout_is_contiguous(&at->layout, at->type)) return true;
-    const char *base = e->memory->base[at->buffer];
-    return !base || all_finite(at->type, base + at->layout.offset * (int64_t)wick_dtype_size((wick_dtype)at->type->dtype));
+    return !at->type || !wick_dtype_is_float(v->type.dtype) || all_finite(at, e->memory->base[at->buffer]);
 }
 
 /* Where the caller recorded node: plans are shared by places that record the same. */
@@ -80,10 +88,15 @@ static const char *site_of(const wick_execution *e, const wick_node *node) {
     return site ? site : "an unknown place";
 }
 
-/* Debugging: after the last step of a node, did it turn finite inputs into something else? */
-static wick_status check_node(const wick_execution *e, const wick_node *node) {
+/* Debugging: before the first step of a node, since its result may be written over an input. */
+static bool inputs_are_finite(const wick_execution *e, const wick_node *node) {
     for (int k = 0; k < node->n_in; k++)
-        if (!operand_is_finite(e, node->in[k])) return WICK_OK;
+        if (!operand_is_finite(e, node->in[k])) return false;
+    return !(node->op->flags & WICK_OP_LEAF); /* what is given is nobody's doing */
+}
+
+/* After the last step of a node with finite inputs: did it make something else of them? */
+static wick_status check_results(const wick_execution *e, const wick_node *node) {
     for (int k = 0; k < node->n_out; k++)
         if (!operand_is_finite(e, &node->out[k]))
             return wick_msg_set(e->msg, WICK_ERR_NOT_FINITE, "%s made NaN or Inf from finite inputs (recorded at %s)", node->op->name, site_of(e, node));
@@ -105,10 +118,12 @@ static wick_status run_steps(wick_execution *e) {
     const wick_plan *plan = e->plan;
     wick_memory *m = e->memory;
     bool committing = false; /* from here on nothing may stop the run */
+    bool finite = false;     /* check_finite: the node that runs started from finite inputs */
     for (size_t i = 0; i < plan->n_steps; i++) {
         const wick_step *s = &plan->steps[i];
         committing |= s->commits;
         if (!committing) WICK_TRY(interrupted(e));
+        if (plan->check_finite && (i == 0 || plan->steps[i - 1].node != s->node)) finite = !committing && inputs_are_finite(e, s->node);
         void *ptr[WICK_STEP_BUFFERS];
         for (int k = 0; k < s->n_refs; k++) ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
         uint64_t start = e->profile ? wick_now_ns() : 0;
@@ -125,8 +140,7 @@ static wick_status run_steps(wick_execution *e) {
             wick_msg_set(e->msg, s->fault, s->fault_text, (long long)r.fault);
             return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, site_of(e, s->node));
         }
-        bool last_of_node = i + 1 == plan->n_steps || plan->steps[i + 1].node != s->node;
-        if (plan->check_finite && last_of_node) WICK_TRY(check_node(e, s->node));
+        if (finite && (i + 1 == plan->n_steps || plan->steps[i + 1].node != s->node)) WICK_TRY(check_results(e, s->node));
     }
     return WICK_OK;
 }

@@ -65,7 +65,8 @@ static wick_status lower_gather(wick_lower *l, wick_node *node) {
 static void grad_gather(wick_gradient *g) {
     const axis_attr *attr = g->node->attr;
     const wick_type *t = &g->node->in[0]->type;
-    g->gin[0] = wick_scatter_add(wick_expand(wick_like(g->gout[0], 0), t->rank, t->dims), (int)attr->axis, g->in[1], g->gout[0]);
+    wick_tensor *gy = t->dtype == WICK_F64 ? g->gout[0] : wick_as(g->gout[0], WICK_F32); /* half types add up in f32; autodiff casts back */
+    g->gin[0] = wick_scatter_add(wick_expand(wick_like(gy, 0), t->rank, t->dims), (int)attr->axis, g->in[1], gy);
 }
 static void sample_index(wick_sample *s) {
     s->n_in = 2;

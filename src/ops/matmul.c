@@ -113,6 +113,8 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     /* One product instead of a batch, when the rows of all of A lie at one stride and B is shared. */
     if (m.batch_rank && shared && batch > 1 && wick_layout_is_contiguous(&a.layout, ta) && wick_type_count(ta) == batch * g->m * g->k) {
         g->m *= batch;
+        g->a_row = g->k; /* the stride of a dim of 1 says nothing */
+        g->a_col = 1;
         batch = 1;
         m.batch_rank = 0;
     }

@@ -55,8 +55,7 @@ static wick_status infer_grad(wick_infer *i) {
 }
 const wick_op wick_op_grad = {.name = "grad", .doc = "gradients of a loss; expanded when a plan is made", .min_in = 2, .max_in = 255, .infer = infer_grad};
 
-/* One walk over the history of `from`. Finds which wanted values it reaches through pending nodes, or, when `through` is given,
- * whether any wanted value lies behind those already evaluated. */
+/* What wick_grad checks by, once it is recorded: nodes to look at. */
 typedef struct reach {
     wick_context *ctx;
     wick_node **stack;
@@ -70,6 +69,71 @@ static void reach_push(reach *r, wick_node *node) {
         r->nomem = true;
     else
         r->stack[r->n++] = node;
+}
+
+/* Does a gradient flow from node to its input k? */
+static bool flows(const wick_node *node, int k) {
+    if (node->op == &wick_op_grad) return true; /* it stands for ops that have gradients */
+    return node->op->grad && (node->op != &wick_op_custom_gradient || k > 0);
+}
+
+/* There must be a path from the loss to each tensor through pending nodes, and none through values that were evaluated: those are leaves,
+ * and the gradient behind them would silently be missing. Checked now, where the caller's line is known. The poison, or NULL. */
+static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int n, wick_tensor *const *wrt) {
+    reach r = {.ctx = ctx};
+    wick_tensor *poison = NULL;
+    wick_node *evaluated = NULL, *start = loss->value->node;
+    uint32_t wanted = ++ctx->walk;
+    for (int i = 0; i < n; i++) wrt[i]->value->mark = wanted, wrt[i]->value->id = wrt[i]->value == loss->value;
+    /* What does the loss depend on? */
+    ctx->walk++;
+    if (!(start->flags & WICK_NODE_EVALUATED)) reach_push(&r, start);
+    while (r.n && !r.nomem) {
+        wick_node *node = r.stack[--r.n];
+        for (int k = 0; k < node->n_in; k++) {
+            if (node->in[k]->mark == wanted) node->in[k]->id = 1;
+            if (!(node->in[k]->node->flags & WICK_NODE_EVALUATED)) reach_push(&r, node->in[k]->node);
+        }
+    }
+    for (int i = 0; i < n && !poison; i++)
+        if (!wrt[i]->value->id)
+            poison = start->flags & WICK_NODE_EVALUATED
+                         ? wick_poison(ctx, WICK_ERR_INVALID, "grad: the loss has been evaluated already; record wick_grad before asking for its value")
+                         : wick_poison(ctx, WICK_ERR_INVALID, "grad: the loss does not depend on tensor %d through pending ops", i);
+    /* Which evaluated nodes do gradients come to? */
+    ctx->walk++;
+    reach_push(&r, start);
+    while (r.n && !r.nomem) {
+        wick_node *node = r.stack[--r.n];
+        if (node->flags & WICK_NODE_EVALUATED) {
+            node->next = evaluated;
+            evaluated = node;
+            continue;
+        }
+        for (int k = 0; k < node->n_in; k++)
+            if (flows(node, k)) reach_push(&r, node->in[k]->node);
+    }
+    /* Would they go on from there to a tensor asked for? */
+    ctx->walk++;
+    for (wick_node *e = evaluated; e && !poison; e = e->next) {
+        reach_push(&r, e);
+        while (r.n && !r.nomem && !poison) {
+            wick_node *node = r.stack[--r.n];
+            for (int k = 0; k < node->n_in && !poison; k++) {
+                if (!flows(node, k)) continue;
+                for (int i = 0; i < n && node->in[k]->mark == wanted && !poison; i++)
+                    if (wrt[i]->value == node->in[k])
+                        poison = wick_poison(ctx, WICK_ERR_INVALID,
+                                             "grad: the path to tensor %d leads through %s (recorded at %s), which has been evaluated already; record "
+                                             "wick_grad first, or cut the path with wick_stop_gradient",
+                                             i, e->op->name, e->site ? e->site : "?");
+                reach_push(&r, node->in[k]->node);
+            }
+        }
+    }
+    if (r.nomem) poison = &ctx->nomem;
+    wick_release(&ctx->alloc, r.stack, r.cap * sizeof *r.stack);
+    return poison;
 }
 
 void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **out) {
@@ -90,66 +154,8 @@ void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **
         in[i + 1] = wrt[i];
         sound &= wrt[i] && !wrt[i]->error;
     }
-    /* Check now, where the caller's line is known, that there is a path to each tensor through pending nodes, and none through values
-     * that were evaluated: those are leaves, and the gradient behind them would silently be missing. In a graph that is being
-     * rewritten (gradient rules that take gradients) everything is pending. */
-    if (sound && !ctx->target) {
-        reach r = {.ctx = ctx};
-        ctx->walk++;
-        wick_node *evaluated = NULL;
-        for (int i = 0; i < n; i++) wrt[i]->value->node->mark = ctx->walk; /* stops */
-        uint32_t stop = ctx->walk;
-        for (int i = 0; i < n; i++) wrt[i]->value->id = 0;
-        ctx->walk++;
-        bool direct = false;
-        for (int i = 0; i < n; i++) direct |= wrt[i]->value == loss->value;
-        if (!direct) reach_push(&r, loss->value->node);
-        while (r.n && !r.nomem) {
-            wick_node *node = r.stack[--r.n];
-            if (node->flags & WICK_NODE_EVALUATED) {
-                node->next = evaluated;
-                evaluated = node;
-                continue;
-            }
-            for (int k = 0; k < node->n_in; k++) {
-                wick_value *v = node->in[k];
-                if (v->node->mark == stop) {
-                    bool wanted = false;
-                    for (int i = 0; i < n; i++) wanted |= wrt[i]->value == v;
-                    v->id = 1;
-                    if (wanted) continue;
-                }
-                reach_push(&r, v->node);
-            }
-        }
-        for (int i = 0; i < n && !poison; i++)
-            if (wrt[i]->value->id != 1 && wrt[i]->value != loss->value) {
-                if (loss->value->node->flags & WICK_NODE_EVALUATED)
-                    poison = wick_poison(ctx, WICK_ERR_INVALID, "grad: the loss has been evaluated already; record wick_grad before asking for its value");
-                else
-                    poison = wick_poison(ctx, WICK_ERR_INVALID, "grad: the loss does not depend on tensor %d through pending ops", i);
-            }
-        /* Does any wanted tensor lie behind the evaluated ones? */
-        for (wick_node *e = evaluated; e && !poison; e = e->next) {
-            ctx->walk++;
-            reach_push(&r, e);
-            while (r.n && !r.nomem && !poison) {
-                wick_node *node = r.stack[--r.n];
-                for (int k = 0; k < node->n_in; k++) {
-                    for (int i = 0; i < n; i++)
-                        if (wrt[i]->value == node->in[k] && !poison)
-                            poison = wick_poison(ctx, WICK_ERR_INVALID,
-                                                 "grad: the path to tensor %d leads through %s (recorded at %s), which has been evaluated already; record "
-                                                 "wick_grad first, or cut the path with wick_stop_gradient",
-                                                 i, e->op->name, e->site ? e->site : "?");
-                    reach_push(&r, node->in[k]->node);
-                }
-            }
-            r.n = 0;
-        }
-        if (r.nomem) poison = &ctx->nomem;
-        wick_release(&ctx->alloc, r.stack, r.cap * sizeof *r.stack);
-    }
+    /* In a graph that is being rewritten (gradient rules that take gradients) everything is pending. */
+    if (sound && !ctx->target) poison = check_paths(ctx, loss, n, wrt);
     if (poison)
         for (int i = 0; i < n; i++) out[i] = i ? wick_poison_like(ctx, poison->error) : poison;
     else

@@ -1,5 +1,6 @@
 # Compiles each public header alone, included twice, as C99, C11 and C++.
-#   cmake -DCC=cc -DCXX=c++ -DINCLUDES=DIR,DIR -DWORK=DIR -P headers.cmake      CXX may be empty: then C++ is skipped, loudly.
+#   cmake -DCC=cc -DCXX=c++ -DINCLUDES=DIR,DIR -DWORK=DIR -P headers.cmake
+# CXX may be empty: then C++ is skipped, loudly.
 cmake_minimum_required(VERSION 3.21)
 string(REPLACE "," ";" INCLUDES "${INCLUDES}")
 file(MAKE_DIRECTORY ${WORK})
@@ -20,7 +21,8 @@ macro(compile_alone compiler language standard header)
   string(MAKE_C_IDENTIFIER ${header} id)
   set(source ${WORK}/${id}.txt)
   file(WRITE ${source} "#include <${header}>\n#include <${header}>\n")
-  execute_process(COMMAND ${compiler} ${flags} -std=${standard} -x ${language} ${source} RESULT_VARIABLE rc ERROR_VARIABLE text)
+  execute_process(COMMAND ${compiler} ${flags} -std=${standard} -x ${language} ${source}
+    RESULT_VARIABLE rc ERROR_VARIABLE text)
   if(rc)
     message("${header} as ${standard}:\n${text}")
     list(APPEND bad "${header} as ${standard}")
@@ -38,7 +40,8 @@ endforeach()
 # The check itself must be able to fail: a header that needs another one first.
 file(MAKE_DIRECTORY ${WORK}/wick)
 file(WRITE ${WORK}/wick/wrong.h "wick_tensor *wick_wrong(void);\n")
-execute_process(COMMAND ${CC} ${flags} -I${WORK} -std=c11 -x c ${WORK}/wick/wrong.h RESULT_VARIABLE rc OUTPUT_QUIET ERROR_QUIET)
+execute_process(COMMAND ${CC} ${flags} -I${WORK} -std=c11 -x c ${WORK}/wick/wrong.h
+  RESULT_VARIABLE rc OUTPUT_QUIET ERROR_QUIET)
 if(rc EQUAL 0)
   list(APPEND bad "a wrong header was accepted")
 endif()

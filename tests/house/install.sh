@@ -12,7 +12,8 @@ lib=$(dirname "$(find "$prefix" -name libwick.a)")
 for file in include/wick/wick.h include/wick/elementwise.h; do
     [ -f "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done
-[ "$(readlink "$lib/libwick.so.${version%%.*}")" = "libwick.so.$version" ] || { echo "no libwick.so.${version%%.*}"; exit 1; }
+soname=libwick.so.${version%%.*}
+[ "$(readlink "$lib/$soname")" = "libwick.so.$version" ] || { echo "no $soname"; exit 1; }
 
 # An installed tree may be moved: nothing in it names where it was.
 mv "$prefix" "$work/second"
@@ -28,7 +29,8 @@ if command -v pkg-config >/dev/null; then
     [ "$(pkg-config --modversion wick)" = "$version" ]
     define=-DWICK_EXPECTED="\"$version\""
     # shellcheck disable=SC2046 # flags are words
-    "$cc" -std=c99 -Wall -Wextra -Werror "$define" "$consumer/consumer.c" -o "$work/shared" $(pkg-config --cflags --libs wick)
+    "$cc" -std=c99 -Wall -Wextra -Werror "$define" "$consumer/consumer.c" -o "$work/shared" \
+        $(pkg-config --cflags --libs wick)
     LD_LIBRARY_PATH=$lib "$work/shared"
     # shellcheck disable=SC2046
     "$cc" -Wall "$define" "$consumer/consumer.c" -o "$work/static" $(pkg-config --cflags wick) "$lib/libwick.a" \
@@ -38,8 +40,8 @@ else
     echo "no pkg-config: wick.pc was not tried"
 fi
 
-"$cmake" -S "$consumer" -B "$work/package" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" -DWICK_EXPECTED="$version" >"$work/log" ||
-    { cat "$work/log"; exit 1; }
+"$cmake" -S "$consumer" -B "$work/package" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DWICK_EXPECTED="$version" >"$work/log" || { cat "$work/log"; exit 1; }
 "$cmake" --build "$work/package" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 for program in wick__wick wick__static wick__shared; do "$work/package/$program"; done
 if [ -x "$work/package/cplusplus" ]; then "$work/package/cplusplus"; else echo "no C++ compiler: C++ was not tried"; fi

@@ -1,4 +1,4 @@
-/* docs/ops.md lists the ops of the registry. With --write this writes the page instead: run it when the ops changed. */
+/* docs/ops.md lists the ops of the registry. With --write this writes the page instead: run it when ops changed. */
 #include <stdarg.h>
 
 #include "test.h"
@@ -18,12 +18,14 @@ static void add(const char *fmt, ...) {
 
 static void make_page(void) {
     length = 0;
-    add("# Ops\n\nWhat the registry of this version holds (`wick/registry.h`, `wick ops`). Written by `test_house_ops_page "
-        "--write`; a test\ncompares. The public functions, with arguments, shapes and errors, are in `include/wick/ops.h`; those "
-        "built from several\nops (`var`, `batch_norm`, `linear`, `dropout`, `mse` ...) have no row of their own. More in "
-        "[tensors and ops](tensors.md).\n");
+    add("# Ops\n\n"
+        "What the registry of this version holds (`wick/registry.h`, `wick ops`). Written by `test_house_ops_page\n"
+        "--write`; a test compares. The public functions, with arguments, shapes and errors, are in\n"
+        "`include/wick/ops.h`; those built from several ops (`var`, `batch_norm`, `dropout`, `mse` ...) have no row\n"
+        "of their own. More in [tensors and ops](tensors.md).\n");
     for (int elementwise = 1; elementwise >= 0; elementwise--) {
-        add(elementwise ? "\n## Elementwise\n\nOne row each in `src/kernels/elementwise/table.h`.\n\n" : "\n## The others\n\n");
+        add("%s", elementwise ? "\n## Elementwise\n\nOne row each in `src/kernels/elementwise/table.h`.\n\n"
+                              : "\n## The others\n\n");
         add("| op | inputs | gradient | what |\n|---|---|---|---|\n");
         for (int i = 0; i < wick_op_count(); i++) {
             wick_op_info op = wick_op_at(i);
@@ -49,7 +51,8 @@ TEST(the_page_of_ops_is_current) {
     REQUIRE(f);
     size_t n = fread(have, 1, sizeof have - 1, f);
     fclose(f);
-    CHECK_MSG(n == length && !memcmp(have, page, n), "docs/ops.md is out of date: run %s", "test_house_ops_page --write");
+    bool current = n == length && !memcmp(have, page, n);
+    CHECK_MSG(current, "docs/ops.md is out of date: run %s", "test_house_ops_page --write");
 }
 
 int main(int argc, char **argv) {

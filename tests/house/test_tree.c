@@ -210,6 +210,29 @@ TEST(the_umbrella_header_has_every_public_one) {
     CHECK(walk("include/wick", check_umbrella) > 5);
 }
 
+/* ---- documents ---- */
+
+static int links_seen;
+static void check_links(const char *path, char *text, size_t size) {
+    (void)size;
+    if (!ends_with(path, ".md")) return;
+    const char *slash = strrchr(path, '/');
+    for (const char *p = text; (p = strstr(p, "]("));) {
+        p += 2;
+        size_t n = strcspn(p, ")#\n");
+        if (!n || !strncmp(p, "http", 4)) continue;
+        char at[PATH_MAX_];
+        snprintf(at, sizeof at, "%.*s%.*s", slash ? (int)(slash - path + 1) : 0, path, (int)n, p);
+        CHECK_MSG(exists(at), "%s links to %s, which is nowhere", path, at);
+        links_seen++;
+    }
+}
+TEST(links_between_documents_lead_somewhere) {
+    links_seen = 0;
+    walk("", check_links);
+    CHECK_MSG(links_seen > 20, "only %d links were found", links_seen);
+}
+
 /* ---- what no file may hold
  * ---- */
 

@@ -21,6 +21,7 @@ typedef struct fuser {
     uint32_t *of;                   /* group of a node */
     uint32_t *next, *tail;          /* members of a group: a list from the node that names it */
     uint32_t *first;                /* of a group: its earliest member */
+    uint32_t *cut;                  /* of a position: itself if no group reaches across it, else one further down to look at */
     uint32_t *size;                 /* of a group */
     uint32_t *stack;
     uint32_t *readers_at, *readers; /* who reads a node's results: compressed rows */
@@ -34,15 +35,27 @@ static bool registers_hold(const wick_type *t) {
     return wick_ctype_size(wick_ctype_of((wick_dtype)t->dtype)) == wick_dtype_size((wick_dtype)t->dtype);
 }
 
+/* A group runs as one, so an early member waits for what a late one needs. Only where no group has members on both sides of a position
+ * is it certain that nothing before it waits for anything after it. */
+static uint32_t cut_below(const fuser *f, uint32_t position) {
+    while (f->cut[position] != position) position = f->cut[position] = f->cut[f->cut[position]];
+    return position;
+}
+/* A group reaches from `first` to `last`. */
+static void cover(fuser *f, uint32_t first, uint32_t last) {
+    for (uint32_t p = cut_below(f, last); p > first; p = cut_below(f, p)) f->cut[p] = p - 1;
+}
+
 /* Puts what `node` reads on the stack, unless it is too early to matter, was met, or is of group h. true: it reads a member of g. */
 static bool push_inputs(fuser *f, uint32_t g, uint32_t h, const wick_node *node, uint32_t walk, uint32_t *depth, bool direct_counts) {
+    uint32_t cut = cut_below(f, f->first[g]);
     for (int k = 0; k < node->n_in; k++) {
         wick_node *in = node->in[k]->node;
         if (f->of[in->position] == g) {
             if (direct_counts) return true;
             continue;
         }
-        if (in->position < f->first[g] || in->mark == walk || f->of[in->position] == h) continue;
+        if (in->position < cut || in->mark == walk || f->of[in->position] == h) continue;
         in->mark = walk;
         f->stack[(*depth)++] = in->position;
     }
@@ -68,7 +81,8 @@ static bool path_outside(fuser *f, uint32_t g, uint32_t h, const wick_node *node
     return false;
 }
 
-/* Would g with all of the group (or lone node) h fit a program? Counts distinct inputs from outside, and members seen from outside. */
+/* Would g with all of the group h fit a program? What passes between members must keep its bits in a register. Counts distinct inputs
+ * from outside, and members seen from outside. */
 static bool fits(const fuser *f, uint32_t g, uint32_t h) {
     const wick_value *in[WICK_FUSED_MAX_IO];
     int n_in = 0, n_out = 0;
@@ -77,7 +91,10 @@ static bool fits(const fuser *f, uint32_t g, uint32_t h) {
             const wick_node *node = f->nodes[m];
             for (int k = 0; k < node->n_in; k++) {
                 uint32_t p = f->of[node->in[k]->node->position];
-                if ((p == g || p == h) && p != NONE) continue;
+                if ((p == g || p == h) && p != NONE) {
+                    if (!registers_hold(&node->in[k]->type)) return false;
+                    continue;
+                }
                 int i = 0;
                 while (i < n_in && in[i] != node->in[k]) i++;
                 if (i < n_in) continue;
@@ -97,8 +114,8 @@ static bool fits(const fuser *f, uint32_t g, uint32_t h) {
 
 static const wick_type *space_of(const fuser *f, uint32_t g) { return &f->nodes[g]->out[0].type; }
 
-/* Group b becomes part of group a, if it may. */
-static bool try_merge(fuser *f, uint32_t a, uint32_t b) {
+/* Group b becomes part of group a, if it may. No node after `at` is in a group yet. */
+static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     if (f->closed[a] || f->closed[b] || f->size[a] + f->size[b] > MAX_OPS) return false;
     if (!wick_same_dims(space_of(f, a), space_of(f, b)) || !fits(f, a, b)) return false;
     for (uint32_t m = b; m != NONE; m = f->next[m])
@@ -110,6 +127,7 @@ static bool try_merge(fuser *f, uint32_t a, uint32_t b) {
     f->tail[a] = f->tail[b];
     f->first[a] = WICK_MIN(f->first[a], f->first[b]);
     f->size[a] += f->size[b];
+    cover(f, f->first[a], at);
     return true;
 }
 
@@ -121,7 +139,7 @@ static void place(fuser *f, wick_node *node) {
     for (int k = 0; k < node->n_in; k++) { /* producers first */
         uint32_t p = node->in[k]->node->position;
         if (!is_elementwise(f->nodes[p]) || !wick_same_dims(&node->in[k]->type, space) || !registers_hold(&node->in[k]->type)) continue;
-        if (f->of[p] != f->of[at]) try_merge(f, f->of[p], f->of[at]);
+        if (f->of[p] != f->of[at]) try_merge(f, f->of[p], f->of[at], at);
     }
     for (int k = 0; k < node->n_in && f->size[f->of[at]] == 1; k++) { /* then siblings that read the same full-size value */
         if (!wick_same_dims(&node->in[k]->type, space)) continue;
@@ -129,7 +147,7 @@ static void place(fuser *f, wick_node *node) {
         uint32_t begin = f->readers_at[p], end = begin;
         while (end < f->readers_at[p + 1] && f->readers[end] < at) end++;
         for (uint32_t r = end - begin > SIBLINGS ? end - SIBLINGS : begin; r < end; r++)
-            if (is_elementwise(f->nodes[f->readers[r]]) && try_merge(f, f->of[f->readers[r]], f->of[at])) break;
+            if (is_elementwise(f->nodes[f->readers[r]]) && try_merge(f, f->of[f->readers[r]], f->of[at], at)) break;
     }
 }
 
@@ -148,6 +166,7 @@ static void place_reduction(fuser *f, wick_node *node) {
     f->tail[g] = at;
     f->size[g]++;
     f->closed[g] = true;
+    cover(f, f->first[g], at);
 }
 
 /* ---- building the fused nodes -------------------------------------------------------------------------------------------- */
@@ -270,15 +289,16 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
     wick_graph_number(graph);
     size_t n = graph->n, edges = 0;
     for (size_t i = 0; i < n; i++) edges += graph->nodes[i]->n_in;
-    size_t words = 6 * n + (n + 1) + edges, bytes = words * sizeof(uint32_t) + 2 * n;
+    size_t words = 7 * n + (n + 1) + edges, bytes = words * sizeof(uint32_t) + 2 * n;
     uint32_t *memory = wick_calloc(&graph->ctx->alloc, bytes);
     if (!memory) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory fusing");
     fuser f = {.graph = graph, .nodes = graph->nodes, .n = (uint32_t)n, .of = memory, .next = memory + n, .tail = memory + 2 * n,
-               .first = memory + 3 * n, .size = memory + 4 * n, .stack = memory + 5 * n, .readers_at = memory + 6 * n, .readers = memory + 7 * n + 1};
+               .first = memory + 3 * n, .size = memory + 4 * n, .stack = memory + 5 * n, .cut = memory + 6 * n, .readers_at = memory + 7 * n, .readers = memory + 8 * n + 1};
     f.is_output = (bool *)(memory + words);
     f.closed = f.is_output + n;
     for (size_t i = 0; i < n; i++) {
         f.of[i] = f.next[i] = NONE;
+        f.cut[i] = (uint32_t)i;
         for (int k = 0; k < graph->nodes[i]->n_in; k++) f.readers_at[graph->nodes[i]->in[k]->node->position + 1]++;
     }
     for (size_t i = 0; i < n; i++) f.readers_at[i + 1] += f.readers_at[i];

@@ -1,0 +1,333 @@
+/* Compiled functions: capture by reference, taps, finite checks, what may not be done inside, and what a plan says of itself. */
+#include "exec/mlp.h"
+
+typedef struct run {
+    wick_plan *plan;
+    wick_workspace *ws;
+} run;
+static run compiled(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options) {
+    run r = {NULL, NULL};
+    wick_status status = wick_compile(ctx, fn, user, n_in, in, n_out, options, &r.plan);
+    if (status == WICK_OK) status = wick_workspace_new(r.plan, &r.ws);
+    CHECK_MSG(status == WICK_OK, "%s", wick_context_error(ctx));
+    return r;
+}
+static void done(run *r) {
+    wick_workspace_free(&r->ws);
+    wick_plan_free(&r->plan);
+}
+
+static wick_status scale(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    out[0] = wick_mul(in[0], user);
+    return WICK_OK;
+}
+static const wick_spec two = {"x", WICK_F32, 1, {2}};
+
+TEST(tensors_of_outside_are_captured_by_reference) {
+    wick_context *ctx = context();
+    wick_tensor *w = VEC(ctx, 2, 3);
+    run r = compiled(ctx, scale, w, 1, &two, 1, NULL);
+    REQUIRE(r.ws != NULL);
+    float x[2] = {10, 100}, y[2];
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){y}), WICK_OK);
+    CHECK(y[0] == 20 && y[1] == 300);
+    CHECK_OK(ctx, wick_assign(w, wick_add(w, w)));
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){y}), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_workspace_error(r.ws), "pending assignment");
+    CHECK_OK(ctx, wick_eval(ctx, 0, NULL, NULL));
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){y}), WICK_OK);
+    CHECK(y[0] == 40 && y[1] == 600);
+    CHECK_OK(ctx, wick_write(w, (float[]){7, 8}, 8));
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){y}), WICK_OK);
+    CHECK(y[0] == 70 && y[1] == 800);
+    CHECK_INT(wick_plan_get_info(r.plan).states, 1);
+    wick_tensor_free(&w); /* the plan holds it */
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){y}), WICK_OK);
+    CHECK(y[0] == 70 && y[1] == 800);
+    done(&r);
+    wick_context_free(&ctx);
+}
+
+TEST(captured_memory_of_any_layout_is_read_right) {
+    wick_context *ctx = context();
+    float data[6] = {1, 2, 3, 4, 5, 6};
+    wick_tensor *strided = wick_wrap(ctx, WICK_F32, WICK_DIMS(2), (int64_t[]){-3}, data + 4, NULL, NULL);
+    wick_tensor *view = wick_slice(VEC(ctx, 9, 8, 7, 6), 0, 3, INT64_MIN, -2), *computed = wick_neg(VEC(ctx, 3, 4));
+    CHECK_OK(ctx, wick_eval(ctx, 2, (wick_tensor *[]){view, computed}, NULL));
+    wick_tensor *all[] = {strided, view, computed}, *pending = wick_exp(VEC(ctx, 0, 0));
+    static const float want[4][2] = {{5, 2}, {6, 8}, {-3, -4}, {1, 1}};
+    for (int i = 0; i < 4; i++) {
+        run r = compiled(ctx, scale, i < 3 ? all[i] : pending, 1, &two, 1, NULL);
+        REQUIRE(r.ws != NULL);
+        float x[2] = {1, 1}, y[2];
+        for (int k = 0; k < 2; k++) {
+            CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){y}), WICK_OK);
+            CHECK_MSG(y[0] == want[i][0] && y[1] == want[i][1], "capture %d: %g %g", i, (double)y[0], (double)y[1]);
+        }
+        done(&r);
+    }
+    CHECK(data[1] == 2 && data[4] == 5);
+    wick_context_free(&ctx);
+}
+
+static wick_status accumulate(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    wick_tensor **s = user; /* total, and a wrapped one whose second half is assigned through a view */
+    out[0] = wick_add(s[0], wick_like(s[0], 0)); /* what it was before */
+    wick_status status = wick_assign(s[0], wick_add(s[0], in[0]));
+    out[1] = wick_mul(s[0], wick_constant(ctx, WICK_F32, 10)); /* after */
+    wick_tensor *part = wick_slice(s[1], 0, 2, 4, 1);
+    return status ? status : wick_assign(part, wick_add(part, in[0]));
+}
+
+TEST(assignments_of_a_plan_happen_at_each_run_and_not_when_compiling) {
+    wick_context *ctx = context();
+    float user_memory[4] = {1, 2, 3, 4};
+    wick_tensor *s[] = {VEC(ctx, 1, 2), wick_wrap(ctx, WICK_F32, WICK_DIMS(4), NULL, user_memory, NULL, NULL)}, *half = wick_slice(s[1], 0, 2, 4, 1);
+    wick_tensor *old = wick_neg(s[0]); /* pending */
+    run r = compiled(ctx, accumulate, s, 1, &two, 2, NULL);
+    REQUIRE(r.ws != NULL);
+    CHECK_INT(wick_plan_get_info(r.plan).assigns, 2);
+    CHECK_VALUES(s[0], 1, 2);
+    float x[2] = {10, 20}, before[2], after[2];
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){before, after}), WICK_OK);
+        CHECK(before[0] == 1 + 10 * i && before[1] == 2 + 20 * i);
+        CHECK(after[0] == 110 + 100 * i && after[1] == 220 + 200 * i);
+    }
+    CHECK_VALUES(s[0], 31, 62);
+    CHECK_VALUES(s[1], 1, 2, 33, 64);
+    CHECK_VALUES(old, -1, -2);
+    CHECK_VALUES(half, 3, 4); /* recorded before */
+    CHECK(user_memory[2] == 3 && user_memory[3] == 4);
+    const void *p = NULL, *q = NULL;
+    CHECK_OK(ctx, wick_data(s[0], &p));
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, NULL), WICK_OK);
+    CHECK_OK(ctx, wick_data(s[0], &q));
+    CHECK(p == q); /* in place */
+    done(&r);
+    wick_context_free(&ctx);
+}
+
+static wick_status assign_view(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)out;
+    return wick_assign(user, in[0]);
+}
+
+TEST(a_view_handle_of_outside_still_shows_its_base_after_compiling) {
+    wick_context *ctx = context();
+    wick_tensor *s = VEC(ctx, 1, 2, 3), *tail = wick_slice(s, 0, 1, 3, 1);
+    run r = compiled(ctx, assign_view, tail, 1, &two, 0, NULL);
+    REQUIRE(r.ws != NULL);
+    CHECK_VALUES(tail, 2, 3);
+    CHECK_INT(wick_run(r.ws, (const void *[]){(float[]){8, 9}}, NULL), WICK_OK);
+    CHECK_VALUES(s, 1, 8, 9);
+    done(&r);
+    wick_context_free(&ctx);
+}
+
+/* ---- what may not be done inside ---------------------------------------------------------------------------------------- */
+
+static wick_status asks(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    double v;
+    const void *p;
+    wick_tensor *outside = user;
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "being compiled", wick_item(wick_sum(in[0], WICK_ALL_AXES, false), &v));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "being compiled", wick_data(wick_neg(in[0]), &p));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "being compiled", wick_eval(ctx, 0, NULL, NULL));
+    wick_plan *nested;
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "inside a function", wick_compile(ctx, scale, outside, 1, &two, 1, NULL, &nested));
+    out[0] = wick_add(in[0], outside);
+    return wick_eval(ctx, 1, out, NULL);
+}
+static wick_status sets_nothing(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) { return (void)ctx, (void)in, (void)out, (void)user, WICK_OK; }
+static wick_status refuses(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)in, (void)out;
+    wick_tensor *s = user;
+    return wick_assign(s, wick_neg(s)) == WICK_OK ? WICK_ERR_UNSUPPORTED : WICK_ERR_INTERNAL;
+}
+
+TEST(a_function_being_compiled_cannot_ask_for_values) {
+    wick_context *ctx = context();
+    wick_plan *plan = (wick_plan *)ctx;
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "being compiled", wick_compile(ctx, asks, VEC(ctx, 1, 2), 1, &two, 1, NULL, &plan));
+    CHECK(plan == NULL);
+    CHECK_VALUES(wick_neg(VEC(ctx, 1)), -1);
+    wick_context_free(&ctx);
+}
+
+TEST(a_failed_compile_changes_nothing_and_says_why) {
+    wick_context *ctx = context();
+    wick_tensor *s = VEC(ctx, 1, 2);
+    wick_plan *plan;
+    CHECK_FAILS(ctx, WICK_ERR_UNSUPPORTED, "the function failed", wick_compile(ctx, refuses, s, 0, NULL, 0, NULL, &plan));
+    CHECK_VALUES(s, 1, 2);
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "did not set output 0", wick_compile(ctx, sets_nothing, s, 0, NULL, 1, NULL, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_SHAPE, "mul(f32[2], f32[3])", wick_compile(ctx, scale, VEC(ctx, 1, 2, 3), 1, &two, 1, NULL, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "input 0 (x)", wick_compile(ctx, scale, s, 1, &(wick_spec){"x", WICK_F32, 1, {-4}}, 1, NULL, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no_passes", wick_compile(ctx, scale, s, 1, &two, 1, &(wick_compile_options){.check_finite = true}, &plan));
+    run r = compiled(ctx, scale, s, 1, &two, 1, NULL);
+    CHECK_INT(wick_run(r.ws, NULL, NULL), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_workspace_error(r.ws), "input 0 is NULL");
+    done(&r);
+    wick_context_free(&ctx);
+}
+
+TEST(pending_work_of_the_context_is_done_before_compiling) {
+    wick_context *ctx = context();
+    wick_tensor *s = VEC(ctx, 1, 2);
+    CHECK_OK(ctx, wick_assign(s, wick_mul(s, s)));
+    run r = compiled(ctx, scale, s, 1, &two, 1, NULL);
+    float x[2] = {1, 1}, y[2];
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){y}), WICK_OK);
+    CHECK(y[0] == 1 && y[1] == 4);
+    done(&r);
+    wick_context_free(&ctx);
+}
+
+/* ---- taps and checks ------------------------------------------------------------------------------------------------------- */
+
+typedef struct seen {
+    int calls;
+    double last[4];
+    bool contiguous;
+} seen;
+static void look(void *user, wick_dtype dtype, int rank, const int64_t *dims, const void *data) {
+    seen *s = user;
+    s->calls++;
+    s->contiguous = dtype == WICK_F32 && rank == 2 && dims[0] == 2 && dims[1] == 2;
+    for (int i = 0; i < 4; i++) s->last[i] = (double)((const float *)data)[i];
+}
+typedef struct tapped {
+    seen *seen;
+    bool on;
+} tapped;
+static wick_status tapped_body(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    const tapped *t = user;
+    wick_tensor *h = wick_tanh(wick_mul(in[0], wick_like(in[0], 3)));
+    wick_status status = t->on ? wick_tap(wick_transpose(h, 0, 1), look, t->seen) : WICK_OK;
+    out[0] = wick_softmax(wick_matmul(h, h), 1);
+    return status;
+}
+
+TEST(taps_see_every_run_and_do_not_change_results) {
+    wick_context *ctx = context();
+    seen s = {0};
+    static const wick_spec spec = {"x", WICK_F32, 2, {2, 2}};
+    float x[4] = {0.1f, 0.2f, 0.3f, 0.4f}, with[4], without[4];
+    run a = compiled(ctx, tapped_body, &(tapped){&s, true}, 1, &spec, 1, NULL), b = compiled(ctx, tapped_body, &(tapped){&s, false}, 1, &spec, 1, NULL);
+    CHECK_INT(wick_run(b.ws, (const void *[]){x}, (void *[]){without}), WICK_OK);
+    CHECK_INT(s.calls, 0);
+    for (int i = 1; i <= 3; i++) {
+        CHECK_INT(wick_run(a.ws, (const void *[]){x}, (void *[]){with}), WICK_OK);
+        CHECK_INT(s.calls, i);
+    }
+    CHECK(!memcmp(with, without, sizeof with));
+    CHECK(s.contiguous);
+    for (int i = 0; i < 4; i++) CHECK(fabs(s.last[i] - tanh(3 * (double)x[i % 2 * 2 + i / 2])) < 1e-5);
+    done(&a);
+    done(&b);
+    wick_context_free(&ctx);
+}
+
+static wick_status goes_bad(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    wick_tensor *s = user, *h = wick_exp(in[0]);
+    wick_tensor *l = wick_log(wick_sub(h, wick_like(h, 2)));
+    out[0] = wick_sum(wick_sqrt(wick_tanh(wick_neg(l))), WICK_ALL_AXES, false);
+    return wick_assign(s, wick_add(s, wick_expand(out[0], WICK_DIMS(2))));
+}
+
+TEST(check_finite_names_the_first_op_that_made_a_nan) {
+    wick_context *ctx = context();
+    wick_tensor *s = VEC(ctx, 1, 2);
+    run r = compiled(ctx, goes_bad, s, 1, &two, 1, &(wick_compile_options){.no_passes = true, .check_finite = true});
+    float x[2] = {0.8f, 0.1f}, y; /* exp(0.1) - 2 < 0: the log is NaN */
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){&y}), WICK_ERR_NOT_FINITE);
+    CHECK_STR_HAS(wick_workspace_error(r.ws), "log made NaN or Inf");
+    CHECK_STR_HAS(wick_workspace_error(r.ws), "test_compile.c:");
+    CHECK_VALUES(s, 1, 2);
+    x[1] = 0.8f;
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){&y}), WICK_OK);
+    CHECK(isfinite(y));
+    x[0] = NAN; /* given, so not an op's doing */
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){&y}), WICK_OK);
+    x[0] = INFINITY; /* the same, until tanh makes -1 of it */
+    CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){&y}), WICK_ERR_NOT_FINITE);
+    CHECK_STR_HAS(wick_workspace_error(r.ws), "sqrt made NaN or Inf");
+    done(&r);
+    wick_context_free(&ctx);
+}
+
+static wick_status checked(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    wick_tensor **s = user;
+    out[0] = wick_log(in[0]);
+    wick_status status = wick_assign(s[0], wick_add(s[0], in[0]));
+    if (status == WICK_OK) status = wick_assign(s[1], wick_matmul(wick_expand(in[0], WICK_DIMS(2, 2)), s[1]));
+    return status ? status : wick_check_finite(out[0]);
+}
+
+TEST(a_failed_check_in_a_plan_commits_no_assignment) {
+    for (int passes = 0; passes < 2; passes++) {
+        wick_context *ctx = context();
+        wick_tensor *s[2] = {VEC(ctx, 1, 2), VEC(ctx, 3, 4)};
+        run r = compiled(ctx, checked, s, 1, &two, 1, &(wick_compile_options){.no_passes = !passes});
+        float y[2];
+        CHECK_INT(wick_run(r.ws, (const void *[]){(float[]){1, -1}}, (void *[]){y}), WICK_ERR_NOT_FINITE);
+        CHECK_STR_HAS(wick_workspace_error(r.ws), "element 1");
+        CHECK_VALUES(s[0], 1, 2);
+        CHECK_VALUES(s[1], 3, 4);
+        CHECK_INT(wick_workspace_offset(r.ws), 0);
+        CHECK_INT(wick_run(r.ws, (const void *[]){(float[]){1, 1}}, (void *[]){y}), WICK_OK);
+        CHECK_VALUES(s[0], 2, 3);
+        CHECK_VALUES(s[1], 7, 7);
+        done(&r);
+        wick_context_free(&ctx);
+    }
+}
+
+/* ---- what a plan says of itself -------------------------------------------------------------------------------------------- */
+
+static wick_status product(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    out[0] = wick_relu(wick_matmul(in[0], in[1]));
+    out[1] = wick_sum(in[0], WICK_AXES(0), false);
+    return WICK_OK;
+}
+
+TEST(costs_and_outputs_are_known_before_the_first_run) {
+    wick_context *ctx = context();
+    wick_spec in[2] = {{"a", WICK_F32, 2, {8, 16}}, {"b", WICK_F32, 2, {16, 4}}};
+    run r = compiled(ctx, product, NULL, 2, in, 2, NULL);
+    wick_plan_info info = wick_plan_get_info(r.plan);
+    CHECK_INT(info.inputs, 2);
+    CHECK_INT(info.outputs, 2);
+    CHECK_INT(info.states, 0);
+    CHECK(info.kernels >= 2 && info.kernels <= 4);
+    CHECK(info.flops >= 2 * 8 * 16 * 4 && info.flops <= 2 * 8 * 16 * 4 + 2 * 8 * 16 + 8 * 4);
+    CHECK(info.bytes >= 4 * (8 * 16 + 16 * 4 + 8 * 4));
+    CHECK(info.arena_bytes >= info.live_bytes);
+    wick_spec out = wick_plan_output(r.plan, 0);
+    CHECK(out.dtype == WICK_F32 && out.rank == 2 && out.dims[0] == 8 && out.dims[1] == 4);
+    CHECK_INT(wick_plan_output(r.plan, 1).dims[0], 16);
+    CHECK_INT(wick_plan_output(r.plan, 2).rank, 0);
+    char text[4096], small[10];
+    size_t n = wick_plan_format(r.plan, text, sizeof text);
+    CHECK_INT(strlen(text), n);
+    CHECK_STR_HAS(text, "gemm");
+    CHECK_INT(wick_plan_format(r.plan, small, sizeof small), n);
+    CHECK_INT(strlen(small), sizeof small - 1);
+    CHECK_INT(wick_plan_format(r.plan, NULL, 0), n);
+    wick_workspace_profile(r.ws, true);
+    float a[128] = {0}, b[64] = {0};
+    for (int i = 0; i < 3; i++) CHECK_INT(wick_run(r.ws, (const void *[]){a, b}, NULL), WICK_OK);
+    n = wick_workspace_profile_format(r.ws, text, sizeof text);
+    CHECK_INT(strlen(text), n);
+    CHECK_STR_HAS(text, " 3 ");
+    done(&r);
+    wick_context_free(&ctx);
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }

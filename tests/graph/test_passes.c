@@ -1,0 +1,287 @@
+/* Passes, each with the graph before and after it as text. */
+#include "graph/graphs.h"
+
+TEST(a_graph_prints_values_types_ops_and_attributes) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 3));
+    BENCH_COLLECT(&b, wick_sum(wick_mul(wick_transpose(x, 0, 1), wick_constant(b.ctx, WICK_F32, 0.5)), WICK_AXES(1), true));
+    CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
+                    "%1 f32[3,2] = permute(%0) axes=1,0\n"
+                    "%2 f32[] = constant() value=0.5\n"
+                    "%3 f32[3,2] = mul(%1, %2)\n"
+                    "%4 f32[3,1] = sum(%3) axes=1 keepdims\n"
+                    "return %4\n");
+    bench_close(&b);
+}
+
+TEST(simplify_takes_out_what_changes_nothing) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = VEC(b.ctx, 1, 2), *y = wick_add(x, x);
+    wick_tensor *z = wick_sub(wick_div(wick_mul(y, wick_like(y, 1)), wick_like(y, 1)), wick_like(y, 0));
+    z = wick_reshape(wick_permute(wick_stop_gradient(z), 1, (int[]){0}), WICK_DIMS(2));
+    BENCH_COLLECT(&b, wick_neg(z));
+    CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
+                    "%1 f32[2] = add(%0, %0)\n"
+                    "%2 f32[] = constant() value=1\n"
+                    "%3 f32[2] = mul(%1, %2)\n"
+                    "%4 f32[] = constant() value=1\n"
+                    "%5 f32[2] = div(%3, %4)\n"
+                    "%6 f32[] = constant() value=0\n"
+                    "%7 f32[2] = sub(%5, %6)\n"
+                    "%8 f32[2] = stop_gradient(%7)\n"
+                    "%9 f32[2] = permute(%8) axes=0\n"
+                    "%10 f32[2] = reshape(%9) to=f32[2]\n"
+                    "%11 f32[2] = neg(%10)\n"
+                    "return %11\n");
+    bench_pass(&b, wick_pass_simplify);
+    bench_pass(&b, wick_pass_dce);
+    CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
+                    "%1 f32[2] = add(%0, %0)\n"
+                    "%2 f32[2] = neg(%1)\n"
+                    "return %2\n");
+    bench_close(&b);
+}
+
+/* x + 0 turns -0 into +0; x * 1 flushes a denormal that was given. */
+TEST(simplify_keeps_what_changes_a_bit) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = VEC(b.ctx, 1, 2), *y = wick_mul(x, wick_like(x, 1)), *z = wick_add(y, wick_like(y, 0));
+    BENCH_COLLECT(&b, z);
+    bench_pass(&b, wick_pass_simplify);
+    CHECK_INT(bench_count(&b, "mul"), 1);
+    CHECK_INT(bench_count(&b, "add"), 1);
+    bench_close(&b);
+}
+
+TEST(simplify_looks_through_expands_that_broadcasting_makes_needless) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 3)), *r = VEC(b.ctx, 1, 2, 3);
+    BENCH_COLLECT(&b, wick_add(x, wick_expand(r, WICK_DIMS(2, 3))));
+    bench_pass(&b, wick_pass_simplify);
+    bench_pass(&b, wick_pass_dce);
+    CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
+                    "%1 f32[3] = data()\n"
+                    "%2 f32[2,3] = add(%0, %1)\n"
+                    "return %2\n");
+    bench_close(&b);
+}
+
+TEST(fold_computes_ops_of_constants) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = VEC(b.ctx, 1, 2), *c = wick_exp(wick_mul(wick_constant(b.ctx, WICK_F32, 2), wick_constant(b.ctx, WICK_F32, 0)));
+    wick_tensor *whole = wick_neg(wick_expand(wick_cast(wick_constant(b.ctx, WICK_I32, 7), WICK_F32), WICK_DIMS(2)));
+    BENCH_COLLECT(&b, wick_add(wick_mul(x, c), whole), wick_mul(x, wick_scalar(b.ctx, WICK_F32, 3)));
+    bench_pass(&b, wick_pass_fold);
+    bench_pass(&b, wick_pass_dce);
+    CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
+                    "%1 f32[] = constant() value=1\n"
+                    "%2 f32[2] = mul(%0, %1)\n"
+                    "%3 f32[] = constant() value=-7\n"
+                    "%4 f32[2] = expand(%3) to=f32[2]\n"
+                    "%5 f32[2] = add(%2, %4)\n"
+                    "%6 f32[] = slot()\n"
+                    "%7 f32[2] = mul(%0, %6)\n"
+                    "return %5, %7\n");
+    bench_close(&b);
+}
+
+TEST(fold_gives_the_bits_that_running_would) {
+    static const double numbers[] = {0, -0.0, 1, -1.5, 0.1, 3, 1e30, 1e-40};
+    for (int d = 0; d < 2; d++) {
+        wick_dtype dtype = d ? WICK_F64 : WICK_F32;
+        double out[2][8][5];
+        for (int eager = 0; eager < 2; eager++) {
+            wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .eager = eager});
+            for (int i = 0; i < 8; i++) {
+                wick_tensor *c = wick_constant(ctx, dtype, numbers[i]), *three = wick_constant(ctx, dtype, 3);
+                wick_tensor *y[] = {wick_div(c, three), wick_tanh(c), wick_mul(c, c), wick_where(wick_gt(c, three), wick_exp(three), wick_sqrt(wick_abs(c))), wick_add(c, three)};
+                for (int k = 0; k < 5; k++) out[eager][i][k] = item(y[k]);
+            }
+            wick_context_free(&ctx);
+        }
+        CHECK(!memcmp(out[0], out[1], sizeof out[0]));
+    }
+}
+
+TEST(cse_makes_equal_nodes_one) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = VEC(b.ctx, 1, 2), *y = VEC(b.ctx, 1, 2);
+    wick_tensor *p = wick_add(wick_exp(x), wick_exp(x)), *q = wick_sub(wick_exp(x), wick_exp(y));
+    BENCH_COLLECT(&b, p, q, wick_sum(x, WICK_ALL_AXES, false), wick_sum(x, WICK_ALL_AXES, true));
+    bench_pass(&b, wick_pass_cse);
+    CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
+                    "%1 f32[2] = data()\n"
+                    "%2 f32[2] = exp(%0)\n"
+                    "%3 f32[2] = add(%2, %2)\n"
+                    "%4 f32[2] = exp(%1)\n"
+                    "%5 f32[2] = sub(%2, %4)\n"
+                    "%6 f32[] = sum(%0) axes=0\n"
+                    "%7 f32[1] = sum(%0) axes=0 keepdims\n"
+                    "return %3, %5, %6, %7\n");
+    bench_close(&b);
+}
+
+TEST(cse_leaves_random_nodes_slots_and_effects_alone) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *u = wick_random_uniform(b.ctx, WICK_F32, WICK_DIMS(2)), *v = wick_random_uniform(b.ctx, WICK_F32, WICK_DIMS(2));
+    wick_tensor *s = wick_scalar(b.ctx, WICK_F32, 2), *t = wick_scalar(b.ctx, WICK_F32, 2);
+    BENCH_COLLECT(&b, wick_sub(u, v), wick_sub(s, t));
+    bench_pass(&b, wick_pass_cse);
+    bench_pass(&b, wick_pass_fold);
+    CHECK_INT(bench_count(&b, "random_uniform"), 2);
+    CHECK_INT(bench_count(&b, "slot"), 2);
+    bench_close(&b);
+}
+
+TEST(dce_drops_what_nothing_needs_and_keeps_effects) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = VEC(b.ctx, 1, 2);
+    CHECK_OK(b.ctx, wick_check_finite(wick_log(x)));
+    wick_tensor *unused = wick_exp(wick_sin(x)), *y = wick_neg(x);
+    wick_wanted wanted[2] = {{unused->value, NULL}, {y->value, NULL}};
+    wick_node *effect = b.ctx->frame->effects[0].node;
+    CHECK_OK(b.ctx, wick_walk_run(b.ctx, b.ctx->reached, 2, wanted, 1, &effect, 0));
+    b.graph = wick_graph_from_walk(b.ctx, &b.arena, b.ctx->reached, 2, wanted);
+    b.graph->outputs[0] = b.graph->outputs[1];
+    b.graph->n_outputs = 1;
+    bench_pass(&b, wick_pass_dce);
+    CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
+                    "%1 f32[2] = neg(%0)\n"
+                    "%2 f32[2] = log(%0)\n"
+                    "%3 f32[2] = check_finite(%2)\n"
+                    "return %1\n");
+    bench_close(&b);
+}
+
+TEST(expand_grad_writes_the_gradient_out) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = VEC(b.ctx, 1, 2), *loss = wick_sum(wick_exp(x), WICK_ALL_AXES, false), *g;
+    wick_grad(loss, 1, &x, &g);
+    BENCH_COLLECT(&b, g);
+    CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
+                    "%1 f32[2] = exp(%0)\n"
+                    "%2 f32[] = sum(%1) axes=0\n"
+                    "%3 f32[2] = grad(%2, %0)\n"
+                    "return %3\n");
+    bench_pass(&b, wick_pass_expand_grad);
+    CHECK_INT(bench_count(&b, "grad"), 0);
+    bench_pass(&b, wick_pass_dce);
+    bench_pass(&b, wick_pass_simplify);
+    bench_pass(&b, wick_pass_dce);
+    CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
+                    "%1 f32[2] = exp(%0)\n"
+                    "%2 f32[] = constant() value=1\n"
+                    "%3 f32[1] = reshape(%2) to=f32[1]\n"
+                    "%4 f32[2] = mul(%3, %1)\n" /* broadcasts by itself */
+                    "return %4\n");
+    bench_close(&b);
+}
+
+TEST(fuse_joins_elementwise_nodes_and_the_reduction_at_their_end) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 3)), *y = VEC(b.ctx, 1, 2, 3);
+    BENCH_COLLECT(&b, wick_sum(wick_mul(wick_exp(x), y), WICK_AXES(1), false));
+    bench_pass(&b, wick_pass_fuse);
+    CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
+                    "%1 f32[3] = data()\n"
+                    "%2 f32[2] = fused(%0, %1)\n"
+                    "  %0 f32[2,3] = exp(a)\n"
+                    "  %1 f32[2,3] = mul(%0, b)\n"
+                    "  %2 f32[2] = sum(%1) axes=1\n"
+                    "  return %2\n"
+                    "return %2\n");
+    bench_close(&b);
+}
+
+TEST(fuse_gives_a_group_several_results) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = VEC(b.ctx, 1, 2), *e = wick_exp(x), *n = wick_neg(e);
+    BENCH_COLLECT(&b, e, n);
+    bench_pass(&b, wick_pass_fuse);
+    CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
+                    "%1 f32[2], %2 f32[2] = fused(%0)\n"
+                    "  %0 f32[2] = exp(a)\n"
+                    "  %1 f32[2] = neg(%0)\n"
+                    "  return %0, %1\n"
+                    "return %1, %2\n");
+    bench_close(&b);
+}
+
+/* y needs a sum of e, so it cannot run with e: the group would wait for itself. */
+TEST(fuse_never_makes_a_cycle) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = VEC(b.ctx, 1, 2), *e = wick_exp(x), *y = wick_div(e, wick_sum(e, WICK_ALL_AXES, false));
+    BENCH_COLLECT(&b, y);
+    bench_pass(&b, wick_pass_fuse);
+    CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
+                    "%1 f32[2] = exp(%0)\n"
+                    "%2 f32[] = sum(%1) axes=0\n"
+                    "%3 f32[2] = div(%1, %2)\n"
+                    "return %3\n");
+    bench_close(&b);
+}
+
+TEST(fuse_does_not_look_through_values_that_a_store_rounds) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = VEC(b.ctx, 1, 2), *h = wick_cast(wick_exp(x), WICK_F16), *y = wick_exp(wick_cast(h, WICK_F32));
+    BENCH_COLLECT(&b, y);
+    bench_pass(&b, wick_pass_fuse);
+    CHECK_INT(bench_count(&b, "fused"), 2); /* exp with the cast to f16; the cast back with exp */
+    bench_close(&b);
+}
+
+/* Random expression graphs: however they are rewritten, values stay to the bit. */
+TEST(random_graphs_keep_their_bits_through_all_passes) {
+    for (int round = 0; round < 150; round++) {
+        float results[2][3][12];
+        for (int eager = 0; eager < 2; eager++) {
+            test_seed = 0x1234567 + (uint64_t)round * 7919;
+            wick_context *ctx = context_with(&(wick_context_options){.threads = 2, .eager = eager});
+            wick_tensor *pool[40];
+            float data[12];
+            int n = 0;
+            for (; n < 3; n++) {
+                fill_random(data, 12, -2, 2);
+                pool[n] = n < 2 ? wick_from(ctx, WICK_F32, WICK_DIMS(3, 4), data) : wick_from(ctx, WICK_F32, WICK_DIMS(4), data);
+            }
+            for (int i = 0; i < 30; i++, n++) {
+                wick_tensor *p = pool[test_rand_int(0, n - 1)], *q = pool[test_rand_int(0, n - 1)];
+                switch (test_rand_int(0, 9)) {
+                case 0: pool[n] = wick_add(p, q); break;
+                case 1: pool[n] = wick_mul(p, q); break;
+                case 2: pool[n] = wick_tanh(p); break;
+                case 3: pool[n] = wick_sub(p, wick_mean(q, WICK_ALL_AXES, false)); break;
+                case 4: pool[n] = wick_add(p, wick_sum(q, WICK_AXES(-1), true)); break;
+                case 5: pool[n] = wick_where(wick_gt(p, q), p, wick_neg(q)); break;
+                case 6: pool[n] = wick_slice(p, -1, 3, INT64_MIN, -1); break;
+                case 7: pool[n] = wick_softmax(p, -1); break;
+                case 8: pool[n] = wick_mul(p, wick_constant(ctx, WICK_F32, test_rand_int(-1, 2))); break;
+                default: pool[n] = wick_div(wick_tanh(p), wick_add(wick_square(q), wick_like(q, 1))); break;
+                }
+                if (wick_tensor_rank(pool[n]) > 2 || wick_tensor_count(pool[n]) > 12) pool[n] = p;
+            }
+            wick_tensor *loss = wick_sum(wick_tanh(wick_add(pool[n - 1], wick_add(pool[n - 2], pool[0]))), WICK_ALL_AXES, false), *g;
+            wick_grad(loss, 1, pool, &g);
+            wick_tensor *out[3] = {wick_expand(loss, WICK_DIMS(12)), wick_flatten(g, 0), wick_flatten(wick_add(pool[n - 3], pool[0]), 0)};
+            CHECK_OK(ctx, wick_eval(ctx, 3, out, NULL));
+            for (int k = 0; k < 3; k++) CHECK_OK(ctx, wick_read(out[k], results[eager][k], sizeof results[eager][k]));
+            wick_context_free(&ctx);
+        }
+        for (int k = 0; k < 3; k++) CHECK_MSG(!memcmp(results[0][k], results[1][k], sizeof results[0][k]), "round %d, output %d", round, k);
+    }
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }
