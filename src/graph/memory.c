@@ -1,6 +1,7 @@
 /* memory.c: one arena for all intermediates. A buffer lives from its first step to its last; buffers that live at different times share
  * bytes. Each is put at the lowest place that is free during its whole life, the largest first (greedy by size: Pisarchyk, Lee 2020,
- * "Efficient Memory Management for Deep Neural Net Inference"), and also in order of first use; the smaller arena wins. */
+ * "Efficient Memory Management for Deep Neural Net Inference"), and also in order of first use. Where neither is a perfect fit, whatever
+ * ends up on top is placed first in the next try ("squeaky wheel": Joslin, Clements 1999); the smallest arena wins. */
 #include <stdlib.h>
 
 #include "graph/graph.h"
@@ -41,6 +42,13 @@ static size_t place(item *items, size_t n, item **placed) {
     return total;
 }
 
+/* The order that did best, kept as the offsets it gave. */
+static void keep(wick_lower *l, const item *items, size_t n) {
+    for (size_t i = 0; i < n; i++) l->buffers[items[i].buffer].offset = items[i].offset;
+}
+
+#define SEARCH 4000000 /* pairs of buffers looked at: bounds the search where a perfect fit is not found */
+
 wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
     size_t n = 0;
     const wick_allocator *alloc = &l->ctx->alloc;
@@ -64,18 +72,21 @@ wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
     }
     *live = (size_t)peak;
     qsort(items, n, sizeof *items, by_start);
-    size_t start_total = place(items, n, placed);
-    if (start_total > *live) { /* a perfect fit needs no second try */
-        for (size_t i = 0; i < n; i++) l->buffers[items[i].buffer].offset = items[i].offset;
-        qsort(items, n, sizeof *items, by_size);
-        size_t size_total = place(items, n, placed);
-        if (size_total >= start_total)
-            n = 0; /* what is in the buffers stays */
-        else
-            start_total = size_total;
+    *arena = place(items, n, placed);
+    keep(l, items, n);
+    if (*arena > *live) qsort(items, n, sizeof *items, by_size);
+    for (size_t pairs = 0; *arena > *live && pairs <= SEARCH; pairs += n * n) {
+        size_t total = place(items, n, placed), top = 0;
+        if (total < *arena) {
+            *arena = total;
+            keep(l, items, n);
+        }
+        while (items[top].offset + items[top].size < total) top++;
+        if (top == 0) break; /* placed first and still at the top: it alone is the arena */
+        item first = items[top];
+        memmove(items + 1, items, top * sizeof *items);
+        items[0] = first;
     }
-    for (size_t i = 0; i < n; i++) l->buffers[items[i].buffer].offset = items[i].offset;
-    *arena = start_total;
     wick_release(alloc, items, bytes);
     return WICK_OK;
 }

@@ -47,8 +47,14 @@ static void print_graph(wick_str *s, wick_graph *g, int indent, const wick_graph
         }
         wick_str_add(s, ")");
         if (n->op->print) {
+            wick_str before = *s;
             wick_str_add(s, " ");
+            size_t blank = s->len;
             n->op->print(s, n);
+            if (s->len == blank && s->len > before.len) { /* nothing to say about this one */
+                *s = before;
+                s->at[s->len] = 0;
+            }
         }
         if (n->phase) wick_str_add(s, " commit");
         wick_str_add(s, "\n");

@@ -40,9 +40,12 @@ static const char *types_follow_from_the_rule(const state *s) {
         if (out[i].dtype != n->out[i].type.dtype || !wick_same_dims(&out[i], &n->out[i].type)) return "a result's type is not the one its rule gives";
     return NULL;
 }
-static const char *devices_agree(const state *s) {
-    for (int i = 1; i < s->node->n_in; i++)
-        if (s->node->in[i]->type.device != s->node->in[0]->type.device) return "inputs live on different devices";
+static const char *devices_agree(const state *s) { /* copies between devices will be nodes of their own */
+    const wick_node *n = s->node;
+    for (int i = 1; i < n->n_in; i++)
+        if (n->in[i]->type.device != n->in[0]->type.device) return "inputs live on different devices";
+    for (int k = 0; k < n->n_out; k++)
+        if (n->n_in && n->out[k].type.device != n->in[0]->type.device) return "a result lives on another device than the inputs";
     return NULL;
 }
 static const char *symbols_exist(const state *s) {

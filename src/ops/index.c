@@ -26,7 +26,7 @@ static bool take_type(const wick_type *x, int64_t axis, const wick_type *index, 
     for (int i = 0; i < index->rank; i++) dims[n++] = index->dims[i];
     for (int i = (int)axis + 1; i < x->rank; i++) dims[n++] = x->dims[i];
     uint16_t device = out->device;
-    bool good = n <= WICK_MAX_DIMS && wick_type_make(out, (wick_dtype)x->dtype, n, dims);
+    bool good = n <= WICK_MAX_DIMS && wick_type_set(out, (wick_dtype)x->dtype, n, dims);
     out->device = device;
     return good;
 }
@@ -161,7 +161,8 @@ static wick_status infer_one_hot(wick_infer *i) {
     dims[i->in[0]->rank] = attr->classes;
     uint16_t device = i->out->device;
     if (i->in[0]->dtype != WICK_I64) return wick_infer_fail(i, WICK_ERR_DTYPE, "the index must be of integers");
-    if (!wick_type_make(i->out, (wick_dtype)attr->dtype, i->in[0]->rank + 1, dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld classes of this dtype make no tensor", (long long)attr->classes);
+    if (attr->classes < 0 || !wick_type_set(i->out, (wick_dtype)attr->dtype, i->in[0]->rank + 1, dims))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld classes of this dtype make no tensor", (long long)attr->classes);
     i->out->device = device;
     return WICK_OK;
 }

@@ -17,7 +17,7 @@ static wick_status infer_matmul(wick_infer *i) { /* inputs have 2 dims or more: 
     batch.dims[batch.rank + 1] = b->dims[b->rank - 1];
     batch.rank = (uint8_t)(batch.rank + 2);
     wick_type out;
-    if (!wick_type_make(&out, (wick_dtype)a->dtype, batch.rank, batch.dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
+    if (!wick_type_set(&out, (wick_dtype)a->dtype, batch.rank, batch.dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
     out.device = a->device;
     if (i->n_in == 3 && (i->in[2]->rank != 1 || i->in[2]->dims[0] != out.dims[out.rank - 1] || i->in[2]->dtype != a->dtype))
         return wick_infer_fail(i, WICK_ERR_SHAPE, "the bias is not a row of the result");

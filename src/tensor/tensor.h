@@ -46,7 +46,9 @@ typedef struct wick_layout {
     int64_t strides[WICK_MAX_DIMS];
 } wick_layout;
 
-/* Fills type; false when rank, a dim or the byte size is out of range. */
+/* Fills type; false when rank or the byte size is out of range. Dims may be symbols. */
+bool wick_type_set(wick_type *type, wick_dtype dtype, int rank, const int64_t *dims);
+/* As wick_type_set, but a dim below zero is false too: for what users give. */
 bool wick_type_make(wick_type *type, wick_dtype dtype, int rank, const int64_t *dims);
 /* Whether the size in bytes can be counted, extents of 0 taken as 1; symbolic extents have no say. */
 bool wick_type_fits(const wick_type *type);

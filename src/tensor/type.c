@@ -1,16 +1,16 @@
 #include "tensor/tensor.h"
 
-bool wick_type_make(wick_type *type, wick_dtype dtype, int rank, const int64_t *dims) {
+bool wick_type_set(wick_type *type, wick_dtype dtype, int rank, const int64_t *dims) {
     memset(type, 0, sizeof *type);
-    size_t elem = wick_dtype_size(dtype);
-    if (!elem || rank < 0 || rank > WICK_MAX_DIMS || (rank && !dims)) return false;
+    if (!wick_dtype_size(dtype) || rank < 0 || rank > WICK_MAX_DIMS || (rank && !dims)) return false;
     type->dtype = (uint8_t)dtype;
     type->rank = (uint8_t)rank;
-    for (int i = 0; i < rank; i++) {
-        if (dims[i] < 0) return false;
-        type->dims[i] = dims[i];
-    }
+    for (int i = 0; i < rank; i++) type->dims[i] = dims[i];
     return wick_type_fits(type);
+}
+
+bool wick_type_make(wick_type *type, wick_dtype dtype, int rank, const int64_t *dims) {
+    return wick_type_set(type, dtype, rank, dims) && wick_type_is_static(type);
 }
 
 bool wick_type_fits(const wick_type *type) {

@@ -141,7 +141,9 @@ static void place(fuser *f, wick_node *node) {
         if (!is_elementwise(f->nodes[p]) || !wick_same_dims(&node->in[k]->type, space) || !registers_hold(&node->in[k]->type)) continue;
         if (f->of[p] != f->of[at]) try_merge(f, f->of[p], f->of[at], at);
     }
-    for (int k = 0; k < node->n_in && f->size[f->of[at]] == 1; k++) { /* then siblings that read the same full-size value */
+    /* Then siblings that read the same full-size value, which saves a pass over it. Not for values of the arena: both results would be
+     * alive at once. */
+    for (int k = 0; k < node->n_in && f->is_output[at] && f->size[f->of[at]] == 1; k++) {
         if (!wick_same_dims(&node->in[k]->type, space)) continue;
         uint32_t p = node->in[k]->node->position;
         uint32_t begin = f->readers_at[p], end = begin;
