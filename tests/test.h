@@ -62,6 +62,18 @@ static const char *test_skipped;
         return;                \
     } while (0)
 
+/* 1 where a sanitizer replaces malloc: it keeps freed memory for a while, so the size of the process says nothing. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_SANITIZED 1
+#endif
+#endif
+#ifndef TEST_SANITIZED
+#define TEST_SANITIZED 0
+#endif
+
 /* A small generator for inputs of tests; the same numbers on every machine. */
 static uint64_t test_seed = 0x9E3779B97F4A7C15u;
 static inline uint64_t test_rand(void) {

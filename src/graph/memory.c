@@ -23,12 +23,19 @@ static int by_start(const void *a, const void *b) {
     return by_size(a, b);
 }
 
-/* Places items in their order; returns the bytes used. placed has room for all: it lists them by offset. */
-static size_t place(item *items, size_t n, item **placed) {
-    size_t total = 0;
+/* Places items in their order; returns the bytes used. placed has room for all: it lists them by offset. With in_time the order is
+ * that of by_start, and what ended before an item begins is forgotten. */
+static size_t place(item *items, size_t n, item **placed, bool in_time) {
+    size_t total = 0, n_placed = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t at = 0, k = i;
-        for (size_t m = 0; m < i; m++) {
+        if (in_time) {
+            size_t alive = 0;
+            for (size_t m = 0; m < n_placed; m++)
+                if (placed[m]->last >= items[i].first) placed[alive++] = placed[m];
+            n_placed = alive;
+        }
+        size_t at = 0, k = n_placed++;
+        for (size_t m = 0; m < k; m++) {
             const item *other = placed[m];
             if (other->first > items[i].last || items[i].first > other->last) continue; /* never at the same time */
             if (other->offset >= at + items[i].size) break;
@@ -47,7 +54,8 @@ static void keep(wick_lower *l, const item *items, size_t n) {
     for (size_t i = 0; i < n; i++) l->buffers[items[i].buffer].offset = items[i].offset;
 }
 
-#define SEARCH 4000000 /* pairs of buffers looked at: bounds the search where a perfect fit is not found */
+#define TRIES 64        /* orders tried where no perfect fit is found, ... */
+#define PAIRS 100000000 /* ... and pairs of buffers looked at */
 
 wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
     size_t n = 0;
@@ -72,11 +80,11 @@ wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
     }
     *live = (size_t)peak;
     qsort(items, n, sizeof *items, by_start);
-    *arena = place(items, n, placed);
+    *arena = place(items, n, placed, true);
     keep(l, items, n);
     if (*arena > *live) qsort(items, n, sizeof *items, by_size);
-    for (size_t pairs = 0; *arena > *live && pairs <= SEARCH; pairs += n * n) {
-        size_t total = place(items, n, placed), top = 0;
+    for (size_t tries = 1; *arena > *live && tries <= TRIES && tries * n * n <= PAIRS; tries++) {
+        size_t total = place(items, n, placed, false), top = 0;
         if (total < *arena) {
             *arena = total;
             keep(l, items, n);

@@ -21,8 +21,8 @@ static inline void bench_open(bench *b) {
 }
 static inline void bench_close(bench *b) {
     b->ctx->target = NULL;
+    wick_context_free(&b->ctx); /* its handles may name nodes of the arena */
     wick_arena_free(&b->arena);
-    wick_context_free(&b->ctx);
 }
 
 /* The graph that computes the tensors, as an eval would copy it. */

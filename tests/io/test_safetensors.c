@@ -114,7 +114,7 @@ TEST(files_of_the_python_package_are_read) {
 }
 
 TEST(what_is_written_reads_back_and_is_the_same_again) {
-    size_t size, again;
+    size_t size = 0, again = 0;
     wick_safetensors f, g;
     REQUIRE(wick_safetensors_open(&f, WICK_SOURCE_DIR "/tests/golden/mixed.safetensors", &msg) == WICK_OK);
     const char *path = temp_path("a.safetensors");
