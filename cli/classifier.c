@@ -137,21 +137,41 @@ static int load_from(classifier *c, const wick_checkpoint *file, const char *pat
     return status == WICK_OK ? CLI_OK : talk_fail(talk_file_code(status), "%s: %s", path, wick_context_error(c->ctx));
 }
 
+/* Why a model can't be opened; in the folder of a run without a whole epoch, what can be. */
+static int not_opened(wick_context *ctx, wick_status status, const char *model, const char *path) {
+    char *last = path_is_folder(model) && !path_exists(path) ? path_join(model, "last.safetensors") : NULL;
+    int code = last && path_exists(last)
+                   ? talk_fail(CLI_BAD_FILE, "%s: no epoch is done yet; the weights so far are in %s", model, last)
+                   : talk_fail(talk_file_code(status), "%s", wick_context_error(ctx));
+    free(last);
+    return code;
+}
+
+int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, char **path) {
+    *file = NULL;
+    *path = path_is_folder(model) ? path_join(model, "best.safetensors") : strdup(model);
+    if (!*path) return out_of_memory();
+    wick_status status = wick_checkpoint_open(ctx, *path, file);
+    if (status == WICK_OK) return CLI_OK;
+    int code = not_opened(ctx, status, model, *path);
+    free(*path);
+    *path = NULL;
+    return code;
+}
+
 int classifier_load(classifier *c, wick_context *ctx, const char *path) {
     *c = (classifier){.ctx = ctx};
-    char *file_path = path_is_folder(path) ? path_join(path, "best.safetensors") : strdup(path);
-    if (!file_path) return out_of_memory();
-    wick_checkpoint *file = NULL;
-    wick_status status = wick_checkpoint_open(ctx, file_path, &file);
-    int code = status == WICK_OK ? load_from(c, file, file_path)
-                                 : talk_fail(talk_file_code(status), "%s", wick_context_error(ctx));
+    wick_checkpoint *file;
+    char *file_path;
+    int code = model_open(ctx, path, &file, &file_path);
+    if (code == CLI_OK) code = load_from(c, file, file_path);
     wick_checkpoint_free(&file);
     free(file_path);
     return code;
 }
 
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
-    WICK_HERE(); /* errors name this line, not the last one that recorded something else */
+    wick_here(WICK_PLACE); /* errors name this line, not the last one that recorded something else */
     return wick_zoo_build(&c->network, c->model, x, c->classes);
 }
 
@@ -161,13 +181,26 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
     specs[1] = (wick_spec){.name = "labels", .dtype = WICK_I64, .rank = 1, .dims = {n}};
 }
 
+int classifier_open_data(const classifier *c, const char *name, const char *split, wick_dataset **out) {
+    const char *data = name[0] ? name : c->data, *other = strcmp(split, "test") == 0 ? "train" : "test";
+    wick_status status = wick_dataset_open(c->ctx, data, split, out);
+    if (status == WICK_OK) return classifier_check_dataset(c, *out, data);
+    char why[2048];
+    snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));
+    wick_dataset *there;
+    if (status != WICK_ERR_IO || wick_dataset_open(c->ctx, data, other, &there) != WICK_OK)
+        return talk_fail(talk_file_code(status), "%s", why);
+    wick_dataset_free(&there);
+    return talk_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, split, other, why);
+}
+
 int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name) {
     int64_t pixels = 1;
     for (int i = 0; i < wick_dataset_rank(dataset); i++) pixels *= wick_dataset_dims(dataset)[i];
     if (wick_dataset_count(dataset) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", name);
     if (pixels != c->pixels)
-        return talk_fail(CLI_BAD_FILE, "the images of %s have %lld pixels, the model takes %lld", name,
-                         (long long)pixels, (long long)c->pixels);
+        return talk_fail(CLI_BAD_FILE, "the images of %s have %lld pixel%s, the model takes %lld", name,
+                         (long long)pixels, plural(pixels), (long long)c->pixels);
     if (wick_dataset_classes(dataset) > c->classes)
         return talk_fail(CLI_BAD_FILE, "%s has %lld classes, the model knows %lld", name,
                          (long long)wick_dataset_classes(dataset), (long long)c->classes);

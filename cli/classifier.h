@@ -24,7 +24,9 @@ typedef struct classifier {
 /* A new one, for the images of a data set. Exit codes; what went wrong has been said. */
 int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
                            const char *arch);
-/* From a checkpoint, or from the best one in a run's folder. */
+/* Opens a checkpoint, or the best one in a run's folder; *path, malloc'ed, is its name. NULLs where it fails. */
+int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, char **path);
+/* From what model_open opens. */
 int classifier_load(classifier *c, wick_context *ctx, const char *path);
 void classifier_free(classifier *c);
 
@@ -33,6 +35,8 @@ bool classifier_add_meta(const classifier *c, meta *list);
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
 /* What a plan takes for a batch of n: images f32 and labels i64. */
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]);
+/* Opens a split that the model is to look at: "" is the data set it was trained on. */
+int classifier_open_data(const classifier *c, const char *name, const char *split, wick_dataset **out);
 /* Says, with an exit code, how a data set does not fit the model. */
 int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name);
 

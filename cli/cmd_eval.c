@@ -11,7 +11,8 @@ static int report(const cli_options *o, const classifier *c, const evaluator *e,
             if (e->count[k])
                 printf("%6.2f %%  %s\n", 100.0 * (double)e->correct[k] / (double)e->count[k],
                        wick_dataset_class_name(e->dataset, k));
-        talk("%s %s: %lld images in %.2f s, %.0f a second", data, o->split, (long long)r->count, seconds, speed);
+        talk("%s %s: %lld image%s in %.2f s, %.0f a second", data, o->split, (long long)r->count, plural(r->count),
+             seconds, speed);
         return CLI_OK;
     }
     json j = talk_json_open();
@@ -39,11 +40,11 @@ static int report(const cli_options *o, const classifier *c, const evaluator *e,
     return CLI_OK;
 }
 
-static int measure(const cli_options *o, classifier *c, const wick_dataset *dataset, const char *data) {
+static int measure(const cli_options *o, classifier *c, const wick_dataset *dataset) {
+    const char *data = o->data[0] ? o->data : c->data;
     evaluator e = {0};
     evaluation result;
-    int code = classifier_check_dataset(c, dataset, data);
-    if (code == CLI_OK) code = evaluator_new(&e, c, dataset);
+    int code = evaluator_new(&e, c, dataset);
     double start = now_seconds();
     if (code == CLI_OK) code = evaluator_run(&e, &result);
     if (code == CLI_OK) code = report(o, c, &e, &result, data, now_seconds() - start);
@@ -58,12 +59,8 @@ int cmd_eval(cli_options *o) {
     if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     int code = classifier_load(&c, ctx, o->model);
-    if (code == CLI_OK) {
-        const char *data = o->data[0] ? o->data : c.data;
-        wick_status status = wick_dataset_open(ctx, data, o->split, &dataset);
-        code = status == WICK_OK ? measure(o, &c, dataset, data)
-                                 : talk_fail(talk_file_code(status), "%s", wick_context_error(ctx));
-    }
+    if (code == CLI_OK) code = classifier_open_data(&c, o->data, o->split, &dataset);
+    if (code == CLI_OK) code = measure(o, &c, dataset);
     classifier_free(&c);
     wick_dataset_free(&dataset);
     wick_context_free(&ctx);

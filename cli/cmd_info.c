@@ -1,8 +1,6 @@
 /* wick info: this build on this machine, or what a checkpoint holds. */
-#include "paths.h"
+#include "classifier.h"
 #include "talk.h"
-
-#include "wick/io.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +50,9 @@ static void show_text(const wick_checkpoint *file, const char *path) {
         numbers += elements(&spec);
         bytes += elements(&spec) * (double)wick_dtype_size(spec.dtype);
     }
-    printf("\n%d tensors, %.0f numbers, %.0f bytes\n", wick_checkpoint_count(file), numbers, bytes);
+    int count = wick_checkpoint_count(file);
+    printf("\n%d tensor%s, %.0f number%s, %.0f bytes\n", count, plural(count), numbers, plural((int64_t)numbers),
+           bytes);
 }
 
 static void show_json(const wick_checkpoint *file, const char *path) {
@@ -79,14 +79,13 @@ static void show_json(const wick_checkpoint *file, const char *path) {
 }
 
 static int show_checkpoint(const cli_options *o, wick_context *ctx) {
-    char *path = path_is_folder(o->model) ? path_join(o->model, "best.safetensors") : strdup(o->model);
-    if (!path) return talk_fail(CLI_FAILED, "out of memory");
-    wick_checkpoint *file = NULL;
-    wick_status status = wick_checkpoint_open(ctx, path, &file);
-    if (status == WICK_OK) (o->json ? show_json : show_text)(file, path);
+    wick_checkpoint *file;
+    char *path;
+    int code = model_open(ctx, o->model, &file, &path);
+    if (code == CLI_OK) (o->json ? show_json : show_text)(file, path);
     wick_checkpoint_free(&file);
     free(path);
-    return status == WICK_OK ? CLI_OK : talk_fail(talk_file_code(status), "%s", wick_context_error(ctx));
+    return code;
 }
 
 int cmd_info(cli_options *o) {

@@ -174,13 +174,11 @@ int cmd_predict(cli_options *o) {
     if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     code = classifier_load(&c, ctx, o->model);
-    if (code == CLI_OK) {
-        const char *data = o->data[0] ? o->data : c.data;
-        wick_status status = wick_dataset_open(ctx, data, o->split, &dataset);
-        v.dataset = dataset;
-        code = status == WICK_OK ? classifier_check_dataset(&c, dataset, data)
-                                 : talk_fail(talk_file_code(status), "%s", wick_context_error(ctx));
-    }
+    if (code == CLI_OK) code = classifier_open_data(&c, o->data, o->split, &dataset);
+    v.dataset = dataset;
+    if (code == CLI_OK && !o->json && wick_dataset_rank(dataset) != 2)
+        talk("no pictures: an image has %d dim%s here, and only 2 can be drawn", wick_dataset_rank(dataset),
+             plural(wick_dataset_rank(dataset)));
     if (code == CLI_OK) code = o->json ? look_in_json(&v) : look_at_all(&v);
     step_free(&v.step);
     free(v.x);

@@ -34,7 +34,10 @@ typedef struct training {
 /* ---- before ------------------------------------------------------------------------------------------------------ */
 
 /* The text of the network: --arch alone when it says all, else with --hidden and --dropout. */
-static int whole_arch(const cli_options *o, char *text, size_t size) {
+static int whole_arch(wick_context *ctx, const cli_options *o, char *text, size_t size) {
+    wick_network network;
+    if (wick_zoo_find(ctx, o->arch, &network) != WICK_OK)
+        return talk_fail(CLI_USAGE, "--arch: %s", wick_context_error(ctx));
     if (!strpbrk(o->arch, ":,")) {
         char dropout[32];
         snprintf(dropout, sizeof dropout, "%.9f", o->dropout); /* no exponent: the form has none */
@@ -42,7 +45,8 @@ static int whole_arch(const cli_options *o, char *text, size_t size) {
         while (dropout[end - 1] == '0') end--;
         dropout[dropout[end - 1] == '.' ? end - 1 : end] = '\0';
         snprintf(text, size, "%s:%s,dropout=%s", o->arch, o->hidden, dropout);
-        return CLI_OK;
+        if (wick_zoo_find(ctx, text, &network) == WICK_OK) return CLI_OK;
+        return talk_fail(CLI_USAGE, "--hidden: %s", wick_context_error(ctx));
     }
     if (options_given(o, "hidden") || options_given(o, "dropout"))
         return talk_fail(CLI_USAGE, "--arch %s says all; it takes no --hidden or --dropout beside it", o->arch);
@@ -70,6 +74,35 @@ static wick_optim_options optim_options(const cli_options *o, int64_t steps) {
                      .gamma = o->lr_gamma,
                      .lr_min = o->lr_min},
     };
+}
+
+/* What the options say together; the library would name its own fields, or nothing at all. */
+static int check_optim(const cli_options *o, const wick_optim_options *optim, int64_t steps) {
+    static const struct {
+        const char *name, *by, *choice;
+    } uses[] = {{"momentum", "optimizer", "sgd"},
+                {"nesterov", "optimizer", "sgd"},
+                {"lr-min", "schedule", "cosine"},
+                {"lr-every", "schedule", "step"},
+                {"lr-gamma", "schedule", "step"}};
+    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++)
+        if (options_given(o, uses[i].name) && strcmp(options_text(o, uses[i].by), uses[i].choice) != 0)
+            return talk_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", uses[i].name, uses[i].by, uses[i].choice,
+                             options_text(o, uses[i].by));
+    const wick_schedule *s = &optim->schedule;
+    double peak = wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0);
+    if (o->accumulate > steps)
+        return talk_fail(CLI_USAGE, "--accumulate %lld: the run has %lld step%s, so nothing would be learned",
+                         (long long)o->accumulate, (long long)steps, plural(steps));
+    if (s->kind == WICK_SCHEDULE_COSINE && s->warmup >= s->total)
+        return talk_fail(
+            CLI_USAGE,
+            "--warmup %lld leaves nothing of the run's %lld update%s to the cosine schedule; take fewer, or "
+            "more --epochs",
+            (long long)s->warmup, (long long)s->total, plural(s->total));
+    if (s->kind == WICK_SCHEDULE_COSINE && s->lr_min > peak)
+        return talk_fail(CLI_USAGE, "--lr-min %g is above the peak of the learning rate, --lr %g", s->lr_min, peak);
+    return CLI_OK;
 }
 
 /* Paths are kept from the root: a run may be resumed in another folder. */
@@ -105,7 +138,7 @@ static int open_data(training *t) {
 static int build(training *t) {
     const cli_options *o = t->o;
     char arch[512];
-    int code = whole_arch(o, arch, sizeof arch);
+    int code = whole_arch(t->ctx, o, arch, sizeof arch);
     if (code == CLI_OK) code = open_data(t);
     if (code != CLI_OK) return code;
     /* The first weights depend on the seed and their names. */
@@ -113,7 +146,8 @@ static int build(training *t) {
     int64_t count = wick_dataset_count(t->train), batch = o->batch < count ? o->batch : count;
     t->steps = (count + batch - 1) / batch * o->epochs;
     t->optim = optim_options(o, t->steps);
-    code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch);
+    code = check_optim(o, &t->optim, t->steps);
+    if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch);
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, batch, (uint64_t)o->seed);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->test) code = evaluator_new(&t->e, &t->c, t->test);
@@ -127,7 +161,7 @@ static int go_on(training *t) {
     if (wick_loader_seek(t->t.loader, state->epoch, state->sample) != WICK_OK)
         return talk_fail(CLI_BAD_FILE, "the checkpoint's place: %s", wick_context_error(t->ctx));
     talk("going on after step %lld of %lld, in epoch %lld of %lld", (long long)state->step, (long long)t->steps,
-         (long long)(state->epoch + (state->epoch < t->o->epochs)), (long long)t->o->epochs);
+         (long long)(state->epoch + 1), (long long)t->o->epochs);
     return CLI_OK;
 }
 
@@ -223,17 +257,18 @@ static int end_epoch(training *t) {
     state->train_accuracy = (double)state->correct / (double)state->seen;
     state->loss_sum = 0;
     state->correct = state->seen = 0;
-    double accuracy = state->train_accuracy;
+    double accuracy = state->train_accuracy, loss = state->train_loss;
     if (t->test) {
         evaluation result;
         int code = evaluator_run(&t->e, &result);
         if (code != CLI_OK) return code;
-        state->test_loss = result.loss;
+        state->test_loss = loss = result.loss;
         state->test_accuracy = accuracy = (double)result.correct / (double)result.count;
     }
-    bool best = accuracy > state->best;
+    bool best = accuracy > state->best || (accuracy == state->best && loss < state->best_loss);
     if (best) {
         state->best = accuracy;
+        state->best_loss = loss;
         state->best_epoch = state->epoch;
         state->stale = 0;
         int code = run_save_best(&t->r);
@@ -275,10 +310,11 @@ static int save_and_leave(training *t) {
 }
 
 static bool stop_early(const training *t) { return t->o->patience > 0 && t->r.state.stale >= t->o->patience; }
+static bool at_end(const training *t) { return t->r.state.epoch >= t->o->epochs || stop_early(t); }
 
 static int loop(training *t) {
     int code = CLI_OK;
-    while (code == CLI_OK && t->r.state.epoch < t->o->epochs && !stop_early(t)) {
+    while (code == CLI_OK && !at_end(t)) {
         double start = now_seconds();
         int64_t n = trainer_load(&t->t);
         code = n > 0 ? one_step(t, n, start) : end_epoch(t);
@@ -302,9 +338,10 @@ static int64_t count_parameters(const wick_model *model) {
 static void report(const training *t) {
     const run_state *state = &t->r.state;
     double speed = t->seconds > 0 ? (double)t->samples / t->seconds : 0;
-    if (stop_early(t)) talk("stopped early: %lld epochs without a better accuracy", (long long)state->stale);
-    talk("%lld steps in %.1f s; best accuracy %.2f %% in epoch %lld", (long long)state->step, state->seconds,
-         state->best * 100, (long long)state->best_epoch);
+    if (stop_early(t))
+        talk("stopped early: %lld epoch%s without a better accuracy", (long long)state->stale, plural(state->stale));
+    talk("%lld step%s in %.1f s; best accuracy %.2f %% in epoch %lld", (long long)state->step, plural(state->step),
+         state->seconds, state->best * 100, (long long)state->best_epoch);
     if (!t->o->json) {
         printf("%s\n", t->r.best);
         return;
@@ -320,6 +357,7 @@ static void report(const training *t) {
     json_real(&j, "test_loss", state->test_loss, 9);
     json_real(&j, "test_accuracy", state->test_accuracy, 9);
     json_real(&j, "best_accuracy", state->best, 9);
+    json_real(&j, "best_loss", state->best_loss, 9);
     json_integer(&j, "best_epoch", state->best_epoch);
     json_bool(&j, "stopped_early", stop_early(t));
     json_real(&j, "seconds", state->seconds, 6);
@@ -329,6 +367,23 @@ static void report(const training *t) {
     json_text(&j, "last", t->r.last);
     json_text(&j, "log", t->log.path);
     talk_json_close(&j);
+}
+
+/* A resumed run that has come to its end: says so and how to go on, and touches no file. */
+static int nothing_left(training *t) {
+    const run_state *state = &t->r.state;
+    long long epoch = state->epoch, epochs = t->o->epochs, stale = state->stale;
+    int code = classifier_load(&t->c, t->ctx, t->r.last);
+    if (code != CLI_OK) return code;
+    if (epoch >= epochs)
+        talk("already trained to epoch %lld of %lld: nothing to do; give --epochs above %lld to go on", epoch, epochs,
+             epoch);
+    else
+        talk("already stopped in epoch %lld of %lld: nothing to do; give --patience above %lld to go on", epoch, epochs,
+             stale);
+    t->log.path = t->o->log;
+    report(t);
+    return CLI_OK;
 }
 
 static int train(training *t) {
@@ -341,7 +396,9 @@ static int train(training *t) {
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     t->folder = resuming ? o->resume : o->out;
     int code = run_open(&t->r, o, &t->c, t->folder);
-    if (code == CLI_OK) code = resuming ? run_find(&t->r, t->ctx, o) : fix_paths(o);
+    if (code == CLI_OK) code = fix_paths(o);
+    if (code == CLI_OK && resuming) code = run_find(&t->r, t->ctx, o);
+    if (code == CLI_OK && resuming && at_end(t)) return nothing_left(t);
     if (code == CLI_OK) code = build(t);
     if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r, t->folder);
     if (code != CLI_OK) return code;
@@ -350,9 +407,11 @@ static int train(training *t) {
     interrupt_watch();
     /* At once, so that a folder or disk that can't be written is known before hours of work. */
     if (!resuming) code = run_save_last(&t->r);
-    talk("%s, %lld parameters, %lld images, %d threads", t->c.arch, (long long)count_parameters(t->c.model),
-         (long long)wick_dataset_count(t->train), wick_context_threads(t->ctx));
-    progress_setup(&t->p, o->quiet, t->r.state.epoch * wick_dataset_count(t->train) + t->r.state.seen);
+    int64_t parameters = count_parameters(t->c.model), images = wick_dataset_count(t->train);
+    int threads = wick_context_threads(t->ctx);
+    talk("%s, %lld parameter%s, %lld image%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
+         (long long)images, plural(images), threads, plural(threads));
+    progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen);
     if (code == CLI_OK) code = loop(t);
     if (!steplog_close(&t->log) && code == CLI_OK)
         code = talk_fail(CLI_FAILED, "could not write %s: %s", o->log, strerror(errno));

@@ -5,6 +5,7 @@
 #include "wick/types.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 const cli_command cli_commands[CMD_COUNT] = {
@@ -19,7 +20,7 @@ static const struct {
     int code;
     const char *doc;
 } exit_codes[] = {
-    {CLI_OK, "done"},
+    {CLI_OK, "done, or nothing was left to do"},
     {CLI_FAILED, "it failed while running: a write, memory, an internal error"},
     {CLI_USAGE, "the command line is wrong"},
     {CLI_BAD_FILE, "a file that was to be read is missing, damaged, of another version or of another model"},
@@ -41,8 +42,29 @@ static void general_help(FILE *out) {
         fprintf(out, "  %-22s %s\n", left, cli_commands[i].doc);
     }
     fprintf(out, "\nMODEL is a checkpoint, or the folder of a run: then its best.safetensors.\n"
-                 "wick COMMAND --help lists the options; wick --version prints the version.\n");
+                 "wick help COMMAND lists the options; wick --version prints the version.\n");
     exit_code_help(out);
+}
+
+static void command_help(cli_command_id command) {
+    options_help(command, stdout);
+    exit_code_help(stdout);
+}
+
+/* Errors keep to --json wherever it stands, also behind the word that is wrong. */
+static bool wants_json(int argc, char **argv) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0) return true;
+    return false;
+}
+
+/* The library takes the best tier for a name that it doesn't know (base/cpu.c), since it never prints. */
+static void check_isa(void) {
+    static const char *const tiers[] = {"", "ref", "base", "avx2", "avx512"};
+    const char *isa = getenv("WICK_ISA");
+    bool known = !isa;
+    for (size_t i = 0; i < sizeof tiers / sizeof tiers[0] && !known; i++) known = strcmp(isa, tiers[i]) == 0;
+    if (!known) fprintf(stderr, "wick: WICK_ISA=%s is ignored; the tiers are ref, base, avx2, avx512\n", isa);
 }
 
 static const char *command_name(int i, const void *user) {
@@ -52,31 +74,43 @@ static const char *command_name(int i, const void *user) {
 
 static int run_command(int argc, char **argv) {
     const char *word = argc > 1 ? argv[1] : "--help";
+    bool as_json = wants_json(argc, argv);
+    cli_options options = {.program = argv[0], .command = CMD_COUNT, .json = as_json};
+    talk_setup(&options);
+    check_isa();
     if (strcmp(word, "--version") == 0) {
         printf("wick %s\n", wick_version());
         return CLI_OK;
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+    bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+    if (help && (argc < 3 || argv[2][0] == '-')) {
         general_help(argc > 1 ? stdout : stderr);
         return argc > 1 ? CLI_OK : CLI_USAGE;
     }
-    cli_options options = {.program = argv[0], .command = CMD_COUNT};
+    if (help) word = argv[2];
     for (int i = 0; i < CMD_COUNT; i++)
         if (strcmp(word, cli_commands[i].name) == 0) options.command = (cli_command_id)i;
+    if (options.command == CMD_COUNT && word[0] == '-')
+        return talk_fail(CLI_USAGE, "%s before a command: options follow it (see wick --help)", word);
     if (options.command == CMD_COUNT) {
         const char *near = nearest_name(word, CMD_COUNT, command_name, NULL);
-        return talk_fail(CLI_USAGE, near ? "unknown command '%s'; did you mean %s?" : "unknown command '%s'", word,
-                         near);
+        return talk_fail(CLI_USAGE,
+                         near ? "unknown command '%s'; did you mean %s?" : "unknown command '%s' (see wick --help)",
+                         word, near);
+    }
+    if (help) {
+        command_help(options.command);
+        return CLI_OK;
     }
 
     char error[512];
     int code = options_parse(&options, argc, argv, 2, error, sizeof error);
+    if (code != CLI_OK) options.json = as_json;
     talk_setup(&options);
     if (code != CLI_OK) {
         talk_fail(code, "%s (see wick %s --help)", error, cli_commands[options.command].name);
     } else if (options.help) {
-        options_help(options.command, stdout);
-        exit_code_help(stdout);
+        command_help(options.command);
     } else {
         code = cli_commands[options.command].run(&options);
     }

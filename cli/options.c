@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum value_kind { FLAG, INTEGER, REAL, TEXT, CHOICE } value_kind;
+/* Of a CHOICE the field holds the number, of a WORD the text. */
+typedef enum value_kind { FLAG, INTEGER, REAL, TEXT, CHOICE, WORD } value_kind;
 /* What a resumed run does with an option: forget it, keep it fixed, or keep it until the command line gives another. */
 typedef enum kept { FORGET, FIXED, CHANGEABLE } kept;
 
 typedef struct option_row {
     const char *name;
-    const char *argument; /* shown in --help; of a CHOICE the choices, joined by '|' */
+    const char *argument; /* shown in --help; of a CHOICE or WORD the choices, joined by '|' */
     value_kind kind;
     unsigned commands; /* bit set of cli_command_id */
     const char *fallback;
@@ -34,7 +35,7 @@ static const option_row rows[] = {
     {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist or a folder of IDX files"},
     {"data", "SET", TEXT, E | P, "", AT(data), 0, 0, FORGET,
      "mnist, fashion-mnist or a folder of IDX files; without it, what the model was trained on"},
-    {"split", "NAME", TEXT, E | P, "test", AT(split), 0, 0, FORGET, "part of the data: train or test"},
+    {"split", "train|test", WORD, E | P, "test", AT(split), 0, 0, FORGET, "part of the data"},
     {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "images to look at, from 0: 3,7,20-24"},
     {"top", "N", INTEGER, P, "0", AT(top), 0, 1000, FORGET, "show the N likeliest classes; 0: all, in order"},
     /* CHANGEABLE, so that weights that don't fit the other network are named by the loader. */
@@ -59,7 +60,7 @@ static const option_row rows[] = {
     {"weight-decay", "W", REAL, T, "0", AT(weight_decay), 0, 1e30, FIXED, "pull of the weights to zero"},
     {"clip", "NORM", REAL, T, "0", AT(clip), 0, 1e30, FIXED, "largest norm of all gradients together; 0: no limit"},
     {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,
-     "stop after N epochs without a better test accuracy; 0: never"},
+     "stop after N epochs without a better test accuracy (or, at the same, a lower loss); 0: never"},
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
     {"threads", "N", INTEGER, T | E | P | I, "0", AT(threads), 0, 4096, FORGET,
      "0: every CPU this process may use; results don't depend on it"},
@@ -142,13 +143,14 @@ static bool set_value(cli_options *o, int index, const char *text, char *error, 
         *(double *)field = value;
         break;
     }
-    case CHOICE: {
+    case CHOICE:
+    case WORD: {
         int choice = find_choice(row->argument, text);
         if (choice < 0) {
             snprintf(error, size, "--%s must be one of %s, not '%s'", row->name, row->argument, text);
             return false;
         }
-        *(int *)field = choice;
+        if (row->kind == CHOICE) *(int *)field = choice;
         break;
     }
     case TEXT:
@@ -161,7 +163,7 @@ static bool set_value(cli_options *o, int index, const char *text, char *error, 
     }
     free(o->text[index]);
     o->text[index] = copy;
-    if (row->kind == TEXT) *(const char **)field = copy;
+    if (row->kind == TEXT || row->kind == WORD) *(const char **)field = copy;
     return true;
 }
 
@@ -180,6 +182,10 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
         if (only_positional || word[0] != '-' || word[1] == '\0') {
             if (!command->arguments[0] || o->model) {
                 snprintf(error, size, "unexpected argument '%s'", word);
+                return CLI_USAGE;
+            }
+            if (!*word) {
+                snprintf(error, size, "%s is an empty text", command->arguments);
                 return CLI_USAGE;
             }
             o->model = word;
@@ -214,6 +220,11 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
             }
             value = argv[++i];
         }
+        /* A variable of a script that is not set must not become a default. */
+        if (rows[index].kind == TEXT && !*value) {
+            snprintf(error, size, "--%s needs %s, not an empty text", rows[index].name, rows[index].argument);
+            return CLI_USAGE;
+        }
         if (!set_value(o, index, value, error, size)) return CLI_USAGE;
         o->given[index] = true;
     }
@@ -226,6 +237,10 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
 
 bool options_given(const cli_options *o, const char *name) {
     return o->given[find_row(o->command, name, strlen(name))];
+}
+
+const char *options_text(const cli_options *o, const char *name) {
+    return o->text[find_row(o->command, name, strlen(name))];
 }
 
 void options_free(cli_options *o) {
@@ -264,10 +279,16 @@ const char *options_kept(const cli_options *o, int i, const char **text) {
     return rows[row].name;
 }
 
+/* Whether two texts are one value: 1e-3 and 0.001 are. */
+static bool same_value(const option_row *row, const char *a, const char *b) {
+    bool number = row->kind == INTEGER || row->kind == REAL;
+    return strcmp(a, b) == 0 || (number && strtod(a, NULL) == strtod(b, NULL));
+}
+
 bool options_restore(cli_options *o, int i, const char *text, char *error, size_t size) {
     int row = kept_row(i);
     if (o->given[row]) {
-        if (rows[row].keep == CHANGEABLE || strcmp(o->text[row], text) == 0) return true;
+        if (rows[row].keep == CHANGEABLE || same_value(&rows[row], o->text[row], text)) return true;
         snprintf(error, size, "--%s %s can't be changed on --resume: the run was started with '%s'", rows[row].name,
                  o->text[row], text);
         return false;

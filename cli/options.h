@@ -11,6 +11,8 @@ int options_parse(cli_options *options, int argc, char **argv, int first, char *
 void options_free(cli_options *options);
 /* Whether the command line, rather than a default or a checkpoint, gave the option; it must be one of the command's. */
 bool options_given(const cli_options *options, const char *name);
+/* The value of an option as it was written; "" when it has none. */
+const char *options_text(const cli_options *options, const char *name);
 void options_help(cli_command_id command, FILE *out);
 
 /* The option that a run keeps in its checkpoints as number i: its name and its text; NULL past the last. */

@@ -22,7 +22,7 @@ static const struct {
     INTEGER(epoch),      INTEGER(sample),       INTEGER(step),   REAL(loss_sum),
     INTEGER(correct),    INTEGER(seen),         REAL(train_loss), REAL(train_accuracy),
     REAL(test_loss),     REAL(test_accuracy),   REAL(best),      INTEGER(best_epoch),
-    INTEGER(stale),      REAL(seconds),
+    REAL(best_loss),     INTEGER(stale),        REAL(seconds),
 #undef INTEGER
 #undef REAL
 };
@@ -33,8 +33,12 @@ static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); 
 
 int run_open(run *r, const cli_options *o, classifier *c, const char *folder) {
     *r = (run){.o = o, .c = c};
-    r->state =
-        (run_state){.train_loss = NAN, .train_accuracy = NAN, .test_loss = NAN, .test_accuracy = NAN, .best = -1};
+    r->state = (run_state){.train_loss = NAN,
+                           .train_accuracy = NAN,
+                           .test_loss = NAN,
+                           .test_accuracy = NAN,
+                           .best = -1,
+                           .best_loss = INFINITY};
     r->last = path_join(folder, "last.safetensors");
     r->previous = path_join(folder, "last.safetensors.prev");
     r->best = path_join(folder, "best.safetensors");
@@ -112,6 +116,7 @@ int run_save_last(run *r) {
 int run_save_best(run *r) {
     meta list = {0};
     bool complete = classifier_add_meta(r->c, &list) && meta_add(&list, "accuracy", "%.17g", r->state.best) &&
+                    meta_add(&list, "loss", "%.17g", r->state.best_loss) &&
                     meta_add(&list, "epoch", "%lld", (long long)r->state.epoch) &&
                     meta_add(&list, "step", "%lld", (long long)r->state.step);
     wick_context_set_random(r->c->ctx, (uint64_t)r->o->seed, 0);

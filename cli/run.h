@@ -14,7 +14,7 @@ typedef struct run_state {
     int64_t correct, seen;
     double train_loss, train_accuracy, test_loss,
         test_accuracy;         /* of the last whole epoch; NaN before, or without a test set */
-    double best;               /* accuracy; -1 before the first whole epoch */
+    double best, best_loss;    /* accuracy, and the loss beside it; -1 and infinity before the first whole epoch */
     int64_t best_epoch, stale; /* counted from 1; epochs since the best */
     double seconds;            /* spent in steps */
 } run_state;

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of the one command that this process runs; read-only after talk_setup. */
+/* Of the one command that this process runs; read-only after the last talk_setup. */
 static struct {
     bool quiet, json;
     int color;
@@ -17,7 +17,7 @@ void talk_setup(const cli_options *options) {
     setup.quiet = options->quiet;
     setup.json = options->json;
     setup.color = options->color;
-    setup.command = cli_commands[options->command].name;
+    setup.command = options->command < CMD_COUNT ? cli_commands[options->command].name : NULL;
 }
 
 void talk(const char *format, ...) {
@@ -78,6 +78,8 @@ void talk_json_close(json *j) {
     json_close(j, '}');
     fputc('\n', stdout);
 }
+
+const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 
 double now_seconds(void) {
     struct timespec t;

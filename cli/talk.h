@@ -7,6 +7,7 @@
 
 #include "wick/types.h"
 
+/* Before the options are read, with .command CMD_COUNT, and once they are. */
 void talk_setup(const cli_options *options);
 /* A remark; nothing with --quiet. One line, without its newline. */
 WICK_PRINTF(1, 2) void talk(const char *format, ...);
@@ -20,6 +21,7 @@ bool talk_color(FILE *stream);
 json talk_json_open(void);
 void talk_json_close(json *j);
 
-double now_seconds(void); /* monotonic */
+const char *plural(int64_t n); /* "s" unless n is 1 */
+double now_seconds(void);      /* monotonic */
 
 #endif

@@ -23,7 +23,7 @@ function(wick_write_elementwise table output)
       string(APPEND args ", wick_tensor *c")
     endif()
     string(APPEND functions "WICK_API wick_tensor *wick_${name}(${args}); /* ${doc} */\n")
-    string(APPEND macros "#define wick_${name}(...) (WICK_HERE(), wick_${name}(__VA_ARGS__))\n")
+    string(APPEND macros "#define wick_${name}(...) WICK_TENSOR_HERE(wick_${name}(__VA_ARGS__))\n")
   endforeach()
   file(CONFIGURE OUTPUT ${output} @ONLY CONTENT "/* wick/elementwise.h: the elementwise ops. Generated from src/kernels/elementwise/table.h: change rows there. */
 #ifndef WICK_ELEMENTWISE_H

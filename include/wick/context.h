@@ -20,7 +20,7 @@ typedef struct wick_context_options {
     const wick_executor *executor;   /* NULL: Wick's own threads. Copied */
     bool eager;                      /* run op by op without passes; WICK_EAGER=1 in the environment does the same */
     size_t plan_cache_bytes;         /* 0: 64 MiB */
-    size_t max_pending;              /* pending nodes at which the context evaluates by itself; 0: 1,000,000 */
+    size_t max_pending;              /* nodes recorded since the last evaluation at which the context evaluates by itself; 0: 1,000,000 */
     bool (*cancel)(void *user);      /* polled between kernels; true stops the run with WICK_ERR_CANCELLED */
     void *cancel_user;
     void (*log)(void *user, const char *text); /* remarks worth a developer's eye; the library itself never prints */
@@ -58,11 +58,19 @@ WICK_API wick_scope *wick_scope_open(wick_context *context); /* NULL: out of mem
 /* Closes *scope and every scope opened after it. Recorded effects (assignments, taps) stay pending. Null-safe, nulls. */
 WICK_API void wick_scope_close(wick_scope **scope);
 
-/* The caller's place, put into errors. The macros of wick/ops.h call it; bindings may. `where` is "file:line", static. */
+/* The caller's place, put into errors: "file:line", static. Macros with the functions' names supply it, entering the place before the
+ * arguments are evaluated and leaving it after the call, so that places nest as calls do. Bindings call wick_here before a function. */
 WICK_API void wick_here(const char *where);
+WICK_API void wick_enter(const char *where);
+WICK_API void wick_leave(void);
+WICK_API struct wick_tensor *wick_leave_tensor(struct wick_tensor *result);
+WICK_API WICK_MUST_CHECK wick_status wick_leave_status(wick_status result);
 #define WICK_STR_(x) #x
 #define WICK_STR(x) WICK_STR_(x)
-#define WICK_HERE() wick_here(__FILE__ ":" WICK_STR(__LINE__))
+#define WICK_PLACE __FILE__ ":" WICK_STR(__LINE__)
+#define WICK_TENSOR_HERE(call) (wick_enter(WICK_PLACE), wick_leave_tensor(call))
+#define WICK_STATUS_HERE(call) (wick_enter(WICK_PLACE), wick_leave_status(call))
+#define WICK_VOID_HERE(call) (wick_enter(WICK_PLACE), call, wick_leave())
 
 #ifdef __cplusplus
 }

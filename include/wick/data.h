@@ -11,7 +11,7 @@ extern "C" {
 typedef struct wick_dataset wick_dataset;
 
 /* "mnist", "fashion-mnist" or a folder of IDX files (plain or .gz) named as theirs; split "train" or "test". Named sets are
- * searched in $WICK_DATA/NAME, ../shared/data/NAME and /usr/share/datasets/NAME (Debian's place); the error lists where. */
+ * searched in $WICK_DATA/NAME, then /usr/share/datasets/NAME (Debian's place); the error lists where. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *split,
                                                        wick_dataset **out);
 WICK_API void wick_dataset_free(wick_dataset **dataset);

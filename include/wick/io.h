@@ -13,9 +13,10 @@ typedef struct wick_meta {
     const char *key, *value;
 } wick_meta;
 
-/* Writes all states (role PARAM and BUFFER only when weights_only) and metadata, atomically: until the call succeeds the old
- * file is whole. Adds "wick.format" (1), "wick.crc32c" (of the tensor bytes), "wick.numerics", "wick.seed", "wick.stream". The
- * former file is kept as PATH.prev when keep_previous. */
+/* Writes all states (role PARAM and BUFFER only when weights_only) and metadata, atomically: until the call succeeds
+ * the old file is whole. Adds "wick.format" (1), "wick.crc32c" (of the tensors), "wick.numerics", "wick.seed",
+ * "wick.stream". The former file is kept as PATH.prev when keep_previous. Temporaries that savers to PATH left behind
+ * when they were killed are removed. */
 typedef struct wick_save_options {
     bool weights_only, keep_previous;
     int n_meta;
@@ -24,7 +25,8 @@ typedef struct wick_save_options {
 WICK_API WICK_MUST_CHECK wick_status wick_save(wick_model *model, const char *path, const wick_save_options *options);
 
 typedef struct wick_checkpoint wick_checkpoint;
-/* Opens and verifies (structure, checksum, version). Format versions: an older one is read, a newer one refused. */
+/* Opens and verifies (structure, version, and the checksum where there is one). Format versions: an older one is read,
+ * a newer one refused. */
 WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_open(wick_context *ctx, const char *path, wick_checkpoint **out);
 WICK_API void wick_checkpoint_free(wick_checkpoint **checkpoint);
 WICK_API const char *wick_checkpoint_meta(const wick_checkpoint *checkpoint, const char *key); /* NULL: absent */
@@ -32,9 +34,12 @@ WICK_API const char *wick_checkpoint_meta(const wick_checkpoint *checkpoint, con
 WICK_API bool wick_checkpoint_meta_at(const wick_checkpoint *checkpoint, int i, const char **key, const char **value);
 WICK_API int wick_checkpoint_count(const wick_checkpoint *checkpoint);
 WICK_API wick_spec wick_checkpoint_tensor(const wick_checkpoint *checkpoint, int i); /* name, dtype, shape */
-/* Makes the model's PARAM and BUFFER states those of the file: every one must be there with its shape, and nothing else but
- * "optim." names. WICK_ERR_MISMATCH lists the names that differ; then nothing was changed. OPTIM states that the file has are
- * made or overwritten when with_optimizer. Restores the context's random state when with_optimizer. */
+/* Makes the model's PARAM and BUFFER states those of the file: every one must be there with its shape, and nothing else
+ * but "optim." names. The network must have been recorded once, so that the model has its states. WICK_ERR_MISMATCH
+ * lists the names that differ; then nothing was changed.
+ * with_optimizer goes on where the checkpoint was made: dtypes must be equal, OPTIM states that the file has are made
+ * or overwritten, and the context's random state is restored. Without it, weights are taken from any program's file:
+ * floats are converted to the state's dtype as by wick_cast, and "*.num_batches_tracked" (PyTorch's) is ignored. */
 WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_load(const wick_checkpoint *checkpoint, wick_model *model,
                                                           bool with_optimizer);
 

@@ -96,11 +96,11 @@ WICK_API WICK_MUST_CHECK wick_status wick_gradcheck(wick_context *ctx, wick_scal
 
 #ifndef WICK_NO_SITES
 /* clang-format off */
-#define wick_model_state(...) (WICK_HERE(), wick_model_state(__VA_ARGS__))
-#define wick_nn_linear(...) (WICK_HERE(), wick_nn_linear(__VA_ARGS__))
-#define wick_nn_layer_norm(...) (WICK_HERE(), wick_nn_layer_norm(__VA_ARGS__))
-#define wick_nn_batch_norm(...) (WICK_HERE(), wick_nn_batch_norm(__VA_ARGS__))
-#define wick_nn_dropout(...) (WICK_HERE(), wick_nn_dropout(__VA_ARGS__))
+#define wick_model_state(...) WICK_TENSOR_HERE(wick_model_state(__VA_ARGS__))
+#define wick_nn_linear(...) WICK_TENSOR_HERE(wick_nn_linear(__VA_ARGS__))
+#define wick_nn_layer_norm(...) WICK_TENSOR_HERE(wick_nn_layer_norm(__VA_ARGS__))
+#define wick_nn_batch_norm(...) WICK_TENSOR_HERE(wick_nn_batch_norm(__VA_ARGS__))
+#define wick_nn_dropout(...) WICK_TENSOR_HERE(wick_nn_dropout(__VA_ARGS__))
 /* clang-format on */
 #endif
 #endif

@@ -39,7 +39,8 @@ typedef struct wick_optimizer wick_optimizer;
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *options,
                                                         wick_optimizer **out);
 WICK_API void wick_optimizer_free(wick_optimizer **optimizer);
-/* Records: gradients of loss, check that loss is finite, update, step count + 1. With accumulate = k, loss counts 1/k and the
+/* Records: gradients of loss, check that loss is finite, update, step count + 1. Parameters that the loss does not depend on stay as
+ * they are, and so do their moments. With accumulate = k, loss counts 1/k and the
  * sum of the earlier micro-batches is added and cleared. */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_step(wick_optimizer *optimizer, wick_tensor *loss);
 /* Records a micro-batch that only accumulates. */
@@ -54,7 +55,7 @@ WICK_API double wick_optim_lr_at(const wick_optim_options *options, int64_t step
 #endif
 
 #ifndef WICK_NO_SITES
-#define wick_optimizer_step(...) (WICK_HERE(), wick_optimizer_step(__VA_ARGS__))
-#define wick_optimizer_accumulate(...) (WICK_HERE(), wick_optimizer_accumulate(__VA_ARGS__))
+#define wick_optimizer_step(...) WICK_STATUS_HERE(wick_optimizer_step(__VA_ARGS__))
+#define wick_optimizer_accumulate(...) WICK_STATUS_HERE(wick_optimizer_accumulate(__VA_ARGS__))
 #endif
 #endif

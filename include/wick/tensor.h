@@ -2,7 +2,7 @@
  * wick_item, wick_data, wick_read) or a compiled plan runs.
  *
  * A mistake yields a poisoned tensor, which remembers the first error and poisons what uses it, so expressions chain; the
- * call that does work returns the error. A NULL tensor argument counts as poisoned by out of memory.
+ * call that does work returns the error. A NULL tensor argument is a mistake like any other.
  *
  * Ownership: tensors belong to the innermost open scope unless kept; arguments are borrowed. */
 #ifndef WICK_TENSOR_H
@@ -72,8 +72,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_read(wick_tensor *x, void *dst, size_t
 /* The value of x in memory, row-major, without a copy when it already lies so. Valid until x is freed, assigned, or a plan
  * that assigns it runs. */
 WICK_API WICK_MUST_CHECK wick_status wick_data(wick_tensor *x, const void **data);
-/* Prints like NumPy's str(): "[[1. 2.]\n [3. 4.]]", summarised above 1,000 elements. Works like snprintf: returns the
- * length the whole text has. An error prints as "<poisoned: ...>". */
+/* Prints like NumPy's str(): "[[1. 2.]\n [3. 4.]]", summarised above 1,000 elements; bf16 as the same values in f32. Works
+ * like snprintf: returns the length the whole text has. An error prints as "<poisoned: ...>". */
 WICK_API size_t wick_format(wick_tensor *x, char *buffer, size_t size);
 
 /* ---- state --------------------------------------------------------------------------------------------------------- */
@@ -98,5 +98,17 @@ WICK_API void wick_tensor_free(wick_tensor **x);
 
 #ifdef __cplusplus
 }
+#endif
+#ifndef WICK_NO_SITES /* errors name the caller's line */
+#define wick_from(...) WICK_TENSOR_HERE(wick_from(__VA_ARGS__))
+#define wick_wrap(...) WICK_TENSOR_HERE(wick_wrap(__VA_ARGS__))
+#define wick_map_file(...) WICK_TENSOR_HERE(wick_map_file(__VA_ARGS__))
+#define wick_full(...) WICK_TENSOR_HERE(wick_full(__VA_ARGS__))
+#define wick_zeros(...) WICK_TENSOR_HERE(wick_zeros(__VA_ARGS__))
+#define wick_ones(...) WICK_TENSOR_HERE(wick_ones(__VA_ARGS__))
+#define wick_arange(...) WICK_TENSOR_HERE(wick_arange(__VA_ARGS__))
+#define wick_scalar(...) WICK_TENSOR_HERE(wick_scalar(__VA_ARGS__))
+#define wick_constant(...) WICK_TENSOR_HERE(wick_constant(__VA_ARGS__))
+#define wick_like(...) WICK_TENSOR_HERE(wick_like(__VA_ARGS__))
 #endif
 #endif

@@ -24,13 +24,13 @@ typedef struct known_set {
 } known_set;
 static const known_set known_sets[] = {{"mnist", 10, digits}, {"fashion-mnist", 10, garments}};
 
-/* Names of files as LeCun's and Zalando's sets have them. */
-static const struct {
-    const char *split, *images, *labels;
-} splits[] = {
-    {"train", "train-images-idx3-ubyte", "train-labels-idx1-ubyte"},
-    {"test", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"},
-};
+/* Names of files as LeCun's and Zalando's sets have them: train-images-idx3-ubyte. */
+static const struct { const char *split, *prefix; } splits[] = {{"train", "train"}, {"test", "t10k"}};
+typedef struct set_part {
+    const char *name;
+    int rank; /* as those sets have it */
+} set_part;
+static const set_part part_images = {"images", 3}, part_labels = {"labels", 1};
 
 struct wick_dataset {
     wick_allocator alloc;
@@ -43,28 +43,30 @@ struct wick_dataset {
 /* ---- finding
  * ---------------------------------------------------------------------------------------------------------------- */
 
-/* "folder/name", or that with ".gz"; "" when neither can be read. */
-static void find_file(char path[PATH_BYTES], const char *folder, const char *name) {
-    static const char *const endings[] = {"", ".gz"};
-    for (size_t i = 0; i < WICK_COUNTOF(endings); i++) {
-        const int n = snprintf(path, PATH_BYTES, "%s/%s%s", folder, name, endings[i]);
-        if (n > 0 && n < PATH_BYTES && access(path, R_OK) == 0) return;
-    }
+/* The file of a part, plain or with ".gz"; "" when none can be read. The number after idx is that of the dims; the
+ * usual one is tried first, then every other, since it is the header that counts. */
+static void find_file(char path[PATH_BYTES], const char *folder, const char *prefix, const set_part *p) {
+    for (int rank = 0; rank <= WICK_MAX_DIMS; rank++)
+        for (int gz = 0; gz < 2; gz++) {
+            const int n = snprintf(path, PATH_BYTES, "%s/%s-%s-idx%d-ubyte%s", folder, prefix, p->name,
+                                   rank ? rank : p->rank, gz ? ".gz" : "");
+            if (n > 0 && n < PATH_BYTES && access(path, R_OK) == 0) return;
+        }
     path[0] = 0;
 }
 
 /* The folder of a named set: the first candidate that has the split's images; "" when none has. searched lists them
  * all. */
-static void find_folder(char folder[PATH_BYTES], const char *name, const char *images, wick_str *searched) {
+static void find_folder(char folder[PATH_BYTES], const char *name, const char *prefix, wick_str *searched) {
     const char *home = getenv("WICK_DATA");
-    const char *const bases[] = {home && *home ? home : NULL, "../shared/data", "/usr/share/datasets"};
+    const char *const bases[] = {home && *home ? home : NULL, "/usr/share/datasets"};
     char file[PATH_BYTES];
     for (size_t i = 0; i < WICK_COUNTOF(bases); i++) {
         if (!bases[i]) continue;
         const int n = snprintf(folder, PATH_BYTES, "%s/%s", bases[i], name);
         if (n < 0 || n >= PATH_BYTES) continue;
         wick_str_add(searched, "%s%s", searched->len ? ", " : "", folder);
-        find_file(file, folder, images);
+        find_file(file, folder, prefix, &part_images);
         if (*file) return;
     }
     folder[0] = 0;
@@ -76,12 +78,14 @@ static const known_set *find_known(const char *name) {
     return NULL;
 }
 
-static wick_status no_file(wick_context *ctx, const char *folder, const char *file) {
+static wick_status no_file(wick_context *ctx, const char *folder, const char *prefix, const set_part *p) {
     char names[128];
     wick_str s = wick_str_on(names, sizeof names);
     for (size_t i = 0; i < WICK_COUNTOF(known_sets); i++) wick_str_add(&s, "%s%s", i ? ", " : "", known_sets[i].name);
-    return wick_context_fail(ctx, WICK_ERR_IO, "dataset: no %s (or %s.gz) in \"%s\"; sets known by name: %s", file,
-                             file, folder, names);
+    return wick_context_fail(ctx, WICK_ERR_IO,
+                             "dataset: no %s-%s-idx%d-ubyte (any number after idx, plain or .gz) in \"%s\"; sets known "
+                             "by name: %s",
+                             prefix, p->name, p->rank, folder, names);
 }
 
 /* ---- reading
@@ -97,8 +101,9 @@ static wick_status check(wick_context *ctx, wick_dataset *d, const char *images,
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: labels are u8 of 1 dim; this is %s of %d", labels,
                                  wick_dtype_name(y->dtype), y->rank);
     if (x->dims[0] != y->dims[0])
-        return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s has %lld labels for the %lld images of %s", labels,
-                                 (long long)y->dims[0], (long long)x->dims[0], images);
+        return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                 "dataset: labels and images differ in number: %lld in %s, %lld in %s",
+                                 (long long)y->dims[0], labels, (long long)x->dims[0], images);
     d->sample_size = 1;
     for (int i = 1; i < x->rank; i++) /* without images the sizes of one are not bounded by the file */
         if (wick_mul_overflows(d->sample_size, x->dims[i], &d->sample_size))
@@ -115,12 +120,12 @@ static wick_status check(wick_context *ctx, wick_dataset *d, const char *images,
     return WICK_OK;
 }
 
-static wick_status open_split(wick_context *ctx, wick_dataset *d, const char *folder, size_t split) {
+static wick_status open_split(wick_context *ctx, wick_dataset *d, const char *folder, const char *prefix) {
     char images[PATH_BYTES], labels[PATH_BYTES];
-    find_file(images, folder, splits[split].images);
-    if (!*images) return no_file(ctx, folder, splits[split].images);
-    find_file(labels, folder, splits[split].labels);
-    if (!*labels) return no_file(ctx, folder, splits[split].labels);
+    find_file(images, folder, prefix, &part_images);
+    if (!*images) return no_file(ctx, folder, prefix, &part_images);
+    find_file(labels, folder, prefix, &part_labels);
+    if (!*labels) return no_file(ctx, folder, prefix, &part_labels);
     wick_msg msg;
     wick_status status = wick_idx_read(&d->images, images, &d->alloc, &msg);
     if (status == WICK_OK) status = wick_idx_read(&d->labels, labels, &d->alloc, &msg);
@@ -141,8 +146,10 @@ wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *s
     const known_set *known = find_known(name);
     if (known) {
         wick_str searched = wick_str_on(list, sizeof list);
-        find_folder(folder, name, splits[k].images, &searched);
-        if (!*folder) return wick_context_fail(ctx, WICK_ERR_IO, "dataset: %s is in none of: %s", name, list);
+        find_folder(folder, name, splits[k].prefix, &searched);
+        if (!*folder)
+            return wick_context_fail(
+                ctx, WICK_ERR_IO, "dataset: %s is in none of: %s; set WICK_DATA to the folder that has it", name, list);
         name = folder;
     }
     wick_dataset *d = wick_calloc(&ctx->alloc, sizeof *d);
@@ -150,7 +157,7 @@ wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *s
     d->alloc = ctx->alloc;
     d->known = known;
     for (int i = 0; i < 256; i++) snprintf(d->class_names[i], sizeof d->class_names[i], "%d", i & 255);
-    wick_status status = open_split(ctx, d, name, k);
+    wick_status status = open_split(ctx, d, name, splits[k].prefix);
     if (status != WICK_OK)
         wick_dataset_free(&d);
     else

@@ -133,8 +133,9 @@ wick_status wick_gzip_finish(wick_gzip *g, wick_msg *msg) {
     size_t got;
     WICK_TRY(read_some(g, &extra, 1, &got, msg));
     if (got) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the gzip data is longer than what it holds says", g->name);
-    if (g->stream.avail_in || g->rest_size)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes follow the gzip data", g->name,
-                            g->rest_size + g->stream.avail_in);
+    const size_t left = g->rest_size + g->stream.avail_in;
+    if (left)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu byte%s too many after the gzip data", g->name, left,
+                            left == 1 ? "" : "s");
     return WICK_OK;
 }

@@ -22,7 +22,9 @@ static wick_status source_read(source *s, void *to, size_t size, wick_msg *msg) 
 
 static wick_status source_finish(source *s, wick_msg *msg) {
     if (s->gzip) return wick_gzip_finish(s->gzip, msg);
-    if (s->left) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes follow the data", s->name, s->left);
+    if (s->left)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu byte%s too many after the data", s->name, s->left,
+                            s->left == 1 ? "" : "s");
     return WICK_OK;
 }
 

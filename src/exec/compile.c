@@ -81,9 +81,11 @@ static wick_status bind(tracer *t, wick_plan *p, const wick_walk *w) {
         wick_binding *b = &p->bindings[i];
         b->input = -1;
         b->type = v->type;
-        if (v->node->op == &wick_op_input)
+        if (v->node->op == &wick_op_input) {
             b->input = (int32_t)((const wick_input_attr *)v->node->attr)->index;
-        else if ((b->state = wick_retain(state_of_leaf(t, v))) == NULL)
+            if (b->input >= p->n_in || t->tensors[b->input]->value != v)
+                return wick_msg_set(&t->ctx->msg, WICK_ERR_INVALID, "compile: a tensor that depends on the input of another compiled function was used");
+        } else if ((b->state = wick_retain(state_of_leaf(t, v))) == NULL)
             b->array = wick_array_ref(v->array);
     }
     for (int r = p->n_out; r < p->n_results; r++)

@@ -22,7 +22,7 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     wick_slab_init(&ctx->slab, &ctx->alloc);
     ctx->frame = &ctx->root_frame;
     ctx->seed = options->seed;
-    ctx->evaluate = wick_eval;
+    ctx->eval_pending = wick_eval_pending;
     wick_str s = wick_str_on(ctx->numerics, sizeof ctx->numerics);
     wick_str_add(&s, "tier=%s;gemm=1;reduce=1;math=1;denormals=flush", wick_tier_name(wick_tier_current()));
 

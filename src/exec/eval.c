@@ -235,8 +235,14 @@ static wick_status show(wick_context *ctx, wick_value *v, bool *done) {
 
 static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wick_tensor *const *tensors, wick_eval_info *info) {
     wick_frame *frame = ctx->frame;
+    ctx->recorded_at_eval = ctx->nodes_recorded;
     size_t n = 0, n_effects = 0;
     if (!wick_grow(&ctx->alloc, (void **)&c->effects, &c->cap_effects, frame->n_effects + 1, sizeof *c->effects)) return no_memory(ctx);
+    /* Views of data first: the memory that they share from now on is nobody's to overwrite. */
+    for (int i = 0; i < n_tensors; i++) {
+        bool known;
+        if (!tensors[i]->value->array) WICK_TRY(show(ctx, tensors[i]->value, &known));
+    }
     for (size_t i = 0; i < frame->n_effects; i++) {
         wick_effect *e = &frame->effects[i];
         if (!e->state)
@@ -249,7 +255,6 @@ static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wic
         wick_value *v = tensors[i]->value;
         if (v->array) continue;
         bool known = false;
-        WICK_TRY(show(ctx, v, &known));
         wick_node *node = v->node;
         for (size_t k = 0; node->op == &wick_op_assign && k < n_states; k++) known |= c->wanted[k].value == v;
         if (known) continue;
@@ -272,6 +277,9 @@ static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wic
     wick_plan *p = NULL;
     bool hit = false;
     WICK_TRY(wick_walk_run(ctx, w, n, c->wanted, n_effects, c->effects, ctx->options.eager));
+    for (size_t i = 0; i < w->n_leaves; i++)
+        if (!w->leaves[i]->array)
+            return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "a tensor that depends on the input of a compiled function was used outside of it");
     WICK_TRY(plan_for(ctx, c, w, n, c->wanted, &p, &hit));
     if (info) info->plan_hit = hit;
     ctx->evals++;
@@ -296,8 +304,29 @@ wick_status wick_eval(wick_context *ctx, int n, wick_tensor *const *tensors, wic
         if (!tensors[i] || tensors[i]->error) return wick_fail_poison(ctx, tensors[i]);
     if (ctx->frame->trace || ctx->target)
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "a value was asked for inside a function that is being compiled");
+    if (ctx->evaluating)
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "a value was asked for while the context is evaluating: in a tap, or in its cancel function");
     if (!ctx->cache && !(ctx->cache = wick_calloc(&ctx->alloc, sizeof *ctx->cache))) return no_memory(ctx);
-    return evaluate(ctx, ctx->cache, n, tensors, info);
+    ctx->evaluating = true;
+    wick_status status = evaluate(ctx, ctx->cache, n, tensors, info);
+    ctx->evaluating = false;
+    return status;
+}
+
+/* Every value that has a name. What is pending after that is only their history, which is forgotten. */
+wick_status wick_eval_pending(wick_context *ctx) {
+    size_t n = 0, cap = 0;
+    wick_tensor **named = NULL;
+    for (const wick_scope *s = ctx->scope; s; s = s->parent)
+        for (wick_tensor *t = s->first; t; t = t->next) {
+            if (!t->value || t->value->array) continue;
+            if (n < (size_t)INT32_MAX && wick_grow(&ctx->alloc, (void **)&named, &cap, n + 1, sizeof *named)) named[n++] = t;
+        }
+    wick_status status = wick_eval(ctx, (int)n, named, NULL);
+    for (size_t i = 0; i < n && status == WICK_OK; i++)
+        if (named[i]->value->node->flags & WICK_NODE_EVALUATED) wick_node_forget(ctx, named[i]->value->node);
+    wick_release(&ctx->alloc, named, cap * sizeof *named);
+    return status;
 }
 
 wick_context_stats wick_context_get_stats(const wick_context *ctx) {
@@ -309,7 +338,7 @@ wick_context_stats wick_context_get_stats(const wick_context *ctx) {
 /* ---- one tensor's value ---------------------------------------------------------------------------------------------------- */
 
 static wick_status ready(wick_tensor *x, wick_context **ctx) {
-    if (!x) return WICK_ERR_NOMEM;
+    if (!x) return WICK_ERR_INVALID;
     *ctx = x->ctx;
     if (x->error) return wick_fail_poison(x->ctx, x);
     return x->value->array ? WICK_OK : wick_eval(x->ctx, 1, &x, NULL);

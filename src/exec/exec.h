@@ -88,4 +88,7 @@ void wick_cache_free(wick_context *ctx);
 /* Puts the states of a frame's effects back to the versions before it. */
 void wick_frame_revert(wick_context *ctx, wick_frame *frame);
 
+/* What the context does by itself after too many recorded nodes. */
+wick_status wick_eval_pending(wick_context *ctx);
+
 #endif

@@ -1,94 +1,171 @@
-/* format.c: tensors as text, laid out as NumPy's str() does: shortest digits that read back the same (at most 8 after the point), one
- * width for all, rows wrapped at 75 characters, "..." in place of the middle above 1,000 elements. */
+/* format.c: tensors as text, laid out as str() of NumPy 2.4 does: shortest digits that read back the same (at most 8
+ * after the point), one width for all, rows wrapped at 75 characters, "..." in place of the middle above 1,000
+ * elements. bf16, which NumPy lacks, prints as the same values in f32. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "exec/exec.h"
 
-#define LINE 75
+#define LINE      75
 #define SUMMARISE 1000
-#define EDGE 3
-#define PRECISION 8
+#define EDGE      3
+#define PRECISION 8  /* of arrays; a number alone shows all its digits */
+#define DIGITS    17 /* that tell any f64 from its neighbours */
+#define TEXT      64 /* room for any element: the longest is a padded u64 or a sign, DIGITS, ".0" or an exponent */
 
 typedef struct printer {
     char *out;
     size_t size, total;
     const wick_value *v;
-    int64_t edge; /* elements shown at each end of an axis, or INT64_MAX */
+    wick_dtype dtype; /* whose digits count: v's, but f32 for bf16 */
+    int64_t edge;     /* elements shown at each end of an axis, or INT64_MAX */
     bool scientific;
-    int left, right, width; /* digits before the point (with sign) and after; whole width */
-    int column;
+    int left, right, exponent; /* digits before the point (with sign), after it, and of the exponent */
+    int width;
+    int column, spaces; /* spaces: not written yet, since NumPy leaves none at the end of a line */
 } printer;
 
+static void put(printer *p, char c) {
+    if (p->total + 1 < p->size) p->out[p->total] = c;
+    p->total++;
+}
 static void emit(printer *p, const char *text) {
-    for (; *text; text++, p->total++) {
-        if (p->total + 1 < p->size) p->out[p->total] = *text;
+    for (; *text; text++) {
         p->column = *text == '\n' ? 0 : p->column + 1;
+        if (*text == ' ') {
+            p->spaces++;
+            continue;
+        }
+        if (*text == '\n') p->spaces = 0;
+        for (; p->spaces; p->spaces--) put(p, ' ');
+        put(p, *text);
     }
 }
 
+static const char *element_at(const wick_value *v, int64_t at) {
+    return (const char *)v->array->storage->data + at * (int64_t)wick_dtype_size((wick_dtype)v->type.dtype);
+}
 static double as_double(const wick_value *v, int64_t at) {
     double x = 0;
     wick_copy c = {.rank = 0, .src = (wick_dtype)v->type.dtype, .dst = WICK_F64};
-    size_t elem = wick_dtype_size((wick_dtype)v->type.dtype);
-    wick_copy_run(&c, 0, 1, (const char *)v->array->storage->data + at * (int64_t)elem, &x);
+    wick_copy_run(&c, 0, 1, element_at(v, at), &x);
     return x;
 }
 
-/* Does x, printed as text, read back as the same element? Values of narrow types are judged at f32. */
-static bool reads_back(const wick_value *v, double x, const char *text) {
-    double y = strtod(text, NULL);
-    return v->type.dtype == WICK_F64 ? y == x : (float)y == (float)x;
+/* ---- digits ------------------------------------------------------------------------------------------------------ */
+
+/* y >= 0 as dtype holds it, in one rounding. */
+static double nearest(wick_dtype dtype, double y) {
+    if (dtype == WICK_F64) return y;
+    if (dtype == WICK_F32) return (float)y;
+    double unit = ldexp(1, WICK_MAX(ilogb(y), -14) - 10); /* f16: 10 bits of fraction, no exponent below -14 */
+    return rint(y / unit) * unit;
+}
+static bool reads_back(wick_dtype dtype, double x, const char *text) {
+    if (dtype == WICK_F32) return strtof(text, NULL) == (float)x; /* through a double it would be rounded twice */
+    return nearest(dtype, strtod(text, NULL)) == x;
 }
 
-/* The fewest digits after the point that tell x from its neighbours, at most PRECISION. */
-static int digits_needed(const wick_value *v, double x, bool scientific) {
-    char text[400];
-    for (int d = 0; d < PRECISION; d++) {
-        snprintf(text, sizeof text, scientific ? "%.*e" : "%.*f", d, x);
-        if (reads_back(v, x, text)) return d;
+/* Writes x >= 0 as "d.ddde+xx" with n digits after the point: a text that reads back, else the nearest one. True when
+ * it reads back. (Steele & White, "How to print floating-point numbers accurately", 1990, as NumPy's Dragon4 has it:
+ * above a power of two the gap between numbers is twice the one below, so the nearest text may lie outside while the
+ * one above it reads back. Where that one ends in 0 it was found with a digit less: there is no carry.) */
+static bool write_digits(wick_dtype dtype, double x, int n, char text[TEXT]) {
+    snprintf(text, TEXT, "%.*e", n, x);
+    if (reads_back(dtype, x, text)) return true;
+    char *last = strchr(text, 'e') - 1;
+    if (*last != '9') {
+        ++*last;
+        if (reads_back(dtype, x, text)) return true;
+        --*last;
     }
-    return PRECISION;
+    return false;
 }
 
-static void format_element(const printer *p, int64_t at, char *text, size_t size) {
+/* d[0].d[1]d[2]... times ten to the exponent. */
+typedef struct decimal {
+    char d[DIGITS + 1];
+    int count, exponent;
+} decimal;
+
+/* exactly >= 0: that many digits after the point of the scientific form. Otherwise as few as tell x >= 0 from its
+ * neighbours; in an array at most PRECISION after the point. */
+static decimal digits_of(const printer *p, double x, int exactly) {
+    char text[TEXT];
+    int most = exactly >= 0 ? exactly : DIGITS - 1;
+    if (exactly < 0 && p->v->type.rank) {
+        most = PRECISION;
+        if (!p->scientific) { /* x is 0 or >= 1e-4 then */
+            snprintf(text, sizeof text, "%.*e", DIGITS - 1, x);
+            most = WICK_MIN(DIGITS - 1, PRECISION + atoi(strchr(text, 'e') + 1));
+        }
+    }
+    int n = WICK_MAX(exactly, 0);
+    while (!write_digits(p->dtype, x, n, text) && n < most) n++;
+    decimal r = {.count = 0};
+    const char *c = text;
+    for (; *c != 'e'; c++)
+        if (isdigit((unsigned char)*c)) r.d[r.count++] = *c;
+    r.exponent = atoi(c + 1);
+    while (exactly < 0 && r.count > 1 && r.d[r.count - 1] == '0') r.count--; /* after rounding to PRECISION */
+    return r;
+}
+
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+/* x in the printer's style, unpadded: "-12.5", "3.", "1.25e-07". exactly: as above, for the scientific form. */
+static void write_float(const printer *p, double x, int exactly, char text[TEXT]) {
+    if (!isfinite(x)) {
+        strcpy(text, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+        return;
+    }
+    decimal r = digits_of(p, fabs(x), p->scientific ? exactly : -1);
+    bool alone = !p->v->type.rank; /* then 1.0 and 1e+16, not 1. and 1.e+16 */
+    int last = WICK_MIN(0, r.exponent - r.count + 1);
+    if (signbit(x)) *text++ = '-';
+    if (p->scientific) {
+        const char *point = alone && r.count == 1 ? "" : ".";
+        snprintf(text, TEXT - 1, "%c%s%.*s", r.d[0], point, r.count - 1, r.d + 1);
+        text += strlen(text);
+        snprintf(text, TEXT / 2, "e%c%0*d", r.exponent < 0 ? '-' : '+', WICK_MAX(2, p->exponent), abs(r.exponent));
+        return;
+    }
+    if (alone) last = WICK_MIN(last, -1);
+    for (int k = WICK_MAX(r.exponent, 0); k >= last; k--) { /* the digit of 10^k */
+        int i = r.exponent - k;
+        *text++ = i >= 0 && i < r.count ? r.d[i] : '0';
+        if (k == 0) *text++ = '.';
+    }
+    *text = 0;
+}
+
+/* The element at `at`, over the whole width. */
+static void write_element(const printer *p, int64_t at, char text[TEXT]) {
     const wick_value *v = p->v;
-    int dtype = v->type.dtype;
-    if (dtype == WICK_BOOL) {
-        snprintf(text, size, "%*s", p->width, as_double(v, at) != 0 ? "True" : "False");
-    } else if (dtype == WICK_U64) {
+    if (v->type.dtype == WICK_BOOL) {
+        snprintf(text, TEXT, "%*s", p->width, as_double(v, at) != 0 ? "True" : "False");
+    } else if (v->type.dtype == WICK_U64) {
         uint64_t u;
-        memcpy(&u, (const char *)v->array->storage->data + at * 8, 8);
-        snprintf(text, size, "%*llu", p->width, (unsigned long long)u);
-    } else if (dtype == WICK_I64) {
+        memcpy(&u, element_at(v, at), 8);
+        snprintf(text, TEXT, "%*llu", p->width, (unsigned long long)u);
+    } else if (v->type.dtype == WICK_I64) {
         int64_t i;
-        memcpy(&i, (const char *)v->array->storage->data + at * 8, 8);
-        snprintf(text, size, "%*lld", p->width, (long long)i);
-    } else if (wick_dtype_is_integer(dtype)) {
-        snprintf(text, size, "%*.0f", p->width, as_double(v, at));
+        memcpy(&i, element_at(v, at), 8);
+        snprintf(text, TEXT, "%*lld", p->width, (long long)i);
+    } else if (wick_dtype_is_integer(v->type.dtype)) {
+        snprintf(text, TEXT, "%*.0f", p->width, as_double(v, at));
     } else {
         double x = as_double(v, at);
-        char number[400];
-        if (!isfinite(x)) {
-            snprintf(text, size, "%*s", p->width, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
-            return;
-        }
-        if (p->scientific) {
-            snprintf(number, sizeof number, "%.*e", p->right, x);
-            char *e = strchr(number, 'e');
-            if (p->right == 0) /* "1e-05" is written "1.e-05" */
-                snprintf(text, size, "%*s%.*s.%s", WICK_MAX(0, p->width - (int)strlen(number) - 1), "", (int)(e - number), number, e);
-            else
-                snprintf(text, size, "%*s", p->width, number);
-            return;
-        }
-        int d = digits_needed(v, x, false);
-        snprintf(number, sizeof number, "%.*f%s", d, x, d ? "" : ".");
-        for (size_t n = strlen(number); d > 0 && number[n - 1] == '0'; n--) number[n - 1] = 0; /* after rounding to PRECISION */
-        const char *point = strchr(number, '.');
-        int before = (int)(point - number), after = (int)strlen(point + 1);
-        snprintf(text, size, "%*s%s%*s", WICK_MAX(0, p->left - before), "", number, p->right - after, "");
+        char number[TEXT];
+        write_float(p, x, p->right, number);
+        int n = (int)strlen(number), before = p->width - n;
+        if (isfinite(x) && p->width) before = p->left - (int)(strchr(number, '.') - number); /* the points line up */
+        before = WICK_MAX(0, before);
+        memset(text, ' ', (size_t)p->width);
+        memcpy(text + before, number, (size_t)n);
+        text[WICK_MAX(before + n, p->width)] = 0;
     }
 }
 
@@ -115,53 +192,64 @@ static void find_range(printer *p, int64_t at, void *arg) {
     r->largest = WICK_MAX(r->largest, x);
     r->smallest = WICK_MIN(r->smallest, x);
 }
-static void find_digits(printer *p, int64_t at, void *arg) {
-    (void)arg;
-    double x = as_double(p->v, at);
-    if (isfinite(x)) p->right = WICK_MAX(p->right, digits_needed(p->v, x, p->scientific));
-}
-static void find_left(printer *p, int64_t at, void *arg) {
-    int *widest = arg;
-    double x = as_double(p->v, at);
-    char text[400];
-    if (!isfinite(x)) {
-        *widest = WICK_MAX(*widest, x < 0 ? 4 : 3); /* NumPy right-aligns nan and inf over the whole width */
-        return;
-    }
-    snprintf(text, sizeof text, "%.*f", p->right, x);
-    const char *point = strchr(text, '.');
-    p->left = WICK_MAX(p->left, point ? (int)(point - text) : (int)strlen(text));
-}
 static void find_widest(printer *p, int64_t at, void *arg) {
     int *widest = arg;
-    char text[512];
-    format_element(p, at, text, sizeof text);
+    char text[TEXT];
+    write_element(p, at, text);
     *widest = WICK_MAX(*widest, (int)strlen(text));
+}
+static void find_parts(printer *p, int64_t at, void *arg) {
+    int *widest = arg;
+    double x = as_double(p->v, at);
+    char text[TEXT];
+    write_float(p, x, -1, text);
+    if (!isfinite(x)) { /* these stand to the right of the whole width */
+        *widest = WICK_MAX(*widest, (int)strlen(text));
+        return;
+    }
+    const char *point = strchr(text, '.'), *e = strchr(text, 'e');
+    p->left = WICK_MAX(p->left, (int)(point - text));
+    p->right = WICK_MAX(p->right, (int)(e ? e - point - 1 : (long)strlen(point + 1)));
+    if (e) p->exponent = WICK_MAX(p->exponent, (int)strlen(e + 2));
+}
+
+/* NumPy's rules for the scientific form (numpy/_core/arrayprint.py and scalartypes.c.src of 2.4), in the dtype's own
+ * arithmetic for arrays. A dtype has so many decimal digits that always survive: f16 3, f32 6, f64 15. */
+static bool is_scientific(const printer *p, const range *r) {
+    if (r->largest == 0) return false;
+    bool alone = !p->v->type.rank;
+    double most = p->dtype == WICK_F16 ? 1e3 : p->dtype == WICK_F32 ? 1e6 : alone ? 1e16 : 1e8;
+    if (r->largest >= most) return true;
+    if (alone) return r->smallest < 1e-4;
+    return r->smallest < nearest(p->dtype, 1e-4) || nearest(p->dtype, r->largest / r->smallest) > 1000;
 }
 
 static void choose_format(printer *p) {
+    int64_t at = p->v->array->layout.offset;
     int widest = 0;
     if (wick_dtype_is_float(p->v->type.dtype)) {
         range r = {0, INFINITY};
-        each_shown(p, 0, p->v->array->layout.offset, find_range, &r);
-        p->scientific = r.largest >= 1e8 || (r.largest > 0 && (r.smallest < 1e-4 || r.largest / r.smallest > 1000));
-        each_shown(p, 0, p->v->array->layout.offset, find_digits, NULL);
-        if (!p->scientific) {
-            each_shown(p, 0, p->v->array->layout.offset, find_left, &widest);
-            p->width = WICK_MAX(p->left + 1 + p->right, widest);
-            p->left = p->width - 1 - p->right;
+        each_shown(p, 0, at, find_range, &r);
+        p->scientific = is_scientific(p, &r);
+        if (!p->v->type.rank) {
+            p->right = -1; /* a number alone is not padded, in any direction */
             return;
         }
+        each_shown(p, 0, at, find_parts, &widest);
+        int rest = 1 + p->right + (p->scientific ? 2 + p->exponent : 0);
+        p->width = WICK_MAX(p->left + rest, widest);
+        p->left = p->width - rest;
+    } else {
+        each_shown(p, 0, at, find_widest, &widest);
+        p->width = p->v->type.dtype == WICK_BOOL && p->v->type.rank ? 5 : widest; /* " True", even without a False */
     }
-    each_shown(p, 0, p->v->array->layout.offset, find_widest, &widest);
-    p->width = widest;
 }
 
 static void print_axis(printer *p, int axis, int64_t at) {
     const wick_type *t = &p->v->type;
-    char text[512];
+    char text[TEXT];
     if (axis == t->rank) {
-        format_element(p, at, text, sizeof text);
+        write_element(p, at, text);
         emit(p, text);
         return;
     }
@@ -171,15 +259,10 @@ static void print_axis(printer *p, int axis, int64_t at) {
     for (int64_t i = 0; i < n; i++) {
         bool gap = i >= p->edge && i < n - p->edge;
         if (i) {
-            if (innermost && p->column + 1 + (gap ? 3 : p->width) > LINE - t->rank) { /* closing brackets must still fit */
-                emit(p, "\n");
-                for (int k = 0; k <= axis; k++) emit(p, " ");
-            } else if (innermost)
-                emit(p, " ");
-            else {
-                for (int k = axis; k < t->rank - 1; k++) emit(p, "\n");
-                for (int k = 0; k <= axis; k++) emit(p, " ");
-            }
+            bool wrap = p->column + 1 + (gap ? 3 : p->width) > LINE - t->rank; /* closing brackets must still fit */
+            for (int k = axis; k < t->rank - 1; k++) emit(p, "\n");
+            if (innermost && wrap) emit(p, "\n");
+            for (int k = 0; k <= (innermost && !wrap ? 0 : axis); k++) emit(p, " ");
         }
         if (gap) {
             emit(p, "...");
@@ -197,18 +280,13 @@ size_t wick_format(wick_tensor *x, char *buffer, size_t size) {
     bool good = x && !x->error && (x->value->array || wick_eval(x->ctx, 1, &x, NULL) == WICK_OK);
     if (good) {
         p.v = x->value;
+        p.dtype = p.v->type.dtype == WICK_BF16 ? WICK_F32 : (wick_dtype)p.v->type.dtype;
         if (wick_tensor_count(x) > SUMMARISE) p.edge = EDGE;
         if (wick_tensor_count(x) == 0)
             emit(&p, "[]");
         else {
             choose_format(&p);
-            if (!p.v->type.rank) { /* a number alone is not padded: 1.0, not "1." */
-                char text[512];
-                format_element(&p, p.v->array->layout.offset, text, sizeof text);
-                emit(&p, text + strspn(text, " "));
-                if (text[strlen(text) - 1] == '.') emit(&p, "0");
-            } else
-                print_axis(&p, 0, p.v->array->layout.offset);
+            print_axis(&p, 0, p.v->array->layout.offset);
         }
     } else {
         if (x) wrong = x->error ? x->error->text : wick_context_error(x->ctx);

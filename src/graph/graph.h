@@ -25,6 +25,7 @@ typedef struct wick_walk {
     char *key;
     size_t n_key, cap_key;
     uint32_t n_values;
+    bool traced; /* a function being compiled */
 } wick_walk;
 
 /* A result of a walk: a value to compute. leaf: the walk's leaf whose memory it takes over, or NULL. */

@@ -36,6 +36,14 @@ static bool add_leaf(wick_context *ctx, wick_walk *w, wick_value *v) {
 
 static bool is_argument(const wick_value *v) { return v->node->op == &wick_op_input; }
 
+/* A view of a state as it is now. What a function captures as one is read through the state, looked at before or not. */
+static bool is_live_view(const wick_value *v) {
+    if (!(v->node->op->flags & WICK_OP_VIEW)) return false;
+    while (v->node->op->flags & WICK_OP_VIEW && v->node->n_in) v = v->node->in[0];
+    return !(v->node->op->flags & WICK_OP_VIEW) && v->node->cell && v->node->cell->value == v;
+}
+static bool is_leaf(const wick_walk *w, const wick_value *v) { return is_argument(v) || (v->array && !(w->traced && is_live_view(v))); }
+
 static bool add_node(wick_context *ctx, wick_walk *w, wick_node *node) {
     struct {
         const wick_op *op;
@@ -62,7 +70,7 @@ static bool add_node(wick_context *ctx, wick_walk *w, wick_node *node) {
 
 static bool visit(wick_context *ctx, wick_walk *w, wick_value *root) {
     if (root->mark == ctx->walk) return true;
-    if (root->array || is_argument(root)) return add_leaf(ctx, w, root);
+    if (is_leaf(w, root)) return add_leaf(ctx, w, root);
     size_t depth = 0;
     wick_node *node = root->node;
     uint32_t next = 0;
@@ -72,7 +80,7 @@ static bool visit(wick_context *ctx, wick_walk *w, wick_value *root) {
         if (next < node->n_in) {
             wick_value *v = node->in[next++];
             if (v->mark == ctx->walk) continue;
-            if (v->array || is_argument(v)) {
+            if (is_leaf(w, v)) {
                 if (!add_leaf(ctx, w, v)) return false;
                 continue;
             }
@@ -137,13 +145,13 @@ wick_status wick_walk_run(wick_context *ctx, wick_walk *w, size_t n, wick_wanted
                           uint64_t flags) {
     w->n_nodes = w->n_leaves = w->n_slots = w->n_key = 0;
     w->n_values = 0;
+    w->traced = flags & WICK_WALK_TRACED;
     ctx->walk++;
     bool good = push_key(ctx, w, &flags, sizeof flags) && push_key(ctx, w, &ctx->seed, sizeof ctx->seed);
-    bool traced = flags & WICK_WALK_TRACED;
-    for (size_t i = 0; good && traced && i < n; i++) good = !wanted[i].leaf || visit(ctx, w, wanted[i].leaf);
+    for (size_t i = 0; good && w->traced && i < n; i++) good = !wanted[i].leaf || visit(ctx, w, wanted[i].leaf);
     for (size_t i = 0; good && i < n; i++) good = visit(ctx, w, wanted[i].value);
     for (size_t i = 0; good && i < n_effects; i++) good = visit(ctx, w, &effects[i]->out[0]);
-    if (good && !traced) keep_sole_leaves(ctx, w, n, wanted);
+    if (good && !w->traced) keep_sole_leaves(ctx, w, n, wanted);
     for (size_t i = 0; good && i < n; i++) {
         bool kept = wanted[i].leaf && wanted[i].leaf->mark == ctx->walk;
         uint32_t ids[2] = {wanted[i].value->id, kept ? wanted[i].leaf->id : UINT32_MAX};

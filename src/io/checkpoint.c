@@ -28,8 +28,22 @@ static bool read_number(const char *text, unsigned base, uint64_t *value) {
     return true;
 }
 
+uint32_t wick_checkpoint_crc(const wick_safetensors_tensor *const *by_name, size_t count) {
+    uint32_t crc = 0;
+    for (size_t i = 0; i < count; i++) {
+        const wick_safetensors_tensor *t = by_name[i];
+        const char *dtype = wick_safetensors_dtype_name(t->dtype);
+        crc = wick_crc32c(crc, t->name, strlen(t->name) + 1);
+        crc = wick_crc32c(crc, dtype, strlen(dtype) + 1);
+        crc = wick_crc32c(crc, t->dims, (size_t)t->rank * sizeof *t->dims);
+        if (t->bytes) crc = wick_crc32c(crc, t->data, t->bytes);
+    }
+    return crc;
+}
+
 static wick_status verify(wick_checkpoint *c, const char *path) {
     const char *text = wick_safetensors_get_meta(&c->file, WICK_META_FORMAT);
+    const char *sum = wick_safetensors_get_meta(&c->file, WICK_META_CRC);
     uint64_t format, crc;
     c->foreign = !text;
     if (c->foreign) return WICK_OK;
@@ -39,13 +53,16 @@ static wick_status verify(wick_checkpoint *c, const char *path) {
         return wick_context_fail(c->ctx, WICK_ERR_VERSION,
                                  "%s: a checkpoint of format %" PRIu64 "; this Wick reads up to %d", path, format,
                                  WICK_CHECKPOINT_FORMAT);
-    if (!read_number(wick_safetensors_get_meta(&c->file, WICK_META_CRC), 16, &crc) || crc > UINT32_MAX)
-        return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: " WICK_META_CRC " is missing or no checksum", path);
-    const uint32_t is = wick_crc32c(0, c->file.data, c->file.data_bytes);
+    if (!sum) return WICK_OK; /* removed on purpose, by one who changed the tensors */
+    if (!read_number(sum, 16, &crc) || crc > UINT32_MAX)
+        return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: " WICK_META_CRC " is no checksum", path);
+    const uint32_t is = wick_checkpoint_crc(c->file.by_name, c->file.count);
     if (is != crc)
         return wick_context_fail(c->ctx, WICK_ERR_FORMAT,
-                                 "%s: damaged: the tensors' checksum is %08" PRIx32 ", and should be %08" PRIx64, path,
-                                 is, crc);
+                                 "%s: damaged, or another program changed the tensors: their checksum is %08" PRIx32
+                                 ", and should be %08" PRIx64 "; without the metadata " WICK_META_CRC
+                                 " they are accepted",
+                                 path, is, crc);
     return WICK_OK;
 }
 
@@ -106,14 +123,24 @@ wick_spec wick_checkpoint_tensor(const wick_checkpoint *c, int i) {
 
 static bool is_optim(const char *name) { return strncmp(name, "optim.", 6) == 0; }
 
-static bool same_type(const wick_safetensors_tensor *t, const wick_tensor *state) {
-    const size_t dims = (size_t)t->rank * sizeof *t->dims;
-    return t->dtype == wick_tensor_dtype(state) && t->rank == wick_tensor_rank(state) &&
-           memcmp(t->dims, wick_tensor_dims(state), dims) == 0;
+/* PyTorch's batch norms count their batches, and nothing that Wick computes depends on it. */
+static bool is_batch_counter(const char *name) {
+    static const char suffix[] = ".num_batches_tracked";
+    const size_t len = strlen(name);
+    return len >= sizeof suffix && strcmp(name + len - (sizeof suffix - 1), suffix) == 0;
+}
+
+/* Whether the state can take the file's value; unless exact, floats of another width are converted. */
+static bool fits(const wick_safetensors_tensor *t, const wick_tensor *state, bool exact) {
+    const wick_dtype dtype = wick_tensor_dtype(state);
+    return (t->dtype == dtype || (!exact && wick_dtype_is_float(t->dtype) && wick_dtype_is_float(dtype))) &&
+           t->rank == wick_tensor_rank(state) &&
+           memcmp(t->dims, wick_tensor_dims(state), (size_t)t->rank * sizeof *t->dims) == 0;
 }
 
 typedef struct report {
     int count;
+    bool recorded; /* the model has a PARAM or BUFFER */
     char buffer[WICK_MSG_MAX];
     wick_str text;
 } report;
@@ -138,15 +165,17 @@ static void compare(report *r, const wick_checkpoint *c, const wick_model *model
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
         const wick_safetensors_tensor *t = wick_safetensors_find(&c->file, state.name);
+        r->recorded |= state.role != WICK_ROLE_OPTIM;
         if (state.role == WICK_ROLE_OPTIM && (!t || !with_optimizer)) continue;
         if (!t)
             wick_str_add(next_line(r, state.name), "is not there");
-        else if (!same_type(t, state.tensor))
+        else if (!fits(t, state.tensor, with_optimizer))
             report_type(r, t, state.tensor);
     }
     for (size_t i = 0; i < c->file.count; i++) {
         const char *name = c->file.tensors[i].name;
-        if (!is_optim(name) && !wick_model_find(model, name)) wick_str_add(next_line(r, name), "is only there");
+        if (!is_optim(name) && (with_optimizer || !is_batch_counter(name)) && !wick_model_find(model, name))
+            wick_str_add(next_line(r, name), "is only there");
     }
 }
 
@@ -165,6 +194,17 @@ static wick_status make_optimizer_states(const wick_checkpoint *c, wick_model *m
     return WICK_OK;
 }
 
+static wick_status write_state(wick_context *ctx, wick_tensor *state, const wick_safetensors_tensor *t) {
+    const wick_dtype dtype = wick_tensor_dtype(state);
+    if (t->dtype == dtype) return wick_write(state, t->data, t->bytes);
+    const void *data;
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_status status = wick_data(wick_cast(wick_from(ctx, t->dtype, t->rank, t->dims, t->data), dtype), &data);
+    if (status == WICK_OK) status = wick_write(state, data, (size_t)wick_tensor_count(state) * wick_dtype_size(dtype));
+    wick_scope_close(&scope);
+    return status;
+}
+
 wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bool with_optimizer) {
     wick_context *ctx = wick_model_context(model);
     /* Pending work belongs before what is loaded; should it fail, nothing has been changed yet. */
@@ -172,9 +212,13 @@ wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bo
     report r = {.count = 0};
     r.text = wick_str_on(r.buffer, sizeof r.buffer);
     compare(&r, c, model, with_optimizer);
+    if (r.count && !r.recorded)
+        return wick_context_fail(ctx, WICK_ERR_MISMATCH,
+                                 "the model has no states yet: record its network once (call "
+                                 "the function that builds it), then load the checkpoint");
     if (r.count)
-        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "the checkpoint is not this model's: %d states differ: %s",
-                                 r.count, r.buffer);
+        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "the checkpoint is not this model's: %d %s: %s", r.count,
+                                 r.count == 1 ? "state differs" : "states differ", r.buffer);
     uint64_t seed, stream;
     const bool restore_random = with_optimizer && !c->foreign;
     if (restore_random && (!read_number(wick_safetensors_get_meta(&c->file, WICK_META_SEED), 10, &seed) ||
@@ -185,8 +229,7 @@ wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bo
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
         const wick_safetensors_tensor *t = wick_safetensors_find(&c->file, state.name);
-        if (t && (state.role != WICK_ROLE_OPTIM || with_optimizer))
-            WICK_TRY(wick_write(state.tensor, t->data, t->bytes));
+        if (t && (state.role != WICK_ROLE_OPTIM || with_optimizer)) WICK_TRY(write_state(ctx, state.tensor, t));
     }
     if (restore_random) wick_context_set_random(ctx, seed, stream);
     return WICK_OK;

@@ -11,10 +11,14 @@
 
 /* Metadata that every checkpoint has. */
 #define WICK_META_FORMAT   "wick.format"
-#define WICK_META_CRC      "wick.crc32c" /* 8 hex digits: CRC-32C of all tensor bytes */
+#define WICK_META_CRC      "wick.crc32c" /* 8 hex digits: wick_checkpoint_crc of all tensors */
 #define WICK_META_NUMERICS "wick.numerics"
 #define WICK_META_SEED     "wick.seed"   /* decimal */
 #define WICK_META_STREAM   "wick.stream" /* decimal */
 #define WICK_META_OWN      5
+
+/* CRC-32C of names, dtypes, shapes and data (docs/checkpoints.md). The tensors come sorted by name, since other
+ * programs write them in an order of their own. */
+uint32_t wick_checkpoint_crc(const wick_safetensors_tensor *const *by_name, size_t count);
 
 #endif

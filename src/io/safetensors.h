@@ -44,6 +44,7 @@ void wick_safetensors_close(wick_safetensors *f); /* a zeroed or closed *f is fi
 
 const wick_safetensors_tensor *wick_safetensors_find(const wick_safetensors *f, const char *name); /* NULL: absent */
 const char *wick_safetensors_get_meta(const wick_safetensors *f, const char *key);                 /* NULL: absent */
+int wick_safetensors_by_name(const void *a, const void *b); /* for qsort: pointers to tensors in byte order of names */
 
 /* Writes the tensors in the order given (bytes is computed, the field is not read), atomically. The data begins at a
  * multiple of 64 bytes; the same input gives the same file. WICK_ERR_INVALID: a name twice, "__metadata__" as a name,

@@ -140,7 +140,7 @@ static wick_status check_cover(const reader *r) {
     return WICK_OK;
 }
 
-static int by_name(const void *a, const void *b) {
+int wick_safetensors_by_name(const void *a, const void *b) {
     return strcmp((*(const wick_safetensors_tensor *const *)a)->name,
                   (*(const wick_safetensors_tensor *const *)b)->name);
 }
@@ -157,7 +157,7 @@ static wick_status read_entries(const reader *r, const wick_json *root) {
         if (entry != meta) WICK_TRY(read_tensor(r, entry, &f->tensors[f->count++]));
     qsort(f->tensors, count, sizeof *f->tensors, by_place);
     for (size_t i = 0; i < count; i++) f->by_name[i] = &f->tensors[i];
-    qsort(f->by_name, count, sizeof *f->by_name, by_name);
+    qsort(f->by_name, count, sizeof *f->by_name, wick_safetensors_by_name);
     return check_cover(r);
 }
 

@@ -1,7 +1,12 @@
 /* save.c: a model's states and metadata into one safetensors file. The checksum stands before the tensors in the file,
  * so their bytes are walked twice: once for it, once to write. */
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "io/checkpoint.h"
 #include "io/former.h"
@@ -10,6 +15,7 @@ typedef struct save {
     wick_context *ctx;
     const wick_save_options *options;
     wick_safetensors_tensor *tensors;
+    const wick_safetensors_tensor **by_name;
     wick_safetensors_meta *meta;
     size_t n_tensors, n_meta;
     char crc[16], seed[24], stream[24], format[16];
@@ -30,6 +36,8 @@ static wick_status collect_tensors(save *s, wick_model *model) {
             t->bytes = (size_t)wick_tensor_count(state.tensor) * width;
             WICK_TRY(wick_data(state.tensor, &t->data));
         }
+    for (size_t i = 0; i < s->n_tensors; i++) s->by_name[i] = &s->tensors[i];
+    qsort(s->by_name, s->n_tensors, sizeof *s->by_name, wick_safetensors_by_name);
     return WICK_OK;
 }
 
@@ -38,10 +46,8 @@ static void add_meta(save *s, const char *key, const char *value) {
 }
 
 static wick_status collect_meta(save *s) {
-    uint32_t crc = 0;
     uint64_t seed, stream;
-    for (size_t i = 0; i < s->n_tensors; i++)
-        if (s->tensors[i].bytes) crc = wick_crc32c(crc, s->tensors[i].data, s->tensors[i].bytes);
+    const uint32_t crc = wick_checkpoint_crc(s->by_name, s->n_tensors);
     wick_context_random(s->ctx, &seed, &stream);
     snprintf(s->format, sizeof s->format, "%d", WICK_CHECKPOINT_FORMAT);
     snprintf(s->crc, sizeof s->crc, "%08" PRIx32, crc);
@@ -77,6 +83,32 @@ static wick_status write_file(save *s, const char *path) {
     return status == WICK_OK ? status : wick_context_fail(s->ctx, status, "save: %s", msg.text);
 }
 
+/* "<pid>-<n>", where no such process is alive. */
+static bool is_of_dead_process(const char *text) {
+    static const char digits[] = "0123456789";
+    const size_t pid = strspn(text, digits), n = text[pid] == '-' ? strspn(text + pid + 1, digits) : 0;
+    return pid && pid < 10 && n && !text[pid + 1 + n] && kill((pid_t)atoi(text), 0) != 0 && errno == ESRCH;
+}
+
+/* Removes what savers to this path left beside it when they were killed; the names are made by wick_writer_open and
+ * wick_former_hold. What fails here is left to the next save. */
+static void remove_stale(save *s, const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t len = strlen(name), size = (size_t)(name - path) + 3;
+    char *folder = wick_alloc(&s->ctx->alloc, size);
+    if (!folder) return;
+    snprintf(folder, size, "%.*s.", (int)(name - path), path);
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        if (strncmp(e->d_name, name, len) != 0) continue;
+        const char *rest = e->d_name + len;
+        if (strncmp(rest, ".prev", 5) == 0) rest += 5;
+        if (strncmp(rest, ".tmp-", 5) == 0 && is_of_dead_process(rest + 5)) unlinkat(dirfd(dir), e->d_name, 0);
+    }
+    if (dir) closedir(dir);
+    wick_release(&s->ctx->alloc, folder, size);
+}
+
 wick_status wick_save(wick_model *model, const char *path, const wick_save_options *options) {
     wick_context *ctx = wick_model_context(model);
     const wick_save_options none = {0};
@@ -88,13 +120,18 @@ wick_status wick_save(wick_model *model, const char *path, const wick_save_optio
 
     const size_t tensors = (size_t)wick_model_count(model) * sizeof *s.tensors;
     const size_t metas = (size_t)(s.options->n_meta + WICK_META_OWN) * sizeof *s.meta;
+    const size_t names = (size_t)wick_model_count(model) * sizeof *s.by_name;
     s.tensors = wick_alloc(&ctx->alloc, tensors);
+    s.by_name = wick_alloc(&ctx->alloc, names);
     s.meta = wick_alloc(&ctx->alloc, metas);
-    wick_status status = s.tensors && s.meta ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "save: out of memory");
+    wick_status status = WICK_OK;
+    if (!s.tensors || !s.by_name || !s.meta) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "save: out of memory");
     if (status == WICK_OK) status = collect_tensors(&s, model);
     if (status == WICK_OK) status = collect_meta(&s);
     if (status == WICK_OK) status = write_file(&s, path);
+    if (status == WICK_OK) remove_stale(&s, path);
     wick_release(&ctx->alloc, s.tensors, tensors);
+    wick_release(&ctx->alloc, s.by_name, names);
     wick_release(&ctx->alloc, s.meta, metas);
     return status;
 }

@@ -133,6 +133,40 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
                    const void *packed, void *scratch);
 const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
 
+/* ---- convolutions: f32 and f64, contiguous; dims before the channels' own are always three, leading ones 1 --------------
+ *
+ * x is [batch, groups * ci, in], w is [groups * co, ci, kernel], y is [batch, groups * co, out]; channels of one group:
+ *
+ *     y[n, o, p] = sum over c < ci and k of x[n, c, p * stride - pad + k * dilation] w[o, c, k]    (x is 0 outside)
+ *
+ * what: which of the three is made from the other two. DATA and WEIGHT are the gradients, and DATA the transposed
+ * convolution. Stage 0 packs weights (DATA), stage 1 computes, stage 2 adds up parts (WEIGHT); tasks[] of a stage may be 0. */
+typedef enum wick_conv_what { WICK_CONV_FORWARD, WICK_CONV_DATA, WICK_CONV_WEIGHT } wick_conv_what;
+typedef struct wick_conv {
+    wick_ctype type; /* WICK_CF32 or WICK_CF64 */
+    wick_conv_what what;
+    int64_t batch, groups, ci, co;
+    int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
+    bool bias, relu; /* FORWARD: y = act(y + bias[o]) */
+
+    /* filled by wick_conv_prepare */
+    int64_t tasks[3];
+    size_t shared;  /* bytes between the stages */
+    size_t scratch; /* bytes that each worker needs */
+    /* conv.c's own: slabs of rows outputs along dim cut; units of work; parts of the batch and channels that a unit of WEIGHT takes;
+     * where things are in the scratch */
+    int64_t cut, rows, slabs, units, per_task, kc, chunks, chans;
+    size_t at_offset, at_vecs, at_b, at_a, at_c;
+    bool depthwise;
+    const struct wick_conv_kernel *code;
+    const struct wick_gemm_kernel *gemm;
+} wick_conv;
+void wick_conv_prepare(wick_conv *c);
+/* a, b: the two given ones, x before w, y before w, x before y. dst: the third. */
+void wick_conv_run(const wick_conv *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
+                   void *dst, void *shared, void *scratch);
+const char *wick_conv_name(const wick_conv *c); /* "conv_f32_14x32_avx512" */
+
 /* ---- kernels over rows: x is rows x cols, contiguous; f32 or f64; a range of rows --------------------------------------- */
 void wick_softmax_rows(wick_ctype type, bool log, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
 /* (x - mean) * rstd * weight + bias; weight, bias (cols, or NULL); mean and rstd (one per row) are written.

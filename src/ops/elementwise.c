@@ -23,7 +23,11 @@ wick_tensor *wick_as(wick_tensor *x, wick_dtype dtype) {
 
 bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op) {
     if (!*a || !*b || (*a)->error || (*b)->error) {
-        if (*a && !(*a)->error) *a = *b;
+        wick_tensor *good = *a && !(*a)->error ? *a : NULL; /* then *b is the bad one */
+        if (good)
+            *a = *b ? *b : wick_poison(good->ctx, WICK_ERR_INVALID, "%s: argument 2 is NULL", op);
+        else if (!*a && *b)
+            *a = (*b)->error ? *b : wick_poison((*b)->ctx, WICK_ERR_INVALID, "%s: argument 1 is NULL", op);
         return false;
     }
     wick_dtype da = wick_tensor_dtype(*a), db = wick_tensor_dtype(*b);

@@ -84,6 +84,7 @@ const wick_op wick_op_gather = {.name = "gather", .doc = "slices of one axis by 
 
 static wick_tensor *as_index(wick_tensor *index) {
     if (!index || index->error || !wick_dtype_is_integer(wick_tensor_dtype(index))) return index;
+    if (wick_tensor_dtype(index) == WICK_U64) index = wick_minimum(index, wick_like(index, 0x1p62)); /* huge stays out of range */
     return wick_as(index, WICK_I64);
 }
 

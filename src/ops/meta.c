@@ -77,24 +77,37 @@ static bool flows(const wick_node *node, int k) {
     return node->op->grad && (node->op != &wick_op_custom_gradient || k > 0);
 }
 
+/* Marks the values of wrt (id 1) that loss depends on through pending nodes. */
+static uint32_t find_reached(reach *r, const wick_tensor *loss, int n, wick_tensor *const *wrt) {
+    uint32_t wanted = ++r->ctx->walk;
+    for (int i = 0; i < n; i++) wrt[i]->value->mark = wanted, wrt[i]->value->id = wrt[i]->value == loss->value;
+    r->ctx->walk++;
+    if (!(loss->value->node->flags & WICK_NODE_EVALUATED)) reach_push(r, loss->value->node);
+    while (r->n && !r->nomem) {
+        wick_node *node = r->stack[--r->n];
+        for (int k = 0; k < node->n_in; k++) {
+            if (node->in[k]->mark == wanted) node->in[k]->id = 1;
+            if (!(node->in[k]->node->flags & WICK_NODE_EVALUATED)) reach_push(r, node->in[k]->node);
+        }
+    }
+    return wanted;
+}
+
+wick_status wick_reached(const wick_tensor *loss, int n, wick_tensor *const *wrt, bool *reached) {
+    reach r = {.ctx = loss->ctx};
+    find_reached(&r, loss, n, wrt);
+    for (int i = 0; i < n; i++) reached[i] = wrt[i]->value->id;
+    wick_release(&r.ctx->alloc, r.stack, r.cap * sizeof *r.stack);
+    return r.nomem ? wick_msg_set(&r.ctx->msg, WICK_ERR_NOMEM, "out of memory looking at what the loss depends on") : WICK_OK;
+}
+
 /* There must be a path from the loss to each tensor through pending nodes, and none through values that were evaluated: those are leaves,
  * and the gradient behind them would silently be missing. Checked now, where the caller's line is known. The poison, or NULL. */
 static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int n, wick_tensor *const *wrt) {
     reach r = {.ctx = ctx};
     wick_tensor *poison = NULL;
     wick_node *evaluated = NULL, *start = loss->value->node;
-    uint32_t wanted = ++ctx->walk;
-    for (int i = 0; i < n; i++) wrt[i]->value->mark = wanted, wrt[i]->value->id = wrt[i]->value == loss->value;
-    /* What does the loss depend on? */
-    ctx->walk++;
-    if (!(start->flags & WICK_NODE_EVALUATED)) reach_push(&r, start);
-    while (r.n && !r.nomem) {
-        wick_node *node = r.stack[--r.n];
-        for (int k = 0; k < node->n_in; k++) {
-            if (node->in[k]->mark == wanted) node->in[k]->id = 1;
-            if (!(node->in[k]->node->flags & WICK_NODE_EVALUATED)) reach_push(&r, node->in[k]->node);
-        }
-    }
+    uint32_t wanted = find_reached(&r, loss, n, wrt);
     for (int i = 0; i < n && !poison; i++)
         if (!wrt[i]->value->id)
             poison = start->flags & WICK_NODE_EVALUATED
@@ -166,7 +179,7 @@ void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **
 /* ---- effects --------------------------------------------------------------------------------------------------------------------- */
 
 static wick_status record_effect(const wick_op *op, wick_tensor *x, const void *attr, size_t attr_size) {
-    if (!x) return WICK_ERR_NOMEM;
+    if (!x) return WICK_ERR_INVALID;
     if (x->error) return wick_fail_poison(x->ctx, x);
     wick_tensor *t = wick_record(NULL, op, 1, &x, attr, attr_size);
     if (t->error) return wick_fail_poison(x->ctx, t);

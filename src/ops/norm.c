@@ -158,6 +158,9 @@ wick_tensor *wick_layer_norm(wick_tensor *x, wick_tensor *weight, wick_tensor *b
         wick_tensor *plain = wick_layer_norm(x, NULL, NULL, eps);
         return wick_add(plain, bias);
     }
+    wick_dtype dtype = x && !x->error ? wick_tensor_dtype(x) : WICK_F32;
+    if (dtype == WICK_F16 || dtype == WICK_BF16) /* computed in f32, rounded once */
+        return wick_as(wick_layer_norm(wick_as(x, WICK_F32), weight ? wick_as(weight, WICK_F32) : NULL, bias ? wick_as(bias, WICK_F32) : NULL, eps), dtype);
     wick_tensor *in[3] = {x, weight, bias}, *out[3];
     wick_record_n(NULL, &wick_op_layer_norm, 1 + (weight != NULL) + (bias != NULL), in, &eps, sizeof eps, 3, out);
     return out[0];

@@ -37,6 +37,9 @@ bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op);
 /* g summed over the axes that broadcasting added, to the shape of x. */
 wick_tensor *wick_sum_to(wick_tensor *g, const wick_type *x);
 
+/* Which of the tensors loss depends on through pending ops. None is poisoned. */
+wick_status wick_reached(const wick_tensor *loss, int n, wick_tensor *const *wrt, bool *reached);
+
 /* matmul: a third input is a bias, a row vector; both are put there by the epilogue pass. */
 typedef struct wick_matmul_attr {
     uint64_t relu;

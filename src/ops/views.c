@@ -326,7 +326,7 @@ wick_tensor *wick_slice(wick_tensor *x, int axis, int64_t start, int64_t stop, i
     if (is_bad(x)) return poisoned(x, &wick_op_slice);
     int rank = wick_tensor_rank(x), a = wick_axis(axis, rank);
     if (a < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "slice: axis %d of a %d-d tensor", axis, rank);
-    if (step == 0 || step == INT64_MIN) return wick_poison(x->ctx, WICK_ERR_INVALID, "slice: step %lld", (long long)step);
+    if (step == 0 || step == INT64_MIN) return wick_poison(x->ctx, WICK_ERR_INVALID, "slice: there is no step %lld", (long long)step);
     int64_t n = wick_tensor_dims(x)[a];
     /* Python's rule: negative counts from the end, then both are clamped to what step can walk. */
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
@@ -524,7 +524,7 @@ static wick_status assign(wick_context *ctx, wick_tensor *state, wick_tensor *va
 }
 
 wick_status wick_assign(wick_tensor *state, wick_tensor *value) {
-    if (!state) return WICK_ERR_NOMEM;
+    if (!state) return WICK_ERR_INVALID;
     wick_context *ctx = state->ctx;
     if (state->error) return wick_fail_poison(ctx, state);
     if (!value || value->error) return wick_fail_poison(ctx, value); /* poison is never assigned */

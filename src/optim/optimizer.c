@@ -5,6 +5,7 @@
  * T, or f32 for the 16-bit floats. "optim.step" (i64, 0-d) counts the steps done. */
 #include <stdio.h>
 
+#include "ops/ops.h"
 #include "optim/optim.h"
 #include "tensor/tensor.h" /* the context's allocator */
 
@@ -16,8 +17,10 @@ struct wick_optimizer {
     const wick_rule *rule;
     bool bound;         /* to the model's parameters, at the first step recorded */
     int n;              /* parameters */
-    const char **names; /* n each; all four in one block */
-    wick_tensor **params, **grads;
+    const char **names; /* n each; all in one block */
+    wick_tensor **params, **grads; /* grads: NULL where the loss does not depend on the parameter */
+    wick_tensor **used;            /* parameters that it depends on */
+    bool *reached;
     wick_update *updates; /* 4 n + 1: parameter, two moments, accumulated gradient; the step count */
     int n_updates;
     size_t block;
@@ -84,14 +87,16 @@ static wick_status bind_parameters(wick_optimizer *opt) {
     if (!n)
         return wick_context_fail(opt->ctx, WICK_ERR_INVALID,
                                  "optimizer: the model has no parameters yet; build its loss first");
-    const size_t block = (4 * (size_t)n + 1) * sizeof(wick_update) + 3 * (size_t)n * sizeof(void *);
+    const size_t block = (4 * (size_t)n + 1) * sizeof(wick_update) + 4 * (size_t)n * sizeof(void *) + (size_t)n;
     wick_update *updates = wick_alloc(&opt->alloc, block);
     if (!updates) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
     opt->block = block;
     opt->updates = updates;
     opt->params = (wick_tensor **)(updates + 4 * n + 1);
     opt->grads = opt->params + n;
-    opt->names = (const char **)(opt->grads + n);
+    opt->used = opt->grads + n;
+    opt->names = (const char **)(opt->used + n);
+    opt->reached = (bool *)(opt->names + n);
     for (int i = 0; i < wick_model_count(opt->model); i++) {
         wick_named state = wick_model_at(opt->model, i);
         if (state.role != WICK_ROLE_PARAM) continue;
@@ -141,15 +146,29 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
     WICK_TRY(wick_check_finite(loss));
     wick_tensor *part = loss;
     if (opt->options.accumulate > 1) part = wick_div(loss, wick_like(loss, opt->options.accumulate));
-    wick_grad(part, opt->n, opt->params, opt->grads);
-    for (int i = 0; i < opt->n; i++) {
+    WICK_TRY(wick_reached(loss, opt->n, opt->params, opt->reached));
+    int n = 0;
+    for (int i = 0; i < opt->n; i++)
+        if (opt->reached[i]) opt->used[n++] = opt->params[i];
+    if (!n) { /* says why */
+        wick_grad(part, 1, opt->params, opt->grads);
+        return fail_with(opt, opt->names[0], opt->grads[0]);
+    }
+    wick_grad(part, n, opt->used, opt->grads);
+    for (int i = opt->n; i-- > 0;) { /* from the end: they spread out in place */
+        wick_tensor *p = opt->params[i];
+        opt->grads[i] = opt->reached[i] ? opt->grads[--n] : NULL;
+        if (!opt->grads[i] && opt->options.accumulate > 1) /* earlier parts may have one */
+            opt->grads[i] = wick_expand(wick_constant(opt->ctx, working_dtype(p), 0), wick_tensor_rank(p), wick_tensor_dims(p));
+        if (!opt->grads[i]) continue;
         if (wick_tensor_error(opt->grads[i], NULL) == WICK_OK) {
-            opt->grads[i] = to_dtype(opt->grads[i], working_dtype(opt->params[i]));
+            opt->grads[i] = to_dtype(opt->grads[i], working_dtype(p));
             continue;
         }
         /* One bad parameter poisons all gradients: find it, so that the error can name it. */
         for (int k = 0; k < opt->n; k++) {
             wick_tensor *alone;
+            if (!opt->reached[k]) continue;
             wick_grad(part, 1, &opt->params[k], &alone);
             if (wick_tensor_error(alone, NULL) != WICK_OK) return fail_with(opt, opt->names[k], alone);
         }
@@ -187,6 +206,7 @@ static void take_accumulated(wick_optimizer *opt) {
 static void clip(wick_optimizer *opt) {
     wick_tensor *squares = NULL;
     for (int i = 0; i < opt->n; i++) {
+        if (!opt->grads[i]) continue;
         wick_tensor *s = to_dtype(wick_sum(wick_square(opt->grads[i]), WICK_ALL_AXES, false), WICK_F64);
         squares = squares ? wick_add(squares, s) : s;
     }
@@ -194,7 +214,7 @@ static void clip(wick_optimizer *opt) {
     wick_tensor *scale = wick_div(wick_like(norm, opt->options.clip_norm), wick_add(norm, wick_like(norm, 1e-6)));
     scale = wick_minimum(wick_like(norm, 1), scale);
     for (int i = 0; i < opt->n; i++)
-        opt->grads[i] = wick_mul(opt->grads[i], to_dtype(scale, wick_tensor_dtype(opt->grads[i])));
+        if (opt->grads[i]) opt->grads[i] = wick_mul(opt->grads[i], to_dtype(scale, wick_tensor_dtype(opt->grads[i])));
 }
 
 static void apply_rule(wick_optimizer *opt, wick_tensor *step) {
@@ -204,6 +224,7 @@ static void apply_rule(wick_optimizer *opt, wick_tensor *step) {
     wick_tensor *lr_corrected = wick_div(lr, wick_sub(one, wick_pow(wick_like(t, o->beta1), t)));
     wick_tensor *inv_sqrt_corrected = wick_rsqrt(wick_sub(one, wick_pow(wick_like(t, o->beta2), t)));
     for (int i = 0; i < opt->n; i++) {
+        if (!opt->grads[i]) continue;
         wick_tensor *p = opt->params[i], *new_moment[2] = {NULL, NULL};
         const wick_dtype dtype = working_dtype(p);
         wick_rule_input in = {.options = o,

@@ -1,10 +1,27 @@
 /* handle.c: tensors as handles, scopes, poison. */
 #include "tensor/op.h"
 
-static _Thread_local const char *site; /* where the public call in progress stands in the caller's source */
+/* Where the public calls in progress stand in the caller's source, the innermost at `depth`: an argument may be a call itself. What is
+ * deeper than the ring, or was left by an exception or a jump, costs a wrong line in an error, no more. */
+static _Thread_local const char *sites[32];
+static _Thread_local unsigned depth;
+#define SITE sites[depth % WICK_COUNTOF(sites)]
 
-void wick_here(const char *where) { site = where; }
-const char *wick_site(void) { return site; }
+void wick_here(const char *where) { SITE = where; }
+const char *wick_site(void) { return SITE; }
+void wick_enter(const char *where) {
+    depth++;
+    SITE = where;
+}
+void wick_leave(void) { depth--; }
+wick_tensor *wick_leave_tensor(wick_tensor *result) {
+    depth--;
+    return result;
+}
+wick_status wick_leave_status(wick_status result) {
+    depth--;
+    return result;
+}
 
 /* ---- errors -------------------------------------------------------------------------------------------------------- */
 
@@ -72,7 +89,8 @@ wick_tensor *wick_poison(wick_context *ctx, wick_status status, const char *fmt,
 }
 
 wick_status wick_fail_poison(wick_context *ctx, const wick_tensor *x) {
-    const wick_error *e = x && x->error ? x->error : ctx->nomem_error;
+    if (!x) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "a tensor that is NULL was used");
+    const wick_error *e = x->error ? x->error : ctx->nomem_error;
     return wick_msg_set(&ctx->msg, e->status, "%s", e->text);
 }
 
@@ -213,8 +231,8 @@ int64_t wick_tensor_dim(const wick_tensor *t, int axis) {
 }
 
 wick_status wick_tensor_error(const wick_tensor *t, const char **text) {
-    static const char oom[] = "out of memory";
-    wick_status status = !t ? WICK_ERR_NOMEM : t->error ? t->error->status : WICK_OK;
-    if (text) *text = !t ? oom : t->error ? t->error->text : "";
+    static const char null[] = "a tensor that is NULL was used";
+    wick_status status = !t ? WICK_ERR_INVALID : t->error ? t->error->status : WICK_OK;
+    if (text) *text = !t ? null : t->error ? t->error->text : "";
     return status;
 }

@@ -53,14 +53,18 @@ wick_tensor *wick_leaf(wick_context *ctx, const wick_type *type, wick_array *arr
     return t;
 }
 
-static wick_tensor *bad_type(wick_context *ctx, const char *what, wick_dtype dtype, int rank) {
-    return wick_poison(ctx, WICK_ERR_INVALID, "%s: no tensor has dtype %d and %d dims of these sizes (at most %d dims, each >= 0)",
-                       what, (int)dtype, rank, WICK_MAX_DIMS);
+static wick_tensor *bad_type(wick_context *ctx, const char *what, wick_dtype dtype, int rank, const int64_t *dims) {
+    if (!wick_dtype_size(dtype)) return wick_poison(ctx, WICK_ERR_INVALID, "%s: there is no dtype %d", what, (int)dtype);
+    if (rank < 0 || rank > WICK_MAX_DIMS) return wick_poison(ctx, WICK_ERR_INVALID, "%s: %d dims; there may be %d", what, rank, WICK_MAX_DIMS);
+    if (rank && !dims) return wick_poison(ctx, WICK_ERR_INVALID, "%s: dims is NULL", what);
+    for (int i = 0; i < rank; i++)
+        if (dims[i] < 0) return wick_poison(ctx, WICK_ERR_INVALID, "%s: dim %d is %lld", what, i, (long long)dims[i]);
+    return wick_poison(ctx, WICK_ERR_INVALID, "%s: the size of the tensor cannot be counted", what);
 }
 
 wick_tensor *wick_from(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, const void *data) {
     wick_type type;
-    if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, "from", dtype, rank);
+    if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, "from", dtype, rank, dims);
     if (!data && wick_type_count(&type)) return wick_poison(ctx, WICK_ERR_INVALID, "from: data is NULL");
     wick_array *array = wick_array_contiguous(ctx, &type);
     if (array && data) memcpy(array->storage->data, data, wick_type_bytes(&type));
@@ -72,7 +76,7 @@ wick_tensor *wick_wrap(wick_context *ctx, wick_dtype dtype, int rank, const int6
     wick_type type;
     wick_tensor *error = NULL;
     if (!wick_type_make(&type, dtype, rank, dims))
-        error = bad_type(ctx, "wrap", dtype, rank);
+        error = bad_type(ctx, "wrap", dtype, rank, dims);
     else if (!data && wick_type_count(&type))
         error = wick_poison(ctx, WICK_ERR_INVALID, "wrap: data is NULL");
     else if ((uintptr_t)data % wick_dtype_size(dtype))
@@ -96,7 +100,7 @@ wick_tensor *wick_wrap(wick_context *ctx, wick_dtype dtype, int rank, const int6
 
 wick_tensor *wick_map_file(wick_context *ctx, const char *path, size_t offset, wick_dtype dtype, int rank, const int64_t *dims) {
     wick_type type;
-    if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, "map", dtype, rank);
+    if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, "map", dtype, rank, dims);
     wick_map map;
     wick_msg msg;
     wick_status status = wick_map_open(&map, path, &msg);
@@ -134,7 +138,7 @@ uint64_t wick_number_bits(wick_dtype dtype, double value) {
 static wick_tensor *filled(wick_context *ctx, const char *what, wick_dtype dtype, int rank, const int64_t *dims, double start,
                            double step) {
     wick_type type;
-    if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, what, dtype, rank);
+    if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, what, dtype, rank, dims);
     wick_array *array = wick_array_contiguous(ctx, &type);
     size_t elem = wick_dtype_size(dtype);
     int64_t n = wick_type_count(&type);
@@ -161,14 +165,14 @@ wick_tensor *wick_arange(wick_context *ctx, wick_dtype dtype, double start, doub
 
 wick_tensor *wick_scalar(wick_context *ctx, wick_dtype dtype, double value) {
     wick_type type;
-    if (!wick_type_make(&type, dtype, 0, NULL)) return bad_type(ctx, "scalar", dtype, 0);
+    if (!wick_type_make(&type, dtype, 0, NULL)) return bad_type(ctx, "scalar", dtype, 0, NULL);
     return wick_record_slots(ctx, &wick_op_slot, &type, sizeof type, wick_number_bits(dtype, value), 0);
 }
 
 wick_tensor *wick_constant(wick_context *ctx, wick_dtype dtype, double value) {
     wick_constant_attr attr;
     memset(&attr, 0, sizeof attr);
-    if (!wick_type_make(&attr.type, dtype, 0, NULL)) return bad_type(ctx, "constant", dtype, 0);
+    if (!wick_type_make(&attr.type, dtype, 0, NULL)) return bad_type(ctx, "constant", dtype, 0, NULL);
     attr.bits = wick_number_bits(dtype, value);
     return wick_record(ctx, &wick_op_constant, 0, NULL, &attr, sizeof attr);
 }

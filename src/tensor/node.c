@@ -116,6 +116,7 @@ void wick_node_forget(wick_context *ctx, wick_node *node) {
 
 wick_status wick_effect_push(wick_context *ctx, wick_node *node, wick_tensor *state, wick_tensor *view) {
     wick_frame *frame = ctx->frame;
+    if (ctx->evaluating) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "an effect was recorded while the context is evaluating: in a tap, or in its cancel function");
     if (!wick_grow(&ctx->alloc, (void **)&frame->effects, &frame->cap_effects, frame->n_effects + 1, sizeof *frame->effects))
         return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory recording an effect");
     node->refs++;

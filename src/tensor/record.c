@@ -59,7 +59,7 @@ static void record(wick_context *ctx, const wick_op *op, int n_in, wick_tensor *
     const wick_tensor *bad = NULL;
     for (int k = 0; k < n_in && !bad; k++) {
         if (!in[k])
-            bad = &ctx->nomem;
+            bad = wick_poison(ctx, WICK_ERR_INVALID, "%s: argument %d is NULL", op->name, k + 1);
         else if (in[k]->error)
             bad = in[k];
         else if (in[k]->ctx != ctx) {
@@ -113,9 +113,10 @@ static void record(wick_context *ctx, const wick_op *op, int n_in, wick_tensor *
         wick_node_unref(ctx, node);
     }
     if (heap) wick_release(&ctx->alloc, heap, heap_size);
-    /* Long loops stay bounded. A failure is not lost: it is kept in the context, and the work stays pending. */
-    if (WICK_UNLIKELY(ctx->pending >= ctx->options.max_pending) && node && !ctx->target && !ctx->frame->trace && ctx->evaluate)
-        (void)!ctx->evaluate(ctx, n_out, out, NULL);
+    /* Long loops stay bounded. What older steps left unevaluated does not count: a loop that evaluates is never interrupted between a
+     * loss and its gradient. A failure is not lost: it is kept in the context, and the work stays pending. */
+    if (WICK_UNLIKELY(ctx->nodes_recorded - ctx->recorded_at_eval >= ctx->options.max_pending) && node && !ctx->target && !ctx->frame->trace && !ctx->evaluating)
+        (void)!ctx->eval_pending(ctx);
 }
 
 void wick_record_n(wick_context *ctx, const wick_op *op, int n_in, wick_tensor *const *in, const void *attr,

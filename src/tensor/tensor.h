@@ -209,13 +209,15 @@ struct wick_context {
     size_t pending;
     atomic_size_t tensor_bytes;
     uint64_t nodes_recorded, plans_built, plan_hits, evals;
+    uint64_t recorded_at_eval; /* nodes_recorded at the last evaluation */
     char numerics[96];
     wick_tensor nomem; /* what ops return when not even a handle can be had */
     wick_error *nomem_error;
     struct wick_walk *reached; /* lists that walks reuse */
     /* set by layer 5 */
     struct wick_cache *cache;
-    wick_status (*evaluate)(wick_context *, int, wick_tensor *const *, wick_eval_info *);
+    wick_status (*eval_pending)(wick_context *);
+    bool evaluating;
 };
 
 /* A handle in the innermost scope naming value (a reference to whose node is taken over), or the poison of running out of memory. */

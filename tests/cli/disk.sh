@@ -11,7 +11,6 @@ test_folder_below_a_file() {
     : >file
     expect 1 "$wick" train "${quick[@]}" --out file/run && has err file/run
     expect 1 "$wick" train "${quick[@]}" --out file --quiet
-    expect 1 "$wick" train "${quick[@]}" --out ""
 }
 test_unwritable_folder() {
     mkdir -p locked && chmod 555 locked

@@ -18,6 +18,21 @@ test_missing_files() {
     expect 3 "$wick" info nowhere.safetensors --json && valid_json out
     expect 3 "$wick" predict .
 }
+test_data_is_not_looked_for_beside_the_folder() {
+    make_data shared/data/mnist 40 20
+    mkdir -p below
+    cd below || return
+    expect 3 "$wick" train --data mnist && has err WICK_DATA && lacks err shared
+    expect 0 env WICK_DATA=../shared/data "$wick" train --data mnist --epochs 1 --hidden 8
+    cd ..
+}
+test_run_without_a_whole_epoch() {
+    expect 4 "$wick" train "${quick[@]}" --optimizer sgd --schedule constant --warmup 0 --lr 1e30 --out begun
+    for command in eval predict info; do
+        expect 3 "$wick" $command begun && has err "no epoch is done yet" && has err begun/last.safetensors
+    done
+    expect 0 "$wick" eval begun/last.safetensors
+}
 test_lying_idx() {
     for damage in short long magic count zero empty label; do
         rm -rf bad && cp -r data bad

@@ -29,6 +29,24 @@ test_predict() {
     expect 2 "$wick" predict run --index 100 && has err "0 to 99"
     expect 2 "$wick" predict run --index 0,100 --json && valid_json out
 }
+test_split_that_is_not_there() {
+    mkdir -p train-only && cp data/train-* train-only
+    expect 3 "$wick" eval run --data train-only && has err "--split train"
+    expect 3 "$wick" predict run --data train-only --json && valid_json out && has out "--split train"
+    expect 0 "$wick" eval run --data train-only --split train
+    expect 3 "$wick" eval run --data nowhere && lacks err "--split"
+}
+test_images_that_are_not_flat() {
+    mkdir -p deep && cp data/*labels* deep
+    for split in train t10k; do
+        { printf '\0\0\10\4'; tail -c +5 data/$split-images-idx3-ubyte | head -c 12; printf '\0\0\0\1'
+            tail -c +17 data/$split-images-idx3-ubyte; } >deep/$split-images-idx4-ubyte
+    done
+    expect 0 "$wick" train --data deep --hidden 8 --epochs 1 --out deep-run
+    expect 0 "$wick" predict deep-run --index 0-2 && has out "#2:"
+    [ "$(grep -c "no pictures: .* 3 dims" err)" = 1 ] || fail "it said: $(cat err)"
+    expect 0 "$wick" predict deep-run --json && lacks err pictures
+}
 test_info() {
     expect 0 "$wick" info && has out version && has out tier && has out threads && has out "numerics  tier="
     expect 0 "$wick" info --json && valid_json out

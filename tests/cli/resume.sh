@@ -85,6 +85,25 @@ test_complete_run_is_left_alone() {
     cp -r whole again
     expect 0 "$wick" train --resume again --json && [ "$(json out epochs)" = 6 ] || fail "epochs"
     same_tensors whole/last.safetensors again/last.safetensors
+    state() { stat -c '%n %Y %y %s' again again/* whole.jsonl; cksum again/* whole.jsonl; }
+    unchanged=$(state)
+    expect 0 "$wick" train --resume again && has err "already trained to epoch 6 of 6: nothing to do"
+    [ "$(cat out)" = again/best.safetensors ] || fail "printed '$(cat out)'"
+    # 2 epochs have fewer updates than the run's warm-up, and there is no data to open any more.
+    mv data elsewhere
+    expect 0 "$wick" train --resume again --epochs 2 --json && valid_json out && has out '"epochs": 6'
+    mv elsewhere data
+    has err "already trained to epoch 6 of 2: nothing to do; give --epochs above 6" && lacks err "going on"
+    [ "$(state)" = "$unchanged" ] || fail "files were touched"
+}
+test_stopped_run_is_left_alone() {
+    expect 0 "$wick" train "${run[@]}" --lr 1e-30 --patience 1 --out stopped && has err "1 epoch without"
+    expect 0 "$wick" train --resume stopped && has err "already stopped in epoch 2 of 6" && has err "--patience above 1"
+    expect 0 "$wick" train --resume stopped --patience 2 && has err "going on after"
+}
+test_the_same_options_may_be_repeated() {
+    cp -r whole repeated
+    expect 0 "$wick" train --resume repeated --data data --batch 016 --dropout 0.30 --lr-min 0e0
 }
 test_more_epochs() {
     cp -r whole longer

@@ -51,6 +51,28 @@ test_early_stopping() {
     has out '"stopped_early": true'
     [ "$(json out epochs)" -lt 200 ] || fail "it did not stop"
 }
+# A small and easy test set is soon recognised as a whole; the loss goes on falling.
+test_at_equal_accuracy_the_lower_loss_is_better() {
+    expect 0 "$wick" train --data data --hidden 32 --epochs 15 --batch 20 --patience 3 --out ties --log ties.jsonl \
+        --json
+    sed -n 's/.*"test_loss": \([^,]*\), "test_accuracy": \([^}]*\)}/\1 \2/p' ties.jsonl | awk '
+        $2 > accuracy { accuracy = $2; loss = 1e9 }
+        $2 == accuracy { ties++ }
+        $2 == accuracy && $1 < loss { loss = $1; epoch = NR }
+        END { print epoch, loss, ties }' >best
+    read -r epoch loss ties <best
+    [ "$ties" -gt 3 ] || fail "only $ties epochs had the same accuracy"
+    [ "$(json out best_epoch)" = "$epoch" ] || fail "epoch $(json out best_epoch) instead of $epoch"
+    [ "$(json out best_loss)" = "$loss" ] || fail "loss $(json out best_loss) instead of $loss"
+    has out '"stopped_early": false'
+    expect 0 "$wick" info ties && grep -q "epoch  *$epoch\$" out || fail "another checkpoint"
+}
+test_one_is_singular() {
+    make_data single 1 1
+    expect 0 "$wick" train --data single --hidden 1 --epochs 1 --threads 1 --patience 1 --out single-run
+    has err "1 image, 1 thread" && has err "1 step in" && ! grep -E '\b1 [a-z]+s\b' err || fail "a plural"
+    expect 0 "$wick" eval single-run && has err "1 image in"
+}
 test_log_has_every_step() {
     expect 0 "$wick" train "${quick[@]}" --out log --log log.jsonl
     [ "$(grep -c '"loss"' log.jsonl)" = 42 ] || fail "$(grep -c '"loss"' log.jsonl) steps"

@@ -12,8 +12,19 @@ test_help_of_every_command() {
     done
     expect 0 "$wick" train -h && has out "--save-every N" && has out "[cosine]"
 }
+test_help_of_a_command_by_either_name() {
+    for command in train eval predict info ops; do
+        "$wick" $command --help >expected
+        expect 0 "$wick" help $command && cmp -s out expected || fail "help $command differs"
+    done
+    expect 0 "$wick" help && has out "wick train"
+    expect 2 "$wick" help trian && has err "did you mean train?"
+}
 test_no_command() { expect 2 "$wick" && has err "wick train"; }
-test_unknown_command() { expect 2 "$wick" trian && has err "did you mean train?"; }
+test_unknown_command() {
+    expect 2 "$wick" trian && has err "did you mean train?"
+    expect 2 "$wick" --epochs 3 train && has err "--epochs before a command"
+}
 test_unknown_option() {
     expect 2 "$wick" train --epoch 3 && has err "did you mean --epochs?"
     expect 2 "$wick" train --optimiser=sgd && has err "did you mean --optimizer?"
@@ -35,10 +46,18 @@ test_bad_values() {
     expect 2 "$wick" train --schedule "" && has err "constant|step|cosine"
     expect 2 "$wick" train --epochs && has err "needs N"
     expect 2 "$wick" train --json=yes && has err "takes no value"
+    expect 2 "$wick" eval r --split valid && has err "train|test"
+    expect 2 "$wick" predict r --split ""
+    for option in data arch hidden out resume log; do
+        expect 2 "$wick" train --$option "" && has err "--$option needs"
+    done
+    expect 2 "$wick" eval r --data "" && has err "--data needs"
 }
 test_arguments() {
     expect 2 "$wick" train fashion-mnist && has err "unexpected argument"
     expect 2 "$wick" eval && has err "MODEL"
+    expect 2 "$wick" eval "" && has err "MODEL"
+    expect 2 "$wick" info ""
     expect 2 "$wick" predict a b
     expect 2 "$wick" predict a --index 3- && has err "--index"
     expect 2 "$wick" predict a --index 5-3
@@ -48,6 +67,10 @@ test_arguments() {
 }
 test_usage_error_in_json() {
     expect 2 "$wick" train --json --epochs x && valid_json out && has out '"exit": 2'
+    expect 2 "$wick" train --bogus --json && valid_json out && has out '--bogus'
+    expect 2 "$wick" trian --json && valid_json out && has out 'trian'
+    expect 2 "$wick" eval --threads --json && valid_json out && has out '--threads'
+    expect 2 "$wick" train --bogus -- --json && [ ! -s out ] || fail "an argument was taken for an option"
 }
 test_json_escapes() {
     expect 2 "$wick" train --json $'--bad"quote\\\n\t\xff\xc3\xa9' && valid_json out && has out '\ufffd' && has out é
@@ -55,11 +78,29 @@ test_json_escapes() {
 }
 test_architecture() {
     make_data data 40 20
-    expect 2 "$wick" train --data data --arch cnn && has err "mlp"
-    expect 2 "$wick" train --data data --hidden 12,x && has err "width"
+    expect 2 "$wick" train --data data --arch cnn && has err '"cnn"' && has err "mlp" && lacks err 256
+    expect 2 "$wick" train --data data --hidden 12,x && has err "--hidden" && has err "width"
     expect 2 "$wick" train --data data --arch mlp:8 --hidden 9 && has err "--hidden"
     expect 2 "$wick" train --data data --hidden 8 --momentum 0.9 --optimizer adam && has err "momentum"
-    expect 2 "$wick" train --data data --hidden 8 --warmup 1000000 && has err "total"
+    expect 2 "$wick" train --data data --hidden 8 --nesterov && has err "sgd; this is adam"
+    expect 2 "$wick" train --data data --hidden 8 --lr-every 9 && has err "--lr-every is for"
+    # 40 images in batches of 20, 3 epochs: 6 steps
+    run=(--data data --hidden 8 --batch 20 --epochs 3)
+    expect 2 "$wick" train "${run[@]}" --warmup 1000 && has err "--warmup 1000 " && has err " 6 updates"
+    expect 2 "$wick" train "${run[@]}" --warmup 6
+    expect 2 "$wick" train "${run[@]}" --accumulate 7 && has err "--accumulate 7:" && has err " 6 steps"
+    expect 2 "$wick" train "${run[@]}" --lr 0.01 --lr-min 0.02 && has err "--lr-min 0.02" && has err "--lr 0.01"
+    expect 2 "$wick" train "${run[@]}" --lr-min 0.02 && has err "--lr 0.001" # the default
     [ ! -e wick-run ] || fail "a refused run made its folder"
+    expect 0 "$wick" train "${run[@]}" --warmup 5 --lr 0.01 --lr-min 0.01 --out edge
+}
+test_unknown_tier_is_named() {
+    for command in --version info ops help "train --bogus"; do
+        WICK_ISA=bogus "$wick" $command >out 2>err
+        [ "$(grep -c WICK_ISA err)" = 1 ] || fail "$command: $(cat err)"
+        has err "WICK_ISA=bogus" && has err avx2
+        WICK_ISA=base "$wick" $command >out 2>err
+        lacks err WICK_ISA
+    done
 }
 test_main

@@ -5,10 +5,6 @@
 #include "data/idx.h"
 #include "test.h"
 
-#ifndef WICK_SOURCE_DIR
-#define WICK_SOURCE_DIR "."
-#endif
-
 static wick_msg msg;
 
 /* Parses a copy of exact size, so that a sanitizer sees a read beyond. */
@@ -147,7 +143,7 @@ TEST(broken_headers_are_refused) {
     CHECK_STR_HAS(msg.text, "x.idx: not an IDX file");
     file[0] = 0;
     CHECK_INT(refuse(file, sizeof small + 1), WICK_ERR_FORMAT); /* something behind */
-    CHECK_STR_HAS(msg.text, "follow");
+    CHECK_STR_HAS(msg.text, "1 byte too many");
 }
 
 TEST(dims_that_lie_are_refused_before_anything_is_allocated) {
@@ -185,7 +181,7 @@ TEST(gzip_files_are_read_and_checked_to_the_last_byte) {
     wick_idx_free(&idx);
     gz[n] = 0;
     CHECK_INT(refuse(gz, n + 1), WICK_ERR_FORMAT); /* something behind */
-    CHECK_STR_HAS(msg.text, "1 bytes follow");
+    CHECK_STR_HAS(msg.text, "1 byte too many");
     memcpy(gz + n, gz, n); /* a second member */
     CHECK_INT(refuse(gz, 2 * n), WICK_ERR_FORMAT);
     memcpy(longer, small, sizeof small);
@@ -223,7 +219,8 @@ TEST(no_flipped_bit_makes_the_reader_stumble) {
 static wick_status read_mnist(const char *name, wick_idx *idx) {
     char path[512];
     const char *env = getenv("WICK_DATA");
-    snprintf(path, sizeof path, "%s/mnist/%s", env ? env : WICK_SOURCE_DIR "/../shared/data", name);
+    if (!env) return WICK_ERR_IO;
+    snprintf(path, sizeof path, "%s/mnist/%s", env, name);
     return access(path, R_OK) == 0 ? wick_idx_read(idx, path, NULL, &msg) : WICK_ERR_IO;
 }
 

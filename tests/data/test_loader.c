@@ -31,7 +31,7 @@ static bool folder_make(void) {
 static void folder_remove(void) {
     static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                                         "t10k-labels-idx1-ubyte"};
-    for (int i = 0; i < 4; i++) unlink(in_folder(names[i]));
+    for (size_t i = 0; i < WICK_COUNTOF(names); i++) unlink(in_folder(names[i]));
     rmdir(folder);
 }
 
@@ -101,6 +101,40 @@ TEST(a_folder_is_read) {
     wick_context_free(&ctx);
 }
 
+TEST(the_number_of_dims_in_a_name_may_be_any) {
+    static const char *const endings[] = {"", ".gz"};
+    wick_context *ctx = new_context();
+    wick_dataset *d;
+    char from[160], name[64];
+    REQUIRE(ctx != NULL && folder_make());
+    for (int n = 1; n <= 8; n++)
+        for (int gz = 0; gz < 2; gz++) {
+            write_split("train", 11);
+            snprintf(from, sizeof from, "%s", in_folder("train-images-idx3-ubyte"));
+            snprintf(name, sizeof name, "train-images-idx%d-ubyte%s", n, endings[gz]);
+            REQUIRE(rename(from, in_folder(name)) == 0);
+            CHECK_MSG(wick_dataset_open(ctx, folder, "train", &d) == WICK_OK, "%s: %s", name, wick_context_error(ctx));
+            wick_dataset_free(&d);
+            unlink(in_folder(name));
+        }
+    /* what the name says most often goes first */
+    write_split("train", 11);
+    write_idx("train-images-idx2-ubyte", 3, (int[]){5, 2, 3}, pixel_value, 0);
+    CHECK(wick_dataset_open(ctx, folder, "train", &d) == WICK_OK);
+    wick_dataset_free(&d);
+    unlink(in_folder("train-images-idx2-ubyte"));
+    unlink(in_folder("train-images-idx3-ubyte"));
+    /* colour: samples of 3 dims */
+    write_idx("train-images-idx4-ubyte", 4, (int[]){11, 2, 1, 3}, pixel_value, 0);
+    REQUIRE(wick_dataset_open(ctx, folder, "train", &d) == WICK_OK);
+    CHECK(wick_dataset_rank(d) == 3 && wick_dataset_dims(d)[0] == 2 && wick_dataset_dims(d)[2] == 3);
+    CHECK_INT(wick_dataset_sample(d, 10)[5], 105);
+    wick_dataset_free(&d);
+    unlink(in_folder("train-images-idx4-ubyte"));
+    folder_remove();
+    wick_context_free(&ctx);
+}
+
 TEST(faults_are_refused_and_name_the_file) {
     wick_context *ctx = new_context();
     wick_dataset *d;
@@ -156,6 +190,10 @@ TEST(a_named_set_is_searched_and_its_labels_are_checked) {
     folder_remove();
     strcpy(folder, base);
     folder_remove();
+    CHECK(wick_dataset_open(ctx, "mnist", "train", &d) != WICK_OK ||
+          *wick_dataset_dims(d) == 28); /* none or installed */
+    CHECK(d || (strstr(wick_context_error(ctx), base) && !strstr(wick_context_error(ctx), "shared")));
+    wick_dataset_free(&d);
     CHECK(wick_dataset_open(ctx, "no-such-set", "train", &d) != WICK_OK);
     CHECK_STR_HAS(wick_context_error(ctx), "fashion-mnist"); /* what there is */
     if (kept)

@@ -147,6 +147,95 @@ static wick_status refuses(wick_context *ctx, wick_tensor *const *in, wick_tenso
     return wick_assign(s, wick_neg(s)) == WICK_OK ? WICK_ERR_UNSUPPORTED : WICK_ERR_INTERNAL;
 }
 
+static wick_status negate(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)in;
+    out[0] = wick_neg(user);
+    return WICK_OK;
+}
+TEST(a_captured_view_of_a_state_is_live_looked_at_before_or_not) {
+    for (int look = 0; look < 2; look++) {
+        wick_context *ctx = context();
+        wick_tensor *s = VEC(ctx, 1, 2, 3, 4), *v = wick_slice(s, 0, 0, 2, 1);
+        if (look) CHECK_VALUES(v, 1, 2);
+        wick_plan *plan = NULL;
+        wick_workspace *ws = NULL;
+        CHECK_OK(ctx, wick_compile(ctx, negate, v, 0, NULL, 1, NULL, &plan));
+        REQUIRE(plan && wick_workspace_new(plan, &ws) == WICK_OK);
+        CHECK_OK(ctx, wick_write(s, (const float[]){9, 8, 7, 6}, 16));
+        float y[2];
+        CHECK_INT(wick_run(ws, NULL, (void *[]){y}), WICK_OK);
+        CHECK(y[0] == -9 && y[1] == -8);
+        wick_workspace_free(&ws);
+        wick_plan_free(&plan);
+        wick_context_free(&ctx);
+    }
+}
+
+static wick_tensor *escaped;
+static wick_status let_escape(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    out[0] = user ? wick_add(in[0], user) : wick_neg(in[0]);
+    if (!user) escaped = wick_retain(out[0]);
+    return WICK_OK;
+}
+TEST(what_depends_on_a_functions_input_is_of_no_use_outside) {
+    wick_context *ctx = context();
+    wick_plan *plan = NULL, *other = NULL;
+    wick_spec x = {"x", WICK_F32, 1, {2}};
+    CHECK_OK(ctx, wick_compile(ctx, let_escape, NULL, 1, &x, 1, NULL, &plan));
+    float y[2];
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "compiled function", wick_read(escaped, y, sizeof y));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "another compiled function", wick_compile(ctx, let_escape, escaped, 1, &x, 1, NULL, &other));
+    CHECK(other == NULL);
+    wick_tensor_free(&escaped);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
+typedef struct asker {
+    wick_context *ctx;
+    wick_tensor *known, *pending, *state;
+    int asked;
+} asker;
+static void ask(void *user, wick_dtype dtype, int rank, const int64_t *dims, const void *data) {
+    (void)dtype, (void)rank, (void)dims, (void)data;
+    asker *a = user;
+    double v = 0;
+    a->asked++;
+    CHECK_INT(wick_item(a->known, &v), WICK_OK); /* in memory already */
+    CHECK_INT(wick_item(a->pending, &v), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(a->ctx), "while the context is evaluating");
+    CHECK_INT(wick_assign(a->state, wick_neg(a->state)), WICK_ERR_INVALID);
+}
+TEST(a_tap_cannot_evaluate_in_the_context_that_runs_it) {
+    wick_context *ctx = context();
+    asker a = {.ctx = ctx, .known = VEC(ctx, 5), .state = VEC(ctx, 1)};
+    a.pending = wick_exp(VEC(ctx, 1));
+    wick_tensor *y = wick_exp(VEC(ctx, 0));
+    CHECK_OK(ctx, wick_tap(y, ask, &a));
+    CHECK_OK(ctx, wick_assign(a.state, wick_add(a.state, y)));
+    CHECK_VALUES(a.state, 2);
+    CHECK_INT(a.asked, 1);
+    CHECK(item(a.pending) > 2.7);
+    wick_context_free(&ctx);
+}
+
+static wick_status nothing(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)in, (void)out, (void)user;
+    return WICK_OK;
+}
+TEST(a_function_may_do_nothing) {
+    wick_context *ctx = context();
+    wick_plan *plan = NULL;
+    wick_workspace *ws = NULL;
+    CHECK_OK(ctx, wick_compile(ctx, nothing, NULL, 0, NULL, 0, NULL, &plan));
+    REQUIRE(plan && wick_workspace_new(plan, &ws) == WICK_OK);
+    CHECK_INT(wick_run(ws, NULL, NULL), WICK_OK);
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
 TEST(a_function_being_compiled_cannot_ask_for_values) {
     wick_context *ctx = context();
     wick_plan *plan = (wick_plan *)ctx;

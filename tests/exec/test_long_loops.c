@@ -85,6 +85,21 @@ TEST(past_max_pending_nodes_the_context_evaluates_by_itself) {
     wick_context_free(&ctx);
 }
 
+/* What a loop leaves behind must not interrupt it between a loss and its gradient. */
+TEST(a_training_loop_without_scopes_is_never_interrupted) {
+    wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .max_pending = 60});
+    wick_tensor *w = VEC(ctx, 1), *g;
+    for (int i = 0; i < 500; i++) {
+        wick_tensor *loss = wick_sum(wick_square(w), WICK_ALL_AXES, false);
+        wick_grad(loss, 1, &w, &g);
+        CHECK_OK(ctx, wick_assign(w, wick_sub(w, wick_mul(g, wick_like(g, 0.01)))));
+        CHECK_OK(ctx, wick_eval(ctx, 0, NULL, NULL));
+    }
+    CHECK(item(w) < 1e-4);
+    CHECK(wick_context_get_stats(ctx).plans_built == 1);
+    wick_context_free(&ctx);
+}
+
 TEST(an_evaluated_node_is_never_computed_again) {
     wick_context *ctx = context();
     wick_tensor *u = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(1000)), *a = wick_add(u, wick_like(u, 1));

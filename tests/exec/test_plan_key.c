@@ -2,6 +2,7 @@
 #include "exec/exec.h"
 #include "tensor/tensors.h"
 #include "wick/ops.h"
+#include "wick/plan.h"
 
 static uint64_t plans(wick_context *ctx) { return wick_context_get_stats(ctx).plans_built; }
 static bool hit(wick_context *ctx, wick_tensor *x) {
@@ -157,6 +158,42 @@ TEST(eager_and_compiled_plans_are_told_apart) {
     ctx->options.eager = false;
     CHECK(hit(ctx, wick_neg(wick_neg(x))));
     wick_context_free(&ctx);
+}
+
+static wick_status negate_twice(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    out[0] = wick_neg(wick_neg(in[0]));
+    return WICK_OK;
+}
+
+/* Kernels of a plan that a context made under this value of WICK_EAGER (NULL: none) has; -1 without a plan. */
+static int kernels_under(const char *eager) {
+    if (eager)
+        setenv("WICK_EAGER", eager, 1);
+    else
+        unsetenv("WICK_EAGER");
+    wick_context *ctx = context();
+    const wick_spec spec = {.dtype = WICK_F32, .rank = 1, .dims = {2}};
+    wick_plan *plan = NULL;
+    CHECK_OK(ctx, wick_compile(ctx, negate_twice, NULL, 1, &spec, 1, NULL, &plan));
+    int kernels = plan ? wick_plan_get_info(plan).kernels : -1;
+    wick_plan_free(&plan);
+    CHECK_VALUES(wick_neg(wick_neg(VEC(ctx, 1, 2))), 1, 2);
+    wick_context_free(&ctx);
+    return kernels;
+}
+
+TEST(the_environment_makes_contexts_eager) {
+    const char *set = getenv("WICK_EAGER");
+    char before[16] = "";
+    if (set) snprintf(before, sizeof before, "%s", set);
+    CHECK_INT(kernels_under("1"), 2);
+    CHECK(kernels_under(NULL) < 2);
+    CHECK(kernels_under("0") < 2);
+    if (set)
+        setenv("WICK_EAGER", before, 1);
+    else
+        unsetenv("WICK_EAGER");
 }
 
 TEST(mixing_devices_is_an_error) {

@@ -93,7 +93,7 @@ TEST(a_plan_that_assigns_takes_its_state_alone_or_answers_busy) {
         good += jobs[t].good;
         CHECK_INT(jobs[t].good + jobs[t].busy, RUNS);
     }
-    CHECK(good >= RUNS);
+    CHECK(good >= 1);
     CHECK(item(net.t) == good);
     wick_plan_free(&plan);
     wick_context_free(&ctx);

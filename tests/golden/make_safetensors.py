@@ -1,10 +1,17 @@
-"""Writes mixed.safetensors and empty.safetensors with the format's own Python package, for tests/io/test_safetensors.c.
+"""Writes files with the format's own Python package, for tests/io.
 
-Every dtype that Wick has as a [2, 3] tensor of 0..5 (BOOL: 0 1 0 1 0 1), a scalar, an empty tensor, a name outside ASCII, metadata.
-Run in this folder: python make_safetensors.py
+mixed.safetensors: every dtype that Wick has as a [2, 3] tensor of 0..5 (BOOL: 0 1 0 1 0 1), a scalar, an empty tensor,
+a name outside ASCII, metadata. empty.safetensors: nothing. state_dict.safetensors: a PyTorch module with a batch norm
+and three dtypes. rewritten.safetensors: checkpoint.safetensors, which Wick wrote, read and written again with its
+metadata. Run in this folder: python make_safetensors.py
+
+checkpoint.safetensors itself: WICK_GOLDEN=checkpoint.safetensors test_io_checkpoint rewritten_by_python
 """
+import struct
+
 import torch
-from safetensors.torch import save_file
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 DTYPES = {
     "F32": torch.float32, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16, "I8": torch.int8,
@@ -18,3 +25,35 @@ tensors["empty"] = torch.zeros(0, 3)
 tensors["gr\u00f6\u00dfe \u2192 \"\U0001f600\"\n"] = torch.tensor([-1], dtype=torch.int8)
 save_file(tensors, "mixed.safetensors", {"format": "pt", "note": "tab\t quote\" snow\u2603"})
 save_file({}, "empty.safetensors")
+
+network = torch.nn.ModuleDict({
+    "fc1": torch.nn.Linear(4, 5).double(),
+    "bn": torch.nn.BatchNorm1d(5).half(),
+    "fc2": torch.nn.Linear(5, 3).bfloat16(),
+})
+state = network.state_dict()
+for name, t in state.items():
+    if t.is_floating_point():
+        t.copy_((torch.arange(t.numel(), dtype=torch.float64).reshape(t.shape) + len(name)) / 10)
+save_file(state, "state_dict.safetensors")
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+with safe_open("checkpoint.safetensors", "pt") as f:
+    metadata = f.metadata()
+    checked = b""
+    for name in sorted(f.keys(), key=str.encode):
+        part = f.get_slice(name)
+        checked += name.encode() + b"\0" + part.get_dtype().encode() + b"\0"
+        checked += struct.pack(f"<{len(part.get_shape())}q", *part.get_shape())
+        checked += f.get_tensor(name).reshape(-1).view(torch.uint8).numpy().tobytes()
+assert metadata["wick.crc32c"] == f"{crc32c(checked):08x}"
+save_file(load_file("checkpoint.safetensors"), "rewritten.safetensors", metadata)

@@ -290,6 +290,30 @@ TEST(mismatches_list_the_names_and_change_nothing) {
     TEARDOWN;
 }
 
+TEST(one_state_that_differs_is_one_state) {
+    SETUP;
+    (void)wick_model_state(a.model, "more", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(2), wick_init_constant(1));
+    REQUIRE(wick_save(a.model, in_folder("m"), NULL) == WICK_OK);
+    CHECK_INT(load(&b, in_folder("m"), false), WICK_ERR_MISMATCH);
+    CHECK_STR_HAS(wick_context_error(b.ctx), "1 state differs: more is only there");
+    TEARDOWN;
+}
+
+TEST(a_network_that_was_not_recorded_is_named_as_the_reason) {
+    SETUP;
+    net c;
+    REQUIRE(wick_save(a.model, in_folder("m"), NULL) == WICK_OK);
+    REQUIRE(net_open(&c, 3, false));
+    (void)wick_model_state(c.model, "optim.step", WICK_ROLE_OPTIM, WICK_I64, WICK_SCALAR, wick_init_constant(0));
+    for (int with_optimizer = 0; with_optimizer < 2; with_optimizer++) {
+        CHECK_INT(load(&c, in_folder("m"), with_optimizer), WICK_ERR_MISMATCH);
+        CHECK_STR_HAS(wick_context_error(c.ctx), "record its network once");
+        CHECK(strstr(wick_context_error(c.ctx), "fc1") == NULL);
+    }
+    net_close(&c);
+    TEARDOWN;
+}
+
 TEST(another_dtype_is_a_mismatch) {
     net a, b;
     REQUIRE(folder_make() && net_open(&a, 1, false) && net_open(&b, 2, false));
@@ -299,6 +323,116 @@ TEST(another_dtype_is_a_mismatch) {
     CHECK_INT(load(&b, in_folder("t"), false), WICK_ERR_MISMATCH);
     CHECK_STR_HAS(wick_context_error(b.ctx), "i32[2]");
     TEARDOWN;
+}
+
+/* ---- files of other programs
+ * ------------------------------------------------------------------------------------------------------------- */
+
+TEST(weights_of_another_float_dtype_are_cast_and_a_resume_is_exact) {
+    static const wick_dtype floats[] = {WICK_F32, WICK_F64, WICK_F16, WICK_BF16};
+    static const double values[] = {1.0 / 3, -2049.5, 1e-6, 1e5, 1e-40, -0.0, INFINITY, 1 + 0x1p-11 + 0x1p-40};
+    for (int from = 0; from < 4; from++)
+        for (int to = 0; to < 4; to++) {
+            net a, b;
+            REQUIRE(folder_make() && net_open(&a, 1, false) && net_open(&b, 2, false));
+            wick_tensor *w =
+                wick_model_state(a.model, "w", WICK_ROLE_PARAM, floats[from], WICK_DIMS(2, 4), wick_init_constant(0));
+            wick_tensor *there =
+                wick_model_state(b.model, "w", WICK_ROLE_PARAM, floats[to], WICK_DIMS(2, 4), wick_init_constant(0));
+            wick_tensor *x = wick_cast(wick_from(a.ctx, WICK_F64, WICK_DIMS(2, 4), values), floats[from]);
+            CHECK(wick_assign(w, x) == WICK_OK && wick_save(a.model, in_folder("w"), NULL) == WICK_OK);
+            CHECK_INT(load(&b, in_folder("w"), true), from == to ? WICK_OK : WICK_ERR_MISMATCH);
+            CHECK_MSG(load(&b, in_folder("w"), false) == WICK_OK, "%s", wick_context_error(b.ctx));
+            uint8_t want[64], is[64];
+            const size_t size = 8 * wick_dtype_size(floats[to]);
+            CHECK(wick_read(wick_cast(x, floats[to]), want, size) == WICK_OK);
+            CHECK(wick_read(there, is, size) == WICK_OK && memcmp(want, is, size) == 0);
+            TEARDOWN;
+        }
+}
+
+/* "NAME" of the network has (i + strlen(NAME)) / 10 there, in a float of `bits` of precision. */
+static void check_golden_state(net *n, const char *name, int bits) {
+    wick_tensor *t = wick_model_find(n->model, name);
+    const float *x = NULL;
+    REQUIRE(t && wick_data(t, (const void **)&x) == WICK_OK);
+    for (int64_t i = 0; i < wick_tensor_count(t); i++) {
+        const double want = ((double)i + (double)strlen(name)) / 10;
+        CHECK_MSG(fabs(x[i] - want) <= ldexp(want, -bits), "%s[%d] is %.9g", name, (int)i, x[i]);
+    }
+}
+
+TEST(a_state_dict_of_pytorch_is_loaded_as_weights) {
+    const char *path = WICK_SOURCE_DIR "/tests/golden/state_dict.safetensors";
+    net n;
+    REQUIRE(net_open(&n, 1, true));
+    CHECK_MSG(load(&n, path, false) == WICK_OK, "%s", wick_context_error(n.ctx));
+    static const char *const names[] = {"fc1.weight",      "fc1.bias",       "bn.weight",  "bn.bias",
+                                        "bn.running_mean", "bn.running_var", "fc2.weight", "fc2.bias"};
+    for (int i = 0; i < 8; i++) check_golden_state(&n, names[i], i < 2 ? 24 : i < 6 ? 11 : 8);
+    CHECK_INT(load(&n, path, true), WICK_ERR_MISMATCH);
+    CHECK_STR_HAS(wick_context_error(n.ctx), "bn.num_batches_tracked is only there");
+    net_close(&n);
+}
+
+/* Names, dtypes and an order of creation that no other program would write them in. */
+static bool golden_states(net *n, double scale) {
+    static const struct {
+        const char *name;
+        wick_role role;
+        wick_dtype dtype;
+        int rank;
+    } rows[] = {{"fc.weight", WICK_ROLE_PARAM, WICK_F32, 2},
+                {"fc.bias", WICK_ROLE_PARAM, WICK_F32, 1},
+                {"a.half", WICK_ROLE_PARAM, WICK_F16, 1},
+                {"a.bytes", WICK_ROLE_BUFFER, WICK_U8, 1},
+                {"none", WICK_ROLE_BUFFER, WICK_F64, 3},
+                {"gr\xc3\xb6\xc3\x9f"
+                 "e",
+                 WICK_ROLE_PARAM, WICK_F64, 1},
+                {"optim.step", WICK_ROLE_OPTIM, WICK_I64, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        wick_tensor *t = wick_model_state(n->model, rows[i].name, rows[i].role, rows[i].dtype, rows[i].rank,
+                                          (const int64_t[]){3, 2, 0}, wick_init_constant(0));
+        wick_tensor *x =
+            wick_full(n->ctx, rows[i].dtype, rows[i].rank, (const int64_t[]){3, 2, 0}, scale * (double)(i + 1));
+        if (wick_assign(t, x) != WICK_OK) return false;
+    }
+    return true;
+}
+
+TEST(a_checkpoint_rewritten_by_python_is_whole) {
+    const char *const paths[] = {WICK_SOURCE_DIR "/tests/golden/checkpoint.safetensors",
+                                 WICK_SOURCE_DIR "/tests/golden/rewritten.safetensors"};
+    const char *golden = getenv("WICK_GOLDEN"); /* where to write the first one, before the script makes the second */
+    net a, b;
+    REQUIRE(net_open(&a, 77, false) && net_open(&b, 2, false));
+    REQUIRE(golden_states(&a, 1) && golden_states(&b, 0));
+    const wick_meta note = {"note", "kept"};
+    if (golden) CHECK(wick_save(a.model, golden, &(wick_save_options){.n_meta = 1, .meta = &note}) == WICK_OK);
+    char order[2][256] = {""};
+    for (int k = 0; k < 2; k++) {
+        REQUIRE(golden_states(&b, 0));
+        wick_checkpoint *c;
+        wick_status status = wick_checkpoint_open(b.ctx, paths[k], &c);
+        CHECK_MSG(status == WICK_OK, "%s", wick_context_error(b.ctx));
+        REQUIRE(status == WICK_OK);
+        for (int i = 0; i < wick_checkpoint_count(c); i++) {
+            strcat(order[k], wick_checkpoint_tensor(c, i).name);
+            strcat(order[k], " ");
+        }
+        const char *text = wick_checkpoint_meta(c, "note");
+        CHECK(text && strcmp(text, "kept") == 0);
+        CHECK_MSG(wick_checkpoint_load(c, b.model, true) == WICK_OK, "%s", wick_context_error(b.ctx));
+        wick_checkpoint_free(&c);
+        CHECK_INT(check_same(&a, &b), 7);
+        uint64_t seed, stream;
+        wick_context_random(b.ctx, &seed, &stream);
+        CHECK_INT(seed, 77);
+    }
+    CHECK_MSG(strcmp(order[0], order[1]) != 0, "both are in the order %s", order[0]); /* or nothing was tested */
+    net_close(&a);
+    net_close(&b);
 }
 
 /* ---- damaged files
@@ -358,15 +492,17 @@ TEST(a_flipped_bit_of_a_tensor_is_found) {
         bytes[at] ^= (uint8_t)(1 << at % 8);
     }
     CHECK_STR_HAS(wick_context_error(b.ctx), "checksum");
+    CHECK_STR_HAS(wick_context_error(b.ctx), "another program");
+    CHECK_STR_HAS(wick_context_error(b.ctx), "without the metadata wick.crc32c");
     TEARDOWN;
 }
 
-/* Replaces `from` by `to`, of the same length, in the header. */
+/* Puts `to` over `from` in the header. */
 static void patched(const char *from, const char *to) {
     size_t n = read_bytes(in_folder("whole")), len = strlen(from);
     for (size_t i = 0; i + len <= n; i++)
         if (memcmp(bytes + i, from, len) == 0) {
-            memcpy(bytes + i, to, len);
+            memcpy(bytes + i, to, strlen(to));
             write_bytes(in_folder("patched"), n);
             return;
         }
@@ -381,7 +517,11 @@ TEST(a_newer_format_is_refused) {
     CHECK_STR_HAS(wick_context_error(b.ctx), "patched");
     patched("\"wick.format\":\"1\"", "\"wick.format\":\"x\"");
     CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_FORMAT);
-    patched("wick.crc32c", "wick.crcXXX"); /* no checksum */
+    patched("wick.crc32c\":\"", "wick.crc32c\":\"x"); /* no checksum */
+    CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_FORMAT);
+    patched("wick.crc32c", "wick.crcXXX"); /* nothing to check */
+    CHECK(load(&b, in_folder("patched"), true) == WICK_OK);
+    patched("optim.m.fc1.weight", "optim.m.fc3.weight"); /* names are checked too */
     CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_FORMAT);
     patched("wick.seed", "wick.sXXX");
     CHECK(open_only(&b, in_folder("patched")) == WICK_OK); /* weights are whole */
@@ -424,6 +564,17 @@ TEST(bad_metadata_is_refused) {
     TEARDOWN;
 }
 
+static void check_folder(const char *names) {
+    char list[4096] = "", command[128];
+    snprintf(command, sizeof command, "LC_ALL=C ls -A '%s'", folder);
+    FILE *ls = popen(command, "r");
+    REQUIRE(ls != NULL);
+    size_t n = fread(list, 1, sizeof list - 1, ls);
+    list[n] = 0;
+    pclose(ls);
+    CHECK_MSG(strcmp(list, names) == 0, "there are: %s", list);
+}
+
 TEST(the_former_file_is_kept_when_asked) {
     SETUP;
     const wick_save_options keep = {.keep_previous = true};
@@ -445,14 +596,7 @@ TEST(the_former_file_is_kept_when_asked) {
     CHECK(wick_save(a.model, path, NULL) == WICK_OK); /* not asked: the older one stays as it is */
     CHECK(load(&c, in_folder("run.prev"), true) == WICK_OK);
     check_same(&b, &c);
-    char list[4096] = "", command[128];
-    snprintf(command, sizeof command, "ls -A '%s'", folder);
-    FILE *ls = popen(command, "r");
-    REQUIRE(ls != NULL);
-    size_t n = fread(list, 1, sizeof list - 1, ls);
-    list[n] = 0;
-    pclose(ls);
-    CHECK_MSG(strcmp(list, "run\nrun.prev\n") == 0, "left behind: %s", list);
+    check_folder("run\nrun.prev\n");
     net_close(&c);
     TEARDOWN;
 }
@@ -476,6 +620,37 @@ TEST(a_crash_at_any_moment_leaves_a_whole_checkpoint) {
         if (first != WICK_OK)
             CHECK_MSG(load(&b, in_folder("run.prev"), true) == WICK_OK, "%s", wick_context_error(b.ctx));
         check_same(&a, &b);
+    }
+    CHECK(wick_save(a.model, path, &(wick_save_options){.keep_previous = true}) == WICK_OK);
+    check_folder("run\nrun.prev\n");
+    TEARDOWN;
+}
+
+TEST(a_save_removes_temporaries_of_dead_processes_only) {
+    SETUP;
+    pid_t dead = fork();
+    REQUIRE(dead >= 0);
+    if (dead == 0) _exit(0);
+    CHECK(waitpid(dead, NULL, 0) == dead);
+    static const char *const gone[] = {"run.tmp-%d-0", "run.tmp-%d-17", "run.prev.tmp-%d-3"};
+    static const char *const stay[] = {"run.prev-tmp-%d-3", "run.tmp-%d",     "run.tmp-%d-",  "run.tmp-%d-1x",
+                                       "run.tmp-x%d-1",     "other.tmp-%d-1", "xrun.tmp-%d-1"};
+    char name[64];
+    for (int i = 0; i < 3; i++) snprintf(name, sizeof name, gone[i], (int)dead), write_bytes(in_folder(name), 1);
+    for (int i = 0; i < 7; i++) snprintf(name, sizeof name, stay[i], (int)dead), write_bytes(in_folder(name), 1);
+    snprintf(name, sizeof name, "run.tmp-%d-9", (int)getppid()); /* alive */
+    write_bytes(in_folder(name), 1);
+    CHECK(access(in_folder(name), F_OK) == 0);
+    CHECK_INT(wick_save(a.model, in_folder("run/x"), NULL), WICK_ERR_IO); /* a save that fails removes nothing */
+    CHECK(wick_save(a.model, in_folder("run"), NULL) == WICK_OK);
+    CHECK(access(in_folder(name), F_OK) == 0);
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, gone[i], (int)dead);
+        CHECK_MSG(access(in_folder(name), F_OK) != 0, "%s", name);
+    }
+    for (int i = 0; i < 7; i++) {
+        snprintf(name, sizeof name, stay[i], (int)dead);
+        CHECK_MSG(access(in_folder(name), F_OK) == 0, "%s", name);
     }
     TEARDOWN;
 }

@@ -153,7 +153,7 @@ static inline wick_tensor *input(wick_context *ctx, const use *u, int i, lay how
 }
 
 static inline int record_use(wick_context *ctx, const use *u, wick_tensor *const *in, wick_tensor **out) {
-    WICK_HERE();
+    wick_here(WICK_PLACE);
     wick_record_n(ctx, u->op, u->sample.n_in, in, u->sample.attr, u->sample.attr_size, u->op->n_out, out);
     return u->op->n_out;
 }

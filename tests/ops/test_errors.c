@@ -214,14 +214,30 @@ TEST(calls_that_do_work_return_the_error_of_poison) {
     TEARDOWN;
 }
 
-TEST(a_null_tensor_counts_as_out_of_memory) {
+TEST(a_null_tensor_is_named_by_its_place) {
     SETUP;
     wick_tensor *good = f32(ctx, WICK_DIMS(2, 2));
-    CHECK(wick_tensor_error(wick_add(good, NULL), NULL) == WICK_ERR_NOMEM);
-    CHECK(wick_tensor_error(wick_matmul(NULL, good), NULL) == WICK_ERR_NOMEM);
-    CHECK(wick_tensor_error(wick_gather(good, 0, NULL), NULL) == WICK_ERR_NOMEM);
-    CHECK(wick_tensor_error(wick_batch_norm(good, NULL, good, NULL, NULL, 0), NULL) == WICK_ERR_NOMEM);
-    CHECK(wick_tensor_error(wick_relu(wick_softmax(NULL, 0)), NULL) == WICK_ERR_NOMEM);
+    CHECK(wick_tensor_error(wick_add(good, NULL), NULL) == WICK_ERR_INVALID);
+    CHECK(wick_tensor_error(wick_matmul(NULL, good), NULL) == WICK_ERR_INVALID);
+    CHECK(wick_tensor_error(wick_gather(good, 0, NULL), NULL) == WICK_ERR_INVALID);
+    CHECK(wick_tensor_error(wick_batch_norm(good, NULL, good, NULL, NULL, 0), NULL) == WICK_ERR_INVALID);
+    CHECK(wick_tensor_error(wick_relu(wick_softmax(NULL, 0)), NULL) == WICK_ERR_INVALID);
+    TEARDOWN;
+}
+
+TEST(an_unsigned_index_beyond_i64_is_out_of_range) {
+    SETUP;
+    wick_tensor *x = f32(ctx, WICK_DIMS(2)), *i = wick_from(ctx, WICK_U64, WICK_DIMS(1), (uint64_t[]){UINT64_MAX});
+    double v;
+    CHECK_INT(wick_item(wick_gather(x, 0, i), &v), WICK_ERR_INDEX);
+    TEARDOWN;
+}
+
+TEST(impossible_shapes_say_what_is_wrong) {
+    SETUP;
+    REFUSED(WICK_ERR_INVALID, wick_zeros(ctx, WICK_F32, WICK_DIMS(2, -3)), "dim 1 is -3");
+    REFUSED(WICK_ERR_INVALID, wick_zeros(ctx, WICK_F32, WICK_DIMS(INT64_MAX, 2)), "cannot be counted");
+    REFUSED(WICK_ERR_INVALID, wick_zeros(ctx, (wick_dtype)99, WICK_DIMS(2)), "no dtype 99");
     TEARDOWN;
 }
 

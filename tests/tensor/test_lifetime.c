@@ -143,13 +143,17 @@ TEST(poison_remembers_the_first_error_through_a_chain) {
     wick_context_free(&ctx);
 }
 
-TEST(a_null_argument_counts_as_out_of_memory) {
+TEST(a_null_argument_is_named_by_its_place) {
     wick_context *ctx = context();
-    CHECK_POISON(wick_add(VEC(ctx, 1), NULL), WICK_ERR_NOMEM, "memory");
-    CHECK_POISON(wick_neg(NULL), WICK_ERR_NOMEM, "memory");
-    CHECK_POISON(wick_linear(NULL, NULL, NULL), WICK_ERR_NOMEM, "memory");
+    CHECK_POISON(wick_add(VEC(ctx, 1), NULL), WICK_ERR_INVALID, "add: argument 2 is NULL (at ");
+    CHECK_POISON(wick_matmul(NULL, VEC(ctx, 1)), WICK_ERR_INVALID, "matmul: argument 1 is NULL");
+    CHECK_POISON(wick_concat(3, (wick_tensor *[]){VEC(ctx, 1), VEC(ctx, 1), NULL}, 0), WICK_ERR_INVALID, "concat: argument 3 is NULL");
+    CHECK_POISON(wick_neg(NULL), WICK_ERR_INVALID, "NULL");
+    CHECK_POISON(wick_linear(NULL, NULL, NULL), WICK_ERR_INVALID, "NULL");
     double v;
-    CHECK_INT(wick_item(NULL, &v), WICK_ERR_NOMEM);
+    CHECK_INT(wick_item(NULL, &v), WICK_ERR_INVALID);
+    CHECK_INT(wick_eval(ctx, 1, &(wick_tensor *){NULL}, NULL), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "NULL");
     wick_context_free(&ctx);
 }
 

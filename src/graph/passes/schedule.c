@@ -82,6 +82,7 @@ static int64_t peak_of(liveness *l, wick_node *const *order, size_t n) {
 #define WINDOW 32 /* ready nodes compared at each step: bounds the work on wide graphs */
 
 wick_status wick_pass_schedule(wick_graph *g, wick_msg *msg) {
+    if (!g->n) return WICK_OK;
     find_commits(g);
     uint32_t values = wick_graph_number(g);
     size_t n = g->n;

@@ -20,6 +20,8 @@ static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {
 #endif
 };
 
+const wick_gemm_kernel *wick_gemm_kernel_of(wick_ctype type) { return &gemm_tiers[wick_tier_current()]->type[type == WICK_CF64]; }
+
 /* The product as the tiles see it, after GEMM_SWAP. */
 typedef struct gemm_view {
     int64_t m, n, k, a_row, a_col, b_row, b_col, c_row, c_col;
@@ -42,8 +44,7 @@ static int64_t gemm_cost(const wick_gemm_kernel *q, const gemm_view *v) {
     return vecs * (16 * WICK_MAX(v->m, 2) + pack * q->lanes);
 }
 
-/* Rows of A so far apart that all of a tile's lines fall into one set of an L1 cache take lower tiles. */
-static int64_t gemm_height(const wick_gemm_kernel *q, int64_t a_row) {
+int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row) {
     const int64_t stride = (a_row < 0 ? -a_row : a_row) * q->elem, over = stride % WICK_GEMM_SET_BYTES;
     const bool same_set = stride && WICK_MIN(over, WICK_GEMM_SET_BYTES - over) < 32;
     return same_set ? WICK_MIN(q->mr, WICK_GEMM_SET_ROWS) : q->mr;
@@ -52,14 +53,13 @@ static int64_t gemm_height(const wick_gemm_kernel *q, int64_t a_row) {
 /* Bytes of a task's packed block of A: [tile][k][mr rounded up to whole vectors]. */
 static size_t gemm_packed_a(const wick_gemm *g, const gemm_view *v) {
     const wick_gemm_kernel *q = g->kernel;
-    const int64_t tiles = ceil_div(WICK_MIN(g->mc, v->m), gemm_height(q, v->a_row));
+    const int64_t tiles = ceil_div(WICK_MIN(g->mc, v->m), wick_gemm_tile_rows(q, v->a_row));
     const size_t width = WICK_ALIGN_UP(q->mr, q->lanes);
     return WICK_ALIGN_UP((size_t)(tiles * WICK_MIN(g->kc, v->k) * q->elem) * width, WICK_ALIGN);
 }
 
 void wick_gemm_prepare(wick_gemm *g) {
-    const wick_gemm_kernels *tier = gemm_tiers[wick_tier_current()];
-    const wick_gemm_kernel *q = &tier->type[g->type == WICK_CF64];
+    const wick_gemm_kernel *q = wick_gemm_kernel_of(g->type);
     g->kernel = q;
     g->how = 0;
     g->tasks = g->tasks_pack = 0;
@@ -138,7 +138,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     const wick_gemm_kernel *q = g->kernel;
     const int64_t elem = q->elem, nr = q->nr, lanes = q->lanes, kb = WICK_MIN(g->kc, v->k);
     /* Tiles of nearly equal height: 64 rows are 13 + 13 + 13 + 13 + 12, not 4 * 14 + 8. */
-    const int64_t tiles = ceil_div(r1 - r0, gemm_height(q, v->a_row)), height = (r1 - r0) / tiles,
+    const int64_t tiles = ceil_div(r1 - r0, wick_gemm_tile_rows(q, v->a_row)), height = (r1 - r0) / tiles,
                   taller = (r1 - r0) % tiles;
     const int64_t a_width = (int64_t)WICK_ALIGN_UP(q->mr, lanes);
     char *const packed_a = g->how & GEMM_PACK_A ? scratch + g->scratch - gemm_packed_a(g, v) : NULL;

@@ -61,4 +61,10 @@ extern const wick_gemm_kernels wick_gemm_kernels_ref, wick_gemm_kernels_base;
 extern const wick_gemm_kernels wick_gemm_kernels_avx2, wick_gemm_kernels_avx512;
 #endif
 
+/* Of the current tier. */
+const wick_gemm_kernel *wick_gemm_kernel_of(wick_ctype type);
+/* The height of tiles for an A with this row stride: rows so far apart that all of a tile's lines fall into one set of an L1 cache take
+ * lower tiles. */
+int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row);
+
 #endif

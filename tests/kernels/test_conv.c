@@ -1,0 +1,192 @@
+/* Convolutions of all three kinds, every tier, against one loop over every product that there is. */
+#include "kernels/kernels.h"
+#include "test.h"
+
+static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
+static double get(wick_ctype t, const void *p, int64_t i) { return t == WICK_CF64 ? ((const double *)p)[i] : (double)((const float *)p)[i]; }
+static void set(wick_ctype t, void *p, int64_t i, double v) {
+    if (t == WICK_CF64)
+        ((double *)p)[i] = v;
+    else
+        ((float *)p)[i] = (float)v;
+}
+
+/* x, w and y with their sizes in elements; which is computed. */
+typedef struct use {
+    wick_conv c;
+    int64_t size[3];
+    size_t elem;
+    void *at[3], *bias;
+    double *want, *magnitude; /* of the computed one: its sums, and of absolute values */
+} use;
+
+static int made(const use *u) { return u->c.what == WICK_CONV_FORWARD ? 2 : u->c.what == WICK_CONV_DATA ? 0 : 1; }
+
+static void oracle(use *u) {
+    const wick_conv *c = &u->c;
+    const int64_t in = product(c->in), out = product(c->out), taps = product(c->kernel);
+    for (int64_t n = 0; n < c->batch; n++)
+        for (int64_t o = 0; o < c->groups * c->co; o++)
+            for (int64_t i = 0; i < c->ci; i++)
+                for (int64_t p = 0; p < out; p++)
+                    for (int64_t k = 0; k < taps; k++) {
+                        const int64_t pp[3] = {p / c->out[2] / c->out[1], p / c->out[2] % c->out[1], p % c->out[2]};
+                        const int64_t kk[3] = {k / c->kernel[2] / c->kernel[1], k / c->kernel[2] % c->kernel[1], k % c->kernel[2]};
+                        int64_t at = 0;
+                        bool inside = true;
+                        for (int d = 0; d < 3; d++) {
+                            const int64_t x = pp[d] * c->stride[d] + kk[d] * c->dilation[d] - c->pad[d];
+                            inside &= x >= 0 && x < c->in[d];
+                            at = at * c->in[d] + x;
+                        }
+                        if (!inside) continue;
+                        const int64_t index[3] = {((n * c->groups + o / c->co) * c->ci + i) * in + at, (o * c->ci + i) * taps + k,
+                                                  (n * c->groups * c->co + o) * out + p};
+                        double v = 1;
+                        for (int t = 0; t < 3; t++)
+                            if (t != made(u)) v *= get(c->type, u->at[t], index[t]);
+                        u->want[index[made(u)]] += v;
+                        u->magnitude[index[made(u)]] += fabs(v);
+                    }
+    for (int64_t i = 0; c->what == WICK_CONV_FORWARD && i < u->size[2]; i++) {
+        if (u->bias) u->want[i] += get(c->type, u->bias, i / out % (c->groups * c->co));
+        if (c->relu && u->want[i] < 0) u->want[i] = 0;
+    }
+}
+
+/* Fills in out, sizes and inputs; false: no such convolution. */
+static bool use_make(use *u) {
+    wick_conv *c = &u->c;
+    for (int d = 0; d < 3; d++) {
+        const int64_t room = c->in[d] + c->pad[d] + test_rand_int(0, (int)c->pad[d]) - (c->kernel[d] - 1) * c->dilation[d] - 1;
+        if (room < 0) return false;
+        c->out[d] = room / c->stride[d] + 1;
+    }
+    u->size[0] = c->batch * c->groups * c->ci * product(c->in);
+    u->size[1] = c->groups * c->co * c->ci * product(c->kernel);
+    u->size[2] = c->batch * c->groups * c->co * product(c->out);
+    u->elem = wick_ctype_size(c->type);
+    for (int t = 0; t < 3; t++) {
+        u->at[t] = malloc((size_t)u->size[t] * u->elem + 1); /* exactly: sanitizers see what reads past it */
+        for (int64_t i = 0; i < u->size[t]; i++) set(c->type, u->at[t], i, test_rand_real(-1, 1));
+    }
+    if (c->bias) {
+        u->bias = malloc((size_t)(c->groups * c->co) * u->elem);
+        for (int64_t i = 0; i < c->groups * c->co; i++) set(c->type, u->bias, i, test_rand_real(-1, 1));
+    }
+    u->want = calloc((size_t)u->size[made(u)] + 1, sizeof(double));
+    u->magnitude = calloc((size_t)u->size[made(u)] + 1, sizeof(double));
+    oracle(u);
+    return true;
+}
+static void use_free(use *u) {
+    for (int t = 0; t < 3; t++) free(u->at[t]);
+    free(u->bias);
+    free(u->want);
+    free(u->magnitude);
+}
+
+/* Runs it, in one piece or task by task from the last. Scratch starts as garbage. */
+static void run(use *u, bool backwards) {
+    wick_conv *c = &u->c;
+    wick_conv_prepare(c);
+    memset(u->at[made(u)], 0xFF, (size_t)u->size[made(u)] * u->elem);
+    void *shared = aligned_alloc(64, WICK_ALIGN_UP(c->shared, 64) + 64), *scratch = aligned_alloc(64, WICK_ALIGN_UP(c->scratch, 64) + 64);
+    REQUIRE(shared && scratch);
+    memset(shared, 0xFF, c->shared);
+    const void *a = u->at[made(u) == 0 ? 2 : 0], *b = u->at[made(u) == 1 ? 2 : 1];
+    for (int stage = 0; stage < 3; stage++) {
+        memset(scratch, 0xFF, c->scratch);
+        if (!backwards && c->tasks[stage]) wick_conv_run(c, stage, 0, c->tasks[stage], a, b, u->bias, u->at[made(u)], shared, scratch);
+        for (int64_t t = c->tasks[stage]; backwards && t-- > 0;) wick_conv_run(c, stage, t, t + 1, a, b, u->bias, u->at[made(u)], shared, scratch);
+    }
+    free(shared);
+    free(scratch);
+}
+
+static void describe(const wick_conv *c, char *text, size_t size) {
+    snprintf(text, size, "what %d f%d batch %d groups %d ci %d co %d in %dx%dx%d kernel %dx%dx%d stride %d,%d,%d dilation %d,%d,%d pad %d,%d,%d, tier %d", (int)c->what,
+             c->type == WICK_CF64 ? 64 : 32, (int)c->batch, (int)c->groups, (int)c->ci, (int)c->co, (int)c->in[0], (int)c->in[1], (int)c->in[2], (int)c->kernel[0],
+             (int)c->kernel[1], (int)c->kernel[2], (int)c->stride[0], (int)c->stride[1], (int)c->stride[2], (int)c->dilation[0], (int)c->dilation[1],
+             (int)c->dilation[2], (int)c->pad[0], (int)c->pad[1], (int)c->pad[2], (int)wick_tier_current());
+}
+
+static void check_use(use *u) {
+    const double eps = u->c.type == WICK_CF64 ? 0x1p-52 : 0x1p-23;
+    for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+        if (!wick_tier_force((wick_tier)tier)) continue;
+        run(u, false);
+        char text[256];
+        describe(&u->c, text, sizeof text);
+        const int64_t n = u->size[made(u)];
+        int bad = 0;
+        for (int64_t i = 0; i < n; i++) {
+            const double have = get(u->c.type, u->at[made(u)], i);
+            /* sums of n terms in any order: within n eps of the sum of magnitudes; blocks make it far less */
+            if (!(fabs(have - u->want[i]) <= 16 * eps * (u->magnitude[i] + 1)) && !bad++) CHECK_MSG(false, "%s: element %d is %.9g, not %.9g", text, (int)i, have, u->want[i]);
+        }
+        void *first = malloc((size_t)n * u->elem + 1);
+        memcpy(first, u->at[made(u)], (size_t)n * u->elem);
+        run(u, true);
+        CHECK_MSG(!memcmp(first, u->at[made(u)], (size_t)n * u->elem), "%s: bits depend on the order of tasks", text);
+        free(first);
+    }
+    wick_tier_force(wick_tier_best());
+}
+
+TEST(random_convolutions_of_every_kind_agree) {
+    int uses = 0;
+    while (uses < 400) {
+        use u;
+        memset(&u, 0, sizeof u);
+        wick_conv *c = &u.c;
+        c->type = test_rand_int(0, 1) ? WICK_CF64 : WICK_CF32;
+        c->what = (wick_conv_what)test_rand_int(0, 2);
+        c->batch = test_rand_int(1, 3);
+        c->groups = test_rand_int(0, 2) ? 1 : test_rand_int(1, 4);
+        c->ci = test_rand_int(0, 2) ? test_rand_int(1, 5) : 1;
+        c->co = test_rand_int(0, 2) ? test_rand_int(1, 18) : c->ci;
+        const int rank = test_rand_int(1, 3), big = rank == 3 ? 6 : rank == 2 ? 20 : 80;
+        for (int d = 0; d < 3; d++) {
+            const bool there = d >= 3 - rank;
+            c->in[d] = there ? test_rand_int(1, big) : 1;
+            c->kernel[d] = there ? test_rand_int(1, 4) : 1;
+            c->stride[d] = there && test_rand_int(0, 1) ? test_rand_int(1, 4) : 1;
+            c->dilation[d] = there && !test_rand_int(0, 2) ? test_rand_int(1, 4) : 1;
+            c->pad[d] = there ? test_rand_int(0, test_rand_int(0, 3) ? 2 : 6) : 0; /* also larger than the kernel */
+        }
+        c->bias = c->what == WICK_CONV_FORWARD && test_rand_int(0, 1);
+        c->relu = c->what == WICK_CONV_FORWARD && test_rand_int(0, 1);
+        if (!use_make(&u)) continue;
+        check_use(&u);
+        use_free(&u);
+        uses++;
+    }
+}
+
+/* Shapes of networks, large enough for many tasks, blocks of k, slabs and parts of the batch. */
+TEST(convolutions_of_many_tasks_agree) {
+    static const struct {
+        int batch, groups, ci, co, in, kernel, stride, pad;
+    } shapes[] = {{9, 1, 1, 32, 28, 3, 1, 0},  {5, 1, 32, 64, 26, 3, 1, 0},   {3, 1, 16, 33, 32, 3, 2, 1}, {2, 1, 64, 40, 9, 1, 1, 0},
+                  {2, 1, 70, 20, 16, 1, 2, 0}, {4, 40, 1, 1, 25, 3, 1, 1},    {4, 40, 1, 1, 25, 3, 2, 1},  {1, 1, 3, 8, 96, 7, 2, 3},
+                  {2, 2, 60, 24, 7, 3, 1, 1},  {1, 1, 200, 130, 5, 3, 1, 1}, {1, 1, 2, 3, 130, 5, 3, 2},  {0, 1, 3, 4, 8, 3, 1, 1}};
+    for (size_t i = 0; i < WICK_COUNTOF(shapes); i++)
+        for (int what = 0; what < 3; what++) {
+            use u;
+            memset(&u, 0, sizeof u);
+            u.c = (wick_conv){.type = WICK_CF32, .what = (wick_conv_what)what, .batch = shapes[i].batch, .groups = shapes[i].groups, .ci = shapes[i].ci, .co = shapes[i].co};
+            for (int d = 0; d < 3; d++) {
+                u.c.in[d] = d ? shapes[i].in : 1;
+                u.c.kernel[d] = d ? shapes[i].kernel : 1;
+                u.c.stride[d] = d ? shapes[i].stride : 1;
+                u.c.pad[d] = d ? shapes[i].pad : 0;
+                u.c.dilation[d] = 1;
+            }
+            CHECK(use_make(&u));
+            check_use(&u);
+            use_free(&u);
+        }
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }
