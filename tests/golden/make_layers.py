@@ -4,6 +4,8 @@ losses are their own scalar. Run: python make_layers.py > layers.txt
 import torch
 import torch.nn.functional as F
 
+assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
+
 torch.manual_seed(11)
 torch.set_num_threads(1)
 

@@ -7,6 +7,8 @@ import math
 
 import torch
 
+assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
+
 STEPS = [1, 2, 5, 10, 20]
 torch.manual_seed(7)
 torch.set_num_threads(1)
