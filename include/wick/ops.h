@@ -47,6 +47,22 @@ WICK_API wick_tensor *wick_matmul(wick_tensor *a, wick_tensor *b);
 /* x [..., in] times w [out, in] transposed, plus b [out] (or NULL). */
 WICK_API wick_tensor *wick_linear(wick_tensor *x, wick_tensor *w, wick_tensor *b);
 
+/* ---- convolutions ------------------------------------------------------------------------------------------------------- */
+typedef struct wick_conv_options {
+    int64_t stride[3], dilation[3]; /* by dim, outermost first; 0: 1 */
+    int64_t pad[3];                 /* zeros before and after */
+    int64_t pad_end[3];             /* and so many more after; may be negative, down to -pad */
+    int64_t output_pad[3];          /* transposed: extent added to the output, below stride */
+    int64_t groups;                 /* 0: 1 */
+} wick_conv_options;
+/* y[n, o, p] = bias[o] + sum over c, k of x[n, c, p * stride + k * dilation - pad] w[o, c, k]: a correlation, as everywhere in the field.
+ * x [N, C, dims], w [O, C / groups, kernel], y [N, O, (dims + padding - dilation * (kernel - 1) - 1) / stride + 1]; 1 to 3 dims, floats.
+ * Group g of output channels sees group g of input channels. bias [O] or NULL; options NULL: all defaults. */
+WICK_API wick_tensor *wick_conv(wick_tensor *x, wick_tensor *w, wick_tensor *bias, const wick_conv_options *options);
+/* The gradient of wick_conv with respect to its input, as an op: x [N, C, dims], w [C, O / groups, kernel], y [N, O,
+ * (dims - 1) * stride - padding + dilation * (kernel - 1) + output_pad + 1]. */
+WICK_API wick_tensor *wick_conv_transpose(wick_tensor *x, wick_tensor *w, wick_tensor *bias, const wick_conv_options *options);
+
 /* ---- normalisation ------------------------------------------------------------------------------------------------------ */
 WICK_API wick_tensor *wick_softmax(wick_tensor *x, int axis);
 WICK_API wick_tensor *wick_log_softmax(wick_tensor *x, int axis);
@@ -129,6 +145,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #define wick_argmin(...) WICK_TENSOR_HERE(wick_argmin(__VA_ARGS__))
 #define wick_matmul(...) WICK_TENSOR_HERE(wick_matmul(__VA_ARGS__))
 #define wick_linear(...) WICK_TENSOR_HERE(wick_linear(__VA_ARGS__))
+#define wick_conv(...) WICK_TENSOR_HERE(wick_conv(__VA_ARGS__))
+#define wick_conv_transpose(...) WICK_TENSOR_HERE(wick_conv_transpose(__VA_ARGS__))
 #define wick_softmax(...) WICK_TENSOR_HERE(wick_softmax(__VA_ARGS__))
 #define wick_log_softmax(...) WICK_TENSOR_HERE(wick_log_softmax(__VA_ARGS__))
 #define wick_layer_norm(...) WICK_TENSOR_HERE(wick_layer_norm(__VA_ARGS__))

@@ -142,7 +142,7 @@ const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
  * what: which of the three is made from the other two. DATA and WEIGHT are the gradients, and DATA the transposed
  * convolution. Stage 0 packs weights (DATA), stage 1 computes, stage 2 adds up parts (WEIGHT); tasks[] of a stage may be 0. */
 typedef enum wick_conv_what { WICK_CONV_FORWARD, WICK_CONV_DATA, WICK_CONV_WEIGHT } wick_conv_what;
-typedef struct wick_conv {
+typedef struct wick_convolution {
     wick_ctype type; /* WICK_CF32 or WICK_CF64 */
     wick_conv_what what;
     int64_t batch, groups, ci, co;
@@ -160,12 +160,12 @@ typedef struct wick_conv {
     bool depthwise;
     const struct wick_conv_kernel *code;
     const struct wick_gemm_kernel *gemm;
-} wick_conv;
-void wick_conv_prepare(wick_conv *c);
+} wick_convolution;
+void wick_conv_prepare(wick_convolution *c);
 /* a, b: the two given ones, x before w, y before w, x before y. dst: the third. */
-void wick_conv_run(const wick_conv *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
+void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                    void *dst, void *shared, void *scratch);
-const char *wick_conv_name(const wick_conv *c); /* "conv_f32_14x32_avx512" */
+const char *wick_conv_name(const wick_convolution *c); /* "conv_f32_14x32_avx512" */
 
 /* ---- kernels over rows: x is rows x cols, contiguous; f32 or f64; a range of rows --------------------------------------- */
 void wick_softmax_rows(wick_ctype type, bool log, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);

@@ -13,7 +13,7 @@ static void set(wick_ctype t, void *p, int64_t i, double v) {
 
 /* x, w and y with their sizes in elements; which is computed. */
 typedef struct use {
-    wick_conv c;
+    wick_convolution c;
     int64_t size[3];
     size_t elem;
     void *at[3], *bias;
@@ -23,7 +23,7 @@ typedef struct use {
 static int made(const use *u) { return u->c.what == WICK_CONV_FORWARD ? 2 : u->c.what == WICK_CONV_DATA ? 0 : 1; }
 
 static void oracle(use *u) {
-    const wick_conv *c = &u->c;
+    const wick_convolution *c = &u->c;
     const int64_t in = product(c->in), out = product(c->out), taps = product(c->kernel);
     for (int64_t n = 0; n < c->batch; n++)
         for (int64_t o = 0; o < c->groups * c->co; o++)
@@ -56,7 +56,7 @@ static void oracle(use *u) {
 
 /* Fills in out, sizes and inputs; false: no such convolution. */
 static bool use_make(use *u) {
-    wick_conv *c = &u->c;
+    wick_convolution *c = &u->c;
     for (int d = 0; d < 3; d++) {
         const int64_t room = c->in[d] + c->pad[d] + test_rand_int(0, (int)c->pad[d]) - (c->kernel[d] - 1) * c->dilation[d] - 1;
         if (room < 0) return false;
@@ -88,7 +88,7 @@ static void use_free(use *u) {
 
 /* Runs it, in one piece or task by task from the last. Scratch starts as garbage. */
 static void run(use *u, bool backwards) {
-    wick_conv *c = &u->c;
+    wick_convolution *c = &u->c;
     wick_conv_prepare(c);
     memset(u->at[made(u)], 0xFF, (size_t)u->size[made(u)] * u->elem);
     void *shared = aligned_alloc(64, WICK_ALIGN_UP(c->shared, 64) + 64), *scratch = aligned_alloc(64, WICK_ALIGN_UP(c->scratch, 64) + 64);
@@ -104,7 +104,7 @@ static void run(use *u, bool backwards) {
     free(scratch);
 }
 
-static void describe(const wick_conv *c, char *text, size_t size) {
+static void describe(const wick_convolution *c, char *text, size_t size) {
     snprintf(text, size, "what %d f%d batch %d groups %d ci %d co %d in %dx%dx%d kernel %dx%dx%d stride %d,%d,%d dilation %d,%d,%d pad %d,%d,%d, tier %d", (int)c->what,
              c->type == WICK_CF64 ? 64 : 32, (int)c->batch, (int)c->groups, (int)c->ci, (int)c->co, (int)c->in[0], (int)c->in[1], (int)c->in[2], (int)c->kernel[0],
              (int)c->kernel[1], (int)c->kernel[2], (int)c->stride[0], (int)c->stride[1], (int)c->stride[2], (int)c->dilation[0], (int)c->dilation[1],
@@ -139,7 +139,7 @@ TEST(random_convolutions_of_every_kind_agree) {
     while (uses < 400) {
         use u;
         memset(&u, 0, sizeof u);
-        wick_conv *c = &u.c;
+        wick_convolution *c = &u.c;
         c->type = test_rand_int(0, 1) ? WICK_CF64 : WICK_CF32;
         c->what = (wick_conv_what)test_rand_int(0, 2);
         c->batch = test_rand_int(1, 3);
@@ -175,7 +175,7 @@ TEST(convolutions_of_many_tasks_agree) {
         for (int what = 0; what < 3; what++) {
             use u;
             memset(&u, 0, sizeof u);
-            u.c = (wick_conv){.type = WICK_CF32, .what = (wick_conv_what)what, .batch = shapes[i].batch, .groups = shapes[i].groups, .ci = shapes[i].ci, .co = shapes[i].co};
+            u.c = (wick_convolution){.type = WICK_CF32, .what = (wick_conv_what)what, .batch = shapes[i].batch, .groups = shapes[i].groups, .ci = shapes[i].ci, .co = shapes[i].co};
             for (int d = 0; d < 3; d++) {
                 u.c.in[d] = d ? shapes[i].in : 1;
                 u.c.kernel[d] = d ? shapes[i].kernel : 1;

@@ -39,7 +39,7 @@ typedef struct conv_axis {
     int64_t dst0, dst_step;
 } conv_axis;
 
-static conv_axis axis_of(const wick_conv *c, int d, int64_t phase) {
+static conv_axis axis_of(const wick_convolution *c, int d, int64_t phase) {
     const int64_t s = c->stride[d], dil = c->dilation[d], pad = c->pad[d];
     if (c->what != WICK_CONV_DATA)
         return (conv_axis){.lo = -pad, .step = s, .count = c->out[d], .taps = c->kernel[d], .tap_step = 1, .off_step = dil, .dst_step = 1};
@@ -66,7 +66,7 @@ typedef struct conv_box {
 } conv_box;
 
 /* Slab number `slab` of a phase; pixels is 0 when there is nothing. */
-static conv_box box_of(const wick_conv *c, int64_t phase, int64_t slab) {
+static conv_box box_of(const wick_convolution *c, int64_t phase, int64_t slab) {
     conv_box b;
     b.pixels = b.taps = 1;
     for (int d = 2; d >= 0; d--) {
@@ -86,10 +86,10 @@ static conv_box box_of(const wick_conv *c, int64_t phase, int64_t slab) {
     b.plane = b.taps && b.pixels ? b.extent[0] * b.extent[1] * b.line : 0;
     return b;
 }
-static int64_t phases_of(const wick_conv *c) { return c->what == WICK_CONV_DATA ? product(c->stride) : 1; }
+static int64_t phases_of(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? product(c->stride) : 1; }
 
 /* The outputs of the box are neighbours in memory, from this element of a channel on; -1: they are not. */
-static int64_t box_start(const wick_conv *c, const conv_box *b) {
+static int64_t box_start(const wick_convolution *c, const conv_box *b) {
     if (b->axis[0].dst_step * b->axis[1].dst_step * b->axis[2].dst_step != 1) return -1;
     const int64_t *dims = c->what == WICK_CONV_DATA ? c->in : c->out;
     return (b->first[0] * dims[1] + b->first[1]) * dims[2] + b->first[2];
@@ -149,7 +149,7 @@ CONV_LINE(line_32, uint32_t)
 CONV_LINE(line_64, uint64_t)
 
 /* Channels of the source, one after the other at src, into the box. */
-static void box_fill(const wick_conv *c, const conv_box *b, int64_t channels, const char *src, char *dst) {
+static void box_fill(const wick_convolution *c, const conv_box *b, int64_t channels, const char *src, char *dst) {
     const int64_t *dims = c->what == WICK_CONV_DATA ? c->out : c->in, elem = c->code->elem;
     int64_t lo[3];
     for (int d = 0; d < 3; d++) lo[d] = b->axis[d].lo + b->first[d] * b->axis[d].step;
@@ -167,7 +167,7 @@ static void box_fill(const wick_conv *c, const conv_box *b, int64_t channels, co
 }
 
 /* Outputs [p, p + count) of a box whose outputs are not neighbours, from a row of them to their channel. */
-static void box_scatter(const wick_conv *c, const conv_box *b, int64_t p, int64_t count, const char *src, char *channel) {
+static void box_scatter(const wick_convolution *c, const conv_box *b, int64_t p, int64_t count, const char *src, char *channel) {
     const int64_t elem = c->code->elem;
     for (int64_t i = 0; i < count; i++, p++) {
         const int64_t j[3] = {p / b->n[2] / b->n[1], p / b->n[2] % b->n[1], p % b->n[2]};
@@ -183,13 +183,13 @@ static void box_scatter(const wick_conv *c, const conv_box *b, int64_t p, int64_
 /* ---- plan --------------------------------------------------------------------------------------------------------------------- */
 
 /* Cuts dim c->cut into slabs of at most so many rows, equally. */
-static void cut_rows(wick_conv *c, int64_t count, int64_t most) {
+static void cut_rows(wick_convolution *c, int64_t count, int64_t most) {
     c->slabs = WICK_MAX(1, ceil_div(count, WICK_MAX(most, 1)));
     c->rows = WICK_MAX(1, ceil_div(count, c->slabs));
     c->slabs = WICK_MAX(1, ceil_div(count, c->rows));
 }
 
-static void lay_out_scratch(wick_conv *c, int64_t channels) {
+static void lay_out_scratch(wick_convolution *c, int64_t channels) {
     const wick_gemm_kernel *q = c->gemm;
     const size_t elem = (size_t)c->code->elem, lanes = (size_t)c->code->lanes;
     const bool weight = c->what == WICK_CONV_WEIGHT;
@@ -217,7 +217,7 @@ static void lay_out_scratch(wick_conv *c, int64_t channels) {
     c->scratch = WICK_ALIGN_UP(at, WICK_ALIGN);
 }
 
-void wick_conv_prepare(wick_conv *c) {
+void wick_conv_prepare(wick_convolution *c) {
     c->code = &conv_tiers[wick_tier_current()]->type[c->type == WICK_CF64];
     c->gemm = wick_gemm_kernel_of(c->type);
     memset(c->tasks, 0, sizeof c->tasks);
@@ -280,7 +280,7 @@ void wick_conv_prepare(wick_conv *c) {
     c->tasks[1] = ceil_div(c->units, c->per_task);
 }
 
-const char *wick_conv_name(const wick_conv *c) { return c->code->names[c->what]; }
+const char *wick_conv_name(const wick_convolution *c) { return c->code->names[c->what]; }
 
 /* ---- forward and data --------------------------------------------------------------------------------------------------------- */
 
@@ -293,14 +293,14 @@ typedef struct conv_state {
     wick_conv_vec *vecs;
 } conv_state;
 
-static conv_state state_in(const wick_conv *c, char *scratch) {
+static conv_state state_in(const wick_convolution *c, char *scratch) {
     const size_t slack = WICK_CONV_LANES * (size_t)c->code->elem;
     conv_state s = {.phase = -1, .slab = -1, .src = scratch + slack, .offset = (int64_t *)(void *)(scratch + c->at_offset),
                     .vecs = (wick_conv_vec *)(void *)(scratch + c->at_vecs), .b = scratch + c->at_b, .a = scratch + c->at_a, .c = scratch + c->at_c};
     memset(scratch, 0, slack);
     return s;
 }
-static void state_move(const wick_conv *c, conv_state *s, int64_t phase, int64_t slab, int64_t channels) {
+static void state_move(const wick_convolution *c, conv_state *s, int64_t phase, int64_t slab, int64_t channels) {
     if (s->phase == phase && s->slab == slab) return;
     s->phase = phase;
     s->slab = slab;
@@ -310,13 +310,13 @@ static void state_move(const wick_conv *c, conv_state *s, int64_t phase, int64_t
 }
 
 /* Taps of all phases before this one: their packed weights come first. */
-static int64_t taps_before(const wick_conv *c, int64_t phase) {
+static int64_t taps_before(const wick_convolution *c, int64_t phase) {
     int64_t n = 0;
     for (int64_t f = 0; f < phase; f++) n += box_of(c, f, 0).taps;
     return n;
 }
 
-static void correlate(const wick_conv *c, const conv_state *s, const char *w, const char *bias, char *dst, int64_t channel) {
+static void correlate(const wick_convolution *c, const conv_state *s, const char *w, const char *bias, char *dst, int64_t channel) {
     const wick_gemm_kernel *q = c->gemm;
     const bool data = c->what == WICK_CONV_DATA;
     const conv_box *b = &s->box;
@@ -346,7 +346,7 @@ static void correlate(const wick_conv *c, const conv_state *s, const char *w, co
     }
 }
 
-static void correlate_plane(const wick_conv *c, const conv_state *s, const char *w, const char *bias, char *dst) {
+static void correlate_plane(const wick_convolution *c, const conv_state *s, const char *w, const char *bias, char *dst) {
     const conv_box *b = &s->box;
     const int64_t elem = c->code->elem, start = box_start(c, b), area = b->n[1] * b->n[2];
     char *to = start < 0 ? s->c : dst + start * elem;
@@ -356,7 +356,7 @@ static void correlate_plane(const wick_conv *c, const conv_state *s, const char 
     if (start < 0) box_scatter(c, b, 0, b->pixels, s->c, dst);
 }
 
-static void run_correlation(const wick_conv *c, int64_t begin, int64_t end, const char *src, const char *w, const char *bias, char *dst, const char *packed,
+static void run_correlation(const wick_convolution *c, int64_t begin, int64_t end, const char *src, const char *w, const char *bias, char *dst, const char *packed,
                             char *scratch) {
     const bool data = c->what == WICK_CONV_DATA;
     const int64_t elem = c->code->elem, from = data ? c->co : c->ci, to = data ? c->ci : c->co;
@@ -379,7 +379,7 @@ static void run_correlation(const wick_conv *c, int64_t begin, int64_t end, cons
 }
 
 /* DATA reads weights as [group][phase][ci][co][tap]. */
-static void pack_weights(const wick_conv *c, int64_t begin, int64_t end, const char *w, char *packed) {
+static void pack_weights(const wick_convolution *c, int64_t begin, int64_t end, const char *w, char *packed) {
     const int64_t elem = c->code->elem, taps = product(c->kernel), rows = c->groups * c->ci, per_task = ceil_div(rows, c->tasks[0]);
     int64_t before = 0;
     for (int64_t f = 0; f < phases_of(c); f++) {
@@ -405,7 +405,7 @@ static void pack_weights(const wick_conv *c, int64_t begin, int64_t end, const c
 /* ---- weights -------------------------------------------------------------------------------------------------------------------- */
 
 /* One slab of one image: partial[(c, k)][o] (+)= sum of x[(c, k), p] y[p, o]. */
-static void add_products(const wick_conv *c, const conv_state *s, int64_t channels, const char *y, bool add, char *partial) {
+static void add_products(const wick_convolution *c, const conv_state *s, int64_t channels, const char *y, bool add, char *partial) {
     const wick_gemm_kernel *q = c->gemm;
     const conv_box *b = &s->box;
     const int64_t elem = q->elem, m = channels * b->taps, size = product(c->out), start = box_start(c, b), a_row = c->kc + q->lanes;
@@ -429,7 +429,7 @@ static void add_products(const wick_conv *c, const conv_state *s, int64_t channe
     }
 }
 
-static void run_weight(const wick_conv *c, int64_t begin, int64_t end, const char *x, const char *y, char *partials, char *scratch) {
+static void run_weight(const wick_convolution *c, int64_t begin, int64_t end, const char *x, const char *y, char *partials, char *scratch) {
     const int64_t elem = c->code->elem, splits = ceil_div(c->ci, c->chans), taps = product(c->kernel), in = product(c->in), out = product(c->out);
     const int64_t images = ceil_div(c->batch, c->chunks);
     conv_state s = state_in(c, scratch);
@@ -455,13 +455,13 @@ static void run_weight(const wick_conv *c, int64_t begin, int64_t end, const cha
     }
 }
 
-#define CONV_SUM(name, T)                                                                                                                 static void name(const wick_conv *c, int64_t begin, int64_t end, const T *partials, T *dst) {                                             const int64_t m = c->ci * product(c->kernel), all = c->groups * m * c->co;                                                            for (int64_t row = begin; row < end; row++)                                                                                               for (int64_t i = 0; i < m; i++) {                                                                                                         const T *p = partials + (row / c->co * m + i) * c->co + row % c->co;                                                                  T sum = 0;                                                                                                                            for (int64_t chunk = 0; chunk < c->chunks; chunk++) sum += p[chunk * all];                                                            dst[row * m + i] = sum;                                                                                                           }                                                                                                                             }
+#define CONV_SUM(name, T)                                                                                                                 static void name(const wick_convolution *c, int64_t begin, int64_t end, const T *partials, T *dst) {                                             const int64_t m = c->ci * product(c->kernel), all = c->groups * m * c->co;                                                            for (int64_t row = begin; row < end; row++)                                                                                               for (int64_t i = 0; i < m; i++) {                                                                                                         const T *p = partials + (row / c->co * m + i) * c->co + row % c->co;                                                                  T sum = 0;                                                                                                                            for (int64_t chunk = 0; chunk < c->chunks; chunk++) sum += p[chunk * all];                                                            dst[row * m + i] = sum;                                                                                                           }                                                                                                                             }
 CONV_SUM(sum_f32, float)
 CONV_SUM(sum_f64, double)
 
 /* ---- */
 
-void wick_conv_run(const wick_conv *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *dst, void *shared,
+void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *dst, void *shared,
                    void *scratch) {
     if (c->code->direct) {
         c->code->direct(c, begin, end, a, b, bias, dst);

@@ -25,7 +25,7 @@ typedef struct wick_conv_kernel {
     /* Its weights: sum[t] += sum over r, j of y[r][j] src[r * src_row + offset[t] + j]. */
     void (*dots)(int taps, const int64_t *offset, const void *y, const void *src, int64_t src_row, int64_t rows, int64_t width, void *sum);
     /* The reference: output channels (for DATA input channels) [begin, end) of all images, or of the weights. Then the rest is unused. */
-    void (*direct)(const wick_conv *c, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *dst);
+    void (*direct)(const wick_convolution *c, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *dst);
 } wick_conv_kernel;
 
 typedef struct wick_conv_kernels {

@@ -9,7 +9,7 @@ static double CONV_NAME(at)(const CONV_T *plane, const int64_t *dims, const int6
         for (i[1] = 0; i[1] < (dims)[1]; i[1]++)  \
             for (i[2] = 0; i[2] < (dims)[2]; i[2]++)
 
-static void CONV_NAME(direct)(const wick_conv *c, int64_t begin, int64_t end, const void *av, const void *bv, const void *biasv, void *dstv) {
+static void CONV_NAME(direct)(const wick_convolution *c, int64_t begin, int64_t end, const void *av, const void *bv, const void *biasv, void *dstv) {
     const CONV_T *a = av, *b = bv, *bias = biasv;
     const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2], taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
     for (int64_t ch = begin; ch < end; ch++) {
