@@ -3,15 +3,9 @@
 #include "wick/ops.h"
 
 /* "Convolution" as in networks: correlation. Formulas: Dumoulin, Visin 2016, "A guide to convolution arithmetic for deep learning". */
-typedef struct conv_attr {
-    int64_t stride[3], dilation[3], pad[3], pad_end[3]; /* zeros before and after */
-    int64_t extent[3];                                  /* conv_data: of x; conv_weight: of the kernel */
-    int64_t groups, rank;
-    int64_t relu; /* conv only, put there by the epilogue pass */
-} conv_attr;
 
 /* Outputs along dim d, or below 1 when the kernel does not fit. */
-static int64_t out_extent(const conv_attr *a, int d, int64_t in, int64_t kernel) {
+static int64_t out_extent(const wick_conv_attr *a, int d, int64_t in, int64_t kernel) {
     int64_t reach, padded;
     if (wick_mul_overflows(kernel - 1, a->dilation[d], &reach) || wick_add_overflows(in, a->pad[d] + a->pad_end[d], &padded)) return 0;
     return padded - 1 < reach ? 0 : (padded - 1 - reach) / a->stride[d] + 1;
@@ -19,7 +13,7 @@ static int64_t out_extent(const conv_attr *a, int d, int64_t in, int64_t kernel)
 
 /* What the shapes of x, w and y have in common; the first that does not fit is named. Batches may be symbols, other extents not. */
 static wick_status check_shapes(wick_infer *i, const wick_type *x, const wick_type *w, const wick_type *y) {
-    const conv_attr *a = i->attr;
+    const wick_conv_attr *a = i->attr;
     const int rank = (int)a->rank;
     const wick_type *all[3] = {x, w, y};
     for (int k = 0; k < 3; k++) {
@@ -47,7 +41,7 @@ static wick_status check_shapes(wick_infer *i, const wick_type *x, const wick_ty
 }
 
 static wick_status check_types(wick_infer *i) {
-    const conv_attr *a = i->attr;
+    const wick_conv_attr *a = i->attr;
     if (i->in[0]->dtype != i->in[1]->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
     if (i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "there are convolutions of floats only; cast");
     if (i->in[0]->rank != a->rank + 2 || i->in[1]->rank != a->rank + 2)
@@ -57,7 +51,7 @@ static wick_status check_types(wick_infer *i) {
 }
 
 static wick_status infer_conv(wick_infer *i) {
-    const conv_attr *a = i->attr;
+    const wick_conv_attr *a = i->attr;
     WICK_TRY(check_types(i));
     const wick_type *x = i->in[0], *w = i->in[1];
     i->out->dims[1] = w->dims[0];
@@ -67,14 +61,14 @@ static wick_status infer_conv(wick_infer *i) {
     return check_shapes(i, x, w, i->out);
 }
 static wick_status infer_conv_data(wick_infer *i) {
-    const conv_attr *a = i->attr;
+    const wick_conv_attr *a = i->attr;
     WICK_TRY(check_types(i));
     i->out->dims[1] = i->in[1]->dims[1] * a->groups;
     for (int d = 0; d < a->rank; d++) i->out->dims[d + 2] = a->extent[d];
     return check_shapes(i, i->out, i->in[1], i->in[0]);
 }
 static wick_status infer_conv_weight(wick_infer *i) {
-    const conv_attr *a = i->attr;
+    const wick_conv_attr *a = i->attr;
     WICK_TRY(check_types(i));
     i->out->dims[0] = i->in[1]->dims[1];
     i->out->dims[1] = i->in[0]->dims[1] / a->groups;
@@ -98,7 +92,7 @@ static double flops_conv(const wick_node *n) { /* products that padding makes ze
 /* ---- gradients ---------------------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *record_like(const wick_gradient *g, const wick_op *op, wick_tensor *a, wick_tensor *b, const wick_type *extents) {
-    conv_attr attr = *(const conv_attr *)g->node->attr;
+    wick_conv_attr attr = *(const wick_conv_attr *)g->node->attr;
     memset(attr.extent, 0, sizeof attr.extent);
     for (int d = 0; extents && d < attr.rank; d++) attr.extent[d] = extents->dims[d + 2];
     return wick_record(NULL, op, 2, (wick_tensor *[]){a, b}, &attr, sizeof attr);
@@ -136,7 +130,7 @@ static int64_t run_main(const void *a, void *const *ptr, int64_t begin, int64_t 
 static int64_t run_sum(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) { return run_stage(a, 2, ptr, begin, end, scratch); }
 
 static wick_status lower_conv(wick_lower *l, wick_node *node) {
-    const conv_attr *attr = node->attr;
+    const wick_conv_attr *attr = node->attr;
     const wick_type *t[3];
     types_of(node, t);
     wick_operand a, b, c, bias;
@@ -193,7 +187,7 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
 }
 
 static void print_conv(wick_str *s, const wick_node *node) {
-    const conv_attr *a = node->attr;
+    const wick_conv_attr *a = node->attr;
     const struct {
         const char *name;
         const int64_t *v, usual;
@@ -215,7 +209,7 @@ static void print_conv(wick_str *s, const wick_node *node) {
 
 /* A random convolution: attr, and the types of x, w and y. */
 static void sample_shapes(wick_sample *s, wick_type t[3]) {
-    conv_attr a;
+    wick_conv_attr a;
     memset(&a, 0, sizeof a);
     a.rank = wick_sample_int(s, 1, 3);
     a.groups = s->random() % 3 ? 1 : 2;
@@ -245,7 +239,7 @@ static void sample_shapes(wick_sample *s, wick_type t[3]) {
     s->differentiable = dtype == WICK_F64;
 }
 static void sample_extents(wick_sample *s, const wick_type *t) {
-    conv_attr a;
+    wick_conv_attr a;
     memcpy(&a, s->attr, sizeof a);
     for (int d = 0; d < a.rank; d++) a.extent[d] = t->dims[d + 2];
     memcpy(s->attr, &a, sizeof a);
@@ -287,7 +281,7 @@ const wick_op wick_op_conv_weight = {.name = "conv_weight", .doc = "a convolutio
 /* ---- public ------------------------------------------------------------------------------------------------------------------- */
 
 /* Attributes for tensors of this rank, or the poison that says what is wrong. */
-static wick_tensor *attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank, conv_attr *a) {
+static wick_tensor *attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank, wick_conv_attr *a) {
     static const wick_conv_options plain;
     if (!o) o = &plain;
     memset(a, 0, sizeof *a);
@@ -313,7 +307,7 @@ static wick_tensor *attr_of(wick_context *ctx, const char *op, const wick_conv_o
 }
 
 /* f16 and bf16 are computed in f32 and rounded once. */
-static wick_tensor *record_conv(const wick_op *op, wick_tensor *x, wick_tensor *w, wick_tensor *bias, const conv_attr *a) {
+static wick_tensor *record_conv(const wick_op *op, wick_tensor *x, wick_tensor *w, wick_tensor *bias, const wick_conv_attr *a) {
     const wick_dtype d = wick_tensor_dtype(x);
     const bool half = d == WICK_F16 || d == WICK_BF16;
     wick_tensor *in[3] = {x, w, bias};
@@ -324,7 +318,7 @@ static wick_tensor *record_conv(const wick_op *op, wick_tensor *x, wick_tensor *
 }
 
 wick_tensor *wick_conv(wick_tensor *x, wick_tensor *w, wick_tensor *bias, const wick_conv_options *options) {
-    conv_attr a;
+    wick_conv_attr a;
     if (!wick_promote_pair(&x, &w, "conv")) return wick_record(NULL, &wick_op_conv, 1, &x, NULL, 0);
     wick_tensor *poison = attr_of(x->ctx, "conv", options, wick_tensor_rank(x), &a);
     if (poison) return poison;
@@ -334,7 +328,7 @@ wick_tensor *wick_conv(wick_tensor *x, wick_tensor *w, wick_tensor *bias, const 
 }
 
 wick_tensor *wick_conv_transpose(wick_tensor *x, wick_tensor *w, wick_tensor *bias, const wick_conv_options *options) {
-    conv_attr a;
+    wick_conv_attr a;
     if (!wick_promote_pair(&x, &w, "conv_transpose")) return wick_record(NULL, &wick_op_conv_data, 1, &x, NULL, 0);
     wick_tensor *poison = attr_of(x->ctx, "conv_transpose", options, wick_tensor_rank(x), &a);
     if (poison) return poison;

@@ -44,6 +44,13 @@ wick_status wick_reached(const wick_tensor *loss, int n, wick_tensor *const *wrt
 typedef struct wick_matmul_attr {
     uint64_t relu;
 } wick_matmul_attr;
+/* Convolutions: lists by dim, zeros before and after; 1 to 3 dims. */
+typedef struct wick_conv_attr {
+    int64_t stride[3], dilation[3], pad[3], pad_end[3];
+    int64_t extent[3]; /* conv_data: of x; conv_weight: of the kernel */
+    int64_t groups, rank;
+    int64_t relu; /* conv only, put there by the epilogue pass */
+} wick_conv_attr;
 typedef struct wick_custom_attr {
     wick_gradient_rule rule;
     void *user;

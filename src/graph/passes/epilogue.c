@@ -17,12 +17,22 @@ static wick_node *biased_product(const wick_node *add, wick_value **bias) {
     return NULL;
 }
 
+/* The convolution in front of a ReLU, with that ReLU. */
+static wick_node *rectified_conv(wick_graph *graph, const wick_node *relu, const wick_node *conv) {
+    wick_node *fused = wick_graph_copy_node(graph, conv, conv->in);
+    if (!fused) return NULL;
+    ((wick_conv_attr *)fused->attr)->relu = 1;
+    fused->out[0].id = relu->out[0].id;
+    return fused;
+}
+
 /* A product with an epilogue that computes what node does, or NULL. */
 static wick_node *with_epilogue(wick_graph *graph, wick_node *node) {
     if (node->n_out != 1 || node->out[0].type.rank < 2) return NULL;
     bool relu = node->op->flags & WICK_OP_ELEMENTWISE && node->op->ew == WICK_EW_relu;
     wick_value *bias = NULL;
     const wick_node *product = NULL;
+    if (relu && node->in[0]->id == 1 && node->in[0]->node->op == &wick_op_conv) return rectified_conv(graph, node, node->in[0]->node);
     if (!relu)
         product = biased_product(node, &bias);
     else if (node->in[0]->id == 1 && node->in[0]->node->op == &wick_op_matmul) { /* plain, or with the bias it was given just now */

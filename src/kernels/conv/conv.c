@@ -166,17 +166,29 @@ static void box_fill(const wick_convolution *c, const conv_box *b, int64_t chann
             }
 }
 
+#define CONV_SPREAD(name, T)                                                       \
+    static void name(const T *src, int64_t n, int64_t step, T *dst) {              \
+        for (int64_t i = 0; i < n; i++) dst[i * step] = src[i];                    \
+    }
+CONV_SPREAD(spread_32, uint32_t)
+CONV_SPREAD(spread_64, uint64_t)
+
 /* Outputs [p, p + count) of a box whose outputs are not neighbours, from a row of them to their channel. */
 static void box_scatter(const wick_convolution *c, const conv_box *b, int64_t p, int64_t count, const char *src, char *channel) {
     const int64_t elem = c->code->elem;
-    for (int64_t i = 0; i < count; i++, p++) {
-        const int64_t j[3] = {p / b->n[2] / b->n[1], p / b->n[2] % b->n[1], p % b->n[2]};
+    int64_t j[3] = {p / b->n[2] / b->n[1], p / b->n[2] % b->n[1], p % b->n[2]};
+    while (count > 0) {
+        const int64_t run = WICK_MIN(count, b->n[2] - j[2]);
         int64_t at = 0;
         for (int d = 0; d < 3; d++) at = at * c->in[d] + b->axis[d].dst0 + (b->first[d] + j[d]) * b->axis[d].dst_step;
         if (elem == 4)
-            memcpy(channel + at * 4, src + i * 4, 4);
+            spread_32((const uint32_t *)(const void *)src, run, b->axis[2].dst_step, (uint32_t *)(void *)channel + at);
         else
-            memcpy(channel + at * 8, src + i * 8, 8);
+            spread_64((const uint64_t *)(const void *)src, run, b->axis[2].dst_step, (uint64_t *)(void *)channel + at);
+        src += run * elem;
+        count -= run;
+        j[2] = 0;
+        if (++j[1] == b->n[1]) j[1] = 0, j[0]++;
     }
 }
 
