@@ -63,6 +63,21 @@ WICK_API wick_tensor *wick_conv(wick_tensor *x, wick_tensor *w, wick_tensor *bia
  * (dims - 1) * stride - padding + dilation * (kernel - 1) + output_pad + 1]. */
 WICK_API wick_tensor *wick_conv_transpose(wick_tensor *x, wick_tensor *w, wick_tensor *bias, const wick_conv_options *options);
 
+/* ---- pooling over the last 1 to 3 dims of [N, C, dims] ------------------------------------------------------------------------ */
+typedef struct wick_pool_options {
+    int64_t kernel[3];   /* by dim, outermost first */
+    int64_t stride[3];   /* 0: the kernel */
+    int64_t dilation[3]; /* 0: 1; max only */
+    int64_t pad[3];      /* on both sides, at most half the kernel; never the largest */
+    bool ceil_mode;      /* a last window may hang over the end */
+    bool exclude_pad;    /* averages are over what exists; otherwise padding counts as zeros */
+} wick_pool_options;
+WICK_API wick_tensor *wick_max_pool(wick_tensor *x, const wick_pool_options *options); /* NaN if any is; gradient to the first largest */
+WICK_API wick_tensor *wick_avg_pool(wick_tensor *x, const wick_pool_options *options);
+/* To `out` extents (NULL: 1 each, global pooling): output o of a dim is over inputs [floor(o in / out), ceil((o + 1) in / out)). */
+WICK_API wick_tensor *wick_adaptive_max_pool(wick_tensor *x, const int64_t *out);
+WICK_API wick_tensor *wick_adaptive_avg_pool(wick_tensor *x, const int64_t *out);
+
 /* ---- normalisation ------------------------------------------------------------------------------------------------------ */
 WICK_API wick_tensor *wick_softmax(wick_tensor *x, int axis);
 WICK_API wick_tensor *wick_log_softmax(wick_tensor *x, int axis);
@@ -147,6 +162,10 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #define wick_linear(...) WICK_TENSOR_HERE(wick_linear(__VA_ARGS__))
 #define wick_conv(...) WICK_TENSOR_HERE(wick_conv(__VA_ARGS__))
 #define wick_conv_transpose(...) WICK_TENSOR_HERE(wick_conv_transpose(__VA_ARGS__))
+#define wick_max_pool(...) WICK_TENSOR_HERE(wick_max_pool(__VA_ARGS__))
+#define wick_avg_pool(...) WICK_TENSOR_HERE(wick_avg_pool(__VA_ARGS__))
+#define wick_adaptive_max_pool(...) WICK_TENSOR_HERE(wick_adaptive_max_pool(__VA_ARGS__))
+#define wick_adaptive_avg_pool(...) WICK_TENSOR_HERE(wick_adaptive_avg_pool(__VA_ARGS__))
 #define wick_softmax(...) WICK_TENSOR_HERE(wick_softmax(__VA_ARGS__))
 #define wick_log_softmax(...) WICK_TENSOR_HERE(wick_log_softmax(__VA_ARGS__))
 #define wick_layer_norm(...) WICK_TENSOR_HERE(wick_layer_norm(__VA_ARGS__))

@@ -167,6 +167,26 @@ void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t 
                    void *dst, void *shared, void *scratch);
 const char *wick_conv_name(const wick_convolution *c); /* "conv_f32_14x32_avx512" */
 
+/* ---- pooling: f32 and f64, contiguous planes of three dims (leading ones 1) ------------------------------------------------
+ *
+ * Output o of a dim looks at inputs o * stride - pad + k * dilation, k < kernel, those that exist; adaptive: at [floor(o * in / out),
+ * ceil((o + 1) * in / out)). NaN is the largest. Each function runs planes [begin, end). */
+typedef struct wick_windows {
+    wick_ctype type;
+    int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
+    bool adaptive;
+    bool inside; /* averages are over inputs that exist, not over padding too */
+} wick_windows;
+size_t wick_windows_scratch(const wick_windows *w); /* bytes that each worker needs, for max and mean */
+void wick_windows_max(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch);
+void wick_windows_mean(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch);
+/* With i the first of the largest in a window of x (the last NaN): y = v[i], and v[i] += y over zeros. */
+void wick_windows_pick(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *v, void *y);
+void wick_windows_put(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v);
+/* The transpose of mean: every input gets the sum of y / count of its windows. */
+void wick_windows_share(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v);
+const char *wick_windows_name(const wick_windows *w, bool max);
+
 /* ---- kernels over rows: x is rows x cols, contiguous; f32 or f64; a range of rows --------------------------------------- */
 void wick_softmax_rows(wick_ctype type, bool log, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
 /* (x - mean) * rstd * weight + bias; weight, bias (cols, or NULL); mean and rstd (one per row) are written.

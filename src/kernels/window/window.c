@@ -1,0 +1,48 @@
+/* window.c: pooling: the tier's kernels for values, and gradients, which are scattered and plain C on every tier. */
+#include "kernels/window/window.h"
+
+static const wick_window_kernels *const window_tiers[WICK_TIER_COUNT] = {
+    [WICK_TIER_REF] = &wick_window_kernels_ref,
+    [WICK_TIER_BASE] = &wick_window_kernels_base,
+#if defined(__x86_64__)
+    [WICK_TIER_AVX2] = &wick_window_kernels_avx2,
+    [WICK_TIER_AVX512] = &wick_window_kernels_avx512,
+#endif
+};
+
+size_t wick_windows_scratch(const wick_windows *w) { return (size_t)w->in[2] * wick_ctype_size(w->type) + WICK_ALIGN; }
+void wick_windows_max(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch) {
+    window_tiers[wick_tier_current()]->max[w->type == WICK_CF64](w, begin, end, x, y, scratch);
+}
+void wick_windows_mean(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch) {
+    window_tiers[wick_tier_current()]->mean[w->type == WICK_CF64](w, begin, end, x, y, scratch);
+}
+const char *wick_windows_name(const wick_windows *w, bool max) { return (void)w, window_tiers[wick_tier_current()]->names[!max]; }
+
+#define WINDOW_T       float
+#define WINDOW_NAME(x) x##_f32
+#include "kernels/window/gradient_body.h"
+#undef WINDOW_T
+#undef WINDOW_NAME
+#define WINDOW_T       double
+#define WINDOW_NAME(x) x##_f64
+#include "kernels/window/gradient_body.h"
+
+void wick_windows_pick(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *v, void *y) {
+    if (w->type == WICK_CF64)
+        pick_f64(w, begin, end, x, v, y);
+    else
+        pick_f32(w, begin, end, x, v, y);
+}
+void wick_windows_put(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v) {
+    if (w->type == WICK_CF64)
+        put_f64(w, begin, end, x, y, v);
+    else
+        put_f32(w, begin, end, x, y, v);
+}
+void wick_windows_share(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v) {
+    if (w->type == WICK_CF64)
+        share_f64(w, begin, end, y, v);
+    else
+        share_f32(w, begin, end, y, v);
+}

@@ -1,0 +1,57 @@
+/* window_tier.c: pooling of one tier, for f32 and f64. */
+#include <math.h>
+
+#include "kernels/window/window.h"
+
+#define WINDOW_STR_(x)    #x
+#define WINDOW_STR(x)     WINDOW_STR_(x)
+#define WINDOW_CAT_(a, b) a##b
+#define WINDOW_CAT(a, b)  WINDOW_CAT_(a, b)
+
+#if WICK_TIER_ID == 0
+#define WINDOW_T       float
+#define WINDOW_NAME(x) WINDOW_CAT(x, _f32)
+#include "kernels/window/window_ref.h"
+#undef WINDOW_T
+#undef WINDOW_NAME
+#define WINDOW_T       double
+#define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
+#include "kernels/window/window_ref.h"
+#else
+
+/* The largest, NaN above all. */
+#define WINDOW_OP         max
+#define WINDOW_JOIN(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
+#define WINDOW_DONE(v, n) ((void)(n), (v))
+#define WINDOW_EMPTY      (-(WINDOW_T)INFINITY)
+#define WINDOW_T          float
+#define WINDOW_NAME(x)    WINDOW_CAT(x, _f32)
+#include "kernels/window/window_body.h"
+#undef WINDOW_T
+#undef WINDOW_NAME
+#define WINDOW_T       double
+#define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
+#include "kernels/window/window_body.h"
+#undef WINDOW_T
+#undef WINDOW_NAME
+#undef WINDOW_OP
+#undef WINDOW_JOIN
+#undef WINDOW_DONE
+#undef WINDOW_EMPTY
+
+#define WINDOW_OP         mean
+#define WINDOW_JOIN(a, b) ((a) + (b))
+#define WINDOW_DONE(v, n) ((v) / (WINDOW_T)(n))
+#define WINDOW_EMPTY      ((WINDOW_T)0)
+#define WINDOW_T          float
+#define WINDOW_NAME(x)    WINDOW_CAT(x, _f32)
+#include "kernels/window/window_body.h"
+#undef WINDOW_T
+#undef WINDOW_NAME
+#define WINDOW_T       double
+#define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
+#include "kernels/window/window_body.h"
+#endif
+
+const wick_window_kernels WINDOW_CAT(wick_window_kernels_, WICK_TIER_NAME) = {
+    {"max_pool_" WINDOW_STR(WICK_TIER_NAME), "avg_pool_" WINDOW_STR(WICK_TIER_NAME)}, {max_f32, max_f64}, {mean_f32, mean_f64}};
