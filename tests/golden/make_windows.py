@@ -1,0 +1,130 @@
+"""Writes windows.safetensors: values and gradients of PyTorch's convolutions and poolings, for tests/ops/test_windows.c. Made with
+torch==2.13.0. Run: python make_windows.py (in this folder).
+
+A case NAME has the tensors NAME/in0 ..., NAME/out, NAME/r and NAME/grad0 ..., as in make_ops.py, and NAME/attr: the kind, then lists of
+three numbers, by dim and filled up with 0: kernel, stride, dilation, pad, pad_end, output_pad, outputs of an adaptive pooling; then groups,
+whether there is a bias, ceil_mode, exclude_pad.
+"""
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+
+assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
+torch.manual_seed(17)
+torch.set_num_threads(1)
+CONV, TRANSPOSED, MAX, AVG, ADAPTIVE_MAX, ADAPTIVE_AVG = range(6)
+tensors = {}
+
+
+def rand(*shape):
+    return torch.rand(shape, dtype=torch.float32) * 4 - 2
+
+
+def three(v, usual=0):
+    v = list(v) if v else []
+    return v + [usual] * (3 - len(v))
+
+
+def case(name, kind, fn, inputs, kernel=None, stride=None, dilation=None, pad=None, pad_end=None, output_pad=None, out=None, groups=1, bias=False, ceil=False,
+         exclude=False):
+    lists = sum((three(v) for v in (kernel, stride, dilation, pad, pad_end, output_pad, out)), [])
+    assert name + "/attr" not in tensors, name
+    tensors[name + "/attr"] = torch.tensor([kind] + lists + [groups, bias, ceil, exclude])
+    for i, x in enumerate(inputs):
+        tensors[f"{name}/in{i}"] = x.clone()
+    xs = [x.double().requires_grad_() for x in inputs]
+    y = fn(*xs)
+    tensors[name + "/out"] = y.detach().contiguous()
+    if y.numel() == 0:
+        return
+    r = tensors[name + "/r"] = rand(*y.shape)
+    for i, g in enumerate(torch.autograd.grad((y * r.double()).sum(), xs)):
+        tensors[f"{name}/grad{i}"] = g.contiguous()
+
+
+convs = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+transposed = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+max_pools = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+avg_pools = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+
+
+def conv(name, x, w, stride, dilation, pad, groups=1, bias=False, pad_end=None):
+    rank = len(x) - 2
+    inputs = [rand(*x), rand(*w)] + ([rand(w[0])] if bias else [])
+
+    def fn(t, k, b=None):
+        if pad_end:  # after the symmetric padding
+            t = F.pad(t, sum(([0, e] for e in reversed(pad_end)), []))
+        return convs[rank](t, k, b, stride, pad, dilation, groups)
+
+    case("conv." + name, CONV, fn, inputs, stride=stride, dilation=dilation, pad=pad, pad_end=pad_end, groups=groups, bias=bias)
+
+
+#     name             x                  w              stride     dilation   padding
+conv("1d",             (2, 3, 17),        (4, 3, 3),     (1,),      (1,),      (0,))
+conv("1d.strided",     (2, 3, 17),        (4, 3, 4),     (3,),      (2,),      (5,), bias=True)
+conv("plain",          (2, 1, 7, 9),      (5, 1, 3, 3),  (1, 1),    (1, 1),    (0, 0), bias=True)
+conv("same",           (2, 3, 8, 8),      (4, 3, 3, 3),  (1, 1),    (1, 1),    (1, 1))
+conv("strided",        (2, 3, 9, 8),      (4, 3, 3, 3),  (2, 2),    (1, 1),    (1, 1), bias=True)
+conv("odd",            (1, 2, 11, 5),     (3, 2, 5, 2),  (3, 2),    (1, 1),    (2, 0))
+conv("dilated",        (1, 2, 11, 12),    (3, 2, 3, 3),  (1, 2),    (3, 2),    (2, 4))
+conv("stride over",    (1, 2, 10, 10),    (3, 2, 2, 1),  (3, 4),    (1, 1),    (0, 1))
+conv("far padding",    (1, 1, 3, 4),      (2, 1, 2, 2),  (1, 1),    (1, 1),    (5, 4))
+conv("one sided",      (1, 2, 6, 7),      (2, 2, 3, 3),  (2, 1),    (1, 1),    (0, 1), pad_end=(1, 2))
+conv("pointwise",      (2, 5, 4, 4),      (6, 5, 1, 1),  (1, 1),    (1, 1),    (0, 0), bias=True)
+conv("pointwise half", (2, 5, 5, 4),      (3, 5, 1, 1),  (2, 2),    (1, 1),    (0, 0))
+conv("groups",         (2, 6, 5, 6),      (4, 3, 3, 2),  (1, 1),    (1, 1),    (1, 1), groups=2, bias=True)
+conv("depthwise",      (2, 5, 6, 6),      (5, 1, 3, 3),  (1, 1),    (1, 1),    (1, 1), groups=5, bias=True)
+conv("depthwise half", (1, 4, 9, 7),      (4, 1, 3, 3),  (2, 2),    (1, 1),    (1, 1), groups=4)
+conv("multiplied",     (1, 3, 6, 6),      (6, 1, 3, 3),  (1, 1),    (1, 1),    (0, 0), groups=3)
+conv("whole",          (2, 3, 4, 5),      (4, 3, 4, 5),  (1, 1),    (1, 1),    (0, 0))
+conv("3d",             (1, 2, 4, 5, 6),   (3, 2, 2, 3, 2), (1, 1, 1), (1, 1, 1), (0, 1, 0), bias=True)
+conv("3d strided",     (2, 2, 5, 5, 6),   (2, 2, 3, 2, 3), (2, 1, 2), (1, 2, 1), (1, 1, 1))
+conv("empty batch",    (0, 3, 6, 6),      (4, 3, 3, 3),  (1, 1),    (1, 1),    (0, 0))
+
+
+def conv_transpose(name, x, w, stride, dilation, pad, output_pad, groups=1, bias=False):
+    rank = len(x) - 2
+    inputs = [rand(*x), rand(*w)] + ([rand(w[1] * groups)] if bias else [])
+    case("transposed." + name, TRANSPOSED, lambda t, k, b=None: transposed[rank](t, k, b, stride, pad, output_pad, groups, dilation), inputs, stride=stride,
+         dilation=dilation, pad=pad, output_pad=output_pad, groups=groups, bias=bias)
+
+
+conv_transpose("1d",      (2, 3, 7),       (3, 4, 3),       (2,),      (1,),      (1,),      (1,), bias=True)
+conv_transpose("plain",   (2, 3, 4, 5),    (3, 2, 3, 3),    (1, 1),    (1, 1),    (0, 0),    (0, 0))
+conv_transpose("double",  (1, 3, 4, 5),    (3, 2, 2, 2),    (2, 2),    (1, 1),    (0, 0),    (0, 0), bias=True)
+conv_transpose("strided", (1, 2, 4, 3),    (2, 3, 3, 4),    (3, 2),    (1, 2),    (1, 2),    (2, 1))
+conv_transpose("groups",  (1, 4, 4, 4),    (4, 2, 3, 3),    (2, 2),    (1, 1),    (1, 1),    (1, 1), groups=2)
+conv_transpose("3d",      (1, 2, 3, 3, 2), (2, 2, 2, 2, 3), (2, 1, 2), (1, 1, 1), (0, 1, 1), (0, 0, 1))
+
+
+def pool(name, x, kernel, stride, pad, dilation=None, ceil=False, exclude=False, avg=False):
+    rank = len(x) - 2
+    if avg:
+        fn = lambda t: avg_pools[rank](t, kernel, stride, pad, ceil, not exclude)
+    else:
+        fn = lambda t: max_pools[rank](t, kernel, stride, pad, dilation or 1, ceil)
+    case(("avg." if avg else "max.") + name, AVG if avg else MAX, fn, [rand(*x)], kernel=kernel, stride=stride, pad=pad, dilation=dilation, ceil=ceil,
+         exclude=exclude)
+
+
+for avg in (False, True):
+    pool("half",    (2, 3, 6, 8),    (2, 2),    (2, 2),    (0, 0), avg=avg)
+    pool("odd",     (1, 2, 7, 5),    (2, 2),    (2, 2),    (0, 0), avg=avg)
+    pool("3 by 2",  (1, 2, 9, 8),    (3, 2),    (2, 3),    (1, 1), avg=avg)
+    pool("overlap", (1, 2, 6, 7),    (3, 3),    (1, 1),    (1, 0), avg=avg)
+    pool("ceil",    (1, 2, 7, 8),    (3, 3),    (2, 3),    (1, 0), ceil=True, avg=avg)
+    pool("ceil 2",  (1, 1, 6, 5),    (2, 3),    (3, 3),    (1, 1), ceil=True, avg=avg)
+    pool("1d",      (2, 2, 9),       (3,),      (2,),      (1,), avg=avg)
+    pool("3d",      (1, 2, 4, 5, 4), (2, 2, 3), (2, 1, 1), (0, 1, 1), avg=avg)
+pool("exclude", (1, 2, 7, 8), (3, 3), (2, 2), (1, 1), exclude=True, avg=True)
+pool("exclude ceil", (1, 2, 8, 8), (3, 3), (2, 2), (1, 1), exclude=True, ceil=True, avg=True)
+pool("dilated", (1, 2, 9, 10), (2, 3), (2, 1), (1, 1), dilation=(3, 2))
+for out in ((1, 1), (3, 5), (7, 4), (2, 2)):
+    x = [rand(2, 2, 7, 5)]
+    case("adaptive max %dx%d" % out, ADAPTIVE_MAX, lambda t: F.adaptive_max_pool2d(t, out), x, out=out)
+    case("adaptive avg %dx%d" % out, ADAPTIVE_AVG, lambda t: F.adaptive_avg_pool2d(t, out), x, out=out)
+case("adaptive avg 1d", ADAPTIVE_AVG, lambda t: F.adaptive_avg_pool1d(t, 3), [rand(1, 2, 8)], out=(3,))
+case("adaptive avg 3d", ADAPTIVE_AVG, lambda t: F.adaptive_avg_pool3d(t, (2, 1, 3)), [rand(1, 2, 3, 4, 5)], out=(2, 1, 3))
+
+save_file(tensors, "windows.safetensors")

@@ -1,0 +1,104 @@
+/* Convolutions and poolings against PyTorch's (golden/windows.safetensors, made by golden/make_windows.py), on every tier. */
+#define GOLDEN_FILE  "windows.safetensors"
+#define GOLDEN_FLOOR 8
+#include "ops/goldens.h"
+
+enum { CONV, TRANSPOSED, MAX, AVG, ADAPTIVE_MAX, ADAPTIVE_AVG }; /* as in make_windows.py */
+enum { KERNEL = 1, STRIDE = 4, DILATION = 7, PAD = 10, PAD_END = 13, OUTPUT_PAD = 16, OUT = 19, GROUPS = 22, BIAS, CEIL, EXCLUDE };
+
+static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
+    wick_conv_options conv = {.groups = attr[GROUPS]};
+    wick_pool_options pool = {.ceil_mode = attr[CEIL], .exclude_pad = attr[EXCLUDE]};
+    const struct {
+        int64_t *to;
+        int from;
+    } lists[] = {{conv.stride, STRIDE},   {conv.dilation, DILATION}, {conv.pad, PAD},           {conv.pad_end, PAD_END}, {conv.output_pad, OUTPUT_PAD},
+                 {pool.kernel, KERNEL},   {pool.stride, STRIDE},     {pool.dilation, DILATION}, {pool.pad, PAD}};
+    for (size_t i = 0; i < WICK_COUNTOF(lists); i++) memcpy(lists[i].to, attr + lists[i].from, 3 * sizeof(int64_t));
+    switch (attr[0]) {
+    case CONV: return wick_conv(in[0], in[1], attr[BIAS] ? in[2] : NULL, &conv);
+    case TRANSPOSED: return wick_conv_transpose(in[0], in[1], attr[BIAS] ? in[2] : NULL, &conv);
+    case MAX: return wick_max_pool(in[0], &pool);
+    case AVG: return wick_avg_pool(in[0], &pool);
+    case ADAPTIVE_MAX: return wick_adaptive_max_pool(in[0], attr + OUT);
+    default: return wick_adaptive_avg_pool(in[0], attr + OUT);
+    }
+}
+
+TEST(convolutions_and_poolings_agree) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    int cases = 0;
+    for (size_t i = 0; i < file.count; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s", file.tensors[i].name);
+        char *slash = strrchr(name, '/');
+        if (!slash || strcmp(slash, "/attr")) continue;
+        *slash = 0;
+        cases++;
+        for (int tier = 0; tier < WICK_TIER_COUNT; tier++)
+            if (wick_tier_force((wick_tier)tier)) {
+                wick_context_free(&ctx); /* plans are of one tier */
+                ctx = new_context();
+                check(ctx, name, build);
+            }
+        wick_tier_force(wick_tier_best());
+    }
+    CHECK(cases > 50);
+    wick_context_free(&ctx);
+}
+
+TEST(what_does_not_fit_is_refused_by_name) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 4, 8, 8)), *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(6, 4, 3, 3)), *b = wick_zeros(ctx, WICK_F32, WICK_DIMS(6));
+    const struct {
+        wick_tensor *t;
+        const char *says;
+    } cases[] = {
+        {wick_conv(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(6, 3, 3, 3)), NULL, NULL), "4 input channels"},
+        {wick_conv(x, w, NULL, &(wick_conv_options){.groups = 2}), "2 groups"},
+        {wick_conv(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(6, 4, 9, 3)), NULL, NULL), "a kernel of 9 with dilation 1 does not fit into 8 padded by 0"},
+        {wick_conv(x, w, wick_zeros(ctx, WICK_F32, WICK_DIMS(5)), NULL), "bias"},
+        {wick_conv(x, wick_zeros(ctx, WICK_I32, WICK_DIMS(6, 4, 3, 3)), b, &(wick_conv_options){.stride = {-1}}), "stride -1"},
+        {wick_conv(x, w, b, &(wick_conv_options){.pad = {-1}}), "padding of -1"},
+        {wick_conv(x, w, b, &(wick_conv_options){.pad = {1}, .pad_end = {-2}}), "padding of 1 and -1"},
+        {wick_conv(x, w, b, &(wick_conv_options){.stride = {1, 1, 2}}), "options for dim 2 of 2"},
+        {wick_conv(x, w, b, &(wick_conv_options){.output_pad = {1}}), "output_pad"},
+        {wick_conv(b, w, NULL, NULL), "1 to 3 dims"},
+        {wick_conv(x, wick_cast(w, WICK_I64), NULL, NULL), ""}, /* promotes to f32 */
+        {wick_conv_transpose(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 2, 3, 3)), NULL, &(wick_conv_options){.output_pad = {1}}), "larger stride"},
+        {wick_conv_transpose(x, w, NULL, NULL), "output channels"},
+        {wick_max_pool(x, &(wick_pool_options){.kernel = {9, 1}}), "a window of 9 does not fit"},
+        {wick_max_pool(x, &(wick_pool_options){.kernel = {2}}), "kernel 0"},
+        {wick_max_pool(x, &(wick_pool_options){.kernel = {2, 2}, .pad = {2}}), "more than half"},
+        {wick_avg_pool(x, &(wick_pool_options){.kernel = {2, 2}, .dilation = {2}}), "no dilation"},
+        {wick_adaptive_avg_pool(x, (const int64_t[]){2, 0}), "0 outputs"},
+        {wick_max_pool(wick_zeros(ctx, WICK_F32, WICK_DIMS(4)), &(wick_pool_options){.kernel = {2}}), "1 to 3 dims"},
+    };
+    for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
+        const char *text = "";
+        const wick_status status = wick_tensor_error(cases[i].t, &text);
+        CHECK_MSG((status == WICK_OK) == !*cases[i].says && strstr(text, cases[i].says), "case %d: \"%s\" lacks \"%s\"", (int)i, text, cases[i].says);
+    }
+    wick_context_free(&ctx);
+}
+
+TEST(half_types_are_computed_in_f32_and_rounded_once) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    wick_tensor *x = wick_arange(ctx, WICK_F32, -1, 0.03125, 64), *w = wick_full(ctx, WICK_F32, WICK_DIMS(1, 1, 3), 0.3);
+    x = wick_reshape(x, WICK_DIMS(1, 1, 64));
+    wick_tensor *half = wick_conv(wick_cast(x, WICK_BF16), wick_cast(w, WICK_BF16), NULL, NULL);
+    CHECK(wick_tensor_dtype(half) == WICK_BF16);
+    wick_tensor *wide = wick_cast(wick_conv(wick_cast(wick_cast(x, WICK_BF16), WICK_F32), wick_cast(wick_cast(w, WICK_BF16), WICK_F32), NULL, NULL), WICK_BF16);
+    double differ = 1;
+    CHECK(wick_item(wick_sum(wick_cast(wick_ne(half, wide), WICK_I64), WICK_ALL_AXES, false), &differ) == WICK_OK);
+    CHECK(differ == 0);
+    CHECK(wick_tensor_dtype(wick_max_pool(wick_cast(x, WICK_F16), &(wick_pool_options){.kernel = {2}})) == WICK_F16);
+    wick_context_free(&ctx);
+}
+
+TEST(every_golden_was_compared) { check_all_compared(); }
+
+int main(int argc, char **argv) { return test_main(argc, argv); }
