@@ -59,6 +59,16 @@ WICK_API void wick_model_pop(wick_model *model);
 
 /* x [..., in] -> [..., out]; NAME.weight [out, in], NAME.bias [out], both uniform in +-1/sqrt(in). */
 WICK_API wick_tensor *wick_nn_linear(wick_model *model, const char *name, wick_tensor *x, int64_t out);
+typedef struct wick_nn_conv_options {
+    int64_t stride, dilation, groups; /* 0: 1 */
+    int64_t pad;                      /* zeros on both sides of every dim */
+    bool same;                        /* instead of pad: so many zeros that the output has ceil(extent / stride); one more after than before */
+    bool no_bias;
+} wick_nn_conv_options;
+/* x [N, C, dims] -> [N, out, ...] with a kernel of the same extent in each of the 1 to 3 dims. NAME.weight [out, C / groups, kernel ...] and
+ * NAME.bias [out], both uniform in +-1/sqrt(C / groups * kernel^dims), as PyTorch's. options may be NULL. */
+WICK_API wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, int64_t out, int64_t kernel,
+                                   const wick_nn_conv_options *options);
 WICK_API wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor *x);
 /* Axis 1 of [N, C, ...]. Training: batch statistics, and running_mean/running_var move by momentum 0.1 (variance unbiased, as
  * PyTorch's). Evaluation: the running ones. eps 1e-5. */
@@ -98,6 +108,7 @@ WICK_API WICK_MUST_CHECK wick_status wick_gradcheck(wick_context *ctx, wick_scal
 /* clang-format off */
 #define wick_model_state(...) WICK_TENSOR_HERE(wick_model_state(__VA_ARGS__))
 #define wick_nn_linear(...) WICK_TENSOR_HERE(wick_nn_linear(__VA_ARGS__))
+#define wick_nn_conv(...) WICK_TENSOR_HERE(wick_nn_conv(__VA_ARGS__))
 #define wick_nn_layer_norm(...) WICK_TENSOR_HERE(wick_nn_layer_norm(__VA_ARGS__))
 #define wick_nn_batch_norm(...) WICK_TENSOR_HERE(wick_nn_batch_norm(__VA_ARGS__))
 #define wick_nn_dropout(...) WICK_TENSOR_HERE(wick_nn_dropout(__VA_ARGS__))

@@ -12,8 +12,9 @@ static wick_status move_towards(wick_tensor *state, wick_tensor *seen) {
 
 wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor *x) {
     wick_context *ctx = wick_model_context(model);
-    if (!x || x->error) return x ? x : wick_poison(ctx, WICK_ERR_NOMEM, "out of memory");
     const char *shown = name ? name : "";
+    if (!x) return wick_poison(ctx, WICK_ERR_INVALID, "batch_norm \"%s\": x is NULL", shown);
+    if (x->error) return x;
     const wick_dtype dtype = wick_tensor_dtype(x);
     const int rank = wick_tensor_rank(x);
     if (!wick_dtype_is_float(dtype))

@@ -1,9 +1,10 @@
-/* layers.c: layers whose graph is one op: linear, layer norm, dropout; and lists of layers. */
+/* layers.c: layers whose graph is one op: linear, convolution, layer norm, dropout; and lists of layers. */
 #include "nn/nn.h"
 
 /* NULL: x can feed the layer; otherwise what to return instead. */
 static wick_tensor *refuse(wick_model *model, const char *layer, const char *what, wick_tensor *x) {
-    if (!x || x->error) return x ? x : wick_poison(wick_model_context(model), WICK_ERR_NOMEM, "out of memory");
+    if (!x) return wick_poison(wick_model_context(model), WICK_ERR_INVALID, "%s \"%s\": x is NULL", what, layer ? layer : "");
+    if (x->error) return x;
     if (!wick_dtype_is_float(wick_tensor_dtype(x)))
         return wick_poison(wick_model_context(model), WICK_ERR_DTYPE, "%s \"%s\": x is %s; layers take floats", what,
                            layer ? layer : "", wick_dtype_name(wick_tensor_dtype(x)));
@@ -25,6 +26,42 @@ wick_tensor *wick_nn_linear(wick_model *model, const char *name, wick_tensor *x,
     wick_tensor *weight = wick_layer_state(model, name, "weight", WICK_ROLE_PARAM, dtype, WICK_DIMS(out, in), init);
     wick_tensor *bias = wick_layer_state(model, name, "bias", WICK_ROLE_PARAM, dtype, WICK_DIMS(out), init);
     return wick_linear(x, weight, bias);
+}
+
+wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, int64_t out, int64_t kernel, const wick_nn_conv_options *options) {
+    static const wick_nn_conv_options plain;
+    const wick_nn_conv_options *o = options ? options : &plain;
+    wick_tensor *refused = refuse(model, name, "conv", x);
+    if (refused) return refused;
+    wick_context *ctx = wick_model_context(model);
+    const int rank = wick_tensor_rank(x) - 2;
+    const int64_t in = wick_tensor_dim(x, 1), groups = o->groups ? o->groups : 1, stride = o->stride ? o->stride : 1, dilation = o->dilation ? o->dilation : 1;
+    const char *shown = name ? name : "";
+    if (rank < 1 || rank > 3) return wick_poison(ctx, WICK_ERR_SHAPE, "conv \"%s\": x has %d dims; it needs [N, C, 1 to 3 dims]", shown, rank + 2);
+    if (out < 1 || kernel < 1 || kernel > INT32_MAX) return wick_poison(ctx, WICK_ERR_INVALID, "conv \"%s\": %lld channels, kernel %lld", shown, (long long)out, (long long)kernel);
+    if (stride < 1 || dilation < 1 || stride > INT32_MAX || dilation > INT32_MAX || o->pad < 0 || o->pad > INT32_MAX)
+        return wick_poison(ctx, WICK_ERR_INVALID, "conv \"%s\": stride %lld, dilation %lld, pad %lld", shown, (long long)stride, (long long)dilation, (long long)o->pad);
+    if (groups < 1 || in < 1 || in % groups || out % groups)
+        return wick_poison(ctx, WICK_ERR_SHAPE, "conv \"%s\": %lld channels to %lld do not divide into %lld groups", shown, (long long)in, (long long)out, (long long)groups);
+    int64_t dims[5] = {out, in / groups};
+    wick_conv_options conv = {.groups = groups};
+    double fan_in = (double)(in / groups);
+    for (int d = 0; d < rank; d++) {
+        dims[d + 2] = kernel;
+        fan_in *= (double)kernel;
+        conv.stride[d] = stride;
+        conv.dilation[d] = dilation;
+        conv.pad[d] = o->pad;
+        if (!o->same) continue;
+        const int64_t n = wick_tensor_dim(x, d + 2), need = WICK_MAX(0, ((n + stride - 1) / stride - 1) * stride + dilation * (kernel - 1) + 1 - n);
+        conv.pad[d] = need / 2;
+        conv.pad_end[d] = need - 2 * conv.pad[d];
+    }
+    const wick_dtype dtype = wick_tensor_dtype(x);
+    const wick_init init = wick_init_linear((int64_t)fan_in);
+    wick_tensor *weight = wick_layer_state(model, name, "weight", WICK_ROLE_PARAM, dtype, rank + 2, dims, init);
+    wick_tensor *bias = o->no_bias ? NULL : wick_layer_state(model, name, "bias", WICK_ROLE_PARAM, dtype, WICK_DIMS(out), init);
+    return wick_conv(x, weight, bias, &conv);
 }
 
 wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor *x) {

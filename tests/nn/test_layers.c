@@ -63,6 +63,51 @@ static wick_tensor *projected(wick_context *ctx, wick_tensor *y, const golden *r
 /* ---- against PyTorch
  * ------------------------------------------------------------------------------------------------- */
 
+/* Values are the op's (tests/ops): the layer makes parameters of the right names and shapes and passes the options on. */
+TEST(conv_layers_make_their_parameters_and_shapes) {
+    wick_context *ctx = NULL;
+    wick_model *model = NULL;
+    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 6, 9, 7));
+    const struct {
+        const char *name;
+        int64_t out, kernel, dims[4];
+        wick_nn_conv_options options;
+    } cases[] = {
+        {"plain", 4, 3, {2, 4, 7, 5}, {0}},
+        {"padded", 4, 3, {2, 4, 9, 7}, {.pad = 1}},
+        {"same", 4, 4, {2, 4, 9, 7}, {.same = true}},
+        {"same2", 4, 4, {2, 4, 5, 4}, {.same = true, .stride = 2}},
+        {"strided", 8, 3, {2, 8, 4, 3}, {.stride = 2, .groups = 2, .no_bias = true}},
+        {"dilated", 6, 3, {2, 6, 5, 3}, {.dilation = 2, .groups = 6}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[64];
+        wick_tensor *y = wick_nn_conv(model, cases[i].name, x, cases[i].out, cases[i].kernel, &cases[i].options);
+        REQUIRE(wick_tensor_error(y, NULL) == WICK_OK);
+        for (int d = 0; d < 4; d++) CHECK_INT(wick_tensor_dim(y, d), cases[i].dims[d]);
+        const int64_t groups = cases[i].options.groups ? cases[i].options.groups : 1;
+        snprintf(name, sizeof name, "%s.weight", cases[i].name);
+        wick_tensor *w = wick_model_find(model, name);
+        const int64_t dims[4] = {cases[i].out, 6 / groups, cases[i].kernel, cases[i].kernel};
+        for (int d = 0; d < 4; d++) CHECK_INT(wick_tensor_dim(w, d), dims[d]);
+        double most = 0;
+        CHECK_INT(wick_item(wick_max(wick_abs(w), WICK_ALL_AXES, false), &most), WICK_OK);
+        const double bound = 1 / sqrt((double)(6 / groups * cases[i].kernel * cases[i].kernel));
+        CHECK(most <= bound && most > 0.8 * bound);
+        snprintf(name, sizeof name, "%s.bias", cases[i].name);
+        CHECK((wick_model_find(model, name) == NULL) == cases[i].options.no_bias);
+    }
+    wick_tensor *line = wick_nn_conv(model, "line", wick_ones(ctx, WICK_F64, WICK_DIMS(1, 2, 5)), 3, 2, NULL);
+    CHECK_INT(wick_tensor_rank(line), 3);
+    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 3, &(wick_nn_conv_options){.groups = 4}), NULL), WICK_ERR_SHAPE);
+    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 10, NULL), NULL), WICK_ERR_SHAPE);
+    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", wick_ones(ctx, WICK_F32, WICK_DIMS(3, 3)), 4, 1, NULL), NULL), WICK_ERR_SHAPE);
+    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 3, &(wick_nn_conv_options){.stride = -1}), NULL), WICK_ERR_INVALID);
+    wick_model_free(&model);
+    wick_context_free(&ctx);
+}
+
 TEST(linear_agrees_with_pytorch) {
     SETUP;
     wick_tensor *x = tensor(ctx, get("linear.in", "x"));
@@ -235,8 +280,8 @@ TEST(mistakes_poison_and_name_the_layer) {
     wick_tensor *bad = wick_nn_linear(model, "fc7", ints, 2);
     CHECK_INT(wick_tensor_error(wick_nn_batch_norm(model, "bn", wick_relu(bad)), &text), WICK_ERR_DTYPE);
     CHECK_STR_HAS(text, "fc7");
-    CHECK_INT(wick_tensor_error(wick_nn_linear(model, "fc7", NULL, 2), NULL), WICK_ERR_NOMEM);
-    CHECK_INT(wick_tensor_error(wick_nn_batch_norm(model, "bn", NULL), NULL), WICK_ERR_NOMEM);
+    CHECK_INT(wick_tensor_error(wick_nn_linear(model, "fc7", NULL, 2), NULL), WICK_ERR_INVALID);
+    CHECK_INT(wick_tensor_error(wick_nn_batch_norm(model, "bn", NULL), NULL), WICK_ERR_INVALID);
     wick_eval_info info = {0};
     CHECK(wick_eval(ctx, 0, NULL, &info) == WICK_OK);
     CHECK_INT(info.effects, 0); /* a layer that failed moved no statistics */
