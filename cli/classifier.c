@@ -15,7 +15,8 @@ static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); 
 int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
                            const char *arch) {
     *c = (classifier){.ctx = ctx, .rank = wick_dataset_rank(dataset), .pixels = 1};
-    if (wick_zoo_find(ctx, arch, &c->network) != WICK_OK) return talk_fail(CLI_USAGE, "%s", wick_context_error(ctx));
+    wick_status status = wick_zoo_find(ctx, arch, &c->network);
+    if (status != WICK_OK) return talk_fail(CLI_USAGE, "%s", talk_why(ctx, status));
     for (int i = 0; i < c->rank; i++) {
         c->dims[i] = wick_dataset_dims(dataset)[i];
         c->pixels *= c->dims[i];
@@ -91,7 +92,7 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
 }
 
 /* Makes the parameters: recording the network once is what creates them. */
-static int make_parameters(classifier *c) {
+static int make_parameters(classifier *c, const char *path) {
     wick_scope *scope = wick_scope_open(c->ctx);
     if (!scope) return out_of_memory();
     int64_t dims[WICK_MAX_DIMS] = {1};
@@ -99,7 +100,8 @@ static int make_parameters(classifier *c) {
     const char *text;
     wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
     int code = CLI_OK;
-    if (wick_tensor_error(logits, &text) != WICK_OK) code = talk_fail(CLI_FAILED, "%s", text);
+    wick_status status = wick_tensor_error(logits, &text);
+    if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s: %s", path, text);
     wick_scope_close(&scope);
     return code;
 }
@@ -131,10 +133,11 @@ static int load_from(classifier *c, const wick_checkpoint *file, const char *pat
                          c->arch);
     if (wick_model_new(c->ctx, &c->model) != WICK_OK) return out_of_memory();
     wick_model_set_training(c->model, false);
-    code = make_parameters(c);
+    code = make_parameters(c, path);
     if (code != CLI_OK) return code;
     wick_status status = wick_checkpoint_load(file, c->model, false);
-    return status == WICK_OK ? CLI_OK : talk_fail(talk_file_code(status), "%s: %s", path, wick_context_error(c->ctx));
+    if (status == WICK_OK) return CLI_OK;
+    return talk_fail(talk_code(status, CLI_BAD_FILE), "%s: %s", path, talk_why(c->ctx, status));
 }
 
 /* Why a model can't be opened; in the folder of a run without a whole epoch, what can be. */
@@ -142,7 +145,7 @@ static int not_opened(wick_context *ctx, wick_status status, const char *model, 
     char *last = path_is_folder(model) && !path_exists(path) ? path_join(model, "last.safetensors") : NULL;
     int code = last && path_exists(last)
                    ? talk_fail(CLI_BAD_FILE, "%s: no epoch is done yet; the weights so far are in %s", model, last)
-                   : talk_fail(talk_file_code(status), "%s", wick_context_error(ctx));
+                   : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     free(last);
     return code;
 }
@@ -186,10 +189,10 @@ int classifier_open_data(const classifier *c, const char *name, const char *spli
     wick_status status = wick_dataset_open(c->ctx, data, split, out);
     if (status == WICK_OK) return classifier_check_dataset(c, *out, data);
     char why[2048];
-    snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));
+    snprintf(why, sizeof why, "%s", talk_why(c->ctx, status));
     wick_dataset *there;
     if (status != WICK_ERR_IO || wick_dataset_open(c->ctx, data, other, &there) != WICK_OK)
-        return talk_fail(talk_file_code(status), "%s", why);
+        return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
     wick_dataset_free(&there);
     return talk_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, split, other, why);
 }

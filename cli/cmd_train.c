@@ -33,25 +33,33 @@ typedef struct training {
 
 /* ---- before ------------------------------------------------------------------------------------------------------ */
 
+/* Options are the command line's, "", or those that the resumed checkpoint keeps. */
+static const char of_file[] = "the checkpoint's ";
+static int blame(const char *whose) { return *whose ? CLI_BAD_FILE : CLI_USAGE; }
+
 /* The text of the network: --arch alone when it says all, else with --hidden and --dropout. */
-static int whole_arch(wick_context *ctx, const cli_options *o, char *text, size_t size) {
+static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size) {
     wick_network network;
+    bool whole = strpbrk(o->arch, ":,");
     if (wick_zoo_find(ctx, o->arch, &network) != WICK_OK)
-        return talk_fail(CLI_USAGE, "--arch: %s", wick_context_error(ctx));
-    if (!strpbrk(o->arch, ":,")) {
+        return talk_fail(blame(whose), "%s--arch: %s", whose, wick_context_error(ctx));
+    if (whole && (options_given(o, "hidden") || options_given(o, "dropout")))
+        return talk_fail(CLI_USAGE, "--arch %s says all; it takes no --hidden or --dropout beside it", o->arch);
+    size_t length;
+    if (whole) {
+        length = (size_t)snprintf(text, size, "%s", o->arch);
+    } else {
         char dropout[32];
         snprintf(dropout, sizeof dropout, "%.9f", o->dropout); /* no exponent: the form has none */
         size_t end = strlen(dropout);
         while (dropout[end - 1] == '0') end--;
         dropout[dropout[end - 1] == '.' ? end - 1 : end] = '\0';
-        snprintf(text, size, "%s:%s,dropout=%s", o->arch, o->hidden, dropout);
-        if (wick_zoo_find(ctx, text, &network) == WICK_OK) return CLI_OK;
-        return talk_fail(CLI_USAGE, "--hidden: %s", wick_context_error(ctx));
+        length = (size_t)snprintf(text, size, "%s:%s,dropout=%s", o->arch, o->hidden, dropout);
     }
-    if (options_given(o, "hidden") || options_given(o, "dropout"))
-        return talk_fail(CLI_USAGE, "--arch %s says all; it takes no --hidden or --dropout beside it", o->arch);
-    snprintf(text, size, "%s", o->arch);
-    return CLI_OK;
+    if (length >= size) /* what is cut off would be another network */
+        return talk_fail(blame(whose), "%s--%s is longer than any network", whose, whole ? "arch" : "hidden");
+    if (wick_zoo_find(ctx, text, &network) == WICK_OK) return CLI_OK;
+    return talk_fail(blame(whose), "%s--hidden: %s", whose, wick_context_error(ctx));
 }
 
 static wick_optim_options optim_options(const cli_options *o, int64_t steps) {
@@ -77,7 +85,7 @@ static wick_optim_options optim_options(const cli_options *o, int64_t steps) {
 }
 
 /* What the options say together; the library would name its own fields, or nothing at all. */
-static int check_optim(const cli_options *o, const wick_optim_options *optim, int64_t steps) {
+static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     static const struct {
         const char *name, *by, *choice;
     } uses[] = {{"momentum", "optimizer", "sgd"},
@@ -89,19 +97,25 @@ static int check_optim(const cli_options *o, const wick_optim_options *optim, in
         if (options_given(o, uses[i].name) && strcmp(options_text(o, uses[i].by), uses[i].choice) != 0)
             return talk_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", uses[i].name, uses[i].by, uses[i].choice,
                              options_text(o, uses[i].by));
-    const wick_schedule *s = &optim->schedule;
-    double peak = wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0);
+    const wick_optim_options optim = optim_options(o, steps);
+    const wick_schedule *s = &optim.schedule;
+    double peak = wick_optim_lr_at(&(wick_optim_options){.kind = optim.kind, .lr = optim.lr}, 0);
     if (o->accumulate > steps)
-        return talk_fail(CLI_USAGE, "--accumulate %lld: the run has %lld step%s, so nothing would be learned",
-                         (long long)o->accumulate, (long long)steps, plural(steps));
+        return talk_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
+                         whose, (long long)o->accumulate, (long long)steps, plural(steps));
     if (s->kind == WICK_SCHEDULE_COSINE && s->warmup >= s->total)
         return talk_fail(
-            CLI_USAGE,
-            "--warmup %lld leaves nothing of the run's %lld update%s to the cosine schedule; take fewer, or "
+            blame(whose),
+            "%s--warmup %lld leaves nothing of the run's %lld update%s to the cosine schedule; take fewer, or "
             "more --epochs",
-            (long long)s->warmup, (long long)s->total, plural(s->total));
+            whose, (long long)s->warmup, (long long)s->total, plural(s->total));
     if (s->kind == WICK_SCHEDULE_COSINE && s->lr_min > peak)
-        return talk_fail(CLI_USAGE, "--lr-min %g is above the peak of the learning rate, --lr %g", s->lr_min, peak);
+        return talk_fail(blame(whose), "%s--lr-min %g is above the peak of the learning rate, --lr %g", whose,
+                         s->lr_min, peak);
+    if (s->kind == WICK_SCHEDULE_STEP && !(s->gamma > 0))
+        return talk_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
+    if (o->nesterov && !(optim.momentum > 0))
+        return talk_fail(blame(whose), "%s--nesterov needs sgd with a --momentum above 0", whose);
     return CLI_OK;
 }
 
@@ -113,7 +127,8 @@ static int fix_paths(cli_options *o) {
         if (!path) continue;
         char *whole = path_absolute(values[i]);
         if (!whole)
-            return talk_fail(i == 0 ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i], strerror(errno));
+            return talk_fail(i == 0 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
+                             strerror(errno));
         bool ok = options_replace(o, names[i], whole);
         free(whole);
         if (!ok) return talk_fail(CLI_FAILED, "out of memory");
@@ -124,7 +139,7 @@ static int fix_paths(cli_options *o) {
 static int open_data(training *t) {
     const char *data = t->o->data;
     wick_status status = wick_dataset_open(t->ctx, data, "train", &t->train);
-    if (status != WICK_OK) return talk_fail(talk_file_code(status), "%s", wick_context_error(t->ctx));
+    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
     if (wick_dataset_count(t->train) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", data);
     if (!wick_dataset_sample(t->train, 0)) return talk_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
     status = wick_dataset_open(t->ctx, data, "test", &t->test);
@@ -132,21 +147,25 @@ static int open_data(training *t) {
         talk("%s has no test images: the best epoch is that of the best training accuracy", data);
         return CLI_OK;
     }
-    return status == WICK_OK ? CLI_OK : talk_fail(talk_file_code(status), "%s", wick_context_error(t->ctx));
+    if (status == WICK_OK) return CLI_OK;
+    return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
 }
 
 static int build(training *t) {
-    const cli_options *o = t->o;
+    const cli_options *o = t->o, *kept = o->resume[0] ? &t->r.kept : NULL;
     char arch[512];
-    int code = whole_arch(t->ctx, o, arch, sizeof arch);
+    int code = kept ? whole_arch(t->ctx, kept, of_file, arch, sizeof arch) : CLI_OK;
+    if (code == CLI_OK) code = whole_arch(t->ctx, o, "", arch, sizeof arch);
     if (code == CLI_OK) code = open_data(t);
     if (code != CLI_OK) return code;
     /* The first weights depend on the seed and their names. */
     wick_context_set_random(t->ctx, (uint64_t)o->seed, 0);
     int64_t count = wick_dataset_count(t->train), batch = o->batch < count ? o->batch : count;
-    t->steps = (count + batch - 1) / batch * o->epochs;
+    int64_t batches = (count + batch - 1) / batch;
+    t->steps = batches * o->epochs;
     t->optim = optim_options(o, t->steps);
-    code = check_optim(o, &t->optim, t->steps);
+    if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
+    if (code == CLI_OK) code = check_optim(o, "", t->steps);
     if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch);
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, batch, (uint64_t)o->seed);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
@@ -160,6 +179,11 @@ static int go_on(training *t) {
     const run_state *state = &t->r.state;
     if (wick_loader_seek(t->t.loader, state->epoch, state->sample) != WICK_OK)
         return talk_fail(CLI_BAD_FILE, "the checkpoint's place: %s", wick_context_error(t->ctx));
+    int64_t batches = t->steps / t->o->epochs, batch = t->t.batch;
+    if (state->step != state->epoch * batches + (state->sample + batch - 1) / batch)
+        return talk_fail(CLI_BAD_FILE, "the checkpoint's place: step %lld is not at image %lld after %lld epoch%s",
+                         (long long)state->step, (long long)state->sample, (long long)state->epoch,
+                         plural(state->epoch));
     talk("going on after step %lld of %lld, in epoch %lld of %lld", (long long)state->step, (long long)t->steps,
          (long long)(state->epoch + 1), (long long)t->o->epochs);
     return CLI_OK;
@@ -400,9 +424,9 @@ static int train(training *t) {
     if (code == CLI_OK && resuming) code = run_find(&t->r, t->ctx, o);
     if (code == CLI_OK && resuming && at_end(t)) return nothing_left(t);
     if (code == CLI_OK) code = build(t);
-    if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r, t->folder);
+    if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r);
     if (code != CLI_OK) return code;
-    if (!steplog_open(&t->log, o->log, t->r.state.step))
+    if (!steplog_open(&t->log, o->log, t->r.state.step, t->r.state.epoch))
         return talk_fail(CLI_FAILED, "could not open the log %s: %s", o->log, strerror(errno));
     interrupt_watch();
     /* At once, so that a folder or disk that can't be written is known before hours of work. */

@@ -38,7 +38,7 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     wick_status status = wick_loader_new(c->ctx, dataset, &loading, &e->loader);
     if (status == WICK_OK) status = compile(e, &e->full, e->batch);
     if (status == WICK_OK && e->tail) status = compile(e, &e->rest, e->tail);
-    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", wick_context_error(c->ctx));
+    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", talk_why(c->ctx, status));
 }
 
 int evaluator_run(evaluator *e, evaluation *result) {

@@ -21,7 +21,7 @@ static const struct {
     const char *doc;
 } exit_codes[] = {
     {CLI_OK, "done, or nothing was left to do"},
-    {CLI_FAILED, "it failed while running: a write, memory, an internal error"},
+    {CLI_FAILED, "it failed while running: a write, memory, another training in the folder, an internal error"},
     {CLI_USAGE, "the command line is wrong"},
     {CLI_BAD_FILE, "a file that was to be read is missing, damaged, of another version or of another model"},
     {CLI_NOT_FINITE, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
@@ -108,7 +108,8 @@ static int run_command(int argc, char **argv) {
     if (code != CLI_OK) options.json = as_json;
     talk_setup(&options);
     if (code != CLI_OK) {
-        talk_fail(code, "%s (see wick %s --help)", error, cli_commands[options.command].name);
+        talk_fail(code, code == CLI_USAGE ? "%s (see wick %s --help)" : "%s", error,
+                  cli_commands[options.command].name);
     } else if (options.help) {
         command_help(options.command);
     } else {

@@ -109,7 +109,8 @@ static int find_choice(const char *choices, const char *text) {
 
 static bool out_of_range(const option_row *row, double value) { return !(value >= row->low && value <= row->high); }
 
-static bool set_value(cli_options *o, int index, const char *text, char *error, size_t size) {
+/* An exit code; anything but CLI_OK leaves one line in `error`. */
+static int set_value(cli_options *o, int index, const char *text, char *error, size_t size) {
     const option_row *row = &rows[index];
     char *field = (char *)o + row->offset, *end;
     errno = 0;
@@ -121,11 +122,11 @@ static bool set_value(cli_options *o, int index, const char *text, char *error, 
         long long value = strtoll(text, &end, 10);
         if (errno || end == text || *end) {
             snprintf(error, size, "--%s needs a whole number, not '%s'", row->name, text);
-            return false;
+            return CLI_USAGE;
         }
         if (out_of_range(row, (double)value)) {
             snprintf(error, size, "--%s must be from %.0f to %.0f, not %s", row->name, row->low, row->high, text);
-            return false;
+            return CLI_USAGE;
         }
         *(int64_t *)field = value;
         break;
@@ -134,11 +135,11 @@ static bool set_value(cli_options *o, int index, const char *text, char *error, 
         double value = strtod(text, &end);
         if (end == text || *end || !isfinite(value)) {
             snprintf(error, size, "--%s needs a number, not '%s'", row->name, text);
-            return false;
+            return CLI_USAGE;
         }
         if (out_of_range(row, value)) {
             snprintf(error, size, "--%s must be from %g to %g, not %s", row->name, row->low, row->high, text);
-            return false;
+            return CLI_USAGE;
         }
         *(double *)field = value;
         break;
@@ -148,7 +149,7 @@ static bool set_value(cli_options *o, int index, const char *text, char *error, 
         int choice = find_choice(row->argument, text);
         if (choice < 0) {
             snprintf(error, size, "--%s must be one of %s, not '%s'", row->name, row->argument, text);
-            return false;
+            return CLI_USAGE;
         }
         if (row->kind == CHOICE) *(int *)field = choice;
         break;
@@ -159,12 +160,17 @@ static bool set_value(cli_options *o, int index, const char *text, char *error, 
     char *copy = strdup(text);
     if (!copy) {
         snprintf(error, size, "out of memory");
-        return false;
+        return CLI_FAILED;
     }
     free(o->text[index]);
     o->text[index] = copy;
     if (row->kind == TEXT || row->kind == WORD) *(const char **)field = copy;
-    return true;
+    return CLI_OK;
+}
+
+static int refuse_empty(const option_row *row, char *error, size_t size) {
+    snprintf(error, size, "--%s needs %s, not an empty text", row->name, row->argument);
+    return CLI_USAGE;
 }
 
 static const char *row_name(int i, const void *user) {
@@ -174,8 +180,10 @@ static const char *row_name(int i, const void *user) {
 
 int options_parse(cli_options *o, int argc, char **argv, int first, char *error, size_t size) {
     const cli_command *command = &cli_commands[o->command];
-    for (int i = 0; i < ROWS; i++)
-        if (belongs(&rows[i], o->command) && !set_value(o, i, rows[i].fallback, error, size)) return CLI_USAGE;
+    int code = CLI_OK;
+    for (int i = 0; i < ROWS && code == CLI_OK; i++)
+        if (belongs(&rows[i], o->command)) code = set_value(o, i, rows[i].fallback, error, size);
+    if (code != CLI_OK) return code;
     bool only_positional = false;
     for (int i = first; i < argc; i++) {
         const char *word = argv[i];
@@ -221,11 +229,9 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
             value = argv[++i];
         }
         /* A variable of a script that is not set must not become a default. */
-        if (rows[index].kind == TEXT && !*value) {
-            snprintf(error, size, "--%s needs %s, not an empty text", rows[index].name, rows[index].argument);
-            return CLI_USAGE;
-        }
-        if (!set_value(o, index, value, error, size)) return CLI_USAGE;
+        if (rows[index].kind == TEXT && !*value) return refuse_empty(&rows[index], error, size);
+        code = set_value(o, index, value, error, size);
+        if (code != CLI_OK) return code;
         o->given[index] = true;
     }
     if (command->needs_model && !o->model && !o->help) {
@@ -285,20 +291,21 @@ static bool same_value(const option_row *row, const char *a, const char *b) {
     return strcmp(a, b) == 0 || (number && strtod(a, NULL) == strtod(b, NULL));
 }
 
-bool options_restore(cli_options *o, int i, const char *text, char *error, size_t size) {
+int options_restore(cli_options *o, int i, const char *text, char *error, size_t size) {
     int row = kept_row(i);
     if (o->given[row]) {
-        if (rows[row].keep == CHANGEABLE || same_value(&rows[row], o->text[row], text)) return true;
+        if (rows[row].keep == CHANGEABLE || same_value(&rows[row], o->text[row], text)) return CLI_OK;
         snprintf(error, size, "--%s %s can't be changed on --resume: the run was started with '%s'", rows[row].name,
                  o->text[row], text);
-        return false;
+        return CLI_USAGE;
     }
+    if (rows[row].kind == TEXT && !*text && *rows[row].fallback) return refuse_empty(&rows[row], error, size);
     return set_value(o, row, text, error, size);
 }
 
 bool options_replace(cli_options *o, const char *name, const char *text) {
     char error[160];
-    return set_value(o, find_row(o->command, name, strlen(name)), text, error, sizeof error);
+    return set_value(o, find_row(o->command, name, strlen(name)), text, error, sizeof error) == CLI_OK;
 }
 
 /* Levenshtein's distance with neighbours swapped counting as one edit (Damerau 1964); words longer than 31 are cut. */

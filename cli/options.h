@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Defaults first, then argv[first..]. On a mistake writes one line to `error` and returns CLI_USAGE. */
+/* Defaults first, then argv[first..]. An exit code; anything but CLI_OK leaves one line in `error`. */
 int options_parse(cli_options *options, int argc, char **argv, int first, char *error, size_t size);
 void options_free(cli_options *options);
 /* Whether the command line, rather than a default or a checkpoint, gave the option; it must be one of the command's. */
@@ -17,10 +17,10 @@ void options_help(cli_command_id command, FILE *out);
 
 /* The option that a run keeps in its checkpoints as number i: its name and its text; NULL past the last. */
 const char *options_kept(const cli_options *options, int i, const char **text);
-/* Sets kept option i from a checkpoint, unless the command line gave one that may change between runs. False, with one
- * line in `error`: the text is invalid, or the command line asks for another value of an option that a run can't
+/* Sets kept option i from a checkpoint, unless the command line gave one that may change between runs. CLI_USAGE, with
+ * one line in `error`: the text is invalid, or the command line asks for another value of an option that a run can't
  * change. */
-bool options_restore(cli_options *options, int i, const char *text, char *error, size_t size);
+int options_restore(cli_options *options, int i, const char *text, char *error, size_t size);
 /* Replaces the text of an option, as for a path made absolute. False: out of memory. */
 bool options_replace(cli_options *options, const char *name, const char *text);
 

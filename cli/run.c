@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 /* What of run_state a checkpoint keeps, as "run.NAME". */
@@ -32,7 +33,7 @@ enum { FIELDS = sizeof fields / sizeof fields[0], KEY = 80 };
 static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
 
 int run_open(run *r, const cli_options *o, classifier *c, const char *folder) {
-    *r = (run){.o = o, .c = c};
+    *r = (run){.o = o, .c = c, .folder = folder};
     r->state = (run_state){.train_loss = NAN,
                            .train_accuracy = NAN,
                            .test_loss = NAN,
@@ -42,20 +43,43 @@ int run_open(run *r, const cli_options *o, classifier *c, const char *folder) {
     r->last = path_join(folder, "last.safetensors");
     r->previous = path_join(folder, "last.safetensors.prev");
     r->best = path_join(folder, "best.safetensors");
-    return r->last && r->previous && r->best ? CLI_OK : out_of_memory();
+    r->lock = path_join(folder, ".lock");
+    return r->last && r->previous && r->best && r->lock ? CLI_OK : out_of_memory();
 }
 
 void run_close(run *r) {
     wick_checkpoint_free(&r->file);
+    options_free(&r->kept);
+    if (r->locked) fclose(r->locked);
     free(r->last);
     free(r->previous);
     free(r->best);
+    free(r->lock);
     *r = (run){0};
 }
 
-int run_start(run *r, const char *folder) {
+/* Two trainings in one folder would replace each other's checkpoints. The kernel lets go of the lock when the process
+ * ends, however it ends. Where a folder can't be written or a file system can't lock, the training goes on without. */
+static int lock(run *r) {
+    enum { TRIES = 50, MILLISECONDS = 20 };
+    r->locked = fopen(r->lock, "ae");
+    /* One that was killed holds the lock until its memory is given back, so try for a second. */
+    for (int i = 0; r->locked && flock(fileno(r->locked), LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno != EWOULDBLOCK) return CLI_OK;
+        if (i == TRIES)
+            return talk_fail(CLI_FAILED, "another training is at work in %s; wait for it, or choose another --out",
+                             r->folder);
+        usleep(MILLISECONDS * 1000);
+    }
+    return CLI_OK;
+}
+
+int run_start(run *r) {
+    const char *folder = r->folder;
     if (!path_make_folder(folder))
         return talk_fail(CLI_FAILED, "could not make the folder %s: %s", folder, strerror(errno));
+    int code = lock(r);
+    if (code != CLI_OK) return code;
     const char *const old[] = {r->last, r->previous, r->best};
     for (int i = 0; i < 3; i++) {
         if (!path_exists(old[i])) continue;
@@ -94,12 +118,13 @@ static bool add_state(const run *r, meta *list) {
 
 static int save(run *r, const char *path, meta *list, bool complete, wick_save_options how) {
     int code = CLI_OK;
+    wick_status status;
     how.n_meta = list->count;
     how.meta = list->pairs;
     if (!complete)
         code = out_of_memory();
-    else if (wick_save(r->c->model, path, &how) != WICK_OK)
-        code = talk_fail(CLI_FAILED, "could not save: %s", wick_context_error(r->c->ctx));
+    else if ((status = wick_save(r->c->model, path, &how)) != WICK_OK)
+        code = talk_fail(CLI_FAILED, "could not save: %s", talk_why(r->c->ctx, status));
     meta_free(list);
     return code;
 }
@@ -125,18 +150,21 @@ int run_save_best(run *r) {
 
 /* ---- going on ---------------------------------------------------------------------------------------------------- */
 
+/* What is wrong with the file's options by themselves is not the command line's fault. */
 static int restore_options(run *r, cli_options *o, const char *path) {
     const char *name, *text;
     char error[512];
+    r->kept.command = o->command;
     for (int i = 0; (name = options_kept(o, i, &text)); i++) {
         char key[KEY];
         snprintf(key, sizeof key, "option.%s", name);
         const char *value = wick_checkpoint_meta(r->file, key);
         if (!value)
             return talk_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: no run can go on from it", path, key);
-        bool given = options_given(o, name);
-        if (!options_restore(o, i, value, error, sizeof error))
-            return given ? talk_fail(CLI_USAGE, "%s", error) : talk_fail(CLI_BAD_FILE, "%s: %s", path, error);
+        int code = options_restore(&r->kept, i, value, error, sizeof error);
+        if (code != CLI_OK) return talk_fail(code == CLI_USAGE ? CLI_BAD_FILE : code, "%s: %s", path, error);
+        code = options_restore(o, i, value, error, sizeof error);
+        if (code != CLI_OK) return talk_fail(code, "%s", error);
     }
     return CLI_OK;
 }
@@ -161,6 +189,9 @@ static int restore_state(run *r, const char *path) {
         if (!value || !read_field(i, value, &r->state))
             return talk_fail(CLI_BAD_FILE, "%s: bad or missing '%s' in its metadata", path, key);
     }
+    const run_state *s = &r->state;
+    if (s->seen != s->sample || s->correct > s->seen || s->best_epoch > s->epoch || s->stale > s->epoch)
+        return talk_fail(CLI_BAD_FILE, "%s: its metadata contradict each other in 'run.*'", path);
     return CLI_OK;
 }
 
@@ -178,16 +209,19 @@ static int replace_damaged(run *r) {
 int run_find(run *r, wick_context *ctx, cli_options *o) {
     if (!path_exists(r->last) && !path_exists(r->previous))
         return talk_fail(CLI_BAD_FILE, "there is no run to resume: %s does not exist", r->last);
+    int code = lock(r);
+    if (code != CLI_OK) return code;
     const char *path = r->last;
     wick_status status = wick_checkpoint_open(ctx, path, &r->file);
-    bool damaged = (status == WICK_ERR_IO || status == WICK_ERR_FORMAT) && path_exists(r->previous);
+    /* A file that is there and can't be opened, for want of rights or memory, is not damaged. */
+    bool damaged = (status == WICK_ERR_FORMAT || !path_exists(path)) && path_exists(r->previous);
     if (damaged) {
-        talk("%s; going on from the one before", wick_context_error(ctx));
+        talk("%s; going on from the one before", talk_why(ctx, status));
         path = r->previous;
         status = wick_checkpoint_open(ctx, path, &r->file);
     }
-    if (status != WICK_OK) return talk_fail(talk_file_code(status), "%s", wick_context_error(ctx));
-    int code = restore_options(r, o, path);
+    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    code = restore_options(r, o, path);
     if (code == CLI_OK) code = restore_state(r, path);
     return code == CLI_OK && damaged ? replace_damaged(r) : code;
 }
@@ -221,5 +255,5 @@ int run_load(run *r) {
     wick_status status = wick_checkpoint_load(r->file, r->c->model, true);
     wick_checkpoint_free(&r->file);
     if (status == WICK_OK) return CLI_OK;
-    return talk_fail(talk_file_code(status), "the checkpoint does not fit: %s", wick_context_error(r->c->ctx));
+    return talk_fail(talk_code(status, CLI_BAD_FILE), "the checkpoint does not fit: %s", talk_why(r->c->ctx, status));
 }

@@ -1,11 +1,13 @@
 /* run.h: a training run on disk. DIR/last.safetensors is everything that is needed to go on: weights, optimizer, the
  * place in the data, the options; last.safetensors.prev is the one before. DIR/best.safetensors is the weights of the
- * best epoch. */
+ * best epoch. DIR/.lock is locked by the process that trains there. */
 #ifndef WICK_CLI_RUN_H
 #define WICK_CLI_RUN_H
 
 #include "classifier.h"
 #include "cli.h"
+
+#include <stdio.h>
 
 typedef struct run_state {
     int64_t epoch, sample; /* place in the data: epochs done, images of the next one handed out */
@@ -22,15 +24,18 @@ typedef struct run_state {
 typedef struct run {
     const cli_options *o;
     classifier *c;
-    char *last, *previous, *best; /* paths */
-    wick_checkpoint *file;        /* what is being resumed; NULL otherwise */
+    const char *folder;
+    char *last, *previous, *best, *lock; /* paths */
+    FILE *locked;                        /* NULL: not yet, or the file system can't */
+    wick_checkpoint *file;               /* what is being resumed; NULL otherwise */
+    cli_options kept;                    /* its options, without those of this command line */
     run_state state;
 } run;
 
-/* All return exit codes; what went wrong has been said. */
+/* All return exit codes; what went wrong has been said. The folder is borrowed. */
 int run_open(run *r, const cli_options *o, classifier *c, const char *folder);
 /* Makes the folder, and clears it of an earlier run when --force allows. */
-int run_start(run *r, const char *folder);
+int run_start(run *r);
 /* Opens the newest checkpoint that is whole and takes its options into *o and its state into r->state. */
 int run_find(run *r, wick_context *ctx, cli_options *o);
 /* Loads what run_find opened into the model, once that is built. */

@@ -5,26 +5,31 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* The end of the last whole line whose step is at most `step`. Lines begin {"step": N, as steplog_begin writes them. */
-static off_t end_of_step(FILE *file, int64_t step) {
+/* The end of the last whole line that is kept. Steps begin {"step": N, "epoch": E, "loss"; the line of an epoch has the
+ * number of its last step and "train_loss". A checkpoint of that step may be older than the epoch's line. */
+static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
     char *line = NULL;
     size_t room = 0;
     off_t end = 0;
     for (ssize_t length; (length = getline(&line, &room, file)) > 0; end += length) {
-        long long number;
-        if (line[length - 1] != '\n' || sscanf(line, "{\"step\": %lld", &number) != 1 || number > step) break;
+        long long step, epoch;
+        int of_epoch = 0;
+        if (line[length - 1] != '\n' ||
+            sscanf(line, "{\"step\": %lld, \"epoch\": %lld, \"train_loss\"%n", &step, &epoch, &of_epoch) != 2 ||
+            step > steps || (of_epoch && epoch > epochs))
+            break;
     }
     free(line);
     return end;
 }
 
-bool steplog_open(steplog *log, const char *path, int64_t step) {
+bool steplog_open(steplog *log, const char *path, int64_t step, int64_t epochs) {
     *log = (steplog){.path = path};
     if (!path || !path[0]) return true;
     log->file = fopen(path, step > 0 ? "a+" : "w");
     if (!log->file || step == 0) return log->file != NULL;
     rewind(log->file);
-    off_t end = end_of_step(log->file, step);
+    off_t end = end_of_kept(log->file, step, epochs);
     if (!ferror(log->file) && ftruncate(fileno(log->file), end) == 0 && fseeko(log->file, end, SEEK_SET) == 0)
         return true;
     int error = errno;

@@ -1,5 +1,5 @@
 /* steplog.h: the log of a run, a JSON object a line, in step order. A resumed run cuts off what the interrupted one had
- * written after its checkpoint, so no step is there twice. */
+ * written after its checkpoint, so no step or epoch is there twice. */
 #ifndef WICK_CLI_STEPLOG_H
 #define WICK_CLI_STEPLOG_H
 
@@ -10,8 +10,9 @@ typedef struct steplog {
     const char *path;
 } steplog;
 
-/* Opens `path` (borrowed; "" or NULL: none), keeping the lines of steps up to `step`. False: errno says why. */
-bool steplog_open(steplog *log, const char *path, int64_t step);
+/* Opens `path` (borrowed; "" or NULL: none), keeping the lines of the first `step` steps and `epochs` epochs. False:
+ * errno says why. */
+bool steplog_open(steplog *log, const char *path, int64_t step, int64_t epochs);
 /* A line: begin, json_* calls, end. */
 json steplog_begin(steplog *log, int64_t step);
 void steplog_end(steplog *log, json *j);

@@ -46,19 +46,15 @@ int talk_fail(int code, const char *format, ...) {
     return code;
 }
 
-int talk_file_code(wick_status status) {
-    switch (status) {
-    case WICK_ERR_IO:
-    case WICK_ERR_FORMAT:
-    case WICK_ERR_VERSION:
-    case WICK_ERR_MISMATCH:
-    case WICK_ERR_UNSUPPORTED:
-        return CLI_BAD_FILE;
-    case WICK_ERR_NOT_FINITE:
-        return CLI_NOT_FINITE;
-    default:
-        return CLI_FAILED;
-    }
+int talk_code(wick_status status, int blame) {
+    if (status == WICK_ERR_NOT_FINITE) return CLI_NOT_FINITE;
+    return status == WICK_ERR_NOMEM || status == WICK_ERR_BUSY || status == WICK_ERR_INTERNAL ? CLI_FAILED : blame;
+}
+
+const char *talk_why(const wick_context *ctx, wick_status status) {
+    /* An older failure's text tells nothing of this one. */
+    bool told = wick_context_status(ctx) == status && wick_context_error(ctx)[0];
+    return told ? wick_context_error(ctx) : wick_status_name(status);
 }
 
 bool talk_color(FILE *stream) {

@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "json.h"
 
-#include "wick/types.h"
+#include "wick/context.h"
 
 /* Before the options are read, with .command CMD_COUNT, and once they are. */
 void talk_setup(const cli_options *options);
@@ -13,8 +13,10 @@ void talk_setup(const cli_options *options);
 WICK_PRINTF(1, 2) void talk(const char *format, ...);
 /* What went wrong, as one line on standard error, and with --json as an object on standard output. Returns code. */
 WICK_PRINTF(2, 3) int talk_fail(int code, const char *format, ...);
-/* The exit code for a status met while reading the user's files: CLI_BAD_FILE when the file is at fault. */
-int talk_file_code(wick_status status);
+/* The exit code for a status: `blame`, unless it was memory, the machine or Wick itself that failed. */
+int talk_code(wick_status status, int blame);
+/* What went wrong: the context's text, or the status's name where it has none, as when memory ran out. */
+const char *talk_why(const wick_context *ctx, wick_status status);
 /* Whether colours suit this stream: --color, NO_COLOR (no-color.org), TERM=dumb, a terminal. */
 bool talk_color(FILE *stream);
 /* The outermost object of --json, on standard output. */

@@ -46,14 +46,13 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     if (!t->x || !t->y) return talk_fail(CLI_FAILED, "out of memory");
     wick_loader_options loading = {
         .batch = t->batch, .shuffle = true, .seed = seed, .mean = c->mean, .deviation = c->deviation};
-    if (wick_optimizer_new(c->model, optim, &t->optimizer) != WICK_OK)
-        return talk_fail(CLI_USAGE, "%s", wick_context_error(c->ctx));
-    wick_status status = wick_loader_new(c->ctx, dataset, &loading, &t->loader);
+    wick_status status = wick_optimizer_new(c->model, optim, &t->optimizer);
+    if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &loading, &t->loader);
     /* All of them now and in this order, so that every process makes the same states in the same order. */
     for (int update = t->accumulate == 1; update < 2; update++)
         for (int last = 0; last <= (t->tail > 0); last++)
             if (status == WICK_OK) status = compile(t, update, last, NULL, &t->steps[update][last]);
-    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", wick_context_error(c->ctx));
+    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", talk_why(c->ctx, status));
 }
 
 void trainer_free(trainer *t) {
@@ -103,12 +102,13 @@ void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t s
     }
     step s;
     trainer_result result;
-    if (compile(t, updates(t, number), n < t->batch, &(wick_compile_options){.no_passes = true, .check_finite = true},
-                &s) != WICK_OK) {
-        snprintf(text, size, "the step could not be repeated op by op: %s", wick_context_error(t->c->ctx));
+    wick_compile_options options = {.no_passes = true, .check_finite = true};
+    wick_status status = compile(t, updates(t, number), n < t->batch, &options, &s);
+    if (status != WICK_OK) {
+        snprintf(text, size, "the step could not be repeated op by op: %s", talk_why(t->c->ctx, status));
         return;
     }
-    wick_status status = run(t, &s, number, &result);
+    status = run(t, &s, number, &result);
     if (status == WICK_OK)
         snprintf(text, size, "repeated op by op, every value was finite");
     else

@@ -33,7 +33,7 @@ wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg) {
     } else {
         void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (at == MAP_FAILED)
-            status = wick_msg_set(msg, WICK_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
+            status = wick_msg_set(msg, errno == ENOMEM ? WICK_ERR_NOMEM : WICK_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
         else
             *map = (wick_map){at, (size_t)st.st_size, true};
     }

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "io/json.h"
+
 struct wick_checkpoint {
     wick_context *ctx;
     wick_allocator alloc;
@@ -174,8 +176,9 @@ static void compare(report *r, const wick_checkpoint *c, const wick_model *model
     }
     for (size_t i = 0; i < c->file.count; i++) {
         const char *name = c->file.tensors[i].name;
+        char shown[WICK_JSON_SHOWN];
         if (!is_optim(name) && (with_optimizer || !is_batch_counter(name)) && !wick_model_find(model, name))
-            wick_str_add(next_line(r, name), "is only there");
+            wick_str_add(next_line(r, wick_json_show(shown, name)), "is only there");
     }
 }
 
@@ -189,7 +192,12 @@ static wick_status make_optimizer_states(const wick_checkpoint *c, wick_model *m
         if (!is_optim(t->name) || wick_model_find(model, t->name)) continue;
         wick_tensor *state =
             wick_model_state(model, t->name, WICK_ROLE_OPTIM, t->dtype, t->rank, t->dims, wick_init_constant(0));
-        if (wick_tensor_error(state, NULL) != WICK_OK) return wick_fail_poison(wick_model_context(model), state);
+        const char *why;
+        char shown[WICK_JSON_SHOWN];
+        const wick_status status = wick_tensor_error(state, &why);
+        if (status != WICK_OK) /* the file asks for what no model has: not a mistake of the caller */
+            return wick_context_fail(wick_model_context(model), status == WICK_ERR_NOMEM ? status : WICK_ERR_FORMAT,
+                                     "state \"%s\" of the checkpoint: %s", wick_json_show(shown, t->name), why);
     }
     return WICK_OK;
 }

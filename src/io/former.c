@@ -65,6 +65,7 @@ wick_status wick_former_keep(wick_former *f, wick_msg *msg) {
         status = former_error(msg, f->path, errno);
         unlink(f->held);
     } else {
+        unlink(f->held); /* rename leaves both names of one file, which prev is when two savers held the same */
         sync_folder(f);
     }
     former_free(f);

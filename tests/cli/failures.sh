@@ -81,4 +81,104 @@ test_models_that_do_not_fit() {
     sed 's/"mlp:16,dropout/"mlp:99,dropout/' model/best.safetensors >lying.safetensors
     expect 3 "$wick" eval lying.safetensors
 }
+# alter FILE KEY VALUE: another text in the metadata; one that is shorter is followed by blanks.
+alter() {
+    local old new="\"$2\":\"$3\""
+    old=$(grep -ao "\"$2\":\"[^\"]*\"" "$1" | head -n 1)
+    [ -n "$old" ] && [ ${#new} -le ${#old} ] || { fail "$2 can't become '$3'"; return; }
+    sed -i "s|$old|$(printf "%-${#old}s" "$new")|" "$1"
+}
+make_sound() {
+    expect 0 "$wick" train "${quick[@]}" --warmup 10 --lr 0.001 --momentum 0.9 --optimizer sgd --nesterov --out sound
+    mv sound/last.safetensors.prev sound/last.safetensors # two of three epochs
+}
+test_checkpoint_with_other_metadata() {
+    [ -e sound ] || make_sound
+    rm -rf tried && cp -r sound tried
+    expect 0 "$wick" train --resume tried --quiet
+    while read -r key value; do
+        rm -rf tried && cp -r sound tried && alter tried/last.safetensors "$key" "$value"
+        for also in "" "--epochs 4"; do
+            expect 3 "$wick" train --resume tried $also --json || echo "  metadata: $key = '$value'"
+            valid_json out
+        done
+    done <<'END'
+option.arch mlq
+option.arch
+option.hidden 1x
+option.hidden
+option.dropout 1
+option.data
+option.epochs 0
+option.batch -1
+option.optimizer sgx
+option.schedule cosinx
+option.warmup 99
+option.warmup x
+option.lr-min 2
+option.momentum 0
+option.accumulate x
+run.epoch 1
+run.sample 7
+run.step 41
+run.step 99
+run.correct 9
+run.seen 5
+run.stale 9
+run.best_epoch 9
+END
+    expect 2 "$wick" train --resume sound --epochs 4 --lr 1 && has err "can't be changed"
+    expect 2 "$wick" train --resume sound --epochs 4 --hidden x && has err "--hidden"
+    while read -r key value; do
+        cp sound/best.safetensors tried.safetensors && alter tried.safetensors "$key" "$value"
+        for command in eval predict; do
+            expect 3 "$wick" $command tried.safetensors --json || echo "  metadata: $key = '$value'"
+            valid_json out
+        done
+    done <<'END'
+arch mlq:8
+arch
+dims 10,0
+dims 10,x
+classes 0
+classes 1
+mean nan
+deviation -1
+data
+END
+    expect 0 "$wick" eval tried.safetensors --data data
+}
+test_checkpoint_with_a_name_that_no_state_has() {
+    [ -e sound ] || make_sound
+    rm -rf tried && cp -r sound tried
+    # Without a checksum, which is over the names too.
+    sed -i 's/"wick\.crc32c"/"wick.crc32x"/; s/"optim\.momentum\.fc1\.bias"/"optim.momentum.fc1.bi\\n"/' \
+        tried/last.safetensors
+    expect 3 "$wick" train --resume tried --json && valid_json out && has err "control character"
+    [ "$(wc -l <err)" = 1 ] || fail "a name made a line of its own"
+}
+# Under ever more memory, until it is enough: never an empty message, never the code of a wrong command line or file.
+test_out_of_memory() {
+    least=1000
+    while [ $least -lt 40000 ] && ! (ulimit -v $least && "$wick" --version) >/dev/null 2>&1; do
+        least=$((least + 20))
+    done 2>/dev/null # the shell tells of those that die while they start
+    [ $least -lt 40000 ] || { echo "  skipped: it takes too much memory to start, as under a sanitizer"; return 0; }
+    "$wick" train "${quick[@]}" --out model --force --quiet >/dev/null || fail "no model"
+    refused=0
+    for more in $(seq 0 20 400) $(seq 450 50 6000); do
+        rm -rf narrow
+        for command in "train --data data --hidden 512,256 --epochs 1 --batch 64 --out narrow --threads 2" \
+            "eval model --threads 1" "predict model --threads 1" "info model"; do
+            (ulimit -v $((least + more)) && exec "$wick" $command) >out 2>err
+            code=$?
+            [ $code = 0 ] || [ $code = 127 ] && continue # 127: of the loader
+            refused=$((refused + 1))
+            with="$command with $((least + more)) KiB"
+            [ $code = 1 ] || fail "code $code of $with: $(cat err)"
+            tail -n 1 err | grep -qE "^wick [a-z]+: .*[a-z]" || fail "$with said '$(cat err)'"
+        done
+    done
+    [ $refused -gt 10 ] || fail "memory was short only $refused times"
+}
 test_main

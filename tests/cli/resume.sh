@@ -81,6 +81,52 @@ test_damaged_checkpoint_falls_back() {
     echo junk >damaged/last.safetensors.prev
     expect 3 "$wick" train --resume damaged
 }
+# The line of an epoch comes after its last step, and a checkpoint may lie between the two.
+test_log_of_a_checkpoint_at_the_end_of_an_epoch() {
+    ends=(--data data --hidden 8 --epochs 2 --batch 16 --save-every 125 --out ends --log ends.jsonl)
+    for stop in killed damaged; do
+        expect 0 "$wick" train "${ends[@]}" --force && cp ends.jsonl ends.expected
+        if [ $stop = killed ]; then
+            mv ends/last.safetensors.prev ends/last.safetensors
+        else
+            truncate -s 2000 ends/last.safetensors
+        fi
+        expect 0 "$wick" train --resume ends && has err "going on after step 250 of 250"
+        cmp <(without_time ends.expected) <(without_time ends.jsonl) || fail "$stop: the logs differ"
+    done
+    # From the end of the first epoch, with its line and without.
+    expect 0 "$wick" train "${ends[@]}" --epochs 1 --schedule constant --force
+    cp ends/last.safetensors.prev before.safetensors
+    cp ends/last.safetensors after.safetensors
+    expect 0 "$wick" train --resume ends --epochs 2 && cp ends.jsonl ends.expected
+    for place in before after; do
+        rm ends/* && cp $place.safetensors ends/last.safetensors
+        expect 0 "$wick" train --resume ends --epochs 2
+        cmp <(without_time ends.expected) <(without_time ends.jsonl) || fail "$place: the logs differ"
+    done
+}
+test_second_training_in_a_folder_is_refused() {
+    "$wick" train --data data --hidden 8 --epochs 100000 --out two --quiet >/dev/null 2>&1 &
+    pid=$!
+    wait_for two/best.safetensors
+    for again in "--resume two" "--data data --out two" "--data data --out two --force"; do
+        expect 1 timeout 20 "$wick" train $again --json && has err "another training is at work in two"
+        valid_json out
+    done
+    expect 0 "$wick" eval two
+    disown $pid # bash would tell of its end
+    kill -9 $pid
+    expect 0 "$wick" train --resume two --epochs 1 && has err "already trained"
+}
+test_folder_that_can_not_be_locked() {
+    mkdir -p lockless/.lock
+    expect 0 "$wick" train --data data --hidden 8 --epochs 1 --out lockless
+}
+test_file_that_can_not_be_opened_is_not_damaged() {
+    cp -r whole odd
+    rm odd/last.safetensors && mkdir odd/last.safetensors
+    expect 3 "$wick" train --resume odd && [ -d odd/last.safetensors ] || fail "it was taken for a damaged file"
+}
 test_complete_run_is_left_alone() {
     cp -r whole again
     expect 0 "$wick" train --resume again --json && [ "$(json out epochs)" = 6 ] || fail "epochs"

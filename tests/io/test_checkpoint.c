@@ -534,6 +534,39 @@ TEST(a_newer_format_is_refused) {
 /* ---- failing to write
  * ---------------------------------------------------------------------------------------------------------- */
 
+/* A safetensors file of two f32: a parameter "w", and one of that name. */
+static bool write_two(const char *path, const char *name) {
+    char header[1024];
+    int length = snprintf(header, sizeof header,
+                          "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [0, 4]}, "
+                          "\"%s\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [4, 8]}}",
+                          name);
+    uint64_t size = (uint64_t)length;
+    FILE *f = fopen(path, "wb");
+    if (!f) return false;
+    bool ok = fwrite(&size, sizeof size, 1, f) == 1 && fputs(header, f) >= 0 && fwrite("\0\0\0?\0\0\0?", 8, 1, f) == 1;
+    return fclose(f) == 0 && ok;
+}
+
+TEST(a_state_that_no_model_can_have_is_the_fault_of_the_file) {
+    char long_name[400] = "optim.", shown[400];
+    memset(long_name + 6, 'x', 350);
+    static const char newline[] = "optim.x\\n\\u001b[1m";
+    const char *const names[] = {newline, long_name};
+    REQUIRE(folder_make());
+    for (int i = 0; i < 2; i++) {
+        net n;
+        REQUIRE(net_open(&n, 1, false) && write_two(in_folder("x"), names[i]));
+        wick_model_state(n.model, "w", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(1), wick_init_constant(0));
+        CHECK_INT(load(&n, in_folder("x"), true), WICK_ERR_FORMAT);
+        snprintf(shown, sizeof shown, "%s", wick_context_error(n.ctx));
+        CHECK_STR_HAS(shown, i == 0 ? "optim.x??[1m" : "optim.xxx");
+        CHECK_INT(load(&n, in_folder("x"), false), WICK_OK);
+        net_close(&n);
+    }
+    folder_remove();
+}
+
 TEST(an_unwritable_folder_is_an_error_and_the_old_file_stays) {
     SETUP;
     REQUIRE(wick_save(a.model, in_folder("keep"), NULL) == WICK_OK);

@@ -109,6 +109,21 @@ TEST(without_hard_links_it_is_moved_and_moved_back) {
     }
 }
 
+/* rename leaves both names when they are of one file. */
+TEST(two_savers_that_held_the_same_file_leave_no_name_behind) {
+    REQUIRE(folder_make());
+    wick_former f, g;
+    wick_msg msg;
+    put(path, "one");
+    REQUIRE(wick_former_hold(&f, path, NULL, &msg) == WICK_OK && wick_former_hold(&g, path, NULL, &msg) == WICK_OK);
+    replace("two");
+    CHECK(wick_former_keep(&f, &msg) == WICK_OK);
+    replace("three");
+    CHECK(wick_former_keep(&g, &msg) == WICK_OK);
+    CHECK(strcmp(get(path), "three") == 0 && strcmp(get(prev), "one") == 0);
+    folder_remove();
+}
+
 TEST(other_failures_change_nothing_and_are_told) {
     REQUIRE(folder_make());
     wick_former f;
