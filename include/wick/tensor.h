@@ -52,6 +52,8 @@ WICK_API int wick_tensor_rank(const wick_tensor *x);
 WICK_API const int64_t *wick_tensor_dims(const wick_tensor *x);
 WICK_API int64_t wick_tensor_dim(const wick_tensor *x, int axis); /* axis < 0 counts from the end; 0 when out of range */
 WICK_API int64_t wick_tensor_count(const wick_tensor *x);         /* elements */
+/* A tensor that is a mistake, for functions of your own that find one: the text gets the caller's line. */
+WICK_API wick_tensor *wick_poison(wick_context *ctx, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
 /* 0, or the error that poisoned x; text (or NULL) receives its message. */
 WICK_API wick_status wick_tensor_error(const wick_tensor *x, const char **text);
 /* True when the value is in memory: no work is pending for it. */

@@ -222,7 +222,6 @@ struct wick_context {
 
 /* A handle in the innermost scope naming value (a reference to whose node is taken over), or the poison of running out of memory. */
 wick_tensor *wick_tensor_new(wick_context *ctx, wick_value *value);
-wick_tensor *wick_poison(wick_context *ctx, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
 wick_tensor *wick_poison_like(wick_context *ctx, wick_error *error); /* shares the error */
 /* The first poisoned one of ts, or NULL. NULL entries count as out of memory when ctx is known through another. */
 const char *wick_site(void); /* of the caller, or NULL */

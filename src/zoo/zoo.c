@@ -30,7 +30,7 @@ static wick_status bad_part(wick_context *ctx, const wick_network *network, cons
 }
 
 /* "0", "0.25", ".5": at most 15 digits. Not strtod, whose decimal point is the locale's. */
-static bool read_fraction(const char *text, size_t length, double *value) {
+bool wick_zoo_fraction(const char *text, size_t length, double *value) {
     size_t i = length && text[0] == '0';
     int64_t digits = 0, scale = 1;
     if (i < length && text[i] == '.')
@@ -47,7 +47,7 @@ static wick_status read_part(wick_context *ctx, wick_network *network, const cha
     static const char dropout[] = "dropout=";
     const size_t prefix = sizeof dropout - 1;
     if (length >= prefix && memcmp(part, dropout, prefix) == 0) {
-        if (!read_fraction(part + prefix, length - prefix, &network->dropout))
+        if (!wick_zoo_fraction(part + prefix, length - prefix, &network->dropout))
             return bad_part(ctx, network, part, length, "is no probability in [0, 1), written 0.25");
         return WICK_OK;
     }

@@ -7,4 +7,13 @@
 
 extern const wick_architecture wick_zoo_mlp;
 
+/* "0", "0.25", ".5": at most 15 digits. */
+bool wick_zoo_fraction(const char *text, size_t length, double *value);
+
+#define WICK_ZOO_TRY(call)                         \
+    do {                                           \
+        wick_status try_ = (call);                 \
+        if (try_ != WICK_OK) return try_;          \
+    } while (0)
+
 #endif

@@ -1,0 +1,333 @@
+/* net.c: networks as a line of text. It is read anew each time its graph is built, which costs microseconds. One table of layers serves
+ * the reader, the builder and the help. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "zoo/zoo.h"
+
+enum { LAYERS_MAX = 256, DEPTH_MAX = 8, NUMBER_MAX = 1 << 24 };
+
+/* A layer as read: its numbers, in the order of the table's form. */
+typedef struct layer {
+    int kind;
+    int64_t n[2]; /* channels or width, kernel; CLASSES: as many as asked for */
+    int64_t stride, pad, dilation, groups, expand;
+    double p;
+    bool same, no_bias;
+    int end; /* residual: one past the last layer inside */
+} layer;
+enum { CLASSES = -1 };
+
+/* What follows a layer's name. */
+enum {
+    KEY_STRIDE = 1,
+    KEY_PAD = 2,
+    KEY_DILATION = 4,
+    KEY_GROUPS = 8,
+    KEY_EXPAND = 16,
+    FLAG_SAME = 32,
+    FLAG_NO_BIAS = 64,
+};
+static const struct {
+    const char *word;
+    unsigned bit;
+} words[] = {{"stride", KEY_STRIDE}, {"pad", KEY_PAD},   {"dilation", KEY_DILATION}, {"groups", KEY_GROUPS},
+             {"expand", KEY_EXPAND}, {"same", FLAG_SAME}, {"nobias", FLAG_NO_BIAS}};
+enum { WORDS = (int)(sizeof words / sizeof words[0]), FLAGS = FLAG_SAME | FLAG_NO_BIAS };
+
+typedef struct builder {
+    const layer *layers;
+    wick_model *model;
+    int64_t classes;
+    int depth, count[DEPTH_MAX + 1][32]; /* layers of a kind so far, for their names */
+} builder;
+
+static wick_tensor *build_range(builder *b, int begin, int end, wick_tensor *x);
+
+/* "conv2": the second of its kind. */
+static void name_of(builder *b, int kind, const char *prefix, char name[32]) { snprintf(name, 32, "%s%d", prefix, ++b->count[b->depth][kind]); }
+static wick_nn_conv_options conv_options(const layer *l) {
+    return (wick_nn_conv_options){.stride = l->stride, .dilation = l->dilation, .groups = l->groups, .pad = l->pad, .same = l->same, .no_bias = l->no_bias};
+}
+static wick_pool_options pool_options(const layer *l, const wick_tensor *x) {
+    wick_pool_options o = {.exclude_pad = true};
+    for (int d = 0; d < wick_tensor_rank(x) - 2 && d < 3; d++) o.kernel[d] = l->n[0], o.stride[d] = l->stride, o.pad[d] = l->pad;
+    return o;
+}
+
+typedef wick_tensor *build_fn(builder *b, const layer *l, const char *name, wick_tensor *x);
+static wick_tensor *build_conv(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_nn_conv_options o = conv_options(l);
+    return wick_nn_conv(b->model, name, x, l->n[0], l->n[1], &o);
+}
+static wick_tensor *build_dwconv(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_nn_conv_options o = conv_options(l);
+    o.groups = wick_tensor_dim(x, 1);
+    return wick_nn_conv(b->model, name, x, o.groups, l->n[0], &o);
+}
+static wick_tensor *build_maxpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_pool_options o = pool_options(l, x);
+    o.exclude_pad = false;
+    return (void)b, (void)name, wick_max_pool(x, &o);
+}
+static wick_tensor *build_avgpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_pool_options o = pool_options(l, x);
+    return (void)b, (void)name, wick_avg_pool(x, &o);
+}
+static wick_tensor *build_globalpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return (void)b, (void)l, (void)name, wick_flatten(wick_adaptive_avg_pool(x, NULL), 1);
+}
+static wick_tensor *build_flatten(builder *b, const layer *l, const char *name, wick_tensor *x) { return (void)b, (void)l, (void)name, wick_flatten(x, 1); }
+static wick_tensor *build_linear(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return wick_nn_linear(b->model, name, x, l->n[0] == CLASSES ? b->classes : l->n[0]);
+}
+static wick_tensor *build_bn(builder *b, const layer *l, const char *name, wick_tensor *x) { return (void)l, wick_nn_batch_norm(b->model, name, x); }
+static wick_tensor *build_layernorm(builder *b, const layer *l, const char *name, wick_tensor *x) { return (void)l, wick_nn_layer_norm(b->model, name, x); }
+static wick_tensor *build_dropout(builder *b, const layer *l, const char *name, wick_tensor *x) { return (void)name, wick_nn_dropout(b->model, x, l->p); }
+#define BUILD_ACTIVATION(fn) \
+    static wick_tensor *build_##fn(builder *b, const layer *l, const char *name, wick_tensor *x) { return (void)b, (void)l, (void)name, wick_##fn(x); }
+BUILD_ACTIVATION(relu)
+BUILD_ACTIVATION(gelu)
+BUILD_ACTIVATION(silu)
+BUILD_ACTIVATION(tanh)
+BUILD_ACTIVATION(sigmoid)
+
+static wick_tensor *pushed(builder *b, const char *name, wick_tensor *x, wick_tensor *(*inside)(builder *, const layer *, wick_tensor *), const layer *l) {
+    wick_context *ctx = wick_model_context(b->model);
+    wick_status status = wick_model_push(b->model, name);
+    if (status != WICK_OK) return wick_poison(ctx, status, "%s", wick_context_error(ctx));
+    b->depth++;
+    memset(b->count[b->depth], 0, sizeof b->count[0]);
+    wick_tensor *y = inside(b, l, x);
+    b->depth--;
+    wick_model_pop(b->model);
+    return y;
+}
+
+/* He et al. 2016: y + x; where the shapes differ x goes through a 1x1 convolution of the stride that makes them agree. */
+static wick_tensor *inside_residual(builder *b, const layer *l, wick_tensor *x) {
+    const int self = (int)(l - b->layers);
+    wick_tensor *y = build_range(b, self + 1, l->end, x);
+    bool same = wick_tensor_rank(x) == wick_tensor_rank(y);
+    for (int d = 0; same && d < wick_tensor_rank(x); d++) same = wick_tensor_dim(x, d) == wick_tensor_dim(y, d);
+    if (!same && wick_tensor_rank(x) > 2 && wick_tensor_rank(y) == wick_tensor_rank(x)) {
+        const int64_t in = wick_tensor_dim(x, 2), out = wick_tensor_dim(y, 2);
+        const wick_nn_conv_options o = {.stride = out > 0 ? (in + out - 1) / out : 1, .no_bias = true};
+        x = wick_nn_batch_norm(b->model, "shortcut_bn", wick_nn_conv(b->model, "shortcut", x, wick_tensor_dim(y, 1), 1, &o));
+    }
+    return wick_add(y, x);
+}
+static wick_tensor *build_residual(builder *b, const layer *l, const char *name, wick_tensor *x) { return pushed(b, name, x, inside_residual, l); }
+
+/* Hu et al. 2018: channels weighed by what all of the image says. */
+static wick_tensor *inside_se(builder *b, const layer *l, wick_tensor *x) {
+    const int64_t channels = wick_tensor_dim(x, 1), hidden = channels / l->n[0] > 0 ? channels / l->n[0] : 1;
+    wick_tensor *s = wick_adaptive_avg_pool(x, NULL);
+    s = wick_relu(wick_nn_conv(b->model, "down", s, hidden, 1, NULL));
+    return wick_mul(x, wick_sigmoid(wick_nn_conv(b->model, "up", s, channels, 1, NULL)));
+}
+static wick_tensor *build_se(builder *b, const layer *l, const char *name, wick_tensor *x) { return pushed(b, name, x, inside_se, l); }
+
+/* Sandler et al. 2018: 1x1 up, depthwise, 1x1 down; x is added where the shapes agree. */
+static wick_tensor *inside_invres(builder *b, const layer *l, wick_tensor *x) {
+    const int64_t in = wick_tensor_dim(x, 1), wide = in * (l->expand ? l->expand : 6);
+    const wick_nn_conv_options plain = {.no_bias = true}, depthwise = {.stride = l->stride, .groups = wide, .same = true, .no_bias = true};
+    wick_tensor *y = x;
+    if (wide != in) y = wick_relu(wick_nn_batch_norm(b->model, "bn1", wick_nn_conv(b->model, "up", y, wide, 1, &plain)));
+    y = wick_relu(wick_nn_batch_norm(b->model, "bn2", wick_nn_conv(b->model, "depthwise", y, wide, l->n[1], &depthwise)));
+    y = wick_nn_batch_norm(b->model, "bn3", wick_nn_conv(b->model, "down", y, l->n[0], 1, &plain));
+    return l->stride <= 1 && l->n[0] == in ? wick_add(y, x) : y;
+}
+static wick_tensor *build_invres(builder *b, const layer *l, const char *name, wick_tensor *x) { return pushed(b, name, x, inside_invres, l); }
+
+/* ---- the table ---------------------------------------------------------------------------------------------------------------- */
+
+enum { REAL = 1, BODY = 2 };
+static const struct {
+    const char *word, *prefix; /* prefix of its states' names; NULL: it has none */
+    int numbers;
+    unsigned options, what;
+    build_fn *build;
+    const char *form, *doc;
+} kinds[] = {
+    {"conv", "conv", 2, KEY_STRIDE | KEY_PAD | KEY_DILATION | KEY_GROUPS | FLAG_SAME | FLAG_NO_BIAS, 0, build_conv,
+     "conv CHANNELS KERNEL [stride N] [pad N | same] [dilation N] [groups N] [nobias]", "convolution"},
+    {"dwconv", "dwconv", 1, KEY_STRIDE | KEY_PAD | KEY_DILATION | FLAG_SAME | FLAG_NO_BIAS, 0, build_dwconv,
+     "dwconv KERNEL [stride N] [pad N | same] [dilation N] [nobias]", "convolution of each channel on its own"},
+    {"maxpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_maxpool, "maxpool KERNEL [stride N] [pad N]", "the largest of each window"},
+    {"avgpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_avgpool, "avgpool KERNEL [stride N] [pad N]", "the mean of each window, padding apart"},
+    {"globalpool", NULL, 0, 0, 0, build_globalpool, "globalpool", "the mean of each channel"},
+    {"flatten", NULL, 0, 0, 0, build_flatten, "flatten", "all dims of a sample become one"},
+    {"linear", "fc", 1, 0, 0, build_linear, "linear WIDTH | linear classes", "fully connected; classes: as many as the data has"},
+    {"bn", "bn", 0, 0, 0, build_bn, "bn", "batch norm"},
+    {"layernorm", "ln", 0, 0, 0, build_layernorm, "layernorm", "layer norm over the last dim"},
+    {"dropout", NULL, 0, 0, REAL, build_dropout, "dropout P", "while training, each number is 0 with probability P"},
+    {"relu", NULL, 0, 0, 0, build_relu, "relu", "max(x, 0)"},
+    {"gelu", NULL, 0, 0, 0, build_gelu, "gelu", "x times the normal distribution's function of x"},
+    {"silu", NULL, 0, 0, 0, build_silu, "silu", "x sigmoid(x)"},
+    {"tanh", NULL, 0, 0, 0, build_tanh, "tanh", "hyperbolic tangent"},
+    {"sigmoid", NULL, 0, 0, 0, build_sigmoid, "sigmoid", "1 / (1 + exp(-x))"},
+    {"residual", "res", 0, 0, BODY, build_residual, "residual(LAYERS)", "x is added to what the layers make of it"},
+    {"se", "se", 1, 0, 0, build_se, "se REDUCTION", "squeeze and excite: channels weighed by their means"},
+    {"invres", "block", 2, KEY_STRIDE | KEY_EXPAND, 0, build_invres, "invres CHANNELS KERNEL [stride N] [expand N]", "inverted residual block; expand is 6"},
+};
+enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
+
+int wick_net_layers(void) { return KINDS; }
+const char *wick_net_layer_form(int i) { return i >= 0 && i < KINDS ? kinds[i].form : NULL; }
+const char *wick_net_layer_doc(int i) { return i >= 0 && i < KINDS ? kinds[i].doc : NULL; }
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct reader {
+    wick_context *ctx;
+    const char *text, *at;
+    const char *word; /* the one at hand, and its length; 0 at the end */
+    size_t length;
+    layer layers[LAYERS_MAX];
+    int n;
+} reader;
+
+/* The next word: letters and digits, or one of "(),". */
+static void next(reader *r) {
+    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n') r->at++;
+    r->word = r->at;
+    r->length = strcspn(r->at, " \t\n(),");
+    if (!r->length && *r->at) r->length = 1;
+    r->at += r->length;
+}
+static bool is(const reader *r, const char *word) { return r->length == strlen(word) && !memcmp(r->word, word, r->length); }
+static bool at_end_of_layer(const reader *r) { return !r->length || is(r, ",") || is(r, ")") || is(r, "("); }
+
+static wick_status wrong(const reader *r, const char *why) {
+    if (!r->length) return wick_context_fail(r->ctx, WICK_ERR_INVALID, "net: at the end: %s", why);
+    return wick_context_fail(r->ctx, WICK_ERR_INVALID, "net: column %d, \"%.*s\": %s", (int)(r->word - r->text) + 1, r->length > 40 ? 40 : (int)r->length, r->word, why);
+}
+
+/* Digits only; false: something else, or too large. */
+static bool whole(const reader *r, int64_t least, int64_t *value) {
+    *value = 0;
+    for (size_t i = 0; i < r->length; i++) {
+        if (r->word[i] < '0' || r->word[i] > '9' || *value > NUMBER_MAX) return false;
+        *value = *value * 10 + (r->word[i] - '0');
+    }
+    return r->length && *value >= least && *value <= NUMBER_MAX;
+}
+
+static wick_status read_options(reader *r, layer *l) {
+    unsigned seen = 0;
+    while (!at_end_of_layer(r)) {
+        int w = 0;
+        while (w < WORDS && !is(r, words[w].word)) w++;
+        char why[160];
+        snprintf(why, sizeof why, "does not belong here; the form is: %s", kinds[l->kind].form);
+        if (w == WORDS || !(kinds[l->kind].options & words[w].bit)) return wrong(r, why);
+        if (seen & words[w].bit) return wrong(r, "is given twice");
+        seen |= words[w].bit;
+        if (words[w].bit & FLAGS) {
+            *(words[w].bit == FLAG_SAME ? &l->same : &l->no_bias) = true;
+            next(r);
+            continue;
+        }
+        next(r);
+        int64_t *to = words[w].bit == KEY_STRIDE     ? &l->stride
+                      : words[w].bit == KEY_PAD      ? &l->pad
+                      : words[w].bit == KEY_DILATION ? &l->dilation
+                      : words[w].bit == KEY_GROUPS   ? &l->groups
+                                                     : &l->expand;
+        snprintf(why, sizeof why, "a whole number belongs after \"%s\"", words[w].word);
+        if (!whole(r, words[w].bit != KEY_PAD, to)) return wrong(r, why);
+        next(r);
+    }
+    if (l->same && seen & KEY_PAD) return wrong(r, "pad and same exclude each other");
+    return WICK_OK;
+}
+
+static wick_status read_list(reader *r, int depth);
+
+static wick_status read_layer(reader *r, int depth) {
+    int kind = 0;
+    while (kind < KINDS && !is(r, kinds[kind].word)) kind++;
+    if (kind == KINDS) {
+        char why[512];
+        int used = snprintf(why, sizeof why, "is no layer; there are");
+        for (int i = 0; i < KINDS && used < (int)sizeof why; i++) used += snprintf(why + used, sizeof why - (size_t)used, "%s %s", i ? "," : "", kinds[i].word);
+        return wrong(r, why);
+    }
+    if (r->n == LAYERS_MAX) return wrong(r, "is one layer too many (256 at most)");
+    layer *l = &r->layers[r->n++];
+    *l = (layer){.kind = kind};
+    char why[160];
+    snprintf(why, sizeof why, "a number belongs here; the form is: %s", kinds[kind].form);
+    next(r);
+    for (int i = 0; i < kinds[kind].numbers; i++) {
+        if (kinds[kind].build == build_linear && is(r, "classes"))
+            l->n[i] = CLASSES;
+        else if (at_end_of_layer(r) || !whole(r, 1, &l->n[i]))
+            return wrong(r, why);
+        next(r);
+    }
+    if (kinds[kind].what & REAL) {
+        if (!wick_zoo_fraction(r->word, at_end_of_layer(r) ? 0 : r->length, &l->p) || l->p >= 1) return wrong(r, "a probability in [0, 1) belongs here, written 0.25");
+        next(r);
+    }
+    if (kinds[kind].what & BODY) {
+        const int self = r->n - 1;
+        if (!is(r, "(")) return wrong(r, "\"(\" and layers belong here");
+        if (depth == DEPTH_MAX) return wrong(r, "is nested too deeply (8 at most)");
+        next(r);
+        WICK_ZOO_TRY(read_list(r, depth + 1));
+        if (!is(r, ")")) return wrong(r, "\")\" or \",\" belongs here");
+        r->layers[self].end = r->n;
+        next(r);
+        return at_end_of_layer(r) && !is(r, "(") ? WICK_OK : wrong(r, "\",\" belongs here");
+    }
+    WICK_ZOO_TRY(read_options(r, l));
+    return is(r, "(") ? wrong(r, "this layer has no layers inside") : WICK_OK;
+}
+
+static wick_status read_list(reader *r, int depth) {
+    for (;;) {
+        if (!r->length || is(r, ",") || is(r, ")")) return wrong(r, "a layer belongs here");
+        WICK_ZOO_TRY(read_layer(r, depth));
+        if (!is(r, ",")) return WICK_OK;
+        next(r);
+    }
+}
+
+static wick_status read_net(reader *r, wick_context *ctx, const char *text) {
+    r->ctx = ctx;
+    r->text = r->at = text ? text : "";
+    r->n = 0;
+    next(r);
+    WICK_ZOO_TRY(read_list(r, 0));
+    return r->length ? wrong(r, "\",\" belongs here") : WICK_OK;
+}
+
+/* ---- building ----------------------------------------------------------------------------------------------------------------- */
+
+static wick_tensor *build_range(builder *b, int begin, int end, wick_tensor *x) {
+    for (int i = begin; i < end; i = b->layers[i].end ? b->layers[i].end : i + 1) {
+        char name[32] = "";
+        const layer *l = &b->layers[i];
+        if (kinds[l->kind].prefix) name_of(b, l->kind, kinds[l->kind].prefix, name);
+        x = kinds[l->kind].build(b, l, name, x);
+        if (wick_tensor_error(x, NULL) != WICK_OK) return x;
+    }
+    return x;
+}
+
+wick_status wick_net_check(wick_context *ctx, const char *text) {
+    reader r;
+    return read_net(&r, ctx, text);
+}
+
+wick_tensor *wick_net(wick_model *model, const char *text, wick_tensor *x, int64_t classes) {
+    wick_context *ctx = wick_model_context(model);
+    reader r;
+    const wick_status status = read_net(&r, ctx, text);
+    if (status != WICK_OK) return wick_poison(ctx, status, "%s", wick_context_error(ctx));
+    builder b = {.layers = r.layers, .model = model, .classes = classes};
+    return build_range(&b, 0, r.n, x);
+}
