@@ -12,11 +12,27 @@ enum { MOST_PIXELS = 1 << 24, MOST_CLASSES = 1 << 20 };
 
 static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
 
+/* Makes the parameters: recording the network once is what creates them. */
+static int make_parameters(classifier *c, const char *whose, int blame) {
+    const bool training = wick_model_training(c->model);
+    wick_model_set_training(c->model, false); /* one image is no batch */
+    wick_scope *scope = wick_scope_open(c->ctx);
+    if (!scope) return out_of_memory();
+    int64_t dims[WICK_MAX_DIMS] = {1};
+    memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
+    const char *text;
+    wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
+    int code = CLI_OK;
+    wick_status status = wick_tensor_error(logits, &text);
+    if (status != WICK_OK) code = talk_fail(talk_code(status, blame), "%s: %s", whose, text);
+    wick_scope_close(&scope);
+    wick_model_set_training(c->model, training);
+    return code;
+}
+
 int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
-                           const char *arch) {
+                           const char *arch, int blame) {
     *c = (classifier){.ctx = ctx, .rank = wick_dataset_rank(dataset), .pixels = 1};
-    wick_status status = wick_zoo_find(ctx, arch, &c->network);
-    if (status != WICK_OK) return talk_fail(CLI_USAGE, "%s", talk_why(ctx, status));
     for (int i = 0; i < c->rank; i++) {
         c->dims[i] = wick_dataset_dims(dataset)[i];
         c->pixels *= c->dims[i];
@@ -26,7 +42,9 @@ int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset 
     c->arch = strdup(arch);
     c->data = strdup(data);
     if (!c->arch || !c->data || wick_model_new(ctx, &c->model) != WICK_OK) return out_of_memory();
-    return CLI_OK;
+    wick_status status = wick_zoo_find(ctx, c->arch, &c->network);
+    if (status != WICK_OK) return talk_fail(blame, "%s", talk_why(ctx, status));
+    return make_parameters(c, c->arch, blame);
 }
 
 void classifier_free(classifier *c) {
@@ -78,7 +96,9 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
                              keys[i]);
     }
     double classes;
-    if (wick_zoo_find(c->ctx, value[ARCH], &c->network) != WICK_OK)
+    c->arch = strdup(value[ARCH]);
+    if (!c->arch) return out_of_memory();
+    if (wick_zoo_find(c->ctx, c->arch, &c->network) != WICK_OK)
         return talk_fail(CLI_BAD_FILE, "%s: %s", path, wick_context_error(c->ctx));
     if (!read_dims(c, value[DIMS])) return talk_fail(CLI_BAD_FILE, "%s: bad dims '%s'", path, value[DIMS]);
     if (!read_real(&classes, value[CLASSES]) || !(classes >= 1 && classes <= MOST_CLASSES) || classes != floor(classes))
@@ -86,24 +106,8 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     c->classes = (int64_t)classes;
     if (!read_real(&c->mean, value[MEAN]) || !read_real(&c->deviation, value[DEVIATION]) || c->deviation < 0)
         return talk_fail(CLI_BAD_FILE, "%s: bad mean '%s' or deviation '%s'", path, value[MEAN], value[DEVIATION]);
-    c->arch = strdup(value[ARCH]);
     c->data = strdup(value[DATA]);
-    return c->arch && c->data ? CLI_OK : out_of_memory();
-}
-
-/* Makes the parameters: recording the network once is what creates them. */
-static int make_parameters(classifier *c, const char *path) {
-    wick_scope *scope = wick_scope_open(c->ctx);
-    if (!scope) return out_of_memory();
-    int64_t dims[WICK_MAX_DIMS] = {1};
-    memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
-    const char *text;
-    wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
-    int code = CLI_OK;
-    wick_status status = wick_tensor_error(logits, &text);
-    if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s: %s", path, text);
-    wick_scope_close(&scope);
-    return code;
+    return c->data ? CLI_OK : out_of_memory();
 }
 
 static double spec_elements(wick_spec spec) {
@@ -112,28 +116,16 @@ static double spec_elements(wick_spec spec) {
     return elements;
 }
 
-/* How many weights the layers have, biases aside; a double, since a file may ask for more than fits. */
-static double weights_of(const classifier *c) {
-    double weights = 0, width = (double)c->pixels;
-    for (int i = 0; i < c->network.n_widths; i++) {
-        weights += width * (double)c->network.widths[i];
-        width = (double)c->network.widths[i];
-    }
-    return weights + width * (double)c->classes;
-}
-
 static int load_from(classifier *c, const wick_checkpoint *file, const char *path) {
     int code = read_meta(c, file, path);
     if (code != CLI_OK) return code;
     /* A small file can't make us reserve the memory of a giant network. */
     double elements = 0;
     for (int i = 0; i < wick_checkpoint_count(file); i++) elements += spec_elements(wick_checkpoint_tensor(file, i));
-    if (weights_of(c) > elements)
-        return talk_fail(CLI_BAD_FILE, "%s holds %.0f numbers, too few for the %s that it says it is", path, elements,
-                         c->arch);
     if (wick_model_new(c->ctx, &c->model) != WICK_OK) return out_of_memory();
+    wick_model_set_limit(c->model, (int64_t)fmax(1, fmin(elements, 0x1p62)));
     wick_model_set_training(c->model, false);
-    code = make_parameters(c, path);
+    code = make_parameters(c, path, CLI_BAD_FILE);
     if (code != CLI_OK) return code;
     wick_status status = wick_checkpoint_load(file, c->model, false);
     if (status == WICK_OK) return CLI_OK;

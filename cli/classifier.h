@@ -21,9 +21,9 @@ typedef struct classifier {
     char *data; /* the set it was trained on, as --data takes it */
 } classifier;
 
-/* A new one, for the images of a data set. Exit codes; what went wrong has been said. */
+/* A new one, for the images of a data set. Exit codes; what went wrong has been said. blame: the code when the network is. */
 int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
-                           const char *arch);
+                           const char *arch, int blame);
 /* Opens a checkpoint, or the best one in a run's folder; *path, malloc'ed, is its name. NULLs where it fails. */
 int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, char **path);
 /* From what model_open opens. */

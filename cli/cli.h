@@ -26,7 +26,7 @@ typedef struct cli_options {
     cli_command_id command;
     const char *model; /* the one positional argument, or NULL */
 
-    const char *data, *arch, *hidden, *out, *resume, *log, *split, *index;
+    const char *data, *arch, *net, *hidden, *out, *resume, *log, *split, *index;
     int64_t epochs, batch, accumulate, warmup, lr_every, patience, save_every, seed, threads, top;
     double dropout, lr, lr_min, lr_gamma, momentum, weight_decay, clip;
     int optimizer, schedule, color; /* which of the choices, in the table's order */

@@ -37,12 +37,20 @@ typedef struct training {
 static const char of_file[] = "the checkpoint's ";
 static int blame(const char *whose) { return *whose ? CLI_BAD_FILE : CLI_USAGE; }
 
-/* The text of the network: --arch alone when it says all, else with --hidden and --dropout. */
+/* The text of the network: --net, or --arch alone when it says all, else with --hidden and --dropout. */
 static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size) {
     wick_network network;
-    bool whole = strpbrk(o->arch, ":,");
+    if (*o->net) {
+        if (options_given(o, "arch") || options_given(o, "hidden") || options_given(o, "dropout"))
+            return talk_fail(CLI_USAGE, "--net says all; it takes no --arch, --hidden or --dropout beside it");
+        if ((size_t)snprintf(text, size, "net:%s", o->net) >= size)
+            return talk_fail(blame(whose), "%s--net is longer than any network", whose);
+        if (wick_zoo_find(ctx, text, &network) == WICK_OK) return CLI_OK;
+        return talk_fail(blame(whose), "%s--%s", whose, wick_context_error(ctx)); /* which begins with "net: column" */
+    }
     if (wick_zoo_find(ctx, o->arch, &network) != WICK_OK)
         return talk_fail(blame(whose), "%s--arch: %s", whose, wick_context_error(ctx));
+    bool whole = strpbrk(o->arch, ":,") || network.net;
     if (whole && (options_given(o, "hidden") || options_given(o, "dropout")))
         return talk_fail(CLI_USAGE, "--arch %s says all; it takes no --hidden or --dropout beside it", o->arch);
     size_t length;
@@ -153,7 +161,7 @@ static int open_data(training *t) {
 
 static int build(training *t) {
     const cli_options *o = t->o, *kept = o->resume[0] ? &t->r.kept : NULL;
-    char arch[512];
+    char arch[4096];
     int code = kept ? whole_arch(t->ctx, kept, of_file, arch, sizeof arch) : CLI_OK;
     if (code == CLI_OK) code = whole_arch(t->ctx, o, "", arch, sizeof arch);
     if (code == CLI_OK) code = open_data(t);
@@ -166,7 +174,7 @@ static int build(training *t) {
     t->optim = optim_options(o, t->steps);
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
-    if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch);
+    if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, batch, (uint64_t)o->seed);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->test) code = evaluator_new(&t->e, &t->c, t->test);

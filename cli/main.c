@@ -2,7 +2,7 @@
 #include "options.h"
 #include "talk.h"
 
-#include "wick/types.h"
+#include "wick/zoo.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,8 +42,18 @@ static void general_help(FILE *out) {
         fprintf(out, "  %-22s %s\n", left, cli_commands[i].doc);
     }
     fprintf(out, "\nMODEL is a checkpoint, or the folder of a run: then its best.safetensors.\n"
-                 "wick help COMMAND lists the options; wick --version prints the version.\n");
+                 "wick help COMMAND lists the options, wick help net the layers of networks; wick --version prints the version.\n");
     exit_code_help(out);
+}
+
+/* What --net and --arch take. */
+static void net_help(FILE *out) {
+    fprintf(out, "A network as text is a list of layers between commas, for example\n\n"
+                 "  wick train --net \"conv 32 3, relu, maxpool 2, flatten, linear 128, relu, linear classes\"\n\n"
+                 "Options of a layer, in brackets here, come in any order; \"same\" pads so that the output has ceil(extent / stride).\n\n");
+    for (int i = 0; i < wick_net_layers(); i++) fprintf(out, "  %s\n      %s\n", wick_net_layer_form(i), wick_net_layer_doc(i));
+    fprintf(out, "\nNetworks by name, for --arch:\n\n");
+    for (int i = 0; i < wick_zoo_count(); i++) fprintf(out, "  %-28s %s\n", wick_zoo_at(i)->form, wick_zoo_at(i)->doc);
 }
 
 static void command_help(cli_command_id command) {
@@ -88,6 +98,10 @@ static int run_command(int argc, char **argv) {
         return argc > 1 ? CLI_OK : CLI_USAGE;
     }
     if (help) word = argv[2];
+    if (help && strcmp(word, "net") == 0) {
+        net_help(stdout);
+        return CLI_OK;
+    }
     for (int i = 0; i < CMD_COUNT; i++)
         if (strcmp(word, cli_commands[i].name) == 0) options.command = (cli_command_id)i;
     if (options.command == CMD_COUNT && word[0] == '-')

@@ -40,7 +40,9 @@ static const option_row rows[] = {
     {"top", "N", INTEGER, P, "0", AT(top), 0, 1000, FORGET, "show the N likeliest classes; 0: all, in order"},
     /* CHANGEABLE, so that weights that don't fit the other network are named by the loader. */
     {"arch", "NET", TEXT, T, "mlp", AT(arch), 0, 0, CHANGEABLE,
-     "network: mlp, or all of it, mlp:256,128,dropout=0.1"},
+     "network: mlp, or all of it, mlp:256,128,dropout=0.1; lenet, cnn, resnet8, dscnn, mobilenet"},
+    {"net", "LAYERS", TEXT, T, "", AT(net), 0, 0, CHANGEABLE,
+     "network as layers: \"conv 32 3, relu, maxpool 2, flatten, linear classes\"; wick help net lists them"},
     {"hidden", "SIZES", TEXT, T, "256,128", AT(hidden), 0, 0, CHANGEABLE, "widths of the hidden layers"},
     {"dropout", "P", REAL, T, "0.1", AT(dropout), 0, 0.99, CHANGEABLE,
      "chance that a hidden unit is zeroed in training"},

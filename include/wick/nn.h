@@ -19,6 +19,9 @@ WICK_API wick_context *wick_model_context(const wick_model *model);
 WICK_API void wick_model_set_training(wick_model *model, bool training);
 WICK_API bool wick_model_training(const wick_model *model);
 
+/* How many numbers all states together may hold (0: any number): a guard for models that an untrusted file describes. */
+WICK_API void wick_model_set_limit(wick_model *model, int64_t numbers);
+
 typedef enum wick_role {
     WICK_ROLE_PARAM,  /* trained */
     WICK_ROLE_BUFFER, /* part of the model, not trained: running statistics */

@@ -1,4 +1,4 @@
-/* wick/zoo.h: architectures by name, for commands, examples and benchmarks: "mlp", "mlp:256,128,dropout=0.2". */
+/* wick/zoo.h: architectures by name, for commands, examples and benchmarks: "mlp:256,128,dropout=0.2", "resnet8", or layers as text. */
 #ifndef WICK_ZOO_H
 #define WICK_ZOO_H
 
@@ -18,6 +18,7 @@ typedef struct wick_network {
     int n_widths;
     int64_t widths[WICK_ZOO_MAX_WIDTHS]; /* of the hidden layers */
     double dropout;                      /* after each hidden layer */
+    const char *net;                     /* layers as text, a part of what was read; NULL: widths and dropout say it */
 } wick_network;
 
 struct wick_architecture {
@@ -32,7 +33,8 @@ struct wick_architecture {
 WICK_API int wick_zoo_count(void);
 WICK_API const wick_architecture *wick_zoo_at(int i); /* NULL outside [0, count) */
 
-/* Reads "NAME" or "NAME:WIDTH,...,dropout=P". The error says what part is wrong, and lists the names. */
+/* Reads "NAME", "NAME:WIDTH,...,dropout=P" or "net:LAYER, ..." (out->net then points into text). The error says what part is wrong, and
+ * lists the names. */
 WICK_API WICK_MUST_CHECK wick_status wick_zoo_find(wick_context *ctx, const char *text, wick_network *out);
 /* network->architecture->build. */
 WICK_API wick_tensor *wick_zoo_build(const wick_network *network, wick_model *model, wick_tensor *x, int64_t outputs);

@@ -24,6 +24,7 @@ struct wick_model {
     char path[WICK_NAME_MAX]; /* "block1.attention." */
     size_t path_len, pushed[PUSH_MAX];
     int depth;
+    int64_t numbers, limit; /* elements of all states, and how many there may be; 0: any number */
 };
 
 wick_status wick_model_new(wick_context *ctx, wick_model **out) {
@@ -87,6 +88,7 @@ static bool reserve(wick_model *m) {
     return true;
 }
 
+void wick_model_set_limit(wick_model *model, int64_t numbers) { model->limit = numbers; }
 int wick_model_count(const wick_model *model) { return (int)model->n; }
 
 wick_named wick_model_at(const wick_model *model, int i) {
@@ -157,6 +159,10 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
     const model_entry *e = find(model, full, hash);
     if (e) return found(ctx, e, role, &type);
 
+    const int64_t count = wick_type_count(&type);
+    if (model->limit && count > model->limit - model->numbers)
+        return wick_poison(ctx, WICK_ERR_MISMATCH, "state \"%s\" would make more than the %lld numbers that this model may hold", full,
+                           (long long)model->limit);
     const char *kept = reserve(model) ? wick_arena_strdup(&model->names, full) : NULL;
     if (!kept) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory making state \"%s\"", full);
     wick_tensor *t = wick_init_make(ctx, &init, full, &type);
@@ -164,6 +170,7 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
     model->entries[model->n] = (model_entry){kept, hash, role, wick_retain(t)};
     table_put(model->table, model->slots, hash, model->n);
     model->n++;
+    model->numbers += count;
     return t;
 }
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const wick_architecture *const zoo[] = {
-    &wick_zoo_mlp,
+    &wick_zoo_mlp,      &wick_zoo_nets[0], &wick_zoo_nets[1], &wick_zoo_nets[2],
+    &wick_zoo_nets[3], &wick_zoo_nets[4], &wick_zoo_net,
 };
 enum { ZOO_COUNT = (int)(sizeof zoo / sizeof zoo[0]), WIDTH_MAX = 1 << 24 };
 
@@ -73,6 +74,14 @@ wick_status wick_zoo_find(wick_context *ctx, const char *text, wick_network *out
 
     wick_network network = {.architecture = found};
     wick_status status = WICK_OK;
+    if (found == &wick_zoo_net || found->defaults.net) {
+        network.net = found->defaults.net ? found->defaults.net : text + name + (text[name] == ':');
+        if (found->defaults.net && text[name])
+            return bad_part(ctx, &network, text + name, strlen(text + name), "says more than it takes");
+        WICK_ZOO_TRY(wick_net_check(ctx, network.net));
+        *out = network;
+        return WICK_OK;
+    }
     for (const char *part = text + name; status == WICK_OK && *part;) {
         const size_t length = strcspn(++part, ",");
         status = read_part(ctx, &network, part, length);

@@ -5,7 +5,9 @@
 #define WICK_NO_SITES
 #include "wick/zoo.h"
 
-extern const wick_architecture wick_zoo_mlp;
+extern const wick_architecture wick_zoo_mlp, wick_zoo_net;
+enum { WICK_ZOO_NETS = 5 };
+extern const wick_architecture wick_zoo_nets[WICK_ZOO_NETS];
 
 /* "0", "0.25", ".5": at most 15 digits. */
 bool wick_zoo_fraction(const char *text, size_t length, double *value);

@@ -78,9 +78,18 @@ test_json_escapes() {
 }
 test_architecture() {
     make_data data 40 20
-    expect 2 "$wick" train --data data --arch cnn && has err '"cnn"' && has err "mlp" && lacks err 256
+    expect 2 "$wick" train --data data --arch cnm && has err '"cnm"' && has err "mlp" && lacks err 256
     expect 2 "$wick" train --data data --hidden 12,x && has err "--hidden" && has err "width"
     expect 2 "$wick" train --data data --arch mlp:8 --hidden 9 && has err "--hidden"
+    expect 2 "$wick" train --data data --arch resnet8 --hidden 9 && has err "--hidden"
+    expect 0 "$wick" help net && has out "conv CHANNELS KERNEL" && has out "resnet8"
+    expect 2 "$wick" train --data data --net "conv 8 3, rellu" && has err 'column 11, "rellu": is no layer'
+    expect 2 "$wick" train --data data --net relu --arch mlp && has err "takes no --arch"
+    expect 2 "$wick" train --data data --net "conv 8 99" && has err "does not fit"
+    local net="conv 3 3 same, bn, relu, residual(dwconv 3 same, bn), maxpool 2, globalpool, linear classes"
+    expect 0 "$wick" train --data data --net "$net" --epochs 2 --batch 8 --out nets --quiet
+    expect 0 "$wick" eval nets --data data
+    expect 0 "$wick" train --resume nets --epochs 3 --quiet && expect 0 "$wick" info nets && has out "residual(dwconv"
     expect 2 "$wick" train --data data --hidden 8 --momentum 0.9 --optimizer adam && has err "momentum"
     expect 2 "$wick" train --data data --hidden 8 --nesterov && has err "sgd; this is adam"
     expect 2 "$wick" train --data data --hidden 8 --lr-every 9 && has err "--lr-every is for"

@@ -1,4 +1,6 @@
 /* The zoo: names and numbers are read or refused with a reason; built networks have the promised shapes. */
+#include <math.h>
+
 #include "test.h"
 #include "wick/wick.h"
 
@@ -36,7 +38,7 @@ TEST(mistakes_are_named) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
     const char *const bad[] = {"",
-                               "cnn",
+                               "cnm",
                                "mlp2",
                                "ml",
                                "mlp:",
@@ -62,6 +64,12 @@ TEST(mistakes_are_named) {
         CHECK_STR_HAS(wick_context_error(ctx), "mlp[:WIDTH,...]");
     }
     CHECK(wick_zoo_find(ctx, NULL, &(wick_network){0}) == WICK_ERR_INVALID);
+    wick_network n;
+    CHECK(wick_zoo_find(ctx, "net:conv 8", &n) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "net: at the end");
+    CHECK(wick_zoo_find(ctx, "net", &n) == WICK_ERR_INVALID);
+    CHECK(wick_zoo_find(ctx, "lenet:5", &n) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "more than it takes");
     wick_context_free(&ctx);
 }
 
@@ -88,6 +96,40 @@ TEST(an_mlp_flattens_samples_and_has_its_layers) {
     CHECK(wick_tensor_error(wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3, 9)), 10), NULL) ==
           WICK_ERR_SHAPE);
     CHECK(wick_tensor_error(wick_zoo_build(&n, model, wick_ones(ctx, WICK_F32, WICK_DIMS(3)), 10), NULL) != WICK_OK);
+    wick_model_free(&model);
+    wick_context_free(&ctx);
+}
+
+TEST(every_architecture_takes_images_of_usual_sizes) {
+    for (int i = 0; i < wick_zoo_count(); i++)
+        for (int colour = 0; colour < 2; colour++) {
+            wick_context *ctx = new_context();
+            wick_model *model = NULL;
+            REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK);
+            wick_network n;
+            const char *name = wick_zoo_at(i)->name, *text = "";
+            REQUIRE(wick_zoo_find(ctx, strcmp(name, "net") ? name : "net:flatten, linear classes", &n) == WICK_OK);
+            wick_tensor *x = colour ? wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3, 32, 32)) : wick_ones(ctx, WICK_F32, WICK_DIMS(2, 28, 28));
+            wick_tensor *y = wick_zoo_build(&n, model, x, 7);
+            CHECK_MSG(wick_tensor_error(y, &text) == WICK_OK, "%s: %s", name, text);
+            CHECK(wick_tensor_rank(y) == 2 && wick_tensor_dim(y, 0) == 2 && wick_tensor_dim(y, 1) == 7);
+            double sum = 0;
+            CHECK_MSG(wick_item(wick_sum(y, WICK_ALL_AXES, false), &sum) == WICK_OK && isfinite(sum), "%s: %s", name, wick_context_error(ctx));
+            wick_model_free(&model);
+            wick_context_free(&ctx);
+        }
+}
+
+TEST(a_model_with_a_limit_holds_no_more_numbers) {
+    wick_context *ctx = new_context();
+    wick_model *model = NULL;
+    REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK);
+    wick_model_set_limit(model, 20);
+    const char *text = "";
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(1, 4));
+    CHECK(wick_tensor_error(wick_net(model, "linear 4", x, 10), NULL) == WICK_OK); /* 4 * 4 + 4 */
+    CHECK(wick_tensor_error(wick_net(model, "linear 4, linear 16777216", x, 10), &text) == WICK_ERR_MISMATCH);
+    CHECK_STR_HAS(text, "more than the 20 numbers");
     wick_model_free(&model);
     wick_context_free(&ctx);
 }
