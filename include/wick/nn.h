@@ -114,6 +114,7 @@ WICK_API WICK_MUST_CHECK wick_status wick_gradcheck(wick_context *ctx, wick_scal
 #define wick_nn_conv(...) WICK_TENSOR_HERE(wick_nn_conv(__VA_ARGS__))
 #define wick_nn_layer_norm(...) WICK_TENSOR_HERE(wick_nn_layer_norm(__VA_ARGS__))
 #define wick_nn_batch_norm(...) WICK_TENSOR_HERE(wick_nn_batch_norm(__VA_ARGS__))
+#define wick_nn_sequential(...) WICK_TENSOR_HERE(wick_nn_sequential(__VA_ARGS__))
 #define wick_nn_dropout(...) WICK_TENSOR_HERE(wick_nn_dropout(__VA_ARGS__))
 /* clang-format on */
 #endif

@@ -57,4 +57,9 @@ WICK_API const char *wick_net_layer_doc(int i);
 #ifdef __cplusplus
 }
 #endif
+
+#ifndef WICK_NO_SITES
+#define wick_net(...) WICK_TENSOR_HERE(wick_net(__VA_ARGS__))
+#define wick_zoo_build(...) WICK_TENSOR_HERE(wick_zoo_build(__VA_ARGS__))
+#endif
 #endif

@@ -10,9 +10,19 @@ static const wick_window_kernels *const window_tiers[WICK_TIER_COUNT] = {
 #endif
 };
 
+/* Windows of 2 x 2 side by side, in rows of at least a short vector. */
+static bool are_halves(const wick_windows *w) {
+    bool good = !w->adaptive && w->out[2] >= 4 && w->kernel[0] == 1 && w->stride[0] == 1 && !w->pad[0] && w->in[0] == w->out[0];
+    for (int d = 1; d < 3; d++)
+        good &= w->kernel[d] == 2 && w->stride[d] == 2 && w->dilation[d] == 1 && !w->pad[d] && 2 * w->out[d] <= w->in[d];
+    return good;
+}
+
 size_t wick_windows_scratch(const wick_windows *w) { return (size_t)w->in[2] * wick_ctype_size(w->type) + WICK_ALIGN; }
 void wick_windows_max(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch) {
-    window_tiers[wick_tier_current()]->max[w->type == WICK_CF64](w, begin, end, x, y, scratch);
+    const wick_window_kernels *tier = window_tiers[wick_tier_current()];
+    const bool halves = tier->max_halves[0] && are_halves(w);
+    (halves ? tier->max_halves : tier->max)[w->type == WICK_CF64](w, begin, end, x, y, scratch);
 }
 void wick_windows_mean(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch) {
     window_tiers[wick_tier_current()]->mean[w->type == WICK_CF64](w, begin, end, x, y, scratch);
@@ -35,7 +45,10 @@ void wick_windows_pick(const wick_windows *w, int64_t begin, int64_t end, const 
         pick_f32(w, begin, end, x, v, y);
 }
 void wick_windows_put(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v) {
-    if (w->type == WICK_CF64)
+    const wick_window_kernels *tier = window_tiers[wick_tier_current()];
+    if (tier->put_halves[0] && are_halves(w))
+        tier->put_halves[w->type == WICK_CF64](w, begin, end, x, y, v);
+    else if (w->type == WICK_CF64)
         put_f64(w, begin, end, x, y, v);
     else
         put_f32(w, begin, end, x, y, v);

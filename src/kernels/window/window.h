@@ -30,6 +30,9 @@ typedef void wick_window_fn(const wick_windows *w, int64_t begin, int64_t end, c
 typedef struct wick_window_kernels {
     const char *names[2]; /* max, mean */
     wick_window_fn *max[2], *mean[2]; /* f32, f64 */
+    /* max and wick_windows_put for windows of 2 x 2 side by side, the usual case; NULL: there is none. */
+    wick_window_fn *max_halves[2];
+    void (*put_halves[2])(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v);
 } wick_window_kernels;
 extern const wick_window_kernels wick_window_kernels_ref, wick_window_kernels_base;
 #if defined(__x86_64__)

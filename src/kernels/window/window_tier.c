@@ -25,14 +25,20 @@
 #define WINDOW_DONE(v, n) ((void)(n), (v))
 #define WINDOW_EMPTY      (-(WINDOW_T)INFINITY)
 #define WINDOW_T          float
+#define WINDOW_I          int32_t
 #define WINDOW_NAME(x)    WINDOW_CAT(x, _f32)
+#include "kernels/window/halves_body.h"
 #include "kernels/window/window_body.h"
 #undef WINDOW_T
+#undef WINDOW_I
 #undef WINDOW_NAME
 #define WINDOW_T       double
+#define WINDOW_I       int64_t
 #define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
+#include "kernels/window/halves_body.h"
 #include "kernels/window/window_body.h"
 #undef WINDOW_T
+#undef WINDOW_I
 #undef WINDOW_NAME
 #undef WINDOW_OP
 #undef WINDOW_JOIN
@@ -51,7 +57,11 @@
 #define WINDOW_T       double
 #define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
 #include "kernels/window/window_body.h"
+#define WINDOW_HALVES {max_halves_f32, max_halves_f64}, {put_halves_f32, put_halves_f64}
+#endif
+#ifndef WINDOW_HALVES
+#define WINDOW_HALVES {NULL, NULL}, {NULL, NULL}
 #endif
 
 const wick_window_kernels WINDOW_CAT(wick_window_kernels_, WICK_TIER_NAME) = {
-    {"max_pool_" WINDOW_STR(WICK_TIER_NAME), "avg_pool_" WINDOW_STR(WICK_TIER_NAME)}, {max_f32, max_f64}, {mean_f32, mean_f64}};
+    {"max_pool_" WINDOW_STR(WICK_TIER_NAME), "avg_pool_" WINDOW_STR(WICK_TIER_NAME)}, {max_f32, max_f64}, {mean_f32, mean_f64}, WINDOW_HALVES};
