@@ -272,7 +272,7 @@ void wick_conv_prepare(wick_convolution *c) {
         c->units = c->chunks * c->groups * ceil_div(c->ci, c->chans);
         c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / (work * (double)ceil_div(c->batch, c->chunks)));
         c->shared = (size_t)(c->chunks * c->groups * m * c->co * elem);
-        c->tasks[2] = ceil_div(c->groups * c->co, 1 + 100000 / (c->chunks * m));
+        c->tasks[2] = ceil_div(c->groups * c->co, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * m), 16));
         lay_out_scratch(c, c->chans);
     } else {
         const double per_row = work / (double)phases / (double)count;
@@ -467,7 +467,22 @@ static void run_weight(const wick_convolution *c, int64_t begin, int64_t end, co
     }
 }
 
-#define CONV_SUM(name, T)                                                                                                                 static void name(const wick_convolution *c, int64_t begin, int64_t end, const T *partials, T *dst) {                                             const int64_t m = c->ci * product(c->kernel), all = c->groups * m * c->co;                                                            for (int64_t row = begin; row < end; row++)                                                                                               for (int64_t i = 0; i < m; i++) {                                                                                                         const T *p = partials + (row / c->co * m + i) * c->co + row % c->co;                                                                  T sum = 0;                                                                                                                            for (int64_t chunk = 0; chunk < c->chunks; chunk++) sum += p[chunk * all];                                                            dst[row * m + i] = sum;                                                                                                           }                                                                                                                             }
+/* Output channels [begin, end) of the weights, some neighbours at a time: they lie side by side in the parts. */
+#define CONV_SUM(name, T)                                                                                                             \
+    static void name(const wick_convolution *c, int64_t begin, int64_t end, const T *partials, T *dst) {                              \
+        enum { SIDE = 16 };                                                                                                           \
+        const int64_t m = c->ci * product(c->kernel), all = c->groups * m * c->co;                                                    \
+        for (int64_t row = begin, n; row < end; row += n) {                                                                           \
+            n = WICK_MIN(WICK_MIN(end - row, SIDE), c->co - row % c->co);                                                             \
+            for (int64_t i = 0; i < m; i++) {                                                                                         \
+                const T *p = partials + (row / c->co * m + i) * c->co + row % c->co;                                                  \
+                T sum[SIDE] = {0};                                                                                                    \
+                for (int64_t chunk = 0; chunk < c->chunks; chunk++)                                                                   \
+                    for (int64_t k = 0; k < n; k++) sum[k] += p[chunk * all + k];                                                     \
+                for (int64_t k = 0; k < n; k++) dst[(row + k) * m + i] = sum[k];                                                      \
+            }                                                                                                                         \
+        }                                                                                                                             \
+    }
 CONV_SUM(sum_f32, float)
 CONV_SUM(sum_f64, double)
 
