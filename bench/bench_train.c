@@ -1,6 +1,6 @@
-/* bench_train.c: training steps of an MLP, on command, for bench/train.py to interleave with PyTorch's.
+/* bench_train.c: training steps of a network, on command, for bench/train.py to interleave with PyTorch's.
  *
- *   bench_train MODEL BATCH THREADS     MODEL: small (784-128-10, SGD) or large (784-512-512-10, Adam)
+ *   bench_train MODEL BATCH THREADS     MODEL: one of the table below
  *
  * Prints "ready <ns from main to the end of the first step, data apart> <FLOPs a step>"; then for every line "N" on stdin runs N steps
  * and prints "<ns> <loss>"; "m" prints the process's RssAnon in bytes, without the data set. */
@@ -12,18 +12,27 @@
 #include "kernels/kernels.h"
 #include "wick/wick.h"
 
-#define SAMPLES 8192
-#define IN 784
+enum { SAMPLES = 8192, CLASSES = 10 };
+
+static const struct {
+    const char *name, *network; /* as wick_zoo_find reads it */
+    int rank;
+    int64_t dims[3]; /* of one sample */
+    wick_optim_options optimizer;
+} models[] = {
+    {"small", "mlp:128", 1, {784}, {.kind = WICK_SGD, .lr = 0.01}},
+    {"large", "mlp:512,512", 1, {784}, {.kind = WICK_ADAM, .lr = 1e-3}},
+    {"cnn", "net:conv 32 3, relu, conv 64 3, relu, maxpool 2, flatten, linear 128, relu, linear classes", 3, {1, 28, 28}, {.kind = WICK_ADAM, .lr = 1e-3}},
+    {"resnet8", "resnet8", 3, {3, 32, 32}, {.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9}},
+};
 
 static wick_model *model;
+static wick_network network;
 static wick_optimizer *optimizer;
-static bool large;
 
 static wick_status step(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)user;
-    wick_tensor *h = wick_relu(wick_nn_linear(model, "fc1", in[0], large ? 512 : 128));
-    if (large) h = wick_relu(wick_nn_linear(model, "fc2", h, 512));
-    out[0] = wick_cross_entropy(wick_nn_linear(model, "fc3", h, 10), in[1]);
+    out[0] = wick_cross_entropy(wick_zoo_build(&network, model, in[0], CLASSES), in[1]);
     return wick_optimizer_step(optimizer, out[0]);
 }
 
@@ -39,26 +48,28 @@ static size_t rss_anon(void) {
 
 int main(int argc, char **argv) {
     uint64_t t0 = wick_now_ns();
-    if (argc != 4) return fprintf(stderr, "usage: bench_train small|large BATCH THREADS\n"), 2;
-    large = !strcmp(argv[1], "large");
-    int64_t batch = atoi(argv[2]);
-    size_t data_bytes = (size_t)SAMPLES * IN * sizeof(float);
+    size_t m = 0;
+    while (argc == 4 && m < sizeof models / sizeof models[0] && strcmp(argv[1], models[m].name) != 0) m++;
+    if (argc != 4 || m == sizeof models / sizeof models[0]) return fprintf(stderr, "usage: bench_train small|large|cnn|resnet8 BATCH THREADS\n"), 2;
+    int64_t batch = atoi(argv[2]), pixels = 1;
+    wick_spec in[2] = {{"x", WICK_F32, models[m].rank + 1, {batch}}, {"labels", WICK_I64, 1, {batch}}};
+    for (int d = 0; d < models[m].rank; d++) pixels *= in[0].dims[d + 1] = models[m].dims[d];
+    size_t data_bytes = (size_t)SAMPLES * (size_t)pixels * sizeof(float);
 
     wick_context *ctx;
     wick_plan *plan;
     wick_workspace *ws;
     if (wick_context_new(&ctx, &(wick_context_options){.threads = atoi(argv[3]), .seed = 1})) return 1;
-    wick_optim_options options = large ? (wick_optim_options){.kind = WICK_ADAM, .lr = 1e-3} : (wick_optim_options){.kind = WICK_SGD, .lr = 0.01};
-    if (wick_model_new(ctx, &model) || wick_optimizer_new(model, &options, &optimizer)) return 1;
-    wick_spec in[2] = {{"x", WICK_F32, 2, {batch, IN}}, {"labels", WICK_I64, 1, {batch}}};
-    if (wick_compile(ctx, step, NULL, 2, in, 1, NULL, &plan) || wick_workspace_new(plan, &ws)) return fprintf(stderr, "%s\n", wick_context_error(ctx)), 1;
+    if (wick_model_new(ctx, &model) || wick_optimizer_new(model, &models[m].optimizer, &optimizer) || wick_zoo_find(ctx, models[m].network, &network) ||
+        wick_compile(ctx, step, NULL, 2, in, 1, NULL, &plan) || wick_workspace_new(plan, &ws))
+        return fprintf(stderr, "%s\n", wick_context_error(ctx)), 1;
     uint64_t built = wick_now_ns() - t0;
 
     float *x = malloc(data_bytes);
     int64_t *labels = malloc(SAMPLES * sizeof *labels);
     if (!x || !labels) return 1;
-    wick_fill_uniform(WICK_CF32, &(wick_random_key){7, 0, 0}, 0, (int64_t)SAMPLES * IN, x);
-    for (int i = 0; i < SAMPLES; i++) labels[i] = i * 7 % 10;
+    wick_fill_uniform(WICK_CF32, &(wick_random_key){7, 0, 0}, 0, SAMPLES * pixels, x);
+    for (int i = 0; i < SAMPLES; i++) labels[i] = i * 7 % CLASSES;
 
     float loss = 0;
     void *out[1] = {&loss};
@@ -76,7 +87,7 @@ int main(int argc, char **argv) {
             long n = atol(line);
             uint64_t start = wick_now_ns();
             for (long i = 0; i < n; i++) {
-                if (wick_run(ws, (const void *[]){x + at * IN, labels + at}, out)) return fprintf(stderr, "%s\n", wick_workspace_error(ws)), 1;
+                if (wick_run(ws, (const void *[]){x + at * pixels, labels + at}, out)) return fprintf(stderr, "%s\n", wick_workspace_error(ws)), 1;
                 at = at + 2 * batch <= SAMPLES ? at + batch : 0;
             }
             printf("%llu %g\n", (unsigned long long)(wick_now_ns() - start), loss);

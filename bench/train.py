@@ -1,32 +1,54 @@
 #!/usr/bin/env python3
 """Training throughput of Wick beside PyTorch, in one run, interleaved.
 
-    python bench/train.py BUILD_DIR [ROUNDS]
+    python bench/train.py BUILD_DIR [ROUNDS] [MODEL BATCH]...
 
 Needs torch==2.13.0 (CPU). For each network and batch, both sides run at 1 and at 2 threads, in turns of about 0.3 s; the median of the
-turns is taken and each side is reported at its better thread count. PyTorch runs in processes of its own, one per thread count, with
-flush_denormal on, the fastest optimizer form it has (foreach/fused where they win), eager mode.
+turns is taken and each side is reported at its best. PyTorch runs in processes of its own, one per thread count, optimizer form (plain, fused)
+and, for images, memory format (contiguous, channels_last), with flush_denormal on, in eager mode.
 """
 import json, os, re, statistics, subprocess, sys, time
 
 WORKER = r"""
 import sys, time, torch
 t0 = time.perf_counter_ns()
-model, batch, threads, fused = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "fused"
+model, batch, threads, form = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+fused = {"fused": True} if "fused" in form else {}
 torch.set_num_threads(threads); torch.set_flush_denormal(True); torch.manual_seed(1)
-L = torch.nn.Linear
-if model == "large":
-    net = torch.nn.Sequential(L(784, 512), torch.nn.ReLU(), L(512, 512), torch.nn.ReLU(), L(512, 10))
-    opt = torch.optim.Adam(net.parameters(), lr=1e-3, **({"fused": True} if fused else {}))
+from torch import nn
+shape, optimizer = (784,), lambda p: torch.optim.Adam(p, lr=1e-3, **fused)
+if model == "small":
+    net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
+    optimizer = lambda p: torch.optim.SGD(p, lr=0.01, **fused)
+elif model == "large":
+    net = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+elif model == "cnn":
+    shape = (1, 28, 28)
+    net = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                        nn.Linear(9216, 128), nn.ReLU(), nn.Linear(128, 10))
 else:
-    net = torch.nn.Sequential(L(784, 128), torch.nn.ReLU(), L(128, 10))
-    opt = torch.optim.SGD(net.parameters(), lr=0.01, **({"fused": True} if fused else {}))
+    shape = (3, 32, 32)
+    optimizer = lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, **fused)
+    class Block(nn.Module):
+        def __init__(self, c, out, stride):
+            super().__init__()
+            self.body = nn.Sequential(nn.Conv2d(c, out, 3, stride, 1, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True),
+                                      nn.Conv2d(out, out, 3, 1, 1, bias=False), nn.BatchNorm2d(out))
+            self.shortcut = nn.Sequential(nn.Conv2d(c, out, 1, stride, bias=False), nn.BatchNorm2d(out)) if c != out else nn.Identity()
+        def forward(self, x): return torch.relu_(self.body(x) + self.shortcut(x))
+    net = nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True), Block(16, 16, 1), Block(16, 32, 2), Block(32, 64, 2),
+                        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+channels_last = "last" in form
+if channels_last: net = net.to(memory_format=torch.channels_last)
+opt = optimizer(net.parameters())
 loss_fn = torch.nn.CrossEntropyLoss()
 def rss():
     for line in open("/proc/self/status"):
         if line.startswith("RssAnon"): return int(line.split()[1]) * 1024
 built = time.perf_counter_ns() - t0
-x = torch.rand(8192, 784); y = torch.arange(8192) * 7 % 10
+x = torch.rand(8192, *shape)
+if channels_last: x = x.to(memory_format=torch.channels_last)
+y = torch.arange(8192) * 7 % 10
 data = x.numel() * 4 + y.numel() * 8
 at = 0
 def step():
@@ -78,12 +100,13 @@ def main():
         peak = float(re.search(r"([\d.]+) GFLOP/s", subprocess.run([f"{build}/bench/bench_gemm", "avx512", "none"], capture_output=True, text=True).stdout)[1])
     except Exception:
         peak = None
-    results = []
-    for model, batch in (("small", 64), ("small", 256), ("large", 64), ("large", 256)):
+    results, words = [], sys.argv[3:]
+    runs = list(zip(words[::2], map(int, words[1::2]))) or [("small", 64), ("small", 256), ("large", 64), ("large", 256), ("cnn", 64), ("resnet8", 64)]
+    for model, batch in runs:
         sides = {}
         for threads in (1, 2):
             sides["wick", threads, ""] = Side([f"{build}/bench/bench_train", model, str(batch), str(threads)])
-            for form in ("plain", "fused"):
+            for form in ("plain", "fused") + (("plain-last", "fused-last") if model in ("cnn", "resnet8") else ()):
                 env = dict(os.environ, OMP_NUM_THREADS=str(threads))
                 sides["torch", threads, form] = Side([sys.executable, "-c", WORKER, model, str(batch), str(threads), form], env)
         for s in sides.values(): s.calibrate(0.3)
@@ -101,7 +124,7 @@ def main():
                    roofline=flops / w["ns"] / (peak * w["threads"]) if peak else None, wick_rss=w["rss"], torch_rss=t["rss"],
                    wick_first_ms=w["start_ms"], torch_first_ms=t["start_ms"], wick_first_step_ms=w["first_ms"])
         results.append(row)
-        print(f"{model:5} batch {batch:3}: Wick {row['wick']:9.0f}/s ({w['threads']} thr, {row['gflops']:.0f} GFLOP/s"
+        print(f"{model:7} batch {batch:3}: Wick {row['wick']:9.0f}/s ({w['threads']} thr, {row['gflops']:.0f} GFLOP/s"
               + (f", {row['roofline']:.0%} of FMA peak" if peak else "") + f")  PyTorch {row['torch']:9.0f}/s ({t['threads']} thr, {t['form']})"
               f"  ratio {row['ratio']:.2f}  RssAnon {w['rss'] / 2**20:.1f} vs {t['rss'] / 2**20:.1f} MiB  first step {w['first_ms']:.1f} ms after main",
               flush=True)

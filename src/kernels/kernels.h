@@ -133,14 +133,14 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
                    const void *packed, void *scratch);
 const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
 
-/* ---- convolutions: f32 and f64, contiguous; dims before the channels' own are always three, leading ones 1 --------------
+/* ---- convolutions: f32 and f64, contiguous, channels last; dims are always three, leading ones 1 ------------------------
  *
- * x is [batch, groups * ci, in], w is [groups * co, ci, kernel], y is [batch, groups * co, out]; channels of one group:
+ * x is [batch, in, groups * ci], w is [groups * co, ci, kernel], y is [batch, out, groups * co]; channels of one group:
  *
- *     y[n, o, p] = sum over c < ci and k of x[n, c, p * stride - pad + k * dilation] w[o, c, k]    (x is 0 outside)
+ *     y[n, p, o] = sum over c < ci and k of x[n, p * stride - pad + k * dilation, c] w[o, c, k]    (x is 0 outside)
  *
  * what: which of the three is made from the other two. DATA and WEIGHT are the gradients, and DATA the transposed
- * convolution. Stage 0 packs weights (DATA), stage 1 computes, stage 2 adds up parts (WEIGHT); tasks[] of a stage may be 0. */
+ * convolution. Stage 0 packs weights, stage 1 computes, stage 2 adds up parts (WEIGHT); tasks[] of a stage may be 0. */
 typedef enum wick_conv_what { WICK_CONV_FORWARD, WICK_CONV_DATA, WICK_CONV_WEIGHT } wick_conv_what;
 typedef struct wick_convolution {
     wick_ctype type; /* WICK_CF32 or WICK_CF64 */
@@ -153,10 +153,10 @@ typedef struct wick_convolution {
     int64_t tasks[3];
     size_t shared;  /* bytes between the stages */
     size_t scratch; /* bytes that each worker needs */
-    /* conv.c's own: slabs of rows outputs along dim cut; units of work; parts of the batch and channels that a unit of WEIGHT takes;
-     * where things are in the scratch */
-    int64_t cut, rows, slabs, units, per_task, kc, chunks, chans;
-    size_t at_offset, at_vecs, at_b, at_a, at_c;
+    /* conv.c's own: slabs of rows outputs along dim cut; units of work; parts of the batch and of the taps that a unit of WEIGHT takes;
+     * where things are in the scratch. Prepared once, dims may have been merged. */
+    int64_t cut, rows, slabs, units, per_task, chunks, splits;
+    size_t at_taps, at_rows, at_panel;
     bool depthwise;
     const struct wick_conv_kernel *code;
     const struct wick_gemm_kernel *gemm;

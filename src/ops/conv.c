@@ -134,9 +134,10 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     const wick_type *t[3];
     types_of(node, t);
     wick_operand a, b, c, bias;
-    WICK_TRY(wick_lower_in_contiguous(l, node, 0, &a));
-    WICK_TRY(wick_lower_in_contiguous(l, node, 1, &b));
-    WICK_TRY(wick_lower_out(l, node, 0, &c));
+    const bool weight = node->op == &wick_op_conv_weight; /* made from two images; otherwise it is input 1 */
+    WICK_TRY(wick_lower_in_channels_last(l, node, 0, &a));
+    WICK_TRY((weight ? wick_lower_in_channels_last : wick_lower_in_contiguous)(l, node, 1, &b));
+    WICK_TRY((weight ? wick_lower_out : wick_lower_out_channels_last)(l, node, 0, &c));
     conv_args m;
     memset(&m, 0, sizeof m);
     wick_convolution *k = &m.conv;

@@ -62,6 +62,22 @@ wick_status wick_lower_out(wick_lower *l, const wick_node *node, int i, wick_ope
     return WICK_OK;
 }
 
+bool wick_lower_is_channels_last(const wick_operand *at) {
+    wick_layout last;
+    wick_layout_channels_last(&last, at->type);
+    return wick_layout_equal(&at->layout, &last, at->type) && !wick_layout_is_contiguous(&at->layout, at->type);
+}
+
+wick_status wick_lower_out_channels_last(wick_lower *l, const wick_node *node, int i, wick_operand *out) {
+    const wick_value *v = &node->out[i];
+    *out = (wick_operand){.type = &v->type};
+    wick_layout_channels_last(&out->layout, &v->type);
+    if (wick_layout_is_contiguous(&out->layout, &v->type)) return wick_lower_out(l, node, i, out);
+    WICK_TRY(wick_lower_temp(l, wick_type_bytes(&v->type), &out->buffer)); /* results are copied from here: they are row-major */
+    l->operands[v->id] = *out;
+    return WICK_OK;
+}
+
 wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *args, size_t args_size, const wick_ref *refs,
                             int n_refs) {
     if (!arena_grow(l, (void **)&l->steps, &l->cap_steps, l->n_steps, sizeof *l->steps)) return out_of_memory(l);
@@ -108,11 +124,22 @@ wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_
                            refs, 2);
 }
 
-wick_status wick_lower_in_contiguous(wick_lower *l, const wick_node *node, int i, wick_operand *out) {
+/* Input i as `layout` has it. */
+static wick_status in_layout(wick_lower *l, const wick_node *node, int i, const wick_layout *layout, wick_operand *out) {
     wick_operand in = wick_lower_in(l, node, i);
     *out = in;
-    if (wick_layout_is_contiguous(&in.layout, in.type)) return WICK_OK;
-    wick_layout_contiguous(&out->layout, in.type);
+    if (wick_layout_equal(&in.layout, layout, in.type)) return WICK_OK;
+    out->layout = *layout;
     WICK_TRY(wick_lower_temp(l, wick_type_bytes(in.type), &out->buffer));
     return wick_lower_copy(l, &in, out);
+}
+wick_status wick_lower_in_contiguous(wick_lower *l, const wick_node *node, int i, wick_operand *out) {
+    wick_layout layout;
+    wick_layout_contiguous(&layout, &node->in[i]->type);
+    return in_layout(l, node, i, &layout, out);
+}
+wick_status wick_lower_in_channels_last(wick_lower *l, const wick_node *node, int i, wick_operand *out) {
+    wick_layout layout;
+    wick_layout_channels_last(&layout, &node->in[i]->type);
+    return in_layout(l, node, i, &layout, out);
 }

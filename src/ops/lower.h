@@ -84,10 +84,15 @@ typedef struct wick_lower {
 
 wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
 wick_operand wick_lower_in(wick_lower *l, const wick_node *node, int i);
-/* The same value, row-major, copied if it is not. */
+/* The same value, row-major or channels last, copied if it is not. */
 wick_status wick_lower_in_contiguous(wick_lower *l, const wick_node *node, int i, wick_operand *out);
-/* Memory for result i: row-major, in the place the plan wants it. */
+wick_status wick_lower_in_channels_last(wick_lower *l, const wick_node *node, int i, wick_operand *out);
+/* Memory for result i: row-major, in the place the plan wants it; or channels last. Images in a plan have their channels last from the
+ * first convolution on: ops that care for the order of memory keep that of their inputs. */
 wick_status wick_lower_out(wick_lower *l, const wick_node *node, int i, wick_operand *out);
+wick_status wick_lower_out_channels_last(wick_lower *l, const wick_node *node, int i, wick_operand *out);
+/* Channels last, in a way that row-major isn't. */
+bool wick_lower_is_channels_last(const wick_operand *at);
 wick_status wick_lower_temp(wick_lower *l, size_t bytes, uint32_t *buffer);
 /* Makes result i an alias of what lies there. */
 void wick_lower_set(wick_lower *l, const wick_node *node, int i, wick_operand at);

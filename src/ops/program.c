@@ -10,18 +10,18 @@ static void broadcast_strides(const wick_operand *at, const wick_type *space, in
     }
 }
 
-static bool covers_densely(const wick_operand *at, const wick_type *space) {
-    return wick_same_dims(at->type, space) && wick_layout_is_contiguous(&at->layout, at->type);
+static bool is_laid_out(const wick_operand *at, const wick_type *space, const wick_layout *layout) {
+    return wick_same_dims(at->type, space) && wick_layout_equal(&at->layout, layout, space);
 }
 
 /* May the program write result v over operand k? Only if both are walked alike, this is the last look at that memory, and no other
  * operand of the program sees it differently. */
-static bool can_overwrite(wick_lower *l, const wick_node *node, int k, const wick_operand *ins, const wick_type *space) {
+static bool can_overwrite(wick_lower *l, const wick_node *node, int k, const wick_operand *ins, const wick_type *space, const wick_layout *layout) {
     for (int i = 0; i < node->n_in; i++)
-        if (ins[i].buffer == ins[k].buffer && (!covers_densely(&ins[i], space) || ins[i].layout.offset != ins[k].layout.offset))
+        if (ins[i].buffer == ins[k].buffer && (!is_laid_out(&ins[i], space, layout) || ins[i].layout.offset != ins[k].layout.offset))
             return false;
     uint32_t root = l->root[node->in[k]->id];
-    return l->last_use[root] <= node->position && covers_densely(&ins[k], space);
+    return l->last_use[root] <= node->position && is_laid_out(&ins[k], space, layout);
 }
 
 /* Memory for result r of the program: the state it becomes, an input that dies here, or a new buffer. */
@@ -29,11 +29,15 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
                                 const wick_type *space, bool reduces, wick_operand *out) {
     wick_value *v = &node->out[r];
     int32_t result = l->result[v->id];
+    bool last = false; /* channels last where an input is */
+    for (int k = 0; k < node->n_in && !reduces; k++) last |= wick_same_dims(ins[k].type, space) && wick_lower_is_channels_last(&ins[k]);
+    wick_layout layout;
+    (last && result < 0 ? wick_layout_channels_last : wick_layout_contiguous)(&layout, &v->type);
     if (!reduces && result >= 0 && l->results[result].leaf >= 0 && node->phase == 1) {
         for (int k = 0; k < node->n_in; k++) {
             const wick_buffer *b = &l->buffers[ins[k].buffer];
             if (taken[k] || b->kind != WICK_BUFFER_LEAF || b->index != (uint32_t)l->results[result].leaf) continue;
-            if (ins[k].type->dtype != v->type.dtype || !can_overwrite(l, node, k, ins, space)) continue;
+            if (ins[k].type->dtype != v->type.dtype || !can_overwrite(l, node, k, ins, space, &layout)) continue;
             taken[k] = true;
             *out = ins[k];
             out->type = &v->type;
@@ -47,7 +51,7 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
             bool same = false; /* another result was put there already */
             for (int i = 0; i < node->n_in; i++) same |= taken[i] && ins[i].buffer == ins[k].buffer;
             if (same || b->kind != WICK_BUFFER_TEMP || ins[k].type->dtype != v->type.dtype) continue;
-            if (!can_overwrite(l, node, k, ins, space)) continue;
+            if (!can_overwrite(l, node, k, ins, space, &layout)) continue;
             taken[k] = true;
             *out = ins[k];
             out->type = &v->type;
@@ -55,7 +59,7 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
             return WICK_OK;
         }
     }
-    return wick_lower_out(l, node, r, out);
+    return (last && result < 0 ? wick_lower_out_channels_last : wick_lower_out)(l, node, r, out);
 }
 
 static int64_t run_stage0(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
@@ -69,18 +73,22 @@ static int64_t run_stage1(const void *args, void *const *ptr, int64_t begin, int
     return -1;
 }
 
-/* Reduced dims go to the middle: [kept ones before the last reduced][reduced][kept ones after]. */
+/* Reduced dims go to the middle: [kept ones before the last reduced][reduced][kept ones after]. Of images, [N, C, dims] of which only the
+ * channels are kept, these count as the last: that is how images lie in plans, and the order of a sum is a matter of shapes alone. */
 static void order_for_reduction(wick_fused *f, const wick_reduce_attr *attr, const wick_operand *out) {
     int order[WICK_MAX_DIMS], n = 0, last = -1;
     for (int i = 0; i < f->rank; i++)
         if (attr->axes >> i & 1) last = i;
+    const bool channels = f->rank > 2 && attr->axes == (((1u << f->rank) - 1) & ~2u);
+    if (channels) last = -1;
     for (int i = 0; i < last; i++)
         if (!(attr->axes >> i & 1)) order[n++] = i;
     f->n_keep = n;
-    for (int i = 0; i <= last; i++)
+    for (int i = 0; i < f->rank; i++)
         if (attr->axes >> i & 1) order[n++] = i;
     f->n_red = n - f->n_keep;
-    for (int i = last + 1; i < f->rank; i++) order[n++] = i;
+    for (int i = last + 1; i < f->rank; i++)
+        if (!(attr->axes >> i & 1)) order[n++] = i;
 
     int64_t out_strides[WICK_MAX_DIMS];
     for (int i = 0, k = 0; i < f->rank; i++) {

@@ -71,6 +71,10 @@ void wick_type_print(wick_str *s, const wick_type *type);
 void wick_layout_contiguous(wick_layout *layout, const wick_type *type);
 /* Row-major without holes (dims of 1 and empty tensors have no say), whatever the offset. */
 bool wick_layout_is_contiguous(const wick_layout *layout, const wick_type *type);
+/* Of [N, C, dims]: the channels last in memory, neighbours for each pixel. The same as contiguous for fewer than three dims. */
+void wick_layout_channels_last(wick_layout *layout, const wick_type *type);
+/* Whether both show the same elements (dims of 1 have no say), whatever the offset. */
+bool wick_layout_equal(const wick_layout *a, const wick_layout *b, const wick_type *type);
 
 /* ---- storage and arrays ------------------------------------------------------------------------------------------------ */
 

@@ -113,3 +113,23 @@ bool wick_layout_is_contiguous(const wick_layout *layout, const wick_type *type)
     }
     return true;
 }
+
+void wick_layout_channels_last(wick_layout *layout, const wick_type *type) {
+    wick_layout_contiguous(layout, type);
+    if (type->rank < 3) return;
+    int64_t stride = layout->strides[1] = 1;
+    stride *= WICK_MAX(type->dims[1], 1);
+    for (int i = type->rank - 1; i > 1; i--) {
+        layout->strides[i] = stride;
+        stride *= WICK_MAX(type->dims[i], 1);
+    }
+}
+
+bool wick_layout_equal(const wick_layout *a, const wick_layout *b, const wick_type *type) {
+    bool equal = true, empty = false;
+    for (int i = 0; i < type->rank; i++) {
+        equal &= type->dims[i] == 1 || a->strides[i] == b->strides[i];
+        empty |= type->dims[i] == 0;
+    }
+    return equal || empty;
+}

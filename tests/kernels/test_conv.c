@@ -40,8 +40,8 @@ static void oracle(use *u) {
                             at = at * c->in[d] + x;
                         }
                         if (!inside) continue;
-                        const int64_t index[3] = {((n * c->groups + o / c->co) * c->ci + i) * in + at, (o * c->ci + i) * taps + k,
-                                                  (n * c->groups * c->co + o) * out + p};
+                        const int64_t index[3] = {(n * in + at) * c->groups * c->ci + o / c->co * c->ci + i, (o * c->ci + i) * taps + k,
+                                                  (n * out + p) * c->groups * c->co + o};
                         double v = 1;
                         for (int t = 0; t < 3; t++)
                             if (t != made(u)) v *= get(c->type, u->at[t], index[t]);
@@ -49,7 +49,7 @@ static void oracle(use *u) {
                         u->magnitude[index[made(u)]] += fabs(v);
                     }
     for (int64_t i = 0; c->what == WICK_CONV_FORWARD && i < u->size[2]; i++) {
-        if (u->bias) u->want[i] += get(c->type, u->bias, i / out % (c->groups * c->co));
+        if (u->bias) u->want[i] += get(c->type, u->bias, i % (c->groups * c->co));
         if (c->relu && u->want[i] < 0) u->want[i] = 0;
     }
 }

@@ -1,12 +1,12 @@
-/* conv.c: control flow of convolutions. All three kinds are matrix products whose operands are gathered as they are needed:
+/* conv.c: control flow of convolutions. Channels are the last dim in memory, so that a row of the kernel meets taps * channels
+ * neighbours of the source: all three kinds are matrix products that read their operands where they lie, piece by piece:
  *
- *   FORWARD   y[o, p] = w[o, (c, k)] x[(c, k), p]                   a panel of neighbouring outputs p at a time
- *   DATA      x[c, i] = w'[c, (o, k)] y[(o, k), i]                  the same, over y, for each phase of the stride
- *   WEIGHT    w[(c, k), o] = sum over images of x[(c, k), p] y[p, o]
+ *   FORWARD   y[p, o] = x[p, (k, c)] w[(k, c), o]            rows: pixels of an output row; pieces of (k, c): rows of the kernel
+ *   DATA      x[i, c] = y[i, (k, o)] w'[(k, o), c]           the same, over y, for each phase of the stride
+ *   WEIGHT    w[(k, c), o] = sum over images of x'[(k, c), p] y[p, o]   pieces of p: rows of the output
  *
- * A task first copies what it reads into a padded box (rows split by the phase of the stride), after which output p reads tap k of
- * channel c at  offset[c, k] + base[p]: no bounds to check, whole vectors of neighbours. One channel to one channel (depthwise) skips
- * the products and adds up the taps directly.
+ * Only where padding is in reach is the source copied first, a box of some rows with the zeros around it. One channel to one
+ * channel (depthwise) skips the products: vectors are neighbouring channels, and the taps add up.
  *
  * With stride s, inputs i of one phase r = (i + pad) mod s meet only the taps with k * dilation mod s = r: each phase is a
  * convolution of stride 1 over y. FORWARD and WEIGHT have one phase. */
@@ -31,44 +31,47 @@ static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 
 /* ---- geometry --------------------------------------------------------------------------------------------------------------- */
 
-/* One dim: output j reads tap number t at source coordinate lo + j * step + off0 + t * off_step, and lies at dst0 + j * dst_step. */
+/* One dim: output j reads tap number t, which is tap0 + t * tap_step in the kernel, at source coordinate lo + j * step + t * tap_at,
+ * and lies at dst0 + j * dst_step. */
 typedef struct conv_axis {
     int64_t lo, step, count;
-    int64_t taps, tap0, tap_step; /* the taps' places in the kernel, ascending */
-    int64_t off0, off_step;
+    int64_t taps, tap0, tap_step, tap_at;
     int64_t dst0, dst_step;
 } conv_axis;
 
 static conv_axis axis_of(const wick_convolution *c, int d, int64_t phase) {
     const int64_t s = c->stride[d], dil = c->dilation[d], pad = c->pad[d];
     if (c->what != WICK_CONV_DATA)
-        return (conv_axis){.lo = -pad, .step = s, .count = c->out[d], .taps = c->kernel[d], .tap_step = 1, .off_step = dil, .dst_step = 1};
-    conv_axis x = {.step = 1, .tap_step = 1, .dst0 = ((phase - pad) % s + s) % s, .dst_step = s};
+        return (conv_axis){.lo = -pad, .step = s, .count = c->out[d], .taps = c->kernel[d], .tap_step = 1, .tap_at = dil, .dst_step = 1};
+    conv_axis x = {.step = 1, .dst0 = ((phase - pad) % s + s) % s, .dst_step = s};
     x.count = x.dst0 < c->in[d] ? ceil_div(c->in[d] - x.dst0, s) : 0;
-    while (x.tap_step * dil % s) x.tap_step++;
-    while (x.tap0 < c->kernel[d] && x.tap0 * dil % s != phase) x.tap0 = x.tap0 + 1 < x.tap_step ? x.tap0 + 1 : c->kernel[d];
-    if (x.tap0 >= c->kernel[d]) return x; /* no tap: zeros */
-    x.taps = ceil_div(c->kernel[d] - x.tap0, x.tap_step);
-    const int64_t e0 = (x.tap0 * dil - phase) / s, e_step = x.tap_step * dil / s, e_most = e0 + (x.taps - 1) * e_step;
-    x.lo = (x.dst0 + pad - phase) / s - e_most;
-    x.off0 = (x.taps - 1) * e_step;
-    x.off_step = -e_step;
+    int64_t first = 0, every = 1; /* taps of the phase, as they lie in the kernel; they are read from the last */
+    while (every * dil % s) every++;
+    while (first < c->kernel[d] && first * dil % s != phase) first = first + 1 < every ? first + 1 : c->kernel[d];
+    if (first >= c->kernel[d]) return x; /* no tap: zeros */
+    x.taps = ceil_div(c->kernel[d] - first, every);
+    x.tap0 = first + (x.taps - 1) * every;
+    x.tap_step = -every;
+    x.tap_at = every * dil / s;
+    x.lo = (x.dst0 + pad - phase) / s - (x.tap0 * dil - phase) / s;
     return x;
 }
 
-/* A box of outputs of one phase, and the padded box of the source that they read. */
+/* A box of outputs of one phase, and the box of the source that they read. */
 typedef struct conv_box {
     conv_axis axis[3];
-    int64_t first[3], n[3]; /* outputs */
-    int64_t extent[3];      /* of the source, padded */
-    int64_t line;           /* elements of a padded row: extent[2] rounded up to whole strides, phase by phase */
-    int64_t plane, pixels, taps;
+    int64_t first[3], n[3];   /* outputs */
+    int64_t lo[3], extent[3]; /* of the source */
+    int64_t pixels, taps;
+    bool inside; /* of the source: nothing to pad */
 } conv_box;
 
 /* Slab number `slab` of a phase; pixels is 0 when there is nothing. */
 static conv_box box_of(const wick_convolution *c, int64_t phase, int64_t slab) {
+    const int64_t *dims = c->what == WICK_CONV_DATA ? c->out : c->in;
     conv_box b;
     b.pixels = b.taps = 1;
+    b.inside = true;
     for (int d = 2; d >= 0; d--) {
         const int64_t phases = c->what == WICK_CONV_DATA ? c->stride[d] : 1;
         const conv_axis *x = &b.axis[d];
@@ -77,119 +80,96 @@ static conv_box box_of(const wick_convolution *c, int64_t phase, int64_t slab) {
         b.first[d] = d == c->cut ? slab * c->rows : 0;
         b.n[d] = d == c->cut ? WICK_MIN(c->rows, x->count - b.first[d]) : x->count;
         b.n[d] = WICK_MAX(b.n[d], 0);
-        b.extent[d] = (b.n[d] - 1) * x->step + (x->taps - 1) * (x->off_step < 0 ? -x->off_step : x->off_step) + 1;
-        b.extent[d] = WICK_MAX(b.extent[d], 0);
+        b.lo[d] = x->lo + b.first[d] * x->step;
+        b.extent[d] = WICK_MAX((b.n[d] - 1) * x->step + (x->taps - 1) * x->tap_at + 1, 0);
+        b.inside &= b.lo[d] >= 0 && b.lo[d] + b.extent[d] <= dims[d];
         b.pixels *= b.n[d];
         b.taps *= x->taps;
     }
-    b.line = ceil_div(b.extent[2], b.axis[2].step) * b.axis[2].step;
-    b.plane = b.taps && b.pixels ? b.extent[0] * b.extent[1] * b.line : 0;
+    b.inside |= !b.taps;
     return b;
 }
 static int64_t phases_of(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? product(c->stride) : 1; }
+static int64_t source_channels(const wick_convolution *c) { return c->groups * (c->what == WICK_CONV_DATA ? c->co : c->ci); }
 
-/* The outputs of the box are neighbours in memory, from this element of a channel on; -1: they are not. */
-static int64_t box_start(const wick_convolution *c, const conv_box *b) {
-    if (b->axis[0].dst_step * b->axis[1].dst_step * b->axis[2].dst_step != 1) return -1;
-    const int64_t *dims = c->what == WICK_CONV_DATA ? c->in : c->out;
-    return (b->first[0] * dims[1] + b->first[1]) * dims[2] + b->first[2];
-}
-
-static void box_offsets(const conv_box *b, int64_t channels, int64_t *offset) {
-    const conv_axis *x = b->axis;
-    const int64_t quotient = b->line / x[2].step;
-    for (int64_t c = 0; c < channels; c++)
-        for (int64_t k0 = 0; k0 < x[0].taps; k0++)
-            for (int64_t k1 = 0; k1 < x[1].taps; k1++)
-                for (int64_t k2 = 0; k2 < x[2].taps; k2++) {
-                    const int64_t z = x[0].off0 + k0 * x[0].off_step, y = x[1].off0 + k1 * x[1].off_step, w = x[2].off0 + k2 * x[2].off_step;
-                    *offset++ = c * b->plane + (z * b->extent[1] + y) * b->line + w % x[2].step * quotient + w / x[2].step;
-                }
-}
-
-/* Where outputs [p, p + count) read, in vectors. */
-static void box_vectors(const conv_box *b, int lanes, int64_t p, int64_t count, wick_conv_vec *vecs) {
-    int64_t x = p % b->n[2], y = p / b->n[2] % b->n[1], z = p / b->n[2] / b->n[1];
-    for (int64_t done = 0; done < count; done += lanes, vecs++) {
-        const int64_t width = WICK_MIN(lanes, count - done);
-        vecs->n = 0;
-        for (int64_t lane = 0; lane < width;) {
-            const int64_t at = (z * b->axis[0].step * b->extent[1] + y * b->axis[1].step) * b->line + x - lane;
-            if (!vecs->n || vecs->at[vecs->n - 1] != at) {
-                vecs->begin[vecs->n] = (int)lane;
-                vecs->at[vecs->n++] = at;
+/* All channels of the box, from an image. */
+static void box_copy(const wick_convolution *c, const conv_box *b, const char *image, char *dst) {
+    const int64_t *dims = c->what == WICK_CONV_DATA ? c->out : c->in, pixel = source_channels(c) * c->code->elem;
+    const int64_t from = WICK_MIN(WICK_MAX(0, -b->lo[2]), b->extent[2]), to = WICK_MAX(from, WICK_MIN(b->extent[2], dims[2] - b->lo[2]));
+    for (int64_t z = b->lo[0]; z < b->lo[0] + b->extent[0]; z++)
+        for (int64_t y = b->lo[1]; y < b->lo[1] + b->extent[1]; y++, dst += b->extent[2] * pixel) {
+            if (z < 0 || z >= dims[0] || y < 0 || y >= dims[1] || from == to) {
+                memset(dst, 0, (size_t)(b->extent[2] * pixel));
+                continue;
             }
-            const int64_t run = WICK_MIN(b->n[2] - x, width - lane);
-            lane += run;
-            x += run;
-            if (x < b->n[2]) continue;
-            x = 0;
-            if (++y == b->n[1]) y = 0, z++;
+            memset(dst, 0, (size_t)(from * pixel));
+            memcpy(dst + from * pixel, image + ((z * dims[1] + y) * dims[2] + b->lo[2] + from) * pixel, (size_t)((to - from) * pixel));
+            memset(dst + to * pixel, 0, (size_t)((b->extent[2] - to) * pixel));
         }
-    }
 }
 
-/* ---- the padded box --------------------------------------------------------------------------------------------------------- */
+/* Consecutive pieces of a list of equally long ones, together a block of a product's inner dim; or a part of a piece too long for one. */
+typedef struct conv_block {
+    int64_t first, n, from, k;
+} conv_block;
 
-#define CONV_LINE(name, T)                                                                                                            \
-    static void name(const T *src, int64_t lo, int64_t extent, int64_t size, int64_t step, int64_t line, T *dst) {                    \
-        const int64_t from = WICK_MIN(WICK_MAX(0, -lo), extent), to = WICK_MAX(from, WICK_MIN(extent, size - lo));                    \
-        if (!src || from == to) {                                                                                                     \
-            memset(dst, 0, (size_t)line * sizeof(T));                                                                                 \
-        } else if (step == 1) {                                                                                                       \
-            memset(dst, 0, (size_t)from * sizeof(T));                                                                                 \
-            memcpy(dst + from, src + lo + from, (size_t)(to - from) * sizeof(T));                                                     \
-            memset(dst + to, 0, (size_t)(line - to) * sizeof(T));                                                                     \
-        } else {                                                                                                                      \
-            for (int64_t phase = 0; phase < step; phase++)                                                                            \
-                for (int64_t x = phase; x < line; x += step) *dst++ = x >= from && x < to ? src[lo + x] : 0;                          \
-        }                                                                                                                             \
+/* From {0}: the next block; false: there is none. */
+static bool next_block(conv_block *b, int64_t pieces, int64_t length) {
+    if (b->n && b->from + b->k < length) {
+        b->from += b->k;
+        b->k = WICK_MIN(length - b->from, WICK_GEMM_KC);
+        return true;
     }
-CONV_LINE(line_32, uint32_t)
-CONV_LINE(line_64, uint64_t)
-
-/* Channels of the source, one after the other at src, into the box. */
-static void box_fill(const wick_convolution *c, const conv_box *b, int64_t channels, const char *src, char *dst) {
-    const int64_t *dims = c->what == WICK_CONV_DATA ? c->out : c->in, elem = c->code->elem;
-    int64_t lo[3];
-    for (int d = 0; d < 3; d++) lo[d] = b->axis[d].lo + b->first[d] * b->axis[d].step;
-    for (int64_t ch = 0; ch < channels; ch++)
-        for (int64_t z = 0; z < b->extent[0]; z++)
-            for (int64_t y = 0; y < b->extent[1]; y++) {
-                const bool inside = lo[0] + z >= 0 && lo[0] + z < dims[0] && lo[1] + y >= 0 && lo[1] + y < dims[1];
-                const char *row = inside ? src + ((ch * dims[0] + lo[0] + z) * dims[1] + lo[1] + y) * dims[2] * elem : NULL;
-                if (elem == 4)
-                    line_32((const uint32_t *)(const void *)row, lo[2], b->extent[2], dims[2], b->axis[2].step, b->line, (uint32_t *)(void *)dst);
-                else
-                    line_64((const uint64_t *)(const void *)row, lo[2], b->extent[2], dims[2], b->axis[2].step, b->line, (uint64_t *)(void *)dst);
-                dst += b->line * elem;
-            }
+    b->first += b->n;
+    b->from = 0;
+    if (b->first >= pieces) return false;
+    b->k = WICK_MIN(length, WICK_GEMM_KC);
+    b->n = length > WICK_GEMM_KC ? 1 : WICK_MIN(WICK_GEMM_KC / length, pieces - b->first);
+    return true;
 }
 
-#define CONV_SPREAD(name, T)                                                       \
-    static void name(const T *src, int64_t n, int64_t step, T *dst) {              \
-        for (int64_t i = 0; i < n; i++) dst[i * step] = src[i];                    \
-    }
-CONV_SPREAD(spread_32, uint32_t)
-CONV_SPREAD(spread_64, uint64_t)
+/* What a unit works on, kept while phase and slab stay. Offsets are in elements from the first pixel that an output reads. */
+typedef struct conv_state {
+    int64_t phase, slab;
+    conv_box box;
+    int64_t pixel, line, plane;  /* of the source: elements from one to the next */
+    int64_t n_taps, *taps, run;  /* where taps are read; neighbours in a row are one, of `run` elements */
+    int64_t n_rows, *rows;       /* rows of outputs */
+    char *copy, *panel;          /* scratch: the box, and y in panels where it can't be read in place */
+} conv_state;
 
-/* Outputs [p, p + count) of a box whose outputs are not neighbours, from a row of them to their channel. */
-static void box_scatter(const wick_convolution *c, const conv_box *b, int64_t p, int64_t count, const char *src, char *channel) {
-    const int64_t elem = c->code->elem;
-    int64_t j[3] = {p / b->n[2] / b->n[1], p / b->n[2] % b->n[1], p % b->n[2]};
-    while (count > 0) {
-        const int64_t run = WICK_MIN(count, b->n[2] - j[2]);
-        int64_t at = 0;
-        for (int d = 0; d < 3; d++) at = at * c->in[d] + b->axis[d].dst0 + (b->first[d] + j[d]) * b->axis[d].dst_step;
-        if (elem == 4)
-            spread_32((const uint32_t *)(const void *)src, run, b->axis[2].dst_step, (uint32_t *)(void *)channel + at);
-        else
-            spread_64((const uint64_t *)(const void *)src, run, b->axis[2].dst_step, (uint64_t *)(void *)channel + at);
-        src += run * elem;
-        count -= run;
-        j[2] = 0;
-        if (++j[1] == b->n[1]) j[1] = 0, j[0]++;
-    }
+static conv_state state_in(const wick_convolution *c, char *scratch) {
+    return (conv_state){.phase = -1, .slab = -1, .pixel = source_channels(c), .copy = scratch, .taps = (int64_t *)(void *)(scratch + c->at_taps),
+                        .rows = (int64_t *)(void *)(scratch + c->at_rows), .panel = scratch + c->at_panel};
+}
+
+static void state_move(const wick_convolution *c, conv_state *s, int64_t phase, int64_t slab) {
+    if (s->phase == phase && s->slab == slab) return;
+    s->phase = phase;
+    s->slab = slab;
+    s->box = box_of(c, phase, slab);
+    const conv_axis *x = s->box.axis;
+    const int64_t *dims = s->box.inside ? c->what == WICK_CONV_DATA ? c->out : c->in : s->box.extent;
+    s->line = dims[2] * s->pixel;
+    s->plane = dims[1] * s->line;
+    const bool merge = !c->depthwise && c->groups == 1 && x[2].tap_at == 1;
+    s->run = (merge ? x[2].taps : 1) * s->pixel / c->groups;
+    s->n_taps = s->n_rows = 0;
+    for (int64_t z = 0; z < x[0].taps; z++)
+        for (int64_t y = 0; y < x[1].taps; y++)
+            for (int64_t k = 0; k < (merge ? x[2].taps > 0 : x[2].taps); k++)
+                s->taps[s->n_taps++] = z * x[0].tap_at * s->plane + y * x[1].tap_at * s->line + k * x[2].tap_at * s->pixel;
+    for (int64_t z = 0; z < s->box.n[0]; z++)
+        for (int64_t y = 0; y < s->box.n[1]; y++) s->rows[s->n_rows++] = z * x[0].step * s->plane + y * x[1].step * s->line;
+}
+
+/* The first pixel that the outputs of the box read, in an image or in the copy that this makes. */
+static const char *state_source(const wick_convolution *c, conv_state *s, const char *image) {
+    const conv_box *b = &s->box;
+    if (!b->taps) return image;
+    if (b->inside) return image + (b->lo[0] * s->plane + b->lo[1] * s->line + b->lo[2] * s->pixel) * c->code->elem;
+    box_copy(c, b, image, s->copy);
+    return s->copy;
 }
 
 /* ---- plan --------------------------------------------------------------------------------------------------------------------- */
@@ -201,32 +181,50 @@ static void cut_rows(wick_convolution *c, int64_t count, int64_t most) {
     c->slabs = WICK_MAX(1, ceil_div(count, c->rows));
 }
 
-static void lay_out_scratch(wick_convolution *c, int64_t channels) {
-    const wick_gemm_kernel *q = c->gemm;
-    const size_t elem = (size_t)c->code->elem, lanes = (size_t)c->code->lanes;
-    const bool weight = c->what == WICK_CONV_WEIGHT;
-    int64_t plane = 0, pixels = 0;
+static void lay_out_scratch(wick_convolution *c) {
+    int64_t copy = 0, rows = 0;
     for (int64_t f = 0; f < phases_of(c); f++)
         for (int64_t s = 0; s < c->slabs; s++) {
             const conv_box b = box_of(c, f, s);
-            plane = WICK_MAX(plane, b.plane);
-            pixels = WICK_MAX(pixels, b.pixels);
+            if (!b.inside && b.pixels) copy = WICK_MAX(copy, product(b.extent));
+            rows = WICK_MAX(rows, b.n[0] * b.n[1]);
         }
-    size_t at = WICK_ALIGN_UP((size_t)(channels * plane + 2 * WICK_CONV_LANES) * elem, WICK_ALIGN);
-    c->at_offset = at;
-    at += WICK_ALIGN_UP((size_t)(channels * product(c->kernel)) * sizeof(int64_t), WICK_ALIGN);
-    c->at_vecs = c->at_a = c->at_b = c->at_c = at;
-    if (c->depthwise) {
-        if (!weight) at += WICK_ALIGN_UP((size_t)pixels * elem, WICK_ALIGN); /* c */
-    } else {
-        at += WICK_ALIGN_UP((size_t)(weight ? c->kc / (int64_t)lanes + 1 : q->nr / q->lanes) * sizeof(wick_conv_vec), WICK_ALIGN);
-        c->at_b = at;
-        at += (size_t)(c->kc * q->nr * (weight ? ceil_div(c->co, q->nr) : 1)) * elem;
-        at = WICK_ALIGN_UP(at, WICK_ALIGN);
-        c->at_a = c->at_c = at;
-        at += weight ? (size_t)(q->mr * (c->kc + (int64_t)lanes)) * elem : c->what == WICK_CONV_DATA ? (size_t)(c->ci * q->nr) * elem : 0;
-    }
-    c->scratch = WICK_ALIGN_UP(at, WICK_ALIGN);
+    c->at_taps = WICK_ALIGN_UP((size_t)(copy * source_channels(c) * c->code->elem), WICK_ALIGN);
+    c->at_rows = c->at_taps + (size_t)product(c->kernel) * sizeof(int64_t);
+    c->at_panel = WICK_ALIGN_UP(c->at_rows + (size_t)rows * sizeof(int64_t), WICK_ALIGN);
+    const bool panel = c->what == WICK_CONV_WEIGHT && !c->depthwise && c->co % c->gemm->lanes;
+    c->scratch = c->at_panel + (panel ? (size_t)(WICK_GEMM_KC * c->gemm->nr * c->code->elem) : 0);
+}
+
+/* Output channels of a group in panels of nr, the last one of whole vectors: elements of the panels before `panel`, for k = 1. */
+static int64_t panels_of(const wick_convolution *c) { return ceil_div(c->what == WICK_CONV_DATA ? c->ci : c->co, c->gemm->nr); }
+static int64_t panel_width(const wick_convolution *c, int64_t panel) {
+    const int64_t outputs = c->what == WICK_CONV_DATA ? c->ci : c->co;
+    return (int64_t)WICK_ALIGN_UP(WICK_MIN(c->gemm->nr, outputs - panel * c->gemm->nr), c->gemm->lanes);
+}
+static int64_t panels_width(const wick_convolution *c) { return (panels_of(c) - 1) * c->gemm->nr + panel_width(c, panels_of(c) - 1); }
+
+/* A kernel of one tap that reads every pixel once, in order: rows don't matter. */
+static void make_one_row(wick_convolution *c) {
+    for (int d = 0; d < 3; d++)
+        if (c->kernel[d] != 1 || c->stride[d] != 1 || c->pad[d] || c->in[d] != c->out[d]) return;
+    c->in[2] = c->out[2] = product(c->in);
+    c->in[0] = c->in[1] = c->out[0] = c->out[1] = 1;
+}
+
+static void plan_weight(wick_convolution *c, int64_t row, double work) {
+    const int64_t taps = product(c->kernel), m = c->ci * taps, elem = c->code->elem, groups = c->depthwise ? 1 : c->groups;
+    cut_rows(c, c->out[c->cut], WICK_GEMM_KC / row);
+    /* Parts of the batch first: they share nothing but the sum at the end. */
+    const double want = 1 + work * (double)c->groups * (double)c->batch / CONV_TASK_WORK;
+    const double most = WICK_MAX(1.0, (double)CONV_PARTIALS / ((double)(c->groups * m) * (double)(c->co * elem)));
+    c->chunks = WICK_MIN(c->batch, WICK_MIN((int64_t)WICK_MIN(want, most), CONV_CHUNKS));
+    c->chunks = ceil_div(c->batch, ceil_div(c->batch, c->chunks));
+    c->splits = c->depthwise ? 1 : WICK_MIN((int64_t)WICK_MIN(want / (double)(c->chunks * c->groups) + 1, 64.0), ceil_div(m, 8 * c->gemm->mr));
+    c->units = c->chunks * groups * c->splits;
+    c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / (work * (double)ceil_div(c->batch, c->chunks)));
+    c->shared = (size_t)(c->chunks * c->groups * m * c->co * elem);
+    c->tasks[2] = ceil_div(c->groups * c->co, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * m), 16));
 }
 
 void wick_conv_prepare(wick_convolution *c) {
@@ -234,12 +232,11 @@ void wick_conv_prepare(wick_convolution *c) {
     c->gemm = wick_gemm_kernel_of(c->type);
     memset(c->tasks, 0, sizeof c->tasks);
     c->shared = c->scratch = 0;
-    c->cut = c->slabs = c->units = c->per_task = c->chunks = 1;
+    c->cut = c->slabs = c->units = c->per_task = c->chunks = c->splits = 1;
     c->depthwise = c->ci == 1 && c->co == 1;
-    const int64_t taps = product(c->kernel), elem = c->code->elem;
-    const int64_t outputs = c->what == WICK_CONV_DATA ? c->groups * c->ci : c->groups * c->co;
+    const bool data = c->what == WICK_CONV_DATA;
     if (c->code->direct) {
-        c->tasks[1] = outputs;
+        c->tasks[1] = data ? c->groups * c->ci : c->groups * c->co;
         return;
     }
     if (c->batch == 0) { /* no images make no outputs; the gradient of weights is zero */
@@ -247,46 +244,26 @@ void wick_conv_prepare(wick_convolution *c) {
         c->chunks = 0;
         return;
     }
-    const bool data = c->what == WICK_CONV_DATA;
-    const int64_t *dims = data ? c->in : c->out, phases = phases_of(c);
+    make_one_row(c);
+    const int64_t taps = product(c->kernel), elem = c->code->elem, *dims = data ? c->in : c->out, phases = phases_of(c);
     c->cut = 2;
     for (int d = 1; d >= 0; d--)
         if (dims[d] > (data ? c->stride[d] : 1)) c->cut = d;
     int64_t counts[3], row = 1; /* outputs of the largest phase; of one row of a slab */
     for (int d = 0; d < 3; d++) counts[d] = data ? ceil_div(c->in[d], c->stride[d]) : c->out[d];
-    const int64_t count = counts[c->cut];
     for (int64_t d = c->cut + 1; d < 3; d++) row *= counts[d];
-    const double work = (double)c->ci * (double)c->co * (double)taps * (double)product(c->out);
+    const double work = (double)c->ci * (double)c->co * (double)taps * (double)product(c->out); /* of a group of an image */
     if (c->what == WICK_CONV_WEIGHT) {
-        const int64_t kc = WICK_GEMM_KC, m = c->ci * taps;
-        cut_rows(c, count, kc / row);
-        const int64_t pixels = c->rows * row;
-        c->kc = (int64_t)WICK_ALIGN_UP(ceil_div(pixels, ceil_div(pixels, kc)), 16);
-        /* Parts of the batch first: they share nothing but the sum at the end. */
-        const double want = 1 + work * (double)c->groups * (double)c->batch / CONV_TASK_WORK;
-        const double most = WICK_MAX(1.0, (double)CONV_PARTIALS / ((double)(c->groups * m) * (double)(c->co * elem)));
-        c->chunks = WICK_MIN(c->batch, WICK_MIN((int64_t)WICK_MIN(want, most), CONV_CHUNKS));
-        c->chunks = ceil_div(c->batch, ceil_div(c->batch, c->chunks));
-        const int64_t splits = WICK_MIN((int64_t)WICK_MIN(want / (double)(c->chunks * c->groups) + 1, 64.0), ceil_div(m, 104));
-        c->chans = c->depthwise ? 1 : ceil_div(c->ci, splits);
-        c->units = c->chunks * c->groups * ceil_div(c->ci, c->chans);
-        c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / (work * (double)ceil_div(c->batch, c->chunks)));
-        c->shared = (size_t)(c->chunks * c->groups * m * c->co * elem);
-        c->tasks[2] = ceil_div(c->groups * c->co, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * m), 16));
-        lay_out_scratch(c, c->chans);
+        plan_weight(c, row, work);
     } else {
-        const double per_row = work / (double)phases / (double)count;
-        cut_rows(c, count, (int64_t)WICK_MAX(CONV_TASK_WORK / WICK_MAX(per_row, 1.0), (double)ceil_div(CONV_MIN_PIXELS, row)));
-        const int64_t k = (data ? c->co : c->ci) * taps;
-        c->kc = (int64_t)WICK_ALIGN_UP(ceil_div(k, ceil_div(k, WICK_GEMM_KC)), 8);
-        c->units = phases * c->slabs * c->batch * c->groups;
+        const double per_row = work * (double)c->groups / (double)phases / (double)counts[c->cut];
+        cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(CONV_TASK_WORK / WICK_MAX(per_row, 1.0), (double)ceil_div(CONV_MIN_PIXELS, row)));
+        c->units = phases * c->slabs * c->batch;
         c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / WICK_MAX(per_row * (double)c->rows, 1.0));
-        if (data) {
-            c->shared = (size_t)(c->groups * c->ci * c->co * taps * elem);
-            c->tasks[0] = ceil_div(outputs, 1 + 100000 / (c->co * taps));
-        }
-        lay_out_scratch(c, data ? c->co : c->ci);
+        c->shared = (size_t)(taps * source_channels(c) * (c->depthwise ? 1 : panels_width(c)) * elem);
+        c->tasks[0] = c->depthwise ? 1 : c->groups * phases * panels_of(c);
     }
+    lay_out_scratch(c);
     /* No fewer tasks than make 16 threads busy, where there are units for it. */
     c->per_task = WICK_MIN(c->per_task, WICK_MAX(1, c->units / WICK_GEMM_MAX_TASKS));
     c->tasks[1] = ceil_div(c->units, c->per_task);
@@ -294,192 +271,209 @@ void wick_conv_prepare(wick_convolution *c) {
 
 const char *wick_conv_name(const wick_convolution *c) { return c->code->names[c->what]; }
 
-/* ---- forward and data --------------------------------------------------------------------------------------------------------- */
+/* ---- weights, packed in the order they are read ------------------------------------------------------------------------------- */
 
-/* What a unit works on, kept while phase and slab stay. */
-typedef struct conv_state {
-    int64_t phase, slab;
-    conv_box box;
-    char *src, *b, *a, *c; /* scratch; src past the slack before the box */
-    int64_t *offset;
-    wick_conv_vec *vecs;
-} conv_state;
-
-static conv_state state_in(const wick_convolution *c, char *scratch) {
-    const size_t slack = WICK_CONV_LANES * (size_t)c->code->elem;
-    conv_state s = {.phase = -1, .slab = -1, .src = scratch + slack, .offset = (int64_t *)(void *)(scratch + c->at_offset),
-                    .vecs = (wick_conv_vec *)(void *)(scratch + c->at_vecs), .b = scratch + c->at_b, .a = scratch + c->at_a, .c = scratch + c->at_c};
-    memset(scratch, 0, slack);
-    return s;
-}
-static void state_move(const wick_convolution *c, conv_state *s, int64_t phase, int64_t slab, int64_t channels) {
-    if (s->phase == phase && s->slab == slab) return;
-    s->phase = phase;
-    s->slab = slab;
-    s->box = box_of(c, phase, slab);
-    if (s->box.taps) box_offsets(&s->box, channels, s->offset);
-    memset(s->src + channels * s->box.plane * c->code->elem, 0, WICK_CONV_LANES * (size_t)c->code->elem);
-}
-
-/* Taps of all phases before this one: their packed weights come first. */
+/* Taps of all phases before this one. */
 static int64_t taps_before(const wick_convolution *c, int64_t phase) {
     int64_t n = 0;
     for (int64_t f = 0; f < phase; f++) n += box_of(c, f, 0).taps;
     return n;
 }
 
-static void correlate(const wick_convolution *c, const conv_state *s, const char *w, const char *bias, char *dst, int64_t channel) {
+/* Where panel 0 of a group and phase starts, in elements: [group][phase][panel][tap][source channel][output channel]. Depthwise:
+ * [phase][tap][channel]. */
+static int64_t panels_at(const wick_convolution *c, int64_t group, int64_t phase) {
+    if (c->depthwise) return taps_before(c, phase) * c->groups;
+    return (group * product(c->kernel) + taps_before(c, phase)) * (source_channels(c) / c->groups) * panels_width(c);
+}
+
+#define CONV_PACK(name, T)                                                                                                            \
+    static void name(const wick_convolution *c, const conv_box *b, int64_t group, int64_t panel, const T *w, T *to) {                 \
+        const bool data = c->what == WICK_CONV_DATA;                                                                                  \
+        const conv_axis *x = b->axis;                                                                                                 \
+        const int64_t taps = product(c->kernel), source = data ? c->co : c->ci, width = c->depthwise ? c->groups : panel_width(c, panel); \
+        const int64_t first = c->depthwise ? 0 : panel * c->gemm->nr, outputs = (c->depthwise ? c->groups : data ? c->ci : c->co) - first;         \
+        const int64_t of_out = data && !c->depthwise ? taps : c->ci * taps, of_source = data ? c->ci * taps : taps;                                       \
+        w += group * c->co * c->ci * taps + first * of_out;                                                                           \
+        for (int64_t z = 0; z < x[0].taps; z++)                                                                                       \
+            for (int64_t y = 0; y < x[1].taps; y++)                                                                                   \
+                for (int64_t k = 0; k < x[2].taps; k++) {                                                                             \
+                    const int64_t at[3] = {x[0].tap0 + z * x[0].tap_step, x[1].tap0 + y * x[1].tap_step, x[2].tap0 + k * x[2].tap_step}; \
+                    const T *from = w + (at[0] * c->kernel[1] + at[1]) * c->kernel[2] + at[2];                                        \
+                    for (int64_t s = 0; s < source; s++, from += of_source, to += width)                                              \
+                        for (int64_t o = 0; o < width; o++) to[o] = o < outputs ? from[o * of_out] : 0;                               \
+                }                                                                                                                     \
+    }
+CONV_PACK(pack_32, uint32_t)
+CONV_PACK(pack_64, uint64_t)
+
+static void run_pack(const wick_convolution *c, int64_t begin, int64_t end, const char *w, char *packed) {
+    const int64_t phases = phases_of(c), panels = c->depthwise ? 1 : panels_of(c);
+    for (int64_t t = begin; t < end; t++)
+        for (int64_t phase = c->depthwise ? 0 : t / panels % phases; phase < (c->depthwise ? phases : t / panels % phases + 1); phase++) {
+            const int64_t panel = t % panels, group = t / panels / phases;
+            const conv_box b = box_of(c, phase, 0);
+            const int64_t at = panels_at(c, group, phase) + panel * (c->depthwise ? 0 : c->gemm->nr * b.taps * source_channels(c) / c->groups);
+            if (c->code->elem == 4)
+                pack_32(c, &b, group, panel, (const uint32_t *)(const void *)w, (uint32_t *)(void *)packed + at);
+            else
+                pack_64(c, &b, group, panel, (const uint64_t *)(const void *)w, (uint64_t *)(void *)packed + at);
+        }
+}
+
+/* ---- forward and data --------------------------------------------------------------------------------------------------------- */
+
+/* Where the outputs of row (z, y) of the box start, in pixels of the destination. */
+static int64_t row_pixel(const wick_convolution *c, const conv_box *b, int64_t row) {
+    const int64_t *dims = c->what == WICK_CONV_DATA ? c->in : c->out, j[3] = {row / b->n[1], row % b->n[1], 0};
+    int64_t at = 0;
+    for (int d = 0; d < 3; d++) at = at * dims[d] + b->axis[d].dst0 + (b->first[d] + j[d]) * b->axis[d].dst_step;
+    return at;
+}
+
+/* One group of the box, from src to the destination's image. */
+static void correlate(const wick_convolution *c, const conv_state *s, int64_t group, const char *src, const char *packed, const char *bias, char *dst) {
     const wick_gemm_kernel *q = c->gemm;
-    const bool data = c->what == WICK_CONV_DATA;
     const conv_box *b = &s->box;
-    const int64_t elem = q->elem, rows = data ? c->ci : c->co, k = (data ? c->co : c->ci) * b->taps, start = box_start(c, b);
-    const int64_t tiles = ceil_div(rows, wick_gemm_tile_rows(q, k)), height = rows / tiles, taller = rows % tiles;
-    for (int64_t p = 0; p < b->pixels; p += q->nr) {
-        const int64_t cols = WICK_MIN(q->nr, b->pixels - p), vecs = ceil_div(cols, q->lanes);
-        box_vectors(b, q->lanes, p, cols, s->vecs);
-        int64_t k0 = 0;
-        do { /* once for k = 0 */
-            const int64_t kb = WICK_MIN(c->kc, k - k0);
-            const bool last = k0 + kb >= k;
-            c->code->gather(vecs, s->vecs, kb, s->offset + k0, s->src, s->b, q->nr);
-            wick_gemm_tile t = {.k = kb, .a_row = k, .a_col = 1, .b = s->b, .b_row = q->nr, .c_row = start < 0 ? q->nr : channel, .c_col = 1, .cols = cols,
-                                .bias_mode = last && bias ? 2 : 0, .add = k0 > 0, .relu = last && c->relu};
-            for (int64_t i = 0, row = 0; i < tiles; i++) {
-                const int64_t n = height + (i < taller);
-                t.a = w + (row * k + k0) * elem;
-                t.bias = bias ? bias + row * elem : NULL;
-                t.c = start < 0 ? s->c + row * q->nr * elem : dst + (row * channel + start + p) * elem;
-                q->tiles[(vecs - 1) * q->mr + n - 1](&t);
-                row += n;
+    const bool data = c->what == WICK_CONV_DATA;
+    const int64_t elem = q->elem, outputs = data ? c->ci : c->co, to_pixel = c->groups * outputs, a_row = b->axis[2].step * s->pixel;
+    const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
+    packed += panels_at(c, group, s->phase) * elem;
+    src += group * (s->pixel / c->groups) * elem;
+    for (int64_t panel = 0; panel < panels_of(c); panel++) {
+        const int64_t first = group * outputs + panel * q->nr, width = panel_width(c, panel);
+        wick_gemm_tile t = {.a_row = a_row, .a_col = 1, .b_row = width, .c_row = b->axis[2].dst_step * to_pixel, .c_col = 1,
+                            .cols = WICK_MIN(q->nr, outputs - panel * q->nr)};
+        wick_gemm_tile_fn *const *code = q->piece_tiles + (width / q->lanes - 1) * q->mr;
+        conv_block k = {0};
+        next_block(&k, s->n_taps, s->run);
+        do { /* once without taps too */
+            const bool last = k.first + k.n >= s->n_taps && k.from + k.k >= s->run * (k.n > 0);
+            t.pieces = k.n;
+            t.piece_at = s->taps + k.first;
+            t.k = k.k;
+            t.b = packed + (k.first * s->run + k.from) * width * elem;
+            t.add = k.first + k.from > 0;
+            t.bias_mode = last && bias ? 1 : 0;
+            t.bias = bias ? bias + first * elem : NULL;
+            t.relu = last && c->relu;
+            for (int64_t row = 0; row < s->n_rows; row++) {
+                const char *from = src + (s->rows[row] + k.from) * elem;
+                char *to = dst + (row_pixel(c, b, row) * to_pixel + first) * elem;
+                for (int64_t i = 0; i < tiles; i++) {
+                    const int64_t n = height + (i < taller);
+                    t.a = from;
+                    t.c = to;
+                    code[n - 1](&t);
+                    from += n * t.a_row * elem;
+                    to += n * t.c_row * elem;
+                }
             }
-            k0 += kb;
-        } while (k0 < k);
-        for (int64_t row = 0; start < 0 && row < rows; row++) box_scatter(c, b, p, cols, s->c + row * q->nr * elem, dst + row * channel * elem);
+        } while (next_block(&k, s->n_taps, s->run));
+        packed += s->n_taps * s->run * q->nr * elem;
     }
 }
 
-static void correlate_plane(const wick_convolution *c, const conv_state *s, const char *w, const char *bias, char *dst) {
+static void correlate_channels(const wick_convolution *c, const conv_state *s, const char *src, const char *packed, const char *bias, char *dst) {
     const conv_box *b = &s->box;
-    const int64_t elem = c->code->elem, start = box_start(c, b), area = b->n[1] * b->n[2];
-    char *to = start < 0 ? s->c : dst + start * elem;
-    for (int64_t z = 0; z < b->n[0]; z++)
-        c->code->plane((int)b->taps, s->offset, w, s->src + z * b->axis[0].step * b->extent[1] * b->line * elem, b->axis[1].step * b->line, b->n[1], b->n[2],
-                       bias, c->relu, to + z * area * elem);
-    if (start < 0) box_scatter(c, b, 0, b->pixels, s->c, dst);
+    wick_conv_row r = {.pixels = b->n[2], .channels = c->groups, .src_pixel = b->axis[2].step * s->pixel, .taps = s->n_taps, .tap_at = s->taps,
+                       .w = packed + panels_at(c, 0, s->phase) * c->code->elem, .bias = bias, .relu = c->relu, .dst_pixel = b->axis[2].dst_step * c->groups};
+    for (int64_t row = 0; row < s->n_rows; row++) {
+        r.src = src + s->rows[row] * c->code->elem;
+        r.dst = dst + row_pixel(c, b, row) * c->groups * c->code->elem;
+        c->code->row(&r);
+    }
 }
 
-static void run_correlation(const wick_convolution *c, int64_t begin, int64_t end, const char *src, const char *w, const char *bias, char *dst, const char *packed,
-                            char *scratch) {
+static void run_correlation(const wick_convolution *c, int64_t begin, int64_t end, const char *src, const char *packed, const char *bias, char *dst, char *scratch) {
     const bool data = c->what == WICK_CONV_DATA;
-    const int64_t elem = c->code->elem, from = data ? c->co : c->ci, to = data ? c->ci : c->co;
-    const int64_t from_size = product(data ? c->out : c->in), to_size = product(data ? c->in : c->out);
+    const int64_t elem = c->code->elem, from_image = source_channels(c) * product(data ? c->out : c->in) * elem;
+    const int64_t to_image = c->groups * (data ? c->ci * product(c->in) : c->co * product(c->out)) * elem;
     conv_state s = state_in(c, scratch);
     for (int64_t u = begin * c->per_task; u < WICK_MIN(c->units, end * c->per_task); u++) {
-        const int64_t g = u % c->groups, n = u / c->groups % c->batch, slab = u / c->groups / c->batch % c->slabs, phase = u / c->groups / c->batch / c->slabs;
-        state_move(c, &s, phase, slab, from);
+        const int64_t n = u % c->batch;
+        state_move(c, &s, u / c->batch / c->slabs, u / c->batch % c->slabs);
         if (!s.box.pixels) continue;
-        box_fill(c, &s.box, s.box.taps ? from : 0, src + (n * c->groups + g) * from * from_size * elem, s.src);
-        const char *weights = w + g * c->ci * c->co * product(c->kernel) * elem;
-        if (data) weights = packed + c->ci * c->co * (g * product(c->kernel) + taps_before(c, phase)) * elem;
-        const char *b = bias ? bias + g * to * elem : NULL;
-        char *out = dst + (n * c->groups + g) * to * to_size * elem;
+        const char *from = state_source(c, &s, src + n * from_image);
         if (c->depthwise)
-            correlate_plane(c, &s, weights, b, out);
+            correlate_channels(c, &s, from, packed, bias, dst + n * to_image);
         else
-            correlate(c, &s, weights, b, out, to_size);
+            for (int64_t g = 0; g < c->groups; g++) correlate(c, &s, g, from, packed, bias, dst + n * to_image);
     }
 }
 
-/* DATA reads weights as [group][phase][ci][co][tap]. */
-static void pack_weights(const wick_convolution *c, int64_t begin, int64_t end, const char *w, char *packed) {
-    const int64_t elem = c->code->elem, taps = product(c->kernel), rows = c->groups * c->ci, per_task = ceil_div(rows, c->tasks[0]);
-    int64_t before = 0;
-    for (int64_t f = 0; f < phases_of(c); f++) {
-        const conv_box b = box_of(c, f, 0);
-        const conv_axis *x = b.axis;
-        for (int64_t row = begin * per_task; row < WICK_MIN(rows, end * per_task); row++) {
-            const int64_t g = row / c->ci, i = row % c->ci;
-            char *to = packed + (c->ci * c->co * (g * taps + before) + i * c->co * b.taps) * elem;
-            for (int64_t o = 0; o < c->co; o++) {
-                const char *from = w + ((g * c->co + o) * c->ci + i) * taps * elem;
-                for (int64_t k0 = 0; k0 < x[0].taps; k0++)
-                    for (int64_t k1 = 0; k1 < x[1].taps; k1++)
-                        for (int64_t k2 = 0; k2 < x[2].taps; k2++, to += elem) {
-                            const int64_t z = x[0].tap0 + k0 * x[0].tap_step, y = x[1].tap0 + k1 * x[1].tap_step, v = x[2].tap0 + k2 * x[2].tap_step;
-                            memcpy(to, from + ((z * c->kernel[1] + y) * c->kernel[2] + v) * elem, (size_t)elem);
-                        }
-            }
-        }
-        before += b.taps;
-    }
-}
+/* ---- gradient of weights -------------------------------------------------------------------------------------------------------- */
 
-/* ---- weights -------------------------------------------------------------------------------------------------------------------- */
-
-/* One slab of one image: partial[(c, k)][o] (+)= sum of x[(c, k), p] y[p, o]. */
-static void add_products(const wick_convolution *c, const conv_state *s, int64_t channels, const char *y, bool add, char *partial) {
+/* Some tiles of one slab of one image: partial[(k, c)][o] (+)= sum over p of x[p, (k, c)] y[p, o]. y: the slab's first pixel. */
+static void add_products(const wick_convolution *c, const conv_state *s, int64_t begin, int64_t end, const char *x, const char *y, bool add, char *partial) {
     const wick_gemm_kernel *q = c->gemm;
     const conv_box *b = &s->box;
-    const int64_t elem = q->elem, m = channels * b->taps, size = product(c->out), start = box_start(c, b), a_row = c->kc + q->lanes;
-    const int64_t tiles = ceil_div(m, q->mr), height = m / tiles, taller = m % tiles;
-    for (int64_t p = 0; p < b->pixels; p += c->kc, add = true) {
-        const int64_t k = WICK_MIN(c->kc, b->pixels - p), vecs = ceil_div(k, q->lanes);
-        box_vectors(b, q->lanes, p, k, s->vecs);
-        for (int64_t o = 0; o < c->co; o += q->nr)
-            q->pack(k, WICK_MIN(q->nr, c->co - o), y + (o * size + start + p) * elem, 1, size, s->b + o * c->kc * elem, q->nr);
-        for (int64_t i = 0, row = 0; i < tiles; i++) {
-            const int64_t n = height + (i < taller);
-            c->code->gather(vecs, s->vecs, n, s->offset + row, s->src, s->a, a_row);
-            for (int64_t o = 0; o < c->co; o += q->nr) {
-                const int64_t cols = WICK_MIN(q->nr, c->co - o);
-                const wick_gemm_tile t = {.k = k, .a = s->a, .a_row = a_row, .a_col = 1, .b = s->b + o * c->kc * elem, .b_row = q->nr,
-                                          .c = partial + (row * c->co + o) * elem, .c_row = c->co, .c_col = 1, .cols = cols, .add = add};
-                q->tiles[(ceil_div(cols, q->lanes) - 1) * q->mr + n - 1](&t);
+    const int64_t elem = q->elem, y_pixel = c->groups * c->co, a_col = b->axis[2].step * s->pixel;
+    const int64_t tiles = ceil_div(s->run, q->mr), height = s->run / tiles, taller = s->run % tiles; /* of a run of taps */
+    for (conv_block p = {0}; next_block(&p, s->n_rows, b->n[2]); add = true)
+        for (int64_t o = 0; o < c->co; o += q->nr) {
+            const int64_t cols = WICK_MIN(q->nr, c->co - o), vecs = ceil_div(cols, q->lanes);
+            wick_gemm_tile t = {.k = p.k, .pieces = p.n, .piece_at = s->rows + p.first, .a_row = 1, .a_col = a_col, .b = y + ((p.first * b->n[2] + p.from) * y_pixel + o) * elem,
+                                .b_row = y_pixel, .c_row = c->co, .c_col = 1, .cols = cols, .add = add};
+            if (cols % q->lanes) { /* whole vectors of it may not be readable */
+                q->pack(p.n * p.k, cols, t.b, y_pixel, 1, s->panel, q->nr);
+                t.b = s->panel;
+                t.b_row = q->nr;
             }
-            row += n;
+            for (int64_t tile = begin; tile < end; tile++) {
+                const int64_t i = tile % tiles, row = i * height + WICK_MIN(i, taller), n = height + (i < taller);
+                t.a = x + (s->taps[tile / tiles] + row + p.from * a_col) * elem;
+                t.c = partial + ((tile / tiles * s->run + row) * c->co + o) * elem;
+                q->piece_tiles[(vecs - 1) * q->mr + n - 1](&t);
+            }
         }
+}
+
+static void add_channels(const wick_convolution *c, const conv_state *s, const char *x, const char *y, char *partial) {
+    const int64_t elem = c->code->elem, width = s->box.n[2];
+    wick_conv_row r = {.pixels = width, .channels = c->groups, .src_pixel = s->box.axis[2].step * s->pixel, .taps = s->n_taps, .tap_at = s->taps, .dst = partial};
+    for (int64_t row = 0; row < s->n_rows; row++) {
+        r.src = x + s->rows[row] * elem;
+        r.y = y + row * width * c->groups * elem;
+        c->code->dots(&r);
     }
 }
 
 static void run_weight(const wick_convolution *c, int64_t begin, int64_t end, const char *x, const char *y, char *partials, char *scratch) {
-    const int64_t elem = c->code->elem, splits = ceil_div(c->ci, c->chans), taps = product(c->kernel), in = product(c->in), out = product(c->out);
-    const int64_t images = ceil_div(c->batch, c->chunks);
+    const int64_t elem = c->code->elem, taps = product(c->kernel), groups = c->depthwise ? 1 : c->groups, part = taps * c->ci * c->co * (c->groups / groups) * elem;
+    const int64_t x_image = c->groups * c->ci * product(c->in) * elem, y_pixel = c->groups * c->co * elem, images = ceil_div(c->batch, c->chunks);
     conv_state s = state_in(c, scratch);
     for (int64_t u = begin * c->per_task; u < WICK_MIN(c->units, end * c->per_task); u++) {
-        const int64_t split = u % splits, g = u / splits % c->groups, chunk = u / splits / c->groups;
-        const int64_t first = split * c->chans, channels = WICK_MIN(c->chans, c->ci - first);
-        char *partial = partials + ((chunk * c->groups + g) * c->ci + first) * taps * c->co * elem;
-        if (c->depthwise) memset(partial, 0, (size_t)(taps * elem));
+        const int64_t split = u % c->splits, g = u / c->splits % groups, chunk = u / c->splits / groups;
+        char *partial = partials + (chunk * groups + g) * part;
+        if (c->depthwise) memset(partial, 0, (size_t)part);
         for (int64_t n = chunk * images; n < WICK_MIN(c->batch, (chunk + 1) * images); n++)
             for (int64_t slab = 0; slab < c->slabs; slab++) {
-                state_move(c, &s, 0, slab, c->chans);
-                const conv_box *b = &s.box;
-                box_fill(c, b, channels, x + ((n * c->groups + g) * c->ci + first) * in * elem, s.src);
-                const char *image = y + (n * c->groups + g) * c->co * out * elem;
-                if (!c->depthwise) {
-                    add_products(c, &s, channels, image, n > chunk * images || slab > 0, partial);
-                    continue;
-                }
-                for (int64_t z = 0; z < b->n[0]; z++)
-                    c->code->dots((int)taps, s.offset, image + (box_start(c, b) + z * b->n[1] * b->n[2]) * elem,
-                                  s.src + z * b->axis[0].step * b->extent[1] * b->line * elem, b->axis[1].step * b->line, b->n[1], b->n[2], partial);
+                state_move(c, &s, 0, slab);
+                const char *from = state_source(c, &s, x + n * x_image), *to = y + (n * product(c->out) + row_pixel(c, &s.box, 0)) * y_pixel;
+                const int64_t tiles = s.n_taps * ceil_div(s.run, c->gemm->mr);
+                if (c->depthwise)
+                    add_channels(c, &s, from, to, partial);
+                else
+                    add_products(c, &s, split * tiles / c->splits, (split + 1) * tiles / c->splits, from + g * c->ci * elem, to + g * c->co * elem,
+                                 n > chunk * images || slab > 0, partial);
             }
     }
 }
 
-/* Output channels [begin, end) of the weights, some neighbours at a time: they lie side by side in the parts. */
+/* Output channels [begin, end) of the weights from [chunk][group][tap][ci][co], some neighbours at a time. */
 #define CONV_SUM(name, T)                                                                                                             \
     static void name(const wick_convolution *c, int64_t begin, int64_t end, const T *partials, T *dst) {                              \
         enum { SIDE = 16 };                                                                                                           \
-        const int64_t m = c->ci * product(c->kernel), all = c->groups * m * c->co;                                                    \
+        const int64_t taps = product(c->kernel), m = c->ci * taps, all = c->groups * m * c->co, co = c->depthwise ? c->groups : c->co; \
         for (int64_t row = begin, n; row < end; row += n) {                                                                           \
-            n = WICK_MIN(WICK_MIN(end - row, SIDE), c->co - row % c->co);                                                             \
+            n = WICK_MIN(WICK_MIN(end - row, SIDE), co - row % co);                                                                   \
             for (int64_t i = 0; i < m; i++) {                                                                                         \
-                const T *p = partials + (row / c->co * m + i) * c->co + row % c->co;                                                  \
+                const T *p = partials + (row / co * m + i) * co + row % co;                                                           \
                 T sum[SIDE] = {0};                                                                                                    \
                 for (int64_t chunk = 0; chunk < c->chunks; chunk++)                                                                   \
                     for (int64_t k = 0; k < n; k++) sum[k] += p[chunk * all + k];                                                     \
-                for (int64_t k = 0; k < n; k++) dst[(row + k) * m + i] = sum[k];                                                      \
+                for (int64_t k = 0; k < n; k++) dst[(row + k) * m + i % c->ci * taps + i / c->ci] = sum[k];                           \
             }                                                                                                                         \
         }                                                                                                                             \
     }
@@ -493,11 +487,11 @@ void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t 
     if (c->code->direct) {
         c->code->direct(c, begin, end, a, b, bias, dst);
     } else if (stage == 0) {
-        pack_weights(c, begin, end, b, shared);
+        run_pack(c, begin, end, b, shared);
     } else if (stage == 1 && c->what == WICK_CONV_WEIGHT) {
         run_weight(c, begin, end, a, b, shared, scratch);
     } else if (stage == 1) {
-        run_correlation(c, begin, end, a, b, bias, dst, shared, scratch);
+        run_correlation(c, begin, end, a, shared, bias, dst, scratch);
     } else {
         const int64_t rows = c->groups * c->co, per_task = ceil_div(rows, c->tasks[2]);
         begin *= per_task;

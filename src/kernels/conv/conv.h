@@ -1,29 +1,32 @@
 /* conv.h: the seam between the control flow of convolutions (conv.c) and the kernels of a tier (conv_tier.c). Products are those of
- * gemm.h: what is special here is how their operands are gathered. */
+ * gemm.h; here are convolutions of each channel on its own (depthwise), which have none. */
 #ifndef WICK_KERNELS_CONV_CONV_H
 #define WICK_KERNELS_CONV_CONV_H
 
 #include "kernels/kernels.h"
 
-enum { WICK_CONV_LANES = 16 }; /* the most elements of a vector */
-
-/* A vector of neighbouring outputs, in runs: from lane `begin` on, lane i reads at src + at + i. begin[0] is 0. */
-typedef struct wick_conv_vec {
-    int n;
-    int begin[WICK_CONV_LANES];
-    int64_t at[WICK_CONV_LANES];
-} wick_conv_vec;
+/* A row of pixels of all channels: pixel p of src is at p * src_pixel, channels are neighbours. */
+typedef struct wick_conv_row {
+    int64_t pixels, channels;
+    const void *src;
+    int64_t src_pixel;
+    int64_t taps;
+    const int64_t *tap_at; /* elements behind a pixel of src */
+    const void *w;         /* dots: unused. [taps][channels] */
+    const void *bias;      /* [channels], or NULL */
+    bool relu;
+    void *dst; /* rows: the outputs, dst_pixel apart. dots: [taps][channels] sums to add to */
+    int64_t dst_pixel;
+    const void *y; /* dots: [pixels][channels] */
+} wick_conv_row;
 
 typedef struct wick_conv_kernel {
     const char *names[3]; /* by what */
-    int elem, lanes;      /* bytes of an element, elements of a vector */
-    /* dst[k * dst_k + v * lanes + lane] = src[offset[k] + at + lane], whole vectors: a vector around what a run covers is readable. */
-    void (*gather)(int64_t n_vecs, const wick_conv_vec *vecs, int64_t n, const int64_t *offset, const void *src, void *dst, int64_t dst_k);
-    /* One channel: dst[r][j] = bias + sum of w[t] src[r * src_row + offset[t] + j], j < width. */
-    void (*plane)(int taps, const int64_t *offset, const void *w, const void *src, int64_t src_row, int64_t rows, int64_t width, const void *bias,
-                  bool relu, void *dst);
-    /* Its weights: sum[t] += sum over r, j of y[r][j] src[r * src_row + offset[t] + j]. */
-    void (*dots)(int taps, const int64_t *offset, const void *y, const void *src, int64_t src_row, int64_t rows, int64_t width, void *sum);
+    int elem;             /* bytes of an element */
+    /* dst[p][c] = act(bias[c] + sum over t of w[t][c] src[p][tap_at[t] + c]) */
+    void (*row)(const wick_conv_row *r);
+    /* dst[t][c] += sum over p of y[p][c] src[p][tap_at[t] + c] */
+    void (*dots)(const wick_conv_row *r);
     /* The reference: output channels (for DATA input channels) [begin, end) of all images, or of the weights. Then the rest is unused. */
     void (*direct)(const wick_convolution *c, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *dst);
 } wick_conv_kernel;

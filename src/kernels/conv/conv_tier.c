@@ -17,7 +17,7 @@
 #define CONV_T       double
 #define CONV_NAME(x) x##_f64
 #include "kernels/conv/conv_ref.h"
-#define CONV_FIELDS(bytes, suffix) .elem = bytes, .lanes = 1, .direct = direct_##suffix
+#define CONV_FIELDS(bytes, suffix) .elem = bytes, .direct = direct_##suffix
 
 #else
 
@@ -53,8 +53,7 @@
 #define GEMM_NAME(x) x##_f64
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/conv/conv_vec.h"
-#define CONV_FIELDS(bytes, suffix) \
-    .elem = bytes, .lanes = L_##suffix, .gather = gather_##suffix, .plane = plane_##suffix, .dots = dots_##suffix
+#define CONV_FIELDS(bytes, suffix) .elem = bytes, .row = row_##suffix, .dots = dots_##suffix
 
 #endif
 

@@ -17,6 +17,8 @@ typedef struct wick_gemm_tile {
     int64_t k;
     const void *a; /* any strides */
     int64_t a_row, a_col;
+    int64_t pieces;          /* piece_tiles: A is this many pieces of k columns, */
+    const int64_t *piece_at; /* so many elements behind a; B goes on from one to the next */
     const void *b; /* rows contiguous, readable to a whole number of vectors */
     int64_t b_row; /* row_by_columns: the distance of columns */
     void *c;
@@ -43,7 +45,7 @@ typedef struct wick_gemm_kernel {
     int elem;             /* bytes */
     int lanes;            /* elements of a vector */
     int mr, nr;           /* the largest tile; nr is a multiple of lanes */
-    wick_gemm_tile_fn *const *tiles; /* [(vectors - 1) * mr + rows - 1] */
+    wick_gemm_tile_fn *const *tiles, *const *piece_tiles; /* [(vectors - 1) * mr + rows - 1] */
     wick_gemm_pack_fn *pack;
     /* One row of A times row_unit columns of B in place, whose rows (columns) are contiguous. */
     int row_unit;

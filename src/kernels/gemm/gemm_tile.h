@@ -16,8 +16,8 @@ static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_til
     }
 }
 
-/* rows and vecs are constants at every call, so that the loops unroll and acc lives in registers. */
-GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const int vecs) {
+/* rows, vecs and pieces are constants at every call, so that the loops unroll and acc lives in registers. pieces: A comes in pieces. */
+GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const int vecs, const bool pieces) {
     enum { L = GEMM_NAME(L) };
     typedef GEMM_NAME(vec) vec;
     vec acc[WICK_GEMM_MR * WICK_GEMM_NV];
@@ -27,23 +27,26 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
     /* A pointer per three rows: one address register and the row stride reach all three, so that 14 rows take 6. */
     const int64_t a_row = t->a_row, a_col = t->a_col, b_row = t->b_row;
     const GEMM_T *b = t->b, *a[(WICK_GEMM_MR + 2) / 3];
-    GEMM_UNROLL
-    for (int i = 0; i < (rows + 2) / 3; i++) a[i] = (const GEMM_T *)t->a + 3 * i * a_row;
-    for (int64_t p = t->k; p > 0; p--) {
-        vec bv[WICK_GEMM_NV];
+    for (int64_t piece = 0; piece < (pieces ? t->pieces : 1); piece++) {
+        const GEMM_T *from = (const GEMM_T *)t->a + (pieces ? t->piece_at[piece] : 0);
         GEMM_UNROLL
-        for (int v = 0; v < vecs; v++) bv[v] = GEMM_NAME(load)(b + v * L);
-        GEMM_UNROLL
-        for (int i = 0; i < rows; i++) {
-            const vec x = GEMM_NAME(set1)(a[i / 3][(i % 3) * a_row]);
+        for (int i = 0; i < (rows + 2) / 3; i++) a[i] = from + 3 * i * a_row;
+        for (int64_t p = t->k; p > 0; p--) {
+            vec bv[WICK_GEMM_NV];
             GEMM_UNROLL
-            for (int v = 0; v < vecs; v++) acc[i * vecs + v] = GEMM_NAME(fma)(x, bv[v], acc[i * vecs + v]);
-        }
-        b += b_row;
-        GEMM_UNROLL
-        for (int i = 0; i < (rows + 2) / 3; i++) {
-            a[i] += a_col;
-            GEMM_HIDE(a[i]); /* keeps the compiler from turning these few pointers into one per row */
+            for (int v = 0; v < vecs; v++) bv[v] = GEMM_NAME(load)(b + v * L);
+            GEMM_UNROLL
+            for (int i = 0; i < rows; i++) {
+                const vec x = GEMM_NAME(set1)(a[i / 3][(i % 3) * a_row]);
+                GEMM_UNROLL
+                for (int v = 0; v < vecs; v++) acc[i * vecs + v] = GEMM_NAME(fma)(x, bv[v], acc[i * vecs + v]);
+            }
+            b += b_row;
+            GEMM_UNROLL
+            for (int i = 0; i < (rows + 2) / 3; i++) {
+                a[i] += a_col;
+                GEMM_HIDE(a[i]); /* keeps the compiler from turning these few pointers into one per row */
+            }
         }
     }
 
@@ -140,10 +143,14 @@ static void GEMM_NAME(pack)(int64_t k, int64_t cols, const void *src, int64_t ro
 }
 
 #define GEMM_TILE(rows, vecs)                                                                                          \
-    static void GEMM_NAME(tile_##rows##x##vecs)(const wick_gemm_tile *t) { GEMM_NAME(tile)(t, rows, vecs); }
+    static void GEMM_NAME(tile_##rows##x##vecs)(const wick_gemm_tile *t) { GEMM_NAME(tile)(t, rows, vecs, false); }    \
+    static void GEMM_NAME(piece_tile_##rows##x##vecs)(const wick_gemm_tile *t) { GEMM_NAME(tile)(t, rows, vecs, true); }
 GEMM_TILES(GEMM_TILE, 1)
 GEMM_TILES(GEMM_TILE, 2)
 #undef GEMM_TILE
 #define GEMM_TILE(rows, vecs) GEMM_NAME(tile_##rows##x##vecs),
 static wick_gemm_tile_fn *const GEMM_NAME(tiles)[] = {GEMM_TILES(GEMM_TILE, 1) GEMM_TILES(GEMM_TILE, 2)};
+#undef GEMM_TILE
+#define GEMM_TILE(rows, vecs) GEMM_NAME(piece_tile_##rows##x##vecs),
+static wick_gemm_tile_fn *const GEMM_NAME(piece_tiles)[] = {GEMM_TILES(GEMM_TILE, 1) GEMM_TILES(GEMM_TILE, 2)};
 #undef GEMM_TILE
