@@ -167,15 +167,16 @@ void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t 
                    void *dst, void *shared, void *scratch);
 const char *wick_conv_name(const wick_convolution *c); /* "conv_f32_14x32_avx512" */
 
-/* ---- pooling: f32 and f64, contiguous planes of three dims (leading ones 1) ------------------------------------------------
+/* ---- pooling: f32 and f64, contiguous planes, or images with channels last, of three dims (leading ones 1) --------------
  *
  * Output o of a dim looks at inputs o * stride - pad + k * dilation, k < kernel, those that exist; adaptive: at [floor(o * in / out),
- * ceil((o + 1) * in / out)). NaN is the largest. Each function runs planes [begin, end). */
+ * ceil((o + 1) * in / out)). NaN is the largest. Each function runs planes or images [begin, end). */
 typedef struct wick_windows {
     wick_ctype type;
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
     bool adaptive;
-    bool inside; /* averages are over inputs that exist, not over padding too */
+    bool inside;      /* averages are over inputs that exist, not over padding too */
+    int64_t channels; /* of images that have them last; 0: planes of one */
 } wick_windows;
 size_t wick_windows_scratch(const wick_windows *w); /* bytes that each worker needs, for max and mean */
 void wick_windows_max(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch);

@@ -147,17 +147,23 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
         w->pad[d] = at < 0 || a->adaptive ? 0 : a->pad[at];
         w->pad_end[d] = at < 0 || a->adaptive ? 0 : a->pad_end[at];
     }
-    p.planes = x->dims[0] * x->dims[1];
-    p.per_task = 1 + TASK / (w->in[0] * w->in[1] * w->in[2]);
     wick_operand at[3];
+    bool last = false; /* channels last, as the inputs have them */
+    for (int k = 0; k < node->n_in; k++) {
+        at[k] = wick_lower_in(l, node, k);
+        last |= wick_lower_is_channels_last(&at[k]);
+    }
+    w->channels = last ? x->dims[1] : 0;
+    p.planes = x->dims[0] * (last ? 1 : x->dims[1]);
+    p.per_task = 1 + TASK / (w->in[0] * w->in[1] * w->in[2] * WICK_MAX(w->channels, 1));
     wick_ref refs[3];
     double bytes = 0;
     for (int k = 0; k < node->n_in; k++) {
-        WICK_TRY(wick_lower_in_contiguous(l, node, k, &at[k]));
+        WICK_TRY((last ? wick_lower_in_channels_last : wick_lower_in_contiguous)(l, node, k, &at[k]));
         refs[k] = wick_lower_ref(&at[k], false);
         bytes += (double)wick_type_bytes(at[k].type);
     }
-    WICK_TRY(wick_lower_out(l, node, 0, &at[node->n_in]));
+    WICK_TRY((last ? wick_lower_out_channels_last : wick_lower_out)(l, node, 0, &at[node->n_in]));
     refs[node->n_in] = wick_lower_ref(&at[node->n_in], true);
     bytes += (double)wick_type_bytes(&node->out[0].type);
     wick_step_fn run = node->op == &wick_op_max_pool        ? run_max

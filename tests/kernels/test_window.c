@@ -16,7 +16,8 @@ typedef struct results {
 } results;
 
 static void run(const wick_windows *w, int64_t planes, const void *x, const void *v, const void *g, results *r) {
-    const size_t elem = wick_ctype_size(w->type), in = (size_t)(planes * product(w->in)) * elem, out = (size_t)(planes * product(w->out)) * elem;
+    const size_t elem = wick_ctype_size(w->type) * (size_t)WICK_MAX(w->channels, 1);
+    const size_t in = (size_t)(planes * product(w->in)) * elem, out = (size_t)(planes * product(w->out)) * elem;
     void **all[5] = {&r->max, &r->mean, &r->pick, &r->put, &r->share};
     for (int i = 0; i < 5; i++) { /* of exactly their size: sanitizers see what reads or writes past it */
         const size_t size = i < 3 ? out : in;
@@ -48,8 +49,32 @@ static void check_same(const wick_windows *w, const char *what, int64_t n, const
     }
 }
 
+/* The same with the channels last: the planes are one image's. */
+static void check_channels(const wick_windows *planes_of, int64_t planes, const void *x, const void *v, const void *g, const results *want, bool odd_values) {
+    wick_windows w = *planes_of;
+    const size_t elem = wick_ctype_size(w.type);
+    const int64_t in = product(w.in), out = product(w.out), sizes[8] = {in, in, out, out, out, out, in, in};
+    results have;
+    const void *given[3] = {x, v, g}, *wanted[5] = {want->max, want->mean, want->pick, want->put, want->share};
+    void *turned[8];
+    for (int k = 0; k < 8; k++) {
+        turned[k] = malloc((size_t)(planes * sizes[k]) * elem + 1);
+        for (int64_t p = 0; p < planes; p++)
+            for (int64_t i = 0; i < sizes[k]; i++) set(w.type, turned[k], i * planes + p, get(w.type, k < 3 ? given[k] : wanted[k - 3], p * sizes[k] + i));
+    }
+    w.channels = planes;
+    run(&w, 1, turned[0], turned[1], turned[2], &have);
+    check_same(&w, "channels' max", planes * out, have.max, turned[3], 0);
+    check_same(&w, "channels' pick", planes * out, have.pick, turned[5], 0);
+    check_same(&w, "channels' put", planes * in, have.put, turned[6], 0);
+    check_same(&w, "channels' share", planes * in, have.share, turned[7], 0);
+    if (!odd_values) check_same(&w, "channels' mean", planes * out, have.mean, turned[4], 0);
+    release(&have);
+    for (int k = 0; k < 8; k++) free(turned[k]);
+}
+
 static void check_windows(wick_windows *w, bool odd_values) {
-    const int64_t planes = 3, in = planes * product(w->in), out = planes * product(w->out);
+    const int64_t planes = test_rand_int(0, 3) ? 3 : 70, in = planes * product(w->in), out = planes * product(w->out);
     const size_t elem = wick_ctype_size(w->type);
     void *x = malloc((size_t)in * elem + 1), *v = malloc((size_t)in * elem + 1), *g = malloc((size_t)out * elem + 1);
     for (int64_t i = 0; i < in; i++) {
@@ -70,8 +95,11 @@ static void check_windows(wick_windows *w, bool odd_values) {
         check_same(w, "put", in, have.put, want.put, 0);
         check_same(w, "share", in, have.share, want.share, 0);
         if (!odd_values) check_same(w, "mean", out, have.mean, want.mean, w->type == WICK_CF64 ? 1e-15 : 1e-6);
+        check_channels(w, planes, x, v, g, &have, odd_values);
         release(&have);
     }
+    wick_tier_force(WICK_TIER_REF);
+    check_channels(w, planes, x, v, g, &want, odd_values);
     release(&want);
     wick_tier_force(wick_tier_best());
     free(x), free(v), free(g);

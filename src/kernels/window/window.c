@@ -19,13 +19,21 @@ static bool are_halves(const wick_windows *w) {
 }
 
 size_t wick_windows_scratch(const wick_windows *w) { return (size_t)w->in[2] * wick_ctype_size(w->type) + WICK_ALIGN; }
+static const wick_window_kernels *tier_kernels(void) { return window_tiers[wick_tier_current()]; }
 void wick_windows_max(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch) {
-    const wick_window_kernels *tier = window_tiers[wick_tier_current()];
-    const bool halves = tier->max_halves[0] && are_halves(w);
-    (halves ? tier->max_halves : tier->max)[w->type == WICK_CF64](w, begin, end, x, y, scratch);
+    const wick_window_kernels *tier = tier_kernels();
+    const int f64 = w->type == WICK_CF64;
+    if (w->channels && tier->channels_max[0])
+        tier->channels_max[f64](w, begin, end, x, y);
+    else
+        (tier->max_halves[0] && are_halves(w) ? tier->max_halves : tier->max)[f64](w, begin, end, x, y, scratch);
 }
 void wick_windows_mean(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch) {
-    window_tiers[wick_tier_current()]->mean[w->type == WICK_CF64](w, begin, end, x, y, scratch);
+    const wick_window_kernels *tier = tier_kernels();
+    if (w->channels && tier->channels_mean[0])
+        tier->channels_mean[w->type == WICK_CF64](w, begin, end, x, y);
+    else
+        tier->mean[w->type == WICK_CF64](w, begin, end, x, y, scratch);
 }
 const char *wick_windows_name(const wick_windows *w, bool max) { return (void)w, window_tiers[wick_tier_current()]->names[!max]; }
 
@@ -39,23 +47,16 @@ const char *wick_windows_name(const wick_windows *w, bool max) { return (void)w,
 #include "kernels/window/gradient_body.h"
 
 void wick_windows_pick(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *v, void *y) {
-    if (w->type == WICK_CF64)
-        pick_f64(w, begin, end, x, v, y);
-    else
-        pick_f32(w, begin, end, x, v, y);
+    const int f64 = w->type == WICK_CF64;
+    (w->channels ? tier_kernels()->channels_pick[f64] : f64 ? pick_f64 : pick_f32)(w, begin, end, x, v, y);
 }
 void wick_windows_put(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v) {
-    const wick_window_kernels *tier = window_tiers[wick_tier_current()];
-    if (tier->put_halves[0] && are_halves(w))
-        tier->put_halves[w->type == WICK_CF64](w, begin, end, x, y, v);
-    else if (w->type == WICK_CF64)
-        put_f64(w, begin, end, x, y, v);
-    else
-        put_f32(w, begin, end, x, y, v);
+    const wick_window_kernels *tier = tier_kernels();
+    const int f64 = w->type == WICK_CF64;
+    const bool halves = tier->put_halves[0] && are_halves(w);
+    (w->channels ? tier->channels_put[f64] : halves ? tier->put_halves[f64] : f64 ? put_f64 : put_f32)(w, begin, end, x, y, v);
 }
 void wick_windows_share(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v) {
-    if (w->type == WICK_CF64)
-        share_f64(w, begin, end, y, v);
-    else
-        share_f32(w, begin, end, y, v);
+    const int f64 = w->type == WICK_CF64;
+    (w->channels ? tier_kernels()->channels_share[f64] : f64 ? share_f64 : share_f32)(w, begin, end, y, v);
 }

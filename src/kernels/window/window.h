@@ -25,7 +25,7 @@ static inline int64_t wick_span_count(const wick_windows *w, int d, int64_t o) {
     return s.first < s.end ? (s.end - s.first + s.step - 1) / s.step : 0;
 }
 
-/* Planes [begin, end). */
+/* Planes, or images with their channels last, [begin, end). */
 typedef void wick_window_fn(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch);
 typedef struct wick_window_kernels {
     const char *names[2]; /* max, mean */
@@ -33,6 +33,12 @@ typedef struct wick_window_kernels {
     /* max and wick_windows_put for windows of 2 x 2 side by side, the usual case; NULL: there is none. */
     wick_window_fn *max_halves[2];
     void (*put_halves[2])(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v);
+    /* Channels last; NULL: max and mean do that too. */
+    void (*channels_max[2])(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y);
+    void (*channels_mean[2])(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y);
+    void (*channels_pick[2])(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *v, void *y);
+    void (*channels_put[2])(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v);
+    void (*channels_share[2])(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v);
 } wick_window_kernels;
 extern const wick_window_kernels wick_window_kernels_ref, wick_window_kernels_base;
 #if defined(__x86_64__)

@@ -8,6 +8,21 @@
 #define WINDOW_CAT_(a, b) a##b
 #define WINDOW_CAT(a, b)  WINDOW_CAT_(a, b)
 
+#define WINDOW_T       float
+#define WINDOW_I       int32_t
+#define WINDOW_NAME(x) WINDOW_CAT(x, _f32)
+#include "kernels/window/channels_body.h"
+#undef WINDOW_T
+#undef WINDOW_I
+#undef WINDOW_NAME
+#define WINDOW_T       double
+#define WINDOW_I       int64_t
+#define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
+#include "kernels/window/channels_body.h"
+#undef WINDOW_T
+#undef WINDOW_I
+#undef WINDOW_NAME
+
 #if WICK_TIER_ID == 0
 #define WINDOW_T       float
 #define WINDOW_NAME(x) WINDOW_CAT(x, _f32)
@@ -59,9 +74,14 @@
 #include "kernels/window/window_body.h"
 #define WINDOW_HALVES {max_halves_f32, max_halves_f64}, {put_halves_f32, put_halves_f64}
 #endif
-#ifndef WINDOW_HALVES
-#define WINDOW_HALVES {NULL, NULL}, {NULL, NULL}
+#ifdef WINDOW_HALVES
+#define WINDOW_CHANNELS {channels_max_f32, channels_max_f64}, {channels_mean_f32, channels_mean_f64}
+#else
+#define WINDOW_HALVES   {NULL, NULL}, {NULL, NULL}
+#define WINDOW_CHANNELS {NULL, NULL}, {NULL, NULL}
 #endif
 
 const wick_window_kernels WINDOW_CAT(wick_window_kernels_, WICK_TIER_NAME) = {
-    {"max_pool_" WINDOW_STR(WICK_TIER_NAME), "avg_pool_" WINDOW_STR(WICK_TIER_NAME)}, {max_f32, max_f64}, {mean_f32, mean_f64}, WINDOW_HALVES};
+    {"max_pool_" WINDOW_STR(WICK_TIER_NAME), "avg_pool_" WINDOW_STR(WICK_TIER_NAME)}, {max_f32, max_f64}, {mean_f32, mean_f64}, WINDOW_HALVES,
+    WINDOW_CHANNELS, {channels_pick_f32, channels_pick_f64},
+    {channels_put_f32, channels_put_f64}, {channels_share_f32, channels_share_f64}};
