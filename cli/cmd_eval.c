@@ -1,53 +1,222 @@
-/* wick eval: accuracy and loss of a model, and the accuracy of each class. */
+/* wick eval: accuracy, loss and top-k of a model, the scores of each class, and which classes it takes for one another. */
 #include "evaluate.h"
+#include "options.h"
 #include "talk.h"
 
-static int report(const cli_options *o, const classifier *c, const evaluator *e, const evaluation *r, const char *data,
-                  double seconds) {
-    double accuracy = (double)r->correct / (double)r->count, speed = (double)r->count / seconds;
-    if (!o->json) {
-        printf("accuracy %.2f %%\nloss %.4f\nimages %lld\n\n", accuracy * 100, r->loss, (long long)r->count);
-        for (int64_t k = 0; k < c->classes; k++)
-            if (e->count[k])
-                printf("%6.2f %%  %s\n", 100.0 * (double)e->correct[k] / (double)e->count[k],
-                       wick_dataset_class_name(e->dataset, k));
-        talk("%s %s: %lld image%s in %.2f s, %.0f a second", data, o->split, (long long)r->count, plural(r->count),
-             seconds, speed);
-        return CLI_OK;
+#include <string.h>
+
+enum { MOST_PAIRS = 10, USUAL_TOP = 5, PAGE_WIDTH = 132 /* of output that goes to no terminal */ };
+
+typedef struct view {
+    const cli_options *o;
+    const classifier *c;
+    const evaluator *e;
+    const evaluation *result;
+    const char *data;
+    double seconds;
+} view;
+
+typedef struct class_label {
+    char text[128];
+    int width; /* in characters */
+} class_label;
+
+/* "7 Sneaker", or "7" alone where the data have no other name for it. */
+static class_label label_of(const view *v, int64_t k) {
+    class_label label;
+    char number[24];
+    const wick_dataset *d = v->e->dataset;
+    snprintf(number, sizeof number, "%lld", (long long)k);
+    const char *name = k < wick_dataset_classes(d) ? wick_dataset_class_name(d, k) : number;
+    bool named = strcmp(name, number) != 0;
+    snprintf(label.text, sizeof label.text, "%s%s%s", number, named ? " " : "", named ? name : "");
+    label.width = 0;
+    for (const char *s = label.text; *s; s++) label.width += (*s & 0xC0) != 0x80; /* bytes that begin a character of UTF-8 */
+    return label;
+}
+
+static bool occurs(const view *v, int64_t k) { return v->e->classes[k].support || v->e->classes[k].predicted; }
+
+static void print_padded(const char *text, int width, int wanted) { printf("%s%*s", text, wanted > width ? wanted - width : 0, ""); }
+
+static void print_scores(class_scores s) {
+    printf("  %7.2f %%  %7.2f %%  %7.2f %%", 100 * s.precision, 100 * s.recall, 100 * s.f1);
+}
+
+static void print_classes(const view *v, int width) {
+    static const char average[] = "macro average";
+    if (width < (int)sizeof average - 1) width = (int)sizeof average - 1;
+    printf("%-*s  %9s  %9s  %9s  %8s\n", width, "class", "precision", "recall", "F1", "images");
+    for (int64_t k = 0; k < v->c->classes; k++) {
+        if (!occurs(v, k)) continue;
+        class_label label = label_of(v, k);
+        print_padded(label.text, label.width, width);
+        print_scores(scores_of(v->e->classes[k]));
+        printf("  %8lld\n", (long long)v->e->classes[k].support);
     }
+    printf("%-*s", width, average);
+    print_scores(scores_macro(v->e->classes, v->c->classes));
+    fputc('\n', stdout);
+}
+
+static void print_matrix(const view *v, int width, int cell) {
+    const int64_t n = v->c->classes;
+    bool color = talk_color(stdout);
+    printf("confusion: a row is what the images are, a column what they were taken for\n%*s", width, "");
+    for (int64_t k = 0; k < n; k++) printf("%*lld", cell, (long long)k);
+    for (int64_t row = 0; row < n; row++) {
+        class_label label = label_of(v, row);
+        fputc('\n', stdout);
+        print_padded(label.text, label.width, width);
+        for (int64_t k = 0; k < n; k++) {
+            int64_t count = v->e->confusion[row * n + k];
+            const char *style = !color ? "" : row == k ? "\x1b[32m" : count == 0 ? "\x1b[2m" : "";
+            printf("%s%*lld%s", style, cell, (long long)count, *style ? "\x1b[0m" : "");
+        }
+    }
+    fputc('\n', stdout);
+}
+
+/* The largest cells off the diagonal, of equal ones the first. */
+static void print_pairs(const view *v) {
+    const int64_t n = v->c->classes, *count = v->e->confusion;
+    int64_t pairs[MOST_PAIRS + 1]; /* and room for the one that drops out */
+    int found = 0;
+    for (int64_t i = 0; i < n * n; i++) {
+        if (i / n == i % n || count[i] == 0) continue;
+        int at = found;
+        for (; at > 0 && count[pairs[at - 1]] < count[i]; at--) pairs[at] = pairs[at - 1];
+        pairs[at] = i;
+        if (found < MOST_PAIRS) found++;
+    }
+    printf("the most confused pairs; the matrix of %lld classes is too wide for here, --json has it\n", (long long)n);
+    for (int i = 0; i < found; i++)
+        printf("%8lld  %s taken for %s\n", (long long)count[pairs[i]], label_of(v, pairs[i] / n).text, label_of(v, pairs[i] % n).text);
+    if (!found) printf("       none\n");
+}
+
+static void print_confusion(const view *v, int width) {
+    const int64_t n = v->c->classes;
+    if (!v->e->confusion) {
+        printf("no confusion matrix: %lld classes are more than %d\n", (long long)n, MOST_CONFUSION);
+        return;
+    }
+    int64_t most = n - 1;
+    for (int64_t i = 0; i < n * n; i++)
+        if (v->e->confusion[i] > most) most = v->e->confusion[i];
+    int cell = 2 + snprintf(NULL, 0, "%lld", (long long)most), columns = talk_columns(stdout);
+    if (width + n * cell <= (columns ? columns : PAGE_WIDTH))
+        print_matrix(v, width, cell);
+    else
+        print_pairs(v);
+}
+
+static void report_text(const view *v) {
+    const evaluation *r = v->result;
+    const double count = (double)r->count;
+    printf("accuracy  %.2f %%\n", 100 * (double)r->correct / count);
+    if (v->e->top) {
+        char name[32];
+        snprintf(name, sizeof name, "top-%lld", (long long)v->e->top);
+        printf("%-8s  %.2f %%\n", name, 100 * (double)r->top_correct / count);
+    }
+    printf("loss      %.4f\nimages    %lld\n\n", r->loss, (long long)r->count);
+    int width = 0;
+    for (int64_t k = 0; k < v->c->classes; k++) {
+        int w = occurs(v, k) ? label_of(v, k).width : 0;
+        if (w > width) width = w;
+    }
+    print_classes(v, width);
+    fputc('\n', stdout);
+    print_confusion(v, width);
+    talk("%s %s: %lld image%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count, plural(r->count), v->seconds,
+         count / v->seconds);
+}
+
+static void json_scores(json *j, class_scores s) {
+    json_real(j, "precision", s.precision, 9);
+    json_real(j, "recall", s.recall, 9);
+    json_real(j, "f1", s.f1, 9);
+}
+
+static void json_confusion(json *j, const view *v) {
+    const int64_t n = v->c->classes;
+    if (!v->e->confusion) {
+        json_raw(j, "confusion", "null");
+        return;
+    }
+    json_open(j, "confusion", '[');
+    for (int64_t row = 0; row < n; row++) {
+        json_open(j, NULL, '[');
+        for (int64_t k = 0; k < n; k++) json_integer(j, NULL, v->e->confusion[row * n + k]);
+        json_close(j, ']');
+    }
+    json_close(j, ']');
+}
+
+static void report_json(const view *v) {
+    const evaluation *r = v->result;
+    const wick_dataset *d = v->e->dataset;
+    const double count = (double)r->count;
     json j = talk_json_open();
     json_bool(&j, "ok", true);
-    json_text(&j, "model", o->model);
-    json_text(&j, "data", data);
-    json_text(&j, "split", o->split);
+    json_text(&j, "model", v->o->model);
+    json_text(&j, "data", v->data);
+    json_text(&j, "split", v->o->split);
     json_integer(&j, "images", r->count);
     json_integer(&j, "correct", r->correct);
-    json_real(&j, "accuracy", accuracy, 9);
+    json_real(&j, "accuracy", (double)r->correct / count, 9);
     json_real(&j, "loss", r->loss, 9);
-    json_real(&j, "seconds", seconds, 6);
-    json_real(&j, "samples_per_second", speed, 6);
+    json_real(&j, "seconds", v->seconds, 6);
+    json_real(&j, "samples_per_second", count / v->seconds, 6);
     json_open(&j, "classes", '[');
-    for (int64_t k = 0; k < c->classes; k++) {
-        if (!e->count[k]) continue;
+    for (int64_t k = 0; k < v->c->classes; k++) {
+        const class_counts *counts = &v->e->classes[k];
         json_open(&j, NULL, '{');
-        json_text(&j, "name", wick_dataset_class_name(e->dataset, k));
-        json_integer(&j, "images", e->count[k]);
-        json_integer(&j, "correct", e->correct[k]);
+        json_text(&j, "name", k < wick_dataset_classes(d) ? wick_dataset_class_name(d, k) : NULL);
+        json_integer(&j, "images", counts->support);
+        json_integer(&j, "predicted", counts->predicted);
+        json_integer(&j, "correct", counts->correct);
+        json_scores(&j, scores_of(*counts));
         json_close(&j, '}');
     }
     json_close(&j, ']');
+    json_open(&j, "macro", '{');
+    json_scores(&j, scores_macro(v->e->classes, v->c->classes));
+    json_close(&j, '}');
+    if (v->e->top) {
+        json_open(&j, "top", '{');
+        json_integer(&j, "k", v->e->top);
+        json_integer(&j, "correct", r->top_correct);
+        json_real(&j, "share", (double)r->top_correct / count, 9);
+        json_close(&j, '}');
+    }
+    json_confusion(&j, v);
     talk_json_close(&j);
+}
+
+/* --top, which must leave some class out to mean anything. */
+static int choose_top(const cli_options *o, const classifier *c, int64_t *top) {
+    if (options_given(o, "top") && o->top >= c->classes)
+        return talk_fail(CLI_USAGE, "--top %lld: the model knows %lld class%s, so any answer would do", (long long)o->top, (long long)c->classes,
+                         c->classes == 1 ? "" : "es");
+    *top = o->top ? o->top : c->classes > USUAL_TOP ? USUAL_TOP : 0;
     return CLI_OK;
 }
 
 static int measure(const cli_options *o, classifier *c, const wick_dataset *dataset) {
-    const char *data = o->data[0] ? o->data : c->data;
     evaluator e = {0};
     evaluation result;
-    int code = evaluator_new(&e, c, dataset);
+    int64_t top = 0;
+    int code = choose_top(o, c, &top);
+    if (code == CLI_OK) code = evaluator_new(&e, c, dataset);
+    e.top = top;
     double start = now_seconds();
     if (code == CLI_OK) code = evaluator_run(&e, &result);
-    if (code == CLI_OK) code = report(o, c, &e, &result, data, now_seconds() - start);
+    if (code == CLI_OK) {
+        const view v = {o, c, &e, &result, o->data[0] ? o->data : c->data, now_seconds() - start};
+        (o->json ? report_json : report_text)(&v);
+    }
     evaluator_free(&e);
     return code;
 }

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 500, INPUTS = 2, OUTPUTS = 2 };
+enum { BATCH = 500, INPUTS = 2, OUTPUTS = 3 };
 
-/* The loss of each image, and the class it is taken for. */
+/* The sum of the losses, the class that each image is taken for, and what it was compared by. */
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
     wick_tensor *logits = classifier_logits(user, in[0]);
     out[0] = wick_sum(wick_cross_entropy_rows(logits, in[1]), WICK_ALL_AXES, false);
     out[1] = wick_argmax(logits, 1, false);
+    out[2] = logits;
     return WICK_OK;
 }
 
@@ -31,9 +32,14 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     e->x = step_buffer(e->batch * c->pixels, sizeof *e->x);
     e->y = step_buffer(e->batch, sizeof *e->y);
     e->predicted = step_buffer(e->batch, sizeof *e->predicted);
-    e->count = step_buffer(c->classes, sizeof *e->count);
-    e->correct = step_buffer(c->classes, sizeof *e->correct);
-    if (!e->x || !e->y || !e->predicted || !e->count || !e->correct) return talk_fail(CLI_FAILED, "out of memory");
+    e->logits = step_buffer(e->batch * c->classes, sizeof *e->logits);
+    e->classes = step_buffer(c->classes, sizeof *e->classes);
+    bool ok = e->x && e->y && e->predicted && e->logits && e->classes;
+    if (c->classes <= MOST_CONFUSION) {
+        e->confusion = step_buffer(c->classes * c->classes, sizeof *e->confusion);
+        ok = ok && e->confusion;
+    }
+    if (!ok) return talk_fail(CLI_FAILED, "out of memory");
     wick_loader_options loading = {.batch = e->batch, .mean = c->mean, .deviation = c->deviation};
     wick_status status = wick_loader_new(c->ctx, dataset, &loading, &e->loader);
     if (status == WICK_OK) status = compile(e, &e->full, e->batch);
@@ -44,21 +50,26 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
 int evaluator_run(evaluator *e, evaluation *result) {
     double loss = 0;
     *result = (evaluation){0};
-    memset(e->count, 0, (size_t)e->c->classes * sizeof *e->count);
-    memset(e->correct, 0, (size_t)e->c->classes * sizeof *e->correct);
+    const int64_t classes = e->c->classes;
+    memset(e->classes, 0, (size_t)classes * sizeof *e->classes);
+    if (e->confusion) memset(e->confusion, 0, (size_t)(classes * classes) * sizeof *e->confusion);
     int64_t n;
     while ((n = wick_loader_next(e->loader, e->x, e->y)) > 0) {
         step *s = n == e->batch ? &e->full : &e->rest;
         float batch_loss;
-        wick_status status =
-            wick_run(s->workspace, (const void *[]){e->x, e->y}, (void *[]){&batch_loss, e->predicted});
+        wick_status status = wick_run(s->workspace, (const void *[INPUTS]){e->x, e->y},
+                                      (void *[OUTPUTS]){&batch_loss, e->predicted, e->logits});
         if (status != WICK_OK) return talk_fail(CLI_FAILED, "evaluation: %s", wick_workspace_error(s->workspace));
         loss += (double)batch_loss;
         for (int64_t i = 0; i < n; i++) {
-            bool right = e->predicted[i] == e->y[i];
+            const int64_t label = e->y[i], predicted = e->predicted[i];
+            bool right = predicted == label;
             result->correct += right;
-            e->count[e->y[i]]++;
-            e->correct[e->y[i]] += right;
+            e->classes[label].support++;
+            e->classes[predicted].predicted++;
+            e->classes[label].correct += right;
+            if (e->confusion) e->confusion[label * classes + predicted]++;
+            if (e->top) result->top_correct += rank_of_label(e->logits + i * classes, classes, label) < e->top;
         }
         result->count += n;
     }
@@ -73,7 +84,8 @@ void evaluator_free(evaluator *e) {
     free(e->x);
     free(e->y);
     free(e->predicted);
-    free(e->count);
-    free(e->correct);
+    free(e->logits);
+    free(e->classes);
+    free(e->confusion);
     *e = (evaluator){0};
 }

@@ -2,6 +2,7 @@
 #ifndef WICK_CLI_EVALUATE_H
 #define WICK_CLI_EVALUATE_H
 
+#include "metrics.h"
 #include "step.h"
 
 typedef struct evaluator {
@@ -10,14 +11,21 @@ typedef struct evaluator {
     wick_loader *loader;
     step full, rest; /* batches of `batch`, and the smaller last one */
     int64_t batch, tail;
-    float *x;
+    float *x, *logits;
     int64_t *y, *predicted;
-    int64_t *count, *correct; /* of each class, of the last round */
+    int64_t top; /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
+    /* Of the last round. */
+    class_counts *classes;
+    int64_t *confusion; /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
 } evaluator;
+
+/* More classes have no confusion matrix: 128 MiB is enough, and what a model file claims is not to decide it. */
+enum { MOST_CONFUSION = 4096 };
 
 typedef struct evaluation {
     int64_t count, correct;
-    double loss; /* mean over the images */
+    int64_t top_correct; /* the label is among the `top` likeliest */
+    double loss;         /* mean over the images */
 } evaluation;
 
 /* Exit codes; what went wrong has been said. The data set must outlive the evaluator. */

@@ -38,6 +38,7 @@ static const option_row rows[] = {
     {"split", "train|test", WORD, E | P, "test", AT(split), 0, 0, FORGET, "part of the data"},
     {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "images to look at, from 0: 3,7,20-24"},
     {"top", "N", INTEGER, P, "0", AT(top), 0, 1000, FORGET, "show the N likeliest classes; 0: all, in order"},
+    {"top", "K", INTEGER, E, "0", AT(top), 0, MANY, FORGET, "count labels among the K likeliest classes; 0: 5, or none where 5 are all"},
     /* CHANGEABLE, so that weights that don't fit the other network are named by the loader. */
     {"arch", "NET", TEXT, T, "mlp", AT(arch), 0, 0, CHANGEABLE,
      "network: mlp, or all of it, mlp:256,128,dropout=0.1; lenet, cnn, resnet8, dscnn, mobilenet"},
@@ -73,7 +74,7 @@ static const option_row rows[] = {
     {"save-every", "N", INTEGER, T, "1000", AT(save_every), 0, MANY, CHANGEABLE,
      "steps between checkpoints, besides one an epoch; 0: none between"},
     {"log", "FILE", TEXT, T, "", AT(log), 0, 0, FIXED, "write every step to FILE, a JSON object a line"},
-    {"color", "auto|always|never", CHOICE, T | P, "auto", AT(color), 0, 0, FORGET,
+    {"color", "auto|always|never", CHOICE, T | E | P, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
     {"json", "", FLAG, T | E | P | I | O, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},

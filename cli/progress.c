@@ -3,7 +3,6 @@
 #include "talk.h"
 
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 void progress_setup(progress *p, bool quiet, int64_t samples_done) {
@@ -36,8 +35,8 @@ static void measure(progress *p, const progress_view *view, double now) {
 
 /* How long a line may be: less than the width, since after the last column some terminals wrap. */
 static size_t columns(void) {
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
+    int width = talk_columns(stderr);
+    return width > 1 ? (size_t)width - 1 : 79;
 }
 
 /* One of the two formats of progress_step. */

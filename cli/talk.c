@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,6 +63,11 @@ bool talk_color(FILE *stream) {
     if (setup.color != AUTO) return setup.color == ALWAYS;
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     return !(no_color && no_color[0]) && !(term && strcmp(term, "dumb") == 0) && isatty(fileno(stream));
+}
+
+int talk_columns(FILE *stream) {
+    struct winsize size;
+    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 json talk_json_open(void) {

@@ -19,6 +19,8 @@ int talk_code(wick_status status, int blame);
 const char *talk_why(const wick_context *ctx, wick_status status);
 /* Whether colours suit this stream: --color, NO_COLOR (no-color.org), TERM=dumb, a terminal. */
 bool talk_color(FILE *stream);
+/* The width of the terminal behind a stream; 0: it is none. */
+int talk_columns(FILE *stream);
 /* The outermost object of --json, on standard output. */
 json talk_json_open(void);
 void talk_json_close(json *j);

@@ -13,6 +13,62 @@ test_eval() {
     expect 0 "$wick" eval run --split train --data data --json && [ "$(json out images)" = 400 ] || fail "train split"
     expect 0 "$wick" eval run/last.safetensors --quiet
 }
+# Scores and matrix once more from what predict says of each image, by the definitions of scikit-learn (zero_division=0).
+test_eval_measures_what_predict_says() {
+    command -v python3 >/dev/null || { echo "  skipped: no python3"; return 0; }
+    expect 0 "$wick" eval run --top 2 --json && mv out eval.json
+    expect 0 "$wick" predict run --index 0-99 --json && mv out predict.json
+    python3 -c 'import json
+e, images = json.load(open("eval.json")), json.load(open("predict.json"))["images"]
+n = len(e["classes"])
+confusion = [[0] * n for _ in range(n)]
+for i in images: confusion[i["label"]][i["predicted"]] += 1
+assert e["confusion"] == confusion, confusion
+assert 0 < e["correct"] < 100, "a test needs mistakes and hits"
+assert e["correct"] == sum(confusion[k][k] for k in range(n))
+f1s = []
+for k, c in enumerate(e["classes"]):
+    hit, truth, taken = confusion[k][k], sum(confusion[k]), sum(row[k] for row in confusion)
+    assert (c["correct"], c["images"], c["predicted"]) == (hit, truth, taken), c
+    p, r = hit / taken if taken else 0, hit / truth if truth else 0
+    f1s.append(2 * p * r / (p + r) if p + r else 0)
+    assert max(abs(c["precision"] - p), abs(c["recall"] - r), abs(c["f1"] - f1s[-1])) < 1e-8, c
+assert abs(e["macro"]["f1"] - sum(f1s) / n) < 1e-8, f1s
+first = lambda i: sorted(map(int, i["probabilities"]), key=lambda k: (-i["probabilities"][str(k)], k))[:2]
+assert e["top"] == {"k": 2, "correct": (top := sum(i["label"] in first(i) for i in images)), "share": top / 100}, top' ||
+        fail "eval and predict differ"
+}
+test_eval_text() {
+    expect 0 "$wick" eval run && has out "top-5" && has out "macro average" && has out "precision" && has out "confusion:"
+    [ "$(sed -n '/^confusion/,$p' out | tail -n +3 | awk '{ for (i = 2; i <= NF; i++) sum += $i } END { print NF, sum }')" = "11 100" ] ||
+        fail "no matrix of 100 images"
+    expect 0 "$wick" eval run --color always && has out $'\x1b[32m'
+    expect 2 "$wick" eval run --top 10 && has err "knows 10 classes"
+    expect 2 "$wick" eval run --top -1
+}
+# Of 61 classes the data have eleven: the others make no rows and no part of the averages, and the matrix is too wide.
+test_eval_of_many_classes() {
+    rm -rf many && cp -r data many
+    printf '\74' | dd of=many/train-labels-idx1-ubyte bs=1 seek=8 conv=notrunc status=none
+    expect 0 "$wick" train --data many --hidden 4 --epochs 1 --batch 20 --lr 1e-12 --out many-run --quiet
+    expect 0 "$wick" eval many-run --split train && has out "most confused pairs" && lacks out "confusion:" && has out " taken for "
+    expect 0 "$wick" eval many-run --split train --json && valid_json out
+    mv out many.json
+    "$wick" eval many-run --split train --quiet >out
+    command -v python3 >/dev/null || return 0
+    python3 -c 'import json
+e = json.load(open("many.json"))
+seen = [c for c in e["classes"] if c["images"] or c["predicted"]]
+assert len(e["classes"]) == 61 and len(seen) < 61, len(seen)
+for score in "precision", "recall", "f1":
+    assert abs(e["macro"][score] - sum(c[score] for c in seen) / len(seen)) < 1e-8, score
+rows = [line for line in open("out") if line.count("%") == 3 and not line.startswith("macro")]
+assert len(rows) == len(seen), rows
+pairs = [(n, i, k) for i, row in enumerate(e["confusion"]) for k, n in enumerate(row) if n and i != k]
+shown = [line.split() for line in open("out") if "taken for" in line]
+shown = [(int(w[0]), int(w[1]), int(w[4])) for w in shown]
+assert shown == sorted(pairs, key=lambda p: (-p[0], p[1], p[2]))[:10], shown' || fail "classes, averages or pairs"
+}
 test_eval_does_not_depend_on_threads() {
     one=$("$wick" eval run --json --threads 1 | sed 's/"seconds.*classes/classes/')
     three=$("$wick" eval run --json --threads 3 | sed 's/"seconds.*classes/classes/')

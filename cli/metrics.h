@@ -1,0 +1,28 @@
+/* metrics.h: how good a classifier is, from counts. A share of nothing (0/0) is 0, as zero_division=0 of scikit-learn has it. */
+#ifndef WICK_CLI_METRICS_H
+#define WICK_CLI_METRICS_H
+
+#include <stdint.h>
+
+/* Images of one class. */
+typedef struct class_counts {
+    int64_t support;   /* labelled so */
+    int64_t predicted; /* taken for it */
+    int64_t correct;   /* both */
+} class_counts;
+
+typedef struct class_scores {
+    double precision; /* correct / predicted */
+    double recall;    /* correct / support: the accuracy of the class */
+    double f1;        /* their harmonic mean, 2 correct / (support + predicted) */
+} class_scores;
+
+class_scores scores_of(class_counts counts);
+/* The means over the classes that occur, as labels or as predictions: those that do neither say nothing about the model. */
+class_scores scores_macro(const class_counts *classes, int64_t n);
+
+/* How many classes stand above `label`, which is from 0 to n - 1: those of a larger logit, and of an equal one those before it, as argmax takes
+ * the first. A NaN is taken to be above, so that it never helps. */
+int64_t rank_of_label(const float *logits, int64_t n, int64_t label);
+
+#endif
