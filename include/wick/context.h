@@ -39,6 +39,25 @@ WICK_API void wick_context_clear_error(wick_context *context);
 /* For layers above the core: stores an error as the context's last failure and returns `status`. */
 WICK_API wick_status wick_context_fail(wick_context *context, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
 
+/* The tiers of kernels by instruction set, "ref" (plain C), "base" (the architecture's own vectors), "avx2", "avx512"; each is a
+ * superset of the one before. WICK_ISA in the environment names the one to use, as far as the CPU has it. */
+typedef struct wick_isa {
+    const char *name; /* static; NULL outside [0, wick_isa_count()) */
+    bool supported;   /* by the CPU and the operating system */
+    bool chosen;      /* by this process: one of them is */
+} wick_isa;
+WICK_API int wick_isa_count(void);
+WICK_API wick_isa wick_isa_at(int i);
+
+/* What the operating system lets this process use. */
+typedef struct wick_limits {
+    int online;          /* CPUs of the machine */
+    int affinity;        /* of them, those in the process's affinity mask */
+    int quota;           /* CPUs that its cgroup quotas allow, rounded up; 0: no quota */
+    uint64_t memory;     /* bytes that its cgroups allow; 0: no limit */
+} wick_limits;
+WICK_API wick_limits wick_limits_get(void);
+
 WICK_API int wick_context_threads(const wick_context *context);
 /* "tier=avx512;gemm=1;math=1;denormals=flush": what the bits of results depend on besides the graph. */
 WICK_API const char *wick_context_numerics(const wick_context *context);

@@ -14,6 +14,10 @@ typedef struct wick_dataset wick_dataset;
  * searched in $WICK_DATA/NAME, then /usr/share/datasets/NAME (Debian's place); the error lists where. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *split,
                                                        wick_dataset **out);
+/* The sets known by name; NULL outside. */
+WICK_API const char *wick_dataset_known(int i);
+/* Where a set known by name is: the folder that wick_dataset_open reads its training images from. False, and "": nowhere. */
+WICK_API bool wick_dataset_find(const char *name, char *folder, size_t size);
 WICK_API void wick_dataset_free(wick_dataset **dataset);
 WICK_API int64_t wick_dataset_count(const wick_dataset *dataset);
 WICK_API int wick_dataset_rank(const wick_dataset *dataset); /* of one sample: 2 for [28, 28] */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cpu.h"
+#include "wick/context.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -87,6 +88,13 @@ wick_tier wick_tier_current(void) {
     /* A tier forced meanwhile by another thread stays. */
     if (!atomic_compare_exchange_strong(&current, &unread, tier)) tier = unread;
     return (wick_tier)tier;
+}
+
+int wick_isa_count(void) { return WICK_TIER_COUNT; }
+
+wick_isa wick_isa_at(int i) {
+    if ((unsigned)i >= WICK_TIER_COUNT) return (wick_isa){0};
+    return (wick_isa){tier_names[i], i <= (int)wick_tier_best(), i == (int)wick_tier_current()};
 }
 
 bool wick_tier_force(wick_tier tier) {

@@ -13,5 +13,7 @@ wick_tier wick_tier_of_cpuid(const wick_cpuid *id);
 
 /* The CPUs that the cgroup quotas of this process allow, rounded up; 0: no quota. root is put before /proc and /sys. */
 int wick_cgroup_cpus(const char *root);
+/* The bytes of memory that they allow; 0: no limit. */
+uint64_t wick_cgroup_memory(const char *root);
 
 #endif

@@ -1,5 +1,5 @@
-/* cpu_count.c: how many CPUs this process may use. A container often sees every CPU of its host, yet is stopped for the
- * rest of each period once its cgroup's quota is used up; threads beyond the quota only make that worse. */
+/* cpu_count.c: how many CPUs, and how much memory, this process may use. A container often sees every CPU of its host, yet
+ * is stopped for the rest of each period once its cgroup's quota is used up; threads beyond the quota only make that worse. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +12,7 @@
 #endif
 
 #include "base/cpu.h"
+#include "wick/context.h"
 
 enum { FILE_MAX = 16384, PATH_LEN = 8192 };
 
@@ -35,9 +36,16 @@ static bool read_in(const char *dir, const char *name, char *text, size_t cap) {
     return n > 0 && (size_t)n < sizeof path && read_text(path, text, cap);
 }
 
-/* Quota of one cgroup, in microseconds per period: v2 writes "150000 100000" or "max 100000" in one file, v1 has two
+/* What one cgroup allows, if that is less than *limit; 0: no limit. v2: which of the two generations its files are of. */
+typedef void lower_fn(const char *dir, bool v2, uint64_t *limit);
+
+static void lower(uint64_t *limit, uint64_t to) {
+    if (*limit == 0 || to < *limit) *limit = to;
+}
+
+/* CPU time in microseconds per period: v2 writes "150000 100000" or "max 100000" in one file, v1 has two
  * files, with -1 for none. */
-static void lower_to_quota(const char *dir, bool v2, int *cpus) {
+static void lower_to_quota(const char *dir, bool v2, uint64_t *cpus) {
     char text[128];
     long long quota = -1, period = 0;
     if (v2) {
@@ -50,19 +58,27 @@ static void lower_to_quota(const char *dir, bool v2, int *cpus) {
     }
     if (quota <= 0 || period <= 0) return;
     long long n = quota / period + (quota % period != 0);
-    if (n < INT_MAX && (*cpus == 0 || n < *cpus)) *cpus = (int)n;
+    if (n < INT_MAX) lower(cpus, (uint64_t)n);
+}
+
+/* Bytes; none is "max" in v2 and a number near 2^63, cut to whole pages, in v1. */
+static void lower_to_memory(const char *dir, bool v2, uint64_t *bytes) {
+    char text[128];
+    unsigned long long n;
+    if (!read_in(dir, v2 ? "memory.max" : "memory.limit_in_bytes", text, sizeof text) || sscanf(text, "%llu", &n) != 1) return;
+    if (n > 0 && n < 1ull << 62) lower(bytes, n);
 }
 
 /* A cgroup is bound by its own quota and by each ancestor's. The path may not exist under the mount (a container
  * without its own cgroup namespace sees the host's path); the mount's root then is the container's own cgroup. */
-static void lower_to_path(const char *mount, const char *path, bool v2, int *cpus) {
+static void lower_to_path(const char *mount, const char *path, bool v2, lower_fn *fn, uint64_t *limit) {
     char dir[PATH_LEN];
     int n = snprintf(dir, sizeof dir, "%s%s", mount, strstr(path, "..") ? "" : path);
     if (n < 0 || (size_t)n >= sizeof dir) return;
     size_t root = strlen(mount), len = (size_t)n;
     while (len > root && dir[len - 1] == '/') dir[--len] = 0;
     for (;;) {
-        lower_to_quota(dir, v2, cpus);
+        fn(dir, v2, limit);
         if (len <= root) return;
         while (len > root && dir[len - 1] != '/') len--;
         if (len > root) len--;
@@ -77,9 +93,10 @@ static bool list_has(const char *list, const char *word) {
     return false;
 }
 
-int wick_cgroup_cpus(const char *root) {
+/* What the cgroups of this process allow of what a controller of v1 gives. */
+static uint64_t cgroup_limit(const char *root, const char *controller, lower_fn *fn) {
     char text[FILE_MAX], mount[PATH_LEN / 2];
-    int cpus = 0;
+    uint64_t limit = 0;
     snprintf(mount, sizeof mount, "%s/proc/self/cgroup", root);
     if (!read_text(mount, text, sizeof text)) return 0;
     /* Lines of "id:controllers:path"; v2 has no controllers. */
@@ -90,16 +107,24 @@ int wick_cgroup_cpus(const char *root) {
         *path++ = 0;
         list++;
         bool v2 = *list == 0;
-        if (!v2 && !list_has(list, "cpu")) continue;
+        if (!v2 && !list_has(list, controller)) continue;
         /* The usual mount points: v2 alone, v2 beside v1; v1 by controller, v1 by the whole list. */
-        const char *const under[2] = {v2 ? "" : "/cpu", v2 ? "/unified" : list};
+        const char *const under[2] = {v2 ? "" : controller, v2 ? "unified" : list};
         for (int i = 0; i < 2; i++) {
-            const char *slash = under[i][0] == 0 || under[i][0] == '/' ? "" : "/";
+            const char *slash = under[i][0] ? "/" : "";
             int n = snprintf(mount, sizeof mount, "%s/sys/fs/cgroup%s%s", root, slash, under[i]);
-            if (n > 0 && (size_t)n < sizeof mount) lower_to_path(mount, path, v2, &cpus);
+            if (n > 0 && (size_t)n < sizeof mount) lower_to_path(mount, path, v2, fn, &limit);
         }
     }
-    return cpus;
+    return limit;
+}
+
+int wick_cgroup_cpus(const char *root) { return (int)cgroup_limit(root, "cpu", lower_to_quota); }
+uint64_t wick_cgroup_memory(const char *root) { return cgroup_limit(root, "memory", lower_to_memory); }
+
+static int online_cpus(void) {
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 && n < INT_MAX ? (int)n : 1;
 }
 
 static int affinity_cpus(void) {
@@ -115,12 +140,14 @@ static int affinity_cpus(void) {
         if (e != EINVAL) break;
     }
 #endif
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 && n < INT_MAX ? (int)n : 1;
+    return online_cpus();
+}
+
+wick_limits wick_limits_get(void) {
+    return (wick_limits){online_cpus(), affinity_cpus(), wick_cgroup_cpus(""), wick_cgroup_memory("")};
 }
 
 int wick_cpu_count(void) {
-    int cpus = affinity_cpus(), quota = wick_cgroup_cpus("");
-    if (quota > 0) cpus = WICK_MIN(cpus, quota);
-    return WICK_MAX(cpus, 1);
+    const wick_limits limits = wick_limits_get();
+    return WICK_MAX(limits.quota > 0 ? WICK_MIN(limits.affinity, limits.quota) : limits.affinity, 1);
 }

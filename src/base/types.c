@@ -63,4 +63,4 @@ wick_dtype wick_dtype_from_name(const char *name) {
     return (wick_dtype)i;
 }
 
-const char *wick_version(void) { return "0.1.0"; }
+const char *wick_version(void) { return WICK_VERSION; } /* of the project in CMakeLists.txt */

@@ -78,6 +78,18 @@ static const known_set *find_known(const char *name) {
     return NULL;
 }
 
+const char *wick_dataset_known(int i) { return (unsigned)i < WICK_COUNTOF(known_sets) ? known_sets[i].name : NULL; }
+
+bool wick_dataset_find(const char *name, char *folder, size_t size) {
+    char found[PATH_BYTES] = "", list[WICK_MSG_MAX / 2];
+    wick_str searched = wick_str_on(list, sizeof list);
+    if (name && find_known(name)) find_folder(found, name, splits[0].prefix, &searched);
+    const int n = snprintf(folder, size, "%s", found);
+    if (*found && n >= 0 && (size_t)n < size) return true;
+    if (size > 0) *folder = 0;
+    return false;
+}
+
 static wick_status no_file(wick_context *ctx, const char *folder, const char *prefix, const set_part *p) {
     char names[128];
     wick_str s = wick_str_on(names, sizeof names);

@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "test.h"
+#include "wick/context.h"
 
 #define ECX_AVX2   (1u << 0 | 1u << 9 | 1u << 12 | 1u << 19 | 1u << 20 | 1u << 23 | 1u << 27 | 1u << 28 | 1u << 29)
 #define EBX_AVX2   (1u << 5 | 1u << 8)
@@ -208,6 +209,46 @@ TEST(cgroup_oddities_mean_no_quota) {
     CHECK_INT(wick_cgroup_cpus("/nonexistent"), 0);
     free(path);
     drop_root();
+}
+
+TEST(cgroup_memory_of_both_generations) {
+    fresh_root();
+    REQUIRE(root[0]);
+    put("/proc/self/cgroup", "4:memory:/box\n0::/a/b\n");
+    CHECK(wick_cgroup_memory(root) == 0);
+    put("/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n");
+    put("/sys/fs/cgroup/a/b/memory.max", "max\n");
+    CHECK(wick_cgroup_memory(root) == 0);
+    put("/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "6442450944\n");
+    CHECK(wick_cgroup_memory(root) == 6442450944);
+    put("/sys/fs/cgroup/a/memory.max", "4294967296\n"); /* of an ancestor */
+    CHECK(wick_cgroup_memory(root) == 4294967296);
+    static const char *const odd[] = {"", "-1\n", "0\n", "junk\n", "99999999999999999999999\n"};
+    for (size_t i = 0; i < WICK_COUNTOF(odd); i++) {
+        put("/sys/fs/cgroup/a/b/memory.max", odd[i]);
+        CHECK_MSG(wick_cgroup_memory(root) == 4294967296, "text %zu", i);
+    }
+    drop_root();
+}
+
+TEST(limits_are_those_that_count_cpus) {
+    const wick_limits limits = wick_limits_get();
+    CHECK(limits.online >= limits.affinity && limits.affinity >= 1 && limits.quota >= 0);
+    CHECK_INT(wick_cpu_count(), limits.quota && limits.quota < limits.affinity ? limits.quota : limits.affinity);
+}
+
+TEST(list_of_tiers) {
+    int chosen = 0;
+    CHECK_INT(wick_isa_count(), WICK_TIER_COUNT);
+    for (int i = 0; i < wick_isa_count(); i++) {
+        wick_isa isa = wick_isa_at(i);
+        CHECK(strcmp(isa.name, wick_tier_name((wick_tier)i)) == 0);
+        CHECK_INT(isa.supported, i <= (int)wick_tier_best());
+        if (isa.chosen) CHECK_INT(i, wick_tier_current());
+        chosen += isa.chosen;
+    }
+    CHECK_INT(chosen, 1);
+    CHECK(!wick_isa_at(-1).name && !wick_isa_at(wick_isa_count()).name);
 }
 
 TEST(cpu_count_respects_affinity) {

@@ -183,6 +183,11 @@ TEST(a_named_set_is_searched_and_its_labels_are_checked) {
     CHECK_INT(wick_dataset_count(d), 9);
     CHECK_INT(wick_dataset_classes(d), 10);
     wick_dataset_free(&d);
+    char where[160];
+    CHECK(wick_dataset_find("mnist", where, sizeof where) && strcmp(where, sub) == 0);
+    CHECK(!wick_dataset_find("mnist", where, strlen(sub)) && !*where); /* no room */
+    CHECK(!wick_dataset_find("no-such-set", where, sizeof where) && !wick_dataset_find(sub, where, sizeof where) && !*where);
+    CHECK(!wick_dataset_find(NULL, where, sizeof where) && !wick_dataset_find("mnist", NULL, 0));
     write_idx("train-labels-idx1-ubyte", 1, (int[]){9}, big_label, 0);
     CHECK_INT(wick_dataset_open(ctx, "mnist", "train", &d), WICK_ERR_FORMAT);
     CHECK_STR_HAS(wick_context_error(ctx), "17");
@@ -200,6 +205,20 @@ TEST(a_named_set_is_searched_and_its_labels_are_checked) {
         setenv("WICK_DATA", kept, 1);
     else
         unsetenv("WICK_DATA");
+    wick_context_free(&ctx);
+}
+
+TEST(sets_known_by_name_are_listed) {
+    wick_context *ctx = new_context();
+    wick_dataset *d;
+    REQUIRE(ctx != NULL);
+    int n = 0;
+    for (; wick_dataset_known(n); n++) /* each is opened, or looked for where sets are */
+        if (wick_dataset_open(ctx, wick_dataset_known(n), "train", &d) == WICK_OK)
+            wick_dataset_free(&d);
+        else
+            CHECK_STR_HAS(wick_context_error(ctx), "/usr/share/datasets/");
+    CHECK(n >= 2 && !wick_dataset_known(-1) && !wick_dataset_known(n + 1));
     wick_context_free(&ctx);
 }
 
