@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core_peak.h"
 #include "kernels/kernels.h"
 
 typedef void cblas_sgemm_fn(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda,
@@ -60,52 +61,6 @@ static void add_all(void) {
     add("odd_nt", WICK_CF32, 33, 65, 129, false, true);
 }
 
-/* Twelve independent chains of multiply-adds (more would not fit 16 registers) in the width and with the instructions
- * of a tier: what the tiles could reach at best. Written per tier with target attributes because this file is compiled
- * for the baseline. */
-#define PEAK(name, isa, bytes, fma)                                                                                    \
-    typedef float name##_vec __attribute__((vector_size(bytes)));                                                      \
-    isa static void name(int64_t steps, float *sink) {                                                                 \
-        name##_vec acc[12], x = {0}, y = {0};                                                                          \
-        for (int i = 0; i < 12; i++) acc[i] = (name##_vec){0} + (float)i;                                              \
-        x += sink[0];                                                                                                  \
-        y += sink[1];                                                                                                  \
-        for (; steps > 0; steps--) {                                                                                   \
-            _Pragma("GCC unroll 12") for (int i = 0; i < 12; i++) acc[i] = fma;                                        \
-        }                                                                                                              \
-        for (int i = 1; i < 12; i++) acc[0] += acc[i];                                                                 \
-        for (size_t l = 0; l < bytes / sizeof(float); l++) sink[2] += acc[0][l];                                       \
-    }
-PEAK(peak_base, , 16, acc[i] * x + y)
-#if defined(__x86_64__)
-#include <immintrin.h>
-PEAK(peak_avx2, __attribute__((target("avx2,fma"))), 32,
-     (peak_avx2_vec)_mm256_fmadd_ps((__m256)acc[i], (__m256)x, (__m256)y))
-PEAK(peak_avx512, __attribute__((target("avx512f"))), 64,
-     (peak_avx512_vec)_mm512_fmadd_ps((__m512)acc[i], (__m512)x, (__m512)y))
-#endif
-
-static double peak_gflops(wick_tier tier) {
-    float sink[3] = {0.5f, 0.25f, 0};
-    const int64_t steps = 200000;
-    double best = 0;
-    for (int round = 0; round < 8; round++) {
-        const uint64_t start = wick_now_ns();
-        int lanes = 4;
-#if defined(__x86_64__)
-        if (tier == WICK_TIER_AVX512)
-            peak_avx512(steps, sink), lanes = 16;
-        else if (tier == WICK_TIER_AVX2)
-            peak_avx2(steps, sink), lanes = 8;
-        else
-#endif
-            peak_base(steps, sink);
-        const double rate = 2.0 * lanes * 12 * (double)steps / (double)(wick_now_ns() - start);
-        if (rate > best) best = rate;
-    }
-    return best;
-}
-
 static int by_value(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -148,7 +103,7 @@ int main(int argc, char **argv) {
     if (!sgemm || !dgemm) printf("libopenblas.so.0 not found: no side-by-side figures\n");
 
     const wick_tier tier = wick_tier_current();
-    const double peak = peak_gflops(tier);
+    const double peak = core_peak_gflops(wick_tier_name(tier));
     printf("tier %s, multiply-add peak %.1f GFLOP/s (f32, one thread)\n", wick_tier_name(tier), peak);
     printf("%-30s %6s %9s %7s %6s %9s %6s  %s\n", "shape", "tasks", "us", "GFLOP/s", "peak", "blas us", "ratio",
            "kernel");

@@ -16,7 +16,7 @@ enum {
     CLI_INTERRUPTED = 130 /* 128 + SIGINT, as shells count */
 };
 
-typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_INFO, CMD_OPS, CMD_COUNT } cli_command_id;
+typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_INFO, CMD_OPS, CMD_DOCTOR, CMD_COUNT } cli_command_id;
 
 enum { CLI_MAX_OPTIONS = 48 };
 
@@ -30,7 +30,7 @@ typedef struct cli_options {
     int64_t epochs, batch, accumulate, warmup, lr_every, patience, save_every, seed, threads, top;
     double dropout, lr, lr_min, lr_gamma, momentum, weight_decay, clip;
     int optimizer, schedule, color; /* which of the choices, in the table's order */
-    bool nesterov, force, json, quiet, help;
+    bool nesterov, force, json, quiet, help, no_measure;
 
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];
@@ -49,5 +49,6 @@ int cmd_eval(cli_options *options);
 int cmd_predict(cli_options *options);
 int cmd_info(cli_options *options);
 int cmd_ops(cli_options *options);
+int cmd_doctor(cli_options *options);
 
 #endif

@@ -14,6 +14,7 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_PREDICT] = {"predict", "MODEL", "show images and what a model takes them for", true, cmd_predict},
     [CMD_INFO] = {"info", "[MODEL]", "what this build is, or what a checkpoint holds", false, cmd_info},
     [CMD_OPS] = {"ops", "", "list the ops", false, cmd_ops},
+    [CMD_DOCTOR] = {"doctor", "", "what of this machine Wick uses, how fast it is, and what would help", false, cmd_doctor},
 };
 
 static const struct {
@@ -70,11 +71,13 @@ static bool wants_json(int argc, char **argv) {
 
 /* The library takes the best tier for a name that it doesn't know (base/cpu.c), since it never prints. */
 static void check_isa(void) {
-    static const char *const tiers[] = {"", "ref", "base", "avx2", "avx512"};
     const char *isa = getenv("WICK_ISA");
-    bool known = !isa;
-    for (size_t i = 0; i < sizeof tiers / sizeof tiers[0] && !known; i++) known = strcmp(isa, tiers[i]) == 0;
-    if (!known) fprintf(stderr, "wick: WICK_ISA=%s is ignored; the tiers are ref, base, avx2, avx512\n", isa);
+    if (!isa || !*isa) return;
+    for (int i = 0; i < wick_isa_count(); i++)
+        if (strcmp(isa, wick_isa_at(i).name) == 0) return;
+    fprintf(stderr, "wick: WICK_ISA=%s is ignored; the tiers are", isa);
+    for (int i = 0; i < wick_isa_count(); i++) fprintf(stderr, "%s %s", i ? "," : "", wick_isa_at(i).name);
+    fputc('\n', stderr);
 }
 
 static const char *command_name(int i, const void *user) {

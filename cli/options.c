@@ -27,6 +27,7 @@ typedef struct option_row {
 #define P         (1u << CMD_PREDICT)
 #define I         (1u << CMD_INFO)
 #define O         (1u << CMD_OPS)
+#define D         (1u << CMD_DOCTOR)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
@@ -65,7 +66,7 @@ static const option_row rows[] = {
     {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,
      "stop after N epochs without a better test accuracy (or, at the same, a lower loss); 0: never"},
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
-    {"threads", "N", INTEGER, T | E | P | I, "0", AT(threads), 0, 4096, FORGET,
+    {"threads", "N", INTEGER, T | E | P | I | D, "0", AT(threads), 0, 4096, FORGET,
      "0: every CPU this process may use; results don't depend on it"},
     {"out", "DIR", TEXT, T, "wick-run", AT(out), 0, 0, FORGET, "where last.safetensors and best.safetensors go"},
     {"force", "", FLAG, T, "", AT(force), 0, 0, FORGET, "start over in an --out that holds a run"},
@@ -74,12 +75,13 @@ static const option_row rows[] = {
     {"save-every", "N", INTEGER, T, "1000", AT(save_every), 0, MANY, CHANGEABLE,
      "steps between checkpoints, besides one an epoch; 0: none between"},
     {"log", "FILE", TEXT, T, "", AT(log), 0, 0, FIXED, "write every step to FILE, a JSON object a line"},
-    {"color", "auto|always|never", CHOICE, T | E | P, "auto", AT(color), 0, 0, FORGET,
+    {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the second of measuring speeds"},
+    {"color", "auto|always|never", CHOICE, T | E | P | D, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | I | O, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | I | O | D, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
     {"quiet", "", FLAG, T | E | P, "", AT(quiet), 0, 0, FORGET, "say only what went wrong"},
-    {"help", "", FLAG, T | E | P | I | O, "", AT(help), 0, 0, FORGET, "this text"},
+    {"help", "", FLAG, T | E | P | I | O | D, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T
@@ -87,6 +89,7 @@ static const option_row rows[] = {
 #undef P
 #undef I
 #undef O
+#undef D
 enum { ROWS = sizeof rows / sizeof rows[0] };
 _Static_assert(sizeof rows / sizeof rows[0] <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
 

@@ -2,10 +2,10 @@
 . "$(dirname "$0")/lib.sh"
 
 test_help_of_every_command() {
-    expect 0 "$wick" --help && for command in train eval predict info ops; do has out "wick $command"; done
+    expect 0 "$wick" --help && for command in train eval predict info ops doctor; do has out "wick $command"; done
     has out "130"
     expect 0 "$wick" --version && has out "wick "
-    for command in train eval predict info ops; do
+    for command in train eval predict info ops doctor; do
         expect 0 "$wick" $command --help
         has out "--json"
         has out "Exit codes"
@@ -13,7 +13,7 @@ test_help_of_every_command() {
     expect 0 "$wick" train -h && has out "--save-every N" && has out "[cosine]"
 }
 test_help_of_a_command_by_either_name() {
-    for command in train eval predict info ops; do
+    for command in train eval predict info ops doctor; do
         "$wick" $command --help >expected
         expect 0 "$wick" help $command && cmp -s out expected || fail "help $command differs"
     done
