@@ -1,8 +1,9 @@
 /* wick: the command. Finds the subcommand, reads its options and runs it. */
+#include "help.h"
 #include "options.h"
 #include "talk.h"
 
-#include "wick/zoo.h"
+#include "wick/context.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,52 +16,8 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_INFO] = {"info", "[MODEL]", "what this build is, or what a checkpoint holds", false, cmd_info},
     [CMD_OPS] = {"ops", "", "list the ops", false, cmd_ops},
     [CMD_DOCTOR] = {"doctor", "", "what of this machine Wick uses, how fast it is, and what would help", false, cmd_doctor},
+    [CMD_COMPLETIONS] = {"completions", "SHELL", "print what teaches bash, zsh or fish to complete wick", true, cmd_completions},
 };
-
-static const struct {
-    int code;
-    const char *doc;
-} exit_codes[] = {
-    {CLI_OK, "done, or nothing was left to do"},
-    {CLI_FAILED, "it failed while running: a write, memory, another training in the folder, an internal error"},
-    {CLI_USAGE, "the command line is wrong"},
-    {CLI_BAD_FILE, "a file that was to be read is missing, damaged, of another version or of another model"},
-    {CLI_NOT_FINITE, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
-    {CLI_INTERRUPTED, "interrupted (Ctrl-C, SIGTERM); train has saved its place and printed how to go on"},
-};
-
-static void exit_code_help(FILE *out) {
-    fprintf(out, "\nExit codes:\n");
-    for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++)
-        fprintf(out, "  %3d  %s\n", exit_codes[i].code, exit_codes[i].doc);
-}
-
-static void general_help(FILE *out) {
-    fprintf(out, "wick: train, measure and look into models\n\n");
-    for (int i = 0; i < CMD_COUNT; i++) {
-        char left[64];
-        snprintf(left, sizeof left, "wick %s %s", cli_commands[i].name, cli_commands[i].arguments);
-        fprintf(out, "  %-22s %s\n", left, cli_commands[i].doc);
-    }
-    fprintf(out, "\nMODEL is a checkpoint, or the folder of a run: then its best.safetensors.\n"
-                 "wick help COMMAND lists the options, wick help net the layers of networks; wick --version prints the version.\n");
-    exit_code_help(out);
-}
-
-/* What --net and --arch take. */
-static void net_help(FILE *out) {
-    fprintf(out, "A network as text is a list of layers between commas, for example\n\n"
-                 "  wick train --net \"conv 32 3, relu, maxpool 2, flatten, linear 128, relu, linear classes\"\n\n"
-                 "Options of a layer, in brackets here, come in any order; \"same\" pads so that the output has ceil(extent / stride).\n\n");
-    for (int i = 0; i < wick_net_layers(); i++) fprintf(out, "  %s\n      %s\n", wick_net_layer_form(i), wick_net_layer_doc(i));
-    fprintf(out, "\nNetworks by name, for --arch:\n\n");
-    for (int i = 0; i < wick_zoo_count(); i++) fprintf(out, "  %-28s %s\n", wick_zoo_at(i)->form, wick_zoo_at(i)->doc);
-}
-
-static void command_help(cli_command_id command) {
-    options_help(command, stdout);
-    exit_code_help(stdout);
-}
 
 /* Errors keep to --json wherever it stands, also behind the word that is wrong. */
 static bool wants_json(int argc, char **argv) {
@@ -80,6 +37,13 @@ static void check_isa(void) {
     fputc('\n', stderr);
 }
 
+/* CMD_COUNT: there is none of that name. */
+static cli_command_id find_command(const char *name) {
+    int i = 0;
+    while (i < CMD_COUNT && strcmp(name, cli_commands[i].name) != 0) i++;
+    return (cli_command_id)i;
+}
+
 static const char *command_name(int i, const void *user) {
     (void)user;
     return cli_commands[i].name;
@@ -96,17 +60,21 @@ static int run_command(int argc, char **argv) {
         return CLI_OK;
     }
     bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
-    if (help && (argc < 3 || argv[2][0] == '-')) {
-        general_help(argc > 1 ? stdout : stderr);
-        return argc > 1 ? CLI_OK : CLI_USAGE;
-    }
-    if (help) word = argv[2];
-    if (help && strcmp(word, "net") == 0) {
-        net_help(stdout);
+    bool man = help && argc > 2 && strcmp(argv[2], "--man") == 0;
+    if (man && argc == 3) {
+        man_page(CMD_COUNT, stdout);
         return CLI_OK;
     }
-    for (int i = 0; i < CMD_COUNT; i++)
-        if (strcmp(word, cli_commands[i].name) == 0) options.command = (cli_command_id)i;
+    if (help && !man && (argc < 3 || argv[2][0] == '-')) {
+        help_general(argc > 1 ? stdout : stderr);
+        return argc > 1 ? CLI_OK : CLI_USAGE;
+    }
+    if (help) word = argv[2 + man];
+    if (help && !man && strcmp(word, "net") == 0) {
+        help_net(stdout);
+        return CLI_OK;
+    }
+    options.command = find_command(word);
     if (options.command == CMD_COUNT && word[0] == '-')
         return talk_fail(CLI_USAGE, "%s before a command: options follow it (see wick --help)", word);
     if (options.command == CMD_COUNT) {
@@ -116,7 +84,7 @@ static int run_command(int argc, char **argv) {
                          word, near);
     }
     if (help) {
-        command_help(options.command);
+        (man ? man_page : help_command)(options.command, stdout);
         return CLI_OK;
     }
 
@@ -128,7 +96,7 @@ static int run_command(int argc, char **argv) {
         talk_fail(code, code == CLI_USAGE ? "%s (see wick %s --help)" : "%s", error,
                   cli_commands[options.command].name);
     } else if (options.help) {
-        command_help(options.command);
+        help_command(options.command, stdout);
     } else {
         code = cli_commands[options.command].run(&options);
     }

@@ -28,6 +28,7 @@ typedef struct option_row {
 #define I         (1u << CMD_INFO)
 #define O         (1u << CMD_OPS)
 #define D         (1u << CMD_DOCTOR)
+#define C         (1u << CMD_COMPLETIONS)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
@@ -81,7 +82,7 @@ static const option_row rows[] = {
     {"json", "", FLAG, T | E | P | I | O | D, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
     {"quiet", "", FLAG, T | E | P, "", AT(quiet), 0, 0, FORGET, "say only what went wrong"},
-    {"help", "", FLAG, T | E | P | I | O | D, "", AT(help), 0, 0, FORGET, "this text"},
+    {"help", "", FLAG, T | E | P | I | O | D | C, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T
@@ -90,6 +91,7 @@ static const option_row rows[] = {
 #undef I
 #undef O
 #undef D
+#undef C
 enum { ROWS = sizeof rows / sizeof rows[0] };
 _Static_assert(sizeof rows / sizeof rows[0] <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
 
@@ -100,6 +102,16 @@ static int find_row(cli_command_id command, const char *name, size_t length) {
         if (belongs(&rows[i], command) && strlen(rows[i].name) == length && memcmp(rows[i].name, name, length) == 0)
             return i;
     return -1;
+}
+
+bool options_at(cli_command_id command, int i, option_view *out) {
+    for (int row = 0; row < ROWS; row++) {
+        if (!belongs(&rows[row], command) || i-- > 0) continue;
+        const option_row *r = &rows[row];
+        *out = (option_view){r->name, r->argument, r->fallback, r->doc, r->kind == FLAG, r->kind == CHOICE || r->kind == WORD};
+        return true;
+    }
+    return false;
 }
 
 /* The number of `text` among choices "a|b|c", or -1. */

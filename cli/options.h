@@ -13,6 +13,12 @@ void options_free(cli_options *options);
 bool options_given(const cli_options *options, const char *name);
 /* The value of an option as it was written; "" when it has none. */
 const char *options_text(const cli_options *options, const char *name);
+/* Option i of a command as help shows it; false past the last. */
+typedef struct option_view {
+    const char *name, *argument, *fallback, *doc; /* argument: "" of a flag, "a|b|c" of choices */
+    bool flag, choices;
+} option_view;
+bool options_at(cli_command_id command, int i, option_view *out);
 void options_help(cli_command_id command, FILE *out);
 
 /* The option that a run keeps in its checkpoints as number i: its name and its text; NULL past the last. */

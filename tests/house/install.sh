@@ -15,6 +15,14 @@ done
 soname=libwick.so.${version%%.*}
 [ "$(readlink "$lib/$soname")" = "libwick.so.$version" ] || { echo "no $soname"; exit 1; }
 
+if [ -x "$prefix/bin/wick" ] && [ -d "$build/pages" ]; then # not when it was compiled for another machine
+    for file in share/man/man1/wick.1 share/man/man1/wick-train.1 share/bash-completion/completions/wick \
+        share/zsh/site-functions/_wick share/fish/vendor_completions.d/wick.fish; do
+        [ -s "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
+    done
+    "$prefix/bin/wick" completions bash | cmp - "$prefix/share/bash-completion/completions/wick"
+fi
+
 # An installed tree may be moved: nothing in it names where it was.
 mv "$prefix" "$work/second"
 lib=${lib/$prefix/$work/second}

@@ -1,0 +1,93 @@
+#include "help.h"
+
+#include "options.h"
+
+#include "wick/zoo.h"
+
+const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors.";
+
+const help_exit_code help_exit_codes[] = {
+    {CLI_OK, "done, or nothing was left to do"},
+    {CLI_FAILED, "it failed while running: a write, memory, another training in the folder, an internal error"},
+    {CLI_USAGE, "the command line is wrong"},
+    {CLI_BAD_FILE, "a file that was to be read is missing, damaged, of another version or of another model"},
+    {CLI_NOT_FINITE, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
+    {CLI_INTERRUPTED, "interrupted (Ctrl-C, SIGTERM); train has saved its place and printed how to go on"},
+    {0, NULL},
+};
+
+const help_row help_environment[] = {
+    {"WICK_DATA", "folder of the data sets that are known by name; /usr/share/datasets is looked into after it"},
+    {"WICK_ISA", "use at most this tier of kernels: ref, base, avx2, avx512"},
+    {"WICK_EAGER", "1: run op by op, without passes"},
+    {"NO_COLOR", "if set, no colours unless --color always"},
+    {NULL, NULL},
+};
+
+const help_row help_files[] = {
+    {"DIR/last.safetensors", "everything a run needs to go on; .prev is the one before"},
+    {"DIR/best.safetensors", "weights of the best epoch, and what rebuilds the network"},
+    {NULL, NULL},
+};
+
+const help_example help_examples[] = {
+    {CMD_TRAIN, "wick train --data fashion-mnist --hidden 256,128 --epochs 12 --out run", "train into the folder run"},
+    {CMD_TRAIN, "wick train --net \"conv 32 3, relu, maxpool 2, flatten, linear classes\" --out cnn", "another network, as layers"},
+    {CMD_TRAIN, "wick train --resume run --epochs 20", "go on where it ended, or was interrupted"},
+    {CMD_EVAL, "wick eval run", "the best checkpoint of that run on the test images"},
+    {CMD_EVAL, "wick eval run --split train --json | jq .confusion", "one table for another program"},
+    {CMD_PREDICT, "wick predict run --index 0,3-5 --top 3", "four test images with the three likeliest classes"},
+    {CMD_INFO, "wick info", "version, tier and threads"},
+    {CMD_INFO, "wick info run/last.safetensors", "what a checkpoint holds"},
+    {CMD_OPS, "wick ops --json | jq -r '.ops[].name'", "the names alone"},
+    {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
+    {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick", "for bash, from the next shell on"},
+    {CMD_COMPLETIONS, "wick completions fish >~/.config/fish/completions/wick.fish", "for fish"},
+    {CMD_COUNT, NULL, NULL},
+};
+
+static void exit_codes(FILE *out) {
+    fprintf(out, "\nExit codes:\n");
+    for (const help_exit_code *e = help_exit_codes; e->doc; e++) fprintf(out, "  %3d  %s\n", e->code, e->doc);
+}
+
+static void rows(FILE *out, const char *title, const help_row *row) {
+    fprintf(out, "\n%s:\n", title);
+    for (; row->left; row++) fprintf(out, "  %-26s %s\n", row->left, row->right);
+}
+
+void help_general(FILE *out) {
+    fprintf(out, "wick: train, measure and look into models\n\n");
+    for (int i = 0; i < CMD_COUNT; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "wick %s %s", cli_commands[i].name, cli_commands[i].arguments);
+        fprintf(out, "  %-26s %s\n", left, cli_commands[i].doc);
+    }
+    fprintf(out, "\n%s\n\n", help_model);
+    fprintf(out, "  %-26s %s\n", "wick help COMMAND", "its options and examples; wick COMMAND --help is the same");
+    fprintf(out, "  %-26s %s\n", "wick help net", "the layers and networks that --net and --arch take");
+    fprintf(out, "  %-26s %s\n", "wick help --man [COMMAND]", "the man page, for man -l -");
+    fprintf(out, "  %-26s %s\n", "wick --version", "the version");
+    rows(out, "Environment", help_environment);
+    exit_codes(out);
+}
+
+void help_command(cli_command_id command, FILE *out) {
+    bool any = false;
+    options_help(command, out);
+    for (const help_example *e = help_examples; e->line; e++) {
+        if (e->command != command) continue;
+        fprintf(out, "%s  %s\n      %s\n", any ? "" : "\nExamples:\n", e->line, e->doc);
+        any = true;
+    }
+    exit_codes(out);
+}
+
+void help_net(FILE *out) {
+    fprintf(out, "A network as text is a list of layers between commas, for example\n\n"
+                 "  wick train --net \"conv 32 3, relu, maxpool 2, flatten, linear 128, relu, linear classes\"\n\n"
+                 "Options of a layer, in brackets here, come in any order; \"same\" pads so that the output has ceil(extent / stride).\n\n");
+    for (int i = 0; i < wick_net_layers(); i++) fprintf(out, "  %s\n      %s\n", wick_net_layer_form(i), wick_net_layer_doc(i));
+    fprintf(out, "\nNetworks by name, for --arch:\n\n");
+    for (int i = 0; i < wick_zoo_count(); i++) fprintf(out, "  %-28s %s\n", wick_zoo_at(i)->form, wick_zoo_at(i)->doc);
+}

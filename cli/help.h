@@ -1,0 +1,35 @@
+/* help.h: what wick help prints, as text and as man pages. One set of tables, with that of the options, feeds both. */
+#ifndef WICK_CLI_HELP_H
+#define WICK_CLI_HELP_H
+
+#include "cli.h"
+
+#include <stdio.h>
+
+void help_general(FILE *out);
+void help_command(cli_command_id command, FILE *out);
+void help_net(FILE *out); /* what --net and --arch take */
+/* wick.1, or with a command wick-COMMAND.1, in the man macros of roff. CMD_COUNT: wick.1 */
+void man_page(cli_command_id command, FILE *out);
+
+/* Rows of two texts; the last has NULLs. */
+typedef struct help_row {
+    const char *left, *right;
+} help_row;
+extern const help_row help_environment[], help_files[];
+
+typedef struct help_exit_code {
+    int code;
+    const char *doc; /* NULL: past the last */
+} help_exit_code;
+extern const help_exit_code help_exit_codes[];
+
+typedef struct help_example {
+    cli_command_id command;
+    const char *line, *doc; /* NULL: past the last */
+} help_example;
+extern const help_example help_examples[];
+
+extern const char help_model[]; /* what MODEL is */
+
+#endif

@@ -1,0 +1,105 @@
+# Man pages, completions and examples follow from the tables of options: nothing is missing, and the programs that read them agree.
+. "$(dirname "$0")/lib.sh"
+commands=$("$wick" help | sed -n 's/^  wick \([a-z]*\) .*/\1/p' | grep -vx help)
+# options COMMAND: as --help lists them
+options() { "$wick" help "$1" | sed -n 's/^  --\([a-z-]*\) .*/\1/p'; }
+
+test_commands_are_found() { [ "$(echo "$commands" | wc -l)" -ge 7 ] && echo "$commands" | grep -qx train || fail "commands: $commands"; }
+test_examples_are_lines_the_command_takes() {
+    for command in $commands; do
+        "$wick" help "$command" | sed -n "/^Examples/,/^\$/s/^  \(wick .*\)/\1/p" | sed 's/ [|>].*//' >examples
+        [ -s examples ] || fail "$command has no example"
+        while read -r line; do
+            eval "expect 0 '$wick' ${line#wick} --help" || echo "  example: $line"
+            has out "wick $command"
+        done <examples
+    done
+}
+test_man_pages_have_every_option_and_command() {
+    expect 0 "$wick" help --man && mv out wick.1
+    for command in $commands; do
+        has wick.1 "wick\\-$command"
+        expect 0 "$wick" help --man "$command" && mv out "wick-$command.1"
+        options "$command" >names
+        [ -s names ] || fail "no options of $command"
+        while read -r option; do has "wick-$command.1" "\\fB\\-\\-${option//-/\\-}\\fR"; done <names
+    done
+    expect 2 "$wick" help --man trian && has err "did you mean train?"
+    for page in wick*.1; do
+        if command -v groff >/dev/null; then
+            groff -man -ww -Tutf8 "$page" >/dev/null 2>warnings
+            [ ! -s warnings ] || fail "groff on $page: $(cat warnings)"
+        fi
+        if command -v mandoc >/dev/null; then # the date is left out so that builds are the same on any day
+            mandoc -T lint -W warning "$page" | grep -v "missing date" >warnings
+            [ ! -s warnings ] || fail "mandoc on $page: $(cat warnings)"
+        fi
+    done
+    command -v groff >/dev/null || command -v mandoc >/dev/null || echo "  skipped: neither groff nor mandoc to read the pages"
+}
+# complete WORD...: what bash offers for the last word.
+complete_words() {
+    bash -c '. ./wick.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _wick; printf "%s\n" "${COMPREPLY[@]}"' - "$@" | sort | tr '\n' ' '
+}
+offers() { # WORDS... = WANTED
+    local want=${*: -1} got
+    got=$(complete_words "${@:1:$#-2}")
+    [ "$got" = "$want" ] || fail "'${*:1:$#-2}' is completed to '$got', not '$want'"
+}
+test_bash() {
+    expect 0 "$wick" completions bash && mv out wick.bash
+    bash -n wick.bash || fail "no bash"
+    offers wick tra = "train "
+    offers wick train --opt = "--optimizer "
+    offers wick train --optimizer "" = "adam adamw sgd "
+    offers wick train --optimizer = adamw = "adamw "
+    offers wick train --optimizer = = "adam adamw sgd "
+    offers wick train --arch res = "resnet8 "
+    offers wick train --epochs "" = " "
+    offers wick eval --split t = "test train "
+    offers wick completions "" = "bash fish zsh "
+    offers wick help net = "net "
+    offers wick eval --opt = " "
+    mkdir -p "folder a" && : >"folder file"
+    offers wick eval "fold" = "folder a folder file "
+    offers wick train --out "fold" = "folder a "
+    offers wick train --log "fold" = "folder a folder file "
+    offers wick train --data fa = "fashion-mnist "
+    for command in $commands; do
+        [ "$(complete_words wick "$command" --)" = "$(options "$command" | sed 's/^/--/' | sort | tr '\n' ' ')" ] || fail "options of $command"
+    done
+}
+test_zsh() {
+    expect 0 "$wick" completions zsh && mv out _wick
+    [ "$(head -n 1 _wick)" = "#compdef wick" ] || fail "first line"
+    command -v zsh >/dev/null || { echo "  skipped: no zsh"; return 0; }
+    zsh -n _wick || fail "no zsh"
+    # A shell on a terminal of its own, where keys are pressed; its lists end in the log.
+    cat >try.zsh <<'END'
+zmodload zsh/zpty
+zpty try zsh -f -i
+zpty -w try 'PS1=; PS2=; autoload -U compinit; compinit -u -d /dev/null; source ./_wick; stty cols 200; LISTMAX=0'
+zpty -w try 'wick() print -r -- "<$*>"'
+for line in 'wick train --optimizer=sg' 'wick eva' 'wick eval --spl' 'wick train --arch mob'; zpty -w -n try "$line"$'\t\n'
+zpty -w try 'print over'
+until [[ $all == *$'\n'over* ]]; do zpty -r try part || break; all+=$part; done
+print -r -- "$all"
+END
+    timeout 20 zsh -f try.zsh >log 2>&1
+    for line in "<train --optimizer=sgd>" "<eval>" "<eval --split>" "<train --arch mobilenet>"; do has log "$line"; done
+}
+test_fish() {
+    expect 0 "$wick" completions fish && mv out wick.fish
+    command -v fish >/dev/null || { echo "  skipped: no fish"; return 0; }
+    fish --no-config -n wick.fish || fail "no fish"
+    ask() { HOME=$PWD fish --no-config -c "source wick.fish; complete -C '$1'" 2>err | cut -f 1 | sort | tr '\n' ' '; }
+    [ "$(ask "wick tra")" = "train " ] || fail "commands: $(ask "wick tra")"
+    [ "$(ask "wick train --optimizer ")" = "adam adamw sgd " ] || fail "choices: $(ask "wick train --optimizer ")"
+    [ "$(ask "wick eval --sp")" = "--split " ] || fail "options: $(ask "wick eval --sp")"
+    [ "$(ask "wick help trai")" = "train " ] || fail "help: $(ask "wick help trai")"
+}
+test_other_shells_are_refused() {
+    expect 2 "$wick" completions tcsh && has err tcsh && has err "bash, zsh and fish"
+    expect 2 "$wick" completions && has err SHELL
+}
+test_main
