@@ -39,13 +39,19 @@ static size_t columns(void) {
     return width > 1 ? (size_t)width - 1 : 79;
 }
 
-/* One of the two formats of progress_step. */
-WICK_PRINTF(3, 0)
-static size_t write_line(char *line, size_t size, const char *format, const progress_view *view, double rate) {
-    char left[32];
-    format_duration(left, sizeof left, (double)(view->total - view->samples) / rate);
-    return (size_t)snprintf(line, size, format, (long long)view->epoch, (long long)view->epochs, (long long)view->step,
-                            (long long)view->steps, view->loss, view->accuracy * 100, rate, left);
+/* The words in full; fewer; and the numbers that speak for themselves. */
+enum { FORMS = 3 };
+static size_t write_line(char *line, size_t size, int form, const progress_view *v, double rate) {
+    char left[32], epoch[64], step[64];
+    double percent = v->accuracy * 100;
+    format_duration(left, sizeof left, (double)(v->total - v->samples) / rate);
+    snprintf(epoch, sizeof epoch, "%lld/%lld", (long long)v->epoch, (long long)v->epochs);
+    snprintf(step, sizeof step, "%lld/%lld", (long long)v->step, (long long)v->steps);
+    int n = form == 0   ? snprintf(line, size, "epoch %s  step %s  loss %.4f  accuracy %.2f %%  %.0f samples/s  %s left", epoch, step, v->loss, percent,
+                                   rate, left)
+            : form == 1 ? snprintf(line, size, "%s  step %s  loss %.4f  %.2f %%  %.0f/s  %s left", epoch, step, v->loss, percent, rate, left)
+                        : snprintf(line, size, "%s %s %.4f %.1f %% %s", epoch, step, v->loss, percent, left);
+    return (size_t)n;
 }
 
 void progress_step(progress *p, const progress_view *view) {
@@ -60,11 +66,9 @@ void progress_step(progress *p, const progress_view *view) {
 
     char line[256];
     size_t most = p->live ? columns() : sizeof line;
-    /* The words in full, or, where they don't fit, the numbers that speak for themselves. */
-    if (write_line(line, sizeof line,
-                   "epoch %lld/%lld  step %lld/%lld  loss %.4f  accuracy %.2f %%  %.0f samples/s  %s left", view,
-                   p->rate) > most)
-        write_line(line, sizeof line, "%lld/%lld  step %lld/%lld  loss %.4f  %.2f %%  %.0f/s  %s left", view, p->rate);
+    if (p->width != most) p->form = 0;
+    p->width = most;
+    while (write_line(line, sizeof line, p->form, view, p->rate) > most && p->form < FORMS - 1) p->form++;
     if (!p->live) {
         fprintf(stderr, "%s\n", line);
         return;

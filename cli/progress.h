@@ -3,10 +3,13 @@
 #define WICK_CLI_PROGRESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct progress {
     bool on, live, color;
+    int form;         /* of the live line, which gets shorter once it does not fit ... */
+    size_t width;     /* ... and starts anew in a terminal of another width */
     bool shown;       /* a live line stands on the terminal */
     double printed;   /* when the last line was, in seconds */
     int tenth;        /* of the epoch, at the last line */
