@@ -78,6 +78,22 @@ WICK_API wick_tensor *wick_avg_pool(wick_tensor *x, const wick_pool_options *opt
 WICK_API wick_tensor *wick_adaptive_max_pool(wick_tensor *x, const int64_t *out);
 WICK_API wick_tensor *wick_adaptive_avg_pool(wick_tensor *x, const int64_t *out);
 
+/* ---- images ------------------------------------------------------------------------------------------------------------- */
+/* The axes backwards; WICK_ALL_AXES: all. A view. */
+WICK_API wick_tensor *wick_flip(wick_tensor *x, int n, const int *axes);
+/* before[i] and after[i] times `value` around axis i; below 0 so many elements are cut off instead. Counts for every axis; after NULL: as
+ * before: wick_pad(x, WICK_DIMS(0, 0, 1, 1), NULL, 0). value is converted as by wick_cast. */
+WICK_API wick_tensor *wick_pad(wick_tensor *x, int rank, const int64_t *before, const int64_t *after, double value);
+/* How output o of an axis is made, from `in` values to `out`. */
+typedef enum wick_resize_mode {
+    WICK_RESIZE_NEAREST,       /* x[floor(o in / out)] */
+    WICK_RESIZE_LINEAR,        /* between the values around (o + 0.5) in / out - 0.5, which stays inside */
+    WICK_RESIZE_LINEAR_CORNERS /* between those around o (in - 1) / (out - 1): the ends stay where they are (align_corners) */
+} wick_resize_mode;
+/* The last 1 to 3 dims of x [N, C, dims] to size, an axis after the other: PyTorch's interpolate. Linear modes need floats. An axis costs
+ * one gather of the result's size if nearest, two and a weighted sum if linear. */
+WICK_API wick_tensor *wick_resize(wick_tensor *x, const int64_t *size, wick_resize_mode mode);
+
 /* ---- normalisation ------------------------------------------------------------------------------------------------------ */
 WICK_API wick_tensor *wick_softmax(wick_tensor *x, int axis);
 WICK_API wick_tensor *wick_log_softmax(wick_tensor *x, int axis);
@@ -166,6 +182,9 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #define wick_avg_pool(...) WICK_TENSOR_HERE(wick_avg_pool(__VA_ARGS__))
 #define wick_adaptive_max_pool(...) WICK_TENSOR_HERE(wick_adaptive_max_pool(__VA_ARGS__))
 #define wick_adaptive_avg_pool(...) WICK_TENSOR_HERE(wick_adaptive_avg_pool(__VA_ARGS__))
+#define wick_flip(...) WICK_TENSOR_HERE(wick_flip(__VA_ARGS__))
+#define wick_pad(...) WICK_TENSOR_HERE(wick_pad(__VA_ARGS__))
+#define wick_resize(...) WICK_TENSOR_HERE(wick_resize(__VA_ARGS__))
 #define wick_softmax(...) WICK_TENSOR_HERE(wick_softmax(__VA_ARGS__))
 #define wick_log_softmax(...) WICK_TENSOR_HERE(wick_log_softmax(__VA_ARGS__))
 #define wick_layer_norm(...) WICK_TENSOR_HERE(wick_layer_norm(__VA_ARGS__))

@@ -48,8 +48,9 @@ case("softplus", lambda x: F.softplus(x), x=rand(9) * 2)
 case("log_softmax", lambda x: F.log_softmax(x, -1), x=rand(3, 5))
 
 # Batch norm: two training steps that move the running statistics, then evaluation.
-for name, shape in [("bn2", (7, 3)), ("bn4", (2, 3, 2, 5))]:
-    layer = torch.nn.BatchNorm1d(3, dtype=torch.float64) if len(shape) == 2 else torch.nn.BatchNorm2d(3, dtype=torch.float64)
+norms = {2: torch.nn.BatchNorm1d, 3: torch.nn.BatchNorm1d, 4: torch.nn.BatchNorm2d, 5: torch.nn.BatchNorm3d}
+for name, shape in [("bn2", (7, 3)), ("bn4", (2, 3, 2, 5)), ("bn3", (3, 3, 7)), ("bn5", (2, 3, 3, 1, 5)), ("bn_one", (1, 3, 1, 5))]:
+    layer = norms[len(shape)](3, dtype=torch.float64)
     with torch.no_grad():
         layer.weight.copy_(rand(3))
         layer.bias.copy_(rand(3))

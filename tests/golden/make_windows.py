@@ -1,9 +1,10 @@
-"""Writes windows.safetensors: values and gradients of PyTorch's convolutions and poolings, for tests/ops/test_windows.c. Made with
+"""Writes windows.safetensors: values and gradients of PyTorch's convolutions, poolings, padding and resizing, for tests/ops/test_windows.c. Made with
 torch==2.13.0. Run: python make_windows.py (in this folder).
 
 A case NAME has the tensors NAME/in0 ..., NAME/out, NAME/r and NAME/grad0 ..., as in make_ops.py, and NAME/attr: the kind, then lists of
 three numbers, by dim and filled up with 0: kernel, stride, dilation, pad, pad_end, output_pad, outputs of an adaptive pooling; then groups,
-whether there is a bias, ceil_mode, exclude_pad.
+whether there is a bias, ceil_mode, exclude_pad. PAD: pad and pad_end are the counts of all axes but the first two, the value is 1.5. FLIP: outputs
+say which of those axes are flipped. Resizing: outputs.
 """
 import torch
 import torch.nn.functional as F
@@ -12,7 +13,7 @@ from safetensors.torch import save_file
 assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
 torch.manual_seed(17)
 torch.set_num_threads(1)
-CONV, TRANSPOSED, MAX, AVG, ADAPTIVE_MAX, ADAPTIVE_AVG = range(6)
+CONV, TRANSPOSED, MAX, AVG, ADAPTIVE_MAX, ADAPTIVE_AVG, PAD, FLIP, NEAREST, LINEAR, CORNERS = range(11)
 tensors = {}
 
 
@@ -35,8 +36,6 @@ def case(name, kind, fn, inputs, kernel=None, stride=None, dilation=None, pad=No
     xs = [x.double().requires_grad_() for x in inputs]
     y = fn(*xs)
     tensors[name + "/out"] = y.detach().contiguous()
-    if y.numel() == 0:
-        return
     r = tensors[name + "/r"] = rand(*y.shape)
     for i, g in enumerate(torch.autograd.grad((y * r.double()).sum(), xs)):
         tensors[f"{name}/grad{i}"] = g.contiguous()
@@ -126,5 +125,46 @@ for out in ((1, 1), (3, 5), (7, 4), (2, 2)):
     case("adaptive avg %dx%d" % out, ADAPTIVE_AVG, lambda t: F.adaptive_avg_pool2d(t, out), x, out=out)
 case("adaptive avg 1d", ADAPTIVE_AVG, lambda t: F.adaptive_avg_pool1d(t, 3), [rand(1, 2, 8)], out=(3,))
 case("adaptive avg 3d", ADAPTIVE_AVG, lambda t: F.adaptive_avg_pool3d(t, (2, 1, 3)), [rand(1, 2, 3, 4, 5)], out=(2, 1, 3))
+
+# Appended, so that the numbers above stay.
+conv("empty batch 1d", (0, 2, 9), (4, 1, 3), (2,), (1,), (4,), groups=2, bias=True)
+conv("kernel of 1 far away", (1, 2, 3, 3), (2, 2, 1, 1), (2, 2), (1, 1), (3, 4), bias=True)
+conv("1d groups dilated", (2, 4, 13), (6, 2, 3), (1,), (4,), (7,), groups=2, bias=True)
+conv("3d groups dilated", (1, 4, 5, 7, 3), (4, 2, 2, 3, 1), (1, 2, 1), (2, 1, 1), (2, 3, 1), groups=2, bias=True)
+conv("3d depthwise", (2, 3, 3, 5, 7), (3, 1, 3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), groups=3)
+conv_transpose("1d far", (2, 3, 5), (3, 2, 2), (1,), (1,), (1,), (0,))
+conv_transpose("1d groups dilated", (1, 4, 5), (4, 3, 3), (3,), (2,), (2,), (1,), groups=2, bias=True)
+conv_transpose("depthwise odd", (2, 3, 5, 7), (3, 1, 3, 5), (2, 3), (1, 1), (1, 2), (1, 0), groups=3, bias=True)
+conv_transpose("3d groups", (2, 4, 2, 3, 3), (4, 1, 3, 2, 3), (1, 2, 2), (2, 1, 1), (1, 0, 1), (0, 1, 1), groups=2, bias=True)
+conv_transpose("empty batch", (0, 3, 4, 5), (3, 2, 3, 3), (2, 2), (1, 1), (1, 1), (1, 1), bias=True)
+case("adaptive avg empty batch", ADAPTIVE_AVG, lambda t: F.adaptive_avg_pool2d(t, (2, 3)), [rand(0, 2, 5, 7)], out=(2, 3))
+pool("empty batch", (0, 2, 7, 5), (2, 3), (2, 2), (1, 1))
+pool("empty batch", (0, 2, 7, 5), (2, 3), (2, 2), (1, 1), avg=True)
+
+
+def pad(name, x, before, after):
+    both = sum(([b, a] for b, a in zip(reversed(before), reversed(after))), [])
+    case("pad." + name, PAD, lambda t: F.pad(t, both, value=1.5), [rand(*x)], pad=before, pad_end=after)
+
+
+pad("1d",      (2, 3, 4),       (2,),      (0,))
+pad("2d",      (2, 1, 3, 4),    (1, 2),    (0, 3))
+pad("crop",    (1, 2, 5, 6),    (-1, 0),   (-2, -3))
+pad("shift",   (1, 2, 5, 6),    (-2, 3),   (4, -5))
+pad("all",     (1, 2, 3, 2),    (-1, 1),   (-2, 0))
+pad("3d",      (1, 2, 2, 3, 4), (1, 0, 2), (0, 0, -1))
+pad("nothing", (2, 2, 3),       (0,),      (0,))
+pad("batch",   (0, 2, 3),       (1,),      (1,))
+case("flip.1d", FLIP, lambda t: t.flip(2), [rand(2, 2, 5)], out=(1,))
+case("flip.2d", FLIP, lambda t: t.flip(2, 3), [rand(1, 2, 3, 4)], out=(1, 1))
+case("flip.3d", FLIP, lambda t: t.flip(2, 4), [rand(1, 2, 3, 2, 4)], out=(1, 0, 1))
+case("flip.batch", FLIP, lambda t: t.flip(2), [rand(0, 2, 5)], out=(1,))
+modes = {1: "linear", 2: "bilinear", 3: "trilinear"}
+for x, out in [((2, 3, 5), (8,)), ((2, 1, 7), (3,)), ((1, 2, 4, 5), (8, 10)), ((2, 1, 7, 9), (3, 4)), ((1, 2, 3, 8), (7, 5)), ((1, 1, 1, 6), (4, 1)),
+               ((2, 2, 5, 3), (5, 4)), ((1, 2, 2, 3, 4), (5, 3, 2)), ((0, 2, 3, 4), (2, 8)), ((1, 1, 5, 7), (11, 13))]:
+    tag = "x".join(map(str, x)) + " to " + "x".join(map(str, out))
+    case("nearest." + tag, NEAREST, lambda t: F.interpolate(t, out, mode="nearest"), [rand(*x)], out=out)
+    for kind, corners in ((LINEAR, False), (CORNERS, True)):
+        case(("corners." if corners else "linear.") + tag, kind, lambda t: F.interpolate(t, out, mode=modes[len(out)], align_corners=corners), [rand(*x)], out=out)
 
 save_file(tensors, "windows.safetensors")

@@ -174,6 +174,24 @@ static void batch_norm_case(const char *name) {
 }
 TEST(batch_norm_of_rows_agrees_with_pytorch) { batch_norm_case("bn2"); }
 TEST(batch_norm_of_images_agrees_with_pytorch) { batch_norm_case("bn4"); }
+TEST(batch_norm_of_lines_and_volumes_agrees_with_pytorch) {
+    batch_norm_case("bn3");
+    batch_norm_case("bn5");
+}
+TEST(batch_norm_of_one_sample_agrees_with_pytorch) { batch_norm_case("bn_one"); }
+
+TEST(batch_norm_of_nothing_is_nothing_in_evaluation_and_refused_in_training) {
+    SETUP;
+    wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(0, 3, 4)), *grad;
+    CHECK_INT(wick_tensor_error(wick_nn_batch_norm(model, "bn", x), NULL), WICK_ERR_SHAPE);
+    wick_model_set_training(model, false);
+    wick_tensor *y = wick_nn_batch_norm(model, "bn", x), *weight = wick_model_find(model, "bn.weight");
+    wick_grad(wick_sum(y, WICK_ALL_AXES, false), 1, &weight, &grad);
+    float g[3] = {1, 1, 1};
+    CHECK(wick_eval(ctx, 2, (wick_tensor *[]){y, grad}, NULL) == WICK_OK && wick_tensor_dim(y, 0) == 0);
+    CHECK(wick_read(grad, g, sizeof g) == WICK_OK && g[0] == 0 && g[1] == 0 && g[2] == 0);
+    TEARDOWN;
+}
 
 static wick_tensor *last_log_softmax(wick_tensor *x) { return wick_log_softmax(x, -1); }
 static wick_tensor *do_gelu(wick_tensor *x) { return wick_gelu(x); }

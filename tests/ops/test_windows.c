@@ -1,10 +1,23 @@
-/* Convolutions and poolings against PyTorch's (golden/windows.safetensors, made by golden/make_windows.py), on every tier. */
+/* Convolutions, poolings, padding and resizing against PyTorch's (golden/windows.safetensors, made by golden/make_windows.py), on every tier. */
 #define GOLDEN_FILE  "windows.safetensors"
 #define GOLDEN_FLOOR 8
 #include "ops/goldens.h"
 
-enum { CONV, TRANSPOSED, MAX, AVG, ADAPTIVE_MAX, ADAPTIVE_AVG }; /* as in make_windows.py */
+enum { CONV, TRANSPOSED, MAX, AVG, ADAPTIVE_MAX, ADAPTIVE_AVG, PAD_ALL, FLIP, NEAREST, LINEAR, CORNERS }; /* as in make_windows.py */
 enum { KERNEL = 1, STRIDE = 4, DILATION = 7, PAD = 10, PAD_END = 13, OUTPUT_PAD = 16, OUT = 19, GROUPS = 22, BIAS, CEIL, EXCLUDE };
+
+static wick_tensor *pad(wick_tensor *x, const int64_t *attr) {
+    int64_t before[5] = {0}, after[5] = {0};
+    memcpy(before + 2, attr + PAD, 3 * sizeof *before);
+    memcpy(after + 2, attr + PAD_END, 3 * sizeof *after);
+    return wick_pad(x, wick_tensor_rank(x), before, after, 1.5);
+}
+static wick_tensor *flip(wick_tensor *x, const int64_t *attr) {
+    int axes[3], n = 0;
+    for (int d = 0; d < 3; d++)
+        if (attr[OUT + d]) axes[n++] = d - wick_tensor_rank(x) + 2;
+    return wick_flip(x, n, axes);
+}
 
 static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
     wick_conv_options conv = {.groups = attr[GROUPS]};
@@ -21,11 +34,14 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
     case MAX: return wick_max_pool(in[0], &pool);
     case AVG: return wick_avg_pool(in[0], &pool);
     case ADAPTIVE_MAX: return wick_adaptive_max_pool(in[0], attr + OUT);
-    default: return wick_adaptive_avg_pool(in[0], attr + OUT);
+    case ADAPTIVE_AVG: return wick_adaptive_avg_pool(in[0], attr + OUT);
+    case PAD_ALL: return pad(in[0], attr);
+    case FLIP: return flip(in[0], attr);
+    default: return wick_resize(in[0], attr + OUT, (wick_resize_mode)(attr[0] - NEAREST));
     }
 }
 
-TEST(convolutions_and_poolings_agree) {
+TEST(values_and_gradients_agree) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
     int cases = 0;
@@ -44,7 +60,7 @@ TEST(convolutions_and_poolings_agree) {
             }
         wick_tier_force(wick_tier_best());
     }
-    CHECK(cases > 50);
+    CHECK(cases > 100);
     wick_context_free(&ctx);
 }
 
