@@ -30,8 +30,8 @@ typedef enum wick_role {
 
 /* How a state's first value is made. Random values depend on the context's seed and the state's name only. */
 typedef struct wick_init {
-    enum { WICK_INIT_CONSTANT, WICK_INIT_UNIFORM, WICK_INIT_NORMAL } kind;
-    double a, b; /* constant: a. uniform: from a to b. normal: mean a, standard deviation b */
+    enum { WICK_INIT_CONSTANT, WICK_INIT_UNIFORM, WICK_INIT_NORMAL, WICK_INIT_TRUNCATED } kind;
+    double a, b; /* constant: a. uniform: from a to b. normal: mean a, standard deviation b. truncated: the normal's part in a +- 2 b */
 } wick_init;
 WICK_API wick_init wick_init_constant(double value);
 /* Glorot, Bengio 2010: uniform in +-sqrt(6 / (fan_in + fan_out)). */
@@ -40,6 +40,16 @@ WICK_API wick_init wick_init_xavier(int64_t fan_in, int64_t fan_out);
 WICK_API wick_init wick_init_kaiming(int64_t fan_in);
 /* What PyTorch's Linear starts from: uniform in +-1/sqrt(fan_in). */
 WICK_API wick_init wick_init_linear(int64_t fan_in);
+
+/* Normal numbers, those beyond 2 deviations drawn again: what stays has a deviation of 0.8796 times the one given. */
+WICK_API wick_init wick_init_truncated(double mean, double deviation);
+
+/* How weights start, by their fans: of [out, in, kernel ...] in * kernel and out * kernel. wick_init_xavier is one; another:
+ *   static wick_init he(int64_t fan_in, int64_t fan_out) { return (void)fan_out, wick_init_kaiming(fan_in); } */
+typedef wick_init (*wick_init_rule)(int64_t fan_in, int64_t fan_out);
+/* For linear and convolution layers that make their states from now on; their biases then start at 0. NULL (the default): weights and
+ * biases as wick_init_linear. Set it once for a network, or between its layers. */
+WICK_API void wick_model_set_init(wick_model *model, wick_init_rule rule);
 
 /* The state of that name: made on the first call, found on later ones, when dtype and shape must agree. Lives as long as the
  * model. Poisoned on error. Usable while a plan is being recorded: making it is not part of the plan. What was pushed is
@@ -51,16 +61,22 @@ typedef struct wick_named {
     const char *name;
     wick_role role;
     wick_tensor *tensor;
+    bool frozen;
 } wick_named;
 WICK_API wick_named wick_model_at(const wick_model *model, int i); /* in order of creation */
 WICK_API wick_tensor *wick_model_find(const wick_model *model, const char *name); /* NULL: none */
+/* Freezes the PARAM and BUFFER states of now whose name matches the pattern, or thaws them: "conv1.*", "*"; * is any text, ? a character,
+ * [ab] one of these, as fnmatch(3). A frozen parameter is left out by optimizers whose first step is recorded later: no gradient is
+ * computed for it. A batch norm whose running_mean or running_var is frozen normalises by these also in training and leaves them.
+ * Files don't keep it. WICK_ERR_INVALID: no state matches. */
+WICK_API WICK_MUST_CHECK wick_status wick_model_freeze(wick_model *model, const char *pattern, bool frozen);
 /* Names of layers made between push and pop are prefixed "name.". */
 WICK_API WICK_MUST_CHECK wick_status wick_model_push(wick_model *model, const char *name);
 WICK_API void wick_model_pop(wick_model *model);
 
 /* ---- layers -------------------------------------------------------------------------------------------------------------- */
 
-/* x [..., in] -> [..., out]; NAME.weight [out, in], NAME.bias [out], both uniform in +-1/sqrt(in). */
+/* x [..., in] -> [..., out]; NAME.weight [out, in], NAME.bias [out], both uniform in +-1/sqrt(in) unless wick_model_set_init says otherwise. */
 WICK_API wick_tensor *wick_nn_linear(wick_model *model, const char *name, wick_tensor *x, int64_t out);
 typedef struct wick_nn_conv_options {
     int64_t stride, dilation, groups; /* 0: 1 */
@@ -69,12 +85,12 @@ typedef struct wick_nn_conv_options {
     bool no_bias;
 } wick_nn_conv_options;
 /* x [N, C, dims] -> [N, out, ...] with a kernel of the same extent in each of the 1 to 3 dims. NAME.weight [out, C / groups, kernel ...] and
- * NAME.bias [out], both uniform in +-1/sqrt(C / groups * kernel^dims), as PyTorch's. options may be NULL. */
+ * NAME.bias [out], both uniform in +-1/sqrt(C / groups * kernel^dims), as PyTorch's, unless wick_model_set_init says otherwise. options may be NULL. */
 WICK_API wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, int64_t out, int64_t kernel,
                                    const wick_nn_conv_options *options);
 WICK_API wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor *x);
 /* Axis 1 of [N, C, ...]. Training: batch statistics, and running_mean/running_var move by momentum 0.1 (variance unbiased, as
- * PyTorch's). Evaluation: the running ones. eps 1e-5. */
+ * PyTorch's). Evaluation, or frozen: the running ones. eps 1e-5. */
 WICK_API wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor *x);
 WICK_API wick_tensor *wick_nn_dropout(wick_model *model, wick_tensor *x, double p);
 

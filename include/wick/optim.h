@@ -35,7 +35,7 @@ typedef struct wick_optim_options {
 } wick_optim_options;
 
 typedef struct wick_optimizer wick_optimizer;
-/* Of the model's parameters at the time of the first step recorded. The update rules are PyTorch's. options is copied. */
+/* Of the model's parameters that exist and are not frozen when the first step is recorded. The update rules are PyTorch's. options is copied. */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *options,
                                                         wick_optimizer **out);
 WICK_API void wick_optimizer_free(wick_optimizer **optimizer);

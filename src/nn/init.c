@@ -20,11 +20,34 @@ wick_init wick_init_linear(int64_t fan_in) {
     return (wick_init){WICK_INIT_UNIFORM, -bound, bound};
 }
 
+wick_init wick_init_truncated(double mean, double deviation) { return (wick_init){WICK_INIT_TRUNCATED, mean, deviation}; }
+
+/* What lies beyond 2 becomes the first of 16 other draws that does not (all of them do once in 10^21), which belong to its place alone:
+ * still a function of seed, name and place. */
+#define REDRAW(T, TYPE)                                                      \
+    for (int64_t i = 0; i < n; i++) {                                        \
+        T *x = (T *)dst + i, z[16];                                          \
+        if (*x >= -2 && *x <= 2) continue;                                   \
+        wick_random_key own = *key;                                          \
+        own.offset = (uint64_t)i + 1;                                        \
+        wick_fill_normal(TYPE, &own, 0, 16, z);                              \
+        *x = 0;                                                              \
+        for (int k = 16; k-- > 0;)                                           \
+            if (z[k] >= -2 && z[k] <= 2) *x = z[k];                          \
+    }
+static void truncate_normal(wick_ctype type, const wick_random_key *key, int64_t n, void *dst) {
+    if (type == WICK_CF64)
+        REDRAW(double, WICK_CF64)
+    else
+        REDRAW(float, WICK_CF32)
+}
+
 /* Random numbers straight into memory of a type the kernels make: f32 or f64. */
 static void fill(const wick_init *init, wick_ctype type, const wick_random_key *key, int64_t n, void *dst) {
-    const bool normal = init->kind == WICK_INIT_NORMAL;
+    const bool normal = init->kind != WICK_INIT_UNIFORM;
     (normal ? wick_fill_normal : wick_fill_uniform)(type, key, 0, n, dst);
-    /* uniform: a + (b - a) u; normal: a + b z */
+    if (init->kind == WICK_INIT_TRUNCATED) truncate_normal(type, key, n, dst);
+    /* uniform: a + (b - a) u; normal and truncated: a + b z */
     const double shift = init->a, scale = normal ? init->b : init->b - init->a;
     if (type == WICK_CF64) {
         double *x = dst;

@@ -1,4 +1,6 @@
 /* model.c: named state. States are found by name through a table of their hashes, and listed in order of creation. */
+#include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "nn/nn.h"
@@ -10,12 +12,14 @@ typedef struct model_entry {
     uint64_t hash;
     wick_role role;
     wick_tensor *tensor; /* retained */
+    bool frozen;
 } model_entry;
 
 struct wick_model {
     wick_context *ctx;
     wick_allocator alloc;
-    bool training;
+    bool training, some_frozen; /* false: certainly none */
+    wick_init_rule rule; /* of the weights of layers, or NULL */
     wick_arena names;
     model_entry *entries;
     size_t n, cap;
@@ -54,6 +58,7 @@ void wick_model_free(wick_model **model) {
 wick_context *wick_model_context(const wick_model *model) { return model->ctx; }
 void wick_model_set_training(wick_model *model, bool training) { model->training = training; }
 bool wick_model_training(const wick_model *model) { return model->training; }
+void wick_model_set_init(wick_model *model, wick_init_rule rule) { model->rule = rule; }
 
 /* ---- the table ----------------------------------------------------------------------------------------------------
  */
@@ -92,14 +97,28 @@ void wick_model_set_limit(wick_model *model, int64_t numbers) { model->limit = n
 int wick_model_count(const wick_model *model) { return (int)model->n; }
 
 wick_named wick_model_at(const wick_model *model, int i) {
-    if (i < 0 || (size_t)i >= model->n) return (wick_named){NULL, WICK_ROLE_BUFFER, NULL};
+    if (i < 0 || (size_t)i >= model->n) return (wick_named){NULL, WICK_ROLE_BUFFER, NULL, false};
     const model_entry *e = &model->entries[i];
-    return (wick_named){e->name, e->role, e->tensor};
+    return (wick_named){e->name, e->role, e->tensor, e->frozen};
 }
 
 wick_tensor *wick_model_find(const wick_model *model, const char *name) {
     const model_entry *e = name ? find(model, name, wick_hash(name, strlen(name), 0)) : NULL;
     return e ? e->tensor : NULL;
+}
+
+wick_status wick_model_freeze(wick_model *model, const char *pattern, bool frozen) {
+    size_t found = 0;
+    for (size_t i = 0; i < model->n && pattern; i++) {
+        model_entry *e = &model->entries[i];
+        if (e->role == WICK_ROLE_OPTIM || fnmatch(pattern, e->name, 0) != 0) continue;
+        e->frozen = frozen;
+        model->some_frozen |= frozen;
+        found++;
+    }
+    if (found) return WICK_OK;
+    return wick_context_fail(model->ctx, WICK_ERR_INVALID, "freeze: none of the model's %zu states matches \"%s\"%s", model->n, pattern ? pattern : "",
+                             model->n ? "" : ": record its network once first");
 }
 
 /* ---- states ---------------------------------------------------------------------------------------------------------
@@ -167,11 +186,19 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
     if (!kept) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory making state \"%s\"", full);
     wick_tensor *t = wick_init_make(ctx, &init, full, &type);
     if (wick_tensor_error(t, NULL) != WICK_OK) return t;
-    model->entries[model->n] = (model_entry){kept, hash, role, wick_retain(t)};
+    model->entries[model->n] = (model_entry){kept, hash, role, wick_retain(t), false};
     table_put(model->table, model->slots, hash, model->n);
     model->n++;
     model->numbers += count;
     return t;
+}
+
+/* What the model's rule says of the weights of a layer, [out, in, kernel ...]; a bias then starts at 0. */
+static wick_init by_rule(const wick_model *model, int rank, const int64_t *dims) {
+    if (rank < 2) return wick_init_constant(0);
+    double kernel = 1;
+    for (int i = 2; i < rank; i++) kernel *= (double)dims[i];
+    return model->rule((int64_t)fmin((double)dims[1] * kernel, 0x1p62), (int64_t)fmin((double)dims[0] * kernel, 0x1p62));
 }
 
 wick_tensor *wick_layer_state(wick_model *model, const char *layer, const char *part, wick_role role, wick_dtype dtype,
@@ -181,7 +208,14 @@ wick_tensor *wick_layer_state(wick_model *model, const char *layer, const char *
     if (strlen(layer) >= WICK_NAME_MAX)
         return wick_poison(model->ctx, WICK_ERR_INVALID, "the name of a layer is too long: \"%.64s...\"", layer);
     snprintf(name, sizeof name, "%s.%s", layer, part);
+    if (model->rule && init.kind != WICK_INIT_CONSTANT) init = by_rule(model, rank, dims);
     return wick_model_state(model, name, role, dtype, rank, dims, init);
+}
+
+bool wick_model_is_frozen(const wick_model *model, const wick_tensor *state) {
+    for (size_t i = 0; i < model->n && model->some_frozen; i++)
+        if (model->entries[i].tensor == state) return model->entries[i].frozen;
+    return false;
 }
 
 /* ---- paths

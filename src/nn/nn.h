@@ -17,4 +17,7 @@ wick_tensor *wick_init_make(wick_context *ctx, const wick_init *init, const char
 wick_tensor *wick_layer_state(wick_model *model, const char *layer, const char *part, wick_role role, wick_dtype dtype,
                               int rank, const int64_t *dims, wick_init init);
 
+/* Whether wick_model_freeze froze this state of the model. */
+bool wick_model_is_frozen(const wick_model *model, const wick_tensor *state);
+
 #endif

@@ -79,14 +79,16 @@ void wick_optimizer_free(wick_optimizer **optimizer) {
     wick_release(&alloc, opt, sizeof *opt);
 }
 
-/* Takes the model's parameters of now. The model keeps their handles and names as long as it lives. */
+static bool is_trained(wick_named state) { return state.role == WICK_ROLE_PARAM && !state.frozen; }
+
+/* Takes the model's parameters of now that are not frozen. The model keeps their handles and names as long as it lives. */
 static wick_status bind_parameters(wick_optimizer *opt) {
     if (opt->bound) return WICK_OK;
     int n = 0;
-    for (int i = 0; i < wick_model_count(opt->model); i++) n += wick_model_at(opt->model, i).role == WICK_ROLE_PARAM;
+    for (int i = 0; i < wick_model_count(opt->model); i++) n += is_trained(wick_model_at(opt->model, i));
     if (!n)
         return wick_context_fail(opt->ctx, WICK_ERR_INVALID,
-                                 "optimizer: the model has no parameters yet; build its loss first");
+                                 "optimizer: no parameter to train: the model has none yet (build its loss first), or all are frozen");
     const size_t block = (4 * (size_t)n + 1) * sizeof(wick_update) + 4 * (size_t)n * sizeof(void *) + (size_t)n;
     wick_update *updates = wick_alloc(&opt->alloc, block);
     if (!updates) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
@@ -99,7 +101,7 @@ static wick_status bind_parameters(wick_optimizer *opt) {
     opt->reached = (bool *)(opt->names + n);
     for (int i = 0; i < wick_model_count(opt->model); i++) {
         wick_named state = wick_model_at(opt->model, i);
-        if (state.role != WICK_ROLE_PARAM) continue;
+        if (!is_trained(state)) continue;
         opt->params[opt->n] = state.tensor;
         opt->names[opt->n++] = state.name;
     }

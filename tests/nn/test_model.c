@@ -149,9 +149,10 @@ TEST(first_values_have_the_documented_distribution) {
         {wick_init_linear(25), 0.2 / sqrt(3), 0.2},
         {wick_init_xavier(100, 50), 0.2 / sqrt(3), 0.2},
         {wick_init_kaiming(50), 0.2, INFINITY},
+        {wick_init_truncated(0, 0.1), 0.1 * 0.87962566103423978, 0.2}, /* sqrt(1 - 4 phi(2) / (2 Phi(2) - 1)) */
     };
     for (int d = 0; d < 4; d++)
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 4; i++) {
             char name[32];
             snprintf(name, sizeof name, "s%d.%d", d, i);
             double mean, variance, low, high;
@@ -190,6 +191,54 @@ TEST(first_values_depend_on_seed_and_name_only) {
     }
     CHECK(memcmp(x[0], x[1], sizeof x[0]) == 0);
     CHECK(memcmp(x[0], x[2], sizeof x[0]) != 0);
+}
+
+TEST(a_truncated_value_depends_on_its_place_not_on_how_many_there_are) {
+    for (int d = 0; d < 2; d++) {
+        SETUP;
+        char a[2][8 * 1001] = {{0}};
+        const wick_dtype dtype = d ? WICK_F64 : WICK_F32;
+        for (int i = 0; i < 2; i++) {
+            wick_model *other = NULL;
+            const int64_t n = i ? 1001 : 999;
+            REQUIRE(wick_model_new(ctx, &other) == WICK_OK);
+            wick_tensor *t = wick_model_state(other, "w", WICK_ROLE_PARAM, dtype, WICK_DIMS(n), wick_init_truncated(0.5, 2));
+            CHECK_INT(wick_read(t, a[i], (size_t)n * wick_dtype_size(dtype)), WICK_OK);
+            wick_model_free(&other);
+        }
+        CHECK(memcmp(a[0], a[1], 999 * wick_dtype_size(dtype)) == 0);
+        TEARDOWN;
+    }
+}
+
+static wick_init seen_fans[2];
+static wick_init rule_of_fans(int64_t fan_in, int64_t fan_out) {
+    return seen_fans[0] = wick_init_constant((double)fan_in), seen_fans[1] = wick_init_constant((double)fan_out), wick_init_truncated(0, 1);
+}
+
+TEST(a_rule_makes_the_weights_of_layers_from_their_fans_and_biases_zero) {
+    SETUP;
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 6, 9, 7));
+    double most = 0, bias = 1, norm = 0;
+    (void)wick_nn_conv(model, "before", x, 4, 3, NULL);
+    wick_model_set_init(model, rule_of_fans);
+    (void)wick_nn_conv(model, "conv", x, 4, 3, &(wick_nn_conv_options){.groups = 2});
+    CHECK(seen_fans[0].a == 3 * 9 && seen_fans[1].a == 4 * 9); /* as PyTorch counts, whatever the groups */
+    (void)wick_nn_linear(model, "fc", x, 500);
+    CHECK(seen_fans[0].a == 7 && seen_fans[1].a == 500);
+    (void)wick_nn_batch_norm(model, "bn", x); /* keeps its constants */
+    CHECK_INT(wick_item(wick_max(wick_abs(wick_model_find(model, "fc.weight")), WICK_ALL_AXES, false), &most), WICK_OK);
+    CHECK(most > 1.9 && most <= 2);
+    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "conv.bias")), WICK_ALL_AXES, false), &bias) == WICK_OK && bias == 0);
+    CHECK(wick_item(wick_min(wick_model_find(model, "bn.weight"), WICK_ALL_AXES, false), &norm) == WICK_OK && norm == 1);
+    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "before.bias")), WICK_ALL_AXES, false), &bias) == WICK_OK && bias > 0);
+    wick_model_set_init(model, wick_init_xavier);
+    (void)wick_nn_linear(model, "fc2", x, 5);
+    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "fc2.weight")), WICK_ALL_AXES, false), &most) == WICK_OK && most <= sqrt(0.5) && most > 0.5);
+    wick_model_set_init(model, NULL);
+    (void)wick_nn_linear(model, "fc3", x, 5);
+    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "fc3.bias")), WICK_ALL_AXES, false), &bias) == WICK_OK && bias > 0);
+    TEARDOWN;
 }
 
 TEST(zero_sized_states_and_fans_are_fine) {
