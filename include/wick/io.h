@@ -43,6 +43,22 @@ WICK_API wick_spec wick_checkpoint_tensor(const wick_checkpoint *checkpoint, int
 WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_load(const wick_checkpoint *checkpoint, wick_model *model,
                                                           bool with_optimizer);
 
+/* Parts of the weights, as for fine-tuning: a file's backbone, but not its head. */
+typedef struct wick_load_options {
+    const char *only, *skip; /* names that match and don't match these (patterns as wick_model_freeze's), in the model and the file; NULL: all */
+    bool fitting;            /* a state that the file lacks, or has in another dtype or shape, keeps its value, and what only the file has is
+                                left there; otherwise those are WICK_ERR_MISMATCH */
+} wick_load_options;
+typedef struct wick_load_report {
+    int loaded, kept;  /* PARAM and BUFFER states: taken from the file, left as they were */
+    int unused;        /* tensors of the file without a state that took them, those of the optimizer apart */
+    char differs[512]; /* fitting: what was selected and did not fit, cut where it is longer: "fc2.weight is f32[5,9] there and ..." */
+} wick_load_report;
+/* As wick_checkpoint_load without the optimizer, for the states that the options select. WICK_ERR_MISMATCH also when that would load none;
+ * then nothing was changed. report may be NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_load_some(const wick_checkpoint *checkpoint, wick_model *model,
+                                                               const wick_load_options *options, wick_load_report *report);
+
 #ifdef __cplusplus
 }
 #endif

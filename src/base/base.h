@@ -87,6 +87,9 @@ void wick_arena_free(wick_arena *arena);
 
 /* ---- hash ------------------------------------------------------------------------------------------------------- */
 
+/* Whether all of the name matches the pattern, in which * is any text and ? any one byte. Time is at most the product of their lengths. */
+bool wick_glob(const char *pattern, const char *name);
+
 /* A fast 64-bit hash of bytes (not for hostile keys: a hit is always confirmed by comparing). */
 uint64_t wick_hash(const void *data, size_t size, uint64_t seed);
 /* CRC-32C (Castagnoli), start with crc 0; for checksums in files. Uses the CPU's instruction where present. */

@@ -2,6 +2,7 @@
 #include "io/checkpoint.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "io/json.h"
 
@@ -162,13 +163,15 @@ static void report_type(report *r, const wick_safetensors_tensor *t, const wick_
     wick_str_add(s, " here");
 }
 
-/* What keeps the file's states from being the model's. */
-static void compare(report *r, const wick_checkpoint *c, const wick_model *model, bool with_optimizer) {
+static bool selected(const wick_load_options *o, const char *name) { return (!o->only || wick_glob(o->only, name)) && !(o->skip && wick_glob(o->skip, name)); }
+
+/* What keeps the file's states from being the model's, of those selected. */
+static void compare(report *r, const wick_checkpoint *c, const wick_model *model, bool with_optimizer, const wick_load_options *o) {
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
         const wick_safetensors_tensor *t = wick_safetensors_find(&c->file, state.name);
         r->recorded |= state.role != WICK_ROLE_OPTIM;
-        if (state.role == WICK_ROLE_OPTIM && (!t || !with_optimizer)) continue;
+        if ((state.role == WICK_ROLE_OPTIM && (!t || !with_optimizer)) || !selected(o, state.name)) continue;
         if (!t)
             wick_str_add(next_line(r, state.name), "is not there");
         else if (!fits(t, state.tensor, with_optimizer))
@@ -177,7 +180,7 @@ static void compare(report *r, const wick_checkpoint *c, const wick_model *model
     for (size_t i = 0; i < c->file.count; i++) {
         const char *name = c->file.tensors[i].name;
         char shown[WICK_JSON_SHOWN];
-        if (!is_optim(name) && (with_optimizer || !is_batch_counter(name)) && !wick_model_find(model, name))
+        if (!is_optim(name) && (with_optimizer || !is_batch_counter(name)) && !wick_model_find(model, name) && selected(o, name))
             wick_str_add(next_line(r, wick_json_show(shown, name)), "is only there");
     }
 }
@@ -213,20 +216,27 @@ static wick_status write_state(wick_context *ctx, wick_tensor *state, const wick
     return status;
 }
 
-wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bool with_optimizer) {
+/* Compares, and says as an error what differs. */
+static wick_status check(report *r, const wick_checkpoint *c, wick_model *model, bool with_optimizer, const wick_load_options *o) {
     wick_context *ctx = wick_model_context(model);
     /* Pending work belongs before what is loaded; should it fail, nothing has been changed yet. */
     WICK_TRY(wick_eval(ctx, 0, NULL, NULL));
-    report r = {.count = 0};
-    r.text = wick_str_on(r.buffer, sizeof r.buffer);
-    compare(&r, c, model, with_optimizer);
-    if (r.count && !r.recorded)
+    r->text = wick_str_on(r->buffer, sizeof r->buffer);
+    compare(r, c, model, with_optimizer, o);
+    if (r->count && !r->recorded)
         return wick_context_fail(ctx, WICK_ERR_MISMATCH,
                                  "the model has no states yet: record its network once (call "
                                  "the function that builds it), then load the checkpoint");
-    if (r.count)
-        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "the checkpoint is not this model's: %d %s: %s", r.count,
-                                 r.count == 1 ? "state differs" : "states differ", r.buffer);
+    if (r->count && !o->fitting)
+        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "the checkpoint is not this model's: %d %s: %s", r->count,
+                                 r->count == 1 ? "state differs" : "states differ", r->buffer);
+    return WICK_OK;
+}
+
+wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bool with_optimizer) {
+    wick_context *ctx = wick_model_context(model);
+    report r = {.count = 0};
+    WICK_TRY(check(&r, c, model, with_optimizer, &(wick_load_options){0}));
     uint64_t seed, stream;
     const bool restore_random = with_optimizer && !c->foreign;
     if (restore_random && (!read_number(wick_safetensors_get_meta(&c->file, WICK_META_SEED), 10, &seed) ||
@@ -240,5 +250,37 @@ wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bo
         if (t && (state.role != WICK_ROLE_OPTIM || with_optimizer)) WICK_TRY(write_state(ctx, state.tensor, t));
     }
     if (restore_random) wick_context_set_random(ctx, seed, stream);
+    return WICK_OK;
+}
+
+/* Walks the states to load and loads them if asked to. */
+static wick_status load_selected(const wick_checkpoint *c, wick_model *model, const wick_load_options *o, bool write, int *loaded, int *kept) {
+    *loaded = *kept = 0;
+    for (int i = 0; i < wick_model_count(model); i++) {
+        const wick_named state = wick_model_at(model, i);
+        if (state.role == WICK_ROLE_OPTIM) continue;
+        const wick_safetensors_tensor *t = selected(o, state.name) ? wick_safetensors_find(&c->file, state.name) : NULL;
+        const bool takes = t && fits(t, state.tensor, false);
+        *(takes ? loaded : kept) += 1;
+        if (takes && write) WICK_TRY(write_state(wick_model_context(model), state.tensor, t));
+    }
+    return WICK_OK;
+}
+
+wick_status wick_checkpoint_load_some(const wick_checkpoint *c, wick_model *model, const wick_load_options *options, wick_load_report *result) {
+    static const wick_load_options plain;
+    const wick_load_options *o = options ? options : &plain;
+    wick_load_report sum = {0};
+    report r = {.count = 0};
+    WICK_TRY(check(&r, c, model, false, o));
+    WICK_TRY(load_selected(c, model, o, false, &sum.loaded, &sum.kept));
+    if (!sum.loaded)
+        return wick_context_fail(wick_model_context(model), WICK_ERR_MISMATCH, "no state of the checkpoint is to be loaded: %s",
+                                 r.count ? r.buffer : "none that the model has is selected");
+    WICK_TRY(load_selected(c, model, o, true, &sum.loaded, &sum.kept));
+    for (size_t i = 0; i < c->file.count; i++) sum.unused += !is_optim(c->file.tensors[i].name);
+    sum.unused -= sum.loaded;
+    snprintf(sum.differs, sizeof sum.differs, "%.*s", (int)sizeof sum.differs - 1, r.count ? r.buffer : "");
+    if (result) *result = sum;
     return WICK_OK;
 }

@@ -1,5 +1,4 @@
 /* model.c: named state. States are found by name through a table of their hashes, and listed in order of creation. */
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -111,7 +110,7 @@ wick_status wick_model_freeze(wick_model *model, const char *pattern, bool froze
     size_t found = 0;
     for (size_t i = 0; i < model->n && pattern; i++) {
         model_entry *e = &model->entries[i];
-        if (e->role == WICK_ROLE_OPTIM || fnmatch(pattern, e->name, 0) != 0) continue;
+        if (e->role == WICK_ROLE_OPTIM || !wick_glob(pattern, e->name)) continue;
         e->frozen = frozen;
         model->some_frozen |= frozen;
         found++;

@@ -290,6 +290,57 @@ TEST(mismatches_list_the_names_and_change_nothing) {
     TEARDOWN;
 }
 
+/* A file of fc1, bn and fc2 [3, 5] for a model of fc1, fc2 [9, 5] and extra. */
+TEST(parts_of_the_weights_are_loaded_as_selected) {
+    SETUP;
+    REQUIRE(net_train(&a, 2) && wick_save(a.model, in_folder("m"), NULL) == WICK_OK);
+    const struct {
+        wick_load_options options;
+        wick_status status;
+        int loaded, kept, unused;
+        const char *says; /* in the report, or in the error */
+    } cases[] = {
+        {{0}, WICK_ERR_MISMATCH, 0, 0, 0, "fc2.weight is f32[3,5] there and f32[9,5] here"},
+        {{.skip = "fc2.*"}, WICK_ERR_MISMATCH, 0, 0, 0, "extra.weight is not there"},
+        {{.only = "fc*", .skip = "fc2.*"}, WICK_OK, 2, 4, 6, ""},
+        {{.only = "fc1.weight"}, WICK_OK, 1, 5, 7, ""},
+        {{.fitting = true}, WICK_OK, 2, 4, 6, "bn.running_var is only there"},
+        {{.fitting = true, .skip = "bn.*"}, WICK_OK, 2, 4, 6, "extra.bias is not there"},
+        {{.fitting = true, .skip = "fc1.*"}, WICK_ERR_MISMATCH, 0, 0, 0, "fc2.bias is f32[3] there and f32[9] here"},
+        {{.only = "nothing"}, WICK_ERR_MISMATCH, 0, 0, 0, "none that the model has is selected"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        net d;
+        wick_checkpoint *file = NULL;
+        wick_load_report report;
+        memset(&report, 9, sizeof report);
+        REQUIRE(net_open(&d, 3, false));
+        wick_tensor *h = wick_nn_linear(d.model, "fc1", wick_zeros(d.ctx, WICK_F32, WICK_DIMS(2, 4)), 5);
+        h = wick_nn_linear(d.model, "extra", wick_nn_linear(d.model, "fc2", h, 9), 2);
+        REQUIRE(wick_tensor_error(h, NULL) == WICK_OK && wick_checkpoint_open(d.ctx, in_folder("m"), &file) == WICK_OK);
+        float before[3][45], after[3][45], saved[20];
+        const char *const names[] = {"fc1.weight", "fc2.weight", "extra.weight"};
+        const size_t bytes[] = {80, 180, 72};
+        for (int k = 0; k < 3; k++) CHECK(wick_read(wick_model_find(d.model, names[k]), before[k], bytes[k]) == WICK_OK);
+        CHECK(wick_read(wick_model_find(a.model, "fc1.weight"), saved, sizeof saved) == WICK_OK);
+        const wick_status status = wick_checkpoint_load_some(file, d.model, &cases[i].options, &report);
+        CHECK_MSG(status == cases[i].status, "case %d: %s", (int)i, wick_context_error(d.ctx));
+        CHECK_STR_HAS(status == WICK_OK ? report.differs : wick_context_error(d.ctx), cases[i].says);
+        for (int k = 0; k < 3; k++) CHECK(wick_read(wick_model_find(d.model, names[k]), after[k], bytes[k]) == WICK_OK);
+        CHECK_MSG(memcmp(after[0], status == WICK_OK ? saved : before[0], sizeof saved) == 0, "case %d", (int)i);
+        CHECK(!memcmp(before[1], after[1], bytes[1]) && !memcmp(before[2], after[2], bytes[2]));
+        if (status == WICK_OK) {
+            CHECK_INT(report.loaded, cases[i].loaded);
+            CHECK_INT(report.kept, cases[i].kept);
+            CHECK_INT(report.unused, cases[i].unused);
+            CHECK(wick_model_find(d.model, "optim.step") == NULL);
+        }
+        wick_checkpoint_free(&file);
+        net_close(&d);
+    }
+    TEARDOWN;
+}
+
 TEST(one_state_that_differs_is_one_state) {
     SETUP;
     (void)wick_model_state(a.model, "more", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(2), wick_init_constant(1));

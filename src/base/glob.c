@@ -1,0 +1,19 @@
+/* glob.c: patterns of names. Not fnmatch(3), whose time for a name out of a hostile file has no good bound, and whose answer depends on
+ * the locale. */
+#include "base/base.h"
+
+bool wick_glob(const char *pattern, const char *name) {
+    const char *after = NULL, *from = name; /* the last *, and where the text that it stands for ends */
+    while (*name) {
+        if (*pattern == '*')
+            after = ++pattern, from = name;
+        else if (*pattern == '?' || *pattern == *name)
+            pattern++, name++;
+        else if (after)
+            pattern = after, name = ++from;
+        else
+            return false;
+    }
+    while (*pattern == '*') pattern++;
+    return !*pattern;
+}
