@@ -102,6 +102,31 @@ typedef struct wick_layer {
 } wick_layer;
 WICK_API wick_tensor *wick_nn_sequential(wick_model *model, int n, const wick_layer *layers, wick_tensor *x);
 
+/* ---- summary --------------------------------------------------------------------------------------------------------------- */
+
+/* A layer of a network, or an op that is part of none. */
+typedef struct wick_layer_info {
+    const char *kind;   /* "conv", "linear", "batch_norm", "layer_norm", or the op: "relu", "max_pool", "add" */
+    wick_spec output;   /* output.name is the layer's, "res1.conv1"; of an op that of the state it reads, or "" */
+    int64_t parameters; /* numbers that are trained, where they are first used */
+    double flops;       /* of one forward pass; a multiply-add counts 2 */
+    int64_t bytes;      /* of the output */
+} wick_layer_info;
+typedef struct wick_summary_totals {
+    int64_t parameters;
+    double flops, bytes;
+    size_t arena_bytes; /* what the plan of a forward pass needs for intermediates: buffers share memory */
+} wick_summary_totals;
+typedef struct wick_summary wick_summary;
+/* Records fn, which sets out[0], in evaluation mode for inputs of these specs, and reads the graph. Makes the states that are not there
+ * yet. FLOPs are those of the ops as recorded, before any pass. Reshapes and other views, which move nothing, are no rows. */
+WICK_API WICK_MUST_CHECK wick_status wick_model_summary(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in,
+                                                        wick_summary **out);
+WICK_API void wick_summary_free(wick_summary **summary);
+WICK_API int wick_summary_count(const wick_summary *summary);
+WICK_API wick_layer_info wick_summary_at(const wick_summary *summary, int i); /* in an order of computation; lives as long as the summary */
+WICK_API wick_summary_totals wick_summary_total(const wick_summary *summary);
+
 /* ---- gradient check -------------------------------------------------------------------------------------------------------- */
 
 /* A scalar function of n tensors. */

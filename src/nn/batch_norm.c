@@ -64,7 +64,7 @@ wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor
     wick_tensor *mean = wick_layer_state(model, name, "running_mean", WICK_ROLE_BUFFER, dtype, 1, &channels, zero);
     wick_tensor *var = wick_layer_state(model, name, "running_var", WICK_ROLE_BUFFER, dtype, 1, &channels, one);
     const bool fixed = wick_model_is_frozen(model, mean) || wick_model_is_frozen(model, var);
-    if (fixed || !wick_model_training(model)) return wick_batch_norm(x, mean, var, weight, bias, eps);
+    if (fixed || !wick_model_training(model)) return wick_layer_done(model, "batch_norm", name, x, wick_batch_norm(x, mean, var, weight, bias, eps));
 
     int axes[WICK_MAX_DIMS];
     const int n_axes = other_axes(rank, axes);

@@ -25,7 +25,7 @@ wick_tensor *wick_nn_linear(wick_model *model, const char *name, wick_tensor *x,
     const wick_init init = wick_init_linear(in);
     wick_tensor *weight = wick_layer_state(model, name, "weight", WICK_ROLE_PARAM, dtype, WICK_DIMS(out, in), init);
     wick_tensor *bias = wick_layer_state(model, name, "bias", WICK_ROLE_PARAM, dtype, WICK_DIMS(out), init);
-    return wick_linear(x, weight, bias);
+    return wick_layer_done(model, "linear", name, x, wick_linear(x, weight, bias));
 }
 
 wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, int64_t out, int64_t kernel, const wick_nn_conv_options *options) {
@@ -61,7 +61,7 @@ wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, i
     const wick_init init = wick_init_linear((int64_t)fan_in);
     wick_tensor *weight = wick_layer_state(model, name, "weight", WICK_ROLE_PARAM, dtype, rank + 2, dims, init);
     wick_tensor *bias = o->no_bias ? NULL : wick_layer_state(model, name, "bias", WICK_ROLE_PARAM, dtype, WICK_DIMS(out), init);
-    return wick_conv(x, weight, bias, &conv);
+    return wick_layer_done(model, "conv", name, x, wick_conv(x, weight, bias, &conv));
 }
 
 wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor *x) {
@@ -71,7 +71,7 @@ wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor
     const wick_dtype dtype = wick_tensor_dtype(x);
     wick_tensor *weight = wick_layer_state(model, name, "weight", WICK_ROLE_PARAM, dtype, 1, &d, wick_init_constant(1));
     wick_tensor *bias = wick_layer_state(model, name, "bias", WICK_ROLE_PARAM, dtype, 1, &d, wick_init_constant(0));
-    return wick_layer_norm(x, weight, bias, 1e-5);
+    return wick_layer_done(model, "layer_norm", name, x, wick_layer_norm(x, weight, bias, 1e-5));
 }
 
 wick_tensor *wick_nn_dropout(wick_model *model, wick_tensor *x, double p) {

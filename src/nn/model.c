@@ -27,6 +27,7 @@ struct wick_model {
     char path[WICK_NAME_MAX]; /* "block1.attention." */
     size_t path_len, pushed[PUSH_MAX];
     int depth;
+    wick_layer_log *log; /* of the summary being made, or NULL */
     int64_t numbers, limit; /* elements of all states, and how many there may be; 0: any number */
 };
 
@@ -57,6 +58,9 @@ void wick_model_free(wick_model **model) {
 wick_context *wick_model_context(const wick_model *model) { return model->ctx; }
 void wick_model_set_training(wick_model *model, bool training) { model->training = training; }
 bool wick_model_training(const wick_model *model) { return model->training; }
+void wick_model_set_log(wick_model *model, wick_layer_log *log) { model->log = log; }
+wick_layer_log *wick_model_log(const wick_model *model) { return model->log; }
+const char *wick_model_path(const wick_model *model) { return model->path; }
 void wick_model_set_init(wick_model *model, wick_init_rule rule) { model->rule = rule; }
 
 /* ---- the table ----------------------------------------------------------------------------------------------------

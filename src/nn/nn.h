@@ -17,6 +17,26 @@ wick_tensor *wick_init_make(wick_context *ctx, const wick_init *init, const char
 wick_tensor *wick_layer_state(wick_model *model, const char *layer, const char *part, wick_role role, wick_dtype dtype,
                               int rank, const int64_t *dims, wick_init init);
 
+/* Of a model being summarised: its layers in the order of their calls. */
+typedef struct wick_layer_call {
+    const char *kind, *name; /* in the log's arena: with the model's path */
+    wick_tensor *x, *y; /* retained */
+    int64_t parameters;
+    double flops;
+} wick_layer_call;
+typedef struct wick_layer_log {
+    const wick_allocator *alloc;
+    wick_arena *arena;
+    wick_layer_call *calls;
+    size_t n, cap;
+    bool nomem;
+} wick_layer_log;
+void wick_model_set_log(wick_model *model, wick_layer_log *log);
+wick_layer_log *wick_model_log(const wick_model *model); /* NULL: nobody wants to know */
+const char *wick_model_path(const wick_model *model);    /* what was pushed: "res1." */
+/* Says that a layer made y of x, for the summary; returns y. What it recorded between is the layer's. */
+wick_tensor *wick_layer_done(wick_model *model, const char *kind, const char *name, wick_tensor *x, wick_tensor *y);
+
 /* Whether wick_model_freeze froze this state of the model. */
 bool wick_model_is_frozen(const wick_model *model, const wick_tensor *state);
 

@@ -86,7 +86,7 @@ static void types_of(const wick_node *n, const wick_type *t[3]) {
 static double flops_conv(const wick_node *n) { /* products that padding makes zero are counted */
     const wick_type *t[3];
     types_of(n, t);
-    return 2.0 * (double)wick_type_count(t[2]) * (double)(wick_type_count(t[1]) / t[1]->dims[0]);
+    return 2.0 * (double)wick_type_count(t[2]) * (double)(wick_type_count(t[1]) / t[1]->dims[0]) + (n->n_in == 3 ? (double)wick_type_count(t[2]) : 0);
 }
 
 /* ---- gradients ---------------------------------------------------------------------------------------------------------------- */

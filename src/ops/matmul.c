@@ -27,7 +27,7 @@ static wick_status infer_matmul(wick_infer *i) { /* inputs have 2 dims or more: 
 
 static double flops_matmul(const wick_node *node) {
     const wick_type *a = &node->in[0]->type;
-    return 2.0 * (double)wick_type_count(&node->out[0].type) * (double)a->dims[a->rank - 1];
+    return (double)wick_type_count(&node->out[0].type) * (2.0 * (double)a->dims[a->rank - 1] + (node->n_in == 3));
 }
 
 static void grad_matmul(wick_gradient *g) {

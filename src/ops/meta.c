@@ -254,7 +254,7 @@ static double flops_fused(const wick_node *node) {
     const wick_graph *body = node->regions[0];
     for (size_t i = 0; i < body->n; i++) {
         const wick_node *b = body->nodes[i];
-        flops += b->op->flops ? b->op->flops(b) : (double)wick_type_count(&b->out[0].type);
+        flops += wick_node_flops(b);
     }
     return flops;
 }

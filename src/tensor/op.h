@@ -65,6 +65,10 @@ typedef struct wick_op {
     void (*sample)(wick_sample *s);
 } wick_op;
 
+static inline double wick_node_flops(const wick_node *node) {
+    return node->op->flops ? node->op->flops(node) : (double)wick_type_count(&node->out[0].type);
+}
+
 /* Records op over the inputs; sets out[0..n_out). Errors poison every out and name op, shapes and the caller's line. attr must
  * have no uninitialised padding. in may hold poisoned tensors. ctx is needed only when there are no inputs. */
 void wick_record_n(wick_context *ctx, const wick_op *op, int n_in, wick_tensor *const *in, const void *attr,
