@@ -84,10 +84,17 @@ static bool read_real(double *value, const char *text) {
     return end != text && *end == '\0' && isfinite(*value);
 }
 
+enum { ARCH, DIMS, CLASSES, MEAN, DEVIATION, DATA, KEYS };
+static const char *const keys[KEYS] = {"arch", "dims", "classes", "mean", "deviation", "data"};
+
+bool classifier_is_in(const wick_checkpoint *file) {
+    bool all = true;
+    for (int i = 0; i < KEYS; i++) all &= wick_checkpoint_meta(file, keys[i]) != NULL;
+    return all;
+}
+
 /* Fills in what the metadata says; it is as little trusted as any file. */
 static int read_meta(classifier *c, const wick_checkpoint *file, const char *path) {
-    static const char *const keys[] = {"arch", "dims", "classes", "mean", "deviation", "data"};
-    enum { ARCH, DIMS, CLASSES, MEAN, DEVIATION, DATA, KEYS };
     const char *value[KEYS];
     for (int i = 0; i < KEYS; i++) {
         value[i] = wick_checkpoint_meta(file, keys[i]);
@@ -116,7 +123,8 @@ static double spec_elements(wick_spec spec) {
     return elements;
 }
 
-static int load_from(classifier *c, const wick_checkpoint *file, const char *path) {
+int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *file, const char *path) {
+    *c = (classifier){.ctx = ctx};
     int code = read_meta(c, file, path);
     if (code != CLI_OK) return code;
     /* A small file can't make us reserve the memory of a giant network. */
@@ -125,11 +133,24 @@ static int load_from(classifier *c, const wick_checkpoint *file, const char *pat
     if (wick_model_new(c->ctx, &c->model) != WICK_OK) return out_of_memory();
     wick_model_set_limit(c->model, (int64_t)fmax(1, fmin(elements, 0x1p62)));
     wick_model_set_training(c->model, false);
-    code = make_parameters(c, path, CLI_BAD_FILE);
+    return make_parameters(c, path, CLI_BAD_FILE);
+}
+
+static int load_from(classifier *c, const wick_checkpoint *file, const char *path) {
+    int code = classifier_build(c, c->ctx, file, path);
     if (code != CLI_OK) return code;
     wick_status status = wick_checkpoint_load(file, c->model, false);
     if (status == WICK_OK) return CLI_OK;
     return talk_fail(talk_code(status, CLI_BAD_FILE), "%s: %s", path, talk_why(c->ctx, status));
+}
+
+int classifier_for_arch(classifier *c, wick_context *ctx, const char *arch, const char *dims, int64_t classes) {
+    *c = (classifier){.ctx = ctx, .classes = classes};
+    if (!read_dims(c, dims)) return talk_fail(CLI_USAGE, "--input needs the extents of an image, 28,28 or 3,32,32, not '%s'", dims);
+    c->arch = strdup(arch);
+    if (!c->arch || wick_model_new(ctx, &c->model) != WICK_OK) return out_of_memory();
+    if (wick_zoo_find(ctx, c->arch, &c->network) != WICK_OK) return talk_fail(CLI_USAGE, "%s", wick_context_error(ctx));
+    return CLI_OK;
 }
 
 /* Why a model can't be opened; in the folder of a run without a whole epoch, what can be. */

@@ -24,6 +24,12 @@ typedef struct classifier {
 /* A new one, for the images of a data set. Exit codes; what went wrong has been said. blame: the code when the network is. */
 int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
                            const char *arch, int blame);
+/* A new one, for images of these extents ("3,32,32"), whose pixels and data set nobody knows. It has no parameters yet. */
+int classifier_for_arch(classifier *c, wick_context *ctx, const char *arch, const char *dims, int64_t classes);
+/* Whether a checkpoint says what wick train writes into its own. */
+bool classifier_is_in(const wick_checkpoint *file);
+/* The network of such a checkpoint, without its weights. */
+int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *file, const char *path);
 /* Opens a checkpoint, or the best one in a run's folder; *path, malloc'ed, is its name. NULLs where it fails. */
 int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, char **path);
 /* From what model_open opens. */

@@ -26,8 +26,8 @@ typedef struct cli_options {
     cli_command_id command;
     const char *model; /* the one positional argument, or NULL */
 
-    const char *data, *arch, *net, *hidden, *out, *resume, *log, *split, *index;
-    int64_t epochs, batch, accumulate, warmup, lr_every, patience, save_every, seed, threads, top;
+    const char *data, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input;
+    int64_t epochs, batch, accumulate, warmup, lr_every, patience, save_every, seed, threads, top, classes;
     double dropout, lr, lr_min, lr_gamma, momentum, weight_decay, clip;
     int optimizer, schedule, color; /* which of the choices, in the table's order */
     bool nesterov, force, json, quiet, help, no_measure;

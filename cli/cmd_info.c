@@ -1,5 +1,6 @@
-/* wick info: this build on this machine, or what a checkpoint holds. */
-#include "classifier.h"
+/* wick info: this build on this machine, what a checkpoint holds, or what a network costs. */
+#include "layers.h"
+#include "options.h"
 #include "talk.h"
 
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static void show_text(const wick_checkpoint *file, const char *path) {
            bytes);
 }
 
-static void show_json(const wick_checkpoint *file, const char *path) {
+static void show_json(const wick_checkpoint *file, const char *path, const classifier *c, const wick_summary *layers) {
     const char *key, *value;
     json j = talk_json_open();
     json_bool(&j, "ok", true);
@@ -75,24 +76,65 @@ static void show_json(const wick_checkpoint *file, const char *path) {
         json_close(&j, '}');
     }
     json_close(&j, ']');
+    if (layers) layers_json(c, layers, &j);
     talk_json_close(&j);
 }
 
+/* The layers follow where the metadata says which network it is. */
 static int show_checkpoint(const cli_options *o, wick_context *ctx) {
     wick_checkpoint *file;
+    classifier c = {0};
+    wick_summary *layers = NULL;
     char *path;
     int code = model_open(ctx, o->model, &file, &path);
-    if (code == CLI_OK) (o->json ? show_json : show_text)(file, path);
+    if (code == CLI_OK && !o->json) show_text(file, path);
+    if (code == CLI_OK && classifier_is_in(file)) {
+        code = classifier_build(&c, ctx, file, path);
+        if (code == CLI_OK) code = layers_of(&c, CLI_BAD_FILE, &layers);
+    }
+    if (code == CLI_OK && o->json) show_json(file, path, &c, layers);
+    if (layers && !o->json) {
+        printf("\n");
+        layers_print(&c, layers);
+    }
+    wick_summary_free(&layers);
+    classifier_free(&c);
     wick_checkpoint_free(&file);
     free(path);
     return code;
 }
 
+static int show_network(const cli_options *o, wick_context *ctx) {
+    char arch[4096];
+    classifier c = {0};
+    wick_summary *layers = NULL;
+    if (o->model) return talk_fail(CLI_USAGE, "MODEL has its network; it takes no --arch or --net beside it");
+    if (*o->arch && *o->net) return talk_fail(CLI_USAGE, "--net says all; it takes no --arch beside it");
+    if (!*o->input) return talk_fail(CLI_USAGE, "--%s needs --input, the extents of an image: 28,28 or 3,32,32", *o->net ? "net" : "arch");
+    if ((size_t)snprintf(arch, sizeof arch, "%s%s", *o->net ? "net:" : "", *o->net ? o->net : o->arch) >= sizeof arch)
+        return talk_fail(CLI_USAGE, "the network is longer than any");
+    int code = classifier_for_arch(&c, ctx, arch, o->input, o->classes);
+    if (code == CLI_OK) code = layers_of(&c, CLI_USAGE, &layers);
+    if (code == CLI_OK && o->json) {
+        json j = talk_json_open();
+        json_bool(&j, "ok", true);
+        layers_json(&c, layers, &j);
+        talk_json_close(&j);
+    } else if (code == CLI_OK)
+        layers_print(&c, layers);
+    wick_summary_free(&layers);
+    classifier_free(&c);
+    return code;
+}
+
 int cmd_info(cli_options *o) {
+    if ((*o->input || options_given(o, "classes")) && !*o->arch && !*o->net)
+        return talk_fail(CLI_USAGE, "--input and --classes are of a network; give --arch or --net");
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
-    int code = o->model ? show_checkpoint(o, ctx) : show_build(o, ctx);
+    const bool network = *o->arch || *o->net;
+    int code = network ? show_network(o, ctx) : o->model ? show_checkpoint(o, ctx) : show_build(o, ctx);
     wick_context_free(&ctx);
     return code;
 }

@@ -111,6 +111,24 @@ test_info() {
     expect 0 "$wick" info run/last.safetensors && has out optim.step && has out option.epochs
     expect 0 "$wick" info run/last.safetensors --json && valid_json out
 }
+test_info_shows_the_layers_of_a_network() {
+    expect 0 "$wick" info run && has out "layer  kind" && grep -q "^fc1 *linear *16 *1616 *3216 *64$" out || fail "fc1"
+    expect 0 "$wick" info run --json && valid_json out && has out '"network"' && has out '"arena_bytes"'
+    # 2 * (27 + 9 * 16 * 2) * 16 * 32^2 for the first three convolutions, and so on: 12.5 M multiply-adds, as MLPerf Tiny says.
+    expect 0 "$wick" info --arch resnet8 --input 3,32,32 && grep -q "^total *78042 *25368826 " out || fail "resnet8"
+    grep -q "^res2.shortcut *conv *32, 16, 16 *512 *262144 *32768$" out || fail "shortcut"
+    expect 0 "$wick" info --net "conv 2 3, relu, flatten, linear classes" --input 1,5,5 --classes 3 --json && valid_json out
+    has out '{"name": "fc1", "kind": "linear", "output": [3], "parameters": 57, "flops": 111, "bytes": 12}'
+    expect 2 "$wick" info --arch resnet8 && has err "--input"
+    expect 2 "$wick" info --arch resnet8 --input 3,32,x && has err "3,32,x"
+    expect 2 "$wick" info --arch nothing --input 3,32,32 && has err nothing
+    expect 2 "$wick" info --arch lenet --input 4,4 && has err "does not fit"
+    expect 2 "$wick" info --net "conv x 3" --input 3,32,32 && has err column
+    expect 2 "$wick" info --arch mlp --net "relu" --input 8 && has err "--net"
+    expect 2 "$wick" info run --arch mlp --input 8 && has err MODEL
+    expect 2 "$wick" info --input 8 && has err "--arch or --net"
+    expect 2 "$wick" info --classes 3 --json && valid_json out
+}
 test_ops() {
     expect 0 "$wick" ops && has out matmul && has out relu && has out "max(a, 0)"
     expect 0 "$wick" ops --json && valid_json out && has out '"name": "softmax"'
