@@ -11,14 +11,19 @@ has_c_compiler() {
     done
     return 1
 }
-has_zlib() { /sbin/ldconfig -p 2>/dev/null | grep -q 'libz\.so\.1 '; }
+has_library() { /sbin/ldconfig -p 2>/dev/null | grep -qF "$1 "; }
 
 # Packages that every build needs and that are not here, one a line.
 missing_to_build() {
     has_c_compiler || printf '%s\n' gcc libc6-dev
     have cmake || echo cmake
     have ninja || have make || echo ninja-build
-    has_zlib || echo zlib1g
+    has_library libz.so.1 || echo zlib1g
+}
+# What reads pictures, at run time only: tests that need it are skipped without.
+missing_for_pictures() {
+    has_library libturbojpeg.so.0 || echo libturbojpeg0
+    has_library libspng.so.0 || echo libspng0
 }
 
 # Installs Debian packages; nothing for no arguments. As root, or by sudo.

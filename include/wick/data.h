@@ -10,8 +10,16 @@ extern "C" {
 
 typedef struct wick_dataset wick_dataset;
 
-/* "mnist", "fashion-mnist" or a folder of IDX files (plain or .gz) named as theirs; split "train" or "test". Named sets are
- * searched in $WICK_DATA/NAME, then /usr/share/datasets/NAME (Debian's place); the error lists where. */
+/* "mnist", "fashion-mnist", "cifar10" or a folder, of one of three kinds; split "train" or "test":
+ *
+ *   IDX       train-images-idx3-ubyte and train-labels-idx1-ubyte, t10k-... for "test", plain or .gz; samples have the file's dims
+ *   archives  SPLIT.tar.gz or SPLIT.tar of JPEG and PNG files .../CLASS/NAME; samples are [3, height, width], in the archive's order
+ *   folders   SPLIT/CLASS/NAME.jpg (.jpeg, .png); samples are [3, height, width], in the order of their paths' bytes
+ *
+ * The classes of archives and folders are those of both splits, numbered in the order of their names' bytes. All pictures of a split have one
+ * size, or the error names the first that differs. Named sets are searched in $WICK_DATA/NAME, then /usr/share/datasets/NAME (Debian's place);
+ * the error lists where. WICK_ERR_IO: nothing of that split there; WICK_ERR_FORMAT; WICK_ERR_UNSUPPORTED: a library that reads the format is
+ * not on this machine; WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *split,
                                                        wick_dataset **out);
 /* The sets known by name; NULL outside. */
@@ -34,6 +42,10 @@ typedef struct wick_loader_options {
     bool shuffle, drop_last;
     uint64_t seed;          /* the order of epoch e is a function of (seed, e) */
     double mean, deviation; /* pixels become (p / 255 - mean) / deviation; deviation 0 means 1 */
+    /* Augmentation, of samples [..., height, width]: what happens to a sample is a function of (seed, epoch, its number), whatever the batch. */
+    bool flip;    /* mirror left and right with probability 1/2 */
+    int64_t crop; /* pad with so many black pixels (0, before normalising) on all sides, then cut the size out at a random place; less than
+                   * height and width */
 } wick_loader_options;
 typedef struct wick_loader wick_loader;
 /* The dataset must outlive the loader. */
@@ -47,6 +59,29 @@ WICK_API int64_t wick_loader_batches(const wick_loader *loader); /* per epoch */
 /* The place, for checkpoints: the epoch and how many of its samples were handed out. */
 WICK_API void wick_loader_position(const wick_loader *loader, int64_t *epoch, int64_t *sample);
 WICK_API WICK_MUST_CHECK wick_status wick_loader_seek(wick_loader *loader, int64_t epoch, int64_t sample);
+
+/* ---- pictures ------------------------------------------------------------------------------------------------------------------------ */
+
+/* The pictures of one file, all of one size: u8 [count, channels, height, width]; channels 1 (grey) or 3 (red, green, blue). */
+typedef struct wick_image wick_image;
+
+/* Reads JPEG (grey or colour, also progressive; not CMYK), PNG (all types; 16 bits become the upper 8, transparent pixels are put on white), or
+ * IDX of u8 [H, W], [N, H, W], [N, 1, H, W] or [N, 3, H, W] (plain or gzip). channels 1 or 3 asks for grey or RGB, 0 for what the file has:
+ * RGB becomes grey as 0.299 R + 0.587 G + 0.114 B, rounded. At most 2^26 pixels a picture; the size is checked before it is believed. Errors
+ * name the file and what is wrong: WICK_ERR_IO, WICK_ERR_FORMAT (damaged, cut off, none of these), WICK_ERR_UNSUPPORTED (CMYK, too large, or
+ * libjpeg-turbo, libspng or zlib is not on this machine), WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_image_open(wick_context *ctx, const char *path, int64_t channels, wick_image **out);
+/* The same from memory; `name` stands in messages. */
+WICK_API WICK_MUST_CHECK wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels,
+                                                       wick_image **out);
+WICK_API void wick_image_free(wick_image **image); /* null-safe, nulls */
+WICK_API int64_t wick_image_count(const wick_image *image);
+WICK_API const int64_t *wick_image_dims(const wick_image *image);              /* channels, height, width */
+WICK_API const uint8_t *wick_image_pixels(const wick_image *image, int64_t i); /* of picture i; NULL outside */
+/* A copy of another size. Bilinear, antialiased where it shrinks: with s = max(1, from / to), output o is the mean of inputs i weighted by
+ * max(0, 1 - |i + 0.5 - (o + 0.5) from / to| / s), along both dims, rounded once; as PyTorch's interpolate(mode="bilinear", antialias=True).
+ * WICK_ERR_INVALID: a side below 1, or more than 2^26 pixels a picture. */
+WICK_API WICK_MUST_CHECK wick_status wick_image_resize(wick_context *ctx, const wick_image *image, int64_t height, int64_t width, wick_image **out);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "data/gzip.h"
+#include "data/library.h"
 
 /* z_stream of zlib 1.x */
 typedef struct stream {
@@ -36,13 +37,7 @@ struct wick_gzip {
     const char *name;
 };
 
-static const char *const library_names[] = {
-#if defined(__APPLE__)
-    "libz.1.dylib",
-#endif
-    "libz.so.1",
-    "libz.so",
-};
+static const wick_library zlib = {"reading gzip", "zlib (libz.so.1; Debian: zlib1g)", {"libz.so.1", "libz.so", "libz.1.dylib"}};
 
 bool wick_gzip_is(const void *data, size_t size) { return size >= 2 && memcmp(data, "\x1f\x8b", 2) == 0; }
 
@@ -54,23 +49,10 @@ void wick_gzip_close(wick_gzip **g) {
     *g = NULL;
 }
 
-/* ISO C has no conversion from void * to a function pointer; POSIX promises that copying the bits works. */
-static bool symbol(void *library, const char *name, void *function) {
-    void *at = dlsym(library, name);
-    memcpy(function, &at, sizeof at);
-    return at != NULL;
-}
-
 static wick_status start(wick_gzip *g, wick_msg *msg) {
     int (*init)(stream *, int bits, const char *version, int size);
-    for (size_t i = 0; i < WICK_COUNTOF(library_names) && !g->library; i++)
-        g->library = dlopen(library_names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!g->library)
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED,
-                            "%s: reading gzip needs zlib (libz.so.1), which is not on this machine", g->name);
-    if (!symbol(g->library, "inflateInit2_", &init) || !symbol(g->library, "inflate", &g->inflate) ||
-        !symbol(g->library, "inflateEnd", &g->inflate_end))
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: the zlib of this machine lacks inflate", g->name);
+    const wick_symbol symbols[] = {{"inflateInit2_", &init}, {"inflate", &g->inflate}, {"inflateEnd", &g->inflate_end}};
+    WICK_TRY(wick_library_open(&g->library, &zlib, WICK_COUNTOF(symbols), symbols, g->name, msg));
     const int code = init(&g->stream, GZIP_ONLY, "1.2.0", (int)sizeof g->stream);
     if (code == Z_MEM_ERROR) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory in zlib", g->name);
     if (code != Z_OK)
@@ -90,7 +72,7 @@ wick_status wick_gzip_open(wick_gzip **out, const void *data, size_t size, const
     return status;
 }
 
-/* As many bytes as the stream still has, up to size. */
+/* As many bytes as the stream still has, up to size; to NULL: they are skipped. */
 static wick_status read_some(wick_gzip *g, uint8_t *to, size_t size, size_t *got, wick_msg *msg) {
     stream *s = &g->stream;
     *got = 0;
@@ -101,8 +83,9 @@ static wick_status read_some(wick_gzip *g, uint8_t *to, size_t size, size_t *got
             g->rest += s->avail_in;
             g->rest_size -= s->avail_in;
         }
-        const unsigned room = (unsigned)WICK_MIN(size - *got, (size_t)1 << 30);
-        s->next_out = to + *got;
+        uint8_t skipped[4096];
+        const unsigned room = (unsigned)WICK_MIN(size - *got, to ? (size_t)1 << 30 : sizeof skipped);
+        s->next_out = to ? to + *got : skipped;
         s->avail_out = room;
         const int code = g->inflate(s, Z_NO_FLUSH);
         *got += room - s->avail_out;
@@ -126,6 +109,11 @@ wick_status wick_gzip_read(wick_gzip *g, void *to, size_t size, wick_msg *msg) {
     if (got == size) return WICK_OK;
     return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the gzip data ends after %zu bytes of output", g->name,
                         (size_t)g->stream.total_out);
+}
+
+wick_status wick_gzip_drain(wick_gzip *g, wick_msg *msg) {
+    size_t got;
+    return read_some(g, NULL, SIZE_MAX, &got, msg);
 }
 
 wick_status wick_gzip_finish(wick_gzip *g, wick_msg *msg) {

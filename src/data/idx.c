@@ -1,32 +1,6 @@
 /* idx.c: the IDX reader. Bytes come from a source, plain or gzip, which hands out exact amounts. */
 #include "data/idx.h"
-#include "data/gzip.h"
-
-typedef struct source {
-    const uint8_t *at;
-    size_t left;
-    wick_gzip *gzip; /* NULL: plain */
-    size_t most;     /* bytes that this input can yield */
-    const char *name;
-} source;
-
-static wick_status source_read(source *s, void *to, size_t size, wick_msg *msg) {
-    if (s->gzip) return wick_gzip_read(s->gzip, to, size, msg);
-    if (size > s->left)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: cut off: %zu bytes where %zu should be", s->name, s->left, size);
-    if (size) memcpy(to, s->at, size);
-    s->at += size;
-    s->left -= size;
-    return WICK_OK;
-}
-
-static wick_status source_finish(source *s, wick_msg *msg) {
-    if (s->gzip) return wick_gzip_finish(s->gzip, msg);
-    if (s->left)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu byte%s too many after the data", s->name, s->left,
-                            s->left == 1 ? "" : "s");
-    return WICK_OK;
-}
+#include "data/source.h"
 
 static bool dtype_of(uint8_t code, wick_dtype *dtype) {
     static const struct {
@@ -43,9 +17,9 @@ static bool dtype_of(uint8_t code, wick_dtype *dtype) {
 }
 
 /* Type, dims and size in bytes, all checked. */
-static wick_status read_header(source *s, wick_idx *idx, wick_msg *msg) {
+static wick_status read_header(wick_source *s, wick_idx *idx, wick_msg *msg) {
     uint8_t magic[4], sizes[4 * WICK_MAX_DIMS];
-    WICK_TRY(source_read(s, magic, sizeof magic, msg));
+    WICK_TRY(wick_source_read(s, magic, sizeof magic, msg));
     if (magic[0] || magic[1] || !dtype_of(magic[2], &idx->dtype))
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not an IDX file: begins with %02x %02x %02x %02x", s->name,
                             magic[0], magic[1], magic[2], magic[3]);
@@ -54,7 +28,7 @@ static wick_status read_header(source *s, wick_idx *idx, wick_msg *msg) {
     if (idx->rank > WICK_MAX_DIMS)
         return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: number of dims (byte 3): %d, more than %d", s->name,
                             idx->rank, WICK_MAX_DIMS);
-    WICK_TRY(source_read(s, sizes, 4 * (size_t)idx->rank, msg));
+    WICK_TRY(wick_source_read(s, sizes, 4 * (size_t)idx->rank, msg));
     size_t bytes = wick_dtype_size(idx->dtype);
     bool empty = false, fits = true;
     for (int d = 0; d < idx->rank; d++) {
@@ -92,12 +66,12 @@ static void to_native(uint8_t *p, size_t bytes, size_t elem) {
     }
 }
 
-static wick_status read_all(source *s, wick_idx *idx, wick_msg *msg) {
+static wick_status read_all(wick_source *s, wick_idx *idx, wick_msg *msg) {
     WICK_TRY(read_header(s, idx, msg));
     idx->data = wick_alloc(idx->alloc, idx->bytes);
     if (!idx->data) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", s->name, idx->bytes);
-    WICK_TRY(source_read(s, idx->data, idx->bytes, msg));
-    WICK_TRY(source_finish(s, msg));
+    WICK_TRY(wick_source_read(s, idx->data, idx->bytes, msg));
+    WICK_TRY(wick_source_finish(s, msg));
     const size_t elem = wick_dtype_size(idx->dtype);
     if (elem > 1) to_native(idx->data, idx->bytes, elem);
     return WICK_OK;
@@ -105,14 +79,11 @@ static wick_status read_all(source *s, wick_idx *idx, wick_msg *msg) {
 
 wick_status wick_idx_parse(wick_idx *out, const void *file, size_t size, const char *name, const wick_allocator *alloc,
                            wick_msg *msg) {
-    source s = {.at = file, .left = size, .most = size, .name = name};
+    wick_source s;
     *out = (wick_idx){.alloc = alloc};
-    if (wick_gzip_is(file, size)) {
-        if (wick_mul_overflows(size, (size_t)WICK_GZIP_RATIO_MAX, &s.most)) s.most = SIZE_MAX;
-        WICK_TRY(wick_gzip_open(&s.gzip, file, size, name, msg));
-    }
+    WICK_TRY(wick_source_open(&s, file, size, name, msg));
     const wick_status status = read_all(&s, out, msg);
-    wick_gzip_close(&s.gzip);
+    wick_source_close(&s);
     if (status != WICK_OK) wick_idx_free(out);
     return status;
 }

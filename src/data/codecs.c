@@ -1,0 +1,66 @@
+#include "data/codecs.h"
+
+static const wick_codec *const codecs_of[WICK_CODECS] = {&wick_codec_jpeg, &wick_codec_png};
+
+static int find(const uint8_t *data, size_t size) {
+    int i = 0;
+    while (i < WICK_CODECS && !codecs_of[i]->is(data, size)) i++;
+    return i;
+}
+
+static wick_status check_size(const wick_picture *p, size_t size, const char *name, wick_msg *msg) {
+    if (p->height < 1 || p->width < 1)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: a picture of %lld x %lld pixels", name, (long long)p->height, (long long)p->width);
+    if (p->height > WICK_PICTURE_PIXELS_MAX / p->width)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %lld x %lld pixels are more than the limit of %lld", name, (long long)p->height,
+                            (long long)p->width, (long long)WICK_PICTURE_PIXELS_MAX);
+    if ((uint64_t)(p->height * p->width * 4 / WICK_PICTURE_RATIO_MAX) > size)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: promises %lld x %lld pixels, which its %zu bytes cannot hold", name, (long long)p->height,
+                            (long long)p->width, size);
+    return WICK_OK;
+}
+
+wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t size, wick_picture *p, const char *name, wick_msg *msg) {
+    const uint8_t *bytes = data;
+    const int i = find(bytes, size);
+    *p = (wick_picture){0};
+    if (i == WICK_CODECS) {
+        uint8_t head[4] = {0};
+        if (size) memcpy(head, bytes, WICK_MIN(size, sizeof head));
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: neither JPEG nor PNG: %zu byte%s, beginning with %02x %02x %02x %02x", name, size,
+                            size == 1 ? "" : "s", head[0], head[1], head[2], head[3]);
+    }
+    p->codec = codecs_of[i];
+    if (!codecs->library[i]) WICK_TRY(p->codec->open(&codecs->library[i], name, msg));
+    WICK_TRY(p->codec->header(codecs->library[i], data, size, p, name, msg));
+    return check_size(p, size, name, msg);
+}
+
+wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels, uint8_t *out,
+                                const char *name, wick_msg *msg) {
+    const size_t bytes = (size_t)(p->height * p->width) * (size_t)p->stride;
+    uint8_t *pixels = wick_alloc(NULL, bytes);
+    if (!pixels) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", name, bytes);
+    void *library = codecs->library[find(data, size)];
+    const wick_status status = p->codec->decode(library, data, size, p, pixels, name, msg);
+    if (status == WICK_OK) wick_picture_planes(pixels, p->stride, 1, p->channels, out, channels, p->height * p->width);
+    wick_release(NULL, pixels, bytes);
+    return status;
+}
+
+void wick_codecs_close(wick_codecs *codecs) {
+    for (int i = 0; i < WICK_CODECS; i++)
+        if (codecs->library[i]) codecs_of[i]->close(&codecs->library[i]);
+}
+
+void wick_picture_planes(const uint8_t *from, int64_t stride, int64_t plane, int64_t channels, uint8_t *to, int64_t to_channels, int64_t pixels) {
+    if (channels == 3 && to_channels == 1) {
+        for (int64_t k = 0; k < pixels; k++) {
+            const uint8_t *p = from + k * stride;
+            to[k] = (uint8_t)((299 * p[0] + 587 * p[plane] + 114 * p[2 * plane] + 500) / 1000);
+        }
+        return;
+    }
+    for (int64_t c = 0; c < to_channels; c++)
+        for (int64_t k = 0; k < pixels; k++) to[c * pixels + k] = from[k * stride + (channels == 1 ? 0 : c * plane)];
+}

@@ -1,0 +1,51 @@
+/* codecs.h: decoders of pictures, one file each: JPEG by libjpeg-turbo, PNG by libspng, both loaded when they are needed. */
+#ifndef WICK_DATA_CODECS_H
+#define WICK_DATA_CODECS_H
+
+#include "base/base.h"
+
+/* Pictures beyond this are refused before anything is allocated for them. */
+#define WICK_PICTURE_PIXELS_MAX ((int64_t)1 << 26)
+/* Bytes of decoded RGBA that a byte of a file can stand for: deflate's best (WICK_GZIP_RATIO_MAX) at 8 pixels a byte. JPEG's is lower: a
+ * bit for each block of 8 x 8, which is shared by 16 pixels at the coarsest subsampling: 1024 pixels in 18 bits, and 2 scans' ends. */
+#define WICK_PICTURE_RATIO_MAX (4 * 8 * 1032)
+
+typedef struct wick_codec wick_codec;
+/* What the header of a picture says. */
+typedef struct wick_picture {
+    const wick_codec *codec;
+    int64_t channels, height, width; /* 1: grey, 3: RGB */
+    int stride;                      /* bytes of a pixel as `decode` writes it: 1 grey, 3 RGB, 4 RGBA */
+} wick_picture;
+
+struct wick_codec {
+    const char *format;
+    bool (*is)(const uint8_t *data, size_t size);
+    wick_status (*open)(void **library, const char *name, wick_msg *msg);
+    void (*close)(void **library);
+    /* Fills in all but the codec; the budget is not its business. */
+    wick_status (*header)(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name, wick_msg *msg);
+    /* height x width pixels of p->stride bytes. A damaged or cut file is an error. May be called by many threads at once. */
+    wick_status (*decode)(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg);
+};
+extern const wick_codec wick_codec_jpeg, wick_codec_png;
+
+/* The libraries that were needed so far; zero: none. */
+enum { WICK_CODECS = 2 };
+typedef struct wick_codecs {
+    void *library[WICK_CODECS];
+} wick_codecs;
+
+/* Recognises the format, loads its library, reads the header. A picture whose size is over the budget, or more than the file can hold, is
+ * refused. WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED, WICK_ERR_NOMEM; `name` stands in messages. */
+WICK_MUST_CHECK wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t size, wick_picture *p, const char *name, wick_msg *msg);
+/* out: u8 [channels, height, width]; channels 1 or 3. Threads may share codecs. */
+WICK_MUST_CHECK wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels,
+                                                uint8_t *out, const char *name, wick_msg *msg);
+void wick_codecs_close(wick_codecs *codecs);
+
+/* Pixels whose bytes are `stride` apart, channels `plane` apart, to [to, pixels]. RGB becomes grey as 0.299 R + 0.587 G + 0.114 B, rounded
+ * (ITU-R BT.601, what JPEG calls Y); grey becomes RGB by repeating it. */
+void wick_picture_planes(const uint8_t *from, int64_t stride, int64_t plane, int64_t channels, uint8_t *to, int64_t to_channels, int64_t pixels);
+
+#endif

@@ -1,0 +1,34 @@
+#include "data/source.h"
+
+wick_status wick_source_open(wick_source *s, const void *data, size_t size, const char *name, wick_msg *msg) {
+    *s = (wick_source){.at = data, .left = size, .most = size, .name = name};
+    if (!wick_gzip_is(data, size)) return WICK_OK;
+    if (wick_mul_overflows(size, (size_t)WICK_GZIP_RATIO_MAX, &s->most)) s->most = SIZE_MAX;
+    return wick_gzip_open(&s->gzip, data, size, name, msg);
+}
+
+wick_status wick_source_read(wick_source *s, void *to, size_t size, wick_msg *msg) {
+    if (s->gzip) return wick_gzip_read(s->gzip, to, size, msg);
+    if (size > s->left)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: cut off: %zu bytes where %zu should be", s->name, s->left, size);
+    if (size && to) memcpy(to, s->at, size);
+    s->at += size;
+    s->left -= size;
+    return WICK_OK;
+}
+
+wick_status wick_source_finish(wick_source *s, wick_msg *msg) {
+    if (s->gzip) return wick_gzip_finish(s->gzip, msg);
+    if (s->left)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu byte%s too many after the data", s->name, s->left,
+                            s->left == 1 ? "" : "s");
+    return WICK_OK;
+}
+
+wick_status wick_source_drain(wick_source *s, wick_msg *msg) {
+    if (!s->gzip) return WICK_OK;
+    WICK_TRY(wick_gzip_drain(s->gzip, msg));
+    return wick_gzip_finish(s->gzip, msg);
+}
+
+void wick_source_close(wick_source *s) { wick_gzip_close(&s->gzip); }

@@ -1,0 +1,25 @@
+/* source.h: the bytes of a file that is in memory, plain or behind gzip, handed out from front to back. */
+#ifndef WICK_DATA_SOURCE_H
+#define WICK_DATA_SOURCE_H
+
+#include "data/gzip.h"
+
+typedef struct wick_source {
+    const uint8_t *at;
+    size_t left;
+    wick_gzip *gzip; /* NULL: plain */
+    size_t most;     /* bytes that this input can yield, from its beginning to its end */
+    const char *name;
+} wick_source;
+
+/* data and name must stay until close. */
+WICK_MUST_CHECK wick_status wick_source_open(wick_source *s, const void *data, size_t size, const char *name, wick_msg *msg);
+/* Exactly `size` bytes, or an error; to NULL: they are skipped. */
+WICK_MUST_CHECK wick_status wick_source_read(wick_source *s, void *to, size_t size, wick_msg *msg);
+/* Checks that the data end here; with gzip also its checksum. */
+WICK_MUST_CHECK wick_status wick_source_finish(wick_source *s, wick_msg *msg);
+/* The same where anything may follow: it is skipped. */
+WICK_MUST_CHECK wick_status wick_source_drain(wick_source *s, wick_msg *msg);
+void wick_source_close(wick_source *s);
+
+#endif
