@@ -8,6 +8,7 @@ struct wick_loader {
     const wick_dataset *dataset;
     wick_loader_options options;
     int64_t count, sample_size; /* samples; pixels of each */
+    int64_t height, width;      /* the last two dims, which augmentation moves */
     int64_t epoch, sample;      /* the place */
     int64_t order_epoch;        /* whose order is in `order`; -1: none */
     uint32_t *order;            /* count entries; NULL without shuffling */
@@ -58,6 +59,49 @@ static void make_order(wick_loader *l) {
     l->order_epoch = l->epoch;
 }
 
+/* ---- samples ----------------------------------------------------------------------------------------------------------------------------- */
+
+/* Where a sample's pixels come from: output (y, x) is input (y + top, x + left), black outside; then rows are mirrored. */
+typedef struct place {
+    int64_t top, left;
+    bool mirrored;
+} place;
+
+/* One block of Philox for each sample: counter {sample, 2^31, epoch low, epoch high}. That of the order never gets to 2^31 in its second word.
+ * A word times n, shifted, is uniform in [0, n) to n / 2^32. */
+static place draw_place(const wick_loader *l, int64_t sample) {
+    const uint64_t seed = l->options.seed, epoch = (uint64_t)l->epoch, range = 2 * (uint64_t)l->options.crop + 1;
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    const uint32_t counter[4] = {(uint32_t)sample, 1u << 31, (uint32_t)epoch, (uint32_t)(epoch >> 32)};
+    uint32_t word[4];
+    wick_philox(counter, key, word);
+    return (place){.top = (int64_t)(word[0] * range >> 32) - l->options.crop,
+                   .left = (int64_t)(word[1] * range >> 32) - l->options.crop,
+                   .mirrored = l->options.flip && word[2] >> 31};
+}
+
+static void normalise_row(const wick_loader *l, const uint8_t *from, int64_t left, bool mirrored, float *to) {
+    const int64_t width = l->width, begin = WICK_MAX(0, -left), end = WICK_MIN(width, width - left); /* outputs that have an input */
+    const int64_t first = mirrored ? width - 1 : 0, step = mirrored ? -1 : 1;
+    for (int64_t x = 0; x < begin; x++) to[first + step * x] = l->pixel[0];
+    for (int64_t x = begin; x < end; x++) to[first + step * x] = l->pixel[from[x + left]];
+    for (int64_t x = end; x < width; x++) to[first + step * x] = l->pixel[0];
+}
+
+static void normalise(const wick_loader *l, int64_t sample, float *to) {
+    const uint8_t *pixels = wick_dataset_sample(l->dataset, sample);
+    if (!l->options.flip && !l->options.crop) {
+        for (int64_t k = 0; k < l->sample_size; k++) to[k] = l->pixel[pixels[k]];
+        return;
+    }
+    const place p = draw_place(l, sample);
+    for (int64_t row = 0; row < l->sample_size / l->width; row++) { /* of all planes */
+        const int64_t y = row % l->height + p.top;
+        const bool inside = y >= 0 && y < l->height;
+        normalise_row(l, inside ? pixels + (row + p.top) * l->width : NULL, inside ? p.left : l->width, p.mirrored, to + row * l->width);
+    }
+}
+
 /* ---- making
  * ------------------------------------------------------------------------------------------------------------ */
 
@@ -76,6 +120,14 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     if (!(o.deviation >= 0 && o.mean - o.mean == 0 && o.deviation - o.deviation == 0))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean %g and deviation %g cannot normalise", o.mean,
                                  o.deviation);
+    const int rank = wick_dataset_rank(dataset);
+    const int64_t height = rank < 2 ? 0 : wick_dataset_dims(dataset)[rank - 2], width = rank < 2 ? 0 : wick_dataset_dims(dataset)[rank - 1];
+    if ((o.flip || o.crop) && (height < 1 || width < 1))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: flip and crop are for samples of height and width; these have %d dim%s", rank,
+                                 rank == 1 ? "" : "s");
+    if (o.crop < 0 || (o.crop && o.crop >= WICK_MIN(height, width)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: crop is %lld; for samples of %lld x %lld it is at least 0 and less than both",
+                                 (long long)o.crop, (long long)height, (long long)width);
 
     wick_loader *l = wick_calloc(&ctx->alloc, sizeof *l);
     if (!l) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory");
@@ -85,6 +137,8 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     l->options = o;
     l->count = count;
     l->sample_size = wick_dataset_sample_size(dataset);
+    l->height = height;
+    l->width = width;
     l->order_epoch = -1;
     if (o.shuffle && !(l->order = wick_alloc(&l->alloc, (size_t)count * sizeof *l->order))) {
         wick_loader_free(&l);
@@ -119,8 +173,7 @@ int64_t wick_loader_next(wick_loader *l, float *x, int64_t *y) {
     make_order(l);
     for (int64_t i = 0; i < n; i++) {
         const int64_t at = l->order ? l->order[l->sample + i] : l->sample + i;
-        const uint8_t *pixels = wick_dataset_sample(l->dataset, at);
-        for (int64_t k = 0; k < l->sample_size; k++) x[k] = l->pixel[pixels[k]];
+        normalise(l, at, x);
         x += l->sample_size;
         y[i] = wick_dataset_label(l->dataset, at);
     }

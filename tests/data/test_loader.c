@@ -404,6 +404,138 @@ TEST(seeking_to_any_place_continues_as_if_never_stopped) {
     TEARDOWN;
 }
 
+/* ---- augmentation: samples of 2 x 5 x 4, a channel's row after the other; all of their pixels differ and none is 0 ---- */
+
+enum { HEIGHT = 5, WIDTH = 4, PLANES = 2, SIZE = PLANES * HEIGHT * WIDTH, COUNT = 6 };
+static int bright_value(int i) { return 1 + i; } /* 240 pixels */
+static void write_pictures(int rank) {
+    write_idx("train-images-idx3-ubyte", rank, rank == 4 ? (int[]){COUNT, PLANES, HEIGHT, WIDTH} : (int[]){COUNT, SIZE}, bright_value, 0);
+    write_idx("train-labels-idx1-ubyte", 1, (int[]){COUNT}, label_value, 0);
+}
+
+/* What the sample became: the one of all (mirrored, top, left) that explains every pixel; -1: none does. */
+static int explain(const float *got, int sample, int crop) {
+    for (int mirrored = 0; mirrored < 2; mirrored++)
+        for (int top = -crop; top <= crop; top++)
+            for (int left = -crop; left <= crop; left++) {
+                bool all = true;
+                for (int k = 0; k < SIZE && all; k++) {
+                    const int plane = k / (HEIGHT * WIDTH), row = k / WIDTH % HEIGHT + top, x0 = k % WIDTH;
+                    const int x1 = (mirrored ? WIDTH - 1 - x0 : x0) + left;
+                    const bool inside = row >= 0 && row < HEIGHT && x1 >= 0 && x1 < WIDTH;
+                    const int pixel = inside ? bright_value(((sample * PLANES + plane) * HEIGHT + row) * WIDTH + x1) : 0;
+                    all = got[k] == (float)((pixel / 255.0 - 0.25) / 0.5);
+                }
+                if (all) return (mirrored * (2 * crop + 1) + top + crop) * (2 * crop + 1) + left + crop;
+            }
+    return -1;
+}
+
+TEST(flips_and_crops_are_drawn_evenly) {
+    static const struct {
+        bool flip;
+        int crop, kinds;
+        double chi; /* exceeded by chance once in 1,000 seeds */
+    } rows[] = {{true, 0, 2, 10.8}, {false, 1, 9, 26.1}, {true, 1, 18, 40.8}, {true, 3, 98, 144.6}};
+    SETUP(1);
+    wick_dataset_free(&data);
+    REQUIRE(folder_make());
+    write_pictures(4);
+    REQUIRE(wick_dataset_open(ctx, folder, "train", &data) == WICK_OK);
+    folder_remove();
+    static float out[COUNT * SIZE];
+    for (size_t r = 0; r < WICK_COUNTOF(rows); r++) {
+        enum { EPOCHS = 3000 };
+        const wick_loader_options options = {
+            .batch = COUNT, .seed = 3, .mean = 0.25, .deviation = 0.5, .flip = rows[r].flip, .crop = rows[r].crop};
+        REQUIRE(wick_loader_new(ctx, data, &options, &loader) == WICK_OK);
+        int counts[98] = {0}, seen = 0;
+        for (int epoch = 0; epoch < EPOCHS; epoch++) {
+            REQUIRE(wick_loader_seek(loader, epoch, 0) == WICK_OK && wick_loader_next(loader, out, y) == COUNT);
+            for (int i = 0; i < COUNT; i++) {
+                const int k = explain(out + i * SIZE, i, rows[r].crop);
+                REQUIRE(k >= 0 && k < 98);
+                counts[k]++;
+            }
+        }
+        double chi = 0;
+        const double want = (double)EPOCHS * COUNT / rows[r].kinds;
+        for (int k = 0; k < 98; k++) {
+            if (!counts[k]) continue;
+            seen++;
+            chi += pow(counts[k] - want, 2) / want;
+        }
+        CHECK_INT(seen, rows[r].kinds);
+        CHECK_MSG(chi < rows[r].chi, "flip %d, crop %d: chi-square %g", rows[r].flip, rows[r].crop, chi);
+        wick_loader_free(&loader);
+    }
+    TEARDOWN;
+}
+
+TEST(augmentation_depends_on_seed_epoch_and_sample_alone) {
+    SETUP(1);
+    wick_dataset_free(&data);
+    REQUIRE(folder_make());
+    write_pictures(4);
+    REQUIRE(wick_dataset_open(ctx, folder, "train", &data) == WICK_OK);
+    folder_remove();
+    static float whole[COUNT * SIZE], part[COUNT * SIZE], other[COUNT * SIZE];
+    int64_t labels[COUNT];
+    for (int shuffle = 0; shuffle < 2; shuffle++)
+        for (int epoch = 0; epoch < 4; epoch++) {
+            wick_loader_options options = {.batch = COUNT, .shuffle = shuffle, .seed = 8, .flip = true, .crop = 2};
+            REQUIRE(wick_loader_new(ctx, data, &options, &loader) == WICK_OK);
+            REQUIRE(wick_loader_seek(loader, epoch, 0) == WICK_OK && wick_loader_next(loader, whole, y) == COUNT);
+            wick_loader_free(&loader);
+            for (int64_t sample = 0; sample < COUNT; sample++) /* from any place on, in batches of another size */
+                for (options.batch = 1; options.batch <= COUNT; options.batch++) {
+                    REQUIRE(wick_loader_new(ctx, data, &options, &loader) == WICK_OK);
+                    (void)wick_loader_next(loader, part, labels);
+                    REQUIRE(wick_loader_seek(loader, epoch, sample) == WICK_OK);
+                    int64_t n, at = sample;
+                    while ((n = wick_loader_next(loader, part, labels)) > 0) {
+                        CHECK(memcmp(part, whole + at * SIZE, (size_t)n * SIZE * sizeof *part) == 0 &&
+                              memcmp(labels, y + at, (size_t)n * sizeof *y) == 0);
+                        at += n;
+                    }
+                    CHECK_INT(at, COUNT);
+                    wick_loader_free(&loader);
+                }
+            options.seed = 9;
+            options.batch = COUNT;
+            REQUIRE(wick_loader_new(ctx, data, &options, &loader) == WICK_OK);
+            REQUIRE(wick_loader_seek(loader, epoch, 0) == WICK_OK && wick_loader_next(loader, other, y) == COUNT);
+            CHECK(memcmp(other, whole, sizeof whole) != 0);
+            wick_loader_free(&loader);
+        }
+    /* the same samples in the same order: what differs is their place */
+    const wick_loader_options plain = {.batch = COUNT, .seed = 8, .flip = true, .crop = 2};
+    REQUIRE(wick_loader_new(ctx, data, &plain, &loader) == WICK_OK);
+    REQUIRE(wick_loader_next(loader, whole, y) == COUNT && wick_loader_next(loader, part, y) == 0 && wick_loader_next(loader, part, y) == COUNT);
+    CHECK(memcmp(whole, part, sizeof whole) != 0);
+    TEARDOWN;
+}
+
+TEST(augmentation_is_refused_where_it_makes_no_sense) {
+    SETUP(4); /* 2 x 3 pixels */
+    const wick_loader_options bad[] = {{.batch = 2, .crop = 2}, {.batch = 2, .crop = -1}, {.batch = 2, .crop = INT64_MAX}};
+    for (size_t i = 0; i < WICK_COUNTOF(bad); i++) {
+        CHECK_INT(wick_loader_new(ctx, data, &bad[i], &loader), WICK_ERR_INVALID);
+        CHECK_STR_HAS(wick_context_error(ctx), "2 x 3");
+    }
+    CHECK(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 2, .crop = 1, .flip = true}, &loader) == WICK_OK);
+    wick_loader_free(&loader);
+    wick_dataset_free(&data);
+    REQUIRE(folder_make());
+    write_pictures(2); /* samples of one dim */
+    REQUIRE(wick_dataset_open(ctx, folder, "train", &data) == WICK_OK);
+    folder_remove();
+    CHECK_INT(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 2, .flip = true}, &loader), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "1 dim");
+    CHECK_INT(wick_loader_new(ctx, data, &(wick_loader_options){.batch = 2, .crop = 1}, &loader), WICK_ERR_INVALID);
+    TEARDOWN;
+}
+
 TEST(options_that_make_no_batch_are_refused) {
     SETUP(5);
     const wick_loader_options bad[] = {{.batch = 0},
