@@ -30,6 +30,37 @@ static int make_parameters(classifier *c, const char *whose, int blame) {
     return code;
 }
 
+/* c->names becomes c->class_names; false: there are not as many as classes. */
+static int split_names(classifier *c, bool *fits) {
+    char *copy = strdup(c->names);
+    c->class_names = calloc((size_t)c->classes, sizeof *c->class_names);
+    int64_t count = 0;
+    for (char *at = copy, *next = copy; c->class_names && at; at = next) {
+        next = strchr(at, '\t');
+        if (next) *next++ = '\0';
+        if (count < c->classes) c->class_names[count] = at;
+        count++;
+    }
+    *fits = count == c->classes;
+    if (copy && c->class_names) return CLI_OK;
+    free(copy);
+    return out_of_memory();
+}
+
+/* Joined by tabs: those of the data set, or numbers. */
+static int join_names(classifier *c, const wick_dataset *dataset) {
+    size_t size;
+    FILE *out = open_memstream(&c->names, &size);
+    if (!out) return out_of_memory();
+    for (int64_t k = 0; k < c->classes; k++) {
+        if (k) fputc('\t', out);
+        if (dataset) fputs(wick_dataset_class_name(dataset, k), out);
+        else fprintf(out, "%lld", (long long)k);
+    }
+    bool whole = !ferror(out);
+    return fclose(out) == 0 && whole ? CLI_OK : out_of_memory();
+}
+
 int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
                            const char *arch, int blame) {
     *c = (classifier){.ctx = ctx, .rank = wick_dataset_rank(dataset), .pixels = 1};
@@ -39,6 +70,10 @@ int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset 
     }
     c->classes = wick_dataset_classes(dataset);
     wick_dataset_moments(dataset, &c->mean, &c->deviation);
+    bool fits;
+    int code = join_names(c, dataset);
+    if (code == CLI_OK) code = split_names(c, &fits);
+    if (code != CLI_OK) return code;
     c->arch = strdup(arch);
     c->data = strdup(data);
     if (!c->arch || !c->data || wick_model_new(ctx, &c->model) != WICK_OK) return out_of_memory();
@@ -51,7 +86,11 @@ void classifier_free(classifier *c) {
     wick_model_free(&c->model);
     free(c->arch);
     free(c->data);
-    c->arch = c->data = NULL;
+    free(c->names);
+    if (c->class_names) free((char *)c->class_names[0]); /* the others are parts of it */
+    free(c->class_names);
+    c->arch = c->data = c->names = NULL;
+    c->class_names = NULL;
 }
 
 bool classifier_add_meta(const classifier *c, meta *list) {
@@ -59,7 +98,7 @@ bool classifier_add_meta(const classifier *c, meta *list) {
     for (int i = 0, n = 0; i < c->rank; i++)
         n += snprintf(dims + n, sizeof dims - (size_t)n, "%s%lld", i ? "," : "", (long long)c->dims[i]);
     return meta_add(list, "arch", "%s", c->arch) && meta_add(list, "dims", "%s", dims) &&
-           meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "mean", "%.17g", c->mean) &&
+           meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "names", "%s", c->names) && meta_add(list, "mean", "%.17g", c->mean) &&
            meta_add(list, "deviation", "%.17g", c->deviation) && meta_add(list, "data", "%s", c->data);
 }
 
@@ -114,7 +153,15 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     if (!read_real(&c->mean, value[MEAN]) || !read_real(&c->deviation, value[DEVIATION]) || c->deviation < 0)
         return talk_fail(CLI_BAD_FILE, "%s: bad mean '%s' or deviation '%s'", path, value[MEAN], value[DEVIATION]);
     c->data = strdup(value[DATA]);
-    return c->data ? CLI_OK : out_of_memory();
+    if (!c->data) return out_of_memory();
+    const char *names = wick_checkpoint_meta(file, "names"); /* not in the first files that were written */
+    bool fits = false;
+    int code = CLI_OK;
+    if (!names) code = join_names(c, NULL);
+    else if (!(c->names = strdup(names))) code = out_of_memory();
+    if (code == CLI_OK) code = split_names(c, &fits);
+    if (code == CLI_OK && !fits) code = talk_fail(CLI_BAD_FILE, "%s: 'names' are not those of %lld classes", path, (long long)c->classes);
+    return code;
 }
 
 static double spec_elements(wick_spec spec) {
@@ -220,5 +267,13 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     if (wick_dataset_classes(dataset) > c->classes)
         return talk_fail(CLI_BAD_FILE, "%s has %lld classes, the model knows %lld", name,
                          (long long)wick_dataset_classes(dataset), (long long)c->classes);
+    /* Classes that are only numbered, as in IDX files, fit any names. */
+    for (int64_t k = 0; k < wick_dataset_classes(dataset); k++) {
+        char number[24];
+        snprintf(number, sizeof number, "%lld", (long long)k);
+        const char *theirs = wick_dataset_class_name(dataset, k), *ours = c->class_names[k];
+        if (strcmp(theirs, ours) != 0 && strcmp(theirs, number) != 0 && strcmp(ours, number) != 0)
+            return talk_fail(CLI_BAD_FILE, "class %lld is '%s' in %s, and '%s' to the model", (long long)k, theirs, name, ours);
+    }
     return CLI_OK;
 }

@@ -18,6 +18,8 @@ typedef struct classifier {
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels, classes;
     double mean, deviation;
+    char *names;              /* of the classes, with tabs between */
+    const char **class_names; /* each by itself */
     char *data; /* the set it was trained on, as --data takes it */
 } classifier;
 

@@ -24,9 +24,11 @@ enum { CLI_MAX_OPTIONS = 48 };
 typedef struct cli_options {
     const char *program; /* argv[0] */
     cli_command_id command;
-    const char *model; /* the one positional argument, or NULL */
+    const char *model;  /* the first positional argument, or NULL */
+    const char **files; /* the others, of commands that take them */
+    int n_files;
 
-    const char *data, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input;
+    const char *data, *augment, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input;
     int64_t epochs, batch, accumulate, warmup, lr_every, patience, save_every, seed, threads, top, classes;
     double dropout, lr, lr_min, lr_gamma, momentum, weight_decay, clip;
     int optimizer, schedule, color; /* which of the choices, in the table's order */
@@ -39,7 +41,7 @@ typedef struct cli_options {
 
 typedef struct cli_command {
     const char *name, *arguments, *doc;
-    bool needs_model;
+    bool needs_model, takes_files;
     int (*run)(cli_options *options); /* an exit code */
 } cli_command;
 extern const cli_command cli_commands[CMD_COUNT];

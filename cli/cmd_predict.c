@@ -1,4 +1,5 @@
 /* wick predict: shows images and the probability that the model gives each class. */
+#include "options.h"
 #include "picture.h"
 #include "step.h"
 #include "talk.h"
@@ -35,7 +36,9 @@ static bool next_range(const char **list, int64_t *first, int64_t *last) {
 typedef struct viewer {
     const cli_options *o;
     classifier *c;
-    const wick_dataset *dataset;
+    const wick_dataset *dataset; /* NULL: files */
+    bool drawn;                  /* images of this shape can be shown */
+    int64_t shape[3];
     step step;
     float *x, *probability;
     int64_t *order; /* classes as they are shown */
@@ -50,53 +53,53 @@ static int likelier(const void *a, const void *b) {
     return (p < q) - (p > q);
 }
 
-static void show(viewer *v, int64_t index, int64_t best, int64_t shown) {
-    const wick_dataset *d = v->dataset;
-    int64_t label = wick_dataset_label(d, index);
+/* An image to look at. */
+typedef struct subject {
+    const uint8_t *pixels;
+    const char *file;     /* NULL: it is of the data set */
+    int64_t index, label; /* label -1: nobody says */
+    bool alone;           /* in its file */
+} subject;
+
+static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
+    const char *const *names = v->c->class_names;
     bool color = talk_color(stdout);
-    printf("#%lld: %s, taken for %s%s\n", (long long)index, wick_dataset_class_name(d, label),
-           wick_dataset_class_name(d, best), best == label ? "" : " (wrong)");
-    const int64_t *dims = wick_dataset_dims(d);
-    if (wick_dataset_rank(d) == 2) picture_print(stdout, wick_dataset_sample(d, index), dims[0], dims[1], color);
+    if (s->file) printf("%s", s->file);
+    if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
+    if (s->label >= 0) printf(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
+    else printf(": taken for %s\n", names[best]);
+    if (v->drawn) picture_print(stdout, s->pixels, v->shape, color);
     for (int64_t i = 0; i < shown; i++) {
         int64_t k = v->order[i];
-        const char *name = wick_dataset_class_name(d, k);
-        printf("%16s %6.2f %%  ", name ? name : "?", 100 * (double)v->probability[k]);
+        printf("%16s %6.2f %%  ", names[k], 100 * (double)v->probability[k]);
         picture_bar(stdout, (double)v->probability[k], BAR_WIDTH, color);
         fputc('\n', stdout);
     }
     fputc('\n', stdout);
 }
 
-static void show_json(viewer *v, int64_t index, int64_t best, int64_t shown) {
-    const wick_dataset *d = v->dataset;
+static void show_json(viewer *v, const subject *s, int64_t best, int64_t shown) {
+    const char *const *names = v->c->class_names;
     json *j = &v->json;
-    int64_t label = wick_dataset_label(d, index);
     json_open(j, NULL, '{');
-    json_integer(j, "index", index);
-    json_integer(j, "label", label);
-    json_text(j, "label_name", wick_dataset_class_name(d, label));
-    json_integer(j, "predicted", best);
-    json_text(j, "predicted_name", wick_dataset_class_name(d, best));
-    json_open(j, "probabilities", '{');
-    for (int64_t i = 0; i < shown; i++) {
-        char number[24];
-        snprintf(number, sizeof number, "%lld", (long long)v->order[i]);
-        const char *name = wick_dataset_class_name(d, v->order[i]);
-        json_real(j, name ? name : number, (double)v->probability[v->order[i]], 7);
+    if (s->file) json_text(j, "file", s->file);
+    json_integer(j, "index", s->index);
+    if (s->label >= 0) {
+        json_integer(j, "label", s->label);
+        json_text(j, "label_name", names[s->label]);
     }
+    json_integer(j, "predicted", best);
+    json_text(j, "predicted_name", names[best]);
+    json_open(j, "probabilities", '{');
+    for (int64_t i = 0; i < shown; i++) json_real(j, names[v->order[i]], (double)v->probability[v->order[i]], 7);
     json_close(j, '}');
     json_close(j, '}');
 }
 
-static int look(viewer *v, int64_t index) {
+static int look(viewer *v, const subject *s) {
     const classifier *c = v->c;
-    const uint8_t *pixels = wick_dataset_sample(v->dataset, index);
-    if (!pixels)
-        return talk_fail(CLI_USAGE, "--index %lld: the data have images 0 to %lld", (long long)index,
-                         (long long)wick_dataset_count(v->dataset) - 1);
     double deviation = c->deviation > 0 ? c->deviation : 1;
-    for (int64_t i = 0; i < c->pixels; i++) v->x[i] = (float)((pixels[i] / 255.0 - c->mean) / deviation);
+    for (int64_t i = 0; i < c->pixels; i++) v->x[i] = (float)((s->pixels[i] / 255.0 - c->mean) / deviation);
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
         return talk_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
     int64_t best = 0;
@@ -110,10 +113,38 @@ static int look(viewer *v, int64_t index) {
         qsort(v->order, (size_t)c->classes, sizeof *v->order, likelier);
     }
     if (v->o->json)
-        show_json(v, index, best, shown);
+        show_json(v, s, best, shown);
     else
-        show(v, index, best, shown);
+        show(v, s, best, shown);
     return CLI_OK;
+}
+
+static int look_at_index(viewer *v, int64_t index) {
+    const wick_dataset *d = v->dataset;
+    const subject s = {.pixels = wick_dataset_sample(d, index), .index = index, .label = wick_dataset_label(d, index)};
+    if (s.pixels) return look(v, &s);
+    return talk_fail(CLI_USAGE, "--index %lld: the data have images 0 to %lld", (long long)index, (long long)wick_dataset_count(d) - 1);
+}
+
+/* The pictures of a file, made what the model takes: grey or RGB, and of its size. */
+static int look_at_file(viewer *v, const char *file) {
+    wick_context *ctx = v->c->ctx;
+    wick_image *image, *other;
+    wick_status status = wick_image_open(ctx, file, v->shape[0], &image);
+    if (status == WICK_OK && memcmp(wick_image_dims(image), v->shape, sizeof v->shape) != 0) {
+        status = wick_image_resize(ctx, image, v->shape[1], v->shape[2], &other);
+        wick_image_free(&image);
+        image = other;
+    }
+    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    int code = CLI_OK;
+    const int64_t count = wick_image_count(image);
+    for (int64_t i = 0; i < count && code == CLI_OK; i++) {
+        const subject s = {.pixels = wick_image_pixels(image, i), .file = file, .index = i, .label = -1, .alone = count == 1};
+        code = look(v, &s);
+    }
+    wick_image_free(&image);
+    return code;
 }
 
 static int check_list(const char *list) {
@@ -141,8 +172,9 @@ static int look_at_all(viewer *v) {
     const char *list = v->o->index;
     int64_t first, last;
     int code = CLI_OK;
-    while (code == CLI_OK && next_range(&list, &first, &last))
-        for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look(v, i);
+    for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) code = look_at_file(v, v->o->files[i]);
+    while (!v->o->n_files && code == CLI_OK && next_range(&list, &first, &last))
+        for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, i);
     if (v->o->json) json_close(&v->json, ']');
     return code;
 }
@@ -164,21 +196,44 @@ static int look_in_json(viewer *v) {
     return code;
 }
 
+/* The images are those of files, or of a data set. */
+static int find_images(viewer *v, wick_dataset **dataset) {
+    const cli_options *o = v->o;
+    classifier *c = v->c;
+    if (o->n_files) {
+        v->drawn = picture_shape(c->rank, c->dims, v->shape);
+        if (v->drawn) return CLI_OK;
+        return talk_fail(CLI_BAD_FILE, "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]", o->model, c->rank,
+                         plural(c->rank));
+    }
+    int code = classifier_open_data(c, o->data, o->split, dataset);
+    if (code != CLI_OK) return code;
+    v->dataset = *dataset;
+    const int rank = wick_dataset_rank(*dataset);
+    v->drawn = picture_shape(rank, wick_dataset_dims(*dataset), v->shape);
+    if (!o->json && !v->drawn) talk("no pictures: an image has %d dim%s here, and only grey and RGB ones can be drawn", rank, plural(rank));
+    return CLI_OK;
+}
+
+static int check_options(const cli_options *o) {
+    static const char *const of_sets[] = {"data", "split", "index"};
+    for (size_t i = 0; o->n_files && i < sizeof of_sets / sizeof of_sets[0]; i++)
+        if (options_given(o, of_sets[i]))
+            return talk_fail(CLI_USAGE, "--%s is for images of a data set; %s is a file", of_sets[i], o->files[0]);
+    return check_list(o->index);
+}
+
 int cmd_predict(cli_options *o) {
     wick_context *ctx;
     classifier c = {0};
     viewer v = {.o = o, .c = &c};
     wick_dataset *dataset = NULL;
-    int code = check_list(o->index);
+    int code = check_options(o);
     if (code != CLI_OK) return code;
     if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     code = classifier_load(&c, ctx, o->model);
-    if (code == CLI_OK) code = classifier_open_data(&c, o->data, o->split, &dataset);
-    v.dataset = dataset;
-    if (code == CLI_OK && !o->json && wick_dataset_rank(dataset) != 2)
-        talk("no pictures: an image has %d dim%s here, and only 2 can be drawn", wick_dataset_rank(dataset),
-             plural(wick_dataset_rank(dataset)));
+    if (code == CLI_OK) code = find_images(&v, &dataset);
     if (code == CLI_OK) code = o->json ? look_in_json(&v) : look_at_all(&v);
     step_free(&v.step);
     free(v.x);

@@ -1,4 +1,5 @@
 /* wick train: the training loop, with checkpoints, a log, and a way out of every failure. */
+#include "augment.h"
 #include "evaluate.h"
 #include "interrupt.h"
 #include "options.h"
@@ -127,6 +128,21 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     return CLI_OK;
 }
 
+/* What --augment says, and whether the images can be changed so. */
+static int read_augment(const training *t, const cli_options *o, const char *whose, wick_loader_options *loading) {
+    const int rank = wick_dataset_rank(t->train);
+    const int64_t *dims = wick_dataset_dims(t->train);
+    if (!augment_read(o->augment, loading))
+        return talk_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4", whose, o->augment);
+    if ((loading->flip || loading->crop) && rank < 2)
+        return talk_fail(blame(whose), "%s--augment %s is for images of height and width; those of %s have %d dim%s", whose, o->augment, o->data,
+                         rank, plural(rank));
+    if (loading->crop && (loading->crop >= dims[rank - 2] || loading->crop >= dims[rank - 1]))
+        return talk_fail(blame(whose), "%s--augment %s pads by more than the images have: %lld x %lld pixels", whose, o->augment,
+                         (long long)dims[rank - 2], (long long)dims[rank - 1]);
+    return CLI_OK;
+}
+
 /* Paths are kept from the root: a run may be resumed in another folder. */
 static int fix_paths(cli_options *o) {
     const char *const names[] = {"data", "log"}, *const values[] = {o->data, o->log};
@@ -166,16 +182,21 @@ static int build(training *t) {
     if (code == CLI_OK) code = whole_arch(t->ctx, o, "", arch, sizeof arch);
     if (code == CLI_OK) code = open_data(t);
     if (code != CLI_OK) return code;
+    wick_loader_options loading = {.seed = (uint64_t)o->seed};
+    if (kept) code = read_augment(t, kept, of_file, &loading);
+    if (code == CLI_OK) code = read_augment(t, o, "", &loading);
+    if (code != CLI_OK) return code;
     /* The first weights depend on the seed and their names. */
     wick_context_set_random(t->ctx, (uint64_t)o->seed, 0);
     int64_t count = wick_dataset_count(t->train), batch = o->batch < count ? o->batch : count;
     int64_t batches = (count + batch - 1) / batch;
     t->steps = batches * o->epochs;
+    loading.batch = batch;
     t->optim = optim_options(o, t->steps);
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
     if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
-    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, batch, (uint64_t)o->seed);
+    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, &loading);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->test) code = evaluator_new(&t->e, &t->c, t->test);
     return code;

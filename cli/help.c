@@ -4,7 +4,7 @@
 
 #include "wick/zoo.h"
 
-const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors.";
+const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors. FILE is JPEG, PNG or IDX.";
 
 const help_exit_code help_exit_codes[] = {
     {CLI_OK, "done, or nothing was left to do"},

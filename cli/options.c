@@ -34,13 +34,15 @@ typedef struct option_row {
 
 /* clang-format off */
 static const option_row rows[] = {
-    {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist or a folder of IDX files"},
+    {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures"},
     {"data", "SET", TEXT, E | P, "", AT(data), 0, 0, FORGET,
-     "mnist, fashion-mnist or a folder of IDX files; without it, what the model was trained on"},
+     "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures; without it, what the model was trained on"},
     {"split", "train|test", WORD, E | P, "test", AT(split), 0, 0, FORGET, "part of the data"},
     {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "images to look at, from 0: 3,7,20-24"},
     {"top", "N", INTEGER, P, "0", AT(top), 0, 1000, FORGET, "show the N likeliest classes; 0: all, in order"},
     {"top", "K", INTEGER, E, "0", AT(top), 0, MANY, FORGET, "count labels among the K likeliest classes; 0: 5, or none where 5 are all"},
+    {"augment", "LIST", TEXT, T, "none", AT(augment), 0, 0, FIXED,
+     "change training images at random: flip mirrors, crop=N pads by N and cuts out, or both: flip,crop=4"},
     /* CHANGEABLE, so that weights that don't fit the other network are named by the loader. */
     {"arch", "NET", TEXT, T, "mlp", AT(arch), 0, 0, CHANGEABLE,
      "network: mlp, or all of it, mlp:256,128,dropout=0.1; lenet, cnn, resnet8, dscnn, mobilenet"},
@@ -210,15 +212,24 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
     for (int i = first; i < argc; i++) {
         const char *word = argv[i];
         if (only_positional || word[0] != '-' || word[1] == '\0') {
-            if (!command->arguments[0] || o->model) {
+            if (!command->arguments[0] || (o->model && !command->takes_files)) {
                 snprintf(error, size, "unexpected argument '%s'", word);
                 return CLI_USAGE;
             }
             if (!*word) {
-                snprintf(error, size, "%s is an empty text", command->arguments);
+                snprintf(error, size, "%s: an argument is an empty text", command->arguments);
                 return CLI_USAGE;
             }
-            o->model = word;
+            if (!o->model) {
+                o->model = word;
+            } else {
+                if (!o->files) o->files = calloc((size_t)argc, sizeof *o->files);
+                if (!o->files) {
+                    snprintf(error, size, "out of memory");
+                    return CLI_FAILED;
+                }
+                o->files[o->n_files++] = word;
+            }
             continue;
         }
         if (strcmp(word, "--") == 0) {
@@ -276,6 +287,8 @@ void options_free(cli_options *o) {
         free(o->text[i]);
         o->text[i] = NULL;
     }
+    free(o->files);
+    o->files = NULL;
 }
 
 void options_help(cli_command_id id, FILE *out) {

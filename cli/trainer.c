@@ -35,19 +35,21 @@ static wick_status compile(trainer *t, bool update, bool last, const wick_compil
     return step_compile(s, t->c, record, &r, last ? t->tail : t->batch, INPUTS, OUTPUTS, t->seed, stream, options);
 }
 
-int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, int64_t batch,
-                uint64_t seed) {
+int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, const wick_loader_options *loading) {
     int64_t count = wick_dataset_count(dataset);
-    *t = (trainer){.c = c, .batch = batch < count ? batch : count, .seed = seed};
+    *t = (trainer){.c = c, .batch = loading->batch < count ? loading->batch : count, .seed = loading->seed};
     t->tail = count % t->batch;
     t->accumulate = optim->accumulate > 1 ? optim->accumulate : 1;
     t->x = step_buffer(t->batch * c->pixels, sizeof *t->x);
     t->y = step_buffer(t->batch, sizeof *t->y);
     if (!t->x || !t->y) return talk_fail(CLI_FAILED, "out of memory");
-    wick_loader_options loading = {
-        .batch = t->batch, .shuffle = true, .seed = seed, .mean = c->mean, .deviation = c->deviation};
+    wick_loader_options all = *loading;
+    all.batch = t->batch;
+    all.shuffle = true;
+    all.mean = c->mean;
+    all.deviation = c->deviation;
     wick_status status = wick_optimizer_new(c->model, optim, &t->optimizer);
-    if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &loading, &t->loader);
+    if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &all, &t->loader);
     /* All of them now and in this order, so that every process makes the same states in the same order. */
     for (int update = t->accumulate == 1; update < 2; update++)
         for (int last = 0; last <= (t->tail > 0); last++)

@@ -25,9 +25,9 @@ typedef struct trainer_result {
     int64_t correct;
 } trainer_result;
 
-/* Makes the model's parameters and the optimizer's state. Exit codes; what went wrong has been said. */
-int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, int64_t batch,
-                uint64_t seed);
+/* Makes the model's parameters and the optimizer's state. loading says batch, seed and augmentation; the model's normalisation and shuffling
+ * are added. Exit codes; what went wrong has been said. */
+int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, const wick_loader_options *loading);
 void trainer_free(trainer *t);
 
 /* The next batch of the loader, into x and y; 0 at the end of the epoch. */

@@ -58,7 +58,7 @@ test_arguments() {
     expect 2 "$wick" eval && has err "MODEL"
     expect 2 "$wick" eval "" && has err "MODEL"
     expect 2 "$wick" info ""
-    expect 2 "$wick" predict a b
+    expect 3 "$wick" predict a b && expect 2 "$wick" predict a "" && expect 2 "$wick" eval a b
     expect 2 "$wick" predict a --index 3- && has err "--index"
     expect 2 "$wick" predict a --index 5-3
     expect 2 "$wick" predict a --index 0-99999999
