@@ -1,5 +1,5 @@
-# The examples run: train_mlp on a small set, finetune on what the command trained, and xor solves its puzzle.
-xor=$3 finetune=$4 command=$5
+# The examples run: those of images on small sets, finetune on what the command trained, and xor solves its puzzle.
+xor=$3 lenet=$4 resnet8=$5 finetune=$6 command=$7
 . "$(dirname "$0")/lib.sh"
 
 test_train_mlp() {
@@ -25,6 +25,19 @@ test_finetune() {
     expect 1 "$finetune" nothing.safetensors && has err "nothing.safetensors"
     expect 1 "$finetune" run/best.safetensors nowhere && has err nowhere
     expect 1 "$finetune" && has err usage
+}
+test_lenet() {
+    make_data data28 500 200 28
+    expect 0 "$lenet" data28 2 && [ "$(grep -c '^loss .* accuracy ' out)" = 2 ] || fail "not two epochs"
+    awk 'NR == 1 { first = $2 } END { exit !($2 < first) }' out || fail "the loss did not fall"
+    expect 1 "$lenet" nowhere && has err nowhere
+}
+test_resnet8_cifar() {
+    make_data color 500 100 32 3
+    expect 0 "$resnet8" color 2 300 && [ "$(grep -c '^epoch .* test: loss .* accuracy ' out)" = 2 ] || fail "not two epochs"
+    awk 'NR == 1 { first = $5 + 0 } END { exit !($5 + 0 < first) }' out || fail "the loss did not fall"
+    expect 1 "$resnet8" data28 && has err "3 x 32 x 32"
+    expect 1 "$resnet8" color 0 && has err EPOCHS
 }
 test_xor() { expect 0 "$xor" && has out "4 of 4 right"; }
 test_main

@@ -1,4 +1,4 @@
-/* idx_write.c: makes a small data set that a network can learn: idx_write DIR TRAIN TEST [SIDE]. Each of ten classes is
+/* idx_write.c: makes a small data set that a network can learn: idx_write DIR TRAIN TEST [SIDE [CHANNELS]]. Each of ten classes is
  * a bright square at a place of its own, under noise; the files are those of MNIST, plain. IDX:
  * http://yann.lecun.com/exdb/mnist */
 #include <stdint.h>
@@ -28,10 +28,11 @@ static FILE *create(const char *folder, const char *split, const char *what) {
     return f;
 }
 
-static void write_split(const char *folder, const char *split, unsigned count, unsigned side) {
-    FILE *images = create(folder, split, "images-idx3"), *labels = create(folder, split, "labels-idx1");
-    number(images, 0x803);
+static void write_split(const char *folder, const char *split, unsigned count, unsigned side, unsigned channels) {
+    FILE *images = create(folder, split, channels ? "images-idx4" : "images-idx3"), *labels = create(folder, split, "labels-idx1");
+    number(images, channels ? 0x804 : 0x803);
     number(images, count);
+    if (channels) number(images, channels);
     number(images, side);
     number(images, side);
     number(labels, 0x801);
@@ -39,8 +40,9 @@ static void write_split(const char *folder, const char *split, unsigned count, u
     for (unsigned i = 0; i < count; i++) {
         unsigned k = i < 10 ? i : noise() % 10, x0 = k % 5 * side / 5, y0 = k / 5 * side / 2;
         fputc((int)k, labels);
-        for (unsigned y = 0; y < side; y++)
+        for (unsigned row = 0; row < (channels ? channels : 1) * side; row++)
             for (unsigned x = 0; x < side; x++) {
+                const unsigned y = row % side;
                 int lit = x >= x0 && x < x0 + side / 5 && y >= y0 && y < y0 + side / 2;
                 fputc((int)((lit ? 110u : 0u) + noise() % 146u), images);
             }
@@ -50,8 +52,8 @@ static void write_split(const char *folder, const char *split, unsigned count, u
 
 int main(int argc, char **argv) {
     if (argc < 4) return 2;
-    unsigned side = argc > 4 ? (unsigned)atoi(argv[4]) : 10;
-    write_split(argv[1], "train", (unsigned)atoi(argv[2]), side);
-    write_split(argv[1], "t10k", (unsigned)atoi(argv[3]), side);
+    unsigned side = argc > 4 ? (unsigned)atoi(argv[4]) : 10, channels = argc > 5 ? (unsigned)atoi(argv[5]) : 0;
+    write_split(argv[1], "train", (unsigned)atoi(argv[2]), side, channels);
+    write_split(argv[1], "t10k", (unsigned)atoi(argv[3]), side, channels);
     return 0;
 }

@@ -37,7 +37,7 @@ tensors() { tail -c "+$(($(od -An -t u8 -N 8 "$1") + 9))" "$1"; }
 same_tensors() {
     cmp <(tensors "$1") <(tensors "$2") >cmp.out 2>&1 || fail "the tensors of $1 and $2 differ: $(cat cmp.out)"
 }
-make_data() { # FOLDER TRAIN TEST [SIDE]
+make_data() { # FOLDER TRAIN TEST [SIDE [CHANNELS]]
     mkdir -p "$1" && "$write" "$@"
 }
 test_main() {
