@@ -39,7 +39,7 @@ WICK_API void wick_plan_free(wick_plan **plan);
 
 typedef struct wick_plan_info {
     int inputs, outputs, kernels, states; /* states: captured tensors, read or assigned */
-    int assigns;
+    int assigns, buffers;
     size_t arena_bytes; /* of one workspace: intermediates */
     size_t live_bytes;  /* the largest sum of intermediates alive at once: no plan of this order needs less */
     size_t scratch_bytes; /* per-thread scratch of one workspace, all threads together */
@@ -48,6 +48,28 @@ typedef struct wick_plan_info {
 WICK_API wick_plan_info wick_plan_get_info(const wick_plan *plan);
 /* Shape and dtype of output i, as a spec (name NULL). */
 WICK_API wick_spec wick_plan_output(const wick_plan *plan, int i);
+
+/* A kernel of a plan. name and place live as long as the plan. */
+typedef struct wick_plan_kernel {
+    const char *name;  /* of the kernel, as in wick_plan_format */
+    const char *place; /* "file:line" that recorded the op; NULL: unknown */
+    wick_spec result;  /* shape and dtype of the op's first result */
+    double flops, bytes; /* of one run: arithmetic, and memory read and written */
+    size_t live_bytes; /* intermediates in use while it runs */
+    char ops[96];      /* what it computes, or helps to: "matmul"; of fused ops each once, "sub mul relu", cut off by "..." */
+} wick_plan_kernel;
+/* Kernel i in the order they run, 0 <= i < kernels; cleared outside. */
+WICK_API wick_plan_kernel wick_plan_kernel_at(const wick_plan *plan, int i);
+
+/* A buffer of a plan. An intermediate, t<number> in wick_plan_format, has bytes of the arena from its first kernel to its last;
+ * others may have them at other times. */
+typedef struct wick_plan_buffer {
+    int first, last;      /* kernels */
+    size_t offset, bytes; /* in the arena: whole cache lines. bytes 0: no intermediate, or one that no kernel uses */
+} wick_plan_buffer;
+/* Buffer i, 0 <= i < buffers; cleared outside. */
+WICK_API wick_plan_buffer wick_plan_buffer_at(const wick_plan *plan, int i);
+
 /* The plan as text, one kernel a line; works like snprintf. */
 WICK_API size_t wick_plan_format(const wick_plan *plan, char *buffer, size_t size);
 
@@ -71,6 +93,9 @@ WICK_API void wick_workspace_set_offset(wick_workspace *workspace, uint64_t offs
 /* Time and calls of every kernel, cleared by enabling: "ns calls name" lines. Works like snprintf. */
 WICK_API void wick_workspace_profile(wick_workspace *workspace, bool enable);
 WICK_API size_t wick_workspace_profile_format(const wick_workspace *workspace, char *buffer, size_t size);
+
+/* The same of kernel i, for programs: nanoseconds of all its runs, and *runs (may be NULL) of them; 0 outside. */
+WICK_API uint64_t wick_workspace_kernel_ns(const wick_workspace *workspace, int i, uint64_t *runs);
 
 #ifdef __cplusplus
 }

@@ -70,6 +70,12 @@ static wick_tensor *state_of_leaf(const tracer *t, const wick_value *v) {
     return local ? NULL : cell;
 }
 
+static wick_spec spec_of(const wick_type *type) {
+    wick_spec spec = {.dtype = (wick_dtype)type->dtype, .rank = type->rank};
+    memcpy(spec.dims, type->dims, sizeof type->dims);
+    return spec;
+}
+
 static wick_status bind(tracer *t, wick_plan *p, const wick_walk *w) {
     p->bindings = wick_arena_zalloc(&p->arena, (w->n_leaves + 1) * sizeof *p->bindings);
     p->slots = wick_arena_zalloc(&p->arena, (w->n_slots + 1) * sizeof *p->slots);
@@ -94,11 +100,7 @@ static wick_status bind(tracer *t, wick_plan *p, const wick_walk *w) {
         memcpy(p->slots[i], w->slots[i]->slot, sizeof *p->slots);
         p->slot_is_random[i] = w->slots[i]->op->flags & WICK_OP_RANDOM;
     }
-    for (int i = 0; i < p->n_out; i++) {
-        const wick_type *type = &p->graph->outputs[i]->type;
-        p->out_specs[i] = (wick_spec){NULL, (wick_dtype)type->dtype, type->rank, {0}};
-        memcpy(p->out_specs[i].dims, type->dims, sizeof type->dims);
-    }
+    for (int i = 0; i < p->n_out; i++) p->out_specs[i] = spec_of(&p->graph->outputs[i]->type);
     return WICK_OK;
 }
 
@@ -169,7 +171,7 @@ void wick_plan_free(wick_plan **plan) {
 
 wick_plan_info wick_plan_get_info(const wick_plan *p) {
     wick_plan_info info = {.inputs = p->n_in, .outputs = p->n_out, .kernels = (int)p->n_steps, .arena_bytes = p->arena_bytes,
-                           .live_bytes = p->live_bytes, .scratch_bytes = p->scratch * (size_t)wick_pool_threads(p->ctx->pool),
+                           .buffers = (int)p->n_buffers, .live_bytes = p->live_bytes, .scratch_bytes = p->scratch * (size_t)wick_pool_threads(p->ctx->pool),
                            .flops = p->flops, .bytes = p->bytes};
     for (size_t i = 0; i < p->n_leaves; i++) {
         info.states += p->bindings[i].state != NULL;
@@ -179,6 +181,35 @@ wick_plan_info wick_plan_get_info(const wick_plan *p) {
 }
 
 wick_spec wick_plan_output(const wick_plan *p, int i) { return i >= 0 && i < p->n_out ? p->out_specs[i] : (wick_spec){0}; }
+
+static void name_ops(wick_str *s, const wick_graph *body) {
+    for (size_t i = 0; i < body->n; i++) {
+        const wick_op *op = body->nodes[i]->op;
+        bool named = op->flags & WICK_OP_LEAF;
+        for (size_t k = 0; k < i && !named; k++) named = body->nodes[k]->op == op;
+        if (!named) wick_str_add(s, "%s%s", s->len ? " " : "", op->name);
+    }
+}
+
+wick_plan_kernel wick_plan_kernel_at(const wick_plan *p, int i) {
+    if (i < 0 || (size_t)i >= p->n_steps) return (wick_plan_kernel){0};
+    const wick_step *s = &p->steps[i];
+    const wick_node *node = s->node;
+    wick_plan_kernel k = {.name = s->name, .place = node->site, .result = node->n_out ? spec_of(&node->out[0].type) : (wick_spec){0},
+                          .flops = s->flops, .bytes = s->bytes, .live_bytes = s->live};
+    wick_str ops = wick_str_on(k.ops, sizeof k.ops);
+    if (!node->n_regions) wick_str_add(&ops, "%s", node->op->name);
+    for (int r = 0; r < node->n_regions; r++) name_ops(&ops, node->regions[r]);
+    if (ops.cut) memcpy(k.ops + sizeof k.ops - 4, "...", 4);
+    return k;
+}
+
+wick_plan_buffer wick_plan_buffer_at(const wick_plan *p, int i) {
+    if (i < 0 || (size_t)i >= p->n_buffers) return (wick_plan_buffer){0};
+    const wick_buffer *b = &p->buffers[i];
+    if (b->kind != WICK_BUFFER_TEMP || b->first < 0) return (wick_plan_buffer){0};
+    return (wick_plan_buffer){b->first, b->last, b->offset, WICK_ALIGN_UP(WICK_MAX(b->size, 1), WICK_ALIGN)};
+}
 
 size_t wick_plan_format(const wick_plan *p, char *buffer, size_t size) {
     char line[512];
@@ -329,4 +360,10 @@ size_t wick_workspace_profile_format(const wick_workspace *ws, char *buffer, siz
     }
     if (size) buffer[total < size ? total : size - 1] = 0;
     return total;
+}
+
+uint64_t wick_workspace_kernel_ns(const wick_workspace *ws, int i, uint64_t *runs) {
+    bool known = i >= 0 && (size_t)i < ws->plan->n_steps;
+    if (runs) *runs = known ? ws->memory->step_calls[i] : 0;
+    return known ? ws->memory->step_ns[i] : 0;
 }

@@ -77,6 +77,7 @@ wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
     for (size_t i = 0; i <= l->n_steps; i++) {
         now += change[i];
         peak = WICK_MAX(peak, now);
+        if (i < l->n_steps) l->steps[i].live = (size_t)now;
     }
     *live = (size_t)peak;
     qsort(items, n, sizeof *items, by_start);

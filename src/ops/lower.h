@@ -54,6 +54,7 @@ typedef struct wick_step {
     double flops, bytes;
     wick_status fault;      /* what a fault position means; 0: it cannot fail */
     const char *fault_text; /* printf format with one %lld for the position */
+    size_t live;            /* bytes of intermediates in use while it runs */
     bool commits;           /* writes state: runs only when nothing can fail any more */
     bool tap;               /* calls the host: on the calling thread */
 } wick_step;

@@ -419,4 +419,76 @@ TEST(costs_and_outputs_are_known_before_the_first_run) {
     wick_context_free(&ctx);
 }
 
+TEST(kernels_and_buffers_add_up_to_the_plan) {
+    wick_context *ctx = context();
+    mlp net;
+    mlp_init(&net, ctx, 0.2);
+    wick_plan *plan = NULL;
+    wick_workspace *ws = NULL;
+    CHECK_OK(ctx, mlp_compile(&net, ctx, NULL, &plan));
+    REQUIRE(plan && wick_workspace_new(plan, &ws) == WICK_OK);
+    const wick_plan_info info = wick_plan_get_info(plan);
+    double flops = 0, bytes = 0;
+    size_t most = 0;
+    bool product_seen = false;
+    for (int i = 0; i < info.kernels; i++) {
+        wick_plan_kernel k = wick_plan_kernel_at(plan, i);
+        REQUIRE(k.name != NULL);
+        CHECK_MSG(k.ops[0] && !strstr(k.ops, "fused"), "kernel %d has the ops '%s'", i, k.ops);
+        flops += k.flops;
+        bytes += k.bytes;
+        if (k.live_bytes > most) most = k.live_bytes;
+        size_t live = 0;
+        for (int b = 0; b < info.buffers; b++) {
+            wick_plan_buffer buffer = wick_plan_buffer_at(plan, b);
+            if (buffer.bytes && buffer.first <= i && i <= buffer.last) live += buffer.bytes;
+        }
+        CHECK_INT(k.live_bytes, live);
+        if (strstr(k.name, "gemm") && k.flops == 2.0 * MLP_BATCH * MLP_IN * MLP_HIDDEN && k.result.rank == 2 && k.result.dims[0] == MLP_BATCH) {
+            product_seen = true;
+            CHECK_STR_HAS(k.ops, "matmul");
+            CHECK(k.place && strstr(k.place, "mlp.h:"));
+            CHECK_INT(k.result.dtype, WICK_F32);
+            CHECK_INT(k.result.dims[1], MLP_HIDDEN);
+        }
+    }
+    CHECK(product_seen);
+    CHECK(flops == info.flops && bytes == info.bytes && flops > 0);
+    CHECK_INT(most, info.live_bytes);
+    for (int a = 0; a < info.buffers; a++) {
+        wick_plan_buffer x = wick_plan_buffer_at(plan, a);
+        CHECK(x.offset + x.bytes <= info.arena_bytes && x.first <= x.last && x.last < info.kernels);
+        for (int b = 0; b < a && x.bytes; b++) {
+            wick_plan_buffer y = wick_plan_buffer_at(plan, b);
+            bool apart = !y.bytes || y.last < x.first || x.last < y.first || y.offset + y.bytes <= x.offset || x.offset + x.bytes <= y.offset;
+            CHECK_MSG(apart, "buffers %d and %d are alive in the same bytes", a, b);
+        }
+    }
+    const int outside[] = {-1, info.kernels, INT32_MAX};
+    for (int i = 0; i < 3; i++) {
+        uint64_t runs = 1;
+        CHECK(!wick_plan_kernel_at(plan, outside[i]).name);
+        CHECK(wick_workspace_kernel_ns(ws, outside[i], &runs) == 0 && runs == 0);
+    }
+    CHECK_INT(wick_plan_buffer_at(plan, -1).bytes, 0);
+    CHECK_INT(wick_plan_buffer_at(plan, info.buffers).bytes, 0);
+
+    static float x[MLP_BATCH * MLP_IN];
+    static int64_t labels[MLP_BATCH];
+    mlp_batch(0, x, labels);
+    CHECK_INT(wick_run(ws, (const void *[]){x, labels}, NULL), WICK_OK);
+    CHECK_INT(wick_workspace_kernel_ns(ws, 0, NULL), 0); /* no clock is read unless asked */
+    wick_workspace_profile(ws, true);
+    for (int i = 0; i < 3; i++) CHECK_INT(wick_run(ws, (const void *[]){x, labels}, NULL), WICK_OK);
+    uint64_t total = 0, runs;
+    for (int i = 0; i < info.kernels; i++) {
+        total += wick_workspace_kernel_ns(ws, i, &runs);
+        CHECK_INT(runs, 3);
+    }
+    CHECK(total > 0);
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }
