@@ -220,6 +220,9 @@ static int go_on(training *t) {
 
 /* ---- during ------------------------------------------------------------------------------------------------------ */
 
+/* By default in the folder and not in its options, so that the folder may be moved. */
+static const char *log_path(const training *t) { return t->o->log[0] ? t->o->log : t->r.log; }
+
 /* The log first: a checkpoint never claims steps that the log lacks. */
 static int checkpoint(training *t) {
     if (!steplog_sync(&t->log)) return talk_fail(CLI_FAILED, "could not write %s: %s", t->log.path, strerror(errno));
@@ -227,7 +230,6 @@ static int checkpoint(training *t) {
 }
 
 static void log_step(training *t, int64_t n, const trainer_result *result) {
-    if (!t->log.file) return;
     const run_state *state = &t->r.state;
     json j = steplog_begin(&t->log, state->step);
     json_integer(&j, "epoch", state->epoch + 1);
@@ -240,7 +242,6 @@ static void log_step(training *t, int64_t n, const trainer_result *result) {
 }
 
 static void log_epoch(training *t) {
-    if (!t->log.file) return;
     const run_state *state = &t->r.state;
     json j = steplog_begin(&t->log, state->step);
     json_integer(&j, "epoch", state->epoch);
@@ -434,7 +435,7 @@ static int nothing_left(training *t) {
     else
         talk("already stopped in epoch %lld of %lld: nothing to do; give --patience above %lld to go on", epoch, epochs,
              stale);
-    t->log.path = t->o->log;
+    t->log.path = log_path(t);
     report(t);
     return CLI_OK;
 }
@@ -455,8 +456,8 @@ static int train(training *t) {
     if (code == CLI_OK) code = build(t);
     if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r);
     if (code != CLI_OK) return code;
-    if (!steplog_open(&t->log, o->log, t->r.state.step, t->r.state.epoch))
-        return talk_fail(CLI_FAILED, "could not open the log %s: %s", o->log, strerror(errno));
+    if (!steplog_open(&t->log, log_path(t), t->r.state.step, t->r.state.epoch))
+        return talk_fail(CLI_FAILED, "could not open the log %s: %s", log_path(t), strerror(errno));
     interrupt_watch();
     /* At once, so that a folder or disk that can't be written is known before hours of work. */
     if (!resuming) code = run_save_last(&t->r);
@@ -467,7 +468,7 @@ static int train(training *t) {
     progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen);
     if (code == CLI_OK) code = loop(t);
     if (!steplog_close(&t->log) && code == CLI_OK)
-        code = talk_fail(CLI_FAILED, "could not write %s: %s", o->log, strerror(errno));
+        code = talk_fail(CLI_FAILED, "could not write %s: %s", log_path(t), strerror(errno));
     if (code == CLI_OK) report(t);
     return code;
 }

@@ -81,7 +81,7 @@ static const option_row rows[] = {
      "go on with the run in DIR, with its options; epochs and patience may be given anew"},
     {"save-every", "N", INTEGER, T, "1000", AT(save_every), 0, MANY, CHANGEABLE,
      "steps between checkpoints, besides one an epoch; 0: none between"},
-    {"log", "FILE", TEXT, T, "", AT(log), 0, 0, FIXED, "write every step to FILE, a JSON object a line"},
+    {"log", "FILE", TEXT, T, "", AT(log), 0, 0, FIXED, "the log, a JSON object a line for every step; without it, log.jsonl in --out"},
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the second of measuring speeds"},
     {"color", "auto|always|never", CHOICE, T | E | P | D, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},

@@ -44,7 +44,8 @@ int run_open(run *r, const cli_options *o, classifier *c, const char *folder) {
     r->previous = path_join(folder, "last.safetensors.prev");
     r->best = path_join(folder, "best.safetensors");
     r->lock = path_join(folder, ".lock");
-    return r->last && r->previous && r->best && r->lock ? CLI_OK : out_of_memory();
+    r->log = path_join(folder, "log.jsonl");
+    return r->last && r->previous && r->best && r->lock && r->log ? CLI_OK : out_of_memory();
 }
 
 void run_close(run *r) {
@@ -55,6 +56,7 @@ void run_close(run *r) {
     free(r->previous);
     free(r->best);
     free(r->lock);
+    free(r->log);
     *r = (run){0};
 }
 

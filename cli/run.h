@@ -1,6 +1,6 @@
 /* run.h: a training run on disk. DIR/last.safetensors is everything that is needed to go on: weights, optimizer, the
  * place in the data, the options; last.safetensors.prev is the one before. DIR/best.safetensors is the weights of the
- * best epoch. DIR/.lock is locked by the process that trains there. */
+ * best epoch. DIR/log.jsonl is the log. DIR/.lock is locked by the process that trains there. */
 #ifndef WICK_CLI_RUN_H
 #define WICK_CLI_RUN_H
 
@@ -26,6 +26,7 @@ typedef struct run {
     classifier *c;
     const char *folder;
     char *last, *previous, *best, *lock; /* paths */
+    char *log;                           /* where it is unless --log says another place */
     FILE *locked;                        /* NULL: not yet, or the file system can't */
     wick_checkpoint *file;               /* what is being resumed; NULL otherwise */
     cli_options kept;                    /* its options, without those of this command line */

@@ -25,7 +25,6 @@ static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
 
 bool steplog_open(steplog *log, const char *path, int64_t step, int64_t epochs) {
     *log = (steplog){.path = path};
-    if (!path || !path[0]) return true;
     log->file = fopen(path, step > 0 ? "a+" : "w");
     if (!log->file || step == 0) return log->file != NULL;
     rewind(log->file);

@@ -6,12 +6,11 @@
 #include "json.h"
 
 typedef struct steplog {
-    FILE *file; /* NULL: no log is wanted */
+    FILE *file; /* NULL: not open */
     const char *path;
 } steplog;
 
-/* Opens `path` (borrowed; "" or NULL: none), keeping the lines of the first `step` steps and `epochs` epochs. False:
- * errno says why. */
+/* Opens `path` (borrowed), keeping the lines of the first `step` steps and `epochs` epochs. False: errno says why. */
 bool steplog_open(steplog *log, const char *path, int64_t step, int64_t epochs);
 /* A line: begin, json_* calls, end. */
 json steplog_begin(steplog *log, int64_t step);

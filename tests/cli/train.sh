@@ -75,6 +75,15 @@ test_one_is_singular() {
     has err "1 image, 1 thread" && has err "1 step in" && ! grep -E '\b1 [a-z]+s\b' err || fail "a plural"
     expect 0 "$wick" eval single-run && has err "1 image in"
 }
+test_log_is_in_the_folder() {
+    expect 0 "$wick" train "${quick[@]}" --out logged --json && [ "$(json out log)" = logged/log.jsonl ] || fail "$(json out log)"
+    mv logged moved
+    expect 0 "$wick" train --resume moved --epochs 4 --json && [ "$(json out log)" = moved/log.jsonl ] || fail "$(json out log)"
+    [ "$(grep -c '"loss"' moved/log.jsonl)" = 56 ] || fail "$(grep -c '"loss"' moved/log.jsonl) steps"
+    [ "$(grep -c test_accuracy moved/log.jsonl)" = 4 ] || fail "epochs"
+    expect 0 "$wick" train "${quick[@]}" --out elsewhere --log here.jsonl
+    [ -s here.jsonl ] && [ ! -e elsewhere/log.jsonl ] || fail "--log"
+}
 test_log_has_every_step() {
     expect 0 "$wick" train "${quick[@]}" --out log --log log.jsonl
     [ "$(grep -c '"loss"' log.jsonl)" = 42 ] || fail "$(grep -c '"loss"' log.jsonl) steps"
