@@ -24,8 +24,8 @@ static const struct {
     const char *files[2];   /* names for the loader; the first that it finds counts */
 } libraries[] = {
     {"zlib", "reads gzip data", "zlib1g", {"libz.so.1"}},
-    {"libjpeg-turbo", "not used yet", NULL, {"libturbojpeg.so.0"}},
-    {"libspng", "not used yet", NULL, {"libspng.so.0"}},
+    {"libjpeg-turbo", "reads JPEG pictures", "libturbojpeg0", {"libturbojpeg.so.0"}},
+    {"libspng", "reads PNG pictures", "libspng0", {"libspng.so.0"}},
     {"zstd", "not used yet", NULL, {"libzstd.so.1"}},
     {"lz4", "not used yet", NULL, {"liblz4.so.1"}},
     {"OpenBLAS", benchmark_peer, NULL, {"libopenblas.so.0"}},

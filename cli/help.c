@@ -4,7 +4,8 @@
 
 #include "wick/zoo.h"
 
-const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors. FILE is JPEG, PNG or IDX.";
+const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors.";
+const char help_file[] = "FILE is JPEG, PNG or IDX.";
 
 const help_exit_code help_exit_codes[] = {
     {CLI_OK, "done, or nothing was left to do"},
@@ -18,7 +19,7 @@ const help_exit_code help_exit_codes[] = {
 
 const help_row help_environment[] = {
     {"WICK_DATA", "folder of the data sets that are known by name; /usr/share/datasets is looked into after it"},
-    {"WICK_ISA", "use at most this tier of kernels: ref, base, avx2, avx512"},
+    {"WICK_ISA", "use at most this tier of kernels, one of those that wick doctor lists"},
     {"WICK_EAGER", "1: run op by op, without passes"},
     {"NO_COLOR", "if set, no colours unless --color always"},
     {NULL, NULL},
@@ -33,12 +34,15 @@ const help_row help_files[] = {
 const help_example help_examples[] = {
     {CMD_TRAIN, "wick train --data fashion-mnist --hidden 256,128 --epochs 12 --out run", "train into the folder run"},
     {CMD_TRAIN, "wick train --net \"conv 32 3, relu, maxpool 2, flatten, linear classes\" --out cnn", "another network, as layers"},
+    {CMD_TRAIN, "wick train --data cifar10 --arch resnet8 --augment flip,crop=4 --out resnet", "a network by name, on images that vary"},
     {CMD_TRAIN, "wick train --resume run --epochs 20", "go on where it ended, or was interrupted"},
     {CMD_EVAL, "wick eval run", "the best checkpoint of that run on the test images"},
     {CMD_EVAL, "wick eval run --split train --json | jq .confusion", "one table for another program"},
     {CMD_PREDICT, "wick predict run --index 0,3-5 --top 3", "four test images with the three likeliest classes"},
+    {CMD_PREDICT, "wick predict run a.png b.jpg --json", "pictures of your own"},
     {CMD_INFO, "wick info", "version, tier and threads"},
     {CMD_INFO, "wick info run/last.safetensors", "what a checkpoint holds"},
+    {CMD_INFO, "wick info --arch resnet8 --input 3,32,32", "the layers of a network, and what they cost"},
     {CMD_OPS, "wick ops --json | jq -r '.ops[].name'", "the names alone"},
     {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
     {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick", "for bash, from the next shell on"},
@@ -63,7 +67,7 @@ void help_general(FILE *out) {
         snprintf(left, sizeof left, "wick %s %s", cli_commands[i].name, cli_commands[i].arguments);
         fprintf(out, "  %-26s %s\n", left, cli_commands[i].doc);
     }
-    fprintf(out, "\n%s\n\n", help_model);
+    fprintf(out, "\n%s %s\n\n", help_model, help_file);
     fprintf(out, "  %-26s %s\n", "wick help COMMAND", "its options and examples; wick COMMAND --help is the same");
     fprintf(out, "  %-26s %s\n", "wick help net", "the layers and networks that --net and --arch take");
     fprintf(out, "  %-26s %s\n", "wick help --man [COMMAND]", "the man page, for man -l -");

@@ -83,7 +83,7 @@ static void general_page(FILE *out) {
     fputs(".SH SYNOPSIS\n.B wick\n.I COMMAND\n[\\fIargument\\fR] [\\fIoptions\\fR]\n.br\n.B wick help\n[\\fICOMMAND\\fR|\\fBnet\\fR]\n"
           ".br\n.B wick \\-\\-version\n.SH DESCRIPTION\nResults go to standard output, talk to standard error. ", out);
     text(out, help_model);
-    fputs("\n.SH COMMANDS\n", out);
+    fprintf(out, " %s\n.SH COMMANDS\n", help_file);
     for (int i = 0; i < CMD_COUNT; i++) {
         const cli_command *c = &cli_commands[i];
         fprintf(out, ".TP\n.BR wick\\-%s (1)\n", c->name);
@@ -113,6 +113,7 @@ static void command_page(cli_command_id id, FILE *out) {
     if (command->arguments[0] && command->run != cmd_completions) {
         fputs(".SH DESCRIPTION\n", out);
         text(out, help_model);
+        if (command->takes_files) fprintf(out, " %s", help_file);
         fputc('\n', out);
     }
     fputs(".SH OPTIONS\n", out);
