@@ -81,6 +81,7 @@ wick_status wick_pass_fold(wick_graph *graph, wick_msg *msg);        /* elementw
 wick_status wick_pass_cse(wick_graph *graph, wick_msg *msg);         /* equal nodes become one */
 wick_status wick_pass_dce(wick_graph *graph, wick_msg *msg);         /* nodes that nothing needs go */
 wick_status wick_pass_epilogue(wick_graph *graph, wick_msg *msg);    /* products take the bias and ReLU after them along */
+wick_status wick_pass_rematerialise(wick_graph *graph, wick_msg *msg); /* what is cheap to make again is, for each reader */
 wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg);        /* elementwise groups, reductions at their end */
 wick_status wick_pass_schedule(wick_graph *graph, wick_msg *msg);    /* order for low peak memory; state is written last */
 /* All of them, or only the required ones. Verifies after each pass in debug builds and when WICK_VERIFY is set. */

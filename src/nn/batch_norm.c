@@ -30,8 +30,7 @@ static void gradient(void *user, wick_tensor *g, wick_tensor *y, int n, wick_ten
     int axes[WICK_MAX_DIMS];
     const int rank = wick_tensor_rank(xs[0]), n_axes = other_axes(rank, axes);
     const int64_t dims[WICK_MAX_DIMS] = {1, wick_tensor_dim(xs[0], 1), 1, 1, 1, 1, 1, 1};
-    wick_tensor *mean = wick_reshape(wick_mean(xs[0], n_axes, axes, false), rank, dims);
-    wick_tensor *var = wick_reshape(wick_var(xs[0], n_axes, axes, 0, false), rank, dims);
+    wick_tensor *mean = wick_mean(xs[0], n_axes, axes, true), *var = wick_var(xs[0], n_axes, axes, 0, true);
     wick_tensor *scale = wick_rsqrt(wick_add(var, wick_like(var, eps))), *centred = wick_sub(xs[0], mean);
     gx[2] = wick_sum(g, n_axes, axes, false);
     gx[1] = wick_mul(wick_sum(wick_mul(g, centred), n_axes, axes, false), wick_reshape(scale, 1, dims + 1));
@@ -73,8 +72,8 @@ wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor
     if (seen < 2)
         return wick_poison(ctx, WICK_ERR_SHAPE, "batch_norm \"%s\": training needs more than one value per channel",
                            shown);
-    wick_tensor *batch_mean = wick_mean(x, n_axes, axes, false);
-    wick_tensor *batch_var = wick_var(x, n_axes, axes, 0, false);
+    wick_tensor *batch_mean = wick_reshape(wick_mean(x, n_axes, axes, true), 1, &channels);
+    wick_tensor *batch_var = wick_reshape(wick_var(x, n_axes, axes, 0, true), 1, &channels);
     wick_tensor *y = wick_custom_gradient(wick_batch_norm(x, batch_mean, batch_var, weight, bias, eps), 3,
                                           (wick_tensor *[]){x, weight, bias}, gradient, NULL);
     const double unbias = (double)seen / (double)(seen - 1);

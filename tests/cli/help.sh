@@ -78,7 +78,7 @@ test_zsh() {
     cat >try.zsh <<'END'
 zmodload zsh/zpty
 zpty try zsh -f -i
-zpty -w try 'PS1=; PS2=; autoload -U compinit; compinit -u -d /dev/null; source ./_wick; stty cols 200; LISTMAX=0'
+zpty -w try 'PS1=; PS2=; autoload -U compinit; compinit -u -D; source ./_wick; stty cols 200; LISTMAX=0'
 zpty -w try 'wick() print -r -- "<$*>"'
 for line in 'wick train --optimizer=sg' 'wick eva' 'wick eval --spl' 'wick train --arch mob'; zpty -w -n try "$line"$'\t\n'
 zpty -w try 'print over'

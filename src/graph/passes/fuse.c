@@ -136,8 +136,14 @@ static void place(fuser *f, wick_node *node) {
     const wick_type *space = &node->out[0].type;
     f->of[at] = f->first[at] = f->tail[at] = at;
     f->size[at] = 1;
+    /* What only a reduction reads joins that, and not those that others read too: it is then never stored. */
+    const uint32_t *readers = f->readers + f->readers_at[at];
+    const bool reduced = f->readers_at[at + 1] == f->readers_at[at] + 1 && f->nodes[*readers]->op->flags & WICK_OP_REDUCE;
     for (int k = 0; k < node->n_in; k++) { /* producers first */
         uint32_t p = node->in[k]->node->position;
+        bool others = false;
+        for (uint32_t r = f->readers_at[p]; r < f->readers_at[p + 1]; r++) others |= f->readers[r] != at;
+        if (reduced && others) continue;
         if (!is_elementwise(f->nodes[p]) || !wick_same_dims(&node->in[k]->type, space) || !registers_hold(&node->in[k]->type)) continue;
         if (f->of[p] != f->of[at]) try_merge(f, f->of[p], f->of[at], at);
     }
@@ -178,6 +184,11 @@ static int by_position(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+static bool same_node(const wick_node *a, const wick_node *b, wick_value *const *in) {
+    return a->op == b->op && a->n_in == b->n_in && a->attr_size == b->attr_size && !memcmp(a->attr, b->attr, a->attr_size) &&
+           !memcmp(a->in, in, a->n_in * sizeof *in);
+}
+
 static bool build(fuser *f, uint32_t g) {
     wick_graph *graph = f->graph;
     uint32_t members[MAX_OPS + 1], n = 0;
@@ -215,7 +226,10 @@ static bool build(fuser *f, uint32_t g) {
             }
             mapped[k] = &params[p];
         }
-        wick_node *copy = wick_graph_copy_node(body, node, mapped);
+        wick_node *copy = NULL; /* the same may be there already, rematerialised */
+        for (size_t b = 0; b < body->n && !copy; b++)
+            if (same_node(body->nodes[b], node, mapped)) copy = body->nodes[b];
+        if (!copy) copy = wick_graph_copy_node(body, node, mapped);
         if (!copy) return false;
         node->out[0].forward = &copy->out[0];
     }

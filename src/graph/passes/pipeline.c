@@ -14,6 +14,7 @@ const wick_pass wick_passes[] = {
     {"dce", wick_pass_dce, false},
     {"epilogue", wick_pass_epilogue, false},
     {"dce", wick_pass_dce, false},
+    {"rematerialise", wick_pass_rematerialise, false},
     {"fuse", wick_pass_fuse, false},
     {"schedule", wick_pass_schedule, true},
 };

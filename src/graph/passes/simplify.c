@@ -60,6 +60,7 @@ wick_status wick_pass_simplify(wick_graph *graph, wick_msg *msg) {
         wick_node *node = graph->nodes[i];
         wick_resolve_inputs(node);
         skip_expands(node);
+        if (node->op == &wick_op_reshape && node->in[0]->node->op == &wick_op_reshape) node->in[0] = node->in[0]->node->in[0];
         wick_value *same = same_as(node);
         if (same)
             node->out[0].forward = same;

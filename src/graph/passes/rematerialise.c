@@ -1,0 +1,125 @@
+/* rematerialise.c: a value that costs no more to make again than to read is made again for each of its readers, so that it can stay in
+ * a register of each and need not be stored: what a gradient needs of x - mean, or of where(mask, g, 0), it takes from x, from mask and
+ * g. Only for large elementwise values that elementwise ops and reductions alone read: others have to be stored anyway. The same
+ * arithmetic on the same numbers: the bits stay. Copies that come together in one fused node become one again there. */
+#include "graph/passes/rewrite.h"
+
+enum { SMALL = 4096, READERS = 4 }; /* elements of values that are not worth it; copies of one node */
+
+static bool is_cheap(const wick_node *node) {
+    if (!(node->op->flags & WICK_OP_ELEMENTWISE) || node->n_out != 1) return false;
+    switch (node->op->ew) {
+    case WICK_EW_add:
+    case WICK_EW_sub:
+    case WICK_EW_mul:
+    case WICK_EW_neg:
+    case WICK_EW_square:
+    case WICK_EW_relu:
+    case WICK_EW_where:
+    case WICK_EW_gt:
+    case WICK_EW_ge:
+    case WICK_EW_lt:
+    case WICK_EW_le: break;
+    default: return false;
+    }
+    const wick_type *t = &node->out[0].type;
+    if (!wick_type_is_static(t) || wick_type_count(t) < SMALL) return false;
+    size_t bytes = 0; /* that each copy reads */
+    for (int k = 0; k < node->n_in; k++) {
+        const wick_value *v = node->in[k];
+        bool seen = false;
+        for (int j = 0; j < k; j++) seen |= node->in[j] == v;
+        if (!seen) bytes += wick_type_bytes(&v->type);
+    }
+    return 2 * bytes <= 3 * wick_type_bytes(t);
+}
+
+/* What reads node's result: node numbers in linked lists, one entry for each time. */
+typedef struct remake {
+    wick_graph *graph;
+    uint32_t *head, *copies;         /* of a node: its first reader's entry + 1; its first copy, 0: none */
+    uint32_t *next_copy;             /* of a copy: the next one of the same node */
+    uint32_t *entry_of, *entry_next; /* of an entry: who reads; the next entry + 1 */
+    uint32_t n_entries;
+} remake;
+
+static void reads(remake *r, uint32_t reader) {
+    const wick_node *node = r->graph->nodes[reader];
+    for (int k = 0; k < node->n_in; k++) {
+        const uint32_t from = node->in[k]->node->position;
+        r->entry_of[r->n_entries] = reader;
+        r->entry_next[r->n_entries] = r->head[from];
+        r->head[from] = ++r->n_entries;
+    }
+}
+
+/* The distinct readers of a node that should have a copy each; fewer than 2: it shouldn't be copied. */
+static int readers_of(const remake *r, uint32_t at, uint32_t list[READERS]) {
+    const wick_node *node = r->graph->nodes[at];
+    int n = 0;
+    for (uint32_t e = r->head[at]; e; e = r->entry_next[e - 1]) {
+        const uint32_t reader = r->entry_of[e - 1];
+        const wick_node *by = r->graph->nodes[reader];
+        const bool elementwise = by->op->flags & WICK_OP_ELEMENTWISE && wick_same_dims(&by->out[0].type, &node->out[0].type);
+        if (!elementwise && !(by->op->flags & WICK_OP_REDUCE)) return 0;
+        int i = 0;
+        while (i < n && list[i] != reader) i++;
+        if (i < n) continue;
+        if (n == READERS) return 0;
+        list[n++] = reader;
+    }
+    return n;
+}
+
+static bool copy_for(remake *r, uint32_t at, uint32_t reader) {
+    wick_graph *graph = r->graph;
+    wick_node *node = graph->nodes[at], *copy = wick_graph_copy_node(graph, node, node->in);
+    if (!copy) return false;
+    const uint32_t number = (uint32_t)graph->n - 1;
+    copy->position = number;
+    wick_node *by = graph->nodes[reader];
+    for (int k = 0; k < by->n_in; k++)
+        if (by->in[k] == &node->out[0]) by->in[k] = &copy->out[0];
+    reads(r, number);
+    r->next_copy[number] = r->copies[at];
+    r->copies[at] = number;
+    return true;
+}
+
+static bool run(remake *r, size_t n, bool *is_output, wick_node **order) {
+    wick_graph *graph = r->graph;
+    for (size_t i = 0; i < n; i++) reads(r, (uint32_t)i);
+    for (int i = 0; i < graph->n_outputs; i++) is_output[graph->outputs[i]->node->position] = true;
+    for (uint32_t i = (uint32_t)n; i-- > 0;) {
+        uint32_t list[READERS];
+        if (is_output[i] || !is_cheap(graph->nodes[i])) continue;
+        const int readers = readers_of(r, i, list);
+        if (readers < 2 || graph->n + READERS > 2 * n) continue;
+        for (int k = 1; k < readers; k++)
+            if (!copy_for(r, i, list[k])) return false;
+    }
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        order[m++] = graph->nodes[i];
+        for (uint32_t c = r->copies[i]; c; c = r->next_copy[c]) order[m++] = graph->nodes[c];
+    }
+    memcpy(graph->nodes, order, m * sizeof *order);
+    return true;
+}
+
+wick_status wick_pass_rematerialise(wick_graph *graph, wick_msg *msg) {
+    const size_t n = graph->n;
+    if (n == 0) return WICK_OK;
+    wick_graph_number(graph);
+    size_t entries = 3 * n; /* of copies, which have at most 3 inputs; and of what is there */
+    for (size_t i = 0; i < n; i++) entries += graph->nodes[i]->n_in;
+    const size_t words = 5 * n + 2 * entries, bytes = 2 * n * sizeof(wick_node *) + words * sizeof(uint32_t) + n;
+    wick_node **order = wick_calloc(&graph->ctx->alloc, bytes);
+    if (!order) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory rematerialising");
+    uint32_t *memory = (uint32_t *)(order + 2 * n);
+    remake r = {.graph = graph, .head = memory, .next_copy = memory + 2 * n, .copies = memory + 4 * n, .entry_of = memory + 5 * n,
+                .entry_next = memory + 5 * n + entries};
+    const bool good = run(&r, n, (bool *)(memory + words), order);
+    wick_release(&graph->ctx->alloc, order, bytes);
+    return good ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory rematerialising");
+}
