@@ -93,6 +93,15 @@ void classifier_free(classifier *c) {
     c->class_names = NULL;
 }
 
+int64_t classifier_parameters(const classifier *c) {
+    int64_t count = 0;
+    for (int i = 0; i < wick_model_count(c->model); i++) {
+        wick_named state = wick_model_at(c->model, i);
+        if (state.role == WICK_ROLE_PARAM) count += wick_tensor_count(state.tensor);
+    }
+    return count;
+}
+
 bool classifier_add_meta(const classifier *c, meta *list) {
     char dims[WICK_MAX_DIMS * 24] = "";
     for (int i = 0, n = 0; i < c->rank; i++)

@@ -38,6 +38,7 @@ int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, cha
 int classifier_load(classifier *c, wick_context *ctx, const char *path);
 void classifier_free(classifier *c);
 
+int64_t classifier_parameters(const classifier *c); /* how many numbers are trained */
 bool classifier_add_meta(const classifier *c, meta *list);
 /* [n, dims...] f32 -> [n, classes]. */
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x);

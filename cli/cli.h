@@ -16,7 +16,7 @@ enum {
     CLI_INTERRUPTED = 130 /* 128 + SIGINT, as shells count */
 };
 
-typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_INFO, CMD_OPS, CMD_DOCTOR, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
+typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_INFO, CMD_OPS, CMD_DOCTOR, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
 
 enum { CLI_MAX_OPTIONS = 48 };
 
@@ -49,6 +49,7 @@ extern const cli_command cli_commands[CMD_COUNT];
 int cmd_train(cli_options *options);
 int cmd_eval(cli_options *options);
 int cmd_predict(cli_options *options);
+int cmd_report(cli_options *options);
 int cmd_info(cli_options *options);
 int cmd_ops(cli_options *options);
 int cmd_doctor(cli_options *options);

@@ -77,18 +77,10 @@ static void print_matrix(const view *v, int width, int cell) {
     fputc('\n', stdout);
 }
 
-/* The largest cells off the diagonal, of equal ones the first. */
 static void print_pairs(const view *v) {
     const int64_t n = v->c->classes, *count = v->e->confusion;
-    int64_t pairs[MOST_PAIRS + 1]; /* and room for the one that drops out */
-    int found = 0;
-    for (int64_t i = 0; i < n * n; i++) {
-        if (i / n == i % n || count[i] == 0) continue;
-        int at = found;
-        for (; at > 0 && count[pairs[at - 1]] < count[i]; at--) pairs[at] = pairs[at - 1];
-        pairs[at] = i;
-        if (found < MOST_PAIRS) found++;
-    }
+    int64_t pairs[MOST_PAIRS];
+    int found = largest_mistakes(count, n, MOST_PAIRS, pairs);
     printf("the most confused pairs; the matrix of %lld classes is too wide for here, --json has it\n", (long long)n);
     for (int i = 0; i < found; i++)
         printf("%8lld  %s taken for %s\n", (long long)count[pairs[i]], label_of(v, pairs[i] / n).text, label_of(v, pairs[i] % n).text);

@@ -71,28 +71,6 @@ static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose
     return talk_fail(blame(whose), "%s--hidden: %s", whose, wick_context_error(ctx));
 }
 
-static wick_optim_options optim_options(const cli_options *o, int64_t steps) {
-    static const wick_optim_kind kinds[] = {WICK_SGD, WICK_ADAM, WICK_ADAMW}; /* in the order of the options' table */
-    static const wick_schedule_kind schedules[] = {WICK_SCHEDULE_CONSTANT, WICK_SCHEDULE_STEP, WICK_SCHEDULE_COSINE};
-    int64_t updates = steps / o->accumulate > 0 ? steps / o->accumulate : 1;
-    bool sgd = kinds[o->optimizer] == WICK_SGD;
-    return (wick_optim_options){
-        .kind = kinds[o->optimizer],
-        .lr = o->lr,
-        .momentum = sgd || options_given(o, "momentum") ? o->momentum : 0,
-        .nesterov = o->nesterov,
-        .weight_decay = o->weight_decay,
-        .clip_norm = o->clip,
-        .accumulate = (int)o->accumulate,
-        .schedule = {.kind = schedules[o->schedule],
-                     .warmup = o->warmup >= 0 ? o->warmup : updates / 20,
-                     .total = updates,
-                     .every = o->lr_every,
-                     .gamma = o->lr_gamma,
-                     .lr_min = o->lr_min},
-    };
-}
-
 /* What the options say together; the library would name its own fields, or nothing at all. */
 static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     static const struct {
@@ -106,7 +84,7 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
         if (options_given(o, uses[i].name) && strcmp(options_text(o, uses[i].by), uses[i].choice) != 0)
             return talk_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", uses[i].name, uses[i].by, uses[i].choice,
                              options_text(o, uses[i].by));
-    const wick_optim_options optim = optim_options(o, steps);
+    const wick_optim_options optim = trainer_optim(o, steps);
     const wick_schedule *s = &optim.schedule;
     double peak = wick_optim_lr_at(&(wick_optim_options){.kind = optim.kind, .lr = optim.lr}, 0);
     if (o->accumulate > steps)
@@ -192,7 +170,7 @@ static int build(training *t) {
     int64_t batches = (count + batch - 1) / batch;
     t->steps = batches * o->epochs;
     loading.batch = batch;
-    t->optim = optim_options(o, t->steps);
+    t->optim = trainer_optim(o, t->steps);
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
     if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
@@ -380,15 +358,6 @@ static int loop(training *t) {
 
 /* ---- after ------------------------------------------------------------------------------------------------------- */
 
-static int64_t count_parameters(const wick_model *model) {
-    int64_t count = 0;
-    for (int i = 0; i < wick_model_count(model); i++) {
-        wick_named state = wick_model_at(model, i);
-        if (state.role == WICK_ROLE_PARAM) count += wick_tensor_count(state.tensor);
-    }
-    return count;
-}
-
 static void report(const training *t) {
     const run_state *state = &t->r.state;
     double speed = t->seconds > 0 ? (double)t->samples / t->seconds : 0;
@@ -404,7 +373,7 @@ static void report(const training *t) {
     json_bool(&j, "ok", true);
     json_integer(&j, "epochs", state->epoch);
     json_integer(&j, "steps", state->step);
-    json_integer(&j, "parameters", count_parameters(t->c.model));
+    json_integer(&j, "parameters", classifier_parameters(&t->c));
     json_text(&j, "arch", t->c.arch);
     json_real(&j, "loss", state->train_loss, 9);
     json_real(&j, "accuracy", state->train_accuracy, 9);
@@ -461,7 +430,7 @@ static int train(training *t) {
     interrupt_watch();
     /* At once, so that a folder or disk that can't be written is known before hours of work. */
     if (!resuming) code = run_save_last(&t->r);
-    int64_t parameters = count_parameters(t->c.model), images = wick_dataset_count(t->train);
+    int64_t parameters = classifier_parameters(&t->c), images = wick_dataset_count(t->train);
     int threads = wick_context_threads(t->ctx);
     talk("%s, %lld parameter%s, %lld image%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
          (long long)images, plural(images), threads, plural(threads));

@@ -14,6 +14,9 @@ typedef struct evaluator {
     float *x, *logits;
     int64_t *y, *predicted;
     int64_t top; /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
+    /* Called after each batch, of which x, y, predicted and logits are then; `first` is the number of its first image. NULL: not called. */
+    void (*look)(const struct evaluator *e, int64_t first, int64_t n, void *user);
+    void *user;
     /* Of the last round. */
     class_counts *classes;
     int64_t *confusion; /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */

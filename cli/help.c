@@ -28,6 +28,8 @@ const help_row help_environment[] = {
 const help_row help_files[] = {
     {"DIR/last.safetensors", "everything a run needs to go on; .prev is the one before"},
     {"DIR/best.safetensors", "weights of the best epoch, and what rebuilds the network"},
+    {"DIR/log.jsonl", "every step and epoch, a JSON object a line"},
+    {"DIR/report.html", "what wick report draws of it all"},
     {NULL, NULL},
 };
 
@@ -40,6 +42,7 @@ const help_example help_examples[] = {
     {CMD_EVAL, "wick eval run --split train --json | jq .confusion", "one table for another program"},
     {CMD_PREDICT, "wick predict run --index 0,3-5 --top 3", "four test images with the three likeliest classes"},
     {CMD_PREDICT, "wick predict run a.png b.jpg --json", "pictures of your own"},
+    {CMD_REPORT, "wick report run", "a page about that run, run/report.html, for a browser"},
     {CMD_INFO, "wick info", "version, tier and threads"},
     {CMD_INFO, "wick info run/last.safetensors", "what a checkpoint holds"},
     {CMD_INFO, "wick info --arch resnet8 --input 3,32,32", "the layers of a network, and what they cost"},

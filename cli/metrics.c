@@ -28,3 +28,14 @@ int64_t rank_of_label(const float *logits, int64_t n, int64_t label) {
     for (int64_t k = label + 1; k < n; k++) above += !(logits[k] <= own);
     return above;
 }
+
+int largest_mistakes(const int64_t *confusion, int64_t n, int most, int64_t *cells) {
+    int found = 0;
+    for (int64_t i = 0; i < n * n; i++) {
+        if (i / n == i % n || confusion[i] == 0 || (found == most && confusion[cells[found - 1]] >= confusion[i])) continue;
+        int at = found < most ? found++ : most - 1;
+        for (; at > 0 && confusion[cells[at - 1]] < confusion[i]; at--) cells[at] = cells[at - 1];
+        cells[at] = i;
+    }
+    return found;
+}

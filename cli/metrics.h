@@ -25,4 +25,8 @@ class_scores scores_macro(const class_counts *classes, int64_t n);
  * the first. A NaN is taken to be above, so that it never helps. */
 int64_t rank_of_label(const float *logits, int64_t n, int64_t label);
 
+/* The cells of confusion[n * n] with the most mistakes, at most `most` of them, the largest first, of equal ones the first. Returns how
+ * many there are. */
+int largest_mistakes(const int64_t *confusion, int64_t n, int most, int64_t *cells);
+
 #endif

@@ -29,13 +29,14 @@ typedef struct option_row {
 #define O         (1u << CMD_OPS)
 #define D         (1u << CMD_DOCTOR)
 #define C         (1u << CMD_COMPLETIONS)
+#define R         (1u << CMD_REPORT)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
 /* clang-format off */
 static const option_row rows[] = {
     {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures"},
-    {"data", "SET", TEXT, E | P, "", AT(data), 0, 0, FORGET,
+    {"data", "SET", TEXT, E | P | R, "", AT(data), 0, 0, FORGET,
      "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures; without it, what the model was trained on"},
     {"split", "train|test", WORD, E | P, "test", AT(split), 0, 0, FORGET, "part of the data"},
     {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "images to look at, from 0: 3,7,20-24"},
@@ -73,9 +74,10 @@ static const option_row rows[] = {
     {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,
      "stop after N epochs without a better test accuracy (or, at the same, a lower loss); 0: never"},
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
-    {"threads", "N", INTEGER, T | E | P | I | D, "0", AT(threads), 0, 4096, FORGET,
+    {"threads", "N", INTEGER, T | E | P | I | D | R, "0", AT(threads), 0, 4096, FORGET,
      "0: every CPU this process may use; results don't depend on it"},
     {"out", "DIR", TEXT, T, "wick-run", AT(out), 0, 0, FORGET, "where last.safetensors and best.safetensors go"},
+    {"out", "FILE", TEXT, R, "", AT(out), 0, 0, FORGET, "the page to write; without it, report.html in RUN"},
     {"force", "", FLAG, T, "", AT(force), 0, 0, FORGET, "start over in an --out that holds a run"},
     {"resume", "DIR", TEXT, T, "", AT(resume), 0, 0, FORGET,
      "go on with the run in DIR, with its options; epochs and patience may be given anew"},
@@ -85,10 +87,10 @@ static const option_row rows[] = {
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the second of measuring speeds"},
     {"color", "auto|always|never", CHOICE, T | E | P | D, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | I | O | D, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | I | O | D | R, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
-    {"quiet", "", FLAG, T | E | P, "", AT(quiet), 0, 0, FORGET, "say only what went wrong"},
-    {"help", "", FLAG, T | E | P | I | O | D | C, "", AT(help), 0, 0, FORGET, "this text"},
+    {"quiet", "", FLAG, T | E | P | R, "", AT(quiet), 0, 0, FORGET, "say only what went wrong"},
+    {"help", "", FLAG, T | E | P | I | O | D | C | R, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T
@@ -98,6 +100,7 @@ static const option_row rows[] = {
 #undef O
 #undef D
 #undef C
+#undef R
 enum { ROWS = sizeof rows / sizeof rows[0] };
 _Static_assert(sizeof rows / sizeof rows[0] <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
 

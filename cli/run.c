@@ -152,23 +152,31 @@ int run_save_best(run *r) {
 
 /* ---- going on ---------------------------------------------------------------------------------------------------- */
 
-/* What is wrong with the file's options by themselves is not the command line's fault. */
-static int restore_options(run *r, cli_options *o, const char *path) {
+int run_options(const wick_checkpoint *file, const char *path, cli_options *kept) {
     const char *name, *text;
     char error[512];
-    r->kept.command = o->command;
-    for (int i = 0; (name = options_kept(o, i, &text)); i++) {
+    kept->command = CMD_TRAIN;
+    for (int i = 0; (name = options_kept(kept, i, &text)); i++) {
         char key[KEY];
         snprintf(key, sizeof key, "option.%s", name);
-        const char *value = wick_checkpoint_meta(r->file, key);
-        if (!value)
-            return talk_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: no run can go on from it", path, key);
-        int code = options_restore(&r->kept, i, value, error, sizeof error);
+        const char *value = wick_checkpoint_meta(file, key);
+        if (!value) return talk_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: it is no run of this version", path, key);
+        int code = options_restore(kept, i, value, error, sizeof error);
         if (code != CLI_OK) return talk_fail(code == CLI_USAGE ? CLI_BAD_FILE : code, "%s: %s", path, error);
-        code = options_restore(o, i, value, error, sizeof error);
-        if (code != CLI_OK) return talk_fail(code, "%s", error);
     }
     return CLI_OK;
+}
+
+/* What is wrong with the file's options by themselves is not the command line's fault. */
+static int restore_options(run *r, cli_options *o, const char *path) {
+    int code = run_options(r->file, path, &r->kept);
+    const char *name, *text;
+    char error[512];
+    for (int i = 0; code == CLI_OK && (name = options_kept(&r->kept, i, &text)); i++) {
+        code = options_restore(o, i, text, error, sizeof error);
+        if (code != CLI_OK) return talk_fail(code, "%s", error);
+    }
+    return code;
 }
 
 static bool read_field(int i, const char *text, run_state *state) {

@@ -1,5 +1,6 @@
 #include "trainer.h"
 
+#include "options.h"
 #include "talk.h"
 
 #include <math.h>
@@ -33,6 +34,28 @@ static wick_status compile(trainer *t, bool update, bool last, const wick_compil
     recording r = {t, update};
     uint64_t stream = (uint64_t)STREAMS * (1 + 2 * update + last);
     return step_compile(s, t->c, record, &r, last ? t->tail : t->batch, INPUTS, OUTPUTS, t->seed, stream, options);
+}
+
+wick_optim_options trainer_optim(const cli_options *o, int64_t steps) {
+    static const wick_optim_kind kinds[] = {WICK_SGD, WICK_ADAM, WICK_ADAMW}; /* in the order of the options' table */
+    static const wick_schedule_kind schedules[] = {WICK_SCHEDULE_CONSTANT, WICK_SCHEDULE_STEP, WICK_SCHEDULE_COSINE};
+    int64_t updates = steps / o->accumulate > 0 ? steps / o->accumulate : 1;
+    bool sgd = kinds[o->optimizer] == WICK_SGD;
+    return (wick_optim_options){
+        .kind = kinds[o->optimizer],
+        .lr = o->lr,
+        .momentum = sgd || options_given(o, "momentum") ? o->momentum : 0,
+        .nesterov = o->nesterov,
+        .weight_decay = o->weight_decay,
+        .clip_norm = o->clip,
+        .accumulate = (int)o->accumulate,
+        .schedule = {.kind = schedules[o->schedule],
+                     .warmup = o->warmup >= 0 ? o->warmup : updates / 20,
+                     .total = updates,
+                     .every = o->lr_every,
+                     .gamma = o->lr_gamma,
+                     .lr_min = o->lr_min},
+    };
 }
 
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, const wick_loader_options *loading) {

@@ -4,6 +4,7 @@
 #ifndef WICK_CLI_TRAINER_H
 #define WICK_CLI_TRAINER_H
 
+#include "cli.h"
 #include "step.h"
 
 #include "wick/optim.h"
@@ -25,6 +26,8 @@ typedef struct trainer_result {
     int64_t correct;
 } trainer_result;
 
+/* What the options of wick train say of the optimizer, for a run of so many steps. */
+wick_optim_options trainer_optim(const cli_options *o, int64_t steps);
 /* Makes the model's parameters and the optimizer's state. loading says batch, seed and augmentation; the model's normalisation and shuffling
  * are added. Exit codes; what went wrong has been said. */
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, const wick_loader_options *loading);

@@ -59,6 +59,9 @@ typedef struct wick_load_report {
 WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_load_some(const wick_checkpoint *checkpoint, wick_model *model,
                                                                const wick_load_options *options, wick_load_report *report);
 
+/* Replaces the file at path by these bytes, atomically: until the call succeeds the old file is whole. */
+WICK_API WICK_MUST_CHECK wick_status wick_file_write(wick_context *ctx, const char *path, const void *data, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

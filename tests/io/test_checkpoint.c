@@ -234,6 +234,29 @@ TEST(every_dtype_and_odd_shape_comes_back) {
     TEARDOWN;
 }
 
+TEST(a_file_is_replaced_as_a_whole_or_not_at_all) {
+    REQUIRE(folder_make());
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    const char *path = in_folder("page.html");
+    char text[16] = "";
+    CHECK_INT(wick_file_write(ctx, path, "first", 5), WICK_OK);
+    CHECK_INT(wick_file_write(ctx, path, "second", 6), WICK_OK);
+    FILE *f = fopen(path, "rb");
+    CHECK(f && fread(text, 1, sizeof text - 1, f) == 6 && strcmp(text, "second") == 0);
+    if (f) fclose(f);
+    CHECK_INT(wick_file_write(ctx, in_folder("nowhere/page.html"), "x", 1), WICK_ERR_IO);
+    CHECK_STR_HAS(wick_context_error(ctx), "nowhere/page.html");
+    CHECK_INT(wick_file_write(ctx, folder, "x", 1), WICK_ERR_IO);
+    CHECK_INT(wick_file_write(ctx, NULL, "x", 1), WICK_ERR_INVALID);
+    CHECK_INT(wick_file_write(ctx, path, NULL, 0), WICK_OK); /* an empty file */
+    f = fopen(path, "rb");
+    CHECK(f && fgetc(f) == EOF);
+    if (f) fclose(f);
+    wick_context_free(&ctx);
+    folder_remove();
+}
+
 TEST(an_empty_model_makes_an_empty_file) {
     net a, b;
     REQUIRE(folder_make() && net_open(&a, 1, false) && net_open(&b, 2, false));

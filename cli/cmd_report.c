@@ -1,0 +1,209 @@
+/* wick report: gathers what is to be known of a run, and writes it as one page. */
+#include "report.h"
+
+#include "html.h"
+#include "layers.h"
+#include "options.h"
+#include "paths.h"
+#include "run.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARM_STEPS = 2, FEWEST_STEPS = 3, MOST_STEPS = 20, MOST_SECONDS = 3 };
+
+static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
+
+/* What the run was given, and its log. Runs of other programs, and those that another log's path was lost of, have neither. */
+static int open_run(report *r) {
+    const char *folder = r->o->model;
+    char *last = path_join(folder, "last.safetensors");
+    if (!last) return out_of_memory();
+    int code = CLI_OK;
+    if (path_exists(last)) {
+        wick_checkpoint *file;
+        wick_status status = wick_checkpoint_open(r->ctx, last, &file);
+        code = status == WICK_OK ? run_options(file, last, &r->kept) : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(r->ctx, status));
+        r->has_options = code == CLI_OK;
+        wick_checkpoint_free(&file);
+    }
+    free(last);
+    if (code != CLI_OK) return code;
+    r->log_path = r->has_options && r->kept.log[0] ? strdup(r->kept.log) : path_join(folder, "log.jsonl");
+    if (!r->log_path) return out_of_memory();
+    r->has_log = path_exists(r->log_path);
+    return r->has_log ? runlog_read(&r->log, r->log_path) : CLI_OK;
+}
+
+static int open_model(report *r) {
+    wick_checkpoint *file;
+    char *path;
+    int code = model_open(r->ctx, r->o->model, &file, &path);
+    const char *epoch = code == CLI_OK ? wick_checkpoint_meta(file, "epoch") : NULL;
+    r->epoch = epoch ? strtoll(epoch, NULL, 10) : 0;
+    wick_checkpoint_free(&file);
+    free(path);
+    return code == CLI_OK ? classifier_load(&r->c, r->ctx, r->o->model) : code;
+}
+
+/* Either split may be missing, not both. */
+static int open_split(report *r, const char *split, wick_dataset **out) {
+    wick_status status = wick_dataset_open(r->ctx, r->data, split, out);
+    if (status == WICK_OK) return classifier_check_dataset(&r->c, *out, r->data);
+    return status == WICK_ERR_IO ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(r->ctx, status));
+}
+
+static int open_data(report *r) {
+    r->data = r->o->data[0] ? r->o->data : r->c.data;
+    int code = open_split(r, "train", &r->train);
+    if (code == CLI_OK) code = open_split(r, "test", &r->test);
+    if (code != CLI_OK) return code;
+    r->measured = r->test ? r->test : r->train;
+    return r->measured ? CLI_OK : talk_fail(CLI_BAD_FILE, "%s; give --data", wick_context_error(r->ctx));
+}
+
+/* Notes what each image was taken for, and how probable that was: the softmax at its largest logit. */
+static void note(const evaluator *e, int64_t first, int64_t n, void *user) {
+    const report *r = user;
+    const int64_t classes = r->c.classes;
+    for (int64_t i = 0; i < n; i++) {
+        const float *logits = e->logits + i * classes;
+        double sum = 0, largest = (double)logits[e->predicted[i]];
+        for (int64_t k = 0; k < classes; k++) sum += exp((double)logits[k] - largest);
+        r->predicted[first + i] = e->predicted[i];
+        r->probability[first + i] = (float)(1 / sum);
+    }
+}
+
+static int evaluate(report *r) {
+    int64_t count = wick_dataset_count(r->measured);
+    r->predicted = step_buffer(count, sizeof *r->predicted);
+    r->probability = step_buffer(count, sizeof *r->probability);
+    if (!r->predicted || !r->probability) return out_of_memory();
+    wick_summary *layers = NULL;
+    int code = layers_of(&r->c, CLI_BAD_FILE, &layers);
+    if (code == CLI_OK) r->flops = wick_summary_total(layers).flops;
+    wick_summary_free(&layers);
+    if (code == CLI_OK) code = evaluator_new(&r->e, &r->c, r->measured);
+    r->e.look = note;
+    r->e.user = r;
+    return code == CLI_OK ? evaluator_run(&r->e, &r->result) : code;
+}
+
+/* The step of the run, on a fresh optimizer; nothing is trained until it is timed. */
+static int build_step(report *r) {
+    r->untimed = !r->has_options ? "last.safetensors, which has the options of the run, is not there" : !r->train ? "there are no training images" : NULL;
+    if (r->untimed) return CLI_OK;
+    const cli_options *o = &r->kept;
+    int64_t count = wick_dataset_count(r->train), batch = o->batch < count ? o->batch : count;
+    wick_optim_options optim = trainer_optim(o, (count + batch - 1) / batch * o->epochs);
+    wick_model_set_limit(r->c.model, 0); /* what the file holds is loaded; the optimizer may add to it */
+    wick_model_set_training(r->c.model, true);
+    wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed}; /* flips and crops change no plan */
+    int code = trainer_new(&r->t, &r->c, r->train, &optim, &loading);
+    r->has_trainer = code == CLI_OK;
+    return code;
+}
+
+/* Trains on, in memory alone, with the clock on. Only whole batches run the plan that is shown. */
+static void time_steps(report *r) {
+    trainer *t = &r->t;
+    wick_workspace *ws = t->steps[1][0].workspace;
+    double start = now_seconds();
+    for (int64_t steps = 0; steps < WARM_STEPS + MOST_STEPS && !r->untimed;) {
+        trainer_result result;
+        int64_t n = trainer_load(t);
+        if (n < t->batch) continue; /* the end of an epoch */
+        if (steps == WARM_STEPS) wick_workspace_profile(ws, true);
+        /* The last batch of those whose gradients add up is the one that updates. */
+        wick_status status = trainer_step(t, (steps + 1) * t->accumulate - 1, n, &result, &r->untimed);
+        if (status != WICK_OK) return;
+        r->untimed = NULL;
+        r->timed = ++steps - WARM_STEPS;
+        if (r->timed >= FEWEST_STEPS && now_seconds() - start > MOST_SECONDS) break;
+    }
+}
+
+/* ---- the page ------------------------------------------------------------------------------------------------------------------ */
+
+static int write_page(report *r, FILE *out) {
+    char title[256];
+    snprintf(title, sizeof title, "%.120s on %.120s", r->c.arch, r->data);
+    html_begin(out, title);
+    report_head(out, r);
+    report_curves(out, r);
+    bool ok = report_mistakes(out, r) && report_filters(out, r);
+    if (ok && r->has_trainer) time_steps(r);
+    ok = ok && report_plan(out, r);
+    report_recipe(out, r);
+    html_end(out);
+    return ok ? CLI_OK : out_of_memory();
+}
+
+static int save_page(report *r, const char *path) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return out_of_memory();
+    int code = write_page(r, out);
+    if (fclose(out) != 0 && code == CLI_OK) code = out_of_memory();
+    if (code == CLI_OK) {
+        wick_status status = wick_file_write(r->ctx, path, text, size);
+        if (status != WICK_OK) code = talk_fail(CLI_FAILED, "%s", talk_why(r->ctx, status));
+    }
+    free(text);
+    return code;
+}
+
+static void print_result(const report *r, const char *path) {
+    double accuracy = (double)r->result.correct / (double)r->result.count;
+    if (!r->o->json) {
+        talk("%.2f %% of %lld images; open it in a browser:", 100 * accuracy, (long long)r->result.count);
+        printf("%s\n", path);
+        return;
+    }
+    json j = talk_json_open();
+    json_bool(&j, "ok", true);
+    json_text(&j, "path", path);
+    json_text(&j, "model", r->o->model);
+    json_text(&j, "data", r->data);
+    json_text(&j, "split", r->measured == r->test ? "test" : "train");
+    json_integer(&j, "images", r->result.count);
+    json_real(&j, "accuracy", accuracy, 9);
+    json_real(&j, "loss", r->result.loss, 9);
+    json_integer(&j, "steps_timed", r->timed);
+    talk_json_close(&j);
+}
+
+int cmd_report(cli_options *o) {
+    report r = {.o = o};
+    if (!path_is_folder(o->model)) return talk_fail(CLI_BAD_FILE, "%s is no folder of a run", o->model);
+    char *path = o->out[0] ? strdup(o->out) : path_join(o->model, "report.html");
+    if (!path || wick_context_new(&r.ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) {
+        free(path);
+        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+    }
+    int code = open_model(&r);
+    if (code == CLI_OK) code = open_run(&r);
+    if (code == CLI_OK) code = open_data(&r);
+    if (code == CLI_OK) code = evaluate(&r);
+    if (code == CLI_OK) code = build_step(&r);
+    if (code == CLI_OK) code = save_page(&r, path);
+    if (code == CLI_OK) print_result(&r, path);
+    free(path);
+    free(r.log_path);
+    free(r.predicted);
+    free(r.probability);
+    runlog_free(&r.log);
+    options_free(&r.kept);
+    evaluator_free(&r.e);
+    trainer_free(&r.t);
+    classifier_free(&r.c);
+    wick_dataset_free(&r.test);
+    wick_dataset_free(&r.train);
+    wick_context_free(&r.ctx);
+    return code;
+}

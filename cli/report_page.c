@@ -1,0 +1,199 @@
+/* The head of the page, the curves and the options of the run. */
+#include "report.h"
+
+#include "chart.h"
+#include "html.h"
+#include "options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CURVE_POINTS = 300, CHART_WIDTH = 520, CHART_HEIGHT = 290 };
+
+const char *report_class(const report *r, int64_t k) {
+    static char numbers[4][24];
+    static int turn;
+    if (k < wick_dataset_classes(r->measured)) return wick_dataset_class_name(r->measured, k);
+    char *text = numbers[turn++ & 3];
+    snprintf(text, sizeof numbers[0], "%lld", (long long)k);
+    return text;
+}
+
+/* ---- head ---------------------------------------------------------------------------------------------------------------------- */
+
+static void tile(FILE *out, const char *name, const char *value, const char *unit, const char *remark) {
+    fputs("<div><dt>", out);
+    html_text(out, name);
+    fputs("</dt><dd>", out);
+    html_text(out, value);
+    fputs("<small>", out);
+    html_print(out, " %s", unit);
+    fputs("</small></dd><p>", out);
+    html_text(out, remark);
+    fputs("</p></div>\n", out);
+}
+
+static double state_bytes(const wick_model *model) {
+    double bytes = 0;
+    for (int i = 0; i < wick_model_count(model); i++) {
+        wick_named state = wick_model_at(model, i);
+        bytes += (double)wick_tensor_count(state.tensor) * (double)wick_dtype_size(wick_tensor_dtype(state.tensor));
+    }
+    return bytes;
+}
+
+/* "fashion-mnist", or of a path its last part. */
+static const char *short_name(const char *data) {
+    const char *slash = strrchr(data, '/');
+    return slash && slash[1] ? slash + 1 : data;
+}
+
+void report_head(FILE *out, const report *r) {
+    const char *split = r->measured == r->test ? "test" : "training";
+    chart_text text, other;
+    char line[160];
+    fputs("<header><h1>", out);
+    html_print(out, "%s on %s", r->c.arch, short_name(r->data));
+    fputs("</h1>\n<p>", out);
+    html_print(out, "A classifier of %lld classes, trained", (long long)r->c.classes);
+    if (r->train) html_print(out, " on %s images", text_count(text, wick_dataset_count(r->train)));
+    if (r->has_options && r->log.n_epochs)
+        html_print(out, " for %.0f of %lld epochs", r->log.epochs[r->log.n_epochs - 1].epoch, (long long)r->kept.epochs);
+    if (r->epoch) html_print(out, "; the weights are those of epoch %lld, the best", (long long)r->epoch);
+    fputs(".</p></header>\n<dl class=\"tiles\">\n", out);
+
+    snprintf(line, sizeof line, "%s of %s %s images", text_count(text, r->result.correct), text_count(other, r->result.count), split);
+    snprintf(text, sizeof text, "%.2f", 100 * (double)r->result.correct / (double)r->result.count);
+    tile(out, "Accuracy", text, "%", line);
+    snprintf(text, sizeof text, "%.4f", r->result.loss);
+    snprintf(line, sizeof line, "cross-entropy, %s images", split);
+    tile(out, "Loss", text, "", line);
+    double parameters = (double)classifier_parameters(&r->c);
+    snprintf(line, sizeof line, "%s in f32", text_bytes(other, 4 * parameters));
+    tile(out, "Parameters", text_si(text, parameters), "", line);
+    tile(out, "Arithmetic", text_si(text, r->flops), "FLOP", "an image, forward; a multiply-add counts 2");
+    const runlog *log = &r->log;
+    if (log->n_steps && log->steps[log->n_steps - 1].seconds > 0) {
+        double samples = 0, seconds = log->steps[log->n_steps - 1].seconds;
+        for (size_t i = 0; i < log->n_steps; i++) samples += isfinite(log->steps[i].samples) ? log->steps[i].samples : 0;
+        snprintf(line, sizeof line, "%s steps in %.1f s", text_count(other, (int64_t)log->n_steps), seconds);
+        tile(out, "Training speed", text_si(text, samples / seconds), "images/s", line);
+    }
+    if (r->has_trainer) {
+        wick_plan_info info = wick_plan_get_info(r->t.steps[1][0].plan);
+        snprintf(line, sizeof line, "and %s of weights and optimizer", text_bytes(other, state_bytes(r->c.model)));
+        text_bytes(text, (double)(info.arena_bytes + info.scratch_bytes));
+        char *unit = strchr(text, ' ');
+        *unit = '\0';
+        tile(out, "Memory of a step", text, unit + 1, line);
+    }
+    fputs("</dl>\n", out);
+}
+
+/* ---- curves -------------------------------------------------------------------------------------------------------------------- */
+
+static double value_of(const log_row *row, size_t offset) { return *(const double *)((const char *)row + offset); }
+
+/* Rows as points: x in epochs where a whole one is known, else in steps. */
+static void points(const log_row *rows, size_t n, size_t offset, double per_epoch, double factor, double *x, double *y) {
+    for (size_t i = 0; i < n; i++) {
+        x[i] = rows[i].step / per_epoch;
+        y[i] = factor * value_of(&rows[i], offset);
+    }
+}
+
+/* The mean around each of CURVE_POINTS places, over a fiftieth of the run. Returns how many points there are. */
+static int64_t smooth(const double *x, const double *y, size_t n, double *sx, double *sy) {
+    size_t half = n / 100, wanted = n < CURVE_POINTS ? n : CURVE_POINTS;
+    for (size_t k = 0; k < wanted; k++) {
+        size_t i = wanted > 1 ? k * (n - 1) / (wanted - 1) : 0;
+        double sum = 0, count = 0;
+        for (size_t j = i < half ? 0 : i - half; j <= i + half && j < n; j++)
+            if (isfinite(y[j])) sum += y[j], count++;
+        sx[k] = x[i];
+        sy[k] = count > 0 ? sum / count : NAN;
+    }
+    return (int64_t)wanted;
+}
+
+typedef struct curve {
+    const char *id, *title, *description, *unit;
+    size_t step, epoch; /* offsets into log_row */
+    double factor;
+    bool from_zero;
+} curve;
+
+/* room: for the points of everything. */
+static void draw_curve(FILE *out, const report *r, const curve *v, double per_epoch, double *room) {
+    const runlog *log = &r->log;
+    size_t n = log->n_steps, m = log->n_epochs;
+    double *x = room, *y = x + n, *ex = y + n, *ey = ex + m, *sx = ey + m, *sy = sx + CURVE_POINTS;
+    points(log->steps, n, v->step, per_epoch, v->factor, x, y);
+    points(log->epochs, m, v->epoch, per_epoch, v->factor, ex, ey);
+    int64_t smoothed = n ? smooth(x, y, n, sx, sy) : 0;
+    const chart_line lines[] = {
+        {.style = "a", .x = x, .y = y, .n = (int64_t)n, .faint = true},
+        {.name = "training, smoothed", .style = "a", .x = sx, .y = sy, .n = smoothed},
+        {.name = "test, after each epoch", .style = "b", .x = ex, .y = ey, .n = r->test ? (int64_t)m : 0, .dots = true},
+    };
+    fputs("<figure class=\"card\" style=\"margin:14px 0 0\"><h3>", out);
+    html_text(out, v->title);
+    fputs("</h3>\n", out);
+    chart_draw(out, &(chart){.id = v->id, .title = v->title, .description = v->description, .x_name = per_epoch > 1 || m ? "epoch" : "step", .unit = v->unit,
+                             .width = CHART_WIDTH, .height = CHART_HEIGHT, .from_zero = v->from_zero, .settle = 0.03, .n = 3, .lines = lines});
+    fputs("</figure>\n", out);
+}
+
+static void draw_rate(FILE *out, const runlog *log, double per_epoch, double *room) {
+    size_t n = log->n_steps;
+    points(log->steps, n, offsetof(log_row, lr), per_epoch, 1, room, room + n);
+    const chart_line line = {.name = "learning rate", .style = "c", .x = room, .y = room + n, .n = (int64_t)n};
+    fputs("<figure class=\"card wide\" style=\"margin:14px 0 0\"><h3>Learning rate</h3>\n", out);
+    chart_draw(out, &(chart){.id = "rate", .title = "Learning rate", .description = "The rate of each step.", .x_name = log->n_epochs ? "epoch" : "step", .unit = "",
+                             .width = 2 * CHART_WIDTH, .height = 190, .from_zero = true, .n = 1, .lines = &line});
+    fputs("</figure>\n", out);
+}
+
+void report_curves(FILE *out, const report *r) {
+    static const curve curves[] = {
+        {"loss", "Loss", "Cross-entropy of each training batch, faint, its running mean, and of the test images after each epoch.", "",
+         offsetof(log_row, loss), offsetof(log_row, test_loss), 1, true},
+        {"accuracy", "Accuracy", "Share of images recognised: of each training batch, faint, its running mean, and of the test images after each epoch.", " %",
+         offsetof(log_row, accuracy), offsetof(log_row, test_accuracy), 100, false},
+    };
+    const runlog *log = &r->log;
+    fputs("<section id=\"curves\"><h2>Training</h2>\n", out);
+    double *room = log->n_steps ? calloc(2 * (log->n_steps + log->n_epochs + CURVE_POINTS), sizeof *room) : NULL;
+    if (!room) {
+        fputs("<p>The run has no log, or one without a step: there are no curves.</p></section>\n", out);
+        return;
+    }
+    double per_epoch = log->n_epochs && log->epochs[0].epoch >= 1 ? log->epochs[0].step / log->epochs[0].epoch : 1;
+    fputs("<p>Faint: each batch. Dropout and the like are on while training, so its curve may lie below that of the test.</p>\n<div class=\"two\">\n", out);
+    for (size_t i = 0; i < sizeof curves / sizeof curves[0]; i++) draw_curve(out, r, &curves[i], per_epoch, room);
+    fputs("</div>\n", out);
+    draw_rate(out, log, per_epoch, room);
+    fputs("</section>\n", out);
+    free(room);
+}
+
+/* ---- recipe -------------------------------------------------------------------------------------------------------------------- */
+
+void report_recipe(FILE *out, const report *r) {
+    if (!r->has_options) return;
+    fputs("<section id=\"options\"><details class=\"card\" style=\"margin-top:44px\"><summary>Options of the run</summary><table><tbody>\n", out);
+    const char *name, *text;
+    for (int i = 0; (name = options_kept(&r->kept, i, &text)); i++) {
+        if (!text[0]) continue;
+        fputs("<tr><td><code>", out);
+        html_print(out, "--%s", name);
+        fputs("</code></td><td>", out);
+        html_text(out, text);
+        fputs("</td></tr>\n", out);
+    }
+    fputs("</tbody></table></details></section>\n<footer>", out);
+    html_print(out, "wick %s, %d thread%s, %s", wick_version(), wick_context_threads(r->ctx), wick_context_threads(r->ctx) == 1 ? "" : "s",
+               wick_context_numerics(r->ctx));
+    fputs("</footer>\n", out);
+}

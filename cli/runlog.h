@@ -1,0 +1,23 @@
+/* runlog.h: reads back what steplog.h writes: the curves of a run. */
+#ifndef WICK_CLI_RUNLOG_H
+#define WICK_CLI_RUNLOG_H
+
+#include <stddef.h>
+
+/* Numbers of a line; NaN where it has none. */
+typedef struct log_row {
+    double step, epoch, loss, accuracy, lr, samples, seconds; /* of a step */
+    double train_loss, train_accuracy, test_loss, test_accuracy; /* of an epoch, after that step */
+} log_row;
+
+typedef struct runlog {
+    log_row *steps, *epochs;
+    size_t n_steps, n_epochs;
+    size_t step_room, epoch_room;
+} runlog;
+
+/* A last line without its end, as a killed run leaves it, is no error. Exit codes; what went wrong has been said. */
+int runlog_read(runlog *log, const char *path);
+void runlog_free(runlog *log);
+
+#endif

@@ -1,0 +1,139 @@
+# wick report: one page about a run, from what the run left behind.
+. "$(dirname "$0")/lib.sh"
+make_data data 400 100
+"$wick" train --data data --hidden 16 --epochs 3 --batch 30 --lr 0.003 --out run --quiet >/dev/null || exit 1
+
+# What must hold of every page: whole, well-formed SVG, no NaN or infinity in a number, nothing that is fetched.
+check_page() {
+    has "$1" "</html>" && has "$1" "Content-Security-Policy"
+    ! grep -nE '="[^"]*\b(-?nan|-?inf)\b|[MLHV ]-?nan' "$1" | head -n 3 | grep . || fail "$1: a number is none"
+    ! grep -oE '(src|href)="[^"]*' "$1" | grep -vE '^(src="data:image/png;base64,|href="data:,)' | head -n 3 | grep . || fail "$1 fetches"
+    lacks "$1" "<script" && ! grep -oE "url\([^#].{0,40}" "$1" | grep . || fail "$1 fetches"
+    command -v python3 >/dev/null || return 0
+    python3 - "$1" <<'PY' || fail "$1: its pictures"
+import base64, re, sys, zlib
+import xml.etree.ElementTree as xml
+page = open(sys.argv[1], encoding="utf-8").read()
+charts = re.findall(r"<svg.*?</svg>", page, re.S)
+assert len(charts) >= 3, len(charts)
+for chart in charts:
+    root = xml.fromstring(chart)
+    assert root.get("role") == "img" and root[0].tag.endswith("title") and root[0].text
+for data in re.findall(r'src="data:image/png;base64,([^"]*)"', page):
+    png = base64.b64decode(data, validate=True)
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    at, pixels = 8, b""
+    while at < len(png):
+        size, kind = int.from_bytes(png[at:at + 4], "big"), png[at + 4:at + 8]
+        body = png[at + 8:at + 8 + size]
+        assert zlib.crc32(kind + body) == int.from_bytes(png[at + 8 + size:at + 12 + size], "big")
+        if kind == b"IHDR":
+            width, height = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
+            channels = {0: 1, 2: 3}[body[9]]
+        if kind == b"IDAT":
+            pixels = zlib.decompress(body)
+        at += 12 + size
+    assert kind == b"IEND" and at == len(png) and len(pixels) == height * (width * channels + 1)
+PY
+}
+
+test_page() {
+    expect 0 "$wick" report run && [ "$(cat out)" = run/report.html ] || fail "printed '$(cat out)'"
+    check_page run/report.html
+    for section in curves mistakes filters plan memory time options; do has run/report.html "id=\"$section\""; done
+    for text in "mlp:16" "Memory of a step" "matmul" "test, after each epoch" "3 of 3 epochs"; do has run/report.html "$text"; done
+    accuracy=$("$wick" eval run --json --quiet | sed -n 's/.*"accuracy": \([^,]*\),.*/\1/p' | awk '{ printf "%.2f", 100 * $1 }')
+    has run/report.html "<dd>$accuracy<small>"
+    expect 0 "$wick" report run --out elsewhere.html --json && valid_json out && [ "$(json out path)" = elsewhere.html ] || fail "--out"
+    check_page elsewhere.html
+}
+test_same_run_same_page() {
+    expect 0 "$wick" report run --out one.html --threads 1
+    expect 0 "$wick" report run --out two.html --threads 1
+    cmp <(sed '/id="time"/,/<\/table>/d' one.html) <(sed '/id="time"/,/<\/table>/d' two.html) || fail "the pages differ"
+}
+# The page says what each row of the log says: the counts of the matrix are those of eval.
+test_confusion_is_that_of_eval() {
+    "$wick" report run --quiet >/dev/null
+    "$wick" eval run --json --quiet | grep -o '"confusion": \[\[.*\]\]' | grep -oE '[0-9]+' >expected
+    sed -n '/Confusion matrix/,/<\/svg>/p' run/report.html | grep 'class="cell"' | sed 's/.*taken for [^:]*: \([0-9]*\) of.*/\1/' >counts
+    cmp expected counts || fail "$(wc -l <counts) cells"
+}
+test_names_are_no_markup() {
+    odd=$'x<script>alert(1)&\'"\x01\xc3\xa9'
+    mkdir "$odd" && cp data/* "$odd"
+    expect 0 "$wick" train --data "$odd" --hidden 8 --epochs 1 --out odd
+    expect 0 "$wick" report odd && check_page odd/report.html
+    has odd/report.html 'x&lt;script&gt;alert(1)&amp;&#39;&quot;'
+}
+test_colour_images_and_convolutions() {
+    make_data flat 300 60 30
+    mkdir -p colour && cp flat/*labels* colour
+    for split in train t10k; do # 30 x 30 numbers are also 3 x 15 x 20
+        { printf '\0\0\10\4'; tail -c +5 flat/$split-images-idx3-ubyte | head -c 4; printf '\0\0\0\3\0\0\0\17\0\0\0\24'
+            tail -c +17 flat/$split-images-idx3-ubyte; } >colour/$split-images-idx4-ubyte
+    done
+    expect 0 "$wick" train --data colour --arch cnn --epochs 1 --out colour-run
+    expect 0 "$wick" report colour-run && check_page colour-run/report.html
+    has colour-run/report.html "Red, green and blue" && has colour-run/report.html "conv1.weight"
+    expect 0 "$wick" train --data colour --hidden 8 --epochs 1 --out colour-mlp
+    expect 0 "$wick" report colour-mlp && check_page colour-mlp/report.html
+}
+# Pictures and curves are thinned out, so that a page stays small.
+test_large_images_and_long_runs() {
+    make_data large 12 10 300
+    expect 0 "$wick" train --data large --hidden 66 --epochs 1 --out large-run --quiet
+    expect 0 "$wick" train --data data --hidden 8 --epochs 10 --batch 1 --out long-run --quiet
+    for run in large-run long-run; do expect 0 "$wick" report $run && check_page $run/report.html; done
+    [ "$(wc -c <large-run/report.html)" -lt 6000000 ] || fail "$(wc -c <large-run/report.html) bytes of large images"
+    [ "$(wc -c <long-run/report.html)" -lt 400000 ] || fail "$(wc -c <long-run/report.html) bytes of a long run"
+}
+test_run_without_test_images() {
+    mkdir -p train-only && cp data/train-* train-only
+    expect 0 "$wick" train --data train-only --hidden 8 --epochs 2 --out no-test
+    expect 0 "$wick" report no-test --json && [ "$(json out split)" = train ] && [ "$(json out images)" = 400 ] || fail "$(cat out)"
+    check_page no-test/report.html
+    has no-test/report.html "no test images" && lacks no-test/report.html "test, after each epoch"
+}
+test_accumulating_run() {
+    expect 0 "$wick" train --data data --hidden 8 --epochs 2 --batch 20 --accumulate 3 --optimizer sgd --clip 1 --out adding
+    expect 0 "$wick" report adding && check_page adding/report.html && has adding/report.html 'id="time"'
+}
+test_what_the_log_lacks() {
+    cp -r run bare && rm bare/log.jsonl
+    expect 0 "$wick" report bare && check_page bare/report.html && has bare/report.html "there are no curves"
+    # NaN, a missing end and numbers out of reach are gaps; a run of one step has no epoch yet.
+    { head -n 1 run/log.jsonl; echo '{"step": 2, "epoch": 1, "loss": null, "accuracy": 1e999, "lr": 1e300, "samples": 30, "seconds": 0}'
+        printf '{"step": 3, "ep'; } >bare/log.jsonl
+    expect 0 "$wick" report bare && check_page bare/report.html && has bare/report.html ">step</text>"
+    : >bare/log.jsonl
+    expect 0 "$wick" report bare && check_page bare/report.html
+    rm bare/last.safetensors
+    expect 0 "$wick" report bare && check_page bare/report.html && has bare/report.html "last.safetensors, which has the options"
+}
+test_damaged_log() {
+    cp -r run worse && rm -f worse/report.html
+    for line in 'no json' '{"step": 3' '{"step": -1}' '{"step": 1}x' '{"loss": 2}' '{"step": "1"}' '{"step": 9007199254740994}'; do
+        { cat run/log.jsonl; printf '%s\n' "$line"; } >worse/log.jsonl
+        expect 3 "$wick" report worse && has err "worse/log.jsonl:46 "
+    done
+    { cat run/log.jsonl; head -n 1 run/log.jsonl; } >worse/log.jsonl
+    expect 3 "$wick" report worse --json && valid_json out && has err "goes back to step 1"
+    [ ! -e worse/report.html ] || fail "a page"
+}
+test_no_run() {
+    expect 2 "$wick" report
+    expect 3 "$wick" report nowhere && has err "no folder of a run"
+    expect 3 "$wick" report run/best.safetensors && has err "no folder of a run"
+    mkdir -p empty && expect 3 "$wick" report empty
+    cp -r run unfinished && rm unfinished/best.safetensors
+    expect 3 "$wick" report unfinished && has err "no epoch is done yet"
+    expect 3 "$wick" report run --data nowhere
+    cp -r run damaged && head -c 100 run/last.safetensors >damaged/last.safetensors
+    expect 3 "$wick" report damaged && has err last.safetensors
+}
+test_page_that_can_not_be_written() {
+    expect 1 "$wick" report run --out nowhere/page.html && has err nowhere/page.html
+    expect 1 "$wick" report run --out run --json && valid_json out
+}
+test_main
