@@ -14,8 +14,9 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
 
-/* Multiply-adds of a task, about; and the most partial sums of weights, in bytes. */
-enum { CONV_TASK_WORK = 4 * WICK_GEMM_TASK_WORK, CONV_MIN_PIXELS = 64, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20 };
+/* Multiply-adds of a task, about; bytes of the source that a slab reads, where the batch makes tasks enough: slabs share rows; and the most
+ * partial sums of weights, in bytes. */
+enum { CONV_TASK_WORK = 4 * WICK_GEMM_TASK_WORK, CONV_MIN_PIXELS = 64, CONV_SLAB = 256 << 10, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20 };
 
 static const wick_conv_kernels *const conv_tiers[WICK_TIER_COUNT] = {
     [WICK_TIER_REF] = &wick_conv_kernels_ref,
@@ -257,7 +258,10 @@ void wick_conv_prepare(wick_convolution *c) {
         plan_weight(c, row, work);
     } else {
         const double per_row = work * (double)c->groups / (double)phases / (double)counts[c->cut];
-        cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(CONV_TASK_WORK / WICK_MAX(per_row, 1.0), (double)ceil_div(CONV_MIN_PIXELS, row)));
+        const double row_bytes = (double)(source_channels(c) * elem) * (double)product(data ? c->out : c->in) / (double)(data ? c->out : c->in)[c->cut];
+        const double by_work = CONV_TASK_WORK / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
+        const double by_tasks = (double)counts[c->cut] * (double)(phases * c->batch) / WICK_GEMM_MAX_TASKS;
+        cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)ceil_div(CONV_MIN_PIXELS, row)));
         c->units = phases * c->slabs * c->batch;
         c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / WICK_MAX(per_row * (double)c->rows, 1.0));
         c->shared = (size_t)(taps * source_channels(c) * (c->depthwise ? 1 : panels_width(c)) * elem);
@@ -331,11 +335,18 @@ static int64_t row_pixel(const wick_convolution *c, const conv_box *b, int64_t r
     return at;
 }
 
+/* Of two dims: numbers n below `most` with lo + n * step inside the source's rows. Rows of padding need no products. */
+static void clip_rows(const wick_convolution *c, int64_t lo, int64_t step, int64_t most, int64_t *begin, int64_t *end) {
+    const int64_t rows = (c->what == WICK_CONV_DATA ? c->out : c->in)[1];
+    *begin = WICK_MIN(most, lo < 0 ? ceil_div(-lo, step) : 0);
+    *end = WICK_MAX(*begin, lo < rows ? WICK_MIN(most, (rows - 1 - lo) / step + 1) : 0);
+}
+
 /* One group of the box, from src to the destination's image. */
 static void correlate(const wick_convolution *c, const conv_state *s, int64_t group, const char *src, const char *packed, const char *bias, char *dst) {
     const wick_gemm_kernel *q = c->gemm;
     const conv_box *b = &s->box;
-    const bool data = c->what == WICK_CONV_DATA;
+    const bool data = c->what == WICK_CONV_DATA, flat = b->n[0] == 1 && b->axis[0].taps == 1 && b->taps && !b->inside;
     const int64_t elem = q->elem, outputs = data ? c->ci : c->co, to_pixel = c->groups * outputs, a_row = b->axis[2].step * s->pixel;
     const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
     packed += panels_at(c, group, s->phase) * elem;
@@ -349,10 +360,7 @@ static void correlate(const wick_convolution *c, const conv_state *s, int64_t gr
         next_block(&k, s->n_taps, s->run);
         do { /* once without taps too */
             const bool last = k.first + k.n >= s->n_taps && k.from + k.k >= s->run * (k.n > 0);
-            t.pieces = k.n;
-            t.piece_at = s->taps + k.first;
             t.k = k.k;
-            t.b = packed + (k.first * s->run + k.from) * width * elem;
             t.add = k.first + k.from > 0;
             t.bias_mode = last && bias ? 1 : 0;
             t.bias = bias ? bias + first * elem : NULL;
@@ -360,6 +368,16 @@ static void correlate(const wick_convolution *c, const conv_state *s, int64_t gr
             for (int64_t row = 0; row < s->n_rows; row++) {
                 const char *from = src + (s->rows[row] + k.from) * elem;
                 char *to = dst + (row_pixel(c, b, row) * to_pixel + first) * elem;
+                int64_t begin = 0, end = s->n_taps;
+                if (flat) {
+                    clip_rows(c, b->lo[1] + row * b->axis[1].step, b->axis[1].tap_at, b->axis[1].taps, &begin, &end);
+                    begin *= s->n_taps / b->axis[1].taps;
+                    end *= s->n_taps / b->axis[1].taps;
+                }
+                begin = WICK_MAX(begin, k.first);
+                t.pieces = WICK_MAX(WICK_MIN(end, k.first + k.n) - begin, 0);
+                t.piece_at = s->taps + begin;
+                t.b = packed + (begin * s->run + k.from) * width * elem;
                 for (int64_t i = 0; i < tiles; i++) {
                     const int64_t n = height + (i < taller);
                     t.a = from;
@@ -410,18 +428,29 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
     const conv_box *b = &s->box;
     const int64_t elem = q->elem, y_pixel = c->groups * c->co, a_col = b->axis[2].step * s->pixel;
     const int64_t tiles = ceil_div(s->run, q->mr), height = s->run / tiles, taller = s->run % tiles; /* of a run of taps */
+    const bool flat = b->n[0] == 1 && b->axis[0].taps == 1 && !b->inside;
     for (conv_block p = {0}; next_block(&p, s->n_rows, b->n[2]); add = true)
         for (int64_t o = 0; o < c->co; o += q->nr) {
             const int64_t cols = WICK_MIN(q->nr, c->co - o), vecs = ceil_div(cols, q->lanes);
-            wick_gemm_tile t = {.k = p.k, .pieces = p.n, .piece_at = s->rows + p.first, .a_row = 1, .a_col = a_col, .b = y + ((p.first * b->n[2] + p.from) * y_pixel + o) * elem,
-                                .b_row = y_pixel, .c_row = c->co, .c_col = 1, .cols = cols, .add = add};
+            const char *block = y + ((p.first * b->n[2] + p.from) * y_pixel + o) * elem;
+            wick_gemm_tile t = {.k = p.k, .a_row = 1, .a_col = a_col, .b_row = y_pixel, .c_row = c->co, .c_col = 1, .cols = cols, .add = add};
             if (cols % q->lanes) { /* whole vectors of it may not be readable */
-                q->pack(p.n * p.k, cols, t.b, y_pixel, 1, s->panel, q->nr);
-                t.b = s->panel;
+                q->pack(p.n * p.k, cols, block, y_pixel, 1, s->panel, q->nr);
+                block = s->panel;
                 t.b_row = q->nr;
             }
             for (int64_t tile = begin; tile < end; tile++) {
                 const int64_t i = tile % tiles, row = i * height + WICK_MIN(i, taller), n = height + (i < taller);
+                int64_t first = p.first, last = p.first + p.n;
+                if (flat) {
+                    const int64_t tap = tile / tiles / (s->n_taps / b->axis[1].taps);
+                    clip_rows(c, b->lo[1] + tap * b->axis[1].tap_at, b->axis[1].step, b->n[1], &first, &last);
+                    first = WICK_MAX(first, p.first);
+                    last = WICK_MAX(first, WICK_MIN(last, p.first + p.n));
+                }
+                t.pieces = last - first;
+                t.piece_at = s->rows + first;
+                t.b = block + (first - p.first) * p.k * t.b_row * elem;
                 t.a = x + (s->taps[tile / tiles] + row + p.from * a_col) * elem;
                 t.c = partial + ((tile / tiles * s->run + row) * c->co + o) * elem;
                 q->piece_tiles[(vecs - 1) * q->mr + n - 1](&t);
