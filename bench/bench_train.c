@@ -3,7 +3,8 @@
  *   bench_train MODEL BATCH THREADS     MODEL: one of the table below
  *
  * Prints "ready <ns from main to the end of the first step, data apart> <FLOPs a step>"; then for every line "N" on stdin runs N steps
- * and prints "<ns> <loss>"; "m" prints the process's RssAnon in bytes, without the data set. */
+ * and prints "<ns> <loss>"; "m" prints the process's RssAnon in bytes, without the data set; "p" runs 20 steps and prints
+ * "<kernel> <dims of the result> <GFLOP/s>;" for each convolution and product, fastest of the 20. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,31 @@ static size_t rss_anon(void) {
     return kib * 1024;
 }
 
+static bool print_products(const wick_plan *plan, wick_workspace *ws, const float *x, const int64_t *labels, void *const *out) {
+    enum { ROUNDS = 20 };
+    const int n = wick_plan_get_info(plan).kernels;
+    uint64_t *best = calloc((size_t)n, sizeof *best);
+    for (int round = 0; best && round < ROUNDS; round++) {
+        wick_workspace_profile(ws, true); /* from zero */
+        if (wick_run(ws, (const void *[]){x, labels}, out)) return fprintf(stderr, "%s\n", wick_workspace_error(ws)), false;
+        for (int i = 0; i < n; i++) {
+            const uint64_t ns = wick_workspace_kernel_ns(ws, i, NULL);
+            if (!round || ns < best[i]) best[i] = ns;
+        }
+    }
+    wick_workspace_profile(ws, false);
+    for (int i = 0; best && i < n; i++) {
+        const wick_plan_kernel k = wick_plan_kernel_at(plan, i);
+        if ((strncmp(k.name, "conv", 4) != 0 && strncmp(k.name, "gemm", 4) != 0) || k.flops == 0) continue;
+        printf("%s ", k.name);
+        for (int d = 0; d < k.result.rank; d++) printf("%s%lld", d ? "x" : "", (long long)k.result.dims[d]);
+        printf(" %.1f;", k.flops / (double)best[i]);
+    }
+    putchar('\n');
+    free(best);
+    return true;
+}
+
 int main(int argc, char **argv) {
     uint64_t t0 = wick_now_ns();
     size_t m = 0;
@@ -83,6 +109,8 @@ int main(int argc, char **argv) {
     while (fgets(line, sizeof line, stdin)) {
         if (line[0] == 'm') {
             printf("%zu\n", rss_anon() - data_bytes - SAMPLES * sizeof *labels);
+        } else if (line[0] == 'p') {
+            if (!print_products(plan, ws, x, labels, out)) return 1;
         } else {
             long n = atol(line);
             uint64_t start = wick_now_ns();

@@ -64,7 +64,7 @@ for line in sys.stdin:
     if line[0] == "m": print(rss() - data, flush=True); continue
     n = int(line); t = time.perf_counter_ns()
     for _ in range(n): loss = step()
-    print(time.perf_counter_ns() - t, float(loss), flush=True)
+    print(time.perf_counter_ns() - t, float(loss.detach()), flush=True)
 """
 
 
@@ -112,8 +112,9 @@ def main():
         for s in sides.values(): s.calibrate(0.3)
         for _ in range(rounds):
             for s in sides.values(): s.turn()
-        best = {}
+        best, layers = {}, {}
         for (who, threads, form), s in sides.items():
+            if who == "wick": layers[threads] = [l.rsplit(" ", 1) for l in " ".join(s.ask("p")).split(";") if l.strip()]
             ns, rss = s.done()
             if who not in best or ns < best[who]["ns"]:
                 best[who] = dict(ns=ns, threads=threads, form=form, rss=rss, start_ms=s.start_ms, first_ms=s.first_ms)
@@ -123,11 +124,14 @@ def main():
                    torch_threads=t["threads"], torch_form=t["form"], ratio=t["ns"] / w["ns"], gflops=flops / w["ns"],
                    roofline=flops / w["ns"] / (peak * w["threads"]) if peak else None, wick_rss=w["rss"], torch_rss=t["rss"],
                    wick_first_ms=w["start_ms"], torch_first_ms=t["start_ms"], wick_first_step_ms=w["first_ms"])
+        if peak: row["layers"] = {name.strip(): round(float(rate) / (peak * w["threads"]), 3) for name, rate in layers[w["threads"]]}
         results.append(row)
         print(f"{model:7} batch {batch:3}: Wick {row['wick']:9.0f}/s ({w['threads']} thr, {row['gflops']:.0f} GFLOP/s"
               + (f", {row['roofline']:.0%} of FMA peak" if peak else "") + f")  PyTorch {row['torch']:9.0f}/s ({t['threads']} thr, {t['form']})"
               f"  ratio {row['ratio']:.2f}  RssAnon {w['rss'] / 2**20:.1f} vs {t['rss'] / 2**20:.1f} MiB  first step {w['first_ms']:.1f} ms after main",
               flush=True)
+        for name, share in row.get("layers", {}).items():
+            if name.startswith("conv"): print(f"    {name:44} {share:4.0%} of the FMA peak", flush=True)
     print(json.dumps(results))
 
 

@@ -148,10 +148,12 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
         w->pad_end[d] = at < 0 || a->adaptive ? 0 : a->pad_end[at];
     }
     wick_operand at[3];
-    bool last = false; /* channels last, as the inputs have them */
+    bool last = false; /* channels last, as the inputs have them; in doubt too, when what comes to windows of whole images is shared */
     for (int k = 0; k < node->n_in; k++) {
+        wick_layout layout;
         at[k] = wick_lower_in(l, node, k);
-        last |= wick_lower_is_channels_last(&at[k]);
+        wick_layout_channels_last(&layout, at[k].type);
+        last |= from_y ? wick_layout_equal(&at[k].layout, &layout, at[k].type) : wick_lower_is_channels_last(&at[k]);
     }
     w->channels = last ? x->dims[1] : 0;
     p.planes = x->dims[0] * (last ? 1 : x->dims[1]);

@@ -218,6 +218,61 @@ TEST(fuse_gives_a_group_several_results) {
     bench_close(&b);
 }
 
+TEST(fuse_keeps_the_terms_of_a_sum_with_the_sum) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = VEC(b.ctx, 1, 2), *e = wick_exp(x), *s = wick_sum(wick_square(e), WICK_ALL_AXES, false);
+    BENCH_COLLECT(&b, e, s); /* e is seen from outside: its squares are not */
+    bench_pass(&b, wick_pass_fuse);
+    CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
+                    "%1 f32[2] = exp(%0)\n"
+                    "%2 f32[] = fused(%1)\n"
+                    "  %0 f32[2] = square(a)\n"
+                    "  %1 f32[] = sum(%0) axes=0\n"
+                    "  return %1\n"
+                    "return %1, %2\n");
+    bench_close(&b);
+}
+
+/* What a batch norm does: x - mean is wanted by its variance, its values and its gradient. */
+TEST(rematerialise_makes_cheap_values_again_for_each_reader) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 4096)), *m = VEC(b.ctx, 1), *d = wick_sub(x, m);
+    BENCH_COLLECT(&b, wick_sum(d, WICK_ALL_AXES, false), wick_exp(d), wick_neg(d));
+    bench_pass(&b, wick_pass_rematerialise);
+    CHECK_GRAPH(&b, "%0 f32[2,4096] = data()\n"
+                    "%1 f32[1] = data()\n"
+                    "%2 f32[2,4096] = sub(%0, %1)\n"
+                    "%3 f32[2,4096] = sub(%0, %1)\n"
+                    "%4 f32[2,4096] = sub(%0, %1)\n"
+                    "%5 f32[] = sum(%3) axes=0,1\n"
+                    "%6 f32[2,4096] = exp(%4)\n"
+                    "%7 f32[2,4096] = neg(%2)\n"
+                    "return %5, %6, %7\n");
+    bench_pass(&b, wick_pass_fuse); /* two that come together are one again */
+    bench_close(&b);
+}
+
+TEST(rematerialise_leaves_what_must_be_stored_or_costs_more) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(64, 64)), *m = VEC(b.ctx, 1), *small = VEC(b.ctx, 1, 2);
+    wick_tensor *two = wick_mul(x, wick_from(b.ctx, WICK_F32, WICK_DIMS(64, 64), (float[4096]){1}));
+    wick_tensor *dear = wick_exp(x), *product = wick_add(x, m), *chain = wick_mul(wick_exp(wick_sub(x, m)), m), *little = wick_neg(small), *out = wick_neg(x);
+    wick_tensor *pairs[6] = {two, dear, product, chain, little, out}, *results[13];
+    for (int i = 0; i < 6; i++) {
+        results[2 * i] = wick_sqrt(pairs[i]);
+        results[2 * i + 1] = i == 2 ? wick_matmul(pairs[i], pairs[i]) : wick_log(pairs[i]);
+    }
+    results[12] = out; /* a result itself */
+    bench_collect(&b, 13, results);
+    const size_t before = b.graph->n;
+    bench_pass(&b, wick_pass_rematerialise);
+    CHECK_INT(b.graph->n, before);
+    bench_close(&b);
+}
+
 /* y needs a sum of e, so it cannot run with e: the group would wait for itself. */
 TEST(fuse_never_makes_a_cycle) {
     bench b;

@@ -141,7 +141,7 @@ static void place(fuser *f, wick_node *node) {
     const bool reduced = f->readers_at[at + 1] == f->readers_at[at] + 1 && f->nodes[*readers]->op->flags & WICK_OP_REDUCE;
     for (int k = 0; k < node->n_in; k++) { /* producers first */
         uint32_t p = node->in[k]->node->position;
-        bool others = false;
+        bool others = f->is_output[p];
         for (uint32_t r = f->readers_at[p]; r < f->readers_at[p + 1]; r++) others |= f->readers[r] != at;
         if (reduced && others) continue;
         if (!is_elementwise(f->nodes[p]) || !wick_same_dims(&node->in[k]->type, space) || !registers_hold(&node->in[k]->type)) continue;

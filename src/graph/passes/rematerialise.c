@@ -53,6 +53,17 @@ static void reads(remake *r, uint32_t reader) {
     }
 }
 
+/* The input made last is an elementwise value that nobody else reads: it comes along in a register, and copies would have to store it. */
+static bool continues(const remake *r, const wick_node *node) {
+    const wick_node *last = node->in[0]->node;
+    for (int k = 1; k < node->n_in; k++)
+        if (node->in[k]->node->position > last->position) last = node->in[k]->node;
+    if (!(last->op->flags & WICK_OP_ELEMENTWISE) || !wick_same_dims(&last->out[0].type, &node->out[0].type)) return false;
+    for (uint32_t e = r->head[last->position]; e; e = r->entry_next[e - 1])
+        if (r->graph->nodes[r->entry_of[e - 1]] != node) return false;
+    return true;
+}
+
 /* The distinct readers of a node that should have a copy each; fewer than 2: it shouldn't be copied. */
 static int readers_of(const remake *r, uint32_t at, uint32_t list[READERS]) {
     const wick_node *node = r->graph->nodes[at];
@@ -92,7 +103,7 @@ static bool run(remake *r, size_t n, bool *is_output, wick_node **order) {
     for (int i = 0; i < graph->n_outputs; i++) is_output[graph->outputs[i]->node->position] = true;
     for (uint32_t i = (uint32_t)n; i-- > 0;) {
         uint32_t list[READERS];
-        if (is_output[i] || !is_cheap(graph->nodes[i])) continue;
+        if (is_output[i] || !is_cheap(graph->nodes[i]) || continues(r, graph->nodes[i])) continue;
         const int readers = readers_of(r, i, list);
         if (readers < 2 || graph->n + READERS > 2 * n) continue;
         for (int k = 1; k < readers; k++)
