@@ -264,8 +264,9 @@ void wick_conv_prepare(wick_convolution *c) {
         cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)ceil_div(CONV_MIN_PIXELS, row)));
         c->units = phases * c->slabs * c->batch;
         c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / WICK_MAX(per_row * (double)c->rows, 1.0));
-        c->shared = (size_t)(taps * source_channels(c) * (c->depthwise ? 1 : panels_width(c)) * elem);
         c->tasks[0] = c->depthwise ? 1 : c->groups * phases * panels_of(c);
+        c->at_finite = (size_t)(taps * source_channels(c) * (c->depthwise ? 1 : panels_width(c)) * elem);
+        c->shared = c->at_finite + (size_t)c->tasks[0];
     }
     lay_out_scratch(c);
     /* No fewer tasks than make 16 threads busy, where there are units for it. */
@@ -291,25 +292,31 @@ static int64_t panels_at(const wick_convolution *c, int64_t group, int64_t phase
     return (group * product(c->kernel) + taps_before(c, phase)) * (source_channels(c) / c->groups) * panels_width(c);
 }
 
-#define CONV_PACK(name, T)                                                                                                            \
-    static void name(const wick_convolution *c, const conv_box *b, int64_t group, int64_t panel, const T *w, T *to) {                 \
-        const bool data = c->what == WICK_CONV_DATA;                                                                                  \
-        const conv_axis *x = b->axis;                                                                                                 \
-        const int64_t taps = product(c->kernel), source = data ? c->co : c->ci, width = c->depthwise ? c->groups : panel_width(c, panel); \
-        const int64_t first = c->depthwise ? 0 : panel * c->gemm->nr, outputs = (c->depthwise ? c->groups : data ? c->ci : c->co) - first;         \
-        const int64_t of_out = data && !c->depthwise ? taps : c->ci * taps, of_source = data ? c->ci * taps : taps;                                       \
-        w += group * c->co * c->ci * taps + first * of_out;                                                                           \
-        for (int64_t z = 0; z < x[0].taps; z++)                                                                                       \
-            for (int64_t y = 0; y < x[1].taps; y++)                                                                                   \
-                for (int64_t k = 0; k < x[2].taps; k++) {                                                                             \
-                    const int64_t at[3] = {x[0].tap0 + z * x[0].tap_step, x[1].tap0 + y * x[1].tap_step, x[2].tap0 + k * x[2].tap_step}; \
-                    const T *from = w + (at[0] * c->kernel[1] + at[1]) * c->kernel[2] + at[2];                                        \
-                    for (int64_t s = 0; s < source; s++, from += of_source, to += width)                                              \
-                        for (int64_t o = 0; o < width; o++) to[o] = o < outputs ? from[o * of_out] : 0;                               \
-                }                                                                                                                     \
+/* Returns whether all are finite. */
+#define CONV_PACK(name, T)                                                                                                                   \
+    static bool name(const wick_convolution *c, const conv_box *b, int64_t group, int64_t panel, const T *w, T *to) {                        \
+        const bool data = c->what == WICK_CONV_DATA;                                                                                         \
+        const conv_axis *x = b->axis;                                                                                                        \
+        const int64_t taps = product(c->kernel), source = data ? c->co : c->ci, width = c->depthwise ? c->groups : panel_width(c, panel);    \
+        const int64_t first = c->depthwise ? 0 : panel * c->gemm->nr, outputs = (c->depthwise ? c->groups : data ? c->ci : c->co) - first;   \
+        const int64_t of_out = data && !c->depthwise ? taps : c->ci * taps, of_source = data ? c->ci * taps : taps;                          \
+        T zero = 0; /* NaN once there was NaN or Inf */                                                                                      \
+        w += group * c->co * c->ci * taps + first * of_out;                                                                                  \
+        for (int64_t z = 0; z < x[0].taps; z++)                                                                                              \
+            for (int64_t y = 0; y < x[1].taps; y++)                                                                                          \
+                for (int64_t k = 0; k < x[2].taps; k++) {                                                                                    \
+                    const int64_t at[3] = {x[0].tap0 + z * x[0].tap_step, x[1].tap0 + y * x[1].tap_step, x[2].tap0 + k * x[2].tap_step};     \
+                    const T *from = w + (at[0] * c->kernel[1] + at[1]) * c->kernel[2] + at[2];                                               \
+                    for (int64_t s = 0; s < source; s++, from += of_source, to += width)                                                     \
+                        for (int64_t o = 0; o < width; o++) {                                                                                \
+                            to[o] = o < outputs ? from[o * of_out] : 0;                                                                      \
+                            zero += to[o] * 0;                                                                                               \
+                        }                                                                                                                    \
+                }                                                                                                                            \
+        return zero == 0;                                                                                                                    \
     }
-CONV_PACK(pack_32, uint32_t)
-CONV_PACK(pack_64, uint64_t)
+CONV_PACK(pack_f32, float)
+CONV_PACK(pack_f64, double)
 
 static void run_pack(const wick_convolution *c, int64_t begin, int64_t end, const char *w, char *packed) {
     const int64_t phases = phases_of(c), panels = c->depthwise ? 1 : panels_of(c);
@@ -318,10 +325,9 @@ static void run_pack(const wick_convolution *c, int64_t begin, int64_t end, cons
             const int64_t panel = t % panels, group = t / panels / phases;
             const conv_box b = box_of(c, phase, 0);
             const int64_t at = panels_at(c, group, phase) + panel * (c->depthwise ? 0 : c->gemm->nr * b.taps * source_channels(c) / c->groups);
-            if (c->code->elem == 4)
-                pack_32(c, &b, group, panel, (const uint32_t *)(const void *)w, (uint32_t *)(void *)packed + at);
-            else
-                pack_64(c, &b, group, panel, (const uint64_t *)(const void *)w, (uint64_t *)(void *)packed + at);
+            const bool finite = c->type == WICK_CF32 ? pack_f32(c, &b, group, panel, (const float *)(const void *)w, (float *)(void *)packed + at)
+                                                     : pack_f64(c, &b, group, panel, (const double *)(const void *)w, (double *)(void *)packed + at);
+            if (!c->depthwise) ((bool *)packed)[c->at_finite + (size_t)t] = finite;
         }
 }
 
@@ -335,11 +341,13 @@ static int64_t row_pixel(const wick_convolution *c, const conv_box *b, int64_t r
     return at;
 }
 
-/* Of two dims: numbers n below `most` with lo + n * step inside the source's rows. Rows of padding need no products. */
-static void clip_rows(const wick_convolution *c, int64_t lo, int64_t step, int64_t most, int64_t *begin, int64_t *end) {
-    const int64_t rows = (c->what == WICK_CONV_DATA ? c->out : c->in)[1];
-    *begin = WICK_MIN(most, lo < 0 ? ceil_div(-lo, step) : 0);
-    *end = WICK_MAX(*begin, lo < rows ? WICK_MIN(most, (rows - 1 - lo) / step + 1) : 0);
+/* Of two dims: the pieces of taps that a row of outputs finds inside the source. Rows of padding need no products, with finite weights. */
+static void clip_taps(const wick_convolution *c, const conv_state *s, int64_t row, int64_t *begin, int64_t *end) {
+    const conv_axis *x = &s->box.axis[1];
+    const int64_t rows = (c->what == WICK_CONV_DATA ? c->out : c->in)[1], lo = s->box.lo[1] + row * x->step, pieces = s->n_taps / x->taps;
+    const int64_t first = WICK_MIN(x->taps, lo < 0 ? ceil_div(-lo, x->tap_at) : 0);
+    *begin = first * pieces;
+    *end = WICK_MAX(first, lo < rows ? WICK_MIN(x->taps, (rows - 1 - lo) / x->tap_at + 1) : 0) * pieces;
 }
 
 /* One group of the box, from src to the destination's image. */
@@ -349,12 +357,14 @@ static void correlate(const wick_convolution *c, const conv_state *s, int64_t gr
     const bool data = c->what == WICK_CONV_DATA, flat = b->n[0] == 1 && b->axis[0].taps == 1 && b->taps && !b->inside;
     const int64_t elem = q->elem, outputs = data ? c->ci : c->co, to_pixel = c->groups * outputs, a_row = b->axis[2].step * s->pixel;
     const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
+    const bool *finite = (const bool *)packed + c->at_finite;
     packed += panels_at(c, group, s->phase) * elem;
     src += group * (s->pixel / c->groups) * elem;
     for (int64_t panel = 0; panel < panels_of(c); panel++) {
         const int64_t first = group * outputs + panel * q->nr, width = panel_width(c, panel);
         wick_gemm_tile t = {.a_row = a_row, .a_col = 1, .b_row = width, .c_row = b->axis[2].dst_step * to_pixel, .c_col = 1,
                             .cols = WICK_MIN(q->nr, outputs - panel * q->nr)};
+        const bool clip = flat && finite[panels_of(c) * (group * phases_of(c) + s->phase) + panel];
         wick_gemm_tile_fn *const *code = q->piece_tiles + (width / q->lanes - 1) * q->mr;
         conv_block k = {0};
         next_block(&k, s->n_taps, s->run);
@@ -369,11 +379,7 @@ static void correlate(const wick_convolution *c, const conv_state *s, int64_t gr
                 const char *from = src + (s->rows[row] + k.from) * elem;
                 char *to = dst + (row_pixel(c, b, row) * to_pixel + first) * elem;
                 int64_t begin = 0, end = s->n_taps;
-                if (flat) {
-                    clip_rows(c, b->lo[1] + row * b->axis[1].step, b->axis[1].tap_at, b->axis[1].taps, &begin, &end);
-                    begin *= s->n_taps / b->axis[1].taps;
-                    end *= s->n_taps / b->axis[1].taps;
-                }
+                if (clip) clip_taps(c, s, row, &begin, &end);
                 begin = WICK_MAX(begin, k.first);
                 t.pieces = WICK_MAX(WICK_MIN(end, k.first + k.n) - begin, 0);
                 t.piece_at = s->taps + begin;
@@ -428,29 +434,18 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
     const conv_box *b = &s->box;
     const int64_t elem = q->elem, y_pixel = c->groups * c->co, a_col = b->axis[2].step * s->pixel;
     const int64_t tiles = ceil_div(s->run, q->mr), height = s->run / tiles, taller = s->run % tiles; /* of a run of taps */
-    const bool flat = b->n[0] == 1 && b->axis[0].taps == 1 && !b->inside;
     for (conv_block p = {0}; next_block(&p, s->n_rows, b->n[2]); add = true)
         for (int64_t o = 0; o < c->co; o += q->nr) {
             const int64_t cols = WICK_MIN(q->nr, c->co - o), vecs = ceil_div(cols, q->lanes);
-            const char *block = y + ((p.first * b->n[2] + p.from) * y_pixel + o) * elem;
-            wick_gemm_tile t = {.k = p.k, .a_row = 1, .a_col = a_col, .b_row = y_pixel, .c_row = c->co, .c_col = 1, .cols = cols, .add = add};
+            wick_gemm_tile t = {.k = p.k, .pieces = p.n, .piece_at = s->rows + p.first, .a_row = 1, .a_col = a_col, .b = y + ((p.first * b->n[2] + p.from) * y_pixel + o) * elem,
+                                .b_row = y_pixel, .c_row = c->co, .c_col = 1, .cols = cols, .add = add};
             if (cols % q->lanes) { /* whole vectors of it may not be readable */
-                q->pack(p.n * p.k, cols, block, y_pixel, 1, s->panel, q->nr);
-                block = s->panel;
+                q->pack(p.n * p.k, cols, t.b, y_pixel, 1, s->panel, q->nr);
+                t.b = s->panel;
                 t.b_row = q->nr;
             }
             for (int64_t tile = begin; tile < end; tile++) {
                 const int64_t i = tile % tiles, row = i * height + WICK_MIN(i, taller), n = height + (i < taller);
-                int64_t first = p.first, last = p.first + p.n;
-                if (flat) {
-                    const int64_t tap = tile / tiles / (s->n_taps / b->axis[1].taps);
-                    clip_rows(c, b->lo[1] + tap * b->axis[1].tap_at, b->axis[1].step, b->n[1], &first, &last);
-                    first = WICK_MAX(first, p.first);
-                    last = WICK_MAX(first, WICK_MIN(last, p.first + p.n));
-                }
-                t.pieces = last - first;
-                t.piece_at = s->rows + first;
-                t.b = block + (first - p.first) * p.k * t.b_row * elem;
                 t.a = x + (s->taps[tile / tiles] + row + p.from * a_col) * elem;
                 t.c = partial + ((tile / tiles * s->run + row) * c->co + o) * elem;
                 q->piece_tiles[(vecs - 1) * q->mr + n - 1](&t);
