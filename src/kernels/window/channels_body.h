@@ -22,7 +22,7 @@ enum { WINDOW_NAME(SIDE) = 64 }; /* channels at a time */
 #define WINDOW_JOIN_sum(a, b) ((a) + (b))
 /* Rows of the window first, then its columns; `line` and `all` are SIDE elements. False: the window is empty. */
 #define WINDOW_GATHER(name)                                                                                                                  \
-    static inline bool WINDOW_NAME(joined_##name)(const wick_windows *w, const WINDOW_T *x, wick_span z, wick_span r, wick_span s, int64_t n,         \
+    static inline __attribute__((always_inline)) bool WINDOW_NAME(joined_##name)(const wick_windows *w, const WINDOW_T *x, wick_span z, wick_span r, wick_span s, int64_t n,         \
                                          WINDOW_T *restrict line, WINDOW_T *restrict all) {                                                  \
         bool any = false;                                                                                                                    \
         for (int64_t ix = s.first; ix < s.end; ix += s.step) {                                                                               \
@@ -56,7 +56,8 @@ static void WINDOW_NAME(channels_max)(const wick_windows *w, int64_t begin, int6
         const WINDOW_T *x = (const WINDOW_T *)xv + i * in;
         WINDOW_T *y = (WINDOW_T *)yv + i * out;
         WINDOW_EACH_PIXEL
-        if (!WINDOW_NAME(joined_max)(w, x + c, z, r, s, n, line, all))
+        /* With a number that is known here, what is joined stays in registers. */
+        if (!(n == SIDE ? WINDOW_NAME(joined_max)(w, x + c, z, r, s, SIDE, line, all) : WINDOW_NAME(joined_max)(w, x + c, z, r, s, n, line, all)))
             for (int64_t k = 0; k < n; k++) all[k] = -(WINDOW_T)INFINITY;
         memcpy(y + o * w->channels + c, all, (size_t)n * sizeof *all);
         WINDOW_END
@@ -72,7 +73,8 @@ static void WINDOW_NAME(channels_mean)(const wick_windows *w, int64_t begin, int
         WINDOW_T *y = (WINDOW_T *)yv + i * out;
         WINDOW_EACH_PIXEL
         const int64_t count = wick_span_count(w, 0, oz) * wick_span_count(w, 1, oy) * wick_span_count(w, 2, ox);
-        if (!WINDOW_NAME(joined_sum)(w, x + c, z, r, s, n, line, all)) memset(all, 0, sizeof all);
+        if (!(n == SIDE ? WINDOW_NAME(joined_sum)(w, x + c, z, r, s, SIDE, line, all) : WINDOW_NAME(joined_sum)(w, x + c, z, r, s, n, line, all)))
+            memset(all, 0, sizeof all);
         for (int64_t k = 0; k < n; k++) y[o * w->channels + c + k] = count ? all[k] / (WINDOW_T)count : 0;
         WINDOW_END
     }
@@ -83,7 +85,7 @@ static void WINDOW_NAME(channels_mean)(const wick_windows *w, int64_t begin, int
 #endif
 
 /* Which of the window's inputs, counted from 1 in order, is the largest of each channel; 0: there is none. */
-static inline void WINDOW_NAME(largest_of)(const wick_windows *w, const WINDOW_T *x, wick_span z, wick_span r, wick_span s, int64_t n, WINDOW_T *restrict most,
+static inline __attribute__((always_inline)) void WINDOW_NAME(largest_of)(const wick_windows *w, const WINDOW_T *x, wick_span z, wick_span r, wick_span s, int64_t n, WINDOW_T *restrict most,
                                            WINDOW_I *restrict which) {
     WINDOW_I number = 0;
     for (int64_t k = 0; k < n; k++) which[k] = 0, most[k] = -(WINDOW_T)INFINITY;
@@ -123,26 +125,42 @@ static void WINDOW_NAME(channels_pick)(const wick_windows *w, int64_t begin, int
     }
 }
 
+/* disjoint: no input is in two windows, so that each is written once. */
+static inline __attribute__((always_inline)) void WINDOW_NAME(put_of)(const wick_windows *w, const WINDOW_T *x, wick_span z, wick_span r, wick_span s, int64_t n,
+                                                                      bool disjoint, const WINDOW_T *restrict y, WINDOW_T *restrict v) {
+    WINDOW_T most[WINDOW_NAME(SIDE)];
+    WINDOW_I which[WINDOW_NAME(SIDE)], number = 0;
+    WINDOW_NAME(largest_of)(w, x, z, r, s, n, most, which);
+    for (int64_t iz = z.first; iz < z.end; iz += z.step)
+        for (int64_t iy = r.first; iy < r.end; iy += r.step)
+            for (int64_t ix = s.first; ix < s.end; ix += s.step) {
+                WINDOW_T *restrict to = v + ((iz * w->in[1] + iy) * w->in[2] + ix) * w->channels;
+                number++;
+                if (disjoint) /* -0 becomes 0, as in a sum */
+                    for (int64_t k = 0; k < n; k++) to[k] = (which[k] == number ? y[k] : 0) + (WINDOW_T)0;
+                else
+                    for (int64_t k = 0; k < n; k++) to[k] += which[k] == number ? y[k] : 0;
+            }
+}
+
 static void WINDOW_NAME(channels_put)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, const void *yv, void *vv) {
     enum { SIDE = WINDOW_NAME(SIDE) };
     const int64_t in = w->in[0] * w->in[1] * w->in[2] * w->channels, out = w->out[0] * w->out[1] * w->out[2] * w->channels;
-    WINDOW_T most[SIDE];
-    WINDOW_I which[SIDE];
+    bool disjoint = !w->adaptive, covered = !w->adaptive;
+    for (int d = 0; d < 3; d++) {
+        disjoint &= w->stride[d] > (w->kernel[d] - 1) * w->dilation[d];
+        covered &= w->kernel[d] == w->stride[d] && !w->pad[d] && w->in[d] == w->out[d] * w->stride[d];
+    }
     for (int64_t i = begin; i < end; i++) {
         const WINDOW_T *x = (const WINDOW_T *)xv + i * in;
         WINDOW_T *v = (WINDOW_T *)vv + i * in;
-        memset(v, 0, (size_t)in * sizeof *v);
+        if (!disjoint || !covered) memset(v, 0, (size_t)in * sizeof *v);
         WINDOW_EACH_PIXEL
-        const WINDOW_T *restrict y = (const WINDOW_T *)yv + i * out + o * w->channels + c;
-        WINDOW_NAME(largest_of)(w, x + c, z, r, s, n, most, which);
-        WINDOW_I number = 0;
-        for (int64_t iz = z.first; iz < z.end; iz += z.step)
-            for (int64_t iy = r.first; iy < r.end; iy += r.step)
-                for (int64_t ix = s.first; ix < s.end; ix += s.step) {
-                    WINDOW_T *restrict to = v + ((iz * w->in[1] + iy) * w->in[2] + ix) * w->channels + c;
-                    number++;
-                    for (int64_t k = 0; k < n; k++) to[k] += which[k] == number ? y[k] : 0;
-                }
+        const WINDOW_T *y = (const WINDOW_T *)yv + i * out + o * w->channels + c;
+        if (n == SIDE && disjoint)
+            WINDOW_NAME(put_of)(w, x + c, z, r, s, SIDE, true, y, v + c);
+        else
+            WINDOW_NAME(put_of)(w, x + c, z, r, s, n, disjoint, y, v + c);
         WINDOW_END
     }
 }
