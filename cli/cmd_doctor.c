@@ -180,9 +180,9 @@ static void memory_section(patient *p) {
         advise(p, "cgroups let this process have %s of the machine's memory: raise it (docker run --memory) for large models",
                format_bytes(left, p->limits.memory));
     if (m->available && m->available < 1u << 30) advise(p, "%s of memory are available: large data sets may not fit", format_bytes(left, m->available));
-    if (m->huge[0] && strcmp(m->huge, "always") != 0)
-        advise(p, "transparent huge pages are set to '%s': large models may run a little faster with 'always' "
-                  "(/sys/kernel/mm/transparent_hugepage/enabled)", m->huge);
+    if (strcmp(m->huge, "never") == 0)
+        advise(p, "transparent huge pages are off: networks of some MiB run a little faster with 'madvise' "
+                  "(/sys/kernel/mm/transparent_hugepage/enabled)");
 }
 
 static void run_compiler(const void *name) {
