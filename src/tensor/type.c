@@ -106,12 +106,13 @@ void wick_layout_contiguous(wick_layout *layout, const wick_type *type) {
 
 bool wick_layout_is_contiguous(const wick_layout *layout, const wick_type *type) {
     int64_t stride = 1;
+    bool equal = true, empty = false;
     for (int i = type->rank - 1; i >= 0; i--) {
-        if (type->dims[i] == 0) return true;
-        if (type->dims[i] != 1 && layout->strides[i] != stride) return false;
+        equal &= type->dims[i] == 1 || layout->strides[i] == stride;
+        empty |= type->dims[i] == 0;
         stride *= type->dims[i];
     }
-    return true;
+    return equal || empty;
 }
 
 void wick_layout_channels_last(wick_layout *layout, const wick_type *type) {

@@ -26,6 +26,27 @@ TEST(gradients_flow_to_any_tensor_not_only_leaves) {
     wick_context_free(&ctx);
 }
 
+/* Where gradients meet they are added in an order: the loss's, not that of what else is asked for. */
+TEST(a_gradient_has_the_same_bits_whatever_is_computed_with_it) {
+    enum { N = 64, READERS = 6 };
+    float in[N], got[2][N];
+    fill_random(in, N, -1, 1);
+    for (int others = 0; others < 2; others++) {
+        wick_context *ctx = context();
+        wick_tensor *x = vec(ctx, N, in), *loss = wick_constant(ctx, WICK_F32, 0), *out[READERS + 1];
+        for (int i = 0; i < READERS; i++) {
+            wick_tensor *h = wick_tanh(wick_mul(x, wick_like(x, 0.3 + 0.7 * i)));
+            loss = wick_add(loss, total(h));
+            out[READERS - 1 - i] = h;
+        }
+        out[READERS] = grad1(loss, x);
+        CHECK_OK(ctx, others ? wick_eval(ctx, READERS + 1, out, NULL) : wick_eval(ctx, 1, &out[READERS], NULL));
+        CHECK_OK(ctx, wick_read(out[READERS], got[others], sizeof got[others]));
+        wick_context_free(&ctx);
+    }
+    CHECK(!memcmp(got[0], got[1], sizeof got[0]));
+}
+
 TEST(the_same_tensor_twice_gets_its_gradient_twice) {
     wick_context *ctx = context();
     wick_tensor *x = VEC(ctx, 1, 2), *g[2];

@@ -41,15 +41,44 @@ static wick_status backward(wick_graph *graph, wick_node *node, wick_msg *msg) {
     return WICK_OK;
 }
 
-static wick_status expand(wick_graph *graph, wick_node *grad, wick_msg *msg) {
+typedef struct visit {
+    wick_node *node;
+    int next; /* of its inputs */
+} visit;
+
+/* What root depends on, and root, inputs first. The order follows from that part of the graph alone: gradients that meet are added in the
+ * same order whatever else is computed with them. stack and order have room for all. */
+static size_t inputs_first(wick_node *root, uint32_t walk, visit *stack, wick_node **order) {
+    size_t n = 0, depth = 0;
+    root->mark = walk;
+    stack[depth++] = (visit){root, 0};
+    while (depth) {
+        visit *at = &stack[depth - 1];
+        if (at->next == at->node->n_in) {
+            order[n++] = at->node;
+            depth--;
+            continue;
+        }
+        wick_node *in = at->node->in[at->next++]->node;
+        if (in->mark == walk) continue;
+        in->mark = walk;
+        stack[depth++] = (visit){in, 0};
+    }
+    return n;
+}
+
+/* order has room for all nodes of the graph, stack too. */
+static wick_status expand_in(wick_graph *graph, wick_node *grad, visit *stack, wick_node **order, wick_msg *msg) {
     wick_context *ctx = graph->ctx;
-    size_t end = graph->n; /* everything the loss can depend on is before */
     wick_value *loss = grad->in[0];
+    const size_t end = inputs_first(loss->node, ++ctx->walk, stack, order);
     /* mark: depends on a tensor asked for. */
-    ctx->walk++;
-    for (int i = 1; i < grad->n_in; i++) grad->in[i]->mark = ctx->walk;
+    for (int i = 1; i < grad->n_in; i++) {
+        grad->in[i]->mark = ctx->walk;
+        grad->in[i]->grad = NULL;
+    }
     for (size_t i = 0; i < end; i++) {
-        wick_node *n = graph->nodes[i];
+        wick_node *n = order[i];
         if (!n->op->grad) continue;
         for (int k = 0; k < n->n_in; k++)
             if (n->in[k]->mark == ctx->walk) {
@@ -59,12 +88,12 @@ static wick_status expand(wick_graph *graph, wick_node *grad, wick_msg *msg) {
     }
     uint32_t walk = ctx->walk;
     for (size_t i = 0; i < end; i++)
-        for (int r = 0; r < graph->nodes[i]->n_out; r++) graph->nodes[i]->out[r].grad = NULL;
+        for (int r = 0; r < order[i]->n_out; r++) order[i]->out[r].grad = NULL;
     wick_tensor *one = wick_constant(ctx, (wick_dtype)loss->type.dtype, 1);
     loss->grad = wick_expand(one, loss->type.rank, loss->type.dims);
     if (loss->grad->error) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory taking gradients");
     for (size_t i = end; i-- > 0;) {
-        wick_node *n = graph->nodes[i];
+        wick_node *n = order[i];
         bool asked = false, reached = false;
         for (int r = 0; r < n->n_out; r++) reached |= n->out[r].grad != NULL;
         if (!reached || !n->op->grad) continue;
@@ -83,6 +112,16 @@ static wick_status expand(wick_graph *graph, wick_node *grad, wick_msg *msg) {
         grad->out[i - 1].forward = g->value;
     }
     return WICK_OK;
+}
+
+static wick_status expand(wick_graph *graph, wick_node *grad, wick_msg *msg) {
+    const wick_allocator *alloc = &graph->ctx->alloc;
+    const size_t size = graph->n * (sizeof(visit) + sizeof(wick_node *)); /* all that the loss depends on is there already */
+    visit *stack = wick_alloc(alloc, size);
+    if (!stack) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory taking gradients");
+    const wick_status status = expand_in(graph, grad, stack, (wick_node **)(stack + graph->n), msg);
+    wick_release(alloc, stack, size);
+    return status;
 }
 
 wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg) {

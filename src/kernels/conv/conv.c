@@ -240,7 +240,7 @@ void wick_conv_prepare(wick_convolution *c) {
         c->tasks[1] = data ? c->groups * c->ci : c->groups * c->co;
         return;
     }
-    if (c->batch == 0) { /* no images make no outputs; the gradient of weights is zero */
+    if (c->batch == 0 || (data && product(c->in) == 0)) { /* no images, or pixels, make no outputs; the gradient of weights is zero */
         c->tasks[2] = c->what == WICK_CONV_WEIGHT;
         c->chunks = 0;
         return;
