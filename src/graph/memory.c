@@ -1,7 +1,8 @@
 /* memory.c: one arena for all intermediates. A buffer lives from its first step to its last; buffers that live at different times share
  * bytes. Each is put at the lowest place that is free during its whole life, the largest first (greedy by size: Pisarchyk, Lee 2020,
- * "Efficient Memory Management for Deep Neural Net Inference"), and also in order of first use. Where neither is a perfect fit, whatever
- * ends up on top is placed first in the next try ("squeaky wheel": Joslin, Clements 1999); the smallest arena wins. */
+ * "Efficient Memory Management for Deep Neural Net Inference"), and also in order of first use. Where neither fits well, whatever ends
+ * up on top is placed earlier in the next try ("squeaky wheel": Joslin, Clements 1999), first or, to get out of cycles, anywhere before;
+ * the smallest arena wins. */
 #include <stdlib.h>
 
 #include "graph/graph.h"
@@ -54,7 +55,7 @@ static void keep(wick_lower *l, const item *items, size_t n) {
     for (size_t i = 0; i < n; i++) l->buffers[items[i].buffer].offset = items[i].offset;
 }
 
-#define TRIES 64        /* orders tried where no perfect fit is found, ... */
+#define TRIES 256       /* orders tried where no perfect fit is found, ... */
 #define PAIRS 100000000 /* ... and pairs of buffers looked at */
 
 wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
@@ -84,6 +85,7 @@ wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
     *arena = place(items, n, placed, true);
     keep(l, items, n);
     if (*arena > *live) qsort(items, n, sizeof *items, by_size);
+    uint64_t random = 1; /* Knuth's MMIX generator, of which the upper half is good */
     for (size_t tries = 1; *arena > *live && tries <= TRIES && tries * n * n <= PAIRS; tries++) {
         size_t total = place(items, n, placed, false), top = 0;
         if (total < *arena) {
@@ -92,9 +94,11 @@ wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
         }
         while (items[top].offset + items[top].size < total) top++;
         if (top == 0) break; /* placed first and still at the top: it alone is the arena */
-        item first = items[top];
-        memmove(items + 1, items, top * sizeof *items);
-        items[0] = first;
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const size_t to = random >> 63 ? 0 : (size_t)(random >> 33) % top;
+        const item moved = items[top];
+        memmove(items + to + 1, items + to, (top - to) * sizeof *items);
+        items[to] = moved;
     }
     wick_release(alloc, items, bytes);
     return WICK_OK;

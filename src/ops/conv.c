@@ -116,13 +116,16 @@ static void grad_conv_weight(wick_gradient *g) {
 
 /* ---- lowering ----------------------------------------------------------------------------------------------------------------- */
 
+enum { CONV_A, CONV_B, CONV_BIAS, CONV_DST, CONV_SHARED, CONV_POINTERS };
 typedef struct conv_args {
     wick_convolution conv;
-    int bias, shared; /* numbers among the pointers; 0: none */
+    int at[CONV_POINTERS]; /* numbers among the step's pointers, from 1; 0: it has none */
 } conv_args;
 
 static int64_t run_stage(const conv_args *a, int stage, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    wick_conv_run(&a->conv, stage, begin, end, ptr[0], ptr[1], a->bias ? ptr[a->bias] : NULL, ptr[2], a->shared ? ptr[a->shared] : NULL, scratch);
+    void *p[CONV_POINTERS];
+    for (int i = 0; i < CONV_POINTERS; i++) p[i] = a->at[i] ? ptr[a->at[i] - 1] : NULL;
+    wick_conv_run(&a->conv, stage, begin, end, p[CONV_A], p[CONV_B], p[CONV_BIAS], p[CONV_DST], p[CONV_SHARED], scratch);
     return -1;
 }
 static int64_t run_pack(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) { return run_stage(a, 0, ptr, begin, end, scratch); }
@@ -159,18 +162,12 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     k->bias = node->n_in == 3;
     k->relu = attr->relu;
     wick_conv_prepare(k);
-    wick_ref refs[5] = {wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)};
-    int n_refs = 3;
+    wick_ref all[CONV_POINTERS] = {[CONV_A] = wick_lower_ref(&a, false), [CONV_B] = wick_lower_ref(&b, false), [CONV_DST] = wick_lower_ref(&c, true)};
     if (k->bias) {
         WICK_TRY(wick_lower_in_contiguous(l, node, 2, &bias));
-        m.bias = n_refs;
-        refs[n_refs++] = wick_lower_ref(&bias, false);
+        all[CONV_BIAS] = wick_lower_ref(&bias, false);
     }
-    if (k->shared) {
-        m.shared = n_refs;
-        refs[n_refs].offset = 0;
-        WICK_TRY(wick_lower_temp(l, k->shared, &refs[n_refs++].buffer));
-    }
+    if (k->shared) WICK_TRY(wick_lower_temp(l, k->shared, &all[CONV_SHARED].buffer));
     static const wick_step_fn run[3] = {run_pack, run_main, run_sum};
     static const char *const names[3] = {"conv_pack", NULL, "conv_sum"};
     const double moved = (double)(wick_type_bytes(t[0]) + wick_type_bytes(t[1]) + wick_type_bytes(t[2]));
@@ -180,8 +177,14 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
         if (!k->tasks[stage]) continue;
         wick_step step = {.name = stage == 1 ? wick_conv_name(k) : names[stage], .run = run[stage], .tasks = k->tasks[stage],
                           .scratch = stage == 1 ? k->scratch : 0, .flops = stage == 1 ? flops_conv(node) : 0, .bytes = stage == 1 ? moved : 2 * (double)k->shared};
-        refs[2].write = stage == last;
-        if (m.shared) refs[m.shared].write = stage < last;
+        const bool uses[CONV_POINTERS] = {stage == 1, stage < 2, stage == 1 && k->bias, stage == last, k->shared > 0};
+        wick_ref refs[CONV_POINTERS];
+        int n_refs = 0;
+        all[CONV_SHARED].write = stage < last;
+        for (int i = 0; i < CONV_POINTERS; i++) {
+            m.at[i] = uses[i] ? n_refs + 1 : 0;
+            if (uses[i]) refs[n_refs++] = all[i];
+        }
         WICK_TRY(wick_lower_step(l, &step, &m, sizeof m, refs, n_refs));
     }
     return WICK_OK;

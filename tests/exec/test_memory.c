@@ -4,6 +4,7 @@
 
 #include "base/counting_alloc.h"
 #include "exec/mlp.h"
+#include "zoo/training.h"
 
 /* ---- the program's own malloc, counted: sanitizers bring one of their own ------------------------------------------- */
 
@@ -76,6 +77,26 @@ TEST(no_malloc_while_a_compiled_step_runs) {
         wick_workspace_free(&ws);
         wick_plan_free(&plan);
         wick_context_free(&ctx);
+    }
+}
+
+TEST(no_malloc_while_a_step_of_a_convolutional_network_runs) {
+    for (int i = 0; i < CONVNETS; i++) {
+        tally count = {0};
+        wick_allocator alloc = {&count, tally_alloc, tally_release};
+        wick_context *ctx = context_with(&(wick_context_options){.threads = 3, .seed = 1, .allocator = &alloc});
+        static float x[BATCH_MAX * SAMPLE_MAX], loss;
+        static int64_t labels[BATCH_MAX];
+        training t;
+        if (training_open(&t, ctx, convnets[i].network, WICK_F32, convnets[i].dims, BATCH_MAX, &(wick_optim_options){.kind = WICK_ADAM}) && training_compile(&t, NULL)) {
+            training_batch(&t, 0, x, labels);
+            bool good = training_run(&t, x, labels, &loss); /* starts the pool's threads */
+            const long calls = count.calls, before = mallocs_now();
+            for (int step = 0; good && step < 5; step++) good = training_run(&t, x, labels, &loss);
+            CHECK_INT(mallocs_now() - before, 0);
+            CHECK_INT(count.calls - calls, 0);
+        }
+        training_close(&t);
     }
 }
 

@@ -1,6 +1,7 @@
 /* The memory plan: no two buffers that are in use at once share bytes, and the arena is hardly larger than what must be alive. */
 #include "exec/mlp.h"
 #include "graph/graphs.h"
+#include "zoo/training.h"
 
 static void check_plan(const wick_plan *p, const char *what) {
     size_t top = 0;
@@ -123,6 +124,20 @@ TEST(the_shared_test_network_is_laid_out_tightly) {
     mlp_init(&net, ctx, 0.3);
     check_tight(ctx, mlp_body, &net, 2, mlp_specs, 1, "mlp");
     wick_context_free(&ctx);
+}
+
+TEST(the_arena_of_convolutional_networks_is_within_5_percent_of_what_is_alive) {
+    static const wick_optim_options adam = {.kind = WICK_ADAM}, momentum = {.kind = WICK_SGD, .momentum = 0.9};
+    for (int i = 0; i < CONVNETS; i++)
+        for (int64_t batch = 8; batch <= 64; batch *= 8)
+            for (int with = 0; with < 2; with++) {
+                training t;
+                char what[128];
+                snprintf(what, sizeof what, "%.60s, batch %d, %s", convnets[i].network, (int)batch, with ? "adam" : "momentum");
+                if (training_open(&t, context(), convnets[i].network, WICK_F32, convnets[i].dims, batch, with ? &adam : &momentum))
+                    check_tight(t.ctx, training_body, &t, 2, t.in, 1, what);
+                training_close(&t);
+            }
 }
 
 /* ---- random plans -------------------------------------------------------------------------------------------------------------- */
