@@ -156,8 +156,8 @@ typedef struct wick_convolution {
     /* conv.c's own: slabs of rows outputs along dim cut; units of work; parts of the batch and of the taps that a unit of WEIGHT takes;
      * where things are in the scratch. Prepared once, dims may have been merged. */
     int64_t cut, rows, slabs, units, per_task, chunks, splits;
-    size_t at_taps, at_rows, at_panel, at_finite;
-    bool depthwise;
+    size_t at_taps, at_rows, at_panel, at_finite, at_winograd;
+    bool depthwise, winograd;
     const struct wick_conv_kernel *code;
     const struct wick_gemm_kernel *gemm;
 } wick_convolution;

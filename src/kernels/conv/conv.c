@@ -83,6 +83,7 @@ static conv_box box_of(const wick_convolution *c, int64_t phase, int64_t slab) {
         b.n[d] = WICK_MAX(b.n[d], 0);
         b.lo[d] = x->lo + b.first[d] * x->step;
         b.extent[d] = WICK_MAX((b.n[d] - 1) * x->step + (x->taps - 1) * x->tap_at + 1, 0);
+        if (c->winograd && d) b.extent[d] += b.n[d] % 2; /* whole tiles */
         b.inside &= b.lo[d] >= 0 && b.lo[d] + b.extent[d] <= dims[d];
         b.pixels *= b.n[d];
         b.taps *= x->taps;
@@ -194,7 +195,9 @@ static void lay_out_scratch(wick_convolution *c) {
     c->at_rows = c->at_taps + (size_t)product(c->kernel) * sizeof(int64_t);
     c->at_panel = WICK_ALIGN_UP(c->at_rows + (size_t)rows * sizeof(int64_t), WICK_ALIGN);
     const bool panel = c->what == WICK_CONV_WEIGHT && !c->depthwise && c->co % c->gemm->lanes;
-    c->scratch = c->at_panel + (panel ? (size_t)(WICK_GEMM_KC * c->gemm->nr * c->code->elem) : 0);
+    c->at_winograd = WICK_ALIGN_UP(c->at_finite + (size_t)c->tasks[0], WICK_ALIGN);
+    if (c->winograd) c->shared = c->at_winograd + wick_winograd_packed(c);
+    c->scratch = c->at_panel + (c->winograd ? wick_winograd_scratch(c, (c->what == WICK_CONV_DATA ? c->in : c->out)[2]) : panel ? (size_t)(WICK_GEMM_KC * c->gemm->nr * c->code->elem) : 0);
 }
 
 /* Output channels of a group in panels of nr, the last one of whole vectors: elements of the panels before `panel`, for k = 1. */
@@ -235,6 +238,7 @@ void wick_conv_prepare(wick_convolution *c) {
     c->shared = c->scratch = 0;
     c->cut = c->slabs = c->units = c->per_task = c->chunks = c->splits = 1;
     c->depthwise = c->ci == 1 && c->co == 1;
+    c->winograd = false;
     const bool data = c->what == WICK_CONV_DATA;
     if (c->code->direct) {
         c->tasks[1] = data ? c->groups * c->ci : c->groups * c->co;
@@ -246,6 +250,7 @@ void wick_conv_prepare(wick_convolution *c) {
         return;
     }
     make_one_row(c);
+    c->winograd = wick_winograd_fits(c);
     const int64_t taps = product(c->kernel), elem = c->code->elem, *dims = data ? c->in : c->out, phases = phases_of(c);
     c->cut = 2;
     for (int d = 1; d >= 0; d--)
@@ -262,6 +267,7 @@ void wick_conv_prepare(wick_convolution *c) {
         const double by_work = CONV_TASK_WORK / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
         const double by_tasks = (double)counts[c->cut] * (double)(phases * c->batch) / WICK_GEMM_MAX_TASKS;
         cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)ceil_div(CONV_MIN_PIXELS, row)));
+        if (c->winograd && c->cut == 1) cut_rows(c, counts[1], c->rows + c->rows % 2), c->rows += c->rows % 2, c->slabs = ceil_div(counts[1], c->rows);
         c->units = phases * c->slabs * c->batch;
         c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / WICK_MAX(per_row * (double)c->rows, 1.0));
         c->tasks[0] = c->depthwise ? 1 : c->groups * phases * panels_of(c);
@@ -274,7 +280,7 @@ void wick_conv_prepare(wick_convolution *c) {
     c->tasks[1] = ceil_div(c->units, c->per_task);
 }
 
-const char *wick_conv_name(const wick_convolution *c) { return c->code->names[c->what]; }
+const char *wick_conv_name(const wick_convolution *c) { return c->code->names[c->what + (c->winograd ? 3 : 0)]; }
 
 /* ---- weights, packed in the order they are read ------------------------------------------------------------------------------- */
 
@@ -328,6 +334,7 @@ static void run_pack(const wick_convolution *c, int64_t begin, int64_t end, cons
             const bool finite = c->type == WICK_CF32 ? pack_f32(c, &b, group, panel, (const float *)(const void *)w, (float *)(void *)packed + at)
                                                      : pack_f64(c, &b, group, panel, (const double *)(const void *)w, (double *)(void *)packed + at);
             if (!c->depthwise) ((bool *)packed)[c->at_finite + (size_t)t] = finite;
+            if (c->winograd) wick_winograd_pack(c, t, t + 1, (const float *)(const void *)w, (float *)(void *)(packed + c->at_winograd));
         }
 }
 
@@ -409,16 +416,28 @@ static void correlate_channels(const wick_convolution *c, const conv_state *s, c
     }
 }
 
+/* By Winograd's algorithm; false: it can't. */
+static bool correlate_tiles(const wick_convolution *c, const conv_state *s, const char *src, const char *packed, const char *bias, char *dst) {
+    const conv_box *b = &s->box;
+    const bool data = c->what == WICK_CONV_DATA;
+    const int64_t to_pixel = data ? c->ci : c->co, to_line = (data ? c->in : c->out)[2] * to_pixel;
+    return wick_winograd_run(c, b->n[1], b->n[2], (const float *)(const void *)src, s->line, (const float *)(const void *)(packed + c->at_winograd),
+                             (const float *)(const void *)bias, (float *)(void *)dst + row_pixel(c, b, 0) * to_pixel, to_line, s->panel);
+}
+
 static void run_correlation(const wick_convolution *c, int64_t begin, int64_t end, const char *src, const char *packed, const char *bias, char *dst, char *scratch) {
     const bool data = c->what == WICK_CONV_DATA;
     const int64_t elem = c->code->elem, from_image = source_channels(c) * product(data ? c->out : c->in) * elem;
     const int64_t to_image = c->groups * (data ? c->ci * product(c->in) : c->co * product(c->out)) * elem;
     conv_state s = state_in(c, scratch);
+    bool all_finite = c->winograd;
+    for (int64_t t = 0; t < c->tasks[0] && all_finite; t++) all_finite &= ((const bool *)packed)[c->at_finite + (size_t)t];
     for (int64_t u = begin * c->per_task; u < WICK_MIN(c->units, end * c->per_task); u++) {
         const int64_t n = u % c->batch;
         state_move(c, &s, u / c->batch / c->slabs, u / c->batch % c->slabs);
         if (!s.box.pixels) continue;
         const char *from = state_source(c, &s, src + n * from_image);
+        if (c->winograd && all_finite && correlate_tiles(c, &s, from, packed, bias, dst + n * to_image)) continue;
         if (c->depthwise)
             correlate_channels(c, &s, from, packed, bias, dst + n * to_image);
         else

@@ -3,7 +3,7 @@
 #ifndef WICK_KERNELS_CONV_CONV_H
 #define WICK_KERNELS_CONV_CONV_H
 
-#include "kernels/kernels.h"
+#include "kernels/conv/winograd.h"
 
 /* A row of pixels of all channels: pixel p of src is at p * src_pixel, channels are neighbours. */
 typedef struct wick_conv_row {
@@ -21,12 +21,13 @@ typedef struct wick_conv_row {
 } wick_conv_row;
 
 typedef struct wick_conv_kernel {
-    const char *names[3]; /* by what */
+    const char *names[5]; /* by what; forward and data by Winograd's algorithm */
     int elem;             /* bytes of an element */
     /* dst[p][c] = act(bias[c] + sum over t of w[t][c] src[p][tap_at[t] + c]) */
     void (*row)(const wick_conv_row *r);
     /* dst[t][c] += sum over p of y[p][c] src[p][tap_at[t] + c] */
     void (*dots)(const wick_conv_row *r);
+    const wick_winograd_kernels *winograd; /* f32 only; NULL: there are none */
     /* The reference: output channels (for DATA input channels) [begin, end) of all images, or of the weights. Then the rest is unused. */
     void (*direct)(const wick_convolution *c, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *dst);
 } wick_conv_kernel;

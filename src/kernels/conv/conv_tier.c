@@ -39,6 +39,10 @@
 #define GEMM_NAME(x)   x##_f32
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/conv/conv_vec.h"
+#include "kernels/conv/winograd_vec.h"
+static const wick_winograd_kernels winograd_f32 = {L_f32, winograd_in, winograd_out};
+#define winograd_of_f32 &winograd_f32
+#define winograd_of_f64 NULL
 #undef CONV_T
 #undef CONV_NAME
 #undef GEMM_T
@@ -53,14 +57,16 @@
 #define GEMM_NAME(x) x##_f64
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/conv/conv_vec.h"
-#define CONV_FIELDS(bytes, suffix) .elem = bytes, .row = row_##suffix, .dots = dots_##suffix
+#define CONV_FIELDS(bytes, suffix) .elem = bytes, .row = row_##suffix, .dots = dots_##suffix, .winograd = winograd_of_##suffix
 
 #endif
 
 #define CONV_NAMES(type)                                                                                      \
     {                                                                                                         \
         "conv_" type "_" CONV_STR(WICK_TIER_NAME), "conv_data_" type "_" CONV_STR(WICK_TIER_NAME),            \
-            "conv_weight_" type "_" CONV_STR(WICK_TIER_NAME)                                                  \
+            "conv_weight_" type "_" CONV_STR(WICK_TIER_NAME),                                                 \
+            "conv_winograd_" type "_" CONV_STR(WICK_TIER_NAME),                                               \
+            "conv_data_winograd_" type "_" CONV_STR(WICK_TIER_NAME)                                           \
     }
 const wick_conv_kernels CONV_CAT(wick_conv_kernels_, WICK_TIER_NAME) = {{
     {.names = CONV_NAMES("f32"), CONV_FIELDS(4, f32)},

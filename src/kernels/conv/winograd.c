@@ -1,0 +1,85 @@
+/* winograd.c: control flow of winograd.h. Tiles are taken some rows at a time, so that V and M stay in L2:
+ *
+ *   scratch: | V [16][tiles][channels in] | M [16][tiles][channels out] |        packed: [panel][16][channel in][width]
+ */
+#include "kernels/conv/conv.h"
+#include "kernels/conv/winograd.h"
+#include "kernels/gemm/gemm.h"
+
+enum { WINOGRAD_TILES = 48, WINOGRAD_MOST = 512 }; /* tiles of a block, about; the most channels */
+
+static int64_t from_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->co : c->ci; }
+static int64_t to_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->ci : c->co; }
+
+bool wick_winograd_fits(const wick_convolution *c) {
+    const wick_winograd_kernels *q = c->code->winograd;
+    if (!q || c->what == WICK_CONV_WEIGHT || c->groups != 1 || c->kernel[0] != 1 || c->in[0] != 1 || c->pad[0] || c->stride[0] != 1) return false;
+    for (int d = 1; d < 3; d++)
+        if (c->kernel[d] != 3 || c->stride[d] != 1 || c->dilation[d] != 1) return false;
+    const int64_t from = from_channels(c), to = to_channels(c);
+    return from % q->lanes == 0 && to % q->lanes == 0 && from <= WINOGRAD_MOST;
+}
+
+size_t wick_winograd_packed(const wick_convolution *c) { return (size_t)(16 * c->ci * c->co) * sizeof(float); }
+
+static int64_t block_rows(int64_t width) { return WICK_MAX(1, WINOGRAD_TILES / ((width + 1) / 2)); }
+size_t wick_winograd_scratch(const wick_convolution *c, int64_t width) {
+    return (size_t)(16 * block_rows(width) * ((width + 1) / 2) * (c->ci + c->co)) * sizeof(float);
+}
+
+/* G g of a column of three. */
+static void stretch(const float g[3], float u[4]) {
+    u[0] = g[0];
+    u[1] = 0.5f * (g[0] + g[2] + g[1]);
+    u[2] = 0.5f * (g[0] + g[2] - g[1]);
+    u[3] = g[2];
+}
+
+void wick_winograd_pack(const wick_convolution *c, int64_t begin, int64_t end, const float *w, float *packed) {
+    const bool data = c->what == WICK_CONV_DATA;
+    const int64_t from = from_channels(c), outputs = to_channels(c), nr = c->gemm->nr;
+    for (int64_t panel = begin; panel < end; panel++) {
+        const int64_t first = panel * nr, width = WICK_MIN(nr, outputs - first);
+        float *to = packed + 16 * from * first;
+        for (int64_t i = 0; i < from; i++)
+            for (int64_t o = 0; o < width; o++) {
+                const float *g = w + 9 * (data ? i * c->ci + first + o : (first + o) * c->ci + i);
+                float columns[3][4], u[4][4];
+                for (int x = 0; x < 3; x++) { /* the gradient's kernel is turned around */
+                    const float column[3] = {g[data ? 8 - x : x], g[data ? 5 - x : 3 + x], g[data ? 2 - x : 6 + x]};
+                    stretch(column, columns[x]);
+                }
+                for (int y = 0; y < 4; y++) stretch((const float[3]){columns[0][y], columns[1][y], columns[2][y]}, u[y]);
+                for (int k = 0; k < 16; k++) to[(k * from + i) * width + o] = u[k / 4][k % 4];
+            }
+    }
+}
+
+bool wick_winograd_run(const wick_convolution *c, int64_t height, int64_t width, const float *src, int64_t src_line, const float *packed, const float *bias,
+                       float *dst, int64_t dst_line, void *scratch) {
+    const wick_gemm_kernel *q = c->gemm;
+    const int64_t from = from_channels(c), outputs = to_channels(c), across = (width + 1) / 2, rows = block_rows(width);
+    float *v = scratch, *m = v + 16 * rows * across * from;
+    for (int64_t y = 0; y < height; y += 2 * rows) {
+        const int64_t n_rows = WICK_MIN(rows, (height - y + 1) / 2), tiles = n_rows * across;
+        for (int64_t r = 0; r < n_rows; r++)
+            if (!c->code->winograd->in(across, from, src + (y + 2 * r) * src_line, src_line, v + r * across * from, tiles * from)) return false;
+        const int64_t pieces = (tiles + q->mr - 1) / q->mr, tall = tiles / pieces, taller = tiles % pieces;
+        for (int k = 0; k < 16; k++)
+            for (int64_t first = 0; first < outputs; first += q->nr) {
+                const int64_t cols = WICK_MIN(q->nr, outputs - first);
+                wick_gemm_tile t = {.k = from, .a = v + k * tiles * from, .a_row = from, .a_col = 1, .b = packed + 16 * from * first + k * from * cols, .b_row = cols,
+                                    .c = m + k * tiles * outputs + first, .c_row = outputs, .c_col = 1, .cols = cols};
+                for (int64_t i = 0; i < pieces; i++) {
+                    const int64_t n = tall + (i < taller);
+                    q->tiles[(cols / q->lanes - 1) * q->mr + n - 1](&t);
+                    t.a = (const float *)t.a + n * from;
+                    t.c = (float *)t.c + n * outputs;
+                }
+            }
+        for (int64_t r = 0; r < n_rows; r++)
+            c->code->winograd->out(across, outputs, m + r * across * outputs, tiles * outputs, bias, c->relu, width, WICK_MIN(2, height - y - 2 * r),
+                                   dst + (y + 2 * r) * dst_line, dst_line);
+    }
+    return true;
+}
