@@ -1,8 +1,11 @@
-/* bench_conv.c: convolution kernels on one thread: GFLOP/s and share of the multiply-add peak, for the layers of small networks.
+/* bench_conv.c: convolution kernels on one thread: GFLOP/s and share of the multiply-add peak, for the layers of small networks, and the error.
  *
  *   bench_conv [TIER]
  *
- * Each row is one layer and batch; forward, gradient of the input, gradient of the weights. Median of 7 rounds of about 30 ms. */
+ * Each row is one layer and batch; forward, gradient of the input, gradient of the weights. Median of 7 rounds of about 30 ms. FLOPs are those
+ * of the definition: Winograd's algorithm does fewer, so that it may exceed the peak. Errors: the largest difference from the same in f64, in
+ * units of 2^-24 times the sum of the absolute products; numbers are uniform in [-1, 1). */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,11 +65,41 @@ static double peak(void) {
     return best;
 }
 
+static void run_once(wick_convolution *c, void *const *at) {
+    wick_conv_prepare(c);
+    void *shared = aligned_alloc(64, WICK_ALIGN_UP(c->shared + 64, 64)), *scratch = aligned_alloc(64, WICK_ALIGN_UP(c->scratch + 64, 64));
+    if (!shared || !scratch) exit(1);
+    void *a = c->what == WICK_CONV_DATA ? at[2] : at[0], *b = c->what == WICK_CONV_WEIGHT ? at[2] : at[1];
+    void *dst = at[c->what == WICK_CONV_FORWARD ? 2 : c->what == WICK_CONV_DATA ? 0 : 1];
+    for (int stage = 0; stage < 3; stage++)
+        if (c->tasks[stage]) wick_conv_run(c, stage, 0, c->tasks[stage], a, b, NULL, dst, shared, scratch);
+    free(shared), free(scratch);
+}
+
+static double error_of(const wick_convolution *f32, void *const *at, const size_t size[3]) {
+    const int made = f32->what == WICK_CONV_FORWARD ? 2 : f32->what == WICK_CONV_DATA ? 0 : 1;
+    wick_convolution c = *f32;
+    c.type = WICK_CF64;
+    double *exact[3], *sums[3], worst = 0; /* of the numbers, and of their magnitudes */
+    for (int k = 0; k < 3; k++) {
+        exact[k] = malloc(size[k] * sizeof(double));
+        sums[k] = malloc(size[k] * sizeof(double));
+        if (!exact[k] || !sums[k]) exit(1);
+        for (size_t i = 0; i < size[k]; i++) exact[k][i] = (double)((float *)at[k])[i], sums[k][i] = fabs(exact[k][i]);
+    }
+    run_once(&c, (void *[]){exact[0], exact[1], exact[2]});
+    run_once(&c, (void *[]){sums[0], sums[1], sums[2]});
+    for (size_t i = 0; i < size[made]; i++)
+        if (sums[made][i] > 0) worst = fmax(worst, fabs((double)((float *)at[made])[i] - exact[made][i]) / sums[made][i] * 0x1p24);
+    for (int k = 0; k < 3; k++) free(exact[k]), free(sums[k]);
+    return worst;
+}
+
 int main(int argc, char **argv) {
     for (int t = 0; argc > 1 && t < WICK_TIER_COUNT; t++)
         if (!strcmp(argv[1], wick_tier_name((wick_tier)t)) && !wick_tier_force((wick_tier)t)) return fprintf(stderr, "no %s here\n", argv[1]), 1;
     const double most = peak();
-    printf("tier %s; matrix product in cache: %.1f GFLOP/s\n%-20s %22s %22s %22s\n", wick_tier_name(wick_tier_current()), most, "layer", "forward", "data", "weight");
+    printf("tier %s; matrix product in cache: %.1f GFLOP/s\n%-20s %26s %26s %26s\n", wick_tier_name(wick_tier_current()), most, "layer", "forward", "data", "weight");
     for (size_t i = 0; i < WICK_COUNTOF(layers); i++) {
         printf("%-20s", layers[i].name);
         for (int what = 0; what < 3; what++) {
@@ -84,9 +117,10 @@ int main(int argc, char **argv) {
                 at[k] = aligned_alloc(64, WICK_ALIGN_UP(size[k] * 4, 64));
                 if (!at[k] || !shared || !scratch) return 1;
                 wick_fill_uniform(WICK_CF32, &(wick_random_key){1, (uint64_t)k, 0}, 0, (int64_t)size[k], at[k]);
+                for (size_t n = 0; n < size[k]; n++) ((float *)at[k])[n] = 2 * ((float *)at[k])[n] - 1;
             }
             const double rate = gflops(&c, 2.0 * (double)size[2] * (double)(c.ci * taps), at, shared, scratch);
-            printf(" %10.1f %10.0f%%", rate, 100 * rate / most);
+            printf(" %9.1f %5.0f%% err %5.1f", rate, 100 * rate / most, error_of(&c, at, size));
             fflush(stdout);
             for (int k = 0; k < 3; k++) free(at[k]);
             free(shared), free(scratch);

@@ -170,7 +170,7 @@ TEST(convolutions_of_many_tasks_agree) {
         int batch, groups, ci, co, in, kernel, stride, pad;
     } shapes[] = {{9, 1, 1, 32, 28, 3, 1, 0},  {5, 1, 32, 64, 26, 3, 1, 0},   {3, 1, 16, 33, 32, 3, 2, 1}, {2, 1, 64, 40, 9, 1, 1, 0},
                   {2, 1, 70, 20, 16, 1, 2, 0}, {4, 40, 1, 1, 25, 3, 1, 1},    {4, 40, 1, 1, 25, 3, 2, 1},  {1, 1, 3, 8, 96, 7, 2, 3},
-                  {2, 2, 60, 24, 7, 3, 1, 1},  {1, 1, 200, 130, 5, 3, 1, 1}, {1, 1, 2, 3, 130, 5, 3, 2},  {0, 1, 3, 4, 8, 3, 1, 1}};
+                  {2, 2, 60, 24, 7, 3, 1, 1},  {3, 1, 16, 48, 13, 3, 1, 1},  {2, 1, 32, 16, 7, 3, 1, 3}, {2, 1, 64, 32, 58, 3, 1, 0},  {1, 1, 200, 130, 5, 3, 1, 1}, {1, 1, 2, 3, 130, 5, 3, 2},  {0, 1, 3, 4, 8, 3, 1, 1}};
     for (size_t i = 0; i < WICK_COUNTOF(shapes); i++)
         for (int what = 0; what < 3; what++) {
             use u;
@@ -185,6 +185,35 @@ TEST(convolutions_of_many_tasks_agree) {
             }
             CHECK(use_make(&u));
             check_use(&u);
+            use_free(&u);
+        }
+}
+
+/* What algorithms with sums of inputs would spread stays where it belongs. */
+TEST(nan_infinity_and_the_largest_numbers_reach_only_their_neighbours) {
+    for (int what = 0; what < 2; what++)
+        for (int odd = 0; odd < 4; odd++) {
+            use u;
+            memset(&u, 0, sizeof u);
+            u.c = (wick_convolution){.type = WICK_CF32, .what = (wick_conv_what)what, .batch = 2, .groups = 1, .ci = 32, .co = 16, .bias = what == 0, .relu = what == 0 && odd > 1};
+            for (int d = 0; d < 3; d++) u.c.in[d] = d ? 11 : 1, u.c.kernel[d] = d ? 3 : 1, u.c.pad[d] = d > 0, u.c.stride[d] = u.c.dilation[d] = 1;
+            CHECK(use_make(&u));
+            const int source = what ? 2 : 0, result = made(&u);
+            const float strange[4] = {NAN, INFINITY, -INFINITY, 3e38f};
+            for (int i = 0; i < 3; i++) ((float *)u.at[source])[test_rand_int(0, (int)u.size[source] - 1)] = strange[odd];
+            memset(u.want, 0, (size_t)u.size[result] * sizeof(double));
+            oracle(&u);
+            for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+                if (!wick_tier_force((wick_tier)tier)) continue;
+                run(&u, false);
+                int bad = 0;
+                for (int64_t i = 0; i < u.size[result]; i++) {
+                    const double want = u.want[i], have = get(WICK_CF32, u.at[result], i);
+                    const bool alike = isnan(want) ? isnan(have) : isinf(want) ? have == want : fabs(have - want) <= 1e-5 * fabs(want) + 1e-4 || fabs(want) > 1e38;
+                    if (!alike && !bad++) CHECK_MSG(false, "what %d, %g, tier %d: element %d is %g, not %g", what, (double)strange[odd], tier, (int)i, have, want);
+                }
+            }
+            wick_tier_force(wick_tier_best());
             use_free(&u);
         }
 }

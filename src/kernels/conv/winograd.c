@@ -6,7 +6,9 @@
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
 
-enum { WINOGRAD_TILES = 48, WINOGRAD_MOST = 512 }; /* tiles of a block, about; the most channels */
+/* Tiles of a block, about; the most channels; and how many pairs of channels a tile of an image pays for: transforming the weights takes as
+ * long as some tiles save. Not of the batch, so that an image's results are the same in every batch. */
+enum { WINOGRAD_TILES = 48, WINOGRAD_MOST = 512, WINOGRAD_PAIRS = 1024 };
 
 static int64_t from_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->co : c->ci; }
 static int64_t to_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->ci : c->co; }
@@ -16,8 +18,8 @@ bool wick_winograd_fits(const wick_convolution *c) {
     if (!q || c->what == WICK_CONV_WEIGHT || c->groups != 1 || c->kernel[0] != 1 || c->in[0] != 1 || c->pad[0] || c->stride[0] != 1) return false;
     for (int d = 1; d < 3; d++)
         if (c->kernel[d] != 3 || c->stride[d] != 1 || c->dilation[d] != 1) return false;
-    const int64_t from = from_channels(c), to = to_channels(c);
-    return from % q->lanes == 0 && to % q->lanes == 0 && from <= WINOGRAD_MOST;
+    const int64_t from = from_channels(c), to = to_channels(c), *dims = c->what == WICK_CONV_DATA ? c->in : c->out;
+    return from % q->lanes == 0 && to % q->lanes == 0 && from <= WINOGRAD_MOST && from * to <= WINOGRAD_PAIRS * ((dims[1] + 1) / 2) * ((dims[2] + 1) / 2);
 }
 
 size_t wick_winograd_packed(const wick_convolution *c) { return (size_t)(16 * c->ci * c->co) * sizeof(float); }
@@ -78,8 +80,9 @@ bool wick_winograd_run(const wick_convolution *c, int64_t height, int64_t width,
                 }
             }
         for (int64_t r = 0; r < n_rows; r++)
-            c->code->winograd->out(across, outputs, m + r * across * outputs, tiles * outputs, bias, c->relu, width, WICK_MIN(2, height - y - 2 * r),
-                                   dst + (y + 2 * r) * dst_line, dst_line);
+            if (!c->code->winograd->out(across, outputs, m + r * across * outputs, tiles * outputs, bias, c->relu, width, WICK_MIN(2, height - y - 2 * r),
+                                        dst + (y + 2 * r) * dst_line, dst_line))
+                return false;
     }
     return true;
 }

@@ -3,7 +3,7 @@
  *
  *   y = A' [ sum over channels of (G w G') * (B' d B) ] A        * by element: one matrix product for each of the 16
  *
- * Rounding: the additions of B, A and G make errors about 2 to 3 times those of the definition. */
+ * Rounding: its sums are shorter, so that errors are not larger than those of the definition (bench/bench_conv prints both). */
 #ifndef WICK_KERNELS_CONV_WINOGRAD_H
 #define WICK_KERNELS_CONV_WINOGRAD_H
 
@@ -23,12 +23,12 @@ bool wick_winograd_run(const wick_convolution *c, int64_t height, int64_t width,
 
 /* ---- of a tier ---- */
 
-/* V[k][tile][channel] of n tiles side by side; returns a vector sum that is NaN if one of them is not finite. */
+/* V[k][tile][channel] of n tiles side by side, and from M; false: something is not finite. */
 typedef struct wick_winograd_kernels {
     int lanes;
     bool (*in)(int64_t n, int64_t channels, const float *src, int64_t line, float *v, int64_t v_k);
     /* From M[k][tile][channel] of n tiles: one or two lines of `width` outputs. */
-    void (*out)(int64_t n, int64_t channels, const float *m, int64_t m_k, const float *bias, bool relu, int64_t width, int64_t lines, float *dst, int64_t dst_line);
+    bool (*out)(int64_t n, int64_t channels, const float *m, int64_t m_k, const float *bias, bool relu, int64_t width, int64_t lines, float *dst, int64_t dst_line);
 } wick_winograd_kernels;
 
 #endif

@@ -4,6 +4,12 @@
 #define WINOGRAD_IN(x0, x1, x2, x3, y) \
     ((y)[0] = (x0) - (x2), (y)[1] = (x1) + (x2), (y)[2] = (x2) - (x1), (y)[3] = (x1) - (x3))
 
+static bool is_zero(vec_f32 v) {
+    bool zero = true;
+    for (int i = 0; i < L_f32; i++) zero &= v[i] == 0;
+    return zero;
+}
+
 static bool winograd_in(int64_t n, int64_t channels, const float *src, int64_t line, float *v, int64_t v_k) {
     vec_f32 met = {0};
     for (int64_t tile = 0; tile < n; tile++)
@@ -28,12 +34,11 @@ static bool winograd_in(int64_t n, int64_t channels, const float *src, int64_t l
                 }
             }
         }
-    bool finite = true;
-    for (int i = 0; i < L_f32; i++) finite &= met[i] == 0;
-    return finite;
+    return is_zero(met);
 }
 
-static void winograd_out(int64_t n, int64_t channels, const float *m, int64_t m_k, const float *bias, bool relu, int64_t width, int64_t lines, float *dst, int64_t dst_line) {
+static bool winograd_out(int64_t n, int64_t channels, const float *m, int64_t m_k, const float *bias, bool relu, int64_t width, int64_t lines, float *dst, int64_t dst_line) {
+    vec_f32 met = {0};
     for (int64_t tile = 0; tile < n; tile++)
         for (int64_t c = 0; c < channels; c += L_f32) {
             const float *from = m + tile * channels + c;
@@ -48,6 +53,7 @@ static void winograd_out(int64_t n, int64_t channels, const float *m, int64_t m_
             for (int r = 0; r < 2; r++) {
                 y[r][0] = rows[r][0] + rows[r][1] + rows[r][2];
                 y[r][1] = rows[r][1] - rows[r][2] - rows[r][3];
+                met += (y[r][0] + y[r][1]) * (vec_f32){0};
             }
             const vec_f32 b = bias ? load_f32(bias + c) : (vec_f32){0};
             for (int64_t r = 0; r < lines; r++)
@@ -57,5 +63,6 @@ static void winograd_out(int64_t n, int64_t channels, const float *m, int64_t m_
                     store_f32(dst + r * dst_line + (2 * tile + x) * channels + c, relu ? relu_f32(value) : value);
                 }
         }
+    return is_zero(met);
 }
 #undef WINOGRAD_IN
