@@ -194,10 +194,9 @@ static void lay_out_scratch(wick_convolution *c) {
     c->at_taps = WICK_ALIGN_UP((size_t)(copy * source_channels(c) * c->code->elem), WICK_ALIGN);
     c->at_rows = c->at_taps + (size_t)product(c->kernel) * sizeof(int64_t);
     c->at_panel = WICK_ALIGN_UP(c->at_rows + (size_t)rows * sizeof(int64_t), WICK_ALIGN);
-    const bool panel = c->what == WICK_CONV_WEIGHT && !c->depthwise && c->co % c->gemm->lanes;
-    c->at_winograd = WICK_ALIGN_UP(c->at_finite + (size_t)c->tasks[0], WICK_ALIGN);
-    if (c->winograd) c->shared = c->at_winograd + wick_winograd_packed(c);
-    c->scratch = c->at_panel + (c->winograd ? wick_winograd_scratch(c, (c->what == WICK_CONV_DATA ? c->in : c->out)[2]) : panel ? (size_t)(WICK_GEMM_KC * c->gemm->nr * c->code->elem) : 0);
+    c->scratch = c->at_panel;
+    if (c->winograd) c->scratch += wick_winograd_scratch(c, (c->what == WICK_CONV_DATA ? c->in : c->out)[2]);
+    if (c->what == WICK_CONV_WEIGHT && !c->depthwise && c->co % c->gemm->lanes) c->scratch += (size_t)(WICK_GEMM_KC * c->gemm->nr * c->code->elem);
 }
 
 /* Output channels of a group in panels of nr, the last one of whole vectors: elements of the panels before `panel`, for k = 1. */
@@ -267,12 +266,16 @@ void wick_conv_prepare(wick_convolution *c) {
         const double by_work = CONV_TASK_WORK / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
         const double by_tasks = (double)counts[c->cut] * (double)(phases * c->batch) / WICK_GEMM_MAX_TASKS;
         cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)ceil_div(CONV_MIN_PIXELS, row)));
-        if (c->winograd && c->cut == 1) cut_rows(c, counts[1], c->rows + c->rows % 2), c->rows += c->rows % 2, c->slabs = ceil_div(counts[1], c->rows);
+        if (c->winograd && c->cut == 1) { /* slabs of whole tiles */
+            c->rows += c->rows % 2;
+            c->slabs = ceil_div(counts[1], c->rows);
+        }
         c->units = phases * c->slabs * c->batch;
         c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / WICK_MAX(per_row * (double)c->rows, 1.0));
         c->tasks[0] = c->depthwise ? 1 : c->groups * phases * panels_of(c);
         c->at_finite = (size_t)(taps * source_channels(c) * (c->depthwise ? 1 : panels_width(c)) * elem);
-        c->shared = c->at_finite + (size_t)c->tasks[0];
+        c->shared = c->at_winograd = WICK_ALIGN_UP(c->at_finite + (size_t)c->tasks[0], WICK_ALIGN);
+        if (c->winograd) c->shared += wick_winograd_packed(c);
     }
     lay_out_scratch(c);
     /* No fewer tasks than make 16 threads busy, where there are units for it. */
