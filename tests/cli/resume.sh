@@ -3,27 +3,30 @@
 make_data data 2000 100
 run=(--data data --hidden 48,24 --dropout 0.3 --epochs 6 --batch 16 --save-every 7 --optimizer adam --accumulate 2)
 "$wick" train "${run[@]}" --out whole --log whole.jsonl --quiet >/dev/null || exit 1
-cp whole.jsonl expected.jsonl # runs that go on from a copy of whole write to its log
+cp whole.jsonl whole.expected # runs that go on from a copy of whole write to its log
 without_time() { sed 's/, "seconds": [^}]*//' "$1"; }
-check_equal() { # FOLDER LOG
-    same_tensors whole/last.safetensors "$1/last.safetensors"
-    same_tensors whole/best.safetensors "$1/best.safetensors"
-    cmp <(without_time expected.jsonl) <(without_time "$2") || fail "the logs differ"
+check_equal() { # FOLDER LOG [WHOLE]
+    same_tensors "${3:-whole}/last.safetensors" "$1/last.safetensors"
+    same_tensors "${3:-whole}/best.safetensors" "$1/best.safetensors"
+    cmp <(without_time "${3:-whole}.expected") <(without_time "$2") || fail "the logs differ"
 }
 
-test_killed_at_random_moments() { # WICK_KILLS: how often; 50 takes a few minutes
-    wanted=${WICK_KILLS:-5}
+# WICK_KILLS: how often; 50 takes a few minutes. Whatever the number of threads before and after.
+kill_often() { # KILLS WHOLE OPTION...: against an undisturbed run in WHOLE, and its log in WHOLE.expected
+    wanted=$1 undisturbed=$2
+    shift 2
     start=$(date +%s%N)
-    "$wick" train "${run[@]}" --out timing --quiet >/dev/null
+    "$wick" train "$@" --out timing --force --quiet >/dev/null
     took=$((($(date +%s%N) - start) / 1000000)) # milliseconds of a whole run
     kills=0 resumed=0
+    rm -rf killed
     for _ in $(seq $((12 * wanted))); do
         [ $kills -ge $wanted ] && [ $resumed -ge 3 ] && break
         if [ -e killed/last.safetensors ] || [ -e killed/last.safetensors.prev ]; then
-            "$wick" train --resume killed --quiet >/dev/null 2>killed.err &
+            "$wick" train --resume killed --threads $((1 + resumed % 2)) --quiet >/dev/null 2>killed.err &
             resumed=$((resumed + 1))
         else
-            "$wick" train "${run[@]}" --out killed --log killed.jsonl --quiet >/dev/null 2>killed.err &
+            "$wick" train "$@" --out killed --log killed.jsonl --quiet >/dev/null 2>killed.err &
         fi
         pid=$!
         sleep "$(awk -v r=$RANDOM -v t=$took 'BEGIN { printf "%.3f", (0.02 + 0.6 * r / 32768) * t / 1000 }')"
@@ -31,13 +34,23 @@ test_killed_at_random_moments() { # WICK_KILLS: how often; 50 takes a few minute
         wait $pid 2>/dev/null
         case $? in
             137) kills=$((kills + 1)) ;;
-            0) check_equal killed killed.jsonl && rm -rf killed ;; # it was done before: another one
+            0) check_equal killed killed.jsonl "$undisturbed" && rm -rf killed ;; # it was done before: another one
             *) fail "it said: $(cat killed.err)" && break ;;
         esac
     done
     echo "  $kills kills, $resumed times gone on"
     [ $kills -ge "$wanted" ] && [ $resumed -ge 3 ] || fail "too few"
-    [ ! -e killed ] || { expect 0 "$wick" train --resume killed && check_equal killed killed.jsonl; }
+    [ ! -e killed ] || { expect 0 "$wick" train --resume killed && check_equal killed killed.jsonl "$undisturbed"; }
+}
+test_killed_at_random_moments() { kill_often "${WICK_KILLS:-5}" whole "${run[@]}"; }
+test_convolutional_network_killed_at_random_moments() {
+    make_data images 600 60 10 3
+    images=(--data images --augment flip,crop=2 --epochs 8 --batch 16 --save-every 7 --net "conv 8 3 same nobias, bn, relu, maxpool 2, dropout 0.2,
+        residual(conv 8 3 same, bn, relu, conv 8 3 same nobias, bn), relu, flatten, linear classes")
+    expect 0 "$wick" train "${images[@]}" --threads 1 --out images1 --log images1.expected
+    expect 0 "$wick" train "${images[@]}" --threads 2 --out images2 --log images2.jsonl
+    check_equal images2 images2.jsonl images1
+    kill_often "${WICK_KILLS:-4}" images1 "${images[@]}" --threads 2
 }
 # Waits until FILE has been saved again after a marker.
 wait_for() {

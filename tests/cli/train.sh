@@ -39,6 +39,20 @@ test_same_seed_same_bits() {
     same_tensors a/last.safetensors b/last.safetensors
     ! cmp -s <(tensors a/last.safetensors) <(tensors c/last.safetensors) || fail "another seed made the same weights"
 }
+test_convolutional_networks_at_any_number_of_threads() {
+    make_data images 200 50 10 3
+    for arch in cnn resnet8 dscnn; do
+        for threads in 1 2 3; do
+            expect 0 "$wick" train --data images --arch $arch --augment flip,crop=2 --epochs 2 --batch 16 --threads $threads --out $arch$threads
+        done
+        for file in last best; do
+            for threads in 2 3; do
+                same_tensors ${arch}1/$file.safetensors $arch$threads/$file.safetensors
+                cmp <(metadata ${arch}1/$file.safetensors) <(metadata $arch$threads/$file.safetensors) || fail "$arch: the metadata differ"
+            done
+        done
+    done
+}
 test_options_of_the_optimizers() {
     i=0
     for options in "--optimizer sgd" "--optimizer sgd --nesterov --weight-decay 0.001" "--dropout 0.5" \
