@@ -132,7 +132,8 @@ WICK_API wick_tensor *wick_mse(wick_tensor *prediction, wick_tensor *target); /*
 
 /* ---- gradients -------------------------------------------------------------------------------------------------------------------- */
 /* out[i] = d loss / d wrt[i], for a float 0-d loss. wrt may be any tensors the loss depends on through nodes that are still
- * pending; one that it does not depend on is an error, as is passing through a value that was already evaluated. The gradient
+ * pending; one that it does not depend on is an error, as is passing through a value that was already evaluated, or is before
+ * the gradient: ask for both in one wick_eval, or for the gradient first. The gradient
  * is one node, expanded when a plan is made; take gradients of it freely. On error every out[i] is poisoned. */
 WICK_API void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **out);
 WICK_API wick_tensor *wick_stop_gradient(wick_tensor *x);

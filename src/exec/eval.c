@@ -22,6 +22,8 @@ typedef struct wick_cache {
     size_t cap_arrays;
     wick_layout *layouts;
     size_t cap_layouts;
+    wick_array **shown; /* of tensors that are views of data: that, as they see it */
+    size_t cap_shown;
 } wick_cache;
 
 static size_t plan_bytes(const wick_plan *p) {
@@ -58,6 +60,7 @@ void wick_cache_free(wick_context *ctx) {
     wick_release(&ctx->alloc, c->slots, c->cap_slots * sizeof *c->slots);
     wick_release(&ctx->alloc, c->arrays, c->cap_arrays * sizeof *c->arrays);
     wick_release(&ctx->alloc, c->layouts, c->cap_layouts * sizeof *c->layouts);
+    wick_release(&ctx->alloc, c->shown, c->cap_shown * sizeof *c->shown);
     wick_release(&ctx->alloc, c, sizeof *c);
     ctx->cache = NULL;
 }
@@ -208,13 +211,12 @@ static wick_value *reusable(const wick_frame *frame, const wick_tensor *state) {
     return NULL;
 }
 
-/* A view of a value in memory is that memory: no plan, no copy. *done is false when strides cannot say it, or the base is pending. */
-static wick_status show(wick_context *ctx, wick_value *v, bool *done) {
+/* A view of a value in memory is that memory: no plan, no copy. *out stays NULL when strides cannot say it, or the base is pending. */
+static wick_status show(wick_context *ctx, const wick_value *v, wick_array **out) {
     enum { DEPTH = 64 };
     wick_node *chain[DEPTH];
     int depth = 0;
-    wick_value *base = v;
-    *done = false;
+    const wick_value *base = v;
     while (!base->array && base->node->op->flags & WICK_OP_VIEW && depth < DEPTH) {
         chain[depth++] = base->node;
         base = base->node->in[0];
@@ -226,23 +228,28 @@ static wick_status show(wick_context *ctx, wick_value *v, bool *done) {
         if (!chain[i]->op->view(chain[i], &in, &layout)) return WICK_OK;
     }
     atomic_fetch_add_explicit(&base->array->storage->refs, 1, memory_order_relaxed);
-    v->array = wick_array_new(ctx, base->array->storage, &layout);
-    if (!v->array) return no_memory(ctx);
-    wick_node_evaluated(ctx, v->node);
-    *done = true;
+    *out = wick_array_new(ctx, base->array->storage, &layout);
+    return *out ? WICK_OK : no_memory(ctx);
+}
+
+/* Have values that gradients go through been evaluated since those were recorded? *walked: the walk has to be made again. */
+static wick_status check_gradients(wick_context *ctx, const wick_walk *w, bool *walked) {
+    for (size_t i = 0; i < w->n_nodes; i++)
+        if (w->nodes[i]->op == &wick_op_grad) WICK_TRY(wick_grad_recheck(ctx, w->nodes[i], walked));
     return WICK_OK;
 }
 
-static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wick_tensor *const *tensors, wick_eval_info *info) {
+/* They would fail again: states go back to what they were, and the message says so. */
+static void drop_effects(wick_context *ctx, wick_frame *frame) {
+    wick_msg_prefix(&ctx->msg, "%zu pending effects dropped: ", frame->n_effects);
+    wick_frame_revert(ctx, frame);
+}
+
+/* Effects, and tensors that are no views of data. */
+static wick_status compute(wick_context *ctx, wick_cache *c, int n_tensors, wick_tensor *const *tensors, wick_eval_info *info) {
     wick_frame *frame = ctx->frame;
-    ctx->recorded_at_eval = ctx->nodes_recorded;
     size_t n = 0, n_effects = 0;
     if (!wick_grow(&ctx->alloc, (void **)&c->effects, &c->cap_effects, frame->n_effects + 1, sizeof *c->effects)) return no_memory(ctx);
-    /* Views of data first: the memory that they share from now on is nobody's to overwrite. */
-    for (int i = 0; i < n_tensors; i++) {
-        bool known;
-        if (!tensors[i]->value->array) WICK_TRY(show(ctx, tensors[i]->value, &known));
-    }
     for (size_t i = 0; i < frame->n_effects; i++) {
         wick_effect *e = &frame->effects[i];
         if (!e->state)
@@ -253,7 +260,7 @@ static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wic
     size_t n_states = n;
     for (int i = 0; i < n_tensors; i++) {
         wick_value *v = tensors[i]->value;
-        if (v->array) continue;
+        if (v->array || c->shown[i]) continue;
         bool known = false;
         wick_node *node = v->node;
         for (size_t k = 0; node->op == &wick_op_assign && k < n_states; k++) known |= c->wanted[k].value == v;
@@ -275,8 +282,15 @@ static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wic
 
     wick_walk *w = ctx->reached;
     wick_plan *p = NULL;
-    bool hit = false;
+    bool hit = false, walked = false;
     WICK_TRY(wick_walk_run(ctx, w, n, c->wanted, n_effects, c->effects, ctx->options.eager));
+    wick_status status = check_gradients(ctx, w, &walked);
+    if (status == WICK_ERR_INVALID && frame->n_effects) { /* of an effect, or only of a tensor? */
+        WICK_TRY(wick_walk_run(ctx, w, n_states, c->wanted, n_effects, c->effects, ctx->options.eager));
+        if (check_gradients(ctx, w, &walked) == WICK_ERR_INVALID) drop_effects(ctx, frame);
+    }
+    if (status != WICK_OK) return status;
+    if (walked) WICK_TRY(wick_walk_run(ctx, w, n, c->wanted, n_effects, c->effects, ctx->options.eager));
     for (size_t i = 0; i < w->n_leaves; i++)
         if (!w->leaves[i]->array)
             return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "a tensor that depends on the input of a compiled function was used outside of it");
@@ -284,16 +298,36 @@ static wick_status evaluate(wick_context *ctx, wick_cache *c, int n_tensors, wic
     if (info) info->plan_hit = hit;
     ctx->evals++;
     if (!lock_states(ctx, w, true)) return wick_msg_set(&ctx->msg, WICK_ERR_BUSY, "a state is in use by another run");
-    wick_status status = run_plan(ctx, c, p, w, n, c->wanted);
+    status = run_plan(ctx, c, p, w, n, c->wanted);
     if (status == WICK_OK) commit(c, p, w, n, c->wanted); /* before another run may look at the states */
     lock_states(ctx, w, false);
     if (status == WICK_OK) {
         settle(ctx, n, c->wanted);
         wick_frame_clear(ctx, frame);
     } else if (frame->n_effects && (status == WICK_ERR_INDEX || status == WICK_ERR_NOT_FINITE)) {
-        /* It would fail again: states go back to what they were, and the message says so. */
-        wick_msg_prefix(&ctx->msg, "%zu pending effects dropped: ", frame->n_effects);
-        wick_frame_revert(ctx, frame);
+        drop_effects(ctx, frame);
+    }
+    return status;
+}
+
+static wick_status evaluate(wick_context *ctx, wick_cache *c, int n, wick_tensor *const *tensors, wick_eval_info *info) {
+    ctx->recorded_at_eval = ctx->nodes_recorded;
+    if (!wick_grow(&ctx->alloc, (void **)&c->shown, &c->cap_shown, (size_t)n + 1, sizeof *c->shown)) return no_memory(ctx);
+    memset(c->shown, 0, (size_t)n * sizeof *c->shown);
+    /* Views of data first: the memory that they share from now on is nobody's to overwrite. But gradients may go through them. */
+    wick_status status = WICK_OK;
+    for (int i = 0; i < n && status == WICK_OK; i++)
+        if (!tensors[i]->value->array) status = show(ctx, tensors[i]->value, &c->shown[i]);
+    if (status == WICK_OK) status = compute(ctx, c, n, tensors, info);
+    for (int i = 0; i < n; i++) {
+        wick_value *v = tensors[i]->value;
+        if (!c->shown[i]) continue;
+        if (v->array) { /* twice among the tensors */
+            wick_array_unref(c->shown[i]);
+            continue;
+        }
+        v->array = c->shown[i];
+        wick_node_evaluated(ctx, v->node);
     }
     return status;
 }

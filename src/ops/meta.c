@@ -102,13 +102,18 @@ wick_status wick_reached(const wick_tensor *loss, int n, wick_tensor *const *wrt
 }
 
 /* There must be a path from the loss to each tensor through pending nodes, and none through values that were evaluated: those are leaves,
- * and the gradient behind them would silently be missing. Checked now, where the caller's line is known. The poison, or NULL. */
-static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int n, wick_tensor *const *wrt) {
+ * and the gradient behind them would silently be missing. Checked when it is recorded (grad is NULL), where the caller's line is known, and
+ * again when it is computed, if anything was evaluated in between. The poison, or NULL. */
+static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int n, wick_tensor *const *wrt, const wick_node *grad) {
+    const char *advice = grad ? "ask for gradients before what they go through, or for both in one wick_eval"
+                              : "record wick_grad first, or cut the path with wick_stop_gradient";
     reach r = {.ctx = ctx};
     wick_tensor *poison = NULL;
     wick_node *evaluated = NULL, *start = loss->value->node;
     uint32_t wanted = find_reached(&r, loss, n, wrt);
-    for (int i = 0; i < n && !poison; i++)
+    if (grad && start->flags & WICK_NODE_EVALUATED)
+        poison = wick_poison(ctx, WICK_ERR_INVALID, "grad (recorded at %s): the loss has been evaluated since; %s", grad->site ? grad->site : "?", advice);
+    for (int i = 0; i < n && !poison && !grad; i++)
         if (!wrt[i]->value->id)
             poison = start->flags & WICK_NODE_EVALUATED
                          ? wick_poison(ctx, WICK_ERR_INVALID, "grad: the loss has been evaluated already; record wick_grad before asking for its value")
@@ -129,6 +134,9 @@ static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int 
     /* Would they go on from there to a tensor asked for? */
     ctx->walk++;
     for (wick_node *e = evaluated; e && !poison; e = e->next) {
+        if (grad && !e->n_in && (int32_t)(e->position - (uint32_t)grad->slot[0]) > 0) /* a state's new version, which has no history any more */
+            poison = wick_poison(ctx, WICK_ERR_INVALID, "grad (recorded at %s): a state that the path leads through has been evaluated since; %s",
+                                 grad->site ? grad->site : "?", advice);
         reach_push(&r, e);
         while (r.n && !r.nomem && !poison) {
             wick_node *node = r.stack[--r.n];
@@ -137,9 +145,8 @@ static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int 
                 for (int i = 0; i < n && node->in[k]->mark == wanted && !poison; i++)
                     if (wrt[i]->value == node->in[k])
                         poison = wick_poison(ctx, WICK_ERR_INVALID,
-                                             "grad: the path to tensor %d leads through %s (recorded at %s), which has been evaluated already; record "
-                                             "wick_grad first, or cut the path with wick_stop_gradient",
-                                             i, e->op->name, e->site ? e->site : "?");
+                                             "grad: the path to tensor %d leads through %s (recorded at %s), which has been evaluated already; %s", i,
+                                             e->op->name, e->site ? e->site : "?", advice);
                 reach_push(&r, node->in[k]->node);
             }
         }
@@ -147,6 +154,26 @@ static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int 
     if (r.nomem) poison = &ctx->nomem;
     wick_release(&ctx->alloc, r.stack, r.cap * sizeof *r.stack);
     return poison;
+}
+
+wick_status wick_grad_recheck(wick_context *ctx, const wick_node *grad, bool *walked) {
+    if ((uint32_t)grad->slot[0] == ctx->evaluated) return WICK_OK;
+    *walked = true;
+    const size_t n = grad->n_in, size = n * (sizeof(wick_tensor) + sizeof(wick_tensor *)); /* handles on its inputs */
+    wick_tensor *handles = wick_calloc(&ctx->alloc, size);
+    if (!handles) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory looking at what a gradient goes through");
+    wick_tensor **in = (wick_tensor **)(handles + n);
+    for (size_t i = 0; i < n; i++) {
+        in[i] = &handles[i];
+        handles[i].ctx = ctx;
+        handles[i].value = grad->in[i];
+    }
+    wick_tensor *poison = check_paths(ctx, in[0], (int)n - 1, in + 1, grad);
+    wick_release(&ctx->alloc, handles, size);
+    if (!poison) return WICK_OK;
+    const wick_status status = wick_fail_poison(ctx, poison);
+    wick_tensor_free(&poison);
+    return status;
 }
 
 void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **out) {
@@ -168,11 +195,12 @@ void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **
         sound &= wrt[i] && !wrt[i]->error;
     }
     /* In a graph that is being rewritten (gradient rules that take gradients) everything is pending. */
-    if (sound && !ctx->target) poison = check_paths(ctx, loss, n, wrt);
+    if (sound && !ctx->target) poison = check_paths(ctx, loss, n, wrt, NULL);
     if (poison)
         for (int i = 0; i < n; i++) out[i] = i ? wick_poison_like(ctx, poison->error) : poison;
     else
         wick_record_n(ctx, &wick_op_grad, n + 1, in, NULL, 0, n, out);
+    if (!ctx->target && !out[0]->error) out[0]->value->node->slot[0] = ctx->evaluated; /* as far as its paths are known to be pending */
     if (in != small) wick_release(&ctx->alloc, in, (size_t)(n + 1) * sizeof *in);
 }
 

@@ -40,6 +40,9 @@ wick_tensor *wick_sum_to(wick_tensor *g, const wick_type *x);
 
 /* Which of the tensors loss depends on through pending ops. None is poisoned. */
 wick_status wick_reached(const wick_tensor *loss, int n, wick_tensor *const *wrt, bool *reached);
+/* Of a recorded grad node: has nothing that its gradients go through been evaluated since? Where something was, they would silently lack what lies
+ * behind: an error that names it. Walks: marks and ids of earlier walks are lost, unless nothing was evaluated at all (*walked is false). */
+wick_status wick_grad_recheck(wick_context *ctx, const wick_node *grad, bool *walked);
 
 /* matmul: a third input is a bias, a row vector; both are put there by the epilogue pass. */
 typedef struct wick_matmul_attr {

@@ -106,6 +106,7 @@ void wick_node_evaluated(wick_context *ctx, wick_node *node) {
     for (int i = 0; i < node->n_in; i++) node->in[i]->readers--;
     ctx->pending--;
     node->flags |= WICK_NODE_EVALUATED;
+    node->position = ++ctx->evaluated;
 }
 
 void wick_node_forget(wick_context *ctx, wick_node *node) {

@@ -105,6 +105,40 @@ TEST(gradients_through_evaluated_values_are_refused_by_name) {
     wick_context_free(&ctx);
 }
 
+/* What is evaluated after wick_grad and before its results is a leaf by then: refused as well, not left out. */
+TEST(a_gradient_whose_path_was_evaluated_meanwhile_is_refused) {
+    wick_context *ctx = context();
+    wick_tensor *x = VEC(ctx, 1, 2, 3), *h = wick_exp(x), *back = wick_flip(x, 0, NULL);
+    wick_tensor *loss = total(wick_add(wick_mul(h, x), back)), *g = grad1(loss, x), *of_h = grad1(loss, h);
+    CHECK_OK(ctx, wick_eval(ctx, 1, &h, NULL));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "leads through exp (recorded at ", wick_eval(ctx, 1, &g, NULL));
+    CHECK_VALUES(of_h, 1, 2, 3); /* as far as there */
+    CHECK(isfinite(item(loss)));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "the loss has been evaluated since", wick_eval(ctx, 1, &g, NULL));
+
+    loss = total(wick_mul(back, x)), g = grad1(loss, x); /* a view of data: no computation, but a path */
+    CHECK_OK(ctx, wick_eval(ctx, 1, &back, NULL));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "leads through slice", wick_eval(ctx, 1, &g, NULL));
+    back = wick_flip(x, 0, NULL), loss = total(wick_mul(back, x)), g = grad1(loss, x);
+    CHECK_OK(ctx, wick_eval(ctx, 3, (wick_tensor *[]){back, loss, g}, NULL));
+    CHECK_VALUES(g, 6, 4, 2);
+    CHECK_VALUES(back, 3, 2, 1);
+    wick_context_free(&ctx);
+}
+
+TEST(an_update_by_a_gradient_that_is_refused_is_dropped) {
+    wick_context *ctx = context();
+    wick_tensor *x = VEC(ctx, 1, 2), *other = VEC(ctx, 5), *loss = total(wick_square(x)), *g = grad1(loss, x);
+    CHECK_OK(ctx, wick_eval(ctx, 1, &loss, NULL));
+    CHECK_OK(ctx, wick_assign(other, wick_neg(other)));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "grad (recorded at ", wick_eval(ctx, 1, &g, NULL)); /* no effect needs it: they stay */
+    CHECK_VALUES(other, -5);
+    CHECK_OK(ctx, wick_assign(x, wick_sub(x, g)));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "1 pending effects dropped: grad (recorded at ", wick_eval(ctx, 0, NULL, NULL));
+    CHECK_VALUES(x, 1, 2);
+    wick_context_free(&ctx);
+}
+
 TEST(a_loss_that_is_not_one_float_is_refused) {
     wick_context *ctx = context();
     wick_tensor *x = VEC(ctx, 1, 2), *i = wick_from(ctx, WICK_I64, WICK_SCALAR, (int64_t[]){3});
