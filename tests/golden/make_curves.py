@@ -2,7 +2,8 @@
 
 Initial values, images and labels come from a formula that both sides compute exactly (number() below), so that only results are stored: the
 losses, and of every state at the end its sum, sum of magnitudes, first, middle and last element. The network is the zoo's "resnet8": "same"
-padding of a stride of 2 adds a row and a column at the end only. Run: python make_curves.py > curves.txt
+padding of a stride of 2 adds a row and a column at the end only. bench/curves.py takes the network from here.
+Run: python make_curves.py > curves.txt
 """
 import math
 
@@ -10,7 +11,6 @@ import torch
 import torch.nn.functional as F
 
 assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
-torch.set_num_threads(1)
 BATCH, STEPS, CLASSES = 4, 20, 10
 
 
@@ -101,6 +101,8 @@ def run(name, make):
         emit(f"{name}.{state}", [v.sum().item(), v.abs().sum().item(), v[0].item(), v[len(v) // 2].item(), v[-1].item()])
 
 
-print("# torch", torch.__version__.split("+")[0], "make_curves.py")
-run("sgd", lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9))
-run("adam", lambda p: torch.optim.Adam(p, lr=0.001))
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    print("# torch", torch.__version__.split("+")[0], "make_curves.py")
+    run("sgd", lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9))
+    run("adam", lambda p: torch.optim.Adam(p, lr=0.001))
