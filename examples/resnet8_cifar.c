@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
         if (images && images / BATCH < batches[i]) batches[i] = images / BATCH;
     }
     const int64_t steps = epochs * batches[0];
-    const wick_optim_options optim = {.kind = WICK_SGD, .lr = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 5e-4,
+    const wick_optim_options optim = {.kind = WICK_SGD, .lr = 0.08, .momentum = 0.9, .nesterov = true, .weight_decay = 1e-4,
                                       .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = steps / 20, .total = steps}};
     CHECK(wick_optimizer_new(model, &optim, &sgd));
     for (int i = 0; i < 2; i++) {
