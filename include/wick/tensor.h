@@ -2,7 +2,8 @@
  * wick_item, wick_data, wick_read) or a compiled plan runs.
  *
  * A mistake yields a poisoned tensor, which remembers the first error and poisons what uses it, so expressions chain; the
- * call that does work returns the error. A NULL tensor argument is a mistake like any other.
+ * call that does work returns the error. A NULL tensor argument is a mistake like any other, unless all are NULL: then not
+ * even the context is known, and the result is NULL too.
  *
  * Ownership: tensors belong to the innermost open scope unless kept; arguments are borrowed. */
 #ifndef WICK_TENSOR_H

@@ -296,7 +296,7 @@ static wick_tensor *attr_of(wick_context *ctx, const char *op, const wick_conv_o
     for (int d = 0; d < 3; d++) {
         const int64_t stride = o->stride[d] ? o->stride[d] : 1, dilation = o->dilation[d] ? o->dilation[d] : 1, end = o->pad[d] + o->pad_end[d];
         if (d >= a->rank && (stride != 1 || dilation != 1 || o->pad[d] || o->pad_end[d] || o->output_pad[d]))
-            return wick_poison(ctx, WICK_ERR_INVALID, "%s: options for dim %d of %lld", op, d, (long long)a->rank);
+            return wick_poison(ctx, WICK_ERR_INVALID, "%s: options for %d dims, but x [N, C, dims] has %lld", op, d + 1, (long long)a->rank);
         if (stride < 1 || dilation < 1 || stride > INT32_MAX || dilation > INT32_MAX)
             return wick_poison(ctx, WICK_ERR_INVALID, "%s: stride %lld, dilation %lld", op, (long long)stride, (long long)dilation);
         if (o->pad[d] < 0 || o->pad[d] > INT32_MAX || o->pad_end[d] < -o->pad[d] || o->pad_end[d] > INT32_MAX)

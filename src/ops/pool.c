@@ -286,7 +286,7 @@ static wick_tensor *pool(const wick_op *op, wick_tensor *x, const wick_pool_opti
     for (int d = 0; d < 3; d++) {
         const int64_t k = o->kernel[d], stride = o->stride[d] ? o->stride[d] : k, dilation = o->dilation[d] ? o->dilation[d] : 1;
         if (d >= a.rank) {
-            if (k || o->stride[d] || o->dilation[d] || o->pad[d]) return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: options for dim %d of %d", op->name, d, (int)a.rank);
+            if (k || o->stride[d] || o->dilation[d] || o->pad[d]) return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: options for %d dims, but x [N, C, dims] has %d", op->name, d + 1, (int)a.rank);
             continue;
         }
         if (k < 1 || stride < 1 || dilation < 1 || k > INT32_MAX || stride > INT32_MAX || dilation > INT32_MAX)

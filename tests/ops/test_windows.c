@@ -79,7 +79,7 @@ TEST(what_does_not_fit_is_refused_by_name) {
         {wick_conv(x, wick_zeros(ctx, WICK_I32, WICK_DIMS(6, 4, 3, 3)), b, &(wick_conv_options){.stride = {-1}}), "stride -1"},
         {wick_conv(x, w, b, &(wick_conv_options){.pad = {-1}}), "padding of -1"},
         {wick_conv(x, w, b, &(wick_conv_options){.pad = {1}, .pad_end = {-2}}), "padding of 1 and -1"},
-        {wick_conv(x, w, b, &(wick_conv_options){.stride = {1, 1, 2}}), "options for dim 2 of 2"},
+        {wick_conv(x, w, b, &(wick_conv_options){.stride = {1, 1, 2}}), "options for 3 dims, but x [N, C, dims] has 2"},
         {wick_conv(x, w, b, &(wick_conv_options){.output_pad = {1}}), "output_pad"},
         {wick_conv(b, w, NULL, NULL), "1 to 3 dims"},
         {wick_conv(x, wick_cast(w, WICK_I64), NULL, NULL), ""}, /* promotes to f32 */
