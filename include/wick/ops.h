@@ -49,7 +49,7 @@ WICK_API wick_tensor *wick_linear(wick_tensor *x, wick_tensor *w, wick_tensor *b
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------------- */
 typedef struct wick_conv_options {
-    int64_t stride[3], dilation[3]; /* by dim, outermost first; 0: 1 */
+    int64_t stride[3], dilation[3]; /* by dim, outermost first; 0: 1; strides up to 1024 */
     int64_t pad[3];                 /* zeros before and after */
     int64_t pad_end[3];             /* and so many more after; may be negative, down to -pad */
     int64_t output_pad[3];          /* transposed: extent added to the output, below stride */

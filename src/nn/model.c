@@ -112,6 +112,7 @@ wick_tensor *wick_model_find(const wick_model *model, const char *name) {
 
 wick_status wick_model_freeze(wick_model *model, const char *pattern, bool frozen) {
     size_t found = 0;
+    if (!model) return WICK_ERR_INVALID;
     for (size_t i = 0; i < model->n && pattern; i++) {
         model_entry *e = &model->entries[i];
         if (e->role == WICK_ROLE_OPTIM || !wick_glob(pattern, e->name)) continue;

@@ -57,7 +57,7 @@ static wick_status infer_conv(wick_infer *i) {
     i->out->dims[1] = w->dims[0];
     for (int d = 0; d < a->rank; d++) i->out->dims[d + 2] = w->dims[d + 2] < 1 ? 0 : out_extent(a, d, x->dims[d + 2], w->dims[d + 2]);
     if (i->n_in == 3 && (i->in[2]->rank != 1 || i->in[2]->dims[0] != w->dims[0] || i->in[2]->dtype != x->dtype))
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "the bias is not one number an output channel");
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the bias must be of the same dtype, one number an output channel");
     return check_shapes(i, x, w, i->out);
 }
 static wick_status infer_conv_data(wick_infer *i) {
@@ -284,6 +284,9 @@ const wick_op wick_op_conv_weight = {.name = "conv_weight", .doc = "a convolutio
 
 /* ---- public ------------------------------------------------------------------------------------------------------------------- */
 
+/* The gradient of the input is a convolution for each place that a stride passes over. */
+enum { CONV_STRIDE = 1024 };
+
 /* Attributes for tensors of this rank, or the poison that says what is wrong. */
 static wick_tensor *attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank, wick_conv_attr *a) {
     static const wick_conv_options plain;
@@ -297,8 +300,8 @@ static wick_tensor *attr_of(wick_context *ctx, const char *op, const wick_conv_o
         const int64_t stride = o->stride[d] ? o->stride[d] : 1, dilation = o->dilation[d] ? o->dilation[d] : 1, end = o->pad[d] + o->pad_end[d];
         if (d >= a->rank && (stride != 1 || dilation != 1 || o->pad[d] || o->pad_end[d] || o->output_pad[d]))
             return wick_poison(ctx, WICK_ERR_INVALID, "%s: options for %d dims, but x [N, C, dims] has %lld", op, d + 1, (long long)a->rank);
-        if (stride < 1 || dilation < 1 || stride > INT32_MAX || dilation > INT32_MAX)
-            return wick_poison(ctx, WICK_ERR_INVALID, "%s: stride %lld, dilation %lld", op, (long long)stride, (long long)dilation);
+        if (stride < 1 || dilation < 1 || stride > CONV_STRIDE || dilation > INT32_MAX)
+            return wick_poison(ctx, WICK_ERR_INVALID, "%s: stride %lld, dilation %lld; strides are 1 to %d", op, (long long)stride, (long long)dilation, CONV_STRIDE);
         if (o->pad[d] < 0 || o->pad[d] > INT32_MAX || o->pad_end[d] < -o->pad[d] || o->pad_end[d] > INT32_MAX)
             return wick_poison(ctx, WICK_ERR_INVALID, "%s: padding of %lld and %lld", op, (long long)o->pad[d], (long long)end);
         if (d >= a->rank) continue;
@@ -315,6 +318,8 @@ static wick_tensor *record_conv(const wick_op *op, wick_tensor *x, wick_tensor *
     const wick_dtype d = wick_tensor_dtype(x);
     const bool half = d == WICK_F16 || d == WICK_BF16;
     wick_tensor *in[3] = {x, w, bias};
+    if (half && bias && !bias->error && wick_tensor_dtype(bias) != d)
+        return wick_poison(x->ctx, WICK_ERR_DTYPE, "%s: the bias must be of the same dtype, one number an output channel", op->name);
     for (int k = 0; k < 3; k++)
         if (half && in[k]) in[k] = wick_as(in[k], WICK_F32);
     wick_tensor *y = wick_record(NULL, op, bias ? 3 : 2, in, a, sizeof *a);
@@ -345,5 +350,9 @@ wick_tensor *wick_conv_transpose(wick_tensor *x, wick_tensor *w, wick_tensor *bi
     }
     wick_tensor *y = record_conv(&wick_op_conv_data, x, w, NULL, &a);
     if (!bias || !y || y->error) return y;
+    if (bias->error) return bias;
+    if (wick_tensor_rank(bias) != 1 || wick_tensor_dim(bias, 0) != wick_tensor_dim(y, 1) || wick_tensor_dtype(bias) != wick_tensor_dtype(y))
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "conv_transpose: the bias must be %s[%lld], one number an output channel", wick_dtype_name(wick_tensor_dtype(y)),
+                           (long long)wick_tensor_dim(y, 1));
     return wick_add(y, wick_reshape(bias, (int)a.rank + 1, (const int64_t[]){-1, 1, 1, 1}));
 }

@@ -16,6 +16,7 @@ static shown show(const wick_tensor *x) {
 
 wick_tensor *wick_flip(wick_tensor *x, int n, const int *axes) {
     if (!x || x->error) return x;
+    if (n < 0 || (n && !axes)) return wick_poison(x->ctx, WICK_ERR_INVALID, "flip: %d axes%s", n, n > 0 ? " at NULL" : "");
     const int rank = wick_tensor_rank(x);
     uint32_t flipped = n ? 0 : (1u << rank) - 1;
     for (int i = 0; i < n; i++) {

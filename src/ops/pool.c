@@ -279,6 +279,7 @@ static wick_tensor *pool(const wick_op *op, wick_tensor *x, const wick_pool_opti
     pool_attr a;
     memset(&a, 0, sizeof a);
     if (!x || x->error) return wick_record(NULL, op, 1, &x, &a, sizeof a);
+    if (!o) return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: options are NULL: there is no kernel without them", op->name);
     a.rank = wick_tensor_rank(x) - 2;
     if (a.rank < 1 || a.rank > 3) return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: needs [N, C, 1 to 3 dims], not %d dims", op->name, (int)a.rank + 2);
     a.ceil = o->ceil_mode;

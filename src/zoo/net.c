@@ -40,7 +40,7 @@ typedef struct builder {
     const layer *layers;
     wick_model *model;
     int64_t classes;
-    int depth, count[DEPTH_MAX + 1][32]; /* layers of a kind so far, for their names */
+    int depth, count[DEPTH_MAX + 2][32]; /* layers of a kind so far, for their names; blocks are a level below the deepest residual */
 } builder;
 
 static wick_tensor *build_range(builder *b, int begin, int end, wick_tensor *x);

@@ -40,7 +40,7 @@ bool wick_zoo_fraction(const char *text, size_t length, double *value) {
             scale *= 10;
         }
     *value = (double)digits / (double)scale;
-    return length > 0 && i == length;
+    return length > 0 && i == length && (text[0] == '0' || scale > 1);
 }
 
 /* One part between commas: a width, or dropout=P. */

@@ -85,6 +85,12 @@ TEST(what_does_not_fit_is_refused_by_name) {
         {wick_conv(x, wick_cast(w, WICK_I64), NULL, NULL), ""}, /* promotes to f32 */
         {wick_conv_transpose(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 2, 3, 3)), NULL, &(wick_conv_options){.output_pad = {1}}), "larger stride"},
         {wick_conv_transpose(x, w, NULL, NULL), "output channels"},
+        {wick_conv_transpose(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 1, 3, 3)), wick_zeros(ctx, WICK_F32, WICK_DIMS(7)), NULL), "bias must be f32[1]"},
+        {wick_conv_transpose(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 2, 3, 3)), wick_zeros(ctx, WICK_F64, WICK_DIMS(2)), NULL), "bias must be f32[2]"},
+        {wick_conv(x, w, b, &(wick_conv_options){.stride = {2000}}), "strides are 1 to 1024"},
+        {wick_max_pool(x, NULL), "options are NULL"},
+        {wick_flip(x, 2, NULL), "2 axes at NULL"},
+        {wick_flip(x, -1, (int[]){0}), "-1 axes"},
         {wick_max_pool(x, &(wick_pool_options){.kernel = {9, 1}}), "a window of 9 does not fit"},
         {wick_max_pool(x, &(wick_pool_options){.kernel = {2}}), "kernel 0"},
         {wick_max_pool(x, &(wick_pool_options){.kernel = {2, 2}, .pad = {2}}), "more than half"},

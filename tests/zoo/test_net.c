@@ -120,6 +120,7 @@ TEST(errors_point_at_the_word) {
         {"relu 3", "column 6, \"3\": does not belong here"},
         {"relu relu", "column 6, \"relu\""},
         {"dropout 1", "column 9, \"1\": a probability"},
+        {"dropout .", "column 9, \".\": a probability"},
         {"dropout", "at the end: a probability"},
         {"linear many", "column 8, \"many\""},
         {"residual relu", "column 10, \"relu\": \"(\""},
@@ -146,6 +147,9 @@ TEST(errors_point_at_the_word) {
     CHECK_MSG(strstr(text, "does not fit"), "%s", text);
     CHECK_INT(wick_tensor_error(wick_net(model, "flatten, conv 4 3", x, 10), &text), WICK_ERR_SHAPE);
     CHECK_INT(wick_tensor_error(wick_net(model, "cnov", x, 10), &text), WICK_ERR_INVALID);
+    /* Blocks in the deepest of residuals: each makes names of its own. */
+    const char *deep = "residual(residual(residual(residual(residual(residual(residual(residual(se 4, invres 1 3))))))))";
+    CHECK_INT(wick_tensor_error(wick_net(model, deep, x, 10), &text), WICK_OK);
     TEARDOWN;
 }
 

@@ -184,13 +184,19 @@ static void cut_rows(wick_convolution *c, int64_t count, int64_t most) {
 }
 
 static void lay_out_scratch(wick_convolution *c) {
+    const int64_t *dims = c->what == WICK_CONV_DATA ? c->out : c->in;
     int64_t copy = 0, rows = 0;
-    for (int64_t f = 0; f < phases_of(c); f++)
-        for (int64_t s = 0; s < c->slabs; s++) {
-            const conv_box b = box_of(c, f, s);
-            if (!b.inside && b.pixels) copy = WICK_MAX(copy, product(b.extent));
-            rows = WICK_MAX(rows, b.n[0] * b.n[1]);
+    for (int64_t f = 0; f < phases_of(c); f++) { /* no slab is larger than the first */
+        const conv_box b = box_of(c, f, 0);
+        bool inside = true; /* all slabs are */
+        for (int d = 0; d < 3; d++) {
+            const conv_axis *x = &b.axis[d];
+            const int64_t end = x->lo + (x->count - 1) * x->step + (x->taps - 1) * x->tap_at + 1;
+            inside &= x->lo >= 0 && end + (c->winograd && d ? 1 : 0) <= dims[d];
         }
+        if (!inside && b.pixels && b.taps) copy = WICK_MAX(copy, product(b.extent));
+        rows = WICK_MAX(rows, b.n[0] * b.n[1]);
+    }
     c->at_taps = WICK_ALIGN_UP((size_t)(copy * source_channels(c) * c->code->elem), WICK_ALIGN);
     c->at_rows = c->at_taps + (size_t)product(c->kernel) * sizeof(int64_t);
     c->at_panel = WICK_ALIGN_UP(c->at_rows + (size_t)rows * sizeof(int64_t), WICK_ALIGN);
@@ -248,6 +254,8 @@ void wick_conv_prepare(wick_convolution *c) {
         c->chunks = 0;
         return;
     }
+    for (int d = 0; d < 3; d++)
+        if (c->out[d] == 1) c->stride[d] = 1; /* there is no second window */
     make_one_row(c);
     c->winograd = wick_winograd_fits(c);
     const int64_t taps = product(c->kernel), elem = c->code->elem, *dims = data ? c->in : c->out, phases = phases_of(c);
