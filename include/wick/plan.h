@@ -66,6 +66,8 @@ WICK_API wick_plan_kernel wick_plan_kernel_at(const wick_plan *plan, int i);
 typedef struct wick_plan_buffer {
     int first, last;      /* kernels */
     size_t offset, bytes; /* in the arena: whole cache lines. bytes 0: no intermediate, or one that no kernel uses */
+    wick_spec value;      /* dtype and shape of what it holds first; u8[bytes] of scratch: packed operands, partial sums, values in another
+                             order. Elements of this size, in whole cache lines, are `bytes` */
 } wick_plan_buffer;
 /* Buffer i, 0 <= i < buffers; cleared outside. */
 WICK_API wick_plan_buffer wick_plan_buffer_at(const wick_plan *plan, int i);

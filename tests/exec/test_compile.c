@@ -430,7 +430,7 @@ TEST(kernels_and_buffers_add_up_to_the_plan) {
     const wick_plan_info info = wick_plan_get_info(plan);
     double flops = 0, bytes = 0;
     size_t most = 0;
-    bool product_seen = false;
+    bool product_seen = false, hidden_seen = false;
     for (int i = 0; i < info.kernels; i++) {
         wick_plan_kernel k = wick_plan_kernel_at(plan, i);
         REQUIRE(k.name != NULL);
@@ -458,6 +458,10 @@ TEST(kernels_and_buffers_add_up_to_the_plan) {
     for (int a = 0; a < info.buffers; a++) {
         wick_plan_buffer x = wick_plan_buffer_at(plan, a);
         CHECK(x.offset + x.bytes <= info.arena_bytes && x.first <= x.last && x.last < info.kernels);
+        size_t held = wick_dtype_size(x.value.dtype);
+        for (int d = 0; d < x.value.rank; d++) held *= (size_t)x.value.dims[d];
+        CHECK_MSG(!x.bytes || (held <= x.bytes && x.bytes - held < 64), "buffer %d of %zu bytes holds %zu", a, x.bytes, held);
+        hidden_seen |= x.value.dtype == WICK_F32 && x.value.rank == 2 && x.value.dims[0] == MLP_BATCH && x.value.dims[1] == MLP_HIDDEN;
         for (int b = 0; b < a && x.bytes; b++) {
             wick_plan_buffer y = wick_plan_buffer_at(plan, b);
             bool apart = !y.bytes || y.last < x.first || x.last < y.first || y.offset + y.bytes <= x.offset || x.offset + x.bytes <= y.offset;
@@ -470,6 +474,7 @@ TEST(kernels_and_buffers_add_up_to_the_plan) {
         CHECK(!wick_plan_kernel_at(plan, outside[i]).name);
         CHECK(wick_workspace_kernel_ns(ws, outside[i], &runs) == 0 && runs == 0);
     }
+    CHECK(hidden_seen);
     CHECK_INT(wick_plan_buffer_at(plan, -1).bytes, 0);
     CHECK_INT(wick_plan_buffer_at(plan, info.buffers).bytes, 0);
 
