@@ -73,17 +73,10 @@ static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose
 
 /* What the options say together; the library would name its own fields, or nothing at all. */
 static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
-    static const struct {
-        const char *name, *by, *choice;
-    } uses[] = {{"momentum", "optimizer", "sgd"},
-                {"nesterov", "optimizer", "sgd"},
-                {"lr-min", "schedule", "cosine"},
-                {"lr-every", "schedule", "step"},
-                {"lr-gamma", "schedule", "step"}};
-    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++)
-        if (options_given(o, uses[i].name) && strcmp(options_text(o, uses[i].by), uses[i].choice) != 0)
-            return talk_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", uses[i].name, uses[i].by, uses[i].choice,
-                             options_text(o, uses[i].by));
+    const option_use *use;
+    for (int i = 0; (use = trainer_use(i)); i++)
+        if (options_given(o, use->name) && strcmp(options_text(o, use->by), use->choice) != 0)
+            return talk_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choice, options_text(o, use->by));
     const wick_optim_options optim = trainer_optim(o, steps);
     const wick_schedule *s = &optim.schedule;
     double peak = wick_optim_lr_at(&(wick_optim_options){.kind = optim.kind, .lr = optim.lr}, 0);

@@ -36,6 +36,15 @@ static wick_status compile(trainer *t, bool update, bool last, const wick_compil
     return step_compile(s, t->c, record, &r, last ? t->tail : t->batch, INPUTS, OUTPUTS, t->seed, stream, options);
 }
 
+const option_use *trainer_use(int i) {
+    static const option_use uses[] = {{"momentum", "optimizer", "sgd"},
+                                      {"nesterov", "optimizer", "sgd"},
+                                      {"lr-min", "schedule", "cosine"},
+                                      {"lr-every", "schedule", "step"},
+                                      {"lr-gamma", "schedule", "step"}};
+    return (size_t)i < sizeof uses / sizeof uses[0] ? &uses[i] : NULL;
+}
+
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps) {
     static const wick_optim_kind kinds[] = {WICK_SGD, WICK_ADAM, WICK_ADAMW}; /* in the order of the options' table */
     static const wick_schedule_kind schedules[] = {WICK_SCHEDULE_CONSTANT, WICK_SCHEDULE_STEP, WICK_SCHEDULE_COSINE};

@@ -26,6 +26,11 @@ typedef struct trainer_result {
     int64_t correct;
 } trainer_result;
 
+/* Options that only one choice of another takes: --momentum is for --optimizer sgd. NULL past the last. */
+typedef struct option_use {
+    const char *name, *by, *choice;
+} option_use;
+const option_use *trainer_use(int i);
 /* What the options of wick train say of the optimizer, for a run of so many steps. */
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps);
 /* Makes the model's parameters and the optimizer's state. loading says batch, seed and augmentation; the model's normalisation and shuffling
