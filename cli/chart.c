@@ -68,7 +68,7 @@ void axis_draw_x(FILE *out, const axis *a, double y, const char *name) {
 }
 
 const char *text_si(chart_text text, double value) {
-    static const char prefixes[][3] = {"", " k", " M", " G", " T", " P"};
+    static const char prefixes[][4] = {"", NBSP "k", NBSP "M", NBSP "G", NBSP "T", NBSP "P"};
     int k = 0;
     while (k < 5 && fabs(value) >= 999.5) {
         value /= 1000;
@@ -96,7 +96,7 @@ const char *text_bytes(chart_text text, double bytes) {
         bytes /= 1024;
         k++;
     }
-    snprintf(text, sizeof(chart_text), "%.3g %s", bytes, units[k]);
+    snprintf(text, sizeof(chart_text), "%.3g" NBSP "%s", bytes, units[k]);
     return text;
 }
 
@@ -132,6 +132,9 @@ static void draw_path(FILE *out, const chart *c, const chart_line *l, const axis
 
 static void draw_legend(FILE *out, const chart *c) {
     double x = LEFT;
+    int lines = 0;
+    for (int i = 0; i < c->n; i++) lines += !c->lines[i].faint && c->lines[i].n;
+    if (lines < 2) return;
     for (int i = 0; i < c->n; i++) {
         const chart_line *l = &c->lines[i];
         if (l->faint || !l->n) continue;
@@ -171,7 +174,7 @@ static void draw_hovers(FILE *out, const chart *c, const axis *x, double bottom)
     }
 }
 
-void chart_draw(FILE *out, const chart *c) {
+int64_t chart_draw(FILE *out, const chart *c) {
     double x0 = INFINITY, x1 = -INFINITY, y0 = c->from_zero ? 0 : INFINITY, y1 = -INFINITY;
     for (int i = 0; i < c->n; i++)
         for (int64_t k = 0; k < c->lines[i].n; k++) {
@@ -182,7 +185,7 @@ void chart_draw(FILE *out, const chart *c) {
     if (!(x0 <= x1)) x0 = 0, x1 = 1;
     for (int i = 0; i < c->n; i++)
         for (int64_t k = 0; k < c->lines[i].n; k++) {
-            if (c->lines[i].faint || !isfinite(c->lines[i].y[k]) || c->lines[i].x[k] < x0 + c->settle * (x1 - x0)) continue;
+            if (c->lines[i].faint || !isfinite(c->lines[i].y[k])) continue;
             y0 = fmin(y0, c->lines[i].y[k]);
             y1 = fmax(y1, c->lines[i].y[k]);
         }
@@ -198,6 +201,10 @@ void chart_draw(FILE *out, const chart *c) {
     draw_legend(out, c);
     draw_hovers(out, c, &x, bottom);
     svg_close(out);
+    int64_t cut = 0;
+    for (int i = 0; i < c->n; i++)
+        for (int64_t k = 0; c->lines[i].faint && k < c->lines[i].n; k++) cut += c->lines[i].y[k] < y.low || c->lines[i].y[k] > y.high;
+    return cut;
 }
 
 /* ---- matrix -------------------------------------------------------------------------------------------------------------------- */
@@ -256,7 +263,7 @@ void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*nam
         double x = left + size * (double)k, y = top + size * (double)row;
         fputs("<g class=\"cell\"><title>", out);
         html_print(out, "%s taken for ", name(row, user));
-        html_print(out, "%s: %lld of %lld (%.1f %%)", name(k, user), (long long)counts[i], (long long)rows[row], 100 * share);
+        html_print(out, "%s: %lld of %lld (%.1f" NBSP "%%)", name(k, user), (long long)counts[i], (long long)rows[row], 100 * share);
         fputs("</title>", out);
         const double side = size - 2 * gap;
         if (numbers) fprintf(out, "<rect class=\"empty\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", x + gap, y + gap, side, side, corner);

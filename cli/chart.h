@@ -24,6 +24,8 @@ double axis_at(const axis *a, double value); /* the position; inside, also for v
 void axis_draw_y(FILE *out, const axis *a, double x0, double x1, const char *unit);
 void axis_draw_x(FILE *out, const axis *a, double y, const char *name);
 
+#define NBSP "\xC2\xA0" /* between a number and its unit, which stay on one line */
+
 /* "1.23 M" with three digits and a prefix of ten's powers; "41.7 MiB"; "60,000". */
 typedef char chart_text[32];
 const char *text_count(chart_text text, int64_t n);
@@ -38,21 +40,21 @@ typedef struct chart_line {
     const char *style; /* "a", "b" or "c": the class of its colour */
     const double *x, *y;
     int64_t n;
-    bool faint; /* a backdrop: no legend, no tooltips; the axis need not hold it */
+    bool faint; /* a backdrop: no legend, no tooltips; the axis holds the others and cuts it off */
     bool dots;
 } chart_line;
 
 typedef struct chart {
     const char *id; /* one of the page's, for what lies outside the axes */
     const char *title, *description;
-    const char *x_name, *unit; /* unit: behind numbers of y, "" or " %" */
+    const char *x_name, *unit; /* unit: behind numbers of y, "" or NBSP "%" */
     double width, height;
     bool from_zero; /* y */
-    double settle;  /* the share of x at its start that does not widen the y axis: a loss falls from far above what matters */
     int n;
     const chart_line *lines;
 } chart;
-void chart_draw(FILE *out, const chart *c);
+/* A legend tells lines apart where there are several. Returns how many points of faint lines lie beyond the axis. */
+int64_t chart_draw(FILE *out, const chart *c);
 
 /* counts[n * n] of rows (what it is) and columns (what it was taken for): the diagonal in one colour and the rest in another, each as strong
  * as its share of the row. name(i, user). */

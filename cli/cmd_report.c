@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARM_STEPS = 2, FEWEST_STEPS = 3, MOST_STEPS = 20, MOST_SECONDS = 3 };
+enum { WARM_STEPS = 2, FEWEST_STEPS = 3, MOST_SECONDS = 5 /* ten steps of half a second */ };
 
 static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
 
@@ -83,10 +83,7 @@ static int evaluate(report *r) {
     r->predicted = step_buffer(count, sizeof *r->predicted);
     r->probability = step_buffer(count, sizeof *r->probability);
     if (!r->predicted || !r->probability) return out_of_memory();
-    wick_summary *layers = NULL;
-    int code = layers_of(&r->c, CLI_BAD_FILE, &layers);
-    if (code == CLI_OK) r->flops = wick_summary_total(layers).flops;
-    wick_summary_free(&layers);
+    int code = layers_of(&r->c, CLI_BAD_FILE, &r->layers);
     if (code == CLI_OK) code = evaluator_new(&r->e, &r->c, r->measured);
     r->e.look = note;
     r->e.user = r;
@@ -95,48 +92,61 @@ static int evaluate(report *r) {
 
 /* The step of the run, on a fresh optimizer; nothing is trained until it is timed. */
 static int build_step(report *r) {
+    const cli_options *o = &r->kept;
+    int64_t count = r->train ? wick_dataset_count(r->train) : 1, batch = o->batch < count ? o->batch : count;
+    if (r->has_options) r->optim = trainer_optim(o, (count + batch - 1) / batch * o->epochs);
     r->untimed = !r->has_options ? "last.safetensors, which has the options of the run, is not there" : !r->train ? "there are no training images" : NULL;
     if (r->untimed) return CLI_OK;
-    const cli_options *o = &r->kept;
-    int64_t count = wick_dataset_count(r->train), batch = o->batch < count ? o->batch : count;
-    wick_optim_options optim = trainer_optim(o, (count + batch - 1) / batch * o->epochs);
     wick_model_set_limit(r->c.model, 0); /* what the file holds is loaded; the optimizer may add to it */
     wick_model_set_training(r->c.model, true);
     wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed}; /* flips and crops change no plan */
-    int code = trainer_new(&r->t, &r->c, r->train, &optim, &loading);
+    int code = trainer_new(&r->t, &r->c, r->train, &r->optim, &loading);
     r->has_trainer = code == CLI_OK;
     return code;
 }
 
-/* Trains on, in memory alone, with the clock on. Only whole batches run the plan that is shown. */
-static void time_steps(report *r) {
+/* The times of the step that just ran, as column r->timed. */
+static void note_times(report *r, const wick_workspace *ws, int kernels) {
+    for (int i = 0; i < kernels; i++) r->kernel_ns[(int64_t)i * REPORT_STEPS + r->timed] = (double)wick_workspace_kernel_ns(ws, i, NULL);
+    r->timed++;
+}
+
+/* Trains on, in memory alone, with the clock on. Only whole batches run the plan that is shown. false: out of memory. */
+static bool time_steps(report *r) {
     trainer *t = &r->t;
     wick_workspace *ws = t->steps[1][0].workspace;
+    const int kernels = wick_plan_get_info(t->steps[1][0].plan).kernels;
+    r->kernel_ns = step_buffer((int64_t)kernels * REPORT_STEPS, sizeof *r->kernel_ns);
+    if (!r->kernel_ns) return false;
     double start = now_seconds();
-    for (int64_t steps = 0; steps < WARM_STEPS + MOST_STEPS && !r->untimed;) {
+    for (int64_t steps = 0; r->timed < REPORT_STEPS && !r->untimed;) {
         trainer_result result;
         int64_t n = trainer_load(t);
         if (n < t->batch) continue; /* the end of an epoch */
-        if (steps == WARM_STEPS) wick_workspace_profile(ws, true);
+        if (steps == WARM_STEPS) start = now_seconds();
+        wick_workspace_profile(ws, true); /* from 0 */
         /* The last batch of those whose gradients add up is the one that updates. */
         wick_status status = trainer_step(t, (steps + 1) * t->accumulate - 1, n, &result, &r->untimed);
-        if (status != WICK_OK) return;
+        if (status != WICK_OK) return true;
         r->untimed = NULL;
-        r->timed = ++steps - WARM_STEPS;
+        if (++steps > WARM_STEPS) note_times(r, ws, kernels);
         if (r->timed >= FEWEST_STEPS && now_seconds() - start > MOST_SECONDS) break;
     }
+    return true;
 }
 
 /* ---- the page ------------------------------------------------------------------------------------------------------------------ */
 
 static int write_page(report *r, FILE *out) {
     char title[256];
-    snprintf(title, sizeof title, "%.120s on %.120s", r->c.arch, r->data);
+    snprintf(title, sizeof title, "%.120s on %.120s", report_is_text(r) ? "A network" : r->c.arch, r->data);
     html_begin(out, title);
     report_head(out, r);
     report_curves(out, r);
-    bool ok = report_mistakes(out, r) && report_filters(out, r);
-    if (ok && r->has_trainer) time_steps(r);
+    bool ok = report_mistakes(out, r);
+    report_layers(out, r);
+    ok = ok && report_filters(out, r);
+    if (ok && r->has_trainer) ok = time_steps(r);
     ok = ok && report_plan(out, r);
     report_recipe(out, r);
     html_end(out);
@@ -197,6 +207,8 @@ int cmd_report(cli_options *o) {
     free(r.log_path);
     free(r.predicted);
     free(r.probability);
+    free(r.kernel_ns);
+    wick_summary_free(&r.layers);
     runlog_free(&r.log);
     options_free(&r.kept);
     evaluator_free(&r.e);

@@ -46,6 +46,7 @@ static const char *const style[] = {
     "p{margin:0 0 12px;color:var(--ink2);max-width:76ch}\n",
     ".card{background:var(--card);border:1px solid var(--edge);border-radius:10px;padding:18px 20px;margin:14px 0 0;min-width:0}\n",
     ".card>p{font-size:13.5px;margin-bottom:10px}\n",
+    ".card>.note{margin:6px 0 0}\n",
     ".wide{overflow-x:auto}.wide>svg{min-width:640px}.small>svg{min-width:430px}\n",
     ".two{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:0 14px;align-items:start}\n",
     ".tiles{display:grid;grid-template-columns:repeat(6,minmax(0,1fr));gap:10px;margin:24px 0 0;padding:0}\n",

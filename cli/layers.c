@@ -17,8 +17,7 @@ int layers_of(classifier *c, int blame, wick_summary **out) {
     return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, blame), "%s: %s", c->arch, talk_why(c->ctx, status));
 }
 
-/* "16, 32, 32": of one image, without the batch. */
-static void shape_text(const wick_spec *spec, char *text, size_t size) {
+void layer_shape(const wick_spec *spec, char *text, size_t size) {
     size_t n = 0;
     text[0] = '\0';
     for (int d = 1; d < spec->rank && n < size; d++)
@@ -28,23 +27,23 @@ static void shape_text(const wick_spec *spec, char *text, size_t size) {
 void layers_print(const classifier *c, const wick_summary *layers) {
     const int count = wick_summary_count(layers);
     const wick_summary_totals t = wick_summary_total(layers);
-    char shape[WICK_MAX_DIMS * 24], in[WICK_MAX_DIMS * 24];
+    char shape[LAYER_SHAPE], in[LAYER_SHAPE];
     wick_spec specs[2];
     size_t name = 5, kind = 4, output = 6; /* widths */
     for (int i = 0; i < count; i++) {
         const wick_layer_info row = wick_summary_at(layers, i);
-        shape_text(&row.output, shape, sizeof shape);
+        layer_shape(&row.output, shape, sizeof shape);
         if (strlen(row.output.name) > name) name = strlen(row.output.name);
         if (strlen(row.kind) > kind) kind = strlen(row.kind);
         if (strlen(shape) > output) output = strlen(shape);
     }
     classifier_specs(c, 1, specs);
-    shape_text(&specs[0], in, sizeof in);
+    layer_shape(&specs[0], in, sizeof in);
     printf("%s\nimages of [%s], %lld classes\n\n", c->arch, in, (long long)c->classes);
     printf("%-*s  %-*s  %-*s  %11s  %13s  %12s\n", (int)name, "layer", (int)kind, "kind", (int)output, "output", "parameters", "FLOPs", "bytes");
     for (int i = 0; i < count; i++) {
         const wick_layer_info row = wick_summary_at(layers, i);
-        shape_text(&row.output, shape, sizeof shape);
+        layer_shape(&row.output, shape, sizeof shape);
         printf("%-*s  %-*s  %-*s  %11lld  %13.0f  %12lld\n", (int)name, row.output.name, (int)kind, row.kind, (int)output, shape, (long long)row.parameters, row.flops,
                (long long)row.bytes);
     }

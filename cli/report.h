@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+enum { REPORT_STEPS = 20 /* timed, at most */ };
+
 typedef struct report {
     const cli_options *o;
     wick_context *ctx;
@@ -18,17 +20,19 @@ typedef struct report {
     const wick_dataset *measured; /* test, or else train */
     evaluator e;
     evaluation result;
-    double flops;       /* of one image, forward, as wick info counts them */
+    wick_summary *layers; /* of one image, forward, as wick info shows them */
     int64_t *predicted; /* of each image of `measured` */
     float *probability; /* of that */
     cli_options kept;   /* what the run was given; without them, has_options is false */
     bool has_options;
+    wick_optim_options optim; /* that makes; the numbers of steps are right where there are training images */
     char *log_path;
     runlog log;
     bool has_log;
     trainer t; /* compiled when there are options and training images */
     bool has_trainer;
     int64_t timed;       /* steps */
+    double *kernel_ns;   /* [kernels, REPORT_STEPS] of them; NULL: none is timed */
     const char *untimed; /* why there are none; NULL: they are */
 } report;
 
@@ -36,9 +40,11 @@ typedef struct report {
 const char *report_class(const report *r, int64_t k);
 
 void report_head(FILE *out, const report *r);
+bool report_is_text(const report *r); /* the network has no name, only layers */
 void report_curves(FILE *out, const report *r);
 bool report_mistakes(FILE *out, const report *r); /* false: out of memory */
 bool report_filters(FILE *out, const report *r);
+void report_layers(FILE *out, const report *r);
 void report_recipe(FILE *out, const report *r);
 bool report_plan(FILE *out, const report *r); /* memory over time, and time per kernel */
 

@@ -5,6 +5,7 @@
 #include "html.h"
 #include "picture.h"
 #include "png.h"
+#include "talk.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static void write_scores(FILE *out, const char *name, class_scores s, int64_t su
     fprintf(out, "</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td style=\"width:22%%\">", 100 * s.precision, 100 * s.recall,
             100 * s.f1);
     char title[64];
-    snprintf(title, sizeof title, "F1 %.1f %%", 100 * s.f1);
+    snprintf(title, sizeof title, "F1 %.1f" NBSP "%%", 100 * s.f1);
     chart_bar(out, s.f1, "a", title);
     chart_text count;
     fprintf(out, "</td><td class=\"n\">%s</td></tr>\n", text_count(count, support));
@@ -67,7 +68,7 @@ static void write_scores(FILE *out, const char *name, class_scores s, int64_t su
 static void write_classes(FILE *out, const report *r) {
     const bool many = r->c.classes > NARROW_MATRIX * 2; /* as many rows are unfolded by who wants them */
     fputs(many ? "<details class=\"card wide\"><summary>Scores of the classes</summary>" : "<div class=\"card wide\"><h3>Scores of the classes</h3>", out);
-    fputs("<p>In per cent.</p><table><thead><tr><th>class</th><th class=\"n\">precision</th>"
+    fputs("<p>In per cent; the bars are F1.</p><table><thead><tr><th>class</th><th class=\"n\">precision</th>"
           "<th class=\"n\">recall</th><th class=\"n\">F1</th><th></th><th class=\"n\">images</th></tr></thead><tbody>\n",
           out);
     for (int64_t k = 0; k < r->c.classes; k++)
@@ -105,7 +106,7 @@ static bool write_pair(FILE *out, const report *r, int64_t label, int64_t predic
         snprintf(text, sizeof text, "image %lld", (long long)images[i]);
         fputs("<li>", out);
         ok = report_picture(out, r->measured, images[i], text);
-        fprintf(out, "#%lld<br>%.1f %%</li>\n", (long long)images[i], 100 * (double)r->probability[images[i]]);
+        fprintf(out, "#%lld<br>%.1f" NBSP "%%</li>\n", (long long)images[i], 100 * (double)r->probability[images[i]]);
     }
     fputs("</ul></div>\n", out);
     return ok;
@@ -212,7 +213,7 @@ bool report_filters(FILE *out, const report *r) {
     if (shown < f.count)
         fprintf(out, "the first %lld of %lld filters", (long long)shown, (long long)f.count);
     else
-        fprintf(out, "%lld filters", (long long)f.count);
+        fprintf(out, "%lld filter%s", (long long)f.count, plural(f.count));
     fprintf(out, " of %lld &#215; %lld, each scaled to its largest weight. ", (long long)f.layout.height, (long long)f.layout.width);
     fputs(f.layout.channels == 3 ? "Red, green and blue are the weights of those channels; grey is 0." : "Orange weights are above 0, blue ones below.", out);
     if (f.layout.channels == 1 && f.channels > 1) fprintf(out, " Of %lld channels the first is shown.", (long long)f.channels);

@@ -3,7 +3,9 @@
 
 #include "chart.h"
 #include "html.h"
+#include "layers.h"
 #include "options.h"
+#include "talk.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -49,21 +51,32 @@ static const char *short_name(const char *data) {
     return slash && slash[1] ? slash + 1 : data;
 }
 
+bool report_is_text(const report *r) { return strncmp(r->c.arch, "net:", 4) == 0; }
+
 void report_head(FILE *out, const report *r) {
     const char *split = r->measured == r->test ? "test" : "training";
     chart_text text, other;
     char line[160];
     fputs("<header><h1>", out);
-    html_print(out, "%s on %s", r->c.arch, short_name(r->data));
-    fputs("</h1>\n<p>", out);
-    html_print(out, "A classifier of %lld classes, trained", (long long)r->c.classes);
-    if (r->train) html_print(out, " on %s images", text_count(text, wick_dataset_count(r->train)));
+    if (report_is_text(r)) {
+        const int count = wick_summary_count(r->layers);
+        html_print(out, "A network of %d layer%s on %s", count, plural(count), short_name(r->data));
+        fputs("</h1>\n<p><code>", out);
+        html_text(out, r->c.network.net);
+        fputs("</code></p>\n<p>", out);
+    } else {
+        html_print(out, "%s on %s", r->c.arch, short_name(r->data));
+        fputs("</h1>\n<p>", out);
+    }
+    html_print(out, "A classifier of %lld class%s, trained", (long long)r->c.classes, r->c.classes == 1 ? "" : "es");
+    if (r->train) html_print(out, " on %s image%s", text_count(text, wick_dataset_count(r->train)), plural(wick_dataset_count(r->train)));
     if (r->has_options && r->log.n_epochs)
-        html_print(out, " for %.0f of %lld epochs", r->log.epochs[r->log.n_epochs - 1].epoch, (long long)r->kept.epochs);
+        html_print(out, " for %.0f of %lld epoch%s", r->log.epochs[r->log.n_epochs - 1].epoch, (long long)r->kept.epochs,
+                   plural(r->kept.epochs));
     if (r->epoch) html_print(out, "; the weights are those of epoch %lld, the best", (long long)r->epoch);
     fputs(".</p></header>\n<dl class=\"tiles\">\n", out);
 
-    snprintf(line, sizeof line, "%s of %s %s images", text_count(text, r->result.correct), text_count(other, r->result.count), split);
+    snprintf(line, sizeof line, "%s of %s %s image%s", text_count(text, r->result.correct), text_count(other, r->result.count), split, plural(r->result.count));
     snprintf(text, sizeof text, "%.2f", 100 * (double)r->result.correct / (double)r->result.count);
     tile(out, "Accuracy", text, "%", line);
     snprintf(text, sizeof text, "%.4f", r->result.loss);
@@ -72,21 +85,21 @@ void report_head(FILE *out, const report *r) {
     double parameters = (double)classifier_parameters(&r->c);
     snprintf(line, sizeof line, "%s in f32", text_bytes(other, 4 * parameters));
     tile(out, "Parameters", text_si(text, parameters), "", line);
-    tile(out, "Arithmetic", text_si(text, r->flops), "FLOP", "an image, forward; a multiply-add counts 2");
+    tile(out, "Arithmetic", text_si(text, wick_summary_total(r->layers).flops), "FLOP", "an image, forward; a multiply-add counts 2");
     const runlog *log = &r->log;
     if (log->n_steps && log->steps[log->n_steps - 1].seconds > 0) {
         double samples = 0, seconds = log->steps[log->n_steps - 1].seconds;
         for (size_t i = 0; i < log->n_steps; i++) samples += isfinite(log->steps[i].samples) ? log->steps[i].samples : 0;
-        snprintf(line, sizeof line, "%s steps in %.1f s", text_count(other, (int64_t)log->n_steps), seconds);
+        snprintf(line, sizeof line, "%s step%s in %.1f" NBSP "s", text_count(other, (int64_t)log->n_steps), plural((int64_t)log->n_steps), seconds);
         tile(out, "Training speed", text_si(text, samples / seconds), "images/s", line);
     }
     if (r->has_trainer) {
         wick_plan_info info = wick_plan_get_info(r->t.steps[1][0].plan);
         snprintf(line, sizeof line, "and %s of weights and optimizer", text_bytes(other, state_bytes(r->c.model)));
         text_bytes(text, (double)(info.arena_bytes + info.scratch_bytes));
-        char *unit = strchr(text, ' ');
+        char *unit = strstr(text, NBSP);
         *unit = '\0';
-        tile(out, "Memory of a step", text, unit + 1, line);
+        tile(out, "Memory of a step", text, unit + strlen(NBSP), line);
     }
     fputs("</dl>\n", out);
 }
@@ -140,8 +153,10 @@ static void draw_curve(FILE *out, const report *r, const curve *v, double per_ep
     fputs("<figure class=\"card\" style=\"margin:14px 0 0\"><h3>", out);
     html_text(out, v->title);
     fputs("</h3>\n", out);
-    chart_draw(out, &(chart){.id = v->id, .title = v->title, .description = v->description, .x_name = per_epoch > 1 || m ? "epoch" : "step", .unit = v->unit,
-                             .width = CHART_WIDTH, .height = CHART_HEIGHT, .from_zero = v->from_zero, .settle = 0.03, .n = 3, .lines = lines});
+    int64_t cut = chart_draw(out, &(chart){.id = v->id, .title = v->title, .description = v->description, .x_name = per_epoch > 1 || m ? "epoch" : "step", .unit = v->unit,
+                             .width = CHART_WIDTH, .height = CHART_HEIGHT, .from_zero = v->from_zero, .n = 3, .lines = lines});
+    chart_text text;
+    if (cut) fprintf(out, "<p class=\"note\">%s batch%s beyond the axis.</p>", text_count(text, cut), cut == 1 ? " lies" : "es lie");
     fputs("</figure>\n", out);
 }
 
@@ -159,7 +174,7 @@ void report_curves(FILE *out, const report *r) {
     static const curve curves[] = {
         {"loss", "Loss", "Cross-entropy of each training batch, faint, its running mean, and of the test images after each epoch.", "",
          offsetof(log_row, loss), offsetof(log_row, test_loss), 1, true},
-        {"accuracy", "Accuracy", "Share of images recognised: of each training batch, faint, its running mean, and of the test images after each epoch.", " %",
+        {"accuracy", "Accuracy", "Share of images recognised: of each training batch, faint, its running mean, and of the test images after each epoch.", NBSP "%",
          offsetof(log_row, accuracy), offsetof(log_row, test_accuracy), 100, false},
     };
     const runlog *log = &r->log;
@@ -170,7 +185,8 @@ void report_curves(FILE *out, const report *r) {
         return;
     }
     double per_epoch = log->n_epochs && log->epochs[0].epoch >= 1 ? log->epochs[0].step / log->epochs[0].epoch : 1;
-    fputs("<p>Faint: each batch. Dropout and the like are on while training, so its curve may lie below that of the test.</p>\n<div class=\"two\">\n", out);
+    fputs("<p>Faint: each batch; strong: their running mean. Dropout and the like are on while training, so training may show a higher loss and a lower "
+          "accuracy than the test.</p>\n<div class=\"two\">\n", out);
     for (size_t i = 0; i < sizeof curves / sizeof curves[0]; i++) draw_curve(out, r, &curves[i], per_epoch, room);
     fputs("</div>\n", out);
     draw_rate(out, log, per_epoch, room);
@@ -178,22 +194,80 @@ void report_curves(FILE *out, const report *r) {
     free(room);
 }
 
+/* ---- layers -------------------------------------------------------------------------------------------------------------------- */
+
+void report_layers(FILE *out, const report *r) {
+    fputs("<section id=\"layers\"><h2>The network</h2>\n<p>One image, forward; a multiply-add counts 2 FLOP. Bytes are of outputs.</p>"
+          "<div class=\"card wide\"><table><thead><tr><th>layer</th><th>kind</th><th>output</th><th class=\"n\">parameters</th><th class=\"n\">FLOP</th>"
+          "<th class=\"n\">bytes</th></tr></thead><tbody>\n",
+          out);
+    chart_text parameters, flops, bytes;
+    for (int i = 0; i < wick_summary_count(r->layers); i++) {
+        const wick_layer_info row = wick_summary_at(r->layers, i);
+        char shape[LAYER_SHAPE];
+        layer_shape(&row.output, shape, sizeof shape);
+        fputs("<tr><td><code>", out);
+        html_text(out, row.output.name);
+        fputs("</code></td><td>", out);
+        html_text(out, row.kind);
+        fputs("</td><td>", out);
+        fprintf(out, "%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n", shape,
+                row.parameters ? text_count(parameters, row.parameters) : "",
+                text_si(flops, row.flops), text_bytes(bytes, (double)row.bytes));
+    }
+    const wick_summary_totals t = wick_summary_total(r->layers);
+    fprintf(out, "<tr class=\"total\"><td>total</td><td></td><td></td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
+            text_count(parameters, t.parameters), text_si(flops, t.flops), text_bytes(bytes, t.bytes));
+    fputs("</tbody></table></div></section>\n", out);
+}
+
 /* ---- recipe -------------------------------------------------------------------------------------------------------------------- */
+
+/* Whether the run read the option. The network is one row, which has all that --hidden and --dropout say. */
+static bool applied(const report *r, const char *name) {
+    const bool net = report_is_text(r);
+    if (strcmp(name, "hidden") == 0 || strcmp(name, "dropout") == 0 || strcmp(name, net ? "arch" : "net") == 0) return false;
+    const option_use *use;
+    for (int i = 0; (use = trainer_use(i)); i++)
+        if (strcmp(name, use->name) == 0) return strcmp(options_text(&r->kept, use->by), use->choice) == 0;
+    return true;
+}
+
+/* What the option came to, where its text is a number that stands for another, or for none. */
+static const char *used_value(const report *r, const char *name, const char *text, chart_text room) {
+    const wick_optim_options *optim = &r->optim;
+    const bool zero = strtod(text, NULL) == 0;
+    if (strcmp(name, "arch") == 0) return r->c.arch;
+    if (strcmp(name, "net") == 0) return r->c.network.net;
+    if (strcmp(name, "clip") == 0 && zero) return "no limit";
+    if (strcmp(name, "patience") == 0 && zero) return "never";
+    if (strcmp(name, "save-every") == 0 && zero) return "none between";
+    if (strcmp(name, "lr") == 0) {
+        snprintf(room, sizeof(chart_text), "%g", wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0));
+        return room;
+    }
+    if (strcmp(name, "warmup") == 0 && (r->train || r->kept.warmup >= 0)) {
+        snprintf(room, sizeof(chart_text), "%lld", (long long)optim->schedule.warmup);
+        return room;
+    }
+    return strcmp(name, "warmup") == 0 ? "a twentieth of the updates" : text;
+}
 
 void report_recipe(FILE *out, const report *r) {
     if (!r->has_options) return;
+    chart_text room;
     fputs("<section id=\"options\"><details class=\"card\" style=\"margin-top:44px\"><summary>Options of the run</summary><table><tbody>\n", out);
     const char *name, *text;
     for (int i = 0; (name = options_kept(&r->kept, i, &text)); i++) {
-        if (!text[0]) continue;
+        if (!text[0] || !applied(r, name)) continue;
         fputs("<tr><td><code>", out);
         html_print(out, "--%s", name);
         fputs("</code></td><td>", out);
-        html_text(out, text);
+        html_text(out, used_value(r, name, text, room));
         fputs("</td></tr>\n", out);
     }
     fputs("</tbody></table></details></section>\n<footer>", out);
-    html_print(out, "wick %s, %d thread%s, %s", wick_version(), wick_context_threads(r->ctx), wick_context_threads(r->ctx) == 1 ? "" : "s",
+    html_print(out, "wick %s, %d thread%s, %s", wick_version(), wick_context_threads(r->ctx), plural(wick_context_threads(r->ctx)),
                wick_context_numerics(r->ctx));
     fputs("</footer>\n", out);
 }

@@ -3,6 +3,7 @@
 
 #include "chart.h"
 #include "html.h"
+#include "talk.h"
 
 #include <stdlib.h>
 
@@ -20,11 +21,6 @@ static void kernel_text(char *text, size_t size, const wick_plan_kernel *k) {
     if (n < size) type_text(text + n, size - n, k->result);
 }
 
-static void step_text(char *text, size_t size, const wick_plan *plan, int i) {
-    wick_plan_kernel k = wick_plan_kernel_at(plan, i);
-    kernel_text(text, size, &k);
-}
-
 /* ---- memory -------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct memory {
@@ -38,14 +34,14 @@ typedef struct memory {
 } memory;
 
 static memory memory_of(const wick_plan *plan) {
-    memory m = {.plan = plan, .info = wick_plan_get_info(plan), .unit = 1024, .unit_name = " KiB"};
+    memory m = {.plan = plan, .info = wick_plan_get_info(plan), .unit = 1024, .unit_name = NBSP "KiB"};
     size_t most = 0;
     for (int i = 0; i < m.info.kernels; i++) {
         size_t live = wick_plan_kernel_at(plan, i).live_bytes;
         if (live > most) most = live, m.peak = i;
     }
     for (int i = 0; i < m.info.buffers; i++) m.unshared += (double)wick_plan_buffer_at(plan, i).bytes;
-    if (m.info.arena_bytes >= 1 << 20) m.unit = 1 << 20, m.unit_name = " MiB";
+    if (m.info.arena_bytes >= 1 << 20) m.unit = 1 << 20, m.unit_name = NBSP "MiB";
     double top = (double)m.info.arena_bytes / m.unit;
     m.x = (axis){0, m.info.kernels, 1, LEFT, WIDTH - RIGHT};
     m.live = axis_around(0, top, 5, LIVE_BOTTOM, LIVE_TOP);
@@ -77,12 +73,13 @@ static void draw_map(FILE *out, const memory *m) {
         double x0 = axis_at(&m->x, b.first), x1 = axis_at(&m->x, b.last + 1), bottom = axis_at(&m->place, (double)b.offset / m->unit);
         double top = axis_at(&m->place, (double)(b.offset + b.bytes) / m->unit);
         if (bottom - top < 0.3) continue; /* not to be seen */
-        char text[160];
+        char shape[128];
         chart_text bytes;
-        step_text(text, sizeof text, m->plan, b.first);
+        type_text(shape, sizeof shape, b.value);
         fprintf(out, "<rect class=\"slab %s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>",
                 b.first <= m->peak && m->peak <= b.last ? "b" : "a", x0, top, x1 - x0, bottom - top);
-        html_print(out, "%s, kernels %d to %d\nmade by %s", text_bytes(bytes, (double)b.bytes), b.first, b.last, text);
+        html_print(out, "%s, kernels %d to %d\n%s made by %s", text_bytes(bytes, (double)b.bytes), b.first, b.last, shape,
+                   wick_plan_kernel_at(m->plan, b.first).ops);
         fputs("</title></rect>\n", out);
     }
     axis ticks = axis_around(0, m->info.kernels, 10, LEFT, WIDTH - RIGHT);
@@ -121,7 +118,8 @@ static bool write_alive(FILE *out, const memory *m) {
         if (b.bytes && b.first <= m->peak && m->peak <= b.last) alive[n++] = b;
     }
     qsort(alive, (size_t)n, sizeof *alive, larger);
-    fputs("<div class=\"card wide\"><h3>Alive at the peak</h3><table><thead><tr><th class=\"n\">bytes</th><th></th><th>made by</th><th class=\"n\">from kernel</th>"
+    fputs("<div class=\"card wide\"><h3>Alive at the peak</h3><p>u8 of all its bytes is scratch: packed operands, partial sums, values in another "
+          "order.</p><table><thead><tr><th class=\"n\">bytes</th><th></th><th>holds</th><th>made by</th><th class=\"n\">from kernel</th>"
           "<th class=\"n\">to</th></tr></thead><tbody>\n",
           out);
     chart_text bytes;
@@ -130,16 +128,21 @@ static bool write_alive(FILE *out, const memory *m) {
             rest += (double)alive[i].bytes;
             continue;
         }
-        char text[160], title[64];
-        step_text(text, sizeof text, m->plan, alive[i].first);
+        char shape[128], title[64];
+        type_text(shape, sizeof shape, alive[i].value);
         fprintf(out, "<tr><td class=\"n\">%s</td><td style=\"width:20%%\">", text_bytes(bytes, (double)alive[i].bytes));
-        snprintf(title, sizeof title, "%.1f %% of the peak", 100 * (double)alive[i].bytes / (double)m->info.live_bytes);
+        snprintf(title, sizeof title, "%.1f" NBSP "%% of the peak", 100 * (double)alive[i].bytes / (double)m->info.live_bytes);
         chart_bar(out, (double)alive[i].bytes / (double)m->info.live_bytes, "b", title);
         fputs("</td><td><code>", out);
-        html_text(out, text);
-        fprintf(out, "</code></td><td class=\"n\">%d</td><td class=\"n\">%d</td></tr>\n", alive[i].first, alive[i].last);
+        html_text(out, shape);
+        fputs("</code></td><td><code>", out);
+        const wick_plan_kernel maker = wick_plan_kernel_at(m->plan, alive[i].first);
+        html_text(out, maker.ops);
+        fputs("</code> <small>", out);
+        html_text(out, maker.name);
+        fprintf(out, "</small></td><td class=\"n\">%d</td><td class=\"n\">%d</td></tr>\n", alive[i].first, alive[i].last);
     }
-    if (n > ALIVE) fprintf(out, "<tr class=\"total\"><td class=\"n\">%s</td><td></td><td>%d more</td><td></td><td></td></tr>\n", text_bytes(bytes, rest), n - ALIVE);
+    if (n > ALIVE) fprintf(out, "<tr class=\"total\"><td class=\"n\">%s</td><td></td><td>%d more</td><td></td><td></td><td></td></tr>\n", text_bytes(bytes, rest), n - ALIVE);
     fputs("</tbody></table></div>\n", out);
     free(alive);
     return true;
@@ -148,10 +151,12 @@ static bool write_alive(FILE *out, const memory *m) {
 static bool write_memory(FILE *out, const wick_plan *plan) {
     const memory m = memory_of(plan);
     if (m.info.arena_bytes == 0) return true;
-    chart_text arena, unshared;
+    chart_text peak, arena, unshared, scratch, sum;
     fputs("<figure class=\"card wide\" style=\"margin:14px 0 0\" id=\"memory\"><h3>Memory over time</h3><p>", out);
-    html_print(out, "The arena of intermediates has %s, known before the step first runs. Without sharing it would be %s.",
-               text_bytes(arena, (double)m.info.arena_bytes), text_bytes(unshared, m.unshared));
+    html_print(out, "At the peak %s of intermediates are alive; their arena has %s, known before the step first runs, where without sharing it would be %s. ",
+               text_bytes(peak, (double)m.info.live_bytes), text_bytes(arena, (double)m.info.arena_bytes), text_bytes(unshared, m.unshared));
+    html_print(out, "With %s of scratch, for the threads, that is the %s above.", text_bytes(scratch, (double)m.info.scratch_bytes),
+               text_bytes(sum, (double)(m.info.arena_bytes + m.info.scratch_bytes)));
     fputs("</p>\n", out);
     svg_open(out, WIDTH, MAP_BOTTOM + 42, "Memory of the training step over time",
              "Above, the bytes of intermediates in use while each kernel runs; below, where each intermediate lies in the arena and for how long.");
@@ -167,7 +172,7 @@ static bool write_memory(FILE *out, const wick_plan *plan) {
 
 typedef struct timing {
     int kernel;
-    double ns; /* of one step */
+    double ns; /* the median of the steps timed */
 } timing;
 
 static int slower(const void *a, const void *b) {
@@ -176,8 +181,19 @@ static int slower(const void *a, const void *b) {
     return x->kernel - y->kernel;
 }
 
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts. n > 0. */
+static double median(double *values, int64_t n) {
+    qsort(values, (size_t)n, sizeof *values, ascending);
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
 static const char *time_text(chart_text text, double ns) {
-    snprintf(text, sizeof(chart_text), ns >= 1e6 ? "%.2f ms" : "%.1f \xC2\xB5s", ns >= 1e6 ? ns / 1e6 : ns / 1e3);
+    snprintf(text, sizeof(chart_text), ns >= 1e6 ? "%.2f" NBSP "ms" : "%.1f" NBSP "\xC2\xB5s", ns >= 1e6 ? ns / 1e6 : ns / 1e3);
     return text;
 }
 
@@ -201,7 +217,7 @@ static void write_kernel(FILE *out, const wick_plan *plan, const timing *t, doub
     fputs("</small></td><td><small><code>", out);
     html_text(out, shape);
     fprintf(out, "</code></small></td><td style=\"width:20%%\">");
-    snprintf(title, sizeof title, "%.1f %% of the step", 100 * t->ns / total);
+    snprintf(title, sizeof title, "%.1f" NBSP "%% of the step", 100 * t->ns / total);
     chart_bar(out, t->ns / longest, "a", title);
     fprintf(out, "</td><td class=\"n\">%.1f %%</td><td class=\"n\">%s</td>", 100 * t->ns / total, time_text(time, t->ns));
     write_rate(out, k.flops, t->ns);
@@ -214,19 +230,18 @@ static bool write_times(FILE *out, const report *r) {
     wick_plan_info info = wick_plan_get_info(plan);
     timing *times = malloc(((size_t)info.kernels + 1) * sizeof *times);
     if (!times) return false;
-    double total = 0;
+    double total = 0; /* of the medians: an interruption falls into every step, and each time into another kernel */
     for (int i = 0; i < info.kernels; i++) {
-        uint64_t runs, ns = wick_workspace_kernel_ns(r->t.steps[1][0].workspace, i, &runs);
-        times[i] = (timing){i, runs ? (double)ns / (double)runs : 0};
+        times[i] = (timing){i, median(r->kernel_ns + (int64_t)i * REPORT_STEPS, r->timed)};
         total += times[i].ns;
     }
     qsort(times, (size_t)info.kernels, sizeof *times, slower);
     chart_text text, bytes;
     fputs("<div class=\"card wide\" id=\"time\"><h3>Time per kernel</h3><p>", out);
-    html_print(out, "A step of %lld images takes %s in %d kernels: %.3g GFLOP at %.3g GFLOP/s, %s moved at %.3g GB/s. Means of %lld steps, %d thread%s.",
-               (long long)r->t.batch, time_text(text, total), info.kernels, info.flops / 1e9, total > 0 ? info.flops / total : 0,
-               text_bytes(bytes, info.bytes), total > 0 ? info.bytes / total : 0, (long long)r->timed, wick_context_threads(r->ctx),
-               wick_context_threads(r->ctx) == 1 ? "" : "s");
+    html_print(out, "A step of %lld image%s takes %s in %d kernel%s: %.3g" NBSP "GFLOP at %.3g" NBSP "GFLOP/s, %s moved at %.3g" NBSP "GB/s. ",
+               (long long)r->t.batch, plural(r->t.batch), time_text(text, total), info.kernels, plural(info.kernels), info.flops / 1e9,
+               total > 0 ? info.flops / total : 0, text_bytes(bytes, info.bytes), total > 0 ? info.bytes / total : 0);
+    html_print(out, "Times are each kernel's median of %lld steps, on %d thread%s.", (long long)r->timed, wick_context_threads(r->ctx), plural(wick_context_threads(r->ctx)));
     fputs("</p><table><thead><tr><th>ops</th><th>result</th><th></th><th class=\"n\">share</th><th class=\"n\">time</th><th class=\"n\">GFLOP/s</th>"
           "<th class=\"n\">GB/s</th></tr></thead><tbody>\n",
           out);

@@ -40,12 +40,36 @@ PY
 test_page() {
     expect 0 "$wick" report run && [ "$(cat out)" = run/report.html ] || fail "printed '$(cat out)'"
     check_page run/report.html
-    for section in curves mistakes filters plan memory time options; do has run/report.html "id=\"$section\""; done
+    for section in curves mistakes layers filters plan memory time options; do has run/report.html "id=\"$section\""; done
     for text in "mlp:16" "Memory of a step" "matmul" "test, after each epoch" "3 of 3 epochs"; do has run/report.html "$text"; done
     accuracy=$("$wick" eval run --json --quiet | sed -n 's/.*"accuracy": \([^,]*\),.*/\1/p' | awk '{ printf "%.2f", 100 * $1 }')
     has run/report.html "<dd>$accuracy<small>"
     expect 0 "$wick" report run --out elsewhere.html --json && valid_json out && [ "$(json out path)" = elsewhere.html ] || fail "--out"
     check_page elsewhere.html
+}
+# Only what the run read, and the numbers it took for the defaults that stand for others: 3 epochs of 14 updates warm up for 2.
+test_options_that_applied() {
+    local name text
+    has run/report.html "--arch</code></td><td>mlp:16,dropout=0.1<" && has run/report.html "--warmup</code></td><td>2<"
+    has run/report.html "--lr</code></td><td>0.003<" && has run/report.html "--lr-min</code></td><td>0<"
+    for name in net hidden dropout momentum nesterov lr-every lr-gamma; do lacks run/report.html ">--$name<"; done
+    expect 0 "$wick" train --data data --net "flatten, linear 8, relu, linear classes" --epochs 1 --optimizer sgd --schedule step --out layers
+    expect 0 "$wick" report layers && check_page layers/report.html
+    for text in "A network of 3 layers on data" "<code>flatten, linear 8, relu, linear classes</code>" "--net</code></td><td>flatten, linear 8, relu" "--lr</code></td><td>0.01<" \
+        "--momentum</code></td><td>0.9<" "--lr-gamma</code></td><td>0.5<" "for 1 of 1 epoch;" "<code>fc1</code></td><td>linear</td><td>8</td>"; do has layers/report.html "$text"; done
+    for name in arch lr-min; do lacks layers/report.html ">--$name<"; done
+}
+# The memory of a step in the head is the sum of what the chart says; a number and its unit are one word.
+test_memory_of_a_step_is_a_sum() {
+    local tile nb=$'\xc2\xa0'
+    tile=$(sed -n "s/.*Memory of a step<.dt><dd>\([^<]*\)<small> \([^<]*\)<.*/\1$nb\2/p" run/report.html)
+    [ -n "$tile" ] || fail "no tile"
+    has run/report.html "that is the $tile above"
+    ! grep -oE '[0-9] (B|[KMGT]iB|%|s|ms|GFLOP|GB/s|GFLOP/s)\b' run/report.html | head -n 3 | grep . || fail "a line may break before a unit"
+}
+test_times_are_medians() {
+    expect 0 "$wick" report run --json && [ "$(json out steps_timed)" = 20 ] || fail "$(json out steps_timed) steps"
+    has run/report.html "median of 20 steps"
 }
 test_same_run_same_page() {
     expect 0 "$wick" report run --out one.html --threads 1
@@ -94,6 +118,8 @@ test_run_without_test_images() {
     expect 0 "$wick" report no-test --json && [ "$(json out split)" = train ] && [ "$(json out images)" = 400 ] || fail "$(cat out)"
     check_page no-test/report.html
     has no-test/report.html "no test images" && lacks no-test/report.html "test, after each epoch"
+    local name
+    for name in "training, smoothed" "learning rate"; do lacks no-test/report.html ">$name</text>"; done # a single curve has no legend
 }
 test_accumulating_run() {
     expect 0 "$wick" train --data data --hidden 8 --epochs 2 --batch 20 --accumulate 3 --optimizer sgd --clip 1 --out adding
@@ -110,6 +136,13 @@ test_what_the_log_lacks() {
     expect 0 "$wick" report bare && check_page bare/report.html
     rm bare/last.safetensors
     expect 0 "$wick" report bare && check_page bare/report.html && has bare/report.html "last.safetensors, which has the options"
+}
+# The axis holds the whole running mean, from its first value; only batches may be cut off, and the page says how many.
+test_axis_holds_the_curve() {
+    cp -r run steep
+    for i in $(seq 200); do echo "{\"step\": $i, \"loss\": $((i <= 5 ? 200 : i == 100 ? 500 : 1))}"; done >steep/log.jsonl
+    expect 0 "$wick" report steep && check_page steep/report.html
+    has steep/report.html ">200</text>" && has steep/report.html ">1 batch lies beyond the axis.<"
 }
 test_damaged_log() {
     cp -r run worse && rm -f worse/report.html
