@@ -245,6 +245,8 @@ void wick_conv_prepare(wick_convolution *c) {
     c->depthwise = c->ci == 1 && c->co == 1;
     c->winograd = false;
     const bool data = c->what == WICK_CONV_DATA;
+    for (int d = 0; d < 3; d++)
+        if (c->out[d] == 1) c->stride[d] = 1; /* there is no second window */
     if (c->code->direct) {
         c->tasks[1] = data ? c->groups * c->ci : c->groups * c->co;
         return;
@@ -254,8 +256,6 @@ void wick_conv_prepare(wick_convolution *c) {
         c->chunks = 0;
         return;
     }
-    for (int d = 0; d < 3; d++)
-        if (c->out[d] == 1) c->stride[d] = 1; /* there is no second window */
     make_one_row(c);
     c->winograd = wick_winograd_fits(c);
     const int64_t taps = product(c->kernel), elem = c->code->elem, *dims = data ? c->in : c->out, phases = phases_of(c);
