@@ -12,6 +12,19 @@ enum { MOST_PIXELS = 1 << 24, MOST_CLASSES = 1 << 20 };
 
 static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
 
+/* All that follows has room for [n, classes]. `whose` is named: the network's text, or the file it is of. */
+static int check_logits(const classifier *c, const wick_tensor *logits, const char *whose, int blame) {
+    const int rank = wick_tensor_rank(logits);
+    if (rank == 2 && wick_tensor_dim(logits, 1) == c->classes) return CLI_OK;
+    if (rank == 2)
+        return talk_fail(blame, "%s: the network gives %lld number%s an image, the data has %lld class%s: end it with \"linear classes\"", whose,
+                         (long long)wick_tensor_dim(logits, 1), plural(wick_tensor_dim(logits, 1)), (long long)c->classes, c->classes == 1 ? "" : "es");
+    char shape[WICK_MAX_DIMS * 24] = "";
+    for (int d = 1, n = 0; d < rank; d++) n += snprintf(shape + n, sizeof shape - (size_t)n, "%s%lld", d > 1 ? ", " : "", (long long)wick_tensor_dim(logits, d));
+    return talk_fail(blame, "%s: the network gives [%s] an image, not the %lld numbers of its classes: \"flatten\" or \"globalpool\" belongs before \"linear classes\"",
+                     whose, shape, (long long)c->classes);
+}
+
 /* Makes the parameters: recording the network once is what creates them. */
 static int make_parameters(classifier *c, const char *whose, int blame) {
     const bool training = wick_model_training(c->model);
@@ -22,9 +35,8 @@ static int make_parameters(classifier *c, const char *whose, int blame) {
     memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
     const char *text;
     wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
-    int code = CLI_OK;
     wick_status status = wick_tensor_error(logits, &text);
-    if (status != WICK_OK) code = talk_fail(talk_code(status, blame), "%s: %s", whose, text);
+    int code = status == WICK_OK ? check_logits(c, logits, whose, blame) : talk_fail(talk_code(status, blame), "%s: %s", whose, text);
     wick_scope_close(&scope);
     wick_model_set_training(c->model, training);
     return code;

@@ -88,6 +88,21 @@ alter() {
     [ -n "$old" ] && [ ${#new} -le ${#old} ] || { fail "$2 can't become '$3'"; return; }
     sed -i "s|$old|$(printf "%-${#old}s" "$new")|" "$1"
 }
+test_network_without_a_number_for_each_class() {
+    local runs=(--data data --epochs 1 --quiet --out no-run)
+    expect 2 "$wick" train "${runs[@]}" --net "flatten, linear 20" && has err 'gives 20 numbers an image, the data has 10 classes: end it with "linear classes"'
+    expect 2 "$wick" train "${runs[@]}" --net "flatten, linear 7" && has err "gives 7 numbers"
+    expect 2 "$wick" train "${runs[@]}" --net "conv 4 3, relu, linear classes" && has err "gives [4, 8, 10]" && has err globalpool
+    expect 2 "$wick" train "${runs[@]}" --net "conv 10 10" --json && valid_json out && has err "gives [10, 1, 1]"
+    [ ! -e no-run ] || fail "a refused network left a folder"
+    # Files that say so: nothing is read or written beyond its end, which a sanitizer would see.
+    expect 0 "$wick" train --data data --epochs 1 --quiet --net "flatten, linear 30, linear classes" --out wide
+    alter wide/best.safetensors arch "net:flatten, linear 20" && alter wide/last.safetensors option.net "flatten, linear 20"
+    for command in eval predict report info; do
+        expect 3 "$wick" $command wide --json && valid_json out && has err wide/best.safetensors && has err "gives 20 numbers"
+    done
+    expect 3 "$wick" train --resume wide --epochs 2 && has err "gives 20 numbers"
+}
 make_sound() {
     expect 0 "$wick" train "${quick[@]}" --warmup 10 --lr 0.001 --momentum 0.9 --optimizer sgd --nesterov --out sound
     mv sound/last.safetensors.prev sound/last.safetensors # two of three epochs
