@@ -37,11 +37,28 @@ static double elements(const wick_spec *spec) {
     return n;
 }
 
+/* One value of the metadata. Reals are written with 17 digits, which always read back; fewer often do. (A checksum may look like 1e5.) Names have tabs between. */
+static void show_value(const char *value) {
+    char *end, number[32];
+    const double real = strtod(value, &end);
+    int digits = 1;
+    if (*value && !*end && strchr(value, '.')) {
+        do snprintf(number, sizeof number, "%.*g", digits++, real);
+        while (digits <= 17 && strtod(number, NULL) != real);
+        value = number;
+    }
+    for (; *value; value++) fputs(*value == '\t' ? ", " : (const char[]){*value, '\0'}, stdout);
+    fputc('\n', stdout);
+}
+
 static void show_text(const wick_checkpoint *file, const char *path) {
     const char *key, *value;
     double numbers = 0, bytes = 0;
     printf("%s\n\nmetadata\n", path);
-    for (int i = 0; wick_checkpoint_meta_at(file, i, &key, &value); i++) printf("  %-18s %s\n", key, value);
+    for (int i = 0; wick_checkpoint_meta_at(file, i, &key, &value); i++) {
+        printf("  %-18s ", key);
+        show_value(value);
+    }
     printf("\ntensors\n");
     for (int i = 0; i < wick_checkpoint_count(file); i++) {
         wick_spec spec = wick_checkpoint_tensor(file, i);
@@ -62,7 +79,15 @@ static void show_json(const wick_checkpoint *file, const char *path, const class
     json_bool(&j, "ok", true);
     json_text(&j, "path", path);
     json_open(&j, "metadata", '{');
-    for (int i = 0; wick_checkpoint_meta_at(file, i, &key, &value); i++) json_text(&j, key, value);
+    for (int i = 0; wick_checkpoint_meta_at(file, i, &key, &value); i++) {
+        if (!layers || strcmp(key, "names") != 0) {
+            json_text(&j, key, value);
+            continue;
+        }
+        json_open(&j, key, '[');
+        for (int64_t k = 0; k < c->classes; k++) json_text(&j, NULL, c->class_names[k]);
+        json_close(&j, ']');
+    }
     json_close(&j, '}');
     json_open(&j, "tensors", '[');
     for (int i = 0; i < wick_checkpoint_count(file); i++) {

@@ -1,5 +1,6 @@
 #include "layers.h"
 
+#include "sheet.h"
 #include "talk.h"
 
 #include <string.h>
@@ -24,10 +25,19 @@ void layer_shape(const wick_spec *spec, char *text, size_t size) {
         n += (size_t)snprintf(text + n, size - n, "%s%lld", d > 1 ? ", " : "", (long long)spec->dims[d]);
 }
 
+/* "25.4 MFLOP" */
+static const char *format_flops(char text[32], double n) {
+    static const char *const units[] = {"", "k", "M", "G", "T", "P"};
+    int unit = 0;
+    for (; n >= 999.5 && unit < 5; unit++) n /= 1000;
+    snprintf(text, 32, "%.3g %sFLOP", n, units[unit]);
+    return text;
+}
+
 void layers_print(const classifier *c, const wick_summary *layers) {
     const int count = wick_summary_count(layers);
     const wick_summary_totals t = wick_summary_total(layers);
-    char shape[LAYER_SHAPE], in[LAYER_SHAPE];
+    char shape[LAYER_SHAPE], in[LAYER_SHAPE], flops[32], bytes[32];
     wick_spec specs[2];
     size_t name = 5, kind = 4, output = 6; /* widths */
     for (int i = 0; i < count; i++) {
@@ -40,15 +50,17 @@ void layers_print(const classifier *c, const wick_summary *layers) {
     classifier_specs(c, 1, specs);
     layer_shape(&specs[0], in, sizeof in);
     printf("%s\nimages of [%s], %lld classes\n\n", c->arch, in, (long long)c->classes);
-    printf("%-*s  %-*s  %-*s  %11s  %13s  %12s\n", (int)name, "layer", (int)kind, "kind", (int)output, "output", "parameters", "FLOPs", "bytes");
+    printf("%-*s  %-*s  %-*s  %11s  %13s  %12s\n", (int)name, "layer", (int)kind, "kind", (int)output, "output", "parameters", "work", "memory");
     for (int i = 0; i < count; i++) {
         const wick_layer_info row = wick_summary_at(layers, i);
         layer_shape(&row.output, shape, sizeof shape);
-        printf("%-*s  %-*s  %-*s  %11lld  %13.0f  %12lld\n", (int)name, row.output.name, (int)kind, row.kind, (int)output, shape, (long long)row.parameters, row.flops,
-               (long long)row.bytes);
+        printf("%-*s  %-*s  %-*s  %11lld  %13s  %12s\n", (int)name, row.output.name, (int)kind, row.kind, (int)output, shape, (long long)row.parameters,
+               format_flops(flops, row.flops), format_bytes(bytes, (uint64_t)row.bytes));
     }
-    printf("%-*s  %11lld  %13.0f  %12.0f\n", (int)(name + kind + output) + 4, "total", (long long)t.parameters, t.flops, t.bytes);
-    printf("\nOne image, forward; a multiply-add counts as 2 FLOPs. Bytes are of outputs; sharing memory, a pass takes %zu.\n", t.arena_bytes);
+    printf("%-*s  %11lld  %13s  %12s\n", (int)(name + kind + output) + 4, "total", (long long)t.parameters, format_flops(flops, t.flops),
+           format_bytes(bytes, (uint64_t)t.bytes));
+    printf("\nOne image, forward; a multiply-add counts as 2 FLOP. Memory is of outputs; they share it: the peak memory of one pass is %s.\n",
+           format_bytes(bytes, t.arena_bytes));
 }
 
 void layers_json(const classifier *c, const wick_summary *layers, json *j) {

@@ -109,14 +109,15 @@ test_info() {
     expect 0 "$wick" info --threads 1 --json && [ "$(json out threads)" = 1 ] || fail "--threads 1"
     expect 0 "$wick" info run && has out fc1.weight && has out "[16, 100]" && has out "mlp:16" && lacks out optim.
     expect 0 "$wick" info run/last.safetensors && has out optim.step && has out option.epochs
+    expect 0 "$wick" info run/last.safetensors && grep -q "^  option.dropout  *0.1$" out && grep -Eq "^  run.best  *0\.[0-9]{1,4}$" out || fail "run.best: $(grep run.best out)"
     expect 0 "$wick" info run/last.safetensors --json && valid_json out
 }
 test_info_shows_the_layers_of_a_network() {
-    expect 0 "$wick" info run && has out "layer  kind" && grep -q "^fc1 *linear *16 *1616 *3216 *64$" out || fail "fc1"
+    expect 0 "$wick" info run && has out "layer  kind" && grep -q "^fc1 *linear *16 *1616 *3.22 kFLOP *64 bytes$" out || fail "fc1"
     expect 0 "$wick" info run --json && valid_json out && has out '"network"' && has out '"arena_bytes"'
     # 2 * (27 + 9 * 16 * 2) * 16 * 32^2 for the first three convolutions, and so on: 12.5 M multiply-adds, as MLPerf Tiny says.
-    expect 0 "$wick" info --arch resnet8 --input 3,32,32 && grep -q "^total *78042 *25368826 " out || fail "resnet8"
-    grep -q "^res2.shortcut *conv *32, 16, 16 *512 *262144 *32768$" out || fail "shortcut"
+    expect 0 "$wick" info --arch resnet8 --input 3,32,32 && grep -q "^total *78042 *25.4 MFLOP " out || fail "resnet8"
+    grep -q "^res2.shortcut *conv *32, 16, 16 *512 *262 kFLOP *32 KiB$" out || fail "shortcut"
     expect 0 "$wick" info --net "conv 2 3, relu, flatten, linear classes" --input 1,5,5 --classes 3 --json && valid_json out
     has out '{"name": "fc1", "kind": "linear", "output": [3], "parameters": 57, "flops": 111, "bytes": 12}'
     expect 2 "$wick" info --arch resnet8 && has err "--input"

@@ -25,7 +25,8 @@ test_a_folder_of_pictures() {
     expect 0 "$wick" eval rgb && has out dark && has out light && has out "images    2"
     expect 0 "$wick" predict rgb && has out "#0: dark, taken for" && has out " other "
     expect 0 "$wick" predict rgb --color always && has out $'\x1b[38;2;' # in full colour
-    expect 0 "$wick" info rgb && has out $'dark\tlight\tother'
+    expect 0 "$wick" info rgb && has out "dark, light, other"
+    expect 0 "$wick" info rgb --json && valid_json out && has out '"names": ["dark", "light", "other"]'
     tar -cf train.tar -C set train && mkdir -p tars && mv train.tar tars
     expect 0 "$wick" eval rgb --data tars --split train && has out "images    12"
     mkdir -p swapped/test && cp -r set/test/dark swapped/test/light && cp -r set/test/light swapped/test/dark2
