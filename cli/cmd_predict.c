@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAR_WIDTH = 30, MOST_IMAGES = 100000 };
+enum { BAR_WIDTH = 30, MOST_IMAGES = 100000, FIRST_OF_FILE = 16 /* without --index */ };
 
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
@@ -139,11 +139,20 @@ static int look_at_file(viewer *v, const char *file) {
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     int code = CLI_OK;
     const int64_t count = wick_image_count(image);
-    for (int64_t i = 0; i < count && code == CLI_OK; i++) {
-        const subject s = {.pixels = wick_image_pixels(image, i), .file = file, .index = i, .label = -1, .alone = count == 1};
-        code = look(v, &s);
-    }
+    const bool chosen = options_given(v->o, "index");
+    char few[32];
+    snprintf(few, sizeof few, "0-%lld", (long long)(count < FIRST_OF_FILE ? count : FIRST_OF_FILE) - 1);
+    const char *list = chosen ? v->o->index : few;
+    int64_t first, last;
+    while (code == CLI_OK && next_range(&list, &first, &last))
+        for (int64_t i = first; i <= last && code == CLI_OK; i++) {
+            const subject s = {.pixels = wick_image_pixels(image, i), .file = file, .index = i, .label = -1, .alone = count == 1};
+            code = i < count ? look(v, &s)
+                             : talk_fail(CLI_USAGE, "--index %lld: %s has %lld image%s, counted from 0", (long long)i, file, (long long)count, plural(count));
+        }
     wick_image_free(&image);
+    if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
+        talk("%s has %lld images; these are the first %d, --index chooses others", file, (long long)count, FIRST_OF_FILE);
     return code;
 }
 
@@ -172,7 +181,15 @@ static int look_at_all(viewer *v) {
     const char *list = v->o->index;
     int64_t first, last;
     int code = CLI_OK;
-    for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) code = look_at_file(v, v->o->files[i]);
+    /* A file that can't be read leaves the others to be shown; with --json there is one object, of all or of the failure. */
+    int failed = CLI_OK;
+    for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) {
+        code = look_at_file(v, v->o->files[i]);
+        if (code == CLI_OK || code == CLI_FAILED || v->o->json) continue;
+        if (failed == CLI_OK) failed = code;
+        code = CLI_OK;
+    }
+    if (code == CLI_OK) code = failed;
     while (!v->o->n_files && code == CLI_OK && next_range(&list, &first, &last))
         for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, i);
     if (v->o->json) json_close(&v->json, ']');
@@ -216,7 +233,7 @@ static int find_images(viewer *v, wick_dataset **dataset) {
 }
 
 static int check_options(const cli_options *o) {
-    static const char *const of_sets[] = {"data", "split", "index"};
+    static const char *const of_sets[] = {"data", "split"};
     for (size_t i = 0; o->n_files && i < sizeof of_sets / sizeof of_sets[0]; i++)
         if (options_given(o, of_sets[i]))
             return talk_fail(CLI_USAGE, "--%s is for images of a data set; %s is a file", of_sets[i], o->files[0]);

@@ -60,14 +60,20 @@ test_predict_on_files() {
     has out "grey8.png: taken for" && has out "rgb8.png: taken for" && [ "$(grep -c ' %' out)" = 2 ] || fail "not two bars"
     expect 0 "$wick" predict grey grey8.png && [ "$(grep -c ' %' out)" = 10 ] || fail "not ten bars"
     # what the data set has, from its file
-    expect 0 "$wick" predict grey data/t10k-images-idx3-ubyte --json --top 1 && valid_json out && mv out files
+    expect 0 "$wick" predict grey data/t10k-images-idx3-ubyte --index 0-49 --json --top 1 && valid_json out && mv out files
     expect 0 "$wick" predict grey --index 0-49 --json --top 1
     [ "$(grep -o '"predicted": [0-9]*' out)" = "$(grep -o '"predicted": [0-9]*' files)" ] || fail "other predictions from the file"
     has files '"file": "data/t10k-images-idx3-ubyte"' && lacks files label
     gzip -c data/t10k-images-idx3-ubyte >some.gz
-    expect 0 "$wick" predict grey some.gz --top 1 && has out "some.gz #49: taken for"
-    expect 2 "$wick" predict rgb grey8.png --index 3 && has err "--index is for images of a data set"
-    expect 3 "$wick" predict rgb grey8.png nowhere.png && has err nowhere.png
+    expect 0 "$wick" predict grey some.gz --top 1 && has out "some.gz #15: taken for" && lacks out "#16" && has err "some.gz has 50 images; these are the first 16"
+    expect 0 "$wick" predict grey some.gz --index 3,48-49 --top 1 && has out "#3:" && has out "some.gz #49: taken for" && [ "$(grep -c ' %' out)" = 3 ] || fail "not three"
+    lacks err first
+    expect 2 "$wick" predict grey some.gz --index 50 && has err "some.gz has 50 images"
+    expect 2 "$wick" predict rgb grey8.png --index 3 && has err "grey8.png has 1 image,"
+    expect 2 "$wick" predict rgb grey8.png --split test && has err "--split is for images of a data set"
+    expect 3 "$wick" predict rgb nowhere.png grey8.png elsewhere.png "$golden"/rgb8.png && has err nowhere.png && has err elsewhere.png
+    has out "grey8.png: taken for" && has out "rgb8.png: taken for"
+    expect 3 "$wick" predict rgb grey8.png nowhere.png elsewhere.png --json && valid_json out && has out nowhere.png && lacks out grey8
     head -c 100 grey8.png >cut.png
     expect 3 "$wick" predict rgb cut.png --json && valid_json out && has out "cut.png: damaged PNG"
     expect 3 "$wick" predict rgb data/t10k-labels-idx1-ubyte && has err "pictures are u8"
