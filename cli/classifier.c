@@ -265,10 +265,25 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
     specs[1] = (wick_spec){.name = "labels", .dtype = WICK_I64, .rank = 1, .dims = {n}};
 }
 
+/* A set whose classes are only numbered may be a set of anything: fashion-mnist's model would measure mnist. */
+static void note_names(const classifier *c, const wick_dataset *dataset, const char *name) {
+    for (int64_t k = 0; k < wick_dataset_classes(dataset); k++) {
+        const char *theirs = wick_dataset_class_name(dataset, k), *ours = c->class_names[k];
+        if (strcmp(theirs, ours) == 0) continue;
+        talk("class %lld is '%s' in %s, and '%s' to the model: they are matched by their numbers", (long long)k, theirs, name, ours);
+        return;
+    }
+}
+
 int classifier_open_data(const classifier *c, const char *name, const char *split, wick_dataset **out) {
     const char *data = name[0] ? name : c->data, *other = strcmp(split, "test") == 0 ? "train" : "test";
+    talk("reading %s", data);
     wick_status status = wick_dataset_open(c->ctx, data, split, out);
-    if (status == WICK_OK) return classifier_check_dataset(c, *out, data);
+    if (status == WICK_OK) {
+        int code = classifier_check_dataset(c, *out, data);
+        if (code == CLI_OK) note_names(c, *out, data);
+        return code;
+    }
     char why[2048];
     snprintf(why, sizeof why, "%s", talk_why(c->ctx, status));
     wick_dataset *there;

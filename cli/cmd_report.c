@@ -190,7 +190,8 @@ static void print_result(const report *r, const char *path) {
 
 int cmd_report(cli_options *o) {
     report r = {.o = o};
-    if (!path_is_folder(o->model)) return talk_fail(CLI_BAD_FILE, "%s is no folder of a run", o->model);
+    if (!path_is_folder(o->model))
+        return talk_fail(CLI_BAD_FILE, "%s is no folder of a run: give the one that has its best.safetensors", o->model);
     char *path = o->out[0] ? strdup(o->out) : path_join(o->model, "report.html");
     if (!path || wick_context_new(&r.ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) {
         free(path);

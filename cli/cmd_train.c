@@ -133,6 +133,7 @@ static int fix_paths(cli_options *o) {
 
 static int open_data(training *t) {
     const char *data = t->o->data;
+    talk("reading %s", data);
     wick_status status = wick_dataset_open(t->ctx, data, "train", &t->train);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
     if (wick_dataset_count(t->train) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", data);
@@ -234,6 +235,7 @@ static void show_progress(training *t) {
                              .epoch_samples = state->seen,
                              .epoch_size = size,
                              .samples = state->epoch * size + state->seen,
+                             .seconds = state->seconds,
                              .total = t->o->epochs * size,
                              .loss = state->loss_sum / (double)state->seen,
                              .accuracy = (double)state->correct / (double)state->seen,
@@ -427,7 +429,7 @@ static int train(training *t) {
     int threads = wick_context_threads(t->ctx);
     talk("%s, %lld parameter%s, %lld image%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
          (long long)images, plural(images), threads, plural(threads));
-    progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen);
+    progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen, t->r.state.seconds);
     if (code == CLI_OK) code = loop(t);
     if (!steplog_close(&t->log) && code == CLI_OK)
         code = talk_fail(CLI_FAILED, "could not write %s: %s", log_path(t), strerror(errno));

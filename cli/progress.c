@@ -5,14 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-void progress_setup(progress *p, bool quiet, int64_t samples_done) {
+void progress_setup(progress *p, bool quiet, int64_t samples_done, double seconds_done) {
     double now = now_seconds();
     *p = (progress){
         .on = !quiet,
         .live = isatty(STDERR_FILENO),
         .color = talk_color(stderr),
         .printed = now,
-        .mark_time = now,
+        .mark_seconds = seconds_done,
         .mark_samples = samples_done,
     };
 }
@@ -25,11 +25,14 @@ void format_duration(char *text, int size, double seconds) {
         snprintf(text, (size_t)size, "%d:%02d", (int)(s / 60), (int)(s % 60));
 }
 
-/* Speed over the time since the last line, mixed with what was known so that the time left stays calm. */
-static void measure(progress *p, const progress_view *view, double now) {
-    double seconds = now - p->mark_time, rate = (double)(view->samples - p->mark_samples) / seconds;
-    p->rate = p->rate > 0 ? 0.8 * p->rate + 0.2 * rate : rate;
-    p->mark_time = now;
+/* Speed of the steps since the last line, mixed with what was known, so that it is a mean of about MEAN_SECONDS and the time left stays calm. */
+static void measure(progress *p, const progress_view *view) {
+    enum { MEAN_SECONDS = 5 };
+    double seconds = view->seconds - p->mark_seconds;
+    if (!(seconds > 0)) return;
+    double rate = (double)(view->samples - p->mark_samples) / seconds, weight = seconds / (seconds + MEAN_SECONDS);
+    p->rate = p->rate > 0 ? (1 - weight) * p->rate + weight * rate : rate;
+    p->mark_seconds = view->seconds;
     p->mark_samples = view->samples;
 }
 
@@ -58,9 +61,9 @@ void progress_step(progress *p, const progress_view *view) {
     if (!p->on) return;
     double now = now_seconds(), since = now - p->printed;
     int tenth = view->epoch_size > 0 ? (int)(view->epoch_samples * 10 / view->epoch_size) : 0;
-    bool due = p->live ? since >= 0.1 : since >= 1 && tenth != p->tenth;
+    bool due = p->live ? since >= 0.1 : since >= 10 || (since >= 1 && tenth != p->tenth);
     if (!due) return;
-    measure(p, view, now);
+    measure(p, view);
     p->printed = now;
     p->tenth = tenth;
 

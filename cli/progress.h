@@ -13,7 +13,7 @@ typedef struct progress {
     bool shown;       /* a live line stands on the terminal */
     double printed;   /* when the last line was, in seconds */
     int tenth;        /* of the epoch, at the last line */
-    double mark_time; /* the speed is measured from here ... */
+    double mark_seconds; /* of training: the speed is measured from here ... */
     int64_t mark_samples;
     double rate; /* ... smoothed, in samples a second; 0: not known yet */
 } progress;
@@ -22,11 +22,12 @@ typedef struct progress_view {
     int64_t epoch, epochs, step, steps; /* counted from 1 */
     int64_t epoch_samples, epoch_size;  /* of this epoch */
     int64_t samples, total;             /* of the whole run */
+    double seconds;                     /* that its training steps took, evaluation apart */
     double loss, accuracy;              /* means over this epoch so far */
 } progress_view;
 
-void progress_setup(progress *p, bool quiet, int64_t samples_done);
-/* Cheap unless a line is due: at most ten a second live, one each tenth of an epoch and second elsewhere. */
+void progress_setup(progress *p, bool quiet, int64_t samples_done, double seconds_done);
+/* Cheap unless a line is due: at most ten a second live, elsewhere one each tenth of an epoch, at most one a second and at least one in ten. */
 void progress_step(progress *p, const progress_view *view);
 /* Takes the live line away, so that something else can be said. */
 void progress_clear(progress *p);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { PATH_BYTES = 1024 };
 
@@ -37,16 +38,25 @@ static const wick_set_kind *find_kind(const char *folder, const char *split) {
     return NULL;
 }
 
-/* The folder of a named set: the first candidate that has the split; NULL when none has. searched lists them all. */
+static bool is_folder(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The folder of a named set: the first candidate that has the split; NULL when none has: then the first that is there, or "". searched lists
+ * them all. */
 static const wick_set_kind *find_folder(char folder[PATH_BYTES], const char *name, const char *split, wick_str *searched) {
     const char *home = getenv("WICK_DATA");
     const char *const bases[] = {home && *home ? home : NULL, "/usr/share/datasets"};
+    char path[PATH_BYTES];
+    folder[0] = 0;
     for (size_t i = 0; i < WICK_COUNTOF(bases); i++) {
         if (!bases[i]) continue;
-        const int n = snprintf(folder, PATH_BYTES, "%s/%s", bases[i], name);
+        const int n = snprintf(path, PATH_BYTES, "%s/%s", bases[i], name);
         if (n < 0 || n >= PATH_BYTES) continue;
-        wick_str_add(searched, "%s%s", searched->len ? ", " : "", folder);
-        const wick_set_kind *kind = find_kind(folder, split);
+        wick_str_add(searched, "%s%s", searched->len ? ", " : "", path);
+        const wick_set_kind *kind = find_kind(path, split);
+        if (kind || (!folder[0] && is_folder(path))) memcpy(folder, path, (size_t)n + 1);
         if (kind) return kind;
     }
     return NULL;
@@ -68,10 +78,11 @@ static wick_status not_found(wick_context *ctx, const char *folder, const char *
     char names[128];
     wick_str s = wick_str_on(names, sizeof names);
     for (size_t i = 0; i < WICK_COUNTOF(known_sets); i++) wick_str_add(&s, "%s%s", i ? ", " : "", known_sets[i].name);
+    if (!is_folder(folder)) return wick_context_fail(ctx, WICK_ERR_IO, "dataset: there is no folder \"%s\"; sets known by name: %s", folder, names);
     return wick_context_fail(ctx, WICK_ERR_IO,
-                             "dataset: no %s-images-idx3-ubyte (any number after idx, plain or .gz), %s.tar.gz, %s.tar or %s/CLASS in "
-                             "\"%s\"; sets known by name: %s",
-                             strcmp(split, "test") == 0 ? "t10k" : split, split, split, split, folder, names);
+                             "dataset: the folder \"%s\" is there, but has no %s-images-idx3-ubyte (any number after idx, plain or .gz), %s.tar.gz, "
+                             "%s.tar or %s/CLASS; sets known by name: %s",
+                             folder, strcmp(split, "test") == 0 ? "t10k" : split, split, split, split, names);
 }
 
 wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *split, wick_dataset **out) {
@@ -84,9 +95,9 @@ wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *s
     const wick_known_set *known = find_known(name);
     wick_str searched = wick_str_on(list, sizeof list);
     const wick_set_kind *kind = known ? find_folder(folder, name, split, &searched) : find_kind(name, split);
-    if (!kind && known)
+    if (!kind && known && !folder[0])
         return wick_context_fail(ctx, WICK_ERR_IO, "dataset: %s is in none of: %s; set WICK_DATA to the folder that has it", name, list);
-    if (!kind) return not_found(ctx, name, split);
+    if (!kind) return not_found(ctx, known ? folder : name, split);
 
     wick_dataset *d = wick_calloc(&ctx->alloc, sizeof *d);
     if (!d) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");

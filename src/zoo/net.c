@@ -236,7 +236,7 @@ static wick_status read_options(reader *r, layer *l) {
                       : words[w].bit == KEY_DILATION ? &l->dilation
                       : words[w].bit == KEY_GROUPS   ? &l->groups
                                                      : &l->expand;
-        snprintf(why, sizeof why, "a whole number belongs after \"%s\"", words[w].word);
+        snprintf(why, sizeof why, "a whole number%s belongs after \"%s\"", words[w].bit == KEY_PAD ? "" : " from 1 on", words[w].word);
         if (!whole(r, words[w].bit != KEY_PAD, to)) return wrong(r, why);
         next(r);
     }

@@ -26,6 +26,26 @@ test_data_is_not_looked_for_beside_the_folder() {
     expect 0 env WICK_DATA=../shared/data "$wick" train --data mnist --epochs 1 --hidden 8
     cd ..
 }
+test_a_folder_of_a_known_name_without_a_set() {
+    mkdir -p empty/cifar10/cifar-10-batches-bin
+    expect 3 env WICK_DATA=empty "$wick" train --data cifar10 --out x
+    has err "empty/cifar10\" is there, but has no train-images" && has err train.tar.gz && lacks err "none of"
+    expect 3 env WICK_DATA=nowhere "$wick" train --data cifar10 --out x && has err "in none of: nowhere/cifar10"
+    expect 3 "$wick" train --data nowhere --out x && has err "there is no folder \"nowhere\""
+}
+test_classes_of_other_names_are_told() {
+    make_data named/fashion-mnist 40 20
+    expect 0 env WICK_DATA=named "$wick" train --data fashion-mnist --hidden 4 --epochs 1 --out named/run
+    expect 0 env WICK_DATA=named "$wick" eval named/run && lacks err matched && has err "reading fashion-mnist"
+    expect 0 env WICK_DATA=named "$wick" eval named/run --data data && has err "class 0 is '0' in data, and 'T-shirt/top' to the model"
+}
+test_files_that_are_no_model() {
+    expect 0 "$wick" train "${quick[@]}" --out fine --quiet
+    expect 3 "$wick" eval fine/log.jsonl && has err "fine/log.jsonl: not a safetensors file: its header length"
+    head -c 200 fine/best.safetensors >cut.safetensors
+    expect 3 "$wick" eval cut.safetensors && has err "header length" && lacks err "not a safetensors"
+    expect 3 "$wick" report fine/best.safetensors && has err "is no folder of a run: give the one"
+}
 test_run_without_a_whole_epoch() {
     expect 4 "$wick" train "${quick[@]}" --optimizer sgd --schedule constant --warmup 0 --lr 1e30 --out begun
     for command in eval predict info; do
@@ -169,7 +189,7 @@ test_checkpoint_with_a_name_that_no_state_has() {
     # Without a checksum, which is over the names too.
     sed -i 's/"wick\.crc32c"/"wick.crc32x"/; s/"optim\.momentum\.fc1\.bias"/"optim.momentum.fc1.bi\\n"/' \
         tried/last.safetensors
-    expect 3 "$wick" train --resume tried --json && valid_json out && has err "control character"
+    expect 3 "$wick" train --resume tried --json --quiet && valid_json out && has err "control character"
     [ "$(wc -l <err)" = 1 ] || fail "a name made a line of its own"
 }
 # Under ever more memory, until it is enough: never an empty message, never the code of a wrong command line or file.
