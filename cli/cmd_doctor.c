@@ -135,7 +135,7 @@ static void cpu_section(patient *p) {
     show_count(p, "quota", "cgroup quota", l->quota);
     show_count(p, "threads", NULL, p->threads);
     show_caches(p);
-    sheet_text(&p->s, "smt", "SMT", m->smt);
+    sheet_text(&p->s, "smt", "SMT", strcmp(m->smt, "notsupported") == 0 ? "not supported" : strcmp(m->smt, "notimplemented") == 0 ? "not implemented" : m->smt);
     snprintf(text, sizeof text, "%s%s%s", m->governor, m->driver[0] ? " of " : "", m->driver);
     sheet_text(&p->s, "governor", NULL, text);
     snprintf(text, sizeof text, "%.2f over the last minute", m->load);

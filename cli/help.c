@@ -7,15 +7,31 @@
 const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors.";
 const char help_file[] = "FILE is JPEG, PNG or IDX.";
 
-const help_exit_code help_exit_codes[] = {
-    {CLI_OK, "done, or nothing was left to do"},
-    {CLI_FAILED, "it failed while running: a write, memory, another training in the folder, an internal error"},
-    {CLI_USAGE, "the command line is wrong"},
-    {CLI_BAD_FILE, "a file that was to be read is missing, damaged, of another version or of another model"},
-    {CLI_NOT_FINITE, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
-    {CLI_INTERRUPTED, "interrupted (Ctrl-C, SIGTERM); train has saved its place and printed how to go on"},
-    {0, NULL},
+enum {
+    ALL = ~0,
+    OF_TRAIN = 1 << CMD_TRAIN,
+    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_INFO,
 };
+static const struct {
+    int code, commands; /* a bit set of cli_command_id */
+    const char *doc;
+} codes[] = {
+    {CLI_OK, ALL, "done, or nothing was left to do"},
+    {CLI_FAILED, ALL, "it failed while running: a write, memory, another training in the folder, an internal error"},
+    {CLI_USAGE, ALL, "the command line is wrong"},
+    {CLI_BAD_FILE, OF_READERS, "a file that was to be read is missing, damaged, of another version or of another model"},
+    {CLI_NOT_FINITE, OF_TRAIN, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
+    {CLI_INTERRUPTED, OF_TRAIN, "interrupted (Ctrl-C, SIGTERM); train has saved its place and printed how to go on"},
+};
+
+const char *help_exit_code(cli_command_id command, int i, int *code) {
+    for (size_t row = 0; row < sizeof codes / sizeof codes[0]; row++) {
+        if (command != CMD_COUNT && !(codes[row].commands >> command & 1)) continue;
+        *code = codes[row].code;
+        if (i-- == 0) return codes[row].doc;
+    }
+    return NULL;
+}
 
 const help_row help_environment[] = {
     {"WICK_DATA", "folder of the data sets that are known by name; /usr/share/datasets is looked into after it"},
@@ -53,9 +69,11 @@ const help_example help_examples[] = {
     {CMD_COUNT, NULL, NULL},
 };
 
-static void exit_codes(FILE *out) {
+static void exit_codes(cli_command_id command, FILE *out) {
+    const char *doc;
+    int code;
     fprintf(out, "\nExit codes:\n");
-    for (const help_exit_code *e = help_exit_codes; e->doc; e++) fprintf(out, "  %3d  %s\n", e->code, e->doc);
+    for (int i = 0; (doc = help_exit_code(command, i, &code)); i++) fprintf(out, "  %3d  %s\n", code, doc);
 }
 
 static void rows(FILE *out, const char *title, const help_row *row) {
@@ -76,7 +94,7 @@ void help_general(FILE *out) {
     fprintf(out, "  %-26s %s\n", "wick help --man [COMMAND]", "the man page, for man -l -");
     fprintf(out, "  %-26s %s\n", "wick --version", "the version");
     rows(out, "Environment", help_environment);
-    exit_codes(out);
+    exit_codes(CMD_COUNT, out);
 }
 
 void help_command(cli_command_id command, FILE *out) {
@@ -87,7 +105,7 @@ void help_command(cli_command_id command, FILE *out) {
         fprintf(out, "%s  %s\n      %s\n", any ? "" : "\nExamples:\n", e->line, e->doc);
         any = true;
     }
-    exit_codes(out);
+    exit_codes(command, out);
 }
 
 void help_net(FILE *out) {

@@ -18,11 +18,8 @@ typedef struct help_row {
 } help_row;
 extern const help_row help_environment[], help_files[];
 
-typedef struct help_exit_code {
-    int code;
-    const char *doc; /* NULL: past the last */
-} help_exit_code;
-extern const help_exit_code help_exit_codes[];
+/* What the i-th exit code of a command means; NULL past the last. CMD_COUNT: of all commands. */
+const char *help_exit_code(cli_command_id command, int i, int *code);
 
 typedef struct help_example {
     cli_command_id command;

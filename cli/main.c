@@ -75,6 +75,8 @@ static int run_command(int argc, char **argv) {
         help_net(stdout);
         return CLI_OK;
     }
+    if (man && strcmp(word, "net") == 0)
+        return talk_fail(CLI_USAGE, "the layers have no man page of their own: wick help net shows them, wick help --man has them");
     options.command = find_command(word);
     if (options.command == CMD_COUNT && word[0] == '-')
         return talk_fail(CLI_USAGE, "%s before a command: options follow it (see wick --help)", word);

@@ -57,12 +57,14 @@ static void examples(FILE *out, cli_command_id command) {
     }
 }
 
-static void exit_status(FILE *out) {
+static void exit_status(FILE *out, cli_command_id command) {
+    const char *doc;
+    int code;
     fputs(".SH EXIT STATUS\n", out);
-    for (const help_exit_code *e = help_exit_codes; e->doc; e++) {
-        char code[16];
-        snprintf(code, sizeof code, "%d", e->code);
-        tagged(out, code, e->doc);
+    for (int i = 0; (doc = help_exit_code(command, i, &code)); i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", code);
+        tagged(out, number, doc);
     }
 }
 
@@ -94,7 +96,7 @@ static void general_page(FILE *out) {
     rows(out, "ENVIRONMENT", help_environment);
     rows(out, "FILES", help_files);
     examples(out, CMD_COUNT);
-    exit_status(out);
+    exit_status(out, CMD_COUNT);
 }
 
 static void command_page(cli_command_id id, FILE *out) {
@@ -136,7 +138,7 @@ static void command_page(cli_command_id id, FILE *out) {
         fputc('\n', out);
     }
     examples(out, id);
-    exit_status(out);
+    exit_status(out, id);
     fputs(".SH SEE ALSO\n.BR wick (1)\n", out);
 }
 

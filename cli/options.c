@@ -39,7 +39,7 @@ static const option_row rows[] = {
     {"data", "SET", TEXT, E | P | R, "", AT(data), 0, 0, FORGET,
      "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures; without it, what the model was trained on"},
     {"split", "train|test", WORD, E | P, "test", AT(split), 0, 0, FORGET, "part of the data"},
-    {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "images to look at, from 0: 3,7,20-24"},
+    {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "images to look at, of the data or of each FILE, from 0: 3,7,20-24; of an IDX FILE it is 0-15 without it"},
     {"top", "N", INTEGER, P, "0", AT(top), 0, 1000, FORGET, "show the N likeliest classes; 0: all, in order"},
     {"top", "K", INTEGER, E, "0", AT(top), 0, MANY, FORGET, "count labels among the K likeliest classes; 0: 5, or none where 5 are all"},
     {"augment", "LIST", TEXT, T, "none", AT(augment), 0, 0, FIXED,
@@ -83,12 +83,12 @@ static const option_row rows[] = {
     {"save-every", "N", INTEGER, T, "1000", AT(save_every), 0, MANY, CHANGEABLE,
      "steps between checkpoints, besides one an epoch; 0: none between"},
     {"log", "FILE", TEXT, T, "", AT(log), 0, 0, FIXED, "the log, a JSON object a line for every step; without it, log.jsonl in --out"},
-    {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the second of measuring speeds"},
+    {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
     {"color", "auto|always|never", CHOICE, T | E | P | D, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
     {"json", "", FLAG, T | E | P | I | O | D | R, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
-    {"quiet", "", FLAG, T | E | P | R, "", AT(quiet), 0, 0, FORGET, "say only what went wrong"},
+    {"quiet", "", FLAG, T | E | P | R, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
     {"help", "", FLAG, T | E | P | I | O | D | C | R, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
@@ -328,12 +328,19 @@ static bool same_value(const option_row *row, const char *a, const char *b) {
     return strcmp(a, b) == 0 || (number && strtod(a, NULL) == strtod(b, NULL));
 }
 
+/* What a value like 0 stands for: ": no limit", as the option's doc says after "; 0", or "". */
+static const char *meaning(const option_row *row, const char *text) {
+    const char *at = strstr(row->doc, "; ");
+    size_t length = strlen(text);
+    return at && strncmp(at + 2, text, length) == 0 && at[2 + length] == ':' ? at + 2 + length : "";
+}
+
 int options_restore(cli_options *o, int i, const char *text, char *error, size_t size) {
     int row = kept_row(i);
     if (o->given[row]) {
         if (rows[row].keep == CHANGEABLE || same_value(&rows[row], o->text[row], text)) return CLI_OK;
-        snprintf(error, size, "--%s %s can't be changed on --resume: the run was started with '%s'", rows[row].name,
-                 o->text[row], text);
+        snprintf(error, size, "--%s %s can't be changed on --resume: the run was started with '%s'%s", rows[row].name, o->text[row], text,
+                 meaning(&rows[row], text));
         return CLI_USAGE;
     }
     if (rows[row].kind == TEXT && !*text && *rows[row].fallback) return refuse_empty(&rows[row], error, size);

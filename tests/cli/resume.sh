@@ -170,6 +170,7 @@ test_more_epochs() {
 }
 test_options_that_can_not_change() {
     expect 2 "$wick" train --resume whole --lr 0.5 && has err "--lr" && has err "can't be changed"
+    expect 2 "$wick" train --resume whole --clip 3 && has err "started with '0': no limit"
     expect 2 "$wick" train --resume whole --out other
     expect 3 "$wick" train --resume nowhere && has err "nowhere"
 }

@@ -10,7 +10,9 @@ test_help_of_every_command() {
         has out "--json"
         has out "Exit codes"
     done
-    expect 0 "$wick" train -h && has out "--save-every N" && has out "[cosine]"
+    expect 0 "$wick" train -h && has out "--save-every N" && has out "[cosine]" && has out "NaN" && has out "  130  "
+    expect 0 "$wick" eval -h && lacks out NaN && lacks out "  130  " && has out "damaged"
+    expect 0 "$wick" doctor -h && lacks out damaged
 }
 test_help_of_a_command_by_either_name() {
     for command in train eval predict info ops doctor; do
@@ -19,6 +21,7 @@ test_help_of_a_command_by_either_name() {
     done
     expect 0 "$wick" help && has out "wick train"
     expect 2 "$wick" help trian && has err "did you mean train?"
+    expect 2 "$wick" help --man net && has err "wick help net"
 }
 test_no_command() { expect 2 "$wick" && has err "wick train"; }
 test_unknown_command() {
