@@ -71,7 +71,7 @@ typedef struct wick_image wick_image;
  * name the file and what is wrong: WICK_ERR_IO, WICK_ERR_FORMAT (damaged, cut off, none of these), WICK_ERR_UNSUPPORTED (CMYK, too large, or
  * libjpeg-turbo, libspng or zlib is not on this machine), WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_image_open(wick_context *ctx, const char *path, int64_t channels, wick_image **out);
-/* The same from memory; `name` stands in messages. */
+/* The same from memory; `name` stands in messages, and may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels,
                                                        wick_image **out);
 WICK_API void wick_image_free(wick_image **image); /* null-safe, nulls */
@@ -80,7 +80,7 @@ WICK_API const int64_t *wick_image_dims(const wick_image *image);              /
 WICK_API const uint8_t *wick_image_pixels(const wick_image *image, int64_t i); /* of picture i; NULL outside */
 /* A copy of another size. Bilinear, antialiased where it shrinks: with s = max(1, from / to), output o is the mean of inputs i weighted by
  * max(0, 1 - |i + 0.5 - (o + 0.5) from / to| / s), along both dims, rounded once; as PyTorch's interpolate(mode="bilinear", antialias=True).
- * WICK_ERR_INVALID: a side below 1, or more than 2^26 pixels a picture. */
+ * The time is linear in the pixels of both. WICK_ERR_INVALID: a side below 1, or more than 2^26 pixels a picture; WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_image_resize(wick_context *ctx, const wick_image *image, int64_t height, int64_t width, wick_image **out);
 
 #ifdef __cplusplus

@@ -72,6 +72,7 @@ wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, 
     wick_msg msg = {0};
     wick_status status;
     *out = NULL;
+    if (!name) name = "a picture in memory";
     if (channels != 0 && channels != 1 && channels != 3)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "image: %lld channels; there are 1 (grey) and 3 (RGB)", (long long)channels);
     if (is_idx(data, size)) {
@@ -117,25 +118,37 @@ static double weight(const window *w, int64_t i) {
     return WICK_MAX(weight, 0);
 }
 
-static void resize_plane(const uint8_t *from, int64_t from_height, int64_t from_width, uint8_t *to, int64_t height, int64_t width) {
-    for (int64_t y = 0; y < height; y++) {
-        const window rows = window_of(y, from_height, height);
-        for (int64_t x = 0; x < width; x++) {
-            const window columns = window_of(x, from_width, width);
+/* One dim of [outer, from, inner] becomes `to` long. The input is bytes or, where those are NULL, values; the output goes to means, or rounded. */
+static void resize_dim(const uint8_t *bytes, const double *values, int64_t outer, int64_t from, int64_t inner, int64_t to, double *means,
+                       uint8_t *rounded) {
+    for (int64_t o = 0; o < outer * to; o++) {
+        const window w = window_of(o % to, from, to);
+        for (int64_t k = 0; k < inner; k++) {
             double sum = 0, weights = 0;
-            for (int64_t j = rows.first; j <= rows.last; j++) {
-                const uint8_t *row = from + j * from_width;
-                double row_sum = 0, row_weights = 0;
-                for (int64_t i = columns.first; i <= columns.last; i++) {
-                    const double w = weight(&columns, i);
-                    row_sum += w * row[i];
-                    row_weights += w;
-                }
-                sum += weight(&rows, j) * row_sum;
-                weights += weight(&rows, j) * row_weights;
+            for (int64_t i = w.first; i <= w.last; i++) {
+                const int64_t at = (o / to * from + i) * inner + k;
+                sum += weight(&w, i) * (bytes ? bytes[at] : values[at]);
+                weights += weight(&w, i);
             }
-            to[y * width + x] = (uint8_t)(sum / weights + 0.5);
+            if (means)
+                means[o * inner + k] = sum / weights;
+            else
+                rounded[o * inner + k] = (uint8_t)(sum / weights + 0.5);
         }
+    }
+}
+
+/* Whichever of the dims leaves less between the two comes first: at most sqrt(input pixels * output pixels) means, so that a row of 2^26
+ * pixels costs no more than a square of them. */
+static bool rows_first(const int64_t from[2], const int64_t to[2]) { return to[0] * from[1] <= from[0] * to[1]; }
+
+static void resize_plane(const uint8_t *plane, const int64_t from[2], double *means, uint8_t *out, const int64_t to[2]) {
+    if (rows_first(from, to)) {
+        resize_dim(plane, NULL, 1, from[0], from[1], to[0], means, NULL);
+        resize_dim(NULL, means, to[0], from[1], 1, to[1], NULL, out);
+    } else {
+        resize_dim(plane, NULL, from[0], from[1], 1, to[1], means, NULL);
+        resize_dim(NULL, means, 1, from[0], to[1], to[0], NULL, out);
     }
 }
 
@@ -144,12 +157,19 @@ wick_status wick_image_resize(wick_context *ctx, const wick_image *image, int64_
     if (height < 1 || width < 1 || height > WICK_PICTURE_PIXELS_MAX / width)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "image: no size: %lld x %lld pixels; at most %lld together", (long long)height, (long long)width,
                                  (long long)WICK_PICTURE_PIXELS_MAX);
-    const int64_t dims[] = {image->dims[0], height, width};
+    const int64_t dims[] = {image->dims[0], height, width}, *from = image->dims + 1, *to = dims + 1;
+    const size_t bytes = (size_t)(rows_first(from, to) ? to[0] * from[1] : from[0] * to[1]) * sizeof(double);
     wick_msg msg;
     const wick_status status = new_image(out, &ctx->alloc, image->count, dims, &msg);
     if (status != WICK_OK) return wick_context_fail(ctx, status, "image: %s", msg.text);
-    const int64_t from_plane = image->dims[1] * image->dims[2], planes = image->count * dims[0];
+    double *means = wick_alloc(&ctx->alloc, bytes);
+    if (!means) {
+        wick_image_free(out);
+        return wick_context_fail(ctx, WICK_ERR_NOMEM, "image: out of memory: %zu bytes", bytes);
+    }
+    const int64_t planes = image->count * dims[0];
     for (int64_t k = 0; k < planes; k++)
-        resize_plane(image->pixels + k * from_plane, image->dims[1], image->dims[2], (*out)->pixels + k * height * width, height, width);
+        resize_plane(image->pixels + k * from[0] * from[1], from, means, (*out)->pixels + k * height * width, to);
+    wick_release(&ctx->alloc, means, bytes);
     return WICK_OK;
 }

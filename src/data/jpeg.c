@@ -43,12 +43,14 @@ static wick_status open_jpeg(void **library, const char *name, wick_msg *msg) {
 
 static wick_status read_header(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name, wick_msg *msg) {
     const jpeg *j = library;
-    int width, height, subsampling, space;
+    int width = 0, height = 0, subsampling, space = SPACE_GREY; /* libjpeg-turbo takes a file that ends before its frame for good, and writes none */
     void *decoder = j->start();
     if (!decoder) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory in libjpeg-turbo", name);
     wick_status status = WICK_OK;
     if (j->header(decoder, data, size, &width, &height, &subsampling, &space) != 0)
         status = wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG: %s", name, j->error(decoder));
+    else if (width < 1 || height < 1)
+        status = wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG: it has no frame", name);
     else if (space == SPACE_CMYK || space == SPACE_YCCK)
         status = wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a JPEG in CMYK, which has no one way to become RGB", name);
     else
