@@ -29,11 +29,13 @@ enum { GZIP_ONLY = 15 + 16 }; /* window bits: the largest window, gzip wrapping 
 struct wick_gzip {
     void *library;
     int (*inflate)(stream *, int flush);
+    int (*reset)(stream *);
     int (*inflate_end)(stream *);
     stream stream;
     bool started, ended;
     const uint8_t *rest; /* input not yet given to zlib, whose counters are 32-bit */
     size_t rest_size;
+    size_t past_in, past_out; /* bytes of the members before this one */
     const char *name;
 };
 
@@ -51,7 +53,7 @@ void wick_gzip_close(wick_gzip **g) {
 
 static wick_status start(wick_gzip *g, wick_msg *msg) {
     int (*init)(stream *, int bits, const char *version, int size);
-    const wick_symbol symbols[] = {{"inflateInit2_", &init}, {"inflate", &g->inflate}, {"inflateEnd", &g->inflate_end}};
+    const wick_symbol symbols[] = {{"inflateInit2_", &init}, {"inflate", &g->inflate}, {"inflateReset", &g->reset}, {"inflateEnd", &g->inflate_end}};
     WICK_TRY(wick_library_open(&g->library, &zlib, WICK_COUNTOF(symbols), symbols, g->name, msg));
     const int code = init(&g->stream, GZIP_ONLY, "1.2.0", (int)sizeof g->stream);
     if (code == Z_MEM_ERROR) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory in zlib", g->name);
@@ -72,6 +74,18 @@ wick_status wick_gzip_open(wick_gzip **out, const void *data, size_t size, const
     return status;
 }
 
+static size_t total_out(const wick_gzip *g) { return g->past_out + (size_t)g->stream.total_out; }
+
+/* A file is one member after another (RFC 1952, section 2.2), whose contents are one. What zlib was given lies before the rest. */
+static void end_member(wick_gzip *g) {
+    stream *s = &g->stream;
+    g->ended = !wick_gzip_is(s->next_in, s->avail_in + g->rest_size);
+    if (g->ended) return;
+    g->past_in += (size_t)s->total_in;
+    g->past_out += (size_t)s->total_out;
+    g->reset(s);
+}
+
 /* As many bytes as the stream still has, up to size; to NULL: they are skipped. */
 static wick_status read_some(wick_gzip *g, uint8_t *to, size_t size, size_t *got, wick_msg *msg) {
     stream *s = &g->stream;
@@ -90,15 +104,15 @@ static wick_status read_some(wick_gzip *g, uint8_t *to, size_t size, size_t *got
         const int code = g->inflate(s, Z_NO_FLUSH);
         *got += room - s->avail_out;
         if (code == Z_STREAM_END)
-            g->ended = true;
+            end_member(g);
         else if (code == Z_BUF_ERROR) /* neither input nor output moved */
             return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the gzip data is cut off after %zu bytes of output", g->name,
-                                (size_t)s->total_out);
+                                total_out(g));
         else if (code == Z_MEM_ERROR)
             return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory in zlib", g->name);
         else if (code != Z_OK)
             return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged gzip data near byte %zu: %s", g->name,
-                                (size_t)s->total_in, s->msg ? s->msg : "?");
+                                g->past_in + (size_t)s->total_in, s->msg ? s->msg : "?");
     }
     return WICK_OK;
 }
@@ -108,7 +122,7 @@ wick_status wick_gzip_read(wick_gzip *g, void *to, size_t size, wick_msg *msg) {
     WICK_TRY(read_some(g, to, size, &got, msg));
     if (got == size) return WICK_OK;
     return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the gzip data ends after %zu bytes of output", g->name,
-                        (size_t)g->stream.total_out);
+                        total_out(g));
 }
 
 wick_status wick_gzip_drain(wick_gzip *g, wick_msg *msg) {

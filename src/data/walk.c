@@ -32,12 +32,15 @@ wick_status wick_walk_open(wick_walk *w, const char *folder, const char *split, 
     return status;
 }
 
+/* "." or "..", as a part of a path. */
+static bool is_dots(const char *part, size_t n) { return n <= 2 && strspn(part, ".") >= n; }
+
 /* The class is the folder that the file is in. */
 static wick_status take_class(wick_walk *w, const char *file, wick_msg *msg) {
     const char *end = strrchr(file, '/'), *begin = end;
     while (begin && begin > file && begin[-1] != '/') begin--;
     const size_t n = begin ? (size_t)(end - begin) : 0;
-    if (n == 0 || (n == 1 && *begin == '.'))
+    if (n == 0 || is_dots(begin, n))
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is in no folder, which would be its class", w->name);
     if (n >= sizeof w->class_name) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: the name of a class has at most 255 bytes", w->name);
     memcpy(w->class_name, begin, n);
@@ -48,10 +51,13 @@ static wick_status take_class(wick_walk *w, const char *file, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* macOS puts a file "._NAME" beside each in an archive. */
+/* What is hidden, or in a hidden folder, is passed over as in a folder; macOS puts a file "._NAME" beside each in an archive. */
 static bool is_wanted(const char *file) {
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
-    return name[0] != '.' && wick_is_picture(name);
+    for (const char *part = file;; part += strcspn(part, "/") + 1) {
+        const size_t n = strcspn(part, "/");
+        if (*part == '.' && !is_dots(part, n)) return false;
+        if (!part[n]) return wick_is_picture(part);
+    }
 }
 
 static wick_status next_of_archive(wick_walk *w, bool *more, wick_msg *msg) {

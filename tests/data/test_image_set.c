@@ -141,6 +141,7 @@ TEST(a_folder_of_classes_is_read_in_sorted_order) {
     put("train/ant/.hidden.png", "cmyk.jpg");
     put("train/ant/deeper/z.png", "cmyk.jpg");
     put("train/README.md", "grey1.png");
+    put("train/.hid/0.png", "grey1.png");
     put("test/bee/1.png", "rgb8.png");
     put("test/cat-2/1.png", "rgb8.png");
     OPEN("train");
@@ -159,7 +160,9 @@ TEST(archives_are_read_in_their_order) {
     tar_put("train/ant/2.png", "grey8.png");
     tar_put("README", "grey1.png");
     tar_put("train/ant/._2.png", "grey1.png");
-    tar_put("bee/1.png", "palette4.png");
+    tar_put(".hid/0.png", "grey1.png"); /* hidden folders are no classes here either */
+    tar_put("train/.cache/ant/3.png", "grey1.png");
+    tar_put("../bee/1.png", "palette4.png");
     tar_put("train/cow/1.png", "rgb8.png");
     tar_put("train/cow/0.png", "rgba8.png");
     tar_end();
@@ -199,6 +202,10 @@ TEST(faults_are_refused_and_name_the_file) {
     tar_put("1.png", "rgb8.png");
     tar_end();
     REFUSED("train", WICK_ERR_FORMAT, "train.tar: 1.png: is in no folder");
+    tar_begin("train.tar");
+    tar_put("../1.png", "rgb8.png");
+    tar_end();
+    REFUSED("train", WICK_ERR_FORMAT, "train.tar: ../1.png: is in no folder");
     tar_begin("train.tar");
     tar_put("a/1.png", "rgb8.png");
     tar_put("a\n/1.png", "rgb8.png");
