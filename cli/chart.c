@@ -19,7 +19,11 @@ void svg_open(FILE *out, double width, double height, const char *title, const c
 void svg_close(FILE *out) { fputs("</svg>\n", out); }
 
 axis axis_around(double low, double high, int ticks, double from, double to) {
-    if (!(high - low > 1e-12 * fabs(high))) high = low + (low != 0 ? fabs(low) : 1); /* also when there is no value at all */
+    /* Beyond these the arithmetic below would overflow, or its power of ten be 0; what lies outside is drawn at the edge. */
+    const double most = 1e30, least = 1e-30;
+    low = fmax(-most, fmin(most, low)), high = fmax(-most, fmin(most, high));
+    /* Also when there is no value at all. */
+    if (!(high - low > fmax(least, 1e-12 * fabs(high)))) high = low + (fabs(low) > least ? fabs(low) : 1);
     double rough = (high - low) / ticks, power = pow(10, floor(log10(rough))), digit = rough / power;
     double step = power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
     /* A hair of tolerance, or rounding adds an empty step. */

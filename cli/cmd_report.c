@@ -12,12 +12,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { WARM_STEPS = 2, FEWEST_STEPS = 3, MOST_SECONDS = 5 /* ten steps of half a second */ };
 
 static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
 
-/* What the run was given, and its log. Runs of other programs, and those that another log's path was lost of, have neither. */
+/* What the run was given, and its log. A run whose --log was a device or pipe has no curves: what it wrote went elsewhere. Runs of other programs, and those that another log's path was lost of, have neither. */
 static int open_run(report *r) {
     const char *folder = r->o->model;
     char *last = path_join(folder, "last.safetensors");
@@ -34,7 +35,12 @@ static int open_run(report *r) {
     if (code != CLI_OK) return code;
     r->log_path = r->has_options && r->kept.log[0] ? strdup(r->kept.log) : path_join(folder, "log.jsonl");
     if (!r->log_path) return out_of_memory();
-    r->has_log = path_exists(r->log_path);
+    struct stat st;
+    r->has_log = stat(r->log_path, &st) == 0;
+    if (r->has_log && r->kept.log && r->kept.log[0] && !S_ISREG(st.st_mode)) {
+        talk("no curves: the log %s is not a regular file", r->log_path);
+        r->has_log = false;
+    }
     return r->has_log ? runlog_read(&r->log, r->log_path) : CLI_OK;
 }
 

@@ -3,10 +3,15 @@
 #include "talk.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 4096 };       /* a line has about 150 */
+#define LOG_MAX_BYTES ((off_t)1 << 30) /* more than 5 million steps */
 
 static const struct {
     const char *key;
@@ -41,6 +46,7 @@ static bool parse_row(const char *s, log_row *row) {
             if (!(s = skip(s, "null"))) return false;
         } else {
             s = end;
+            if (!isfinite(value)) value = NAN;
         }
         for (int i = 0; i < FIELDS; i++)
             if (strlen(fields[i].key) == length && memcmp(fields[i].key, key, length) == 0) *(double *)((char *)row + fields[i].offset) = value;
@@ -64,16 +70,17 @@ static bool append(log_row **rows, size_t *count, size_t *room, const log_row *r
 }
 
 static int read_lines(runlog *log, FILE *file, const char *path) {
-    char *line = NULL;
-    size_t size = 0;
+    char line[LINE_MAX_BYTES];
     long long number = 0;
     double last = 0;
     int code = CLI_OK;
-    for (ssize_t length; code == CLI_OK && (length = getline(&line, &size, file)) > 0;) {
+    while (code == CLI_OK && fgets(line, sizeof line, file)) {
         log_row row;
+        const size_t length = strlen(line);
+        const bool whole = length && line[length - 1] == '\n';
         number++;
-        if (line[length - 1] != '\n') break;
-        if (strlen(line) != (size_t)length || !parse_row(line, &row)) {
+        if (!whole && feof(file)) break;
+        if (!whole || !parse_row(line, &row)) {
             code = talk_fail(CLI_BAD_FILE, "%s:%lld is no line of a training's log", path, number);
         } else if (row.step < last) {
             code = talk_fail(CLI_BAD_FILE, "%s:%lld goes back to step %.0f", path, number, row.step);
@@ -85,16 +92,27 @@ static int read_lines(runlog *log, FILE *file, const char *path) {
         }
     }
     if (code == CLI_OK && ferror(file)) code = talk_fail(CLI_BAD_FILE, "could not read %s: %s", path, strerror(errno));
-    free(line);
     return code;
 }
 
 int runlog_read(runlog *log, const char *path) {
     *log = (runlog){0};
-    FILE *file = fopen(path, "re");
-    if (!file) return talk_fail(CLI_BAD_FILE, "could not read the log %s: %s", path, strerror(errno));
-    int code = read_lines(log, file, path);
-    fclose(file);
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* O_NONBLOCK: a FIFO must not wait for its writer */
+    FILE *file = fd >= 0 && fstat(fd, &st) == 0 ? fdopen(fd, "r") : NULL;
+    int code = CLI_OK;
+    if (!file)
+        code = talk_fail(errno == ENOMEM ? CLI_FAILED : CLI_BAD_FILE, "could not read the log %s: %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        code = talk_fail(CLI_BAD_FILE, "could not read the log %s: not a regular file", path);
+    else if (st.st_size > LOG_MAX_BYTES)
+        code = talk_fail(CLI_BAD_FILE, "could not read the log %s: it has more than 1 GiB", path);
+    else
+        code = read_lines(log, file, path);
+    if (file)
+        fclose(file);
+    else if (fd >= 0)
+        close(fd);
     return code;
 }
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Numbers of a line; NaN where it has none. */
+/* Numbers of a line; NaN where it has none, or none that is finite. */
 typedef struct log_row {
     double step, epoch, loss, accuracy, lr, samples, seconds; /* of a step */
     double train_loss, train_accuracy, test_loss, test_accuracy; /* of an epoch, after that step */
@@ -16,7 +16,8 @@ typedef struct runlog {
     size_t step_room, epoch_room;
 } runlog;
 
-/* A last line without its end, as a killed run leaves it, is no error. Exit codes; what went wrong has been said. */
+/* A last line without its end, as a killed run leaves it, is no error; what is no regular file, has more than 1 GiB or a line of
+ * more than 4 KiB is one. Exit codes; what went wrong has been said. */
 int runlog_read(runlog *log, const char *path);
 void runlog_free(runlog *log);
 

@@ -144,6 +144,31 @@ test_axis_holds_the_curve() {
     expect 0 "$wick" report steep && check_page steep/report.html
     has steep/report.html ">200</text>" && has steep/report.html ">1 batch lies beyond the axis.<"
 }
+test_extreme_numbers() {
+    cp -r run extreme
+    row() { printf '{"step": %s, "epoch": 1, "loss": %s, "accuracy": %s, "lr": %s, "samples": 30, "seconds": %s}\n' "$@"; }
+    { row 1 1e308 -1e308 inf 1; row 2 -1e308 1e308 nan 2; row 3 -inf 5e-324 1e999 1e308; } >extreme/log.jsonl
+    expect 0 "$wick" report extreme && check_page extreme/report.html
+    { row 1 5e-324 1e-320 1e-310 1; row 2 1e-323 2e-320 2e-310 2; } >extreme/log.jsonl
+    expect 0 "$wick" report extreme && check_page extreme/report.html
+    { row 1 1e308 1 1 1; row 2 1e308 1 1 2; } >extreme/log.jsonl
+    expect 0 "$wick" report extreme && check_page extreme/report.html
+}
+test_log_that_is_no_file() {
+    cp -r run strange && rm strange/log.jsonl && mkfifo strange/log.jsonl
+    expect 3 timeout 60 "$wick" report strange && has err "not a regular file"
+    ln -sf /dev/zero strange/log.jsonl
+    expect 3 timeout 60 "$wick" report strange && has err "not a regular file"
+    rm strange/log.jsonl && head -c 100000 /dev/zero >strange/log.jsonl
+    expect 3 "$wick" report strange && has err "strange/log.jsonl:1 is no line"
+    { head -n 1 run/log.jsonl; head -c 5000 /dev/zero | tr '\0' ' '; head -n 1 run/log.jsonl; } >strange/log.jsonl
+    expect 3 "$wick" report strange && has err "strange/log.jsonl:2 is no line"
+    truncate -s 2G strange/log.jsonl
+    expect 3 "$wick" report strange && has err "more than 1 GiB"
+    # A run may write its log to a device; the page then has no curves.
+    expect 0 "$wick" train --data data --hidden 8 --epochs 1 --out silent --log /dev/null
+    expect 0 "$wick" report silent && has err "not a regular file" && has silent/report.html "there are no curves"
+}
 test_damaged_log() {
     cp -r run worse && rm -f worse/report.html
     for line in 'no json' '{"step": 3' '{"step": -1}' '{"step": 1}x' '{"loss": 2}' '{"step": "1"}' '{"step": 9007199254740994}'; do
