@@ -18,8 +18,8 @@ bool augment_read(const char *text, wick_loader_options *o) {
     if (strcmp(text, "none") == 0) return true;
     for (;;) {
         const size_t length = strcspn(text, ","), prefix = sizeof crop - 1;
-        if (length == 4 && memcmp(text, "flip", 4) == 0) o->flip = true;
-        else if (length < prefix || memcmp(text, crop, prefix) != 0 || !read_crop(text + prefix, length - prefix, &o->crop)) return false;
+        if (length == 4 && memcmp(text, "flip", 4) == 0 && !o->flip) o->flip = true;
+        else if (o->crop || length < prefix || memcmp(text, crop, prefix) != 0 || !read_crop(text + prefix, length - prefix, &o->crop)) return false;
         if (!text[length]) return true;
         text += length + 1;
     }
