@@ -37,7 +37,7 @@ static class_label label_of(const view *v, int64_t k) {
 
 static bool occurs(const view *v, int64_t k) { return v->e->classes[k].support || v->e->classes[k].predicted; }
 
-static void print_padded(const char *text, int width, int wanted) { printf("%s%*s", text, wanted > width ? wanted - width : 0, ""); }
+static void print_padded(const char *text, int width, int wanted) { talk_print("%s%*s", text, wanted > width ? wanted - width : 0, ""); }
 
 static void print_scores(class_scores s) {
     printf("  %7.2f %%  %7.2f %%  %7.2f %%", 100 * s.precision, 100 * s.recall, 100 * s.f1);
@@ -83,7 +83,7 @@ static void print_pairs(const view *v) {
     int found = largest_mistakes(count, n, MOST_PAIRS, pairs);
     printf("the most confused pairs; the matrix of %lld classes is too wide for here, --json has it\n", (long long)n);
     for (int i = 0; i < found; i++)
-        printf("%8lld  %s taken for %s\n", (long long)count[pairs[i]], label_of(v, pairs[i] / n).text, label_of(v, pairs[i] % n).text);
+        talk_print("%8lld  %s taken for %s\n", (long long)count[pairs[i]], label_of(v, pairs[i] / n).text, label_of(v, pairs[i] % n).text);
     if (!found) printf("       none\n");
 }
 

@@ -47,22 +47,22 @@ static void show_value(const char *value) {
         while (digits <= 17 && strtod(number, NULL) != real);
         value = number;
     }
-    for (; *value; value++) fputs(*value == '\t' ? ", " : (const char[]){*value, '\0'}, stdout);
-    fputc('\n', stdout);
+    for (size_t n; n = strcspn(value, "\t"), value[n]; value += n + 1) talk_print("%.*s, ", (int)n, value);
+    talk_print("%s\n", value);
 }
 
 static void show_text(const wick_checkpoint *file, const char *path) {
     const char *key, *value;
     double numbers = 0, bytes = 0;
-    printf("%s\n\nmetadata\n", path);
+    talk_print("%s\n\nmetadata\n", path);
     for (int i = 0; wick_checkpoint_meta_at(file, i, &key, &value); i++) {
-        printf("  %-18s ", key);
+        talk_print("  %-18s ", key);
         show_value(value);
     }
     printf("\ntensors\n");
     for (int i = 0; i < wick_checkpoint_count(file); i++) {
         wick_spec spec = wick_checkpoint_tensor(file, i);
-        printf("  %-28s %-5s [", spec.name, wick_dtype_name(spec.dtype));
+        talk_print("  %-28s %-5s [", spec.name, wick_dtype_name(spec.dtype));
         for (int d = 0; d < spec.rank; d++) printf("%s%lld", d ? ", " : "", (long long)spec.dims[d]);
         printf("]\n");
         numbers += elements(&spec);

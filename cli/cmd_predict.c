@@ -64,14 +64,14 @@ typedef struct subject {
 static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
     const char *const *names = v->c->class_names;
     bool color = talk_color(stdout);
-    if (s->file) printf("%s", s->file);
+    if (s->file) talk_print("%s", s->file);
     if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
-    if (s->label >= 0) printf(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
-    else printf(": taken for %s\n", names[best]);
+    if (s->label >= 0) talk_print(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
+    else talk_print(": taken for %s\n", names[best]);
     if (v->drawn) picture_print(stdout, s->pixels, v->shape, color);
     for (int64_t i = 0; i < shown; i++) {
         int64_t k = v->order[i];
-        printf("%16s %6.2f %%  ", names[k], 100 * (double)v->probability[k]);
+        talk_print("%16s %6.2f %%  ", names[k], 100 * (double)v->probability[k]);
         picture_bar(stdout, (double)v->probability[k], BAR_WIDTH, color);
         fputc('\n', stdout);
     }

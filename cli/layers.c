@@ -49,7 +49,7 @@ void layers_print(const classifier *c, const wick_summary *layers) {
     }
     classifier_specs(c, 1, specs);
     layer_shape(&specs[0], in, sizeof in);
-    printf("%s\nimages of [%s], %lld classes\n\n", c->arch, in, (long long)c->classes);
+    talk_print("%s\nimages of [%s], %lld classes\n\n", c->arch, in, (long long)c->classes);
     printf("%-*s  %-*s  %-*s  %11s  %13s  %12s\n", (int)name, "layer", (int)kind, "kind", (int)output, "output", "parameters", "work", "memory");
     for (int i = 0; i < count; i++) {
         const wick_layer_info row = wick_summary_at(layers, i);

@@ -1,5 +1,7 @@
 #include "talk.h"
 
+#include "utf8.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +23,41 @@ void talk_setup(const cli_options *options) {
     setup.command = options->command < CMD_COUNT ? cli_commands[options->command].name : NULL;
 }
 
+/* Texts hold names from files that anyone may have made: what a terminal would take for a command (C0, DEL, C1), and what is no UTF-8,
+ * becomes \xNN. `kept` are control characters that stay. */
+static void write_shown(FILE *out, const char *text, const char *kept) {
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int n = utf8_length(s);
+        const bool control = (*s < 0x20 && !strchr(kept, *s)) || *s == 0x7F || (*s == 0xC2 && s[1] < 0xA0);
+        if (n == 0) n = 1;
+        if (control || (n == 1 && *s >= 0x80))
+            for (int i = 0; i < n; i++) fprintf(out, "\\x%02x", s[i]);
+        else
+            fwrite(s, 1, (size_t)n, out);
+        s += n;
+    }
+}
+
 void talk(const char *format, ...) {
     if (setup.quiet) return;
+    char text[4096];
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    write_shown(stderr, text, "\t");
     fputc('\n', stderr);
+}
+
+void talk_print(const char *format, ...) {
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) >= 0) {
+        write_shown(stdout, text, "\t\n");
+        free(text);
+    }
+    va_end(args);
 }
 
 int talk_fail(int code, const char *format, ...) {
@@ -36,7 +66,9 @@ int talk_fail(int code, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "wick%s%s: %s\n", setup.command ? " " : "", setup.command ? setup.command : "", text);
+    fprintf(stderr, "wick%s%s: ", setup.command ? " " : "", setup.command ? setup.command : "");
+    write_shown(stderr, text, "\t");
+    fputc('\n', stderr);
     if (setup.json) {
         json j = talk_json_open();
         json_bool(&j, "ok", false);

@@ -1,4 +1,5 @@
-/* talk.h: what the command says. Results go to standard output, everything said about them to standard error. */
+/* talk.h: what the command says. Results go to standard output, everything said about them to standard error.
+ * Control characters in texts, but for tabs, are shown as \xNN: a file's name or contents give a terminal no commands. */
 #ifndef WICK_CLI_TALK_H
 #define WICK_CLI_TALK_H
 
@@ -11,6 +12,8 @@
 void talk_setup(const cli_options *options);
 /* A remark; nothing with --quiet. One line, without its newline. */
 WICK_PRINTF(1, 2) void talk(const char *format, ...);
+/* A part of the result, on standard output, that holds texts of files. */
+WICK_PRINTF(1, 2) void talk_print(const char *format, ...);
 /* What went wrong, as one line on standard error, and with --json as an object on standard output. Returns code. */
 WICK_PRINTF(2, 3) int talk_fail(int code, const char *format, ...);
 /* The exit code for a status: `blame`, unless it was memory, the machine or Wick itself that failed. */

@@ -48,11 +48,21 @@ test_augmentation() {
     expect 2 "$wick" train --resume d --epochs 4 --augment none && has err "--augment none can't be changed"
 }
 test_augmentation_that_is_none() {
-    for text in flop flip, crop crop= crop=0 crop=-1 crop=x crop=99999999999999999999 none,flip ,; do
+    for text in flop flip, crop crop= crop=0 crop=-1 crop=x crop=99999999999999999999 none,flip , flip,flip crop=2,crop=3 crop=2,flip,crop=2; do
         expect 2 "$wick" train --data data --augment "$text" && has err "--augment"
     done
     expect 2 "$wick" train --data data --augment crop=10 && has err "10 x 10"
     expect 0 "$wick" train --data data --hidden 4 --epochs 1 --augment crop=9,flip --out edge --quiet
+}
+test_texts_of_files_give_the_terminal_no_commands() {
+    odd=$'x\x1b]0;title\x07\x7f\xc2\x9b1m\xc3\xa9' shown='x\x1b]0;title\x07\x7f\xc2\x9b1mé'
+    expect 3 "$wick" info "$odd"$'\n\xff' && has err "$shown\\x0a\\xff"
+    mkdir -p "$odd" && cp data/* "$odd"
+    expect 0 "$wick" train --data "$odd" --hidden 4 --epochs 1 --out "$odd-run"
+    expect 0 "$wick" info "$odd-run" && has out "$shown"
+    cp "$golden"/grey8.png "$odd.png"
+    expect 0 "$wick" predict grey "$odd.png" && has out "$shown.png"
+    ! cat out err | LC_ALL=C tr -d '\n\t' | LC_ALL=C grep -q '[[:cntrl:]]' || fail "a control character"
 }
 test_predict_on_files() {
     cp "$golden"/grey8.png "$golden"/color420.jpg .
