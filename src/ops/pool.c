@@ -155,6 +155,7 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
         wick_layout_channels_last(&layout, at[k].type);
         last |= from_y ? wick_layout_equal(&at[k].layout, &layout, at[k].type) : wick_lower_is_channels_last(&at[k]);
     }
+    last &= x->dims[1] != 0; /* 0 means planes: here there are none */
     w->channels = last ? x->dims[1] : 0;
     p.planes = x->dims[0] * (last ? 1 : x->dims[1]);
     p.per_task = 1 + TASK / (w->in[0] * w->in[1] * w->in[2] * WICK_MAX(w->channels, 1));

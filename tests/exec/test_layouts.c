@@ -38,7 +38,7 @@ static wick_tensor *numbers(wick_context *ctx, wick_dtype dtype, int rank, const
 static wick_tensor *convolve(const task *t, wick_context *ctx, wick_tensor *x, bool depthwise, bool transposed) {
     const int rank = wick_tensor_rank(x) - 2;
     const int64_t in = wick_tensor_dim(x, 1), groups = depthwise && in ? in : in % 2 == 0 && test_rand_int(0, 1) ? 2 : 1;
-    const int64_t out = (depthwise ? 1 : test_rand_int(1, 5)) * groups;
+    const int64_t out = (depthwise ? 1 : test_rand_int(0, 3) ? test_rand_int(1, 5) : 16) * groups; /* 16: whole vectors */
     wick_conv_options o = {.groups = groups};
     int64_t dims[5] = {transposed ? in : out, transposed ? out / groups : in / groups}, fan = 2 * dims[1];
     for (int d = 0; d < rank; d++) {
@@ -261,9 +261,14 @@ TEST(images_without_pixels_or_channels_have_gradients) {
         CHECK(item(wick_sum(wick_abs(y), WICK_ALL_AXES, false)) == 0 && item(wick_sum(wick_abs(g[1]), WICK_ALL_AXES, false)) == 0);
         CHECK_OK(ctx, wick_read(g[0], NULL, 0));
 
-        wick_tensor *none = wick_transpose(wick_ones(ctx, WICK_F32, WICK_DIMS(2, 0, 3, 4)), 2, 3), *v;
-        wick_tensor *pooled = wick_max_pool(wick_mul(none, wick_like(none, 2)), &(wick_pool_options){.kernel = {2, 2}});
-        wick_grad(wick_add(wick_sum(pooled, WICK_ALL_AXES, false), wick_sum(wick_max_pool(none, &(wick_pool_options){.kernel = {2, 2}}), WICK_ALL_AXES, false)), 1, &none, &v);
+        const wick_pool_options windows = {.kernel = {2, 2}};
+        wick_tensor *none = wick_transpose(wick_ones(ctx, WICK_F32, WICK_DIMS(2, 0, 300, 400)), 2, 3), *v, *sum = wick_constant(ctx, WICK_F32, 0);
+        for (int i = 0; i < 2; i++) {
+            wick_tensor *from = i ? wick_mul(none, wick_like(none, 2)) : none;
+            wick_tensor *pooled[3] = {wick_max_pool(from, &windows), wick_avg_pool(from, &windows), wick_adaptive_avg_pool(from, NULL)};
+            for (int k = 0; k < 3; k++) sum = wick_add(sum, wick_sum(pooled[k], WICK_ALL_AXES, false));
+        }
+        wick_grad(sum, 1, &none, &v);
         CHECK_OK(ctx, wick_read(v, NULL, 0));
         wick_context_free(&ctx);
     }
