@@ -27,7 +27,7 @@ void axis_draw_x(FILE *out, const axis *a, double y, const char *name);
 #define NBSP "\xC2\xA0" /* between a number and its unit, which stay on one line */
 
 /* "1.23 M" with three digits and a prefix of ten's powers; "41.7 MiB"; "60,000". */
-typedef char chart_text[32];
+typedef char chart_text[48];
 const char *text_count(chart_text text, int64_t n);
 const char *text_si(chart_text text, double value);
 const char *text_bytes(chart_text text, double bytes);

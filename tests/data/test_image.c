@@ -242,7 +242,7 @@ TEST(a_size_that_lies_allocates_nothing) {
                 {1 << 13, 1 << 13, WICK_ERR_FORMAT, "cannot hold"},
                 {0, 5, WICK_ERR_FORMAT, "PNG"},
                 {13, 10, WICK_ERR_FORMAT, "PNG"}};
-    size_t size;
+    size_t size = 0;
     uint8_t *file = read_file(path_of("rgb8.png"), &size);
     for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
         put(file + 16, rows[i].width);
@@ -265,7 +265,7 @@ TEST(a_jpeg_that_lies_is_refused) {
     wick_context *ctx = new_context(NULL);
     REQUIRE(ctx);
     NEED_JPEG;
-    size_t size;
+    size_t size = 0;
     uint8_t *file = read_file(path_of("color420.jpg"), &size);
     size_t at = 0;
     while (at + 9 < size && !(file[at] == 0xff && file[at + 1] == 0xc0)) at++;
@@ -289,7 +289,7 @@ TEST(a_jpeg_that_lies_is_refused) {
 
 /* Every beginning of every picture is refused; changed bits are refused or read, and never more than that. */
 static void abuse(wick_context *ctx, const char *name) {
-    size_t size;
+    size_t size = 0;
     uint8_t *file = read_file(path_of(name), &size);
     wick_image *m;
     REQUIRE(file);
