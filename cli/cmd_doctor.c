@@ -135,7 +135,9 @@ static void cpu_section(patient *p) {
     show_count(p, "quota", "cgroup quota", l->quota);
     show_count(p, "threads", NULL, p->threads);
     show_caches(p);
-    sheet_text(&p->s, "smt", "SMT", strcmp(m->smt, "notsupported") == 0 ? "not supported" : strcmp(m->smt, "notimplemented") == 0 ? "not implemented" : m->smt);
+    const bool no = strncmp(m->smt, "not", 3) == 0; /* the kernel writes "notsupported" */
+    snprintf(text, sizeof text, "%s%s", no ? "not " : "", m->smt + (no ? 3 : 0));
+    sheet_text(&p->s, "smt", "SMT", text);
     snprintf(text, sizeof text, "%s%s%s", m->governor, m->driver[0] ? " of " : "", m->driver);
     sheet_text(&p->s, "governor", NULL, text);
     snprintf(text, sizeof text, "%.2f over the last minute", m->load);

@@ -1,32 +1,33 @@
 #include "steplog.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <sys/types.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The end of the last whole line that is kept. Steps begin {"step": N, "epoch": E, "loss"; the line of an epoch has the
  * number of its last step and "train_loss". A checkpoint of that step may be older than the epoch's line. */
 static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
-    char *line = NULL;
-    size_t room = 0;
+    char line[4096]; /* a line has about 150; what has more is none of ours */
     off_t end = 0;
-    for (ssize_t length; (length = getline(&line, &room, file)) > 0; end += length) {
+    for (size_t length; fgets(line, sizeof line, file); end += (off_t)length) {
         long long step, epoch;
         int of_epoch = 0;
-        if (line[length - 1] != '\n' ||
+        length = strlen(line);
+        if (length == 0 || line[length - 1] != '\n' ||
             sscanf(line, "{\"step\": %lld, \"epoch\": %lld, \"train_loss\"%n", &step, &epoch, &of_epoch) != 2 ||
             step > steps || (of_epoch && epoch > epochs))
             break;
     }
-    free(line);
     return end;
 }
 
 bool steplog_open(steplog *log, const char *path, int64_t step, int64_t epochs) {
+    struct stat st;
+    const bool lines = stat(path, &st) != 0 || S_ISREG(st.st_mode); /* a device or pipe has none to keep, and reading might wait for ever */
     *log = (steplog){.path = path};
-    log->file = fopen(path, step > 0 ? "a+" : "w");
-    if (!log->file || step == 0) return log->file != NULL;
+    log->file = fopen(path, step > 0 && lines ? "a+" : "w");
+    if (!log->file || step == 0 || !lines) return log->file != NULL;
     rewind(log->file);
     off_t end = end_of_kept(log->file, step, epochs);
     if (!ferror(log->file) && ftruncate(fileno(log->file), end) == 0 && fseeko(log->file, end, SEEK_SET) == 0)

@@ -95,6 +95,14 @@ test_damaged_checkpoint_falls_back() {
     expect 3 "$wick" train --resume damaged
 }
 # The line of an epoch comes after its last step, and a checkpoint may lie between the two.
+test_log_that_is_a_pipe_is_written_and_not_read() {
+    expect 0 "$wick" train --data data --hidden 8 --epochs 1 --batch 16 --out piped --log piped.jsonl --quiet
+    rm piped.jsonl && mkfifo piped.jsonl
+    timeout 60 cat piped.jsonl >got &
+    expect 0 timeout 60 "$wick" train --resume piped --epochs 2 --quiet
+    wait $!
+    has got '"epoch": 2, "train_loss"'
+}
 test_log_of_a_checkpoint_at_the_end_of_an_epoch() {
     ends=(--data data --hidden 8 --epochs 2 --batch 16 --save-every 125 --out ends --log ends.jsonl)
     for stop in killed damaged; do

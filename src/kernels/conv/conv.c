@@ -274,13 +274,13 @@ void wick_conv_prepare(wick_convolution *c) {
         const double by_work = CONV_TASK_WORK / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
         const double by_tasks = (double)counts[c->cut] * (double)(phases * c->batch) / WICK_GEMM_MAX_TASKS;
         cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)ceil_div(CONV_MIN_PIXELS, row)));
-        if (c->winograd && c->cut == 1) { /* slabs of whole tiles */
+        if (c->winograd) { /* slabs of whole tiles, so that tiles are the same however the image is cut */
             c->rows += c->rows % 2;
-            c->slabs = ceil_div(counts[1], c->rows);
+            c->slabs = ceil_div(counts[c->cut], c->rows);
         }
         c->units = phases * c->slabs * c->batch;
         c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / WICK_MAX(per_row * (double)c->rows, 1.0));
-        c->tasks[0] = c->depthwise ? 1 : c->groups * phases * panels_of(c);
+        c->tasks[0] = c->depthwise ? phases : c->groups * phases * panels_of(c);
         c->at_finite = (size_t)(taps * source_channels(c) * (c->depthwise ? 1 : panels_width(c)) * elem);
         c->shared = c->at_winograd = WICK_ALIGN_UP(c->at_finite + (size_t)c->tasks[0], WICK_ALIGN);
         if (c->winograd) c->shared += wick_winograd_packed(c);
@@ -337,16 +337,15 @@ CONV_PACK(pack_f64, double)
 
 static void run_pack(const wick_convolution *c, int64_t begin, int64_t end, const char *w, char *packed) {
     const int64_t phases = phases_of(c), panels = c->depthwise ? 1 : panels_of(c);
-    for (int64_t t = begin; t < end; t++)
-        for (int64_t phase = c->depthwise ? 0 : t / panels % phases; phase < (c->depthwise ? phases : t / panels % phases + 1); phase++) {
-            const int64_t panel = t % panels, group = t / panels / phases;
-            const conv_box b = box_of(c, phase, 0);
-            const int64_t at = panels_at(c, group, phase) + panel * (c->depthwise ? 0 : c->gemm->nr * b.taps * source_channels(c) / c->groups);
-            const bool finite = c->type == WICK_CF32 ? pack_f32(c, &b, group, panel, (const float *)(const void *)w, (float *)(void *)packed + at)
-                                                     : pack_f64(c, &b, group, panel, (const double *)(const void *)w, (double *)(void *)packed + at);
-            if (!c->depthwise) ((bool *)packed)[c->at_finite + (size_t)t] = finite;
-            if (c->winograd) wick_winograd_pack(c, t, t + 1, (const float *)(const void *)w, (float *)(void *)(packed + c->at_winograd));
-        }
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t panel = t % panels, phase = t / panels % phases, group = t / panels / phases;
+        const conv_box b = box_of(c, phase, 0);
+        const int64_t at = panels_at(c, group, phase) + panel * c->gemm->nr * b.taps * source_channels(c) / c->groups;
+        const bool finite = c->type == WICK_CF32 ? pack_f32(c, &b, group, panel, (const float *)(const void *)w, (float *)(void *)packed + at)
+                                                 : pack_f64(c, &b, group, panel, (const double *)(const void *)w, (double *)(void *)packed + at);
+        ((bool *)packed)[c->at_finite + (size_t)t] = finite;
+        if (c->winograd) wick_winograd_pack(c, t, t + 1, (const float *)(const void *)w, (float *)(void *)(packed + c->at_winograd));
+    }
 }
 
 /* ---- forward and data --------------------------------------------------------------------------------------------------------- */

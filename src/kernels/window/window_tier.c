@@ -8,10 +8,12 @@
 #define WINDOW_CAT_(a, b) a##b
 #define WINDOW_CAT(a, b)  WINDOW_CAT_(a, b)
 
+#if WICK_TIER_ID == 0
 #define WINDOW_T       float
 #define WINDOW_I       int32_t
 #define WINDOW_NAME(x) WINDOW_CAT(x, _f32)
 #include "kernels/window/channels_body.h"
+#include "kernels/window/window_ref.h"
 #undef WINDOW_T
 #undef WINDOW_I
 #undef WINDOW_NAME
@@ -19,18 +21,6 @@
 #define WINDOW_I       int64_t
 #define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
 #include "kernels/window/channels_body.h"
-#undef WINDOW_T
-#undef WINDOW_I
-#undef WINDOW_NAME
-
-#if WICK_TIER_ID == 0
-#define WINDOW_T       float
-#define WINDOW_NAME(x) WINDOW_CAT(x, _f32)
-#include "kernels/window/window_ref.h"
-#undef WINDOW_T
-#undef WINDOW_NAME
-#define WINDOW_T       double
-#define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
 #include "kernels/window/window_ref.h"
 #else
 
@@ -42,6 +32,7 @@
 #define WINDOW_T          float
 #define WINDOW_I          int32_t
 #define WINDOW_NAME(x)    WINDOW_CAT(x, _f32)
+#include "kernels/window/channels_body.h"
 #include "kernels/window/halves_body.h"
 #include "kernels/window/window_body.h"
 #undef WINDOW_T
@@ -50,6 +41,7 @@
 #define WINDOW_T       double
 #define WINDOW_I       int64_t
 #define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
+#include "kernels/window/channels_body.h"
 #include "kernels/window/halves_body.h"
 #include "kernels/window/window_body.h"
 #undef WINDOW_T
