@@ -29,7 +29,7 @@ typedef struct cli_options {
     int n_files;
 
     const char *data, *augment, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input;
-    int64_t epochs, batch, accumulate, warmup, lr_every, patience, save_every, seed, threads, top, classes;
+    int64_t limit, epochs, batch, accumulate, warmup, lr_every, patience, save_every, seed, threads, top, classes;
     double dropout, lr, lr_min, lr_gamma, momentum, weight_decay, clip;
     int optimizer, schedule, color; /* which of the choices, in the table's order */
     bool nesterov, force, json, quiet, help, no_measure;

@@ -136,7 +136,7 @@ static void cpu_section(patient *p) {
     show_count(p, "threads", NULL, p->threads);
     show_caches(p);
     const bool no = strncmp(m->smt, "not", 3) == 0; /* the kernel writes "notsupported" */
-    snprintf(text, sizeof text, "%s%s", no ? "not " : "", m->smt + (no ? 3 : 0));
+    snprintf(text, sizeof text, "%s%.100s", no ? "not " : "", m->smt + (no ? 3 : 0));
     sheet_text(&p->s, "smt", "SMT", text);
     snprintf(text, sizeof text, "%s%s%s", m->governor, m->driver[0] ? " of " : "", m->driver);
     sheet_text(&p->s, "governor", NULL, text);

@@ -131,14 +131,20 @@ static int fix_paths(cli_options *o) {
     return CLI_OK;
 }
 
+static wick_status open_split(training *t, const char *split, wick_dataset **out) {
+    wick_status status = wick_dataset_open(t->ctx, t->o->data, split, out);
+    if (status == WICK_OK && t->o->limit > 0) wick_dataset_limit(*out, t->o->limit);
+    return status;
+}
+
 static int open_data(training *t) {
     const char *data = t->o->data;
     talk("reading %s", data);
-    wick_status status = wick_dataset_open(t->ctx, data, "train", &t->train);
+    wick_status status = open_split(t, "train", &t->train);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
     if (wick_dataset_count(t->train) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", data);
     if (!wick_dataset_sample(t->train, 0)) return talk_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
-    status = wick_dataset_open(t->ctx, data, "test", &t->test);
+    status = open_split(t, "test", &t->test);
     if (status == WICK_ERR_IO) {
         talk("%s has no test images: the best epoch is that of the best training accuracy", data);
         return CLI_OK;
@@ -424,13 +430,13 @@ static int train(training *t) {
         return talk_fail(CLI_FAILED, "could not open the log %s: %s", log_path(t), strerror(errno));
     interrupt_watch();
     /* At once, so that a folder or disk that can't be written is known before hours of work. */
-    if (!resuming) code = run_save_last(&t->r);
+    if (!resuming && (code = run_save_last(&t->r)) != CLI_OK) return code;
     int64_t parameters = classifier_parameters(&t->c), images = wick_dataset_count(t->train);
     int threads = wick_context_threads(t->ctx);
     talk("%s, %lld parameter%s, %lld image%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
          (long long)images, plural(images), threads, plural(threads));
     progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen, t->r.state.seconds);
-    if (code == CLI_OK) code = loop(t);
+    code = loop(t);
     if (!steplog_close(&t->log) && code == CLI_OK)
         code = talk_fail(CLI_FAILED, "could not write %s: %s", log_path(t), strerror(errno));
     if (code == CLI_OK) report(t);

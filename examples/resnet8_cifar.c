@@ -1,6 +1,6 @@
 /* resnet8_cifar.c: a residual network (He et al. 2016) of 78,000 weights on CIFAR-10, with flips and crops.
- * Usage: resnet8_cifar [DATA] [EPOCHS] [IMAGES], e.g. resnet8_cifar cifar10 30; IMAGES: so many of each split, for a
- * quick look */
+ * Usage: resnet8_cifar [DATA] [EPOCHS] [IMAGES], e.g. resnet8_cifar cifar10 30; IMAGES: at most so many of each split,
+ * for a quick look */
 #include <stdio.h>
 #include <stdlib.h>
 #include <wick/wick.h>
@@ -70,6 +70,7 @@ int main(int argc, char **argv) {
     CHECK(wick_model_new(ctx, &model));
     for (int i = 0; i < 2; i++) {
         CHECK(wick_dataset_open(ctx, name, splits[i], &data[i]));
+        if (images) wick_dataset_limit(data[i], images);
         const int64_t *dims = wick_dataset_dims(data[i]);
         STOP_IF(wick_dataset_rank(data[i]) != 3 || dims[0] != 3 || dims[1] != SIDE || dims[2] != SIDE, "the images must be 3 x 32 x 32");
         STOP_IF(wick_dataset_classes(data[i]) > CLASSES, "the images must be of 10 classes");
@@ -78,7 +79,6 @@ int main(int argc, char **argv) {
         wick_dataset_moments(data[0], &loading.mean, &loading.deviation);
         CHECK(wick_loader_new(ctx, data[i], &loading, &loader[i]));
         batches[i] = wick_loader_batches(loader[i]);
-        if (images && images / BATCH < batches[i]) batches[i] = images / BATCH;
     }
     const int64_t steps = epochs * batches[0];
     const wick_optim_options optim = {.kind = WICK_SGD, .lr = 0.08, .momentum = 0.9, .nesterov = true, .weight_decay = 1e-4,

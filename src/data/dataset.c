@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum { PATH_BYTES = 1024 };
@@ -114,7 +115,8 @@ wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *s
 }
 
 wick_status wick_dataset_alloc_labels(wick_dataset *d, wick_msg *msg) {
-    d->labels = wick_alloc(&d->alloc, (size_t)d->count * sizeof *d->labels);
+    d->label_bytes = (size_t)d->count * sizeof *d->labels;
+    d->labels = wick_alloc(&d->alloc, d->label_bytes);
     if (d->labels) return WICK_OK;
     return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory for %lld labels", (long long)d->count);
 }
@@ -133,7 +135,7 @@ void wick_dataset_free(wick_dataset **dataset) {
     *dataset = NULL;
     wick_allocator alloc = d->alloc;
     wick_release(&alloc, d->pixels, d->pixel_bytes);
-    wick_release(&alloc, d->labels, (size_t)d->count * sizeof *d->labels);
+    wick_release(&alloc, d->labels, d->label_bytes);
     wick_arena_free(&d->names); /* whose allocator is d's */
     wick_release(&alloc, d, sizeof *d);
 }
@@ -158,6 +160,16 @@ const uint8_t *wick_dataset_sample(const wick_dataset *d, int64_t i) {
 
 int64_t wick_dataset_label(const wick_dataset *d, int64_t i) {
     return i >= 0 && i < d->count ? d->labels[i] : -1;
+}
+
+void wick_dataset_limit(wick_dataset *d, int64_t most) {
+    if (most < 0 || most >= d->count) return;
+    for (int64_t i = 0; i < most; i++) {
+        const int64_t from = (int64_t)((double)i * (double)d->count / (double)most);
+        memmove(d->pixels + i * d->sample_size, d->pixels + from * d->sample_size, (size_t)d->sample_size);
+        d->labels[i] = d->labels[from];
+    }
+    d->count = most;
 }
 
 /* Sums of whole numbers: exact, whatever the order. */

@@ -19,6 +19,7 @@ struct wick_dataset {
     uint8_t *pixels;     /* [count, dims] */
     size_t pixel_bytes;
     uint16_t *labels; /* [count] */
+    size_t label_bytes;
     const char **class_names;
 };
 

@@ -47,6 +47,15 @@ test_augmentation() {
     same_tensors d/last.safetensors e/last.safetensors
     expect 2 "$wick" train --resume d --epochs 4 --augment none && has err "--augment none can't be changed"
 }
+test_a_part_of_the_data() {
+    run=(--data data --hidden 8 --batch 20)
+    expect 0 "$wick" train "${run[@]}" --limit 90 --epochs 1 --schedule constant --warmup 0 --out few && has err "90 images"
+    expect 0 "$wick" train "${run[@]}" --limit 90 --epochs 2 --schedule constant --warmup 0 --out few2
+    expect 0 "$wick" train --resume few --epochs 2
+    same_tensors few/last.safetensors few2/last.safetensors
+    expect 2 "$wick" train --resume few --epochs 3 --limit 80 && has err "--limit 80 can't be changed"
+    expect 0 "$wick" train "${run[@]}" --limit 1000 --epochs 1 --out all && has err "200 images"
+}
 test_augmentation_that_is_none() {
     for text in flop flip, crop crop= crop=0 crop=-1 crop=x crop=99999999999999999999 none,flip , flip,flip crop=2,crop=3 crop=2,flip,crop=2; do
         expect 2 "$wick" train --data data --augment "$text" && has err "--augment"

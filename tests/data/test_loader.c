@@ -516,6 +516,29 @@ TEST(augmentation_depends_on_seed_epoch_and_sample_alone) {
     TEARDOWN;
 }
 
+TEST(a_limited_set_is_spread_over_the_whole) {
+    CHECK(folder_make());
+    write_split("train", 10);
+    wick_context *ctx = new_context();
+    wick_dataset *d = NULL;
+    REQUIRE(wick_dataset_open(ctx, folder, "train", &d) == WICK_OK);
+    wick_dataset_limit(d, -1), wick_dataset_limit(d, 10), wick_dataset_limit(d, 11);
+    CHECK_INT(wick_dataset_count(d), 10);
+    wick_dataset_limit(d, 4); /* 0, 2, 5, 7 */
+    CHECK_INT(wick_dataset_count(d), 4);
+    for (int i = 0; i < 4; i++) {
+        const int from = i * 10 / 4;
+        CHECK_INT(wick_dataset_label(d, i), label_value(from));
+        for (int k = 0; k < 6; k++) CHECK_INT(wick_dataset_sample(d, i)[k], pixel_value(from * 6 + k));
+    }
+    CHECK(!wick_dataset_sample(d, 4));
+    wick_dataset_limit(d, 0);
+    CHECK_INT(wick_dataset_count(d), 0);
+    wick_dataset_free(&d);
+    wick_context_free(&ctx);
+    folder_remove();
+}
+
 TEST(augmentation_is_refused_where_it_makes_no_sense) {
     SETUP(4); /* 2 x 3 pixels */
     const wick_loader_options bad[] = {{.batch = 2, .crop = 2}, {.batch = 2, .crop = -1}, {.batch = 2, .crop = INT64_MAX}};
