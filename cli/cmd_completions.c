@@ -3,6 +3,7 @@
 #include "talk.h"
 
 #include "wick/data.h"
+#include "wick/registry.h"
 #include "wick/zoo.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 /* What may stand in an argument: words, files, folders, or what nobody can guess. */
 typedef struct guess {
-    char words[4096]; /* between blanks */
+    char words[16384]; /* between blanks */
     bool files, folders;
 } guess;
 
@@ -19,6 +20,7 @@ static const char *shell_name(int i) {
     return i < 3 ? names[i] : NULL;
 }
 
+static const char *op_name(int i) { return wick_op_at(i).name; }
 static const char *network_name(int i) { return i < wick_zoo_count() ? wick_zoo_at(i)->name : NULL; }
 static const char *topic_name(int i) { return i < CMD_COUNT ? cli_commands[i].name : i == CMD_COUNT ? "net" : NULL; }
 
@@ -30,6 +32,7 @@ static const struct {
 } guesses[] = {
     {"SET", wick_dataset_known, false, true}, {"NET", network_name, false, false}, {"DIR", NULL, false, true},    {"RUN", NULL, false, true},
     {"FILE", NULL, true, false},              {"MODEL", NULL, true, false},        {"SHELL", shell_name, false, false},
+    {"OP", op_name, false, false},
 };
 
 static void add_word(guess *g, const char *word, size_t length) {

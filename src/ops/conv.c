@@ -273,12 +273,15 @@ static void sample_conv_weight(wick_sample *s) {
     s->in[1] = t[2];
 }
 
-const wick_op wick_op_conv = {.name = "conv", .doc = "convolution over 1 to 3 dims", .min_in = 2, .max_in = 3, .n_out = 1, .infer = infer_conv,
+const wick_op wick_op_conv = {.name = "conv", .doc = "convolution over 1 to 3 dims",
+                              .onnx = "Conv", .torch = "conv1d, conv2d, conv3d", .cost = "2 n (channels / groups) taps; with a bias n more", .min_in = 2, .max_in = 3, .n_out = 1, .infer = infer_conv,
                               .grad = grad_conv, .flops = flops_conv, .lower = lower_conv, .print = print_conv, .sample = sample_conv};
-const wick_op wick_op_conv_data = {.name = "conv_data", .doc = "transposed convolution: a convolution's gradient of its input", .min_in = 2, .max_in = 2,
+const wick_op wick_op_conv_data = {.name = "conv_data", .doc = "transposed convolution: a convolution's gradient of its input",
+                                   .onnx = "ConvTranspose", .torch = "conv_transpose1d, ...2d, ...3d", .cost = "the convolution's", .min_in = 2, .max_in = 2,
                                    .n_out = 1, .infer = infer_conv_data, .grad = grad_conv_data, .flops = flops_conv, .lower = lower_conv,
                                    .print = print_conv, .sample = sample_conv_data};
-const wick_op wick_op_conv_weight = {.name = "conv_weight", .doc = "a convolution's gradient of its weights", .min_in = 2, .max_in = 2, .n_out = 1,
+const wick_op wick_op_conv_weight = {.name = "conv_weight", .doc = "a convolution's gradient of its weights",
+                                     .torch = "nn.grad.conv2d_weight", .cost = "the convolution's", .min_in = 2, .max_in = 2, .n_out = 1,
                                      .infer = infer_conv_weight, .grad = grad_conv_weight, .flops = flops_conv, .lower = lower_conv,
                                      .print = print_conv, .sample = sample_conv_weight};
 

@@ -50,7 +50,7 @@ typedef struct row {
     uint8_t arity, types, result;
     double lo, hi;
 } row;
-#define ROW(name_, arity_, types_, result_, expr, grads, lo_, hi_, doc) {#name_, arity_, types_, result_, lo_, hi_},
+#define ROW(name_, arity_, types_, result_, expr, grads, lo_, hi_, ...) {#name_, arity_, types_, result_, lo_, hi_},
 static const row rows[WICK_EW_COUNT] = {WICK_EW_TABLE(ROW)};
 
 static wick_status infer_elementwise(wick_infer *i) {
@@ -162,8 +162,8 @@ static void sample_elementwise(wick_sample *s, wick_ew op) {
     static void sample_##name(wick_sample *s) { sample_elementwise(s, WICK_EW_##name); }
 WICK_EW_TABLE(SAMPLE)
 
-#define DEFINE(name_, arity_, types_, result_, expr, grads, lo, hi, doc_)                                              \
-    [WICK_EW_##name_] = {.name = #name_, .doc = doc_, .min_in = arity_, .max_in = arity_, .n_out = 1,                  \
+#define DEFINE(name_, arity_, types_, result_, expr, grads, lo, hi, doc_, onnx_, torch_)                               \
+    [WICK_EW_##name_] = {.name = #name_, .doc = doc_, .onnx = onnx_, .torch = torch_, .min_in = arity_, .max_in = arity_, .n_out = 1, \
                          .flags = WICK_OP_ELEMENTWISE, .ew = WICK_EW_##name_, .infer = infer_elementwise,              \
                          .grad = result_ == SAME ? grad_##name_ : NULL, .lower = wick_lower_elementwise, .sample = sample_##name_},
 const wick_op wick_ew_ops[WICK_EW_COUNT] = {WICK_EW_TABLE(DEFINE)};
@@ -195,7 +195,8 @@ static void sample_cast(wick_sample *s) {
     s->attr_size = sizeof to;
     s->differentiable = s->in[0].dtype == WICK_F64 && to == WICK_F64;
 }
-const wick_op wick_op_cast = {.name = "cast", .doc = "another dtype", .min_in = 1, .max_in = 1, .n_out = 1, .flags = WICK_OP_ELEMENTWISE,
+const wick_op wick_op_cast = {.name = "cast", .doc = "another dtype",
+                              .onnx = "Cast", .torch = "Tensor.to", .min_in = 1, .max_in = 1, .n_out = 1, .flags = WICK_OP_ELEMENTWISE,
                               .ew = WICK_FUSED_CAST, .infer = infer_cast, .grad = grad_cast, .flops = no_flops,
                               .lower = wick_lower_elementwise, .print = print_cast, .sample = sample_cast};
 

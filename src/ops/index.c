@@ -78,7 +78,8 @@ static void sample_index(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = s->in[0].dtype == WICK_F64;
 }
-const wick_op wick_op_gather = {.name = "gather", .doc = "slices of one axis by index, as NumPy's take", .min_in = 2, .max_in = 2, .n_out = 1,
+const wick_op wick_op_gather = {.name = "gather", .doc = "slices of one axis by index, as NumPy's take",
+                                .onnx = "Gather", .torch = "index_select", .cost = "0", .min_in = 2, .max_in = 2, .n_out = 1,
                                 .flags = WICK_OP_FAULTS, .infer = infer_gather, .grad = grad_gather, .flops = no_flops, .lower = lower_gather,
                                 .print = print_axis, .sample = sample_index};
 
@@ -139,7 +140,8 @@ static void sample_scatter_add(wick_sample *s) {
     s->in[2] = (wick_type){.dtype = s->in[0].dtype, .rank = 4, .dims = {2, s->in[1].dims[0], 2, s->in[0].dims[2]}};
     s->lo[2] = -2, s->hi[2] = 2;
 }
-const wick_op wick_op_scatter_add = {.name = "scatter_add", .doc = "adds slices into one axis by index; repeats add up, in order", .min_in = 3,
+const wick_op wick_op_scatter_add = {.name = "scatter_add", .doc = "adds slices into one axis by index; repeats add up, in order",
+                                     .torch = "index_add", .cost = "n", .min_in = 3,
                                      .max_in = 3, .n_out = 1, .flags = WICK_OP_FAULTS, .infer = infer_scatter_add, .grad = grad_scatter_add,
                                      .lower = lower_scatter_add, .print = print_axis, .sample = sample_scatter_add};
 
@@ -200,7 +202,8 @@ static void sample_one_hot(wick_sample *s) {
     one_hot_attr attr = {4, (int64_t)(s->random() % WICK_DTYPE_COUNT)};
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
 }
-const wick_op wick_op_one_hot = {.name = "one_hot", .doc = "1 at the index along a new last axis, else 0", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_one_hot = {.name = "one_hot", .doc = "1 at the index along a new last axis, else 0",
+                                 .onnx = "OneHot", .torch = "nn.functional.one_hot", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
                                  .infer = infer_one_hot, .flops = no_flops, .lower = lower_one_hot, .print = print_classes, .sample = sample_one_hot};
 wick_tensor *wick_one_hot(wick_tensor *index, int64_t classes, wick_dtype dtype) {
     one_hot_attr attr = {classes, dtype};
@@ -259,7 +262,8 @@ static void sample_concat(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = dtype == WICK_F64;
 }
-const wick_op wick_op_concat = {.name = "concat", .doc = "tensors one after the other along an axis", .min_in = 1, .max_in = 255, .n_out = 1,
+const wick_op wick_op_concat = {.name = "concat", .doc = "tensors one after the other along an axis",
+                                .onnx = "Concat", .torch = "cat", .cost = "0", .min_in = 1, .max_in = 255, .n_out = 1,
                                 .infer = infer_concat, .grad = grad_concat, .flops = no_flops, .lower = lower_concat, .print = print_axis, .sample = sample_concat};
 
 wick_tensor *wick_concat(int n, wick_tensor *const *xs, int axis) {

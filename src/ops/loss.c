@@ -58,7 +58,8 @@ static void sample_cross_entropy(wick_sample *s) {
     s->lo[1] = 0, s->hi[1] = 3;
     s->differentiable = s->in[0].dtype == WICK_F64;
 }
-const wick_op wick_op_cross_entropy = {.name = "cross_entropy", .doc = "logsumexp(logits) - logits[label], a row; also the softmax", .min_in = 2, .max_in = 2,
+const wick_op wick_op_cross_entropy = {.name = "cross_entropy", .doc = "logsumexp(logits) - logits[label], a row; also the softmax",
+                                       .onnx = "SoftmaxCrossEntropyLoss", .torch = "nn.functional.cross_entropy", .cost = "6 m", .min_in = 2, .max_in = 2,
                                        .n_out = 2, .flags = WICK_OP_FAULTS, .infer = infer_cross_entropy, .grad = grad_cross_entropy,
                                        .flops = flops_cross_entropy, .lower = lower_cross_entropy, .sample = sample_cross_entropy};
 

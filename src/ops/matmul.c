@@ -166,8 +166,10 @@ static void sample_matmul(wick_sample *s) {
     s->differentiable = d == WICK_F64;
 }
 
-const wick_op wick_op_matmul = {.name = "matmul", .doc = "matrix product; leading dims broadcast", .min_in = 2, .max_in = 3, .n_out = 1,
-                                .infer = infer_matmul, .grad = grad_matmul, .flops = flops_matmul, .lower = lower_matmul, .print = print_matmul, .sample = sample_matmul};
+const wick_op wick_op_matmul = {.name = "matmul", .doc = "matrix product; leading dims broadcast",
+                                .onnx = "MatMul", .torch = "matmul", .cost = "2 n k, k the shared extent; with a bias n more",
+                                .min_in = 2, .max_in = 3, .n_out = 1, .infer = infer_matmul, .grad = grad_matmul, .flops = flops_matmul, .lower = lower_matmul,
+                                .print = print_matmul, .sample = sample_matmul};
 
 wick_tensor *wick_matmul(wick_tensor *a, wick_tensor *b) {
     static const wick_matmul_attr plain;

@@ -1,7 +1,6 @@
 /* meta.c: ops about the graph itself: gradients, effects, fused groups; and the list of all ops. */
 #include "ops/ops.h"
 #include "wick/ops.h"
-#include "wick/registry.h"
 
 static double no_flops(const wick_node *node) { return (void)node, 0; }
 static wick_status infer_same(wick_infer *i) {
@@ -16,7 +15,8 @@ static bool view_same(const wick_node *node, const wick_layout *in, wick_layout 
 
 /* ---- stop_gradient, custom_gradient -------------------------------------------------------------------------------------- */
 
-const wick_op wick_op_stop_gradient = {.name = "stop_gradient", .doc = "x, as a constant to gradients", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_stop_gradient = {.name = "stop_gradient", .doc = "x, as a constant to gradients",
+                                       .torch = "Tensor.detach", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
                                        .flags = WICK_OP_VIEW, .infer = infer_same, .flops = no_flops, .view = view_same};
 wick_tensor *wick_stop_gradient(wick_tensor *x) { return wick_record(NULL, &wick_op_stop_gradient, 1, &x, NULL, 0); }
 
@@ -29,7 +29,8 @@ static void grad_custom(wick_gradient *g) { /* inputs: y, then xs */
             g->gin[i] = wick_poison(gx->ctx, WICK_ERR_SHAPE, "custom_gradient: the rule's gradient %d is not of its tensor's shape", i - 1);
     }
 }
-const wick_op wick_op_custom_gradient = {.name = "custom_gradient", .doc = "y, with a gradient of the caller's own", .min_in = 1, .max_in = 255, .n_out = 1,
+const wick_op wick_op_custom_gradient = {.name = "custom_gradient", .doc = "y, with a gradient of the caller's own",
+                                         .torch = "autograd.Function", .cost = "0", .min_in = 1, .max_in = 255, .n_out = 1,
                                          .flags = WICK_OP_VIEW | WICK_OP_POINTERS, .infer = infer_same, .grad = grad_custom, .flops = no_flops,
                                          .view = view_same};
 wick_tensor *wick_custom_gradient(wick_tensor *y, int n, wick_tensor *const *xs, wick_gradient_rule rule, void *user) {
@@ -53,7 +54,8 @@ static wick_status infer_grad(wick_infer *i) {
     }
     return WICK_OK;
 }
-const wick_op wick_op_grad = {.name = "grad", .doc = "gradients of a loss; expanded when a plan is made", .min_in = 2, .max_in = 255, .infer = infer_grad};
+const wick_op wick_op_grad = {.name = "grad", .doc = "gradients of a loss; expanded when a plan is made",
+                              .torch = "autograd.grad", .min_in = 2, .max_in = 255, .infer = infer_grad};
 
 /* What wick_grad checks by, once it is recorded: nodes to look at. */
 typedef struct reach {
@@ -232,7 +234,8 @@ static wick_status lower_tap(wick_lower *l, wick_node *node) {
     size_t size = node->size;
     return wick_lower_step(l, &(wick_step){.name = "tap", .run = run_tap, .tasks = 1, .tap = true}, node, size, (wick_ref[]){wick_lower_ref(&in, false)}, 1);
 }
-const wick_op wick_op_tap = {.name = "tap", .doc = "shows a value to the host when the plan passes", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_tap = {.name = "tap", .doc = "shows a value to the host when the plan passes",
+                             .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
                              .flags = WICK_OP_EFFECT | WICK_OP_POINTERS, .infer = infer_same, .flops = no_flops, .lower = lower_tap};
 wick_status wick_tap(wick_tensor *x, wick_tap_fn fn, void *user) {
     wick_tap_attr attr = {fn, user};
@@ -267,7 +270,8 @@ static wick_status lower_check(wick_lower *l, wick_node *node) {
                       .fault_text = "element %lld is NaN or Inf"};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false)}, 1);
 }
-const wick_op wick_op_check_finite = {.name = "check_finite", .doc = "fails the run when a value is NaN or Inf", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_check_finite = {.name = "check_finite", .doc = "fails the run when a value is NaN or Inf",
+                                      .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
                                       .flags = WICK_OP_EFFECT | WICK_OP_FAULTS, .infer = infer_check, .flops = no_flops, .lower = lower_check};
 wick_status wick_check_finite(wick_tensor *x) {
     if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16)) x = wick_as(x, WICK_F32);
@@ -290,7 +294,8 @@ static wick_status lower_fused(wick_lower *l, wick_node *node) {
     const wick_graph *body = node->regions[0];
     return wick_lower_program(l, node, body->nodes, body->n, body->inputs, body->outputs);
 }
-const wick_op wick_op_fused = {.name = "fused", .doc = "elementwise ops run block by block", .min_in = 0, .max_in = 255, .infer = infer_fused,
+const wick_op wick_op_fused = {.name = "fused", .doc = "elementwise ops run block by block",
+                               .cost = "its ops'", .min_in = 0, .max_in = 255, .infer = infer_fused,
                                .flops = flops_fused, .lower = lower_fused};
 
 /* ---- the list -------------------------------------------------------------------------------------------------------------------------- */
@@ -300,11 +305,3 @@ static const wick_op *const others[] = {&wick_op_cast, WICK_OP_LIST(LISTED)};
 
 int wick_ops_count(void) { return WICK_EW_COUNT + (int)WICK_COUNTOF(others); }
 const wick_op *wick_ops_at(int i) { return i < WICK_EW_COUNT ? &wick_ew_ops[i] : others[i - WICK_EW_COUNT]; }
-
-int wick_op_count(void) { return wick_ops_count(); }
-wick_op_info wick_op_at(int i) {
-    if (i < 0 || i >= wick_ops_count()) return (wick_op_info){0};
-    const wick_op *op = wick_ops_at(i);
-    return (wick_op_info){.name = op->name, .doc = op->doc, .min_inputs = op->min_in, .max_inputs = op->max_in == 255 ? -1 : op->max_in,
-                          .results = op->n_out, .elementwise = op->flags & WICK_OP_ELEMENTWISE, .differentiable = op->grad != NULL};
-}

@@ -53,9 +53,11 @@ static void sample_rows(wick_sample *s) {
     s->lo[0] = -4, s->hi[0] = 4;
     s->differentiable = s->in[0].dtype == WICK_F64;
 }
-const wick_op wick_op_softmax = {.name = "softmax", .doc = "exp(x) / sum(exp(x)) over the last axis", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_softmax = {.name = "softmax", .doc = "exp(x) / sum(exp(x)) over the last axis",
+                                 .onnx = "Softmax", .torch = "softmax", .cost = "5 n", .min_in = 1, .max_in = 1, .n_out = 1,
                                  .infer = infer_softmax, .grad = grad_softmax, .flops = flops_softmax, .lower = lower_softmax, .sample = sample_rows};
-const wick_op wick_op_log_softmax = {.name = "log_softmax", .doc = "x - log(sum(exp(x))) over the last axis", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_log_softmax = {.name = "log_softmax", .doc = "x - log(sum(exp(x))) over the last axis",
+                                     .onnx = "LogSoftmax", .torch = "log_softmax", .cost = "5 n", .min_in = 1, .max_in = 1, .n_out = 1,
                                      .infer = infer_softmax, .grad = grad_log_softmax, .flops = flops_softmax, .lower = lower_softmax, .sample = sample_rows};
 
 /* Half types are computed in f32; other axes are moved to the end and back. */
@@ -150,6 +152,7 @@ static void sample_layer_norm(wick_sample *s) {
 }
 static void print_eps(wick_str *s, const wick_node *node) { wick_str_add(s, "eps=%g", *(const double *)node->attr); }
 const wick_op wick_op_layer_norm = {.name = "layer_norm", .doc = "(x - mean) / sqrt(var + eps) * weight + bias over the last axis; also mean and 1/std",
+                                    .onnx = "LayerNormalization", .torch = "nn.functional.layer_norm", .cost = "8 n",
                                     .min_in = 1, .max_in = 3, .n_out = 3, .infer = infer_layer_norm, .grad = grad_layer_norm,
                                     .flops = flops_layer_norm, .lower = lower_layer_norm, .print = print_eps, .sample = sample_layer_norm};
 

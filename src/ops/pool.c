@@ -253,19 +253,20 @@ static void sample_share(wick_sample *s) {
     memcpy(s->attr, &a, sizeof a);
 }
 
-#define POOL_OP(which, text, inputs, rule)                                                                                              \
-    const wick_op wick_op_##which = {.name = #which, .doc = text, .min_in = inputs, .max_in = inputs, .n_out = 1, .infer = rule,         \
-                                     .grad = grad_##which, .flops = flops_pool, .lower = lower_pool, .print = print_pool, .sample = sample_of_##which};
+#define POOL_OP(which, text, inputs, rule, onnx_, torch_)                                                                              \
+    const wick_op wick_op_##which = {.name = #which, .doc = text, .onnx = onnx_, .torch = torch_, .cost = "windows times their size",  \
+                                     .min_in = inputs, .max_in = inputs, .n_out = 1, .infer = rule, .grad = grad_##which,              \
+                                     .flops = flops_pool, .lower = lower_pool, .print = print_pool, .sample = sample_of_##which};
 #define sample_of_max_pool       sample_max
 #define sample_of_max_pool_pick  sample_pick
 #define sample_of_max_pool_put   sample_put
 #define sample_of_avg_pool       sample_avg
 #define sample_of_avg_pool_share sample_share
-POOL_OP(max_pool, "the largest of each window", 1, infer_pool)
-POOL_OP(max_pool_pick, "of a second tensor, what lies where the largest of each window of the first does", 2, infer_pick)
-POOL_OP(max_pool_put, "gradient of max_pool: what comes to each window, at its largest", 2, infer_put)
-POOL_OP(avg_pool, "the mean of each window", 1, infer_pool)
-POOL_OP(avg_pool_share, "gradient of avg_pool: what comes to each window, shared", 1, infer_share)
+POOL_OP(max_pool, "the largest of each window", 1, infer_pool, "MaxPool", "max_pool1d, max_pool2d, max_pool3d")
+POOL_OP(max_pool_pick, "of a second tensor, what lies where the largest of each window of the first does", 2, infer_pick, "", "")
+POOL_OP(max_pool_put, "gradient of max_pool: what comes to each window, at its largest", 2, infer_put, "", "")
+POOL_OP(avg_pool, "the mean of each window", 1, infer_pool, "AveragePool", "nn.functional.avg_pool1d, ...2d, ...3d")
+POOL_OP(avg_pool_share, "gradient of avg_pool: what comes to each window, shared", 1, infer_share, "", "")
 
 /* ---- public ------------------------------------------------------------------------------------------------------------------- */
 

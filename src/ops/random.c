@@ -36,9 +36,11 @@ static void sample_random(wick_sample *s) {
     s->n_in = 0;
     memcpy(s->attr, &t, s->attr_size = sizeof t);
 }
-const wick_op wick_op_random_uniform = {.name = "random_uniform", .doc = "uniform in [0, 1)", .n_out = 1, .flags = WICK_OP_RANDOM, .infer = infer_random,
+const wick_op wick_op_random_uniform = {.name = "random_uniform", .doc = "uniform in [0, 1)",
+                                        .onnx = "RandomUniform", .torch = "rand", .cost = "n", .n_out = 1, .flags = WICK_OP_RANDOM, .infer = infer_random,
                                         .lower = lower_random, .sample = sample_random};
-const wick_op wick_op_random_normal = {.name = "random_normal", .doc = "normal of mean 0 and deviation 1", .n_out = 1, .flags = WICK_OP_RANDOM,
+const wick_op wick_op_random_normal = {.name = "random_normal", .doc = "normal of mean 0 and deviation 1",
+                                       .onnx = "RandomNormal", .torch = "randn", .cost = "n", .n_out = 1, .flags = WICK_OP_RANDOM,
                                        .infer = infer_random, .lower = lower_random, .sample = sample_random};
 
 static wick_tensor *record_random(wick_context *ctx, const wick_op *op, wick_dtype dtype, int rank, const int64_t *dims) {

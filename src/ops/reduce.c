@@ -97,16 +97,17 @@ static void sample_reduce(wick_sample *s, uint32_t red, uint32_t mean) {
     s->differentiable = s->in[0].dtype == WICK_F64;
 }
 
-#define REDUCE(name_, red_, mean_, grad_, doc_)                                                                           \
+#define REDUCE(name_, red_, mean_, grad_, doc_, onnx_, torch_)                                                            \
     static void sample_##name_(wick_sample *s) { sample_reduce(s, red_, mean_); }                                         \
-    const wick_op wick_op_##name_ = {.name = #name_, .doc = doc_, .min_in = 1, .max_in = 1, .n_out = 1,                   \
-                                     .flags = WICK_OP_REDUCE, .infer = infer_reduce, .grad = grad_, .flops = flops_reduce, \
-                                     .lower = wick_lower_reduce, .print = print_reduce, .sample = sample_##name_};
-REDUCE(sum, WICK_RED_SUM, 0, grad_sum, "sum over axes")
-REDUCE(mean, WICK_RED_SUM, 1, grad_mean, "mean over axes")
-REDUCE(prod, WICK_RED_PROD, 0, grad_prod, "product over axes")
-REDUCE(max, WICK_RED_MAX, 0, grad_extreme, "largest over axes; NaN if any is")
-REDUCE(min, WICK_RED_MIN, 0, grad_extreme, "smallest over axes; NaN if any is")
+    const wick_op wick_op_##name_ = {.name = #name_, .doc = doc_, .onnx = onnx_, .torch = torch_, .cost = "m",            \
+                                     .min_in = 1, .max_in = 1, .n_out = 1, .flags = WICK_OP_REDUCE, .infer = infer_reduce, \
+                                     .grad = grad_, .flops = flops_reduce, .lower = wick_lower_reduce,                    \
+                                     .print = print_reduce, .sample = sample_##name_};
+REDUCE(sum, WICK_RED_SUM, 0, grad_sum, "sum over axes", "ReduceSum", "sum")
+REDUCE(mean, WICK_RED_SUM, 1, grad_mean, "mean over axes", "ReduceMean", "mean")
+REDUCE(prod, WICK_RED_PROD, 0, grad_prod, "product over axes", "ReduceProd", "prod")
+REDUCE(max, WICK_RED_MAX, 0, grad_extreme, "largest over axes; NaN if any is", "ReduceMax", "amax")
+REDUCE(min, WICK_RED_MIN, 0, grad_extreme, "smallest over axes; NaN if any is", "ReduceMin", "amin")
 
 /* n axes as bits; none means all. false: one is not an axis of x, or is named twice. */
 static bool axis_bits(const wick_tensor *x, int n, const int *axes, uint32_t *bits) {
@@ -211,9 +212,11 @@ static void sample_arg(wick_sample *s) {
 }
 static void print_arg(wick_str *s, const wick_node *node) { wick_str_add(s, "axis=%d", (int)((const arg_attr *)node->attr)->axis); }
 const wick_op wick_op_argmax = {.name = "argmax", .doc = "index of the largest along an axis; the first of equals; NaN counts as largest",
+                                .onnx = "ArgMax", .torch = "argmax", .cost = "m",
                                 .min_in = 1, .max_in = 1, .n_out = 1, .infer = infer_arg, .flops = flops_reduce, .lower = lower_arg,
                                 .print = print_arg, .sample = sample_arg};
 const wick_op wick_op_argmin = {.name = "argmin", .doc = "index of the smallest along an axis; the first of equals; NaN counts as smallest",
+                                .onnx = "ArgMin", .torch = "argmin", .cost = "m",
                                 .min_in = 1, .max_in = 1, .n_out = 1, .infer = infer_arg, .flops = flops_reduce, .lower = lower_arg,
                                 .print = print_arg, .sample = sample_arg};
 

@@ -107,7 +107,8 @@ static void sample_reshape(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_reshape = {.name = "reshape", .doc = "the same elements in another shape", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_reshape = {.name = "reshape", .doc = "the same elements in another shape",
+                                 .onnx = "Reshape", .torch = "reshape", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
                                  .flags = WICK_OP_VIEW, .infer = infer_reshape, .grad = grad_reshape, .flops = no_flops,
                                  .view = view_reshape, .print = print_shape, .sample = sample_reshape};
 
@@ -190,7 +191,8 @@ static void sample_permute(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_permute = {.name = "permute", .doc = "axes in another order", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_permute = {.name = "permute", .doc = "axes in another order",
+                                 .onnx = "Transpose", .torch = "permute", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
                                  .flags = WICK_OP_VIEW, .infer = infer_permute, .grad = grad_permute, .flops = no_flops,
                                  .view = view_permute, .print = print_permute, .sample = sample_permute};
 
@@ -258,7 +260,8 @@ static void sample_expand(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_expand = {.name = "expand", .doc = "broadcast to a larger shape", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_expand = {.name = "expand", .doc = "broadcast to a larger shape",
+                                .onnx = "Expand", .torch = "broadcast_to", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
                                 .flags = WICK_OP_VIEW, .infer = infer_expand, .grad = grad_expand, .flops = no_flops,
                                 .view = view_expand, .print = print_shape, .sample = sample_expand};
 
@@ -318,7 +321,8 @@ static void sample_slice(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_slice = {.name = "slice", .doc = "start:stop:step along one axis", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_slice = {.name = "slice", .doc = "start:stop:step along one axis",
+                               .onnx = "Slice", .torch = "Tensor.__getitem__", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
                                .flags = WICK_OP_VIEW, .infer = infer_slice, .grad = grad_by_scatter, .flops = no_flops,
                                .view = view_slice, .print = print_slice, .sample = sample_slice};
 
@@ -382,7 +386,8 @@ static void sample_diagonal(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_diagonal = {.name = "diagonal", .doc = "a diagonal of two axes, as a last axis", .min_in = 1, .max_in = 1, .n_out = 1,
+const wick_op wick_op_diagonal = {.name = "diagonal", .doc = "a diagonal of two axes, as a last axis",
+                                  .torch = "diagonal", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
                                   .flags = WICK_OP_VIEW, .infer = infer_diagonal, .grad = grad_by_scatter, .flops = no_flops,
                                   .view = view_diagonal, .print = print_diagonal, .sample = sample_diagonal};
 
@@ -448,7 +453,8 @@ static void sample_scatter(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_view_scatter = {.name = "view_scatter", .doc = "a tensor with a slice or diagonal of it replaced", .min_in = 2,
+const wick_op wick_op_view_scatter = {.name = "view_scatter", .doc = "a tensor with a slice or diagonal of it replaced",
+                                      .torch = "slice_scatter", .cost = "0", .min_in = 2,
                                       .max_in = 2, .n_out = 1, .flags = WICK_OP_POINTERS, .infer = infer_scatter, .grad = grad_scatter,
                                       .flops = no_flops, .lower = lower_scatter, .sample = sample_scatter};
 

@@ -50,6 +50,9 @@ enum {
 
 typedef struct wick_op {
     const char *name, *doc;
+    /* For people, NULL where there is none: ONNX's operator; PyTorch's function, below torch.; flops as a formula of n, the elements of the
+     * (first) result, and m, those of the first input (NULL for an elementwise op: n). */
+    const char *onnx, *torch, *cost;
     uint8_t min_in, max_in; /* 255: any number */
     uint8_t n_out;          /* 0: as many as the recorder asks for */
     uint32_t flags;

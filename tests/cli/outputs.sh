@@ -132,7 +132,12 @@ test_info_shows_the_layers_of_a_network() {
 }
 test_ops() {
     expect 0 "$wick" ops && has out matmul && has out relu && has out "max(a, 0)"
-    expect 0 "$wick" ops --json && valid_json out && has out '"name": "softmax"'
+    expect 0 "$wick" ops --json && valid_json out && has out '"name": "softmax"' && has out '"onnx": "Softmax"'
+    expect 0 "$wick" ops log && has out "f32 f64" && has out "torch.log" && has out "natural logarithm" && lacks out log1p
+    expect 0 "$wick" ops sum --json && valid_json out && has out '"onnx": "ReduceSum"' && has out '"flops": "m"' && lacks out softmax
+    expect 0 "$wick" ops mse && has out "built from ops"
+    expect 2 "$wick" ops sofmax && has err "did you mean softmax"
+    expect 2 "$wick" ops sum mean
 }
 test_output_that_can_not_be_written() {
     [ -e /dev/full ] || return 0

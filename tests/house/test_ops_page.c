@@ -1,10 +1,11 @@
 /* docs/ops.md lists the ops of the registry. With --write this writes the page instead: run it when ops changed. */
+#include <glob.h>
 #include <stdarg.h>
 
 #include "test.h"
 #include "wick/registry.h"
 
-static char page[1 << 16];
+static char page[1 << 18];
 static size_t length;
 
 static void add(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -16,30 +17,93 @@ static void add(const char *fmt, ...) {
     length += n > 0 ? (size_t)n : 0;
 }
 
+/* The dtypes of an op, the usual sets by name. */
+static const char *dtypes_of(int i) {
+    static char text[256];
+    char set[WICK_DTYPE_COUNT + 1] = "";
+    size_t n = 0;
+    for (int d = 0; d < WICK_DTYPE_COUNT; d++) set[d] = wick_op_takes(i, (wick_dtype)d) ? '1' : '0';
+    static const struct {
+        wick_dtype from, to;
+        const char *name;
+    } sets[] = {{WICK_F32, WICK_BOOL, "all"}, {WICK_F32, WICK_U64, "numbers"}, {WICK_F32, WICK_BF16, "floats"}, {WICK_I8, WICK_U64, "integers"}};
+    text[0] = 0;
+    for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
+        bool whole = true;
+        for (int d = (int)sets[k].from; d <= (int)sets[k].to; d++) whole &= set[d] == '1';
+        if (!whole) continue;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", sets[k].name);
+        for (int d = (int)sets[k].from; d <= (int)sets[k].to; d++) set[d] = '0';
+    }
+    for (int d = 0; d < WICK_DTYPE_COUNT; d++)
+        if (set[d] == '1') n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", wick_dtype_name((wick_dtype)d));
+    return text;
+}
+
+static void add_name(const char *name) { add(name[0] ? " `%s` |" : " %s|", name); }
+
 static void make_page(void) {
     length = 0;
     add("# Ops\n\n"
-        "What the registry of this version holds (`wick/registry.h`, `wick ops`). Written by `test_house_ops_page\n"
-        "--write`; a test compares. The public functions, with arguments, shapes and errors, are in\n"
-        "`include/wick/ops.h`; those built from several ops (`var`, `batch_norm`, `dropout`, `mse` ...) have no row\n"
-        "of their own. More in [tensors and ops](tensors.md).\n");
-    for (int elementwise = 1; elementwise >= 0; elementwise--) {
-        add("%s", elementwise ? "\n## Elementwise\n\nOne row each in `src/kernels/elementwise/table.h`.\n\n"
-                              : "\n## The others\n\n");
-        add("| op | inputs | gradient | what |\n|---|---|---|---|\n");
+        "What the registry of this version holds (`wick/registry.h`, `wick ops NAME`, `wick ops --json`). Written by\n"
+        "`test_house_ops_page --write`; a test compares. The public functions, with arguments, shapes and errors, are in\n"
+        "the headers of `include/wick`. More in [tensors and ops](tensors.md).\n\n"
+        "Dtypes are those an op computes in or converts as it loads and stores (of its first input, or of what it makes);\n"
+        "its function takes more and casts. *floats* are f32, f64, f16 and bf16, *integers* i8 to i64 and u8 to u64,\n"
+        "*numbers* both, *all* also bool. Names of PyTorch stand below `torch.`. FLOPs are counted by n, the elements of\n"
+        "the (first) result, and m, those of the first input; a multiply-add counts 2.\n");
+    for (int part = 0; part < 3; part++) {
+        static const char *const heads[] = {"\n## Elementwise\n\nOne row each in `src/kernels/elementwise/table.h`: broadcast, fuse, n FLOPs.\n\n",
+                                            "\n## The others\n\n",
+                                            "\n## Functions\n\nBuilt from ops, without a node of their own. Their FLOPs are those of the ops.\n\n"};
+        static const char *const titles[] = {"| op | inputs | dtypes | gradient | ONNX | PyTorch | what |\n|---|---|---|---|---|---|---|\n",
+                                             "| op | inputs | dtypes | gradient | ONNX | PyTorch | FLOPs | what |\n|---|---|---|---|---|---|---|---|\n",
+                                             "| function | gradient | ONNX | PyTorch | what |\n|---|---|---|---|---|\n"};
+        add("%s%s", heads[part], titles[part]);
         for (int i = 0; i < wick_op_count(); i++) {
             wick_op_info op = wick_op_at(i);
-            if (op.elementwise != (bool)elementwise) continue;
-            char inputs[32];
+            if ((op.function ? 2 : op.elementwise ? 0 : 1) != part) continue;
+            add("| `%s` |", op.name);
             if (op.max_inputs < 0)
-                snprintf(inputs, sizeof inputs, "%d or more", op.min_inputs);
+                add(" %d or more |", op.min_inputs);
             else if (op.max_inputs > op.min_inputs)
-                snprintf(inputs, sizeof inputs, "%d to %d", op.min_inputs, op.max_inputs);
-            else
-                snprintf(inputs, sizeof inputs, "%d", op.min_inputs);
-            add("| `%s` | %s | %s | %s |\n", op.name, inputs, op.differentiable ? "yes" : "", op.doc);
+                add(" %d to %d |", op.min_inputs, op.max_inputs);
+            else if (!op.function)
+                add(" %d |", op.min_inputs);
+            if (!op.function) add(" %s |", dtypes_of(i));
+            add(" %s |", op.differentiable ? "yes" : "");
+            add_name(op.onnx);
+            add_name(op.torch);
+            if (part == 1) add(" %s |", op.flops);
+            add(" %s |\n", op.doc);
         }
     }
+}
+
+/* Every function of the registry is declared, as is every op that isn't internal; a name of the list is not an op's. */
+TEST(functions_of_the_registry_are_public) {
+    static char headers[1 << 20];
+    size_t n = 0;
+    glob_t found;
+    REQUIRE(glob(WICK_SOURCE_DIR "/include/wick/*.h", 0, NULL, &found) == 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        FILE *f = fopen(found.gl_pathv[i], "rb");
+        REQUIRE(f);
+        n += fread(headers + n, 1, sizeof headers - 1 - n, f);
+        fclose(f);
+    }
+    globfree(&found);
+    REQUIRE(n < sizeof headers - 1);
+    for (int i = 0; i < wick_op_count(); i++) {
+        wick_op_info op = wick_op_at(i);
+        char call[128];
+        snprintf(call, sizeof call, "wick_%s(", op.name);
+        CHECK_MSG(!op.function || strstr(headers, call), "%s is in functions.h, but no header declares it", op.name);
+        CHECK_MSG(op.name[0] && op.doc[0] && op.onnx && op.torch && op.flops, "%s lacks a text", op.name);
+        for (int k = 0; k < i; k++) CHECK_MSG(strcmp(op.name, wick_op_at(k).name), "two are called %s", op.name);
+    }
+    CHECK(!wick_op_takes(-1, WICK_F32) && !wick_op_takes(wick_op_count(), WICK_F32) && wick_op_at(wick_op_count()).name == NULL);
+    CHECK(wick_op_takes(0, WICK_F32) && wick_op_takes(0, WICK_U8) && !wick_op_takes(0, WICK_BOOL)); /* add */
 }
 
 #define PAGE WICK_SOURCE_DIR "/docs/ops.md"

@@ -1,0 +1,29 @@
+/* functions.h: the public functions that are built from ops and have no node of their own, for the registry. One row each:
+ *
+ *   F(NAME, gradient, doc, onnx, torch)
+ *
+ *   NAME      wick_NAME is the function
+ *   gradient  1: gradients pass, by those of its ops or a rule of its own; 0: none
+ *   onnx, torch  as in wick_op; "" where they have none */
+#ifndef WICK_OPS_FUNCTIONS_H
+#define WICK_OPS_FUNCTIONS_H
+
+/* clang-format off */
+#define WICK_FUNCTION_LIST(F) \
+ F(transpose, 1, "two axes exchanged", "Transpose", "transpose") \
+ F(squeeze, 1, "an axis of extent 1 dropped", "Squeeze", "squeeze") \
+ F(unsqueeze, 1, "an axis of extent 1 added", "Unsqueeze", "unsqueeze") \
+ F(flatten, 1, "axes from one on made a single one", "Flatten", "flatten") \
+ F(flip, 1, "axes reversed", "", "flip") \
+ F(pad, 1, "a number around a tensor", "Pad", "nn.functional.pad") \
+ F(resize, 1, "images of another size: nearest or linear", "Resize", "nn.functional.interpolate") \
+ F(var, 1, "variance over axes", "", "var") \
+ F(linear, 1, "x W^T + b", "Gemm", "nn.functional.linear") \
+ F(conv_transpose, 1, "transposed convolution", "ConvTranspose", "nn.functional.conv_transpose2d") \
+ F(adaptive_max_pool, 1, "max pooling to a size", "", "nn.functional.adaptive_max_pool2d") \
+ F(adaptive_avg_pool, 1, "average pooling to a size", "", "nn.functional.adaptive_avg_pool2d") \
+ F(batch_norm, 1, "(x - mean) / sqrt(var + eps) * weight + bias over all but the channels", "BatchNormalization", "nn.functional.batch_norm") \
+ F(dropout, 1, "zeros with a chance of p, the rest over 1 - p", "Dropout", "nn.functional.dropout") \
+ F(mse, 1, "mean of squared differences", "", "nn.functional.mse_loss")
+/* clang-format on */
+#endif
