@@ -88,6 +88,11 @@ typedef struct wick_nn_conv_options {
 WICK_API wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, int64_t out, int64_t kernel,
                                    const wick_nn_conv_options *options);
 WICK_API wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor *x);
+/* wick_rms_norm, wick_group_norm and wick_instance_norm: NAME.weight from 1, and NAME.bias from 0 but for RMS norm; eps 1e-5. An instance norm
+ * has them only if affine. */
+WICK_API wick_tensor *wick_nn_rms_norm(wick_model *model, const char *name, wick_tensor *x);
+WICK_API wick_tensor *wick_nn_group_norm(wick_model *model, const char *name, wick_tensor *x, int64_t groups);
+WICK_API wick_tensor *wick_nn_instance_norm(wick_model *model, const char *name, wick_tensor *x, bool affine);
 /* Axis 1 of [N, C, ...]. Training: batch statistics, and running_mean/running_var move by momentum 0.1 (variance unbiased, as
  * PyTorch's). Evaluation, or frozen: the running ones. eps 1e-5. */
 WICK_API wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor *x);
@@ -153,6 +158,9 @@ WICK_API WICK_MUST_CHECK wick_status wick_gradcheck(wick_context *ctx, wick_scal
 #define wick_nn_linear(...) WICK_TENSOR_HERE(wick_nn_linear(__VA_ARGS__))
 #define wick_nn_conv(...) WICK_TENSOR_HERE(wick_nn_conv(__VA_ARGS__))
 #define wick_nn_layer_norm(...) WICK_TENSOR_HERE(wick_nn_layer_norm(__VA_ARGS__))
+#define wick_nn_rms_norm(...) WICK_TENSOR_HERE(wick_nn_rms_norm(__VA_ARGS__))
+#define wick_nn_group_norm(...) WICK_TENSOR_HERE(wick_nn_group_norm(__VA_ARGS__))
+#define wick_nn_instance_norm(...) WICK_TENSOR_HERE(wick_nn_instance_norm(__VA_ARGS__))
 #define wick_nn_batch_norm(...) WICK_TENSOR_HERE(wick_nn_batch_norm(__VA_ARGS__))
 #define wick_nn_sequential(...) WICK_TENSOR_HERE(wick_nn_sequential(__VA_ARGS__))
 #define wick_nn_dropout(...) WICK_TENSOR_HERE(wick_nn_dropout(__VA_ARGS__))

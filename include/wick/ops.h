@@ -103,6 +103,19 @@ WICK_API wick_tensor *wick_layer_norm(wick_tensor *x, wick_tensor *weight, wick_
 WICK_API wick_tensor *wick_batch_norm(wick_tensor *x, wick_tensor *mean, wick_tensor *var, wick_tensor *weight,
                                       wick_tensor *bias, double eps);
 
+/* x / sqrt(mean(x^2) + eps) * weight over the last axis (Zhang, Sennrich 2019); weight [d] or NULL. */
+WICK_API wick_tensor *wick_rms_norm(wick_tensor *x, wick_tensor *weight, double eps);
+/* The channels of x [N, C, ...] in groups of neighbours, each normalised with all its places as layer norm does (Wu, He 2018); weight and
+ * bias [C] or NULL. Floats; half types are computed in f32 and rounded once, as are those below. */
+WICK_API wick_tensor *wick_group_norm(wick_tensor *x, int64_t groups, wick_tensor *weight, wick_tensor *bias, double eps);
+/* Every channel of x [N, C, dims] on its own, without running statistics (Ulyanov et al. 2016). */
+WICK_API wick_tensor *wick_instance_norm(wick_tensor *x, wick_tensor *weight, wick_tensor *bias, double eps);
+/* x (k + alpha / size * sum of x^2 over `size` neighbouring channels)^-beta over axis 1 of [N, C, dims]: size / 2 of them before, (size - 1) / 2
+ * after; those that do not exist are 0 (Krizhevsky et al. 2012; alpha as PyTorch's and ONNX's). */
+WICK_API wick_tensor *wick_local_response_norm(wick_tensor *x, int64_t size, double alpha, double beta, double k);
+/* x / max(norm, eps), norms of order p > 0 (INFINITY: the largest magnitude) along the axis. The gradient of a norm of 0 is 0. */
+WICK_API wick_tensor *wick_normalize(wick_tensor *x, double p, int axis, double eps);
+
 /* ---- indexing, joining, converting ----------------------------------------------------------------------------------------- */
 /* NumPy's take: x.dims[:axis] + index.dims + x.dims[axis+1:]. Integer index, negative from the end; one outside is a run-time
  * error (WICK_ERR_INDEX). */
@@ -190,6 +203,11 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #define wick_log_softmax(...) WICK_TENSOR_HERE(wick_log_softmax(__VA_ARGS__))
 #define wick_layer_norm(...) WICK_TENSOR_HERE(wick_layer_norm(__VA_ARGS__))
 #define wick_batch_norm(...) WICK_TENSOR_HERE(wick_batch_norm(__VA_ARGS__))
+#define wick_rms_norm(...) WICK_TENSOR_HERE(wick_rms_norm(__VA_ARGS__))
+#define wick_group_norm(...) WICK_TENSOR_HERE(wick_group_norm(__VA_ARGS__))
+#define wick_instance_norm(...) WICK_TENSOR_HERE(wick_instance_norm(__VA_ARGS__))
+#define wick_local_response_norm(...) WICK_TENSOR_HERE(wick_local_response_norm(__VA_ARGS__))
+#define wick_normalize(...) WICK_TENSOR_HERE(wick_normalize(__VA_ARGS__))
 #define wick_gather(...) WICK_TENSOR_HERE(wick_gather(__VA_ARGS__))
 #define wick_scatter_add(...) WICK_TENSOR_HERE(wick_scatter_add(__VA_ARGS__))
 #define wick_one_hot(...) WICK_TENSOR_HERE(wick_one_hot(__VA_ARGS__))

@@ -1,4 +1,4 @@
-/* layers.c: layers whose graph is one op: linear, convolution, layer norm, dropout; and lists of layers. */
+/* layers.c: layers whose graph is one op: linear, convolution, norms, dropout; and lists of layers. */
 #include "nn/nn.h"
 
 /* NULL: x can feed the layer; otherwise what to return instead. */
@@ -72,6 +72,42 @@ wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor
     wick_tensor *weight = wick_layer_state(model, name, "weight", WICK_ROLE_PARAM, dtype, 1, &d, wick_init_constant(1));
     wick_tensor *bias = wick_layer_state(model, name, "bias", WICK_ROLE_PARAM, dtype, 1, &d, wick_init_constant(0));
     return wick_layer_done(model, "layer_norm", name, x, wick_layer_norm(x, weight, bias, 1e-5));
+}
+
+/* A norm's vectors over `extent`: weight from 1, and bias (or NULL) from 0. */
+static void norm_states(wick_model *model, const char *name, wick_tensor *x, int64_t extent, wick_tensor **weight, wick_tensor **bias) {
+    const wick_dtype dtype = wick_tensor_dtype(x);
+    *weight = wick_layer_state(model, name, "weight", WICK_ROLE_PARAM, dtype, 1, &extent, wick_init_constant(1));
+    if (bias) *bias = wick_layer_state(model, name, "bias", WICK_ROLE_PARAM, dtype, 1, &extent, wick_init_constant(0));
+}
+
+wick_tensor *wick_nn_rms_norm(wick_model *model, const char *name, wick_tensor *x) {
+    wick_tensor *refused = refuse(model, name, "rms_norm", x), *weight;
+    if (refused) return refused;
+    norm_states(model, name, x, wick_tensor_dim(x, -1), &weight, NULL);
+    return wick_layer_done(model, "rms_norm", name, x, wick_rms_norm(x, weight, 1e-5));
+}
+
+/* NULL: x has channels. */
+static wick_tensor *refuse_images(wick_model *model, const char *name, const char *what, wick_tensor *x, int rank) {
+    wick_tensor *refused = refuse(model, name, what, x);
+    if (refused || wick_tensor_rank(x) >= rank) return refused;
+    return wick_poison(wick_model_context(model), WICK_ERR_SHAPE, "%s \"%s\": x has %d dims; it needs [N, C, %s", what, name ? name : "", wick_tensor_rank(x),
+                       rank == 2 ? "...]" : "dims]");
+}
+
+wick_tensor *wick_nn_group_norm(wick_model *model, const char *name, wick_tensor *x, int64_t groups) {
+    wick_tensor *refused = refuse_images(model, name, "group_norm", x, 2), *weight, *bias;
+    if (refused) return refused;
+    norm_states(model, name, x, wick_tensor_dim(x, 1), &weight, &bias);
+    return wick_layer_done(model, "group_norm", name, x, wick_group_norm(x, groups, weight, bias, 1e-5));
+}
+
+wick_tensor *wick_nn_instance_norm(wick_model *model, const char *name, wick_tensor *x, bool affine) {
+    wick_tensor *refused = refuse_images(model, name, "instance_norm", x, 3), *weight = NULL, *bias = NULL;
+    if (refused) return refused;
+    if (affine) norm_states(model, name, x, wick_tensor_dim(x, 1), &weight, &bias);
+    return wick_layer_done(model, "instance_norm", name, x, wick_instance_norm(x, weight, bias, 1e-5));
 }
 
 wick_tensor *wick_nn_dropout(wick_model *model, wick_tensor *x, double p) {

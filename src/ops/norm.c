@@ -1,4 +1,4 @@
-/* norm.c: softmax, log-softmax, layer norm and batch norm. */
+/* norm.c: softmax, log-softmax, layer norm, RMS norm and batch norm; what is made of them is in norms.c. */
 #include "ops/ops.h"
 #include "wick/ops.h"
 
@@ -76,7 +76,7 @@ static wick_tensor *over_axis(const wick_op *op, wick_tensor *x, int axis) {
 wick_tensor *wick_softmax(wick_tensor *x, int axis) { return over_axis(&wick_op_softmax, x, axis); }
 wick_tensor *wick_log_softmax(wick_tensor *x, int axis) { return over_axis(&wick_op_log_softmax, x, axis); }
 
-/* ---- layer norm: (x[, weight, bias]) -> y, mean, rstd ------------------------------------------------------------------------ */
+/* ---- layer norm: (x[, weight, bias]) -> y, mean, rstd; RMS norm: (x[, weight]) -> y, rstd ------------------------------------------------------------------------ */
 
 static wick_status infer_layer_norm(wick_infer *i) {
     const wick_type *x = i->in[0];
@@ -89,15 +89,17 @@ static wick_status infer_layer_norm(wick_infer *i) {
             return wick_infer_fail(i, WICK_ERR_SHAPE, "weight and bias must have the extent %lld of the last axis", (long long)cols);
     }
     i->out[0] = *x;
-    i->out[1] = *x;
-    i->out[1].dims[x->rank - 1] = 1;
-    i->out[2] = i->out[1];
+    for (int k = 1; k < i->n_out; k++) {
+        i->out[k] = *x;
+        i->out[k].dims[x->rank - 1] = 1;
+    }
     return WICK_OK;
 }
 
 typedef struct layer_norm_args {
     wick_ctype type;
     int n_in;
+    bool centred;
     int64_t rows, cols, per_task;
     double eps;
 } layer_norm_args;
@@ -106,20 +108,21 @@ static int64_t run_layer_norm(const void *args, void *const *ptr, int64_t begin,
     const layer_norm_args *a = args;
     void *const *out = ptr + a->n_in;
     wick_layer_norm_rows(a->type, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, a->eps, ptr[0], a->n_in > 1 ? ptr[1] : NULL,
-                         a->n_in > 2 ? ptr[2] : NULL, out[0], out[1], out[2]);
+                         a->n_in > 2 ? ptr[2] : NULL, out[0], a->centred ? out[1] : NULL, out[1 + a->centred]);
     return -1;
 }
-static double flops_layer_norm(const wick_node *node) { return 8.0 * (double)wick_type_count(&node->out[0].type); }
+static double flops_layer_norm(const wick_node *node) { return (node->n_out == 3 ? 8.0 : 5.0) * (double)wick_type_count(&node->out[0].type); }
 static wick_status lower_layer_norm(wick_lower *l, wick_node *node) {
     wick_operand at[6];
     wick_ref refs[6];
     int n = 0;
     for (int i = 0; i < node->n_in; i++, n++) WICK_TRY(wick_lower_in_contiguous(l, node, i, &at[n]));
-    for (int i = 0; i < 3; i++, n++) WICK_TRY(wick_lower_out(l, node, i, &at[n]));
+    for (int i = 0; i < node->n_out; i++, n++) WICK_TRY(wick_lower_out(l, node, i, &at[n]));
     for (int i = 0; i < n; i++) refs[i] = wick_lower_ref(&at[i], i >= node->n_in);
     int64_t count = wick_type_count(at[0].type), cols = at[0].type->dims[at[0].type->rank - 1];
-    layer_norm_args a = {wick_ctype_of((wick_dtype)at[0].type->dtype), node->n_in, cols ? count / cols : 0, cols, rows_per_task(cols), *(const double *)node->attr};
-    wick_step step = {.name = "layer_norm", .run = run_layer_norm, .tasks = tasks_of(a.rows, a.per_task), .flops = flops_layer_norm(node),
+    layer_norm_args a = {wick_ctype_of((wick_dtype)at[0].type->dtype), node->n_in, node->n_out == 3, cols ? count / cols : 0, cols, rows_per_task(cols),
+                         *(const double *)node->attr};
+    wick_step step = {.name = node->op->name, .run = run_layer_norm, .tasks = tasks_of(a.rows, a.per_task), .flops = flops_layer_norm(node),
                       .bytes = 2.0 * (double)wick_type_bytes(at[0].type)};
     return wick_lower_step(l, &step, &a, sizeof a, refs, n);
 }
@@ -166,6 +169,36 @@ wick_tensor *wick_layer_norm(wick_tensor *x, wick_tensor *weight, wick_tensor *b
         return wick_as(wick_layer_norm(wick_as(x, WICK_F32), weight ? wick_as(weight, WICK_F32) : NULL, bias ? wick_as(bias, WICK_F32) : NULL, eps), dtype);
     wick_tensor *in[3] = {x, weight, bias}, *out[3];
     wick_record_n(NULL, &wick_op_layer_norm, 1 + (weight != NULL) + (bias != NULL), in, &eps, sizeof eps, 3, out);
+    return out[0];
+}
+
+/* With n = x rstd and h = gy w: dx = rstd (h - n mean(h n)); that of rstd is -rstd^2 n / cols. */
+static void grad_rms_norm(wick_gradient *g) {
+    wick_tensor *x = g->in[0], *gy = g->gout[0], *rstd = g->out[1], *n = wick_mul(x, rstd), *parts[2] = {NULL};
+    if (g->need[0]) {
+        if (gy) {
+            wick_tensor *h = g->n_in > 1 ? wick_mul(gy, g->in[1]) : gy;
+            parts[0] = wick_mul(rstd, wick_sub(h, wick_mul(n, wick_mean(wick_mul(h, n), WICK_AXES(-1), true))));
+        }
+        if (g->gout[1]) parts[1] = wick_neg(wick_mul(wick_mul(g->gout[1], wick_mul(wick_square(rstd), wick_like(x, 1 / (double)wick_tensor_dim(x, -1)))), n));
+        for (int i = 0; i < 2; i++)
+            if (parts[i]) g->gin[0] = g->gin[0] ? wick_add(g->gin[0], parts[i]) : parts[i];
+    }
+    if (g->n_in > 1 && g->need[1] && gy) g->gin[1] = wick_mul(gy, n);
+}
+static void sample_rms_norm(wick_sample *s) {
+    sample_layer_norm(s);
+    s->n_in = WICK_MIN(s->n_in, 2);
+}
+const wick_op wick_op_rms_norm = {.name = "rms_norm", .doc = "x / sqrt(mean(x^2) + eps) * weight over the last axis; also 1/sqrt(mean(x^2) + eps)",
+                                  .min_in = 1, .max_in = 2, .n_out = 2, .infer = infer_layer_norm, .grad = grad_rms_norm,
+                                  .flops = flops_layer_norm, .lower = lower_layer_norm, .print = print_eps, .sample = sample_rms_norm};
+
+wick_tensor *wick_rms_norm(wick_tensor *x, wick_tensor *weight, double eps) {
+    wick_dtype dtype = x && !x->error ? wick_tensor_dtype(x) : WICK_F32;
+    if (dtype == WICK_F16 || dtype == WICK_BF16) return wick_as(wick_rms_norm(wick_as(x, WICK_F32), weight ? wick_as(weight, WICK_F32) : NULL, eps), dtype);
+    wick_tensor *in[2] = {x, weight}, *out[2];
+    wick_record_n(NULL, &wick_op_rms_norm, 1 + (weight != NULL), in, &eps, sizeof eps, 2, out);
     return out[0];
 }
 

@@ -141,6 +141,47 @@ TEST(layer_norm_agrees_with_pytorch) {
     TEARDOWN;
 }
 
+static wick_tensor *layer_group(wick_model *model, wick_tensor *x) { return wick_nn_group_norm(model, "group", x, 3); }
+static wick_tensor *layer_instance(wick_model *model, wick_tensor *x) { return wick_nn_instance_norm(model, "instance", x, true); }
+static wick_tensor *layer_bare(wick_model *model, wick_tensor *x) { return wick_nn_instance_norm(model, "bare", x, false); }
+static wick_tensor *layer_rms(wick_model *model, wick_tensor *x) { return wick_nn_rms_norm(model, "rms", x); }
+/* Values are the ops' (tests/ops/test_norms.c): the layers make vectors of the right names and extents, and pass x on. */
+TEST(norm_layers_make_their_vectors_and_mean_the_ops) {
+    SETUP;
+    wick_tensor *x = wick_reshape(wick_sin(wick_arange(ctx, WICK_F64, 0, 1, 2 * 6 * 5)), WICK_DIMS(2, 6, 5));
+    REQUIRE(wick_eval(ctx, 1, &x, NULL) == WICK_OK);
+    wick_tensor *w = wick_add(wick_arange(ctx, WICK_F64, 0, 1, 6), wick_constant(ctx, WICK_F64, 1)), *b = wick_neg(w), *v = wick_slice(w, 0, 0, 5, 1);
+    const struct {
+        const char *name;
+        wick_tensor *(*layer)(wick_model *model, wick_tensor *x);
+        wick_tensor *plain, *scaled;
+        int64_t weight, bias;
+    } cases[] = {
+        {"group", layer_group, wick_group_norm(x, 3, NULL, NULL, 1e-5), wick_group_norm(x, 3, w, b, 1e-5), 6, 6},
+        {"instance", layer_instance, wick_instance_norm(x, NULL, NULL, 1e-5), wick_instance_norm(x, w, b, 1e-5), 6, 6},
+        {"bare", layer_bare, wick_instance_norm(x, NULL, NULL, 1e-5), wick_instance_norm(x, NULL, NULL, 1e-5), 0, 0},
+        {"rms", layer_rms, wick_rms_norm(x, NULL, 1e-5), wick_rms_norm(x, v, 1e-5), 5, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double first = 1, second = 1;
+        char name[32];
+        CHECK(wick_item(wick_max(wick_abs(wick_sub(cases[i].layer(model, x), cases[i].plain)), WICK_ALL_AXES, false), &first) == WICK_OK);
+        snprintf(name, sizeof name, "%s.weight", cases[i].name);
+        wick_tensor *weight = wick_model_find(model, name);
+        snprintf(name, sizeof name, "%s.bias", cases[i].name);
+        wick_tensor *bias = wick_model_find(model, name);
+        CHECK_MSG((weight ? wick_tensor_count(weight) : 0) == cases[i].weight && (bias ? wick_tensor_count(bias) : 0) == cases[i].bias, "%s", cases[i].name);
+        if (weight) CHECK(wick_assign(weight, wick_slice(w, 0, 0, cases[i].weight, 1)) == WICK_OK);
+        if (bias) CHECK(wick_assign(bias, b) == WICK_OK);
+        CHECK(wick_item(wick_max(wick_abs(wick_sub(cases[i].layer(model, x), cases[i].scaled)), WICK_ALL_AXES, false), &second) == WICK_OK);
+        CHECK_MSG(first <= 1e-15 && second <= 1e-15, "%s: off by %g and %g", cases[i].name, first, second);
+    }
+    const char *text = "";
+    CHECK(wick_tensor_error(wick_nn_group_norm(model, "g", wick_ones(ctx, WICK_F32, WICK_DIMS(3)), 1), &text) == WICK_ERR_SHAPE);
+    CHECK_STR_HAS(text, "group_norm \"g\": x has 1 dims; it needs [N, C, ...]");
+    TEARDOWN;
+}
+
 static void batch_norm_case(const char *name) {
     SETUP;
     const char *const steps[] = {"train1", "train2", "eval"};

@@ -125,6 +125,27 @@ static void check(wick_context *ctx, const char *name, build_fn build) {
     check_as(ctx, name, build, WICK_F32);
 }
 
+/* Every case that has an attr, on every tier. Plans are of one tier: *ctx is replaced. How many there were. */
+static __attribute__((unused)) int check_every_case(wick_context **ctx, build_fn build) {
+    int cases = 0;
+    for (size_t i = 0; i < file.count; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s", file.tensors[i].name);
+        char *slash = strrchr(name, '/');
+        if (!slash || strcmp(slash, "/attr")) continue;
+        *slash = 0;
+        cases++;
+        for (int tier = 0; tier < WICK_TIER_COUNT; tier++)
+            if (wick_tier_force((wick_tier)tier)) {
+                wick_context_free(ctx);
+                *ctx = new_context();
+                check(*ctx, name, build);
+            }
+        wick_tier_force(wick_tier_best());
+    }
+    return cases;
+}
+
 /* Of a whole run: every golden was looked at. */
 static void check_all_compared(void) {
     REQUIRE(open_goldens());

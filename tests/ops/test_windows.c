@@ -44,23 +44,7 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
 TEST(values_and_gradients_agree) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
-    int cases = 0;
-    for (size_t i = 0; i < file.count; i++) {
-        char name[128];
-        snprintf(name, sizeof name, "%s", file.tensors[i].name);
-        char *slash = strrchr(name, '/');
-        if (!slash || strcmp(slash, "/attr")) continue;
-        *slash = 0;
-        cases++;
-        for (int tier = 0; tier < WICK_TIER_COUNT; tier++)
-            if (wick_tier_force((wick_tier)tier)) {
-                wick_context_free(&ctx); /* plans are of one tier */
-                ctx = new_context();
-                check(ctx, name, build);
-            }
-        wick_tier_force(wick_tier_best());
-    }
-    CHECK(cases > 100);
+    CHECK(check_every_case(&ctx, build) > 100);
     wick_context_free(&ctx);
 }
 

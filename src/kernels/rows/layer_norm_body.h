@@ -1,6 +1,7 @@
 /* layer_norm_body.h: (x - mean) / sqrt(variance + eps) * weight + bias over the vectors of rows_vec.h; included once
  * per type. Ba, Kiros, Hinton: Layer normalization, 2016. Mean first, then the squares of distances from it: with one
- * pass over x and x^2 the variance of a row far from 0 would cancel away. */
+ * pass over x and x^2 the variance of a row far from 0 would cancel away. Without means: Zhang, Sennrich: Root mean square
+ * layer normalization, 2019. */
 static void ROWS_NAME(layer_norm)(int64_t begin, int64_t end, int64_t cols, double eps, const void *from,
                                   const void *weight, const void *bias, void *to, void *means, void *rstds) {
     enum { L = ROWS_NAME(L) };
@@ -9,7 +10,7 @@ static void ROWS_NAME(layer_norm)(int64_t begin, int64_t end, int64_t cols, doub
     for (int64_t r = begin; r < end; r++) {
         const ROWS_T *x = (const ROWS_T *)from + r * cols;
         ROWS_T *y = (ROWS_T *)to + r * cols;
-        const ROWS_T mean = (ROWS_T)(ROWS_NAME(sum)(x, cols, false, 0) / (double)cols);
+        const ROWS_T mean = means ? (ROWS_T)(ROWS_NAME(sum)(x, cols, false, 0) / (double)cols) : 0;
         const double variance = ROWS_NAME(sum)(x, cols, true, mean) / (double)cols;
         const ROWS_T rstd = (ROWS_T)(1 / sqrt(variance + eps));
         const ROWS_NAME(vec) shift = ROWS_NAME(set1)(mean), scale = ROWS_NAME(set1)(rstd);
@@ -26,7 +27,7 @@ static void ROWS_NAME(layer_norm)(int64_t begin, int64_t end, int64_t cols, doub
             if (b) v += ROWS_NAME(load_part)(b + i, cols - i, zero);
             ROWS_NAME(store_part)(y + i, cols - i, v);
         }
-        ((ROWS_T *)means)[r] = mean;
+        if (means) ((ROWS_T *)means)[r] = mean;
         ((ROWS_T *)rstds)[r] = rstd;
     }
 }

@@ -43,11 +43,11 @@ static void ROWS_NAME(layer_norm)(int64_t begin, int64_t end, int64_t cols, doub
         ROWS_T *y = (ROWS_T *)to + r * cols;
         long double sum = 0, squares = 0;
         for (int64_t c = 0; c < cols; c++) sum += (long double)x[c];
-        const ROWS_T mean = (ROWS_T)(sum / cols);
+        const ROWS_T mean = means ? (ROWS_T)(sum / cols) : 0;
         for (int64_t c = 0; c < cols; c++) squares += (long double)((x[c] - mean) * (x[c] - mean));
         const ROWS_T rstd = (ROWS_T)(1 / sqrt((double)(squares / cols) + eps));
         for (int64_t c = 0; c < cols; c++) y[c] = (x[c] - mean) * rstd * (w ? w[c] : 1) + (b ? b[c] : 0);
-        ((ROWS_T *)means)[r] = mean;
+        if (means) ((ROWS_T *)means)[r] = mean;
         ((ROWS_T *)rstds)[r] = rstd;
     }
 }
