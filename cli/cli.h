@@ -30,7 +30,7 @@ typedef struct cli_options {
 
     const char *data, *augment, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input;
     int64_t limit, epochs, batch, accumulate, warmup, lr_every, patience, save_every, seed, threads, top, classes;
-    double dropout, lr, lr_min, lr_gamma, momentum, weight_decay, clip;
+    double dropout, lr, lr_min, lr_gamma, momentum, weight_decay, clip, label_smoothing, ema;
     int optimizer, schedule, color; /* which of the choices, in the table's order */
     bool nesterov, force, json, quiet, help, no_measure;
 

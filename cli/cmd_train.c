@@ -75,8 +75,8 @@ static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose
 static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     const option_use *use;
     for (int i = 0; (use = trainer_use(i)); i++)
-        if (options_given(o, use->name) && strcmp(options_text(o, use->by), use->choice) != 0)
-            return talk_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choice, options_text(o, use->by));
+        if (options_given(o, use->name) && !trainer_uses(use, o))
+            return talk_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choices, options_text(o, use->by));
     const wick_optim_options optim = trainer_optim(o, steps);
     const wick_schedule *s = &optim.schedule;
     double peak = wick_optim_lr_at(&(wick_optim_options){.kind = optim.kind, .lr = optim.lr}, 0);
@@ -94,7 +94,9 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
                          s->lr_min, peak);
     if (s->kind == WICK_SCHEDULE_STEP && !(s->gamma > 0))
         return talk_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
-    if (o->nesterov && !(optim.momentum > 0))
+    if (o->momentum < 0 && o->momentum != -1)
+        return talk_fail(blame(whose), "%s--momentum %g is below 0", whose, o->momentum);
+    if (o->nesterov && o->momentum == 0)
         return talk_fail(blame(whose), "%s--nesterov needs sgd with a --momentum above 0", whose);
     return CLI_OK;
 }
@@ -174,7 +176,7 @@ static int build(training *t) {
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
     if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
-    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, &loading);
+    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, &loading);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->test) code = evaluator_new(&t->e, &t->c, t->test);
     return code;

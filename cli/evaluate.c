@@ -20,8 +20,10 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 static wick_status compile(evaluator *e, step *s, int64_t n) {
     bool training = wick_model_training(e->c->model);
     wick_model_set_training(e->c->model, false);
+    wick_model_set_averaged(e->c->model, true); /* where the training keeps means */
     wick_status status = step_compile(s, e->c, record, e->c, n, INPUTS, OUTPUTS, 0, 0, NULL);
     wick_model_set_training(e->c->model, training);
+    wick_model_set_averaged(e->c->model, false);
     return status;
 }
 

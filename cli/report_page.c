@@ -229,7 +229,7 @@ static bool applied(const report *r, const char *name) {
     if (strcmp(name, "hidden") == 0 || strcmp(name, "dropout") == 0 || strcmp(name, net ? "arch" : "net") == 0) return false;
     const option_use *use;
     for (int i = 0; (use = trainer_use(i)); i++)
-        if (strcmp(name, use->name) == 0) return strcmp(options_text(&r->kept, use->by), use->choice) == 0;
+        if (strcmp(name, use->name) == 0) return trainer_uses(use, &r->kept);
     return true;
 }
 
@@ -240,6 +240,8 @@ static const char *used_value(const report *r, const char *name, const char *tex
     if (strcmp(name, "arch") == 0) return r->c.arch;
     if (strcmp(name, "net") == 0) return r->c.network.net;
     if (strcmp(name, "clip") == 0 && zero) return "no limit";
+    if (strcmp(name, "ema") == 0 && zero) return "no mean";
+    if (strcmp(name, "momentum") == 0 && strtod(text, NULL) < 0) return optim->kind == WICK_SGD ? "0.9" : "0.95";
     if (strcmp(name, "patience") == 0 && zero) return "never";
     if (strcmp(name, "save-every") == 0 && zero) return "none between";
     if (strcmp(name, "lr") == 0) {

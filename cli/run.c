@@ -147,7 +147,10 @@ int run_save_best(run *r) {
                     meta_add(&list, "epoch", "%lld", (long long)r->state.epoch) &&
                     meta_add(&list, "step", "%lld", (long long)r->state.step);
     wick_context_set_random(r->c->ctx, (uint64_t)r->o->seed, 0);
-    return save(r, r->best, &list, complete, (wick_save_options){.weights_only = true});
+    wick_model_set_averaged(r->c->model, true); /* what was measured */
+    int code = save(r, r->best, &list, complete, (wick_save_options){.weights_only = true});
+    wick_model_set_averaged(r->c->model, false);
+    return code;
 }
 
 /* ---- going on ---------------------------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     const recording *r = user;
     wick_tensor *logits = classifier_logits(r->t->c, in[0]);
     wick_tensor *right = wick_eq(wick_argmax(logits, 1, false), in[1]);
-    wick_tensor *loss = wick_cross_entropy(logits, in[1]);
+    wick_tensor *loss = wick_cross_entropy_with(logits, in[1], &(wick_cross_entropy_options){.smoothing = r->t->smoothing});
     out[0] = loss;
     out[1] = wick_sum(wick_cast(right, WICK_I64), WICK_ALL_AXES, false);
     return r->update ? wick_optimizer_step(r->t->optimizer, loss) : wick_optimizer_accumulate(r->t->optimizer, loss);
@@ -37,7 +37,7 @@ static wick_status compile(trainer *t, bool update, bool last, const wick_compil
 }
 
 const option_use *trainer_use(int i) {
-    static const option_use uses[] = {{"momentum", "optimizer", "sgd"},
+    static const option_use uses[] = {{"momentum", "optimizer", "sgd|muon"},
                                       {"nesterov", "optimizer", "sgd"},
                                       {"lr-min", "schedule", "cosine"},
                                       {"lr-every", "schedule", "step"},
@@ -45,19 +45,30 @@ const option_use *trainer_use(int i) {
     return (size_t)i < sizeof uses / sizeof uses[0] ? &uses[i] : NULL;
 }
 
+bool trainer_uses(const option_use *use, const cli_options *o) {
+    const char *choice = options_text(o, use->by);
+    const size_t length = strlen(choice);
+    for (const char *at = use->choices; (at = strstr(at, choice)); at += length)
+        if ((at == use->choices || at[-1] == '|') && (at[length] == '|' || !at[length])) return true;
+    return false;
+}
+
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps) {
-    static const wick_optim_kind kinds[] = {WICK_SGD, WICK_ADAM, WICK_ADAMW}; /* in the order of the options' table */
+    static const wick_optim_kind kinds[] = {WICK_SGD, WICK_ADAM, WICK_ADAMW, WICK_MUON}; /* in the order of the options' table */
     static const wick_schedule_kind schedules[] = {WICK_SCHEDULE_CONSTANT, WICK_SCHEDULE_STEP, WICK_SCHEDULE_COSINE};
     int64_t updates = steps / o->accumulate > 0 ? steps / o->accumulate : 1;
-    bool sgd = kinds[o->optimizer] == WICK_SGD;
+    const wick_optim_kind kind = kinds[o->optimizer];
+    double momentum = o->momentum == 0 ? WICK_ZERO : o->momentum;
+    if (momentum < 0) momentum = kind == WICK_SGD ? 0.9 : 0; /* 0: the library's default */
     return (wick_optim_options){
-        .kind = kinds[o->optimizer],
+        .kind = kind,
         .lr = o->lr,
-        .momentum = sgd || options_given(o, "momentum") ? o->momentum : 0,
+        .momentum = kind == WICK_SGD || kind == WICK_MUON ? momentum : 0,
         .nesterov = o->nesterov,
         .weight_decay = o->weight_decay,
         .clip_norm = o->clip,
         .accumulate = (int)o->accumulate,
+        .average = {.kind = o->ema > 0 ? WICK_AVERAGE_EMA : WICK_AVERAGE_NONE, .decay = o->ema, .buffers = true},
         .schedule = {.kind = schedules[o->schedule],
                      .warmup = o->warmup >= 0 ? o->warmup : updates / 20,
                      .total = updates,
@@ -67,9 +78,10 @@ wick_optim_options trainer_optim(const cli_options *o, int64_t steps) {
     };
 }
 
-int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, const wick_loader_options *loading) {
+int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
+                const wick_loader_options *loading) {
     int64_t count = wick_dataset_count(dataset);
-    *t = (trainer){.c = c, .batch = loading->batch < count ? loading->batch : count, .seed = loading->seed};
+    *t = (trainer){.c = c, .batch = loading->batch < count ? loading->batch : count, .seed = loading->seed, .smoothing = smoothing};
     t->tail = count % t->batch;
     t->accumulate = optim->accumulate > 1 ? optim->accumulate : 1;
     t->x = step_buffer(t->batch * c->pixels, sizeof *t->x);

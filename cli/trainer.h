@@ -16,6 +16,7 @@ typedef struct trainer {
     int64_t batch, tail; /* images in a step, and in the last one of an epoch; tail 0: none is smaller */
     int accumulate;
     uint64_t seed;
+    double smoothing;
     step steps[2][2]; /* [updates the weights][is the last one of an epoch] */
     float *x;
     int64_t *y;
@@ -26,16 +27,18 @@ typedef struct trainer_result {
     int64_t correct;
 } trainer_result;
 
-/* Options that only one choice of another takes: --momentum is for --optimizer sgd. NULL past the last. */
+/* Options that only some choices of another take: --momentum is for --optimizer sgd or muon. NULL past the last. */
 typedef struct option_use {
-    const char *name, *by, *choice;
+    const char *name, *by, *choices; /* joined by '|' */
 } option_use;
 const option_use *trainer_use(int i);
+bool trainer_uses(const option_use *use, const cli_options *o); /* whether the choice made takes it */
 /* What the options of wick train say of the optimizer, for a run of so many steps. */
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps);
-/* Makes the model's parameters and the optimizer's state. loading says batch, seed and augmentation; the model's normalisation and shuffling
+/* Makes the model's parameters and the optimizer's state. smoothing: of the labels. loading says batch, seed and augmentation; the model's normalisation and shuffling
  * are added. Exit codes; what went wrong has been said. */
-int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, const wick_loader_options *loading);
+int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
+                const wick_loader_options *loading);
 void trainer_free(trainer *t);
 
 /* The next batch of the loader, into x and y; 0 at the end of the epoch. */

@@ -18,6 +18,11 @@ WICK_API wick_context *wick_model_context(const wick_model *model);
 /* Training (the default) or evaluation: what dropout and batch norm record. */
 WICK_API void wick_model_set_training(wick_model *model, bool training);
 WICK_API bool wick_model_training(const wick_model *model);
+/* While it is set, what is recorded finds in place of a parameter or buffer its mean, where an optimizer keeps one (wick_average): the
+ * OPTIM state WICK_AVERAGE_OF plus its name. wick_save with weights_only writes the means too. For evaluation: they are not to be assigned. */
+#define WICK_AVERAGE_OF "optim.average."
+WICK_API void wick_model_set_averaged(wick_model *model, bool averaged);
+WICK_API bool wick_model_averaged(const wick_model *model);
 
 /* How many numbers all states together may hold (0: any number): a guard for models that an untrusted file describes. */
 WICK_API void wick_model_set_limit(wick_model *model, int64_t numbers);

@@ -135,14 +135,6 @@ WICK_API wick_tensor *wick_random_normal(wick_context *ctx, wick_dtype dtype, in
 /* Zero with probability p, else x / (1 - p). */
 WICK_API wick_tensor *wick_dropout(wick_tensor *x, double p);
 
-/* ---- losses -------------------------------------------------------------------------------------------------------------------- */
-/* mean over rows of logsumexp(logits) - logits[label]; logits [N, C], labels [N] integers. 0-d. A label outside [0, C) is a
- * run-time error (WICK_ERR_INDEX). */
-WICK_API wick_tensor *wick_cross_entropy(wick_tensor *logits, wick_tensor *labels);
-/* The same, one loss per row: [N]. */
-WICK_API wick_tensor *wick_cross_entropy_rows(wick_tensor *logits, wick_tensor *labels);
-WICK_API wick_tensor *wick_mse(wick_tensor *prediction, wick_tensor *target); /* mean((p - t)^2), 0-d */
-
 /* ---- gradients -------------------------------------------------------------------------------------------------------------------- */
 /* out[i] = d loss / d wrt[i], for a float 0-d loss. wrt may be any tensors the loss depends on through nodes that are still
  * pending; one that it does not depend on is an error, as is passing through a value that was already evaluated, or is before
@@ -168,6 +160,7 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #endif
 
 #include "wick/elementwise.h"
+#include "wick/loss.h"
 
 #ifndef WICK_NO_SITES
 /* clang-format off */
@@ -216,9 +209,6 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #define wick_dropout(...) WICK_TENSOR_HERE(wick_dropout(__VA_ARGS__))
 #define wick_random_uniform(...) WICK_TENSOR_HERE(wick_random_uniform(__VA_ARGS__))
 #define wick_random_normal(...) WICK_TENSOR_HERE(wick_random_normal(__VA_ARGS__))
-#define wick_cross_entropy(...) WICK_TENSOR_HERE(wick_cross_entropy(__VA_ARGS__))
-#define wick_cross_entropy_rows(...) WICK_TENSOR_HERE(wick_cross_entropy_rows(__VA_ARGS__))
-#define wick_mse(...) WICK_TENSOR_HERE(wick_mse(__VA_ARGS__))
 #define wick_grad(...) WICK_VOID_HERE(wick_grad(__VA_ARGS__))
 #define wick_stop_gradient(...) WICK_TENSOR_HERE(wick_stop_gradient(__VA_ARGS__))
 #define wick_custom_gradient(...) WICK_TENSOR_HERE(wick_custom_gradient(__VA_ARGS__))

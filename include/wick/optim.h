@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-typedef enum wick_optim_kind { WICK_SGD, WICK_ADAM, WICK_ADAMW } wick_optim_kind;
+/* Muon: parameters of 2 and more dims, as matrices [out, the rest], by their orthogonalised momentum; the others by AdamW. */
+typedef enum wick_optim_kind { WICK_SGD, WICK_ADAM, WICK_ADAMW, WICK_MUON } wick_optim_kind;
 typedef enum wick_schedule_kind { WICK_SCHEDULE_CONSTANT, WICK_SCHEDULE_STEP, WICK_SCHEDULE_COSINE } wick_schedule_kind;
 
 /* Learning rate at optimizer step t (from 0), after a linear warm-up from 0 over `warmup` steps (t + 1) / warmup:
@@ -21,14 +22,39 @@ typedef struct wick_schedule {
     double gamma, lr_min;
 } wick_schedule;
 
+/* How Muon's rate is made from lr for a matrix of `rows` x `cols`. */
+typedef enum wick_muon_rate {
+    WICK_MUON_MATCH_ADAMW, /* 0.2 sqrt(max(rows, cols)) lr: steps as large as AdamW's, so that one lr suits both (Liu et al. 2025) */
+    WICK_MUON_ORIGINAL     /* sqrt(max(1, rows / cols)) lr: PyTorch's default (Jordan 2024) */
+} wick_muon_rate;
+
+/* A mean of the weights over the steps, kept beside them: wick_model_set_averaged says what then reads it. */
+typedef enum wick_average_kind {
+    WICK_AVERAGE_NONE,
+    WICK_AVERAGE_EMA, /* a + (1 - decay) (w - a), the first one being w itself */
+    WICK_AVERAGE_SWA  /* the plain mean (Izmailov et al. 2018) */
+} wick_average_kind;
+/* As torch.optim.swa_utils.AveragedModel, one count for all. It is made with the first step recorded, and is 0 until that runs. */
+typedef struct wick_average {
+    wick_average_kind kind;
+    double decay;         /* EMA; 0: 0.999 */
+    int64_t start, every; /* after step `start` (from 0) and each `every` ones more; 0: the first, 1 */
+    bool buffers;         /* also of BUFFER states, batch norm's running statistics; otherwise those of now go with the mean */
+} wick_average;
+
+/* Stands for exactly 0 where 0 means the default: .beta1 = WICK_ZERO. It is the smallest normal number. */
+#define WICK_ZERO 2.2250738585072014e-308
+
 typedef struct wick_optim_options {
     wick_optim_kind kind;
-    double lr;              /* 0: 0.01 for SGD, 0.001 for Adam */
-    double momentum;        /* SGD */
-    bool nesterov;          /* SGD, with momentum */
-    double beta1, beta2;    /* Adam; 0: 0.9, 0.999 */
-    double eps;             /* Adam; 0: 1e-8 */
-    double weight_decay;    /* SGD, Adam: added to the gradient; AdamW: decoupled (Loshchilov, Hutter 2019) */
+    double lr;              /* 0: 0.01 for SGD, 0.001 for the others */
+    double momentum;        /* SGD; Muon; 0: none, 0.95 */
+    bool nesterov;          /* SGD, with momentum; Muon's always is */
+    double beta1, beta2;    /* Adam, AdamW, Muon's AdamW; 0: 0.9, 0.999 */
+    double eps;             /* of those; 0: 1e-8 */
+    double weight_decay;    /* SGD, Adam: added to the gradient; AdamW, Muon: decoupled (Loshchilov, Hutter 2019) */
+    wick_muon_rate muon_rate;
+    wick_average average;
     double clip_norm;       /* > 0: the gradients' global L2 norm is scaled down to it */
     int accumulate;         /* micro-batches per step; 0 or 1: none */
     wick_schedule schedule; /* zero: constant */

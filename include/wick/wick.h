@@ -5,6 +5,7 @@
 #include "wick/context.h"
 #include "wick/data.h"
 #include "wick/io.h"
+#include "wick/loss.h"
 #include "wick/nn.h"
 #include "wick/ops.h"
 #include "wick/optim.h"

@@ -21,6 +21,19 @@ typedef struct save {
     char crc[16], seed[24], stream[24], format[16];
 } save;
 
+/* A state, or the mean that an optimizer keeps of it where the model is to be read so. */
+static wick_tensor *value_of(const save *s, const wick_model *model, const wick_named *state) {
+    char name[320];
+    wick_tensor *mean = NULL;
+    if (s->options->weights_only && wick_model_averaged(model)) {
+        snprintf(name, sizeof name, WICK_AVERAGE_OF "%s", state->name);
+        mean = wick_model_find(model, name);
+    }
+    if (!mean) return state->tensor;
+    const wick_dtype dtype = wick_tensor_dtype(state->tensor);
+    return wick_tensor_dtype(mean) == dtype ? mean : wick_cast(mean, dtype);
+}
+
 /* The states to write. Wider elements come first: each tensor then begins at a multiple of its element's size, since
  * those before it have sizes that are multiples of it. */
 static wick_status collect_tensors(save *s, wick_model *model) {
@@ -34,7 +47,7 @@ static wick_status collect_tensors(save *s, wick_model *model) {
             *t = (wick_safetensors_tensor){.name = state.name, .dtype = dtype, .rank = wick_tensor_rank(state.tensor)};
             memcpy(t->dims, wick_tensor_dims(state.tensor), sizeof t->dims);
             t->bytes = (size_t)wick_tensor_count(state.tensor) * width;
-            WICK_TRY(wick_data(state.tensor, &t->data));
+            WICK_TRY(wick_data(value_of(s, model, &state), &t->data));
         }
     for (size_t i = 0; i < s->n_tensors; i++) s->by_name[i] = &s->tensors[i];
     qsort(s->by_name, s->n_tensors, sizeof *s->by_name, wick_safetensors_by_name);
@@ -117,6 +130,7 @@ wick_status wick_save(wick_model *model, const char *path, const wick_save_optio
     if (s.options->n_meta < 0 || (s.options->n_meta && !s.options->meta))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "save: %d metadata at NULL", s.options->n_meta);
     WICK_TRY(wick_eval(ctx, 0, NULL, NULL)); /* states as assigned */
+    wick_scope *scope = wick_scope_open(ctx); /* of means in another dtype */
 
     const size_t tensors = (size_t)wick_model_count(model) * sizeof *s.tensors;
     const size_t metas = (size_t)(s.options->n_meta + WICK_META_OWN) * sizeof *s.meta;
@@ -125,11 +139,12 @@ wick_status wick_save(wick_model *model, const char *path, const wick_save_optio
     s.by_name = wick_alloc(&ctx->alloc, names);
     s.meta = wick_alloc(&ctx->alloc, metas);
     wick_status status = WICK_OK;
-    if (!s.tensors || !s.by_name || !s.meta) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "save: out of memory");
+    if (!s.tensors || !s.by_name || !s.meta || !scope) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "save: out of memory");
     if (status == WICK_OK) status = collect_tensors(&s, model);
     if (status == WICK_OK) status = collect_meta(&s);
     if (status == WICK_OK) status = write_file(&s, path);
     if (status == WICK_OK) remove_stale(&s, path);
+    wick_scope_close(&scope);
     wick_release(&ctx->alloc, s.tensors, tensors);
     wick_release(&ctx->alloc, s.by_name, names);
     wick_release(&ctx->alloc, s.meta, metas);

@@ -199,6 +199,11 @@ void wick_layer_norm_rows(wick_ctype type, int64_t begin, int64_t end, int64_t c
  * Returns -1, or the first row whose label is outside [0, cols): that row's outputs are then 0. */
 int64_t wick_nll_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x, const int64_t *label,
                       void *loss, void *probs);
+/* After wick_nll_rows on the same rows: loss[r] becomes the sum over c of q[c] (logsumexp(x[r]) - x[r][c]), where q[c] = (1 - smoothing) w[c]
+ * at the label and smoothing / cols w[c] everywhere; weight w: cols, or NULL for ones. Rows whose label is *ignored (or NULL) get zeros.
+ * Returns -1, or the first row whose label is neither a class nor that. */
+int64_t wick_nll_targets_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x, const int64_t *label, const void *weight,
+                              double smoothing, const int64_t *ignored, void *loss, void *probs);
 
 /* ---- indexing -------------------------------------------------------------------------------------------------------------
  * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index` of the

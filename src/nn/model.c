@@ -17,7 +17,7 @@ typedef struct model_entry {
 struct wick_model {
     wick_context *ctx;
     wick_allocator alloc;
-    bool training, some_frozen; /* false: certainly none */
+    bool training, averaged, some_frozen; /* false: certainly none */
     wick_init_rule rule; /* of the weights of layers, or NULL */
     wick_arena names;
     model_entry *entries;
@@ -58,6 +58,8 @@ void wick_model_free(wick_model **model) {
 wick_context *wick_model_context(const wick_model *model) { return model->ctx; }
 void wick_model_set_training(wick_model *model, bool training) { model->training = training; }
 bool wick_model_training(const wick_model *model) { return model->training; }
+void wick_model_set_averaged(wick_model *model, bool averaged) { model->averaged = averaged; }
+bool wick_model_averaged(const wick_model *model) { return model->averaged; }
 void wick_model_set_log(wick_model *model, wick_layer_log *log) { model->log = log; }
 wick_layer_log *wick_model_log(const wick_model *model) { return model->log; }
 const char *wick_model_path(const wick_model *model) { return model->path; }
@@ -156,6 +158,17 @@ static wick_tensor *found(wick_context *ctx, const model_entry *e, wick_role rol
                        "state \"%s\" is %s, and is asked for as %s", e->name, text[0], text[1]);
 }
 
+/* What a network reads of a state: the mean of its values where there is one and the model says so. */
+static wick_tensor *read_state(const wick_model *model, wick_tensor *state, const char *name) {
+    char average[WICK_OPTIM_NAME_MAX];
+    if (!model->averaged) return state;
+    snprintf(average, sizeof average, WICK_AVERAGE_OF "%s", name);
+    wick_tensor *mean = wick_model_find(model, average);
+    if (!mean) return state;
+    const wick_dtype dtype = wick_tensor_dtype(state);
+    return wick_tensor_dtype(mean) == dtype ? mean : wick_cast(mean, dtype);
+}
+
 wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role role, wick_dtype dtype, int rank,
                               const int64_t *dims, wick_init init) {
     if (!model) return NULL;
@@ -180,7 +193,10 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
                            full, (int)dtype, rank);
     const uint64_t hash = wick_hash(full, strlen(full), 0);
     const model_entry *e = find(model, full, hash);
-    if (e) return found(ctx, e, role, &type);
+    if (e) {
+        wick_tensor *state = found(ctx, e, role, &type);
+        return state->error || role == WICK_ROLE_OPTIM ? state : read_state(model, state, full);
+    }
 
     const int64_t count = wick_type_count(&type);
     if (model->limit && count > model->limit - model->numbers)

@@ -17,22 +17,28 @@ typedef struct wick_update {
     wick_tensor *state, *value;
 } wick_update;
 
+enum { WICK_RULE_MOMENTS = 3, WICK_RULE_NUMBERS = 4 };
+
 /* What a rule reads: all tensors are of one float dtype, p, g and the moments of one shape, the others 0-d. */
 typedef struct wick_rule_input {
     const wick_optim_options *options;
     wick_tensor *p, *g;
-    wick_tensor *moment[2];          /* as many as the rule has */
-    wick_tensor *lr;                 /* learning rate */
-    wick_tensor *lr_corrected;       /* lr / (1 - beta1^t), where t counts steps from 1 */
-    wick_tensor *inv_sqrt_corrected; /* 1 / sqrt(1 - beta2^t) */
+    wick_tensor *moment[WICK_RULE_MOMENTS]; /* as many as the rule has */
+    wick_tensor *lr;
+    wick_tensor *number[WICK_RULE_NUMBERS]; /* as many as the rule's numbers() set */
 } wick_rule_input;
 
-/* An update rule: sets the new value of each moment and returns that of p. Purely elementwise, so that it is one
- * kernel. */
+/* An update rule: sets the new value of each moment and returns that of p. Those that are elementwise are one kernel. */
 typedef struct wick_rule {
-    const char *moments[2]; /* names of states, "momentum"; NULL: none */
+    const char *moments[WICK_RULE_MOMENTS]; /* names of states, "momentum"; NULL: none */
     wick_tensor *(*update)(const wick_rule_input *in, wick_tensor **moment);
+    /* What all parameters share, 0-d f64, from the rate and the step, which counts from 1. NULL: nothing. */
+    void (*numbers)(const wick_optim_options *options, wick_tensor *lr, wick_tensor *t, wick_tensor **number);
 } wick_rule;
-const wick_rule *wick_rule_of(const wick_optim_options *options);
+/* The rule of a parameter of so many dims. */
+const wick_rule *wick_rule_of(const wick_optim_options *options, int rank);
+
+/* muon.c: momentum orthogonalised by Newton-Schulz steps, for 2 and more dims. */
+wick_tensor *wick_muon_update(const wick_rule_input *in, wick_tensor **moment);
 
 #endif

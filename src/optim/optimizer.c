@@ -2,7 +2,8 @@
  * assignments.
  *
  * States of parameter NAME of dtype T: "optim.<moment>.NAME" and "optim.grad.NAME" (accumulation) have NAME's shape and
- * T, or f32 for the 16-bit floats. "optim.step" (i64, 0-d) counts the steps done. */
+ * T, or f32 for the 16-bit floats. "optim.step" (i64, 0-d) counts the steps done. "optim.average.NAME" is the mean of a state,
+ * "optim.averaged" (i64, 0-d) how often it was taken. */
 #include <stdio.h>
 
 #include "ops/ops.h"
@@ -14,16 +15,17 @@ struct wick_optimizer {
     wick_context *ctx;
     wick_allocator alloc;
     wick_optim_options options;
-    const wick_rule *rule;
     bool bound;         /* to the model's parameters, at the first step recorded */
     int n;              /* parameters */
     const char **names; /* n each; all in one block */
     wick_tensor **params, **grads; /* grads: NULL where the loss does not depend on the parameter */
     wick_tensor **used;            /* parameters that it depends on */
     bool *reached;
-    wick_update *updates; /* 4 n + 1: parameter, two moments, accumulated gradient; the step count */
-    int n_updates;
+    wick_tensor **values; /* what the parameters become */
     size_t block;
+    wick_update *updates; /* what all states become */
+    size_t n_updates, updates_cap;
+    bool short_of_memory; /* for updates */
 };
 
 /* ---- making
@@ -39,18 +41,29 @@ static const char *bad_schedule(const wick_schedule *s) {
     return NULL;
 }
 
+static const char *bad_average(const wick_average *a) {
+    if ((unsigned)a->kind > WICK_AVERAGE_SWA) return "no such average";
+    if (a->kind == WICK_AVERAGE_NONE) return NULL;
+    if (!(a->decay >= 0 && a->decay < 1)) return "the average's decay must be in [0, 1)";
+    if (a->start < 0) return "the average's start is negative";
+    return a->every < 1 ? "the average's every is negative" : NULL;
+}
+
 static const char *bad_options(const wick_optim_options *o) {
-    if ((unsigned)o->kind > WICK_ADAMW) return "no such optimizer";
+    if ((unsigned)o->kind > WICK_MUON) return "no such optimizer";
     if (!(o->lr > 0)) return "lr must be above 0";
     if (!(o->momentum >= 0)) return "momentum is negative";
+    if (o->kind == WICK_MUON && (o->nesterov || o->momentum >= 1)) return "Muon's momentum must be below 1, and is Nesterov's without being asked";
+    if ((unsigned)o->muon_rate > WICK_MUON_ORIGINAL) return "no such muon_rate";
     if (o->nesterov && o->momentum == 0) return "nesterov needs momentum";
-    if (o->kind != WICK_SGD && (o->momentum != 0 || o->nesterov)) return "momentum is SGD's; Adam has beta1";
+    if (o->kind != WICK_SGD && o->kind != WICK_MUON && (o->momentum != 0 || o->nesterov)) return "momentum is SGD's; Adam has beta1";
     if (!(o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1)) return "beta1 and beta2 must be in [0, 1)";
     if (!(o->eps >= 0)) return "eps is negative";
     if (!(o->weight_decay >= 0)) return "weight_decay is negative";
     if (!(o->clip_norm >= 0)) return "clip_norm is negative";
     if (o->accumulate < 0) return "accumulate is negative";
-    return bad_schedule(&o->schedule);
+    const char *bad = bad_average(&o->average);
+    return bad ? bad : bad_schedule(&o->schedule);
 }
 
 wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *options, wick_optimizer **out) {
@@ -65,7 +78,6 @@ wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *opti
     opt->ctx = ctx;
     opt->alloc = ctx->alloc;
     opt->options = o;
-    opt->rule = wick_rule_of(&o);
     *out = opt;
     return WICK_OK;
 }
@@ -75,7 +87,8 @@ void wick_optimizer_free(wick_optimizer **optimizer) {
     if (!opt) return;
     *optimizer = NULL;
     wick_allocator alloc = opt->alloc;
-    wick_release(&alloc, opt->updates, opt->block);
+    wick_release(&alloc, opt->params, opt->block);
+    wick_release(&alloc, opt->updates, opt->updates_cap * sizeof *opt->updates);
     wick_release(&alloc, opt, sizeof *opt);
 }
 
@@ -89,15 +102,15 @@ static wick_status bind_parameters(wick_optimizer *opt) {
     if (!n)
         return wick_context_fail(opt->ctx, WICK_ERR_INVALID,
                                  "optimizer: no parameter to train: the model has none yet (build its loss first), or all are frozen");
-    const size_t block = (4 * (size_t)n + 1) * sizeof(wick_update) + 4 * (size_t)n * sizeof(void *) + (size_t)n;
-    wick_update *updates = wick_alloc(&opt->alloc, block);
-    if (!updates) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
+    const size_t block = 5 * (size_t)n * sizeof(void *) + (size_t)n;
+    wick_tensor **params = wick_alloc(&opt->alloc, block);
+    if (!params) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
     opt->block = block;
-    opt->updates = updates;
-    opt->params = (wick_tensor **)(updates + 4 * n + 1);
+    opt->params = params;
     opt->grads = opt->params + n;
     opt->used = opt->grads + n;
-    opt->names = (const char **)(opt->used + n);
+    opt->values = opt->used + n;
+    opt->names = (const char **)(opt->values + n);
     opt->reached = (bool *)(opt->names + n);
     for (int i = 0; i < wick_model_count(opt->model); i++) {
         wick_named state = wick_model_at(opt->model, i);
@@ -121,18 +134,23 @@ static wick_dtype working_dtype(const wick_tensor *param) {
     return dtype == WICK_F16 || dtype == WICK_BF16 ? WICK_F32 : dtype;
 }
 
-static wick_tensor *step_count(wick_optimizer *opt) {
-    return wick_model_state(opt->model, "optim.step", WICK_ROLE_OPTIM, WICK_I64, WICK_SCALAR, wick_init_constant(0));
+static wick_tensor *counter(wick_optimizer *opt, const char *name) {
+    return wick_model_state(opt->model, name, WICK_ROLE_OPTIM, WICK_I64, WICK_SCALAR, wick_init_constant(0));
 }
+static wick_tensor *step_count(wick_optimizer *opt) { return counter(opt, "optim.step"); }
 
-/* "optim.WHAT.NAME", zero at first. */
-static wick_tensor *state_of(wick_optimizer *opt, const char *what, int i) {
+/* "PREFIX.NAME", of the shape of p, zero at first. */
+static wick_tensor *state_like(wick_optimizer *opt, const char *prefix, const char *of, const wick_tensor *p) {
     char name[512];
-    const wick_tensor *p = opt->params[i];
-    if (snprintf(name, sizeof name, "optim.%s.%s", what, opt->names[i]) >= (int)sizeof name)
-        name[0] = 0; /* refused by its model */
+    if (snprintf(name, sizeof name, "%s%s", prefix, of) >= (int)sizeof name) name[0] = 0; /* refused by its model */
     return wick_model_state(opt->model, name, WICK_ROLE_OPTIM, working_dtype(p), wick_tensor_rank(p),
                             wick_tensor_dims(p), wick_init_constant(0));
+}
+/* "optim.WHAT.NAME" of parameter i. */
+static wick_tensor *state_of(wick_optimizer *opt, const char *what, int i) {
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "optim.%s.", what);
+    return state_like(opt, prefix, opt->names[i], opt->params[i]);
 }
 
 static wick_status fail_with(wick_optimizer *opt, const char *what, const wick_tensor *x) {
@@ -180,18 +198,23 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
 }
 
 static void update_push(wick_optimizer *opt, wick_tensor *state, wick_tensor *value) {
+    if (!wick_grow(&opt->alloc, (void **)&opt->updates, &opt->updates_cap, opt->n_updates + 1, sizeof *opt->updates)) {
+        opt->short_of_memory = true;
+        return;
+    }
     opt->updates[opt->n_updates++] = (wick_update){state, value};
 }
 
 /* Expressions first, assignments last: an error leaves no half of a step behind. */
 static wick_status updates_assign(wick_optimizer *opt) {
-    for (int i = 0; i < opt->n_updates; i++) {
+    if (opt->short_of_memory) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
+    for (size_t i = 0; i < opt->n_updates; i++) {
         if (wick_tensor_error(opt->updates[i].state, NULL) != WICK_OK)
             return fail_with(opt, "state", opt->updates[i].state);
         if (wick_tensor_error(opt->updates[i].value, NULL) != WICK_OK)
             return fail_with(opt, "update", opt->updates[i].value);
     }
-    for (int i = 0; i < opt->n_updates; i++) WICK_TRY(wick_assign(opt->updates[i].state, opt->updates[i].value));
+    for (size_t i = 0; i < opt->n_updates; i++) WICK_TRY(wick_assign(opt->updates[i].state, opt->updates[i].value));
     return WICK_OK;
 }
 
@@ -219,30 +242,75 @@ static void clip(wick_optimizer *opt) {
         if (opt->grads[i]) opt->grads[i] = wick_mul(opt->grads[i], to_dtype(scale, wick_tensor_dtype(opt->grads[i])));
 }
 
+/* The numbers of each rule in use; there are at most two, Muon's and its AdamW. */
+typedef struct shared_numbers {
+    const wick_rule *rule[2];
+    wick_tensor *number[2][WICK_RULE_NUMBERS];
+} shared_numbers;
+
+static wick_tensor *const *numbers_of(shared_numbers *shared, const wick_rule *rule, const wick_optim_options *o, wick_tensor *lr, wick_tensor *t) {
+    int k = shared->rule[0] && shared->rule[0] != rule;
+    if (!shared->rule[k]) {
+        shared->rule[k] = rule;
+        if (rule->numbers) rule->numbers(o, lr, t, shared->number[k]);
+    }
+    return shared->number[k];
+}
+
 static void apply_rule(wick_optimizer *opt, wick_tensor *step) {
     const wick_optim_options *o = &opt->options;
     wick_tensor *lr = wick_schedule_record(o, step);
-    wick_tensor *t = wick_cast(wick_add(step, wick_like(step, 1)), WICK_F64), *one = wick_like(t, 1);
-    wick_tensor *lr_corrected = wick_div(lr, wick_sub(one, wick_pow(wick_like(t, o->beta1), t)));
-    wick_tensor *inv_sqrt_corrected = wick_rsqrt(wick_sub(one, wick_pow(wick_like(t, o->beta2), t)));
+    wick_tensor *t = wick_cast(wick_add(step, wick_like(step, 1)), WICK_F64);
+    shared_numbers shared = {0};
     for (int i = 0; i < opt->n; i++) {
+        wick_tensor *p = opt->params[i], *new_moment[WICK_RULE_MOMENTS] = {NULL};
+        opt->values[i] = p;
         if (!opt->grads[i]) continue;
-        wick_tensor *p = opt->params[i], *new_moment[2] = {NULL, NULL};
         const wick_dtype dtype = working_dtype(p);
-        wick_rule_input in = {.options = o,
-                              .p = to_dtype(p, dtype),
-                              .g = opt->grads[i],
-                              .lr = to_dtype(lr, dtype),
-                              .lr_corrected = to_dtype(lr_corrected, dtype),
-                              .inv_sqrt_corrected = to_dtype(inv_sqrt_corrected, dtype)};
-        for (int k = 0; k < 2; k++)
-            if (opt->rule->moments[k]) in.moment[k] = state_of(opt, opt->rule->moments[k], i);
-        wick_tensor *new_p = opt->rule->update(&in, new_moment);
-        for (int k = 0; k < 2; k++)
+        const wick_rule *rule = wick_rule_of(o, wick_tensor_rank(p));
+        wick_rule_input in = {.options = o, .p = to_dtype(p, dtype), .g = opt->grads[i], .lr = to_dtype(lr, dtype)};
+        wick_tensor *const *number = numbers_of(&shared, rule, o, lr, t);
+        for (int k = 0; k < WICK_RULE_NUMBERS && number[k]; k++) in.number[k] = to_dtype(number[k], dtype);
+        for (int k = 0; k < WICK_RULE_MOMENTS; k++)
+            if (rule->moments[k]) in.moment[k] = state_of(opt, rule->moments[k], i);
+        wick_tensor *new_p = rule->update(&in, new_moment);
+        for (int k = 0; k < WICK_RULE_MOMENTS; k++)
             if (in.moment[k]) update_push(opt, in.moment[k], new_moment[k]);
-        update_push(opt, p, to_dtype(new_p, wick_tensor_dtype(p)));
+        opt->values[i] = to_dtype(new_p, wick_tensor_dtype(p));
+        update_push(opt, p, opt->values[i]);
     }
     update_push(opt, step, wick_add(step, wick_like(step, 1)));
+}
+
+/* mean + (value - mean) weight. */
+static void move_mean(wick_optimizer *opt, const char *name, wick_tensor *of, wick_tensor *value, wick_tensor *weight) {
+    wick_tensor *mean = state_like(opt, WICK_AVERAGE_OF, name, of);
+    const wick_dtype dtype = working_dtype(of);
+    wick_tensor *difference = wick_sub(to_dtype(value, dtype), mean);
+    update_push(opt, mean, wick_add(mean, wick_mul(difference, to_dtype(weight, dtype))));
+}
+
+/* Frozen states are no part of it: their mean is what they are. */
+static void average(wick_optimizer *opt, wick_tensor *step) {
+    const wick_average *a = &opt->options.average;
+    if (a->kind == WICK_AVERAGE_NONE) return;
+    wick_tensor *count = counter(opt, "optim.averaged"), *n = wick_cast(count, WICK_F64), *one = wick_like(n, 1);
+    wick_tensor *weight = a->kind == WICK_AVERAGE_SWA ? wick_reciprocal(wick_add(n, one))
+                                                      : wick_where(wick_eq(count, wick_like(count, 0)), one, wick_like(n, 1 - a->decay));
+    wick_tensor *taken = wick_like(count, 1);
+    if (a->start > 0 || a->every > 1) {
+        wick_tensor *after = wick_div(wick_sub(wick_cast(step, WICK_F64), wick_like(n, (double)a->start)), wick_like(n, (double)a->every));
+        wick_tensor *due = wick_logical_and(wick_ge(after, wick_like(n, 0)), wick_eq(wick_floor(after), after));
+        weight = wick_where(due, weight, wick_like(n, 0));
+        taken = wick_cast(due, WICK_I64);
+    }
+    for (int i = 0; i < opt->n; i++) move_mean(opt, opt->names[i], opt->params[i], opt->values[i], weight);
+    for (int i = 0; i < wick_model_count(opt->model) && a->buffers; i++) {
+        const wick_named state = wick_model_at(opt->model, i);
+        if (state.role == WICK_ROLE_BUFFER && !state.frozen && wick_dtype_is_float(wick_tensor_dtype(state.tensor)))
+            move_mean(opt, state.name, state.tensor, state.tensor, weight);
+    }
+    update_push(opt, count, wick_add(count, taken));
 }
 
 /* ---- recording
@@ -251,15 +319,19 @@ static void apply_rule(wick_optimizer *opt, wick_tensor *step) {
 static wick_status record_step(wick_optimizer *opt, wick_tensor *loss) {
     WICK_TRY(gradients(opt, loss));
     opt->n_updates = 0;
+    opt->short_of_memory = false;
     if (opt->options.accumulate > 1) take_accumulated(opt);
     if (opt->options.clip_norm > 0) clip(opt);
-    apply_rule(opt, step_count(opt));
+    wick_tensor *step = step_count(opt);
+    apply_rule(opt, step);
+    average(opt, step);
     return updates_assign(opt);
 }
 
 static wick_status record_accumulate(wick_optimizer *opt, wick_tensor *loss) {
     WICK_TRY(gradients(opt, loss));
     opt->n_updates = 0;
+    opt->short_of_memory = false;
     for (int i = 0; i < opt->n; i++) {
         wick_tensor *sum = state_of(opt, "grad", i);
         update_push(opt, sum, wick_add(sum, opt->grads[i]));

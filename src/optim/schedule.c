@@ -5,13 +5,20 @@
 
 static const double pi = 3.14159265358979323846;
 
+static void by_default(double *value, double fallback) {
+    if (*value == 0) *value = fallback;
+    if (*value == WICK_ZERO) *value = 0;
+}
+
 wick_optim_options wick_optim_defaults(const wick_optim_options *options) {
     wick_optim_options o = options ? *options : (wick_optim_options){0};
-    const bool adam = o.kind != WICK_SGD;
-    if (o.lr == 0) o.lr = adam ? 0.001 : 0.01;
-    if (o.beta1 == 0) o.beta1 = 0.9;
-    if (o.beta2 == 0) o.beta2 = 0.999;
-    if (o.eps == 0) o.eps = 1e-8;
+    by_default(&o.lr, o.kind == WICK_SGD ? 0.01 : 0.001);
+    by_default(&o.momentum, o.kind == WICK_MUON ? 0.95 : 0);
+    by_default(&o.beta1, 0.9);
+    by_default(&o.beta2, 0.999);
+    by_default(&o.eps, 1e-8);
+    by_default(&o.average.decay, 0.999);
+    if (o.average.every == 0) o.average.every = 1;
     if (o.accumulate == 0) o.accumulate = 1;
     return o;
 }

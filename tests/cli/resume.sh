@@ -168,6 +168,17 @@ test_stopped_run_is_left_alone() {
     expect 0 "$wick" train --resume stopped && has err "already stopped in epoch 2 of 6" && has err "--patience above 1"
     expect 0 "$wick" train --resume stopped --patience 2 && has err "going on after"
 }
+test_means_of_weights_go_on() {
+    means=(--data data --hidden 24 --batch 50 --optimizer muon --momentum 0 --weight-decay 0.01 --label-smoothing 0.1 --ema 0.95 --schedule constant)
+    expect 0 "$wick" train "${means[@]}" --epochs 4 --warmup 3 --out means --log means.expected
+    expect 0 "$wick" train "${means[@]}" --epochs 1 --warmup 3 --out parts --log parts.jsonl
+    expect 0 "$wick" train --resume parts --epochs 4
+    check_equal parts parts.jsonl means
+    # What was measured is what was saved.
+    expect 0 "$wick" eval means --json
+    best=$(json out loss)
+    grep -q "\"test_loss\": ${best:0:7}" means.expected || fail "the loss $best of best.safetensors is in no epoch's line"
+}
 test_the_same_options_may_be_repeated() {
     cp -r whole repeated
     expect 0 "$wick" train --resume repeated --data data --batch 016 --dropout 0.30 --lr-min 0e0

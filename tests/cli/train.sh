@@ -57,6 +57,7 @@ test_options_of_the_optimizers() {
     i=0
     for options in "--optimizer sgd" "--optimizer sgd --nesterov --weight-decay 0.001" "--dropout 0.5" \
         "--optimizer adamw --weight-decay 0.1" "--clip 0.5" "--accumulate 3" "--schedule step --lr-every 5" \
+        "--optimizer muon --weight-decay 0.01" "--optimizer muon --momentum 0" "--label-smoothing 0.1" "--ema 0.9" \
         "--schedule constant --warmup 4" "--batch 1000" "--lr-min 0.0001" "--hidden 8,8"; do
         i=$((i + 1))
         expect 0 "$wick" train "${quick[@]}" --out options$i $options

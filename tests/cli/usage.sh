@@ -45,7 +45,9 @@ test_bad_values() {
     expect 2 "$wick" train --lr -1
     expect 2 "$wick" train --lr ""
     expect 2 "$wick" train --dropout 1
-    expect 2 "$wick" train --optimizer rmsprop && has err "sgd|adam|adamw"
+    expect 2 "$wick" train --optimizer rmsprop && has err "sgd|adam|adamw|muon"
+    expect 2 "$wick" train --label-smoothing 1.1 && has err "from 0 to 1"
+    expect 2 "$wick" train --ema 1
     expect 2 "$wick" train --schedule "" && has err "constant|step|cosine"
     expect 2 "$wick" train --epochs && has err "needs N"
     expect 2 "$wick" train --json=yes && has err "takes no value"
@@ -94,7 +96,10 @@ test_architecture() {
     expect 0 "$wick" eval nets --data data
     expect 0 "$wick" train --resume nets --epochs 3 --quiet && expect 0 "$wick" info nets && has out "residual(dwconv"
     expect 2 "$wick" train --data data --hidden 8 --momentum 0.9 --optimizer adam && has err "momentum"
+    expect 2 "$wick" train --data data --hidden 8 --momentum -0.5 --optimizer sgd && has err "below 0"
+    expect 2 "$wick" train --data data --hidden 8 --momentum 0 --nesterov --optimizer sgd && has err "above 0"
     expect 2 "$wick" train --data data --hidden 8 --nesterov && has err "sgd; this is adam"
+    expect 2 "$wick" train --data data --hidden 8 --nesterov --optimizer muon && has err "sgd; this is muon"
     expect 2 "$wick" train --data data --hidden 8 --lr-every 9 && has err "--lr-every is for"
     # 40 images in batches of 20, 3 epochs: 6 steps
     run=(--data data --hidden 8 --batch 20 --epochs 3)

@@ -28,22 +28,33 @@ def loss_of(w, b, x, t):
     return ((torch.tanh(x @ w.T + b) - t) ** 2).mean()
 
 
-def run(name, make, clip=None, accumulate=1, schedule=None):
+def run(name, make, clip=None, accumulate=1, schedule=None, average=None, several=False):
+    """average: after which steps (from 0) and by which function a torch AveragedModel is updated; emitted as NAME.aw, NAME.ab."""
     w, b = W.clone().requires_grad_(), B.clone().requires_grad_()
-    optimizer = make([w, b])
+    optimizers = make(w, b) if several else [make([w, b])]
+    optimizer = optimizers[0]
+    holder = torch.nn.ParameterList([w, b])
+    mean = torch.optim.swa_utils.AveragedModel(holder, multi_avg_fn=average[1]) if average else None
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, schedule) if schedule else None
     for step in range(1, STEPS[-1] + 1):
-        optimizer.zero_grad()
+        for o in optimizers:
+            o.zero_grad()
         for x, t in zip(X.chunk(accumulate), T.chunk(accumulate)):
             (loss_of(w, b, x, t) / accumulate).backward()
         if clip is not None:
             torch.nn.utils.clip_grad_norm_([w, b], clip)
-        optimizer.step()
+        for o in optimizers:
+            o.step()
+        if average and average[0](step - 1):
+            mean.update_parameters(holder)
         if scheduler:
             scheduler.step()
         if step in STEPS:
             emit(f"{name}.w.{step}", w)
             emit(f"{name}.b.{step}", b)
+            if average and mean.n_averaged > 0:
+                emit(f"{name}.aw.{step}", mean.module[0])
+                emit(f"{name}.ab.{step}", mean.module[1])
 
 
 def cosine(warmup, total, lr, lr_min):
@@ -69,3 +80,21 @@ run("clip", lambda p: optim.SGD(p, lr=0.3, momentum=0.9), clip=0.25)
 run("accumulate", lambda p: optim.AdamW(p, lr=0.05, weight_decay=0.1), clip=0.5, accumulate=2)
 run("step", lambda p: optim.SGD(p, lr=0.2), schedule=lambda t: 0.5 ** (t // 3))
 run("cosine", lambda p: optim.Adam(p, lr=0.1), schedule=cosine(4, 15, 0.1, 0.01))
+
+# PyTorch's Muon orthogonalises in bf16; in f64 its steps are the same but exact.
+torch.Tensor.bfloat16 = lambda t: t.clone()
+for rate in ("original", "match_rms_adamw"):
+    run("muon." + rate, lambda w, b: [optim.Muon([w], lr=0.02, weight_decay=0.1, adjust_lr_fn=rate), optim.AdamW([b], lr=0.02, weight_decay=0.1)],
+        several=True)
+run("muon.plain", lambda w, b: [optim.Muon([w], lr=0.02, weight_decay=0, momentum=0), optim.AdamW([b], lr=0.02, weight_decay=0)], several=True)
+swa = torch.optim.swa_utils
+
+
+
+def plain_mean(means, values, n):  # as get_swa_multi_avg_fn, which divides in f32
+    torch._foreach_lerp_(means, values, 1 / (n.item() + 1))
+
+
+run("ema", lambda p: optim.AdamW(p, lr=0.05, weight_decay=0.1), average=(lambda t: True, swa.get_ema_multi_avg_fn(0.8)))
+run("ema.every", lambda p: optim.SGD(p, lr=0.1), average=(lambda t: t >= 2 and (t - 2) % 3 == 0, swa.get_ema_multi_avg_fn(0.7)))
+run("swa", lambda p: optim.SGD(p, lr=0.1), average=(lambda t: t >= 4 and (t - 4) % 5 == 0, plain_mean))
