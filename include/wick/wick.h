@@ -6,6 +6,7 @@
 #include "wick/data.h"
 #include "wick/io.h"
 #include "wick/loss.h"
+#include "wick/linalg.h"
 #include "wick/nn.h"
 #include "wick/ops.h"
 #include "wick/optim.h"

@@ -133,6 +133,10 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
                    const void *packed, void *scratch);
 const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
 
+/* Rows [begin, end) of C = A B for i32, i64 and u64, which wrap; A has any strides, B and C are contiguous. */
+void wick_matmul_integers(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t k, int64_t a_row, int64_t a_col, const void *a, const void *b,
+                          void *c);
+
 /* ---- convolutions: f32 and f64, contiguous, channels last; dims are always three, leading ones 1 ------------------------
  *
  * x is [batch, in, groups * ci], w is [groups * co, ci, kernel], y is [batch, out, groups * co]; channels of one group:

@@ -1,12 +1,14 @@
 /* matmul.c: matrix products: batches broadcast, and transposed or sliced operands are used where they lie. */
 #include "ops/ops.h"
+#include "wick/linalg.h"
 #include "wick/ops.h"
 
 static wick_status infer_matmul(wick_infer *i) { /* inputs have 2 dims or more: wick_matmul sees to it */
     const wick_type *a = i->in[0], *b = i->in[1];
     if (a->rank < 2 || b->rank < 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs matrices");
     if (a->dtype != b->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
-    if (a->dtype != WICK_F32 && a->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "there are products of floats only; cast");
+    if (a->dtype != WICK_F32 && a->dtype != WICK_F64 && a->dtype != WICK_I32 && a->dtype != WICK_I64 && a->dtype != WICK_U64)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "%s has no products; cast", wick_dtype_name((wick_dtype)a->dtype));
     int64_t ka = a->dims[a->rank - 1], kb = b->dims[b->rank - 2];
     if (ka != kb) return wick_infer_fail(i, WICK_ERR_SHAPE, "inner dims %lld and %lld differ", (long long)ka, (long long)kb);
     wick_type batch = *a, with = *b;
@@ -82,7 +84,58 @@ static int64_t run_gemm(const void *args, void *const *ptr, int64_t begin, int64
     return -1;
 }
 
+/* ---- of integers: exact, and the same wherever it is cut ------------------------------------------------------------------- */
+
+typedef struct integer_args {
+    wick_ctype type;
+    int64_t m, n, k, a_row, a_col, rows, per_product; /* rows of a task, tasks of a product */
+    matmul_args at;
+} integer_args;
+static int64_t run_integers(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const integer_args *m = args;
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t product = t / m->per_product, row = t % m->per_product * m->rows;
+        int64_t a, b;
+        batch_offsets(&m->at, product, &a, &b);
+        wick_matmul_integers(m->type, row, WICK_MIN(m->m, row + m->rows), m->n, m->k, m->a_row, m->a_col, (const char *)ptr[0] + a,
+                             (const char *)ptr[1] + b, (char *)ptr[2] + product * m->at.c);
+    }
+    return -1;
+}
+static wick_status lower_integers(wick_lower *l, wick_node *node) {
+    wick_operand a = wick_lower_in(l, node, 0), b, c;
+    WICK_TRY(wick_lower_in_contiguous(l, node, 1, &b));
+    WICK_TRY(wick_lower_out(l, node, 0, &c));
+    const wick_type *ta = a.type, *tb = b.type, *tc = c.type;
+    const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
+    integer_args m;
+    memset(&m, 0, sizeof m);
+    m.type = wick_ctype_of((wick_dtype)tc->dtype);
+    m.m = ta->dims[ta->rank - 2];
+    m.k = ta->dims[ta->rank - 1];
+    m.n = tb->dims[tb->rank - 1];
+    m.a_row = a.layout.strides[ta->rank - 2];
+    m.a_col = a.layout.strides[ta->rank - 1];
+    m.rows = 1 + 65536 / (1 + m.n * m.k);
+    m.per_product = (m.m + m.rows - 1) / m.rows;
+    m.at.c = m.m * m.n * elem;
+    m.at.batch_rank = tc->rank - 2;
+    int64_t batch = 1;
+    for (int i = 0; i < m.at.batch_rank; i++) {
+        int ia = i - (tc->rank - ta->rank), ib = i - (tc->rank - tb->rank);
+        m.at.batch[i] = tc->dims[i];
+        m.at.a[i] = ia < 0 || ta->dims[ia] == 1 ? 0 : a.layout.strides[ia] * elem;
+        m.at.b[i] = ib < 0 || tb->dims[ib] == 1 ? 0 : b.layout.strides[ib] * elem;
+        batch *= tc->dims[i];
+    }
+    wick_step step = {.name = "matmul_integers", .run = run_integers, .tasks = wick_type_count(tc) ? m.per_product * batch : 0, .flops = flops_matmul(node),
+                      .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
+    return wick_lower_step(l, &step, &m, sizeof m, (wick_ref[]){wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)}, 3);
+}
+
 static wick_status lower_matmul(wick_lower *l, wick_node *node) {
+    if (!wick_dtype_is_float(node->out[0].type.dtype)) return lower_integers(l, node);
     wick_operand a = wick_lower_in(l, node, 0), b = wick_lower_in(l, node, 1), c;
     const wick_type *ta = a.type, *tb = b.type, *tc = &node->out[0].type;
     int64_t elem = (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
@@ -155,14 +208,15 @@ static void sample_matmul(wick_sample *s) {
     s->attr_size = sizeof(wick_matmul_attr); /* zero: no ReLU */
     memset(s->attr, 0, s->attr_size);
     s->n_in = 2;
-    wick_dtype d = s->random() % 3 ? WICK_F64 : WICK_F32;
+    static const wick_dtype dtypes[] = {WICK_F64, WICK_F64, WICK_F64, WICK_F32, WICK_F32, WICK_I32, WICK_I64, WICK_U64};
+    wick_dtype d = dtypes[s->random() % WICK_COUNTOF(dtypes)];
     int64_t m = wick_sample_int(s, 0, 5), k = wick_sample_int(s, 0, 6), n = wick_sample_int(s, 1, 20), batch = wick_sample_int(s, 1, 3);
     s->in[0] = (wick_type){.dtype = (uint8_t)d, .rank = 2, .dims = {m, k}};
     s->in[1] = (wick_type){.dtype = (uint8_t)d, .rank = 2, .dims = {k, n}};
     uint64_t kind = s->random() % 4;
     if (kind & 1) s->in[0] = (wick_type){.dtype = (uint8_t)d, .rank = 4, .dims = {2, 1, m, k}};
     if (kind & 2) s->in[1] = (wick_type){.dtype = (uint8_t)d, .rank = 3, .dims = {batch, k, n}};
-    for (int i = 0; i < 2; i++) s->lo[i] = -2, s->hi[i] = 2;
+    for (int i = 0; i < 2; i++) s->lo[i] = d == WICK_U64 ? 0 : -2, s->hi[i] = 2;
     s->differentiable = d == WICK_F64;
 }
 
@@ -176,17 +230,37 @@ wick_tensor *wick_matmul(wick_tensor *a, wick_tensor *b) {
     if (!wick_promote_pair(&a, &b, "matmul")) return wick_record(NULL, &wick_op_matmul, 1, &a, &plain, sizeof plain);
     int ra = wick_tensor_rank(a), rb = wick_tensor_rank(b);
     wick_dtype d = wick_tensor_dtype(a);
-    bool half = d == WICK_F16 || d == WICK_BF16; /* computed in f32, rounded once */
+    /* Half types are computed in f32 and rounded once; narrow integers in wider ones and wrapped, which comes to the same; of bools: is any
+     * pair true? */
+    static const uint8_t computes[WICK_DTYPE_COUNT] = {[WICK_F16] = WICK_F32 + 1, [WICK_BF16] = WICK_F32 + 1, [WICK_I8] = WICK_I32 + 1, [WICK_I16] = WICK_I32 + 1,
+                                                       [WICK_U8] = WICK_I32 + 1, [WICK_U16] = WICK_I32 + 1, [WICK_U32] = WICK_U64 + 1, [WICK_BOOL] = WICK_I64 + 1};
+    const bool other = computes[d] != 0;
     if (ra == 0 || rb == 0) return wick_record(NULL, &wick_op_matmul, 2, (wick_tensor *[]){a, b}, &plain, sizeof plain);
     wick_tensor *in[2] = {ra == 1 ? wick_unsqueeze(a, 0) : a, rb == 1 ? wick_unsqueeze(b, 1) : b};
-    for (int i = 0; half && i < 2; i++) in[i] = wick_as(in[i], WICK_F32);
+    for (int i = 0; other && i < 2; i++) in[i] = wick_as(in[i], (wick_dtype)(computes[d] - 1));
     wick_tensor *c = wick_record(NULL, &wick_op_matmul, 2, in, &plain, sizeof plain);
     if (c && !c->error && ra == 1) c = wick_squeeze(c, -2);
     if (c && !c->error && rb == 1) c = wick_squeeze(c, -1);
-    return half ? wick_as(c, d) : c;
+    return other ? wick_as(c, d) : c;
 }
 
 wick_tensor *wick_linear(wick_tensor *x, wick_tensor *w, wick_tensor *b) {
     wick_tensor *y = wick_matmul(x, wick_transpose(w, -1, -2));
     return b ? wick_add(y, b) : y;
+}
+
+wick_tensor *wick_matrix_power(wick_tensor *a, int64_t n) {
+    if (!a || a->error) return a;
+    const int rank = wick_tensor_rank(a);
+    if (rank < 2 || wick_tensor_dim(a, -1) != wick_tensor_dim(a, -2)) return wick_poison(a->ctx, WICK_ERR_SHAPE, "matrix_power: needs square matrices");
+    if (n < 0) return wick_poison(a->ctx, WICK_ERR_INVALID, "matrix_power: the power %lld; take wick_inverse first", (long long)n);
+    wick_tensor *power = NULL;
+    for (wick_tensor *square = a; n; n >>= 1) {
+        if (n & 1) power = power ? wick_matmul(power, square) : square;
+        if (n > 1) square = wick_matmul(square, square);
+    }
+    if (power) return power;
+    wick_tensor *index = wick_arange(a->ctx, WICK_I64, 0, 1, wick_tensor_dim(a, -1));
+    power = wick_one_hot(index, wick_tensor_dim(a, -1), wick_tensor_dtype(a));
+    return wick_expand(power, rank, wick_tensor_dims(a));
 }

@@ -95,10 +95,10 @@ static wick_tensor *load(wick_context *ctx, array *a, wick_dtype floats) {
 
 static void check_as(wick_context *ctx, const char *name, build_fn build, wick_dtype floats) {
     wick_scope *scope = wick_scope_open(ctx);
-    wick_tensor *in[8], *wrt[8], *grad[8];
+    wick_tensor *in[12], *wrt[12], *grad[12];
     char part[16];
-    int n = 0, n_wrt = 0, wrt_of[8];
-    for (array *a; snprintf(part, sizeof part, "in%d", n), n < 8 && (a = find(name, part)); n++) {
+    int n = 0, n_wrt = 0, wrt_of[12];
+    for (array *a; snprintf(part, sizeof part, "in%d", n), n < 12 && (a = find(name, part)); n++) {
         in[n] = load(ctx, a, floats);
         snprintf(part, sizeof part, "grad%d", n);
         if (find(name, part)) wrt[n_wrt] = in[n], wrt_of[n_wrt++] = n;
