@@ -19,6 +19,15 @@
  F(resize, 1, "images of another size: nearest or linear", "Resize", "nn.functional.interpolate") \
  F(var, 1, "variance over axes", "", "var") \
  F(linear, 1, "x W^T + b", "Gemm", "nn.functional.linear") \
+ F(einsum, 1, "sums of products by NumPy's notation", "Einsum", "einsum") \
+ F(addmm, 1, "beta c + alpha a b", "Gemm", "addmm") \
+ F(outer, 1, "every product of two vectors' elements", "", "outer") \
+ F(dot, 1, "the dot product of two vectors", "", "dot") \
+ F(vdot, 1, "the dot product of two tensors, flattened", "", "vdot") \
+ F(tensordot, 1, "products summed over pairs of axes", "", "tensordot") \
+ F(kron, 1, "Kronecker product", "", "kron") \
+ F(matrix_power, 1, "a matrix times itself", "", "linalg.matrix_power") \
+ F(trace, 1, "sum of the diagonal", "", "trace") \
  F(conv_transpose, 1, "transposed convolution", "ConvTranspose", "nn.functional.conv_transpose2d") \
  F(adaptive_max_pool, 1, "max pooling to a size", "", "nn.functional.adaptive_max_pool2d") \
  F(adaptive_avg_pool, 1, "average pooling to a size", "", "nn.functional.adaptive_avg_pool2d") \
