@@ -103,6 +103,25 @@ WICK_API wick_tensor *wick_nn_instance_norm(wick_model *model, const char *name,
 WICK_API wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor *x);
 WICK_API wick_tensor *wick_nn_dropout(wick_model *model, wick_tensor *x, double p);
 
+typedef struct wick_nn_rnn_options {
+    int64_t layers;     /* 0: 1; each sees the states of the one before */
+    bool bidirectional; /* D = 2 directions: y has the forward states, then the backward ones */
+    bool batch_first;   /* x and y are [B, T, ...] */
+    bool no_bias;
+    bool relu;          /* wick_nn_rnn: relu instead of tanh */
+    double dropout;     /* in training, of what goes from one layer to the next */
+    wick_tensor *h0, *c0, *lengths; /* [layers * D, B, hidden], [B], or NULL: wick_rnn_inputs has more */
+} wick_nn_rnn_options;
+/* x [T, B, in] -> [T, B, D * hidden]; *h_n, *c_n (each may be NULL): the last states, [layers * D, B, hidden]. States are named and laid out
+ * as PyTorch's: NAME.weight_ih_l0 [G hidden, in], weight_hh_l0 [G hidden, hidden], bias_ih_l0, bias_hh_l0 [G hidden], of layer k _lk, of the
+ * backward direction _reverse at the end; all uniform in +-1/sqrt(hidden). wick/sequence.h has the formulas. options may be NULL. */
+WICK_API wick_tensor *wick_nn_rnn(wick_model *model, const char *name, wick_tensor *x, int64_t hidden, const wick_nn_rnn_options *options,
+                                  wick_tensor **h_n);
+WICK_API wick_tensor *wick_nn_lstm(wick_model *model, const char *name, wick_tensor *x, int64_t hidden, const wick_nn_rnn_options *options,
+                                   wick_tensor **h_n, wick_tensor **c_n);
+WICK_API wick_tensor *wick_nn_gru(wick_model *model, const char *name, wick_tensor *x, int64_t hidden, const wick_nn_rnn_options *options,
+                                  wick_tensor **h_n);
+
 /* A layer as a function, for lists of them. */
 typedef wick_tensor *(*wick_layer_fn)(wick_model *model, const char *name, wick_tensor *x, const void *arg);
 typedef struct wick_layer {
@@ -167,6 +186,9 @@ WICK_API WICK_MUST_CHECK wick_status wick_gradcheck(wick_context *ctx, wick_scal
 #define wick_nn_group_norm(...) WICK_TENSOR_HERE(wick_nn_group_norm(__VA_ARGS__))
 #define wick_nn_instance_norm(...) WICK_TENSOR_HERE(wick_nn_instance_norm(__VA_ARGS__))
 #define wick_nn_batch_norm(...) WICK_TENSOR_HERE(wick_nn_batch_norm(__VA_ARGS__))
+#define wick_nn_rnn(...) WICK_TENSOR_HERE(wick_nn_rnn(__VA_ARGS__))
+#define wick_nn_lstm(...) WICK_TENSOR_HERE(wick_nn_lstm(__VA_ARGS__))
+#define wick_nn_gru(...) WICK_TENSOR_HERE(wick_nn_gru(__VA_ARGS__))
 #define wick_nn_sequential(...) WICK_TENSOR_HERE(wick_nn_sequential(__VA_ARGS__))
 #define wick_nn_dropout(...) WICK_TENSOR_HERE(wick_nn_dropout(__VA_ARGS__))
 /* clang-format on */

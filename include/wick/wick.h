@@ -12,6 +12,7 @@
 #include "wick/optim.h"
 #include "wick/plan.h"
 #include "wick/registry.h"
+#include "wick/sequence.h"
 #include "wick/tensor.h"
 #include "wick/types.h"
 #include "wick/zoo.h"

@@ -46,6 +46,7 @@ enum {
     WICK_OP_FAULTS = 32,     /* can fail at run time */
     WICK_OP_REDUCE = 64,     /* reduces its only input over axes: may end a fused program */
     WICK_OP_POINTERS = 128,  /* attr holds pointers of this process */
+    WICK_OP_ONCE = 256,      /* gradients flow through it once: without `grad` it is such a gradient, and asking for its own is an error */
 };
 
 typedef struct wick_op {

@@ -79,7 +79,7 @@ static wick_status expand_in(wick_graph *graph, wick_node *grad, visit *stack, w
     }
     for (size_t i = 0; i < end; i++) {
         wick_node *n = order[i];
-        if (!n->op->grad) continue;
+        if (!n->op->grad && !(n->op->flags & WICK_OP_ONCE)) continue;
         for (int k = 0; k < n->n_in; k++)
             if (n->in[k]->mark == ctx->walk) {
                 for (int r = 0; r < n->n_out; r++) n->out[r].mark = ctx->walk;
@@ -96,9 +96,10 @@ static wick_status expand_in(wick_graph *graph, wick_node *grad, visit *stack, w
         wick_node *n = order[i];
         bool asked = false, reached = false;
         for (int r = 0; r < n->n_out; r++) reached |= n->out[r].grad != NULL;
-        if (!reached || !n->op->grad) continue;
+        if (!reached || (!n->op->grad && !(n->op->flags & WICK_OP_ONCE))) continue;
         for (int k = 0; k < n->n_in; k++) asked |= n->in[k]->mark == walk;
         if (!asked) continue;
+        if (!n->op->grad) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "grad: %s, itself a gradient, has none", n->op->name);
         WICK_TRY(backward(graph, n, msg));
         if (graph->failed) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory taking gradients");
     }

@@ -77,7 +77,7 @@ void wick_gemm_prepare(wick_gemm *g) {
 
     gemm_view v = gemm_view_of(g, 0);
     const gemm_view turned = gemm_view_of(g, GEMM_SWAP);
-    if (v.n <= q->mr && gemm_cost(q, &turned) < gemm_cost(q, &v)) {
+    if (!g->keep && v.n <= q->mr && gemm_cost(q, &turned) < gemm_cost(q, &v)) {
         g->how = GEMM_SWAP;
         v = turned;
     }
@@ -104,7 +104,10 @@ void wick_gemm_prepare(wick_gemm *g) {
 
     const int64_t b_row = (v.b_row < 0 ? -v.b_row : v.b_row) * elem;
     bool panel = v.n % lanes != 0;
-    if (v.b_col != 1 || (b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr)) {
+    if (g->keep) {
+        g->how |= GEMM_SHARE_B;
+        panel = false;
+    } else if (v.b_col != 1 || (b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr)) {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool share = down > 1 && g->mc < WICK_GEMM_SHARE_ROWS && !(g->how & GEMM_SWAP);
         g->how |= share ? GEMM_SHARE_B : GEMM_PACK_B;

@@ -1,0 +1,225 @@
+/* cell_body.h: the elementwise part of one step of one sample; included once per type. Formulas: kernels.h. Each row function is written
+ * once with the activations as arguments; the usual ones are passed as constants, so that the compiler makes a loop without choices. */
+
+CELL_INLINE CELL_T CELL_NAME(act)(int kind, CELL_T x) {
+    switch (kind) {
+    case WICK_CELL_SIGMOID: return CELL_NAME(wick_sigmoid)(x);
+    case WICK_CELL_TANH: return CELL_NAME(wick_tanh)(x);
+    case WICK_CELL_RELU: return x < 0 ? 0 : x;
+    case WICK_CELL_HARD_SIGMOID: {
+        const CELL_T v = (CELL_T)0.2 * x + (CELL_T)0.5;
+        return v < 0 ? 0 : v > 1 ? 1 : v;
+    }
+    case WICK_CELL_SOFTSIGN: return x / (1 + CELL_NAME(wick_abs)(x));
+    default: return x;
+    }
+}
+/* The derivative, by the result. */
+CELL_INLINE CELL_T CELL_NAME(slope)(int kind, CELL_T y) {
+    switch (kind) {
+    case WICK_CELL_SIGMOID: return y * (1 - y);
+    case WICK_CELL_TANH: return 1 - y * y;
+    case WICK_CELL_RELU: return y > 0 ? 1 : 0;
+    case WICK_CELL_HARD_SIGMOID: return y > 0 && y < 1 ? (CELL_T)0.2 : 0;
+    case WICK_CELL_SOFTSIGN: return (1 - CELL_NAME(wick_abs)(y)) * (1 - CELL_NAME(wick_abs)(y));
+    default: return 1;
+    }
+}
+CELL_INLINE CELL_T CELL_NAME(clipped)(CELL_T clip, CELL_T x) {
+    if (clip <= 0) return x;
+    return x < -clip ? -clip : x > clip ? clip : x;
+}
+/* As slope; 0 where the clip was reached, which the result tells: activations grow, so that y is the one of +-clip there. */
+CELL_INLINE CELL_T CELL_NAME(clipped_slope)(int kind, CELL_T clip, CELL_T y) {
+    if (clip > 0 && (y >= CELL_NAME(act)(kind, clip) || y <= CELL_NAME(act)(kind, -clip))) return 0;
+    return CELL_NAME(slope)(kind, y);
+}
+
+/* ---- RNN ---------------------------------------------------------------------------------------------------------------- */
+
+CELL_INLINE void CELL_NAME(rnn_row)(int64_t n, int kind, CELL_T clip, const CELL_T *restrict x, const CELL_T *restrict pre, CELL_T *restrict h,
+                                    CELL_T *restrict y) {
+    CELL_LOOP
+    for (int64_t j = 0; j < n; j++) y[j] = h[j] = CELL_NAME(act)(kind, CELL_NAME(clipped)(clip, pre[j] + x[j]));
+}
+static void CELL_NAME(forward_rnn)(const wick_cell_row *r) {
+    if (r->plain)
+        CELL_NAME(rnn_row)(r->n, WICK_CELL_TANH, 0, r->x, r->pre, r->h, r->y);
+    else
+        CELL_NAME(rnn_row)(r->n, r->act[0], (CELL_T)r->clip, r->x, r->pre, r->h, r->y);
+}
+CELL_INLINE void CELL_NAME(rnn_back)(int64_t n, int kind, CELL_T clip, const CELL_T *restrict y, const CELL_T *restrict gy, CELL_T *restrict dh,
+                                     CELL_T *restrict pre, CELL_T *restrict dx) {
+    CELL_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        pre[j] = dx[j] = (dh[j] + gy[j]) * CELL_NAME(clipped_slope)(kind, clip, y[j]);
+        dh[j] = 0;
+    }
+}
+static void CELL_NAME(backward_rnn)(const wick_cell_row *r) {
+    if (r->plain)
+        CELL_NAME(rnn_back)(r->n, WICK_CELL_TANH, 0, r->gates, r->gy, r->h, r->pre, r->dx);
+    else
+        CELL_NAME(rnn_back)(r->n, r->act[0], (CELL_T)r->clip, r->gates, r->gy, r->h, r->pre, r->dx);
+}
+
+/* ---- LSTM --------------------------------------------------------------------------------------------------------------- */
+
+CELL_INLINE void CELL_NAME(lstm_row)(int64_t n, int f, int g, int o, CELL_T clip, bool coupled, const CELL_T *p, const CELL_T *restrict x,
+                                     const CELL_T *restrict pre, CELL_T *restrict gates, CELL_T *restrict c, CELL_T *restrict h, CELL_T *restrict y) {
+    CELL_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        const CELL_T was = c[j];
+        CELL_T ai = pre[j] + x[j], af = pre[n + j] + x[n + j], ag = pre[2 * n + j] + x[2 * n + j], ao = pre[3 * n + j] + x[3 * n + j];
+        if (p) ai += p[j] * was, af += p[n + j] * was;
+        const CELL_T vi = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, ai));
+        const CELL_T vf = coupled ? 1 - vi : CELL_NAME(act)(f, CELL_NAME(clipped)(clip, af));
+        const CELL_T vg = CELL_NAME(act)(g, CELL_NAME(clipped)(clip, ag)), now = vf * was + vi * vg;
+        if (p) ao += p[2 * n + j] * now;
+        const CELL_T vo = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, ao));
+        gates[j] = vi;
+        gates[n + j] = vf;
+        gates[2 * n + j] = vg;
+        gates[3 * n + j] = vo;
+        c[j] = now;
+        y[j] = h[j] = vo * CELL_NAME(act)(o, now);
+    }
+}
+static void CELL_NAME(forward_lstm)(const wick_cell_row *r) {
+    if (r->plain)
+        CELL_NAME(lstm_row)(r->n, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, r->x, r->pre, r->gates, r->c, r->h, r->y);
+    else
+        CELL_NAME(lstm_row)(r->n, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->x, r->pre, r->gates, r->c, r->h, r->y);
+}
+/* The cell's new state is made again from what was saved. */
+CELL_INLINE void CELL_NAME(lstm_back)(int64_t n, int f, int g, int o, CELL_T clip, bool coupled, const CELL_T *p, const CELL_T *gg,
+                                      const CELL_T *restrict gates, const CELL_T *restrict c_prev, const CELL_T *restrict gy, CELL_T *restrict dh,
+                                      CELL_T *restrict dc, CELL_T *restrict pre, CELL_T *restrict dx) {
+    CELL_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        const CELL_T vi = gates[j], vf = gates[n + j], vg = gates[2 * n + j], vo = gates[3 * n + j], was = c_prev[j];
+        const CELL_T shown = CELL_NAME(act)(o, vf * was + vi * vg), a = dh[j] + gy[j];
+        const CELL_T ao = (a * shown + (gg ? gg[3 * n + j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vo);
+        CELL_T d = dc[j] + a * vo * CELL_NAME(slope)(o, shown);
+        if (p) d += ao * p[2 * n + j];
+        const CELL_T df = d * was + (gg ? gg[n + j] : 0);
+        CELL_T di = d * vg + (gg ? gg[j] : 0);
+        if (coupled) di -= df;
+        const CELL_T ai = di * CELL_NAME(clipped_slope)(f, clip, vi), af = coupled ? 0 : df * CELL_NAME(clipped_slope)(f, clip, vf);
+        const CELL_T ag = (d * vi + (gg ? gg[2 * n + j] : 0)) * CELL_NAME(clipped_slope)(g, clip, vg);
+        d *= vf;
+        if (p) d += ai * p[j] + af * p[n + j];
+        dc[j] = d;
+        dh[j] = 0;
+        pre[j] = dx[j] = ai;
+        pre[n + j] = dx[n + j] = af;
+        pre[2 * n + j] = dx[2 * n + j] = ag;
+        pre[3 * n + j] = dx[3 * n + j] = ao;
+    }
+}
+static void CELL_NAME(backward_lstm)(const wick_cell_row *r) {
+    if (r->plain)
+        CELL_NAME(lstm_back)(r->n, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, NULL, r->gates, r->c_prev, r->gy, r->h, r->c,
+                             r->pre, r->dx);
+    else
+        CELL_NAME(lstm_back)(r->n, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->ggates, r->gates, r->c_prev, r->gy,
+                             r->h, r->c, r->pre, r->dx);
+}
+
+/* ---- GRU ---------------------------------------------------------------------------------------------------------------- */
+
+CELL_INLINE void CELL_NAME(gru_row)(int64_t n, int f, int g, CELL_T clip, const CELL_T *b, const CELL_T *restrict x, const CELL_T *restrict pre,
+                                    CELL_T *restrict gates, CELL_T *restrict h, CELL_T *restrict y) {
+    CELL_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        const CELL_T vr = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, pre[j] + x[j]));
+        const CELL_T vz = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, pre[n + j] + x[n + j]));
+        const CELL_T side = pre[2 * n + j] + (b ? b[j] : 0);
+        const CELL_T vn = CELL_NAME(act)(g, CELL_NAME(clipped)(clip, x[2 * n + j] + vr * side));
+        gates[j] = vr;
+        gates[n + j] = vz;
+        gates[2 * n + j] = vn;
+        gates[3 * n + j] = side;
+        y[j] = h[j] = (1 - vz) * vn + vz * h[j];
+    }
+}
+static void CELL_NAME(forward_gru)(const wick_cell_row *r) {
+    if (r->plain)
+        CELL_NAME(gru_row)(r->n, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, r->bias, r->x, r->pre, r->gates, r->h, r->y);
+    else
+        CELL_NAME(gru_row)(r->n, r->act[0], r->act[1], (CELL_T)r->clip, r->bias, r->x, r->pre, r->gates, r->h, r->y);
+}
+CELL_INLINE void CELL_NAME(gru_back)(int64_t n, int f, int g, CELL_T clip, const CELL_T *gg, const CELL_T *restrict gates,
+                                     const CELL_T *restrict h_prev, const CELL_T *restrict gy, CELL_T *restrict dh, CELL_T *restrict pre,
+                                     CELL_T *restrict dx) {
+    CELL_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        const CELL_T vr = gates[j], vz = gates[n + j], vn = gates[2 * n + j], side = gates[3 * n + j], a = dh[j] + gy[j];
+        const CELL_T az = (a * (h_prev[j] - vn) + (gg ? gg[n + j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vz);
+        const CELL_T an = (a * (1 - vz) + (gg ? gg[2 * n + j] : 0)) * CELL_NAME(clipped_slope)(g, clip, vn);
+        const CELL_T ar = (an * side + (gg ? gg[j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vr);
+        dh[j] = a * vz;
+        pre[j] = dx[j] = ar;
+        pre[n + j] = dx[n + j] = az;
+        dx[2 * n + j] = an;
+        pre[2 * n + j] = an * vr + (gg ? gg[3 * n + j] : 0);
+    }
+}
+static void CELL_NAME(backward_gru)(const wick_cell_row *r) {
+    if (r->plain)
+        CELL_NAME(gru_back)(r->n, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, NULL, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
+    else
+        CELL_NAME(gru_back)(r->n, r->act[0], r->act[1], (CELL_T)r->clip, r->ggates, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
+}
+
+/* The reset gate before the product: r and z, then, with (r h) W' in pre, the rest. */
+static void CELL_NAME(forward_gru_first)(const wick_cell_row *r) {
+    const int64_t n = r->n;
+    const CELL_T *x = r->x, *pre = r->pre, *h = r->h, clip = (CELL_T)r->clip;
+    CELL_T *gates = r->gates, *side = r->side;
+    const int f = r->act[0];
+    CELL_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        gates[j] = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, pre[j] + x[j]));
+        gates[n + j] = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, pre[n + j] + x[n + j]));
+        gates[3 * n + j] = side[j] = gates[j] * h[j];
+    }
+}
+static void CELL_NAME(forward_gru_after)(const wick_cell_row *r) {
+    const int64_t n = r->n;
+    const CELL_T *x = r->x, *pre = r->pre, clip = (CELL_T)r->clip;
+    CELL_T *gates = r->gates, *h = r->h, *y = r->y;
+    const int g = r->act[1];
+    CELL_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        const CELL_T vz = gates[n + j], vn = CELL_NAME(act)(g, CELL_NAME(clipped)(clip, x[2 * n + j] + pre[2 * n + j]));
+        gates[2 * n + j] = vn;
+        y[j] = h[j] = (1 - vz) * vn + vz * h[j];
+    }
+}
+/* z and n, then, with the gradient of r h in side, r. */
+static void CELL_NAME(backward_gru_first)(const wick_cell_row *r) {
+    const int64_t n = r->n;
+    const CELL_T *gates = r->gates, *h_prev = r->h_prev, *gy = r->gy, *gg = r->ggates, clip = (CELL_T)r->clip;
+    CELL_T *dh = r->h, *pre = r->pre, *dx = r->dx;
+    const int f = r->act[0], g = r->act[1];
+    CELL_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        const CELL_T vz = gates[n + j], vn = gates[2 * n + j], a = dh[j] + gy[j];
+        pre[n + j] = dx[n + j] = (a * (h_prev[j] - vn) + (gg ? gg[n + j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vz);
+        pre[2 * n + j] = dx[2 * n + j] = (a * (1 - vz) + (gg ? gg[2 * n + j] : 0)) * CELL_NAME(clipped_slope)(g, clip, vn);
+        dh[j] = a * vz;
+    }
+}
+static void CELL_NAME(backward_gru_after)(const wick_cell_row *r) {
+    const int64_t n = r->n;
+    const CELL_T *gates = r->gates, *h_prev = r->h_prev, *gg = r->ggates, *side = r->side, clip = (CELL_T)r->clip;
+    CELL_T *dh = r->h, *pre = r->pre, *dx = r->dx;
+    const int f = r->act[0];
+    CELL_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        const CELL_T vr = gates[j], d = side[j] + (gg ? gg[3 * n + j] : 0);
+        pre[j] = dx[j] = (d * h_prev[j] + (gg ? gg[j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vr);
+        dh[j] += d * vr;
+    }
+}
