@@ -132,6 +132,25 @@ WICK_API wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype);
 /* ---- random ------------------------------------------------------------------------------------------------------------------ */
 WICK_API wick_tensor *wick_random_uniform(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims); /* [0, 1) */
 WICK_API wick_tensor *wick_random_normal(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims);
+WICK_API wick_tensor *wick_random_bits(wick_context *ctx, int rank, const int64_t *dims); /* u64: 64 random bits each */
+/* 1 with the chance p, else 0, in p's shape and float dtype; p <= 0 never, p >= 1 always, NaN never. No gradient flows to p. */
+WICK_API wick_tensor *wick_random_bernoulli(wick_tensor *p);
+/* -log(1 - u) / rate of uniform u: density rate exp(-rate x). Floats. */
+WICK_API wick_tensor *wick_random_exponential(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, double rate);
+/* The part of a normal distribution that lies in [low, high], also far out in a tail; either may be infinite. Floats. */
+WICK_API wick_tensor *wick_random_truncated_normal(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, double mean, double deviation,
+                                                   double low, double high);
+/* Whole numbers from low to high - 1, alike but for a bias of (high - low) / 2^64; any dtype, as wick_cast converts i64. */
+WICK_API wick_tensor *wick_random_integers(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, int64_t low, int64_t high);
+/* Gamma numbers of shape alpha > 0 and scale 1, in alpha's shape and float dtype (Marsaglia, Tsang 2000). alpha = 0 gives 0, below it NaN. No gradient. */
+WICK_API wick_tensor *wick_random_gamma(wick_tensor *alpha);
+WICK_API wick_tensor *wick_random_permutation(wick_context *ctx, int64_t n); /* i64 [n]: 0 to n - 1 in a random order */
+WICK_API wick_tensor *wick_random_shuffle(wick_tensor *x, int axis);         /* the slices of x along the axis in a random order */
+/* Of weights [..., C] that need not sum to 1, `count` places a row: i64 [..., count]. With replacement, or none twice and in the order in which one
+ * after the other would be drawn. A weight below 0, NaN or Inf, or too few above 0, is a run-time error (WICK_ERR_INVALID). */
+WICK_API wick_tensor *wick_multinomial(wick_tensor *weights, int64_t count, bool replacement);
+/* One place a row with the chances softmax(logits): i64 [...] of [..., C], the largest of logits + Gumbel noise. */
+WICK_API wick_tensor *wick_random_categorical(wick_tensor *logits);
 /* Zero with probability p, else x / (1 - p). */
 WICK_API wick_tensor *wick_dropout(wick_tensor *x, double p);
 
@@ -209,6 +228,16 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #define wick_dropout(...) WICK_TENSOR_HERE(wick_dropout(__VA_ARGS__))
 #define wick_random_uniform(...) WICK_TENSOR_HERE(wick_random_uniform(__VA_ARGS__))
 #define wick_random_normal(...) WICK_TENSOR_HERE(wick_random_normal(__VA_ARGS__))
+#define wick_random_bits(...) WICK_TENSOR_HERE(wick_random_bits(__VA_ARGS__))
+#define wick_random_bernoulli(...) WICK_TENSOR_HERE(wick_random_bernoulli(__VA_ARGS__))
+#define wick_random_exponential(...) WICK_TENSOR_HERE(wick_random_exponential(__VA_ARGS__))
+#define wick_random_truncated_normal(...) WICK_TENSOR_HERE(wick_random_truncated_normal(__VA_ARGS__))
+#define wick_random_integers(...) WICK_TENSOR_HERE(wick_random_integers(__VA_ARGS__))
+#define wick_random_gamma(...) WICK_TENSOR_HERE(wick_random_gamma(__VA_ARGS__))
+#define wick_random_permutation(...) WICK_TENSOR_HERE(wick_random_permutation(__VA_ARGS__))
+#define wick_random_shuffle(...) WICK_TENSOR_HERE(wick_random_shuffle(__VA_ARGS__))
+#define wick_multinomial(...) WICK_TENSOR_HERE(wick_multinomial(__VA_ARGS__))
+#define wick_random_categorical(...) WICK_TENSOR_HERE(wick_random_categorical(__VA_ARGS__))
 #define wick_grad(...) WICK_VOID_HERE(wick_grad(__VA_ARGS__))
 #define wick_stop_gradient(...) WICK_TENSOR_HERE(wick_stop_gradient(__VA_ARGS__))
 #define wick_custom_gradient(...) WICK_TENSOR_HERE(wick_custom_gradient(__VA_ARGS__))

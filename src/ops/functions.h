@@ -32,6 +32,17 @@
  F(adaptive_max_pool, 1, "max pooling to a size", "", "nn.functional.adaptive_max_pool2d") \
  F(adaptive_avg_pool, 1, "average pooling to a size", "", "nn.functional.adaptive_avg_pool2d") \
  F(batch_norm, 1, "(x - mean) / sqrt(var + eps) * weight + bias over all but the channels", "BatchNormalization", "nn.functional.batch_norm") \
+ F(group_norm, 1, "layer norm of groups of channels", "GroupNormalization", "nn.functional.group_norm") \
+ F(instance_norm, 1, "layer norm of every channel", "InstanceNormalization", "nn.functional.instance_norm") \
+ F(local_response_norm, 1, "x over a power of its neighbours' squares, across channels", "LRN", "nn.functional.local_response_norm") \
+ F(normalize, 1, "x over its norm along an axis", "LpNormalization", "nn.functional.normalize") \
+ F(random_bernoulli, 0, "1 with a chance of p, else 0", "Bernoulli", "bernoulli") \
+ F(random_exponential, 0, "exponential numbers", "", "distributions.Exponential") \
+ F(random_truncated_normal, 0, "normal numbers within bounds", "", "nn.init.trunc_normal_") \
+ F(random_gamma, 0, "gamma numbers", "", "distributions.Gamma") \
+ F(random_permutation, 0, "0 to n - 1 in a random order", "", "randperm") \
+ F(random_shuffle, 1, "slices in a random order", "", "") \
+ F(random_categorical, 0, "a place a row, with the chances softmax(logits)", "", "distributions.Categorical") \
  F(dropout, 1, "zeros with a chance of p, the rest over 1 - p", "Dropout", "nn.functional.dropout") \
  F(mse, 1, "mean of squared differences", "", "nn.functional.mse_loss")
 /* clang-format on */

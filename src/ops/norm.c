@@ -191,6 +191,7 @@ static void sample_rms_norm(wick_sample *s) {
     s->n_in = WICK_MIN(s->n_in, 2);
 }
 const wick_op wick_op_rms_norm = {.name = "rms_norm", .doc = "x / sqrt(mean(x^2) + eps) * weight over the last axis; also 1/sqrt(mean(x^2) + eps)",
+                                  .onnx = "RMSNormalization", .torch = "nn.functional.rms_norm", .cost = "5 n",
                                   .min_in = 1, .max_in = 2, .n_out = 2, .infer = infer_layer_norm, .grad = grad_rms_norm,
                                   .flops = flops_layer_norm, .lower = lower_layer_norm, .print = print_eps, .sample = sample_rms_norm};
 

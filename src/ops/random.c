@@ -1,15 +1,17 @@
-/* random.c: random tensors: functions of (seed, stream, offset, position) alone. */
+/* random.c: random tensors (what is drawn from their bits is in draws.c): functions of (seed, stream, offset, position) alone. */
 #include "ops/ops.h"
 #include "wick/ops.h"
 
 static wick_status infer_random(wick_infer *i) {
     memcpy(i->out, i->attr, sizeof *i->out);
-    if (i->out->dtype != WICK_F32 && i->out->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "makes f32 or f64");
+    const bool bits = i->op == &wick_op_random_bits;
+    if (bits && i->out->dtype != WICK_U64) return wick_infer_fail(i, WICK_ERR_DTYPE, "makes u64");
+    if (!bits && i->out->dtype != WICK_F32 && i->out->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "makes f32 or f64");
     return WICK_OK;
 }
 typedef struct random_args {
     wick_ctype type;
-    bool normal;
+    bool normal, bits;
     uint64_t seed;
     int64_t count, per_task;
 } random_args;
@@ -18,14 +20,18 @@ static int64_t run_random(const void *args, void *const *ptr, int64_t begin, int
     const random_args *a = args;
     const uint64_t *slot = ptr[0];
     wick_random_key key = {a->seed, slot[0], slot[1]};
-    (a->normal ? wick_fill_normal : wick_fill_uniform)(a->type, &key, begin * a->per_task, WICK_MIN(end * a->per_task, a->count), ptr[1]);
+    if (a->bits)
+        wick_fill_bits(&key, begin * a->per_task, WICK_MIN(end * a->per_task, a->count), ptr[1]);
+    else
+        (a->normal ? wick_fill_normal : wick_fill_uniform)(a->type, &key, begin * a->per_task, WICK_MIN(end * a->per_task, a->count), ptr[1]);
     return -1;
 }
 static wick_status lower_random(wick_lower *l, wick_node *node) {
     /* The slot's operand was set by the driver, as for every op with run-time numbers; memory of the result comes after. */
     wick_operand slot = l->operands[node->out[0].id], out;
     WICK_TRY(wick_lower_out(l, node, 0, &out));
-    random_args a = {wick_ctype_of((wick_dtype)out.type->dtype), node->op == &wick_op_random_normal, l->ctx->seed, wick_type_count(out.type), 8192};
+    random_args a = {wick_ctype_of((wick_dtype)out.type->dtype), node->op == &wick_op_random_normal, node->op == &wick_op_random_bits, l->ctx->seed,
+                     wick_type_count(out.type), 8192};
     wick_step step = {.name = node->op->name, .run = run_random, .tasks = (a.count + a.per_task - 1) / a.per_task, .flops = (double)a.count * (a.normal ? 30 : 10),
                       .bytes = (double)wick_type_bytes(out.type)};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){{slot.buffer, false, 0}, wick_lower_ref(&out, true)}, 2);
@@ -36,6 +42,13 @@ static void sample_random(wick_sample *s) {
     s->n_in = 0;
     memcpy(s->attr, &t, s->attr_size = sizeof t);
 }
+static void sample_bits(wick_sample *s) {
+    wick_type t = {.dtype = WICK_U64};
+    wick_sample_dims(s, &t, 0, 3);
+    memcpy(s->attr, &t, s->attr_size = sizeof t);
+}
+const wick_op wick_op_random_bits = {.name = "random_bits", .doc = "64 random bits", .cost = "n", .n_out = 1, .flags = WICK_OP_RANDOM, .infer = infer_random,
+                                     .lower = lower_random, .sample = sample_bits};
 const wick_op wick_op_random_uniform = {.name = "random_uniform", .doc = "uniform in [0, 1)",
                                         .onnx = "RandomUniform", .torch = "rand", .cost = "n", .n_out = 1, .flags = WICK_OP_RANDOM, .infer = infer_random,
                                         .lower = lower_random, .sample = sample_random};

@@ -13,15 +13,19 @@ static const wick_random_table *const random_tables[WICK_TIER_COUNT] = {
 #endif
 };
 
-static void random_run(bool normal, wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end,
-                       void *dst) {
-    const wick_random_table *table = random_tables[wick_tier_current()];
-    const wick_random_blocks k = {
+static wick_random_blocks blocks_of(const wick_random_key *key) {
+    return (wick_random_blocks){
         {(uint32_t)key->seed ^ (uint32_t)(key->stream >> 32),
          (uint32_t)(key->seed >> 32) ^ (uint32_t)(key->offset >> 32)},
         (uint32_t)key->stream,
         (uint32_t)key->offset,
     };
+}
+
+static void random_run(bool normal, wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end,
+                       void *dst) {
+    const wick_random_table *table = random_tables[wick_tier_current()];
+    const wick_random_blocks k = blocks_of(key);
     const int64_t words_each = type == WICK_CF64 ? 2 : 1;
     _Alignas(WICK_ALIGN) uint32_t words[CHUNK_WORDS];
     for (int64_t i = begin; i < end;) {
@@ -54,4 +58,16 @@ void wick_fill_uniform(wick_ctype type, const wick_random_key *key, int64_t begi
 
 void wick_fill_normal(wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end, void *dst) {
     random_run(true, type, key, begin, end, dst);
+}
+
+void wick_fill_bits(const wick_random_key *key, int64_t begin, int64_t end, uint64_t *dst) {
+    const wick_random_table *table = random_tables[wick_tier_current()];
+    const wick_random_blocks k = blocks_of(key);
+    uint32_t words[CHUNK_WORDS];
+    for (int64_t i = begin; i < end;) { /* begin is even: it starts a block */
+        const int64_t count = WICK_MIN(end - i, CHUNK_WORDS / 2);
+        table->words(&k, (uint64_t)i / 2, (size_t)(count * 2 + 3) / 4, words);
+        for (int64_t j = 0; j < count; j++) dst[i + j] = words[2 * j] | (uint64_t)words[2 * j + 1] << 32;
+        i += count;
+    }
 }
