@@ -9,8 +9,22 @@
 extern "C" {
 #endif
 
-/* Muon: parameters of 2 and more dims, as matrices [out, the rest], by their orthogonalised momentum; the others by AdamW. */
-typedef enum wick_optim_kind { WICK_SGD, WICK_ADAM, WICK_ADAMW, WICK_MUON } wick_optim_kind;
+/* The update rules, PyTorch's where it has them (docs/nn.md names the papers). Default rates are in wick_optim_options. */
+typedef enum wick_optim_kind {
+    WICK_SGD,
+    WICK_ADAM,
+    WICK_ADAMW,
+    WICK_MUON, /* parameters of 2 and more dims, as matrices [out, the rest], by their orthogonalised momentum; the others by AdamW */
+    WICK_ADAMAX,
+    WICK_NADAM,
+    WICK_RADAM,
+    WICK_RMSPROP,
+    WICK_ADAGRAD,
+    WICK_ADADELTA,
+    WICK_LAMB, /* You et al. 2020; each parameter's step is as long as the parameter, times lr */
+    WICK_LION, /* Chen et al. 2023 */
+    WICK_OPTIM_KINDS
+} wick_optim_kind;
 typedef enum wick_schedule_kind { WICK_SCHEDULE_CONSTANT, WICK_SCHEDULE_STEP, WICK_SCHEDULE_COSINE } wick_schedule_kind;
 
 /* Learning rate at optimizer step t (from 0), after a linear warm-up from 0 over `warmup` steps (t + 1) / warmup:
@@ -47,12 +61,20 @@ typedef struct wick_average {
 
 typedef struct wick_optim_options {
     wick_optim_kind kind;
-    double lr;              /* 0: 0.01 for SGD, 0.001 for the others */
-    double momentum;        /* SGD; Muon; 0: none, 0.95 */
+    /* Of a number 0 is the default, WICK_ZERO is 0. Below, "Adam" is every rule of moments: Adam, AdamW, Muon's AdamW, Adamax, NAdam, RAdam, LAMB. */
+    double lr;              /* SGD, RMSProp, Adagrad 0.01; Adamax, NAdam 0.002; Adadelta 1; Lion 0.0001; the others 0.001 */
+    double momentum;        /* SGD, RMSProp 0; Muon 0.95 */
     bool nesterov;          /* SGD, with momentum; Muon's always is */
-    double beta1, beta2;    /* Adam, AdamW, Muon's AdamW; 0: 0.9, 0.999 */
-    double eps;             /* of those; 0: 1e-8 */
-    double weight_decay;    /* SGD, Adam: added to the gradient; AdamW, Muon: decoupled (Loshchilov, Hutter 2019) */
+    double beta1;           /* Adam, Lion: 0.9 */
+    double beta2;           /* of the squares: Adam 0.999, Lion 0.99, RMSProp (its alpha) 0.99, Adadelta (its rho) 0.9 */
+    double eps;             /* Adam, RMSProp 1e-8; LAMB, Adadelta 1e-6; Adagrad 1e-10 */
+    double weight_decay;    /* 0; added to the gradient, or decoupled: always of AdamW, Muon, LAMB and Lion */
+    bool decoupled;         /* weights are scaled by 1 - lr weight_decay instead (Loshchilov, Hutter 2019) */
+    bool amsgrad;           /* Adam, AdamW: the largest square so far (Reddi et al. 2018) */
+    bool centered;          /* RMSProp: by the variance */
+    double momentum_decay;  /* NAdam: 0.004 */
+    double lr_decay;        /* Adagrad: lr / (1 + lr_decay (t - 1)) */
+    double accumulator;     /* Adagrad: the first sum of squares */
     wick_muon_rate muon_rate;
     wick_average average;
     double clip_norm;       /* > 0: the gradients' global L2 norm is scaled down to it */

@@ -28,15 +28,23 @@ typedef struct wick_rule_input {
     wick_tensor *number[WICK_RULE_NUMBERS]; /* as many as the rule's numbers() set */
 } wick_rule_input;
 
+typedef struct wick_rule_step {
+    const wick_optim_options *options;
+    wick_tensor *lr, *t;                 /* 0-d f64: the rate, and the step, which counts from 1 */
+    wick_tensor *product, *next_product; /* of rules that have one */
+} wick_rule_step;
+
 /* An update rule: sets the new value of each moment and returns that of p. Those that are elementwise are one kernel. */
 typedef struct wick_rule {
     const char *moments[WICK_RULE_MOMENTS]; /* names of states, "momentum"; NULL: none */
     wick_tensor *(*update)(const wick_rule_input *in, wick_tensor **moment);
-    /* What all parameters share, 0-d f64, from the rate and the step, which counts from 1. NULL: nothing. */
-    void (*numbers)(const wick_optim_options *options, wick_tensor *lr, wick_tensor *t, wick_tensor **number);
+    void (*numbers)(wick_rule_step *step, wick_tensor **number); /* what all parameters share, 0-d f64. NULL: nothing */
+    const char *product; /* a 0-d state, 1 at first, that numbers() reads and moves on; or NULL */
 } wick_rule;
 /* The rule of a parameter of so many dims. */
 const wick_rule *wick_rule_of(const wick_optim_options *options, int rank);
+/* What the moments start from. */
+double wick_rule_start(const wick_optim_options *options);
 
 /* muon.c: momentum orthogonalised by Newton-Schulz steps, for 2 and more dims. */
 wick_tensor *wick_muon_update(const wick_rule_input *in, wick_tensor **moment);

@@ -50,13 +50,20 @@ static const char *bad_average(const wick_average *a) {
 }
 
 static const char *bad_options(const wick_optim_options *o) {
-    if ((unsigned)o->kind > WICK_MUON) return "no such optimizer";
+    if ((unsigned)o->kind >= WICK_OPTIM_KINDS) return "no such optimizer";
     if (!(o->lr > 0)) return "lr must be above 0";
     if (!(o->momentum >= 0)) return "momentum is negative";
+    const bool adam = o->kind == WICK_ADAM || o->kind == WICK_ADAMW;
     if (o->kind == WICK_MUON && (o->nesterov || o->momentum >= 1)) return "Muon's momentum must be below 1, and is Nesterov's without being asked";
     if ((unsigned)o->muon_rate > WICK_MUON_ORIGINAL) return "no such muon_rate";
-    if (o->nesterov && o->momentum == 0) return "nesterov needs momentum";
-    if (o->kind != WICK_SGD && o->kind != WICK_MUON && (o->momentum != 0 || o->nesterov)) return "momentum is SGD's; Adam has beta1";
+    if (o->nesterov && (o->kind != WICK_SGD || o->momentum == 0)) return "nesterov is for SGD with momentum";
+    if (o->kind != WICK_SGD && o->kind != WICK_MUON && o->kind != WICK_RMSPROP && o->momentum != 0)
+        return "momentum is of SGD, Muon and RMSProp; the others have beta1";
+    if (o->amsgrad && !adam) return "amsgrad is for Adam and AdamW";
+    if (o->centered && o->kind != WICK_RMSPROP) return "centered is for RMSProp";
+    if (!(o->lr_decay >= 0 && o->accumulator >= 0)) return "lr_decay and accumulator must not be negative";
+    if ((o->lr_decay != 0 || o->accumulator != 0) && o->kind != WICK_ADAGRAD) return "lr_decay and accumulator are Adagrad's";
+    if (!(o->momentum_decay >= 0)) return "momentum_decay is negative";
     if (!(o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1)) return "beta1 and beta2 must be in [0, 1)";
     if (!(o->eps >= 0)) return "eps is negative";
     if (!(o->weight_decay >= 0)) return "weight_decay is negative";
@@ -139,18 +146,18 @@ static wick_tensor *counter(wick_optimizer *opt, const char *name) {
 }
 static wick_tensor *step_count(wick_optimizer *opt) { return counter(opt, "optim.step"); }
 
-/* "PREFIX.NAME", of the shape of p, zero at first. */
-static wick_tensor *state_like(wick_optimizer *opt, const char *prefix, const char *of, const wick_tensor *p) {
+/* "PREFIX.NAME", of the shape of p. */
+static wick_tensor *state_like(wick_optimizer *opt, const char *prefix, const char *of, const wick_tensor *p, double start) {
     char name[512];
     if (snprintf(name, sizeof name, "%s%s", prefix, of) >= (int)sizeof name) name[0] = 0; /* refused by its model */
     return wick_model_state(opt->model, name, WICK_ROLE_OPTIM, working_dtype(p), wick_tensor_rank(p),
-                            wick_tensor_dims(p), wick_init_constant(0));
+                            wick_tensor_dims(p), wick_init_constant(start));
 }
 /* "optim.WHAT.NAME" of parameter i. */
-static wick_tensor *state_of(wick_optimizer *opt, const char *what, int i) {
+static wick_tensor *state_of(wick_optimizer *opt, const char *what, int i, double start) {
     char prefix[64];
     snprintf(prefix, sizeof prefix, "optim.%s.", what);
-    return state_like(opt, prefix, opt->names[i], opt->params[i]);
+    return state_like(opt, prefix, opt->names[i], opt->params[i], start);
 }
 
 static wick_status fail_with(wick_optimizer *opt, const char *what, const wick_tensor *x) {
@@ -221,7 +228,7 @@ static wick_status updates_assign(wick_optimizer *opt) {
 /* grads[i] += what earlier micro-batches left, and that is cleared. */
 static void take_accumulated(wick_optimizer *opt) {
     for (int i = 0; i < opt->n; i++) {
-        wick_tensor *sum = state_of(opt, "grad", i);
+        wick_tensor *sum = state_of(opt, "grad", i, 0);
         opt->grads[i] = wick_add(sum, opt->grads[i]);
         update_push(opt, sum, wick_expand(wick_like(sum, 0), wick_tensor_rank(sum), wick_tensor_dims(sum)));
     }
@@ -248,12 +255,17 @@ typedef struct shared_numbers {
     wick_tensor *number[2][WICK_RULE_NUMBERS];
 } shared_numbers;
 
-static wick_tensor *const *numbers_of(shared_numbers *shared, const wick_rule *rule, const wick_optim_options *o, wick_tensor *lr, wick_tensor *t) {
-    int k = shared->rule[0] && shared->rule[0] != rule;
-    if (!shared->rule[k]) {
-        shared->rule[k] = rule;
-        if (rule->numbers) rule->numbers(o, lr, t, shared->number[k]);
+static wick_tensor *const *numbers_of(wick_optimizer *opt, shared_numbers *shared, const wick_rule *rule, wick_rule_step step) {
+    const int k = shared->rule[0] && shared->rule[0] != rule;
+    if (shared->rule[k]) return shared->number[k];
+    shared->rule[k] = rule;
+    if (rule->product) {
+        char name[64];
+        snprintf(name, sizeof name, "optim.%s", rule->product);
+        step.product = wick_model_state(opt->model, name, WICK_ROLE_OPTIM, WICK_F64, WICK_SCALAR, wick_init_constant(1));
     }
+    if (rule->numbers) rule->numbers(&step, shared->number[k]);
+    if (rule->product) update_push(opt, step.product, step.next_product);
     return shared->number[k];
 }
 
@@ -269,10 +281,10 @@ static void apply_rule(wick_optimizer *opt, wick_tensor *step) {
         const wick_dtype dtype = working_dtype(p);
         const wick_rule *rule = wick_rule_of(o, wick_tensor_rank(p));
         wick_rule_input in = {.options = o, .p = to_dtype(p, dtype), .g = opt->grads[i], .lr = to_dtype(lr, dtype)};
-        wick_tensor *const *number = numbers_of(&shared, rule, o, lr, t);
-        for (int k = 0; k < WICK_RULE_NUMBERS && number[k]; k++) in.number[k] = to_dtype(number[k], dtype);
+        wick_tensor *const *number = numbers_of(opt, &shared, rule, (wick_rule_step){.options = o, .lr = lr, .t = t});
+        for (int k = 0; k < WICK_RULE_NUMBERS && number[k]; k++) in.number[k] = wick_tensor_dtype(number[k]) == WICK_BOOL ? number[k] : to_dtype(number[k], dtype);
         for (int k = 0; k < WICK_RULE_MOMENTS; k++)
-            if (rule->moments[k]) in.moment[k] = state_of(opt, rule->moments[k], i);
+            if (rule->moments[k]) in.moment[k] = state_of(opt, rule->moments[k], i, wick_rule_start(o));
         wick_tensor *new_p = rule->update(&in, new_moment);
         for (int k = 0; k < WICK_RULE_MOMENTS; k++)
             if (in.moment[k]) update_push(opt, in.moment[k], new_moment[k]);
@@ -284,7 +296,7 @@ static void apply_rule(wick_optimizer *opt, wick_tensor *step) {
 
 /* mean + (value - mean) weight. */
 static void move_mean(wick_optimizer *opt, const char *name, wick_tensor *of, wick_tensor *value, wick_tensor *weight) {
-    wick_tensor *mean = state_like(opt, WICK_AVERAGE_OF, name, of);
+    wick_tensor *mean = state_like(opt, WICK_AVERAGE_OF, name, of, 0);
     const wick_dtype dtype = working_dtype(of);
     wick_tensor *difference = wick_sub(to_dtype(value, dtype), mean);
     update_push(opt, mean, wick_add(mean, wick_mul(difference, to_dtype(weight, dtype))));
@@ -333,7 +345,7 @@ static wick_status record_accumulate(wick_optimizer *opt, wick_tensor *loss) {
     opt->n_updates = 0;
     opt->short_of_memory = false;
     for (int i = 0; i < opt->n; i++) {
-        wick_tensor *sum = state_of(opt, "grad", i);
+        wick_tensor *sum = state_of(opt, "grad", i, 0);
         update_push(opt, sum, wick_add(sum, opt->grads[i]));
     }
     return updates_assign(opt);

@@ -12,11 +12,26 @@ static void by_default(double *value, double fallback) {
 
 wick_optim_options wick_optim_defaults(const wick_optim_options *options) {
     wick_optim_options o = options ? *options : (wick_optim_options){0};
-    by_default(&o.lr, o.kind == WICK_SGD ? 0.01 : 0.001);
-    by_default(&o.momentum, o.kind == WICK_MUON ? 0.95 : 0);
+    const bool known = (unsigned)o.kind < WICK_OPTIM_KINDS;
+    static const struct {
+        double lr, beta2, eps, momentum;
+        bool decoupled;
+    } of[WICK_OPTIM_KINDS] = {
+        [WICK_SGD] = {0.01, 0.999, 1e-8, 0, false},       [WICK_ADAM] = {0.001, 0.999, 1e-8, 0, false},
+        [WICK_ADAMW] = {0.001, 0.999, 1e-8, 0, true},     [WICK_MUON] = {0.001, 0.999, 1e-8, 0.95, true},
+        [WICK_ADAMAX] = {0.002, 0.999, 1e-8, 0, false},   [WICK_NADAM] = {0.002, 0.999, 1e-8, 0, false},
+        [WICK_RADAM] = {0.001, 0.999, 1e-8, 0, false},    [WICK_RMSPROP] = {0.01, 0.99, 1e-8, 0, false},
+        [WICK_ADAGRAD] = {0.01, 0.999, 1e-10, 0, false},  [WICK_ADADELTA] = {1, 0.9, 1e-6, 0, false},
+        [WICK_LAMB] = {0.001, 0.999, 1e-6, 0, true},      [WICK_LION] = {0.0001, 0.99, 1e-8, 0, true},
+    };
+    const wick_optim_kind kind = known ? o.kind : WICK_SGD;
+    by_default(&o.lr, of[kind].lr);
+    by_default(&o.momentum, of[kind].momentum);
     by_default(&o.beta1, 0.9);
-    by_default(&o.beta2, 0.999);
-    by_default(&o.eps, 1e-8);
+    by_default(&o.beta2, of[kind].beta2);
+    by_default(&o.eps, of[kind].eps);
+    by_default(&o.momentum_decay, 0.004);
+    o.decoupled |= of[kind].decoupled;
     by_default(&o.average.decay, 0.999);
     if (o.average.every == 0) o.average.every = 1;
     if (o.accumulate == 0) o.accumulate = 1;

@@ -57,6 +57,42 @@ def run(name, make, clip=None, accumulate=1, schedule=None, average=None, severa
                 emit(f"{name}.ab.{step}", mean.module[1])
 
 
+class Lamb(torch.optim.Optimizer):
+    """You et al. 2020, algorithm 2, with phi(x) = x; where a norm is 0 the ratio is 1."""
+
+    def __init__(self, params, **options):
+        super().__init__(params, options)
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            (b1, b2), lr, eps, decay = group["betas"], group["lr"], group["eps"], group["weight_decay"]
+            for p in group["params"]:
+                s = self.state[p]
+                s["t"] = s.get("t", 0) + 1
+                s["m"] = b1 * s.get("m", 0) + (1 - b1) * p.grad
+                s["v"] = b2 * s.get("v", 0) + (1 - b2) * p.grad ** 2
+                u = s["m"] / (1 - b1 ** s["t"]) / ((s["v"] / (1 - b2 ** s["t"])).sqrt() + eps) + decay * p
+                of_p, of_u = p.norm(), u.norm()
+                p -= lr * (of_p / of_u if of_p > 0 and of_u > 0 else 1) * u
+
+
+class Lion(torch.optim.Optimizer):
+    """Chen et al. 2023, algorithm 2."""
+
+    def __init__(self, params, **options):
+        super().__init__(params, options)
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            (b1, b2), lr, decay = group["betas"], group["lr"], group["weight_decay"]
+            for p in group["params"]:
+                m = self.state[p].get("m", torch.zeros_like(p))
+                p -= lr * (torch.sign(b1 * m + (1 - b1) * p.grad) + decay * p)
+                self.state[p]["m"] = b2 * m + (1 - b2) * p.grad
+
+
 def cosine(warmup, total, lr, lr_min):
     def factor(t):
         part = min(1.0, max(0.0, (t - warmup) / (total - warmup)))
@@ -98,3 +134,25 @@ def plain_mean(means, values, n):  # as get_swa_multi_avg_fn, which divides in f
 run("ema", lambda p: optim.AdamW(p, lr=0.05, weight_decay=0.1), average=(lambda t: True, swa.get_ema_multi_avg_fn(0.8)))
 run("ema.every", lambda p: optim.SGD(p, lr=0.1), average=(lambda t: t >= 2 and (t - 2) % 3 == 0, swa.get_ema_multi_avg_fn(0.7)))
 run("swa", lambda p: optim.SGD(p, lr=0.1), average=(lambda t: t >= 4 and (t - 4) % 5 == 0, plain_mean))
+
+torch.set_default_dtype(torch.float64)  # NAdam counts in the default dtype
+run("adam.beta1", lambda p: optim.Adam(p, lr=0.05, betas=(0.0, 0.9)))
+run("adam.amsgrad", lambda p: optim.Adam(p, lr=0.2, betas=(0.9, 0.5), amsgrad=True, weight_decay=0.01))
+run("adamw.amsgrad", lambda p: optim.AdamW(p, lr=0.2, betas=(0.9, 0.5), amsgrad=True, weight_decay=0.1))
+run("adamax", lambda p: optim.Adamax(p, lr=0.05))
+run("adamax.decay", lambda p: optim.Adamax(p, lr=0.05, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1))
+for name, options in [("plain", {}), ("decay", dict(weight_decay=0.1)), ("decoupled", dict(weight_decay=0.1, decoupled_weight_decay=True, betas=(0.8, 0.95)))]:
+    run("nadam." + name, lambda p: optim.NAdam(p, lr=0.05, **(options | (dict(momentum_decay=0.5) if name == "decoupled" else {}))))
+    run("radam." + name, lambda p: optim.RAdam(p, lr=0.05, **options))
+run("rmsprop", lambda p: optim.RMSprop(p, lr=0.02))
+run("rmsprop.centered", lambda p: optim.RMSprop(p, lr=0.02, centered=True, alpha=0.9, weight_decay=0.1))
+run("rmsprop.momentum", lambda p: optim.RMSprop(p, lr=0.02, momentum=0.8))
+run("rmsprop.both", lambda p: optim.RMSprop(p, lr=0.02, momentum=0.8, centered=True, eps=1e-4))
+run("adagrad", lambda p: optim.Adagrad(p, lr=0.1))
+run("adagrad.options", lambda p: optim.Adagrad(p, lr=0.1, lr_decay=0.1, initial_accumulator_value=0.3, weight_decay=0.1, eps=1e-5))
+run("adadelta", lambda p: optim.Adadelta(p))
+run("adadelta.options", lambda p: optim.Adadelta(p, lr=3, rho=0.8, eps=1e-3, weight_decay=0.1))
+run("lamb", lambda p: Lamb(p, lr=0.05, betas=(0.9, 0.999), eps=1e-6, weight_decay=0))
+run("lamb.decay", lambda p: Lamb(p, lr=0.05, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1))
+run("lion", lambda p: Lion(p, lr=0.01, betas=(0.9, 0.99), weight_decay=0))
+run("lion.decay", lambda p: Lion(p, lr=0.01, betas=(0.8, 0.95), weight_decay=0.5))
