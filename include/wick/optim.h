@@ -25,16 +25,51 @@ typedef enum wick_optim_kind {
     WICK_LION, /* Chen et al. 2023 */
     WICK_OPTIM_KINDS
 } wick_optim_kind;
-typedef enum wick_schedule_kind { WICK_SCHEDULE_CONSTANT, WICK_SCHEDULE_STEP, WICK_SCHEDULE_COSINE } wick_schedule_kind;
+typedef enum wick_schedule_kind {
+    WICK_SCHEDULE_CONSTANT,
+    WICK_SCHEDULE_STEP,        /* lr gamma^floor(t / every) */
+    WICK_SCHEDULE_COSINE,      /* from lr at t = warmup to lr_min at t = total, along half a cosine (Loshchilov, Hutter 2017) */
+    WICK_SCHEDULE_MULTI_STEP,  /* lr gamma^k, k milestones being reached */
+    WICK_SCHEDULE_EXPONENTIAL, /* lr gamma^t */
+    WICK_SCHEDULE_RESTARTS,    /* such cosines again and again: of every steps, every mult, every mult^2 ...; the first begins at t = warmup */
+    WICK_SCHEDULE_ONE_CYCLE,   /* up from lr / div to lr at t = rise total - 1, down to lr / div / final_div at t = total - 1 (Smith, Topin 2018);
+                                  momentum stays */
+    WICK_SCHEDULE_POLYNOMIAL,  /* lr_min + (lr - lr_min) (1 - x)^power, where x goes from 0 at t = warmup to 1 at t = total */
+    WICK_SCHEDULE_LINEAR,      /* lr (from + (to - from) x) */
+    WICK_SCHEDULE_CHAINED,     /* lr times the factors of all parts */
+    WICK_SCHEDULE_SEQUENCE,    /* part i from milestones[i - 1] on; each counts from 0 */
+    WICK_SCHEDULE_KINDS
+} wick_schedule_kind;
 
-/* Learning rate at optimizer step t (from 0), after a linear warm-up from 0 over `warmup` steps (t + 1) / warmup:
- *   step:   lr * gamma^floor(t / every)
- *   cosine: lr_min + (lr - lr_min) * (1 + cos(pi * min(1, (t - warmup) / (total - warmup)))) / 2  (Loshchilov, Hutter 2017) */
+/* Learning rate at optimizer step t (from 0): PyTorch's schedulers in closed form, stepped once a step. All are multiplied by a linear warm-up
+ * (t + 1) / warmup, up to 1; step, multi-step and exponential count from 0 through it. */
+enum { WICK_MILESTONES = 8 };
 typedef struct wick_schedule {
     wick_schedule_kind kind;
     int64_t warmup, total, every;
     double gamma, lr_min;
+    int64_t milestones[WICK_MILESTONES]; /* ascending; 0 ends the list */
+    double power;                /* 0: 1 */
+    double from, to;             /* 0: 1/3, 1 */
+    double mult;                 /* whole; 0: 1 */
+    double rise, div, final_div; /* 0: 0.3, 25, 10^4 */
+    bool three_phases;           /* one cycle: down as long as up, to lr / div, then to the end */
+    bool linear;                 /* one cycle: straight lines in place of cosines */
+    int n_parts;                 /* of chained and sequential ones */
+    const struct wick_schedule *parts;
 } wick_schedule;
+
+/* Lowers the rate when a metric that the host reports (wick_optimizer_metric) has not become better for a while: PyTorch's ReduceLROnPlateau,
+ * on top of any schedule. */
+typedef struct wick_plateau {
+    double factor;         /* of each drop, in (0, 1); 0: none of all this */
+    int64_t patience;      /* metrics without a better one that are put up with; 0: 10, below 0: none */
+    int64_t cooldown;      /* metrics after a drop that are not counted */
+    double threshold;      /* how much better counts, as part of the best; 0: 10^-4 */
+    bool absolute;         /* threshold is a difference */
+    bool largest;          /* the largest metric is the best */
+    double lr_min;         /* no drop of lr below it */
+} wick_plateau;
 
 /* How Muon's rate is made from lr for a matrix of `rows` x `cols`. */
 typedef enum wick_muon_rate {
@@ -59,6 +94,17 @@ typedef struct wick_average {
 /* Stands for exactly 0 where 0 means the default: .beta1 = WICK_ZERO. It is the smallest normal number. */
 #define WICK_ZERO 2.2250738585072014e-308
 
+struct wick_optim_options;
+/* Parameters whose names match a pattern (as wick_model_freeze's) and what is different about them. The first group that matches counts. */
+typedef struct wick_param_group {
+    const char *pattern;
+    bool freeze;         /* not trained by this optimizer */
+    double lr_scale;     /* of lr; 0: 1 */
+    double weight_decay; /* 0: the optimizer's; WICK_ZERO: none */
+    const struct wick_optim_options *rule; /* kind, lr and numbers in place of the optimizer's; NULL: those. The rest (schedule, clipping ...) is
+                                              for all parameters together */
+} wick_param_group;
+
 typedef struct wick_optim_options {
     wick_optim_kind kind;
     /* Of a number 0 is the default, WICK_ZERO is 0. Below, "Adam" is every rule of moments: Adam, AdamW, Muon's AdamW, Adamax, NAdam, RAdam, LAMB. */
@@ -80,10 +126,14 @@ typedef struct wick_optim_options {
     double clip_norm;       /* > 0: the gradients' global L2 norm is scaled down to it */
     int accumulate;         /* micro-batches per step; 0 or 1: none */
     wick_schedule schedule; /* zero: constant */
+    wick_plateau plateau;
+    int n_groups;
+    const wick_param_group *groups;
 } wick_optim_options;
 
 typedef struct wick_optimizer wick_optimizer;
-/* Of the model's parameters that exist and are not frozen when the first step is recorded. The update rules are PyTorch's. options is copied. */
+/* Of the model's parameters that exist and are not frozen when the first step is recorded. options is copied, with all it points to. That a
+ * group matches no parameter is an error of the first step. */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *options,
                                                         wick_optimizer **out);
 WICK_API void wick_optimizer_free(wick_optimizer **optimizer);
@@ -95,7 +145,11 @@ WICK_API WICK_MUST_CHECK wick_status wick_optimizer_step(wick_optimizer *optimiz
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_accumulate(wick_optimizer *optimizer, wick_tensor *loss);
 /* The learning rate of the step about to be recorded, a 0-d f64 expression of the step count: ask before recording it. */
 WICK_API wick_tensor *wick_optimizer_lr(wick_optimizer *optimizer);
-/* The same formula in plain C, for logs. */
+/* For options.plateau: what was measured just now. At once, so the next run of a plan has the new rate. */
+WICK_API WICK_MUST_CHECK wick_status wick_optimizer_metric(wick_optimizer *optimizer, double metric);
+/* By what the schedule's rate is multiplied after the metrics so far; 1 without plateau. */
+WICK_API double wick_optimizer_plateau(wick_optimizer *optimizer);
+/* The schedule's formula in plain C, for logs; without plateau. */
 WICK_API double wick_optim_lr_at(const wick_optim_options *options, int64_t step);
 
 #ifdef __cplusplus

@@ -9,7 +9,16 @@
 /* options with every documented default put in. */
 wick_optim_options wick_optim_defaults(const wick_optim_options *options);
 
-/* The learning rate at `step` (0-d i64), a 0-d f64. */
+/* 0 becomes fallback, WICK_ZERO 0. */
+void wick_by_default(double *value, double fallback);
+void wick_schedule_defaults(wick_schedule *schedule); /* not of its parts */
+/* What is wrong with a schedule that has its defaults, or NULL. depth: of schedules around it. */
+const char *wick_schedule_bad(const wick_schedule *schedule, int depth);
+/* How many parts a sound schedule has, with theirs; copies them all to room, with their defaults, and returns what is left of it. */
+int wick_schedule_parts(const wick_schedule *schedule);
+wick_schedule *wick_schedule_copy_parts(wick_schedule *schedule, wick_schedule *room);
+
+/* The learning rate at `step` (0-d i64), a 0-d f64; options are defaulted and sound, parts of the schedule too. */
 wick_tensor *wick_schedule_record(const wick_optim_options *options, wick_tensor *step);
 
 /* A state and the expression it is to become. */

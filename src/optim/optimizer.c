@@ -4,22 +4,36 @@
  * States of parameter NAME of dtype T: "optim.<moment>.NAME" and "optim.grad.NAME" (accumulation) have NAME's shape and
  * T, or f32 for the 16-bit floats. "optim.step" (i64, 0-d) counts the steps done. "optim.average.NAME" is the mean of a state,
  * "optim.averaged" (i64, 0-d) how often it was taken. */
+#include <math.h>
 #include <stdio.h>
 
 #include "ops/ops.h"
 #include "optim/optim.h"
 #include "tensor/tensor.h" /* the context's allocator */
 
+/* Parameters with options of their own; the last one is of all that no pattern matches. */
+typedef struct group {
+    const char *pattern;
+    bool freeze, matched;
+    wick_optim_options options;
+    const wick_rule *rule[2]; /* while a step is recorded, the rules in use (Muon has two) and their numbers */
+    wick_tensor *number[2][WICK_RULE_NUMBERS];
+} group;
+
 struct wick_optimizer {
     wick_model *model;
     wick_context *ctx;
     wick_allocator alloc;
-    wick_optim_options options;
+    wick_optim_options options; /* what it points to is in the arena */
+    wick_arena arena;
+    int n_groups;
+    group *groups; /* n_groups + 1 */
     bool bound;         /* to the model's parameters, at the first step recorded */
     int n;              /* parameters */
     const char **names; /* n each; all in one block */
     wick_tensor **params, **grads; /* grads: NULL where the loss does not depend on the parameter */
     wick_tensor **used;            /* parameters that it depends on */
+    group **of; /* parameter i is in */
     bool *reached;
     wick_tensor **values; /* what the parameters become */
     size_t block;
@@ -30,16 +44,6 @@ struct wick_optimizer {
 
 /* ---- making
  * ------------------------------------------------------------------------------------------------------------ */
-
-static const char *bad_schedule(const wick_schedule *s) {
-    if ((unsigned)s->kind > WICK_SCHEDULE_COSINE) return "no such schedule";
-    if (s->warmup < 0) return "warmup is negative";
-    if (s->kind == WICK_SCHEDULE_STEP && s->every < 1) return "the step schedule needs every >= 1";
-    if (s->kind == WICK_SCHEDULE_STEP && !(s->gamma > 0)) return "the step schedule needs gamma > 0";
-    if (s->kind == WICK_SCHEDULE_COSINE && s->total <= s->warmup) return "the cosine schedule needs total > warmup";
-    if (s->kind == WICK_SCHEDULE_COSINE && !(s->lr_min >= 0)) return "lr_min is negative";
-    return NULL;
-}
 
 static const char *bad_average(const wick_average *a) {
     if ((unsigned)a->kind > WICK_AVERAGE_SWA) return "no such average";
@@ -69,8 +73,50 @@ static const char *bad_options(const wick_optim_options *o) {
     if (!(o->weight_decay >= 0)) return "weight_decay is negative";
     if (!(o->clip_norm >= 0)) return "clip_norm is negative";
     if (o->accumulate < 0) return "accumulate is negative";
+    const wick_plateau *p = &o->plateau;
+    if (!(p->factor >= 0 && p->factor < 1)) return "the plateau's factor must be in (0, 1)";
+    if (p->cooldown < 0 || !(p->threshold >= 0) || !(p->lr_min >= 0)) return "the plateau's cooldown, threshold and lr_min must not be negative";
+    if (o->n_groups < 0 || (o->n_groups && !o->groups)) return "there are no groups where n_groups says so";
     const char *bad = bad_average(&o->average);
-    return bad ? bad : bad_schedule(&o->schedule);
+    return bad ? bad : wick_schedule_bad(&o->schedule, 0);
+}
+
+/* Copies the schedule's parts and the groups; sets *bad to what is wrong with a group. */
+static bool copy_options(wick_optimizer *opt, const char **bad) {
+    wick_optim_options *o = &opt->options;
+    const size_t parts = (size_t)wick_schedule_parts(&o->schedule);
+    wick_schedule *room = parts ? wick_arena_alloc(&opt->arena, parts * sizeof *room) : NULL;
+    opt->n_groups = o->n_groups;
+    opt->groups = wick_arena_alloc(&opt->arena, ((size_t)o->n_groups + 1) * sizeof *opt->groups);
+    if ((parts && !room) || !opt->groups) return false;
+    wick_schedule_copy_parts(&o->schedule, room);
+    memset(opt->groups, 0, ((size_t)o->n_groups + 1) * sizeof *opt->groups);
+    for (int i = 0; i < o->n_groups; i++) {
+        const wick_param_group *from = &o->groups[i];
+        group *g = &opt->groups[i];
+        if (!from->pattern) {
+            *bad = "a group has no pattern";
+            return true;
+        }
+        g->pattern = wick_arena_strdup(&opt->arena, from->pattern);
+        if (!g->pattern) return false;
+        g->freeze = from->freeze;
+        g->options = from->rule ? wick_optim_defaults(from->rule) : *o;
+        g->options.schedule = o->schedule;
+        g->options.groups = NULL;
+        g->options.n_groups = 0;
+        double scale = from->lr_scale, decay = from->weight_decay;
+        wick_by_default(&scale, 1);
+        wick_by_default(&decay, g->options.weight_decay);
+        if (!(scale >= 0)) *bad = "a group's lr_scale is negative";
+        g->options.weight_decay = decay;
+        if (!*bad) *bad = bad_options(&g->options);
+        g->options.lr *= scale;
+    }
+    o->groups = NULL;
+    o->n_groups = 0;
+    opt->groups[opt->n_groups].options = *o;
+    return true;
 }
 
 wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *options, wick_optimizer **out) {
@@ -85,8 +131,13 @@ wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *opti
     opt->ctx = ctx;
     opt->alloc = ctx->alloc;
     opt->options = o;
-    *out = opt;
-    return WICK_OK;
+    wick_arena_init(&opt->arena, &opt->alloc, 1024);
+    if (copy_options(opt, &bad) && !bad) {
+        *out = opt;
+        return WICK_OK;
+    }
+    wick_optimizer_free(&opt);
+    return bad ? wick_context_fail(ctx, WICK_ERR_INVALID, "optimizer: %s", bad) : wick_context_fail(ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
 }
 
 void wick_optimizer_free(wick_optimizer **optimizer) {
@@ -94,22 +145,37 @@ void wick_optimizer_free(wick_optimizer **optimizer) {
     if (!opt) return;
     *optimizer = NULL;
     wick_allocator alloc = opt->alloc;
+    wick_arena_free(&opt->arena);
     wick_release(&alloc, opt->params, opt->block);
     wick_release(&alloc, opt->updates, opt->updates_cap * sizeof *opt->updates);
     wick_release(&alloc, opt, sizeof *opt);
 }
 
-static bool is_trained(wick_named state) { return state.role == WICK_ROLE_PARAM && !state.frozen; }
+static group *group_of(wick_optimizer *opt, const char *name) {
+    int i = 0;
+    while (i < opt->n_groups && !wick_glob(opt->groups[i].pattern, name)) i++;
+    return &opt->groups[i];
+}
+/* Whether this optimizer trains the state; notes which groups have one. */
+static bool is_trained(wick_optimizer *opt, wick_named state) {
+    if (state.role != WICK_ROLE_PARAM) return false;
+    group *g = group_of(opt, state.name);
+    g->matched = true;
+    return !state.frozen && !g->freeze;
+}
 
 /* Takes the model's parameters of now that are not frozen. The model keeps their handles and names as long as it lives. */
 static wick_status bind_parameters(wick_optimizer *opt) {
     if (opt->bound) return WICK_OK;
     int n = 0;
-    for (int i = 0; i < wick_model_count(opt->model); i++) n += is_trained(wick_model_at(opt->model, i));
+    for (int i = 0; i < wick_model_count(opt->model); i++) n += is_trained(opt, wick_model_at(opt->model, i));
+    for (int i = 0; i < opt->n_groups; i++)
+        if (!opt->groups[i].matched)
+            return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: no parameter is in the group \"%s\"", opt->groups[i].pattern);
     if (!n)
         return wick_context_fail(opt->ctx, WICK_ERR_INVALID,
                                  "optimizer: no parameter to train: the model has none yet (build its loss first), or all are frozen");
-    const size_t block = 5 * (size_t)n * sizeof(void *) + (size_t)n;
+    const size_t block = 6 * (size_t)n * sizeof(void *) + (size_t)n;
     wick_tensor **params = wick_alloc(&opt->alloc, block);
     if (!params) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
     opt->block = block;
@@ -118,11 +184,13 @@ static wick_status bind_parameters(wick_optimizer *opt) {
     opt->used = opt->grads + n;
     opt->values = opt->used + n;
     opt->names = (const char **)(opt->values + n);
-    opt->reached = (bool *)(opt->names + n);
+    opt->of = (group **)(void *)(opt->names + n);
+    opt->reached = (bool *)(opt->of + n);
     for (int i = 0; i < wick_model_count(opt->model); i++) {
         wick_named state = wick_model_at(opt->model, i);
-        if (!is_trained(state)) continue;
+        if (!is_trained(opt, state)) continue;
         opt->params[opt->n] = state.tensor;
+        opt->of[opt->n] = group_of(opt, state.name);
         opt->names[opt->n++] = state.name;
     }
     opt->bound = true;
@@ -249,40 +317,53 @@ static void clip(wick_optimizer *opt) {
         if (opt->grads[i]) opt->grads[i] = wick_mul(opt->grads[i], to_dtype(scale, wick_tensor_dtype(opt->grads[i])));
 }
 
-/* The numbers of each rule in use; there are at most two, Muon's and its AdamW. */
-typedef struct shared_numbers {
-    const wick_rule *rule[2];
-    wick_tensor *number[2][WICK_RULE_NUMBERS];
-} shared_numbers;
-
-static wick_tensor *const *numbers_of(wick_optimizer *opt, shared_numbers *shared, const wick_rule *rule, wick_rule_step step) {
-    const int k = shared->rule[0] && shared->rule[0] != rule;
-    if (shared->rule[k]) return shared->number[k];
-    shared->rule[k] = rule;
-    if (rule->product) {
-        char name[64];
-        snprintf(name, sizeof name, "optim.%s", rule->product);
-        step.product = wick_model_state(opt->model, name, WICK_ROLE_OPTIM, WICK_F64, WICK_SCALAR, wick_init_constant(1));
-    }
-    if (rule->numbers) rule->numbers(&step, shared->number[k]);
-    if (rule->product) update_push(opt, step.product, step.next_product);
-    return shared->number[k];
+/* By what the schedule's rates are multiplied, 0-d f64. */
+static wick_tensor *plateau_scale(wick_optimizer *opt) {
+    return wick_model_state(opt->model, "optim.plateau.scale", WICK_ROLE_OPTIM, WICK_F64, WICK_SCALAR, wick_init_constant(1));
+}
+static wick_tensor *rate_of(wick_optimizer *opt, const wick_optim_options *o, wick_tensor *step) {
+    wick_tensor *lr = wick_schedule_record(o, step);
+    return opt->options.plateau.factor > 0 ? wick_mul(lr, plateau_scale(opt)) : lr;
 }
 
-static void apply_rule(wick_optimizer *opt, wick_tensor *step) {
-    const wick_optim_options *o = &opt->options;
-    wick_tensor *lr = wick_schedule_record(o, step);
-    wick_tensor *t = wick_cast(wick_add(step, wick_like(step, 1)), WICK_F64);
-    shared_numbers shared = {0};
+/* What the parameters of a group share; lr NULL: to be made. */
+static wick_tensor *const *numbers_of(wick_optimizer *opt, group *g, const wick_rule *rule, wick_rule_step step) {
+    const int k = g->rule[0] && g->rule[0] != rule;
+    if (g->rule[k]) return g->number[k];
+    g->rule[k] = rule;
+    memset(g->number[k], 0, sizeof g->number[k]);
+    if (rule->product) {
+        char name[64];
+        const int at = (int)(g - opt->groups);
+        if (at == opt->n_groups)
+            snprintf(name, sizeof name, "optim.%s", rule->product);
+        else
+            snprintf(name, sizeof name, "optim.%s.%d", rule->product, at);
+        step.product = wick_model_state(opt->model, name, WICK_ROLE_OPTIM, WICK_F64, WICK_SCALAR, wick_init_constant(1));
+    }
+    if (rule->numbers) rule->numbers(&step, g->number[k]);
+    if (rule->product) update_push(opt, step.product, step.next_product);
+    return g->number[k];
+}
+
+static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
+    wick_tensor *t = wick_cast(wick_add(step, wick_like(step, 1)), WICK_F64), *lr = NULL;
+    const group *last = NULL; /* that lr is of */
+    for (int i = 0; i <= opt->n_groups; i++) opt->groups[i].rule[0] = opt->groups[i].rule[1] = NULL;
     for (int i = 0; i < opt->n; i++) {
         wick_tensor *p = opt->params[i], *new_moment[WICK_RULE_MOMENTS] = {NULL};
         opt->values[i] = p;
         if (!opt->grads[i]) continue;
+        group *g = opt->of[i];
+        const wick_optim_options *o = &g->options;
+        if (g != last) lr = rate_of(opt, o, step);
+        last = g;
         const wick_dtype dtype = working_dtype(p);
         const wick_rule *rule = wick_rule_of(o, wick_tensor_rank(p));
         wick_rule_input in = {.options = o, .p = to_dtype(p, dtype), .g = opt->grads[i], .lr = to_dtype(lr, dtype)};
-        wick_tensor *const *number = numbers_of(opt, &shared, rule, (wick_rule_step){.options = o, .lr = lr, .t = t});
-        for (int k = 0; k < WICK_RULE_NUMBERS && number[k]; k++) in.number[k] = wick_tensor_dtype(number[k]) == WICK_BOOL ? number[k] : to_dtype(number[k], dtype);
+        wick_tensor *const *number = numbers_of(opt, g, rule, (wick_rule_step){.options = o, .lr = lr, .t = t});
+        for (int k = 0; k < WICK_RULE_NUMBERS && number[k]; k++)
+            in.number[k] = wick_tensor_dtype(number[k]) == WICK_BOOL ? number[k] : to_dtype(number[k], dtype);
         for (int k = 0; k < WICK_RULE_MOMENTS; k++)
             if (rule->moments[k]) in.moment[k] = state_of(opt, rule->moments[k], i, wick_rule_start(o));
         wick_tensor *new_p = rule->update(&in, new_moment);
@@ -335,7 +416,7 @@ static wick_status record_step(wick_optimizer *opt, wick_tensor *loss) {
     if (opt->options.accumulate > 1) take_accumulated(opt);
     if (opt->options.clip_norm > 0) clip(opt);
     wick_tensor *step = step_count(opt);
-    apply_rule(opt, step);
+    apply_rules(opt, step);
     average(opt, step);
     return updates_assign(opt);
 }
@@ -369,4 +450,42 @@ wick_status wick_optimizer_accumulate(wick_optimizer *opt, wick_tensor *loss) {
     return in_scope(opt, loss, record_accumulate);
 }
 
-wick_tensor *wick_optimizer_lr(wick_optimizer *opt) { return wick_schedule_record(&opt->options, step_count(opt)); }
+wick_tensor *wick_optimizer_lr(wick_optimizer *opt) { return rate_of(opt, &opt->options, step_count(opt)); }
+
+/* ---- plateau
+ * ------------------------------------------------------------------------------------------------------------------- */
+
+double wick_optimizer_plateau(wick_optimizer *opt) {
+    double scale = 1;
+    if (opt->options.plateau.factor > 0 && wick_item(plateau_scale(opt), &scale) != WICK_OK) return NAN;
+    return scale;
+}
+
+static bool is_better(const wick_plateau *p, double metric, double best) {
+    if (p->absolute) return p->largest ? metric > best + p->threshold : metric < best - p->threshold;
+    return p->largest ? metric > best * (1 + p->threshold) : metric < best * (1 - p->threshold);
+}
+
+wick_status wick_optimizer_metric(wick_optimizer *opt, double metric) {
+    static const double least_drop = 1e-8; /* of lr: PyTorch's eps */
+    enum { METRICS, BEST, BAD, COOLDOWN, NUMBERS };
+    const wick_plateau *p = &opt->options.plateau;
+    double number[NUMBERS], scale;
+    if (!(p->factor > 0)) return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: a metric needs options.plateau");
+    wick_tensor *state = wick_model_state(opt->model, "optim.plateau", WICK_ROLE_OPTIM, WICK_F64, WICK_DIMS(NUMBERS), wick_init_constant(0));
+    if (wick_tensor_error(state, NULL) != WICK_OK) return fail_with(opt, "plateau", state);
+    WICK_TRY(wick_read(state, number, sizeof number));
+    WICK_TRY(wick_item(plateau_scale(opt), &scale));
+    const bool better = number[METRICS] == 0 ? !isnan(metric) : is_better(p, metric, number[BEST]);
+    if (better) number[METRICS]++, number[BEST] = metric;
+    number[BAD] = better ? 0 : number[BAD] + 1;
+    if (number[COOLDOWN] > 0) number[COOLDOWN]--, number[BAD] = 0;
+    if (number[BAD] > (double)p->patience) {
+        const double lr = opt->options.lr, dropped = fmax(scale * p->factor, p->lr_min / lr);
+        if ((scale - dropped) * lr > least_drop) scale = dropped;
+        number[COOLDOWN] = (double)p->cooldown;
+        number[BAD] = 0;
+    }
+    WICK_TRY(wick_write(state, number, sizeof number));
+    return wick_write(plateau_scale(opt), &scale, sizeof scale);
+}

@@ -156,3 +156,7 @@ run("lamb", lambda p: Lamb(p, lr=0.05, betas=(0.9, 0.999), eps=1e-6, weight_deca
 run("lamb.decay", lambda p: Lamb(p, lr=0.05, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1))
 run("lion", lambda p: Lion(p, lr=0.01, betas=(0.9, 0.99), weight_decay=0))
 run("lion.decay", lambda p: Lion(p, lr=0.01, betas=(0.8, 0.95), weight_decay=0.5))
+
+run("groups", lambda w, b: [optim.AdamW([{"params": [w]}, {"params": [b], "lr": 0.005, "weight_decay": 0.0}], lr=0.05, weight_decay=0.1)],
+    several=True, schedule=lambda t: 0.9 ** t)
+run("rules", lambda w, b: [Lion([w], lr=0.01, betas=(0.9, 0.99), weight_decay=0.2), optim.SGD([b], lr=0.05, momentum=0.5)], several=True)

@@ -112,6 +112,10 @@ static void check_step(problem *p, const char *run, int step, double tolerance) 
     }
 }
 
+static const wick_optim_options lion = {.kind = WICK_LION, .lr = 0.01}, slow_sgd = {.lr = 0.05, .momentum = 0.5};
+static const wick_param_group groups[] = {{.pattern = "b", .lr_scale = 0.1, .weight_decay = WICK_ZERO}};
+static const wick_param_group two_rules[] = {{.pattern = "w*", .weight_decay = 0.2, .rule = &lion}, {.pattern = "*", .rule = &slow_sgd}};
+
 static const struct {
     const char *name;
     wick_optim_options options;
@@ -157,6 +161,9 @@ static const struct {
     {"lamb.decay", {.kind = WICK_LAMB, .lr = 0.05, .beta1 = 0.8, .beta2 = 0.9, .eps = 1e-3, .weight_decay = 0.1}},
     {"lion", {.kind = WICK_LION, .lr = 0.01}},
     {"lion.decay", {.kind = WICK_LION, .lr = 0.01, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.5}},
+    {"groups",
+     {.kind = WICK_ADAMW, .lr = 0.05, .weight_decay = 0.1, .n_groups = 1, .groups = groups, .schedule = {.kind = WICK_SCHEDULE_EXPONENTIAL, .gamma = 0.9}}},
+    {"rules", {.n_groups = 2, .groups = two_rules}},
     {"ema", {.kind = WICK_ADAMW, .lr = 0.05, .weight_decay = 0.1, .average = {WICK_AVERAGE_EMA, .decay = 0.8}}},
     {"ema.every", {.lr = 0.1, .average = {WICK_AVERAGE_EMA, .decay = 0.7, .start = 2, .every = 3}}},
     {"swa", {.lr = 0.1, .average = {WICK_AVERAGE_SWA, .start = 4, .every = 5}}},
@@ -299,6 +306,24 @@ TEST(the_update_of_a_parameter_is_one_kernel) {
     problem_close(&p);
 }
 
+TEST(a_frozen_group_stays_and_one_without_parameters_is_refused) {
+    const wick_param_group freeze = {.pattern = "w", .freeze = true}, nobody = {.pattern = "fc*"};
+    wick_optim_options options = {.lr = 0.1, .n_groups = 1, .groups = &freeze};
+    problem p;
+    REQUIRE(problem_open(&p, &options, WICK_F64));
+    double before[12], after[12], b[3];
+    CHECK(wick_read(wick_model_find(p.model, "w"), before, sizeof before) == WICK_OK);
+    REQUIRE(step_eagerly(&p));
+    CHECK(wick_read(wick_model_find(p.model, "w"), after, sizeof after) == WICK_OK && wick_read(wick_model_find(p.model, "b"), b, sizeof b) == WICK_OK);
+    CHECK(memcmp(before, after, sizeof before) == 0 && memcmp(b, golden_find(goldens, "b")->values, sizeof b) != 0);
+    problem_close(&p);
+    options.groups = &nobody;
+    REQUIRE(problem_open(&p, &options, WICK_F64));
+    CHECK_INT(wick_optimizer_step(p.optimizer, loss_of(&p, half(&p, "x", 0), half(&p, "t", 0))), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(p.ctx), "\"fc*\"");
+    problem_close(&p);
+}
+
 TEST(a_new_rate_makes_no_new_plan) {
     wick_optim_options options = {.lr = 0.1, .momentum = 0.5};
     problem p;
@@ -372,7 +397,29 @@ TEST(bad_options_are_refused_with_a_reason) {
         {{.average = {WICK_AVERAGE_EMA, .decay = NAN}}, "decay"},
         {{.average = {WICK_AVERAGE_SWA, .start = -1}}, "start"},
         {{.average = {WICK_AVERAGE_SWA, .every = -1}}, "every"},
-        {{.schedule = {.kind = (wick_schedule_kind)7}}, "schedule"},
+        {{.schedule = {.kind = WICK_SCHEDULE_KINDS}}, "schedule"},
+        {{.schedule = {.kind = WICK_SCHEDULE_EXPONENTIAL}}, "gamma"},
+        {{.schedule = {.kind = WICK_SCHEDULE_MULTI_STEP, .gamma = 0.5}}, "milestones"},
+        {{.schedule = {.kind = WICK_SCHEDULE_MULTI_STEP, .gamma = 0.5, .milestones = {4, 4}}}, "ascend"},
+        {{.schedule = {.kind = WICK_SCHEDULE_RESTARTS}}, "every"},
+        {{.schedule = {.kind = WICK_SCHEDULE_RESTARTS, .every = 3, .mult = 1.5}}, "mult"},
+        {{.schedule = {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 3}}, "total"},
+        {{.schedule = {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 30, .warmup = 2}}, "warmup"},
+        {{.schedule = {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 30, .rise = 1.2}}, "rise"},
+        {{.schedule = {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 30, .rise = 0.6, .three_phases = true}}, "phases"},
+        {{.schedule = {.kind = WICK_SCHEDULE_POLYNOMIAL}}, "total"},
+        {{.schedule = {.kind = WICK_SCHEDULE_POLYNOMIAL, .total = 3, .power = -1}}, "power"},
+        {{.schedule = {.kind = WICK_SCHEDULE_LINEAR, .total = 3, .from = -1}}, "factors"},
+        {{.schedule = {.kind = WICK_SCHEDULE_CHAINED}}, "parts"},
+        {{.schedule = {.kind = WICK_SCHEDULE_SEQUENCE, .n_parts = 2, .parts = (const wick_schedule[]){{0}, {0}}}}, "milestones"},
+        {{.schedule = {.kind = WICK_SCHEDULE_CHAINED, .n_parts = 1, .parts = &(const wick_schedule){.warmup = -1}}}, "warmup"},
+        {{.plateau = {.factor = 1}}, "factor"},
+        {{.plateau = {.factor = 0.5, .cooldown = -1}}, "cooldown"},
+        {{.n_groups = 1}, "groups"},
+        {{.n_groups = 1, .groups = &(const wick_param_group){0}}, "pattern"},
+        {{.n_groups = 1, .groups = &(const wick_param_group){.pattern = "*", .lr_scale = -1}}, "lr_scale"},
+        {{.n_groups = 1, .groups = &(const wick_param_group){.pattern = "*", .weight_decay = -1}}, "weight_decay"},
+        {{.n_groups = 1, .groups = &(const wick_param_group){.pattern = "*", .rule = &(const wick_optim_options){.beta1 = 1}}}, "beta1"},
         {{.schedule = {.warmup = -1}}, "warmup"},
         {{.schedule = {.kind = WICK_SCHEDULE_STEP, .gamma = 0.5}}, "every"},
         {{.schedule = {.kind = WICK_SCHEDULE_STEP, .every = 3}}, "gamma"},
