@@ -71,6 +71,8 @@ static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose
     return talk_fail(blame(whose), "%s--hidden: %s", whose, wick_context_error(ctx));
 }
 
+static bool is_plateau(const cli_options *o) { return strcmp(options_text(o, "schedule"), "plateau") == 0; }
+
 /* What the options say together; the library would name its own fields, or nothing at all. */
 static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     const option_use *use;
@@ -79,23 +81,37 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
             return talk_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choices, options_text(o, use->by));
     const wick_optim_options optim = trainer_optim(o, steps);
     const wick_schedule *s = &optim.schedule;
+    const bool ends = s->kind == WICK_SCHEDULE_COSINE || s->kind == WICK_SCHEDULE_POLYNOMIAL;
     double peak = wick_optim_lr_at(&(wick_optim_options){.kind = optim.kind, .lr = optim.lr}, 0);
+    int64_t milestones[WICK_MILESTONES];
     if (o->accumulate > steps)
         return talk_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
                          whose, (long long)o->accumulate, (long long)steps, plural(steps));
-    if (s->kind == WICK_SCHEDULE_COSINE && s->warmup >= s->total)
+    if (ends && s->warmup >= s->total)
         return talk_fail(
             blame(whose),
-            "%s--warmup %lld leaves nothing of the run's %lld update%s to the cosine schedule; take fewer, or "
+            "%s--warmup %lld leaves nothing of the run's %lld update%s to the %s schedule; take fewer, or "
             "more --epochs",
-            whose, (long long)s->warmup, (long long)s->total, plural(s->total));
-    if (s->kind == WICK_SCHEDULE_COSINE && s->lr_min > peak)
+            whose, (long long)s->warmup, (long long)s->total, plural(s->total), options_text(o, "schedule"));
+    if (s->kind == WICK_SCHEDULE_ONE_CYCLE && s->warmup > 0)
+        return talk_fail(blame(whose), "%s--warmup: the rise of onecycle is --lr-rise, a part of the run", whose);
+    if (s->kind == WICK_SCHEDULE_ONE_CYCLE && !(o->lr_rise * (double)s->total > 1))
+        return talk_fail(blame(whose), "%s--lr-rise %g of the run's %lld update%s is none", whose, o->lr_rise, (long long)s->total, plural(s->total));
+    if (s->kind == WICK_SCHEDULE_MULTI_STEP && !trainer_milestones(o->lr_at, milestones))
+        return talk_fail(blame(whose), "%s--schedule multistep needs --lr-at with 1 to %d ascending numbers of updates, not '%s'", whose, WICK_MILESTONES, o->lr_at);
+    if ((ends || s->kind == WICK_SCHEDULE_RESTARTS || is_plateau(o)) && s->lr_min > peak)
         return talk_fail(blame(whose), "%s--lr-min %g is above the peak of the learning rate, --lr %g", whose,
                          s->lr_min, peak);
-    if (s->kind == WICK_SCHEDULE_STEP && !(s->gamma > 0))
+    const bool gamma = s->kind == WICK_SCHEDULE_STEP || s->kind == WICK_SCHEDULE_MULTI_STEP || s->kind == WICK_SCHEDULE_EXPONENTIAL;
+    if ((gamma || is_plateau(o)) && !(s->gamma > 0))
         return talk_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
-    if (o->momentum < 0 && o->momentum != -1)
-        return talk_fail(blame(whose), "%s--momentum %g is below 0", whose, o->momentum);
+    if (is_plateau(o) && s->gamma >= 1) return talk_fail(blame(whose), "%s--lr-gamma of plateau must be below 1", whose);
+    const struct {
+        const char *name;
+        double value;
+    } own[] = {{"momentum", o->momentum}, {"beta1", o->beta1}, {"beta2", o->beta2}};
+    for (int i = 0; i < 3; i++)
+        if (own[i].value < 0 && own[i].value != -1) return talk_fail(blame(whose), "%s--%s %g is below 0", whose, own[i].name, own[i].value);
     if (o->nesterov && o->momentum == 0)
         return talk_fail(blame(whose), "%s--nesterov needs sgd with a --momentum above 0", whose);
     return CLI_OK;
@@ -185,6 +201,7 @@ static int build(training *t) {
 static int go_on(training *t) {
     int code = run_load(&t->r);
     if (code != CLI_OK) return code;
+    trainer_resumed(&t->t);
     const run_state *state = &t->r.state;
     if (wick_loader_seek(t->t.loader, state->epoch, state->sample) != WICK_OK)
         return talk_fail(CLI_BAD_FILE, "the checkpoint's place: %s", wick_context_error(t->ctx));
@@ -215,7 +232,7 @@ static void log_step(training *t, int64_t n, const trainer_result *result) {
     json_integer(&j, "epoch", state->epoch + 1);
     json_real(&j, "loss", (double)result->loss, 9);
     json_real(&j, "accuracy", (double)result->correct / (double)n, 9);
-    json_real(&j, "lr", wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate), 9);
+    json_real(&j, "lr", wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale, 9);
     json_integer(&j, "samples", n);
     json_real(&j, "seconds", state->seconds, 6);
     steplog_end(&t->log, &j);
@@ -295,18 +312,20 @@ static int end_epoch(training *t) {
     double accuracy = state->train_accuracy, loss = state->train_loss;
     if (t->test) {
         evaluation result;
-        int code = evaluator_run(&t->e, &result);
-        if (code != CLI_OK) return code;
+        int measured = evaluator_run(&t->e, &result);
+        if (measured != CLI_OK) return measured;
         state->test_loss = loss = result.loss;
         state->test_accuracy = accuracy = (double)result.correct / (double)result.count;
     }
+    int code = trainer_note_loss(&t->t, loss);
+    if (code != CLI_OK) return code;
     bool best = accuracy > state->best || (accuracy == state->best && loss < state->best_loss);
     if (best) {
         state->best = accuracy;
         state->best_loss = loss;
         state->best_epoch = state->epoch;
         state->stale = 0;
-        int code = run_save_best(&t->r);
+        code = run_save_best(&t->r);
         if (code != CLI_OK) return code;
     } else {
         state->stale++;

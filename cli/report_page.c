@@ -241,7 +241,8 @@ static const char *used_value(const report *r, const char *name, const char *tex
     if (strcmp(name, "net") == 0) return r->c.network.net;
     if (strcmp(name, "clip") == 0 && zero) return "no limit";
     if (strcmp(name, "ema") == 0 && zero) return "no mean";
-    if (strcmp(name, "momentum") == 0 && strtod(text, NULL) < 0) return optim->kind == WICK_SGD ? "0.9" : "0.95";
+    if (strcmp(name, "momentum") == 0 && strtod(text, NULL) < 0) return optim->kind == WICK_SGD ? "0.9" : optim->kind == WICK_MUON ? "0.95" : "0";
+    if ((strcmp(name, "beta1") == 0 || strcmp(name, "beta2") == 0) && strtod(text, NULL) < 0) return "the optimizer's own";
     if (strcmp(name, "patience") == 0 && zero) return "never";
     if (strcmp(name, "save-every") == 0 && zero) return "none between";
     if (strcmp(name, "lr") == 0) {

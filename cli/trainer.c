@@ -37,11 +37,21 @@ static wick_status compile(trainer *t, bool update, bool last, const wick_compil
 }
 
 const option_use *trainer_use(int i) {
-    static const option_use uses[] = {{"momentum", "optimizer", "sgd|muon"},
-                                      {"nesterov", "optimizer", "sgd"},
-                                      {"lr-min", "schedule", "cosine"},
-                                      {"lr-every", "schedule", "step"},
-                                      {"lr-gamma", "schedule", "step"}};
+    static const option_use uses[] = {
+        {"momentum", "optimizer", "sgd|muon|rmsprop"},
+        {"nesterov", "optimizer", "sgd"},
+        {"beta1", "optimizer", "adam|adamw|muon|adamax|nadam|radam|lamb|lion"},
+        {"beta2", "optimizer", "adam|adamw|muon|adamax|nadam|radam|lamb|lion|rmsprop|adadelta"},
+        {"amsgrad", "optimizer", "adam|adamw"},
+        {"lr-min", "schedule", "cosine|restarts|polynomial|plateau"},
+        {"lr-every", "schedule", "step|restarts"},
+        {"lr-gamma", "schedule", "step|multistep|exponential|plateau"},
+        {"lr-at", "schedule", "multistep"},
+        {"lr-mult", "schedule", "restarts"},
+        {"lr-power", "schedule", "polynomial"},
+        {"lr-rise", "schedule", "onecycle"},
+        {"lr-patience", "schedule", "plateau"},
+    };
     return (size_t)i < sizeof uses / sizeof uses[0] ? &uses[i] : NULL;
 }
 
@@ -53,35 +63,66 @@ bool trainer_uses(const option_use *use, const cli_options *o) {
     return false;
 }
 
+/* A number of which -1 is the default and 0 is meant. */
+static double given(double value, double fallback) { return value == 0 ? WICK_ZERO : value < 0 ? fallback : value; }
+
+bool trainer_milestones(const char *list, int64_t at[WICK_MILESTONES]) {
+    int64_t last = 0;
+    memset(at, 0, WICK_MILESTONES * sizeof *at);
+    for (int n = 0; n < WICK_MILESTONES; n++) {
+        char *end;
+        const long long value = *list >= '0' && *list <= '9' ? strtoll(list, &end, 10) : 0;
+        if (value <= last || value > INT64_MAX / 2) return false;
+        at[n] = last = value;
+        if (!*end) return true;
+        if (*end != ',') return false;
+        list = end + 1;
+    }
+    return false;
+}
+
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps) {
-    static const wick_optim_kind kinds[] = {WICK_SGD, WICK_ADAM, WICK_ADAMW, WICK_MUON}; /* in the order of the options' table */
-    static const wick_schedule_kind schedules[] = {WICK_SCHEDULE_CONSTANT, WICK_SCHEDULE_STEP, WICK_SCHEDULE_COSINE};
-    int64_t updates = steps / o->accumulate > 0 ? steps / o->accumulate : 1;
+    static const wick_optim_kind kinds[] = {WICK_SGD,    WICK_ADAM,    WICK_ADAMW,   WICK_MUON,     WICK_ADAMAX, WICK_NADAM, /* in the order of */
+                                            WICK_RADAM,  WICK_RMSPROP, WICK_ADAGRAD, WICK_ADADELTA, WICK_LAMB,   WICK_LION}; /* the options' table */
+    enum { PLATEAU = 8 };
+    static const wick_schedule_kind schedules[] = {WICK_SCHEDULE_CONSTANT,   WICK_SCHEDULE_STEP,     WICK_SCHEDULE_COSINE,
+                                                   WICK_SCHEDULE_MULTI_STEP, WICK_SCHEDULE_EXPONENTIAL, WICK_SCHEDULE_RESTARTS,
+                                                   WICK_SCHEDULE_ONE_CYCLE,  WICK_SCHEDULE_POLYNOMIAL,  [PLATEAU] = WICK_SCHEDULE_CONSTANT};
+    const int64_t updates = steps / o->accumulate > 0 ? steps / o->accumulate : 1;
     const wick_optim_kind kind = kinds[o->optimizer];
-    double momentum = o->momentum == 0 ? WICK_ZERO : o->momentum;
-    if (momentum < 0) momentum = kind == WICK_SGD ? 0.9 : 0; /* 0: the library's default */
-    return (wick_optim_options){
+    const wick_schedule_kind schedule = schedules[o->schedule];
+    const bool momentum = kind == WICK_SGD || kind == WICK_MUON || kind == WICK_RMSPROP;
+    wick_optim_options optim = {
         .kind = kind,
         .lr = o->lr,
-        .momentum = kind == WICK_SGD || kind == WICK_MUON ? momentum : 0,
+        .momentum = momentum ? given(o->momentum, kind == WICK_SGD ? 0.9 : 0) : 0,
         .nesterov = o->nesterov,
+        .beta1 = given(o->beta1, 0),
+        .beta2 = given(o->beta2, 0),
+        .amsgrad = o->amsgrad,
         .weight_decay = o->weight_decay,
         .clip_norm = o->clip,
         .accumulate = (int)o->accumulate,
         .average = {.kind = o->ema > 0 ? WICK_AVERAGE_EMA : WICK_AVERAGE_NONE, .decay = o->ema, .buffers = true},
-        .schedule = {.kind = schedules[o->schedule],
-                     .warmup = o->warmup >= 0 ? o->warmup : updates / 20,
+        .schedule = {.kind = schedule,
+                     .warmup = o->warmup >= 0 ? o->warmup : schedule == WICK_SCHEDULE_ONE_CYCLE ? 0 : updates / 20,
                      .total = updates,
                      .every = o->lr_every,
                      .gamma = o->lr_gamma,
-                     .lr_min = o->lr_min},
+                     .lr_min = o->lr_min,
+                     .mult = (double)o->lr_mult,
+                     .power = given(o->lr_power, 0),
+                     .rise = o->lr_rise},
+        .plateau = {.factor = o->schedule == PLATEAU ? o->lr_gamma : 0, .patience = o->lr_patience > 0 ? o->lr_patience : -1, .lr_min = o->lr_min},
     };
+    trainer_milestones(o->lr_at, optim.schedule.milestones); /* checked before */
+    return optim;
 }
 
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
                 const wick_loader_options *loading) {
     int64_t count = wick_dataset_count(dataset);
-    *t = (trainer){.c = c, .batch = loading->batch < count ? loading->batch : count, .seed = loading->seed, .smoothing = smoothing};
+    *t = (trainer){.c = c, .batch = loading->batch < count ? loading->batch : count, .seed = loading->seed, .smoothing = smoothing, .scale = 1, .plateau = optim->plateau.factor > 0};
     t->tail = count % t->batch;
     t->accumulate = optim->accumulate > 1 ? optim->accumulate : 1;
     t->x = step_buffer(t->batch * c->pixels, sizeof *t->x);
@@ -108,6 +149,14 @@ void trainer_free(trainer *t) {
     free(t->x);
     free(t->y);
     *t = (trainer){0};
+}
+
+void trainer_resumed(trainer *t) { t->scale = wick_optimizer_plateau(t->optimizer); }
+int trainer_note_loss(trainer *t, double loss) {
+    if (!t->plateau) return CLI_OK;
+    wick_status status = wick_optimizer_metric(t->optimizer, loss);
+    t->scale = wick_optimizer_plateau(t->optimizer);
+    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", talk_why(t->c->ctx, status));
 }
 
 int64_t trainer_load(trainer *t) { return wick_loader_next(t->loader, t->x, t->y); }

@@ -17,6 +17,8 @@ typedef struct trainer {
     int accumulate;
     uint64_t seed;
     double smoothing;
+    bool plateau;
+    double scale; /* of the rates, by --schedule plateau; else 1 */
     step steps[2][2]; /* [updates the weights][is the last one of an epoch] */
     float *x;
     int64_t *y;
@@ -33,6 +35,8 @@ typedef struct option_use {
 } option_use;
 const option_use *trainer_use(int i);
 bool trainer_uses(const option_use *use, const cli_options *o); /* whether the choice made takes it */
+/* The list of --lr-at, ascending, 0 at the end; false: it is none. */
+bool trainer_milestones(const char *list, int64_t at[WICK_MILESTONES]);
 /* What the options of wick train say of the optimizer, for a run of so many steps. */
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps);
 /* Makes the model's parameters and the optimizer's state. smoothing: of the labels. loading says batch, seed and augmentation; the model's normalisation and shuffling
@@ -40,6 +44,10 @@ wick_optim_options trainer_optim(const cli_options *o, int64_t steps);
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
                 const wick_loader_options *loading);
 void trainer_free(trainer *t);
+
+/* The loss of an epoch, by which --schedule plateau lowers the rate. Nothing to the other schedules. */
+int trainer_note_loss(trainer *t, double loss);
+void trainer_resumed(trainer *t); /* the model's states are those of a checkpoint now */
 
 /* The next batch of the loader, into x and y; 0 at the end of the epoch. */
 int64_t trainer_load(trainer *t);

@@ -57,11 +57,26 @@ test_options_of_the_optimizers() {
     i=0
     for options in "--optimizer sgd" "--optimizer sgd --nesterov --weight-decay 0.001" "--dropout 0.5" \
         "--optimizer adamw --weight-decay 0.1" "--clip 0.5" "--accumulate 3" "--schedule step --lr-every 5" \
+        "--optimizer adamax" "--optimizer nadam" "--optimizer radam --beta2 0.9" "--optimizer rmsprop --momentum 0.5" "--optimizer adagrad" \
+        "--optimizer adadelta" "--optimizer lamb --weight-decay 0.01" "--optimizer lion --beta1 0.8" "--optimizer adam --beta1 0 --amsgrad" \
+        "--schedule multistep --lr-at 5,20 --lr-gamma 0.1" "--schedule exponential --lr-gamma 0.9" "--schedule restarts --lr-every 10 --lr-mult 2" \
+        "--schedule onecycle --lr-rise 0.4" "--schedule polynomial --lr-power 2 --lr-min 0.0001" "--schedule plateau --lr-patience 0" \
         "--optimizer muon --weight-decay 0.01" "--optimizer muon --momentum 0" "--label-smoothing 0.1" "--ema 0.9" \
         "--schedule constant --warmup 4" "--batch 1000" "--lr-min 0.0001" "--hidden 8,8"; do
         i=$((i + 1))
         expect 0 "$wick" train "${quick[@]}" --out options$i $options
     done
+}
+# At a rate that changes nothing no epoch is better: the rate falls after the third and fifth.
+test_plateau_lowers_the_rate_also_of_a_resumed_run() {
+    plateau=(--data data --hidden 8 --batch 50 --optimizer sgd --lr 1e-6 --warmup 0 --schedule plateau --lr-patience 1 --lr-gamma 0.1)
+    expect 0 "$wick" train "${plateau[@]}" --epochs 6 --out flat --log flat.jsonl
+    expect 0 "$wick" train "${plateau[@]}" --epochs 3 --out half --log half.jsonl
+    expect 0 "$wick" train --resume half --epochs 6
+    same_tensors flat/last.safetensors half/last.safetensors
+    rates() { grep -o '"lr": [^,]*' "$1" | uniq; }
+    [ "$(rates flat.jsonl | tr '\n' ' ')" = '"lr": 1e-06 "lr": 1e-07 "lr": 1e-08 ' ] || fail "$(rates flat.jsonl)"
+    cmp <(rates flat.jsonl) <(rates half.jsonl) || fail "other rates: $(rates half.jsonl)"
 }
 test_early_stopping() {
     expect 0 "$wick" train "${quick[@]}" --epochs 200 --patience 2 --lr 1e-12 --out early --json

@@ -45,10 +45,10 @@ test_bad_values() {
     expect 2 "$wick" train --lr -1
     expect 2 "$wick" train --lr ""
     expect 2 "$wick" train --dropout 1
-    expect 2 "$wick" train --optimizer rmsprop && has err "sgd|adam|adamw|muon"
+    expect 2 "$wick" train --optimizer rmspropp && has err "sgd|adam|adamw|muon|adamax"
     expect 2 "$wick" train --label-smoothing 1.1 && has err "from 0 to 1"
     expect 2 "$wick" train --ema 1
-    expect 2 "$wick" train --schedule "" && has err "constant|step|cosine"
+    expect 2 "$wick" train --schedule "" && has err "constant|step|cosine|multistep"
     expect 2 "$wick" train --epochs && has err "needs N"
     expect 2 "$wick" train --json=yes && has err "takes no value"
     expect 2 "$wick" eval r --split valid && has err "train|test"
@@ -100,6 +100,17 @@ test_architecture() {
     expect 2 "$wick" train --data data --hidden 8 --momentum 0 --nesterov --optimizer sgd && has err "above 0"
     expect 2 "$wick" train --data data --hidden 8 --nesterov && has err "sgd; this is adam"
     expect 2 "$wick" train --data data --hidden 8 --nesterov --optimizer muon && has err "sgd; this is muon"
+    expect 2 "$wick" train --data data --hidden 8 --amsgrad --optimizer lion && has err "adam|adamw; this is lion"
+    expect 2 "$wick" train --data data --hidden 8 --beta1 0.5 --optimizer sgd && has err "this is sgd"
+    expect 2 "$wick" train --data data --hidden 8 --beta1 -0.5 && has err "below 0"
+    expect 2 "$wick" train --data data --hidden 8 --schedule multistep && has err "needs --lr-at"
+    expect 2 "$wick" train --data data --hidden 8 --schedule multistep --lr-at 5,5 && has err "5,5"
+    expect 2 "$wick" train --data data --hidden 8 --schedule multistep --lr-at 5,x
+    expect 2 "$wick" train --data data --hidden 8 --schedule onecycle --warmup 3 && has err "--lr-rise"
+    expect 2 "$wick" train --data data --hidden 8 --schedule onecycle --epochs 1 --lr-rise 0.01 && has err "1 update is none"
+    expect 2 "$wick" train --data data --hidden 8 --schedule plateau --lr-gamma 1 && has err "below 1"
+    expect 2 "$wick" train --data data --hidden 8 --schedule plateau --lr-min 1 && has err "above the peak"
+    expect 2 "$wick" train --data data --hidden 8 --schedule restarts --lr-gamma 0.1 && has err "this is restarts"
     expect 2 "$wick" train --data data --hidden 8 --lr-every 9 && has err "--lr-every is for"
     # 40 images in batches of 20, 3 epochs: 6 steps
     run=(--data data --hidden 8 --batch 20 --epochs 3)
