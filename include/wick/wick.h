@@ -2,6 +2,7 @@
 #ifndef WICK_WICK_H
 #define WICK_WICK_H
 
+#include "wick/attention.h"
 #include "wick/context.h"
 #include "wick/data.h"
 #include "wick/io.h"

@@ -2,8 +2,8 @@
  *
  * What softmax makes of special values is what follows from exp(x - max) / sum, as in PyTorch: a row that holds NaN or
  * +Inf, or nothing but -Inf, becomes NaN throughout; -Inf beside a finite number becomes 0 (-Inf in log softmax). */
-#include "kernels/elementwise/math.h"
 #include "kernels/rows/rows.h"
+#include "kernels/rows/rows_exp.h"
 
 #if WICK_TIER_ID > 0 && defined(__x86_64__)
 #include <immintrin.h>
@@ -14,21 +14,10 @@
 
 #define ROWS_INLINE static inline __attribute__((always_inline))
 
-/* e^x for x <= 0, and 0 instead of a denormal: masks of -Inf are common, and denormal products are slow on many CPUs.
- */
-ROWS_INLINE float rows_exp_f32(float x) {
-    const float e = wick_exp_f32(x < -87.0f ? -87.0f : x);
-    return x < -87.0f ? 0.0f : e;
-}
-ROWS_INLINE double rows_exp_f64(double x) {
-    const double e = wick_exp_f64(x < -708.0 ? -708.0 : x);
-    return x < -708.0 ? 0.0 : e;
-}
-
 #define ROWS_T       float
 #define ROWS_BITS    32
 #define ROWS_NAME(x) x##_f32
-#define ROWS_EXP     rows_exp_f32
+#define ROWS_EXP     wick_weight_exp_f32
 #define ROWS_LOG     wick_log_f32
 #if WICK_TIER_ID == 0
 #include "kernels/rows/rows_ref.h"
@@ -46,7 +35,7 @@ ROWS_INLINE double rows_exp_f64(double x) {
 #define ROWS_T       double
 #define ROWS_BITS    64
 #define ROWS_NAME(x) x##_f64
-#define ROWS_EXP     rows_exp_f64
+#define ROWS_EXP     wick_weight_exp_f64
 #define ROWS_LOG     wick_log_f64
 #if WICK_TIER_ID == 0
 #include "kernels/rows/rows_ref.h"
