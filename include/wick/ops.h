@@ -90,8 +90,8 @@ typedef enum wick_resize_mode {
     WICK_RESIZE_LINEAR,        /* between the values around (o + 0.5) in / out - 0.5, which stays inside */
     WICK_RESIZE_LINEAR_CORNERS /* between those around o (in - 1) / (out - 1): the ends stay where they are (align_corners) */
 } wick_resize_mode;
-/* The last 1 to 3 dims of x [N, C, dims] to size, an axis after the other: PyTorch's interpolate. Linear modes need floats. An axis costs
- * one gather of the result's size if nearest, two and a weighted sum if linear. */
+/* The last 1 to 3 dims of x [N, C, dims] to size, an axis after the other: PyTorch's interpolate. Linear modes need floats.
+ * wick_interpolate (wick/image.h) has every other rule. */
 WICK_API wick_tensor *wick_resize(wick_tensor *x, const int64_t *size, wick_resize_mode mode);
 
 /* ---- normalisation ------------------------------------------------------------------------------------------------------ */

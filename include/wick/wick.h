@@ -5,6 +5,7 @@
 #include "wick/attention.h"
 #include "wick/context.h"
 #include "wick/data.h"
+#include "wick/image.h"
 #include "wick/io.h"
 #include "wick/loss.h"
 #include "wick/linalg.h"

@@ -17,6 +17,7 @@
  F(flip, 1, "axes reversed", "", "flip") \
  F(pad, 1, "a number around a tensor", "Pad", "nn.functional.pad") \
  F(resize, 1, "images of another size: nearest or linear", "Resize", "nn.functional.interpolate") \
+ F(interpolate, 1, "another number of elements along any axes: nearest, linear, cubic; every rule of ONNX", "Resize", "nn.functional.interpolate") \
  F(var, 1, "variance over axes", "", "var") \
  F(linear, 1, "x W^T + b", "Gemm", "nn.functional.linear") \
  F(einsum, 1, "sums of products by NumPy's notation", "Einsum", "einsum") \

@@ -1,8 +1,6 @@
 /* image.c: flip, pad and resize: expressions of other ops, whose gradients they have. */
-#include <math.h>
-
 #include "ops/ops.h"
-#include "wick/ops.h"
+#include "wick/image.h"
 
 typedef struct shown {
     char text[160];
@@ -68,46 +66,6 @@ wick_tensor *wick_pad(wick_tensor *x, int rank, const int64_t *before, const int
 
 /* ---- resize ------------------------------------------------------------------------------------------------------------------- */
 
-/* Where output o of `out` lies in an axis of `in`, in elements. */
-static double position(wick_resize_mode mode, int64_t o, int64_t in, int64_t out) {
-    if (mode == WICK_RESIZE_LINEAR_CORNERS) return out > 1 ? (double)(o * (in - 1)) / (double)(out - 1) : 0;
-    return fmax(0, ((double)o + 0.5) * (double)in / (double)out - 0.5);
-}
-
-static wick_tensor *resize_axis(wick_tensor *x, int axis, int64_t out, wick_resize_mode mode) {
-    wick_context *ctx = x->ctx;
-    const wick_dtype dtype = wick_tensor_dtype(x);
-    const int64_t in = wick_tensor_dim(x, axis);
-    const size_t size = (size_t)out * (2 * sizeof(int64_t) + sizeof(double));
-    int64_t *low = wick_alloc(&ctx->alloc, size);
-    if (!low) return wick_poison(ctx, WICK_ERR_NOMEM, "resize(%s): out of memory", show(x).text);
-    int64_t *high = low + out;
-    void *parts = high + out; /* of what is at `high`; the rest is that of `low` */
-    for (int64_t o = 0; o < out; o++) {
-        if (mode == WICK_RESIZE_NEAREST) {
-            low[o] = o * in / out;
-            continue;
-        }
-        const double at = position(mode, o, in, out);
-        low[o] = WICK_MIN((int64_t)at, in - 1);
-        high[o] = WICK_MIN(low[o] + 1, in - 1);
-        if (dtype == WICK_F32)
-            ((float *)parts)[o] = (float)(at - (double)low[o]);
-        else
-            ((double *)parts)[o] = at - (double)low[o];
-    }
-    wick_tensor *y = wick_gather(x, axis, wick_from(ctx, WICK_I64, 1, &out, low));
-    if (mode != WICK_RESIZE_NEAREST) {
-        int64_t dims[WICK_MAX_DIMS]; /* the weights stand along the axis */
-        for (int i = axis; i < wick_tensor_rank(x); i++) dims[i - axis] = i == axis ? out : 1;
-        wick_tensor *w = wick_reshape(wick_from(ctx, dtype, 1, &out, parts), wick_tensor_rank(x) - axis, dims);
-        wick_tensor *next = wick_gather(x, axis, wick_from(ctx, WICK_I64, 1, &out, high));
-        y = wick_add(wick_mul(y, wick_sub(wick_like(w, 1), w)), wick_mul(next, w));
-    }
-    wick_release(&ctx->alloc, low, size);
-    return y;
-}
-
 wick_tensor *wick_resize(wick_tensor *x, const int64_t *size, wick_resize_mode mode) {
     if (!x || x->error) return x;
     const wick_dtype dtype = wick_tensor_dtype(x);
@@ -123,10 +81,8 @@ wick_tensor *wick_resize(wick_tensor *x, const int64_t *size, wick_resize_mode m
         type.dims[a] = out;
     }
     if (!wick_type_make(&checked, dtype, type.rank, type.dims)) return wick_poison(x->ctx, WICK_ERR_SHAPE, "resize(%s): the result is too large", show(x).text);
-    const bool narrow = linear && dtype != WICK_F64 && dtype != WICK_F32; /* computed in f32, rounded once */
-    if (narrow) x = wick_as(x, WICK_F32);
-    for (int grow = 0; grow < 2; grow++) /* what shrinks goes first: less to do for the others */
-        for (int a = 2; a < type.rank && !x->error; a++)
-            if (grow ? size[a - 2] > wick_tensor_dim(x, a) : size[a - 2] < wick_tensor_dim(x, a)) x = resize_axis(x, a, size[a - 2], mode);
-    return narrow ? wick_as(x, dtype) : x;
+    const wick_interpolate_options how[] = {[WICK_RESIZE_NEAREST] = {.coordinates = WICK_ASYMMETRIC, .rounding = WICK_ROUND_FLOOR},
+                                            [WICK_RESIZE_LINEAR] = {.mode = WICK_LINEAR},
+                                            [WICK_RESIZE_LINEAR_CORNERS] = {.mode = WICK_LINEAR, .coordinates = WICK_ALIGN_CORNERS}};
+    return wick_interpolate(x, type.rank - 2, NULL, size, &how[mode]);
 }

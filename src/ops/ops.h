@@ -13,6 +13,7 @@ extern const wick_op wick_op_cast;
     X(reshape) X(permute) X(slice) X(expand) X(diagonal) X(view_scatter) \
     X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) \
     X(matmul) X(conv) X(conv_data) X(conv_weight) X(max_pool) X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) \
+    X(resample) X(resample_back) \
     X(softmax) X(log_softmax) X(layer_norm) X(rms_norm) \
     X(gather) X(scatter_add) X(one_hot) X(concat) \
     X(rnn) X(lstm) X(gru) X(rnn_grad) X(lstm_grad) X(gru_grad) \
