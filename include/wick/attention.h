@@ -24,6 +24,34 @@ typedef struct wick_attention_options {
  * gradients take O(Lq Lk). A hidden key's NaN or Inf may reach queries all the same: 0 times NaN is NaN. */
 WICK_API wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor *v, const wick_attention_options *options);
 
+/* ---- positions -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct wick_rotary_options {
+    double base;       /* 0: 10000 */
+    int64_t dims;      /* the first so many features are turned, an even number; 0: all */
+    bool interleaved;  /* features 2i and 2i + 1 are a pair, as in the paper (GPT-J); otherwise i and i + dims / 2 (GPT-NeoX, Llama) */
+} wick_rotary_options;
+/* Rotary positions (Su et al. 2021): pair i of x [..., L, D] is turned by the angle position * base^(-2i / dims). positions: integers [L]; NULL:
+ * 0 .. L - 1. Angles are computed in f64. options may be NULL. */
+WICK_API wick_tensor *wick_rotary(wick_tensor *x, wick_tensor *positions, const wick_rotary_options *options);
+/* [L, dims] for positions [L]: feature 2i is sin(position / 10000^(2i / dims)), 2i + 1 the cosine (Vaswani et al. 2017). dims is even. */
+WICK_API wick_tensor *wick_sinusoidal(wick_tensor *positions, int64_t dims, wick_dtype dtype);
+/* ALiBi (Press, Smith, Lewis 2022) as a mask [heads, 1, keys] for wick_attention with causality: slope of the head times the key's position. It
+ * differs from the paper's slope * (key - query) by a number per query, which the softmax doesn't see. */
+WICK_API wick_tensor *wick_alibi(wick_context *ctx, wick_dtype dtype, int64_t heads, int64_t keys);
+
+/* ---- decoding ---------------------------------------------------------------------------------------------------------------- */
+
+/* Keys and values of what was read so far, in states of fixed size, so that decoding a token is one plan whatever the position. */
+typedef struct wick_kv_cache {
+    wick_tensor *k, *v;    /* states [B, Hkv, Lmax, D] and [B, Hkv, Lmax, Dv] */
+    wick_tensor *position; /* state i64 [1]: how many positions are filled */
+} wick_kv_cache;
+/* Records that k [B, Hkv, T, D] and v [B, Hkv, T, Dv] go to positions position .. position + T - 1 of the cache (those from Lmax on are dropped), by
+ * assignment. *mask: bool [T, Lmax] for wick_attention over cache->k and cache->v: new token t sees all before it and itself. The position stays:
+ * layers share it, and who has them all assigns position + T after the last. */
+WICK_API WICK_MUST_CHECK wick_status wick_kv_cache_append(const wick_kv_cache *cache, wick_tensor *k, wick_tensor *v, wick_tensor **mask);
+
 #ifdef __cplusplus
 }
 #endif
@@ -31,6 +59,10 @@ WICK_API wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor
 #ifndef WICK_NO_SITES
 /* clang-format off */
 #define wick_attention(...) WICK_TENSOR_HERE(wick_attention(__VA_ARGS__))
+#define wick_rotary(...) WICK_TENSOR_HERE(wick_rotary(__VA_ARGS__))
+#define wick_sinusoidal(...) WICK_TENSOR_HERE(wick_sinusoidal(__VA_ARGS__))
+#define wick_alibi(...) WICK_TENSOR_HERE(wick_alibi(__VA_ARGS__))
+#define wick_kv_cache_append(...) WICK_STATUS_HERE(wick_kv_cache_append(__VA_ARGS__))
 /* clang-format on */
 #endif
 #endif

@@ -16,6 +16,7 @@
 #include "wick/registry.h"
 #include "wick/sequence.h"
 #include "wick/tensor.h"
+#include "wick/transformer.h"
 #include "wick/types.h"
 #include "wick/zoo.h"
 

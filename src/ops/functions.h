@@ -44,6 +44,9 @@
  F(random_permutation, 0, "0 to n - 1 in a random order", "", "randperm") \
  F(random_shuffle, 1, "slices in a random order", "", "") \
  F(random_categorical, 0, "a place a row, with the chances softmax(logits)", "", "distributions.Categorical") \
+ F(rotary, 1, "rotary positions: pairs of features turned", "RotaryEmbedding", "") \
+ F(sinusoidal, 0, "sines and cosines of positions", "", "") \
+ F(alibi, 0, "a mask that falls with the distance", "", "") \
  F(dropout, 1, "zeros with a chance of p, the rest over 1 - p", "Dropout", "nn.functional.dropout") \
  F(mse, 1, "mean of squared differences", "", "nn.functional.mse_loss")
 /* clang-format on */
