@@ -39,5 +39,17 @@ test_resnet8_cifar() {
     expect 1 "$resnet8" data28 && has err "3 x 32 x 32"
     expect 1 "$resnet8" color 0 && has err EPOCHS
 }
+test_char_transformer() {
+    char_transformer=$(dirname "$xor")/char_transformer
+    for i in $(seq 60); do echo "the quick brown fox jumps over the lazy dog $((i % 10))"; done > text
+    expect 0 "$char_transformer" text 200 32 1 16 40 || return
+    # Another text than chance would write: the loss of 30 letters at random is 3.4.
+    awk '/^step/ { v = $6 } END { exit !(v < 1.5) }' out || { fail "it did not learn"; cat out; }
+    awk '!/^step/ { n += length($0) + 1 } END { exit !(n >= 40) }' out || { fail "it wrote too little"; cat out; }
+    expect 1 "$char_transformer" nothing && has err "cannot read"
+    expect 1 "$char_transformer" text 0 && has err usage
+    echo hello > short
+    expect 1 "$char_transformer" short && has err "too short"
+}
 test_xor() { expect 0 "$xor" && has out "4 of 4 right"; }
 test_main
