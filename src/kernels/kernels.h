@@ -287,6 +287,93 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
 int64_t wick_scatter_add_rows(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
                          const int64_t *index, void *dst);
 
+/* An index of the shape of what is read or written, but for the extent of the data along the axis: with i a position in it and i' the same
+ * with index[i] along the axis, reads are other[i] = data[i'], writes data[i'] = how(data[i'], other[i]) in the order of the axis. All have
+ * strides of their own. SET takes any elements of 1, 2, 4 or 8 bytes, the others the five arithmetic types; NaN wins max and min. */
+enum { WICK_ALONG_SET, WICK_ALONG_ADD, WICK_ALONG_MUL, WICK_ALONG_MAX, WICK_ALONG_MIN };
+typedef struct wick_along_dim {
+    int64_t n, data, index, other; /* extent of the index, strides */
+    int64_t place;                 /* stride in the row-major order of the index, for faults: filled by prepare */
+} wick_along_dim;
+typedef struct wick_along {
+    int rank, axis; /* rank >= 1; the dim `axis` has the data's stride along it */
+    int64_t n;      /* extent of the data along the axis */
+    wick_along_dim dim[WICK_MAX_DIMS];
+    size_t elem;
+    wick_ctype type; /* of writes other than SET */
+    uint8_t how;
+    bool reads;
+
+    /* filled by wick_along_prepare, which also merges dims */
+    int64_t tasks, units, units_per_task, inner_block, inner_blocks, axis_block, axis_blocks;
+    wick_along_dim along, inner;
+} wick_along;
+void wick_along_prepare(wick_along *a);
+/* Returns -1, or the row-major position in the index of the first one outside [-n, n): zero is read there, nothing written. */
+int64_t wick_along_run(const wick_along *a, int64_t begin, int64_t end, void *data, const int64_t *index, void *other);
+/* dst[i] = the place of index[i][0..n) in a row-major array of extents dims, for i in [begin, end). Returns -1, or the position in index
+ * of the first one out of range. */
+int64_t wick_ravel_index(int n, const int64_t *dims, int64_t begin, int64_t end, const int64_t *index, int64_t *dst);
+int64_t wick_count_true(int64_t count, const uint8_t *mask);
+/* The first `size` places of a row-major mask that are true, rank numbers each, in order. Returns how many there are in all. */
+int64_t wick_nonzero_places(int rank, const int64_t *dims, const uint8_t *mask, int64_t size, int64_t *dst);
+/* dst[i] = i for i in [begin, end), as i32 or i64. */
+void wick_iota(bool wide, int64_t begin, int64_t end, void *dst);
+
+/* ---- sorting along rows of n, contiguous; types but bool. NaN is the largest, -0 equals 0, equal elements keep their order ---------- */
+/* The first k of each row in order: values and their places, both [rows, k]. Stages are run one after the other; buffers: two of `buffer`
+ * bytes each, shared by all tasks. */
+typedef struct wick_sorting {
+    wick_ctype type;
+    bool descending;
+    int64_t rows, n, k;
+
+    /* filled by wick_sort_prepare */
+    int stages;
+    int64_t tasks[64];
+    size_t buffer, scratch;
+    int64_t chunks, rows_per_task;
+    int mode;
+    bool wide;
+} wick_sorting;
+void wick_sort_prepare(wick_sorting *s);
+void wick_sort_run(const wick_sorting *s, int stage, int64_t begin, int64_t end, const void *x, void *values, int64_t *index, void *const *buffers, void *scratch);
+/* What would stand at place k (0 the smallest) of each row, and the first place it is at among equals in order; or the lower median: of a row
+ * with NaN that, or of its numbers. */
+typedef enum wick_kth { WICK_KTH, WICK_MEDIAN, WICK_NAN_MEDIAN } wick_kth;
+size_t wick_kth_scratch(wick_ctype type, int64_t n); /* bytes that each worker needs */
+void wick_kth_rows(wick_ctype type, wick_kth how, int64_t k, int64_t n, int64_t begin, int64_t end, const void *x, void *values, int64_t *index, void *scratch);
+/* dst[i] = how many of the n sorted are below values[i], or (right) not above it. */
+void wick_search_sorted(wick_ctype type, bool right, int64_t n, const void *sorted, int64_t count, const void *values, int64_t *dst);
+/* Runs of equal neighbours in x: their values and lengths (zeros after the last), and inverse[order[i]] = the run of x[i]. Returns how many. */
+int64_t wick_equal_runs(wick_ctype type, int64_t n, const void *x, const int64_t *order, void *values, int64_t *inverse, int64_t *counts);
+/* dst[b] = how many x are b, i64; or with weights (of type f32 or f64) the sum of theirs, f64. Others than [0, bins) are passed over. */
+void wick_count_bins(wick_ctype type, int64_t n, const int64_t *x, const void *weights, int64_t bins, void *dst);
+/* Bins [begin, end) of the sum of parts; as i64 (counts), or of type. */
+void wick_add_bins(wick_ctype type, bool counts, int64_t parts, int64_t bins, int64_t begin, int64_t end, const void *partial, void *dst);
+
+/* ---- running sums, products and extremes over the middle of [outer, n, inner], contiguous --------------------------------------- */
+/* SUM and PROD: f32 (accumulated in f64), f64, i64, u64. Rows longer than a chunk are taken in chunks, in an order that n fixes: stage 0
+ * makes the chunks' totals, stage 1 what stands before each, stage 2 the result; partials: bytes shared by the stages. LOG_SUM: the logarithm of the
+ * running sum of exponentials; MAX and MIN: the five arithmetic types, with places (the last of equals); NaN stays. */
+typedef enum wick_scan_kind { WICK_SCAN_SUM, WICK_SCAN_PROD, WICK_SCAN_LOG_SUM, WICK_SCAN_MAX, WICK_SCAN_MIN } wick_scan_kind;
+typedef struct wick_scan {
+    wick_ctype type;
+    wick_scan_kind kind;
+    bool exclusive; /* SUM, PROD: of what stands before */
+    bool reverse;   /* from the end */
+    int64_t outer, n, inner;
+
+    /* filled by wick_scan_prepare */
+    int stages;
+    int64_t tasks[3];
+    size_t partials;
+    int64_t chunk, chunks, per_task;
+} wick_scan;
+void wick_scan_prepare(wick_scan *s);
+/* index: of MAX and MIN */
+void wick_scan_run(const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x, void *y, int64_t *index, void *partials);
+
 /* ---- random numbers ---------------------------------------------------------------------------------------------------------
  * Element i comes from Philox(counter = {i/4 low, i/4 high, stream low, offset low}, key = seed ^ high halves): a function of
  * its position alone, so any range can be made by anyone. An f64 element takes two words: i/2 in place of i/4. uniform is in

@@ -19,6 +19,54 @@
  F(resize, 1, "images of another size: nearest or linear", "Resize", "nn.functional.interpolate") \
  F(interpolate, 1, "another number of elements along any axes: nearest, linear, cubic; every rule of ONNX", "Resize", "nn.functional.interpolate") \
  F(var, 1, "variance over axes", "", "var") \
+ F(stack, 1, "tensors along a new axis", "", "stack") \
+ F(split, 1, "an axis cut into parts of given sizes", "Split", "split") \
+ F(chunk, 1, "an axis cut into equal parts", "", "chunk") \
+ F(tile, 1, "a tensor repeated along its axes", "Tile", "tile") \
+ F(repeat_interleave, 1, "every place of an axis repeated", "", "repeat_interleave") \
+ F(roll, 1, "elements moved along axes, in circles", "", "roll") \
+ F(move_axis, 1, "an axis put at another place", "", "movedim") \
+ F(meshgrid, 1, "vectors as grids", "", "meshgrid") \
+ F(pad_with, 1, "a margin of reflected, repeated or wrapped values", "Pad", "nn.functional.pad") \
+ F(tril, 1, "what is on and below a diagonal", "Trilu", "tril") \
+ F(triu, 1, "what is on and above a diagonal", "Trilu", "triu") \
+ F(diagonal_matrix, 1, "vectors as diagonals of matrices", "", "diag_embed") \
+ F(eye, 0, "1 on a diagonal", "EyeLike", "eye") \
+ F(linspace, 0, "evenly spaced values", "", "linspace") \
+ F(logspace, 0, "powers of evenly spaced values", "", "logspace") \
+ F(scatter, 1, "slices put, added, multiplied or compared into one axis by index", "", "index_reduce") \
+ F(scatter_reduce, 1, "put_along_axis, also without what was there", "", "scatter_reduce") \
+ F(gather_nd, 1, "slices by tuples of indices", "GatherND", "") \
+ F(scatter_nd, 1, "slices put by tuples of indices", "ScatterND", "") \
+ F(index, 1, "elements that index tensors name together", "", "Tensor.__getitem__") \
+ F(index_put, 1, "values where index tensors point", "", "index_put") \
+ F(embedding, 1, "rows of a weight by index", "Gather", "nn.functional.embedding") \
+ F(embedding_bag, 1, "sums, means or maxima of rows by index", "", "nn.functional.embedding_bag") \
+ F(masked_fill, 1, "a number where a mask is true", "", "masked_fill") \
+ F(masked_scatter, 1, "elements in order where a mask is true", "", "masked_scatter") \
+ F(masked_select, 1, "the elements where a mask is true", "Compress", "masked_select") \
+ F(nonzero_padded, 0, "nonzero up to a size", "", "nonzero_static") \
+ F(argsort, 0, "places in order of the elements", "", "argsort") \
+ F(median, 1, "the lower middle element", "", "median") \
+ F(nanmedian, 1, "the lower middle of the numbers", "", "nanmedian") \
+ F(quantile, 1, "what a share of the elements is below", "", "quantile") \
+ F(histogram, 0, "counts of bins of equal width", "", "histogram") \
+ F(histogram_edges, 0, "counts between edges", "", "histogram") \
+ F(unique, 0, "the distinct elements", "Unique", "unique") \
+ F(unique_padded, 0, "unique, of a fixed size", "", "") \
+ F(unique_consecutive, 0, "one of each run of equals", "", "unique_consecutive") \
+ F(bincount_fixed, 1, "bincount with a fixed number of bins", "", "") \
+ F(logsumexp, 1, "log(sum(exp(x)))", "ReduceLogSumExp", "logsumexp") \
+ F(std, 1, "standard deviation over axes", "", "std") \
+ F(norm, 1, "sum(|x|^p)^(1/p)", "ReduceL2", "linalg.vector_norm") \
+ F(any, 0, "whether one is not 0", "", "any") \
+ F(all, 0, "whether none is 0", "", "all") \
+ F(count_nonzero, 0, "how many are not 0", "", "count_nonzero") \
+ F(nansum, 1, "sum of what is not NaN", "", "nansum") \
+ F(nanmean, 1, "mean of what is not NaN", "", "nanmean") \
+ F(max_with_index, 1, "the largest along an axis and its place", "", "max") \
+ F(min_with_index, 1, "the smallest along an axis and its place", "", "min") \
+ F(cumsum_with, 1, "running sum, exclusive or from the end", "CumSum", "cumsum") \
  F(linear, 1, "x W^T + b", "Gemm", "nn.functional.linear") \
  F(einsum, 1, "sums of products by NumPy's notation", "Einsum", "einsum") \
  F(addmm, 1, "beta c + alpha a b", "Gemm", "addmm") \

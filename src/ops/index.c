@@ -83,7 +83,7 @@ const wick_op wick_op_gather = {.name = "gather", .doc = "slices of one axis by 
                                 .flags = WICK_OP_FAULTS, .infer = infer_gather, .grad = grad_gather, .flops = no_flops, .lower = lower_gather,
                                 .print = print_axis, .sample = sample_index};
 
-static wick_tensor *as_index(wick_tensor *index) {
+wick_tensor *wick_as_index(wick_tensor *index) {
     if (!index || index->error || !wick_dtype_is_integer(wick_tensor_dtype(index))) return index;
     if (wick_tensor_dtype(index) == WICK_U64) index = wick_minimum(index, wick_like(index, 0x1p62)); /* huge stays out of range */
     return wick_as(index, WICK_I64);
@@ -93,7 +93,7 @@ wick_tensor *wick_gather(wick_tensor *x, int axis, wick_tensor *index) {
     axis_attr attr = {0};
     if (x && !x->error && (attr.axis = wick_axis(axis, wick_tensor_rank(x))) < 0)
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "gather: axis %d of a %d-d tensor", axis, wick_tensor_rank(x));
-    return wick_record(NULL, &wick_op_gather, 2, (wick_tensor *[]){x, as_index(index)}, &attr, sizeof attr);
+    return wick_record(NULL, &wick_op_gather, 2, (wick_tensor *[]){x, wick_as_index(index)}, &attr, sizeof attr);
 }
 
 /* ---- scatter-add ---------------------------------------------------------------------------------------------------------- */
@@ -149,7 +149,7 @@ wick_tensor *wick_scatter_add(wick_tensor *base, int axis, wick_tensor *index, w
     axis_attr attr = {0};
     if (base && !base->error && (attr.axis = wick_axis(axis, wick_tensor_rank(base))) < 0)
         return wick_poison(base->ctx, WICK_ERR_SHAPE, "scatter_add: axis %d of a %d-d tensor", axis, wick_tensor_rank(base));
-    return wick_record(NULL, &wick_op_scatter_add, 3, (wick_tensor *[]){base, as_index(index), src}, &attr, sizeof attr);
+    return wick_record(NULL, &wick_op_scatter_add, 3, (wick_tensor *[]){base, wick_as_index(index), src}, &attr, sizeof attr);
 }
 
 /* ---- one-hot ----------------------------------------------------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ const wick_op wick_op_one_hot = {.name = "one_hot", .doc = "1 at the index along
                                  .infer = infer_one_hot, .flops = no_flops, .lower = lower_one_hot, .print = print_classes, .sample = sample_one_hot};
 wick_tensor *wick_one_hot(wick_tensor *index, int64_t classes, wick_dtype dtype) {
     one_hot_attr attr = {classes, dtype};
-    index = as_index(index);
+    index = wick_as_index(index);
     return wick_record(NULL, &wick_op_one_hot, 1, &index, &attr, sizeof attr);
 }
 

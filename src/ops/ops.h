@@ -11,11 +11,12 @@ extern const wick_op wick_op_cast;
 /* Families, in the order that `wick ops` lists them. */
 #define WICK_OP_LIST(X) \
     X(reshape) X(permute) X(slice) X(expand) X(diagonal) X(view_scatter) \
-    X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) \
+    X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) X(cumsum) X(cumprod) X(logcumsumexp) X(cummax) X(cummin) \
     X(matmul) X(conv) X(conv_data) X(conv_weight) X(max_pool) X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) \
     X(resample) X(resample_back) \
     X(softmax) X(log_softmax) X(layer_norm) X(rms_norm) \
-    X(gather) X(scatter_add) X(one_hot) X(concat) \
+    X(gather) X(scatter_add) X(take_along_axis) X(put_along_axis) X(ravel_index) X(nonzero) X(iota) X(one_hot) X(concat) \
+    X(sort) X(topk) X(kthvalue) X(searchsorted) X(equal_runs) X(bincount) \
     X(rnn) X(lstm) X(gru) X(rnn_grad) X(lstm_grad) X(gru_grad) \
     X(attention) X(attention_grad) X(causal_mask) \
     X(random_uniform) X(random_normal) X(random_bits) X(random_truncated) X(random_integers) X(gamma_draw) X(permutation) X(multinomial) X(cross_entropy) \
@@ -40,6 +41,28 @@ wick_tensor *wick_as(wick_tensor *x, wick_dtype dtype);
 bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op);
 /* g summed over the axes that broadcasting added, to the shape of x. */
 wick_tensor *wick_sum_to(wick_tensor *g, const wick_type *x);
+
+/* "f32[2,3]", for messages. */
+typedef struct wick_shown {
+    char text[160];
+} wick_shown;
+static inline wick_shown wick_shown_of(const wick_tensor *x) {
+    wick_shown s = {"?"};
+    wick_str str = wick_str_on(s.text, sizeof s.text);
+    if (x && x->value) wick_type_print(&str, &x->value->type);
+    return s;
+}
+/* Any integers as i64, which indices are. */
+wick_tensor *wick_as_index(wick_tensor *index);
+/* 0, 1, 2 ... n - 1, of i32 or i64. */
+wick_tensor *wick_positions(wick_context *ctx, wick_dtype dtype, int64_t n);
+/* The places of tuples index [..., n] in a row-major array. */
+wick_tensor *wick_ravel(wick_tensor *index, int n, const int64_t *dims);
+/* sum / count; of integers rounded down. */
+wick_tensor *wick_mean_of(wick_tensor *sum, wick_tensor *count);
+/* For functions whose result's size depends on x: NULL if x has a value, or can have one now; else the poison to return, which names op
+ * and what to use in compiled functions. */
+wick_tensor *wick_needs_value(wick_tensor *x, const char *op, const char *instead);
 
 /* Which of the tensors loss depends on through pending ops. None is poisoned. */
 wick_status wick_reached(const wick_tensor *loss, int n, wick_tensor *const *wrt, bool *reached);

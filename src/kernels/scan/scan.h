@@ -1,0 +1,16 @@
+/* scan.h: what each tier offers to scan.c. */
+#ifndef WICK_KERNELS_SCAN_H
+#define WICK_KERNELS_SCAN_H
+
+#include "kernels/kernels.h"
+
+/* Lines [begin, end) of outer * inner, for f32 and f64. */
+typedef struct wick_log_sum_table {
+    void (*run[2])(const wick_scan *s, int64_t begin, int64_t end, const void *x, void *y);
+} wick_log_sum_table;
+extern const wick_log_sum_table wick_log_sum_table_ref, wick_log_sum_table_base;
+#if defined(__x86_64__)
+extern const wick_log_sum_table wick_log_sum_table_avx2, wick_log_sum_table_avx512;
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+/* search.c: places in sorted lists, runs of equal elements, counts. Exact, hence the same in every tier. */
+#include "kernels/kernels.h"
+
+/* NaN is the largest. left: how many are below v; right: how many are not above it. */
+#define SEARCH(T, t, NAN_)                                                                                \
+    static inline bool before_##t(T a, T b) { return (a < b) | (NAN_(b) & !NAN_(a)); }                    \
+    static void search_##t(bool right, int64_t n, const T *sorted, int64_t count, const T *v, int64_t *dst) { \
+        for (int64_t i = 0; i < count; i++) {                                                             \
+            const T x = v[i];                                                                             \
+            int64_t lo = 0, left = n; /* the answer is in [lo, lo + left] */                              \
+            while (left > 0) {                                                                            \
+                const int64_t half = left / 2;                                                            \
+                const T m = sorted[lo + half];                                                            \
+                const bool up = right ? !before_##t(x, m) : before_##t(m, x);                             \
+                lo = up ? lo + half + 1 : lo;                                                             \
+                left = up ? left - half - 1 : half;                                                       \
+            }                                                                                             \
+            dst[i] = lo;                                                                                  \
+        }                                                                                                 \
+    }                                                                                                     \
+    static int64_t runs_##t(int64_t n, const T *x, const int64_t *order, T *values, int64_t *inverse, int64_t *counts) { \
+        int64_t runs = 0;                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                                 \
+            if (i == 0 || !(x[i] == x[i - 1])) values[runs] = x[i], counts[runs++] = 0; /* each NaN is one of its own */ \
+            counts[runs - 1]++;                                                                           \
+            inverse[order[i]] = runs - 1;                                                                 \
+        }                                                                                                 \
+        for (int64_t i = runs; i < n; i++) values[i] = 0, counts[i] = 0;                                  \
+        return runs;                                                                                      \
+    }
+#define FLOAT_NAN(x) ((x) != (x))
+#define NO_NAN(x)    (false)
+SEARCH(float, f32, FLOAT_NAN)
+SEARCH(double, f64, FLOAT_NAN)
+SEARCH(int32_t, i32, NO_NAN)
+SEARCH(int64_t, i64, NO_NAN)
+SEARCH(uint64_t, u64, NO_NAN)
+
+void wick_search_sorted(wick_ctype type, bool right, int64_t n, const void *sorted, int64_t count, const void *values, int64_t *dst) {
+    switch (type) {
+    case WICK_CF32: search_f32(right, n, sorted, count, values, dst); break;
+    case WICK_CF64: search_f64(right, n, sorted, count, values, dst); break;
+    case WICK_CI32: search_i32(right, n, sorted, count, values, dst); break;
+    case WICK_CI64: search_i64(right, n, sorted, count, values, dst); break;
+    default: search_u64(right, n, sorted, count, values, dst);
+    }
+}
+
+int64_t wick_equal_runs(wick_ctype type, int64_t n, const void *x, const int64_t *order, void *values, int64_t *inverse, int64_t *counts) {
+    switch (type) {
+    case WICK_CF32: return runs_f32(n, x, order, values, inverse, counts);
+    case WICK_CF64: return runs_f64(n, x, order, values, inverse, counts);
+    case WICK_CI32: return runs_i32(n, x, order, values, inverse, counts);
+    case WICK_CI64: return runs_i64(n, x, order, values, inverse, counts);
+    default: return runs_u64(n, x, order, values, inverse, counts);
+    }
+}
+
+void wick_count_bins(wick_ctype type, int64_t n, const int64_t *x, const void *weights, int64_t bins, void *dst) {
+    memset(dst, 0, (size_t)bins * 8);
+    int64_t *counts = dst;
+    double *sums = dst;
+    const float *w32 = weights;
+    const double *w64 = weights;
+    for (int64_t i = 0; i < n; i++) {
+        if ((uint64_t)x[i] >= (uint64_t)bins) continue;
+        if (!weights)
+            counts[x[i]]++;
+        else
+            sums[x[i]] += type == WICK_CF32 ? (double)w32[i] : w64[i];
+    }
+}
+
+void wick_add_bins(wick_ctype type, bool counts, int64_t parts, int64_t bins, int64_t begin, int64_t end, const void *partial, void *dst) {
+    const int64_t *whole = partial;
+    const double *sums = partial;
+    for (int64_t b = begin; b < end; b++) {
+        int64_t n = 0;
+        double sum = 0;
+        for (int64_t p = 0; p < parts; p++) {
+            if (counts)
+                n += whole[p * bins + b];
+            else
+                sum += sums[p * bins + b];
+        }
+        if (counts)
+            ((int64_t *)dst)[b] = n;
+        else if (type == WICK_CF32)
+            ((float *)dst)[b] = (float)sum;
+        else
+            ((double *)dst)[b] = sum;
+    }
+}
