@@ -152,27 +152,30 @@ static int places(const wick_tensor *logits, int64_t *dims) {
         if (i != (rank > 1)) dims[n++] = wick_tensor_dim(logits, i);
     return n;
 }
-static wick_tensor *reduced(wick_tensor *losses, wick_reduction reduction, wick_tensor *share) {
-    if (reduction == WICK_REDUCE_NONE) return losses;
-    if (reduction == WICK_REDUCE_MEAN && !share) return wick_mean(losses, WICK_ALL_AXES, false);
-    wick_tensor *sum = wick_sum(losses, WICK_ALL_AXES, false);
-    return share ? wick_div(sum, share) : sum;
+/* The weights of the places that count, by which the mean divides; NULL: all count 1. */
+static wick_tensor *share_of(const target_attr *a, wick_tensor *labels, wick_tensor *weight, wick_dtype dtype) {
+    wick_tensor *keep, *label = safe_labels(a, labels, &keep), *share = keep ? wick_as(keep, dtype) : NULL;
+    if (!weight) return share;
+    wick_tensor *own = wick_gather(weight, 0, label);
+    return share ? wick_mul(own, share) : own;
+}
+/* Losses in rows, as the options reduce them; dims are those of the labels. */
+static wick_tensor *finish(wick_tensor *rows, const wick_cross_entropy_options *o, wick_tensor *share, int rank, int n, const int64_t *dims) {
+    if (rows->error) return rows;
+    if (o->reduction == WICK_REDUCE_MEAN && share)
+        return wick_div(wick_sum(rows, WICK_ALL_AXES, false), wick_sum(share, WICK_ALL_AXES, false));
+    return wick_reduced(rank == 2 ? rows : wick_reshape(rows, n, dims), o->reduction, "cross_entropy");
 }
 
-/* Rows of class indices. *share: by what the sum is divided for the mean, or NULL: by their number. */
-static wick_tensor *by_index(wick_tensor *logits, wick_tensor *labels, const wick_cross_entropy_options *o, wick_tensor **share) {
-    target_attr a = {o->smoothing, o->ignore, o->ignore ? o->ignore_index : 0};
-    wick_tensor *out[2], *keep;
-    wick_record_n(NULL, &wick_op_cross_entropy, o->weight ? 3 : 2, (wick_tensor *[]){logits, labels, o->weight}, &a, sizeof a, 2, out);
-    *share = NULL;
-    if (out[0]->error || o->reduction != WICK_REDUCE_MEAN || (!o->weight && !o->ignore)) return out[0];
-    wick_tensor *label = safe_labels(&a, labels, &keep), *counted = keep ? wick_as(keep, wick_tensor_dtype(out[0])) : NULL;
-    if (o->weight) {
-        wick_tensor *own = wick_gather(o->weight, 0, label);
-        counted = counted ? wick_mul(own, counted) : own;
-    }
-    *share = wick_sum(counted, WICK_ALL_AXES, false);
-    return out[0];
+/* Each row's logits at its label, 0 at ignored ones. A label that is no class is past the end of all, a fault. */
+static wick_tensor *at_labels(const target_attr *a, wick_tensor *x, wick_tensor *labels) {
+    const int64_t rows = wick_tensor_dim(x, 0), classes = wick_tensor_dim(x, 1);
+    wick_tensor *keep, *label = safe_labels(a, labels, &keep);
+    wick_tensor *begin = wick_arange(x->ctx, WICK_I64, 0, (double)classes, rows);
+    wick_tensor *is_class = wick_logical_and(wick_ge(label, wick_like(label, 0)), wick_lt(label, wick_like(label, (double)classes)));
+    wick_tensor *at = wick_where(is_class, wick_add(begin, label), wick_like(label, (double)(rows * classes)));
+    wick_tensor *found = wick_gather(wick_reshape(x, 1, (const int64_t[]){rows * classes}), 0, at);
+    return keep ? wick_where(keep, found, wick_like(found, 0)) : found;
 }
 
 /* Rows of class probabilities: - sum over c of w[c] ((1 - smoothing) q[c] + smoothing / C) log softmax[c]. */
@@ -184,42 +187,90 @@ static wick_tensor *by_probability(wick_tensor *logits, wick_tensor *target, con
     return wick_neg(wick_sum(wick_mul(q, log_p), WICK_AXES(1), false));
 }
 
+/* Whether target has the shape that labels of these logits have. */
+static bool are_places(const wick_tensor *target, int n, const int64_t *dims) {
+    bool fits = wick_tensor_rank(target) == n;
+    for (int i = 0; i < n && fits; i++) fits = wick_tensor_dim(target, i) == dims[i];
+    return fits;
+}
+static wick_tensor *misplaced(const char *op, const wick_tensor *logits, const wick_tensor *target) {
+    return wick_poison(logits->ctx, WICK_ERR_SHAPE, "%s: logits of %d dims, [N, C, ...], take labels [N, ...] of the same extents; these have %d dims", op,
+                       wick_tensor_rank(logits), wick_tensor_rank(target));
+}
+
 wick_tensor *wick_cross_entropy_with(wick_tensor *logits, wick_tensor *target, const wick_cross_entropy_options *options) {
     wick_cross_entropy_options o = options ? *options : (wick_cross_entropy_options){0};
+    wick_tensor *out[2];
+    target_attr a = {o.smoothing, o.ignore, o.ignore ? o.ignore_index : 0};
     if (!logits || !target || logits->error || target->error) {
-        wick_tensor *out[2];
-        const target_attr none = {0};
-        wick_record_n(NULL, &wick_op_cross_entropy, 2, (wick_tensor *[]){logits, target}, &none, sizeof none, 2, out);
+        wick_record_n(NULL, &wick_op_cross_entropy, 2, (wick_tensor *[]){logits, target}, &a, sizeof a, 2, out);
         return out[0];
     }
-    if ((unsigned)o.reduction > WICK_REDUCE_NONE) return wick_poison(logits->ctx, WICK_ERR_INVALID, "cross_entropy: no such reduction");
     int64_t dims[WICK_MAX_DIMS];
     const int rank = wick_tensor_rank(logits), n = places(logits, dims);
     const bool probabilities = wick_dtype_is_float(wick_tensor_dtype(target)) && wick_tensor_rank(target) == rank && rank > 0;
-    /* Labels may be given for places in dims, as they are in a picture; of plain rows the op itself says what is wrong. */
-    bool fits = wick_tensor_rank(target) == n;
-    for (int i = 0; i < n && fits; i++) fits = wick_tensor_dim(target, i) == dims[i];
-    if (rank != 2 && !probabilities && !fits)
-        return wick_poison(logits->ctx, WICK_ERR_SHAPE, "cross_entropy: logits of %d dims, [N, C, ...], take labels [N, ...] of the same extents; these have %d dims",
-                           rank, wick_tensor_rank(target));
-    wick_tensor *x = float_of(classes_last(logits)), *losses, *share = NULL;
-    if (o.weight) o.weight = o.weight->error ? o.weight : wick_as(o.weight, wick_tensor_dtype(x));
-    if (probabilities) {
-        if (o.ignore) return wick_poison(logits->ctx, WICK_ERR_INVALID, "cross_entropy: a target of probabilities has no label to ignore");
-        if (!(o.smoothing >= 0 && o.smoothing <= 1))
-            return wick_poison(logits->ctx, WICK_ERR_INVALID, "cross_entropy: smoothing %g is not in [0, 1]", o.smoothing);
-        for (int i = 0; i < rank; i++)
-            if (wick_tensor_dim(target, i) != wick_tensor_dim(logits, i))
-                return wick_poison(logits->ctx, WICK_ERR_SHAPE, "cross_entropy: a target of probabilities has the shape of the logits; extent %d is %lld and %lld", i,
-                                   (long long)wick_tensor_dim(target, i), (long long)wick_tensor_dim(logits, i));
-        losses = by_probability(x, wick_as(classes_last(target), wick_tensor_dtype(x)), &o);
-    } else {
+    if (rank != 2 && !probabilities && !are_places(target, n, dims)) return misplaced("cross_entropy", logits, target); /* of rows the op says it */
+    wick_tensor *x = float_of(classes_last(logits));
+    if (o.weight && !o.weight->error) o.weight = wick_as(o.weight, wick_tensor_dtype(x));
+    if (!probabilities) {
         wick_tensor *labels = wick_dtype_is_integer(wick_tensor_dtype(target)) ? wick_as(target, WICK_I64) : target;
         if (rank != 2) labels = wick_reshape(labels, 1, (const int64_t[]){wick_tensor_count(labels)});
-        losses = by_index(x, labels, &o, &share);
+        wick_record_n(NULL, &wick_op_cross_entropy, o.weight ? 3 : 2, (wick_tensor *[]){x, labels, o.weight}, &a, sizeof a, 2, out);
+        const bool shared = o.reduction == WICK_REDUCE_MEAN && !out[0]->error;
+        return finish(out[0], &o, shared ? share_of(&a, labels, o.weight, wick_tensor_dtype(out[0])) : NULL, rank, n, dims);
     }
-    if (o.reduction == WICK_REDUCE_NONE) return rank == 2 || losses->error ? losses : wick_reshape(losses, n, dims);
-    return reduced(losses, o.reduction, share);
+    if (o.ignore) return wick_poison(logits->ctx, WICK_ERR_INVALID, "cross_entropy: a target of probabilities has no label to ignore");
+    if (!(o.smoothing >= 0 && o.smoothing <= 1)) return wick_poison(logits->ctx, WICK_ERR_INVALID, "cross_entropy: smoothing %g is not in [0, 1]", o.smoothing);
+    for (int i = 0; i < rank; i++)
+        if (wick_tensor_dim(target, i) != wick_tensor_dim(logits, i))
+            return wick_poison(logits->ctx, WICK_ERR_SHAPE, "cross_entropy: a target of probabilities has the shape of the logits; extent %d is %lld and %lld", i,
+                               (long long)wick_tensor_dim(target, i), (long long)wick_tensor_dim(logits, i));
+    return finish(by_probability(x, wick_as(classes_last(target), wick_tensor_dtype(x)), &o), &o, NULL, rank, n, dims);
+}
+
+/* What nll_loss and multi_margin_loss take: rows of floats, and i64 labels. NULL where they are sound, else the poison. */
+static wick_tensor *rows_and_labels(const char *op, wick_tensor **x, wick_tensor **labels, wick_tensor **weight) {
+    wick_context *ctx = *x ? (*x)->ctx : *labels ? (*labels)->ctx : NULL;
+    if (!*x || !*labels) return ctx ? wick_poison(ctx, WICK_ERR_INVALID, "%s: a tensor is NULL", op) : NULL;
+    if ((*x)->error || (*labels)->error) return (*x)->error ? *x : *labels;
+    if (*weight && (*weight)->error) return *weight;
+    int64_t dims[WICK_MAX_DIMS];
+    if (!wick_dtype_is_float(wick_tensor_dtype(*x))) return wick_poison(ctx, WICK_ERR_DTYPE, "%s: takes floats, not %s", op, wick_dtype_name(wick_tensor_dtype(*x)));
+    if (!wick_dtype_is_integer(wick_tensor_dtype(*labels))) return wick_poison(ctx, WICK_ERR_DTYPE, "%s: labels must be integers", op);
+    if (!wick_tensor_rank(*x) || !are_places(*labels, places(*x, dims), dims)) return misplaced(op, *x, *labels);
+    *labels = wick_reshape(wick_as(*labels, WICK_I64), 1, (const int64_t[]){wick_tensor_count(*labels)});
+    *x = float_of(classes_last(*x));
+    if (*weight) *weight = wick_as(*weight, wick_tensor_dtype(*x));
+    if (*weight && (wick_tensor_rank(*weight) != 1 || wick_tensor_dim(*weight, 0) != wick_tensor_dim(*x, 1)))
+        return wick_poison(ctx, WICK_ERR_SHAPE, "%s: weights must be [%lld], one a class", op, (long long)wick_tensor_dim(*x, 1));
+    return NULL;
+}
+
+wick_tensor *wick_nll_loss(wick_tensor *log_p, wick_tensor *labels, const wick_cross_entropy_options *options) {
+    wick_cross_entropy_options o = options ? *options : (wick_cross_entropy_options){0};
+    wick_tensor *x = log_p, *wrong = rows_and_labels("nll_loss", &x, &labels, &o.weight);
+    if (wrong || !x) return wrong;
+    if (o.smoothing != 0) return wick_poison(x->ctx, WICK_ERR_INVALID, "nll_loss: has no smoothing; wick_cross_entropy_with has");
+    int64_t dims[WICK_MAX_DIMS];
+    const int n = places(log_p, dims);
+    const target_attr a = {0, o.ignore, o.ignore ? o.ignore_index : 0};
+    wick_tensor *share = o.weight || o.ignore ? share_of(&a, labels, o.weight, wick_tensor_dtype(x)) : NULL, *rows = wick_neg(at_labels(&a, x, labels));
+    return finish(o.weight ? wick_mul(rows, share) : rows, &o, share, wick_tensor_rank(log_p), n, dims);
+}
+
+wick_tensor *wick_multi_margin_loss(wick_tensor *logits, wick_tensor *labels, int p, double margin, wick_tensor *weight, wick_reduction reduction) {
+    static const target_attr none = {0};
+    wick_tensor *x = logits, *wrong = rows_and_labels("multi_margin_loss", &x, &labels, &weight);
+    if (wrong || !x) return wrong;
+    if (wick_tensor_rank(logits) > 2) return wick_poison(x->ctx, WICK_ERR_SHAPE, "multi_margin_loss: logits must be [N, C] or [C]");
+    if (p != 1 && p != 2) return wick_poison(x->ctx, WICK_ERR_INVALID, "multi_margin_loss: p is 1 or 2, not %d", p);
+    const int64_t classes = wick_tensor_dim(x, 1);
+    wick_tensor *own = wick_unsqueeze(at_labels(&none, x, labels), 1), *right = wick_one_hot(labels, classes, WICK_BOOL);
+    wick_tensor *short_of = wick_relu(wick_add(wick_sub(x, own), wick_like(x, margin)));
+    if (p == 2) short_of = wick_square(short_of);
+    wick_tensor *loss = wick_mean(wick_where(right, wick_like(x, 0), short_of), WICK_AXES(1), false);
+    if (weight) loss = wick_mul(loss, wick_gather(weight, 0, labels));
+    return wick_reduced(wick_tensor_rank(logits) == 2 ? loss : wick_reshape(loss, 0, NULL), reduction, "multi_margin_loss");
 }
 
 wick_tensor *wick_cross_entropy_rows(wick_tensor *logits, wick_tensor *labels) {

@@ -96,6 +96,25 @@
  F(sinusoidal, 0, "sines and cosines of positions", "", "") \
  F(alibi, 0, "a mask that falls with the distance", "", "") \
  F(dropout, 1, "zeros with a chance of p, the rest over 1 - p", "Dropout", "nn.functional.dropout") \
+ F(nll_loss, 1, "negative log-likelihood of labels", "NegativeLogLikelihoodLoss", "nn.functional.nll_loss") \
+ F(multi_margin_loss, 1, "hinge of all wrong classes", "", "nn.functional.multi_margin_loss") \
+ F(mse_loss, 1, "squared differences", "", "nn.functional.mse_loss") \
+ F(l1_loss, 1, "absolute differences", "", "nn.functional.l1_loss") \
+ F(huber_loss, 1, "squares near 0, lines beyond", "", "nn.functional.huber_loss") \
+ F(smooth_l1_loss, 1, "Huber over its bound", "", "nn.functional.smooth_l1_loss") \
+ F(binary_cross_entropy, 1, "cross-entropy of probabilities of one class", "", "nn.functional.binary_cross_entropy") \
+ F(binary_cross_entropy_logits, 1, "cross-entropy of logits of one class", "", "nn.functional.binary_cross_entropy_with_logits") \
+ F(multilabel_soft_margin_loss, 1, "cross-entropy of logits of classes each by itself", "", "nn.functional.multilabel_soft_margin_loss") \
+ F(focal_loss, 1, "cross-entropy that counts what is hard", "", "") \
+ F(kl_div, 1, "Kullback-Leibler divergence", "", "nn.functional.kl_div") \
+ F(poisson_nll_loss, 1, "negative log-likelihood of counts", "", "nn.functional.poisson_nll_loss") \
+ F(gaussian_nll_loss, 1, "negative log-likelihood of a normal distribution", "", "nn.functional.gaussian_nll_loss") \
+ F(margin_ranking_loss, 1, "which of two is larger, by a margin", "", "nn.functional.margin_ranking_loss") \
+ F(hinge_embedding_loss, 1, "near or apart by a margin", "", "nn.functional.hinge_embedding_loss") \
+ F(soft_margin_loss, 1, "log(1 + exp(-y x))", "", "nn.functional.soft_margin_loss") \
+ F(cosine_embedding_loss, 1, "cosine near 1 or below a margin", "", "nn.functional.cosine_embedding_loss") \
+ F(triplet_margin_loss, 1, "nearer to the same than to another, by a margin", "", "nn.functional.triplet_margin_loss") \
+ F(dice_loss, 1, "1 - overlap of two masks", "", "") \
  F(mse, 1, "mean of squared differences", "", "nn.functional.mse_loss")
 /* clang-format on */
 #endif

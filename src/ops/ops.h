@@ -3,6 +3,7 @@
 #define WICK_OPS_INTERNAL_H
 
 #include "ops/lower.h"
+#include "wick/loss.h"
 
 /* Definitions by elementwise code; the cast beside them. */
 extern const wick_op wick_ew_ops[WICK_EW_COUNT];
@@ -39,6 +40,8 @@ bool wick_broadcast(wick_type *into, const wick_type *with);
 wick_tensor *wick_as(wick_tensor *x, wick_dtype dtype);
 /* Casts both to their promoted dtype; false: they are poisoned or have none, and *a is the poison to return. */
 bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op);
+/* losses, one for each place, as the reduction says; op is for errors. */
+wick_tensor *wick_reduced(wick_tensor *losses, wick_reduction reduction, const char *op);
 /* g summed over the axes that broadcasting added, to the shape of x. */
 wick_tensor *wick_sum_to(wick_tensor *g, const wick_type *x);
 

@@ -3,15 +3,37 @@
 #define GOLDEN_FLOOR 1
 #include "ops/goldens.h"
 
-enum { CROSS_ENTROPY }; /* KINDS of make_losses.py */
+enum { CROSS_ENTROPY, NLL, MULTI_MARGIN, MSE, L1, HUBER, SMOOTH_L1, BCE, BCE_LOGITS, MULTILABEL, FOCAL, KL_DIV, POISSON, GAUSSIAN, RANKING, HINGE,
+       SOFT_MARGIN, COSINE, TRIPLET, DICE }; /* KINDS of make_losses.py */
 static double fraction(int64_t millionths) { return (double)millionths / 1e6; }
 
 static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
     const wick_reduction reduction = (wick_reduction)attr[1];
     const int64_t *a = attr + 2;
-    wick_cross_entropy_options entropy = {reduction, fraction(a[0]), a[3] ? in[2] : NULL, a[1], a[2]};
+    const double f = fraction(a[0]);
+    const wick_cross_entropy_options entropy = {reduction, f, a[3] ? in[2] : NULL, a[1], a[2]};
+    wick_tensor *x = in[0], *t = in[1];
     switch (attr[0]) {
-    default: return wick_cross_entropy_with(in[0], in[1], &entropy);
+    case CROSS_ENTROPY: return wick_cross_entropy_with(x, t, &entropy);
+    case NLL: return wick_nll_loss(x, t, &entropy);
+    case MULTI_MARGIN: return wick_multi_margin_loss(x, t, (int)a[0], fraction(a[1]), a[2] ? in[2] : NULL, reduction);
+    case MSE: return wick_mse_loss(x, t, reduction);
+    case L1: return wick_l1_loss(x, t, reduction);
+    case HUBER: return wick_huber_loss(x, t, f, reduction);
+    case SMOOTH_L1: return wick_smooth_l1_loss(x, t, f, reduction);
+    case BCE: return wick_binary_cross_entropy(x, t, a[0] ? in[2] : NULL, reduction);
+    case BCE_LOGITS: return wick_binary_cross_entropy_logits(x, t, a[0] ? in[2] : NULL, a[1] ? in[2 + a[0]] : NULL, reduction);
+    case MULTILABEL: return wick_multilabel_soft_margin_loss(x, t, a[0] ? in[2] : NULL, reduction);
+    case FOCAL: return wick_focal_loss(x, t, f, fraction(a[1]), reduction);
+    case KL_DIV: return wick_kl_div(x, t, a[0], reduction);
+    case POISSON: return wick_poisson_nll_loss(x, t, &(wick_poisson_options){reduction, .plain_rate = a[0], .full = a[1]});
+    case GAUSSIAN: return wick_gaussian_nll_loss(x, t, in[2], &(wick_gaussian_options){reduction, .eps = f, .full = a[1]});
+    case RANKING: return wick_margin_ranking_loss(x, t, in[2], f, reduction);
+    case HINGE: return wick_hinge_embedding_loss(x, t, f, reduction);
+    case SOFT_MARGIN: return wick_soft_margin_loss(x, t, reduction);
+    case COSINE: return wick_cosine_embedding_loss(x, t, in[2], f, reduction);
+    case TRIPLET: return wick_triplet_margin_loss(x, t, in[2], &(wick_triplet_options){reduction, .margin = f, .p = fraction(a[1]), .swap = a[2]});
+    default: return wick_dice_loss(x, t, f, reduction);
     }
 }
 
@@ -60,6 +82,22 @@ TEST(mistakes_are_named) {
     REFUSED(WICK_ERR_SHAPE, wick_cross_entropy(x, wick_ones(ctx, WICK_F32, WICK_DIMS(2, 4))), "extent 1 is 4 and 3");
     REFUSED(WICK_ERR_SHAPE, wick_cross_entropy(wick_scalar(ctx, WICK_F32, 1), labels), "logits");
     REFUSED(WICK_ERR_INVALID, wick_cross_entropy(x, NULL), "NULL");
+    REFUSED(WICK_ERR_INVALID, wick_nll_loss(x, labels, &(options){.smoothing = 0.1}), "no smoothing");
+    REFUSED(WICK_ERR_DTYPE, wick_nll_loss(x, x, NULL), "labels must be integers");
+    REFUSED(WICK_ERR_SHAPE, wick_nll_loss(x, labels, &(options){.weight = w}), "weights must be [3]");
+    REFUSED(WICK_ERR_SHAPE, wick_multi_margin_loss(images, labels, 1, 1, NULL, WICK_REDUCE_MEAN), "[N, ...]");
+    REFUSED(WICK_ERR_INVALID, wick_multi_margin_loss(x, labels, 3, 1, NULL, WICK_REDUCE_MEAN), "p is 1 or 2, not 3");
+    REFUSED(WICK_ERR_INVALID, wick_l1_loss(NULL, x, WICK_REDUCE_MEAN), "tensor 0 is NULL");
+    REFUSED(WICK_ERR_INVALID, wick_l1_loss(x, x, WICK_REDUCTIONS), "l1_loss: no such reduction");
+    REFUSED(WICK_ERR_DTYPE, wick_l1_loss(labels, labels, WICK_REDUCE_MEAN), "l1_loss: takes floats, not i64");
+    REFUSED(WICK_ERR_SHAPE, wick_l1_loss(x, images, WICK_REDUCE_MEAN), "sub(f32[2,3], f32[2,3,4])");
+    REFUSED(WICK_ERR_INVALID, wick_huber_loss(x, x, 0, WICK_REDUCE_MEAN), "delta 0");
+    REFUSED(WICK_ERR_INVALID, wick_smooth_l1_loss(x, x, -1, WICK_REDUCE_MEAN), "beta -1");
+    REFUSED(WICK_ERR_SHAPE, wick_binary_cross_entropy(x, images, NULL, WICK_REDUCE_MEAN), "one shape");
+    REFUSED(WICK_ERR_INVALID, wick_triplet_margin_loss(x, x, x, &(wick_triplet_options){.margin = -1}), "margin and p");
+    REFUSED(WICK_ERR_SHAPE, wick_dice_loss(x, x, 1, WICK_REDUCE_MEAN), "2 dims");
+    REFUSED(WICK_ERR_SHAPE, wick_mse_loss(wick_scalar(ctx, WICK_F32, 1), wick_scalar(ctx, WICK_F32, 2), WICK_REDUCE_BATCH_MEAN), "no batch");
+    CHECK(wick_l1_loss(NULL, NULL, WICK_REDUCE_MEAN) == NULL);
     wick_context_free(&ctx);
 }
 
@@ -74,6 +112,24 @@ TEST(a_label_that_is_no_class_is_named_unless_it_is_the_ignored_one) {
     wick_cross_entropy_options o = {.ignore = true, .ignore_index = -100};
     CHECK_INT(wick_item(wick_cross_entropy_with(x, labels, &o), &loss), WICK_ERR_INDEX);
     CHECK_STR_HAS(wick_context_error(ctx), "row 3");
+    CHECK_INT(wick_item(wick_nll_loss(x, labels, NULL), &loss), WICK_ERR_INDEX);
+    CHECK_INT(wick_item(wick_nll_loss(x, labels, &o), &loss), WICK_ERR_INDEX);
+    CHECK_INT(wick_item(wick_nll_loss(x, wick_slice(labels, 0, 0, 3, 1), &o), &loss), WICK_ERR_SHAPE);
+    CHECK_INT(wick_item(wick_nll_loss(wick_slice(x, 0, 0, 3, 1), wick_slice(labels, 0, 0, 3, 1), &o), &loss), WICK_OK);
+    CHECK(loss == -1);
+    wick_context_free(&ctx);
+}
+
+TEST(the_batch_mean_and_16_bit_floats) {
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    const float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1.5f, 0, 3, 4, 7, 6};
+    wick_tensor *x = wick_from(ctx, WICK_F32, WICK_DIMS(2, 3), a), *t = wick_from(ctx, WICK_F32, WICK_DIMS(2, 3), b);
+    double loss;
+    CHECK(wick_item(wick_l1_loss(x, t, WICK_REDUCE_BATCH_MEAN), &loss) == WICK_OK && loss == 4.5 / 2);
+    wick_tensor *half = wick_l1_loss(wick_cast(x, WICK_F16), wick_cast(t, WICK_I64), WICK_REDUCE_SUM);
+    CHECK_INT(wick_tensor_dtype(half), WICK_F32);
+    CHECK(wick_item(half, &loss) == WICK_OK && loss == 4);
     wick_context_free(&ctx);
 }
 
