@@ -56,6 +56,12 @@ typedef wick_init (*wick_init_rule)(int64_t fan_in, int64_t fan_out);
  * biases as wick_init_linear. Set it once for a network, or between its layers. */
 WICK_API void wick_model_set_init(wick_model *model, wick_init_rule rule);
 
+/* Gives the PARAM states of now whose name matches the pattern (as wick_model_freeze's) new first values, at once; "*.bias". They depend on seed and
+ * name as the first ones do. WICK_ERR_INVALID: no state matches. */
+WICK_API WICK_MUST_CHECK wick_status wick_model_reinit(wick_model *model, const char *pattern, wick_init init);
+/* The same by the fans of those that have two dims and more; others are left. */
+WICK_API WICK_MUST_CHECK wick_status wick_model_reinit_by(wick_model *model, const char *pattern, wick_init_rule rule);
+
 /* The state of that name: made on the first call, found on later ones, when dtype and shape must agree. Lives as long as the
  * model. Poisoned on error. Usable while a plan is being recorded: making it is not part of the plan. What was pushed is
  * put before the name, but not for ROLE_OPTIM. Names have at most 255 bytes (OPTIM 287) and no control characters. */

@@ -9,6 +9,7 @@
 #include "wick/index.h"
 #include "wick/io.h"
 #include "wick/loss.h"
+#include "wick/metrics.h"
 #include "wick/linalg.h"
 #include "wick/nn.h"
 #include "wick/ops.h"

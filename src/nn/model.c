@@ -214,12 +214,40 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
 }
 
 /* What the model's rule says of the weights of a layer, [out, in, kernel ...]; a bias then starts at 0. */
-static wick_init by_rule(const wick_model *model, int rank, const int64_t *dims) {
+static wick_init by_rule(wick_init_rule rule, int rank, const int64_t *dims) {
     if (rank < 2) return wick_init_constant(0);
     double kernel = 1;
     for (int i = 2; i < rank; i++) kernel *= (double)dims[i];
-    return model->rule((int64_t)fmin((double)dims[1] * kernel, 0x1p62), (int64_t)fmin((double)dims[0] * kernel, 0x1p62));
+    return rule((int64_t)fmin((double)dims[1] * kernel, 0x1p62), (int64_t)fmin((double)dims[0] * kernel, 0x1p62));
 }
+
+/* init, or by the rule where there is one. */
+static wick_status reinit(wick_model *model, const char *pattern, const wick_init *init, wick_init_rule rule) {
+    wick_status status = WICK_OK;
+    size_t found = 0;
+    if (!model) return WICK_ERR_INVALID;
+    wick_scope *scope = wick_scope_open(model->ctx);
+    if (!scope) return wick_context_fail(model->ctx, WICK_ERR_NOMEM, "reinit: out of memory");
+    for (size_t i = 0; i < model->n && pattern && status == WICK_OK; i++) {
+        const model_entry *e = &model->entries[i];
+        const wick_type *type = &e->tensor->value->type;
+        if (e->role != WICK_ROLE_PARAM || !wick_glob(pattern, e->name) || (rule && type->rank < 2)) continue;
+        const wick_init of = rule ? by_rule(rule, type->rank, type->dims) : *init;
+        const char *text;
+        const void *data;
+        wick_tensor *value = wick_init_make(model->ctx, &of, e->name, type);
+        status = wick_tensor_error(value, &text);
+        if (status != WICK_OK) wick_context_fail(model->ctx, status, "reinit: %s", text);
+        if (status == WICK_OK) status = wick_data(value, &data);
+        if (status == WICK_OK) status = wick_write(e->tensor, data, wick_type_bytes(type));
+        found++;
+    }
+    wick_scope_close(&scope);
+    if (found || status != WICK_OK) return status;
+    return wick_context_fail(model->ctx, WICK_ERR_INVALID, "reinit: no parameter%s matches \"%s\"", rule ? " of two and more dims" : "", pattern ? pattern : "");
+}
+wick_status wick_model_reinit(wick_model *model, const char *pattern, wick_init init) { return reinit(model, pattern, &init, NULL); }
+wick_status wick_model_reinit_by(wick_model *model, const char *pattern, wick_init_rule rule) { return reinit(model, pattern, NULL, rule); }
 
 wick_tensor *wick_layer_state(wick_model *model, const char *layer, const char *part, wick_role role, wick_dtype dtype,
                               int rank, const int64_t *dims, wick_init init) {
@@ -228,7 +256,7 @@ wick_tensor *wick_layer_state(wick_model *model, const char *layer, const char *
     if (strlen(layer) >= WICK_NAME_MAX)
         return wick_poison(model->ctx, WICK_ERR_INVALID, "the name of a layer is too long: \"%.64s...\"", layer);
     snprintf(name, sizeof name, "%s.%s", layer, part);
-    if (model->rule && init.kind != WICK_INIT_CONSTANT) init = by_rule(model, rank, dims);
+    if (model->rule && init.kind != WICK_INIT_CONSTANT) init = by_rule(model->rule, rank, dims);
     return wick_model_state(model, name, role, dtype, rank, dims, init);
 }
 

@@ -361,4 +361,38 @@ TEST(each_failing_allocation_is_an_error_and_leaves_the_model_usable) {
     CHECK_INT(memory.live, 0);
 }
 
+static wick_init he(int64_t fan_in, int64_t fan_out) { return (void)fan_out, wick_init_kaiming(fan_in); }
+
+TEST(states_are_made_anew_by_name) {
+    wick_context *ctx;
+    wick_model *model;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 4}) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
+    CHECK_INT(wick_model_reinit(model, "*", wick_init_constant(1)), WICK_ERR_INVALID);
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 100));
+    (void)wick_nn_batch_norm(model, "bn", wick_nn_linear(model, "fc", x, 50));
+    CHECK(wick_eval(ctx, 0, NULL, NULL) == WICK_OK);
+    static float weight[2][5000];
+    float bias[50], mean[2][50];
+    wick_tensor *w = wick_model_find(model, "fc.weight"), *b = wick_model_find(model, "fc.bias"), *running = wick_model_find(model, "bn.running_mean");
+    CHECK(wick_read(w, weight[0], sizeof weight[0]) == WICK_OK && wick_read(running, mean[0], sizeof mean[0]) == WICK_OK);
+    CHECK(wick_model_reinit(model, "*.bias", wick_init_constant(0.25)) == WICK_OK);
+    CHECK(wick_read(b, bias, sizeof bias) == WICK_OK && bias[0] == 0.25f && bias[49] == 0.25f);
+    CHECK(wick_read(w, weight[1], sizeof weight[1]) == WICK_OK && memcmp(weight[0], weight[1], sizeof weight[0]) == 0);
+    CHECK(wick_model_reinit_by(model, "*", he) == WICK_OK);
+    CHECK(wick_read(w, weight[1], sizeof weight[1]) == WICK_OK && wick_read(b, bias, sizeof bias) == WICK_OK && bias[7] == 0.25f);
+    double squares = 0;
+    for (int i = 0; i < 5000; i++) squares += (double)weight[1][i] * (double)weight[1][i];
+    CHECK_MSG(fabs(sqrt(squares / 5000) / sqrt(2.0 / 100) - 1) < 0.05, "deviation %g", sqrt(squares / 5000));
+    /* The same seed and name, the same numbers; buffers stay. */
+    CHECK(wick_model_reinit(model, "fc.weight", wick_init_linear(100)) == WICK_OK && wick_read(w, weight[1], sizeof weight[1]) == WICK_OK);
+    CHECK(memcmp(weight[0], weight[1], sizeof weight[0]) == 0);
+    CHECK(wick_model_reinit(model, "*", wick_init_constant(3)) == WICK_OK && wick_read(running, mean[1], sizeof mean[1]) == WICK_OK);
+    CHECK(memcmp(mean[0], mean[1], sizeof mean[0]) == 0);
+    CHECK_INT(wick_model_reinit_by(model, "*.bias", he), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "\"*.bias\"");
+    CHECK_INT(wick_model_reinit(model, "fc9.*", wick_init_constant(0)), WICK_ERR_INVALID);
+    wick_model_free(&model);
+    wick_context_free(&ctx);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }
