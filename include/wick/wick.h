@@ -3,6 +3,7 @@
 #define WICK_WICK_H
 
 #include "wick/attention.h"
+#include "wick/compare.h"
 #include "wick/context.h"
 #include "wick/data.h"
 #include "wick/image.h"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "nn/nn.h"
+#include "wick/compare.h"
 
 enum { PUSH_MAX = 32 };
 
@@ -28,6 +29,8 @@ struct wick_model {
     size_t path_len, pushed[PUSH_MAX];
     int depth;
     wick_layer_log *log; /* of the summary being made, or NULL */
+    wick_layer_watch watch;
+    void *watch_user;
     int64_t numbers, limit; /* elements of all states, and how many there may be; 0: any number */
 };
 
@@ -63,6 +66,17 @@ bool wick_model_averaged(const wick_model *model) { return model->averaged; }
 void wick_model_set_log(wick_model *model, wick_layer_log *log) { model->log = log; }
 wick_layer_log *wick_model_log(const wick_model *model) { return model->log; }
 const char *wick_model_path(const wick_model *model) { return model->path; }
+void wick_model_watch(wick_model *model, wick_layer_watch fn, void *user) {
+    model->watch = fn;
+    model->watch_user = user;
+}
+wick_tensor *wick_layer_seen(wick_model *model, const char *name, wick_tensor *y) {
+    if (!model->watch || !y || y->error) return y;
+    char full[2 * WICK_NAME_MAX];
+    snprintf(full, sizeof full, "%s%s", model->path, name);
+    model->watch(model->watch_user, full, y);
+    return y;
+}
 void wick_model_set_init(wick_model *model, wick_init_rule rule) { model->rule = rule; }
 
 /* ---- the table ----------------------------------------------------------------------------------------------------

@@ -37,6 +37,9 @@ const char *wick_model_path(const wick_model *model);    /* what was pushed: "re
 /* Says that a layer made y of x, for the summary; returns y. What it recorded between is the layer's. */
 wick_tensor *wick_layer_done(wick_model *model, const char *kind, const char *name, wick_tensor *x, wick_tensor *y);
 
+/* The same for what is made of layers that say so themselves: only watchers hear of it. */
+wick_tensor *wick_layer_seen(wick_model *model, const char *name, wick_tensor *y);
+
 /* Whether wick_model_freeze froze this state of the model. */
 bool wick_model_is_frozen(const wick_model *model, const wick_tensor *state);
 

@@ -122,7 +122,7 @@ static wick_tensor *layer(wick_model *model, const char *name, wick_tensor *x, w
         x = wick_nn_layer_norm(model, last, wick_add(x, feed_forward(model, x, o)));
     }
     wick_model_pop(model);
-    return x;
+    return wick_layer_seen(model, name, x);
 }
 wick_tensor *wick_nn_encoder_layer(wick_model *model, const char *name, wick_tensor *x, const wick_nn_transformer_options *options) {
     return layer(model, name, x, NULL, options);
@@ -145,7 +145,7 @@ wick_tensor *wick_nn_decoder(wick_model *model, const char *name, wick_tensor *x
     }
     if (options && options->final_norm) x = wick_nn_layer_norm(model, "norm", x);
     wick_model_pop(model);
-    return x;
+    return wick_layer_seen(model, name, x);
 }
 wick_tensor *wick_nn_encoder(wick_model *model, const char *name, wick_tensor *x, int n, const wick_nn_transformer_options *options) {
     return wick_nn_decoder(model, name, x, NULL, n, options);
