@@ -21,6 +21,7 @@
 #include "wick/sequence.h"
 #include "wick/shape.h"
 #include "wick/sort.h"
+#include "wick/signal.h"
 #include "wick/tensor.h"
 #include "wick/transformer.h"
 #include "wick/types.h"

@@ -276,6 +276,47 @@ int wick_cell_gates(wick_cell cell);
 void wick_recurrent_prepare(wick_recurrent *r);
 void wick_recurrent_pack(const wick_recurrent *r, int64_t begin, int64_t end, const void *w, void *packed);
 void wick_recurrent_run(const wick_recurrent *r, int64_t begin, int64_t end, const wick_recurrent_data *d, void *scratch);
+/* ---- Fourier transforms of rows: f32 and f64, any length ------------------------------------------------------------------
+ *
+ * COMPLEX     y[k] = scale * sum over j < n of x[j] exp(-+2 pi i j k / n)      x, y: n pairs (re, im); + when inverse
+ * REAL        the same of n real numbers, for k <= n / 2; times `inner` for all k but 0 and n / 2
+ * HERMITIAN   n real numbers y[j] = scale * sum over all k of x[k] exp(+2 pi i j k / n), where x has k <= n / 2, as written by REAL, and is
+ *             taken times `inner` for all k but 0 and n / 2, whose imaginary parts are passed over; x[n - k] is conj(x[k])
+ *
+ * Rows are contiguous, n is below 2^30. Lengths with prime factors up to 13 go by mixed radix in two steps of about sqrt(n) (Bailey 1990), or, if short,
+ * several rows at once; others by Bluestein's convolution (1970) with a power of two. */
+typedef enum wick_fourier_what { WICK_FFT_COMPLEX, WICK_FFT_REAL, WICK_FFT_HERMITIAN } wick_fourier_what;
+typedef struct wick_fft_passes { /* a transform of n along columns: what fft.c and the tiers share */
+    int64_t n, block;            /* columns taken together */
+    int n_radix;
+    int radix[64];
+    size_t twiddles; /* in the table, as all places: elements */
+} wick_fft_passes;
+typedef struct wick_fourier {
+    wick_ctype type; /* WICK_CF32 or WICK_CF64 */
+    wick_fourier_what what;
+    bool inverse; /* COMPLEX */
+    int64_t n, rows;
+    double scale, inner;
+
+    /* filled by wick_fft_prepare */
+    int64_t unit; /* rows that are computed together: ranges start at multiples */
+    size_t table; /* bytes of constants, filled by wick_fft_tables */
+    size_t scratch;
+    double flops; /* of a row: 5 n log2 n by convention, half for real ones */
+    int64_t core, size;              /* complex numbers transformed; size: core, or Bluestein's power of two */
+    bool batch;                      /* `unit` rows at once, one each lane; else size is passes[0].n * passes[1].n */
+    wick_fft_passes passes[2];
+    size_t at_middle, at_untangle, at_chirp, at_filter, cap, cap_block; /* in elements */
+    const struct wick_fft_kernel *kernel;
+} wick_fourier;
+/* Uses the current tier. n > 0. */
+void wick_fft_prepare(wick_fourier *f);
+void wick_fft_tables(const wick_fourier *f, void *table);
+void wick_fft_run(const wick_fourier *f, int64_t begin, int64_t end, const void *x, void *y, const void *table, void *scratch);
+const char *wick_fft_name(const wick_fourier *f);
+/* Row `row` of y [rows, t] becomes the sum of frames x[row] [frames, n], each `hop` behind the one before; f32 and f64. */
+void wick_overlap_add_row(wick_ctype type, int64_t frames, int64_t n, int64_t hop, int64_t t, int64_t row, const void *x, void *y);
 
 /* ---- indexing -------------------------------------------------------------------------------------------------------------
  * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index` of the

@@ -77,6 +77,26 @@
  F(kron, 1, "Kronecker product", "", "kron") \
  F(matrix_power, 1, "a matrix times itself", "", "linalg.matrix_power") \
  F(trace, 1, "sum of the diagonal", "", "trace") \
+ F(complex, 1, "complex numbers from two parts", "", "complex") \
+ F(real, 1, "the real parts", "", "real") \
+ F(imag, 1, "the imaginary parts", "", "imag") \
+ F(complex_mul, 1, "products of complex numbers", "", "mul") \
+ F(complex_conj, 1, "complex conjugates", "", "conj") \
+ F(complex_abs, 1, "magnitudes of complex numbers", "", "abs") \
+ F(complex_abs2, 1, "squared magnitudes", "", "") \
+ F(ifft, 1, "inverse Fourier transform", "DFT", "fft.ifft") \
+ F(fft2, 1, "Fourier transform over two axes", "", "fft.fft2") \
+ F(ifft2, 1, "inverse Fourier transform over two axes", "", "fft.ifft2") \
+ F(rfft2, 1, "Fourier transform of real numbers over two axes", "", "fft.rfft2") \
+ F(irfft2, 1, "inverse of rfft2", "", "fft.irfft2") \
+ F(stft, 1, "short-time Fourier transform", "STFT", "stft") \
+ F(istft, 1, "inverse of stft by overlap and add", "", "istft") \
+ F(window, 0, "Hann, Hamming, Blackman, Kaiser, Bartlett windows", "HannWindow", "hann_window") \
+ F(mel_filters, 0, "triangles on the mel scale", "MelWeightMatrix", "") \
+ F(mel_spectrogram, 1, "power by mel and frame", "", "") \
+ F(log_mel, 1, "its logarithm or decibels", "", "") \
+ F(mfcc, 1, "mel-frequency cepstral coefficients", "", "") \
+ F(dct, 1, "cosine transforms of types 1 to 4", "", "") \
  F(conv_transpose, 1, "transposed convolution", "ConvTranspose", "nn.functional.conv_transpose2d") \
  F(adaptive_max_pool, 1, "max pooling to a size", "", "nn.functional.adaptive_max_pool2d") \
  F(adaptive_avg_pool, 1, "average pooling to a size", "", "nn.functional.adaptive_avg_pool2d") \

@@ -18,6 +18,7 @@ extern const wick_op wick_op_cast;
     X(softmax) X(log_softmax) X(layer_norm) X(rms_norm) \
     X(gather) X(scatter_add) X(take_along_axis) X(put_along_axis) X(ravel_index) X(nonzero) X(iota) X(one_hot) X(concat) \
     X(sort) X(topk) X(kthvalue) X(searchsorted) X(equal_runs) X(bincount) \
+    X(fft) X(rfft) X(irfft) X(frames) X(overlap_add) \
     X(rnn) X(lstm) X(gru) X(rnn_grad) X(lstm_grad) X(gru_grad) \
     X(attention) X(attention_grad) X(causal_mask) \
     X(random_uniform) X(random_normal) X(random_bits) X(random_truncated) X(random_integers) X(gamma_draw) X(permutation) X(multinomial) X(cross_entropy) \
@@ -66,6 +67,8 @@ wick_tensor *wick_mean_of(wick_tensor *sum, wick_tensor *count);
 /* For functions whose result's size depends on x: NULL if x has a value, or can have one now; else the poison to return, which names op
  * and what to use in compiled functions. */
 wick_tensor *wick_needs_value(wick_tensor *x, const char *op, const char *instead);
+/* A leaf of dtype with these values, rounded. */
+wick_tensor *wick_from_f64(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, const double *values);
 
 /* Which of the tensors loss depends on through pending ops. None is poisoned. */
 wick_status wick_reached(const wick_tensor *loss, int n, wick_tensor *const *wrt, bool *reached);

@@ -47,6 +47,7 @@ enum {
     WICK_OP_REDUCE = 64,     /* reduces its only input over axes: may end a fused program */
     WICK_OP_POINTERS = 128,  /* attr holds pointers of this process */
     WICK_OP_ONCE = 256,      /* gradients flow through it once: without `grad` it is such a gradient, and asking for its own is an error */
+    WICK_OP_SPREADS = 512,   /* NaN or Inf in any element may make any other of its row NaN, Inf or not, by the order of sums, which tiers choose */
 };
 
 typedef struct wick_op {
