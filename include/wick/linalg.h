@@ -41,6 +41,42 @@ WICK_API wick_tensor *wick_kron(wick_tensor *a, wick_tensor *b);
 WICK_API wick_tensor *wick_matrix_power(wick_tensor *a, int64_t n); /* [..., m, m], n >= 0: by repeated squaring */
 WICK_API wick_tensor *wick_trace(wick_tensor *a);                   /* [..., m, n] -> [...] */
 
+/* ---- factorizations: of the last two dims, for every index of those before. Gradients (of any order) are PyTorch's ----------------------------- */
+typedef struct wick_triangular_options {
+    bool upper;      /* the upper triangle of a is read, otherwise the lower one */
+    bool transposed; /* a' in place of a */
+    bool unit;       /* ones on the diagonal, which is not read */
+    bool right;      /* x a = b, otherwise a x = b */
+} wick_triangular_options;
+/* x of a x = b: a [..., n, n], b [..., n, m] (right: [..., m, n]); leading dims broadcast. A zero on the diagonal gives Inf or NaN. options NULL: lower. */
+WICK_API wick_tensor *wick_solve_triangular(wick_tensor *a, wick_tensor *b, const wick_triangular_options *options);
+/* l with l l' = a, lower triangular (upper: u = l' with u' u = a). Of a, symmetric, the lower triangle is read; the gradient is symmetric. A matrix that is not
+ * positive definite is a run-time error (WICK_ERR_INVALID) that names which. */
+WICK_API wick_tensor *wick_cholesky(wick_tensor *a, bool upper);
+/* x of a x = b, by a's factor from wick_cholesky. */
+WICK_API wick_tensor *wick_cholesky_solve(wick_tensor *b, wick_tensor *factor, bool upper);
+/* x of a x = b, by LU with partial pivoting: a [..., n, n], b [..., n, m] or [..., n] (if it is 1-d or has the dims of a but the last). A singular matrix
+ * (a pivot of exactly 0) is a run-time error (WICK_ERR_INVALID) that names which. */
+WICK_API wick_tensor *wick_solve(wick_tensor *a, wick_tensor *b);
+WICK_API wick_tensor *wick_inverse(wick_tensor *a); /* singular: as wick_solve */
+WICK_API wick_tensor *wick_det(wick_tensor *a);     /* [...]; the gradient exists where a is regular */
+/* det a = sign exp(log_abs); of a singular matrix 0 and -Inf. */
+WICK_API void wick_slogdet(wick_tensor *a, wick_tensor **sign, wick_tensor **log_abs);
+/* a [..., m, n] = q r: q [..., m, k] with orthonormal columns, r [..., k, n] upper triangular; k = min(m, n), or m if complete, which has no gradient for m > n.
+ * Signs are LAPACK's. */
+WICK_API void wick_qr(wick_tensor *a, bool complete, wick_tensor **q, wick_tensor **r);
+/* a v = v diag(values) of a symmetric a [..., n, n], whose lower triangle is read: values [..., n] rise, vectors are columns, whose signs are arbitrary. By Jacobi's
+ * rotations: made for matrices of tens to some hundred rows. Where eigenvalues are equal, their share of the vectors' gradient is taken as 0. */
+WICK_API void wick_eigh(wick_tensor *a, wick_tensor **values, wick_tensor **vectors);
+/* a [..., m, n] = u diag(s) vt, s [..., k] falling, k = min(m, n): u [..., m, k], vt [..., k, n], or if full [..., m, m] and [..., n, n], whose further columns (rows)
+ * get no gradient. Otherwise as wick_eigh. */
+WICK_API void wick_svd(wick_tensor *a, bool full, wick_tensor **u, wick_tensor **s, wick_tensor **vt);
+/* The pseudo-inverse, and the rank: singular values up to tolerance times the largest count as 0; tolerance 0: max(m, n) times the rounding unit. */
+WICK_API wick_tensor *wick_pinv(wick_tensor *a, double tolerance);
+WICK_API wick_tensor *wick_matrix_rank(wick_tensor *a, double tolerance); /* [...], i64 */
+/* x with the least |a x - b|, and of several the shortest, for a [..., m, n] of full rank, b [..., m, k]: by QR. */
+WICK_API wick_tensor *wick_lstsq(wick_tensor *a, wick_tensor *b);
+
 #ifdef __cplusplus
 }
 #endif
@@ -57,6 +93,19 @@ WICK_API wick_tensor *wick_trace(wick_tensor *a);                   /* [..., m, 
 #define wick_kron(...) WICK_TENSOR_HERE(wick_kron(__VA_ARGS__))
 #define wick_matrix_power(...) WICK_TENSOR_HERE(wick_matrix_power(__VA_ARGS__))
 #define wick_trace(...) WICK_TENSOR_HERE(wick_trace(__VA_ARGS__))
+#define wick_solve_triangular(...) WICK_TENSOR_HERE(wick_solve_triangular(__VA_ARGS__))
+#define wick_cholesky(...) WICK_TENSOR_HERE(wick_cholesky(__VA_ARGS__))
+#define wick_cholesky_solve(...) WICK_TENSOR_HERE(wick_cholesky_solve(__VA_ARGS__))
+#define wick_solve(...) WICK_TENSOR_HERE(wick_solve(__VA_ARGS__))
+#define wick_inverse(...) WICK_TENSOR_HERE(wick_inverse(__VA_ARGS__))
+#define wick_det(...) WICK_TENSOR_HERE(wick_det(__VA_ARGS__))
+#define wick_slogdet(...) WICK_VOID_HERE(wick_slogdet(__VA_ARGS__))
+#define wick_qr(...) WICK_VOID_HERE(wick_qr(__VA_ARGS__))
+#define wick_eigh(...) WICK_VOID_HERE(wick_eigh(__VA_ARGS__))
+#define wick_svd(...) WICK_VOID_HERE(wick_svd(__VA_ARGS__))
+#define wick_pinv(...) WICK_TENSOR_HERE(wick_pinv(__VA_ARGS__))
+#define wick_matrix_rank(...) WICK_TENSOR_HERE(wick_matrix_rank(__VA_ARGS__))
+#define wick_lstsq(...) WICK_TENSOR_HERE(wick_lstsq(__VA_ARGS__))
 /* clang-format on */
 #endif
 #endif

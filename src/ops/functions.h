@@ -77,6 +77,15 @@
  F(kron, 1, "Kronecker product", "", "kron") \
  F(matrix_power, 1, "a matrix times itself", "", "linalg.matrix_power") \
  F(trace, 1, "sum of the diagonal", "", "trace") \
+ F(solve_triangular, 1, "x of a x = b, a triangular", "", "linalg.solve_triangular") \
+ F(cholesky_solve, 1, "x of a x = b by a's Cholesky factor", "", "cholesky_solve") \
+ F(solve, 1, "x of a x = b by LU", "", "linalg.solve") \
+ F(inverse, 1, "inverses of matrices", "", "linalg.inv") \
+ F(det, 1, "determinants", "Det", "linalg.det") \
+ F(slogdet, 1, "signs and logarithms of determinants", "", "linalg.slogdet") \
+ F(pinv, 1, "pseudo-inverses", "", "linalg.pinv") \
+ F(matrix_rank, 0, "how many singular values count", "", "linalg.matrix_rank") \
+ F(lstsq, 1, "least squares by QR", "", "linalg.lstsq") \
  F(complex, 1, "complex numbers from two parts", "", "complex") \
  F(real, 1, "the real parts", "", "real") \
  F(imag, 1, "the imaginary parts", "", "imag") \

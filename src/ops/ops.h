@@ -18,6 +18,7 @@ extern const wick_op wick_op_cast;
     X(softmax) X(log_softmax) X(layer_norm) X(rms_norm) \
     X(gather) X(scatter_add) X(take_along_axis) X(put_along_axis) X(ravel_index) X(nonzero) X(iota) X(one_hot) X(concat) \
     X(sort) X(topk) X(kthvalue) X(searchsorted) X(equal_runs) X(bincount) \
+    X(cholesky) X(lu) X(lu_solve) X(triangular_solve) X(qr) X(eigh) X(svd) X(triangle) X(check_factor) \
     X(fft) X(rfft) X(irfft) X(frames) X(overlap_add) \
     X(rnn) X(lstm) X(gru) X(rnn_grad) X(lstm_grad) X(gru_grad) \
     X(attention) X(attention_grad) X(causal_mask) \

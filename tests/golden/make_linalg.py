@@ -124,4 +124,63 @@ for dtype in (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64):
 x, y = torch.rand(4, 6) < 0.3, torch.rand(6, 5) < 0.3
 put("integers.bool/in0", x), put("integers.bool/in1", y), put("integers.bool/out", torch.from_numpy(x.numpy() @ y.numpy()))
 
+# ---- factorizations: what has arbitrary signs is compared through functions that do not see them ---------------------------------------
+def spd(*shape):
+    x = rand(*shape)
+    return (x @ x.mT + shape[-1] * torch.eye(shape[-1])).float()
+
+
+def regular(*shape):
+    return rand(*shape) + 3 * torch.eye(shape[-1])
+
+
+L = torch.linalg
+for name, a, b in [("2x2", spd(2, 2), rand(2, 1)), ("batch", spd(2, 3, 5, 5), rand(2, 3, 5, 4)), ("one", spd(1, 1), rand(1, 3)), ("large", spd(50, 50) / 30, rand(50, 2)), ("none", spd(0, 3, 3), rand(0, 3, 2))]:
+    case(f"cholesky.{name}", lambda x: L.cholesky(x), a)
+    case(f"cholesky_upper.{name}", lambda x: L.cholesky(x, upper=True), a)
+    if name != "none":
+        case(f"cholesky_solve.{name}", lambda x, y: torch.cholesky_solve(y, L.cholesky(x)), a, b)
+for name, a, b in [("2x2", regular(2, 2), rand(2, 1)), ("batch", regular(2, 3, 4, 4), rand(2, 3, 4, 3)), ("broadcast", regular(3, 4, 4), rand(2, 1, 4, 2)), ("large", (rand(52, 52) + 20 * torch.eye(52))[torch.randperm(52)], rand(52, 3)),
+                   ("vector", regular(5, 5), rand(5)), ("vectors", regular(2, 5, 5), rand(2, 5)), ("shared", regular(4, 4), rand(2, 4, 3)),
+                   ("pivots", torch.tensor([[0.0, 2, 1], [1, 0, 0], [3, 1, 0]]), rand(3, 2))]:
+    case(f"solve.{name}", lambda x, y: L.solve(x, y), a, b)
+    case(f"inverse.{name}", lambda x: L.inv(x), a)
+    if name != "large":
+        case(f"det.{name}", lambda x: L.det(x), a)
+        case(f"slogdet.{name}", lambda x: L.slogdet(x)[1], a)
+        case(f"sign.{name}", lambda x: L.slogdet(x)[0], a, grad=False)
+case("det.singular", lambda x: L.det(x), torch.ones(3, 3), grad=False)
+case("det.none", lambda x: L.det(x), torch.zeros(2, 0, 0), grad=False)
+case("inverse.twice", lambda x: torch.autograd.grad(L.inv(x).pow(2).sum(), x, create_graph=True)[0], regular(3, 3))
+case("solve.twice", lambda x, y: torch.autograd.grad(L.solve(x, y).pow(2).sum(), x, create_graph=True)[0], regular(3, 3), rand(3, 2))
+case("cholesky.twice", lambda x: torch.autograd.grad(L.cholesky(x).pow(3).sum(), x, create_graph=True)[0], spd(3, 3))
+case("det.twice", lambda x: torch.autograd.grad(L.det(x).sin(), x, create_graph=True)[0], regular(3, 3))
+for upper in (False, True):
+    for transposed in (False, True):
+        for unit in (False, True):
+            for right in (False, True):
+                n = 6 if unit or right else 50
+                a = (regular(n, n) if n < 50 else regular(n, n) * 0.05 + torch.eye(n)).contiguous()
+                fn = lambda x, y: L.solve_triangular((x.mT if transposed else x), y, upper=upper != transposed, left=not right, unitriangular=unit)
+                case(f"triangular.{upper:d}{transposed:d}{unit:d}{right:d}", fn, a, rand(3, n) if right else rand(n, 3))
+case("triangular.batch", lambda x, y: L.solve_triangular(x, y, upper=False), regular(2, 1, 3, 3), rand(4, 3, 2))
+for m, n in [(3, 3), (5, 2), (2, 5), (1, 1), (4, 1), (30, 4), (3, 0)]:
+    for complete in (False, True):
+        mode = "complete" if complete else "reduced"
+        for part in (0, 1):
+            case(f"qr.{m}.{n}.{mode}.{part}", lambda x: L.qr(x, mode=mode)[part], rand(2, m, n), grad=m <= n or not complete)
+for n in (1, 2, 5, 12):
+    sym = lambda x: (x + x.mT) / 2
+    c = rand(n, n)
+    case(f"eigh.values.{n}", lambda x: L.eigvalsh(sym(x)), rand(2, n, n))
+    case(f"eigh.function.{n}", lambda x: (lambda w, v: v * torch.sin(w)[..., None, :] @ v.mT)(*L.eigh(sym(x))), rand(2, n, n))
+for m, n in [(1, 1), (3, 3), (6, 3), (3, 6), (12, 9)]:
+    case(f"svd.values.{m}.{n}", lambda x: L.svdvals(x), rand(2, m, n))
+    case(f"svd.function.{m}.{n}", lambda x: (lambda u, s, vt: u * torch.sin(s)[..., None, :] @ vt)(*L.svd(x, full_matrices=False)), rand(2, m, n))
+    case(f"pinv.{m}.{n}", lambda x: L.pinv(x), rand(2, m, n))
+    case(f"lstsq.{m}.{n}", lambda x, y: L.pinv(x) @ y, rand(2, m, n), rand(2, m, 2))
+low = rand(5, 2) @ rand(2, 4)
+case("pinv.low", lambda x: L.pinv(x, rtol=1e-5), low, grad=False)
+case("matrix_rank.low", lambda x: L.matrix_rank(x, rtol=1e-5), low, grad=False)
+
 save_file(tensors, "linalg.safetensors")
