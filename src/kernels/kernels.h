@@ -324,9 +324,6 @@ void wick_overlap_add_row(wick_ctype type, int64_t frames, int64_t n, int64_t ho
 /* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries. */
 int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
                     const int64_t *index, void *dst);
-/* dst[o][index[i]][inner] += src[o][i][inner], in the order of i; dst is already filled. Types: the five arithmetic ones. */
-int64_t wick_scatter_add_rows(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
-                         const int64_t *index, void *dst);
 
 /* An index of the shape of what is read or written, but for the extent of the data along the axis: with i a position in it and i' the same
  * with index[i] along the axis, reads are other[i] = data[i'], writes data[i'] = how(data[i'], other[i]) in the order of the axis. All have
@@ -334,7 +331,7 @@ int64_t wick_scatter_add_rows(wick_ctype type, int64_t begin, int64_t end, int64
 enum { WICK_ALONG_SET, WICK_ALONG_ADD, WICK_ALONG_MUL, WICK_ALONG_MAX, WICK_ALONG_MIN };
 typedef struct wick_along_dim {
     int64_t n, data, index, other; /* extent of the index, strides */
-    int64_t place;                 /* stride in the row-major order of the index, for faults: filled by prepare */
+    int64_t place;                 /* stride in the row-major order of the index, without dims that it is the same along: filled by prepare */
 } wick_along_dim;
 typedef struct wick_along {
     int rank, axis; /* rank >= 1; the dim `axis` has the data's stride along it */

@@ -33,8 +33,8 @@ static bool take_type(const wick_type *x, int64_t axis, const wick_type *index, 
 
 typedef struct index_args {
     size_t elem;
-    wick_ctype type;
     int64_t outer, n, inner, count;
+    int64_t block, blocks; /* of the index, a task each */
 } index_args;
 
 /* ---- gather ------------------------------------------------------------------------------------------------------------ */
@@ -48,7 +48,16 @@ static wick_status infer_gather(wick_infer *i) {
 static int64_t run_gather(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const index_args *a = args;
-    return wick_gather_rows(a->elem, begin, end, a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2]);
+    if (a->blocks == 1) return wick_gather_rows(a->elem, begin, end, a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2]);
+    const size_t slice = a->elem * (size_t)a->inner;
+    int64_t first = -1;
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t o = task / a->blocks, at = task % a->blocks * a->block;
+        const int64_t bad = wick_gather_rows(a->elem, 0, 1, a->n, a->inner, WICK_MIN(a->block, a->count - at), (const char *)ptr[0] + (size_t)(o * a->n) * slice,
+                                             (const int64_t *)ptr[1] + at, (char *)ptr[2] + (size_t)(o * a->count + at) * slice);
+        if (bad >= 0 && (first < 0 || at + bad < first)) first = at + bad;
+    }
+    return first;
 }
 static wick_status lower_gather(wick_lower *l, wick_node *node) {
     const axis_attr *attr = node->attr;
@@ -58,7 +67,10 @@ static wick_status lower_gather(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     index_args a = {.elem = wick_dtype_size((wick_dtype)x.type->dtype), .count = wick_type_count(index.type)};
     split_at(x.type, attr->axis, &a.outer, &a.n, &a.inner);
-    wick_step step = {.name = "gather", .run = run_gather, .tasks = a.outer, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
+    const int64_t slice = (int64_t)a.elem * a.inner; /* tasks of about 128 KiB */
+    a.block = WICK_MAX(1, WICK_MIN(a.count, (1 << 17) / WICK_MAX(slice, 8)));
+    a.blocks = WICK_MAX(1, (a.count + a.block - 1) / a.block);
+    wick_step step = {.name = "gather", .run = run_gather, .tasks = a.outer * a.blocks, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
                       .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);
 }
@@ -113,8 +125,7 @@ static wick_status infer_scatter_add(wick_infer *i) {
 }
 static int64_t run_scatter_add(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const index_args *a = args;
-    return wick_scatter_add_rows(a->type, begin, end, a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2]);
+    return wick_along_run(args, begin, end, ptr[2], ptr[1], ptr[0]);
 }
 static wick_status lower_scatter_add(wick_lower *l, wick_node *node) {
     const axis_attr *attr = node->attr;
@@ -123,9 +134,13 @@ static wick_status lower_scatter_add(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_in_contiguous(l, node, 2, &src));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     WICK_TRY(wick_lower_copy(l, &base, &out));
-    index_args a = {.type = wick_ctype_of((wick_dtype)out.type->dtype), .count = wick_type_count(index.type)};
-    split_at(out.type, attr->axis, &a.outer, &a.n, &a.inner);
-    wick_step step = {.name = "scatter_add", .run = run_scatter_add, .tasks = a.outer, .flops = (double)wick_type_count(src.type),
+    int64_t outer, n, inner;
+    const int64_t count = wick_type_count(index.type);
+    split_at(out.type, attr->axis, &outer, &n, &inner);
+    wick_along a = {.rank = 3, .axis = 1, .n = n, .elem = wick_dtype_size((wick_dtype)out.type->dtype), .type = wick_ctype_of((wick_dtype)out.type->dtype), .how = WICK_ALONG_ADD,
+                    .dim = {{.n = outer, .data = n * inner, .other = count * inner}, {.n = count, .data = inner, .index = 1, .other = inner}, {.n = inner, .data = 1, .other = 1}}};
+    wick_along_prepare(&a);
+    wick_step step = {.name = "scatter_add", .run = run_scatter_add, .tasks = a.tasks, .flops = (double)wick_type_count(src.type),
                       .bytes = 3.0 * (double)wick_type_bytes(src.type), .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&src, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);
 }

@@ -1,4 +1,4 @@
-/* Gather and scatter-add against loops over single elements. */
+/* Gather, and reads and writes along an axis, against loops over single elements. */
 #include "kernels/kernels.h"
 #include "test.h"
 
@@ -12,6 +12,19 @@ static const int64_t shapes[][4] = {{1, 1, 1, 1}, {1, 10, 1, 33}, {3, 7, 5, 11},
 
 static void fill_index(int64_t n, int64_t count) {
     for (int64_t i = 0; i < count; i++) index_of[i] = (int64_t)(test_rand() % (uint64_t)(2 * n)) - n;
+}
+
+/* dst[o][index[i]][inner] += src[o][i][inner] for o in [begin, end), tasks last to first. */
+static int64_t scatter_add(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *from, const int64_t *index, void *to) {
+    wick_along a = {.rank = 3, .axis = 1, .n = n, .elem = wick_ctype_size(type), .type = type, .how = WICK_ALONG_ADD,
+                    .dim = {{.n = end - begin, .data = n * inner, .other = count * inner}, {.n = count, .data = inner, .index = 1, .other = inner}, {.n = inner, .data = 1, .other = 1}}};
+    wick_along_prepare(&a);
+    int64_t first = -1;
+    for (int64_t task = a.tasks - 1; task >= 0; task--) {
+        const int64_t bad = wick_along_run(&a, task, task + 1, (char *)to + (size_t)(begin * n * inner) * a.elem, index, (char *)(uintptr_t)from + (size_t)(begin * count * inner) * a.elem);
+        if (bad >= 0 && (first < 0 || bad < first)) first = bad;
+    }
+    return first;
 }
 
 TEST(gather_copies_what_the_index_names_for_every_element_size) {
@@ -61,7 +74,7 @@ TEST(indexing_nothing_finds_every_index_bad) {
     float to[2] = {1, 1}, from[1] = {1};
     CHECK_INT(wick_gather_rows(4, 0, 1, 0, 1, 2, from, idx, to), 0);
     CHECK(to[0] == 0 && to[1] == 0);
-    CHECK_INT(wick_scatter_add_rows(WICK_CF32, 0, 1, 0, 1, 2, to, idx, from), 0);
+    CHECK_INT(scatter_add(WICK_CF32, 0, 1, 0, 1, 2, to, idx, from), 0);
     CHECK(from[0] == 1);
 }
 
@@ -70,7 +83,7 @@ TEST(scatter_add_sums_in_the_order_of_the_index) {
     const float parts[] = {1, 0x1p24f, -0x1p24f, 0x1p24f, -0x1p24f, 1};
     const int64_t idx[] = {0, 0, 0, -1, -1, 1};
     float sums[2] = {0, 0};
-    CHECK_INT(wick_scatter_add_rows(WICK_CF32, 0, 1, 2, 1, 6, parts, idx, sums), -1);
+    CHECK_INT(scatter_add(WICK_CF32, 0, 1, 2, 1, 6, parts, idx, sums), -1);
     CHECK(sums[0] == 0 && sums[1] == 1);
 }
 
@@ -120,7 +133,7 @@ TEST(scatter_add_agrees_with_a_loop_in_every_type) {
                         }
                     }
             for (int64_t o = 0; o < outer; o++)
-                CHECK_INT(wick_scatter_add_rows(type, o, o + 1, n, inner, count, src, index_of, dst), -1);
+                CHECK_INT(scatter_add(type, o, o + 1, n, inner, count, src, index_of, dst), -1);
             CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, type %d, element %zu bytes", s, type, size);
         }
 }
@@ -129,8 +142,59 @@ TEST(scatter_add_skips_bad_indices_and_reports_the_first) {
     const int64_t idx[] = {1, 2, -3, 0, INT64_MIN};
     const int64_t add[] = {10, 20, 30, 40, 50};
     int64_t sums[2] = {1, 2};
-    CHECK_INT(wick_scatter_add_rows(WICK_CI64, 0, 1, 2, 1, 5, add, idx, sums), 1);
+    CHECK_INT(scatter_add(WICK_CI64, 0, 1, 2, 1, 5, add, idx, sums), 1);
     CHECK(sums[0] == 41 && sums[1] == 12);
+}
+
+/* Random shapes and strides, tasks in any order, against the definition. */
+TEST(reads_and_writes_along_an_axis_agree_with_a_loop_over_places) {
+    int compared = 0;
+    for (int round = 0; round < 600; round++) {
+        wick_along a = {.rank = test_rand_int(1, 4), .elem = 8, .type = WICK_CF64, .how = (uint8_t)test_rand_int(WICK_ALONG_SET, WICK_ALONG_MIN), .reads = test_rand() % 2};
+        a.axis = test_rand_int(0, a.rank - 1);
+        a.n = test_rand_int(1, 9);
+        int64_t total = 1, data = 1, index_size = 1, strides[4][3];
+        for (int d = a.rank - 1; d >= 0; d--) {
+            wick_along_dim *x = &a.dim[d];
+            x->n = test_rand() % 8 == 0 ? test_rand_int(20, 60) : test_rand_int(1, 5);
+            if (total * x->n > 400) x->n = 1;
+            x->data = data * (data < 100 ? test_rand_int(1, 2) : 1);
+            x->index = test_rand() % 4 ? index_size : 0; /* the same along a dim, or not */
+            x->other = total;
+            data = x->data * (d == a.axis ? a.n : x->n);
+            index_size *= x->index ? x->n : 1;
+            total *= x->n;
+            strides[d][0] = x->data, strides[d][1] = x->index, strides[d][2] = x->n;
+        }
+        if (data * 8 > MAX) continue; /* few */
+        compared++;
+        static double values[MAX / 8], expected[MAX / 8], other[MAX / 8], read[MAX / 8];
+        static int64_t index[4096];
+        for (int64_t i = 0; i < MAX / 8; i++) values[i] = expected[i] = test_rand_int(-3, 3), other[i] = read[i] = test_rand_int(-3, 3);
+        for (int64_t i = 0; i < index_size; i++) index[i] = (int64_t)(test_rand() % (uint64_t)(2 * a.n)) - a.n;
+        for (int64_t i = 0; i < total; i++) { /* in row-major order, hence that of the axis */
+            int64_t left = i, at = 0, from = 0, along = 0;
+            for (int d = a.rank - 1; d >= 0; d--) {
+                const int64_t k = left % strides[d][2];
+                left /= strides[d][2];
+                from += k * strides[d][1];
+                if (d == a.axis)
+                    along = strides[d][0];
+                else
+                    at += k * strides[d][0];
+            }
+            at += (index[from] < 0 ? index[from] + a.n : index[from]) * along;
+            double *e = &expected[at], v = other[i];
+            if (a.reads)
+                read[i] = values[at];
+            else
+                *e = a.how == WICK_ALONG_SET ? v : a.how == WICK_ALONG_ADD ? *e + v : a.how == WICK_ALONG_MUL ? *e * v : a.how == WICK_ALONG_MAX ? fmax(*e, v) : fmin(*e, v);
+        }
+        wick_along_prepare(&a);
+        for (int64_t task = a.tasks - 1; task >= 0; task--) CHECK_INT(wick_along_run(&a, task, task + 1, values, index, other), -1);
+        CHECK_MSG(!memcmp(values, expected, sizeof values) && (!a.reads || !memcmp(other, read, sizeof other)), "round %d: rank %d, axis %d, how %d", round, a.rank, a.axis, a.how);
+    }
+    CHECK(compared > 400);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -16,12 +16,14 @@ static void drop(wick_along *a, int d) {
 
 void wick_along_prepare(wick_along *a) {
     int64_t at = 1;
+    bool empty = false;
     for (int d = a->rank - 1; d >= 0; d--) {
-        a->dim[d].place = at;
-        at *= a->dim[d].n;
+        a->dim[d].place = a->dim[d].index ? at : 0;
+        at *= a->dim[d].index ? a->dim[d].n : 1;
+        empty |= a->dim[d].n == 0;
     }
     a->tasks = 0;
-    if (at == 0) return;
+    if (empty) return;
     for (int d = a->rank - 1; d >= 0; d--) /* dims of 1, and dims that all walk as one */
         if (d != a->axis && a->dim[d].n == 1) drop(a, d);
     for (int d = a->rank - 2; d >= 0; d--) {
