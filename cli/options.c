@@ -307,6 +307,23 @@ void options_free(cli_options *o) {
     o->files = NULL;
 }
 
+enum { HELP_LEFT = 34, HELP_WIDTH = 110 };
+/* Words in the right half of help, from column on; the column after them. */
+static int help_words(FILE *out, const char *text, int column) {
+    while (*text) {
+        const int n = (int)strcspn(text, " ");
+        if (column < HELP_LEFT)
+            column += fprintf(out, "%*s", HELP_LEFT - column, "");
+        else if (column > HELP_LEFT && column + 1 + n > HELP_WIDTH)
+            column = fprintf(out, "\n%*s", HELP_LEFT, "") - 1;
+        else
+            column += fprintf(out, " ");
+        column += fprintf(out, "%.*s", n, text);
+        text += n + (text[n] == ' ');
+    }
+    return column;
+}
+
 void options_help(cli_command_id id, FILE *out) {
     const cli_command *command = &cli_commands[id];
     fprintf(out, "wick %s%s%s [options]: %s\n\n", command->name, command->arguments[0] ? " " : "", command->arguments,
@@ -314,10 +331,12 @@ void options_help(cli_command_id id, FILE *out) {
     for (int i = 0; i < ROWS; i++) {
         const option_row *row = &rows[i];
         if (!belongs(row, id)) continue;
-        char left[64];
-        snprintf(left, sizeof left, "--%s %s", row->name, row->argument);
-        fprintf(out, "  %-31s %s", left, row->doc);
-        if (row->fallback[0]) fprintf(out, " [%s]", row->fallback);
+        int column = fprintf(out, "  --%s %s", row->name, row->argument);
+        if (column > HELP_LEFT) column = HELP_WIDTH; /* nothing more on this line */
+        column = help_words(out, row->doc, column);
+        char fallback[64];
+        snprintf(fallback, sizeof fallback, "[%s]", row->fallback);
+        if (row->fallback[0]) help_words(out, fallback, column);
         fputc('\n', out);
     }
 }

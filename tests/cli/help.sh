@@ -2,7 +2,7 @@
 . "$(dirname "$0")/lib.sh"
 commands=$("$wick" help | sed -n 's/^  wick \([a-z]*\) .*/\1/p' | grep -vx help)
 # options COMMAND: as --help lists them
-options() { "$wick" help "$1" | sed -n 's/^  --\([a-z-]*\) .*/\1/p'; }
+options() { "$wick" help "$1" | sed -n 's/^  --\([a-z0-9-]*\) .*/\1/p'; }
 
 test_commands_are_found() { [ "$(echo "$commands" | wc -l)" -ge 7 ] && echo "$commands" | grep -qx train || fail "commands: $commands"; }
 test_examples_are_lines_the_command_takes() {
@@ -51,9 +51,9 @@ test_bash() {
     bash -n wick.bash || fail "no bash"
     offers wick tra = "train "
     offers wick train --opt = "--optimizer "
-    offers wick train --optimizer "" = "adam adamw sgd "
-    offers wick train --optimizer = adamw = "adamw "
-    offers wick train --optimizer = = "adam adamw sgd "
+    offers wick train --color "" = "always auto never "
+    offers wick train --color = always = "always "
+    offers wick train --color = = "always auto never "
     offers wick train --arch res = "resnet8 "
     offers wick train --epochs "" = " "
     offers wick eval --split t = "test train "
@@ -94,7 +94,7 @@ test_fish() {
     fish --no-config -n wick.fish || fail "no fish"
     ask() { HOME=$PWD fish --no-config -c "source wick.fish; complete -C '$1'" 2>err | cut -f 1 | sort | tr '\n' ' '; }
     [ "$(ask "wick tra")" = "train " ] || fail "commands: $(ask "wick tra")"
-    [ "$(ask "wick train --optimizer ")" = "adam adamw sgd " ] || fail "choices: $(ask "wick train --optimizer ")"
+    [ "$(ask "wick train --color ")" = "always auto never " ] || fail "choices: $(ask "wick train --color ")"
     [ "$(ask "wick eval --sp")" = "--split " ] || fail "options: $(ask "wick eval --sp")"
     [ "$(ask "wick help trai")" = "train " ] || fail "help: $(ask "wick help trai")"
 }
