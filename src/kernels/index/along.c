@@ -62,56 +62,63 @@ typedef struct run {
 /* Returns -1, or the first bad index of the run. */
 typedef int64_t run_fn(const run *r, char *data, const int64_t *index, char *other);
 
-#define PLACE(i)                                                        \
-    int64_t at = index[(i) * r->index];                                 \
-    at += at < 0 ? r->n : 0;                                            \
-    if (WICK_UNLIKELY((uint64_t)at >= (uint64_t)r->n)) {                \
-        if (bad < 0) bad = (i);
+/* Each loop twice: with strides as they come, and along a last axis, where they are 1. */
+#define IS_LAST(r) ((r)->index == 1 && (r)->other == 1 && (r)->data == 0 && (r)->sa == 1)
+#define INLINE     static inline __attribute__((always_inline))
 
-/* Reads name_take: other = data; a bad index gives zero. Writes: data = expr of the old value d and the new one v; a bad index is passed over. */
+/* The place that index i names is `at`; what follows in braces runs where there is none. */
+#define PLACE(at, i, si, n)                                  \
+    int64_t at = index[(i) * (si)];                          \
+    at += at < 0 ? (n) : 0;                                  \
+    if (WICK_UNLIKELY((uint64_t)at >= (uint64_t)(n)))
+
+/* Reads: other = data; a bad index gives zero. */
 #define TAKE(T, name)                                                                                     \
+    INLINE int64_t name##_loop(int64_t count, int64_t n, int64_t sa, int64_t sd, int64_t si, int64_t so, const T *data, const int64_t *index, T *other) { \
+        int64_t bad = -1;                                                                                 \
+        for (int64_t i = 0; i < count; i++) {                                                             \
+            PLACE(at, i, si, n) {                                                                         \
+                if (bad < 0) bad = i;                                                                     \
+                other[i * so] = 0;                                                                        \
+                continue;                                                                                 \
+            }                                                                                             \
+            other[i * so] = data[at * sa + i * sd];                                                       \
+        }                                                                                                 \
+        return bad;                                                                                       \
+    }                                                                                                     \
     static int64_t name(const run *r, char *data_, const int64_t *index, char *other_) {                  \
         const T *data = (const T *)(void *)data_;                                                         \
         T *other = (T *)(void *)other_;                                                                   \
+        if (IS_LAST(r)) return name##_loop(r->count, r->n, 1, 0, 1, 1, data, index, other);               \
+        return name##_loop(r->count, r->n, r->sa, r->data, r->index, r->other, data, index, other);       \
+    }
+/* Writes: data = expr of the old value d and the new one v; a bad index is passed over. An index that is the same along the whole run,
+ * over neighbours, is a row that is added: the gradient of an embedding. */
+#define PUT(T, name, expr)                                                                                \
+    INLINE T name##_one(T d, T v) { return (void)d, expr; }                                               \
+    INLINE int64_t name##_loop(int64_t count, int64_t n, int64_t sa, int64_t sd, int64_t si, int64_t so, T *data, const int64_t *index, const T *other) { \
         int64_t bad = -1;                                                                                 \
-        for (int64_t i = 0; i < r->count; i++) {                                                          \
-            PLACE(i)                                                                                      \
-                other[i * r->other] = 0;                                                                  \
+        for (int64_t i = 0; i < count; i++) {                                                             \
+            PLACE(at, i, si, n) {                                                                         \
+                if (bad < 0) bad = i;                                                                     \
                 continue;                                                                                 \
             }                                                                                             \
-            other[i * r->other] = data[at * r->sa + i * r->data];                                         \
+            T *to = data + at * sa + i * sd;                                                              \
+            *to = name##_one(*to, other[i * so]);                                                         \
         }                                                                                                 \
         return bad;                                                                                       \
-    }
-/* An index that is the same along the whole run, over neighbours: rows that are added, as the gradient of an embedding's. */
-#define PUT(T, name, expr)                                                                                \
+    }                                                                                                     \
     static int64_t name(const run *r, char *data_, const int64_t *index, char *other_) {                  \
         T *data = (T *)(void *)data_;                                                                     \
         const T *other = (const T *)(void *)other_;                                                       \
-        int64_t bad = -1;                                                                                 \
-        if (r->index == 0 && r->data == 1 && r->other == 1) {                                             \
-            PLACE(0)                                                                                      \
-                return bad;                                                                               \
-            }                                                                                             \
-            T *restrict to = data + at * r->sa;                                                           \
-            const T *restrict from = other;                                                               \
-            for (int64_t i = 0; i < r->count; i++) {                                                      \
-                const T d = to[i], v = from[i];                                                           \
-                (void)d;                                                                                  \
-                to[i] = expr;                                                                             \
-            }                                                                                             \
-            return bad;                                                                                   \
-        }                                                                                                 \
-        for (int64_t i = 0; i < r->count; i++) {                                                          \
-            PLACE(i)                                                                                      \
-                continue;                                                                                 \
-            }                                                                                             \
-            T *to = data + at * r->sa + i * r->data;                                                      \
-            const T d = *to, v = other[i * r->other];                                                     \
-            (void)d;                                                                                      \
-            *to = expr;                                                                                   \
-        }                                                                                                 \
-        return bad;                                                                                       \
+        if (IS_LAST(r)) return name##_loop(r->count, r->n, 1, 0, 1, 1, data, index, other);               \
+        if (r->index != 0 || r->data != 1 || r->other != 1)                                               \
+            return name##_loop(r->count, r->n, r->sa, r->data, r->index, r->other, data, index, other);   \
+        PLACE(row, 0, 0, r->n) return 0;                                                                  \
+        T *restrict to = data + row * r->sa;                                                              \
+        const T *restrict from = other;                                                                   \
+        for (int64_t i = 0; i < r->count; i++) to[i] = name##_one(to[i], from[i]);                        \
+        return -1;                                                                                        \
     }
 TAKE(uint8_t, take_1)
 TAKE(uint16_t, take_2)
@@ -125,8 +132,8 @@ PUT(uint64_t, set_8, v)
 #define ARITHMETIC(T, U, t)                          \
     PUT(U, add_##t, d + v)                           \
     PUT(U, mul_##t, d * v)                           \
-    PUT(T, max_##t, (v > d) | (v != v) ? v : d)      \
-    PUT(T, min_##t, (v < d) | (v != v) ? v : d)
+    PUT(T, max_##t, d != d ? d : d > v ? d : v)       \
+    PUT(T, min_##t, d != d ? d : d < v ? d : v)
 ARITHMETIC(float, float, f32)
 ARITHMETIC(double, double, f64)
 ARITHMETIC(int32_t, uint32_t, i32)

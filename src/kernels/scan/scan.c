@@ -55,9 +55,12 @@ void wick_scan_prepare(wick_scan *s) {
         }                                                                                                 \
     }                                                                                                     \
     static A kind##_total_##t(int64_t n, int64_t step, const T *x) {                                      \
-        A a[LINES] = {NOTHING, NOTHING, NOTHING, NOTHING};                                                \
-        for (int64_t k = 0; k < n; k++) a[k % LINES] = OP(a[k % LINES], (A)x[k * step]);                  \
-        return OP(OP(a[0], a[1]), OP(a[2], a[3]));                                                        \
+        A a0 = NOTHING, a1 = NOTHING, a2 = NOTHING, a3 = NOTHING;                                         \
+        int64_t k = 0;                                                                                    \
+        for (; k + 4 <= n; k += 4, x += 4 * step)                                                         \
+            a0 = OP(a0, (A)x[0]), a1 = OP(a1, (A)x[step]), a2 = OP(a2, (A)x[2 * step]), a3 = OP(a3, (A)x[3 * step]); \
+        for (; k < n; k++, x += step) a0 = OP(a0, (A)x[0]);                                               \
+        return OP(OP(a0, a1), OP(a2, a3));                                                                \
     }                                                                                                     \
     static void kind##_before_##t(int64_t rows, int64_t chunks, void *partials) {                         \
         A *total = (A *)partials;                                                                         \
@@ -122,20 +125,39 @@ SCANS(float, double, f32)
 SCANS(double, double, f64)
 SCANS(uint64_t, uint64_t, u64) /* signed ones wrap: the same bits */
 
-/* v takes the place of best, which came before it. */
+/* v takes the place of best, which came before it. Several lines side by side, since each is a chain of comparisons. */
+#define BETTER(v, best, NAN_) (NAN_(v) | ((!(NAN_(best))) & (max ? (v) >= (best) : (v) <= (best))))
 #define EXTREME(T, t, NAN_)                                                                               \
-    static void extreme_##t(const wick_scan *s, int64_t begin, int64_t end, const T *x, T *y, int64_t *index) { \
-        const int64_t step = s->reverse ? -s->inner : s->inner;                                           \
-        for (int64_t line = begin; line < end; line++) {                                                  \
-            int64_t i = line / s->inner * s->n * s->inner + line % s->inner + (s->reverse ? (s->n - 1) * s->inner : 0), at = 0; \
-            T best = x[i];                                                                                \
-            for (int64_t k = 0; k < s->n; k++, i += step) {                                               \
-                const bool better = NAN_(x[i]) | ((!(NAN_(best))) & (s->kind == WICK_SCAN_MAX ? x[i] >= best : x[i] <= best)); \
-                best = better ? x[i] : best;                                                              \
-                at = better ? k : at;                                                                     \
-                y[i] = best;                                                                              \
-                index[i] = s->reverse ? s->n - 1 - at : at;                                               \
+    static inline __attribute__((always_inline)) void extreme_lines_##t(const wick_scan *s, const bool max, const int lines, const int64_t *first, const T *x, T *y, int64_t *index) { \
+        const int64_t step = s->reverse ? -s->inner : s->inner, count = s->n;                             \
+        T best[LINES];                                                                                    \
+        int64_t at[LINES] = {0};                                                                          \
+        for (int l = 0; l < lines; l++) best[l] = x[first[l]];                                            \
+        for (int64_t k = 0, i = 0; k < count; k++, i += step) {                                           \
+            const int64_t place = s->reverse ? count - 1 - k : k;                                         \
+            for (int l = 0; l < lines; l++) {                                                             \
+                const T v = x[first[l] + i];                                                              \
+                const bool better = BETTER(v, best[l], NAN_);                                             \
+                best[l] = better ? v : best[l];                                                           \
+                at[l] = better ? place : at[l];                                                           \
+                y[first[l] + i] = best[l];                                                                \
+                index[first[l] + i] = at[l];                                                              \
             }                                                                                             \
+        }                                                                                                 \
+    }                                                                                                     \
+    static void extreme_##t(const wick_scan *s, int64_t begin, int64_t end, const T *x, T *y, int64_t *index) { \
+        const bool max = s->kind == WICK_SCAN_MAX;                                                        \
+        for (int64_t line = begin; line < end;) {                                                         \
+            int64_t first[LINES];                                                                         \
+            int lines = 0;                                                                                \
+            for (; lines < LINES && line < end; lines++, line++)                                          \
+                first[lines] = line / s->inner * s->n * s->inner + line % s->inner + (s->reverse ? (s->n - 1) * s->inner : 0); \
+            if (lines == LINES && max)                                                                    \
+                extreme_lines_##t(s, true, LINES, first, x, y, index);                                    \
+            else if (lines == LINES)                                                                      \
+                extreme_lines_##t(s, false, LINES, first, x, y, index);                                   \
+            else                                                                                          \
+                extreme_lines_##t(s, max, lines, first, x, y, index);                                     \
         }                                                                                                 \
     }
 #define FLOAT_NAN(v) ((v) != (v))

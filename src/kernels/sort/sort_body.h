@@ -37,23 +37,22 @@ static void SORT_NAME(merge_sort)(SORT_E *a, SORT_E *other, int64_t n) {
     if (from != a) memcpy(a, from, (size_t)n * sizeof *a);
 }
 
-/* Least significant digit first, 11 bits each; digits that all elements share are passed over. n < 2^32. */
-static void SORT_NAME(radix_sort)(SORT_E *a, SORT_E *other, int64_t n) {
-    enum { DIGIT = 11, BINS = 1 << DIGIT, PASSES = (SORT_BITS + DIGIT - 1) / DIGIT };
-    uint32_t count[PASSES][BINS];
-    memset(count, 0, sizeof count);
+/* Least significant digit first; digits that all elements share are passed over. n < 2^32; count: passes of 2^digit. */
+static inline __attribute__((always_inline)) void SORT_NAME(radix_sort)(SORT_E *a, SORT_E *other, int64_t n, const int digit, uint32_t *count) {
+    const int bins = 1 << digit, passes = (SORT_BITS + digit - 1) / digit;
+    memset(count, 0, (size_t)(passes * bins) * sizeof *count);
     for (int64_t i = 0; i < n; i++)
-        for (int p = 0; p < PASSES; p++) count[p][SORT_KEY(a[i]) >> (p * DIGIT) & (BINS - 1)]++;
+        for (int p = 0; p < passes; p++) count[p * bins + (int)(SORT_KEY(a[i]) >> (p * digit) & (bins - 1))]++;
     SORT_E *from = a, *to = other;
-    for (int p = 0; p < PASSES; p++) {
-        uint32_t *at = count[p], sum = 0;
-        if (at[SORT_KEY(from[0]) >> (p * DIGIT) & (BINS - 1)] == (uint32_t)n) continue;
-        for (int b = 0; b < BINS; b++) {
+    for (int p = 0; p < passes; p++) {
+        uint32_t *at = count + p * bins, sum = 0;
+        if (at[SORT_KEY(from[0]) >> (p * digit) & (bins - 1)] == (uint32_t)n) continue;
+        for (int b = 0; b < bins; b++) {
             const uint32_t here = at[b];
             at[b] = sum;
             sum += here;
         }
-        for (int64_t i = 0; i < n; i++) to[at[SORT_KEY(from[i]) >> (p * DIGIT) & (BINS - 1)]++] = from[i];
+        for (int64_t i = 0; i < n; i++) to[at[SORT_KEY(from[i]) >> (p * digit) & (bins - 1)]++] = from[i];
         SORT_E *was = from;
         from = to;
         to = was;
@@ -62,10 +61,13 @@ static void SORT_NAME(radix_sort)(SORT_E *a, SORT_E *other, int64_t n) {
 }
 
 static void SORT_NAME(sort)(SORT_E *a, SORT_E *other, int64_t n) {
-    if (n < 1024)
+    uint32_t count[(SORT_BITS + 10) / 11 * 2048];
+    if (n < 2 * SORT_BITS)
         SORT_NAME(merge_sort)(a, other, n);
+    else if (n < 4096)
+        SORT_NAME(radix_sort)(a, other, n, 8, count);
     else
-        SORT_NAME(radix_sort)(a, other, n);
+        SORT_NAME(radix_sort)(a, other, n, 11, count);
 }
 
 /* Of the merge of a[0..n) and b[0..m), elements [begin, end) into to: where a merge of k elements has come to in a is found by bisection
@@ -93,23 +95,26 @@ static void SORT_NAME(merge_part)(const SORT_E *a, int64_t n, const SORT_E *b, i
 
 /* The element that would stand at place k: digit by digit from the top, only what shares the digits so far is looked at further. a is
  * overwritten; n < 2^32. */
-static SORT_E SORT_NAME(select)(SORT_E *a, int64_t n, int64_t k) {
-    enum { DIGIT = 11, BINS = 1 << DIGIT };
-    for (int shift = (SORT_BITS - 1) / DIGIT * DIGIT; shift >= 0 && n > 1; shift -= DIGIT) {
-        uint32_t count[BINS] = {0};
-        for (int64_t i = 0; i < n; i++) count[SORT_KEY(a[i]) >> shift & (BINS - 1)]++;
+static inline __attribute__((always_inline)) SORT_E SORT_NAME(select_by)(SORT_E *a, int64_t n, int64_t k, const int digit) {
+    uint32_t count[2048];
+    const int bins = 1 << digit;
+    for (int shift = (SORT_BITS - 1) / digit * digit; shift >= 0 && n > 1; shift -= digit) {
+        memset(count, 0, (size_t)bins * sizeof *count);
+        for (int64_t i = 0; i < n; i++) count[SORT_KEY(a[i]) >> shift & (bins - 1)]++;
         int bin = 0;
         while (k >= count[bin]) k -= count[bin++];
+        if (count[bin] == n) continue;
         int64_t kept = 0;
         for (int64_t i = 0; i < n; i++) {
             const SORT_E e = a[i];
             a[kept] = e;
-            kept += (int)(SORT_KEY(e) >> shift & (BINS - 1)) == bin;
+            kept += (int)(SORT_KEY(e) >> shift & (bins - 1)) == bin;
         }
         n = kept;
     }
     return a[k];
 }
+static SORT_E SORT_NAME(select)(SORT_E *a, int64_t n, int64_t k) { return n < 4096 ? SORT_NAME(select_by)(a, n, k, 8) : SORT_NAME(select_by)(a, n, k, 11); }
 #undef SORT_E
 #undef SORT_KEY
 #undef SORT_BITS
