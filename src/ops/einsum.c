@@ -4,7 +4,7 @@
  *   2. repeated labels become diagonals; labels of one operand that the result lacks are summed;
  *   3. an order of pairs is chosen: exact by dynamic programming over subsets up to EXACT operands, greedy beyond;
  *   4. each pair becomes one matmul over [batch..., free, summed] x [batch..., summed, free], or one multiplication where
- *      nothing is summed; permutes and reshapes around it are views where strides allow. */
+ *      no more than one operand has free axes and nothing is summed, or neither has; permutes and reshapes around it are views where strides allow. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -279,15 +279,19 @@ static part contract(const einsum *e, part a, part b, uint64_t keep) {
     r.t = batch;
     append(&r.t, &rows, ~(uint64_t)0);
     append(&r.t, &cols, ~(uint64_t)0);
-    if (summed && (extents(e, free_a) != 1 || extents(e, free_b) != 1)) {
+    const bool wide_a = extents(e, free_a) != 1, wide_b = extents(e, free_b) != 1;
+    if (summed ? wide_a || wide_b : wide_a && wide_b) { /* nothing summed: an outer product, for which a product of depth 1 is the fastest */
         r.x = wick_matmul(as_matrices(e, a, &batch, &rows, &inner), as_matrices(e, b, &batch, &inner, &cols));
         int64_t dims[WICK_MAX_DIMS];
         for (int i = 0; i < r.t.n; i++) dims[i] = e->extent[r.t.label[i]];
         if (rows.n != 1 || cols.n != 1) r.x = wick_reshape(r.x, r.t.n, dims);
         return r;
     }
-    /* Elementwise: both with the axes [batch, rows, cols, inner], 1 where they have none. */
-    term order = r.t;
+    /* Elementwise: both with the axes of the result in its order, then the summed ones; 1 where they have none. */
+    term order = {0};
+    append(&order, &e->out, mask_of(&r.t));
+    append(&order, &r.t, ~mask_of(&order));
+    r.t = order;
     append(&order, &inner, ~(uint64_t)0);
     part *parts[2] = {&a, &b};
     for (int k = 0; k < 2; k++) {

@@ -57,6 +57,8 @@ TEST(a_pair_summed_at_once_is_one_matrix_product_and_the_order_is_the_cheapest) 
         {"ij,jk,kl->il", 3, {{2, 100}, {100, 100}, {100, 3}}, 2, 2. * 100 * 100 * 2 + 2. * 2 * 100 * 3},
         {"ij,jk,kl,lm->im", 4, {{100, 5}, {5, 100}, {100, 5}, {5, 100}}, 3, 2. * (5 * 100 * 5 + 5 * 5 * 100 + 100 * 5 * 100)}, /* A ((B C) D) */
         {"abc,cbd->ad", 2, {{3, 4, 5}, {5, 4, 2}}, 1, 2. * 3 * 20 * 2},
+        {"i,j->ij", 2, {{30}, {40}}, 1, 2. * 30 * 40},
+        {"ij,j->ij", 2, {{30, 40}, {40}}, 0, 0},
     };
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
         wick_tensor *x[4];

@@ -1,5 +1,13 @@
 /* dense_body.h: Cholesky, LU, triangular solves and QR for one type; included by dense.c with DENSE_T, DENSE_NAME, DENSE_SQRT, DENSE_ABS. */
 
+static void DENSE_NAME(exchange)(int64_t n, DENSE_T *x, DENSE_T *y) {
+    for (int64_t j = 0; j < n && x != y; j++) {
+        const DENSE_T t = x[j];
+        x[j] = y[j];
+        y[j] = t;
+    }
+}
+
 /* dst = -src, both `cols` wide. */
 static void DENSE_NAME(negate)(int64_t rows, int64_t cols, const DENSE_T *src, int64_t src_row, DENSE_T *dst) {
     for (int64_t i = 0; i < rows; i++)
@@ -91,40 +99,44 @@ static void DENSE_NAME(cholesky)(dense_run *r, int64_t n, double shift, const vo
  * the first pivot that is 0. */
 static void DENSE_NAME(lu)(dense_run *r, int64_t n, double shift, const void *av, void *luv, int64_t *pivot, void *sign, int64_t *info) {
     DENSE_T *a = luv;
-    DENSE_T *negative = dense_take(r, n > r->block ? n * r->block : 0);
+    const int64_t widest = WICK_MIN(r->block, n);
+    DENSE_T *negative = dense_take(r, n > r->block ? n * widest : 0), *panel = dense_take(r, n * widest);
     DENSE_T odd = 1;
     int64_t bad = 0;
     if (r->memory) {
         memcpy(a, av, (size_t)(n * n) * sizeof *a);
         for (int64_t i = 0; i < n; i++) a[i * n + i] += (DENSE_T)shift;
     }
-    for (int64_t k0 = 0; k0 < n; k0 += WICK_MIN(r->block, n)) {
+    for (int64_t k0 = 0; k0 < n; k0 += widest) {
         const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1;
-        for (int64_t k = k0; k < k1 && r->memory; k++) {
+        /* The panel is factored in memory of its own: rows of A may lie so that their columns fall into one set of a cache. */
+        for (int64_t i = k0; i < n && r->memory; i++) memcpy(panel + (i - k0) * width, a + i * n + k0, (size_t)width * sizeof *a);
+        for (int64_t k = 0; k < width && r->memory; k++) {
             int64_t best = k;
-            for (int64_t i = k + 1; i < n; i++)
-                if (DENSE_ABS(a[i * n + k]) > DENSE_ABS(a[best * n + k])) best = i;
-            pivot[k] = best;
+            for (int64_t i = k + 1; i < n - k0; i++)
+                if (DENSE_ABS(panel[i * width + k]) > DENSE_ABS(panel[best * width + k])) best = i;
+            pivot[k0 + k] = k0 + best;
             if (best != k) {
                 odd = -odd;
-                for (int64_t j = 0; j < n; j++) {
-                    const DENSE_T x = a[k * n + j];
-                    a[k * n + j] = a[best * n + j];
-                    a[best * n + j] = x;
-                }
+                DENSE_NAME(exchange)(width, panel + k * width, panel + best * width);
             }
-            const DENSE_T d = a[k * n + k];
+            const DENSE_T d = panel[k * width + k];
             if (d == 0) {
-                if (!bad) bad = k + 1;
+                if (!bad) bad = k0 + k + 1;
                 continue;
             }
-            for (int64_t i = k + 1; i < n; i++) a[i * n + k] /= d;
-            r->loops->rank_one(n - k - 1, k1 - k - 1, a + (k + 1) * n + k, n, a + k * n + k + 1, a + (k + 1) * n + k + 1, n);
+            for (int64_t i = k + 1; i < n - k0; i++) panel[i * width + k] /= d;
+            r->loops->rank_one(n - k0 - k - 1, width - k - 1, panel + (k + 1) * width + k, width, panel + k * width + k + 1, panel + (k + 1) * width + k + 1, width);
         }
+        for (int64_t k = k0; k < k1 && r->memory; k++) { /* the same exchanges beside the panel */
+            DENSE_NAME(exchange)(k0, a + k * n, a + pivot[k] * n);
+            DENSE_NAME(exchange)(rest, a + k * n + k1, a + pivot[k] * n + k1);
+        }
+        for (int64_t i = k0; i < n && r->memory; i++) memcpy(a + i * n + k0, panel + (i - k0) * width, (size_t)width * sizeof *a);
         if (!rest) break;
         DENSE_T *right = r->memory ? a + k0 * n + k1 : NULL;
         DENSE_NAME(solve_lower)(r, width, rest, true, r->memory ? a + k0 * n + k0 : NULL, n, 1, right, n);
-        if (r->memory) DENSE_NAME(negate)(rest, width, a + k1 * n + k0, n, negative);
+        if (r->memory) DENSE_NAME(negate)(rest, width, panel + width * width, width, negative);
         dense_product(r, rest, rest, width, negative, width, 1, right, n, r->memory ? a + k1 * n + k1 : NULL, n);
     }
     if (!r->memory) return;
@@ -144,11 +156,7 @@ static void DENSE_NAME(lu_solve)(dense_run *r, int64_t n, int64_t m, bool transp
             for (int64_t i = 0; i < n && r->memory; i++) {
                 const int64_t k = transposed ? n - 1 - i : i, other = pivot[k];
                 if ((uint64_t)other >= (uint64_t)n) continue; /* not a factorization's */
-                for (int64_t j = 0; j < m && other != k; j++) {
-                    const DENSE_T x = b[k * m + j];
-                    b[k * m + j] = b[other * m + j];
-                    b[other * m + j] = x;
-                }
+                DENSE_NAME(exchange)(m, b + k * m, b + other * m);
             }
         }
     }

@@ -319,9 +319,9 @@ static void FFT_NAME(store_row)(const wick_fourier *f, const FFT_T *table, int64
     }
 }
 
-/* Transforms the f->size numbers of x in two steps; the result is in x again. With size = n1 n2, j = n2 j1 + j2 and k = k1 + n1 k2: columns
+/* Transforms the f->size numbers of x in two steps; returns where the result is: in x, or, unless `keep`, in a or b. With size = n1 n2, j = n2 j1 + j2 and k = k1 + n1 k2: columns
  * of n1, times w^(k1 j2) and transposed, columns of n2. */
-static void FFT_NAME(two_steps)(const wick_fourier *f, const FFT_T *table, SPLIT x, SPLIT y, SPLIT a, SPLIT b) {
+static SPLIT FFT_NAME(two_steps)(const wick_fourier *f, const FFT_T *table, SPLIT x, SPLIT y, SPLIT a, SPLIT b, bool keep) {
     enum { L = FFT_LANES };
     const wick_fft_passes *first = &f->passes[0], *second = &f->passes[1];
     const int64_t n1 = first->n, n2 = second->n, rows = (n1 + L - 1) / L * L, cols = (n2 + L - 1) / L * L;
@@ -344,12 +344,14 @@ static void FFT_NAME(two_steps)(const wick_fourier *f, const FFT_T *table, SPLIT
     for (int64_t c = 0; c < rows; c += second->block) {
         c = WICK_MIN(c, rows - second->block);
         SPLIT t = FFT_NAME(columns)(second, table, (SPLIT){y.re + c, y.im + c}, rows, a, b);
+        if (second->block == n1 && !keep) return t; /* all of it, without gaps */
         const size_t count = (size_t)WICK_MIN(second->block, n1 - c) * sizeof(FFT_T);
         for (int64_t k = 0; k < n2; k++) {
             memcpy(x.re + k * n1 + c, t.re + k * second->block, count);
             memcpy(x.im + k * n1 + c, t.im + k * second->block, count);
         }
     }
+    return x;
 }
 
 static void FFT_NAME(multiply)(int64_t n, SPLIT x, const FFT_T *w, int64_t w_im) {
@@ -361,15 +363,16 @@ static void FFT_NAME(multiply)(int64_t n, SPLIT x, const FFT_T *w, int64_t w_im)
 }
 
 /* Bluestein: in x, with room y. */
-static void FFT_NAME(convolve)(const wick_fourier *f, const FFT_T *table, SPLIT x, SPLIT y, SPLIT a, SPLIT b) {
+static SPLIT FFT_NAME(convolve)(const wick_fourier *f, const FFT_T *table, SPLIT x, SPLIT y, SPLIT a, SPLIT b) {
     const int64_t n = f->core, m = f->size;
     FFT_NAME(multiply)(n, x, table + f->at_chirp, n);
     memset(x.re + n, 0, (size_t)(m - n) * sizeof(FFT_T));
     memset(x.im + n, 0, (size_t)(m - n) * sizeof(FFT_T));
-    FFT_NAME(two_steps)(f, table, x, y, a, b);
+    FFT_NAME(two_steps)(f, table, x, y, a, b, true);
     FFT_NAME(multiply)(m, x, table + f->at_filter, m);
-    FFT_NAME(two_steps)(f, table, (SPLIT){x.im, x.re}, (SPLIT){y.im, y.re}, a, b); /* inverse; the filter has 1 / m */
-    FFT_NAME(multiply)(n, x, table + f->at_chirp, n);
+    const SPLIT t = FFT_NAME(two_steps)(f, table, (SPLIT){x.im, x.re}, (SPLIT){y.im, y.re}, a, b, false); /* inverse; the filter has 1 / m */
+    FFT_NAME(multiply)(n, (SPLIT){t.im, t.re}, table + f->at_chirp, n);
+    return (SPLIT){t.im, t.re};
 }
 
 static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, const void *xv, void *yv, const void *tablev, void *scratch) {
@@ -382,8 +385,8 @@ static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, con
     if (!f->batch) {
         for (int64_t row = begin; row < end; row++) {
             FFT_NAME(load_row)(f, table, row, xv, x);
-            (f->size == f->core ? FFT_NAME(two_steps) : FFT_NAME(convolve))(f, table, x, y, a, b);
-            FFT_NAME(store_row)(f, table, row, x, yv);
+            const SPLIT t = f->size == f->core ? FFT_NAME(two_steps)(f, table, x, y, a, b, false) : FFT_NAME(convolve)(f, table, x, y, a, b);
+            FFT_NAME(store_row)(f, table, row, t, yv);
         }
         return;
     }
