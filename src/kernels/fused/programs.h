@@ -24,7 +24,60 @@
     P(momentum, 5, A(0) S(1) A(2) S(3) A(4), \
       I2(5, mul, 0, 1) I2(6, add, 5, 2) I2(7, mul, 6, 3) I2(8, sub, 4, 7), O(0, 6) O(1, 8)) \
     /* SGD: g lr p */ \
-    P(sgd, 3, A(0) S(1) A(2), I2(3, mul, 0, 1) I2(4, sub, 2, 3), O(0, 4))
+    P(sgd, 3, A(0) S(1) A(2), I2(3, mul, 0, 1) I2(4, sub, 2, 3), O(0, 4)) \
+    /* AdamW: p is scaled first */ \
+    P(adamw, 11, A(0) A(1) S(2) A(3) S(4) S(5) A(6) S(7) S(8) S(9) S(10), \
+      I2(11, sub, 0, 1) I2(12, mul, 11, 2) I2(13, add, 1, 12) I2(14, mul, 3, 4) I1(15, square, 0) I2(16, mul, 15, 5) \
+      I2(17, add, 14, 16) I2(18, mul, 6, 7) I1(19, sqrt, 17) I2(20, mul, 19, 8) I2(21, add, 20, 9) I2(22, div, 13, 21) \
+      I2(23, mul, 22, 10) I2(24, sub, 18, 23), \
+      O(0, 13) O(1, 17) O(2, 24)) \
+    /* AdamW, g scaled by the clipping */ \
+    P(adamw_clip, 12, A(0) S(1) A(2) S(3) A(4) S(5) S(6) A(7) S(8) S(9) S(10) S(11), \
+      I2(12, mul, 0, 1) I2(13, sub, 12, 2) I2(14, mul, 13, 3) I2(15, add, 2, 14) I2(16, mul, 4, 5) I1(17, square, 12) \
+      I2(18, mul, 17, 6) I2(19, add, 16, 18) I2(20, mul, 7, 8) I1(21, sqrt, 19) I2(22, mul, 21, 9) I2(23, add, 22, 10) \
+      I2(24, div, 15, 23) I2(25, mul, 24, 11) I2(26, sub, 20, 25), \
+      O(0, 15) O(1, 19) O(2, 26)) \
+    /* Adam, g scaled by the clipping */ \
+    P(adam_clip, 11, A(0) S(1) A(2) S(3) A(4) S(5) S(6) S(7) S(8) S(9) A(10), \
+      I2(11, mul, 0, 1) I2(12, sub, 11, 2) I2(13, mul, 12, 3) I2(14, add, 2, 13) I2(15, mul, 4, 5) I1(16, square, 11) \
+      I2(17, mul, 16, 6) I2(18, add, 15, 17) I1(19, sqrt, 18) I2(20, mul, 19, 7) I2(21, add, 20, 8) \
+      I2(22, div, 14, 21) I2(23, mul, 22, 9) I2(24, sub, 10, 23), \
+      O(0, 14) O(1, 18) O(2, 24)) \
+    /* AdamW, and a mean of p */ \
+    P(adamw_ema, 13, A(0) A(1) S(2) A(3) S(4) S(5) A(6) S(7) S(8) S(9) S(10) A(11) S(12), \
+      I2(13, sub, 0, 1) I2(14, mul, 13, 2) I2(15, add, 1, 14) I2(16, mul, 3, 4) I1(17, square, 0) I2(18, mul, 17, 5) \
+      I2(19, add, 16, 18) I2(20, mul, 6, 7) I1(21, sqrt, 19) I2(22, mul, 21, 8) I2(23, add, 22, 9) I2(24, div, 15, 23) \
+      I2(25, mul, 24, 10) I2(26, sub, 20, 25) I2(27, sub, 26, 11) I2(28, mul, 27, 12) I2(29, add, 11, 28), \
+      O(0, 15) O(1, 19) O(2, 26) O(3, 29)) \
+    /* SGD with momentum and decay */ \
+    P(momentum_decay, 6, A(0) S(1) A(2) S(3) A(4) S(5), \
+      I2(6, mul, 0, 1) I2(7, mul, 2, 3) I2(8, add, 4, 7) I2(9, add, 6, 8) I2(10, mul, 9, 5) I2(11, sub, 2, 10), \
+      O(0, 9) O(1, 11)) \
+    /* Nesterov momentum and decay */ \
+    P(nesterov_decay, 6, A(0) S(1) A(2) S(3) A(4) S(5), \
+      I2(6, mul, 0, 1) I2(7, mul, 2, 3) I2(8, add, 4, 7) I2(9, add, 6, 8) I2(10, mul, 9, 1) I2(11, add, 8, 10) \
+      I2(12, mul, 11, 5) I2(13, sub, 2, 12), \
+      O(0, 9) O(1, 13)) \
+    /* RMSProp */ \
+    P(rmsprop, 7, A(0) S(1) A(2) S(3) S(4) S(5) A(6), \
+      I2(7, mul, 0, 1) I1(8, square, 2) I2(9, mul, 8, 3) I2(10, add, 7, 9) I1(11, sqrt, 10) I2(12, add, 11, 4) \
+      I2(13, div, 2, 12) I2(14, mul, 13, 5) I2(15, sub, 6, 14), \
+      O(0, 10) O(1, 15)) \
+    /* Lion */ \
+    P(lion, 6, A(0) A(1) S(2) S(3) S(4) A(5), \
+      I2(6, sub, 0, 1) I2(7, mul, 6, 2) I2(8, add, 1, 7) I2(9, mul, 6, 3) I2(10, add, 1, 9) I1(11, sign, 10) \
+      I2(12, mul, 11, 4) I2(13, sub, 5, 12), \
+      O(0, 8) O(1, 13)) \
+    /* Lion with decay */ \
+    P(lion_decay, 7, A(0) A(1) S(2) A(3) S(4) S(5) S(6), \
+      I2(7, sub, 0, 1) I2(8, mul, 7, 2) I2(9, add, 1, 8) I2(10, mul, 3, 4) I2(11, mul, 7, 5) I2(12, add, 1, 11) \
+      I1(13, sign, 12) I2(14, mul, 13, 6) I2(15, sub, 10, 14), \
+      O(0, 9) O(1, 15)) \
+    /* Adagrad */ \
+    P(adagrad, 5, A(0) A(1) S(2) S(3) A(4), \
+      I1(5, square, 0) I2(6, add, 1, 5) I1(7, sqrt, 6) I2(8, add, 7, 2) I2(9, div, 0, 8) I2(10, mul, 9, 3) \
+      I2(11, sub, 4, 10), \
+      O(0, 6) O(1, 11))
 /* clang-format on */
 
 /* in[r], out[i]: f32, n >= 1 elements, or one element for an S. out may be an input of the same elements. */
