@@ -61,7 +61,7 @@ static const option_row rows[] = {
     {"accumulate", "N", INTEGER, T, "1", AT(accumulate), 1, 1e6, FIXED, "batches whose gradients make one update"},
     {"optimizer", "sgd|adam|adamw|muon|adamax|nadam|radam|rmsprop|adagrad|adadelta|lamb|lion", CHOICE, T, "adam", AT(optimizer), 0, 0, FIXED,
      "update rule of the weights"},
-    {"lr", "RATE", REAL, T, "0", AT(lr), 0, 1e30, FIXED, "peak learning rate; 0: the optimizer's own, 0.001 for most, 0.01 for sgd"},
+    {"lr", "RATE", REAL, T, "0", AT(lr), 0, 1e30, FIXED, "peak learning rate; 0: the optimizer's own, 0.001 for most, 0.01 for sgd and muon"},
     {"schedule", "constant|step|cosine|multistep|exponential|restarts|onecycle|polynomial|plateau", CHOICE, T, "cosine", AT(schedule), 0, 0, FIXED,
      "course of the learning rate"},
     {"warmup", "N", INTEGER, T, "-1", AT(warmup), -1, MANY, FIXED,

@@ -108,7 +108,7 @@ typedef struct wick_param_group {
 typedef struct wick_optim_options {
     wick_optim_kind kind;
     /* Of a number 0 is the default, WICK_ZERO is 0. Below, "Adam" is every rule of moments: Adam, AdamW, Muon's AdamW, Adamax, NAdam, RAdam, LAMB. */
-    double lr;              /* SGD, RMSProp, Adagrad 0.01; Adamax, NAdam 0.002; Adadelta 1; Lion 0.0001; the others 0.001 */
+    double lr;              /* SGD, Muon, RMSProp, Adagrad 0.01; Adamax, NAdam 0.002; Adadelta 1; Lion 0.0001; the others 0.001 */
     double momentum;        /* SGD, RMSProp 0; Muon 0.95 */
     bool nesterov;          /* SGD, with momentum; Muon's always is */
     double beta1;           /* Adam, Lion: 0.9 */

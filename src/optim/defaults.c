@@ -14,7 +14,7 @@ wick_optim_options wick_optim_defaults(const wick_optim_options *options) {
         bool decoupled;
     } of[WICK_OPTIM_KINDS] = {
         [WICK_SGD] = {0.01, 0.999, 1e-8, 0, false},       [WICK_ADAM] = {0.001, 0.999, 1e-8, 0, false},
-        [WICK_ADAMW] = {0.001, 0.999, 1e-8, 0, true},     [WICK_MUON] = {0.001, 0.999, 1e-8, 0.95, true},
+        [WICK_ADAMW] = {0.001, 0.999, 1e-8, 0, true},     [WICK_MUON] = {0.01, 0.999, 1e-8, 0.95, true},
         [WICK_ADAMAX] = {0.002, 0.999, 1e-8, 0, false},   [WICK_NADAM] = {0.002, 0.999, 1e-8, 0, false},
         [WICK_RADAM] = {0.001, 0.999, 1e-8, 0, false},    [WICK_RMSPROP] = {0.01, 0.99, 1e-8, 0, false},
         [WICK_ADAGRAD] = {0.01, 0.999, 1e-10, 0, false},  [WICK_ADADELTA] = {1, 0.9, 1e-6, 0, false},
