@@ -68,6 +68,9 @@ WICK_API void wick_qr(wick_tensor *a, bool complete, wick_tensor **q, wick_tenso
 /* a v = v diag(values) of a symmetric a [..., n, n], whose lower triangle is read: values [..., n] rise, vectors are columns, whose signs are arbitrary. By Jacobi's
  * rotations: made for matrices of tens to some hundred rows. Where eigenvalues are equal, their share of the vectors' gradient is taken as 0. */
 WICK_API void wick_eigh(wick_tensor *a, wick_tensor **values, wick_tensor **vectors);
+/* a v = v diag(values) of any square a: values [..., n, 2] and vectors [..., n, n, 2] are complex (wick/signal.h), vectors are columns of norm 1. By LAPACK, if this
+ * machine has it (WICK_ERR_UNSUPPORTED), outside of plans: a is evaluated now, results are data without a gradient, and compiled functions cannot use it. */
+WICK_API void wick_eig(wick_tensor *a, wick_tensor **values, wick_tensor **vectors);
 /* a [..., m, n] = u diag(s) vt, s [..., k] falling, k = min(m, n): u [..., m, k], vt [..., k, n], or if full [..., m, m] and [..., n, n], whose further columns (rows)
  * get no gradient. Otherwise as wick_eigh. */
 WICK_API void wick_svd(wick_tensor *a, bool full, wick_tensor **u, wick_tensor **s, wick_tensor **vt);
@@ -102,6 +105,7 @@ WICK_API wick_tensor *wick_lstsq(wick_tensor *a, wick_tensor *b);
 #define wick_slogdet(...) WICK_VOID_HERE(wick_slogdet(__VA_ARGS__))
 #define wick_qr(...) WICK_VOID_HERE(wick_qr(__VA_ARGS__))
 #define wick_eigh(...) WICK_VOID_HERE(wick_eigh(__VA_ARGS__))
+#define wick_eig(...) WICK_VOID_HERE(wick_eig(__VA_ARGS__))
 #define wick_svd(...) WICK_VOID_HERE(wick_svd(__VA_ARGS__))
 #define wick_pinv(...) WICK_TENSOR_HERE(wick_pinv(__VA_ARGS__))
 #define wick_matrix_rank(...) WICK_TENSOR_HERE(wick_matrix_rank(__VA_ARGS__))

@@ -4,6 +4,7 @@
 #include "ops/goldens.h"
 #include "tensor/op.h"
 #include "wick/linalg.h"
+#include "wick/signal.h"
 
 /* ---- einsum --------------------------------------------------------------------------------------------------------------------- */
 
@@ -334,6 +335,32 @@ TEST(factors_multiply_to_the_matrix_at_any_size_and_type) {
             }
             wick_scope_close(&scope);
         }
+    wick_context_free(&ctx);
+}
+
+TEST(general_eigenvalues_come_from_lapack_or_its_absence_is_said) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    wick_tensor *a = wick_random_normal(ctx, WICK_F64, WICK_DIMS(3, 12, 12)), *w, *v;
+    wick_eig(a, &w, &v);
+    const char *is = "";
+    if (wick_tensor_error(w, &is) == WICK_ERR_UNSUPPORTED) {
+        CHECK_STR_HAS(is, "needs LAPACK");
+        wick_context_free(&ctx);
+        SKIP("no LAPACK");
+    }
+    wick_tensor *left = wick_complex(wick_matmul(a, wick_real(v)), wick_matmul(a, wick_imag(v)));
+    CHECK(largest(wick_sub(left, wick_complex_mul(v, wick_unsqueeze(w, -3)))) < 1e-12);
+    CHECK(largest(wick_sub(wick_sum(wick_complex_abs2(v), WICK_AXES(-2), false), wick_constant(ctx, WICK_F64, 1))) < 1e-12);
+    CHECK(largest(wick_sub(wick_sum(wick_real(w), WICK_AXES(-1), false), wick_trace(a))) < 1e-12 && largest(wick_sum(wick_imag(w), WICK_AXES(-1), false)) == 0);
+    wick_eig(wick_full(ctx, WICK_F32, WICK_DIMS(2, 2), NAN), &w, &v);
+    double value = 0;
+    CHECK(wick_tensor_dtype(w) == WICK_F32 && wick_item(wick_sum(w, WICK_ALL_AXES, false), &value) == WICK_OK && isnan(value));
+    wick_eig(wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 0, 0)), &w, &v);
+    CHECK(wick_tensor_rank(v) == 4 && wick_tensor_count(v) == 0);
+    wick_eig(wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3)), &w, &v);
+    CHECK(wick_tensor_error(v, &is) == WICK_ERR_SHAPE);
+    CHECK_STR_HAS(is, "eig(f64[2,3]): needs square matrices");
     wick_context_free(&ctx);
 }
 
