@@ -43,8 +43,8 @@ bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op) {
     return true;
 }
 
-enum { FLOAT, ARITH, ANY, LOGIC, SELECT };
-enum { SAME, BOOL };
+enum { FLOAT, ARITH, ANY, INTS, BITS, LOGIC, SELECT };
+enum { SAME, PLAIN, BOOL };
 typedef struct row {
     const char *name;
     uint8_t arity, types, result;
@@ -71,7 +71,7 @@ static wick_status infer_elementwise(wick_infer *i) {
 /* The dtype a row computes in, for inputs of dtype d. */
 static wick_dtype admit(const row *r, wick_dtype d) {
     if (r->types == FLOAT && !wick_dtype_is_float(d)) return WICK_F32;
-    if (r->types == ARITH && d == WICK_BOOL) return WICK_I32;
+    if ((r->types == ARITH || r->types == INTS) && d == WICK_BOOL) return WICK_I32;
     if (r->types == LOGIC) return WICK_BOOL;
     return d;
 }
@@ -87,8 +87,17 @@ static wick_tensor *binary(wick_ew op, wick_tensor *a, wick_tensor *b) {
     return wick_record(NULL, &wick_ew_ops[op], 2, in, NULL, 0);
 }
 static wick_tensor *ternary(wick_ew op, wick_tensor *a, wick_tensor *b, wick_tensor *c) {
-    wick_tensor *in[3] = {a ? wick_as(a, WICK_BOOL) : NULL, b, c};
+    wick_tensor *in[3] = {a, b, c};
+    const bool selects = rows[op].types == SELECT;
     if (!wick_promote_pair(&in[1], &in[2], rows[op].name)) return wick_record(NULL, &wick_ew_ops[op], 1, &in[1], NULL, 0);
+    if (selects) {
+        in[0] = wick_as(a, WICK_BOOL);
+        return wick_record(NULL, &wick_ew_ops[op], 3, in, NULL, 0);
+    }
+    for (int i = 1; i < 3; i++) /* the second round brings what the first made of a to the others */
+        if (!wick_promote_pair(&in[0], &in[i], rows[op].name)) return wick_record(NULL, &wick_ew_ops[op], 1, &in[0], NULL, 0);
+    wick_dtype d = admit(&rows[op], wick_tensor_dtype(in[0]));
+    for (int i = 0; i < 3; i++) in[i] = wick_as(in[i], d);
     return wick_record(NULL, &wick_ew_ops[op], 3, in, NULL, 0);
 }
 
@@ -106,6 +115,25 @@ WICK_EW_TABLE(FUNCTION)
 /* 1 where a wins, 0.5 where they tie: how maximum shares its gradient. */
 static wick_tensor *wick_ties(wick_tensor *a, wick_tensor *b) {
     return wick_where(wick_gt(a, b), wick_like(a, 1), wick_where(wick_eq(a, b), wick_like(a, 0.5), wick_like(a, 0)));
+}
+/* Which elements of fmax (largest) and fmin are a's: ties are too. */
+static wick_tensor *wick_first(wick_tensor *a, wick_tensor *b, bool largest) {
+    return wick_logical_or(largest ? wick_ge(a, b) : wick_le(a, b), wick_isnan(b));
+}
+static wick_tensor *wick_inside(wick_tensor *a, wick_tensor *lo, wick_tensor *hi) {
+    return wick_logical_and(wick_ge(a, lo), wick_le(a, hi));
+}
+/* With s = sigmoid(u), u = x (k + c x^2): s + x s (1 - s) (k + 3 c x^2) */
+static wick_tensor *wick_gelu_tanh_slope(wick_tensor *a) {
+    wick_tensor *square = wick_square(a), *k = wick_like(a, 1.5957691216057308), *c = wick_like(a, 0.071354816272600280);
+    wick_tensor *s = wick_sigmoid(wick_mul(a, wick_add(wick_mul(square, c), k)));
+    wick_tensor *du = wick_add(wick_mul(square, wick_like(a, 3 * 0.071354816272600280)), k);
+    return wick_add(s, wick_mul(wick_mul(a, du), wick_mul(s, wick_sub(wick_like(a, 1), s))));
+}
+/* With t = tanh(softplus(x)): t + x sigmoid(x) (1 - t^2) */
+static wick_tensor *wick_mish_slope(wick_tensor *a) {
+    wick_tensor *t = wick_tanh(wick_softplus(a));
+    return wick_add(t, wick_mul(wick_mul(a, wick_sigmoid(a)), wick_sub(wick_like(a, 1), wick_square(t))));
 }
 #define NUM(x) wick_like(a, x)
 #define NUMG(x) wick_like(g, x)
@@ -131,11 +159,12 @@ WICK_EW_TABLE(GRADIENT)
 
 static void sample_elementwise(wick_sample *s, wick_ew op) {
     static const wick_dtype floats[] = {WICK_F64, WICK_F32}, ariths[] = {WICK_F64, WICK_F32, WICK_I32, WICK_I64, WICK_U64, WICK_U8},
-                            anys[] = {WICK_F64, WICK_F32, WICK_I32, WICK_I64, WICK_U64, WICK_BOOL, WICK_I8}, bools[] = {WICK_BOOL};
+                            anys[] = {WICK_F64, WICK_F32, WICK_I32, WICK_I64, WICK_U64, WICK_BOOL, WICK_I8}, bools[] = {WICK_BOOL},
+                            ints[] = {WICK_I32, WICK_I64, WICK_U64, WICK_U8, WICK_I16, WICK_BOOL};
     static const struct {
         const wick_dtype *list;
         int n;
-    } choice[] = {[FLOAT] = {floats, 2}, [ARITH] = {ariths, 6}, [ANY] = {anys, 7}, [LOGIC] = {bools, 1}, [SELECT] = {anys, 7}};
+    } choice[] = {[FLOAT] = {floats, 2}, [ARITH] = {ariths, 6}, [ANY] = {anys, 7}, [INTS] = {ints, 5}, [BITS] = {ints, 6}, [LOGIC] = {bools, 1}, [SELECT] = {anys, 7}};
     const row *r = &rows[op];
     wick_dtype d = choice[r->types].list[s->random() % (uint64_t)choice[r->types].n];
     wick_type full = {.dtype = (uint8_t)d};

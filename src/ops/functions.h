@@ -10,6 +10,21 @@
 
 /* clang-format off */
 #define WICK_FUNCTION_LIST(F) \
+ F(clip, 1, "x held between two numbers", "Clip", "clip") \
+ F(threshold, 1, "a number where x is not above a threshold", "", "nn.functional.threshold") \
+ F(leaky_relu, 1, "x where positive, else slope x", "LeakyRelu", "nn.functional.leaky_relu") \
+ F(elu, 1, "x where positive, else alpha (exp(x) - 1)", "Elu", "nn.functional.elu") \
+ F(celu, 1, "x where positive, else alpha (exp(x / alpha) - 1)", "Celu", "nn.functional.celu") \
+ F(softplus_beta, 1, "log(1 + exp(beta x)) / beta", "", "nn.functional.softplus") \
+ F(softshrink, 1, "x moved towards 0 by lambda", "Shrink", "nn.functional.softshrink") \
+ F(hardshrink, 1, "x, 0 where not above lambda", "Shrink", "nn.functional.hardshrink") \
+ F(tanhshrink, 1, "x - tanh(x)", "", "nn.functional.tanhshrink") \
+ F(glu, 1, "one half of an axis times the sigmoid of the other", "", "nn.functional.glu") \
+ F(logit, 1, "log(x / (1 - x))", "", "logit") \
+ F(nan_to_num, 1, "numbers for NaN and Infs", "", "nan_to_num") \
+ F(addcmul, 1, "x + value a b", "", "addcmul") \
+ F(addcdiv, 1, "x + value a / b", "", "addcdiv") \
+ F(isclose, 0, "near by absolute and relative tolerance", "", "isclose") \
  F(transpose, 1, "two axes exchanged", "Transpose", "transpose") \
  F(squeeze, 1, "an axis of extent 1 dropped", "Squeeze", "squeeze") \
  F(unsqueeze, 1, "an axis of extent 1 added", "Unsqueeze", "unsqueeze") \

@@ -40,6 +40,10 @@ static const char *dtypes_of(int i) {
     return text;
 }
 
+/* A bar would end the cell. */
+static void add_text(const char *text) {
+    for (; *text; text++) add(*text == '|' ? "\\|" : "%c", *text);
+}
 static void add_name(const char *name) { add(name[0] ? " `%s` |" : " %s|", name); }
 
 static void make_page(void) {
@@ -75,7 +79,9 @@ static void make_page(void) {
             add_name(op.onnx);
             add_name(op.torch);
             if (part == 1) add(" %s |", op.flops);
-            add(" %s |\n", op.doc);
+            add(" ");
+            add_text(op.doc);
+            add(" |\n");
         }
     }
 }

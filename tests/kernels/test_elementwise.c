@@ -10,8 +10,122 @@ enum { N = 4099 }; /* not a multiple of any vector */
 /* The row's value from its definition, in long double; a and b exactly as the kernel gets them. */
 static bool no_case; /* the row last asked for has no case in its oracle */
 
+static bool in_f64; /* the type that the row is asked in: where its formula rounds before it cuts */
+
+/* erfinv by Newton's method on erf or erfc, the gamma functions by their asymptotic series from 40 on (Abramowitz, Stegun 6.3.18). */
+static long double inverse_erf(long double x) {
+    long double a = fabsl(x), y = a < 0.9L ? a : sqrtl(-logl((1 - a) * (1 + a)));
+    if (!(a < 1)) return a == 1 ? x * INFINITY : NAN;
+    for (int i = 0; i < 60; i++) {
+        long double off = a < 0.5L ? erfl(y) - a : (1 - a) - erfcl(y), step = off * expl(y * y) * 0.886226925452758013649L;
+        y -= step / (1 + y * step);
+    }
+    return copysignl(y, x);
+}
+static long double psi(long double x) {
+    long double sum = 0;
+    if (x <= 0) return x == 0 ? copysignl(INFINITY, -x) : x == floorl(x) ? NAN : psi(1 - x) - 3.14159265358979323846L / tanl(3.14159265358979323846L * (x - rintl(x)));
+    if (x == INFINITY) return x;
+    for (; x < 40; x++) sum -= 1 / x;
+    long double u = 1 / (x * x);
+    return sum + logl(x) - 0.5L / x - u * (1.0L / 12 - u * (1.0L / 120 - u * (1.0L / 252 - u * (1.0L / 240 - u * (1.0L / 132 - u * (691.0L / 32760))))));
+}
+static long double floored(long double a, long double b, long double *rest) {
+    long double r = fmodl(a, b), q = (a - r) / b;
+    bool turn = r != 0 && (r < 0) != (b < 0);
+    *rest = turn ? r + b : r;
+    return b == 0 ? a / b : q - turn == 0 ? copysignl(0, a / b) : rintl(q - turn);
+}
+
 static long double oracle(wick_ew op, long double a, long double b) {
+    long double rest;
     switch (op) {
+    case WICK_EW_floor_divide:
+        return floored(a, b, &rest);
+    case WICK_EW_trunc_divide:
+        return in_f64 ? truncl((double)a / (double)b) : truncl((float)a / (float)b);
+    case WICK_EW_remainder:
+        return floored(a, b, &rest), rest;
+    case WICK_EW_fmod:
+        return fmodl(a, b);
+    case WICK_EW_fmax:
+        return fmaxl(a, b);
+    case WICK_EW_fmin:
+        return fminl(a, b);
+    case WICK_EW_hypot:
+        return hypotl(a, b);
+    case WICK_EW_atan2:
+        return atan2l(a, b);
+    case WICK_EW_copysign:
+        return copysignl(a, b);
+    case WICK_EW_xlogy:
+        return a == 0 && b == b ? 0 : a * logl(b);
+    case WICK_EW_logaddexp:
+        return a != a || b != b ? NAN : a == b ? a + 0.693147180559945309417L : fmaxl(a, b) + log1pl(expl(-fabsl(a - b)));
+    case WICK_EW_exp2:
+        return exp2l(a);
+    case WICK_EW_log2:
+        return log2l(a);
+    case WICK_EW_log10:
+        return log10l(a);
+    case WICK_EW_cbrt:
+        return cbrtl(a);
+    case WICK_EW_tan:
+        return tanl(a);
+    case WICK_EW_asin:
+        return asinl(a);
+    case WICK_EW_acos:
+        return acosl(a);
+    case WICK_EW_atan:
+        return atanl(a);
+    case WICK_EW_sinh:
+        return sinhl(a);
+    case WICK_EW_cosh:
+        return coshl(a);
+    case WICK_EW_asinh:
+        return asinhl(a);
+    case WICK_EW_acosh:
+        return acoshl(a);
+    case WICK_EW_atanh:
+        return atanhl(a);
+    case WICK_EW_erfc:
+        return erfcl(a);
+    case WICK_EW_erfinv:
+        return inverse_erf(a);
+    case WICK_EW_lgamma:
+        return lgammal(a);
+    case WICK_EW_digamma:
+        return psi(a);
+    case WICK_EW_logsigmoid:
+        return -((a < 0 ? -a : a > 0 ? 0 : a) + log1pl(expl(-fabsl(a))));
+    case WICK_EW_hardsigmoid:
+        return a != a ? a : fminl(fmaxl(a + 3, 0), 6) / 6;
+    case WICK_EW_relu6:
+        return a != a ? a : fminl(fmaxl(a, 0), 6);
+    case WICK_EW_prelu:
+        return a > 0 ? a : a * b;
+    case WICK_EW_selu:
+        return 1.0507009873554804934193L * (a > 0 ? a : 1.6732632423543772848170L * expm1l(a));
+    case WICK_EW_gelu_tanh:
+        return a / (1 + expl(-2 * 0.797884560802865355880L * (a + 0.044715L * a * a * a)));
+    case WICK_EW_mish: {
+        long double e = expl(fminl(a, 50)), w = e * (e + 2);
+        return a != a ? a : a * (w / (w + 2));
+    }
+    case WICK_EW_hardswish:
+        return a != a ? a : a * fminl(fmaxl(a + 3, 0), 6) / 6;
+    case WICK_EW_softsign:
+        return a / (1 + fabsl(a));
+    case WICK_EW_trunc:
+        return truncl(a);
+    case WICK_EW_frac:
+        return a - truncl(a);
+    case WICK_EW_isnan:
+        return a != a;
+    case WICK_EW_isinf:
+        return isinf(a) != 0;
+    case WICK_EW_signbit:
+        return signbit(a) != 0;
     case WICK_EW_add:
         return a + b;
     case WICK_EW_sub:
@@ -102,6 +216,16 @@ static const struct {
     {WICK_EW_sin, {2, 3}, 1e5f}, {WICK_EW_cos, {2, 3}, 1e5f},      {WICK_EW_tanh, {3, 4}, 0},
     {WICK_EW_erf, {2, 4}, 0},    {WICK_EW_sigmoid, {3, 3}, 0},     {WICK_EW_softplus, {2, 3}, 0},
     {WICK_EW_gelu, {4, 4}, 0},   {WICK_EW_silu, {3, 3}, 0},        {WICK_EW_sign, {0, 0}, 0},
+    {WICK_EW_tan, {0.7f, 3}, 1e5f}, {WICK_EW_floor_divide, {2, 2}, 0}, {WICK_EW_hypot, {0.6f, 1.2f}, 0},
+    {WICK_EW_atan2, {0.6f, 1.5f}, 0}, {WICK_EW_xlogy, {2, 2}, 0}, {WICK_EW_logaddexp, {2.5f, 2.5f}, 0},
+    {WICK_EW_exp2, {1.3f, 1.3f}, 0}, {WICK_EW_log2, {0.6f, 2}, 0}, {WICK_EW_log10, {0.6f, 2}, 0},
+    {WICK_EW_cbrt, {0.6f, 1}, 0}, {WICK_EW_asin, {0.6f, 1}, 0}, {WICK_EW_acos, {0.6f, 1}, 0},
+    {WICK_EW_atan, {0.6f, 1}, 0}, {WICK_EW_sinh, {0.6f, 2.5f}, 0}, {WICK_EW_cosh, {0.6f, 1.5f}, 0},
+    {WICK_EW_asinh, {0.6f, 2}, 0}, {WICK_EW_acosh, {0.6f, 2.5f}, 0}, {WICK_EW_atanh, {0.6f, 2}, 0},
+    {WICK_EW_erfc, {0.6f, 4.5f}, 0}, {WICK_EW_erfinv, {0.7f, 4}, 0}, {WICK_EW_lgamma, {0.6f, 6}, 0},
+    {WICK_EW_digamma, {0.6f, 12}, 0}, {WICK_EW_logsigmoid, {2, 2}, 0},
+    {WICK_EW_hardsigmoid, {1.5f, 1.5f}, 0}, {WICK_EW_selu, {2.5f, 3}, 0}, {WICK_EW_gelu_tanh, {2.5f, 2.5f}, 0},
+    {WICK_EW_mish, {3, 4}, 0}, {WICK_EW_hardswish, {2.5f, 2.5f}, 0}, {WICK_EW_softsign, {2, 2}, 0},
 };
 static const char *const row_names[] = {
 #define NAME(name, ...) #name,
@@ -110,7 +234,7 @@ static const char *const row_names[] = {
 static const int arities[] = {WICK_EW_TABLE(ARITY)};
 #define LO(name, arity, types, result, expression, gradients, lo, hi, ...) {lo, hi},
 static const double domains[][2] = {WICK_EW_TABLE(LO)};
-enum { RESULT_SAME, RESULT_BOOL };
+enum { RESULT_SAME, RESULT_PLAIN = RESULT_SAME, RESULT_BOOL };
 #define RESULT(name, arity, types, result, ...) RESULT_##result,
 static const uint8_t results[] = {WICK_EW_TABLE(RESULT)};
 
@@ -118,6 +242,9 @@ static long double ulp_of(long double x, bool f64) {
     int e = ilogbl(x), p = f64 ? 52 : 23, low = f64 ? -1022 : -126;
     return ldexpl(1, (x == 0 || e < low ? low : e) - p);
 }
+
+/* Rows whose inputs mean different things: they have tests of their own. */
+static bool is_by_itself(wick_ew op) { return arities[op] == 3 || op == WICK_EW_polygamma; }
 
 static const double special[] = {0.0,
                                  -0.0,
@@ -210,6 +337,28 @@ static void make_inputs(wick_ew op, int kind, int round, double *a, double *b) {
     }
 }
 
+/* What counts as a unit: the result's last place, but for rows that by their formulas lose digits. */
+static long double unit_of(wick_ew op, long double a, long double b, long double want, bool f64) {
+    long double unit = ulp_of(want, f64);
+    switch (op) {
+    case WICK_EW_gelu: /* 1 + erf cancels */
+    case WICK_EW_gelu_tanh:
+        return ulp_of(a, f64);
+    case WICK_EW_silu: /* the sigmoid may be denormal; so may what stands for tanh(softplus) */
+    case WICK_EW_mish:
+        return a != 0 ? fmaxl(unit, fabsl(a) * ulp_of(want / a, f64)) : unit;
+    case WICK_EW_logaddexp: /* the two terms may cancel */
+        unit = fmaxl(unit, ulp_of(fmaxl(a, b), f64)); /* and the difference rounds before the exponential magnifies that */
+        return a - b == a - b ? fmaxl(unit, fabsl(a - b) * ulp_of(expl(-fabsl(a - b)), f64)) : unit;
+    case WICK_EW_lgamma: /* the reflection: two terms that may cancel */
+        return a < 0 ? fmaxl(unit, ulp_of(lgammal(1 - a), f64)) : unit;
+    case WICK_EW_digamma: /* has a root at 1.46, and many below 0 */
+        return fmaxl(unit, ulp_of(a < 0 ? fmaxl(1, fabsl(psi(1 - a))) : 1, f64));
+    default:
+        return unit;
+    }
+}
+
 static double check_row(wick_ew op, bool f64, wick_tier tier) {
     static double da[N], db[N];
     static float fa[N + 1], fb[N + 1];
@@ -221,6 +370,7 @@ static double check_row(wick_ew op, bool f64, wick_tier tier) {
     for (size_t k = 0; k < WICK_COUNTOF(limits); k++)
         if (limits[k].op == op)
             limit = limits[k].ulp[f64], huge = f64 ? (double)limits[k].huge * 1e4 : (double)limits[k].huge;
+    in_f64 = f64;
     for (int kind = 0; kind < 5; kind++) {
         make_inputs(op, kind, 7, da, db);
         for (int i = 0; i < N; i++) fa[i] = (float)da[i], fb[i] = (float)db[i];
@@ -255,13 +405,10 @@ static double check_row(wick_ew op, bool f64, wick_tier tier) {
                 continue;
             }
             if (want == 0 && got == 0)
-                CHECK_MSG(signbit(want) == signbit(got) || op == WICK_EW_relu || op == WICK_EW_maximum ||
+                CHECK_MSG(signbit(want) == signbit(got) || op == WICK_EW_relu || op == WICK_EW_relu6 || op == WICK_EW_fmax || op == WICK_EW_fmin || op == WICK_EW_maximum ||
                               op == WICK_EW_minimum || op == WICK_EW_sign,
                           "%s(%Lg, %Lg): sign of zero", row_names[op], a, b);
-            /* by their formulas: 1 + erf cancels for negative gelu, and the sigmoid in silu may be denormal */
-            long double unit = ulp_of(op == WICK_EW_gelu ? a : want, f64);
-            if (op == WICK_EW_silu && a != 0) unit = fmaxl(unit, fabsl(a) * ulp_of(want / a, f64));
-            double err = (double)(fabsl(got - want) / unit);
+            double err = (double)(fabsl(got - want) / unit_of(op, a, b, want, f64));
             if (err > worst) worst = err;
             CHECK_MSG(err <= limit * 1.001, "%s %s %s(%.17Lg, %.17Lg) = %.17Lg, want %.17Lg: %.2f ulp",
                       wick_tier_name(tier), f64 ? "f64" : "f32", row_names[op], a, b, got, want, err);
@@ -275,7 +422,7 @@ TEST(float_rows_keep_their_accuracy_in_every_tier) {
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) printf("%8s f32 f64 ", wick_tier_name((wick_tier)tier));
     printf("\n");
     for (int op = 0; op < WICK_EW_COUNT; op++) {
-        if (!wick_ew_has((wick_ew)op, WICK_CF32) || op == WICK_EW_where) continue;
+        if (!wick_ew_has((wick_ew)op, WICK_CF32) || is_by_itself((wick_ew)op)) continue;
         printf("  %-12s", row_names[op]);
         for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
             double e32 = check_row((wick_ew)op, false, (wick_tier)tier);
@@ -291,7 +438,7 @@ TEST(bits_do_not_depend_on_the_position_in_a_block) {
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
         for (int op = 0; op < WICK_EW_COUNT; op++) {
             wick_ew_fn fn = (*wick_ew_kernels((wick_tier)tier))[op][WICK_CF32];
-            if (!fn || op == WICK_EW_where || results[op] == RESULT_BOOL) continue;
+            if (!fn || arities[op] == 3 || results[op] == RESULT_BOOL) continue;
             for (int i = 0; i < N; i++) {
                 a[i] = (float)test_rand_real(domains[op][0], domains[op][1]);
                 b[i] = (float)test_rand_real(domains[op][0], domains[op][1]);
@@ -313,9 +460,11 @@ TEST(bits_do_not_depend_on_the_position_in_a_block) {
  */
 
 /* Two's complement of 64 bits; the result is cut to the type by the caller. */
-static uint64_t integer_oracle(wick_ew op, bool is_signed, uint64_t a, uint64_t b) {
+static uint64_t integer_oracle(wick_ew op, bool is_signed, bool is_bool, uint64_t bits, uint64_t a, uint64_t b) {
     const bool less = is_signed ? (int64_t)a < (int64_t)b : a < b, more = is_signed ? (int64_t)a > (int64_t)b : a > b;
     const bool negative = is_signed && (int64_t)a < 0;
+    const uint64_t quotient = b == 0 ? 0 : !is_signed ? a / b : (int64_t)b == -1 ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b);
+    const bool turn = is_signed && b != 0 && a != quotient * b && ((int64_t)a < 0) != ((int64_t)b < 0);
     switch (op) {
     case WICK_EW_add:
         return a + b;
@@ -355,6 +504,32 @@ static uint64_t integer_oracle(wick_ew op, bool is_signed, uint64_t a, uint64_t 
         return a | b;
     case WICK_EW_logical_not:
         return !a;
+    case WICK_EW_logical_xor:
+        return a != b;
+    case WICK_EW_bitwise_and:
+        return a & b;
+    case WICK_EW_bitwise_or:
+        return a | b;
+    case WICK_EW_bitwise_xor:
+        return a ^ b;
+    case WICK_EW_bitwise_not:
+        return is_bool ? !a : ~a;
+    case WICK_EW_left_shift:
+        return b < bits ? a << b : 0;
+    case WICK_EW_right_shift:
+        return is_signed ? (uint64_t)((int64_t)a >> (b < bits ? b : 63)) : b < bits ? a >> b : 0;
+    case WICK_EW_fmax:
+        return more ? a : b;
+    case WICK_EW_fmin:
+        return less ? a : b;
+    case WICK_EW_trunc_divide:
+        return quotient;
+    case WICK_EW_fmod:
+        return b ? a - quotient * b : 0;
+    case WICK_EW_floor_divide:
+        return quotient - turn;
+    case WICK_EW_remainder:
+        return b ? a - (quotient - turn) * b : 0;
     default:
         no_case = true;
         return 0;
@@ -368,6 +543,7 @@ TEST(integer_and_bool_rows_equal_plain_c) {
     for (int i = 0; i < N; i++) {
         a64[i] = test_rand_int(0, 1) ? test_rand() : (uint64_t)(int64_t)test_rand_int(-2, 2);
         b64[i] = test_rand_int(0, 1) ? test_rand() : (uint64_t)(int64_t)test_rand_int(-2, 2);
+        if (i % 3 == 0) b64[i] = (uint64_t)(int64_t)test_rand_int(-70, 70); /* counts of bits */
         if (i % 50 == 0) a64[i] = 1ull << 63;
         a32[i] = i % 60 == 0 ? INT32_MIN : (int32_t)a64[i], b32[i] = (int32_t)b64[i];
         a8[i] = a64[i] >> 20 & 1, b8[i] = b64[i] >> 20 & 1;
@@ -377,7 +553,7 @@ TEST(integer_and_bool_rows_equal_plain_c) {
             for (int t = WICK_CI32; t < WICK_CTYPE_COUNT; t++) {
                 wick_ew_fn fn = (*wick_ew_kernels((wick_tier)tier))[op][t];
                 CHECK((fn != NULL) == wick_ew_has((wick_ew)op, (wick_ctype)t));
-                if (!fn || op == WICK_EW_where) continue;
+                if (!fn || arities[op] == 3) continue;
                 void *a = t == WICK_CI32 ? (void *)a32 : t == WICK_CBOOL ? (void *)a8 : (void *)a64;
                 void *b = t == WICK_CI32 ? (void *)b32 : t == WICK_CBOOL ? (void *)b8 : (void *)b64;
                 const bool to_bool = results[op] == RESULT_BOOL || t == WICK_CBOOL;
@@ -385,7 +561,7 @@ TEST(integer_and_bool_rows_equal_plain_c) {
                 for (int i = 0; i < N; i++) {
                     uint64_t x = t == WICK_CI32 ? (uint64_t)a32[i] : t == WICK_CBOOL ? a8[i] : a64[i];
                     uint64_t y = t == WICK_CI32 ? (uint64_t)b32[i] : t == WICK_CBOOL ? b8[i] : b64[i];
-                    uint64_t want = integer_oracle((wick_ew)op, t == WICK_CI32 || t == WICK_CI64, x, y);
+                    uint64_t want = integer_oracle((wick_ew)op, t == WICK_CI32 || t == WICK_CI64, t == WICK_CBOOL, t == WICK_CI32 ? 32 : 64, x, y);
                     if (no_case) {
                         CHECK_MSG(false, "%s has no case in integer_oracle()", row_names[op]);
                         no_case = false;
@@ -412,6 +588,57 @@ TEST(where_selects_in_every_type) {
                 const uint8_t *from = (const uint8_t *)(cond[i] ? b : c) + i * size;
                 CHECK(memcmp((const uint8_t *)got + i * size, from, size) == 0);
             }
+        }
+}
+
+TEST(clamp_holds_to_the_lower_bound_first_and_keeps_nan) {
+    static const double rows[][4] = {{0.5, 0, 1, 0.5}, {-3, 0, 1, 0},  {3, 0, 1, 1},      {3, 2, 1, 1},    {NAN, 0, 1, NAN},        {0.5, NAN, 1, NAN},
+                                     {0.5, 0, NAN, NAN}, {1, -INFINITY, INFINITY, 1}, {-INFINITY, -2, 2, -2}, {INFINITY, -2, 2, 2}, {-3, 2, 1, 1}};
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
+        for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
+            const double *r = rows[i];
+            float f[3] = {(float)r[0], (float)r[1], (float)r[2]}, y;
+            double z;
+            (*wick_ew_kernels((wick_tier)tier))[WICK_EW_clamp][WICK_CF32](&y, &f[0], &f[1], &f[2], 1);
+            (*wick_ew_kernels((wick_tier)tier))[WICK_EW_clamp][WICK_CF64](&z, &r[0], &r[1], &r[2], 1);
+            CHECK_MSG((r[3] != r[3] ? z != z : z == r[3]) && (r[3] != r[3] ? y != y : (double)y == r[3]), "clamp(%g, %g, %g) = %g", r[0], r[1], r[2], z);
+            int32_t n[3] = {(int32_t)(test_rand() % 9), (int32_t)(test_rand() % 9), (int32_t)(test_rand() % 9)}, k;
+            uint64_t u[3] = {(uint64_t)n[0], UINT64_MAX - (uint64_t)n[1], UINT64_MAX}, v;
+            (*wick_ew_kernels((wick_tier)tier))[WICK_EW_clamp][WICK_CI32](&k, &n[0], &n[1], &n[2], 1);
+            (*wick_ew_kernels((wick_tier)tier))[WICK_EW_clamp][WICK_CU64](&v, &u[0], &u[1], &u[2], 1);
+            CHECK_INT(k, WICK_MIN(WICK_MAX(n[0], n[1]), n[2]));
+            CHECK(v == u[1]);
+        }
+}
+
+/* The sum itself, with an integral for what is left: 8 digits and more are enough to tell it from a mistake; then relations to 1e-13. */
+TEST(polygamma_is_the_sum_it_stands_for) {
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
+        for (int n = 1; n < 6; n++)
+            for (double x = -2.75; x < 40; x += 0.5) {
+                double order = n, next = x + 1, y, z;
+                (*wick_ew_kernels((wick_tier)tier))[WICK_EW_polygamma][WICK_CF64](&y, &order, &x, NULL, 1);
+                (*wick_ew_kernels((wick_tier)tier))[WICK_EW_polygamma][WICK_CF64](&z, &order, &next, NULL, 1);
+                long double sum = 0, factorial = 1, step;
+                for (int k = 20000; k-- > 0;) sum += powl(x + k, -(n + 1));
+                sum += powl(x + 19999.5L, -n) / n;
+                for (int k = 2; k <= n; k++) factorial *= k;
+                step = (n % 2 ? factorial : -factorial) * powl(x, -(n + 1));
+                sum *= n % 2 ? factorial : -factorial;
+                CHECK_MSG(fabsl(y - sum) <= 1e-8L * fabsl(sum), "polygamma(%d, %g) = %.17g, want %.17Lg", n, x, y, sum);
+                CHECK_MSG(fabsl(y - z - step) <= 1e-13L * fmaxl(fabsl(sum), fabsl(step)), "polygamma(%d, %g): %Lg off by a step", n, x, y - z - step);
+            }
+}
+
+/* Both ends exactly, between them within the rounding of b - a. */
+TEST(lerp_and_scaled_elu_follow_their_formulas) {
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
+        for (int i = 0; i < 2000; i++) {
+            double a = test_rand_real(-9, 9), b = test_rand_real(-9, 9), c = i % 3 ? test_rand_real(-0.5, 1.5) : i % 2, y;
+            (*wick_ew_kernels((wick_tier)tier))[WICK_EW_lerp][WICK_CF64](&y, &a, &b, &c, 1);
+            CHECK_MSG(fabs(y - ((1 - c) * a + c * b)) <= 1e-14 && (i % 3 || y == (i % 2 ? b : a)), "lerp(%g, %g, %g) = %g", a, b, c, y);
+            (*wick_ew_kernels((wick_tier)tier))[WICK_EW_scaled_elu][WICK_CF64](&y, &a, &b, &c, 1);
+            CHECK_MSG(fabs(y - (a > 0 ? a : b * expm1(a * c))) <= 1e-13 * fmax(1, fabs(y)), "scaled_elu(%g, %g, %g) = %g", a, b, c, y);
         }
 }
 

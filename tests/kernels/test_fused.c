@@ -128,7 +128,7 @@ static void random_program(wick_fused *f, int n_instr) {
         if (!wick_ew_has(op, t)) continue;
         in->op = (uint16_t)op;
 #define RESULT(name, arity, types, result, ...) RESULT_##result,
-        enum { RESULT_SAME, RESULT_BOOL };
+        enum { RESULT_SAME, RESULT_PLAIN = RESULT_SAME, RESULT_BOOL };
         static const uint8_t results[] = {WICK_EW_TABLE(RESULT)};
         in->to = results[op] == RESULT_BOOL ? WICK_CBOOL : (uint8_t)t;
         for (int k = 0; k < 3; k++) in->src[k] = (uint8_t)reg_of_type(f, t);

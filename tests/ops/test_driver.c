@@ -127,10 +127,12 @@ static void check_view_gradients(const use *u, const result *plain, const result
 
 static void check_ways(wick_context **ctx, const use *u) {
     result plain = run_use(ctx[0], u, PLAIN, true);
+    cases[EMPTY] += has_no_elements(u);
     CHECK_MSG(plain.status == WICK_OK, "%s: %s", describe(u), plain.text);
     for (int w = 1; w < WAYS; w++) {
         result r = run_use(ctx[w], u, ways[w].how, ways[w].around);
         CHECK_MSG(r.status == WICK_OK, "%s, %s: %s", describe(u), ways[w].name, r.text);
+        cases[ways[w].how != PLAIN ? STRIDES : ways[w].threads > 1 ? THREADS : EAGER]++;
         result expected = plain;
         if (!ways[w].around) expected.n = plain.n_out;
         int differs = r.status ? -1 : first_difference(&r, &expected, ways[w].how != VIEWED);
@@ -221,17 +223,20 @@ TEST(large_uses_give_the_same_bits_at_any_number_of_threads) {
 
 /* ---- tiers against the plain C reference ------------------------------------------------------------------------------------------ */
 
-/* NaN, infinities, zeros of both signs and denormals among the values. */
+/* NaN, infinities, zeros of both signs and denormals among the values; in elementwise ops also huge and tiny ones, whose sums elsewhere may
+ * overflow in one order and not in another. */
 static void poke(use *u) {
-    static const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-310, 1e-40};
+    static const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-310, 1e-40, 1e-30, -1e-30, 1e30, -1e30, 1e4, -1e4};
+    const uint64_t among = u->op->flags & WICK_OP_ELEMENTWISE ? WICK_COUNTOF(odd) : 7;
     for (int i = 0; i < u->sample.n_in; i++)
         for (int64_t n = 0; n < u->count[i] && is_float(&u->sample.in[i]); n++)
-            if (test_rand() % 4 == 0) put(&u->sample.in[i], u->data[i], n, odd[test_rand() % WICK_COUNTOF(odd)]);
+            if (test_rand() % 4 == 0) put(&u->sample.in[i], u->data[i], n, odd[test_rand() % among]);
 }
 
 static void check_tiers(bool odd_values) {
     wick_tier before = wick_tier_current(), best = wick_tier_best();
     wick_context *ctx[WICK_TIER_COUNT] = {NULL};
+    cases[TIERS] = (long)best + 1;
     for (int t = 0; t <= (int)best; t++) {
         wick_tier_force((wick_tier)t);
         ctx[t] = new_context(false, 2);
@@ -251,6 +256,7 @@ static void check_tiers(bool odd_values) {
             for (int t = 1; t <= (int)best && (ref.status == WICK_OK || faults); t++) {
                 wick_tier_force((wick_tier)t);
                 result r = run_use(ctx[t], &u, PLAIN, !odd_values);
+                cases[odd_values ? EXTREME : AGAINST_REFERENCE]++;
                 if (ref.status && faults) {
                     CHECK_MSG(r.status == ref.status, "%s on %s: %s", describe(&u), wick_tier_name((wick_tier)t), r.text);
                     result_free(&r);
@@ -289,6 +295,8 @@ static bool accepted(wick_context *ctx, const use *u, int n_in, bool run) {
     const char *text = "";
     wick_status status = wick_tensor_error(out[0], &text);
     for (int k = 1; k < u->op->n_out; k++) CHECK_MSG(wick_tensor_error(out[k], NULL) == status, "%s: result %d", describe(u), k);
+    cases[BAD_ARGUMENTS] += status != WICK_OK;
+    cases[OTHER_DTYPES] += status == WICK_OK && run;
     if (status) {
         CHECK_MSG(status == WICK_ERR_DTYPE || status == WICK_ERR_SHAPE || status == WICK_ERR_INVALID, "%s: status %d", describe(u), status);
         CHECK_STR_HAS(text, u->op->name);
@@ -418,6 +426,7 @@ static void check_gradient(wick_context *ctx, const use *u, bool second) {
             CHECK(good);
             if (!good) break;
             double numeric = (up - down) / (2 * h), off = fabs(a - numeric) / fmax(1, fmax(fabs(a), fabs(total) * 1e-5));
+            cases[second ? SECOND_GRADIENTS : GRADIENTS]++;
             CHECK_MSG(off <= tolerance, "%s%s: input %d, element %lld: %.12g, by differences %.12g", describe(u), second ? " twice" : "", i,
                       (long long)at, a, numeric);
         }
@@ -448,4 +457,11 @@ static void check_gradients(bool second) {
 TEST(gradients_agree_with_central_differences) { check_gradients(false); }
 TEST(gradients_of_gradients_agree_with_central_differences) { check_gradients(true); }
 
-int main(int argc, char **argv) { return test_main(argc, argv); }
+int main(int argc, char **argv) {
+    int code = test_main(argc, argv), ops = 0;
+    FOR_EACH_OP(op) ops++;
+    printf("\ncases, over %d ops:\n", ops);
+    for (int k = 0; k < KINDS; k++)
+        if (cases[k]) printf("%9ld  %s\n", cases[k], kind_names[k]);
+    return code;
+}

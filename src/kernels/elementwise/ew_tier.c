@@ -1,7 +1,7 @@
 /* ew_tier.c: every row of table.h as a block kernel of this tier, for each type the row allows.
  */
 #include "kernels/elementwise/ew.h"
-#include "kernels/elementwise/math.h"
+#include "kernels/elementwise/rows.h"
 
 /* A row's expression is written for all its types: a != a is how it finds NaN, a < 0 means nothing to u64. */
 #pragma GCC diagnostic ignored "-Wtautological-compare"
@@ -37,6 +37,18 @@
 #define EW_IF_SELECT_i64 EW_YES
 #define EW_IF_SELECT_u64 EW_YES
 #define EW_IF_SELECT_b8  EW_YES
+#define EW_IF_INTS_f32   EW_NO
+#define EW_IF_INTS_f64   EW_NO
+#define EW_IF_INTS_i32   EW_YES
+#define EW_IF_INTS_i64   EW_YES
+#define EW_IF_INTS_u64   EW_YES
+#define EW_IF_INTS_b8    EW_NO
+#define EW_IF_BITS_f32   EW_NO
+#define EW_IF_BITS_f64   EW_NO
+#define EW_IF_BITS_i32   EW_YES
+#define EW_IF_BITS_i64   EW_YES
+#define EW_IF_BITS_u64   EW_YES
+#define EW_IF_BITS_b8    EW_YES
 #define EW_IF_LOGIC_f32  EW_NO
 #define EW_IF_LOGIC_f64  EW_NO
 #define EW_IF_LOGIC_i32  EW_NO
@@ -49,8 +61,11 @@
 #define EW_A_ARITH(T)  T
 #define EW_A_ANY(T)    T
 #define EW_A_LOGIC(T)  T
+#define EW_A_INTS(T)   T
+#define EW_A_BITS(T)   T
 #define EW_A_SELECT(T) uint8_t
 #define EW_R_SAME(T)   T
+#define EW_R_PLAIN(T)  T
 #define EW_R_BOOL(T)   uint8_t
 
 /* A function of each element, so that a row's expression can be stepped into by name. */
@@ -130,10 +145,12 @@ WICK_EW_TABLE(EW_ROW)
 #undef EW_ROW
 
 #define EW_T uint8_t
+#define M(f) wick_##f##_b8
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
     EW_IF_##types##_b8(EW_KERNEL(name, b8, uint8_t, EW_A_##types(uint8_t), EW_R_##result(uint8_t), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
+#undef M
 #undef EW_ROW
 
 #define EW_ENTRY(name, arity, types, result, expression, ...)                                                          \

@@ -1,6 +1,6 @@
 /* programs_tier.c: the programs of programs.h as one loop each, for this tier. */
 #include "kernels/elementwise/ew.h"
-#include "kernels/elementwise/math.h"
+#include "kernels/elementwise/rows.h"
 #include "kernels/fused/programs.h"
 
 /* The rows as functions of one f32 element. */
@@ -19,6 +19,9 @@
 #define ONE_SAME_ARITH(name, arity, expression) ONE_##arity(name, expression)
 #define ONE_SAME_ANY(name, arity, expression)
 #define ONE_SAME_SELECT(name, arity, expression)
+#define ONE_PLAIN_FLOAT(name, arity, expression)
+#define ONE_PLAIN_INTS(name, arity, expression)
+#define ONE_PLAIN_BITS(name, arity, expression)
 #define ONE_BOOL_FLOAT(name, arity, expression)
 #define ONE_BOOL_ANY(name, arity, expression)
 #define ONE_BOOL_LOGIC(name, arity, expression)
