@@ -1,4 +1,4 @@
-/* wick/sequence.h: recurrent layers as ops. The time loop of a layer is one node, and so is that of its gradient. */
+/* wick/sequence.h: recurrent layers as ops (the time loop of a layer is one node, and so is that of its gradient), and CTC. */
 #ifndef WICK_SEQUENCE_H
 #define WICK_SEQUENCE_H
 
@@ -50,12 +50,34 @@ WICK_API wick_tensor *wick_lstm(wick_tensor *x, const wick_rnn_inputs *inputs, c
 /* Cho et al. 2014: h = (1 - z) n + z h. */
 WICK_API wick_tensor *wick_gru(wick_tensor *x, const wick_rnn_inputs *inputs, const wick_rnn_options *options, wick_tensor **h_n);
 
+/* ---- connectionist temporal classification ------------------------------------------------------------------------------- */
+
+typedef struct wick_ctc_options {
+    int64_t blank;            /* the class that stands for no label */
+    bool zero_infinity;       /* samples without any alignment (too few steps) count 0, not Inf, and give no gradient */
+    wick_reduction reduction; /* the mean is that of loss / max(labels, 1) */
+} wick_ctc_options;
+/* -log of the probability of labels, over all alignments (Graves et al. 2006). log_probs [T, N, C]: log_softmax of a model's outputs. labels
+ * [N, S] integers, or one sample's after the other's, [sum of label_lengths]; lengths [N] integers. 0-d, or [N]. A length out of range, a label that
+ * is no class or the blank are a run-time error (WICK_ERR_INDEX). The gradient is that of the formula; PyTorch's of log_probs differs by what the
+ * log_softmax before it removes, so that those of the logits agree. */
+WICK_API wick_tensor *wick_ctc_loss(wick_tensor *log_probs, wick_tensor *labels, wick_tensor *input_lengths, wick_tensor *label_lengths,
+                                    const wick_ctc_options *options);
+/* Decoding on the host, one sample: log_probs [steps, classes]; labels has room for `steps`. The labels of the most probable path, repeats and
+ * blanks dropped; their number. */
+WICK_API int64_t wick_ctc_greedy(int64_t steps, int64_t classes, const float *log_probs, int64_t blank, int64_t *labels);
+/* Prefix beam search with `width` beams (0: 16): about the most probable labels over all their alignments, *count of them. *score (or NULL): the log of
+ * their probability as far as the beams saw it. */
+WICK_API WICK_MUST_CHECK wick_status wick_ctc_beam(wick_context *ctx, int64_t steps, int64_t classes, const float *log_probs, int64_t blank, int64_t width,
+                                                   int64_t *labels, int64_t *count, double *score);
+
 #ifdef __cplusplus
 }
 #endif
 
 #ifndef WICK_NO_SITES
 /* clang-format off */
+#define wick_ctc_loss(...) WICK_TENSOR_HERE(wick_ctc_loss(__VA_ARGS__))
 #define wick_rnn(...) WICK_TENSOR_HERE(wick_rnn(__VA_ARGS__))
 #define wick_lstm(...) WICK_TENSOR_HERE(wick_lstm(__VA_ARGS__))
 #define wick_gru(...) WICK_TENSOR_HERE(wick_gru(__VA_ARGS__))

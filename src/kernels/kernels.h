@@ -318,6 +318,19 @@ const char *wick_fft_name(const wick_fourier *f);
 /* Row `row` of y [rows, t] becomes the sum of frames x[row] [frames, n], each `hop` behind the one before; f32 and f64. */
 void wick_overlap_add_row(wick_ctype type, int64_t frames, int64_t n, int64_t hop, int64_t t, int64_t row, const void *x, void *y);
 
+/* ---- connectionist temporal classification (Graves et al. 2006) ---------------------------------------------------------
+ * log_probs [steps, batch, classes] contiguous, f32 or f64; sums in f64. Labels of sample n start at n * most, or, with most < 0, where those
+ * of the samples before end. Samples [begin, end): loss[n] = -log P(labels), and, where they are not NULL, dlog_probs gets its gradient. A
+ * sample whose lengths or labels are impossible is passed over; -1, or the first. */
+typedef struct wick_ctc {
+    wick_ctype type;
+    int64_t steps, batch, classes, most, room, blank; /* room: most labels that a sample has */
+    bool zero_infinity;
+} wick_ctc;
+size_t wick_ctc_scratch(const wick_ctc *c);
+int64_t wick_ctc_run(const wick_ctc *c, int64_t begin, int64_t end, const void *log_probs, const int64_t *labels, const int64_t *steps_of,
+                     const int64_t *labels_of, void *loss, void *dlog_probs, void *scratch);
+
 /* ---- indexing -------------------------------------------------------------------------------------------------------------
  * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index` of the
  * first one outside [-n, n), whose elements are then left zero (gather) or skipped (scatter). */
