@@ -1,5 +1,5 @@
 # The examples run: those of images on small sets, finetune on what the command trained, and xor solves its puzzle.
-xor=$3 lenet=$4 resnet8=$5 finetune=$6 command=$7
+xor=$3 lenet=$4 resnet8=$5 finetune=$6 command=$7 char_lstm=$8
 . "$(dirname "$0")/lib.sh"
 
 test_train_mlp() {
@@ -50,6 +50,13 @@ test_char_transformer() {
     expect 1 "$char_transformer" text 0 && has err usage
     echo hello > short
     expect 1 "$char_transformer" short && has err "too short"
+test_char_lstm() {
+    awk 'BEGIN { for (i = 0; i < 400; i++) print "the cat sat on the mat " i % 7 }' > text
+    expect 0 "$char_lstm" text 150 32 && [ "$(grep -c '^step ' out)" = 1 ] || fail "not one report"
+    awk '/^step/ { exit !($NF < 1) }' out || fail "the loss did not fall"
+    has out "cat" # what it writes
+    expect 1 "$char_lstm" nowhere && has err nowhere
+    expect 1 "$char_lstm" && has err usage
 }
 test_xor() { expect 0 "$xor" && has out "4 of 4 right"; }
 test_main
