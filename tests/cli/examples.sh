@@ -50,6 +50,7 @@ test_char_transformer() {
     expect 1 "$char_transformer" text 0 && has err usage
     echo hello > short
     expect 1 "$char_transformer" short && has err "too short"
+}
 test_char_lstm() {
     awk 'BEGIN { for (i = 0; i < 400; i++) print "the cat sat on the mat " i % 7 }' > text
     expect 0 "$char_lstm" text 150 32 && [ "$(grep -c '^step ' out)" = 1 ] || fail "not one report"
