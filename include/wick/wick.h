@@ -5,6 +5,7 @@
 #include "wick/attention.h"
 #include "wick/compare.h"
 #include "wick/context.h"
+#include "wick/control.h"
 #include "wick/data.h"
 #include "wick/image.h"
 #include "wick/index.h"

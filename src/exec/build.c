@@ -22,8 +22,9 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     plan->n_results = l.n_results;
     for (size_t i = 0; i < plan->n_steps; i++) {
         plan->scratch = WICK_MAX(plan->scratch, WICK_ALIGN_UP(plan->steps[i].scratch, WICK_ALIGN));
-        plan->flops += plan->steps[i].flops;
-        plan->bytes += plan->steps[i].bytes;
+        const double times = plan->steps[i].repeat ? plan->steps[i].repeat : 1;
+        plan->flops += times * plan->steps[i].flops;
+        plan->bytes += times * plan->steps[i].bytes;
     }
     return WICK_OK;
 }

@@ -141,6 +141,7 @@ static wick_status run_steps(wick_execution *e) {
             return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, site_of(e, s->node));
         }
         if (finite && (i + 1 == plan->n_steps || plan->steps[i + 1].node != s->node)) WICK_TRY(check_results(e, s->node));
+        if (s->jump && *(const int64_t *)ptr[0]) i = (size_t)((int64_t)i + s->jump - 1); /* loops and branches (control.c) */
     }
     return WICK_OK;
 }

@@ -50,6 +50,8 @@ wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wic
 wick_graph *wick_graph_new(wick_context *ctx, wick_arena *arena);
 /* A copy of the node that reads `in` instead, appended to graph. NULL: out of memory. */
 wick_node *wick_graph_copy_node(wick_graph *graph, const wick_node *node, wick_value *const *in);
+/* Gives node, of graph or to be of it, copies of its regions in graph's arena. */
+bool wick_graph_clone_regions(wick_graph *graph, wick_node *node);
 /* What stands for v after replacements. */
 static inline wick_value *wick_resolve(wick_value *v) {
     while (v->forward) v = v->forward;
@@ -91,6 +93,8 @@ wick_status wick_run_passes(wick_graph *graph, bool optimise, wick_msg *msg);
 
 /* leaf_layouts[i]: how leaf i lies in memory; its offset must be 0. */
 wick_status wick_lower_graph(wick_lower *l, const wick_layout *leaf_layouts);
+/* Emits the steps of a region where the steps of its node go. params: by number of its inputs; results: where its outputs then lie. */
+wick_status wick_lower_region(wick_lower *l, wick_graph *region, const wick_operand *params, wick_operand *results);
 /* Gives every TEMP buffer its place. arena: bytes in all; live: the largest sum of buffers in use at once. */
 wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live);
 

@@ -85,9 +85,69 @@ static wick_status lower_view(wick_lower *l, wick_node *node) {
     return WICK_OK;
 }
 
+/* Values of regions are numbered after those of the graph. */
+static uint32_t number_regions(wick_graph *g, uint32_t n) {
+    for (size_t i = 0; i < g->n; i++) {
+        const wick_node *node = g->nodes[i];
+        for (int r = 0; r < node->n_regions && node->op != &wick_op_fused; r++) {
+            wick_graph *region = node->regions[r];
+            for (size_t k = 0; k < region->n; k++) {
+                region->nodes[k]->position = (uint32_t)k;
+                for (int v = 0; v < region->nodes[k]->n_out; v++) region->nodes[k]->out[v].id = n++;
+            }
+            n = number_regions(region, n);
+        }
+    }
+    return n;
+}
+
+/* Fills root and last_use for the values of a graph. What a region is given, and what it gives, is never overwritten in it. */
+static void find_last_uses(wick_lower *l, const wick_graph *g, bool region) {
+    for (size_t i = 0; i < g->n; i++) {
+        const wick_node *n = g->nodes[i];
+        for (int k = 0; k < n->n_out; k++)
+            l->root[n->out[k].id] = n->op->flags & WICK_OP_VIEW && n->n_in ? l->root[n->in[0]->id] : n->out[k].id;
+        for (int k = 0; k < n->n_in; k++) {
+            uint32_t *last = &l->last_use[l->root[n->in[k]->id]];
+            if (*last != UINT32_MAX) *last = (uint32_t)i;
+        }
+        if (region && n->op == &wick_op_input) l->last_use[n->out[0].id] = UINT32_MAX;
+    }
+    for (int r = 0; r < g->n_outputs; r++) l->last_use[l->root[g->outputs[r]->id]] = UINT32_MAX; /* results stay until the end */
+}
+
+static wick_status lower_node(wick_lower *l, wick_node *n, const wick_layout *leaf_layouts) {
+    if (n->op->flags & WICK_OP_LEAF) return lower_leaf(l, n, leaf_layouts);
+    if (n->op->flags & WICK_OP_VIEW) return lower_view(l, n);
+    if (!n->op->lower) return wick_lower_fail(l, WICK_ERR_INTERNAL, "has no kernel");
+    if (n->op->flags & WICK_OP_RANDOM) { /* its run-time numbers */
+        WICK_TRY(wick_lower_temp(l, 16, &l->operands[n->out[0].id].buffer));
+        wick_buffer *b = &l->buffers[l->operands[n->out[0].id].buffer];
+        b->kind = WICK_BUFFER_SLOT;
+        b->index = (uint32_t)n->slot[0];
+    }
+    return n->op->lower(l, n);
+}
+
+wick_status wick_lower_region(wick_lower *l, wick_graph *region, const wick_operand *params, wick_operand *results) {
+    find_last_uses(l, region, true);
+    for (size_t i = 0; i < region->n; i++) {
+        wick_node *n = region->nodes[i];
+        l->node = n;
+        if (n->op != &wick_op_input) {
+            WICK_TRY(lower_node(l, n, NULL));
+            continue;
+        }
+        l->operands[n->out[0].id] = params[n->slot[0]];
+        l->operands[n->out[0].id].type = &n->out[0].type;
+    }
+    for (int k = 0; k < region->n_outputs; k++) results[k] = l->operands[region->outputs[k]->id];
+    return WICK_OK;
+}
+
 wick_status wick_lower_graph(wick_lower *l, const wick_layout *leaf_layouts) {
     wick_graph *g = l->graph;
-    uint32_t values = wick_graph_number(g);
+    uint32_t values = number_regions(g, wick_graph_number(g));
     l->operands = wick_arena_zalloc(l->arena, (values + 1) * sizeof *l->operands);
     l->last_use = wick_arena_zalloc(l->arena, (values + 1) * sizeof *l->last_use);
     l->root = wick_arena_zalloc(l->arena, (values + 1) * sizeof *l->root);
@@ -103,31 +163,12 @@ wick_status wick_lower_graph(wick_lower *l, const wick_layout *leaf_layouts) {
         l->results[r] = (wick_result){g->outputs[r], g->output_leaf ? g->output_leaf[r] : -1};
         l->result[g->outputs[r]->id] = r;
     }
-    for (size_t i = 0; i < g->n; i++) {
-        const wick_node *n = g->nodes[i];
-        for (int k = 0; k < n->n_out; k++)
-            l->root[n->out[k].id] = n->op->flags & WICK_OP_VIEW && n->n_in ? l->root[n->in[0]->id] : n->out[k].id;
-        for (int k = 0; k < n->n_in; k++) l->last_use[l->root[n->in[k]->id]] = (uint32_t)i;
-    }
-    for (int r = 0; r < g->n_outputs; r++) l->last_use[l->root[g->outputs[r]->id]] = UINT32_MAX; /* results stay until the end */
+    find_last_uses(l, g, false);
 
     for (size_t i = 0; i < g->n; i++) {
         wick_node *n = g->nodes[i];
         l->node = n;
-        if (n->op->flags & WICK_OP_LEAF)
-            WICK_TRY(lower_leaf(l, n, leaf_layouts));
-        else if (n->op->flags & WICK_OP_VIEW)
-            WICK_TRY(lower_view(l, n));
-        else if (n->op->lower) {
-            if (n->op->flags & WICK_OP_RANDOM) { /* its run-time numbers */
-                WICK_TRY(wick_lower_temp(l, 16, &l->operands[n->out[0].id].buffer));
-                wick_buffer *b = &l->buffers[l->operands[n->out[0].id].buffer];
-                b->kind = WICK_BUFFER_SLOT;
-                b->index = (uint32_t)n->slot[0];
-            }
-            WICK_TRY(n->op->lower(l, n));
-        } else
-            return wick_lower_fail(l, WICK_ERR_INTERNAL, "has no kernel");
+        WICK_TRY(lower_node(l, n, leaf_layouts));
         WICK_TRY(settle_results(l, n, late, &n_late));
     }
     for (int i = 0; i < n_late; i++) {

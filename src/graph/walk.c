@@ -44,6 +44,30 @@ static bool is_live_view(const wick_value *v) {
 }
 static bool is_leaf(const wick_walk *w, const wick_value *v) { return is_argument(v) || (v->array && !(w->traced && is_live_view(v))); }
 
+/* A region's nodes by their numbers in it: what it captures is among the node's inputs. */
+static bool push_regions(wick_context *ctx, wick_walk *w, const wick_node *of) {
+    for (int r = 0; r < of->n_regions; r++) {
+        const wick_graph *g = of->regions[r];
+        const uint64_t counts[2] = {g->n, (uint64_t)g->n_outputs};
+        if (!push_key(ctx, w, counts, sizeof counts)) return false;
+        for (size_t i = 0; i < g->n; i++) {
+            const wick_node *node = g->nodes[i];
+            struct {
+                const wick_op *op;
+                uint32_t attr_size;
+                uint16_t n_in, n_out;
+            } head = {node->op, node->attr_size, node->n_in, node->n_out};
+            if (!push_key(ctx, w, &head, sizeof head) || !push_key(ctx, w, node->attr, node->attr_size)) return false;
+            for (int k = 0; k < node->n_in; k++)
+                if (!push_key(ctx, w, &node->in[k]->id, sizeof node->in[k]->id)) return false;
+            if (!push_regions(ctx, w, node)) return false;
+        }
+        for (int k = 0; k < g->n_outputs; k++)
+            if (!push_key(ctx, w, &g->outputs[k]->id, sizeof g->outputs[k]->id)) return false;
+    }
+    return true;
+}
+
 static bool add_node(wick_context *ctx, wick_walk *w, wick_node *node) {
     struct {
         const wick_op *op;
@@ -57,6 +81,7 @@ static bool add_node(wick_context *ctx, wick_walk *w, wick_node *node) {
         for (int i = 0; i < n; i++) ids[i] = node->in[at + i]->id;
         if (!push_key(ctx, w, ids, (size_t)n * sizeof *ids)) return false;
     }
+    if (node->n_regions && !push_regions(ctx, w, node)) return false;
     for (int i = 0; i < node->n_out; i++) {
         wick_value *v = &node->out[i];
         if (v->array && v->mark == ctx->walk) continue; /* a leaf already, under its own number */
@@ -196,6 +221,34 @@ wick_node *wick_graph_copy_node(wick_graph *graph, const wick_node *node, wick_v
     return copy;
 }
 
+static wick_graph *clone_region(wick_graph *into, wick_graph *region) {
+    wick_graph *g = wick_graph_new(into->ctx, into->arena);
+    wick_value **map = wick_arena_zalloc(into->arena, (wick_graph_number(region) + 1) * sizeof *map);
+    if (!g || !map) return NULL;
+    g->outputs = wick_arena_alloc(into->arena, (size_t)(region->n_outputs + 1) * sizeof *g->outputs);
+    if (!g->outputs) return NULL;
+    for (size_t i = 0; i < region->n; i++) {
+        const wick_node *node = region->nodes[i];
+        wick_value **in = wick_arena_alloc(into->arena, (node->n_in + 1u) * sizeof *in);
+        if (!in) return NULL;
+        for (int k = 0; k < node->n_in; k++) in[k] = map[node->in[k]->id];
+        wick_node *copy = wick_graph_copy_node(g, node, in);
+        if (!copy || (copy->n_regions && !wick_graph_clone_regions(g, copy))) return NULL;
+        for (int k = 0; k < node->n_out; k++) map[node->out[k].id] = &copy->out[k];
+    }
+    g->n_outputs = region->n_outputs;
+    for (int k = 0; k < region->n_outputs; k++) g->outputs[k] = map[region->outputs[k]->id];
+    wick_graph_number(g);
+    return g;
+}
+bool wick_graph_clone_regions(wick_graph *graph, wick_node *node) {
+    wick_graph **regions = wick_arena_alloc(graph->arena, node->n_regions * sizeof *regions);
+    for (int r = 0; r < node->n_regions && regions; r++)
+        if (!(regions[r] = clone_region(graph, node->regions[r]))) return false;
+    node->regions = regions;
+    return regions != NULL;
+}
+
 wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wick_walk *w, size_t n, const wick_wanted *wanted) {
     wick_graph *g = wick_graph_new(ctx, arena);
     wick_value **map = wick_arena_zalloc(arena, (w->n_values + 1) * sizeof *map);
@@ -226,6 +279,7 @@ wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wic
         for (int k = 0; k < node->n_in; k++) in[k] = map[node->in[k]->id];
         wick_node *copy = wick_graph_copy_node(g, node, in);
         if (!copy) return NULL;
+        if (copy->n_regions && !wick_graph_clone_regions(g, copy)) return NULL;
         if (slot < w->n_slots && w->slots[slot] == node) copy->slot[0] = slot++;
         copy->slot[1] = i + 1;
         for (int k = 0; k < node->n_out; k++)

@@ -57,6 +57,8 @@ typedef struct wick_step {
     size_t live;            /* bytes of intermediates in use while it runs */
     bool commits;           /* writes state: runs only when nothing can fail any more */
     bool tap;               /* calls the host: on the calling thread */
+    int32_t jump;           /* where the first word of its first buffer is not 0 then, so many steps on (back: below 0); 0: the next one */
+    double repeat;          /* times that it runs, at most; 0: once */
 } wick_step;
 
 /* A result of the graph: where it goes. */

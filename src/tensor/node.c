@@ -65,6 +65,7 @@ wick_node *wick_node_new(wick_context *ctx, const wick_op *op, int n_in, wick_va
         if (!wick_graph_push(graph, node)) return NULL;
     } else {
         ctx->pending += n_in > 0;
+        if (n_in) node->position = (uint32_t)ctx->nodes_recorded;
         ctx->nodes_recorded++;
     }
     return node;
@@ -85,12 +86,21 @@ static void node_drop_inputs(wick_context *ctx, wick_node *node, wick_node **dea
     node->n_in = 0;
 }
 
+/* A recorded node owns the arena that its regions lie in. */
+static void release_regions(wick_context *ctx, wick_node *node) {
+    if (!node->n_regions) return;
+    wick_arena *arena = node->regions[0]->arena;
+    wick_arena_free(arena);
+    wick_release(&ctx->alloc, arena, sizeof *arena);
+}
+
 static void node_free_all(wick_context *ctx, wick_node *dead) {
     while (dead) { /* a work list, not recursion: chains may be as long as memory */
         wick_node *node = dead;
         dead = node->next;
         node_drop_inputs(ctx, node, &dead);
         for (int i = 0; i < node->n_out; i++) wick_array_unref(node->out[i].array);
+        release_regions(ctx, node);
         wick_slab_release(&ctx->slab, node, node->size);
     }
 }

@@ -150,7 +150,7 @@ struct wick_node {
     uint32_t refs;     /* recorded */
     uint32_t mark;     /* number of the last walk that came by */
     uint32_t attr_size, size;
-    uint32_t position; /* in a graph: index in nodes; recorded and evaluated: the context's count of those then */
+    uint32_t position; /* in a graph: index in nodes; recorded: how many were before; evaluated: the context's count of those then */
     uint16_t n_in, n_out, n_regions;
     uint8_t flags;
     uint8_t phase; /* in a graph: 1 commits state, after everything that can fail */

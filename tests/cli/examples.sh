@@ -59,5 +59,12 @@ test_char_lstm() {
     expect 1 "$char_lstm" nowhere && has err nowhere
     expect 1 "$char_lstm" && has err usage
 }
+test_ctc_digits() {
+    ctc_digits=$(dirname "$xor")/ctc_digits
+    expect 0 "$ctc_digits" 400 32 || return
+    # 10 digits, 1 to 5 of them: nobody guesses that.
+    awk '/^whole/ { exit !($4 > 0.3 * $6) }' out || { fail "it did not learn"; cat out; }
+    expect 1 "$ctc_digits" 0 && has err usage
+}
 test_xor() { expect 0 "$xor" && has out "4 of 4 right"; }
 test_main

@@ -277,7 +277,7 @@ static inline bool has_no_elements(const use *u) {
 
 /* Ops that only mean something with a graph around them, or that passes make. */
 static inline bool is_exempt(const wick_op *op) {
-    static const wick_op *const list[] = {&wick_op_grad, &wick_op_custom_gradient, &wick_op_tap, &wick_op_check_finite, &wick_op_stop_gradient, &wick_op_fused};
+    static const wick_op *const list[] = {&wick_op_grad, &wick_op_custom_gradient, &wick_op_tap, &wick_op_check_finite, &wick_op_stop_gradient, &wick_op_fused, &wick_op_scan, &wick_op_if};
     for (size_t i = 0; i < WICK_COUNTOF(list); i++)
         if (op == list[i]) return true;
     return false;

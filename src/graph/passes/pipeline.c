@@ -36,5 +36,9 @@ wick_status wick_run_passes(wick_graph *graph, bool optimise, wick_msg *msg) {
         }
         WICK_TRY(status);
     }
+    for (size_t i = 0; i < graph->n; i++) { /* bodies of loops and branches are graphs like any other */
+        const wick_node *node = graph->nodes[i];
+        for (int r = 0; r < node->n_regions && node->op != &wick_op_fused; r++) WICK_TRY(wick_run_passes(node->regions[r], optimise, msg));
+    }
     return WICK_OK;
 }
