@@ -75,14 +75,14 @@ int main(int argc, char **argv) {
         STOP_IF(wick_dataset_rank(data[i]) != 3 || dims[0] != 3 || dims[1] != SIDE || dims[2] != SIDE, "the images must be 3 x 32 x 32");
         STOP_IF(wick_dataset_classes(data[i]) > CLASSES, "the images must be of 10 classes");
         wick_loader_options loading = {.batch = BATCH, .shuffle = i == 0, .drop_last = true, .seed = 1};
-        if (i == 0) loading.flip = true, loading.crop = 4; /* the test images stay as they are */
+        if (i == 0) loading.flip = true, loading.crop = 2; /* the test images stay as they are */
         wick_dataset_moments(data[0], &loading.mean, &loading.deviation);
         CHECK(wick_loader_new(ctx, data[i], &loading, &loader[i]));
         batches[i] = wick_loader_batches(loader[i]);
     }
     const int64_t steps = epochs * batches[0];
-    const wick_optim_options optim = {.kind = WICK_SGD, .lr = 0.08, .momentum = 0.9, .nesterov = true, .weight_decay = 1e-4,
-                                      .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = steps / 20, .total = steps}};
+    const wick_optim_options optim = {.kind = WICK_SGD, .lr = 0.12, .momentum = 0.9, .nesterov = true, .weight_decay = 2e-4,
+                                      .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = steps / 40, .total = steps}};
     CHECK(wick_optimizer_new(model, &optim, &sgd));
     for (int i = 0; i < 2; i++) {
         CHECK(wick_compile(ctx, i ? test : train, NULL, 2, specs, 2, NULL, &plan[i]));
