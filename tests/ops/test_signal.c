@@ -75,6 +75,38 @@ TEST(a_spectrogram_and_back_is_the_signal_whatever_the_frames) {
     wick_context_free(&ctx);
 }
 
+static wick_status mfcc_and_gradient(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    out[0] = wick_mfcc(in[0], user);
+    wick_grad(wick_sum(out[0], WICK_ALL_AXES, false), 1, in, &out[1]);
+    return WICK_OK;
+}
+TEST(tables_made_in_a_compiled_function_are_part_of_it) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    wick_mel_options o = {.stft = {.n_fft = 64, .hop = 32}, .n_mels = 12, .n_mfcc = 5, .sample_rate = 8000};
+    const wick_spec spec = {.dtype = WICK_F64, .rank = 2, .dims = {2, 400}};
+    wick_plan *plan = NULL;
+    wick_workspace *space = NULL;
+    CHECK(wick_compile(ctx, mfcc_and_gradient, &o, 1, &spec, 2, NULL, &plan) == WICK_OK && wick_workspace_new(plan, &space) == WICK_OK);
+    REQUIRE(space != NULL);
+    const wick_spec out = wick_plan_output(plan, 0);
+    static double x[800], y[2000], g[800], expected[2000], expected_g[800];
+    const size_t count = (size_t)(out.dims[0] * out.dims[1] * out.dims[2]);
+    REQUIRE(count < WICK_COUNTOF(y));
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 800; i++) x[i] = test_rand_real(-1, 1);
+        CHECK_MSG(wick_run(space, (const void *[]){x}, (void *[]){y, g}) == WICK_OK, "%s", wick_workspace_error(space));
+        wick_tensor *in = wick_from(ctx, WICK_F64, WICK_DIMS(2, 400), x), *eager[2];
+        mfcc_and_gradient(ctx, &in, eager, &o);
+        CHECK(wick_eval(ctx, 2, eager, NULL) == WICK_OK && wick_read(eager[0], expected, count * 8) == WICK_OK && wick_read(eager[1], expected_g, sizeof expected_g) == WICK_OK);
+        CHECK(!memcmp(y, expected, count * 8) && !memcmp(g, expected_g, sizeof g));
+    }
+    wick_workspace_free(&space);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
 TEST(other_dtypes_are_computed_in_f32) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
