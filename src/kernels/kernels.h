@@ -189,6 +189,7 @@ void wick_windows_mean(const wick_windows *w, int64_t begin, int64_t end, const 
 /* With i the first of the largest in a window of x (the last NaN): y = v[i], and v[i] += y over zeros. */
 void wick_windows_pick(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *v, void *y);
 void wick_windows_put(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v);
+void wick_windows_index(const wick_windows *w, int64_t begin, int64_t end, const void *x, int64_t *y); /* y = i, in its plane; planes only; -1: none */
 /* The transpose of mean: every input gets the sum of y / count of its windows. */
 void wick_windows_share(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v);
 const char *wick_windows_name(const wick_windows *w, bool max);
@@ -330,6 +331,51 @@ typedef struct wick_ctc {
 size_t wick_ctc_scratch(const wick_ctc *c);
 int64_t wick_ctc_run(const wick_ctc *c, int64_t begin, int64_t end, const void *log_probs, const int64_t *labels, const int64_t *steps_of,
                      const int64_t *labels_of, void *loss, void *dlog_probs, void *scratch);
+
+/* ---- sliding windows put back, and places of planes -------------------------------------------------------------------------
+ * y[o, c step + k dilation, i] += x[o, c, i, k] over zeros, in the order of c, then k; o in [begin, end). x is [outer, count, inner, size], y is
+ * [outer, extent, inner]. */
+typedef struct wick_window_sum {
+    wick_ctype type; /* WICK_CF32 or WICK_CF64 */
+    int64_t extent, count, inner, size, step, dilation;
+} wick_window_sum;
+void wick_window_sum_run(const wick_window_sum *w, int64_t begin, int64_t end, const void *x, void *y);
+/* Planes of n values with a place each in planes of `extent`, planes [begin, end). put: y[index] = x, the last of those with one place; zeros
+ * elsewhere. take: x = y[index] for those that put kept, 0 for the others; scratch: extent int64. Returns -1, or the first place outside. */
+int64_t wick_plane_put(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t extent, const void *x, const int64_t *index, void *y);
+int64_t wick_plane_take(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t extent, const void *y, const int64_t *index, void *x, int64_t *scratch);
+
+/* ---- weighted sums of rows by index: x is [images, places, channels], index and weight [images, rows, taps], y [images, rows, channels] ----
+ * An index outside [0, places) counts for nothing. The three are the derivatives of sum over everything of weight x[index] y, by each. */
+typedef struct wick_taps {
+    wick_ctype type; /* WICK_CF32 or WICK_CF64 */
+    int64_t images, places, channels, rows, taps;
+    int64_t parts; /* put: an image's places are cut into so many units */
+} wick_taps;
+void wick_taps_sum(const wick_taps *t, int64_t begin, int64_t end, const void *x, const int64_t *index, const void *weight, void *y); /* rows of images * rows */
+void wick_taps_put(const wick_taps *t, int64_t begin, int64_t end, const void *y, const int64_t *index, const void *weight, void *x); /* units of images * parts */
+void wick_taps_dot(const wick_taps *t, int64_t begin, int64_t end, const void *x, const int64_t *index, const void *y, void *weight); /* rows */
+
+/* ---- boxes of fields: x is [images, channels, height, width], y [boxes, channels, out], boxes are x1, y1, x2, y2 -------------------------- */
+typedef struct wick_roi {
+    wick_ctype type, box_type; /* WICK_CF32 or WICK_CF64 */
+    int64_t images, channels, height, width, boxes, out[2], samples; /* samples of a bin, each way; 0: as many as elements, rounded up */
+    double scale;                                                   /* elements per unit of the boxes */
+    bool aligned;                                                   /* half an element back; boxes may be smaller than one */
+} wick_roi;
+/* The mean (or the largest part of a sample) of each bin, boxes [begin, end); and the gradient of the mean, channels [begin, end). They return -1, or
+ * the first box that is of no image. */
+int64_t wick_roi_bins(const wick_roi *r, bool max, int64_t begin, int64_t end, const void *x, const void *boxes, const int64_t *image, void *y);
+int64_t wick_roi_put(const wick_roi *r, int64_t begin, int64_t end, const void *y, const void *boxes, const int64_t *image, void *x);
+/* Boxes [images, boxes, 4] by falling scores [images, classes, boxes], without those that overlap a kept one by more than `overlap` of their union: at
+ * most `most` for each class of an image, -1 after the last. scratch: boxes int64. Runs rows [begin, end) of images * classes. */
+typedef struct wick_suppression {
+    wick_ctype type;
+    int64_t classes, boxes, most;
+    double overlap, least; /* by_score: only scores above `least` */
+    bool by_score, center; /* center: boxes are x, y of their middle, and sizes; otherwise two opposite corners */
+} wick_suppression;
+void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const void *boxes, const void *scores, int64_t *kept, int64_t *count, int64_t *scratch);
 
 /* ---- indexing -------------------------------------------------------------------------------------------------------------
  * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index` of the

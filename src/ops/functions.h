@@ -33,6 +33,20 @@
  F(pad, 1, "a number around a tensor", "Pad", "nn.functional.pad") \
  F(resize, 1, "images of another size: nearest or linear", "Resize", "nn.functional.interpolate") \
  F(interpolate, 1, "another number of elements along any axes: nearest, linear, cubic; every rule of ONNX", "Resize", "nn.functional.interpolate") \
+ F(unfold, 1, "im2col", "", "nn.functional.unfold") \
+ F(fold, 1, "col2im", "Col2Im", "nn.functional.fold") \
+ F(max_pool_indices, 0, "where max_pool found its values", "MaxPool", "nn.functional.max_pool2d") \
+ F(max_unpool, 1, "values back where max_pool found them", "MaxUnpool", "nn.functional.max_unpool2d") \
+ F(lp_pool, 1, "the norm of each window", "LpPool", "nn.functional.lp_pool2d") \
+ F(pixel_shuffle, 1, "channels to places (CRD)", "DepthToSpace", "nn.functional.pixel_shuffle") \
+ F(pixel_unshuffle, 1, "places to channels (CRD)", "", "nn.functional.pixel_unshuffle") \
+ F(depth_to_space, 1, "channels to places (DCR)", "DepthToSpace", "") \
+ F(space_to_depth, 1, "places to channels (DCR)", "SpaceToDepth", "") \
+ F(channel_shuffle, 1, "channels of groups interleaved", "", "nn.functional.channel_shuffle") \
+ F(grid_sample, 1, "a field at any places", "GridSample", "nn.functional.grid_sample") \
+ F(affine_grid, 1, "the places of an affine transformation", "AffineGrid", "nn.functional.affine_grid") \
+ F(box_iou, 1, "intersections of boxes over their unions", "", "torchvision.ops.box_iou") \
+ F(non_max_suppression, 0, "boxes without those that overlap better ones", "NonMaxSuppression", "torchvision.ops.nms") \
  F(var, 1, "variance over axes", "", "var") \
  F(stack, 1, "tensors along a new axis", "", "stack") \
  F(split, 1, "an axis cut into parts of given sizes", "Split", "split") \

@@ -14,7 +14,8 @@ extern const wick_op wick_op_cast;
     X(reshape) X(permute) X(slice) X(expand) X(diagonal) X(view_scatter) \
     X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) X(cumsum) X(cumprod) X(logcumsumexp) X(cummax) X(cummin) \
     X(matmul) X(conv) X(conv_data) X(conv_weight) X(max_pool) X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) \
-    X(resample) X(resample_back) \
+    X(max_pool_index) X(plane_put) X(plane_take) X(sliding_window) X(window_sum) \
+    X(resample) X(resample_back) X(taps) X(taps_put) X(taps_dot) X(roi_align) X(roi_align_put) X(roi_align_max) X(nms) \
     X(softmax) X(log_softmax) X(layer_norm) X(rms_norm) \
     X(gather) X(scatter_add) X(take_along_axis) X(put_along_axis) X(ravel_index) X(nonzero) X(iota) X(one_hot) X(concat) \
     X(sort) X(topk) X(kthvalue) X(searchsorted) X(equal_runs) X(bincount) \

@@ -1,7 +1,7 @@
 /* pool.c: pooling over the last 1 to 3 dims of [N, C, dims]. The gradient of max_pool puts into the largest's place, whose transpose picks
  * from there; avg_pool's is its transpose. Each is another's gradient. */
 #include "ops/ops.h"
-#include "wick/ops.h"
+#include "wick/image.h"
 
 typedef struct pool_attr {
     int64_t kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
@@ -43,6 +43,11 @@ static wick_status same(wick_infer *i, const wick_type *have, const wick_type *w
 static wick_status infer_pool(wick_infer *i) { /* max_pool, avg_pool: x -> y */
     WICK_TRY(check_input(i, i->in[0]));
     pooled(i->attr, i->in[0], i->out);
+    return WICK_OK;
+}
+static wick_status infer_index(wick_infer *i) { /* x -> places */
+    WICK_TRY(infer_pool(i));
+    i->out->dtype = WICK_I64;
     return WICK_OK;
 }
 static wick_status infer_pick(wick_infer *i) { /* x, v -> y */
@@ -110,6 +115,7 @@ typedef struct pool_args {
         return -1;                                                                                                        \
     }
 POOL_RUN(max, wick_windows_max(w, begin, end, ptr[0], ptr[1], scratch))
+POOL_RUN(index, wick_windows_index(w, begin, end, ptr[0], ptr[1]))
 POOL_RUN(mean, wick_windows_mean(w, begin, end, ptr[0], ptr[1], scratch))
 POOL_RUN(pick, wick_windows_pick(w, begin, end, ptr[0], ptr[1], ptr[2]))
 POOL_RUN(put, wick_windows_put(w, begin, end, ptr[0], ptr[1], ptr[2]))
@@ -155,6 +161,7 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
         wick_layout_channels_last(&layout, at[k].type);
         last |= from_y ? wick_layout_equal(&at[k].layout, &layout, at[k].type) : wick_lower_is_channels_last(&at[k]);
     }
+    last &= node->op != &wick_op_max_pool_index;
     last &= x->dims[1] != 0; /* 0 means planes: here there are none */
     w->channels = last ? x->dims[1] : 0;
     p.planes = x->dims[0] * (last ? 1 : x->dims[1]);
@@ -170,6 +177,7 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
     refs[node->n_in] = wick_lower_ref(&at[node->n_in], true);
     bytes += (double)wick_type_bytes(&node->out[0].type);
     wick_step_fn run = node->op == &wick_op_max_pool        ? run_max
+                       : node->op == &wick_op_max_pool_index ? run_index
                        : node->op == &wick_op_avg_pool      ? run_mean
                        : node->op == &wick_op_max_pool_pick ? run_pick
                        : node->op == &wick_op_max_pool_put  ? run_put
@@ -268,13 +276,18 @@ POOL_OP(max_pool_put, "gradient of max_pool: what comes to each window, at its l
 POOL_OP(avg_pool, "the mean of each window", 1, infer_pool, "AveragePool", "nn.functional.avg_pool1d, ...2d, ...3d")
 POOL_OP(avg_pool_share, "gradient of avg_pool: what comes to each window, shared", 1, infer_share, "", "")
 
+const wick_op wick_op_max_pool_index = {.name = "max_pool_index", .doc = "where in its plane the largest of each window is", .cost = "window n", .min_in = 1,
+                                        .max_in = 1, .n_out = 1, .infer = infer_index, .flops = flops_pool, .lower = lower_pool, .print = print_pool,
+                                        .sample = sample_max};
+
 /* ---- public ------------------------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *record_pool(const wick_op *op, wick_tensor *x, const pool_attr *a) {
     const wick_dtype d = wick_tensor_dtype(x);
     if (d != WICK_F16 && d != WICK_BF16) return wick_record(NULL, op, 1, &x, a, sizeof *a);
     x = wick_as(x, WICK_F32); /* computed in f32, rounded once */
-    return wick_as(wick_record(NULL, op, 1, &x, a, sizeof *a), d);
+    x = wick_record(NULL, op, 1, &x, a, sizeof *a);
+    return op == &wick_op_max_pool_index ? x : wick_as(x, d);
 }
 
 static wick_tensor *pool(const wick_op *op, wick_tensor *x, const wick_pool_options *o) {
@@ -304,6 +317,7 @@ static wick_tensor *pool(const wick_op *op, wick_tensor *x, const wick_pool_opti
     return record_pool(op, x, &a);
 }
 wick_tensor *wick_max_pool(wick_tensor *x, const wick_pool_options *options) { return pool(&wick_op_max_pool, x, options); }
+wick_tensor *wick_max_pool_indices(wick_tensor *x, const wick_pool_options *options) { return pool(&wick_op_max_pool_index, x, options); }
 wick_tensor *wick_avg_pool(wick_tensor *x, const wick_pool_options *options) { return pool(&wick_op_avg_pool, x, options); }
 
 static wick_tensor *adaptive(const wick_op *op, wick_tensor *x, const int64_t *out) {
@@ -320,4 +334,5 @@ static wick_tensor *adaptive(const wick_op *op, wick_tensor *x, const int64_t *o
     return record_pool(op, x, &a);
 }
 wick_tensor *wick_adaptive_max_pool(wick_tensor *x, const int64_t *out) { return adaptive(&wick_op_max_pool, x, out); }
+wick_tensor *wick_adaptive_max_pool_indices(wick_tensor *x, const int64_t *out) { return adaptive(&wick_op_max_pool_index, x, out); }
 wick_tensor *wick_adaptive_avg_pool(wick_tensor *x, const int64_t *out) { return adaptive(&wick_op_avg_pool, x, out); }

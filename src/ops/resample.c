@@ -46,6 +46,7 @@ static int64_t most_taps(const resample_attr *a) {
 static int64_t taps_of(const resample_attr *a, int64_t o, int32_t *index, double *weight) {
     const double x = position(a, o), wide = stretch(a);
     const int64_t last = a->in - 1;
+    const bool exclude = a->exclude || a->antialias;
     if (a->coordinates == WICK_CROP_AND_RESIZE && !(x >= 0 && x <= (double)last)) return 0;
     if (a->mode == WICK_NEAREST) {
         const double below = floor(x), part = x - below;
@@ -74,9 +75,9 @@ static int64_t taps_of(const resample_attr *a, int64_t o, int32_t *index, double
         for (double i = below - reach + 1; i <= below + reach; i++) {
             const bool outside = i < 0 || i > (double)last;
             index[n] = (int32_t)fmin(fmax(i, 0), (double)last);
-            sum += weight[n++] = outside && a->exclude ? 0 : weight_of(a, i - x);
+            sum += weight[n++] = outside && exclude ? 0 : weight_of(a, i - x);
         }
-        if (!a->exclude || sum == 0) return n;
+        if (!exclude || sum == 0) return n;
     }
     for (int64_t i = 0; i < n; i++) weight[i] /= sum;
     return n;

@@ -37,6 +37,16 @@ static void WINDOW_NAME(pick)(const wick_windows *w, int64_t begin, int64_t end,
     }
 }
 
+static void WINDOW_NAME(index)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, int64_t *y) {
+    const int64_t in = w->in[0] * w->in[1] * w->in[2], out = w->out[0] * w->out[1] * w->out[2];
+    for (int64_t p = begin; p < end; p++) {
+        const WINDOW_T *x = (const WINDOW_T *)xv + p * in;
+        WINDOW_EACH_OUTPUT
+        y[p * out + o] = WINDOW_NAME(largest)(w, x, &z, &r, &s);
+        WINDOW_END
+    }
+}
+
 static void WINDOW_NAME(put)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, const void *yv, void *vv) {
     const int64_t in = w->in[0] * w->in[1] * w->in[2], out = w->out[0] * w->out[1] * w->out[2];
     for (int64_t p = begin; p < end; p++) {

@@ -50,6 +50,9 @@ void wick_windows_pick(const wick_windows *w, int64_t begin, int64_t end, const 
     const int f64 = w->type == WICK_CF64;
     (w->channels ? tier_kernels()->channels_pick[f64] : f64 ? pick_f64 : pick_f32)(w, begin, end, x, v, y);
 }
+void wick_windows_index(const wick_windows *w, int64_t begin, int64_t end, const void *x, int64_t *y) {
+    (w->type == WICK_CF64 ? index_f64 : index_f32)(w, begin, end, x, y);
+}
 void wick_windows_put(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v) {
     const wick_window_kernels *tier = tier_kernels();
     const int f64 = w->type == WICK_CF64;

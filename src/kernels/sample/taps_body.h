@@ -1,0 +1,62 @@
+/* taps_body.h: weighted sums of rows by index, once per type. Sums go in the order of the taps, by products and additions alone: the same bits on
+ * every tier. */
+static void TAPS_NAME(sum)(const wick_taps *t, int64_t begin, int64_t end, const void *xv, const int64_t *index, const void *weight, void *yv) {
+    const int64_t c = t->channels;
+    for (int64_t r = begin; r < end; r++) {
+        const TAPS_T *x = (const TAPS_T *)xv + r / t->rows * t->places * c, *w = (const TAPS_T *)weight + r * t->taps;
+        TAPS_T *restrict y = (TAPS_T *)yv + r * c;
+        const int64_t *at = index + r * t->taps;
+        bool empty = true;
+        for (int64_t k = 0; k < t->taps; k++) {
+            if ((uint64_t)at[k] >= (uint64_t)t->places) continue;
+            const TAPS_T *restrict from = x + at[k] * c, u = w[k];
+            if (empty)
+                for (int64_t i = 0; i < c; i++) y[i] = u * from[i];
+            else
+                for (int64_t i = 0; i < c; i++) y[i] += u * from[i];
+            empty = false;
+        }
+        if (empty) memset(y, 0, (size_t)c * sizeof *y);
+    }
+}
+
+/* Units are parts of the places of an image: each looks at all taps and takes those that fall into it, in their order. */
+static void TAPS_NAME(put)(const wick_taps *t, int64_t begin, int64_t end, const void *yv, const int64_t *index, const void *weight, void *xv) {
+    const int64_t c = t->channels, each = (t->places + t->parts - 1) / t->parts;
+    for (int64_t unit = begin; unit < end; unit++) {
+        const int64_t image = unit / t->parts, low = WICK_MIN(t->places, unit % t->parts * each), high = WICK_MIN(t->places, low + each);
+        TAPS_T *x = (TAPS_T *)xv + image * t->places * c;
+        memset(x + low * c, 0, (size_t)((high - low) * c) * sizeof *x);
+        for (int64_t r = image * t->rows; r < (image + 1) * t->rows; r++) {
+            const TAPS_T *restrict y = (const TAPS_T *)yv + r * c, *w = (const TAPS_T *)weight + r * t->taps;
+            const int64_t *at = index + r * t->taps;
+            for (int64_t k = 0; k < t->taps; k++) {
+                if (at[k] < low || at[k] >= high) continue;
+                TAPS_T *restrict to = x + at[k] * c;
+                const TAPS_T u = w[k];
+                for (int64_t i = 0; i < c; i++) to[i] += u * y[i];
+            }
+        }
+    }
+}
+
+static void TAPS_NAME(dot)(const wick_taps *t, int64_t begin, int64_t end, const void *xv, const int64_t *index, const void *yv, void *weight) {
+    const int64_t c = t->channels;
+    for (int64_t r = begin; r < end; r++) {
+        const TAPS_T *x = (const TAPS_T *)xv + r / t->rows * t->places * c, *y = (const TAPS_T *)yv + r * c;
+        for (int64_t k = 0; k < t->taps; k++) {
+            const int64_t at = index[r * t->taps + k];
+            double sum[4] = {0};
+            if ((uint64_t)at < (uint64_t)t->places) {
+                const TAPS_T *from = x + at * c;
+                int64_t i = 0;
+                for (; i + 3 < c; i += 4)
+                    for (int j = 0; j < 4; j++) sum[j] += (double)from[i + j] * (double)y[i + j];
+                for (; i < c; i++) sum[0] += (double)from[i] * (double)y[i];
+            }
+            ((TAPS_T *)weight)[r * t->taps + k] = (TAPS_T)((sum[0] + sum[1]) + (sum[2] + sum[3]));
+        }
+    }
+}
+#undef TAPS_T
+#undef TAPS_NAME
