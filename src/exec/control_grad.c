@@ -1,0 +1,260 @@
+/* control_grad.c: gradients of loops and branches: nodes like theirs, whose regions are the bodies recorded again with their gradients. */
+#include "exec/control.h"
+#include "wick/ops.h"
+
+static wick_tensor *handle(wick_context *ctx, wick_value *v) { return wick_tensor_new(ctx, v); }
+
+/* With the context's target the new graph: copies region; given[i] stands for its parameter i. */
+static bool replay(wick_graph *into, wick_graph *region, wick_tensor *const *given, wick_tensor **results) {
+    wick_context *ctx = into->ctx;
+    const uint32_t n = wick_graph_number(region);
+    wick_value **map = wick_arena_zalloc(into->arena, (n + 1) * sizeof *map);
+    if (!map) return false;
+    for (size_t i = 0; i < region->n; i++) {
+        const wick_node *node = region->nodes[i];
+        if (node->op == &wick_op_input) {
+            map[node->out[0].id] = given[node->slot[0]]->value;
+            continue;
+        }
+        wick_value **in = wick_arena_alloc(into->arena, (node->n_in + 1u) * sizeof *in);
+        if (!in) return false;
+        for (int k = 0; k < node->n_in; k++) in[k] = map[node->in[k]->id];
+        wick_node *copy = wick_graph_copy_node(into, node, in);
+        if (!copy || (node->n_regions && !wick_graph_clone_regions(into, copy))) return false;
+        for (int k = 0; k < node->n_out; k++) map[node->out[k].id] = &copy->out[k];
+    }
+    for (int k = 0; k < region->n_outputs; k++) results[k] = handle(ctx, map[region->outputs[k]->id]);
+    return true;
+}
+
+/* grads[i] of sum over k of sum(results[k] g[k]) with respect to wrt[i]; zeros where nothing depends on it. */
+static void pull(int n, wick_tensor *const *results, wick_tensor *const *g, int n_wrt, wick_tensor *const *wrt, wick_tensor **grads) {
+    wick_tensor *loss = NULL;
+    for (int k = 0; k < n; k++) {
+        if (!g[k]) continue;
+        wick_tensor *part = wick_as(wick_sum(wick_mul(results[k], g[k]), WICK_ALL_AXES, false), WICK_F64);
+        loss = loss ? wick_add(loss, part) : part;
+    }
+    if (loss && n_wrt)
+        wick_grad(loss, n_wrt, wrt, grads);
+    else
+        for (int k = 0; k < n_wrt; k++) grads[k] = wick_expand(wick_like(wrt[k], 0), wick_tensor_rank(wrt[k]), wick_tensor_dims(wrt[k]));
+}
+
+/* Expands the gradients in a graph of its own, inside the expansion of another's. Walks are numbered on: no mark of either is taken for the other's. */
+static bool finish(wick_graph *graph, wick_graph *outer, wick_msg *msg) {
+    wick_context *ctx = graph->ctx;
+    const uint32_t walk = ctx->walk;
+    const wick_status status = wick_pass_expand_grad(graph, msg);
+    for (size_t i = 0; i < graph->n; i++) {
+        graph->nodes[i]->mark = 0;
+        for (int k = 0; k < graph->nodes[i]->n_out; k++) graph->nodes[i]->out[k].mark = 0, graph->nodes[i]->out[k].grad = NULL;
+    }
+    ctx->walk = walk;
+    ctx->target = outer;
+    return status == WICK_OK && !graph->failed;
+}
+
+static bool is_real(const wick_value *v) { return wick_dtype_is_float(v->type.dtype); }
+
+static void grad_failed(wick_gradient *g, wick_context *ctx, const wick_msg *msg) {
+    wick_tensor *poison = wick_poison(ctx, msg->status ? msg->status : WICK_ERR_NOMEM, "%s", msg->status ? msg->text : "out of memory taking gradients of a body");
+    for (int i = 0; i < g->n_in; i++)
+        if (g->need[i]) g->gin[i] = poison;
+}
+
+void wick_grad_scan(wick_gradient *g) {
+    const control_attr *a = g->node->attr;
+    wick_context *ctx = g->in[0]->ctx;
+    wick_graph *outer = ctx->target, *region = g->node->regions[0];
+    const int first = wick_control_lead(a), n_params = a->n_state + a->n_x + a->n_captured;
+    wick_msg msg = {0};
+    /* Which states carry gradients, which captured values ask for one. */
+    const size_t room = (size_t)(3 * n_params + 2 * a->n_state + a->n_y + 8);
+    wick_tensor **lists = wick_arena_zalloc(outer->arena, 8 * room * sizeof *lists);
+    wick_graph *back = wick_graph_new(ctx, outer->arena);
+    wick_graph **regions = wick_arena_alloc(outer->arena, sizeof *regions);
+    control_attr *attr = wick_arena_zalloc(outer->arena, wick_control_attr_bytes((int)(2 * room)));
+    if (!lists || !back || !regions || !attr) {
+        grad_failed(g, ctx, &msg);
+        return;
+    }
+    wick_tensor **in = lists, **given = lists + room, **results = lists + 2 * room, **gs = lists + 3 * room, **wrt = lists + 4 * room, **grads = lists + 5 * room,
+                **outs = lists + 6 * room, **all = lists + 7 * room;
+    int n_in = 0, n_state = 0, n_x = 0, n_wrt = 0, n_y = 0;
+    if (a->conditional) in[n_in++] = g->out[g->n_out - 1];
+    if (a->counted) in[n_in++] = g->in[0];
+    const int counted = n_in;
+    ctx->target = back;
+    /* states: gradients of states, sums for captured values */
+    for (int k = 0; k < a->n_state; k++) {
+        if (!is_real(g->node->in[first + k])) continue;
+        gs[a->conditional + k] = wick_control_param(ctx, &g->node->out[k].type, n_state++);
+    }
+    wick_tensor **sums = wick_arena_zalloc(outer->arena, (size_t)(a->n_captured + 1) * sizeof *sums);
+    for (int k = 0; k < a->n_captured && sums; k++) {
+        const int i = first + a->n_state + a->n_x + k;
+        if (g->need[i]) sums[k] = wick_control_param(ctx, &g->node->in[i]->type, n_state++);
+    }
+    /* rows: states before the round, x, gradients of y */
+    for (int k = 0; k < a->n_state; k++) given[k] = wick_control_param(ctx, &g->node->out[k].type, n_state + n_x++);
+    for (int k = 0; k < a->n_x; k++) {
+        wick_type row = g->node->in[first + a->n_state + k]->type;
+        memmove(row.dims, row.dims + 1, sizeof row.dims - sizeof row.dims[0]);
+        row.dims[WICK_MAX_DIMS - 1] = 0;
+        row.rank--;
+        given[a->n_state + k] = wick_control_param(ctx, &row, n_state + n_x++);
+    }
+    for (int k = 0; k < a->n_y; k++) {
+        if (!g->gout[a->n_state + k]) continue;
+        wick_type row = g->node->out[a->n_state + k].type;
+        memmove(row.dims, row.dims + 1, sizeof row.dims - sizeof row.dims[0]);
+        row.dims[WICK_MAX_DIMS - 1] = 0;
+        row.rank--;
+        gs[a->conditional + a->n_state + k] = wick_control_param(ctx, &row, n_state + n_x++);
+    }
+    wick_tensor **ghist = wick_arena_zalloc(outer->arena, (size_t)(a->n_state + 1) * sizeof *ghist);
+    for (int k = 0; k < a->n_state && ghist; k++) /* of the history, where a gradient of a gradient comes through it */
+        if (g->gout[a->n_state + a->n_y + k]) ghist[k] = wick_control_param(ctx, &g->node->out[k].type, n_state + n_x++);
+    for (int k = 0; k < a->n_captured; k++) given[a->n_state + a->n_x + k] = wick_control_param(ctx, &g->node->in[first + a->n_state + a->n_x + k]->type, n_state + n_x + k);
+    bool good = sums && ghist && !back->failed && replay(back, region, given, results);
+    if (good) {
+        for (int k = 0; k < a->n_state; k++)
+            if (gs[a->conditional + k]) wrt[n_wrt++] = given[k];
+        for (int k = 0; k < a->n_captured; k++)
+            if (sums[k]) wrt[n_wrt++] = given[a->n_state + a->n_x + k];
+        for (int k = 0; k < a->n_x; k++)
+            if (g->need[first + a->n_state + k]) wrt[n_wrt++] = given[a->n_state + k];
+        pull(region->n_outputs, results, gs, n_wrt, wrt, grads);
+        int at = 0, m = 0;
+        for (int k = 0; k < a->n_state; k++)
+            if (gs[a->conditional + k]) outs[m++] = ghist[k] ? wick_add(grads[at], ghist[k]) : grads[at], at++;
+        for (int k = 0; k < a->n_captured; k++)
+            if (sums[k]) outs[m++] = wick_add(sums[k], grads[at++]);
+        for (; at < n_wrt; at++) outs[m++] = grads[at], n_y++;
+        back->outputs = wick_arena_alloc(outer->arena, (size_t)(m + 1) * sizeof *back->outputs);
+        good = back->outputs != NULL;
+        for (int k = 0; k < m && good; k++) {
+            if (outs[k]->error) {
+                wick_msg_set(&msg, outs[k]->error->status, "%s", outs[k]->error->text);
+                good = false;
+                break;
+            }
+            back->outputs[k] = outs[k]->value;
+        }
+        back->n_outputs = m;
+    }
+    ctx->target = outer;
+    good = good && finish(back, outer, &msg);
+    if (!good) {
+        ctx->target = outer;
+        grad_failed(g, ctx, &msg);
+        return;
+    }
+    /* The node itself. */
+    for (int k = 0; k < a->n_state; k++)
+        if (gs[a->conditional + k]) in[n_in++] = g->gout[k] ? g->gout[k] : wick_expand(wick_like(g->out[k], 0), wick_tensor_rank(g->out[k]), wick_tensor_dims(g->out[k]));
+    for (int k = 0; k < a->n_captured; k++)
+        if (sums[k]) {
+            wick_tensor *v = g->in[first + a->n_state + a->n_x + k];
+            in[n_in++] = wick_expand(wick_like(v, 0), wick_tensor_rank(v), wick_tensor_dims(v));
+        }
+    for (int k = 0; k < a->n_state; k++) in[n_in++] = g->out[a->n_state + a->n_y + k];
+    for (int k = 0; k < a->n_x; k++) in[n_in++] = g->in[first + a->n_state + k];
+    for (int k = 0; k < a->n_y; k++)
+        if (g->gout[a->n_state + k]) in[n_in++] = g->gout[a->n_state + k];
+    for (int k = 0; k < a->n_state; k++)
+        if (ghist[k]) in[n_in++] = g->gout[a->n_state + a->n_y + k];
+    for (int k = 0; k < a->n_captured; k++) in[n_in++] = g->in[first + a->n_state + a->n_x + k];
+    *attr = (control_attr){.n_state = n_state, .n_x = n_x, .n_y = n_y, .n_captured = a->n_captured, .rounds = a->rounds, .reverse = !a->reverse, .counted = counted != 0};
+    const int n_out = 2 * n_state + n_y;
+    for (int k = 0; k < n_state; k++) attr->out[k] = in[counted + k]->value->type;
+    for (int k = n_state; k < n_out; k++) {
+        const wick_type *row = k < n_state + n_y ? &back->outputs[k]->type : &attr->out[k - n_state - n_y];
+        int64_t dims[WICK_MAX_DIMS + 1] = {a->rounds};
+        memcpy(dims + 1, row->dims, row->rank * sizeof *dims);
+        if (row->rank == WICK_MAX_DIMS || !wick_type_set(&attr->out[k], (wick_dtype)row->dtype, row->rank + 1, dims)) {
+            wick_msg_set(&msg, WICK_ERR_SHAPE, "the gradient of a scan needs its sums for each round: captured values have at most %d dims", WICK_MAX_DIMS - 1);
+            grad_failed(g, ctx, &msg);
+            return;
+        }
+    }
+    regions[0] = back;
+    wick_record_n(ctx, &wick_op_scan, n_in, in, attr, wick_control_attr_bytes(n_out), n_out, all);
+    if (!all[0]->error) {
+        all[0]->value->node->regions = regions;
+        all[0]->value->node->n_regions = 1;
+    }
+    int at = 0, row = n_state;
+    for (int k = 0; k < a->n_state; k++)
+        if (gs[a->conditional + k]) g->gin[first + k] = all[at++];
+    for (int k = 0; k < a->n_captured; k++)
+        if (sums[k]) g->gin[first + a->n_state + a->n_x + k] = all[at++];
+    for (int k = 0; k < a->n_x; k++)
+        if (g->need[first + a->n_state + k]) g->gin[first + a->n_state + k] = all[row++];
+}
+
+void wick_grad_if(wick_gradient *g) {
+    const control_attr *a = g->node->attr;
+    wick_context *ctx = g->in[0]->ctx;
+    wick_graph *outer = ctx->target;
+    wick_msg msg = {0};
+    const size_t room = (size_t)(a->n_captured + a->n_y + 4);
+    wick_tensor **lists = wick_arena_zalloc(outer->arena, 7 * room * sizeof *lists);
+    wick_graph **regions = wick_arena_alloc(outer->arena, 2 * sizeof *regions);
+    control_attr *attr = wick_arena_zalloc(outer->arena, wick_control_attr_bytes((int)room));
+    if (!lists || !regions || !attr) {
+        grad_failed(g, ctx, &msg);
+        return;
+    }
+    wick_tensor **in = lists, **given = lists + room, **results = lists + 2 * room, **gs = lists + 3 * room, **wrt = lists + 4 * room, **grads = lists + 5 * room,
+                **all = lists + 6 * room;
+    int n_in = 0, n_wrt = 0, n_g = 0;
+    for (int side = 0; side < 2; side++) {
+        wick_graph *back = wick_graph_new(ctx, outer->arena);
+        bool good = back != NULL;
+        if (good) {
+            ctx->target = back;
+            n_wrt = n_g = 0;
+            for (int k = 0; k < a->n_captured; k++) given[k] = wick_control_param(ctx, &g->node->in[1 + k]->type, k);
+            for (int k = 0; k < a->n_y; k++) gs[k] = g->gout[k] ? wick_control_param(ctx, &g->node->out[k].type, a->n_captured + n_g++) : NULL;
+            good = !back->failed && replay(back, g->node->regions[side], given, results);
+        }
+        if (good) {
+            for (int k = 0; k < a->n_captured; k++)
+                if (g->need[1 + k]) wrt[n_wrt++] = given[k];
+            pull(a->n_y, results, gs, n_wrt, wrt, grads);
+            back->outputs = wick_arena_alloc(outer->arena, (size_t)(n_wrt + 1) * sizeof *back->outputs);
+            good = back->outputs != NULL;
+            for (int k = 0; k < n_wrt && good; k++) {
+                if (grads[k]->error) {
+                    wick_msg_set(&msg, grads[k]->error->status, "%s", grads[k]->error->text);
+                    good = false;
+                    break;
+                }
+                back->outputs[k] = grads[k]->value;
+            }
+            back->n_outputs = n_wrt;
+        }
+        ctx->target = outer;
+        if (!good || !finish(back, outer, &msg)) {
+            ctx->target = outer;
+            grad_failed(g, ctx, &msg);
+            return;
+        }
+        regions[side] = back;
+    }
+    for (int k = 0; k <= a->n_captured; k++) in[n_in++] = g->in[k];
+    for (int k = 0; k < a->n_y; k++)
+        if (g->gout[k]) in[n_in++] = g->gout[k];
+    *attr = (control_attr){.n_y = n_wrt, .n_captured = a->n_captured + n_g};
+    for (int k = 0, m = 0; k < a->n_captured; k++)
+        if (g->need[1 + k]) attr->out[m++] = g->node->in[1 + k]->type;
+    wick_record_n(ctx, &wick_op_if, n_in, in, attr, wick_control_attr_bytes(n_wrt), n_wrt, all);
+    if (!all[0]->error) {
+        all[0]->value->node->regions = regions;
+        all[0]->value->node->n_regions = 2;
+    }
+    for (int k = 0, m = 0; k < a->n_captured; k++)
+        if (g->need[1 + k]) g->gin[1 + k] = all[m++];
+}
