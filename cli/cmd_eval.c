@@ -3,8 +3,13 @@
 #include "options.h"
 #include "talk.h"
 
+#include "wick/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+enum { MOST_SCORES = 1 << 24 }; /* numbers kept for the area under the curve: 64 MiB */
 enum { MOST_PAIRS = 10, USUAL_TOP = 5, PAGE_WIDTH = 132 /* of output that goes to no terminal */ };
 
 typedef struct view {
@@ -14,6 +19,7 @@ typedef struct view {
     const evaluation *result;
     const char *data;
     double seconds;
+    double auc; /* NaN: not known */
 } view;
 
 typedef struct class_label {
@@ -112,6 +118,7 @@ static void report_text(const view *v) {
         snprintf(name, sizeof name, "top-%lld", (long long)v->e->top);
         printf("%-8s  %.2f %%\n", name, 100 * (double)r->top_correct / count);
     }
+    if (!isnan(v->auc)) printf("ROC AUC   %.4f\n", v->auc);
     printf("loss      %.4f\nimages    %lld\n\n", r->loss, (long long)r->count);
     int width = 0;
     for (int64_t k = 0; k < v->c->classes; k++) {
@@ -159,6 +166,8 @@ static void report_json(const view *v) {
     json_integer(&j, "correct", r->correct);
     json_real(&j, "accuracy", (double)r->correct / count, 9);
     json_real(&j, "loss", r->loss, 9);
+    json_real(&j, "perplexity", exp(r->loss), 9);
+    json_real(&j, "roc_auc", v->auc, 9);
     json_real(&j, "seconds", v->seconds, 6);
     json_real(&j, "samples_per_second", count / v->seconds, 6);
     json_open(&j, "classes", '[');
@@ -196,6 +205,38 @@ static int choose_top(const cli_options *o, const classifier *c, int64_t *top) {
     return CLI_OK;
 }
 
+/* The probabilities of all images, for what needs them together. */
+typedef struct kept_scores {
+    float *p; /* [images, classes]; NULL: too many */
+    int64_t *labels;
+} kept_scores;
+
+static void keep_scores(const evaluator *e, int64_t first, int64_t n, void *user) {
+    const kept_scores *kept = user;
+    const int64_t classes = e->c->classes;
+    for (int64_t i = 0; i < n; i++) {
+        const float *x = e->logits + i * classes;
+        float *p = kept->p + (first + i) * classes;
+        double most = -INFINITY, sum = 0;
+        for (int64_t k = 0; k < classes; k++) most = fmax(most, (double)x[k]);
+        for (int64_t k = 0; k < classes; k++) sum += exp((double)x[k] - most);
+        for (int64_t k = 0; k < classes; k++) p[k] = (float)(exp((double)x[k] - most) / sum);
+        kept->labels[first + i] = e->y[i];
+    }
+}
+
+/* The mean over the classes of each against the rest; of two classes both are the same. NaN where a class has no image, or all. */
+static double area_under_curves(const classifier *c, const kept_scores *kept, int64_t n) {
+    double auc = NAN;
+    if (!kept->p || c->classes < 2) return auc;
+    wick_scope *scope = wick_scope_open(c->ctx);
+    if (!scope) return auc;
+    wick_tensor *p = wick_from(c->ctx, WICK_F32, WICK_DIMS(n, c->classes), kept->p), *labels = wick_from(c->ctx, WICK_I64, WICK_DIMS(n), kept->labels);
+    if (wick_roc_auc(p, labels, &auc) != WICK_OK) auc = NAN;
+    wick_scope_close(&scope);
+    return auc;
+}
+
 static int measure(const cli_options *o, classifier *c, const wick_dataset *dataset) {
     evaluator e = {0};
     evaluation result;
@@ -203,12 +244,23 @@ static int measure(const cli_options *o, classifier *c, const wick_dataset *data
     int code = choose_top(o, c, &top);
     if (code == CLI_OK) code = evaluator_new(&e, c, dataset);
     e.top = top;
+    kept_scores kept = {0};
+    const int64_t images = wick_dataset_count(dataset);
+    if (code == CLI_OK && images <= MOST_SCORES / c->classes) {
+        kept.p = step_buffer(images * c->classes, sizeof *kept.p);
+        kept.labels = step_buffer(images, sizeof *kept.labels);
+        if (!kept.p || !kept.labels) code = talk_fail(CLI_FAILED, "out of memory");
+        e.look = keep_scores;
+        e.user = &kept;
+    }
     double start = now_seconds();
     if (code == CLI_OK) code = evaluator_run(&e, &result);
     if (code == CLI_OK) {
-        const view v = {o, c, &e, &result, o->data[0] ? o->data : c->data, now_seconds() - start};
+        const view v = {o, c, &e, &result, o->data[0] ? o->data : c->data, now_seconds() - start, area_under_curves(c, &kept, images)};
         (o->json ? report_json : report_text)(&v);
     }
+    free(kept.p);
+    free(kept.labels);
     evaluator_free(&e);
     return code;
 }

@@ -34,12 +34,17 @@ for k, c in enumerate(e["classes"]):
     f1s.append(2 * p * r / (p + r) if p + r else 0)
     assert max(abs(c["precision"] - p), abs(c["recall"] - r), abs(c["f1"] - f1s[-1])) < 1e-8, c
 assert abs(e["macro"]["f1"] - sum(f1s) / n) < 1e-8, f1s
+def area(k):
+    p = lambda i: i["probabilities"][str(k)]
+    yes, no = [p(i) for i in images if i["label"] == k], [p(i) for i in images if i["label"] != k]
+    return sum((a > b) + (a == b) / 2 for a in yes for b in no) / len(yes) / len(no)
+assert abs(e["roc_auc"] - sum(map(area, range(n))) / n) < 1e-4, e["roc_auc"]
 first = lambda i: sorted(map(int, i["probabilities"]), key=lambda k: (-i["probabilities"][str(k)], k))[:2]
 assert e["top"] == {"k": 2, "correct": (top := sum(i["label"] in first(i) for i in images)), "share": top / 100}, top' ||
         fail "eval and predict differ"
 }
 test_eval_text() {
-    expect 0 "$wick" eval run && has out "top-5" && has out "macro average" && has out "precision" && has out "confusion:"
+    expect 0 "$wick" eval run && has out "ROC AUC" && has out "top-5" && has out "macro average" && has out "precision" && has out "confusion:"
     [ "$(sed -n '/^confusion/,$p' out | tail -n +3 | awk '{ for (i = 2; i <= NF; i++) sum += $i } END { print NF, sum }')" = "11 100" ] ||
         fail "no matrix of 100 images"
     expect 0 "$wick" eval run --color always && has out $'\x1b[32m'
