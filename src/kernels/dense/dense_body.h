@@ -55,9 +55,11 @@ static void DENSE_NAME(cholesky)(dense_run *r, int64_t n, double shift, const vo
     DENSE_T *column = dense_take(r, n), *panel = NULL, *negative = NULL;
     if (n > r->block) panel = dense_take(r, n * r->block), negative = dense_take(r, n * r->block);
     int64_t bad = 0;
-    if (r->memory)
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < n; j++) l[i * n + j] = j > i ? 0 : j == i ? a[i * n + i] + (DENSE_T)shift : a[i * n + j];
+    for (int64_t i = 0; i < n && r->memory; i++) { /* above the diagonal there is only what rows of blocks need to be whole */
+        memcpy(l + i * n, a + i * n, (size_t)(i + 1) * sizeof *l);
+        memset(l + i * n + i + 1, 0, (size_t)(n - i - 1) * sizeof *l);
+        l[i * n + i] += (DENSE_T)shift;
+    }
     for (int64_t k0 = 0; k0 < n && !bad; k0 += WICK_MIN(r->block, n)) {
         const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1;
         for (int64_t k = k0; k < k1 && r->memory && !bad; k++) {
@@ -86,12 +88,8 @@ static void DENSE_NAME(cholesky)(dense_run *r, int64_t n, double shift, const vo
                           r->memory ? l + (k1 + c) * n + k1 + c : NULL, n);
     }
     if (!r->memory) return;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++)
-            if (bad)
-                l[i * n + j] = (DENSE_T)__builtin_nan("");
-            else if (j > i)
-                l[i * n + j] = 0;
+    for (int64_t i = 0; i < n * n && bad; i++) l[i] = (DENSE_T)__builtin_nan("");
+    for (int64_t i = 0; i < n && !bad; i++) memset(l + i * n + i + 1, 0, (size_t)(n - i - 1) * sizeof *l);
     *info = -bad;
 }
 
