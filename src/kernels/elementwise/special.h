@@ -26,15 +26,18 @@ WICK_MATH float wick_erfc_f32(float x) {
     double y = wick_exp_wide(-a * a) * (p / (1.0 + 2.0 * a));
     return (float)(x < 0 ? 2.0 - y : y);
 }
-/* The square, which the exponential magnifies, is taken in two parts. */
+/* The square, which the exponential magnifies, is taken in two parts. Near 0: 1 - erf(x). */
 WICK_MATH double wick_erfc_f64(double x) {
     uint64_t n;
-    double a = __builtin_fabs(x), p, hi, lo;
+    double a = __builtin_fabs(x), p, q, hi, lo;
+    WICK_POLY(WICK_FMA, x * x, wick_erf_p_f64, q);
+    double near = 1.0 - WICK_FMA(x, q, x);
     a = a > 28.0 ? 28.0 : a; /* 0 in f64 from 27.23 on */
     WICK_POLY(WICK_FMA, (a - 4.0) / (a + 4.0), wick_erfcx_c_f64, p);
     wick_two_prod(a, a, &hi, &lo);
     double e = wick_exp_reduce_f64(-hi, -lo, &n), r = p / (1.0 + 2.0 * a), y = wick_scale_f64(WICK_FMA(r, e, r), n);
-    return x < 0 ? 2.0 - y : y;
+    y = x < 0 ? 2.0 - y : y;
+    return __builtin_fabs(x) < 0.5 ? near : y;
 }
 
 /* ---- erfinv(x) = x P(w), w = -log(1 - x^2), by its square root from 5 on (Giles 2010): to 2^-27, enough for f32; in f64 a step of

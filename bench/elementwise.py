@@ -1,0 +1,75 @@
+"""Elementwise ops of Wick beside PyTorch's, f32, in turn, round by round: medians, and the ratio with its 95 % interval (bootstrap), at 1K,
+64K and 16M elements; last the geometric mean of all ratios.
+
+    python elementwise.py BENCH_ELEMENTWISE [THREADS] [ROUNDS] [OP,OP...]
+
+BENCH_ELEMENTWISE is the program of bench_elementwise.c. Wick runs a compiled plan into memory of the caller's; PyTorch the op's form with
+out=, which allocates nothing either. On one thread time is the processor's, which other programs don't lengthen; on more, the clock's.
+"""
+import math
+import random
+import statistics
+import subprocess
+import sys
+import time
+
+import torch
+
+program, threads = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
+rounds, only = int(sys.argv[3]) if len(sys.argv) > 3 else 15, sys.argv[4].split(",") if len(sys.argv) > 4 else None
+torch.set_num_threads(threads)
+now = time.process_time if threads == 1 else time.perf_counter
+aten = torch.ops.aten
+alike1 = """neg abs sign sqrt rsqrt reciprocal exp expm1 exp2 log log1p log2 log10 sin cos tan asin atan sinh cosh tanh asinh atanh erf erfc erfinv
+    sigmoid softplus gelu silu mish hardswish hardsigmoid relu floor ceil round trunc frac lgamma digamma isnan isinf""".split()
+alike2 = "add sub mul div maximum minimum fmax fmin floor_divide hypot atan2 copysign logaddexp".split()
+# Wick's name: PyTorch's function, how many inputs it takes, and the numbers behind them
+ops = {n: (getattr(aten, n).out, 1, ()) for n in alike1 if "out" in getattr(aten, n).overloads()}
+ops |= {n: (getattr(aten, n).out, 2, ()) for n in alike2}
+ops |= {
+    "pow": (aten.pow.Tensor_Tensor_out, 2, ()), "remainder": (aten.remainder.Tensor_out, 2, ()), "fmod": (aten.fmod.Tensor_out, 2, ()),
+    "xlogy": (aten.xlogy.OutTensor, 2, ()), "eq": (aten.eq.Tensor_out, 2, ()), "lt": (aten.lt.Tensor_out, 2, ()), "lerp": (aten.lerp.Tensor_out, 3, ()),
+    "logsigmoid": (aten.log_sigmoid.out, 1, ()), "relu6": (aten.hardtanh.out, 1, (0, 6)), "leaky_relu": (aten.leaky_relu.out, 1, (0.01,)),
+    "elu": (aten.elu.out, 1, ()), "clip": (aten.clamp.out, 1, (0.25, 0.75)), "hardshrink": (aten.hardshrink.out, 1, (0.5,)),
+    "softshrink": (aten.softshrink.out, 1, (0.5,)), "nan_to_num": (aten.nan_to_num.out, 1, (0, 1, -1)),
+}
+ops = {n: v for n, v in ops.items() if only is None or n in only}
+child = subprocess.Popen([program, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+
+def wick(name, n, repeats):
+    child.stdin.write(f"{name} {n} {repeats}\n")
+    child.stdin.flush()
+    return float(child.stdout.readline())
+
+
+def other(fn, inputs, numbers, out, repeats):
+    start = now()
+    for _ in range(repeats):
+        fn(*inputs, *numbers, out=out)
+    return (now() - start) * 1e6 / repeats
+
+
+print(f"torch {torch.__version__}, {threads} threads, {rounds} rounds; microseconds of one run")
+print(f"{'op':14} {'elements':>9} {'Wick':>10} {'PyTorch':>10}  ratio (95 %)")
+logs = {}
+for n in (1 << 10, 1 << 16, 1 << 24):
+    numbers_in = [(((torch.arange(n) + i) * 2654435761) % 1000003 + 1).float() / 1000005 for i in range(3)]  # as the program's
+    repeats = max(1, (1 << 20) // n)
+    for name, (fn, arity, numbers) in ops.items():
+        inputs = numbers_in[:arity]
+        out = torch.empty(n, dtype=torch.bool if name in ("eq", "lt", "isnan", "isinf") else torch.float32)
+        pairs = []
+        with torch.no_grad():
+            for i in range(rounds + 1):
+                pair = wick(name, n, repeats), other(fn, inputs, numbers, out, repeats)
+                if i:
+                    pairs.append(pair)
+        ratio = lambda ps: statistics.median(p[1] for p in ps) / statistics.median(p[0] for p in ps)
+        spread = sorted(ratio(random.choices(pairs, k=len(pairs))) for _ in range(1000))
+        logs.setdefault(n, []).append(math.log(ratio(pairs)))
+        print(f"{name:14} {n:9} {statistics.median(p[0] for p in pairs):10.2f} {statistics.median(p[1] for p in pairs):10.2f}  "
+              f"{ratio(pairs):.2f} ({spread[25]:.2f} .. {spread[974]:.2f})", flush=True)
+for n, values in logs.items():
+    print(f"geometric mean at {n}: {math.exp(statistics.mean(values)):.2f}")
+print(f"geometric mean of all: {math.exp(statistics.mean(v for values in logs.values() for v in values)):.2f}")
