@@ -1,21 +1,25 @@
 /* search.c: places in sorted lists, runs of equal elements, counts. Exact, hence the same in every tier. */
 #include "kernels/kernels.h"
 
-/* NaN is the largest. left: how many are below v; right: how many are not above it. */
+/* How many of a rising list are below x, or (right) not above it. NaN is the largest: for it, how many are numbers, or all. The bisection has
+ * no jumps that depend on values, half of which would be mispredicted. */
+#define INLINE static inline __attribute__((always_inline))
 #define SEARCH(T, t, NAN_)                                                                                \
-    static inline bool before_##t(T a, T b) { return (a < b) | (NAN_(b) & !NAN_(a)); }                    \
+    INLINE int64_t bisect_##t(const int how, int64_t n, const T *sorted, T x) {                           \
+        int64_t lo = 0;                                                                                   \
+        for (int64_t left = n; left > 0; left /= 2) { /* the answer is in [lo, lo + left] */              \
+            const int64_t half = left - left / 2;                                                         \
+            const T m = sorted[lo + half - 1];                                                            \
+            lo += half & -(int64_t)(how == 0 ? m < x : how == 1 ? m <= x : !NAN_(m));                     \
+        }                                                                                                 \
+        return lo;                                                                                        \
+    }                                                                                                     \
     static void search_##t(bool right, int64_t n, const T *sorted, int64_t count, const T *v, int64_t *dst) { \
         for (int64_t i = 0; i < count; i++) {                                                             \
-            const T x = v[i];                                                                             \
-            int64_t lo = 0, left = n; /* the answer is in [lo, lo + left] */                              \
-            while (left > 0) {                                                                            \
-                const int64_t half = left / 2;                                                            \
-                const T m = sorted[lo + half];                                                            \
-                const bool up = right ? !before_##t(x, m) : before_##t(m, x);                             \
-                lo = up ? lo + half + 1 : lo;                                                             \
-                left = up ? left - half - 1 : half;                                                       \
-            }                                                                                             \
-            dst[i] = lo;                                                                                  \
+            if (WICK_UNLIKELY(NAN_(v[i])))                                                                \
+                dst[i] = right ? n : bisect_##t(2, n, sorted, v[i]);                                      \
+            else                                                                                          \
+                dst[i] = right ? bisect_##t(1, n, sorted, v[i]) : bisect_##t(0, n, sorted, v[i]);         \
         }                                                                                                 \
     }                                                                                                     \
     static int64_t runs_##t(int64_t n, const T *x, const int64_t *order, T *values, int64_t *inverse, int64_t *counts) { \
