@@ -201,6 +201,22 @@ static void FFT_NAME(transpose)(int64_t rows, int64_t cols, const FFT_T *src, in
             for (int k = 0; k < L; k++) FFT_NAME(store)(dst + (j + k) * dst_row + i, v[k]);
         }
 }
+/* L rows of n pairs, row apart, become columns: number j of row l at j L + l. n is a multiple of L. */
+static void FFT_NAME(split_rows)(int64_t n, const FFT_T *x, int64_t row, FFT_T *re, FFT_T *im) {
+    enum { L = FFT_LANES };
+    for (int64_t j = 0; j < n; j += L)
+        for (int part = 0; part < 2; part++) { /* in turn, so that a tile stays in registers */
+            VEC v[L];
+            FFT_UNROLL
+            for (int l = 0; l < L; l++) {
+                const VEC a = FFT_NAME(load)(x + l * row + 2 * j), b = FFT_NAME(load)(x + l * row + 2 * j + L);
+                v[l] = part ? FFT_SHUFFLE(a, b, FFT_ODD) : FFT_SHUFFLE(a, b, FFT_EVEN);
+            }
+            FFT_NAME(transpose_tile)(v);
+            FFT_UNROLL
+            for (int k = 0; k < L; k++) FFT_NAME(store)((part ? im : re) + (j + k) * L, v[k]);
+        }
+}
 static void FFT_NAME(split_pairs)(int64_t n, const FFT_T *x, FFT_T *re, FFT_T *im) {
     enum { L = FFT_LANES };
     int64_t j = 0;
@@ -221,6 +237,27 @@ static void FFT_NAME(join_pairs)(int64_t n, const FFT_T *re, const FFT_T *im, FF
         FFT_NAME(store)(y + 2 * j + L, FFT_SHUFFLE(a, b, FFT_ZIP_HIGH));
     }
     for (; j < n; j++) y[2 * j] = re[j] * scale, y[2 * j + 1] = im[j] * scale;
+}
+
+/* The way back from columns to L rows of pairs. */
+static void FFT_NAME(join_rows)(int64_t n, const FFT_T *re, const FFT_T *im, FFT_T scale, FFT_T *y, int64_t row) {
+    enum { L = FFT_LANES };
+    const VEC s = FFT_NAME(set1)(scale);
+    for (int64_t j = 0; j < n; j += L) {
+        VEC v[L], first[L];
+        for (int part = 0; part < 2; part++) {
+            FFT_UNROLL
+            for (int k = 0; k < L; k++) v[k] = FFT_NAME(load)((part ? im : re) + (j + k) * L) * s;
+            FFT_NAME(transpose_tile)(v);
+            FFT_UNROLL
+            for (int l = 0; l < L && !part; l++) first[l] = v[l];
+        }
+        FFT_UNROLL
+        for (int l = 0; l < L; l++) {
+            FFT_NAME(store)(y + l * row + 2 * j, FFT_SHUFFLE(first[l], v[l], FFT_ZIP_LOW));
+            FFT_NAME(store)(y + l * row + 2 * j + L, FFT_SHUFFLE(first[l], v[l], FFT_ZIP_HIGH));
+        }
+    }
 }
 
 /* With n = core, X the transform of 2 n real numbers and Z that of them in pairs as complex ones, w = exp(-pi i / n):
@@ -392,7 +429,10 @@ static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, con
     }
     const int64_t wide = (f->size + L - 1) / L * L;
     for (int64_t row = begin; row < end; row += L) {
-        for (int l = 0; l < L; l++) {
+        const bool whole = f->size % L == 0 && row + L <= end && (f->what == WICK_FFT_COMPLEX || (f->what == WICK_FFT_REAL && f->core != f->n));
+        const bool exchanged = f->what == WICK_FFT_COMPLEX && f->inverse;
+        if (whole) FFT_NAME(split_rows)(f->size, (const FFT_T *)xv + row * 2 * f->size, 2 * f->size, exchanged ? y.im : y.re, exchanged ? y.re : y.im);
+        for (int l = 0; l < L && !whole; l++) {
             const SPLIT to = {x.re + l * wide, x.im + l * wide};
             if (row + l < end) {
                 FFT_NAME(load_row)(f, table, row + l, xv, to);
@@ -401,9 +441,13 @@ static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, con
                 memset(to.im, 0, (size_t)wide * sizeof(FFT_T));
             }
         }
-        FFT_NAME(transpose)(L, wide, x.re, wide, y.re, L);
-        FFT_NAME(transpose)(L, wide, x.im, wide, y.im, L);
+        if (!whole) FFT_NAME(transpose)(L, wide, x.re, wide, y.re, L);
+        if (!whole) FFT_NAME(transpose)(L, wide, x.im, wide, y.im, L);
         const SPLIT t = FFT_NAME(columns)(&f->passes[0], table, y, L, a, b);
+        if (whole && f->what == WICK_FFT_COMPLEX) {
+            FFT_NAME(join_rows)(f->size, exchanged ? t.im : t.re, exchanged ? t.re : t.im, (FFT_T)f->scale, (FFT_T *)yv + row * 2 * f->size, 2 * f->size);
+            continue;
+        }
         FFT_NAME(transpose)(wide, L, t.re, L, x.re, wide);
         FFT_NAME(transpose)(wide, L, t.im, L, x.im, wide);
         for (int l = 0; l < L && row + l < end; l++) FFT_NAME(store_row)(f, table, row + l, (SPLIT){x.re + l * wide, x.im + l * wide}, yv);
