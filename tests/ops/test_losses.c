@@ -133,4 +133,37 @@ TEST(the_batch_mean_and_16_bit_floats) {
     wick_context_free(&ctx);
 }
 
+TEST(views_give_what_copies_give_and_nan_stays) {
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    float a[60], b[60], copies[2][60];
+    const int64_t labels[10] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
+    for (int i = 0; i < 60; i++) a[i] = (float)((i * 37) % 23) / 9 - 1, b[i] = (float)((i * 11) % 17) / 20;
+    wick_tensor *x[2], *t[2], *y = wick_slice(wick_from(ctx, WICK_I64, WICK_DIMS(10), labels), 0, -1, INT64_MIN, -2); /* 5 of them, backwards */
+    /* [5, 3] out of [6, 10], transposed, each second row and column */
+    x[0] = wick_slice(wick_slice(wick_transpose(wick_from(ctx, WICK_F32, WICK_DIMS(6, 10), a), 0, 1), 0, 0, 10, 2), 1, 5, INT64_MIN, -2);
+    t[0] = wick_slice(wick_slice(wick_transpose(wick_from(ctx, WICK_F32, WICK_DIMS(6, 10), b), 0, 1), 0, 0, 10, 2), 1, 5, INT64_MIN, -2);
+    REQUIRE(wick_read(x[0], copies[0], 60) == WICK_OK && wick_read(t[0], copies[1], 60) == WICK_OK);
+    x[1] = wick_from(ctx, WICK_F32, WICK_DIMS(5, 3), copies[0]);
+    t[1] = wick_from(ctx, WICK_F32, WICK_DIMS(5, 3), copies[1]);
+    double loss[2][8];
+    for (int k = 0; k < 2; k++) {
+        const wick_cross_entropy_options smooth = {.smoothing = 0.1};
+        wick_tensor *all[8] = {wick_cross_entropy_with(x[k], y, &smooth), wick_cross_entropy_with(x[k], t[k], &smooth),
+                               wick_nll_loss(x[k], y, NULL), wick_multi_margin_loss(x[k], y, 1, 1, NULL, WICK_REDUCE_MEAN),
+                               wick_huber_loss(x[k], t[k], 0.4, WICK_REDUCE_SUM), wick_binary_cross_entropy_logits(x[k], t[k], NULL, NULL, WICK_REDUCE_MEAN),
+                               wick_kl_div(x[k], t[k], false, WICK_REDUCE_SUM), wick_triplet_margin_loss(x[k], t[k], x[1 - k], NULL)};
+        for (int i = 0; i < 8; i++) CHECK_MSG(wick_item(all[i], &loss[k][i]) == WICK_OK, "%d: %s", i, wick_context_error(ctx));
+    }
+    for (int i = 0; i < 8; i++) CHECK_MSG(loss[0][i] == loss[1][i], "loss %d: %.9g of views, %.9g of copies", i, loss[0][i], loss[1][i]);
+    a[7] = NAN;
+    wick_tensor *bad = wick_from(ctx, WICK_F32, WICK_DIMS(5, 3), a);
+    wick_tensor *not[] = {wick_cross_entropy_with(bad, y, &(wick_cross_entropy_options){.smoothing = 0.1}), wick_l1_loss(bad, t[1], WICK_REDUCE_MEAN),
+                          wick_huber_loss(bad, t[1], 1, WICK_REDUCE_MEAN), wick_soft_margin_loss(bad, t[1], WICK_REDUCE_MEAN),
+                          wick_hinge_embedding_loss(bad, t[1], 1, WICK_REDUCE_MEAN), wick_focal_loss(bad, t[1], 0.25, 2, WICK_REDUCE_MEAN)};
+    for (size_t i = 0; i < sizeof not / sizeof *not; i++)
+        CHECK_MSG(wick_item(not[i], &loss[0][0]) == WICK_OK && isnan(loss[0][0]), "loss %d of NaN is %g", (int)i, loss[0][0]);
+    wick_context_free(&ctx);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

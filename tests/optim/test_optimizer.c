@@ -324,6 +324,32 @@ TEST(a_frozen_group_stays_and_one_without_parameters_is_refused) {
     problem_close(&p);
 }
 
+TEST(every_rule_takes_parameters_of_any_shape) {
+    const int64_t shapes[][3] = {{0, 3, 2}, {1, 1, 1}, {5, 1, 3}, {2, 7, 1}};
+    for (int kind = 0; kind < WICK_OPTIM_KINDS; kind++)
+        for (int rank = 0; rank <= 3; rank++)
+            for (int shape = 0; shape < (rank ? 4 : 1); shape++) {
+                wick_context *ctx = new_context();
+                wick_model *model;
+                wick_optimizer *optimizer;
+                const wick_optim_options options = {.kind = (wick_optim_kind)kind, .lr = 0.1, .weight_decay = 0.1, .average = {WICK_AVERAGE_EMA}};
+                REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK && wick_optimizer_new(model, &options, &optimizer) == WICK_OK);
+                wick_tensor *p = wick_model_state(model, "p", WICK_ROLE_PARAM, WICK_F32, rank, shapes[shape], wick_init_constant(1));
+                for (int step = 0; step < 2; step++) {
+                    wick_tensor *loss = wick_sum(wick_square(p), WICK_ALL_AXES, false);
+                    const bool ok = wick_optimizer_step(optimizer, loss) == WICK_OK && wick_eval(ctx, 0, NULL, NULL) == WICK_OK;
+                    CHECK_MSG(ok, "kind %d, rank %d, shape %d: %s", kind, rank, shape, wick_context_error(ctx));
+                }
+                float values[42];
+                const int64_t n = wick_tensor_count(p);
+                CHECK(wick_read(p, values, (size_t)n * sizeof *values) == WICK_OK);
+                for (int64_t k = 0; k < n; k++) CHECK_MSG(values[k] < 1 && values[k] > -1, "kind %d, rank %d, shape %d: %g", kind, rank, shape, (double)values[k]);
+                wick_optimizer_free(&optimizer);
+                wick_model_free(&model);
+                wick_context_free(&ctx);
+            }
+}
+
 TEST(a_new_rate_makes_no_new_plan) {
     wick_optim_options options = {.lr = 0.1, .momentum = 0.5};
     problem p;
