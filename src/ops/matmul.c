@@ -32,7 +32,19 @@ static double flops_matmul(const wick_node *node) {
     return (double)wick_type_count(&node->out[0].type) * (2.0 * (double)a->dims[a->rank - 1] + (node->n_in == 3));
 }
 
+/* [..., m, n] as [all rows, n]. */
+static wick_tensor *all_rows(wick_tensor *x) {
+    const int64_t cols = wick_tensor_dim(x, -1);
+    int64_t rows = 1;
+    for (int i = 0; i < wick_tensor_rank(x) - 1; i++) rows *= wick_tensor_dim(x, i);
+    return wick_reshape(x, 2, (const int64_t[]){rows, cols});
+}
 static void grad_matmul(wick_gradient *g) {
+    if (g->need[1] && wick_tensor_rank(g->in[0]) > 2 && wick_tensor_rank(g->in[1]) == 2) { /* a matrix for the whole batch: one product, not a sum of many */
+        g->gin[1] = wick_matmul(wick_transpose(all_rows(g->in[0]), 0, 1), all_rows(g->gout[0]));
+        if (g->need[0]) g->gin[0] = wick_matmul(g->gout[0], wick_transpose(g->in[1], -1, -2));
+        return;
+    }
     if (g->need[0]) g->gin[0] = wick_matmul(g->gout[0], wick_transpose(g->in[1], -1, -2));
     if (g->need[1]) g->gin[1] = wick_matmul(wick_transpose(g->in[0], -1, -2), g->gout[0]);
 }
