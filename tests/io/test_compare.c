@@ -18,14 +18,19 @@ static wick_status network(wick_context *ctx, wick_tensor *const *in, wick_tenso
 
 enum { MOST = 16 };
 static wick_safetensors_tensor seen[MOST];
+static char names_seen[MOST][64];
 static int n_seen;
 static void keep(void *user, const char *name, wick_tensor *y) {
     (void)user;
     const int64_t count = wick_tensor_count(y);
     double *data = malloc((size_t)count * 8);
-    if (n_seen == MOST || wick_read(y, data, (size_t)count * 8) != WICK_OK) return;
-    wick_safetensors_tensor *t = &seen[n_seen++];
-    *t = (wick_safetensors_tensor){.name = strdup(name), .dtype = WICK_F64, .rank = wick_tensor_rank(y), .data = data};
+    if (n_seen == MOST || wick_read(y, data, (size_t)count * 8) != WICK_OK) {
+        free(data);
+        return;
+    }
+    wick_safetensors_tensor *t = &seen[n_seen];
+    snprintf(names_seen[n_seen], sizeof names_seen[0], "%s", name);
+    *t = (wick_safetensors_tensor){.name = names_seen[n_seen++], .dtype = WICK_F64, .rank = wick_tensor_rank(y), .data = data};
     memcpy(t->dims, wick_tensor_dims(y), (size_t)t->rank * sizeof *t->dims);
 }
 
