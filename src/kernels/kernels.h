@@ -345,7 +345,7 @@ void wick_window_sum_run(const wick_window_sum *w, int64_t begin, int64_t end, c
 int64_t wick_plane_put(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t extent, const void *x, const int64_t *index, void *y);
 int64_t wick_plane_take(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t extent, const void *y, const int64_t *index, void *x, int64_t *scratch);
 
-/* ---- weighted sums of rows by index: x is [images, places, channels], index and weight [images, rows, taps], y [images, rows, channels] ----
+/* ---- weighted sums of rows by index: x is [images, places, channels], index and weight [images, taps, rows], y [images, rows, channels] ----
  * An index outside [0, places) counts for nothing. The three are the derivatives of sum over everything of weight x[index] y, by each. */
 typedef struct wick_taps {
     wick_ctype type; /* WICK_CF32 or WICK_CF64 */

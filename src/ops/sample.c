@@ -1,6 +1,6 @@
 /* sample.c: fields sampled anywhere: taps, which are weighted sums of rows by index, and grid_sample made of them.
  *
- * The three ops of taps are the derivatives of one sum of triple products, sum of weight[r, t] x[index[r, t], c] y[r, c], by y, x and weight: each
+ * The three ops of taps are the derivatives of one sum of triple products, sum of weight[t, r] x[index[t, r], c] y[r, c], by y, x and weight: each
  * has the others as gradients, of any order. */
 #include "ops/ops.h"
 #include "wick/image.h"
@@ -21,10 +21,10 @@ static wick_status infer_taps(wick_infer *i) {
     if (first->rank != 3 || index->rank != 3 || last->rank != 3 || first->dims[0] != index->dims[0] || last->dims[0] != index->dims[0])
         return wick_infer_fail(i, WICK_ERR_SHAPE, "needs [images, ., .] thrice");
     if (w != DOT && !wick_same_dims(index, last)) return wick_infer_fail(i, WICK_ERR_SHAPE, "index and weight have different shapes");
-    if (w == PUT ? first->dims[1] != index->dims[1] : w == DOT && (last->dims[1] != index->dims[1] || last->dims[2] != first->dims[2]))
+    if (w == PUT ? first->dims[1] != index->dims[2] : w == DOT && (last->dims[1] != index->dims[2] || last->dims[2] != first->dims[2]))
         return wick_infer_fail(i, WICK_ERR_SHAPE, "rows or channels differ");
     *i->out = *first;
-    i->out->dims[1] = w == PUT ? attr->places : index->dims[1];
+    i->out->dims[1] = w == PUT ? attr->places : index->dims[w == DOT ? 1 : 2];
     if (w == DOT) i->out->dims[2] = index->dims[2];
     wick_type checked;
     if (!wick_type_make(&checked, (wick_dtype)i->out->dtype, 3, i->out->dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
@@ -63,7 +63,7 @@ static wick_status lower_taps(wick_lower *l, wick_node *node) {
     const int64_t *index = at[1].type->dims, places = (w == PUT ? at[3] : at[0]).type->dims[1], channels = at[0].type->dims[2];
     taps_args a;
     memset(&a, 0, sizeof a);
-    a.t = (wick_taps){wick_ctype_of((wick_dtype)at[0].type->dtype), index[0], places, channels, index[1], index[2], WICK_MAX(1, WICK_MIN(16, channels / 8))};
+    a.t = (wick_taps){wick_ctype_of((wick_dtype)at[0].type->dtype), index[0], places, channels, index[2], index[1], WICK_MAX(1, WICK_MIN(16, channels / 8))};
     a.units = w == PUT ? a.t.images * a.t.parts : a.t.images * a.t.rows;
     a.per_task = w == PUT ? 1 : 1 + 16384 / WICK_MAX(a.t.taps * channels, 1);
     if (!channels && w != DOT) a.units = 0;
@@ -86,7 +86,7 @@ static void sample_types(wick_sample *s, wick_type *x, wick_type *index, wick_ty
     const uint8_t dtype = s->random() % 3 ? WICK_F64 : WICK_F32;
     const int64_t images = wick_sample_int(s, 0, 2), rows = wick_sample_int(s, 1, 4), channels = wick_sample_int(s, 1, 5);
     *x = (wick_type){.dtype = dtype, .rank = 3, .dims = {images, wick_sample_int(s, 3, 5), channels}};
-    *index = (wick_type){.dtype = dtype, .rank = 3, .dims = {images, rows, wick_sample_int(s, 1, 3)}};
+    *index = (wick_type){.dtype = dtype, .rank = 3, .dims = {images, wick_sample_int(s, 1, 3), rows}};
     *y = (wick_type){.dtype = dtype, .rank = 3, .dims = {images, rows, channels}};
     taps_attr a = {x->dims[1]};
     s->n_in = 3;
@@ -139,13 +139,13 @@ static wick_tensor *padded(wick_tensor *x, wick_grid_padding padding, int64_t n,
     if (padding == WICK_GRID_REFLECTION) x = corners ? reflected(x, 0, (double)n - 1) : reflected(x, -0.5, (double)n - 0.5);
     return padding == WICK_GRID_ZEROS ? x : bounded(x, 0, (double)n - 1);
 }
-/* A vector of x's dtype. */
+/* A column of x's dtype. */
 static wick_tensor *vector(wick_tensor *x, int n, const double *values) {
-    wick_tensor *v = wick_from(x->ctx, WICK_F64, 1, (const int64_t[]){n}, values);
+    wick_tensor *v = wick_from(x->ctx, WICK_F64, 2, (const int64_t[]){n, 1}, values);
     return wick_as(v, wick_tensor_dtype(x));
 }
 
-/* The taps along one dim of `n` elements, of places x [N, P, 1] in [-1, 1]: where, -1 outside, and their weights: [N, P, taps]. */
+/* The taps along one dim of `n` elements, of places x [N, 1, P] in [-1, 1]: where, -1 outside, and their weights: [N, taps, P]. */
 static int taps_along(wick_tensor *x, int64_t n, const wick_grid_options *o, wick_tensor **at, wick_tensor **weight) {
     /* Weights are polynomials of the part t behind the lower neighbour, of one degree less than there are taps; Keys' with a = -0.75. */
     static const double steps[4] = {-1, 0, 1, 2}, linear[2][2] = {{1, 0}, {-1, 1}},
@@ -196,19 +196,19 @@ wick_tensor *wick_grid_sample(wick_tensor *x, wick_tensor *grid, const wick_grid
     int64_t stride = 1, taps = 1;
     for (int d = rank - 1, k = 0; d >= 0; d--, k++) { /* the grid names the innermost dim first */
         wick_tensor *at, *w;
-        const int64_t n = taps_along(wick_slice(from, 2, k, k + 1, 1), dims[2 + d], o, &at, &w);
+        const int64_t n = taps_along(wick_transpose(wick_slice(from, 2, k, k + 1, 1), 1, 2), dims[2 + d], o, &at, &w);
         wick_tensor *outside = wick_lt(at, wick_like(at, 0)), *step = wick_mul(at, wick_like(at, (double)stride));
         step = wick_where(outside, wick_like(step, -0x1p60), step); /* what is outside of one dim stays outside */
         if (k) { /* this dim's taps around those of the inner ones */
             const int64_t all = n * taps;
-            index = wick_reshape(wick_add(wick_unsqueeze(step, 3), wick_unsqueeze(index, 2)), WICK_DIMS(dims[0], points, all));
-            if (o->mode != WICK_NEAREST) weight = wick_reshape(wick_mul(wick_unsqueeze(w, 3), wick_unsqueeze(weight, 2)), WICK_DIMS(dims[0], points, all));
+            index = wick_reshape(wick_add(wick_unsqueeze(step, 2), wick_unsqueeze(index, 1)), WICK_DIMS(dims[0], all, points));
+            if (o->mode != WICK_NEAREST) weight = wick_reshape(wick_mul(wick_unsqueeze(w, 2), wick_unsqueeze(weight, 1)), WICK_DIMS(dims[0], all, points));
             taps = all;
         } else
             index = step, weight = w, taps = n;
         stride *= dims[2 + d];
     }
-    if (o->mode == WICK_NEAREST) weight = wick_expand(wick_like(rows, 1), WICK_DIMS(dims[0], points, 1));
+    if (o->mode == WICK_NEAREST) weight = wick_expand(wick_like(rows, 1), WICK_DIMS(dims[0], 1, points));
     wick_tensor *y = of(&wick_op_taps, rows, index, weight, 0);
     int64_t shape[5] = {dims[0]};
     for (int d = 0; d < rank; d++) shape[1 + d] = out[1 + d];

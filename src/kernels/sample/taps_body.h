@@ -3,13 +3,13 @@
 static void TAPS_NAME(sum)(const wick_taps *t, int64_t begin, int64_t end, const void *xv, const int64_t *index, const void *weight, void *yv) {
     const int64_t c = t->channels;
     for (int64_t r = begin; r < end; r++) {
-        const TAPS_T *x = (const TAPS_T *)xv + r / t->rows * t->places * c, *w = (const TAPS_T *)weight + r * t->taps;
+        const int64_t image = r / t->rows, first = image * t->rows * (t->taps - 1) + r; /* tap k is at first + k rows */
+        const TAPS_T *x = (const TAPS_T *)xv + image * t->places * c;
         TAPS_T *restrict y = (TAPS_T *)yv + r * c;
-        const int64_t *at = index + r * t->taps;
         bool empty = true;
-        for (int64_t k = 0; k < t->taps; k++) {
-            if ((uint64_t)at[k] >= (uint64_t)t->places) continue;
-            const TAPS_T *restrict from = x + at[k] * c, u = w[k];
+        for (int64_t k = first; k < first + t->taps * t->rows; k += t->rows) {
+            if ((uint64_t)index[k] >= (uint64_t)t->places) continue;
+            const TAPS_T *restrict from = x + index[k] * c, u = ((const TAPS_T *)weight)[k];
             if (empty)
                 for (int64_t i = 0; i < c; i++) y[i] = u * from[i];
             else
@@ -28,12 +28,12 @@ static void TAPS_NAME(put)(const wick_taps *t, int64_t begin, int64_t end, const
         TAPS_T *x = (TAPS_T *)xv + image * t->places * c;
         memset(x + low * c, 0, (size_t)((high - low) * c) * sizeof *x);
         for (int64_t r = image * t->rows; r < (image + 1) * t->rows; r++) {
-            const TAPS_T *restrict y = (const TAPS_T *)yv + r * c, *w = (const TAPS_T *)weight + r * t->taps;
-            const int64_t *at = index + r * t->taps;
-            for (int64_t k = 0; k < t->taps; k++) {
-                if (at[k] < low || at[k] >= high) continue;
-                TAPS_T *restrict to = x + at[k] * c;
-                const TAPS_T u = w[k];
+            const TAPS_T *restrict y = (const TAPS_T *)yv + r * c;
+            const int64_t first = image * t->rows * (t->taps - 1) + r;
+            for (int64_t k = first; k < first + t->taps * t->rows; k += t->rows) {
+                if (index[k] < low || index[k] >= high) continue;
+                TAPS_T *restrict to = x + index[k] * c;
+                const TAPS_T u = ((const TAPS_T *)weight)[k];
                 for (int64_t i = 0; i < c; i++) to[i] += u * y[i];
             }
         }
@@ -43,9 +43,10 @@ static void TAPS_NAME(put)(const wick_taps *t, int64_t begin, int64_t end, const
 static void TAPS_NAME(dot)(const wick_taps *t, int64_t begin, int64_t end, const void *xv, const int64_t *index, const void *yv, void *weight) {
     const int64_t c = t->channels;
     for (int64_t r = begin; r < end; r++) {
-        const TAPS_T *x = (const TAPS_T *)xv + r / t->rows * t->places * c, *y = (const TAPS_T *)yv + r * c;
-        for (int64_t k = 0; k < t->taps; k++) {
-            const int64_t at = index[r * t->taps + k];
+        const int64_t image = r / t->rows, first = image * t->rows * (t->taps - 1) + r;
+        const TAPS_T *x = (const TAPS_T *)xv + image * t->places * c, *y = (const TAPS_T *)yv + r * c;
+        for (int64_t k = first; k < first + t->taps * t->rows; k += t->rows) {
+            const int64_t at = index[k];
             double sum[4] = {0};
             if ((uint64_t)at < (uint64_t)t->places) {
                 const TAPS_T *from = x + at * c;
@@ -54,7 +55,7 @@ static void TAPS_NAME(dot)(const wick_taps *t, int64_t begin, int64_t end, const
                     for (int j = 0; j < 4; j++) sum[j] += (double)from[i + j] * (double)y[i + j];
                 for (; i < c; i++) sum[0] += (double)from[i] * (double)y[i];
             }
-            ((TAPS_T *)weight)[r * t->taps + k] = (TAPS_T)((sum[0] + sum[1]) + (sum[2] + sum[3]));
+            ((TAPS_T *)weight)[k] = (TAPS_T)((sum[0] + sum[1]) + (sum[2] + sum[3]));
         }
     }
 }
