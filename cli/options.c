@@ -42,7 +42,7 @@ static const option_row rows[] = {
     {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "images to look at, of the data or of each FILE, from 0: 3,7,20-24; of an IDX FILE it is 0-15 without it"},
     {"top", "N", INTEGER, P, "0", AT(top), 0, 1000, FORGET, "show the N likeliest classes; 0: all, in order"},
     {"top", "K", INTEGER, E, "0", AT(top), 0, MANY, FORGET, "count labels among the K likeliest classes; 0: 5, or none where 5 are all"},
-    {"limit", "N", INTEGER, T, "0", AT(limit), 0, MANY, FIXED, "take at most N training and N test images, spread evenly over the data; 0: all"},
+    {"limit", "N", INTEGER, T, "0", AT(limit), 0, MANY, FIXED, "take at most N training and N test images, drawn evenly from the whole; 0: all"},
     {"augment", "LIST", TEXT, T, "none", AT(augment), 0, 0, FIXED,
      "change training images at random: flip mirrors, crop=N pads by N and cuts out, or both: flip,crop=4"},
     {"arch", "NET", TEXT, T, "mlp", AT(arch), 0, 0, FIXED,

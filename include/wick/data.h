@@ -34,8 +34,8 @@ WICK_API int64_t wick_dataset_classes(const wick_dataset *dataset);
 WICK_API const char *wick_dataset_class_name(const wick_dataset *dataset, int64_t label); /* "7", "Ankle boot" */
 WICK_API const uint8_t *wick_dataset_sample(const wick_dataset *dataset, int64_t i); /* raw pixels; NULL outside */
 WICK_API int64_t wick_dataset_label(const wick_dataset *dataset, int64_t i);         /* -1 outside */
-/* Keeps `most` samples where there are more, spread evenly: sample i of them was i * count / most. What loaders of the dataset would hand out
- * changes, so call it before making any. */
+/* Keeps `most` samples where there are more, in their order: one drawn from each of `most` equal stretches, the same ones every time. What
+ * loaders of the dataset would hand out changes, so call it before making any. */
 WICK_API void wick_dataset_limit(wick_dataset *dataset, int64_t most);
 /* Mean and standard deviation of all pixels / 255, for normalisation. */
 WICK_API void wick_dataset_moments(const wick_dataset *dataset, double *mean, double *deviation);

@@ -165,7 +165,11 @@ int64_t wick_dataset_label(const wick_dataset *d, int64_t i) {
 void wick_dataset_limit(wick_dataset *d, int64_t most) {
     if (most < 0 || most >= d->count) return;
     for (int64_t i = 0; i < most; i++) {
-        const int64_t from = (int64_t)((double)i * (double)d->count / (double)most);
+        /* Drawn, since a fixed stride may meet one class again and again. The end of a stretch is the start of the next. */
+        uint32_t draw[4];
+        wick_philox((const uint32_t[4]){(uint32_t)i, (uint32_t)(i >> 32)}, (const uint32_t[2]){0}, draw);
+        const double part = (double)d->count / (double)most, end = (double)(i + 1) * part;
+        const int64_t from = WICK_MAX(i, WICK_MIN((int64_t)end - 1, (int64_t)((double)i * part + draw[0] * 0x1p-32 * part)));
         memmove(d->pixels + i * d->sample_size, d->pixels + from * d->sample_size, (size_t)d->sample_size);
         d->labels[i] = d->labels[from];
     }
