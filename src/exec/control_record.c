@@ -290,9 +290,9 @@ static void record_scan(wick_context *ctx, const char *name, wick_tensor *condit
     for (int k = 0; k < n_out; k++) out[k] = scope ? wick_keep(all[k]) : all[k];
     if (count && !poison) *count = wick_keep(all[n_all - 1]);
     if (count && poison && scope) *count = wick_keep(*count);
+    wick_scope_close(&scope); /* its handles name values of the region */
     arena_release(ctx, c.arena);
     collector_free(&c);
-    wick_scope_close(&scope);
 }
 
 void wick_scan_loop(wick_context *ctx, wick_function body, void *user, const wick_scan_options *options, wick_tensor **out) {
@@ -357,7 +357,7 @@ void wick_if(wick_context *ctx, wick_tensor *condition, wick_function then_body,
         if (poison) all[k] = wick_poison_like(ctx, poison->error);
         out[k] = scope ? wick_keep(all[k]) : all[k];
     }
+    wick_scope_close(&scope); /* its handles name values of the region */
     arena_release(ctx, c.arena);
     collector_free(&c);
-    wick_scope_close(&scope);
 }
