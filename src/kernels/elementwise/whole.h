@@ -45,12 +45,12 @@ WICK_MATH float wick_fmod_f32(float a, float b) { return (float)wick_fmod_f64((d
 #define WICK_FLOOR_DIVISION(T, t, copysign_)                                              \
     WICK_MATH T wick_remainder_##t(T a, T b) {                                            \
         T r = wick_fmod_##t(a, b);                                                        \
-        return (r != 0) & ((r < 0) != (b < 0)) ? r + b : r;                               \
+        return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;                              \
     }                                                                                     \
     WICK_MATH T wick_trunc_divide_##t(T a, T b) { return wick_trunc_##t(a / b); }         \
     WICK_MATH T wick_floor_divide_##t(T a, T b) {                                         \
         T r = wick_fmod_##t(a, b), q = (a - r) / b;                                       \
-        q -= (r != 0) & ((r < 0) != (b < 0)) ? (T)1 : (T)0;                               \
+        q -= ((r != 0) & ((r < 0) != (b < 0))) ? (T)1 : (T)0;                              \
         T w = wick_floor_##t(q);                                                          \
         w += q - w > (T)0.5 ? (T)1 : (T)0;                                                \
         w = q != 0 ? w : copysign_((T)0, a / b);                                          \
@@ -63,12 +63,12 @@ WICK_FLOOR_DIVISION(double, f64, __builtin_copysign)
 
 /* Quotients of 32 bits are exact in f64: the nearest fraction to a whole number is 1 / b away, far more than the rounding. */
 WICK_MATH int32_t wick_trunc_divide_i32(int32_t a, int32_t b) {
-    int32_t d = (b == 0) | (b == -1) ? 1 : b, q = (int32_t)((double)a / (double)d);
+    int32_t d = ((b == 0) | (b == -1)) ? 1 : b, q = (int32_t)((double)a / (double)d);
     q = b == -1 ? -a : q;
     return b == 0 ? 0 : q;
 }
 WICK_MATH int64_t wick_trunc_divide_i64(int64_t a, int64_t b) {
-    int64_t d = (b == 0) | (b == -1) ? 1 : b, q = a / d;
+    int64_t d = ((b == 0) | (b == -1)) ? 1 : b, q = a / d;
     q = b == -1 ? -a : q;
     return b == 0 ? 0 : q;
 }
@@ -78,7 +78,7 @@ WICK_MATH uint64_t wick_trunc_divide_u64(uint64_t a, uint64_t b) { return b == 0
     WICK_MATH T wick_fmod_##t(T a, T b) { return b == 0 ? 0 : a - wick_trunc_divide_##t(a, b) * b; }                     \
     WICK_MATH T wick_remainder_##t(T a, T b) {                                                                           \
         T r = wick_fmod_##t(a, b);                                                                                       \
-        return (r != 0) & ((r < 0) != (b < 0)) ? r + b : r;                                                              \
+        return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;                                                             \
     }                                                                                                                    \
     WICK_MATH T wick_floor_divide_##t(T a, T b) {                                                                        \
         T q = wick_trunc_divide_##t(a, b), r = a - q * b;                                                                \
