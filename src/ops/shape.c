@@ -86,6 +86,11 @@ static wick_tensor *repeat(const char *op, wick_tensor *x, int axis, int64_t rep
     if (repeats < 0 || wick_mul_overflows(t.dims[axis], repeats, &t.dims[axis]) || !wick_type_fits(&t))
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s(%s): axis %d %lld times", op, wick_shown_of(x).text, axis, (long long)repeats);
     if (repeats == 1) return x;
+    wick_tensor *parts[16];
+    if (!places && repeats > 1 && repeats <= (int64_t)WICK_COUNTOF(parts)) { /* whole copies are faster than steps of 0 */
+        for (int64_t i = 0; i < repeats; i++) parts[i] = x;
+        return wick_concat((int)repeats, parts, axis);
+    }
     int64_t outer = 1, inner = 1;
     for (int i = 0; i < t.rank; i++) *(i < axis ? &outer : &inner) *= i == axis ? 1 : t.dims[i];
     const int64_t extent = wick_tensor_dims(x)[axis];

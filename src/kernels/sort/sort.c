@@ -98,7 +98,7 @@ static void sort_packed(const wick_sorting *s, void *a, void *other, int64_t n) 
     else
         narrow_sort(a, other, n);
 }
-static int64_t top_room(int64_t k) { return WICK_MAX(4 * k, 1024); }
+static int64_t top_room(int64_t k) { return WICK_MAX(4 * k, 128); }
 
 void wick_sort_prepare(wick_sorting *s) {
     s->wide = is_wide(s->type, s->n);
@@ -131,7 +131,7 @@ void wick_sort_prepare(wick_sorting *s) {
 
 /* The first k of row x[begin, begin + n), in order, at the front of scratch. Returns how many there are. */
 static int64_t top_of(const wick_sorting *s, const char *x, int64_t begin, int64_t n, void *scratch) {
-    enum { BLOCK = 256 };
+    enum { BLOCK = 64 };
     const int64_t room = top_room(s->k), k = WICK_MIN(s->k, n);
     const size_t size = packed_size(s);
     void *other = (char *)scratch + (size_t)room * size;
