@@ -79,4 +79,17 @@ static inline double golden_distance(const golden *g, const double *values) {
     return worst;
 }
 
+/* Numbers without a file, by the formula that make_curves.py and its kin have too: exact in both. */
+static inline uint32_t golden_hash(const char *text) { /* FNV-1a */
+    uint32_t h = 2166136261u;
+    for (; *text; text++) h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+static inline uint32_t golden_number(uint32_t seed, uint32_t i) {
+    static const uint32_t factors[2] = {2246822519u, 3266489917u};
+    uint32_t h = seed + i * 2654435761u;
+    for (int k = 0; k < 2; k++) h = (h ^ h >> 15) * factors[k];
+    return h ^ h >> 16;
+}
+
 #endif

@@ -1,7 +1,7 @@
 """Writes attention.safetensors: values and gradients of scaled dot product attention, for tests/ops/test_attention.c. Made with torch==2.13.0.
 Run: python make_attention.py (in this folder).
 
-A case NAME has NAME/in0 ... (q, k, v and perhaps a mask), NAME/out, NAME/r and NAME/grad0 ... as in make_ops.py, and NAME/attr: causal (1 from the
+A case NAME has NAME/in0 ... (q, k, v and perhaps a mask), NAME/out, NAME/r and NAME/grad0 ... as in cases.py, and NAME/attr: causal (1 from the
 top left, 2 from the bottom right), grouped, 1000 * scale (0: the default),
 whether there is a mask.
 """
@@ -9,32 +9,19 @@ import random
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
-torch.manual_seed(9)
+from cases import begin, inputs_of, put, rand, result, save
+
+begin(9)
 random.seed(9)
-torch.set_num_threads(1)
-tensors = {}
 inf, nan = float("inf"), float("nan")
-
-
-def put(name, t):
-    assert name not in tensors, name
-    tensors[name] = t.detach().contiguous().clone()
-
-
-def rand(*shape):
-    return torch.rand(shape, dtype=torch.float32) * 4 - 2
 
 
 def case(name, q, k, v, mask=None, causal=0, grouped=False, scale=None, grad=True):
     inputs = [q, k, v] + ([mask] if mask is not None else [])
-    for i, x in enumerate(inputs):
-        put(f"{name}/in{i}", x)
     put(f"{name}/attr", torch.tensor([causal, grouped, round((scale or 0) * 1000), mask is not None]))
-    xs = [x.double().requires_grad_(grad) if x.dtype == torch.float32 else x for x in inputs]
+    xs = inputs_of(name, inputs, grad)
     seen = xs[3] if mask is not None else None
     lq, lk = q.shape[-2], k.shape[-2]
     if causal:
@@ -45,16 +32,7 @@ def case(name, q, k, v, mask=None, causal=0, grouped=False, scale=None, grad=Tru
         seen = seen.masked_fill(hidden, -inf)
     with sdpa_kernel(SDPBackend.MATH):
         y = F.scaled_dot_product_attention(xs[0], xs[1], xs[2], attn_mask=seen, scale=scale, enable_gqa=grouped)
-    put(f"{name}/out", y)
-    if not grad:
-        return
-    r = rand(*y.shape)
-    put(f"{name}/r", r)
-    wanted = [(i, x) for i, x in enumerate(xs) if x.dtype == torch.float64]
-    found = torch.autograd.grad((y * r.double()).sum(), [x for _, x in wanted], allow_unused=True)
-    for (i, x), g in zip(wanted, found):
-        if g is not None:
-            put(f"{name}/grad{i}", g)
+    result(name, y, xs)
 
 
 # Shapes: odd, of one, across the blocks of 64 queries and 128 keys.
@@ -95,4 +73,4 @@ for i, bad in enumerate([nan, inf, -inf]):
 mask = rand(4, 5)
 mask[1, 2], mask[2, 3], mask[3, 1] = nan, inf, -inf
 case("odd_mask", rand(2, 4, 3), rand(2, 5, 3), rand(2, 5, 4), mask, grad=False)
-save_file(tensors, "attention.safetensors")
+save("attention.safetensors")

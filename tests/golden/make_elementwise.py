@@ -1,18 +1,12 @@
 """Writes elementwise.safetensors: values and gradients of PyTorch's elementwise ops, for tests/ops/test_elementwise.c. Made with torch==2.13.0.
-Run: python make_elementwise.py (in this folder). Cases as in make_ops.py.
+Run: python make_elementwise.py (in this folder). The layout of a case is in cases.py.
 """
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 
-assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
-torch.manual_seed(9)
-torch.set_num_threads(1)
-tensors = {}
+from cases import begin, case, rand, save
 
-
-def rand(*shape, lo=-2.0, hi=2.0):
-    return torch.rand(shape, dtype=torch.float32) * (hi - lo) + lo
+begin(9)
 
 
 inf, nan = float("inf"), float("nan")
@@ -20,28 +14,6 @@ inf, nan = float("inf"), float("nan")
 
 def booleans(*shape):
     return torch.rand(*shape) < 0.5
-
-
-def put(name, t):
-    assert name not in tensors, name
-    tensors[name] = t.detach().contiguous().clone()
-
-
-def case(name, fn, *inputs, grad=True):
-    for i, x in enumerate(inputs):
-        put(f"{name}/in{i}", x)
-    xs = [x.double().requires_grad_(grad) if x.dtype == torch.float32 else x for x in inputs]
-    y = fn(*xs)
-    put(f"{name}/out", y)
-    if not grad or not y.requires_grad:
-        return
-    r = rand(*y.shape)
-    put(f"{name}/r", r)
-    wanted = [(i, x) for i, x in enumerate(xs) if x.dtype == torch.float64]
-    found = torch.autograd.grad((y * r.double()).sum(), [x for _, x in wanted], allow_unused=True)
-    for (i, x), g in zip(wanted, found):
-        if g is not None:  # PyTorch has no gradient in running statistics
-            put(f"{name}/grad{i}", g)
 
 
 # ---- the elementwise table: one entry per row; the domain is where the row is smooth -----------------------------------------------
@@ -157,5 +129,4 @@ case("addcdiv", lambda a, b, c: torch.addcdiv(a, b, c, value=0.5), x, y, z)
 case("isclose", lambda a, b: torch.isclose(a, b, rtol=1e-2, atol=1e-3), torch.tensor([1.0, 1.0, 0.0, inf, inf, nan, 1.0]),
      torch.tensor([1.005, 1.02, 5e-4, inf, -inf, nan, inf]), grad=False)
 
-save_file(tensors, "elementwise.safetensors", metadata={"made_by": "make_elementwise.py", "torch": "2.13.0"})
-print(len(tensors), "tensors")
+save("elementwise.safetensors", metadata={"made_by": "make_elementwise.py", "torch": "2.13.0"})

@@ -1,27 +1,20 @@
 """Writes index.safetensors: values and gradients of PyTorch's shape, indexing, sorting and scan functions, for tests/ops/test_index.c. Made with
 torch==2.13.0. Run: python make_index.py (in this folder).
 
-A case NAME has the tensors NAME/in0 ..., NAME/out, NAME/r and NAME/grad0 ..., as in make_ops.py, and NAME/attr: the kind, whose number is its place in KINDS,
+A case NAME has the tensors NAME/in0 ..., NAME/out, NAME/r and NAME/grad0 ..., as in cases.py, and NAME/attr: the kind, whose number is its place in KINDS,
 then what its function in test_index.c takes.
 """
-import re
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 
-assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
-torch.manual_seed(23)
-torch.set_num_threads(1)
+from cases import begin, inputs_of, put, rand, result, save
+
+begin(23)
 KINDS = ("STACK TILE INTERLEAVE ROLL MOVE PAD TRIL TRIU DIAGONAL TAKE PUT SCATTER GATHER_ND SCATTER_ND INDEX INDEX_PUT EMBEDDING BAG BAG_OFFSETS FILL MASKED_SCATTER "
          "SELECT NONZERO SORT ARGSORT TOPK TOPK_INDEX KTH KTH_INDEX MEDIAN MEDIAN_INDEX NANMEDIAN QUANTILE SEARCH UNIQUE UNIQUE_INVERSE UNIQUE_COUNTS CONSECUTIVE BINCOUNT BINCOUNT_WEIGHTS HISTOGRAM "
          "LOGSUMEXP STD NORM ANY ALL COUNT NANSUM NANMEAN MAX_INDEX MIN_INDEX MAX_VALUE CUMSUM CUMPROD LOGCUMSUMEXP CUMMAX CUMMAX_INDEX CUMMIN CUMMIN_INDEX CUMSUM_WITH MESHGRID EYE LINSPACE "
          "LOGSPACE SCATTER_REDUCE").split()
 inf, nan = float("inf"), float("nan")
-tensors = {}
-
-
-def rand(*shape, lo=-2.0, hi=2.0):
-    return torch.rand(shape, dtype=torch.float32) * (hi - lo) + lo
 
 
 def ints(n, *shape, negative=False):
@@ -30,21 +23,9 @@ def ints(n, *shape, negative=False):
 
 def case(name, kind, fn, *inputs, attr=(), grad=True):
     name = f"{kind.lower()}.{name}"
-    assert name + "/attr" not in tensors, name
-    tensors[name + "/attr"] = torch.tensor([KINDS.index(kind), *attr], dtype=torch.int64)
-    for i, x in enumerate(inputs):
-        tensors[f"{name}/in{i}"] = x.contiguous().clone()
-    xs = [x.double().requires_grad_(grad) if x.dtype == torch.float32 else x for x in inputs]
-    y = fn(*xs)
-    tensors[name + "/out"] = y.detach().contiguous().clone()
-    if not grad or not y.requires_grad:
-        return
-    r = tensors[name + "/r"] = rand(*y.shape)
-    wanted = [(i, x) for i, x in enumerate(xs) if x.dtype == torch.float64]
-    found = torch.autograd.grad((y * r.double()).sum(), [x for _, x in wanted], allow_unused=True)
-    for (i, _), g in zip(wanted, found):
-        if g is not None:
-            tensors[f"{name}/grad{i}"] = g.contiguous().clone()
+    put(f"{name}/attr", torch.tensor([KINDS.index(kind), *attr], dtype=torch.int64))
+    xs = inputs_of(name, inputs, grad)
+    result(name, fn(*xs), xs)
 
 
 # ---- shapes ------------------------------------------------------------------------------------------------------------------------
@@ -263,4 +244,4 @@ for ex in (0, 1):
     for rev in (0, 1):
         case(f"{ex}{rev}", "CUMSUM_WITH", lambda t: cumsum_with(t, 1, ex, rev), rand(2, 9, 3), attr=(1, ex, rev))
 
-save_file(tensors, "index.safetensors")
+save("index.safetensors")

@@ -1,42 +1,17 @@
 """Writes linalg.safetensors: einsum, products and factorizations of PyTorch and NumPy, for tests/ops/test_linalg.c. Made with
 torch==2.13.0 and numpy. Run: python make_linalg.py (in this folder).
 
-The layout of a case is that of make_ops.py. An einsum case NAME has NAME/text too: the expression's characters.
+The layout of a case is that of cases.py. An einsum case NAME has NAME/text too: the expression's characters.
 """
 import random
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 
-torch.manual_seed(11)
-torch.set_num_threads(1)
+from cases import begin, case, put, rand, save, tensors
+
+begin(11)
 random.seed(5)
-tensors = {}
-
-
-def rand(*shape):
-    return torch.rand(shape, dtype=torch.float32) * 4 - 2
-
-
-def put(name, t):
-    assert name not in tensors, name
-    tensors[name] = t.detach().contiguous().clone()
-
-
-def case(name, fn, *inputs, grad=True):
-    for i, x in enumerate(inputs):
-        put(f"{name}/in{i}", x)
-    xs = [x.double().requires_grad_(grad) if x.dtype == torch.float32 else x for x in inputs]
-    y = fn(*xs)
-    put(f"{name}/out", y)
-    if not grad or not y.requires_grad:
-        return
-    r = rand(*y.shape)
-    put(f"{name}/r", r)
-    for i, (x, g) in enumerate(zip(xs, torch.autograd.grad((y * r.double()).sum(), xs, allow_unused=True))):
-        if g is not None:
-            put(f"{name}/grad{i}", g)
 
 
 count = 0
@@ -183,4 +158,4 @@ low = rand(5, 2) @ rand(2, 4)
 case("pinv.low", lambda x: L.pinv(x, rtol=1e-5), low, grad=False)
 case("matrix_rank.low", lambda x: L.matrix_rank(x, rtol=1e-5), low, grad=False)
 
-save_file(tensors, "linalg.safetensors")
+save("linalg.safetensors")

@@ -2,28 +2,17 @@
 Run: python make_losses.py (in this folder).
 
 A case NAME has NAME/attr, ten i64: which loss (the order of KINDS), the reduction (0 mean, 1 sum, 2 none), and numbers of that loss, fractions
-in millionths; NAME/in0 ..., NAME/out, and where there is a gradient NAME/r and NAME/grad0 ..., as in make_ops.py.
+in millionths; NAME/in0 ..., NAME/out, and where there is a gradient NAME/r and NAME/grad0 ..., as in cases.py.
 """
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 
-assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
-torch.manual_seed(11)
-torch.set_num_threads(1)
-tensors = {}
+from cases import begin, inputs_of, put, rand, result, save
+
+begin(11)
 REDUCTIONS = ["mean", "sum", "none"]  # in the order of wick_reduction
 KINDS = ["cross_entropy", "nll", "multi_margin", "mse", "l1", "huber", "smooth_l1", "bce", "bce_logits", "multilabel", "focal", "kl_div", "poisson",
          "gaussian", "ranking", "hinge", "soft_margin", "cosine", "triplet", "dice"]
-
-
-def rand(*shape, lo=-2.0, hi=2.0):
-    return torch.rand(shape, dtype=torch.float32) * (hi - lo) + lo
-
-
-def put(name, t):
-    assert name not in tensors, name
-    tensors[name] = t.detach().contiguous().clone()
 
 
 def case(name, fn, *inputs, attr=(), grad=True):
@@ -33,20 +22,8 @@ def case(name, fn, *inputs, attr=(), grad=True):
         at = f"{name}.{reduction}"
         numbers = [kind, i] + [round(a * 1e6) if isinstance(a, float) else int(a) for a in attr]
         put(f"{at}/attr", torch.tensor(numbers + [0] * (10 - len(numbers))))
-        for k, x in enumerate(inputs):
-            put(f"{at}/in{k}", x)
-        xs = [x.double() if x.dtype == torch.float32 else x for x in inputs]
-        wrt = [k for k, x in enumerate(xs) if x.dtype == torch.float64 and (grad is True or k in grad)]
-        for k in wrt:
-            xs[k].requires_grad_()
-        y = fn(reduction, *xs)
-        put(f"{at}/out", y)
-        if not wrt:
-            continue
-        r = rand(*y.shape)
-        put(f"{at}/r", r)
-        for k, g in zip(wrt, torch.autograd.grad((y * r.double()).sum(), [xs[k] for k in wrt])):
-            put(f"{at}/grad{k}", g)
+        xs = inputs_of(at, inputs, grad)
+        result(at, fn(reduction, *xs), xs)
 
 
 # ---- cross-entropy: attr is smoothing, whether and which label is ignored, whether there are weights -------------------------------------------
@@ -164,5 +141,5 @@ def dice(r, p, t, smooth):
 for key, shape in {"3d": (2, 3, 5), "4d": (2, 2, 3, 4)}.items():
     case(f"dice.{key}", lambda r, p, t: dice(r, p, t, 0.5), rand(*shape, lo=0.0, hi=1.0), rand(*shape, lo=0.0, hi=1.0).round(), attr=(0.5,))
 
-save_file(tensors, "losses.safetensors", metadata={"made_by": "make_losses.py", "torch": "2.13.0"})
+save("losses.safetensors", metadata={"made_by": "make_losses.py", "torch": "2.13.0"})
 print(len(tensors), "tensors")

@@ -1,36 +1,23 @@
 """Writes norms.safetensors: values and gradients of PyTorch's norms, for tests/ops/test_norms.c. Made with torch==2.13.0. Run: python make_norms.py
 (in this folder).
 
-A case NAME has the tensors NAME/in0 ..., NAME/out, NAME/r and NAME/grad0 ..., as in make_ops.py, and NAME/attr: the kind, whether there is a weight
+A case NAME has the tensors NAME/in0 ..., NAME/out, NAME/r and NAME/grad0 ..., as in cases.py, and NAME/attr: the kind, whether there is a weight
 and a bias, then three numbers of the kind in millionths.
 """
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 
-assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
-torch.manual_seed(23)
-torch.set_num_threads(1)
+from cases import begin, inputs_of, put, rand, result, save
+
+begin(23)
 GROUP, INSTANCE, RMS, RESPONSE, NORMALIZE = range(5)
-tensors = {}
-
-
-def rand(*shape):
-    return torch.rand(shape, dtype=torch.float32) * 4 - 2
 
 
 def case(name, kind, fn, inputs, weight=False, bias=False, numbers=()):
     numbers = [round(v * 1e6) if v != float("inf") else -1 for v in numbers]
-    assert name + "/attr" not in tensors, name
-    tensors[name + "/attr"] = torch.tensor([kind, weight, bias] + numbers + [0] * (3 - len(numbers)))
-    for i, x in enumerate(inputs):
-        tensors[f"{name}/in{i}"] = x.clone()
-    xs = [x.double().requires_grad_() for x in inputs]
-    y = fn(*xs)
-    tensors[name + "/out"] = y.detach().contiguous()
-    r = tensors[name + "/r"] = rand(*y.shape)
-    for i, g in enumerate(torch.autograd.grad((y * r.double()).sum(), xs)):
-        tensors[f"{name}/grad{i}"] = g.contiguous()
+    put(f"{name}/attr", torch.tensor([kind, weight, bias] + numbers + [0] * (3 - len(numbers))))
+    xs = inputs_of(name, inputs)
+    result(name, fn(*xs), xs)
 
 
 def vectors(c, weight, bias):
@@ -63,4 +50,4 @@ for p in (1.0, 2.0, 3.0, float("inf")):
 zeros = rand(3, 4)
 zeros[1] = 0
 case("normalize zeros", NORMALIZE, lambda t: F.normalize(t, 2.0, 1, 1e-2), [zeros], numbers=(2, 1, 1e-2))
-save_file(tensors, "norms.safetensors")
+save("norms.safetensors")

@@ -1,22 +1,14 @@
 """Writes ops.safetensors: values and gradients of PyTorch's ops, for tests/ops/test_values.c. Made with torch==2.13.0.
 Run: python make_ops.py (in this folder).
 
-A case NAME has the tensors NAME/in0 ..., NAME/out, and, where there is a gradient, NAME/r and NAME/grad0 ...: those of sum(out * r) in the
-float inputs that PyTorch differentiates. Float inputs are numbers that f32 holds, stored as such; outputs and gradients are computed in f64 from the same numbers, so one
-golden, rounded, serves both types.
+The layout of a case is in cases.py.
 """
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 
-assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
-torch.manual_seed(9)
-torch.set_num_threads(1)
-tensors = {}
+from cases import begin, case, put, rand, save
 
-
-def rand(*shape, lo=-2.0, hi=2.0):
-    return torch.rand(shape, dtype=torch.float32) * (hi - lo) + lo
+begin(9)
 
 
 inf, nan = float("inf"), float("nan")
@@ -24,28 +16,6 @@ inf, nan = float("inf"), float("nan")
 
 def booleans(*shape):
     return torch.rand(*shape) < 0.5
-
-
-def put(name, t):
-    assert name not in tensors, name
-    tensors[name] = t.detach().contiguous().clone()
-
-
-def case(name, fn, *inputs, grad=True):
-    for i, x in enumerate(inputs):
-        put(f"{name}/in{i}", x)
-    xs = [x.double().requires_grad_(grad) if x.dtype == torch.float32 else x for x in inputs]
-    y = fn(*xs)
-    put(f"{name}/out", y)
-    if not grad or not y.requires_grad:
-        return
-    r = rand(*y.shape)
-    put(f"{name}/r", r)
-    wanted = [(i, x) for i, x in enumerate(xs) if x.dtype == torch.float64]
-    found = torch.autograd.grad((y * r.double()).sum(), [x for _, x in wanted], allow_unused=True)
-    for (i, x), g in zip(wanted, found):
-        if g is not None:  # PyTorch has no gradient in running statistics
-            put(f"{name}/grad{i}", g)
 
 
 # ---- reductions -------------------------------------------------------------------------------------------------------------------
@@ -176,5 +146,4 @@ for sn, st in dtypes.items():
         put(f"cast.{sn}.{dn}/in", v)
         put(f"cast.{sn}.{dn}/out", v.to(dt))
 
-save_file(tensors, "ops.safetensors", metadata={"made_by": "make_ops.py", "torch": "2.13.0"})
-print(len(tensors), "tensors")
+save("ops.safetensors", metadata={"made_by": "make_ops.py", "torch": "2.13.0"})

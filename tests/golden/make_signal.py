@@ -2,7 +2,7 @@
 tests/ops/test_signal.c. Made with torch==2.13.0, scipy and torchaudio, of which only the
 Python part is used: where its library is for another torch, take the library away. Run: python make_signal.py (in this folder).
 
-The layout of a case is that of make_ops.py; complex numbers have a last dim of 2. Each case has NAME/attr: what test_signal.c builds it from.
+The layout of a case is that of cases.py; complex numbers have a last dim of 2. Each case has NAME/attr: what test_signal.c builds it from.
 """
 import numpy as np
 import scipy.fft
@@ -10,39 +10,19 @@ import scipy.signal.windows
 import torch
 import torchaudio.functional as AF
 import torchaudio.transforms as AT
-from safetensors.torch import save_file
 
-torch.manual_seed(3)
-torch.set_num_threads(1)
-tensors = {}
+from cases import begin, inputs_of, put, rand, result, save
+
+begin(3)
 KINDS = ["fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "rfft2", "irfft2", "stft", "istft", "window", "filters", "mel", "log_mel", "mfcc", "dct", "abs", "mul"]
 NORMS = ["backward", "ortho", "forward"]
 
 
-def rand(*shape):
-    return torch.rand(shape, dtype=torch.float32) * 4 - 2
-
-
-def put(name, t):
-    assert name not in tensors, name
-    tensors[name] = t.detach().contiguous().clone()
-
-
 def case(name, attr, fn, *inputs, grad=True):
     put(f"{name}/attr", torch.tensor([KINDS.index(attr[0])] + [int(a) for a in attr[1:]] + [0] * 16, dtype=torch.int64))
-    for i, x in enumerate(inputs):
-        put(f"{name}/in{i}", x)
-    xs = [x.double().requires_grad_(grad) for x in inputs]
+    xs = inputs_of(name, inputs, grad)
     y = fn(*xs)
-    if y.is_complex():
-        y = torch.view_as_real(y.resolve_conj())
-    put(f"{name}/out", y)
-    if not grad:
-        return
-    r = rand(*y.shape)
-    put(f"{name}/r", r)
-    for i, g in enumerate(torch.autograd.grad((y * r.double()).sum(), xs)):
-        put(f"{name}/grad{i}", g)
+    result(name, torch.view_as_real(y.resolve_conj()) if y.is_complex() else y, xs)
 
 
 def in_f64(fn, *args):
@@ -109,7 +89,7 @@ for kind, (fn, name) in enumerate([(torch.hann_window, "hann"), (torch.hamming_w
             case(f"window.{name}.{n}.{periodic}", ("window", kind, n, not periodic), lambda x: fn(n, periodic=periodic, dtype=torch.float64), rand(1), grad=False)
             if name == "kaiser" and n > 1:
                 want = scipy.signal.windows.kaiser(n, 12.0, sym=not periodic)
-                tensors[f"window.{name}.{n}.{periodic}/out"] = torch.from_numpy(want)
+                put(f"window.{name}.{n}.{periodic}/out", torch.from_numpy(want))
 
 for i, (freqs, mels, rate, low, high, scale, norm) in enumerate([(51, 20, 16000, 0, 8000, "htk", None), (65, 30, 16000, 20, 7600, "slaney", "slaney"), (65, 12, 8000, 0, 4000, "htk", "slaney"),
                                                                  (80, 16, 22050, 50, 11025, "slaney", None)]):
@@ -143,4 +123,4 @@ for kind in (1, 2, 3, 4):
     m = torch.from_numpy(scipy.fft.dct(np.eye(5), type=kind, axis=0))
     case(f"dct.{kind}.axis", ("dct", kind, 0, False), lambda x: m @ x, rand(5, 4))
 
-save_file(tensors, "signal.safetensors")
+save("signal.safetensors")

@@ -1,49 +1,37 @@
 """Writes vision.safetensors: windows, unpooling, resizing, sampling and boxes of PyTorch, onnxruntime and ONNX's reference, for tests/ops/test_vision.c.
 Made with torch==2.13.0, onnx==1.23.2, onnxruntime==1.31.1. Run: python make_vision.py (in this folder).
 
-A case NAME has the tensors NAME/in0 ..., NAME/out, NAME/r and NAME/grad0 ..., as in make_ops.py (no gradients from ONNX), and NAME/attr: the kind, then
+A case NAME has the tensors NAME/in0 ..., NAME/out, NAME/r and NAME/grad0 ..., as in cases.py (no gradients from ONNX), and NAME/attr: the kind, then
 sixteen numbers that the test reads by kind, reals in millionths.
 """
 import numpy as np
-import onnx
 import onnx.helper as oh
 import onnxruntime
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 
-assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
-torch.manual_seed(29)
-torch.set_num_threads(1)
+from cases import begin, inputs_of, put, rand, result, save
+
+begin(29)
 (UNFOLD, FOLD, SLIDE, INDICES, UNPOOL, LP, SHUFFLE, UNSHUFFLE, DCR, DEPTH, CHANNELS, RESIZE, GRID, AFFINE, IOU, ROI, NMS) = range(17)
-tensors = {}
 
 
-def rand(*shape):
-    return torch.rand(shape, dtype=torch.float32) * 4 - 2
-
-
-def put(name, kind, inputs, numbers, out):
-    assert name + "/attr" not in tensors, name
+def attr(name, kind, numbers):
     assert len(numbers) <= 16, name
-    tensors[name + "/attr"] = torch.tensor([kind] + [int(v) for v in numbers] + [0] * (16 - len(numbers)))
-    for i, x in enumerate(inputs):
-        tensors[f"{name}/in{i}"] = x.clone().contiguous()
-    tensors[name + "/out"] = out.detach().clone().contiguous()
+    put(f"{name}/attr", torch.tensor([kind] + [int(v) for v in numbers] + [0] * (16 - len(numbers))))
+
+
+def known(name, kind, inputs, numbers, out):
+    """Of another framework: no gradients."""
+    attr(name, kind, numbers)
+    inputs_of(name, inputs)
+    put(f"{name}/out", out)
 
 
 def case(name, kind, fn, inputs, numbers=()):
-    xs = [x.double().requires_grad_() if x.is_floating_point() else x for x in inputs]
-    y = fn(*xs)
-    put(name, kind, inputs, numbers, y)
-    if not y.is_floating_point():
-        return
-    r = tensors[name + "/r"] = rand(*y.shape)
-    wrt = [x for x in xs if x.is_floating_point()]
-    grads = torch.autograd.grad((y * r.double()).sum(), wrt, allow_unused=True)
-    for i, g in zip([i for i, x in enumerate(xs) if x.is_floating_point()], grads):
-        if g is not None:
-            tensors[f"{name}/grad{i}"] = g.contiguous()
+    attr(name, kind, numbers)
+    xs = inputs_of(name, inputs)
+    result(name, fn(*xs), xs)
 
 
 def three(v):
@@ -139,7 +127,7 @@ def resize_onnx(x, mode, coordinates, rounding=0, exclude=False, a=-0.75, sizes=
     inputs = [v.astype(np.float64), roi, np.array(scales, np.float32) if scales else None, np.array(sizes, np.int64) if sizes else None]
     out = reference("Resize", inputs if sizes else inputs[:3], **attrs)
     numbers = [mode, coordinates, rounding, antialias, exclude, round(a * 1e6), 2] + (three(sizes) if sizes else [round(s * 1e6) for s in scales] + [0]) + [not sizes]
-    put(f"resize onnx {x} {mode} {coordinates} {rounding} {exclude} {a} {sizes} {scales} {antialias}", RESIZE, [torch.tensor(v)], numbers, torch.tensor(out).float())  # it computes some in f32
+    known(f"resize onnx {x} {mode} {coordinates} {rounding} {exclude} {a} {sizes} {scales} {antialias}", RESIZE, [torch.tensor(v)], numbers, torch.tensor(out).float())  # it computes some in f32
 
 
 for coordinates in range(6):
@@ -198,7 +186,7 @@ for mode in ("avg", "max"):
                 b[3, 2:] = b[3, :2] + 0.2
                 out = run_onnx("RoiAlign", [x.numpy(), b.numpy(), at.numpy()], opset=16, mode=mode, output_height=3, output_width=2, sampling_ratio=samples, spatial_scale=scale,
                                coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel")
-                put(f"roi {mode} {samples} {aligned} {scale}", ROI, [x, b, at], [3, 2, samples, aligned, mode == "max", scale * 1e6], torch.tensor(out))
+                known(f"roi {mode} {samples} {aligned} {scale}", ROI, [x, b, at], [3, 2, samples, aligned, mode == "max", scale * 1e6], torch.tensor(out))
 for most, overlap, score, center in [(3, 0.3, None, 0), (20, 0.5, 0.4, 0), (2, 0.0, 0.2, 1), (20, 0.9, None, 1)]:
     b = torch.stack([boxes(12, 0, 5), boxes(12, 0, 5)])
     s = torch.rand(2, 3, 12)
@@ -208,6 +196,6 @@ for most, overlap, score, center in [(3, 0.3, None, 0), (20, 0.5, 0.4, 0), (2, 0
     flipped[:, ::2] = b[:, ::2][..., [2, 3, 0, 1]]
     out = run_onnx("NonMaxSuppression", [(b if center else flipped).numpy(), s.numpy(), np.array(most), np.array(overlap, np.float32)] + ([np.array(score, np.float32)] if score else []),
                    opset=11, center_point_box=center)
-    put(f"nms {most} {overlap} {center}", NMS, [b if center else flipped, s], [most, overlap * 1e6, score is not None, (score or 0) * 1e6, center], torch.tensor(out))
+    known(f"nms {most} {overlap} {center}", NMS, [b if center else flipped, s], [most, overlap * 1e6, score is not None, (score or 0) * 1e6, center], torch.tensor(out))
 
-save_file(tensors, "vision.safetensors")
+save("vision.safetensors")

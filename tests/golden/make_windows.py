@@ -1,24 +1,18 @@
 """Writes windows.safetensors: values and gradients of PyTorch's convolutions, poolings, padding and resizing, for tests/ops/test_windows.c. Made with
 torch==2.13.0. Run: python make_windows.py (in this folder).
 
-A case NAME has the tensors NAME/in0 ..., NAME/out, NAME/r and NAME/grad0 ..., as in make_ops.py, and NAME/attr: the kind, then lists of
+A case NAME has the tensors NAME/in0 ..., NAME/out, NAME/r and NAME/grad0 ..., as in cases.py, and NAME/attr: the kind, then lists of
 three numbers, by dim and filled up with 0: kernel, stride, dilation, pad, pad_end, output_pad, outputs of an adaptive pooling; then groups,
 whether there is a bias, ceil_mode, exclude_pad. PAD: pad and pad_end are the counts of all axes but the first two, the value is 1.5. FLIP: outputs
 say which of those axes are flipped. Resizing: outputs.
 """
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 
-assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
-torch.manual_seed(17)
-torch.set_num_threads(1)
+from cases import begin, inputs_of, put, rand, result, save
+
+begin(17)
 CONV, TRANSPOSED, MAX, AVG, ADAPTIVE_MAX, ADAPTIVE_AVG, PAD, FLIP, NEAREST, LINEAR, CORNERS = range(11)
-tensors = {}
-
-
-def rand(*shape):
-    return torch.rand(shape, dtype=torch.float32) * 4 - 2
 
 
 def three(v, usual=0):
@@ -29,16 +23,9 @@ def three(v, usual=0):
 def case(name, kind, fn, inputs, kernel=None, stride=None, dilation=None, pad=None, pad_end=None, output_pad=None, out=None, groups=1, bias=False, ceil=False,
          exclude=False):
     lists = sum((three(v) for v in (kernel, stride, dilation, pad, pad_end, output_pad, out)), [])
-    assert name + "/attr" not in tensors, name
-    tensors[name + "/attr"] = torch.tensor([kind] + lists + [groups, bias, ceil, exclude])
-    for i, x in enumerate(inputs):
-        tensors[f"{name}/in{i}"] = x.clone()
-    xs = [x.double().requires_grad_() for x in inputs]
-    y = fn(*xs)
-    tensors[name + "/out"] = y.detach().contiguous()
-    r = tensors[name + "/r"] = rand(*y.shape)
-    for i, g in enumerate(torch.autograd.grad((y * r.double()).sum(), xs)):
-        tensors[f"{name}/grad{i}"] = g.contiguous()
+    put(f"{name}/attr", torch.tensor([kind] + lists + [groups, bias, ceil, exclude]))
+    xs = inputs_of(name, inputs)
+    result(name, fn(*xs), xs)
 
 
 convs = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
@@ -167,4 +154,4 @@ for x, out in [((2, 3, 5), (8,)), ((2, 1, 7), (3,)), ((1, 2, 4, 5), (8, 10)), ((
     for kind, corners in ((LINEAR, False), (CORNERS, True)):
         case(("corners." if corners else "linear.") + tag, kind, lambda t: F.interpolate(t, out, mode=modes[len(out)], align_corners=corners), [rand(*x)], out=out)
 
-save_file(tensors, "windows.safetensors")
+save("windows.safetensors")

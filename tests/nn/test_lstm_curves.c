@@ -11,19 +11,6 @@
 enum { SYMBOLS = 11, UNITS = 16, T = 12, BATCH = 5, STEPS = 20 };
 #define CHECK_OK(ctx, call) CHECK_MSG((call) == WICK_OK, "%s", wick_context_error(ctx))
 
-/* The formula that make_curves.py has too: exact in both. */
-static uint32_t fnv1a(const char *text) {
-    uint32_t h = 2166136261u;
-    for (; *text; text++) h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
-}
-static uint32_t number(uint32_t seed, uint32_t i) {
-    static const uint32_t factors[2] = {2246822519u, 3266489917u};
-    uint32_t h = seed + i * 2654435761u;
-    for (int k = 0; k < 2; k++) h = (h ^ h >> 15) * factors[k];
-    return h ^ h >> 16;
-}
-
 typedef struct trainer {
     wick_model *model;
     wick_optimizer *adam;
@@ -44,7 +31,7 @@ static void set_parameters(wick_context *ctx, const wick_model *model) {
         if (state.role != WICK_ROLE_PARAM) continue;
         const int64_t count = wick_tensor_count(state.tensor);
         double *v = malloc((size_t)count * sizeof *v);
-        for (int64_t k = 0; k < count; k++) v[k] = 0.25 * ((double)number(fnv1a(state.name), (uint32_t)k) * 0x1p-31 - 1);
+        for (int64_t k = 0; k < count; k++) v[k] = 0.25 * ((double)golden_number(golden_hash(state.name), (uint32_t)k) * 0x1p-31 - 1);
         CHECK_OK(ctx, wick_write(state.tensor, v, (size_t)count * sizeof *v));
         free(v);
     }
@@ -69,7 +56,7 @@ static uint64_t train(const golden *expected, int threads) {
         char name[32];
         int64_t text[(T + 1) * BATCH];
         snprintf(name, sizeof name, "text%d", step);
-        for (uint32_t i = 0; i < (T + 1) * BATCH; i++) text[i] = number(fnv1a(name), i) % SYMBOLS;
+        for (uint32_t i = 0; i < (T + 1) * BATCH; i++) text[i] = golden_number(golden_hash(name), i) % SYMBOLS;
         const wick_status status = wick_run(ws, (const void *[]){text}, (void *[]){&losses[step]});
         CHECK_MSG(status == WICK_OK, "%s", wick_workspace_error(ws));
     }

@@ -6,6 +6,7 @@
 
 #include "io/safetensors.h"
 #include "kernels/kernels.h"
+#include "ops/refusals.h"
 #include "tensor/tensor.h"
 #include "test.h"
 #undef WICK_NO_SITES
@@ -125,7 +126,31 @@ static void check(wick_context *ctx, const char *name, build_fn build) {
     check_as(ctx, name, build, WICK_F32);
 }
 
-/* Every case that has an attr, on every tier. Plans are of one tier: *ctx is replaced. How many there were. */
+typedef struct named_case {
+    const char *name;
+    build_fn build;
+} named_case;
+static __attribute__((unused)) void check_all(const named_case *cases, size_t n) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    for (size_t i = 0; i < n; i++) check(ctx, cases[i].name, cases[i].build);
+    wick_context_free(&ctx);
+}
+#define BUILD(id, ...) \
+    static wick_tensor *id(wick_tensor **in, const int64_t *attr) { return (void)attr, __VA_ARGS__; }
+
+/* On every tier. Plans are of one tier: *ctx is replaced. */
+static __attribute__((unused)) void check_on_tiers(wick_context **ctx, const char *name, build_fn build) {
+    for (int tier = 0; tier < WICK_TIER_COUNT; tier++)
+        if (wick_tier_force((wick_tier)tier)) {
+            wick_context_free(ctx);
+            *ctx = new_context();
+            check(*ctx, name, build);
+        }
+    wick_tier_force(wick_tier_best());
+}
+
+/* Every case that has an attr, on every tier. How many there were. */
 static __attribute__((unused)) int check_every_case(wick_context **ctx, build_fn build) {
     int cases = 0;
     for (size_t i = 0; i < file.count; i++) {
@@ -135,13 +160,7 @@ static __attribute__((unused)) int check_every_case(wick_context **ctx, build_fn
         if (!slash || strcmp(slash, "/attr")) continue;
         *slash = 0;
         cases++;
-        for (int tier = 0; tier < WICK_TIER_COUNT; tier++)
-            if (wick_tier_force((wick_tier)tier)) {
-                wick_context_free(ctx);
-                *ctx = new_context();
-                check(*ctx, name, build);
-            }
-        wick_tier_force(wick_tier_best());
+        check_on_tiers(ctx, name, build);
     }
     return cases;
 }

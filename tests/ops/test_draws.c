@@ -1,4 +1,5 @@
 /* Distributions: moments, chi-square, exact promises; with seeds that are fixed, so that a failure is one. */
+#include "ops/refusals.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -267,10 +268,7 @@ TEST(what_no_distribution_has_is_refused_by_name) {
     wick_context *ctx = new_context(1, false);
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3)), *ints = wick_cast(x, WICK_I32);
-    const struct {
-        wick_tensor *t;
-        const char *says;
-    } cases[] = {
+    const refusal cases[] = {
         {wick_random_bernoulli(ints), "random_bernoulli: chances are floats, not i32"},
         {wick_random_exponential(ctx, WICK_F32, WICK_DIMS(3), 0), "rate of 0"},
         {wick_random_exponential(ctx, WICK_I8, WICK_DIMS(3), 1), "makes floats, not i8"},
@@ -288,11 +286,7 @@ TEST(what_no_distribution_has_is_refused_by_name) {
         {wick_random_integers(ctx, WICK_I64, WICK_DIMS(3), INT64_MIN, INT64_MAX), ""},
         {wick_multinomial(x, 4, true), ""},
     };
-    for (size_t i = 0; i < COUNTOF(cases); i++) {
-        const char *text = "";
-        const wick_status status = wick_tensor_error(cases[i].t, &text);
-        CHECK_MSG((status == WICK_OK) == !*cases[i].says && strstr(text, cases[i].says), "case %d: \"%s\" lacks \"%s\"", (int)i, text, cases[i].says);
-    }
+    check_refusals(cases, COUNTOF(cases));
     wick_context_free(&ctx);
 }
 

@@ -366,10 +366,7 @@ TEST(what_does_not_fit_is_refused_by_name) {
     wick_chunk(x, 3, 2, parts, NULL);
     wick_tensor *chunk = parts[2];
     wick_meshgrid(2, (wick_tensor *[]){v, x}, false, parts);
-    const struct {
-        wick_tensor *t;
-        const char *says;
-    } cases[] = {
+    const refusal cases[] = {
         {split, "split(f32[2,3]): the 2 sizes do not add up to the 3 places of axis 1"},
         {chunk, "chunk(f32[2,3]): 3 parts of axis 2"},
         {parts[1], "number 1 of 2 is f32[2,3]"},
@@ -421,11 +418,10 @@ TEST(what_does_not_fit_is_refused_by_name) {
         {wick_eye(ctx, WICK_F32, -1, 2, 0), "eye: there is no tensor of -1 x 2"},
         {wick_linspace(ctx, WICK_F32, 0, 1, -2), "linspace: there are no -2 values"},
     };
+    check_refusals(cases, WICK_COUNTOF(cases));
     for (size_t k = 0; k < WICK_COUNTOF(cases); k++) {
         const char *text = "";
-        const wick_status status = wick_tensor_error(cases[k].t, &text);
-        CHECK_MSG(status != WICK_OK && strstr(text, cases[k].says), "case %d: \"%s\" lacks \"%s\"", (int)k, text, cases[k].says);
-        CHECK_MSG(strstr(text, "test_index.c:"), "case %d: \"%s\" has no line", (int)k, text);
+        CHECK_MSG(wick_tensor_error(cases[k].t, &text) && strstr(text, "test_index.c:"), "case %d: \"%s\" has no line", (int)k, text);
     }
     wick_context_free(&ctx);
 }

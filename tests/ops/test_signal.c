@@ -41,22 +41,7 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
 TEST(values_and_gradients_agree) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
-    int cases = 0;
-    for (size_t i = 0; i < file.count; i++) {
-        char name[128];
-        snprintf(name, sizeof name, "%s", file.tensors[i].name);
-        char *slash = strrchr(name, '/');
-        if (!slash || strcmp(slash, "/attr")) continue;
-        *slash = 0;
-        cases++;
-        for (int tier = 0; tier < WICK_TIER_COUNT; tier++)
-            if (wick_tier_force((wick_tier)tier)) {
-                wick_context_free(&ctx); /* plans are of one tier */
-                ctx = new_context();
-                check(ctx, name, build);
-            }
-        wick_tier_force(wick_tier_best());
-    }
+    const int cases = check_every_case(&ctx, build);
     CHECK(cases > 200);
     wick_context_free(&ctx);
 }
@@ -125,10 +110,7 @@ TEST(what_does_not_fit_is_refused_by_name) {
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 10)), *c = wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 10, 2)), *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5));
     const wick_stft_options plain = {.n_fft = 8};
-    const struct {
-        wick_tensor *t;
-        const char *says;
-    } cases[] = {
+    const refusal cases[] = {
         {wick_fft(x, 0, -1, WICK_FFT_BACKWARD), "fft: complex numbers need a last dim of 2; the 2-d tensor has 10"},
         {wick_fft(c, 0, 2, WICK_FFT_BACKWARD), "fft: axis 2 of a 2-d tensor"},
         {wick_ifft(c, -3, 0, WICK_FFT_BACKWARD), "ifft: a length of -3"},
@@ -156,10 +138,7 @@ TEST(what_does_not_fit_is_refused_by_name) {
         {wick_dct(x, 2, 2, false), "dct: axis 2 of a 2-d tensor"},
         {wick_dct(wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 1)), 1, 1, false), "type 1 of 1 numbers"},
     };
-    for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
-        const char *text = "";
-        CHECK_MSG(wick_tensor_error(cases[i].t, &text) && strstr(text, cases[i].says), "case %d: \"%s\" lacks \"%s\"", (int)i, text, cases[i].says);
-    }
+    check_refusals(cases, WICK_COUNTOF(cases));
     wick_context_free(&ctx);
 }
 

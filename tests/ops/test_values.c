@@ -3,19 +3,6 @@
 #define GOLDEN_FLOOR 0.2
 #include "ops/goldens.h"
 
-typedef struct named_case {
-    const char *name;
-    build_fn build;
-} named_case;
-static void check_all(const named_case *cases, size_t n) {
-    wick_context *ctx = new_context();
-    REQUIRE(ctx != NULL);
-    for (size_t i = 0; i < n; i++) check(ctx, cases[i].name, cases[i].build);
-    wick_context_free(&ctx);
-}
-#define BUILD(id, ...) \
-    static wick_tensor *id(wick_tensor **in, const int64_t *attr) { return (void)attr, __VA_ARGS__; }
-
 /* ---- reductions ------------------------------------------------------------------------------------------------------------------------------ */
 
 static struct {

@@ -6,21 +6,9 @@
 
 enum { BATCH = 4, STEPS = 20, X_COUNT = BATCH * 3 * 32 * 32 };
 
-/* The formula that make_curves.py has too: exact in both. */
-static uint32_t fnv1a(const char *text) {
-    uint32_t h = 2166136261u;
-    for (; *text; text++) h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
-}
-static uint32_t number(uint32_t seed, uint32_t i) {
-    static const uint32_t factors[2] = {2246822519u, 3266489917u};
-    uint32_t h = seed + i * 2654435761u;
-    for (int k = 0; k < 2; k++) h = (h ^ h >> 15) * factors[k];
-    return h ^ h >> 16;
-}
 static void reals(const char *name, int64_t count, double scale, double offset, double *out) {
-    const uint32_t seed = fnv1a(name);
-    for (int64_t i = 0; i < count; i++) out[i] = offset + scale * ((double)number(seed, (uint32_t)i) * 0x1p-31 - 1);
+    const uint32_t seed = golden_hash(name);
+    for (int64_t i = 0; i < count; i++) out[i] = offset + scale * ((double)golden_number(seed, (uint32_t)i) * 0x1p-31 - 1);
 }
 
 /* First values by shape: weights of layers by their fan-in, the vectors of batch norm around 1 and 0. */
@@ -85,7 +73,7 @@ static uint64_t train(const golden *expected, const char *run, const wick_optim_
             snprintf(name, sizeof name, "x%d", step);
             reals(name, X_COUNT, 2, 0, x);
             snprintf(name, sizeof name, "labels%d", step);
-            for (uint32_t i = 0; i < BATCH; i++) labels[i] = number(fnv1a(name), i) % CLASSES;
+            for (uint32_t i = 0; i < BATCH; i++) labels[i] = golden_number(golden_hash(name), i) % CLASSES;
             if (!training_run(&t, x, labels, &losses[step])) break;
         }
         char name[32];

@@ -7,25 +7,13 @@
 
 enum { BATCH = 4, LENGTH = 16, VOCABULARY = 19, WIDTH = 24, HEADS = 3, LAYERS = 2, STEPS = 20 };
 
-/* The formulas that make_curves.py and make_gpt.py have too: exact in both. */
-static uint32_t fnv1a(const char *text) {
-    uint32_t h = 2166136261u;
-    for (; *text; text++) h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
-}
-static uint32_t number(uint32_t seed, uint32_t i) {
-    static const uint32_t factors[2] = {2246822519u, 3266489917u};
-    uint32_t h = seed + i * 2654435761u;
-    for (int k = 0; k < 2; k++) h = (h ^ h >> 15) * factors[k];
-    return h ^ h >> 16;
-}
 static void tokens(const char *name, int64_t x[BATCH][LENGTH], int64_t y[BATCH][LENGTH]) {
-    const uint32_t seed = fnv1a(name);
+    const uint32_t seed = golden_hash(name);
     for (uint32_t b = 0; b < BATCH; b++) {
-        int64_t at = number(seed, b * (LENGTH + 1)) % VOCABULARY;
+        int64_t at = golden_number(seed, b * (LENGTH + 1)) % VOCABULARY;
         for (uint32_t i = 0; i < LENGTH; i++) {
             x[b][i] = at;
-            y[b][i] = at = (at * 2 + 1 + (number(seed, b * (LENGTH + 1) + i + 1) % 3 == 0)) % VOCABULARY;
+            y[b][i] = at = (at * 2 + 1 + (golden_number(seed, b * (LENGTH + 1) + i + 1) % 3 == 0)) % VOCABULARY;
         }
     }
 }
@@ -67,9 +55,9 @@ static void set_parameters(gpt *g) {
         const int64_t count = wick_tensor_count(state.tensor), *dims = wick_tensor_dims(state.tensor);
         const bool norm = rank == 1 && strstr(state.name, "norm") && strstr(state.name, "weight");
         const double scale = rank == 1 ? 0.25 : 1 / sqrt((double)dims[1]);
-        const uint32_t seed = fnv1a(state.name);
+        const uint32_t seed = golden_hash(state.name);
         double *data = malloc((size_t)count * sizeof *data);
-        for (int64_t k = 0; k < count; k++) data[k] = norm + scale * ((double)number(seed, (uint32_t)k) * 0x1p-31 - 1);
+        for (int64_t k = 0; k < count; k++) data[k] = norm + scale * ((double)golden_number(seed, (uint32_t)k) * 0x1p-31 - 1);
         CHECK(wick_assign(state.tensor, wick_cast(wick_from(g->ctx, WICK_F64, rank, dims, data), g->dtype)) == WICK_OK);
         CHECK(wick_eval(g->ctx, 0, NULL, NULL) == WICK_OK);
         free(data);
