@@ -31,7 +31,7 @@ static const struct {
     {"lion", {.kind = WICK_LION, .lr = 1e-6}},
     {"lamb", {.kind = WICK_LAMB, .lr = 1e-6}},
     {"muon", {.kind = WICK_MUON, .lr = 1e-6}},
-    {"adamw+ema", {.kind = WICK_ADAMW, .lr = 1e-6, .weight_decay = 0.01, .average = {WICK_AVERAGE_EMA}}},
+    {"adamw+ema", {.kind = WICK_ADAMW, .lr = 1e-6, .weight_decay = 0.01, .average = {.kind = WICK_AVERAGE_EMA}}},
     {"adamw+clip", {.kind = WICK_ADAMW, .lr = 1e-6, .weight_decay = 0.01, .clip_norm = 1}},
     {"momentum+decay", {.lr = 1e-6, .momentum = 0.9, .weight_decay = 1e-4}},
     {"nesterov+decay", {.lr = 1e-6, .momentum = 0.9, .weight_decay = 1e-4, .nesterov = true}},

@@ -76,8 +76,11 @@ int main(int argc, char **argv) {
     FILE *file = fopen(argv[1], "rb");
     STOP_IF(!file || fseek(file, 0, SEEK_END), "cannot read the text");
     const long size = ftell(file);
-    unsigned char *text = malloc((size_t)size + 1), bytes[256];
-    int64_t *tokens = malloc((size_t)(size + 1) * sizeof *tokens), number[256] = {0};
+    static unsigned char *text, bytes[256];
+    static int64_t *tokens, *x, *y, *written, number[256];
+    static float *logits;
+    text = malloc((size_t)size + 1);
+    tokens = malloc((size_t)(size + 1) * sizeof *tokens);
     rewind(file);
     STOP_IF(!text || !tokens || size < 0 || fread(text, 1, (size_t)size, file) != (size_t)size, "cannot read the text");
     fclose(file);
@@ -114,9 +117,10 @@ int main(int argc, char **argv) {
     CHECK(wick_compile(ctx, next, caches, 1, &one, 1, NULL, &plan[2]));
     for (int i = 0; i < 3; i++) CHECK(wick_workspace_new(plan[i], &work[i]));
 
-    int64_t *x = malloc((size_t)(2 * BATCH * context) * sizeof *x), *y = x + BATCH * context;
     float loss = 0, sum = 0;
+    x = malloc((size_t)(2 * BATCH * context) * sizeof *x);
     STOP_IF(!x, "out of memory");
+    y = x + BATCH * context;
     for (int64_t step = 0; step < steps; step++) {
         for (int b = 0; b < BATCH; b++) take(tokens, (int64_t)(random_bits() % (uint64_t)(split - context - 1)), x + b * context, y + b * context);
         STOP_IF(wick_run(work[0], (const void *[]){x, y}, (void *[]){&loss}), wick_workspace_error(work[0]));
@@ -131,8 +135,9 @@ int main(int argc, char **argv) {
         fflush(stdout);
     }
     /* Letter by letter. When the cache is full, the last half is read anew from its beginning. */
-    float *logits = malloc((size_t)vocabulary * sizeof *logits);
-    int64_t *written = malloc((size_t)(letters + 1) * sizeof *written), at = 0;
+    logits = malloc((size_t)vocabulary * sizeof *logits);
+    written = malloc((size_t)(letters + 1) * sizeof *written);
+    int64_t at = 0;
     STOP_IF(!logits || !written, "out of memory");
     written[0] = number['\n'];
     for (int64_t i = 0; i < letters; i++, at++) {

@@ -42,7 +42,7 @@ static uint64_t train(const golden *expected, int threads) {
     wick_context *ctx = NULL;
     wick_plan *plan = NULL;
     wick_workspace *ws = NULL;
-    trainer t = {NULL};
+    trainer t = {.model = NULL};
     const wick_spec spec = {"text", WICK_I64, 2, {T + 1, BATCH}};
     double losses[STEPS] = {0};
     CHECK(wick_context_new(&ctx, &(wick_context_options){.threads = threads}) == WICK_OK);

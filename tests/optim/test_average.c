@@ -123,7 +123,7 @@ TEST(means_of_16_bit_weights_are_f32_and_read_in_the_weights_dtype) {
     wick_model_set_averaged(model, true);
     wick_tensor *read = wick_model_state(model, "w", WICK_ROLE_PARAM, WICK_BF16, WICK_DIMS(3), wick_init_constant(1));
     CHECK_INT(wick_tensor_dtype(read), WICK_BF16);
-    double a, b;
+    double a = NAN, b = NAN;
     CHECK(wick_item(wick_sum(mean, WICK_ALL_AXES, false), &a) == WICK_OK && wick_item(wick_sum(read, WICK_ALL_AXES, false), &b) == WICK_OK);
     CHECK_MSG(fabs(a - b) <= 0.01 * fabs(a), "%g, not %g", b, a);
     wick_optimizer_free(&optimizer);

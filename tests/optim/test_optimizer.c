@@ -332,7 +332,7 @@ TEST(every_rule_takes_parameters_of_any_shape) {
                 wick_context *ctx = new_context();
                 wick_model *model;
                 wick_optimizer *optimizer;
-                const wick_optim_options options = {.kind = (wick_optim_kind)kind, .lr = 0.1, .weight_decay = 0.1, .average = {WICK_AVERAGE_EMA}};
+                const wick_optim_options options = {.kind = (wick_optim_kind)kind, .lr = 0.1, .weight_decay = 0.1, .average = {.kind = WICK_AVERAGE_EMA}};
                 REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK && wick_optimizer_new(model, &options, &optimizer) == WICK_OK);
                 wick_tensor *p = wick_model_state(model, "p", WICK_ROLE_PARAM, WICK_F32, rank, shapes[shape], wick_init_constant(1));
                 for (int step = 0; step < 2; step++) {
