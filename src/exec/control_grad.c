@@ -55,6 +55,21 @@ static bool finish(wick_graph *graph, wick_graph *outer, wick_msg *msg) {
     return status == WICK_OK && !graph->failed;
 }
 
+/* Makes the tensors what the graph gives. False: out of memory, or one is poisoned, as the message then says. */
+static bool give(wick_graph *graph, int n, wick_tensor *const *tensors, wick_msg *msg) {
+    graph->outputs = wick_arena_alloc(graph->arena, (size_t)(n + 1) * sizeof *graph->outputs);
+    if (!graph->outputs) return false;
+    for (int k = 0; k < n; k++) {
+        if (tensors[k]->error) {
+            wick_msg_set(msg, tensors[k]->error->status, "%s", tensors[k]->error->text);
+            return false;
+        }
+        graph->outputs[k] = tensors[k]->value;
+    }
+    graph->n_outputs = n;
+    return true;
+}
+
 static bool is_real(const wick_value *v) { return wick_dtype_is_float(v->type.dtype); }
 
 static void grad_failed(wick_gradient *g, wick_context *ctx, const wick_msg *msg) {
@@ -132,17 +147,7 @@ void wick_grad_scan(wick_gradient *g) {
         for (int k = 0; k < a->n_captured; k++)
             if (sums[k]) outs[m++] = wick_add(sums[k], grads[at++]);
         for (; at < n_wrt; at++) outs[m++] = grads[at], n_y++;
-        back->outputs = wick_arena_alloc(outer->arena, (size_t)(m + 1) * sizeof *back->outputs);
-        good = back->outputs != NULL;
-        for (int k = 0; k < m && good; k++) {
-            if (outs[k]->error) {
-                wick_msg_set(&msg, outs[k]->error->status, "%s", outs[k]->error->text);
-                good = false;
-                break;
-            }
-            back->outputs[k] = outs[k]->value;
-        }
-        back->n_outputs = m;
+        good = give(back, m, outs, &msg);
     }
     ctx->target = outer;
     good = good && finish(back, outer, &msg);
@@ -224,17 +229,7 @@ void wick_grad_if(wick_gradient *g) {
             for (int k = 0; k < a->n_captured; k++)
                 if (g->need[1 + k]) wrt[n_wrt++] = given[k];
             pull(a->n_y, results, gs, n_wrt, wrt, grads);
-            back->outputs = wick_arena_alloc(outer->arena, (size_t)(n_wrt + 1) * sizeof *back->outputs);
-            good = back->outputs != NULL;
-            for (int k = 0; k < n_wrt && good; k++) {
-                if (grads[k]->error) {
-                    wick_msg_set(&msg, grads[k]->error->status, "%s", grads[k]->error->text);
-                    good = false;
-                    break;
-                }
-                back->outputs[k] = grads[k]->value;
-            }
-            back->n_outputs = n_wrt;
+            good = give(back, n_wrt, grads, &msg);
         }
         ctx->target = outer;
         if (!good || !finish(back, outer, &msg)) {
