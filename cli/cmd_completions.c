@@ -33,6 +33,7 @@ static const struct {
     {"SET", wick_dataset_known, false, true}, {"NET", network_name, false, false}, {"DIR", NULL, false, true},    {"RUN", NULL, false, true},
     {"FILE", NULL, true, false},              {"MODEL", NULL, true, false},        {"SHELL", shell_name, false, false},
     {"OP", op_name, false, false},
+    {"A", NULL, true, false},
 };
 
 static void add_word(guess *g, const char *word, size_t length) {

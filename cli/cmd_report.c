@@ -100,7 +100,7 @@ static int evaluate(report *r) {
 static int build_step(report *r) {
     const cli_options *o = &r->kept;
     int64_t count = r->train ? wick_dataset_count(r->train) : 1, batch = o->batch < count ? o->batch : count;
-    if (r->has_options) r->optim = trainer_optim(o, (count + batch - 1) / batch * o->epochs);
+    if (r->has_options) r->optim = trainer_optim(o, (count + batch - 1) / batch * o->epochs, &r->groups);
     r->untimed = !r->has_options ? "last.safetensors, which has the options of the run, is not there" : !r->train ? "there are no training images" : NULL;
     if (r->untimed) return CLI_OK;
     wick_model_set_limit(r->c.model, 0); /* what the file holds is loaded; the optimizer may add to it */

@@ -27,6 +27,7 @@ typedef struct training {
     steplog log;
     progress p;
     wick_optim_options optim;
+    param_groups groups; /* that optim points to */
     int64_t steps;   /* of the whole run */
     int64_t samples; /* this process has trained on */
     double seconds;  /* that took */
@@ -79,10 +80,13 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     for (int i = 0; (use = trainer_use(i)); i++)
         if (options_given(o, use->name) && !trainer_uses(use, o))
             return talk_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choices, options_text(o, use->by));
-    const wick_optim_options optim = trainer_optim(o, steps);
+    param_groups groups;
+    const wick_optim_options optim = trainer_optim(o, steps, &groups);
     const wick_schedule *s = &optim.schedule;
     const bool ends = s->kind == WICK_SCHEDULE_COSINE || s->kind == WICK_SCHEDULE_POLYNOMIAL;
-    double peak = wick_optim_lr_at(&(wick_optim_options){.kind = optim.kind, .lr = optim.lr}, 0);
+    const double peak = trainer_peak(&optim);
+    char error[512];
+    if (!groups_read(&groups, o->group, peak, error, sizeof error)) return talk_fail(blame(whose), "%s%s", whose, error);
     int64_t milestones[WICK_MILESTONES];
     if (o->accumulate > steps)
         return talk_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
@@ -112,6 +116,8 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     } own[] = {{"momentum", o->momentum}, {"beta1", o->beta1}, {"beta2", o->beta2}};
     for (int i = 0; i < 3; i++)
         if (own[i].value < 0 && own[i].value != -1) return talk_fail(blame(whose), "%s--%s %g is below 0", whose, own[i].name, own[i].value);
+    const bool moves = optim.kind != WICK_ADAGRAD && optim.kind != WICK_ADADELTA && ((optim.kind != WICK_SGD && optim.kind != WICK_RMSPROP) || optim.momentum > WICK_ZERO);
+    if (o->cycle_momentum && !moves) return talk_fail(blame(whose), "%s--cycle-momentum: there is no momentum here; give --momentum, or another --optimizer", whose);
     if (o->nesterov && o->momentum == 0)
         return talk_fail(blame(whose), "%s--nesterov needs sgd with a --momentum above 0", whose);
     return CLI_OK;
@@ -188,7 +194,7 @@ static int build(training *t) {
     int64_t batches = (count + batch - 1) / batch;
     t->steps = batches * o->epochs;
     loading.batch = batch;
-    t->optim = trainer_optim(o, t->steps);
+    t->optim = trainer_optim(o, t->steps, &t->groups);
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
     if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);

@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* Of a CHOICE the field holds the number, of a WORD the text. */
-typedef enum value_kind { FLAG, INTEGER, REAL, TEXT, CHOICE, WORD } value_kind;
+/* A LIST may be given several times: its texts are joined by ;. */
+typedef enum value_kind { FLAG, INTEGER, REAL, TEXT, CHOICE, WORD, LIST } value_kind;
 /* What a resumed run does with an option: forget it, keep it fixed, or keep it until the command line gives another. */
 typedef enum kept { FORGET, FIXED, CHANGEABLE } kept;
 
@@ -25,6 +26,7 @@ typedef struct option_row {
 #define T         (1u << CMD_TRAIN)
 #define E         (1u << CMD_EVAL)
 #define P         (1u << CMD_PREDICT)
+#define M         (1u << CMD_COMPARE)
 #define I         (1u << CMD_INFO)
 #define O         (1u << CMD_OPS)
 #define D         (1u << CMD_DOCTOR)
@@ -73,6 +75,7 @@ static const option_row rows[] = {
     {"lr-mult", "N", INTEGER, T, "1", AT(lr_mult), 1, 1000, FIXED, "how much longer each period of restarts is than the one before"},
     {"lr-power", "P", REAL, T, "1", AT(lr_power), 0, 100, FIXED, "exponent of the polynomial schedule; 1: a straight line"},
     {"lr-rise", "PART", REAL, T, "0.3", AT(lr_rise), 0.001, 0.999, FIXED, "part of the updates in which the rate of onecycle grows"},
+    {"cycle-momentum", "", FLAG, T, "", AT(cycle_momentum), 0, 0, FIXED, "onecycle: momentum, or beta1, goes from 0.95 down to 0.85 while the rate rises, and back"},
     {"lr-patience", "N", INTEGER, T, "3", AT(lr_patience), 0, 1e6, FIXED, "epochs without a better loss that plateau puts up with before a drop"},
     {"momentum", "M", REAL, T, "-1", AT(momentum), -1, 0.9999, FIXED, "momentum of sgd, muon and rmsprop; -1: 0.9 for sgd, 0.95 for muon, 0 for rmsprop"},
     {"nesterov", "", FLAG, T, "", AT(nesterov), 0, 0, FIXED, "Nesterov momentum for sgd"},
@@ -80,6 +83,9 @@ static const option_row rows[] = {
     {"beta2", "B", REAL, T, "-1", AT(beta2), -1, 0.9999999, FIXED, "decay of the mean of squares; -1: the optimizer's own, 0.999 for most"},
     {"amsgrad", "", FLAG, T, "", AT(amsgrad), 0, 0, FIXED, "adam, adamw: by the largest mean of squares so far"},
     {"weight-decay", "W", REAL, T, "0", AT(weight_decay), 0, 1e30, FIXED, "pull of the weights to zero"},
+    {"group", "GROUP", LIST, T, "", AT(group), 0, 0, FIXED,
+     "parameters by name, and what is different about them: \"*.bias|bn*:decay=0\", \"conv*:lr=0.1x\" (or lr=RATE), \"fc1.*:freeze\"; the first that "
+     "matches counts; may be given again"},
     {"clip", "NORM", REAL, T, "0", AT(clip), 0, 1e30, FIXED, "largest norm of all gradients together; 0: no limit"},
     {"label-smoothing", "P", REAL, T, "0", AT(label_smoothing), 0, 1, FIXED, "part of the target that is spread over all classes"},
     {"ema", "DECAY", REAL, T, "0", AT(ema), 0, 0.9999999, FIXED,
@@ -87,7 +93,7 @@ static const option_row rows[] = {
     {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,
      "stop after N epochs without a better test accuracy (or, at the same, a lower loss); 0: never"},
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
-    {"threads", "N", INTEGER, T | E | P | I | D | R, "0", AT(threads), 0, 4096, FORGET,
+    {"threads", "N", INTEGER, T | E | P | M | I | D | R, "0", AT(threads), 0, 4096, FORGET,
      "0: every CPU this process may use; results don't depend on it"},
     {"out", "DIR", TEXT, T, "wick-run", AT(out), 0, 0, FORGET, "where last.safetensors and best.safetensors go"},
     {"out", "FILE", TEXT, R, "", AT(out), 0, 0, FORGET, "the page to write; without it, report.html in RUN"},
@@ -97,18 +103,26 @@ static const option_row rows[] = {
     {"save-every", "N", INTEGER, T, "1000", AT(save_every), 0, MANY, CHANGEABLE,
      "steps between checkpoints, besides one an epoch; 0: none between"},
     {"log", "FILE", TEXT, T, "", AT(log), 0, 0, FIXED, "the log, a JSON object a line for every step; without it, log.jsonl in --out"},
+    {"layers", "", FLAG, M, "", AT(layers), 0, 0, FORGET,
+     "A is a model, B has its \"input\" and what each layer gave for it, by the layer's name: run the model, and compare in order"},
+    {"tolerance", "T", REAL, M, "-1", AT(tolerance), -1, 1e30, FORGET,
+     "what may differ, as part of the largest magnitude of the tensor in B; -1: 0.00001, or nothing beside --rtol or --atol"},
+    {"rtol", "R", REAL, M, "-1", AT(rtol), -1, 1e30, FORGET, "what may differ, as part of each element of B; -1: nothing"},
+    {"atol", "A", REAL, M, "-1", AT(atol), -1, 1e30, FORGET, "what may differ besides; -1: nothing. With --atol 0 alone any difference counts"},
+    {"only", "PATTERN", TEXT, M, "", AT(only), 0, 0, FORGET, "compare only what has such a name: \"*.weight\""},
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
     {"color", "auto|always|never", CHOICE, T | E | P | D, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | I | O | D | R, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | M | I | O | D | R, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
     {"quiet", "", FLAG, T | E | P | R, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
-    {"help", "", FLAG, T | E | P | I | O | D | C | R, "", AT(help), 0, 0, FORGET, "this text"},
+    {"help", "", FLAG, T | E | P | M | I | O | D | C | R, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T
 #undef E
 #undef P
+#undef M
 #undef I
 #undef O
 #undef D
@@ -195,6 +209,7 @@ static int set_value(cli_options *o, int index, const char *text, char *error, s
         break;
     }
     case TEXT:
+    case LIST:
         break;
     }
     char *copy = strdup(text);
@@ -204,8 +219,20 @@ static int set_value(cli_options *o, int index, const char *text, char *error, s
     }
     free(o->text[index]);
     o->text[index] = copy;
-    if (row->kind == TEXT || row->kind == WORD) *(const char **)field = copy;
+    if (row->kind == TEXT || row->kind == WORD || row->kind == LIST) *(const char **)field = copy;
     return CLI_OK;
+}
+
+/* Behind what a LIST has so far. */
+static int add_value(cli_options *o, int index, const char *text, char *error, size_t size) {
+    char *both;
+    if (asprintf(&both, "%s;%s", o->text[index], text) < 0) {
+        snprintf(error, size, "out of memory");
+        return CLI_FAILED;
+    }
+    const int code = set_value(o, index, both, error, size);
+    free(both);
+    return code;
 }
 
 static int refuse_empty(const option_row *row, char *error, size_t size) {
@@ -278,8 +305,8 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
             value = argv[++i];
         }
         /* A variable of a script that is not set must not become a default. */
-        if (rows[index].kind == TEXT && !*value) return refuse_empty(&rows[index], error, size);
-        code = set_value(o, index, value, error, size);
+        if ((rows[index].kind == TEXT || rows[index].kind == LIST) && !*value) return refuse_empty(&rows[index], error, size);
+        code = rows[index].kind == LIST && o->given[index] ? add_value(o, index, value, error, size) : set_value(o, index, value, error, size);
         if (code != CLI_OK) return code;
         o->given[index] = true;
     }

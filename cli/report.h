@@ -25,6 +25,7 @@ typedef struct report {
     float *probability; /* of that */
     cli_options kept;   /* what the run was given; without them, has_options is false */
     bool has_options;
+    param_groups groups; /* that optim points to */
     wick_optim_options optim; /* that makes; the numbers of steps are right where there are training images */
     char *log_path;
     runlog log;

@@ -51,6 +51,7 @@ const option_use *trainer_use(int i) {
         {"lr-power", "schedule", "polynomial"},
         {"lr-rise", "schedule", "onecycle"},
         {"lr-patience", "schedule", "plateau"},
+        {"cycle-momentum", "schedule", "onecycle"},
     };
     return (size_t)i < sizeof uses / sizeof uses[0] ? &uses[i] : NULL;
 }
@@ -81,7 +82,9 @@ bool trainer_milestones(const char *list, int64_t at[WICK_MILESTONES]) {
     return false;
 }
 
-wick_optim_options trainer_optim(const cli_options *o, int64_t steps) {
+double trainer_peak(const wick_optim_options *optim) { return wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0); }
+
+wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups) {
     static const wick_optim_kind kinds[] = {WICK_SGD,    WICK_ADAM,    WICK_ADAMW,   WICK_MUON,     WICK_ADAMAX, WICK_NADAM, /* in the order of */
                                             WICK_RADAM,  WICK_RMSPROP, WICK_ADAGRAD, WICK_ADADELTA, WICK_LAMB,   WICK_LION}; /* the options' table */
     enum { PLATEAU = 8 };
@@ -112,10 +115,13 @@ wick_optim_options trainer_optim(const cli_options *o, int64_t steps) {
                      .lr_min = o->lr_min,
                      .mult = (double)o->lr_mult,
                      .power = given(o->lr_power, 0),
-                     .rise = o->lr_rise},
+                     .rise = o->lr_rise,
+                     .cycle_momentum = o->cycle_momentum},
         .plateau = {.factor = o->schedule == PLATEAU ? o->lr_gamma : 0, .patience = o->lr_patience > 0 ? o->lr_patience : -1, .lr_min = o->lr_min},
     };
+    char error[160];
     trainer_milestones(o->lr_at, optim.schedule.milestones); /* checked before */
+    if (groups_read(groups, o->group, trainer_peak(&optim), error, sizeof error)) optim.groups = groups->list, optim.n_groups = groups->n;
     return optim;
 }
 
@@ -139,7 +145,9 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     for (int update = t->accumulate == 1; update < 2; update++)
         for (int last = 0; last <= (t->tail > 0); last++)
             if (status == WICK_OK) status = compile(t, update, last, NULL, &t->steps[update][last]);
-    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", talk_why(c->ctx, status));
+    if (status == WICK_OK) return CLI_OK;
+    const bool group = status == WICK_ERR_INVALID && optim->n_groups; /* that no parameter is in */
+    return talk_fail(group ? CLI_USAGE : CLI_FAILED, "%s%s", group ? "--group: " : "", talk_why(c->ctx, status));
 }
 
 void trainer_free(trainer *t) {

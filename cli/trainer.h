@@ -5,6 +5,7 @@
 #define WICK_CLI_TRAINER_H
 
 #include "cli.h"
+#include "groups.h"
 #include "step.h"
 
 #include "wick/optim.h"
@@ -37,8 +38,10 @@ const option_use *trainer_use(int i);
 bool trainer_uses(const option_use *use, const cli_options *o); /* whether the choice made takes it */
 /* The list of --lr-at, ascending, 0 at the end; false: it is none. */
 bool trainer_milestones(const char *list, int64_t at[WICK_MILESTONES]);
-/* What the options of wick train say of the optimizer, for a run of so many steps. */
-wick_optim_options trainer_optim(const cli_options *o, int64_t steps);
+double trainer_peak(const wick_optim_options *optim); /* the rate that the schedule scales */
+/* What the options of wick train say of the optimizer, for a run of so many steps. It points to groups, which are read here; the text of --group
+ * was checked before. */
+wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups);
 /* Makes the model's parameters and the optimizer's state. smoothing: of the labels. loading says batch, seed and augmentation; the model's normalisation and shuffling
  * are added. Exit codes; what went wrong has been said. */
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,

@@ -1,4 +1,4 @@
-/* wick/compare.h: for ports: what each layer of a network gives, beside what it gave elsewhere. */
+/* wick/compare.h: for ports: what each layer of a network gives, beside what it gave elsewhere; and files of tensors beside each other. */
 #ifndef WICK_COMPARE_H
 #define WICK_COMPARE_H
 
@@ -12,31 +12,52 @@ extern "C" {
 typedef void (*wick_layer_watch)(void *user, const char *name, wick_tensor *y);
 WICK_API void wick_model_watch(wick_model *model, wick_layer_watch fn, void *user); /* fn NULL: no more */
 
-/* One layer. The layers of a network that the file doesn't have are no rows. */
-typedef struct wick_layer_difference {
+/* What is no difference: |ours - theirs| <= atol + rtol |theirs| + tolerance * the largest |theirs| of the tensor. NaN equals NaN, an Inf itself. All
+ * three 0: tolerance 1e-5. */
+typedef struct wick_compare_options {
+    double tolerance, rtol, atol;
+    bool exact;          /* none of the three: what differs at all */
+    const char *pattern; /* only what has a name like that is compared (as wick_model_freeze's); NULL: all */
+} wick_compare_options;
+
+typedef enum wick_difference_kind {
+    WICK_SAME, /* within the tolerance */
+    WICK_DIFFERS,
+    WICK_OTHER_SHAPE,
+    WICK_ONLY_OURS,
+    WICK_ONLY_THEIRS
+} wick_difference_kind;
+/* One tensor. Numbers are those of WICK_SAME and WICK_DIFFERS. */
+typedef struct wick_difference {
     const char *name;
-    bool missing;     /* the file has it, and the network no layer of that name: then nothing below counts */
-    bool other_shape; /* neither does it here */
-    double worst;     /* the largest |ours - theirs|; NaN and Inf differ by Inf from all but themselves */
-    double relative;  /* that, over the largest |theirs| (1e-30 at least) */
-    int64_t element;  /* where, row-major */
-    double ours, theirs;
-} wick_layer_difference;
+    wick_difference_kind kind;
+    wick_spec ours, theirs;    /* dtype and shape; rank -1: it is not there */
+    int64_t differing;         /* how many elements differ by more than the tolerance */
+    double worst;              /* the largest |ours - theirs|; Inf where one is NaN or Inf and the other something else */
+    double relative;           /* that, over the largest |theirs| (1e-30 at least) */
+    int64_t element;           /* where, row-major */
+    double our_value, their_value; /* there */
+} wick_difference;
 typedef struct wick_comparison wick_comparison;
+
 /* Runs fn (which sets out[0]) in evaluation mode on the tensors in[], and compares the result of every layer with the tensor of its name in a
  * safetensors file, and out[0] with "output" where the file has that. Rows are in the order of recording, so that the first one that differs is where
- * to look; what no layer is called comes last. WICK_ERR_MISMATCH, with the first in the context's text: a row is missing, has another shape, or
- * `relative` above the tolerance (0: 1e-5); *out is made then too. In PyTorch such a file is
- *   seen = {}
+ * to look; what no layer is called comes last, and a tensor "input" in the file is nobody's. The layers that the file doesn't have are no rows.
+ * WICK_ERR_MISMATCH, with the first in the context's text: a row is not WICK_SAME, or there is none; *out is made then too. In PyTorch such a file is
+ *   seen = {"input": x}
  *   for name, m in model.named_modules():
  *       m.register_forward_hook(lambda m, i, o, name=name: seen.__setitem__(name or "output", (o[0] if isinstance(o, tuple) else o).detach().contiguous()))
  *   model(x); safetensors.torch.save_file(seen, "activations.safetensors") */
 WICK_API WICK_MUST_CHECK wick_status wick_compare_layers(wick_model *model, wick_function fn, void *user, wick_tensor *const *in, const char *path,
-                                                         double tolerance, wick_comparison **out);
+                                                         const wick_compare_options *options, wick_comparison **out);
+/* Two safetensors files, tensor by tensor; "ours" are those of the first one. Rows are in its order, and what only the second one has comes last. Dtypes
+ * may differ; values are compared as f64 then. Otherwise as above. */
+WICK_API WICK_MUST_CHECK wick_status wick_compare_files(wick_context *ctx, const char *ours, const char *theirs, const wick_compare_options *options,
+                                                        wick_comparison **out);
 WICK_API void wick_comparison_free(wick_comparison **comparison); /* null-safe, nulls */
 WICK_API int wick_comparison_count(const wick_comparison *comparison);
-WICK_API wick_layer_difference wick_comparison_at(const wick_comparison *comparison, int i); /* cleared outside; names live as long as the comparison */
-WICK_API int wick_comparison_first(const wick_comparison *comparison); /* the first row that differs; -1: none */
+WICK_API wick_difference wick_comparison_at(const wick_comparison *comparison, int i); /* cleared outside; names live as long as the comparison */
+WICK_API int wick_comparison_first(const wick_comparison *comparison); /* the first row that is not WICK_SAME; -1: none */
 /* A table, one row a line; works like snprintf. */
 WICK_API size_t wick_comparison_format(const wick_comparison *comparison, char *buffer, size_t size);
 

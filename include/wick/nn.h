@@ -77,7 +77,7 @@ typedef struct wick_named {
 WICK_API wick_named wick_model_at(const wick_model *model, int i); /* in order of creation */
 WICK_API wick_tensor *wick_model_find(const wick_model *model, const char *name); /* NULL: none */
 /* Freezes the PARAM and BUFFER states of now whose name matches the pattern, or thaws them: "conv1.*", "*.bias"; * is any text, ? any one
- * byte. A frozen parameter is left out by optimizers whose first step is recorded later: no gradient is computed for it. A batch norm whose running_mean or running_var is frozen normalises by these also in training and leaves them.
+ * byte, and | separates alternatives: "*.bias|bn*". A frozen parameter is left out by optimizers whose first step is recorded later: no gradient is computed for it. A batch norm whose running_mean or running_var is frozen normalises by these also in training and leaves them.
  * Files don't keep it. WICK_ERR_INVALID: no state matches. */
 WICK_API WICK_MUST_CHECK wick_status wick_model_freeze(wick_model *model, const char *pattern, bool frozen);
 /* Names of layers made between push and pop are prefixed "name.". */

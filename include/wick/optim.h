@@ -32,8 +32,7 @@ typedef enum wick_schedule_kind {
     WICK_SCHEDULE_MULTI_STEP,  /* lr gamma^k, k milestones being reached */
     WICK_SCHEDULE_EXPONENTIAL, /* lr gamma^t */
     WICK_SCHEDULE_RESTARTS,    /* such cosines again and again: of every steps, every mult, every mult^2 ...; the first begins at t = warmup */
-    WICK_SCHEDULE_ONE_CYCLE,   /* up from lr / div to lr at t = rise total - 1, down to lr / div / final_div at t = total - 1 (Smith, Topin 2018);
-                                  momentum stays */
+    WICK_SCHEDULE_ONE_CYCLE,   /* up from lr / div to lr at t = rise total - 1, down to lr / div / final_div at t = total - 1 (Smith, Topin 2018) */
     WICK_SCHEDULE_POLYNOMIAL,  /* lr_min + (lr - lr_min) (1 - x)^power, where x goes from 0 at t = warmup to 1 at t = total */
     WICK_SCHEDULE_LINEAR,      /* lr (from + (to - from) x) */
     WICK_SCHEDULE_CHAINED,     /* lr times the factors of all parts */
@@ -55,6 +54,9 @@ typedef struct wick_schedule {
     double rise, div, final_div; /* 0: 0.3, 25, 10^4 */
     bool three_phases;           /* one cycle: down as long as up, to lr / div, then to the end */
     bool linear;                 /* one cycle: straight lines in place of cosines */
+    bool cycle_momentum;         /* one cycle: momentum (SGD, Muon, RMSProp) or beta1 (the others; Adagrad and Adadelta have neither) goes from
+                                    momentum_most down to momentum_least as the rate rises, and back: PyTorch's default, at the top of a schedule only */
+    double momentum_least, momentum_most; /* 0: 0.85, 0.95 */
     int n_parts;                 /* of chained and sequential ones */
     const struct wick_schedule *parts;
 } wick_schedule;

@@ -87,7 +87,7 @@ void wick_arena_free(wick_arena *arena);
 
 /* ---- hash ------------------------------------------------------------------------------------------------------- */
 
-/* Whether all of the name matches the pattern, in which * is any text and ? any one byte. Time is at most the product of their lengths. */
+/* Whether all of the name matches the pattern, in which * is any text, ? any one byte, and | separates alternatives. Time is at most the product of their lengths. */
 bool wick_glob(const char *pattern, const char *name);
 
 /* A fast 64-bit hash of bytes (not for hostile keys: a hit is always confirmed by comparing). */

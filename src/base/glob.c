@@ -2,12 +2,15 @@
  * the locale. */
 #include "base/base.h"
 
-bool wick_glob(const char *pattern, const char *name) {
+#include <string.h>
+
+/* One alternative, up to a | or the end. */
+static bool matches(const char *pattern, const char *name) {
     const char *after = NULL, *from = name; /* the last *, and where the text that it stands for ends */
     while (*name) {
         if (*pattern == '*')
             after = ++pattern, from = name;
-        else if (*pattern == '?' || *pattern == *name)
+        else if (*pattern && *pattern != '|' && (*pattern == '?' || *pattern == *name))
             pattern++, name++;
         else if (after)
             pattern = after, name = ++from;
@@ -15,5 +18,13 @@ bool wick_glob(const char *pattern, const char *name) {
             return false;
     }
     while (*pattern == '*') pattern++;
-    return !*pattern;
+    return !*pattern || *pattern == '|';
+}
+
+bool wick_glob(const char *pattern, const char *name) {
+    for (;; pattern++) {
+        if (matches(pattern, name)) return true;
+        pattern += strcspn(pattern, "|");
+        if (!*pattern) return false;
+    }
 }

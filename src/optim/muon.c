@@ -5,7 +5,7 @@
 #include "optim/optim.h"
 
 static wick_tensor *times(wick_tensor *x, double factor) { return wick_mul(x, wick_like(x, factor)); }
-static wick_tensor *lerp(wick_tensor *a, wick_tensor *b, double part) { return wick_add(a, times(wick_sub(b, a), part)); }
+static wick_tensor *lerp(wick_tensor *a, wick_tensor *b, wick_tensor *part) { return wick_add(a, wick_mul(wick_sub(b, a), part)); }
 
 /* X becomes a X + (b A + c A A) X, with A = X X^T; x is no higher than wide. */
 static wick_tensor *orthogonalised(wick_tensor *x) {
@@ -27,10 +27,10 @@ wick_tensor *wick_muon_update(const wick_rule_input *in, wick_tensor **moment) {
     const int64_t *dims = wick_tensor_dims(in->p), rows = dims[0];
     int64_t cols = 1;
     for (int i = 1; i < rank; i++) cols *= dims[i];
-    wick_tensor *momentum = lerp(in->moment[0], in->g, 1 - o->momentum), *p = in->p;
+    wick_tensor *momentum = lerp(in->moment[0], in->g, in->rest), *p = in->p;
     moment[0] = momentum;
     if (rows == 0 || cols == 0) return p;
-    wick_tensor *x = wick_reshape(lerp(in->g, momentum, o->momentum), 2, (const int64_t[]){rows, cols});
+    wick_tensor *x = wick_reshape(lerp(in->g, momentum, in->momentum), 2, (const int64_t[]){rows, cols});
     if (rows > cols) x = wick_transpose(x, 0, 1);
     x = orthogonalised(x);
     if (rows > cols) x = wick_transpose(x, 0, 1);

@@ -20,6 +20,8 @@ wick_schedule *wick_schedule_copy_parts(wick_schedule *schedule, wick_schedule *
 
 /* The learning rate at `step` (0-d i64), a 0-d f64; options are defaulted and sound, parts of the schedule too. */
 wick_tensor *wick_schedule_record(const wick_optim_options *options, wick_tensor *step);
+/* The momentum that one cycle sets then, or NULL. */
+wick_tensor *wick_schedule_momentum(const wick_optim_options *options, wick_tensor *step);
 
 /* A state and the expression it is to become. */
 typedef struct wick_update {
@@ -34,12 +36,14 @@ typedef struct wick_rule_input {
     wick_tensor *p, *g;
     wick_tensor *moment[WICK_RULE_MOMENTS]; /* as many as the rule has */
     wick_tensor *lr;
+    wick_tensor *momentum, *rest; /* momentum of the rules that have one, else beta1, and 1 less it */
     wick_tensor *number[WICK_RULE_NUMBERS]; /* as many as the rule's numbers() set */
 } wick_rule_input;
 
 typedef struct wick_rule_step {
     const wick_optim_options *options;
     wick_tensor *lr, *t;                 /* 0-d f64: the rate, and the step, which counts from 1 */
+    wick_tensor *momentum;               /* as above, 0-d f64 */
     wick_tensor *product, *next_product; /* of rules that have one */
 } wick_rule_step;
 
@@ -52,6 +56,8 @@ typedef struct wick_rule {
 } wick_rule;
 /* The rule of a parameter of so many dims. */
 const wick_rule *wick_rule_of(const wick_optim_options *options, int rank);
+/* The momentum of a parameter of so many dims: momentum where its rule has one, else beta1. */
+double wick_rule_momentum(const wick_optim_options *options, int rank);
 /* What the moments start from. */
 double wick_rule_start(const wick_optim_options *options);
 

@@ -73,6 +73,8 @@ static const char *bad_options(const wick_optim_options *o) {
     if (!(o->weight_decay >= 0)) return "weight_decay is negative";
     if (!(o->clip_norm >= 0)) return "clip_norm is negative";
     if (o->accumulate < 0) return "accumulate is negative";
+    if (o->schedule.cycle_momentum && (o->kind == WICK_ADAGRAD || o->kind == WICK_ADADELTA || ((o->kind == WICK_SGD || o->kind == WICK_RMSPROP) && o->momentum == 0)))
+        return "cycle_momentum needs an optimizer with momentum";
     const wick_plateau *p = &o->plateau;
     if (!(p->factor >= 0 && p->factor < 1)) return "the plateau's factor must be in (0, 1)";
     if (p->cooldown < 0 || !(p->threshold >= 0) || !(p->lr_min >= 0)) return "the plateau's cooldown, threshold and lr_min must not be negative";
@@ -347,7 +349,7 @@ static wick_tensor *const *numbers_of(wick_optimizer *opt, group *g, const wick_
 }
 
 static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
-    wick_tensor *t = wick_cast(wick_add(step, wick_like(step, 1)), WICK_F64), *lr = NULL;
+    wick_tensor *t = wick_cast(wick_add(step, wick_like(step, 1)), WICK_F64), *lr = NULL, *cycled = wick_schedule_momentum(&opt->options, step);
     const group *last = NULL; /* that lr is of */
     for (int i = 0; i <= opt->n_groups; i++) opt->groups[i].rule[0] = opt->groups[i].rule[1] = NULL;
     for (int i = 0; i < opt->n; i++) {
@@ -361,7 +363,11 @@ static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
         const wick_dtype dtype = working_dtype(p);
         const wick_rule *rule = wick_rule_of(o, wick_tensor_rank(p));
         wick_rule_input in = {.options = o, .p = to_dtype(p, dtype), .g = opt->grads[i], .lr = to_dtype(lr, dtype)};
-        wick_tensor *const *number = numbers_of(opt, g, rule, (wick_rule_step){.options = o, .lr = lr, .t = t});
+        const double fixed = wick_rule_momentum(o, wick_tensor_rank(p));
+        wick_tensor *momentum = cycled ? cycled : wick_like(t, fixed);
+        in.momentum = cycled ? to_dtype(cycled, dtype) : wick_like(in.p, fixed);
+        in.rest = cycled ? to_dtype(wick_sub(wick_like(t, 1), cycled), dtype) : wick_like(in.p, 1 - fixed);
+        wick_tensor *const *number = numbers_of(opt, g, rule, (wick_rule_step){.options = o, .lr = lr, .t = t, .momentum = momentum});
         for (int k = 0; k < WICK_RULE_NUMBERS && number[k]; k++)
             in.number[k] = wick_tensor_dtype(number[k]) == WICK_BOOL ? number[k] : to_dtype(number[k], dtype);
         for (int k = 0; k < WICK_RULE_MOMENTS; k++)

@@ -27,28 +27,31 @@ static wick_tensor *sgd(const wick_rule_input *in, wick_tensor **moment) {
 
 /* Sutskever et al. 2013, with the rate outside the buffer. The buffer starts at 0, so its first value is the gradient. */
 static wick_tensor *sgd_momentum(const wick_rule_input *in, wick_tensor **moment) {
-    const double mu = in->options->momentum;
-    wick_tensor *g = gradient(in), *buffer = wick_add(times(in->moment[0], mu), g);
-    wick_tensor *direction = in->options->nesterov ? wick_add(g, times(buffer, mu)) : buffer;
+    wick_tensor *g = gradient(in), *buffer = wick_add(wick_mul(in->moment[0], in->momentum), g);
+    wick_tensor *direction = in->options->nesterov ? wick_add(g, wick_mul(buffer, in->momentum)) : buffer;
     moment[0] = buffer;
     return wick_sub(parameter(in), wick_mul(direction, in->lr));
 }
 
 /* ---- moments ----------------------------------------------------------------------------------------------------------------------- */
 
+/* The mean of gradients: moment 0, and 1 - beta1 of g. */
+static wick_tensor *mean(const wick_rule_input *in, wick_tensor *g) { return wick_add(in->moment[0], wick_mul(wick_sub(g, in->moment[0]), in->rest)); }
+
 /* 1 - beta^t */
 static wick_tensor *correction(wick_tensor *t, double beta) { return wick_sub(wick_like(t, 1), wick_pow(wick_like(t, beta), t)); }
+static wick_tensor *correction_of_mean(const wick_rule_step *s) { return wick_sub(wick_like(s->t, 1), wick_pow(s->momentum, s->t)); }
 
 /* lr / (1 - beta1^t) and 1 / sqrt(1 - beta2^t). */
 static void adam_numbers(wick_rule_step *s, wick_tensor **number) {
-    number[0] = wick_div(s->lr, correction(s->t, s->options->beta1));
+    number[0] = wick_div(s->lr, correction_of_mean(s));
     number[1] = wick_rsqrt(correction(s->t, s->options->beta2));
 }
 
 /* Kingma, Ba 2015: p - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps). */
 static wick_tensor *adam(const wick_rule_input *in, wick_tensor **moment) {
     const wick_optim_options *o = in->options;
-    wick_tensor *g = gradient(in), *m = lerp(in->moment[0], g, 1 - o->beta1), *v = squares(in->moment[1], g, o->beta2);
+    wick_tensor *g = gradient(in), *m = mean(in, g), *v = squares(in->moment[1], g, o->beta2);
     moment[0] = m;
     moment[1] = v;
     if (o->amsgrad) moment[2] = v = wick_maximum(in->moment[2], v);
@@ -60,7 +63,7 @@ static wick_tensor *adam(const wick_rule_input *in, wick_tensor **moment) {
 /* Adamax, in the same paper: the largest gradient, fading, in place of the root of v. */
 static wick_tensor *adamax(const wick_rule_input *in, wick_tensor **moment) {
     const wick_optim_options *o = in->options;
-    wick_tensor *g = gradient(in), *m = lerp(in->moment[0], g, 1 - o->beta1);
+    wick_tensor *g = gradient(in), *m = mean(in, g);
     wick_tensor *most = wick_maximum(times(in->moment[1], o->beta2), plus_eps(in, wick_abs(g)));
     moment[0] = m;
     moment[1] = most;
@@ -71,7 +74,7 @@ static wick_tensor *adamax(const wick_rule_input *in, wick_tensor **moment) {
 static wick_tensor *nadam_mu(const wick_rule_step *s, double ahead) {
     wick_tensor *t = wick_add(s->t, wick_like(s->t, ahead));
     wick_tensor *power = wick_pow(wick_like(t, 0.96), times(t, s->options->momentum_decay));
-    return times(wick_sub(wick_like(t, 1), times(power, 0.5)), s->options->beta1);
+    return wick_mul(wick_sub(wick_like(t, 1), times(power, 0.5)), s->momentum);
 }
 static void nadam_numbers(wick_rule_step *s, wick_tensor **number) {
     wick_tensor *mu = nadam_mu(s, 0), *next = nadam_mu(s, 1), *one = wick_like(s->t, 1);
@@ -82,7 +85,7 @@ static void nadam_numbers(wick_rule_step *s, wick_tensor **number) {
 }
 static wick_tensor *nadam(const wick_rule_input *in, wick_tensor **moment) {
     const wick_optim_options *o = in->options;
-    wick_tensor *g = gradient(in), *m = lerp(in->moment[0], g, 1 - o->beta1), *v = squares(in->moment[1], g, o->beta2);
+    wick_tensor *g = gradient(in), *m = mean(in, g), *v = squares(in->moment[1], g, o->beta2);
     moment[0] = m;
     moment[1] = v;
     wick_tensor *root = plus_eps(in, wick_mul(wick_sqrt(v), in->number[2]));
@@ -96,13 +99,13 @@ static void radam_numbers(wick_rule_step *s, wick_tensor **number) {
     wick_tensor *rho = wick_sub(wick_like(t, most), wick_div(times(wick_mul(t, power), 2), corrected));
     wick_tensor *above = wick_mul(wick_sub(rho, wick_like(t, 4)), wick_sub(rho, wick_like(t, 2)));
     wick_tensor *rectified = wick_div(times(above, most), times(rho, (most - 4) * (most - 2)));
-    number[0] = wick_div(s->lr, correction(t, s->options->beta1));
+    number[0] = wick_div(s->lr, correction_of_mean(s));
     number[1] = wick_gt(rho, wick_like(t, 5));
     number[2] = wick_where(number[1], wick_sqrt(wick_mul(rectified, corrected)), wick_like(t, 0));
 }
 static wick_tensor *radam(const wick_rule_input *in, wick_tensor **moment) {
     const wick_optim_options *o = in->options;
-    wick_tensor *g = gradient(in), *m = lerp(in->moment[0], g, 1 - o->beta1), *v = squares(in->moment[1], g, o->beta2);
+    wick_tensor *g = gradient(in), *m = mean(in, g), *v = squares(in->moment[1], g, o->beta2);
     moment[0] = m;
     moment[1] = v;
     wick_tensor *adaptive = wick_div(in->number[2], plus_eps(in, wick_sqrt(v)));
@@ -112,12 +115,12 @@ static wick_tensor *radam(const wick_rule_input *in, wick_tensor **moment) {
 /* You et al. 2020, with phi the identity: Adam's step plus decay, made as long as p. */
 static wick_tensor *norm(wick_tensor *x) { return wick_sqrt(wick_sum(wick_square(x), WICK_ALL_AXES, false)); }
 static void lamb_numbers(wick_rule_step *s, wick_tensor **number) {
-    number[0] = wick_reciprocal(correction(s->t, s->options->beta1));
+    number[0] = wick_reciprocal(correction_of_mean(s));
     number[1] = wick_rsqrt(correction(s->t, s->options->beta2));
 }
 static wick_tensor *lamb(const wick_rule_input *in, wick_tensor **moment) {
     const wick_optim_options *o = in->options;
-    wick_tensor *m = lerp(in->moment[0], in->g, 1 - o->beta1), *v = squares(in->moment[1], in->g, o->beta2);
+    wick_tensor *m = mean(in, in->g), *v = squares(in->moment[1], in->g, o->beta2);
     moment[0] = m;
     moment[1] = v;
     wick_tensor *step = wick_div(wick_mul(m, in->number[0]), plus_eps(in, wick_mul(wick_sqrt(v), in->number[1])));
@@ -133,7 +136,7 @@ static wick_tensor *lion(const wick_rule_input *in, wick_tensor **moment) {
     const wick_optim_options *o = in->options;
     wick_tensor *m = in->moment[0];
     moment[0] = lerp(m, in->g, 1 - o->beta2);
-    return wick_sub(parameter(in), wick_mul(wick_sign(lerp(m, in->g, 1 - o->beta1)), in->lr));
+    return wick_sub(parameter(in), wick_mul(wick_sign(mean(in, in->g)), in->lr));
 }
 
 /* ---- squares alone ----------------------------------------------------------------------------------------------------------------- */
@@ -148,7 +151,7 @@ static wick_tensor *rmsprop(const wick_rule_input *in, wick_tensor **moment) {
         spread = wick_sub(v, wick_square(moment[1]));
     }
     wick_tensor *step = wick_div(g, plus_eps(in, wick_sqrt(spread)));
-    if (o->momentum != 0) moment[2] = step = wick_add(times(in->moment[2], o->momentum), step);
+    if (o->momentum != 0) moment[2] = step = wick_add(wick_mul(in->moment[2], in->momentum), step);
     return wick_sub(parameter(in), wick_mul(step, in->lr));
 }
 
@@ -200,4 +203,7 @@ const wick_rule *wick_rule_of(const wick_optim_options *o, int rank) {
     return o->amsgrad ? &amsgrad : &rules[o->kind];
 }
 
+double wick_rule_momentum(const wick_optim_options *o, int rank) {
+    return o->kind == WICK_SGD || o->kind == WICK_RMSPROP || (o->kind == WICK_MUON && rank >= 2) ? o->momentum : o->beta1;
+}
 double wick_rule_start(const wick_optim_options *o) { return o->kind == WICK_ADAGRAD ? o->accumulator : 0; }

@@ -80,7 +80,7 @@ static num restarts(const wick_schedule *s, num lr, num t) {
     }
     return wave(lr, like(t, s->lr_min), over(sub(at, begin), length));
 }
-/* Smith, Topin 2018, as PyTorch's OneCycleLR without the momentum: up from lr / div by step `rise` total - 1, and down to lr / div / final_div
+/* Smith, Topin 2018, as PyTorch's OneCycleLR: up from lr / div by step `rise` total - 1, and down to lr / div / final_div
  * at step total - 1; with three phases down to lr / div as long as it went up, and then to the end. */
 static num one_cycle(const wick_schedule *s, num lr, num t) {
     const double top = s->rise * (double)s->total - 1, end = (double)s->total - 1, back = s->three_phases ? 2 * s->rise * (double)s->total - 2 : end;
@@ -90,6 +90,15 @@ static num one_cycle(const wick_schedule *s, num lr, num t) {
     if (!s->three_phases) return rate;
     num out = clamp(times(less(t, back), 1 / (end - back)));
     return from(t, back, s->linear ? add(low, mul(sub(last, low), out)) : wave(low, last, out), rate);
+}
+
+/* The momentum beside it: from most to least as the rate rises, and back as it falls. */
+static num momentum_at(const wick_schedule *s, num t) {
+    const double top = s->rise * (double)s->total - 1, back = s->three_phases ? 2 * s->rise * (double)s->total - 2 : (double)s->total - 1;
+    num most_of = like(t, s->momentum_most), least_of = like(t, s->momentum_least);
+    num down = clamp(times(t, 1 / top)), up = clamp(times(less(t, top), 1 / (back - top)));
+    if (s->linear) return from(t, top, add(least_of, mul(sub(most_of, least_of), up)), add(most_of, mul(sub(least_of, most_of), down)));
+    return from(t, top, wave(least_of, most_of, up), wave(most_of, least_of, down));
 }
 
 static num rate_of(const wick_schedule *s, num lr, num t);
@@ -136,6 +145,8 @@ void wick_schedule_defaults(wick_schedule *s) {
     wick_by_default(&s->rise, 0.3);
     wick_by_default(&s->div, 25);
     wick_by_default(&s->final_div, 1e4);
+    wick_by_default(&s->momentum_least, 0.85);
+    wick_by_default(&s->momentum_most, 0.95);
 }
 
 static const char *bad_list(const wick_schedule *s, int n) {
@@ -168,6 +179,8 @@ const char *wick_schedule_bad(const wick_schedule *s, int depth) {
         return "the schedule needs gamma > 0";
     if ((kind == WICK_SCHEDULE_COSINE || kind == WICK_SCHEDULE_POLYNOMIAL || kind == WICK_SCHEDULE_LINEAR) && s->total <= s->warmup)
         return "the schedule needs total > warmup";
+    if (s->cycle_momentum && (kind != WICK_SCHEDULE_ONE_CYCLE || depth)) return "cycle_momentum is of one cycle, by itself";
+    if (!(s->momentum_least >= 0 && s->momentum_least < 1 && s->momentum_most >= 0 && s->momentum_most < 1)) return "momentum_least and momentum_most must be in [0, 1)";
     if (kind == WICK_SCHEDULE_POLYNOMIAL && !(s->power >= 0)) return "power is negative";
     if (kind == WICK_SCHEDULE_LINEAR && !(s->from >= 0 && s->to >= 0)) return "the linear schedule's factors must not be negative";
     if (kind == WICK_SCHEDULE_ONE_CYCLE) {
@@ -223,4 +236,7 @@ double wick_optim_lr_at(const wick_optim_options *options, int64_t at) {
 wick_tensor *wick_schedule_record(const wick_optim_options *o, wick_tensor *at) {
     num t = recorded(wick_cast(at, WICK_F64)), lr = recorded(wick_scalar(wick_tensor_context(at), WICK_F64, o->lr));
     return rate_of(&o->schedule, lr, t).tensor;
+}
+wick_tensor *wick_schedule_momentum(const wick_optim_options *o, wick_tensor *at) {
+    return o->schedule.cycle_momentum ? momentum_at(&o->schedule, recorded(wick_cast(at, WICK_F64))).tensor : NULL;
 }

@@ -111,6 +111,8 @@ test_architecture() {
     expect 2 "$wick" train --data data --hidden 8 --schedule plateau --lr-gamma 1 && has err "below 1"
     expect 2 "$wick" train --data data --hidden 8 --schedule plateau --lr-min 1 && has err "above the peak"
     expect 2 "$wick" train --data data --hidden 8 --schedule restarts --lr-gamma 0.1 && has err "this is restarts"
+    expect 2 "$wick" train --data data --hidden 8 --cycle-momentum && has err "onecycle; this is cosine"
+    expect 2 "$wick" train --data data --hidden 8 --cycle-momentum --schedule onecycle --optimizer adagrad && has err "no momentum"
     expect 2 "$wick" train --data data --hidden 8 --lr-every 9 && has err "--lr-every is for"
     # 40 images in batches of 20, 3 epochs: 6 steps
     run=(--data data --hidden 8 --batch 20 --epochs 3)

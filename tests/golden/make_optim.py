@@ -28,7 +28,7 @@ def loss_of(w, b, x, t):
     return ((torch.tanh(x @ w.T + b) - t) ** 2).mean()
 
 
-def run(name, make, clip=None, accumulate=1, schedule=None, average=None, several=False):
+def run(name, make, clip=None, accumulate=1, schedule=None, average=None, several=False, cycle=None):
     """average: after which steps (from 0) and by which function a torch AveragedModel is updated; emitted as NAME.aw, NAME.ab."""
     w, b = W.clone().requires_grad_(), B.clone().requires_grad_()
     optimizers = make(w, b) if several else [make([w, b])]
@@ -36,6 +36,8 @@ def run(name, make, clip=None, accumulate=1, schedule=None, average=None, severa
     holder = torch.nn.ParameterList([w, b])
     mean = torch.optim.swa_utils.AveragedModel(holder, multi_avg_fn=average[1]) if average else None
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, schedule) if schedule else None
+    if cycle:
+        scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, **cycle)
     for step in range(1, STEPS[-1] + 1):
         for o in optimizers:
             o.zero_grad()
@@ -160,3 +162,12 @@ run("lion.decay", lambda p: Lion(p, lr=0.01, betas=(0.8, 0.95), weight_decay=0.5
 run("groups", lambda w, b: [optim.AdamW([{"params": [w]}, {"params": [b], "lr": 0.005, "weight_decay": 0.0}], lr=0.05, weight_decay=0.1)],
     several=True, schedule=lambda t: 0.9 ** t)
 run("rules", lambda w, b: [Lion([w], lr=0.01, betas=(0.9, 0.99), weight_decay=0.2), optim.SGD([b], lr=0.05, momentum=0.5)], several=True)
+for name, make, options in [
+        ("sgd", lambda p: optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True), dict(max_lr=0.3)),
+        ("adam", lambda p: optim.Adam(p, lr=0.1), dict(max_lr=0.1, anneal_strategy="linear")),
+        ("adamw", lambda p: optim.AdamW(p, lr=0.1, weight_decay=0.1), dict(max_lr=0.1, three_phase=True, base_momentum=0.6, max_momentum=0.8)),
+        ("nadam", lambda p: optim.NAdam(p, lr=0.1), dict(max_lr=0.1)),
+        ("adamax", lambda p: optim.Adamax(p, lr=0.1), dict(max_lr=0.1)),
+        ("radam", lambda p: optim.RAdam(p, lr=0.1), dict(max_lr=0.1)),
+        ("rmsprop", lambda p: optim.RMSprop(p, lr=0.02, momentum=0.8), dict(max_lr=0.02))]:
+    run("cycle." + name, make, cycle=dict(total_steps=24, **options))

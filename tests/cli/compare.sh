@@ -1,0 +1,80 @@
+# wick compare: two files tensor by tensor, and the layers of a model beside what they gave elsewhere.
+. "$(dirname "$0")/lib.sh"
+make_data data 60 20
+for seed in 1 2; do
+    "$wick" train --data data --hidden 4 --dropout 0 --batch 20 --epochs 1 --seed $seed --out run$seed --quiet >/dev/null || exit 1
+done
+
+test_files() {
+    expect 0 "$wick" compare run1 run1/best.safetensors --atol 0 && has out "4 tensors: 4 the same"
+    expect 0 "$wick" compare run1/last.safetensors run1/last.safetensors && has out "optim.step"
+    expect 5 "$wick" compare run1 run2 && has out "the first is fc1.weight" && has out "differs    fc2.bias" && has out "f32 [10, 4]"
+    expect 5 "$wick" compare run1/last.safetensors run1/best.safetensors && has out "only in A" && lacks out "differs"
+    expect 5 "$wick" compare run1/best.safetensors run1/last.safetensors && has out "only in B"
+    expect 0 "$wick" compare run1/best.safetensors run1/last.safetensors --only "fc?.weight|fc?.bias"
+    expect 0 "$wick" compare run1 run2 --tolerance 1000 && has out "same       fc1.weight"
+    expect 0 "$wick" compare run1 run2 --atol 1000
+    expect 5 "$wick" compare run1 run2 --rtol 1e-7
+    "$wick" train --data data --hidden 5 --dropout 0 --batch 20 --epochs 1 --out wide --quiet >/dev/null
+    expect 5 "$wick" compare run1 wide && has out "f32 [4, 100] in A, f32 [5, 100] in B"
+}
+test_json() {
+    expect 5 "$wick" compare run1 run2 --json && valid_json out && has out '"same": false' && has out '"first": "fc1.weight"' && has out '"max_abs"'
+    expect 0 "$wick" compare run1 run1 --json && valid_json out && has out '"same": true, "first": null' && has out '"shape": [4, 100]'
+    expect 5 "$wick" compare run1/last.safetensors run1/best.safetensors --json && valid_json out && has out '"b": null'
+    expect 3 "$wick" compare run1 nowhere --json && valid_json out && has out '"exit": 3'
+}
+test_wrong_uses() {
+    expect 2 "$wick" compare run1 && has err "two files"
+    expect 2 "$wick" compare run1 run1 run1 && has err "not 3"
+    expect 2 "$wick" compare run1 run1 --only "nobody*" && has err 'nothing to compare of the names "nobody*"'
+    expect 2 "$wick" compare run1 run1 --rtol -0.5
+    expect 3 "$wick" compare nowhere run1 && has err nowhere
+    head -c 100 run1/best.safetensors >short
+    expect 3 "$wick" compare run1 short
+    expect 3 "$wick" compare --layers run1 run2/best.safetensors && has err '"input"'
+}
+test_layers() {
+    command -v python3 >/dev/null || { echo "  skipped: no python3"; return 0; }
+    # What another program has of the first layers, in f32 from sums in f64. OFF is added to one number of fc2.
+    cat >other.py <<'PYTHON'
+import json, struct, sys
+def read(path):
+    b = open(path, "rb").read()
+    n = struct.unpack("<Q", b[:8])[0]
+    head, data = json.loads(b[8:8 + n]), b[8 + n:]
+    at = lambda v: data[slice(*v["data_offsets"])]
+    return {k: (v["shape"], struct.unpack("<%df" % (len(at(v)) // 4), at(v))) for k, v in head.items() if k != "__metadata__"}
+def write(path, tensors):
+    head, data = {}, b""
+    for name, (shape, values) in tensors.items():
+        part = struct.pack("<%df" % len(values), *values)
+        head[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
+        data += part
+    text = json.dumps(head).encode()
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+def linear(x, rows, w, b):
+    (out, n), w = w
+    return [sum(x[r * n + k] * w[c * n + k] for k in range(n)) + b[1][c] for r in range(rows) for c in range(out)]
+t = read(sys.argv[1])
+n = t["fc1.weight"][0][1]
+x = [(i * 37 % 11 - 5) / 8 for i in range(2 * n)]
+y1 = linear(x, 2, t["fc1.weight"], t["fc1.bias"])
+y2 = linear([max(v, 0) for v in y1], 2, t["fc2.weight"], t["fc2.bias"])
+y2[3] += float(sys.argv[3])
+write(sys.argv[2], {"input": ([2, int(sys.argv[4]), n // int(sys.argv[4])], x), "fc1": ([2, 4], y1), "fc2": ([2, 10], y2), sys.argv[5]: ([2, 10], y2)})
+PYTHON
+    python3 other.py run1/best.safetensors theirs 0 10 output
+    expect 0 "$wick" compare --layers run1 theirs && has out "3 layers: 3 the same" && has out fc1 && has out output
+    expect 5 "$wick" compare --layers run2 theirs && has out "the first is fc1"
+    expect 5 "$wick" compare --layers run1 theirs --atol 0
+    python3 other.py run1/best.safetensors theirs 0.5 10 output
+    expect 5 "$wick" compare --layers run1 theirs && has out "the first is fc2" && has out "1 of 20" && has out "same       fc1"
+    expect 0 "$wick" compare --layers run1 theirs --only fc1
+    expect 5 "$wick" compare --layers run1 theirs --json && valid_json out && has out '"layers": [' && has out '"first": "fc2"'
+    python3 other.py run1/best.safetensors theirs 0 10 elsewhere
+    expect 5 "$wick" compare --layers run1 theirs && has out "only in B  elsewhere"
+    python3 other.py run1/best.safetensors theirs 0 1 output # another way to write the same pixels
+    expect 0 "$wick" compare --layers run1 theirs
+}
+test_main
