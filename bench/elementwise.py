@@ -6,19 +6,15 @@
 BENCH_ELEMENTWISE is the program of bench_elementwise.c. Wick runs a compiled plan into memory of the caller's; PyTorch the op's form with
 out=, which allocates nothing either. On one thread time is the processor's, which other programs don't lengthen; on more, the clock's.
 """
-import math
-import random
-import statistics
-import subprocess
 import sys
-import time
 
 import torch
 
+import race
+
 program, threads = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
 rounds, only = int(sys.argv[3]) if len(sys.argv) > 3 else 15, sys.argv[4].split(",") if len(sys.argv) > 4 else None
-torch.set_num_threads(threads)
-now = time.process_time if threads == 1 else time.perf_counter
+now = race.use(threads)
 aten = torch.ops.aten
 alike1 = """neg abs sign sqrt rsqrt reciprocal exp expm1 exp2 log log1p log2 log10 sin cos tan asin atan sinh cosh tanh asinh atanh erf erfc erfinv
     sigmoid softplus gelu silu mish hardswish hardsigmoid floor ceil round trunc frac lgamma digamma isnan isinf""".split()
@@ -35,13 +31,6 @@ ops |= {
     "softshrink": (aten.softshrink.out, 1, (0.5,)), "nan_to_num": (aten.nan_to_num.out, 1, (0, 1, -1)),
 }
 ops = {n: v for n, v in ops.items() if only is None or n in only}
-child = subprocess.Popen([program, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-
-
-def wick(name, n, repeats):
-    child.stdin.write(f"{name} {n} {repeats}\n")
-    child.stdin.flush()
-    return float(child.stdout.readline())
 
 
 def other(fn, inputs, numbers, out, repeats):
@@ -51,26 +40,19 @@ def other(fn, inputs, numbers, out, repeats):
     return (now() - start) * 1e6 / repeats
 
 
-print(f"torch {torch.__version__}, {threads} threads, {rounds} rounds; microseconds of one run")
-print(f"{'op':14} {'elements':>9} {'Wick':>10} {'PyTorch':>10}  ratio (95 %)")
-logs = {}
+server, ratios = race.Server(program, threads), {}
+print(race.environment(threads) + f"\n{'op':14} {'elements':>9} {'Wick, us':>11} {'PyTorch, us':>11}  ratio (95 %)")
 for n in (1 << 10, 1 << 16, 1 << 24):
     numbers_in = [(((torch.arange(n) + i) * 2654435761) % 1000003 + 1).float() / 1000005 for i in range(3)]  # as the program's
     repeats = max(1, (1 << 20) // n)
     for name, (fn, arity, numbers) in ops.items():
         inputs = numbers_in[:arity]
         out = torch.empty(n, dtype=torch.bool if name in ("eq", "lt", "isnan", "isinf") else torch.float32)
-        pairs = []
         with torch.no_grad():
-            for i in range(rounds + 1):
-                pair = wick(name, n, repeats), other(fn, inputs, numbers, out, repeats)
-                if i:
-                    pairs.append(pair)
-        ratio = lambda ps: statistics.median(p[1] for p in ps) / statistics.median(p[0] for p in ps)
-        spread = sorted(ratio(random.choices(pairs, k=len(pairs))) for _ in range(1000))
-        logs.setdefault(n, []).append(math.log(ratio(pairs)))
-        print(f"{name:14} {n:9} {statistics.median(p[0] for p in pairs):10.2f} {statistics.median(p[1] for p in pairs):10.2f}  "
-              f"{ratio(pairs):.2f} ({spread[25]:.2f} .. {spread[974]:.2f})", flush=True)
-for n, values in logs.items():
-    print(f"geometric mean at {n}: {math.exp(statistics.mean(values)):.2f}")
-print(f"geometric mean of all: {math.exp(statistics.mean(v for values in logs.values() for v in values)):.2f}")
+            row = race.Ratio(*race.turns(lambda: server.ask(f"{name} {n} {repeats}")[0], lambda: other(fn, inputs, numbers, out, repeats), rounds))
+        ratios.setdefault(n, []).append(row.ratio)
+        print(f"{name:14} {n:9} {row}", flush=True)
+for n, values in ratios.items():
+    print(f"geometric mean at {n}: {race.mean(values):.2f}")
+print(f"geometric mean of all: {race.mean([r for values in ratios.values() for r in values]):.2f}")
+server.close()

@@ -5,17 +5,14 @@
 
 BENCH_LINALG is the program of bench_linalg.c. All in f32.
 """
-import math
-import random
-import statistics
-import subprocess
 import sys
-import time
 
 import torch
 
+import race
+
 program, threads, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1, int(sys.argv[3]) if len(sys.argv) > 3 else 9
-torch.set_num_threads(threads)
+race.use(threads)
 
 EINSUMS = [
     ("ij,jk->ik", (256, 256), (256, 256)), ("ij,jk->ki", (256, 256), (256, 256)), ("bij,bjk->bik", (32, 64, 64), (32, 64, 64)), ("bqhd,bkhd->bhqk", (4, 128, 8, 64), (4, 128, 8, 64)),
@@ -43,9 +40,8 @@ def torch_run(what, xs):
     return lambda: torch.einsum(what, *xs).contiguous()
 
 
-child = subprocess.Popen([program, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-print(f"torch {torch.__version__}, {threads} threads, {rounds} rounds; microseconds")
-groups = {}
+server, groups = race.Server(program, threads), {}
+print(race.environment(threads) + f"\n{'':50} {'Wick, us':>11} {'PyTorch, us':>11}  ratio (95 %)")
 for what, *shapes in CASES:
     line = what + "".join(" " + "x".join(map(str, s)) for s in shapes)
     xs = [torch.rand(s) for s in shapes]
@@ -55,25 +51,10 @@ for what, *shapes in CASES:
         n = shapes[0][-1]
         xs[0] = (xs[0] + xs[0].mT) / 2 + n * torch.eye(n)
     run = torch_run(what, xs)
-    pairs = []
-    for i in range(rounds + 1):
-        child.stdin.write(line + "\n")
-        ours = float(child.stdout.readline())
-        runs, best, start = 0, math.inf, time.perf_counter()
-        at = start
-        while at - start < 0.02 or runs < 3:
-            run()
-            end = time.perf_counter()
-            best, at, runs = min(best, end - at), end, runs + 1
-        if i:
-            pairs.append((ours, best * 1e6))
-    ratio = lambda ps: statistics.median(p[1] for p in ps) / statistics.median(p[0] for p in ps)
-    spread = sorted(ratio(random.choices(pairs, k=len(pairs))) for _ in range(1000))
+    row = race.Ratio(*race.turns(lambda: server.ask(line)[0], lambda: race.fastest(run), rounds))
     group = what if what in ("cholesky", "solve") else "fft" if what.endswith("fft") else "einsum"
-    groups.setdefault(group, []).append(ratio(pairs))
-    print(f"{line:50} Wick {statistics.median(p[0] for p in pairs):11.1f}  PyTorch {statistics.median(p[1] for p in pairs):11.1f}  "
-          f"ratio {ratio(pairs):.2f} ({spread[25]:.2f} .. {spread[974]:.2f})", flush=True)
+    groups.setdefault(group, []).append(row.ratio)
+    print(f"{line:50} {row}", flush=True)
 for group, ratios in groups.items():
-    print(f"{group}: geometric mean of the ratios {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}")
-child.stdin.close()
-child.wait()
+    print(f"{group}: geometric mean of the ratios {race.mean(ratios):.2f}")
+server.close()

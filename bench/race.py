@@ -79,6 +79,17 @@ def turns(ours, theirs, rounds, warmup=1, seconds=math.inf, least=5, pause=0.0):
     return np.array(a), np.array(b)
 
 
+def fastest(run, seconds=0.02):
+    """Microseconds of the fastest run of a turn."""
+    best, runs, start = math.inf, 0, time.perf_counter()
+    at = start
+    while at - start < seconds or runs < 3:
+        run()
+        end = time.perf_counter()
+        best, at, runs = min(best, end - at), end, runs + 1
+    return best * 1e6
+
+
 def mean(ratios):
     """The geometric one."""
     return math.exp(statistics.mean(map(math.log, ratios))) if ratios else math.nan
