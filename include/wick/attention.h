@@ -47,9 +47,11 @@ typedef struct wick_kv_cache {
     wick_tensor *k, *v;    /* states [B, Hkv, Lmax, D] and [B, Hkv, Lmax, Dv] */
     wick_tensor *position; /* state i64 [1]: how many positions are filled */
 } wick_kv_cache;
-/* Records that k [B, Hkv, T, D] and v [B, Hkv, T, Dv] go to positions position .. position + T - 1 of the cache (those from Lmax on are dropped), by
- * assignment. *mask: bool [T, Lmax] for wick_attention over cache->k and cache->v: new token t sees all before it and itself. The position stays:
- * layers share it, and who has them all assigns position + T after the last. */
+/* Records that k [B, Hkv, T, D] and v [B, Hkv, T, Dv] go to positions position .. position + T - 1 of the cache, by assignment, in place: what it costs
+ * depends on T alone. A cache without room for them is an error: WICK_ERR_SHAPE here where T > Lmax, else WICK_ERR_INDEX when it runs; then nothing
+ * is written. *mask: bool [T, Lmax] for wick_attention over cache->k and cache->v: new token t sees all before it and itself. The position stays:
+ * layers share it, and who has them all assigns position + T after the last. Positions from it on count as empty: a run that fails elsewhere may
+ * leave them changed. A window that slides, or another policy, is the caller's: shift the states, and the position back, before they are full. */
 WICK_API WICK_MUST_CHECK wick_status wick_kv_cache_append(const wick_kv_cache *cache, wick_tensor *k, wick_tensor *v, wick_tensor **mask);
 
 #ifdef __cplusplus

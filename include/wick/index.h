@@ -40,6 +40,10 @@ WICK_API wick_tensor *wick_index(wick_tensor *x, int n, wick_tensor *const *inde
 /* x with x[i0, i1, ...] = values (PyTorch's index_put), or += if they accumulate; values broadcast to what wick_index reads. */
 WICK_API wick_tensor *wick_index_put(wick_tensor *x, int n, wick_tensor *const *index, wick_tensor *values, bool accumulate);
 
+/* x with values in place of its slices start .. start + n - 1 along the axis, n the places of values there; the other dims are x's. start: one integer,
+ * known when it runs (JAX's dynamic_update_slice, but a slice that reaches out of x is a run-time error, WICK_ERR_INDEX). */
+WICK_API wick_tensor *wick_update_slice(wick_tensor *x, wick_tensor *values, int axis, wick_tensor *start);
+
 /* ---- embeddings ------------------------------------------------------------------------------------------------------------- */
 /* Rows of weight [n, d]: index.dims + [d]. The row `padding` gets no gradient; -1: none is such. */
 WICK_API wick_tensor *wick_embedding(wick_tensor *weight, wick_tensor *index, int64_t padding);
@@ -79,6 +83,7 @@ WICK_API wick_tensor *wick_masked_select(wick_tensor *x, wick_tensor *mask);
 #define wick_scatter_nd(...) WICK_TENSOR_HERE(wick_scatter_nd(__VA_ARGS__))
 #define wick_index(...) WICK_TENSOR_HERE(wick_index(__VA_ARGS__))
 #define wick_index_put(...) WICK_TENSOR_HERE(wick_index_put(__VA_ARGS__))
+#define wick_update_slice(...) WICK_TENSOR_HERE(wick_update_slice(__VA_ARGS__))
 #define wick_embedding(...) WICK_TENSOR_HERE(wick_embedding(__VA_ARGS__))
 #define wick_embedding_bag(...) WICK_TENSOR_HERE(wick_embedding_bag(__VA_ARGS__))
 #define wick_masked_fill(...) WICK_TENSOR_HERE(wick_masked_fill(__VA_ARGS__))

@@ -39,7 +39,7 @@ static wick_status settle_results(wick_lower *l, wick_node *node, late_copy *lat
                 WICK_TRY(wick_lower_copy(l, &at, &out));
                 continue;
             }
-            if (lies_in_leaf(l, &at, l->results[r].leaf) && wick_layout_is_contiguous(&at.layout, at.type) && node->phase) continue;
+            if (lies_in_leaf(l, &at, l->results[r].leaf) && wick_layout_is_contiguous(&at.layout, at.type) && at.layout.offset == 0) continue; /* there already */
             if (b->kind == WICK_BUFFER_LEAF) { /* another state's (or its own old) memory: read it before it changes */
                 wick_operand kept = at;
                 WICK_TRY(wick_lower_temp(l, wick_type_bytes(at.type), &kept.buffer));

@@ -17,7 +17,7 @@ extern const wick_op wick_op_cast;
     X(max_pool_index) X(plane_put) X(plane_take) X(sliding_window) X(window_sum) \
     X(resample) X(resample_back) X(taps) X(taps_put) X(taps_dot) X(roi_align) X(roi_align_put) X(roi_align_max) X(nms) \
     X(softmax) X(log_softmax) X(layer_norm) X(rms_norm) \
-    X(gather) X(scatter_add) X(take_along_axis) X(put_along_axis) X(ravel_index) X(nonzero) X(iota) X(one_hot) X(concat) \
+    X(gather) X(scatter_add) X(take_along_axis) X(put_along_axis) X(ravel_index) X(nonzero) X(iota) X(one_hot) X(concat) X(update_slice) \
     X(sort) X(topk) X(kthvalue) X(searchsorted) X(equal_runs) X(bincount) \
     X(cholesky) X(lu) X(lu_solve) X(triangular_solve) X(qr) X(eigh) X(svd) X(triangle) X(check_factor) \
     X(fft) X(rfft) X(irfft) X(frames) X(overlap_add) \
@@ -61,6 +61,8 @@ static inline wick_shown wick_shown_of(const wick_tensor *x) {
 }
 /* Any integers as i64, which indices are. */
 wick_tensor *wick_as_index(wick_tensor *index);
+/* wick_update_slice. grows: x is a state whose slices from start on count as empty until somebody says otherwise: they may be written in place, at once. */
+wick_tensor *wick_record_update(wick_tensor *x, wick_tensor *values, int axis, wick_tensor *start, bool grows);
 /* 0, 1, 2 ... n - 1, of i32 or i64. */
 wick_tensor *wick_positions(wick_context *ctx, wick_dtype dtype, int64_t n);
 /* The places of tuples index [..., n] in a row-major array. */

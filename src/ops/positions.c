@@ -104,13 +104,11 @@ wick_status wick_kv_cache_append(const wick_kv_cache *cache, wick_tensor *k, wic
         if (!fits) return bad_cache(ctx, i ? "v" : "k", states[i], fresh[i]);
     }
     const int64_t most = wick_tensor_dim(cache->k, 2), length = wick_tensor_dim(k, 2);
+    if (length > most)
+        return wick_context_fail(ctx, WICK_ERR_SHAPE, "kv_cache_append: %lld positions do not fit a cache of %lld", (long long)length, (long long)most);
     if (wick_tensor_dim(cache->v, 2) != most || wick_tensor_dim(v, 2) != length) return bad_cache(ctx, "v", cache->v, v);
-    wick_tensor *keys = wick_arange(ctx, WICK_I64, 0, 1, most), *at = wick_sub(keys, wick_reshape(cache->position, 1, (int64_t[]){1}));
-    wick_tensor *zero = wick_like(at, 0), *end = wick_like(at, (double)length);
-    wick_tensor *hit = wick_unsqueeze(wick_logical_and(wick_ge(at, zero), wick_lt(at, end)), 1);
-    wick_tensor *from = length > 1 ? wick_maximum(wick_minimum(at, wick_like(at, (double)(length - 1))), zero) : NULL;
-    *mask = wick_le(wick_unsqueeze(at, 0), wick_unsqueeze(wick_arange(ctx, WICK_I64, 0, 1, length), 1));
-    for (int i = 0; i < 2 && length; i++)
-        WICK_TRY(wick_assign(states[i], wick_where(hit, from ? wick_gather(fresh[i], 2, from) : fresh[i], states[i])));
+    wick_tensor *start = wick_reshape(cache->position, 1, (int64_t[]){1}), *at = wick_sub(wick_positions(ctx, WICK_I64, most), start);
+    *mask = wick_le(wick_unsqueeze(at, 0), wick_unsqueeze(wick_positions(ctx, WICK_I64, length), 1));
+    for (int i = 0; i < 2 && length; i++) WICK_TRY(wick_assign(states[i], wick_record_update(states[i], fresh[i], 2, start, true)));
     return WICK_OK;
 }

@@ -270,6 +270,83 @@ TEST(decoding_by_the_cache_gives_what_reading_all_gives) {
     }
 }
 
+static wick_kv_cache cache_of(int64_t most) {
+    return (wick_kv_cache){wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, most, 4)), wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, most, 5)), wick_zeros(ctx, WICK_I64, WICK_DIMS(1))};
+}
+static wick_status append_only(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)out;
+    const wick_kv_cache *cache = user;
+    wick_tensor *mask;
+    const wick_status status = wick_kv_cache_append(cache, in[0], in[1], &mask);
+    if (status) return status;
+    return wick_assign(cache->position, wick_add(cache->position, wick_like(cache->position, (double)wick_tensor_dim(in[0], 2))));
+}
+static const wick_spec append_specs[2] = {{.dtype = WICK_F64, .rank = 4, .dims = {2, 3, 2, 4}}, {.dtype = WICK_F64, .rank = 4, .dims = {2, 3, 2, 5}}};
+/* Two positions at a time into a cache of five: the third time is an error, and changes nothing. */
+TEST(a_full_cache_refuses_more) {
+    REQUIRE(setup());
+    wick_kv_cache cache = cache_of(5);
+    wick_plan *plan = NULL;
+    wick_workspace *work = NULL;
+    CHECK_OK(ctx, wick_compile(ctx, append_only, &cache, 2, append_specs, 0, NULL, &plan));
+    REQUIRE(plan && wick_workspace_new(plan, &work) == WICK_OK);
+    static double k[2][3][2][4], v[2][3][2][5], now[2][3][5][4], got[2][3][5][5];
+    int64_t position = 0;
+    for (int run = 0; run < 3; run++) {
+        for (int i = 0; i < 2 * 3 * 2 * 4; i++) (&k[0][0][0][0])[i] = 100 * run + i;
+        for (int i = 0; i < 2 * 3 * 2 * 5; i++) (&v[0][0][0][0])[i] = 100 * run + i;
+        const wick_status status = wick_run(work, (const void *[]){k, v}, NULL);
+        if (run < 2) CHECK_MSG(status == WICK_OK, "%s", wick_workspace_error(work));
+        else CHECK_MSG(status == WICK_ERR_INDEX && strstr(wick_workspace_error(work), "no room for the values at 4"), "%s", wick_workspace_error(work));
+    }
+    CHECK_OK(ctx, wick_read(cache.k, now, sizeof now));
+    CHECK_OK(ctx, wick_read(cache.v, got, sizeof got));
+    CHECK_OK(ctx, wick_read(cache.position, &position, sizeof position));
+    CHECK_MSG(position == 4, "%lld", (long long)position);
+    for (int n = 0; n < 6; n++)
+        for (int at = 0; at < 5; at++) {
+            for (int d = 0; d < 4; d++) CHECK((&now[0][0])[n][at][d] == (at == 4 ? 0 : 100 * (at / 2) + (n * 2 + at % 2) * 4 + d));
+            for (int d = 0; d < 5; d++) CHECK((&got[0][0])[n][at][d] == (at == 4 ? 0 : 100 * (at / 2) + (n * 2 + at % 2) * 5 + d));
+        }
+    wick_workspace_free(&work);
+    wick_plan_free(&plan);
+    /* What can never fit is known before. */
+    wick_tensor *mask;
+    cache = cache_of(1);
+    CHECK(wick_kv_cache_append(&cache, wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, 2, 4)), wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, 2, 5)), &mask) == WICK_ERR_SHAPE);
+    CHECK_MSG(strstr(wick_context_error(ctx), "2 positions do not fit a cache of 1"), "%s", wick_context_error(ctx));
+    teardown();
+}
+/* Bytes moved and memory of a plan that appends don't depend on how large the cache is. */
+TEST(appending_costs_what_is_new) {
+    REQUIRE(setup());
+    double bytes[2];
+    size_t arena[2];
+    for (int i = 0; i < 2; i++) {
+        wick_kv_cache cache = cache_of(i ? 50000 : 50);
+        wick_plan *plan = NULL;
+        CHECK_OK(ctx, wick_compile(ctx, append_only, &cache, 2, append_specs, 0, NULL, &plan));
+        REQUIRE(plan);
+        bytes[i] = wick_plan_get_info(plan).bytes, arena[i] = wick_plan_get_info(plan).arena_bytes;
+        wick_plan_free(&plan);
+    }
+    CHECK_MSG(bytes[0] == bytes[1] && arena[0] == arena[1], "%g and %g bytes, %zu and %zu of arena", bytes[0], bytes[1], arena[0], arena[1]);
+    teardown();
+}
+/* An old version of the cache that somebody still reads is kept: eagerly, where the states are ordinary tensors. */
+TEST(a_cache_read_before_appending_shows_what_was_there) {
+    REQUIRE(setup());
+    wick_kv_cache cache = cache_of(4);
+    wick_tensor *before = wick_mul(cache.k, wick_like(cache.k, 1)), *mask, *ones = wick_ones(ctx, WICK_F64, WICK_DIMS(2, 3, 4, 4));
+    CHECK_OK(ctx, wick_kv_cache_append(&cache, ones, wick_ones(ctx, WICK_F64, WICK_DIMS(2, 3, 4, 5)), &mask));
+    wick_tensor *after = wick_sum(cache.k, WICK_ALL_AXES, false);
+    double sum[2] = {1, 1};
+    CHECK_OK(ctx, wick_item(after, &sum[1]));
+    CHECK_OK(ctx, wick_item(wick_sum(before, WICK_ALL_AXES, false), &sum[0]));
+    CHECK_MSG(sum[0] == 0 && sum[1] == 96, "%g and %g", sum[0], sum[1]);
+    teardown();
+}
+
 TEST(what_does_not_fit_is_refused_by_name) {
     REQUIRE(setup());
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 5, 8)), *index = wick_zeros(ctx, WICK_I64, WICK_DIMS(3));

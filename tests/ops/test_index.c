@@ -307,6 +307,24 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     return WICK_OK;
 }
 
+/* Rows 1 and 2 of four, and what a slice that reaches out says. */
+TEST(a_slice_is_updated_where_the_run_says) {
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2}) == WICK_OK);
+    wick_tensor *x = wick_zeros(ctx, WICK_I32, WICK_DIMS(3, 4)), *values = wick_transpose(wick_from(ctx, WICK_I32, WICK_DIMS(2, 3), (int32_t[]){1, 2, 3, 4, 5, 6}), 0, 1);
+    int32_t got[3][4];
+    for (int64_t at = 0; at <= 2; at++) {
+        CHECK(wick_read(wick_update_slice(x, values, -1, wick_from(ctx, WICK_I64, WICK_DIMS(1), &at)), got, sizeof got) == WICK_OK);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 4; j++) CHECK_MSG(got[i][j] == (j == at ? i + 1 : j == at + 1 ? i + 4 : 0), "at %d: [%d][%d] is %d", (int)at, i, j, got[i][j]);
+    }
+    for (int64_t at = -1; at <= 3; at += 4) {
+        CHECK(wick_read(wick_update_slice(x, values, 1, wick_from(ctx, WICK_I64, WICK_DIMS(1), &at)), got, sizeof got) == WICK_ERR_INDEX);
+        CHECK_MSG(strstr(wick_context_error(ctx), "no room"), "%s", wick_context_error(ctx));
+    }
+    wick_context_free(&ctx);
+}
+
 TEST(sizes_that_depend_on_values_are_refused_in_compiled_functions_with_what_to_use) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
@@ -406,6 +424,10 @@ TEST(what_does_not_fit_is_refused_by_name) {
         {wick_quantile(x, 1.5, 1, false, WICK_QUANTILE_LINEAR), "q is 1.5"},
         {wick_quantile(i, 0.5, 1, false, WICK_QUANTILE_LINEAR), "not float"},
         {wick_searchsorted(x, v, false), "differ from the values in the last axis only"},
+        {wick_update_slice(x, x, 2, i), "update_slice: axis 2 of a 2-d tensor"},
+        {wick_update_slice(x, v, 1, wick_zeros(ctx, WICK_I64, WICK_DIMS(1))), "values must have x's dims"},
+        {wick_update_slice(x, x, 1, i), "start must be one number"},
+        {wick_update_slice(x, i, 1, wick_zeros(ctx, WICK_I64, WICK_DIMS(1))), "different dtypes"},
         {wick_bincount(x, NULL, 0), "takes integers"},
         {wick_bincount(wick_from(ctx, WICK_I64, WICK_DIMS(2), (int64_t[]){1, -3}), NULL, 0), "-3 cannot be counted"},
         {wick_bincount_fixed(i, v, 3), "shape of what is counted"},
