@@ -126,8 +126,13 @@ WICK_API wick_tensor *wick_scatter_add(wick_tensor *base, int axis, wick_tensor 
 WICK_API wick_tensor *wick_one_hot(wick_tensor *index, int64_t classes, wick_dtype dtype);
 /* One dtype, and the same extents on the other axes. */
 WICK_API wick_tensor *wick_concat(int n, wick_tensor *const *xs, int axis);
-/* Float to integer truncates toward zero and saturates, NaN gives 0; integer to narrower integer wraps; to bool is x != 0. */
+/* Float to integer truncates toward zero and saturates, NaN gives 0; integer to narrower integer wraps; to bool is x != 0. To a narrower
+ * float, f8 too, rounds to nearest even; what is then too large becomes Inf, or NaN where the dtype has no Inf. (ONNX Cast with saturate = 0,
+ * ml_dtypes; PyTorch 2.13 too, but that its e4m3fn saturates.) f8 is reached through f32, and from it too. */
 WICK_API wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype);
+/* As wick_cast, but what dtype cannot hold, Inf included, becomes the nearest that it can: its largest or smallest finite number. NaN stays
+ * NaN, or becomes 0 in integers. To f8 this is ONNX Cast as it is by default (saturate = 1). */
+WICK_API wick_tensor *wick_cast_saturate(wick_tensor *x, wick_dtype dtype);
 
 /* ---- random ------------------------------------------------------------------------------------------------------------------ */
 WICK_API wick_tensor *wick_random_uniform(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims); /* [0, 1) */
@@ -225,6 +230,7 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #define wick_one_hot(...) WICK_TENSOR_HERE(wick_one_hot(__VA_ARGS__))
 #define wick_concat(...) WICK_TENSOR_HERE(wick_concat(__VA_ARGS__))
 #define wick_cast(...) WICK_TENSOR_HERE(wick_cast(__VA_ARGS__))
+#define wick_cast_saturate(...) WICK_TENSOR_HERE(wick_cast_saturate(__VA_ARGS__))
 #define wick_dropout(...) WICK_TENSOR_HERE(wick_dropout(__VA_ARGS__))
 #define wick_random_uniform(...) WICK_TENSOR_HERE(wick_random_uniform(__VA_ARGS__))
 #define wick_random_normal(...) WICK_TENSOR_HERE(wick_random_normal(__VA_ARGS__))

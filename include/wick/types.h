@@ -55,7 +55,12 @@ typedef enum wick_status {
 /* "out of memory", ...; never NULL. */
 WICK_API const char *wick_status_name(wick_status status);
 
-/* Element types. Kernels compute in f32, f64, i32, i64, u64 and bool; the others convert at load and store. */
+/* Element types. Kernels compute in f32, f64, i32, i64, u64 and bool; the others convert at load and store.
+ *
+ * Those after bool are for storage: they are made, moved (views, copies, gather, concat, where, ...), saved and cast, and nothing
+ * computes in them: every other op refuses them and says to cast. No gradient flows through them. The f8 are named as ml_dtypes and
+ * PyTorch name them: e exponent bits, m fraction bits, "fn" finite (NaN but no Inf), "uz" without a negative zero (whose code is the only
+ * NaN). Biases are 7, 8, 15, 16; the largest are 448, 240, 57344, 57344. */
 typedef enum wick_dtype {
     WICK_F32 = 0,
     WICK_F64,
@@ -70,6 +75,10 @@ typedef enum wick_dtype {
     WICK_U32,
     WICK_U64,
     WICK_BOOL,
+    WICK_F8_E4M3FN, /* OCP 8-bit floating point, 2023 */
+    WICK_F8_E4M3FNUZ,
+    WICK_F8_E5M2, /* OCP; the upper half of an f16 */
+    WICK_F8_E5M2FNUZ,
     WICK_DTYPE_COUNT
 } wick_dtype;
 

@@ -19,20 +19,24 @@
     X(WICK_ERR_UNSUPPORTED, "not supported here")                \
     X(WICK_ERR_INTERNAL, "internal error")
 
-#define DTYPE_TABLE(X)       \
-    X(WICK_F32, "f32", 4)    \
-    X(WICK_F64, "f64", 8)    \
-    X(WICK_F16, "f16", 2)    \
-    X(WICK_BF16, "bf16", 2)  \
-    X(WICK_I8, "i8", 1)      \
-    X(WICK_I16, "i16", 2)    \
-    X(WICK_I32, "i32", 4)    \
-    X(WICK_I64, "i64", 8)    \
-    X(WICK_U8, "u8", 1)      \
-    X(WICK_U16, "u16", 2)    \
-    X(WICK_U32, "u32", 4)    \
-    X(WICK_U64, "u64", 8)    \
-    X(WICK_BOOL, "bool", 1)
+#define DTYPE_TABLE(X)                     \
+    X(WICK_F32, "f32", 4)                  \
+    X(WICK_F64, "f64", 8)                  \
+    X(WICK_F16, "f16", 2)                  \
+    X(WICK_BF16, "bf16", 2)                \
+    X(WICK_I8, "i8", 1)                    \
+    X(WICK_I16, "i16", 2)                  \
+    X(WICK_I32, "i32", 4)                  \
+    X(WICK_I64, "i64", 8)                  \
+    X(WICK_U8, "u8", 1)                    \
+    X(WICK_U16, "u16", 2)                  \
+    X(WICK_U32, "u32", 4)                  \
+    X(WICK_U64, "u64", 8)                  \
+    X(WICK_BOOL, "bool", 1)                \
+    X(WICK_F8_E4M3FN, "f8_e4m3fn", 1)      \
+    X(WICK_F8_E4M3FNUZ, "f8_e4m3fnuz", 1)  \
+    X(WICK_F8_E5M2, "f8_e5m2", 1)          \
+    X(WICK_F8_E5M2FNUZ, "f8_e5m2fnuz", 1)
 
 #define COUNT_ROW(...) +1
 _Static_assert(0 STATUS_TABLE(COUNT_ROW) == WICK_STATUS_COUNT, "a status lacks its name");

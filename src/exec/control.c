@@ -70,6 +70,6 @@ static void print_scan(wick_str *s, const wick_node *node) {
     wick_str_add(s, "rounds=%lld states=%d x=%d%s%s%s", (long long)a->rounds, (int)a->n_state, (int)a->n_x, a->reverse ? " reverse" : "", a->conditional ? " while" : "", a->counted ? " counted" : "");
 }
 const wick_op wick_op_scan = {.name = "scan", .doc = "a region again and again, over rows and states; while a condition holds", .onnx = "Scan, Loop", .torch = "while_loop", .cost = "the region's, each round",
-                              .min_in = 0, .max_in = 255, .infer = infer_scan, .grad = wick_grad_scan, .flops = flops_scan, .lower = wick_lower_scan, .print = print_scan};
+                              .min_in = 0, .max_in = 255, .flags = WICK_OP_MOVES, .infer = infer_scan, .grad = wick_grad_scan, .flops = flops_scan, .lower = wick_lower_scan, .print = print_scan};
 const wick_op wick_op_if = {.name = "if", .doc = "one of two regions", .onnx = "If", .torch = "cond", .cost = "the dearer region's", .min_in = 1, .max_in = 255,
-                            .infer = infer_if, .grad = wick_grad_if, .flops = flops_if, .lower = wick_lower_if};
+                            .flags = WICK_OP_MOVES, .infer = infer_if, .grad = wick_grad_if, .flops = flops_if, .lower = wick_lower_if};

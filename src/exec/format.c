@@ -1,6 +1,6 @@
 /* format.c: tensors as text, laid out as str() of NumPy 2.4 does: shortest digits that read back the same (at most 8
  * after the point), one width for all, rows wrapped at 75 characters, "..." in place of the middle above 1,000
- * elements. bf16, which NumPy lacks, prints as the same values in f32. */
+ * elements. bf16 and f8, which NumPy lacks, print as the same values in f32. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ typedef struct printer {
     char *out;
     size_t size, total;
     const wick_value *v;
-    wick_dtype dtype; /* whose digits count: v's, but f32 for bf16 */
+    wick_dtype dtype; /* whose digits count: v's, but f32 for bf16 and f8 */
     int64_t edge;     /* elements shown at each end of an axis, or INT64_MAX */
     bool scientific;
     int left, right, exponent; /* digits before the point (with sign), after it, and of the exponent */
@@ -227,7 +227,7 @@ static bool is_scientific(const printer *p, const range *r) {
 static void choose_format(printer *p) {
     int64_t at = p->v->array->layout.offset;
     int widest = 0;
-    if (wick_dtype_is_float(p->v->type.dtype)) {
+    if (wick_dtype_is_float(p->dtype)) {
         range r = {0, INFINITY};
         each_shown(p, 0, at, find_range, &r);
         p->scientific = is_scientific(p, &r);
@@ -280,7 +280,9 @@ size_t wick_format(wick_tensor *x, char *buffer, size_t size) {
     bool good = x && !x->error && (x->value->array || wick_eval(x->ctx, 1, &x, NULL) == WICK_OK);
     if (good) {
         p.v = x->value;
-        p.dtype = p.v->type.dtype == WICK_BF16 ? WICK_F32 : (wick_dtype)p.v->type.dtype;
+        const wick_dtype dtype = (wick_dtype)p.v->type.dtype;
+        const bool lacks = dtype == WICK_BF16 || (wick_dtype_is_stored(dtype) && wick_ctype_of(dtype) == WICK_CF32);
+        p.dtype = lacks ? WICK_F32 : dtype;
         if (wick_tensor_count(x) > SUMMARISE) p.edge = EDGE;
         if (wick_tensor_count(x) == 0)
             emit(&p, "[]");

@@ -13,7 +13,7 @@
 
 /* The types kernels compute in. */
 typedef enum wick_ctype { WICK_CF32, WICK_CF64, WICK_CI32, WICK_CI64, WICK_CU64, WICK_CBOOL, WICK_CTYPE_COUNT } wick_ctype;
-/* f16, bf16 -> f32; i8 i16 u8 u16 -> i32; u32 -> u64; the rest are their own. Bool registers hold bytes 0 or 1. */
+/* f16, bf16, f8 -> f32; i8 i16 u8 u16 -> i32; u32 -> u64; the rest are their own. Bool registers hold bytes 0 or 1. */
 wick_ctype wick_ctype_of(wick_dtype dtype);
 size_t wick_ctype_size(wick_ctype type);
 

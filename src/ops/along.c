@@ -81,7 +81,7 @@ static void sample_take(wick_sample *s) {
     s->differentiable = s->in[0].dtype == WICK_F64;
 }
 const wick_op wick_op_take_along_axis = {.name = "take_along_axis", .doc = "elements that an index of the result's shape names along an axis", .onnx = "GatherElements", .torch = "gather", .cost = "0", .min_in = 2,
-                                         .max_in = 2, .n_out = 1, .flags = WICK_OP_FAULTS, .infer = infer_take, .grad = grad_take, .flops = no_flops,
+                                         .max_in = 2, .n_out = 1, .flags = WICK_OP_FAULTS | WICK_OP_MOVES, .infer = infer_take, .grad = grad_take, .flops = no_flops,
                                          .lower = lower_take, .print = print_along, .sample = sample_take};
 
 static int64_t axis_of(wick_tensor *x, int axis) { return x && !x->error ? wick_axis(axis, wick_tensor_rank(x)) : 0; }
@@ -170,7 +170,7 @@ static void sample_put(wick_sample *s) {
     memcpy(s->attr, &attr, sizeof attr);
 }
 const wick_op wick_op_put_along_axis = {.name = "put_along_axis", .doc = "writes, adds, multiplies or takes extremes where an index points along an axis, in its order",
-                                        .onnx = "ScatterElements", .torch = "scatter_reduce", .cost = "elements of the index", .min_in = 3, .max_in = 3, .n_out = 1, .flags = WICK_OP_FAULTS, .infer = infer_put, .grad = grad_put, .flops = flops_put,
+                                        .onnx = "ScatterElements", .torch = "scatter_reduce", .cost = "elements of the index", .min_in = 3, .max_in = 3, .n_out = 1, .flags = WICK_OP_FAULTS | WICK_OP_MOVES, .infer = infer_put, .grad = grad_put, .flops = flops_put,
                                         .lower = lower_put, .print = print_along, .sample = sample_put};
 
 wick_tensor *wick_put_along_axis(wick_tensor *base, int axis, wick_tensor *index, wick_tensor *src, wick_put how) {

@@ -18,7 +18,10 @@ bool wick_broadcast(wick_type *into, const wick_type *with) {
 }
 
 wick_tensor *wick_as(wick_tensor *x, wick_dtype dtype) {
-    return !x || x->error || x->value->type.dtype == dtype ? x : wick_cast(x, dtype);
+    if (!x || x->error || x->value->type.dtype == dtype) return x;
+    if (wick_dtype_is_stored(x->value->type.dtype)) /* only casts that are asked for leave it */
+        return wick_poison(x->ctx, WICK_ERR_DTYPE, "%s is for storage: cast to compute", wick_shown_of(x).text);
+    return wick_cast(x, dtype);
 }
 
 bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op) {
@@ -34,8 +37,9 @@ bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op) {
     if (da == db) return true;
     wick_dtype both = wick_dtype_promote(da, db);
     if (both == WICK_DTYPE_COUNT) {
-        *a = wick_poison((*a)->ctx, WICK_ERR_DTYPE, "%s: no dtype holds both %s and %s; cast one of them", op, wick_dtype_name(da),
-                         wick_dtype_name(db));
+        const bool stored = wick_dtype_is_stored(da) || wick_dtype_is_stored(db);
+        *a = wick_poison((*a)->ctx, WICK_ERR_DTYPE, "%s: %s %s and %s; cast one of them", op,
+                         stored ? "dtypes for storage are not promoted:" : "no dtype holds both", wick_dtype_name(da), wick_dtype_name(db));
         return false;
     }
     *a = wick_as(*a, both);
@@ -70,6 +74,7 @@ static wick_status infer_elementwise(wick_infer *i) {
 
 /* The dtype a row computes in, for inputs of dtype d. */
 static wick_dtype admit(const row *r, wick_dtype d) {
+    if (wick_dtype_is_stored(d)) return d; /* to be refused with the op's name */
     if (r->types == FLOAT && !wick_dtype_is_float(d)) return WICK_F32;
     if ((r->types == ARITH || r->types == INTS) && d == WICK_BOOL) return WICK_I32;
     if (r->types == LOGIC) return WICK_BOOL;
@@ -193,7 +198,7 @@ WICK_EW_TABLE(SAMPLE)
 
 #define DEFINE(name_, arity_, types_, result_, expr, grads, lo, hi, doc_, onnx_, torch_)                               \
     [WICK_EW_##name_] = {.name = #name_, .doc = doc_, .onnx = onnx_, .torch = torch_, .min_in = arity_, .max_in = arity_, .n_out = 1, \
-                         .flags = WICK_OP_ELEMENTWISE, .ew = WICK_EW_##name_, .infer = infer_elementwise,              \
+                         .flags = WICK_OP_ELEMENTWISE | (types_ == SELECT ? WICK_OP_MOVES : 0), .ew = WICK_EW_##name_, .infer = infer_elementwise, \
                          .grad = result_ == SAME ? grad_##name_ : NULL, .lower = wick_lower_elementwise, .sample = sample_##name_},
 const wick_op wick_ew_ops[WICK_EW_COUNT] = {WICK_EW_TABLE(DEFINE)};
 
@@ -217,7 +222,8 @@ static void sample_cast(wick_sample *s) {
     s->in[0].dtype = (uint8_t)(s->random() % WICK_DTYPE_COUNT);
     if (s->random() % 8 == 0) to = s->in[0].dtype = WICK_F64; /* the pair that differences can check */
     wick_sample_dims(s, &s->in[0], 0, 3);
-    bool is_bool = s->in[0].dtype == WICK_BOOL, is_unsigned = wick_dtype_is_integer(s->in[0].dtype) && s->in[0].dtype >= WICK_U8;
+    int64_t least = -1, most;
+    bool is_bool = s->in[0].dtype == WICK_BOOL, is_unsigned = s->in[0].dtype == WICK_U64 || (wick_narrow_range((wick_dtype)s->in[0].dtype, &least, &most) && least == 0);
     s->lo[0] = is_bool || is_unsigned ? 0 : -3;
     s->hi[0] = is_bool ? 1 : 3;
     memcpy(s->attr, &to, sizeof to);
@@ -225,7 +231,7 @@ static void sample_cast(wick_sample *s) {
     s->differentiable = s->in[0].dtype == WICK_F64 && to == WICK_F64;
 }
 const wick_op wick_op_cast = {.name = "cast", .doc = "another dtype",
-                              .onnx = "Cast", .torch = "Tensor.to", .min_in = 1, .max_in = 1, .n_out = 1, .flags = WICK_OP_ELEMENTWISE,
+                              .onnx = "Cast", .torch = "Tensor.to", .min_in = 1, .max_in = 1, .n_out = 1, .flags = WICK_OP_ELEMENTWISE | WICK_OP_MOVES,
                               .ew = WICK_FUSED_CAST, .infer = infer_cast, .grad = grad_cast, .flops = no_flops,
                               .lower = wick_lower_elementwise, .print = print_cast, .sample = sample_cast};
 
@@ -234,11 +240,36 @@ wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype) {
     uint64_t to = dtype;
     /* Kernels saturate in the type they compute in, and store the low bits of that: a narrower integer is bounded first. */
     int64_t least, most;
-    if (x && !x->error && wick_dtype_is_float(wick_tensor_dtype(x)) && wick_narrow_range(dtype, &least, &most)) {
+    const wick_ctype from = x && !x->error ? wick_ctype_of(wick_tensor_dtype(x)) : WICK_CI32;
+    if ((from == WICK_CF32 || from == WICK_CF64) && wick_narrow_range(dtype, &least, &most)) {
         x = wick_cast(x, dtype == WICK_U32 ? WICK_U64 : WICK_I32);
         x = wick_minimum(wick_maximum(x, wick_like(x, (double)least)), wick_like(x, (double)most));
     }
     return wick_record(NULL, &wick_op_cast, 1, &x, &to, sizeof to);
+}
+
+/* The finite numbers of a dtype; of the 64-bit integers, the nearest to their ends. */
+static const struct {
+    double least, most;
+} ranges[WICK_DTYPE_COUNT] = {
+    [WICK_F32] = {-0x1.fffffep127, 0x1.fffffep127}, [WICK_F64] = {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023}, [WICK_F16] = {-65504, 65504},
+    [WICK_BF16] = {-0x1.fep127, 0x1.fep127}, [WICK_I8] = {INT8_MIN, INT8_MAX}, [WICK_I16] = {INT16_MIN, INT16_MAX}, [WICK_I32] = {INT32_MIN, INT32_MAX},
+    [WICK_I64] = {-0x1p63, 0x1p63}, [WICK_U8] = {0, UINT8_MAX}, [WICK_U16] = {0, UINT16_MAX}, [WICK_U32] = {0, UINT32_MAX}, [WICK_U64] = {0, 0x1p64},
+    [WICK_BOOL] = {0, 1}, [WICK_F8_E4M3FN] = {-448, 448}, [WICK_F8_E4M3FNUZ] = {-240, 240}, [WICK_F8_E5M2] = {-57344, 57344},
+    [WICK_F8_E5M2FNUZ] = {-57344, 57344},
+};
+
+wick_tensor *wick_cast_saturate(wick_tensor *x, wick_dtype dtype) {
+    if (!x || x->error || (unsigned)dtype >= WICK_DTYPE_COUNT) return wick_cast(x, dtype);
+    if (wick_dtype_is_stored(wick_tensor_dtype(x))) x = wick_cast(x, wick_dtype_is_integer(wick_tensor_dtype(x)) ? WICK_I32 : WICK_F32);
+    const wick_dtype from = wick_tensor_dtype(x);
+    const bool floats = wick_dtype_is_float(from);
+    if (from == WICK_BOOL || dtype == WICK_BOOL || (floats && wick_dtype_is_integer(dtype))) return wick_cast(x, dtype);
+    if (floats) x = wick_as(x, from == WICK_F64 || dtype == WICK_F64 ? WICK_F64 : WICK_F32); /* which has the bounds */
+    if (floats || ranges[from].least < ranges[dtype].least) x = wick_maximum(x, wick_like(x, ranges[dtype].least));
+    if (floats || ranges[from].most > ranges[dtype].most) /* 2^63 - 1 is no f64 */
+        x = wick_minimum(x, dtype == WICK_I64 ? wick_from(x->ctx, WICK_U64, 0, NULL, &(uint64_t){INT64_MAX}) : wick_like(x, ranges[dtype].most));
+    return wick_cast(x, dtype);
 }
 
 void wick_sample_dims(wick_sample *s, wick_type *type, int min_rank, int max_rank) {

@@ -59,7 +59,7 @@ static void sample_window(wick_sample *s) {
     sample_attr(s, &s->in[0], &y);
 }
 const wick_op wick_op_sliding_window = {.name = "sliding_window", .doc = "windows over an axis, as a last axis", .torch = "Tensor.unfold", .min_in = 1, .max_in = 1, .n_out = 1,
-                                        .flags = WICK_OP_VIEW, .infer = infer_window, .grad = grad_window, .flops = no_flops, .view = view_window,
+                                        .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_window, .grad = grad_window, .flops = no_flops, .view = view_window,
                                         .print = print_window, .sample = sample_window};
 
 /* ---- window_sum: the other way round ------------------------------------------------------------------------------------------------------ */

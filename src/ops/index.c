@@ -92,7 +92,7 @@ static void sample_index(wick_sample *s) {
 }
 const wick_op wick_op_gather = {.name = "gather", .doc = "slices of one axis by index, as NumPy's take",
                                 .onnx = "Gather", .torch = "index_select", .cost = "0", .min_in = 2, .max_in = 2, .n_out = 1,
-                                .flags = WICK_OP_FAULTS, .infer = infer_gather, .grad = grad_gather, .flops = no_flops, .lower = lower_gather,
+                                .flags = WICK_OP_FAULTS | WICK_OP_MOVES, .infer = infer_gather, .grad = grad_gather, .flops = no_flops, .lower = lower_gather,
                                 .print = print_axis, .sample = sample_index};
 
 wick_tensor *wick_as_index(wick_tensor *index) {
@@ -214,7 +214,7 @@ static void sample_one_hot(wick_sample *s) {
     s->in[0].dtype = WICK_I64;
     wick_sample_dims(s, &s->in[0], 0, 3);
     s->lo[0] = -1, s->hi[0] = 4;
-    one_hot_attr attr = {4, (int64_t)(s->random() % WICK_DTYPE_COUNT)};
+    one_hot_attr attr = {4, (int64_t)(s->random() % (WICK_BOOL + 1))};
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
 }
 const wick_op wick_op_one_hot = {.name = "one_hot", .doc = "1 at the index along a new last axis, else 0",
@@ -279,7 +279,7 @@ static void sample_concat(wick_sample *s) {
 }
 const wick_op wick_op_concat = {.name = "concat", .doc = "tensors one after the other along an axis",
                                 .onnx = "Concat", .torch = "cat", .cost = "0", .min_in = 1, .max_in = 255, .n_out = 1,
-                                .infer = infer_concat, .grad = grad_concat, .flops = no_flops, .lower = lower_concat, .print = print_axis, .sample = sample_concat};
+                                .flags = WICK_OP_MOVES, .infer = infer_concat, .grad = grad_concat, .flops = no_flops, .lower = lower_concat, .print = print_axis, .sample = sample_concat};
 
 wick_tensor *wick_concat(int n, wick_tensor *const *xs, int axis) {
     if (n <= 0 || !xs) return NULL;

@@ -40,7 +40,7 @@ static inline int wick_axis(int axis, int rank) {
 }
 /* The shape that both broadcast to; false when they do not fit. Symbols fit themselves and 1. */
 bool wick_broadcast(wick_type *into, const wick_type *with);
-/* x itself, or recorded as a cast to dtype. */
+/* x itself, or recorded as a cast to dtype; an error for dtypes that are for storage, which only wick_cast leaves. */
 wick_tensor *wick_as(wick_tensor *x, wick_dtype dtype);
 /* Casts both to their promoted dtype; false: they are poisoned or have none, and *a is the poison to return. */
 bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op);

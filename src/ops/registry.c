@@ -47,7 +47,7 @@ bool wick_op_takes(int i, wick_dtype dtype) {
             in[j] = &s.in[j];
         }
         wick_infer rule = {.op = op, .n_in = s.n_in, .n_out = op->n_out, .in = in, .attr = s.attr, .out = out};
-        if (op->infer(&rule) == WICK_OK && (s.n_in || out[0].dtype == dtype)) return true;
+        if (wick_infer_types(&rule) == WICK_OK && (s.n_in || out[0].dtype == dtype)) return true;
     }
     return false;
 }

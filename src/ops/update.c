@@ -106,7 +106,7 @@ static void sample_update(wick_sample *s) {
     s->differentiable = exact;
 }
 const wick_op wick_op_update_slice = {.name = "update_slice", .doc = "x with values in place of its slices from a place that is known at run time", .cost = "0", .min_in = 3, .max_in = 3,
-                                      .n_out = 1, .flags = WICK_OP_FAULTS, .infer = infer_update, .grad = grad_update, .flops = no_flops, .lower = lower_update,
+                                      .n_out = 1, .flags = WICK_OP_MOVES | WICK_OP_FAULTS, .infer = infer_update, .grad = grad_update, .flops = no_flops, .lower = lower_update,
                                       .print = print_update, .sample = sample_update};
 
 wick_tensor *wick_record_update(wick_tensor *x, wick_tensor *values, int axis, wick_tensor *start, bool grows) {

@@ -109,7 +109,7 @@ static void sample_reshape(wick_sample *s) {
 }
 const wick_op wick_op_reshape = {.name = "reshape", .doc = "the same elements in another shape",
                                  .onnx = "Reshape", .torch = "reshape", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                 .flags = WICK_OP_VIEW, .infer = infer_reshape, .grad = grad_reshape, .flops = no_flops,
+                                 .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_reshape, .grad = grad_reshape, .flops = no_flops,
                                  .view = view_reshape, .print = print_shape, .sample = sample_reshape};
 
 wick_tensor *wick_reshape(wick_tensor *x, int rank, const int64_t *dims) {
@@ -193,7 +193,7 @@ static void sample_permute(wick_sample *s) {
 }
 const wick_op wick_op_permute = {.name = "permute", .doc = "axes in another order",
                                  .onnx = "Transpose", .torch = "permute", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                 .flags = WICK_OP_VIEW, .infer = infer_permute, .grad = grad_permute, .flops = no_flops,
+                                 .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_permute, .grad = grad_permute, .flops = no_flops,
                                  .view = view_permute, .print = print_permute, .sample = sample_permute};
 
 wick_tensor *wick_permute(wick_tensor *x, int rank, const int *axes) {
@@ -262,7 +262,7 @@ static void sample_expand(wick_sample *s) {
 }
 const wick_op wick_op_expand = {.name = "expand", .doc = "broadcast to a larger shape",
                                 .onnx = "Expand", .torch = "broadcast_to", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                .flags = WICK_OP_VIEW, .infer = infer_expand, .grad = grad_expand, .flops = no_flops,
+                                .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_expand, .grad = grad_expand, .flops = no_flops,
                                 .view = view_expand, .print = print_shape, .sample = sample_expand};
 
 wick_tensor *wick_expand(wick_tensor *x, int rank, const int64_t *dims) {
@@ -323,7 +323,7 @@ static void sample_slice(wick_sample *s) {
 }
 const wick_op wick_op_slice = {.name = "slice", .doc = "start:stop:step along one axis",
                                .onnx = "Slice", .torch = "Tensor.__getitem__", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                               .flags = WICK_OP_VIEW, .infer = infer_slice, .grad = grad_by_scatter, .flops = no_flops,
+                               .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_slice, .grad = grad_by_scatter, .flops = no_flops,
                                .view = view_slice, .print = print_slice, .sample = sample_slice};
 
 wick_tensor *wick_slice(wick_tensor *x, int axis, int64_t start, int64_t stop, int64_t step) {
@@ -388,7 +388,7 @@ static void sample_diagonal(wick_sample *s) {
 }
 const wick_op wick_op_diagonal = {.name = "diagonal", .doc = "a diagonal of two axes, as a last axis",
                                   .torch = "diagonal", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                  .flags = WICK_OP_VIEW, .infer = infer_diagonal, .grad = grad_by_scatter, .flops = no_flops,
+                                  .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_diagonal, .grad = grad_by_scatter, .flops = no_flops,
                                   .view = view_diagonal, .print = print_diagonal, .sample = sample_diagonal};
 
 wick_tensor *wick_diagonal(wick_tensor *x, int64_t offset, int a, int b) {
@@ -455,7 +455,7 @@ static void sample_scatter(wick_sample *s) {
 }
 const wick_op wick_op_view_scatter = {.name = "view_scatter", .doc = "a tensor with a slice or diagonal of it replaced",
                                       .torch = "slice_scatter", .cost = "0", .min_in = 2,
-                                      .max_in = 2, .n_out = 1, .flags = WICK_OP_POINTERS, .infer = infer_scatter, .grad = grad_scatter,
+                                      .max_in = 2, .n_out = 1, .flags = WICK_OP_POINTERS | WICK_OP_MOVES, .infer = infer_scatter, .grad = grad_scatter,
                                       .flops = no_flops, .lower = lower_scatter, .sample = sample_scatter};
 
 /* ---- assignment, also through views ------------------------------------------------------------------------------------------------------ */

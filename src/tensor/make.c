@@ -35,7 +35,7 @@ const wick_op wick_op_constant = {.name = "constant", .doc = "a number known whe
 const wick_op wick_op_input = {.name = "input", .doc = "an argument of a compiled function or a region", .n_out = 1,
                                .flags = WICK_OP_LEAF, .infer = infer_attr_type, .print = print_index};
 const wick_op wick_op_assign = {.name = "assign", .doc = "a state's new version", .min_in = 2, .max_in = 2, .n_out = 1,
-                                .infer = infer_assign, .grad = grad_assign};
+                                .flags = WICK_OP_MOVES, .infer = infer_assign, .grad = grad_assign};
 
 wick_tensor *wick_leaf(wick_context *ctx, const wick_type *type, wick_array *array) {
     if (!array) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory for %zu bytes of tensor", wick_type_bytes(type));

@@ -14,6 +14,8 @@ typedef struct wick_infer {
     char text[512]; /* of the error, without op name and shapes, which the recorder adds */
 } wick_infer;
 wick_status wick_infer_fail(wick_infer *i, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
+/* What every op needs of its inputs, then the op's own rule, then what every op needs of its results. */
+wick_status wick_infer_types(wick_infer *i);
 
 /* A gradient rule reads in, out and gout (NULL where no gradient arrives) and sets gin[i] for every i that need[i] asks
  * for (NULL stays: zero), in shapes that may still be broadcast ones: autodiff sums them to the input's. It uses public ops. */
@@ -48,6 +50,7 @@ enum {
     WICK_OP_POINTERS = 128,  /* attr holds pointers of this process */
     WICK_OP_ONCE = 256,      /* gradients flow through it once: without `grad` it is such a gradient, and asking for its own is an error */
     WICK_OP_SPREADS = 512,   /* NaN or Inf in any element may make any other of its row NaN, Inf or not, by the order of sums, which tiers choose */
+    WICK_OP_MOVES = 1024,    /* only moves elements, whatever they are: takes storage dtypes too */
 };
 
 typedef struct wick_op {

@@ -31,20 +31,29 @@ static wick_tensor *record_error(wick_context *ctx, const wick_infer *i, wick_st
     return wick_poison(ctx, status, "%s", buffer);
 }
 
-static wick_status infer_types(wick_infer *i) {
+/* Nothing computes in a dtype for storage, nor makes one: elements of those come from data, casts and moves. */
+static wick_status takes(wick_infer *i, const wick_type *type) {
+    if (!wick_dtype_is_stored(type->dtype) || i->op->flags & (WICK_OP_MOVES | WICK_OP_LEAF)) return WICK_OK;
+    return wick_infer_fail(i, WICK_ERR_DTYPE, "%s is for storage: cast to compute", wick_dtype_name((wick_dtype)type->dtype));
+}
+
+wick_status wick_infer_types(wick_infer *i) {
     if (i->n_in < i->op->min_in || (i->op->max_in != 255 && i->n_in > i->op->max_in))
         return wick_infer_fail(i, WICK_ERR_INVALID, "takes %d inputs, not %d", i->op->min_in, i->n_in);
     for (int k = 1; k < i->n_in; k++)
         if (i->in[k]->device != i->in[0]->device)
             return wick_infer_fail(i, WICK_ERR_INVALID, "inputs live on different devices; copy one of them first");
+    for (int k = 0; k < i->n_in; k++) WICK_TRY(takes(i, i->in[k]));
     for (int k = 0; k < i->n_out; k++) {
         memset(&i->out[k], 0, sizeof i->out[k]);
         if (i->n_in) i->out[k].device = i->in[0]->device;
     }
-    wick_status status = i->op->infer(i);
-    for (int k = 0; k < i->n_out && status == WICK_OK; k++)
+    WICK_TRY(i->op->infer(i));
+    for (int k = 0; k < i->n_out; k++) {
+        WICK_TRY(takes(i, &i->out[k]));
         if (!wick_type_fits(&i->out[k])) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
-    return status;
+    }
+    return WICK_OK;
 }
 
 #define SMALL 16 /* inputs and results handled without allocation */
@@ -95,7 +104,7 @@ static void record(wick_context *ctx, const wick_op *op, int n_in, wick_tensor *
 
     wick_infer i;
     i.op = op, i.n_in = n_in, i.n_out = n_out, i.in = types_in, i.attr = attr, i.out = types_out;
-    wick_status status = infer_types(&i);
+    wick_status status = wick_infer_types(&i);
     wick_node *node = NULL;
     if (status != WICK_OK) {
         wick_tensor *poison = record_error(ctx, &i, status);

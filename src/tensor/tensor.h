@@ -61,6 +61,8 @@ bool wick_same_dims(const wick_type *a, const wick_type *b);
 bool wick_type_is_static(const wick_type *type);
 bool wick_dtype_is_float(int dtype);
 bool wick_dtype_is_integer(int dtype);
+/* For storage only: nothing computes in it, and it is neither float nor promoted. */
+bool wick_dtype_is_stored(int dtype);
 /* The range of an integer dtype that kernels don't compute in; false for the others. */
 bool wick_narrow_range(wick_dtype dtype, int64_t *least, int64_t *most);
 /* The dtype that both convert to, or WICK_DTYPE_COUNT. */

@@ -46,15 +46,17 @@ bool wick_type_is_static(const wick_type *type) {
 
 /* What promotion needs to know of a dtype: kind, bits, and a signed integer's or unsigned integer's class. */
 static const struct {
-    char kind; /* b, u, i, f */
+    char kind; /* b, u, i, f; s: a float that is only stored */
     uint8_t bits;
 } kinds[WICK_DTYPE_COUNT] = {
     [WICK_F32] = {'f', 32}, [WICK_F64] = {'f', 64}, [WICK_F16] = {'f', 16}, [WICK_BF16] = {'f', 16}, [WICK_I8] = {'i', 8},
     [WICK_I16] = {'i', 16}, [WICK_I32] = {'i', 32}, [WICK_I64] = {'i', 64}, [WICK_U8] = {'u', 8},    [WICK_U16] = {'u', 16},
     [WICK_U32] = {'u', 32}, [WICK_U64] = {'u', 64}, [WICK_BOOL] = {'b', 1},
+    [WICK_F8_E4M3FN] = {'s', 8}, [WICK_F8_E4M3FNUZ] = {'s', 8}, [WICK_F8_E5M2] = {'s', 8}, [WICK_F8_E5M2FNUZ] = {'s', 8},
 };
 
 bool wick_dtype_is_float(int dtype) { return kinds[dtype].kind == 'f'; }
+bool wick_dtype_is_stored(int dtype) { return dtype > WICK_BOOL; }
 bool wick_dtype_is_integer(int dtype) { return kinds[dtype].kind == 'i' || kinds[dtype].kind == 'u'; }
 
 bool wick_narrow_range(wick_dtype dtype, int64_t *least, int64_t *most) {
@@ -68,6 +70,7 @@ bool wick_narrow_range(wick_dtype dtype, int64_t *least, int64_t *most) {
 
 wick_dtype wick_dtype_promote(wick_dtype a, wick_dtype b) {
     if (a == b) return a;
+    if (wick_dtype_is_stored(a) || wick_dtype_is_stored(b)) return WICK_DTYPE_COUNT;
     char ka = kinds[a].kind, kb = kinds[b].kind;
     if (ka == 'b') return b;
     if (kb == 'b') return a;

@@ -16,7 +16,8 @@ from safetensors.torch import load_file, save_file
 DTYPES = {
     "F32": torch.float32, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16, "I8": torch.int8,
     "I16": torch.int16, "I32": torch.int32, "I64": torch.int64, "U8": torch.uint8, "U16": torch.uint16,
-    "U32": torch.uint32, "U64": torch.uint64,
+    "U32": torch.uint32, "U64": torch.uint64, "F8_E4M3": torch.float8_e4m3fn, "F8_E4M3FNUZ": torch.float8_e4m3fnuz,
+    "F8_E5M2": torch.float8_e5m2, "F8_E5M2FNUZ": torch.float8_e5m2fnuz,
 }
 tensors = {"all." + name: torch.arange(6).reshape(2, 3).to(dtype) for name, dtype in DTYPES.items()}
 tensors["all.BOOL"] = torch.arange(6).reshape(2, 3) % 2 == 1

@@ -33,7 +33,7 @@ static wick_tensor *unary(wick_tensor *x) {
     case 16: return wick_dropout(x, 0.25);
     case 17: return wick_mul(x, wick_like(x, test_rand_int(0, 2)));
     case 18: return wick_div(x, wick_scalar(wick_tensor_context(x), WICK_F32, 1.5));
-    default: return wick_cast(x, (wick_dtype)test_rand_int(0, WICK_DTYPE_COUNT - 1));
+    default: return wick_cast(x, (wick_dtype)test_rand_int(0, WICK_BOOL));
     }
 }
 static wick_tensor *binary(wick_tensor *x, wick_tensor *y) {

@@ -55,7 +55,7 @@ TEST(views_and_threads_make_no_difference) {
 TEST(any_dtype_can_be_flipped_padded_and_resized_to_the_nearest) {
     wick_context *ctx = new_context(1);
     REQUIRE(ctx != NULL);
-    for (int d = 0; d < WICK_DTYPE_COUNT; d++) {
+    for (int d = 0; d <= WICK_BOOL; d++) {
         wick_tensor *x = wick_reshape(wick_cast(wick_arange(ctx, WICK_F32, 0, 1, 3), (wick_dtype)d), WICK_DIMS(1, 1, 3)); /* 0, 1, 2; bool: 0, 1, 1 */
         const double two = d == WICK_BOOL ? 1 : 2, expected[] = {two, 1, 0, 0, 0, 1, two, two, 1, 1};
         wick_tensor *all[] = {wick_flip(x, WICK_ALL_AXES), wick_resize(x, (const int64_t[]){4}, WICK_RESIZE_NEAREST),

@@ -9,7 +9,7 @@
 typedef void (*wick_convert_fn)(void *dst, const void *src, size_t n);
 typedef struct wick_convert_table {
     wick_convert_fn load[WICK_DTYPE_COUNT];  /* dtype -> its ctype; NULL: the dtype is its ctype */
-    wick_convert_fn store[WICK_DTYPE_COUNT]; /* back: halves round to nearest even, narrow integers wrap */
+    wick_convert_fn store[WICK_DTYPE_COUNT]; /* back: halves and f8 round to nearest even, narrow integers wrap; f8 does not saturate */
     wick_convert_fn cast[WICK_CTYPE_COUNT][WICK_CTYPE_COUNT]; /* [from][to]; NULL: the same type */
 } wick_convert_table;
 

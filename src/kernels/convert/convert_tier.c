@@ -82,6 +82,65 @@ WICK_MATH uint16_t bf16_from_bits(uint32_t u) {
 CONVERT_LOOP(load_bf16, uint16_t, uint32_t, (uint32_t)x << 16)
 CONVERT_LOOP(store_bf16, uint32_t, uint16_t, bf16_from_bits(x))
 
+/* ---- eight bits: m fraction bits, an exponent bias, and what the codes at the top mean ------------------------------ */
+
+/* Finite codes, as in half_to_f32: all of them are normal numbers of f32. */
+WICK_MATH uint32_t f8_finite(uint32_t body, int m, int bias) {
+    uint32_t normal = (body << (23 - m)) + ((uint32_t)(127 - bias) << 23);
+    uint32_t tiny = wick_bits_f32((float)(int32_t)body * wick_from_bits_f32((uint32_t)(128 - bias - m) << 23));
+    return body < 1u << m ? tiny : normal;
+}
+/* The magnitude a = |x|, in bits, rounded to nearest even, as in half_from_f32: there is no top to it. NaN comes out above Inf, and both
+ * above all finite codes. */
+WICK_MATH int32_t f8_rounded(uint32_t a, int m, int bias) {
+    uint32_t normal = (a + (1u << (22 - m)) - 1 + ((a >> (23 - m)) & 1u) - ((uint32_t)(127 - bias) << 23)) >> (23 - m);
+    uint32_t unit = (uint32_t)(151 - bias - m) << 23; /* the number whose last place is that of the denormals */
+    uint32_t small = wick_bits_f32(wick_from_bits_f32(a) + wick_from_bits_f32(unit)) - unit;
+    return (int32_t)((int32_t)a < (int32_t)((uint32_t)(128 - bias) << 23) ? small : normal);
+}
+/* e4m3fn: no Inf, the last code is NaN. */
+WICK_MATH float f8_fn_to_f32(uint32_t c, int m, int bias) {
+    uint32_t body = c & 0x7fu, r = body == 0x7fu ? 0x7fc00000u : f8_finite(body, m, bias);
+    return wick_from_bits_f32(r | (c & 0x80u) << 24);
+}
+WICK_MATH uint8_t f8_fn_from_f32(float x, int m, int bias) {
+    uint32_t u = wick_bits_f32(x);
+    int32_t r = f8_rounded(u & 0x7fffffffu, m, bias);
+    return (uint8_t)((r > 0x7f ? 0x7f : r) | (int32_t)((u >> 24) & 0x80u));
+}
+/* e5m2: Inf and NaN as in IEEE 754. NaN keeps its payload and is not made quiet: where and the like move codes as they are. */
+WICK_MATH float f8_ieee_to_f32(uint32_t c, int m, int bias) {
+    uint32_t body = c & 0x7fu, inf = 0x7fu >> m << m, r = f8_finite(body, m, bias), special = body << (23 - m) | 0x7f800000u;
+    return wick_from_bits_f32((body >= inf ? special : r) | (c & 0x80u) << 24);
+}
+WICK_MATH uint8_t f8_ieee_from_f32(float x, int m, int bias) {
+    const int32_t inf = 0x7f >> m << m;
+    uint32_t u = wick_bits_f32(x), a = u & 0x7fffffffu;
+    int32_t r = f8_rounded(a, m, bias), payload = (int32_t)((a >> (23 - m)) & ((1u << m) - 1));
+    r = r > inf ? inf : r;
+    r = (int32_t)a > 0x7f800000 ? inf | (payload ? payload : 1 << (m - 1)) : r;
+    return (uint8_t)(r | (int32_t)((u >> 24) & 0x80u));
+}
+/* The fnuz formats: the code of a negative zero is the only NaN; no Inf. */
+WICK_MATH float f8_fnuz_to_f32(uint32_t c, int m, int bias) {
+    uint32_t r = f8_finite(c & 0x7fu, m, bias) | (c & 0x80u) << 24;
+    return wick_from_bits_f32(c == 0x80u ? 0x7fc00000u : r);
+}
+WICK_MATH uint8_t f8_fnuz_from_f32(float x, int m, int bias) {
+    uint32_t u = wick_bits_f32(x);
+    int32_t r = f8_rounded(u & 0x7fffffffu, m, bias), sign = r ? (int32_t)((u >> 24) & 0x80u) : 0;
+    return (uint8_t)(r > 0x7f ? 0x80 : r | sign);
+}
+
+CONVERT_LOOP(load_e4m3fn, uint8_t, float, f8_fn_to_f32(x, 3, 7))
+CONVERT_LOOP(load_e4m3fnuz, uint8_t, float, f8_fnuz_to_f32(x, 3, 8))
+CONVERT_LOOP(load_e5m2, uint8_t, float, f8_ieee_to_f32(x, 2, 15))
+CONVERT_LOOP(load_e5m2fnuz, uint8_t, float, f8_fnuz_to_f32(x, 2, 16))
+CONVERT_LOOP(store_e4m3fn, float, uint8_t, f8_fn_from_f32(x, 3, 7))
+CONVERT_LOOP(store_e4m3fnuz, float, uint8_t, f8_fnuz_from_f32(x, 3, 8))
+CONVERT_LOOP(store_e5m2, float, uint8_t, f8_ieee_from_f32(x, 2, 15))
+CONVERT_LOOP(store_e5m2fnuz, float, uint8_t, f8_fnuz_from_f32(x, 2, 16))
+
 /* ---- integers in memory ---------------------------------------------------------------------------------------------
  */
 
@@ -140,14 +199,22 @@ const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
              [WICK_I16] = load_i16,
              [WICK_U8] = load_u8,
              [WICK_U16] = load_u16,
-             [WICK_U32] = load_u32},
+             [WICK_U32] = load_u32,
+             [WICK_F8_E4M3FN] = load_e4m3fn,
+             [WICK_F8_E4M3FNUZ] = load_e4m3fnuz,
+             [WICK_F8_E5M2] = load_e5m2,
+             [WICK_F8_E5M2FNUZ] = load_e5m2fnuz},
     .store = {[WICK_F16] = store_f16,
               [WICK_BF16] = store_bf16,
               [WICK_I8] = store_8,
               [WICK_I16] = store_16,
               [WICK_U8] = store_8,
               [WICK_U16] = store_16,
-              [WICK_U32] = store_32},
+              [WICK_U32] = store_32,
+              [WICK_F8_E4M3FN] = store_e4m3fn,
+              [WICK_F8_E4M3FNUZ] = store_e4m3fnuz,
+              [WICK_F8_E5M2] = store_e5m2,
+              [WICK_F8_E5M2FNUZ] = store_e5m2fnuz},
     .cast =
         {
             [WICK_CF32] = {NULL, cast_f32_f64, cast_f32_i32, cast_f32_i64, cast_f32_u64, cast_f32_bool},

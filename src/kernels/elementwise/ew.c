@@ -21,7 +21,8 @@ wick_ctype wick_ctype_of(wick_dtype dtype) {
         [WICK_F32] = WICK_CF32,   [WICK_F64] = WICK_CF64, [WICK_F16] = WICK_CF32, [WICK_BF16] = WICK_CF32,
         [WICK_I8] = WICK_CI32,    [WICK_I16] = WICK_CI32, [WICK_I32] = WICK_CI32, [WICK_I64] = WICK_CI64,
         [WICK_U8] = WICK_CI32,    [WICK_U16] = WICK_CI32, [WICK_U32] = WICK_CU64, [WICK_U64] = WICK_CU64,
-        [WICK_BOOL] = WICK_CBOOL,
+        [WICK_BOOL] = WICK_CBOOL, [WICK_F8_E4M3FN] = WICK_CF32, [WICK_F8_E4M3FNUZ] = WICK_CF32, [WICK_F8_E5M2] = WICK_CF32,
+        [WICK_F8_E5M2FNUZ] = WICK_CF32,
     };
     return (wick_ctype)of[dtype];
 }
