@@ -1,4 +1,4 @@
-/* bench_elementwise.c: one elementwise op as a compiled plan, f32, for bench/elementwise.py: a program that answers lines.
+/* bench_elementwise.c: one elementwise op as a compiled plan, f32 (and casts to and from f8), for bench/elementwise.py: a program that answers lines.
  *
  *   bench_elementwise THREADS
  *
@@ -27,17 +27,27 @@ static wick_tensor *build_clip(wick_tensor *const *in) { return wick_clip(in[0],
 static wick_tensor *build_hardshrink(wick_tensor *const *in) { return wick_hardshrink(in[0], 0.5); }
 static wick_tensor *build_softshrink(wick_tensor *const *in) { return wick_softshrink(in[0], 0.5); }
 static wick_tensor *build_nan_to_num(wick_tensor *const *in) { return wick_nan_to_num(in[0], 0, 1, -1); }
-#define ENTRY(name, arity, ...) {#name, arity, build_##name},
+static wick_tensor *build_f32(wick_tensor *const *in) { return wick_cast(in[0], WICK_F32); }
+static wick_tensor *build_e4m3fn(wick_tensor *const *in) { return wick_cast(in[0], WICK_F8_E4M3FN); }
+static wick_tensor *build_e4m3fn_saturate(wick_tensor *const *in) { return wick_cast_saturate(in[0], WICK_F8_E4M3FN); }
+static wick_tensor *build_e5m2(wick_tensor *const *in) { return wick_cast(in[0], WICK_F8_E5M2); }
+#define ENTRY(name, arity, ...) {#name, arity, build_##name, WICK_F32},
 static const struct {
     const char *name;
     int arity;
     build_fn build;
-} ops[] = {WICK_EW_TABLE(ENTRY){"leaky_relu", 1, build_leaky_relu},
-           {"elu", 1, build_elu},
-           {"clip", 1, build_clip},
-           {"hardshrink", 1, build_hardshrink},
-           {"softshrink", 1, build_softshrink},
-           {"nan_to_num", 1, build_nan_to_num}};
+    wick_dtype dtype; /* of the inputs: f32, or f8 */
+} ops[] = {WICK_EW_TABLE(ENTRY){"leaky_relu", 1, build_leaky_relu, WICK_F32},
+           {"elu", 1, build_elu, WICK_F32},
+           {"clip", 1, build_clip, WICK_F32},
+           {"hardshrink", 1, build_hardshrink, WICK_F32},
+           {"softshrink", 1, build_softshrink, WICK_F32},
+           {"nan_to_num", 1, build_nan_to_num, WICK_F32},
+           {"f32_to_e4m3fn", 1, build_e4m3fn, WICK_F32},
+           {"f32_to_e4m3fn_saturate", 1, build_e4m3fn_saturate, WICK_F32},
+           {"f32_to_e5m2", 1, build_e5m2, WICK_F32},
+           {"e4m3fn_to_f32", 1, build_f32, WICK_F8_E4M3FN},
+           {"e5m2_to_f32", 1, build_f32, WICK_F8_E5M2}};
 
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
@@ -71,8 +81,10 @@ static bool open_plan(wick_context *ctx, int op, long long n) {
         free(now.in[i]);
         now.in[i] = aligned_alloc(64, WICK_ALIGN_UP((size_t)n * 4, 64));
         if (!now.in[i]) return false;
-        for (long long k = 0; k < n; k++) ((float *)now.in[i])[k] = (float)((uint64_t)(k + i) * 2654435761u % 1000003 + 1) / 1000005.0f;
-        spec[i] = (wick_spec){.dtype = WICK_F32, .rank = 1, .dims = {n}};
+        const bool f32 = ops[op].dtype == WICK_F32;
+        for (long long k = 0; k < n && !f32; k++) ((uint8_t *)now.in[i])[k] = (uint8_t)(k * 37 % 120);
+        for (long long k = 0; k < n && f32; k++) ((float *)now.in[i])[k] = (float)((uint64_t)(k + i) * 2654435761u % 1000003 + 1) / 1000005.0f;
+        spec[i] = (wick_spec){.dtype = ops[op].dtype, .rank = 1, .dims = {n}};
     }
     free(now.out[0]);
     now.out[0] = aligned_alloc(64, WICK_ALIGN_UP((size_t)n * 4, 64));

@@ -30,6 +30,10 @@ ops |= {
     "elu": (aten.elu.out, 1, ()), "clip": (aten.clamp.out, 1, (0.25, 0.75)), "hardshrink": (aten.hardshrink.out, 1, (0.5,)),
     "softshrink": (aten.softshrink.out, 1, (0.5,)), "nan_to_num": (aten.nan_to_num.out, 1, (0, 1, -1)),
 }
+eighths = {"e4m3fn": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
+for n in eighths:
+    ops |= {f"f32_to_{n}": (lambda x, out: out.copy_(x), 1, ()), f"{n}_to_f32": (lambda x, out: out.copy_(x), 1, ())}
+ops["f32_to_e4m3fn_saturate"] = ops["f32_to_e4m3fn"]  # which is what PyTorch's does
 ops = {n: v for n, v in ops.items() if only is None or n in only}
 
 
@@ -47,7 +51,10 @@ for n in (1 << 10, 1 << 16, 1 << 24):
     repeats = max(1, (1 << 20) // n)
     for name, (fn, arity, numbers) in ops.items():
         inputs = numbers_in[:arity]
-        out = torch.empty(n, dtype=torch.bool if name in ("eq", "lt", "isnan", "isinf") else torch.float32)
+        dtype = torch.bool if name in ("eq", "lt", "isnan", "isinf") else eighths.get(name.split("_")[2]) if "f32_to" in name else torch.float32
+        out = torch.empty(n, dtype=dtype)
+        if "to_f32" in name:
+            inputs = [(torch.arange(n) * 37 % 120).to(torch.uint8).view(eighths[name.split("_")[0]])]
         with torch.no_grad():
             row = race.Ratio(*race.turns(lambda: server.ask(f"{name} {n} {repeats}")[0], lambda: other(fn, inputs, numbers, out, repeats), rounds))
         ratios.setdefault(n, []).append(row.ratio)
