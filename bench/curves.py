@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Loss curves of Wick beside PyTorch's, f32, from the same weights over the same batches.
 
-    python bench/curves.py BUILD_DIR [STEPS [BATCH [SVG]]]
+    python bench/curves.py BUILD_DIR resnet8|lstm [STEPS [BATCH [SVG]]]
 
-Trains ResNet-8 on CIFAR-10 (found as the command finds it: $WICK_DATA/cifar10) with SGD and momentum: PyTorch with 1 and 2 threads, contiguous and
-channels_last, and Wick with 1 thread on each tier of the CPU. f32 sums in another order differ in the last bits, and training makes differences
+resnet8: CIFAR-10 (found as the command finds it: $WICK_DATA/cifar10), SGD with momentum; PyTorch with 1 and 2 threads, contiguous and channels_last.
+lstm: the network of examples/char_lstm.c on $WICK_DATA/text/tinyshakespeare.txt, Adam with clipped gradients; PyTorch with 1 and 2 threads, its own
+kernels and oneDNN's. Wick with 1 thread on each tier of the CPU. f32 sums in another order differ in the last bits, and training makes differences
 grow: the yardstick is how far PyTorch's own curves are from each other. Needs torch==2.13.0 (CPU) and numpy.
 """
 import itertools, json, os, subprocess, sys, tempfile
@@ -13,7 +14,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden"))
-from make_curves import Net
+import make_curves, make_lstm_curves
 
 
 def load(path):
@@ -26,33 +27,61 @@ def load(path):
                                    .reshape(t["shape"]).copy()) for name, t in header.items()}
 
 
-def train_torch(folder, steps, batch, threads, channels_last):
+class ResNet8:
+    variants, batch, shapes = ("contiguous", "channels_last"), 64, (("<f4", (3, 32, 32)), ("<i8", ()))
+
+    def __init__(self, start, variant):
+        self.net, self.last = make_curves.Net(), variant == "channels_last"
+        assert start.keys() == self.net.params.keys() | self.net.buffers.keys()
+        self.net.params = {name: self.place(start[name]).requires_grad_() for name in self.net.params}
+        self.net.buffers = {name: start[name] for name in self.net.buffers}
+        self.optimizer = torch.optim.SGD(self.net.params.values(), lr=0.01, momentum=0.9)
+
+    def place(self, x):
+        return x.contiguous(memory_format=torch.channels_last) if self.last and x.dim() == 4 else x
+
+    def loss(self, x, labels):
+        return torch.nn.functional.cross_entropy(self.net(self.place(x)), labels)
+
+    def step(self):
+        self.optimizer.step()
+
+
+class LSTM:
+    variants, batch, shapes = ("native", "oneDNN"), 32, (("<i8", (65,)),)  # T + 1, and the batch after it
+
+    def __init__(self, start, variant):
+        torch.backends.mkldnn.set_flags(variant == "oneDNN")
+        self.net = make_lstm_curves.Net(*start["embed.weight"].shape, 1)
+        self.net.load_state_dict(start)
+        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=0.002)
+
+    def loss(self, text):
+        return self.net.loss(text.reshape(65, -1))
+
+    def step(self):
+        torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+        self.optimizer.step()
+
+
+def train_torch(task, folder, steps, batch, threads, variant):
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
-    net, start = Net(), load(f"{folder}/weights.safetensors")
-    assert start.keys() == net.params.keys() | net.buffers.keys()
-
-    def place(x):
-        return x.contiguous(memory_format=torch.channels_last) if channels_last and x.dim() == 4 else x
-
-    net.params = {name: place(start[name]).requires_grad_() for name in net.params}
-    net.buffers = {name: start[name] for name in net.buffers}
-    images = np.memmap(f"{folder}/images.f32", "<f4", "r", shape=(steps, batch, 3, 32, 32))
-    labels = np.fromfile(f"{folder}/labels.i64", "<i8").reshape(steps, batch)
-    optimizer = torch.optim.SGD(net.params.values(), lr=0.01, momentum=0.9)
+    run = task(load(f"{folder}/weights.safetensors"), variant)
+    files = [np.memmap(f"{folder}/in{k}", dtype, "r", shape=(steps, batch, *shape)) for k, (dtype, shape) in enumerate(task.shapes)]
     losses = []
-    for x, y in zip(images, labels):
-        optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(net(place(torch.from_numpy(x.copy()))), torch.from_numpy(y))
+    for inputs in zip(*files):
+        run.optimizer.zero_grad()
+        loss = run.loss(*(torch.from_numpy(x.copy()) for x in inputs))
         loss.backward()
-        optimizer.step()
+        run.step()
         losses.append(loss.item())
     return np.array(losses)
 
 
-def train_wick(build, folder, steps, batch, tier):
-    run = subprocess.run([f"{build}/bench/bench_curves", "train", folder, str(steps), str(batch), "1"], capture_output=True, text=True, check=True,
-                         env=dict(os.environ, WICK_ISA=tier))
+def train_wick(build, name, folder, steps, batch, tier):
+    run = subprocess.run([f"{build}/bench/bench_curves", "train", name, folder, str(steps), str(batch), "1"], capture_output=True, text=True,
+                         check=True, env=dict(os.environ, WICK_ISA=tier))
     return np.array(json.loads(run.stdout))
 
 
@@ -82,13 +111,14 @@ def write_svg(path, curves, reference):
 
 
 def main():
-    build = sys.argv[1]
-    steps, batch = (int(sys.argv[k]) if len(sys.argv) > k else usual for k, usual in ((2, 200), (3, 64)))
+    build, name = sys.argv[1:3]
+    task = {"resnet8": ResNet8, "lstm": LSTM}[name]
+    steps, batch = (int(sys.argv[k]) if len(sys.argv) > k else usual for k, usual in ((3, 200), (4, task.batch)))
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([f"{build}/bench/bench_curves", "write", folder, str(steps), str(batch)], check=True)
-        torches = {f"PyTorch, {threads} thread{'s' * (threads > 1)}{', channels_last' * last}": train_torch(folder, steps, batch, threads, last)
-                   for threads in (1, 2) for last in (False, True)}
-        wicks = {f"Wick, {tier}": train_wick(build, folder, steps, batch, tier) for tier in ("avx512", "avx2", "base")}
+        subprocess.run([f"{build}/bench/bench_curves", "write", name, folder, str(steps), str(batch)], check=True)
+        torches = {f"PyTorch, {threads} thread{'s' * (threads > 1)}, {variant}": train_torch(task, folder, steps, batch, threads, variant)
+                   for threads in (1, 2) for variant in task.variants}
+        wicks = {f"Wick, {tier}": train_wick(build, name, folder, steps, batch, tier) for tier in ("avx512", "avx2", "base")}
     for upto in sorted({min(steps, n) for n in (1, 10, 50, 100, steps)}):
         def far(a, b):
             return abs(a[:upto] - b[:upto]).max()
@@ -99,8 +129,8 @@ def main():
               + ", ".join(f"{name} {min(far(w, t) for t in torches.values()):.2g}" for name, w in wicks.items()))
     for name, c in {**torches, **wicks}.items():
         print(f"{name:32} loss {c[0]:.6f} at first, {c[-20:].mean():.4f} over the last 20 steps")
-    if len(sys.argv) > 4:
-        write_svg(sys.argv[4], {**torches, **wicks}, next(iter(torches)))
+    if len(sys.argv) > 5:
+        write_svg(sys.argv[5], {**torches, **wicks}, next(iter(torches)))
 
 
 main()

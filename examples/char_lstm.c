@@ -10,11 +10,10 @@ static int64_t units = 256, symbols; /* bytes that the text has */
 
 /* ids [steps, samples] -> logits [steps, samples, symbols]. state: h and c, [1, samples, units], replaced; or NULL: zeros. */
 static wick_tensor *network(wick_tensor *ids, wick_tensor **state) {
-    wick_tensor *table = wick_model_state(model, "embed.weight", WICK_ROLE_PARAM, WICK_F32, 2, (int64_t[]){symbols, units},
-                                          (wick_init){WICK_INIT_NORMAL, 0, 1});
-    wick_nn_rnn_options o = {.h0 = state ? state[0] : NULL, .c0 = state ? state[1] : NULL};
-    wick_tensor *y = wick_nn_lstm(model, "lstm", wick_gather(table, 0, ids), units, &o, state ? &state[0] : NULL, state ? &state[1] : NULL);
-    return wick_nn_linear(model, "head", y, symbols);
+    const wick_nn_rnn_options o = {.h0 = state ? state[0] : NULL, .c0 = state ? state[1] : NULL};
+    wick_tensor *x = wick_nn_embedding(model, "embed", ids, symbols, units, WICK_F32);
+    x = wick_nn_lstm(model, "lstm", x, units, &o, state ? &state[0] : NULL, state ? &state[1] : NULL);
+    return wick_nn_linear(model, "head", x, symbols);
 }
 static wick_tensor *loss_of(wick_tensor *text) { /* [T + 1, BATCH]: each byte is guessed from those before it */
     wick_tensor *logits = network(wick_slice(text, 0, 0, T, 1), NULL), *next = wick_slice(text, 0, 1, T + 1, 1);
@@ -92,6 +91,7 @@ int main(int argc, char **argv) {
             sum += value;
         }
         printf("step %ld: loss %.4f, on the last tenth of the text %.4f\n", s, loss, sum / (float)batches);
+        fflush(stdout);
     }
     float *both = calloc(4 * (size_t)units, sizeof *both), p[256]; /* h and c, old and new in turns */
     STOP_IF(!both, "out of memory");

@@ -1,4 +1,4 @@
-/* wick/data.h: labelled images in memory, and a loader that shuffles, normalises and never loses its place. */
+/* wick/data.h: labelled images in memory, and a loader that shuffles, normalises and never loses its place; pictures and recordings from files. */
 #ifndef WICK_DATA_H
 #define WICK_DATA_H
 
@@ -85,6 +85,26 @@ WICK_API const uint8_t *wick_image_pixels(const wick_image *image, int64_t i); /
  * max(0, 1 - |i + 0.5 - (o + 0.5) from / to| / s), along both dims, rounded once; as PyTorch's interpolate(mode="bilinear", antialias=True).
  * The time is linear in the pixels of both. WICK_ERR_INVALID: a side below 1, or more than 2^26 pixels a picture; WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_image_resize(wick_context *ctx, const wick_image *image, int64_t height, int64_t width, wick_image **out);
+
+/* ---- recordings ---------------------------------------------------------------------------------------------------------------------- */
+
+/* One recording: f32 [channels, length], full scale from -1 to 1. */
+typedef struct wick_audio wick_audio;
+
+/* Reads WAV: PCM of 8, 16, 24 or 32 bits (an n-bit integer becomes v / 2^(n-1); 8 bits are v / 128 - 1), f32 and f64 as they are, also as
+ * WAVE_FORMAT_EXTENSIBLE; other chunks are passed over. channels 0 asks for what the file has, 1 for the mean of its channels, the file's own number for that. The size
+ * of the file as a whole is not used, those of its chunks are checked before they are believed; samples of 2^32 - 1 bytes (a stream) go to the
+ * end of the file. Errors name the file and what is wrong: WICK_ERR_IO, WICK_ERR_FORMAT (damaged, cut off, no WAV), WICK_ERR_UNSUPPORTED (A-law and
+ * other codecs, RF64, RIFX), WICK_ERR_INVALID (other channels), WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_audio_open(wick_context *ctx, const char *path, int64_t channels, wick_audio **out);
+/* The same from memory; `name` stands in messages, and may be NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_audio_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels,
+                                                       wick_audio **out);
+WICK_API void wick_audio_free(wick_audio **audio); /* null-safe, nulls */
+WICK_API int64_t wick_audio_channels(const wick_audio *audio);
+WICK_API int64_t wick_audio_length(const wick_audio *audio); /* samples of a channel */
+WICK_API int64_t wick_audio_rate(const wick_audio *audio);   /* samples a second */
+WICK_API const float *wick_audio_samples(const wick_audio *audio, int64_t channel); /* NULL outside */
 
 #ifdef __cplusplus
 }

@@ -47,6 +47,13 @@ WICK_API WICK_MUST_CHECK wick_status wick_roc_auc(wick_tensor *scores, wick_tens
 /* Of scores [N] and labels [N], 0 or 1: the precision at each threshold, weighted by the recall that it adds. */
 WICK_API WICK_MUST_CHECK wick_status wick_average_precision(wick_tensor *scores, wick_tensor *labels, double *precision);
 
+/* ---- of sequences --------------------------------------------------------------------------------------------------------------------- */
+
+/* The fewest labels to put in, take out or change that make b of a (Levenshtein 1966). Summed over samples, over the labels of the references: the
+ * label error rate, of words the word error rate. Time n_a n_b, memory by the shorter one. WICK_ERR_INVALID: a length below 0; WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_edit_distance(wick_context *ctx, int64_t n_a, const int64_t *a, int64_t n_b, const int64_t *b,
+                                                        int64_t *distance);
+
 #ifdef __cplusplus
 }
 #endif

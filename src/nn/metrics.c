@@ -187,3 +187,26 @@ wick_status wick_average_precision(wick_tensor *scores, wick_tensor *labels, dou
     *precision = a.precision;
     return status;
 }
+
+/* ---- sequences ------------------------------------------------------------------------------------------------------------------------ */
+
+wick_status wick_edit_distance(wick_context *ctx, int64_t n_a, const int64_t *a, int64_t n_b, const int64_t *b, int64_t *distance) {
+    *distance = 0;
+    if (n_a < 0 || n_b < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "edit_distance: of %lld and %lld labels", (long long)n_a, (long long)n_b);
+    if (n_a < n_b) return wick_edit_distance(ctx, n_b, b, n_a, a, distance);
+    size_t size;
+    int64_t *row = wick_mul_overflows((size_t)n_b + 1, sizeof *row, &size) ? NULL : wick_alloc(&ctx->alloc, size);
+    if (!row) return wick_context_fail(ctx, WICK_ERR_NOMEM, "edit_distance: out of memory");
+    for (int64_t j = 0; j <= n_b; j++) row[j] = j;
+    for (int64_t i = 0; i < n_a; i++) { /* row[j]: the distance of the first i labels of a, then i + 1, and the first j of b */
+        int64_t diagonal = row[0]++;
+        for (int64_t j = 1; j <= n_b; j++) {
+            const int64_t changed = diagonal + (a[i] != b[j - 1]), one_less = WICK_MIN(row[j], row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = WICK_MIN(changed, one_less);
+        }
+    }
+    *distance = row[n_b];
+    wick_release(&ctx->alloc, row, size);
+    return WICK_OK;
+}

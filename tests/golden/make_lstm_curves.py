@@ -1,5 +1,6 @@
 """Writes lstm_curves.txt: 20 steps of PyTorch training a small language model (embedding, two LSTM layers, linear) in f64 with Adam, for
-tests/nn/test_lstm_curves.c. First values and bytes come from the formula of make_curves.py. Run: python make_lstm_curves.py > lstm_curves.txt
+tests/nn/test_lstm_curves.c. First values and bytes come from the formula of make_curves.py. bench/curves.py takes the network from here.
+Run: python make_lstm_curves.py > lstm_curves.txt
 """
 import torch
 import torch.nn.functional as F
@@ -9,14 +10,18 @@ SYMBOLS, UNITS, T, BATCH, STEPS = 11, 16, 12, 5, 20
 
 
 class Net(torch.nn.Module):
-    def __init__(self):
+    def __init__(self, symbols, units, layers):
         super().__init__()
-        self.embed = torch.nn.Embedding(SYMBOLS, UNITS)
-        self.lstm = torch.nn.LSTM(UNITS, UNITS, 2)
-        self.head = torch.nn.Linear(UNITS, SYMBOLS)
+        self.embed = torch.nn.Embedding(symbols, units)
+        self.lstm = torch.nn.LSTM(units, units, layers)
+        self.head = torch.nn.Linear(units, symbols)
 
     def forward(self, ids):
         return self.head(self.lstm(self.embed(ids))[0])
+
+    def loss(self, text):
+        """Of text [T + 1, B]: each symbol is guessed from those before it."""
+        return F.cross_entropy(self(text[:-1]).flatten(0, 1), text[1:].flatten())
 
 
 def text(step):
@@ -30,7 +35,7 @@ def emit(name, values):
 
 def main():
     torch.set_num_threads(1)
-    net = Net().double()
+    net = Net(SYMBOLS, UNITS, 2).double()
     with torch.no_grad():
         for name, p in net.named_parameters():
             p.copy_(reals(name, p.shape, 0.25))
@@ -38,7 +43,7 @@ def main():
     losses = []
     for step in range(STEPS):
         ids = text(step)
-        loss = F.cross_entropy(net(ids[:-1]).reshape(-1, SYMBOLS), ids[1:].reshape(-1))
+        loss = net.loss(ids)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -50,4 +55,5 @@ def main():
         emit(name, [v.sum().item(), v.abs().sum().item(), v[0].item(), v[len(v) // 2].item(), v[-1].item()])
 
 
-main()
+if __name__ == "__main__":
+    main()

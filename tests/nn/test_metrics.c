@@ -1,4 +1,5 @@
 /* Metrics against scikit-learn's (golden/metrics.txt), and what it has no word for. */
+#include "base/base.h"
 #include "golden/golden.h"
 #include "test.h"
 #include "wick/wick.h"
@@ -123,6 +124,32 @@ TEST(mistakes_are_named) {
     FAILS(WICK_ERR_DTYPE, wick_roc_auc(zeros, zeros, &area), "floats");
     FAILS(WICK_ERR_SHAPE, wick_average_precision(x, zeros, &area), "scores [N] and");
     FAILS(WICK_ERR_INVALID, wick_roc_auc(scores, NULL, &area), "NULL");
+    wick_context_free(&ctx);
+}
+
+/* The definition, without a table. */
+static int64_t edits(const int64_t *a, int64_t n, const int64_t *b, int64_t m) {
+    if (!n || !m) return n + m;
+    const int64_t change = edits(a + 1, n - 1, b + 1, m - 1) + (*a != *b), out = edits(a + 1, n - 1, b, m) + 1, in = edits(a, n, b + 1, m - 1) + 1;
+    return WICK_MIN(change, WICK_MIN(out, in));
+}
+TEST(edit_distance_is_that_of_its_definition) {
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    int64_t distance = -1, kitten[] = {'k', 'i', 't', 't', 'e', 'n'}, sitting[] = {'s', 'i', 't', 't', 'i', 'n', 'g'};
+    CHECK(wick_edit_distance(ctx, 6, kitten, 7, sitting, &distance) == WICK_OK && distance == 3);
+    CHECK(wick_edit_distance(ctx, 0, NULL, 7, sitting, &distance) == WICK_OK && distance == 7);
+    CHECK(wick_edit_distance(ctx, 6, kitten, 0, NULL, &distance) == WICK_OK && distance == 6);
+    CHECK(wick_edit_distance(ctx, 0, NULL, 0, NULL, &distance) == WICK_OK && distance == 0);
+    for (int round = 0; round < 200; round++) {
+        int64_t a[7], b[7];
+        const int n = test_rand_int(0, 7), m = test_rand_int(0, 7);
+        for (int i = 0; i < 7; i++) a[i] = test_rand_int(0, 2), b[i] = test_rand_int(0, 2);
+        CHECK(wick_edit_distance(ctx, n, a, m, b, &distance) == WICK_OK);
+        CHECK_INT(distance, edits(a, n, b, m));
+    }
+    CHECK_INT(wick_edit_distance(ctx, -1, kitten, 3, sitting, &distance), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "edit_distance: of -1 and 3 labels");
     wick_context_free(&ctx);
 }
 
