@@ -72,7 +72,7 @@ typedef struct wick_pool_options {
     bool ceil_mode;      /* a last window may hang over the end */
     bool exclude_pad;    /* averages are over what exists; otherwise padding counts as zeros */
 } wick_pool_options;
-WICK_API wick_tensor *wick_max_pool(wick_tensor *x, const wick_pool_options *options); /* NaN if any is; gradient to the first largest */
+WICK_API wick_tensor *wick_max_pool(wick_tensor *x, const wick_pool_options *options); /* NaN if any is; gradient to the first largest. Floats, and integers of up to 32 bits */
 WICK_API wick_tensor *wick_avg_pool(wick_tensor *x, const wick_pool_options *options);
 /* To `out` extents (NULL: 1 each, global pooling): output o of a dim is over inputs [floor(o in / out), ceil((o + 1) in / out)). */
 WICK_API wick_tensor *wick_adaptive_max_pool(wick_tensor *x, const int64_t *out);
@@ -135,7 +135,7 @@ WICK_API wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype);
 WICK_API wick_tensor *wick_cast_saturate(wick_tensor *x, wick_dtype dtype);
 
 /* ---- random ------------------------------------------------------------------------------------------------------------------ */
-WICK_API wick_tensor *wick_random_uniform(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims); /* [0, 1) */
+WICK_API wick_tensor *wick_random_uniform(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims); /* [0, 1); floats */
 WICK_API wick_tensor *wick_random_normal(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims);
 WICK_API wick_tensor *wick_random_bits(wick_context *ctx, int rank, const int64_t *dims); /* u64: 64 random bits each */
 /* 1 with the chance p, else 0, in p's shape and float dtype; p <= 0 never, p >= 1 always, NaN never. No gradient flows to p. */

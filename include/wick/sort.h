@@ -39,7 +39,7 @@ WICK_API wick_tensor *wick_searchsorted(wick_tensor *sorted, wick_tensor *values
  * Others than [0, bins) are not counted. */
 WICK_API wick_tensor *wick_bincount_fixed(wick_tensor *x, wick_tensor *weights, int64_t bins);
 /* How many x are in bin b of equal width between low and high: i64 [bins], or with weights their sum. A bin has its lower edge, the last
- * one both; what is outside is not counted. edges (or NULL) gets the [bins + 1] edges, of x's dtype. Float types. */
+ * one both; what is outside is not counted. edges (or NULL) gets the [bins + 1] edges, of x's dtype (integers: f64). */
 WICK_API wick_tensor *wick_histogram(wick_tensor *x, int64_t bins, double low, double high, wick_tensor *weights, wick_tensor **edges);
 /* The same between rising edges [bins + 1] of x's dtype. */
 WICK_API wick_tensor *wick_histogram_edges(wick_tensor *x, wick_tensor *edges, wick_tensor *weights);

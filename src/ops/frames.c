@@ -26,7 +26,8 @@ static wick_status infer_overlap_add(wick_infer *i) { /* n is the result's exten
     if (x->dtype != WICK_F32 && x->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "needs floats");
     if (x->rank < 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs [..., frames, n]");
     const int64_t frames = x->dims[x->rank - 2], n = x->dims[x->rank - 1];
-    if (frames < 1 || attr->hop < 1 || (frames - 1) * attr->hop + n > attr->n)
+    int64_t reach;
+    if (frames < 1 || attr->hop < 1 || wick_mul_overflows(frames - 1, attr->hop, &reach) || wick_add_overflows(reach, n, &reach) || reach > attr->n)
         return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld frames of %lld, %lld apart, do not fit into %lld", (long long)frames, (long long)n, (long long)attr->hop,
                                (long long)attr->n);
     *i->out = *x;

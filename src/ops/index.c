@@ -164,6 +164,11 @@ wick_tensor *wick_scatter_add(wick_tensor *base, int axis, wick_tensor *index, w
     axis_attr attr = {0};
     if (base && !base->error && (attr.axis = wick_axis(axis, wick_tensor_rank(base))) < 0)
         return wick_poison(base->ctx, WICK_ERR_SHAPE, "scatter_add: axis %d of a %d-d tensor", axis, wick_tensor_rank(base));
+    if (base && src && !base->error && !src->error && wick_tensor_dtype(base) == wick_tensor_dtype(src)) { /* small types add up in one that computes */
+        static const wick_dtype in[WICK_CTYPE_COUNT] = {WICK_F32, WICK_F64, WICK_I32, WICK_I64, WICK_U64, WICK_I32};
+        const wick_dtype d = wick_tensor_dtype(base), c = in[wick_ctype_of(d)];
+        if (c != d) return wick_as(wick_scatter_add(wick_as(base, c), axis, index, wick_as(src, c)), d);
+    }
     return wick_record(NULL, &wick_op_scatter_add, 3, (wick_tensor *[]){base, wick_as_index(index), src}, &attr, sizeof attr);
 }
 

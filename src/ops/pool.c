@@ -284,8 +284,11 @@ const wick_op wick_op_max_pool_index = {.name = "max_pool_index", .doc = "where 
 
 static wick_tensor *record_pool(const wick_op *op, wick_tensor *x, const pool_attr *a) {
     const wick_dtype d = wick_tensor_dtype(x);
-    if (d != WICK_F16 && d != WICK_BF16) return wick_record(NULL, op, 1, &x, a, sizeof *a);
-    x = wick_as(x, WICK_F32); /* computed in f32, rounded once */
+    static const uint8_t exact[WICK_DTYPE_COUNT] = {[WICK_I8] = WICK_F32 + 1, [WICK_U8] = WICK_F32 + 1, [WICK_I16] = WICK_F32 + 1, [WICK_U16] = WICK_F32 + 1,
+                                                    [WICK_I32] = WICK_F64 + 1, [WICK_U32] = WICK_F64 + 1}; /* the largest of integers that floats hold */
+    const bool half = d == WICK_F16 || d == WICK_BF16, whole = (op == &wick_op_max_pool || op == &wick_op_max_pool_index) && exact[d];
+    if (!half && !whole) return wick_record(NULL, op, 1, &x, a, sizeof *a);
+    x = wick_as(x, half ? WICK_F32 : (wick_dtype)(exact[d] - 1)); /* computed in f32, rounded once */
     x = wick_record(NULL, op, 1, &x, a, sizeof *a);
     return op == &wick_op_max_pool_index ? x : wick_as(x, d);
 }

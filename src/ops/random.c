@@ -59,7 +59,11 @@ const wick_op wick_op_random_normal = {.name = "random_normal", .doc = "normal o
 static wick_tensor *record_random(wick_context *ctx, const wick_op *op, wick_dtype dtype, int rank, const int64_t *dims) {
     wick_type t;
     if (!wick_type_make(&t, dtype, rank, dims)) return wick_poison(ctx, WICK_ERR_INVALID, "%s: no tensor has this dtype and shape", op->name);
-    return wick_record_slots(ctx, op, &t, sizeof t, ctx->frame->next_stream++, 0);
+    const bool half = dtype == WICK_F16 || dtype == WICK_BF16; /* rounded from f32; what would become 1 in [0, 1) is held below */
+    if (half) t.dtype = WICK_F32;
+    wick_tensor *x = wick_record_slots(ctx, op, &t, sizeof t, ctx->frame->next_stream++, 0);
+    if (half && op == &wick_op_random_uniform) x = wick_minimum(x, wick_like(x, dtype == WICK_F16 ? 1 - 0x1p-11 : 1 - 0x1p-8));
+    return half ? wick_as(x, dtype) : x;
 }
 wick_tensor *wick_random_uniform(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims) {
     return record_random(ctx, &wick_op_random_uniform, dtype, rank, dims);

@@ -125,6 +125,7 @@ static wick_tensor *reduce(const wick_op *op, wick_tensor *x, int n, const int *
     wick_reduce_attr attr = {0, keepdims, red, mean};
     if (x && !x->error) {
         int d = wick_tensor_dtype(x);
+        if (d == WICK_BOOL && (red == WICK_RED_MAX || red == WICK_RED_MIN)) return wick_as(reduce(op, wick_as(x, WICK_U8), n, axes, keepdims, red, mean), WICK_BOOL);
         if (mean && !wick_dtype_is_float(d)) return wick_poison(x->ctx, WICK_ERR_DTYPE, "mean: of %s; cast to a float type first", wick_dtype_name((wick_dtype)d));
         /* Sums and products of integers are taken in 64 bits. */
         if ((red == WICK_RED_SUM || red == WICK_RED_PROD) && (wick_dtype_is_integer(d) || d == WICK_BOOL))

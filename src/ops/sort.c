@@ -541,9 +541,10 @@ wick_tensor *wick_histogram_edges(wick_tensor *x, wick_tensor *edges, wick_tenso
 }
 
 wick_tensor *wick_histogram(wick_tensor *x, int64_t bins, double low, double high, wick_tensor *weights, wick_tensor **edges) {
+    if (!is_bad(x) && !wick_dtype_is_float(wick_tensor_dtype(x))) x = wick_as(x, WICK_F64);
     wick_tensor *at = x;
-    if (!is_bad(x) && (bins < 1 || !(low < high) || !wick_dtype_is_float(wick_tensor_dtype(x))))
-        at = wick_poison(x->ctx, WICK_ERR_INVALID, "histogram(%s): %lld bins from %g to %g; takes floats, at least one bin, low below high", wick_shown_of(x).text, (long long)bins, low, high);
+    if (!is_bad(x) && (bins < 1 || !(low < high)))
+        at = wick_poison(x->ctx, WICK_ERR_INVALID, "histogram(%s): %lld bins from %g to %g; takes at least one bin, low below high", wick_shown_of(x).text, (long long)bins, low, high);
     else if (!is_bad(x))
         at = wick_linspace(x->ctx, wick_tensor_dtype(x), low, high, bins + 1);
     if (edges) *edges = at;

@@ -122,6 +122,7 @@ TEST(what_does_not_fit_is_refused_by_name) {
         {wick_frames(x, 11, 1), "frames(f32[3,10]): frames of 11 do not fit into 10"},
         {wick_frames(x, 4, 0), "frames of 4, 0 apart"},
         {wick_overlap_add(w, 1), "needs [..., frames, n]"},
+        {wick_overlap_add(wick_ones(ctx, WICK_F32, WICK_DIMS(4, 4)), INT64_MAX), "do not fit"},
         {wick_stft(x, NULL), "options are NULL"},
         {wick_stft(x, &(wick_stft_options){0}), "n_fft is 0"},
         {wick_stft(x, &(wick_stft_options){.n_fft = 8, .window = w}), "the window must have the 8 values"},
