@@ -76,6 +76,14 @@ typedef struct wick_named {
 } wick_named;
 WICK_API wick_named wick_model_at(const wick_model *model, int i); /* in order of creation */
 WICK_API wick_tensor *wick_model_find(const wick_model *model, const char *name); /* NULL: none */
+/* Weight sharing: a second name of a state that exists. Whoever asks for it finds that state: wick_model_find, and layers built afterwards, when dtype and shape
+ * agree, so that wick_model_alias(model, "lm_head.weight", "wte.weight") ties what wick_nn_linear(model, "lm_head" ...) reads. Names are whole paths. Optimizers,
+ * patterns and wick_model_at know the state by its first name. wick_save writes it once and says the rest in metadata as safetensors' save_model does
+ * (alias: name); files that have it under either name are read, or under both with the same bytes. WICK_ERR_INVALID: there is no state `name`, or
+ * already one called alias. */
+WICK_API WICK_MUST_CHECK wick_status wick_model_alias(wick_model *model, const char *alias, const char *name);
+/* Alias i and the name it is one of; false past the last. */
+WICK_API bool wick_model_alias_at(const wick_model *model, int i, const char **alias, const char **name);
 /* Freezes the PARAM and BUFFER states of now whose name matches the pattern, or thaws them: "conv1.*", "*.bias"; * is any text, ? any one
  * byte, and | separates alternatives: "*.bias|bn*". A frozen parameter is left out by optimizers whose first step is recorded later: no gradient is computed for it. A batch norm whose running_mean or running_var is frozen normalises by these also in training and leaves them.
  * Files don't keep it. WICK_ERR_INVALID: no state matches. */

@@ -158,6 +158,12 @@ WICK_API wick_tensor *wick_multinomial(wick_tensor *weights, int64_t count, bool
 WICK_API wick_tensor *wick_random_categorical(wick_tensor *logits);
 /* Zero with probability p, else x / (1 - p). */
 WICK_API wick_tensor *wick_dropout(wick_tensor *x, double p);
+/* The same for whole channels of x [N, C, ...]: PyTorch's Dropout1d, 2d and 3d. */
+WICK_API wick_tensor *wick_dropout_channels(wick_tensor *x, double p);
+/* Where dropped SELU's least value, then scaled and moved so that mean 0 and variance 1 stay (Klambauer et al. 2017). */
+WICK_API wick_tensor *wick_alpha_dropout(wick_tensor *x, double p);
+/* softmax((logits + Gumbel noise) / temperature) along the axis (Jang et al. 2017); hard: 1 at its largest and 0 elsewhere, with the gradient of the soft one. */
+WICK_API wick_tensor *wick_gumbel_softmax(wick_tensor *logits, double temperature, bool hard, int axis);
 
 /* ---- gradients -------------------------------------------------------------------------------------------------------------------- */
 /* out[i] = d loss / d wrt[i], for a float 0-d loss. wrt may be any tensors the loss depends on through nodes that are still
@@ -231,6 +237,9 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #define wick_concat(...) WICK_TENSOR_HERE(wick_concat(__VA_ARGS__))
 #define wick_cast(...) WICK_TENSOR_HERE(wick_cast(__VA_ARGS__))
 #define wick_cast_saturate(...) WICK_TENSOR_HERE(wick_cast_saturate(__VA_ARGS__))
+#define wick_dropout_channels(...) WICK_TENSOR_HERE(wick_dropout_channels(__VA_ARGS__))
+#define wick_alpha_dropout(...) WICK_TENSOR_HERE(wick_alpha_dropout(__VA_ARGS__))
+#define wick_gumbel_softmax(...) WICK_TENSOR_HERE(wick_gumbel_softmax(__VA_ARGS__))
 #define wick_dropout(...) WICK_TENSOR_HERE(wick_dropout(__VA_ARGS__))
 #define wick_random_uniform(...) WICK_TENSOR_HERE(wick_random_uniform(__VA_ARGS__))
 #define wick_random_normal(...) WICK_TENSOR_HERE(wick_random_normal(__VA_ARGS__))

@@ -39,6 +39,12 @@ WICK_API wick_tensor *wick_addcdiv(wick_tensor *x, wick_tensor *a, wick_tensor *
 /* bool: |a - b| <= atol + rtol |b|; Infs of one sign are close, NaN is close to nothing. (PyTorch: rtol 1e-5, atol 1e-8) */
 WICK_API wick_tensor *wick_isclose(wick_tensor *a, wick_tensor *b, double rtol, double atol);
 
+/* sin(pi x) / (pi x), and 1 at 0 */
+WICK_API wick_tensor *wick_sinc(wick_tensor *x);
+/* 0 below 0, 1 above, value at 0, in x's dtype (integers: if value is whole, else f32); NaN stays. No gradient. */
+WICK_API wick_tensor *wick_heaviside(wick_tensor *x, double value);
+WICK_API wick_tensor *wick_softmin(wick_tensor *x, int axis); /* wick_softmax of -x */
+
 #ifdef __cplusplus
 }
 #endif
@@ -57,6 +63,9 @@ WICK_API wick_tensor *wick_isclose(wick_tensor *a, wick_tensor *b, double rtol, 
 #define wick_nan_to_num(...) WICK_TENSOR_HERE(wick_nan_to_num(__VA_ARGS__))
 #define wick_addcmul(...) WICK_TENSOR_HERE(wick_addcmul(__VA_ARGS__))
 #define wick_addcdiv(...) WICK_TENSOR_HERE(wick_addcdiv(__VA_ARGS__))
+#define wick_sinc(...) WICK_TENSOR_HERE(wick_sinc(__VA_ARGS__))
+#define wick_heaviside(...) WICK_TENSOR_HERE(wick_heaviside(__VA_ARGS__))
+#define wick_softmin(...) WICK_TENSOR_HERE(wick_softmin(__VA_ARGS__))
 #define wick_isclose(...) WICK_TENSOR_HERE(wick_isclose(__VA_ARGS__))
 #endif
 #endif

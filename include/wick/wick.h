@@ -7,6 +7,7 @@
 #include "wick/context.h"
 #include "wick/control.h"
 #include "wick/data.h"
+#include "wick/distance.h"
 #include "wick/image.h"
 #include "wick/index.h"
 #include "wick/io.h"

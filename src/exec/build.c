@@ -1,6 +1,17 @@
 /* build.c: from what was walked to a plan: copy, passes, lowering, memory. */
 #include "exec/exec.h"
 
+static wick_status note_types(wick_plan *plan) {
+    plan->shown = wick_arena_zalloc(&plan->arena, (plan->n_buffers + 1) * sizeof *plan->shown);
+    if (!plan->shown) return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
+    for (size_t i = 0; i < plan->graph->n; i++)
+        for (int k = 0; k < plan->graph->nodes[i]->n_out; k++) {
+            const wick_operand *at = &plan->operands[plan->graph->nodes[i]->out[k].id];
+            if (at->type && !plan->shown[at->buffer] && wick_type_bytes(at->type) == plan->buffers[at->buffer].size) plan->shown[at->buffer] = at->type;
+        }
+    return WICK_OK;
+}
+
 static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, bool optimise) {
     wick_context *ctx = plan->ctx;
     wick_msg *msg = &ctx->msg;
@@ -26,7 +37,7 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
         plan->flops += times * plan->steps[i].flops;
         plan->bytes += times * plan->steps[i].bytes;
     }
-    return WICK_OK;
+    return note_types(plan);
 }
 
 wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,

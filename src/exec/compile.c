@@ -204,21 +204,11 @@ wick_plan_kernel wick_plan_kernel_at(const wick_plan *p, int i) {
     return k;
 }
 
-/* Of the first value that fills a buffer; others may take its place, and views show it. NULL: none does. */
-static const wick_type *type_in(const wick_plan *p, uint32_t buffer) {
-    for (size_t i = 0; i < p->graph->n; i++)
-        for (int k = 0; k < p->graph->nodes[i]->n_out; k++) {
-            const wick_operand *at = &p->operands[p->graph->nodes[i]->out[k].id];
-            if (at->type && at->buffer == buffer && wick_type_bytes(at->type) == p->buffers[buffer].size) return at->type;
-        }
-    return NULL;
-}
-
 wick_plan_buffer wick_plan_buffer_at(const wick_plan *p, int i) {
     if (i < 0 || (size_t)i >= p->n_buffers) return (wick_plan_buffer){0};
     const wick_buffer *b = &p->buffers[i];
     if (b->kind != WICK_BUFFER_TEMP || b->first < 0) return (wick_plan_buffer){0};
-    const wick_type *type = type_in(p, (uint32_t)i);
+    const wick_type *type = p->shown[i];
     return (wick_plan_buffer){.first = b->first, .last = b->last, .offset = b->offset, .bytes = WICK_ALIGN_UP(WICK_MAX(b->size, 1), WICK_ALIGN),
                               .value = type ? spec_of(type) : (wick_spec){.dtype = WICK_U8, .rank = 1, .dims = {(int64_t)b->size}}};
 }

@@ -23,6 +23,7 @@ struct wick_plan {
     wick_step *steps;
     size_t n_steps;
     wick_operand *operands; /* by value id */
+    const wick_type **shown; /* by buffer: the type of the first value that fills it; others may take its place, and views show it. NULL: none */
     wick_result *results;
     int n_results;
     size_t n_leaves, n_slots;

@@ -141,6 +141,26 @@ static bool fits(const wick_safetensors_tensor *t, const wick_tensor *state, boo
            memcmp(t->dims, wick_tensor_dims(state), (size_t)t->rank * sizeof *t->dims) == 0;
 }
 
+/* The file's tensor of a state, by its name or an alias of it. NULL: none. */
+static const wick_safetensors_tensor *tensor_of(const wick_checkpoint *c, const wick_model *model, const char *state) {
+    const wick_safetensors_tensor *t = wick_safetensors_find(&c->file, state);
+    const char *alias, *name;
+    for (int i = 0; !t && wick_model_alias_at(model, i, &alias, &name); i++)
+        if (!strcmp(name, state)) t = wick_safetensors_find(&c->file, alias);
+    return t;
+}
+/* Whether a tensor of the file is one that a state was taken from under another name, and the same. */
+static bool is_copy(const wick_checkpoint *c, const wick_model *model, const wick_safetensors_tensor *t, bool *same) {
+    const char *alias, *name;
+    for (int i = 0; wick_model_alias_at(model, i, &alias, &name); i++) {
+        const wick_safetensors_tensor *first = strcmp(alias, t->name) ? NULL : tensor_of(c, model, name);
+        if (!first || first == t) continue;
+        *same = first->dtype == t->dtype && first->bytes == t->bytes && !memcmp(first->data, t->data, t->bytes);
+        return true;
+    }
+    return false;
+}
+
 typedef struct report {
     int count;
     bool recorded; /* the model has a PARAM or BUFFER */
@@ -169,7 +189,7 @@ static bool selected(const wick_load_options *o, const char *name) { return (!o-
 static void compare(report *r, const wick_checkpoint *c, const wick_model *model, bool with_optimizer, const wick_load_options *o) {
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
-        const wick_safetensors_tensor *t = wick_safetensors_find(&c->file, state.name);
+        const wick_safetensors_tensor *t = tensor_of(c, model, state.name);
         r->recorded |= state.role != WICK_ROLE_OPTIM;
         if ((state.role == WICK_ROLE_OPTIM && (!t || !with_optimizer)) || !selected(o, state.name)) continue;
         if (!t)
@@ -182,6 +202,9 @@ static void compare(report *r, const wick_checkpoint *c, const wick_model *model
         char shown[WICK_JSON_SHOWN];
         if (!is_optim(name) && (with_optimizer || !is_batch_counter(name)) && !wick_model_find(model, name) && selected(o, name))
             wick_str_add(next_line(r, wick_json_show(shown, name)), "is only there");
+        bool same;
+        if (is_copy(c, model, &c->file.tensors[i], &same) && !same && selected(o, name))
+            wick_str_add(next_line(r, wick_json_show(shown, name)), "is another tensor there than what it is an alias of here");
     }
 }
 
@@ -246,7 +269,7 @@ wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bo
     if (with_optimizer) WICK_TRY(make_optimizer_states(c, model));
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
-        const wick_safetensors_tensor *t = wick_safetensors_find(&c->file, state.name);
+        const wick_safetensors_tensor *t = tensor_of(c, model, state.name);
         if (t && (state.role != WICK_ROLE_OPTIM || with_optimizer)) WICK_TRY(write_state(ctx, state.tensor, t));
     }
     if (restore_random) wick_context_set_random(ctx, seed, stream);
@@ -259,7 +282,7 @@ static wick_status load_selected(const wick_checkpoint *c, wick_model *model, co
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
         if (state.role == WICK_ROLE_OPTIM) continue;
-        const wick_safetensors_tensor *t = selected(o, state.name) ? wick_safetensors_find(&c->file, state.name) : NULL;
+        const wick_safetensors_tensor *t = selected(o, state.name) ? tensor_of(c, model, state.name) : NULL;
         const bool takes = t && fits(t, state.tensor, false);
         *(takes ? loaded : kept) += 1;
         if (takes && write) WICK_TRY(write_state(wick_model_context(model), state.tensor, t));
@@ -278,7 +301,10 @@ wick_status wick_checkpoint_load_some(const wick_checkpoint *c, wick_model *mode
         return wick_context_fail(wick_model_context(model), WICK_ERR_MISMATCH, "no state of the checkpoint is to be loaded: %s",
                                  r.count ? r.buffer : "none that the model has is selected");
     WICK_TRY(load_selected(c, model, o, true, &sum.loaded, &sum.kept));
-    for (size_t i = 0; i < c->file.count; i++) sum.unused += !is_optim(c->file.tensors[i].name);
+    for (size_t i = 0; i < c->file.count; i++) {
+        bool same;
+        sum.unused += !is_optim(c->file.tensors[i].name) && !(is_copy(c, model, &c->file.tensors[i], &same) && same);
+    }
     sum.unused -= sum.loaded;
     snprintf(sum.differs, sizeof sum.differs, "%.*s", (int)sizeof sum.differs - 1, r.count ? r.buffer : "");
     if (result) *result = sum;

@@ -58,7 +58,7 @@ static void add_meta(save *s, const char *key, const char *value) {
     s->meta[s->n_meta++] = (wick_safetensors_meta){key, value};
 }
 
-static wick_status collect_meta(save *s) {
+static wick_status collect_meta(save *s, const wick_model *model) {
     uint64_t seed, stream;
     const uint32_t crc = wick_checkpoint_crc(s->by_name, s->n_tensors);
     wick_context_random(s->ctx, &seed, &stream);
@@ -71,6 +71,8 @@ static wick_status collect_meta(save *s) {
     add_meta(s, WICK_META_NUMERICS, wick_context_numerics(s->ctx));
     add_meta(s, WICK_META_SEED, s->seed);
     add_meta(s, WICK_META_STREAM, s->stream);
+    const char *alias, *name;
+    for (int i = 0; wick_model_alias_at(model, i, &alias, &name); i++) add_meta(s, alias, name);
     for (int i = 0; i < s->options->n_meta; i++) {
         const wick_meta *m = &s->options->meta[i];
         if (!m->key || !*m->key || !m->value)
@@ -133,7 +135,9 @@ wick_status wick_save(wick_model *model, const char *path, const wick_save_optio
     wick_scope *scope = wick_scope_open(ctx); /* of means in another dtype */
 
     const size_t tensors = (size_t)wick_model_count(model) * sizeof *s.tensors;
-    const size_t metas = (size_t)(s.options->n_meta + WICK_META_OWN) * sizeof *s.meta;
+    size_t aliases = 0;
+    for (const char *alias, *name; wick_model_alias_at(model, (int)aliases, &alias, &name); aliases++) {}
+    const size_t metas = ((size_t)s.options->n_meta + WICK_META_OWN + aliases) * sizeof *s.meta;
     const size_t names = (size_t)wick_model_count(model) * sizeof *s.by_name;
     s.tensors = wick_alloc(&ctx->alloc, tensors);
     s.by_name = wick_alloc(&ctx->alloc, names);
@@ -141,7 +145,7 @@ wick_status wick_save(wick_model *model, const char *path, const wick_save_optio
     wick_status status = WICK_OK;
     if (!s.tensors || !s.by_name || !s.meta || !scope) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "save: out of memory");
     if (status == WICK_OK) status = collect_tensors(&s, model);
-    if (status == WICK_OK) status = collect_meta(&s);
+    if (status == WICK_OK) status = collect_meta(&s, model);
     if (status == WICK_OK) status = write_file(&s, path);
     if (status == WICK_OK) remove_stale(&s, path);
     wick_scope_close(&scope);

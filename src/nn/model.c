@@ -15,6 +15,11 @@ typedef struct model_entry {
     bool frozen;
 } model_entry;
 
+typedef struct model_alias {
+    const char *name; /* in the model's arena */
+    uint32_t entry;
+} model_alias;
+
 struct wick_model {
     wick_context *ctx;
     wick_allocator alloc;
@@ -23,6 +28,8 @@ struct wick_model {
     wick_arena names;
     model_entry *entries;
     size_t n, cap;
+    model_alias *aliases; /* few: looked through after the table */
+    size_t n_aliases, aliases_cap;
     uint32_t *table; /* open addressing by hash: entry + 1, or 0; a power of two of slots, at most half used */
     size_t slots;
     char path[WICK_NAME_MAX]; /* "block1.attention." */
@@ -54,6 +61,7 @@ void wick_model_free(wick_model **model) {
     wick_arena_free(&m->names);
     wick_allocator alloc = m->alloc;
     wick_release(&alloc, m->entries, m->cap * sizeof *m->entries);
+    wick_release(&alloc, m->aliases, m->aliases_cap * sizeof *m->aliases);
     wick_release(&alloc, m->table, m->slots * sizeof *m->table);
     wick_release(&alloc, m, sizeof *m);
 }
@@ -89,6 +97,8 @@ static model_entry *find(const wick_model *m, const char *name, uint64_t hash) {
         model_entry *e = &m->entries[i - 1];
         if (e->hash == hash && strcmp(e->name, name) == 0) return e;
     }
+    for (size_t i = 0; i < m->n_aliases; i++)
+        if (strcmp(m->aliases[i].name, name) == 0) return &m->entries[m->aliases[i].entry];
     return NULL;
 }
 
@@ -126,6 +136,37 @@ wick_tensor *wick_model_find(const wick_model *model, const char *name) {
     return e ? e->tensor : NULL;
 }
 
+/* Why name cannot name a state, or NULL. What is refused here could not be written to a file and read back. */
+static const char *bad_name(const char *name) {
+    if (!name || !*name) return "is empty";
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) return "has a control character";
+    return strcmp(name, "__metadata__") == 0 ? "is reserved by the safetensors format" : NULL;
+}
+
+wick_status wick_model_alias(wick_model *m, const char *alias, const char *name) {
+    const char *bad = bad_name(alias);
+    if (!bad && strlen(alias) >= WICK_NAME_MAX) bad = "is too long";
+    if (bad) return wick_context_fail(m->ctx, WICK_ERR_INVALID, "the alias of a state %s", bad);
+    const model_entry *e = name ? find(m, name, wick_hash(name, strlen(name), 0)) : NULL;
+    if (!e || e->role == WICK_ROLE_OPTIM)
+        return wick_context_fail(m->ctx, WICK_ERR_INVALID, "alias \"%s\": the model has no state \"%s\"; build the layer that makes it first", alias, name ? name : "");
+    const model_entry *is = find(m, alias, wick_hash(alias, strlen(alias), 0));
+    if (is == e) return WICK_OK;
+    if (is) return wick_context_fail(m->ctx, WICK_ERR_INVALID, "alias \"%s\": that is a state of its own; give aliases before the layers that share are built", alias);
+    const char *kept = wick_arena_strdup(&m->names, alias);
+    if (!kept || !wick_grow(&m->alloc, (void **)&m->aliases, &m->aliases_cap, m->n_aliases + 1, sizeof *m->aliases))
+        return wick_context_fail(m->ctx, WICK_ERR_NOMEM, "alias: out of memory");
+    m->aliases[m->n_aliases++] = (model_alias){kept, (uint32_t)(e - m->entries)};
+    return WICK_OK;
+}
+bool wick_model_alias_at(const wick_model *m, int i, const char **alias, const char **name) {
+    if (i < 0 || (size_t)i >= m->n_aliases) return false;
+    *alias = m->aliases[i].name;
+    *name = m->entries[m->aliases[i].entry].name;
+    return true;
+}
+
 wick_status wick_model_freeze(wick_model *model, const char *pattern, bool frozen) {
     size_t found = 0;
     if (!model) return WICK_ERR_INVALID;
@@ -147,14 +188,6 @@ wick_status wick_model_freeze(wick_model *model, const char *pattern, bool froze
 static const char *role_name(wick_role role) {
     static const char *const names[] = {"parameter", "buffer", "optimizer state"};
     return (unsigned)role < WICK_COUNTOF(names) ? names[role] : "?";
-}
-
-/* Why name cannot name a state, or NULL. What is refused here could not be written to a file and read back. */
-static const char *bad_name(const char *name) {
-    if (!name || !*name) return "is empty";
-    for (const char *c = name; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) return "has a control character";
-    return strcmp(name, "__metadata__") == 0 ? "is reserved by the safetensors format" : NULL;
 }
 
 /* The state as it was made, if it is what is asked for now. */
@@ -209,7 +242,7 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
     const model_entry *e = find(model, full, hash);
     if (e) {
         wick_tensor *state = found(ctx, e, role, &type);
-        return state->error || role == WICK_ROLE_OPTIM ? state : read_state(model, state, full);
+        return state->error || role == WICK_ROLE_OPTIM ? state : read_state(model, state, e->name);
     }
 
     const int64_t count = wick_type_count(&type);

@@ -2,6 +2,7 @@
  * bits, one number of 64 an element, and of nothing else that is random: it runs again, fuses and checkpoints like any op. */
 #include "ops/ops.h"
 #include "wick/ops.h"
+#include "wick/shape.h"
 
 enum { TASK = 4096 }; /* elements of a task */
 
@@ -291,13 +292,31 @@ wick_tensor *wick_multinomial(wick_tensor *weights, int64_t count, bool replacem
     return wick_record(NULL, &wick_op_multinomial, 2, in, &a, sizeof a);
 }
 
+/* Standard Gumbel numbers in the shape of logits, which are of a dtype that computes. u = 0 gives -Inf: never the largest. */
+static wick_tensor *gumbel_like(const wick_tensor *logits) {
+    wick_tensor *u = wick_random_uniform(logits->ctx, wick_tensor_dtype(logits), wick_tensor_rank(logits), wick_tensor_dims(logits));
+    return wick_neg(wick_log(wick_neg(wick_log(u))));
+}
 wick_tensor *wick_random_categorical(wick_tensor *logits) {
     if (!logits || logits->error) return logits;
     const wick_dtype dtype = wick_tensor_dtype(logits);
     if (!wick_dtype_is_float(dtype)) return wick_poison(logits->ctx, WICK_ERR_DTYPE, "random_categorical: logits are %s; it needs floats: cast", wick_dtype_name(dtype));
     if (wick_tensor_rank(logits) < 1 || wick_tensor_dim(logits, -1) < 1)
         return wick_poison(logits->ctx, WICK_ERR_SHAPE, "random_categorical: logits need a last axis that isn't empty");
-    wick_tensor *u = wick_random_uniform(logits->ctx, wide(dtype), wick_tensor_rank(logits), wick_tensor_dims(logits));
-    wick_tensor *gumbel = wick_neg(wick_log(wick_neg(wick_log(u)))); /* u = 0 gives -Inf: never the largest */
-    return wick_argmax(wick_add(wick_as(logits, wide(dtype)), gumbel), -1, false);
+    logits = wick_as(logits, wide(dtype));
+    return wick_argmax(wick_add(logits, gumbel_like(logits)), -1, false);
+}
+wick_tensor *wick_gumbel_softmax(wick_tensor *logits, double temperature, bool hard, int axis) {
+    if (!logits || logits->error) return logits;
+    const wick_dtype dtype = wick_tensor_dtype(logits);
+    const int rank = wick_tensor_rank(logits), at = wick_axis(axis, rank);
+    if (!wick_dtype_is_float(dtype)) return wick_poison(logits->ctx, WICK_ERR_DTYPE, "gumbel_softmax: logits are %s; it needs floats: cast", wick_dtype_name(dtype));
+    if (at < 0) return wick_poison(logits->ctx, WICK_ERR_SHAPE, "gumbel_softmax: axis %d of a %d-d tensor", axis, rank);
+    if (!(temperature > 0)) return wick_poison(logits->ctx, WICK_ERR_INVALID, "gumbel_softmax: a temperature of %g", temperature);
+    logits = wick_as(logits, wide(dtype));
+    wick_tensor *soft = wick_div(wick_add(logits, gumbel_like(logits)), wick_like(logits, temperature));
+    soft = wick_softmax(soft, at);
+    if (!hard || wick_tensor_dim(logits, at) < 1) return wick_as(soft, dtype);
+    wick_tensor *one = wick_move_axis(wick_one_hot(wick_argmax(soft, at, false), wick_tensor_dim(logits, at), wide(dtype)), -1, at);
+    return wick_as(wick_add(one, wick_sub(soft, wick_stop_gradient(soft))), dtype);
 }

@@ -26,6 +26,16 @@
  F(addcmul, 1, "x + value a b", "", "addcmul") \
  F(addcdiv, 1, "x + value a / b", "", "addcdiv") \
  F(isclose, 0, "near by absolute and relative tolerance", "", "isclose") \
+ F(sinc, 1, "sin(pi x) / (pi x)", "", "sinc") \
+ F(heaviside, 0, "0, 1, or between them a number", "", "heaviside") \
+ F(softmin, 1, "softmax of -x", "", "nn.functional.softmin") \
+ F(cosine_similarity, 1, "cosine of the angle between vectors", "", "nn.functional.cosine_similarity") \
+ F(pairwise_distance, 1, "distances of vectors from each other", "", "nn.functional.pairwise_distance") \
+ F(cdist, 1, "distances of all rows from all", "", "cdist") \
+ F(cross, 1, "the cross product", "", "linalg.cross") \
+ F(cov, 1, "covariances", "", "cov") \
+ F(corrcoef, 1, "correlations", "", "corrcoef") \
+ F(diff, 1, "differences of neighbours", "", "diff") \
  F(transpose, 1, "two axes exchanged", "Transpose", "transpose") \
  F(squeeze, 1, "an axis of extent 1 dropped", "Squeeze", "squeeze") \
  F(unsqueeze, 1, "an axis of extent 1 added", "Unsqueeze", "unsqueeze") \
@@ -156,6 +166,9 @@
  F(sinusoidal, 0, "sines and cosines of positions", "", "") \
  F(alibi, 0, "a mask that falls with the distance", "", "") \
  F(dropout, 1, "zeros with a chance of p, the rest over 1 - p", "Dropout", "nn.functional.dropout") \
+ F(dropout_channels, 1, "dropout of whole channels", "", "nn.functional.dropout2d") \
+ F(alpha_dropout, 1, "dropout that keeps mean and variance, for SELU", "", "nn.functional.alpha_dropout") \
+ F(gumbel_softmax, 1, "softmax of logits with Gumbel noise, or its largest as one-hot", "", "nn.functional.gumbel_softmax") \
  F(nll_loss, 1, "negative log-likelihood of labels", "NegativeLogLikelihoodLoss", "nn.functional.nll_loss") \
  F(multi_margin_loss, 1, "hinge of all wrong classes", "", "nn.functional.multi_margin_loss") \
  F(mse_loss, 1, "squared differences", "", "nn.functional.mse_loss") \

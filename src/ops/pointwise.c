@@ -101,3 +101,15 @@ wick_tensor *wick_isclose(wick_tensor *a, wick_tensor *b, double rtol, double at
     wick_tensor *near = wick_logical_and(wick_le(wick_abs(wick_sub(a, b)), bound), wick_isfinite(b));
     return wick_logical_or(near, wick_eq(a, b));
 }
+
+wick_tensor *wick_sinc(wick_tensor *x) {
+    x = as_float(x);
+    wick_tensor *zero = wick_eq(x, wick_like(x, 0)), *angle = wick_mul(wick_where(zero, wick_like(x, 1), x), wick_like(x, 3.14159265358979323846));
+    return wick_where(zero, wick_like(x, 1), wick_div(wick_sin(angle), angle));
+}
+wick_tensor *wick_heaviside(wick_tensor *x, double value) {
+    if (!is_whole(value)) x = as_float(x);
+    wick_tensor *step = wick_where(wick_gt(x, wick_like(x, 0)), wick_like(x, 1), wick_where(wick_lt(x, wick_like(x, 0)), wick_like(x, 0), wick_like(x, value)));
+    return wick_stop_gradient(wick_where(wick_ne(x, x), x, step));
+}
+wick_tensor *wick_softmin(wick_tensor *x, int axis) { return wick_softmax(wick_neg(x), axis); }

@@ -1,4 +1,6 @@
 /* random.c: random tensors (what is drawn from their bits is in draws.c): functions of (seed, stream, offset, position) alone. */
+#include <math.h>
+
 #include "ops/ops.h"
 #include "wick/ops.h"
 
@@ -72,12 +74,39 @@ wick_tensor *wick_random_normal(wick_context *ctx, wick_dtype dtype, int rank, c
     return record_random(ctx, &wick_op_random_normal, dtype, rank, dims);
 }
 
+/* What is wrong with dropout's arguments, as a poison; or NULL. */
+static wick_tensor *bad_dropout(wick_tensor *x, double p, const char *op) {
+    if (!wick_dtype_is_float(wick_tensor_dtype(x)))
+        return wick_poison(x->ctx, WICK_ERR_DTYPE, "%s: of %s, which cannot be scaled; cast to a float type first", op, wick_dtype_name(wick_tensor_dtype(x)));
+    return p >= 0 && p < 1 ? NULL : wick_poison(x->ctx, WICK_ERR_INVALID, "%s: probability %g is not in [0, 1)", op, p);
+}
+/* true with the chance 1 - p. */
+static wick_tensor *kept(wick_context *ctx, int rank, const int64_t *dims, double p) {
+    wick_tensor *u = wick_random_uniform(ctx, WICK_F32, rank, dims);
+    return wick_ge(u, wick_like(u, p));
+}
 wick_tensor *wick_dropout(wick_tensor *x, double p) {
     if (!x || x->error) return x;
-    if (!wick_dtype_is_float(wick_tensor_dtype(x)))
-        return wick_poison(x->ctx, WICK_ERR_DTYPE, "dropout: of %s, which cannot be scaled; cast to a float type first", wick_dtype_name(wick_tensor_dtype(x)));
-    if (!(p >= 0 && p < 1)) return wick_poison(x->ctx, WICK_ERR_INVALID, "dropout: probability %g is not in [0, 1)", p);
-    if (p == 0) return x;
-    wick_tensor *u = wick_random_uniform(x->ctx, WICK_F32, wick_tensor_rank(x), wick_tensor_dims(x));
-    return wick_where(wick_ge(u, wick_like(u, p)), wick_mul(x, wick_like(x, 1 / (1 - p))), wick_like(x, 0));
+    wick_tensor *bad = bad_dropout(x, p, "dropout");
+    if (bad || p == 0) return bad ? bad : x;
+    return wick_where(kept(x->ctx, wick_tensor_rank(x), wick_tensor_dims(x), p), wick_mul(x, wick_like(x, 1 / (1 - p))), wick_like(x, 0));
+}
+wick_tensor *wick_dropout_channels(wick_tensor *x, double p) {
+    if (!x || x->error) return x;
+    wick_tensor *bad = bad_dropout(x, p, "dropout_channels");
+    const int rank = wick_tensor_rank(x);
+    if (!bad && rank < 2) bad = wick_poison(x->ctx, WICK_ERR_SHAPE, "dropout_channels: needs [N, C, ...], not %s", wick_shown_of(x).text);
+    if (bad || p == 0) return bad ? bad : x;
+    int64_t dims[WICK_MAX_DIMS];
+    for (int i = 0; i < rank; i++) dims[i] = i < 2 ? wick_tensor_dim(x, i) : 1;
+    return wick_where(kept(x->ctx, rank, dims, p), wick_mul(x, wick_like(x, 1 / (1 - p))), wick_like(x, 0));
+}
+wick_tensor *wick_alpha_dropout(wick_tensor *x, double p) {
+    static const double least = -1.7580993408473766; /* of SELU: -scale alpha */
+    if (!x || x->error) return x;
+    wick_tensor *bad = bad_dropout(x, p, "alpha_dropout");
+    if (bad || p == 0) return bad ? bad : x;
+    const double a = 1 / sqrt((1 - p) * (1 + p * least * least)), b = -a * p * least;
+    wick_tensor *y = wick_where(kept(x->ctx, wick_tensor_rank(x), wick_tensor_dims(x), p), x, wick_like(x, least));
+    return wick_add(wick_mul(y, wick_like(x, a)), wick_like(x, b));
 }

@@ -35,7 +35,7 @@ TEST(sums_by_index_maxima_and_counts_take_every_type) {
     REQUIRE(ctx != NULL);
     const int64_t at[4] = {2, 0, 2, 2};
     const wick_pool_options window = {.kernel = {3, 2}, .stride = {2, 2}, .pad = {1, 0}};
-    for (int i = 0; i < WICK_DTYPE_COUNT; i++) {
+    for (int i = 0; i <= WICK_BOOL; i++) {
         const wick_dtype d = (wick_dtype)i;
         const char *name = wick_dtype_name(d);
         wick_tensor *index = wick_from(ctx, WICK_I64, WICK_DIMS(4), at), *base = numbers(ctx, d, WICK_DIMS(3, 5)), *src = numbers(ctx, d, WICK_DIMS(4, 5));
