@@ -46,7 +46,7 @@ static int64_t gemm_cost(const wick_gemm_kernel *q, const gemm_view *v) {
 
 int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row) {
     const int64_t stride = (a_row < 0 ? -a_row : a_row) * q->elem, over = stride % WICK_GEMM_SET_BYTES;
-    const bool same_set = stride && WICK_MIN(over, WICK_GEMM_SET_BYTES - over) < 32;
+    const bool same_set = stride >= WICK_GEMM_SET_BYTES / 2 && WICK_MIN(over, WICK_GEMM_SET_BYTES - over) < 32; /* neighbours share a line */
     return same_set ? WICK_MIN(q->mr, WICK_GEMM_SET_ROWS) : q->mr;
 }
 
@@ -107,11 +107,14 @@ void wick_gemm_prepare(wick_gemm *g) {
     if (g->keep) {
         g->how |= GEMM_SHARE_B;
         panel = false;
-    } else if (v.b_col != 1 || (b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr)) {
+    } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
-        const bool share = down > 1 && g->mc < WICK_GEMM_SHARE_ROWS && !(g->how & GEMM_SWAP);
-        g->how |= share ? GEMM_SHARE_B : GEMM_PACK_B;
-        panel = !share;
+        const bool turned_b = v.b_col != 1, far = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
+        const bool large = (double)v.k * (double)v.n * (double)elem >= WICK_GEMM_SHARE_BYTES, share = down > 1 && !(g->how & GEMM_SWAP);
+        if (share && (turned_b || far || large))
+            g->how |= GEMM_SHARE_B, panel = false;
+        else if (turned_b || far)
+            g->how |= GEMM_PACK_B, panel = true;
     }
     if (panel) g->scratch = WICK_ALIGN_UP((size_t)(kb * nr * elem), WICK_ALIGN);
     if (g->how & GEMM_SHARE_B) {

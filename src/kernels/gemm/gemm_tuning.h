@@ -34,9 +34,13 @@ enum { WICK_GEMM_MC = 252, WICK_GEMM_NC = 512 };
 /* Packing one element of a transposed operand costs about as much as this share of a vector multiply-add, in 1/16. */
 enum { WICK_GEMM_PACK_COST = 5 };
 
-/* Tasks with fewer rows than this share packed panels of B (stage 0) when other tasks need the same panels; with more
- * rows the repeated packing is below 3 % of the work and saves a barrier. */
+/* Up to so many rows are not cut; see wick_gemm_prepare. */
 enum { WICK_GEMM_SHARE_ROWS = 128 };
+
+/* Where several tasks need the same panels of B, stage 0 packs them once if B is transposed, or so large that L2 does not hold it: rows of B in place
+ * are read for every tile of A. Measured with 2048 x 1024 x 256 (transposed), 600 x 300 x 2000 and 512 cubed: 7, 20 and 10 % faster than packing in each
+ * task or not at all; 256 cubed would be 4 % slower. */
+enum { WICK_GEMM_SHARE_BYTES = 512 << 10 };
 
 /* Tiles of one vector's width are as fast as wider ones if they have this many rows: latency times throughput. */
 enum { WICK_GEMM_CHAINS = 8 };

@@ -3,8 +3,8 @@
 
 CELL_INLINE CELL_T CELL_NAME(act)(int kind, CELL_T x) {
     switch (kind) {
-    case WICK_CELL_SIGMOID: return CELL_NAME(wick_sigmoid)(x);
-    case WICK_CELL_TANH: return CELL_NAME(wick_tanh)(x);
+    case WICK_CELL_SIGMOID: return CELL_NAME(cell_sigmoid)(x);
+    case WICK_CELL_TANH: return CELL_NAME(cell_tanh)(x);
     case WICK_CELL_RELU: return x < 0 ? 0 : x;
     case WICK_CELL_HARD_SIGMOID: {
         const CELL_T v = (CELL_T)0.2 * x + (CELL_T)0.5;
