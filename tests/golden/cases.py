@@ -1,7 +1,9 @@
 """What the make_*.py of cases share. A case NAME has the tensors NAME/in0 ..., NAME/out, perhaps NAME/attr (numbers by which a test builds it), and,
-where there is a gradient, NAME/r and NAME/grad0 ...: those of sum(out * r) in the float inputs that PyTorch differentiates. Float inputs are numbers
-that f32 holds, stored as such; outputs and gradients are computed in f64 from the same numbers, so one golden, rounded, serves both types.
+where there is a gradient, NAME/grad0 ...: those of sum(out * r) in the float inputs that PyTorch differentiates. r follows from the name (weights), unless
+NAME/r has it. Float inputs are numbers that f32 holds, stored as such; outputs and gradients are computed in f64 from the same numbers, so one golden,
+rounded, serves both types. Where all of a result are numbers that f32 holds, it is stored so, and as exact.
 """
+import numpy as np
 import torch
 from safetensors.torch import save_file
 
@@ -20,7 +22,22 @@ def rand(*shape, lo=-2.0, hi=2.0):
 
 def put(name, t):
     assert name not in tensors, name
-    tensors[name] = t.detach().contiguous().clone()
+    t = t.detach().contiguous().clone()
+    tensors[name] = t.float() if t.dtype == torch.float64 and torch.equal(t.float().double().view(torch.int64), t.view(torch.int64)) else t
+
+
+def weights(name, shape):
+    """The numbers in [-1, 1) of goldens.h's function of that name, all of which f32 holds."""
+    def hashed(h):
+        for factor in (2246822519, 3266489917):
+            h = (h ^ h >> np.uint32(15)) * np.uint32(factor)
+        return h ^ h >> np.uint32(16)
+
+    seed = 2166136261
+    for c in name.encode():
+        seed = (seed ^ c) * 16777619 & 0xFFFFFFFF
+    numbers = hashed(np.uint32(seed) + np.arange(int(np.prod(shape)), dtype=np.uint32) * np.uint32(2654435761))
+    return torch.from_numpy((numbers >> np.uint32(8)).astype(np.float64) * 2.0**-23 - 1).reshape(shape)
 
 
 def inputs_of(name, inputs, grad=True):
@@ -40,9 +57,7 @@ def result(name, y, leaves):
     wanted = [(i, x) for i, x in enumerate(leaves) if x.requires_grad]
     if not wanted or not y.requires_grad:
         return
-    r = rand(*y.shape)
-    put(f"{name}/r", r)
-    found = torch.autograd.grad((y * r.double()).sum(), [x for _, x in wanted], allow_unused=True)
+    found = torch.autograd.grad((y * weights(name, tuple(y.shape))).sum(), [x for _, x in wanted], allow_unused=True)
     for (i, _), g in zip(wanted, found):
         if g is not None:  # PyTorch has no gradient in running statistics
             put(f"{name}/grad{i}", g)

@@ -1,9 +1,10 @@
 /* goldens.h: cases of a file in tests/golden against PyTorch's values and gradients, in f64 and f32: NAME/in0 ..., NAME/out, and where
- * there is a gradient NAME/r and NAME/grad0 ..., those of sum(out * r). NAME/attr: numbers for the function that builds the case. Define
- * GOLDEN_FILE before, and GOLDEN_FLOOR: about the size of what is summed up. A golden that no test compares is a failure. */
+ * there is a gradient NAME/grad0 ..., those of sum(out * r) with NAME/r, or weights of the name. NAME/attr: numbers for the function that builds the case. Define
+ * GOLDEN_FILE before, and GOLDEN_FLOOR: about the size of what is summed up; GOLDEN_F32 where what is stored in f32 was computed in it. A golden that no test compares is a failure. */
 #ifndef WICK_TESTS_GOLDENS_H
 #define WICK_TESTS_GOLDENS_H
 
+#include "golden/golden.h"
 #include "io/safetensors.h"
 #include "kernels/kernels.h"
 #include "ops/refusals.h"
@@ -11,6 +12,10 @@
 #include "test.h"
 #undef WICK_NO_SITES
 #include "wick/ops.h"
+
+#ifndef GOLDEN_F32
+#define GOLDEN_F32 1e-12
+#endif
 
 typedef const wick_safetensors_tensor array;
 
@@ -77,7 +82,7 @@ static void compare(const char *name, const char *what, array *g, wick_tensor *t
     for (int64_t i = 0; shaped && status == WICK_OK && i < wick_tensor_count(t); i++) {
         double a = element(wick_tensor_dtype(t), data, i), b = element(g->dtype, g->data, i);
         if (is_float && floats == WICK_F32) b = (float)b; /* what overflows is Inf */
-        CHECK_MSG(near(a, b, !is_float ? 0 : floats == WICK_F64 && g->dtype == WICK_F64 ? 1e-12 : 2e-6), "%s %s, %s, element %lld: %.17g, PyTorch has %.17g", name,
+        CHECK_MSG(near(a, b, !is_float ? 0 : floats == WICK_F32 ? 2e-6 : g->dtype == WICK_F64 ? 1e-12 : GOLDEN_F32), "%s %s, %s, element %lld: %.17g, PyTorch has %.17g", name,
                   wick_dtype_name(floats), what, (long long)i, a, b);
     }
     free(data);
@@ -94,6 +99,16 @@ static wick_tensor *load(wick_context *ctx, array *a, wick_dtype floats) {
     return wick_eval(ctx, 1, &t, NULL) == WICK_OK ? t : NULL;
 }
 
+/* Numbers in [-1, 1) that f32 holds, in the shape of y: golden/cases.py has the same function. */
+static wick_tensor *weights(wick_context *ctx, const char *name, wick_tensor *y, wick_dtype floats) {
+    const int64_t n = wick_tensor_count(y);
+    float *data = malloc((size_t)n * sizeof *data + 1);
+    for (int64_t i = 0; i < n; i++) data[i] = (float)(golden_number(golden_hash(name), (uint32_t)i) >> 8) * 0x1p-23f - 1;
+    wick_tensor *r = wick_cast(wick_from(ctx, WICK_F32, wick_tensor_rank(y), wick_tensor_dims(y), data), floats);
+    free(data);
+    return wick_eval(ctx, 1, &r, NULL) == WICK_OK ? r : NULL;
+}
+
 static void check_as(wick_context *ctx, const char *name, build_fn build, wick_dtype floats) {
     wick_scope *scope = wick_scope_open(ctx);
     wick_tensor *in[12], *wrt[12], *grad[12];
@@ -108,9 +123,10 @@ static void check_as(wick_context *ctx, const char *name, build_fn build, wick_d
     array *attr = find(name, "attr");
     wick_tensor *y = n ? build(in, attr ? (const int64_t *)(const void *)attr->data : NULL) : NULL;
     if (n_wrt && y) {
-        array *r = find(name, "r");
+        array *given = find(name, "r");
+        wick_tensor *r = given ? load(ctx, given, floats) : weights(ctx, name, y, floats);
         CHECK_MSG(r != NULL, "%s has no r", name);
-        wick_tensor *loss = r ? wick_sum(wick_mul(y, load(ctx, r, floats)), WICK_ALL_AXES, false) : NULL;
+        wick_tensor *loss = r ? wick_sum(wick_mul(y, r), WICK_ALL_AXES, false) : NULL;
         if (loss) wick_grad(loss, n_wrt, wrt, grad);
         for (int k = 0; loss && k < n_wrt; k++) {
             snprintf(part, sizeof part, "grad%d", wrt_of[k]);
