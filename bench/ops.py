@@ -69,7 +69,7 @@ INPUTS = {
     "left": lambda n: signed(*left(n)), "right": lambda n: signed(left(n)[1], left(n)[1]), "right_row": lambda n: signed(left(n)[1]),
     "left_f64": lambda n: signed(*left(n)).double(), "right_f64": lambda n: signed(left(n)[1], left(n)[1]).double(),
     "left_bf16": lambda n: signed(*left(n)).bfloat16(), "right_bf16": lambda n: signed(left(n)[1], left(n)[1]).bfloat16(), "batch_32": lambda n: signed(n // 1024, 32, 32),
-    "spd": lambda n: definite(square(n)), "regular": lambda n: definite(square(n)) + 0.1 * torch.randn(square(n), square(n)), "sides": lambda n: signed(square(n), 8),
+    "spd": lambda n: definite(square(n)), "regular": lambda n: torch.randn(square(n), square(n)) / square(n) ** 0.5 + 2 * torch.eye(square(n)), "sides": lambda n: signed(square(n), 8),
     "spd_batch": lambda n: definite(16, by_size(4, 256, 4096)(n)),
     "complex_rows": lambda n: torch.view_as_complex(signed(matrix(n)[0], matrix(n)[1] // 2, 2)), "complex_odd": lambda n: torch.view_as_complex(signed(max(1, n // 2000), min(n // 2, 1000), 2)),
     "complex_whole": lambda n: torch.view_as_complex(signed(1, n // 2, 2)), "complex_images": lambda n: torch.view_as_complex(signed(*by_size((1, 16, 32), (2, 128, 128), (32, 512, 512))(n), 2)),
@@ -152,8 +152,8 @@ def same(server, theirs):
     return not bool((far & ~((ours == flat) | (ours.isnan() & flat.isnan()))).any())
 
 
-def repeats_for(run, target):
-    """How many calls take about `target` microseconds."""
+def repeats_for(run, target=1000):
+    """How many calls take about a millisecond."""
     run(1)
     one = run(1)
     return 1 if one > target else max(1, int(target / max(run(max(1, int(target / 10 / one))), 1e-2)))
@@ -170,8 +170,7 @@ def run_row(server, inputs, row, options, now):
     ours = lambda times: server.ask(f"run {times}")[0]
     ours(1)
     agree = same(server, result) if result.numel() <= 1 << 18 else None
-    target = 1000 if inputs.n < 1 << 24 else 1
-    mine, other = repeats_for(ours, target), repeats_for(theirs, target)
+    mine, other = (repeats_for(ours), repeats_for(theirs)) if inputs.n < 1 << 24 else (1, 1)
     pause = 0.002 if options.threads > 1 else 0
     a, b = race.turns(lambda: ours(mine), lambda: theirs(other), options.rounds, 1, options.seconds, pause=pause)
     for x in xs:
@@ -191,8 +190,9 @@ def growth(pid, run):
     return peak(pid) - before
 
 
-def attention_memory(server, rows, now):
+def attention_memory(options, rows):
     """Peak memory of attention with its backward, B1 H8 D64: of the plan, exactly, and what the processes grew by."""
+    server = race.Server(f"{options.build}/bench/bench_ops", options.threads)  # with nothing freed that it could use again
     what, _, name, kinds, text = next(row for row in rows if row[2] == "attention_backward")
     print("\npeak memory of attention, forward and backward, B1 H8 D64, results included; MB\n     L   Wick's plan and results   Wick, measured   PyTorch, measured")
     usual, found = INPUTS["queries"], []
@@ -212,6 +212,7 @@ def attention_memory(server, rows, now):
             print(f"{length:6} {planned / 1e6:25.1f} {mine / 1e6:16.1f} {other / 1e6:19.1f}", flush=True)
     finally:
         INPUTS["queries"] = usual
+        server.close()
     return found
 
 
@@ -262,7 +263,7 @@ def main():
     rows = [row for row in read_rows() if not only or {row[1], row[2]} & only]
     server, found, failed = race.Server(f"{options.build}/bench/bench_ops", options.threads), [], 0
     environment = race.environment(options.threads)
-    print(environment + f"\n{'op':22} {'size':>4} {'elements':>9} {'Wick, us':>11} {'PyTorch, us':>11}  ratio (95 %)")
+    print(environment + f"\n{'op':25} {'size':>4} {'elements':>9} {'Wick, us':>11} {'PyTorch, us':>11}  ratio (95 %)")
     for family, group in itertools.groupby(rows, lambda row: row[1]):
         group = list(group)
         for size in options.sizes.split(","):
@@ -272,15 +273,15 @@ def main():
                     r = dict(run_row(server, inputs, row, options, now), size=size)
                 except (RuntimeError, TypeError, ValueError) as e:
                     failed += 1
-                    print(f"{row[2]:22} {size:>4} not run: {str(e).splitlines()[0]}", flush=True)
+                    print(f"{row[2]:25} {size:>4} not run: {str(e).splitlines()[0]}", flush=True)
                     continue
                 found.append(r)
-                print(f"{r['name']:22} {size:>4} {r['elements']:9} {r['ours']:11.2f} {r['theirs']:11.2f}  {r['ratio']:5.2f} ({r['low']:.2f} .. {r['high']:.2f})"
+                print(f"{r['name']:25} {size:>4} {r['elements']:9} {r['ours']:11.2f} {r['theirs']:11.2f}  {r['ratio']:5.2f} ({r['low']:.2f} .. {r['high']:.2f})"
                       + "   DIFFERENT RESULTS" * (r["agree"] is False), flush=True)
             del inputs
             gc.collect()
-    memory = attention_memory(server, rows, now) if any(row[2] == "attention_backward" for row in rows) else []
     server.close()
+    memory = attention_memory(options, rows) if any(row[2] == "attention_backward" for row in rows) else []
     summary(found)
     print(f"{time.perf_counter() - start:.0f} s, load at the end {os.getloadavg()[0]:.2f}" + f"; {failed} rows not run" * bool(failed))
     if options.json:
