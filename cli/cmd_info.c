@@ -3,6 +3,7 @@
 #include "options.h"
 #include "talk.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +67,7 @@ static void show_text(const wick_checkpoint *file, const char *path) {
         for (int d = 0; d < spec.rank; d++) printf("%s%lld", d ? ", " : "", (long long)spec.dims[d]);
         printf("]\n");
         numbers += elements(&spec);
-        bytes += elements(&spec) * (double)wick_dtype_size(spec.dtype);
+        bytes += ceil(elements(&spec) * wick_dtype_bits(spec.dtype) / 8);
     }
     int count = wick_checkpoint_count(file);
     printf("\n%d tensor%s, %.0f number%s, %.0f bytes\n", count, plural(count), numbers, plural((int64_t)numbers),

@@ -40,7 +40,7 @@ static double state_bytes(const wick_model *model) {
     double bytes = 0;
     for (int i = 0; i < wick_model_count(model); i++) {
         wick_named state = wick_model_at(model, i);
-        bytes += (double)wick_tensor_count(state.tensor) * (double)wick_dtype_size(wick_tensor_dtype(state.tensor));
+        bytes += (double)wick_dtype_bytes(wick_tensor_dtype(state.tensor), wick_tensor_count(state.tensor));
     }
     return bytes;
 }

@@ -60,7 +60,11 @@ WICK_API const char *wick_status_name(wick_status status);
  * Those after bool are for storage: they are made, moved (views, copies, gather, concat, where, ...), saved and cast, and nothing
  * computes in them: every other op refuses them and says to cast. No gradient flows through them. The f8 are named as ml_dtypes and
  * PyTorch name them: e exponent bits, m fraction bits, "fn" finite (NaN but no Inf), "uz" without a negative zero (whose code is the only
- * NaN). Biases are 7, 8, 15, 16; the largest are 448, 240, 57344, 57344. */
+ * NaN). Biases are 7, 8, 15, 16; the largest are 448, 240, 57344, 57344.
+ *
+ * Those from i4 on are packed, two or four elements to a byte, the first in the low bits (as in ONNX and ml_dtypes): n elements take
+ * wick_dtype_bytes, the bits that remain in the last byte are 0. Their elements have no addresses: tensors are row-major, and only what takes
+ * them whole works (reshape, cast, assign, wick_if and loops that capture them, reading, writing, saving). */
 typedef enum wick_dtype {
     WICK_F32 = 0,
     WICK_F64,
@@ -79,13 +83,21 @@ typedef enum wick_dtype {
     WICK_F8_E4M3FNUZ,
     WICK_F8_E5M2, /* OCP; the upper half of an f16 */
     WICK_F8_E5M2FNUZ,
+    WICK_I4, /* two's complement: -8 to 7 */
+    WICK_U4,
+    WICK_I2, /* -2 to 1 */
+    WICK_U2,
     WICK_DTYPE_COUNT
 } wick_dtype;
 
 /* "f32", ...; "?" for a value outside the enum. */
 WICK_API const char *wick_dtype_name(wick_dtype dtype);
-/* Bytes of one element; 0 for a value outside the enum. */
+/* Bytes of one element; 0 for packed dtypes, and for a value outside the enum. */
 WICK_API size_t wick_dtype_size(wick_dtype dtype);
+/* Bits of one element; 0 for a value outside the enum. */
+WICK_API int wick_dtype_bits(wick_dtype dtype);
+/* Bytes of count elements side by side; a packed dtype's last byte may be filled in part. */
+WICK_API size_t wick_dtype_bytes(wick_dtype dtype, int64_t count);
 /* The dtype of that name, or WICK_DTYPE_COUNT. */
 WICK_API wick_dtype wick_dtype_from_name(const char *name);
 

@@ -57,6 +57,16 @@ void wick_str_add(wick_str *s, const char *fmt, ...) WICK_PRINTF(2, 3);
 #define wick_add_overflows(a, b, out) __builtin_add_overflow((a), (b), (out))
 #define wick_mul_overflows(a, b, out) __builtin_mul_overflow((a), (b), (out))
 
+/* ---- elements in memory: packed ones have no address of their own ---------------------------------------------- */
+
+static inline bool wick_dtype_is_packed(int dtype) { return dtype >= WICK_I4 && dtype < WICK_DTYPE_COUNT; }
+/* Element i as it lies in memory, in the low bits. */
+uint64_t wick_element_get(wick_dtype dtype, const void *data, int64_t i);
+/* The low bits of `bits` become element i. Of a packed dtype it clears those behind it in its byte: elements are put in order. */
+void wick_element_put(wick_dtype dtype, void *data, int64_t i, uint64_t bits);
+/* Zeroes the bits behind the last of count elements. */
+void wick_elements_end(wick_dtype dtype, void *data, int64_t count);
+
 /* ---- allocation ------------------------------------------------------------------------------------------------ */
 
 /* malloc-backed default; `a` may be NULL everywhere below to mean it. Never returns less than WICK_ALIGN alignment. */

@@ -24,7 +24,10 @@ static wick_status infer_scan(wick_infer *i) {
     for (int k = 0; k < a->n_x; k++) {
         const wick_type *x = i->in[wick_control_lead(a) + a->n_state + k];
         if (x->rank < 1 || x->dims[0] != a->rounds) return wick_infer_fail(i, WICK_ERR_SHAPE, "x %d does not have %lld rows", k, (long long)a->rounds);
+        if (wick_dtype_is_packed(x->dtype)) return wick_infer_fail(i, WICK_ERR_DTYPE, "x %d is packed: it has no rows; cast it", k);
     }
+    for (int k = 0; k < i->n_out; k++)
+        if (k >= a->n_state && wick_dtype_is_packed(a->out[k].dtype)) return wick_infer_fail(i, WICK_ERR_DTYPE, "result %d is packed: it has no rows; cast it", k);
     for (int k = 0; k < i->n_out; k++) {
         const uint16_t device = i->out[k].device;
         i->out[k] = a->out[k];
@@ -70,6 +73,6 @@ static void print_scan(wick_str *s, const wick_node *node) {
     wick_str_add(s, "rounds=%lld states=%d x=%d%s%s%s", (long long)a->rounds, (int)a->n_state, (int)a->n_x, a->reverse ? " reverse" : "", a->conditional ? " while" : "", a->counted ? " counted" : "");
 }
 const wick_op wick_op_scan = {.name = "scan", .doc = "a region again and again, over rows and states; while a condition holds", .onnx = "Scan, Loop", .torch = "while_loop", .cost = "the region's, each round",
-                              .min_in = 0, .max_in = 255, .flags = WICK_OP_MOVES, .infer = infer_scan, .grad = wick_grad_scan, .flops = flops_scan, .lower = wick_lower_scan, .print = print_scan};
+                              .min_in = 0, .max_in = 255, .flags = WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_scan, .grad = wick_grad_scan, .flops = flops_scan, .lower = wick_lower_scan, .print = print_scan};
 const wick_op wick_op_if = {.name = "if", .doc = "one of two regions", .onnx = "If", .torch = "cond", .cost = "the dearer region's", .min_in = 1, .max_in = 255,
-                            .flags = WICK_OP_MOVES, .infer = infer_if, .grad = wick_grad_if, .flops = flops_if, .lower = wick_lower_if};
+                            .flags = WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_if, .grad = wick_grad_if, .flops = flops_if, .lower = wick_lower_if};

@@ -433,7 +433,10 @@ wick_status wick_write(wick_tensor *x, const void *data, size_t size) {
     if (x->value->node->cell != x) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "write: the tensor is not a state: it does not hold data of its own");
     if (!wick_state_lock(x, true)) return wick_msg_set(&ctx->msg, WICK_ERR_BUSY, "write: the state is in use by a run");
     wick_status status = wick_state_own(x, &ctx->msg);
-    if (status == WICK_OK) memcpy(x->value->array->storage->data, data, size);
+    if (status == WICK_OK) {
+        memcpy(x->value->array->storage->data, data, size);
+        wick_elements_end(wick_tensor_dtype(x), x->value->array->storage->data, wick_tensor_count(x));
+    }
     wick_state_unlock(x, true);
     return status;
 }

@@ -44,13 +44,12 @@ static void emit(printer *p, const char *text) {
     }
 }
 
-static const char *element_at(const wick_value *v, int64_t at) {
-    return (const char *)v->array->storage->data + at * (int64_t)wick_dtype_size((wick_dtype)v->type.dtype);
-}
+static uint64_t element_at(const wick_value *v, int64_t at) { return wick_element_get((wick_dtype)v->type.dtype, v->array->storage->data, at); }
 static double as_double(const wick_value *v, int64_t at) {
     double x = 0;
     wick_copy c = {.rank = 0, .src = (wick_dtype)v->type.dtype, .dst = WICK_F64};
-    wick_copy_run(&c, 0, 1, element_at(v, at), &x);
+    const uint64_t element = element_at(v, at);
+    wick_copy_run(&c, 0, 1, &element, &x);
     return x;
 }
 
@@ -147,13 +146,9 @@ static void write_element(const printer *p, int64_t at, char text[TEXT]) {
     if (v->type.dtype == WICK_BOOL) {
         snprintf(text, TEXT, "%*s", p->width, as_double(v, at) != 0 ? "True" : "False");
     } else if (v->type.dtype == WICK_U64) {
-        uint64_t u;
-        memcpy(&u, element_at(v, at), 8);
-        snprintf(text, TEXT, "%*llu", p->width, (unsigned long long)u);
+        snprintf(text, TEXT, "%*llu", p->width, (unsigned long long)element_at(v, at));
     } else if (v->type.dtype == WICK_I64) {
-        int64_t i;
-        memcpy(&i, element_at(v, at), 8);
-        snprintf(text, TEXT, "%*lld", p->width, (long long)i);
+        snprintf(text, TEXT, "%*lld", p->width, (long long)element_at(v, at));
     } else if (wick_dtype_is_integer(v->type.dtype)) {
         snprintf(text, TEXT, "%*.0f", p->width, as_double(v, at));
     } else {

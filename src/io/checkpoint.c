@@ -234,7 +234,7 @@ static wick_status write_state(wick_context *ctx, wick_tensor *state, const wick
     const void *data;
     wick_scope *scope = wick_scope_open(ctx);
     wick_status status = wick_data(wick_cast(wick_from(ctx, t->dtype, t->rank, t->dims, t->data), dtype), &data);
-    if (status == WICK_OK) status = wick_write(state, data, (size_t)wick_tensor_count(state) * wick_dtype_size(dtype));
+    if (status == WICK_OK) status = wick_write(state, data, wick_dtype_bytes(dtype, wick_tensor_count(state)));
     wick_scope_close(&scope);
     return status;
 }

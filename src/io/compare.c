@@ -36,8 +36,7 @@ enum { BLOCK = 512 };
 static void read_block(const side *s, int64_t at, int64_t n, double *values) {
     uint64_t aligned[BLOCK];
     const wick_copy copy = {.rank = 1, .dims = {n}, .src_strides = {1}, .dst_strides = {1}, .src = s->spec.dtype, .dst = WICK_F64};
-    const size_t each = wick_dtype_size(s->spec.dtype);
-    memcpy(aligned, (const char *)s->data + (size_t)at * each, (size_t)n * each);
+    memcpy(aligned, (const char *)s->data + wick_dtype_bytes(s->spec.dtype, at), wick_dtype_bytes(s->spec.dtype, n)); /* a block is whole bytes */
     wick_copy_run(&copy, 0, wick_copy_tasks(&copy), aligned, values);
 }
 
@@ -76,7 +75,7 @@ static void measure(const wick_comparison *c, wick_difference *d, const side *ou
     const int64_t count = count_of(theirs);
     block k;
     double largest = 0;
-    if (!count || (ours->spec.dtype == theirs->spec.dtype && !memcmp(ours->data, theirs->data, (size_t)count * wick_dtype_size(ours->spec.dtype)))) return;
+    if (!count || (ours->spec.dtype == theirs->spec.dtype && !memcmp(ours->data, theirs->data, wick_dtype_bytes(ours->spec.dtype, count)))) return;
     for (int64_t at = 0; at < count; at += BLOCK) {
         const int64_t n = WICK_MIN(count - at, BLOCK);
         read_pair(ours, theirs, at, n, &k);

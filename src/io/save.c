@@ -41,12 +41,12 @@ static wick_status collect_tensors(save *s, wick_model *model) {
         for (int i = 0; i < wick_model_count(model); i++) {
             const wick_named state = wick_model_at(model, i);
             const wick_dtype dtype = wick_tensor_dtype(state.tensor);
-            if (wick_dtype_size(dtype) != width || (s->options->weights_only && state.role == WICK_ROLE_OPTIM))
+            if (WICK_MAX(wick_dtype_size(dtype), 1) != width || (s->options->weights_only && state.role == WICK_ROLE_OPTIM))
                 continue;
             wick_safetensors_tensor *t = &s->tensors[s->n_tensors++];
             *t = (wick_safetensors_tensor){.name = state.name, .dtype = dtype, .rank = wick_tensor_rank(state.tensor)};
             memcpy(t->dims, wick_tensor_dims(state.tensor), sizeof t->dims);
-            t->bytes = (size_t)wick_tensor_count(state.tensor) * width;
+            t->bytes = wick_dtype_bytes(dtype, wick_tensor_count(state.tensor));
             WICK_TRY(wick_data(value_of(s, model, &state), &t->data));
         }
     for (size_t i = 0; i < s->n_tensors; i++) s->by_name[i] = &s->tensors[i];

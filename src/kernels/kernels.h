@@ -13,7 +13,7 @@
 
 /* The types kernels compute in. */
 typedef enum wick_ctype { WICK_CF32, WICK_CF64, WICK_CI32, WICK_CI64, WICK_CU64, WICK_CBOOL, WICK_CTYPE_COUNT } wick_ctype;
-/* f16, bf16, f8 -> f32; i8 i16 u8 u16 -> i32; u32 -> u64; the rest are their own. Bool registers hold bytes 0 or 1. */
+/* f16, bf16, f8 -> f32; i8 i16 u8 u16, packed ones -> i32; u32 -> u64; the rest are their own. Bool registers hold bytes 0 or 1. */
 wick_ctype wick_ctype_of(wick_dtype dtype);
 size_t wick_ctype_size(wick_ctype type);
 
@@ -90,7 +90,8 @@ void wick_fused_prepare(wick_fused *f);
 void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials, void *scratch);
 
 /* Converts and copies between any dtypes and strides; runs [begin, end) of wick_copy_tasks(). Same conversion rules as
- * WICK_FUSED_CAST between ctypes and as storing to memory. */
+ * WICK_FUSED_CAST between ctypes and as storing to memory. Packed dtypes are contiguous, and so is what they are converted from or to; the
+ * rest of the last byte is zeroed. */
 typedef struct wick_copy {
     int rank;
     int64_t dims[WICK_MAX_DIMS], src_strides[WICK_MAX_DIMS], dst_strides[WICK_MAX_DIMS];

@@ -244,7 +244,7 @@ wick_tensor *wick_random_truncated_normal(wick_context *ctx, wick_dtype dtype, i
 }
 
 wick_tensor *wick_random_integers(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, int64_t low, int64_t high) {
-    if (!wick_dtype_size(dtype)) return wick_poison(ctx, WICK_ERR_INVALID, "random_integers: there is no dtype %d", (int)dtype);
+    if (!wick_dtype_bits(dtype)) return wick_poison(ctx, WICK_ERR_INVALID, "random_integers: there is no dtype %d", (int)dtype);
     if (low >= high) return wick_poison(ctx, WICK_ERR_INVALID, "random_integers: nothing is from %lld to below %lld", (long long)low, (long long)high);
     draw_attr a = empty_attr();
     a.type.dtype = WICK_I64;

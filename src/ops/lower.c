@@ -108,6 +108,9 @@ static int64_t run_copy(const void *args, void *const *ptr, int64_t begin, int64
 }
 
 wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_operand *to) {
+    const bool packed = wick_dtype_is_packed(from->type->dtype) || wick_dtype_is_packed(to->type->dtype);
+    if (packed && !(wick_layout_is_contiguous(&from->layout, from->type) && wick_layout_is_contiguous(&to->layout, to->type)))
+        return wick_lower_fail(l, WICK_ERR_INTERNAL, "a copy of packed elements has strides");
     wick_copy c;
     memset(&c, 0, sizeof c);
     c.rank = to->type->rank;

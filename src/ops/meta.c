@@ -17,7 +17,7 @@ static bool view_same(const wick_node *node, const wick_layout *in, wick_layout 
 
 const wick_op wick_op_stop_gradient = {.name = "stop_gradient", .doc = "x, as a constant to gradients",
                                        .torch = "Tensor.detach", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                       .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_same, .flops = no_flops, .view = view_same};
+                                       .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_same, .flops = no_flops, .view = view_same};
 wick_tensor *wick_stop_gradient(wick_tensor *x) { return wick_record(NULL, &wick_op_stop_gradient, 1, &x, NULL, 0); }
 
 static void grad_custom(wick_gradient *g) { /* inputs: y, then xs */
@@ -236,7 +236,7 @@ static wick_status lower_tap(wick_lower *l, wick_node *node) {
 }
 const wick_op wick_op_tap = {.name = "tap", .doc = "shows a value to the host when the plan passes",
                              .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                             .flags = WICK_OP_EFFECT | WICK_OP_POINTERS | WICK_OP_MOVES, .infer = infer_same, .flops = no_flops, .lower = lower_tap};
+                             .flags = WICK_OP_EFFECT | WICK_OP_POINTERS | WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_same, .flops = no_flops, .lower = lower_tap};
 wick_status wick_tap(wick_tensor *x, wick_tap_fn fn, void *user) {
     wick_tap_attr attr = {fn, user};
     if (!fn && x) return wick_msg_set(&x->ctx->msg, WICK_ERR_INVALID, "tap: fn is NULL");

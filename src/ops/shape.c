@@ -257,11 +257,8 @@ wick_tensor *wick_linspace(wick_context *ctx, wick_dtype dtype, double start, do
     if (!wick_type_make(&type, dtype, 1, &count)) return wick_poison(ctx, WICK_ERR_INVALID, "linspace: there are no %lld values of dtype %d", (long long)count, (int)dtype);
     wick_array *array = wick_array_contiguous(ctx, &type);
     const double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
-    const size_t elem = wick_dtype_size(dtype);
-    for (int64_t i = 0; array && i < count; i++) {
-        const uint64_t bits = wick_number_bits(dtype, i < (count + 1) / 2 ? start + step * (double)i : stop - step * (double)(count - 1 - i));
-        memcpy((char *)array->storage->data + (size_t)i * elem, &bits, elem);
-    }
+    for (int64_t i = 0; array && i < count; i++)
+        wick_element_put(dtype, array->storage->data, i, wick_number_bits(dtype, i < (count + 1) / 2 ? start + step * (double)i : stop - step * (double)(count - 1 - i)));
     return wick_leaf(ctx, &type, array);
 }
 

@@ -109,7 +109,7 @@ static void sample_reshape(wick_sample *s) {
 }
 const wick_op wick_op_reshape = {.name = "reshape", .doc = "the same elements in another shape",
                                  .onnx = "Reshape", .torch = "reshape", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                 .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_reshape, .grad = grad_reshape, .flops = no_flops,
+                                 .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_reshape, .grad = grad_reshape, .flops = no_flops,
                                  .view = view_reshape, .print = print_shape, .sample = sample_reshape};
 
 wick_tensor *wick_reshape(wick_tensor *x, int rank, const int64_t *dims) {

@@ -35,7 +35,7 @@ const wick_op wick_op_constant = {.name = "constant", .doc = "a number known whe
 const wick_op wick_op_input = {.name = "input", .doc = "an argument of a compiled function or a region", .n_out = 1,
                                .flags = WICK_OP_LEAF, .infer = infer_attr_type, .print = print_index};
 const wick_op wick_op_assign = {.name = "assign", .doc = "a state's new version", .min_in = 2, .max_in = 2, .n_out = 1,
-                                .flags = WICK_OP_MOVES, .infer = infer_assign, .grad = grad_assign};
+                                .flags = WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_assign, .grad = grad_assign};
 
 wick_tensor *wick_leaf(wick_context *ctx, const wick_type *type, wick_array *array) {
     if (!array) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory for %zu bytes of tensor", wick_type_bytes(type));
@@ -54,7 +54,7 @@ wick_tensor *wick_leaf(wick_context *ctx, const wick_type *type, wick_array *arr
 }
 
 static wick_tensor *bad_type(wick_context *ctx, const char *what, wick_dtype dtype, int rank, const int64_t *dims) {
-    if (!wick_dtype_size(dtype)) return wick_poison(ctx, WICK_ERR_INVALID, "%s: there is no dtype %d", what, (int)dtype);
+    if (!wick_dtype_bits(dtype)) return wick_poison(ctx, WICK_ERR_INVALID, "%s: there is no dtype %d", what, (int)dtype);
     if (rank < 0 || rank > WICK_MAX_DIMS) return wick_poison(ctx, WICK_ERR_INVALID, "%s: %d dims; there may be %d", what, rank, WICK_MAX_DIMS);
     if (rank && !dims) return wick_poison(ctx, WICK_ERR_INVALID, "%s: dims is NULL", what);
     for (int i = 0; i < rank; i++)
@@ -67,7 +67,10 @@ wick_tensor *wick_from(wick_context *ctx, wick_dtype dtype, int rank, const int6
     if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, "from", dtype, rank, dims);
     if (!data && wick_type_count(&type)) return wick_poison(ctx, WICK_ERR_INVALID, "from: data is NULL");
     wick_array *array = wick_array_contiguous(ctx, &type);
-    if (array && data) memcpy(array->storage->data, data, wick_type_bytes(&type));
+    if (array && data) {
+        memcpy(array->storage->data, data, wick_type_bytes(&type));
+        wick_elements_end(dtype, array->storage->data, wick_type_count(&type));
+    }
     return wick_leaf(ctx, &type, array);
 }
 
@@ -79,8 +82,13 @@ wick_tensor *wick_wrap(wick_context *ctx, wick_dtype dtype, int rank, const int6
         error = bad_type(ctx, "wrap", dtype, rank, dims);
     else if (!data && wick_type_count(&type))
         error = wick_poison(ctx, WICK_ERR_INVALID, "wrap: data is NULL");
-    else if ((uintptr_t)data % wick_dtype_size(dtype))
+    else if ((uintptr_t)data % WICK_MAX(wick_dtype_size(dtype), 1))
         error = wick_poison(ctx, WICK_ERR_INVALID, "wrap: data is not aligned to its elements of %zu bytes", wick_dtype_size(dtype));
+    wick_layout layout;
+    wick_layout_contiguous(&layout, &type);
+    for (int i = 0; !error && strides && i < rank; i++) layout.strides[i] = strides[i];
+    if (!error && wick_dtype_is_packed(dtype) && !wick_layout_is_contiguous(&layout, &type))
+        error = wick_poison(ctx, WICK_ERR_INVALID, "wrap: %s is packed: it has no strides", wick_dtype_name(dtype));
     wick_storage *s = error ? NULL : wick_calloc(&ctx->alloc, sizeof *s);
     if (!s) {
         if (release) release(user);
@@ -92,9 +100,6 @@ wick_tensor *wick_wrap(wick_context *ctx, wick_dtype dtype, int rank, const int6
     s->alloc = ctx->alloc;
     s->release = release;
     s->user = user;
-    wick_layout layout;
-    wick_layout_contiguous(&layout, &type);
-    for (int i = 0; strides && i < rank; i++) layout.strides[i] = strides[i];
     return wick_leaf(ctx, &type, wick_array_new(ctx, s, &layout));
 }
 
@@ -109,7 +114,7 @@ wick_tensor *wick_map_file(wick_context *ctx, const char *path, size_t offset, w
     wick_tensor *error = NULL;
     if (offset > map.size || size > map.size - offset)
         error = wick_poison(ctx, WICK_ERR_FORMAT, "map: %s has %zu bytes; %zu at offset %zu do not fit", path, map.size, size, offset);
-    else if (offset % wick_dtype_size(dtype))
+    else if (offset % WICK_MAX(wick_dtype_size(dtype), 1))
         error = wick_poison(ctx, WICK_ERR_INVALID, "map: offset %zu is not a multiple of the element size", offset);
     wick_storage *s = error ? NULL : wick_calloc(&ctx->alloc, sizeof *s);
     if (!s) {
@@ -140,12 +145,11 @@ static wick_tensor *filled(wick_context *ctx, const char *what, wick_dtype dtype
     wick_type type;
     if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, what, dtype, rank, dims);
     wick_array *array = wick_array_contiguous(ctx, &type);
-    size_t elem = wick_dtype_size(dtype);
     int64_t n = wick_type_count(&type);
     uint64_t bits = wick_number_bits(dtype, start);
     for (int64_t i = 0; array && i < n; i++) {
         if (step != 0) bits = wick_number_bits(dtype, start + step * (double)i);
-        memcpy((char *)array->storage->data + (size_t)i * elem, &bits, elem);
+        wick_element_put(dtype, array->storage->data, i, bits);
     }
     return wick_leaf(ctx, &type, array);
 }

@@ -50,7 +50,8 @@ enum {
     WICK_OP_POINTERS = 128,  /* attr holds pointers of this process */
     WICK_OP_ONCE = 256,      /* gradients flow through it once: without `grad` it is such a gradient, and asking for its own is an error */
     WICK_OP_SPREADS = 512,   /* NaN or Inf in any element may make any other of its row NaN, Inf or not, by the order of sums, which tiers choose */
-    WICK_OP_MOVES = 1024,    /* only moves elements, whatever they are: takes storage dtypes too */
+    WICK_OP_MOVES = 1024,    /* only moves elements, whatever they are: takes storage dtypes too, but for packed ones */
+    WICK_OP_WHOLE = 2048,    /* with WICK_OP_MOVES: takes tensors whole, packed ones too */
 };
 
 typedef struct wick_op {
@@ -72,6 +73,13 @@ typedef struct wick_op {
     void (*print)(wick_str *s, const wick_node *node); /* attributes, "axes=1" */
     void (*sample)(wick_sample *s);
 } wick_op;
+
+/* May it be part of a fused program? Those walk memory element by element. */
+static inline bool wick_node_fuses(const wick_node *node) {
+    bool packed = wick_dtype_is_packed(node->out[0].type.dtype);
+    for (int i = 0; i < node->n_in; i++) packed |= wick_dtype_is_packed(node->in[i]->type.dtype);
+    return node->op->flags & WICK_OP_ELEMENTWISE && !packed;
+}
 
 static inline double wick_node_flops(const wick_node *node) {
     return node->op->flops ? node->op->flops(node) : (double)wick_type_count(&node->out[0].type);

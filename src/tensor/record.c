@@ -33,7 +33,12 @@ static wick_tensor *record_error(wick_context *ctx, const wick_infer *i, wick_st
 
 /* Nothing computes in a dtype for storage, nor makes one: elements of those come from data, casts and moves. */
 static wick_status takes(wick_infer *i, const wick_type *type) {
-    if (!wick_dtype_is_stored(type->dtype) || i->op->flags & (WICK_OP_MOVES | WICK_OP_LEAF)) return WICK_OK;
+    if (!wick_dtype_is_stored(type->dtype) || i->op->flags & WICK_OP_LEAF) return WICK_OK;
+    if (i->op->flags & WICK_OP_MOVES) {
+        if (!wick_dtype_is_packed(type->dtype) || i->op->flags & WICK_OP_WHOLE) return WICK_OK;
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "%s is packed, %d to a byte: cast, to i8 or u8, to move its elements", wick_dtype_name((wick_dtype)type->dtype),
+                               8 / wick_dtype_bits((wick_dtype)type->dtype));
+    }
     return wick_infer_fail(i, WICK_ERR_DTYPE, "%s is for storage: cast to compute", wick_dtype_name((wick_dtype)type->dtype));
 }
 

@@ -41,8 +41,8 @@ typedef struct wick_type {
     uint32_t zero;   /* types are parts of plan keys, which are compared as bytes: no padding */
 } wick_type;
 
-typedef struct wick_layout {
-    int64_t offset; /* in elements, as the strides */
+typedef struct wick_layout { /* of a packed dtype: contiguous, offset 0 */
+    int64_t offset;          /* in elements, as the strides */
     int64_t strides[WICK_MAX_DIMS];
 } wick_layout;
 
@@ -54,14 +54,14 @@ bool wick_type_make(wick_type *type, wick_dtype dtype, int rank, const int64_t *
 bool wick_type_fits(const wick_type *type);
 int64_t wick_type_count(const wick_type *type); /* elements; static shapes only */
 static inline size_t wick_type_bytes(const wick_type *type) {
-    return (size_t)wick_type_count(type) * wick_dtype_size((wick_dtype)type->dtype);
+    return wick_dtype_bytes((wick_dtype)type->dtype, wick_type_count(type));
 }
 bool wick_type_equal(const wick_type *a, const wick_type *b);
 bool wick_same_dims(const wick_type *a, const wick_type *b);
 bool wick_type_is_static(const wick_type *type);
 bool wick_dtype_is_float(int dtype);
 bool wick_dtype_is_integer(int dtype);
-/* For storage only: nothing computes in it, and it is neither float nor promoted. */
+/* For storage only: nothing computes in it, it is not promoted, and f8 is no float here. */
 bool wick_dtype_is_stored(int dtype);
 /* The range of an integer dtype that kernels don't compute in; false for the others. */
 bool wick_narrow_range(wick_dtype dtype, int64_t *least, int64_t *most);

@@ -2,7 +2,7 @@
 
 bool wick_type_set(wick_type *type, wick_dtype dtype, int rank, const int64_t *dims) {
     memset(type, 0, sizeof *type);
-    if (!wick_dtype_size(dtype) || rank < 0 || rank > WICK_MAX_DIMS || (rank && !dims)) return false;
+    if (!wick_dtype_bits(dtype) || rank < 0 || rank > WICK_MAX_DIMS || (rank && !dims)) return false;
     type->dtype = (uint8_t)dtype;
     type->rank = (uint8_t)rank;
     for (int i = 0; i < rank; i++) type->dims[i] = dims[i];
@@ -15,7 +15,7 @@ bool wick_type_make(wick_type *type, wick_dtype dtype, int rank, const int64_t *
 
 bool wick_type_fits(const wick_type *type) {
     /* Extents of 0 must not hide a product that overflows: strides are made from it. */
-    int64_t bytes = (int64_t)wick_dtype_size((wick_dtype)type->dtype);
+    int64_t bytes = WICK_MAX((int64_t)wick_dtype_size((wick_dtype)type->dtype), 1);
     for (int i = 0; i < type->rank; i++)
         if (wick_mul_overflows(bytes, WICK_MAX(type->dims[i], 1), &bytes)) return false;
     return true;
@@ -53,6 +53,7 @@ static const struct {
     [WICK_I16] = {'i', 16}, [WICK_I32] = {'i', 32}, [WICK_I64] = {'i', 64}, [WICK_U8] = {'u', 8},    [WICK_U16] = {'u', 16},
     [WICK_U32] = {'u', 32}, [WICK_U64] = {'u', 64}, [WICK_BOOL] = {'b', 1},
     [WICK_F8_E4M3FN] = {'s', 8}, [WICK_F8_E4M3FNUZ] = {'s', 8}, [WICK_F8_E5M2] = {'s', 8}, [WICK_F8_E5M2FNUZ] = {'s', 8},
+    [WICK_I4] = {'i', 4}, [WICK_U4] = {'u', 4}, [WICK_I2] = {'i', 2}, [WICK_U2] = {'u', 2},
 };
 
 bool wick_dtype_is_float(int dtype) { return kinds[dtype].kind == 'f'; }

@@ -4,11 +4,13 @@ tests/ops/test_storage.c. Run: python make_storage.py (in this folder).
 values/in: f32 numbers: every code of every f8, the middle between it and the next, the f32s beside those, overflow, denormals, NaN, Inf.
 FORMAT/up: what the 256 codes are. FORMAT/out: values/in as codes, not saturated; FORMAT/saturated: by ONNX Cast as it is by default. Codes
 are u8. Of NaNs only the kind counts: the sign and payload are the library's.
+
+INT/in: f32 within the range, INT/out: cast and packed as ONNX has it in files. INT/wide, INT/wrapped: the same of i32 beyond the range.
 """
 import ml_dtypes
 import numpy as np
 import torch
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from onnx.reference import ReferenceEvaluator
 from safetensors.numpy import save_file
@@ -53,5 +55,16 @@ for name in FORMATS:
     # PyTorch 2.13 saturates in this one format.
     assert same(saturated if name == "float8_e4m3fn" else out, theirs, name).all()
     tensors[name + "/out"], tensors[name + "/saturated"] = out, saturated
+for name, bits, least in [("int4", 4, -8), ("uint4", 4, 0), ("int2", 2, -2), ("uint2", 2, 0)]:
+    dtype, most = getattr(ml_dtypes, name), least + 2**bits - 1
+
+    def packed(values):
+        return np.frombuffer(numpy_helper.from_array(values.astype(dtype)).raw_data, np.uint8)
+
+    x = np.concatenate([np.linspace(least, most, 53), np.arange(least, most + 1), [0.5, -0.5, -0.0, most + 0.5]]).astype(np.float32)
+    wide = np.arange(-40, 41, dtype=np.int32) * 13
+    assert len(wide) % 2 and (len(x) + 1) % 4
+    tensors[name + "/in"], tensors[name + "/out"] = x, packed(x)
+    tensors[name + "/wide"], tensors[name + "/wrapped"] = wide, packed(wide)
 save_file(tensors, "storage.safetensors", {"made_by": "make_storage.py"})
 print(len(x))

@@ -27,7 +27,7 @@ static const char *dtypes_of(int i) {
         wick_dtype from, to;
         const char *name;
     } sets[] = {{WICK_F32, WICK_BOOL, "all"}, {WICK_F32, WICK_U64, "numbers"}, {WICK_F32, WICK_BF16, "floats"}, {WICK_I8, WICK_U64, "integers"},
-                {WICK_F8_E4M3FN, WICK_DTYPE_COUNT - 1, "storage"}};
+                {WICK_F8_E4M3FN, WICK_F8_E5M2FNUZ, "f8"}, {WICK_I4, WICK_U2, "packed"}};
     text[0] = 0;
     for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
         bool whole = true;
@@ -55,9 +55,9 @@ static void make_page(void) {
         "the headers of `include/wick`. More in [tensors and ops](tensors.md).\n\n"
         "Dtypes are those an op computes in or converts as it loads and stores (of its first input, or of what it makes);\n"
         "its function takes more and casts. *floats* are f32, f64, f16 and bf16, *integers* i8 to i64 and u8 to u64,\n"
-        "*numbers* both, *all* also bool; *storage* are f8 and whatever else nothing computes in. Names of PyTorch stand\n"
-        "below `torch.`. FLOPs are counted by n, the elements of the (first) result, and m, those of the first input; a\n"
-        "multiply-add counts 2.\n");
+        "*numbers* both, *all* also bool; in *f8* and in *packed* ones (i4, u4, i2, u2) nothing computes. Names of PyTorch\n"
+        "stand below `torch.`. FLOPs are counted by n, the elements of the (first) result, and m, those of the first input;\n"
+        "a multiply-add counts 2.\n");
     for (int part = 0; part < 3; part++) {
         static const char *const heads[] = {"\n## Elementwise\n\nOne row each in `src/kernels/elementwise/table.h`: broadcast, fuse, n FLOPs.\n\n",
                                             "\n## The others\n\n",

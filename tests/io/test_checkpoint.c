@@ -90,7 +90,7 @@ static int check_same(net *a, net *b) {
         wick_tensor *t = wick_model_find(b->model, s.name);
         if (!t) continue;
         static char x[2][4096];
-        size_t size = (size_t)wick_tensor_count(s.tensor) * wick_dtype_size(wick_tensor_dtype(s.tensor));
+        size_t size = wick_dtype_bytes(wick_tensor_dtype(s.tensor), wick_tensor_count(s.tensor));
         CHECK(size <= sizeof x[0] && wick_read(s.tensor, x[0], size) == WICK_OK && wick_read(t, x[1], size) == WICK_OK);
         CHECK_MSG(memcmp(x[0], x[1], size) == 0, "%s differs", s.name);
         same++;
@@ -222,7 +222,7 @@ TEST(every_dtype_and_odd_shape_comes_back) {
                 REQUIRE(wick_tensor_error(t, NULL) == WICK_OK);
                 if (n) continue;
                 uint8_t bytes[256];
-                size_t size = (size_t)wick_tensor_count(t) * wick_dtype_size((wick_dtype)d);
+                size_t size = wick_dtype_bytes((wick_dtype)d, wick_tensor_count(t));
                 for (size_t i = 0; i < size; i++)
                     bytes[i] = (uint8_t)(d == WICK_BOOL ? test_rand() & 1 : test_rand()); /* NaNs too */
                 CHECK(wick_write(t, bytes, size) == WICK_OK);

@@ -221,7 +221,7 @@ TEST(narrow_integers_load_exactly_and_store_wrapped) {
     static uint8_t in[65536 * 4];
     static uint64_t wide[65536];
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
-        for (int d = 0; d < WICK_DTYPE_COUNT; d++) {
+        for (int d = 0; d < WICK_I4; d++) { /* packed ones: below */
             const wick_convert_table *t = wick_convert_kernels((wick_tier)tier);
             const wick_ctype c = wick_ctype_of((wick_dtype)d);
             const size_t elem = wick_dtype_size((wick_dtype)d);
@@ -339,8 +339,8 @@ TEST(copies_equal_a_naive_loop) {
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
         REQUIRE(wick_tier_force((wick_tier)tier));
         for (int i = 0; i < 1500; i++) {
-            wick_copy c = {.rank = test_rand_int(0, 8), .src = (wick_dtype)test_rand_int(0, WICK_DTYPE_COUNT - 1)};
-            c.dst = test_rand_int(0, 1) ? c.src : (wick_dtype)test_rand_int(0, WICK_DTYPE_COUNT - 1);
+            wick_copy c = {.rank = test_rand_int(0, 8), .src = (wick_dtype)test_rand_int(0, WICK_I4 - 1)};
+            c.dst = test_rand_int(0, 1) ? c.src : (wick_dtype)test_rand_int(0, WICK_I4 - 1);
             for (int64_t d = 0, total = 1; d < c.rank; d++) {
                 c.dims[d] = test_rand_int(1, 40);
                 if (total * c.dims[d] > 3000) c.dims[d] = 1;
@@ -358,10 +358,76 @@ TEST(large_transposes_and_conversions_are_cut_into_tasks) {
         for (int i = 0; i < 8; i++) {
             wick_copy c = {.rank = 3,
                            .dims = {dims[s][0], dims[s][1], dims[s][2]},
-                           .src = (wick_dtype)test_rand_int(0, WICK_DTYPE_COUNT - 1)};
-            c.dst = i % 4 ? c.src : (wick_dtype)test_rand_int(0, WICK_DTYPE_COUNT - 1);
+                           .src = (wick_dtype)test_rand_int(0, WICK_I4 - 1)};
+            c.dst = i % 4 ? c.src : (wick_dtype)test_rand_int(0, WICK_I4 - 1);
             copy_case(wick_tier_current(), &c);
         }
+}
+
+/* ---- packed dtypes
+ * -------------------------------------------------------------------------------------------------------- */
+
+static const wick_dtype packed[] = {WICK_I4, WICK_U4, WICK_I2, WICK_U2};
+static int code_value(wick_dtype d, unsigned code) {
+    const int bits = wick_dtype_bits(d);
+    return (d == WICK_I4 || d == WICK_I2) && code >> (bits - 1) ? (int)code - (1 << bits) : (int)code;
+}
+
+TEST(packed_elements_load_and_store_at_every_length) {
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
+        for (size_t k = 0; k < WICK_COUNTOF(packed); k++)
+            for (size_t n = 0; n < 300; n += n < 70 ? 1 : 37) {
+                const wick_dtype d = packed[k];
+                const wick_convert_table *t = wick_convert_kernels((wick_tier)tier);
+                const size_t bytes = wick_dtype_bytes(d, (int64_t)n);
+                uint8_t in[160], back[160];
+                int32_t wide[301];
+                for (size_t i = 0; i < sizeof in; i++) in[i] = (uint8_t)test_rand();
+                memset(wide, 0x5a, sizeof wide), memset(back, 0x77, sizeof back);
+                t->load[d](wide, in, n);
+                for (size_t i = 0; i < n; i++) CHECK(wide[i] == code_value(d, (unsigned)wick_element_get(d, in, (int64_t)i)));
+                CHECK(wide[n] == 0x5a5a5a5a);
+                for (size_t i = 0; i < n; i++) wide[i] += (int32_t)((uint32_t)test_rand() << wick_dtype_bits(d)); /* dropped */
+                t->store[d](back, wide, n);
+                wick_elements_end(d, in, (int64_t)n);
+                CHECK(memcmp(back, in, bytes) == 0 && back[bytes] == 0x77);
+            }
+}
+
+/* Between packed and every dtype, a task at a time and last to first: the bytes of a naive loop, and none beyond. */
+TEST(packed_copies_equal_a_naive_loop_in_any_order_of_tasks) {
+    static const int64_t counts[] = {0, 1, 2, 3, 7, 511, 512, 513, 1027, 32768, 100003};
+    enum { MOST = 100003 };
+    uint8_t *src = malloc(MOST * 8 + 64), *dst = malloc(MOST * 8 + 64);
+    for (size_t k = 0; k < WICK_COUNTOF(packed); k++)
+        for (int other = 0; other < WICK_DTYPE_COUNT; other++)
+            for (int back = 0; back < 2; back++)
+                for (size_t s = 0; s < WICK_COUNTOF(counts); s++) {
+                    const int64_t n = counts[s];
+                    wick_copy c = {.rank = 1, .dims = {n}, .src_strides = {1}, .dst_strides = {1}, .src = back ? (wick_dtype)other : packed[k],
+                                   .dst = back ? packed[k] : (wick_dtype)other};
+                    if (n % 3 == 0) c = (wick_copy){.rank = 2, .dims = {n / 3, 3}, .src_strides = {3, 1}, .dst_strides = {3, 1}, .src = c.src, .dst = c.dst};
+                    const size_t bytes = wick_dtype_bytes(c.dst, n);
+                    for (size_t i = 0; i < wick_dtype_bytes(c.src, n) + 1; i++) src[i] = (uint8_t)test_rand() & (c.src == WICK_BOOL ? 1 : 255);
+                    memset(dst, 0x77, bytes + 1);
+                    for (int64_t task = wick_copy_tasks(&c) - 1; task >= 0; task--) wick_copy_run(&c, task, task + 1, src, dst);
+                    CHECK(dst[bytes] == 0x77);
+                    bool same = true;
+                    for (int64_t i = 0; i < n; i++) {
+                        const wick_copy one = {.rank = 0, .src = c.src, .dst = c.dst};
+                        const uint64_t from = wick_element_get(c.src, src, i);
+                        uint64_t want = 0;
+                        wick_copy_run(&one, 0, 1, &from, &want);
+                        same &= wick_element_get(c.dst, dst, i) == want;
+                    }
+                    if (n && wick_dtype_is_packed(c.dst)) {
+                        uint8_t last = dst[bytes - 1];
+                        wick_elements_end(c.dst, dst, n);
+                        same &= last == dst[bytes - 1];
+                    }
+                    CHECK_MSG(same, "%s to %s, %lld elements", wick_dtype_name(c.src), wick_dtype_name(c.dst), (long long)n);
+                }
+    free(src), free(dst);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

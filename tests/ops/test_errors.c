@@ -312,7 +312,7 @@ TEST(dtypes_promote_by_the_table) {
             wick_tensor *x = wick_ones(ctx, (wick_dtype)a, WICK_SCALAR), *y = wick_where(yes, x, wick_zeros(ctx, (wick_dtype)b, WICK_SCALAR));
             const char *text = "";
             wick_status status = wick_tensor_error(y, &text);
-            const char *expected = a <= WICK_BOOL && b <= WICK_BOOL ? table[a][b] : a == b ? wick_dtype_name((wick_dtype)a) : "-";
+            const char *expected = a <= WICK_BOOL && b <= WICK_BOOL ? table[a][b] : a == b && a < WICK_I4 ? wick_dtype_name((wick_dtype)a) : "-";
             if (expected[0] == '-') {
                 CHECK_INT(status, WICK_ERR_DTYPE);
                 CHECK_STR_HAS(text, "where");

@@ -4,8 +4,8 @@
 #define GOLDEN_FLOOR 1
 #include "kernels/convert/convert.h"
 #include "ops/goldens.h"
+#include "wick/control.h"
 #include "wick/index.h"
-#include "wick/plan.h"
 #include "wick/reduce.h"
 #include "wick/shape.h"
 
@@ -127,9 +127,9 @@ TEST(casts_to_and_from_every_dtype_go_through_f32) {
             wick_scope *scope = wick_scope_open(ctx);
             wick_tensor *x = wick_from(ctx, f8[k].dtype, WICK_DIMS(16, 16), all_codes), *half = wick_slice(x, 0, 0, 7, 1); /* no NaN to bytes */
             wick_tensor *down = wick_cast(half, to), *through = wick_cast(wick_cast(half, WICK_F32), to);
-            CHECK_MSG(wick_tensor_dtype(down) == to && same_bytes(down, through, 7 * 16 * wick_dtype_size(to)), "%s to %s: %s", f8[k].golden, wick_dtype_name(to),
+            CHECK_MSG(wick_tensor_dtype(down) == to && same_bytes(down, through, wick_dtype_bytes(to, 7 * 16)), "%s to %s: %s", f8[k].golden, wick_dtype_name(to),
                       wick_context_error(ctx));
-            wick_tensor *numbers = wick_cast(wick_arange(ctx, WICK_F32, to == WICK_BOOL ? 0 : 1, 1, 100), to);
+            wick_tensor *numbers = wick_cast(wick_arange(ctx, WICK_F32, to == WICK_BOOL ? 0 : 1, 1, 100), to); /* saturated in small ones */
             wick_tensor *up = wick_cast(numbers, f8[k].dtype);
             CHECK_MSG(same_bytes(up, wick_cast(wick_cast(numbers, WICK_F32), f8[k].dtype), 100), "%s to %s", wick_dtype_name(to), f8[k].golden);
             wick_scope_close(&scope);
@@ -166,6 +166,165 @@ TEST(saturating_casts_keep_to_the_range_of_any_dtype) {
     int64_t got = 0;
     CHECK(wick_read(wick_cast_saturate(wick_from(ctx, WICK_U64, WICK_SCALAR, &most), WICK_I64), &got, sizeof got) == WICK_OK && got == INT64_MAX);
     CHECK(wick_tensor_error(wick_cast_saturate(wick_ones(ctx, WICK_F32, WICK_SCALAR), (wick_dtype)99), NULL) == WICK_ERR_INVALID);
+    wick_context_free(&ctx);
+}
+
+/* ---- packed integers ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    wick_dtype dtype;
+    const char *golden;
+    int least, most;
+} packed[] = {{WICK_I4, "int4", -8, 7}, {WICK_U4, "uint4", 0, 15}, {WICK_I2, "int2", -2, 1}, {WICK_U2, "uint2", 0, 3}};
+#define PACKED WICK_COUNTOF(packed)
+
+TEST(packed_integers_are_cast_and_packed_as_onnx_does) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    for (size_t k = 0; k < PACKED; k++)
+        for (int wide = 0; wide < 2; wide++) {
+            array *in = find(packed[k].golden, wide ? "wide" : "in"), *out = find(packed[k].golden, wide ? "wrapped" : "out");
+            REQUIRE(in && out && in->rank == 1);
+            wick_tensor *x = wick_from(ctx, in->dtype, 1, in->dims, in->data), *y = wick_cast(x, packed[k].dtype);
+            uint8_t bytes[256];
+            int32_t numbers[256];
+            CHECK(out->bytes == wick_dtype_bytes(packed[k].dtype, in->dims[0]) && out->bytes <= sizeof bytes);
+            CHECK_MSG(wick_read(y, bytes, out->bytes) == WICK_OK && !memcmp(bytes, out->data, out->bytes), "%s %d: %s", packed[k].golden, wide, wick_context_error(ctx));
+            /* What lies in a file is read as it is. */
+            wick_tensor *again = wick_cast(wick_from(ctx, packed[k].dtype, 1, in->dims, out->data), WICK_I32);
+            REQUIRE(wick_read(again, numbers, (size_t)in->dims[0] * 4) == WICK_OK);
+            for (int64_t i = 0; i < in->dims[0]; i++) {
+                const double v = element(in->dtype, in->data, i);
+                const int range = packed[k].most - packed[k].least + 1, want = wide ? (((int)v - packed[k].least) % range + range) % range + packed[k].least : (int)v;
+                CHECK_MSG(numbers[i] == want, "%s %g: %d", packed[k].golden, v, numbers[i]);
+            }
+        }
+    wick_context_free(&ctx);
+}
+
+TEST(packed_integers_saturate_floats_and_wrap_integers_unless_asked) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    static const float odd[] = {1e30f, -1e30f, INFINITY, -INFINITY, NAN, 0.99f, -0.99f};
+    for (size_t k = 0; k < PACKED; k++) {
+        const double least = packed[k].least, most = packed[k].most, want[] = {most, least, most, least, 0, 0, 0};
+        for (int f = 0; f < 5; f++) {
+            static const wick_dtype floats[] = {WICK_F32, WICK_F64, WICK_F16, WICK_BF16, WICK_F8_E5M2};
+            double got[7];
+            wick_tensor *x = wick_cast(wick_from(ctx, WICK_F32, WICK_DIMS(7), odd), floats[f]);
+            CHECK(wick_read(wick_cast(wick_cast(x, packed[k].dtype), WICK_F64), got, sizeof got) == WICK_OK);
+            for (int i = 0; i < 7; i++) CHECK_MSG(got[i] == want[i] || (f == 4 && i > 4), "%s of %g in %s: %g", packed[k].golden, (double)odd[i], wick_dtype_name(floats[f]), got[i]);
+        }
+        const int32_t far[] = {100, -100};
+        double got[2];
+        CHECK(wick_read(wick_cast(wick_cast_saturate(wick_from(ctx, WICK_I32, WICK_DIMS(2), far), packed[k].dtype), WICK_F64), got, sizeof got) == WICK_OK &&
+              got[0] == most && got[1] == least);
+        CHECK(wick_item(wick_cast_saturate(wick_full(ctx, packed[k].dtype, WICK_SCALAR, 1e9), WICK_I2), got) == WICK_OK && got[0] == 1);
+        CHECK(wick_item(wick_full(ctx, packed[k].dtype, WICK_SCALAR, -1e9), got) == WICK_OK && got[0] == least);
+    }
+    wick_context_free(&ctx);
+}
+
+static wick_status unpack(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    out[0] = wick_mul(wick_cast(in[0], WICK_F32), in[1]);
+    out[1] = wick_cast(out[0], WICK_I4);
+    return WICK_OK;
+}
+static wick_status add_weight(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) { /* a loop that captures */
+    (void)ctx;
+    out[0] = wick_add(in[0], wick_cast(user, WICK_F32));
+    return WICK_OK;
+}
+
+/* Odd counts on every way in and out, eager and planned, alone and between ops that fuse. */
+TEST(packed_tensors_are_made_reshaped_assigned_and_planned) {
+    for (int eager = 0; eager < 2; eager++)
+        for (int n = 0; n < 12; n++) {
+            wick_context *ctx = NULL;
+            REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .eager = eager}) == WICK_OK);
+            const int64_t dims[2] = {n, 3}, flat = 3 * n;
+            static float numbers[36], got[36];
+            for (int64_t i = 0; i < flat; i++) numbers[i] = (float)(i % 16 - 8);
+            const size_t size = wick_dtype_bytes(WICK_I4, flat);
+            uint8_t packed_numbers[18] = {0};
+            for (int64_t i = 0; i < flat; i++) wick_element_put(WICK_I4, packed_numbers, i, (uint64_t)(int64_t)numbers[i]);
+            uint8_t out[18];
+            wick_tensor *x = wick_from(ctx, WICK_F32, 2, dims, numbers), *w = wick_cast(wick_neg(wick_neg(x)), WICK_I4);
+            wick_tensor *r = wick_stop_gradient(wick_reshape(w, 1, &flat));
+            CHECK(wick_read(r, out, size) == WICK_OK && !memcmp(out, packed_numbers, size));
+            CHECK(wick_read(wick_mul(wick_cast(wick_reshape(r, 2, dims), WICK_F32), wick_constant(ctx, WICK_F32, 2)), got, (size_t)flat * 4) == WICK_OK);
+            for (int64_t i = 0; i < flat; i++) CHECK(got[i] == 2 * numbers[i]);
+            const void *data = NULL;
+            CHECK(wick_data(w, &data) == WICK_OK && !memcmp(data, packed_numbers, size));
+            wick_tensor *t = wick_cast(wick_transpose(x, 0, 1), WICK_I4); /* packed in the order of its own rows */
+            CHECK(wick_read(t, out, size) == WICK_OK);
+            for (int64_t i = 0; i < flat; i++) CHECK((int)(wick_element_get(WICK_I4, out, i) ^ 8) - 8 == (int)numbers[i % n * 3 + i / n]);
+
+            wick_tensor *state = wick_zeros(ctx, WICK_I4, 2, dims);
+            CHECK(wick_assign(state, w) == WICK_OK && wick_read(state, out, size) == WICK_OK && !memcmp(out, packed_numbers, size));
+            CHECK(wick_assign(wick_reshape(state, 1, &flat), wick_cast(wick_full(ctx, WICK_F32, 1, &flat, -3), WICK_I4)) == WICK_OK);
+            CHECK(wick_read(state, out, size) == WICK_OK && (!n || (out[0] == 0xdd && out[size - 1] == (flat % 2 ? 0x0d : 0xdd))));
+            memset(out, 0xff, sizeof out);
+            CHECK(wick_write(state, out, size) == WICK_OK && wick_data(state, &data) == WICK_OK && (!n || ((const uint8_t *)data)[size - 1] == (flat % 2 ? 0x0f : 0xff)));
+            CHECK(wick_read(state, out, size + 1) == WICK_ERR_INVALID && wick_write(state, out, size + 1) == WICK_ERR_INVALID);
+
+            wick_tensor *sum = wick_zeros(ctx, WICK_F32, 2, dims), *summed = NULL;
+            wick_scan_loop(ctx, add_weight, w, &(wick_scan_options){.n_state = 1, .state = &sum, .rounds = 3}, &summed);
+            CHECK_MSG(wick_read(summed, got, (size_t)flat * 4) == WICK_OK, "%s", wick_context_error(ctx));
+            for (int64_t i = 0; i < flat; i++) CHECK(got[i] == 3 * numbers[i]);
+            wick_context_free(&ctx);
+        }
+}
+
+TEST(compiled_functions_take_and_give_packed_tensors) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    const wick_spec specs[2] = {{.dtype = WICK_I4, .rank = 1, .dims = {7}}, {.dtype = WICK_F32, .rank = 0}};
+    wick_plan *plan = NULL;
+    wick_workspace *space = NULL;
+    REQUIRE(wick_compile(ctx, unpack, NULL, 2, specs, 2, NULL, &plan) == WICK_OK && wick_workspace_new(plan, &space) == WICK_OK);
+    const uint8_t codes[4] = {0x21, 0x43, 0xcb, 0xfe}; /* 1 2 3 4 -5 -4 -2, and what is not there */
+    const float half = 0.5f;
+    float wide[7];
+    uint8_t narrow[5] = {0, 0, 0, 0, 0x77};
+    CHECK_MSG(wick_run(space, (const void *const[]){codes, &half}, (void *const[]){wide, narrow}) == WICK_OK, "%s", wick_workspace_error(space));
+    CHECK(wide[0] == 0.5f && wide[3] == 2 && wide[4] == -2.5f && wide[6] == -1);
+    CHECK(narrow[0] == 0x10 && narrow[1] == 0x21 && narrow[2] == 0xee && narrow[3] == 0x0f && narrow[4] == 0x77);
+    wick_workspace_free(&space);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
+TEST(packed_tensors_print_and_refuse_what_needs_addresses) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    char text[64];
+    wick_tensor *x = wick_arange(ctx, WICK_I4, -8, 5, 4), *u = wick_reshape(wick_arange(ctx, WICK_U2, 0, 1, 4), WICK_DIMS(2, 2));
+    wick_format(x, text, sizeof text);
+    CHECK_MSG(!strcmp(text, "[-8 -3  2  7]"), "%s", text);
+    wick_format(u, text, sizeof text);
+    CHECK_MSG(!strcmp(text, "[[0 1]\n [2 3]]"), "%s", text);
+    wick_tensor *row = wick_constant(ctx, WICK_I64, 0), *loop[1] = {NULL}, *sum = wick_zeros(ctx, WICK_F32, WICK_DIMS(4));
+    wick_scan_loop(ctx, add_weight, x, &(wick_scan_options){.n_state = 1, .state = &sum, .n_x = 1, .x = &u}, loop);
+    const refusal cases[] = {
+        {wick_slice(x, 0, 0, 2, 1), "i4 is packed, 2 to a byte: cast, to i8 or u8"},
+        {wick_transpose(u, 0, 1), "u2 is packed, 4 to a byte"},
+        {wick_gather(u, 0, row), "packed"},
+        {wick_concat(2, (wick_tensor *[]){x, x}, 0), "packed"},
+        {wick_expand(x, WICK_DIMS(2, 4)), "packed"},
+        {wick_where(wick_ones(ctx, WICK_BOOL, WICK_DIMS(4)), x, x), "packed"},
+        {wick_pad(x, WICK_DIMS(1), NULL, 0), "packed"},
+        {wick_add(x, x), "for storage: cast to compute"},
+        {wick_matmul(u, u), "for storage"},
+        {wick_add(x, wick_ones(ctx, WICK_I8, WICK_DIMS(4))), "not promoted"},
+        {wick_sum(x, WICK_ALL_AXES, false), "for storage"},
+        {wick_wrap(ctx, WICK_I4, 1, (const int64_t[]){4}, (const int64_t[]){2}, "1234", NULL, NULL), "no strides"},
+        {loop[0], "packed"},
+        {wick_wrap(ctx, WICK_I4, 1, (const int64_t[]){4}, NULL, "1234", NULL, NULL), ""},
+        {wick_slice(wick_cast(x, WICK_I8), 0, 0, 2, 1), ""},
+    };
+    check_refusals(cases, WICK_COUNTOF(cases));
     wick_context_free(&ctx);
 }
 

@@ -36,7 +36,7 @@ static bool compute(const wick_node *node, const wick_constant_attr *const *in, 
 
 static wick_node *fold(wick_graph *graph, wick_node *node) {
     const wick_constant_attr *in[3];
-    if (!(node->op->flags & WICK_OP_ELEMENTWISE)) return NULL;
+    if (!wick_node_fuses(node)) return NULL;
     for (int i = 0; i < node->n_in; i++)
         if (!(in[i] = uniform(node->in[i]))) return NULL;
     wick_constant_attr attr;

@@ -28,7 +28,7 @@ typedef struct fuser {
     bool *is_output, *closed;       /* of a node; of a group: ends in a reduction */
 } fuser;
 
-static bool is_elementwise(const wick_node *n) { return n->op->flags & WICK_OP_ELEMENTWISE; }
+static bool is_elementwise(const wick_node *n) { return wick_node_fuses(n); }
 
 /* May a value stay in a register between producer and consumer? */
 static bool registers_hold(const wick_type *t) {

@@ -155,6 +155,9 @@ static void copy_same(const plan *p, int elem, int64_t at, int64_t end, const ui
     }
 }
 
+/* Bytes from one element to another so far on; packed ones are whole bytes apart then. */
+static int64_t distance(wick_dtype dtype, int64_t n) { return n * wick_dtype_bits(dtype) / 8; }
+
 /* Different dtypes, a block at a time: pack, load, cast, store, scatter; a step is left out where it changes nothing,
  * and the first and last converters work on memory itself where it is contiguous. */
 static void copy_convert(const plan *p, wick_dtype from, wick_dtype to, int64_t at, int64_t end, const uint8_t *src,
@@ -171,7 +174,7 @@ static void copy_convert(const plan *p, wick_dtype from, wick_dtype to, int64_t 
         if (all[k]) steps[n_steps++] = all[k];
     for (; at < end; at += COPY_BLOCK) {
         const int64_t n = WICK_MIN(end - at, COPY_BLOCK);
-        const void *now = src + at * se;
+        const void *now = src + distance(from, at);
         int next = 0;
         if (!src_linear) {
             wick_walk_gather(se, p->rank, p->dims, p->src, at, n, src, buffer[next]);
@@ -179,7 +182,7 @@ static void copy_convert(const plan *p, wick_dtype from, wick_dtype to, int64_t 
             next = 1 - next;
         }
         for (int k = 0; k < n_steps; k++, next = 1 - next) {
-            void *out = k == n_steps - 1 && dst_linear ? (void *)(dst + at * de) : (void *)buffer[next];
+            void *out = k == n_steps - 1 && dst_linear ? (void *)(dst + distance(to, at)) : (void *)buffer[next];
             steps[k](out, now, (size_t)n);
             now = out;
         }
@@ -192,9 +195,16 @@ void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *s
     const int64_t tasks = wick_copy_tasks(c);
     if (tasks == 0 || begin >= end) return;
     const int elem = (int)wick_dtype_size(c->src);
-    const int64_t items = p.across < 0 ? p.total : copy_bands(&p), each = (items + tasks - 1) / tasks;
+    const int64_t items = p.across < 0 ? p.total : copy_bands(&p);
+    int64_t each = (items + tasks - 1) / tasks;
+    const bool packed = wick_dtype_is_packed(c->src) || wick_dtype_is_packed(c->dst);
+    if (packed) each = (each + 3) & ~(int64_t)3; /* whole bytes */
     const int64_t first = begin * each, stop = WICK_MIN(end * each, items);
-    if (p.across >= 0)
+    if (packed && c->src == c->dst) {
+        if (first >= stop) return;
+        memcpy((char *)dst + distance(c->dst, first), (const char *)src + distance(c->src, first), wick_dtype_bytes(c->src, stop - first));
+        if (stop == items) wick_elements_end(c->dst, dst, items);
+    } else if (p.across >= 0)
         for (int64_t band = first; band < stop; band++) copy_band(&p, elem, band, src, dst);
     else if (c->src == c->dst)
         copy_same(&p, elem, first, stop, src, dst);

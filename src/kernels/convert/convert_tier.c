@@ -153,6 +153,45 @@ CONVERT_LOOP(store_8, int32_t, uint8_t, x)
 CONVERT_LOOP(store_16, int32_t, uint16_t, x)
 CONVERT_LOOP(store_32, uint64_t, uint32_t, x)
 
+/* ---- packed integers: two or four to a byte, the first in the low bits ----------------------------------------------
+ */
+
+/* Sign-extends the low bits; unsigned ones stay. */
+#define PACKED_SIGNED(bits, x)   ((int32_t)((uint32_t)(x) << (32 - (bits))) >> (32 - (bits)))
+#define PACKED_UNSIGNED(bits, x) ((int32_t)((x) & ((1u << (bits)) - 1)))
+#define PACKED_LOAD(name, bits, extend)                                                                                \
+    static void name(void *dst, const void *src, size_t n) {                                                           \
+        const uint8_t *s = src;                                                                                        \
+        int32_t *d = dst;                                                                                              \
+        const size_t per = 8 / (bits), whole = n / per;                                                                \
+        WICK_IVDEP for (size_t i = 0; i < whole; i++) {                                                                \
+            const uint32_t x = s[i];                                                                                   \
+            _Pragma("GCC unroll 4") for (size_t k = 0; k < per; k++) d[i * per + k] = extend(bits, x >> ((bits) * k)); \
+        }                                                                                                              \
+        for (size_t i = whole * per; i < n; i++) d[i] = extend(bits, s[whole] >> ((bits) * (i % per)));                \
+    }
+#define PACKED_STORE(name, bits)                                                                                       \
+    static void name(void *dst, const void *src, size_t n) {                                                           \
+        const uint32_t *s = src, mask = (1u << (bits)) - 1;                                                            \
+        uint8_t *d = dst;                                                                                              \
+        const size_t per = 8 / (bits), whole = n / per;                                                                \
+        WICK_IVDEP for (size_t i = 0; i < whole; i++) {                                                                \
+            uint32_t x = 0;                                                                                            \
+            _Pragma("GCC unroll 4") for (size_t k = 0; k < per; k++) x |= (s[i * per + k] & mask) << ((bits) * k);     \
+            d[i] = (uint8_t)x;                                                                                         \
+        }                                                                                                              \
+        if (n % per == 0) return;                                                                                      \
+        uint32_t x = 0;                                                                                                \
+        for (size_t k = 0; k < n % per; k++) x |= (s[whole * per + k] & mask) << ((bits) * k);                         \
+        d[whole] = (uint8_t)x;                                                                                         \
+    }
+PACKED_LOAD(load_i4, 4, PACKED_SIGNED)
+PACKED_LOAD(load_u4, 4, PACKED_UNSIGNED)
+PACKED_LOAD(load_i2, 2, PACKED_SIGNED)
+PACKED_LOAD(load_u2, 2, PACKED_UNSIGNED)
+PACKED_STORE(store_4, 4)
+PACKED_STORE(store_2, 2)
+
 /* ---- casts
  * ------------------------------------------------------------------------------------------------------------- Float
  * to integer truncates and saturates; NaN gives 0. The conversion itself only sees numbers that fit. low and high are
@@ -203,7 +242,11 @@ const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
              [WICK_F8_E4M3FN] = load_e4m3fn,
              [WICK_F8_E4M3FNUZ] = load_e4m3fnuz,
              [WICK_F8_E5M2] = load_e5m2,
-             [WICK_F8_E5M2FNUZ] = load_e5m2fnuz},
+             [WICK_F8_E5M2FNUZ] = load_e5m2fnuz,
+             [WICK_I4] = load_i4,
+             [WICK_U4] = load_u4,
+             [WICK_I2] = load_i2,
+             [WICK_U2] = load_u2},
     .store = {[WICK_F16] = store_f16,
               [WICK_BF16] = store_bf16,
               [WICK_I8] = store_8,
@@ -214,7 +257,11 @@ const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
               [WICK_F8_E4M3FN] = store_e4m3fn,
               [WICK_F8_E4M3FNUZ] = store_e4m3fnuz,
               [WICK_F8_E5M2] = store_e5m2,
-              [WICK_F8_E5M2FNUZ] = store_e5m2fnuz},
+              [WICK_F8_E5M2FNUZ] = store_e5m2fnuz,
+              [WICK_I4] = store_4,
+              [WICK_U4] = store_4,
+              [WICK_I2] = store_2,
+              [WICK_U2] = store_2},
     .cast =
         {
             [WICK_CF32] = {NULL, cast_f32_f64, cast_f32_i32, cast_f32_i64, cast_f32_u64, cast_f32_bool},

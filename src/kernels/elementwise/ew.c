@@ -22,7 +22,7 @@ wick_ctype wick_ctype_of(wick_dtype dtype) {
         [WICK_I8] = WICK_CI32,    [WICK_I16] = WICK_CI32, [WICK_I32] = WICK_CI32, [WICK_I64] = WICK_CI64,
         [WICK_U8] = WICK_CI32,    [WICK_U16] = WICK_CI32, [WICK_U32] = WICK_CU64, [WICK_U64] = WICK_CU64,
         [WICK_BOOL] = WICK_CBOOL, [WICK_F8_E4M3FN] = WICK_CF32, [WICK_F8_E4M3FNUZ] = WICK_CF32, [WICK_F8_E5M2] = WICK_CF32,
-        [WICK_F8_E5M2FNUZ] = WICK_CF32,
+        [WICK_F8_E5M2FNUZ] = WICK_CF32, [WICK_I4] = WICK_CI32, [WICK_U4] = WICK_CI32, [WICK_I2] = WICK_CI32, [WICK_U2] = WICK_CI32,
     };
     return (wick_ctype)of[dtype];
 }
