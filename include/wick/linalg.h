@@ -65,14 +65,14 @@ WICK_API void wick_slogdet(wick_tensor *a, wick_tensor **sign, wick_tensor **log
 /* a [..., m, n] = q r: q [..., m, k] with orthonormal columns, r [..., k, n] upper triangular; k = min(m, n), or m if complete, which has no gradient for m > n.
  * Signs are LAPACK's. */
 WICK_API void wick_qr(wick_tensor *a, bool complete, wick_tensor **q, wick_tensor **r);
-/* a v = v diag(values) of a symmetric a [..., n, n], whose lower triangle is read: values [..., n] rise, vectors are columns, whose signs are arbitrary. By Jacobi's
- * rotations: made for matrices of tens to some hundred rows. Where eigenvalues are equal, their share of the vectors' gradient is taken as 0. */
+/* a v = v diag(values) of a symmetric a [..., n, n], whose lower triangle is read: values [..., n] rise, vectors are columns, whose signs are arbitrary. By
+ * Householder's reflections and QL steps; NaN or Inf in a matrix gives NaN. Where eigenvalues are equal, their share of the vectors' gradient is taken as 0. */
 WICK_API void wick_eigh(wick_tensor *a, wick_tensor **values, wick_tensor **vectors);
 /* a v = v diag(values) of any square a: values [..., n, 2] and vectors [..., n, n, 2] are complex (wick/signal.h), vectors are columns of norm 1. By LAPACK, if this
  * machine has it (WICK_ERR_UNSUPPORTED), outside of plans: a is evaluated now, results are data without a gradient, and compiled functions cannot use it. */
 WICK_API void wick_eig(wick_tensor *a, wick_tensor **values, wick_tensor **vectors);
 /* a [..., m, n] = u diag(s) vt, s [..., k] falling, k = min(m, n): u [..., m, k], vt [..., k, n], or if full [..., m, m] and [..., n, n], whose further columns (rows)
- * get no gradient. Otherwise as wick_eigh. */
+ * get no gradient. By one-sided rotations, good to the last bits also of small singular values. Otherwise as wick_eigh. */
 WICK_API void wick_svd(wick_tensor *a, bool full, wick_tensor **u, wick_tensor **s, wick_tensor **vt);
 /* The pseudo-inverse, and the rank: singular values up to tolerance times the largest count as 0; tolerance 0: max(m, n) times the rounding unit. */
 WICK_API wick_tensor *wick_pinv(wick_tensor *a, double tolerance);

@@ -1,5 +1,5 @@
-/* jacobi_body.h: symmetric eigenvalues by Jacobi's rotations (1846) and singular values by one-sided ones (Hestenes 1958): plain, accurate,
- * some ten sweeps of n^3 multiply-adds. Included by dense.c once per type. */
+/* jacobi_body.h: singular values by one-sided rotations (Hestenes 1958; Jacobi 1846): plain, accurate, some ten sweeps of n^3 multiply-adds.
+ * Included by dense.c once per type. */
 
 /* Rows of x [n, len] become orthogonal by rotations, which rows of v [n, v_len] take part in. */
 static void DENSE_NAME(orthogonalise)(dense_run *r, int64_t n, int64_t len, DENSE_T *x, int64_t v_len, DENSE_T *v) {
@@ -86,45 +86,4 @@ static void DENSE_NAME(svd)(dense_run *r, int64_t m, int64_t n, const void *av, 
     DENSE_NAME(complete)(r, rank, m, ut);
     for (int64_t i = 0; i < m; i++)
         for (int64_t k = 0; k < m; k++) u[i * m + k] = ut[k * m + i];
-}
-
-/* A V = V diag(values) of the symmetric A whose lower triangle is read; values rise, vectors are columns. */
-static void DENSE_NAME(eigh)(dense_run *r, int64_t n, const void *av, void *values, void *vectors) {
-    const DENSE_T *a = av;
-    DENSE_T *x = dense_take(r, n * n), *v = dense_take(r, n * n), *value = dense_take(r, n), *order = dense_take(r, n);
-    if (!r->memory) return;
-    DENSE_T *w = values, *out = vectors;
-    for (int64_t i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++) x[i * n + j] = a[j <= i ? i * n + j : j * n + i];
-    const double tolerance = sizeof(DENSE_T) == 8 ? 0x1p-53 : 0x1p-24;
-    bool turned = true;
-    for (int sweep = 0; sweep < 60 && turned; sweep++) {
-        turned = false;
-        double total = 0;
-        for (int64_t i = 0; i < n * n; i++) total += (double)x[i] * (double)x[i];
-        const double small = tolerance * __builtin_sqrt(total) / (double)WICK_MAX(n, 1);
-        for (int64_t p = 0; p + 1 < n; p++)
-            for (int64_t q = p + 1; q < n; q++) {
-                const double off = (double)x[p * n + q];
-                if (!(__builtin_fabs(off) > small)) continue;
-                turned = true;
-                const double zeta = ((double)x[q * n + q] - (double)x[p * n + p]) / (2 * off);
-                const double t = (zeta < 0 ? -1 : 1) / (__builtin_fabs(zeta) + __builtin_sqrt(1 + zeta * zeta)), c = 1 / __builtin_sqrt(1 + t * t), s = c * t;
-                const double pp = (double)x[p * n + p] - t * off, qq = (double)x[q * n + q] + t * off;
-                r->loops->rotate(n, c, s, x + p * n, x + q * n);
-                for (int64_t i = 0; i < n; i++) /* symmetric: columns p and q are the rows */
-                    if (i != p && i != q) x[i * n + p] = x[p * n + i], x[i * n + q] = x[q * n + i];
-                x[p * n + p] = (DENSE_T)pp, x[q * n + q] = (DENSE_T)qq;
-                x[p * n + q] = x[q * n + p] = 0;
-                r->loops->rotate(n, c, s, v + p * n, v + q * n);
-            }
-    }
-    for (int64_t i = 0; i < n; i++) value[i] = -x[i * n + i];
-    DENSE_NAME(by_norm)(n, value, order);
-    for (int64_t k = 0; k < n; k++) {
-        const int64_t j = (int64_t)order[k];
-        w[k] = -value[j];
-        for (int64_t i = 0; i < n; i++) out[i * n + k] = v[j * n + i];
-    }
 }
