@@ -325,6 +325,13 @@ TEST(wrong_dtypes_are_refused_or_work) {
                 }
                 u.sample.in[i].dtype = was;
             }
+            const uint8_t first = u.sample.in[0].dtype;
+            for (int d = 0; d < WICK_DTYPE_COUNT && u.sample.n_in > 1; d++) { /* in place of the first's wherever that is */
+                use v = u;
+                for (int i = 0; i < u.sample.n_in; i++)
+                    if (u.sample.in[i].dtype == first) v.sample.in[i].dtype = (uint8_t)d;
+                (void)accepted(ctx, &v, v.sample.n_in, true);
+            }
         }
     }
     wick_context_free(&ctx);

@@ -4,10 +4,20 @@
 #define GOLDEN_FLOOR 1
 #include "kernels/convert/convert.h"
 #include "ops/goldens.h"
+#include "wick/attention.h"
 #include "wick/control.h"
+#include "wick/distance.h"
+#include "wick/image.h"
 #include "wick/index.h"
+#include "wick/linalg.h"
+#include "wick/loss.h"
+#include "wick/plan.h"
+#include "wick/pointwise.h"
 #include "wick/reduce.h"
+#include "wick/sequence.h"
 #include "wick/shape.h"
+#include "wick/signal.h"
+#include "wick/sort.h"
 
 static const struct {
     wick_dtype dtype;
@@ -355,6 +365,7 @@ static int moves(wick_tensor *x, wick_tensor **y) {
     y[n++] = wick_tile(x, WICK_DIMS(2, 1));
     y[n++] = wick_roll(x, 1, (const int64_t[]){5}, (const int[]){1});
     y[n++] = wick_update_slice(x, wick_slice(other, 0, 0, 5, 1), 0, wick_constant(ctx, WICK_I64, 7));
+    y[n++] = wick_tril(x, 1);
     y[n++] = wick_stop_gradient(x);
     return n;
 }
@@ -414,6 +425,68 @@ TEST(nothing_computes_in_a_dtype_for_storage) {
             {wick_mul(wick_cast(x, WICK_F32), f), ""},      {wick_cast(x, f8[k].dtype), ""},
         };
         check_refusals(cases, WICK_COUNTOF(cases));
+    }
+    wick_context_free(&ctx);
+}
+
+/* Every function that computes, by as many arguments of the dtype as it takes: a clean refusal, whatever it makes of them on the way. */
+#define ROW1(name) wick_##name(x)
+#define ROW2(name) wick_##name(x, x)
+#define ROW3(name) wick_##name(x, x, x)
+#define ROW_CALL(name, arity, ...) {#name, !strcmp(#name, "where") ? wick_neg(x) : ROW##arity(name)},
+#define CALL(call) {#call, wick_##call}
+
+TEST(every_function_refuses_them_cleanly) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    for (int d = WICK_BOOL + 1; d < WICK_DTYPE_COUNT; d++) {
+        const wick_dtype dtype = (wick_dtype)d;
+        wick_scope *scope = wick_scope_open(ctx);
+        wick_tensor *x = wick_ones(ctx, dtype, WICK_DIMS(4, 4)), *v = wick_ones(ctx, dtype, WICK_DIMS(4)), *image = wick_ones(ctx, dtype, WICK_DIMS(1, 2, 4, 4));
+        wick_tensor *kernel = wick_ones(ctx, dtype, WICK_DIMS(2, 2, 3, 3)), *f = wick_ones(ctx, WICK_F32, WICK_DIMS(4, 4)), *i = wick_zeros(ctx, WICK_I64, WICK_DIMS(4));
+        wick_tensor *square = wick_zeros(ctx, WICK_I64, WICK_DIMS(4, 4)), *more[3], *pairs = wick_ones(ctx, dtype, WICK_DIMS(4, 2));
+        const wick_pool_options pool = {.kernel = {2, 2}};
+        const int64_t two[] = {2, 2};
+        const struct {
+            const char *name;
+            wick_tensor *result;
+        } calls[] = {
+            WICK_EW_TABLE(ROW_CALL)
+            CALL(clip(x, 0, 1)), CALL(clip(x, -0.5, 0.5)), CALL(threshold(x, 0, 1)), CALL(leaky_relu(x, 0.1)), CALL(elu(x, 1)), CALL(celu(x, 1)), CALL(softplus_beta(x, 2)),
+            CALL(softshrink(x, 0.5)), CALL(hardshrink(x, 0.5)), CALL(tanhshrink(x)), CALL(glu(x, 1)), CALL(logit(x, 0.1)), CALL(addcmul(x, x, x, 1)), CALL(addcdiv(x, x, x, 1)),
+            CALL(isclose(x, x, 0, 0)), CALL(isclose(x, f, 0, 0)), CALL(add(f, x)), CALL(where(x, f, f)), CALL(masked_fill(f, x, 1)),
+            CALL(sum(x, WICK_ALL_AXES, false)), CALL(mean(x, WICK_ALL_AXES, false)), CALL(prod(x, WICK_ALL_AXES, false)), CALL(max(x, WICK_ALL_AXES, false)),
+            CALL(min(x, WICK_AXES(0), false)), CALL(var(x, WICK_ALL_AXES, 0, false)), CALL(std(x, WICK_ALL_AXES, 0, false)), CALL(argmax(x, 0, false)), CALL(argmin(x, 1, false)),
+            CALL(logsumexp(x, WICK_ALL_AXES, false)), CALL(norm(x, 2, WICK_ALL_AXES, false)), CALL(any(x, WICK_ALL_AXES, false)), CALL(all(x, WICK_ALL_AXES, false)),
+            CALL(count_nonzero(x, WICK_ALL_AXES, false)), CALL(nansum(x, WICK_ALL_AXES, false)), CALL(nanmean(x, WICK_ALL_AXES, false)), CALL(max_with_index(x, 0, false, more)),
+            CALL(cumsum(x, 0)), CALL(cumprod(x, 0)), CALL(cumsum_with(x, 0, true, true)), CALL(logcumsumexp(x, 0)), CALL(cummax(x, 0, more)), CALL(cummin(x, 1, more)),
+            CALL(matmul(x, x)), CALL(matmul(f, x)), CALL(linear(x, x, v)), CALL(addmm(x, x, x, 1, 1)), CALL(outer(v, v)), CALL(dot(v, v)), CALL(vdot(v, v)), CALL(kron(x, x)),
+            CALL(matrix_power(x, 2)), CALL(trace(x)), CALL(cholesky(x, false)), CALL(solve(x, x)), CALL(inverse(x)), CALL(det(x)), CALL(pinv(x, 0)), CALL(matrix_rank(x, 0)),
+            CALL(lstsq(x, x)), CALL(einsum("ij,jk", 2, (wick_tensor *[]){x, x})), CALL(conv(image, kernel, NULL, NULL)), CALL(conv_transpose(image, kernel, NULL, NULL)),
+            CALL(max_pool(image, &pool)), CALL(avg_pool(image, &pool)), CALL(adaptive_max_pool(image, two)), CALL(adaptive_avg_pool(image, NULL)), CALL(lp_pool(image, 2, &pool)),
+            CALL(resize(image, two, WICK_RESIZE_LINEAR)), CALL(interpolate(image, WICK_AXES(2, 3), two, NULL)), CALL(softmax(x, 1)), CALL(log_softmax(x, 0)), CALL(softmin(x, 1)),
+            CALL(layer_norm(x, v, v, 1e-5)), CALL(batch_norm(x, v, v, NULL, NULL, 1e-5)), CALL(rms_norm(x, v, 1e-5)), CALL(group_norm(image, 2, NULL, NULL, 1e-5)),
+            CALL(instance_norm(image, NULL, NULL, 1e-5)), CALL(local_response_norm(image, 3, 1, 1, 1)), CALL(normalize(x, 2, 1, 1e-5)), CALL(scatter_add(x, 0, i, x)),
+            CALL(gather(f, 0, x)), CALL(one_hot(v, 4, WICK_F32)), CALL(one_hot(i, 4, dtype)), CALL(take_along_axis(f, 0, x)), CALL(put_along_axis(x, 0, square, x, WICK_PUT_ADD)),
+            CALL(scatter_reduce(x, 0, square, x, WICK_PUT_MUL, true)), CALL(embedding(f, x, -1)), CALL(index_put(x, 1, &i, x, true)), CALL(nonzero(x)), CALL(masked_select(f, x)),
+            CALL(random_uniform(ctx, dtype, WICK_DIMS(2))), CALL(random_normal(ctx, dtype, WICK_DIMS(2))), CALL(random_bernoulli(x)), CALL(random_gamma(x)), CALL(dropout(x, 0.5)),
+            CALL(multinomial(x, 2, true)), CALL(random_categorical(x)), CALL(random_exponential(ctx, dtype, WICK_DIMS(2), 1)), CALL(cosine_similarity(x, x, 1, 1e-8)),
+            CALL(pairwise_distance(x, x, 2, 0, false)), CALL(cdist(x, x, 2)), CALL(cov(x, 1)), CALL(diff(x, 1, 0)), CALL(fft(pairs, 4, 0, WICK_FFT_BACKWARD)), CALL(rfft(x, 4, -1, WICK_FFT_BACKWARD)),
+            CALL(complex_mul(pairs, pairs)), CALL(dct(x, 2, -1, true)),
+            CALL(sort(x, 0, false, more)), CALL(argsort(x, 1, true)), CALL(topk(x, 2, 0, true, more)), CALL(kthvalue(x, 1, 0, false, more)), CALL(median(x, 0, false, more)),
+            CALL(quantile(x, 0.5, 0, false, WICK_QUANTILE_LINEAR)), CALL(searchsorted(v, v, false)), CALL(bincount(v, NULL, 1)), CALL(histogram(v, 2, 0, 1, NULL, more)), CALL(unique(v, NULL, NULL)),
+            CALL(cross_entropy(x, i)), CALL(cross_entropy(f, v)), CALL(mse(x, x)), CALL(l1_loss(x, f, WICK_REDUCE_MEAN)), CALL(huber_loss(x, x, 1, WICK_REDUCE_SUM)),
+            CALL(binary_cross_entropy(x, x, NULL, WICK_REDUCE_MEAN)), CALL(focal_loss(x, x, 0.5, 2, WICK_REDUCE_MEAN)), CALL(kl_div(x, x, false, WICK_REDUCE_MEAN)),
+            CALL(attention(image, image, image, NULL)), CALL(rotary(x, i, NULL)), CALL(max_pool_indices(image, &pool)), CALL(grid_sample(image, wick_ones(ctx, dtype, WICK_DIMS(1, 2, 2, 2)), NULL)),
+            CALL(box_iou(x, x)), CALL(nms(f, v, 0.5)),
+        };
+        for (size_t k = 0; k < WICK_COUNTOF(calls); k++) {
+            const char *text = "";
+            const wick_status status = wick_tensor_error(calls[k].result, &text);
+            CHECK_MSG(status == WICK_ERR_DTYPE || (status && strstr(text, "floats")), "%s of %s: status %d, %s", calls[k].name, wick_dtype_name(dtype), status, text);
+            CHECK_MSG(*text && wick_eval(ctx, 1, &(wick_tensor *){calls[k].result}, NULL) == status, "%s: %s", calls[k].name, wick_context_error(ctx));
+        }
+        wick_scope_close(&scope);
     }
     wick_context_free(&ctx);
 }

@@ -116,9 +116,10 @@ WICK_MATH float f8_ieee_to_f32(uint32_t c, int m, int bias) {
 WICK_MATH uint8_t f8_ieee_from_f32(float x, int m, int bias) {
     const int32_t inf = 0x7f >> m << m;
     uint32_t u = wick_bits_f32(x), a = u & 0x7fffffffu;
-    int32_t r = f8_rounded(a, m, bias), payload = (int32_t)((a >> (23 - m)) & ((1u << m) - 1));
+    int32_t r = f8_rounded(a, m, bias), top = (int32_t)(a >> (23 - m)) & 0x7f; /* of NaN: exponent and payload */
+    top += top == inf ? 1 << (m - 1) : 0;
     r = r > inf ? inf : r;
-    r = (int32_t)a > 0x7f800000 ? inf | (payload ? payload : 1 << (m - 1)) : r;
+    r = (int32_t)a > 0x7f800000 ? top : r;
     return (uint8_t)(r | (int32_t)((u >> 24) & 0x80u));
 }
 /* The fnuz formats: the code of a negative zero is the only NaN; no Inf. */
