@@ -415,6 +415,13 @@ int64_t wick_ravel_index(int n, const int64_t *dims, int64_t begin, int64_t end,
 int64_t wick_count_true(int64_t count, const uint8_t *mask);
 /* The first `size` places of a row-major mask that are true, rank numbers each, in order. Returns how many there are in all. */
 int64_t wick_nonzero_places(int rank, const int64_t *dims, const uint8_t *mask, int64_t size, int64_t *dst);
+/* Row i of dst is row i of each part, one after the other: rows of part k have bytes[k], step[k] bytes apart. Rows [begin, end) of dst. */
+enum { WICK_JOIN_PARTS = 8 };
+typedef struct wick_join {
+    int n;
+    int64_t rows, width, bytes[WICK_JOIN_PARTS], step[WICK_JOIN_PARTS]; /* width: the sum of bytes */
+} wick_join;
+void wick_join_rows(const wick_join *j, int64_t begin, int64_t end, const void *const *parts, void *dst);
 /* dst[i] = i for i in [begin, end), as i32 or i64. */
 void wick_iota(bool wide, int64_t begin, int64_t end, void *dst);
 
@@ -451,8 +458,8 @@ void wick_count_bins(wick_ctype type, int64_t n, const int64_t *x, const void *w
 void wick_add_bins(wick_ctype type, bool counts, int64_t parts, int64_t bins, int64_t begin, int64_t end, const void *partial, void *dst);
 
 /* ---- running sums, products and extremes over the middle of [outer, n, inner], contiguous --------------------------------------- */
-/* SUM and PROD: f32 (accumulated in f64), f64, i64, u64. Rows longer than a chunk are taken in chunks, in an order that n fixes: stage 0
- * makes the chunks' totals, stage 1 what stands before each, stage 2 the result; partials: bytes shared by the stages. LOG_SUM: the logarithm of the
+/* SUM and PROD: f32 (accumulated in f64), f64, i64, u64. Rows longer than a chunk (of extremes too) are taken in chunks, in an order that n fixes:
+ * stage 0 makes the chunks' totals, stage 1 what stands before each, stage 2 the result; partials: bytes shared by the stages. LOG_SUM: the logarithm of the
  * running sum of exponentials; MAX and MIN: the five arithmetic types, with places (the last of equals); NaN stays. */
 typedef enum wick_scan_kind { WICK_SCAN_SUM, WICK_SCAN_PROD, WICK_SCAN_LOG_SUM, WICK_SCAN_MAX, WICK_SCAN_MIN } wick_scan_kind;
 typedef struct wick_scan {

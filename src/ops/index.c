@@ -249,16 +249,67 @@ static wick_status infer_concat(wick_infer *i) {
     *i->out = out;
     return WICK_OK;
 }
+/* Rows as [outer dims, the axis and what follows]: true if those lie together, rows at one distance, *step elements. */
+static bool lies_in_rows(const wick_operand *at, int axis, int64_t *step) {
+    int64_t inside = 1, outside = 0; /* what strides should be; 0: any will do */
+    for (int d = at->type->rank - 1; d >= 0; d--) {
+        const int64_t n = at->type->dims[d], stride = at->layout.strides[d];
+        if (n == 1) continue;
+        if (d >= axis) {
+            if (stride != inside) return false;
+            inside *= n;
+        } else {
+            if (outside && stride != outside) return false;
+            if (!outside) *step = stride;
+            outside = stride * n;
+        }
+    }
+    return outside != 0;
+}
+enum { JOIN_TASK = 131072, JOIN_LEAST = 32 }; /* bytes of a task, at least; of a row of a part */
+typedef struct join_args {
+    wick_join join;
+    int64_t per_task; /* rows */
+} join_args;
+static int64_t run_join(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const join_args *a = args;
+    wick_join_rows(&a->join, begin * a->per_task, WICK_MIN(a->join.rows, end * a->per_task), (const void *const *)ptr, ptr[a->join.n]);
+    return -1;
+}
+/* One pass over short rows of the result; otherwise part by part. */
 static wick_status lower_concat(wick_lower *l, wick_node *node) {
-    const axis_attr *attr = node->attr;
+    const int axis = (int)((const axis_attr *)node->attr)->axis;
     wick_operand out;
     WICK_TRY(wick_lower_out(l, node, 0, &out));
+    join_args a = {.join = {.rows = 1}};
+    wick_ref refs[WICK_JOIN_PARTS + 1];
+    const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)out.type->dtype);
+    bool joins = true;
+    for (int d = 0; d < axis; d++) a.join.rows *= out.type->dims[d];
+    for (int i = 0; joins && i < node->n_in; i++) {
+        const wick_operand in = wick_lower_in(l, node, i);
+        const int64_t count = wick_type_count(in.type);
+        int64_t step = 0;
+        if (!count) continue;
+        joins = a.join.n < WICK_JOIN_PARTS && lies_in_rows(&in, axis, &step) && count / a.join.rows * elem >= JOIN_LEAST && count / a.join.rows * elem <= JOIN_TASK;
+        if (!joins) break;
+        a.join.width += a.join.bytes[a.join.n] = count / a.join.rows * elem;
+        a.join.step[a.join.n] = step * elem;
+        refs[a.join.n++] = wick_lower_ref(&in, false);
+    }
+    if (joins && a.join.n) {
+        a.per_task = (JOIN_TASK - 1) / a.join.width + 1;
+        refs[a.join.n] = wick_lower_ref(&out, true);
+        wick_step step = {.name = "concat", .run = run_join, .tasks = (a.join.rows + a.per_task - 1) / a.per_task, .bytes = 2.0 * (double)wick_type_bytes(out.type)};
+        return wick_lower_step(l, &step, &a, sizeof a, refs, a.join.n + 1);
+    }
     wick_operand part = out;
     for (int i = 0; i < node->n_in; i++) {
         wick_operand in = wick_lower_in(l, node, i);
         part.type = in.type;
         if (wick_type_count(in.type)) WICK_TRY(wick_lower_copy(l, &in, &part));
-        part.layout.offset += in.type->dims[attr->axis] * out.layout.strides[attr->axis];
+        part.layout.offset += in.type->dims[axis] * out.layout.strides[axis];
     }
     return WICK_OK;
 }

@@ -36,7 +36,7 @@ typedef struct scan_args {
 static int64_t run_scan(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const scan_args *a = args;
-    wick_scan_run(&a->scan, a->stage, begin, end, ptr[0], ptr[1], a->index ? ptr[2] : NULL, a->scan.stages > 1 ? ptr[2] : NULL);
+    wick_scan_run(&a->scan, a->stage, begin, end, ptr[0], ptr[1], a->index ? ptr[2] : NULL, a->scan.stages > 1 ? ptr[2 + a->index] : NULL);
     return -1;
 }
 static double flops_scan(const wick_node *node) { return (double)wick_type_count(&node->in[0]->type); }
@@ -51,17 +51,18 @@ static wick_status lower_scan(wick_lower *l, wick_node *node) {
     if (a.index) WICK_TRY(wick_lower_out(l, node, 1, &index));
     for (int i = 0; i < in.type->rank; i++) *(i < attr->axis ? &a.scan.outer : &a.scan.inner) *= i == attr->axis ? 1 : in.type->dims[i];
     wick_scan_prepare(&a.scan);
-    wick_ref refs[3] = {wick_lower_ref(&in, false), wick_lower_ref(&out, true)};
-    if (a.index) refs[2] = wick_lower_ref(&index, true);
+    wick_ref refs[4] = {wick_lower_ref(&in, false), wick_lower_ref(&out, true)};
+    int n_refs = 2;
+    if (a.index) refs[n_refs++] = wick_lower_ref(&index, true);
     if (a.scan.stages > 1) {
-        refs[2] = (wick_ref){.write = true};
-        WICK_TRY(wick_lower_temp(l, a.scan.partials, &refs[2].buffer));
+        refs[n_refs] = (wick_ref){.write = true};
+        WICK_TRY(wick_lower_temp(l, a.scan.partials, &refs[n_refs++].buffer));
     }
     for (a.stage = 0; a.stage < a.scan.stages; a.stage++) {
         const bool last = a.stage == a.scan.stages - 1;
         wick_step step = {.name = node->op->name, .run = run_scan, .tasks = a.scan.tasks[a.stage], .flops = last ? flops_scan(node) : 0,
                           .bytes = last ? 2.0 * (double)wick_type_bytes(in.type) : a.stage == 0 ? (double)wick_type_bytes(in.type) : 0};
-        WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, refs, a.index || a.scan.stages > 1 ? 3 : 2));
+        WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, refs, n_refs));
     }
     return WICK_OK;
 }

@@ -433,7 +433,7 @@ static wick_status infer_bins(wick_infer *i) {
     i->out->dims[0] = bins;
     return WICK_OK;
 }
-enum { BINS_TASK = 65536, BINS_PARTS = 64 };
+enum { BINS_TASK = 65536, BINS_PARTS = 64, BINS_SHARE = 8 };
 typedef struct bins_args {
     wick_ctype type;
     bool weighted;
@@ -462,14 +462,19 @@ static wick_status lower_bins(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     bins_args a = {.type = node->n_in > 1 ? wick_ctype_of((wick_dtype)weights.type->dtype) : WICK_CI64, .weighted = node->n_in > 1, .n = wick_type_count(in.type),
                    .bins = out.type->dims[0]};
-    /* Parts have bins of their own, where these are not more than what they count. */
-    a.size = WICK_MAX(WICK_MAX(BINS_TASK, a.bins), (a.n + BINS_PARTS - 1) / BINS_PARTS);
-    a.parts = WICK_MAX(1, (a.n + a.size - 1) / a.size);
-    wick_ref refs[4] = {wick_lower_ref(&in, false), {.write = true}, wick_lower_ref(&out, true)};
-    WICK_TRY(wick_lower_temp(l, (size_t)(a.parts * a.bins) * 8, &refs[1].buffer));
+    /* Parts have bins of their own, where these are few beside what they count; one part has those of the result, if they are as wide. */
+    a.size = WICK_MAX(WICK_MAX(BINS_TASK, a.bins < INT64_MAX / BINS_SHARE ? a.bins * BINS_SHARE : a.bins), (a.n + BINS_PARTS - 1) / BINS_PARTS);
+    a.parts = WICK_MAX(1, (a.n - 1) / a.size + 1);
+    const bool direct = a.parts == 1 && a.type != WICK_CF32;
+    wick_ref refs[4] = {wick_lower_ref(&in, false), wick_lower_ref(&out, true), wick_lower_ref(&out, true)};
+    if (!direct) {
+        refs[1] = (wick_ref){.write = true};
+        WICK_TRY(wick_lower_temp(l, (size_t)(a.parts * a.bins) * 8, &refs[1].buffer));
+    }
     if (a.weighted) refs[3] = wick_lower_ref(&weights, false);
     const int n_refs = 3 + a.weighted;
     wick_step count = {.name = "bincount", .run = run_bins, .tasks = a.parts, .flops = (double)a.n, .bytes = (double)wick_type_bytes(in.type)};
+    if (direct) return wick_lower_step(l, &count, &a, sizeof a, refs, n_refs);
     wick_step add = {.name = "bincount", .run = run_add_bins, .tasks = (a.bins + 1023) / 1024, .bytes = (double)wick_type_bytes(out.type)};
     WICK_TRY(wick_lower_step(l, &count, &a, sizeof a, refs, n_refs));
     return wick_lower_step(l, &add, &a, sizeof a, refs, n_refs);

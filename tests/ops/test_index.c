@@ -219,6 +219,100 @@ TEST(long_scans_have_the_same_bits_at_any_number_of_threads_and_are_exact_to_f64
     for (int i = 0; i < 2; i++) wick_context_free(&ctx[i]);
 }
 
+/* Long rows go by chunks, short ones by blocks, columns side by side. */
+TEST(running_extremes_and_their_places_are_those_of_a_loop) {
+    wick_context *ctx[2];
+    for (int i = 0; i < 2; i++) REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 3 : 1}) == WICK_OK);
+    static const struct {
+        int64_t outer, n, inner;
+    } shapes[] = {{2, 65536 * 3 + 5, 1}, {5, 47, 1}, {2, 70, 67}};
+    static const wick_dtype dtypes[] = {WICK_F32, WICK_F64, WICK_I32, WICK_I64};
+    for (size_t k = 0; k < WICK_COUNTOF(shapes) * WICK_COUNTOF(dtypes) * 2; k++) {
+        const int64_t outer = shapes[k / 8].outer, n = shapes[k / 8].n, inner = shapes[k / 8].inner, dims[] = {outer, n, inner}, count = outer * n * inner;
+        const wick_dtype dtype = dtypes[k / 2 % 4];
+        const bool min = k & 1, slow = k / 2 % 4 == 1; /* slow: always a little better */
+        for (int i = 0; i < 2; i++) {
+            test_seed = 21;
+            wick_scope *scope = wick_scope_open(ctx[i]);
+            wick_tensor *x = wick_round(wick_mul(noise(ctx[i], WICK_F32, 3, dims), wick_scalar(ctx[i], WICK_F32, 8))), *index;
+            if (slow) x = wick_add(x, wick_reshape(wick_arange(ctx[i], WICK_F32, 0, min ? -1 : 1, n), WICK_DIMS(1, n, 1)));
+            if (wick_dtype_is_float(dtype)) /* some NaN, late in the last row */
+                x = wick_where(wick_eq(wick_reshape(wick_remainder(wick_arange(ctx[i], WICK_F32, 0, 1, count), wick_scalar(ctx[i], WICK_F32, 1 + (double)(count - count / 9))), WICK_DIMS(outer, n, inner)),
+                                       wick_scalar(ctx[i], WICK_F32, (double)(count - count / 9))),
+                               wick_scalar(ctx[i], WICK_F32, NAN), x);
+            x = wick_cast(x, dtype);
+            wick_tensor *y = min ? wick_cummin(x, 1, &index) : wick_cummax(x, 1, &index), *wide[] = {wick_cast(x, WICK_F64), wick_cast(y, WICK_F64), index};
+            REQUIRE(wick_eval(ctx[i], 3, wide, NULL) == WICK_OK);
+            const void *data[3];
+            for (int j = 0; j < 3; j++) CHECK(wick_data(wide[j], &data[j]) == WICK_OK);
+            int64_t wrong = 0;
+            for (int64_t line = 0; line < outer * inner; line++) {
+                const int64_t first = line / inner * n * inner + line % inner;
+                double best = ((const double *)data[0])[first];
+                int64_t at = 0;
+                for (int64_t e = 0; e < n; e++) {
+                    const double v = ((const double *)data[0])[first + e * inner], got = ((const double *)data[1])[first + e * inner];
+                    if (isnan(v) || (!isnan(best) && (min ? v <= best : v >= best))) best = v, at = e;
+                    wrong += ((const int64_t *)data[2])[first + e * inner] != at || !(got == best || (isnan(got) && isnan(best)));
+                }
+            }
+            CHECK_MSG(!wrong, "%s %s of %lld: %lld wrong", wick_dtype_name(dtype), min ? "cummin" : "cummax", (long long)n, (long long)wrong);
+            wick_scope_close(&scope);
+        }
+    }
+    for (int i = 0; i < 2; i++) wick_context_free(&ctx[i]);
+}
+
+/* Short rows are joined in one pass, others part by part; strided and empty parts. */
+TEST(joined_rows_are_those_of_the_parts) {
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    static const struct {
+        wick_dtype dtype;
+        int64_t rows, inner, widths[4];
+    } cases[] = {{WICK_F32, 37, 1, {9, 40, 0, 17}}, {WICK_F64, 5, 3, {8, 2, 4, 100}}, {WICK_U8, 2, 7, {70000, 33, 50, 41}}, {WICK_F16, 300, 2, {8, 9, 10, 11}}, {WICK_F32, 3, 1, {2, 9, 9, 9}}};
+    for (size_t c = 0; c < WICK_COUNTOF(cases); c++)
+        for (int turned = 0; turned < 2; turned++) {
+            wick_scope *scope = wick_scope_open(ctx);
+            int64_t total = 0;
+            for (int k = 0; k < 4; k++) total += cases[c].widths[k];
+            const int64_t rows = cases[c].rows, inner = cases[c].inner, dims[] = {rows, total + 3, inner};
+            wick_tensor *all = wick_cast(wick_round(wick_mul(noise(ctx, WICK_F32, 3, dims), wick_scalar(ctx, WICK_F32, 20))), cases[c].dtype), *parts[4];
+            for (int64_t k = 0, at = 0; k < 4; at += cases[c].widths[k++]) {
+                parts[k] = wick_slice(all, 1, at, at + cases[c].widths[k], 1); /* views, with gaps between the rows */
+                if (turned) parts[k] = wick_transpose(wick_add(wick_transpose(parts[k], 0, 1), wick_scalar(ctx, cases[c].dtype, 0)), 0, 1);
+            }
+            same(wick_concat(4, parts, 1), wick_slice(all, 1, 0, total, 1));
+            wick_scope_close(&scope);
+        }
+    wick_context_free(&ctx);
+}
+
+TEST(counts_are_the_same_in_bins_of_parts_and_of_the_result) {
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 3}) == WICK_OK);
+    static const int64_t bins[] = {3, 8192, 8193, 300000};
+    for (size_t k = 0; k < WICK_COUNTOF(bins); k++) {
+        wick_scope *scope = wick_scope_open(ctx);
+        const int64_t n = 4 * 65536 + 11;
+        wick_tensor *x = wick_remainder(wick_mul(wick_arange(ctx, WICK_I64, 0, 1, n), wick_scalar(ctx, WICK_I64, 7919)), wick_scalar(ctx, WICK_I64, (double)bins[k] + 5)), *counts[4];
+        counts[0] = wick_bincount_fixed(x, NULL, bins[k]);
+        counts[1] = wick_bincount_fixed(x, wick_expand(wick_scalar(ctx, WICK_F64, 1), WICK_DIMS(n)), bins[k]);
+        counts[2] = wick_bincount_fixed(x, wick_expand(wick_scalar(ctx, WICK_F32, 1), WICK_DIMS(n)), bins[k]);
+        REQUIRE(wick_eval(ctx, 3, counts, NULL) == WICK_OK);
+        const void *data[3];
+        for (int i = 0; i < 3; i++) CHECK(wick_data(counts[i], &data[i]) == WICK_OK);
+        int64_t wrong = 0;
+        for (int64_t b = 0; b < bins[k]; b++) {
+            const int64_t whole = n / (bins[k] + 5), got = ((const int64_t *)data[0])[b];
+            wrong += got < whole || got > whole + 1 || ((const double *)data[1])[b] != (double)got || (double)((const float *)data[2])[b] != (double)got;
+        }
+        CHECK_MSG(!wrong, "%lld bins: %lld wrong", (long long)bins[k], (long long)wrong);
+        wick_scope_close(&scope);
+    }
+    wick_context_free(&ctx);
+}
+
 TEST(splits_and_chunks_are_views_of_the_whole) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);

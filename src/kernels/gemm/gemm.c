@@ -8,6 +8,7 @@ enum {
     GEMM_SWAP = 1,    /* computes the transpose of C: B^T A^T, for narrow C */
     GEMM_PACK_B = 2,  /* a task packs each panel of B into its scratch just before use */
     GEMM_SHARE_B = 4, /* stage 0 packs B: [panel][k][nr] */
+    GEMM_OUTER = 16,  /* k = 1: rows of C are written one after the other */
     GEMM_PACK_A = 8,  /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
 };
 
@@ -75,6 +76,12 @@ void wick_gemm_prepare(wick_gemm *g) {
         return;
     }
 
+    if (g->k == 1 && g->b_col == 1 && g->n >= q->nr && !g->keep && !g->accumulate && !g->bias && !g->relu) {
+        g->how = GEMM_OUTER;
+        g->mc = 1 + WICK_GEMM_PACK_WORK / g->n;
+        g->tasks = ceil_div(g->m, g->mc);
+        return;
+    }
     gemm_view v = gemm_view_of(g, 0);
     const gemm_view turned = gemm_view_of(g, GEMM_SWAP);
     if (!g->keep && v.n <= q->mr && gemm_cost(q, &turned) < gemm_cost(q, &v)) {
@@ -219,6 +226,11 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
     const wick_gemm_kernel *q = g->kernel;
     if (q->rows) {
         q->rows(g, begin * g->mc, WICK_MIN(g->m, end * g->mc), a, b, bias, c);
+        return;
+    }
+    if (g->how & GEMM_OUTER) {
+        const int64_t r0 = begin * g->mc, r1 = WICK_MIN(g->m, end * g->mc);
+        q->outer(r1 - r0, g->n, (const char *)a + r0 * g->a_row * q->elem, g->a_row, b, (char *)c + r0 * g->c_row * q->elem, g->c_row);
         return;
     }
     const gemm_view v = gemm_view_of(g, g->how);

@@ -50,6 +50,8 @@ typedef struct wick_gemm_kernel {
     /* One row of A times row_unit columns of B in place, whose rows (columns) are contiguous. */
     int row_unit;
     wick_gemm_tile_fn *row_by_rows, *row_by_columns;
+    /* Of k = 1, without anything that follows; B's columns are neighbours. */
+    void (*outer)(int64_t rows, int64_t cols, const void *a, int64_t a_row, const void *b, void *c, int64_t c_row);
     wick_gemm_rows_fn *rows; /* the reference only; then the tile fields are unused */
 } wick_gemm_kernel;
 

@@ -42,3 +42,16 @@ static void GEMM_NAME(row_by_columns)(const wick_gemm_tile *t) {
     for (int v = 0; v < UNIT / L; v++) GEMM_NAME(store)(block + v * L, acc[v]);
     GEMM_NAME(finish_part)(t, block, 1, UNIT);
 }
+
+/* k = 1, rows [0, rows) of C: a row at a time, as memory likes it; the arithmetic of a chain of one. */
+static void GEMM_NAME(outer)(int64_t rows, int64_t cols, const void *av, int64_t a_row, const void *bv, void *cv, int64_t c_row) {
+    enum { L = GEMM_NAME(L) };
+    const GEMM_T *a = av, *b = bv;
+    GEMM_T *c = cv;
+    for (int64_t i = 0; i < rows; i++, a += a_row, c += c_row) {
+        const GEMM_NAME(vec) x = GEMM_NAME(set1)(*a);
+        int64_t j = 0;
+        for (; j + L <= cols; j += L) GEMM_NAME(store)(c + j, x * GEMM_NAME(load)(b + j) + (GEMM_NAME(vec)){0});
+        for (; j < cols; j++) c[j] = *a * b[j] + 0;
+    }
+}

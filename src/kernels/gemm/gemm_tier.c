@@ -74,7 +74,7 @@
 #define GEMM_FIELDS(bytes, suffix)                                                                                     \
     .elem = bytes, .lanes = L_##suffix, .mr = WICK_GEMM_MR, .nr = L_##suffix * WICK_GEMM_NV,                           \
     .row_unit = ROW_UNIT_##suffix, .tiles = tiles_##suffix, .piece_tiles = piece_tiles_##suffix, .pack = pack_##suffix, \
-    .row_by_rows = row_by_rows_##suffix, .row_by_columns = row_by_columns_##suffix
+    .row_by_rows = row_by_rows_##suffix, .row_by_columns = row_by_columns_##suffix, .outer = outer_##suffix
 
 #endif
 

@@ -1,14 +1,15 @@
-/* scan.c: running sums, products and extremes. Their bits are the same in every tier; the logarithm of running sums is in log_sum_tier.c.
+/* scan.c: running sums and products, whose bits are the same in every tier; extremes are in extremes_tier.c, logarithms of running sums in
+ * log_sum_tier.c.
  *
  * A line is what is accumulated in order: a row, a chunk of a long row, or (inner > 1) columns side by side. Four lines of one length are
  * taken together, since each is a chain of dependent additions. f32 accumulates in f64, as PyTorch does. */
 #include "kernels/scan/scan.h"
 
-enum { CHUNK = 16384, TASK = 16384, COLUMNS = 64, LINES = 4 };
+enum { CHUNK = 16384, EXTREMES_CHUNK = 65536, TASK = 16384, COLUMNS = WICK_SCAN_COLUMNS, LINES = 4 };
 
 void wick_scan_prepare(wick_scan *s) {
     const bool sums = s->kind == WICK_SCAN_SUM || s->kind == WICK_SCAN_PROD;
-    s->chunk = s->inner == 1 && sums ? CHUNK : WICK_MAX(s->n, 1);
+    s->chunk = s->inner > 1 || s->kind == WICK_SCAN_LOG_SUM ? WICK_MAX(s->n, 1) : sums ? CHUNK : s->reverse ? WICK_MAX(s->n, 1) : EXTREMES_CHUNK;
     s->chunks = WICK_MAX(1, (s->n + s->chunk - 1) / s->chunk);
     memset(s->tasks, 0, sizeof s->tasks);
     s->partials = 0;
@@ -19,13 +20,13 @@ void wick_scan_prepare(wick_scan *s) {
         s->tasks[0] = (s->outer * ((s->inner + COLUMNS - 1) / COLUMNS) + s->per_task - 1) / s->per_task;
         return;
     }
-    s->per_task = WICK_MAX(LINES, TASK / WICK_MIN(s->n, s->chunk)); /* lines */
+    s->per_task = WICK_MAX(sums ? LINES : 1, TASK / WICK_MIN(s->n, s->chunk)); /* lines */
     const int64_t tasks = (s->outer * s->chunks + s->per_task - 1) / s->per_task;
     s->tasks[s->stages - 1] = tasks;
     if (s->chunks > 1) {
         s->tasks[0] = tasks;
         s->tasks[1] = 1;
-        s->partials = (size_t)(s->outer * s->chunks) * sizeof(double);
+        s->partials = (size_t)(s->outer * s->chunks) * (sums ? sizeof(double) : 2 * sizeof(double));
     }
 }
 
@@ -125,49 +126,6 @@ SCANS(float, double, f32)
 SCANS(double, double, f64)
 SCANS(uint64_t, uint64_t, u64) /* signed ones wrap: the same bits */
 
-/* v takes the place of best, which came before it. Several lines side by side, since each is a chain of comparisons. */
-#define BETTER(v, best, NAN_) (NAN_(v) | ((!(NAN_(best))) & (max ? (v) >= (best) : (v) <= (best))))
-#define EXTREME(T, t, NAN_)                                                                               \
-    static inline __attribute__((always_inline)) void extreme_lines_##t(const wick_scan *s, const bool max, const int lines, const int64_t *first, const T *x, T *y, int64_t *index) { \
-        const int64_t step = s->reverse ? -s->inner : s->inner, count = s->n;                             \
-        T best[LINES];                                                                                    \
-        int64_t at[LINES] = {0};                                                                          \
-        for (int l = 0; l < lines; l++) best[l] = x[first[l]];                                            \
-        for (int64_t k = 0, i = 0; k < count; k++, i += step) {                                           \
-            const int64_t place = s->reverse ? count - 1 - k : k;                                         \
-            for (int l = 0; l < lines; l++) {                                                             \
-                const T v = x[first[l] + i];                                                              \
-                const bool better = BETTER(v, best[l], NAN_);                                             \
-                best[l] = better ? v : best[l];                                                           \
-                at[l] = better ? place : at[l];                                                           \
-                y[first[l] + i] = best[l];                                                                \
-                index[first[l] + i] = at[l];                                                              \
-            }                                                                                             \
-        }                                                                                                 \
-    }                                                                                                     \
-    static void extreme_##t(const wick_scan *s, int64_t begin, int64_t end, const T *x, T *y, int64_t *index) { \
-        const bool max = s->kind == WICK_SCAN_MAX;                                                        \
-        for (int64_t line = begin; line < end;) {                                                         \
-            int64_t first[LINES];                                                                         \
-            int lines = 0;                                                                                \
-            for (; lines < LINES && line < end; lines++, line++)                                          \
-                first[lines] = line / s->inner * s->n * s->inner + line % s->inner + (s->reverse ? (s->n - 1) * s->inner : 0); \
-            if (lines == LINES && max)                                                                    \
-                extreme_lines_##t(s, true, LINES, first, x, y, index);                                    \
-            else if (lines == LINES)                                                                      \
-                extreme_lines_##t(s, false, LINES, first, x, y, index);                                   \
-            else                                                                                          \
-                extreme_lines_##t(s, max, lines, first, x, y, index);                                     \
-        }                                                                                                 \
-    }
-#define FLOAT_NAN(v) ((v) != (v))
-#define NO_NAN(v)    ((v) != (v))
-EXTREME(float, f32, FLOAT_NAN)
-EXTREME(double, f64, FLOAT_NAN)
-EXTREME(int32_t, i32, NO_NAN)
-EXTREME(int64_t, i64, NO_NAN)
-EXTREME(uint64_t, u64, NO_NAN)
-
 static const wick_log_sum_table *const log_sums[WICK_TIER_COUNT] = {
     [WICK_TIER_REF] = &wick_log_sum_table_ref,
     [WICK_TIER_BASE] = &wick_log_sum_table_base,
@@ -177,19 +135,14 @@ static const wick_log_sum_table *const log_sums[WICK_TIER_COUNT] = {
 #endif
 };
 
-static void run_lines(const wick_scan *s, int64_t begin, int64_t end, const void *x, void *y, int64_t *index) {
-    if (s->kind == WICK_SCAN_LOG_SUM) {
-        log_sums[wick_tier_current()]->run[s->type == WICK_CF64](s, begin, end, x, y);
-        return;
-    }
-    switch (s->type) {
-    case WICK_CF32: extreme_f32(s, begin, end, x, y, index); break;
-    case WICK_CF64: extreme_f64(s, begin, end, x, y, index); break;
-    case WICK_CI32: extreme_i32(s, begin, end, x, y, index); break;
-    case WICK_CI64: extreme_i64(s, begin, end, x, y, index); break;
-    default: extreme_u64(s, begin, end, x, y, index);
-    }
-}
+static const wick_extremes_table *const extremes[WICK_TIER_COUNT] = {
+    [WICK_TIER_REF] = &wick_extremes_table_ref,
+    [WICK_TIER_BASE] = &wick_extremes_table_base,
+#if defined(__x86_64__)
+    [WICK_TIER_AVX2] = &wick_extremes_table_avx2,
+    [WICK_TIER_AVX512] = &wick_extremes_table_avx512,
+#endif
+};
 
 void wick_scan_run(const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x, void *y, int64_t *index, void *partials) {
     if (s->kind == WICK_SCAN_SUM || s->kind == WICK_SCAN_PROD) {
@@ -201,15 +154,19 @@ void wick_scan_run(const wick_scan *s, int stage, int64_t begin, int64_t end, co
         }
         return;
     }
-    /* The others go line by line: rows, or columns of blocks. */
-    const int64_t from = begin * s->per_task;
-    if (s->inner > 1) {
-        const int64_t blocks = (s->inner + COLUMNS - 1) / COLUMNS, all = WICK_MIN(s->outer * blocks, end * s->per_task);
-        for (int64_t b = from; b < all; b++) {
-            const int64_t l = b % blocks * COLUMNS, first = b / blocks * s->inner + l;
-            run_lines(s, first, first + WICK_MIN(COLUMNS, s->inner - l), x, y, index);
-        }
+    /* The others go line by line: rows or chunks of them, or blocks of columns. */
+    const int64_t blocks = s->inner > 1 ? (s->inner + COLUMNS - 1) / COLUMNS : s->chunks, from = begin * s->per_task, to = WICK_MIN(s->outer * blocks, end * s->per_task);
+    if (s->kind != WICK_SCAN_LOG_SUM) {
+        extremes[wick_tier_current()]->run[s->type](s, stage, from, to, x, y, index, partials);
         return;
     }
-    run_lines(s, from, WICK_MIN(end * s->per_task, s->outer), x, y, index);
+    void (*const run)(const wick_scan *, int64_t, int64_t, const void *, void *) = log_sums[wick_tier_current()]->run[s->type == WICK_CF64];
+    if (s->inner == 1) {
+        run(s, from, to, x, y);
+        return;
+    }
+    for (int64_t b = from; b < to; b++) {
+        const int64_t l = b % blocks * COLUMNS, first = b / blocks * s->inner + l;
+        run(s, first, first + WICK_MIN(COLUMNS, s->inner - l), x, y);
+    }
 }
