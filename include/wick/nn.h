@@ -124,6 +124,10 @@ typedef struct wick_nn_rnn_options {
     bool no_bias;
     bool relu;          /* wick_nn_rnn: relu instead of tanh */
     double dropout;     /* in training, of what goes from one layer to the next */
+    int64_t projection; /* wick_nn_lstm: h is projected to so many, fewer than hidden, by NAME.weight_hr_lk [projection, hidden] (Sak, Senior, Beaufays 2014;
+                           PyTorch's proj_size): y, h and weight_hh have this width then. 0: it is not */
+    bool plain;         /* the loop in plain ops, by wick_scan_loop: slower, but its gradients have gradients, which those of the ops rnn, lstm and
+                           gru don't; lengths beyond T count as T. A layer with a projection is plain */
     wick_tensor *h0, *c0, *lengths; /* [layers * D, B, hidden], [B], or NULL: wick_rnn_inputs has more */
 } wick_nn_rnn_options;
 /* x [T, B, in] -> [T, B, D * hidden]; *h_n, *c_n (each may be NULL): the last states, [layers * D, B, hidden]. States are named and laid out

@@ -42,7 +42,7 @@ typedef struct wick_rnn_options {
 } wick_rnn_options;
 
 /* All states h: [T, B, D H] (batch_first: [B, T, D H]). *h_n, *c_n (each may be NULL) get the states after the last step, [D, B, H].
- * options may be NULL. Gradients of gradients are not defined.
+ * options may be NULL. Gradients of gradients are not defined: asking for one is an error; wick_nn_rnn_options.plain has them.
  * RNN: h = tanh(x W_ih' + b_ih + h W_hh' + b_hh). */
 WICK_API wick_tensor *wick_rnn(wick_tensor *x, const wick_rnn_inputs *inputs, const wick_rnn_options *options, wick_tensor **h_n);
 /* Hochreiter, Schmidhuber 1997, with forget gates: c = f c + i g, h = o tanh(c). */

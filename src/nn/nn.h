@@ -5,6 +5,7 @@
 #include "kernels/kernels.h"
 #include "tensor/tensor.h"
 #include "wick/nn.h"
+#include "wick/sequence.h"
 
 /* Bytes of a state's name, terminator included. The optimizer's states carry a parameter's whole name behind a prefix.
  */
@@ -34,6 +35,9 @@ typedef struct wick_layer_log {
 void wick_model_set_log(wick_model *model, wick_layer_log *log);
 wick_layer_log *wick_model_log(const wick_model *model); /* NULL: nobody wants to know */
 const char *wick_model_path(const wick_model *model);    /* what was pushed: "res1." */
+/* The ops of wick/sequence.h by wick_scan_loop: of what they know, what layers need. w_hr [D, P, H] projects an LSTM's h, or is NULL. */
+wick_tensor *wick_nn_recurrent_scan(wick_cell kind, wick_tensor *x, const wick_rnn_inputs *in, wick_tensor *w_hr, const wick_rnn_options *o, wick_tensor **h_n, wick_tensor **c_n);
+
 /* Says that a layer made y of x, for the summary; returns y. What it recorded between is the layer's. */
 wick_tensor *wick_layer_done(wick_model *model, const char *kind, const char *name, wick_tensor *x, wick_tensor *y);
 

@@ -9,8 +9,9 @@ enum { MOST_LAYERS = 64 };
 typedef struct kind {
     const char *name;
     int64_t gates;
+    wick_cell cell;
 } kind;
-static const kind rnn = {"rnn", 1}, lstm = {"lstm", 4}, gru = {"gru", 3};
+static const kind rnn = {"rnn", 1, WICK_CELL_RNN}, lstm = {"lstm", 4, WICK_CELL_LSTM}, gru = {"gru", 3, WICK_CELL_GRU};
 
 /* One state of both directions, as [D, ...]. */
 static wick_tensor *both(wick_model *model, const char *name, const char *part, int64_t layer, int64_t directions, wick_dtype dtype, int64_t rows, int64_t cols,
@@ -55,7 +56,9 @@ static wick_tensor *layers(wick_model *model, const kind *k, const char *name, w
         if (wick_tensor_rank(given[i]) != 3 || wick_tensor_dim(given[i], 0) != n * directions)
             return poison_all(wick_poison(ctx, WICK_ERR_SHAPE, "%s \"%s\": %s must be [layers * directions, samples, units], its first dim %lld", k->name, shown, i ? "c0" : "h0", (long long)(n * directions)), h_n, c_n);
     }
-    const int64_t rows = k->gates * hidden;
+    if (o->projection < 0 || o->projection >= hidden || (o->projection && k != &lstm))
+        return poison_all(wick_poison(ctx, WICK_ERR_INVALID, "%s \"%s\": a projection to %lld; an LSTM's h can be projected to less than its %lld units", k->name, shown, (long long)o->projection, (long long)hidden), h_n, c_n);
+    const int64_t rows = k->gates * hidden, width = o->projection ? o->projection : hidden; /* of h */
     const wick_rnn_options how = {.batch_first = o->batch_first, .direction = o->bidirectional ? WICK_RNN_BIDIRECTIONAL : WICK_RNN_FORWARD,
                                   .acts = {{o->relu && k == &rnn ? WICK_RNN_RELU : WICK_RNN_DEFAULT}, {o->relu && k == &rnn ? WICK_RNN_RELU : WICK_RNN_DEFAULT}}};
     wick_tensor *y = x, *h[MOST_LAYERS], *c[MOST_LAYERS];
@@ -64,15 +67,17 @@ static wick_tensor *layers(wick_model *model, const kind *k, const char *name, w
         const int64_t in = y && !y->error ? wick_tensor_dim(y, 2) : 1;
         wick_rnn_inputs v = {.lengths = o->lengths};
         v.w_ih = both(model, name, "weight_ih", l, directions, dtype, rows, in, hidden);
-        v.w_hh = both(model, name, "weight_hh", l, directions, dtype, rows, hidden, hidden);
+        v.w_hh = both(model, name, "weight_hh", l, directions, dtype, rows, width, hidden);
         if (!o->no_bias) {
             v.b_ih = both(model, name, "bias_ih", l, directions, dtype, rows, 0, hidden);
             v.b_hh = both(model, name, "bias_hh", l, directions, dtype, rows, 0, hidden);
         }
+        wick_tensor *w_hr = o->projection ? both(model, name, "weight_hr", l, directions, dtype, o->projection, hidden, hidden) : NULL;
         if (o->h0) v.h0 = wick_slice(o->h0, 0, l * directions, (l + 1) * directions, 1);
         if (o->c0) v.c0 = wick_slice(o->c0, 0, l * directions, (l + 1) * directions, 1);
         h[l] = c[l] = NULL;
-        y = k == &rnn ? wick_rnn(y, &v, &how, &h[l]) : k == &gru ? wick_gru(y, &v, &how, &h[l]) : wick_lstm(y, &v, &how, &h[l], &c[l]);
+        y = o->plain || w_hr ? wick_nn_recurrent_scan(k->cell, y, &v, w_hr, &how, &h[l], &c[l])
+            : k == &rnn ? wick_rnn(y, &v, &how, &h[l]) : k == &gru ? wick_gru(y, &v, &how, &h[l]) : wick_lstm(y, &v, &how, &h[l], &c[l]);
     }
     if (h_n) *h_n = stack_states(n, h);
     if (c_n) *c_n = stack_states(n, c);

@@ -352,11 +352,11 @@ const wick_op wick_op_lstm = {.name = "lstm", .onnx = "LSTM", .torch = "nn.LSTM"
 const wick_op wick_op_gru = {.name = "gru", .onnx = "GRU", .torch = "nn.GRU", .cost = "T B D G H (2 H + 8), G gates", .doc = "the loop over time of a GRU; also what its gradient needs", .min_in = 2, .max_in = 5, .n_out = 4,
                              .flags = WICK_OP_FAULTS | WICK_OP_ONCE, .infer = infer_recurrent, .grad = grad_recurrent, .flops = flops_recurrent,
                              .lower = lower_recurrent, .print = print_recurrent, .sample = sample_gru};
-const wick_op wick_op_rnn_grad = {.name = "rnn_grad", .cost = "as rnn", .doc = "the loop back through rnn", .min_in = 3, .max_in = 7, .n_out = 2, .flags = WICK_OP_ONCE,
+const wick_op wick_op_rnn_grad = {.name = "rnn_grad", .cost = "as rnn", .doc = "the loop back through rnn; plain layers (wick_nn_rnn_options) have gradients of gradients", .min_in = 3, .max_in = 7, .n_out = 2, .flags = WICK_OP_ONCE,
                                   .infer = infer_recurrent, .flops = flops_recurrent, .lower = lower_recurrent, .print = print_recurrent, .sample = sample_rnn_grad};
-const wick_op wick_op_lstm_grad = {.name = "lstm_grad", .cost = "as lstm", .doc = "the loop back through lstm", .min_in = 4, .max_in = 12, .n_out = 3, .flags = WICK_OP_ONCE,
+const wick_op wick_op_lstm_grad = {.name = "lstm_grad", .cost = "as lstm", .doc = "the loop back through lstm; plain layers (wick_nn_rnn_options) have gradients of gradients", .min_in = 4, .max_in = 12, .n_out = 3, .flags = WICK_OP_ONCE,
                                    .infer = infer_recurrent, .flops = flops_recurrent, .lower = lower_recurrent, .print = print_recurrent, .sample = sample_lstm_grad};
-const wick_op wick_op_gru_grad = {.name = "gru_grad", .cost = "as gru", .doc = "the loop back through gru", .min_in = 3, .max_in = 8, .n_out = 3, .flags = WICK_OP_ONCE,
+const wick_op wick_op_gru_grad = {.name = "gru_grad", .cost = "as gru", .doc = "the loop back through gru; plain layers (wick_nn_rnn_options) have gradients of gradients", .min_in = 3, .max_in = 8, .n_out = 3, .flags = WICK_OP_ONCE,
                                   .infer = infer_recurrent, .flops = flops_recurrent, .lower = lower_recurrent, .print = print_recurrent, .sample = sample_gru_grad};
 
 /* ---- public ------------------------------------------------------------------------------------------------------------------- */

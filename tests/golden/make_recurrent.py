@@ -2,8 +2,9 @@
 Runtime's, for what PyTorch lacks: peepholes, coupled gates, clipping, the other order of a GRU's reset, other activations. Made with torch==2.13.0 and
 onnxruntime==1.31.1, onnx==1.23.2. Run: python make_recurrent.py (in this folder).
 
-PyTorch's, NAME: attr (cell 0 rnn 1 lstm 2 gru, hidden, layers, bidirectional, batch_first, bias, relu), x, h0, c0, lengths where they are given; the
-states by their own names; y, h_n, c_n; ry, rh, rc and grad.*, the gradients of sum(y ry) + sum(h_n rh) + sum(c_n rc).
+PyTorch's, NAME: attr (cell 0 rnn 1 lstm 2 gru, hidden, layers, bidirectional, batch_first, bias, relu, projection), x, h0, c0, lengths where they are given; the
+states by their own names; y, h_n, c_n; ry, rh, rc and grad.*, the gradients of sum(y ry) + sum(h_n rh) + sum(c_n rc), and of some grad2.*, those of
+sum(grad^2).
 ONNX Runtime's, onnx.NAME, in f32: attr (cell, direction, reset_first, input_forget, 1000 clip, acts of both directions), x, w_ih, w_hh, b_ih, b_hh, peephole, h0, c0,
 lengths in PyTorch's order of gates; y [T, B, D H], h_n, c_n.
 """
@@ -21,18 +22,18 @@ tensors = {}
 f64 = torch.float64
 
 
-def case(name, cell, T, B, I, H, layers=1, bi=False, batch_first=False, bias=True, relu=False, states=False, lengths=None):
+def case(name, cell, T, B, I, H, layers=1, bi=False, batch_first=False, bias=True, relu=False, states=False, lengths=None, projection=0):
     kinds = [torch.nn.RNN, torch.nn.LSTM, torch.nn.GRU]
-    extra = {"nonlinearity": "relu"} if relu else {}
+    extra = {"nonlinearity": "relu"} if relu else {"proj_size": projection} if projection else {}
     m = kinds[cell](I, H, layers, bias=bias, batch_first=batch_first, bidirectional=bi, dtype=f64, **extra)
     D = 2 if bi else 1
     put = lambda k, v: tensors.__setitem__(f"{name}/{k}", v.detach().clone().contiguous())
-    put("attr", torch.tensor([cell, H, layers, bi, batch_first, bias, relu]))
+    put("attr", torch.tensor([cell, H, layers, bi, batch_first, bias, relu, projection]))
     x = torch.randn(*((B, T, I) if batch_first else (T, B, I)), dtype=f64).requires_grad_()
     leaves = {"x": x, **dict(m.named_parameters())}
     hx = None
     if states:
-        leaves["h0"] = torch.randn(layers * D, B, H, dtype=f64).requires_grad_()
+        leaves["h0"] = torch.randn(layers * D, B, projection or H, dtype=f64).requires_grad_()
         hx = leaves["h0"]
         if cell == 1:
             leaves["c0"] = torch.randn(layers * D, B, H, dtype=f64).requires_grad_()
@@ -54,9 +55,13 @@ def case(name, cell, T, B, I, H, layers=1, bi=False, batch_first=False, bias=Tru
         r = torch.randn(*v.shape, dtype=f64)
         put({"y": "ry", "h_n": "rh", "c_n": "rc"}[k], r)
         loss = loss + (v * r).sum()
-    for (k, v), g in zip(leaves.items(), torch.autograd.grad(loss, list(leaves.values()))):
+    grads = torch.autograd.grad(loss, list(leaves.values()), create_graph=True)
+    twice = torch.autograd.grad(sum((g * g).sum() for g in grads), list(leaves.values()))
+    for (k, v), g, gg in zip(leaves.items(), grads, twice):
         put(k, v)
         put("grad." + k, g)
+        if name.split(".")[1] in ("one", "deep_both", "projected"):
+            put("grad2." + k, gg)
 
 
 for cell, n in enumerate(["rnn", "lstm", "gru"]):
@@ -144,4 +149,7 @@ onnx_case("gru.reset_after", 2, 5, 3, 4, 6)
 onnx_case("gru.reset_first_both", 2, 5, 3, 4, 6, "bidirectional", reset_first=1, lengths=[5, 3, 1])
 onnx_case("rnn.relu", 0, 4, 3, 2, 5, "reverse", acts=["Relu"])
 onnx_case("rnn.clip", 0, 4, 3, 2, 5, clip=0.7)
+case("lstm.projected", 1, 4, 3, 2, 5, projection=3, states=True)
+case("lstm.projected_deep_both", 1, 4, 3, 3, 5, layers=2, bi=True, batch_first=True, projection=2, states=True)
+case("lstm.projected_lengths", 1, 5, 4, 3, 4, bi=True, projection=3, lengths=[5, 1, 4, 2], bias=False)
 save_file(tensors, "recurrent.safetensors")

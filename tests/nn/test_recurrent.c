@@ -19,7 +19,7 @@ static bool open_file(void) {
     return status == WICK_OK;
 }
 static array *find(const char *name, const char *part) {
-    char full[160];
+    char full[288];
     snprintf(full, sizeof full, "%s/%s", name, part);
     return wick_safetensors_find(&file, full);
 }
@@ -49,14 +49,15 @@ static void compare(const char *name, const char *part, wick_tensor *t, double t
     }
 }
 
-static void check_torch(wick_context *ctx, const char *name) {
-    const int64_t *attr = (const int64_t *)find(name, "attr")->data; /* cell, hidden, layers, bidirectional, batch_first, bias, relu */
+/* plain: by wick_scan_loop; then the gradients of the gradients' squares too, where the file has them. */
+static void check_torch(wick_context *ctx, const char *name, bool plain) {
+    const int64_t *attr = (const int64_t *)find(name, "attr")->data; /* cell, hidden, layers, bidirectional, batch_first, bias, relu, projection */
     wick_model *model = NULL;
     wick_scope *scope = wick_scope_open(ctx);
     REQUIRE(wick_model_new(ctx, &model) == WICK_OK);
     wick_tensor *x = load(ctx, name, "x"), *h = NULL, *c = NULL, *y = NULL, *h0 = load(ctx, name, "h0"), *c0 = load(ctx, name, "c0");
     const wick_nn_rnn_options o = {.layers = attr[2], .bidirectional = attr[3], .batch_first = attr[4], .no_bias = !attr[5], .relu = attr[6], .h0 = h0, .c0 = c0,
-                                   .lengths = load(ctx, name, "lengths")};
+                                   .lengths = load(ctx, name, "lengths"), .projection = attr[7], .plain = plain};
     for (int pass = 0; pass < 2; pass++) { /* the first makes the states, which then get their values by name, as from a state_dict */
         if (attr[0] == 0) y = wick_nn_rnn(model, "cell", x, attr[1], &o, &h);
         if (attr[0] == 1) y = wick_nn_lstm(model, "cell", x, attr[1], &o, &h, &c);
@@ -71,7 +72,7 @@ static void check_torch(wick_context *ctx, const char *name) {
     wick_tensor *loss = wick_sum(wick_mul(y, load(ctx, name, "ry")), WICK_ALL_AXES, false);
     loss = wick_add(loss, wick_sum(wick_mul(h, load(ctx, name, "rh")), WICK_ALL_AXES, false));
     if (c) loss = wick_add(loss, wick_sum(wick_mul(c, load(ctx, name, "rc")), WICK_ALL_AXES, false));
-    wick_tensor *wrt[64], *grad[64], *all[68];
+    wick_tensor *wrt[64], *grad[64], *twice[64] = {NULL}, *squares = NULL, *all[132];
     const char *parts[64];
     int n = 0, m = 0;
     for (int i = 0; i < wick_model_count(model); i++) wrt[n] = wick_model_at(model, i).tensor, parts[n++] = wick_model_at(model, i).name + 5;
@@ -79,6 +80,14 @@ static void check_torch(wick_context *ctx, const char *name) {
     if (h0) wrt[n] = h0, parts[n++] = "h0";
     if (c0) wrt[n] = c0, parts[n++] = "c0";
     wick_grad(loss, n, wrt, grad);
+    if (plain && find(name, "grad2.x")) {
+        for (int i = 0; i < n; i++) {
+            wick_tensor *sum = wick_sum(wick_mul(grad[i], grad[i]), WICK_ALL_AXES, false);
+            squares = squares ? wick_add(squares, sum) : sum;
+        }
+        wick_grad(squares, n, wrt, twice);
+        for (int i = 0; i < n; i++) all[m++] = twice[i];
+    }
     all[m++] = y, all[m++] = h;
     if (c) all[m++] = c;
     for (int i = 0; i < n; i++) all[m++] = grad[i];
@@ -90,6 +99,8 @@ static void check_torch(wick_context *ctx, const char *name) {
         char part[96];
         snprintf(part, sizeof part, "grad.%s", parts[i]);
         compare(name, part, grad[i], 1e-10);
+        snprintf(part, sizeof part, "grad2.%s", parts[i]);
+        if (squares) compare(name, part, twice[i], 1e-9);
     }
     wick_model_free(&model);
     wick_scope_close(&scope);
@@ -110,7 +121,7 @@ static void check_onnx(wick_context *ctx, const char *name) {
     wick_scope_close(&scope);
 }
 
-static void check_all(bool onnx) {
+static void check_all(bool onnx, bool plain) {
     wick_context *ctx = NULL;
     int cases = 0;
     REQUIRE(open_file());
@@ -124,16 +135,20 @@ static void check_all(bool onnx) {
             char *slash = strrchr(name, '/');
             if (!slash || strcmp(slash, "/attr") || onnx != !strncmp(name, "onnx.", 5)) continue;
             *slash = 0;
-            (onnx ? check_onnx : check_torch)(ctx, name);
+            if (onnx)
+                check_onnx(ctx, name);
+            else
+                check_torch(ctx, name, plain);
             cases++;
         }
         wick_context_free(&ctx);
     }
     wick_tier_force(before);
-    CHECK(cases >= (onnx ? 11 : 25));
+    CHECK(cases >= (onnx ? 11 : 28));
 }
-TEST(values_and_gradients_are_pytorchs) { check_all(false); }
-TEST(peepholes_clips_couplings_and_activations_are_onnx_runtimes) { check_all(true); }
+TEST(values_and_gradients_are_pytorchs) { check_all(false, false); }
+TEST(the_plain_loop_has_them_too_and_gradients_of_gradients) { check_all(false, true); }
+TEST(peepholes_clips_couplings_and_activations_are_onnx_runtimes) { check_all(true, false); }
 
 /* ---- errors ------------------------------------------------------------------------------------------------------------------ */
 
@@ -161,6 +176,12 @@ TEST(wrong_uses_say_what_is_wrong) {
         CHECK_STR_HAS(text, cases[i].says);
         CHECK_STR_HAS(text, "test_recurrent.c:");
     }
+    wick_model *model = NULL;
+    REQUIRE(wick_model_new(ctx, &model) == WICK_OK);
+    CHECK(wick_tensor_error(wick_nn_gru(model, "g", x, 5, &(wick_nn_rnn_options){.projection = 2}, NULL), &text) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(text, "a projection to 2; an LSTM's h can");
+    CHECK(wick_tensor_error(wick_nn_lstm(model, "l", x, 5, &(wick_nn_rnn_options){.projection = 5}, NULL, NULL), &text) == WICK_ERR_INVALID);
+    wick_model_free(&model);
     wick_tensor *lengths = wick_from(ctx, WICK_I32, 1, (int64_t[]){2}, (int32_t[]){4, 5});
     wick_tensor *y = wick_lstm(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u, .lengths = lengths}, NULL, NULL, NULL);
     CHECK_INT(wick_eval(ctx, 1, &y, NULL), WICK_ERR_INDEX);
@@ -178,7 +199,7 @@ TEST(a_gradient_of_the_gradient_is_refused_not_zero) {
     wick_grad(wick_sum(y, WICK_ALL_AXES, false), 1, &x, &g);
     wick_grad(wick_sum(wick_mul(g, g), WICK_ALL_AXES, false), 1, &x, &gg);
     CHECK_INT(wick_eval(ctx, 1, &gg, NULL), WICK_ERR_UNSUPPORTED);
-    CHECK_STR_HAS(wick_context_error(ctx), "rnn_grad, itself a gradient, has none");
+    CHECK_STR_HAS(wick_context_error(ctx), "rnn_grad, itself a gradient, has none (the loop back through rnn; plain layers (wick_nn_rnn_options) have");
     wick_scope_close(&scope);
     wick_context_free(&ctx);
 }

@@ -99,7 +99,7 @@ static wick_status expand_in(wick_graph *graph, wick_node *grad, visit *stack, w
         if (!reached || (!n->op->grad && !(n->op->flags & WICK_OP_ONCE))) continue;
         for (int k = 0; k < n->n_in; k++) asked |= n->in[k]->mark == walk;
         if (!asked) continue;
-        if (!n->op->grad) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "grad: %s, itself a gradient, has none", n->op->name);
+        if (!n->op->grad) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "grad: %s, itself a gradient, has none (%s)", n->op->name, n->op->doc);
         WICK_TRY(backward(graph, n, msg));
         if (graph->failed) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory taking gradients");
     }

@@ -13,15 +13,21 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
     ATT_T shift[BQ], part[BQ];
     for (int64_t q = 0; q < n; q++) shift[q] = move ? max[q] : -(ATT_T)INFINITY;
 
+    /* Where all is seen, the largest of the scaled is the largest, scaled (rounding keeps the order): the scores are scaled on their way to exp. */
+    const bool later = !t->mask && t->first + keys - 1 <= 0 && scale > 0;
+    const ATT_T by = later ? scale : 1;
     int64_t i = 0;
-    for (; i + 4 <= keys && !t->mask && t->first + i + 3 <= 0; i += 4) {
-        ATT_T *restrict a = scores + i * BQ, *restrict b = a + BQ, *restrict c = b + BQ, *restrict d = c + BQ;
+    for (; i + 4 <= keys && later; i += 4) {
+        const ATT_T *restrict a = scores + i * BQ, *restrict b = a + BQ, *restrict c = b + BQ, *restrict d = c + BQ;
         for (int64_t q = 0; q < n; q++) {
-            a[q] *= scale, b[q] *= scale, c[q] *= scale, d[q] *= scale;
             const ATT_T x = a[q] > b[q] ? a[q] : b[q], y = c[q] > d[q] ? c[q] : d[q];
-            const ATT_T z = x > y ? x : y; /* a NaN may hide larger ones: its query becomes NaN whatever the maximum */
+            const ATT_T z = (x > y ? x : y) * scale; /* a NaN may hide larger ones: its query becomes NaN whatever the maximum */
             shift[q] = z > shift[q] ? z : shift[q];
         }
+    }
+    for (; i < keys && later; i++) {
+        const ATT_T *restrict a = scores + i * BQ;
+        for (int64_t q = 0; q < n; q++) shift[q] = a[q] * scale > shift[q] ? a[q] * scale : shift[q];
     }
     for (; i < keys; i++) {
         ATT_T *restrict a = scores + i * BQ;
@@ -39,9 +45,9 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
     for (int64_t q = 0; q < n; q++) {
         const ATT_T top = shift[q];
         if (move) {
-            const ATT_T by = top == max[q] ? 1 : ATT_EXP(max[q] - top);
-            move[q] = by;
-            moved |= !(by == 1);
+            const ATT_T factor = top == max[q] ? 1 : ATT_EXP(max[q] - top);
+            move[q] = factor;
+            moved |= !(factor == 1);
         }
         max[q] = top;
         shift[q] = top == -(ATT_T)INFINITY ? 0 : top; /* nothing is seen yet: weights are 0, not NaN */
@@ -50,23 +56,23 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
     for (i = 0; i + 4 <= keys; i += 4) {
         ATT_T *restrict a = scores + i * BQ, *restrict b = a + BQ, *restrict c = b + BQ, *restrict d = c + BQ;
         for (int64_t q = 0; q < n; q++) {
-            a[q] = ATT_EXP(a[q] - shift[q]);
-            b[q] = ATT_EXP(b[q] - shift[q]);
-            c[q] = ATT_EXP(c[q] - shift[q]);
-            d[q] = ATT_EXP(d[q] - shift[q]);
+            a[q] = ATT_EXP(a[q] * by - shift[q]);
+            b[q] = ATT_EXP(b[q] * by - shift[q]);
+            c[q] = ATT_EXP(c[q] * by - shift[q]);
+            d[q] = ATT_EXP(d[q] * by - shift[q]);
             part[q] += (a[q] + b[q]) + (c[q] + d[q]);
         }
     }
     for (; i < keys; i++) {
         ATT_T *restrict a = scores + i * BQ;
-        for (int64_t q = 0; q < n; q++) a[q] = ATT_EXP(a[q] - shift[q]), part[q] += a[q];
+        for (int64_t q = 0; q < n; q++) a[q] = ATT_EXP(a[q] * by - shift[q]), part[q] += a[q];
     }
     for (int64_t q = 0; q < n; q++) sum[q] = move ? sum[q] * move[q] + part[q] : part[q];
     if (t->keep) {
         const float drop = (float)t->dropout;
-        const ATT_T by = (ATT_T)(1 / (1 - t->dropout));
+        const ATT_T more = (ATT_T)(1 / (1 - t->dropout));
         for (i = 0; i < keys; i++)
-            for (int64_t q = 0; q < n; q++) scores[i * BQ + q] = t->keep[i * BQ + q] >= drop ? scores[i * BQ + q] * by : 0;
+            for (int64_t q = 0; q < n; q++) scores[i * BQ + q] = t->keep[i * BQ + q] >= drop ? scores[i * BQ + q] * more : 0;
     }
     return moved;
 }

@@ -138,14 +138,21 @@ static const double wick_exp_c_f64[] = {
     0x1.af5eba098b7a4p-26,
     0x1.1f955ab633035p-29};
 
-/* x in [-2^8, 2^8] (f32) or [-2^11, 2^11] (f64): returns e^r - 1 and n. NaN passes through; its n is meaningless. */
-WICK_MATH float wick_exp_reduce_f32(float x, int32_t *n) {
+/* x in [-2^8, 2^8] (f32) or [-2^11, 2^11] (f64): returns e^r - 1 and n. NaN passes through; its n is meaningless. high: bits of which the lowest are n,
+ * the others leave by a shift to the exponent. */
+WICK_MATH float wick_exp_reduce_high_f32(float x, uint32_t *high) {
     float t = WICK_FMAF(x, (float)WICK_LOG2E, WICK_ROUNDER_F32), k = t - WICK_ROUNDER_F32, p;
     float r = WICK_FMAF(k, -WICK_LN2_HI_F32, x);
     r = WICK_FMAF(k, -WICK_LN2_LO_F32, r);
     WICK_POLY(WICK_FMAF, r, wick_exp_c_f32, p);
-    *n = (int32_t)(wick_bits_f32(t) - wick_bits_f32(WICK_ROUNDER_F32));
+    *high = wick_bits_f32(t);
     return WICK_FMAF(r * r, p, r);
+}
+WICK_MATH float wick_exp_reduce_f32(float x, int32_t *n) {
+    uint32_t high;
+    const float e = wick_exp_reduce_high_f32(x, &high);
+    *n = (int32_t)(high - wick_bits_f32(WICK_ROUNDER_F32));
+    return e;
 }
 /* tail is added to x, |tail| << 1: what a caller's x lost in rounding. n comes as a two's complement in a u64. */
 WICK_MATH double wick_exp_reduce_f64(double x, double tail, uint64_t *n) {
