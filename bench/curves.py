@@ -4,8 +4,8 @@
     python bench/curves.py BUILD_DIR resnet8|lstm [STEPS [BATCH [SVG]]]
 
 resnet8: CIFAR-10 (found as the command finds it: $WICK_DATA/cifar10), SGD with momentum; PyTorch with 1 and 2 threads, contiguous and channels_last.
-lstm: the network of examples/char_lstm.c on $WICK_DATA/text/tinyshakespeare.txt, Adam with clipped gradients; PyTorch with 1 and 2 threads, its own
-kernels and oneDNN's. Wick with 1 thread on each tier of the CPU. f32 sums in another order differ in the last bits, and training makes differences
+lstm: the network of examples/char_lstm.c on $WICK_DATA/text/tinyshakespeare.txt, Adam with clipped gradients; PyTorch, which has the same bits with 1
+and 2 threads and with and without oneDNN, with samples and units in other orders. Wick with 1 thread on each tier of the CPU. f32 sums in another order differ in the last bits, and training makes differences
 grow: the yardstick is how far PyTorch's own curves are from each other. Needs torch==2.13.0 (CPU) and numpy.
 """
 import itertools, json, os, subprocess, sys, tempfile
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden"))
-import make_curves, make_lstm_curves
+import make_curves, make_sequence_curves
 
 
 def load(path):
@@ -28,7 +28,8 @@ def load(path):
 
 
 class ResNet8:
-    variants, batch, shapes = ("contiguous", "channels_last"), 64, (("<f4", (3, 32, 32)), ("<i8", ()))
+    threads, variants = (1, 2), ("contiguous", "channels_last")
+    batch, shapes = 64, (("<f4", (3, 32, 32)), ("<i8", ()))
 
     def __init__(self, start, variant):
         self.net, self.last = make_curves.Net(), variant == "channels_last"
@@ -48,16 +49,21 @@ class ResNet8:
 
 
 class LSTM:
-    variants, batch, shapes = ("native", "oneDNN"), 32, (("<i8", (65,)),)  # T + 1, and the batch after it
+    threads, variants = (1,), ("as it is", "samples reversed", "units reordered", "both")
+    batch, shapes = 32, (("<i8", (65,)),)  # T + 1, and the batch after it
 
     def __init__(self, start, variant):
-        torch.backends.mkldnn.set_flags(variant == "oneDNN")
-        self.net = make_lstm_curves.Net(*start["embed.weight"].shape, 1)
+        torch.manual_seed(1)
+        self.net, self.reversed = make_sequence_curves.LSTM(*start["embed.weight"].shape, 1), variant in ("samples reversed", "both")
         self.net.load_state_dict(start)
+        if variant in ("units reordered", "both"):
+            with torch.no_grad():
+                self.net.reorder()
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=0.002)
 
     def loss(self, text):
-        return self.net.loss(text.reshape(65, -1))
+        text = text.reshape(65, -1)
+        return self.net(text.flip(1) if self.reversed else text)
 
     def step(self):
         torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
@@ -117,15 +123,17 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([f"{build}/bench/bench_curves", "write", name, folder, str(steps), str(batch)], check=True)
         torches = {f"PyTorch, {threads} thread{'s' * (threads > 1)}, {variant}": train_torch(task, folder, steps, batch, threads, variant)
-                   for threads in (1, 2) for variant in task.variants}
+                   for threads in task.threads for variant in task.variants}
         wicks = {f"Wick, {tier}": train_wick(build, name, folder, steps, batch, tier) for tier in ("avx512", "avx2", "base")}
     for upto in sorted({min(steps, n) for n in (1, 10, 50, 100, steps)}):
         def far(a, b):
             return abs(a[:upto] - b[:upto]).max()
 
         pairs = [far(a, b) for a, b in itertools.combinations(torches.values(), 2)]
-        print(f"steps 1 to {upto:3}: PyTorch's among each other {min(pairs):.2g} to {max(pairs):.2g}, 1 thread to 2 {far(*list(torches.values())[::2]):.2g}; "
-              "to the nearest of PyTorch's: "
+        first, *others = torches.values()
+        print(f"steps 1 to {upto:3}: PyTorch's among each other {min(pairs):.2g} to {max(pairs):.2g}, "
+              + (f"1 thread to 2 {far(first, others[len(task.variants) - 1]):.2g}; " if len(task.threads) > 1 else "")
+              + "to the nearest of PyTorch's: "
               + ", ".join(f"{name} {min(far(w, t) for t in torches.values()):.2g}" for name, w in wicks.items()))
     for name, c in {**torches, **wicks}.items():
         print(f"{name:32} loss {c[0]:.6f} at first, {c[-20:].mean():.4f} over the last 20 steps")

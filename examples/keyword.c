@@ -1,5 +1,5 @@
 /* keyword.c: which digit was spoken? A depthwise-separable convolutional network (Zhang et al. 2017, "Hello Edge") on log-mel spectrograms.
- * Usage: keyword FOLDER [EPOCHS] [CHANNELS] [TAKES], e.g. keyword fsdd/recordings 40 64 50: takes 10 to TAKES - 1 of every speaker train */
+ * Usage: keyword FOLDER [EPOCHS] [CHANNELS] [TAKES], e.g. keyword fsdd/recordings 20 64 50: takes 10 to TAKES - 1 of every speaker train */
 #include "digits.h"
 enum { SAMPLES = RATE, BATCH = 20, MELS = 32 }; /* a second of sound */
 static wick_model *model;
@@ -53,7 +53,7 @@ static void place(const wick_audio *audio, int64_t late, double loud, float seco
 }
 
 int main(int argc, char **argv) {
-    const long epochs = argc > 2 ? atol(argv[2]) : 40, takes = argc > 4 ? atol(argv[4]) : ALL_TAKES;
+    const long epochs = argc > 2 ? atol(argv[2]) : 20, takes = argc > 4 ? atol(argv[4]) : ALL_TAKES;
     if (argc > 3) channels = atol(argv[3]);
     STOP_IF(argc < 2 || epochs < 1 || channels < 1, "usage: keyword FOLDER [EPOCHS] [CHANNELS] [TAKES]");
     static float sound[BATCH][SAMPLES], loss, right;
