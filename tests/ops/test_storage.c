@@ -306,6 +306,60 @@ TEST(compiled_functions_take_and_give_packed_tensors) {
     wick_context_free(&ctx);
 }
 
+static wick_status rows(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) { /* states f8 and f32, rows of f8 */
+    (void)ctx, (void)user;
+    out[0] = in[2];
+    out[1] = wick_add(in[1], wick_cast(in[0], WICK_F32));
+    out[2] = wick_flip(in[2], WICK_ALL_AXES);
+    return WICK_OK;
+}
+static wick_status halved(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)in;
+    out[0] = wick_cast(wick_mul(wick_cast(user, WICK_F32), wick_like(wick_cast(user, WICK_F32), 0.5)), WICK_U4);
+    return WICK_OK;
+}
+static wick_status unchanged(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)in;
+    out[0] = user;
+    return WICK_OK;
+}
+
+TEST(loops_and_branches_carry_them) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    wick_tensor *x = wick_cast(wick_reshape(wick_arange(ctx, WICK_F32, 0, 1, 15), WICK_DIMS(5, 3)), WICK_F8_E5M2); /* 9 rounds to 8, 11 to 12, 13 to 12 */
+    wick_tensor *states[2] = {wick_zeros(ctx, WICK_F8_E5M2, WICK_DIMS(3)), wick_zeros(ctx, WICK_F32, WICK_DIMS(3))}, *out[3];
+    wick_scan_loop(ctx, rows, NULL, &(wick_scan_options){.n_state = 2, .n_x = 1, .n_y = 1, .state = states, .x = &x}, out);
+    float sum[3], flipped[15];
+    CHECK_MSG(wick_read(out[1], sum, sizeof sum) == WICK_OK && sum[0] == 0 + 3 + 6 + 8 && sum[2] == 2 + 5 + 8 + 12, "%s", wick_context_error(ctx));
+    CHECK(wick_read(wick_cast(out[2], WICK_F32), flipped, sizeof flipped) == WICK_OK && flipped[0] == 2 && flipped[3] == 5 && flipped[14] == 12);
+    for (int side = 0; side < 2; side++) {
+        wick_tensor *w = wick_arange(ctx, WICK_U4, 1, 2, 5), *y;
+        uint8_t got[3];
+        wick_if(ctx, wick_constant(ctx, WICK_BOOL, side), halved, unchanged, w, 1, &y);
+        CHECK_MSG(wick_read(y, got, sizeof got) == WICK_OK, "%s", wick_context_error(ctx));
+        CHECK(side ? got[0] == 0x10 && got[1] == 0x32 && got[2] == 4 : got[0] == 0x31 && got[1] == 0x75 && got[2] == 9);
+    }
+    wick_context_free(&ctx);
+}
+
+TEST(constants_of_them_fold_and_numbers_are_slots) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(3));
+    for (int d = WICK_BOOL + 1; d < WICK_DTYPE_COUNT; d++) {
+        const wick_dtype dtype = (wick_dtype)d;
+        wick_tensor *same[] = {wick_constant(ctx, dtype, 1), wick_scalar(ctx, dtype, 1), wick_reshape(wick_constant(ctx, dtype, 1), WICK_DIMS(1, 1)),
+                               wick_cast(wick_constant(ctx, WICK_F32, 1), dtype), wick_cast(wick_scalar(ctx, WICK_I64, 1), dtype)};
+        for (size_t i = 0; i < WICK_COUNTOF(same); i++) {
+            float got[3];
+            CHECK_MSG(wick_read(wick_add(x, wick_cast(same[i], WICK_F32)), got, sizeof got) == WICK_OK && got[0] == 2 && got[2] == 2, "%s, %zu: %s", wick_dtype_name(dtype), i,
+                      wick_context_error(ctx));
+        }
+    }
+    wick_context_free(&ctx);
+}
+
 TEST(packed_tensors_print_and_refuse_what_needs_addresses) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
