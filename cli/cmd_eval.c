@@ -46,13 +46,13 @@ static bool occurs(const view *v, int64_t k) { return v->e->classes[k].support |
 static void print_padded(const char *text, int width, int wanted) { talk_print("%s%*s", text, wanted > width ? wanted - width : 0, ""); }
 
 static void print_scores(class_scores s) {
-    printf("  %7.2f %%  %7.2f %%  %7.2f %%", 100 * s.precision, 100 * s.recall, 100 * s.f1);
+    printf("  %7.2f %%  %7.2f %%  %7.2f %%  %7.2f %%", 100 * s.precision, 100 * s.recall, 100 * s.f1, 100 * s.iou);
 }
 
 static void print_classes(const view *v, int width) {
     static const char average[] = "macro average";
     if (width < (int)sizeof average - 1) width = (int)sizeof average - 1;
-    printf("%-*s  %9s  %9s  %9s  %8s\n", width, "class", "precision", "recall", "F1", "images");
+    printf("%-*s  %9s  %9s  %9s  %9s  %8s\n", width, "class", "precision", "recall", "F1", "IoU", "images");
     for (int64_t k = 0; k < v->c->classes; k++) {
         if (!occurs(v, k)) continue;
         class_label label = label_of(v, k);
@@ -136,6 +136,7 @@ static void json_scores(json *j, class_scores s) {
     json_real(j, "precision", s.precision, 9);
     json_real(j, "recall", s.recall, 9);
     json_real(j, "f1", s.f1, 9);
+    json_real(j, "iou", s.iou, 9);
 }
 
 static void json_confusion(json *j, const view *v) {

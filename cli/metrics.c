@@ -4,7 +4,8 @@ static double share(double part, double whole) { return whole > 0 ? part / whole
 
 class_scores scores_of(class_counts c) {
     double correct = (double)c.correct, support = (double)c.support, predicted = (double)c.predicted;
-    return (class_scores){share(correct, predicted), share(correct, support), share(2 * correct, support + predicted)};
+    return (class_scores){share(correct, predicted), share(correct, support), share(2 * correct, support + predicted),
+                          share(correct, support + predicted - correct)};
 }
 
 class_scores scores_macro(const class_counts *classes, int64_t n) {
@@ -16,9 +17,10 @@ class_scores scores_macro(const class_counts *classes, int64_t n) {
         sum.precision += s.precision;
         sum.recall += s.recall;
         sum.f1 += s.f1;
+        sum.iou += s.iou;
         occur++;
     }
-    return (class_scores){share(sum.precision, occur), share(sum.recall, occur), share(sum.f1, occur)};
+    return (class_scores){share(sum.precision, occur), share(sum.recall, occur), share(sum.f1, occur), share(sum.iou, occur)};
 }
 
 int64_t rank_of_label(const float *logits, int64_t n, int64_t label) {

@@ -15,6 +15,7 @@ typedef struct class_scores {
     double precision; /* correct / predicted */
     double recall;    /* correct / support: the accuracy of the class */
     double f1;        /* their harmonic mean, 2 correct / (support + predicted) */
+    double iou;       /* correct / (support + predicted - correct): intersection over union, Jaccard's index */
 } class_scores;
 
 class_scores scores_of(class_counts counts);

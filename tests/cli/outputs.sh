@@ -33,6 +33,7 @@ for k, c in enumerate(e["classes"]):
     p, r = hit / taken if taken else 0, hit / truth if truth else 0
     f1s.append(2 * p * r / (p + r) if p + r else 0)
     assert max(abs(c["precision"] - p), abs(c["recall"] - r), abs(c["f1"] - f1s[-1])) < 1e-8, c
+    assert abs(c["iou"] - hit / max(truth + taken - hit, 1)) < 1e-8, c
 assert abs(e["macro"]["f1"] - sum(f1s) / n) < 1e-8, f1s
 def area(k):
     p = lambda i: i["probabilities"][str(k)]
@@ -65,9 +66,9 @@ test_eval_of_many_classes() {
 e = json.load(open("many.json"))
 seen = [c for c in e["classes"] if c["images"] or c["predicted"]]
 assert len(e["classes"]) == 61 and len(seen) < 61, len(seen)
-for score in "precision", "recall", "f1":
+for score in "precision", "recall", "f1", "iou":
     assert abs(e["macro"][score] - sum(c[score] for c in seen) / len(seen)) < 1e-8, score
-rows = [line for line in open("out") if line.count("%") == 3 and not line.startswith("macro")]
+rows = [line for line in open("out") if line.count("%") == 4 and not line.startswith("macro")]
 assert len(rows) == len(seen), rows
 pairs = [(n, i, k) for i, row in enumerate(e["confusion"]) for k, n in enumerate(row) if n and i != k]
 shown = [line.split() for line in open("out") if "taken for" in line]
