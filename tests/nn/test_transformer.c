@@ -1,8 +1,9 @@
 /* Transformer layers against PyTorch's (golden/transformer.safetensors, made by golden/make_transformer.py): values and all gradients in f64, by the
  * names of its state_dict; positions by their formulas; decoding by the cache against reading all at once. */
+#define GOLDEN_FILE  "transformer.safetensors"
+#define GOLDEN_FLOOR 100
 #include "base/base.h"
-#include "io/safetensors.h"
-#include "test.h"
+#include "golden/cases.h"
 #include "wick/wick.h"
 
 #define CHECK_OK(ctx, call) CHECK_MSG((call) == WICK_OK, "%s", wick_context_error(ctx))
@@ -20,53 +21,6 @@ static void teardown(void) {
 
 /* ---- goldens ------------------------------------------------------------------------------------------------------------------------ */
 
-static wick_safetensors file;
-static bool compared[1024];
-
-static bool open_goldens(void) {
-    if (file.count) return true;
-    char path[1024];
-    wick_msg msg;
-    const char *here = __FILE__, *end = strrchr(here, '/');
-    snprintf(path, sizeof path, "%.*s../golden/transformer.safetensors", end ? (int)(end - here + 1) : 0, here);
-    const wick_status status = wick_safetensors_open(&file, path, &msg);
-    CHECK_MSG(status == WICK_OK, "%s", msg.text);
-    return status == WICK_OK && file.count <= sizeof compared;
-}
-static const wick_safetensors_tensor *find(const char *name, const char *part) {
-    char full[160];
-    snprintf(full, sizeof full, "%s/%s", name, part);
-    const wick_safetensors_tensor *t = wick_safetensors_find(&file, full);
-    if (t) compared[t - file.tensors] = true;
-    return t;
-}
-static wick_tensor *load(const wick_safetensors_tensor *t) {
-    wick_tensor *x = wick_from(ctx, t->dtype, t->rank, t->dims, t->data);
-    if (t->dtype != WICK_F32) return x;
-    x = wick_cast(x, WICK_F64);
-    CHECK_OK(ctx, wick_eval(ctx, 1, &x, NULL));
-    return x;
-}
-static void compare(const char *name, const char *part, wick_tensor *x) {
-    const wick_safetensors_tensor *t = find(name, part);
-    const char *text = "";
-    CHECK_MSG(t != NULL, "%s has no %s", name, part);
-    CHECK_MSG(wick_tensor_error(x, &text) == WICK_OK, "%s, %s: %s", name, part, text);
-    if (!t || wick_tensor_error(x, NULL)) return;
-    bool shaped = wick_tensor_rank(x) == t->rank;
-    for (int d = 0; shaped && d < t->rank; d++) shaped = wick_tensor_dim(x, d) == t->dims[d];
-    CHECK_MSG(shaped, "%s, %s: another shape", name, part);
-    const double *g = (const double *)(const void *)t->data;
-    const void *got = NULL;
-    CHECK_OK(ctx, wick_data(x, &got));
-    for (int64_t i = 0; shaped && got && i < wick_tensor_count(x); i++) {
-        double want;
-        memcpy(&want, (const char *)g + i * 8, 8);
-        const double v = ((const double *)got)[i];
-        CHECK_MSG(fabs(v - want) <= 1e-10 * fmax(1, fabs(want)), "%s, %s, element %lld: %.17g, PyTorch has %.17g", name, part, (long long)i, v, want);
-    }
-}
-
 typedef wick_tensor *(*build_fn)(wick_tensor **in);
 
 static void check(const char *name, build_fn build) {
@@ -74,7 +28,7 @@ static void check(const char *name, build_fn build) {
     char part[128], of[64][128];
     int n = 0, n_wrt = 0;
     REQUIRE(setup() && open_goldens());
-    for (const wick_safetensors_tensor *t; n < 4 && (snprintf(part, sizeof part, "in%d", n), t = find(name, part)); n++) in[n] = load(t);
+    for (array *t; n < 4 && (snprintf(part, sizeof part, "in%d", n), t = find(name, part)); n++) in[n] = load(ctx, t, WICK_F64);
     wick_tensor *y = build(in); /* makes the states */
     const char *text = "";
     CHECK_MSG(wick_tensor_error(y, &text) == WICK_OK, "%s: %s", name, text);
@@ -82,7 +36,7 @@ static void check(const char *name, build_fn build) {
         const wick_named state = wick_model_at(model, i);
         const char *inner = strncmp(state.name, "m.", 2) == 0 ? state.name + 2 : state.name;
         snprintf(part, sizeof part, "state.%s", inner);
-        const wick_safetensors_tensor *t = find(name, part);
+        array *t = find(name, part);
         CHECK_MSG(t != NULL, "%s has no %s", name, part);
         if (!t || n_wrt == 60) continue;
         CHECK_INT(t->rank, wick_tensor_rank(state.tensor));
@@ -94,11 +48,11 @@ static void check(const char *name, build_fn build) {
     for (int i = 0; i < n; i++)
         if (wick_tensor_dtype(in[i]) == WICK_F64) snprintf(of[n_wrt], sizeof of[0], "gin%d", i), wrt[n_wrt++] = in[i];
     y = build(in);
-    const wick_safetensors_tensor *r = find(name, "r");
-    wick_tensor *loss = r ? wick_sum(wick_mul(y, load(r)), WICK_ALL_AXES, false) : NULL;
+    array *r = find(name, "r");
+    wick_tensor *loss = r ? wick_sum(wick_mul(y, load(ctx, r, WICK_F64)), WICK_ALL_AXES, false) : NULL;
     if (loss) wick_grad(loss, n_wrt, wrt, grad);
-    for (int i = 0; loss && i < n_wrt; i++) compare(name, of[i], grad[i]);
-    compare(name, "out", y);
+    for (int i = 0; loss && i < n_wrt; i++) compare(name, of[i], find(name, of[i]), grad[i], WICK_F64);
+    compare(name, "out", find(name, "out"), y, WICK_F64);
     teardown();
 }
 
@@ -126,14 +80,7 @@ TEST(multi_head_attention_agrees) {
 TEST(encoder_layers_agree) { check("encoder_post_relu", encoder_post), check("encoder_pre_gelu", encoder_pre), check("encoder_stack", encoder_stack); }
 TEST(decoder_layers_agree) { check("decoder_post_gelu", decoder_post), check("decoder_pre_relu", decoder_pre), check("decoder_stack", decoder_stack); }
 TEST(embedding_and_weight_norm_agree) { check("embedding", embedding), check("weight_norm", weight_norm); }
-TEST(all_goldens_were_compared) {
-    REQUIRE(open_goldens());
-    size_t n = 0;
-    for (size_t i = 0; i < file.count; i++) n += compared[i];
-    if (!n) SKIP("needs the other tests");
-    for (size_t i = 0; i < file.count; i++) CHECK_MSG(compared[i], "%s", file.tensors[i].name);
-    wick_safetensors_close(&file);
-}
+TEST(all_goldens_were_compared) { check_all_compared(); }
 
 /* ---- first values ------------------------------------------------------------------------------------------------------------------------ */
 
