@@ -305,9 +305,9 @@ const wick_op wick_op_attention_grad = {.name = "attention_grad", .doc = "gradie
                                         .n_out = 3, .infer = infer_attention_grad, .grad = grad_attention_grad, .flops = flops_attention_grad,
                                         .lower = lower_attention, .print = print_attention, .sample = sample_attention_grad};
 
-/* So few queries go in plain ops, whose weights take no more memory than the keys: a query is a lane, and most would idle. Measured with 1024 keys
- * and D = 64: 3.8 times as fast for one query, 2.0 for four, 1.4 for eight, 0.8 for sixteen. */
-enum { FEW_QUERIES = 4 };
+/* So few queries go in plain ops, whose weights take no more memory than the keys: a query is a lane, and most would idle. Measured with 8 heads, 1024
+ * keys and D = 64: 1.45 times as fast for five queries, 1.29 for six, 0.99 for eight, 0.76 for fifteen. */
+enum { FEW_QUERIES = 6 };
 
 /* ---- the function ------------------------------------------------------------------------------------------------------------------- */
 

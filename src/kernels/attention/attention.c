@@ -61,7 +61,8 @@ void wick_attention_prepare(wick_attention_job *a) {
     a->scratch[1] = (size_t)(layout_of(a, 1).end * elem);
 }
 
-/* C (m x n, columns neighbours) = A (m x k) B (k x n) or += it. B's rows are readable to whole vectors. */
+/* C (m x n, columns neighbours) = A (m x k) B (k x n) or += it. B's rows are readable to whole vectors. Scores are made for whole vectors of queries, which
+ * tiles store as they are; what is in lanes without a query enters nothing. */
 static void product(const wick_gemm_kernel *q, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b, int64_t b_row, void *c,
                     int64_t c_row, bool add) {
     if (!m) return;
@@ -123,7 +124,7 @@ static void forward(const wick_attention_job *a, int64_t batch, int64_t head, in
     for (int64_t key = 0; key < seen; key += BK) {
         t.keys = WICK_MIN(BK, seen - key);
         const void *k = at_index(at->k, a->k, batch, kv, key, elem), *v = at_index(at->v, a->v, batch, kv, key, elem);
-        product(g, t.keys, queries, a->dim, k, a->k[2], a->k[3], qt, BQ, scores, BQ, false);
+        product(g, t.keys, t.lanes, a->dim, k, a->k[2], a->k[3], qt, BQ, scores, BQ, false);
         tile_mask(a, at, &t, batch, head, query, queries, key, scratch + l.mask * elem, (float *)(void *)(scratch + l.keep * elem));
         if (key == 0) t.move = NULL; /* begins */
         const bool moved = a->code->weights(&t);
@@ -169,8 +170,8 @@ static void backward(const wick_attention_job *a, int64_t batch, int64_t kv, int
                 memcpy(lanes + BQ * elem, (const char *)at->delta + row, (size_t)(queries * elem));
                 g->pack(a->dim, queries, q, a->q[3], a->q[2], qt, BQ);
                 g->pack(a->value_dim, queries, gy, a->gy[3], a->gy[2], gt, BQ);
-                product(g, t.keys, queries, a->dim, k_rows.p, k_rows.row, 1, qt, BQ, scores, BQ, false);
-                product(g, t.keys, queries, a->value_dim, v, a->v[2], a->v[3], gt, BQ, grads, BQ, false);
+                product(g, t.keys, t.lanes, a->dim, k_rows.p, k_rows.row, 1, qt, BQ, scores, BQ, false);
+                product(g, t.keys, t.lanes, a->value_dim, v, a->v[2], a->v[3], gt, BQ, grads, BQ, false);
                 tile_mask(a, at, &t, batch, head, query, queries, key, scratch + l.mask * elem, (float *)(void *)(scratch + l.keep * elem));
                 a->code->gradients(&t);
                 const rows q_rows = rows_of(a, q, a->q, queries, a->dim, scratch + l.q * elem);
