@@ -99,11 +99,12 @@ WICK_API wick_tensor *wick_nn_linear(wick_model *model, const char *name, wick_t
 typedef struct wick_nn_conv_options {
     int64_t stride, dilation, groups; /* 0: 1 */
     int64_t pad;                      /* zeros on both sides of every dim */
+    int64_t kernels[3], strides[3], dilations[3], pads[3]; /* where dims differ, outermost first; 0: the one number for all */
     bool same;                        /* instead of pad: so many zeros that the output has ceil(extent / stride); one more after than before */
     bool no_bias;
 } wick_nn_conv_options;
-/* x [N, C, dims] -> [N, out, ...] with a kernel of the same extent in each of the 1 to 3 dims. NAME.weight [out, C / groups, kernel ...] and
- * NAME.bias [out], both uniform in +-1/sqrt(C / groups * kernel^dims), as PyTorch's, unless wick_model_set_init says otherwise. options may be NULL. */
+/* x [N, C, dims] -> [N, out, ...] with a kernel of that extent in each of the 1 to 3 dims. NAME.weight [out, C / groups, kernel ...] and
+ * NAME.bias [out], both uniform in +-1/sqrt(C / groups * elements of a kernel), as PyTorch's, unless wick_model_set_init says otherwise. options may be NULL. */
 WICK_API wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, int64_t out, int64_t kernel,
                                    const wick_nn_conv_options *options);
 WICK_API wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor *x);

@@ -28,6 +28,9 @@ wick_tensor *wick_nn_linear(wick_model *model, const char *name, wick_tensor *x,
     return wick_layer_done(model, "linear", name, x, wick_linear(x, weight, bias));
 }
 
+/* The number of one dim: its own, that for all, or the least. */
+static int64_t by_dim(const int64_t own[3], int d, int64_t all, int64_t least) { return own[d] ? own[d] : all ? all : least; }
+
 wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, int64_t out, int64_t kernel, const wick_nn_conv_options *options) {
     static const wick_nn_conv_options plain;
     const wick_nn_conv_options *o = options ? options : &plain;
@@ -35,25 +38,29 @@ wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, i
     if (refused) return refused;
     wick_context *ctx = wick_model_context(model);
     const int rank = wick_tensor_rank(x) - 2;
-    const int64_t in = wick_tensor_dim(x, 1), groups = o->groups ? o->groups : 1, stride = o->stride ? o->stride : 1, dilation = o->dilation ? o->dilation : 1;
+    const int64_t in = wick_tensor_dim(x, 1), groups = o->groups ? o->groups : 1;
     const char *shown = name ? name : "";
     if (rank < 1 || rank > 3) return wick_poison(ctx, WICK_ERR_SHAPE, "conv \"%s\": x has %d dims; it needs [N, C, 1 to 3 dims]", shown, rank + 2);
-    if (out < 1 || kernel < 1 || kernel > INT32_MAX) return wick_poison(ctx, WICK_ERR_INVALID, "conv \"%s\": %lld channels, kernel %lld", shown, (long long)out, (long long)kernel);
-    if (stride < 1 || dilation < 1 || stride > INT32_MAX || dilation > INT32_MAX || o->pad < 0 || o->pad > INT32_MAX)
-        return wick_poison(ctx, WICK_ERR_INVALID, "conv \"%s\": stride %lld, dilation %lld, pad %lld", shown, (long long)stride, (long long)dilation, (long long)o->pad);
+    if (out < 1) return wick_poison(ctx, WICK_ERR_INVALID, "conv \"%s\": %lld channels", shown, (long long)out);
     if (groups < 1 || in < 1 || in % groups || out % groups)
-        return wick_poison(ctx, WICK_ERR_SHAPE, "conv \"%s\": %lld channels to %lld do not divide into %lld groups", shown, (long long)in, (long long)out, (long long)groups);
+        return wick_poison(ctx, WICK_ERR_SHAPE, "conv \"%s\": %lld channels to %lld do not divide into %lld groups", shown, (long long)in, (long long)out,
+                           (long long)groups);
     int64_t dims[5] = {out, in / groups};
     wick_conv_options conv = {.groups = groups};
     double fan_in = (double)(in / groups);
     for (int d = 0; d < rank; d++) {
-        dims[d + 2] = kernel;
-        fan_in *= (double)kernel;
+        const int64_t k = by_dim(o->kernels, d, kernel, 0), stride = by_dim(o->strides, d, o->stride, 1);
+        const int64_t dilation = by_dim(o->dilations, d, o->dilation, 1), pad = by_dim(o->pads, d, o->pad, 0);
+        if (k < 1 || stride < 1 || dilation < 1 || pad < 0 || WICK_MAX(k, stride) > INT32_MAX || WICK_MAX(dilation, pad) > INT32_MAX)
+            return wick_poison(ctx, WICK_ERR_INVALID, "conv \"%s\", dim %d: kernel %lld, stride %lld, dilation %lld, pad %lld", shown, d, (long long)k,
+                               (long long)stride, (long long)dilation, (long long)pad);
+        dims[d + 2] = k;
+        fan_in *= (double)k;
         conv.stride[d] = stride;
         conv.dilation[d] = dilation;
-        conv.pad[d] = o->pad;
+        conv.pad[d] = pad;
         if (!o->same) continue;
-        const int64_t n = wick_tensor_dim(x, d + 2), need = WICK_MAX(0, ((n + stride - 1) / stride - 1) * stride + dilation * (kernel - 1) + 1 - n);
+        const int64_t n = wick_tensor_dim(x, d + 2), need = WICK_MAX(0, ((n + stride - 1) / stride - 1) * stride + dilation * (k - 1) + 1 - n);
         conv.pad[d] = need / 2;
         conv.pad_end[d] = need - 2 * conv.pad[d];
     }

@@ -80,6 +80,9 @@ TEST(conv_layers_make_their_parameters_and_shapes) {
         {"same2", 4, 4, {2, 4, 5, 4}, {.same = true, .stride = 2}},
         {"strided", 8, 3, {2, 8, 4, 3}, {.stride = 2, .groups = 2, .no_bias = true}},
         {"dilated", 6, 3, {2, 6, 5, 3}, {.dilation = 2, .groups = 6}},
+        {"wide", 4, 3, {2, 4, 7, 3}, {.kernels = {0, 5}}},
+        {"uneven", 4, 3, {2, 4, 5, 7}, {.strides = {2}, .pads = {1, 2}, .dilations = {0, 2}, .pad = 7}},
+        {"same3", 4, 0, {2, 4, 5, 3}, {.same = true, .kernels = {10, 4}, .stride = 2, .strides = {0, 3}}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char name[64];
@@ -89,11 +92,12 @@ TEST(conv_layers_make_their_parameters_and_shapes) {
         const int64_t groups = cases[i].options.groups ? cases[i].options.groups : 1;
         snprintf(name, sizeof name, "%s.weight", cases[i].name);
         wick_tensor *w = wick_model_find(model, name);
-        const int64_t dims[4] = {cases[i].out, 6 / groups, cases[i].kernel, cases[i].kernel};
+        const int64_t *own = cases[i].options.kernels;
+        const int64_t dims[4] = {cases[i].out, 6 / groups, own[0] ? own[0] : cases[i].kernel, own[1] ? own[1] : cases[i].kernel};
         for (int d = 0; d < 4; d++) CHECK_INT(wick_tensor_dim(w, d), dims[d]);
         double most = 0;
         CHECK_INT(wick_item(wick_max(wick_abs(w), WICK_ALL_AXES, false), &most), WICK_OK);
-        const double bound = 1 / sqrt((double)(6 / groups * cases[i].kernel * cases[i].kernel));
+        const double bound = 1 / sqrt((double)(dims[1] * dims[2] * dims[3]));
         CHECK(most <= bound && most > 0.8 * bound);
         snprintf(name, sizeof name, "%s.bias", cases[i].name);
         CHECK((wick_model_find(model, name) == NULL) == cases[i].options.no_bias);
@@ -104,6 +108,11 @@ TEST(conv_layers_make_their_parameters_and_shapes) {
     CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 10, NULL), NULL), WICK_ERR_SHAPE);
     CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", wick_ones(ctx, WICK_F32, WICK_DIMS(3, 3)), 4, 1, NULL), NULL), WICK_ERR_SHAPE);
     CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 3, &(wick_nn_conv_options){.stride = -1}), NULL), WICK_ERR_INVALID);
+    const char *text = "";
+    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 3, &(wick_nn_conv_options){.pads = {0, -1}}), &text), WICK_ERR_INVALID);
+    CHECK_STR_HAS(text, "conv \"bad\", dim 1: kernel 3, stride 1, dilation 1, pad -1");
+    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 0, &(wick_nn_conv_options){.kernels = {3}}), &text), WICK_ERR_INVALID);
+    CHECK_STR_HAS(text, "dim 1: kernel 0");
     wick_model_free(&model);
     wick_context_free(&ctx);
 }
