@@ -3,7 +3,8 @@
  *   TEST(arena_survives_large_blocks) { ...CHECK(x == y)... }
  *   int main(int argc, char **argv) { return test_main(argc, argv); }
  *
- * Prints "ok NAME" or the failed checks, and ends with "N passed, N failed, N skipped". An argument runs only the tests
+ * Prints "ok NAME" or the failed checks, how many cases of each kind were counted ("cases N KIND"; scripts/cases adds them up over all programs), and
+ * ends with "N passed, N failed, N skipped". An argument runs only the tests
  * whose name contains it. The exit code is 0 only if none failed. */
 #ifndef WICK_TESTS_TEST_H
 #define WICK_TESTS_TEST_H
@@ -87,6 +88,18 @@ static inline double test_rand_real(double lo, double hi) {
     return lo + (hi - lo) * ((double)(test_rand() >> 11) * 0x1p-53);
 }
 
+/* n more cases of a kind ran. */
+static struct {
+    const char *kind;
+    long n;
+} test_kinds[24];
+static inline void test_count(const char *kind, long n) {
+    size_t k = 0, most = sizeof test_kinds / sizeof test_kinds[0];
+    while (k + 1 < most && test_kinds[k].kind && strcmp(test_kinds[k].kind, kind) != 0) k++;
+    test_kinds[k].kind = kind;
+    test_kinds[k].n += n;
+}
+
 static inline int test_main(int argc, char **argv) {
     int passed = 0, failed = 0, skipped = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -103,6 +116,8 @@ static inline int test_main(int argc, char **argv) {
         else
             printf("ok %s\n", t->name), passed++;
     }
+    for (size_t k = 0; k < sizeof test_kinds / sizeof test_kinds[0] && test_kinds[k].kind; k++)
+        if (test_kinds[k].n) printf("cases %ld %s\n", test_kinds[k].n, test_kinds[k].kind);
     printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
     return failed != 0;
 }

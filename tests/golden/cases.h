@@ -70,6 +70,7 @@ static void compare(const char *name, const char *what, array *g, wick_tensor *t
     CHECK_MSG(g != NULL, "%s has no golden %s", name, what);
     CHECK_MSG(wick_tensor_error(t, &text) == WICK_OK, "%s, %s: %s", name, what, text);
     if (!g || wick_tensor_error(t, NULL)) return;
+    test_count("results and gradients against goldens of PyTorch, NumPy and others", 1);
     bool is_float = wick_dtype_is_float(g->dtype);
     bool shaped = wick_tensor_rank(t) == g->rank && wick_tensor_dtype(t) == (is_float ? floats : g->dtype);
     for (int i = 0; shaped && i < g->rank; i++) shaped = wick_tensor_dims(t)[i] == g->dims[i];

@@ -379,6 +379,7 @@ static double check_row(wick_ew op, bool f64, wick_tier tier) {
         void *dst = results[op] == RESULT_BOOL ? (void *)bools : f64 ? (void *)d64 : (void *)d32;
         fn(dst, f64 ? (void *)da : (void *)fa, f64 ? (void *)db : (void *)fb, NULL, N);
         CHECK(d64[N] == 123 && d32[N] == 123 && bools[N] == 123);
+        test_count("values of elementwise functions against long double, by ULP", N);
         for (int i = 0; i < N; i++) {
             long double a = f64 ? (long double)da[i] : (long double)fa[i],
                         b = f64 ? (long double)db[i] : (long double)fb[i];
@@ -451,6 +452,7 @@ static double check_half(wick_ew op, wick_dtype dtype) {
     (*wick_ew_kernels(wick_tier_best()))[op][WICK_CF32](y, x, x, NULL, 65536);
     convert->store[dtype](out, y, 65536);
     convert->load[dtype](y, out, 65536);
+    test_count("values of elementwise functions against long double, by ULP", is_bf16 ? 65536 / 3 : 65536);
     for (int i = 0; i < 65536; i += is_bf16 ? 3 : 1) {
         if (!isfinite(x[i]) || (op == WICK_EW_tan && fabsf(x[i]) > 1e5f) || ((op == WICK_EW_sin || op == WICK_EW_cos) && fabsf(x[i]) > 1e5f)) continue;
         long double a = (long double)x[i], want = oracle(op, a, a);

@@ -19,6 +19,7 @@ static wick_tensor *i64(wick_context *ctx, int rank, const int64_t *dims) { retu
 static void check_refused(wick_tensor *t, wick_status status, int line, int n, const char *const *parts) {
     const char *text = NULL;
     wick_status got = wick_tensor_error(t, &text);
+    test_count("wrong uses refused with the right message", 1);
     CHECK_MSG(got == status, "line %d: status is %s, not %s: %s", line, wick_status_name(got), wick_status_name(status), text ? text : "");
     if (!got || !text) return;
     char site[64];
