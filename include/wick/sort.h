@@ -51,6 +51,11 @@ WICK_API wick_tensor *wick_unique(wick_tensor *x, wick_tensor **inverse, wick_te
 WICK_API wick_tensor *wick_unique_consecutive(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts);
 /* wick_unique for compiled functions: as many as x has elements, of which the first *number (i64, 0-d) count; the others are 0. */
 WICK_API wick_tensor *wick_unique_padded(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts, wick_tensor **number);
+/* The distinct slices of x along an axis, in the order of their elements: x without those that repeat one; inverse (or NULL) [n] says which each of the n
+ * slices is, counts (or NULL) how many of each there are. A slice with NaN is distinct. x must have elements. */
+WICK_API wick_tensor *wick_unique_axis(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts);
+/* The same for compiled functions: of x's shape, counts [n], of which the first *number (i64, 0-d) count; the others are 0. */
+WICK_API wick_tensor *wick_unique_axis_padded(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts, wick_tensor **number);
 /* As wick_bincount_fixed, with as many bins as the largest x needs, at least `least`. A negative x is an error. */
 WICK_API wick_tensor *wick_bincount(wick_tensor *x, wick_tensor *weights, int64_t least);
 
@@ -73,6 +78,8 @@ WICK_API wick_tensor *wick_bincount(wick_tensor *x, wick_tensor *weights, int64_
 #define wick_unique(...) WICK_TENSOR_HERE(wick_unique(__VA_ARGS__))
 #define wick_unique_consecutive(...) WICK_TENSOR_HERE(wick_unique_consecutive(__VA_ARGS__))
 #define wick_unique_padded(...) WICK_TENSOR_HERE(wick_unique_padded(__VA_ARGS__))
+#define wick_unique_axis(...) WICK_TENSOR_HERE(wick_unique_axis(__VA_ARGS__))
+#define wick_unique_axis_padded(...) WICK_TENSOR_HERE(wick_unique_axis_padded(__VA_ARGS__))
 #define wick_bincount(...) WICK_TENSOR_HERE(wick_bincount(__VA_ARGS__))
 /* clang-format on */
 #endif

@@ -413,8 +413,9 @@ int64_t wick_along_run(const wick_along *a, int64_t begin, int64_t end, void *da
  * of the first one out of range. */
 int64_t wick_ravel_index(int n, const int64_t *dims, int64_t begin, int64_t end, const int64_t *index, int64_t *dst);
 int64_t wick_count_true(int64_t count, const uint8_t *mask);
-/* The first `size` places of a row-major mask that are true, rank numbers each, in order. Returns how many there are in all. */
-int64_t wick_nonzero_places(int rank, const int64_t *dims, const uint8_t *mask, int64_t size, int64_t *dst);
+/* The places of those that are true among elements [begin, end) of a row-major mask, rank numbers each, in order: the first `size`. Returns how many there
+ * are in all. */
+int64_t wick_nonzero_places(int rank, const int64_t *dims, const uint8_t *mask, int64_t begin, int64_t end, int64_t size, int64_t *dst);
 /* Row i of dst is row i of each part, one after the other: rows of part k have bytes[k], step[k] bytes apart. Rows [begin, end) of dst. */
 enum { WICK_JOIN_PARTS = 8 };
 typedef struct wick_join {

@@ -151,6 +151,43 @@ static double flops_factor(const wick_node *node) {
     if (node->op == &wick_op_qr) return count * 4 * m * n * n;
     return count * 60 * WICK_MAX(m, n) * n * n; /* ten sweeps */
 }
+/* One large matrix: blocks in turn, each a panel and then its strips, which are tasks. */
+enum { SHARED_LEAST = 256 };
+typedef struct block_args {
+    factor_args f;
+    int64_t block;
+    bool update;
+    int shared; /* its number among the pointers */
+} block_args;
+static size_t run_block(const block_args *b, void *const *p, int64_t begin, int64_t end, void *memory) {
+    const wick_factor_attr *a = &b->f.attr;
+    if (b->f.what == CHOLESKY)
+        return b->update ? wick_cholesky_update(b->f.type, a->n, b->block, begin, end, p[1], p[2], p[b->shared], memory)
+                         : wick_cholesky_panel(b->f.type, a->n, a->shift, b->block, p[0], p[1], p[2], p[b->shared], memory);
+    return b->update ? wick_lu_update(b->f.type, a->n, b->block, begin, end, p[1], p[2], p[b->shared], memory)
+                     : wick_lu_panel(b->f.type, a->n, a->shift, b->block, p[0], p[1], p[2], p[3], p[4], p[b->shared], memory);
+}
+static int64_t run_blocks(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    run_block(args, ptr, begin, end, scratch);
+    return -1;
+}
+static wick_status lower_blocks(wick_lower *l, wick_node *node, const factor_args *f, wick_ref *refs, double bytes) {
+    const int64_t n = f->attr.n, blocks = wick_factor_blocks(n);
+    void *const nothing[7] = {NULL};
+    block_args b = {.f = *f, .shared = node->n_in + node->n_out};
+    refs[b.shared] = (wick_ref){.write = true};
+    WICK_TRY(wick_lower_temp(l, wick_factor_shared(f->type, n), &refs[b.shared].buffer));
+    for (b.block = 0; b.block < blocks; b.block++)
+        for (int update = 0; update < 2; update++) {
+            b.update = update;
+            const int64_t tasks = update ? wick_factor_strips(n, b.block, f->what == LU) : 1;
+            if (!tasks) continue;
+            wick_step step = {.name = node->op->name, .run = run_blocks, .tasks = tasks, .scratch = run_block(&b, nothing, 0, tasks, NULL) + WICK_ALIGN,
+                              .flops = update ? 0 : flops_factor(node) / (double)blocks, .bytes = update ? 0 : bytes / (double)blocks};
+            WICK_TRY(wick_lower_step(l, &step, &b, sizeof b, refs, b.shared + 1));
+        }
+    return WICK_OK;
+}
 static wick_status lower_factor(wick_lower *l, wick_node *node) {
     static const wick_op *const ops[] = {&wick_op_cholesky, &wick_op_lu, &wick_op_lu_solve, &wick_op_triangular_solve, &wick_op_qr, &wick_op_eigh, &wick_op_svd};
     wick_operand at[7];
@@ -176,6 +213,7 @@ static wick_status lower_factor(wick_lower *l, wick_node *node) {
         bytes += (double)wick_type_bytes(at[k].type);
         f.each[k] = count ? (int64_t)wick_type_bytes(at[k].type) / count : 0;
     }
+    if (count == 1 && (f.what == CHOLESKY || f.what == LU) && f.attr.n >= SHARED_LEAST && wick_factor_blocks(f.attr.n) > 1) return lower_blocks(l, node, &f, refs, bytes);
     char *const nothing[7] = {NULL};
     wick_step step = {.name = node->op->name, .run = run_factor, .tasks = count, .scratch = run_one(&f, nothing, NULL) + WICK_ALIGN, .flops = flops_factor(node), .bytes = bytes};
     return wick_lower_step(l, &step, &f, sizeof f, refs, n);

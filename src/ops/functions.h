@@ -94,6 +94,8 @@
  F(histogram_edges, 0, "counts between edges", "", "histogram") \
  F(unique, 0, "the distinct elements", "Unique", "unique") \
  F(unique_padded, 0, "unique, of a fixed size", "", "") \
+ F(unique_axis, 0, "the distinct slices along an axis", "Unique", "unique") \
+ F(unique_axis_padded, 0, "unique_axis, of a fixed size", "", "") \
  F(unique_consecutive, 0, "one of each run of equals", "", "unique_consecutive") \
  F(bincount_fixed, 1, "bincount with a fixed number of bins", "", "") \
  F(logsumexp, 1, "log(sum(exp(x)))", "ReduceLogSumExp", "logsumexp") \

@@ -210,7 +210,7 @@ static wick_tensor *true_places(wick_tensor *mask) {
     wick_type type;
     if (!wick_type_make(&type, WICK_I64, 2, (int64_t[]){wick_count_true(wick_type_count(t), data), t->rank})) return wick_poison(ctx, WICK_ERR_NOMEM, "nonzero: too many places");
     wick_array *array = wick_array_contiguous(ctx, &type);
-    if (array) wick_nonzero_places(t->rank, t->dims, data, type.dims[0], array->storage->data);
+    if (array) wick_nonzero_places(t->rank, t->dims, data, 0, wick_type_count(t), type.dims[0], array->storage->data);
     return wick_leaf(ctx, &type, array);
 }
 
@@ -250,16 +250,32 @@ static wick_status infer_nonzero(wick_infer *i) {
     i->out[1] = (wick_type){.dtype = WICK_I64, .device = x->device};
     return attr->size < 0 ? wick_infer_fail(i, WICK_ERR_SHAPE, "a size of %lld", (long long)attr->size) : WICK_OK;
 }
+enum { NONZERO_TASK = 65536 }; /* elements of the mask */
 typedef struct nonzero_args {
     int rank;
-    int64_t dims[WICK_MAX_DIMS], size, fill;
+    int64_t dims[WICK_MAX_DIMS], count, tasks, size, fill;
 } nonzero_args;
-static int64_t run_nonzero(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    (void)begin, (void)end, (void)scratch;
+static int64_t run_count_true(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
     const nonzero_args *a = args;
-    int64_t *places = ptr[1], found = wick_nonzero_places(a->rank, a->dims, ptr[0], a->size, places);
-    *(int64_t *)ptr[2] = found;
-    for (int64_t i = WICK_MIN(found, a->size) * a->rank; i < a->size * a->rank; i++) places[i] = a->fill;
+    for (int64_t t = begin; t < end; t++) ((int64_t *)ptr[1])[t] = wick_count_true(WICK_MIN(NONZERO_TASK, a->count - t * NONZERO_TASK), (const uint8_t *)ptr[0] + t * NONZERO_TASK);
+    return -1;
+}
+/* A task's places come behind those of the tasks before it, and it writes no others; the last one fills the rest. */
+static int64_t run_nonzero(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const nonzero_args *a = args;
+    const int64_t *counts = ptr[1];
+    int64_t before = 0, *places = ptr[2];
+    for (int64_t t = 0; t < begin; t++) before += counts[t];
+    for (int64_t t = begin; t < end; before += counts[t++]) {
+        const int64_t first = WICK_MIN(before, a->size);
+        wick_nonzero_places(a->rank, a->dims, ptr[0], t * NONZERO_TASK, WICK_MIN(a->count, (t + 1) * NONZERO_TASK), WICK_MIN(counts[t], a->size - first),
+                            places + first * a->rank);
+    }
+    if (end < a->tasks) return -1;
+    *(int64_t *)ptr[3] = before;
+    for (int64_t i = WICK_MIN(before, a->size) * a->rank; i < a->size * a->rank; i++) places[i] = a->fill;
     return -1;
 }
 static wick_status lower_nonzero(wick_lower *l, wick_node *node) {
@@ -268,10 +284,16 @@ static wick_status lower_nonzero(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     WICK_TRY(wick_lower_out(l, node, 1, &count));
-    nonzero_args a = {.rank = in.type->rank, .size = attr->size, .fill = attr->fill};
+    nonzero_args a = {.rank = in.type->rank, .count = wick_type_count(in.type), .size = attr->size, .fill = attr->fill};
+    a.tasks = WICK_MAX(1, (a.count + NONZERO_TASK - 1) / NONZERO_TASK);
     memcpy(a.dims, in.type->dims, sizeof a.dims);
-    wick_step step = {.name = "nonzero", .run = run_nonzero, .tasks = 1, .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type))};
-    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true), wick_lower_ref(&count, true)}, 3);
+    wick_ref refs[4] = {wick_lower_ref(&in, false), {.write = true}, wick_lower_ref(&out, true), wick_lower_ref(&count, true)};
+    WICK_TRY(wick_lower_temp(l, (size_t)a.tasks * sizeof(int64_t), &refs[1].buffer));
+    wick_step step = {.name = "count_true", .run = run_count_true, .tasks = a.tasks, .bytes = (double)wick_type_bytes(in.type)};
+    WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, refs, 2));
+    refs[1].write = false;
+    step = (wick_step){.name = "nonzero", .run = run_nonzero, .tasks = a.tasks, .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type))};
+    return wick_lower_step(l, &step, &a, sizeof a, refs, 4);
 }
 static void print_nonzero(wick_str *s, const wick_node *node) { wick_str_add(s, "size=%lld", (long long)((const nonzero_attr *)node->attr)->size); }
 static void sample_nonzero(wick_sample *s) {

@@ -420,6 +420,65 @@ wick_tensor *wick_unique_padded(wick_tensor *x, wick_tensor **inverse, wick_tens
     return out[0];
 }
 
+/* ---- distinct slices: by the ranks of their elements, of pairs of ranks, and so on up to a rank for each slice ------------------------------- */
+
+/* k [n, m]: how many different ones are below each in its column, i64. */
+static wick_tensor *ranks_of(wick_tensor *k) {
+    const int64_t n = wick_tensor_dim(k, 0), m = wick_tensor_dim(k, 1);
+    wick_tensor *order, *sorted = wick_sort(k, 0, false, &order);
+    wick_tensor *step = wick_cast(wick_ne(wick_slice(sorted, 0, 1, n, 1), wick_slice(sorted, 0, 0, n - 1, 1)), WICK_I64);
+    wick_tensor *zero = wick_scalar(k->ctx, WICK_I64, 0);
+    wick_tensor *rank = wick_cumsum(wick_concat(2, (wick_tensor *[]){wick_expand(zero, WICK_DIMS(1, m)), step}, 0), 0);
+    return wick_put_along_axis(wick_expand(zero, WICK_DIMS(n, m)), 0, order, rank, WICK_PUT_SET);
+}
+wick_tensor *wick_unique_axis_padded(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts, wick_tensor **number) {
+    wick_tensor *y = x;
+    const int rank = is_bad(x) ? 0 : wick_tensor_rank(x), a = is_bad(x) ? 0 : wick_axis(axis, rank);
+    const int64_t all = is_bad(x) ? 0 : wick_tensor_count(x), n = all && a >= 0 ? wick_tensor_dim(x, a) : 0;
+    if (!is_bad(x) && (a < 0 || !all || n > (int64_t)1 << 31)) /* pairs of ranks fit into i64 */
+        y = wick_poison(x->ctx, WICK_ERR_SHAPE, "unique_axis(%s): %s %d", wick_shown_of(x).text, a < 0 ? "there is no axis" : !all ? "there are no elements along axis" : "there are too many places in axis", axis);
+    if (is_bad(y)) {
+        if (number) *number = y;
+        return poisoned(y, inverse, counts);
+    }
+    const wick_dtype d = wick_tensor_dtype(x);
+    wick_tensor *k = ranks_of(wick_reshape(wick_move_axis(wick_as(x, ordered(d)), a, 0), WICK_DIMS(n, all / n)));
+    while (!is_bad(k) && wick_tensor_dim(k, 1) > 1) {
+        const int64_t m = wick_tensor_dim(k, 1);
+        wick_tensor *pairs = wick_add(wick_mul(wick_slice(k, 1, 0, m - 1, 2), wick_like(k, (double)n)), wick_slice(k, 1, 1, m, 2));
+        if (m % 2) pairs = wick_concat(2, (wick_tensor *[]){pairs, wick_slice(k, 1, m - 1, m, 1)}, 1);
+        k = ranks_of(pairs);
+    }
+    k = wick_reshape(k, WICK_DIMS(n));
+    if (is_bad(k)) {
+        if (number) *number = k;
+        return poisoned(k, inverse, counts);
+    }
+    wick_tensor *places = wick_positions(x->ctx, WICK_I64, n), *last = wick_like(k, (double)n - 1);
+    wick_tensor *first = wick_put_along_axis(wick_expand(last, WICK_DIMS(n)), 0, k, places, WICK_PUT_MIN);
+    wick_tensor *count = wick_bincount_fixed(k, NULL, n), *is_there = wick_gt(count, wick_like(count, 0));
+    int64_t along[WICK_MAX_DIMS];
+    for (int i = 0; i < rank; i++) along[i] = i == a ? n : 1;
+    if (inverse) *inverse = k;
+    if (counts) *counts = count;
+    if (number) *number = wick_sum(wick_cast(is_there, WICK_I64), WICK_ALL_AXES, false);
+    return wick_where(wick_reshape(is_there, rank, along), wick_gather(x, a, first), wick_like(x, 0));
+}
+wick_tensor *wick_unique_axis(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts) {
+    if (is_bad(x)) return poisoned(x, inverse, counts);
+    wick_tensor *bad = wick_needs_value(x, "unique_axis", "wick_unique_axis_padded"), *out[4];
+    if (bad) return poisoned(bad, inverse, counts);
+    out[0] = wick_unique_axis_padded(x, axis, &out[1], &out[2], &out[3]);
+    double number = 0;
+    if (is_bad(out[0])) return poisoned(out[0], inverse, counts);
+    wick_status status = wick_eval(x->ctx, 4, out, NULL);
+    if (!status) status = wick_item(out[3], &number);
+    if (status) return poisoned(wick_poison(x->ctx, status, "%s", wick_context_error(x->ctx)), inverse, counts);
+    if (inverse) *inverse = out[1];
+    if (counts) *counts = wick_slice(out[2], 0, 0, (int64_t)number, 1);
+    return wick_slice(out[0], axis, 0, (int64_t)number, 1);
+}
+
 /* ---- counts of bins --------------------------------------------------------------------------------------------------------------- */
 
 static wick_status infer_bins(wick_infer *i) {

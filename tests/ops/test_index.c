@@ -313,6 +313,49 @@ TEST(counts_are_the_same_in_bins_of_parts_and_of_the_result) {
     wick_context_free(&ctx);
 }
 
+/* Beside a loop over all pairs of slices; the padded form beside it. */
+TEST(distinct_slices_are_in_order_and_say_which_is_which) {
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    static const struct {
+        int64_t dims[3];
+        int axis;
+        wick_dtype dtype;
+    } cases[] = {{{9, 2, 1}, 0, WICK_I64}, {{4, 30, 1}, 1, WICK_F32}, {{3, 40, 2}, -2, WICK_I8}, {{2, 1, 50}, 2, WICK_F16}, {{1, 1, 7}, 0, WICK_U64}, {{60, 3, 1}, 0, WICK_BOOL}, {{1, 1, 1}, 1, WICK_F64}};
+    for (size_t c = 0; c < WICK_COUNTOF(cases); c++) {
+        wick_scope *scope = wick_scope_open(ctx);
+        const int axis = (cases[c].axis + 3) % 3;
+        const int64_t *dims = cases[c].dims, n = dims[axis], count = dims[0] * dims[1] * dims[2], m = count / n;
+        wick_tensor *x = wick_cast(wick_abs(wick_round(noise(ctx, WICK_F32, 3, dims))), cases[c].dtype), *inverse, *counts, *padded_counts, *number;
+        wick_tensor *y = wick_unique_axis(x, cases[c].axis, &inverse, &counts), *padded = wick_unique_axis_padded(x, cases[c].axis, NULL, &padded_counts, &number);
+        double many = 0;
+        REQUIRE(wick_item(number, &many) == WICK_OK);
+        const int64_t runs = (int64_t)many;
+        CHECK_INT(wick_tensor_dim(y, axis), runs);
+        same(wick_slice(padded, axis, 0, runs, 1), y);
+        same(wick_slice(padded_counts, 0, 0, runs, 1), counts);
+        same(wick_gather(y, axis, inverse), x); /* each slice is what inverse says */
+        wick_tensor *rows = wick_cast(wick_reshape(wick_move_axis(y, axis, 0), WICK_DIMS(runs, m)), WICK_F64);
+        const void *row, *which, *how;
+        REQUIRE(wick_data(rows, &row) == WICK_OK && wick_data(inverse, &which) == WICK_OK && wick_data(counts, &how) == WICK_OK);
+        for (int64_t r = 0; r < runs; r++) {
+            int64_t here = 0, k = 0;
+            for (int64_t i = 0; i < n; i++) here += ((const int64_t *)which)[i] == r;
+            CHECK_INT(((const int64_t *)how)[r], here);
+            const double *a = (const double *)row + r * m;
+            while (r && k < m && a[k - m] == a[k]) k++;
+            CHECK_MSG(!r || (k < m && a[k - m] < a[k]), "case %d: slices %lld and the next are not in order", (int)c, (long long)r - 1);
+        }
+        wick_scope_close(&scope);
+    }
+    wick_scope *scope = wick_scope_open(ctx);
+    const char *text = "";
+    CHECK(wick_tensor_error(wick_unique_axis(wick_full(ctx, WICK_F32, WICK_DIMS(2, 3), 1), 2, NULL, NULL), &text) == WICK_ERR_SHAPE && strstr(text, "there is no axis 2"));
+    CHECK(wick_tensor_error(wick_unique_axis(wick_full(ctx, WICK_F32, WICK_DIMS(2, 0), 1), 0, NULL, NULL), &text) == WICK_ERR_SHAPE && strstr(text, "no elements"));
+    wick_scope_close(&scope);
+    wick_context_free(&ctx);
+}
+
 TEST(splits_and_chunks_are_views_of_the_whole) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);

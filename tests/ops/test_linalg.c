@@ -4,6 +4,7 @@
 #include "ops/goldens.h"
 #include "tensor/op.h"
 #include "wick/linalg.h"
+#include "wick/shape.h"
 #include "wick/reduce.h"
 #include "wick/signal.h"
 
@@ -365,6 +366,38 @@ TEST(factors_multiply_to_the_matrix_at_any_size_and_type) {
             wick_scope_close(&scope);
         }
     wick_context_free(&ctx);
+}
+
+/* Blocks of one matrix are shared by threads; matrices of a batch are not: both have the same bits, and so has any number of threads. */
+TEST(a_large_matrix_has_the_same_factors_alone_in_a_batch_and_with_more_threads) {
+    wick_context *ctx[2];
+    for (int i = 0; i < 2; i++) REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 3 : 1}) == WICK_OK);
+    static const int64_t sizes[] = {256, 431};
+    for (size_t c = 0; c < 2 * WICK_COUNTOF(sizes); c++) {
+        const int64_t n = sizes[c / 2];
+        const wick_dtype dtype = c % 2 ? WICK_F64 : WICK_F32;
+        const size_t bytes = (size_t)(n * n) * wick_dtype_size(dtype);
+        void *bits[2][2];
+        for (int i = 0; i < 2; i++) {
+            wick_scope *scope = wick_scope_open(ctx[i]);
+            wick_tensor *at = wick_reshape(wick_arange(ctx[i], WICK_F64, 0, 1, n * n), WICK_DIMS(n, n)), *a = wick_cast(wick_sin(wick_mul(at, at)), dtype);
+            wick_tensor *spd = wick_add(wick_matmul(a, wick_transpose(a, 0, 1)), wick_mul(wick_eye(ctx[i], dtype, n, n, 0), wick_scalar(ctx[i], dtype, 1))), *two[] = {a, spd};
+            REQUIRE(wick_eval(ctx[i], 2, two, NULL) == WICK_OK);
+            for (int k = 0; k < 2; k++) {
+                wick_tensor *m = k ? spd : a, *b = wick_expand(m, WICK_DIMS(2, n, n));
+                wick_tensor *alone = k ? wick_cholesky(m, false) : wick_inverse(m), *batch = k ? wick_cholesky(b, false) : wick_inverse(b);
+                bits[i][k] = malloc(bytes);
+                char *both = malloc(2 * bytes);
+                REQUIRE(wick_read(alone, bits[i][k], bytes) == WICK_OK && wick_read(batch, both, 2 * bytes) == WICK_OK);
+                CHECK_MSG(!memcmp(bits[i][k], both, bytes) && !memcmp(bits[i][k], both + bytes, bytes), "%s of %lld: other bits in a batch", k ? "cholesky" : "inverse", (long long)n);
+                if (i) CHECK_MSG(!memcmp(bits[0][k], bits[1][k], bytes), "%s of %lld: other bits with more threads", k ? "cholesky" : "inverse", (long long)n);
+                free(both);
+            }
+            wick_scope_close(&scope);
+        }
+        for (int i = 0; i < 4; i++) free(bits[i / 2][i % 2]);
+    }
+    for (int i = 0; i < 2; i++) wick_context_free(&ctx[i]);
 }
 
 TEST(general_eigenvalues_come_from_lapack_or_its_absence_is_said) {

@@ -4,7 +4,7 @@
  * Every function runs twice: without memory it only finds out how much it needs. */
 #include "kernels/dense/dense.h"
 
-enum { DENSE_BLOCK = 48, DENSE_COLUMNS = 192 }; /* of a panel; of C that a product of the Cholesky factor takes at once */
+enum { DENSE_BLOCK = 48, DENSE_COLUMNS = 192 }; /* of a panel; of a strip of what is beside it */
 
 static const wick_dense_table *const dense_tiers[WICK_TIER_COUNT] = {
     [WICK_TIER_REF] = &wick_dense_table_ref,
@@ -70,15 +70,65 @@ static void dense_product(dense_run *r, int64_t m, int64_t n, int64_t k, const v
 
 #define DENSE_PICK(name, ...) (type == WICK_CF64 ? name##_f64(__VA_ARGS__) : name##_f32(__VA_ARGS__))
 
-size_t wick_cholesky_matrix(wick_ctype type, int64_t n, double shift, const void *a, void *l, int64_t *info, void *memory) {
+int64_t wick_factor_blocks(int64_t n) { return wick_tier_current() == WICK_TIER_REF ? n > 0 : (n + DENSE_BLOCK - 1) / DENSE_BLOCK; }
+int64_t wick_factor_strips(int64_t n, int64_t block, bool both_sides) {
+    const int64_t wide = DENSE_BLOCK, blocks = wick_factor_blocks(n), before = both_sides ? block * wide : 0, behind = block + 1 < blocks ? n - (block + 1) * wide : 0;
+    return (before + DENSE_COLUMNS - 1) / DENSE_COLUMNS + (behind + DENSE_COLUMNS - 1) / DENSE_COLUMNS;
+}
+size_t wick_factor_shared(wick_ctype type, int64_t n) {
+    const int64_t wide = wick_tier_current() == WICK_TIER_REF ? n : WICK_MIN(n, DENSE_BLOCK);
+    return (size_t)(n + 2 * n * wide) * wick_ctype_size(type);
+}
+
+size_t wick_cholesky_panel(wick_ctype type, int64_t n, double shift, int64_t block, const void *a, void *l, int64_t *info, void *shared, void *memory) {
     dense_run r = dense_begin(type, memory);
-    DENSE_PICK(cholesky, &r, n, shift, a, l, info);
+    DENSE_PICK(cholesky_panel, &r, n, shift, block * DENSE_BLOCK, a, l, info, shared);
+    return r.need;
+}
+size_t wick_cholesky_update(wick_ctype type, int64_t n, int64_t block, int64_t begin, int64_t end, void *l, const int64_t *info, const void *shared, void *memory) {
+    dense_run r = dense_begin(type, memory);
+    DENSE_PICK(cholesky_update, &r, n, block * DENSE_BLOCK, begin, end, l, info, shared);
+    return r.need;
+}
+size_t wick_cholesky_matrix(wick_ctype type, int64_t n, double shift, const void *a, void *l, int64_t *info, void *memory) {
+    const size_t shared = WICK_ALIGN_UP(wick_factor_shared(type, n), WICK_ALIGN);
+    void *rest = memory ? (char *)memory + shared : NULL;
+    size_t need = 0;
+    if (memory) *info = 0;
+    for (int64_t b = 0; b < wick_factor_blocks(n); b++) {
+        const size_t panel = wick_cholesky_panel(type, n, shift, b, a, l, info, memory, rest);
+        const size_t update = wick_cholesky_update(type, n, b, 0, wick_factor_strips(n, b, false), l, info, memory, rest);
+        need = WICK_MAX(need, WICK_MAX(panel, update));
+    }
+    return shared + need;
+}
+size_t wick_lu_panel(wick_ctype type, int64_t n, double shift, int64_t block, const void *a, void *lu, int64_t *pivot, void *sign, int64_t *info, void *shared, void *memory) {
+    dense_run r = dense_begin(type, memory);
+    DENSE_PICK(lu_panel, &r, n, shift, block * DENSE_BLOCK, a, lu, pivot, sign, info, shared);
+    return r.need;
+}
+size_t wick_lu_update(wick_ctype type, int64_t n, int64_t block, int64_t begin, int64_t end, void *lu, const int64_t *pivot, const void *shared, void *memory) {
+    dense_run r = dense_begin(type, memory);
+    DENSE_PICK(lu_update, &r, n, block * DENSE_BLOCK, begin, end, lu, pivot, shared);
     return r.need;
 }
 size_t wick_lu_matrix(wick_ctype type, int64_t n, double shift, const void *a, void *lu, int64_t *pivot, void *sign, int64_t *info, void *memory) {
-    dense_run r = dense_begin(type, memory);
-    DENSE_PICK(lu, &r, n, shift, a, lu, pivot, sign, info);
-    return r.need;
+    const size_t shared = WICK_ALIGN_UP(wick_factor_shared(type, n), WICK_ALIGN);
+    void *rest = memory ? (char *)memory + shared : NULL;
+    size_t need = 0;
+    if (memory && !n) {
+        *info = 0;
+        if (type == WICK_CF64)
+            *(double *)sign = 1;
+        else
+            *(float *)sign = 1;
+    }
+    for (int64_t b = 0; b < wick_factor_blocks(n); b++) {
+        const size_t panel = wick_lu_panel(type, n, shift, b, a, lu, pivot, sign, info, memory, rest);
+        const size_t update = wick_lu_update(type, n, b, 0, wick_factor_strips(n, b, true), lu, pivot, memory, rest);
+        need = WICK_MAX(need, WICK_MAX(panel, update));
+    }
+    return shared + need;
 }
 size_t wick_triangular_matrix(wick_ctype type, int64_t n, int64_t m, const wick_triangle *how, const void *a, void *b, void *memory) {
     dense_run r = dense_begin(type, memory);

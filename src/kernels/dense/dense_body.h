@@ -47,99 +47,110 @@ static void DENSE_NAME(triangular)(dense_run *r, int64_t n, int64_t m, const wic
     }
 }
 
+/* Cholesky and LU go block by block: a panel, which one task factors, and the update of what is beside it, in strips of columns that are tasks. What
+ * the two share: panel and negative, [rows below or beside, width] or transposed. */
+
 /* The lower triangle of A + shift I = L L'. info: 0, or minus the order of the first leading minor that is not
  * positive; L is then NaN. */
-static void DENSE_NAME(cholesky)(dense_run *r, int64_t n, double shift, const void *av, void *lv, int64_t *info) {
+static void DENSE_NAME(cholesky_panel)(dense_run *r, int64_t n, double shift, int64_t k0, const void *av, void *lv, int64_t *info, void *shared) {
     const DENSE_T *a = av;
     DENSE_T *l = lv;
-    DENSE_T *column = dense_take(r, n), *panel = NULL, *negative = NULL;
-    if (n > r->block) panel = dense_take(r, n * r->block), negative = dense_take(r, n * r->block);
+    const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1;
+    DENSE_T *column = shared, *panel = r->memory ? column + n : NULL, *negative = r->memory ? panel + n * WICK_MIN(r->block, n) : NULL;
     int64_t bad = 0;
-    for (int64_t i = 0; i < n && r->memory; i++) { /* above the diagonal there is only what rows of blocks need to be whole */
+    for (int64_t i = 0; i < n && r->memory && !k0; i++) { /* above the diagonal there is only what rows of blocks need to be whole */
         memcpy(l + i * n, a + i * n, (size_t)(i + 1) * sizeof *l);
         memset(l + i * n + i + 1, 0, (size_t)(n - i - 1) * sizeof *l);
         l[i * n + i] += (DENSE_T)shift;
     }
-    for (int64_t k0 = 0; k0 < n && !bad; k0 += WICK_MIN(r->block, n)) {
-        const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1;
-        for (int64_t k = k0; k < k1 && r->memory && !bad; k++) {
-            DENSE_T *d = &l[k * n + k];
-            if (*d <= 0) { /* NaN is no such minor: it stays */
-                bad = k + 1;
-                break;
-            }
-            *d = DENSE_SQRT(*d);
-            for (int64_t i = k + 1; i < k1; i++) column[i - k - 1] = l[i * n + k] /= *d;
-            /* Whole rows: what lands above the diagonal is cleared at the end. */
-            r->loops->rank_one(k1 - k - 1, k1 - k - 1, column, 1, column, l + (k + 1) * n + k + 1, n);
+    if (r->memory && !k0) *info = 0;
+    if (r->memory && *info) return;
+    for (int64_t k = k0; k < k1 && r->memory; k++) {
+        DENSE_T *d = &l[k * n + k];
+        if (*d <= 0) { /* NaN is no such minor: it stays */
+            bad = k + 1;
+            break;
         }
-        if (!rest || bad) continue;
-        if (r->memory) /* the panel below, transposed */
-            for (int64_t i = k1; i < n; i++)
-                for (int64_t k = k0; k < k1; k++) panel[(k - k0) * rest + i - k1] = l[i * n + k];
-        DENSE_NAME(solve_lower)(r, width, rest, false, r->memory ? l + k0 * n + k0 : NULL, n, 1, panel, rest);
-        if (r->memory) {
-            for (int64_t i = k1; i < n; i++)
-                for (int64_t k = k0; k < k1; k++) l[i * n + k] = panel[(k - k0) * rest + i - k1];
-            DENSE_NAME(negate)(width, rest, panel, rest, negative);
-        }
-        for (int64_t c = 0; c < rest; c += DENSE_COLUMNS) /* the triangle, in strips */
-            dense_product(r, rest - c, WICK_MIN(DENSE_COLUMNS, rest - c), width, r->memory ? negative + c : NULL, 1, rest, r->memory ? panel + c : NULL, rest,
-                          r->memory ? l + (k1 + c) * n + k1 + c : NULL, n);
+        *d = DENSE_SQRT(*d);
+        for (int64_t i = k + 1; i < k1; i++) column[i - k - 1] = l[i * n + k] /= *d;
+        /* Whole rows: what lands above the diagonal is cleared at the end. */
+        r->loops->rank_one(k1 - k - 1, k1 - k - 1, column, 1, column, l + (k + 1) * n + k + 1, n);
     }
+    if (bad) {
+        for (int64_t i = 0; i < n * n; i++) l[i] = (DENSE_T)__builtin_nan("");
+        *info = -bad;
+        return;
+    }
+    if (!rest) {
+        for (int64_t i = 0; i < n && r->memory; i++) memset(l + i * n + i + 1, 0, (size_t)(n - i - 1) * sizeof *l);
+        return;
+    }
+    if (r->memory) /* the panel below, transposed */
+        for (int64_t i = k1; i < n; i++)
+            for (int64_t k = k0; k < k1; k++) panel[(k - k0) * rest + i - k1] = l[i * n + k];
+    DENSE_NAME(solve_lower)(r, width, rest, false, r->memory ? l + k0 * n + k0 : NULL, n, 1, panel, rest);
     if (!r->memory) return;
-    for (int64_t i = 0; i < n * n && bad; i++) l[i] = (DENSE_T)__builtin_nan("");
-    for (int64_t i = 0; i < n && !bad; i++) memset(l + i * n + i + 1, 0, (size_t)(n - i - 1) * sizeof *l);
-    *info = -bad;
+    for (int64_t i = k1; i < n; i++)
+        for (int64_t k = k0; k < k1; k++) l[i * n + k] = panel[(k - k0) * rest + i - k1];
+    DENSE_NAME(negate)(width, rest, panel, rest, negative);
+}
+static void DENSE_NAME(cholesky_update)(dense_run *r, int64_t n, int64_t k0, int64_t begin, int64_t end, void *lv, const int64_t *info, const void *shared) {
+    const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, rest = n - k1;
+    const DENSE_T *panel = r->memory ? (const DENSE_T *)shared + n : NULL, *negative = r->memory ? panel + n * WICK_MIN(r->block, n) : NULL;
+    DENSE_T *l = lv;
+    if (r->memory && *info) return;
+    for (int64_t c = begin * DENSE_COLUMNS; c < WICK_MIN(rest, end * DENSE_COLUMNS); c += DENSE_COLUMNS) /* the triangle, in strips */
+        dense_product(r, rest - c, WICK_MIN(DENSE_COLUMNS, rest - c), k1 - k0, r->memory ? negative + c : NULL, 1, rest, r->memory ? panel + c : NULL, rest,
+                      r->memory ? l + (k1 + c) * n + k1 + c : NULL, n);
 }
 
 /* A + shift I = P L U; row k was exchanged with row pivot[k], step by step. sign: of the permutation. info: 0, or minus the number (from 1) of
  * the first pivot that is 0. */
-static void DENSE_NAME(lu)(dense_run *r, int64_t n, double shift, const void *av, void *luv, int64_t *pivot, void *sign, int64_t *info) {
-    DENSE_T *a = luv;
-    const int64_t widest = WICK_MIN(r->block, n);
-    DENSE_T *negative = dense_take(r, n > r->block ? n * widest : 0), *panel = dense_take(r, n * widest);
-    DENSE_T odd = 1;
-    int64_t bad = 0;
-    if (r->memory) {
+static void DENSE_NAME(lu_panel)(dense_run *r, int64_t n, double shift, int64_t k0, const void *av, void *luv, int64_t *pivot, void *sign, int64_t *info, void *shared) {
+    if (!r->memory) return;
+    DENSE_T *a = luv, *odd = sign, *panel = shared, *negative = panel + n * WICK_MIN(r->block, n);
+    const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1;
+    if (!k0) {
         memcpy(a, av, (size_t)(n * n) * sizeof *a);
         for (int64_t i = 0; i < n; i++) a[i * n + i] += (DENSE_T)shift;
+        *odd = 1;
+        *info = 0;
     }
-    for (int64_t k0 = 0; k0 < n; k0 += widest) {
-        const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1;
-        /* The panel is factored in memory of its own: rows of A may lie so that their columns fall into one set of a cache. */
-        for (int64_t i = k0; i < n && r->memory; i++) memcpy(panel + (i - k0) * width, a + i * n + k0, (size_t)width * sizeof *a);
-        for (int64_t k = 0; k < width && r->memory; k++) {
-            int64_t best = k;
-            for (int64_t i = k + 1; i < n - k0; i++)
-                if (DENSE_ABS(panel[i * width + k]) > DENSE_ABS(panel[best * width + k])) best = i;
-            pivot[k0 + k] = k0 + best;
-            if (best != k) {
-                odd = -odd;
-                DENSE_NAME(exchange)(width, panel + k * width, panel + best * width);
-            }
-            const DENSE_T d = panel[k * width + k];
-            if (d == 0) {
-                if (!bad) bad = k0 + k + 1;
-                continue;
-            }
-            for (int64_t i = k + 1; i < n - k0; i++) panel[i * width + k] /= d;
-            r->loops->rank_one(n - k0 - k - 1, width - k - 1, panel + (k + 1) * width + k, width, panel + k * width + k + 1, panel + (k + 1) * width + k + 1, width);
+    /* The panel is factored in memory of its own: rows of A may lie so that their columns fall into one set of a cache. */
+    for (int64_t i = k0; i < n; i++) memcpy(panel + (i - k0) * width, a + i * n + k0, (size_t)width * sizeof *a);
+    for (int64_t k = 0; k < width; k++) {
+        int64_t best = k;
+        for (int64_t i = k + 1; i < n - k0; i++)
+            if (DENSE_ABS(panel[i * width + k]) > DENSE_ABS(panel[best * width + k])) best = i;
+        pivot[k0 + k] = k0 + best;
+        if (best != k) {
+            *odd = -*odd;
+            DENSE_NAME(exchange)(width, panel + k * width, panel + best * width);
         }
-        for (int64_t k = k0; k < k1 && r->memory; k++) { /* the same exchanges beside the panel */
-            DENSE_NAME(exchange)(k0, a + k * n, a + pivot[k] * n);
-            DENSE_NAME(exchange)(rest, a + k * n + k1, a + pivot[k] * n + k1);
+        const DENSE_T d = panel[k * width + k];
+        if (d == 0) {
+            if (!*info) *info = -(k0 + k + 1);
+            continue;
         }
-        for (int64_t i = k0; i < n && r->memory; i++) memcpy(a + i * n + k0, panel + (i - k0) * width, (size_t)width * sizeof *a);
-        if (!rest) break;
-        DENSE_T *right = r->memory ? a + k0 * n + k1 : NULL;
-        DENSE_NAME(solve_lower)(r, width, rest, true, r->memory ? a + k0 * n + k0 : NULL, n, 1, right, n);
-        if (r->memory) DENSE_NAME(negate)(rest, width, panel + width * width, width, negative);
-        dense_product(r, rest, rest, width, negative, width, 1, right, n, r->memory ? a + k1 * n + k1 : NULL, n);
+        for (int64_t i = k + 1; i < n - k0; i++) panel[i * width + k] /= d;
+        r->loops->rank_one(n - k0 - k - 1, width - k - 1, panel + (k + 1) * width + k, width, panel + k * width + k + 1, panel + (k + 1) * width + k + 1, width);
     }
-    if (!r->memory) return;
-    *(DENSE_T *)sign = odd;
-    *info = -bad;
+    for (int64_t i = k0; i < n; i++) memcpy(a + i * n + k0, panel + (i - k0) * width, (size_t)width * sizeof *a);
+    if (rest) DENSE_NAME(negate)(rest, width, panel + width * width, width, negative);
+}
+/* Strips of the columns beside the panel, those before it first. */
+static void DENSE_NAME(lu_update)(dense_run *r, int64_t n, int64_t k0, int64_t begin, int64_t end, void *luv, const int64_t *pivot, const void *shared) {
+    const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1, left = (k0 + DENSE_COLUMNS - 1) / DENSE_COLUMNS;
+    const DENSE_T *negative = r->memory ? (const DENSE_T *)shared + n * WICK_MIN(r->block, n) : NULL;
+    DENSE_T *a = luv;
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t c = t < left ? t * DENSE_COLUMNS : k1 + (t - left) * DENSE_COLUMNS, cols = WICK_MIN(DENSE_COLUMNS, (t < left ? k0 : n) - c);
+        for (int64_t k = k0; k < k1 && r->memory; k++) DENSE_NAME(exchange)(cols, a + k * n + c, a + pivot[k] * n + c); /* as in the panel */
+        if (t < left) continue;
+        DENSE_T *right = r->memory ? a + k0 * n + c : NULL;
+        DENSE_NAME(solve_lower)(r, width, cols, true, r->memory ? a + k0 * n + k0 : NULL, n, 1, right, n);
+        dense_product(r, rest, cols, width, negative, width, 1, right, n, r->memory ? a + k1 * n + c : NULL, n);
+    }
 }
 
 /* B becomes X of A X = B (or A' X = B), by the factors of A. */

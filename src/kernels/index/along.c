@@ -62,111 +62,59 @@ typedef struct run {
 /* Returns -1, or the first bad index of the run. */
 typedef int64_t run_fn(const run *r, char *data, const int64_t *index, char *other);
 
-/* Each loop twice: with strides as they come, and along a last axis, where they are 1. */
-#define IS_LAST(r) ((r)->index == 1 && (r)->other == 1 && (r)->data == 0 && (r)->sa == 1)
-#define INLINE     static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline))
 
-/* The place that index i names is `at`; what follows in braces runs where there is none. */
-#define PLACE(at, i, si, n)                                  \
-    int64_t at = index[(i) * (si)];                          \
-    at += at < 0 ? (n) : 0;                                  \
-    if (WICK_UNLIKELY((uint64_t)at >= (uint64_t)(n)))
+/* The place that an index names; below 0 or not below n: there is none. */
+INLINE int64_t place_of(int64_t index, int64_t n) { return index < 0 ? index + n : index; }
+INLINE bool is_place(int64_t at, int64_t n) { return (uint64_t)at < (uint64_t)n; }
+/* Along a last axis strides are 1: the loops are there twice, once for these constants. */
+INLINE bool is_last(const run *r) { return r->index == 1 && r->other == 1 && r->data == 0 && r->sa == 1; }
 
-/* Reads: other = data; a bad index gives zero. */
-#define TAKE(T, name)                                                                                     \
-    INLINE int64_t name##_loop(int64_t count, int64_t n, int64_t sa, int64_t sd, int64_t si, int64_t so, const T *data, const int64_t *index, T *other) { \
-        int64_t bad = -1;                                                                                 \
-        for (int64_t i = 0; i < count; i++) {                                                             \
-            PLACE(at, i, si, n) {                                                                         \
-                if (bad < 0) bad = i;                                                                     \
-                other[i * so] = 0;                                                                        \
-                continue;                                                                                 \
-            }                                                                                             \
-            other[i * so] = data[at * sa + i * sd];                                                       \
-        }                                                                                                 \
-        return bad;                                                                                       \
-    }                                                                                                     \
-    static int64_t name(const run *r, char *data_, const int64_t *index, char *other_) {                  \
-        const T *data = (const T *)(void *)data_;                                                         \
-        T *other = (T *)(void *)other_;                                                                   \
-        if (IS_LAST(r)) return name##_loop(r->count, r->n, 1, 0, 1, 1, data, index, other);               \
-        return name##_loop(r->count, r->n, r->sa, r->data, r->index, r->other, data, index, other);       \
-    }
-/* Writes: data = expr of the old value d and the new one v; a bad index is passed over. An index that is the same along the whole run,
- * over neighbours, is a row that is added: the gradient of an embedding. */
-#define PUT(T, name, expr)                                                                                \
-    INLINE T name##_one(T d, T v) { return (void)d, expr; }                                               \
-    INLINE int64_t name##_loop(int64_t count, int64_t n, int64_t sa, int64_t sd, int64_t si, int64_t so, T *data, const int64_t *index, const T *other) { \
-        int64_t bad = -1;                                                                                 \
-        for (int64_t i = 0; i < count; i++) {                                                             \
-            PLACE(at, i, si, n) {                                                                         \
-                if (bad < 0) bad = i;                                                                     \
-                continue;                                                                                 \
-            }                                                                                             \
-            T *to = data + at * sa + i * sd;                                                              \
-            *to = name##_one(*to, other[i * so]);                                                         \
-        }                                                                                                 \
-        return bad;                                                                                       \
-    }                                                                                                     \
-    static int64_t name(const run *r, char *data_, const int64_t *index, char *other_) {                  \
-        T *data = (T *)(void *)data_;                                                                     \
-        const T *other = (const T *)(void *)other_;                                                       \
-        if (IS_LAST(r)) return name##_loop(r->count, r->n, 1, 0, 1, 1, data, index, other);               \
-        if (r->index != 0 || r->data != 1 || r->other != 1)                                               \
-            return name##_loop(r->count, r->n, r->sa, r->data, r->index, r->other, data, index, other);   \
-        PLACE(row, 0, 0, r->n) return 0;                                                                  \
-        T *restrict to = data + row * r->sa;                                                              \
-        const T *restrict from = other;                                                                   \
-        for (int64_t i = 0; i < r->count; i++) to[i] = name##_one(to[i], from[i]);                        \
-        return -1;                                                                                        \
-    }
-TAKE(uint8_t, take_1)
-TAKE(uint16_t, take_2)
-TAKE(uint32_t, take_4)
-TAKE(uint64_t, take_8)
-PUT(uint8_t, set_1, v)
-PUT(uint16_t, set_2, v)
-PUT(uint32_t, set_4, v)
-PUT(uint64_t, set_8, v)
-/* The larger or smaller of two floats as bits, NaN first, without a jump that would be mispredicted half of the time. */
-#define EXTREMES(T, U, t)                                                                                 \
-    INLINE T as_##t(U bits) {                                                                             \
-        T x;                                                                                              \
-        memcpy(&x, &bits, sizeof x);                                                                      \
-        return x;                                                                                         \
-    }                                                                                                     \
-    INLINE U larger_##t(U d, U v) {                                                                       \
-        const T x = as_##t(d), y = as_##t(v);                                                             \
-        const U take = (U)0 - (U)((y > x) | (y != y));                                                    \
-        return (v & take) | (d & ~take);                                                                  \
-    }                                                                                                     \
-    INLINE U smaller_##t(U d, U v) {                                                                      \
-        const T x = as_##t(d), y = as_##t(v);                                                             \
-        const U take = (U)0 - (U)((y < x) | (y != y));                                                    \
-        return (v & take) | (d & ~take);                                                                  \
-    }
-EXTREMES(float, uint32_t, f32)
-EXTREMES(double, uint64_t, f64)
-#define FLOATS(T, U, t)                    \
-    PUT(T, add_##t, d + v)                 \
-    PUT(T, mul_##t, d * v)                 \
-    PUT(U, max_##t, larger_##t(d, v))      \
-    PUT(U, min_##t, smaller_##t(d, v))
-/* Sums and products of signed integers wrap, which is what unsigned ones do. */
-#define INTEGERS(T, U, t)                  \
-    PUT(U, add_##t, d + v)                 \
-    PUT(U, mul_##t, d * v)                 \
-    PUT(T, max_##t, v > d ? v : d)         \
-    PUT(T, min_##t, v < d ? v : d)
-FLOATS(float, uint32_t, f32)
-FLOATS(double, uint64_t, f64)
-INTEGERS(int32_t, uint32_t, i32)
-INTEGERS(int64_t, uint64_t, i64)
-INTEGERS(uint64_t, uint64_t, u64)
+/* Moves: elements of a size. */
+#define MOVES 1
+#define T       uint8_t
+#define NAME(x) x##_1
+#include "kernels/index/along_body.h"
+#define T       uint16_t
+#define NAME(x) x##_2
+#include "kernels/index/along_body.h"
+#define T       uint32_t
+#define NAME(x) x##_4
+#include "kernels/index/along_body.h"
+#define T       uint64_t
+#define NAME(x) x##_8
+#include "kernels/index/along_body.h"
+#undef MOVES
 
-#define ROW(t) {add_##t, mul_##t, max_##t, min_##t}
+/* Arithmetic; U: the bits of a T. */
+#define MOVES 0
+#define FLOATS 1
+#define T       float
+#define U       uint32_t
+#define NAME(x) x##_f32
+#include "kernels/index/along_body.h"
+#define T       double
+#define U       uint64_t
+#define NAME(x) x##_f64
+#include "kernels/index/along_body.h"
+#undef FLOATS
+#define FLOATS 0
+#define T       int32_t
+#define U       uint32_t
+#define NAME(x) x##_i32
+#include "kernels/index/along_body.h"
+#define T       int64_t
+#define U       uint64_t
+#define NAME(x) x##_i64
+#include "kernels/index/along_body.h"
+#define T       uint64_t
+#define U       uint64_t
+#define NAME(x) x##_u64
+#include "kernels/index/along_body.h"
+
 static run_fn *const arithmetic[WICK_CTYPE_COUNT][4] = {
-    [WICK_CF32] = ROW(f32), [WICK_CF64] = ROW(f64), [WICK_CI32] = ROW(i32), [WICK_CI64] = ROW(i64), [WICK_CU64] = ROW(u64),
+    [WICK_CF32] = {add_f32, mul_f32, max_f32, min_f32}, [WICK_CF64] = {add_f64, mul_f64, max_f64, min_f64}, [WICK_CI32] = {add_i32, mul_i32, max_i32, min_i32},
+    [WICK_CI64] = {add_i64, mul_i64, max_i64, min_i64}, [WICK_CU64] = {add_u64, mul_u64, max_u64, min_u64},
 };
 
 static run_fn *of_size(size_t elem, run_fn *one, run_fn *two, run_fn *four, run_fn *eight) {

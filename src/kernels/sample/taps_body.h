@@ -1,22 +1,41 @@
 /* taps_body.h: weighted sums of rows by index, once per type. Sums go in the order of the taps, by products and additions alone: the same bits on
  * every tier. */
+/* y, or nothing when first, plus `n` products of rows, in order; four at once, so that y is written seldom. */
+static inline void TAPS_NAME(add)(int64_t c, bool first, int n, const TAPS_T *const *from, const TAPS_T *u, TAPS_T *restrict y) {
+    if (n == 4) {
+        const TAPS_T *p = from[0], *q = from[1], *r = from[2], *s = from[3], e = u[0], f = u[1], g = u[2], h = u[3];
+        if (first)
+            for (int64_t i = 0; i < c; i++) y[i] = e * p[i] + f * q[i] + g * r[i] + h * s[i];
+        else
+            for (int64_t i = 0; i < c; i++) y[i] = y[i] + e * p[i] + f * q[i] + g * r[i] + h * s[i];
+        return;
+    }
+    for (int k = 0; k < n; k++) {
+        const TAPS_T *p = from[k], e = u[k];
+        if (first && k == 0)
+            for (int64_t i = 0; i < c; i++) y[i] = e * p[i];
+        else
+            for (int64_t i = 0; i < c; i++) y[i] += e * p[i];
+    }
+}
 static void TAPS_NAME(sum)(const wick_taps *t, int64_t begin, int64_t end, const void *xv, const int64_t *index, const void *weight, void *yv) {
     const int64_t c = t->channels;
     for (int64_t r = begin; r < end; r++) {
         const int64_t image = r / t->rows, first = image * t->rows * (t->taps - 1) + r; /* tap k is at first + k rows */
-        const TAPS_T *x = (const TAPS_T *)xv + image * t->places * c;
-        TAPS_T *restrict y = (TAPS_T *)yv + r * c;
+        const TAPS_T *x = (const TAPS_T *)xv + image * t->places * c, *from[4];
+        TAPS_T *y = (TAPS_T *)yv + r * c, u[4];
         bool empty = true;
+        int have = 0;
         for (int64_t k = first; k < first + t->taps * t->rows; k += t->rows) {
             if ((uint64_t)index[k] >= (uint64_t)t->places) continue;
-            const TAPS_T *restrict from = x + index[k] * c, u = ((const TAPS_T *)weight)[k];
-            if (empty)
-                for (int64_t i = 0; i < c; i++) y[i] = u * from[i];
-            else
-                for (int64_t i = 0; i < c; i++) y[i] += u * from[i];
+            from[have] = x + index[k] * c, u[have++] = ((const TAPS_T *)weight)[k];
+            if (have < 4) continue;
+            TAPS_NAME(add)(c, empty, have, from, u, y);
             empty = false;
+            have = 0;
         }
-        if (empty) memset(y, 0, (size_t)c * sizeof *y);
+        if (have) TAPS_NAME(add)(c, empty, have, from, u, y);
+        else if (empty) memset(y, 0, (size_t)c * sizeof *y);
     }
 }
 

@@ -6,7 +6,7 @@
  * each stage, by tasks of CHUNK results. Of few wanted (top k), each chunk keeps those that beat the last of the best so far. */
 #include "kernels/kernels.h"
 
-enum { CHUNK = 65536, TASK = 16384, SHORT = 0, LONG = 1, TOP = 2 };
+enum { CHUNK = 65536, TASK = 16384, SELECT_MOST = 1024, SHORT = 0, LONG = 1, TOP = 2 }; /* SELECT_MOST: longer rows are gone over once, with the best so far at hand */
 
 typedef struct wide {
     uint64_t key, at;
@@ -116,7 +116,7 @@ void wick_sort_prepare(wick_sorting *s) {
         return;
     }
     if (s->mode == TOP) {
-        s->scratch = 2 * packed_size(s) * (size_t)WICK_MAX(top_room(s->k), s->chunks * s->k);
+        s->scratch = 2 * packed_size(s) * (size_t)WICK_MAX(top_room(s->k), WICK_MAX(s->chunks * s->k, WICK_MIN(s->n, SELECT_MOST)));
         if (s->chunks > 1) {
             s->stages = 2;
             s->tasks[1] = s->rows;
@@ -127,6 +127,32 @@ void wick_sort_prepare(wick_sorting *s) {
         s->tasks[s->stages++] = s->rows * s->chunks;
         s->buffer = packed_size(s) * (size_t)(s->rows * s->n);
     }
+}
+
+/* The first k of a short row, in order, at the front of scratch, which has room for the row twice: all that don't come after the k-th. */
+static void top_of_short(const wick_sorting *s, const char *x, void *scratch) {
+    const size_t size = packed_size(s);
+    void *other = (char *)scratch + (size_t)s->n * size;
+    int64_t have = 0;
+    pack(s->type, s->wide, s->descending, x, 0, s->n, scratch);
+    memcpy(other, scratch, (size_t)s->n * size);
+    if (s->wide) {
+        const wide last = wide_select(other, s->n, s->k - 1), *from = scratch;
+        wide *to = other;
+        for (int64_t i = 0; i < s->n; i++) {
+            to[have] = from[i];
+            have += (from[i].key < last.key) | ((from[i].key == last.key) & (from[i].at <= last.at));
+        }
+    } else {
+        const uint64_t last = narrow_select(other, s->n, s->k - 1), *from = scratch;
+        uint64_t *to = other;
+        for (int64_t i = 0; i < s->n; i++) {
+            to[have] = from[i];
+            have += from[i] <= last;
+        }
+    }
+    memcpy(scratch, other, (size_t)s->k * size);
+    sort_packed(s, scratch, other, s->k);
 }
 
 /* The first k of row x[begin, begin + n), in order, at the front of scratch. Returns how many there are. */
@@ -173,7 +199,9 @@ static void run_rows(const wick_sorting *s, int64_t begin, int64_t end, const ch
     const size_t elem = wick_ctype_size(s->type);
     for (int64_t r = begin; r < end; r++) {
         const char *row = x + (size_t)(r * s->n) * elem;
-        if (s->mode == TOP) {
+        if (s->mode == TOP && s->n <= SELECT_MOST) {
+            top_of_short(s, row, scratch);
+        } else if (s->mode == TOP) {
             top_of(s, row, 0, s->n, scratch);
         } else {
             pack(s->type, s->wide, s->descending, row, 0, s->n, scratch);
