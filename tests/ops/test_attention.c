@@ -141,6 +141,35 @@ TEST(gradients_with_dropout_are_those_of_the_same_weights) {
     wick_context_free(&ctx);
 }
 
+/* Numbers of queries that do not fill vectors, on every tier: values and gradients are those of plain ops. */
+TEST(a_few_queries_agree_with_the_plain_form) {
+    const wick_tier before = wick_tier_current();
+    for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+        if (!wick_tier_force((wick_tier)tier)) continue;
+        wick_context *ctx = new_context();
+        REQUIRE(ctx != NULL);
+        for (int64_t queries = 1; queries <= 18; queries++) {
+            wick_tensor *x[3] = {wick_random_normal(ctx, WICK_F64, WICK_DIMS(1, 4, queries, 5)), wick_random_normal(ctx, WICK_F64, WICK_DIMS(1, 2, 131, 5)),
+                                 wick_random_normal(ctx, WICK_F64, WICK_DIMS(1, 2, 131, 3))};
+            CHECK_OK(ctx, wick_eval(ctx, 3, x, NULL));
+            wick_tensor *y[2], *g[2][3], *off[4];
+            for (int how = 0; how < 2; how++) {
+                y[how] = wick_attention(x[0], x[1], x[2], &(wick_attention_options){.grouped = true, .causal_end = true, .plain = how});
+                wick_grad(wick_sum(wick_square(y[how]), WICK_ALL_AXES, false), 3, x, g[how]);
+            }
+            for (int i = 0; i < 4; i++) off[i] = wick_max(wick_abs(wick_sub(i ? g[0][i - 1] : y[0], i ? g[1][i - 1] : y[1])), WICK_ALL_AXES, false);
+            CHECK_OK(ctx, wick_eval(ctx, 4, off, NULL));
+            for (int i = 0; i < 4; i++) {
+                double v = 1;
+                CHECK_OK(ctx, wick_item(off[i], &v));
+                CHECK_MSG(v < 1e-12, "tier %d, %d queries, %d: %g", tier, (int)queries, i, v);
+            }
+        }
+        wick_context_free(&ctx);
+    }
+    wick_tier_force(before);
+}
+
 /* ---- half types, and errors --------------------------------------------------------------------------------------------------------------------- */
 
 TEST(half_types_are_computed_in_f32_and_rounded_once) {
