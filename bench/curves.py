@@ -5,8 +5,9 @@
 
 resnet8: CIFAR-10 (found as the command finds it: $WICK_DATA/cifar10), SGD with momentum; PyTorch with 1 and 2 threads, contiguous and channels_last.
 lstm: the network of examples/char_lstm.c on $WICK_DATA/text/tinyshakespeare.txt, Adam with clipped gradients; PyTorch, which has the same bits with 1
-and 2 threads and with and without oneDNN, with samples and units in other orders. Wick with 1 thread on each tier of the CPU. f32 sums in another order differ in the last bits, and training makes differences
-grow: the yardstick is how far PyTorch's own curves are from each other. Needs torch==2.13.0 (CPU) and numpy.
+and 2 threads and with and without oneDNN, with samples and units in other orders.
+Wick with 1 thread on each tier of the CPU. f32 sums in another order differ in the last bits, and training makes differences grow: the yardstick is
+how far PyTorch's own curves are from each other. Needs torch==2.13.0 (CPU), torchaudio==2.11.0 and numpy.
 """
 import itertools, json, os, subprocess, sys, tempfile
 
