@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/base.h"
+#include "bench.h"
 #include "wick/attention.h"
 #include "wick/plan.h"
 
@@ -59,19 +58,13 @@ static void close_run(run *r) {
 }
 
 static bool one_thread;
-static double now_ms(void) {
-    struct timespec t;
-    if (!one_thread) return (double)wick_now_ns() * 1e-6;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 static double once(run *r) {
-    const double start = now_ms();
+    const double start = bench_us(one_thread);
     if (wick_run(r->space, (const void *const *)r->in, r->out)) {
         fprintf(stderr, "%s\n", wick_workspace_error(r->space));
         exit(1);
     }
-    return now_ms() - start;
+    return (bench_us(one_thread) - start) * 1e-3;
 }
 static int by_value(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;

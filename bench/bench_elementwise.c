@@ -7,9 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/base.h"
+#include "bench.h"
 #include "kernels/elementwise/table.h"
 #include "wick/plan.h"
 #include "wick/pointwise.h"
@@ -55,14 +54,6 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     return WICK_OK;
 }
 
-static bool one_thread;
-static double now_us(void) {
-    struct timespec t;
-    if (!one_thread) return (double)wick_now_ns() * 1e-3;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
 /* The plan of the last line, kept while lines ask for the same. */
 static struct {
     int op;
@@ -99,7 +90,6 @@ int main(int argc, char **argv) {
     const int threads = argc > 1 ? atoi(argv[1]) : 1;
     char line[128], name[64];
     long long n, repeats;
-    one_thread = threads == 1;
     if (wick_context_new(&ctx, &(wick_context_options){.threads = threads})) return 1;
     setvbuf(stdout, NULL, _IOLBF, 0);
     while (fgets(line, sizeof line, stdin)) {
@@ -114,10 +104,10 @@ int main(int argc, char **argv) {
             fprintf(stderr, "%s: %s\n", name, wick_context_error(ctx));
             return 1;
         }
-        const double start = now_us();
+        const double start = bench_us(threads == 1);
         for (long long i = 0; i < repeats; i++)
             if (wick_run(now.space, (const void *const *)now.in, now.out)) return fprintf(stderr, "%s\n", wick_workspace_error(now.space)), 1;
-        printf("%.6g\n", (now_us() - start) / (double)repeats);
+        printf("%.6g\n", (bench_us(threads == 1) - start) / (double)repeats);
     }
     now.n = 0;
     wick_workspace_free(&now.space);

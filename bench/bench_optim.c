@@ -7,9 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/base.h"
+#include "bench.h"
 #include "wick/wick.h"
 
 enum { PARAMS = 4, SIDE = 512, ROUNDS = 20 };
@@ -58,15 +57,8 @@ static wick_status update(wick_context *ctx, wick_tensor *const *in, wick_tensor
     return wick_optimizer_step(optimizer, loss);
 }
 
-static uint64_t now(bool computed) {
-    struct timespec t;
-    if (!computed) return wick_now_ns();
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static int by_size(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
@@ -98,14 +90,14 @@ int main(int argc, char **argv) {
     float loss;
     const bool alone = atoi(argv[1]) == 1;
     for (int c; (c = getchar()) != EOF;) {
-        uint64_t took[ROUNDS];
+        double took[ROUNDS];
         for (int i = 0; i < ROUNDS; i++) {
-            const uint64_t start = now(alone);
+            const double start = bench_us(alone);
             if (wick_run(ws, in, (void *[]){&loss})) return fprintf(stderr, "%s\n", wick_workspace_error(ws)), 1;
-            took[i] = now(alone) - start;
+            took[i] = bench_us(alone) - start;
         }
         qsort(took, ROUNDS, sizeof *took, by_size);
-        printf("%.1f\n", (double)took[ROUNDS / 2] / 1e3);
+        printf("%.1f\n", took[ROUNDS / 2]);
         fflush(stdout);
     }
     wick_workspace_free(&ws);

@@ -3,9 +3,8 @@
  *   bench_recurrent THREADS T B I H    one line of milliseconds for each line read (bench/recurrent.py): of lstm, gru, rnn each forward, with backward */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "base/base.h"
+#include "bench.h"
 #include "wick/nn.h"
 
 typedef struct how {
@@ -35,14 +34,6 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     return WICK_OK;
 }
 
-/* Of one thread the time that it computed: on a shared machine the clock says more about the others. */
-static uint64_t now(bool alone) {
-    struct timespec t;
-    if (!alone) return wick_now_ns();
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 int main(int argc, char **argv) {
     wick_context *ctx;
     wick_model *model;
@@ -69,9 +60,9 @@ int main(int argc, char **argv) {
     for (int c; (c = getchar()) != EOF;) {
         if (c != '\n') continue;
         for (int i = 0; i < 6; i++) {
-            const uint64_t start = now(alone);
+            const double start = bench_us(alone);
             if (wick_run(space[i], (const void *const *)in, NULL)) return fprintf(stderr, "%s\n", wick_workspace_error(space[i])), 1;
-            printf("%g ", (double)(now(alone) - start) * 1e-6);
+            printf("%g ", (bench_us(alone) - start) * 1e-3);
         }
         printf("\n");
     }

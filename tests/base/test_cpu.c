@@ -1,11 +1,10 @@
 /* Tiers, CPU count, denormal mode, clock. Tiers and cgroups of other machines are made up. */
 #include <sched.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cpu.h"
-#include "test.h"
+#include "base/made_files.h"
 #include "wick/context.h"
 
 #define ECX_AVX2   (1u << 0 | 1u << 9 | 1u << 12 | 1u << 19 | 1u << 20 | 1u << 23 | 1u << 27 | 1u << 28 | 1u << 29)
@@ -103,22 +102,6 @@ TEST(WICK_ISA_is_read_once) {
 }
 
 /* ---- made-up cgroups ---------------------------------------------------------------------------------------- */
-
-static char root[64];
-
-static void put(const char *path, const char *text) {
-    char full[512];
-    snprintf(full, sizeof full, "%s%s", root, path);
-    for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')) != NULL; *p++ = '/') {
-        *p = 0;
-        mkdir(full, 0755);
-    }
-    FILE *f = fopen(full, "w");
-    CHECK(f != NULL);
-    if (!f) return;
-    fputs(text, f);
-    fclose(f);
-}
 
 static void fresh_root(void) {
     char command[128];

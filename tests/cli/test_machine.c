@@ -1,12 +1,9 @@
 /* What the command reads of /proc and /sys, on made-up machines. */
 #include "../../cli/machine.c"
 #include "base/base.h"
-#include "test.h"
+#include "base/made_files.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
-
-static char root[64];
 
 static void fresh_root(void) {
     strcpy(root, "/tmp/wick-machine-XXXXXX");
@@ -17,20 +14,6 @@ static void drop_root(void) {
     char command[128];
     snprintf(command, sizeof command, "rm -rf '%s'", root);
     CHECK_INT(system(command), 0);
-}
-
-static void put(const char *path, const char *text) {
-    char full[512];
-    snprintf(full, sizeof full, "%s%s", root, path);
-    for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')) != NULL; *p++ = '/') {
-        *p = 0;
-        mkdir(full, 0755);
-    }
-    FILE *f = fopen(full, "w");
-    CHECK(f != NULL);
-    if (!f) return;
-    fputs(text, f);
-    fclose(f);
 }
 
 #define CPU0 "/sys/devices/system/cpu/cpu0/"

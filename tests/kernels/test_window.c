@@ -1,15 +1,6 @@
 /* Pooling: every tier against the reference, exactly for maxima and their gradients, over the edges of rows and vectors, ties and NaN. */
-#include "kernels/kernels.h"
+#include "kernels/elements.h"
 #include "test.h"
-
-static double get(wick_ctype t, const void *p, int64_t i) { return t == WICK_CF64 ? ((const double *)p)[i] : (double)((const float *)p)[i]; }
-static void set(wick_ctype t, void *p, int64_t i, double v) {
-    if (t == WICK_CF64)
-        ((double *)p)[i] = v;
-    else
-        ((float *)p)[i] = (float)v;
-}
-static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 
 typedef struct results {
     void *max, *mean, *pick, *put, *share;
