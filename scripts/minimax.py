@@ -84,6 +84,10 @@ def digamma(u):  # log x - 1 / 2x - psi(x) over u
     return (mp.log(x) - 1 / (2 * x) - mp.psi(0, x)) / u if u > 1e-9 else mpf(1) / 12 - u / 120
 
 
+def gelu_bits(x):  # -log2(erfc(x / sqrt 2)) / x
+    return -mp.log(mp.erfc(x / mp.sqrt(2)), 2) / x if x > mpf(10) ** -15 else mp.sqrt(2 / mp.pi) / mp.log(2)
+
+
 one = lambda x: mpf(1)
 exp2 = lambda r: mp.log(2) if abs(r) < mpf(10) ** -20 else mp.expm1(r * mp.log(2)) / r
 exp2_weight = lambda r: max(abs(r), mpf(10) ** -6) / 2**r
@@ -96,7 +100,8 @@ rows = [  # name, type of the coefficients, function, interval, degree, weight
     ("cbrt_c", "double", mp.cbrt, 0.3535, 2.829, 5, lambda x: 1 / mp.cbrt(x)),
     ("asin_c_f32", "double", even(mp.asin, mpf(1) / 6), 0, 0.25, 6, lambda z: max(z, mpf("1e-6"))),
     ("asin_c_f64", "double", even(mp.asin, mpf(1) / 6), 0, 0.25, 12, lambda z: max(z, mpf("1e-6"))),
-    ("atan_c_f32", "double", even(mp.atan, mpf(-1) / 3), 0, 0.1915, 5, lambda z: max(z, mpf("1e-6"))),
+    ("atan_c_f32", "double", even(mp.atan, mpf(-1) / 3), 0, 1, 10, lambda z: max(z * mp.sqrt(z) / mp.atan(mp.sqrt(z)), mpf("1e-6")) if z else mpf("1e-6")),
+    ("gelu_c_f32", "float", gelu_bits, 0, 5.7, 7, lambda x: mp.erfc(x / mp.sqrt(2)) / 2 * mp.log(2) * max(x, mpf("1e-6"))),
     ("atan_c_f64", "double", even(mp.atan, mpf(-1) / 3), 0, 0.1915, 11, lambda z: max(z, mpf("1e-6"))),
     ("asinh_c_f64", "double", even(mp.asinh, mpf(-1) / 6), 0, 0.3601, 13, lambda z: max(z, mpf("1e-6"))),
     ("erfcx_c_f32", "double", erfcx_part, -1, 0.45, 12, relative(erfcx_part)),

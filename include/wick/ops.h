@@ -147,7 +147,8 @@ WICK_API wick_tensor *wick_random_truncated_normal(wick_context *ctx, wick_dtype
                                                    double low, double high);
 /* Whole numbers from low to high - 1, alike but for a bias of (high - low) / 2^64; any dtype, as wick_cast converts i64. */
 WICK_API wick_tensor *wick_random_integers(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, int64_t low, int64_t high);
-/* Gamma numbers of shape alpha > 0 and scale 1, in alpha's shape and float dtype (Marsaglia, Tsang 2000). alpha = 0 gives 0, below it NaN. No gradient. */
+/* Gamma numbers of shape alpha > 0 and scale 1, in alpha's shape and float dtype (Marsaglia, Tsang 2000). alpha = 0 gives 0, below it NaN. The
+ * gradient is the implicit one (Figurnov and others 2018): how a number at its place of the distribution moves with alpha. */
 WICK_API wick_tensor *wick_random_gamma(wick_tensor *alpha);
 WICK_API wick_tensor *wick_random_permutation(wick_context *ctx, int64_t n); /* i64 [n]: 0 to n - 1 in a random order */
 WICK_API wick_tensor *wick_random_shuffle(wick_tensor *x, int axis);         /* the slices of x along the axis in a random order */

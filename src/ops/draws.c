@@ -253,12 +253,18 @@ wick_tensor *wick_random_integers(wick_context *ctx, wick_dtype dtype, int rank,
     return wick_as(wick_record(ctx, &wick_op_random_integers, 1, &bits, &a, sizeof a), dtype);
 }
 
+/* At a fixed place of the distribution, which is not how the draw itself moves: that rejects. */
+static void gamma_moves(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
+    (void)user, (void)n;
+    gx[0] = wick_mul(g, wick_gamma_slope(xs[0], y));
+}
 wick_tensor *wick_random_gamma(wick_tensor *alpha) {
     if (!alpha || alpha->error) return alpha;
     const wick_dtype dtype = wick_tensor_dtype(alpha);
     if (!wick_dtype_is_float(dtype)) return wick_poison(alpha->ctx, WICK_ERR_DTYPE, "random_gamma: alpha is %s; it needs floats: cast", wick_dtype_name(dtype));
     wick_tensor *bits = bits_of(alpha->ctx, "random_gamma", wick_tensor_rank(alpha), wick_tensor_dims(alpha));
-    return wick_as(wick_record(NULL, &wick_op_gamma_draw, 2, (wick_tensor *[]){wick_as(alpha, wide(dtype)), bits}, NULL, 0), dtype);
+    wick_tensor *in[2] = {wick_as(alpha, wide(dtype)), bits};
+    return wick_as(wick_custom_gradient(wick_record(NULL, &wick_op_gamma_draw, 2, in, NULL, 0), 1, in, gamma_moves, NULL), dtype);
 }
 
 wick_tensor *wick_random_permutation(wick_context *ctx, int64_t n) {

@@ -1,4 +1,6 @@
 /* elementwise.c: the ops of the table: one function and one definition per row. */
+#include <math.h>
+
 #include "ops/ops.h"
 #include "wick/ops.h"
 
@@ -47,7 +49,7 @@ bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op) {
     return true;
 }
 
-enum { FLOAT, ARITH, ANY, INTS, BITS, LOGIC, SELECT };
+enum { FLOAT, WIDE, ARITH, ANY, INTS, BITS, LOGIC, SELECT };
 enum { SAME, PLAIN, BOOL };
 typedef struct row {
     const char *name;
@@ -68,6 +70,8 @@ static wick_status infer_elementwise(wick_infer *i) {
         if (i->in[k]->dtype != i->in[last]->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
     if (!wick_ew_has((wick_ew)i->op->ew, wick_ctype_of((wick_dtype)i->in[last]->dtype)))
         return wick_infer_fail(i, WICK_ERR_DTYPE, "not defined for %s", wick_dtype_name((wick_dtype)i->in[last]->dtype));
+    if (r->types == WIDE && wick_dtype_size((wick_dtype)i->out->dtype) < 4)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "not defined for %s, which is computed in f32 and has other neighbours", wick_dtype_name((wick_dtype)i->out->dtype));
     i->out->dtype = r->result == BOOL ? WICK_BOOL : i->in[last]->dtype;
     return WICK_OK;
 }
@@ -75,7 +79,7 @@ static wick_status infer_elementwise(wick_infer *i) {
 /* The dtype a row computes in, for inputs of dtype d. */
 static wick_dtype admit(const row *r, wick_dtype d) {
     if (wick_dtype_is_stored(d)) return d; /* to be refused with the op's name */
-    if (r->types == FLOAT && !wick_dtype_is_float(d)) return WICK_F32;
+    if ((r->types == FLOAT || r->types == WIDE) && !wick_dtype_is_float(d)) return WICK_F32;
     if ((r->types == ARITH || r->types == INTS) && d == WICK_BOOL) return WICK_I32;
     if (r->types == LOGIC) return WICK_BOOL;
     return d;
@@ -169,7 +173,7 @@ static void sample_elementwise(wick_sample *s, wick_ew op) {
     static const struct {
         const wick_dtype *list;
         int n;
-    } choice[] = {[FLOAT] = {floats, 2}, [ARITH] = {ariths, 6}, [ANY] = {anys, 7}, [INTS] = {ints, 5}, [BITS] = {ints, 6}, [LOGIC] = {bools, 1}, [SELECT] = {anys, 7}};
+    } choice[] = {[FLOAT] = {floats, 2}, [WIDE] = {floats, 2}, [ARITH] = {ariths, 6}, [ANY] = {anys, 7}, [INTS] = {ints, 5}, [BITS] = {ints, 6}, [LOGIC] = {bools, 1}, [SELECT] = {anys, 7}};
     const row *r = &rows[op];
     wick_dtype d = choice[r->types].list[s->random() % (uint64_t)choice[r->types].n];
     wick_type full = {.dtype = (uint8_t)d};

@@ -291,7 +291,7 @@ static void grad_triangular_solve(wick_gradient *g) {
     g->gin[1] = gb;
     if (!g->need[0]) return;
     wick_tensor *product = a->flags & WICK_FACTOR_TRANSPOSED ? wick_matmul(x, wick_transpose(gb, -1, -2)) : wick_matmul(gb, wick_transpose(x, -1, -2));
-    g->gin[0] = wick_triangle_of(wick_neg(product), a->flags & WICK_FACTOR_UPPER, a->flags & WICK_FACTOR_UNIT ? 0 : 1);
+    g->gin[0] = wick_triangle_of(wick_neg(product), a->flags & WICK_FACTOR_UPPER, 0, a->flags & WICK_FACTOR_UNIT ? 0 : 1);
 }
 
 #define FACTOR(name_, outs_, ins_, most_, grad_, torch_, cost_, doc_)                                                                                          \
@@ -306,67 +306,7 @@ FACTOR(qr, 2, 1, 1, NULL, "linalg.qr", "4 m k, k columns of a matrix", "orthonor
 FACTOR(eigh, 2, 1, 1, NULL, "linalg.eigh", "60 m k, k rows of a matrix", "eigenvalues and eigenvectors of symmetric matrices")
 FACTOR(svd, 3, 1, 1, NULL, "linalg.svd", "60 m k, k columns of a matrix", "singular values and vectors of matrices that are not wide")
 
-/* ---- a triangle, its diagonal times a number: what gradients of factorizations are made of ----------------------------------------------- */
-
-typedef struct triangle_attr {
-    int64_t upper;
-    double diagonal;
-} triangle_attr;
-static wick_status infer_triangle(wick_infer *i) {
-    *i->out = *i->in[0];
-    if (i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "needs floats");
-    if (i->in[0]->rank < 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs matrices");
-    return WICK_OK;
-}
-typedef struct triangle_args {
-    bool wide, upper;
-    double diagonal;
-    int64_t m, n;
-} triangle_args;
-static int64_t run_triangle(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    (void)scratch;
-    const triangle_args *a = args;
-    for (int64_t t = begin; t < end; t++)
-        for (int64_t i = 0; i < a->m; i++)
-            for (int64_t j = 0; j < a->n; j++) {
-                const int64_t at = (t * a->m + i) * a->n + j;
-                const double keep = i == j ? a->diagonal : (j > i) == a->upper;
-                if (a->wide)
-                    ((double *)ptr[1])[at] = keep == 0 ? 0 : ((const double *)ptr[0])[at] * keep;
-                else
-                    ((float *)ptr[1])[at] = keep == 0 ? 0 : ((const float *)ptr[0])[at] * (float)keep;
-            }
-    return -1;
-}
-static wick_status lower_triangle(wick_lower *l, wick_node *node) {
-    const triangle_attr *attr = node->attr;
-    wick_operand in, out;
-    WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
-    WICK_TRY(wick_lower_out(l, node, 0, &out));
-    triangle_args a = {in.type->dtype == WICK_F64, attr->upper, attr->diagonal, in.type->dims[in.type->rank - 2], in.type->dims[in.type->rank - 1]};
-    const int64_t each = a.m * a.n;
-    wick_step step = {.name = "triangle", .run = run_triangle, .tasks = each ? wick_type_count(in.type) / each : 0, .bytes = 2 * (double)wick_type_bytes(in.type)};
-    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
-}
-wick_tensor *wick_triangle_of(wick_tensor *x, bool upper, double diagonal) {
-    const triangle_attr attr = {upper, diagonal};
-    return wick_record(NULL, &wick_op_triangle, 1, &x, &attr, sizeof attr);
-}
-static void grad_triangle(wick_gradient *g) {
-    const triangle_attr *a = g->node->attr;
-    g->gin[0] = wick_triangle_of(g->gout[0], a->upper, a->diagonal);
-}
 static double no_flops(const wick_node *node) { return (void)node, 0; }
-static void sample_triangle(wick_sample *s) {
-    const triangle_attr attr = {(int64_t)(s->random() % 2), (double)(s->random() % 3) / 2};
-    memcpy(s->attr, &attr, s->attr_size = sizeof attr);
-    s->n_in = 1;
-    s->in[0] = matrices(s->random() % 3 ? WICK_F64 : WICK_F32, wick_sample_int(s, 0, 3), wick_sample_int(s, 1, 4), wick_sample_int(s, 1, 4));
-    s->lo[0] = -2, s->hi[0] = 2;
-    s->differentiable = s->in[0].dtype == WICK_F64;
-}
-const wick_op wick_op_triangle = {.name = "triangle", .doc = "a triangle of matrices, its diagonal times a number", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                  .infer = infer_triangle, .grad = grad_triangle, .flops = no_flops, .lower = lower_triangle, .sample = sample_triangle};
 
 /* ---- the check: a factorization that failed is a fault of the run -------------------------------------------------------------------------- */
 

@@ -14,8 +14,8 @@ typedef struct wick_factor_attr {
 
 /* Of an op with one result. */
 wick_tensor *wick_factor_record(const wick_op *op, int n_in, wick_tensor *const *in, int64_t m, int64_t n, int64_t flags);
-/* One triangle of matrices, the diagonal times a number. */
-wick_tensor *wick_triangle_of(wick_tensor *x, bool upper, double diagonal);
+/* One triangle of matrices, whose edge, diagonal k, is multiplied by a number. */
+wick_tensor *wick_triangle_of(wick_tensor *x, bool upper, int64_t k, double diagonal);
 /* x; the run fails where info is negative. */
 wick_tensor *wick_check_factor(wick_tensor *x, wick_tensor *info, bool positive);
 

@@ -64,7 +64,7 @@ wick_tensor *wick_solve_triangular(wick_tensor *a, wick_tensor *b, const wick_tr
 /* gA = (S + S') / 2, S = L^-T phi(L' gL) L^-1, where phi is the lower triangle with half its diagonal. */
 static void rule_cholesky(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
     wick_tensor *l = wick_custom_gradient(y, n, xs, rule_cholesky, user);
-    wick_tensor *phi = wick_triangle_of(wick_matmul(turned(l), g), false, 0.5);
+    wick_tensor *phi = wick_triangle_of(wick_matmul(turned(l), g), false, 0, 0.5);
     wick_tensor *s = solve_by(l, turned(solve_by(l, phi, WICK_FACTOR_TRANSPOSED)), WICK_FACTOR_TRANSPOSED);
     gx[0] = times(wick_add(s, turned(s)), 0.5);
 }
@@ -217,7 +217,7 @@ static void shapes_of_qr(const wick_tensor *a, bool complete, shape s[2]) {
 /* R square: gA = (gQ + Q sym) R^-T with M = R gR' - gQ' Q, sym its lower triangle and the same mirrored. */
 static wick_tensor *backward_qr(wick_tensor *q, wick_tensor *r, wick_tensor *gq, wick_tensor *gr) {
     wick_tensor *m = wick_sub(wick_matmul(r, turned(gr)), wick_matmul(turned(gq), q));
-    wick_tensor *symmetric = wick_add(wick_triangle_of(m, false, 1), turned(wick_triangle_of(m, false, 0)));
+    wick_tensor *symmetric = wick_add(wick_triangle_of(m, false, 0, 1), turned(wick_triangle_of(m, false, 0, 0)));
     return turned(solve_by(r, turned(wick_add(gq, wick_matmul(q, symmetric))), WICK_FACTOR_UPPER)); /* X R' = B is R X' = B' */
 }
 static void rule_qr(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {

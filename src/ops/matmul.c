@@ -96,6 +96,39 @@ static int64_t run_gemm(const void *args, void *const *ptr, int64_t begin, int64
     return -1;
 }
 
+/* ---- of a matrix with its own transpose ------------------------------------------------------------------------------------- */
+
+/* C = A A^T is symmetric to the last bit, since products commute: half is computed, and half copied. */
+enum { SYMMETRIC_FROM = 64, MIRROR_ROWS = 32, MIRROR_TILE = 16 };
+static bool is_with_itself(const wick_gemm *g, const wick_operand *a, const wick_operand *b, const matmul_args *m) {
+    if (g->m != g->n || g->n < SYMMETRIC_FROM || g->bias || g->relu || a->buffer != b->buffer || a->layout.offset != b->layout.offset ||
+        g->a_row != g->b_col || g->a_col != g->b_row)
+        return false;
+    for (int i = 0; i < m->batch_rank; i++)
+        if (m->a[i] != m->b[i]) return false;
+    return true;
+}
+#define MIRROR(T, c, n, row)                                                                           \
+    for (int64_t left = 0; left <= (row); left += MIRROR_TILE)                                         \
+        for (int64_t i = (row); i < WICK_MIN((row) + MIRROR_TILE, n); i++)                             \
+            for (int64_t j = left; j < WICK_MIN(left + MIRROR_TILE, i); j++) ((T *)(c))[j * (n) + i] = ((const T *)(c))[i * (n) + j]
+static int64_t run_mirror(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const matmul_args *m = args;
+    const int64_t n = m->gemm.n, per_product = (n + MIRROR_ROWS - 1) / MIRROR_ROWS;
+    for (int64_t t = begin; t < end; t++) {
+        char *c = (char *)ptr[0] + t / per_product * m->c;
+        const int64_t first = t % per_product * MIRROR_ROWS;
+        for (int64_t row = first; row < WICK_MIN(first + MIRROR_ROWS, n); row += MIRROR_TILE) {
+            if (m->gemm.type == WICK_CF64)
+                MIRROR(double, c, n, row);
+            else
+                MIRROR(float, c, n, row);
+        }
+    }
+    return -1;
+}
+
 /* ---- of integers: exact, and the same wherever it is cut ------------------------------------------------------------------- */
 
 typedef struct integer_args {
@@ -189,6 +222,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         g->bias = 1;
     }
     g->relu = ((const wick_matmul_attr *)node->attr)->relu;
+    g->lower = is_with_itself(g, &a, &b, &m);
     wick_gemm_prepare(g);
     m.c = g->m * g->n * elem;
     m.packed = shared ? 0 : (int64_t)WICK_ALIGN_UP(g->packed, WICK_ALIGN);
@@ -210,7 +244,10 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     }
     wick_step step = {.name = wick_gemm_name(g), .run = run_gemm, .tasks = g->tasks * batch, .scratch = g->scratch, .flops = flops_matmul(node),
                       .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
-    return wick_lower_step(l, &step, &m, sizeof m, refs, n_refs);
+    WICK_TRY(wick_lower_step(l, &step, &m, sizeof m, refs, n_refs));
+    if (!g->lower) return WICK_OK;
+    wick_step mirror = {.name = "matmul_mirror", .run = run_mirror, .tasks = (g->n + MIRROR_ROWS - 1) / MIRROR_ROWS * batch, .bytes = (double)wick_type_bytes(tc)};
+    return wick_lower_step(l, &mirror, &m, sizeof m, &refs[2], 1);
 }
 
 static void print_matmul(wick_str *s, const wick_node *node) {

@@ -56,11 +56,11 @@ wick_tensor *wick_softplus_beta(wick_tensor *x, double beta) {
 wick_tensor *wick_softshrink(wick_tensor *x, double lambda) {
     x = as_float(x);
     if (!(lambda >= 0) && x && !x->error) return wick_poison(x->ctx, WICK_ERR_INVALID, "softshrink: lambda is %g, below 0", lambda);
-    return wick_sub(x, wick_clip(x, -lambda, lambda));
+    return wick_soft_threshold(x, wick_like(x, lambda));
 }
 wick_tensor *wick_hardshrink(wick_tensor *x, double lambda) {
     x = as_float(x);
-    return wick_where(wick_le(wick_abs(x), wick_like(x, lambda)), wick_like(x, 0), x);
+    return wick_hard_threshold(x, wick_like(x, lambda));
 }
 wick_tensor *wick_tanhshrink(wick_tensor *x) {
     x = as_float(x);
@@ -83,9 +83,7 @@ wick_tensor *wick_logit(wick_tensor *x, double eps) {
 }
 wick_tensor *wick_nan_to_num(wick_tensor *x, double nan, double positive, double negative) {
     if (x && !x->error && !wick_dtype_is_float(wick_tensor_dtype(x))) return same(x);
-    wick_tensor *y = wick_where(wick_isnan(x), wick_like(x, nan), x);
-    y = wick_where(wick_eq(x, wick_like(x, INFINITY)), wick_like(x, positive), y);
-    return wick_where(wick_eq(x, wick_like(x, -INFINITY)), wick_like(x, negative), y);
+    return wick_replace_nan(wick_replace_inf(x, wick_like(x, positive), wick_like(x, negative)), wick_like(x, nan));
 }
 wick_tensor *wick_addcmul(wick_tensor *x, wick_tensor *a, wick_tensor *b, double value) {
     if (!is_whole(value)) a = as_float(a);

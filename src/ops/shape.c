@@ -221,17 +221,6 @@ static wick_tensor *diagonals(wick_context *ctx, int64_t rows, int64_t cols) {
 }
 static int64_t bounded(int64_t k) { return WICK_MAX(WICK_MIN(k, 1 << 30), -(1 << 30)); }
 
-static wick_tensor *triangle(const char *op, wick_tensor *x, int64_t k, bool lower) {
-    if (is_bad(x)) return x;
-    const int rank = wick_tensor_rank(x);
-    if (rank < 2) return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s(%s): needs two axes", op, wick_shown_of(x).text);
-    const int64_t rows = wick_tensor_dims(x)[rank - 2], cols = wick_tensor_dims(x)[rank - 1];
-    wick_tensor *at = diagonals(x->ctx, rows, cols), *edge = is_bad(at) ? at : wick_like(at, (double)bounded(k));
-    return wick_where(lower ? wick_le(at, edge) : wick_ge(at, edge), x, wick_like(x, 0));
-}
-wick_tensor *wick_tril(wick_tensor *x, int64_t k) { return triangle("tril", x, k, true); }
-wick_tensor *wick_triu(wick_tensor *x, int64_t k) { return triangle("triu", x, k, false); }
-
 wick_tensor *wick_diagonal_matrix(wick_tensor *x, int64_t k) {
     if (is_bad(x)) return x;
     const int rank = wick_tensor_rank(x);

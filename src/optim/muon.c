@@ -7,7 +7,7 @@
 static wick_tensor *times(wick_tensor *x, double factor) { return wick_mul(x, wick_like(x, factor)); }
 static wick_tensor *lerp(wick_tensor *a, wick_tensor *b, wick_tensor *part) { return wick_add(a, wick_mul(wick_sub(b, a), part)); }
 
-/* X becomes a X + (b A + c A A) X, with A = X X^T; x is no higher than wide. */
+/* X becomes a X + (b A + c A A) X, with A = X X^T; x is no higher than wide. A is symmetric, and a product with its own transpose takes half. */
 static wick_tensor *orthogonalised(wick_tensor *x) {
     static const double a = 3.4445, b = -4.7750, c = 2.0315, eps = 1e-7;
     enum { STEPS = 5 };
@@ -15,7 +15,7 @@ static wick_tensor *orthogonalised(wick_tensor *x) {
     x = wick_div(x, wick_maximum(norm, wick_like(norm, eps)));
     for (int i = 0; i < STEPS; i++) {
         wick_tensor *gram = wick_matmul(x, wick_transpose(x, 0, 1));
-        wick_tensor *polynomial = wick_add(times(gram, b), times(wick_matmul(gram, gram), c));
+        wick_tensor *polynomial = wick_add(times(gram, b), times(wick_matmul(gram, wick_transpose(gram, 0, 1)), c));
         x = wick_add(times(x, a), wick_matmul(polynomial, x));
     }
     return x;

@@ -1,6 +1,7 @@
 """Writes elementwise.safetensors: values and gradients of PyTorch's elementwise ops, for tests/ops/test_elementwise.c. Made with torch==2.13.0.
 Run: python make_elementwise.py (in this folder). The layout of a case is in cases.py.
 """
+import mpmath as mp
 import torch
 import torch.nn.functional as F
 
@@ -128,5 +129,25 @@ case("addcmul", lambda a, b, c: torch.addcmul(a, b, c, value=0.5), x, y, z)
 case("addcdiv", lambda a, b, c: torch.addcdiv(a, b, c, value=0.5), x, y, z)
 case("isclose", lambda a, b: torch.isclose(a, b, rtol=1e-2, atol=1e-3), torch.tensor([1.0, 1.0, 0.0, inf, inf, nan, 1.0]),
      torch.tensor([1.005, 1.02, 5e-4, inf, -inf, nan, inf]), grad=False)
+
+# ---- rows that came later (numbers are drawn in order) ------------------------------------------------------------------------------------
+a, b = rand(3, 1, 4, lo=-4, hi=4), rand(2, 4, lo=0.2, hi=2)
+case("nextafter", torch.nextafter, a, b, grad=False)
+case("soft_threshold", lambda x, y: torch.where(x > y, x - y, torch.where(x < -y, x + y, 0 * x)), a, b)
+case("hard_threshold", lambda x, y: torch.where((x > y) | (x < -y), x, 0 * x), a, b)
+case("hard_threshold.odd", lambda x, y: torch.where(x.abs() <= y, torch.zeros_like(x), x), edges[:, None], edges[4:].abs()[None, :], grad=False)
+case("replace_nan", lambda x, y: torch.where(torch.isnan(x), y, x), torch.where(a > 1, nan, a), b)
+case("replace_inf", lambda x, y, z: torch.where(x == inf, y, torch.where(x == -inf, z, x)), torch.where(a > 1, inf, torch.where(a < -1, -inf, a)), b, -b)
+
+
+def implicit(a, x):
+    """-(dP(a, x) / da) / p(x), P the incomplete gamma function, p its derivative by x: torch._standard_gamma_grad has 3 digits of it."""
+    a, x = mp.mpf(a), mp.mpf(x)
+    return -mp.diff(lambda t: mp.gammainc(t, 0, x, regularized=True), a) / mp.exp((a - 1) * mp.log(x) - x - mp.loggamma(a))
+
+
+mp.mp.dps = 40
+shape, draw = torch.tensor([0.3, 1.0, 2.5, 8.0, 40.0]), torch.tensor([0.1, 1.5, 2.0, 9.5, 35.0])
+case("gamma_slope", lambda a, x: torch.tensor([float(implicit(*v)) for v in zip(a.tolist(), x.tolist())], dtype=torch.float64), shape, draw, grad=False)
 
 save("elementwise.safetensors", metadata={"made_by": "make_elementwise.py", "torch": "2.13.0"})

@@ -573,6 +573,36 @@ TEST(an_output_over_an_input_that_is_read_later_waits) {
     for (int i = 0; i < N; i++) CHECK(p[i] == (float)i - 0.5f && q[i] == 2 * (float)i - 0.5f);
 }
 
+/* Outputs that no cache holds go past the caches: the same bits at any alignment, nothing around them touched, and not over an input. */
+TEST(streamed_outputs_are_the_same) {
+    enum { N = (32 << 20) / 4 + 1003 };
+    float *a = malloc(sizeof *a * N), *b = malloc(sizeof *b * N), *y = malloc(sizeof *y * (N + 2));
+    REQUIRE(a && b && y);
+    for (int i = 0; i < N; i++) b[i] = (float)(i % 1013);
+    wick_fused f = {.rank = 1, .dims = {N}, .n_in = 2, .n_out = 1, .n_instr = 1, .n_reg = 3, .scale = 1};
+    f.in[0] = (wick_fused_io){.dtype = WICK_F32, .reg = 0, .strides = {1}};
+    f.in[1] = (wick_fused_io){.dtype = WICK_F32, .reg = 1, .strides = {1}};
+    f.instr[0] = (wick_fused_instr){.op = WICK_EW_sub, .type = WICK_CF32, .to = WICK_CF32, .dst = 2, .src = {0, 1, 0}};
+    f.out[0] = (wick_fused_io){.dtype = WICK_F32, .reg = 2, .strides = {1}};
+    wick_fused_prepare(&f);
+    CHECK(f.layout.streams);
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
+        REQUIRE(wick_tier_force((wick_tier)tier));
+        for (int i = 0; i < N; i++) a[i] = (float)(i % 4099);
+        y[0] = y[N + 1] = 77;
+        run_program(&f, (void *[]){a, b, y + 1}, tier % 2);
+        int wrong = 0;
+        for (int i = 0; i < N; i++) wrong += y[i + 1] != a[i] - b[i];
+        CHECK_MSG(wrong == 0 && y[0] == 77 && y[N + 1] == 77, "%s: %d elements", wick_tier_name((wick_tier)tier), wrong);
+        run_program(&f, (void *[]){a, b, a}, 0);
+        CHECK_MSG(!memcmp(a, y + 1, sizeof *a * N), "%s over its input", wick_tier_name((wick_tier)tier));
+    }
+    f.dims[0] = 1000;
+    wick_fused_prepare(&f);
+    CHECK(!f.layout.streams);
+    free(a), free(b), free(y);
+}
+
 TEST(nothing_to_do_is_no_task) {
     wick_fused f = {.rank = 2, .dims = {0, 5}, .n_in = 1, .n_out = 1, .n_reg = 1, .scale = 1};
     f.in[0] = f.out[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {5, 1}};

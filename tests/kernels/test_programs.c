@@ -4,13 +4,14 @@
 
 typedef struct step {
     uint16_t op;
-    uint8_t dst, a, b;
+    uint8_t dst, a, b, c;
 } step;
 
 #define A(r) 'A',
 #define S(r) 'S',
-#define I1(r, row, a) {WICK_EW_##row, r, a, a},
-#define I2(r, row, a, b) {WICK_EW_##row, r, a, b},
+#define I1(r, row, a) {WICK_EW_##row, r, a, a, a},
+#define I2(r, row, a, b) {WICK_EW_##row, r, a, b, a},
+#define I3(r, row, a, b, c) {WICK_EW_##row, r, a, b, c},
 #define O(i, r) r,
 #define FILL(name, n_in_, inputs, instructions, outputs)                                                    \
     static void fill_##name(wick_fused *f, int64_t n) {                                                     \
@@ -38,7 +39,7 @@ static void fill(wick_fused *f, int64_t n, const char *kinds, int n_in, const st
         f->out[i].strides[0] = 1;
     }
     for (int i = 0; i < n_steps; i++)
-        f->instr[i] = (wick_fused_instr){.op = steps[i].op, .dst = steps[i].dst, .src = {steps[i].a, steps[i].b, steps[i].a}};
+        f->instr[i] = (wick_fused_instr){.op = steps[i].op, .dst = steps[i].dst, .src = {steps[i].a, steps[i].b, steps[i].c}};
     wick_fused_prepare(f);
 }
 WICK_PROGRAMS(FILL)

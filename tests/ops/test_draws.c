@@ -86,6 +86,26 @@ TEST(exponential_and_gamma_numbers_are_so_distributed) {
     wick_context_free(&ctx);
 }
 
+/* The mean is alpha, so the gradient's is 1; each is that of kernels' own test at its number. */
+TEST(gamma_numbers_move_with_alpha) {
+    wick_context *ctx = new_context(2, false);
+    REQUIRE(ctx != NULL);
+    static const double shapes[] = {0.3, 1, 2.5, 30, 2000};
+    for (size_t i = 0; i < COUNTOF(shapes); i++)
+        for (int k = 0; k < 2; k++) {
+            wick_tensor *alpha = wick_full(ctx, k ? WICK_F64 : WICK_F32, WICK_DIMS(20000), shapes[i]), *y = wick_random_gamma(alpha), *grad;
+            wick_grad(wick_sum(wick_mul(y, wick_like(y, 3)), WICK_ALL_AXES, false), 1, &alpha, &grad);
+            wick_tensor *off = wick_max(wick_abs(wick_sub(grad, wick_mul(wick_gamma_slope(alpha, y), wick_like(y, 3)))), WICK_ALL_AXES, false);
+            wick_tensor *mean = wick_mean(grad, WICK_ALL_AXES, false), *spread = wick_std(grad, WICK_ALL_AXES, 1, false);
+            double value[3];
+            CHECK(wick_eval(ctx, 3, (wick_tensor *[]){off, mean, spread}, NULL) == WICK_OK && wick_item(off, &value[0]) == WICK_OK &&
+                  wick_item(mean, &value[1]) == WICK_OK && wick_item(spread, &value[2]) == WICK_OK);
+            CHECK_MSG(value[0] == 0, "gamma of %g: the gradient is off by %g", shapes[i], value[0]);
+            CHECK_MSG(fabs(value[1] - 3) < 4 * value[2] / sqrt(20000), "gamma of %g: the gradient's mean is %g, not 3, its deviation %g", shapes[i], value[1], value[2]);
+        }
+    wick_context_free(&ctx);
+}
+
 TEST(truncated_normal_numbers_are_so_distributed_also_in_a_tail) {
     wick_context *ctx = new_context(2, false);
     REQUIRE(ctx != NULL);

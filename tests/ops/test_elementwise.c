@@ -93,7 +93,8 @@ TEST(wrong_numbers_poison_with_their_op_and_value) {
                  {wick_softshrink(x, -1), "lambda is -1"},       {wick_glu(x, 1), "glu: axis 1 has 5 elements"},
                  {wick_glu(x, 2), "glu: axis 2"},                {wick_clip(x, NAN, 1), "clip: a bound is NaN"},
                  {wick_bitwise_and(x, x), "bitwise_and"},        {wick_left_shift(x, wick_cast(x, WICK_I32)), "not defined for f32"},
-                 {wick_clamp(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4)), x), "shapes do not broadcast"}};
+                 {wick_clamp(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4)), x), "shapes do not broadcast"},
+                 {wick_nextafter(wick_cast(x, WICK_BF16), wick_cast(x, WICK_BF16)), "not defined for bf16"}};
     for (size_t i = 0; i < WICK_COUNTOF(rows_); i++) {
         CHECK_MSG(wick_tensor_error(rows_[i].bad, &text) != WICK_OK, "row %zu is taken", i);
         CHECK_STR_HAS(text, rows_[i].has);

@@ -326,6 +326,27 @@ TEST(symmetric_eigenvalues_of_matrices_that_are_special) {
     wick_context_free(&ctx);
 }
 
+/* Half of it is computed, and copied: the bits of the product with a transpose that lies elsewhere. */
+TEST(a_matrix_times_its_own_transpose_has_the_bits_of_any_product) {
+    static const int64_t sizes[][2] = {{63, 5}, {64, 1}, {65, 70}, {97, 600}, {200, 33}, {513, 40}};
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    for (int type = 0; type < 2; type++)
+        for (size_t i = 0; i < WICK_COUNTOF(sizes); i++) {
+            wick_scope *scope = wick_scope_open(ctx);
+            const int64_t n = sizes[i][0], k = sizes[i][1];
+            const wick_dtype d = type ? WICK_F64 : WICK_F32;
+            wick_tensor *a = wick_random_normal(ctx, d, WICK_DIMS(2, n, k)), *b = wick_random_normal(ctx, d, WICK_DIMS(2, k, n));
+            CHECK(wick_eval(ctx, 2, (wick_tensor *[]){a, b}, NULL) == WICK_OK);
+            wick_tensor *other = wick_add(turned(a), wick_constant(ctx, d, 0)), *across = wick_add(turned(b), wick_constant(ctx, d, 0));
+            CHECK(wick_eval(ctx, 2, (wick_tensor *[]){other, across}, NULL) == WICK_OK);
+            CHECK_MSG(largest(wick_sub(wick_matmul(a, turned(a)), wick_matmul(a, other))) == 0, "%d by %d", (int)n, (int)k);
+            CHECK_MSG(largest(wick_sub(wick_matmul(turned(b), b), wick_matmul(across, b))) == 0, "%d by %d, turned", (int)n, (int)k);
+            wick_scope_close(&scope);
+        }
+    wick_context_free(&ctx);
+}
+
 TEST(factors_multiply_to_the_matrix_at_any_size_and_type) {
     static const int64_t sizes[] = {1, 2, 3, 16, 47, 48, 49, 96, 97, 130, 200};
     wick_context *ctx = new_context();

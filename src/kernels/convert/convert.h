@@ -11,6 +11,8 @@ typedef struct wick_convert_table {
     wick_convert_fn load[WICK_DTYPE_COUNT];  /* dtype -> its ctype; NULL: the dtype is its ctype */
     wick_convert_fn store[WICK_DTYPE_COUNT]; /* back: halves and f8 round to nearest even, narrow integers wrap; f8 does not saturate */
     wick_convert_fn cast[WICK_CTYPE_COUNT][WICK_CTYPE_COUNT]; /* [from][to]; NULL: the same type */
+    /* memcpy past the caches, to memory that is not read soon; wick_stream_end comes before another thread is told */
+    void (*stream)(void *dst, const void *src, size_t bytes);
 } wick_convert_table;
 
 extern const wick_convert_table wick_convert_table_ref, wick_convert_table_base;
@@ -18,6 +20,11 @@ extern const wick_convert_table wick_convert_table_ref, wick_convert_table_base;
 extern const wick_convert_table wick_convert_table_avx2, wick_convert_table_avx512;
 #endif
 const wick_convert_table *wick_convert_kernels(wick_tier tier);
+static inline void wick_stream_end(void) {
+#ifdef __x86_64__
+    __builtin_ia32_sfence();
+#endif
+}
 
 /* Tensors are walked in index order (last dim fastest). Gather packs n elements of `elem` bytes (1, 2, 4, 8) from
  * linear position `at` on; scatter is its inverse. */

@@ -4,7 +4,7 @@
 #include "kernels/elementwise/ew.h"
 #include "kernels/elementwise/math.h"
 
-#ifdef __F16C__
+#if defined(__x86_64__) && WICK_TIER_ID > 0
 #include <immintrin.h>
 #endif
 #ifdef __clang__
@@ -232,6 +232,33 @@ CONVERT_LOOP(cast_f64_bool, double, uint8_t, x != 0)
 CONVERT_LOOP(cast_i32_bool, int32_t, uint8_t, x != 0)
 CONVERT_LOOP(cast_i64_bool, int64_t, uint8_t, x != 0)
 
+/* ---- memory that nobody reads soon ---------------------------------------------------------------------------------- */
+
+/* Whole vectors at multiples of their size: partial lines would go out one by one. */
+#if defined(__x86_64__) && WICK_TIER_ID > 0
+#ifdef __AVX512F__
+enum { STREAM = 64 };
+#define STREAM_ONE(to, from) _mm512_stream_si512((__m512i *)(void *)(to), _mm512_loadu_si512(from))
+#elif defined(__AVX2__)
+enum { STREAM = 32 };
+#define STREAM_ONE(to, from) _mm256_stream_si256((__m256i *)(void *)(to), _mm256_loadu_si256((const __m256i *)(const void *)(from)))
+#else
+enum { STREAM = 16 };
+#define STREAM_ONE(to, from) _mm_stream_si128((__m128i *)(void *)(to), _mm_loadu_si128((const __m128i *)(const void *)(from)))
+#endif
+static void stream(void *dst, const void *src, size_t n) {
+    uint8_t *to = dst;
+    const uint8_t *from = src;
+    const size_t head = WICK_MIN((STREAM - (uintptr_t)to % STREAM) % STREAM, n);
+    memcpy(to, from, head);
+    size_t i = head;
+    for (; i + STREAM <= n; i += STREAM) STREAM_ONE(to + i, from + i);
+    memcpy(to + i, from + i, n - i);
+}
+#else
+static void stream(void *dst, const void *src, size_t n) { memcpy(dst, src, n); }
+#endif
+
 const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
     .load = {[WICK_F16] = load_f16,
              [WICK_BF16] = load_bf16,
@@ -272,4 +299,5 @@ const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
             [WICK_CU64] = {cast_u64_f32, cast_u64_f64, cast_i64_i32, cast_64_64, NULL, cast_i64_bool},
             [WICK_CBOOL] = {cast_bool_f32, cast_bool_f64, cast_bool_i32, cast_bool_i64, cast_bool_i64, NULL},
         },
+    .stream = stream,
 };

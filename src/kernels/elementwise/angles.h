@@ -80,15 +80,26 @@ WICK_MATH double wick_acos_f64(double x) {
 /* ---- arc tangent: atan(t) = atan(c) + atan((t - c) / (1 + c t)), c of 0, 1/2, 1, 3/2 and, as -1 / t, infinity: arguments to 7/16 (the
  * breaks of FreeBSD's s_atan.c) ------------------------------------------------------------------------------------------------- */
 
-/* (atan(x) / x - 1) / x^2 over z = x^2 in [0, 0.1915] */
-static const double wick_atan_c_f32[] = {/* 2^-34.4 */ -0x1.55555454e3f95p-2, 0x1.9998c94161363p-3,
-    -0x1.2475f688b79d7p-3, 0x1.c3886445d6f5p-4, -0x1.566d7ac876a1fp-4, 0x1.712311694193fp-5};
+/* (atan(x) / x - 1) / x^2 over z = x^2 in [0, 1], and in [0, 0.1915] */
+static const double wick_atan_c_f32[] = {/* 2^-33.9 */ -0x1.555554872c81bp-2, 0x1.999937ec6d5f3p-3,
+    -0x1.248a2c61df89p-3, 0x1.c66e48ee2bbb8p-4, -0x1.700b16abffefap-4, 0x1.29588f854a433p-4, -0x1.be97c41f6641p-5,
+    0x1.1a6ca9c05644p-5, -0x1.0b0c43c5f682ap-6, 0x1.42d9c1ea58821p-8, -0x1.6ded4f6783324p-11};
 static const double wick_atan_c_f64[] = {/* 2^-62.4 */ -0x1.5555555555552p-2, 0x1.9999999998fdfp-3,
     -0x1.2492492445d9dp-3, 0x1.c71c71a168a36p-4, -0x1.745d11cff047ep-4, 0x1.3b132fee1bf63p-4, -0x1.11090da091935p-4,
     0x1.e133144ab0babp-5, -0x1.a9fde90dd48e8p-5, 0x1.6b26bd8cb5e37p-5, -0x1.0575aca11052cp-5, 0x1.c0aee6bfb5aaap-7};
 
-/* atan(n / d) for n, d >= 0 as hi + lo; wide: with the polynomial for f64 */
-WICK_MATH double wick_atan_part(double t, int wide, double *lo) {
+/* atan(a / b) for a, b >= 0, of f32: of the smaller over the larger; a longer polynomial instead of those cases. */
+WICK_MATH double wick_atan_ratio(float a, float b) {
+    float n = a > b ? b : a, d = a > b ? a : b, p_sign = a > b ? -1.0f : 1.0f;
+    d = ((n == INFINITY) | (d == 0)) ? 1.0f : d; /* Inf / Inf counts as 1, 0 / 0 as 0 */
+    n = n == INFINITY ? 1.0f : n;
+    double t = (double)n / (double)d, z = t * t, p;
+    WICK_POLY(WICK_FMA, z, wick_atan_c_f32, p);
+    return WICK_FMA(t * z, p, t) * (double)p_sign + (a > b ? WICK_PIO2 : 0.0);
+}
+
+/* atan(t) for t >= 0 as hi + lo */
+WICK_MATH double wick_atan_part(double t, double *lo) {
     double c = t < 0.4375 ? 0.0 : t < 0.6875 ? 0.5 : t < 1.1875 ? 1.0 : 1.5, p;
     double hi = t < 0.4375 ? 0.0 : t < 0.6875 ? 0x1.dac670561bb4fp-2 : t < 1.1875 ? WICK_PIO2 * 0.5 : 0x1.f730bd281f69bp-1;
     *lo = t < 0.4375 ? 0.0 : t < 0.6875 ? 0x1.a2b7f222f65e2p-56 : t < 1.1875 ? WICK_PIO2_LO * 0.5 : 0x1.007887af0cbbdp-56;
@@ -96,10 +107,7 @@ WICK_MATH double wick_atan_part(double t, int wide, double *lo) {
     hi = big ? WICK_PIO2 : hi;
     *lo = big ? WICK_PIO2_LO : *lo;
     double u = (big ? -1.0 : t - c) / (big ? t : 1.0 + c * t), z = u * u;
-    if (wide)
-        WICK_POLY(WICK_FMA, z, wick_atan_c_f64, p);
-    else
-        WICK_POLY(WICK_FMA, z, wick_atan_c_f32, p);
+    WICK_POLY(WICK_FMA, z, wick_atan_c_f64, p);
     *lo = WICK_FMA(u * z, p, *lo);
     /* hi + u + lo, of which u is not the largest: what is lost goes to lo */
     double sum = hi + u;
@@ -107,24 +115,29 @@ WICK_MATH double wick_atan_part(double t, int wide, double *lo) {
     return sum;
 }
 WICK_MATH float wick_atan_f32(float x) {
-    double lo, hi = wick_atan_part(__builtin_fabs((double)x), 0, &lo);
-    return __builtin_copysignf((float)(hi + lo), x);
+    double a = __builtin_fabs((double)x), u = (a > 1 ? -1.0 : a) / (a > 1 ? a : 1.0), z = u * u, p;
+    WICK_POLY(WICK_FMA, z, wick_atan_c_f32, p);
+    return __builtin_copysignf((float)(WICK_FMA(u * z, p, u) + (a > 1 ? WICK_PIO2 : 0.0)), x);
 }
 WICK_MATH double wick_atan_f64(double x) {
-    double lo, hi = wick_atan_part(__builtin_fabs(x), 1, &lo);
+    double lo, hi = wick_atan_part(__builtin_fabs(x), &lo);
     return __builtin_copysign(hi + lo, x);
 }
 /* The angle of the point (x, y): by quadrant from |y| / |x|. C99 F.9.1.4. */
-WICK_MATH double wick_atan2_part(double y, double x, int wide) {
+WICK_MATH float wick_atan2_f32(float y, float x) {
+    double near = wick_atan_ratio(__builtin_fabsf(y), __builtin_fabsf(x));
+    float r = (float)(wick_bits_f32(x) >> 31 ? WICK_PI - near : near);
+    r = ((x != x) | (y != y)) ? x + y : r;
+    return __builtin_copysignf(r, y);
+}
+WICK_MATH double wick_atan2_f64(double y, double x) {
     double a = __builtin_fabs(y), b = __builtin_fabs(x), lo;
     double t = y == 0 ? 0.0 : ((a == (double)INFINITY) & (b == (double)INFINITY)) ? 1.0 : a / b;
-    double hi = wick_atan_part(t, wide, &lo);
+    double hi = wick_atan_part(t, &lo);
     double left = WICK_PI - (hi + (lo - WICK_PI_LO));
     double r = wick_bits_f64(x) >> 63 ? left : hi + lo;
     r = ((x != x) | (y != y)) ? x + y : r;
     return __builtin_copysign(r, y);
 }
-WICK_MATH float wick_atan2_f32(float y, float x) { return (float)wick_atan2_part((double)y, (double)x, 0); }
-WICK_MATH double wick_atan2_f64(double y, double x) { return wick_atan2_part(y, x, 1); }
 
 #endif

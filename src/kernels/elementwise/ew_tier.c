@@ -19,6 +19,12 @@
 #define EW_IF_FLOAT_i64  EW_NO
 #define EW_IF_FLOAT_u64  EW_NO
 #define EW_IF_FLOAT_b8   EW_NO
+#define EW_IF_WIDE_f32   EW_YES
+#define EW_IF_WIDE_f64   EW_YES
+#define EW_IF_WIDE_i32   EW_NO
+#define EW_IF_WIDE_i64   EW_NO
+#define EW_IF_WIDE_u64   EW_NO
+#define EW_IF_WIDE_b8    EW_NO
 #define EW_IF_ARITH_f32  EW_YES
 #define EW_IF_ARITH_f64  EW_YES
 #define EW_IF_ARITH_i32  EW_YES
@@ -58,6 +64,7 @@
 
 /* The type of input a: bool for where. */
 #define EW_A_FLOAT(T)  T
+#define EW_A_WIDE(T)   T
 #define EW_A_ARITH(T)  T
 #define EW_A_ANY(T)    T
 #define EW_A_LOGIC(T)  T
@@ -88,13 +95,42 @@
     const T *vb = pb;                                                                                                  \
     const T *vc = pc
 
-#define EW_KERNEL(name, t, T, A, R, arity, expression)                                                                 \
+#define EW_BY_ELEMENT(name, t, T, A, R, arity, expression)                                                                \
     static inline R wick_ew_one_##name##_##t(EW_ARGS_##arity(A, T)) { return (R)(expression); }                        \
     static void wick_ew_##name##_##t(void *dst, const void *pa, const void *pb, const void *pc, size_t n) {            \
         EW_INPUTS_##arity(A, T);                                                                                       \
         R *d = dst;                                                                                                    \
         WICK_IVDEP for (size_t i = 0; i < n; i++) d[i] = EW_CALL_##arity(wick_ew_one_##name##_##t, i);                 \
     }
+
+/* Rows that need a remainder of floats: a chunk at a time by the form without a loop, again by the other where a quotient was too large. */
+#define EW_CHUNK 128
+#define EW_FAR_f32 uint32_t
+#define EW_FAR_f64 uint64_t
+#define EW_BY_REMAINDER(name, t, T, A, R, arity, expression)                                                           \
+    static void wick_ew_##name##_##t(void *dst, const void *pa, const void *pb, const void *pc, size_t n) {            \
+        EW_INPUTS_2(T, T);                                                                                             \
+        T *d = dst, r[EW_CHUNK];                                                                                       \
+        for (size_t at = 0; at < n; at += EW_CHUNK) {                                                                  \
+            const size_t m = WICK_MIN((size_t)EW_CHUNK, n - at);                                                       \
+            EW_FAR_##t far = 0;                                                                                        \
+            for (size_t i = 0; i < m; i++) r[i] = wick_fmod_near_##t(va[at + i], vb[at + i], &far);                    \
+            for (size_t i = 0; far && i < m; i++) r[i] = wick_fmod_##t(va[at + i], vb[at + i]);                        \
+            WICK_IVDEP for (size_t i = 0; i < m; i++) d[at + i] = wick_##name##_of_##t(va[at + i], vb[at + i], r[i]);  \
+        }                                                                                                              \
+    }
+#if WICK_TIER_ID > 0 /* the reference keeps to the definition */
+#define EW_WAY_fmod_f32         ~, EW_BY_REMAINDER
+#define EW_WAY_fmod_f64         ~, EW_BY_REMAINDER
+#define EW_WAY_remainder_f32    ~, EW_BY_REMAINDER
+#define EW_WAY_remainder_f64    ~, EW_BY_REMAINDER
+#define EW_WAY_floor_divide_f32 ~, EW_BY_REMAINDER
+#define EW_WAY_floor_divide_f64 ~, EW_BY_REMAINDER
+#endif
+#define EW_SECOND_(a, b, ...)   b
+#define EW_SECOND(...)          EW_SECOND_(__VA_ARGS__)
+/* The way that is defined for the row and type, or element by element. */
+#define EW_KERNEL(name, t, ...) EW_SECOND(EW_WAY_##name##_##t, EW_BY_ELEMENT, ~)(name, t, __VA_ARGS__)
 
 #define K(x) ((EW_T)(x))
 

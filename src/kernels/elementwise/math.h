@@ -86,6 +86,14 @@ WICK_MATH uint64_t wick_sign_u64(uint64_t x) { return x != 0; }
 WICK_MATH float wick_sqrt_f32(float x) { return __builtin_sqrtf(x); }
 WICK_MATH double wick_sqrt_f64(double x) { return __builtin_sqrt(x); }
 
+#ifdef __SSE4_1__ /* has instructions that round; math.h's functions become them, since no trap and no mode is to be kept */
+WICK_MATH float wick_round_f32(float x) { return __builtin_rintf(x); }
+WICK_MATH double wick_round_f64(double x) { return __builtin_rint(x); }
+WICK_MATH float wick_floor_f32(float x) { return __builtin_floorf(x); }
+WICK_MATH double wick_floor_f64(double x) { return __builtin_floor(x); }
+WICK_MATH float wick_ceil_f32(float x) { return __builtin_ceilf(x); }
+WICK_MATH double wick_ceil_f64(double x) { return __builtin_ceil(x); }
+#else
 /* Numbers from 2^23 (2^52) on are whole already. The sign is put back so that -0.3 rounds to -0. */
 WICK_MATH float wick_round_f32(float x) {
     float t = __builtin_fabsf(x), r = (t + 0x1p23f) - 0x1p23f;
@@ -111,6 +119,7 @@ WICK_MATH double wick_ceil_f64(double x) {
     double r = wick_round_f64(x);
     return __builtin_copysign(r + (r < x ? 1.0 : 0.0), x);
 }
+#endif
 
 /* ---- exponentials: e^x = 2^n e^r, n = round(x / ln 2), |r| <= ln 2 / 2 --------------------------------------------
  */
@@ -182,6 +191,13 @@ WICK_MATH float wick_exp_f32(float x) {
     float e = wick_exp_reduce_f32(x, &n);
     return wick_scale_f32(1.0f + e, n);
 }
+/* For x <= 0: the same bits, with fewer steps, since nothing overflows: by 2^64 too large, then divided by that. */
+WICK_MATH float wick_exp_below_f32(float x) {
+    int32_t n;
+    x = x < -104.0f ? -104.0f : x;
+    float e = wick_exp_reduce_f32(x, &n);
+    return (1.0f + e) * wick_from_bits_f32((uint32_t)(n + 191) << 23) * 0x1p-64f;
+}
 WICK_MATH double wick_exp_f64(double x) {
     uint64_t n;
     x = x > 710.0 ? 710.0 : x; /* overflows from 709.79 on, is 0 below -745.14 */
@@ -213,7 +229,7 @@ WICK_MATH double wick_expm1_f64(double x) {
 
 /* 1 / (1 + e^-x), by the exponential that cannot overflow: of -|x| */
 WICK_MATH float wick_sigmoid_f32(float x) {
-    float e = wick_exp_f32(-__builtin_fabsf(x));
+    float e = wick_exp_below_f32(-__builtin_fabsf(x));
     return (x < 0 ? e : 1.0f) / (1.0f + e);
 }
 WICK_MATH double wick_sigmoid_f64(double x) {
@@ -312,7 +328,7 @@ WICK_MATH double wick_log1p_f64(double x) {
 
 /* log(1 + e^x) = max(x, 0) + log1p(e^-|x|) */
 WICK_MATH float wick_softplus_f32(float x) {
-    return (x < 0 ? 0.0f : x) + wick_log1p_f32(wick_exp_f32(-__builtin_fabsf(x)));
+    return (x < 0 ? 0.0f : x) + wick_log1p_f32(wick_exp_below_f32(-__builtin_fabsf(x)));
 }
 WICK_MATH double wick_softplus_f64(double x) {
     return (x < 0 ? 0.0 : x) + wick_log1p_f64(wick_exp_f64(-__builtin_fabs(x)));
@@ -426,7 +442,7 @@ WICK_MATH float wick_erf_f32(float x) {
     float a = __builtin_fabsf(x), t = a > 4.0f ? 4.0f : a, p, q;
     WICK_POLY(WICK_FMAF, x * x, wick_erf_p_f32, p);
     WICK_POLY(WICK_FMAF, t - 1.25f, wick_erf_q_f32, q);
-    float big = __builtin_copysignf(1.0f - wick_exp_f32(-q), x);
+    float big = __builtin_copysignf(1.0f - wick_exp_below_f32(-q), x);
     return a < 0.92f ? WICK_FMAF(x, p, x) : big;
 }
 WICK_MATH double wick_erf_f64(double x) {

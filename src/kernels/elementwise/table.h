@@ -4,7 +4,7 @@
  *   EW(NAME, arity, types, result, expression, gradients, lo, hi, doc, onnx, torch)
  *
  *   NAME        wick_NAME is the public function, WICK_EW_NAME the code
- *   types       FLOAT f32 f64 | ARITH f32 f64 i32 i64 u64 | ANY those and bool | INTS i32 i64 u64 | BITS those and bool |
+ *   types       FLOAT f32 f64 | WIDE those, but no type that is computed in them | ARITH f32 f64 i32 i64 u64 | ANY those and bool | INTS i32 i64 u64 | BITS those and bool |
  *               LOGIC bool | SELECT like ANY, and a is bool
  *   result      SAME as the inputs, PLAIN: so too, but without a gradient, or BOOL
  *   expression  C over a, b, c of type T. K(x) is the constant x as a T; M(f)(x) the function f of rows.h for T.
@@ -46,6 +46,7 @@
     wick_neg(a)), wick_add(wick_square(a), wick_square(b)))), 0.5, 4, "angle of the point (b, a), from -pi to pi", "", "atan2") \
  EW(copysign, 2, FLOAT, SAME, M(copysign)(a, b), G2(wick_mul(g, wick_mul(wick_sign(a), wick_copysign(NUM(1), b))), NULL), 0.5, 4, \
     "|a| with the sign of b", "", "copysign") \
+ EW(nextafter, 2, WIDE, PLAIN, M(nextafter)(a, b), G0, -4, 4, "the number next to a towards b", "", "nextafter") \
  EW(xlogy, 2, FLOAT, SAME, ((a == K(0)) & (b == b)) ? K(0) : a * M(log)(b), G2(wick_mul(g, wick_where(wick_eq(a, NUM(0)), NUM(0), wick_log(b))), \
     wick_mul(g, wick_div(a, b))), 0.5, 4, "a log(b); 0 where a is 0", "", "xlogy") \
  EW(logaddexp, 2, FLOAT, SAME, M(logaddexp)(a, b), G2(wick_mul(g, wick_sigmoid(wick_sub(a, b))), wick_mul(g, wick_sigmoid(wick_sub(b, a)))), -4, 4, \
@@ -92,6 +93,8 @@
  EW(digamma, 1, FLOAT, SAME, M(digamma)(a), G1(wick_mul(g, wick_polygamma(NUM(1), a))), 0.5, 6, "derivative of lgamma", "", "digamma") \
  EW(polygamma, 2, FLOAT, SAME, M(polygamma)(a, b), G2(NULL, wick_mul(g, wick_polygamma(wick_add(a, NUM(1)), b))), 1, 4, \
     "derivative number floor(a) of digamma, at b", "", "polygamma") \
+ EW(gamma_slope, 2, FLOAT, PLAIN, M(gamma_slope)(a, b), G0, 0.3, 4, \
+    "how a gamma number b of shape a moves with a (Figurnov and others 2018)", "", "") \
  EW(sigmoid, 1, FLOAT, SAME, M(sigmoid)(a), G1(wick_mul(g, wick_mul(y, wick_sub(NUM(1), y)))), -4, 4, "1 / (1 + exp(-a))", "Sigmoid", "sigmoid") \
  EW(logsigmoid, 1, FLOAT, SAME, -M(softplus)(-a), G1(wick_mul(g, wick_sigmoid(wick_neg(a)))), -4, 4, \
     "log(sigmoid(a)), no overflow", "", "nn.functional.logsigmoid") \
@@ -109,7 +112,7 @@
  EW(selu, 1, FLOAT, SAME, a > K(0) ? K(1.0507009873554804934193) * a : K(1.7580993408473768599402) * M(expm1)(a), G1(wick_where(wick_gt(a, \
     NUM(0)), wick_mul(g, NUM(1.0507009873554804934193)), wick_mul(g, wick_add(y, NUM(1.7580993408473768599402))))), -4, 4, \
     "ELU that keeps mean and variance (Klambauer and others 2017)", "Selu", "selu") \
- EW(gelu, 1, FLOAT, SAME, K(0.5) * a * (K(1) + M(erf)(a * K(0.70710678118654752440))), \
+ EW(gelu, 1, FLOAT, SAME, M(gelu)(a), \
     G1(wick_mul(g, wick_add(wick_mul(NUM(0.5), wick_add(NUM(1), wick_erf(wick_mul(a, NUM(0.70710678118654752440))))), \
     wick_mul(wick_mul(a, NUM(0.39894228040143267794)), wick_exp(wick_mul(wick_square(a), NUM(-0.5))))))), -4, 4, \
     "a * Phi(a), the exact form (Hendrycks, Gimpel 2016)", "Gelu", "nn.functional.gelu") \
@@ -124,6 +127,15 @@
     "a hardsigmoid(a) (Howard and others 2019)", "HardSwish", "nn.functional.hardswish") \
  EW(softsign, 1, FLOAT, SAME, a / (K(1) + M(abs)(a)), G1(wick_mul(g, wick_square(wick_reciprocal(wick_add(wick_abs(a), NUM(1)))))), -4, 4, \
     "a / (1 + |a|)", "Softsign", "nn.functional.softsign") \
+ EW(soft_threshold, 2, FLOAT, SAME, a - M(clamp)(a, -b, b), G2(wick_where(wick_le(wick_abs(a), b), NUMG(0), g), wick_where(wick_le(wick_abs(a), \
+    b), NUMG(0), wick_neg(wick_mul(g, wick_sign(a))))), 0.1, 4, "a moved towards 0 by b >= 0, 0 within (Donoho, Johnstone 1994)", "", "") \
+ EW(hard_threshold, 2, FLOAT, SAME, M(abs)(a) <= b ? K(0) : a, G2(wick_where(wick_le(wick_abs(a), b), NUMG(0), g), NULL), 0.1, 4, \
+    "a where |a| is above b, else 0", "", "") \
+ EW(replace_nan, 2, FLOAT, SAME, a != a ? b : a, G2(wick_where(wick_isnan(a), NUMG(0), g), wick_where(wick_isnan(a), g, NUMG(0))), -4, 4, \
+    "a, but b where that is NaN", "", "") \
+ EW(replace_inf, 3, FLOAT, SAME, a == K(INFINITY) ? b : a == -K(INFINITY) ? c : a, G3(wick_where(wick_isinf(a), NUMG(0), g), \
+    wick_where(wick_eq(a, NUM(INFINITY)), g, NUMG(0)), wick_where(wick_eq(a, NUM(-INFINITY)), g, NUMG(0))), -4, 4, \
+    "a, but b where that is Inf and c where it is -Inf", "", "") \
  EW(floor, 1, FLOAT, SAME, M(floor)(a), G1(NULL), -4, 4, "largest whole number not above a", "Floor", "floor") \
  EW(ceil, 1, FLOAT, SAME, M(ceil)(a), G1(NULL), -4, 4, "smallest whole number not below a", "Ceil", "ceil") \
  EW(round, 1, FLOAT, SAME, M(round)(a), G1(NULL), -4, 4, "nearest whole number, half to even", "Round", "round") \

@@ -5,6 +5,10 @@
 
 #include "kernels/elementwise/math.h"
 
+#ifdef __SSE4_1__ /* has instructions that round */
+WICK_MATH float wick_trunc_f32(float x) { return __builtin_truncf(x); }
+WICK_MATH double wick_trunc_f64(double x) { return __builtin_trunc(x); }
+#else
 WICK_MATH float wick_trunc_f32(float x) {
     float t = __builtin_fabsf(x), r = (t + 0x1p23f) - 0x1p23f;
     r -= r > t ? 1.0f : 0.0f;
@@ -15,6 +19,7 @@ WICK_MATH double wick_trunc_f64(double x) {
     r -= r > t ? 1.0 : 0.0;
     return __builtin_copysign(t < 0x1p52 ? r : t, x);
 }
+#endif
 WICK_MATH float wick_frac_f32(float x) { return x - wick_trunc_f32(x); }
 WICK_MATH double wick_frac_f64(double x) { return x - wick_trunc_f64(x); }
 WICK_MATH float wick_copysign_f32(float x, float s) { return __builtin_copysignf(x, s); }
@@ -41,23 +46,71 @@ WICK_MATH double wick_fmod_f64(double a, double b) {
 }
 WICK_MATH float wick_fmod_f32(float a, float b) { return (float)wick_fmod_f64((double)a, (double)b); }
 
-/* As Python divides (and PyTorch): the remainder has the divisor's sign, the quotient is the whole number that goes with it. */
+/* The same without a loop, where the quotient is below 2^24 (2^53): else *far is set, and the result is of no use. Whole numbers up to there
+ * are floats, so the rounded quotient, cut, is right or one too large, and what is left a multiple of y's last place below y: exact. */
+WICK_MATH float wick_fmod_near_f32(float a, float b, uint32_t *far) {
+    float x = __builtin_fabsf(a), y = __builtin_fabsf(b), q = x / y, t = wick_trunc_f32(q);
+#ifdef __FMA__
+    float r = __builtin_fmaf(-t, y, x);
+#else
+    float r = (float)((double)x - (double)t * (double)y);
+#endif
+    r = r < 0 ? r + y : r;
+    *far |= (uint32_t)((q >= 0x1p24f) & (x < INFINITY) & (y > 0));
+    return __builtin_copysignf(x < y ? x : r, a);
+}
+WICK_MATH double wick_fmod_near_f64(double a, double b, uint64_t *far) {
+    double x = __builtin_fabs(a), y = __builtin_fabs(b), q = x / y, t = wick_trunc_f64(q);
+#ifdef __FMA__
+    double r = __builtin_fma(-t, y, x), most = (double)INFINITY;
+#else
+    double hi, lo, most = 0x1p990; /* beyond, Dekker's split overflows */
+    wick_two_prod(t, y, &hi, &lo);
+    double r = (x - hi) - lo;
+#endif
+    r = r < 0 ? r + y : r;
+    *far |= (uint64_t)(((q >= 0x1p53) | (x >= most)) & (x < (double)INFINITY) & (y > 0));
+    return __builtin_copysign(x < y ? x : r, a);
+}
+
+/* As Python divides (and PyTorch): the remainder has the divisor's sign, the quotient is the whole number that goes with it. NAME_of has r,
+ * which fmod gives. */
 #define WICK_FLOOR_DIVISION(T, t, copysign_)                                              \
-    WICK_MATH T wick_remainder_##t(T a, T b) {                                            \
-        T r = wick_fmod_##t(a, b);                                                        \
+    WICK_MATH T wick_fmod_of_##t(T a, T b, T r) { return (void)a, (void)b, r; }            \
+    WICK_MATH T wick_remainder_of_##t(T a, T b, T r) {                                    \
+        (void)a;                                                                          \
         return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;                              \
     }                                                                                     \
-    WICK_MATH T wick_trunc_divide_##t(T a, T b) { return wick_trunc_##t(a / b); }         \
-    WICK_MATH T wick_floor_divide_##t(T a, T b) {                                         \
-        T r = wick_fmod_##t(a, b), q = (a - r) / b;                                       \
+    WICK_MATH T wick_floor_divide_of_##t(T a, T b, T r) {                                 \
+        T q = (a - r) / b;                                                                \
         q -= ((r != 0) & ((r < 0) != (b < 0))) ? (T)1 : (T)0;                              \
         T w = wick_floor_##t(q);                                                          \
         w += q - w > (T)0.5 ? (T)1 : (T)0;                                                \
         w = q != 0 ? w : copysign_((T)0, a / b);                                          \
         return b == 0 ? a / b : w;                                                        \
-    }
+    }                                                                                     \
+    WICK_MATH T wick_remainder_##t(T a, T b) { return wick_remainder_of_##t(a, b, wick_fmod_##t(a, b)); } \
+    WICK_MATH T wick_floor_divide_##t(T a, T b) { return wick_floor_divide_of_##t(a, b, wick_fmod_##t(a, b)); } \
+    WICK_MATH T wick_trunc_divide_##t(T a, T b) { return wick_trunc_##t(a / b); }
 WICK_FLOOR_DIVISION(float, f32, __builtin_copysignf)
 WICK_FLOOR_DIVISION(double, f64, __builtin_copysign)
+
+/* ---- neighbours: floats in order are whole numbers in order, by their bits less the sign ----------------------------------------- */
+
+/* Only bits are compared, so that a thread which takes denormals for 0 gets the same. A zero takes the sign of a. */
+#define WICK_NEXTAFTER(T, I, U, t, top)                                                                    \
+    WICK_MATH T wick_nextafter_##t(T a, T b) {                                                             \
+        U ua = wick_bits_##t(a), ub = wick_bits_##t(b);                                                    \
+        I ka = (I)(ua & ~(top)), kb = (I)(ub & ~(top));                                                    \
+        ka = ua & (top) ? -ka : ka;                                                                        \
+        kb = ub & (top) ? -kb : kb;                                                                        \
+        I k = ka + (kb > ka ? 1 : kb < ka ? -1 : 0);                                                       \
+        U sign = k < 0 ? (top) : k == 0 ? ua & (top) : 0, u = (U)(k < 0 ? -k : k) | sign;                   \
+        u = kb == ka ? ub : u;                                                                             \
+        return ((a != a) | (b != b)) ? a + b : wick_from_bits_##t(u);                                      \
+    }
+WICK_NEXTAFTER(float, int32_t, uint32_t, f32, UINT32_C(0x80000000))
+WICK_NEXTAFTER(double, int64_t, uint64_t, f64, UINT64_C(0x8000000000000000))
 
 /* ---- integers: x / 0 and x % 0 are 0, the least number over -1 wraps ------------------------------------------------- */
 

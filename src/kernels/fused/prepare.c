@@ -11,7 +11,7 @@
  * task; units x reduced x cols as in fused.h, cols being those of one tile; tiles of `tile` along the first trailing
  * dim; in_run, out_run: elements of the space that are contiguous in memory; space: the first dim of the space that
  * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
- * space are stored over; program: 1 + the compiled one that this is, or 0. */
+ * space are stored over; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches. */
 #include "kernels/fused/programs.h"
 
 /* L1 budget of the blocks, and the range of a block. */
@@ -22,9 +22,17 @@
 /* Work of one task in element-instructions. */
 #define TASK_WORK          65536
 #define SLOT_PAD           192
+/* Blocks and tasks of a program that is one loop: it has no registers to fit in L1, and reads its arrays where they lie. */
+#define WHOLE_BLOCK 1024
+#define WHOLE_TASK  16384
 /* A block spans many rows unless rows are at least this long: then it ends where they end, and they are used in place.
  */
 #define RUN_MIN            128
+
+/* Bytes of an output from which on it is in no cache any more when someone reads it. */
+#define STREAM_BYTES ((int64_t)32 << 20)
+/* Most instructions of a program that memory bounds, all of them rows of few operations. */
+#define STREAM_INSTRS 4
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
@@ -290,6 +298,26 @@ static void plan_results(wick_fused *f) {
     }
 }
 
+/* Stores that go past the caches spare reading the lines that they write over. That pays where memory is all that bounds a program: what
+ * computes for longer overlaps with it anyhow, and wants longer blocks. */
+static bool streams(const wick_fused *f) {
+#define YES(name) [WICK_EW_##name] = true
+    static const bool light[WICK_EW_COUNT] = {
+        YES(add), YES(sub), YES(mul), YES(div), YES(maximum), YES(minimum), YES(fmax), YES(fmin), YES(copysign), YES(neg), YES(abs), YES(sign),
+        YES(square), YES(sqrt), YES(rsqrt), YES(reciprocal), YES(relu), YES(relu6), YES(prelu), YES(hardsigmoid), YES(hardswish), YES(softsign),
+        YES(floor), YES(ceil), YES(round), YES(trunc), YES(frac), YES(eq), YES(ne), YES(lt), YES(le), YES(gt), YES(ge), YES(isfinite), YES(isnan),
+        YES(isinf), YES(signbit), YES(logical_and), YES(logical_or), YES(logical_xor), YES(logical_not), YES(bitwise_and), YES(bitwise_or),
+        YES(bitwise_xor), YES(bitwise_not), YES(left_shift), YES(right_shift), YES(clamp), YES(lerp), YES(nextafter), YES(soft_threshold), YES(hard_threshold), YES(replace_nan),
+        YES(replace_inf), YES(where)};
+#undef YES
+    if (f->reduces || f->n_instr > STREAM_INSTRS) return false;
+    for (int i = 0; i < f->n_instr; i++)
+        if (f->instr[i].op != WICK_FUSED_CAST && !light[f->instr[i].op]) return false;
+    for (int o = 0; o < f->n_out; o++)
+        if (f->layout.total * (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype) < STREAM_BYTES) return false;
+    return true;
+}
+
 void wick_fused_prepare(wick_fused *f) {
     wick_fused_layout *l = &f->layout;
     memset(l, 0, sizeof *l);
@@ -317,7 +345,14 @@ void wick_fused_prepare(wick_fused *f) {
     else
         plan_plain(f);
 
+    l->streams = streams(f);
     l->program = (uint8_t)(wick_program_find(f) + 1);
+    if (l->program && l->task_items < WHOLE_TASK) {
+        f->block = WHOLE_BLOCK;
+        l->task_items = WHOLE_TASK;
+        f->tasks = ceil_div(l->total, l->task_items);
+        classify(f, f->block);
+    }
     size_t at = 0;
     int64_t raw_items = f->block;
     l->slot_stride = WICK_ALIGN_UP((size_t)f->block * widest, WICK_ALIGN) + SLOT_PAD;

@@ -3,7 +3,7 @@
 
 typedef struct step {
     uint16_t op;
-    uint8_t dst, a, b;
+    uint8_t dst, a, b, c;
 } step;
 typedef struct shape {
     const uint8_t *kinds; /* of inputs: 'A' or 'S' */
@@ -14,8 +14,9 @@ typedef struct shape {
 
 #define A(r) 'A',
 #define S(r) 'S',
-#define I1(r, row, a) {WICK_EW_##row, r, a, a},
-#define I2(r, row, a, b) {WICK_EW_##row, r, a, b},
+#define I1(r, row, a) {WICK_EW_##row, r, a, a, a},
+#define I2(r, row, a, b) {WICK_EW_##row, r, a, b, a},
+#define I3(r, row, a, b, c) {WICK_EW_##row, r, a, b, c},
 #define O(i, r) r,
 #define TABLES(name, n_in, inputs, instructions, outputs)                 \
     static const uint8_t kinds_##name[] = {inputs};                 \
@@ -36,7 +37,7 @@ static bool is(const wick_fused *f, const shape *p) {
         const wick_fused_instr *in = &f->instr[i];
         const step *s = &p->steps[i];
         if (in->op != s->op || in->type != WICK_CF32 || in->dst != s->dst || in->src[0] != s->a) return false;
-        if (wick_fused_arity(in) == 2 && in->src[1] != s->b) return false;
+        if ((wick_fused_arity(in) > 1 && in->src[1] != s->b) || (wick_fused_arity(in) > 2 && in->src[2] != s->c)) return false;
     }
     return true;
 }

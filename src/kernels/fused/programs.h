@@ -3,7 +3,7 @@
  *
  *   P(NAME, number of inputs, inputs, instructions, outputs)
  *     A(r) an input with an element of its own at each place; S(r) one that is the same number everywhere
- *     I1(r, row, a) I2(r, row, a, b) an instruction; O(i, r) result i
+ *     I1(r, row, a) I2(r, row, a, b) I3(r, row, a, b, c) an instruction; O(i, r) result i
  *
  * Registers are numbered as lowering numbers them: inputs in the order the instructions ask for them, then one an instruction. All
  * of it is f32. */
@@ -73,11 +73,23 @@
       I2(7, sub, 0, 1) I2(8, mul, 7, 2) I2(9, add, 1, 8) I2(10, mul, 3, 4) I2(11, mul, 7, 5) I2(12, add, 1, 11) \
       I1(13, sign, 12) I2(14, mul, 13, 6) I2(15, sub, 10, 14), \
       O(0, 9) O(1, 15)) \
+    /* Adamax: g m 1-b1 most b2 eps . p */ \
+    P(adamax, 8, A(0) A(1) S(2) A(3) S(4) S(5) S(6) A(7), \
+      I2(8, sub, 0, 1) I2(9, mul, 8, 2) I2(10, add, 1, 9) I2(11, mul, 3, 4) I1(12, abs, 0) I2(13, add, 12, 5) \
+      I2(14, maximum, 11, 13) I2(15, div, 10, 14) I2(16, mul, 15, 6) I2(17, sub, 7, 16), \
+      O(0, 10) O(1, 14) O(2, 17)) \
     /* Adagrad */ \
     P(adagrad, 5, A(0) A(1) S(2) S(3) A(4), \
       I1(5, square, 0) I2(6, add, 1, 5) I1(7, sqrt, 6) I2(8, add, 7, 2) I2(9, div, 0, 8) I2(10, mul, 9, 3) \
       I2(11, sub, 4, 10), \
-      O(0, 6) O(1, 11))
+      O(0, 6) O(1, 11)) \
+    /* functions with numbers (wick/pointwise.h) */ \
+    P(clip, 3, A(0) S(1) S(2), I3(3, clamp, 0, 1, 2), O(0, 3)) \
+    P(elu, 3, A(0) S(1) S(2), I3(3, scaled_elu, 0, 1, 2), O(0, 3)) \
+    P(leaky_relu, 2, A(0) S(1), I2(2, prelu, 0, 1), O(0, 2)) \
+    P(softshrink, 2, A(0) S(1), I2(2, soft_threshold, 0, 1), O(0, 2)) \
+    P(hardshrink, 2, A(0) S(1), I2(2, hard_threshold, 0, 1), O(0, 2)) \
+    P(nan_to_num, 4, A(0) S(1) S(2) S(3), I3(4, replace_inf, 0, 1, 2) I2(5, replace_nan, 4, 3), O(0, 5))
 /* clang-format on */
 
 /* in[r], out[i]: f32, n >= 1 elements, or one element for an S. out may be an input of the same elements. */

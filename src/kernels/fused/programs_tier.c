@@ -14,12 +14,14 @@
     static inline float one_##name(float a) { return expression; }
 #define ONE_2(name, expression) \
     static inline float one_##name(float a, float b) { return expression; }
-#define ONE_3(name, expression)
+#define ONE_3(name, expression) \
+    static inline float one_##name(float a, float b, float c) { return expression; }
 #define ONE_SAME_FLOAT(name, arity, expression) ONE_##arity(name, expression)
 #define ONE_SAME_ARITH(name, arity, expression) ONE_##arity(name, expression)
 #define ONE_SAME_ANY(name, arity, expression)
 #define ONE_SAME_SELECT(name, arity, expression)
 #define ONE_PLAIN_FLOAT(name, arity, expression)
+#define ONE_PLAIN_WIDE(name, arity, expression)
 #define ONE_PLAIN_INTS(name, arity, expression)
 #define ONE_PLAIN_BITS(name, arity, expression)
 #define ONE_BOOL_FLOAT(name, arity, expression)
@@ -34,6 +36,7 @@ WICK_EW_TABLE(ONE)
 #define S(r) const float REG(r) = number[r];
 #define I1(r, row, a) const float REG(r) = one_##row(REG(a));
 #define I2(r, row, a, b) const float REG(r) = one_##row(REG(a), REG(b));
+#define I3(r, row, a, b, c) const float REG(r) = one_##row(REG(a), REG(b), REG(c));
 #define O(o, r) out[o][i] = REG(r);
 #define PROGRAM(name, n_in, inputs, instructions, outputs)                            \
     static void program_##name(const float *const *in, float *const *out, size_t n) { \

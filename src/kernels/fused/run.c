@@ -2,6 +2,9 @@
  * written in place or stored. */
 #include "kernels/fused/run.h"
 
+/* Elements of a block of a streaming program: short, so that reading one goes on while the one before is written. */
+#define STREAM_BLOCK 128
+
 /* An output's register may lie in its memory from the moment it is made: unless that memory is an input which later
  * instructions still read, or another output shares the register. */
 static bool may_write_through(const wick_fused *f, int o, void *const *ptr) {
@@ -24,6 +27,13 @@ static bool overwritten_early(const wick_fused *f, int i, void *const *ptr) {
     return false;
 }
 
+/* An output over an input gains nothing: its lines have been read by then. */
+static bool may_stream(const wick_fused *f, int o, void *const *ptr) {
+    for (int i = 0; i < f->n_in; i++)
+        if (ptr[i] == ptr[f->n_in + o]) return false;
+    return f->layout.streams;
+}
+
 void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, void *scratch) {
     const wick_fused_layout *l = &f->layout;
     const wick_tier tier = wick_tier_current();
@@ -43,14 +53,17 @@ void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, v
         m->filled_from[i] = NULL;
         m->in_place[i] = wick_fused_native((wick_dtype)f->in[i].dtype) && !overwritten_early(f, i, ptr);
     }
+    m->streams = false;
     for (int o = 0; o < f->n_out; o++) {
         m->out_run[o] = l->out_run[o];
         m->out_base[o] = ptr[f->n_in + o];
-        m->direct[o] = may_write_through(f, o, ptr);
+        m->streamed[o] = may_stream(f, o, ptr);
+        m->streams |= m->streamed[o];
+        m->direct[o] = may_write_through(f, o, ptr) && !m->streamed[o];
     }
     m->whole = l->program ? wick_program_kernel(tier, l->program - 1) : NULL;
     /* A whole program reads all of an element before it writes any of it. */
-    for (int o = 0; o < f->n_out && m->whole; o++) m->direct[o] = true;
+    for (int o = 0; o < f->n_out && m->whole; o++) m->direct[o] = !m->streamed[o];
     for (int i = 0; i < f->n_instr; i++) {
         const wick_fused_instr *in = &f->instr[i];
         const bool cast = in->op == WICK_FUSED_CAST;
@@ -112,7 +125,7 @@ void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
         if (l->in_kind[i] == WICK_FUSED_SAME) {
             uint64_t value = 0;
             load(m, i, 0, 1, (uint8_t *)&value);
-            wick_walk_fill((int)elem, m->reg[i], &value, WICK_MIN(f->block, m->space_total));
+            wick_walk_fill((int)elem, m->reg[i], &value, m->whole ? 1 : WICK_MIN(f->block, m->space_total));
             continue;
         }
         /* one period, then what is there already, twice as much each time */
@@ -144,13 +157,15 @@ static void store(wick_machine *m, int o, int64_t at, int64_t n) {
     const uint8_t *from = m->reg[io->reg];
     uint8_t *to = in_memory(m, io, m->out_run[o], m->out_base[o], at, n);
     if (convert) {
-        uint8_t *raw = to ? to : m->scratch + m->f->layout.raw_offset;
+        uint8_t *raw = to && !m->streamed[o] ? to : m->scratch + m->f->layout.raw_offset;
         convert(raw, from, (size_t)n);
         from = raw;
     }
     if (!to)
         wick_walk_scatter(elem, m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n, from,
                           m->out_base[o]);
+    else if (m->streamed[o] && from != to)
+        m->convert->stream(to, from, (size_t)(n * elem));
     else if (from != to)
         memcpy(to, from, (size_t)(n * elem));
 }
@@ -201,6 +216,7 @@ void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, 
     }
     const int64_t stop = WICK_MIN(end * f->layout.task_items, f->layout.total);
     wick_machine_enter(&m, NULL);
-    for (int64_t at = begin * f->layout.task_items; at < stop; at += f->block)
-        wick_machine_block(&m, at, WICK_MIN(f->block, stop - at));
+    const int64_t step = m.streams ? WICK_MIN(f->block, STREAM_BLOCK) : f->block;
+    for (int64_t at = begin * f->layout.task_items; at < stop; at += step) wick_machine_block(&m, at, WICK_MIN(step, stop - at));
+    if (m.streams) wick_stream_end();
 }

@@ -20,6 +20,8 @@ typedef struct wick_machine {
     int64_t in_run[WICK_FUSED_MAX_IO], out_run[WICK_FUSED_MAX_IO];
     bool in_place[WICK_FUSED_MAX_IO];          /* the input may be read where it lies */
     bool direct[WICK_FUSED_MAX_IO];            /* the output's register may lie in its memory */
+    bool streamed[WICK_FUSED_MAX_IO];          /* the output goes past the caches, out of its register's slot */
+    bool streams;                              /* some output is streamed */
     wick_ew_fn rows[WICK_FUSED_MAX_OPS];       /* NULL: a cast */
     wick_convert_fn casts[WICK_FUSED_MAX_OPS]; /* NULL: a cast between equal types */
     uint8_t *reg[WICK_FUSED_MAX_REGS];

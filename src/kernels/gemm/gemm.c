@@ -84,7 +84,7 @@ void wick_gemm_prepare(wick_gemm *g) {
     }
     gemm_view v = gemm_view_of(g, 0);
     const gemm_view turned = gemm_view_of(g, GEMM_SWAP);
-    if (!g->keep && v.n <= q->mr && gemm_cost(q, &turned) < gemm_cost(q, &v)) {
+    if (!g->keep && !g->lower && v.n <= q->mr && gemm_cost(q, &turned) < gemm_cost(q, &v)) {
         g->how = GEMM_SWAP;
         v = turned;
     }
@@ -169,6 +169,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
         }
         for (int64_t col = c0, width; col < c1; col += width) {
             width = nr;
+            if (g->lower && col >= r1) break;
             wick_gemm_tile t = {.k = k,
                                 .b_row = nr,
                                 .c_row = v->c_row,
@@ -202,6 +203,10 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
             wick_gemm_tile_fn *const *const by_rows = q->tiles + (ceil_div(t.cols, lanes) - 1) * q->mr - 1;
             for (int64_t i = 0, row = r0; i < tiles; i++) {
                 const int64_t rows = height + (i < taller);
+                if (g->lower && col >= row + rows) {
+                    row += rows;
+                    continue;
+                }
                 if (g->how & GEMM_PACK_A) {
                     t.a = packed_a + i * a_width * kb * elem;
                     t.a_row = 1;

@@ -1,9 +1,9 @@
 /* draws.c: deviates that take a number of random words which nobody knows before. Every element has 64 random bits of its own: they are the key
  * of a Philox stream, from which it draws for as long as it has to. So an element is a function of its bits and parameters alone.
  *
- * Plain C in double on every tier: rejection is branches. */
+ * Plain C in double: rejection is branches. Where tiers have loops for the first try of all elements, it comes from those. */
 #include "kernels/elementwise/math.h"
-#include "kernels/kernels.h"
+#include "kernels/random/random.h"
 
 /* Tries before a deviate settles for a number in the middle. Each is taken with a chance above 0.45: 2^-55 are left after 64. */
 enum { TRIES = 64 };
@@ -29,7 +29,7 @@ static double normal(stream *s) {                                               
     return wick_sqrt_f64(-2.0 * wick_log_f64(u)) * wick_cos_f64(t);
 }
 
-enum { GAMMA = 1, TRUNCATED, PERMUTATION };
+enum { GAMMA = WICK_GAMMA_STREAM, TRUNCATED, PERMUTATION };
 
 /* Marsaglia, Tsang: A simple method for generating gamma variables, 2000: with d = alpha - 1/3 and c = 1 / sqrt(9 d), d (1 + c x)^3 of a normal x
  * is taken where log u < x^2 / 2 + d - d v + d log v. Below 1: gamma of alpha + 1 times u^(1/alpha). */
@@ -49,10 +49,21 @@ static double gamma_of(double alpha, uint64_t bits) {
     return alpha < 1 ? wick_exp_f64(wick_log_f64(d * v) + boost) : d * v;
 }
 void wick_draw_gamma(wick_ctype type, int64_t begin, int64_t end, const void *alpha, const uint64_t *bits, void *dst) {
-    if (type == WICK_CF64)
-        for (int64_t i = begin; i < end; i++) ((double *)dst)[i] = gamma_of(((const double *)alpha)[i], bits[i]);
-    else
-        for (int64_t i = begin; i < end; i++) ((float *)dst)[i] = (float)gamma_of((double)((const float *)alpha)[i], bits[i]);
+    const wick_random_table *table = wick_random_kernels();
+    double a[WICK_GAMMA_GROUP], y[WICK_GAMMA_GROUP];
+    uint64_t taken[WICK_GAMMA_GROUP] = {0};
+    for (int64_t at = begin; at < end; at += WICK_GAMMA_GROUP) {
+        const size_t n = (size_t)WICK_MIN(end - at, WICK_GAMMA_GROUP);
+        for (size_t i = 0; i < n; i++) a[i] = type == WICK_CF64 ? ((const double *)alpha)[at + (int64_t)i] : (double)((const float *)alpha)[at + (int64_t)i];
+        if (table->gamma_first) table->gamma_first(n, a, bits + at, y, taken);
+        for (size_t i = 0; i < n; i++) {
+            const double x = taken[i] ? y[i] : gamma_of(a[i], bits[at + (int64_t)i]);
+            if (type == WICK_CF64)
+                ((double *)dst)[at + (int64_t)i] = x;
+            else
+                ((float *)dst)[at + (int64_t)i] = (float)x;
+        }
+    }
 }
 
 /* A normal number within [a, b], a < b. Robert: Simulation of truncated normal variables, 1995: by the whole normal where much of it lies

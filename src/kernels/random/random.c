@@ -13,6 +13,8 @@ static const wick_random_table *const random_tables[WICK_TIER_COUNT] = {
 #endif
 };
 
+const wick_random_table *wick_random_kernels(void) { return random_tables[wick_tier_current()]; }
+
 static wick_random_blocks blocks_of(const wick_random_key *key) {
     return (wick_random_blocks){
         {(uint32_t)key->seed ^ (uint32_t)(key->stream >> 32),
@@ -24,7 +26,7 @@ static wick_random_blocks blocks_of(const wick_random_key *key) {
 
 static void random_run(bool normal, wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end,
                        void *dst) {
-    const wick_random_table *table = random_tables[wick_tier_current()];
+    const wick_random_table *table = wick_random_kernels();
     const wick_random_blocks k = blocks_of(key);
     const int64_t words_each = type == WICK_CF64 ? 2 : 1;
     _Alignas(WICK_ALIGN) uint32_t words[CHUNK_WORDS];
@@ -61,7 +63,7 @@ void wick_fill_normal(wick_ctype type, const wick_random_key *key, int64_t begin
 }
 
 void wick_fill_bits(const wick_random_key *key, int64_t begin, int64_t end, uint64_t *dst) {
-    const wick_random_table *table = random_tables[wick_tier_current()];
+    const wick_random_table *table = wick_random_kernels();
     const wick_random_blocks k = blocks_of(key);
     uint32_t words[CHUNK_WORDS];
     for (int64_t i = begin; i < end;) { /* begin is even: it starts a block */

@@ -13,6 +13,9 @@ typedef struct wick_random_blocks {
     uint32_t counter2, counter3;
 } wick_random_blocks;
 
+/* Elements whose first try of a gamma number is made at once; the kind of Philox stream that they draw from. */
+enum { WICK_GAMMA_GROUP = 64, WICK_GAMMA_STREAM = 1 };
+
 typedef struct wick_random_table {
     /* out[4 b + w] = word w of block (first + b), for b in [0, blocks); block numbers wrap at 2^64. */
     void (*words)(const wick_random_blocks *k, uint64_t first, size_t blocks, uint32_t *out);
@@ -22,7 +25,11 @@ typedef struct wick_random_table {
     /* count is even. */
     void (*normal_f32)(const uint32_t *words, size_t count, float *out);
     void (*normal_f64)(const uint32_t *words, size_t count, double *out);
+    /* First tries of n <= WICK_GAMMA_GROUP gamma numbers of shapes alpha, and whether each is one. NULL: there is no such kernel. */
+    void (*gamma_first)(size_t n, const double *alpha, const uint64_t *bits, double *out, uint64_t *taken);
 } wick_random_table;
+
+const wick_random_table *wick_random_kernels(void); /* of the current tier */
 
 extern const wick_random_table wick_random_table_ref, wick_random_table_base;
 #if defined(__x86_64__)

@@ -136,6 +136,13 @@ static void normal_f64(const uint32_t *restrict in, size_t count, double *restri
     }
 }
 
+#if WICK_TIER_ID == 0
+#define GAMMA_FIRST NULL
+#else
+#include "kernels/random/gamma_first.h"
+#define GAMMA_FIRST gamma_first
+#endif
+
 const wick_random_table RANDOM_CAT(wick_random_table_, WICK_TIER_NAME) = {
-    words, uniform_f32, uniform_f64, normal_f32, normal_f64,
+    words, uniform_f32, uniform_f64, normal_f32, normal_f64, GAMMA_FIRST,
 };
