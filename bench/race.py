@@ -9,6 +9,7 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -60,6 +61,8 @@ def use(threads):
     """PyTorch at its fastest; the clock of both sides."""
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
+    if threads > 1 and os.getloadavg()[0] > 0.5 * os.cpu_count():
+        print("other programs want the CPUs: threads that wait for each other are then held up, PyTorch's a thousandfold. These ratios mean nothing.", file=sys.stderr)
     return time.process_time if threads == 1 else time.perf_counter
 
 
