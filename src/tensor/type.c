@@ -56,9 +56,11 @@ static const struct {
     [WICK_I4] = {'i', 4}, [WICK_U4] = {'u', 4}, [WICK_I2] = {'i', 2}, [WICK_U2] = {'u', 2},
 };
 
-bool wick_dtype_is_float(int dtype) { return kinds[dtype].kind == 'f'; }
+/* What callers pass may be outside of the enum: no kind of dtype. */
+static char kind_of(int dtype) { return (unsigned)dtype < WICK_DTYPE_COUNT ? kinds[dtype].kind : 0; }
+bool wick_dtype_is_float(int dtype) { return kind_of(dtype) == 'f'; }
 bool wick_dtype_is_stored(int dtype) { return dtype > WICK_BOOL; }
-bool wick_dtype_is_integer(int dtype) { return kinds[dtype].kind == 'i' || kinds[dtype].kind == 'u'; }
+bool wick_dtype_is_integer(int dtype) { return kind_of(dtype) == 'i' || kind_of(dtype) == 'u'; }
 
 bool wick_narrow_range(wick_dtype dtype, int64_t *least, int64_t *most) {
     int bits = kinds[dtype].bits;

@@ -59,6 +59,11 @@ TEST(half_types_are_rounded_once) {
     wick_context_free(&ctx);
 }
 
+TEST(what_is_no_dtype_is_of_no_kind) {
+    static const int none[] = {-1, WICK_DTYPE_COUNT, 99, INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < WICK_COUNTOF(none); i++) CHECK(!wick_dtype_is_float(none[i]) && !wick_dtype_is_integer(none[i]));
+}
+
 static double number(wick_tensor *x) {
     double value = NAN;
     return wick_item(x, &value) == WICK_OK ? value : NAN;
