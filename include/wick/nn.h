@@ -67,6 +67,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_model_reinit_by(wick_model *model, con
  * put before the name, but not for ROLE_OPTIM. Names have at most 255 bytes (OPTIM 287) and no control characters. */
 WICK_API wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role role, wick_dtype dtype, int rank,
                                        const int64_t *dims, wick_init init);
+/* Makes x, a tensor that holds data (also wick_wrap's and wick_map_file's), the state of that whole name: for readers of files. The model keeps its own reference. */
+WICK_API WICK_MUST_CHECK wick_status wick_model_adopt(wick_model *model, const char *name, wick_role role, wick_tensor *x);
 WICK_API int wick_model_count(const wick_model *model);
 typedef struct wick_named {
     const char *name;

@@ -15,6 +15,7 @@
 #include "wick/loss.h"
 #include "wick/metrics.h"
 #include "wick/nn.h"
+#include "wick/onnx.h"
 #include "wick/ops.h"
 #include "wick/optim.h"
 #include "wick/plan.h"

@@ -146,6 +146,7 @@ typedef struct wick_map {
     bool mapped;
 } wick_map;
 wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg);
+wick_status wick_map_descriptor(wick_map *map, int fd, const char *path, wick_msg *msg); /* of an open file, which stays open; path is for messages */
 void wick_map_close(wick_map *map);
 
 /* Atomic writer: "<path>.tmp-<pid>-<n>" beside the target; commit is write-out, fsync, rename, fsync of the folder.

@@ -9,7 +9,6 @@
 #include "base/base.h"
 
 wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg) {
-    static const uint8_t nothing[1] = {0};
     *map = (wick_map){0};
     if (!path) return wick_msg_set(msg, WICK_ERR_INVALID, "no path given to read");
     int fd;
@@ -17,7 +16,14 @@ wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg) {
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     while (fd < 0 && errno == EINTR);
     if (fd < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    const wick_status status = wick_map_descriptor(map, fd, path, msg);
+    close(fd);
+    return status;
+}
 
+wick_status wick_map_descriptor(wick_map *map, int fd, const char *path, wick_msg *msg) {
+    static const uint8_t nothing[1] = {0};
+    *map = (wick_map){0};
     struct stat st;
     wick_status status = WICK_OK;
     if (fstat(fd, &st) != 0) {
@@ -37,7 +43,6 @@ wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg) {
         else
             *map = (wick_map){at, (size_t)st.st_size, true};
     }
-    close(fd);
     return status;
 }
 

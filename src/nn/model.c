@@ -260,6 +260,26 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
     return t;
 }
 
+wick_status wick_model_adopt(wick_model *model, const char *name, wick_role role, wick_tensor *x) {
+    if (!model) return WICK_ERR_INVALID;
+    wick_context *ctx = model->ctx;
+    const char *bad = bad_name(name), *text;
+    if (bad) return wick_context_fail(ctx, WICK_ERR_INVALID, "the name of a state %s", bad);
+    if (role != WICK_ROLE_PARAM && role != WICK_ROLE_BUFFER) return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\": no such role: %d", name, (int)role);
+    if (strlen(name) >= WICK_NAME_MAX) return wick_context_fail(ctx, WICK_ERR_INVALID, "the name of a state has at most %d bytes: \"%.64s...\"", WICK_NAME_MAX - 1, name);
+    if (!x || wick_tensor_error(x, &text) != WICK_OK || !wick_tensor_ready(x))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\": a state is made of a tensor that holds data", name);
+    const uint64_t hash = wick_hash(name, strlen(name), 0);
+    if (find(model, name, hash)) return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\" is there already", name);
+    const char *kept = reserve(model) ? wick_arena_strdup(&model->names, name) : NULL;
+    if (!kept) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory making state \"%s\"", name);
+    model->entries[model->n] = (model_entry){kept, hash, role, wick_retain(x), false};
+    table_put(model->table, model->slots, hash, model->n);
+    model->n++;
+    model->numbers += wick_tensor_count(x);
+    return WICK_OK;
+}
+
 /* What the model's rule says of the weights of a layer, [out, in, kernel ...]; a bias then starts at 0. */
 static wick_init by_rule(wick_init_rule rule, int rank, const int64_t *dims) {
     if (rank < 2) return wick_init_constant(0);

@@ -1,0 +1,87 @@
+/* wick/onnx.h: models trained elsewhere. An ONNX file becomes named parameters and a function that records its graph, as any model of Wick's. */
+#ifndef WICK_ONNX_H
+#define WICK_ONNX_H
+
+#include "wick/nn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- values: what ONNX has besides tensors lives on the host ---------------------------------------------------------------- */
+
+typedef enum wick_value_kind {
+    WICK_VALUE_NONE,     /* an optional without a value */
+    WICK_VALUE_TENSOR,
+    WICK_VALUE_STRINGS,  /* a tensor of texts */
+    WICK_VALUE_SEQUENCE, /* items of one kind */
+    WICK_VALUE_MAP       /* items by keys */
+} wick_value_kind;
+typedef struct wick_text {
+    const char *at; /* UTF-8 by custom, not terminated */
+    size_t size;
+} wick_text;
+typedef struct wick_onnx_value {
+    wick_value_kind kind;
+    wick_tensor *tensor;             /* TENSOR */
+    int rank;                        /* STRINGS */
+    int64_t dims[WICK_MAX_DIMS];     /* STRINGS */
+    size_t n;                        /* STRINGS, SEQUENCE, MAP: how many */
+    const wick_text *texts;          /* STRINGS, or keys of a MAP */
+    const int64_t *keys;             /* or these */
+    const struct wick_onnx_value *items;  /* SEQUENCE, MAP */
+} wick_onnx_value;
+
+/* ---- models ------------------------------------------------------------------------------------------------------------------- */
+
+/* What a file may cost; 0 is the default, which is given. */
+typedef struct wick_onnx_limits {
+    size_t memory;        /* bytes for what the file describes, besides weights: 1 GiB */
+    size_t tensor_bytes;  /* of any one tensor that its graph makes: 8 GiB */
+    int64_t nodes;        /* that a run may execute, loops and functions counted each time: 10 million */
+    int depth;            /* of graphs and functions within each other: 64 */
+} wick_onnx_limits;
+
+typedef struct wick_onnx wick_onnx;
+/* Maps and checks the file: structure, names, opsets, weights and their files. Weights stay in the file's pages as long as nothing writes to them. Nodes that Wick has no row for are
+ * not an error yet: wick_onnx_unsupported lists them, and running fails. limits may be NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out);
+/* Plans and tensors made from it must be freed before. Null-safe, nulls. */
+WICK_API void wick_onnx_free(wick_onnx **onnx);
+/* Its float initializers as parameters, by their names; freed with it. */
+WICK_API wick_model *wick_onnx_model(wick_onnx *onnx);
+/* Every op it uses that Wick lacks, once: "Foo-13, com.acme::Bar-1"; "" is none. */
+WICK_API const char *wick_onnx_unsupported(const wick_onnx *onnx);
+
+/* An input or output as declared. */
+typedef struct wick_onnx_port {
+    const char *name;
+    wick_value_kind kind;
+    int elem;                            /* ONNX's TensorProto.DataType of the tensors */
+    int rank;                            /* -1: unknown */
+    int64_t dims[WICK_MAX_DIMS];         /* -1: unknown, or a name */
+    const char *dim_names[WICK_MAX_DIMS]; /* or NULL */
+    bool optional;                       /* inputs with an initializer */
+} wick_onnx_port;
+WICK_API int wick_onnx_inputs(const wick_onnx *onnx);
+WICK_API int wick_onnx_outputs(const wick_onnx *onnx);
+WICK_API wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i);
+WICK_API wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i);
+
+/* Records the graph for these inputs, lazily: one for each input, in their order (kind NONE: its initializer). out has room for all outputs; what is in it belongs to the
+ * innermost scope, host values to the model until its next apply. Where sizes depend on values, parts are evaluated. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out);
+/* One plan for inputs of these specs, which are all tensors. WICK_ERR_UNSUPPORTED: sizes depend on values (wick_onnx_apply does run it). */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan);
+
+/* ---- values in files ------------------------------------------------------------------------------------------------------------ */
+
+/* A TensorProto, SequenceProto or OptionalProto in a file, of the type that port declares. Host values live as long as the model. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_read_value(wick_onnx *onnx, const wick_onnx_port *port, const char *path, wick_onnx_value *out);
+/* Whether got agrees with want: kinds, dtypes, shapes, and |got - want| <= atol + rtol |want| of every number. WICK_ERR_MISMATCH says where not and by how much. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_value_compare(wick_context *ctx, const wick_onnx_value *got, const wick_onnx_value *want, double rtol, double atol);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

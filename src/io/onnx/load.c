@@ -1,0 +1,258 @@
+/* load.c: a model file opened, asked about, recorded, compiled. */
+#define WICK_NO_SITES
+#include "io/onnx/onnx.h"
+
+#include <unistd.h>
+
+#include "tensor/tensor.h"
+
+enum { NEWEST_IR = 13, NEWEST_OPSET = 28 };
+
+/* ---- opening -------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *terminated(wick_onnx *onnx, wick_bytes b) {
+    char *s = wick_arena_alloc(&onnx->arena, b.size + 1);
+    if (!s) return NULL;
+    if (b.size) memcpy(s, b.at, b.size);
+    s[b.size] = 0;
+    return s;
+}
+
+/* The tensor's name in the model, where it can have one. */
+static wick_status adopt(wick_onnx *onnx, wick_bytes name, wick_tensor *t) {
+    const wick_dtype d = wick_tensor_dtype(t);
+    const bool floats = d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16;
+    const char *text = terminated(onnx, name);
+    if (!text) return WICK_ERR_NOMEM;
+    if (wick_model_adopt(onnx->model, text, floats ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, t) == WICK_ERR_NOMEM) return WICK_ERR_NOMEM;
+    wick_context_clear_error(onnx->ctx);
+    return WICK_OK;
+}
+
+/* Blocks in a list: the main one's, then those inside. */
+static wick_status read_weights(wick_onnx *onnx, onnx_block *b, int depth) {
+    for (size_t i = 0; i < b->n_weights; i++) {
+        struct onnx_weight *w = &b->weights[i];
+        WICK_TRY(w->tensor ? wick_onnx_read_tensor(onnx, w->tensor, &w->value.v, &onnx->arena, &onnx->msg)
+                           : wick_onnx_read_sparse(onnx, w->sparse, &w->value.v, &onnx->arena, &onnx->msg));
+        if (w->value.v.kind != WICK_VALUE_TENSOR) continue;
+        wick_tensor *t = w->value.v.tensor = wick_retain(w->value.v.tensor); /* freed with the model */
+        if (!depth && adopt(onnx, w->tensor ? w->tensor->name : w->sparse->values->name, t) != WICK_OK)
+            return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    }
+    for (size_t i = 0; i < b->n; i++)
+        for (size_t k = 0; b->steps[i].bodies && k < b->steps[i].node->attrs.n; k++)
+            if (b->steps[i].bodies[k]) WICK_TRY(read_weights(onnx, (onnx_block *)(uintptr_t)b->steps[i].bodies[k], depth + 1));
+    return WICK_OK;
+}
+
+static void drop_weights(onnx_block *b) {
+    if (!b) return;
+    for (size_t i = 0; i < b->n_weights; i++) wick_tensor_free(&b->weights[i].value.v.tensor);
+    for (size_t i = 0; i < b->n; i++)
+        for (size_t k = 0; b->steps[i].bodies && k < b->steps[i].node->attrs.n; k++) drop_weights((onnx_block *)(uintptr_t)b->steps[i].bodies[k]);
+}
+
+static wick_status make_ports(wick_onnx *onnx);
+
+static wick_status open_file(wick_onnx *onnx, const char *path) {
+    wick_map map;
+    WICK_TRY(wick_map_open(&map, path, &onnx->msg));
+    onnx->own_pages = wick_onnx_pages_new(&map, "");
+    if (!onnx->own_pages) {
+        wick_map_close(&map);
+        return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", path);
+    }
+    if (map.size >= 2 && (!memcmp(map.data, "PK", 2) || map.data[0] == 0x80))
+        return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: not an ONNX file, but a pickle or archive as PyTorch writes: torch.onnx.export(model, ...) makes ONNX of a model", path);
+    const wick_proto_limits limits = {.memory = onnx->limits.memory};
+    const wick_status status = wick_proto_decode(&wick_onnx_model_message, map.data, map.size, &limits, &onnx->arena, &onnx->proto, &onnx->msg);
+    if (status != WICK_OK) return wick_msg_prefix(&onnx->msg, "%s: ", path);
+    const onnx_model *m = &onnx->proto;
+    if (!m->graph) return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: not an ONNX model: it has no graph", path);
+    if (m->ir_version > NEWEST_IR) return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: ir_version %lld is newer than %d", path, (long long)m->ir_version, NEWEST_IR);
+    for (size_t i = 0; i < m->opsets.n; i++) {
+        const onnx_opset *o = &m->opsets.at[i];
+        if ((!o->domain.size || wick_bytes_are(o->domain, "ai.onnx")) && o->version > NEWEST_OPSET)
+            return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: opset %lld is newer than %d", path, (long long)o->version, NEWEST_OPSET);
+    }
+    WICK_TRY(wick_onnx_resolve(onnx));
+    WICK_TRY(make_ports(onnx));
+    WICK_TRY(read_weights(onnx, onnx->main, 0));
+    for (size_t i = 0; i < m->functions.n; i++) WICK_TRY(read_weights(onnx, onnx->function_blocks[i], 1));
+    return WICK_OK;
+}
+
+wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out) {
+    *out = NULL;
+    if (!path) return wick_context_fail(ctx, WICK_ERR_INVALID, "no path given to read");
+    wick_onnx *onnx = wick_calloc(NULL, sizeof *onnx);
+    if (!onnx) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
+    onnx->ctx = ctx;
+    onnx->folder = -1;
+    onnx->unsupported = "";
+    if (limits) onnx->limits = *limits;
+    if (!onnx->limits.memory) onnx->limits.memory = (size_t)1 << 30;
+    if (!onnx->limits.tensor_bytes) onnx->limits.tensor_bytes = (size_t)8 << 30;
+    if (!onnx->limits.nodes) onnx->limits.nodes = 10000000;
+    if (!onnx->limits.depth) onnx->limits.depth = 64;
+    wick_arena_init(&onnx->arena, NULL, 1 << 16);
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_status status = wick_model_new(ctx, &onnx->model);
+    onnx->path = wick_arena_strdup(&onnx->arena, path);
+    if (status == WICK_OK && onnx->path && scope)
+        status = open_file(onnx, path);
+    else
+        status = wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", path);
+    wick_scope_close(&scope);
+    if (status != WICK_OK) {
+        wick_context_fail(ctx, status, "%s", onnx->msg.text);
+        wick_onnx_free(&onnx);
+        return status;
+    }
+    *out = onnx;
+    return WICK_OK;
+}
+
+static void free_run(onnx_run *run) {
+    wick_arena_free(&run->arena);
+    wick_release(NULL, run->answers, run->cap_answers * sizeof *run->answers);
+}
+
+void wick_onnx_free(wick_onnx **onnx) {
+    if (!onnx || !*onnx) return;
+    wick_onnx *o = *onnx;
+    drop_weights(o->main);
+    for (size_t i = 0; o->function_blocks && i < o->proto.functions.n; i++) drop_weights(o->function_blocks[i]);
+    wick_model_free(&o->model);
+    if (o->last) free_run(o->last);
+    wick_release(NULL, o->last, sizeof *o->last);
+    for (wick_onnx_pages *p = o->pages, *next; p; p = next) {
+        next = p->next;
+        wick_onnx_pages_drop(p);
+    }
+    wick_onnx_pages_drop(o->own_pages);
+    if (o->folder >= 0) close(o->folder);
+    wick_arena_free(&o->arena);
+    wick_release(NULL, o, sizeof *o);
+    *onnx = NULL;
+}
+
+wick_model *wick_onnx_model(wick_onnx *onnx) { return onnx->model; }
+const char *wick_onnx_unsupported(const wick_onnx *onnx) { return onnx->unsupported; }
+
+/* ---- ports ------------------------------------------------------------------------------------------------------------------------------ */
+
+static bool make_port(wick_onnx *onnx, const onnx_value_info *info, wick_onnx_port *p) {
+    *p = (wick_onnx_port){.name = terminated(onnx, info->name), .kind = WICK_VALUE_TENSOR, .rank = -1};
+    const onnx_type *type = info->type;
+    if (type && type->optional) p->optional = true, type = type->optional->elem;
+    if (type && type->sequence) p->kind = WICK_VALUE_SEQUENCE, type = type->sequence->elem;
+    if (type && type->optional) type = type->optional->elem;
+    if (type && type->map) p->kind = WICK_VALUE_MAP;
+    const onnx_tensor_type *t = type ? type->tensor ? type->tensor : type->sparse : NULL;
+    if (t) {
+        p->elem = t->elem > 0 && t->elem < ONNX_TYPES ? (int)t->elem : 0;
+        if (p->elem == ONNX_STRING && p->kind == WICK_VALUE_TENSOR) p->kind = WICK_VALUE_STRINGS;
+    }
+    if (t && t->shape && t->shape->dims.n <= WICK_MAX_DIMS) {
+        p->rank = (int)t->shape->dims.n;
+        for (int i = 0; i < p->rank; i++) {
+            const onnx_dim *d = &t->shape->dims.at[i];
+            p->dims[i] = d->head.has & ONNX_DIM_HAS_VALUE ? d->value : -1;
+            if (d->head.has & ONNX_DIM_HAS_NAME && d->name.size && !(p->dim_names[i] = terminated(onnx, d->name))) return false;
+        }
+    }
+    return p->name != NULL;
+}
+
+static wick_status make_ports(wick_onnx *onnx) {
+    const onnx_graph *g = onnx->proto.graph;
+    onnx->in_ports = wick_arena_zalloc(&onnx->arena, (g->in.n + 1) * sizeof *onnx->in_ports);
+    onnx->in_slots = wick_arena_zalloc(&onnx->arena, (g->in.n + 1) * sizeof *onnx->in_slots);
+    onnx->out_ports = wick_arena_zalloc(&onnx->arena, (g->out.n + 1) * sizeof *onnx->out_ports);
+    bool good = onnx->in_ports && onnx->in_slots && onnx->out_ports;
+    bool *weight = good ? wick_calloc(NULL, (size_t)onnx->main->n_slots + 1) : NULL;
+    good = weight != NULL;
+    for (size_t i = 0; good && i < onnx->main->n_weights; i++) weight[onnx->main->weights[i].slot] = true;
+    for (size_t i = 0; good && i < g->in.n; i++) {
+        if (weight[onnx->main->in[i]]) continue; /* IR below 4 lists weights among the inputs */
+        onnx->in_slots[onnx->n_in] = (int)i;
+        good = make_port(onnx, &g->in.at[i], &onnx->in_ports[onnx->n_in++]);
+    }
+    for (size_t i = 0; good && i < g->out.n; i++) good = make_port(onnx, &g->out.at[i], &onnx->out_ports[onnx->n_out++]);
+    if (weight) wick_release(NULL, weight, (size_t)onnx->main->n_slots + 1);
+    return good ? WICK_OK : wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+}
+
+int wick_onnx_inputs(const wick_onnx *onnx) { return onnx->n_in; }
+int wick_onnx_outputs(const wick_onnx *onnx) { return onnx->n_out; }
+wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_in ? onnx->in_ports[i] : (wick_onnx_port){0}; }
+wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_out ? onnx->out_ports[i] : (wick_onnx_port){0}; }
+
+/* ---- recording --------------------------------------------------------------------------------------------------------------------------- */
+
+static wick_status record(onnx_run *run, const wick_onnx_value *in, wick_onnx_value *out) {
+    wick_onnx *onnx = run->onnx;
+    const onnx_block *b = onnx->main;
+    const size_t bytes = ((size_t)b->n_in + (size_t)b->n_out + 1) * sizeof(onnx_value);
+    onnx_value *values = wick_calloc(NULL, bytes), *results = values ? values + b->n_in : NULL;
+    if (!values) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    for (int i = 0; i < onnx->n_in; i++) values[onnx->in_slots[i]] = (onnx_value){in[i], true};
+    run->ctx = onnx->ctx;
+    run->steps_left = onnx->limits.nodes;
+    run->next_answer = 0;
+    wick_status status = WICK_OK;
+    for (int i = 0; i < onnx->n_in && status == WICK_OK; i++) {
+        const char *text = "it is NULL";
+        if (in[i].kind == WICK_VALUE_TENSOR && (!in[i].tensor || wick_tensor_error(in[i].tensor, &text) != WICK_OK))
+            status = wick_msg_set(&onnx->msg, WICK_ERR_INVALID, "%s: input \"%s\": %s", onnx->path, onnx->in_ports[i].name, text);
+    }
+    if (status == WICK_OK) status = wick_onnx_block(run, b, NULL, NULL, b->n_in, values, results, &onnx->msg);
+    for (int i = 0; i < b->n_out && status == WICK_OK; i++) out[i] = results[i].v;
+    wick_release(NULL, values, bytes);
+    return status == WICK_OK ? status : wick_context_fail(onnx->ctx, status, "%s", onnx->msg.text);
+}
+
+wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out) {
+    if (!onnx->last && !(onnx->last = wick_calloc(NULL, sizeof *onnx->last))) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    free_run(onnx->last);
+    *onnx->last = (onnx_run){.onnx = onnx, .mode = ONNX_RUN_LAZY};
+    wick_arena_init(&onnx->last->arena, NULL, 1 << 14);
+    return record(onnx->last, in, out);
+}
+
+static wick_status replay(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    onnx_run *run = user;
+    const int n_in = run->onnx->n_in, n_out = run->onnx->n_out;
+    wick_onnx_value *values = wick_calloc(NULL, (size_t)(n_in + n_out + 1) * sizeof *values);
+    if (!values) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", run->onnx->path);
+    for (int i = 0; i < n_in; i++) values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = in[i]};
+    run->mode = ONNX_RUN_REPLAY;
+    wick_status status = record(run, values, values + n_in);
+    for (int i = 0; i < n_out && status == WICK_OK; i++) {
+        out[i] = values[n_in + i].tensor;
+        if (values[n_in + i].kind != WICK_VALUE_TENSOR)
+            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: output \"%s\" is no tensor of numbers: it can be run, but not compiled", run->onnx->path, run->onnx->out_ports[i].name);
+    }
+    wick_release(NULL, values, (size_t)(n_in + n_out + 1) * sizeof *values);
+    return status;
+}
+
+wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan) {
+    *plan = NULL;
+    onnx_run run = {.onnx = onnx, .mode = ONNX_RUN_PROBE};
+    wick_arena_init(&run.arena, NULL, 1 << 14);
+    const size_t bytes = (size_t)(onnx->n_in + onnx->n_out + 1) * sizeof(wick_onnx_value);
+    wick_onnx_value *values = wick_calloc(NULL, bytes);
+    wick_scope *scope = wick_scope_open(onnx->ctx);
+    wick_status status = values && scope ? WICK_OK : wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    for (int i = 0; i < onnx->n_in && status == WICK_OK; i++)
+        values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_zeros(onnx->ctx, in[i].dtype, in[i].rank, in[i].dims)};
+    if (status == WICK_OK) status = record(&run, values, values + onnx->n_in); /* what has to be known on the host, before recording in earnest */
+    wick_scope_close(&scope);
+    if (status == WICK_OK) status = wick_compile(onnx->ctx, replay, &run, onnx->n_in, in, onnx->n_out, options, plan);
+    wick_release(NULL, values, bytes);
+    free_run(&run);
+    return status;
+}

@@ -1,0 +1,209 @@
+/* onnx.h: an ONNX model, resolved and ready to be recorded.
+ *
+ *   file -> messages (proto.c, schema.c) -> blocks (resolve.c): names become slots, node types become rows of the op tables
+ *        -> tensors (run.c): each block's steps, called in order, record Wick's public ops
+ *
+ * A row of an op table is a name, the opsets it holds for, and a small function over `call`. What a row needs to know on the host (shapes, axes, repeats) it asks
+ * for with wick_onnx_host: that is known at once for constants; what depends on inputs is evaluated, and such a model can't be compiled. */
+#ifndef WICK_IO_ONNX_ONNX_H
+#define WICK_IO_ONNX_ONNX_H
+
+#include "io/onnx/schema.h"
+#include "wick/onnx.h"
+
+/* ---- values --------------------------------------------------------------------------------------------------------------------------- */
+
+/* wick_onnx_value (wick/onnx.h) is what users see; inside a run it also says whether it depends on the run's inputs. */
+typedef struct onnx_value {
+    wick_onnx_value v;
+    bool dynamic;
+} onnx_value;
+
+/* ---- resolved ------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct onnx_call onnx_call;
+typedef struct onnx_op {
+    const char *name;
+    int since, until; /* opsets of its domain, both included; until 0: the newest */
+    void (*fn)(onnx_call *c);
+    union {
+        wick_tensor *(*unary)(wick_tensor *);
+        wick_tensor *(*binary)(wick_tensor *, wick_tensor *);
+        double number;
+    } arg;
+} onnx_op;
+
+typedef struct onnx_family { /* a table of ops of one domain */
+    const char *domain;
+    const onnx_op *ops;
+    size_t n;
+} onnx_family;
+extern const onnx_family wick_onnx_math, wick_onnx_shape, wick_onnx_nn, wick_onnx_reduce, wick_onnx_quant, wick_onnx_host_values, wick_onnx_control, wick_onnx_signal,
+    wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_training, wick_onnx_microsoft, wick_onnx_preview;
+
+/* Where a value is: `up` blocks outward, slot `slot` there. slot -1: not there. */
+typedef struct onnx_ref {
+    int32_t up, slot;
+} onnx_ref;
+
+typedef struct onnx_block onnx_block;
+typedef struct onnx_step {
+    const onnx_node *node;
+    const onnx_op *op;          /* or */
+    const onnx_block *function; /* or neither: unsupported */
+    const onnx_function *decl;  /* of function */
+    onnx_ref *in;
+    int32_t *out; /* -1: not wanted */
+    int n_in, n_out, opset;
+    const onnx_block **bodies; /* of graph attributes, by the attribute's place among the node's; NULL where it is no graph */
+    const char *place;         /* for messages and profiles: "model.onnx: Conv \"conv1\"" */
+} onnx_step;
+
+struct onnx_block {
+    const onnx_block *parent;
+    const onnx_graph *graph; /* NULL: a function's */
+    onnx_step *steps;
+    size_t n;
+    onnx_ref *out;
+    int32_t *in;    /* slots of inputs */
+    int n_in, n_out;
+    int32_t n_slots;
+    struct onnx_weight {
+        int32_t slot;
+        const onnx_tensor *tensor; /* or */
+        const onnx_sparse *sparse;
+        onnx_value value;
+    } *weights;
+    size_t n_weights;
+};
+
+/* A mapped file that tensors hold on to. */
+typedef struct wick_onnx_pages {
+    wick_map map;
+    _Atomic int refs;
+    struct wick_onnx_pages *next;
+    char name[];
+} wick_onnx_pages;
+wick_onnx_pages *wick_onnx_pages_new(const wick_map *map, const char *name); /* takes the map; NULL: out of memory */
+void wick_onnx_pages_drop(void *pages);
+
+typedef struct onnx_run onnx_run;
+struct wick_onnx {
+    wick_context *ctx;
+    wick_model *model; /* float initializers of the main graph by their names */
+    wick_arena arena;
+    wick_onnx_pages *own_pages, *pages; /* the file's, and a list of those with external data */
+    const char *path;
+    int folder; /* descriptor, for external data; -1: not opened yet */
+    onnx_model proto;
+    onnx_run *last; /* whose host values users may hold */
+    onnx_block *main;
+    onnx_block **function_blocks; /* by place among proto.functions */
+    wick_onnx_limits limits;
+    wick_onnx_port *in_ports, *out_ports;
+    int *in_slots; /* the graph's input that port i is */
+    int n_in, n_out;
+    size_t steps; /* of all blocks */
+    const char *unsupported; /* "" or a list of what has no row */
+    wick_msg msg;
+};
+
+/* ---- running -------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct onnx_frame {
+    const onnx_block *block;
+    onnx_value *slots;
+    struct onnx_frame *parent; /* of the enclosing block */
+    const struct onnx_call *function; /* the call that this is the body of, or that its block lies in; NULL: none */
+} onnx_frame;
+
+/* Contents of a tensor on the host, in both forms. */
+typedef struct onnx_host {
+    int rank;
+    int64_t dims[WICK_MAX_DIMS], n;
+    int64_t *ints;
+    double *floats;
+} onnx_host;
+
+struct onnx_run {
+    wick_onnx *onnx;
+    wick_context *ctx;
+    wick_arena arena; /* of host values */
+    enum { ONNX_RUN_LAZY, /* what is asked for is evaluated */
+           ONNX_RUN_PROBE, /* the same, but it must not depend on inputs; answers are kept */
+           ONNX_RUN_REPLAY /* inside a compiled function: what is asked for is among the answers of a probe for the same shapes */
+    } mode;
+    onnx_host *answers;
+    size_t n_answers, cap_answers, next_answer;
+    int64_t steps_left;
+    int depth;
+};
+
+struct onnx_call {
+    onnx_run *run;
+    const onnx_frame *frame;
+    const onnx_step *step;
+    wick_context *ctx;
+    int opset, n_in, n_out;
+    const onnx_value **in; /* NULL entries: not there */
+    onnx_value *out;
+    bool dynamic; /* some input is */
+    wick_status status;
+    wick_msg *msg;
+};
+
+/* Inputs. An absent or missing one: NULL, or kind NONE. A wrong kind fails the call; then NULL. */
+bool wick_onnx_has(const onnx_call *c, int i);
+const onnx_value *wick_onnx_in(onnx_call *c, int i); /* present, of any kind; else fails */
+wick_tensor *wick_onnx_tensor(onnx_call *c, int i);  /* present and a tensor; else fails */
+wick_tensor *wick_onnx_optional(onnx_call *c, int i); /* NULL where absent */
+
+/* Contents of a tensor on the host; false: the call failed. */
+bool wick_onnx_host(onnx_call *c, int i, onnx_host *out);
+bool wick_onnx_host_of(onnx_call *c, wick_tensor *t, bool dynamic, onnx_host *out);
+
+/* Attributes. */
+const onnx_attr *wick_onnx_attr(const onnx_call *c, const char *name); /* NULL: absent */
+int64_t wick_onnx_int(onnx_call *c, const char *name, int64_t otherwise);
+double wick_onnx_float(onnx_call *c, const char *name, double otherwise);
+bool wick_onnx_text_is(onnx_call *c, const char *name, const char *otherwise, const char *value);
+wick_bytes wick_onnx_text(onnx_call *c, const char *name, const char *otherwise);
+const int64_t *wick_onnx_ints(onnx_call *c, const char *name, int *n); /* NULL: absent, n = 0 */
+const onnx_block *wick_onnx_body(onnx_call *c, const char *name);
+
+/* The axes of input i, or where that is absent (or the opset older) of the attribute; made positive. n = -1: neither is there. */
+bool wick_onnx_axes(onnx_call *c, int input, const char *attribute, int rank, int *n, int axes[WICK_MAX_DIMS]);
+bool wick_onnx_axis(onnx_call *c, int64_t axis, int rank, int *out);
+
+/* Results. */
+void wick_onnx_set(onnx_call *c, int i, wick_tensor *t);
+void wick_onnx_set_static(onnx_call *c, int i, wick_tensor *t); /* does not depend on contents of inputs */
+void wick_onnx_set_value(onnx_call *c, int i, wick_onnx_value v, bool dynamic);
+bool wick_onnx_wants(const onnx_call *c, int i);
+
+/* Fails the call: what goes after "model.onnx: Conv "conv1": ". Returns false. */
+bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
+void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size); /* zeroed, of the run; NULL: the call failed */
+
+/* Runs a block: results go to out[0 .. block->n_out). */
+wick_status wick_onnx_block(onnx_run *run, const onnx_block *block, onnx_frame *parent, const onnx_call *function, int n_in, const onnx_value *in, onnx_value *out,
+                            wick_msg *msg);
+
+bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out); /* of Conv and its like */
+void wick_onnx_cast_text(onnx_call *c, int64_t type); /* Cast from or to strings */
+
+/* ---- types and data --------------------------------------------------------------------------------------------------------------------- */
+
+bool wick_onnx_dtype(int64_t type, wick_dtype *out); /* false: Wick has no such dtype */
+int wick_onnx_type(wick_dtype dtype);                 /* the way back */
+const char *wick_onnx_type_name(int64_t type);        /* "float", ...; "?" */
+
+/* A tensor of the file as data: wrapped where its bytes lie in the file, aligned and little-endian, else converted. */
+wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
+wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
+wick_status wick_onnx_resolve(wick_onnx *onnx);
+
+static inline bool wick_bytes_are(wick_bytes b, const char *text) { return b.size == strlen(text) && !memcmp(b.at, text, b.size); }
+static inline bool wick_bytes_equal(wick_bytes a, wick_bytes b) { return a.size == b.size && (!a.size || !memcmp(a.at, b.at, a.size)); }
+
+#endif

@@ -1,0 +1,626 @@
+/* ops_nn.c: products, convolutions, pooling, normalisation, recurrent layers. */
+#define WICK_NO_SITES
+#include <math.h>
+
+#include "io/onnx/onnx.h"
+#include "wick/image.h"
+#include "wick/index.h"
+#include "wick/linalg.h"
+#include "wick/pointwise.h"
+#include "wick/reduce.h"
+#include "wick/sequence.h"
+#include "wick/shape.h"
+
+static bool is_float(wick_tensor *x) {
+    const wick_dtype d = wick_tensor_dtype(x);
+    return d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16;
+}
+
+/* v [C] as [C, 1, ...], to go with axis 1 of x. */
+static wick_tensor *by_channel(wick_tensor *v, wick_tensor *x) {
+    int64_t dims[WICK_MAX_DIMS] = {wick_tensor_count(v), 1, 1, 1, 1, 1, 1, 1};
+    return wick_reshape(v, WICK_MAX(wick_tensor_rank(x) - 1, 1), dims);
+}
+
+/* ---- products --------------------------------------------------------------------------------------------------------------------------- */
+
+static void matmul(onnx_call *c) {
+    wick_tensor *a = wick_onnx_tensor(c, 0), *b = a ? wick_onnx_tensor(c, 1) : NULL;
+    if (b) wick_onnx_set(c, 0, wick_matmul(a, b));
+}
+
+static wick_tensor *scaled(wick_tensor *x, double by) { return by == 1 ? x : wick_cast(wick_mul(x, wick_constant(wick_tensor_context(x), is_float(x) ? wick_tensor_dtype(x) : WICK_F64, by)), wick_tensor_dtype(x)); }
+
+static void gemm(onnx_call *c) {
+    wick_tensor *a = wick_onnx_tensor(c, 0), *b = a ? wick_onnx_tensor(c, 1) : NULL, *add = wick_onnx_optional(c, 2);
+    if (!b) return;
+    if (wick_onnx_int(c, "transA", 0)) a = wick_transpose(a, 0, 1);
+    if (wick_onnx_int(c, "transB", 0)) b = wick_transpose(b, 0, 1);
+    wick_tensor *y = scaled(wick_matmul(a, b), wick_onnx_float(c, "alpha", 1));
+    const double beta = wick_onnx_float(c, "beta", 1);
+    if (add && beta != 0) y = wick_add(y, scaled(add, beta));
+    wick_onnx_set(c, 0, y);
+}
+
+static void einsum(onnx_call *c) {
+    wick_tensor **xs = wick_onnx_alloc(c, (size_t)c->n_in, sizeof(wick_tensor *));
+    for (int i = 0; i < c->n_in && xs; i++)
+        if (!(xs[i] = wick_onnx_tensor(c, i))) return;
+    const wick_bytes text = wick_onnx_text(c, "equation", "");
+    char equation[256];
+    if (!xs) return;
+    if (text.size >= sizeof equation || memchr(text.at, 0, text.size)) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "equation of %zu bytes", text.size);
+        return;
+    }
+    memcpy(equation, text.at, text.size);
+    equation[text.size] = 0;
+    wick_onnx_set(c, 0, wick_einsum(equation, c->n_in, xs));
+}
+
+static void det(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    if (x) wick_onnx_set(c, 0, wick_det(x));
+}
+
+/* ---- windows: what convolutions and pooling share -------------------------------------------------------------------------------------------- */
+
+typedef struct window {
+    int n; /* dims */
+    int64_t in[3], kernel[3], stride[3], dilation[3], before[3], after[3], out[3];
+} window;
+
+static bool numbers(onnx_call *c, const char *name, int n, int64_t out[3], int64_t otherwise, int64_t least) {
+    int have;
+    const int64_t *list = wick_onnx_ints(c, name, &have);
+    if (list && have != n) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%s has %d values, not %d", name, have, n);
+    for (int i = 0; i < n; i++) {
+        out[i] = list ? list[i] : otherwise;
+        if (out[i] < least || out[i] > (int64_t)1 << 40) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%s[%d] is %lld", name, i, (long long)out[i]);
+    }
+    return true;
+}
+
+/* kernel is set by the caller. Rounding up as in ONNX: a window that begins in the padding behind is left out. */
+static bool read_window(onnx_call *c, wick_tensor *x, window *w) {
+    const int rank = wick_tensor_rank(x);
+    if (rank < 3 || rank > 5) return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%d dims; 3 to 5 are", rank);
+    w->n = rank - 2;
+    const bool ceil_mode = wick_onnx_int(c, "ceil_mode", 0);
+    if (!numbers(c, "strides", w->n, w->stride, 1, 1) || !numbers(c, "dilations", w->n, w->dilation, 1, 1)) return false;
+    int n;
+    const int64_t *pads = wick_onnx_ints(c, "pads", &n);
+    if (pads && n != 2 * w->n) return wick_onnx_fail(c, WICK_ERR_SHAPE, "pads has %d values, not %d", n, 2 * w->n);
+    const wick_bytes mode = wick_onnx_text(c, "auto_pad", "NOTSET");
+    const bool upper = wick_bytes_are(mode, "SAME_UPPER"), lower = wick_bytes_are(mode, "SAME_LOWER"), valid = wick_bytes_are(mode, "VALID");
+    if (!upper && !lower && !valid && !wick_bytes_are(mode, "NOTSET")) return wick_onnx_fail(c, WICK_ERR_FORMAT, "auto_pad \"%.*s\" does not exist", (int)WICK_MIN(mode.size, (size_t)40), mode.at);
+    for (int i = 0; i < w->n; i++) {
+        const int64_t in = w->in[i] = wick_tensor_dim(x, i + 2), span = w->dilation[i] * (w->kernel[i] - 1) + 1;
+        w->before[i] = pads && !upper && !lower && !valid ? pads[i] : 0;
+        w->after[i] = pads && !upper && !lower && !valid ? pads[w->n + i] : 0;
+        if (w->before[i] < 0 || w->after[i] < 0 || w->before[i] > (int64_t)1 << 40 || w->after[i] > (int64_t)1 << 40) return wick_onnx_fail(c, WICK_ERR_SHAPE, "pads are out of range");
+        if (upper || lower) {
+            const int64_t out = (in + w->stride[i] - 1) / w->stride[i], total = WICK_MAX((out - 1) * w->stride[i] + span - in, 0);
+            w->before[i] = lower ? total - total / 2 : total / 2;
+            w->after[i] = total - w->before[i];
+        }
+        const int64_t room = in + w->before[i] + w->after[i] - span;
+        if (room < 0) return wick_onnx_fail(c, WICK_ERR_SHAPE, "the kernel covers %lld places of axis %d, which has %lld with padding", (long long)span, i + 2, (long long)(room + span));
+        w->out[i] = room / w->stride[i] + 1;
+        if (ceil_mode && room % w->stride[i]) {
+            w->out[i]++;
+            if ((w->out[i] - 1) * w->stride[i] >= in + w->before[i]) w->out[i]--;
+        }
+    }
+    return true;
+}
+
+static wick_conv_options conv_options(const window *w, int64_t groups) {
+    wick_conv_options o = {.groups = groups};
+    for (int i = 0; i < w->n; i++) {
+        o.stride[i] = w->stride[i];
+        o.dilation[i] = w->dilation[i];
+        o.pad[i] = w->before[i];
+        o.pad_end[i] = w->after[i] - w->before[i];
+    }
+    return o;
+}
+
+bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out) {
+    window win = {0};
+    if (wick_tensor_rank(w) != wick_tensor_rank(x) || wick_tensor_rank(x) < 3 || wick_tensor_rank(x) > 5)
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "x has %d dims, W %d; both must have the same, 3 to 5", wick_tensor_rank(x), wick_tensor_rank(w));
+    for (int i = 0; i < wick_tensor_rank(w) - 2; i++) win.kernel[i] = wick_tensor_dim(w, i + 2);
+    if (!read_window(c, x, &win)) return false;
+    *out = conv_options(&win, wick_onnx_int(c, "group", 1));
+    return true;
+}
+
+static void conv(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = wick_onnx_optional(c, 2);
+    wick_conv_options o;
+    if (w && wick_onnx_conv_options(c, x, w, &o)) wick_onnx_set(c, 0, wick_conv(x, w, b, &o));
+}
+
+static void conv_transpose(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = wick_onnx_optional(c, 2);
+    if (!w) return;
+    const int n = wick_tensor_rank(x) - 2;
+    if (n < 1 || n > 3 || wick_tensor_rank(w) != n + 2) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "x has %d dims, W %d; both must have the same, 3 to 5", wick_tensor_rank(x), wick_tensor_rank(w));
+        return;
+    }
+    wick_conv_options o = {.groups = wick_onnx_int(c, "group", 1)};
+    int64_t stride[3], dilation[3], extra[3];
+    if (!numbers(c, "strides", n, stride, 1, 1) || !numbers(c, "dilations", n, dilation, 1, 1) || !numbers(c, "output_padding", n, extra, 0, 0)) return;
+    int n_pads, n_shape;
+    const int64_t *pads = wick_onnx_ints(c, "pads", &n_pads), *want = wick_onnx_ints(c, "output_shape", &n_shape);
+    if (pads && n_pads != 2 * n) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "pads has %d values, not %d", n_pads, 2 * n);
+        return;
+    }
+    const wick_bytes mode = wick_onnx_text(c, "auto_pad", "NOTSET");
+    const bool upper = wick_bytes_are(mode, "SAME_UPPER"), lower = wick_bytes_are(mode, "SAME_LOWER"), valid = wick_bytes_are(mode, "VALID");
+    int64_t crop[2][WICK_MAX_DIMS] = {{0}};
+    bool cropped = false;
+    for (int i = 0; i < n; i++) {
+        const int64_t in = wick_tensor_dim(x, i + 2), span = dilation[i] * (wick_tensor_dim(w, i + 2) - 1) + 1, full = stride[i] * (in - 1) + extra[i] + span;
+        int64_t before = pads && !valid ? pads[i] : 0, after = pads && !valid ? pads[n + i] : 0;
+        const int64_t *dims = want && n_shape >= n ? want + (n_shape - n) : NULL;
+        if (dims || upper || lower) {
+            const int64_t out = dims ? dims[i] : in * stride[i], total = full - out;
+            before = upper ? total / 2 : total - total / 2; /* ONNX's text; it says so for NOTSET too, but... */
+            if (!upper && !lower) before = total / 2;
+            after = total - before;
+        }
+        o.stride[i] = stride[i];
+        o.dilation[i] = dilation[i];
+        if (extra[i] < stride[i]) {
+            o.output_pad[i] = extra[i];
+            o.pad[i] = WICK_MAX(before, 0);
+            o.pad_end[i] = WICK_MAX(after, 0) - o.pad[i];
+            crop[0][i + 2] = before < 0 ? -before : 0;
+            crop[1][i + 2] = after < 0 ? -after : 0;
+        } else {
+            crop[0][i + 2] = -before;
+            crop[1][i + 2] = extra[i] - after;
+        }
+        cropped |= crop[0][i + 2] || crop[1][i + 2];
+    }
+    wick_tensor *y = wick_conv_transpose(x, w, cropped ? NULL : b, &o);
+    if (cropped) {
+        y = wick_pad(y, n + 2, crop[0], crop[1], 0);
+        if (b) y = wick_add(y, by_channel(b, y));
+    }
+    wick_onnx_set(c, 0, y);
+}
+
+/* ---- pooling ----------------------------------------------------------------------------------------------------------------------------------- */
+
+/* x with its padding made, so that windows lie inside of it; what no window sees is cut off. */
+static wick_tensor *padded(wick_tensor *x, const window *w, double value) {
+    int64_t before[WICK_MAX_DIMS] = {0}, after[WICK_MAX_DIMS] = {0};
+    for (int i = 0; i < w->n; i++) {
+        before[i + 2] = w->before[i];
+        after[i + 2] = (w->out[i] - 1) * w->stride[i] + w->dilation[i] * (w->kernel[i] - 1) + 1 - w->in[i] - w->before[i];
+    }
+    return wick_pad(x, wick_tensor_rank(x), before, after, value);
+}
+
+static bool plain(const window *w) { /* what Wick's pooling says itself */
+    for (int i = 0; i < w->n; i++)
+        if (w->before[i] != w->after[i] || w->before[i] > w->kernel[i] / 2 ||
+            w->out[i] != (w->in[i] + 2 * w->before[i] - w->dilation[i] * (w->kernel[i] - 1) - 1) / w->stride[i] + 1)
+            return false;
+    return true;
+}
+
+static wick_pool_options pool_options(const window *w, bool with_pads) {
+    wick_pool_options o = {0};
+    for (int i = 0; i < w->n; i++) {
+        o.kernel[i] = w->kernel[i];
+        o.stride[i] = w->stride[i];
+        o.dilation[i] = w->dilation[i];
+        o.pad[i] = with_pads ? w->before[i] : 0;
+    }
+    return o;
+}
+
+static bool pool_window(onnx_call *c, wick_tensor *x, window *w) {
+    *w = (window){0};
+    const int n = wick_tensor_rank(x) - 2;
+    if (n < 1 || n > 3) return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%d dims; 3 to 5 are", n + 2);
+    return numbers(c, "kernel_shape", n, w->kernel, 0, 1) && read_window(c, x, w);
+}
+
+static void max_pool(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    window w;
+    if (!x || !pool_window(c, x, &w)) return;
+    const wick_dtype dtype = wick_tensor_dtype(x);
+    wick_tensor *values = is_float(x) ? x : wick_cast(x, WICK_F32); /* int8 and uint8, exactly */
+    const bool direct = plain(&w);
+    const wick_pool_options o = pool_options(&w, direct);
+    wick_tensor *p = direct ? values : padded(values, &w, -INFINITY);
+    wick_onnx_set(c, 0, wick_cast(wick_max_pool(p, &o), dtype));
+    if (!wick_onnx_wants(c, 1)) return;
+
+    /* Places in the padded dims become places in x's, and those of the whole tensor; column by column if so ordered. */
+    wick_tensor *at = wick_max_pool_indices(p, &o), *place = NULL;
+    const bool columns = wick_onnx_int(c, "storage_order", 0);
+    int64_t factor[3], rows = 1;
+    for (int i = 0; i < w.n; i++) {
+        const int k = columns ? i : w.n - 1 - i;
+        factor[k] = rows;
+        rows *= w.in[k];
+    }
+    for (int i = w.n - 1; i >= 0; i--) {
+        const double extent = (double)wick_tensor_dim(p, i + 2);
+        wick_tensor *here = i ? wick_remainder(at, wick_like(at, extent)) : at;
+        if (!direct) here = wick_sub(here, wick_like(here, (double)w.before[i]));
+        here = wick_mul(here, wick_like(here, (double)factor[i]));
+        place = place ? wick_add(place, here) : here;
+        at = wick_floor_divide(at, wick_like(at, extent));
+    }
+    const int64_t images = wick_tensor_dim(x, 0) * wick_tensor_dim(x, 1);
+    int64_t dims[WICK_MAX_DIMS] = {wick_tensor_dim(x, 0), wick_tensor_dim(x, 1), 1, 1, 1};
+    wick_tensor *base = wick_reshape(wick_arange(c->ctx, WICK_I64, 0, (double)rows, images), w.n + 2, dims);
+    wick_onnx_set(c, 1, wick_add(place, base));
+}
+
+/* How many places each window counts, [1, 1, out ...]: without padding, or with what was asked for, but never what rounding up added. */
+static wick_tensor *window_counts(onnx_call *c, const window *w, bool with_pads, wick_dtype dtype) {
+    wick_tensor *all = NULL;
+    for (int i = 0; i < w->n; i++) {
+        double *counts = wick_onnx_alloc(c, (size_t)w->out[i], sizeof *counts);
+        if (!counts) return NULL;
+        const int64_t low = with_pads ? -w->before[i] : 0, high = w->in[i] + (with_pads ? w->after[i] : 0);
+        for (int64_t o = 0; o < w->out[i]; o++)
+            for (int64_t k = 0; k < w->kernel[i]; k++) {
+                const int64_t at = o * w->stride[i] - w->before[i] + k * w->dilation[i];
+                counts[o] += at >= low && at < high;
+            }
+        int64_t dims[WICK_MAX_DIMS] = {1, 1, 1, 1, 1};
+        dims[i + 2] = w->out[i];
+        wick_tensor *one = wick_from(c->ctx, WICK_F64, w->n + 2, dims, counts);
+        all = all ? wick_mul(all, one) : one;
+    }
+    return wick_cast(all, dtype);
+}
+
+static void average_pool(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    window w;
+    if (!x || !pool_window(c, x, &w)) return;
+    const bool with_pads = wick_onnx_int(c, "count_include_pad", 0);
+    bool dilated = false;
+    double area = 1;
+    for (int i = 0; i < w.n; i++) dilated |= w.dilation[i] != 1, area *= (double)w.kernel[i];
+    if (plain(&w) && !dilated) {
+        wick_pool_options o = pool_options(&w, true);
+        o.exclude_pad = !with_pads;
+        wick_onnx_set(c, 0, wick_avg_pool(x, &o));
+        return;
+    }
+    wick_tensor *sum = padded(x, &w, 0), *counts = window_counts(c, &w, with_pads, wick_tensor_dtype(x));
+    if (!counts) return;
+    if (!dilated) {
+        const wick_pool_options o = pool_options(&w, false);
+        sum = wick_mul(wick_avg_pool(sum, &o), wick_like(sum, area));
+    } else
+        for (int i = 0; i < w.n; i++) {
+            const int axis = i + 2, last = wick_tensor_rank(sum);
+            sum = wick_sum(wick_sliding_window(sum, axis, w.kernel[i], w.stride[i], w.dilation[i]), 1, &last, false);
+        }
+    wick_onnx_set(c, 0, wick_div(sum, counts));
+}
+
+static void lp_pool(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    window w;
+    if (!x || !pool_window(c, x, &w)) return;
+    const wick_pool_options o = pool_options(&w, false);
+    const double p = c->opset < 2 ? wick_onnx_float(c, "p", 2) : (double)wick_onnx_int(c, "p", 2);
+    wick_onnx_set(c, 0, wick_lp_pool(padded(x, &w, 0), p, &o));
+}
+
+static wick_tensor *over_places(onnx_call *c, wick_tensor *x, wick_tensor *(*f)(wick_tensor *, int, const int *, bool)) {
+    int axes[WICK_MAX_DIMS], n = 0;
+    for (int i = 2; i < wick_tensor_rank(x); i++) axes[n++] = i;
+    if (!n) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%d dims; 3 and more are pooled", wick_tensor_rank(x)), NULL;
+    return f(x, n, axes, true);
+}
+static void global_average_pool(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    if (x) wick_onnx_set(c, 0, over_places(c, x, wick_mean));
+}
+static void global_max_pool(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    if (x) wick_onnx_set(c, 0, over_places(c, x, wick_max));
+}
+static void global_lp_pool(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    if (!x) return;
+    int axes[WICK_MAX_DIMS], n = 0;
+    for (int i = 2; i < wick_tensor_rank(x); i++) axes[n++] = i;
+    wick_onnx_set(c, 0, wick_norm(x, c->opset < 2 ? wick_onnx_float(c, "p", 2) : (double)wick_onnx_int(c, "p", 2), n, axes, true));
+}
+
+static void max_unpool(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0), *at = x ? wick_onnx_tensor(c, 1) : NULL;
+    const int n = at ? wick_tensor_rank(x) - 2 : 0;
+    int64_t kernel[3], stride[3], size[3], places = 1;
+    int n_pads;
+    onnx_host h = {0};
+    if (!at || (wick_onnx_has(c, 2) && !wick_onnx_host(c, 2, &h))) return;
+    if (n < 1 || n > 3 || !numbers(c, "kernel_shape", n, kernel, 1, 1) || !numbers(c, "strides", n, stride, 1, 1)) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "%d dims; 3 to 5 are", n + 2);
+        return;
+    }
+    const int64_t *pads = wick_onnx_ints(c, "pads", &n_pads);
+    int64_t natural = 1;
+    for (int i = 0; i < n; i++) {
+        size[i] = (wick_tensor_dim(x, i + 2) - 1) * stride[i] + kernel[i] - (pads && n_pads == 2 * n ? pads[i] + pads[n + i] : 0);
+        natural *= size[i];
+        if (h.n == n + 2) size[i] = h.ints[i + 2];
+        places *= size[i];
+    }
+    /* Indices are those of the tensor as it was pooled: places of its own dims, in whole tensors. */
+    (void)natural;
+    wick_tensor *inside = wick_remainder(at, wick_like(at, (double)WICK_MAX(h.n == n + 2 ? natural : places, 1)));
+    if (h.n == n + 2 && natural != places) { /* rows of the pooled tensor lie in a larger one */
+        int64_t old[3];
+        for (int i = 0; i < n; i++) old[i] = (wick_tensor_dim(x, i + 2) - 1) * stride[i] + kernel[i] - (pads && n_pads == 2 * n ? pads[i] + pads[n + i] : 0);
+        wick_tensor *rest = inside, *to = NULL;
+        int64_t factor = 1;
+        for (int i = n - 1; i >= 0; i--) {
+            wick_tensor *here = wick_mul(wick_remainder(rest, wick_like(rest, (double)old[i])), wick_like(rest, (double)factor));
+            to = to ? wick_add(to, here) : here;
+            rest = wick_floor_divide(rest, wick_like(rest, (double)old[i]));
+            factor *= size[i];
+        }
+        inside = to;
+    }
+    wick_onnx_set(c, 0, wick_max_unpool(x, inside, size));
+}
+
+/* ---- normalisation ------------------------------------------------------------------------------------------------------------------------------- */
+
+static void batch_norm(onnx_call *c) {
+    wick_tensor *t[5];
+    for (int i = 0; i < 5; i++)
+        if (!(t[i] = wick_onnx_tensor(c, i))) return;
+    wick_tensor *x = t[0], *mean = t[3], *var = t[4];
+    const double eps = wick_onnx_float(c, "epsilon", 1e-5f), momentum = wick_onnx_float(c, "momentum", 0.9f);
+    if (c->opset < 9 && !wick_onnx_int(c, "spatial", 1)) {
+        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "spatial = 0");
+        return;
+    }
+    const bool training = c->opset >= 14 ? wick_onnx_int(c, "training_mode", 0) != 0 : c->opset < 7 && !wick_onnx_int(c, "is_test", 0) && c->n_out > 1;
+    if (training) {
+        int axes[WICK_MAX_DIMS], n = 0;
+        for (int i = 0; i < wick_tensor_rank(x); i++)
+            if (i != 1) axes[n++] = i;
+        wick_tensor *m = wick_mean(x, n, axes, false), *v = wick_var(x, n, axes, 0, false);
+        wick_onnx_set(c, 1, wick_cast(wick_add(scaled(mean, momentum), scaled(m, 1 - momentum)), wick_tensor_dtype(mean)));
+        wick_onnx_set(c, 2, wick_cast(wick_add(scaled(var, momentum), scaled(v, 1 - momentum)), wick_tensor_dtype(var)));
+        mean = m, var = v;
+    }
+    wick_onnx_set(c, 0, wick_batch_norm(x, mean, var, t[1], t[2], eps));
+}
+
+static void instance_norm(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = w ? wick_onnx_tensor(c, 2) : NULL;
+    if (b) wick_onnx_set(c, 0, wick_instance_norm(x, w, b, wick_onnx_float(c, "epsilon", 1e-5f)));
+}
+
+static void group_norm(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = w ? wick_onnx_tensor(c, 2) : NULL;
+    if (!b) return;
+    const int64_t groups = wick_onnx_int(c, "num_groups", 1);
+    const double eps = wick_onnx_float(c, "epsilon", 1e-5f);
+    if (c->opset < 21 && wick_tensor_count(w) == groups && wick_tensor_dim(x, 1) != groups && groups > 0) { /* a weight for each group */
+        const int64_t each = wick_tensor_dim(x, 1) / groups;
+        w = wick_repeat_interleave(w, each, 0), b = wick_repeat_interleave(b, each, 0);
+    }
+    wick_onnx_set(c, 0, wick_group_norm(x, groups, w, b, eps));
+}
+
+/* Axes from `axis` on are one for the norms. */
+static bool norm_axis(onnx_call *c, wick_tensor *x, int axes[WICK_MAX_DIMS], int *n) {
+    int axis;
+    if (!wick_onnx_axis(c, wick_onnx_int(c, "axis", -1), wick_tensor_rank(x), &axis)) return false;
+    for (*n = 0; axis < wick_tensor_rank(x); axis++) axes[(*n)++] = axis;
+    return true;
+}
+
+static void layer_norm(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = wick_onnx_optional(c, 2);
+    int axes[WICK_MAX_DIMS], n;
+    if (!w || !norm_axis(c, x, axes, &n)) return;
+    const wick_dtype dtype = wick_tensor_dtype(x);
+    const double eps = wick_onnx_float(c, "epsilon", 1e-5f);
+    if (n == 1 && !wick_onnx_wants(c, 1) && !wick_onnx_wants(c, 2) && wick_tensor_rank(w) == 1 && (!b || wick_tensor_rank(b) == 1)) {
+        wick_onnx_set(c, 0, wick_layer_norm(x, w, b, eps));
+        return;
+    }
+    wick_tensor *f = dtype == WICK_F64 ? x : wick_cast(x, WICK_F32);
+    wick_tensor *mean = wick_mean(f, n, axes, true), *d = wick_sub(f, mean), *inv = wick_rsqrt(wick_add(wick_mean(wick_square(d), n, axes, true), wick_like(mean, eps)));
+    wick_tensor *y = wick_mul(wick_cast(wick_mul(d, inv), dtype), w);
+    wick_onnx_set(c, 0, b ? wick_add(y, b) : y);
+    wick_onnx_set(c, 1, mean);
+    wick_onnx_set(c, 2, inv);
+}
+
+static void rms_norm(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL;
+    int axes[WICK_MAX_DIMS], n;
+    if (!w || !norm_axis(c, x, axes, &n)) return;
+    const wick_dtype dtype = wick_tensor_dtype(x);
+    const double eps = wick_onnx_float(c, "epsilon", 1e-5f);
+    if (n == 1 && wick_tensor_rank(w) == 1) {
+        wick_onnx_set(c, 0, wick_rms_norm(x, w, eps));
+        return;
+    }
+    wick_tensor *f = dtype == WICK_F64 ? x : wick_cast(x, WICK_F32);
+    wick_tensor *mean = wick_mean(wick_square(f), n, axes, true);
+    wick_onnx_set(c, 0, wick_mul(wick_cast(wick_mul(f, wick_rsqrt(wick_add(mean, wick_like(mean, eps)))), dtype), w));
+}
+
+static void lrn(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    if (x) wick_onnx_set(c, 0, wick_local_response_norm(x, wick_onnx_int(c, "size", 0), wick_onnx_float(c, "alpha", 0.0001f), wick_onnx_float(c, "beta", 0.75f), wick_onnx_float(c, "bias", 1)));
+}
+
+static void lp_norm(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    int axis;
+    if (!x || !wick_onnx_axis(c, wick_onnx_int(c, "axis", -1), wick_tensor_rank(x), &axis)) return;
+    wick_tensor *n = wick_norm(x, (double)wick_onnx_int(c, "p", 2), 1, &axis, true), *zero = wick_like(n, 0);
+    wick_onnx_set(c, 0, wick_where(wick_eq(n, zero), wick_mul(x, zero), wick_div(x, n)));
+}
+
+static void mvn(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    int n, axes[WICK_MAX_DIMS];
+    if (!x || !wick_onnx_axes(c, -1, "axes", wick_tensor_rank(x), &n, axes)) return;
+    if (n < 0) {
+        if (wick_tensor_rank(x) < 4) {
+            wick_onnx_fail(c, WICK_ERR_SHAPE, "axes 0, 2 and 3 of %d dims", wick_tensor_rank(x));
+            return;
+        }
+        n = 3, axes[0] = 0, axes[1] = 2, axes[2] = 3;
+    }
+    wick_tensor *d = wick_sub(x, wick_mean(x, n, axes, true)), *s = wick_sqrt(wick_mean(wick_square(d), n, axes, true));
+    wick_onnx_set(c, 0, wick_div(d, wick_add(s, wick_like(s, 1e-9))));
+}
+
+static void dropout(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    onnx_host ratio = {0}, training = {0};
+    double p = 0;
+    if (!x) return;
+    if (c->opset >= 12 && wick_onnx_has(c, 2)) {
+        if (!wick_onnx_host(c, 2, &training)) return;
+        p = 0.5;
+        if (wick_onnx_has(c, 1)) {
+            if (!wick_onnx_host(c, 1, &ratio)) return;
+            p = ratio.n ? ratio.floats[0] : 0;
+        }
+        if (!training.n || !training.ints[0]) p = 0;
+    }
+    const int rank = wick_tensor_rank(x);
+    if (p == 0) {
+        wick_onnx_set(c, 0, x);
+        if (wick_onnx_wants(c, 1))
+            wick_onnx_set_static(c, 1, c->opset < 10 ? wick_ones(c->ctx, wick_tensor_dtype(x), rank, wick_tensor_dims(x)) : wick_ones(c->ctx, WICK_BOOL, rank, wick_tensor_dims(x)));
+        return;
+    }
+    wick_tensor *u = wick_random_uniform(c->ctx, WICK_F32, rank, wick_tensor_dims(x)), *keep = wick_ge(u, wick_like(u, p));
+    wick_onnx_set(c, 0, wick_where(keep, wick_div(x, wick_like(x, 1 - p)), wick_like(x, 0)));
+    wick_onnx_set(c, 1, keep);
+}
+
+/* Before opset 13 all axes from `axis` (1) on are one. */
+static void over_axis(onnx_call *c, wick_tensor *(*f)(wick_tensor *, int)) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    int axis;
+    if (!x) return;
+    const int rank = wick_tensor_rank(x);
+    if (!wick_onnx_axis(c, wick_onnx_int(c, "axis", c->opset < 13 ? 1 : -1), rank, &axis)) return;
+    if (c->opset >= 13 || axis == rank - 1) {
+        wick_onnx_set(c, 0, f(x, axis));
+        return;
+    }
+    wick_onnx_set(c, 0, wick_reshape(f(wick_flatten(x, axis), axis), rank, wick_tensor_dims(x)));
+}
+static wick_tensor *one_hot_max(wick_tensor *x, int axis) {
+    wick_tensor *hot = wick_one_hot(wick_argmax(x, axis, false), wick_tensor_dim(x, axis), wick_tensor_dtype(x));
+    return wick_move_axis(hot, wick_tensor_rank(x) - 1, axis);
+}
+static void softmax(onnx_call *c) { over_axis(c, wick_softmax); }
+static void log_softmax(onnx_call *c) { over_axis(c, wick_log_softmax); }
+static void hardmax(onnx_call *c) { over_axis(c, one_hot_max); }
+
+/* ---- recurrent layers ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* Gates of axis 1 in Wick's order: w [D, gates * H, ...]. */
+static wick_tensor *reorder(wick_tensor *w, int gates, const int *order) {
+    wick_tensor *parts[4];
+    const int64_t each = wick_tensor_dim(w, 1) / gates;
+    for (int g = 0; g < gates; g++) parts[g] = wick_slice(w, 1, order[g] * each, (order[g] + 1) * each, 1);
+    return wick_concat(gates, parts, 1);
+}
+
+static bool activations(onnx_call *c, int per_direction, int directions, wick_rnn_options *o) {
+    static const struct {
+        const char *name;
+        wick_rnn_act act;
+    } names[] = {{"sigmoid", WICK_RNN_SIGMOID}, {"tanh", WICK_RNN_TANH}, {"relu", WICK_RNN_RELU}, {"hardsigmoid", WICK_RNN_HARD_SIGMOID}, {"softsign", WICK_RNN_SOFTSIGN}};
+    const onnx_attr *a = wick_onnx_attr(c, "activations");
+    if (!a) return true;
+    if (a->strings.n != (size_t)(per_direction * directions)) return wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu activations, not %d", a->strings.n, per_direction * directions);
+    for (int i = 0; i < per_direction * directions; i++) {
+        const wick_bytes s = a->strings.at[i];
+        char lower[16] = {0};
+        for (size_t k = 0; k < s.size && k < sizeof lower - 1; k++) lower[k] = (char)(s.at[k] | 32);
+        wick_rnn_act act = WICK_RNN_DEFAULT;
+        for (size_t k = 0; k < WICK_COUNTOF(names); k++)
+            if (!strcmp(lower, names[k].name)) act = names[k].act;
+        if (act == WICK_RNN_DEFAULT) return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "activation \"%s\"", lower);
+        o->acts[i / per_direction][i % per_direction] = act;
+    }
+    return true;
+}
+
+static void recurrent(onnx_call *c, int gates, const int *order) {
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *r = w ? wick_onnx_tensor(c, 2) : NULL;
+    if (!r) return;
+    wick_tensor *b = wick_onnx_optional(c, 3), *h0 = wick_onnx_optional(c, 5), *c0 = gates == 4 ? wick_onnx_optional(c, 6) : NULL, *p = gates == 4 ? wick_onnx_optional(c, 7) : NULL;
+    const bool batch_first = wick_onnx_int(c, "layout", 0);
+    wick_rnn_options o = {.batch_first = batch_first, .clip = wick_onnx_float(c, "clip", 0), .input_forget = gates == 4 && wick_onnx_int(c, "input_forget", 0),
+                          .reset_first = gates == 3 && !wick_onnx_int(c, "linear_before_reset", 0)};
+    const wick_bytes direction = wick_onnx_text(c, "direction", "forward");
+    o.direction = wick_bytes_are(direction, "reverse") ? WICK_RNN_REVERSE : wick_bytes_are(direction, "bidirectional") ? WICK_RNN_BIDIRECTIONAL : WICK_RNN_FORWARD;
+    const int directions = o.direction == WICK_RNN_BIDIRECTIONAL ? 2 : 1;
+    if (!activations(c, gates == 4 ? 3 : gates == 3 ? 2 : 1, directions, &o)) return;
+    if (wick_tensor_rank(x) != 3 || wick_tensor_rank(w) != 3 || wick_tensor_rank(r) != 3 || wick_tensor_dim(w, 1) % gates || wick_tensor_dim(r, 1) != wick_tensor_dim(w, 1) ||
+        (b && (wick_tensor_rank(b) != 2 || wick_tensor_dim(b, 1) != 2 * wick_tensor_dim(w, 1)))) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "X, W and R must have 3 dims, W and R [directions, %d H, ...], B [directions, %d H]", gates, 2 * gates);
+        return;
+    }
+    const int64_t hidden = wick_tensor_dim(r, 2);
+    wick_rnn_inputs in = {.w_ih = gates > 1 ? reorder(w, gates, order) : w, .w_hh = gates > 1 ? reorder(r, gates, order) : r, .lengths = wick_onnx_optional(c, 4)};
+    if (b) {
+        const int64_t half = wick_tensor_dim(b, 1) / 2;
+        in.b_ih = wick_slice(b, 1, 0, half, 1), in.b_hh = wick_slice(b, 1, half, 2 * half, 1);
+        if (gates > 1) in.b_ih = reorder(in.b_ih, gates, order), in.b_hh = reorder(in.b_hh, gates, order);
+    }
+    if (p) in.peephole = reorder(p, 3, (int[]){0, 2, 1}); /* i o f */
+    in.h0 = h0 && batch_first ? wick_transpose(h0, 0, 1) : h0;
+    in.c0 = c0 && batch_first ? wick_transpose(c0, 0, 1) : c0;
+    wick_tensor *h_n = NULL, *c_n = NULL, *y = NULL;
+    if (gates == 4) y = wick_lstm(x, &in, &o, &h_n, &c_n);
+    else if (gates == 3) y = wick_gru(x, &in, &o, &h_n);
+    else y = wick_rnn(x, &in, &o, &h_n);
+    /* [T, B, D H] -> [T, D, B, H], or [B, T, D, H] */
+    const int64_t dims[4] = {wick_tensor_dim(x, 0), wick_tensor_dim(x, 1), directions, hidden};
+    y = wick_reshape(y, 4, dims);
+    wick_onnx_set(c, 0, batch_first ? y : wick_transpose(y, 1, 2));
+    wick_onnx_set(c, 1, batch_first ? wick_transpose(h_n, 0, 1) : h_n);
+    if (c_n) wick_onnx_set(c, 2, batch_first ? wick_transpose(c_n, 0, 1) : c_n);
+}
+static void lstm(onnx_call *c) { recurrent(c, 4, (int[]){0, 2, 3, 1}); } /* i o f c -> i f g o */
+static void gru(onnx_call *c) { recurrent(c, 3, (int[]){1, 0, 2}); }     /* z r h -> r z n */
+static void rnn(onnx_call *c) { recurrent(c, 1, NULL); }
+
+static const onnx_op ops[] = {
+    {"MatMul", 1, 0, matmul, {0}}, {"Gemm", 1, 0, gemm, {0}}, {"Einsum", 12, 0, einsum, {0}}, {"Det", 11, 0, det, {0}}, {"Conv", 1, 0, conv, {0}},
+    {"ConvTranspose", 1, 0, conv_transpose, {0}}, {"MaxPool", 1, 0, max_pool, {0}}, {"AveragePool", 1, 0, average_pool, {0}}, {"LpPool", 1, 0, lp_pool, {0}},
+    {"GlobalAveragePool", 1, 0, global_average_pool, {0}}, {"GlobalMaxPool", 1, 0, global_max_pool, {0}}, {"GlobalLpPool", 1, 0, global_lp_pool, {0}},
+    {"MaxUnpool", 9, 0, max_unpool, {0}}, {"BatchNormalization", 1, 0, batch_norm, {0}}, {"InstanceNormalization", 1, 0, instance_norm, {0}},
+    {"GroupNormalization", 18, 0, group_norm, {0}}, {"LayerNormalization", 17, 0, layer_norm, {0}}, {"RMSNormalization", 23, 0, rms_norm, {0}}, {"LRN", 1, 0, lrn, {0}},
+    {"LpNormalization", 1, 0, lp_norm, {0}}, {"MeanVarianceNormalization", 9, 0, mvn, {0}}, {"Dropout", 1, 0, dropout, {0}}, {"Softmax", 1, 0, softmax, {0}},
+    {"LogSoftmax", 1, 0, log_softmax, {0}}, {"Hardmax", 1, 0, hardmax, {0}}, {"LSTM", 1, 0, lstm, {0}}, {"GRU", 1, 0, gru, {0}}, {"RNN", 1, 0, rnn, {0}},
+};
+const onnx_family wick_onnx_nn = {"", ops, WICK_COUNTOF(ops)};
