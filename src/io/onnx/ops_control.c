@@ -1,0 +1,242 @@
+/* ops_control.c: If, Loop, Scan and SequenceMap: bodies are run as often as they are asked for, recording each round. Conditions that depend on inputs are evaluated. */
+#define WICK_NO_SITES
+#include "io/onnx/onnx.h"
+#include "tensor/tensor.h"
+#include "wick/shape.h"
+
+static wick_status run_body(onnx_call *c, const onnx_block *body, int n_in, const onnx_value *in, onnx_value *out) {
+    return wick_onnx_block(c->run, body, (onnx_frame *)(uintptr_t)c->frame, c->frame->function, n_in, in, out, c->msg);
+}
+
+/* A tensor of one element that is true or false. */
+static bool truth(onnx_call *c, const onnx_value *v, bool *out) {
+    onnx_host h;
+    if (!v || v->v.kind != WICK_VALUE_TENSOR || wick_tensor_count(v->v.tensor) != 1) return wick_onnx_fail(c, WICK_ERR_SHAPE, "its condition is not one bool");
+    if (!wick_onnx_host_of(c, v->v.tensor, v->dynamic, &h)) return false;
+    *out = h.floats[0] != 0;
+    return true;
+}
+
+static void branch(onnx_call *c) {
+    bool taken;
+    if (!truth(c, wick_onnx_in(c, 0), &taken)) return;
+    const onnx_block *body = wick_onnx_body(c, taken ? "then_branch" : "else_branch");
+    onnx_value *out = body ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
+    if (!out) return;
+    if (body->n_out < c->n_out) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its branch has %d outputs, not %d", body->n_out, c->n_out);
+        return;
+    }
+    const wick_status status = run_body(c, body, 0, NULL, out);
+    if (status != WICK_OK) {
+        c->status = status;
+        return;
+    }
+    for (int i = 0; i < c->n_out; i++) {
+        out[i].dynamic |= c->in[0]->dynamic;
+        c->out[i] = out[i];
+    }
+}
+
+/* Rows collected over rounds. */
+typedef struct rows {
+    wick_tensor **at;
+    size_t n, cap;
+} rows;
+
+static bool add_row(onnx_call *c, rows *r, const onnx_value *v) {
+    if (v->v.kind != WICK_VALUE_TENSOR) return wick_onnx_fail(c, WICK_ERR_FORMAT, "a scan output is no tensor of numbers");
+    if (!wick_grow(NULL, (void **)&r->at, &r->cap, r->n + 1, sizeof *r->at)) return wick_onnx_fail(c, WICK_ERR_NOMEM, "out of memory");
+    r->at[r->n++] = v->v.tensor;
+    return true;
+}
+
+/* Rows become one tensor; of none, an empty one of the declared type. */
+static wick_tensor *stacked(onnx_call *c, const rows *r, const onnx_block *body, int output, int axis, bool reversed) {
+    if (r->n) {
+        if (reversed)
+            for (size_t i = 0; i < r->n / 2; i++) {
+                wick_tensor *t = r->at[i];
+                r->at[i] = r->at[r->n - 1 - i];
+                r->at[r->n - 1 - i] = t;
+            }
+        const int rank = wick_tensor_rank(r->at[0]) + 1;
+        return wick_stack((int)r->n, r->at, axis < 0 ? axis + rank : axis);
+    }
+    const onnx_value_info *info = &body->graph->out.at[output];
+    const onnx_tensor_type *type = info->type ? info->type->tensor : NULL;
+    wick_dtype dtype;
+    int64_t dims[WICK_MAX_DIMS] = {0};
+    if (!type || !wick_onnx_dtype(type->elem, &dtype) || (type->shape && type->shape->dims.n >= WICK_MAX_DIMS))
+        return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "ran no round, and its body's output %d has no type", output), NULL;
+    const int rank = type->shape ? (int)type->shape->dims.n : 0;
+    for (int i = 0; i < rank; i++) dims[i + 1] = type->shape->dims.at[i].head.has & ONNX_DIM_HAS_VALUE ? type->shape->dims.at[i].value : 0;
+    return wick_zeros(c->ctx, dtype, rank + 1, dims);
+}
+
+/* in: round, condition, states; out: condition, states, rows. */
+static void loop(onnx_call *c) {
+    const onnx_block *body = wick_onnx_body(c, "body");
+    if (!body) return;
+    const int states = c->n_in > 2 ? c->n_in - 2 : 0, n_rows = body->n_out - 1 - states;
+    bool go = true;
+    int64_t most = INT64_MAX;
+    if (body->n_in != states + 2 || n_rows < 0 || c->n_out > states + n_rows) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs, which do not fit %d states", body->n_in, body->n_out, states);
+        return;
+    }
+    if (wick_onnx_has(c, 0)) {
+        onnx_host h;
+        if (!wick_onnx_host(c, 0, &h)) return;
+        most = h.n ? h.ints[0] : 0;
+    }
+    if (wick_onnx_has(c, 1) && !truth(c, c->in[1], &go)) return;
+    onnx_value *in = wick_onnx_alloc(c, (size_t)states + 2, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
+    rows *collected = out ? wick_onnx_alloc(c, (size_t)n_rows + 1, sizeof *collected) : NULL;
+    if (!collected) return;
+    for (int i = 0; i < states; i++)
+        if (c->in[2 + i]) in[2 + i] = *c->in[2 + i];
+    for (int64_t round = 0; go && round < most && c->status == WICK_OK; round++) {
+        in[0] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_I64, WICK_SCALAR, &round)}, false};
+        in[1] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_BOOL, WICK_SCALAR, &go)}, false};
+        const wick_status status = run_body(c, body, states + 2, in, out);
+        if (status != WICK_OK) c->status = status;
+        else if (out[0].v.kind != WICK_VALUE_NONE && !truth(c, &out[0], &go)) break;
+        for (int i = 0; i < states && c->status == WICK_OK; i++) in[2 + i] = out[1 + i];
+        for (int i = 0; i < n_rows && c->status == WICK_OK; i++) add_row(c, &collected[i], &out[1 + states + i]);
+    }
+    for (int i = 0; i < c->n_out && c->status == WICK_OK; i++) {
+        if (i < states) c->out[i] = in[2 + i];
+        else if (c->step->out[i] >= 0) wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &collected[i - states], body, 1 + i, 0, false)}, true);
+    }
+    for (int i = 0; i < n_rows; i++) wick_release(NULL, collected[i].at, collected[i].cap * sizeof *collected[i].at);
+}
+
+static int64_t nth(const int64_t *list, int n, int i) { return list && i < n ? list[i] : 0; }
+
+/* in: states, rows of what is scanned; out: states, rows. Scan 8 has a batch in front of all, and an input of lengths. */
+static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx_value *args, onnx_value *results) {
+    const int scanned = (int)WICK_MAX(0, WICK_MIN(wick_onnx_int(c, "num_scan_inputs", 0), 1000000)), states = n_in - scanned, n_rows = body->n_out - states;
+    int n_in_axes, n_out_axes, n_in_dir, n_out_dir;
+    const int64_t *in_axes = wick_onnx_ints(c, "scan_input_axes", &n_in_axes), *out_axes = wick_onnx_ints(c, "scan_output_axes", &n_out_axes);
+    const int64_t *in_dir = wick_onnx_ints(c, c->opset < 9 ? "directions" : "scan_input_directions", &n_in_dir), *out_dir = wick_onnx_ints(c, "scan_output_directions", &n_out_dir);
+    if (scanned < 1 || states < 0 || n_rows < 0 || body->n_in != n_in || c->n_out > states + n_rows) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs, which do not fit %d states and %d scanned inputs", body->n_in, body->n_out, states, scanned);
+        return;
+    }
+    onnx_value *in = wick_onnx_alloc(c, (size_t)n_in + 1, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
+    rows *collected = out ? wick_onnx_alloc(c, (size_t)n_rows + 1, sizeof *collected) : NULL;
+    if (!collected) return;
+    int64_t rounds = -1;
+    for (int i = 0; i < n_in; i++) {
+        in[i] = args[i];
+        if (i < states) continue;
+        wick_tensor *x = args[i].v.kind == WICK_VALUE_TENSOR ? args[i].v.tensor : NULL;
+        int axis;
+        if (!x || !wick_onnx_axis(c, nth(in_axes, n_in_axes, i - states), wick_tensor_rank(x), &axis)) {
+            wick_onnx_fail(c, WICK_ERR_FORMAT, "a scanned input is no tensor of numbers");
+            return;
+        }
+        if (rounds >= 0 && wick_tensor_dim(x, axis) != rounds) {
+            wick_onnx_fail(c, WICK_ERR_SHAPE, "scanned inputs have %lld and %lld rows", (long long)rounds, (long long)wick_tensor_dim(x, axis));
+            return;
+        }
+        rounds = wick_tensor_dim(x, axis);
+    }
+    for (int64_t round = 0; round < rounds && c->status == WICK_OK; round++) {
+        for (int i = states; i < n_in; i++) {
+            wick_tensor *x = args[i].v.tensor;
+            int axis = 0;
+            (void)wick_onnx_axis(c, nth(in_axes, n_in_axes, i - states), wick_tensor_rank(x), &axis);
+            const int64_t at = nth(in_dir, n_in_dir, i - states) ? rounds - 1 - round : round;
+            in[i].v.tensor = wick_squeeze(wick_slice(x, axis, at, at + 1, 1), axis);
+        }
+        const wick_status status = run_body(c, body, n_in, in, out);
+        if (status != WICK_OK) c->status = status;
+        for (int i = 0; i < states && c->status == WICK_OK; i++) in[i] = out[i];
+        for (int i = 0; i < n_rows && c->status == WICK_OK; i++) add_row(c, &collected[i], &out[states + i]);
+    }
+    for (int i = 0; i < states && c->status == WICK_OK; i++) results[i] = in[i];
+    for (int i = 0; i < n_rows && c->status == WICK_OK; i++) {
+        const int axis = (int)WICK_MAX(-100, WICK_MIN(nth(out_axes, n_out_axes, i), 100));
+        results[states + i] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &collected[i], body, states + i, axis, nth(out_dir, n_out_dir, i))}, true};
+    }
+    for (int i = 0; i < n_rows; i++) wick_release(NULL, collected[i].at, collected[i].cap * sizeof *collected[i].at);
+}
+
+static void scan(onnx_call *c) {
+    const onnx_block *body = wick_onnx_body(c, "body");
+    const bool batched = c->opset < 9;
+    const int n_in = c->n_in - batched;
+    onnx_value *args = body ? wick_onnx_alloc(c, (size_t)c->n_in + 1, sizeof *args) : NULL, *results = args ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *results) : NULL;
+    if (!results) return;
+    if (batched && wick_onnx_has(c, 0)) {
+        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "lengths of sequences");
+        return;
+    }
+    for (int i = 0; i < n_in; i++) {
+        const onnx_value *v = wick_onnx_in(c, i + batched);
+        if (!v) return;
+        args[i] = *v;
+    }
+    if (!batched) {
+        scan_rows(c, body, n_in, args, results);
+        for (int i = 0; i < c->n_out && i < body->n_out; i++) c->out[i] = results[i];
+        return;
+    }
+    const int64_t batch = args[0].v.kind == WICK_VALUE_TENSOR ? wick_tensor_dim(args[0].v.tensor, 0) : 0;
+    rows *of = wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *of);
+    for (int64_t b = 0; b < batch && of && c->status == WICK_OK; b++) {
+        onnx_value *one = wick_onnx_alloc(c, (size_t)n_in + 1, sizeof *one);
+        for (int i = 0; i < n_in && one; i++) {
+            one[i] = args[i];
+            if (one[i].v.kind == WICK_VALUE_TENSOR) one[i].v.tensor = wick_squeeze(wick_slice(args[i].v.tensor, 0, b, b + 1, 1), 0);
+        }
+        if (one) scan_rows(c, body, n_in, one, results);
+        for (int i = 0; i < body->n_out && c->status == WICK_OK; i++) add_row(c, &of[i], &results[i]);
+    }
+    for (int i = 0; i < body->n_out && of; i++) {
+        if (i < c->n_out && c->status == WICK_OK) wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &of[i], body, i, 0, false)}, true);
+        wick_release(NULL, of[i].at, of[i].cap * sizeof *of[i].at);
+    }
+}
+
+/* The body on every item of the sequence; further sequences go along, tensors are the same each time. */
+static void sequence_map(onnx_call *c) {
+    const onnx_block *body = wick_onnx_body(c, "body");
+    const onnx_value *first = body ? wick_onnx_in(c, 0) : NULL;
+    if (!first) return;
+    if (first->v.kind != WICK_VALUE_SEQUENCE || body->n_in != c->n_in || body->n_out < c->n_out) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its first input is no sequence, or its body has other inputs and outputs than it");
+        return;
+    }
+    const size_t n = first->v.n;
+    onnx_value *in = wick_onnx_alloc(c, (size_t)c->n_in, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
+    wick_onnx_value *items = out ? wick_onnx_alloc(c, n * (size_t)c->n_out + 1, sizeof *items) : NULL;
+    if (!items) return;
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < c->n_in; k++) {
+            const onnx_value *v = wick_onnx_in(c, k);
+            if (!v) return;
+            in[k] = *v;
+            if (v->v.kind != WICK_VALUE_SEQUENCE) continue;
+            if (v->v.n != n) {
+                wick_onnx_fail(c, WICK_ERR_SHAPE, "its sequences have %zu and %zu items", n, v->v.n);
+                return;
+            }
+            in[k].v = v->v.items[i];
+        }
+        const wick_status status = run_body(c, body, c->n_in, in, out);
+        if (status != WICK_OK) {
+            c->status = status;
+            return;
+        }
+        for (int k = 0; k < c->n_out; k++) items[(size_t)k * n + i] = out[k].v;
+    }
+    for (int k = 0; k < c->n_out; k++) wick_onnx_set_value(c, k, (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = n, .items = items + (size_t)k * n}, c->dynamic);
+}
+
+static const onnx_op ops[] = {
+    {"If", 1, 0, branch, {0}}, {"Loop", 1, 0, loop, {0}}, {"Scan", 8, 0, scan, {0}}, {"SequenceMap", 17, 0, sequence_map, {0}},
+};
+const onnx_family wick_onnx_control = {"", ops, WICK_COUNTOF(ops)};
