@@ -31,6 +31,11 @@ static wick_status run_set(wick_context *ctx, wick_onnx *onnx, const char *folde
         if (exists(path)) status = wick_onnx_read_value(onnx, &port, path, &in[i]);
     }
     if (status == WICK_OK) status = wick_onnx_apply(onnx, in, out);
+    wick_tensor *tensors[PORTS];
+    int n_tensors = 0;
+    for (int i = 0; i < n_out && status == WICK_OK; i++)
+        if (out[i].kind == WICK_VALUE_TENSOR) tensors[n_tensors++] = out[i].tensor;
+    if (status == WICK_OK) status = wick_eval(ctx, n_tensors, tensors, NULL); /* in one plan: gradients go through what is asked for too */
     for (int i = 0; i < n_out && status == WICK_OK; i++) {
         const wick_onnx_port port = wick_onnx_output(onnx, i);
         wick_onnx_value want;

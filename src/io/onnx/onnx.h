@@ -39,7 +39,7 @@ typedef struct onnx_family { /* a table of ops of one domain */
     size_t n;
 } onnx_family;
 extern const onnx_family wick_onnx_math, wick_onnx_shape, wick_onnx_nn, wick_onnx_reduce, wick_onnx_quant, wick_onnx_host_values, wick_onnx_control, wick_onnx_signal,
-    wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_training, wick_onnx_microsoft, wick_onnx_preview;
+    wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview;
 
 /* Where a value is: `up` blocks outward, slot `slot` there. slot -1: not there. */
 typedef struct onnx_ref {
@@ -197,6 +197,8 @@ void wick_onnx_cast_text(onnx_call *c, int64_t type); /* Cast from or to strings
 bool wick_onnx_dtype(int64_t type, wick_dtype *out); /* false: Wick has no such dtype */
 int wick_onnx_type(wick_dtype dtype);                 /* the way back */
 const char *wick_onnx_type_name(int64_t type);        /* "float", ...; "?" */
+
+static inline bool wick_onnx_is_f8(wick_dtype d) { return d >= WICK_F8_E4M3FN && d <= WICK_F8_E5M2FNUZ; }
 
 /* A tensor of the file as data: wrapped where its bytes lie in the file, aligned and little-endian, else converted. */
 wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);

@@ -321,7 +321,16 @@ static void lp_pool(onnx_call *c) {
     if (!x || !pool_window(c, x, &w)) return;
     const wick_pool_options o = pool_options(&w, false);
     const double p = c->opset < 2 ? wick_onnx_float(c, "p", 2) : (double)wick_onnx_int(c, "p", 2);
-    wick_onnx_set(c, 0, wick_lp_pool(padded(x, &w, 0), p, &o));
+    bool dilated = false;
+    for (int i = 0; i < w.n; i++) dilated |= w.dilation[i] != 1;
+    x = padded(x, &w, 0);
+    if (!dilated) {
+        wick_onnx_set(c, 0, wick_lp_pool(x, p, &o));
+        return;
+    }
+    x = wick_pow(wick_abs(x), wick_like(x, p));
+    for (int i = 0; i < w.n; i++) x = wick_sum(wick_sliding_window(x, i + 2, w.kernel[i], w.stride[i], w.dilation[i]), 1, &(int){-1}, false);
+    wick_onnx_set(c, 0, wick_pow(x, wick_like(x, 1 / p)));
 }
 
 static wick_tensor *over_places(onnx_call *c, wick_tensor *x, wick_tensor *(*f)(wick_tensor *, int, const int *, bool)) {

@@ -27,6 +27,7 @@ static bool is_float_type(wick_dtype d) { return d == WICK_F32 || d == WICK_F64 
 /* Rounded half to even and held to the range of the type. */
 static wick_tensor *to_quantised(wick_tensor *x, wick_tensor *scale, wick_tensor *zero, wick_dtype dtype) {
     wick_tensor *q = wick_div(x, scale);
+    if (wick_onnx_is_f8(dtype)) return wick_cast_saturate(q, dtype); /* its zero point is 0 */
     q = wick_round(q);
     if (zero) q = wick_add(q, wick_cast(zero, wick_tensor_dtype(q)));
     return wick_cast(q, dtype);

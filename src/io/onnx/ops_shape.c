@@ -598,7 +598,7 @@ static void cast_to(onnx_call *c, int64_t type) {
     }
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (x && !wick_onnx_dtype(type, &dtype)) wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(type));
-    else if (x) wick_onnx_set(c, 0, wick_cast(x, dtype));
+    else if (x) wick_onnx_set(c, 0, wick_onnx_is_f8(dtype) && wick_onnx_int(c, "saturate", 1) ? wick_cast_saturate(x, dtype) : wick_cast(x, dtype));
 }
 static void cast(onnx_call *c) {
     if (c->opset >= 6) {

@@ -19,18 +19,22 @@ static void dft(onnx_call *c) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "the last dim must be 1 or 2, axis another one, the length above 0");
         return;
     }
+    const wick_dtype dtype = wick_tensor_dtype(x);
+    wick_tensor *y;
+    x = wick_cast(x, WICK_F64); /* as the standard's own: sums that cancel are 0 */
     const bool inverse = wick_onnx_int(c, "inverse", 0), one_sided = wick_onnx_int(c, "onesided", 0);
     if (inverse && one_sided) {
         if (parts == 1) x = wick_complex(wick_squeeze(x, rank - 1), NULL);
-        wick_onnx_set(c, 0, wick_unsqueeze(wick_irfft(x, length.n ? n : 0, axis, WICK_FFT_BACKWARD), rank - 1));
+        y = wick_unsqueeze(wick_irfft(x, length.n ? n : 0, axis, WICK_FFT_BACKWARD), rank - 1);
     } else if (one_sided) {
         if (parts == 2) x = wick_real(x);
         else x = wick_squeeze(x, rank - 1);
-        wick_onnx_set(c, 0, wick_rfft(x, n, axis, WICK_FFT_BACKWARD));
+        y = wick_rfft(x, n, axis, WICK_FFT_BACKWARD);
     } else {
         if (parts == 1) x = wick_complex(wick_squeeze(x, rank - 1), NULL);
-        wick_onnx_set(c, 0, inverse ? wick_ifft(x, n, axis, WICK_FFT_BACKWARD) : wick_fft(x, n, axis, WICK_FFT_BACKWARD));
+        y = inverse ? wick_ifft(x, n, axis, WICK_FFT_BACKWARD) : wick_fft(x, n, axis, WICK_FFT_BACKWARD);
     }
+    wick_onnx_set(c, 0, wick_cast(y, dtype));
 }
 
 static void stft(onnx_call *c) {

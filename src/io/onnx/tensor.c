@@ -20,8 +20,8 @@ static const struct onnx_kind {
     [ONNX_UINT16] = {"uint16", WICK_U16}, [ONNX_INT16] = {"int16", WICK_I16}, [ONNX_INT32] = {"int32", WICK_I32}, [ONNX_INT64] = {"int64", WICK_I64},
     [ONNX_STRING] = {"string", -1}, [ONNX_BOOL] = {"bool", WICK_BOOL}, [ONNX_FLOAT16] = {"float16", WICK_F16}, [ONNX_DOUBLE] = {"double", WICK_F64},
     [ONNX_UINT32] = {"uint32", WICK_U32}, [ONNX_UINT64] = {"uint64", WICK_U64}, [ONNX_COMPLEX64] = {"complex64", -1}, [ONNX_COMPLEX128] = {"complex128", -1},
-    [ONNX_BFLOAT16] = {"bfloat16", WICK_BF16}, [ONNX_FLOAT8E4M3FN] = {"float8e4m3fn", -1}, [ONNX_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", -1},
-    [ONNX_FLOAT8E5M2] = {"float8e5m2", -1}, [ONNX_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", -1}, [ONNX_UINT4] = {"uint4", -1}, [ONNX_INT4] = {"int4", -1},
+    [ONNX_BFLOAT16] = {"bfloat16", WICK_BF16}, [ONNX_FLOAT8E4M3FN] = {"float8e4m3fn", WICK_F8_E4M3FN}, [ONNX_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", WICK_F8_E4M3FNUZ},
+    [ONNX_FLOAT8E5M2] = {"float8e5m2", WICK_F8_E5M2}, [ONNX_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", WICK_F8_E5M2FNUZ}, [ONNX_UINT4] = {"uint4", -1}, [ONNX_INT4] = {"int4", -1},
     [ONNX_FLOAT4E2M1] = {"float4e2m1", -1}, [ONNX_FLOAT8E8M0] = {"float8e8m0", -1}, [ONNX_UINT2] = {"uint2", -1}, [ONNX_INT2] = {"int2", -1},
 };
 

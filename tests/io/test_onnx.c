@@ -1,0 +1,341 @@
+/* The ONNX reader: what it says of bad files, and that none of them hurts. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/onnx/proto.h"
+#include "io/onnx/schema.h"
+#include "pb.h"
+#include "test.h"
+#include "wick/wick.h"
+
+static char folder[] = "/tmp/wick-onnx-XXXXXX";
+static char path[128];
+static wick_context *ctx;
+
+static bool set_up(void) {
+    static bool made;
+    if (!made && !mkdtemp(folder)) return false;
+    made = true;
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK;
+}
+static void write_file(const char *name, const void *data, size_t n) {
+    char full[256];
+    snprintf(full, sizeof full, "%s/%s", folder, name);
+    FILE *f = fopen(full, "wb");
+    if (!f) return;
+    if (n) fwrite(data, 1, n, f);
+    fclose(f);
+}
+
+/* Opens a model of these bytes, which are freed. */
+static wick_onnx *open_bytes(pb *m, const wick_onnx_limits *limits) {
+    wick_onnx *onnx = NULL;
+    write_file("model.onnx", m->at, m->n);
+    free(m->at);
+    *m = (pb){0};
+    wick_status status = wick_onnx_open(ctx, path, limits, &onnx);
+    CHECK((status == WICK_OK) == (onnx != NULL));
+    return onnx;
+}
+/* It is refused, with this in the message. */
+static void refused(pb *m, wick_status want, const char *part) {
+    wick_onnx *onnx = open_bytes(m, NULL);
+    CHECK_MSG(!onnx, "%s", part);
+    if (!onnx) CHECK_INT(wick_context_status(ctx), want);
+    CHECK_STR_HAS(wick_context_error(ctx), part);
+    CHECK_STR_HAS(wick_context_error(ctx), "model.onnx");
+    wick_onnx_free(&onnx);
+}
+
+static wick_status run(wick_onnx *onnx, wick_tensor *x, wick_onnx_value *out) { return wick_onnx_apply(onnx, &(wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = x}, out); }
+
+/* y = x + w, w [2] */
+static pb add_graph(pb *weight) {
+    pb g = {0}, x = pb_value("x", 2), y = pb_value("y", 2), n = pb_node("Add", "x", "w", "y");
+    pb_message(&g, 1, &n);
+    if (weight) pb_message(&g, 5, weight);
+    pb_message(&g, 11, &x);
+    pb_message(&g, 12, &y);
+    return g;
+}
+static const int64_t two[] = {2};
+static const float w[] = {10, 20};
+
+TEST(a_model_is_read_and_run) {
+    REQUIRE(set_up());
+    pb t = pb_tensor("w", ONNX_FLOAT, 1, two, w, sizeof w), g = add_graph(&t), m = pb_model(&g, 13);
+    wick_onnx *onnx = open_bytes(&m, NULL);
+    REQUIRE(onnx);
+    CHECK_INT(wick_onnx_inputs(onnx), 1);
+    CHECK_INT(wick_onnx_outputs(onnx), 1);
+    const wick_onnx_port port = wick_onnx_input(onnx, 0);
+    CHECK(!strcmp(port.name, "x") && port.rank == 1 && port.dims[0] == 2 && port.elem == ONNX_FLOAT && port.kind == WICK_VALUE_TENSOR);
+    CHECK(wick_onnx_input(onnx, 1).name == NULL);
+    CHECK(!strcmp(wick_onnx_unsupported(onnx), ""));
+    CHECK(wick_model_find(wick_onnx_model(onnx), "w") != NULL);
+    wick_onnx_value out;
+    float y[2];
+    CHECK(run(onnx, wick_from(ctx, WICK_F32, WICK_DIMS(2), (float[]){1, 2}), &out) == WICK_OK);
+    CHECK(wick_read(out.tensor, y, sizeof y) == WICK_OK && y[0] == 11 && y[1] == 22);
+    wick_plan *plan;
+    wick_workspace *ws;
+    const wick_spec spec = {"x", WICK_F32, 1, {2}};
+    CHECK_MSG(wick_onnx_compile(onnx, &spec, NULL, &plan) == WICK_OK, "%s", wick_context_error(ctx));
+    REQUIRE(plan && wick_workspace_new(plan, &ws) == WICK_OK);
+    CHECK(wick_run(ws, (const void *[]){(float[]){3, 4}}, (void *[]){y}) == WICK_OK && y[0] == 13 && y[1] == 24);
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
+TEST(bad_models_are_refused_by_name_and_place) {
+    REQUIRE(set_up());
+    pb m = {0}, g, t, x;
+    refused(&m, WICK_ERR_FORMAT, "no graph");
+    pb_text(&m, 2, "a producer and nothing else");
+    refused(&m, WICK_ERR_FORMAT, "no graph");
+    pb_bytes(&m, "\x80\x02}q", 4);
+    refused(&m, WICK_ERR_FORMAT, "torch.onnx.export");
+    pb_bytes(&m, "\x3a\xff\xff\xff\xff\x0f", 6); /* a graph longer than the file */
+    refused(&m, WICK_ERR_FORMAT, "(byte 0)");
+    pb_bytes(&m, "\x3b", 1); /* a group */
+    refused(&m, WICK_ERR_FORMAT, "wire type");
+    pb_int(&m, 7, 5); /* the graph as a number */
+    refused(&m, WICK_ERR_FORMAT, "wrong wire type");
+    g = add_graph(NULL), m = pb_model(&g, 13);
+    refused(&m, WICK_ERR_FORMAT, "node input \"w\"");
+    g = add_graph(NULL), m = pb_model(&g, 99);
+    refused(&m, WICK_ERR_VERSION, "opset 99");
+    t = pb_tensor("w", ONNX_FLOAT, 1, two, w, 7), g = add_graph(&t), m = pb_model(&g, 13);
+    refused(&m, WICK_ERR_FORMAT, "raw_data: 7 bytes, dims and type make 8");
+    t = pb_tensor("w", ONNX_FLOAT, 1, (int64_t[]){-2}, w, 8), g = add_graph(&t), m = pb_model(&g, 13);
+    refused(&m, WICK_ERR_FORMAT, "dims[0]: -2");
+    t = pb_tensor("w", ONNX_FLOAT, 3, (int64_t[]){INT64_C(1) << 32, INT64_C(1) << 32, 2}, w, 8), g = add_graph(&t), m = pb_model(&g, 13);
+    refused(&m, WICK_ERR_FORMAT, "63 bits");
+    t = pb_tensor("w", 77, 1, two, w, 8), g = add_graph(&t), m = pb_model(&g, 13);
+    refused(&m, WICK_ERR_FORMAT, "data_type: 77");
+    t = pb_tensor("w", ONNX_BOOL, 1, two, "\1\2", 2), g = add_graph(&t), m = pb_model(&g, 13);
+    refused(&m, WICK_ERR_FORMAT, "neither 0 nor 1");
+    t = pb_tensor("w", ONNX_FLOAT, 1, two, NULL, 0), g = add_graph(&t), m = pb_model(&g, 13);
+    refused(&m, WICK_ERR_FORMAT, "0 values, dims make 2");
+    t = pb_tensor("w", ONNX_FLOAT, 1, two, w, 8), g = add_graph(&t);
+    t = pb_tensor("w", ONNX_FLOAT, 1, two, w, 8);
+    pb_message(&g, 5, &t);
+    m = pb_model(&g, 13);
+    refused(&m, WICK_ERR_FORMAT, "initializer \"w\"");
+    t = pb_tensor("w", ONNX_FLOAT, 1, two, w, 8), g = add_graph(&t), x = pb_node("Relu", "x", NULL, "y");
+    pb_message(&g, 1, &x);
+    m = pb_model(&g, 13);
+    refused(&m, WICK_ERR_FORMAT, "node output \"y\"");
+    wick_context_free(&ctx);
+}
+
+TEST(an_unknown_op_is_listed_and_fails_where_it_runs) {
+    REQUIRE(set_up());
+    pb g = {0}, x = pb_value("x", 2), y = pb_value("y", 2), n = pb_node("Frobnicate", "x", NULL, "y"), m;
+    pb_message(&g, 1, &n);
+    pb_message(&g, 11, &x);
+    pb_message(&g, 12, &y);
+    m = pb_model(&g, 13);
+    wick_onnx *onnx = open_bytes(&m, NULL);
+    REQUIRE(onnx);
+    CHECK(!strcmp(wick_onnx_unsupported(onnx), "Frobnicate-13"));
+    wick_onnx_value out;
+    CHECK(run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "model.onnx: Frobnicate \"y\"");
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
+/* ---- external data ------------------------------------------------------------------------------------------------------------------------- */
+
+static pb external(const char *location, const char *offset, const char *length) {
+    pb t = pb_tensor("w", ONNX_FLOAT, 1, two, NULL, 0), e = {0};
+    const char *pairs[][2] = {{"location", location}, {"offset", offset}, {"length", length}};
+    for (int i = 0; i < 3; i++) {
+        if (!pairs[i][1]) continue;
+        pb_text(&e, 1, pairs[i][0]);
+        pb_text(&e, 2, pairs[i][1]);
+        pb_message(&t, 13, &e);
+    }
+    pb_int(&t, 14, 1);
+    pb g = add_graph(&t);
+    return pb_model(&g, 13);
+}
+
+TEST(external_data_stay_inside_the_folder) {
+    REQUIRE(set_up());
+    char link[256], outside[] = "/tmp/wick-onnx-out-XXXXXX", target[256];
+    const int fd = mkstemp(outside);
+    REQUIRE(fd >= 0 && write(fd, w, sizeof w) == sizeof w);
+    close(fd);
+    pb m;
+    write_file("w.bin", "________\0\0\x20\x41\0\0\xa0\x41", 16); /* 10 and 20 */
+    m = external("w.bin", "8", "8");
+    wick_onnx *onnx = open_bytes(&m, NULL);
+    CHECK_MSG(onnx, "%s", wick_context_error(ctx));
+    wick_onnx_value out;
+    float y[2];
+    CHECK(onnx && run(onnx, wick_zeros(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_OK && wick_read(out.tensor, y, sizeof y) == WICK_OK && y[0] == 10 && y[1] == 20);
+    wick_onnx_free(&onnx);
+
+    m = external("w.bin", "9", NULL), refused(&m, WICK_ERR_FORMAT, "of a file of 16");
+    m = external("w.bin", "18446744073709551612", NULL), refused(&m, WICK_ERR_FORMAT, "of a file of 16");
+    m = external("w.bin", "-8", NULL), refused(&m, WICK_ERR_FORMAT, "offset is no whole number");
+    m = external("w.bin", "0", "12"), refused(&m, WICK_ERR_FORMAT, "length is 12");
+    m = external("none.bin", NULL, NULL), refused(&m, WICK_ERR_IO, "No such file");
+    m = external(outside, NULL, NULL), refused(&m, WICK_ERR_IO, "no path below");
+    m = external("", NULL, NULL), refused(&m, WICK_ERR_IO, "no path below");
+    snprintf(target, sizeof target, "../%s", outside + 5);
+    m = external(target, NULL, NULL), refused(&m, WICK_ERR_IO, "no path below");
+    m = external("a/../../x", NULL, NULL), refused(&m, WICK_ERR_IO, "\"a/../../x\"");
+    m = external("..\\x", NULL, NULL), refused(&m, WICK_ERR_IO, "no path below");
+    m = external(".", NULL, NULL), refused(&m, WICK_ERR_FORMAT, "no regular file");
+    snprintf(link, sizeof link, "%s/link.bin", folder);
+    unlink(link);
+    REQUIRE(symlink(outside, link) == 0);
+    m = external("link.bin", NULL, NULL), refused(&m, WICK_ERR_IO, "symbolic link");
+    unlink(link);
+    REQUIRE(symlink("/tmp", link) == 0);
+    m = external("link.bin/x", NULL, NULL), refused(&m, WICK_ERR_IO, "external_data");
+    unlink(link);
+    snprintf(target, sizeof target, "%s/w.bin", folder);
+    REQUIRE(linkat(AT_FDCWD, target, AT_FDCWD, link, 0) == 0);
+    m = external("w.bin", "8", "8"), refused(&m, WICK_ERR_FORMAT, "no regular file with one name");
+    unlink(link);
+    REQUIRE(mkfifo(link, 0600) == 0);
+    m = external("link.bin", NULL, NULL), refused(&m, WICK_ERR_FORMAT, "no regular file");
+    unlink(link);
+    unlink(outside);
+    wick_context_free(&ctx);
+}
+
+/* ---- bombs ------------------------------------------------------------------------------------------------------------------------------------ */
+
+/* Functions f0 .. f(n-1): each calls the next one twice; the last, itself or Relu. */
+static pb function_model(int n, const char *last) {
+    pb m = {0}, set = {0}, g = {0}, x = pb_value("x", 2), y = pb_value("y", 2), node = pb_node("f0", "x", NULL, "y");
+    pb_text(&node, 7, "bomb");
+    pb_message(&g, 1, &node);
+    pb_message(&g, 11, &x);
+    pb_message(&g, 12, &y);
+    m = pb_model(&g, 18);
+    pb_text(&set, 1, "bomb");
+    pb_int(&set, 2, 1);
+    pb_message(&m, 8, &set);
+    for (int i = 0; i < n; i++) {
+        pb f = {0}, a, b, own = {0};
+        char name[16], next[16];
+        snprintf(name, sizeof name, "f%d", i);
+        if (i + 1 < n) snprintf(next, sizeof next, "f%d", i + 1);
+        else snprintf(next, sizeof next, "%s", last);
+        pb_text(&f, 1, name);
+        pb_text(&f, 4, "a");
+        pb_text(&f, 5, "c");
+        a = pb_node(next, "a", NULL, "b");
+        b = pb_node(next, "b", NULL, "c");
+        if (next[0] == 'f') pb_text(&a, 7, "bomb"), pb_text(&b, 7, "bomb");
+        pb_message(&f, 7, &a);
+        pb_message(&f, 7, &b);
+        pb_text(&own, 1, "");
+        pb_int(&own, 2, 18);
+        pb_message(&f, 9, &own);
+        pb_text(&own, 1, "bomb");
+        pb_int(&own, 2, 1);
+        pb_message(&f, 9, &own);
+        pb_text(&f, 10, "bomb");
+        pb_message(&m, 25, &f);
+    }
+    return m;
+}
+
+TEST(functions_that_multiply_or_call_themselves_end) {
+    REQUIRE(set_up());
+    wick_onnx_value out;
+    pb m = function_model(3, "Relu");
+    wick_onnx *onnx = open_bytes(&m, NULL);
+    REQUIRE(onnx);
+    CHECK_MSG(run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_OK, "%s", wick_context_error(ctx));
+    wick_onnx_free(&onnx);
+    m = function_model(3, "f0");
+    onnx = open_bytes(&m, NULL);
+    REQUIRE(onnx);
+    CHECK(run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "deeper than the limit");
+    wick_onnx_free(&onnx);
+    m = function_model(50, "Relu");
+    onnx = open_bytes(&m, &(wick_onnx_limits){.nodes = 20000});
+    REQUIRE(onnx);
+    CHECK(run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "more nodes than the limit");
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
+TEST(messages_nest_as_deep_as_the_limit) {
+    wick_arena arena;
+    wick_msg msg = {0};
+    onnx_model model;
+    wick_arena_init(&arena, NULL, 4096);
+    pb inner = {0};
+    for (int i = 0; i < 60; i++) { /* graph in attribute in node in graph ... */
+        pb attr = {0}, node = {0}, graph = {0};
+        pb_message(&attr, 6, &inner);
+        pb_message(&node, 5, &attr);
+        pb_message(&graph, 1, &node);
+        inner = graph;
+    }
+    pb m = {0};
+    pb_message(&m, 7, &inner);
+    CHECK(wick_proto_decode(&wick_onnx_model_message, m.at, m.n, NULL, &arena, &model, &msg) == WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(msg.text, "deeper than the limit");
+    CHECK_STR_HAS(msg.text, "graph.node[0].attribute[0].g.node[0]");
+    CHECK(wick_proto_decode(&wick_onnx_model_message, m.at, m.n, &(wick_proto_limits){.depth = 200}, &arena, &model, &msg) == WICK_OK);
+    CHECK(wick_proto_decode(&wick_onnx_model_message, m.at, m.n, &(wick_proto_limits){.depth = 200, .memory = 2000}, &arena, &model, &msg) == WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(msg.text, "memory");
+    free(m.at);
+    wick_arena_free(&arena);
+}
+
+/* Every prefix, and every byte changed, of a model with most kinds of fields: read or refused, nothing else (run with sanitizers in CI). */
+TEST(cut_and_changed_files_are_read_or_refused) {
+    REQUIRE(set_up());
+    pb t = pb_tensor("w", ONNX_FLOAT, 1, two, w, sizeof w), g = add_graph(&t), m = pb_model(&g, 13);
+    unsigned char *bytes = m.at;
+    const size_t n = m.n;
+    unsigned refusals = 0;
+    for (size_t cut = 0; cut <= n; cut++) {
+        m = (pb){0};
+        pb_bytes(&m, bytes, cut);
+        wick_onnx *onnx = open_bytes(&m, NULL);
+        refusals += !onnx;
+        wick_onnx_free(&onnx);
+    }
+    CHECK(refusals > n / 2);
+    for (size_t i = 0; i < n; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            m = (pb){0};
+            pb_bytes(&m, bytes, n);
+            m.at[i] ^= (unsigned char)(1 << bit);
+            wick_onnx *onnx = open_bytes(&m, &(wick_onnx_limits){.tensor_bytes = 1 << 20});
+            wick_onnx_value out;
+            wick_scope *scope = wick_scope_open(ctx);
+            if (onnx && wick_onnx_inputs(onnx) == 1 && wick_onnx_outputs(onnx) == 1 && run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_OK && out.kind == WICK_VALUE_TENSOR)
+                (void)!wick_eval(ctx, 1, &out.tensor, NULL);
+            wick_scope_close(&scope);
+            wick_onnx_free(&onnx);
+        }
+    free(bytes);
+    wick_context_free(&ctx);
+}
+
+int main(int argc, char **argv) {
+    const int failed = test_main(argc, argv);
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (strchr(folder, 'X') == NULL && system(command)) return 1;
+    return failed;
+}
