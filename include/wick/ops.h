@@ -27,6 +27,8 @@ WICK_API wick_tensor *wick_slice(wick_tensor *x, int axis, int64_t start, int64_
 WICK_API wick_tensor *wick_expand(wick_tensor *x, int rank, const int64_t *dims); /* as broadcasting x to dims */
 WICK_API wick_tensor *wick_squeeze(wick_tensor *x, int axis);
 WICK_API wick_tensor *wick_unsqueeze(wick_tensor *x, int axis);
+/* The same bits as another dtype of that size (not bool); without a gradient. NumPy's view(dtype), ONNX's BitCast. */
+WICK_API wick_tensor *wick_bit_cast(wick_tensor *x, wick_dtype dtype);
 /* Diagonal of axes a and b, which move to a last axis; offset > 0 above, < 0 below. */
 WICK_API wick_tensor *wick_diagonal(wick_tensor *x, int64_t offset, int a, int b);
 
@@ -203,6 +205,7 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #define wick_expand(...) WICK_TENSOR_HERE(wick_expand(__VA_ARGS__))
 #define wick_squeeze(...) WICK_TENSOR_HERE(wick_squeeze(__VA_ARGS__))
 #define wick_unsqueeze(...) WICK_TENSOR_HERE(wick_unsqueeze(__VA_ARGS__))
+#define wick_bit_cast(...) WICK_TENSOR_HERE(wick_bit_cast(__VA_ARGS__))
 #define wick_diagonal(...) WICK_TENSOR_HERE(wick_diagonal(__VA_ARGS__))
 #define wick_sum(...) WICK_TENSOR_HERE(wick_sum(__VA_ARGS__))
 #define wick_mean(...) WICK_TENSOR_HERE(wick_mean(__VA_ARGS__))

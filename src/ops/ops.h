@@ -25,7 +25,7 @@ extern const wick_op wick_op_cast;
     X(ctc_loss) X(ctc_loss_grad) \
     X(attention) X(attention_grad) \
     X(random_uniform) X(random_normal) X(random_bits) X(random_truncated) X(random_integers) X(gamma_draw) X(permutation) X(multinomial) X(cross_entropy) \
-    X(stop_gradient) X(custom_gradient) X(grad) X(tap) X(check_finite) X(fused) X(scan) X(if)
+    X(bit_cast) X(stop_gradient) X(custom_gradient) X(grad) X(tap) X(check_finite) X(fused) X(scan) X(if)
 #define WICK_OP_DECLARE(name) extern const wick_op wick_op_##name;
 WICK_OP_LIST(WICK_OP_DECLARE)
 

@@ -458,6 +458,43 @@ const wick_op wick_op_view_scatter = {.name = "view_scatter", .doc = "a tensor w
                                       .max_in = 2, .n_out = 1, .flags = WICK_OP_POINTERS | WICK_OP_MOVES, .infer = infer_scatter, .grad = grad_scatter,
                                       .flops = no_flops, .lower = lower_scatter, .sample = sample_scatter};
 
+/* ---- bit_cast: the same bits as another dtype of that size -------------------------------------------------------------------------------- */
+
+static wick_status infer_bit_cast(wick_infer *i) {
+    const wick_dtype from = (wick_dtype)i->in[0]->dtype, to = (wick_dtype)((const shape_attr *)i->attr)->type.dtype;
+    *i->out = *i->in[0];
+    i->out->dtype = (uint8_t)to;
+    if ((unsigned)to >= WICK_DTYPE_COUNT || wick_dtype_bits(from) != wick_dtype_bits(to))
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "%s has not as many bits as %s", wick_dtype_name(to), wick_dtype_name(from));
+    if (to == WICK_BOOL && from != WICK_BOOL) return wick_infer_fail(i, WICK_ERR_DTYPE, "not every byte is a bool: compare with 0");
+    return WICK_OK;
+}
+static bool view_bit_cast(const wick_node *node, const wick_layout *in, wick_layout *out) {
+    (void)node;
+    *out = *in;
+    return true;
+}
+static void print_bit_cast(wick_str *s, const wick_node *node) { wick_str_add(s, "to=%s", wick_dtype_name((wick_dtype)node->out[0].type.dtype)); }
+static void sample_bit_cast(wick_sample *s) {
+    s->n_in = 1;
+    s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {3, wick_sample_int(s, 0, 5)}};
+    s->lo[0] = -2, s->hi[0] = 2;
+    shape_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.type.dtype = WICK_I64;
+    memcpy(s->attr, &attr, s->attr_size = sizeof attr);
+}
+const wick_op wick_op_bit_cast = {.name = "bit_cast", .doc = "the same bits as another dtype of that size", .onnx = "BitCast", .torch = "Tensor.view", .cost = "0",
+                                  .min_in = 1, .max_in = 1, .n_out = 1, .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_bit_cast, .flops = no_flops,
+                                  .view = view_bit_cast, .print = print_bit_cast, .sample = sample_bit_cast};
+
+wick_tensor *wick_bit_cast(wick_tensor *x, wick_dtype dtype) {
+    shape_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.type.dtype = (uint8_t)dtype;
+    return !is_bad(x) && x->value->type.dtype == dtype ? x : wick_record(NULL, &wick_op_bit_cast, 1, &x, &attr, sizeof attr);
+}
+
 /* ---- assignment, also through views ------------------------------------------------------------------------------------------------------ */
 
 /* The new version of v's input that makes v equal to `part`. */
@@ -465,6 +502,7 @@ static wick_tensor *write_through(wick_tensor *input, const wick_value *v, wick_
     const wick_node *n = v->node;
     const wick_type *t = &n->in[0]->type;
     if (n->op == &wick_op_stop_gradient) return part;
+    if (n->op == &wick_op_bit_cast) return wick_bit_cast(part, (wick_dtype)t->dtype);
     if (n->op == &wick_op_reshape) return wick_reshape(part, t->rank, t->dims);
     if (n->op == &wick_op_permute) {
         const permute_attr *attr = n->attr;

@@ -3,7 +3,7 @@
 
 /* The number that every element of v is, looking through views; NULL when there is none. */
 static const wick_constant_attr *uniform(const wick_value *v) {
-    while (v->node->op->flags & WICK_OP_VIEW) v = v->node->in[0];
+    while (v->node->op->flags & WICK_OP_VIEW && v->node->op != &wick_op_bit_cast) v = v->node->in[0];
     return v->node->op == &wick_op_constant ? v->node->attr : NULL;
 }
 

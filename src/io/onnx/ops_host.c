@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "io/onnx/onnx.h"
+#include "wick/data.h"
 #include "wick/shape.h"
 
 /* ---- casts -------------------------------------------------------------------------------------------------------------------------------- */
@@ -339,7 +340,29 @@ static void string_normalizer(onnx_call *c) {
     wick_onnx_set_value(c, 0, y, c->dynamic);
 }
 
+/* Encoded pictures that are known when the graph is recorded: [height, width, channels]. */
+static void image_decoder(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    onnx_host h;
+    if (!x || !wick_onnx_host(c, 0, &h)) return;
+    const wick_bytes format = wick_onnx_text(c, "pixel_format", "RGB");
+    const bool grey = wick_bytes_are(format, "Grayscale"), bgr = wick_bytes_are(format, "BGR");
+    uint8_t *bytes = wick_onnx_alloc(c, (size_t)h.n, 1);
+    wick_image *image;
+    for (int64_t i = 0; i < h.n && bytes; i++) bytes[i] = (uint8_t)h.ints[i];
+    if (!bytes) return;
+    if (wick_image_decode(c->ctx, bytes, (size_t)h.n, NULL, grey ? 1 : 3, &image) != WICK_OK) {
+        wick_onnx_fail(c, wick_context_status(c->ctx) == WICK_ERR_FORMAT ? WICK_ERR_UNSUPPORTED : wick_context_status(c->ctx), "%s", wick_context_error(c->ctx));
+        return;
+    }
+    wick_tensor *y = wick_from(c->ctx, WICK_U8, 3, wick_image_dims(image), wick_image_pixels(image, 0));
+    wick_image_free(&image);
+    if (bgr) y = wick_flip(y, 1, &(int){0});
+    wick_onnx_set(c, 0, wick_move_axis(y, 0, 2));
+}
+
 static const onnx_op ops[] = {
+    {"ImageDecoder", 20, 0, image_decoder, {0}},
     {"SequenceEmpty", 11, 0, sequence_empty, {0}}, {"SequenceConstruct", 11, 0, sequence_construct, {0}}, {"SequenceAt", 11, 0, sequence_at, {0}},
     {"SequenceInsert", 11, 0, sequence_insert, {0}}, {"SequenceErase", 11, 0, sequence_erase, {0}}, {"SequenceLength", 11, 0, sequence_length, {0}},
     {"ConcatFromSequence", 11, 0, concat_from_sequence, {0}}, {"SplitToSequence", 11, 0, split_to_sequence, {0}}, {"Optional", 15, 0, optional, {0}},

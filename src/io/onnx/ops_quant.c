@@ -1,6 +1,7 @@
 /* ops_quant.c: quantised numbers: q stands for (q - zero) scale. Products of them are summed in integers. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
+#include "wick/ops.h"
 #include "wick/pointwise.h"
 #include "wick/reduce.h"
 #include "wick/shape.h"
@@ -24,13 +25,13 @@ static wick_tensor *spread(onnx_call *c, wick_tensor *p, wick_tensor *x, int axi
 
 static bool is_float_type(wick_dtype d) { return d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16; }
 
-/* Rounded half to even and held to the range of the type. */
+/* Rounded half to even and held to the range of the type. zero is an f32, or NULL. */
 static wick_tensor *to_quantised(wick_tensor *x, wick_tensor *scale, wick_tensor *zero, wick_dtype dtype) {
     wick_tensor *q = wick_div(x, scale);
     if (wick_onnx_is_f8(dtype)) return wick_cast_saturate(q, dtype); /* its zero point is 0 */
     q = wick_round(q);
-    if (zero) q = wick_add(q, wick_cast(zero, wick_tensor_dtype(q)));
-    return wick_cast(q, dtype);
+    if (zero) q = wick_add(q, zero);
+    return wick_cast_saturate(q, dtype);
 }
 
 static void quantize(onnx_call *c) {
@@ -46,7 +47,7 @@ static void quantize(onnx_call *c) {
     const int64_t block = wick_onnx_int(c, "block_size", 0);
     if (wick_tensor_count(scale) > 1 && !wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(x), &axis)) return;
     scale = spread(c, scale, x, axis, block);
-    if (zero && scale) zero = spread(c, zero, x, axis, block);
+    if (zero && scale) zero = spread(c, wick_cast(zero, WICK_F32), x, axis, block);
     wick_tensor *f = is_float_type(wick_tensor_dtype(x)) ? x : wick_cast(x, WICK_F32);
     if (scale && (zero || !wick_onnx_has(c, 2))) wick_onnx_set(c, 0, to_quantised(wick_tensor_dtype(f) == WICK_F64 ? f : wick_cast(f, WICK_F32), wick_cast(scale, WICK_F32), zero, dtype));
 }
@@ -64,10 +65,10 @@ static void dequantize(onnx_call *c) {
     const int64_t block = wick_onnx_int(c, "block_size", 0);
     if (wick_tensor_count(scale) > 1 && !wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(x), &axis)) return;
     scale = spread(c, scale, x, axis, block);
-    if (zero && scale) zero = spread(c, zero, x, axis, block);
+    if (zero && scale) zero = spread(c, wick_cast(zero, WICK_F32), x, axis, block);
     if (!scale) return;
     wick_tensor *f = wick_cast(x, WICK_F32);
-    if (zero) f = wick_sub(f, wick_cast(zero, WICK_F32));
+    if (zero) f = wick_sub(f, zero);
     wick_onnx_set(c, 0, wick_cast(wick_mul(f, wick_cast(scale, WICK_F32)), dtype));
 }
 
@@ -78,7 +79,7 @@ static void dynamic_quantize(onnx_call *c) {
     wick_tensor *high = wick_maximum(wick_max(x, WICK_ALL_AXES, false), zero), *low = wick_minimum(wick_min(x, WICK_ALL_AXES, false), zero);
     wick_tensor *scale = wick_div(wick_sub(high, low), top);
     wick_tensor *point = wick_cast(wick_clip(wick_round(wick_div(wick_sub(zero, low), scale)), 0, 255), WICK_U8);
-    wick_onnx_set(c, 0, to_quantised(x, scale, point, WICK_U8));
+    wick_onnx_set(c, 0, to_quantised(x, scale, wick_cast(point, WICK_F32), WICK_U8));
     wick_onnx_set(c, 1, scale);
     wick_onnx_set(c, 2, point);
 }
@@ -87,8 +88,8 @@ static void dynamic_quantize(onnx_call *c) {
 static wick_tensor *centred(onnx_call *c, wick_tensor *x, wick_tensor *zero, int axis) {
     wick_tensor *i = wick_cast(x, WICK_I32);
     if (!zero) return i;
-    zero = spread(c, zero, x, axis, 0);
-    return zero ? wick_sub(i, wick_cast(zero, WICK_I32)) : NULL;
+    zero = spread(c, wick_cast(zero, WICK_I32), x, axis, 0);
+    return zero ? wick_sub(i, zero) : NULL;
 }
 
 static void matmul_integer(onnx_call *c) {
@@ -107,7 +108,7 @@ static void qlinear_matmul(onnx_call *c) {
     wick_tensor *a = centred(c, t[0], t[2], row), *b = a ? centred(c, t[3], t[5], column) : NULL, *sa = b ? spread(c, t[1], t[0], row, 0) : NULL, *sb = sa ? spread(c, t[4], t[3], column, 0) : NULL;
     if (!sb) return;
     wick_tensor *y = wick_mul(wick_cast(wick_matmul(a, b), WICK_F32), wick_mul(wick_cast(sa, WICK_F32), wick_cast(sb, WICK_F32)));
-    wick_onnx_set(c, 0, to_quantised(y, wick_reshape(wick_cast(t[6], WICK_F32), WICK_SCALAR), wick_reshape(t[7], WICK_SCALAR), wick_tensor_dtype(t[7])));
+    wick_onnx_set(c, 0, to_quantised(y, wick_reshape(wick_cast(t[6], WICK_F32), WICK_SCALAR), wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR), wick_tensor_dtype(t[7])));
 }
 
 /* Sums of products of whole numbers are exact in f64 up to 2^53: more than any kernel of 8-bit numbers reaches. */
@@ -137,7 +138,7 @@ static void qlinear_conv(onnx_call *c) {
     wick_tensor *scale = wick_mul(wick_reshape(wick_cast(t[1], WICK_F32), WICK_SCALAR), wick_cast(t[4], WICK_F32));
     if (wick_tensor_count(scale) > 1) scale = wick_reshape(scale, places, dims);
     y = wick_mul(wick_cast(y, WICK_F32), wick_tensor_count(scale) > 1 ? scale : wick_reshape(scale, WICK_SCALAR));
-    wick_onnx_set(c, 0, to_quantised(y, wick_reshape(wick_cast(t[6], WICK_F32), WICK_SCALAR), wick_reshape(t[7], WICK_SCALAR), wick_tensor_dtype(t[7])));
+    wick_onnx_set(c, 0, to_quantised(y, wick_reshape(wick_cast(t[6], WICK_F32), WICK_SCALAR), wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR), wick_tensor_dtype(t[7])));
 }
 
 static const onnx_op ops[] = {

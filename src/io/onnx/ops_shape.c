@@ -588,6 +588,11 @@ static void trilu(onnx_call *c) {
 
 /* ---- dtypes -------------------------------------------------------------------------------------------------------------------------------- */
 
+static bool is_float(wick_tensor *x) {
+    const wick_dtype d = wick_tensor_dtype(x);
+    return d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16;
+}
+
 static void cast_to(onnx_call *c, int64_t type) {
     wick_dtype dtype;
     const onnx_value *v = wick_onnx_in(c, 0);
@@ -598,6 +603,7 @@ static void cast_to(onnx_call *c, int64_t type) {
     }
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (x && !wick_onnx_dtype(type, &dtype)) wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(type));
+    else if (x && !wick_dtype_size(dtype) && is_float(x)) wick_onnx_set(c, 0, wick_cast(wick_cast(x, WICK_I32), dtype)); /* to the lowest bits of the whole number */
     else if (x) wick_onnx_set(c, 0, wick_onnx_is_f8(dtype) && wick_onnx_int(c, "saturate", 1) ? wick_cast_saturate(x, dtype) : wick_cast(x, dtype));
 }
 static void cast(onnx_call *c) {
@@ -613,6 +619,12 @@ static void cast(onnx_call *c) {
         if (!strcmp(lower, wick_onnx_type_name(i))) type = i;
     cast_to(c, type);
 }
+static void bit_cast(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    wick_dtype dtype;
+    if (x && wick_onnx_dtype(wick_onnx_int(c, "to", 0), &dtype)) wick_onnx_set(c, 0, wick_bit_cast(x, dtype));
+    else if (x) wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(wick_onnx_int(c, "to", 0)));
+}
 static void cast_like(onnx_call *c) {
     const onnx_value *like = wick_onnx_in(c, 1);
     if (like) cast_to(c, like->v.kind == WICK_VALUE_STRINGS ? ONNX_STRING : like->v.kind == WICK_VALUE_TENSOR ? wick_onnx_type(wick_tensor_dtype(like->v.tensor)) : 0);
@@ -626,6 +638,6 @@ static const onnx_op ops[] = {
     {"ScatterElements", 11, 0, scatter_elements, {0}}, {"ScatterND", 11, 0, scatter_nd, {0}}, {"TensorScatter", 24, 0, tensor_scatter, {0}},
     {"ReverseSequence", 10, 0, reverse_sequence, {0}}, {"NonZero", 9, 0, nonzero, {0}}, {"Compress", 9, 0, compress, {0}}, {"ArgMax", 1, 0, argmax, {0}},
     {"ArgMin", 1, 0, argmin, {0}}, {"TopK", 1, 0, topk, {0}}, {"Constant", 1, 0, constant, {0}}, {"ConstantOfShape", 9, 0, constant_of_shape, {0}}, {"Range", 11, 0, range, {0}},
-    {"OneHot", 9, 0, one_hot, {0}}, {"EyeLike", 9, 0, eye_like, {0}}, {"Trilu", 14, 0, trilu, {0}}, {"Cast", 1, 0, cast, {0}}, {"CastLike", 15, 0, cast_like, {0}},
+    {"OneHot", 9, 0, one_hot, {0}}, {"EyeLike", 9, 0, eye_like, {0}}, {"Trilu", 14, 0, trilu, {0}}, {"Cast", 1, 0, cast, {0}}, {"BitCast", 26, 0, bit_cast, {0}}, {"CastLike", 15, 0, cast_like, {0}},
 };
 const onnx_family wick_onnx_shape = {"", ops, WICK_COUNTOF(ops)};

@@ -55,6 +55,7 @@ static bool read_host(onnx_call *c, wick_tensor *t, onnx_host *h) {
     h->rank = wick_tensor_rank(t);
     h->n = wick_tensor_count(t);
     memcpy(h->dims, wick_tensor_dims(t), (size_t)h->rank * sizeof *h->dims);
+    if (!wick_dtype_size(wick_tensor_dtype(t))) t = wick_cast(t, WICK_I8); /* packed */
     const wick_dtype dtype = wick_tensor_dtype(t);
     if (h->n > INT32_MAX) return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%lld numbers are too many to be asked for on the host", (long long)h->n);
     h->ints = wick_onnx_alloc(c, (size_t)h->n, sizeof *h->ints);
@@ -217,7 +218,7 @@ static bool check_result(onnx_call *c, int i) {
     if (status != WICK_OK) return wick_onnx_fail(c, status, "%s", text);
     size_t bytes;
     const size_t max = c->run->onnx->limits.tensor_bytes;
-    if (wick_mul_overflows((size_t)wick_tensor_count(v->v.tensor), wick_dtype_size(wick_tensor_dtype(v->v.tensor)), &bytes) || bytes > max)
+    if (wick_mul_overflows((size_t)wick_tensor_count(v->v.tensor), WICK_MAX(wick_dtype_size(wick_tensor_dtype(v->v.tensor)), 1), &bytes) || bytes > max)
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "output %d would have more bytes than the limit of %zu", i, max);
     return true;
 }

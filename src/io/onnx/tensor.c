@@ -21,8 +21,8 @@ static const struct onnx_kind {
     [ONNX_STRING] = {"string", -1}, [ONNX_BOOL] = {"bool", WICK_BOOL}, [ONNX_FLOAT16] = {"float16", WICK_F16}, [ONNX_DOUBLE] = {"double", WICK_F64},
     [ONNX_UINT32] = {"uint32", WICK_U32}, [ONNX_UINT64] = {"uint64", WICK_U64}, [ONNX_COMPLEX64] = {"complex64", -1}, [ONNX_COMPLEX128] = {"complex128", -1},
     [ONNX_BFLOAT16] = {"bfloat16", WICK_BF16}, [ONNX_FLOAT8E4M3FN] = {"float8e4m3fn", WICK_F8_E4M3FN}, [ONNX_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", WICK_F8_E4M3FNUZ},
-    [ONNX_FLOAT8E5M2] = {"float8e5m2", WICK_F8_E5M2}, [ONNX_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", WICK_F8_E5M2FNUZ}, [ONNX_UINT4] = {"uint4", -1}, [ONNX_INT4] = {"int4", -1},
-    [ONNX_FLOAT4E2M1] = {"float4e2m1", -1}, [ONNX_FLOAT8E8M0] = {"float8e8m0", -1}, [ONNX_UINT2] = {"uint2", -1}, [ONNX_INT2] = {"int2", -1},
+    [ONNX_FLOAT8E5M2] = {"float8e5m2", WICK_F8_E5M2}, [ONNX_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", WICK_F8_E5M2FNUZ}, [ONNX_UINT4] = {"uint4", WICK_U4}, [ONNX_INT4] = {"int4", WICK_I4},
+    [ONNX_FLOAT4E2M1] = {"float4e2m1", -1}, [ONNX_FLOAT8E8M0] = {"float8e8m0", -1}, [ONNX_UINT2] = {"uint2", WICK_U2}, [ONNX_INT2] = {"int2", WICK_I2},
 };
 
 bool wick_onnx_dtype(int64_t type, wick_dtype *out) {
@@ -224,8 +224,8 @@ static wick_status read_strings(const wick_onnx *onnx, const onnx_tensor *t, wic
 
 /* A tensor of these bytes: the pages' own, where they can be read in place, else a copy. */
 static wick_tensor *of_bytes(wick_onnx *onnx, wick_dtype dtype, int rank, const int64_t *dims, const uint8_t *at, wick_onnx_pages *pages) {
-    const size_t size = wick_dtype_size(dtype);
-    if (pages && little_endian_host && (uintptr_t)at % size == 0) {
+    const size_t size = wick_dtype_size(dtype); /* 0: packed into bytes */
+    if (pages && little_endian_host && (!size || (uintptr_t)at % size == 0)) {
         pages_hold(pages);
         return wick_wrap(onnx->ctx, dtype, rank, dims, NULL, at, wick_onnx_pages_drop, pages);
     }
@@ -248,9 +248,11 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
         if (rank == WICK_MAX_DIMS || wick_mul_overflows(count, 2, &count)) return fail(onnx, t, WICK_ERR_UNSUPPORTED, msg, "dims: too many");
         dims[rank++] = 2;
     }
-    const size_t size = wick_dtype_size(dtype);
-    size_t bytes;
-    if (wick_mul_overflows((size_t)count, size, &bytes) || bytes > PTRDIFF_MAX) return fail(onnx, t, WICK_ERR_FORMAT, msg, "dims: the product does not fit 63 bits");
+    const bool packed = !wick_dtype_size(dtype);
+    const size_t size = packed ? 1 : wick_dtype_size(dtype);
+    size_t bytes = wick_dtype_bytes(dtype, count);
+    if ((!packed && wick_mul_overflows((size_t)count, size, &bytes)) || bytes > PTRDIFF_MAX) return fail(onnx, t, WICK_ERR_FORMAT, msg, "dims: the product does not fit 63 bits");
+    const size_t values = packed ? bytes : (size_t)count; /* of the typed fields */
 
     const uint8_t *at = NULL;
     wick_onnx_pages *pages = NULL;
@@ -263,13 +265,13 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
         if (typed_values(t)) return fail(onnx, t, WICK_ERR_FORMAT, msg, "has raw_data and data of its type");
         at = (const uint8_t *)t->raw.at;
         pages = onnx->own_pages && at >= onnx->own_pages->map.data && at < onnx->own_pages->map.data + onnx->own_pages->map.size ? onnx->own_pages : NULL;
-    } else if (typed_values(t) != (size_t)count)
-        return fail(onnx, t, WICK_ERR_FORMAT, msg, "%zu values, dims make %lld", typed_values(t), (long long)count);
+    } else if (typed_values(t) != values)
+        return fail(onnx, t, WICK_ERR_FORMAT, msg, "%zu values, dims make %zu", typed_values(t), values);
     uint8_t *own = NULL;
     if (!at || !little_endian_host) {
         own = wick_alloc(NULL, bytes);
         if (!own) return fail(onnx, t, WICK_ERR_NOMEM, msg, "out of memory");
-        if (!at) write_typed(t, size, (size_t)count, own);
+        if (!at) write_typed(t, size, values, own);
         if (!little_endian_host)
             for (size_t i = 0; i < bytes; i++) own[i] = (at ? at : own)[i / size * size + size - 1 - i % size];
         at = own;
@@ -305,6 +307,7 @@ wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *s, wick_on
         return fail(onnx, v, WICK_ERR_FORMAT, msg, "sparse: indices are neither [values] nor [values, dims]");
     const wick_dtype dtype = wick_tensor_dtype(values.tensor);
     const size_t size = wick_dtype_size(dtype);
+    if (!size) return fail(onnx, v, WICK_ERR_UNSUPPORTED, msg, "sparse: of packed numbers");
     size_t count = 1, bytes;
     for (int i = 0; i < rank; i++)
         if (s->dims.at[i] < 0 || wick_mul_overflows(count, (size_t)s->dims.at[i], &count)) return fail(onnx, v, WICK_ERR_FORMAT, msg, "sparse: dims are negative, or their product does not fit");

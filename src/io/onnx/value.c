@@ -81,6 +81,7 @@ static wick_status other_shape(wick_context *ctx, int a_rank, const int64_t *a, 
 static wick_status to_f64(wick_context *ctx, wick_tensor *t, double **out) {
     const int64_t n = wick_tensor_count(t);
     const void *data;
+    if (!wick_dtype_size(wick_tensor_dtype(t))) t = wick_cast(t, WICK_I8); /* packed */
     WICK_TRY(wick_data(t, &data));
     *out = wick_alloc(NULL, (size_t)n * sizeof **out);
     if (!*out) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory comparing");
