@@ -59,6 +59,14 @@ typedef struct wick_load_report {
 WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_load_some(const wick_checkpoint *checkpoint, wick_model *model,
                                                                const wick_load_options *options, wick_load_report *report);
 
+/* ---- NumPy's files of one array ------------------------------------------------------------------------------------------------ */
+
+/* A .npy file as a tensor: its pages where they can be read in place, else a copy. Floats of 16 to 64 bits, integers, bools; either byte order, rows or columns
+ * first. Poisoned on error: WICK_ERR_IO, WICK_ERR_FORMAT (with the byte), WICK_ERR_VERSION, WICK_ERR_NOMEM. */
+WICK_API wick_tensor *wick_npy_read(wick_context *ctx, const char *path);
+/* Writes x, evaluated, atomically. WICK_ERR_UNSUPPORTED: a dtype that NumPy lacks (bf16, f8, packed). */
+WICK_API WICK_MUST_CHECK wick_status wick_npy_write(wick_context *ctx, const char *path, wick_tensor *x);
+
 /* Replaces the file at path by these bytes, atomically: until the call succeeds the old file is whole. */
 WICK_API WICK_MUST_CHECK wick_status wick_file_write(wick_context *ctx, const char *path, const void *data, size_t size);
 

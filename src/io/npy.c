@@ -1,0 +1,210 @@
+/* npy.c: NumPy's files of one array (numpy.org, "NEP 1" and numpy.lib.format): "\x93NUMPY", version, the length of a header, the header as a Python dict, then the
+ * elements. Read in place where they lie as Wick has them. */
+#define WICK_NO_SITES
+#include "tensor/tensor.h"
+#include "wick/io.h"
+
+static const struct {
+    char kind, size;
+    wick_dtype dtype;
+} kinds[] = {{'f', '2', WICK_F16}, {'f', '4', WICK_F32}, {'f', '8', WICK_F64}, {'i', '1', WICK_I8},  {'i', '2', WICK_I16}, {'i', '4', WICK_I32}, {'i', '8', WICK_I64},
+             {'u', '1', WICK_U8},  {'u', '2', WICK_U16}, {'u', '4', WICK_U32}, {'u', '8', WICK_U64}, {'b', '1', WICK_BOOL}};
+
+/* ---- the header ------------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct header {
+    wick_dtype dtype;
+    bool swapped, fortran;
+    int rank;
+    int64_t dims[WICK_MAX_DIMS];
+} header;
+
+typedef struct parser {
+    const char *at, *end;
+} parser;
+
+static void skip(parser *p) {
+    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t')) p->at++;
+}
+static bool take(parser *p, char c) {
+    skip(p);
+    if (p->at == p->end || *p->at != c) return false;
+    p->at++;
+    return true;
+}
+static bool word(parser *p, const char *text) {
+    const size_t n = strlen(text);
+    skip(p);
+    if ((size_t)(p->end - p->at) < n || memcmp(p->at, text, n)) return false;
+    p->at += n;
+    return true;
+}
+/* 'text' in either kind of quotes, at most 15 bytes. */
+static bool quoted(parser *p, char out[16]) {
+    skip(p);
+    if (p->at == p->end || (*p->at != '\'' && *p->at != '"')) return false;
+    const char quote = *p->at++;
+    size_t n = 0;
+    while (p->at < p->end && *p->at != quote && n < 15) out[n++] = *p->at++;
+    out[n] = 0;
+    return take(p, quote);
+}
+static bool number(parser *p, int64_t *out) {
+    skip(p);
+    *out = 0;
+    const char *first = p->at;
+    for (; p->at < p->end && *p->at >= '0' && *p->at <= '9'; p->at++)
+        if (wick_mul_overflows(*out, 10, out) || wick_add_overflows(*out, *p->at - '0', out)) return false;
+    if (p->at < p->end && *p->at == 'L') p->at++; /* of Python 2 */
+    return p->at > first;
+}
+
+static const char *read_descr(parser *p, header *h) {
+    char text[16];
+    if (!quoted(p, text)) return "descr is no text: arrays of records are not read";
+    const bool order = strchr("<>|=", text[0]) && text[0];
+    if (!order || strlen(text) != 3) return "descr is no dtype that Wick has";
+    const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    h->swapped = text[0] == (little ? '>' : '<');
+    for (size_t i = 0; i < WICK_COUNTOF(kinds); i++)
+        if (kinds[i].kind == text[1] && kinds[i].size == text[2]) return h->dtype = kinds[i].dtype, NULL;
+    return "descr is no dtype that Wick has";
+}
+
+static const char *read_shape(parser *p, header *h) {
+    if (!take(p, '(')) return "shape is no tuple";
+    while (!take(p, ')')) {
+        if (h->rank == WICK_MAX_DIMS) return "shape has more than 8 dims";
+        if (!number(p, &h->dims[h->rank++])) return "shape is not made of whole numbers";
+        if (!take(p, ',')) return take(p, ')') ? NULL : "shape is no tuple";
+    }
+    return NULL;
+}
+
+/* NULL, or what is wrong. */
+static const char *read_header(parser *p, header *h) {
+    unsigned seen = 0;
+    if (!take(p, '{')) return "the header is no dict";
+    while (!take(p, '}')) {
+        char key[16];
+        const char *bad = NULL;
+        if (!quoted(p, key) || !take(p, ':')) return "the header is no dict";
+        const int which = !strcmp(key, "descr") ? 0 : !strcmp(key, "fortran_order") ? 1 : !strcmp(key, "shape") ? 2 : 3;
+        if (which == 3 || seen >> which & 1) return "the header has a key that it should not have, or twice";
+        seen |= 1u << which;
+        if (which == 0) bad = read_descr(p, h);
+        if (which == 1 && !(h->fortran = word(p, "True")) && !word(p, "False")) bad = "fortran_order is neither True nor False";
+        if (which == 2) bad = read_shape(p, h);
+        if (bad) return bad;
+        if (!take(p, ',')) {
+            if (!take(p, '}')) return "the header is no dict";
+            break;
+        }
+    }
+    skip(p);
+    return seen != 7 ? "the header lacks descr, fortran_order or shape" : p->at != p->end ? "something follows the header's dict" : NULL;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------------------------------ */
+
+static void drop_map(void *user) {
+    wick_map *map = user;
+    wick_map_close(map);
+    wick_release(NULL, map, sizeof *map);
+}
+
+static wick_status parse(const wick_map *map, const char *path, header *h, size_t *offset, wick_msg *msg) {
+    static const char magic[] = "\x93NUMPY";
+    if (map->size < 10 || memcmp(map->data, magic, 6)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a .npy file: it does not begin with \\x93NUMPY", path);
+    const int version = map->data[6];
+    if (version < 1 || version > 3) return wick_msg_set(msg, WICK_ERR_VERSION, "%s: version (byte 6): %d.%d is not read", path, version, map->data[7]);
+    const size_t first = version == 1 ? 10 : 12;
+    if (map->size < first) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the header's length (byte 8) is cut off", path);
+    size_t length = (size_t)map->data[8] | (size_t)map->data[9] << 8;
+    if (version > 1) length |= (size_t)map->data[10] << 16 | (size_t)map->data[11] << 24;
+    if (length > map->size - first) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte 8): %zu bytes long, but the file has %zu", path, length, map->size);
+    parser p = {(const char *)map->data + first, (const char *)map->data + first + length};
+    const char *bad = read_header(&p, h);
+    if (bad) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): %s", path, (size_t)(p.at - (const char *)map->data), bad);
+    size_t bytes = wick_dtype_size(h->dtype);
+    for (int i = 0; i < h->rank; i++)
+        if (wick_mul_overflows(bytes, (size_t)h->dims[i], &bytes)) bytes = SIZE_MAX;
+    *offset = first + length;
+    if (bytes != map->size - *offset) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of elements (from byte %zu), shape and dtype make %zu", path, map->size - *offset, *offset, bytes);
+    for (size_t i = 0; h->dtype == WICK_BOOL && i < bytes; i++)
+        if (map->data[*offset + i] > 1) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: a bool (byte %zu) is neither 0 nor 1", path, *offset + i);
+    return WICK_OK;
+}
+
+/* A copy with the bytes of each element turned round. */
+static wick_tensor *swapped(wick_context *ctx, const header *h, const int64_t *dims, const uint8_t *from, size_t bytes) {
+    const size_t size = wick_dtype_size(h->dtype);
+    uint8_t *to = wick_alloc(NULL, bytes);
+    if (!to) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < bytes; i++) to[i] = from[i / size * size + size - 1 - i % size];
+    wick_tensor *t = wick_from(ctx, h->dtype, h->rank, dims, to);
+    wick_release(NULL, to, bytes);
+    return t;
+}
+
+wick_tensor *wick_npy_read(wick_context *ctx, const char *path) {
+    wick_msg msg = {0};
+    header h = {0};
+    size_t offset = 0;
+    wick_map *map = wick_calloc(NULL, sizeof *map);
+    if (!map) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory");
+    wick_status status = wick_map_open(map, path, &msg);
+    if (status == WICK_OK) status = parse(map, path, &h, &offset, &msg);
+    if (status != WICK_OK) {
+        drop_map(map);
+        return wick_poison(ctx, status, "%s", msg.text);
+    }
+    int64_t dims[WICK_MAX_DIMS];
+    int axes[WICK_MAX_DIMS];
+    for (int i = 0; i < h.rank; i++) {
+        dims[i] = h.dims[h.fortran ? h.rank - 1 - i : i];
+        axes[i] = h.fortran ? h.rank - 1 - i : i;
+    }
+    const uint8_t *data = map->data + offset;
+    wick_tensor *t;
+    if (h.swapped && wick_dtype_size(h.dtype) > 1) {
+        t = swapped(ctx, &h, dims, data, map->size - offset);
+        drop_map(map);
+    } else if ((uintptr_t)data % wick_dtype_size(h.dtype)) {
+        t = wick_from(ctx, h.dtype, h.rank, dims, data);
+        drop_map(map);
+    } else
+        t = wick_wrap(ctx, h.dtype, h.rank, dims, NULL, data, drop_map, map);
+    return h.fortran && h.rank > 1 ? wick_permute(t, h.rank, axes) : t;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------------------------------------ */
+
+wick_status wick_npy_write(wick_context *ctx, const char *path, wick_tensor *x) {
+    const void *data;
+    if (!path) return wick_context_fail(ctx, WICK_ERR_INVALID, "no path given to write");
+    WICK_TRY(wick_data(x, &data));
+    char descr[4] = {0}, text[512];
+    for (size_t i = 0; i < WICK_COUNTOF(kinds); i++)
+        if (kinds[i].dtype == wick_tensor_dtype(x)) {
+            const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+            descr[0] = kinds[i].size == '1' ? '|' : little ? '<' : '>', descr[1] = kinds[i].kind, descr[2] = kinds[i].size;
+        }
+    if (!descr[0]) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: NumPy's files have no %s: cast it", path, wick_dtype_name(wick_tensor_dtype(x)));
+    wick_str s = wick_str_on(text, sizeof text);
+    wick_str_add(&s, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    for (int i = 0; i < wick_tensor_rank(x); i++) wick_str_add(&s, "%s%lld", i ? ", " : "", (long long)wick_tensor_dim(x, i));
+    wick_str_add(&s, wick_tensor_rank(x) == 1 ? ",), }" : "), }");
+    while ((s.len + 11) % 64) wick_str_add(&s, " "); /* elements begin at a multiple of 64 */
+    wick_str_add(&s, "\n");
+    const uint8_t head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)s.len, (uint8_t)(s.len >> 8)};
+    wick_msg msg = {0};
+    wick_writer *w;
+    wick_status status = wick_writer_open(&w, path, &msg);
+    if (status == WICK_OK) status = wick_writer_write(w, head, sizeof head, &msg);
+    if (status == WICK_OK) status = wick_writer_write(w, text, s.len, &msg);
+    if (status == WICK_OK) status = wick_writer_write(w, data, wick_type_bytes(&x->value->type), &msg);
+    if (status == WICK_OK) status = wick_writer_commit(&w, &msg);
+    if (w) wick_writer_abort(&w);
+    return status == WICK_OK ? status : wick_context_fail(ctx, status, "%s", msg.text);
+}
