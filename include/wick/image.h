@@ -30,7 +30,8 @@ typedef struct wick_interpolate_options {
     wick_coordinates coordinates;
     wick_rounding rounding;    /* WICK_NEAREST: which of two when half way between, or always */
     double cubic_a;            /* 0: -0.75, as PyTorch and ONNX have it; -0.5 is PIL's and PyTorch's with antialias */
-    bool antialias;            /* where it shrinks, by all inputs that an output covers; implies exclude_outside, as in PIL */
+    bool antialias;            /* where it shrinks, by all inputs that an output covers; implies exclude_outside, as in PIL and PyTorch, but for */
+    bool repeat_edge;          /* then too inputs that do not exist are as the nearest, as ONNX has it without exclude_outside */
     bool exclude_outside;      /* weights of inputs that do not exist are shared by the others; otherwise these are as the nearest */
     const double *scale;       /* an axis each, or NULL: out / in */
     const double *start, *end; /* WICK_CROP_AND_RESIZE: an axis each, as parts of it */

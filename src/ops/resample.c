@@ -7,7 +7,7 @@
 
 typedef struct resample_attr {
     int64_t axis, in, out;
-    int64_t mode, coordinates, rounding, antialias, exclude;
+    int64_t mode, coordinates, rounding, antialias, exclude, repeat;
     double scale, cubic_a, start, end, fill;
     int64_t scaled; /* scale is the caller's; otherwise out / in, by division of whole numbers */
 } resample_attr;
@@ -59,12 +59,17 @@ static int64_t taps_of(const resample_attr *a, int64_t o, int32_t *index, double
     int64_t n = 0;
     double sum = 0;
     if (wide > 1) {
-        const int64_t first = (int64_t)fmax(0, ceil(x - reach * wide)), end = (int64_t)fmin((double)last, floor(x + reach * wide));
+        const double low = ceil(x - reach * wide), high = floor(x + reach * wide);
+        const int64_t first = (int64_t)(a->repeat ? low : fmax(0, low)), end = (int64_t)(a->repeat ? high : fmin((double)last, high));
         for (int64_t i = first; i <= end; i++) {
             const double w = weight_of(a, ((double)i - x) / wide);
+            const int32_t at = (int32_t)(i < 0 ? 0 : i > last ? last : i);
             if (w == 0) continue;
-            index[n] = (int32_t)i;
-            sum += weight[n++] = w;
+            sum += w;
+            if (n && index[n - 1] == at)
+                weight[n - 1] += w;
+            else
+                index[n] = at, weight[n++] = w;
         }
         if (!n) { /* far outside: the nearest */
             index[n] = (int32_t)fmin(fmax(x, 0), (double)last);
@@ -215,7 +220,7 @@ static resample_attr sample_attr(wick_sample *s, wick_type *in, wick_type *out) 
     memset(&a, 0, sizeof a);
     a.axis = wick_sample_int(s, 0, 3);
     a.mode = wick_sample_int(s, 0, 2), a.coordinates = wick_sample_int(s, 0, 5), a.rounding = wick_sample_int(s, 0, 3);
-    a.antialias = wick_sample_int(s, 0, 1), a.exclude = wick_sample_int(s, 0, 1);
+    a.antialias = wick_sample_int(s, 0, 1), a.exclude = wick_sample_int(s, 0, 1), a.repeat = a.antialias && wick_sample_int(s, 0, 1);
     *in = (wick_type){.dtype = s->random() % 3 ? WICK_F64 : WICK_F32, .rank = 4};
     for (int d = 0; d < 4; d++) in->dims[d] = wick_sample_int(s, d == 2 ? 0 : 1, 4);
     in->dims[a.axis] = wick_sample_int(s, 1, 7);
@@ -279,6 +284,7 @@ wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int6
         const int64_t out = (int64_t)wanted;
         *a = (resample_attr){.axis = axis, .in = in, .out = out, .mode = o->mode, .coordinates = o->coordinates, .rounding = o->mode == WICK_NEAREST ? o->rounding : 0,
                              .antialias = o->mode != WICK_NEAREST && o->antialias, .exclude = o->mode != WICK_NEAREST && o->exclude_outside,
+                             .repeat = o->antialias && o->repeat_edge && !o->exclude_outside && o->coordinates != WICK_CROP_AND_RESIZE,
                              .scale = o->scale ? o->scale[k] : (double)out / (double)in, .cubic_a = o->mode != WICK_CUBIC ? 0 : o->cubic_a != 0 ? o->cubic_a : -0.75,
                              .scaled = o->scale != NULL};
         if (o->coordinates == WICK_CROP_AND_RESIZE) {

@@ -73,7 +73,7 @@ static void resize(onnx_call *c) {
     }
     if (by_size && policy) keep_aspect(x, n, axes, policy == 2, size, scale);
     wick_interpolate_options o = {.mode = (wick_interpolation)mode, .coordinates = (wick_coordinates)coordinate, .rounding = (wick_rounding)rounding,
-                                  .cubic_a = wick_onnx_float(c, "cubic_coeff_a", -0.75), .antialias = wick_onnx_int(c, "antialias", 0),
+                                  .cubic_a = wick_onnx_float(c, "cubic_coeff_a", -0.75), .antialias = wick_onnx_int(c, "antialias", 0), .repeat_edge = true,
                                   .exclude_outside = wick_onnx_int(c, "exclude_outside", 0), .extrapolation = wick_onnx_float(c, "extrapolation_value", 0), .scale = scale};
     if (coordinate == 5) {
         if (!wick_onnx_host(c, 1, &roi)) return;
