@@ -15,6 +15,7 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_PREDICT] = {"predict", "MODEL [FILE...]", "show images and what a model takes them for", true, true, cmd_predict},
     [CMD_REPORT] = {"report", "RUN", "draw a run: curves, mistakes, filters, memory and time, as one HTML page", true, false, cmd_report},
     [CMD_COMPARE] = {"compare", "A B", "what differs between two safetensors files, or between a model's layers and a file of what they gave elsewhere", true, true, cmd_compare},
+    [CMD_RUN] = {"run", "MODEL", "run an ONNX model on inputs from files, or check the outputs it gives", true, false, cmd_run},
     [CMD_INFO] = {"info", "[MODEL]", "what this build is, a checkpoint holds, or a network costs", false, false, cmd_info},
     [CMD_OPS] = {"ops", "[OP]", "list the ops, or tell about one", false, false, cmd_ops},
     [CMD_DOCTOR] = {"doctor", "", "what of this machine Wick uses, how fast it is, and what would help", false, false, cmd_doctor},

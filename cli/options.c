@@ -32,6 +32,7 @@ typedef struct option_row {
 #define D         (1u << CMD_DOCTOR)
 #define C         (1u << CMD_COMPLETIONS)
 #define R         (1u << CMD_REPORT)
+#define X         (1u << CMD_RUN)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
@@ -93,7 +94,7 @@ static const option_row rows[] = {
     {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,
      "stop after N epochs without a better test accuracy (or, at the same, a lower loss); 0: never"},
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
-    {"threads", "N", INTEGER, T | E | P | M | I | D | R, "0", AT(threads), 0, 4096, FORGET,
+    {"threads", "N", INTEGER, T | E | P | M | I | D | R | X, "0", AT(threads), 0, 4096, FORGET,
      "0: every CPU this process may use; results don't depend on it"},
     {"out", "DIR", TEXT, T, "wick-run", AT(out), 0, 0, FORGET, "where last.safetensors and best.safetensors go"},
     {"out", "FILE", TEXT, R, "", AT(out), 0, 0, FORGET, "the page to write; without it, report.html in RUN"},
@@ -110,13 +111,21 @@ static const option_row rows[] = {
     {"rtol", "R", REAL, M, "-1", AT(rtol), -1, 1e30, FORGET, "what may differ, as part of each element of B; -1: nothing"},
     {"atol", "A", REAL, M, "-1", AT(atol), -1, 1e30, FORGET, "what may differ besides; -1: nothing. With --atol 0 alone any difference counts"},
     {"only", "PATTERN", TEXT, M, "", AT(only), 0, 0, FORGET, "compare only what has such a name: \"*.weight\""},
+    {"input", "NAME=FILE", LIST, X, "", AT(input), 0, 0, FORGET,
+     "an input from a .npy, .png, .jpg, .wav or .pb, or NAME=random; random alone: all that are not named; may be given again"},
+    {"output", "DIR", TEXT, X, "", AT(output), 0, 0, FORGET, "write each output to DIR/NAME.npy instead of showing it"},
+    {"check", "DIR", TEXT, X, "", AT(check), 0, 0, FORGET,
+     "compare with the outputs in DIR: output_0.pb or .npy for input_0.pb or .npy ..., or such sets in DIR/test_data_set_0, 1 ...; exit 5 if any differs"},
+    {"rtol", "R", REAL, X, "0.001", AT(rtol), 0, 1e30, FORGET, "--check: what may differ, as part of the expected number"},
+    {"atol", "A", REAL, X, "1e-7", AT(atol), 0, 1e30, FORGET, "--check: what may differ besides"},
+    {"repeat", "N", INTEGER, X, "1", AT(repeat), 1, 1e7, FORGET, "run N times, and show the median time"},
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
     {"color", "auto|always|never", CHOICE, T | E | P | D, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | M | I | O | D | R, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | M | I | O | D | R | X, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
-    {"quiet", "", FLAG, T | E | P | R, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
-    {"help", "", FLAG, T | E | P | M | I | O | D | C | R, "", AT(help), 0, 0, FORGET, "this text"},
+    {"quiet", "", FLAG, T | E | P | R | X, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
+    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T
@@ -128,6 +137,7 @@ static const option_row rows[] = {
 #undef D
 #undef C
 #undef R
+#undef X
 enum { ROWS = sizeof rows / sizeof rows[0] };
 _Static_assert(sizeof rows / sizeof rows[0] <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
 
