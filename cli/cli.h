@@ -17,7 +17,7 @@ enum {
     CLI_INTERRUPTED = 130 /* 128 + SIGINT, as shells count */
 };
 
-typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INFO, CMD_OPS, CMD_DOCTOR, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
+typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_INFO, CMD_OPS, CMD_DOCTOR, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
 
 enum { CLI_MAX_OPTIONS = 80 };
 
@@ -30,7 +30,7 @@ typedef struct cli_options {
     int n_files;
 
     const char *data, *augment, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input, *lr_at, *group, *only, *output, *check;
-    int64_t limit, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, seed, threads, top, classes, repeat;
+    int64_t limit, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, seed, threads, top, classes, repeat, max_memory, max_tensor;
     double dropout, lr, lr_min, lr_gamma, lr_power, lr_rise, beta1, beta2, momentum, weight_decay, clip, label_smoothing, ema, tolerance, rtol, atol;
     int optimizer, schedule, color; /* which of the choices, in the table's order */
     bool nesterov, amsgrad, cycle_momentum, force, json, quiet, help, no_measure, layers;
@@ -53,6 +53,8 @@ int cmd_predict(cli_options *options);
 int cmd_report(cli_options *options);
 int cmd_compare(cli_options *options);
 int cmd_run(cli_options *options);
+int cmd_inspect(cli_options *options);
+int cmd_verify(cli_options *options);
 int cmd_info(cli_options *options);
 int cmd_ops(cli_options *options);
 int cmd_doctor(cli_options *options);

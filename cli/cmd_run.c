@@ -32,9 +32,8 @@ static int failed(const runner *r, wick_status status) { return talk_fail(talk_c
 
 /* "float [1, 3, height, width]" */
 static const char *port_text(const wick_onnx_port *p, char *text, size_t size) {
-    static const char *const types[] = {"unknown", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "double", "uint32", "uint64"};
     static const char *const kinds[] = {"", "", "", "sequence of ", "map of "};
-    size_t n = (size_t)snprintf(text, size, "%s%s", kinds[p->kind], p->elem >= 0 && p->elem < (int)(sizeof types / sizeof types[0]) ? types[p->elem] : "number");
+    size_t n = (size_t)snprintf(text, size, "%s%s", kinds[p->kind], wick_onnx_elem_name(p->elem));
     if (p->rank >= 0 && n < size) n += (size_t)snprintf(text + n, size - n, " [");
     for (int i = 0; i < p->rank && n < size; i++) {
         n += (size_t)snprintf(text + n, size - n, "%s", i ? ", " : "");
@@ -47,8 +46,8 @@ static const char *port_text(const wick_onnx_port *p, char *text, size_t size) {
 }
 
 static wick_dtype dtype_of(const wick_onnx_port *p) {
-    static const wick_dtype dtypes[] = {WICK_F32, WICK_F32, WICK_U8, WICK_I8, WICK_U16, WICK_I16, WICK_I32, WICK_I64, WICK_F32, WICK_BOOL, WICK_F16, WICK_F64, WICK_U32, WICK_U64};
-    return p->elem > 0 && p->elem < (int)(sizeof dtypes / sizeof dtypes[0]) ? dtypes[p->elem] : WICK_F32;
+    wick_dtype dtype;
+    return wick_onnx_elem_dtype(p->elem, &dtype) ? dtype : WICK_F32;
 }
 
 /* Uniform in [0, 1), of integers 0; dims without an extent are 1. */

@@ -33,6 +33,8 @@ typedef struct option_row {
 #define C         (1u << CMD_COMPLETIONS)
 #define R         (1u << CMD_REPORT)
 #define X         (1u << CMD_RUN)
+#define S         (1u << CMD_INSPECT)
+#define V         (1u << CMD_VERIFY)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
@@ -94,7 +96,7 @@ static const option_row rows[] = {
     {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,
      "stop after N epochs without a better test accuracy (or, at the same, a lower loss); 0: never"},
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
-    {"threads", "N", INTEGER, T | E | P | M | I | D | R | X, "0", AT(threads), 0, 4096, FORGET,
+    {"threads", "N", INTEGER, T | E | P | M | I | D | R | X | S, "0", AT(threads), 0, 4096, FORGET,
      "0: every CPU this process may use; results don't depend on it"},
     {"out", "DIR", TEXT, T, "wick-run", AT(out), 0, 0, FORGET, "where last.safetensors and best.safetensors go"},
     {"out", "FILE", TEXT, R, "", AT(out), 0, 0, FORGET, "the page to write; without it, report.html in RUN"},
@@ -119,13 +121,15 @@ static const option_row rows[] = {
     {"rtol", "R", REAL, X, "0.001", AT(rtol), 0, 1e30, FORGET, "--check: what may differ, as part of the expected number"},
     {"atol", "A", REAL, X, "1e-7", AT(atol), 0, 1e30, FORGET, "--check: what may differ besides"},
     {"repeat", "N", INTEGER, X, "1", AT(repeat), 1, 1e7, FORGET, "run N times, and show the median time"},
+    {"max-memory", "MB", INTEGER, V, "1024", AT(max_memory), 1, 1 << 20, FORGET, "what the file may cost in memory, besides its weights"},
+    {"max-tensor", "MB", INTEGER, V, "8192", AT(max_tensor), 1, 1 << 20, FORGET, "the largest tensor it may hold"},
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
     {"color", "auto|always|never", CHOICE, T | E | P | D, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | M | I | O | D | R | X, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
     {"quiet", "", FLAG, T | E | P | R | X, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
-    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X, "", AT(help), 0, 0, FORGET, "this text"},
+    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T
@@ -138,6 +142,8 @@ static const option_row rows[] = {
 #undef C
 #undef R
 #undef X
+#undef S
+#undef V
 enum { ROWS = sizeof rows / sizeof rows[0] };
 _Static_assert(sizeof rows / sizeof rows[0] <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
 

@@ -53,6 +53,22 @@ WICK_API wick_model *wick_onnx_model(wick_onnx *onnx);
 /* Every op it uses that Wick lacks, once: "Foo-13, com.acme::Bar-1"; "" is none. */
 WICK_API const char *wick_onnx_unsupported(const wick_onnx *onnx);
 
+/* What the file says of itself, and holds. */
+typedef struct wick_onnx_info {
+    int64_t ir_version, opset; /* of ONNX's own domain; 0: none */
+    const char *producer, *producer_version, *graph; /* "": not said */
+    int64_t nodes, functions;  /* of all graphs and functions, each counted once */
+    int64_t parameters;        /* numbers in float initializers of the main graph */
+    int ops;                   /* distinct ones, see wick_onnx_op_at */
+} wick_onnx_info;
+WICK_API wick_onnx_info wick_onnx_get_info(const wick_onnx *onnx);
+typedef struct wick_onnx_op {
+    const char *domain, *name; /* domain "": ONNX's own */
+    int64_t count;
+    bool supported;
+} wick_onnx_op;
+WICK_API wick_onnx_op wick_onnx_op_at(const wick_onnx *onnx, int i); /* most frequent first; cleared outside */
+
 /* An input or output as declared. */
 typedef struct wick_onnx_port {
     const char *name;
@@ -63,6 +79,9 @@ typedef struct wick_onnx_port {
     const char *dim_names[WICK_MAX_DIMS]; /* or NULL */
     bool optional;                       /* inputs with an initializer */
 } wick_onnx_port;
+/* "float", "int64", ... of a TensorProto.DataType, "?" of none; and Wick's dtype for it, false: it has none. */
+WICK_API const char *wick_onnx_elem_name(int elem);
+WICK_API bool wick_onnx_elem_dtype(int elem, wick_dtype *dtype);
 WICK_API int wick_onnx_inputs(const wick_onnx *onnx);
 WICK_API int wick_onnx_outputs(const wick_onnx *onnx);
 WICK_API wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i);

@@ -2,6 +2,7 @@
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "tensor/tensor.h"
@@ -54,6 +55,7 @@ static void drop_weights(onnx_block *b) {
 }
 
 static wick_status make_ports(wick_onnx *onnx);
+static wick_status make_counts(wick_onnx *onnx);
 
 static wick_status open_file(wick_onnx *onnx, const char *path) {
     wick_map map;
@@ -80,7 +82,7 @@ static wick_status open_file(wick_onnx *onnx, const char *path) {
     WICK_TRY(make_ports(onnx));
     WICK_TRY(read_weights(onnx, onnx->main, 0));
     for (size_t i = 0; i < m->functions.n; i++) WICK_TRY(read_weights(onnx, onnx->function_blocks[i], 1));
-    return WICK_OK;
+    return make_counts(onnx);
 }
 
 wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out) {
@@ -133,6 +135,7 @@ void wick_onnx_free(wick_onnx **onnx) {
     }
     wick_onnx_pages_drop(o->own_pages);
     if (o->folder >= 0) close(o->folder);
+    wick_release(NULL, o->op_counts, o->cap_op_counts * sizeof *o->op_counts);
     wick_arena_free(&o->arena);
     wick_release(NULL, o, sizeof *o);
     *onnx = NULL;
@@ -189,6 +192,50 @@ int wick_onnx_inputs(const wick_onnx *onnx) { return onnx->n_in; }
 int wick_onnx_outputs(const wick_onnx *onnx) { return onnx->n_out; }
 wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_in ? onnx->in_ports[i] : (wick_onnx_port){0}; }
 wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_out ? onnx->out_ports[i] : (wick_onnx_port){0}; }
+
+/* ---- what it is ------------------------------------------------------------------------------------------------------------------------- */
+
+static bool count_ops(wick_onnx *onnx, const onnx_block *b, size_t *cap) {
+    for (size_t i = 0; i < b->n; i++) {
+        const onnx_node *node = b->steps[i].node;
+        int k = 0;
+        while (k < onnx->n_op_counts && !(wick_bytes_are(node->op, onnx->op_counts[k].name) && wick_bytes_are(node->domain, onnx->op_counts[k].domain))) k++;
+        if (k == onnx->n_op_counts) {
+            if (k == 1024) continue; /* more distinct ones than there are: a file that nobody runs */
+            if (!wick_grow(NULL, (void **)&onnx->op_counts, cap, (size_t)k + 1, sizeof *onnx->op_counts)) return false;
+            onnx->op_counts[k] = (wick_onnx_op){terminated(onnx, node->domain), terminated(onnx, node->op), 0, b->steps[i].op || b->steps[i].function};
+            if (!onnx->op_counts[k].domain || !onnx->op_counts[k].name) return false;
+            onnx->n_op_counts++;
+        }
+        onnx->op_counts[k].count++;
+        for (size_t a = 0; b->steps[i].bodies && a < node->attrs.n; a++)
+            if (b->steps[i].bodies[a] && !count_ops(onnx, b->steps[i].bodies[a], cap)) return false;
+    }
+    return true;
+}
+static int by_count(const void *a, const void *b) {
+    const wick_onnx_op *x = a, *y = b;
+    return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : strcmp(x->name, y->name);
+}
+static wick_status make_counts(wick_onnx *onnx) {
+    bool good = count_ops(onnx, onnx->main, &onnx->cap_op_counts);
+    for (size_t i = 0; good && i < onnx->proto.functions.n; i++) good = count_ops(onnx, onnx->function_blocks[i], &onnx->cap_op_counts);
+    if (!good) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    if (onnx->n_op_counts) qsort(onnx->op_counts, (size_t)onnx->n_op_counts, sizeof *onnx->op_counts, by_count);
+    const onnx_model *m = &onnx->proto;
+    onnx->info = (wick_onnx_info){.ir_version = m->ir_version, .producer = terminated(onnx, m->producer), .producer_version = terminated(onnx, m->producer_version),
+                                  .graph = terminated(onnx, m->graph->name), .nodes = (int64_t)onnx->steps, .functions = (int64_t)m->functions.n, .ops = onnx->n_op_counts};
+    for (size_t i = 0; i < m->opsets.n; i++)
+        if (!m->opsets.at[i].domain.size || wick_bytes_are(m->opsets.at[i].domain, "ai.onnx")) onnx->info.opset = m->opsets.at[i].version;
+    for (int i = 0; i < wick_model_count(onnx->model); i++) {
+        const wick_named state = wick_model_at(onnx->model, i);
+        if (state.role == WICK_ROLE_PARAM) onnx->info.parameters += wick_tensor_count(state.tensor);
+    }
+    return onnx->info.producer && onnx->info.producer_version && onnx->info.graph ? WICK_OK : wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+}
+
+wick_onnx_info wick_onnx_get_info(const wick_onnx *onnx) { return onnx->info; }
+wick_onnx_op wick_onnx_op_at(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_op_counts ? onnx->op_counts[i] : (wick_onnx_op){0}; }
 
 /* ---- recording --------------------------------------------------------------------------------------------------------------------------- */
 

@@ -104,6 +104,10 @@ struct wick_onnx {
     int *in_slots; /* the graph's input that port i is */
     int n_in, n_out;
     size_t steps; /* of all blocks */
+    wick_onnx_op *op_counts; /* distinct ops, most frequent first */
+    int n_op_counts;
+    size_t cap_op_counts;
+    wick_onnx_info info;
     const char *unsupported; /* "" or a list of what has no row */
     wick_msg msg;
 };

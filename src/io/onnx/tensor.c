@@ -37,6 +37,9 @@ int wick_onnx_type(wick_dtype dtype) {
 }
 const char *wick_onnx_type_name(int64_t type) { return type >= 0 && type < ONNX_TYPES ? kinds[type].name : "?"; }
 
+const char *wick_onnx_elem_name(int elem) { return wick_onnx_type_name(elem); }
+bool wick_onnx_elem_dtype(int elem, wick_dtype *dtype) { return wick_onnx_dtype(elem, dtype); }
+
 /* ---- pages of a file that tensors hold on to ---------------------------------------------------------------------------------------- */
 
 wick_onnx_pages *wick_onnx_pages_new(const wick_map *map, const char *name) {
