@@ -11,7 +11,7 @@ const char help_file[] = "FILE is JPEG, PNG or IDX.";
 enum {
     ALL = ~0,
     OF_TRAIN = 1 << CMD_TRAIN,
-    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO,
+    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO | 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY,
 };
 static const struct {
     int code, commands; /* a bit set of cli_command_id */
@@ -23,6 +23,7 @@ static const struct {
     {CLI_BAD_FILE, OF_READERS, "a file that was to be read is missing, damaged, of another version or of another model"},
     {CLI_NOT_FINITE, OF_TRAIN, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
     {CLI_DIFFERENT, 1 << CMD_COMPARE, "the two differ by more than the tolerance, in shape, or in what there is"},
+    {CLI_DIFFERENT, 1 << CMD_RUN, "--check: an output differs by more than the tolerance, in dtype or in shape"},
     {CLI_INTERRUPTED, OF_TRAIN, "interrupted (Ctrl-C, SIGTERM); train has saved its place and printed how to go on"},
 };
 
@@ -61,6 +62,11 @@ const help_example help_examples[] = {
     {CMD_PREDICT, "wick predict run --index 0,3-5 --top 3", "four test images with the three likeliest classes"},
     {CMD_PREDICT, "wick predict run a.png b.jpg --json", "pictures of your own"},
     {CMD_REPORT, "wick report run", "a page about that run, run/report.html, for a browser"},
+    {CMD_RUN, "wick run net.onnx --input x=photo.png", "the outputs for a picture"},
+    {CMD_RUN, "wick run net.onnx --check tests", "whether it gives the outputs in tests/test_data_set_0, 1, ..."},
+    {CMD_RUN, "wick run net.onnx --input random --repeat 100", "how long it takes"},
+    {CMD_INSPECT, "wick inspect net.onnx", "what it takes and gives, and what it costs"},
+    {CMD_VERIFY, "wick verify net.onnx --json", "for scripts: exit 0 if it is sound, else 3 and the reason"},
     {CMD_COMPARE, "wick compare a/last.safetensors b/last.safetensors --atol 0", "whether two runs ended in the same bits"},
     {CMD_COMPARE, "wick compare mine.safetensors theirs.safetensors --only \"*.weight\" --rtol 1e-4 --atol 1e-6", "as numpy.allclose, tensor by tensor"},
     {CMD_COMPARE, "wick compare --layers run activations.safetensors", "the first layer of a port that differs; wick/compare.h has the lines for PyTorch that write the file"},
