@@ -70,7 +70,7 @@ static void print_text(wick_context *ctx, wick_onnx *onnx, const wick_plan *plan
         const wick_onnx_port p = wick_onnx_output(onnx, i);
         print_port("output", &p);
     }
-    printf("%-11s %lld in float initializers\n", "parameters", (long long)info.parameters);
+    printf("%-11s %lld\n", "parameters", (long long)info.parameters);
     printf("%-11s %lld", "nodes", (long long)info.nodes);
     if (info.functions) printf(", in functions too (%lld)", (long long)info.functions);
     for (int i = 0; i < info.ops; i++) {

@@ -48,7 +48,7 @@ typedef struct wick_onnx wick_onnx;
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out);
 /* Plans and tensors made from it must be freed before. Null-safe, nulls. */
 WICK_API void wick_onnx_free(wick_onnx **onnx);
-/* Its float initializers as parameters, by their names; freed with it. */
+/* Its weights by their names, freed with it: float initializers are parameters, and so are float constants of 2 dims and more; others are buffers. */
 WICK_API wick_model *wick_onnx_model(wick_onnx *onnx);
 /* Every op it uses that Wick lacks, once: "Foo-13, com.acme::Bar-1"; "" is none. */
 WICK_API const char *wick_onnx_unsupported(const wick_onnx *onnx);
@@ -58,7 +58,7 @@ typedef struct wick_onnx_info {
     int64_t ir_version, opset; /* of ONNX's own domain; 0: none */
     const char *producer, *producer_version, *graph; /* "": not said */
     int64_t nodes, functions;  /* of all graphs and functions, each counted once */
-    int64_t parameters;        /* numbers in float initializers of the main graph */
+    int64_t parameters;        /* numbers in its parameters */
     int ops;                   /* distinct ones, see wick_onnx_op_at */
 } wick_onnx_info;
 WICK_API wick_onnx_info wick_onnx_get_info(const wick_onnx *onnx);

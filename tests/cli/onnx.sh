@@ -47,4 +47,12 @@ test_verify() {
         [ "$code" = 0 ] || [ "$code" = 3 ] || fail "exit code $code of $file"
     done
 }
+test_example() {
+    local program
+    program=$(dirname "$wick")/../examples/run_onnx
+    [ -x "$program" ] || { echo "  skipped: examples are not built"; return 0; }
+    expect 0 "$program" "$lenet/model.onnx" && has out "y:"
+    expect 1 "$program" nowhere.onnx && has out nowhere.onnx
+    expect 1 "$program" "$WICK_MODELS/onnx/silero_vad_v6/model.onnx" && has out "depends on the inputs"
+}
 test_main

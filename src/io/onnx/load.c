@@ -19,18 +19,31 @@ static const char *terminated(wick_onnx *onnx, wick_bytes b) {
     return s;
 }
 
-/* The tensor's name in the model, where it can have one. */
-static wick_status adopt(wick_onnx *onnx, wick_bytes name, wick_tensor *t) {
+/* The tensor's name in the model, where it can have one. Floats of that many dims and more are trained. */
+static wick_status adopt(wick_onnx *onnx, wick_bytes name, wick_tensor *t, int least_rank) {
     const wick_dtype d = wick_tensor_dtype(t);
     const bool floats = d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16;
     const char *text = terminated(onnx, name);
     if (!text) return WICK_ERR_NOMEM;
-    if (wick_model_adopt(onnx->model, text, floats ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, t) == WICK_ERR_NOMEM) return WICK_ERR_NOMEM;
+    if (wick_model_adopt(onnx->model, text, floats && wick_tensor_rank(t) >= least_rank ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, t) == WICK_ERR_NOMEM) return WICK_ERR_NOMEM;
     wick_context_clear_error(onnx->ctx);
     return WICK_OK;
 }
 
-/* Blocks in a list: the main one's, then those inside. */
+/* The tensor of a Constant, which is a weight too: some exporters write them all so. */
+static wick_status read_constant(wick_onnx *onnx, onnx_step *step, int depth) {
+    const onnx_node *node = step->node;
+    if (!step->op || !wick_bytes_are(node->op, "Constant") || node->attrs.n != 1 || node->out.n != 1) return WICK_OK;
+    const onnx_attr *a = &node->attrs.at[0];
+    if (!a->t || a->reference.size || !wick_bytes_are(a->name, "value")) return WICK_OK;
+    WICK_TRY(wick_onnx_read_tensor(onnx, a->t, &step->constant.v, &onnx->arena, &onnx->msg));
+    if (step->constant.v.kind != WICK_VALUE_TENSOR) return WICK_OK;
+    wick_tensor *t = step->constant.v.tensor = wick_retain(step->constant.v.tensor); /* freed with the model */
+    if (!depth && adopt(onnx, node->out.at[0], t, 2) != WICK_OK) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    return WICK_OK;
+}
+
+/* Those of the block and of the bodies in it. */
 static wick_status read_weights(wick_onnx *onnx, onnx_block *b, int depth) {
     for (size_t i = 0; i < b->n_weights; i++) {
         struct onnx_weight *w = &b->weights[i];
@@ -38,9 +51,10 @@ static wick_status read_weights(wick_onnx *onnx, onnx_block *b, int depth) {
                            : wick_onnx_read_sparse(onnx, w->sparse, &w->value.v, &onnx->arena, &onnx->msg));
         if (w->value.v.kind != WICK_VALUE_TENSOR) continue;
         wick_tensor *t = w->value.v.tensor = wick_retain(w->value.v.tensor); /* freed with the model */
-        if (!depth && adopt(onnx, w->tensor ? w->tensor->name : w->sparse->values->name, t) != WICK_OK)
+        if (!depth && adopt(onnx, w->tensor ? w->tensor->name : w->sparse->values->name, t, 0) != WICK_OK)
             return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     }
+    for (size_t i = 0; i < b->n; i++) WICK_TRY(read_constant(onnx, &b->steps[i], depth));
     for (size_t i = 0; i < b->n; i++)
         for (size_t k = 0; b->steps[i].bodies && k < b->steps[i].node->attrs.n; k++)
             if (b->steps[i].bodies[k]) WICK_TRY(read_weights(onnx, (onnx_block *)(uintptr_t)b->steps[i].bodies[k], depth + 1));
@@ -50,6 +64,7 @@ static wick_status read_weights(wick_onnx *onnx, onnx_block *b, int depth) {
 static void drop_weights(onnx_block *b) {
     if (!b) return;
     for (size_t i = 0; i < b->n_weights; i++) wick_tensor_free(&b->weights[i].value.v.tensor);
+    for (size_t i = 0; i < b->n; i++) wick_tensor_free(&b->steps[i].constant.v.tensor);
     for (size_t i = 0; i < b->n; i++)
         for (size_t k = 0; b->steps[i].bodies && k < b->steps[i].node->attrs.n; k++) drop_weights((onnx_block *)(uintptr_t)b->steps[i].bodies[k]);
 }

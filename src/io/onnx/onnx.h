@@ -56,6 +56,7 @@ typedef struct onnx_step {
     int32_t *out; /* -1: not wanted */
     int n_in, n_out, opset;
     const onnx_block **bodies; /* of graph attributes, by the attribute's place among the node's; NULL where it is no graph */
+    onnx_value constant;       /* of a Constant: read once; kind NONE: it is none */
     const char *place;         /* for messages and profiles: "model.onnx: Conv \"conv1\"" */
 } onnx_step;
 

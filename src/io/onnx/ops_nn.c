@@ -169,8 +169,7 @@ static void conv_transpose(onnx_call *c) {
         const int64_t *dims = want && n_shape >= n ? want + (n_shape - n) : NULL;
         if (dims || upper || lower) {
             const int64_t out = dims ? dims[i] : in * stride[i], total = full - out;
-            before = upper ? total / 2 : total - total / 2; /* ONNX's text; it says so for NOTSET too, but... */
-            if (!upper && !lower) before = total / 2;
+            before = lower ? total - total / 2 : total / 2;
             after = total - before;
         }
         o.stride[i] = stride[i];
@@ -355,42 +354,39 @@ static void global_lp_pool(onnx_call *c) {
     wick_onnx_set(c, 0, wick_norm(x, c->opset < 2 ? wick_onnx_float(c, "p", 2) : (double)wick_onnx_int(c, "p", 2), n, axes, true));
 }
 
+/* Indices are places of whole tensors with the extents that the windows make; output_shape may ask for larger ones. */
 static void max_unpool(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *at = x ? wick_onnx_tensor(c, 1) : NULL;
     const int n = at ? wick_tensor_rank(x) - 2 : 0;
-    int64_t kernel[3], stride[3], size[3], places = 1;
+    int64_t kernel[3], stride[3], made[3], size[3], places = 1;
     int n_pads;
-    onnx_host h = {0};
-    if (!at || (wick_onnx_has(c, 2) && !wick_onnx_host(c, 2, &h))) return;
-    if (n < 1 || n > 3 || !numbers(c, "kernel_shape", n, kernel, 1, 1) || !numbers(c, "strides", n, stride, 1, 1)) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "%d dims; 3 to 5 are", n + 2);
+    onnx_host want = {0};
+    if (!at || (wick_onnx_has(c, 2) && !wick_onnx_host(c, 2, &want))) return;
+    const int64_t *pads = wick_onnx_ints(c, "pads", &n_pads);
+    if (n < 1 || n > 3 || (pads && n_pads != 2 * n) || (want.n && want.n != n + 2)) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "%d dims (3 to 5 are), %d pads, %lld extents asked for", n + 2, n_pads, (long long)want.n);
         return;
     }
-    const int64_t *pads = wick_onnx_ints(c, "pads", &n_pads);
-    int64_t natural = 1;
+    if (!numbers(c, "kernel_shape", n, kernel, 1, 1) || !numbers(c, "strides", n, stride, 1, 1)) return;
+    bool same = true;
     for (int i = 0; i < n; i++) {
-        size[i] = (wick_tensor_dim(x, i + 2) - 1) * stride[i] + kernel[i] - (pads && n_pads == 2 * n ? pads[i] + pads[n + i] : 0);
-        natural *= size[i];
-        if (h.n == n + 2) size[i] = h.ints[i + 2];
-        places *= size[i];
-    }
-    /* Indices are those of the tensor as it was pooled: places of its own dims, in whole tensors. */
-    (void)natural;
-    wick_tensor *inside = wick_remainder(at, wick_like(at, (double)WICK_MAX(h.n == n + 2 ? natural : places, 1)));
-    if (h.n == n + 2 && natural != places) { /* rows of the pooled tensor lie in a larger one */
-        int64_t old[3];
-        for (int i = 0; i < n; i++) old[i] = (wick_tensor_dim(x, i + 2) - 1) * stride[i] + kernel[i] - (pads && n_pads == 2 * n ? pads[i] + pads[n + i] : 0);
-        wick_tensor *rest = inside, *to = NULL;
-        int64_t factor = 1;
-        for (int i = n - 1; i >= 0; i--) {
-            wick_tensor *here = wick_mul(wick_remainder(rest, wick_like(rest, (double)old[i])), wick_like(rest, (double)factor));
-            to = to ? wick_add(to, here) : here;
-            rest = wick_floor_divide(rest, wick_like(rest, (double)old[i]));
-            factor *= size[i];
+        made[i] = (wick_tensor_dim(x, i + 2) - 1) * stride[i] + kernel[i] - (pads ? pads[i] + pads[n + i] : 0);
+        size[i] = want.n ? want.ints[i + 2] : made[i];
+        if (made[i] < 1 || size[i] < 1) {
+            wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d would have %lld places of %lld", i + 2, (long long)made[i], (long long)size[i]);
+            return;
         }
-        inside = to;
+        same &= size[i] == made[i];
+        places *= made[i];
     }
-    wick_onnx_set(c, 0, wick_max_unpool(x, inside, size));
+    wick_tensor *rest = wick_remainder(at, wick_like(at, (double)places)), *to = same ? rest : NULL;
+    int64_t factor = 1;
+    for (int i = n - 1; i >= 0 && !same; factor *= size[i--]) { /* rows of one lie in the other */
+        wick_tensor *here = wick_mul(wick_remainder(rest, wick_like(rest, (double)made[i])), wick_like(rest, (double)factor));
+        to = to ? wick_add(to, here) : here;
+        rest = wick_floor_divide(rest, wick_like(rest, (double)made[i]));
+    }
+    wick_onnx_set(c, 0, wick_max_unpool(x, to, size));
 }
 
 /* ---- normalisation ------------------------------------------------------------------------------------------------------------------------------- */

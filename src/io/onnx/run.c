@@ -247,6 +247,10 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
     }
     for (int i = 0; i < c.n_out; i++) out[i] = (onnx_value){0};
     if (c.status != WICK_OK) return c.status;
+    if (step->constant.v.kind != WICK_VALUE_NONE) {
+        if (step->out[0] >= 0) frame->slots[step->out[0]] = step->constant;
+        return WICK_OK;
+    }
     wick_enter(step->place);
     if (step->function)
         call_function(&c);
