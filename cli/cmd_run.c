@@ -173,9 +173,9 @@ static int run_repeats(runner *r) {
 
 /* FOLDER/KIND_i.pb or .npy; false: neither is there. */
 static bool value_path(const char *folder, const char *kind, int i, char path[PATH_SIZE]) {
-    snprintf(path, PATH_SIZE, "%s/%s_%d.pb", folder, kind, i);
+    snprintf(path, PATH_SIZE, "%.4000s/%s_%d.pb", folder, kind, i);
     if (exists(path)) return true;
-    snprintf(path, PATH_SIZE, "%s/%s_%d.npy", folder, kind, i);
+    snprintf(path, PATH_SIZE, "%.4000s/%s_%d.npy", folder, kind, i);
     return exists(path);
 }
 

@@ -30,7 +30,7 @@ static wick_tensor *meet(wick_tensor **a, wick_tensor **b, const char *op) {
 }
 
 wick_tensor *wick_cosine_similarity(wick_tensor *a, wick_tensor *b, int axis, double eps) {
-    wick_dtype dtype;
+    wick_dtype dtype = WICK_F32;
     wick_tensor *bad = floats(&a, &b, "cosine_similarity", &dtype);
     if (!bad) bad = meet(&a, &b, "cosine_similarity");
     if (bad) return bad;
@@ -40,7 +40,7 @@ wick_tensor *wick_cosine_similarity(wick_tensor *a, wick_tensor *b, int axis, do
 }
 
 wick_tensor *wick_pairwise_distance(wick_tensor *a, wick_tensor *b, double p, double eps, bool keepdims) {
-    wick_dtype dtype;
+    wick_dtype dtype = WICK_F32;
     wick_tensor *bad = floats(&a, &b, "pairwise_distance", &dtype);
     if (bad) return bad;
     wick_tensor *off = wick_sub(a, b);
@@ -49,7 +49,7 @@ wick_tensor *wick_pairwise_distance(wick_tensor *a, wick_tensor *b, double p, do
 }
 
 wick_tensor *wick_cdist(wick_tensor *a, wick_tensor *b, double p) {
-    wick_dtype dtype;
+    wick_dtype dtype = WICK_F32;
     wick_tensor *bad = floats(&a, &b, "cdist", &dtype);
     if (bad) return bad;
     if (wick_tensor_rank(a) < 2 || wick_tensor_rank(b) < 2 || wick_tensor_dim(a, -1) != wick_tensor_dim(b, -1))

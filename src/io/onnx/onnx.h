@@ -210,7 +210,7 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
 wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
 wick_status wick_onnx_resolve(wick_onnx *onnx);
 
-static inline bool wick_bytes_are(wick_bytes b, const char *text) { return b.size == strlen(text) && !memcmp(b.at, text, b.size); }
+static inline bool wick_bytes_are(wick_bytes b, const char *text) { return b.size == strlen(text) && (!b.size || !memcmp(b.at, text, b.size)); }
 static inline bool wick_bytes_equal(wick_bytes a, wick_bytes b) { return a.size == b.size && (!a.size || !memcmp(a.at, b.at, a.size)); }
 
 #endif

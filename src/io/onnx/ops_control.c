@@ -18,7 +18,7 @@ static bool truth(onnx_call *c, const onnx_value *v, bool *out) {
 }
 
 static void branch(onnx_call *c) {
-    bool taken;
+    bool taken = false;
     if (!truth(c, wick_onnx_in(c, 0), &taken)) return;
     const onnx_block *body = wick_onnx_body(c, taken ? "then_branch" : "else_branch");
     onnx_value *out = body ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;

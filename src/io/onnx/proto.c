@@ -187,6 +187,7 @@ static wick_status decode_message(decoder *d, size_t index) {
     }
     for (int k = 0; k < m->n; k++) {
         const wick_proto_field *f = &m->fields[k];
+        if (!f->repeated && f->kind == WICK_PROTO_BYTES) memcpy(out + f->offset, &(wick_bytes){"", 0}, sizeof(wick_bytes)); /* never NULL */
         if (!counts[k] || (!f->repeated && f->kind != WICK_PROTO_MESSAGE)) continue;
         arrays[k] = take(d, counts[k], size_of(f));
         if (!arrays[k]) return no_room(d, &e, e.at);

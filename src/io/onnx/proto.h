@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-/* Bytes of the input; not terminated. */
+/* Bytes of the input; not terminated. Those of a field that is absent are "". */
 typedef struct wick_bytes {
     const char *at;
     size_t size;

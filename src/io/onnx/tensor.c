@@ -151,7 +151,7 @@ static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_by
 
 /* The bytes of a tensor's external data. */
 static wick_status external_bytes(wick_onnx *onnx, const onnx_tensor *t, size_t bytes, const uint8_t **at, wick_onnx_pages **pages, wick_msg *msg) {
-    wick_bytes location = {0};
+    wick_bytes location = {"", 0};
     uint64_t offset = 0, length = bytes;
     for (size_t i = 0; i < t->external.n; i++) {
         const onnx_pair *p = &t->external.at[i];
@@ -199,6 +199,7 @@ static size_t typed_values(const onnx_tensor *t) {
 
 /* Values of typed fields, converted to the bytes that raw_data would have. */
 static void write_typed(const onnx_tensor *t, size_t size, size_t n, uint8_t *to) {
+    if (!n) return;
     if (t->type == ONNX_FLOAT || t->type == ONNX_COMPLEX64) memcpy(to, t->floats.at, n * 4);
     else if (t->type == ONNX_DOUBLE || t->type == ONNX_COMPLEX128) memcpy(to, t->doubles.at, n * 8);
     else {
