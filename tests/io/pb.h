@@ -13,7 +13,7 @@ typedef struct pb {
 
 static inline void pb_bytes(pb *p, const void *data, size_t n) {
     if (p->n + n > p->cap) p->at = realloc(p->at, p->cap = 2 * (p->n + n) + 64);
-    memcpy(p->at + p->n, data, n);
+    if (n) memcpy(p->at + p->n, data, n);
     p->n += n;
 }
 static inline void pb_varint(pb *p, uint64_t v) {
