@@ -60,8 +60,8 @@ static void json_port(json *j, const wick_onnx_port *p) {
 
 static void print_text(wick_context *ctx, wick_onnx *onnx, const wick_plan *plan) {
     const wick_onnx_info info = wick_onnx_get_info(onnx);
-    talk_print("%-11s %s%s%s, IR %lld, opset %lld\n", "made by", *info.producer ? info.producer : "?", *info.producer_version ? " " : "", info.producer_version,
-               (long long)info.ir_version, (long long)info.opset);
+    talk_print("%-11s %s%s%s, IR %lld, opset %lld\n", "made by", *info.producer ? info.producer : "?", *info.producer_version ? " " : "",
+               info.producer_version, (long long)info.ir_version, (long long)info.opset);
     for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
         const wick_onnx_port p = wick_onnx_input(onnx, i);
         print_port("input", &p);
@@ -75,15 +75,15 @@ static void print_text(wick_context *ctx, wick_onnx *onnx, const wick_plan *plan
     if (info.functions) printf(", in functions too (%lld)", (long long)info.functions);
     for (int i = 0; i < info.ops; i++) {
         const wick_onnx_op op = wick_onnx_op_at(onnx, i);
-        talk_print("%s%lld %s%s%s%s", i ? ", " : ": ", (long long)op.count, op.domain, *op.domain ? "::" : "", op.name, op.supported ? "" : " (Wick has no such op)");
+        talk_print("%s%lld %s%s%s%s", i ? ", " : ": ", (long long)op.count, op.domain, *op.domain ? "::" : "", op.name,
+                   op.supported ? "" : " (Wick has no such op)");
     }
     printf("\n");
     if (plan) {
         const wick_plan_info p = wick_plan_get_info(plan);
-        printf("%-11s %d kernels, %.4g GFLOP, %.4g MB moved; memory besides weights and inputs: %.4g MB (unknown extents taken as 1)\n", "plan", p.kernels, p.flops * 1e-9, p.bytes * 1e-6,
-               (double)(p.arena_bytes + p.scratch_bytes) * 1e-6);
-    } else
-        talk_print("%-11s none: %s\n", "plan", wick_context_error(ctx));
+        printf("%-11s %d kernels, %.4g GFLOP, %.4g MB moved; memory besides weights and inputs: %.4g MB (unknown extents taken as 1)\n", "plan",
+               p.kernels, p.flops * 1e-9, p.bytes * 1e-6, (double)(p.arena_bytes + p.scratch_bytes) * 1e-6);
+    } else talk_print("%-11s none: %s\n", "plan", wick_context_error(ctx));
     if (*wick_onnx_unsupported(onnx)) talk_print("%-11s %s\n", "lacks", wick_onnx_unsupported(onnx));
 }
 

@@ -117,8 +117,9 @@ static int read_inputs(runner *r) {
         while (equals && at < r->n_in && strcmp(wick_onnx_input(r->onnx, at).name, item) != 0) at++;
         if (!equals && r->n_in == 1) at = 0, equals = item - 1; /* the only one needs no name */
         if (!equals || at == r->n_in) {
-            code = talk_fail(CLI_USAGE, equals ? "--input: the model has no input \"%s\"; it has %s" : "--input \"%s\" is not NAME=FILE, for example %s=FILE", item,
-                             r->n_in ? wick_onnx_input(r->onnx, 0).name : "none");
+            code = talk_fail(CLI_USAGE,
+                             equals ? "--input: the model has no input \"%s\"; it has %s" : "--input \"%s\" is not NAME=FILE, for example %s=FILE",
+                             item, r->n_in ? wick_onnx_input(r->onnx, 0).name : "none");
             break;
         }
         const wick_onnx_port port = wick_onnx_input(r->onnx, at);
@@ -129,8 +130,11 @@ static int read_inputs(runner *r) {
         const wick_onnx_port port = wick_onnx_input(r->onnx, i);
         char text[256];
         if (r->in[i].kind != WICK_VALUE_NONE || port.optional) continue;
-        if (!others) code = talk_fail(CLI_USAGE, "the input %s, %s, is missing: --input %s=FILE, or --input random", port.name, port_text(&port, text, sizeof text), port.name);
-        else if (port.kind != WICK_VALUE_TENSOR) code = talk_fail(CLI_USAGE, "the input %s, %s, has no random values", port.name, port_text(&port, text, sizeof text));
+        if (!others)
+            code = talk_fail(CLI_USAGE, "the input %s, %s, is missing: --input %s=FILE, or --input random", port.name,
+                             port_text(&port, text, sizeof text), port.name);
+        else if (port.kind != WICK_VALUE_TENSOR)
+            code = talk_fail(CLI_USAGE, "the input %s, %s, has no random values", port.name, port_text(&port, text, sizeof text));
         else {
             const wick_status status = read_input(r, &port, "random", &r->in[i]);
             if (status != WICK_OK) code = failed(r, status);
@@ -140,7 +144,8 @@ static int read_inputs(runner *r) {
     return code;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------------------------------------------------------------
+ */
 
 static wick_status run_once(runner *r) {
     wick_status status = wick_onnx_apply(r->onnx, r->in, r->out);
@@ -169,7 +174,8 @@ static int run_repeats(runner *r) {
     return CLI_OK;
 }
 
-/* ---- checking -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- checking
+ * -------------------------------------------------------------------------------------------------------------------------------------- */
 
 /* FOLDER/KIND_i.pb or .npy; false: neither is there. */
 static bool value_path(const char *folder, const char *kind, int i, char path[PATH_SIZE]) {
@@ -207,7 +213,8 @@ static int check_set(runner *r, const char *folder, json *j, int *compared) {
             json_text(j, "why", agrees == WICK_OK ? NULL : wick_context_error(r->ctx));
             json_close(j, '}');
         } else
-            talk_print("%s  %s: %s%s\n", folder, port.name, agrees == WICK_OK ? "agrees" : "differs: ", agrees == WICK_OK ? "" : wick_context_error(r->ctx));
+            talk_print("%s  %s: %s%s\n", folder, port.name,
+                       agrees == WICK_OK ? "agrees" : "differs: ", agrees == WICK_OK ? "" : wick_context_error(r->ctx));
     }
     return status == WICK_OK ? code : failed(r, status);
 }
@@ -238,15 +245,16 @@ static int check(runner *r) {
         json_integer(&j, "sets", sets);
         json_bool(&j, "ok", worst == CLI_OK);
         talk_json_close(&j);
-    } else if (worst == CLI_OK)
-        talk("%d output%s of %d set%s agree%s", compared, plural(compared), sets, plural(sets), compared == 1 ? "s" : "");
+    } else if (worst == CLI_OK) talk("%d output%s of %d set%s agree%s", compared, plural(compared), sets, plural(sets), compared == 1 ? "s" : "");
     return worst;
 }
 
-/* ---- showing --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- showing
+ * --------------------------------------------------------------------------------------------------------------------------------------- */
 
 static int write_outputs(runner *r) {
-    if (mkdir(r->o->output, 0777) != 0 && errno != EEXIST) return talk_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
+    if (mkdir(r->o->output, 0777) != 0 && errno != EEXIST)
+        return talk_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
     for (int i = 0; i < r->n_out; i++) {
         const wick_onnx_port port = wick_onnx_output(r->onnx, i);
         char path[PATH_SIZE], name[256];
@@ -318,7 +326,8 @@ int cmd_run(cli_options *o) {
     int code = CLI_OK;
     status = wick_onnx_open(r.ctx, o->model, NULL, &r.onnx);
     if (status != WICK_OK) code = failed(&r, status);
-    if (code == CLI_OK && *wick_onnx_unsupported(r.onnx)) code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(r.onnx));
+    if (code == CLI_OK && *wick_onnx_unsupported(r.onnx))
+        code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(r.onnx));
     if (code == CLI_OK) {
         r.n_in = wick_onnx_inputs(r.onnx), r.n_out = wick_onnx_outputs(r.onnx);
         r.in = calloc((size_t)(r.n_in + 2 * r.n_out) + 1, sizeof *r.in);

@@ -11,11 +11,11 @@ extern "C" {
 /* ---- values: what ONNX has besides tensors lives on the host ---------------------------------------------------------------- */
 
 typedef enum wick_value_kind {
-    WICK_VALUE_NONE,     /* an optional without a value */
+    WICK_VALUE_NONE, /* an optional without a value */
     WICK_VALUE_TENSOR,
     WICK_VALUE_STRINGS,  /* a tensor of texts */
     WICK_VALUE_SEQUENCE, /* items of one kind */
-    WICK_VALUE_MAP       /* items by keys */
+    WICK_VALUE_MAP       /* of ports only: no value is one yet */
 } wick_value_kind;
 typedef struct wick_text {
     const char *at; /* UTF-8 by custom, not terminated */
@@ -23,28 +23,27 @@ typedef struct wick_text {
 } wick_text;
 typedef struct wick_onnx_value {
     wick_value_kind kind;
-    wick_tensor *tensor;             /* TENSOR */
-    int rank;                        /* STRINGS */
-    int64_t dims[WICK_MAX_DIMS];     /* STRINGS */
-    size_t n;                        /* STRINGS, SEQUENCE, MAP: how many */
-    const wick_text *texts;          /* STRINGS, or keys of a MAP */
-    const int64_t *keys;             /* or these */
-    const struct wick_onnx_value *items;  /* SEQUENCE, MAP */
+    wick_tensor *tensor;                 /* TENSOR */
+    int rank;                            /* STRINGS */
+    int64_t dims[WICK_MAX_DIMS];         /* STRINGS */
+    size_t n;                            /* STRINGS, SEQUENCE: how many */
+    const wick_text *texts;              /* STRINGS */
+    const struct wick_onnx_value *items; /* SEQUENCE */
 } wick_onnx_value;
 
 /* ---- models ------------------------------------------------------------------------------------------------------------------- */
 
 /* What a file may cost; 0 is the default, which is given. */
 typedef struct wick_onnx_limits {
-    size_t memory;        /* bytes for what the file describes, besides weights: 1 GiB */
-    size_t tensor_bytes;  /* of any one tensor that its graph makes: 8 GiB */
-    int64_t nodes;        /* that a run may execute, loops and functions counted each time: 10 million */
-    int depth;            /* of graphs and functions within each other: 64 */
+    size_t memory;       /* bytes for what the file describes, besides weights: 1 GiB */
+    size_t tensor_bytes; /* of any one tensor that its graph makes: 8 GiB */
+    int64_t nodes;       /* that a run may execute, loops and functions counted each time: 10 million */
+    int depth;           /* of graphs and functions within each other: 64 */
 } wick_onnx_limits;
 
 typedef struct wick_onnx wick_onnx;
-/* Maps and checks the file: structure, names, opsets, weights and their files. Weights stay in the file's pages as long as nothing writes to them. Nodes that Wick has no row for are
- * not an error yet: wick_onnx_unsupported lists them, and running fails. limits may be NULL. */
+/* Maps and checks the file: structure, names, opsets, weights and their files. Weights stay in the file's pages as long as nothing writes to them.
+ * Nodes that Wick has no row for are not an error yet: wick_onnx_unsupported lists them, and running fails. limits may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out);
 /* Plans and tensors made from it must be freed before. Null-safe, nulls. */
 WICK_API void wick_onnx_free(wick_onnx **onnx);
@@ -55,11 +54,11 @@ WICK_API const char *wick_onnx_unsupported(const wick_onnx *onnx);
 
 /* What the file says of itself, and holds. */
 typedef struct wick_onnx_info {
-    int64_t ir_version, opset; /* of ONNX's own domain; 0: none */
+    int64_t ir_version, opset;                       /* of ONNX's own domain; 0: none */
     const char *producer, *producer_version, *graph; /* "": not said */
-    int64_t nodes, functions;  /* of all graphs and functions, each counted once */
-    int64_t parameters;        /* numbers in its parameters */
-    int ops;                   /* distinct ones, see wick_onnx_op_at */
+    int64_t nodes, functions;                        /* of all graphs and functions, each counted once */
+    int64_t parameters;                              /* numbers in its parameters */
+    int ops;                                         /* distinct ones, see wick_onnx_op_at */
 } wick_onnx_info;
 WICK_API wick_onnx_info wick_onnx_get_info(const wick_onnx *onnx);
 typedef struct wick_onnx_op {
@@ -73,11 +72,11 @@ WICK_API wick_onnx_op wick_onnx_op_at(const wick_onnx *onnx, int i); /* most fre
 typedef struct wick_onnx_port {
     const char *name;
     wick_value_kind kind;
-    int elem;                            /* ONNX's TensorProto.DataType of the tensors */
-    int rank;                            /* -1: unknown */
-    int64_t dims[WICK_MAX_DIMS];         /* -1: unknown, or a name */
+    int elem;                             /* ONNX's TensorProto.DataType of the tensors */
+    int rank;                             /* -1: unknown */
+    int64_t dims[WICK_MAX_DIMS];          /* -1: unknown, or a name */
     const char *dim_names[WICK_MAX_DIMS]; /* or NULL */
-    bool optional;                       /* inputs with an initializer */
+    bool optional;                        /* inputs with an initializer */
 } wick_onnx_port;
 /* "float", "int64", ... of a TensorProto.DataType, "?" of none; and Wick's dtype for it, false: it has none. */
 WICK_API const char *wick_onnx_elem_name(int elem);
@@ -87,8 +86,8 @@ WICK_API int wick_onnx_outputs(const wick_onnx *onnx);
 WICK_API wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i);
 WICK_API wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i);
 
-/* Records the graph for these inputs, lazily: one for each input, in their order (kind NONE: its initializer). out has room for all outputs; what is in it belongs to the
- * innermost scope, host values to the model until its next apply. Where sizes depend on values, parts are evaluated. */
+/* Records the graph for these inputs, lazily: one for each input, in their order (kind NONE: its initializer). out has room for all outputs; what is
+ * in it belongs to the innermost scope, host values to the model until its next apply. Where sizes depend on values, parts are evaluated. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out);
 /* One plan for inputs of these specs, which are all tensors. WICK_ERR_UNSUPPORTED: sizes depend on values (wick_onnx_apply does run it). */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan);
@@ -97,8 +96,10 @@ WICK_API WICK_MUST_CHECK wick_status wick_onnx_compile(wick_onnx *onnx, const wi
 
 /* A TensorProto, SequenceProto or OptionalProto in a file, of the type that port declares. Host values live as long as the model. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_read_value(wick_onnx *onnx, const wick_onnx_port *port, const char *path, wick_onnx_value *out);
-/* Whether got agrees with want: kinds, dtypes, shapes, and |got - want| <= atol + rtol |want| of every number. WICK_ERR_MISMATCH says where not and by how much. */
-WICK_API WICK_MUST_CHECK wick_status wick_onnx_value_compare(wick_context *ctx, const wick_onnx_value *got, const wick_onnx_value *want, double rtol, double atol);
+/* Whether got agrees with want: kinds, dtypes, shapes, and |got - want| <= atol + rtol |want| of every number. WICK_ERR_MISMATCH says where not and
+ * by how much. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_value_compare(wick_context *ctx, const wick_onnx_value *got, const wick_onnx_value *want, double rtol,
+                                                             double atol);
 
 #ifdef __cplusplus
 }

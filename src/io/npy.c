@@ -1,5 +1,5 @@
-/* npy.c: NumPy's files of one array (numpy.org, "NEP 1" and numpy.lib.format): "\x93NUMPY", version, the length of a header, the header as a Python dict, then the
- * elements. Read in place where they lie as Wick has them. */
+/* npy.c: NumPy's files of one array (numpy.org, "NEP 1" and numpy.lib.format): "\x93NUMPY", version, the length of a header, the header as a Python
+ * dict, then the elements. Read in place where they lie as Wick has them. */
 #define WICK_NO_SITES
 #include "tensor/tensor.h"
 #include "wick/io.h"
@@ -7,8 +7,8 @@
 static const struct {
     char kind, size;
     wick_dtype dtype;
-} kinds[] = {{'f', '2', WICK_F16}, {'f', '4', WICK_F32}, {'f', '8', WICK_F64}, {'i', '1', WICK_I8},  {'i', '2', WICK_I16}, {'i', '4', WICK_I32}, {'i', '8', WICK_I64},
-             {'u', '1', WICK_U8},  {'u', '2', WICK_U16}, {'u', '4', WICK_U32}, {'u', '8', WICK_U64}, {'b', '1', WICK_BOOL}};
+} kinds[] = {{'f', '2', WICK_F16}, {'f', '4', WICK_F32}, {'f', '8', WICK_F64}, {'i', '1', WICK_I8},  {'i', '2', WICK_I16}, {'i', '4', WICK_I32},
+             {'i', '8', WICK_I64}, {'u', '1', WICK_U8},  {'u', '2', WICK_U16}, {'u', '4', WICK_U32}, {'u', '8', WICK_U64}, {'b', '1', WICK_BOOL}};
 
 /* ---- the header ------------------------------------------------------------------------------------------------------------------------------ */
 
@@ -105,7 +105,8 @@ static const char *read_header(parser *p, header *h) {
     return seen != 7 ? "the header lacks descr, fortran_order or shape" : p->at != p->end ? "something follows the header's dict" : NULL;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------------------------------------------------
+ */
 
 static void drop_map(void *user) {
     wick_map *map = user;
@@ -115,14 +116,17 @@ static void drop_map(void *user) {
 
 static wick_status parse(const wick_map *map, const char *path, header *h, size_t *offset, wick_msg *msg) {
     static const char magic[] = "\x93NUMPY";
-    if (map->size < 10 || memcmp(map->data, magic, 6)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a .npy file: it does not begin with \\x93NUMPY", path);
+    if (map->size < 10 || memcmp(map->data, magic, 6))
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a .npy file: it does not begin with \\x93NUMPY", path);
     const int version = map->data[6];
-    if (version < 1 || version > 3) return wick_msg_set(msg, WICK_ERR_VERSION, "%s: version (byte 6): %d.%d is not read", path, version, map->data[7]);
+    if (version < 1 || version > 3)
+        return wick_msg_set(msg, WICK_ERR_VERSION, "%s: version (byte 6): %d.%d is not read", path, version, map->data[7]);
     const size_t first = version == 1 ? 10 : 12;
     if (map->size < first) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the header's length (byte 8) is cut off", path);
     size_t length = (size_t)map->data[8] | (size_t)map->data[9] << 8;
     if (version > 1) length |= (size_t)map->data[10] << 16 | (size_t)map->data[11] << 24;
-    if (length > map->size - first) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte 8): %zu bytes long, but the file has %zu", path, length, map->size);
+    if (length > map->size - first)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte 8): %zu bytes long, but the file has %zu", path, length, map->size);
     parser p = {(const char *)map->data + first, (const char *)map->data + first + length};
     const char *bad = read_header(&p, h);
     if (bad) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): %s", path, (size_t)(p.at - (const char *)map->data), bad);
@@ -130,7 +134,9 @@ static wick_status parse(const wick_map *map, const char *path, header *h, size_
     for (int i = 0; i < h->rank; i++)
         if (wick_mul_overflows(bytes, (size_t)h->dims[i], &bytes)) bytes = SIZE_MAX;
     *offset = first + length;
-    if (bytes != map->size - *offset) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of elements (from byte %zu), shape and dtype make %zu", path, map->size - *offset, *offset, bytes);
+    if (bytes != map->size - *offset)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of elements (from byte %zu), shape and dtype make %zu", path, map->size - *offset,
+                            *offset, bytes);
     for (size_t i = 0; h->dtype == WICK_BOOL && i < bytes; i++)
         if (map->data[*offset + i] > 1) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: a bool (byte %zu) is neither 0 nor 1", path, *offset + i);
     return WICK_OK;
@@ -173,12 +179,12 @@ wick_tensor *wick_npy_read(wick_context *ctx, const char *path) {
     } else if ((uintptr_t)data % wick_dtype_size(h.dtype)) {
         t = wick_from(ctx, h.dtype, h.rank, dims, data);
         drop_map(map);
-    } else
-        t = wick_wrap(ctx, h.dtype, h.rank, dims, NULL, data, drop_map, map);
+    } else t = wick_wrap(ctx, h.dtype, h.rank, dims, NULL, data, drop_map, map);
     return h.fortran && h.rank > 1 ? wick_permute(t, h.rank, axes) : t;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------------------------------------------------
+ */
 
 wick_status wick_npy_write(wick_context *ctx, const char *path, wick_tensor *x) {
     const void *data;
@@ -190,7 +196,8 @@ wick_status wick_npy_write(wick_context *ctx, const char *path, wick_tensor *x) 
             const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
             descr[0] = kinds[i].size == '1' ? '|' : little ? '<' : '>', descr[1] = kinds[i].kind, descr[2] = kinds[i].size;
         }
-    if (!descr[0]) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: NumPy's files have no %s: cast it", path, wick_dtype_name(wick_tensor_dtype(x)));
+    if (!descr[0])
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: NumPy's files have no %s: cast it", path, wick_dtype_name(wick_tensor_dtype(x)));
     wick_str s = wick_str_on(text, sizeof text);
     wick_str_add(&s, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (int i = 0; i < wick_tensor_rank(x); i++) wick_str_add(&s, "%s%lld", i ? ", " : "", (long long)wick_tensor_dim(x, i));

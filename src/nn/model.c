@@ -216,6 +216,14 @@ static wick_tensor *read_state(const wick_model *model, wick_tensor *state, cons
     return wick_tensor_dtype(mean) == dtype ? mean : wick_cast(mean, dtype);
 }
 
+/* In room that is reserved. The name is kept by the model. */
+static void add(wick_model *model, const char *kept, uint64_t hash, wick_role role, wick_tensor *t) {
+    model->entries[model->n] = (model_entry){kept, hash, role, wick_retain(t), false};
+    table_put(model->table, model->slots, hash, model->n);
+    model->n++;
+    model->numbers += wick_tensor_count(t);
+}
+
 wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role role, wick_dtype dtype, int rank,
                               const int64_t *dims, wick_init init) {
     if (!model) return NULL;
@@ -253,10 +261,7 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
     if (!kept) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory making state \"%s\"", full);
     wick_tensor *t = wick_init_make(ctx, &init, full, &type);
     if (wick_tensor_error(t, NULL) != WICK_OK) return t;
-    model->entries[model->n] = (model_entry){kept, hash, role, wick_retain(t), false};
-    table_put(model->table, model->slots, hash, model->n);
-    model->n++;
-    model->numbers += count;
+    add(model, kept, hash, role, t);
     return t;
 }
 
@@ -273,10 +278,7 @@ wick_status wick_model_adopt(wick_model *model, const char *name, wick_role role
     if (find(model, name, hash)) return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\" is there already", name);
     const char *kept = reserve(model) ? wick_arena_strdup(&model->names, name) : NULL;
     if (!kept) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory making state \"%s\"", name);
-    model->entries[model->n] = (model_entry){kept, hash, role, wick_retain(x), false};
-    table_put(model->table, model->slots, hash, model->n);
-    model->n++;
-    model->numbers += wick_tensor_count(x);
+    add(model, kept, hash, role, x);
     return WICK_OK;
 }
 

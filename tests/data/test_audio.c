@@ -2,22 +2,9 @@
 #include <dirent.h>
 
 #include "base/counting_alloc.h"
+#define SAMPLES "audio"
+#include "data/decode.h"
 #include "golden/golden.h"
-#include "wick/wick.h"
-
-static const char recordings[] = WICK_SOURCE_DIR "/tests/golden/audio/";
-
-static wick_context *new_context(const wick_allocator *allocator) {
-    wick_context *ctx = NULL;
-    const wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = allocator});
-    return status == WICK_OK ? ctx : NULL;
-}
-
-static const char *path_of(const char *name) {
-    static char path[1024];
-    snprintf(path, sizeof path, "%s%s", recordings, name);
-    return path;
-}
 
 TEST(every_sort_of_wav_is_read_as_libsndfile_reads_it) {
     wick_context *ctx = new_context(NULL);
@@ -183,7 +170,7 @@ TEST(what_cannot_be_read_is_named) {
     CHECK_STR_HAS(wick_context_error(ctx), "RF64");
     CHECK_INT(wick_audio_open(ctx, path_of("none.wav"), 0, &a), WICK_ERR_IO);
     CHECK_STR_HAS(wick_context_error(ctx), "none.wav");
-    CHECK_INT(wick_audio_open(ctx, recordings, 0, &a), WICK_ERR_IO);
+    CHECK_INT(wick_audio_open(ctx, path_of(""), 0, &a), WICK_ERR_IO);
     CHECK_INT(wick_audio_decode(ctx, "", 0, NULL, 0, &a), WICK_ERR_FORMAT);
     CHECK_STR_HAS(wick_context_error(ctx), "a recording in memory: not a WAV file of 0 bytes");
     wick_context_free(&ctx);
@@ -192,7 +179,7 @@ TEST(what_cannot_be_read_is_named) {
 /* Every beginning of every file is refused; changed bits are refused or read, and never more than that. */
 TEST(cut_and_damaged_files_are_refused_or_read) {
     wick_context *ctx = new_context(NULL);
-    DIR *dir = opendir(recordings);
+    DIR *dir = opendir(path_of(""));
     REQUIRE(ctx && dir);
     int count = 0;
     for (struct dirent *entry; (entry = readdir(dir));) {

@@ -2,22 +2,9 @@
 #include <dirent.h>
 
 #include "base/counting_alloc.h"
+#define SAMPLES "images"
+#include "data/decode.h"
 #include "golden/golden.h"
-#include "wick/wick.h"
-
-static const char pictures[] = WICK_SOURCE_DIR "/tests/golden/images/";
-
-static wick_context *new_context(const wick_allocator *allocator) {
-    wick_context *ctx = NULL;
-    const wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = allocator});
-    return status == WICK_OK ? ctx : NULL;
-}
-
-static const char *path_of(const char *name) {
-    static char path[1024];
-    snprintf(path, sizeof path, "%s%s", pictures, name);
-    return path;
-}
 
 /* A file in memory of exact size, so that a sanitizer sees a read beyond. */
 static uint8_t *read_file(const char *path, size_t *size) {
@@ -202,7 +189,7 @@ TEST(what_is_no_picture_is_named) {
     wick_image *m;
     CHECK_INT(wick_image_open(ctx, path_of("none.png"), 0, &m), WICK_ERR_IO);
     CHECK_STR_HAS(wick_context_error(ctx), "none.png");
-    CHECK_INT(wick_image_open(ctx, pictures, 0, &m), WICK_ERR_IO);
+    CHECK_INT(wick_image_open(ctx, path_of(""), 0, &m), WICK_ERR_IO);
     CHECK_INT(wick_image_decode(ctx, "GIF89a", 6, "x.gif", 0, &m), WICK_ERR_FORMAT);
     CHECK_STR_HAS(wick_context_error(ctx), "x.gif: neither JPEG nor PNG: 6 bytes, beginning with 47 49 46 38");
     CHECK_INT(wick_image_decode(ctx, "", 0, "empty", 0, &m), WICK_ERR_FORMAT);
@@ -318,7 +305,7 @@ TEST(cut_and_damaged_files_are_refused_or_read) {
     REQUIRE(ctx);
     NEED_PNG;
     NEED_JPEG;
-    DIR *dir = opendir(pictures);
+    DIR *dir = opendir(path_of(""));
     REQUIRE(dir);
     int count = 0;
     for (struct dirent *entry; (entry = readdir(dir));)

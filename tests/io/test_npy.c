@@ -39,7 +39,8 @@ static void refused(wick_status want, const char *part) {
 
 TEST(every_dtype_comes_back) {
     REQUIRE(set_up());
-    static const wick_dtype dtypes[] = {WICK_F16, WICK_F32, WICK_F64, WICK_I8, WICK_I16, WICK_I32, WICK_I64, WICK_U8, WICK_U16, WICK_U32, WICK_U64, WICK_BOOL};
+    static const wick_dtype dtypes[] = {WICK_F16, WICK_F32, WICK_F64, WICK_I8,  WICK_I16, WICK_I32,
+                                        WICK_I64, WICK_U8,  WICK_U16, WICK_U32, WICK_U64, WICK_BOOL};
     static const int64_t dims[] = {2, 3, 1, 2};
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
         for (int rank = 0; rank <= 4; rank++) {
@@ -76,18 +77,28 @@ TEST(columns_first_and_the_other_byte_order) {
 TEST(bad_files_are_refused) {
     REQUIRE(set_up());
     const float two[] = {1, 2};
-    put("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", two, 8, 1), refused(WICK_ERR_FORMAT, "shape and dtype make 12");
-    put("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }", two, 8, 1), refused(WICK_ERR_FORMAT, "shape and dtype make");
-    put("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", two, 8, 1), refused(WICK_ERR_FORMAT, "whole numbers");
-    put("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", two, 8, 1), refused(WICK_ERR_FORMAT, "whole numbers");
-    put("{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }", two, 8, 1), refused(WICK_ERR_FORMAT, "more than 8 dims");
-    put("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", two, 8, 1), refused(WICK_ERR_FORMAT, "no dtype that Wick has");
-    put("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", two, 8, 1), refused(WICK_ERR_FORMAT, "records");
-    put("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", two, 8, 1), refused(WICK_ERR_FORMAT, "twice");
-    put("{'descr': '<f4', 'shape': (2,), }", two, 8, 1), refused(WICK_ERR_FORMAT, "lacks");
-    put("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), } x", two, 8, 1), refused(WICK_ERR_FORMAT, "follows");
-    put("{'descr': '<f4", two, 8, 1), refused(WICK_ERR_FORMAT, "byte");
-    put("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", two, 8, 9), refused(WICK_ERR_VERSION, "version");
+    static const struct {
+        const char *header, *part;
+        int version;
+        wick_status want;
+    } rows[] = {
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "shape and dtype make 12", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }", "shape and dtype make", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", "whole numbers", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", "whole numbers", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }", "more than 8 dims", 1, WICK_ERR_FORMAT},
+        {"{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", "no dtype that Wick has", 1, WICK_ERR_FORMAT},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", "records", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "twice", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'shape': (2,), }", "lacks", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), } x", "follows", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4", "byte", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "version", 9, WICK_ERR_VERSION},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        put(rows[i].header, two, sizeof two, rows[i].version);
+        refused(rows[i].want, rows[i].part);
+    }
     put("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", "\1\7", 2, 1), refused(WICK_ERR_FORMAT, "neither 0 nor 1");
     FILE *f = fopen(path, "wb");
     REQUIRE(f);

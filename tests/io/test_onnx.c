@@ -49,7 +49,9 @@ static void refused(pb *m, wick_status want, const char *part) {
     wick_onnx_free(&onnx);
 }
 
-static wick_status run(wick_onnx *onnx, wick_tensor *x, wick_onnx_value *out) { return wick_onnx_apply(onnx, &(wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = x}, out); }
+static wick_status run(wick_onnx *onnx, wick_tensor *x, wick_onnx_value *out) {
+    return wick_onnx_apply(onnx, &(wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = x}, out);
+}
 
 /* y = x + w, w [2] */
 static pb add_graph(pb *weight) {
@@ -119,6 +121,10 @@ TEST(bad_models_are_refused_by_name_and_place) {
     refused(&m, WICK_ERR_FORMAT, "data_type: 77");
     t = pb_tensor("w", ONNX_BOOL, 1, two, "\1\2", 2), g = add_graph(&t), m = pb_model(&g, 13);
     refused(&m, WICK_ERR_FORMAT, "neither 0 nor 1");
+    t = pb_tensor("w", ONNX_FLOAT, 1, two, w, 8);
+    pb_blob(&t, 3, "\x08\x01", 2);
+    g = add_graph(&t), m = pb_model(&g, 13);
+    refused(&m, WICK_ERR_UNSUPPORTED, "segment");
     t = pb_tensor("w", ONNX_FLOAT, 1, two, NULL, 0), g = add_graph(&t), m = pb_model(&g, 13);
     refused(&m, WICK_ERR_FORMAT, "0 values, dims make 2");
     t = pb_tensor("w", ONNX_FLOAT, 1, two, w, 8), g = add_graph(&t);
@@ -146,6 +152,30 @@ TEST(an_unknown_op_is_listed_and_fails_where_it_runs) {
     wick_onnx_value out;
     CHECK(run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_ERR_UNSUPPORTED);
     CHECK_STR_HAS(wick_context_error(ctx), "model.onnx: Frobnicate \"y\"");
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
+TEST(values_that_are_not_read_are_refused) {
+    REQUIRE(set_up());
+    pb t = pb_tensor("w", ONNX_FLOAT, 1, two, w, sizeof w), g = add_graph(&t), m = pb_model(&g, 13), map = {0}, sequence = {0}, optional = {0};
+    wick_onnx *onnx = open_bytes(&m, NULL);
+    REQUIRE(onnx);
+    wick_onnx_value v;
+    char file[256];
+    snprintf(file, sizeof file, "%s/value.pb", folder);
+    pb_int(&map, 2, ONNX_INT64);
+    pb_message(&sequence, 6, &map);
+    write_file("value.pb", sequence.at, sequence.n);
+    CHECK_INT(wick_onnx_read_value(onnx, &(wick_onnx_port){.kind = WICK_VALUE_SEQUENCE}, file, &v), WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "value.pb: sequence (byte 0): of maps");
+    pb_int(&map, 2, ONNX_INT64);
+    pb_message(&optional, 6, &map);
+    write_file("value.pb", optional.at, optional.n);
+    CHECK_INT(wick_onnx_read_value(onnx, &(wick_onnx_port){.optional = true}, file, &v), WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "of a map");
+    free(sequence.at);
+    free(optional.at);
     wick_onnx_free(&onnx);
     wick_context_free(&ctx);
 }
@@ -179,7 +209,8 @@ TEST(external_data_stay_inside_the_folder) {
     CHECK_MSG(onnx, "%s", wick_context_error(ctx));
     wick_onnx_value out;
     float y[2];
-    CHECK(onnx && run(onnx, wick_zeros(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_OK && wick_read(out.tensor, y, sizeof y) == WICK_OK && y[0] == 10 && y[1] == 20);
+    CHECK(onnx && run(onnx, wick_zeros(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_OK && wick_read(out.tensor, y, sizeof y) == WICK_OK &&
+          y[0] == 10 && y[1] == 20);
     wick_onnx_free(&onnx);
 
     m = external("w.bin", "9", NULL), refused(&m, WICK_ERR_FORMAT, "of a file of 16");
@@ -294,7 +325,8 @@ TEST(messages_nest_as_deep_as_the_limit) {
     CHECK_STR_HAS(msg.text, "deeper than the limit");
     CHECK_STR_HAS(msg.text, "graph.node[0].attribute[0].g.node[0]");
     CHECK(wick_proto_decode(&wick_onnx_model_message, m.at, m.n, &(wick_proto_limits){.depth = 200}, &arena, &model, &msg) == WICK_OK);
-    CHECK(wick_proto_decode(&wick_onnx_model_message, m.at, m.n, &(wick_proto_limits){.depth = 200, .memory = 2000}, &arena, &model, &msg) == WICK_ERR_UNSUPPORTED);
+    CHECK(wick_proto_decode(&wick_onnx_model_message, m.at, m.n, &(wick_proto_limits){.depth = 200, .memory = 2000}, &arena, &model, &msg) ==
+          WICK_ERR_UNSUPPORTED);
     CHECK_STR_HAS(msg.text, "memory");
     free(m.at);
     wick_arena_free(&arena);
@@ -323,7 +355,8 @@ TEST(cut_and_changed_files_are_read_or_refused) {
             wick_onnx *onnx = open_bytes(&m, &(wick_onnx_limits){.tensor_bytes = 1 << 20});
             wick_onnx_value out;
             wick_scope *scope = wick_scope_open(ctx);
-            if (onnx && wick_onnx_inputs(onnx) == 1 && wick_onnx_outputs(onnx) == 1 && run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_OK && out.kind == WICK_VALUE_TENSOR)
+            if (onnx && wick_onnx_inputs(onnx) == 1 && wick_onnx_outputs(onnx) == 1 &&
+                run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_OK && out.kind == WICK_VALUE_TENSOR)
                 (void)!wick_eval(ctx, 1, &out.tensor, NULL);
             wick_scope_close(&scope);
             wick_onnx_free(&onnx);

@@ -1,5 +1,5 @@
-/* The ONNX back-end suite and the real models of models/: every case at its own tolerance, optimised and with passes off. What does not pass is named in
- * onnx_known.txt with the reason. A case that fails and is not named there, and one that is named and passes, fails this test.
+/* The ONNX back-end suite and the real models of models/: every case at its own tolerance, optimised and with passes off. What does not pass is named
+ * in onnx_known.txt with the reason. A case that fails and is not named there, and one that is named and passes, fails this test.
  *
  * "FOLDER [ATOL]" instead prints a line for each case in a folder: passed, failed, unsupported or error, its name, and why. "--page FILE" writes
  * docs/onnx-conformance.md. */
@@ -16,7 +16,9 @@ typedef enum verdict { PASSED, FAILED, UNSUPPORTED, ERROR, VERDICTS } verdict;
 static const char *const verdicts[] = {"passed", "failed", "unsupported", "error"};
 
 static bool exists(const char *path) { return access(path, R_OK) == 0; }
-static verdict judge(wick_status status) { return status == WICK_OK ? PASSED : status == WICK_ERR_MISMATCH ? FAILED : status == WICK_ERR_UNSUPPORTED ? UNSUPPORTED : ERROR; }
+static verdict judge(wick_status status) {
+    return status == WICK_OK ? PASSED : status == WICK_ERR_MISMATCH ? FAILED : status == WICK_ERR_UNSUPPORTED ? UNSUPPORTED : ERROR;
+}
 
 /* ---- one case ------------------------------------------------------------------------------------------------------------------------------ */
 
@@ -24,7 +26,8 @@ typedef struct tolerance {
     double rtol, atol;
 } tolerance;
 
-static wick_status compare(wick_context *ctx, wick_onnx *onnx, int n_out, const wick_onnx_value *out, const char *stem, const tolerance *tol, int *compared) {
+static wick_status compare(wick_context *ctx, wick_onnx *onnx, int n_out, const wick_onnx_value *out, const char *stem, const tolerance *tol,
+                           int *compared) {
     for (int i = 0; i < n_out; i++) {
         const wick_onnx_port port = wick_onnx_output(onnx, i);
         wick_onnx_value want;
@@ -78,7 +81,8 @@ static wick_status run_compiled(wick_context *ctx, wick_onnx *onnx, const wick_o
         for (int d = 0; d < spec.rank; d++) n *= spec.dims[d];
         results[i] = calloc(1, wick_dtype_bytes(spec.dtype, n) + 1);
     }
-    if (status == WICK_OK && wick_run(ws, data, results) != WICK_OK) status = wick_context_fail(ctx, WICK_ERR_INTERNAL, "as one plan: %s", wick_workspace_error(ws));
+    if (status == WICK_OK && wick_run(ws, data, results) != WICK_OK)
+        status = wick_context_fail(ctx, WICK_ERR_INTERNAL, "as one plan: %s", wick_workspace_error(ws));
     for (int i = 0; i < n_out && status == WICK_OK; i++) {
         const wick_spec spec = wick_plan_output(plan, i);
         out[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(ctx, spec.dtype, spec.rank, spec.dims, results[i])};
@@ -140,7 +144,8 @@ static verdict run_case(const char *model, const char *folder, bool plain, const
     return status == WICK_OK && !compared ? ERROR : judge(status);
 }
 
-/* ---- folders of cases --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- folders of cases ---------------------------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct result {
     char name[NAME], why[WHY];
@@ -179,7 +184,8 @@ static int run_folder(const char *folder, double atol, bool both) {
     return first;
 }
 
-/* ---- known ones: "name: reason" a line ------------------------------------------------------------------------------------------------------------ */
+/* ---- known ones: "name: reason" a line ------------------------------------------------------------------------------------------------------------
+ */
 
 static char *known_text;
 static const char *known(const char *name) {
@@ -211,8 +217,10 @@ static const struct {
               {"onnx", "real models", 1e-4}};
 
 static void write_page(FILE *f, const int *starts) {
-    fprintf(f, "# ONNX conformance\n\nThe ONNX back-end test suite at its own tolerance (rtol 1e-3, atol 1e-7; densenet121 2e-3), shapes and dtypes equal, and real models at rtol 1e-3, "
-               "atol 1e-4. Every case runs optimised and with passes off; a case counts as passed if both do. Written by `test_io_onnx_suite --page`, and checked by the test of that "
+    fprintf(f, "# ONNX conformance\n\nThe ONNX back-end test suite at its own tolerance (rtol 1e-3, atol 1e-7; densenet121 2e-3), shapes and dtypes "
+               "equal, and real models at rtol 1e-3, "
+               "atol 1e-4. Every case runs optimised and with passes off; a case counts as passed if both do. Written by `test_io_onnx_suite "
+               "--page`, and checked by the test of that "
                "name.\n\n| suite | cases | passed | failed | unsupported | error |\n|---|---|---|---|---|---|\n");
     int all[VERDICTS + 1] = {0};
     const int n_suites = (int)(sizeof suites / sizeof suites[0]);
@@ -224,9 +232,11 @@ static void write_page(FILE *f, const int *starts) {
             if (strcmp(suites[s].folder, "onnx")) all[v]++, all[VERDICTS]++;
         }
         const int *c = s < n_suites ? counts : all;
-        fprintf(f, "| %s | %d | %d | %d | %d | %d |\n", s < n_suites ? suites[s].what : "suite in all", c[VERDICTS], c[PASSED], c[FAILED], c[UNSUPPORTED], c[ERROR]);
+        fprintf(f, "| %s | %d | %d | %d | %d | %d |\n", s < n_suites ? suites[s].what : "suite in all", c[VERDICTS], c[PASSED], c[FAILED],
+                c[UNSUPPORTED], c[ERROR]);
     }
-    fprintf(f, "\n%.1f %% of the suite pass. What does not, and why:\n\n| case | verdict | reason |\n|---|---|---|\n", 100.0 * all[PASSED] / all[VERDICTS]);
+    fprintf(f, "\n%.1f %% of the suite pass. What does not, and why:\n\n| case | verdict | reason |\n|---|---|---|\n",
+            100.0 * all[PASSED] / all[VERDICTS]);
     for (int i = 0; i < n_results; i++) {
         const verdict v = results[i].optimised != PASSED ? results[i].optimised : results[i].plain;
         const char *why = known(results[i].name);
@@ -237,7 +247,8 @@ static void write_page(FILE *f, const int *starts) {
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "--page")) {
         run_folder(argv[1], argc > 2 ? atof(argv[2]) : 1e-7, false);
-        for (int i = 0; i < n_results; i++) printf("%s %s%s%s\n", verdicts[results[i].optimised], results[i].name, *results[i].why ? ": " : "", results[i].why);
+        for (int i = 0; i < n_results; i++)
+            printf("%s %s%s%s\n", verdicts[results[i].optimised], results[i].name, *results[i].why ? ": " : "", results[i].why);
         return 0;
     }
     const char *models = getenv("WICK_MODELS");
@@ -259,7 +270,8 @@ int main(int argc, char **argv) {
         const verdict v = r->optimised != PASSED ? r->optimised : r->plain;
         const char *reason = known(r->name);
         counts[v]++;
-        if (v != PASSED && !reason) printf("  %s %s%s: %s\n", verdicts[v], r->name, r->plain == r->optimised ? "" : " (one of optimised and plain)", r->why);
+        if (v != PASSED && !reason)
+            printf("  %s %s%s: %s\n", verdicts[v], r->name, r->plain == r->optimised ? "" : " (one of optimised and plain)", r->why);
         if (v == PASSED && reason) printf("  %s passes, but is named in onnx_known.txt\n", r->name);
         bad += (v == PASSED) == (reason != NULL);
     }
@@ -269,6 +281,7 @@ int main(int argc, char **argv) {
         if (!f || fclose(f)) return 1;
     }
     free(known_text);
-    printf("%d cases: %d passed, %d failed, %d unsupported, %d error; %d unexpected. %d sets of data also as one plan, of %d\n", n_results, counts[PASSED], counts[FAILED], counts[UNSUPPORTED], counts[ERROR], bad, compiled_sets, compiled_sets + not_compiled_sets);
+    printf("%d cases: %d passed, %d failed, %d unsupported, %d error; %d unexpected. %d sets of data also as one plan, of %d\n", n_results,
+           counts[PASSED], counts[FAILED], counts[UNSUPPORTED], counts[ERROR], bad, compiled_sets, compiled_sets + not_compiled_sets);
     return bad || !n_results;
 }

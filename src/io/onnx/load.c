@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tensor/tensor.h"
-
 enum { NEWEST_IR = 13, NEWEST_OPSET = 28 };
 
 /* ---- opening -------------------------------------------------------------------------------------------------------------------------- */
@@ -21,11 +19,11 @@ static const char *terminated(wick_onnx *onnx, wick_bytes b) {
 
 /* The tensor's name in the model, where it can have one. Floats of that many dims and more are trained. */
 static wick_status adopt(wick_onnx *onnx, wick_bytes name, wick_tensor *t, int least_rank) {
-    const wick_dtype d = wick_tensor_dtype(t);
-    const bool floats = d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16;
     const char *text = terminated(onnx, name);
     if (!text) return WICK_ERR_NOMEM;
-    if (wick_model_adopt(onnx->model, text, floats && wick_tensor_rank(t) >= least_rank ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, t) == WICK_ERR_NOMEM) return WICK_ERR_NOMEM;
+    if (wick_model_adopt(onnx->model, text, wick_onnx_is_float(t) && wick_tensor_rank(t) >= least_rank ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, t) ==
+        WICK_ERR_NOMEM)
+        return WICK_ERR_NOMEM;
     wick_context_clear_error(onnx->ctx);
     return WICK_OK;
 }
@@ -81,16 +79,19 @@ static wick_status open_file(wick_onnx *onnx, const char *path) {
         return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     }
     if (map.size >= 2 && (!memcmp(map.data, "PK", 2) || map.data[0] == 0x80))
-        return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: not an ONNX file, but a pickle or archive as PyTorch writes: torch.onnx.export(model, ...) makes ONNX of a model", path);
+        return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT,
+                            "%s: not an ONNX file, but a pickle or archive as PyTorch writes: torch.onnx.export(model, ...) makes ONNX of a model",
+                            path);
     const wick_proto_limits limits = {.memory = onnx->limits.memory};
     const wick_status status = wick_proto_decode(&wick_onnx_model_message, map.data, map.size, &limits, &onnx->arena, &onnx->proto, &onnx->msg);
     if (status != WICK_OK) return wick_msg_prefix(&onnx->msg, "%s: ", path);
     const onnx_model *m = &onnx->proto;
     if (!m->graph) return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: not an ONNX model: it has no graph", path);
-    if (m->ir_version > NEWEST_IR) return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: ir_version %lld is newer than %d", path, (long long)m->ir_version, NEWEST_IR);
+    if (m->ir_version > NEWEST_IR)
+        return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: ir_version %lld is newer than %d", path, (long long)m->ir_version, NEWEST_IR);
     for (size_t i = 0; i < m->opsets.n; i++) {
         const onnx_opset *o = &m->opsets.at[i];
-        if ((!o->domain.size || wick_bytes_are(o->domain, "ai.onnx")) && o->version > NEWEST_OPSET)
+        if (!wick_onnx_domain(o->domain).size && o->version > NEWEST_OPSET)
             return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: opset %lld is newer than %d", path, (long long)o->version, NEWEST_OPSET);
     }
     WICK_TRY(wick_onnx_resolve(onnx));
@@ -117,10 +118,8 @@ wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_
     wick_scope *scope = wick_scope_open(ctx);
     wick_status status = wick_model_new(ctx, &onnx->model);
     onnx->path = wick_arena_strdup(&onnx->arena, path);
-    if (status == WICK_OK && onnx->path && scope)
-        status = open_file(onnx, path);
-    else
-        status = wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", path);
+    if (status == WICK_OK && onnx->path && scope) status = open_file(onnx, path);
+    else status = wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     wick_scope_close(&scope);
     if (status != WICK_OK) {
         wick_context_fail(ctx, status, "%s", onnx->msg.text);
@@ -214,11 +213,14 @@ static bool count_ops(wick_onnx *onnx, const onnx_block *b, size_t *cap) {
     for (size_t i = 0; i < b->n; i++) {
         const onnx_node *node = b->steps[i].node;
         int k = 0;
-        while (k < onnx->n_op_counts && !(wick_bytes_are(node->op, onnx->op_counts[k].name) && wick_bytes_are(node->domain, onnx->op_counts[k].domain))) k++;
+        while (k < onnx->n_op_counts &&
+               !(wick_bytes_are(node->op, onnx->op_counts[k].name) && wick_bytes_are(node->domain, onnx->op_counts[k].domain)))
+            k++;
         if (k == onnx->n_op_counts) {
             if (k == 1024) continue; /* more distinct ones than there are: a file that nobody runs */
             if (!wick_grow(NULL, (void **)&onnx->op_counts, cap, (size_t)k + 1, sizeof *onnx->op_counts)) return false;
-            onnx->op_counts[k] = (wick_onnx_op){terminated(onnx, node->domain), terminated(onnx, node->op), 0, b->steps[i].op || b->steps[i].function};
+            onnx->op_counts[k] =
+                (wick_onnx_op){terminated(onnx, node->domain), terminated(onnx, node->op), 0, b->steps[i].op || b->steps[i].function};
             if (!onnx->op_counts[k].domain || !onnx->op_counts[k].name) return false;
             onnx->n_op_counts++;
         }
@@ -238,15 +240,22 @@ static wick_status make_counts(wick_onnx *onnx) {
     if (!good) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     if (onnx->n_op_counts) qsort(onnx->op_counts, (size_t)onnx->n_op_counts, sizeof *onnx->op_counts, by_count);
     const onnx_model *m = &onnx->proto;
-    onnx->info = (wick_onnx_info){.ir_version = m->ir_version, .producer = terminated(onnx, m->producer), .producer_version = terminated(onnx, m->producer_version),
-                                  .graph = terminated(onnx, m->graph->name), .nodes = (int64_t)onnx->steps, .functions = (int64_t)m->functions.n, .ops = onnx->n_op_counts};
+    onnx->info = (wick_onnx_info){.ir_version = m->ir_version,
+                                  .producer = terminated(onnx, m->producer),
+                                  .producer_version = terminated(onnx, m->producer_version),
+                                  .graph = terminated(onnx, m->graph->name),
+                                  .nodes = (int64_t)onnx->steps,
+                                  .functions = (int64_t)m->functions.n,
+                                  .ops = onnx->n_op_counts};
     for (size_t i = 0; i < m->opsets.n; i++)
-        if (!m->opsets.at[i].domain.size || wick_bytes_are(m->opsets.at[i].domain, "ai.onnx")) onnx->info.opset = m->opsets.at[i].version;
+        if (!wick_onnx_domain(m->opsets.at[i].domain).size) onnx->info.opset = m->opsets.at[i].version;
     for (int i = 0; i < wick_model_count(onnx->model); i++) {
         const wick_named state = wick_model_at(onnx->model, i);
         if (state.role == WICK_ROLE_PARAM) onnx->info.parameters += wick_tensor_count(state.tensor);
     }
-    return onnx->info.producer && onnx->info.producer_version && onnx->info.graph ? WICK_OK : wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    return onnx->info.producer && onnx->info.producer_version && onnx->info.graph
+               ? WICK_OK
+               : wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
 }
 
 wick_onnx_info wick_onnx_get_info(const wick_onnx *onnx) { return onnx->info; }
@@ -277,7 +286,8 @@ static wick_status record(onnx_run *run, const wick_onnx_value *in, wick_onnx_va
 }
 
 wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out) {
-    if (!onnx->last && !(onnx->last = wick_calloc(NULL, sizeof *onnx->last))) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    if (!onnx->last && !(onnx->last = wick_calloc(NULL, sizeof *onnx->last)))
+        return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     free_run(onnx->last);
     *onnx->last = (onnx_run){.onnx = onnx, .mode = ONNX_RUN_LAZY};
     wick_arena_init(&onnx->last->arena, NULL, 1 << 14);
@@ -295,7 +305,8 @@ static wick_status replay(wick_context *ctx, wick_tensor *const *in, wick_tensor
     for (int i = 0; i < n_out && status == WICK_OK; i++) {
         out[i] = values[n_in + i].tensor;
         if (values[n_in + i].kind != WICK_VALUE_TENSOR)
-            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: output \"%s\" is no tensor of numbers: it can be run, but not compiled", run->onnx->path, run->onnx->out_ports[i].name);
+            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: output \"%s\" is no tensor of numbers: it can be run, but not compiled",
+                                       run->onnx->path, run->onnx->out_ports[i].name);
     }
     wick_release(NULL, values, (size_t)(n_in + n_out + 1) * sizeof *values);
     return status;

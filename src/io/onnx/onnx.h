@@ -3,12 +3,14 @@
  *   file -> messages (proto.c, schema.c) -> blocks (resolve.c): names become slots, node types become rows of the op tables
  *        -> tensors (run.c): each block's steps, called in order, record Wick's public ops
  *
- * A row of an op table is a name, the opsets it holds for, and a small function over `call`. What a row needs to know on the host (shapes, axes, repeats) it asks
- * for with wick_onnx_host: that is known at once for constants; what depends on inputs is evaluated, and such a model can't be compiled. */
+ * A row of an op table is a name, the opsets it holds for, and a small function over `call`. What a row needs to know on the host (shapes, axes,
+ * repeats) it asks for with wick_onnx_host: that is known at once for constants; what depends on inputs is evaluated, and such a model can't be
+ * compiled. */
 #ifndef WICK_IO_ONNX_ONNX_H
 #define WICK_IO_ONNX_ONNX_H
 
 #include "io/onnx/schema.h"
+#include "tensor/tensor.h"
 #include "wick/onnx.h"
 
 /* ---- values --------------------------------------------------------------------------------------------------------------------------- */
@@ -29,7 +31,6 @@ typedef struct onnx_op {
     union {
         wick_tensor *(*unary)(wick_tensor *);
         wick_tensor *(*binary)(wick_tensor *, wick_tensor *);
-        double number;
     } arg;
 } onnx_op;
 
@@ -38,8 +39,8 @@ typedef struct onnx_family { /* a table of ops of one domain */
     const onnx_op *ops;
     size_t n;
 } onnx_family;
-extern const onnx_family wick_onnx_math, wick_onnx_shape, wick_onnx_nn, wick_onnx_reduce, wick_onnx_quant, wick_onnx_host_values, wick_onnx_control, wick_onnx_signal,
-    wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview;
+extern const onnx_family wick_onnx_math, wick_onnx_shape, wick_onnx_nn, wick_onnx_reduce, wick_onnx_quant, wick_onnx_host_values, wick_onnx_control,
+    wick_onnx_signal, wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview;
 
 /* Where a value is: `up` blocks outward, slot `slot` there. slot -1: not there. */
 typedef struct onnx_ref {
@@ -65,8 +66,9 @@ struct onnx_block {
     const onnx_graph *graph; /* NULL: a function's */
     onnx_step *steps;
     size_t n;
+    size_t most_in, most_out; /* of its steps, at least 1 */
     onnx_ref *out;
-    int32_t *in;    /* slots of inputs */
+    int32_t *in; /* slots of inputs */
     int n_in, n_out;
     int32_t n_slots;
     struct onnx_weight {
@@ -74,7 +76,7 @@ struct onnx_block {
         const onnx_tensor *tensor; /* or */
         const onnx_sparse *sparse;
         onnx_value value;
-    } *weights;
+    } * weights;
     size_t n_weights;
 };
 
@@ -104,7 +106,7 @@ struct wick_onnx {
     wick_onnx_port *in_ports, *out_ports;
     int *in_slots; /* the graph's input that port i is */
     int n_in, n_out;
-    size_t steps; /* of all blocks */
+    size_t steps;            /* of all blocks */
     wick_onnx_op *op_counts; /* distinct ops, most frequent first */
     int n_op_counts;
     size_t cap_op_counts;
@@ -118,7 +120,7 @@ struct wick_onnx {
 typedef struct onnx_frame {
     const onnx_block *block;
     onnx_value *slots;
-    struct onnx_frame *parent; /* of the enclosing block */
+    struct onnx_frame *parent;        /* of the enclosing block */
     const struct onnx_call *function; /* the call that this is the body of, or that its block lies in; NULL: none */
 } onnx_frame;
 
@@ -134,9 +136,10 @@ struct onnx_run {
     wick_onnx *onnx;
     wick_context *ctx;
     wick_arena arena; /* of host values */
-    enum { ONNX_RUN_LAZY, /* what is asked for is evaluated */
-           ONNX_RUN_PROBE, /* the same, but it must not depend on inputs; answers are kept */
-           ONNX_RUN_REPLAY /* inside a compiled function: what is asked for is among the answers of a probe for the same shapes */
+    enum {
+        ONNX_RUN_LAZY,  /* what is asked for is evaluated */
+        ONNX_RUN_PROBE, /* the same, but it must not depend on inputs; answers are kept */
+        ONNX_RUN_REPLAY /* inside a compiled function: what is asked for is among the answers of a probe for the same shapes */
     } mode;
     onnx_host *answers;
     size_t n_answers, cap_answers, next_answer;
@@ -159,8 +162,8 @@ struct onnx_call {
 
 /* Inputs. An absent or missing one: NULL, or kind NONE. A wrong kind fails the call; then NULL. */
 bool wick_onnx_has(const onnx_call *c, int i);
-const onnx_value *wick_onnx_in(onnx_call *c, int i); /* present, of any kind; else fails */
-wick_tensor *wick_onnx_tensor(onnx_call *c, int i);  /* present and a tensor; else fails */
+const onnx_value *wick_onnx_in(onnx_call *c, int i);  /* present, of any kind; else fails */
+wick_tensor *wick_onnx_tensor(onnx_call *c, int i);   /* present and a tensor; else fails */
 wick_tensor *wick_onnx_optional(onnx_call *c, int i); /* NULL where absent */
 
 /* Contents of a tensor on the host; false: the call failed. */
@@ -191,25 +194,32 @@ bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) WICK
 void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size); /* zeroed, of the run; NULL: the call failed */
 
 /* Runs a block: results go to out[0 .. block->n_out). */
-wick_status wick_onnx_block(onnx_run *run, const onnx_block *block, onnx_frame *parent, const onnx_call *function, int n_in, const onnx_value *in, onnx_value *out,
-                            wick_msg *msg);
+wick_status wick_onnx_block(onnx_run *run, const onnx_block *block, onnx_frame *parent, const onnx_call *function, int n_in, const onnx_value *in,
+                            onnx_value *out, wick_msg *msg);
 
 bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out); /* of Conv and its like */
-void wick_onnx_cast_text(onnx_call *c, int64_t type); /* Cast from or to strings */
+void wick_onnx_cast_text(onnx_call *c, int64_t type);                                              /* Cast from or to strings */
 
 /* ---- types and data --------------------------------------------------------------------------------------------------------------------- */
 
 bool wick_onnx_dtype(int64_t type, wick_dtype *out); /* false: Wick has no such dtype */
-int wick_onnx_type(wick_dtype dtype);                 /* the way back */
-const char *wick_onnx_type_name(int64_t type);        /* "float", ...; "?" */
+int wick_onnx_type(wick_dtype dtype);                /* the way back */
+const char *wick_onnx_type_name(int64_t type);       /* "float", ...; "?" */
 
+/* Of the dtypes that kernels compute in; f8 are for storage. */
+static inline bool wick_onnx_is_float(wick_tensor *x) { return wick_dtype_is_float(wick_tensor_dtype(x)); }
 static inline bool wick_onnx_is_f8(wick_dtype d) { return d >= WICK_F8_E4M3FN && d <= WICK_F8_E5M2FNUZ; }
+
+/* The elements of t, evaluated, as dtype: an f64 or i64 each. */
+wick_status wick_onnx_elements(wick_tensor *t, wick_dtype dtype, void *out);
 
 /* A tensor of the file as data: wrapped where its bytes lie in the file, aligned and little-endian, else converted. */
 wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
 wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
 wick_status wick_onnx_resolve(wick_onnx *onnx);
 
+/* "ai.onnx" is ONNX's own domain, which "" names too. */
+static inline wick_bytes wick_onnx_domain(wick_bytes d) { return d.size == 7 && !memcmp(d.at, "ai.onnx", 7) ? (wick_bytes){"", 0} : d; }
 static inline bool wick_bytes_are(wick_bytes b, const char *text) { return b.size == strlen(text) && (!b.size || !memcmp(b.at, text, b.size)); }
 static inline bool wick_bytes_equal(wick_bytes a, wick_bytes b) { return a.size == b.size && (!a.size || !memcmp(a.at, b.at, a.size)); }
 

@@ -14,12 +14,14 @@ static wick_tensor *number(wick_tensor *x, double value) { return wick_like(x, v
 
 /* [B, L, H D] -> [B, H, L, D] */
 static wick_tensor *heads_apart(onnx_call *c, wick_tensor *x, int64_t heads) {
-    if (heads < 1 || wick_tensor_dim(x, 2) % heads) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld features are not of %lld heads", (long long)wick_tensor_dim(x, 2), (long long)heads), NULL;
+    if (heads < 1 || wick_tensor_dim(x, 2) % heads)
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld features are not of %lld heads", (long long)wick_tensor_dim(x, 2), (long long)heads), NULL;
     return wick_transpose(wick_reshape(x, WICK_DIMS(wick_tensor_dim(x, 0), wick_tensor_dim(x, 1), heads, wick_tensor_dim(x, 2) / heads)), 1, 2);
 }
 /* [B, H, L, D] -> [B, L, H D] */
 static wick_tensor *heads_together(wick_tensor *x) {
-    return wick_reshape(wick_transpose(x, 1, 2), WICK_DIMS(wick_tensor_dim(x, 0), wick_tensor_dim(x, 2), wick_tensor_dim(x, 1) * wick_tensor_dim(x, 3)));
+    return wick_reshape(wick_transpose(x, 1, 2),
+                        WICK_DIMS(wick_tensor_dim(x, 0), wick_tensor_dim(x, 2), wick_tensor_dim(x, 1) * wick_tensor_dim(x, 3)));
 }
 /* Heads of k or v repeated for those of q. */
 static wick_tensor *repeated(wick_tensor *x, int64_t heads) {
@@ -28,7 +30,8 @@ static wick_tensor *repeated(wick_tensor *x, int64_t heads) {
 }
 
 /* What is added to the scores, 0 or -Inf where it hides: the mask, causality, and keys behind the ends of samples. NULL: nothing is hidden. */
-static wick_tensor *bias_of(onnx_call *c, wick_tensor *mask, wick_tensor *lengths, bool causal, wick_dtype dtype, int64_t lq, int64_t lk, int64_t past) {
+static wick_tensor *bias_of(onnx_call *c, wick_tensor *mask, wick_tensor *lengths, bool causal, wick_dtype dtype, int64_t lq, int64_t lk,
+                            int64_t past) {
     wick_tensor *bias = NULL, *zero = wick_constant(c->ctx, dtype, 0), *hidden = wick_constant(c->ctx, dtype, -INFINITY);
     if (mask) {
         bias = wick_tensor_dtype(mask) == WICK_BOOL ? wick_where(mask, zero, hidden) : wick_cast(mask, dtype);
@@ -97,7 +100,8 @@ static void attention(onnx_call *c) {
         if (bias) scores = wick_add(scores, bias);
         stage[2] = scores;
         scores = wick_softmax(scores, 3);
-        if (bias) scores = wick_where(wick_eq(wick_max(bias, 1, &(int){-1}, true), number(bias, -INFINITY)), number(scores, 0), scores); /* sees nothing */
+        if (bias)
+            scores = wick_where(wick_eq(wick_max(bias, 1, &(int){-1}, true), number(bias, -INFINITY)), number(scores, 0), scores); /* sees nothing */
         stage[3] = scores;
         const int64_t which = wick_onnx_int(c, "qk_matmul_output_mode", 0);
         if (which < 0 || which > 3) {
@@ -116,7 +120,8 @@ static wick_tensor *modified(onnx_call *c, const char *name, wick_tensor *x) {
     if (!a) return x;
     const onnx_block *body = wick_onnx_body(c, name);
     if (!body) return NULL;
-    if (body->n_in != 1 || body->n_out != 1) return wick_onnx_fail(c, WICK_ERR_FORMAT, "%s has %d inputs and %d outputs", name, body->n_in, body->n_out), NULL;
+    if (body->n_in != 1 || body->n_out != 1)
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "%s has %d inputs and %d outputs", name, body->n_in, body->n_out), NULL;
     const onnx_value in = {{.kind = WICK_VALUE_TENSOR, .tensor = x}, c->dynamic};
     onnx_value out = {0};
     const wick_status status = wick_onnx_block(c->run, body, (onnx_frame *)(uintptr_t)c->frame, c->frame->function, 1, &in, &out, c->msg);
@@ -128,7 +133,8 @@ static wick_tensor *modified(onnx_call *c, const char *name, wick_tensor *x) {
 static void flex_attention(onnx_call *c) {
     wick_tensor *q = wick_onnx_tensor(c, 0), *k = q ? wick_onnx_tensor(c, 1) : NULL, *v = k ? wick_onnx_tensor(c, 2) : NULL;
     if (!v) return;
-    if (wick_tensor_rank(q) != 4 || wick_tensor_rank(k) != 4 || wick_tensor_rank(v) != 4 || wick_tensor_dim(k, 1) < 1 || wick_tensor_dim(q, 1) % wick_tensor_dim(k, 1)) {
+    if (wick_tensor_rank(q) != 4 || wick_tensor_rank(k) != 4 || wick_tensor_rank(v) != 4 || wick_tensor_dim(k, 1) < 1 ||
+        wick_tensor_dim(q, 1) % wick_tensor_dim(k, 1)) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "Q, K and V must have 4 dims, and Q's heads be a multiple of K's");
         return;
     }
@@ -137,14 +143,16 @@ static void flex_attention(onnx_call *c) {
     if (wick_onnx_attr(c, "softmax_precision")) (void)wick_onnx_dtype(wick_onnx_int(c, "softmax_precision", 0), &precise);
     const int64_t heads = wick_tensor_dim(q, 1);
     wick_tensor *scores = wick_matmul(q, wick_transpose(repeated(k, heads), 2, 3));
-    scores = wick_mul(wick_cast(scores, precise), wick_constant(c->ctx, precise, wick_onnx_float(c, "scale", 1 / sqrt((double)wick_tensor_dim(q, 3)))));
+    scores =
+        wick_mul(wick_cast(scores, precise), wick_constant(c->ctx, precise, wick_onnx_float(c, "scale", 1 / sqrt((double)wick_tensor_dim(q, 3)))));
     if (!(scores = modified(c, "score_mod", scores)) || !(scores = modified(c, "prob_mod", wick_softmax(scores, 3)))) return;
     wick_onnx_set(c, 0, wick_matmul(wick_cast(scores, dtype), repeated(v, heads)));
 }
 
 /* Angles are given by their cosines and sines; pairs are neighbours, or halves. */
 static void rotary(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *cosine = x ? wick_onnx_tensor(c, 1) : NULL, *sine = cosine ? wick_onnx_tensor(c, 2) : NULL, *at = wick_onnx_optional(c, 3);
+    wick_tensor *x = wick_onnx_tensor(c, 0), *cosine = x ? wick_onnx_tensor(c, 1) : NULL, *sine = cosine ? wick_onnx_tensor(c, 2) : NULL,
+                *at = wick_onnx_optional(c, 3);
     if (!sine) return;
     const bool flat = wick_tensor_rank(x) == 3;
     if (flat && !(x = heads_apart(c, x, wick_onnx_int(c, "num_heads", 0)))) return;
@@ -161,7 +169,8 @@ static void rotary(onnx_call *c) {
     cosine = wick_unsqueeze(cosine, 1), sine = wick_unsqueeze(sine, 1); /* [B, 1, L, dims / 2] */
     const bool neighbours = wick_onnx_int(c, "interleaved", 0);
     wick_tensor *turned = wick_slice(x, 3, 0, dims, 1), *rest = wick_slice(x, 3, dims, width, 1);
-    wick_tensor *a = neighbours ? wick_slice(turned, 3, 0, dims, 2) : wick_slice(turned, 3, 0, dims / 2, 1), *b = neighbours ? wick_slice(turned, 3, 1, dims, 2) : wick_slice(turned, 3, dims / 2, dims, 1);
+    wick_tensor *a = neighbours ? wick_slice(turned, 3, 0, dims, 2) : wick_slice(turned, 3, 0, dims / 2, 1),
+                *b = neighbours ? wick_slice(turned, 3, 1, dims, 2) : wick_slice(turned, 3, dims / 2, dims, 1);
     wick_tensor *pair[2] = {wick_sub(wick_mul(cosine, a), wick_mul(sine, b)), wick_add(wick_mul(sine, a), wick_mul(cosine, b))};
     wick_tensor *y = neighbours ? wick_reshape(wick_stack(2, pair, 4), 4, wick_tensor_dims(turned)) : wick_concat(2, pair, 3);
     if (dims < width) y = wick_concat(2, (wick_tensor *[]){y, rest}, 3);
@@ -173,11 +182,15 @@ static void linear_attention(onnx_call *c) {
     wick_tensor *q = wick_onnx_tensor(c, 0), *k = q ? wick_onnx_tensor(c, 1) : NULL, *v = k ? wick_onnx_tensor(c, 2) : NULL;
     if (!v) return;
     const wick_bytes rule = wick_onnx_text(c, "update_rule", "gated_delta");
-    const bool gated = wick_bytes_are(rule, "gated") || wick_bytes_are(rule, "gated_delta"), delta = wick_bytes_are(rule, "delta") || wick_bytes_are(rule, "gated_delta");
-    const int64_t hq = wick_onnx_int(c, "q_num_heads", 0), hk = wick_onnx_int(c, "kv_num_heads", 0), batch = wick_tensor_dim(q, 0), steps = wick_tensor_dim(q, 1);
-    if ((!gated && !delta && !wick_bytes_are(rule, "linear")) || hq < 1 || hk < 1 || hq % hk || wick_tensor_rank(q) != 3 || wick_tensor_rank(k) != 3 || wick_tensor_rank(v) != 3 ||
-        wick_tensor_dim(q, 2) % hq || wick_tensor_dim(k, 2) % hk || wick_tensor_dim(v, 2) % hk) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "query, key and value must be [B, T, heads x features], and the rule one of linear, gated, delta, gated_delta");
+    const bool gated = wick_bytes_are(rule, "gated") || wick_bytes_are(rule, "gated_delta"),
+               delta = wick_bytes_are(rule, "delta") || wick_bytes_are(rule, "gated_delta");
+    const int64_t hq = wick_onnx_int(c, "q_num_heads", 0), hk = wick_onnx_int(c, "kv_num_heads", 0), batch = wick_tensor_dim(q, 0),
+                  steps = wick_tensor_dim(q, 1);
+    if ((!gated && !delta && !wick_bytes_are(rule, "linear")) || hq < 1 || hk < 1 || hq % hk || wick_tensor_rank(q) != 3 ||
+        wick_tensor_rank(k) != 3 || wick_tensor_rank(v) != 3 || wick_tensor_dim(q, 2) % hq || wick_tensor_dim(k, 2) % hk ||
+        wick_tensor_dim(v, 2) % hk) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE,
+                       "query, key and value must be [B, T, heads x features], and the rule one of linear, gated, delta, gated_delta");
         return;
     }
     wick_tensor *decay = gated ? wick_onnx_tensor(c, 4) : NULL, *beta = delta ? wick_onnx_tensor(c, 5) : NULL, *past = wick_onnx_optional(c, 3);
@@ -195,7 +208,8 @@ static void linear_attention(onnx_call *c) {
     wick_tensor *state = past ? wick_cast(past, precise) : wick_zeros(c->ctx, precise, WICK_DIMS(batch, hk, dk, dv));
     wick_tensor **rows = wick_onnx_alloc(c, (size_t)steps, sizeof(wick_tensor *));
     for (int64_t t = 0; t < steps && rows; t++) {
-        wick_tensor *kt = wick_transpose(wick_slice(k, 2, t, t + 1, 1), 2, 3), *write = wick_slice(v, 2, t, t + 1, 1); /* [B, H, dk, 1], [B, H, 1, dv] */
+        wick_tensor *kt = wick_transpose(wick_slice(k, 2, t, t + 1, 1), 2, 3),
+                    *write = wick_slice(v, 2, t, t + 1, 1); /* [B, H, dk, 1], [B, H, 1, dv] */
         if (decay) state = wick_mul(state, wick_transpose(wick_slice(decay, 2, t, t + 1, 1), 2, 3));
         if (beta) write = wick_mul(wick_slice(beta, 2, t, t + 1, 1), wick_sub(write, wick_matmul(wick_transpose(kt, 2, 3), state)));
         state = wick_add(state, wick_mul(kt, write));
@@ -231,8 +245,11 @@ static void swiglu(onnx_call *c) {
 }
 
 static const onnx_op ops[] = {
-    {"Attention", 23, 0, attention, {0}}, {"RotaryEmbedding", 23, 0, rotary, {0}}, {"LinearAttention", 27, 0, linear_attention, {0}},
-    {"CausalConvWithState", 27, 0, causal_conv, {0}}, {"SwiGLU", 28, 0, swiglu, {0}},
+    {"Attention", 23, 0, attention, {0}},
+    {"RotaryEmbedding", 23, 0, rotary, {0}},
+    {"LinearAttention", 27, 0, linear_attention, {0}},
+    {"CausalConvWithState", 27, 0, causal_conv, {0}},
+    {"SwiGLU", 28, 0, swiglu, {0}},
 };
 static const onnx_op preview[] = {{"FlexAttention", 1, 0, flex_attention, {0}}};
 const onnx_family wick_onnx_attention = {"", ops, WICK_COUNTOF(ops)}, wick_onnx_preview = {"ai.onnx.preview", preview, WICK_COUNTOF(preview)};

@@ -1,7 +1,7 @@
-/* ops_control.c: If, Loop, Scan and SequenceMap: bodies are run as often as they are asked for, recording each round. Conditions that depend on inputs are evaluated. */
+/* ops_control.c: If, Loop, Scan and SequenceMap: bodies are run as often as they are asked for, recording each round. Conditions that depend on
+ * inputs are evaluated. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
-#include "tensor/tensor.h"
 #include "wick/shape.h"
 
 static wick_status run_body(onnx_call *c, const onnx_block *body, int n_in, const onnx_value *in, onnx_value *out) {
@@ -11,7 +11,8 @@ static wick_status run_body(onnx_call *c, const onnx_block *body, int n_in, cons
 /* A tensor of one element that is true or false. */
 static bool truth(onnx_call *c, const onnx_value *v, bool *out) {
     onnx_host h;
-    if (!v || v->v.kind != WICK_VALUE_TENSOR || wick_tensor_count(v->v.tensor) != 1) return wick_onnx_fail(c, WICK_ERR_SHAPE, "its condition is not one bool");
+    if (!v || v->v.kind != WICK_VALUE_TENSOR || wick_tensor_count(v->v.tensor) != 1)
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "its condition is not one bool");
     if (!wick_onnx_host_of(c, v->v.tensor, v->dynamic, &h)) return false;
     *out = h.floats[0] != 0;
     return true;
@@ -107,7 +108,9 @@ static void loop(onnx_call *c) {
     }
     for (int i = 0; i < c->n_out && c->status == WICK_OK; i++) {
         if (i < states) c->out[i] = in[2 + i];
-        else if (c->step->out[i] >= 0) wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &collected[i - states], body, 1 + i, 0, false)}, true);
+        else if (c->step->out[i] >= 0)
+            wick_onnx_set_value(
+                c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &collected[i - states], body, 1 + i, 0, false)}, true);
     }
     for (int i = 0; i < n_rows; i++) wick_release(NULL, collected[i].at, collected[i].cap * sizeof *collected[i].at);
 }
@@ -116,12 +119,15 @@ static int64_t nth(const int64_t *list, int n, int i) { return list && i < n ? l
 
 /* in: states, rows of what is scanned; out: states, rows. Scan 8 has a batch in front of all, and an input of lengths. */
 static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx_value *args, onnx_value *results) {
-    const int scanned = (int)WICK_MAX(0, WICK_MIN(wick_onnx_int(c, "num_scan_inputs", 0), 1000000)), states = n_in - scanned, n_rows = body->n_out - states;
+    const int scanned = (int)WICK_MAX(0, WICK_MIN(wick_onnx_int(c, "num_scan_inputs", 0), 1000000)), states = n_in - scanned,
+              n_rows = body->n_out - states;
     int n_in_axes, n_out_axes, n_in_dir, n_out_dir;
     const int64_t *in_axes = wick_onnx_ints(c, "scan_input_axes", &n_in_axes), *out_axes = wick_onnx_ints(c, "scan_output_axes", &n_out_axes);
-    const int64_t *in_dir = wick_onnx_ints(c, c->opset < 9 ? "directions" : "scan_input_directions", &n_in_dir), *out_dir = wick_onnx_ints(c, "scan_output_directions", &n_out_dir);
+    const int64_t *in_dir = wick_onnx_ints(c, c->opset < 9 ? "directions" : "scan_input_directions", &n_in_dir),
+                  *out_dir = wick_onnx_ints(c, "scan_output_directions", &n_out_dir);
     if (scanned < 1 || states < 0 || n_rows < 0 || body->n_in != n_in || c->n_out > states + n_rows) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs, which do not fit %d states and %d scanned inputs", body->n_in, body->n_out, states, scanned);
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs, which do not fit %d states and %d scanned inputs", body->n_in,
+                       body->n_out, states, scanned);
         return;
     }
     onnx_value *in = wick_onnx_alloc(c, (size_t)n_in + 1, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
@@ -159,7 +165,8 @@ static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx
     for (int i = 0; i < states && c->status == WICK_OK; i++) results[i] = in[i];
     for (int i = 0; i < n_rows && c->status == WICK_OK; i++) {
         const int axis = (int)WICK_MAX(-100, WICK_MIN(nth(out_axes, n_out_axes, i), 100));
-        results[states + i] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &collected[i], body, states + i, axis, nth(out_dir, n_out_dir, i))}, true};
+        results[states + i] =
+            (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &collected[i], body, states + i, axis, nth(out_dir, n_out_dir, i))}, true};
     }
     for (int i = 0; i < n_rows; i++) wick_release(NULL, collected[i].at, collected[i].cap * sizeof *collected[i].at);
 }
@@ -168,7 +175,8 @@ static void scan(onnx_call *c) {
     const onnx_block *body = wick_onnx_body(c, "body");
     const bool batched = c->opset < 9;
     const int n_in = c->n_in - batched;
-    onnx_value *args = body ? wick_onnx_alloc(c, (size_t)c->n_in + 1, sizeof *args) : NULL, *results = args ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *results) : NULL;
+    onnx_value *args = body ? wick_onnx_alloc(c, (size_t)c->n_in + 1, sizeof *args) : NULL,
+               *results = args ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *results) : NULL;
     if (!results) return;
     if (batched && wick_onnx_has(c, 0)) {
         wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "lengths of sequences");
@@ -196,7 +204,8 @@ static void scan(onnx_call *c) {
         for (int i = 0; i < body->n_out && c->status == WICK_OK; i++) add_row(c, &of[i], &results[i]);
     }
     for (int i = 0; i < body->n_out && of; i++) {
-        if (i < c->n_out && c->status == WICK_OK) wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &of[i], body, i, 0, false)}, true);
+        if (i < c->n_out && c->status == WICK_OK)
+            wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &of[i], body, i, 0, false)}, true);
         wick_release(NULL, of[i].at, of[i].cap * sizeof *of[i].at);
     }
 }
@@ -233,10 +242,14 @@ static void sequence_map(onnx_call *c) {
         }
         for (int k = 0; k < c->n_out; k++) items[(size_t)k * n + i] = out[k].v;
     }
-    for (int k = 0; k < c->n_out; k++) wick_onnx_set_value(c, k, (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = n, .items = items + (size_t)k * n}, c->dynamic);
+    for (int k = 0; k < c->n_out; k++)
+        wick_onnx_set_value(c, k, (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = n, .items = items + (size_t)k * n}, c->dynamic);
 }
 
 static const onnx_op ops[] = {
-    {"If", 1, 0, branch, {0}}, {"Loop", 1, 0, loop, {0}}, {"Scan", 8, 0, scan, {0}}, {"SequenceMap", 17, 0, sequence_map, {0}},
+    {"If", 1, 0, branch, {0}},
+    {"Loop", 1, 0, loop, {0}},
+    {"Scan", 8, 0, scan, {0}},
+    {"SequenceMap", 17, 0, sequence_map, {0}},
 };
 const onnx_family wick_onnx_control = {"", ops, WICK_COUNTOF(ops)};

@@ -32,7 +32,8 @@ static void from_text(onnx_call *c, const wick_onnx_value *v, wick_dtype dtype) 
         memcpy(text, v->texts[i].at, v->texts[i].size);
         integers[i] = whole ? (int64_t)strtoll(text, NULL, 10) : 0;
     }
-    wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, v->rank, v->dims, whole ? (void *)integers : (void *)numbers), dtype));
+    wick_onnx_set(c, 0,
+                  wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, v->rank, v->dims, whole ? (void *)integers : (void *)numbers), dtype));
 }
 
 /* Shortest text that reads back the same, as NumPy prints it. */
@@ -60,7 +61,7 @@ void wick_onnx_cast_text(onnx_call *c, int64_t type) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (!x || !wick_onnx_host(c, 0, &h)) return;
     const wick_dtype from = wick_tensor_dtype(x);
-    const bool whole = from != WICK_F32 && from != WICK_F64 && from != WICK_F16 && from != WICK_BF16;
+    const bool whole = !wick_onnx_is_float(x);
     wick_text *texts = wick_onnx_alloc(c, (size_t)h.n, sizeof *texts);
     for (int64_t i = 0; i < h.n && texts; i++) {
         char *text = wick_onnx_alloc(c, 32, 1);
@@ -148,13 +149,15 @@ static void concat_from_sequence(onnx_call *c) {
     const bool fresh = wick_onnx_int(c, "new_axis", 0);
     int axis;
     if (!s->n) wick_onnx_fail(c, WICK_ERR_SHAPE, "the sequence is empty");
-    else if (wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(xs[0]) + fresh, &axis)) wick_onnx_set(c, 0, fresh ? wick_stack((int)s->n, xs, axis) : wick_concat((int)s->n, xs, axis));
+    else if (wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(xs[0]) + fresh, &axis))
+        wick_onnx_set(c, 0, fresh ? wick_stack((int)s->n, xs, axis) : wick_concat((int)s->n, xs, axis));
 }
 static void split_to_sequence(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     onnx_host h = {0};
     int axis;
-    if (!x || !wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(x), &axis) || (wick_onnx_has(c, 1) && !wick_onnx_host(c, 1, &h))) return;
+    if (!x || !wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(x), &axis) || (wick_onnx_has(c, 1) && !wick_onnx_host(c, 1, &h)))
+        return;
     const bool given = wick_onnx_has(c, 1), vector = given && h.rank == 1;
     const int64_t extent = wick_tensor_dim(x, axis), each = given && !vector ? h.ints[0] : 1;
     if (given && !vector && each <= 0) {
@@ -167,7 +170,8 @@ static void split_to_sequence(onnx_call *c) {
     for (int64_t i = 0; i < n && items; i++) {
         const int64_t len = vector ? h.ints[i] : WICK_MIN(each, extent - at);
         if (len < 0 || len > extent - at) {
-            wick_onnx_fail(c, WICK_ERR_SHAPE, "part %lld of %lld places does not fit an axis of %lld", (long long)i, (long long)len, (long long)extent);
+            wick_onnx_fail(c, WICK_ERR_SHAPE, "part %lld of %lld places does not fit an axis of %lld", (long long)i, (long long)len,
+                           (long long)extent);
             return;
         }
         wick_tensor *part = wick_slice(x, axis, at, at + len, 1);
@@ -352,7 +356,8 @@ static void image_decoder(onnx_call *c) {
     for (int64_t i = 0; i < h.n && bytes; i++) bytes[i] = (uint8_t)h.ints[i];
     if (!bytes) return;
     if (wick_image_decode(c->ctx, bytes, (size_t)h.n, NULL, grey ? 1 : 3, &image) != WICK_OK) {
-        wick_onnx_fail(c, wick_context_status(c->ctx) == WICK_ERR_FORMAT ? WICK_ERR_UNSUPPORTED : wick_context_status(c->ctx), "%s", wick_context_error(c->ctx));
+        wick_onnx_fail(c, wick_context_status(c->ctx) == WICK_ERR_FORMAT ? WICK_ERR_UNSUPPORTED : wick_context_status(c->ctx), "%s",
+                       wick_context_error(c->ctx));
         return;
     }
     wick_tensor *y = wick_from(c->ctx, WICK_U8, 3, wick_image_dims(image), wick_image_pixels(image, 0));
@@ -362,11 +367,13 @@ static void image_decoder(onnx_call *c) {
 }
 
 static const onnx_op ops[] = {
-    {"ImageDecoder", 20, 0, image_decoder, {0}},
-    {"SequenceEmpty", 11, 0, sequence_empty, {0}}, {"SequenceConstruct", 11, 0, sequence_construct, {0}}, {"SequenceAt", 11, 0, sequence_at, {0}},
-    {"SequenceInsert", 11, 0, sequence_insert, {0}}, {"SequenceErase", 11, 0, sequence_erase, {0}}, {"SequenceLength", 11, 0, sequence_length, {0}},
-    {"ConcatFromSequence", 11, 0, concat_from_sequence, {0}}, {"SplitToSequence", 11, 0, split_to_sequence, {0}}, {"Optional", 15, 0, optional, {0}},
-    {"OptionalGetElement", 15, 0, optional_get, {0}}, {"OptionalHasElement", 15, 0, optional_has, {0}}, {"StringConcat", 20, 0, string_concat, {0}},
-    {"StringSplit", 20, 0, string_split, {0}}, {"StringNormalizer", 10, 0, string_normalizer, {0}},
+    {"ImageDecoder", 20, 0, image_decoder, {0}},           {"SequenceEmpty", 11, 0, sequence_empty, {0}},
+    {"SequenceConstruct", 11, 0, sequence_construct, {0}}, {"SequenceAt", 11, 0, sequence_at, {0}},
+    {"SequenceInsert", 11, 0, sequence_insert, {0}},       {"SequenceErase", 11, 0, sequence_erase, {0}},
+    {"SequenceLength", 11, 0, sequence_length, {0}},       {"ConcatFromSequence", 11, 0, concat_from_sequence, {0}},
+    {"SplitToSequence", 11, 0, split_to_sequence, {0}},    {"Optional", 15, 0, optional, {0}},
+    {"OptionalGetElement", 15, 0, optional_get, {0}},      {"OptionalHasElement", 15, 0, optional_has, {0}},
+    {"StringConcat", 20, 0, string_concat, {0}},           {"StringSplit", 20, 0, string_split, {0}},
+    {"StringNormalizer", 10, 0, string_normalizer, {0}},
 };
 const onnx_family wick_onnx_host_values = {"", ops, WICK_COUNTOF(ops)};

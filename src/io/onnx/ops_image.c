@@ -31,9 +31,11 @@ static void keep_aspect(wick_tensor *x, int n, const int *axes, bool larger, int
 }
 
 static void resize(onnx_call *c) {
-    static const char *const modes[] = {"nearest", "linear", "cubic"}, *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
-                            *const coordinates[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"},
-                            *const policies[] = {"stretch", "not_larger", "not_smaller"};
+    static const char *const modes[] = {"nearest", "linear", "cubic"},
+                             *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
+                             *const coordinates[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
+                                                     "align_corners", "asymmetric",           "tf_crop_and_resize"},
+                             *const policies[] = {"stretch", "not_larger", "not_smaller"};
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (!x) return;
     const bool old = c->opset < 11;
@@ -41,8 +43,10 @@ static void resize(onnx_call *c) {
     if (old) { /* Resize 10 and Upsample: asymmetric; nearest takes the floor */
         if (wick_onnx_text_is(c, "mode", "nearest", "bilinear")) mode = 1;
         else if (!choose(c, "mode", "nearest", 2, modes, &mode)) return;
-    } else if (!choose(c, "mode", "nearest", 3, modes, &mode) || !choose(c, "coordinate_transformation_mode", "half_pixel", 6, coordinates, &coordinate) ||
-               !choose(c, "nearest_mode", "round_prefer_floor", 4, roundings, &rounding) || !choose(c, "keep_aspect_ratio_policy", "stretch", 3, policies, &policy))
+    } else if (!choose(c, "mode", "nearest", 3, modes, &mode) ||
+               !choose(c, "coordinate_transformation_mode", "half_pixel", 6, coordinates, &coordinate) ||
+               !choose(c, "nearest_mode", "round_prefer_floor", 4, roundings, &rounding) ||
+               !choose(c, "keep_aspect_ratio_policy", "stretch", 3, policies, &policy))
         return;
     const int rank = wick_tensor_rank(x);
     if (!wick_onnx_axes(c, -1, "axes", rank, &n, axes)) return;
@@ -72,9 +76,15 @@ static void resize(onnx_call *c) {
         size[i] = by_size ? sizes.ints[i] : (int64_t)floor(in * scale[i]);
     }
     if (by_size && policy) keep_aspect(x, n, axes, policy == 2, size, scale);
-    wick_interpolate_options o = {.mode = (wick_interpolation)mode, .coordinates = (wick_coordinates)coordinate, .rounding = (wick_rounding)rounding,
-                                  .cubic_a = wick_onnx_float(c, "cubic_coeff_a", -0.75), .antialias = wick_onnx_int(c, "antialias", 0), .repeat_edge = true,
-                                  .exclude_outside = wick_onnx_int(c, "exclude_outside", 0), .extrapolation = wick_onnx_float(c, "extrapolation_value", 0), .scale = scale};
+    wick_interpolate_options o = {.mode = (wick_interpolation)mode,
+                                  .coordinates = (wick_coordinates)coordinate,
+                                  .rounding = (wick_rounding)rounding,
+                                  .cubic_a = wick_onnx_float(c, "cubic_coeff_a", -0.75),
+                                  .antialias = wick_onnx_int(c, "antialias", 0),
+                                  .repeat_edge = true,
+                                  .exclude_outside = wick_onnx_int(c, "exclude_outside", 0),
+                                  .extrapolation = wick_onnx_float(c, "extrapolation_value", 0),
+                                  .scale = scale};
     if (coordinate == 5) {
         if (!wick_onnx_host(c, 1, &roi)) return;
         if (roi.n != 2 * n) {
@@ -97,7 +107,7 @@ static void resize(onnx_call *c) {
         m++;
     }
     const wick_dtype dtype = wick_tensor_dtype(x);
-    const bool whole = dtype != WICK_F32 && dtype != WICK_F64 && dtype != WICK_F16 && dtype != WICK_BF16 && mode;
+    const bool whole = !wick_onnx_is_float(x) && mode;
     wick_tensor *y = whole ? wick_cast(x, WICK_F32) : x;
     if (m) y = wick_interpolate(y, m, axes, size, &o);
     wick_onnx_set(c, 0, whole ? wick_cast(wick_round(y), dtype) : y);
@@ -109,8 +119,11 @@ static void grid_sample(onnx_call *c) {
     static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear", "bicubic"}, *const pads[] = {"zeros", "border", "reflection"};
     wick_tensor *x = wick_onnx_tensor(c, 0), *grid = x ? wick_onnx_tensor(c, 1) : NULL;
     int mode, pad;
-    if (!grid || !choose(c, "mode", c->opset < 20 ? "bilinear" : "linear", 5, modes, &mode) || !choose(c, "padding_mode", "zeros", 3, pads, &pad)) return;
-    const wick_grid_options o = {.mode = (wick_interpolation)(mode > 2 ? mode - 2 : mode), .padding = (wick_grid_padding)pad, .align_corners = wick_onnx_int(c, "align_corners", 0)};
+    if (!grid || !choose(c, "mode", c->opset < 20 ? "bilinear" : "linear", 5, modes, &mode) || !choose(c, "padding_mode", "zeros", 3, pads, &pad))
+        return;
+    const wick_grid_options o = {.mode = (wick_interpolation)(mode > 2 ? mode - 2 : mode),
+                                 .padding = (wick_grid_padding)pad,
+                                 .align_corners = wick_onnx_int(c, "align_corners", 0)};
     wick_onnx_set(c, 0, wick_grid_sample(x, grid, &o));
 }
 
@@ -129,9 +142,14 @@ static void roi_align(onnx_call *c) {
     static const char *const modes[] = {"avg", "max"}, *const coordinates[] = {"half_pixel", "output_half_pixel"};
     wick_tensor *x = wick_onnx_tensor(c, 0), *boxes = x ? wick_onnx_tensor(c, 1) : NULL, *image = boxes ? wick_onnx_tensor(c, 2) : NULL;
     int mode, coordinate;
-    if (!image || !choose(c, "mode", "avg", 2, modes, &mode) || !choose(c, "coordinate_transformation_mode", c->opset < 16 ? "output_half_pixel" : "half_pixel", 2, coordinates, &coordinate)) return;
-    const wick_roi_options o = {.out = {wick_onnx_int(c, "output_height", 1), wick_onnx_int(c, "output_width", 1)}, .samples = wick_onnx_int(c, "sampling_ratio", 0),
-                                .scale = wick_onnx_float(c, "spatial_scale", 1), .aligned = coordinate == 0, .max = mode == 1};
+    if (!image || !choose(c, "mode", "avg", 2, modes, &mode) ||
+        !choose(c, "coordinate_transformation_mode", c->opset < 16 ? "output_half_pixel" : "half_pixel", 2, coordinates, &coordinate))
+        return;
+    const wick_roi_options o = {.out = {wick_onnx_int(c, "output_height", 1), wick_onnx_int(c, "output_width", 1)},
+                                .samples = wick_onnx_int(c, "sampling_ratio", 0),
+                                .scale = wick_onnx_float(c, "spatial_scale", 1),
+                                .aligned = coordinate == 0,
+                                .max = mode == 1};
     wick_onnx_set(c, 0, wick_roi_align(x, boxes, image, &o));
 }
 
@@ -145,7 +163,10 @@ static void non_max_suppression(onnx_call *c) {
         wick_onnx_set_static(c, 0, wick_zeros(c->ctx, WICK_I64, WICK_DIMS(0, 3)));
         return;
     }
-    const wick_nms_options o = {.most = most.ints[0], .overlap = overlap.n ? overlap.floats[0] : 0, .by_score = score.n > 0, .score = score.n ? score.floats[0] : 0,
+    const wick_nms_options o = {.most = most.ints[0],
+                                .overlap = overlap.n ? overlap.floats[0] : 0,
+                                .by_score = score.n > 0,
+                                .score = score.n ? score.floats[0] : 0,
                                 .center = wick_onnx_int(c, "center_point_box", 0)};
     /* The padded form is an op; how many rows of it count is asked for. */
     wick_tensor *padded = wick_nms_padded(boxes, scores, &o, NULL);
@@ -178,7 +199,8 @@ static void col2im(onnx_call *c) {
     if (!x || !wick_onnx_host(c, 1, &size) || !wick_onnx_host(c, 2, &kernel)) return;
     const int n = (int)WICK_MIN(size.n, 4);
     int n_stride, n_dilation, n_pads;
-    const int64_t *stride = wick_onnx_ints(c, "strides", &n_stride), *dilation = wick_onnx_ints(c, "dilations", &n_dilation), *pads = wick_onnx_ints(c, "pads", &n_pads);
+    const int64_t *stride = wick_onnx_ints(c, "strides", &n_stride), *dilation = wick_onnx_ints(c, "dilations", &n_dilation),
+                  *pads = wick_onnx_ints(c, "pads", &n_pads);
     if (n < 1 || n > 3 || kernel.n != n || (stride && n_stride != n) || (dilation && n_dilation != n) || (pads && n_pads != 2 * n)) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "image_shape, block_shape, strides, dilations and pads do not fit each other, or have more than 3 dims");
         return;
@@ -195,17 +217,20 @@ static void col2im(onnx_call *c) {
     wick_onnx_set(c, 0, wick_pad(wick_fold(x, n, whole, &o), n + 2, before, after, 0)); /* the padding is folded to and cut off */
 }
 
-/* ---- deformable convolution (Zhu et al. 2018): every tap of the kernel reads where an offset says, times a mask --------------------------------------- */
+/* ---- deformable convolution (Zhu et al. 2018): every tap of the kernel reads where an offset says, times a mask
+ * --------------------------------------- */
 
 static void deform_conv(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *offset = w ? wick_onnx_tensor(c, 2) : NULL, *b = wick_onnx_optional(c, 3), *mask = wick_onnx_optional(c, 4);
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *offset = w ? wick_onnx_tensor(c, 2) : NULL,
+                *b = wick_onnx_optional(c, 3), *mask = wick_onnx_optional(c, 4);
     wick_conv_options o;
     if (!offset || !wick_onnx_conv_options(c, x, w, &o)) return;
     if (wick_tensor_rank(x) != 4 || wick_tensor_rank(offset) != 4) {
         wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "other than 4 dims");
         return;
     }
-    const int64_t n = wick_tensor_dim(x, 0), channels = wick_tensor_dim(x, 1), h = wick_tensor_dim(x, 2), wide = wick_tensor_dim(x, 3), kh = wick_tensor_dim(w, 2), kw = wick_tensor_dim(w, 3);
+    const int64_t n = wick_tensor_dim(x, 0), channels = wick_tensor_dim(x, 1), h = wick_tensor_dim(x, 2), wide = wick_tensor_dim(x, 3),
+                  kh = wick_tensor_dim(w, 2), kw = wick_tensor_dim(w, 3);
     const int64_t oh = wick_tensor_dim(offset, 2), ow = wick_tensor_dim(offset, 3), groups = wick_onnx_int(c, "offset_group", 1), taps = kh * kw;
     if (groups < 1 || channels % groups || wick_tensor_dim(offset, 1) != groups * taps * 2 || !taps || !h || !wide || !oh || !ow) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "offset must have 2 x %lld channels for each of %lld groups", (long long)taps, (long long)groups);
@@ -242,8 +267,15 @@ static void deform_conv(onnx_call *c) {
 }
 
 static const onnx_op ops[] = {
-    {"Resize", 10, 0, resize, {0}}, {"Upsample", 7, 9, resize, {0}}, {"GridSample", 16, 0, grid_sample, {0}}, {"AffineGrid", 20, 0, affine_grid, {0}}, {"RoiAlign", 10, 0, roi_align, {0}},
-    {"NonMaxSuppression", 10, 0, non_max_suppression, {0}}, {"DepthToSpace", 1, 0, depth_to_space, {0}}, {"SpaceToDepth", 1, 0, space_to_depth, {0}}, {"Col2Im", 18, 0, col2im, {0}},
+    {"Resize", 10, 0, resize, {0}},
+    {"Upsample", 7, 9, resize, {0}},
+    {"GridSample", 16, 0, grid_sample, {0}},
+    {"AffineGrid", 20, 0, affine_grid, {0}},
+    {"RoiAlign", 10, 0, roi_align, {0}},
+    {"NonMaxSuppression", 10, 0, non_max_suppression, {0}},
+    {"DepthToSpace", 1, 0, depth_to_space, {0}},
+    {"SpaceToDepth", 1, 0, space_to_depth, {0}},
+    {"Col2Im", 18, 0, col2im, {0}},
     {"DeformConv", 19, 0, deform_conv, {0}},
 };
 const onnx_family wick_onnx_image = {"", ops, WICK_COUNTOF(ops)};

@@ -67,14 +67,9 @@ static void equal(onnx_call *c) {
     wick_onnx_set(c, 0, wick_eq(t[0], t[1]));
 }
 
-static bool is_float(wick_tensor *x) {
-    const wick_dtype d = wick_tensor_dtype(x);
-    return d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16;
-}
-
 static void divide(onnx_call *c) {
     wick_tensor *a, *b;
-    if (pair(c, &a, &b)) wick_onnx_set(c, 0, is_float(a) ? wick_div(a, b) : wick_trunc_divide(a, b));
+    if (pair(c, &a, &b)) wick_onnx_set(c, 0, wick_onnx_is_float(a) ? wick_div(a, b) : wick_trunc_divide(a, b));
 }
 
 static void power(onnx_call *c) {
@@ -159,12 +154,11 @@ static void swish(onnx_call *c) {
     const double alpha = wick_onnx_float(c, "alpha", 1);
     wick_onnx_set(c, 0, alpha == 1 ? wick_silu(x) : wick_mul(x, wick_sigmoid(wick_mul(x, wick_like(x, alpha)))));
 }
-/* silu(a) b: a and b are inputs, or the halves of one. */
 static void shrink(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (!x) return;
     const double lambda = wick_onnx_float(c, "lambd", 0.5), bias = wick_onnx_float(c, "bias", 0);
-    wick_tensor *f = is_float(x) ? x : wick_cast(x, WICK_F32);
+    wick_tensor *f = wick_onnx_is_float(x) ? x : wick_cast(x, WICK_F32);
     wick_tensor *low = wick_add(f, wick_like(f, bias)), *high = wick_sub(f, wick_like(f, bias)), *zero = wick_like(f, 0);
     wick_tensor *y = wick_where(wick_lt(f, wick_like(f, -lambda)), low, wick_where(wick_gt(f, wick_like(f, lambda)), high, zero));
     wick_onnx_set(c, 0, wick_cast(y, wick_tensor_dtype(x)));
@@ -190,10 +184,8 @@ static void prelu(onnx_call *c) {
         dims[1] = wick_tensor_count(slope);
         slope = wick_reshape(slope, wick_tensor_rank(x), dims);
     }
-    if (is_float(x))
-        wick_onnx_set(c, 0, wick_prelu(x, slope));
-    else
-        wick_onnx_set(c, 0, wick_where(wick_lt(x, wick_like(x, 0)), wick_mul(x, slope), x));
+    if (wick_onnx_is_float(x)) wick_onnx_set(c, 0, wick_prelu(x, slope));
+    else wick_onnx_set(c, 0, wick_where(wick_lt(x, wick_like(x, 0)), wick_mul(x, slope), x));
 }
 static void is_inf(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
@@ -203,11 +195,6 @@ static void is_inf(onnx_call *c) {
     if (!wick_onnx_int(c, "detect_positive", 1)) y = wick_logical_and(y, wick_lt(x, zero));
     wick_onnx_set(c, 0, y);
 }
-static void softplus(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0);
-    if (x) wick_onnx_set(c, 0, wick_softplus(x));
-}
-
 static void cumulate(onnx_call *c, bool product) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     onnx_host h;
@@ -226,14 +213,12 @@ static void cumulate(onnx_call *c, bool product) {
         if (exclusive && wick_tensor_dim(x, axis)) {
             const int64_t n = wick_tensor_dim(x, axis);
             wick_tensor *first = wick_slice(y, axis, 0, 1, 1), *rest = wick_slice(y, axis, 0, n - 1, 1);
-            wick_tensor *parts[2] = {wick_add(wick_mul(first, wick_like(first, 0)), wick_like(first, 1)), rest};
-            parts[0] = wick_full(c->ctx, dtype, wick_tensor_rank(first), wick_tensor_dims(first), 1);
+            wick_tensor *parts[2] = {wick_full(c->ctx, dtype, wick_tensor_rank(first), wick_tensor_dims(first), 1), rest};
             y = wick_concat(2, parts, axis);
         }
         y = wick_cumprod(y, axis);
         if (reverse) y = wick_flip(y, 1, &axis);
-    } else
-        y = wick_cumsum_with(x, axis, exclusive, reverse);
+    } else y = wick_cumsum_with(x, axis, exclusive, reverse);
     wick_onnx_set(c, 0, wick_cast(y, dtype));
 }
 static void cumsum(onnx_call *c) { cumulate(c, false); }
@@ -241,24 +226,79 @@ static void cumprod(onnx_call *c) { cumulate(c, true); }
 
 /* ---- the table -------------------------------------------------------------------------------------------------------------------------- */
 
-#define UNARY(name, since, f) {name, since, 0, unary, .arg.unary = f}
-#define BINARY(name, since, f) {name, since, 0, binary, .arg.binary = f}
+#define UNARY(name, since, f)                                                                                                                        \
+    { name, since, 0, unary, .arg.unary = f }
+#define BINARY(name, since, f)                                                                                                                       \
+    { name, since, 0, binary, .arg.binary = f }
 static const onnx_op ops[] = {
-    UNARY("Abs", 1, wick_abs), UNARY("Acos", 7, wick_acos), UNARY("Acosh", 9, wick_acosh), UNARY("Asin", 7, wick_asin), UNARY("Asinh", 9, wick_asinh),
-    UNARY("Atan", 7, wick_atan), UNARY("Atanh", 9, wick_atanh), UNARY("Ceil", 1, wick_ceil), UNARY("Cos", 7, wick_cos), UNARY("Cosh", 9, wick_cosh),
-    UNARY("Erf", 9, wick_erf), UNARY("Exp", 1, wick_exp), UNARY("Floor", 1, wick_floor), UNARY("HardSwish", 14, wick_hardswish), UNARY("IsNaN", 9, wick_isnan),
-    UNARY("Log", 1, wick_log), UNARY("Mish", 18, wick_mish), UNARY("Neg", 1, wick_neg), UNARY("Not", 1, wick_logical_not), UNARY("Reciprocal", 1, wick_reciprocal),
-    UNARY("Relu", 1, wick_relu), UNARY("Round", 11, wick_round), UNARY("Sigmoid", 1, wick_sigmoid), UNARY("Sign", 9, wick_sign), UNARY("Sin", 7, wick_sin),
-    UNARY("Sinh", 9, wick_sinh), UNARY("Softsign", 1, wick_softsign), UNARY("Sqrt", 1, wick_sqrt), UNARY("Tan", 7, wick_tan), UNARY("Tanh", 1, wick_tanh),
+    UNARY("Abs", 1, wick_abs),
+    UNARY("Acos", 7, wick_acos),
+    UNARY("Acosh", 9, wick_acosh),
+    UNARY("Asin", 7, wick_asin),
+    UNARY("Asinh", 9, wick_asinh),
+    UNARY("Atan", 7, wick_atan),
+    UNARY("Atanh", 9, wick_atanh),
+    UNARY("Ceil", 1, wick_ceil),
+    UNARY("Cos", 7, wick_cos),
+    UNARY("Cosh", 9, wick_cosh),
+    UNARY("Erf", 9, wick_erf),
+    UNARY("Exp", 1, wick_exp),
+    UNARY("Floor", 1, wick_floor),
+    UNARY("HardSwish", 14, wick_hardswish),
+    UNARY("IsNaN", 9, wick_isnan),
+    UNARY("Log", 1, wick_log),
+    UNARY("Mish", 18, wick_mish),
+    UNARY("Neg", 1, wick_neg),
+    UNARY("Not", 1, wick_logical_not),
+    UNARY("Reciprocal", 1, wick_reciprocal),
+    UNARY("Relu", 1, wick_relu),
+    UNARY("Round", 11, wick_round),
+    UNARY("Sigmoid", 1, wick_sigmoid),
+    UNARY("Sign", 9, wick_sign),
+    UNARY("Sin", 7, wick_sin),
+    UNARY("Sinh", 9, wick_sinh),
+    UNARY("Softsign", 1, wick_softsign),
+    UNARY("Sqrt", 1, wick_sqrt),
+    UNARY("Tan", 7, wick_tan),
+    UNARY("Tanh", 1, wick_tanh),
     UNARY("BitwiseNot", 18, wick_bitwise_not),
-    BINARY("Add", 1, wick_add), BINARY("Sub", 1, wick_sub), BINARY("Mul", 1, wick_mul), BINARY("And", 1, wick_logical_and), BINARY("Or", 1, wick_logical_or),
-    BINARY("Xor", 1, wick_logical_xor), BINARY("Greater", 1, wick_gt), BINARY("GreaterOrEqual", 12, wick_ge), BINARY("Less", 1, wick_lt), BINARY("LessOrEqual", 12, wick_le),
-    BINARY("BitwiseAnd", 18, wick_bitwise_and), BINARY("BitwiseOr", 18, wick_bitwise_or), BINARY("BitwiseXor", 18, wick_bitwise_xor),
-    {"Div", 1, 0, divide, {0}}, {"Pow", 1, 0, power, {0}}, {"Mod", 10, 0, modulo, {0}}, {"BitShift", 11, 0, bit_shift, {0}}, {"Equal", 1, 0, equal, .arg.binary = wick_eq},
-    {"Max", 1, 0, fold, .arg.binary = wick_maximum}, {"Min", 1, 0, fold, .arg.binary = wick_minimum}, {"Sum", 1, 0, fold, .arg.binary = wick_add}, {"Mean", 1, 0, mean, {0}},
-    {"Where", 9, 0, where, {0}}, {"LeakyRelu", 1, 0, leaky_relu, {0}}, {"Elu", 1, 0, elu, {0}}, {"Celu", 12, 0, celu, {0}}, {"Selu", 1, 0, selu, {0}},
-    {"ThresholdedRelu", 1, 0, thresholded_relu, {0}}, {"HardSigmoid", 1, 0, hard_sigmoid, {0}}, {"Gelu", 20, 0, gelu, {0}}, {"Swish", 24, 0, swish, {0}},
-    {"Shrink", 9, 0, shrink, {0}}, {"Clip", 1, 0, clip, {0}}, {"PRelu", 1, 0, prelu, {0}}, {"IsInf", 10, 0, is_inf, {0}}, {"Softplus", 1, 0, softplus, {0}},
-    {"CumSum", 11, 0, cumsum, {0}}, {"CumProd", 26, 0, cumprod, {0}},
+    BINARY("Add", 1, wick_add),
+    BINARY("Sub", 1, wick_sub),
+    BINARY("Mul", 1, wick_mul),
+    BINARY("And", 1, wick_logical_and),
+    BINARY("Or", 1, wick_logical_or),
+    BINARY("Xor", 1, wick_logical_xor),
+    BINARY("Greater", 1, wick_gt),
+    BINARY("GreaterOrEqual", 12, wick_ge),
+    BINARY("Less", 1, wick_lt),
+    BINARY("LessOrEqual", 12, wick_le),
+    BINARY("BitwiseAnd", 18, wick_bitwise_and),
+    BINARY("BitwiseOr", 18, wick_bitwise_or),
+    BINARY("BitwiseXor", 18, wick_bitwise_xor),
+    {"Div", 1, 0, divide, {0}},
+    {"Pow", 1, 0, power, {0}},
+    {"Mod", 10, 0, modulo, {0}},
+    {"BitShift", 11, 0, bit_shift, {0}},
+    {"Equal", 1, 0, equal, .arg.binary = wick_eq},
+    {"Max", 1, 0, fold, .arg.binary = wick_maximum},
+    {"Min", 1, 0, fold, .arg.binary = wick_minimum},
+    {"Sum", 1, 0, fold, .arg.binary = wick_add},
+    {"Mean", 1, 0, mean, {0}},
+    {"Where", 9, 0, where, {0}},
+    {"LeakyRelu", 1, 0, leaky_relu, {0}},
+    {"Elu", 1, 0, elu, {0}},
+    {"Celu", 12, 0, celu, {0}},
+    {"Selu", 1, 0, selu, {0}},
+    {"ThresholdedRelu", 1, 0, thresholded_relu, {0}},
+    {"HardSigmoid", 1, 0, hard_sigmoid, {0}},
+    {"Gelu", 20, 0, gelu, {0}},
+    {"Swish", 24, 0, swish, {0}},
+    {"Shrink", 9, 0, shrink, {0}},
+    {"Clip", 1, 0, clip, {0}},
+    {"PRelu", 1, 0, prelu, {0}},
+    {"IsInf", 10, 0, is_inf, {0}},
+    UNARY("Softplus", 1, wick_softplus),
+    {"CumSum", 11, 0, cumsum, {0}},
+    {"CumProd", 26, 0, cumprod, {0}},
 };
 const onnx_family wick_onnx_math = {"", ops, WICK_COUNTOF(ops)};

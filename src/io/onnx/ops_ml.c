@@ -21,10 +21,13 @@ typedef struct list {
 static bool list_of_value(onnx_call *c, const wick_onnx_value *v, bool dynamic, list *out) {
     if (v->kind == WICK_VALUE_STRINGS) return *out = (list){.kind = LIST_STRINGS, .n = v->n, .texts = v->texts}, true;
     onnx_host h;
-    if (v->kind != WICK_VALUE_TENSOR || !wick_onnx_host_of(c, v->tensor, dynamic, &h)) return wick_onnx_fail(c, WICK_ERR_FORMAT, "an input is neither numbers nor strings");
-    const wick_dtype d = wick_tensor_dtype(v->tensor);
-    const bool real = d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16;
-    *out = (list){.kind = real ? LIST_FLOATS : LIST_INTS, .n = (size_t)h.n, .ints = h.ints, .floats = h.floats, .dtype = d};
+    if (v->kind != WICK_VALUE_TENSOR || !wick_onnx_host_of(c, v->tensor, dynamic, &h))
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "an input is neither numbers nor strings");
+    *out = (list){.kind = wick_onnx_is_float(v->tensor) ? LIST_FLOATS : LIST_INTS,
+                  .n = (size_t)h.n,
+                  .ints = h.ints,
+                  .floats = h.floats,
+                  .dtype = wick_tensor_dtype(v->tensor)};
     return true;
 }
 
@@ -53,7 +56,13 @@ static bool list_attr(onnx_call *c, const char *prefix, bool one, list *out) {
             if (k == 1) floats[i] = one ? (double)a->f : (double)a->floats.at[i];
             if (k == 2) texts[i] = one ? (wick_text){a->s.at, a->s.size} : (wick_text){a->strings.at[i].at, a->strings.at[i].size};
         }
-        *out = (list){.kind = k == 0 ? LIST_INTS : k == 1 ? LIST_FLOATS : LIST_STRINGS, .n = n, .ints = one ? &a->i : a->ints.at, .floats = floats, .texts = texts,
+        *out = (list){.kind = k == 0   ? LIST_INTS
+                              : k == 1 ? LIST_FLOATS
+                                       : LIST_STRINGS,
+                      .n = n,
+                      .ints = one ? &a->i : a->ints.at,
+                      .floats = floats,
+                      .texts = texts,
                       .dtype = k == 0 ? WICK_I64 : WICK_F32};
         return true;
     }
@@ -66,7 +75,8 @@ static bool same_entry(const list *a, size_t i, const list *b, size_t j) {
     return a->floats[i] == b->floats[j] || (isnan(a->floats[i]) && isnan(b->floats[j]));
 }
 
-/* ---- encoders ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- encoders -----------------------------------------------------------------------------------------------------------------------------------
+ */
 
 static void label_encoder(onnx_call *c) {
     const onnx_value *x = wick_onnx_in(c, 0);
@@ -74,7 +84,8 @@ static void label_encoder(onnx_call *c) {
     if (!x || !list_attr(c, "keys", false, &keys) || !list_attr(c, "values", false, &values) || !list_attr(c, "default", true, &otherwise) ||
         !list_of_value(c, &x->v, x->dynamic, &in))
         return;
-    if (keys.kind == LIST_NONE || values.kind == LIST_NONE || keys.n != values.n || keys.kind != in.kind || (otherwise.kind != LIST_NONE && otherwise.kind != values.kind)) {
+    if (keys.kind == LIST_NONE || values.kind == LIST_NONE || keys.n != values.n || keys.kind != in.kind ||
+        (otherwise.kind != LIST_NONE && otherwise.kind != values.kind)) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "its keys, values, default and input do not fit each other");
         return;
     }
@@ -101,7 +112,10 @@ static void label_encoder(onnx_call *c) {
         memcpy(y.dims, dims, (size_t)rank * sizeof *dims);
         wick_onnx_set_value(c, 0, y, c->dynamic);
     } else
-        wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, values.kind == LIST_INTS ? WICK_I64 : WICK_F64, rank, dims, values.kind == LIST_INTS ? (void *)ints : (void *)floats), values.dtype));
+        wick_onnx_set(c, 0,
+                      wick_cast(wick_from(c->ctx, values.kind == LIST_INTS ? WICK_I64 : WICK_F64, rank, dims,
+                                          values.kind == LIST_INTS ? (void *)ints : (void *)floats),
+                                values.dtype));
 }
 
 static void binarizer(onnx_call *c) {
@@ -116,7 +130,8 @@ static void array_feature_extractor(onnx_call *c) {
     wick_onnx_set(c, 0, wick_gather(x, wick_tensor_rank(x) - 1, wick_reshape(at, 1, &(int64_t){-1})));
 }
 
-/* ---- trees ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- trees
+ * ------------------------------------------------------------------------------------------------------------------------------------------ */
 
 /* Nodes and leaves as TreeEnsemble 5 has them. A walk that takes more steps than there are nodes goes round in a circle. */
 static void tree_ensemble(onnx_call *c) {
@@ -143,8 +158,8 @@ static void tree_ensemble(onnx_call *c) {
         if (!list_of_value(c, &v, false, lists[i])) return;
     }
     const int64_t targets = wick_onnx_int(c, "n_targets", 1), leaves = n_targets_of;
-    if (n < 1 || n_false != n || n_leaf_true != n || n_leaf_false != n || n_features != n || (int64_t)modes.n != n || (int64_t)splits.n != n || (int64_t)weights.n != leaves || x.rank != 2 ||
-        targets < 1 || targets > 1 << 24 || (missing && n_missing != n)) {
+    if (n < 1 || n_false != n || n_leaf_true != n || n_leaf_false != n || n_features != n || (int64_t)modes.n != n || (int64_t)splits.n != n ||
+        (int64_t)weights.n != leaves || x.rank != 2 || targets < 1 || targets > 1 << 24 || (missing && n_missing != n)) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "its lists of nodes and leaves are not of one length, or X is no matrix");
         return;
     }
@@ -166,18 +181,31 @@ static void tree_ensemble(onnx_call *c) {
             int64_t node = roots[k];
             for (int64_t steps = 0;; steps++) {
                 if (node < 0 || node >= n || feature[node] < 0 || feature[node] >= columns || steps > n) {
-                    wick_onnx_fail(c, WICK_ERR_FORMAT, "node %lld of tree %d does not exist, names a feature that does not, or lies on a circle", (long long)node, k);
+                    wick_onnx_fail(c, WICK_ERR_FORMAT, "node %lld of tree %d does not exist, names a feature that does not, or lies on a circle",
+                                   (long long)node, k);
                     return;
                 }
                 const double v = x.floats[r * columns + feature[node]], s = splits.floats[node];
                 bool yes = false;
                 switch (modes.ints[node]) {
-                case 0: yes = v <= s; break;
-                case 1: yes = v < s; break;
-                case 2: yes = v >= s; break;
-                case 3: yes = v > s; break;
-                case 4: yes = v == s; break;
-                case 5: yes = v != s; break;
+                case 0:
+                    yes = v <= s;
+                    break;
+                case 1:
+                    yes = v < s;
+                    break;
+                case 2:
+                    yes = v >= s;
+                    break;
+                case 3:
+                    yes = v > s;
+                    break;
+                case 4:
+                    yes = v == s;
+                    break;
+                case 5:
+                    yes = v != s;
+                    break;
                 default:
                     for (size_t m = (size_t)begin[node]; m < members.n && !isnan(members.floats[m]); m++) yes |= members.floats[m] == v;
                 }
@@ -201,16 +229,25 @@ static void tree_ensemble(onnx_call *c) {
     for (int64_t i = 0; i < rows * targets && how == 0; i++) y[i] /= WICK_MAX(n_roots, 1);
     wick_tensor *out = wick_cast(wick_from(c->ctx, WICK_F64, 2, (int64_t[]){rows, targets}, y), wick_tensor_dtype(t));
     switch (wick_onnx_int(c, "post_transform", 0)) {
-    case 0: break;
-    case 1: out = wick_softmax(out, 1); break;
-    case 2: out = wick_sigmoid(out); break;
-    case 4: out = wick_mul(wick_erfinv(wick_sub(wick_mul(out, wick_like(out, 2)), wick_like(out, 1))), wick_like(out, sqrt(2))); break;
-    default: wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "post_transform %lld", (long long)wick_onnx_int(c, "post_transform", 0));
+    case 0:
+        break;
+    case 1:
+        out = wick_softmax(out, 1);
+        break;
+    case 2:
+        out = wick_sigmoid(out);
+        break;
+    case 4:
+        out = wick_mul(wick_erfinv(wick_sub(wick_mul(out, wick_like(out, 2)), wick_like(out, 1))), wick_like(out, sqrt(2)));
+        break;
+    default:
+        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "post_transform %lld", (long long)wick_onnx_int(c, "post_transform", 0));
     }
     wick_onnx_set(c, 0, out);
 }
 
-/* ---- n-grams ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- n-grams
+ * ---------------------------------------------------------------------------------------------------------------------------------------- */
 
 static void tf_idf(onnx_call *c) {
     const onnx_value *x = wick_onnx_in(c, 0);
@@ -219,13 +256,15 @@ static void tf_idf(onnx_call *c) {
     const int64_t *counts = wick_onnx_ints(c, "ngram_counts", &n_counts), *indexes = wick_onnx_ints(c, "ngram_indexes", &n_indexes);
     const onnx_attr *w = wick_onnx_attr(c, "weights");
     if (!x || !list_of_value(c, &x->v, x->dynamic, &in) || !list_attr(c, "pool", false, &pool)) return;
-    const int64_t low = wick_onnx_int(c, "min_gram_length", 1), high = wick_onnx_int(c, "max_gram_length", 1), skips = wick_onnx_int(c, "max_skip_count", 0);
+    const int64_t low = wick_onnx_int(c, "min_gram_length", 1), high = wick_onnx_int(c, "max_gram_length", 1),
+                  skips = wick_onnx_int(c, "max_skip_count", 0);
     int64_t width = 0;
     for (int i = 0; i < n_indexes; i++) width = WICK_MAX(width, indexes[i] + 1);
     const bool strings = x->v.kind == WICK_VALUE_STRINGS;
     const int rank = strings ? x->v.rank : wick_tensor_rank(x->v.tensor);
     const int64_t *dims = strings ? x->v.dims : wick_tensor_dims(x->v.tensor);
-    bool good = counts && indexes && pool.kind == in.kind && rank >= 1 && rank <= 2 && low >= 1 && high >= low && high <= n_counts && skips >= 0 && (!w || (int)w->floats.n == n_indexes);
+    bool good = counts && indexes && pool.kind == in.kind && rank >= 1 && rank <= 2 && low >= 1 && high >= low && high <= n_counts && skips >= 0 &&
+                (!w || (int)w->floats.n == n_indexes);
     for (int i = 0; i < n_counts; i++) good &= counts[i] >= 0 && (size_t)counts[i] <= pool.n;
     for (int i = 0; i < n_indexes; i++) good &= indexes[i] >= 0 && indexes[i] < 1 << 28;
     if (!good) {
@@ -244,7 +283,8 @@ static void tf_idf(onnx_call *c) {
                 for (int64_t at = 0; at + (size - 1) * (skip + 1) < columns; at++)
                     for (int64_t g = 0; from + (g + 1) * size <= to; g++) {
                         bool same = true;
-                        for (int64_t k = 0; k < size && same; k++) same = same_entry(&in, (size_t)(r * columns + at + k * (skip + 1)), &pool, (size_t)(from + g * size + k));
+                        for (int64_t k = 0; k < size && same; k++)
+                            same = same_entry(&in, (size_t)(r * columns + at + k * (skip + 1)), &pool, (size_t)(from + g * size + k));
                         if (same && first + g < n_indexes) y[r * width + indexes[first + g]]++;
                     }
         }
@@ -258,10 +298,11 @@ static void tf_idf(onnx_call *c) {
     wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, WICK_F64, rank, rank == 2 ? shape : shape + 1, y), WICK_F32));
 }
 
-/* ---- unique ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- unique
+ * ------------------------------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct sub {
-    const double *at; /* its first number */
+    const double *at;             /* its first number */
     int64_t outer, inner, stride; /* numbers: outer runs of inner, stride apart */
     int64_t place;
 } sub;
@@ -279,7 +320,9 @@ static int compare_stable(const void *a, const void *b) {
     const int order = compare_subs(a, b);
     return order ? order : ((const sub *)a)->place < ((const sub *)b)->place ? -1 : 1;
 }
-static int compare_first(const void *a, const void *b) { return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b); }
+static int compare_first(const void *a, const void *b) {
+    return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
+}
 
 static void unique(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
@@ -291,7 +334,8 @@ static void unique(onnx_call *c) {
     int64_t n = flat ? h.n : h.dims[axis], outer = 1, inner = 1;
     for (int i = 0; i < h.rank && !flat; i++) *(i < axis ? &outer : &inner) *= i == axis ? 1 : h.dims[i];
     sub *subs = wick_onnx_alloc(c, (size_t)n, sizeof *subs);
-    int64_t *first = subs ? wick_onnx_alloc(c, (size_t)n, sizeof *first) : NULL, *inverse = first ? wick_onnx_alloc(c, (size_t)n, sizeof *inverse) : NULL;
+    int64_t *first = subs ? wick_onnx_alloc(c, (size_t)n, sizeof *first) : NULL,
+            *inverse = first ? wick_onnx_alloc(c, (size_t)n, sizeof *inverse) : NULL;
     int64_t *count = inverse ? wick_onnx_alloc(c, (size_t)n, sizeof *count) : NULL, *of = count ? wick_onnx_alloc(c, (size_t)n, sizeof *of) : NULL;
     if (!of) return;
     for (int64_t i = 0; i < n; i++) subs[i] = (sub){h.floats + i * inner, outer, inner, n * inner, i};
@@ -314,7 +358,10 @@ static void unique(onnx_call *c) {
 }
 
 static const onnx_op ops[] = {
-    {"LabelEncoder", 2, 0, label_encoder, {0}}, {"Binarizer", 1, 0, binarizer, {0}}, {"ArrayFeatureExtractor", 1, 0, array_feature_extractor, {0}}, {"TreeEnsemble", 5, 0, tree_ensemble, {0}},
+    {"LabelEncoder", 2, 0, label_encoder, {0}},
+    {"Binarizer", 1, 0, binarizer, {0}},
+    {"ArrayFeatureExtractor", 1, 0, array_feature_extractor, {0}},
+    {"TreeEnsemble", 5, 0, tree_ensemble, {0}},
 };
 static const onnx_op looked_up[] = {{"TfIdfVectorizer", 9, 0, tf_idf, {0}}, {"Unique", 11, 0, unique, {0}}};
 const onnx_family wick_onnx_ml = {"ai.onnx.ml", ops, WICK_COUNTOF(ops)}, wick_onnx_looked_up = {"", looked_up, WICK_COUNTOF(looked_up)};

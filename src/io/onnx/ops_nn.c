@@ -11,11 +11,6 @@
 #include "wick/sequence.h"
 #include "wick/shape.h"
 
-static bool is_float(wick_tensor *x) {
-    const wick_dtype d = wick_tensor_dtype(x);
-    return d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16;
-}
-
 /* v [C] as [C, 1, ...], to go with axis 1 of x. */
 static wick_tensor *by_channel(wick_tensor *v, wick_tensor *x) {
     int64_t dims[WICK_MAX_DIMS] = {wick_tensor_count(v), 1, 1, 1, 1, 1, 1, 1};
@@ -29,7 +24,11 @@ static void matmul(onnx_call *c) {
     if (b) wick_onnx_set(c, 0, wick_matmul(a, b));
 }
 
-static wick_tensor *scaled(wick_tensor *x, double by) { return by == 1 ? x : wick_cast(wick_mul(x, wick_constant(wick_tensor_context(x), is_float(x) ? wick_tensor_dtype(x) : WICK_F64, by)), wick_tensor_dtype(x)); }
+static wick_tensor *scaled(wick_tensor *x, double by) {
+    return by == 1 ? x
+                   : wick_cast(wick_mul(x, wick_constant(wick_tensor_context(x), wick_onnx_is_float(x) ? wick_tensor_dtype(x) : WICK_F64, by)),
+                               wick_tensor_dtype(x));
+}
 
 static void gemm(onnx_call *c) {
     wick_tensor *a = wick_onnx_tensor(c, 0), *b = a ? wick_onnx_tensor(c, 1) : NULL, *add = wick_onnx_optional(c, 2);
@@ -93,19 +92,23 @@ static bool read_window(onnx_call *c, wick_tensor *x, window *w) {
     if (pads && n != 2 * w->n) return wick_onnx_fail(c, WICK_ERR_SHAPE, "pads has %d values, not %d", n, 2 * w->n);
     const wick_bytes mode = wick_onnx_text(c, "auto_pad", "NOTSET");
     const bool upper = wick_bytes_are(mode, "SAME_UPPER"), lower = wick_bytes_are(mode, "SAME_LOWER"), valid = wick_bytes_are(mode, "VALID");
-    if (!upper && !lower && !valid && !wick_bytes_are(mode, "NOTSET")) return wick_onnx_fail(c, WICK_ERR_FORMAT, "auto_pad \"%.*s\" does not exist", (int)WICK_MIN(mode.size, (size_t)40), mode.at);
+    if (!upper && !lower && !valid && !wick_bytes_are(mode, "NOTSET"))
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "auto_pad \"%.*s\" does not exist", (int)WICK_MIN(mode.size, (size_t)40), mode.at);
     for (int i = 0; i < w->n; i++) {
         const int64_t in = w->in[i] = wick_tensor_dim(x, i + 2), span = w->dilation[i] * (w->kernel[i] - 1) + 1;
         w->before[i] = pads && !upper && !lower && !valid ? pads[i] : 0;
         w->after[i] = pads && !upper && !lower && !valid ? pads[w->n + i] : 0;
-        if (w->before[i] < 0 || w->after[i] < 0 || w->before[i] > (int64_t)1 << 40 || w->after[i] > (int64_t)1 << 40) return wick_onnx_fail(c, WICK_ERR_SHAPE, "pads are out of range");
+        if (w->before[i] < 0 || w->after[i] < 0 || w->before[i] > (int64_t)1 << 40 || w->after[i] > (int64_t)1 << 40)
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "pads are out of range");
         if (upper || lower) {
             const int64_t out = (in + w->stride[i] - 1) / w->stride[i], total = WICK_MAX((out - 1) * w->stride[i] + span - in, 0);
             w->before[i] = lower ? total - total / 2 : total / 2;
             w->after[i] = total - w->before[i];
         }
         const int64_t room = in + w->before[i] + w->after[i] - span;
-        if (room < 0) return wick_onnx_fail(c, WICK_ERR_SHAPE, "the kernel covers %lld places of axis %d, which has %lld with padding", (long long)span, i + 2, (long long)(room + span));
+        if (room < 0)
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "the kernel covers %lld places of axis %d, which has %lld with padding", (long long)span, i + 2,
+                                  (long long)(room + span));
         w->out[i] = room / w->stride[i] + 1;
         if (ceil_mode && room % w->stride[i]) {
             w->out[i]++;
@@ -152,7 +155,8 @@ static void conv_transpose(onnx_call *c) {
     }
     wick_conv_options o = {.groups = wick_onnx_int(c, "group", 1)};
     int64_t stride[3], dilation[3], extra[3];
-    if (!numbers(c, "strides", n, stride, 1, 1) || !numbers(c, "dilations", n, dilation, 1, 1) || !numbers(c, "output_padding", n, extra, 0, 0)) return;
+    if (!numbers(c, "strides", n, stride, 1, 1) || !numbers(c, "dilations", n, dilation, 1, 1) || !numbers(c, "output_padding", n, extra, 0, 0))
+        return;
     int n_pads, n_shape;
     const int64_t *pads = wick_onnx_ints(c, "pads", &n_pads), *want = wick_onnx_ints(c, "output_shape", &n_shape);
     if (pads && n_pads != 2 * n) {
@@ -164,7 +168,8 @@ static void conv_transpose(onnx_call *c) {
     int64_t crop[2][WICK_MAX_DIMS] = {{0}};
     bool cropped = false;
     for (int i = 0; i < n; i++) {
-        const int64_t in = wick_tensor_dim(x, i + 2), span = dilation[i] * (wick_tensor_dim(w, i + 2) - 1) + 1, full = stride[i] * (in - 1) + extra[i] + span;
+        const int64_t in = wick_tensor_dim(x, i + 2), span = dilation[i] * (wick_tensor_dim(w, i + 2) - 1) + 1,
+                      full = stride[i] * (in - 1) + extra[i] + span;
         int64_t before = pads && !valid ? pads[i] : 0, after = pads && !valid ? pads[n + i] : 0;
         const int64_t *dims = want && n_shape >= n ? want + (n_shape - n) : NULL;
         if (dims || upper || lower) {
@@ -237,7 +242,7 @@ static void max_pool(onnx_call *c) {
     window w;
     if (!x || !pool_window(c, x, &w)) return;
     const wick_dtype dtype = wick_tensor_dtype(x);
-    wick_tensor *values = is_float(x) ? x : wick_cast(x, WICK_F32); /* int8 and uint8, exactly */
+    wick_tensor *values = wick_onnx_is_float(x) ? x : wick_cast(x, WICK_F32); /* int8 and uint8, exactly */
     const bool direct = plain(&w);
     const wick_pool_options o = pool_options(&w, direct);
     wick_tensor *p = direct ? values : padded(values, &w, -INFINITY);
@@ -389,7 +394,8 @@ static void max_unpool(onnx_call *c) {
     wick_onnx_set(c, 0, wick_max_unpool(x, to, size));
 }
 
-/* ---- normalisation ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- normalisation -------------------------------------------------------------------------------------------------------------------------------
+ */
 
 static void batch_norm(onnx_call *c) {
     wick_tensor *t[5];
@@ -401,7 +407,8 @@ static void batch_norm(onnx_call *c) {
         wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "spatial = 0");
         return;
     }
-    const bool training = c->opset >= 14 ? wick_onnx_int(c, "training_mode", 0) != 0 : c->opset < 7 && !wick_onnx_int(c, "is_test", 0) && c->n_out > 1;
+    const bool training =
+        c->opset >= 14 ? wick_onnx_int(c, "training_mode", 0) != 0 : c->opset < 7 && !wick_onnx_int(c, "is_test", 0) && c->n_out > 1;
     if (training) {
         int axes[WICK_MAX_DIMS], n = 0;
         for (int i = 0; i < wick_tensor_rank(x); i++)
@@ -450,7 +457,8 @@ static void layer_norm(onnx_call *c) {
         return;
     }
     wick_tensor *f = dtype == WICK_F64 ? x : wick_cast(x, WICK_F32);
-    wick_tensor *mean = wick_mean(f, n, axes, true), *d = wick_sub(f, mean), *inv = wick_rsqrt(wick_add(wick_mean(wick_square(d), n, axes, true), wick_like(mean, eps)));
+    wick_tensor *mean = wick_mean(f, n, axes, true), *d = wick_sub(f, mean),
+                *inv = wick_rsqrt(wick_add(wick_mean(wick_square(d), n, axes, true), wick_like(mean, eps)));
     wick_tensor *y = wick_mul(wick_cast(wick_mul(d, inv), dtype), w);
     wick_onnx_set(c, 0, b ? wick_add(y, b) : y);
     wick_onnx_set(c, 1, mean);
@@ -474,7 +482,10 @@ static void rms_norm(onnx_call *c) {
 
 static void lrn(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
-    if (x) wick_onnx_set(c, 0, wick_local_response_norm(x, wick_onnx_int(c, "size", 0), wick_onnx_float(c, "alpha", 0.0001f), wick_onnx_float(c, "beta", 0.75f), wick_onnx_float(c, "bias", 1)));
+    if (x)
+        wick_onnx_set(c, 0,
+                      wick_local_response_norm(x, wick_onnx_int(c, "size", 0), wick_onnx_float(c, "alpha", 0.0001f),
+                                               wick_onnx_float(c, "beta", 0.75f), wick_onnx_float(c, "bias", 1)));
 }
 
 static void lp_norm(onnx_call *c) {
@@ -518,7 +529,9 @@ static void dropout(onnx_call *c) {
     if (p == 0) {
         wick_onnx_set(c, 0, x);
         if (wick_onnx_wants(c, 1))
-            wick_onnx_set_static(c, 1, c->opset < 10 ? wick_ones(c->ctx, wick_tensor_dtype(x), rank, wick_tensor_dims(x)) : wick_ones(c->ctx, WICK_BOOL, rank, wick_tensor_dims(x)));
+            wick_onnx_set_static(c, 1,
+                                 c->opset < 10 ? wick_ones(c->ctx, wick_tensor_dtype(x), rank, wick_tensor_dims(x))
+                                               : wick_ones(c->ctx, WICK_BOOL, rank, wick_tensor_dims(x)));
         return;
     }
     wick_tensor *u = wick_random_uniform(c->ctx, WICK_F32, rank, wick_tensor_dims(x)), *keep = wick_ge(u, wick_like(u, p));
@@ -547,7 +560,8 @@ static void softmax(onnx_call *c) { over_axis(c, wick_softmax); }
 static void log_softmax(onnx_call *c) { over_axis(c, wick_log_softmax); }
 static void hardmax(onnx_call *c) { over_axis(c, one_hot_max); }
 
-/* ---- recurrent layers ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- recurrent layers
+ * ------------------------------------------------------------------------------------------------------------------------------ */
 
 /* Gates of axis 1 in Wick's order: w [D, gates * H, ...]. */
 static wick_tensor *reorder(wick_tensor *w, int gates, const int *order) {
@@ -561,10 +575,15 @@ static bool activations(onnx_call *c, int per_direction, int directions, wick_rn
     static const struct {
         const char *name;
         wick_rnn_act act;
-    } names[] = {{"sigmoid", WICK_RNN_SIGMOID}, {"tanh", WICK_RNN_TANH}, {"relu", WICK_RNN_RELU}, {"hardsigmoid", WICK_RNN_HARD_SIGMOID}, {"softsign", WICK_RNN_SOFTSIGN}};
+    } names[] = {{"sigmoid", WICK_RNN_SIGMOID},
+                 {"tanh", WICK_RNN_TANH},
+                 {"relu", WICK_RNN_RELU},
+                 {"hardsigmoid", WICK_RNN_HARD_SIGMOID},
+                 {"softsign", WICK_RNN_SOFTSIGN}};
     const onnx_attr *a = wick_onnx_attr(c, "activations");
     if (!a) return true;
-    if (a->strings.n != (size_t)(per_direction * directions)) return wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu activations, not %d", a->strings.n, per_direction * directions);
+    if (a->strings.n != (size_t)(per_direction * directions))
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu activations, not %d", a->strings.n, per_direction * directions);
     for (int i = 0; i < per_direction * directions; i++) {
         const wick_bytes s = a->strings.at[i];
         char lower[16] = {0};
@@ -581,21 +600,27 @@ static bool activations(onnx_call *c, int per_direction, int directions, wick_rn
 static void recurrent(onnx_call *c, int gates, const int *order) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *r = w ? wick_onnx_tensor(c, 2) : NULL;
     if (!r) return;
-    wick_tensor *b = wick_onnx_optional(c, 3), *h0 = wick_onnx_optional(c, 5), *c0 = gates == 4 ? wick_onnx_optional(c, 6) : NULL, *p = gates == 4 ? wick_onnx_optional(c, 7) : NULL;
+    wick_tensor *b = wick_onnx_optional(c, 3), *h0 = wick_onnx_optional(c, 5), *c0 = gates == 4 ? wick_onnx_optional(c, 6) : NULL,
+                *p = gates == 4 ? wick_onnx_optional(c, 7) : NULL;
     const bool batch_first = wick_onnx_int(c, "layout", 0);
-    wick_rnn_options o = {.batch_first = batch_first, .clip = wick_onnx_float(c, "clip", 0), .input_forget = gates == 4 && wick_onnx_int(c, "input_forget", 0),
+    wick_rnn_options o = {.batch_first = batch_first,
+                          .clip = wick_onnx_float(c, "clip", 0),
+                          .input_forget = gates == 4 && wick_onnx_int(c, "input_forget", 0),
                           .reset_first = gates == 3 && !wick_onnx_int(c, "linear_before_reset", 0)};
     const wick_bytes direction = wick_onnx_text(c, "direction", "forward");
-    o.direction = wick_bytes_are(direction, "reverse") ? WICK_RNN_REVERSE : wick_bytes_are(direction, "bidirectional") ? WICK_RNN_BIDIRECTIONAL : WICK_RNN_FORWARD;
+    o.direction = wick_bytes_are(direction, "reverse")         ? WICK_RNN_REVERSE
+                  : wick_bytes_are(direction, "bidirectional") ? WICK_RNN_BIDIRECTIONAL
+                                                               : WICK_RNN_FORWARD;
     const int directions = o.direction == WICK_RNN_BIDIRECTIONAL ? 2 : 1;
     if (!activations(c, gates == 4 ? 3 : gates == 3 ? 2 : 1, directions, &o)) return;
-    if (wick_tensor_rank(x) != 3 || wick_tensor_rank(w) != 3 || wick_tensor_rank(r) != 3 || wick_tensor_dim(w, 1) % gates || wick_tensor_dim(r, 1) != wick_tensor_dim(w, 1) ||
-        (b && (wick_tensor_rank(b) != 2 || wick_tensor_dim(b, 1) != 2 * wick_tensor_dim(w, 1)))) {
+    if (wick_tensor_rank(x) != 3 || wick_tensor_rank(w) != 3 || wick_tensor_rank(r) != 3 || wick_tensor_dim(w, 1) % gates ||
+        wick_tensor_dim(r, 1) != wick_tensor_dim(w, 1) || (b && (wick_tensor_rank(b) != 2 || wick_tensor_dim(b, 1) != 2 * wick_tensor_dim(w, 1)))) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "X, W and R must have 3 dims, W and R [directions, %d H, ...], B [directions, %d H]", gates, 2 * gates);
         return;
     }
     const int64_t hidden = wick_tensor_dim(r, 2);
-    wick_rnn_inputs in = {.w_ih = gates > 1 ? reorder(w, gates, order) : w, .w_hh = gates > 1 ? reorder(r, gates, order) : r, .lengths = wick_onnx_optional(c, 4)};
+    wick_rnn_inputs in = {
+        .w_ih = gates > 1 ? reorder(w, gates, order) : w, .w_hh = gates > 1 ? reorder(r, gates, order) : r, .lengths = wick_onnx_optional(c, 4)};
     if (b) {
         const int64_t half = wick_tensor_dim(b, 1) / 2;
         in.b_ih = wick_slice(b, 1, 0, half, 1), in.b_hh = wick_slice(b, 1, half, 2 * half, 1);
@@ -620,12 +645,33 @@ static void gru(onnx_call *c) { recurrent(c, 3, (int[]){1, 0, 2}); }     /* z r 
 static void rnn(onnx_call *c) { recurrent(c, 1, NULL); }
 
 static const onnx_op ops[] = {
-    {"MatMul", 1, 0, matmul, {0}}, {"Gemm", 1, 0, gemm, {0}}, {"Einsum", 12, 0, einsum, {0}}, {"Det", 11, 0, det, {0}}, {"Conv", 1, 0, conv, {0}},
-    {"ConvTranspose", 1, 0, conv_transpose, {0}}, {"MaxPool", 1, 0, max_pool, {0}}, {"AveragePool", 1, 0, average_pool, {0}}, {"LpPool", 1, 0, lp_pool, {0}},
-    {"GlobalAveragePool", 1, 0, global_average_pool, {0}}, {"GlobalMaxPool", 1, 0, global_max_pool, {0}}, {"GlobalLpPool", 1, 0, global_lp_pool, {0}},
-    {"MaxUnpool", 9, 0, max_unpool, {0}}, {"BatchNormalization", 1, 0, batch_norm, {0}}, {"InstanceNormalization", 1, 0, instance_norm, {0}},
-    {"GroupNormalization", 18, 0, group_norm, {0}}, {"LayerNormalization", 17, 0, layer_norm, {0}}, {"RMSNormalization", 23, 0, rms_norm, {0}}, {"LRN", 1, 0, lrn, {0}},
-    {"LpNormalization", 1, 0, lp_norm, {0}}, {"MeanVarianceNormalization", 9, 0, mvn, {0}}, {"Dropout", 1, 0, dropout, {0}}, {"Softmax", 1, 0, softmax, {0}},
-    {"LogSoftmax", 1, 0, log_softmax, {0}}, {"Hardmax", 1, 0, hardmax, {0}}, {"LSTM", 1, 0, lstm, {0}}, {"GRU", 1, 0, gru, {0}}, {"RNN", 1, 0, rnn, {0}},
+    {"MatMul", 1, 0, matmul, {0}},
+    {"Gemm", 1, 0, gemm, {0}},
+    {"Einsum", 12, 0, einsum, {0}},
+    {"Det", 11, 0, det, {0}},
+    {"Conv", 1, 0, conv, {0}},
+    {"ConvTranspose", 1, 0, conv_transpose, {0}},
+    {"MaxPool", 1, 0, max_pool, {0}},
+    {"AveragePool", 1, 0, average_pool, {0}},
+    {"LpPool", 1, 0, lp_pool, {0}},
+    {"GlobalAveragePool", 1, 0, global_average_pool, {0}},
+    {"GlobalMaxPool", 1, 0, global_max_pool, {0}},
+    {"GlobalLpPool", 1, 0, global_lp_pool, {0}},
+    {"MaxUnpool", 9, 0, max_unpool, {0}},
+    {"BatchNormalization", 1, 0, batch_norm, {0}},
+    {"InstanceNormalization", 1, 0, instance_norm, {0}},
+    {"GroupNormalization", 18, 0, group_norm, {0}},
+    {"LayerNormalization", 17, 0, layer_norm, {0}},
+    {"RMSNormalization", 23, 0, rms_norm, {0}},
+    {"LRN", 1, 0, lrn, {0}},
+    {"LpNormalization", 1, 0, lp_norm, {0}},
+    {"MeanVarianceNormalization", 9, 0, mvn, {0}},
+    {"Dropout", 1, 0, dropout, {0}},
+    {"Softmax", 1, 0, softmax, {0}},
+    {"LogSoftmax", 1, 0, log_softmax, {0}},
+    {"Hardmax", 1, 0, hardmax, {0}},
+    {"LSTM", 1, 0, lstm, {0}},
+    {"GRU", 1, 0, gru, {0}},
+    {"RNN", 1, 0, rnn, {0}},
 };
 const onnx_family wick_onnx_nn = {"", ops, WICK_COUNTOF(ops)};

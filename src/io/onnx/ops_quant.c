@@ -1,4 +1,5 @@
-/* ops_quant.c: quantised numbers: q stands for (q - zero) scale. Products of them are summed in integers. */
+/* ops_quant.c: quantised numbers: q stands for (q - zero) scale. Products of matrices are summed in
+ * integers; convolutions, which Wick has for floats only, in f64, where every sum that they make is exact. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 #include "wick/ops.h"
@@ -19,11 +20,8 @@ static wick_tensor *spread(onnx_call *c, wick_tensor *p, wick_tensor *x, int axi
     const int64_t extent = wick_tensor_dim(x, axis), n = wick_tensor_dim(p, axis);
     if (n == extent || n <= 0) return p;
     const int64_t each = block > 0 ? block : (extent + n - 1) / n;
-    if (each > extent) return wick_slice(wick_repeat_interleave(p, extent, axis), axis, 0, extent, 1);
-    return wick_slice(wick_repeat_interleave(p, each, axis), axis, 0, extent, 1);
+    return wick_slice(wick_repeat_interleave(p, WICK_MIN(each, extent), axis), axis, 0, extent, 1);
 }
-
-static bool is_float_type(wick_dtype d) { return d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16; }
 
 /* Rounded half to even and held to the range of the type. zero is an f32, or NULL. */
 static wick_tensor *to_quantised(wick_tensor *x, wick_tensor *scale, wick_tensor *zero, wick_dtype dtype) {
@@ -34,42 +32,41 @@ static wick_tensor *to_quantised(wick_tensor *x, wick_tensor *scale, wick_tensor
     return wick_cast_saturate(q, dtype);
 }
 
-static void quantize(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *scale = x ? wick_onnx_tensor(c, 1) : NULL, *zero = wick_onnx_optional(c, 2);
-    wick_dtype dtype = zero ? wick_tensor_dtype(zero) : WICK_U8;
+/* What both ways share: the scale and the zero point (or NULL) laid out for x, in f32, and the dtype that output_dtype asks for. */
+typedef struct scaling {
+    wick_tensor *x, *scale, *zero;
+    wick_dtype dtype;
+} scaling;
+
+static bool read_scaling(onnx_call *c, scaling *s) {
+    s->x = wick_onnx_tensor(c, 0);
+    s->scale = s->x ? wick_onnx_tensor(c, 1) : NULL;
+    s->zero = wick_onnx_optional(c, 2);
+    if (!s->scale || c->status != WICK_OK) return false;
+    const int64_t asked = wick_onnx_int(c, "output_dtype", 0), block = wick_onnx_int(c, "block_size", 0);
     int axis = 0;
-    if (!scale) return;
-    const int64_t asked = wick_onnx_int(c, "output_dtype", 0);
-    if (!zero && asked && !wick_onnx_dtype(asked, &dtype)) {
-        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(asked));
-        return;
-    }
-    const int64_t block = wick_onnx_int(c, "block_size", 0);
-    if (wick_tensor_count(scale) > 1 && !wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(x), &axis)) return;
-    scale = spread(c, scale, x, axis, block);
-    if (zero && scale) zero = spread(c, wick_cast(zero, WICK_F32), x, axis, block);
-    wick_tensor *f = is_float_type(wick_tensor_dtype(x)) ? x : wick_cast(x, WICK_F32);
-    if (scale && (zero || !wick_onnx_has(c, 2))) wick_onnx_set(c, 0, to_quantised(wick_tensor_dtype(f) == WICK_F64 ? f : wick_cast(f, WICK_F32), wick_cast(scale, WICK_F32), zero, dtype));
+    if (asked && !wick_onnx_dtype(asked, &s->dtype))
+        return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(asked));
+    if (wick_tensor_count(s->scale) > 1 && !wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(s->x), &axis)) return false;
+    s->scale = spread(c, wick_cast(s->scale, WICK_F32), s->x, axis, block);
+    if (s->zero && s->scale) s->zero = spread(c, wick_cast(s->zero, WICK_F32), s->x, axis, block);
+    return c->status == WICK_OK;
+}
+
+static void quantize(onnx_call *c) {
+    scaling s = {.dtype = WICK_U8};
+    if (!read_scaling(c, &s)) return;
+    if (s.zero) s.dtype = wick_tensor_dtype(c->in[2]->v.tensor);
+    wick_onnx_set(c, 0, to_quantised(wick_tensor_dtype(s.x) == WICK_F64 ? s.x : wick_cast(s.x, WICK_F32), s.scale, s.zero, s.dtype));
 }
 
 static void dequantize(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *scale = x ? wick_onnx_tensor(c, 1) : NULL, *zero = wick_onnx_optional(c, 2);
-    int axis = 0;
-    if (!scale) return;
-    wick_dtype dtype = wick_tensor_dtype(scale);
-    const int64_t asked = wick_onnx_int(c, "output_dtype", 0);
-    if (asked && !wick_onnx_dtype(asked, &dtype)) {
-        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(asked));
-        return;
-    }
-    const int64_t block = wick_onnx_int(c, "block_size", 0);
-    if (wick_tensor_count(scale) > 1 && !wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(x), &axis)) return;
-    scale = spread(c, scale, x, axis, block);
-    if (zero && scale) zero = spread(c, wick_cast(zero, WICK_F32), x, axis, block);
-    if (!scale) return;
-    wick_tensor *f = wick_cast(x, WICK_F32);
-    if (zero) f = wick_sub(f, zero);
-    wick_onnx_set(c, 0, wick_cast(wick_mul(f, wick_cast(scale, WICK_F32)), dtype));
+    scaling s = {.dtype = WICK_F32};
+    if (wick_onnx_tensor(c, 1)) s.dtype = wick_tensor_dtype(wick_onnx_tensor(c, 1));
+    if (!read_scaling(c, &s)) return;
+    wick_tensor *f = wick_cast(s.x, WICK_F32);
+    if (s.zero) f = wick_sub(f, s.zero);
+    wick_onnx_set(c, 0, wick_cast(wick_mul(f, s.scale), s.dtype));
 }
 
 static void dynamic_quantize(onnx_call *c) {
@@ -105,10 +102,13 @@ static void qlinear_matmul(onnx_call *c) {
     for (int i = 0; i < 8; i++)
         if (!(t[i] = wick_onnx_tensor(c, i))) return;
     const int row = WICK_MAX(wick_tensor_rank(t[0]) - 2, 0), column = wick_tensor_rank(t[3]) - 1;
-    wick_tensor *a = centred(c, t[0], t[2], row), *b = a ? centred(c, t[3], t[5], column) : NULL, *sa = b ? spread(c, t[1], t[0], row, 0) : NULL, *sb = sa ? spread(c, t[4], t[3], column, 0) : NULL;
+    wick_tensor *a = centred(c, t[0], t[2], row), *b = a ? centred(c, t[3], t[5], column) : NULL, *sa = b ? spread(c, t[1], t[0], row, 0) : NULL,
+                *sb = sa ? spread(c, t[4], t[3], column, 0) : NULL;
     if (!sb) return;
     wick_tensor *y = wick_mul(wick_cast(wick_matmul(a, b), WICK_F32), wick_mul(wick_cast(sa, WICK_F32), wick_cast(sb, WICK_F32)));
-    wick_onnx_set(c, 0, to_quantised(y, wick_reshape(wick_cast(t[6], WICK_F32), WICK_SCALAR), wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR), wick_tensor_dtype(t[7])));
+    wick_onnx_set(c, 0,
+                  to_quantised(y, wick_reshape(wick_cast(t[6], WICK_F32), WICK_SCALAR), wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR),
+                               wick_tensor_dtype(t[7])));
 }
 
 /* Sums of products of whole numbers are exact in f64 up to 2^53: more than any kernel of 8-bit numbers reaches. */
@@ -138,12 +138,18 @@ static void qlinear_conv(onnx_call *c) {
     wick_tensor *scale = wick_mul(wick_reshape(wick_cast(t[1], WICK_F32), WICK_SCALAR), wick_cast(t[4], WICK_F32));
     if (wick_tensor_count(scale) > 1) scale = wick_reshape(scale, places, dims);
     y = wick_mul(wick_cast(y, WICK_F32), wick_tensor_count(scale) > 1 ? scale : wick_reshape(scale, WICK_SCALAR));
-    wick_onnx_set(c, 0, to_quantised(y, wick_reshape(wick_cast(t[6], WICK_F32), WICK_SCALAR), wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR), wick_tensor_dtype(t[7])));
+    wick_onnx_set(c, 0,
+                  to_quantised(y, wick_reshape(wick_cast(t[6], WICK_F32), WICK_SCALAR), wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR),
+                               wick_tensor_dtype(t[7])));
 }
 
 static const onnx_op ops[] = {
-    {"QuantizeLinear", 10, 0, quantize, {0}}, {"DequantizeLinear", 10, 0, dequantize, {0}}, {"DynamicQuantizeLinear", 11, 0, dynamic_quantize, {0}},
-    {"MatMulInteger", 10, 0, matmul_integer, {0}}, {"QLinearMatMul", 10, 0, qlinear_matmul, {0}}, {"ConvInteger", 10, 0, conv_integer, {0}},
+    {"QuantizeLinear", 10, 0, quantize, {0}},
+    {"DequantizeLinear", 10, 0, dequantize, {0}},
+    {"DynamicQuantizeLinear", 11, 0, dynamic_quantize, {0}},
+    {"MatMulInteger", 10, 0, matmul_integer, {0}},
+    {"QLinearMatMul", 10, 0, qlinear_matmul, {0}},
+    {"ConvInteger", 10, 0, conv_integer, {0}},
     {"QLinearConv", 10, 0, qlinear_conv, {0}},
 };
 const onnx_family wick_onnx_quant = {"", ops, WICK_COUNTOF(ops)};

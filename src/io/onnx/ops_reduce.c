@@ -6,11 +6,6 @@
 
 typedef wick_tensor *(*reduction)(wick_tensor *x, int n, const int *axes, bool keep);
 
-static bool is_integer(wick_tensor *x) {
-    const wick_dtype d = wick_tensor_dtype(x);
-    return d != WICK_F32 && d != WICK_F64 && d != WICK_F16 && d != WICK_BF16;
-}
-
 /* Axes are an attribute, from opset `as_input` on an input. None: all axes, or with noop_with_empty_axes only f's elementwise part. */
 static void reduce(onnx_call *c, int as_input, reduction f) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
@@ -32,8 +27,12 @@ static wick_tensor *l1(wick_tensor *x, int n, const int *axes, bool keep) { retu
 static wick_tensor *l2(wick_tensor *x, int n, const int *axes, bool keep) { return wick_sqrt(wick_sum(wick_square(x), n, axes, keep)); }
 static wick_tensor *log_sum(wick_tensor *x, int n, const int *axes, bool keep) { return wick_log(wick_sum(x, n, axes, keep)); }
 static wick_tensor *sum_square(wick_tensor *x, int n, const int *axes, bool keep) { return wick_sum(wick_square(x), n, axes, keep); }
-static wick_tensor *mean(wick_tensor *x, int n, const int *axes, bool keep) { return wick_mean(is_integer(x) ? wick_cast(x, WICK_F64) : x, n, axes, keep); }
-static wick_tensor *log_sum_exp(wick_tensor *x, int n, const int *axes, bool keep) { return wick_logsumexp(is_integer(x) ? wick_cast(x, WICK_F64) : x, n, axes, keep); }
+static wick_tensor *mean(wick_tensor *x, int n, const int *axes, bool keep) {
+    return wick_mean(!wick_onnx_is_float(x) ? wick_cast(x, WICK_F64) : x, n, axes, keep);
+}
+static wick_tensor *log_sum_exp(wick_tensor *x, int n, const int *axes, bool keep) {
+    return wick_logsumexp(!wick_onnx_is_float(x) ? wick_cast(x, WICK_F64) : x, n, axes, keep);
+}
 
 /* Of nothing: the lowest (highest) value of the dtype, which Wick leaves undefined. */
 static wick_tensor *extreme(wick_tensor *x, int n, const int *axes, bool keep, bool max) {
@@ -42,10 +41,11 @@ static wick_tensor *extreme(wick_tensor *x, int n, const int *axes, bool keep, b
     if (wick_tensor_dtype(x) == WICK_BOOL && !empty) return max ? wick_any(x, n, axes, keep) : wick_all(x, n, axes, keep);
     if (!empty) return (max ? wick_max : wick_min)(x, n, axes, keep);
     static const double low[WICK_DTYPE_COUNT] = {[WICK_I8] = -128, [WICK_I16] = -32768, [WICK_I32] = -2147483648.0, [WICK_I64] = -0x1p63};
-    static const double high[WICK_DTYPE_COUNT] = {[WICK_I8] = 127, [WICK_U8] = 255, [WICK_I16] = 32767, [WICK_U16] = 65535, [WICK_I32] = 2147483647.0, [WICK_U32] = 4294967295.0,
-                                                  [WICK_I64] = 0x1p63, [WICK_U64] = 0x1p64, [WICK_BOOL] = 1};
+    static const double high[WICK_DTYPE_COUNT] = {
+        [WICK_I8] = 127,           [WICK_U8] = 255,     [WICK_I16] = 32767,  [WICK_U16] = 65535, [WICK_I32] = 2147483647.0,
+        [WICK_U32] = 4294967295.0, [WICK_I64] = 0x1p63, [WICK_U64] = 0x1p64, [WICK_BOOL] = 1};
     const wick_dtype d = wick_tensor_dtype(x);
-    const double value = is_integer(x) ? (max ? low[d] : high[d]) : (max ? -__builtin_inf() : __builtin_inf());
+    const double value = !wick_onnx_is_float(x) ? (max ? low[d] : high[d]) : (max ? -__builtin_inf() : __builtin_inf());
     wick_tensor *shape = wick_sum(x, n, axes, keep);
     return wick_full(wick_tensor_context(x), d, wick_tensor_rank(shape), wick_tensor_dims(shape), value);
 }
@@ -64,8 +64,15 @@ static void reduce_log_sum_exp(onnx_call *c) { reduce(c, 18, log_sum_exp); }
 static void reduce_sum_square(onnx_call *c) { reduce(c, 18, sum_square); }
 
 static const onnx_op ops[] = {
-    {"ReduceSum", 1, 0, reduce_sum, {0}}, {"ReduceMean", 1, 0, reduce_mean, {0}}, {"ReduceProd", 1, 0, reduce_prod, {0}}, {"ReduceMax", 1, 0, reduce_max, {0}},
-    {"ReduceMin", 1, 0, reduce_min, {0}}, {"ReduceL1", 1, 0, reduce_l1, {0}}, {"ReduceL2", 1, 0, reduce_l2, {0}}, {"ReduceLogSum", 1, 0, reduce_log_sum, {0}},
-    {"ReduceLogSumExp", 1, 0, reduce_log_sum_exp, {0}}, {"ReduceSumSquare", 1, 0, reduce_sum_square, {0}},
+    {"ReduceSum", 1, 0, reduce_sum, {0}},
+    {"ReduceMean", 1, 0, reduce_mean, {0}},
+    {"ReduceProd", 1, 0, reduce_prod, {0}},
+    {"ReduceMax", 1, 0, reduce_max, {0}},
+    {"ReduceMin", 1, 0, reduce_min, {0}},
+    {"ReduceL1", 1, 0, reduce_l1, {0}},
+    {"ReduceL2", 1, 0, reduce_l2, {0}},
+    {"ReduceLogSum", 1, 0, reduce_log_sum, {0}},
+    {"ReduceLogSumExp", 1, 0, reduce_log_sum_exp, {0}},
+    {"ReduceSumSquare", 1, 0, reduce_sum_square, {0}},
 };
 const onnx_family wick_onnx_reduce = {"", ops, WICK_COUNTOF(ops)};

@@ -97,8 +97,7 @@ static void unsqueeze(onnx_call *c) {
     const int64_t *list;
     int n;
     onnx_host h;
-    if (c->opset < 13)
-        list = wick_onnx_ints(c, "axes", &n);
+    if (c->opset < 13) list = wick_onnx_ints(c, "axes", &n);
     else {
         if (!wick_onnx_host(c, 1, &h)) return;
         list = h.ints, n = (int)h.n;
@@ -178,8 +177,7 @@ static void split(onnx_call *c) {
     if (wick_onnx_has(c, 1)) {
         if (!wick_onnx_host(c, 1, &h)) return;
         sizes = h.ints, n = (int)h.n;
-    } else
-        sizes = wick_onnx_ints(c, "split", &n);
+    } else sizes = wick_onnx_ints(c, "split", &n);
     const int parts = sizes ? n : (int)clamp64(wick_onnx_int(c, "num_outputs", c->n_out), 1, 1 << 20);
     int64_t at = 0, each = (extent + parts - 1) / parts;
     if (sizes && n < c->n_out) {
@@ -321,10 +319,8 @@ static void center_crop_pad(onnx_call *c) {
             wick_onnx_fail(c, WICK_ERR_SHAPE, "extent %lld", (long long)want);
             return;
         }
-        if (want < extent)
-            x = wick_slice(x, axes[i], (extent - want) / 2, (extent - want) / 2 + want, 1);
-        else
-            before[axes[i]] = (want - extent) / 2, after[axes[i]] = want - extent - before[axes[i]];
+        if (want < extent) x = wick_slice(x, axes[i], (extent - want) / 2, (extent - want) / 2 + want, 1);
+        else before[axes[i]] = (want - extent) / 2, after[axes[i]] = want - extent - before[axes[i]];
     }
     wick_onnx_set(c, 0, wick_pad(x, wick_tensor_rank(x), before, after, 0));
 }
@@ -340,7 +336,8 @@ static void gather(onnx_call *c) {
 static void gather_elements(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *index = x ? wick_onnx_tensor(c, 1) : NULL;
     int axis;
-    if (index && wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(x), &axis)) wick_onnx_set(c, 0, wick_take_along_axis(x, axis, index));
+    if (index && wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(x), &axis))
+        wick_onnx_set(c, 0, wick_take_along_axis(x, axis, index));
 }
 
 static void gather_nd(onnx_call *c) {
@@ -486,10 +483,8 @@ static void constant(onnx_call *c) {
         const wick_status status = wick_onnx_read_sparse(c->run->onnx, a->sparse, &v, &c->run->arena, c->msg);
         if (status != WICK_OK) c->status = status;
         else wick_onnx_set_value(c, 0, v, false);
-    } else if ((a = wick_onnx_attr(c, "value_float")))
-        wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_F32, WICK_SCALAR, &a->f));
-    else if ((a = wick_onnx_attr(c, "value_int")))
-        wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_I64, WICK_SCALAR, &a->i));
+    } else if ((a = wick_onnx_attr(c, "value_float"))) wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_F32, WICK_SCALAR, &a->f));
+    else if ((a = wick_onnx_attr(c, "value_int"))) wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_I64, WICK_SCALAR, &a->i));
     else if ((a = wick_onnx_attr(c, "value_floats")))
         wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_F32, 1, &(int64_t){(int64_t)a->floats.n}, a->floats.at));
     else if ((a = wick_onnx_attr(c, "value_ints")))
@@ -498,11 +493,11 @@ static void constant(onnx_call *c) {
         const bool one = !a->strings.n && wick_bytes_are(a->name, "value_string");
         const size_t n = one ? 1 : a->strings.n;
         wick_text *texts = wick_onnx_alloc(c, n, sizeof *texts);
-        for (size_t i = 0; i < n && texts; i++) texts[i] = one ? (wick_text){a->s.at, a->s.size} : (wick_text){a->strings.at[i].at, a->strings.at[i].size};
+        for (size_t i = 0; i < n && texts; i++)
+            texts[i] = one ? (wick_text){a->s.at, a->s.size} : (wick_text){a->strings.at[i].at, a->strings.at[i].size};
         v = (wick_onnx_value){.kind = WICK_VALUE_STRINGS, .rank = one ? 0 : 1, .dims = {(int64_t)n}, .n = n, .texts = texts};
         if (texts) wick_onnx_set_value(c, 0, v, false);
-    } else
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "has no value");
+    } else wick_onnx_fail(c, WICK_ERR_FORMAT, "has no value");
 }
 
 static void constant_of_shape(onnx_call *c) {
@@ -563,7 +558,8 @@ static void one_hot(onnx_call *c) {
     wick_tensor *i = wick_cast(index, WICK_I64);
     i = wick_where(wick_lt(i, wick_like(i, 0)), wick_add(i, wick_like(i, n)), i);
     wick_tensor *hot = wick_move_axis(wick_one_hot(i, depth.ints[0], WICK_BOOL), rank, axis);
-    wick_onnx_set(c, 0, wick_where(hot, wick_reshape(wick_slice(values, 0, 1, 2, 1), WICK_SCALAR), wick_reshape(wick_slice(values, 0, 0, 1, 1), WICK_SCALAR)));
+    wick_onnx_set(
+        c, 0, wick_where(hot, wick_reshape(wick_slice(values, 0, 1, 2, 1), WICK_SCALAR), wick_reshape(wick_slice(values, 0, 0, 1, 1), WICK_SCALAR)));
 }
 
 static void eye_like(onnx_call *c) {
@@ -588,11 +584,6 @@ static void trilu(onnx_call *c) {
 
 /* ---- dtypes -------------------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_float(wick_tensor *x) {
-    const wick_dtype d = wick_tensor_dtype(x);
-    return d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16;
-}
-
 static void cast_to(onnx_call *c, int64_t type) {
     wick_dtype dtype;
     const onnx_value *v = wick_onnx_in(c, 0);
@@ -603,7 +594,8 @@ static void cast_to(onnx_call *c, int64_t type) {
     }
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (x && !wick_onnx_dtype(type, &dtype)) wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(type));
-    else if (x && !wick_dtype_size(dtype) && is_float(x)) wick_onnx_set(c, 0, wick_cast(wick_cast(x, WICK_I32), dtype)); /* to the lowest bits of the whole number */
+    else if (x && !wick_dtype_size(dtype) && wick_onnx_is_float(x))
+        wick_onnx_set(c, 0, wick_cast(wick_cast(x, WICK_I32), dtype)); /* to the lowest bits of the whole number */
     else if (x) wick_onnx_set(c, 0, wick_onnx_is_f8(dtype) && wick_onnx_int(c, "saturate", 1) ? wick_cast_saturate(x, dtype) : wick_cast(x, dtype));
 }
 static void cast(onnx_call *c) {
@@ -627,17 +619,49 @@ static void bit_cast(onnx_call *c) {
 }
 static void cast_like(onnx_call *c) {
     const onnx_value *like = wick_onnx_in(c, 1);
-    if (like) cast_to(c, like->v.kind == WICK_VALUE_STRINGS ? ONNX_STRING : like->v.kind == WICK_VALUE_TENSOR ? wick_onnx_type(wick_tensor_dtype(like->v.tensor)) : 0);
+    if (like)
+        cast_to(c, like->v.kind == WICK_VALUE_STRINGS  ? ONNX_STRING
+                   : like->v.kind == WICK_VALUE_TENSOR ? wick_onnx_type(wick_tensor_dtype(like->v.tensor))
+                                                       : 0);
 }
 
 static const onnx_op ops[] = {
-    {"Identity", 1, 0, identity, {0}}, {"Reshape", 1, 0, reshape, {0}}, {"Shape", 1, 0, shape, {0}}, {"Size", 1, 0, size, {0}}, {"Flatten", 1, 0, flatten, {0}},
-    {"Squeeze", 1, 0, squeeze, {0}}, {"Unsqueeze", 1, 0, unsqueeze, {0}}, {"Transpose", 1, 0, transpose, {0}}, {"Expand", 8, 0, expand, {0}}, {"Concat", 1, 0, concat, {0}},
-    {"Split", 1, 0, split, {0}}, {"Slice", 1, 0, slice, {0}}, {"Tile", 1, 0, tile, {0}}, {"Pad", 1, 0, pad, {0}}, {"CenterCropPad", 18, 0, center_crop_pad, {0}},
-    {"Gather", 1, 0, gather, {0}}, {"GatherElements", 11, 0, gather_elements, {0}}, {"GatherND", 11, 0, gather_nd, {0}}, {"Scatter", 9, 0, scatter_elements, {0}},
-    {"ScatterElements", 11, 0, scatter_elements, {0}}, {"ScatterND", 11, 0, scatter_nd, {0}}, {"TensorScatter", 24, 0, tensor_scatter, {0}},
-    {"ReverseSequence", 10, 0, reverse_sequence, {0}}, {"NonZero", 9, 0, nonzero, {0}}, {"Compress", 9, 0, compress, {0}}, {"ArgMax", 1, 0, argmax, {0}},
-    {"ArgMin", 1, 0, argmin, {0}}, {"TopK", 1, 0, topk, {0}}, {"Constant", 1, 0, constant, {0}}, {"ConstantOfShape", 9, 0, constant_of_shape, {0}}, {"Range", 11, 0, range, {0}},
-    {"OneHot", 9, 0, one_hot, {0}}, {"EyeLike", 9, 0, eye_like, {0}}, {"Trilu", 14, 0, trilu, {0}}, {"Cast", 1, 0, cast, {0}}, {"BitCast", 26, 0, bit_cast, {0}}, {"CastLike", 15, 0, cast_like, {0}},
+    {"Identity", 1, 0, identity, {0}},
+    {"Reshape", 1, 0, reshape, {0}},
+    {"Shape", 1, 0, shape, {0}},
+    {"Size", 1, 0, size, {0}},
+    {"Flatten", 1, 0, flatten, {0}},
+    {"Squeeze", 1, 0, squeeze, {0}},
+    {"Unsqueeze", 1, 0, unsqueeze, {0}},
+    {"Transpose", 1, 0, transpose, {0}},
+    {"Expand", 8, 0, expand, {0}},
+    {"Concat", 1, 0, concat, {0}},
+    {"Split", 1, 0, split, {0}},
+    {"Slice", 1, 0, slice, {0}},
+    {"Tile", 1, 0, tile, {0}},
+    {"Pad", 1, 0, pad, {0}},
+    {"CenterCropPad", 18, 0, center_crop_pad, {0}},
+    {"Gather", 1, 0, gather, {0}},
+    {"GatherElements", 11, 0, gather_elements, {0}},
+    {"GatherND", 11, 0, gather_nd, {0}},
+    {"Scatter", 9, 0, scatter_elements, {0}},
+    {"ScatterElements", 11, 0, scatter_elements, {0}},
+    {"ScatterND", 11, 0, scatter_nd, {0}},
+    {"TensorScatter", 24, 0, tensor_scatter, {0}},
+    {"ReverseSequence", 10, 0, reverse_sequence, {0}},
+    {"NonZero", 9, 0, nonzero, {0}},
+    {"Compress", 9, 0, compress, {0}},
+    {"ArgMax", 1, 0, argmax, {0}},
+    {"ArgMin", 1, 0, argmin, {0}},
+    {"TopK", 1, 0, topk, {0}},
+    {"Constant", 1, 0, constant, {0}},
+    {"ConstantOfShape", 9, 0, constant_of_shape, {0}},
+    {"Range", 11, 0, range, {0}},
+    {"OneHot", 9, 0, one_hot, {0}},
+    {"EyeLike", 9, 0, eye_like, {0}},
+    {"Trilu", 14, 0, trilu, {0}},
+    {"Cast", 1, 0, cast, {0}},
+    {"BitCast", 26, 0, bit_cast, {0}},
+    {"CastLike", 15, 0, cast_like, {0}},
 };
 const onnx_family wick_onnx_shape = {"", ops, WICK_COUNTOF(ops)};

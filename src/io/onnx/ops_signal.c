@@ -11,7 +11,8 @@ static void dft(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     onnx_host length = {0}, which = {0};
     int axis;
-    if (!x || (wick_onnx_has(c, 1) && !wick_onnx_host(c, 1, &length)) || (c->opset >= 20 && wick_onnx_has(c, 2) && !wick_onnx_host(c, 2, &which))) return;
+    if (!x || (wick_onnx_has(c, 1) && !wick_onnx_host(c, 1, &length)) || (c->opset >= 20 && wick_onnx_has(c, 2) && !wick_onnx_host(c, 2, &which)))
+        return;
     const int rank = wick_tensor_rank(x);
     if (!wick_onnx_axis(c, which.n ? which.ints[0] : c->opset >= 20 ? -2 : wick_onnx_int(c, "axis", 1), rank, &axis)) return;
     const int64_t parts = wick_tensor_dim(x, rank - 1), n = length.n ? length.ints[0] : wick_tensor_dim(x, axis);
@@ -48,7 +49,8 @@ static void stft(onnx_call *c) {
         return;
     }
     if (wick_tensor_rank(x) == 3 && !complex) x = wick_squeeze(x, 2);
-    wick_tensor *re = complex ? wick_real(x) : x, *frames[2] = {wick_frames(re, n, hop.ints[0]), complex ? wick_frames(wick_imag(x), n, hop.ints[0]) : NULL};
+    wick_tensor *re = complex ? wick_real(x) : x,
+                *frames[2] = {wick_frames(re, n, hop.ints[0]), complex ? wick_frames(wick_imag(x), n, hop.ints[0]) : NULL};
     for (int i = 0; i < 2 && window && frames[i]; i++) frames[i] = wick_mul(frames[i], window);
     if (one_sided && !complex) wick_onnx_set(c, 0, wick_rfft(frames[0], n, -1, WICK_FFT_BACKWARD));
     else {
@@ -90,7 +92,8 @@ static void mel_weights(onnx_call *c) {
     }
     const int64_t bins = h[0].ints[0], length = h[1].ints[0], rows = length / 2 + 1;
     const double rate = h[2].floats[0], low = mel(h[3].floats[0]), step = (mel(h[4].floats[0]) - low) / (double)(bins + 2);
-    if (bins < 1 || bins > 1 << 20 || length < 1 || length > 1 << 28 || !(rate > 0) || !wick_onnx_dtype(wick_onnx_int(c, "output_datatype", ONNX_FLOAT), &dtype)) {
+    if (bins < 1 || bins > 1 << 20 || length < 1 || length > 1 << 28 || !(rate > 0) ||
+        !wick_onnx_dtype(wick_onnx_int(c, "output_datatype", ONNX_FLOAT), &dtype)) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "numbers of bins, length and rate must be above 0, and the type one that Wick has");
         return;
     }
@@ -128,7 +131,8 @@ static void random_numbers(onnx_call *c, bool normal, bool like) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "has no shape, or more than %d dims", WICK_MAX_DIMS);
         return;
     }
-    const double a = normal ? wick_onnx_float(c, "mean", 0) : wick_onnx_float(c, "low", 0), b = normal ? wick_onnx_float(c, "scale", 1) : wick_onnx_float(c, "high", 1) - a;
+    const double a = normal ? wick_onnx_float(c, "mean", 0) : wick_onnx_float(c, "low", 0),
+                 b = normal ? wick_onnx_float(c, "scale", 1) : wick_onnx_float(c, "high", 1) - a;
     wick_tensor *y = normal ? wick_random_normal(c->ctx, dtype, n, dims) : wick_random_uniform(c->ctx, dtype, n, dims);
     wick_onnx_set_value(c, 0, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_add(wick_mul(y, wick_like(y, b)), wick_like(y, a))}, true);
 }
@@ -139,19 +143,32 @@ static void random_uniform_like(onnx_call *c) { random_numbers(c, false, true); 
 static void bernoulli(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     wick_dtype dtype;
-    if (x && random_type(c, x, &dtype)) wick_onnx_set_value(c, 0, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_cast(wick_random_bernoulli(x), dtype)}, true);
+    if (x && random_type(c, x, &dtype))
+        wick_onnx_set_value(c, 0, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_cast(wick_random_bernoulli(x), dtype)}, true);
 }
 static void multinomial(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     wick_dtype dtype = WICK_I32;
     if (!x) return;
     if (wick_onnx_attr(c, "dtype") && !random_type(c, x, &dtype)) return;
-    wick_onnx_set_value(c, 0, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_cast(wick_multinomial(wick_softmax(x, 1), wick_onnx_int(c, "sample_size", 1), true), dtype)}, true);
+    wick_onnx_set_value(c, 0,
+                        (wick_onnx_value){.kind = WICK_VALUE_TENSOR,
+                                          .tensor = wick_cast(wick_multinomial(wick_softmax(x, 1), wick_onnx_int(c, "sample_size", 1), true), dtype)},
+                        true);
 }
 
 static const onnx_op ops[] = {
-    {"DFT", 17, 0, dft, {0}}, {"STFT", 17, 0, stft, {0}}, {"HannWindow", 17, 0, hann, {0}}, {"HammingWindow", 17, 0, hamming, {0}}, {"BlackmanWindow", 17, 0, blackman, {0}},
-    {"MelWeightMatrix", 17, 0, mel_weights, {0}}, {"RandomNormal", 1, 0, random_normal, {0}}, {"RandomNormalLike", 1, 0, random_normal_like, {0}},
-    {"RandomUniform", 1, 0, random_uniform, {0}}, {"RandomUniformLike", 1, 0, random_uniform_like, {0}}, {"Bernoulli", 15, 0, bernoulli, {0}}, {"Multinomial", 7, 0, multinomial, {0}},
+    {"DFT", 17, 0, dft, {0}},
+    {"STFT", 17, 0, stft, {0}},
+    {"HannWindow", 17, 0, hann, {0}},
+    {"HammingWindow", 17, 0, hamming, {0}},
+    {"BlackmanWindow", 17, 0, blackman, {0}},
+    {"MelWeightMatrix", 17, 0, mel_weights, {0}},
+    {"RandomNormal", 1, 0, random_normal, {0}},
+    {"RandomNormalLike", 1, 0, random_normal_like, {0}},
+    {"RandomUniform", 1, 0, random_uniform, {0}},
+    {"RandomUniformLike", 1, 0, random_uniform_like, {0}},
+    {"Bernoulli", 15, 0, bernoulli, {0}},
+    {"Multinomial", 7, 0, multinomial, {0}},
 };
 const onnx_family wick_onnx_signal = {"", ops, WICK_COUNTOF(ops)};

@@ -36,23 +36,29 @@ static wick_tensor *times(wick_tensor *x, double by) { return wick_mul(x, wick_l
 /* Inputs: rate, step, then `parts` lists of n tensors: X, G and states. */
 static int parameters(onnx_call *c, int parts) {
     const int n = (c->n_in - 2) / parts;
-    if (c->n_in < 2 || (c->n_in - 2) % parts) return wick_onnx_fail(c, WICK_ERR_FORMAT, "has %d inputs, not 2 and a multiple of %d", c->n_in, parts), 0;
+    if (c->n_in < 2 || (c->n_in - 2) % parts)
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "has %d inputs, not 2 and a multiple of %d", c->n_in, parts), 0;
     for (int i = 0; i < c->n_in; i++)
         if (!wick_onnx_tensor(c, i)) return 0;
     return n;
 }
 
-static wick_tensor *regularised(onnx_call *c, wick_tensor *g, wick_tensor *x) { return wick_add(times(x, wick_onnx_float(c, "norm_coefficient", 0)), g); }
+static wick_tensor *regularised(onnx_call *c, wick_tensor *g, wick_tensor *x) {
+    return wick_add(times(x, wick_onnx_float(c, "norm_coefficient", 0)), g);
+}
 
 static void adam(onnx_call *c) {
     const int n = parameters(c, 4);
-    const double alpha = wick_onnx_float(c, "alpha", 0.9f), beta = wick_onnx_float(c, "beta", 0.999f), eps = wick_onnx_float(c, "epsilon", 1e-6f), post = wick_onnx_float(c, "norm_coefficient_post", 0);
+    const double alpha = wick_onnx_float(c, "alpha", 0.9f), beta = wick_onnx_float(c, "beta", 0.999f), eps = wick_onnx_float(c, "epsilon", 1e-6f),
+                 post = wick_onnx_float(c, "norm_coefficient_post", 0);
     for (int i = 0; i < n; i++) {
-        wick_tensor *rate = c->in[0]->v.tensor, *x = c->in[2 + i]->v.tensor, *g = regularised(c, c->in[2 + n + i]->v.tensor, x), *v = c->in[2 + 2 * n + i]->v.tensor, *h = c->in[2 + 3 * n + i]->v.tensor;
+        wick_tensor *rate = c->in[0]->v.tensor, *x = c->in[2 + i]->v.tensor, *g = regularised(c, c->in[2 + n + i]->v.tensor, x),
+                    *v = c->in[2 + 2 * n + i]->v.tensor, *h = c->in[2 + 3 * n + i]->v.tensor;
         wick_tensor *t = wick_cast(c->in[1]->v.tensor, WICK_F64), *one = wick_constant(c->ctx, WICK_F64, 1);
         v = wick_add(times(v, alpha), times(g, 1 - alpha));
         h = wick_add(times(h, beta), times(wick_square(g), 1 - beta));
-        wick_tensor *corrected = wick_div(wick_sqrt(wick_sub(one, wick_pow(wick_constant(c->ctx, WICK_F64, beta), t))), wick_sub(one, wick_pow(wick_constant(c->ctx, WICK_F64, alpha), t)));
+        wick_tensor *corrected = wick_div(wick_sqrt(wick_sub(one, wick_pow(wick_constant(c->ctx, WICK_F64, beta), t))),
+                                          wick_sub(one, wick_pow(wick_constant(c->ctx, WICK_F64, alpha), t)));
         wick_tensor *first = wick_eq(t, wick_constant(c->ctx, WICK_F64, 0)); /* before the first update nothing is corrected */
         wick_tensor *step = wick_mul(wick_cast(rate, WICK_F64), wick_where(first, one, corrected));
         x = wick_sub(x, wick_mul(wick_cast(step, wick_tensor_dtype(x)), wick_div(v, wick_add(wick_sqrt(h), wick_like(h, eps)))));
@@ -66,7 +72,8 @@ static void adagrad(onnx_call *c) {
     const int n = parameters(c, 3);
     const double decay = wick_onnx_float(c, "decay_factor", 0), eps = wick_onnx_float(c, "epsilon", 1e-6f);
     for (int i = 0; i < n; i++) {
-        wick_tensor *rate = c->in[0]->v.tensor, *x = c->in[2 + i]->v.tensor, *g = regularised(c, c->in[2 + n + i]->v.tensor, x), *h = c->in[2 + 2 * n + i]->v.tensor;
+        wick_tensor *rate = c->in[0]->v.tensor, *x = c->in[2 + i]->v.tensor, *g = regularised(c, c->in[2 + n + i]->v.tensor, x),
+                    *h = c->in[2 + 2 * n + i]->v.tensor;
         wick_tensor *t = wick_cast(c->in[1]->v.tensor, wick_tensor_dtype(rate));
         rate = wick_div(rate, wick_add(times(t, decay), wick_like(t, 1)));
         h = wick_add(h, wick_square(g));
@@ -80,7 +87,8 @@ static void momentum(onnx_call *c) {
     const double alpha = wick_onnx_float(c, "alpha", 0), beta = wick_onnx_float(c, "beta", 0);
     const bool nesterov = wick_onnx_text_is(c, "mode", "standard", "nesterov");
     for (int i = 0; i < n; i++) {
-        wick_tensor *rate = c->in[0]->v.tensor, *x = c->in[2 + i]->v.tensor, *g = regularised(c, c->in[2 + n + i]->v.tensor, x), *v = c->in[2 + 2 * n + i]->v.tensor, *t = c->in[1]->v.tensor;
+        wick_tensor *rate = c->in[0]->v.tensor, *x = c->in[2 + i]->v.tensor, *g = regularised(c, c->in[2 + n + i]->v.tensor, x),
+                    *v = c->in[2 + 2 * n + i]->v.tensor, *t = c->in[1]->v.tensor;
         wick_tensor *share = wick_where(wick_gt(t, wick_like(t, 0)), wick_like(x, beta), wick_like(x, 1));
         v = wick_add(times(v, alpha), wick_mul(share, g));
         wick_onnx_set(c, i, wick_sub(x, wick_mul(rate, nesterov ? wick_add(g, times(v, alpha)) : v)));
@@ -88,5 +96,6 @@ static void momentum(onnx_call *c) {
     }
 }
 
-static const onnx_op ops[] = {{"Gradient", 1, 0, gradient, {0}}, {"Adam", 1, 0, adam, {0}}, {"Adagrad", 1, 0, adagrad, {0}}, {"Momentum", 1, 0, momentum, {0}}};
+static const onnx_op ops[] = {
+    {"Gradient", 1, 0, gradient, {0}}, {"Adam", 1, 0, adam, {0}}, {"Adagrad", 1, 0, adagrad, {0}}, {"Momentum", 1, 0, momentum, {0}}};
 const onnx_family wick_onnx_training = {"ai.onnx.preview.training", ops, WICK_COUNTOF(ops)};

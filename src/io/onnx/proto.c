@@ -1,5 +1,5 @@
-/* proto.c: the reader of protocol buffers. A list of messages is worked off from its front; decoding one appends those inside it, so that depth is a number in the
- * list and not on the stack. A message is passed over twice: to count its repeated fields, and to fill the arrays. */
+/* proto.c: the reader of protocol buffers. A list of messages is worked off from its front; decoding one appends those inside it, so that depth is a
+ * number in the list and not on the stack. A message is passed over twice: to count its repeated fields, and to fill the arrays. */
 #include "io/onnx/proto.h"
 
 enum { MAX_FIELDS = 32, VARINT = 0, FIXED64 = 1, DELIMITED = 2, FIXED32 = 5 };
@@ -88,7 +88,8 @@ static wick_status next(const decoder *d, const entry *e, const uint8_t **at, it
     }
     if (it->wire != DELIMITED) return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a field of a wire type that does not exist: not a model, or damaged");
     if (!varint(at, e->end, &it->value)) return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a length is cut off or too long");
-    if (it->value > (size_t)(e->end - *at)) return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a length goes beyond the end of what it is in: cut off, or damaged");
+    if (it->value > (size_t)(e->end - *at))
+        return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a length goes beyond the end of what it is in: cut off, or damaged");
     it->data = *at;
     *at += it->value;
     return WICK_OK;
@@ -112,8 +113,7 @@ static bool count_values(const wick_proto_field *f, const item *it, size_t *n) {
     *n = 0;
     if (f->kind == WICK_PROTO_INT)
         for (uint64_t i = 0; i < it->value; i++) *n += !(it->data[i] & 128);
-    else
-        *n = it->value / (f->kind == WICK_PROTO_FLOAT ? 4 : 8);
+    else *n = it->value / (f->kind == WICK_PROTO_FLOAT ? 4 : 8);
     return true;
 }
 
@@ -134,9 +134,11 @@ static wick_status no_room(const decoder *d, const entry *e, const uint8_t *at) 
 static wick_status append(decoder *d, size_t parent, int field, size_t index, const item *it, void *out) {
     const entry *p = &d->list[parent];
     const wick_proto_field *f = &p->message->fields[field];
-    if (p->depth + 1 > d->depth_max) return fail(d, p, f->name, it->data, WICK_ERR_UNSUPPORTED, "messages lie within each other deeper than the limit");
+    if (p->depth + 1 > d->depth_max)
+        return fail(d, p, f->name, it->data, WICK_ERR_UNSUPPORTED, "messages lie within each other deeper than the limit");
     const entry e = {f->message, out, it->data, it->data + it->value, parent, p->depth + 1, (uint32_t)field, index};
-    if (d->n >= d->memory_max / sizeof e || !wick_grow(NULL, (void **)&d->list, &d->cap, d->n + 1, sizeof e)) return no_room(d, &d->list[parent], it->data);
+    if (d->n >= d->memory_max / sizeof e || !wick_grow(NULL, (void **)&d->list, &d->cap, d->n + 1, sizeof e))
+        return no_room(d, &d->list[parent], it->data);
     d->list[d->n++] = e;
     return WICK_OK;
 }
@@ -204,22 +206,22 @@ static wick_status decode_message(decoder *d, size_t index) {
         if (f->kind == WICK_PROTO_MESSAGE) {
             WICK_TRY(append(d, index, k, counts[k], &it, arrays[k] + counts[k] * f->message->size));
             counts[k]++;
-        } else if (!f->repeated)
-            put(f->kind, out + f->offset, &it);
-        else if (it.wire == wire_of(f->kind))
-            put(f->kind, arrays[k] + counts[k]++ * size_of(f), &it);
-        else
-            WICK_TRY(unpack(d, &e, f, &it, arrays[k], &counts[k]));
+        } else if (!f->repeated) put(f->kind, out + f->offset, &it);
+        else if (it.wire == wire_of(f->kind)) put(f->kind, arrays[k] + counts[k]++ * size_of(f), &it);
+        else WICK_TRY(unpack(d, &e, f, &it, arrays[k], &counts[k]));
     }
     return WICK_OK;
 }
 
-wick_status wick_proto_decode(const wick_proto_message *message, const void *input, size_t size, const wick_proto_limits *limits, wick_arena *arena, void *out,
-                              wick_msg *msg) {
+wick_status wick_proto_decode(const wick_proto_message *message, const void *input, size_t size, const wick_proto_limits *limits, wick_arena *arena,
+                              void *out, wick_msg *msg) {
     const wick_proto_limits none = {0};
     if (!limits) limits = &none;
-    decoder d = {.input = input, .arena = arena, .memory_max = limits->memory ? limits->memory : (size_t)1 << 30,
-                 .depth_max = limits->depth ? limits->depth : 100, .msg = msg};
+    decoder d = {.input = input,
+                 .arena = arena,
+                 .memory_max = limits->memory ? limits->memory : (size_t)1 << 30,
+                 .depth_max = limits->depth ? limits->depth : 100,
+                 .msg = msg};
     memset(out, 0, message->size);
     if (!wick_grow(NULL, (void **)&d.list, &d.cap, 1, sizeof *d.list)) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
     d.list[d.n++] = (entry){message, out, d.input, d.input + size, SIZE_MAX, 0, 0, 0};

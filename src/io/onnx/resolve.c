@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
-static const onnx_family *const families[] = {&wick_onnx_math, &wick_onnx_shape, &wick_onnx_nn, &wick_onnx_reduce, &wick_onnx_host_values, &wick_onnx_image, &wick_onnx_loss, &wick_onnx_control, &wick_onnx_attention, &wick_onnx_preview, &wick_onnx_signal, &wick_onnx_quant, &wick_onnx_ml, &wick_onnx_looked_up, &wick_onnx_training};
+static const onnx_family *const families[] = {&wick_onnx_math,   &wick_onnx_shape, &wick_onnx_nn,      &wick_onnx_reduce,    &wick_onnx_host_values,
+                                              &wick_onnx_image,  &wick_onnx_loss,  &wick_onnx_control, &wick_onnx_attention, &wick_onnx_preview,
+                                              &wick_onnx_signal, &wick_onnx_quant, &wick_onnx_ml,      &wick_onnx_looked_up, &wick_onnx_training};
 
 /* ---- rows by name --------------------------------------------------------------------------------------------------------------------- */
 
@@ -31,7 +33,9 @@ static void index_rows(rows *table) {
 static const onnx_op *find_row(const rows *table, wick_bytes domain, wick_bytes name, int64_t opset) {
     for (size_t at = wick_hash(name.at, name.size, 0) % ROWS; table->at[at].op; at = (at + 1) % ROWS) {
         const row *r = &table->at[at];
-        if (wick_bytes_are(name, r->op->name) && wick_bytes_are(domain, r->domain) && opset >= r->op->since && (!r->op->until || opset <= r->op->until)) return r->op;
+        if (wick_bytes_are(name, r->op->name) && wick_bytes_are(domain, r->domain) && opset >= r->op->since &&
+            (!r->op->until || opset <= r->op->until))
+            return r->op;
     }
     return NULL;
 }
@@ -45,7 +49,7 @@ typedef struct scope {
         wick_bytes text;
         int32_t slot;
         bool used;
-    } *names;
+    } * names;
     size_t cap; /* a power of two */
     const onnx_opset *opsets;
     size_t n_opsets;
@@ -105,9 +109,7 @@ static void *take(const resolver *r, size_t n, size_t size) {
 static int64_t opset_of(const scope *s, wick_bytes domain) {
     for (; s; s = s->parent)
         for (size_t i = 0; i < s->n_opsets; i++) {
-            wick_bytes d = s->opsets[i].domain;
-            if (wick_bytes_are(d, "ai.onnx")) d.size = 0;
-            if (wick_bytes_equal(d, domain)) return s->opsets[i].version;
+            if (wick_bytes_equal(wick_onnx_domain(s->opsets[i].domain), domain)) return s->opsets[i].version;
         }
     return 0;
 }
@@ -121,7 +123,8 @@ static wick_status resolve_bodies(resolver *r, onnx_step *step, const scope *s, 
         const onnx_graph *g = node->attrs.at[i].g;
         if (!g) continue;
         if (!step->bodies && !(step->bodies = take(r, node->attrs.n, sizeof *step->bodies))) return no_memory(r);
-        if (depth >= r->onnx->limits.depth) return fail(r, g->head.place, WICK_ERR_UNSUPPORTED, "graph", g->name, "graphs lie within each other deeper than the limit");
+        if (depth >= r->onnx->limits.depth)
+            return fail(r, g->head.place, WICK_ERR_UNSUPPORTED, "graph", g->name, "graphs lie within each other deeper than the limit");
         onnx_block *body = take(r, 1, sizeof *body);
         if (!body) return no_memory(r);
         step->bodies[i] = body;
@@ -136,9 +139,8 @@ static wick_status resolve_bodies(resolver *r, onnx_step *step, const scope *s, 
 static const onnx_function *find_function(const resolver *r, wick_bytes domain, wick_bytes name, wick_bytes overload, size_t *index) {
     for (size_t i = 0; i < r->onnx->proto.functions.n; i++) {
         const onnx_function *f = &r->onnx->proto.functions.at[i];
-        wick_bytes d = f->domain;
-        if (wick_bytes_are(d, "ai.onnx")) d.size = 0;
-        if (wick_bytes_equal(f->name, name) && wick_bytes_equal(d, domain) && wick_bytes_equal(f->overload, overload)) return *index = i, f;
+        if (wick_bytes_equal(f->name, name) && wick_bytes_equal(wick_onnx_domain(f->domain), domain) && wick_bytes_equal(f->overload, overload))
+            return *index = i, f;
     }
     return NULL;
 }
@@ -166,8 +168,7 @@ static const char *place_of(resolver *r, const onnx_node *node) {
 
 static wick_status resolve_step(resolver *r, onnx_block *b, onnx_step *step, const scope *s, int depth) {
     const onnx_node *node = step->node;
-    wick_bytes domain = node->domain;
-    if (wick_bytes_are(domain, "ai.onnx")) domain.size = 0;
+    const wick_bytes domain = wick_onnx_domain(node->domain);
     if (!node->op.size) return fail(r, node->head.place, WICK_ERR_FORMAT, "node", node->name, "has no op_type");
     step->place = place_of(r, node);
     step->n_in = (int)WICK_MIN(node->in.n, (size_t)INT32_MAX);
@@ -189,10 +190,8 @@ static wick_status resolve_step(resolver *r, onnx_block *b, onnx_step *step, con
     const int64_t opset = opset_of(s, domain);
     step->opset = (int)WICK_MAX(1, WICK_MIN(opset, 1000000));
     size_t index;
-    if ((step->decl = find_function(r, domain, node->op, node->overload, &index)))
-        step->function = r->onnx->function_blocks[index];
-    else if (!(step->op = find_row(r->rows, domain, node->op, step->opset)))
-        note_missing(r, domain, node->op, step->opset);
+    if ((step->decl = find_function(r, domain, node->op, node->overload, &index))) step->function = r->onnx->function_blocks[index];
+    else if (!(step->op = find_row(r->rows, domain, node->op, step->opset))) note_missing(r, domain, node->op, step->opset);
     return WICK_OK;
 }
 
@@ -210,11 +209,13 @@ static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_
     for (size_t i = 0; i < n; i++) most += nodes[i].out.n;
     if (most > INT32_MAX / 4) return no_memory(r);
     if (g) {
-        for (s->cap = 16; s->cap < 2 * most; s->cap *= 2) {}
+        for (s->cap = 16; s->cap < 2 * most; s->cap *= 2) {
+        }
         s->names = wick_calloc(NULL, s->cap * sizeof *s->names);
         if (!s->names) return no_memory(r);
     }
     wick_status status = WICK_OK;
+    b->most_in = b->most_out = 1;
     b->steps = take(r, n, sizeof *b->steps);
     b->weights = g ? take(r, g->initializers.n + g->sparse.n, sizeof *b->weights) : NULL;
     if (g) b->in = take(r, g->in.n, sizeof *b->in), b->out = take(r, g->out.n, sizeof *b->out);
@@ -236,18 +237,20 @@ static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_
         const struct name *known = look(s, name);
         const bool was_used = known->used; /* inputs may have initializers: their defaults */
         const int32_t slot = was_used ? known->slot : define(s, b, name);
-        if (was_used && slot >= b->n_in) status = fail(r, dense ? t->head.place : sparse->head.place, WICK_ERR_FORMAT, "initializer", name, "is there twice");
+        if (was_used && slot >= b->n_in)
+            status = fail(r, dense ? t->head.place : sparse->head.place, WICK_ERR_FORMAT, "initializer", name, "is there twice");
         b->weights[b->n_weights++] = (struct onnx_weight){.slot = slot, .tensor = t, .sparse = sparse};
     }
     for (size_t i = 0; status == WICK_OK && i < n; i++) {
         b->steps[i].node = &nodes[i];
+        b->most_in = WICK_MAX(b->most_in, nodes[i].in.n);
+        b->most_out = WICK_MAX(b->most_out, nodes[i].out.n);
         status = resolve_step(r, b, &b->steps[i], s, depth_of(b) + 1);
         b->n = i + 1;
         r->onnx->steps++;
     }
     for (size_t i = 0; g && status == WICK_OK && i < g->out.n; i++) {
-        if (!g->out.at[i].name.size)
-            b->out[i] = (onnx_ref){0, -1};
+        if (!g->out.at[i].name.size) b->out[i] = (onnx_ref){0, -1};
         else if (!find(s, g->out.at[i].name, &b->out[i]))
             status = fail(r, g->out.at[i].head.place, WICK_ERR_FORMAT, "graph output", g->out.at[i].name, "is made by nothing");
         b->n_out = (int)i + 1;
@@ -261,18 +264,21 @@ static wick_status resolve_function(resolver *r, const onnx_function *f, onnx_bl
     for (size_t i = 0; i < f->nodes.n; i++) most += f->nodes.at[i].out.n;
     if (most > INT32_MAX / 4) return no_memory(r);
     scope s = {.block = b, .opsets = f->opsets.at, .n_opsets = f->opsets.n};
-    for (s.cap = 16; s.cap < 2 * most; s.cap *= 2) {}
+    for (s.cap = 16; s.cap < 2 * most; s.cap *= 2) {
+    }
     s.names = wick_calloc(NULL, s.cap * sizeof *s.names);
     b->in = take(r, f->in.n, sizeof *b->in);
     b->out = take(r, f->out.n, sizeof *b->out);
     wick_status status = s.names && b->in && b->out ? WICK_OK : no_memory(r);
     for (size_t i = 0; status == WICK_OK && i < f->in.n; i++) {
-        if ((b->in[i] = define(&s, b, f->in.at[i])) < 0) status = fail(r, f->head.place, WICK_ERR_FORMAT, "function", f->name, "has two inputs of one name");
+        if ((b->in[i] = define(&s, b, f->in.at[i])) < 0)
+            status = fail(r, f->head.place, WICK_ERR_FORMAT, "function", f->name, "has two inputs of one name");
         b->n_in = (int)i + 1;
     }
     if (status == WICK_OK) status = resolve_block(r, b, &s, f->in.n, f->nodes.at, f->nodes.n);
     for (size_t i = 0; status == WICK_OK && i < f->out.n; i++) {
-        if (!find(&s, f->out.at[i], &b->out[i])) status = fail(r, f->head.place, WICK_ERR_FORMAT, "function output", f->out.at[i], "is made by nothing");
+        if (!find(&s, f->out.at[i], &b->out[i]))
+            status = fail(r, f->head.place, WICK_ERR_FORMAT, "function output", f->out.at[i], "is made by nothing");
         b->n_out = (int)i + 1;
     }
     wick_release(NULL, s.names, s.cap * sizeof *s.names);

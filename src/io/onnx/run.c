@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 
-#include "kernels/kernels.h"
-#include "tensor/tensor.h"
-
 /* ---- failing --------------------------------------------------------------------------------------------------------------------------- */
 
 bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) {
@@ -23,9 +20,11 @@ bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) {
 void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size) {
     size_t bytes;
     void *at = NULL;
-    if (!wick_mul_overflows(n, size, &bytes) && c->run->arena.bytes <= c->run->onnx->limits.memory && bytes <= c->run->onnx->limits.memory - c->run->arena.bytes)
+    if (!wick_mul_overflows(n, size, &bytes) && c->run->arena.bytes <= c->run->onnx->limits.memory &&
+        bytes <= c->run->onnx->limits.memory - c->run->arena.bytes)
         at = wick_arena_zalloc(&c->run->arena, bytes ? bytes : 1);
-    if (!at) wick_onnx_fail(c, WICK_ERR_NOMEM, "host values need more memory than there is, or than the limit of %zu bytes", c->run->onnx->limits.memory);
+    if (!at)
+        wick_onnx_fail(c, WICK_ERR_NOMEM, "host values need more memory than there is, or than the limit of %zu bytes", c->run->onnx->limits.memory);
     return at;
 }
 
@@ -55,18 +54,12 @@ static bool read_host(onnx_call *c, wick_tensor *t, onnx_host *h) {
     h->rank = wick_tensor_rank(t);
     h->n = wick_tensor_count(t);
     memcpy(h->dims, wick_tensor_dims(t), (size_t)h->rank * sizeof *h->dims);
-    if (!wick_dtype_size(wick_tensor_dtype(t))) t = wick_cast(t, WICK_I8); /* packed */
-    const wick_dtype dtype = wick_tensor_dtype(t);
     if (h->n > INT32_MAX) return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%lld numbers are too many to be asked for on the host", (long long)h->n);
     h->ints = wick_onnx_alloc(c, (size_t)h->n, sizeof *h->ints);
     h->floats = h->ints ? wick_onnx_alloc(c, (size_t)h->n, sizeof *h->floats) : NULL;
     if (!h->floats) return false;
-    const void *data;
-    if (wick_data(t, &data) != WICK_OK) return wick_onnx_fail(c, wick_context_status(c->ctx), "%s", wick_context_error(c->ctx));
-    wick_copy copy = {.rank = 1, .src = dtype, .dst = WICK_F64, .dims = {h->n}, .src_strides = {1}, .dst_strides = {1}};
-    wick_copy_run(&copy, 0, wick_copy_tasks(&copy), data, h->floats);
-    copy.dst = WICK_I64;
-    wick_copy_run(&copy, 0, wick_copy_tasks(&copy), data, h->ints);
+    if (wick_onnx_elements(t, WICK_F64, h->floats) != WICK_OK || wick_onnx_elements(t, WICK_I64, h->ints) != WICK_OK)
+        return wick_onnx_fail(c, wick_context_status(c->ctx), "%s", wick_context_error(c->ctx));
     return true;
 }
 
@@ -80,10 +73,12 @@ bool wick_onnx_host_of(onnx_call *c, wick_tensor *t, bool dynamic, onnx_host *ou
         return true;
     }
     if (run->mode == ONNX_RUN_PROBE && dynamic)
-        return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "needs a value that depends on the inputs while the graph is recorded: it can be run, but not compiled");
+        return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED,
+                              "needs a value that depends on the inputs while the graph is recorded: it can be run, but not compiled");
     if (!read_host(c, t, out)) return false;
     if (run->mode == ONNX_RUN_PROBE) {
-        if (!wick_grow(NULL, (void **)&run->answers, &run->cap_answers, run->n_answers + 1, sizeof *run->answers)) return wick_onnx_fail(c, WICK_ERR_NOMEM, "out of memory");
+        if (!wick_grow(NULL, (void **)&run->answers, &run->cap_answers, run->n_answers + 1, sizeof *run->answers))
+            return wick_onnx_fail(c, WICK_ERR_NOMEM, "out of memory");
         run->answers[run->n_answers++] = *out;
     }
     return true;
@@ -145,7 +140,9 @@ wick_bytes wick_onnx_text(onnx_call *c, const char *name, const char *otherwise)
     const onnx_attr *a = typed(c, name, ONNX_ATTR_STRING, "a string");
     return a ? a->s : (wick_bytes){otherwise, strlen(otherwise)};
 }
-bool wick_onnx_text_is(onnx_call *c, const char *name, const char *otherwise, const char *value) { return wick_bytes_are(wick_onnx_text(c, name, otherwise), value); }
+bool wick_onnx_text_is(onnx_call *c, const char *name, const char *otherwise, const char *value) {
+    return wick_bytes_are(wick_onnx_text(c, name, otherwise), value);
+}
 const int64_t *wick_onnx_ints(onnx_call *c, const char *name, int *n) {
     static const int64_t none = 0;
     const onnx_attr *a = typed(c, name, ONNX_ATTR_INTS, "a list of integers");
@@ -218,7 +215,8 @@ static bool check_result(onnx_call *c, int i) {
     if (status != WICK_OK) return wick_onnx_fail(c, status, "%s", text);
     size_t bytes;
     const size_t max = c->run->onnx->limits.tensor_bytes;
-    if (wick_mul_overflows((size_t)wick_tensor_count(v->v.tensor), WICK_MAX(wick_dtype_size(wick_tensor_dtype(v->v.tensor)), 1), &bytes) || bytes > max)
+    if (wick_mul_overflows((size_t)wick_tensor_count(v->v.tensor), WICK_MAX(wick_dtype_size(wick_tensor_dtype(v->v.tensor)), 1), &bytes) ||
+        bytes > max)
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "output %d would have more bytes than the limit of %zu", i, max);
     return true;
 }
@@ -238,8 +236,16 @@ static void call_function(onnx_call *c) {
 }
 
 static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_step *step, const onnx_value **in, onnx_value *out, wick_msg *msg) {
-    onnx_call c = {.run = run, .frame = frame, .step = step, .ctx = run->ctx, .opset = step->opset, .n_in = step->n_in, .n_out = step->n_out,
-                   .in = in, .out = out, .msg = msg};
+    onnx_call c = {.run = run,
+                   .frame = frame,
+                   .step = step,
+                   .ctx = run->ctx,
+                   .opset = step->opset,
+                   .n_in = step->n_in,
+                   .n_out = step->n_out,
+                   .in = in,
+                   .out = out,
+                   .msg = msg};
     if (run->steps_left-- <= 0) wick_onnx_fail(&c, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit");
     for (int i = 0; i < c.n_in; i++) {
         in[i] = value_of(frame, step->in[i]);
@@ -252,12 +258,9 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
         return WICK_OK;
     }
     wick_enter(step->place);
-    if (step->function)
-        call_function(&c);
-    else if (step->op)
-        step->op->fn(&c);
-    else
-        wick_onnx_fail(&c, WICK_ERR_UNSUPPORTED, "Wick has no such op (opset %d)", step->opset);
+    if (step->function) call_function(&c);
+    else if (step->op) step->op->fn(&c);
+    else wick_onnx_fail(&c, WICK_ERR_UNSUPPORTED, "Wick has no such op (opset %d)", step->opset);
     wick_leave();
     if (c.status == WICK_OK && wick_context_status(run->ctx) != WICK_OK) wick_context_clear_error(run->ctx);
     for (int i = 0; i < c.n_out && c.status == WICK_OK; i++) {
@@ -267,19 +270,15 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
     return c.status;
 }
 
-wick_status wick_onnx_block(onnx_run *run, const onnx_block *b, onnx_frame *parent, const onnx_call *function, int n_in, const onnx_value *in, onnx_value *out,
-                            wick_msg *msg) {
-    if (run->depth >= run->onnx->limits.depth) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: graphs and functions lie within each other deeper than the limit", run->onnx->path);
-    size_t most_in = 1, most_out = 1;
-    for (size_t i = 0; i < b->n; i++) {
-        most_in = WICK_MAX(most_in, (size_t)b->steps[i].n_in);
-        most_out = WICK_MAX(most_out, (size_t)b->steps[i].n_out);
-    }
-    const size_t n_slots = (size_t)b->n_slots + 1, bytes = (n_slots + most_out) * sizeof(onnx_value) + most_in * sizeof(onnx_value *);
+wick_status wick_onnx_block(onnx_run *run, const onnx_block *b, onnx_frame *parent, const onnx_call *function, int n_in, const onnx_value *in,
+                            onnx_value *out, wick_msg *msg) {
+    if (run->depth >= run->onnx->limits.depth)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: graphs and functions lie within each other deeper than the limit", run->onnx->path);
+    const size_t n_slots = (size_t)b->n_slots + 1, bytes = (n_slots + b->most_out) * sizeof(onnx_value) + b->most_in * sizeof(onnx_value *);
     onnx_value *slots = wick_calloc(NULL, bytes);
     if (!slots) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", run->onnx->path);
     onnx_value *results = slots + n_slots;
-    const onnx_value **args = (const onnx_value **)(results + most_out);
+    const onnx_value **args = (const onnx_value **)(results + b->most_out);
     onnx_frame frame = {b, slots, parent, function};
     for (size_t i = 0; i < b->n_weights; i++) slots[b->weights[i].slot] = b->weights[i].value;
     for (int i = 0; i < b->n_in && i < n_in; i++)

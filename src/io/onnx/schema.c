@@ -97,6 +97,7 @@ static const wick_proto_field tensor_fields[] = {
     ONE(8, "name", BYTES, name),
     ONE(9, "raw_data", BYTES, raw),
     MESSAGES(13, "external_data", external, pair_message),
+    ONE(3, "segment", BYTES, segment),
 };
 const wick_proto_message wick_onnx_tensor_message = OF("TensorProto", tensor_fields);
 #undef M
@@ -172,27 +173,13 @@ static const wick_proto_field function_fields[] = {
 static const wick_proto_message function_message = OF("FunctionProto", function_fields);
 #undef M
 
-#define M onnx_training
-static const wick_proto_field training_fields[] = {
-    MESSAGE(1, "initialization", initialization, graph_message),
-    MESSAGE(2, "algorithm", algorithm, graph_message),
-    MESSAGES(3, "initialization_binding", initialization_bindings, pair_message),
-    MESSAGES(4, "update_binding", update_bindings, pair_message),
-};
-static const wick_proto_message training_message = OF("TrainingInfoProto", training_fields);
-#undef M
-
 #define M onnx_model
 static const wick_proto_field model_fields[] = {
     ONE(1, "ir_version", INT, ir_version),
     ONE(2, "producer_name", BYTES, producer),
     ONE(3, "producer_version", BYTES, producer_version),
-    ONE(4, "domain", BYTES, domain),
-    ONE(5, "model_version", INT, model_version),
     MESSAGES(8, "opset_import", opsets, opset_message),
     MESSAGE(7, "graph", graph, graph_message),
-    MESSAGES(14, "metadata_props", metadata, pair_message),
-    MESSAGES(20, "training_info", training, training_message),
     MESSAGES(25, "functions", functions, function_message),
 };
 const wick_proto_message wick_onnx_model_message = OF("ModelProto", model_fields);

@@ -1,5 +1,5 @@
 /* schema.h: the messages of ONNX (github.com/onnx/onnx, onnx/onnx.proto and onnx-data.proto, IR version 13) as structs. What Wick does not use (documentation,
- * denotations, device configurations) is left out. */
+ * denotations, device configurations, metadata, training information) is left out. */
 #ifndef WICK_IO_ONNX_SCHEMA_H
 #define WICK_IO_ONNX_SCHEMA_H
 
@@ -84,9 +84,8 @@ typedef struct onnx_tensor { /* TensorProto */
     WICK_LIST(int64_t) int64s;
     WICK_LIST(double) doubles;
     WICK_LIST(int64_t) uint64s; /* u32 and u64 */
-    wick_bytes name, raw;
+    wick_bytes name, raw, segment; /* segment: not read, and refused */
     WICK_LIST(onnx_pair) external;
-    int64_t segment; /* not read: parts of tensors were never used */
 } onnx_tensor;
 enum { ONNX_TENSOR_HAS_RAW = 1 << 10 };
 
@@ -138,20 +137,12 @@ typedef struct onnx_function { /* FunctionProto */
     WICK_LIST(onnx_opset) opsets;
 } onnx_function;
 
-typedef struct onnx_training { /* TrainingInfoProto */
-    wick_proto_head head;
-    onnx_graph *initialization, *algorithm;
-    WICK_LIST(onnx_pair) initialization_bindings, update_bindings;
-} onnx_training;
-
 typedef struct onnx_model { /* ModelProto */
     wick_proto_head head;
-    int64_t ir_version, model_version;
-    wick_bytes producer, producer_version, domain;
+    int64_t ir_version;
+    wick_bytes producer, producer_version;
     WICK_LIST(onnx_opset) opsets;
     onnx_graph *graph;
-    WICK_LIST(onnx_pair) metadata;
-    WICK_LIST(onnx_training) training;
     WICK_LIST(onnx_function) functions;
 } onnx_model;
 

@@ -1,7 +1,8 @@
 /* tensor.c: tensors of a model file, and of the files beside it that hold large ones.
  *
- * External data (ONNX, "External Data") are read only from regular files below the model's folder: every part of the path is opened beneath the descriptor of the
- * folder before it, so that neither "..", nor an absolute path, nor a symbolic link leads out; files with a second hard link are refused. */
+ * External data (ONNX, "External Data") are read only from regular files below the model's folder: every part of the path is opened beneath the
+ * descriptor of the folder before it, so that neither "..", nor an absolute path, nor a symbolic link leads out; files with a second hard link are
+ * refused. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 
@@ -16,13 +17,33 @@ static const struct onnx_kind {
     const char *name;
     int dtype; /* wick_dtype; -1: Wick has none */
 } kinds[ONNX_TYPES] = {
-    [ONNX_UNDEFINED] = {"undefined", -1}, [ONNX_FLOAT] = {"float", WICK_F32}, [ONNX_UINT8] = {"uint8", WICK_U8}, [ONNX_INT8] = {"int8", WICK_I8},
-    [ONNX_UINT16] = {"uint16", WICK_U16}, [ONNX_INT16] = {"int16", WICK_I16}, [ONNX_INT32] = {"int32", WICK_I32}, [ONNX_INT64] = {"int64", WICK_I64},
-    [ONNX_STRING] = {"string", -1}, [ONNX_BOOL] = {"bool", WICK_BOOL}, [ONNX_FLOAT16] = {"float16", WICK_F16}, [ONNX_DOUBLE] = {"double", WICK_F64},
-    [ONNX_UINT32] = {"uint32", WICK_U32}, [ONNX_UINT64] = {"uint64", WICK_U64}, [ONNX_COMPLEX64] = {"complex64", -1}, [ONNX_COMPLEX128] = {"complex128", -1},
-    [ONNX_BFLOAT16] = {"bfloat16", WICK_BF16}, [ONNX_FLOAT8E4M3FN] = {"float8e4m3fn", WICK_F8_E4M3FN}, [ONNX_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", WICK_F8_E4M3FNUZ},
-    [ONNX_FLOAT8E5M2] = {"float8e5m2", WICK_F8_E5M2}, [ONNX_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", WICK_F8_E5M2FNUZ}, [ONNX_UINT4] = {"uint4", WICK_U4}, [ONNX_INT4] = {"int4", WICK_I4},
-    [ONNX_FLOAT4E2M1] = {"float4e2m1", -1}, [ONNX_FLOAT8E8M0] = {"float8e8m0", -1}, [ONNX_UINT2] = {"uint2", WICK_U2}, [ONNX_INT2] = {"int2", WICK_I2},
+    [ONNX_UNDEFINED] = {"undefined", -1},
+    [ONNX_FLOAT] = {"float", WICK_F32},
+    [ONNX_UINT8] = {"uint8", WICK_U8},
+    [ONNX_INT8] = {"int8", WICK_I8},
+    [ONNX_UINT16] = {"uint16", WICK_U16},
+    [ONNX_INT16] = {"int16", WICK_I16},
+    [ONNX_INT32] = {"int32", WICK_I32},
+    [ONNX_INT64] = {"int64", WICK_I64},
+    [ONNX_STRING] = {"string", -1},
+    [ONNX_BOOL] = {"bool", WICK_BOOL},
+    [ONNX_FLOAT16] = {"float16", WICK_F16},
+    [ONNX_DOUBLE] = {"double", WICK_F64},
+    [ONNX_UINT32] = {"uint32", WICK_U32},
+    [ONNX_UINT64] = {"uint64", WICK_U64},
+    [ONNX_COMPLEX64] = {"complex64", -1},
+    [ONNX_COMPLEX128] = {"complex128", -1},
+    [ONNX_BFLOAT16] = {"bfloat16", WICK_BF16},
+    [ONNX_FLOAT8E4M3FN] = {"float8e4m3fn", WICK_F8_E4M3FN},
+    [ONNX_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", WICK_F8_E4M3FNUZ},
+    [ONNX_FLOAT8E5M2] = {"float8e5m2", WICK_F8_E5M2},
+    [ONNX_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", WICK_F8_E5M2FNUZ},
+    [ONNX_UINT4] = {"uint4", WICK_U4},
+    [ONNX_INT4] = {"int4", WICK_I4},
+    [ONNX_FLOAT4E2M1] = {"float4e2m1", -1},
+    [ONNX_FLOAT8E8M0] = {"float8e8m0", -1},
+    [ONNX_UINT2] = {"uint2", WICK_U2},
+    [ONNX_INT2] = {"int2", WICK_I2},
 };
 
 bool wick_onnx_dtype(int64_t type, wick_dtype *out) {
@@ -111,7 +132,8 @@ static int open_beneath(int folder, const char *path, const char **why) {
 
 static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_bytes location, wick_onnx_pages **out, wick_msg *msg) {
     char path[1024];
-    if (location.size >= sizeof path || memchr(location.at, 0, location.size)) return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: location is too long, or no text");
+    if (location.size >= sizeof path || memchr(location.at, 0, location.size))
+        return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: location is too long, or no text");
     memcpy(path, location.at, location.size);
     path[location.size] = 0;
     for (wick_onnx_pages *p = onnx->pages; p; p = p->next)
@@ -134,8 +156,7 @@ static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_by
     wick_status status = WICK_OK;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)
         status = fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: \"%.200s\" is no regular file with one name", path);
-    else
-        status = wick_map_descriptor(&map, fd, path, msg);
+    else status = wick_map_descriptor(&map, fd, path, msg);
     close(fd);
     if (status != WICK_OK) return status;
     wick_onnx_pages *p = wick_onnx_pages_new(&map, path);
@@ -156,13 +177,17 @@ static wick_status external_bytes(wick_onnx *onnx, const onnx_tensor *t, size_t 
     for (size_t i = 0; i < t->external.n; i++) {
         const onnx_pair *p = &t->external.at[i];
         if (wick_bytes_are(p->key, "location")) location = p->value;
-        if (wick_bytes_are(p->key, "offset") && !whole_number(p->value, &offset)) return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: offset is no whole number");
-        if (wick_bytes_are(p->key, "length") && !whole_number(p->value, &length)) return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: length is no whole number");
+        if (wick_bytes_are(p->key, "offset") && !whole_number(p->value, &offset))
+            return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: offset is no whole number");
+        if (wick_bytes_are(p->key, "length") && !whole_number(p->value, &length))
+            return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: length is no whole number");
     }
-    if (length != bytes) return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: length is %llu, dims and type make %zu bytes", (unsigned long long)length, bytes);
+    if (length != bytes)
+        return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: length is %llu, dims and type make %zu bytes", (unsigned long long)length, bytes);
     WICK_TRY(external_pages(onnx, t, location, pages, msg));
     if (offset > (*pages)->map.size || bytes > (*pages)->map.size - offset)
-        return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: bytes %llu to %llu of a file of %zu", (unsigned long long)offset, (unsigned long long)(offset + bytes), (*pages)->map.size);
+        return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: bytes %llu to %llu of a file of %zu", (unsigned long long)offset,
+                    (unsigned long long)(offset + bytes), (*pages)->map.size);
     *at = (*pages)->map.data + offset;
     return WICK_OK;
 }
@@ -180,7 +205,8 @@ static wick_status read_dims(const wick_onnx *onnx, const onnx_tensor *t, int64_
         dims[i] = t->dims.at[i];
         if (dims[i] < 0) return fail(onnx, t, WICK_ERR_FORMAT, msg, "dims[%zu]: %lld is negative", i, (long long)dims[i]);
         empty |= !dims[i];
-        if (dims[i] && wick_mul_overflows(*count, dims[i], count)) return fail(onnx, t, WICK_ERR_FORMAT, msg, "dims: the product does not fit 63 bits");
+        if (dims[i] && wick_mul_overflows(*count, dims[i], count))
+            return fail(onnx, t, WICK_ERR_FORMAT, msg, "dims: the product does not fit 63 bits");
     }
     if (empty) *count = 0;
     return WICK_OK;
@@ -189,11 +215,19 @@ static wick_status read_dims(const wick_onnx *onnx, const onnx_tensor *t, int64_
 /* How many values the typed field of this type has, and whether it is the right field. */
 static size_t typed_values(const onnx_tensor *t) {
     switch (t->type) {
-    case ONNX_FLOAT: case ONNX_COMPLEX64: return t->floats.n;
-    case ONNX_DOUBLE: case ONNX_COMPLEX128: return t->doubles.n;
-    case ONNX_INT64: return t->int64s.n;
-    case ONNX_UINT32: case ONNX_UINT64: return t->uint64s.n;
-    default: return t->int32s.n;
+    case ONNX_FLOAT:
+    case ONNX_COMPLEX64:
+        return t->floats.n;
+    case ONNX_DOUBLE:
+    case ONNX_COMPLEX128:
+        return t->doubles.n;
+    case ONNX_INT64:
+        return t->int64s.n;
+    case ONNX_UINT32:
+    case ONNX_UINT64:
+        return t->uint64s.n;
+    default:
+        return t->int32s.n;
     }
 }
 
@@ -216,7 +250,8 @@ static wick_status read_strings(const wick_onnx *onnx, const onnx_tensor *t, wic
     int64_t count;
     out->kind = WICK_VALUE_STRINGS;
     WICK_TRY(read_dims(onnx, t, out->dims, &count, msg));
-    if ((uint64_t)count != t->strings.n) return fail(onnx, t, WICK_ERR_FORMAT, msg, "string_data: %zu texts, dims make %lld", t->strings.n, (long long)count);
+    if ((uint64_t)count != t->strings.n)
+        return fail(onnx, t, WICK_ERR_FORMAT, msg, "string_data: %zu texts, dims make %lld", t->strings.n, (long long)count);
     out->rank = (int)t->dims.n;
     out->n = t->strings.n;
     wick_text *texts = wick_arena_alloc(arena, (out->n + 1) * sizeof *texts);
@@ -238,7 +273,7 @@ static wick_tensor *of_bytes(wick_onnx *onnx, wick_dtype dtype, int rank, const 
 
 wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg) {
     *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR};
-    if (t->segment) return fail(onnx, t, WICK_ERR_UNSUPPORTED, msg, "segment: parts of tensors are not read");
+    if (t->segment.size) return fail(onnx, t, WICK_ERR_UNSUPPORTED, msg, "segment: parts of tensors are not read");
     if (t->type == ONNX_STRING) return read_strings(onnx, t, out, arena, msg);
     wick_dtype dtype;
     int64_t dims[WICK_MAX_DIMS + 1], count;
@@ -247,7 +282,8 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
     const bool complex = t->type == ONNX_COMPLEX64 || t->type == ONNX_COMPLEX128;
     if (complex) dtype = t->type == ONNX_COMPLEX64 ? WICK_F32 : WICK_F64; /* in Wick a last dim of 2 */
     else if (!wick_onnx_dtype(t->type, &dtype))
-        return fail(onnx, t, t->type > 0 && t->type < ONNX_TYPES ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, msg, "data_type: %lld (%s)", (long long)t->type, wick_onnx_type_name(t->type));
+        return fail(onnx, t, t->type > 0 && t->type < ONNX_TYPES ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, msg, "data_type: %lld (%s)",
+                    (long long)t->type, wick_onnx_type_name(t->type));
     if (complex) {
         if (rank == WICK_MAX_DIMS || wick_mul_overflows(count, 2, &count)) return fail(onnx, t, WICK_ERR_UNSUPPORTED, msg, "dims: too many");
         dims[rank++] = 2;
@@ -255,7 +291,8 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
     const bool packed = !wick_dtype_size(dtype);
     const size_t size = packed ? 1 : wick_dtype_size(dtype);
     size_t bytes = wick_dtype_bytes(dtype, count);
-    if ((!packed && wick_mul_overflows((size_t)count, size, &bytes)) || bytes > PTRDIFF_MAX) return fail(onnx, t, WICK_ERR_FORMAT, msg, "dims: the product does not fit 63 bits");
+    if ((!packed && wick_mul_overflows((size_t)count, size, &bytes)) || bytes > PTRDIFF_MAX)
+        return fail(onnx, t, WICK_ERR_FORMAT, msg, "dims: the product does not fit 63 bits");
     const size_t values = packed ? bytes : (size_t)count; /* of the typed fields */
 
     const uint8_t *at = NULL;
@@ -268,9 +305,9 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
         if (t->raw.size != bytes) return fail(onnx, t, WICK_ERR_FORMAT, msg, "raw_data: %zu bytes, dims and type make %zu", t->raw.size, bytes);
         if (typed_values(t)) return fail(onnx, t, WICK_ERR_FORMAT, msg, "has raw_data and data of its type");
         at = (const uint8_t *)t->raw.at;
-        pages = onnx->own_pages && at >= onnx->own_pages->map.data && at < onnx->own_pages->map.data + onnx->own_pages->map.size ? onnx->own_pages : NULL;
-    } else if (typed_values(t) != values)
-        return fail(onnx, t, WICK_ERR_FORMAT, msg, "%zu values, dims make %zu", typed_values(t), values);
+        pages =
+            onnx->own_pages && at >= onnx->own_pages->map.data && at < onnx->own_pages->map.data + onnx->own_pages->map.size ? onnx->own_pages : NULL;
+    } else if (typed_values(t) != values) return fail(onnx, t, WICK_ERR_FORMAT, msg, "%zu values, dims make %zu", typed_values(t), values);
     uint8_t *own = NULL;
     if (!at || !little_endian_host) {
         own = wick_alloc(NULL, bytes);
@@ -296,11 +333,13 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
 
 wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *s, wick_onnx_value *out, wick_arena *arena, wick_msg *msg) {
     const onnx_tensor *v = s->values;
-    if (!v || !s->indices) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: sparse tensor (byte %zu): needs values and indices", onnx->path, s->head.place);
+    if (!v || !s->indices)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: sparse tensor (byte %zu): needs values and indices", onnx->path, s->head.place);
     wick_onnx_value values, indices;
     WICK_TRY(wick_onnx_read_tensor(onnx, v, &values, arena, msg));
     WICK_TRY(wick_onnx_read_tensor(onnx, s->indices, &indices, arena, msg));
-    if (values.kind != WICK_VALUE_TENSOR || wick_tensor_rank(values.tensor) != 1 || indices.kind != WICK_VALUE_TENSOR || wick_tensor_dtype(indices.tensor) != WICK_I64)
+    if (values.kind != WICK_VALUE_TENSOR || wick_tensor_rank(values.tensor) != 1 || indices.kind != WICK_VALUE_TENSOR ||
+        wick_tensor_dtype(indices.tensor) != WICK_I64)
         return fail(onnx, v, WICK_ERR_FORMAT, msg, "sparse: values must be a vector of numbers, indices int64");
     const int rank = (int)WICK_MIN(s->dims.n, (size_t)WICK_MAX_DIMS + 1);
     if (rank > WICK_MAX_DIMS) return fail(onnx, v, WICK_ERR_UNSUPPORTED, msg, "sparse: more than %d dims", WICK_MAX_DIMS);
@@ -314,11 +353,13 @@ wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *s, wick_on
     if (!size) return fail(onnx, v, WICK_ERR_UNSUPPORTED, msg, "sparse: of packed numbers");
     size_t count = 1, bytes;
     for (int i = 0; i < rank; i++)
-        if (s->dims.at[i] < 0 || wick_mul_overflows(count, (size_t)s->dims.at[i], &count)) return fail(onnx, v, WICK_ERR_FORMAT, msg, "sparse: dims are negative, or their product does not fit");
+        if (s->dims.at[i] < 0 || wick_mul_overflows(count, (size_t)s->dims.at[i], &count))
+            return fail(onnx, v, WICK_ERR_FORMAT, msg, "sparse: dims are negative, or their product does not fit");
     if (wick_mul_overflows(count, size, &bytes) || bytes > onnx->limits.tensor_bytes)
         return fail(onnx, v, WICK_ERR_UNSUPPORTED, msg, "sparse: dense it would have more bytes than the limit of %zu", onnx->limits.tensor_bytes);
     const void *value_data, *index_data;
-    if (wick_data(values.tensor, &value_data) != WICK_OK || wick_data(indices.tensor, &index_data) != WICK_OK) return fail(onnx, v, WICK_ERR_NOMEM, msg, "out of memory");
+    if (wick_data(values.tensor, &value_data) != WICK_OK || wick_data(indices.tensor, &index_data) != WICK_OK)
+        return fail(onnx, v, WICK_ERR_NOMEM, msg, "out of memory");
     uint8_t *dense = wick_calloc(NULL, bytes);
     if (!dense) return fail(onnx, v, WICK_ERR_NOMEM, msg, "out of memory");
     wick_status status = WICK_OK;

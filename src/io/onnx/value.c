@@ -4,7 +4,6 @@
 
 #include "io/onnx/onnx.h"
 #include "kernels/kernels.h"
-#include "tensor/tensor.h"
 
 /* ---- reading ------------------------------------------------------------------------------------------------------------------------------ */
 
@@ -12,6 +11,8 @@ static wick_status no_memory(wick_onnx *onnx) { return wick_msg_set(&onnx->msg, 
 
 /* A SequenceProto of tensors or sequences; depth is bounded by the decoder's. */
 static wick_status read_sequence(wick_onnx *onnx, const onnx_sequence *s, wick_onnx_value *out) {
+    if (s->maps.n || s->optionals.n)
+        return wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "sequence (byte %zu): of maps or optionals, which are not read", s->head.place);
     *out = (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = s->tensors.n + s->sequences.n};
     wick_onnx_value *items = wick_arena_zalloc(&onnx->arena, (out->n + 1) * sizeof *items);
     if (!items) return no_memory(onnx);
@@ -29,6 +30,8 @@ static wick_status read_value(wick_onnx *onnx, const wick_onnx_port *port, const
         if (wick_proto_decode(&wick_onnx_optional_message, map->data, map->size, &limits, &onnx->arena, o, &onnx->msg) == WICK_OK) {
             if (o->tensor) return wick_onnx_read_tensor(onnx, o->tensor, out, &onnx->arena, &onnx->msg);
             if (o->sequence) return read_sequence(onnx, o->sequence, out);
+            if (o->map || o->optional)
+                return wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "optional (byte 0): of a map or an optional, which are not read");
             *out = (wick_onnx_value){0};
             return WICK_OK;
         }
@@ -61,6 +64,16 @@ wick_status wick_onnx_read_value(wick_onnx *onnx, const wick_onnx_port *port, co
     return status == WICK_OK ? status : wick_context_fail(onnx->ctx, status, "%s: %s", path, onnx->msg.text);
 }
 
+wick_status wick_onnx_elements(wick_tensor *t, wick_dtype dtype, void *out) {
+    const void *data;
+    if (!wick_dtype_size(wick_tensor_dtype(t))) t = wick_cast(t, WICK_I8); /* packed: elements without addresses */
+    WICK_TRY(wick_data(t, &data));
+    const wick_copy copy = {
+        .rank = 1, .src = wick_tensor_dtype(t), .dst = dtype, .dims = {wick_tensor_count(t)}, .src_strides = {1}, .dst_strides = {1}};
+    wick_copy_run(&copy, 0, wick_copy_tasks(&copy), data, out);
+    return WICK_OK;
+}
+
 /* ---- comparing ------------------------------------------------------------------------------------------------------------------------------ */
 
 static const char *const kind_names[] = {"an empty optional", "a tensor", "a tensor of strings", "a sequence", "a map"};
@@ -78,27 +91,17 @@ static wick_status other_shape(wick_context *ctx, int a_rank, const int64_t *a, 
     return wick_context_fail(ctx, WICK_ERR_MISMATCH, "has shape [%s], not [%s]", text[0], text[1]);
 }
 
-static wick_status to_f64(wick_context *ctx, wick_tensor *t, double **out) {
-    const int64_t n = wick_tensor_count(t);
-    const void *data;
-    if (!wick_dtype_size(wick_tensor_dtype(t))) t = wick_cast(t, WICK_I8); /* packed */
-    WICK_TRY(wick_data(t, &data));
-    *out = wick_alloc(NULL, (size_t)n * sizeof **out);
-    if (!*out) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory comparing");
-    const wick_copy copy = {.rank = 1, .src = wick_tensor_dtype(t), .dst = WICK_F64, .dims = {n}, .src_strides = {1}, .dst_strides = {1}};
-    wick_copy_run(&copy, 0, wick_copy_tasks(&copy), data, *out);
-    return WICK_OK;
-}
-
 static wick_status compare_tensors(wick_context *ctx, wick_tensor *got, wick_tensor *want, double rtol, double atol) {
     const wick_dtype a = wick_tensor_dtype(got), b = wick_tensor_dtype(want);
     if (a != b) return wick_context_fail(ctx, WICK_ERR_MISMATCH, "has dtype %s, not %s", wick_dtype_name(a), wick_dtype_name(b));
     const int ra = wick_tensor_rank(got), rb = wick_tensor_rank(want);
-    if (ra != rb || memcmp(wick_tensor_dims(got), wick_tensor_dims(want), (size_t)ra * sizeof(int64_t))) return other_shape(ctx, ra, wick_tensor_dims(got), rb, wick_tensor_dims(want));
-    double *x = NULL, *y = NULL;
+    if (ra != rb || memcmp(wick_tensor_dims(got), wick_tensor_dims(want), (size_t)ra * sizeof(int64_t)))
+        return other_shape(ctx, ra, wick_tensor_dims(got), rb, wick_tensor_dims(want));
     const int64_t n = wick_tensor_count(got);
-    wick_status status = to_f64(ctx, got, &x);
-    if (status == WICK_OK) status = to_f64(ctx, want, &y);
+    double *x = wick_alloc(NULL, 2 * (size_t)n * sizeof *x), *y = x + n;
+    if (!x) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory comparing");
+    wick_status status = wick_onnx_elements(got, WICK_F64, x);
+    if (status == WICK_OK) status = wick_onnx_elements(want, WICK_F64, y);
     int64_t bad = 0, worst = -1;
     double most = 0;
     for (int64_t i = 0; i < n && status == WICK_OK; i++) {
@@ -109,9 +112,9 @@ static wick_status compare_tensors(wick_context *ctx, wick_tensor *got, wick_ten
         if (worst < 0 || !(off / room <= most)) worst = i, most = off / room;
     }
     if (bad)
-        status = wick_context_fail(ctx, WICK_ERR_MISMATCH, "%lld of %lld differ; worst at %lld: %.9g, not %.9g", (long long)bad, (long long)n, (long long)worst, x[worst], y[worst]);
-    if (x) wick_release(NULL, x, (size_t)n * sizeof *x);
-    if (y) wick_release(NULL, y, (size_t)n * sizeof *y);
+        status = wick_context_fail(ctx, WICK_ERR_MISMATCH, "%lld of %lld differ; worst at %lld: %.9g, not %.9g", (long long)bad, (long long)n,
+                                   (long long)worst, x[worst], y[worst]);
+    wick_release(NULL, x, 2 * (size_t)n * sizeof *x);
     return status;
 }
 
@@ -120,10 +123,12 @@ wick_status wick_onnx_value_compare(wick_context *ctx, const wick_onnx_value *go
     if (got->kind == WICK_VALUE_TENSOR) return compare_tensors(ctx, got->tensor, want->tensor, rtol, atol);
     if (got->n != want->n) return wick_context_fail(ctx, WICK_ERR_MISMATCH, "has %zu items, not %zu", got->n, want->n);
     if (got->kind == WICK_VALUE_STRINGS) {
-        if (got->rank != want->rank || memcmp(got->dims, want->dims, (size_t)got->rank * sizeof *got->dims)) return other_shape(ctx, got->rank, got->dims, want->rank, want->dims);
+        if (got->rank != want->rank || memcmp(got->dims, want->dims, (size_t)got->rank * sizeof *got->dims))
+            return other_shape(ctx, got->rank, got->dims, want->rank, want->dims);
         for (size_t i = 0; i < got->n; i++)
             if (got->texts[i].size != want->texts[i].size || memcmp(got->texts[i].at, want->texts[i].at, got->texts[i].size))
-                return wick_context_fail(ctx, WICK_ERR_MISMATCH, "text %zu is \"%.*s\", not \"%.*s\"", i, (int)WICK_MIN(got->texts[i].size, (size_t)60), got->texts[i].at,
+                return wick_context_fail(ctx, WICK_ERR_MISMATCH, "text %zu is \"%.*s\", not \"%.*s\"", i,
+                                         (int)WICK_MIN(got->texts[i].size, (size_t)60), got->texts[i].at,
                                          (int)WICK_MIN(want->texts[i].size, (size_t)60), want->texts[i].at);
         return WICK_OK;
     }
