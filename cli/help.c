@@ -6,12 +6,13 @@
 
 const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors.";
 const char help_pair[] = "A and B are safetensors files, or folders of runs: then their best.safetensors.";
+const char help_conversions[] = "A is a file, or the folder of a run; B is written as a whole, or not at all.";
 const char help_file[] = "FILE is JPEG, PNG or IDX.";
 
 enum {
     ALL = ~0,
     OF_TRAIN = 1 << CMD_TRAIN,
-    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO | 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY,
+    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO | 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT,
 };
 static const struct {
     int code, commands; /* a bit set of cli_command_id */
@@ -67,6 +68,7 @@ const help_example help_examples[] = {
     {CMD_RUN, "wick run net.onnx --input random --repeat 100", "how long it takes"},
     {CMD_INSPECT, "wick inspect net.onnx", "what it takes and gives, and what it costs"},
     {CMD_VERIFY, "wick verify net.onnx --json", "for scripts: exit 0 if it is sound, else 3 and the reason"},
+    {CMD_CONVERT, "wick convert columns.npy rows.npy", "an array, row by row and in this machine's byte order"},
     {CMD_COMPARE, "wick compare a/last.safetensors b/last.safetensors --atol 0", "whether two runs ended in the same bits"},
     {CMD_COMPARE, "wick compare mine.safetensors theirs.safetensors --only \"*.weight\" --rtol 1e-4 --atol 1e-6", "as numpy.allclose, tensor by tensor"},
     {CMD_COMPARE, "wick compare --layers run activations.safetensors", "the first layer of a port that differs; wick/compare.h has the lines for PyTorch that write the file"},

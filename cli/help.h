@@ -27,6 +27,6 @@ typedef struct help_example {
 } help_example;
 extern const help_example help_examples[];
 
-extern const char help_model[], help_pair[], help_file[]; /* what MODEL and FILE are */
+extern const char help_model[], help_pair[], help_conversions[], help_file[]; /* what MODEL, A, B and FILE are */
 
 #endif

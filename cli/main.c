@@ -18,6 +18,7 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_RUN] = {"run", "MODEL", "run an ONNX model on inputs from files, or check the outputs it gives", true, false, cmd_run},
     [CMD_INSPECT] = {"inspect", "MODEL", "what an ONNX model is: inputs, outputs, ops, parameters, cost, and what Wick lacks of it", true, false, cmd_inspect},
     [CMD_VERIFY] = {"verify", "MODEL", "whether an ONNX file is sound, whatever it comes from; exit 3 if not", true, false, cmd_verify},
+    [CMD_CONVERT] = {"convert", "A B", "make a file of another kind: the ends of the names say from what and to what", true, true, cmd_convert},
     [CMD_INFO] = {"info", "[MODEL]", "what this build is, a checkpoint holds, or a network costs", false, false, cmd_info},
     [CMD_OPS] = {"ops", "[OP]", "list the ops, or tell about one", false, false, cmd_ops},
     [CMD_DOCTOR] = {"doctor", "", "what of this machine Wick uses, how fast it is, and what would help", false, false, cmd_doctor},

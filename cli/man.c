@@ -114,7 +114,7 @@ static void command_page(cli_command_id id, FILE *out) {
     fputs("[\\fIoptions\\fR]\n", out);
     if (command->arguments[0] && command->run != cmd_completions) {
         fputs(".SH DESCRIPTION\n", out);
-        text(out, command->run == cmd_compare ? help_pair : help_model);
+        text(out, command->run == cmd_compare ? help_pair : command->run == cmd_convert ? help_conversions : help_model);
         if (command->run == cmd_predict) fprintf(out, " %s", help_file);
         fputc('\n', out);
     }

@@ -1,0 +1,14 @@
+/* convert.h: the functions behind the rows of wick convert's table (cmd_convert.c). */
+#ifndef WICK_CLI_CONVERT_H
+#define WICK_CLI_CONVERT_H
+
+#include "cli.h"
+
+#include "wick/context.h"
+
+/* Makes o->files[0] of o->model. An exit code; what went wrong has been said. */
+typedef int (*convert_function)(wick_context *ctx, const cli_options *o);
+
+int convert_npy_to_npy(wick_context *ctx, const cli_options *o);
+
+#endif
