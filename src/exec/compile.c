@@ -135,12 +135,10 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
     return status;
 }
 
-wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
-                         const wick_compile_options *options, wick_plan **out) {
-    *out = NULL;
+/* Records fn, as its own frame, and hands what it set to `then`. */
+static wick_status with_trace(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
+                              wick_status (*then)(tracer *t, int n_in, int n_out, void *arg), void *arg) {
     if (!fn || n_in < 0 || n_out < 0 || (n_in && !in)) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: needs a function and specs of its inputs");
-    if (options && options->check_finite && !options->no_passes)
-        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: check_finite needs no_passes, since fused ops cannot be told apart");
     if (ctx->frame->trace) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: called inside a function that is being compiled");
     WICK_TRY(wick_eval(ctx, 0, NULL, NULL)); /* states have their newest values */
     tracer t = {.ctx = ctx, .frame = {.trace = true, .next_stream = TRACE_STREAMS}};
@@ -152,7 +150,7 @@ wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_
         t.frame.parent = ctx->frame;
         ctx->frame = &t.frame;
         status = trace(&t, fn, user, n_in, in, n_out);
-        if (status == WICK_OK) status = compile(&t, n_in, n_out, options, out);
+        if (status == WICK_OK) status = then(&t, n_in, n_out, arg);
         ctx->frame = t.frame.parent;
         wick_frame_revert(ctx, &t.frame);
         wick_scope_close(&t.scope);
@@ -161,6 +159,59 @@ wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_
     wick_release(&ctx->alloc, t.frame.effects, t.frame.cap_effects * sizeof *t.frame.effects);
     wick_release(&ctx->alloc, t.tensors, bytes);
     return status;
+}
+
+typedef struct compilation {
+    const wick_compile_options *options;
+    wick_plan **out;
+} compilation;
+static wick_status then_compile(tracer *t, int n_in, int n_out, void *arg) {
+    const compilation *c = arg;
+    return compile(t, n_in, n_out, c->options, c->out);
+}
+
+wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
+                         const wick_compile_options *options, wick_plan **out) {
+    *out = NULL;
+    if (options && options->check_finite && !options->no_passes)
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: check_finite needs no_passes, since fused ops cannot be told apart");
+    return with_trace(ctx, fn, user, n_in, in, n_out, then_compile, &(compilation){options, out});
+}
+
+/* ---- recordings ------------------------------------------------------------------------------------------------------------------ */
+
+static wick_status then_keep(tracer *t, int n_in, int n_out, void *arg) {
+    wick_context *ctx = t->ctx;
+    wick_recording *r = arg;
+    wick_walk *w = ctx->reached;
+    WICK_TRY(collect(t, n_in, n_out));
+    r->assigns = t->n_wanted > (size_t)n_out;
+    WICK_TRY(wick_walk_run(ctx, w, (size_t)n_out, t->wanted, 0, NULL, WICK_WALK_TRACED));
+    r->graph = wick_graph_from_walk(ctx, r->arena, w, (size_t)n_out, t->wanted);
+    r->leaves = wick_arena_zalloc(r->arena, (w->n_leaves + 1) * sizeof *r->leaves);
+    r->slots = wick_arena_zalloc(r->arena, (w->n_slots + 1) * sizeof *r->slots);
+    if (!r->graph || !r->leaves || !r->slots) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory recording");
+    for (size_t i = 0; i < w->n_slots; i++) r->slots[i] = w->slots[i]->slot[0];
+    for (r->n_leaves = 0; r->n_leaves < w->n_leaves; r->n_leaves++) {
+        const wick_value *v = w->leaves[r->n_leaves];
+        if (v->array) r->leaves[r->n_leaves] = (wick_recorded_leaf){wick_array_ref(v->array), wick_retain(state_of_leaf(t, v))};
+    }
+    return WICK_OK;
+}
+
+wick_status wick_recording_make(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, wick_arena *arena, wick_recording *out) {
+    *out = (wick_recording){.arena = arena};
+    const wick_status status = with_trace(ctx, fn, user, n_in, in, n_out, then_keep, out);
+    if (status != WICK_OK) wick_recording_drop(out);
+    return status;
+}
+
+void wick_recording_drop(wick_recording *r) {
+    for (size_t i = 0; i < r->n_leaves; i++) {
+        wick_array_unref(r->leaves[i].array);
+        wick_tensor_free(&r->leaves[i].state);
+    }
+    r->n_leaves = 0;
 }
 
 void wick_plan_free(wick_plan **plan) {

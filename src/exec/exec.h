@@ -74,6 +74,22 @@ wick_status wick_execute(wick_execution *e);
 wick_memory *wick_memory_new(const wick_plan *plan, int threads);
 void wick_memory_free(const wick_plan *plan, wick_memory **memory);
 
+/* What a function records, without a plan: for those who read graphs. The graph, in `arena`, is as recorded: no pass ran. */
+typedef struct wick_recorded_leaf {
+    wick_array *array;  /* counted; NULL: an input */
+    wick_tensor *state; /* the handle whose value it is, counted, or NULL */
+} wick_recorded_leaf;
+typedef struct wick_recording {
+    wick_arena *arena;
+    wick_graph *graph;
+    wick_recorded_leaf *leaves; /* by slot[0] of data and input nodes */
+    size_t n_leaves;
+    uint64_t *slots; /* bits of run-time numbers, by slot[0] of their nodes */
+    bool assigns;    /* it would assign states, too */
+} wick_recording;
+wick_status wick_recording_make(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, wick_arena *arena, wick_recording *out);
+void wick_recording_drop(wick_recording *recording); /* what it counted; the arena is the caller's */
+
 /* A plan for what was walked. leaf_layouts: by leaf. The context has the error. */
 wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
                             bool optimise, wick_plan **out);

@@ -3,10 +3,6 @@
 #include "wick/index.h"
 #include "wick/ops.h"
 
-typedef struct along_attr {
-    int64_t axis, how;
-} along_attr;
-
 static double no_flops(const wick_node *node) { return (void)node, 0; }
 static void print_along(wick_str *s, const wick_node *node) {
     static const char *const hows[] = {"set", "add", "mul", "max", "min"};
@@ -198,9 +194,6 @@ wick_tensor *wick_put_along_axis(wick_tensor *base, int axis, wick_tensor *index
 
 /* ---- ravel_index ------------------------------------------------------------------------------------------------------------- */
 
-typedef struct ravel_attr {
-    int64_t n, dims[WICK_MAX_DIMS];
-} ravel_attr;
 static wick_status infer_ravel(wick_infer *i) {
     const ravel_attr *attr = i->attr;
     const wick_type *index = i->in[0];

@@ -7,11 +7,6 @@
 
 /* Inputs of attention: q [B, H, Lq, D], k [B, Hkv, Lk, D], v [B, Hkv, Lk, Dv], then mask and seed as there are; of attention_grad: the gradient of
  * y, lse and delta behind v. */
-typedef struct attention_attr {
-    double scale, dropout;
-    int64_t causal, shift;
-    int64_t masked, seeded; /* whether a mask [B or 1, H or 1, Lq or 1, Lk or 1] and a seed i64 [1] are among the inputs */
-} attention_attr;
 
 static int mask_at(const wick_op *op) { return op == &wick_op_attention ? 3 : 6; }
 

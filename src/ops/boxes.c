@@ -2,12 +2,6 @@
 #include "ops/ops.h"
 #include "wick/image.h"
 
-typedef struct roi_attr {
-    int64_t out[2], samples, aligned;
-    double scale;
-    int64_t images, height, width; /* put: of the result */
-} roi_attr;
-
 static bool is_put(const wick_op *op) { return op == &wick_op_roi_align_put; }
 /* (x [N, C, H, W], boxes [R, 4], image [R]) -> y [R, C, out]; put: (y, boxes, image) -> x. */
 static wick_status infer_roi(wick_infer *i) {
@@ -128,10 +122,6 @@ wick_tensor *wick_roi_align(wick_tensor *x, wick_tensor *boxes, wick_tensor *ima
 
 /* ---- non-maximum suppression -------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct nms_attr {
-    int64_t most, by_score, center;
-    double overlap, least;
-} nms_attr;
 /* (boxes [N, B, 4], scores [N, C, B]) -> kept [N, C, most], count [N, C]. */
 static wick_status infer_nms(wick_infer *i) {
     const nms_attr *a = i->attr;

@@ -2,11 +2,6 @@
 #include "ops/ops.h"
 #include "wick/ops.h"
 
-typedef struct target_attr {
-    double smoothing;
-    int64_t ignores, ignored; /* whether one label is ignored, and which */
-} target_attr;
-
 /* (logits [N, C], labels [N], weights [C] or nothing) -> losses [N], softmax [N, C]. */
 static wick_status infer_cross_entropy(wick_infer *i) {
     const wick_type *x = i->in[0], *y = i->in[1];

@@ -2,10 +2,6 @@
 #include "ops/ops.h"
 #include "wick/sequence.h"
 
-typedef struct ctc_attr {
-    int64_t blank, zero_infinity;
-} ctc_attr;
-
 static wick_status infer_inputs(wick_infer *i) {
     const ctc_attr *a = i->attr;
     const wick_type *x = i->in[0];

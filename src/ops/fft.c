@@ -3,11 +3,6 @@
 #include "wick/ops.h"
 #include "wick/signal.h"
 
-typedef struct fft_attr {
-    int64_t n, inverse;   /* n: of the real side */
-    double scale, inner;  /* inner: real ones only; see wick_fourier */
-} fft_attr;
-
 static wick_fourier_what what_of(const wick_op *op) {
     return op == &wick_op_fft ? WICK_FFT_COMPLEX : op == &wick_op_rfft ? WICK_FFT_REAL : WICK_FFT_HERMITIAN;
 }

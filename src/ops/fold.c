@@ -5,10 +5,6 @@
 
 /* ---- sliding_window: [.., extent, ..] -> [.., count, .., size] --------------------------------------------------------------------------- */
 
-typedef struct window_attr {
-    int64_t axis, extent, count, size, step, dilation;
-} window_attr;
-
 static double no_flops(const wick_node *node) { return (void)node, 0; }
 static void window_type(const window_attr *a, const wick_type *x, wick_type *y) {
     *y = *x;

@@ -3,10 +3,6 @@
 #include "wick/ops.h"
 #include "wick/signal.h"
 
-typedef struct frames_attr {
-    int64_t n, hop;
-} frames_attr;
-
 static wick_status infer_frames(wick_infer *i) {
     const frames_attr *attr = i->attr;
     const wick_type *x = i->in[0];

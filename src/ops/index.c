@@ -2,10 +2,6 @@
 #include "ops/ops.h"
 #include "wick/ops.h"
 
-typedef struct axis_attr {
-    int64_t axis;
-} axis_attr;
-
 static double no_flops(const wick_node *node) { return (void)node, 0; }
 static void print_axis(wick_str *s, const wick_node *node) { wick_str_add(s, "axis=%d", (int)((const axis_attr *)node->attr)->axis); }
 
@@ -174,9 +170,6 @@ wick_tensor *wick_scatter_add(wick_tensor *base, int axis, wick_tensor *index, w
 
 /* ---- one-hot ----------------------------------------------------------------------------------------------------------------- */
 
-typedef struct one_hot_attr {
-    int64_t classes, dtype;
-} one_hot_attr;
 static wick_status infer_one_hot(wick_infer *i) {
     const one_hot_attr *attr = i->attr;
     int64_t dims[WICK_MAX_DIMS + 1];

@@ -2,6 +2,7 @@
 #ifndef WICK_OPS_INTERNAL_H
 #define WICK_OPS_INTERNAL_H
 
+#include "ops/attrs.h"
 #include "ops/lower.h"
 #include "wick/loss.h"
 

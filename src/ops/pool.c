@@ -3,12 +3,6 @@
 #include "ops/ops.h"
 #include "wick/image.h"
 
-typedef struct pool_attr {
-    int64_t kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
-    int64_t extent[3]; /* adaptive: outputs; otherwise of the shape that is not an input's */
-    int64_t rank, adaptive, inside, ceil;
-} pool_attr;
-
 static int64_t outputs(const pool_attr *a, int d, int64_t in) {
     if (a->adaptive) return a->extent[d];
     const int64_t room = in + a->pad[d] + a->pad_end[d] - a->dilation[d] * (a->kernel[d] - 1) - 1;

@@ -6,15 +6,6 @@
 #include "ops/ops.h"
 #include "wick/sequence.h"
 
-typedef struct recurrent_attr {
-    uint32_t present; /* bit s: input slot s is there; those that are come in order */
-    uint8_t cell;     /* wick_cell */
-    uint8_t batch_first, coupled, unused;
-    uint8_t reverse[2], zero[6];
-    uint8_t act[2][4]; /* WICK_CELL_SIGMOID ... */
-    double clip;
-} recurrent_attr;
-
 /* What an input or result is: its shape follows from the steps T, samples B, directions D and units H. */
 typedef enum shape_kind { NONE, SEQUENCE, STATE, WEIGHT, VECTOR, LENGTHS } shape_kind;
 typedef struct slot {

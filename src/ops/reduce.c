@@ -162,10 +162,6 @@ wick_tensor *wick_sum_to(wick_tensor *g, const wick_type *x) {
 
 /* ---- argmax, argmin -------------------------------------------------------------------------------------------------- */
 
-typedef struct arg_attr {
-    int64_t axis, keepdims;
-} arg_attr;
-
 static wick_status infer_arg(wick_infer *i) {
     const arg_attr *attr = i->attr;
     reduced_type(i->in[0], 1u << attr->axis, attr->keepdims, i->out);

@@ -5,13 +5,6 @@
 #include "ops/ops.h"
 #include "wick/image.h"
 
-typedef struct resample_attr {
-    int64_t axis, in, out;
-    int64_t mode, coordinates, rounding, antialias, exclude, repeat;
-    double scale, cubic_a, start, end, fill;
-    int64_t scaled; /* scale is the caller's; otherwise out / in, by division of whole numbers */
-} resample_attr;
-
 /* ---- the table ------------------------------------------------------------------------------------------------------------------------- */
 
 static double position(const resample_attr *a, int64_t o) {

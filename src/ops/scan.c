@@ -6,10 +6,6 @@
 #include "wick/index.h"
 #include "wick/reduce.h"
 
-typedef struct scan_attr {
-    int64_t axis, exclusive, reverse;
-} scan_attr;
-
 static bool is_extreme(const wick_op *op) { return op == &wick_op_cummax || op == &wick_op_cummin; }
 static wick_scan_kind kind_of(const wick_op *op) {
     return op == &wick_op_cumsum ? WICK_SCAN_SUM : op == &wick_op_cumprod ? WICK_SCAN_PROD : op == &wick_op_logcumsumexp ? WICK_SCAN_LOG_SUM

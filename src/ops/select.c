@@ -235,9 +235,6 @@ wick_tensor *wick_masked_select(wick_tensor *x, wick_tensor *mask) {
 
 /* ---- nonzero, padded ------------------------------------------------------------------------------------------------------------------ */
 
-typedef struct nonzero_attr {
-    int64_t size, fill;
-} nonzero_attr;
 static wick_status infer_nonzero(wick_infer *i) {
     const nonzero_attr *attr = i->attr;
     const wick_type *x = i->in[0];

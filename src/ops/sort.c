@@ -30,10 +30,6 @@ static int64_t rows_of(const wick_type *t) { /* but for the last axis */
 
 /* ---- sort, topk ---------------------------------------------------------------------------------------------------------- */
 
-typedef struct sort_attr {
-    int64_t descending, k; /* k < 0: all */
-} sort_attr;
-
 static wick_status infer_sort(wick_infer *i) {
     const sort_attr *attr = i->attr;
     const wick_type *x = i->in[0];
@@ -163,9 +159,6 @@ wick_tensor *wick_topk(wick_tensor *x, int64_t k, int axis, bool largest, wick_t
 
 /* ---- kthvalue, medians --------------------------------------------------------------------------------------------------------- */
 
-typedef struct kth_attr {
-    int64_t how, k;
-} kth_attr;
 static wick_status infer_kth(wick_infer *i) {
     const kth_attr *attr = i->attr;
     const wick_type *x = i->in[0];

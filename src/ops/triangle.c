@@ -3,12 +3,6 @@
 #include "ops/ops.h"
 #include "wick/shape.h"
 
-/* Of row i what is left (upper: right) of the edge at i + k is kept, the edge times `diagonal`, the rest is 0. */
-typedef struct triangle_attr {
-    int64_t upper, k;
-    double diagonal;
-} triangle_attr;
-
 static wick_status infer_triangle(wick_infer *i) {
     const triangle_attr *attr = i->attr;
     *i->out = *i->in[0];

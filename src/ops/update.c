@@ -2,12 +2,6 @@
 #include "ops/ops.h"
 #include "wick/index.h"
 
-/* Inputs: x, values, start (i64, one number). */
-typedef struct update_attr {
-    int64_t axis;
-    int64_t grows; /* x is a state whose slices from start on count as empty: they may be written before the run can no longer fail */
-} update_attr;
-
 static wick_status infer_update(wick_infer *i) {
     const int64_t axis = ((const update_attr *)i->attr)->axis;
     const wick_type *x = i->in[0], *values = i->in[1];

@@ -2,27 +2,6 @@
 #include "ops/ops.h"
 #include "wick/ops.h"
 
-typedef struct shape_attr {
-    wick_type type; /* of the result; dtype and device unused */
-} shape_attr;
-typedef struct permute_attr {
-    int64_t axes[WICK_MAX_DIMS]; /* result axis i is input axis axes[i] */
-} permute_attr;
-typedef struct slice_attr { /* along one axis, clamped */
-    int64_t axis, start, step, count;
-} slice_attr;
-typedef struct diagonal_attr {
-    int64_t a, b, offset;
-} diagonal_attr;
-/* view_scatter: which view of the base is written */
-typedef struct scatter_attr {
-    const wick_op *op; /* slice or diagonal: lives as long as the program */
-    union {
-        slice_attr slice;
-        diagonal_attr diagonal;
-    } view;
-} scatter_attr;
-
 static double no_flops(const wick_node *node) { return (void)node, 0; }
 
 static wick_tensor *poisoned(wick_tensor *x, const wick_op *op) { return wick_record(NULL, op, 1, &x, NULL, 0); }
