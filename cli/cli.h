@@ -19,7 +19,7 @@ enum {
 
 typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_DOCTOR, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
 
-enum { CLI_MAX_OPTIONS = 80 };
+enum { CLI_MAX_OPTIONS = 160 };
 
 /* The values of all options; those that a command lacks are zero. Filled from the table in options.c. */
 typedef struct cli_options {
@@ -29,11 +29,11 @@ typedef struct cli_options {
     const char **files; /* the others, of commands that take them */
     int n_files;
 
-    const char *data, *augment, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input, *lr_at, *group, *only, *output, *check;
-    int64_t limit, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, seed, threads, top, classes, repeat, max_memory, max_tensor;
-    double dropout, lr, lr_min, lr_gamma, lr_power, lr_rise, beta1, beta2, momentum, weight_decay, clip, label_smoothing, ema, tolerance, rtol, atol;
+    const char *data, *augment, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input, *lr_at, *group, *only, *output, *check, *state, *dim, *labels, *scale, *mean, *std, *layout, *svg;
+    int64_t limit, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, seed, threads, top, classes, repeat, max_memory, max_tensor, topk, rate;
+    double dropout, lr, lr_min, lr_gamma, lr_power, lr_rise, beta1, beta2, momentum, weight_decay, clip, label_smoothing, ema, tolerance, rtol, atol, time;
     int optimizer, schedule, color; /* which of the choices, in the table's order */
-    bool nesterov, amsgrad, cycle_momentum, force, json, quiet, help, no_measure, layers;
+    bool nesterov, amsgrad, cycle_momentum, force, json, quiet, help, no_measure, layers, bench, bgr;
 
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];

@@ -1,153 +1,62 @@
-/* wick run: an ONNX model on inputs from files, or beside the outputs it gave elsewhere. */
+/* wick run: an ONNX model on inputs from files, over one step or a sequence. */
+#include "labels.h"
 #include "options.h"
 #include "paths.h"
+#include "ports.h"
+#include "runner.h"
 #include "talk.h"
 
-#include "wick/data.h"
 #include "wick/io.h"
-#include "wick/onnx.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { PATH_SIZE = 4096, MOST_SETS = 10000 };
+int runner_failed(const runner *r, wick_status status) { return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(r->ctx, status)); }
 
-typedef struct runner {
-    const cli_options *o;
-    wick_context *ctx;
-    wick_onnx *onnx;
-    int n_in, n_out;
-    wick_onnx_value *in, *out; /* `in` has n_in, `out` n_out, `want` n_out */
-    wick_onnx_value *want;
-    double *seconds; /* of each repeat */
-} runner;
+void runner_progress(runner *r, const char *what, int64_t step, int64_t steps) {
+    enum { PAUSE = 2 }; /* seconds */
+    const double now = now_seconds();
+    if (r->said == 0) r->said = now;
+    if (now - r->said < PAUSE) return;
+    r->said = now;
+    if (steps > 0) talk("%s: %lld of %lld", what, (long long)step, (long long)steps);
+    else talk("%s: %lld", what, (long long)step);
+}
 
-static bool exists(const char *path) { return access(path, R_OK) == 0; }
-static int failed(const runner *r, wick_status status) { return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(r->ctx, status)); }
+/* ---- steps --------------------------------------------------------------------------------------------------------------------------------------- */
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------------------------------------ */
-
-/* "float [1, 3, height, width]" */
-static const char *port_text(const wick_onnx_port *p, char *text, size_t size) {
-    static const char *const kinds[] = {"", "", "", "sequence of ", "map of "};
-    size_t n = (size_t)snprintf(text, size, "%s%s", kinds[p->kind], wick_onnx_elem_name(p->elem));
-    if (p->rank >= 0 && n < size) n += (size_t)snprintf(text + n, size - n, " [");
-    for (int i = 0; i < p->rank && n < size; i++) {
-        n += (size_t)snprintf(text + n, size - n, "%s", i ? ", " : "");
-        if (n >= size) break;
-        if (p->dims[i] >= 0) n += (size_t)snprintf(text + n, size - n, "%lld", (long long)p->dims[i]);
-        else n += (size_t)snprintf(text + n, size - n, "%s", p->dim_names[i] ? p->dim_names[i] : "?");
+int runner_feed_one(runner *r, int i, int64_t step) {
+    const wick_onnx_port port = wick_onnx_input(r->onnx, i);
+    const feed *f = &r->feeds[i];
+    char text[256];
+    wick_status status = WICK_OK;
+    r->in[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = r->carried[i]};
+    if (r->carried[i]) return CLI_OK;
+    if (f->steps) {
+        status = feed_at(r->o, r->ctx, r->onnx, &port, f, step, &r->in[i]);
+    } else if (r->back[i] >= 0) {
+        status = feed_read(r->o, r->ctx, r->onnx, &port, "0", &r->in[i]); /* a state begins with zeros */
+    } else if (port.optional) {
+        r->in[i] = (wick_onnx_value){0};
+    } else if (!r->others) {
+        return talk_fail(CLI_USAGE, "the input %s, %s, is missing: --input %s=FILE, or --input random", port.name, port_type(&port, text, sizeof text),
+                         port.name);
+    } else if (port.kind != WICK_VALUE_TENSOR) {
+        return talk_fail(CLI_USAGE, "the input %s, %s, has no random values", port.name, port_type(&port, text, sizeof text));
+    } else {
+        status = feed_read(r->o, r->ctx, r->onnx, &port, "random", &r->in[i]);
     }
-    if (p->rank >= 0 && n < size) snprintf(text + n, size - n, "]");
-    return text;
+    return status == WICK_OK ? CLI_OK : feed_failed(r->ctx, status);
 }
 
-static wick_dtype dtype_of(const wick_onnx_port *p) {
-    wick_dtype dtype;
-    return wick_onnx_elem_dtype(p->elem, &dtype) ? dtype : WICK_F32;
-}
-
-/* Uniform in [0, 1), of integers 0; dims without an extent are 1. */
-static wick_tensor *random_input(const runner *r, const wick_onnx_port *p) {
-    int64_t dims[WICK_MAX_DIMS] = {0};
-    for (int i = 0; i < p->rank; i++) dims[i] = p->dims[i] >= 0 ? p->dims[i] : 1;
-    return wick_cast(wick_random_uniform(r->ctx, WICK_F32, p->rank > 0 ? p->rank : 0, dims), dtype_of(p));
-}
-
-static bool has_end(const char *name, const char *end) {
-    const size_t n = strlen(name), m = strlen(end);
-    return n >= m && strcmp(name + n - m, end) == 0;
-}
-
-/* Pixels of 0 to 255, [1, C, H, W], or of the rank that the input has, as its dtype. */
-static wick_status picture(const runner *r, const wick_onnx_port *p, const char *path, wick_tensor **out) {
-    wick_image *image;
-    const int64_t channels = p->rank >= 3 && (p->dims[p->rank - 3] == 1 || p->dims[p->rank - 3] == 3) ? p->dims[p->rank - 3] : 0;
-    const wick_status status = wick_image_open(r->ctx, path, channels, &image);
-    if (status != WICK_OK) return status;
-    const int64_t *d = wick_image_dims(image);
-    *out = wick_from(r->ctx, WICK_U8, 4, (int64_t[]){1, d[0], d[1], d[2]}, wick_image_pixels(image, 0));
-    wick_image_free(&image);
-    if (p->rank == 3) *out = wick_squeeze(*out, 0);
-    if (p->rank == 2) *out = wick_squeeze(wick_squeeze(*out, 0), 0);
-    *out = wick_cast(*out, dtype_of(p));
-    return WICK_OK;
-}
-
-/* Samples in [-1, 1], [channels, samples] or of the rank that the input has. */
-static wick_status recording(const runner *r, const wick_onnx_port *p, const char *path, wick_tensor **out) {
-    wick_audio *audio;
-    const wick_status status = wick_audio_open(r->ctx, path, 1, &audio);
-    if (status != WICK_OK) return status;
-    *out = wick_from(r->ctx, WICK_F32, 2, (int64_t[]){1, wick_audio_length(audio)}, wick_audio_samples(audio, 0));
-    wick_audio_free(&audio);
-    if (p->rank == 1) *out = wick_squeeze(*out, 0);
-    if (p->rank == 3) *out = wick_unsqueeze(*out, 0);
-    *out = wick_cast(*out, dtype_of(p));
-    return WICK_OK;
-}
-
-static wick_status read_input(const runner *r, const wick_onnx_port *p, const char *what, wick_onnx_value *v) {
-    if (has_end(what, ".pb")) return wick_onnx_read_value(r->onnx, p, what, v);
-    *v = (wick_onnx_value){.kind = WICK_VALUE_TENSOR};
-    if (strcmp(what, "random") == 0) v->tensor = random_input(r, p);
-    else if (has_end(what, ".npy")) v->tensor = wick_npy_read(r->ctx, what);
-    else if (has_end(what, ".wav")) return recording(r, p, what, &v->tensor);
-    else return picture(r, p, what, &v->tensor);
-    return wick_eval(r->ctx, 1, &v->tensor, NULL);
-}
-
-/* --input NAME=FILE;NAME=FILE...: the last for a name counts; "random" alone is for all that are not named. */
-static int read_inputs(runner *r) {
-    char *list = strdup(r->o->input ? r->o->input : ""), *rest = list;
-    bool others = false;
-    int code = list ? CLI_OK : talk_fail(CLI_FAILED, "out of memory");
-    for (char *item; code == CLI_OK && (item = strsep(&rest, ";"));) {
-        char *equals = strchr(item, '=');
-        int at = 0;
-        if (!*item) continue;
-        if (strcmp(item, "random") == 0) {
-            others = true;
-            continue;
-        }
-        if (equals) *equals = 0;
-        while (equals && at < r->n_in && strcmp(wick_onnx_input(r->onnx, at).name, item) != 0) at++;
-        if (!equals && r->n_in == 1) at = 0, equals = item - 1; /* the only one needs no name */
-        if (!equals || at == r->n_in) {
-            code = talk_fail(CLI_USAGE,
-                             equals ? "--input: the model has no input \"%s\"; it has %s" : "--input \"%s\" is not NAME=FILE, for example %s=FILE",
-                             item, r->n_in ? wick_onnx_input(r->onnx, 0).name : "none");
-            break;
-        }
-        const wick_onnx_port port = wick_onnx_input(r->onnx, at);
-        const wick_status status = read_input(r, &port, equals + 1, &r->in[at]);
-        if (status != WICK_OK) code = failed(r, status);
-    }
-    for (int i = 0; i < r->n_in && code == CLI_OK; i++) {
-        const wick_onnx_port port = wick_onnx_input(r->onnx, i);
-        char text[256];
-        if (r->in[i].kind != WICK_VALUE_NONE || port.optional) continue;
-        if (!others)
-            code = talk_fail(CLI_USAGE, "the input %s, %s, is missing: --input %s=FILE, or --input random", port.name,
-                             port_text(&port, text, sizeof text), port.name);
-        else if (port.kind != WICK_VALUE_TENSOR)
-            code = talk_fail(CLI_USAGE, "the input %s, %s, has no random values", port.name, port_text(&port, text, sizeof text));
-        else {
-            const wick_status status = read_input(r, &port, "random", &r->in[i]);
-            if (status != WICK_OK) code = failed(r, status);
-        }
-    }
-    free(list);
+int runner_feed(runner *r, int64_t step) {
+    int code = CLI_OK;
+    for (int i = 0; i < r->n_in && code == CLI_OK; i++) code = runner_feed_one(r, i, step);
     return code;
 }
 
-/* ---- running -------------------------------------------------------------------------------------------------------------------------------------
- */
-
-static wick_status run_once(runner *r) {
+wick_status runner_step(runner *r) {
     wick_status status = wick_onnx_apply(r->onnx, r->in, r->out);
     wick_tensor **tensors = malloc(((size_t)r->n_out + 1) * sizeof(wick_tensor *));
     int n = 0;
@@ -158,106 +67,149 @@ static wick_status run_once(runner *r) {
     return status;
 }
 
-static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+wick_status runner_carry(runner *r) {
+    for (int i = 0; i < r->n_in; i++) {
+        if (r->back[i] < 0) continue;
+        const wick_onnx_value *v = &r->out[r->back[i]];
+        if (v->kind != WICK_VALUE_TENSOR)
+            return wick_context_fail(r->ctx, WICK_ERR_INVALID, "--state: the output %s is no tensor of numbers", wick_onnx_output(r->onnx, r->back[i]).name);
+        wick_tensor *old = r->carried[i];
+        r->carried[i] = wick_retain(v->tensor);
+        wick_tensor_free(&old);
+    }
+    return WICK_OK;
+}
 
-/* The model --repeat times; the values of the last stay. */
-static int run_repeats(runner *r) {
-    const int64_t n = r->o->repeat;
-    for (int64_t i = 0; i < n; i++) {
-        wick_scope *scope = i + 1 < n ? wick_scope_open(r->ctx) : NULL;
-        const double begin = now_seconds();
-        const wick_status status = run_once(r);
-        r->seconds[i] = now_seconds() - begin;
+void runner_forget(runner *r) {
+    for (int i = 0; i < r->n_in && r->carried; i++) wick_tensor_free(&r->carried[i]);
+}
+
+/* ---- --state ------------------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *output_name(int i, const void *user) { return wick_onnx_output(user, i).name; }
+static const char *input_name(int i, const void *user) { return wick_onnx_input(user, i).name; }
+
+static int find_port(const runner *r, bool input, const char *name) {
+    const int n = input ? r->n_in : r->n_out;
+    const char *(*name_of)(int, const void *) = input ? input_name : output_name;
+    for (int i = 0; i < n; i++)
+        if (strcmp(name_of(i, r->onnx), name) == 0) return i;
+    const char *near = nearest_name(name, n, name_of, r->onnx);
+    talk_fail(CLI_USAGE, near ? "--state: the model has no %s \"%s\"; did you mean %s?" : "--state: the model has no %s \"%s\"; one is %s",
+              input ? "input" : "output", name, near ? near : n ? name_of(0, r->onnx) : "none");
+    return -1;
+}
+
+/* --state IN=OUT;IN=OUT... */
+static int read_states(runner *r) {
+    char *list = strdup(r->o->state), *rest = list;
+    int code = list ? CLI_OK : talk_fail(CLI_FAILED, "out of memory");
+    for (int i = 0; i < r->n_in; i++) r->back[i] = -1;
+    for (int i = 0; i < r->n_out; i++) r->forward[i] = -1;
+    for (char *item; code == CLI_OK && (item = strsep(&rest, ";"));) {
+        if (!*item) continue;
+        char *equals = strchr(item, '=');
+        if (!equals) {
+            code = talk_fail(CLI_USAGE, "--state \"%s\" is not IN=OUT: the input that takes the output of the step before", item);
+            break;
+        }
+        *equals = 0;
+        const int in = find_port(r, true, item), out = in < 0 ? -1 : find_port(r, false, equals + 1);
+        if (out < 0) code = CLI_USAGE;
+        else r->back[in] = out, r->forward[out] = in, r->n_states++;
+    }
+    free(list);
+    return code;
+}
+
+/* ---- a sequence ---------------------------------------------------------------------------------------------------------------------------------- */
+
+/* An output of all steps. Of a state only the last counts. */
+typedef struct track {
+    wick_dtype dtype;
+    int rank;
+    int64_t dims[WICK_MAX_DIMS];
+    char *data;
+    size_t bytes, each; /* room, and of a step */
+} track;
+
+static wick_status keep(runner *r, track *t, int i, int64_t step, int64_t steps) {
+    const wick_onnx_value *v = &r->out[i];
+    const wick_onnx_port port = wick_onnx_output(r->onnx, i);
+    if (r->forward[i] >= 0) return WICK_OK;
+    if (v->kind != WICK_VALUE_TENSOR)
+        return wick_context_fail(r->ctx, WICK_ERR_UNSUPPORTED, "the output %s is no tensor of numbers: a sequence of them can't be shown", port.name);
+    const int rank = wick_tensor_rank(v->tensor);
+    const int64_t *dims = wick_tensor_dims(v->tensor);
+    if (!step) {
+        *t = (track){.dtype = wick_tensor_dtype(v->tensor), .rank = rank};
+        memcpy(t->dims, dims, (size_t)rank * sizeof *dims);
+        t->each = wick_dtype_bytes(t->dtype, wick_tensor_count(v->tensor));
+        if (rank == WICK_MAX_DIMS) return wick_context_fail(r->ctx, WICK_ERR_UNSUPPORTED, "the output %s has too many dims to be stacked", port.name);
+        if (__builtin_mul_overflow(t->each, (size_t)steps, &t->bytes) || !(t->data = malloc(t->bytes + 1))) return WICK_ERR_NOMEM;
+    }
+    if (rank != t->rank || memcmp(dims, t->dims, (size_t)rank * sizeof *dims) != 0 || wick_tensor_dtype(v->tensor) != t->dtype) {
+        char was[256], is[256];
+        return wick_context_fail(r->ctx, WICK_ERR_MISMATCH, "the output %s was %s, and is %s at step %lld", port.name,
+                                 spec_text(t->dtype, t->rank, t->dims, was, sizeof was), spec_text(wick_tensor_dtype(v->tensor), rank, dims, is, sizeof is),
+                                 (long long)step);
+    }
+    return wick_read(v->tensor, t->data + (size_t)step * t->each, t->each);
+}
+
+/* out: outputs along a first axis of steps, and the last states. */
+static int run_sequence(runner *r, int64_t steps) {
+    track *tracks = calloc((size_t)r->n_out + 1, sizeof *tracks);
+    int code = tracks ? CLI_OK : talk_fail(CLI_FAILED, "out of memory");
+    for (int64_t step = 0; step < steps && code == CLI_OK; step++) {
+        wick_scope *scope = wick_scope_open(r->ctx);
+        wick_status status = WICK_OK;
+        if ((code = runner_feed(r, step)) == CLI_OK) status = runner_step(r);
+        for (int i = 0; i < r->n_out && code == CLI_OK && status == WICK_OK; i++) status = keep(r, &tracks[i], i, step, steps);
+        if (code == CLI_OK && status == WICK_OK) status = runner_carry(r);
         wick_scope_close(&scope);
-        if (status != WICK_OK) return failed(r, status);
+        if (status != WICK_OK && code == CLI_OK) code = runner_failed(r, status);
+        runner_progress(r, "step", step + 1, steps);
+    }
+    for (int i = 0; i < r->n_out && code == CLI_OK; i++) {
+        track *t = &tracks[i];
+        r->out[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = r->forward[i] >= 0 ? r->carried[r->forward[i]] : NULL};
+        if (r->out[i].tensor) continue;
+        int64_t dims[WICK_MAX_DIMS] = {steps};
+        memcpy(dims + 1, t->dims, (size_t)t->rank * sizeof *dims);
+        r->out[i].tensor = wick_from(r->ctx, t->dtype, t->rank + 1, dims, t->data);
+        const wick_status status = wick_eval(r->ctx, 1, &r->out[i].tensor, NULL);
+        if (status != WICK_OK) code = runner_failed(r, status);
+    }
+    for (int i = 0; tracks && i < r->n_out; i++) free(tracks[i].data);
+    free(tracks);
+    return code;
+}
+
+/* How many steps --input gives; an exit code. */
+static int count_steps(const runner *r, int64_t *steps) {
+    const char *longest = NULL;
+    *steps = 1;
+    for (int i = 0; i < r->n_in; i++) {
+        const feed *f = &r->feeds[i];
+        const char *name = wick_onnx_input(r->onnx, i).name;
+        if (r->back[i] >= 0 && f->steps > 1) return talk_fail(CLI_USAGE, "the input %s is a state: --input gives it one value, to begin with", name);
+        if (f->steps <= 1) continue;
+        if (longest && f->steps != *steps)
+            return talk_fail(CLI_USAGE, "the input %s has %lld steps, and %s has %lld", name, (long long)f->steps, longest, (long long)*steps);
+        *steps = f->steps;
+        longest = name;
     }
     return CLI_OK;
 }
 
-/* ---- checking
- * -------------------------------------------------------------------------------------------------------------------------------------- */
-
-/* FOLDER/KIND_i.pb or .npy; false: neither is there. */
-static bool value_path(const char *folder, const char *kind, int i, char path[PATH_SIZE]) {
-    snprintf(path, PATH_SIZE, "%.4000s/%s_%d.pb", folder, kind, i);
-    if (exists(path)) return true;
-    snprintf(path, PATH_SIZE, "%.4000s/%s_%d.npy", folder, kind, i);
-    return exists(path);
-}
-
-static int check_set(runner *r, const char *folder, json *j, int *compared) {
-    char path[PATH_SIZE];
-    int code = CLI_OK;
-    wick_status status = WICK_OK;
-    memset(r->in, 0, (size_t)r->n_in * sizeof *r->in);
-    for (int i = 0; i < r->n_in && status == WICK_OK; i++) {
-        const wick_onnx_port port = wick_onnx_input(r->onnx, i);
-        if (value_path(folder, "input", i, path)) status = read_input(r, &port, path, &r->in[i]);
-        else if (!port.optional) return talk_fail(CLI_BAD_FILE, "%s has no input_%d.pb or .npy, for %s", folder, i, port.name);
-    }
-    if (status == WICK_OK) status = run_once(r);
-    for (int i = 0; i < r->n_out && status == WICK_OK; i++) {
-        const wick_onnx_port port = wick_onnx_output(r->onnx, i);
-        if (!value_path(folder, "output", i, path)) continue;
-        status = read_input(r, &port, path, &r->want[i]);
-        if (status != WICK_OK) break;
-        const wick_status agrees = wick_onnx_value_compare(r->ctx, &r->out[i], &r->want[i], r->o->rtol, r->o->atol);
-        if (agrees != WICK_OK && agrees != WICK_ERR_MISMATCH) status = agrees;
-        if (agrees == WICK_ERR_MISMATCH) code = CLI_DIFFERENT;
-        ++*compared;
-        if (r->o->json) {
-            json_open(j, NULL, '{');
-            json_text(j, "set", folder);
-            json_text(j, "output", port.name);
-            json_bool(j, "agrees", agrees == WICK_OK);
-            json_text(j, "why", agrees == WICK_OK ? NULL : wick_context_error(r->ctx));
-            json_close(j, '}');
-        } else
-            talk_print("%s  %s: %s%s\n", folder, port.name,
-                       agrees == WICK_OK ? "agrees" : "differs: ", agrees == WICK_OK ? "" : wick_context_error(r->ctx));
-    }
-    return status == WICK_OK ? code : failed(r, status);
-}
-
-/* Sets DIR/test_data_set_0, 1 ... or DIR itself. */
-static int check(runner *r) {
-    char folder[PATH_SIZE];
-    int worst = CLI_OK, compared = 0, sets = 0;
-    json j = {0};
-    if (r->o->json) {
-        j = talk_json_open();
-        json_open(&j, "outputs", '[');
-    }
-    for (int set = 0; set < MOST_SETS && (worst == CLI_OK || worst == CLI_DIFFERENT); set++) {
-        snprintf(folder, sizeof folder, "%.4000s/test_data_set_%d", r->o->check, set);
-        if (!exists(folder) && set) break;
-        if (!exists(folder)) snprintf(folder, sizeof folder, "%.4000s", r->o->check);
-        wick_scope *scope = wick_scope_open(r->ctx);
-        const int code = check_set(r, folder, &j, &compared);
-        wick_scope_close(&scope);
-        if (code != CLI_OK) worst = code;
-        sets++;
-        if (!strstr(folder, "test_data_set_")) break;
-    }
-    if (worst == CLI_OK && !compared) worst = talk_fail(CLI_BAD_FILE, "%s has no output_0.pb or .npy to compare with", r->o->check);
-    if (r->o->json) {
-        json_close(&j, ']');
-        json_integer(&j, "sets", sets);
-        json_bool(&j, "ok", worst == CLI_OK);
-        talk_json_close(&j);
-    } else if (worst == CLI_OK) talk("%d output%s of %d set%s agree%s", compared, plural(compared), sets, plural(sets), compared == 1 ? "s" : "");
-    return worst;
-}
-
-/* ---- showing
- * --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- showing ------------------------------------------------------------------------------------------------------------------------------------- */
 
 static int write_outputs(runner *r) {
-    if (mkdir(r->o->output, 0777) != 0 && errno != EEXIST)
-        return talk_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
+    if (!path_make_folder(r->o->output)) return talk_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
     for (int i = 0; i < r->n_out; i++) {
         const wick_onnx_port port = wick_onnx_output(r->onnx, i);
-        char path[PATH_SIZE], name[256];
+        char path[4096], name[256];
         snprintf(name, sizeof name, "%.250s", port.name);
         for (char *c = name; *c; c++)
             if (*c == '/' || (unsigned char)*c < 33) *c = '_';
@@ -273,10 +225,8 @@ static int write_outputs(runner *r) {
     return CLI_OK;
 }
 
-static void show(runner *r) {
+static void show(runner *r, const labels *names) {
     json j = {0};
-    const int64_t n = r->o->repeat;
-    if (n > 1) qsort(r->seconds, (size_t)n, sizeof *r->seconds, by_value);
     if (r->o->json) {
         j = talk_json_open();
         json_bool(&j, "ok", true);
@@ -285,65 +235,85 @@ static void show(runner *r) {
     for (int i = 0; i < r->n_out; i++) {
         const wick_onnx_port port = wick_onnx_output(r->onnx, i);
         const wick_onnx_value *v = &r->out[i];
+        const bool tensor = v->kind == WICK_VALUE_TENSOR, ranked = tensor && names->top && labels_fit(v->tensor);
         char text[4096];
-        if (v->kind == WICK_VALUE_TENSOR) wick_format(v->tensor, text, sizeof text);
-        else snprintf(text, sizeof text, "%zu %s", v->n, v->kind == WICK_VALUE_STRINGS ? "texts" : "items");
         if (r->o->json) {
             json_open(&j, NULL, '{');
             json_text(&j, "name", port.name);
-            if (v->kind == WICK_VALUE_TENSOR) {
+            if (tensor) {
                 json_text(&j, "dtype", wick_dtype_name(wick_tensor_dtype(v->tensor)));
-                json_open(&j, "dims", '[');
-                for (int d = 0; d < wick_tensor_rank(v->tensor); d++) json_integer(&j, NULL, wick_tensor_dim(v->tensor, d));
-                json_close(&j, ']');
-            }
+                dims_json(&j, "dims", wick_tensor_rank(v->tensor), wick_tensor_dims(v->tensor));
+            } else json_integer(&j, "items", (int64_t)v->n);
+            if (ranked) labels_json(&j, names, v->tensor);
             json_close(&j, '}');
-        } else {
-            talk_print("%s", port.name);
-            if (v->kind == WICK_VALUE_TENSOR) {
-                printf(", %s [", wick_dtype_name(wick_tensor_dtype(v->tensor)));
-                for (int d = 0; d < wick_tensor_rank(v->tensor); d++) printf("%s%lld", d ? ", " : "", (long long)wick_tensor_dim(v->tensor, d));
-                printf("]");
-            }
-            if (!*r->o->output) talk_print(":\n%s", text);
-            printf("\n");
+            continue;
         }
+        talk_print("%s", port.name);
+        if (tensor) printf(", %s", spec_text(wick_tensor_dtype(v->tensor), wick_tensor_rank(v->tensor), wick_tensor_dims(v->tensor), text, sizeof text));
+        if (tensor) wick_format(v->tensor, text, sizeof text);
+        else snprintf(text, sizeof text, "%zu %s", v->n, v->kind == WICK_VALUE_STRINGS ? "texts" : "items");
+        if (ranked) printf(":\n"), labels_print(names, v->tensor);
+        else if (!*r->o->output) talk_print(":\n%s\n", text);
+        else printf("\n");
     }
     if (r->o->json) {
         json_close(&j, ']');
-        json_real(&j, "first_ms", r->seconds[0] * 1e3, 6);
-        if (n > 1) json_real(&j, "p50_ms", r->seconds[n / 2] * 1e3, 6), json_real(&j, "p95_ms", r->seconds[n * 95 / 100] * 1e3, 6);
         talk_json_close(&j);
-    } else if (n > 1)
-        printf("%lld runs: median %.4g ms, 95 of 100 below %.4g ms\n", (long long)n, r->seconds[n / 2] * 1e3, r->seconds[n * 95 / 100] * 1e3);
+    }
+}
+
+static int run(runner *r) {
+    labels names = {0};
+    int64_t steps;
+    int code = count_steps(r, &steps);
+    const bool timed = r->o->bench || r->o->repeat > 0, shown = !r->o->bench && !(timed && r->o->json);
+    if (code == CLI_OK) code = labels_open(&names, r->o);
+    if (code == CLI_OK && (steps == 1 || timed)) code = runner_feed(r, 0);
+    if (code == CLI_OK && shown) {
+        if (steps == 1 && !r->n_states) {
+            const wick_status status = runner_step(r);
+            if (status != WICK_OK) code = runner_failed(r, status);
+        } else code = run_sequence(r, steps);
+    }
+    if (code == CLI_OK && shown) show(r, &names);
+    if (code == CLI_OK && shown && *r->o->output) code = write_outputs(r);
+    runner_forget(r);
+    if (code == CLI_OK && timed && (code = runner_feed(r, 0)) == CLI_OK) code = runner_bench(r);
+    labels_free(&names);
+    return code;
 }
 
 int cmd_run(cli_options *o) {
     runner r = {.o = o};
-    const wick_context_options options = {.threads = (int)o->threads};
+    const wick_context_options options = {.threads = (int)o->threads, .seed = (uint64_t)o->seed};
     wick_status status = wick_context_new(&r.ctx, &options);
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     int code = CLI_OK;
     status = wick_onnx_open(r.ctx, o->model, NULL, &r.onnx);
-    if (status != WICK_OK) code = failed(&r, status);
+    if (status != WICK_OK) code = runner_failed(&r, status);
     if (code == CLI_OK && *wick_onnx_unsupported(r.onnx))
         code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(r.onnx));
     if (code == CLI_OK) {
         r.n_in = wick_onnx_inputs(r.onnx), r.n_out = wick_onnx_outputs(r.onnx);
-        r.in = calloc((size_t)(r.n_in + 2 * r.n_out) + 1, sizeof *r.in);
-        r.seconds = calloc((size_t)o->repeat, sizeof *r.seconds);
-        if (!r.in || !r.seconds) code = talk_fail(CLI_FAILED, "out of memory");
+        r.in = calloc((size_t)(r.n_in + r.n_out) + 1, sizeof *r.in);
+        r.feeds = calloc((size_t)r.n_in + 1, sizeof *r.feeds);
+        r.back = calloc((size_t)(r.n_in + r.n_out) + 1, sizeof *r.back);
+        r.carried = calloc((size_t)r.n_in + 1, sizeof *r.carried);
+        if (!r.in || !r.feeds || !r.back || !r.carried) code = talk_fail(CLI_FAILED, "out of memory");
     }
     if (code == CLI_OK) {
-        r.out = r.in + r.n_in, r.want = r.out + r.n_out;
-        if (*o->check) code = check(&r);
-        else if ((code = read_inputs(&r)) == CLI_OK && (code = run_repeats(&r)) == CLI_OK) {
-            show(&r);
-            if (*o->output) code = write_outputs(&r);
-        }
+        r.out = r.in + r.n_in, r.forward = r.back + r.n_in;
+        code = ports_check_dims(o, r.onnx);
+        if (code == CLI_OK) code = read_states(&r);
+        if (code == CLI_OK) code = feeds_open(o, r.ctx, r.onnx, r.feeds, &r.others);
+        if (code == CLI_OK) code = *o->check ? runner_check(&r) : run(&r);
     }
+    runner_forget(&r);
+    for (int i = 0; i < r.n_in && r.feeds; i++) feed_free(&r.feeds[i]);
     free(r.in);
-    free(r.seconds);
+    free(r.feeds);
+    free(r.back);
+    free(r.carried);
     wick_onnx_free(&r.onnx);
     wick_context_free(&r.ctx);
     return code;

@@ -3,6 +3,7 @@
 [ -d "${WICK_MODELS:-}" ] || { echo "skipped: WICK_MODELS names no folder of models"; exit 77; }
 lenet=$WICK_MODELS/bench/lenet
 mnist=$WICK_MODELS/onnx/mnist-8
+silero=$WICK_MODELS/onnx/silero_vad_v6
 
 test_check() {
     expect 0 "$wick" run "$lenet/model.onnx" --check "$lenet" && has out "y: agrees" && has err "1 output of 1 set agrees"
@@ -19,7 +20,7 @@ test_check() {
 }
 test_run() {
     expect 0 "$wick" run "$lenet/model.onnx" --input "x=$lenet/input_0.npy" && has out "y, f32 [1, 10]:"
-    expect 0 "$wick" run "$lenet/model.onnx" --input "$lenet/input_0.npy" --repeat 3 && has out "3 runs: median"
+    expect 0 "$wick" run "$lenet/model.onnx" --input "$lenet/input_0.npy" --repeat 3 && has out "3 runs on " && has out "median"
     expect 0 "$wick" run "$lenet/model.onnx" --input random --json && valid_json out && has out '"dims": [1, 10]'
     cp out first && expect 0 "$wick" run "$lenet/model.onnx" --input random --output made && [ -s made/y.npy ] || fail "made/y.npy is not there"
 }
@@ -29,7 +30,91 @@ test_wrong_uses() {
     expect 2 "$wick" run "$lenet/model.onnx" --input z=random && has err 'no input "z"; it has x'
     expect 3 "$wick" run "$lenet/model.onnx" --input x=nowhere.npy && has err nowhere.npy
     expect 3 "$wick" run nowhere.onnx --input random && has err nowhere.onnx
-    expect 3 "$wick" run "$lenet/model.onnx" --input "x=$lenet/output_0.npy" && has err "model.onnx"
+    expect 2 "$wick" run "$lenet/model.onnx" --input "x=$lenet/output_0.npy" && has err "output_0.npy holds f32 [1, 10], and the input x is float [1, 1, 28, 28]"
+    expect 2 "$wick" run "$lenet/model.onnx" --input random --dim batch=2 && has err "all extents of the model's inputs are fixed"
+    expect 2 "$wick" run "$silero/model.onnx" --input random --dim input.0=x && has err "--dim needs NAME=N"
+    expect 2 "$wick" run "$silero/model.onnx" --input random --dim inptu.0=2 && has err "no input has an open dim 'inptu.0'; one is input.0"
+    expect 2 "$wick" run "$silero/model.onnx" --input random --state stat=stateN && has err "did you mean state?"
+    expect 2 "$wick" run "$silero/model.onnx" --input random --state state && has err "not IN=OUT"
+    expect 2 "$wick" run "$silero/model.onnx" --input inpt=random && has err "did you mean input?"
+    expect 2 "$wick" run "$lenet/model.onnx" --input random:1,x && has err "after random: stand extents"
+}
+# name INPUTS STATE OUTPUT: a stateful model over the whole of its sequence.
+sequence() {
+    local dir=$WICK_MODELS/onnx/$1
+    expect 0 "$wick" run "$dir/model.onnx" --check "$dir/sequence" --state "$2" ${4:+--input "$4"} --atol 1e-4 && has out "$3: agrees at all"
+}
+test_sequences() {
+    sequence silero_vad_16k_op15 state=stateN output sr=16000
+    sequence silero_vad_v6 state=stateN output sr=16000
+    sequence silero_vad_openvino_16k state=stateN output
+    sequence dtln_1 input_3=tf_op_layer_stack_2 activation_2
+    # without its states it differs, and the step where it begins to is named
+    local dir=$WICK_MODELS/onnx/dtln_1
+    expect 5 "$wick" run "$dir/model.onnx" --check "$dir/sequence" --input input_3=0 --atol 1e-4 && has out "activation_2: differs from step 1 on"
+    expect 5 "$wick" run "$dir/model.onnx" --check "$dir/sequence" --input input_3=0 --atol 1e-4 --json && valid_json out && has out '"step": 1'
+    expect 3 "$wick" run "$dir/model.onnx" --check "$dir/sequence" && has err "has no input_1.pb or .npy, for input_3"
+    # the same without --check: outputs of all steps, and the last state; also as a file for each step
+    expect 0 "$wick" run "$dir/model.onnx" --input "input_2=$dir/sequence/input_0_all_steps.npy" --state input_3=tf_op_layer_stack_2 --output all &&
+        has out "activation_2, f32 [60, 1, 1, 257]" && has out "tf_op_layer_stack_2, f32 [1, 2, 128, 2]"
+    expect 0 "$wick" run "$dir/model.onnx" --input "input_2=$dir/test_data_set_0/input_0.pb" --input "input_2=$dir/test_data_set_1/input_0.pb" \
+        --state input_3=tf_op_layer_stack_2 --output two && has out "activation_2, f32 [2, 1, 1, 257]"
+    cmp <(tail -c +129 all/activation_2.npy | head -c 2056) <(tail -c +129 two/activation_2.npy) || fail "two steps are not the first two of 60"
+    # test sets as steps, the state of the first one to begin with
+    mkdir -p steps/test_data_set_0 steps/test_data_set_1
+    cp "$dir"/test_data_set_0/{input_0,input_1,output_0}.pb steps/test_data_set_0 && cp "$dir"/test_data_set_1/{input_0,output_0,output_1}.pb steps/test_data_set_1
+    expect 0 "$wick" run "$dir/model.onnx" --check steps --state input_3=tf_op_layer_stack_2 --atol 1e-4 && has err "3 outputs of 2 sets agree"
+    expect 2 "$wick" run "$dir/model.onnx" --input "input_2=$dir/sequence/input_0_all_steps.npy" --input input_3=random --input input_3=random && has err "has 2 steps"
+}
+test_bench() {
+    expect 0 "$wick" run "$lenet/model.onnx" --input random --bench --time 0.3 && has out "median" && has out "p99" && has out "nodes a second" && lacks out "y, f32"
+    expect 0 "$wick" run "$lenet/model.onnx" --input random --bench --time 0.3 --threads 1 --json && valid_json out && has out '"threads": 1' && has out '"compiled": true' &&
+        has out '"p50_interval_ms": ['
+    expect 0 "$wick" run "$silero/model.onnx" --input random --input sr=16000 --dim input.1=576 --bench --repeat 3 && has out "recorded for every run"
+    expect 0 "$wick" run "$lenet/model.onnx" --input random --repeat 5 --json && valid_json out && has out '"runs": 5'
+}
+test_random() {
+    expect 0 "$wick" run "$lenet/model.onnx" --input random && cp out first
+    expect 0 "$wick" run "$lenet/model.onnx" --input random --threads 1 && cmp out first
+    expect 0 "$wick" run "$lenet/model.onnx" --input random --seed 2 && ! cmp -s out first || fail "another seed gives the same"
+}
+test_classes() {
+    seq -f 'digit %.0f' 0 9 >names
+    expect 0 "$wick" run "$mnist/model.onnx" --input "$mnist/test_data_set_0/input_0.pb" --labels names --topk 2 && has out "digit " && [ "$(wc -l <out)" = 3 ] || fail "not 2 classes"
+    expect 0 "$wick" run "$mnist/model.onnx" --input "$mnist/test_data_set_0/input_0.pb" --topk 3 --json && valid_json out && has out '"score"' && has out '"label": null'
+    expect 3 "$wick" run "$mnist/model.onnx" --input random --labels nothing && has err "nothing: cannot be read"
+}
+# Pixels of a PNG, resized to what the input takes, in its layout.
+test_pictures() {
+    command -v python3 >/dev/null || { echo "  skipped: python3 makes the picture"; return 0; }
+    python3 - <<'END'
+import struct, zlib
+def png(name, rows, kind):
+    c = lambda t, d: struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))
+    w = len(rows[0]) // (3 if kind == 2 else 1)
+    raw = b"".join(b"\0" + bytes(r) for r in rows)
+    open(name, "wb").write(b"\x89PNG\r\n\x1a\n" + c(b"IHDR", struct.pack(">IIBBBBB", w, len(rows), 8, kind, 0, 0, 0)) + c(b"IDAT", zlib.compress(raw)) + c(b"IEND", b""))
+png("grey.png", [[(x + y) * 4 for x in range(28)] for y in range(28)], 0)
+png("red.png", [[200, 0, 0] * 40 for _ in range(30)], 2)
+def npy(name, shape, values):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }" % (shape,)
+    head += " " * (117 - len(head)) + "\n"
+    open(name, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%df" % len(values), *values))
+npy("grey.npy", (1, 1, 28, 28), [((x + y) * 4 / 255 - 0.5) / 0.25 for y in range(28) for x in range(28)])
+npy("red.npy", (1, 3, 96, 96), [0.0] * (2 * 96 * 96) + [(200 - 100) / 2.0] * (96 * 96))
+npy("wide.npy", (1, 1, 28, 28), [7.0] * 784)
+END
+    if ! "$wick" run "$lenet/model.onnx" --input grey.png >/dev/null 2>err; then grep -q spng err && echo "  skipped: no libspng" && return 0; fi
+    expect 0 "$wick" run "$lenet/model.onnx" --input grey.png --scale 1/255 --mean 0.5 --std 0.25 --output got
+    mkdir -p pair && cp grey.npy pair/input_0.npy && cp got/y.npy pair/output_0.npy && expect 0 "$wick" run "$lenet/model.onnx" --check pair --rtol 1e-5 --atol 1e-5
+    local net=$WICK_MODELS/bench/mobilenetv1_025/model.onnx
+    expect 0 "$wick" run "$net" --input red.png --bgr --mean 0,0,100 --std 1,1,2 --output got && has err "40 x 30 is resized to 96 x 96"
+    mkdir -p pair2 && cp red.npy pair2/input_0.npy && cp got/y.npy pair2/output_0.npy && expect 0 "$wick" run "$net" --check pair2 --rtol 1e-5 --atol 1e-5
+    expect 2 "$wick" run "$net" --input red.png --mean 1,2 && has err "--mean 1,2: one number, or one for each of 3 channels"
+    expect 2 "$wick" run "$net" --input red.png --scale a && has err "--scale a is no number"
+    expect 2 "$wick" run "$net" --input red.png --std 0 && has err "nothing can be divided by 0"
+    expect 0 "$wick" run "$lenet/model.onnx" --input 7 --output got && cp wide.npy pair/input_0.npy && cp got/y.npy pair/output_0.npy &&
+        expect 0 "$wick" run "$lenet/model.onnx" --check pair --rtol 0 --atol 0
 }
 test_inspect() {
     expect 0 "$wick" inspect "$lenet/model.onnx" && has out "x  float [1, 1, 28, 28]" && has out "2 Conv" && has out "kernels"

@@ -1,0 +1,31 @@
+/* feed.h: what --input gives to a model's input: one value, or one for each step of a sequence, from files, numbers or chance. */
+#ifndef WICK_CLI_FEED_H
+#define WICK_CLI_FEED_H
+
+#include "cli.h"
+
+#include "wick/onnx.h"
+
+typedef struct feed {
+    int64_t steps;         /* 0: nothing given. 1: the same at every step. Else one value each, of files or along the first axis of value */
+    wick_onnx_value value; /* of every step, or what the steps are slices of: */
+    bool stacked;
+    char **files;          /* NULL, or one for each step */
+} feed;
+
+/* Reads what `what` names as the input p: a .npy, .pb, .wav, picture, number, or random[:DIMS]. In the innermost scope. */
+wick_status feed_read(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, wick_onnx_value *out);
+/* The --input options, feeds[inputs of the model]. An exit code; what went wrong has been said. *others: random alone was among them. */
+int feeds_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, feed *feeds, bool *others);
+/* One file as a feed: a .npy with one axis more than p has is a step for each extent of it. */
+wick_status feed_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, feed *out);
+/* The value at a step; steps beyond those of the feed are no business of it. */
+wick_status feed_at(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const feed *f, int64_t step, wick_onnx_value *out);
+/* Says what went wrong with an input, with an exit code: the command line's fault, or the file's. */
+int feed_failed(const wick_context *ctx, wick_status status);
+void feed_free(feed *f);
+
+/* Slice i of x along its first axis, as data. */
+wick_status feed_slice(wick_tensor *x, int64_t i, wick_tensor **out);
+
+#endif

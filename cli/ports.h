@@ -1,0 +1,26 @@
+/* ports.h: the inputs and outputs that an ONNX model declares, as text and as JSON, and the extents that --dim gives to dims without one. */
+#ifndef WICK_CLI_PORTS_H
+#define WICK_CLI_PORTS_H
+
+#include "cli.h"
+#include "json.h"
+
+#include "wick/onnx.h"
+
+/* "float [1, 3, height, width]", "sequence of int64 of any shape". Returns text. */
+const char *port_type(const wick_onnx_port *p, char *text, size_t size);
+/* Members of the open object: name, type, dims (numbers, names or null), optional. */
+void port_json(json *j, const wick_onnx_port *p);
+
+/* "f32 [1, 10]" */
+const char *spec_text(wick_dtype dtype, int rank, const int64_t *dims, char *text, size_t size);
+void dims_json(json *j, const char *key, int rank, const int64_t *dims);
+
+/* The extent of dim d: as declared, or as --dim NAME=N or --dim INPUT.d=N says, or 1. */
+int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d);
+/* An exit code: whether every --dim names a dim of an input, with what the names are where one does not. */
+int ports_check_dims(const cli_options *o, const wick_onnx *onnx);
+/* What all inputs look like with those extents, for wick_onnx_compile; false: they are not all tensors of known rank. */
+bool ports_specs(const cli_options *o, const wick_onnx *onnx, wick_spec *specs);
+
+#endif

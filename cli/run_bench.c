@@ -1,0 +1,197 @@
+/* wick run --bench: how long a run takes, measured until that is known well enough. */
+#include "options.h"
+#include "runner.h"
+#include "talk.h"
+
+#include "wick/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_RUNS = 20, MOST_RUNS = 1000000 };
+#define WARM_UP 0.3     /* seconds, and at least 2 runs */
+#define LONG    0.2     /* seconds at least */
+#define TIGHT   0.01    /* half the confidence interval of the median, as a part of it, that ends the measurement */
+
+/* One plan on buffers of its own where the model can be compiled; else its graph is recorded for every run. */
+typedef struct subject {
+    runner *r;
+    wick_plan *plan;
+    wick_workspace *workspace;
+    const void **in;
+    void **out;
+} subject;
+
+static wick_status run(subject *s) {
+    if (s->workspace) {
+        const wick_status status = wick_run(s->workspace, s->in, s->out);
+        return status == WICK_OK ? status : wick_context_fail(s->r->ctx, status, "%s", wick_workspace_error(s->workspace));
+    }
+    wick_scope *scope = wick_scope_open(s->r->ctx);
+    const wick_status status = runner_step(s->r);
+    wick_scope_close(&scope);
+    return status;
+}
+
+static wick_status prepare(subject *s) {
+    runner *r = s->r;
+    wick_spec *specs = calloc((size_t)r->n_in + 1, sizeof *specs);
+    s->in = calloc((size_t)r->n_in + 1, sizeof *s->in);
+    s->out = calloc((size_t)r->n_out + 1, sizeof *s->out);
+    wick_status status = specs && s->in && s->out ? WICK_OK : WICK_ERR_NOMEM;
+    bool tensors = true;
+    for (int i = 0; i < r->n_in && status == WICK_OK && tensors; i++) {
+        tensors = r->in[i].kind == WICK_VALUE_TENSOR;
+        if (!tensors) break;
+        wick_tensor *x = r->in[i].tensor;
+        specs[i] = (wick_spec){.dtype = wick_tensor_dtype(x), .rank = wick_tensor_rank(x)};
+        memcpy(specs[i].dims, wick_tensor_dims(x), (size_t)specs[i].rank * sizeof *specs[i].dims);
+        status = wick_data(x, &s->in[i]);
+    }
+    if (status == WICK_OK && tensors) {
+        status = wick_onnx_compile(r->onnx, specs, NULL, &s->plan);
+        if (status == WICK_ERR_UNSUPPORTED) status = WICK_OK, wick_context_clear_error(r->ctx);
+    }
+    if (status == WICK_OK && s->plan) status = wick_workspace_new(s->plan, &s->workspace);
+    for (int i = 0; i < r->n_out && status == WICK_OK && s->plan; i++) {
+        const wick_spec spec = wick_plan_output(s->plan, i);
+        int64_t n = 1;
+        for (int d = 0; d < spec.rank; d++) n *= spec.dims[d];
+        const size_t bytes = (wick_dtype_bytes(spec.dtype, n) + 64) / 64 * 64;
+        if (!(s->out[i] = aligned_alloc(64, bytes))) status = WICK_ERR_NOMEM;
+    }
+    free(specs);
+    return status;
+}
+
+static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+/* Of sorted values, by the nearest rank. */
+static double quantile(const double *sorted, int64_t n, double q) {
+    const int64_t at = (int64_t)ceil(q * (double)n) - 1;
+    return sorted[at < 0 ? 0 : at >= n ? n - 1 : at];
+}
+
+/* The interval that holds the median with 95 %, from the order of the values alone: ranks n/2 -+ 0.98 sqrt(n) (Conover, Practical
+ * Nonparametric Statistics, section 3.2). */
+static void median_interval(const double *sorted, int64_t n, double *low, double *high) {
+    const double half = 0.98 * sqrt((double)n);
+    const int64_t from = (int64_t)floor((double)n / 2 - half), to = (int64_t)ceil((double)n / 2 + half);
+    *low = sorted[from < 0 ? 0 : from];
+    *high = sorted[to >= n ? n - 1 : to];
+}
+
+typedef struct times {
+    double *seconds, *sorted;
+    size_t room;
+    int64_t n;
+    double low, high; /* of the median */
+} times;
+
+static bool add_time(times *t, double seconds) {
+    if ((size_t)t->n == t->room) {
+        const size_t room = t->room ? 2 * t->room : 1024;
+        double *more = realloc(t->seconds, room * sizeof *more);
+        if (!more) return false;
+        t->seconds = more;
+        if (!(more = realloc(t->sorted, room * sizeof *more))) return false;
+        t->sorted = more;
+        t->room = room;
+    }
+    t->seconds[t->n++] = seconds;
+    return true;
+}
+
+/* Whether the median is known within TIGHT; sorts what there is. */
+static bool tight(times *t) {
+    memcpy(t->sorted, t->seconds, (size_t)t->n * sizeof *t->sorted);
+    qsort(t->sorted, (size_t)t->n, sizeof *t->sorted, by_value);
+    median_interval(t->sorted, t->n, &t->low, &t->high);
+    return t->high - t->low < 2 * TIGHT * quantile(t->sorted, t->n, 0.5);
+}
+
+/* --repeat N: as many; else until the median is tight, looked at whenever there are a tenth more, or --time is over. */
+static wick_status measure(subject *s, times *t) {
+    const cli_options *o = s->r->o;
+    const int64_t most = o->repeat > 0 ? o->repeat : MOST_RUNS;
+    int64_t look = LEAST_RUNS;
+    wick_status status = WICK_OK;
+    const double warm_up = now_seconds();
+    for (int i = 0; status == WICK_OK && (i < 2 || now_seconds() - warm_up < (o->repeat ? 0 : WARM_UP)); i++) status = run(s);
+    const double began = now_seconds();
+    while (status == WICK_OK && t->n < most) {
+        const double from = now_seconds();
+        status = run(s);
+        const double to = now_seconds();
+        if (status == WICK_OK && !add_time(t, to - from)) status = WICK_ERR_NOMEM;
+        runner_progress(s->r, "runs", t->n, o->repeat);
+        if (o->repeat || status != WICK_OK) continue;
+        if (t->n >= look && to - began > LONG) {
+            if (tight(t)) break;
+            look += look / 10;
+        }
+        if (to - began > o->time && t->n >= 3) break;
+    }
+    return status;
+}
+
+static void show(const subject *s, const times *t) {
+    const runner *r = s->r;
+    const double *v = t->sorted, median = quantile(v, t->n, 0.5);
+    const double p[] = {v[0], median, quantile(v, t->n, 0.95), quantile(v, t->n, 0.99)};
+    const int64_t nodes = wick_onnx_get_info(r->onnx).nodes;
+    const int threads = wick_context_threads(r->ctx);
+    double mean = 0;
+    for (int64_t i = 0; i < t->n; i++) mean += t->seconds[i] / (double)t->n;
+    wick_plan_info info = {0};
+    if (s->plan) info = wick_plan_get_info(s->plan);
+    if (r->o->json) {
+        json j = talk_json_open();
+        json_bool(&j, "ok", true);
+        json_integer(&j, "runs", t->n);
+        json_integer(&j, "threads", threads);
+        json_bool(&j, "compiled", s->plan != NULL);
+        json_real(&j, "min_ms", p[0] * 1e3, 6);
+        json_real(&j, "mean_ms", mean * 1e3, 6);
+        json_real(&j, "p50_ms", p[1] * 1e3, 6);
+        json_real(&j, "p95_ms", p[2] * 1e3, 6);
+        json_real(&j, "p99_ms", p[3] * 1e3, 6);
+        json_open(&j, "p50_interval_ms", '[');
+        json_real(&j, NULL, t->low * 1e3, 6);
+        json_real(&j, NULL, t->high * 1e3, 6);
+        json_close(&j, ']');
+        json_real(&j, "runs_per_second", 1 / mean, 6);
+        json_real(&j, "nodes_per_second", (double)nodes / median, 6);
+        if (s->plan) {
+            json_integer(&j, "kernels", info.kernels);
+            json_real(&j, "flops", info.flops, 6);
+            json_real(&j, "gflops_per_second", info.flops / median * 1e-9, 6);
+        }
+        talk_json_close(&j);
+        return;
+    }
+    printf("%lld runs on %d thread%s: median %.4g ms (%.4g to %.4g with 95 %%), min %.4g, mean %.4g, p95 %.4g, p99 %.4g\n", (long long)t->n, threads,
+           plural(threads), median * 1e3, t->low * 1e3, t->high * 1e3, p[0] * 1e3, mean * 1e3, p[2] * 1e3, p[3] * 1e3);
+    printf("%.4g runs a second, %.4g nodes a second", 1 / mean, (double)nodes / median);
+    if (s->plan) printf(", %.4g GFLOP/s in %d kernels\n", info.flops / median * 1e-9, info.kernels);
+    else printf("; its sizes depend on values, so that the graph is recorded for every run\n");
+}
+
+int runner_bench(runner *r) {
+    subject s = {.r = r};
+    times t = {0};
+    wick_status status = prepare(&s);
+    if (status == WICK_OK) status = measure(&s, &t);
+    if (status == WICK_OK) {
+        (void)tight(&t);
+        show(&s, &t);
+    }
+    wick_workspace_free(&s.workspace);
+    wick_plan_free(&s.plan);
+    for (int i = 0; s.out && i < r->n_out; i++) free(s.out[i]);
+    free(s.out);
+    free(s.in);
+    free(t.seconds);
+    free(t.sorted);
+    return status == WICK_OK ? CLI_OK : runner_failed(r, status);
+}
