@@ -73,8 +73,8 @@ static int join_names(classifier *c, const wick_dataset *dataset) {
     return fclose(out) == 0 && whole ? CLI_OK : out_of_memory();
 }
 
-int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
-                           const char *arch, int blame) {
+/* What a data set says of its images and classes. */
+static int describe(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *arch) {
     *c = (classifier){.ctx = ctx, .rank = wick_dataset_rank(dataset), .pixels = 1};
     for (int i = 0; i < c->rank; i++) {
         c->dims[i] = wick_dataset_dims(dataset)[i];
@@ -88,13 +88,211 @@ int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset 
     if (code != CLI_OK) return code;
     c->arch = strdup(arch);
     c->data = strdup(data);
-    if (!c->arch || !c->data || wick_model_new(ctx, &c->model) != WICK_OK) return out_of_memory();
+    return c->arch && c->data ? CLI_OK : out_of_memory();
+}
+
+int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *arch, int blame) {
+    int code = describe(c, ctx, dataset, data, arch);
+    if (code != CLI_OK) return code;
+    if (wick_model_new(ctx, &c->model) != WICK_OK) return out_of_memory();
     wick_status status = wick_zoo_find(ctx, c->arch, &c->network);
     if (status != WICK_OK) return talk_fail(blame, "%s", talk_why(ctx, status));
     return make_parameters(c, c->arch, blame);
 }
 
+/* ---- ONNX files ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static int onnx_failed(const classifier *c, wick_status status, int blame) { return talk_fail(talk_code(status, blame), "%s", talk_why(c->ctx, status)); }
+
+/* Opens the file, which has to be a function of one batch of images. */
+static int open_onnx(classifier *c, const char *path, int blame) {
+    wick_status status = wick_onnx_open(c->ctx, path, NULL, &c->onnx);
+    if (status != WICK_OK) return onnx_failed(c, status, CLI_BAD_FILE);
+    c->model = wick_onnx_model(c->onnx);
+    const char *missing = wick_onnx_unsupported(c->onnx);
+    if (*missing) return talk_fail(blame, "%s: has ops that Wick lacks: %s", path, missing);
+    const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
+    wick_dtype dtype;
+    if (wick_onnx_inputs(c->onnx) != 1 || port.kind != WICK_VALUE_TENSOR || !wick_onnx_elem_dtype(port.elem, &dtype) || port.rank < 2)
+        return talk_fail(blame, "%s: takes no batch of images: it has %d input%s", path, wick_onnx_inputs(c->onnx), plural(wick_onnx_inputs(c->onnx)));
+    return CLI_OK;
+}
+
+/* Its input for a batch of n, as the file has it: [n, H, W, C] where c->last. */
+static wick_spec onnx_spec(const classifier *c, int64_t n) {
+    wick_spec spec = {.name = "images", .rank = c->rank + 1, .dims = {n}};
+    wick_onnx_elem_dtype(wick_onnx_input(c->onnx, 0).elem, &spec.dtype);
+    for (int i = 0; i < c->rank; i++) spec.dims[i + 1] = c->dims[c->last ? (i + 1) % c->rank : i];
+    return spec;
+}
+
+/* The images that the file declares, beside those that are known already (c->rank 0: none). */
+static int onnx_dims(classifier *c, const char *path, int blame) {
+    const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
+    const int rank = port.rank - 1;
+    const int64_t known = c->rank ? c->pixels : 0;
+    int64_t dims[WICK_MAX_DIMS], pixels = 1;
+    bool same = c->rank == rank, last = c->rank == 3 && rank == 3;
+    for (int i = 0; i < rank; i++) {
+        dims[i] = port.dims[i + 1];
+        if (dims[i] < 0 && c->rank == rank) dims[i] = c->dims[i]; /* the file leaves it open */
+        if (dims[i] < 1 || dims[i] > MOST_PIXELS / pixels)
+            return talk_fail(blame, "%s: dim %d of its input \"%s\" has no extent, and images are not known to have one", path, i + 1, port.name);
+        pixels *= dims[i];
+        same = same && dims[i] == c->dims[i];
+        last = last && dims[i] == c->dims[(i + 1) % 3];
+    }
+    if (known && pixels != known)
+        return talk_fail(blame, "%s: takes images of %lld pixel%s, those of %s have %lld", path, (long long)pixels, plural(pixels), c->data, (long long)known);
+    c->last = last && !same;
+    if (c->last) return CLI_OK;
+    c->rank = rank;
+    c->pixels = pixels;
+    memcpy(c->dims, dims, sizeof c->dims);
+    return CLI_OK;
+}
+
+/* With the head that it gets (classes 0: its own), for batches of any size. */
+static int adapt_onnx(classifier *c, const char *path, int64_t classes, bool head, int blame) {
+    const wick_spec spec = onnx_spec(c, 1);
+    wick_status status = WICK_OK;
+    wick_onnx_drop_softmax(c->onnx);
+    if (head) status = wick_onnx_replace_head(c->onnx, classes, &spec);
+    if (status == WICK_OK) status = wick_onnx_rebatch(c->onnx, &spec);
+    (void)path;
+    return status == WICK_OK ? CLI_OK : onnx_failed(c, status, blame);
+}
+
+/* How many numbers the file gives for an image; 0: what went wrong has been said. */
+static int64_t onnx_width(classifier *c, const char *path, int blame) {
+    const wick_spec spec = onnx_spec(c, 1);
+    wick_scope *scope = wick_scope_open(c->ctx);
+    if (!scope) return out_of_memory(), 0;
+    wick_tensor *y = wick_onnx_forward(c->onnx, wick_zeros(c->ctx, spec.dtype, spec.rank, spec.dims));
+    const char *text;
+    const wick_status status = wick_tensor_error(y, &text);
+    const int64_t width = status == WICK_OK ? wick_tensor_count(y) : 0;
+    if (status != WICK_OK) talk_fail(talk_code(status, blame), "%s", text);
+    else if (width < 1 || width > MOST_CLASSES) talk_fail(blame, "%s: gives %lld numbers for an image, which are no classes", path, (long long)width);
+    wick_scope_close(&scope);
+    return width > 0 && width <= MOST_CLASSES ? width : 0;
+}
+
+int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *path, bool head, int blame) {
+    int code = describe(c, ctx, dataset, data, "onnx:" CLASSIFIER_ONNX);
+    if (code == CLI_OK) code = open_onnx(c, path, blame);
+    if (code == CLI_OK) code = onnx_dims(c, path, blame);
+    if (code != CLI_OK) return code;
+    c->mean = 0, c->deviation = 1;
+    const int64_t width = onnx_width(c, path, blame);
+    if (!width) return blame;
+    const bool fresh = head || width != c->classes;
+    code = adapt_onnx(c, path, c->classes, fresh, blame);
+    if (code != CLI_OK) return code;
+    if (fresh) {
+        free(c->arch);
+        if (!(c->arch = strdup("onnx:" CLASSIFIER_ONNX ",head"))) return out_of_memory();
+        talk("a fresh head of %lld classes; the file's had %lld", (long long)c->classes, (long long)width);
+    }
+    return make_parameters(c, path, blame);
+}
+
+/* A file by itself: nobody says what its classes are. */
+static int load_onnx(classifier *c, const char *path) {
+    c->deviation = 1;
+    c->data = strdup("");
+    int code = c->data ? open_onnx(c, path, CLI_BAD_FILE) : out_of_memory();
+    if (code == CLI_OK) code = onnx_dims(c, path, CLI_BAD_FILE);
+    if (code == CLI_OK) code = adapt_onnx(c, path, 0, false, CLI_BAD_FILE);
+    if (code != CLI_OK) return code;
+    bool fits;
+    if (!(c->classes = onnx_width(c, path, CLI_BAD_FILE))) return CLI_BAD_FILE;
+    wick_model_set_training(c->model, false);
+    c->arch = strdup(path);
+    if (!c->arch) return out_of_memory();
+    code = join_names(c, NULL);
+    return code == CLI_OK ? split_names(c, &fits) : code;
+}
+
+/* "onnx:FILE[,head]" of a checkpoint: a file of that name in its folder, and nowhere else. */
+static int build_onnx(classifier *c, const char *checkpoint) {
+    const char *name = c->arch + strlen("onnx:"), *comma = strchr(name, ',');
+    const size_t length = comma ? (size_t)(comma - name) : strlen(name);
+    const bool head = comma != NULL;
+    if (!length || name[0] == '.' || memchr(name, '/', length) || (head && strcmp(comma, ",head") != 0))
+        return talk_fail(CLI_BAD_FILE, "%s: bad arch '%s'", checkpoint, c->arch);
+    const char *slash = strrchr(checkpoint, '/');
+    char *path;
+    if (asprintf(&path, "%.*s%.*s", slash ? (int)(slash - checkpoint + 1) : 0, checkpoint, (int)length, name) < 0) return out_of_memory();
+    int code = open_onnx(c, path, CLI_BAD_FILE);
+    if (code == CLI_OK) code = onnx_dims(c, path, CLI_BAD_FILE);
+    if (code == CLI_OK) code = adapt_onnx(c, path, c->classes, head, CLI_BAD_FILE);
+    free(path);
+    return code;
+}
+
+static int copy_file(wick_context *ctx, const char *from, const char *to) {
+    char *a = realpath(from, NULL), *b = realpath(to, NULL);
+    const bool same = a && b && strcmp(a, b) == 0;
+    free(a);
+    free(b);
+    if (same) return CLI_OK;
+    FILE *in = fopen(from, "rbe");
+    char *bytes = NULL;
+    size_t n = 0, room = 0;
+    while (in && !feof(in) && !ferror(in)) {
+        if (n == room) {
+            char *more = realloc(bytes, room = room ? 2 * room : (size_t)1 << 20);
+            if (!more) break;
+            bytes = more;
+        }
+        n += fread(bytes + n, 1, room - n, in);
+    }
+    const bool whole = in && feof(in) && !ferror(in);
+    int code = whole ? CLI_OK : talk_fail(in ? CLI_FAILED : CLI_BAD_FILE, "could not read %s: %s", from, strerror(errno));
+    if (in) fclose(in);
+    if (code == CLI_OK && wick_file_write(ctx, to, bytes, n) != WICK_OK) code = talk_fail(CLI_FAILED, "could not save: %s", wick_context_error(ctx));
+    free(bytes);
+    return code;
+}
+
+int classifier_keep_onnx(const classifier *c, const char *path, const char *folder) {
+    const char *slash = strrchr(path, '/'), *name;
+    int code = CLI_OK;
+    for (int i = -1; code == CLI_OK && (name = i < 0 ? CLASSIFIER_ONNX : wick_onnx_file_at(c->onnx, i)); i++) {
+        if (strchr(name, '/'))
+            return talk_fail(CLI_BAD_FILE, "%s: keeps tensors in %s, a folder below its own: put the file beside it", path, name);
+        char *from = NULL, *to = path_join(folder, name);
+        if (i < 0) from = strdup(path);
+        else if (asprintf(&from, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, name) < 0) from = NULL;
+        code = from && to ? copy_file(c->ctx, from, to) : out_of_memory();
+        free(from);
+        free(to);
+    }
+    return code;
+}
+
+wick_status classifier_prepare(classifier *c, int64_t n) {
+    const wick_spec spec = c->onnx ? onnx_spec(c, n) : (wick_spec){0};
+    return c->onnx ? wick_onnx_prepare(c->onnx, &spec) : WICK_OK;
+}
+
+int classifier_set_range(classifier *c, const char *text, const char *whose, int blame) {
+    char *end;
+    if (!*text || strcmp(text, "auto") == 0) return CLI_OK;
+    const double low = strtod(text, &end);
+    const char *second = *end == ',' ? end + 1 : end;
+    const double high = strtod(second, &end);
+    if (second == text || second[-1] != ',' || end == second || *end || !isfinite(low) || !isfinite(high) || !(low < high))
+        return talk_fail(blame, "%s--input-range '%s' is not auto, nor two numbers like 0,255", whose, text);
+    c->deviation = 1 / (high - low);
+    c->mean = -low / (high - low);
+    return CLI_OK;
+}
+
 void classifier_free(classifier *c) {
+    if (c->onnx) c->model = NULL; /* is freed with it */
+    wick_onnx_free(&c->onnx);
     wick_model_free(&c->model);
     free(c->arch);
     free(c->data);
@@ -153,6 +351,8 @@ bool classifier_is_in(const wick_checkpoint *file) {
     return all;
 }
 
+static bool is_onnx(const classifier *c) { return strncmp(c->arch, "onnx:", 5) == 0; }
+
 /* Fills in what the metadata says; it is as little trusted as any file. */
 static int read_meta(classifier *c, const wick_checkpoint *file, const char *path) {
     const char *value[KEYS];
@@ -165,7 +365,7 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     double classes;
     c->arch = strdup(value[ARCH]);
     if (!c->arch) return out_of_memory();
-    if (wick_zoo_find(c->ctx, c->arch, &c->network) != WICK_OK)
+    if (!is_onnx(c) && wick_zoo_find(c->ctx, c->arch, &c->network) != WICK_OK)
         return talk_fail(CLI_BAD_FILE, "%s: %s", path, wick_context_error(c->ctx));
     if (!read_dims(c, value[DIMS])) return talk_fail(CLI_BAD_FILE, "%s: bad dims '%s'", path, value[DIMS]);
     if (!read_real(&classes, value[CLASSES]) || !(classes >= 1 && classes <= MOST_CLASSES) || classes != floor(classes))
@@ -195,6 +395,12 @@ int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *fi
     *c = (classifier){.ctx = ctx};
     int code = read_meta(c, file, path);
     if (code != CLI_OK) return code;
+    if (is_onnx(c)) {
+        code = build_onnx(c, path);
+        if (code != CLI_OK) return code;
+        wick_model_set_training(c->model, false);
+        return make_parameters(c, path, CLI_BAD_FILE);
+    }
     /* A small file can't make us reserve the memory of a giant network. */
     double elements = 0;
     for (int i = 0; i < wick_checkpoint_count(file); i++) elements += spec_elements(wick_checkpoint_tensor(file, i));
@@ -247,6 +453,8 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
     *c = (classifier){.ctx = ctx};
     wick_checkpoint *file;
     char *file_path;
+    const size_t length = strlen(path);
+    if (length > 5 && strcmp(path + length - 5, ".onnx") == 0) return load_onnx(c, path);
     int code = model_open(ctx, path, &file, &file_path);
     if (code == CLI_OK) code = load_from(c, file, file_path);
     wick_checkpoint_free(&file);
@@ -256,6 +464,12 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
 
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
     wick_here(WICK_PLACE); /* errors name this line, not the last one that recorded something else */
+    if (c->onnx) {
+        wick_tensor *y = wick_onnx_forward(c->onnx, c->last ? wick_permute(x, 4, (const int[]){0, 2, 3, 1}) : x);
+        const int64_t n = wick_tensor_dim(x, 0);
+        const bool flat = wick_tensor_error(y, NULL) != WICK_OK || wick_tensor_rank(y) == 2 || wick_tensor_count(y) != n * c->classes;
+        return flat ? y : wick_reshape(y, 2, (const int64_t[]){n, c->classes}); /* [n, classes, 1, 1] */
+    }
     return wick_zoo_build(&c->network, c->model, x, c->classes);
 }
 
@@ -276,6 +490,7 @@ static void note_names(const classifier *c, const wick_dataset *dataset, const c
 }
 
 int classifier_open_data(const classifier *c, const char *name, const char *split, wick_dataset **out) {
+    if (!name[0] && !c->data[0]) return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(split, "test") == 0 ? "train" : "test";
     talk("reading %s", data);
     wick_status status = wick_dataset_open(c->ctx, data, split, out);

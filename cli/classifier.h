@@ -7,12 +7,15 @@
 
 #include "wick/data.h"
 #include "wick/io.h"
+#include "wick/onnx.h"
 #include "wick/zoo.h"
 
 typedef struct classifier {
     wick_context *ctx;
     wick_model *model;
-    char *arch; /* as wick_zoo_find reads it */
+    char *arch;       /* as wick_zoo_find reads it, or "onnx:FILE" or "onnx:FILE,head" (with another head than the file's), FILE beside the checkpoint */
+    wick_onnx *onnx;  /* that file, which then has the model; or NULL */
+    bool last;        /* of images [C, H, W], the ONNX file takes [H, W, C] */
     wick_network network;
     int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
@@ -26,6 +29,15 @@ typedef struct classifier {
 /* A new one, for the images of a data set. Exit codes; what went wrong has been said. blame: the code when the network is. */
 int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
                            const char *arch, int blame);
+/* A new one for those images, of an ONNX file at path. It gets a fresh head if it has not as many outputs as there are classes, or head asks for it. */
+int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *path, bool head, int blame);
+/* What --input-range says, instead of what the data or the checkpoint say. "" and "auto" change nothing. */
+int classifier_set_range(classifier *c, const char *text, const char *whose, int blame);
+/* Puts the ONNX file that it was made of, and the files beside it, into the folder, as classifier_build looks for them. */
+int classifier_keep_onnx(const classifier *c, const char *path, const char *folder);
+/* Before classifier_logits is recorded in a plan for a batch of n. A status of the context. */
+wick_status classifier_prepare(classifier *c, int64_t n);
+#define CLASSIFIER_ONNX "model.onnx" /* in the folder of a run */
 /* A new one, for images of these extents ("3,32,32"), whose pixels and data set nobody knows. It has no parameters yet. */
 int classifier_for_arch(classifier *c, wick_context *ctx, const char *arch, const char *dims, int64_t classes);
 /* Whether a checkpoint says what wick train writes into its own. */
@@ -34,7 +46,7 @@ bool classifier_is_in(const wick_checkpoint *file);
 int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *file, const char *path);
 /* Opens a checkpoint, or the best one in a run's folder; *path, malloc'ed, is its name. NULLs where it fails. */
 int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, char **path);
-/* From what model_open opens. */
+/* From what model_open opens, or from an ONNX file, which knows no names of classes and no data. */
 int classifier_load(classifier *c, wick_context *ctx, const char *path);
 void classifier_free(classifier *c);
 

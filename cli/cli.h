@@ -35,6 +35,9 @@ typedef struct cli_options {
     int optimizer, schedule, color; /* which of the choices, in the table's order */
     bool nesterov, amsgrad, cycle_momentum, force, json, quiet, help, no_measure, layers, bench, bgr;
 
+    const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
+    bool head;
+
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];
     bool given[CLI_MAX_OPTIONS];

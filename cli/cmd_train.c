@@ -42,6 +42,14 @@ static int blame(const char *whose) { return *whose ? CLI_BAD_FILE : CLI_USAGE; 
 /* The text of the network: --net, or --arch alone when it says all, else with --hidden and --dropout. */
 static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size) {
     wick_network network;
+    if (*o->onnx) {
+        static const char *const others[] = {"arch", "net", "hidden", "dropout"};
+        for (int i = 0; i < 4; i++)
+            if (options_given(o, others[i])) return talk_fail(CLI_USAGE, "--model has its network; it takes no --%s beside it", others[i]);
+        snprintf(text, size, "%s", "onnx:" CLASSIFIER_ONNX);
+        return CLI_OK;
+    }
+    if (o->head) return talk_fail(blame(whose), "%s--head is for a --model", whose);
     if (*o->net) {
         if (options_given(o, "arch") || options_given(o, "hidden") || options_given(o, "dropout"))
             return talk_fail(CLI_USAGE, "--net says all; it takes no --arch, --hidden or --dropout beside it");
@@ -86,7 +94,7 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     const bool ends = s->kind == WICK_SCHEDULE_COSINE || s->kind == WICK_SCHEDULE_POLYNOMIAL;
     const double peak = trainer_peak(&optim);
     char error[512];
-    if (!groups_read(&groups, o->group, peak, error, sizeof error)) return talk_fail(blame(whose), "%s%s", whose, error);
+    if (!groups_read(&groups, o->group, o->freeze, peak, error, sizeof error)) return talk_fail(blame(whose), "%s%s", whose, error);
     int64_t milestones[WICK_MILESTONES];
     if (o->accumulate > steps)
         return talk_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
@@ -140,13 +148,13 @@ static int read_augment(const training *t, const cli_options *o, const char *who
 
 /* Paths are kept from the root: a run may be resumed in another folder. */
 static int fix_paths(cli_options *o) {
-    const char *const names[] = {"data", "log"}, *const values[] = {o->data, o->log};
-    for (int i = 0; i < 2; i++) {
-        bool path = values[i][0] && (i == 1 || strchr(values[i], '/') || path_is_folder(values[i]));
+    const char *const names[] = {"data", "log", "model", "weights"}, *const values[] = {o->data, o->log, o->onnx, o->weights};
+    for (int i = 0; i < 4; i++) {
+        bool path = values[i][0] && (i >= 1 || strchr(values[i], '/') || path_is_folder(values[i]));
         if (!path) continue;
         char *whole = path_absolute(values[i]);
         if (!whole)
-            return talk_fail(i == 0 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
+            return talk_fail(i != 1 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
                              strerror(errno));
         bool ok = options_replace(o, names[i], whole);
         free(whole);
@@ -177,6 +185,17 @@ static int open_data(training *t) {
     return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
 }
 
+/* The file that --model names; a run that goes on has a copy of it. */
+static int from_onnx(training *t, const cli_options *kept) {
+    const cli_options *o = t->o;
+    char *copy = kept ? path_join(t->folder, CLASSIFIER_ONNX) : NULL;
+    if (kept && !copy) return talk_fail(CLI_FAILED, "out of memory");
+    const int code = classifier_for_onnx(&t->c, t->ctx, t->train, o->data, kept ? copy : o->onnx, o->head, kept ? CLI_BAD_FILE : CLI_USAGE);
+    if (code == CLI_OK && strcmp(o->input_range, "auto") == 0) wick_dataset_moments(t->train, &t->c.mean, &t->c.deviation);
+    free(copy);
+    return code;
+}
+
 static int build(training *t) {
     const cli_options *o = t->o, *kept = o->resume[0] ? &t->r.kept : NULL;
     char arch[4096];
@@ -197,7 +216,10 @@ static int build(training *t) {
     t->optim = trainer_optim(o, t->steps, &t->groups);
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
-    if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
+    if (code == CLI_OK && *o->onnx) code = from_onnx(t, kept);
+    else if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
+    if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, of_file, CLI_BAD_FILE);
+    if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, &loading);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->test) code = evaluator_new(&t->e, &t->c, t->test);
@@ -452,6 +474,7 @@ static int train(training *t) {
     if (code == CLI_OK && resuming && at_end(t)) return nothing_left(t);
     if (code == CLI_OK) code = build(t);
     if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r);
+    if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
     if (code != CLI_OK) return code;
     if (!steplog_open(&t->log, log_path(t), t->r.state.step, t->r.state.epoch))
         return talk_fail(CLI_FAILED, "could not open the log %s: %s", log_path(t), strerror(errno));

@@ -47,30 +47,38 @@ static const char *read_setting(wick_param_group *g, const char *text, double lr
     return "after the pattern and a : there are lr=RATE, lr=FACTORx, decay=W and freeze, with commas between";
 }
 
-bool groups_read(param_groups *groups, const char *text, double lr, char *error, size_t size) {
+static bool add_group(param_groups *groups, char *one, char *settings, double lr, const char *option, char *error, size_t size) {
+    char shown[200];
+    const char *bad = NULL;
+    snprintf(shown, sizeof shown, "%s", one);
+    if (groups->n == MOST_GROUPS) bad = "is one group too many";
+    if (!bad && !*option) {
+        wick_param_group *g = &groups->list[groups->n++];
+        g->pattern = one;
+        g->freeze = true;
+        return true;
+    }
+    if (!bad && (!settings || settings == one || !settings[1])) bad = "the form is PATTERN:lr=0.1x,decay=0";
+    if (!bad) {
+        wick_param_group *g = &groups->list[groups->n++];
+        *settings++ = '\0';
+        g->pattern = one;
+        for (char *setting; !bad && (setting = part(&settings, ','));) bad = read_setting(g, setting, lr);
+    }
+    if (bad) snprintf(error, size, "--%s '%s': %s", *option ? option : "freeze", shown, bad);
+    return !bad;
+}
+
+bool groups_read(param_groups *groups, const char *text, const char *freeze, double lr, char *error, size_t size) {
     *groups = (param_groups){0};
-    if (!*text) return true;
-    if (strlen(text) >= sizeof groups->text) {
-        snprintf(error, size, "--group is longer than %zu bytes", sizeof groups->text - 1);
+    if (strlen(text) + strlen(freeze) + 2 > sizeof groups->text) {
+        snprintf(error, size, "--group and --freeze are longer than %zu bytes", sizeof groups->text - 2);
         return false;
     }
-    strcpy(groups->text, text);
-    char *rest = groups->text;
-    for (char *one; (one = part(&rest, ';'));) {
-        char shown[200], *settings = strrchr(one, ':');
-        const char *bad = NULL;
-        snprintf(shown, sizeof shown, "%s", one);
-        if (groups->n == MOST_GROUPS) bad = "is one group too many";
-        if (!bad && (!settings || settings == one || !settings[1])) bad = "the form is PATTERN:lr=0.1x,decay=0";
-        if (!bad) {
-            wick_param_group *g = &groups->list[groups->n++];
-            *settings++ = '\0';
-            g->pattern = one;
-            for (char *setting; !bad && (setting = part(&settings, ','));) bad = read_setting(g, setting, lr);
-        }
-        if (!bad) continue;
-        snprintf(error, size, "--group '%s': %s", shown, bad);
-        return false;
-    }
+    char *rest = strcpy(groups->text, text), *frozen = strcpy(groups->text + strlen(text) + 1, freeze);
+    for (char *one; *text && (one = part(&rest, ';'));)
+        if (!add_group(groups, one, strrchr(one, ':'), lr, "group", error, size)) return false;
+    for (char *one; *freeze && (one = part(&frozen, ';'));)
+        if (!add_group(groups, one, NULL, lr, "", error, size)) return false;
     return true;
 }

@@ -1,4 +1,4 @@
-/* groups.h: what --group says: parameters by name pattern, and what is different about them. */
+/* groups.h: what --group and --freeze say: parameters by name pattern, and what is different about them. */
 #ifndef WICK_CLI_GROUPS_H
 #define WICK_CLI_GROUPS_H
 
@@ -11,7 +11,8 @@ typedef struct param_groups {
     char text[4096];
 } param_groups;
 
-/* Reads "PATTERN:lr=0.1x,decay=0,freeze;PATTERN:...". lr is the rate that scales are of. False, with a line in `error`: the text is wrong. */
-bool groups_read(param_groups *groups, const char *text, double lr, char *error, size_t size);
+/* Reads "PATTERN:lr=0.1x,decay=0,freeze;PATTERN:..." and, behind those, the patterns "PATTERN;PATTERN" of what is frozen. lr is the rate that scales are of. False, with
+ * a line in `error`: a text is wrong. */
+bool groups_read(param_groups *groups, const char *text, const char *freeze, double lr, char *error, size_t size);
 
 #endif

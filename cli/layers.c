@@ -14,7 +14,8 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 int layers_of(classifier *c, int blame, wick_summary **out) {
     wick_spec specs[2];
     classifier_specs(c, 1, specs);
-    wick_status status = wick_model_summary(c->model, record, c, 1, specs, out);
+    wick_status status = classifier_prepare(c, 1);
+    if (status == WICK_OK) status = wick_model_summary(c->model, record, c, 1, specs, out);
     return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, blame), "%s: %s", c->arch, talk_why(c->ctx, status));
 }
 

@@ -6,9 +6,10 @@ wick_status step_compile(step *s, classifier *c, wick_function fn, void *user, i
                          uint64_t seed, uint64_t stream, const wick_compile_options *options) {
     wick_spec specs[2];
     classifier_specs(c, n, specs);
-    wick_context_set_random(c->ctx, seed, stream);
     *s = (step){0};
-    wick_status status = wick_compile(c->ctx, fn, user, n_in, specs, n_out, options, &s->plan);
+    wick_status status = classifier_prepare(c, n);
+    wick_context_set_random(c->ctx, seed, stream);
+    if (status == WICK_OK) status = wick_compile(c->ctx, fn, user, n_in, specs, n_out, options, &s->plan);
     if (status == WICK_OK) status = wick_workspace_new(s->plan, &s->workspace);
     if (status != WICK_OK) step_free(s);
     return status;

@@ -121,7 +121,7 @@ wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_grou
     };
     char error[160];
     trainer_milestones(o->lr_at, optim.schedule.milestones); /* checked before */
-    if (groups_read(groups, o->group, trainer_peak(&optim), error, sizeof error)) optim.groups = groups->list, optim.n_groups = groups->n;
+    if (groups_read(groups, o->group, o->freeze, trainer_peak(&optim), error, sizeof error)) optim.groups = groups->list, optim.n_groups = groups->n;
     return optim;
 }
 
@@ -147,7 +147,7 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
             if (status == WICK_OK) status = compile(t, update, last, NULL, &t->steps[update][last]);
     if (status == WICK_OK) return CLI_OK;
     const bool group = status == WICK_ERR_INVALID && optim->n_groups; /* that no parameter is in */
-    return talk_fail(group ? CLI_USAGE : CLI_FAILED, "%s%s", group ? "--group: " : "", talk_why(c->ctx, status));
+    return talk_fail(group ? CLI_USAGE : CLI_FAILED, "%s%s", group ? "--group or --freeze: " : "", talk_why(c->ctx, status));
 }
 
 void trainer_free(trainer *t) {

@@ -69,6 +69,9 @@ WICK_API wick_tensor *wick_model_state(wick_model *model, const char *name, wick
                                        const int64_t *dims, wick_init init);
 /* Makes x, a tensor that holds data (also wick_wrap's and wick_map_file's), the state of that whole name: for readers of files. The model keeps its own reference. */
 WICK_API WICK_MUST_CHECK wick_status wick_model_adopt(wick_model *model, const char *name, wick_role role, wick_tensor *x);
+/* Puts x in the place of the PARAM or BUFFER state of that whole name, of any shape: for a network whose head is exchanged. What was recorded with the old one keeps it;
+ * make the optimizer afterwards. WICK_ERR_INVALID: there is no such state. */
+WICK_API WICK_MUST_CHECK wick_status wick_model_replace(wick_model *model, const char *name, wick_tensor *x);
 WICK_API int wick_model_count(const wick_model *model);
 typedef struct wick_named {
     const char *name;

@@ -47,7 +47,8 @@ typedef struct wick_onnx wick_onnx;
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out);
 /* Plans and tensors made from it must be freed before. Null-safe, nulls. */
 WICK_API void wick_onnx_free(wick_onnx **onnx);
-/* Its weights by their names, freed with it: float initializers are parameters, and so are float constants of 2 dims and more; others are buffers. */
+/* Its weights by their names, freed with it. Float initializers of 1 dim and more are parameters, and so are float constants of 2 dims and more; what is no weight of
+ * the network but a number of its formula is a buffer: scalars, integers, statistics of batch norms, bounds, scales of quantisation. */
 WICK_API wick_model *wick_onnx_model(wick_onnx *onnx);
 /* Every op it uses that Wick lacks, once: "Foo-13, com.acme::Bar-1"; "" is none. */
 WICK_API const char *wick_onnx_unsupported(const wick_onnx *onnx);
@@ -89,8 +90,31 @@ WICK_API wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i);
 /* Records the graph for these inputs, lazily: one for each input, in their order (kind NONE: its initializer). out has room for all outputs; what is
  * in it belongs to the innermost scope, host values to the model until its next apply. Where sizes depend on values, parts are evaluated. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out);
+/* Its first output for its one input x, which is converted to the input's dtype: a network as wick_zoo_build records it, to be trained and differentiated. Batch norms
+ * normalise by their statistics and Dropout passes everything on, in training too, unless the file itself says otherwise. Poisoned on error. */
+WICK_API wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x);
+/* Before apply or forward is called in a function that wick_compile records, for inputs of these specs: finds out what has to be known on the host while recording, which can't
+ * be asked for there. WICK_ERR_UNSUPPORTED: that depends on the inputs. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_prepare(wick_onnx *onnx, const wick_spec *in);
 /* One plan for inputs of these specs, which are all tensors. WICK_ERR_UNSUPPORTED: sizes depend on values (wick_onnx_apply does run it). */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan);
+
+/* ---- fine-tuning ------------------------------------------------------------------------------------------------------------------ */
+
+/* Lets the leading extent of all inputs be any number, where the file fixes it: shapes of Reshape that begin with it are bound to that of now. Then two inputs in one batch are
+ * compared with each by itself. WICK_ERR_UNSUPPORTED: the graph cannot, or mixes the inputs of a batch; the message names the op, or the output. `in`: specs of the inputs with
+ * the extents that the file leaves open; NULL: it leaves none but the leading one. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_rebatch(wick_onnx *onnx, const wick_spec *in);
+/* A Softmax or LogSoftmax that ends the first output is left out: losses are of logits. Returns whether there was one. */
+WICK_API bool wick_onnx_drop_softmax(wick_onnx *onnx);
+/* The last linear layer on the way to the first output (Gemm, MatMul, Conv, each with the Add of a bias behind it): how many numbers it gives; 0: there is none, and the
+ * context's error says which op is in the way. `in` as for wick_onnx_rebatch. */
+WICK_API int64_t wick_onnx_head_width(wick_onnx *onnx, const wick_spec *in);
+/* Gives that layer fresh weights for another number of classes: uniform in +-1/sqrt(fan in), drawn as wick_model_state does. They keep their names where no other node reads them,
+ * else they are NODE.weight and NODE.bias. The optimizer is to be made after it. WICK_ERR_UNSUPPORTED: there is no such layer, or the graph behind it is made for the old width. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_replace_head(wick_onnx *onnx, int64_t classes, const wick_spec *in);
+/* The files beside the model that hold its large tensors, as it names them; NULL past the last. */
+WICK_API const char *wick_onnx_file_at(const wick_onnx *onnx, int i);
 
 /* ---- values in files ------------------------------------------------------------------------------------------------------------ */
 

@@ -282,6 +282,20 @@ wick_status wick_model_adopt(wick_model *model, const char *name, wick_role role
     return WICK_OK;
 }
 
+wick_status wick_model_replace(wick_model *model, const char *name, wick_tensor *x) {
+    if (!model) return WICK_ERR_INVALID;
+    wick_context *ctx = model->ctx;
+    model_entry *e = name ? find(model, name, wick_hash(name, strlen(name), 0)) : NULL;
+    if (!e || e->role == WICK_ROLE_OPTIM) return wick_context_fail(ctx, WICK_ERR_INVALID, "replace: the model has no parameter or buffer \"%s\"", name ? name : "");
+    if (!x || wick_tensor_error(x, NULL) != WICK_OK || !wick_tensor_ready(x))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\": a state is made of a tensor that holds data", name);
+    model->numbers += wick_tensor_count(x) - wick_tensor_count(e->tensor);
+    wick_tensor *old = e->tensor;
+    e->tensor = wick_retain(x);
+    wick_tensor_free(&old);
+    return WICK_OK;
+}
+
 /* What the model's rule says of the weights of a layer, [out, in, kernel ...]; a bias then starts at 0. */
 static wick_init by_rule(wick_init_rule rule, int rank, const int64_t *dims) {
     if (rank < 2) return wick_init_constant(0);

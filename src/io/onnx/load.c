@@ -17,19 +17,47 @@ static const char *terminated(wick_onnx *onnx, wick_bytes b) {
     return s;
 }
 
-/* The tensor's name in the model, where it can have one. Floats of that many dims and more are trained. */
-static wick_status adopt(wick_onnx *onnx, wick_bytes name, wick_tensor *t, int least_rank) {
+/* Inputs that are numbers of the formula and not weights: bit i is input i. */
+static const struct {
+    const char *op;
+    unsigned inputs;
+} fixed_inputs[] = {
+    {"BatchNormalization", 1u << 3 | 1u << 4}, /* the statistics: see wick_onnx_model */
+    {"Resize", ~1u},         {"Upsample", ~1u},         {"Clip", ~1u},         {"Pad", ~1u},          {"Pow", ~1u},
+    {"Dropout", ~1u},        {"OneHot", ~0u},           {"Range", ~0u},        {"QuantizeLinear", ~1u}, {"DequantizeLinear", ~1u},
+    {"QLinearConv", ~0u},    {"QLinearMatMul", ~0u},    {"ConvInteger", ~0u},  {"MatMulInteger", ~0u},  {"NonMaxSuppression", ~0u},
+    {"Where", 1u},           {"STFT", ~1u},             {"MelWeightMatrix", ~0u},
+};
+bool wick_onnx_is_fixed_input(const onnx_step *step, int input) {
+    for (size_t i = 0; i < WICK_COUNTOF(fixed_inputs); i++)
+        if (wick_bytes_are(step->node->op, fixed_inputs[i].op)) return fixed_inputs[i].inputs >> WICK_MIN(input, 31) & 1;
+    return false;
+}
+
+/* Notes in read[] the slots of the block `up` levels outward that a step reads as weights. */
+static void note_read(const onnx_block *b, int32_t up, bool *read) {
+    for (size_t i = 0; i < b->n; i++) {
+        const onnx_step *step = &b->steps[i];
+        for (int k = 0; k < step->n_in; k++)
+            if (step->in[k].slot >= 0 && step->in[k].up == up && !wick_onnx_is_fixed_input(step, k)) read[step->in[k].slot] = true;
+        for (size_t a = 0; step->bodies && a < step->node->attrs.n; a++)
+            if (step->bodies[a]) note_read(step->bodies[a], up + 1, read);
+    }
+}
+
+/* The tensor's name in the model, where it can have one: NULL where not. */
+static wick_status adopt(wick_onnx *onnx, wick_bytes name, wick_tensor *t, bool trained, const char **state) {
     const char *text = terminated(onnx, name);
     if (!text) return WICK_ERR_NOMEM;
-    if (wick_model_adopt(onnx->model, text, wick_onnx_is_float(t) && wick_tensor_rank(t) >= least_rank ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, t) ==
-        WICK_ERR_NOMEM)
-        return WICK_ERR_NOMEM;
+    const wick_status status = wick_model_adopt(onnx->model, text, trained && wick_onnx_is_float(t) ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, t);
+    if (status == WICK_ERR_NOMEM) return status;
+    if (status == WICK_OK) *state = text;
     wick_context_clear_error(onnx->ctx);
     return WICK_OK;
 }
 
 /* The tensor of a Constant, which is a weight too: some exporters write them all so. */
-static wick_status read_constant(wick_onnx *onnx, onnx_step *step, int depth) {
+static wick_status read_constant(wick_onnx *onnx, onnx_step *step, const bool *read) {
     const onnx_node *node = step->node;
     if (!step->op || !wick_bytes_are(node->op, "Constant") || node->attrs.n != 1 || node->out.n != 1) return WICK_OK;
     const onnx_attr *a = &node->attrs.at[0];
@@ -37,25 +65,25 @@ static wick_status read_constant(wick_onnx *onnx, onnx_step *step, int depth) {
     WICK_TRY(wick_onnx_read_tensor(onnx, a->t, &step->constant.v, &onnx->arena, &onnx->msg));
     if (step->constant.v.kind != WICK_VALUE_TENSOR) return WICK_OK;
     wick_tensor *t = step->constant.v.tensor = wick_retain(step->constant.v.tensor); /* freed with the model */
-    if (!depth && adopt(onnx, node->out.at[0], t, 2) != WICK_OK) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    if (read && adopt(onnx, node->out.at[0], t, wick_tensor_rank(t) > 1 && step->out[0] >= 0 && read[step->out[0]], &step->state) != WICK_OK) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     return WICK_OK;
 }
 
-/* Those of the block and of the bodies in it. */
-static wick_status read_weights(wick_onnx *onnx, onnx_block *b, int depth) {
+/* Those of the block and of the bodies in it. read: which slots of the main graph are read as weights; NULL: it is not the main graph. */
+static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read) {
     for (size_t i = 0; i < b->n_weights; i++) {
         struct onnx_weight *w = &b->weights[i];
         WICK_TRY(w->tensor ? wick_onnx_read_tensor(onnx, w->tensor, &w->value.v, &onnx->arena, &onnx->msg)
                            : wick_onnx_read_sparse(onnx, w->sparse, &w->value.v, &onnx->arena, &onnx->msg));
         if (w->value.v.kind != WICK_VALUE_TENSOR) continue;
         wick_tensor *t = w->value.v.tensor = wick_retain(w->value.v.tensor); /* freed with the model */
-        if (!depth && adopt(onnx, w->tensor ? w->tensor->name : w->sparse->values->name, t, 0) != WICK_OK)
+        if (read && adopt(onnx, w->tensor ? w->tensor->name : w->sparse->values->name, t, wick_tensor_rank(t) > 0 && read[w->slot], &w->state) != WICK_OK)
             return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     }
-    for (size_t i = 0; i < b->n; i++) WICK_TRY(read_constant(onnx, &b->steps[i], depth));
+    for (size_t i = 0; i < b->n; i++) WICK_TRY(read_constant(onnx, &b->steps[i], read));
     for (size_t i = 0; i < b->n; i++)
         for (size_t k = 0; b->steps[i].bodies && k < b->steps[i].node->attrs.n; k++)
-            if (b->steps[i].bodies[k]) WICK_TRY(read_weights(onnx, (onnx_block *)(uintptr_t)b->steps[i].bodies[k], depth + 1));
+            if (b->steps[i].bodies[k]) WICK_TRY(read_weights(onnx, (onnx_block *)(uintptr_t)b->steps[i].bodies[k], NULL));
     return WICK_OK;
 }
 
@@ -96,8 +124,13 @@ static wick_status open_file(wick_onnx *onnx, const char *path) {
     }
     WICK_TRY(wick_onnx_resolve(onnx));
     WICK_TRY(make_ports(onnx));
-    WICK_TRY(read_weights(onnx, onnx->main, 0));
-    for (size_t i = 0; i < m->functions.n; i++) WICK_TRY(read_weights(onnx, onnx->function_blocks[i], 1));
+    bool *read = wick_calloc(NULL, (size_t)onnx->main->n_slots + 1);
+    if (!read) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", path);
+    note_read(onnx->main, 0, read);
+    const wick_status weights = read_weights(onnx, onnx->main, read);
+    wick_release(NULL, read, (size_t)onnx->main->n_slots + 1);
+    WICK_TRY(weights);
+    for (size_t i = 0; i < m->functions.n; i++) WICK_TRY(read_weights(onnx, onnx->function_blocks[i], NULL));
     return make_counts(onnx);
 }
 
@@ -135,6 +168,13 @@ static void free_run(onnx_run *run) {
     wick_release(NULL, run->answers, run->cap_answers * sizeof *run->answers);
 }
 
+static void free_prepared(onnx_prepared *p, int n_in) {
+    wick_arena_free(&p->arena);
+    wick_release(NULL, p->answers, p->cap_answers * sizeof *p->answers);
+    wick_release(NULL, p->in, (size_t)(n_in + 1) * sizeof *p->in);
+    wick_release(NULL, p, sizeof *p);
+}
+
 void wick_onnx_free(wick_onnx **onnx) {
     if (!onnx || !*onnx) return;
     wick_onnx *o = *onnx;
@@ -143,6 +183,10 @@ void wick_onnx_free(wick_onnx **onnx) {
     wick_model_free(&o->model);
     if (o->last) free_run(o->last);
     wick_release(NULL, o->last, sizeof *o->last);
+    for (onnx_prepared *p = o->prepared, *next; p; p = next) {
+        next = p->next;
+        free_prepared(p, o->n_in);
+    }
     for (wick_onnx_pages *p = o->pages, *next; p; p = next) {
         next = p->next;
         wick_onnx_pages_drop(p);
@@ -263,7 +307,7 @@ wick_onnx_op wick_onnx_op_at(const wick_onnx *onnx, int i) { return i >= 0 && i 
 
 /* ---- recording --------------------------------------------------------------------------------------------------------------------------- */
 
-static wick_status record(onnx_run *run, const wick_onnx_value *in, wick_onnx_value *out) {
+wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx_value *out) {
     wick_onnx *onnx = run->onnx;
     const onnx_block *b = onnx->main;
     const size_t bytes = ((size_t)b->n_in + (size_t)b->n_out + 1) * sizeof(onnx_value);
@@ -273,16 +317,32 @@ static wick_status record(onnx_run *run, const wick_onnx_value *in, wick_onnx_va
     run->ctx = onnx->ctx;
     run->steps_left = onnx->limits.nodes;
     run->next_answer = 0;
+    run->batch = 0;
     wick_status status = WICK_OK;
     for (int i = 0; i < onnx->n_in && status == WICK_OK; i++) {
         const char *text = "it is NULL";
-        if (in[i].kind == WICK_VALUE_TENSOR && (!in[i].tensor || wick_tensor_error(in[i].tensor, &text) != WICK_OK))
+        if (in[i].kind != WICK_VALUE_TENSOR) continue;
+        if (!in[i].tensor || wick_tensor_error(in[i].tensor, &text) != WICK_OK)
             status = wick_msg_set(&onnx->msg, WICK_ERR_INVALID, "%s: input \"%s\": %s", onnx->path, onnx->in_ports[i].name, text);
+        else if (!run->batch && wick_tensor_rank(in[i].tensor)) run->batch = wick_tensor_dim(in[i].tensor, 0);
     }
     if (status == WICK_OK) status = wick_onnx_block(run, b, NULL, NULL, b->n_in, values, results, &onnx->msg);
     for (int i = 0; i < b->n_out && status == WICK_OK; i++) out[i] = results[i].v;
     wick_release(NULL, values, bytes);
     return status == WICK_OK ? status : wick_context_fail(onnx->ctx, status, "%s", onnx->msg.text);
+}
+
+static bool is_like(const wick_spec *spec, const wick_onnx_value *v) {
+    return v->kind == WICK_VALUE_TENSOR && v->tensor && wick_tensor_error(v->tensor, NULL) == WICK_OK && spec->dtype == wick_tensor_dtype(v->tensor) &&
+           spec->rank == wick_tensor_rank(v->tensor) && !memcmp(spec->dims, wick_tensor_dims(v->tensor), (size_t)spec->rank * sizeof *spec->dims);
+}
+static const onnx_prepared *find_prepared(const wick_onnx *onnx, const wick_onnx_value *in) {
+    for (const onnx_prepared *p = onnx->prepared; p; p = p->next) {
+        bool like = true;
+        for (int i = 0; i < onnx->n_in && like; i++) like = is_like(&p->in[i], &in[i]);
+        if (like) return p;
+    }
+    return NULL;
 }
 
 wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out) {
@@ -291,22 +351,89 @@ wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onn
     free_run(onnx->last);
     *onnx->last = (onnx_run){.onnx = onnx, .mode = ONNX_RUN_LAZY};
     wick_arena_init(&onnx->last->arena, NULL, 1 << 14);
-    return record(onnx->last, in, out);
+    const onnx_prepared *p = onnx->ctx->frame->trace ? find_prepared(onnx, in) : NULL;
+    if (!p) return wick_onnx_record(onnx->last, in, out);
+    onnx_run run = {.onnx = onnx, .mode = ONNX_RUN_REPLAY, .answers = p->answers, .n_answers = p->n_answers};
+    wick_arena_init(&run.arena, NULL, 1 << 14);
+    const wick_status status = wick_onnx_record(&run, in, out);
+    onnx->last->arena = run.arena; /* what host values lie in */
+    return status;
 }
 
-static wick_status replay(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
-    onnx_run *run = user;
-    const int n_in = run->onnx->n_in, n_out = run->onnx->n_out;
+/* ---- compiling ----------------------------------------------------------------------------------------------------------------------------- */
+
+/* Runs for zeros of these specs: what is asked for on the host is kept. */
+static wick_status probe(onnx_run *run, const wick_spec *in) {
+    wick_onnx *onnx = run->onnx;
+    const size_t bytes = (size_t)(onnx->n_in + onnx->n_out + 1) * sizeof(wick_onnx_value);
+    wick_onnx_value *values = wick_calloc(NULL, bytes);
+    wick_scope *scope = wick_scope_open(onnx->ctx);
+    wick_status status = values && scope ? WICK_OK : wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    for (int i = 0; i < onnx->n_in && status == WICK_OK; i++)
+        values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_zeros(onnx->ctx, in[i].dtype, in[i].rank, in[i].dims)};
+    if (status == WICK_OK) status = wick_onnx_record(run, values, values + onnx->n_in);
+    wick_scope_close(&scope);
+    wick_release(NULL, values, bytes);
+    return status;
+}
+
+wick_status wick_onnx_probe_shapes(wick_onnx *onnx, const wick_spec *in, onnx_run *run) {
+    run->onnx = onnx;
+    run->mode = ONNX_RUN_LAZY;
+    wick_arena_init(&run->arena, NULL, 1 << 14);
+    const wick_status status = probe(run, in);
+    free_run(run);
+    return status;
+}
+
+wick_status wick_onnx_prepare(wick_onnx *onnx, const wick_spec *in) {
+    enum { KEPT = 16 };
+    onnx_run run = {.onnx = onnx, .mode = ONNX_RUN_PROBE};
+    onnx_prepared *p = wick_calloc(NULL, sizeof *p);
+    if (p) p->in = wick_calloc(NULL, (size_t)(onnx->n_in + 1) * sizeof *p->in);
+    if (!p || !p->in) {
+        wick_release(NULL, p, sizeof *p);
+        return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    }
+    memcpy(p->in, in, (size_t)onnx->n_in * sizeof *p->in);
+    wick_arena_init(&run.arena, NULL, 1 << 14);
+    const wick_status status = probe(&run, in);
+    p->arena = run.arena;
+    p->answers = run.answers, p->n_answers = run.n_answers, p->cap_answers = run.cap_answers;
+    if (status != WICK_OK) {
+        free_prepared(p, onnx->n_in);
+        return status;
+    }
+    p->next = onnx->prepared;
+    onnx->prepared = p;
+    int n = 0;
+    for (onnx_prepared **at = &onnx->prepared; *at;) {
+        onnx_prepared *old = *at;
+        bool same = old != p;
+        for (int i = 0; i < onnx->n_in && same; i++)
+            same = old->in[i].dtype == in[i].dtype && old->in[i].rank == in[i].rank && !memcmp(old->in[i].dims, in[i].dims, (size_t)in[i].rank * sizeof *in[i].dims);
+        if (!same && ++n <= KEPT) {
+            at = &old->next;
+            continue;
+        }
+        *at = old->next;
+        free_prepared(old, onnx->n_in);
+    }
+    return WICK_OK;
+}
+
+static wick_status record_plan(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    wick_onnx *onnx = user;
+    const int n_in = onnx->n_in, n_out = onnx->n_out;
     wick_onnx_value *values = wick_calloc(NULL, (size_t)(n_in + n_out + 1) * sizeof *values);
-    if (!values) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", run->onnx->path);
+    if (!values) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     for (int i = 0; i < n_in; i++) values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = in[i]};
-    run->mode = ONNX_RUN_REPLAY;
-    wick_status status = record(run, values, values + n_in);
+    wick_status status = wick_onnx_apply(onnx, values, values + n_in);
     for (int i = 0; i < n_out && status == WICK_OK; i++) {
         out[i] = values[n_in + i].tensor;
         if (values[n_in + i].kind != WICK_VALUE_TENSOR)
-            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: output \"%s\" is no tensor of numbers: it can be run, but not compiled",
-                                       run->onnx->path, run->onnx->out_ports[i].name);
+            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: output \"%s\" is no tensor of numbers: it can be run, but not compiled", onnx->path,
+                                       onnx->out_ports[i].name);
     }
     wick_release(NULL, values, (size_t)(n_in + n_out + 1) * sizeof *values);
     return status;
@@ -314,18 +441,24 @@ static wick_status replay(wick_context *ctx, wick_tensor *const *in, wick_tensor
 
 wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan) {
     *plan = NULL;
-    onnx_run run = {.onnx = onnx, .mode = ONNX_RUN_PROBE};
-    wick_arena_init(&run.arena, NULL, 1 << 14);
-    const size_t bytes = (size_t)(onnx->n_in + onnx->n_out + 1) * sizeof(wick_onnx_value);
-    wick_onnx_value *values = wick_calloc(NULL, bytes);
-    wick_scope *scope = wick_scope_open(onnx->ctx);
-    wick_status status = values && scope ? WICK_OK : wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
-    for (int i = 0; i < onnx->n_in && status == WICK_OK; i++)
-        values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_zeros(onnx->ctx, in[i].dtype, in[i].rank, in[i].dims)};
-    if (status == WICK_OK) status = record(&run, values, values + onnx->n_in); /* what has to be known on the host, before recording in earnest */
-    wick_scope_close(&scope);
-    if (status == WICK_OK) status = wick_compile(onnx->ctx, replay, &run, onnx->n_in, in, onnx->n_out, options, plan);
-    wick_release(NULL, values, bytes);
-    free_run(&run);
-    return status;
+    WICK_TRY(wick_onnx_prepare(onnx, in));
+    return wick_compile(onnx->ctx, record_plan, onnx, onnx->n_in, in, onnx->n_out, options, plan);
+}
+
+wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x) {
+    wick_context *ctx = onnx->ctx;
+    if (onnx->n_in != 1 || onnx->in_ports[0].kind != WICK_VALUE_TENSOR || !onnx->n_out)
+        return wick_poison(ctx, WICK_ERR_UNSUPPORTED, "%s: is no function of one tensor: it has %d inputs", onnx->path, onnx->n_in);
+    if (!x || wick_tensor_error(x, NULL) != WICK_OK) return x;
+    const wick_onnx_port *port = &onnx->in_ports[0];
+    wick_dtype dtype;
+    if (wick_onnx_dtype(port->elem, &dtype) && wick_tensor_dtype(x) != dtype) x = wick_cast(x, dtype);
+    wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = x}, *out = wick_calloc(NULL, (size_t)onnx->n_out * sizeof *out);
+    if (!out) return wick_poison(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    const wick_status status = wick_onnx_apply(onnx, &in, out);
+    wick_tensor *y = status != WICK_OK                        ? wick_poison(ctx, status, "%s", wick_context_error(ctx))
+                     : out[0].kind != WICK_VALUE_TENSOR ? wick_poison(ctx, WICK_ERR_UNSUPPORTED, "%s: its first output is no tensor of numbers", onnx->path)
+                                                              : out[0].tensor;
+    wick_release(NULL, out, (size_t)onnx->n_out * sizeof *out);
+    return y;
 }

@@ -58,6 +58,7 @@ typedef struct onnx_step {
     int n_in, n_out, opset;
     const onnx_block **bodies; /* of graph attributes, by the attribute's place among the node's; NULL where it is no graph */
     onnx_value constant;       /* of a Constant: read once; kind NONE: it is none */
+    const char *state;         /* its name in the model; NULL: it has none there */
     const char *place;         /* for messages and profiles: "model.onnx: Conv \"conv1\"" */
 } onnx_step;
 
@@ -76,6 +77,7 @@ struct onnx_block {
         const onnx_tensor *tensor; /* or */
         const onnx_sparse *sparse;
         onnx_value value;
+        const char *state; /* its name in the model; NULL: it has none there */
     } * weights;
     size_t n_weights;
 };
@@ -91,6 +93,16 @@ wick_onnx_pages *wick_onnx_pages_new(const wick_map *map, const char *name); /* 
 void wick_onnx_pages_drop(void *pages);
 
 typedef struct onnx_run onnx_run;
+typedef struct onnx_host onnx_host;
+/* What recording for inputs of these shapes asks for on the host, so that it can be recorded for a plan. */
+typedef struct onnx_prepared {
+    wick_spec *in; /* of the inputs */
+    onnx_host *answers;
+    size_t n_answers, cap_answers;
+    wick_arena arena; /* of the answers */
+    struct onnx_prepared *next;
+} onnx_prepared;
+
 struct wick_onnx {
     wick_context *ctx;
     wick_model *model; /* float initializers of the main graph by their names */
@@ -100,6 +112,8 @@ struct wick_onnx {
     int folder; /* descriptor, for external data; -1: not opened yet */
     onnx_model proto;
     onnx_run *last; /* whose host values users may hold */
+    onnx_prepared *prepared; /* the newest first */
+    int64_t batch;           /* the leading extent of inputs in the file, which wick_onnx_rebatch lets be another one; 0: as it is */
     onnx_block *main;
     onnx_block **function_blocks; /* by place among proto.functions */
     wick_onnx_limits limits;
@@ -125,12 +139,12 @@ typedef struct onnx_frame {
 } onnx_frame;
 
 /* Contents of a tensor on the host, in both forms. */
-typedef struct onnx_host {
+struct onnx_host {
     int rank;
     int64_t dims[WICK_MAX_DIMS], n;
     int64_t *ints;
     double *floats;
-} onnx_host;
+};
 
 struct onnx_run {
     wick_onnx *onnx;
@@ -145,6 +159,10 @@ struct onnx_run {
     size_t n_answers, cap_answers, next_answer;
     int64_t steps_left;
     int depth;
+    int64_t batch;                    /* the leading extent of the inputs */
+    const onnx_step *watched;         /* a step of the main graph whose inputs' shapes are kept, or NULL */
+    int watched_rank[2];              /* -1: no tensor */
+    int64_t watched_dims[2][WICK_MAX_DIMS];
 };
 
 struct onnx_call {
@@ -199,6 +217,13 @@ wick_status wick_onnx_block(onnx_run *run, const onnx_block *block, onnx_frame *
 
 bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out); /* of Conv and its like */
 void wick_onnx_cast_text(onnx_call *c, int64_t type);                                              /* Cast from or to strings */
+
+/* The first output for these inputs, and wherever it is asked for what has to be known on the host. */
+wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx_value *out);
+/* Zeros of these specs through the graph, with a step watched: to learn shapes. */
+wick_status wick_onnx_probe_shapes(wick_onnx *onnx, const wick_spec *in, onnx_run *run);
+/* Whether weights that these numbers are belong to the formula, like the statistics of a batch norm, and are not trained. */
+bool wick_onnx_is_fixed_input(const onnx_step *step, int input);
 
 /* ---- types and data --------------------------------------------------------------------------------------------------------------------- */
 

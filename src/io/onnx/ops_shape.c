@@ -15,6 +15,20 @@ static void identity(onnx_call *c) {
     if (v) wick_onnx_set_value(c, 0, v->v, v->dynamic);
 }
 
+/* In a graph made for another batch (wick_onnx_rebatch), the leading extent of a shape that the file fixes becomes that of now: where the tensor has the batch
+ * in front too, and all of its numbers are taken. What this gets wrong, wick_onnx_rebatch finds. */
+static void rebind_batch(const onnx_call *c, wick_tensor *x, int n, int64_t *dims) {
+    const int64_t was = c->run->onnx->batch, now = c->run->batch;
+    if (!was || was == now || n < 1 || dims[0] != was || !c->in[0]->dynamic || !wick_tensor_rank(x) || wick_tensor_dim(x, 0) % now) return;
+    int64_t count = now;
+    bool inferred = false;
+    for (int i = 1; i < n; i++) {
+        inferred |= dims[i] == -1;
+        if (dims[i] != -1 && (dims[i] < 0 || wick_mul_overflows(count, dims[i], &count))) return;
+    }
+    if (inferred || count == wick_tensor_count(x)) dims[0] = now;
+}
+
 static void reshape(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     const int64_t *want;
@@ -35,6 +49,7 @@ static void reshape(onnx_call *c) {
     int64_t dims[WICK_MAX_DIMS];
     const bool zeros = wick_onnx_int(c, "allowzero", 0);
     for (int i = 0; i < n; i++) dims[i] = want[i] == 0 && !zeros ? wick_tensor_dim(x, i) : want[i];
+    rebind_batch(c, x, n, dims);
     wick_onnx_set(c, 0, wick_reshape(x, n, dims));
 }
 

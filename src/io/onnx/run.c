@@ -235,6 +235,17 @@ static void call_function(onnx_call *c) {
     for (int i = 0; i < c->n_out && i < b->n_out; i++) c->out[i] = out[i];
 }
 
+/* A weight, or the mean of its values where the model is to be read so. */
+static onnx_value weight_value(const onnx_run *run, const onnx_value *weight, const char *state) {
+    onnx_value v = *weight;
+    char name[320];
+    if (!state || !wick_model_averaged(run->onnx->model)) return v;
+    snprintf(name, sizeof name, WICK_AVERAGE_OF "%s", state);
+    wick_tensor *mean = wick_model_find(run->onnx->model, name);
+    if (mean) v.v.tensor = wick_cast(mean, wick_tensor_dtype(v.v.tensor));
+    return v;
+}
+
 static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_step *step, const onnx_value **in, onnx_value *out, wick_msg *msg) {
     onnx_call c = {.run = run,
                    .frame = frame,
@@ -253,8 +264,14 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
     }
     for (int i = 0; i < c.n_out; i++) out[i] = (onnx_value){0};
     if (c.status != WICK_OK) return c.status;
+    if (step == run->watched)
+        for (int i = 0; i < 2; i++) {
+            wick_tensor *t = i < c.n_in && in[i] && in[i]->v.kind == WICK_VALUE_TENSOR ? in[i]->v.tensor : NULL;
+            run->watched_rank[i] = t ? wick_tensor_rank(t) : -1;
+            if (t) memcpy(run->watched_dims[i], wick_tensor_dims(t), (size_t)run->watched_rank[i] * sizeof(int64_t));
+        }
     if (step->constant.v.kind != WICK_VALUE_NONE) {
-        if (step->out[0] >= 0) frame->slots[step->out[0]] = step->constant;
+        if (step->out[0] >= 0) frame->slots[step->out[0]] = weight_value(run, &step->constant, step->state);
         return WICK_OK;
     }
     wick_enter(step->place);
@@ -280,7 +297,7 @@ wick_status wick_onnx_block(onnx_run *run, const onnx_block *b, onnx_frame *pare
     onnx_value *results = slots + n_slots;
     const onnx_value **args = (const onnx_value **)(results + b->most_out);
     onnx_frame frame = {b, slots, parent, function};
-    for (size_t i = 0; i < b->n_weights; i++) slots[b->weights[i].slot] = b->weights[i].value;
+    for (size_t i = 0; i < b->n_weights; i++) slots[b->weights[i].slot] = weight_value(run, &b->weights[i].value, b->weights[i].state);
     for (int i = 0; i < b->n_in && i < n_in; i++)
         if (in[i].v.kind != WICK_VALUE_NONE || slots[b->in[i]].v.kind == WICK_VALUE_NONE) slots[b->in[i]] = in[i];
     run->depth++;
