@@ -208,6 +208,7 @@ static wick_status fit(wick_context *ctx, const wick_onnx_port *p, const char *w
     const int64_t *dims = wick_tensor_dims(v->tensor) + stacked;
     bool fits = p->rank < 0 || rank == p->rank;
     for (int d = 0; fits && d < p->rank; d++) fits = p->dims[d] < 0 || p->dims[d] == dims[d];
+    if (!fits && p->rank == 0 && rank == 1 && dims[0] == 1) fits = true; /* [1] for a number: as others take it */
     if (!fits) {
         char declared[256], given[256];
         return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s holds %s, and the input %s is %s", what,

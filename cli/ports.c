@@ -118,8 +118,8 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
 bool ports_specs(const cli_options *o, const wick_onnx *onnx, wick_spec *specs) {
     for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
         const wick_onnx_port p = wick_onnx_input(onnx, i);
-        specs[i] = (wick_spec){.name = p.name, .rank = p.rank};
-        if (p.kind != WICK_VALUE_TENSOR || p.rank < 0 || !wick_onnx_elem_dtype(p.elem, &specs[i].dtype)) return false;
+        specs[i] = wick_onnx_input_spec(onnx, i);
+        if (specs[i].rank < 0) return false;
         for (int d = 0; d < p.rank; d++) specs[i].dims[d] = port_extent(o, &p, d);
     }
     return true;

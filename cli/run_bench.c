@@ -34,34 +34,45 @@ static wick_status run(subject *s) {
     return status;
 }
 
-static wick_status prepare(subject *s) {
+/* A plan for the inputs at hand; none, and WICK_OK: it can't be compiled. */
+static wick_status compile(subject *s) {
     runner *r = s->r;
-    wick_spec *specs = calloc((size_t)r->n_in + 1, sizeof *specs);
-    s->in = calloc((size_t)r->n_in + 1, sizeof *s->in);
-    s->out = calloc((size_t)r->n_out + 1, sizeof *s->out);
-    wick_status status = specs && s->in && s->out ? WICK_OK : WICK_ERR_NOMEM;
-    bool tensors = true;
-    for (int i = 0; i < r->n_in && status == WICK_OK && tensors; i++) {
-        tensors = r->in[i].kind == WICK_VALUE_TENSOR;
-        if (!tensors) break;
+    const int n_in = wick_onnx_inputs(r->onnx);
+    wick_spec *specs = calloc((size_t)n_in + 1, sizeof *specs);
+    wick_status status = specs ? WICK_OK : WICK_ERR_NOMEM;
+    for (int i = 0; i < n_in && status == WICK_OK; i++) {
+        if (r->in[i].kind != WICK_VALUE_TENSOR) return free(specs), WICK_OK;
         wick_tensor *x = r->in[i].tensor;
         specs[i] = (wick_spec){.dtype = wick_tensor_dtype(x), .rank = wick_tensor_rank(x)};
         memcpy(specs[i].dims, wick_tensor_dims(x), (size_t)specs[i].rank * sizeof *specs[i].dims);
         status = wick_data(x, &s->in[i]);
     }
-    if (status == WICK_OK && tensors) {
-        status = wick_onnx_compile(r->onnx, specs, NULL, &s->plan);
-        if (status == WICK_ERR_UNSUPPORTED) status = WICK_OK, wick_context_clear_error(r->ctx);
+    if (status == WICK_OK) status = wick_onnx_compile(r->onnx, specs, NULL, &s->plan);
+    if (status == WICK_ERR_UNSUPPORTED) status = WICK_OK, wick_context_clear_error(r->ctx);
+    free(specs);
+    return status;
+}
+
+/* Where the model can't be compiled, inputs of one whole number become constants: conditions hang on them. */
+static wick_status prepare(subject *s) {
+    runner *r = s->r;
+    s->in = calloc((size_t)r->n_in + 1, sizeof *s->in);
+    s->out = calloc((size_t)r->n_out + 1, sizeof *s->out);
+    wick_status status = s->in && s->out ? compile(s) : WICK_ERR_NOMEM;
+    for (int i = 0; i < wick_onnx_inputs(r->onnx) && status == WICK_OK && !s->plan; i++) {
+        wick_tensor *x = r->in[i].kind == WICK_VALUE_TENSOR ? r->in[i].tensor : NULL;
+        if (!x || wick_tensor_count(x) != 1 || (wick_tensor_dtype(x) != WICK_I64 && wick_tensor_dtype(x) != WICK_I32)) continue;
+        talk("%s is taken as a constant", wick_onnx_input(r->onnx, i).name);
+        status = wick_onnx_fix_input(r->onnx, i, x);
+        memmove(&r->in[i], &r->in[i + 1], (size_t)(wick_onnx_inputs(r->onnx) - i) * sizeof *r->in);
+        i--;
+        if (status == WICK_OK) status = compile(s);
     }
     if (status == WICK_OK && s->plan) status = wick_workspace_new(s->plan, &s->workspace);
     for (int i = 0; i < r->n_out && status == WICK_OK && s->plan; i++) {
         const wick_spec spec = wick_plan_output(s->plan, i);
-        int64_t n = 1;
-        for (int d = 0; d < spec.rank; d++) n *= spec.dims[d];
-        const size_t bytes = (wick_dtype_bytes(spec.dtype, n) + 64) / 64 * 64;
-        if (!(s->out[i] = aligned_alloc(64, bytes))) status = WICK_ERR_NOMEM;
+        if (!(s->out[i] = aligned_alloc(64, wick_spec_bytes(&spec) / 64 * 64 + 64))) status = WICK_ERR_NOMEM;
     }
-    free(specs);
     return status;
 }
 

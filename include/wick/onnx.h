@@ -3,6 +3,7 @@
 #define WICK_ONNX_H
 
 #include "wick/nn.h"
+#include "wick/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -86,6 +87,11 @@ WICK_API int wick_onnx_inputs(const wick_onnx *onnx);
 WICK_API int wick_onnx_outputs(const wick_onnx *onnx);
 WICK_API wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i);
 WICK_API wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i);
+/* Input i for wick_onnx_compile, with 1 where the file leaves an extent open. rank -1: it is no tensor of known rank and of a dtype that Wick has. */
+WICK_API wick_spec wick_onnx_input_spec(const wick_onnx *onnx, int i);
+/* From now on input i is the constant `value`, which is retained, and no input any more: later ones move up. What depends on it (an If by the sampling
+ * rate, say) is known when the graph is compiled. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_fix_input(wick_onnx *onnx, int i, wick_tensor *value);
 
 /* Records the graph for these inputs, lazily: one for each input, in their order (kind NONE: its initializer). out has room for all outputs; what is
  * in it belongs to the innermost scope, host values to the model until its next apply. Where sizes depend on values, parts are evaluated. */

@@ -21,6 +21,9 @@ typedef struct wick_spec {
     int64_t dims[WICK_MAX_DIMS];
 } wick_spec;
 
+/* Bytes of a contiguous buffer for it; 0 where its rank is negative, and SIZE_MAX where there are too many. */
+WICK_API size_t wick_spec_bytes(const wick_spec *spec);
+
 /* Records the function's body: reads in[], sets every out[]. Assignments it records become effects of the plan, not of the
  * context. Tensors made outside that it uses are captured by reference: a run sees their current value. */
 typedef wick_status (*wick_function)(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user);

@@ -231,6 +231,14 @@ wick_plan_info wick_plan_get_info(const wick_plan *p) {
     return info;
 }
 
+size_t wick_spec_bytes(const wick_spec *spec) {
+    int64_t n = 1;
+    if (spec->rank < 0) return 0;
+    for (int i = 0; i < spec->rank; i++)
+        if (__builtin_mul_overflow(n, spec->dims[i], &n)) return SIZE_MAX;
+    return n < 0 || n > INT64_MAX / 8 ? SIZE_MAX : wick_dtype_bytes(spec->dtype, n);
+}
+
 wick_spec wick_plan_output(const wick_plan *p, int i) { return i >= 0 && i < p->n_out ? p->out_specs[i] : (wick_spec){0}; }
 
 static void name_ops(wick_str *s, const wick_graph *body) {

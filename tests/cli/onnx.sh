@@ -70,7 +70,7 @@ test_bench() {
     expect 0 "$wick" run "$lenet/model.onnx" --input random --bench --time 0.3 && has out "median" && has out "p99" && has out "nodes a second" && lacks out "y, f32"
     expect 0 "$wick" run "$lenet/model.onnx" --input random --bench --time 0.3 --threads 1 --json && valid_json out && has out '"threads": 1' && has out '"compiled": true' &&
         has out '"p50_interval_ms": ['
-    expect 0 "$wick" run "$silero/model.onnx" --input random --input sr=16000 --dim input.1=576 --bench --repeat 3 && has out "recorded for every run"
+    expect 0 "$wick" run "$silero/model.onnx" --input random --input sr=16000 --dim input.1=576 --bench --repeat 3 && has err "sr is taken as a constant" && has out "kernels"
     expect 0 "$wick" run "$lenet/model.onnx" --input random --repeat 5 --json && valid_json out && has out '"runs": 5'
 }
 test_random() {
@@ -139,5 +139,10 @@ test_example() {
     expect 0 "$program" "$lenet/model.onnx" && has out "y:"
     expect 1 "$program" nowhere.onnx && has out nowhere.onnx
     expect 1 "$program" "$WICK_MODELS/onnx/silero_vad_v6/model.onnx" && has out "depends on the inputs"
+    program=${program%run_onnx}serve_onnx
+    expect 0 "$program" "$lenet/model.onnx" 4 200 && has out "200 requests on 4 threads" && has out "p95" && has out "all equal to those of one thread"
+    expect 0 "$program" "$WICK_MODELS/onnx/dtln_1/model.onnx" 3 50 && has out "all equal"
+    expect 1 "$program" nowhere.onnx && has out nowhere.onnx
+    expect 1 "$program" "$lenet/model.onnx" 0 && has out usage
 }
 test_main

@@ -251,6 +251,30 @@ int wick_onnx_outputs(const wick_onnx *onnx) { return onnx->n_out; }
 wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_in ? onnx->in_ports[i] : (wick_onnx_port){0}; }
 wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_out ? onnx->out_ports[i] : (wick_onnx_port){0}; }
 
+wick_spec wick_onnx_input_spec(const wick_onnx *onnx, int i) {
+    const wick_onnx_port p = wick_onnx_input(onnx, i);
+    wick_spec spec = {.name = p.name, .rank = p.rank};
+    if (p.kind != WICK_VALUE_TENSOR || !wick_onnx_elem_dtype(p.elem, &spec.dtype)) spec.rank = -1;
+    for (int d = 0; d < spec.rank; d++) spec.dims[d] = p.dims[d] >= 0 ? p.dims[d] : 1;
+    return spec;
+}
+
+wick_status wick_onnx_fix_input(wick_onnx *onnx, int i, wick_tensor *value) {
+    if (i < 0 || i >= onnx->n_in || !value || wick_tensor_error(value, NULL) != WICK_OK)
+        return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: there is no input %d, or no value for it", onnx->path, i);
+    onnx_block *b = onnx->main;
+    struct onnx_weight *weights = wick_arena_zalloc(&onnx->arena, (b->n_weights + 1) * sizeof *weights);
+    if (!weights) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    if (b->n_weights) memcpy(weights, b->weights, b->n_weights * sizeof *weights);
+    weights[b->n_weights++] = (struct onnx_weight){.slot = b->in[onnx->in_slots[i]],
+                                                   .value = {.v = {.kind = WICK_VALUE_TENSOR, .tensor = wick_retain(value)}}};
+    b->weights = weights;
+    onnx->n_in--;
+    memmove(&onnx->in_ports[i], &onnx->in_ports[i + 1], (size_t)(onnx->n_in - i) * sizeof *onnx->in_ports);
+    memmove(&onnx->in_slots[i], &onnx->in_slots[i + 1], (size_t)(onnx->n_in - i) * sizeof *onnx->in_slots);
+    return WICK_OK;
+}
+
 /* ---- what it is ------------------------------------------------------------------------------------------------------------------------- */
 
 static bool count_ops(wick_onnx *onnx, const onnx_block *b, size_t *cap) {
