@@ -16,7 +16,7 @@ typedef enum wick_value_kind {
     WICK_VALUE_TENSOR,
     WICK_VALUE_STRINGS,  /* a tensor of texts */
     WICK_VALUE_SEQUENCE, /* items of one kind */
-    WICK_VALUE_MAP       /* of ports only: no value is one yet */
+    WICK_VALUE_MAP       /* two items of n entries each: keys, texts or i64, and values */
 } wick_value_kind;
 typedef struct wick_text {
     const char *at; /* UTF-8 by custom, not terminated */
@@ -27,9 +27,9 @@ typedef struct wick_onnx_value {
     wick_tensor *tensor;                 /* TENSOR */
     int rank;                            /* STRINGS */
     int64_t dims[WICK_MAX_DIMS];         /* STRINGS */
-    size_t n;                            /* STRINGS, SEQUENCE: how many */
+    size_t n;                            /* STRINGS, SEQUENCE, MAP: how many */
     const wick_text *texts;              /* STRINGS */
-    const struct wick_onnx_value *items; /* SEQUENCE */
+    const struct wick_onnx_value *items; /* SEQUENCE, MAP */
 } wick_onnx_value;
 
 /* ---- models ------------------------------------------------------------------------------------------------------------------- */

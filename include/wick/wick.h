@@ -28,6 +28,7 @@
 #include "wick/sort.h"
 #include "wick/tensor.h"
 #include "wick/transformer.h"
+#include "wick/trees.h"
 #include "wick/types.h"
 #include "wick/zoo.h"
 

@@ -23,7 +23,7 @@ extern const wick_op wick_op_cast;
     X(cholesky) X(lu) X(lu_solve) X(triangular_solve) X(qr) X(eigh) X(svd) X(triangle) X(check_factor) \
     X(fft) X(rfft) X(irfft) X(frames) X(overlap_add) \
     X(rnn) X(lstm) X(gru) X(rnn_grad) X(lstm_grad) X(gru_grad) \
-    X(ctc_loss) X(ctc_loss_grad) \
+    X(ctc_loss) X(ctc_loss_grad) X(tree_ensemble) \
     X(attention) X(attention_grad) \
     X(random_uniform) X(random_normal) X(random_bits) X(random_truncated) X(random_integers) X(gamma_draw) X(permutation) X(multinomial) X(cross_entropy) \
     X(bit_cast) X(stop_gradient) X(custom_gradient) X(grad) X(tap) X(check_finite) X(fused) X(scan) X(if)

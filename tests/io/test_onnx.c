@@ -252,7 +252,7 @@ TEST(an_unknown_op_is_listed_and_fails_where_it_runs) {
     wick_context_free(&ctx);
 }
 
-TEST(values_that_are_not_read_are_refused) {
+TEST(broken_maps_are_refused) {
     REQUIRE(set_up());
     pb t = pb_tensor("w", ONNX_FLOAT, 1, two, w, sizeof w), g = add_graph(&t), m = pb_model(&g, 13), map = {0}, sequence = {0}, optional = {0};
     wick_onnx *onnx = open_bytes(&m, NULL);
@@ -263,13 +263,13 @@ TEST(values_that_are_not_read_are_refused) {
     pb_int(&map, 2, ONNX_INT64);
     pb_message(&sequence, 6, &map);
     write_file("value.pb", sequence.at, sequence.n);
-    CHECK_INT(wick_onnx_read_value(onnx, &(wick_onnx_port){.kind = WICK_VALUE_SEQUENCE}, file, &v), WICK_ERR_UNSUPPORTED);
-    CHECK_STR_HAS(wick_context_error(ctx), "value.pb: sequence (byte 0): of maps");
+    CHECK_INT(wick_onnx_read_value(onnx, &(wick_onnx_port){.kind = WICK_VALUE_SEQUENCE}, file, &v), WICK_ERR_FORMAT);
+    CHECK_STR_HAS(wick_context_error(ctx), "value.pb: map (byte 2): has no values");
     pb_int(&map, 2, ONNX_INT64);
     pb_message(&optional, 6, &map);
     write_file("value.pb", optional.at, optional.n);
-    CHECK_INT(wick_onnx_read_value(onnx, &(wick_onnx_port){.optional = true}, file, &v), WICK_ERR_UNSUPPORTED);
-    CHECK_STR_HAS(wick_context_error(ctx), "of a map");
+    CHECK_INT(wick_onnx_read_value(onnx, &(wick_onnx_port){.optional = true}, file, &v), WICK_ERR_FORMAT);
+    CHECK_STR_HAS(wick_context_error(ctx), "has no values");
     free(sequence.at);
     free(optional.at);
     wick_onnx_free(&onnx);
@@ -399,6 +399,90 @@ TEST(functions_that_multiply_or_call_themselves_end) {
     CHECK(run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_ERR_UNSUPPORTED);
     CHECK_STR_HAS(wick_context_error(ctx), "more nodes than the limit");
     wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
+/* ---- trees --------------------------------------------------------------------------------------------------------------------------------- */
+
+static void add_ints(pb *node, const char *name, int n, const int64_t *values) {
+    pb a = {0};
+    pb_text(&a, 1, name);
+    for (int i = 0; i < n; i++) pb_int(&a, 8, values[i]);
+    pb_int(&a, 20, 7);
+    pb_message(node, 5, &a);
+}
+static void add_floats(pb *node, const char *name, int n, float value) {
+    pb a = {0};
+    pb_text(&a, 1, name);
+    for (int i = 0; i < n; i++) {
+        pb_varint(&a, 7 << 3 | 5);
+        pb_bytes(&a, &value, 4);
+    }
+    pb_int(&a, 20, 6);
+    pb_message(node, 5, &a);
+}
+
+/* A tree of a test and two leaves, with some numbers changed: next nodes, feature, entry's node and target, and how many split values there are. */
+static pb tree_model(int64_t yes, int64_t no, int64_t feature, int64_t leaf, int64_t target, int n_splits, int64_t last_id) {
+    static const char *const modes[] = {"BRANCH_LEQ", "LEAF", "LEAF"};
+    pb g = {0}, x = pb_value("x", -1), y = pb_value("y", -1), n = pb_node("TreeEnsembleRegressor", "x", NULL, "y"), a = {0}, set = {0};
+    pb_text(&n, 7, "ai.onnx.ml");
+    pb_text(&a, 1, "nodes_modes");
+    for (int i = 0; i < 3; i++) pb_text(&a, 9, modes[i]);
+    pb_int(&a, 20, 8);
+    pb_message(&n, 5, &a);
+    add_ints(&n, "nodes_treeids", 3, (int64_t[]){0, 0, 0});
+    add_ints(&n, "nodes_nodeids", 3, (int64_t[]){0, 1, last_id});
+    add_ints(&n, "nodes_featureids", 3, (int64_t[]){feature, 0, 0});
+    add_ints(&n, "nodes_truenodeids", 3, (int64_t[]){yes, 0, 0});
+    add_ints(&n, "nodes_falsenodeids", 3, (int64_t[]){no, 0, 0});
+    add_floats(&n, "nodes_values", n_splits, 0.5f);
+    add_ints(&n, "target_treeids", 1, (int64_t[]){0});
+    add_ints(&n, "target_nodeids", 1, &leaf);
+    add_ints(&n, "target_ids", 1, &target);
+    add_floats(&n, "target_weights", 1, 2);
+    pb_message(&g, 1, &n);
+    pb_message(&g, 11, &x);
+    pb_message(&g, 12, &y);
+    pb m = pb_model(&g, 13);
+    pb_text(&set, 1, "ai.onnx.ml");
+    pb_int(&set, 2, 1);
+    pb_message(&m, 8, &set);
+    return m;
+}
+
+TEST(trees_that_are_none_are_refused) {
+    const struct {
+        int64_t yes, no, feature, leaf, target;
+        int n_splits;
+        int64_t last_id;
+        const char *says;
+    } cases[] = {
+        {1, 2, 1, 1, 0, 3, 2, ""},
+        {0, 2, 1, 1, 0, 3, 2, "no root"},
+        {1, 1, 1, 1, 0, 3, 2, "lies on a circle, or in two trees"},
+        {1, 7, 1, 1, 0, 3, 2, "goes on to a node that does not exist"},
+        {1, 2, 5, 1, 0, 3, 2, "asks for feature 5 of 2"},
+        {1, 2, -1, 1, 0, 3, 2, "asks for feature -1 of 2"},
+        {1, 2, 1, 9, 0, 3, 2, "names node 9 of tree 0"},
+        {1, 2, 1, 1, 1, 3, 2, "adds to target 1 of 1"},
+        {1, 2, 1, 1, 0, 2, 2, "\"nodes_values\" has 2 entries, not 3"},
+        {1, 2, 1, 1, 0, 3, 1, "tree 0 has node 1 twice"},
+    };
+    REQUIRE(set_up());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pb m = tree_model(cases[i].yes, cases[i].no, cases[i].feature, cases[i].leaf, cases[i].target, cases[i].n_splits, cases[i].last_id);
+        wick_onnx *onnx = open_bytes(&m, NULL);
+        REQUIRE(onnx);
+        wick_onnx_value out;
+        const bool good = !*cases[i].says;
+        const wick_status status = run(onnx, wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 2)), &out);
+        CHECK_INT(status, good ? WICK_OK : WICK_ERR_FORMAT);
+        if (!good) CHECK_STR_HAS(wick_context_error(ctx), cases[i].says);
+        float y[3];
+        if (good) CHECK(wick_read(out.tensor, y, sizeof y) == WICK_OK && y[0] == 2);
+        wick_onnx_free(&onnx);
+    }
     wick_context_free(&ctx);
 }
 

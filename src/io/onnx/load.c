@@ -90,7 +90,10 @@ static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read
 static void drop_weights(onnx_block *b) {
     if (!b) return;
     for (size_t i = 0; i < b->n_weights; i++) wick_tensor_free(&b->weights[i].value.v.tensor);
-    for (size_t i = 0; i < b->n; i++) wick_tensor_free(&b->steps[i].constant.v.tensor);
+    for (size_t i = 0; i < b->n; i++) {
+        wick_tensor_free(&b->steps[i].constant.v.tensor);
+        for (int k = 0; k < ONNX_KEPT; k++) wick_tensor_free(&b->steps[i].kept[k]);
+    }
     for (size_t i = 0; i < b->n; i++)
         for (size_t k = 0; b->steps[i].bodies && k < b->steps[i].node->attrs.n; k++) drop_weights((onnx_block *)(uintptr_t)b->steps[i].bodies[k]);
 }
@@ -210,7 +213,7 @@ static bool make_port(wick_onnx *onnx, const onnx_value_info *info, wick_onnx_po
     if (type && type->optional) p->optional = true, type = type->optional->elem;
     if (type && type->sequence) p->kind = WICK_VALUE_SEQUENCE, type = type->sequence->elem;
     if (type && type->optional) type = type->optional->elem;
-    if (type && type->map) p->kind = WICK_VALUE_MAP;
+    if (type && type->map && p->kind == WICK_VALUE_TENSOR) p->kind = WICK_VALUE_MAP;
     const onnx_tensor_type *t = type ? type->tensor ? type->tensor : type->sparse : NULL;
     if (t) {
         p->elem = t->elem > 0 && t->elem < ONNX_TYPES ? (int)t->elem : 0;

@@ -40,7 +40,7 @@ typedef struct onnx_family { /* a table of ops of one domain */
     size_t n;
 } onnx_family;
 extern const onnx_family wick_onnx_math, wick_onnx_shape, wick_onnx_nn, wick_onnx_reduce, wick_onnx_quant, wick_onnx_host_values, wick_onnx_control,
-    wick_onnx_signal, wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview;
+    wick_onnx_signal, wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_trees, wick_onnx_classifiers, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview;
 
 /* Where a value is: `up` blocks outward, slot `slot` there. slot -1: not there. */
 typedef struct onnx_ref {
@@ -48,6 +48,7 @@ typedef struct onnx_ref {
 } onnx_ref;
 
 typedef struct onnx_block onnx_block;
+enum { ONNX_KEPT = 5 };
 typedef struct onnx_step {
     const onnx_node *node;
     const onnx_op *op;          /* or */
@@ -60,6 +61,7 @@ typedef struct onnx_step {
     onnx_value constant;       /* of a Constant: read once; kind NONE: it is none */
     const char *state;         /* its name in the model; NULL: it has none there */
     const char *place;         /* for messages and profiles: "model.onnx: Conv \"conv1\"" */
+    wick_tensor *kept[ONNX_KEPT]; /* what its row made of attributes, once; or NULL */
 } onnx_step;
 
 struct onnx_block {
@@ -207,6 +209,11 @@ void wick_onnx_set_static(onnx_call *c, int i, wick_tensor *t); /* does not depe
 void wick_onnx_set_value(onnx_call *c, int i, wick_onnx_value v, bool dynamic);
 bool wick_onnx_wants(const onnx_call *c, int i);
 
+/* What a row makes of its attributes alone it may keep for the next run: kept gives them back (false: there are none, or the call failed). n up to
+ * ONNX_KEPT. Attributes that a function's caller gives are made anew each time. */
+bool wick_onnx_kept(const onnx_call *c, int n, wick_tensor **tensors);
+bool wick_onnx_keep(onnx_call *c, int n, wick_tensor **tensors); /* evaluates them */
+
 /* Fails the call: what goes after "model.onnx: Conv "conv1": ". Returns false. */
 bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
 void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size); /* zeroed, of the run; NULL: the call failed */
@@ -224,6 +231,14 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
 wick_status wick_onnx_probe_shapes(wick_onnx *onnx, const wick_spec *in, onnx_run *run);
 /* Whether weights that these numbers are belong to the formula, like the statistics of a batch norm, and are not trained. */
 bool wick_onnx_is_fixed_input(const onnx_step *step, int input);
+/* Where an input is texts and the op only moves elements: runs it on the texts' places. False: it is no such call. */
+bool wick_onnx_move_texts(onnx_call *c);
+/* Tensors of numbers that are equal where texts are, and rise with them (i64). */
+bool wick_onnx_number_texts(onnx_call *c, int n, const wick_onnx_value *const *values, wick_tensor **out);
+int wick_onnx_compare_texts(wick_text a, wick_text b); /* by bytes */
+/* A number from text, all of it; and as text, as NumPy prints those of the dtype. */
+bool wick_onnx_parse(const wick_text *s, double *out);
+void wick_onnx_print(double x, wick_dtype dtype, char text[32]);
 
 /* ---- types and data --------------------------------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 /* ---- casts -------------------------------------------------------------------------------------------------------------------------------- */
 
-static bool parse(const wick_text *s, double *out) {
+bool wick_onnx_parse(const wick_text *s, double *out) {
     char text[64], *end;
     if (!s->size || s->size >= sizeof text) return false;
     memcpy(text, s->at, s->size);
@@ -24,7 +24,7 @@ static void from_text(onnx_call *c, const wick_onnx_value *v, wick_dtype dtype) 
     int64_t *integers = numbers ? wick_onnx_alloc(c, v->n, sizeof *integers) : NULL;
     if (!integers) return;
     for (size_t i = 0; i < v->n; i++) {
-        if (!parse(&v->texts[i], &numbers[i])) {
+        if (!wick_onnx_parse(&v->texts[i], &numbers[i])) {
             wick_onnx_fail(c, WICK_ERR_INVALID, "text %zu is no number: \"%.*s\"", i, (int)WICK_MIN(v->texts[i].size, (size_t)60), v->texts[i].at);
             return;
         }
@@ -37,7 +37,12 @@ static void from_text(onnx_call *c, const wick_onnx_value *v, wick_dtype dtype) 
 }
 
 /* Shortest text that reads back the same, as NumPy prints it. */
-static void print(double x, bool single, char text[32]) {
+void wick_onnx_print(double x, wick_dtype dtype, char text[32]) {
+    const bool single = dtype != WICK_F64;
+    if (!wick_dtype_is_float(dtype)) {
+        snprintf(text, 32, "%.0f", x);
+        return;
+    }
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, 32, "%.*g", digits, x);
         if (single ? strtof(text, NULL) == (float)x : strtod(text, NULL) == x) break;
@@ -67,7 +72,7 @@ void wick_onnx_cast_text(onnx_call *c, int64_t type) {
         char *text = wick_onnx_alloc(c, 32, 1);
         if (!text) return;
         if (whole) snprintf(text, 32, "%lld", (long long)h.ints[i]);
-        else print(h.floats[i], from != WICK_F64, text);
+        else wick_onnx_print(h.floats[i], from, text);
         texts[i] = (wick_text){text, strlen(text)};
     }
     wick_onnx_value y = {.kind = WICK_VALUE_STRINGS, .rank = h.rank, .n = (size_t)h.n, .texts = texts};

@@ -50,21 +50,9 @@ static void equal(onnx_call *c) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "one input is strings, the other is not");
         return;
     }
-    /* Texts are given numbers, equal ones for equal texts, and these compared. */
     const wick_onnx_value *v[2] = {&a->v, &b->v};
     wick_tensor *t[2];
-    for (int k = 0; k < 2; k++) {
-        int32_t *ids = wick_onnx_alloc(c, v[k]->n, sizeof *ids);
-        if (!ids) return;
-        for (size_t i = 0; i < v[k]->n; i++) {
-            const wick_text *s = &v[k]->texts[i];
-            ids[i] = -1;
-            for (size_t j = 0; j < a->v.n && ids[i] < 0; j++)
-                if (s->size == a->v.texts[j].size && !memcmp(s->at, a->v.texts[j].at, s->size)) ids[i] = (int32_t)j;
-        }
-        t[k] = wick_from(c->ctx, WICK_I32, v[k]->rank, v[k]->dims, ids);
-    }
-    wick_onnx_set(c, 0, wick_eq(t[0], t[1]));
+    if (wick_onnx_number_texts(c, 2, v, t)) wick_onnx_set(c, 0, wick_eq(t[0], t[1]));
 }
 
 static void divide(onnx_call *c) {

@@ -1,261 +1,467 @@
-/* ops_ml.c: classic machine learning (ai.onnx.ml) and n-grams: tables looked up on the host, where a value has to be known. */
+/* ops_ml.c: encoders, maps and n-grams (ai.onnx.ml): numbers are graphs, strings and maps are looked up on the host. */
 #define WICK_NO_SITES
 #include <math.h>
 #include <stdlib.h>
 
-#include "io/onnx/onnx.h"
+#include "io/onnx/ml.h"
 #include "wick/index.h"
 #include "wick/pointwise.h"
+#include "wick/sort.h"
 
-/* ---- lists in attributes: of integers, floats, strings, or a tensor ---------------------------------------------------------------------------- */
+/* ---- looking up on the host: entries sorted, the last of equal ones counts -------------------------------------------------------------------------- */
 
-typedef struct list {
-    enum { LIST_NONE, LIST_INTS, LIST_FLOATS, LIST_STRINGS } kind;
-    size_t n;
-    const int64_t *ints;
-    const double *floats;
-    const wick_text *texts;
-    wick_dtype dtype; /* of numbers */
-} list;
+typedef struct entry {
+    wick_text text;
+    int64_t number;
+    double value; /* of floats; NaN lies behind all */
+    size_t place;
+} entry;
 
-static bool list_of_value(onnx_call *c, const wick_onnx_value *v, bool dynamic, list *out) {
-    if (v->kind == WICK_VALUE_STRINGS) return *out = (list){.kind = LIST_STRINGS, .n = v->n, .texts = v->texts}, true;
-    onnx_host h;
-    if (v->kind != WICK_VALUE_TENSOR || !wick_onnx_host_of(c, v->tensor, dynamic, &h))
-        return wick_onnx_fail(c, WICK_ERR_FORMAT, "an input is neither numbers nor strings");
-    *out = (list){.kind = wick_onnx_is_float(v->tensor) ? LIST_FLOATS : LIST_INTS,
-                  .n = (size_t)h.n,
-                  .ints = h.ints,
-                  .floats = h.floats,
-                  .dtype = wick_tensor_dtype(v->tensor)};
-    return true;
+static int compare_keys(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    if (x->text.at) return wick_onnx_compare_texts(x->text, y->text);
+    if (x->number != y->number) return x->number < y->number ? -1 : 1;
+    if (isnan(x->value) || isnan(y->value)) return isnan(x->value) - isnan(y->value);
+    return (x->value > y->value) - (x->value < y->value);
 }
-
-/* PREFIX_int64s, PREFIX_floats, PREFIX_strings or PREFIX_tensor; LIST_NONE: none of them. */
-static bool list_attr(onnx_call *c, const char *prefix, bool one, list *out) {
-    static const char *const many[] = {"int64s", "floats", "strings", "tensor"}, *const single[] = {"int64", "float", "string", "tensor"};
-    *out = (list){0};
-    for (int k = 0; k < 4; k++) {
-        char name[48];
-        wick_str s = wick_str_on(name, sizeof name);
-        wick_str_add(&s, "%s_%s", prefix, one ? single[k] : many[k]);
-        const onnx_attr *a = wick_onnx_attr(c, name);
-        if (!a) continue;
-        if (k == 3) {
-            wick_onnx_value v;
-            if (!a->t) return wick_onnx_fail(c, WICK_ERR_FORMAT, "%s is no tensor", name);
-            const wick_status status = wick_onnx_read_tensor(c->run->onnx, a->t, &v, &c->run->arena, c->msg);
-            if (status != WICK_OK) return c->status = status, false;
-            return list_of_value(c, &v, false, out);
-        }
-        const size_t n = one ? 1 : k == 0 ? a->ints.n : k == 1 ? a->floats.n : a->strings.n;
-        double *floats = wick_onnx_alloc(c, n, sizeof *floats);
-        wick_text *texts = floats ? wick_onnx_alloc(c, n, sizeof *texts) : NULL;
-        if (!texts) return false;
-        for (size_t i = 0; i < n; i++) {
-            if (k == 1) floats[i] = one ? (double)a->f : (double)a->floats.at[i];
-            if (k == 2) texts[i] = one ? (wick_text){a->s.at, a->s.size} : (wick_text){a->strings.at[i].at, a->strings.at[i].size};
-        }
-        *out = (list){.kind = k == 0   ? LIST_INTS
-                              : k == 1 ? LIST_FLOATS
-                                       : LIST_STRINGS,
-                      .n = n,
-                      .ints = one ? &a->i : a->ints.at,
-                      .floats = floats,
-                      .texts = texts,
-                      .dtype = k == 0 ? WICK_I64 : WICK_F32};
-        return true;
+static int compare_entries(const void *a, const void *b) {
+    const int order = compare_keys(a, b);
+    return order ? order : ((const entry *)a)->place < ((const entry *)b)->place ? -1 : 1;
+}
+static entry entry_of(const onnx_list *l, size_t i) {
+    entry e = {.place = i};
+    if (l->kind == ONNX_LIST_STRINGS) e.text = (wick_text){l->texts[i].at ? l->texts[i].at : "", l->texts[i].size};
+    else if (l->kind == ONNX_LIST_INTS) e.number = l->ints[i];
+    else e.value = l->floats[i];
+    return e;
+}
+/* first: of equal entries the first counts instead. */
+static entry *index_of(onnx_call *c, const onnx_list *keys, bool first, size_t *n) {
+    entry *all = wick_onnx_alloc(c, keys->n, sizeof *all);
+    *n = 0;
+    if (!all) return NULL;
+    for (size_t i = 0; i < keys->n; i++) all[i] = entry_of(keys, i);
+    if (keys->n) qsort(all, keys->n, sizeof *all, compare_entries);
+    for (size_t i = 0; i < keys->n; i++) {
+        if (*n && !compare_keys(&all[*n - 1], &all[i])) {
+            if (!first) all[*n - 1] = all[i];
+        } else all[(*n)++] = all[i];
     }
-    return true;
+    return all;
+}
+/* The key's place in the list that was indexed, or -1. */
+static int64_t look_up(const entry *all, size_t n, entry key) {
+    const entry *found = n ? bsearch(&key, all, n, sizeof *all, compare_keys) : NULL;
+    return found ? (int64_t)found->place : -1;
 }
 
-static bool same_entry(const list *a, size_t i, const list *b, size_t j) {
-    if (a->kind == LIST_STRINGS) return a->texts[i].size == b->texts[j].size && !memcmp(a->texts[i].at, b->texts[j].at, a->texts[i].size);
-    if (a->kind == LIST_INTS) return a->ints[i] == b->ints[j];
-    return a->floats[i] == b->floats[j] || (isnan(a->floats[i]) && isnan(b->floats[j]));
+static void set_strings(onnx_call *c, int i, int rank, const int64_t *dims, size_t n, const wick_text *texts) {
+    wick_onnx_value y = {.kind = WICK_VALUE_STRINGS, .rank = rank, .n = n, .texts = texts};
+    memcpy(y.dims, dims, (size_t)rank * sizeof *dims);
+    wick_onnx_set_value(c, i, y, c->dynamic);
+}
+static void shape_of(const wick_onnx_value *v, int *rank, const int64_t **dims) {
+    const bool strings = v->kind == WICK_VALUE_STRINGS;
+    *rank = strings ? v->rank : wick_tensor_rank(v->tensor);
+    *dims = strings ? v->dims : wick_tensor_dims(v->tensor);
 }
 
-/* ---- encoders -----------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- labels and categories -------------------------------------------------------------------------------------------------------------------------- */
 
-static void label_encoder(onnx_call *c) {
+/* Numbers to numbers: the place among sorted keys, and whether the key there is the one. */
+static wick_tensor *encode_numbers(onnx_call *c, wick_tensor *x, const onnx_list *keys, const onnx_list *values, const onnx_list *otherwise) {
+    size_t n;
+    entry *all = index_of(c, keys, false, &n);
+    double *sorted = all ? wick_onnx_alloc(c, n, sizeof *sorted) : NULL, *out = sorted ? wick_onnx_alloc(c, n + 1, sizeof *out) : NULL;
+    int64_t *sorted_ints = out ? wick_onnx_alloc(c, n, sizeof *sorted_ints) : NULL,
+            *out_ints = sorted_ints ? wick_onnx_alloc(c, n + 1, sizeof *out_ints) : NULL;
+    if (!out_ints) return NULL;
+    const bool whole = keys->kind == ONNX_LIST_INTS, whole_out = values->kind == ONNX_LIST_INTS;
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = all[i].value, sorted_ints[i] = all[i].number;
+        out[i] = values->floats[all[i].place], out_ints[i] = whole_out ? values->ints[all[i].place] : 0;
+    }
+    const bool given = otherwise->kind != ONNX_LIST_NONE && otherwise->n;
+    out[n] = given ? otherwise->floats[0] : -0.0, out_ints[n] = given && whole_out ? otherwise->ints[0] : -1;
+    wick_tensor *table = wick_cast(wick_from(c->ctx, whole_out ? WICK_I64 : WICK_F64, 1, &(int64_t){(int64_t)n + 1}, whole_out ? (void *)out_ints : (void *)out),
+                                   values->dtype);
+    int64_t real = (int64_t)n; /* keys that are numbers */
+    const bool nan = n && isnan(sorted[n - 1]);
+    real -= nan;
+    wick_tensor *place = wick_expand(wick_constant(c->ctx, WICK_I64, (double)n), wick_tensor_rank(x), wick_tensor_dims(x)); /* of the default */
+    if (real) {
+        const wick_dtype dtype = whole ? WICK_I64 : WICK_F64;
+        wick_tensor *ordered = wick_from(c->ctx, dtype, 1, &real, whole ? (void *)sorted_ints : (void *)sorted), *wide = wick_cast(x, dtype);
+        wick_tensor *near = wick_minimum(wick_searchsorted(ordered, wide, false), wick_like(place, (double)(real - 1)));
+        place = wick_where(wick_eq(wick_gather(ordered, 0, near), wide), near, place);
+    }
+    if (nan) place = wick_where(wick_isnan(x), wick_like(place, (double)(n - 1)), place);
+    return wick_gather(table, 0, place);
+}
+
+static void encode(onnx_call *c, const onnx_list *keys, const onnx_list *values, const onnx_list *otherwise) {
     const onnx_value *x = wick_onnx_in(c, 0);
-    list keys, values, otherwise, in;
-    if (!x || !list_attr(c, "keys", false, &keys) || !list_attr(c, "values", false, &values) || !list_attr(c, "default", true, &otherwise) ||
-        !list_of_value(c, &x->v, x->dynamic, &in))
-        return;
-    if (keys.kind == LIST_NONE || values.kind == LIST_NONE || keys.n != values.n || keys.kind != in.kind ||
-        (otherwise.kind != LIST_NONE && otherwise.kind != values.kind)) {
+    if (!x) return;
+    const bool strings = x->v.kind == WICK_VALUE_STRINGS;
+    const int in_kind = strings ? ONNX_LIST_STRINGS : x->v.kind != WICK_VALUE_TENSOR ? ONNX_LIST_NONE : wick_onnx_is_float(x->v.tensor) ? ONNX_LIST_FLOATS : ONNX_LIST_INTS;
+    if (keys->kind == ONNX_LIST_NONE || values->kind == ONNX_LIST_NONE || keys->n != values->n || (int)keys->kind != in_kind ||
+        (otherwise->kind != ONNX_LIST_NONE && otherwise->kind != values->kind)) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "its keys, values, default and input do not fit each other");
         return;
     }
-    wick_text *texts = wick_onnx_alloc(c, in.n, sizeof *texts);
+    if (!strings && values->kind != ONNX_LIST_STRINGS) {
+        wick_tensor *y = encode_numbers(c, x->v.tensor, keys, values, otherwise);
+        if (y) wick_onnx_set(c, 0, y);
+        return;
+    }
+    onnx_list in;
+    size_t n;
+    if (!wick_onnx_list_of(c, &x->v, x->dynamic, &in)) return;
+    const entry *all = index_of(c, keys, false, &n);
+    wick_text *texts = all ? wick_onnx_alloc(c, in.n, sizeof *texts) : NULL;
     double *floats = texts ? wick_onnx_alloc(c, in.n, sizeof *floats) : NULL;
     int64_t *ints = floats ? wick_onnx_alloc(c, in.n, sizeof *ints) : NULL;
     if (!ints) return;
+    const bool given = otherwise->kind != ONNX_LIST_NONE && otherwise->n;
     for (size_t i = 0; i < in.n; i++) {
-        texts[i] = otherwise.kind == LIST_STRINGS ? otherwise.texts[0] : (wick_text){"_Unused", 7};
-        ints[i] = otherwise.kind == LIST_INTS ? otherwise.ints[0] : -1;
-        floats[i] = otherwise.kind == LIST_FLOATS ? otherwise.floats[0] : -0.0;
-        for (size_t k = keys.n; k-- > 0;) { /* the last of equal keys counts */
-            if (!same_entry(&in, i, &keys, k)) continue;
-            if (values.kind == LIST_STRINGS) texts[i] = values.texts[k];
-            if (values.kind == LIST_INTS) ints[i] = values.ints[k];
-            if (values.kind == LIST_FLOATS) floats[i] = values.floats[k];
-            break;
-        }
+        const int64_t k = look_up(all, n, entry_of(&in, i));
+        if (values->kind == ONNX_LIST_STRINGS) texts[i] = k >= 0 ? values->texts[k] : given ? otherwise->texts[0] : (wick_text){"_Unused", 7};
+        if (values->kind == ONNX_LIST_INTS) ints[i] = k >= 0 ? values->ints[k] : given ? otherwise->ints[0] : -1;
+        if (values->kind == ONNX_LIST_FLOATS) floats[i] = k >= 0 ? values->floats[k] : given ? otherwise->floats[0] : -0.0;
     }
-    const int rank = x->v.kind == WICK_VALUE_STRINGS ? x->v.rank : wick_tensor_rank(x->v.tensor);
-    const int64_t *dims = x->v.kind == WICK_VALUE_STRINGS ? x->v.dims : wick_tensor_dims(x->v.tensor);
-    if (values.kind == LIST_STRINGS) {
-        wick_onnx_value y = {.kind = WICK_VALUE_STRINGS, .rank = rank, .n = in.n, .texts = texts};
-        memcpy(y.dims, dims, (size_t)rank * sizeof *dims);
-        wick_onnx_set_value(c, 0, y, c->dynamic);
-    } else
-        wick_onnx_set(c, 0,
-                      wick_cast(wick_from(c->ctx, values.kind == LIST_INTS ? WICK_I64 : WICK_F64, rank, dims,
-                                          values.kind == LIST_INTS ? (void *)ints : (void *)floats),
-                                values.dtype));
+    int rank;
+    const int64_t *dims;
+    shape_of(&x->v, &rank, &dims);
+    if (values->kind == ONNX_LIST_STRINGS) set_strings(c, 0, rank, dims, in.n, texts);
+    else {
+        const bool whole = values->kind == ONNX_LIST_INTS;
+        wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, rank, dims, whole ? (void *)ints : (void *)floats), values->dtype));
+    }
 }
+
+static void label_encoder(onnx_call *c) {
+    onnx_list keys, values, otherwise;
+    if (wick_onnx_list(c, "keys", false, &keys) && wick_onnx_list(c, "values", false, &values) && wick_onnx_list(c, "default", true, &otherwise))
+        encode(c, &keys, &values, &otherwise);
+}
+
+/* Between strings and integers, whichever the input is; `ints` NULL: places. */
+static void between(onnx_call *c, const onnx_list *texts, const int64_t *ints) {
+    const onnx_value *x = wick_onnx_in(c, 0);
+    int64_t *own = wick_onnx_alloc(c, texts->n, sizeof *own);
+    double *floats = own ? wick_onnx_alloc(c, texts->n + 1, sizeof *floats) : NULL;
+    if (!x || !floats) return;
+    for (size_t i = 0; i < texts->n; i++) own[i] = ints ? ints[i] : (int64_t)i;
+    onnx_list numbers = {.kind = ONNX_LIST_INTS, .n = texts->n, .ints = own, .floats = floats, .dtype = WICK_I64};
+    const bool strings = x->v.kind == WICK_VALUE_STRINGS;
+    const wick_bytes text = wick_onnx_text(c, "default_string", "_Unused");
+    const onnx_list otherwise =
+        strings ? (onnx_list){.kind = ONNX_LIST_INTS, .n = 1, .ints = &(int64_t){wick_onnx_int(c, "default_int64", -1)}, .floats = &(double){-1}}
+                : (onnx_list){.kind = ONNX_LIST_STRINGS, .n = 1, .texts = &(wick_text){text.at, text.size}};
+    encode(c, strings ? texts : &numbers, strings ? &numbers : texts, &otherwise);
+}
+
+static void label_encoder_1(onnx_call *c) {
+    onnx_list texts;
+    if (!wick_onnx_list_attr(c, "classes_strings", &texts)) return;
+    if (texts.kind != ONNX_LIST_STRINGS) wick_onnx_fail(c, WICK_ERR_FORMAT, "classes_strings are not there");
+    else between(c, &texts, NULL);
+}
+
+static void category_mapper(onnx_call *c) {
+    onnx_list texts, ints;
+    if (!wick_onnx_list_attr(c, "cats_strings", &texts) || !wick_onnx_list_attr(c, "cats_int64s", &ints)) return;
+    if (texts.kind != ONNX_LIST_STRINGS || ints.kind != ONNX_LIST_INTS || texts.n != ints.n)
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "cats_strings and cats_int64s are not of one length");
+    else between(c, &texts, ints.ints);
+}
+
+/* Last axis: 1 at the category's place. Without `zeros`, what is of none is an error. */
+static void one_hot_encoder(onnx_call *c) {
+    const onnx_value *x = wick_onnx_in(c, 0);
+    onnx_list texts, ints;
+    if (!x || !wick_onnx_list_attr(c, "cats_strings", &texts) || !wick_onnx_list_attr(c, "cats_int64s", &ints)) return;
+    const bool zeros = wick_onnx_int(c, "zeros", 1);
+    if (x->v.kind == WICK_VALUE_STRINGS) {
+        size_t n;
+        const onnx_list in = {.kind = ONNX_LIST_STRINGS, .n = x->v.n, .texts = x->v.texts};
+        if (texts.kind != ONNX_LIST_STRINGS) {
+            wick_onnx_fail(c, WICK_ERR_FORMAT, "its input is strings, but it has no cats_strings");
+            return;
+        }
+        const entry *all = index_of(c, &texts, false, &n);
+        int64_t *at = all ? wick_onnx_alloc(c, in.n, sizeof *at) : NULL;
+        for (size_t i = 0; i < in.n && at; i++)
+            if ((at[i] = look_up(all, n, entry_of(&in, i))) < 0 && !zeros) {
+                wick_onnx_fail(c, WICK_ERR_INVALID, "text %zu is of no category", i);
+                return;
+            }
+        if (at) wick_onnx_set(c, 0, wick_one_hot(wick_from(c->ctx, WICK_I64, x->v.rank, x->v.dims, at), (int64_t)texts.n, WICK_F32));
+        return;
+    }
+    wick_tensor *t = wick_onnx_tensor(c, 0);
+    if (!t) return;
+    if (ints.kind != ONNX_LIST_INTS) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its input is numbers, but it has no cats_int64s");
+        return;
+    }
+    const int64_t n = (int64_t)ints.n;
+    int64_t *places = wick_onnx_alloc(c, ints.n, sizeof *places);
+    double *floats = places ? wick_onnx_alloc(c, ints.n, sizeof *floats) : NULL;
+    if (!floats) return;
+    for (int64_t i = 0; i < n; i++) places[i] = i;
+    const onnx_list values = {.kind = ONNX_LIST_INTS, .n = ints.n, .ints = places, .floats = floats, .dtype = WICK_I64},
+                    otherwise = {.kind = ONNX_LIST_INTS, .n = 1, .ints = &n, .floats = floats};
+    wick_tensor *at = encode_numbers(c, wick_cast(t, WICK_I64), &ints, &values, &otherwise);
+    if (at) wick_onnx_set(c, 0, zeros ? wick_one_hot(at, n, WICK_F32) : wick_gather(wick_one_hot(wick_arange(c->ctx, WICK_I64, 0, 1, n), n, WICK_F32), 0, at));
+}
+
+/* ---- features ----------------------------------------------------------------------------------------------------------------------------------------- */
 
 static void binarizer(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (x) wick_onnx_set(c, 0, wick_cast(wick_gt(x, wick_like(x, wick_onnx_float(c, "threshold", 0))), wick_tensor_dtype(x)));
 }
 
+/* Columns of texts, by places on the host. */
+static void extract_texts(onnx_call *c, const wick_onnx_value *v) {
+    onnx_host at;
+    if (!wick_onnx_host(c, 1, &at)) return;
+    if (!v->rank) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "X has no dims");
+        return;
+    }
+    const int64_t columns = v->dims[v->rank - 1];
+    const size_t rows = columns ? v->n / (size_t)columns : 0;
+    size_t n;
+    if (wick_mul_overflows(rows, (size_t)at.n, &n)) n = SIZE_MAX;
+    wick_text *texts = wick_onnx_alloc(c, n, sizeof *texts);
+    for (size_t r = 0; r < rows && texts; r++)
+        for (int64_t i = 0; i < at.n; i++) {
+            if (at.ints[i] < 0 || at.ints[i] >= columns) {
+                wick_onnx_fail(c, WICK_ERR_INDEX, "feature %lld of %lld", (long long)at.ints[i], (long long)columns);
+                return;
+            }
+            texts[r * (size_t)at.n + (size_t)i] = v->texts[r * (size_t)columns + (size_t)at.ints[i]];
+        }
+    if (!texts) return;
+    int64_t dims[WICK_MAX_DIMS] = {1};
+    const int rank = WICK_MAX(v->rank, 2);
+    for (int i = 0; i + 1 < v->rank; i++) dims[i] = v->dims[i];
+    dims[rank - 1] = at.n;
+    set_strings(c, 0, rank, dims, n, texts);
+}
+
 static void array_feature_extractor(onnx_call *c) {
+    const onnx_value *v = wick_onnx_in(c, 0);
+    if (v && v->v.kind == WICK_VALUE_STRINGS) {
+        extract_texts(c, &v->v);
+        return;
+    }
     wick_tensor *x = wick_onnx_tensor(c, 0), *at = x ? wick_onnx_tensor(c, 1) : NULL;
     if (!at) return;
     if (wick_tensor_rank(x) == 1) x = wick_unsqueeze(x, 0);
     wick_onnx_set(c, 0, wick_gather(x, wick_tensor_rank(x) - 1, wick_reshape(at, 1, &(int64_t){-1})));
 }
 
-/* ---- trees
- * ------------------------------------------------------------------------------------------------------------------------------------------ */
-
-/* Nodes and leaves as TreeEnsemble 5 has them. A walk that takes more steps than there are nodes goes round in a circle. */
-static void tree_ensemble(onnx_call *c) {
-    onnx_host x;
-    wick_tensor *t = wick_onnx_tensor(c, 0);
-    list modes = {0}, splits = {0}, weights = {0}, members = {0};
-    int n, n_false, n_leaf_true, n_leaf_false, n_features, n_targets_of, n_roots, n_missing;
-    const int64_t *on_true = wick_onnx_ints(c, "nodes_truenodeids", &n), *on_false = wick_onnx_ints(c, "nodes_falsenodeids", &n_false);
-    const int64_t *true_leaf = wick_onnx_ints(c, "nodes_trueleafs", &n_leaf_true), *false_leaf = wick_onnx_ints(c, "nodes_falseleafs", &n_leaf_false);
-    const int64_t *feature = wick_onnx_ints(c, "nodes_featureids", &n_features), *target_of = wick_onnx_ints(c, "leaf_targetids", &n_targets_of);
-    const int64_t *roots = wick_onnx_ints(c, "tree_roots", &n_roots), *missing = wick_onnx_ints(c, "nodes_missing_value_tracks_true", &n_missing);
-    static const char *const names[] = {"nodes_modes", "nodes_splits", "leaf_weights", "membership_values"};
-    list *lists[] = {&modes, &splits, &weights, &members};
-    if (!t || !wick_onnx_host(c, 0, &x)) return;
-    for (int i = 0; i < 4; i++) {
-        const onnx_attr *a = wick_onnx_attr(c, names[i]);
-        wick_onnx_value v;
-        if (!a || !a->t) continue;
-        const wick_status status = wick_onnx_read_tensor(c->run->onnx, a->t, &v, &c->run->arena, c->msg);
-        if (status != WICK_OK) {
-            c->status = status;
+/* Rows of all inputs beside each other, each cut or filled with zeros to what inputdimensions says. */
+static void feature_vectorizer(onnx_call *c) {
+    int n_widths;
+    const int64_t *widths = wick_onnx_ints(c, "inputdimensions", &n_widths);
+    wick_tensor **xs = wick_onnx_alloc(c, (size_t)c->n_in, sizeof(wick_tensor *));
+    if (!xs) return;
+    for (int i = 0; i < c->n_in; i++) {
+        wick_tensor *x = wick_onnx_tensor(c, i);
+        if (!x) return;
+        const int64_t rows = wick_tensor_rank(x) >= 2 ? wick_tensor_dim(x, 0) : 1, own = rows ? wick_tensor_count(x) / rows : 0;
+        const int64_t width = i < n_widths ? widths[i] : own;
+        if (width < 0 || width > 1 << 28) {
+            wick_onnx_fail(c, WICK_ERR_FORMAT, "inputdimensions[%d] is %lld", i, (long long)width);
             return;
         }
-        if (!list_of_value(c, &v, false, lists[i])) return;
+        x = wick_reshape(wick_cast(x, WICK_F32), 2, (int64_t[]){rows, own});
+        xs[i] = width == own ? x : wick_pad(x, 2, (int64_t[]){0, 0}, (int64_t[]){0, width - own}, 0);
     }
-    const int64_t targets = wick_onnx_int(c, "n_targets", 1), leaves = n_targets_of;
-    if (n < 1 || n_false != n || n_leaf_true != n || n_leaf_false != n || n_features != n || (int64_t)modes.n != n || (int64_t)splits.n != n ||
-        (int64_t)weights.n != leaves || x.rank != 2 || targets < 1 || targets > 1 << 24 || (missing && n_missing != n)) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "its lists of nodes and leaves are not of one length, or X is no matrix");
-        return;
-    }
-    /* Where each node's members begin. */
-    int64_t *begin = wick_onnx_alloc(c, (size_t)n, sizeof *begin);
-    const int64_t rows = x.dims[0], columns = x.dims[1], how = wick_onnx_int(c, "aggregate_function", 1);
-    double *y = begin ? wick_onnx_alloc(c, (size_t)(rows * targets), sizeof *y) : NULL;
-    int64_t *seen = y ? wick_onnx_alloc(c, (size_t)(rows * targets), sizeof *seen) : NULL;
-    if (!seen) return;
-    size_t at = 0;
-    for (int i = 0; i < n; i++) {
-        if (modes.ints[i] != 6) continue;
-        begin[i] = (int64_t)at;
-        while (at < members.n && !isnan(members.floats[at])) at++;
-        at++;
-    }
-    for (int64_t r = 0; r < rows; r++)
-        for (int k = 0; k < n_roots; k++) {
-            int64_t node = roots[k];
-            for (int64_t steps = 0;; steps++) {
-                if (node < 0 || node >= n || feature[node] < 0 || feature[node] >= columns || steps > n) {
-                    wick_onnx_fail(c, WICK_ERR_FORMAT, "node %lld of tree %d does not exist, names a feature that does not, or lies on a circle",
-                                   (long long)node, k);
-                    return;
-                }
-                const double v = x.floats[r * columns + feature[node]], s = splits.floats[node];
-                bool yes = false;
-                switch (modes.ints[node]) {
-                case 0:
-                    yes = v <= s;
-                    break;
-                case 1:
-                    yes = v < s;
-                    break;
-                case 2:
-                    yes = v >= s;
-                    break;
-                case 3:
-                    yes = v > s;
-                    break;
-                case 4:
-                    yes = v == s;
-                    break;
-                case 5:
-                    yes = v != s;
-                    break;
-                default:
-                    for (size_t m = (size_t)begin[node]; m < members.n && !isnan(members.floats[m]); m++) yes |= members.floats[m] == v;
-                }
-                if (isnan(v)) yes = missing && missing[node];
-                const int64_t to = yes ? on_true[node] : on_false[node];
-                if (!(yes ? true_leaf[node] : false_leaf[node])) {
-                    node = to;
-                    continue;
-                }
-                if (to < 0 || to >= leaves || target_of[to] < 0 || target_of[to] >= targets) {
-                    wick_onnx_fail(c, WICK_ERR_FORMAT, "leaf %lld does not exist, or names a target that does not", (long long)to);
-                    return;
-                }
-                const int64_t place = r * targets + target_of[to];
-                const double w = weights.floats[to];
-                y[place] = !seen[place] || how < 2 ? y[place] + w : how == 2 ? fmin(y[place], w) : fmax(y[place], w);
-                seen[place]++;
-                break;
-            }
-        }
-    for (int64_t i = 0; i < rows * targets && how == 0; i++) y[i] /= WICK_MAX(n_roots, 1);
-    wick_tensor *out = wick_cast(wick_from(c->ctx, WICK_F64, 2, (int64_t[]){rows, targets}, y), wick_tensor_dtype(t));
-    switch (wick_onnx_int(c, "post_transform", 0)) {
-    case 0:
-        break;
-    case 1:
-        out = wick_softmax(out, 1);
-        break;
-    case 2:
-        out = wick_sigmoid(out);
-        break;
-    case 4:
-        out = wick_mul(wick_erfinv(wick_sub(wick_mul(out, wick_like(out, 2)), wick_like(out, 1))), wick_like(out, sqrt(2)));
-        break;
-    default:
-        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "post_transform %lld", (long long)wick_onnx_int(c, "post_transform", 0));
-    }
-    wick_onnx_set(c, 0, out);
+    if (c->n_in) wick_onnx_set(c, 0, wick_concat(c->n_in, xs, 1));
+    else wick_onnx_fail(c, WICK_ERR_FORMAT, "has no inputs");
 }
 
-/* ---- n-grams
- * ---------------------------------------------------------------------------------------------------------------------------------------- */
+static void imputer(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    onnx_list values;
+    if (!x || !wick_onnx_list(c, "imputed_value", false, &values)) return;
+    const bool floats = wick_onnx_is_float(x);
+    /* both kinds may be there: that of x counts */
+    if (!wick_onnx_list_attr(c, floats ? "imputed_value_floats" : "imputed_value_int64s", &values)) return;
+    if (values.kind == ONNX_LIST_STRINGS || !values.n || (values.n != 1 && (!wick_tensor_rank(x) || (int64_t)values.n != wick_tensor_dim(x, -1)))) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu imputed values of x's kind for its last axis", values.n);
+        return;
+    }
+    wick_tensor *to = wick_onnx_list_tensor(c, &values, wick_tensor_dtype(x), 1, &(int64_t){(int64_t)values.n});
+    const double replaced = floats ? wick_onnx_float(c, "replaced_value_float", 0) : (double)wick_onnx_int(c, "replaced_value_int64", 0);
+    wick_onnx_set(c, 0, wick_where(isnan(replaced) ? wick_isnan(x) : wick_eq(x, wick_like(x, replaced)), to, x));
+}
+
+/* (x - offset) scale, each one number or one for each feature. */
+static void scaler(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    onnx_list offset, scale;
+    if (!x || !wick_onnx_list_attr(c, "offset", &offset) || !wick_onnx_list_attr(c, "scale", &scale)) return;
+    if (offset.kind == ONNX_LIST_STRINGS || scale.kind == ONNX_LIST_STRINGS) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its offset or scale are no numbers");
+        return;
+    }
+    wick_tensor *y = wick_cast(x, WICK_F32);
+    if (offset.n) y = wick_sub(y, wick_onnx_list_tensor(c, &offset, WICK_F32, 1, &(int64_t){(int64_t)offset.n}));
+    if (scale.n) y = wick_mul(y, wick_onnx_list_tensor(c, &scale, WICK_F32, 1, &(int64_t){(int64_t)scale.n}));
+    wick_onnx_set(c, 0, y);
+}
+
+/* Rows divided by their largest number, their sum of magnitudes or their length; a row of 0 stays. */
+static void normalizer(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    if (!x) return;
+    const wick_bytes norm = wick_onnx_text(c, "norm", "MAX");
+    const int axis = wick_tensor_rank(x) > 1;
+    x = wick_cast(x, WICK_F32);
+    wick_tensor *by;
+    if (!wick_tensor_rank(x)) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "X has no dims");
+        return;
+    }
+    if (wick_bytes_are(norm, "MAX")) by = wick_max(x, 1, &axis, true);
+    else if (wick_bytes_are(norm, "L1")) by = wick_sum(wick_abs(x), 1, &axis, true);
+    else if (wick_bytes_are(norm, "L2")) by = wick_sqrt(wick_sum(wick_square(x), 1, &axis, true));
+    else {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "norm \"%.*s\"", (int)WICK_MIN(norm.size, (size_t)40), norm.at);
+        return;
+    }
+    wick_onnx_set(c, 0, wick_div(x, wick_where(wick_eq(by, wick_like(by, 0)), wick_like(by, 1), by)));
+}
+
+/* ---- maps: items are the keys and the values ---------------------------------------------------------------------------------------------------------- */
+
+static bool read_map(onnx_call *c, int i, onnx_list *keys, onnx_list *values) {
+    const onnx_value *v = wick_onnx_in(c, i);
+    if (!v) return false;
+    if (v->v.kind != WICK_VALUE_MAP || !v->v.items) return wick_onnx_fail(c, WICK_ERR_FORMAT, "input %d is no map", i);
+    if (!wick_onnx_list_of(c, &v->v.items[0], v->dynamic, keys) || !wick_onnx_list_of(c, &v->v.items[1], v->dynamic, values)) return false;
+    return keys->n == values->n || wick_onnx_fail(c, WICK_ERR_FORMAT, "a map of %zu keys and %zu values", keys->n, values->n);
+}
+
+/* Scores [N, C], or [C] of one sample, with their labels: a sequence of maps. */
+static void zip_map(onnx_call *c) {
+    wick_tensor *x = wick_onnx_tensor(c, 0);
+    onnx_list labels;
+    if (!x || !wick_onnx_class_labels(c, &labels)) return;
+    if (wick_tensor_rank(x) == 1) x = wick_unsqueeze(x, 0);
+    if (wick_tensor_rank(x) != 2 || labels.kind == ONNX_LIST_NONE || (int64_t)labels.n != wick_tensor_dim(x, 1)) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "%zu labels do not fit its input", labels.n);
+        return;
+    }
+    /* Keys rise, as in everybody's maps. */
+    size_t n_keys;
+    const entry *all = index_of(c, &labels, false, &n_keys);
+    const int64_t count = (int64_t)n_keys;
+    wick_text *texts = all ? wick_onnx_alloc(c, n_keys, sizeof *texts) : NULL;
+    int64_t *numbers = texts ? wick_onnx_alloc(c, n_keys, sizeof *numbers) : NULL, *order = numbers ? wick_onnx_alloc(c, n_keys, sizeof *order) : NULL;
+    if (!order) return;
+    for (size_t i = 0; i < n_keys; i++) texts[i] = all[i].text, numbers[i] = all[i].number, order[i] = (int64_t)all[i].place;
+    x = wick_gather(x, 1, wick_from(c->ctx, WICK_I64, 1, &count, order));
+    const size_t n = (size_t)wick_tensor_dim(x, 0);
+    wick_onnx_value *maps = wick_onnx_alloc(c, n, sizeof *maps), keys = {.kind = WICK_VALUE_STRINGS, .rank = 1, .dims = {count}, .n = n_keys, .texts = texts};
+    if (labels.kind != ONNX_LIST_STRINGS) keys = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_I64, 1, &count, numbers)};
+    for (size_t i = 0; i < n && maps; i++) {
+        wick_onnx_value *items = wick_onnx_alloc(c, 2, sizeof *items);
+        if (!items) return;
+        items[0] = keys;
+        items[1] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_squeeze(wick_slice(x, 0, (int64_t)i, (int64_t)i + 1, 1), 0)};
+        maps[i] = (wick_onnx_value){.kind = WICK_VALUE_MAP, .n = n_keys, .items = items};
+    }
+    if (maps) wick_onnx_set_value(c, 0, (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = n, .items = maps}, c->dynamic);
+}
+
+/* [1, vocabulary]: the value of each word of the vocabulary, 0 or "" where the map has none. */
+static void dict_vectorizer(onnx_call *c) {
+    onnx_list keys, values, words;
+    if (!wick_onnx_list_attr(c, "string_vocabulary", &words) || (words.kind == ONNX_LIST_NONE && !wick_onnx_list_attr(c, "int64_vocabulary", &words)) ||
+        !read_map(c, 0, &keys, &values))
+        return;
+    if (words.kind != keys.kind) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its vocabulary is not of the kind of the map's keys");
+        return;
+    }
+    size_t n;
+    const entry *all = index_of(c, &keys, true, &n);
+    wick_text *texts = all ? wick_onnx_alloc(c, words.n, sizeof *texts) : NULL;
+    double *floats = texts ? wick_onnx_alloc(c, words.n, sizeof *floats) : NULL;
+    int64_t *ints = floats ? wick_onnx_alloc(c, words.n, sizeof *ints) : NULL;
+    if (!ints) return;
+    const bool strings = values.kind == ONNX_LIST_STRINGS, whole = values.kind == ONNX_LIST_INTS;
+    for (size_t i = 0; i < words.n; i++) {
+        const int64_t k = look_up(all, n, entry_of(&words, i));
+        texts[i] = strings && k >= 0 ? values.texts[k] : (wick_text){"", 0};
+        floats[i] = !strings && k >= 0 ? values.floats[k] : 0;
+        ints[i] = whole && k >= 0 ? values.ints[k] : 0;
+    }
+    const int64_t dims[2] = {1, (int64_t)words.n};
+    if (strings) set_strings(c, 0, 2, dims, words.n, texts);
+    else wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, 2, dims, whole ? (void *)ints : (void *)floats), values.dtype));
+}
+
+/* Values by rising key, DENSE one behind the other, SPARSE at their keys' places, as [1, n]. */
+static void cast_map(onnx_call *c) {
+    onnx_list keys, values;
+    if (!read_map(c, 0, &keys, &values)) return;
+    const bool sparse = wick_onnx_text_is(c, "map_form", "DENSE", "SPARSE"), to_text = wick_onnx_text_is(c, "cast_to", "TO_FLOAT", "TO_STRING"),
+               to_int = wick_onnx_text_is(c, "cast_to", "TO_FLOAT", "TO_INT64");
+    size_t n;
+    const entry *all = index_of(c, &keys, true, &n);
+    const int64_t most = wick_onnx_int(c, "max_map", 1);
+    if (!all) return;
+    if (sparse && (keys.kind != ONNX_LIST_INTS || most < 0 || most > 1 << 28 || (n && (all[0].number < 0 || all[n - 1].number >= most)))) {
+        wick_onnx_fail(c, WICK_ERR_INVALID, "keys of a sparse map do not lie between 0 and max_map, %lld", (long long)most);
+        return;
+    }
+    const size_t count = sparse ? (size_t)most : n;
+    wick_text *texts = wick_onnx_alloc(c, count, sizeof *texts);
+    double *floats = texts ? wick_onnx_alloc(c, count, sizeof *floats) : NULL;
+    if (!floats) return;
+    for (size_t i = 0; i < count; i++) texts[i] = (wick_text){"0", 1};
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = sparse ? (size_t)all[i].number : i, from = all[i].place;
+        if (values.kind == ONNX_LIST_STRINGS) {
+            texts[at] = values.texts[from];
+            if (!to_text && !wick_onnx_parse(&values.texts[from], &floats[at])) {
+                wick_onnx_fail(c, WICK_ERR_INVALID, "value %zu of the map is no number", from);
+                return;
+            }
+        } else {
+            floats[at] = values.floats[from];
+            char *text = to_text ? wick_onnx_alloc(c, 32, 1) : NULL;
+            if (to_text && !text) return;
+            if (to_text) wick_onnx_print(floats[at], values.dtype, text), texts[at] = (wick_text){text, strlen(text)};
+        }
+    }
+    const int64_t dims[2] = {1, (int64_t)count};
+    if (to_text) set_strings(c, 0, 2, dims, count, texts);
+    else wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, WICK_F64, 2, dims, floats), to_int ? WICK_I64 : WICK_F32));
+}
+
+/* ---- n-grams ------------------------------------------------------------------------------------------------------------------------------------ */
+
+static bool same_entry(const onnx_list *a, size_t i, const onnx_list *b, size_t j) {
+    const entry x = entry_of(a, i), y = entry_of(b, j);
+    return !compare_keys(&x, &y);
+}
 
 static void tf_idf(onnx_call *c) {
     const onnx_value *x = wick_onnx_in(c, 0);
-    list in, pool = {0};
+    onnx_list in, pool = {0};
     int n_counts, n_indexes;
     const int64_t *counts = wick_onnx_ints(c, "ngram_counts", &n_counts), *indexes = wick_onnx_ints(c, "ngram_indexes", &n_indexes);
     const onnx_attr *w = wick_onnx_attr(c, "weights");
-    if (!x || !list_of_value(c, &x->v, x->dynamic, &in) || !list_attr(c, "pool", false, &pool)) return;
+    if (!x || !wick_onnx_list_of(c, &x->v, x->dynamic, &in) || !wick_onnx_list(c, "pool", false, &pool)) return;
     const int64_t low = wick_onnx_int(c, "min_gram_length", 1), high = wick_onnx_int(c, "max_gram_length", 1),
                   skips = wick_onnx_int(c, "max_skip_count", 0);
     int64_t width = 0;
@@ -298,8 +504,7 @@ static void tf_idf(onnx_call *c) {
     wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, WICK_F64, rank, rank == 2 ? shape : shape + 1, y), WICK_F32));
 }
 
-/* ---- unique
- * ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- unique ------------------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct sub {
     const double *at;             /* its first number */
@@ -358,10 +563,19 @@ static void unique(onnx_call *c) {
 }
 
 static const onnx_op ops[] = {
-    {"LabelEncoder", 2, 0, label_encoder, {0}},
-    {"Binarizer", 1, 0, binarizer, {0}},
     {"ArrayFeatureExtractor", 1, 0, array_feature_extractor, {0}},
-    {"TreeEnsemble", 5, 0, tree_ensemble, {0}},
+    {"Binarizer", 1, 0, binarizer, {0}},
+    {"CastMap", 1, 0, cast_map, {0}},
+    {"CategoryMapper", 1, 0, category_mapper, {0}},
+    {"DictVectorizer", 1, 0, dict_vectorizer, {0}},
+    {"FeatureVectorizer", 1, 0, feature_vectorizer, {0}},
+    {"Imputer", 1, 0, imputer, {0}},
+    {"LabelEncoder", 1, 1, label_encoder_1, {0}},
+    {"LabelEncoder", 2, 0, label_encoder, {0}},
+    {"Normalizer", 1, 0, normalizer, {0}},
+    {"OneHotEncoder", 1, 0, one_hot_encoder, {0}},
+    {"Scaler", 1, 0, scaler, {0}},
+    {"ZipMap", 1, 0, zip_map, {0}},
 };
 static const onnx_op looked_up[] = {{"TfIdfVectorizer", 9, 0, tf_idf, {0}}, {"Unique", 11, 0, unique, {0}}};
 const onnx_family wick_onnx_ml = {"ai.onnx.ml", ops, WICK_COUNTOF(ops)}, wick_onnx_looked_up = {"", looked_up, WICK_COUNTOF(looked_up)};

@@ -199,6 +199,23 @@ void wick_onnx_set_static(onnx_call *c, int i, wick_tensor *t) {
     if (t) wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = t}, false);
 }
 
+bool wick_onnx_kept(const onnx_call *c, int n, wick_tensor **tensors) {
+    for (int i = 0; i < n; i++) tensors[i] = c->step->kept[i];
+    return tensors[0] != NULL;
+}
+bool wick_onnx_keep(onnx_call *c, int n, wick_tensor **tensors) {
+    onnx_step *step = (onnx_step *)(uintptr_t)c->step;
+    for (size_t i = 0; i < step->node->attrs.n; i++)
+        if (step->node->attrs.at[i].reference.size) return true;
+    if (c->run->mode == ONNX_RUN_REPLAY) return true;
+    if (wick_eval(c->ctx, n, tensors, NULL) != WICK_OK) return wick_onnx_fail(c, wick_context_status(c->ctx), "%s", wick_context_error(c->ctx));
+    for (int i = 0; i < n; i++) {
+        wick_tensor_free(&step->kept[i]);
+        step->kept[i] = wick_retain(tensors[i]);
+    }
+    return true;
+}
+
 /* ---- steps --------------------------------------------------------------------------------------------------------------------------------- */
 
 static const onnx_value *value_of(const onnx_frame *f, onnx_ref r) {
@@ -276,7 +293,8 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
     }
     wick_enter(step->place);
     if (step->function) call_function(&c);
-    else if (step->op) step->op->fn(&c);
+    else if (step->op && wick_onnx_move_texts(&c)) {
+    } else if (step->op) step->op->fn(&c);
     else wick_onnx_fail(&c, WICK_ERR_UNSUPPORTED, "Wick has no such op (opset %d)", step->opset);
     wick_leave();
     if (c.status == WICK_OK && wick_context_status(run->ctx) != WICK_OK) wick_context_clear_error(run->ctx);

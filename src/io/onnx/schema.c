@@ -8,7 +8,7 @@
 #define MESSAGES(number, name, field, message)      {number, WICK_PROTO_MESSAGE, true, offsetof(M, field), name, &message}
 #define OF(text, fields) {text, sizeof(M), (int)WICK_COUNTOF(fields), fields}
 
-static const wick_proto_message type_message, graph_message, map_message; /* they contain each other */
+static const wick_proto_message type_message, graph_message; /* they contain each other */
 
 #define M onnx_pair
 static const wick_proto_field pair_fields[] = {
@@ -191,7 +191,7 @@ static const wick_proto_field sequence_fields[] = {
     ONE(2, "elem_type", INT, elem),
     MESSAGES(3, "tensor_values", tensors, wick_onnx_tensor_message),
     MESSAGES(5, "sequence_values", sequences, wick_onnx_sequence_message),
-    MESSAGES(6, "map_values", maps, map_message),
+    MESSAGES(6, "map_values", maps, wick_onnx_map_message),
     MESSAGES(7, "optional_values", optionals, wick_onnx_optional_message),
 };
 const wick_proto_message wick_onnx_sequence_message = OF("SequenceProto", sequence_fields);
@@ -205,7 +205,7 @@ static const wick_proto_field map_fields[] = {
     MANY(4, "string_keys", BYTES, string_keys),
     MESSAGE(5, "values", values, wick_onnx_sequence_message),
 };
-static const wick_proto_message map_message = OF("MapProto", map_fields);
+const wick_proto_message wick_onnx_map_message = OF("MapProto", map_fields);
 #undef M
 
 #define M onnx_optional
@@ -214,7 +214,7 @@ static const wick_proto_field optional_fields[] = {
     ONE(2, "elem_type", INT, elem),
     MESSAGE(3, "tensor_value", tensor, wick_onnx_tensor_message),
     MESSAGE(5, "sequence_value", sequence, wick_onnx_sequence_message),
-    MESSAGE(6, "map_value", map, map_message),
+    MESSAGE(6, "map_value", map, wick_onnx_map_message),
     MESSAGE(7, "optional_value", optional, wick_onnx_optional_message),
 };
 const wick_proto_message wick_onnx_optional_message = OF("OptionalProto", optional_fields);

@@ -176,6 +176,7 @@ typedef struct onnx_optional { /* OptionalProto */
     struct onnx_optional *optional;
 } onnx_optional;
 
-extern const wick_proto_message wick_onnx_model_message, wick_onnx_tensor_message, wick_onnx_sequence_message, wick_onnx_optional_message;
+extern const wick_proto_message wick_onnx_model_message, wick_onnx_tensor_message, wick_onnx_sequence_message, wick_onnx_optional_message,
+    wick_onnx_map_message;
 
 #endif

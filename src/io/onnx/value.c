@@ -9,15 +9,51 @@
 
 static wick_status no_memory(wick_onnx *onnx) { return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path); }
 
-/* A SequenceProto of tensors or sequences; depth is bounded by the decoder's. */
+static wick_status read_sequence(wick_onnx *onnx, const onnx_sequence *s, wick_onnx_value *out);
+
+/* A MapProto: its values are a sequence of one tensor, or of a number each. */
+static wick_status read_map(wick_onnx *onnx, const onnx_map *m, wick_onnx_value *out) {
+    wick_onnx_value *items = wick_arena_zalloc(&onnx->arena, 2 * sizeof *items), values = {0};
+    const bool texts = m->string_keys.n != 0;
+    const size_t n = texts ? m->string_keys.n : m->keys.n;
+    if (!items) return no_memory(onnx);
+    if (!m->values || (texts && m->keys.n))
+        return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "map (byte %zu): has no values, or keys of two kinds", m->head.place);
+    WICK_TRY(read_sequence(onnx, m->values, &values));
+    for (size_t i = 0; i < values.n; i++)
+        if (values.items[i].kind != WICK_VALUE_TENSOR || (values.n > 1 && wick_tensor_count(values.items[i].tensor) != 1))
+            return wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "map (byte %zu): its values are no numbers", m->head.place);
+    wick_tensor **parts = wick_arena_zalloc(&onnx->arena, (values.n + 1) * sizeof(wick_tensor *));
+    if (!parts) return no_memory(onnx);
+    for (size_t i = 0; i < values.n; i++) parts[i] = wick_reshape(values.items[i].tensor, 1, &(int64_t){-1});
+    items[1] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR,
+                                 .tensor = values.n ? wick_concat((int)values.n, parts, 0) : wick_zeros(onnx->ctx, WICK_F32, 1, &(int64_t){0})};
+    const char *why;
+    if (wick_tensor_error(items[1].tensor, &why) != WICK_OK) return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "map (byte %zu): %s", m->head.place, why);
+    if ((size_t)wick_tensor_count(items[1].tensor) != n)
+        return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "map (byte %zu): %zu keys and %lld values", m->head.place, n,
+                            (long long)wick_tensor_count(items[1].tensor));
+    items[0] = (wick_onnx_value){.kind = WICK_VALUE_STRINGS, .rank = 1, .dims = {(int64_t)n}, .n = n};
+    if (texts) {
+        wick_text *all = wick_arena_alloc(&onnx->arena, n * sizeof *all);
+        if (!all) return no_memory(onnx);
+        for (size_t i = 0; i < n; i++) all[i] = (wick_text){m->string_keys.at[i].at, m->string_keys.at[i].size};
+        items[0].texts = all;
+    } else items[0] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(onnx->ctx, WICK_I64, 1, &(int64_t){(int64_t)n}, m->keys.at)};
+    *out = (wick_onnx_value){.kind = WICK_VALUE_MAP, .n = n, .items = items};
+    return WICK_OK;
+}
+
+/* A SequenceProto of tensors, sequences or maps; depth is bounded by the decoder's. */
 static wick_status read_sequence(wick_onnx *onnx, const onnx_sequence *s, wick_onnx_value *out) {
-    if (s->maps.n || s->optionals.n)
-        return wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "sequence (byte %zu): of maps or optionals, which are not read", s->head.place);
-    *out = (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = s->tensors.n + s->sequences.n};
+    if (s->optionals.n)
+        return wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "sequence (byte %zu): of optionals, which are not read", s->head.place);
+    *out = (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = s->tensors.n + s->sequences.n + s->maps.n};
     wick_onnx_value *items = wick_arena_zalloc(&onnx->arena, (out->n + 1) * sizeof *items);
     if (!items) return no_memory(onnx);
     for (size_t i = 0; i < s->tensors.n; i++) WICK_TRY(wick_onnx_read_tensor(onnx, &s->tensors.at[i], &items[i], &onnx->arena, &onnx->msg));
     for (size_t i = 0; i < s->sequences.n; i++) WICK_TRY(read_sequence(onnx, &s->sequences.at[i], &items[s->tensors.n + i]));
+    for (size_t i = 0; i < s->maps.n; i++) WICK_TRY(read_map(onnx, &s->maps.at[i], &items[s->tensors.n + s->sequences.n + i]));
     out->items = items;
     return WICK_OK;
 }
@@ -30,11 +66,17 @@ static wick_status read_value(wick_onnx *onnx, const wick_onnx_port *port, const
         if (wick_proto_decode(&wick_onnx_optional_message, map->data, map->size, &limits, &onnx->arena, o, &onnx->msg) == WICK_OK) {
             if (o->tensor) return wick_onnx_read_tensor(onnx, o->tensor, out, &onnx->arena, &onnx->msg);
             if (o->sequence) return read_sequence(onnx, o->sequence, out);
-            if (o->map || o->optional)
-                return wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "optional (byte 0): of a map or an optional, which are not read");
+            if (o->map) return read_map(onnx, o->map, out);
+            if (o->optional) return wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "optional (byte 0): of an optional, which is not read");
             *out = (wick_onnx_value){0};
             return WICK_OK;
         }
+    }
+    if (port->kind == WICK_VALUE_MAP) {
+        onnx_map *m = wick_arena_zalloc(&onnx->arena, sizeof *m);
+        if (!m) return no_memory(onnx);
+        WICK_TRY(wick_proto_decode(&wick_onnx_map_message, map->data, map->size, &limits, &onnx->arena, m, &onnx->msg));
+        return read_map(onnx, m, out);
     }
     if (port->kind == WICK_VALUE_SEQUENCE) {
         onnx_sequence *s = wick_arena_zalloc(&onnx->arena, sizeof *s);
@@ -132,7 +174,8 @@ wick_status wick_onnx_value_compare(wick_context *ctx, const wick_onnx_value *go
                                          (int)WICK_MIN(want->texts[i].size, (size_t)60), want->texts[i].at);
         return WICK_OK;
     }
-    for (size_t i = 0; i < got->n && got->items; i++) {
+    const size_t n = got->kind == WICK_VALUE_MAP ? 2 : got->n; /* keys and values */
+    for (size_t i = 0; i < n && got->items; i++) {
         const wick_status status = wick_onnx_value_compare(ctx, &got->items[i], &want->items[i], rtol, atol);
         if (status == WICK_OK) continue;
         char text[WICK_MSG_MAX];

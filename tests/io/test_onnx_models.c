@@ -1,0 +1,130 @@
+/* Small models of other tools beside ONNX Runtime's outputs: every NAME.onnx of tests/golden/onnx with its NAME.pb (make_onnx.py says what is in it),
+ * optimised, op by op, and as one plan where sizes and strings allow. An argument runs those whose names contain it. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "test.h"
+#include "wick/wick.h"
+
+enum { PORTS = 16, MODELS = 512 };
+#define FOLDER WICK_SOURCE_DIR "/tests/golden/onnx"
+
+/* Looser where ONNX Runtime itself is: it sums in f32 and in another order, and quantised results may be one off at a tie. */
+static const struct tolerance {
+    const char *prefix;
+    double rtol, atol;
+} tolerances[] = {
+    {"sk_svc_probability", 1e-3, 1e-3},
+    {"", 1e-4, 1e-5},
+};
+
+static wick_onnx_value value_of(const wick_onnx_value *all, int i, bool sequence) { return sequence ? all->items[i] : all->items[i].items[0]; }
+
+static wick_status compare(wick_context *ctx, const wick_onnx *onnx, const char *name, const wick_onnx_value *all, const wick_onnx_value *out) {
+    const int n_in = wick_onnx_inputs(onnx);
+    const struct tolerance *t = tolerances;
+    while (strncmp(name, t->prefix, strlen(t->prefix)) != 0) t++;
+    for (int i = 0; i < wick_onnx_outputs(onnx); i++) {
+        const wick_onnx_value want = value_of(all, n_in + i, wick_onnx_output(onnx, i).kind == WICK_VALUE_SEQUENCE);
+        const wick_status status = wick_onnx_value_compare(ctx, &out[i], &want, t->rtol, t->atol);
+        CHECK_MSG(status == WICK_OK, "%s: output %d: %s", name, i, wick_context_error(ctx));
+        if (status != WICK_OK) return status;
+    }
+    return WICK_OK;
+}
+
+static int compiled;
+
+static void run_compiled(wick_context *ctx, wick_onnx *onnx, const char *name, const wick_onnx_value *all, const wick_onnx_value *in) {
+    const int n_in = wick_onnx_inputs(onnx), n_out = wick_onnx_outputs(onnx);
+    wick_spec specs[PORTS] = {{0}};
+    const void *data[PORTS];
+    void *results[PORTS] = {0};
+    wick_onnx_value out[PORTS];
+    wick_plan *plan = NULL;
+    wick_workspace *ws = NULL;
+    for (int i = 0; i < n_in; i++) {
+        if (in[i].kind != WICK_VALUE_TENSOR) return;
+        specs[i].dtype = wick_tensor_dtype(in[i].tensor);
+        specs[i].rank = wick_tensor_rank(in[i].tensor);
+        memcpy(specs[i].dims, wick_tensor_dims(in[i].tensor), (size_t)specs[i].rank * sizeof(int64_t));
+        if (wick_data(in[i].tensor, &data[i]) != WICK_OK) return;
+    }
+    wick_status status = wick_onnx_compile(onnx, specs, NULL, &plan);
+    if (status == WICK_ERR_UNSUPPORTED) return;
+    CHECK_MSG(status == WICK_OK, "%s: %s", name, wick_context_error(ctx));
+    if (status != WICK_OK || wick_workspace_new(plan, &ws) != WICK_OK) {
+        wick_plan_free(&plan);
+        return;
+    }
+    for (int i = 0; i < n_out; i++) {
+        const wick_spec s = wick_plan_output(plan, i);
+        int64_t n = 1;
+        for (int d = 0; d < s.rank; d++) n *= s.dims[d];
+        results[i] = calloc(1, wick_dtype_bytes(s.dtype, n) + 1);
+    }
+    status = wick_run(ws, data, results);
+    CHECK_MSG(status == WICK_OK, "%s: as one plan: %s", name, wick_workspace_error(ws));
+    for (int i = 0; i < n_out && status == WICK_OK; i++) {
+        const wick_spec s = wick_plan_output(plan, i);
+        out[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(ctx, s.dtype, s.rank, s.dims, results[i])};
+    }
+    if (status == WICK_OK) compare(ctx, onnx, name, all, out), compiled++;
+    for (int i = 0; i < n_out; i++) free(results[i]);
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+}
+
+static void run_model(const char *name, bool plain) {
+    char model[512], data[512];
+    wick_context *ctx;
+    wick_onnx *onnx;
+    wick_onnx_value all, in[PORTS], out[PORTS];
+    snprintf(model, sizeof model, "%s/%.100s.onnx", FOLDER, name);
+    snprintf(data, sizeof data, "%s/%.100s.pb", FOLDER, name);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .eager = plain}) == WICK_OK);
+    wick_status status = wick_onnx_open(ctx, model, NULL, &onnx);
+    if (status == WICK_OK) status = wick_onnx_read_value(onnx, &(wick_onnx_port){.kind = WICK_VALUE_SEQUENCE}, data, &all);
+    CHECK_MSG(status == WICK_OK, "%s: %s", name, wick_context_error(ctx));
+    for (int round = 0; round < 2 && status == WICK_OK; round++) { /* the second has what rows keep */
+        const int n_in = wick_onnx_inputs(onnx), n_out = wick_onnx_outputs(onnx);
+        wick_scope *scope = wick_scope_open(ctx);
+        CHECK_MSG(n_in <= PORTS && n_out <= PORTS && (size_t)(n_in + n_out) == all.n, "%s: %d inputs, %d outputs, %zu values", name, n_in, n_out, all.n);
+        for (int i = 0; i < n_in; i++) in[i] = value_of(&all, i, wick_onnx_input(onnx, i).kind == WICK_VALUE_SEQUENCE);
+        status = wick_onnx_apply(onnx, in, out);
+        CHECK_MSG(status == WICK_OK, "%s: %s", name, wick_context_error(ctx));
+        if (status == WICK_OK) status = compare(ctx, onnx, name, &all, out);
+        if (status == WICK_OK && round && !plain) run_compiled(ctx, onnx, name, &all, in);
+        wick_scope_close(&scope);
+    }
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
+static const char *only = "";
+
+TEST(models_give_what_onnx_runtime_gives) {
+    char *names[MODELS];
+    int n = 0;
+    DIR *dir = opendir(FOLDER);
+    REQUIRE(dir);
+    for (struct dirent *e; (e = readdir(dir)) && n < MODELS;) {
+        const char *end = strrchr(e->d_name, '.');
+        if (end && !strcmp(end, ".onnx") && strstr(e->d_name, only)) names[n++] = strndup(e->d_name, (size_t)(end - e->d_name));
+    }
+    closedir(dir);
+    for (int i = 0; i < n; i++) {
+        run_model(names[i], false);
+        run_model(names[i], true);
+        free(names[i]);
+    }
+    printf("  %d models, %d also as one plan\n", n, compiled);
+    CHECK(n > 0);
+    if (!*only) CHECK(compiled > n / 2);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) only = argv[1];
+    return test_main(1, argv);
+}
