@@ -20,6 +20,7 @@
 #include "wick/optim.h"
 #include "wick/plan.h"
 #include "wick/pointwise.h"
+#include "wick/quantize.h"
 #include "wick/reduce.h"
 #include "wick/registry.h"
 #include "wick/sequence.h"

@@ -75,6 +75,33 @@ wick_tier wick_tier_best(void) {
     return (wick_tier)best;
 }
 
+/* ---- extensions within a tier ---------------------------------------------------------------------------------------------- */
+
+static _Atomic unsigned extension_mask = ~0u;
+
+unsigned wick_extensions_of_cpuid(uint32_t leaf7_ecx, uint32_t leaf7_1_eax) {
+    return (leaf7_ecx & BIT(11) ? WICK_AVX512_VNNI : 0u) | (leaf7_1_eax & BIT(4) ? WICK_AVX_VNNI : 0u);
+}
+void wick_extensions_mask(unsigned mask) { atomic_store_explicit(&extension_mask, mask, memory_order_relaxed); }
+
+unsigned wick_extensions(void) {
+    static _Atomic int known = -1;
+    int found = atomic_load_explicit(&known, memory_order_relaxed);
+    if (found < 0) {
+        uint32_t ecx = 0, eax = 0;
+#if defined(__x86_64__)
+        unsigned a, b, c, d;
+        if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+            ecx = c;
+            if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) eax = a;
+        }
+#endif
+        found = (int)wick_extensions_of_cpuid(ecx, eax);
+        atomic_store_explicit(&known, found, memory_order_relaxed);
+    }
+    return (unsigned)found & atomic_load_explicit(&extension_mask, memory_order_relaxed);
+}
+
 static _Atomic int current = -1; /* -1: WICK_ISA not read yet */
 
 wick_tier wick_tier_current(void) {

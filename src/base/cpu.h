@@ -10,6 +10,10 @@ typedef struct wick_cpuid {
     uint64_t xcr0; /* register state that the OS saves; 0 without OSXSAVE */
 } wick_cpuid;
 wick_tier wick_tier_of_cpuid(const wick_cpuid *id);
+/* The extensions (wick_extension, base.h) among CPUID leaf 7's ECX of subleaf 0 and EAX of subleaf 1. The tier says whether the OS saves their registers. */
+unsigned wick_extensions_of_cpuid(uint32_t leaf7_ecx, uint32_t leaf7_1_eax);
+/* Tests leave some out: what is used is `mask` of what there is. */
+void wick_extensions_mask(unsigned mask);
 
 /* The CPUs that the cgroup quotas of this process allow, rounded up; 0: no quota. root is put before /proc and /sys. */
 int wick_cgroup_cpus(const char *root);

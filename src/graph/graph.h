@@ -77,6 +77,8 @@ extern const wick_pass wick_passes[];
 extern const int wick_passes_count;
 
 wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg); /* gradients become what they stand for */
+wick_status wick_pass_quantize(wick_graph *graph, wick_msg *msg);    /* quantised float products become integer ones */
+wick_status wick_pass_expand_quantize(wick_graph *graph, wick_msg *msg); /* other quantise and dequantise nodes become elementwise ops */
 wick_status wick_pass_simplify(wick_graph *graph, wick_msg *msg);    /* x * 1, casts and views that change nothing */
 wick_status wick_pass_transpose(wick_graph *graph, wick_msg *msg);   /* transposed products are computed transposed */
 wick_status wick_pass_fold(wick_graph *graph, wick_msg *msg);        /* elementwise ops of constants */

@@ -12,8 +12,7 @@ static int64_t out_extent(const wick_conv_attr *a, int d, int64_t in, int64_t ke
 }
 
 /* What the shapes of x, w and y have in common; the first that does not fit is named. Batches may be symbols, other extents not. */
-static wick_status check_shapes(wick_infer *i, const wick_type *x, const wick_type *w, const wick_type *y) {
-    const wick_conv_attr *a = i->attr;
+static wick_status check_shapes(wick_infer *i, const wick_conv_attr *a, const wick_type *x, const wick_type *w, const wick_type *y) {
     const int rank = (int)a->rank;
     const wick_type *all[3] = {x, w, y};
     for (int k = 0; k < 3; k++) {
@@ -50,22 +49,29 @@ static wick_status check_types(wick_infer *i) {
     return WICK_OK;
 }
 
-static wick_status infer_conv(wick_infer *i) {
-    const wick_conv_attr *a = i->attr;
-    WICK_TRY(check_types(i));
+wick_status wick_infer_convolution(wick_infer *i, const wick_conv_attr *a, wick_dtype dtype) {
     const wick_type *x = i->in[0], *w = i->in[1];
+    if (x->rank != a->rank + 2 || w->rank != a->rank + 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs [N, C, 1 to 3 dims] on both sides");
+    *i->out = *x;
+    i->out->dtype = (uint8_t)dtype;
     i->out->dims[1] = w->dims[0];
     for (int d = 0; d < a->rank; d++) i->out->dims[d + 2] = w->dims[d + 2] < 1 ? 0 : out_extent(a, d, x->dims[d + 2], w->dims[d + 2]);
+    return check_shapes(i, a, x, w, i->out);
+}
+
+static wick_status infer_conv(wick_infer *i) {
+    WICK_TRY(check_types(i));
+    const wick_type *x = i->in[0], *w = i->in[1];
     if (i->n_in == 3 && (i->in[2]->rank != 1 || i->in[2]->dims[0] != w->dims[0] || i->in[2]->dtype != x->dtype))
         return wick_infer_fail(i, WICK_ERR_SHAPE, "the bias must be of the same dtype, one number an output channel");
-    return check_shapes(i, x, w, i->out);
+    return wick_infer_convolution(i, i->attr, (wick_dtype)x->dtype);
 }
 static wick_status infer_conv_data(wick_infer *i) {
     const wick_conv_attr *a = i->attr;
     WICK_TRY(check_types(i));
     i->out->dims[1] = i->in[1]->dims[1] * a->groups;
     for (int d = 0; d < a->rank; d++) i->out->dims[d + 2] = a->extent[d];
-    return check_shapes(i, i->out, i->in[1], i->in[0]);
+    return check_shapes(i, a, i->out, i->in[1], i->in[0]);
 }
 static wick_status infer_conv_weight(wick_infer *i) {
     const wick_conv_attr *a = i->attr;
@@ -73,7 +79,7 @@ static wick_status infer_conv_weight(wick_infer *i) {
     i->out->dims[0] = i->in[1]->dims[1];
     i->out->dims[1] = i->in[0]->dims[1] / a->groups;
     for (int d = 0; d < a->rank; d++) i->out->dims[d + 2] = a->extent[d];
-    return check_shapes(i, i->in[0], i->out, i->in[1]);
+    return check_shapes(i, a, i->in[0], i->out, i->in[1]);
 }
 
 /* Types of x, w, y by the op. */
@@ -290,8 +296,7 @@ const wick_op wick_op_conv_weight = {.name = "conv_weight", .doc = "a convolutio
 /* The gradient of the input is a convolution for each place that a stride passes over. */
 enum { CONV_STRIDE = 1024 };
 
-/* Attributes for tensors of this rank, or the poison that says what is wrong. */
-static wick_tensor *attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank, wick_conv_attr *a) {
+wick_tensor *wick_conv_attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank, wick_conv_attr *a) {
     static const wick_conv_options plain;
     if (!o) o = &plain;
     memset(a, 0, sizeof *a);
@@ -332,7 +337,7 @@ static wick_tensor *record_conv(const wick_op *op, wick_tensor *x, wick_tensor *
 wick_tensor *wick_conv(wick_tensor *x, wick_tensor *w, wick_tensor *bias, const wick_conv_options *options) {
     wick_conv_attr a;
     if (!wick_promote_pair(&x, &w, "conv")) return wick_record(NULL, &wick_op_conv, 1, &x, NULL, 0);
-    wick_tensor *poison = attr_of(x->ctx, "conv", options, wick_tensor_rank(x), &a);
+    wick_tensor *poison = wick_conv_attr_of(x->ctx, "conv", options, wick_tensor_rank(x), &a);
     if (poison) return poison;
     for (int d = 0; options && d < 3; d++)
         if (options->output_pad[d]) return wick_poison(x->ctx, WICK_ERR_INVALID, "conv: output_pad is of transposed convolutions");
@@ -342,7 +347,7 @@ wick_tensor *wick_conv(wick_tensor *x, wick_tensor *w, wick_tensor *bias, const 
 wick_tensor *wick_conv_transpose(wick_tensor *x, wick_tensor *w, wick_tensor *bias, const wick_conv_options *options) {
     wick_conv_attr a;
     if (!wick_promote_pair(&x, &w, "conv_transpose")) return wick_record(NULL, &wick_op_conv_data, 1, &x, NULL, 0);
-    wick_tensor *poison = attr_of(x->ctx, "conv_transpose", options, wick_tensor_rank(x), &a);
+    wick_tensor *poison = wick_conv_attr_of(x->ctx, "conv_transpose", options, wick_tensor_rank(x), &a);
     if (poison) return poison;
     for (int d = 0; d < a.rank && wick_tensor_rank(w) == a.rank + 2; d++) {
         const int64_t more = options ? options->output_pad[d] : 0, n = wick_tensor_dims(x)[d + 2], kernel = wick_tensor_dims(w)[d + 2];

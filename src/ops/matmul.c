@@ -3,12 +3,9 @@
 #include "wick/linalg.h"
 #include "wick/ops.h"
 
-static wick_status infer_matmul(wick_infer *i) { /* inputs have 2 dims or more: wick_matmul sees to it */
+wick_status wick_infer_product(wick_infer *i, wick_dtype dtype) {
     const wick_type *a = i->in[0], *b = i->in[1];
     if (a->rank < 2 || b->rank < 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs matrices");
-    if (a->dtype != b->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
-    if (a->dtype != WICK_F32 && a->dtype != WICK_F64 && a->dtype != WICK_I32 && a->dtype != WICK_I64 && a->dtype != WICK_U64)
-        return wick_infer_fail(i, WICK_ERR_DTYPE, "%s has no products; cast", wick_dtype_name((wick_dtype)a->dtype));
     int64_t ka = a->dims[a->rank - 1], kb = b->dims[b->rank - 2];
     if (ka != kb) return wick_infer_fail(i, WICK_ERR_SHAPE, "inner dims %lld and %lld differ", (long long)ka, (long long)kb);
     wick_type batch = *a, with = *b;
@@ -19,11 +16,21 @@ static wick_status infer_matmul(wick_infer *i) { /* inputs have 2 dims or more: 
     batch.dims[batch.rank + 1] = b->dims[b->rank - 1];
     batch.rank = (uint8_t)(batch.rank + 2);
     wick_type out;
-    if (!wick_type_set(&out, (wick_dtype)a->dtype, batch.rank, batch.dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
+    if (!wick_type_set(&out, dtype, batch.rank, batch.dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
     out.device = a->device;
-    if (i->n_in == 3 && (i->in[2]->rank != 1 || i->in[2]->dims[0] != out.dims[out.rank - 1] || i->in[2]->dtype != a->dtype))
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "the bias is not a row of the result");
     *i->out = out;
+    return WICK_OK;
+}
+
+static wick_status infer_matmul(wick_infer *i) { /* inputs have 2 dims or more: wick_matmul sees to it */
+    const wick_type *a = i->in[0], *b = i->in[1];
+    if (a->rank < 2 || b->rank < 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs matrices");
+    if (a->dtype != b->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
+    if (a->dtype != WICK_F32 && a->dtype != WICK_F64 && a->dtype != WICK_I32 && a->dtype != WICK_I64 && a->dtype != WICK_U64)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "%s has no products; cast", wick_dtype_name((wick_dtype)a->dtype));
+    WICK_TRY(wick_infer_product(i, (wick_dtype)a->dtype));
+    if (i->n_in == 3 && (i->in[2]->rank != 1 || i->in[2]->dims[0] != i->out->dims[i->out->rank - 1] || i->in[2]->dtype != a->dtype))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the bias is not a row of the result");
     return WICK_OK;
 }
 

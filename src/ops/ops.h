@@ -5,6 +5,7 @@
 #include "ops/attrs.h"
 #include "ops/lower.h"
 #include "wick/loss.h"
+#include "wick/ops.h"
 
 /* Definitions by elementwise code; the cast beside them. */
 extern const wick_op wick_ew_ops[WICK_EW_COUNT];
@@ -14,7 +15,7 @@ extern const wick_op wick_op_cast;
 #define WICK_OP_LIST(X) \
     X(reshape) X(permute) X(slice) X(expand) X(diagonal) X(view_scatter) \
     X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) X(cumsum) X(cumprod) X(logcumsumexp) X(cummax) X(cummin) \
-    X(matmul) X(conv) X(conv_data) X(conv_weight) X(max_pool) X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) \
+    X(matmul) X(conv) X(conv_data) X(conv_weight) X(int8_matmul) X(int8_conv) X(quantize) X(dequantize) X(max_pool) X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) \
     X(max_pool_index) X(plane_put) X(plane_take) X(sliding_window) X(window_sum) \
     X(resample) X(resample_back) X(taps) X(taps_put) X(taps_dot) X(roi_align) X(roi_align_put) X(roi_align_max) X(nms) \
     X(softmax) X(log_softmax) X(layer_norm) X(rms_norm) \
@@ -93,6 +94,28 @@ typedef struct wick_conv_attr {
     int64_t groups, rank;
     int64_t relu; /* conv only, put there by the epilogue pass */
 } wick_conv_attr;
+/* Shapes of a product or a convolution of inputs 0 and 1, whatever their dtypes. */
+wick_status wick_infer_product(wick_infer *i, wick_dtype dtype);
+wick_status wick_infer_convolution(wick_infer *i, const wick_conv_attr *a, wick_dtype dtype);
+/* Attributes for tensors of this rank, or the poison that says what is wrong. */
+wick_tensor *wick_conv_attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank, wick_conv_attr *a);
+
+/* Products of 8-bit integers: inputs a, b, and those of the others that there are, in this order. */
+enum { WICK_INT8_A_ZERO, WICK_INT8_B_ZERO, WICK_INT8_A_SCALE, WICK_INT8_B_SCALE, WICK_INT8_SCALE, WICK_INT8_ZERO, WICK_INT8_BIAS, WICK_INT8_OPTIONAL };
+typedef struct wick_int8_attr {
+    double low, high; /* of results that are quantised, as real numbers */
+    int64_t has;      /* bit i: optional input i is there */
+    int64_t result;   /* wick_int8_result */
+    wick_conv_attr conv;
+} wick_int8_attr;
+/* Both ways of quantisation. */
+typedef struct wick_quantize_attr {
+    int64_t axis;  /* of a scale of one dim */
+    int64_t dtype; /* quantize: of the result */
+} wick_quantize_attr;
+/* What a quantize or dequantize node stands for, as elementwise ops of its inputs. */
+wick_tensor *wick_quantize_written_out(const wick_node *node, wick_tensor *const *in);
+
 typedef struct wick_custom_attr {
     wick_gradient_rule rule;
     void *user;

@@ -339,4 +339,133 @@ TEST(random_graphs_keep_their_bits_through_all_passes) {
     }
 }
 
+/* ---- quantisation ------------------------------------------------------------------------------------------------------------------- */
+
+static wick_tensor *number(wick_context *ctx, wick_dtype d, double x) { return wick_constant(ctx, d, x); }
+
+TEST(quantize_makes_an_integer_convolution_with_its_bias_and_bounds) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = wick_ones(b.ctx, WICK_U8, WICK_DIMS(1, 3, 4, 4)), *w = wick_ones(b.ctx, WICK_I8, WICK_DIMS(2, 3, 3, 3)), *bias = VEC(b.ctx, 1, 2);
+    wick_tensor *fx = wick_dequantize(x, number(b.ctx, WICK_F32, 0.5), number(b.ctx, WICK_U8, 7), 0), *fw = wick_dequantize(w, VEC(b.ctx, 1, 2), number(b.ctx, WICK_I8, 0), 0);
+    wick_tensor *y = wick_clip(wick_conv(fx, fw, bias, &(wick_conv_options){.pad = {1, 1}}), 0, 6);
+    BENCH_COLLECT(&b, wick_quantize(y, number(b.ctx, WICK_F32, 0.25), number(b.ctx, WICK_U8, 3), 0, WICK_U8));
+    CHECK_INT(bench_count(&b, "conv"), 1);
+    CHECK_INT(bench_count(&b, "dequantize"), 2);
+    bench_pass(&b, wick_pass_quantize);
+    CHECK_GRAPH(&b, "%0 u8[1,3,4,4] = data()\n"
+                    "%1 i8[2,3,3,3] = data()\n"
+                    "%2 f32[2] = data()\n"
+                    "%3 f32[2] = data()\n"
+                    "%4 f32[] = constant() value=0.5\n"
+                    "%5 u8[] = constant() value=7\n"
+                    "%6 f32[] = constant() value=0.25\n"
+                    "%7 u8[] = constant() value=3\n"
+                    "%8 u8[1,2,4,4] = int8_conv(%0, %1, %5, %4, %2, %6, %7, %3) a_zero a_scale b_scale scale zero bias low=0 high=6 pad=1,1\n"
+                    "return %8\n");
+    bench_close(&b);
+}
+
+TEST(quantize_makes_an_integer_product_with_a_row_and_relu_or_a_real_result) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = wick_ones(b.ctx, WICK_I8, WICK_DIMS(4, 3)), *w = wick_ones(b.ctx, WICK_I8, WICK_DIMS(2, 3)), *s = number(b.ctx, WICK_F32, 0.5);
+    wick_tensor *fx = wick_dequantize(x, s, NULL, 0), *fw = wick_dequantize(w, VEC(b.ctx, 1, 2), NULL, 0);
+    wick_tensor *y = wick_relu(wick_add(wick_matmul(fx, wick_transpose(fw, 0, 1)), VEC(b.ctx, 3, 4)));
+    BENCH_COLLECT(&b, wick_quantize(y, s, NULL, 0, WICK_I8), wick_matmul(fx, wick_dequantize(wick_reshape(w, WICK_DIMS(3, 2)), s, NULL, 0)));
+    bench_pass(&b, wick_pass_quantize);
+    CHECK_GRAPH(&b, "%0 i8[4,3] = data()\n"
+                    "%1 i8[2,3] = data()\n"
+                    "%2 f32[2] = data()\n"
+                    "%3 f32[2] = data()\n"
+                    "%4 f32[] = constant() value=0.5\n"
+                    "%5 i8[3,2] = permute(%1) axes=1,0\n"
+                    "%6 i8[4,2] = int8_matmul(%0, %5, %4, %2, %4, %3) a_scale b_scale scale bias low=0\n"
+                    "%7 i8[3,2] = reshape(%1) to=i8[3,2]\n"
+                    "%8 f32[4,2] = int8_matmul(%0, %7, %4, %4) a_scale b_scale\n"
+                    "return %6, %8\n");
+    bench_close(&b);
+}
+
+TEST(quantize_moves_bytes_where_both_sides_have_one_scale) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(2, 6)), *s = number(b.ctx, WICK_F32, 0.5), *z = number(b.ctx, WICK_U8, 3);
+    wick_tensor *same_s = number(b.ctx, WICK_F32, 0.5), *other = number(b.ctx, WICK_F32, 0.25);
+    wick_tensor *f = wick_dequantize(q, s, z, 0), *moved = wick_transpose(wick_reshape(f, WICK_DIMS(3, 4)), 0, 1), *joined = wick_concat(2, (wick_tensor *[]){f, f}, 0);
+    BENCH_COLLECT(&b, wick_quantize(moved, same_s, z, 0, WICK_U8), wick_quantize(joined, s, z, 0, WICK_U8), wick_quantize(wick_reshape(f, WICK_DIMS(12)), other, z, 0, WICK_U8),
+                  wick_neg(wick_quantize(f, s, z, 0, WICK_U8)));
+    bench_pass(&b, wick_pass_quantize);
+    CHECK_GRAPH(&b, "%0 u8[2,6] = data()\n"
+                    "%1 f32[] = constant() value=0.5\n"
+                    "%2 u8[] = constant() value=3\n"
+                    "%3 f32[2,6] = dequantize(%0, %1, %2)\n"
+                    "%4 u8[3,4] = reshape(%0) to=u8[3,4]\n"
+                    "%5 u8[4,3] = permute(%4) axes=1,0\n"
+                    "%6 u8[4,6] = concat(%0, %0) axis=0\n"
+                    "%7 f32[12] = reshape(%3) to=f32[12]\n"
+                    "%8 f32[] = constant() value=0.25\n"
+                    "%9 u8[12] = quantize(%7, %8, %2)\n"
+                    "%10 u8[2,6] = neg(%0)\n"
+                    "return %5, %6, %9, %10\n");
+    bench_close(&b);
+}
+
+TEST(expand_quantize_writes_out_what_is_left) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(2, 3)), *z = wick_ones(b.ctx, WICK_U8, WICK_DIMS(2));
+    BENCH_COLLECT(&b, wick_quantize(wick_exp(wick_dequantize(q, VEC(b.ctx, 1, 2), z, 0)), number(b.ctx, WICK_F32, 0.5), NULL, 0, WICK_I8));
+    bench_pass(&b, wick_pass_expand_quantize);
+    bench_pass(&b, wick_pass_dce);
+    CHECK_GRAPH(&b, "%0 u8[2,3] = data()\n"
+                    "%1 f32[2] = data()\n"
+                    "%2 u8[2] = data()\n"
+                    "%3 f32[2,1] = reshape(%1) to=f32[2,1]\n"
+                    "%4 f32[2] = cast(%2) to=f32\n"
+                    "%5 f32[2,1] = reshape(%4) to=f32[2,1]\n"
+                    "%6 f32[2,3] = cast(%0) to=f32\n"
+                    "%7 f32[2,3] = sub(%6, %5)\n"
+                    "%8 f32[2,3] = mul(%7, %3)\n"
+                    "%9 f32[2,3] = exp(%8)\n"
+                    "%10 f32[] = constant() value=0.5\n"
+                    "%11 f32[2,3] = div(%9, %10)\n"
+                    "%12 f32[2,3] = round(%11)\n"
+                    "%13 i32[2,3] = cast(%12) to=i32\n"
+                    "%14 i32[] = constant() value=127\n"
+                    "%15 i32[] = constant() value=-128\n"
+                    "%16 i32[2,3] = maximum(%13, %15)\n"
+                    "%17 i32[2,3] = minimum(%16, %14)\n"
+                    "%18 i8[2,3] = cast(%17) to=i8\n"
+                    "return %18\n");
+    bench_close(&b);
+}
+
+/* A network quantised, with the passes and without: no more than a step apart. */
+TEST(integers_differ_from_floats_by_a_step_at_most) {
+    int8_t out[2][1 * 8 * 6 * 6];
+    float real[2][10];
+    for (int plain = 0; plain < 2; plain++) {
+        wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .seed = 3, .eager = plain});
+        wick_tensor *x = wick_cast(wick_mul(wick_random_normal(ctx, WICK_F32, WICK_DIMS(1, 4, 6, 6)), number(ctx, WICK_F32, 40)), WICK_I8);
+        wick_tensor *w = wick_cast(wick_mul(wick_random_normal(ctx, WICK_F32, WICK_DIMS(8, 4, 3, 3)), number(ctx, WICK_F32, 40)), WICK_I8);
+        wick_tensor *v = wick_cast(wick_mul(wick_random_normal(ctx, WICK_F32, WICK_DIMS(288, 10)), number(ctx, WICK_F32, 40)), WICK_I8);
+        wick_tensor *s = number(ctx, WICK_F32, 0.02), *z = number(ctx, WICK_I8, -3), *big = number(ctx, WICK_F32, 0.11);
+        wick_tensor *y = wick_relu(wick_conv(wick_dequantize(x, s, z, 0), wick_dequantize(w, s, NULL, 0), NULL, &(wick_conv_options){.pad = {1, 1}}));
+        wick_tensor *q = wick_quantize(y, big, z, 0, WICK_I8), *f = wick_matmul(wick_reshape(wick_dequantize(q, big, z, 0), WICK_DIMS(1, 288)), wick_dequantize(v, s, NULL, 0));
+        CHECK_OK(ctx, wick_read(q, out[plain], sizeof out[plain]));
+        CHECK_OK(ctx, wick_read(f, real[plain], sizeof real[plain]));
+        wick_context_free(&ctx);
+    }
+    int steps = 0, moved = 0;
+    for (size_t i = 0; i < sizeof out[0]; i++) {
+        const int far = abs(out[0][i] - out[1][i]);
+        steps = WICK_MAX(steps, far);
+        moved += out[0][i] != -3;
+    }
+    CHECK_MSG(steps <= 1, "%d steps", steps);
+    CHECK(moved > 50);
+    for (int i = 0; i < 10; i++) CHECK_MSG(fabsf(real[0][i] - real[1][i]) < 2, "%g, %g", (double)real[0][i], (double)real[1][i]);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -6,6 +6,8 @@
 const wick_pass wick_passes[] = {
     {"expand_grad", wick_pass_expand_grad, true},
     {"dce", wick_pass_dce, true},
+    {"quantize", wick_pass_quantize, false},
+    {"expand_quantize", wick_pass_expand_quantize, true},
     {"simplify", wick_pass_simplify, false},
     {"transpose", wick_pass_transpose, false},
     {"fold", wick_pass_fold, false},

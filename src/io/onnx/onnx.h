@@ -190,6 +190,11 @@ wick_tensor *wick_onnx_optional(onnx_call *c, int i); /* NULL where absent */
 bool wick_onnx_host(onnx_call *c, int i, onnx_host *out);
 bool wick_onnx_host_of(onnx_call *c, wick_tensor *t, bool dynamic, onnx_host *out);
 
+/* Input i; where it is one number that is known while recording, as a constant, which passes can read. Fails as wick_onnx_tensor. */
+wick_tensor *wick_onnx_number(onnx_call *c, int i);
+/* A zero point: the same, and NULL where it is absent or known to be all zeros. */
+wick_tensor *wick_onnx_zero_point(onnx_call *c, int i);
+
 /* Attributes. */
 const onnx_attr *wick_onnx_attr(const onnx_call *c, const char *name); /* NULL: absent */
 int64_t wick_onnx_int(onnx_call *c, const char *name, int64_t otherwise);

@@ -158,7 +158,7 @@ static void clip(onnx_call *c) {
         wick_onnx_set(c, 0, wick_clip(x, wick_onnx_float(c, "min", -INFINITY), wick_onnx_float(c, "max", INFINITY)));
         return;
     }
-    wick_tensor *lo = wick_onnx_optional(c, 1), *hi = wick_onnx_optional(c, 2);
+    wick_tensor *lo = wick_onnx_has(c, 1) ? wick_onnx_number(c, 1) : NULL, *hi = wick_onnx_has(c, 2) ? wick_onnx_number(c, 2) : NULL;
     if (lo) x = wick_maximum(x, lo);
     if (hi) x = wick_minimum(x, hi);
     wick_onnx_set(c, 0, x);

@@ -1,9 +1,10 @@
-/* ops_quant.c: quantised numbers: q stands for (q - zero) scale. Products of matrices are summed in
- * integers; convolutions, which Wick has for floats only, in f64, where every sum that they make is exact. */
+/* ops_quant.c: quantised numbers: q stands for (q - zero) scale. 8-bit ones become nodes of wick/quantize.h, which passes take together with what is
+ * around them; other types, and scales by block, are written out. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 #include "wick/ops.h"
 #include "wick/pointwise.h"
+#include "wick/quantize.h"
 #include "wick/reduce.h"
 #include "wick/shape.h"
 
@@ -53,16 +54,38 @@ static bool read_scaling(onnx_call *c, scaling *s) {
     return c->status == WICK_OK;
 }
 
+/* May nodes of wick_quantize and wick_dequantize say it, which passes find? */
+static bool is_plain(onnx_call *c, wick_dtype quantised) {
+    const wick_tensor *scale = c->in[1]->v.tensor;
+    wick_tensor *zero = wick_onnx_optional(c, 2);
+    return (wick_tensor_count(scale) == 1 || wick_tensor_rank(scale) == 1) && !wick_onnx_int(c, "block_size", 0) &&
+           (quantised == WICK_U8 || quantised == WICK_I8 || quantised == WICK_I32) &&
+           (!zero || (wick_tensor_dtype(zero) == quantised && wick_tensor_count(zero) == wick_tensor_count(scale) && wick_tensor_rank(zero) <= 1));
+}
+
 static void quantize(onnx_call *c) {
     scaling s = {.dtype = WICK_U8};
+    wick_tensor *x = wick_onnx_tensor(c, 0), *zero = wick_onnx_optional(c, 2);
+    if (!x || !wick_onnx_tensor(c, 1)) return;
+    const wick_dtype dtype = zero ? wick_tensor_dtype(zero) : WICK_U8;
+    if (wick_tensor_dtype(x) != WICK_F64 && dtype != WICK_I32 && !wick_onnx_int(c, "output_dtype", 0) && is_plain(c, dtype)) {
+        wick_onnx_set(c, 0, wick_quantize(wick_cast(x, WICK_F32), wick_cast(wick_onnx_number(c, 1), WICK_F32), wick_onnx_zero_point(c, 2), (int)wick_onnx_int(c, "axis", 1), dtype));
+        return;
+    }
     if (!read_scaling(c, &s)) return;
-    if (s.zero) s.dtype = wick_tensor_dtype(c->in[2]->v.tensor);
+    if (s.zero) s.dtype = wick_tensor_dtype(zero);
     wick_onnx_set(c, 0, to_quantised(wick_tensor_dtype(s.x) == WICK_F64 ? s.x : wick_cast(s.x, WICK_F32), s.scale, s.zero, s.dtype));
 }
 
 static void dequantize(onnx_call *c) {
     scaling s = {.dtype = WICK_F32};
-    if (wick_onnx_tensor(c, 1)) s.dtype = wick_tensor_dtype(wick_onnx_tensor(c, 1));
+    wick_tensor *x = wick_onnx_tensor(c, 0), *scale = x ? wick_onnx_tensor(c, 1) : NULL;
+    if (!scale) return;
+    s.dtype = wick_tensor_dtype(scale);
+    if (s.dtype == WICK_F32 && !wick_onnx_int(c, "output_dtype", 0) && is_plain(c, wick_tensor_dtype(x))) {
+        wick_onnx_set(c, 0, wick_dequantize(x, wick_onnx_number(c, 1), wick_onnx_zero_point(c, 2), (int)wick_onnx_int(c, "axis", 1)));
+        return;
+    }
     if (!read_scaling(c, &s)) return;
     wick_tensor *f = wick_cast(s.x, WICK_F32);
     if (s.zero) f = wick_sub(f, s.zero);
@@ -89,58 +112,67 @@ static wick_tensor *centred(onnx_call *c, wick_tensor *x, wick_tensor *zero, int
     return zero ? wick_sub(i, zero) : NULL;
 }
 
+/* One number, or one for each of n. */
+static bool is_row(const wick_tensor *t, int64_t n) {
+    return !t || (wick_tensor_rank(t) <= 1 && (wick_tensor_count(t) == 1 || wick_tensor_count(t) == n));
+}
+static bool is_one(const wick_tensor *t) { return is_row(t, 1); }
+static bool is_byte(wick_dtype d) { return d == WICK_U8 || d == WICK_I8; }
+
 static void matmul_integer(onnx_call *c) {
-    wick_tensor *a = wick_onnx_tensor(c, 0), *b = a ? wick_onnx_tensor(c, 1) : NULL;
-    if (!b) return;
-    a = centred(c, a, wick_onnx_optional(c, 2), WICK_MAX(wick_tensor_rank(a) - 2, 0));
-    b = a ? centred(c, b, wick_onnx_optional(c, 3), wick_tensor_rank(b) - 1) : NULL;
+    wick_tensor *a = wick_onnx_tensor(c, 0), *b = a ? wick_onnx_tensor(c, 1) : NULL, *za = wick_onnx_optional(c, 2), *zb = wick_onnx_optional(c, 3);
+    if (!b || c->status != WICK_OK) return;
+    if (is_one(za) && is_row(zb, wick_tensor_rank(b) > 1 ? wick_tensor_dim(b, -1) : 1)) {
+        const wick_int8_options o = {.a_zero = wick_onnx_zero_point(c, 2), .b_zero = wick_onnx_zero_point(c, 3)};
+        wick_onnx_set(c, 0, wick_int8_matmul(a, b, &o));
+        return;
+    }
+    a = centred(c, a, za, WICK_MAX(wick_tensor_rank(a) - 2, 0)); /* zero points of rows */
+    b = a ? centred(c, b, zb, wick_tensor_rank(b) - 1) : NULL;
     if (b) wick_onnx_set(c, 0, wick_matmul(a, b));
+}
+
+/* Of QLinearMatMul and QLinearConv: a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero; false: the call failed. */
+static bool qlinear_inputs(onnx_call *c, wick_tensor *t[8], wick_int8_options *o) {
+    for (int i = 0; i < 8; i++)
+        if (!(t[i] = wick_onnx_tensor(c, i))) return false;
+    *o = (wick_int8_options){.a_zero = wick_onnx_zero_point(c, 2), .b_zero = wick_onnx_zero_point(c, 5), .zero = wick_onnx_zero_point(c, 7), .dtype = wick_tensor_dtype(t[7])};
+    wick_tensor **const scales[] = {&o->a_scale, &o->b_scale, &o->scale};
+    for (int k = 0; k < 3; k++) *scales[k] = wick_cast(wick_onnx_number(c, k * 3 + (k < 2)), WICK_F32);
+    return c->status == WICK_OK;
 }
 
 static void qlinear_matmul(onnx_call *c) {
     wick_tensor *t[8];
-    for (int i = 0; i < 8; i++)
-        if (!(t[i] = wick_onnx_tensor(c, i))) return;
-    const int row = WICK_MAX(wick_tensor_rank(t[0]) - 2, 0), column = wick_tensor_rank(t[3]) - 1;
+    wick_int8_options o;
+    if (!qlinear_inputs(c, t, &o)) return;
+    const int64_t columns = wick_tensor_rank(t[3]) > 1 ? wick_tensor_dim(t[3], -1) : 1;
+    if (is_one(t[1]) && is_one(t[2]) && is_row(t[4], columns) && is_row(t[5], columns) && is_one(t[6]) && is_byte(wick_tensor_dtype(t[7]))) {
+        wick_onnx_set(c, 0, wick_int8_matmul(t[0], t[3], &o));
+        return;
+    }
+    const int row = WICK_MAX(wick_tensor_rank(t[0]) - 2, 0), column = wick_tensor_rank(t[3]) - 1; /* scales of rows, f8 */
     wick_tensor *a = centred(c, t[0], t[2], row), *b = a ? centred(c, t[3], t[5], column) : NULL, *sa = b ? spread(c, t[1], t[0], row, 0) : NULL,
                 *sb = sa ? spread(c, t[4], t[3], column, 0) : NULL;
     if (!sb) return;
     wick_tensor *y = wick_mul(wick_cast(wick_matmul(a, b), WICK_F32), wick_mul(wick_cast(sa, WICK_F32), wick_cast(sb, WICK_F32)));
-    wick_onnx_set(c, 0,
-                  to_quantised(y, wick_reshape(wick_cast(t[6], WICK_F32), WICK_SCALAR), wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR),
-                               wick_tensor_dtype(t[7])));
-}
-
-/* Sums of products of whole numbers are exact in f64 up to 2^53: more than any kernel of 8-bit numbers reaches. */
-static wick_tensor *integer_conv(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_tensor *zx, wick_tensor *zw) {
-    wick_conv_options o;
-    if (!wick_onnx_conv_options(c, x, w, &o)) return NULL;
-    x = centred(c, x, zx, 0);
-    w = x ? centred(c, w, zw, 0) : NULL;
-    return w ? wick_conv(wick_cast(x, WICK_F64), wick_cast(w, WICK_F64), NULL, &o) : NULL;
+    wick_onnx_set(c, 0, to_quantised(y, wick_reshape(o.scale, WICK_SCALAR), wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR), o.dtype));
 }
 
 static void conv_integer(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL;
-    wick_tensor *y = w ? integer_conv(c, x, w, wick_onnx_optional(c, 2), wick_onnx_optional(c, 3)) : NULL;
-    if (y) wick_onnx_set(c, 0, wick_cast(y, WICK_I32));
+    wick_conv_options conv;
+    const wick_int8_options o = {.a_zero = wick_onnx_zero_point(c, 2), .b_zero = wick_onnx_zero_point(c, 3)};
+    if (w && c->status == WICK_OK && wick_onnx_conv_options(c, x, w, &conv)) wick_onnx_set(c, 0, wick_int8_conv(x, w, &conv, &o));
 }
 
 static void qlinear_conv(onnx_call *c) {
     wick_tensor *t[8];
-    for (int i = 0; i < 8; i++)
-        if (!(t[i] = wick_onnx_tensor(c, i))) return;
-    wick_tensor *y = integer_conv(c, t[0], t[3], t[2], t[5]), *bias = wick_onnx_optional(c, 8);
-    if (!y) return;
-    int64_t dims[WICK_MAX_DIMS] = {-1, 1, 1, 1, 1};
-    const int places = wick_tensor_rank(y) - 1;
-    if (bias) y = wick_add(y, wick_reshape(wick_cast(bias, WICK_F64), places, dims));
-    wick_tensor *scale = wick_mul(wick_reshape(wick_cast(t[1], WICK_F32), WICK_SCALAR), wick_cast(t[4], WICK_F32));
-    if (wick_tensor_count(scale) > 1) scale = wick_reshape(scale, places, dims);
-    y = wick_mul(wick_cast(y, WICK_F32), wick_tensor_count(scale) > 1 ? scale : wick_reshape(scale, WICK_SCALAR));
-    wick_onnx_set(c, 0,
-                  to_quantised(y, wick_reshape(wick_cast(t[6], WICK_F32), WICK_SCALAR), wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR),
-                               wick_tensor_dtype(t[7])));
+    wick_int8_options o;
+    wick_conv_options conv;
+    if (!qlinear_inputs(c, t, &o) || !wick_onnx_conv_options(c, t[0], t[3], &conv)) return;
+    o.bias = wick_onnx_optional(c, 8);
+    wick_onnx_set(c, 0, wick_int8_conv(t[0], t[3], &conv, &o));
 }
 
 static const onnx_op ops[] = {

@@ -89,6 +89,26 @@ bool wick_onnx_host(onnx_call *c, int i, onnx_host *out) {
     return t && wick_onnx_host_of(c, t, c->in[i]->dynamic, out);
 }
 
+wick_tensor *wick_onnx_number(onnx_call *c, int i) {
+    wick_tensor *t = wick_onnx_tensor(c, i);
+    onnx_host h;
+    if (!t || c->in[i]->dynamic || wick_tensor_count(t) != 1 || wick_tensor_rank(t) > 1) return t;
+    if (!wick_onnx_host_of(c, t, false, &h)) return NULL;
+    const wick_dtype d = wick_tensor_dtype(t);
+    if (d == WICK_I64 || d == WICK_U64) return t; /* not every one is an f64 */
+    return wick_constant(c->ctx, d, h.floats[0]);
+}
+
+wick_tensor *wick_onnx_zero_point(onnx_call *c, int i) {
+    wick_tensor *t = wick_onnx_optional(c, i);
+    onnx_host h;
+    if (!t || c->in[i]->dynamic) return t;
+    if (!wick_onnx_host_of(c, t, false, &h)) return NULL;
+    for (int64_t k = 0; k < h.n; k++)
+        if (h.floats[k] != 0) return wick_onnx_number(c, i);
+    return NULL;
+}
+
 /* ---- attributes -------------------------------------------------------------------------------------------------------------------------- */
 
 static const onnx_attr *own_attr(const onnx_node *node, const char *name, wick_bytes text, size_t *index) {

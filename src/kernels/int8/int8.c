@@ -1,0 +1,326 @@
+/* int8.c: control flow of products of 8-bit integers: what is packed, where the rows of A come from, how C is cut into tasks. */
+#include <math.h>
+
+#include "kernels/int8/int8.h"
+
+/* Multiply-adds of a task, about (as long as one of gemm.c); bytes of rows that it lays out; bytes of columns that are packed in a task. */
+enum { INT8_TASK_WORK = 3200000, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_SLACK = 64 };
+
+static const wick_int8_table *const int8_tiers[WICK_TIER_COUNT] = {
+    [WICK_TIER_REF] = &wick_int8_table_ref,
+    [WICK_TIER_BASE] = &wick_int8_table_base,
+#if defined(__x86_64__)
+    [WICK_TIER_AVX2] = &wick_int8_table_avx2,
+    [WICK_TIER_AVX512] = &wick_int8_table_avx512,
+#endif
+};
+
+static const wick_int8_kernel *kernel_now(void) {
+    static const unsigned needs[WICK_TIER_COUNT] = {[WICK_TIER_AVX2] = WICK_AVX_VNNI, [WICK_TIER_AVX512] = WICK_AVX512_VNNI};
+    const wick_tier tier = wick_tier_current();
+    const wick_int8_table *t = int8_tiers[tier];
+    return t->vnni.group && (wick_extensions() & needs[tier]) ? &t->vnni : &t->plain;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
+
+/* ---- plan ----------------------------------------------------------------------------------------------------------------------- */
+
+/* What stands beside a packed B: by column, and for all. */
+typedef struct int8_columns {
+    int32_t *offset, *zero;
+    float *scale, *bias, *bounds; /* bounds: low, high */
+    int32_t *point;
+} int8_columns;
+
+static int64_t width_of(const wick_int8 *p) { return p->depthwise ? p->groups : (int64_t)WICK_ALIGN_UP(p->n, p->kernel->nr); }
+static int8_columns columns_of(const wick_int8 *p, void *packed) {
+    const int64_t n = width_of(p);
+    int32_t *at = (int32_t *)(void *)((char *)packed + p->at_columns);
+    return (int8_columns){at, at + n, (float *)(void *)(at + 2 * n), (float *)(void *)(at + 3 * n), (float *)(void *)(at + 4 * n), at + 4 * n + 2};
+}
+
+/* Quads take A unsigned and B signed: the others are moved by so much. */
+static int32_t moved_a(const wick_int8 *p) { return p->kernel->group == 4 && p->a_signed && !p->depthwise ? 128 : 0; }
+static int32_t moved_b(const wick_int8 *p) { return p->kernel->group == 4 && !p->b_signed && !p->depthwise ? -128 : 0; }
+
+static size_t reserve(size_t *at, size_t bytes) {
+    const size_t was = *at;
+    *at = WICK_ALIGN_UP(was + bytes, WICK_ALIGN);
+    return was;
+}
+
+void wick_int8_prepare(wick_int8 *p) {
+    const wick_int8_kernel *q = kernel_now();
+    p->kernel = q;
+    p->tasks = p->tasks_pack = 0;
+    p->packed = p->scratch = p->scratch_pack = 0;
+    const int64_t taps = p->conv ? product(p->kernel_dims) : 1;
+    p->depthwise = p->conv && p->groups > 1 && p->ci == 1 && p->n == 1;
+    p->row_sums = !p->depthwise && (p->has_b_zero || moved_b(p));
+    p->padded = (int64_t)WICK_ALIGN_UP(p->k, q->group);
+    if (p->depthwise) p->b_count = 1;
+    if (!p->m || !p->n || !p->b_count || (p->conv && !p->batch)) return;
+
+    const int64_t panels = ceil_div(p->n, q->nr);
+    size_t at = 0;
+    if (p->depthwise) reserve(&at, (size_t)(taps * p->groups) * sizeof(int32_t));
+    else reserve(&at, (size_t)(panels * q->nr * p->padded * q->elem));
+    p->at_columns = reserve(&at, ((size_t)width_of(p) * 4 + 3) * sizeof(int32_t));
+    p->packed = at;
+    p->tasks_pack = p->depthwise ? 1 : ceil_div(panels, 1 + INT8_PACK / (q->nr * (p->k + 1)));
+    if (p->conv && taps > 1 && !p->depthwise) p->scratch_pack = WICK_ALIGN_UP((size_t)(q->nr * p->k), WICK_ALIGN);
+
+    const bool bytes = q->group == 4 && !p->a_signed && !p->row_sums && p->k % q->group == 0;
+    bool every_pixel = p->conv;
+    for (int d = 0; d < 3 && every_pixel; d++) every_pixel = p->kernel_dims[d] == 1 && p->stride[d] == 1 && !p->pad[d] && p->in[d] == p->out[d];
+    p->in_place = bytes && !p->depthwise && (p->conv ? every_pixel : p->a_col == 1);
+
+    /* Rows are cut so that a task has enough to do, and lays out no more than stays in a cache; then columns, where rows are few. */
+    const double row_work = (double)p->n * (double)(p->k + 8) * (p->depthwise ? (double)p->groups * 8 : 1.0);
+    const int64_t most = WICK_MAX(q->mr, p->in_place || p->depthwise ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
+    p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, INT8_TASK_WORK / row_work));
+    p->rows = WICK_MIN(WICK_MIN(most, (int64_t)WICK_ALIGN_UP(p->rows, q->mr)), p->m);
+    const int64_t down = ceil_div(p->m, p->rows);
+    p->rows = ceil_div(p->m, down);
+    int64_t across = 1;
+    if (p->m <= 4 * q->mr && !p->depthwise) across = (int64_t)WICK_MIN((double)panels, 1 + row_work * (double)p->m / INT8_TASK_WORK);
+    p->cols = ceil_div(panels, across) * q->nr;
+    p->tasks = down * (p->depthwise ? 1 : ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1));
+
+    at = 0;
+    if (p->depthwise) {
+        p->at_raw = reserve(&at, (size_t)p->groups);
+        p->at_tile = reserve(&at, (size_t)p->groups * sizeof(int32_t));
+        p->at_taps = reserve(&at, (size_t)taps * sizeof(void *));
+    } else {
+        if (!p->in_place) reserve(&at, (size_t)(p->rows * p->padded * q->elem) + INT8_SLACK);
+        p->at_sums = reserve(&at, (size_t)p->rows * sizeof(int32_t));
+        p->at_tile = reserve(&at, (size_t)(q->mr * q->nr) * sizeof(int32_t));
+        p->at_raw = reserve(&at, (size_t)p->k + INT8_SLACK);
+    }
+    p->scratch = at;
+}
+
+const char *wick_int8_name(const wick_int8 *p) { return p->kernel->names[p->conv]; }
+
+/* ---- stage 0 ---------------------------------------------------------------------------------------------------------------------- */
+
+static int32_t byte_at(const void *p, bool is_signed, int64_t i) { return !p ? 0 : is_signed ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i]; }
+
+/* To the nearest whole number, half to even, within i32; NaN gives the least. */
+static int32_t rounded(double x) {
+    if (!(x > INT32_MIN)) return INT32_MIN;
+    if (x >= INT32_MAX) return INT32_MAX;
+    const double r = 6755399441055744.0; /* 1.5 2^52 */
+    return (int32_t)((x + r) - r);
+}
+
+/* Column `channel` of all, at place j: what is added to sums of k numbers, where B as stored has this sum and zero point. */
+static void set_column(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j, int64_t channel, int32_t sum, int32_t zero) {
+    const int32_t za = byte_at(d->a_zero, p->a_signed, 0) + moved_a(p);
+    uint32_t offset = (uint32_t)zero * (uint32_t)za * (uint32_t)p->k - (uint32_t)za * (uint32_t)sum;
+    to->zero[j] = zero;
+    to->scale[j] = to->bias[j] = 0;
+    if (p->result != WICK_INT8_I32) {
+        const float scale = *d->a_scale * d->b_scale[p->b_scale_each ? channel : 0];
+        const bool quantised = p->result != WICK_INT8_F32;
+        to->scale[j] = quantised ? scale / *d->c_scale : scale;
+        if (p->has_bias && !quantised) to->bias[j] = p->bias_is_f32 ? ((const float *)d->bias)[channel] : (float)((const int32_t *)d->bias)[channel] * scale;
+        if (p->has_bias && quantised)
+            offset += (uint32_t)(p->bias_is_f32 ? rounded((double)(((const float *)d->bias)[channel] / scale)) : ((const int32_t *)d->bias)[channel]);
+    }
+    to->offset[j] = (int32_t)offset;
+}
+
+/* x / scale as a whole number, within +-512: outside of what any of 256 numbers, less a zero point, is. */
+static float whole_steps(double x, float scale) { return (float)rounded((double)WICK_MAX(-512.0f, WICK_MIN((float)x / scale, 512.0f))); }
+
+static void set_bounds(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to) {
+    const bool is_signed = p->result == WICK_INT8_I8;
+    if (p->result != WICK_INT8_U8 && !is_signed) return;
+    const int32_t point = byte_at(d->c_zero, is_signed, 0), least = is_signed ? -128 : 0;
+    float low = (float)(least - point), high = (float)(least + 255 - point);
+    if (p->low > -INFINITY) low = WICK_MIN(WICK_MAX(low, whole_steps(p->low, *d->c_scale)), high);
+    if (p->high < INFINITY) high = WICK_MAX(WICK_MIN(high, whole_steps(p->high, *d->c_scale)), low);
+    to->bounds[0] = low;
+    to->bounds[1] = high;
+    *to->point = point;
+}
+
+static void pack_depthwise(const wick_int8 *p, const wick_int8_data *d) {
+    const int8_columns to = columns_of(p, d->packed);
+    const int64_t taps = product(p->kernel_dims), n = p->groups;
+    int32_t *w = d->packed;
+    for (int64_t c = 0; c < n; c++) {
+        const int32_t zero = byte_at(d->b_zero, p->b_signed, p->b_zero_each ? c : 0);
+        int32_t sum = 0;
+        for (int64_t t = 0; t < taps; t++) sum += w[t * n + c] = byte_at(d->b, p->b_signed, c * taps + t) - zero;
+        set_column(p, d, &to, c, c, sum, 0);
+    }
+    set_bounds(p, d, &to);
+}
+
+void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch) {
+    const wick_int8_kernel *q = p->kernel;
+    if (p->depthwise) {
+        pack_depthwise(p, d);
+        return;
+    }
+    char *packed = (char *)d->packed + (size_t)which * p->packed;
+    const int8_columns to = columns_of(p, packed);
+    const int64_t nr = q->nr, panels = ceil_div(p->n, nr), per_task = ceil_div(panels, p->tasks_pack), taps = p->conv ? product(p->kernel_dims) : 1;
+    const uint8_t *b = (const uint8_t *)d->b + (p->conv ? which * p->n * p->k : 0);
+    if (begin == 0) set_bounds(p, d, &to);
+    for (int64_t panel = begin * per_task; panel < WICK_MIN(panels, end * per_task); panel++) {
+        const int64_t first = panel * nr, cols = WICK_MIN(nr, p->n - first);
+        const uint8_t *from = b + (p->conv ? first * p->k : first * p->b_col);
+        int64_t row = p->conv ? 1 : p->b_row, col = p->conv ? p->k : p->b_col;
+        if (taps > 1) { /* [ci][taps] of a column become [taps][ci], as rows of A have them */
+            uint8_t *turned = scratch;
+            for (int64_t j = 0; j < cols; j++, from += p->k)
+                for (int64_t t = 0; t < taps; t++)
+                    for (int64_t c = 0; c < p->ci; c++) *turned++ = from[c * taps + t];
+            from = scratch;
+        }
+        int32_t sums[64];
+        q->pack(p->k, cols, p->b_signed, from, row, col, packed + panel * nr * p->padded * q->elem, sums);
+        for (int64_t j = 0; j < cols; j++) {
+            const int64_t channel = which * (p->conv ? p->n : 0) + first + j;
+            set_column(p, d, &to, first + j, channel, sums[j], byte_at(d->b_zero, p->b_signed, p->b_zero_each ? channel : 0) + moved_b(p));
+        }
+    }
+}
+
+/* ---- stage 1 ---------------------------------------------------------------------------------------------------------------------- */
+
+/* dst may be written, src read, to the next 16 bytes where `far` says so. */
+static inline void copy_piece(uint8_t *dst, const uint8_t *src, int64_t n, bool far) {
+    if (!far) {
+        memcpy(dst, src, (size_t)n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += 16) memcpy(dst + i, src + i, 16);
+}
+
+/* What output pixel i of a group reads, by taps, then channels. */
+static void gather(const wick_int8 *p, const uint8_t *image, int64_t group, int64_t i, int zero, uint8_t *dst) {
+    const int64_t pixel = p->groups * p->ci, *in = p->in, *kernel = p->kernel_dims;
+    const int64_t at[3] = {i / p->out[2] / p->out[1], i / p->out[2] % p->out[1], i % p->out[2]};
+    const int64_t x0 = at[2] * p->stride[2] - p->pad[2], run = kernel[2] * p->ci;
+    const bool whole = p->groups == 1 && p->dilation[2] == 1 && x0 >= 0 && x0 + kernel[2] <= in[2];
+    const uint8_t *const end = image + product(in) * pixel;
+    for (int64_t kz = 0; kz < kernel[0]; kz++) {
+        const int64_t z = at[0] * p->stride[0] - p->pad[0] + kz * p->dilation[0];
+        for (int64_t ky = 0; ky < kernel[1]; ky++, dst += run) {
+            const int64_t y = at[1] * p->stride[1] - p->pad[1] + ky * p->dilation[1];
+            if (z < 0 || z >= in[0] || y < 0 || y >= in[1]) {
+                memset(dst, zero, (size_t)run);
+                continue;
+            }
+            const uint8_t *line = image + (z * in[1] + y) * in[2] * pixel + group * p->ci;
+            if (whole) {
+                const uint8_t *from = line + x0 * pixel;
+                copy_piece(dst, from, run, end - from >= run + 16);
+                continue;
+            }
+            for (int64_t kx = 0; kx < kernel[2]; kx++) {
+                const int64_t x = x0 + kx * p->dilation[2];
+                if (x < 0 || x >= in[2]) memset(dst + kx * p->ci, zero, (size_t)p->ci);
+                else copy_piece(dst + kx * p->ci, line + x * pixel, p->ci, end - (line + x * pixel) >= p->ci + 16);
+            }
+        }
+    }
+}
+
+static void run_depthwise(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch) {
+    const int8_columns columns = columns_of(p, d->packed);
+    const int64_t n = p->groups, *in = p->in, *kernel = p->kernel_dims, size = p->result < WICK_INT8_U8 ? 4 : 1;
+    const void **taps = (const void **)(void *)(scratch + p->at_taps);
+    int32_t *sums = (int32_t *)(void *)(scratch + p->at_tile);
+    memset(scratch + p->at_raw, byte_at(d->a_zero, p->a_signed, 0), (size_t)n);
+    wick_int8_finish f = {.rows = 1, .cols = n, .sums = sums, .offset = columns.offset, .zero = columns.zero, .scale = columns.scale, .bias = columns.bias,
+                          .result = p->result, .low = columns.bounds[0], .high = columns.bounds[1], .point = *columns.point};
+    for (int64_t i = begin * p->rows; i < WICK_MIN(p->m, end * p->rows); i++) {
+        const int64_t at[3] = {i / p->out[2] / p->out[1], i / p->out[2] % p->out[1], i % p->out[2]};
+        int64_t n_taps = 0;
+        for (int64_t kz = 0; kz < kernel[0]; kz++)
+            for (int64_t ky = 0; ky < kernel[1]; ky++)
+                for (int64_t kx = 0; kx < kernel[2]; kx++) {
+                    const int64_t z = at[0] * p->stride[0] - p->pad[0] + kz * p->dilation[0], y = at[1] * p->stride[1] - p->pad[1] + ky * p->dilation[1],
+                                  x = at[2] * p->stride[2] - p->pad[2] + kx * p->dilation[2];
+                    const bool inside = z >= 0 && z < in[0] && y >= 0 && y < in[1] && x >= 0 && x < in[2];
+                    taps[n_taps++] = inside ? (const char *)d->a + ((z * in[1] + y) * in[2] + x) * n : scratch + p->at_raw;
+                }
+        p->kernel->channels(n, n_taps, p->a_signed, taps, d->packed, sums);
+        f.c = (char *)d->c + i * n * size;
+        p->kernel->finish(&f);
+    }
+}
+
+/* Row r of A as the tiles read it. */
+static int32_t lay_out_row(const wick_int8 *p, const uint8_t *a, int64_t group, int64_t r, int zero, uint8_t *raw, uint8_t *dst) {
+    const wick_int8_kernel *q = p->kernel;
+    const uint8_t *from = raw;
+    if (p->conv) {
+        if (q->group == 4 && !p->a_signed && !p->row_sums) { /* straight there */
+            gather(p, a, group, r, zero, dst);
+            memset(dst + p->k, 0, (size_t)(p->padded - p->k));
+            return 0;
+        }
+        gather(p, a, group, r, zero, raw);
+    } else if (p->a_col == 1) {
+        from = a + r * p->a_row;
+    } else {
+        for (int64_t i = 0; i < p->k; i++) raw[i] = a[r * p->a_row + i * p->a_col];
+    }
+    return q->row(p->k, p->padded, p->a_signed, from, dst);
+}
+
+void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch) {
+    if (p->depthwise) {
+        run_depthwise(p, begin, end, d, scratch);
+        return;
+    }
+    const wick_int8_kernel *q = p->kernel;
+    const int64_t down = ceil_div(p->m, p->rows), across = ceil_div(p->n, p->cols), size = p->result < WICK_INT8_U8 ? 4 : 1, bytes = p->padded * q->elem;
+    const int64_t c_row = p->conv ? p->groups * p->n : p->n;
+    uint8_t *laid = scratch;
+    int32_t *row_sums = (int32_t *)(void *)((char *)scratch + p->at_sums), *sums = (int32_t *)(void *)((char *)scratch + p->at_tile);
+    uint8_t *raw = (uint8_t *)scratch + p->at_raw;
+    const int zero = byte_at(d->a_zero, p->a_signed, 0);
+    int64_t had = -1; /* the rows that are laid out */
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t column = t % across, block = t / across % down, group = t / across / down, r0 = block * p->rows, r1 = WICK_MIN(p->m, r0 + p->rows);
+        const int64_t j1 = WICK_MIN(p->n, (column + 1) * p->cols);
+        const char *packed = (const char *)d->packed + (size_t)group * p->packed;
+        const int8_columns columns = columns_of(p, (char *)d->packed + (size_t)group * p->packed);
+        wick_int8_tile tile = {.steps = p->padded / q->group, .a_row = bytes, .sums = sums};
+        const char *a = (const char *)laid;
+        if (p->in_place) {
+            tile.a_row = p->conv ? p->groups * p->ci : p->a_row;
+            a = (const char *)d->a + r0 * tile.a_row + (p->conv ? group * p->ci : 0);
+        } else if (had != t / across) {
+            for (int64_t r = r0; r < r1; r++) row_sums[r - r0] = lay_out_row(p, d->a, group, r, zero, raw, laid + (r - r0) * bytes);
+            had = t / across;
+        }
+        const int64_t tiles = ceil_div(r1 - r0, q->mr), height = (r1 - r0) / tiles, taller = (r1 - r0) % tiles;
+        for (int64_t j = column * p->cols; j < j1; j += q->nr) {
+            const int64_t cols = WICK_MIN(q->nr, p->n - j);
+            wick_int8_tile_fn *const *by_rows = q->tiles + (cols > q->nr / 2 ? q->mr : 0) - 1;
+            wick_int8_finish f = {.cols = cols, .sums = sums, .sums_row = q->nr, .offset = columns.offset + j, .zero = columns.zero + j,
+                                  .scale = columns.scale + j, .bias = columns.bias + j, .result = p->result, .low = columns.bounds[0],
+                                  .high = columns.bounds[1], .point = *columns.point, .c_row = c_row};
+            tile.b = packed + j * bytes;
+            for (int64_t i = 0, r = r0; i < tiles; i++, r += f.rows) {
+                f.rows = height + (i < taller);
+                tile.a = a + (r - r0) * tile.a_row;
+                by_rows[f.rows](&tile);
+                f.row_sums = p->row_sums ? row_sums + (r - r0) : NULL;
+                f.c = (char *)d->c + (r * c_row + group * p->n + j) * size;
+                q->finish(&f);
+            }
+        }
+    }
+}

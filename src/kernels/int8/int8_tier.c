@@ -1,0 +1,220 @@
+/* int8_tier.c: products of 8-bit integers for one tier; exact, so every tier gives the same. */
+#include "kernels/int8/int8.h"
+
+#define INT8_STR_(x)    #x
+#define INT8_STR(x)     INT8_STR_(x)
+#define INT8_CAT_(a, b) a##b
+#define INT8_CAT(a, b)  INT8_CAT_(a, b)
+
+/* ---- what all ways share ---------------------------------------------------------------------------------------------------------- */
+
+/* Rounded to nearest even by adding and taking away 1.5 2^23; bounds are far below that. NaN becomes the lower bound. */
+static void finish(const wick_int8_finish *f) {
+    const float round = 12582912.0f;
+    for (int64_t i = 0; i < f->rows; i++) {
+        const int32_t *restrict s = f->sums + i * f->sums_row, *restrict offset = f->offset, *restrict zero = f->zero;
+        const float *restrict scale = f->scale, *restrict bias = f->bias;
+        const int32_t row = f->row_sums ? f->row_sums[i] : 0;
+        if (f->result == WICK_INT8_I32) {
+            int32_t *restrict c = (int32_t *)f->c + i * f->c_row;
+            for (int64_t j = 0; j < f->cols; j++) c[j] = s[j] + offset[j] - zero[j] * row;
+        } else if (f->result == WICK_INT8_F32) {
+            float *restrict c = (float *)f->c + i * f->c_row;
+            for (int64_t j = 0; j < f->cols; j++) c[j] = (float)(s[j] + offset[j] - zero[j] * row) * scale[j] + bias[j];
+        } else {
+            uint8_t *restrict c = (uint8_t *)f->c + i * f->c_row;
+            const float low = f->low, high = f->high;
+            const int32_t point = f->point;
+            for (int64_t j = 0; j < f->cols; j++) {
+                float x = (float)(s[j] + offset[j] - zero[j] * row) * scale[j];
+                x = x > low ? x : low;
+                x = x < high ? x : high;
+                c[j] = (uint8_t)((int32_t)((x + round) - round) + point);
+            }
+        }
+    }
+}
+
+#define INT8_CHANNELS(T, name)                                                                                                    \
+    static void name(int64_t channels, int64_t taps, const void *const *x, const int32_t *w, int32_t *restrict sums) {             \
+        int64_t c0 = 0;                                                                                                           \
+        enum { BLOCK = 64 };                                                                                                      \
+        for (; c0 + BLOCK <= channels; c0 += BLOCK) {                                                                             \
+            int32_t acc[BLOCK] = {0};                                                                                             \
+            for (int64_t t = 0; t < taps; t++) {                                                                                  \
+                const T *restrict from = (const T *)x[t] + c0;                                                                    \
+                const int32_t *restrict by = w + t * channels + c0;                                                               \
+                for (int c = 0; c < BLOCK; c++) acc[c] += from[c] * by[c];                                                        \
+            }                                                                                                                     \
+            memcpy(sums + c0, acc, sizeof acc);                                                                                   \
+        }                                                                                                                         \
+        for (int64_t c = c0; c < channels; c++) sums[c] = 0;                                                                      \
+        for (int64_t t = 0; t < taps && c0 < channels; t++)                                                                       \
+            for (int64_t c = c0; c < channels; c++) sums[c] += ((const T *)x[t])[c] * w[t * channels + c];                        \
+    }
+INT8_CHANNELS(uint8_t, channels_u8)
+INT8_CHANNELS(int8_t, channels_i8)
+static void channels(int64_t n, int64_t taps, bool is_signed, const void *const *x, const int32_t *w, int32_t *sums) {
+    (is_signed ? channels_i8 : channels_u8)(n, taps, x, w, sums);
+}
+
+/* ---- pairs of i16 ------------------------------------------------------------------------------------------------------------------- */
+
+static int32_t row_pairs(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
+    int16_t *restrict to = dst;
+    int32_t sum = 0;
+    if (is_signed)
+        for (int64_t p = 0; p < k; p++) sum += to[p] = ((const int8_t *)src)[p];
+    else
+        for (int64_t p = 0; p < k; p++) sum += to[p] = ((const uint8_t *)src)[p];
+    for (int64_t p = k; p < padded; p++) to[p] = 0;
+    return sum;
+}
+
+/* A panel from bytes that are moved by x ^ flip and are FROM then; T is what the tiles read. Contiguous rows go step by step, contiguous columns
+ * one after the other. */
+#define INT8_PACK(name, T, FROM, GROUP, NR, flip)                                                                                 \
+    static void name(int64_t k, int64_t cols, const uint8_t *src, int64_t row, int64_t col, void *dst, int32_t *restrict sums) {   \
+        T *restrict to = dst;                                                                                                      \
+        const int64_t whole = (row == 1 || (cols == NR && col == 1)) ? k - k % GROUP : 0;                                          \
+        if (row == 1) {                                                                                                            \
+            for (int64_t j = 0; j < cols; j++) {                                                                                   \
+                const uint8_t *restrict from = src + j * col;                                                                      \
+                T *restrict at = to + j * GROUP;                                                                                   \
+                int32_t sum = 0;                                                                                                   \
+                for (int64_t p = 0; p < whole; p++) sum += (FROM)(from[p] ^ flip);                                                 \
+                for (int64_t p = 0; p < whole; p += GROUP, at += GROUP * NR)                                                       \
+                    for (int q = 0; q < GROUP; q++) at[q] = (T)(FROM)(from[p + q] ^ flip);                                         \
+                sums[j] = sum;                                                                                                     \
+            }                                                                                                                      \
+            for (int64_t j = cols; j < NR; j++) {                                                                                  \
+                for (int64_t p = 0; p < whole; p++) to[(p / GROUP * NR + j) * GROUP + p % GROUP] = 0;                              \
+                sums[j] = 0;                                                                                                       \
+            }                                                                                                                      \
+        } else {                                                                                                                   \
+            for (int j = 0; j < NR; j++) sums[j] = 0;                                                                              \
+            for (int64_t p = 0; p < whole; p += GROUP) {                                                                           \
+                const uint8_t *restrict from = src + p * row;                                                                      \
+                T *restrict at = to + p * NR;                                                                                      \
+                for (int j = 0; j < NR; j++)                                                                                       \
+                    for (int q = 0; q < GROUP; q++) {                                                                              \
+                        const FROM x = (FROM)(from[q * row + j] ^ flip);                                                           \
+                        at[j * GROUP + q] = (T)x;                                                                                  \
+                        sums[j] += x;                                                                                              \
+                    }                                                                                                              \
+            }                                                                                                                      \
+        }                                                                                                                          \
+        for (int64_t p = whole; p < k; p += GROUP)                                                                                 \
+            for (int j = 0; j < NR; j++)                                                                                           \
+                for (int q = 0; q < GROUP; q++) {                                                                                  \
+                    const FROM x = j < cols && p + q < k ? (FROM)(src[(p + q) * row + j * col] ^ flip) : 0;                        \
+                    to[(p / GROUP * NR + j) * GROUP + q] = (T)x;                                                                   \
+                    sums[j] += x;                                                                                                  \
+                }                                                                                                                  \
+    }
+
+#if WICK_TIER_ID == 0
+/* The oracle: a tile is one row by one column. */
+enum { PAIRS_MR = 1, PAIRS_NR = 1 };
+static void tile_1x1(const wick_int8_tile *t) {
+    const int16_t *a = t->a, *b = t->b;
+    int32_t sum = 0;
+    for (int64_t p = 0; p < 2 * t->steps; p++) sum += a[p] * b[p];
+    *t->sums = sum;
+}
+static wick_int8_tile_fn *const tiles_pairs[] = {tile_1x1, tile_1x1};
+#define INT8_TILE_TEXT "_"
+
+#else
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#define INT8_INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define INT8_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define INT8_UNROLL _Pragma("GCC unroll 32")
+#endif
+#define INT8_TILES_6(X, vecs) X(1, vecs) X(2, vecs) X(3, vecs) X(4, vecs) X(5, vecs) X(6, vecs)
+#if WICK_TIER_ID == 3
+#define INT8_TILES(X, vecs) \
+    INT8_TILES_6(X, vecs) X(7, vecs) X(8, vecs) X(9, vecs) X(10, vecs) X(11, vecs) X(12, vecs)
+#define INT8_TILE_TEXT "_12x32_"
+enum { INT8_MR = 12, INT8_VEC_BYTES = 64 };
+#elif WICK_TIER_ID == 2
+#define INT8_TILES     INT8_TILES_6
+#define INT8_TILE_TEXT "_6x16_"
+enum { INT8_MR = 6, INT8_VEC_BYTES = 32 };
+#else
+#define INT8_TILES     INT8_TILES_6
+#define INT8_TILE_TEXT "_6x8_"
+enum { INT8_MR = 6, INT8_VEC_BYTES = 16 };
+#endif
+enum { PAIRS_MR = INT8_MR, PAIRS_NR = INT8_VEC_BYTES / 2 };
+typedef int32_t int8_sums __attribute__((vector_size(INT8_VEC_BYTES)));
+
+#define INT8_NAME(x) x##_pairs
+#define INT8_TARGET
+#define INT8_VEC int8_sums
+#if WICK_TIER_ID == 3
+#define INT8_DOT(sum, a, b) ((sum) + (int8_sums)_mm512_madd_epi16((__m512i)(a), (__m512i)(b)))
+#elif WICK_TIER_ID == 2
+#define INT8_DOT(sum, a, b) ((sum) + (int8_sums)_mm256_madd_epi16((__m256i)(a), (__m256i)(b)))
+#elif defined(__SSE2__)
+#define INT8_DOT(sum, a, b) ((sum) + (int8_sums)_mm_madd_epi16((__m128i)(a), (__m128i)(b)))
+#else
+#define INT8_DOT(sum, a, b) ((sum) + ((a) << 16 >> 16) * ((b) << 16 >> 16) + ((a) >> 16) * ((b) >> 16))
+#endif
+#include "kernels/int8/int8_tile.h"
+
+#endif
+
+INT8_PACK(pack_pairs_u8, int16_t, uint8_t, 2, PAIRS_NR, 0)
+INT8_PACK(pack_pairs_i8, int16_t, int8_t, 2, PAIRS_NR, 0)
+static void pack_pairs(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst, int32_t *sums) {
+    (is_signed ? pack_pairs_i8 : pack_pairs_u8)(k, cols, src, row, col, dst, sums);
+}
+
+/* ---- quads of bytes ----------------------------------------------------------------------------------------------------------------- */
+
+#if WICK_TIER_ID == 3
+#define INT8_NAME(x) x##_quads
+#define INT8_TARGET __attribute__((target("avx512vnni")))
+#define INT8_VEC int8_sums
+#define INT8_DOT(sum, a, b) ((int8_sums)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), (__m512i)(b)))
+#define INT8_HAS_QUADS
+#elif WICK_TIER_ID == 2 && (!defined(__clang__) || __clang_major__ >= 12)
+#define INT8_NAME(x) x##_quads
+#define INT8_TARGET __attribute__((target("avxvnni")))
+#define INT8_VEC int8_sums
+#define INT8_DOT(sum, a, b) ((int8_sums)_mm256_dpbusd_avx_epi32((__m256i)(sum), (__m256i)(a), (__m256i)(b)))
+#define INT8_HAS_QUADS
+#endif
+
+#ifdef INT8_HAS_QUADS
+#include "kernels/int8/int8_tile.h"
+static int32_t row_quads(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
+    const uint8_t *restrict from = src, flip = is_signed ? 0x80 : 0;
+    uint8_t *restrict to = dst;
+    int32_t sum = 0;
+    for (int64_t p = 0; p < k; p++) sum += to[p] = from[p] ^ flip;
+    for (int64_t p = k; p < padded; p++) to[p] = 0;
+    return sum;
+}
+INT8_PACK(pack_quads_u8, int8_t, int8_t, 4, PAIRS_NR, 0x80)
+INT8_PACK(pack_quads_i8, int8_t, int8_t, 4, PAIRS_NR, 0)
+static void pack_quads(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst, int32_t *sums) {
+    (is_signed ? pack_quads_i8 : pack_quads_u8)(k, cols, src, row, col, dst, sums);
+}
+#endif
+
+#define INT8_NAMES(what) {"matmul_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what, "conv_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what}
+const wick_int8_table INT8_CAT(wick_int8_table_, WICK_TIER_NAME) = {
+    .plain = {.names = INT8_NAMES(""), .group = 2, .elem = 2, .mr = PAIRS_MR, .nr = PAIRS_NR, .tiles = tiles_pairs, .row = row_pairs, .pack = pack_pairs,
+              .finish = finish, .channels = channels},
+#ifdef INT8_HAS_QUADS
+    .vnni = {.names = INT8_NAMES("_vnni"), .group = 4, .elem = 1, .mr = INT8_MR, .nr = PAIRS_NR, .tiles = tiles_quads, .row = row_quads, .pack = pack_quads,
+             .finish = finish, .channels = channels},
+#endif
+};

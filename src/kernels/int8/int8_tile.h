@@ -1,0 +1,49 @@
+/* int8_tile.h: the register tile of one way to multiply. Included by int8_tier.c with INT8_NAME(x), INT8_TARGET (of functions), INT8_GROUP_BYTES (of A
+ * and of B, in a step, each 4), INT8_VEC (of i32), INT8_DOT(sum, a, b), INT8_TILES(X, vecs). */
+typedef INT8_VEC INT8_NAME(vec);
+typedef INT8_VEC INT8_NAME(vecu) __attribute__((aligned(4), may_alias));
+
+INT8_TARGET INT8_INLINE void INT8_NAME(tile)(const wick_int8_tile *t, const int rows, const int vecs) {
+    enum { L = (int)(sizeof(INT8_NAME(vec)) / 4) };
+    INT8_NAME(vec) acc[INT8_MR * 2];
+    INT8_UNROLL
+    for (int i = 0; i < rows * vecs; i++) acc[i] = (INT8_NAME(vec)){0};
+    const int32_t *b = t->b;
+    const char *a[(INT8_MR + 2) / 3]; /* one pointer for three rows */
+    const int64_t a_row = t->a_row;
+    INT8_UNROLL
+    for (int i = 0; i < (rows + 2) / 3; i++) a[i] = (const char *)t->a + 3 * i * a_row;
+    for (int64_t s = t->steps; s > 0; s--, b += 2 * L) {
+        INT8_NAME(vec) bv[2];
+        INT8_UNROLL
+        for (int v = 0; v < vecs; v++) bv[v] = *(const INT8_NAME(vecu) *)(b + v * L);
+        INT8_UNROLL
+        for (int i = 0; i < rows; i++) {
+            int32_t four;
+            memcpy(&four, a[i / 3] + (i % 3) * a_row, 4);
+            const INT8_NAME(vec) x = (INT8_NAME(vec)){0} + four;
+            INT8_UNROLL
+            for (int v = 0; v < vecs; v++) acc[i * vecs + v] = INT8_DOT(acc[i * vecs + v], x, bv[v]);
+        }
+        INT8_UNROLL
+        for (int i = 0; i < (rows + 2) / 3; i++) {
+            a[i] += 4;
+            __asm__("" : "+r"(a[i])); /* keeps the compiler from turning these few pointers into one per row */
+        }
+    }
+    INT8_UNROLL
+    for (int i = 0; i < rows * vecs; i++) *(INT8_NAME(vecu) *)(t->sums + i / vecs * 2 * L + i % vecs * L) = acc[i];
+}
+
+#define INT8_TILE(rows, vecs) \
+    INT8_TARGET static void INT8_NAME(tile_##rows##x##vecs)(const wick_int8_tile *t) { INT8_NAME(tile)(t, rows, vecs); }
+INT8_TILES(INT8_TILE, 1)
+INT8_TILES(INT8_TILE, 2)
+#undef INT8_TILE
+#define INT8_TILE(rows, vecs) INT8_NAME(tile_##rows##x##vecs),
+static wick_int8_tile_fn *const INT8_NAME(tiles)[] = {INT8_TILES(INT8_TILE, 1) INT8_TILES(INT8_TILE, 2)};
+#undef INT8_TILE
+#undef INT8_NAME
+#undef INT8_TARGET
+#undef INT8_VEC
+#undef INT8_DOT

@@ -1,0 +1,235 @@
+/* Products of 8-bit integers against sums in 64 bits, on every tier with and without the CPU's own instructions for them; results that are quantised again
+ * against the formula; and the pass that makes them of float ops. */
+#include "base/cpu.h"
+#include "graph/graphs.h"
+#include "wick/wick.h"
+
+/* Bytes of u8 or i8, extremes often. */
+static wick_tensor *bytes(wick_context *ctx, wick_dtype d, int rank, const int64_t *dims, int *values) {
+    int64_t n = 1;
+    for (int i = 0; i < rank; i++) n *= dims[i];
+    uint8_t *raw = calloc((size_t)n + 1, 1);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t r = test_rand();
+        raw[i] = r % 3 == 0 ? (r >> 8 & 1 ? 0x80 : 0x7f) : r % 3 == 1 ? (r >> 8 & 1 ? 0xff : 0) : (uint8_t)(r >> 8);
+        values[i] = d == WICK_I8 ? (int8_t)raw[i] : raw[i];
+    }
+    wick_tensor *t = wick_from(ctx, d, rank, dims, raw);
+    free(raw);
+    return t;
+}
+static const void *contents(wick_tensor *x) {
+    const void *data;
+    return wick_data(x, &data) == WICK_OK ? data : NULL;
+}
+static wick_tensor *byte(wick_context *ctx, wick_dtype d, int value) { return wick_constant(ctx, d, value); }
+
+typedef struct way {
+    wick_tier tier;
+    unsigned extensions;
+} way;
+static int ways(way *out) {
+    int n = 0;
+    for (int t = 0; t <= (int)wick_tier_best(); t++) {
+        out[n++] = (way){(wick_tier)t, 0};
+        if (t >= WICK_TIER_AVX2) out[n++] = (way){(wick_tier)t, ~0u};
+    }
+    return n;
+}
+static void take(const way *w) {
+    wick_tier_force(w->tier);
+    wick_extensions_mask(w->extensions);
+}
+
+TEST(extensions_are_read_from_their_bits) {
+    CHECK_INT(wick_extensions_of_cpuid(0, 0), 0);
+    CHECK_INT(wick_extensions_of_cpuid(1u << 11, 0), WICK_AVX512_VNNI);
+    CHECK_INT(wick_extensions_of_cpuid(~(1u << 11), 1u << 4), WICK_AVX_VNNI);
+    CHECK_INT(wick_extensions_of_cpuid(~0u, ~(1u << 4)), WICK_AVX512_VNNI);
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (wick_tier_best() == WICK_TIER_AVX512) CHECK_INT(wick_extensions() & WICK_AVX512_VNNI, __builtin_cpu_supports("avx512vnni") ? WICK_AVX512_VNNI : 0);
+#endif
+    wick_extensions_mask(0);
+    CHECK_INT(wick_extensions(), 0);
+    wick_extensions_mask(~0u);
+}
+
+enum { MOST = 70000 };
+static int a_values[MOST], b_values[MOST];
+static const wick_dtype both[] = {WICK_U8, WICK_I8};
+
+TEST(sums_of_matrix_products_are_exact_for_every_sign_zero_point_and_tier) {
+    static const int64_t sizes[][3] = {{1, 1, 1}, {1, 33, 7}, {2, 16, 4}, {13, 32, 12}, {12, 40, 31}, {30, 17, 100}, {5, 100, 515}, {3, 5, 0}, {0, 4, 4}, {40, 70, 64}};
+    const wick_tier before = wick_tier_current();
+    way all[8];
+    const int n_ways = ways(all);
+    for (int w = 0; w < n_ways; w++) {
+        take(&all[w]);
+        wick_context *ctx = context();
+        for (size_t s = 0; s < WICK_COUNTOF(sizes); s++)
+            for (int kind = 0; kind < 32; kind++) {
+                const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
+                const wick_dtype da = both[kind & 1], db = both[kind >> 1 & 1];
+                const bool turned = kind & 16;
+                wick_scope *scope = wick_scope_open(ctx);
+                wick_tensor *a = bytes(ctx, da, 2, (int64_t[]){m, k}, a_values), *b = bytes(ctx, db, 2, turned ? (int64_t[]){n, k} : (int64_t[]){k, n}, b_values);
+                int zb[128];
+                const int za = kind & 4 ? da == WICK_I8 ? -128 : 255 : 0;
+                wick_int8_options o = {.a_zero = kind & 4 ? byte(ctx, da, za) : NULL};
+                if (kind & 8) o.b_zero = bytes(ctx, db, 1, &n, zb);
+                wick_tensor *c = wick_int8_matmul(a, turned ? wick_transpose(b, 0, 1) : b, &o);
+                const int32_t *got = contents(c);
+                CHECK_MSG(got || m * n == 0, "%s", wick_context_error(ctx));
+                for (int64_t i = 0; got && i < m; i++)
+                    for (int64_t j = 0; j < n; j++) {
+                        int64_t sum = 0;
+                        for (int64_t p = 0; p < k; p++)
+                            sum += (int64_t)(a_values[i * k + p] - za) * (b_values[turned ? j * k + p : p * n + j] - (kind & 8 ? zb[j] : 0));
+                        CHECK_MSG(got[i * n + j] == sum, "%s %x, %d x %d x %d, kind %d: [%d, %d] is %d, not %lld", wick_tier_name(all[w].tier), all[w].extensions, (int)m,
+                                  (int)n, (int)k, kind, (int)i, (int)j, got[i * n + j], (long long)sum);
+                    }
+                wick_scope_close(&scope);
+            }
+        wick_context_free(&ctx);
+    }
+    wick_tier_force(before);
+    wick_extensions_mask(~0u);
+}
+
+/* Against the convolution in f64, whose sums of such numbers are exact, over x whose padding is the zero point. */
+TEST(sums_of_convolutions_are_exact_for_every_sign_zero_point_and_tier) {
+    static const struct {
+        int64_t x[4], w[4];
+        wick_conv_options o;
+    } cases[] = {
+        {{1, 3, 7, 9}, {5, 3, 3, 3}, {.pad = {1, 1}}},
+        {{2, 16, 8, 8}, {40, 16, 3, 3}, {.pad = {1, 1}, .stride = {2, 1}}},
+        {{1, 8, 6, 5}, {33, 8, 1, 1}, {.groups = 1}},
+        {{1, 8, 6, 5}, {6, 4, 1, 1}, {.groups = 2}},
+        {{2, 6, 9, 9}, {6, 3, 3, 2}, {.groups = 2, .dilation = {2, 3}, .pad = {2, 3}, .pad_end = {-1, 0}}},
+        {{1, 70, 8, 9}, {70, 1, 3, 3}, {.groups = 70, .pad = {1, 1}, .stride = {1, 2}}},
+        {{1, 4, 5, 6}, {12, 1, 2, 3}, {.groups = 4}},
+        {{1, 4, 4, 4}, {4, 4, 4, 4}, {.groups = 1}},
+        {{1, 64, 4, 4}, {64, 64, 3, 3}, {.pad = {1, 1}}},
+    };
+    const wick_tier before = wick_tier_current();
+    way all[8];
+    const int n_ways = ways(all);
+    for (int w = 0; w < n_ways; w++) {
+        take(&all[w]);
+        wick_context *ctx = context();
+        for (size_t s = 0; s < WICK_COUNTOF(cases); s++)
+            for (int kind = 0; kind < 16; kind++) {
+                const wick_dtype dx = both[kind & 1], dw = both[kind >> 1 & 1];
+                wick_scope *scope = wick_scope_open(ctx);
+                wick_tensor *x = bytes(ctx, dx, 4, cases[s].x, a_values), *k = bytes(ctx, dw, 4, cases[s].w, b_values);
+                int zeros[128];
+                wick_int8_options o = {.a_zero = kind & 4 ? byte(ctx, dx, 77) : NULL, .b_zero = kind & 8 ? bytes(ctx, dw, 1, cases[s].w, zeros) : NULL};
+                wick_tensor *fx = wick_cast(x, WICK_F64), *fk = wick_cast(k, WICK_F64);
+                if (o.a_zero) fx = wick_sub(fx, wick_constant(ctx, WICK_F64, 77));
+                if (o.b_zero) fk = wick_sub(fk, wick_reshape(wick_cast(o.b_zero, WICK_F64), WICK_DIMS(cases[s].w[0], 1, 1, 1)));
+                wick_tensor *want = wick_cast(wick_conv(fx, fk, NULL, &cases[s].o), WICK_I32), *got = wick_int8_conv(x, k, &cases[s].o, &o);
+                double differ = -1;
+                const wick_status status = wick_item(wick_count_nonzero(wick_ne(got, want), WICK_ALL_AXES, false), &differ);
+                CHECK_MSG(status == WICK_OK && differ == 0, "%s %x, case %d, kind %d: %g differ (%s)", wick_tier_name(all[w].tier), all[w].extensions, (int)s, kind, differ,
+                          status ? wick_context_error(ctx) : "");
+                wick_scope_close(&scope);
+            }
+        wick_context_free(&ctx);
+    }
+    wick_tier_force(before);
+    wick_extensions_mask(~0u);
+}
+
+/* zero + round(clamp((sum + bias) (sa sb / sc))), with f32 steps, and libm's rounding to nearest even. */
+TEST(quantised_results_are_rounded_half_to_even_and_saturate) {
+    enum { M = 40, K = 24, N = 37 };
+    const wick_tier before = wick_tier_current();
+    way all[8];
+    const int n_ways = ways(all);
+    for (int w = 0; w < n_ways; w++) {
+        take(&all[w]);
+        wick_context *ctx = context();
+        for (int kind = 0; kind < 32; kind++) {
+            const wick_dtype dc = both[kind & 1];
+            const int zc = dc == WICK_I8 ? -5 : 100, least = dc == WICK_I8 ? -128 : 0;
+            /* scales whose quotient is 1/2^k give many ties */
+            const float sa = kind & 16 ? 0.25f : 0.013f, sc = kind & 16 ? 32.0f : 1.7f;
+            float sb[N];
+            int32_t bias[N];
+            float real[N];
+            for (int j = 0; j < N; j++) {
+                sb[j] = kind & 16 ? 1.0f : 0.01f + 0.001f * (float)j;
+                bias[j] = (int32_t)test_rand_int(-3000, 3000);
+                real[j] = (float)bias[j] * (sa * sb[j]);
+            }
+            wick_tensor *a = bytes(ctx, WICK_U8, 2, (int64_t[]){M, K}, a_values), *b = bytes(ctx, WICK_I8, 2, (int64_t[]){K, N}, b_values);
+            const bool clipped = kind & 2;
+            wick_int8_options o = {.a_scale = wick_constant(ctx, WICK_F32, (double)sa), .b_scale = wick_from(ctx, WICK_F32, WICK_DIMS(N), sb),
+                                   .scale = wick_constant(ctx, WICK_F32, (double)sc), .zero = byte(ctx, dc, zc),
+                                   .bias = kind & 4 ? wick_from(ctx, WICK_I32, WICK_DIMS(N), bias) : kind & 8 ? wick_from(ctx, WICK_F32, WICK_DIMS(N), real) : NULL,
+                                   .low = clipped ? 0 : -INFINITY, .high = INFINITY};
+            const void *got = contents(wick_int8_matmul(a, b, &o));
+            CHECK_MSG(got != NULL, "%s", wick_context_error(ctx));
+            int ties = 0;
+            for (int i = 0; got && i < M; i++)
+                for (int j = 0; j < N; j++) {
+                    int32_t sum = kind & 12 ? bias[j] : 0;
+                    for (int p = 0; p < K; p++) sum += a_values[i * K + p] * b_values[p * N + j];
+                    float x = (float)sum * (sa * sb[j] / sc);
+                    ties += x - floorf(x) == 0.5f;
+                    x = nearbyintf(fmaxf(fminf(x, (float)(least + 255 - zc)), (float)(least - zc)));
+                    if (clipped) x = fmaxf(x, 0);
+                    const int have = dc == WICK_I8 ? ((const int8_t *)got)[i * N + j] : ((const uint8_t *)got)[i * N + j];
+                    CHECK_MSG(have == (int)x + zc, "%s, kind %d: [%d, %d] is %d, not %d", wick_tier_name(all[w].tier), kind, i, j, have, (int)x + zc);
+                }
+            if (kind & 16) CHECK(ties > 0);
+        }
+        wick_context_free(&ctx);
+    }
+    wick_tier_force(before);
+    wick_extensions_mask(~0u);
+}
+
+TEST(scales_that_are_nan_or_zero_do_no_harm) {
+    wick_context *ctx = context();
+    wick_tensor *a = wick_full(ctx, WICK_U8, WICK_DIMS(3, 5), 200), *b = wick_full(ctx, WICK_I8, WICK_DIMS(5, 4), -100);
+    static const double odd[] = {NAN, 0, INFINITY, -1};
+    for (size_t i = 0; i < WICK_COUNTOF(odd); i++)
+        for (int k = 0; k < 3; k++) {
+            wick_tensor *one = wick_constant(ctx, WICK_F32, 1), *s = wick_constant(ctx, WICK_F32, odd[i]), *bias = wick_full(ctx, WICK_F32, WICK_DIMS(4), 3);
+            const wick_int8_options o = {.a_scale = k == 0 ? s : one, .b_scale = k == 1 ? s : one, .scale = k == 2 ? s : one, .bias = bias, .low = 0, .high = 6};
+            CHECK_MSG(contents(wick_int8_matmul(a, b, &o)) != NULL, "%s", wick_context_error(ctx));
+        }
+    wick_context_free(&ctx);
+}
+
+TEST(what_does_not_fit_is_refused) {
+    wick_context *ctx = context();
+    wick_tensor *a = wick_full(ctx, WICK_U8, WICK_DIMS(3, 5), 1), *b = wick_full(ctx, WICK_I8, WICK_DIMS(5, 4), 1), *one = wick_constant(ctx, WICK_F32, 1);
+    const struct {
+        wick_tensor *y;
+        const char *part;
+    } cases[] = {
+        {wick_int8_matmul(wick_cast(a, WICK_I32), b, NULL), "takes u8 and i8"},
+        {wick_int8_matmul(a, a, NULL), "inner dims 5 and 3 differ"},
+        {wick_int8_matmul(a, b, &(wick_int8_options){.a_zero = byte(ctx, WICK_I8, 1)}), "the zero point of a must be u8"},
+        {wick_int8_matmul(a, b, &(wick_int8_options){.b_zero = wick_full(ctx, WICK_I8, WICK_DIMS(5), 1)}), "the zero point of b must be one number"},
+        {wick_int8_matmul(a, b, &(wick_int8_options){.a_scale = one}), "both scales"},
+        {wick_int8_matmul(a, b, &(wick_int8_options){.bias = wick_full(ctx, WICK_I32, WICK_DIMS(4), 1)}), "both scales"},
+        {wick_int8_matmul(a, b, &(wick_int8_options){.a_scale = one, .b_scale = one, .bias = wick_full(ctx, WICK_I32, WICK_DIMS(3), 1)}), "the bias must be"},
+        {wick_quantize(wick_cast(a, WICK_F32), one, NULL, 0, WICK_I32), "makes u8 or i8"},
+        {wick_quantize(a, one, NULL, 0, WICK_U8), "takes f32"},
+        {wick_dequantize(a, wick_full(ctx, WICK_F32, WICK_DIMS(3), 1), NULL, 1), "one for each place of axis 1"},
+        {wick_dequantize(a, one, byte(ctx, WICK_I8, 1), 0), "the zero point must be u8"},
+    };
+    for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
+        const char *text = "";
+        CHECK_MSG(wick_tensor_error(cases[i].y, &text) != WICK_OK, "case %d is taken", (int)i);
+        CHECK_STR_HAS(text, cases[i].part);
+    }
+    wick_context_free(&ctx);
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }
