@@ -130,9 +130,10 @@ static wick_status parse(const wick_map *map, const char *path, header *h, size_
     parser p = {(const char *)map->data + first, (const char *)map->data + first + length};
     const char *bad = read_header(&p, h);
     if (bad) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): %s", path, (size_t)(p.at - (const char *)map->data), bad);
-    size_t bytes = wick_dtype_size(h->dtype);
-    for (int i = 0; i < h->rank; i++)
-        if (wick_mul_overflows(bytes, (size_t)h->dims[i], &bytes)) bytes = SIZE_MAX;
+    wick_type type;
+    if (!wick_type_make(&type, h->dtype, h->rank, h->dims))
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): shape: the elements cannot be counted", path, first);
+    const size_t bytes = wick_type_bytes(&type);
     *offset = first + length;
     if (bytes != map->size - *offset)
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of elements (from byte %zu), shape and dtype make %zu", path, map->size - *offset,

@@ -144,6 +144,8 @@ static wick_tensor *filled(wick_context *ctx, const char *what, wick_dtype dtype
                            double step) {
     wick_type type;
     if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, what, dtype, rank, dims);
+    if (ctx->result_max && wick_type_bytes(&type) > ctx->result_max)
+        return wick_poison(ctx, WICK_ERR_UNSUPPORTED, "%s: %zu bytes, more than the limit of %zu", what, wick_type_bytes(&type), ctx->result_max);
     wick_array *array = wick_array_contiguous(ctx, &type);
     int64_t n = wick_type_count(&type);
     uint64_t bits = wick_number_bits(dtype, start);

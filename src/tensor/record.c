@@ -61,6 +61,14 @@ wick_status wick_infer_types(wick_infer *i) {
     return WICK_OK;
 }
 
+/* Within the limit that whoever records has set. */
+static wick_status check_budget(wick_infer *i, size_t most) {
+    for (int k = 0; k < i->n_out && most; k++)
+        if (wick_type_is_static(&i->out[k]) && wick_type_bytes(&i->out[k]) > most)
+            return wick_infer_fail(i, WICK_ERR_UNSUPPORTED, "the result would have %zu bytes, more than the limit of %zu", wick_type_bytes(&i->out[k]), most);
+    return WICK_OK;
+}
+
 #define SMALL 16 /* inputs and results handled without allocation */
 
 static void record(wick_context *ctx, const wick_op *op, int n_in, wick_tensor *const *in, const void *attr,
@@ -110,6 +118,7 @@ static void record(wick_context *ctx, const wick_op *op, int n_in, wick_tensor *
     wick_infer i;
     i.op = op, i.n_in = n_in, i.n_out = n_out, i.in = types_in, i.attr = attr, i.out = types_out;
     wick_status status = wick_infer_types(&i);
+    if (status == WICK_OK) status = check_budget(&i, ctx->result_max);
     wick_node *node = NULL;
     if (status != WICK_OK) {
         wick_tensor *poison = record_error(ctx, &i, status);

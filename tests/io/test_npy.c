@@ -83,7 +83,8 @@ TEST(bad_files_are_refused) {
         wick_status want;
     } rows[] = {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "shape and dtype make 12", 1, WICK_ERR_FORMAT},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }", "shape and dtype make", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }", "cannot be counted", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4, 0), }", "cannot be counted", 1, WICK_ERR_FORMAT},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", "whole numbers", 1, WICK_ERR_FORMAT},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", "whole numbers", 1, WICK_ERR_FORMAT},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }", "more than 8 dims", 1, WICK_ERR_FORMAT},

@@ -353,7 +353,10 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
             status = wick_msg_set(&onnx->msg, WICK_ERR_INVALID, "%s: input \"%s\": %s", onnx->path, onnx->in_ports[i].name, text);
         else if (!run->batch && wick_tensor_rank(in[i].tensor)) run->batch = wick_tensor_dim(in[i].tensor, 0);
     }
+    const size_t outer = onnx->ctx->result_max;
+    onnx->ctx->result_max = onnx->limits.tensor_bytes; /* of what ops are made of, too */
     if (status == WICK_OK) status = wick_onnx_block(run, b, NULL, NULL, b->n_in, values, results, &onnx->msg);
+    onnx->ctx->result_max = outer;
     for (int i = 0; i < b->n_out && status == WICK_OK; i++) out[i] = results[i].v;
     wick_release(NULL, values, bytes);
     return status == WICK_OK ? status : wick_context_fail(onnx->ctx, status, "%s", onnx->msg.text);

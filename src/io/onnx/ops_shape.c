@@ -194,7 +194,7 @@ static void split(onnx_call *c) {
         sizes = h.ints, n = (int)h.n;
     } else sizes = wick_onnx_ints(c, "split", &n);
     const int parts = sizes ? n : (int)clamp64(wick_onnx_int(c, "num_outputs", c->n_out), 1, 1 << 20);
-    int64_t at = 0, each = (extent + parts - 1) / parts;
+    int64_t at = 0, each = sizes ? 0 : (extent + parts - 1) / parts;
     if (sizes && n < c->n_out) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "%d sizes for %d outputs", n, c->n_out);
         return;

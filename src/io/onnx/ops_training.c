@@ -10,7 +10,7 @@ static const onnx_value *named(const onnx_call *c, wick_bytes name) {
     const onnx_block *b = c->frame->block;
     for (size_t i = 0; i < b->n && &b->steps[i] != c->step; i++)
         for (int k = 0; k < b->steps[i].n_out; k++)
-            if (wick_bytes_equal(b->steps[i].node->out.at[k], name)) return &c->frame->slots[b->steps[i].out[k]];
+            if (b->steps[i].out[k] >= 0 && wick_bytes_equal(b->steps[i].node->out.at[k], name)) return &c->frame->slots[b->steps[i].out[k]];
     return NULL;
 }
 

@@ -119,7 +119,8 @@ static const onnx_attr *own_attr(const onnx_node *node, const char *name, wick_b
     return NULL;
 }
 
-/* An attribute of the step; one that refers to the attribute of the function around it is looked up there, as far out as it takes. */
+/* An attribute of the step; one that refers to the attribute of the function around it is looked up there, as far out as it takes. index: among those
+ * of the node where it was found; SIZE_MAX: it is a function's default. */
 static const onnx_attr *attr_at(const onnx_call *c, const char *name, const onnx_call **where, size_t *index) {
     const onnx_attr *a = own_attr(c->step->node, name, (wick_bytes){0}, index);
     *where = c;
@@ -130,7 +131,7 @@ static const onnx_attr *attr_at(const onnx_call *c, const char *name, const onnx
         a = own_attr(f->step->node, NULL, reference, index);
         *where = f;
         for (size_t i = 0; !a && i < f->step->decl->defaults.n; i++)
-            if (wick_bytes_equal(f->step->decl->defaults.at[i].name, reference)) a = &f->step->decl->defaults.at[i];
+            if (wick_bytes_equal(f->step->decl->defaults.at[i].name, reference)) a = &f->step->decl->defaults.at[i], *index = SIZE_MAX;
     }
     return a;
 }
@@ -173,7 +174,7 @@ const onnx_block *wick_onnx_body(onnx_call *c, const char *name) {
     const onnx_call *where;
     size_t index = 0;
     const onnx_attr *a = attr_at(c, name, &where, &index);
-    const onnx_block *body = a && a->g && where->step->bodies ? where->step->bodies[index] : NULL;
+    const onnx_block *body = a && a->g && where->step->bodies && index != SIZE_MAX ? where->step->bodies[index] : NULL;
     if (!body) wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is not there, or no graph", name);
     return body;
 }
