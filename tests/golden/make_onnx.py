@@ -91,17 +91,17 @@ def elem(a):
     return T.STRING if a.dtype.kind in "OU" else TYPES[a.dtype.name]
 
 
-def info(name, value):
+def info(name, value, static=False):
     if isinstance(value, dict):
         k, v = next(iter(value.items()))
         values = helper.make_tensor_type_proto(elem(np.array([v])) if not isinstance(v, float) else T.FLOAT, [])
         return helper.make_value_info(name, helper.make_map_type_proto(T.STRING if isinstance(k, str) else T.INT64, values))
     if value is None:
         return helper.make_empty_tensor_value_info(name)
-    return helper.make_tensor_value_info(name, elem(value), [None] * np.ndim(value))
+    return helper.make_tensor_value_info(name, elem(value), np.shape(value) if static else [None] * np.ndim(value))
 
 
-def node(name, op, inputs, outs, opset=3, domain="ai.onnx.ml", weights=(), base=15, n_out=None, **attrs):
+def node(name, op, inputs, outs, version=3, domain="ai.onnx.ml", weights=(), base=15, static=False, **attrs):
     """One node. inputs: arrays; those whose place is in `weights` are initializers, None is left out. outs: element types."""
     names = [f"x{i}" if v is not None else "" for i, v in enumerate(inputs)]
     results = [f"y{i}" if t else "" for i, t in enumerate(outs)]
@@ -109,10 +109,10 @@ def node(name, op, inputs, outs, opset=3, domain="ai.onnx.ml", weights=(), base=
     n = helper.make_node(op, names, results, domain=domain, **attrs)
     given = [i for i, v in enumerate(inputs) if v is not None and i not in weights]
     graph = helper.make_graph(
-        [n], "g", [info(names[i], inputs[i]) for i in given],
+        [n], "g", [info(names[i], inputs[i], static) for i in given],
         [t if isinstance(t, onnx.ValueInfoProto) else helper.make_tensor_value_info(f"y{i}", t, None) for i, t in enumerate(outs) if t],
         [numpy_helper.from_array(inputs[i], names[i]) for i in weights if inputs[i] is not None])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", base), helper.make_opsetid(domain, opset)], ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", base)] + ([helper.make_opsetid(domain, version)] if domain else []), ir_version=8)
     case(name, model, [inputs[i] for i in given])
 
 

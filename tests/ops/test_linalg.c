@@ -93,6 +93,9 @@ TEST(integers_keep_their_dtype_and_mistakes_point_at_the_text) {
     double sum = 0;
     CHECK(wick_tensor_dtype(product) == WICK_I32 && wick_item(wick_sum(product, WICK_ALL_AXES, false), &sum) == WICK_OK && sum == 24);
     CHECK(wick_tensor_dtype(wick_einsum("ij->j", WICK_TENSORS(a))) == WICK_I32);
+    /* a bias and a ReLU stay: products of integers have no epilogue that would take them */
+    wick_tensor *bias = wick_arange(ctx, WICK_I32, -4, 1, 4), *biased = wick_relu(wick_add(wick_matmul(a, b), bias));
+    CHECK(wick_item(wick_sum(biased, WICK_ALL_AXES, false), &sum) == WICK_OK && sum == 2 * (0 + 0 + 1 + 2));
     wick_tensor *half = wick_einsum("ij,jk", WICK_TENSORS(wick_cast(a, WICK_F16), wick_cast(b, WICK_F16)));
     CHECK(wick_tensor_dtype(half) == WICK_F16);
     const refusal cases[] = {

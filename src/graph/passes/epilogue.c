@@ -39,7 +39,7 @@ static wick_node *with_epilogue(wick_graph *graph, wick_node *node) {
         product = node->in[0]->node;
         bias = product->n_in == 3 ? product->in[2] : NULL;
     }
-    if (!product) return NULL;
+    if (!product || !wick_dtype_is_float(product->out[0].type.dtype)) return NULL; /* products of integers have no epilogue */
     wick_value *in[3] = {product->in[0], product->in[1], bias};
     wick_matmul_attr attr = {.relu = relu};
     wick_node *fused = wick_node_new(graph->ctx, &wick_op_matmul, 2 + (bias != NULL), in, 1, &node->out[0].type, &attr, sizeof attr);

@@ -40,7 +40,7 @@ typedef struct onnx_family { /* a table of ops of one domain */
     size_t n;
 } onnx_family;
 extern const onnx_family wick_onnx_math, wick_onnx_shape, wick_onnx_nn, wick_onnx_reduce, wick_onnx_quant, wick_onnx_host_values, wick_onnx_control,
-    wick_onnx_signal, wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_trees, wick_onnx_classifiers, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview;
+    wick_onnx_signal, wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_trees, wick_onnx_classifiers, wick_onnx_contrib, wick_onnx_contrib_quant, wick_onnx_contrib_attention, wick_onnx_older, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview;
 
 /* Where a value is: `up` blocks outward, slot `slot` there. slot -1: not there. */
 typedef struct onnx_ref {
@@ -218,6 +218,9 @@ bool wick_onnx_wants(const onnx_call *c, int i);
  * ONNX_KEPT. Attributes that a function's caller gives are made anew each time. */
 bool wick_onnx_kept(const onnx_call *c, int n, wick_tensor **tensors);
 bool wick_onnx_keep(onnx_call *c, int n, wick_tensor **tensors); /* evaluates them */
+
+/* Runs ONNX's own op of that name and opset instead, on these inputs (NULL: absent) and the node's attributes; its results are the call's. */
+bool wick_onnx_call_as(onnx_call *c, const char *name, int opset, int n, wick_tensor *const *in);
 
 /* Fails the call: what goes after "model.onnx: Conv "conv1": ". Returns false. */
 bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);

@@ -661,7 +661,7 @@ static const onnx_op ops[] = {
     {"BatchNormalization", 1, 0, batch_norm, {0}},
     {"InstanceNormalization", 1, 0, instance_norm, {0}},
     {"GroupNormalization", 18, 0, group_norm, {0}},
-    {"LayerNormalization", 17, 0, layer_norm, {0}},
+    {"LayerNormalization", 1, 0, layer_norm, {0}},
     {"RMSNormalization", 23, 0, rms_norm, {0}},
     {"LRN", 1, 0, lrn, {0}},
     {"LpNormalization", 1, 0, lp_norm, {0}},

@@ -6,7 +6,8 @@
 static const onnx_family *const families[] = {&wick_onnx_math,   &wick_onnx_shape, &wick_onnx_nn,      &wick_onnx_reduce,    &wick_onnx_host_values,
                                               &wick_onnx_image,  &wick_onnx_loss,  &wick_onnx_control, &wick_onnx_attention, &wick_onnx_preview,
                                               &wick_onnx_signal, &wick_onnx_quant, &wick_onnx_ml,      &wick_onnx_looked_up, &wick_onnx_training,
-                                              &wick_onnx_trees,  &wick_onnx_classifiers};
+                                              &wick_onnx_trees,  &wick_onnx_classifiers, &wick_onnx_contrib, &wick_onnx_contrib_quant,
+                                              &wick_onnx_contrib_attention, &wick_onnx_older};
 
 /* ---- rows by name --------------------------------------------------------------------------------------------------------------------- */
 
@@ -39,6 +40,31 @@ static const onnx_op *find_row(const rows *table, wick_bytes domain, wick_bytes 
             return r->op;
     }
     return NULL;
+}
+
+bool wick_onnx_call_as(onnx_call *c, const char *name, int opset, int n, wick_tensor *const *in) {
+    const onnx_op *op = NULL;
+    for (size_t f = 0; f < WICK_COUNTOF(families) && !op; f++)
+        for (size_t i = 0; i < families[f]->n && !*families[f]->domain; i++) {
+            const onnx_op *at = &families[f]->ops[i];
+            if (!strcmp(at->name, name) && opset >= at->since && (!at->until || opset <= at->until)) op = at;
+        }
+    onnx_value *values = wick_onnx_alloc(c, (size_t)n, sizeof *values);
+    const onnx_value **args = values ? wick_onnx_alloc(c, (size_t)n, sizeof(onnx_value *)) : NULL;
+    if (!args) return false;
+    if (!op) return wick_onnx_fail(c, WICK_ERR_INTERNAL, "there is no row %s-%d", name, opset);
+    for (int i = 0; i < n; i++) {
+        if (!in[i]) continue;
+        values[i] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = in[i]}, c->dynamic};
+        args[i] = &values[i];
+    }
+    const onnx_call was = *c;
+    onnx_step step = *c->step;
+    step.op = op;
+    c->step = &step, c->in = args, c->n_in = n, c->opset = opset;
+    op->fn(c);
+    c->step = was.step, c->in = was.in, c->n_in = was.n_in, c->opset = was.opset;
+    return c->status == WICK_OK;
 }
 
 /* ---- names of a block ------------------------------------------------------------------------------------------------------------------ */
