@@ -11,6 +11,8 @@ session and the first run); medians of starts taken in turn. RssAnon is of the w
 """
 import argparse, glob, json, math, os, statistics, subprocess, sys, tempfile, time
 
+sys.path.pop(0)  # this folder, where onnx is this file
+
 WORKER = r"""
 import sys, time
 import numpy as np

@@ -70,6 +70,8 @@ const help_example help_examples[] = {
     {CMD_RUN, "wick run vad.onnx --input input=frames.npy --input sr=16000 --state state=stateN --output out", "a sequence: frames.npy has one axis more than the input"},
     {CMD_RUN, "wick run net.onnx --input random --bench --threads 1", "how long it takes"},
     {CMD_INSPECT, "wick inspect net.onnx", "what it takes and gives, and what it costs"},
+    {CMD_INSPECT, "wick inspect net.onnx --dim batch=8 --svg net.svg", "for batches of 8, and drawn for a browser"},
+    {CMD_INSPECT, "wick inspect weights.safetensors", "what tensors are in it; of a .npy too"},
     {CMD_VERIFY, "wick verify net.onnx --json", "for scripts: exit 0 if it is sound, else 3 and the reason"},
     {CMD_CONVERT, "wick convert columns.npy rows.npy", "an array, row by row and in this machine's byte order"},
     {CMD_COMPARE, "wick compare a/last.safetensors b/last.safetensors --atol 0", "whether two runs ended in the same bits"},

@@ -70,6 +70,16 @@ typedef struct wick_onnx_op {
 } wick_onnx_op;
 WICK_API wick_onnx_op wick_onnx_op_at(const wick_onnx *onnx, int i); /* most frequent first; cleared outside */
 
+/* Metadata of the file and its opsets in the file's order; false past the last. Texts live as long as the model. */
+WICK_API bool wick_onnx_meta_at(const wick_onnx *onnx, int i, const char **key, const char **value);
+WICK_API bool wick_onnx_opset_at(const wick_onnx *onnx, int i, const char **domain, int64_t *version);
+/* The rows of the importer's table: an op of ONNX that Wick runs in these opsets of its domain. name NULL past the last. */
+typedef struct wick_onnx_row {
+    const char *domain, *name; /* domain "": ONNX's own */
+    int since, until;          /* both included; until 0: the newest */
+} wick_onnx_row;
+WICK_API wick_onnx_row wick_onnx_row_at(int i);
+
 /* An input or output as declared. */
 typedef struct wick_onnx_port {
     const char *name;
@@ -104,6 +114,32 @@ WICK_API wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x);
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_prepare(wick_onnx *onnx, const wick_spec *in);
 /* One plan for inputs of these specs, which are all tensors. WICK_ERR_UNSUPPORTED: sizes depend on values (wick_onnx_apply does run it). */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan);
+
+/* ---- the graph, to be looked at ---------------------------------------------------------------------------------------------------- */
+
+/* A value of the main graph. */
+typedef struct wick_onnx_wire {
+    const char *name;
+    int64_t from;   /* the node that makes it; -1: an input, -2: a weight */
+    wick_spec spec; /* rank -1: not known, or no tensor */
+} wick_onnx_wire;
+typedef struct wick_onnx_node {
+    const char *domain, *op, *name; /* "": none */
+    const char *place;              /* as kernels of its plans have it (wick_plan_kernel), and messages */
+    bool supported;
+    int n_in, n_out, bodies;       /* bodies: graphs in its attributes */
+    const int32_t *in, *out;       /* wires; -1: left out */
+} wick_onnx_node;
+typedef struct wick_onnx_graph {
+    int64_t n_nodes; /* in the order they run */
+    int32_t n_wires;
+    const wick_onnx_node *nodes;
+    const wick_onnx_wire *wires;
+    const int32_t *outputs; /* wires, by output; -1: none */
+} wick_onnx_graph;
+/* The main graph, and what its values are for inputs of these specs, as far as it runs on zeros; in NULL: only what weights are. It lives as long as the model.
+ * WICK_ERR_NOMEM: also beyond the limit. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_get_graph(wick_onnx *onnx, const wick_spec *in, wick_onnx_graph *out);
 
 /* ---- fine-tuning ------------------------------------------------------------------------------------------------------------------ */
 

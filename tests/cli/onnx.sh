@@ -117,8 +117,41 @@ END
         expect 0 "$wick" run "$lenet/model.onnx" --check pair --rtol 0 --atol 0
 }
 test_inspect() {
-    expect 0 "$wick" inspect "$lenet/model.onnx" && has out "x  float [1, 1, 28, 28]" && has out "2 Conv" && has out "kernels"
-    expect 0 "$wick" inspect "$lenet/model.onnx" --json && valid_json out && has out '"opset": 13' && has out '"unsupported": ""'
+    expect 0 "$wick" inspect "$lenet/model.onnx" && has out "x  float [1, 1, 28, 28]" && has out "2 Conv" && has out "kernels" && has out "IR 7, opset 13" &&
+        has out "largest layers" && has out "/b/Conv" && has out "memory" && has out "made by pytorch 1.13"
+    expect 0 "$wick" inspect "$lenet/model.onnx" --json && valid_json out && has out '"opset": 13' && has out '"unsupported": ""' && has out '"layers": [{"name": "/b/Conv"' &&
+        has out '"weight_bytes"' && has out '"opsets": [{"domain": "", "version": 13}]'
+    expect 0 "$wick" inspect "$silero/model.onnx" && has out "needs a value that depends on the inputs" && has out "open extents are as --dim says, or 1"
+    local det=$WICK_MODELS/onnx/ppocr_cls/model.onnx
+    expect 0 "$wick" inspect "$det" --dim x.2=48 --dim p2o.DynamicDimension.2=192 --json && valid_json out && grep -q '"flops": 1' out || fail "no FLOPs at 48 x 192"
+    expect 2 "$wick" inspect "$det" --dim y.2=48 && has err "no input has an open dim 'y.2'"
+    expect 3 "$wick" inspect nowhere && has err nowhere
+    expect 3 "$wick" inspect . && has err "directory"
+    echo hello >text && expect 3 "$wick" inspect text && has err "text"
+}
+test_inspect_files_of_tensors() {
+    expect 0 "$wick" inspect "$lenet/input_0.npy" && has out "f32 [1, 1, 28, 28]" && has out "3136 bytes"
+    expect 0 "$wick" inspect "$lenet/input_0.npy" --json && valid_json out && has out '"dims": [1, 1, 28, 28]'
+    local weights=$WICK_MODELS/safetensors/silero_vad_16k.safetensors
+    expect 0 "$wick" inspect "$weights" && has out "final_conv.weight" && has out "f32 [1, 128, 1]" && has out "15 tensors"
+    expect 0 "$wick" inspect "$weights" --json && valid_json out && has out '"format": "safetensors"'
+    expect 2 "$wick" inspect "$weights" --svg x.svg && has err "--svg draws the graphs of ONNX models"
+}
+valid_xml() {
+    command -v python3 >/dev/null || return 0
+    python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$1" || fail "$1 is no XML"
+}
+test_drawing() {
+    local model
+    for model in "$WICK_MODELS"/bench/*/model.onnx "$WICK_MODELS"/onnx/{dtln_1,silero_vad_v6,magika_standard_v3_3,ultraface_version-RFB-320}/model.onnx; do
+        expect 0 "$wick" inspect "$model" --svg graph.svg && valid_xml graph.svg
+    done
+    has graph.svg '>Conv</text>' && has graph.svg 'boxes' && has graph.svg ' more</text>'
+    lacks graph.svg '<script' && lacks graph.svg 'href'
+    # names that a stranger chose
+    sed 's#/a/Conv#<\&"x\x01>b#g' "$lenet/model.onnx" >odd.onnx
+    expect 0 "$wick" inspect odd.onnx --svg odd.svg && valid_xml odd.svg && has odd.svg '&lt;&amp;&quot;x' && lacks out $'\x01'
+    expect 1 "$wick" inspect "$lenet/model.onnx" --svg nowhere/x.svg && has err nowhere
 }
 test_verify() {
     expect 0 "$wick" verify "$lenet/model.onnx" && has out "is sound"

@@ -134,7 +134,8 @@ static wick_status open_file(wick_onnx *onnx, const char *path) {
     wick_release(NULL, read, (size_t)onnx->main->n_slots + 1);
     WICK_TRY(weights);
     for (size_t i = 0; i < m->functions.n; i++) WICK_TRY(read_weights(onnx, onnx->function_blocks[i], NULL));
-    return make_counts(onnx);
+    WICK_TRY(make_counts(onnx));
+    return wick_onnx_view_texts(onnx);
 }
 
 wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out) {

@@ -127,6 +127,7 @@ struct wick_onnx {
     int n_op_counts;
     size_t cap_op_counts;
     wick_onnx_info info;
+    const char **meta, **domains; /* keys and values; of opsets */
     const char *unsupported; /* "" or a list of what has no row */
     wick_msg msg;
 };
@@ -162,6 +163,7 @@ struct onnx_run {
     int64_t steps_left;
     int depth;
     int64_t batch;                    /* the leading extent of the inputs */
+    wick_spec *seen;                  /* by slot of the main graph: what it was; or NULL */
     const onnx_step *watched;         /* a step of the main graph whose inputs' shapes are kept, or NULL */
     int watched_rank[2];              /* -1: no tensor */
     int64_t watched_dims[2][WICK_MAX_DIMS];
@@ -265,6 +267,7 @@ wick_status wick_onnx_elements(wick_tensor *t, wick_dtype dtype, void *out);
 wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
 wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
 wick_status wick_onnx_resolve(wick_onnx *onnx);
+wick_status wick_onnx_view_texts(wick_onnx *onnx); /* meta, domains */
 
 /* "ai.onnx" is ONNX's own domain, which "" names too. */
 static inline wick_bytes wick_onnx_domain(wick_bytes d) { return d.size == 7 && !memcmp(d.at, "ai.onnx", 7) ? (wick_bytes){"", 0} : d; }

@@ -9,6 +9,16 @@ static const onnx_family *const families[] = {&wick_onnx_math,   &wick_onnx_shap
                                               &wick_onnx_trees,  &wick_onnx_classifiers, &wick_onnx_contrib, &wick_onnx_contrib_quant,
                                               &wick_onnx_contrib_attention, &wick_onnx_older};
 
+wick_onnx_row wick_onnx_row_at(int i) {
+    size_t at = i < 0 ? SIZE_MAX : (size_t)i;
+    for (size_t f = 0; f < WICK_COUNTOF(families) && at != SIZE_MAX; at -= families[f++]->n) {
+        if (at >= families[f]->n) continue;
+        const onnx_op *op = &families[f]->ops[at];
+        return (wick_onnx_row){families[f]->domain, op->name, op->since, op->until};
+    }
+    return (wick_onnx_row){0};
+}
+
 /* ---- rows by name --------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct row {

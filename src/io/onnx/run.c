@@ -343,6 +343,13 @@ wick_status wick_onnx_block(onnx_run *run, const onnx_block *b, onnx_frame *pare
     wick_status status = WICK_OK;
     for (size_t i = 0; i < b->n && status == WICK_OK; i++) status = run_step(run, &frame, &b->steps[i], args, results, msg);
     run->depth--;
+    for (int32_t i = 0; i < b->n_slots && run->seen && b == run->onnx->main; i++) {
+        if (slots[i].v.kind != WICK_VALUE_TENSOR) continue;
+        wick_tensor *t = slots[i].v.tensor;
+        run->seen[i].dtype = wick_tensor_dtype(t);
+        run->seen[i].rank = wick_tensor_rank(t);
+        memcpy(run->seen[i].dims, wick_tensor_dims(t), (size_t)run->seen[i].rank * sizeof *run->seen[i].dims);
+    }
     for (int i = 0; i < b->n_out && status == WICK_OK; i++) {
         const onnx_value *v = value_of(&frame, b->out[i]);
         out[i] = v ? *v : (onnx_value){0};

@@ -180,6 +180,7 @@ static const wick_proto_field model_fields[] = {
     ONE(3, "producer_version", BYTES, producer_version),
     MESSAGES(8, "opset_import", opsets, opset_message),
     MESSAGE(7, "graph", graph, graph_message),
+    MESSAGES(14, "metadata_props", meta, pair_message),
     MESSAGES(25, "functions", functions, function_message),
 };
 const wick_proto_message wick_onnx_model_message = OF("ModelProto", model_fields);

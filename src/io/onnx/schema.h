@@ -1,5 +1,5 @@
 /* schema.h: the messages of ONNX (github.com/onnx/onnx, onnx/onnx.proto and onnx-data.proto, IR version 13) as structs. What Wick does not use (documentation,
- * denotations, device configurations, metadata, training information) is left out. */
+ * denotations, device configurations, metadata but the model's, training information) is left out. */
 #ifndef WICK_IO_ONNX_SCHEMA_H
 #define WICK_IO_ONNX_SCHEMA_H
 
@@ -144,6 +144,7 @@ typedef struct onnx_model { /* ModelProto */
     WICK_LIST(onnx_opset) opsets;
     onnx_graph *graph;
     WICK_LIST(onnx_function) functions;
+    WICK_LIST(onnx_pair) meta;
 } onnx_model;
 
 /* Values on their own, as in files of test data. */

@@ -1,0 +1,84 @@
+/* Files of tensors: names, dtypes, dims and bytes. */
+#include "inspect.h"
+#include "ports.h"
+#include "talk.h"
+
+#include "wick/io.h"
+
+typedef struct total {
+    int tensors;
+    double numbers, bytes;
+} total;
+
+static void show(const cli_options *o, json *j, const wick_spec *s, total *t) {
+    char text[256];
+    const size_t bytes = wick_spec_bytes(s);
+    double numbers = 1;
+    for (int i = 0; i < s->rank; i++) numbers *= (double)s->dims[i];
+    t->tensors++, t->numbers += numbers, t->bytes += (double)bytes;
+    if (!o->json) {
+        talk_print("  %-40s %-24s %12zu bytes\n", s->name, spec_text(s->dtype, s->rank, s->dims, text, sizeof text), bytes);
+        return;
+    }
+    json_open(j, NULL, '{');
+    json_text(j, "name", s->name);
+    json_text(j, "dtype", wick_dtype_name(s->dtype));
+    dims_json(j, "dims", s->rank, s->dims);
+    json_integer(j, "bytes", (int64_t)bytes);
+    json_close(j, '}');
+}
+
+static void finish(const cli_options *o, json *j, const total *t) {
+    if (o->json) {
+        json_close(j, ']');
+        json_real(j, "numbers", t->numbers, 15);
+        json_real(j, "bytes", t->bytes, 15);
+        talk_json_close(j);
+    } else printf("%d tensor%s, %.0f numbers, %.4g MB\n", t->tensors, plural(t->tensors), t->numbers, t->bytes * 1e-6);
+}
+
+static json begin(const cli_options *o, const char *format) {
+    json j = {0};
+    if (!o->json) return talk_print("%s, %s\n", o->model, format), j;
+    j = talk_json_open();
+    json_bool(&j, "ok", true);
+    json_text(&j, "format", format);
+    return j;
+}
+
+int inspect_safetensors(const cli_options *o, wick_context *ctx) {
+    wick_checkpoint *file;
+    const wick_status status = wick_checkpoint_open(ctx, o->model, &file);
+    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    json j = begin(o, "safetensors");
+    const char *key, *value;
+    total t = {0};
+    if (o->json) json_open(&j, "metadata", '{');
+    for (int i = 0; wick_checkpoint_meta_at(file, i, &key, &value); i++) {
+        if (o->json) json_text(&j, key, value);
+        else talk_print("  %s: %.100s\n", key, value);
+    }
+    if (o->json) json_close(&j, '}'), json_open(&j, "tensors", '[');
+    for (int i = 0; i < wick_checkpoint_count(file); i++) {
+        const wick_spec s = wick_checkpoint_tensor(file, i);
+        show(o, &j, &s, &t);
+    }
+    finish(o, &j, &t);
+    wick_checkpoint_free(&file);
+    return CLI_OK;
+}
+
+int inspect_npy(const cli_options *o, wick_context *ctx) {
+    wick_tensor *x = wick_npy_read(ctx, o->model);
+    const char *text;
+    const wick_status status = wick_tensor_error(x, &text);
+    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", text);
+    json j = begin(o, "npy");
+    total t = {0};
+    wick_spec s = {.name = "", .dtype = wick_tensor_dtype(x), .rank = wick_tensor_rank(x)};
+    for (int i = 0; i < s.rank; i++) s.dims[i] = wick_tensor_dim(x, i);
+    if (o->json) json_open(&j, "tensors", '[');
+    show(o, &j, &s, &t);
+    finish(o, &j, &t);
+    return CLI_OK;
+}
