@@ -158,6 +158,29 @@ WICK_API WICK_MUST_CHECK wick_status wick_onnx_replace_head(wick_onnx *onnx, int
 /* The files beside the model that hold its large tensors, as it names them; NULL past the last. */
 WICK_API const char *wick_onnx_file_at(const wick_onnx *onnx, int i);
 
+/* ---- writing ------------------------------------------------------------------------------------------------------------------------- */
+
+/* An extent that stays open: axis of an input is called name. Axes with one name go together. */
+typedef struct wick_onnx_symbol {
+    const char *name;
+    int input, axis;
+} wick_onnx_symbol;
+typedef struct wick_onnx_save_options {
+    int opset;                    /* 13 to 28; 0: 18 */
+    int ir_version;               /* 0: what came with the opset */
+    const char *const *outputs;   /* names; NULL, or "" of one: output, output_1 ... */
+    int n_symbols;
+    const wick_onnx_symbol *symbols;
+    const char *weights;          /* NULL: in the model. Else the name of a file beside it, "net.safetensors", for all states: both may then be larger than 2 GiB */
+    const char *graph, *doc;      /* the graph's name, a text about the model; may be NULL */
+} wick_onnx_save_options;
+/* Writes what fn records in evaluation (wick_plan.h) as an ONNX model: its inputs are named and shaped by in (without a name: input, input_1 ...), states of the
+ * model are initializers under their names. Each op becomes the ONNX ops that make it up; those that ONNX has nothing for are WICK_ERR_UNSUPPORTED, all named with the lines
+ * that recorded them. With symbols, fn is recorded for several extents (those in `in` if above 1, and longer ones), to see what follows them; a function that
+ * records other ops then is refused. The file is replaced when it is whole, that of the weights before it. options may be NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const char *path,
+                                                    const wick_onnx_save_options *options);
+
 /* ---- values in files ------------------------------------------------------------------------------------------------------------ */
 
 /* A TensorProto, SequenceProto or OptionalProto in a file, of the type that port declares. Host values live as long as the model. */

@@ -1,0 +1,604 @@
+/* export.c: a function recorded, once or for several extents, and the ONNX graph made of it. */
+#define WICK_NO_SITES
+#include "io/onnx/export.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { OLDEST_OPSET = 13, USUAL_OPSET = 18, NEWEST_OPSET = 28 };
+
+onnx_name wick_export_absent = {.text = "", .given = true};
+
+void *wick_export_alloc(onnx_export *e, size_t n, size_t size) {
+    size_t bytes;
+    void *at = wick_mul_overflows(n, size, &bytes) ? NULL : wick_arena_zalloc(&e->arena, bytes + 1);
+    if (at) return at;
+    e->nomem = true;
+    return !wick_mul_overflows(n, size, &bytes) && bytes <= sizeof e->spare ? memset(e->spare, 0, sizeof e->spare) : NULL;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Puts text among the names that are taken; false: it was. */
+static bool take_name(onnx_export *e, const char *text) {
+    if (2 * e->n_taken >= e->cap_taken) {
+        const size_t cap = e->cap_taken ? 2 * e->cap_taken : 256;
+        const char **old = e->taken, **taken = wick_export_alloc(e, cap, sizeof *taken);
+        if (!taken || e->nomem) return e->nomem = true;
+        for (size_t i = 0; i < e->cap_taken; i++) {
+            if (!old[i]) continue;
+            size_t at = wick_hash(old[i], strlen(old[i]), 0) & (cap - 1);
+            while (taken[at]) at = (at + 1) & (cap - 1);
+            taken[at] = old[i];
+        }
+        e->taken = taken;
+        e->cap_taken = cap;
+    }
+    size_t at = wick_hash(text, strlen(text), 0) & (e->cap_taken - 1);
+    for (; e->taken[at]; at = (at + 1) & (e->cap_taken - 1))
+        if (strcmp(e->taken[at], text) == 0) return false;
+    e->taken[at] = text;
+    e->n_taken++;
+    return true;
+}
+
+/* A value called text, which lives as long as e. */
+static onnx_name *named(onnx_export *e, const char *text) {
+    onnx_name *name = wick_export_alloc(e, 1, sizeof *name);
+    name->text = text;
+    return name;
+}
+static const char *keep_text(onnx_export *e, const char *text) {
+    const char *kept = wick_arena_strdup(&e->arena, text);
+    if (!kept) e->nomem = true;
+    return kept ? kept : "";
+}
+/* A value with a name that no other has: what_N. */
+static onnx_name *new_name(onnx_export *e, const char *what) {
+    char text[128];
+    do snprintf(text, sizeof text, "%.100s_%d", what, ++e->made);
+    while (e->taken && !e->nomem && !take_name(e, keep_text(e, text)));
+    return named(e, keep_text(e, text));
+}
+
+/* ---- what is missing ----------------------------------------------------------------------------------------------------------------------- */
+
+void wick_export_lacks(onnx_export *e, const wick_node *node, const char *why) {
+    if (e->n_lacks++ < 40)
+        wick_str_add(&e->lacking, "%s%s%s%s%s%s", e->n_lacks > 1 ? ", " : "", node->op->name, node->site ? " at " : "", node->site ? node->site : "", why ? ": " : "",
+                     why ? why : "");
+    for (int k = 0; k < node->n_out; k++) wick_export_set(e, node, k, &wick_export_absent);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------------------------------------------------- */
+
+enum { NODE_IN = 1, NODE_OUT, NODE_NAME, NODE_OP, NODE_ATTR };
+enum { ATTR_NAME = 1, ATTR_F, ATTR_I, ATTR_S, ATTR_T, ATTR_G, ATTR_FLOATS, ATTR_INTS, ATTR_STRINGS, ATTR_TYPE = 20 };
+
+static void queue(onnx_export *e, wick_proto_out *a, int type) {
+    wick_proto_put_int(a, ATTR_TYPE, type);
+    wick_proto_put_message(&e->attrs, NODE_ATTR, a);
+    wick_proto_drop(a);
+}
+void wick_export_int(onnx_export *e, const char *name, int64_t value) {
+    wick_proto_out a = {0};
+    wick_proto_put_text(&a, ATTR_NAME, name);
+    wick_proto_put_int(&a, ATTR_I, value);
+    queue(e, &a, ONNX_ATTR_INT);
+}
+void wick_export_float(onnx_export *e, const char *name, double value) {
+    wick_proto_out a = {0};
+    wick_proto_put_text(&a, ATTR_NAME, name);
+    wick_proto_put_float(&a, ATTR_F, (float)value);
+    queue(e, &a, ONNX_ATTR_FLOAT);
+}
+void wick_export_text(onnx_export *e, const char *name, const char *text) {
+    wick_proto_out a = {0};
+    wick_proto_put_text(&a, ATTR_NAME, name);
+    wick_proto_put_text(&a, ATTR_S, text);
+    queue(e, &a, ONNX_ATTR_STRING);
+}
+void wick_export_ints(onnx_export *e, const char *name, int n, const int64_t *values) {
+    wick_proto_out a = {0};
+    wick_proto_put_text(&a, ATTR_NAME, name);
+    for (int i = 0; i < n; i++) wick_proto_put_int(&a, ATTR_INTS, values[i]);
+    queue(e, &a, ONNX_ATTR_INTS);
+}
+void wick_export_texts(onnx_export *e, const char *name, int n, const char *const *texts) {
+    wick_proto_out a = {0};
+    wick_proto_put_text(&a, ATTR_NAME, name);
+    for (int i = 0; i < n; i++) wick_proto_put_text(&a, ATTR_STRINGS, texts[i]);
+    queue(e, &a, ONNX_ATTR_STRINGS);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------------------------------------------------------- */
+
+void wick_export_nodes(onnx_export *e, const char *op, int n_in, onnx_name *const *in, int n_out, onnx_name **out) {
+    onnx_made *m = wick_export_alloc(e, 1, sizeof *m);
+    m->op = op;
+    while (n_in && in[n_in - 1] == &wick_export_absent) n_in--; /* ones at the end are left out */
+    m->n_in = n_in;
+    m->n_out = n_out;
+    m->in = wick_export_alloc(e, (size_t)n_in + 1, sizeof *m->in);
+    m->out = wick_export_alloc(e, (size_t)n_out, sizeof *m->out);
+    for (int i = 0; i < n_in && m->in; i++) m->in[i] = in[i];
+    for (int i = 0; i < n_out && m->out; i++) out[i] = m->out[i] = new_name(e, op);
+    void *attrs = wick_export_alloc(e, e->attrs.n, 1);
+    if (attrs && e->attrs.n) memcpy(attrs, e->attrs.at, e->attrs.n);
+    m->attrs = attrs;
+    m->attr_bytes = attrs ? e->attrs.n : 0;
+    e->nomem |= e->attrs.nomem;
+    e->attrs.n = 0;
+    if (e->nomem) return;
+    m->prev = e->last;
+    *(e->last ? &e->last->next : &e->first) = m;
+    e->last = m;
+}
+onnx_name *wick_export_node(onnx_export *e, const char *op, int n_in, onnx_name *const *in) {
+    onnx_name *out = &wick_export_absent;
+    wick_export_nodes(e, op, n_in, in, 1, &out);
+    return out;
+}
+
+/* ---- initializers ---------------------------------------------------------------------------------------------------------------------------- */
+
+static onnx_constant *add_constant(onnx_export *e, onnx_name *name, const wick_type *type, const void *data) {
+    onnx_constant *c = wick_export_alloc(e, 1, sizeof *c);
+    name->given = true;
+    *c = (onnx_constant){name, *type, data, false, e->constants};
+    if (!e->nomem) e->constants = c;
+    return c;
+}
+onnx_name *wick_export_array(onnx_export *e, wick_dtype dtype, int rank, const int64_t *dims, const void *data) {
+    wick_type type;
+    if (!wick_type_make(&type, dtype, rank, dims)) return e->nomem = true, &wick_export_absent;
+    for (onnx_constant *c = e->constants; c; c = c->next) /* small ones are shared */
+        if (!c->state && wick_type_equal(&c->type, &type) && wick_type_bytes(&type) <= 64 && !memcmp(c->data, data, wick_type_bytes(&type))) return c->name;
+    return add_constant(e, new_name(e, "constant"), &type, data)->name;
+}
+static onnx_name *number_of_bits(onnx_export *e, wick_dtype dtype, uint64_t bits) {
+    uint64_t *kept = wick_export_alloc(e, 1, sizeof *kept);
+    *kept = bits;
+    return wick_export_array(e, dtype, 0, NULL, kept);
+}
+onnx_name *wick_export_scalar(onnx_export *e, wick_dtype dtype, double value) { return number_of_bits(e, dtype, wick_number_bits(dtype, value)); }
+onnx_name *wick_export_list(onnx_export *e, int n, const int64_t *values) {
+    int64_t *kept = wick_export_alloc(e, (size_t)n + 1, sizeof *kept);
+    if (!kept) return &wick_export_absent;
+    for (int i = 0; i < n; i++) kept[i] = values[i];
+    return wick_export_array(e, WICK_I64, 1, &(int64_t){n}, kept);
+}
+
+/* ---- extents ----------------------------------------------------------------------------------------------------------------------------------- */
+
+/* v in recording r. */
+static const wick_value *twin(const onnx_export *e, const wick_value *v, int r) { return &e->recordings[r].graph->nodes[v->node->position]->out[v->index]; }
+
+onnx_extent wick_export_extent(const onnx_export *e, const wick_value *v, int dim) {
+    const int64_t d = v->type.dims[dim];
+    onnx_extent x = {.kind = ONNX_EXTENT_FIXED, .number = d};
+    bool follows = false;
+    for (int r = 1; r < e->n_recordings; r++) follows |= twin(e, v, r)->type.dims[dim] != d;
+    if (!follows) return x;
+    onnx_extent sum = {.kind = ONNX_EXTENT_SUM, .number = d}, product = {.kind = ONNX_EXTENT_PRODUCT, .number = d};
+    bool is_sum = true, is_product = true;
+    for (int s = 0; s < e->n_symbols; s++) {
+        const int64_t more = twin(e, v, s + 1)->type.dims[dim] - d, longer = e->extents[s + 1][s] - e->extents[0][s];
+        is_sum &= more % longer == 0;
+        sum.factor[s] = more / longer;
+        sum.number -= sum.factor[s] * e->extents[0][s];
+        if (!(product.factor[s] = more != 0)) continue;
+        is_product &= product.number % e->extents[0][s] == 0;
+        product.number /= e->extents[0][s];
+    }
+    for (int r = 1; r < e->n_recordings; r++) {
+        int64_t a = sum.number, b = product.number;
+        for (int s = 0; s < e->n_symbols; s++) {
+            a += sum.factor[s] * e->extents[r][s];
+            if (product.factor[s]) b *= e->extents[r][s];
+        }
+        is_sum &= a == twin(e, v, r)->type.dims[dim];
+        is_product &= b == twin(e, v, r)->type.dims[dim];
+    }
+    x.kind = ONNX_EXTENT_UNKNOWN;
+    return is_product ? product : is_sum ? sum : x;
+}
+bool wick_export_is_fixed(const onnx_export *e, const wick_value *v) {
+    for (int d = 0; d < v->type.rank; d++)
+        if (wick_export_extent(e, v, d).kind != ONNX_EXTENT_FIXED) return false;
+    return true;
+}
+
+/* Symbol s as i64 [1]. */
+static onnx_name *symbol(onnx_export *e, int s) {
+    if (e->symbol_names[s]) return e->symbol_names[s];
+    onnx_name *x = e->ports[e->symbol_input[s]];
+    const int64_t axis = e->symbol_axis[s];
+    if (e->opset >= 15) {
+        wick_export_int(e, "start", axis);
+        wick_export_int(e, "end", axis + 1);
+        return e->symbol_names[s] = ONNX(e, "Shape", x);
+    }
+    return e->symbol_names[s] = wick_export_slice(e, ONNX(e, "Shape", x), 0, axis, axis + 1, 1);
+}
+
+/* An extent as i64 [1]. */
+static onnx_name *extent_value(onnx_export *e, const onnx_extent *x) {
+    onnx_name *sum = NULL, *product = x->kind == ONNX_EXTENT_PRODUCT && x->number == 1 ? NULL : wick_export_list(e, 1, &x->number);
+    if (x->kind == ONNX_EXTENT_FIXED) return product;
+    if (x->kind == ONNX_EXTENT_PRODUCT) {
+        for (int s = 0; s < e->n_symbols; s++)
+            if (x->factor[s]) product = product ? ONNX(e, "Mul", product, symbol(e, s)) : symbol(e, s);
+        return product;
+    }
+    if (x->number) sum = product;
+    for (int s = 0; s < e->n_symbols; s++) {
+        if (!x->factor[s]) continue;
+        onnx_name *term = x->factor[s] == 1 ? symbol(e, s) : ONNX(e, "Mul", symbol(e, s), wick_export_list(e, 1, &x->factor[s]));
+        sum = sum ? ONNX(e, "Add", sum, term) : term;
+    }
+    return sum;
+}
+
+onnx_name *wick_export_extents(onnx_export *e, const wick_node *node, int n, const onnx_extent *extents) {
+    onnx_name *parts[2 * WICK_MAX_DIMS];
+    int64_t fixed[WICK_MAX_DIMS];
+    int n_parts = 0, n_fixed = 0;
+    for (int d = 0; d < n; d++)
+        if (extents[d].kind == ONNX_EXTENT_UNKNOWN) return wick_export_lacks(e, node, "an extent follows the symbolic ones in no simple way"), NULL;
+    for (int d = 0; d <= n; d++) {
+        if (d < n && extents[d].kind == ONNX_EXTENT_FIXED) {
+            fixed[n_fixed++] = extents[d].number;
+            continue;
+        }
+        if (n_fixed || !n) parts[n_parts++] = wick_export_list(e, n_fixed, fixed);
+        n_fixed = 0;
+        if (d < n) parts[n_parts++] = extent_value(e, &extents[d]);
+    }
+    if (n_parts == 1) return parts[0];
+    wick_export_int(e, "axis", 0);
+    return wick_export_node(e, "Concat", n_parts, parts);
+}
+
+onnx_name *wick_export_shape(onnx_export *e, const wick_node *node, const wick_value *v, bool for_reshape) {
+    onnx_extent extents[WICK_MAX_DIMS];
+    int open = 0, last = 0;
+    bool empty = false;
+    for (int d = 0; d < v->type.rank; d++) {
+        extents[d] = wick_export_extent(e, v, d);
+        empty |= extents[d].kind == ONNX_EXTENT_FIXED && !extents[d].number;
+        if (extents[d].kind != ONNX_EXTENT_FIXED) open++, last = d;
+    }
+    if (for_reshape && open == 1 && !empty) extents[last] = (onnx_extent){.kind = ONNX_EXTENT_FIXED, .number = -1};
+    return wick_export_extents(e, node, v->type.rank, extents);
+}
+
+/* ---- common nodes --------------------------------------------------------------------------------------------------------------------------- */
+
+onnx_name *wick_export_reshape(onnx_export *e, const wick_node *node, onnx_name *x, const wick_value *like) {
+    onnx_name *shape = wick_export_shape(e, node, like, true);
+    if (!shape) return &wick_export_absent;
+    bool zero = false;
+    for (int d = 0; d < like->type.rank; d++) zero |= like->type.dims[d] == 0;
+    if (zero && e->opset >= 14) wick_export_int(e, "allowzero", 1);
+    return ONNX(e, "Reshape", x, shape);
+}
+onnx_name *wick_export_unsqueeze(onnx_export *e, onnx_name *x, int n, const int64_t *axes) { return ONNX(e, "Unsqueeze", x, wick_export_list(e, n, axes)); }
+onnx_name *wick_export_squeeze(onnx_export *e, onnx_name *x, int n, const int64_t *axes) { return ONNX(e, "Squeeze", x, wick_export_list(e, n, axes)); }
+onnx_name *wick_export_cast(onnx_export *e, onnx_name *x, wick_dtype dtype) {
+    wick_export_int(e, "to", wick_onnx_type(dtype));
+    return ONNX(e, "Cast", x);
+}
+onnx_name *wick_export_transpose(onnx_export *e, onnx_name *x, int rank, const int64_t *axes) {
+    bool moves = false;
+    for (int i = 0; i < rank; i++) moves |= axes[i] != i;
+    if (!moves) return x;
+    wick_export_ints(e, "perm", rank, axes);
+    return ONNX(e, "Transpose", x);
+}
+onnx_name *wick_export_reduce(onnx_export *e, const char *op, onnx_name *x, int n, const int64_t *axes, bool keepdims) {
+    const bool input = e->opset >= 18 || strcmp(op, "ReduceSum") == 0;
+    wick_export_int(e, "keepdims", keepdims);
+    if (input) return ONNX(e, op, x, wick_export_list(e, n, axes));
+    wick_export_ints(e, "axes", n, axes);
+    return ONNX(e, op, x);
+}
+onnx_name *wick_export_slice(onnx_export *e, onnx_name *x, int64_t axis, int64_t start, int64_t end, int64_t step) {
+    return ONNX(e, "Slice", x, wick_export_list(e, 1, &start), wick_export_list(e, 1, &end), wick_export_list(e, 1, &axis), wick_export_list(e, 1, &step));
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------------------------------------------- */
+
+bool wick_export_varies(const onnx_export *e, const wick_node *node) {
+    if (node->op->flags & WICK_OP_POINTERS) return false;
+    for (int r = 1; r < e->n_recordings; r++) {
+        const wick_node *other = e->recordings[r].graph->nodes[node->position];
+        if (other->attr_size != node->attr_size || (node->attr_size && memcmp(other->attr, node->attr, node->attr_size))) return true;
+    }
+    return false;
+}
+
+static bool number_bits(const onnx_export *e, const wick_node *node, uint64_t *bits) {
+    const bool slot = node->op == &wick_op_slot;
+    if (!slot && node->op != &wick_op_constant) return false;
+    for (int r = 0; r < e->n_recordings; r++) {
+        const wick_node *other = e->recordings[r].graph->nodes[node->position];
+        const uint64_t here = slot ? e->recordings[r].slots[other->slot[0]] : ((const wick_constant_attr *)other->attr)->bits;
+        if (r && here != *bits) return false; /* a number that the function worked out from an extent */
+        *bits = here;
+    }
+    return true;
+}
+bool wick_export_number(const onnx_export *e, const wick_value *v, double *number) {
+    uint64_t bits = 0;
+    while (v->node->op == &wick_op_expand || v->node->op == &wick_op_reshape) v = v->node->in[0];
+    if (!number_bits(e, v->node, &bits)) return false;
+    const wick_copy to_f64 = {.rank = 0, .src = (wick_dtype)v->type.dtype, .dst = WICK_F64};
+    wick_copy_run(&to_f64, 0, 1, &bits, number);
+    return true;
+}
+
+/* A constant or run-time number: the same everywhere. */
+static onnx_name *uniform(onnx_export *e, wick_value *v, bool whole) {
+    uint64_t bits = 0;
+    if (!number_bits(e, v->node, &bits)) return wick_export_lacks(e, v->node, "a number depends on a symbolic extent"), &wick_export_absent;
+    onnx_name *one = number_of_bits(e, (wick_dtype)v->type.dtype, bits);
+    if (!whole || !v->type.rank) return one;
+    onnx_name *shape = wick_export_shape(e, v->node, v, false);
+    return shape ? ONNX(e, "Expand", one, shape) : &wick_export_absent;
+}
+
+onnx_name *wick_export_value(onnx_export *e, wick_value *v) {
+    if (!e->names[v->id]) e->names[v->id] = uniform(e, v, true);
+    return e->names[v->id];
+}
+onnx_name *wick_export_in(onnx_export *e, const wick_node *node, int k) { return wick_export_value(e, node->in[k]); }
+onnx_name *wick_export_thin(onnx_export *e, wick_value *v, wick_type *type) {
+    if (v->node->op == &wick_op_expand) v = v->node->in[0];
+    *type = v->type;
+    if (v->node->op != &wick_op_slot && v->node->op != &wick_op_constant) return wick_export_value(e, v);
+    type->rank = 0;
+    return uniform(e, v, false);
+}
+void wick_export_set(onnx_export *e, const wick_node *node, int k, onnx_name *name) { e->names[node->out[k].id] = name; }
+
+/* ---- leaves ---------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The name of the state that the leaf is; NULL: of none. */
+static const char *state_name(const wick_model *model, const wick_recorded_leaf *leaf) {
+    const size_t prefix = sizeof WICK_AVERAGE_OF - 1;
+    for (int i = 0; leaf->state && i < wick_model_count(model); i++) {
+        const wick_named s = wick_model_at(model, i);
+        if (s.tensor == leaf->state || (s.tensor->value && s.tensor->value->array == leaf->array)) return strncmp(s.name, WICK_AVERAGE_OF, prefix) ? s.name : s.name + prefix;
+    }
+    return NULL;
+}
+
+/* The leaf's numbers, row by row. */
+static const void *leaf_data(onnx_export *e, const wick_recorded_leaf *leaf, const wick_type *type) {
+    if (wick_layout_is_contiguous(&leaf->array->layout, type)) return wick_dtype_is_packed((wick_dtype)type->dtype) ? leaf->array->storage->data : wick_array_data(leaf->array, type);
+    const size_t elem = wick_dtype_size((wick_dtype)type->dtype);
+    char *out = wick_export_alloc(e, wick_type_bytes(type), 1);
+    const char *from = wick_array_data(leaf->array, type);
+    const int64_t n = wick_type_count(type);
+    for (int64_t i = 0; i < n && out; i++) {
+        int64_t at = 0, rest = i;
+        for (int d = type->rank - 1; d >= 0; d--) {
+            at += rest % type->dims[d] * leaf->array->layout.strides[d];
+            rest /= type->dims[d];
+        }
+        memcpy(out + (size_t)i * elem, from + at * (int64_t)elem, elem);
+    }
+    return out;
+}
+
+static wick_status add_leaves(onnx_export *e, const wick_model *model) {
+    const wick_recording *base = &e->recordings[0];
+    for (size_t i = 0; i < e->graph->n; i++) {
+        wick_node *node = e->graph->nodes[i];
+        if (node->op == &wick_op_input) wick_export_set(e, node, 0, e->ports[((const wick_input_attr *)node->attr)->index]);
+        if (node->op != &wick_op_data) continue;
+        const wick_recorded_leaf *leaf = &base->leaves[node->slot[0]];
+        const wick_type *type = &node->out[0].type;
+        const void *data = leaf_data(e, leaf, type);
+        for (int r = 1; r < e->n_recordings; r++) {
+            const wick_node *other = e->recordings[r].graph->nodes[i];
+            const wick_recorded_leaf *there = &e->recordings[r].leaves[other->slot[0]];
+            if (there->array == leaf->array) continue;
+            const void *same = wick_type_equal(type, &other->out[0].type) ? leaf_data(e, there, type) : NULL;
+            if (!same || !data || memcmp(data, same, wick_type_bytes(type)))
+                return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: a tensor that the function makes%s%s depends on a symbolic extent; make it with ops, or give the extent a number",
+                                         node->site ? " at " : "", node->site ? node->site : "");
+        }
+        const char *state = state_name(model, leaf);
+        if (state && !take_name(e, keep_text(e, state))) state = NULL; /* an input has its name */
+        onnx_constant *c = add_constant(e, state ? named(e, keep_text(e, state)) : new_name(e, "constant"), type, data);
+        c->state = state != NULL;
+        wick_export_set(e, node, 0, c->name);
+    }
+    return WICK_OK;
+}
+
+/* ---- the walk --------------------------------------------------------------------------------------------------------------------------------- */
+
+static const onnx_export_row *row_of(const wick_op *op) {
+    static const onnx_export_rows *const all[] = {&wick_export_shape_rows, &wick_export_index_rows, &wick_export_nn_rows, &wick_export_recurrent_rows, &wick_export_signal_rows};
+    for (size_t f = 0; f < WICK_COUNTOF(all); f++)
+        for (size_t i = 0; i < all[f]->n; i++)
+            if (all[f]->rows[i].op == op) return &all[f]->rows[i];
+    return NULL;
+}
+
+static void export_nodes(onnx_export *e) {
+    for (size_t i = 0; i < e->graph->n && !e->nomem; i++) {
+        const wick_node *node = e->graph->nodes[i];
+        if (node->op->flags & WICK_OP_LEAF) continue;
+        const onnx_export_row *row = node->op->flags & WICK_OP_ELEMENTWISE ? NULL : row_of(node->op);
+        if (node->op->flags & WICK_OP_ELEMENTWISE) wick_export_elementwise(e, node);
+        else if (!row) wick_export_lacks(e, node, NULL);
+        else if (!row->shaped && wick_export_varies(e, node)) wick_export_lacks(e, node, "its parameters follow a symbolic extent");
+        else row->fn(e, node);
+    }
+}
+
+/* Results under the names that were asked for. */
+static void name_outputs(onnx_export *e) {
+    for (int i = 0; i < e->n_out; i++) {
+        onnx_name *port = e->ports[e->n_in + i], *made = wick_export_value(e, e->graph->outputs[i]);
+        bool taken = made->given || e->n_lacks;
+        for (int k = 0; k < i; k++) taken |= e->ports[e->n_in + k] == made;
+        if (taken) made = ONNX(e, "Identity", made);
+        made->text = port->text;
+        e->ports[e->n_in + i] = made;
+    }
+    for (int i = 0; i < e->n_out; i++) e->ports[e->n_in + i]->used = e->ports[e->n_in + i]->given = true;
+    for (onnx_made *m = e->last; m; m = m->prev) {
+        bool used = false;
+        for (int k = 0; k < m->n_out; k++) used |= m->out[k]->used;
+        for (int k = 0; k < m->n_in && used; k++) m->in[k]->used = true;
+    }
+}
+
+/* ---- recording -------------------------------------------------------------------------------------------------------------------------------- */
+
+static int find_symbol(const onnx_export *e, const char *name) {
+    int s = 0;
+    while (s < e->n_symbols && strcmp(e->symbols[s], name) != 0) s++;
+    return s;
+}
+
+static wick_status collect_symbols(onnx_export *e) {
+    const wick_onnx_save_options *o = e->options;
+    for (int i = 0; i < o->n_symbols; i++) {
+        const wick_onnx_symbol *x = &o->symbols[i];
+        if (!x->name || !*x->name || x->input < 0 || x->input >= e->n_in || x->axis < 0 || x->axis >= e->in[x->input].rank)
+            return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: symbol %d, %s, is at axis %d of input %d, which is not there", i, x->name ? x->name : "without a name", x->axis, x->input);
+        const int s = find_symbol(e, x->name);
+        if (s == ONNX_MOST_SYMBOLS) return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: more than %d symbols", ONNX_MOST_SYMBOLS);
+        if (s < e->n_symbols) continue;
+        e->symbols[e->n_symbols++] = x->name;
+        e->symbol_input[s] = x->input;
+        e->symbol_axis[s] = x->axis;
+        const int64_t given = e->in[x->input].dims[x->axis];
+        e->extents[0][s] = given > 1 ? given : 3; /* 1 broadcasts, and would not be told from a 1 that stays */
+    }
+    e->n_recordings = e->n_symbols ? e->n_symbols + 2 : 1;
+    for (int r = 1; r < e->n_recordings; r++)
+        for (int s = 0; s < e->n_symbols; s++) e->extents[r][s] = e->extents[0][s] + (r == e->n_symbols + 1 ? 2 + s : r == s + 1 ? 1 : 0);
+    return WICK_OK;
+}
+
+typedef struct onnx_source { /* what is exported */
+    wick_model *model;
+    wick_function fn;
+    void *user;
+    wick_status (*before)(void *user, const wick_spec *in); /* each recording; or NULL */
+} onnx_source;
+
+static wick_status make_recordings(onnx_export *e, const onnx_source *source) {
+    wick_spec *in = wick_export_alloc(e, (size_t)e->n_in + 1, sizeof *in);
+    wick_status status = in ? WICK_OK : WICK_ERR_NOMEM;
+    for (int r = 0; r < e->n_recordings && status == WICK_OK; r++) {
+        for (int i = 0; i < e->n_in; i++) in[i] = e->in[i];
+        for (int i = 0; i < e->options->n_symbols; i++) {
+            const wick_onnx_symbol *x = &e->options->symbols[i];
+            in[x->input].dims[x->axis] = e->extents[r][find_symbol(e, x->name)];
+        }
+        if (source->before) status = source->before(source->user, in);
+        if (status == WICK_OK) status = wick_recording_make(e->ctx, source->fn, source->user, e->n_in, in, e->n_out, &e->arena, &e->recordings[r]);
+        if (status == WICK_OK) wick_graph_number(e->recordings[r].graph);
+        if (status == WICK_OK && e->recordings[r].assigns)
+            status = wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: the function assigns states, which ONNX can't say: export what evaluates, not what trains");
+    }
+    return status;
+}
+
+/* All recordings must be of one graph, but for extents. */
+static wick_status compare_recordings(const onnx_export *e) {
+    const wick_graph *a = e->recordings[0].graph;
+    for (int r = 1; r < e->n_recordings; r++) {
+        const wick_graph *b = e->recordings[r].graph;
+        bool same = a->n == b->n;
+        size_t i = 0;
+        for (; i < a->n && same; i++) {
+            const wick_node *x = a->nodes[i], *y = b->nodes[i];
+            same = x->op == y->op && x->n_in == y->n_in && x->n_out == y->n_out;
+            for (int k = 0; k < x->n_in && same; k++) same = x->in[k]->id == y->in[k]->id;
+            for (int k = 0; k < x->n_out && same; k++) same = x->out[k].type.rank == y->out[k].type.rank && x->out[k].type.dtype == y->out[k].type.dtype;
+        }
+        const char *site = i ? a->nodes[i - 1]->site : NULL;
+        if (!same)
+            return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: for other extents of the symbolic dims the function records other ops%s%s: give them numbers", site ? ", first at " : "",
+                                     site ? site : "");
+    }
+    return WICK_OK;
+}
+
+/* ---- the entry --------------------------------------------------------------------------------------------------------------------------------- */
+
+static wick_status name_ports(onnx_export *e) {
+    const wick_onnx_save_options *o = e->options;
+    e->ports = wick_export_alloc(e, (size_t)(e->n_in + e->n_out) + 1, sizeof *e->ports);
+    if (!e->ports) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
+    for (int i = 0; i < e->n_in + e->n_out; i++) {
+        const bool in = i < e->n_in;
+        const int k = in ? i : i - e->n_in;
+        const char *given = in ? e->in[k].name : o->outputs ? o->outputs[k] : NULL, *usual = in ? "input" : "output";
+        char numbered[32];
+        snprintf(numbered, sizeof numbered, "%s%.0d", usual, k);
+        e->ports[i] = named(e, keep_text(e, given && *given ? given : numbered));
+        e->ports[i]->given = in;
+        if (!take_name(e, e->ports[i]->text)) return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: two inputs or outputs are called \"%s\"", e->ports[i]->text);
+    }
+    return WICK_OK;
+}
+
+static wick_status run_export(onnx_export *e, const onnx_source *source, const char *path) {
+    const int asked = e->options->opset;
+    if (asked && (asked < OLDEST_OPSET || asked > NEWEST_OPSET))
+        return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: opset %d; from %d to %d are written", asked, OLDEST_OPSET, NEWEST_OPSET);
+    e->opset = asked ? asked : USUAL_OPSET;
+    e->lacking = wick_str_on(e->lacks, sizeof e->lacks);
+    WICK_TRY(collect_symbols(e));
+    WICK_TRY(name_ports(e));
+    WICK_TRY(make_recordings(e, source));
+    WICK_TRY(compare_recordings(e));
+    e->graph = e->recordings[0].graph;
+    e->names = wick_export_alloc(e, wick_graph_number(e->graph) + 1, sizeof *e->names);
+    if (e->names) {
+        WICK_TRY(add_leaves(e, source->model));
+        export_nodes(e);
+        if (!e->n_lacks) name_outputs(e);
+    }
+    if (!e->names || e->nomem) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
+    if (e->n_lacks) return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: ONNX (opset %d) has no %s%s", e->opset, e->lacks, e->n_lacks > 40 || e->lacking.cut ? ", ..." : "");
+    return wick_export_write(e, path);
+}
+
+static wick_status export_source(const onnx_source *source, int n_in, const wick_spec *in, int n_out, const char *path, const wick_onnx_save_options *options) {
+    static const wick_onnx_save_options none;
+    wick_context *ctx = wick_model_context(source->model);
+    if (!path || !*path) return wick_context_fail(ctx, WICK_ERR_INVALID, "export: no path");
+    if (n_in < 0 || n_out < 1 || (n_in && !in)) return wick_context_fail(ctx, WICK_ERR_INVALID, "export: needs specs of the inputs, and an output");
+    onnx_export *e = wick_calloc(NULL, sizeof *e);
+    if (!e) return wick_context_fail(ctx, WICK_ERR_NOMEM, "export: out of memory");
+    e->ctx = ctx;
+    e->options = options ? options : &none;
+    e->n_in = n_in, e->n_out = n_out, e->in = in;
+    wick_arena_init(&e->arena, NULL, 1 << 16);
+    const wick_status status = run_export(e, source, path);
+    for (int r = 0; r < e->n_recordings; r++) wick_recording_drop(&e->recordings[r]);
+    wick_proto_drop(&e->attrs);
+    wick_arena_free(&e->arena);
+    wick_release(NULL, e, sizeof *e);
+    return status;
+}
+
+wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const char *path,
+                           const wick_onnx_save_options *options) {
+    const bool training = wick_model_training(model);
+    wick_model_set_training(model, false);
+    const wick_status status = export_source(&(onnx_source){model, fn, user, NULL}, n_in, in, n_out, path, options);
+    wick_model_set_training(model, training);
+    return status;
+}

@@ -1,0 +1,147 @@
+/* export.h: a recorded graph becomes an ONNX model.
+ *
+ *   function -> recordings (export.c): one for the extents given, and where extents are symbols one more for each, to see which dims follow them
+ *            -> ONNX nodes (export_ops.c and its like): a table says for each of Wick's ops what it becomes, as a row or a small function
+ *            -> file (export_write.c): what nobody reads is left out
+ *
+ * A small function reads its node's inputs with wick_export_in, makes ONNX nodes with ONNX(e, "Op", inputs ...), for which attributes are queued before, and
+ * says with wick_export_set what the node's result is. */
+#ifndef WICK_IO_ONNX_EXPORT_H
+#define WICK_IO_ONNX_EXPORT_H
+
+#include "exec/exec.h"
+#include "io/onnx/onnx.h"
+#include "io/onnx/proto_write.h"
+
+/* A value of the ONNX graph. */
+typedef struct onnx_name {
+    const char *text;
+    bool given; /* an input or initializer: its name stays */
+    bool used;
+} onnx_name;
+extern onnx_name wick_export_absent; /* an optional input that is not there */
+
+typedef struct onnx_made { /* a node */
+    const char *op;
+    onnx_name **in, **out;
+    int n_in, n_out;
+    const void *attrs; /* encoded fields of NodeProto */
+    size_t attr_bytes;
+    struct onnx_made *next, *prev;
+} onnx_made;
+
+typedef struct onnx_constant { /* an initializer */
+    onnx_name *name;
+    wick_type type;
+    const void *data; /* row-major */
+    bool state;       /* of the model: may go to the file of weights */
+    struct onnx_constant *next;
+} onnx_constant;
+
+/* An extent: a number, or one that follows symbols. */
+typedef struct onnx_extent {
+    enum { ONNX_EXTENT_FIXED, ONNX_EXTENT_SUM, ONNX_EXTENT_PRODUCT, ONNX_EXTENT_UNKNOWN } kind;
+    int64_t number;    /* FIXED: it; SUM: added; PRODUCT: multiplied */
+    int64_t factor[8]; /* by symbol. SUM: times it; PRODUCT: whether it is a factor */
+} onnx_extent;
+enum { ONNX_MOST_SYMBOLS = 8 };
+
+typedef struct onnx_export {
+    wick_context *ctx;
+    wick_arena arena;
+    const wick_onnx_save_options *options;
+    int opset;
+    int n_in, n_out;
+    const wick_spec *in;
+    /* recordings: [0] for the extents given, [s + 1] with symbol s longer, the last with all of them longer still */
+    int n_symbols, n_recordings;
+    const char *symbols[ONNX_MOST_SYMBOLS];
+    int symbol_input[ONNX_MOST_SYMBOLS], symbol_axis[ONNX_MOST_SYMBOLS];
+    int64_t extents[ONNX_MOST_SYMBOLS + 2][ONNX_MOST_SYMBOLS];
+    wick_recording recordings[ONNX_MOST_SYMBOLS + 2];
+    wick_graph *graph;  /* of [0] */
+    onnx_name **names;  /* by id of its values */
+    onnx_name **ports;  /* inputs, then outputs */
+    onnx_made *first, *last;
+    onnx_constant *constants;
+    wick_proto_out attrs; /* queued */
+    onnx_name *symbol_names[ONNX_MOST_SYMBOLS]; /* i64 [1] each */
+    int made;                                   /* for names */
+    const char **taken;                         /* names: a hash table */
+    size_t n_taken, cap_taken;
+    char lacks[2048]; /* ops that ONNX has nothing for: "erfinv (net.c:12)", ... */
+    wick_str lacking;
+    int n_lacks;
+    bool nomem;
+    _Alignas(16) char spare[4096];
+} onnx_export;
+
+/* ---- reading the recording -------------------------------------------------------------------------------------------------------------- */
+
+onnx_name *wick_export_value(onnx_export *e, wick_value *v); /* in its full shape */
+onnx_name *wick_export_in(onnx_export *e, const wick_node *node, int k);
+/* As wick_export_in, but maybe with fewer dims or extents of 1: what broadcasts to v. */
+onnx_name *wick_export_thin(onnx_export *e, wick_value *v, wick_type *type);
+void wick_export_set(onnx_export *e, const wick_node *node, int k, onnx_name *name);
+/* Do the node's parameters differ between recordings? */
+bool wick_export_varies(const onnx_export *e, const wick_node *node);
+/* The number that v is, everywhere; false: it is none that is known. */
+bool wick_export_number(const onnx_export *e, const wick_value *v, double *number);
+onnx_extent wick_export_extent(const onnx_export *e, const wick_value *v, int dim);
+bool wick_export_is_fixed(const onnx_export *e, const wick_value *v); /* all of its extents are numbers */
+
+/* ---- making ------------------------------------------------------------------------------------------------------------------------------ */
+
+onnx_name *wick_export_node(onnx_export *e, const char *op, int n_in, onnx_name *const *in);
+void wick_export_nodes(onnx_export *e, const char *op, int n_in, onnx_name *const *in, int n_out, onnx_name **out);
+#define ONNX(e, op, ...) \
+    wick_export_node(e, op, (int)(sizeof((onnx_name *[]){__VA_ARGS__}) / sizeof(onnx_name *)), (onnx_name *[]){__VA_ARGS__})
+/* Attributes of the next node. */
+void wick_export_int(onnx_export *e, const char *name, int64_t value);
+void wick_export_ints(onnx_export *e, const char *name, int n, const int64_t *values);
+void wick_export_float(onnx_export *e, const char *name, double value);
+void wick_export_text(onnx_export *e, const char *name, const char *text);
+void wick_export_texts(onnx_export *e, const char *name, int n, const char *const *texts);
+/* Initializers: a number of 0 dims, a list of i64, any array (which must live as long as e; arena memory does). */
+onnx_name *wick_export_scalar(onnx_export *e, wick_dtype dtype, double value);
+onnx_name *wick_export_list(onnx_export *e, int n, const int64_t *values);
+onnx_name *wick_export_array(onnx_export *e, wick_dtype dtype, int rank, const int64_t *dims, const void *data);
+/* v's extents as a list; for_reshape: one that follows symbols may be -1. NULL: they can't be said (then that has been noted against node). */
+onnx_name *wick_export_shape(onnx_export *e, const wick_node *node, const wick_value *v, bool for_reshape);
+onnx_name *wick_export_reshape(onnx_export *e, const wick_node *node, onnx_name *x, const wick_value *like);
+/* x with axes of extent 1 put in or taken out. */
+onnx_name *wick_export_unsqueeze(onnx_export *e, onnx_name *x, int n, const int64_t *axes);
+onnx_name *wick_export_squeeze(onnx_export *e, onnx_name *x, int n, const int64_t *axes);
+onnx_name *wick_export_cast(onnx_export *e, onnx_name *x, wick_dtype dtype);
+onnx_name *wick_export_transpose(onnx_export *e, onnx_name *x, int rank, const int64_t *axes);
+/* "ReduceSum" ... over axes, whose input or attribute depends on the opset. */
+onnx_name *wick_export_reduce(onnx_export *e, const char *op, onnx_name *x, int n, const int64_t *axes, bool keepdims);
+onnx_name *wick_export_slice(onnx_export *e, onnx_name *x, int64_t axis, int64_t start, int64_t end, int64_t step);
+onnx_name *wick_export_extents(onnx_export *e, const wick_node *node, int n, const onnx_extent *extents);
+
+/* Notes that ONNX has nothing for the node; why may be NULL. */
+void wick_export_lacks(onnx_export *e, const wick_node *node, const char *why);
+/* Of the arena, zeroed. NULL only where it is more than ONNX_SPARE bytes: smaller requests get memory that may be written in any case, and e->nomem tells. */
+void *wick_export_alloc(onnx_export *e, size_t n, size_t size);
+enum { ONNX_SPARE = 4096 };
+
+/* ---- parts ------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef void (*onnx_export_fn)(onnx_export *e, const wick_node *node);
+typedef struct onnx_export_row {
+    const wick_op *op;
+    onnx_export_fn fn;
+    bool shaped; /* fn minds parameters that differ between recordings */
+} onnx_export_row;
+typedef struct onnx_export_rows {
+    const onnx_export_row *rows;
+    size_t n;
+} onnx_export_rows;
+extern const onnx_export_rows wick_export_shape_rows, wick_export_index_rows, wick_export_nn_rows, wick_export_recurrent_rows, wick_export_signal_rows;
+
+void wick_export_elementwise(onnx_export *e, const wick_node *node);
+/* What an elementwise node ends, where ONNX has one op for it: Gemm, BatchNormalization. Sets its result; false: nothing. */
+bool wick_export_recognised(onnx_export *e, const wick_node *node);
+wick_status wick_export_write(onnx_export *e, const char *path);
+
+#endif

@@ -1,0 +1,217 @@
+/* export_elementwise.c: elementwise ops, a row each: from which opset on ONNX has it, how it is said then, and how before. A text is in postfix order: a, b and c are
+ * the inputs, numbers have the dtype of the last input, an op's inputs are counted by /2 or /3 behind its name (none: 1), its attributes stand in
+ * braces: "a 3 Add/2 0 6 Clip/3 Gelu{approximate=tanh}". Names of ops in here are those of ONNX. */
+#define WICK_NO_SITES
+#include "io/onnx/export.h"
+
+#include <stdlib.h>
+
+typedef struct row {
+    const char *text;   /* "": nothing in ONNX says it */
+    int since;          /* text is for this opset and later ones, and ... */
+    const char *before; /* ... this for older ones */
+    const char *ints;   /* this for integers; NULL: text */
+    const char *bools;  /* this for bools; NULL: text */
+} row;
+
+#define SIGN_BIT(x) x " 0 Less/2 " x " Reciprocal 0 Less/2 Or/2" /* 1 / -0 is -Inf */
+/* Near 0 by the hyperbolic functions, which keep their digits there. */
+#define EXPM1(x) x " Abs 1 Less/2 " x " 0.5 Mul/2 Tanh 2 Mul/2 1 " x " 0.5 Mul/2 Tanh Sub/2 Div/2 " x " Exp 1 Sub/2 Where/3"
+#define LOG1P(x) x " Abs 0.5 Less/2 " x " " x " 2 Add/2 Div/2 Atanh 2 Mul/2 " x " 1 Add/2 Log Where/3"
+#define SAFE_B   "b 0 Equal/2 1 b Where/3" /* whole numbers by 0 give 0 here, and stop others */
+#define OR_ZERO(y) "b 0 Equal/2 0 " y " Where/3"
+
+static const row rows[WICK_EW_COUNT] = {
+    [WICK_EW_add] = {"a b Add/2"},
+    [WICK_EW_sub] = {"a b Sub/2"},
+    [WICK_EW_mul] = {"a b Mul/2"},
+    [WICK_EW_div] = {"a b Div/2"},
+    [WICK_EW_pow] = {"a b Pow/2"},
+    [WICK_EW_floor_divide] = {"a b Div/2 Floor", .ints = OR_ZERO("a a " SAFE_B " Mod/2 Sub/2 " SAFE_B " Div/2")},
+    [WICK_EW_trunc_divide] = {"a b Div/2 Sign a b Div/2 Abs Floor Mul/2", .ints = OR_ZERO("a " SAFE_B " Div/2")},
+    [WICK_EW_remainder] = {"a b a b Div/2 Floor Mul/2 Sub/2", .ints = OR_ZERO("a " SAFE_B " Mod/2")},
+    [WICK_EW_fmod] = {"a b Mod{fmod=1}/2", .ints = OR_ZERO("a " SAFE_B " Mod{fmod=1}/2")},
+    [WICK_EW_maximum] = {"a b Max/2"},
+    [WICK_EW_minimum] = {"a b Min/2"},
+    [WICK_EW_fmax] = {"b IsNaN a a IsNaN b a b Max/2 Where/3 Where/3", .ints = "a b Max/2"},
+    [WICK_EW_fmin] = {"b IsNaN a a IsNaN b a b Min/2 Where/3 Where/3", .ints = "a b Min/2"},
+    [WICK_EW_hypot] = {"a a Mul/2 b b Mul/2 Add/2 Sqrt"},
+    [WICK_EW_atan2] = {"a 0 Equal/2 b 0 Equal/2 And/2 0 a b Div/2 Atan b 0 Less/2 a 0 Less/2 -3.14159265358979 3.14159265358979 Where/3 0 Where/3 Add/2 Where/3"},
+    [WICK_EW_copysign] = {SIGN_BIT("b") " a Abs Neg a Abs Where/3"},
+    [WICK_EW_xlogy] = {"a 0 Equal/2 b IsNaN Not And/2 0 a b Log Mul/2 Where/3"},
+    [WICK_EW_logaddexp] = {"a b Max/2 a b Sub/2 Abs Neg Exp 1 Add/2 Log Add/2"},
+    [WICK_EW_neg] = {"a Neg"},
+    [WICK_EW_abs] = {"a Abs"},
+    [WICK_EW_sign] = {"a Sign"},
+    [WICK_EW_square] = {"a a Mul/2"},
+    [WICK_EW_sqrt] = {"a Sqrt"},
+    [WICK_EW_rsqrt] = {"a Sqrt Reciprocal"},
+    [WICK_EW_reciprocal] = {"a Reciprocal"},
+    [WICK_EW_exp] = {"a Exp"},
+    [WICK_EW_expm1] = {EXPM1("a")},
+    [WICK_EW_exp2] = {"2 a Pow/2"},
+    [WICK_EW_log] = {"a Log"},
+    [WICK_EW_log1p] = {LOG1P("a")},
+    [WICK_EW_log2] = {"a Log 1.4426950408889634 Mul/2"},
+    [WICK_EW_log10] = {"a Log 0.43429448190325182 Mul/2"},
+    [WICK_EW_cbrt] = {"a Sign a Abs 0.33333333333333333 Pow/2 Mul/2"},
+    [WICK_EW_sin] = {"a Sin"},
+    [WICK_EW_cos] = {"a Cos"},
+    [WICK_EW_tan] = {"a Tan"},
+    [WICK_EW_asin] = {"a Asin"},
+    [WICK_EW_acos] = {"a Acos"},
+    [WICK_EW_atan] = {"a Atan"},
+    [WICK_EW_sinh] = {"a Sinh"},
+    [WICK_EW_cosh] = {"a Cosh"},
+    [WICK_EW_tanh] = {"a Tanh"},
+    [WICK_EW_asinh] = {"a Asinh"},
+    [WICK_EW_acosh] = {"a Acosh"},
+    [WICK_EW_atanh] = {"a Atanh"},
+    [WICK_EW_erf] = {"a Erf"},
+    [WICK_EW_erfc] = {"1 a Erf Sub/2"},
+    [WICK_EW_sigmoid] = {"a Sigmoid"},
+    [WICK_EW_logsigmoid] = {"a Neg Softplus Neg"},
+    [WICK_EW_hardsigmoid] = {"a HardSigmoid{alpha=0.16666667,beta=0.5}"},
+    [WICK_EW_softplus] = {"a Softplus"},
+    [WICK_EW_relu] = {"a Relu", .since = 14, .before = "a Relu", .ints = "a 0 Max/2"},
+    [WICK_EW_relu6] = {"a 0 6 Clip/3"},
+    [WICK_EW_prelu] = {"a 0 Greater/2 a a b Mul/2 Where/3"},
+    [WICK_EW_scaled_elu] = {"a 0 Greater/2 a b a c Mul/2 Exp 1 Sub/2 Mul/2 Where/3"},
+    [WICK_EW_selu] = {"a Selu"},
+    [WICK_EW_gelu] = {"a Gelu", 20, "a 0.5 Mul/2 a 0.70710678118654752 Mul/2 Erf 1 Add/2 Mul/2"},
+    [WICK_EW_gelu_tanh] = {"a Gelu{approximate=tanh}", 20, "a 0.5 Mul/2 a a a Mul/2 0.044715 Mul/2 1 Add/2 Mul/2 0.79788456080286536 Mul/2 Tanh 1 Add/2 Mul/2"},
+    [WICK_EW_silu] = {"a a Sigmoid Mul/2"},
+    [WICK_EW_mish] = {"a Mish", 18, "a a Softplus Tanh Mul/2"},
+    [WICK_EW_hardswish] = {"a HardSwish", 14, "a a HardSigmoid{alpha=0.16666667,beta=0.5} Mul/2"},
+    [WICK_EW_softsign] = {"a Softsign"},
+    [WICK_EW_soft_threshold] = {"a a b Min/2 b Neg Max/2 Sub/2"},
+    [WICK_EW_hard_threshold] = {"a Abs b Greater/2 a 0 Where/3"},
+    [WICK_EW_replace_nan] = {"a IsNaN b a Where/3"},
+    [WICK_EW_replace_inf] = {"a IsInf{detect_negative=0} b a IsInf{detect_positive=0} c a Where/3 Where/3"},
+    [WICK_EW_floor] = {"a Floor"},
+    [WICK_EW_ceil] = {"a Ceil"},
+    [WICK_EW_round] = {"a Round"},
+    [WICK_EW_trunc] = {"a Sign a Abs Floor Mul/2"},
+    [WICK_EW_frac] = {"a a Sign a Abs Floor Mul/2 Sub/2"},
+    [WICK_EW_eq] = {"a b Equal/2"},
+    [WICK_EW_ne] = {"a b Equal/2 Not", .bools = "a b Xor/2"},
+    [WICK_EW_lt] = {"a b Less/2", .bools = "a Not b And/2"},
+    [WICK_EW_le] = {"a b LessOrEqual/2", .bools = "a Not b Or/2"},
+    [WICK_EW_gt] = {"a b Greater/2", .bools = "a b Not And/2"},
+    [WICK_EW_ge] = {"a b GreaterOrEqual/2", .bools = "a b Not Or/2"},
+    [WICK_EW_isfinite] = {"a IsNaN a IsInf Or/2 Not"},
+    [WICK_EW_isnan] = {"a IsNaN"},
+    [WICK_EW_isinf] = {"a IsInf"},
+    [WICK_EW_signbit] = {SIGN_BIT("a")},
+    [WICK_EW_logical_and] = {"a b And/2"},
+    [WICK_EW_logical_or] = {"a b Or/2"},
+    [WICK_EW_logical_xor] = {"a b Xor/2"},
+    [WICK_EW_logical_not] = {"a Not"},
+    [WICK_EW_bitwise_and] = {"a b BitwiseAnd/2", 18, "", .bools = "a b And/2"},
+    [WICK_EW_bitwise_or] = {"a b BitwiseOr/2", 18, "", .bools = "a b Or/2"},
+    [WICK_EW_bitwise_xor] = {"a b BitwiseXor/2", 18, "", .bools = "a b Xor/2"},
+    [WICK_EW_bitwise_not] = {"a BitwiseNot", 18, "", .bools = "a Not"},
+    [WICK_EW_clamp] = {"a b Max/2 c Min/2"},
+    [WICK_EW_lerp] = {"a b a Sub/2 c Mul/2 Add/2"},
+    [WICK_EW_where] = {"a b c Where/3"},
+};
+
+/* "Name{key=value,key=value}/2": queues the attributes; the name, kept. */
+static const char *read_op(onnx_export *e, const char *token, size_t size, int *n_in) {
+    size_t name = strcspn(token, "{/ ");
+    name = WICK_MIN(name, size);
+    *n_in = token[size - 1] >= '2' && token[size - 2] == '/' ? token[size - 1] - '0' : 1;
+    const char *at = token + name, *end = token + size;
+    while (at < end && (*at == '{' || *at == ',')) {
+        char key[32] = {0}, value[32] = {0};
+        const size_t k = strcspn(++at, "="), v = strcspn(at + k + 1, ",}");
+        memcpy(key, at, WICK_MIN(k, sizeof key - 1));
+        memcpy(value, at + k + 1, WICK_MIN(v, sizeof value - 1));
+        if ((value[0] >= '0' && value[0] <= '9') || value[0] == '-') {
+            if (strchr(value, '.')) wick_export_float(e, key, strtod(value, NULL));
+            else wick_export_int(e, key, strtoll(value, NULL, 10));
+        } else wick_export_text(e, key, value);
+        at += k + 1 + v;
+    }
+    char *text = wick_export_alloc(e, name + 1, 1);
+    if (text) memcpy(text, token, name);
+    return text ? text : "";
+}
+
+static onnx_name *run_text(onnx_export *e, const char *text, onnx_name *const *in, wick_dtype dtype) {
+    onnx_name *stack[16];
+    int depth = 0;
+    while (*text) {
+        const size_t size = strcspn(text, " ");
+        if (size == 1 && *text >= 'a' && *text <= 'c') stack[depth++] = in[*text - 'a'];
+        else if ((*text >= '0' && *text <= '9') || *text == '-') stack[depth++] = wick_export_scalar(e, dtype, strtod(text, NULL));
+        else {
+            int n;
+            const char *op = read_op(e, text, size, &n);
+            depth -= n;
+            onnx_name *y = wick_export_node(e, op, n, stack + depth);
+            stack[depth++] = y;
+        }
+        text += size;
+        while (*text == ' ') text++;
+    }
+    return stack[0];
+}
+
+/* Inputs as small as what they are allows: numbers have no dims, and broadcasting needs no expansion, as long as the result keeps its shape. */
+static void read_inputs(onnx_export *e, const wick_node *node, onnx_name **in) {
+    wick_type all = {0}, thin[3];
+    bool fits = true;
+    for (int k = 0; k < node->n_in; k++) {
+        in[k] = wick_export_thin(e, node->in[k], &thin[k]);
+        fits &= wick_broadcast(&all, &thin[k]);
+    }
+    const wick_type *out = &node->out[0].type;
+    fits &= all.rank == out->rank;
+    for (int d = 0; d < out->rank && fits; d++) fits = all.dims[d] == out->dims[d];
+    for (int k = 0; k < node->n_in && !fits; k++) in[k] = wick_export_in(e, node, k);
+}
+
+static void export_shift(onnx_export *e, const wick_node *node, onnx_name *const *in, bool left) {
+    const wick_dtype d = (wick_dtype)node->in[0]->type.dtype;
+    const double bits = d == WICK_I32 ? 32 : 64;
+    onnx_name *a = in[0], *b = in[1], *zero = wick_export_scalar(e, d, 0), *most = wick_export_scalar(e, d, bits - 1), *negative = NULL;
+    onnx_name *outside = ONNX(e, "Or", ONNX(e, "Less", b, zero), ONNX(e, "Greater", b, most));
+    b = ONNX(e, "Where", outside, left ? zero : most, b);
+    if (!left && d != WICK_U64) { /* -1 - a has a's bits turned: floor(a / 2^b) = -1 - floor((-1 - a) / 2^b) */
+        negative = ONNX(e, "Less", a, zero);
+        a = ONNX(e, "Where", negative, ONNX(e, "Sub", wick_export_scalar(e, d, -1), a), a);
+    }
+    onnx_name *wide_a = wick_export_cast(e, a, WICK_U64), *wide_b = wick_export_cast(e, b, WICK_U64);
+    wick_export_text(e, "direction", left ? "LEFT" : "RIGHT");
+    onnx_name *y = wick_export_cast(e, ONNX(e, "BitShift", wide_a, wide_b), d);
+    if (negative) y = ONNX(e, "Where", negative, ONNX(e, "Sub", wick_export_scalar(e, d, -1), y), y);
+    if (left || d == WICK_U64) y = ONNX(e, "Where", outside, zero, y);
+    wick_export_set(e, node, 0, y);
+}
+
+void wick_export_elementwise(onnx_export *e, const wick_node *node) {
+    onnx_name *in[3];
+    const wick_dtype d = (wick_dtype)node->in[node->n_in - 1]->type.dtype;
+    if (wick_export_recognised(e, node)) return;
+    if (node->op == &wick_op_cast) {
+        wick_export_set(e, node, 0, wick_export_cast(e, wick_export_in(e, node, 0), (wick_dtype)node->out[0].type.dtype));
+        return;
+    }
+    double low, high;
+    read_inputs(e, node, in);
+    if (node->op->ew == WICK_EW_left_shift || node->op->ew == WICK_EW_right_shift) {
+        export_shift(e, node, in, node->op->ew == WICK_EW_left_shift);
+        return;
+    }
+    const row *r = &rows[node->op->ew];
+    const char *text = r->since > e->opset ? r->before : r->text;
+    if (r->bools && d == WICK_BOOL) text = r->bools;
+    if (r->ints && !wick_dtype_is_float(d) && d != WICK_BOOL) text = r->ints;
+    if (node->op->ew == WICK_EW_clamp && wick_export_number(e, node->in[1], &low) && wick_export_number(e, node->in[2], &high)) {
+        in[1] = wick_export_scalar(e, d, low), in[2] = wick_export_scalar(e, d, high);
+        text = "a b c Clip/3";
+    }
+    if (!text || !*text) wick_export_lacks(e, node, text && r->since > e->opset ? "from opset 18 on it has" : NULL);
+    else wick_export_set(e, node, 0, run_text(e, text, in, d));
+}

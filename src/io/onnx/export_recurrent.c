@@ -1,0 +1,129 @@
+/* export_recurrent.c: RNN, LSTM and GRU. Wick multiplies the inputs of all steps before the loop; where that product is there to be seen, its weights and
+ * bias become W and B, else W is the identity. Gates stand in another order in ONNX. */
+#define WICK_NO_SITES
+#include "io/onnx/export.h"
+#include "wick/sequence.h"
+
+enum { IN_X, IN_W, IN_H0, IN_C0, IN_PEEPHOLE, IN_BIAS, IN_LENGTHS, IN_COUNT }; /* bits of recurrent_attr.present */
+
+typedef struct cell {
+    const wick_op *op;
+    const char *name;
+    int gates, acts;
+    int64_t order[4]; /* gate k of ONNX is gate order[k] of Wick: i f g o is i o f c, r z n is z r h */
+} cell;
+static const cell cells[] = {
+    {&wick_op_rnn, "RNN", 1, 1, {0}},
+    {&wick_op_lstm, "LSTM", 4, 3, {0, 3, 1, 2}},
+    {&wick_op_gru, "GRU", 3, 2, {1, 0, 2}},
+};
+
+/* [D, G H(, I)] with the gates in ONNX's order. */
+static onnx_name *ordered(onnx_export *e, onnx_name *x, const cell *c, const int64_t *order, int gates, int64_t directions, int64_t units, int64_t cols) {
+    if (c->op == &wick_op_rnn) return x;
+    const int64_t apart[4] = {directions, gates, units, cols}, joined[3] = {directions, gates * units, cols};
+    onnx_name *split = ONNX(e, "Reshape", x, wick_export_list(e, cols ? 4 : 3, apart));
+    wick_export_int(e, "axis", 1);
+    return ONNX(e, "Reshape", ONNX(e, "Gather", split, wick_export_list(e, gates, order)), wick_export_list(e, cols ? 3 : 2, joined));
+}
+
+/* x times w transposed, plus bias, as wick_linear records it. */
+static bool find_product(wick_value *v, wick_value **x, wick_value **w, wick_value **bias) {
+    *bias = NULL;
+    if (v->node->op == &wick_ew_ops[WICK_EW_add] && v->node->in[1]->type.rank == 1) {
+        *bias = v->node->in[1];
+        v = v->node->in[0];
+    }
+    if (v->node->op != &wick_op_matmul) return false;
+    const wick_value *right = v->node->in[1];
+    if (right->node->op != &wick_op_permute || right->type.rank != 2 || ((const permute_attr *)right->node->attr)->axes[0] != 1) return false;
+    *x = v->node->in[0];
+    *w = right->node->in[0];
+    return (*x)->type.rank == 3;
+}
+
+static void recurrent(onnx_export *e, const wick_node *node) {
+    static const char *const acts[] = {"Sigmoid", "Tanh", "Relu", "HardSigmoid", "Softsign", NULL};
+    const recurrent_attr *a = node->attr;
+    const cell *c = cells;
+    while (c->op != node->op) c++;
+    wick_value *slots[IN_COUNT] = {0}, *x, *w = NULL, *bias = NULL;
+    for (int s = 0, k = 0; s < IN_COUNT; s++)
+        if (a->present >> s & 1) slots[s] = node->in[k++];
+    const wick_type *w_hh = &slots[IN_W]->type;
+    const int64_t directions = w_hh->dims[0], units = w_hh->dims[2], rows = c->gates * units;
+    const wick_dtype d = (wick_dtype)w_hh->dtype;
+    const size_t elem = wick_dtype_size(d);
+    const char *names[6];
+    for (int k = 0; k < directions * c->acts; k++)
+        if (!(names[k] = acts[a->act[k / c->acts][k % c->acts]])) {
+            wick_export_lacks(e, node, "with the identity as activation");
+            return;
+        }
+    for (int k = 0; k < directions; k++)
+        if (a->reverse[k] != (directions == 2 ? k : a->reverse[0])) {
+            wick_export_lacks(e, node, "with such directions");
+            return;
+        }
+
+    onnx_name *in[8];
+    for (int k = 0; k < 8; k++) in[k] = &wick_export_absent;
+    if (find_product(slots[IN_X], &x, &w, &bias)) {
+        const int64_t features = x->type.dims[2], dims[3] = {directions, rows, features};
+        onnx_name *joined = ONNX(e, "Reshape", wick_export_value(e, w), wick_export_list(e, 3, dims));
+        in[1] = ordered(e, joined, c, c->order, c->gates, directions, units, features);
+    } else {
+        const int64_t features = directions * rows, dims[3] = {directions, rows, features};
+        char *one = wick_export_alloc(e, (size_t)(features * features) + 1, elem);
+        const uint64_t bits = wick_number_bits(d, 1);
+        for (int64_t i = 0; i < features && one; i++) memcpy(one + (size_t)(i * features + i) * elem, &bits, elem);
+        x = slots[IN_X];
+        if (!one) return;
+        in[1] = ordered(e, wick_export_array(e, d, 3, dims, one), c, c->order, c->gates, directions, units, features);
+    }
+    in[0] = wick_export_value(e, x);
+    if (a->batch_first) in[0] = wick_export_transpose(e, in[0], 3, (const int64_t[]){1, 0, 2});
+    in[2] = ordered(e, wick_export_value(e, slots[IN_W]), c, c->order, c->gates, directions, units, units);
+    if (bias || slots[IN_BIAS]) {
+        const int64_t dims[2] = {directions, rows}, few[2] = {directions, 2 * units};
+        void *zeros = wick_export_alloc(e, (size_t)(directions * rows) + 1, elem);
+        if (!zeros) return;
+        onnx_name *parts[2] = {bias ? ONNX(e, "Reshape", wick_export_value(e, bias), wick_export_list(e, 2, dims)) : wick_export_array(e, d, 2, dims, zeros), NULL};
+        parts[0] = ordered(e, parts[0], c, c->order, c->gates, directions, units, 0);
+        parts[1] = wick_export_array(e, d, 2, slots[IN_BIAS] ? few : dims, zeros);
+        if (slots[IN_BIAS]) { /* GRU: of n alone, which is last in both orders */
+            wick_export_int(e, "axis", 1);
+            parts[1] = ONNX(e, "Concat", parts[1], wick_export_value(e, slots[IN_BIAS]));
+        }
+        wick_export_int(e, "axis", 1);
+        in[3] = wick_export_node(e, "Concat", 2, parts);
+    }
+    if (slots[IN_LENGTHS]) in[4] = wick_export_cast(e, wick_export_value(e, slots[IN_LENGTHS]), WICK_I32);
+    if (slots[IN_H0]) in[5] = wick_export_value(e, slots[IN_H0]);
+    if (slots[IN_C0]) in[6] = wick_export_value(e, slots[IN_C0]);
+    if (slots[IN_PEEPHOLE]) in[7] = ordered(e, wick_export_value(e, slots[IN_PEEPHOLE]), c, (const int64_t[]){0, 2, 1}, 3, directions, units, 0); /* i f o becomes i o f */
+
+    wick_export_int(e, "hidden_size", units);
+    wick_export_text(e, "direction", directions == 2 ? "bidirectional" : a->reverse[0] ? "reverse" : "forward");
+    wick_export_texts(e, "activations", (int)directions * c->acts, names);
+    if (a->clip > 0) wick_export_float(e, "clip", a->clip);
+    if (a->coupled) wick_export_int(e, "input_forget", 1);
+    if (a->cell == WICK_CELL_GRU) wick_export_int(e, "linear_before_reset", 1);
+    onnx_name *out[3];
+    const int results = node->op == &wick_op_lstm ? 3 : 2;
+    wick_export_nodes(e, c->name, 8, in, results, out);
+    onnx_name *y = out[0]; /* [T, D, B, H] */
+    if (directions == 1) {
+        y = wick_export_squeeze(e, y, 1, &(int64_t){1});
+        if (a->batch_first) y = wick_export_transpose(e, y, 3, (const int64_t[]){1, 0, 2});
+    } else {
+        y = wick_export_transpose(e, y, 4, a->batch_first ? (const int64_t[]){2, 0, 1, 3} : (const int64_t[]){0, 2, 1, 3});
+        y = wick_export_reshape(e, node, y, &node->out[0]);
+    }
+    wick_export_set(e, node, 0, y);
+    for (int k = 1; k < results; k++) wick_export_set(e, node, k, out[k]);
+    for (int k = results; k < node->n_out; k++) wick_export_set(e, node, k, &wick_export_absent); /* for the gradient */
+}
+
+static const onnx_export_row rows[] = {{&wick_op_rnn, recurrent, false}, {&wick_op_lstm, recurrent, false}, {&wick_op_gru, recurrent, false}};
+const onnx_export_rows wick_export_recurrent_rows = {rows, WICK_COUNTOF(rows)};
