@@ -48,6 +48,7 @@ typedef struct net {
     double low[MOST_PORTS], high[MOST_PORTS]; /* of inputs; both 0: -1 to 1, of integers 0 to 3 */
     double rtol, atol;
     wick_onnx_save_options options;
+    int rising; /* input with rising numbers, counted from 1 */
     int64_t batch; /* for the symbol, when run; 0: as in the spec */
 } net;
 
@@ -62,6 +63,7 @@ static wick_tensor *drawn(const net *n, int i) {
     const int64_t count = wick_type_count(&t);
     char *data = calloc((size_t)count + 1, wick_dtype_size(s.dtype));
     for (int64_t k = 0; k < count; k++) put(&t, data, k, whole ? (double)test_rand_int((int)low, (int)high) : test_rand_real(low, high));
+    for (int64_t k = 0; k < count && n->rising == i + 1; k++) put(&t, data, k, low + (high - low) * (double)k / (double)count);
     wick_tensor *x = wick_from(ctx, s.dtype, s.rank, s.dims, data);
     free(data);
     return x;
@@ -101,13 +103,17 @@ static bool check_net(const net *n) {
         const wick_status same = wick_onnx_value_compare(ctx, &got[i], &want, n->rtol ? n->rtol : 1e-4, n->atol ? n->atol : 1e-5);
         CHECK_MSG(same == WICK_OK, "%s, output %d: %s", n->name, i, wick_context_error(ctx));
     }
-    for (int i = 0; i < n->n_in; i++) {
-        snprintf(at, sizeof at, "%s/%s.npy", path, n->in[i].name);
-        CHECK(wick_npy_write(ctx, at, in[i]) == WICK_OK);
+    status = WICK_OK;
+    for (int i = 0; i < n->n_in + n->n_out && status == WICK_OK; i++) {
+        if (i < n->n_in) snprintf(at, sizeof at, "%s/%s.npy", path, n->in[i].name);
+        else snprintf(at, sizeof at, "%s/output_%d.npy", path, i - n->n_in);
+        status = wick_npy_write(ctx, at, i < n->n_in ? in[i] : out[i - n->n_in]);
+        CHECK_MSG(status == WICK_OK || status == WICK_ERR_UNSUPPORTED, "%s", wick_context_error(ctx));
     }
-    for (int i = 0; i < n->n_out; i++) {
-        snprintf(at, sizeof at, "%s/output_%d.npy", path, i);
-        CHECK(wick_npy_write(ctx, at, out[i]) == WICK_OK);
+    if (status != WICK_OK) { /* a dtype that NumPy lacks: nothing for others to look at */
+        wick_context_clear_error(ctx);
+        snprintf(at, sizeof at, "%s/model.onnx", path);
+        remove(at);
     }
     wick_onnx_free(&onnx);
     return true;
@@ -296,6 +302,10 @@ TEST(every_op_that_onnx_has_gives_the_same_numbers) {
                 for (int i = 0; i < u.sample.n_in; i++) empty |= wick_type_count(&u.sample.in[i]) == 0;
             } while (empty && ++tries < 50);
             snprintf(name, sizeof name, "op_%s_%d", op->name, k);
+            n.rising = op == &wick_op_searchsorted;
+            if (op == &wick_op_attention) { /* without dropout */
+                while (u.sample.n_in > 3 && u.sample.in[u.sample.n_in - 1].dtype == WICK_I64) use_draw(&u, op);
+            }
             the_use = &u;
             the_outputs = n.n_out = op == &wick_op_lstm ? 3 : op == &wick_op_rnn || op == &wick_op_gru ? 2 : op->n_out;
             n.n_in = u.sample.n_in;
@@ -311,7 +321,7 @@ TEST(every_op_that_onnx_has_gives_the_same_numbers) {
                 char path[1024];
                 snprintf(path, sizeof path, "%s/unused.onnx", folder);
                 const wick_status status = wick_onnx_save(model, one_op, NULL, n.n_in, n.in, n.n_out, path, &n.options);
-                if (status == WICK_ERR_UNSUPPORTED && n.options.opset == 13 && strstr(wick_context_error(ctx), "on it has")) wick_context_clear_error(ctx); /* too new */
+                if (status == WICK_ERR_UNSUPPORTED && (strstr(wick_context_error(ctx), "on it has") || strstr(wick_context_error(ctx), "later opset"))) wick_context_clear_error(ctx); /* too new */
                 else check_net(&n);
             } else {
                 char path[1024];

@@ -104,6 +104,12 @@ void wick_export_ints(onnx_export *e, const char *name, int n, const int64_t *va
     for (int i = 0; i < n; i++) wick_proto_put_int(&a, ATTR_INTS, values[i]);
     queue(e, &a, ONNX_ATTR_INTS);
 }
+void wick_export_floats(onnx_export *e, const char *name, int n, const float *values) {
+    wick_proto_out a = {0};
+    wick_proto_put_text(&a, ATTR_NAME, name);
+    for (int i = 0; i < n; i++) wick_proto_put_float(&a, ATTR_FLOATS, values[i]);
+    queue(e, &a, ONNX_ATTR_FLOATS);
+}
 void wick_export_texts(onnx_export *e, const char *name, int n, const char *const *texts) {
     wick_proto_out a = {0};
     wick_proto_put_text(&a, ATTR_NAME, name);
@@ -344,8 +350,12 @@ static onnx_name *uniform(onnx_export *e, wick_value *v, bool whole) {
     if (!number_bits(e, v->node, &bits)) return wick_export_lacks(e, v->node, "a number depends on a symbolic extent"), &wick_export_absent;
     onnx_name *one = number_of_bits(e, (wick_dtype)v->type.dtype, bits);
     if (!whole || !v->type.rank) return one;
-    onnx_name *shape = wick_export_shape(e, v->node, v, false);
-    return shape ? ONNX(e, "Expand", one, shape) : &wick_export_absent;
+    const wick_proto_out queued = e->attrs; /* of the node that reads it */
+    e->attrs = (wick_proto_out){0};
+    onnx_name *shape = wick_export_shape(e, v->node, v, false), *all = shape ? ONNX(e, "Expand", one, shape) : &wick_export_absent;
+    wick_proto_drop(&e->attrs);
+    e->attrs = queued;
+    return all;
 }
 
 onnx_name *wick_export_value(onnx_export *e, wick_value *v) {
@@ -429,12 +439,24 @@ static const onnx_export_row *row_of(const wick_op *op) {
     return NULL;
 }
 
+/* The first opset with tensors of a dtype. */
+static int dtype_since(int dtype) {
+    return dtype == WICK_U2 || dtype == WICK_I2 ? 25 : dtype == WICK_U4 || dtype == WICK_I4 ? 21 : wick_onnx_is_f8((wick_dtype)dtype) ? 19 : 0;
+}
+static bool has_dtypes(const onnx_export *e, const wick_node *node) {
+    int since = 0;
+    for (int k = 0; k < node->n_in; k++) since = WICK_MAX(since, dtype_since(node->in[k]->type.dtype));
+    for (int k = 0; k < node->n_out; k++) since = WICK_MAX(since, dtype_since(node->out[k].type.dtype));
+    return since <= e->opset;
+}
+
 static void export_nodes(onnx_export *e) {
     for (size_t i = 0; i < e->graph->n && !e->nomem; i++) {
         const wick_node *node = e->graph->nodes[i];
         if (node->op->flags & WICK_OP_LEAF) continue;
         const onnx_export_row *row = node->op->flags & WICK_OP_ELEMENTWISE ? NULL : row_of(node->op);
-        if (node->op->flags & WICK_OP_ELEMENTWISE) wick_export_elementwise(e, node);
+        if (!has_dtypes(e, node)) wick_export_lacks(e, node, "of this dtype; a later opset it has");
+        else if (node->op->flags & WICK_OP_ELEMENTWISE) wick_export_elementwise(e, node);
         else if (!row) wick_export_lacks(e, node, NULL);
         else if (!row->shaped && wick_export_varies(e, node)) wick_export_lacks(e, node, "its parameters follow a symbolic extent");
         else row->fn(e, node);
@@ -479,13 +501,15 @@ static wick_status collect_symbols(onnx_export *e) {
         e->symbols[e->n_symbols++] = x->name;
         e->symbol_input[s] = x->input;
         e->symbol_axis[s] = x->axis;
-        const int64_t given = e->in[x->input].dims[x->axis];
-        e->extents[0][s] = given > 1 ? given : 3; /* 1 broadcasts, and would not be told from a 1 that stays */
     }
     e->n_recordings = e->n_symbols ? e->n_symbols + 2 : 1;
+    return WICK_OK;
+}
+/* Extents to record for, none below least. */
+static void choose_extents(onnx_export *e, int64_t least) {
+    for (int s = 0; s < e->n_symbols; s++) e->extents[0][s] = WICK_MAX(e->in[e->symbol_input[s]].dims[e->symbol_axis[s]], least);
     for (int r = 1; r < e->n_recordings; r++)
         for (int s = 0; s < e->n_symbols; s++) e->extents[r][s] = e->extents[0][s] + (r == e->n_symbols + 1 ? 2 + s : r == s + 1 ? 1 : 0);
-    return WICK_OK;
 }
 
 typedef struct onnx_source { /* what is exported */
@@ -518,23 +542,40 @@ static wick_status compare_recordings(const onnx_export *e) {
     const wick_graph *a = e->recordings[0].graph;
     for (int r = 1; r < e->n_recordings; r++) {
         const wick_graph *b = e->recordings[r].graph;
-        bool same = a->n == b->n;
+        bool same = true;
         size_t i = 0;
-        for (; i < a->n && same; i++) {
+        for (; i < a->n && i < b->n && same; i++) {
             const wick_node *x = a->nodes[i], *y = b->nodes[i];
             same = x->op == y->op && x->n_in == y->n_in && x->n_out == y->n_out;
             for (int k = 0; k < x->n_in && same; k++) same = x->in[k]->id == y->in[k]->id;
             for (int k = 0; k < x->n_out && same; k++) same = x->out[k].type.rank == y->out[k].type.rank && x->out[k].type.dtype == y->out[k].type.dtype;
         }
-        const char *site = i ? a->nodes[i - 1]->site : NULL;
-        if (!same)
-            return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: for other extents of the symbolic dims the function records other ops%s%s: give them numbers", site ? ", first at " : "",
-                                     site ? site : "");
+        const wick_node *node = i ? a->nodes[i - 1] : NULL;
+        if (!same || a->n != b->n)
+            return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: for other extents of the symbolic dims the function records other ops%s%s%s%s: give them numbers",
+                                     node ? ", first " : "", node ? node->op->name : "", node && node->site ? " at " : "", node && node->site ? node->site : "");
     }
     return WICK_OK;
 }
 
 /* ---- the entry --------------------------------------------------------------------------------------------------------------------------------- */
+
+/* 1 broadcasts, and would not be told from a 1 that stays; and where few things are few, functions may go another way than with many. */
+static wick_status record_all(onnx_export *e, const onnx_source *source) {
+    static const int64_t least[] = {3, 17, 65};
+    wick_msg first = {0};
+    for (size_t i = 0; i < WICK_COUNTOF(least); i++) {
+        choose_extents(e, least[i]);
+        wick_status status = make_recordings(e, source);
+        const bool made = status == WICK_OK;
+        if (made) status = compare_recordings(e);
+        if (status == WICK_OK) return wick_context_clear_error(e->ctx), status;
+        if (!i) first = e->ctx->msg;
+        if (!e->n_symbols || (!made && !i)) return status;
+        for (int r = 0; r < e->n_recordings; r++) wick_recording_drop(&e->recordings[r]);
+    }
+    return wick_context_fail(e->ctx, first.status, "%s", first.text);
+}
 
 static wick_status name_ports(onnx_export *e) {
     const wick_onnx_save_options *o = e->options;
@@ -561,8 +602,7 @@ static wick_status run_export(onnx_export *e, const onnx_source *source, const c
     e->lacking = wick_str_on(e->lacks, sizeof e->lacks);
     WICK_TRY(collect_symbols(e));
     WICK_TRY(name_ports(e));
-    WICK_TRY(make_recordings(e, source));
-    WICK_TRY(compare_recordings(e));
+    WICK_TRY(record_all(e, source));
     e->graph = e->recordings[0].graph;
     e->names = wick_export_alloc(e, wick_graph_number(e->graph) + 1, sizeof *e->names);
     if (e->names) {

@@ -100,6 +100,7 @@ void wick_export_nodes(onnx_export *e, const char *op, int n_in, onnx_name *cons
 void wick_export_int(onnx_export *e, const char *name, int64_t value);
 void wick_export_ints(onnx_export *e, const char *name, int n, const int64_t *values);
 void wick_export_float(onnx_export *e, const char *name, double value);
+void wick_export_floats(onnx_export *e, const char *name, int n, const float *values);
 void wick_export_text(onnx_export *e, const char *name, const char *text);
 void wick_export_texts(onnx_export *e, const char *name, int n, const char *const *texts);
 /* Initializers: a number of 0 dims, a list of i64, any array (which must live as long as e; arena memory does). */

@@ -113,7 +113,7 @@ static const row rows[WICK_EW_COUNT] = {
     [WICK_EW_bitwise_not] = {"a BitwiseNot", 18, "", .bools = "a Not"},
     [WICK_EW_clamp] = {"a b Max/2 c Min/2"},
     [WICK_EW_lerp] = {"a b a Sub/2 c Mul/2 Add/2"},
-    [WICK_EW_where] = {"a b c Where/3"},
+    [WICK_EW_where] = {"a b c Where/3", .bools = "a b And/2 a Not c And/2 Or/2"},
 };
 
 /* "Name{key=value,key=value}/2": queues the attributes; the name, kept. */
@@ -149,8 +149,10 @@ static onnx_name *run_text(onnx_export *e, const char *text, onnx_name *const *i
             int n;
             const char *op = read_op(e, text, size, &n);
             depth -= n;
+            const bool wide = dtype == WICK_U64 && n == 3 && strcmp(op, "Where") == 0; /* which ONNX Runtime has no kernel for */
+            for (int k = 1; k < 3 && wide; k++) stack[depth + k] = wick_export_cast(e, stack[depth + k], WICK_I64);
             onnx_name *y = wick_export_node(e, op, n, stack + depth);
-            stack[depth++] = y;
+            stack[depth++] = wide ? wick_export_cast(e, y, WICK_U64) : y;
         }
         text += size;
         while (*text == ' ') text++;
@@ -172,8 +174,7 @@ static void read_inputs(onnx_export *e, const wick_node *node, onnx_name **in) {
     for (int k = 0; k < node->n_in && !fits; k++) in[k] = wick_export_in(e, node, k);
 }
 
-static void export_shift(onnx_export *e, const wick_node *node, onnx_name *const *in, bool left) {
-    const wick_dtype d = (wick_dtype)node->in[0]->type.dtype;
+static void export_shift(onnx_export *e, const wick_node *node, onnx_name *const *in, wick_dtype d, bool left) {
     const double bits = d == WICK_I32 ? 32 : 64;
     onnx_name *a = in[0], *b = in[1], *zero = wick_export_scalar(e, d, 0), *most = wick_export_scalar(e, d, bits - 1), *negative = NULL;
     onnx_name *outside = ONNX(e, "Or", ONNX(e, "Less", b, zero), ONNX(e, "Greater", b, most));
@@ -186,13 +187,19 @@ static void export_shift(onnx_export *e, const wick_node *node, onnx_name *const
     wick_export_text(e, "direction", left ? "LEFT" : "RIGHT");
     onnx_name *y = wick_export_cast(e, ONNX(e, "BitShift", wide_a, wide_b), d);
     if (negative) y = ONNX(e, "Where", negative, ONNX(e, "Sub", wick_export_scalar(e, d, -1), y), y);
-    if (left || d == WICK_U64) y = ONNX(e, "Where", outside, zero, y);
-    wick_export_set(e, node, 0, y);
+    if (left) y = ONNX(e, "Mul", y, wick_export_cast(e, ONNX(e, "Not", outside), d));
+    const wick_dtype own = (wick_dtype)node->out[0].type.dtype;
+    wick_export_set(e, node, 0, own == d ? y : wick_export_cast(e, y, own));
+}
+
+/* Integers of 8 and 16 bits are computed in i32, as here, since few of ONNX's ops take them; u32 in i64. Bits are what they are. */
+static wick_dtype computed_in(wick_dtype d) {
+    return d == WICK_I8 || d == WICK_U8 || d == WICK_I16 || d == WICK_U16 ? WICK_I32 : d == WICK_U32 ? WICK_I64 : d;
 }
 
 void wick_export_elementwise(onnx_export *e, const wick_node *node) {
     onnx_name *in[3];
-    const wick_dtype d = (wick_dtype)node->in[node->n_in - 1]->type.dtype;
+    const wick_dtype own = (wick_dtype)node->in[node->n_in - 1]->type.dtype, d = computed_in(own), result = (wick_dtype)node->out[0].type.dtype;
     if (wick_export_recognised(e, node)) return;
     if (node->op == &wick_op_cast) {
         wick_export_set(e, node, 0, wick_export_cast(e, wick_export_in(e, node, 0), (wick_dtype)node->out[0].type.dtype));
@@ -200,8 +207,10 @@ void wick_export_elementwise(onnx_export *e, const wick_node *node) {
     }
     double low, high;
     read_inputs(e, node, in);
+    for (int k = 0; k < node->n_in && d != own; k++)
+        if (node->in[k]->type.dtype == own) in[k] = wick_export_cast(e, in[k], d);
     if (node->op->ew == WICK_EW_left_shift || node->op->ew == WICK_EW_right_shift) {
-        export_shift(e, node, in, node->op->ew == WICK_EW_left_shift);
+        export_shift(e, node, in, d, node->op->ew == WICK_EW_left_shift);
         return;
     }
     const row *r = &rows[node->op->ew];
@@ -213,5 +222,8 @@ void wick_export_elementwise(onnx_export *e, const wick_node *node) {
         text = "a b c Clip/3";
     }
     if (!text || !*text) wick_export_lacks(e, node, text && r->since > e->opset ? "from opset 18 on it has" : NULL);
-    else wick_export_set(e, node, 0, run_text(e, text, in, d));
+    else {
+        onnx_name *y = run_text(e, text, in, d);
+        wick_export_set(e, node, 0, d != own && result == own ? wick_export_cast(e, y, own) : y);
+    }
 }

@@ -181,6 +181,33 @@ static void adaptive(onnx_export *e, const wick_node *node, const pool_attr *a, 
     }
     wick_export_set(e, node, 0, y);
 }
+/* Makes pooling whose last windows may hang over the end (ceil_mode, of which there are readings) one whose padding says so. What is beyond the padding counts
+ * nowhere. */
+static onnx_name *close_windows(onnx_export *e, const wick_node *node, pool_attr *a, onnx_name *x, bool max) {
+    const int rank = (int)a->rank, all = rank + 2;
+    int64_t pads[2 * WICK_MAX_DIMS] = {0}, over[3];
+    bool hangs = false, allowed = true;
+    a->ceil = 0;
+    for (int d = 0; d < rank; d++) {
+        const int64_t in = node->in[0]->type.dims[d + 2], out = node->out[0].type.dims[d + 2];
+        over[d] = WICK_MAX(0, (out - 1) * a->stride[d] + a->dilation[d] * (a->kernel[d] - 1) + 1 - in - a->pad[d] - a->pad_end[d]);
+        hangs |= over[d] > 0;
+        allowed &= a->pad_end[d] + over[d] < a->kernel[d];
+    }
+    if (!hangs) return x;
+    const bool padded = max ? !allowed : !a->inside; /* by a node: a mean counts that padding, but not what is over */
+    for (int d = 0; d < rank; d++) {
+        if (padded) {
+            pads[d + 2] = a->pad[d];
+            pads[all + d + 2] = a->pad_end[d] + (max ? over[d] : 0);
+            a->pad[d] = 0;
+            a->pad_end[d] = max ? 0 : over[d];
+        } else a->pad_end[d] += over[d];
+    }
+    a->inside = 1;
+    if (!padded) return x;
+    return ONNX(e, "Pad", x, wick_export_list(e, 2 * all, pads), wick_export_scalar(e, (wick_dtype)node->in[0]->type.dtype, max ? -INFINITY : 0));
+}
 static void pool(onnx_export *e, const wick_node *node) {
     const bool max = node->op == &wick_op_max_pool;
     pool_attr a = *(const pool_attr *)node->attr;
@@ -204,6 +231,7 @@ static void pool(onnx_export *e, const wick_node *node) {
         adaptive(e, node, &a, max);
         return;
     }
+    if (a.ceil && fixed) x = close_windows(e, node, &a, x, max);
     window(e, "kernel_shape", rank, a.kernel, NULL, 0);
     window(e, "strides", rank, a.stride, NULL, 1);
     window(e, "pads", rank, a.pad, a.pad_end, 0);
@@ -312,6 +340,35 @@ static void attention(onnx_export *e, const wick_node *node) {
 
 /* ---- images -------------------------------------------------------------------------------------------------------------------------------------- */
 
+/* As a product with the weights along the axis, which comes last for it; places outside a crop are added. */
+static void by_weights(onnx_export *e, const wick_node *node) {
+    const resample_attr *a = node->attr;
+    const wick_dtype d = (wick_dtype)node->in[0]->type.dtype;
+    const int rank = node->in[0]->type.rank;
+    const int64_t dims[2] = {a->in, a->out};
+    resample_attr flat = *a;
+    flat.axis = 1;
+    wick_scope *scope = wick_scope_open(e->ctx);
+    wick_tensor *units = wick_one_hot(wick_arange(e->ctx, WICK_I64, 0, 1, a->in), a->in, d), *nothing = wick_mul(wick_slice(units, 0, 0, 1, 1), wick_like(units, 0));
+    wick_tensor *outside = wick_record(NULL, node->op, 1, &nothing, &flat, sizeof flat), *out = wick_sub(wick_record(NULL, node->op, 1, &units, &flat, sizeof flat), outside);
+    const size_t row = (size_t)a->out * wick_dtype_size(d);
+    void *weights = wick_export_alloc(e, (size_t)a->in, row), *added = wick_export_alloc(e, 1, row);
+    const bool good = weights && added && wick_read(out, weights, (size_t)a->in * row) == WICK_OK && wick_read(outside, added, row) == WICK_OK;
+    wick_scope_close(&scope);
+    if (!good) {
+        wick_export_lacks(e, node, "as a matrix");
+        return;
+    }
+    int64_t order[WICK_MAX_DIMS];
+    for (int k = 0; k < rank; k++) order[k] = k;
+    order[a->axis] = rank - 1;
+    order[rank - 1] = a->axis;
+    onnx_name *x = wick_export_transpose(e, wick_export_in(e, node, 0), rank, order);
+    onnx_name *y = ONNX(e, "MatMul", x, wick_export_array(e, d, 2, dims, weights));
+    if (a->coordinates == WICK_CROP_AND_RESIZE) y = ONNX(e, "Add", y, wick_export_array(e, d, 1, &a->out, added));
+    wick_export_set(e, node, 0, wick_export_transpose(e, y, rank, order));
+}
+
 static void resample(onnx_export *e, const wick_node *node) {
     static const char *const modes[] = {[WICK_NEAREST] = "nearest", [WICK_LINEAR] = "linear", [WICK_CUBIC] = "cubic"};
     static const char *const coordinates[] = {[WICK_HALF_PIXEL] = "half_pixel", [WICK_HALF_PIXEL_SYMMETRIC] = "half_pixel_symmetric",
@@ -321,8 +378,10 @@ static void resample(onnx_export *e, const wick_node *node) {
                                             [WICK_ROUND_CEIL] = "ceil"};
     const resample_attr *a = node->attr;
     const int rank = node->in[0]->type.rank;
-    if ((a->antialias || a->coordinates == WICK_HALF_PIXEL_SYMMETRIC) && e->opset < 19) {
-        wick_export_lacks(e, node, "with antialiasing or symmetric half pixels, from opset 19 on it has");
+    const bool linear = wick_export_extent(e, node->in[0], (int)a->axis).kind == ONNX_EXTENT_FIXED;
+    const bool usual = a->axis >= 2 && rank <= (a->mode == WICK_CUBIC ? 4 : 5) && (a->mode != WICK_CUBIC || rank == 4); /* what ONNX Runtime resizes */
+    if (linear && (a->antialias || (a->mode != WICK_NEAREST && !usual) || (a->coordinates == WICK_HALF_PIXEL_SYMMETRIC && e->opset < 19))) { /* young attributes, which run-times differ in */
+        by_weights(e, node);
         return;
     }
     float *scales = wick_export_alloc(e, (size_t)rank, sizeof *scales), *roi = wick_export_alloc(e, (size_t)rank * 2, sizeof *roi);

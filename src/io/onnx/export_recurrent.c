@@ -43,7 +43,7 @@ static bool find_product(wick_value *v, wick_value **x, wick_value **w, wick_val
 }
 
 static void recurrent(onnx_export *e, const wick_node *node) {
-    static const char *const acts[] = {"Sigmoid", "Tanh", "Relu", "HardSigmoid", "Softsign", NULL};
+    static const char *const acts[] = {"Sigmoid", "Tanh", "Relu", "HardSigmoid", "Softsign", "Affine"};
     const recurrent_attr *a = node->attr;
     const cell *c = cells;
     while (c->op != node->op) c++;
@@ -55,11 +55,13 @@ static void recurrent(onnx_export *e, const wick_node *node) {
     const wick_dtype d = (wick_dtype)w_hh->dtype;
     const size_t elem = wick_dtype_size(d);
     const char *names[6];
-    for (int k = 0; k < directions * c->acts; k++)
-        if (!(names[k] = acts[a->act[k / c->acts][k % c->acts]])) {
-            wick_export_lacks(e, node, "with the identity as activation");
-            return;
-        }
+    float alpha[6], beta[6]; /* of those that have them */
+    int n_alpha = 0;
+    for (int k = 0; k < directions * c->acts; k++) {
+        names[k] = acts[a->act[k / c->acts][k % c->acts]];
+        const bool hard = strcmp(names[k], "HardSigmoid") == 0, affine = strcmp(names[k], "Affine") == 0;
+        if (hard || affine) alpha[n_alpha] = hard ? 0.2f : 1, beta[n_alpha++] = hard ? 0.5f : 0;
+    }
     for (int k = 0; k < directions; k++)
         if (a->reverse[k] != (directions == 2 ? k : a->reverse[0])) {
             wick_export_lacks(e, node, "with such directions");
@@ -106,6 +108,7 @@ static void recurrent(onnx_export *e, const wick_node *node) {
     wick_export_int(e, "hidden_size", units);
     wick_export_text(e, "direction", directions == 2 ? "bidirectional" : a->reverse[0] ? "reverse" : "forward");
     wick_export_texts(e, "activations", (int)directions * c->acts, names);
+    if (n_alpha) wick_export_floats(e, "activation_alpha", n_alpha, alpha), wick_export_floats(e, "activation_beta", n_alpha, beta);
     if (a->clip > 0) wick_export_float(e, "clip", a->clip);
     if (a->coupled) wick_export_int(e, "input_forget", 1);
     if (a->cell == WICK_CELL_GRU) wick_export_int(e, "linear_before_reset", 1);
@@ -121,7 +124,14 @@ static void recurrent(onnx_export *e, const wick_node *node) {
         y = wick_export_reshape(e, node, y, &node->out[0]);
     }
     wick_export_set(e, node, 0, y);
-    for (int k = 1; k < results; k++) wick_export_set(e, node, k, out[k]);
+    for (int k = 1; k < results; k++) {
+        wick_value *first = slots[k == 1 ? IN_H0 : IN_C0];
+        if (slots[IN_LENGTHS] && first) { /* no steps leave the first state, which run-times forget */
+            onnx_name *none = wick_export_unsqueeze(e, ONNX(e, "Equal", wick_export_value(e, slots[IN_LENGTHS]), wick_export_scalar(e, WICK_I64, 0)), 2, (const int64_t[]){0, 2});
+            out[k] = ONNX(e, "Where", none, wick_export_value(e, first), out[k]);
+        }
+        wick_export_set(e, node, k, out[k]);
+    }
     for (int k = results; k < node->n_out; k++) wick_export_set(e, node, k, &wick_export_absent); /* for the gradient */
 }
 

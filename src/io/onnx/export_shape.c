@@ -91,8 +91,9 @@ static void diagonal(onnx_export *e, const wick_node *node) {
     }
     onnx_name *shape = wick_export_extents(e, node, y->rank, extents);
     if (!shape) return;
+    onnx_name *moved = last_two(e, wick_export_in(e, node, 0), a, x->rank, order);
     if (e->opset >= 14) wick_export_int(e, "allowzero", 1);
-    onnx_name *flat = ONNX(e, "Reshape", last_two(e, wick_export_in(e, node, 0), a, x->rank, order), shape);
+    onnx_name *flat = ONNX(e, "Reshape", moved, shape);
     wick_export_int(e, "axis", y->rank - 1);
     wick_export_set(e, node, 0, ONNX(e, "Gather", flat, diagonal_places(e, a, x, n)));
 }

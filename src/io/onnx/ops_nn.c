@@ -579,8 +579,10 @@ static bool activations(onnx_call *c, int per_direction, int directions, wick_rn
                  {"tanh", WICK_RNN_TANH},
                  {"relu", WICK_RNN_RELU},
                  {"hardsigmoid", WICK_RNN_HARD_SIGMOID},
-                 {"softsign", WICK_RNN_SOFTSIGN}};
-    const onnx_attr *a = wick_onnx_attr(c, "activations");
+                 {"softsign", WICK_RNN_SOFTSIGN},
+                 {"affine", WICK_RNN_IDENTITY}};
+    const onnx_attr *a = wick_onnx_attr(c, "activations"), *alpha = wick_onnx_attr(c, "activation_alpha"), *beta = wick_onnx_attr(c, "activation_beta");
+    size_t numbered = 0; /* of the activations that have an alpha and a beta */
     if (!a) return true;
     if (a->strings.n != (size_t)(per_direction * directions))
         return wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu activations, not %d", a->strings.n, per_direction * directions);
@@ -593,6 +595,13 @@ static bool activations(onnx_call *c, int per_direction, int directions, wick_rn
             if (!strcmp(lower, names[k].name)) act = names[k].act;
         if (act == WICK_RNN_DEFAULT) return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "activation \"%s\"", lower);
         o->acts[i / per_direction][i % per_direction] = act;
+        const bool hard = act == WICK_RNN_HARD_SIGMOID;
+        if (!hard && act != WICK_RNN_IDENTITY) continue;
+        const float slope = alpha && numbered < alpha->floats.n ? alpha->floats.at[numbered] : hard ? 0.2f : 1;
+        const float offset = beta && numbered < beta->floats.n ? beta->floats.at[numbered] : hard ? 0.5f : 0;
+        numbered++;
+        if (slope != (hard ? 0.2f : 1) || offset != (hard ? 0.5f : 0))
+            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "activation \"%s\" with alpha %g and beta %g", lower, (double)slope, (double)offset);
     }
     return true;
 }
