@@ -14,6 +14,9 @@ static const struct {
     convert_function fn;
 } conversions[] = {
     {".npy", ".npy", convert_npy_to_npy},
+    {FOLDER, ".onnx", convert_run_to_onnx},
+    {".safetensors", ".onnx", convert_run_to_onnx},
+    {".onnx", ".onnx", convert_onnx_to_onnx},
 };
 enum { CONVERSIONS = sizeof conversions / sizeof conversions[0] };
 
@@ -27,7 +30,7 @@ static bool is_of_kind(const char *path, const char *kind) {
 static void list_conversions(char *text, size_t size) {
     size_t at = 0;
     for (int i = 0; i < CONVERSIONS && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s to %s", i ? ", " : "", strcmp(conversions[i].from, FOLDER) ? conversions[i].from : "a run's folder",
+        at += (size_t)snprintf(text + at, size - at, "%s%s to %s", i ? ", " : "", strcmp(conversions[i].from, FOLDER) ? conversions[i].from : "the folder of a run",
                                conversions[i].to);
 }
 

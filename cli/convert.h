@@ -10,5 +10,7 @@
 typedef int (*convert_function)(wick_context *ctx, const cli_options *o);
 
 int convert_npy_to_npy(wick_context *ctx, const cli_options *o);
+int convert_run_to_onnx(wick_context *ctx, const cli_options *o);
+int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o);
 
 #endif

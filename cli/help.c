@@ -73,6 +73,8 @@ const help_example help_examples[] = {
     {CMD_INSPECT, "wick inspect net.onnx --dim batch=8 --svg net.svg", "for batches of 8, and drawn for a browser"},
     {CMD_INSPECT, "wick inspect weights.safetensors", "what tensors are in it; of a .npy too"},
     {CMD_VERIFY, "wick verify net.onnx --json", "for scripts: exit 0 if it is sound, else 3 and the reason"},
+    {CMD_CONVERT, "wick convert run net.onnx", "the best model of a run as ONNX, for any number of images at once"},
+    {CMD_CONVERT, "wick convert old.onnx new.onnx --opset 21 --external", "another opset, with the weights in new.safetensors"},
     {CMD_CONVERT, "wick convert columns.npy rows.npy", "an array, row by row and in this machine's byte order"},
     {CMD_COMPARE, "wick compare a/last.safetensors b/last.safetensors --atol 0", "whether two runs ended in the same bits"},
     {CMD_COMPARE, "wick compare mine.safetensors theirs.safetensors --only \"*.weight\" --rtol 1e-4 --atol 1e-6", "as numpy.allclose, tensor by tensor"},

@@ -173,6 +173,7 @@ typedef struct wick_onnx_save_options {
     const wick_onnx_symbol *symbols;
     const char *weights;          /* NULL: in the model. Else the name of a file beside it, "net.safetensors", for all states: both may then be larger than 2 GiB */
     const char *graph, *doc;      /* the graph's name, a text about the model; may be NULL */
+    wick_status (*prepare)(void *user, const wick_spec *in); /* called before each recording, with its specs; may be NULL */
 } wick_onnx_save_options;
 /* Writes what fn records in evaluation (wick_plan.h) as an ONNX model: its inputs are named and shaped by in (without a name: input, input_1 ...), states of the
  * model are initializers under their names. Each op becomes the ONNX ops that make it up; those that ONNX has nothing for are WICK_ERR_UNSUPPORTED, all named with the lines
@@ -180,6 +181,10 @@ typedef struct wick_onnx_save_options {
  * records other ops then is refused. The file is replaced when it is whole, that of the weights before it. options may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const char *path,
                                                     const wick_onnx_save_options *options);
+/* The same of a model that was opened, as it is now: fine-tuned, with another head, for another opset. in: specs of its inputs; NULL: as declared, extents that the file leaves
+ * open stay so, where the graph can be recorded with them open (else WICK_ERR_UNSUPPORTED: give specs). Inputs that were fixed stay constants. Names of inputs and
+ * outputs are those of the file, whatever options say. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_resave(wick_onnx *onnx, const wick_spec *in, const char *path, const wick_onnx_save_options *options);
 
 /* ---- values in files ------------------------------------------------------------------------------------------------------------ */
 

@@ -53,8 +53,7 @@ static const char *keep_text(onnx_export *e, const char *text) {
     if (!kept) e->nomem = true;
     return kept ? kept : "";
 }
-/* A value with a name that no other has: what_N. */
-static onnx_name *new_name(onnx_export *e, const char *what) {
+onnx_name *wick_export_name(onnx_export *e, const char *what) {
     char text[128];
     do snprintf(text, sizeof text, "%.100s_%d", what, ++e->made);
     while (e->taken && !e->nomem && !take_name(e, keep_text(e, text)));
@@ -128,7 +127,7 @@ void wick_export_nodes(onnx_export *e, const char *op, int n_in, onnx_name *cons
     m->in = wick_export_alloc(e, (size_t)n_in + 1, sizeof *m->in);
     m->out = wick_export_alloc(e, (size_t)n_out, sizeof *m->out);
     for (int i = 0; i < n_in && m->in; i++) m->in[i] = in[i];
-    for (int i = 0; i < n_out && m->out; i++) out[i] = m->out[i] = new_name(e, op);
+    for (int i = 0; i < n_out && m->out; i++) out[i] = m->out[i] = wick_export_name(e, op);
     void *attrs = wick_export_alloc(e, e->attrs.n, 1);
     if (attrs && e->attrs.n) memcpy(attrs, e->attrs.at, e->attrs.n);
     m->attrs = attrs;
@@ -160,7 +159,7 @@ onnx_name *wick_export_array(onnx_export *e, wick_dtype dtype, int rank, const i
     if (!wick_type_make(&type, dtype, rank, dims)) return e->nomem = true, &wick_export_absent;
     for (onnx_constant *c = e->constants; c; c = c->next) /* small ones are shared */
         if (!c->state && wick_type_equal(&c->type, &type) && wick_type_bytes(&type) <= 64 && !memcmp(c->data, data, wick_type_bytes(&type))) return c->name;
-    return add_constant(e, new_name(e, "constant"), &type, data)->name;
+    return add_constant(e, wick_export_name(e, "constant"), &type, data)->name;
 }
 static onnx_name *number_of_bits(onnx_export *e, wick_dtype dtype, uint64_t bits) {
     uint64_t *kept = wick_export_alloc(e, 1, sizeof *kept);
@@ -178,7 +177,7 @@ onnx_name *wick_export_list(onnx_export *e, int n, const int64_t *values) {
 /* ---- extents ----------------------------------------------------------------------------------------------------------------------------------- */
 
 /* v in recording r. */
-static const wick_value *twin(const onnx_export *e, const wick_value *v, int r) { return &e->recordings[r].graph->nodes[v->node->position]->out[v->index]; }
+static const wick_value *twin(const onnx_export *e, const wick_value *v, int r) { return &e->at[r]->nodes[v->node->position]->out[v->index]; }
 
 onnx_extent wick_export_extent(const onnx_export *e, const wick_value *v, int dim) {
     const int64_t d = v->type.dims[dim];
@@ -318,7 +317,7 @@ onnx_name *wick_export_slice(onnx_export *e, onnx_name *x, int64_t axis, int64_t
 bool wick_export_varies(const onnx_export *e, const wick_node *node) {
     if (node->op->flags & WICK_OP_POINTERS) return false;
     for (int r = 1; r < e->n_recordings; r++) {
-        const wick_node *other = e->recordings[r].graph->nodes[node->position];
+        const wick_node *other = e->at[r]->nodes[node->position];
         if (other->attr_size != node->attr_size || (node->attr_size && memcmp(other->attr, node->attr, node->attr_size))) return true;
     }
     return false;
@@ -328,7 +327,7 @@ static bool number_bits(const onnx_export *e, const wick_node *node, uint64_t *b
     const bool slot = node->op == &wick_op_slot;
     if (!slot && node->op != &wick_op_constant) return false;
     for (int r = 0; r < e->n_recordings; r++) {
-        const wick_node *other = e->recordings[r].graph->nodes[node->position];
+        const wick_node *other = e->at[r]->nodes[node->position];
         const uint64_t here = slot ? e->recordings[r].slots[other->slot[0]] : ((const wick_constant_attr *)other->attr)->bits;
         if (r && here != *bits) return false; /* a number that the function worked out from an extent */
         *bits = here;
@@ -404,15 +403,15 @@ static const void *leaf_data(onnx_export *e, const wick_recorded_leaf *leaf, con
 
 static wick_status add_leaves(onnx_export *e, const wick_model *model) {
     const wick_recording *base = &e->recordings[0];
-    for (size_t i = 0; i < e->graph->n; i++) {
-        wick_node *node = e->graph->nodes[i];
+    for (size_t i = 0; i < e->at[0]->n; i++) {
+        wick_node *node = e->at[0]->nodes[i];
         if (node->op == &wick_op_input) wick_export_set(e, node, 0, e->ports[((const wick_input_attr *)node->attr)->index]);
         if (node->op != &wick_op_data) continue;
         const wick_recorded_leaf *leaf = &base->leaves[node->slot[0]];
         const wick_type *type = &node->out[0].type;
         const void *data = leaf_data(e, leaf, type);
         for (int r = 1; r < e->n_recordings; r++) {
-            const wick_node *other = e->recordings[r].graph->nodes[i];
+            const wick_node *other = e->at[r]->nodes[i];
             const wick_recorded_leaf *there = &e->recordings[r].leaves[other->slot[0]];
             if (there->array == leaf->array) continue;
             const void *same = wick_type_equal(type, &other->out[0].type) ? leaf_data(e, there, type) : NULL;
@@ -422,7 +421,7 @@ static wick_status add_leaves(onnx_export *e, const wick_model *model) {
         }
         const char *state = state_name(model, leaf);
         if (state && !take_name(e, keep_text(e, state))) state = NULL; /* an input has its name */
-        onnx_constant *c = add_constant(e, state ? named(e, keep_text(e, state)) : new_name(e, "constant"), type, data);
+        onnx_constant *c = add_constant(e, state ? named(e, keep_text(e, state)) : wick_export_name(e, "constant"), type, data);
         c->state = state != NULL;
         wick_export_set(e, node, 0, c->name);
     }
@@ -432,7 +431,7 @@ static wick_status add_leaves(onnx_export *e, const wick_model *model) {
 /* ---- the walk --------------------------------------------------------------------------------------------------------------------------------- */
 
 static const onnx_export_row *row_of(const wick_op *op) {
-    static const onnx_export_rows *const all[] = {&wick_export_shape_rows, &wick_export_index_rows, &wick_export_nn_rows, &wick_export_recurrent_rows, &wick_export_signal_rows};
+    static const onnx_export_rows *const all[] = {&wick_export_shape_rows, &wick_export_index_rows, &wick_export_nn_rows, &wick_export_recurrent_rows, &wick_export_signal_rows, &wick_export_control_rows, &wick_export_quant_rows};
     for (size_t f = 0; f < WICK_COUNTOF(all); f++)
         for (size_t i = 0; i < all[f]->n; i++)
             if (all[f]->rows[i].op == op) return &all[f]->rows[i];
@@ -450,9 +449,9 @@ static bool has_dtypes(const onnx_export *e, const wick_node *node) {
     return since <= e->opset;
 }
 
-static void export_nodes(onnx_export *e) {
-    for (size_t i = 0; i < e->graph->n && !e->nomem; i++) {
-        const wick_node *node = e->graph->nodes[i];
+void wick_export_graph(onnx_export *e) {
+    for (size_t i = 0; i < e->at[0]->n && !e->nomem; i++) {
+        const wick_node *node = e->at[0]->nodes[i];
         if (node->op->flags & WICK_OP_LEAF) continue;
         const onnx_export_row *row = node->op->flags & WICK_OP_ELEMENTWISE ? NULL : row_of(node->op);
         if (!has_dtypes(e, node)) wick_export_lacks(e, node, "of this dtype; a later opset it has");
@@ -466,7 +465,7 @@ static void export_nodes(onnx_export *e) {
 /* Results under the names that were asked for. */
 static void name_outputs(onnx_export *e) {
     for (int i = 0; i < e->n_out; i++) {
-        onnx_name *port = e->ports[e->n_in + i], *made = wick_export_value(e, e->graph->outputs[i]);
+        onnx_name *port = e->ports[e->n_in + i], *made = wick_export_value(e, e->at[0]->outputs[i]);
         bool taken = made->given || e->n_lacks;
         for (int k = 0; k < i; k++) taken |= e->ports[e->n_in + k] == made;
         if (taken) made = ONNX(e, "Identity", made);
@@ -474,10 +473,19 @@ static void name_outputs(onnx_export *e) {
         e->ports[e->n_in + i] = made;
     }
     for (int i = 0; i < e->n_out; i++) e->ports[e->n_in + i]->used = e->ports[e->n_in + i]->given = true;
-    for (onnx_made *m = e->last; m; m = m->prev) {
+    wick_export_mark(e->last);
+}
+
+void wick_export_mark(onnx_made *last) {
+    for (onnx_made *m = last; m; m = m->prev) {
         bool used = false;
         for (int k = 0; k < m->n_out; k++) used |= m->out[k]->used;
         for (int k = 0; k < m->n_in && used; k++) m->in[k]->used = true;
+        for (int b = 0; b < 2 && used; b++) {
+            if (!m->bodies[b]) continue;
+            for (int k = 0; k < m->bodies[b]->n_out; k++) m->bodies[b]->out[k]->used = true;
+            wick_export_mark(m->bodies[b]->last);
+        }
     }
 }
 
@@ -506,10 +514,13 @@ static wick_status collect_symbols(onnx_export *e) {
     return WICK_OK;
 }
 /* Extents to record for, none below least. */
-static void choose_extents(onnx_export *e, int64_t least) {
-    for (int s = 0; s < e->n_symbols; s++) e->extents[0][s] = WICK_MAX(e->in[e->symbol_input[s]].dims[e->symbol_axis[s]], least);
+static void choose_extents(onnx_export *e, int64_t least, int64_t step) {
+    for (int s = 0; s < e->n_symbols; s++) {
+        const int64_t given = e->in[e->symbol_input[s]].dims[e->symbol_axis[s]];
+        e->extents[0][s] = WICK_MAX((given + step - 1) / step * step, least);
+    }
     for (int r = 1; r < e->n_recordings; r++)
-        for (int s = 0; s < e->n_symbols; s++) e->extents[r][s] = e->extents[0][s] + (r == e->n_symbols + 1 ? 2 + s : r == s + 1 ? 1 : 0);
+        for (int s = 0; s < e->n_symbols; s++) e->extents[r][s] = e->extents[0][s] + step * (r == e->n_symbols + 1 ? 2 + s : r == s + 1 ? 1 : 0);
 }
 
 typedef struct onnx_source { /* what is exported */
@@ -537,21 +548,29 @@ static wick_status make_recordings(onnx_export *e, const onnx_source *source) {
     return status;
 }
 
+/* Are the graphs one but for extents? *differs: the first node that is not. */
+static bool same_graphs(const wick_graph *a, const wick_graph *b, const wick_node **differs) {
+    for (size_t i = 0; i < a->n; i++) {
+        const wick_node *x = *differs = a->nodes[i], *y = i < b->n ? b->nodes[i] : NULL;
+        if (!y || x->op != y->op || x->n_in != y->n_in || x->n_out != y->n_out || x->n_regions != y->n_regions) return false;
+        for (int k = 0; k < x->n_in; k++)
+            if (x->in[k]->id != y->in[k]->id) return false;
+        for (int k = 0; k < x->n_out; k++)
+            if (x->out[k].type.rank != y->out[k].type.rank || x->out[k].type.dtype != y->out[k].type.dtype) return false;
+        for (int k = 0; k < x->n_regions; k++) {
+            wick_graph_number(x->regions[k]), wick_graph_number(y->regions[k]);
+            if (!same_graphs(x->regions[k], y->regions[k], differs)) return false;
+        }
+    }
+    return a->n == b->n;
+}
+
 /* All recordings must be of one graph, but for extents. */
 static wick_status compare_recordings(const onnx_export *e) {
     const wick_graph *a = e->recordings[0].graph;
     for (int r = 1; r < e->n_recordings; r++) {
-        const wick_graph *b = e->recordings[r].graph;
-        bool same = true;
-        size_t i = 0;
-        for (; i < a->n && i < b->n && same; i++) {
-            const wick_node *x = a->nodes[i], *y = b->nodes[i];
-            same = x->op == y->op && x->n_in == y->n_in && x->n_out == y->n_out;
-            for (int k = 0; k < x->n_in && same; k++) same = x->in[k]->id == y->in[k]->id;
-            for (int k = 0; k < x->n_out && same; k++) same = x->out[k].type.rank == y->out[k].type.rank && x->out[k].type.dtype == y->out[k].type.dtype;
-        }
-        const wick_node *node = i ? a->nodes[i - 1] : NULL;
-        if (!same || a->n != b->n)
+        const wick_node *node = NULL;
+        if (!same_graphs(a, e->recordings[r].graph, &node))
             return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: for other extents of the symbolic dims the function records other ops%s%s%s%s: give them numbers",
                                      node ? ", first " : "", node ? node->op->name : "", node && node->site ? " at " : "", node && node->site ? node->site : "");
     }
@@ -560,18 +579,20 @@ static wick_status compare_recordings(const onnx_export *e) {
 
 /* ---- the entry --------------------------------------------------------------------------------------------------------------------------------- */
 
-/* 1 broadcasts, and would not be told from a 1 that stays; and where few things are few, functions may go another way than with many. */
+/* 1 broadcasts, and would not be told from a 1 that stays; where things are few, functions may go another way than with many; and images may have to be
+ * multiples of what a network halves five times. */
 static wick_status record_all(onnx_export *e, const onnx_source *source) {
-    static const int64_t least[] = {3, 17, 65};
+    static const struct {
+        int64_t least, step;
+    } tries[] = {{3, 1}, {17, 1}, {65, 1}, {64, 32}};
     wick_msg first = {0};
-    for (size_t i = 0; i < WICK_COUNTOF(least); i++) {
-        choose_extents(e, least[i]);
+    for (size_t i = 0; i < WICK_COUNTOF(tries); i++) {
+        choose_extents(e, tries[i].least, tries[i].step);
         wick_status status = make_recordings(e, source);
-        const bool made = status == WICK_OK;
-        if (made) status = compare_recordings(e);
+        if (status == WICK_OK) status = compare_recordings(e);
         if (status == WICK_OK) return wick_context_clear_error(e->ctx), status;
+        if (!e->n_symbols) return status;
         if (!i) first = e->ctx->msg;
-        if (!e->n_symbols || (!made && !i)) return status;
         for (int r = 0; r < e->n_recordings; r++) wick_recording_drop(&e->recordings[r]);
     }
     return wick_context_fail(e->ctx, first.status, "%s", first.text);
@@ -603,11 +624,12 @@ static wick_status run_export(onnx_export *e, const onnx_source *source, const c
     WICK_TRY(collect_symbols(e));
     WICK_TRY(name_ports(e));
     WICK_TRY(record_all(e, source));
-    e->graph = e->recordings[0].graph;
-    e->names = wick_export_alloc(e, wick_graph_number(e->graph) + 1, sizeof *e->names);
+    for (int r = 0; r < e->n_recordings; r++) e->at[r] = e->recordings[r].graph;
+    e->names = wick_export_alloc(e, wick_graph_number(e->at[0]) + 1, sizeof *e->names);
     if (e->names) {
         WICK_TRY(add_leaves(e, source->model));
-        export_nodes(e);
+        for (int s = 0; s < e->n_symbols; s++) symbol(e, s); /* outside of any region */
+        wick_export_graph(e);
         if (!e->n_lacks) name_outputs(e);
     }
     if (!e->names || e->nomem) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
@@ -638,7 +660,53 @@ wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int 
                            const wick_onnx_save_options *options) {
     const bool training = wick_model_training(model);
     wick_model_set_training(model, false);
-    const wick_status status = export_source(&(onnx_source){model, fn, user, NULL}, n_in, in, n_out, path, options);
+    const wick_status status = export_source(&(onnx_source){model, fn, user, options ? options->prepare : NULL}, n_in, in, n_out, path, options);
     wick_model_set_training(model, training);
+    return status;
+}
+
+/* ---- models that were opened ------------------------------------------------------------------------------------------------------------------- */
+
+static wick_status prepare(void *user, const wick_spec *in) { return wick_onnx_prepare(user, in); }
+
+/* Extents that the file leaves open, under their names or input_axis. */
+static int open_extents(const wick_onnx *onnx, const wick_spec *in, wick_onnx_symbol *symbols, char (*names)[64]) {
+    int n = 0;
+    for (int i = 0; i < onnx->n_in; i++)
+        for (int d = 0; d < in[i].rank && n < WICK_MAX_DIMS * ONNX_MOST_SYMBOLS; d++) {
+            const wick_onnx_port *p = &onnx->in_ports[i];
+            if (p->dims[d] >= 0) continue;
+            if (p->dim_names[d]) snprintf(names[n], sizeof *names, "%.60s", p->dim_names[d]);
+            else snprintf(names[n], sizeof *names, "%.50s_%d", p->name, d);
+            symbols[n] = (wick_onnx_symbol){names[n], i, d};
+            n++;
+        }
+    return n;
+}
+
+wick_status wick_onnx_resave(wick_onnx *onnx, const wick_spec *in, const char *path, const wick_onnx_save_options *options) {
+    enum { MOST = WICK_MAX_DIMS * ONNX_MOST_SYMBOLS };
+    wick_context *ctx = onnx->ctx;
+    wick_onnx_save_options o = options ? *options : (wick_onnx_save_options){0};
+    wick_arena arena;
+    wick_arena_init(&arena, NULL, 1 << 12);
+    wick_spec *specs = wick_arena_zalloc(&arena, (size_t)(onnx->n_in + 1) * sizeof *specs);
+    const char **outputs = wick_arena_zalloc(&arena, (size_t)(onnx->n_out + 1) * sizeof *outputs);
+    wick_onnx_symbol *symbols = wick_arena_zalloc(&arena, MOST * sizeof *symbols);
+    char(*names)[64] = wick_arena_zalloc(&arena, MOST * sizeof *names);
+    wick_status status = specs && outputs && symbols && names ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "export: out of memory");
+    for (int i = 0; i < onnx->n_in && status == WICK_OK; i++) {
+        specs[i] = in ? in[i] : wick_onnx_input_spec(onnx, i);
+        specs[i].name = onnx->in_ports[i].name;
+        if (specs[i].rank < 0)
+            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "export: %s: input \"%s\" is no tensor of numbers with known dims: give specs", onnx->path, specs[i].name);
+    }
+    if (status == WICK_OK) {
+        for (int i = 0; i < onnx->n_out; i++) outputs[i] = onnx->out_ports[i].name;
+        o.outputs = outputs;
+        if (!in && !o.n_symbols) o.symbols = symbols, o.n_symbols = open_extents(onnx, specs, symbols, names);
+        status = export_source(&(onnx_source){onnx->model, wick_onnx_function, onnx, prepare}, onnx->n_in, specs, onnx->n_out, path, &o);
+    }
+    wick_arena_free(&arena);
     return status;
 }

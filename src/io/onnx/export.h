@@ -21,12 +21,21 @@ typedef struct onnx_name {
 } onnx_name;
 extern onnx_name wick_export_absent; /* an optional input that is not there */
 
+typedef struct onnx_body { /* a graph that is an attribute: its nodes may read what is outside */
+    const char *attribute;
+    struct onnx_made *first, *last;
+    wick_proto_out ports; /* encoded inputs and outputs; of the arena once the body is whole */
+    onnx_name **out;
+    int n_out;
+} onnx_body;
+
 typedef struct onnx_made { /* a node */
     const char *op;
     onnx_name **in, **out;
     int n_in, n_out;
     const void *attrs; /* encoded fields of NodeProto */
     size_t attr_bytes;
+    onnx_body *bodies[2];
     struct onnx_made *next, *prev;
 } onnx_made;
 
@@ -59,8 +68,9 @@ typedef struct onnx_export {
     int symbol_input[ONNX_MOST_SYMBOLS], symbol_axis[ONNX_MOST_SYMBOLS];
     int64_t extents[ONNX_MOST_SYMBOLS + 2][ONNX_MOST_SYMBOLS];
     wick_recording recordings[ONNX_MOST_SYMBOLS + 2];
-    wick_graph *graph;  /* of [0] */
-    onnx_name **names;  /* by id of its values */
+    wick_graph *at[ONNX_MOST_SYMBOLS + 2]; /* by recording: the graph that is being exported: the whole, or a region in it */
+    onnx_name **names;  /* by id of the values of at[0] */
+    int depth;          /* of regions */
     onnx_name **ports;  /* inputs, then outputs */
     onnx_made *first, *last;
     onnx_constant *constants;
@@ -138,7 +148,14 @@ typedef struct onnx_export_rows {
     const onnx_export_row *rows;
     size_t n;
 } onnx_export_rows;
-extern const onnx_export_rows wick_export_shape_rows, wick_export_index_rows, wick_export_nn_rows, wick_export_recurrent_rows, wick_export_signal_rows;
+extern const onnx_export_rows wick_export_shape_rows, wick_export_index_rows, wick_export_nn_rows, wick_export_recurrent_rows, wick_export_signal_rows, wick_export_control_rows, wick_export_quant_rows;
+
+/* The nodes of a graph of at[], in order; names of its inputs are set. */
+void wick_export_graph(onnx_export *e);
+/* A value with a name that no other has: what_N. */
+onnx_name *wick_export_name(onnx_export *e, const char *what);
+/* After dead nodes are left out: who reads names is marked, from the last node on. */
+void wick_export_mark(onnx_made *last);
 
 void wick_export_elementwise(onnx_export *e, const wick_node *node);
 /* What an elementwise node ends, where ONNX has one op for it: Gemm, BatchNormalization. Sets its result; false: nothing. */

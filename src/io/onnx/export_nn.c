@@ -369,6 +369,18 @@ static void by_weights(onnx_export *e, const wick_node *node) {
     wick_export_set(e, node, 0, wick_export_transpose(e, y, rank, order));
 }
 
+/* Is it the same in all recordings, but for the extents? */
+static bool resamples_alike(const onnx_export *e, const wick_node *node) {
+    for (int r = 1; r < e->n_recordings; r++) {
+        const resample_attr *a = node->attr;
+        resample_attr b = *(const resample_attr *)e->at[r]->nodes[node->position]->attr;
+        b.in = a->in, b.out = a->out;
+        if (!a->scaled) b.scale = a->scale; /* follows from them */
+        if (memcmp(a, &b, sizeof b)) return false;
+    }
+    return true;
+}
+
 static void resample(onnx_export *e, const wick_node *node) {
     static const char *const modes[] = {[WICK_NEAREST] = "nearest", [WICK_LINEAR] = "linear", [WICK_CUBIC] = "cubic"};
     static const char *const coordinates[] = {[WICK_HALF_PIXEL] = "half_pixel", [WICK_HALF_PIXEL_SYMMETRIC] = "half_pixel_symmetric",
@@ -379,6 +391,10 @@ static void resample(onnx_export *e, const wick_node *node) {
     const resample_attr *a = node->attr;
     const int rank = node->in[0]->type.rank;
     const bool linear = wick_export_extent(e, node->in[0], (int)a->axis).kind == ONNX_EXTENT_FIXED;
+    if (!resamples_alike(e, node)) {
+        wick_export_lacks(e, node, "its parameters follow a symbolic extent");
+        return;
+    }
     const bool usual = a->axis >= 2 && rank <= (a->mode == WICK_CUBIC ? 4 : 5) && (a->mode != WICK_CUBIC || rank == 4); /* what ONNX Runtime resizes */
     if (linear && (a->antialias || (a->mode != WICK_NEAREST && !usual) || (a->coordinates == WICK_HALF_PIXEL_SYMMETRIC && e->opset < 19))) { /* young attributes, which run-times differ in */
         by_weights(e, node);
@@ -417,7 +433,7 @@ static const onnx_export_row rows[] = {
     {&wick_op_layer_norm, layer_norm, false},
     {&wick_op_rms_norm, rms_norm, false},
     {&wick_op_attention, attention, false},
-    {&wick_op_resample, resample, false},
+    {&wick_op_resample, resample, true},
     {&wick_op_cross_entropy, cross_entropy, false},
 };
 const onnx_export_rows wick_export_nn_rows = {rows, WICK_COUNTOF(rows)};

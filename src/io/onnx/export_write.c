@@ -22,16 +22,39 @@ static int ir_version(int opset) { /* of the first release with the opset (onnx.
 
 /* ---- parts ------------------------------------------------------------------------------------------------------------------------------------- */
 
+static void put_nodes(const onnx_made *first, wick_proto_out *into);
+/* A graph as an attribute. */
+static void put_body(const onnx_body *b, wick_proto_out *node) {
+    enum { ATTR_NAME = 1, ATTR_G = 6, ATTR_TYPE = 20, NODE_ATTR = 5 };
+    wick_proto_out graph = {0}, attribute = {0};
+    put_nodes(b->first, &graph);
+    wick_proto_put_text(&graph, GRAPH_NAME, b->attribute);
+    wick_proto_append(&graph, b->ports.at, b->ports.n);
+    wick_proto_put_text(&attribute, ATTR_NAME, b->attribute);
+    wick_proto_put_message(&attribute, ATTR_G, &graph);
+    wick_proto_put_int(&attribute, ATTR_TYPE, ONNX_ATTR_GRAPH);
+    wick_proto_put_message(node, NODE_ATTR, &attribute);
+    wick_proto_drop(&graph), wick_proto_drop(&attribute);
+}
 static void put_node(const onnx_made *m, wick_proto_out *into, wick_proto_out *node) {
     for (int i = 0; i < m->n_in; i++) wick_proto_put_text(node, NODE_IN, m->in[i]->text);
     for (int i = 0; i < m->n_out; i++) wick_proto_put_text(node, NODE_OUT, i && !m->out[i]->used ? "" : m->out[i]->text);
     wick_proto_put_text(node, NODE_NAME, m->out[0]->text);
     wick_proto_put_text(node, NODE_OP, m->op);
-    node->nomem |= !wick_grow(NULL, (void **)&node->at, &node->cap, node->n + m->attr_bytes + 1, 1);
-    if (node->nomem) return;
-    if (m->attr_bytes) memcpy(node->at + node->n, m->attrs, m->attr_bytes);
-    node->n += m->attr_bytes;
+    wick_proto_append(node, m->attrs, m->attr_bytes);
+    for (int b = 0; b < 2; b++)
+        if (m->bodies[b]) put_body(m->bodies[b], node);
     wick_proto_put_message(into, GRAPH_NODE, node);
+}
+/* Those that somebody reads. */
+static void put_nodes(const onnx_made *first, wick_proto_out *into) {
+    wick_proto_out node = {0};
+    for (const onnx_made *m = first; m; m = m->next) {
+        bool used = false;
+        for (int k = 0; k < m->n_out; k++) used |= m->out[k]->used;
+        if (used) put_node(m, into, &node);
+    }
+    wick_proto_drop(&node);
 }
 
 /* ValueInfoProto of v under its port's name. dims: of an input; NULL: v's own. */
@@ -132,7 +155,7 @@ static wick_status write_weights(onnx_export *e, const char *path, const char *n
 /* ---- the file ----------------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct file {
-    wick_proto_out head, nodes, ports, one; /* of the model; of the graph, around the initializers */
+    wick_proto_out head, nodes, ports; /* of the model; of the graph, around the initializers */
     wick_proto_out *tensors;                /* by initializer */
     size_t n;
     weights w;
@@ -147,15 +170,11 @@ static wick_status build(onnx_export *e, const char *path, file *f) {
     for (const onnx_constant *c = e->constants; c; c = c->next) n++;
     f->tensors = wick_export_alloc(e, n + 1, sizeof *f->tensors);
     if (!f->tensors) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
-    for (const onnx_made *m = e->first; m; m = m->next) {
-        bool used = false;
-        for (int k = 0; k < m->n_out; k++) used |= m->out[k]->used;
-        if (used) put_node(m, &f->nodes, &f->one);
-    }
+    put_nodes(e->first, &f->nodes);
     wick_proto_put_text(&f->nodes, GRAPH_NAME, o->graph && *o->graph ? o->graph : "wick");
     for (int i = 0; i < e->n_in; i++) put_port(e, e->ports[i]->text, NULL, &e->in[i], i, &f->ports, GRAPH_IN);
-    for (int i = 0; i < e->n_out; i++) put_port(e, e->ports[e->n_in + i]->text, e->graph->outputs[i], NULL, -1, &f->ports, GRAPH_OUT);
-    bool nomem = f->nodes.nomem || f->ports.nomem || f->one.nomem;
+    for (int i = 0; i < e->n_out; i++) put_port(e, e->ports[e->n_in + i]->text, e->at[0]->outputs[i], NULL, -1, &f->ports, GRAPH_OUT);
+    bool nomem = f->nodes.nomem || f->ports.nomem;
     for (const onnx_constant *c = e->constants; c; c = c->next, f->n++) {
         if (!is_written(c)) continue;
         size_t at = f->w.first, k = 0;
@@ -220,6 +239,6 @@ wick_status wick_export_write(onnx_export *e, const char *path) {
         if (status != WICK_OK) wick_context_fail(e->ctx, status, "export: %s", msg.text);
     }
     for (size_t i = 0; f.tensors && i < f.n + 1; i++) wick_proto_drop(&f.tensors[i]);
-    wick_proto_drop(&f.head), wick_proto_drop(&f.nodes), wick_proto_drop(&f.ports), wick_proto_drop(&f.one);
+    wick_proto_drop(&f.head), wick_proto_drop(&f.nodes), wick_proto_drop(&f.ports);
     return status;
 }

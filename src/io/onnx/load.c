@@ -453,7 +453,7 @@ wick_status wick_onnx_prepare(wick_onnx *onnx, const wick_spec *in) {
     return WICK_OK;
 }
 
-static wick_status record_plan(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+wick_status wick_onnx_function(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     wick_onnx *onnx = user;
     const int n_in = onnx->n_in, n_out = onnx->n_out;
     wick_onnx_value *values = wick_calloc(NULL, (size_t)(n_in + n_out + 1) * sizeof *values);
@@ -473,7 +473,7 @@ static wick_status record_plan(wick_context *ctx, wick_tensor *const *in, wick_t
 wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan) {
     *plan = NULL;
     WICK_TRY(wick_onnx_prepare(onnx, in));
-    return wick_compile(onnx->ctx, record_plan, onnx, onnx->n_in, in, onnx->n_out, options, plan);
+    return wick_compile(onnx->ctx, wick_onnx_function, onnx, onnx->n_in, in, onnx->n_out, options, plan);
 }
 
 wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x) {

@@ -250,6 +250,9 @@ int wick_onnx_compare_texts(wick_text a, wick_text b); /* by bytes */
 bool wick_onnx_parse(const wick_text *s, double *out);
 void wick_onnx_print(double x, wick_dtype dtype, char text[32]);
 
+/* As a function for wick_compile and its like, for shapes that wick_onnx_prepare has seen; user: the model. */
+wick_status wick_onnx_function(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user);
+
 /* ---- types and data --------------------------------------------------------------------------------------------------------------------- */
 
 bool wick_onnx_dtype(int64_t type, wick_dtype *out); /* false: Wick has no such dtype */

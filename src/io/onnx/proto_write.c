@@ -49,6 +49,7 @@ void wick_proto_put_message(wick_proto_out *o, uint32_t field, wick_proto_out *m
     wick_proto_put_bytes(o, field, message->at, message->n);
     message->n = 0;
 }
+void wick_proto_append(wick_proto_out *o, const void *fields, size_t size) { put(o, fields, size); }
 void wick_proto_drop(wick_proto_out *o) {
     wick_release(NULL, o->at, o->cap);
     *o = (wick_proto_out){0};

@@ -15,6 +15,7 @@ void wick_proto_put_float(wick_proto_out *o, uint32_t field, float value);
 void wick_proto_put_bytes(wick_proto_out *o, uint32_t field, const void *data, size_t size);
 void wick_proto_put_text(wick_proto_out *o, uint32_t field, const char *text);
 void wick_proto_put_message(wick_proto_out *o, uint32_t field, wick_proto_out *message); /* which is emptied */
+void wick_proto_append(wick_proto_out *o, const void *fields, size_t size); /* encoded already */
 /* What comes before `size` bytes that are written elsewhere. */
 void wick_proto_put_head(wick_proto_out *o, uint32_t field, size_t size);
 void wick_proto_drop(wick_proto_out *o);

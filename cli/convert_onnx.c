@@ -1,0 +1,78 @@
+/* convert_onnx.c: wick convert's rows to ONNX: from a checkpoint or the folder of a run, and from ONNX for another opset or with its weights elsewhere. */
+#include "classifier.h"
+#include "convert.h"
+#include "ports.h"
+#include "talk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "net.safetensors" for "folder/net.onnx", malloc'ed, where --external asks for it. */
+static char *weights_name(const cli_options *o) {
+    const char *slash = strrchr(o->files[0], '/'), *name = slash ? slash + 1 : o->files[0];
+    const size_t stem = strlen(name) - strlen(".onnx"), size = stem + sizeof ".safetensors";
+    char *text = malloc(size);
+    if (text) {
+        memcpy(text, name, stem);
+        memcpy(text + stem, ".safetensors", sizeof ".safetensors");
+    }
+    return text;
+}
+
+static int said(wick_context *ctx, wick_status status) {
+    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+}
+
+/* Pixels from 0 to 1 [N, ...] -> logits: what the training did to pixels is part of the model. */
+static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    classifier *c = user;
+    wick_tensor *x = in[0];
+    const double deviation = c->deviation > 0 ? c->deviation : 1;
+    if (c->mean != 0) x = wick_sub(x, wick_constant(ctx, WICK_F32, c->mean));
+    if (deviation != 1) x = wick_div(x, wick_constant(ctx, WICK_F32, deviation));
+    out[0] = classifier_logits(c, x);
+    return WICK_OK;
+}
+static wick_status prepare(void *user, const wick_spec *in) { return classifier_prepare(user, in[0].dims[0]); }
+
+int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
+    classifier c = {0};
+    static const wick_onnx_symbol batch = {"N", 0, 0};
+    wick_spec specs[2];
+    char *weights = weights_name(o);
+    int code = weights ? classifier_load(&c, ctx, o->model) : talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK) {
+        const wick_onnx_save_options options = {.opset = (int)o->opset, .outputs = (const char *const[]){"logits"}, .n_symbols = 1, .symbols = &batch,
+                                                .weights = o->external ? weights : NULL, .graph = c.onnx ? "network" : c.arch, .prepare = prepare,
+                                                .doc = "image: pixels from 0 to 1, channels first; logits: a score for each class"};
+        classifier_specs(&c, 1, specs);
+        specs[0].name = "image";
+        code = said(ctx, wick_onnx_save(c.model, record, &c, 1, specs, 1, o->files[0], &options));
+    }
+    classifier_free(&c);
+    free(weights);
+    return code;
+}
+
+int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
+    wick_onnx *onnx = NULL;
+    char *weights = weights_name(o);
+    int code = weights ? said(ctx, wick_onnx_open(ctx, o->model, NULL, &onnx)) : talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && *wick_onnx_unsupported(onnx)) code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(onnx));
+    if (code == CLI_OK && *o->dim) code = ports_check_dims(o, onnx);
+    if (code == CLI_OK) {
+        wick_spec *specs = calloc((size_t)wick_onnx_inputs(onnx) + 1, sizeof *specs);
+        const wick_onnx_save_options options = {.opset = (int)o->opset, .weights = o->external ? weights : NULL, .graph = wick_onnx_get_info(onnx).graph};
+        if (!specs) code = talk_fail(CLI_FAILED, "out of memory");
+        else if (*o->dim && !ports_specs(o, onnx, specs)) code = talk_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
+        else {
+            const wick_status status = wick_onnx_resave(onnx, *o->dim ? specs : NULL, o->files[0], &options);
+            if (status == WICK_ERR_UNSUPPORTED && !*o->dim) talk("--dim NAME=N gives open extents numbers, then all of them have some");
+            code = said(ctx, status);
+        }
+        free(specs);
+    }
+    wick_onnx_free(&onnx);
+    free(weights);
+    return code;
+}

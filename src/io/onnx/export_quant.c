@@ -1,0 +1,110 @@
+/* export_quant.c: quantisation. Products in integers are said as ONNX's tools say them: floats between DequantizeLinear and QuantizeLinear; sums alone as MatMulInteger and
+ * ConvInteger. */
+#define WICK_NO_SITES
+#include "io/onnx/export.h"
+#include "wick/quantize.h"
+
+#include <math.h>
+
+/* Scale and zero point of one shape: a number is repeated where the other is a vector. */
+static onnx_name *linear(onnx_export *e, const char *op, onnx_name *x, wick_value *scale, wick_value *zero, int64_t axis) {
+    onnx_name *s = wick_export_value(e, scale), *z = zero ? wick_export_value(e, zero) : &wick_export_absent;
+    const wick_value *wide = scale->type.rank || !zero || !zero->type.rank ? scale : zero;
+    if (wide->type.rank && !scale->type.rank) s = ONNX(e, "Expand", s, wick_export_list(e, 1, wide->type.dims));
+    if (wide->type.rank && zero && !zero->type.rank) z = ONNX(e, "Expand", z, wick_export_list(e, 1, wide->type.dims));
+    if (wide->type.rank) wick_export_int(e, "axis", axis);
+    onnx_name *in[3] = {x, s, z};
+    return wick_export_node(e, op, 3, in);
+}
+
+static void quantize(onnx_export *e, const wick_node *node) {
+    const wick_quantize_attr *a = node->attr;
+    onnx_name *x = wick_export_in(e, node, 0);
+    if (node->n_in > 2 || a->dtype == WICK_U8) {
+        wick_export_set(e, node, 0, linear(e, "QuantizeLinear", x, node->in[1], node->n_in > 2 ? node->in[2] : NULL, a->axis));
+        return;
+    }
+    void *zeros = wick_export_alloc(e, (size_t)wick_type_count(&node->in[1]->type) + 1, 1); /* says the dtype */
+    if (!zeros) return;
+    onnx_name *in[3] = {x, wick_export_in(e, node, 1), wick_export_array(e, (wick_dtype)a->dtype, node->in[1]->type.rank, node->in[1]->type.dims, zeros)};
+    if (node->in[1]->type.rank) wick_export_int(e, "axis", a->axis);
+    wick_export_set(e, node, 0, wick_export_node(e, "QuantizeLinear", 3, in));
+}
+static void dequantize(onnx_export *e, const wick_node *node) {
+    const wick_quantize_attr *a = node->attr;
+    if (node->in[0]->type.dtype == WICK_I32 && node->n_in > 2) { /* which ONNX wants without a zero point */
+        onnx_name *in[2] = {wick_export_in(e, node, 0), wick_export_in(e, node, 2)};
+        const int64_t rank = node->in[0]->type.rank;
+        int64_t around[WICK_MAX_DIMS];
+        int n = 0;
+        for (int64_t d = a->axis + 1; d < rank && node->in[2]->type.rank; d++) around[n] = n + 1, n++;
+        if (n) in[1] = wick_export_unsqueeze(e, in[1], n, around);
+        wick_export_set(e, node, 0, linear(e, "DequantizeLinear", ONNX(e, "Sub", in[0], in[1]), node->in[1], NULL, a->axis));
+        return;
+    }
+    wick_export_set(e, node, 0, linear(e, "DequantizeLinear", wick_export_in(e, node, 0), node->in[1], node->n_in > 2 ? node->in[2] : NULL, a->axis));
+}
+
+static void queue_window(onnx_export *e, const wick_node *node, const wick_conv_attr *a) {
+    const int rank = (int)a->rank;
+    int64_t pads[6];
+    for (int d = 0; d < rank; d++) pads[d] = a->pad[d], pads[rank + d] = a->pad_end[d];
+    wick_export_ints(e, "kernel_shape", rank, node->in[1]->type.dims + 2);
+    wick_export_ints(e, "strides", rank, a->stride);
+    wick_export_ints(e, "dilations", rank, a->dilation);
+    wick_export_ints(e, "pads", 2 * rank, pads);
+    wick_export_int(e, "group", a->groups);
+}
+
+static void product(onnx_export *e, const wick_node *node) {
+    const wick_int8_attr *a = node->attr;
+    const bool conv = node->op == &wick_op_int8_conv, quantised = a->result == WICK_INT8_U8 || a->result == WICK_INT8_I8;
+    wick_value *v[WICK_INT8_OPTIONAL] = {0};
+    for (int k = 0, at = 2; k < WICK_INT8_OPTIONAL; k++)
+        if (a->has >> k & 1) v[k] = node->in[at++];
+    for (int d = 0; d < a->conv.rank && conv; d++)
+        if (a->conv.pad_end[d] < 0) {
+            wick_export_lacks(e, node, "with negative padding");
+            return;
+        }
+    onnx_name *in[4] = {wick_export_in(e, node, 0), wick_export_in(e, node, 1), &wick_export_absent, &wick_export_absent};
+    if (a->result == WICK_INT8_I32) {
+        for (int k = 0; k < 2; k++)
+            if (v[k]) in[2 + k] = wick_export_value(e, v[k]);
+        if (conv) queue_window(e, node, &a->conv);
+        wick_export_set(e, node, 0, wick_export_node(e, conv ? "ConvInteger" : "MatMulInteger", 4, in));
+        return;
+    }
+    const int64_t axis = conv ? 0 : node->in[1]->type.rank - 1;
+    in[0] = linear(e, "DequantizeLinear", in[0], v[WICK_INT8_A_SCALE], v[WICK_INT8_A_ZERO], 0);
+    in[1] = linear(e, "DequantizeLinear", in[1], v[WICK_INT8_B_SCALE], v[WICK_INT8_B_ZERO], axis);
+    onnx_name *bias = NULL;
+    if (v[WICK_INT8_BIAS]) { /* a whole number of units */
+        onnx_name *unit = ONNX(e, "Mul", wick_export_value(e, v[WICK_INT8_A_SCALE]), wick_export_value(e, v[WICK_INT8_B_SCALE]));
+        bias = wick_export_value(e, v[WICK_INT8_BIAS]);
+        if (v[WICK_INT8_BIAS]->type.dtype == WICK_I32) bias = ONNX(e, "Mul", wick_export_cast(e, bias, WICK_F32), unit);
+        else if (quantised) bias = ONNX(e, "Mul", ONNX(e, "Round", ONNX(e, "Div", bias, unit)), unit);
+        if (conv) in[2] = bias;
+    }
+    if (conv) queue_window(e, node, &a->conv);
+    onnx_name *y = wick_export_node(e, conv ? "Conv" : "MatMul", 4, in);
+    if (bias && !conv) y = ONNX(e, "Add", y, bias);
+    if (a->low < a->high) {
+        if (isfinite(a->low)) y = ONNX(e, "Max", y, wick_export_scalar(e, WICK_F32, a->low));
+        if (isfinite(a->high)) y = ONNX(e, "Min", y, wick_export_scalar(e, WICK_F32, a->high));
+    }
+    if (quantised) {
+        onnx_name *last[3] = {y, wick_export_value(e, v[WICK_INT8_SCALE]),
+                              v[WICK_INT8_ZERO] ? wick_export_value(e, v[WICK_INT8_ZERO]) : wick_export_scalar(e, (wick_dtype)node->out[0].type.dtype, 0)};
+        y = wick_export_node(e, "QuantizeLinear", 3, last);
+    }
+    wick_export_set(e, node, 0, y);
+}
+
+static const onnx_export_row rows[] = {
+    {&wick_op_quantize, quantize, false},
+    {&wick_op_dequantize, dequantize, false},
+    {&wick_op_int8_matmul, product, false},
+    {&wick_op_int8_conv, product, false},
+};
+const onnx_export_rows wick_export_quant_rows = {rows, WICK_COUNTOF(rows)};
