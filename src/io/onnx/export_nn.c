@@ -128,14 +128,31 @@ static void conv(onnx_export *e, const wick_node *node) {
     onnx_name *in[3] = {x, wick_export_in(e, node, 1), node->n_in > 2 ? wick_export_in(e, node, 2) : &wick_export_absent};
     wick_export_set(e, node, 0, wick_export_node(e, "Conv", 3, in));
 }
+/* How much longer dim d of the result is than it has to be. */
+static int64_t output_padding(const wick_node *node, int d) {
+    const wick_conv_attr *a = node->attr;
+    const int64_t in = node->in[0]->type.dims[d + 2], kernel = node->in[1]->type.dims[d + 2];
+    return node->out[0].type.dims[d + 2] - ((in - 1) * a->stride[d] - a->pad[d] - a->pad_end[d] + a->dilation[d] * (kernel - 1) + 1);
+}
 /* Of (y, w): a transposed convolution. */
 static void conv_data(onnx_export *e, const wick_node *node) {
     const wick_conv_attr *a = node->attr;
     const int rank = (int)a->rank;
     int64_t more[3] = {0}, end[3] = {0};
+    bool alike = true;
+    for (int r = 1; r < e->n_recordings; r++) {
+        const wick_node *other = e->at[r]->nodes[node->position];
+        wick_conv_attr b = *(const wick_conv_attr *)other->attr;
+        for (int d = 0; d < rank; d++) alike &= output_padding(other, d) == output_padding(node, d);
+        memcpy(b.extent, a->extent, sizeof b.extent); /* follows from them */
+        alike &= !memcmp(a, &b, sizeof b);
+    }
+    if (!alike) {
+        wick_export_lacks(e, node, "its parameters follow a symbolic extent");
+        return;
+    }
     for (int d = 0; d < rank; d++) {
-        const int64_t usual = (node->in[0]->type.dims[d + 2] - 1) * a->stride[d] - a->pad[d] - a->pad_end[d] + a->dilation[d] * (node->in[1]->type.dims[d + 2] - 1) + 1;
-        more[d] = node->out[0].type.dims[d + 2] - usual;
+        more[d] = output_padding(node, d);
         end[d] = a->pad_end[d];
         if (more[d] >= WICK_MAX(a->stride[d], a->dilation[d])) { /* ONNX allows no more: what is past the end as less cut off, if there is so much */
             end[d] -= more[d], more[d] = 0;
@@ -425,7 +442,7 @@ static void cross_entropy(onnx_export *e, const wick_node *node) {
 static const onnx_export_row rows[] = {
     {&wick_op_matmul, matmul, false},
     {&wick_op_conv, conv, false},
-    {&wick_op_conv_data, conv_data, false},
+    {&wick_op_conv_data, conv_data, true},
     {&wick_op_max_pool, pool, false},
     {&wick_op_avg_pool, pool, false},
     {&wick_op_softmax, softmax, false},
