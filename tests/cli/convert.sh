@@ -16,6 +16,33 @@ test_npy() {
     expect 0 "$wick" convert rows.npy again.npy --json && valid_json out && has out '"wrote": "again.npy"'
     cmp again.npy rows.npy || fail "again.npy differs"
 }
+test_a_run_becomes_onnx() {
+    make_data data 60 20
+    expect 0 "$wick" train --data data --hidden 6 --batch 20 --epochs 1 --quiet --out run || return
+    expect 0 "$wick" convert run net.onnx && has err "wrote net.onnx"
+    expect 0 "$wick" inspect net.onnx && has out "image" && has out "[N, " && has out "2 Gemm" && has out "logits  float [N, " && has out "opset"
+    expect 0 "$wick" verify net.onnx
+    # The same from the checkpoint, and from ONNX for another opset with the weights beside it.
+    expect 0 "$wick" convert run/best.safetensors same.onnx --quiet && cmp net.onnx same.onnx || fail "a checkpoint and its run make other files"
+    expect 0 "$wick" run net.onnx --input image=random --output once
+    expect 0 "$wick" convert net.onnx other.onnx --opset 21 --external && has err "wrote other.onnx"
+    [ -s other.safetensors ] || fail "other.safetensors is not there"
+    expect 0 "$wick" inspect other.onnx --json && has out '"opset": 21' && has out '"dims": ["N"'
+    expect 0 "$wick" run other.onnx --input image=random --output twice # random numbers are the same each time
+    cmp once/logits.npy twice/logits.npy || fail "other.onnx gives other numbers"
+    expect 0 "$wick" convert net.onnx fixed.onnx --dim N=3 && expect 0 "$wick" inspect fixed.onnx && has out "image  float [3, "
+    expect 2 "$wick" convert net.onnx fixed.onnx --opset 12 && has err opset
+    expect 3 "$wick" convert nowhere.onnx b.onnx && has err nowhere.onnx
+    head -c 300 net.onnx >short.onnx && expect 3 "$wick" convert short.onnx b.onnx && has err short.onnx
+    [ ! -e b.onnx ] || fail "b.onnx was made"
+}
+test_example() {
+    program=$(dirname "$wick")/../examples/export_onnx
+    [ -x "$program" ] || { echo "  skipped: examples are not built"; return 0; }
+    expect 0 "$program" xor.onnx && has out "xor.onnx, read back:" && [ -s xor.safetensors ] || fail "xor.safetensors is not there"
+    expect 1 "$program" && has out "export_onnx NET.onnx"
+    expect 0 "$wick" verify xor.onnx
+}
 test_wrong_uses() {
     expect 2 "$wick" convert && has err A
     expect 2 "$wick" convert a.npy && has err "needs two files"
