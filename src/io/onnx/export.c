@@ -359,6 +359,7 @@ static onnx_name *uniform(onnx_export *e, wick_value *v, bool whole) {
 
 onnx_name *wick_export_value(onnx_export *e, wick_value *v) {
     if (!e->names[v->id]) e->names[v->id] = uniform(e, v, true);
+    if (e->names[v->id] == &wick_export_absent && !e->n_lacks) wick_export_lacks(e, v->node, "one of its results, which is for gradients");
     return e->names[v->id];
 }
 onnx_name *wick_export_in(onnx_export *e, const wick_node *node, int k) { return wick_export_value(e, node->in[k]); }
