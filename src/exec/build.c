@@ -12,6 +12,60 @@ static wick_status note_types(wick_plan *plan) {
     return WICK_OK;
 }
 
+/* ---- what is packed once -------------------------------------------------------------------------------------------------------- */
+
+/* Does the step give the same each time, as long as the leaves in `fixed` do? maker: by buffer, the step that alone writes it, or -1. */
+static bool gives_the_same(const wick_lower *l, const wick_step *s, const bool *fixed, const int32_t *maker, const bool *same) {
+    bool writes = false;
+    if (s->fault || s->tap || s->jump || s->commits || !s->tasks) return false;
+    for (int k = 0; k < s->n_refs; k++) {
+        const wick_buffer *b = &l->buffers[s->refs[k].buffer];
+        const int32_t by = maker[s->refs[k].buffer];
+        if (s->refs[k].write) {
+            if (b->kind != WICK_BUFFER_TEMP || by != (int32_t)(s - l->steps)) return false;
+            writes = true;
+        } else if (b->kind != WICK_BUFFER_CONST && !(b->kind == WICK_BUFFER_LEAF && fixed[b->index]) &&
+                   !(b->kind == WICK_BUFFER_TEMP && by >= 0 && by < (int32_t)(s - l->steps) && same[by])) {
+            return false;
+        }
+    }
+    return writes;
+}
+
+/* Finds packing steps (and what they need) that depend on constants and on states that the plan does not assign. What they write keeps its place in the
+ * arena. Of a workspace they run once, and again when such a state has changed. */
+static wick_status keep_packed(wick_plan *plan, wick_lower *l, const wick_walk *w) {
+    bool any = false;
+    for (size_t i = 0; i < l->n_steps; i++) any |= l->steps[i].packs;
+    if (!any || !w->traced) return WICK_OK;
+    bool *fixed = wick_arena_zalloc(&plan->arena, 2 * (plan->n_leaves + 1) + l->n_steps), *keeps = fixed + plan->n_leaves + 1, *same = keeps + plan->n_leaves + 1;
+    int32_t *maker = fixed ? wick_arena_alloc(&plan->arena, (l->n_buffers + 1) * sizeof *maker) : NULL;
+    if (!maker) return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
+    for (size_t i = 0; i < plan->n_leaves; i++) fixed[i] = w->leaves[i]->node->op != &wick_op_input;
+    for (int r = 0; r < l->n_results; r++)
+        if (l->results[r].leaf >= 0) fixed[l->results[r].leaf] = false;
+    for (size_t i = 0; i < l->n_buffers; i++) maker[i] = -1;
+    for (size_t i = 0; i < l->n_steps; i++)
+        for (int k = 0; k < l->steps[i].n_refs; k++) {
+            const wick_ref *r = &l->steps[i].refs[k];
+            if (r->write) maker[r->buffer] = maker[r->buffer] == -1 ? (int32_t)i : -2;
+        }
+    for (size_t i = 0; i < l->n_steps; i++) same[i] = gives_the_same(l, &l->steps[i], fixed, maker, same);
+    for (size_t i = l->n_steps; i-- > 0;) {
+        wick_step *s = &l->steps[i];
+        s->kept |= s->packs && same[i];
+        for (int k = 0; s->kept && k < s->n_refs; k++) {
+            wick_buffer *b = &l->buffers[s->refs[k].buffer];
+            if (b->kind == WICK_BUFFER_LEAF) keeps[b->index] = true, plan->keeps = keeps;
+            if (b->kind != WICK_BUFFER_TEMP) continue;
+            l->steps[maker[s->refs[k].buffer]].kept = true;
+            b->first = 0;
+            b->last = (int32_t)l->n_steps - 1;
+        }
+    }
+    return WICK_OK;
+}
+
 static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, bool optimise) {
     wick_context *ctx = plan->ctx;
     wick_msg *msg = &ctx->msg;
@@ -23,6 +77,7 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     wick_lower l = {.ctx = ctx, .graph = plan->graph, .arena = &plan->arena, .msg = msg};
     WICK_TRY(wick_lower_graph(&l, leaf_layouts));
     l.node = NULL;
+    if (optimise) WICK_TRY(keep_packed(plan, &l, w));
     WICK_TRY(wick_plan_memory(&l, &plan->arena_bytes, &plan->live_bytes));
     plan->buffers = l.buffers;
     plan->n_buffers = l.n_buffers;

@@ -298,6 +298,7 @@ struct wick_workspace {
     wick_plan *plan;
     wick_memory *memory;
     void **leaves, **outputs;
+    uint64_t *versions; /* by leaf */
     uint64_t (*slots)[2];
     char **sinks; /* memory for outputs that the caller does not want */
     size_t bytes;
@@ -316,7 +317,7 @@ wick_status wick_workspace_new(wick_plan *p, wick_workspace **out) {
     size_t pointers = p->n_leaves + 2 * (size_t)p->n_results;
     size_t sinks = 0;
     for (int i = 0; i < p->n_out; i++) sinks += WICK_ALIGN_UP(wick_type_bytes(&p->graph->outputs[i]->type) + 1, WICK_ALIGN);
-    size_t head = WICK_ALIGN_UP(pointers * sizeof(void *) + p->n_slots * sizeof *ws->slots, WICK_ALIGN);
+    size_t head = WICK_ALIGN_UP(pointers * sizeof(void *) + p->n_slots * sizeof *ws->slots + p->n_leaves * sizeof(uint64_t), WICK_ALIGN);
     ws->bytes = head + sinks;
     ws->leaves = wick_calloc(alloc, ws->bytes);
     ws->memory = ws->leaves ? wick_memory_new(p, wick_pool_threads(p->ctx->pool)) : NULL;
@@ -328,6 +329,7 @@ wick_status wick_workspace_new(wick_plan *p, wick_workspace **out) {
     ws->outputs = ws->leaves + p->n_leaves;
     ws->sinks = (char **)(ws->outputs + p->n_results);
     ws->slots = (uint64_t(*)[2])(ws->sinks + p->n_results);
+    ws->versions = (uint64_t *)(ws->slots + p->n_slots);
     char *sink = (char *)ws->leaves + head;
     for (int i = 0; i < p->n_out; i++) {
         ws->sinks[i] = sink;
@@ -359,6 +361,7 @@ static wick_status bind_leaf(wick_workspace *ws, size_t i, const void *const *in
     }
     if (b->array) {
         ws->leaves[i] = wick_array_data(b->array, &b->type);
+        ws->versions[i] = b->array->storage->version;
         return WICK_OK;
     }
     wick_value *v = b->state->value;
@@ -367,6 +370,7 @@ static wick_status bind_leaf(wick_workspace *ws, size_t i, const void *const *in
     /* Contiguous memory was planned for; anything else (wrapped views) moves to memory of its own once. */
     if (b->assigned || !wick_layout_is_contiguous(&v->array->layout, &v->type)) WICK_TRY(wick_state_own(b->state, &ws->msg));
     ws->leaves[i] = wick_array_data(b->state->value->array, &b->type);
+    ws->versions[i] = b->state->value->array->storage->version;
     return WICK_OK;
 }
 
@@ -386,7 +390,7 @@ wick_status wick_run(wick_workspace *ws, const void *const *in, void *const *out
         for (int i = 0; i < p->n_out; i++) ws->outputs[i] = out && out[i] ? out[i] : ws->sinks[i];
         for (size_t i = 0; i < p->n_slots; i++)
             if (p->slot_is_random[i]) ws->slots[i][1] = ws->offset;
-        wick_execution e = {.plan = p, .memory = ws->memory, .pool = p->ctx->pool, .leaves = ws->leaves, .outputs = ws->outputs, .slots = ws->slots,
+        wick_execution e = {.plan = p, .memory = ws->memory, .pool = p->ctx->pool, .leaves = ws->leaves, .versions = ws->versions, .outputs = ws->outputs, .slots = ws->slots,
                             .msg = &ws->msg, .profile = ws->profile, .cancel = &ws->cancel,
                             .deadline = ws->deadline ? wick_now_ns() + ws->deadline : 0};
         status = wick_execute(&e);

@@ -32,6 +32,7 @@ struct wick_plan {
     size_t arena_bytes, live_bytes, scratch; /* scratch: of one worker */
     double flops, bytes;
     bool check_finite;
+    bool *keeps; /* by leaf: kept steps depend on it. NULL: there are none */
 
     /* of compiled functions */
     int n_in, n_out;
@@ -53,6 +54,8 @@ typedef struct wick_memory {
     size_t arena_bytes, scratch_bytes;
     char **base; /* by buffer */
     uint64_t *step_ns, *step_calls;
+    uint64_t *versions; /* by leaf: of what the kept steps were run for */
+    bool *done;         /* by step: a kept one, and it ran for these */
 } wick_memory;
 
 /* A run. leaves, outputs, slots: pointers by number; NULL outputs are an error of the caller. */
@@ -62,6 +65,7 @@ typedef struct wick_execution {
     wick_memory *memory;
     wick_pool *pool;
     void *const *leaves;
+    const uint64_t *versions; /* of leaves, for plans with kept steps */
     void *const *outputs;
     uint64_t (*slots)[2];
     wick_msg *msg;

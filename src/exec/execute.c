@@ -5,6 +5,11 @@
 #define PARALLEL_FLOPS 40e3
 #define PARALLEL_BYTES 64e3
 
+/* What a memory has for its buffers, steps and leaves, in one block. */
+static size_t tables_size(const wick_plan *plan) {
+    return plan->n_buffers * sizeof(char *) + (2 * plan->n_steps + plan->n_leaves) * sizeof(uint64_t) + plan->n_steps * sizeof(bool);
+}
+
 wick_memory *wick_memory_new(const wick_plan *plan, int threads) {
     const wick_allocator *alloc = &plan->alloc;
     wick_memory *m = wick_calloc(alloc, sizeof *m);
@@ -13,13 +18,15 @@ wick_memory *wick_memory_new(const wick_plan *plan, int threads) {
     m->scratch_bytes = plan->scratch * (size_t)threads;
     m->arena = wick_alloc(alloc, m->arena_bytes);
     m->scratch = wick_alloc(alloc, m->scratch_bytes);
-    m->base = wick_calloc(alloc, plan->n_buffers * sizeof *m->base + 2 * plan->n_steps * sizeof(uint64_t));
+    m->base = wick_calloc(alloc, tables_size(plan));
     if (!m->arena || !m->scratch || !m->base) {
         wick_memory_free(plan, &m);
         return NULL;
     }
     m->step_ns = (uint64_t *)(m->base + plan->n_buffers);
     m->step_calls = m->step_ns + plan->n_steps;
+    m->versions = m->step_calls + plan->n_steps;
+    m->done = (bool *)(m->versions + plan->n_leaves);
     for (size_t i = 0; i < plan->n_buffers; i++) {
         const wick_buffer *b = &plan->buffers[i];
         if (b->kind == WICK_BUFFER_TEMP) m->base[i] = m->arena + b->offset;
@@ -35,7 +42,7 @@ void wick_memory_free(const wick_plan *plan, wick_memory **memory) {
     const wick_allocator *alloc = &plan->alloc;
     wick_release(alloc, m->arena, m->arena_bytes);
     wick_release(alloc, m->scratch, m->scratch_bytes);
-    wick_release(alloc, m->base, plan->n_buffers * sizeof *m->base + 2 * plan->n_steps * sizeof(uint64_t));
+    wick_release(alloc, m->base, tables_size(plan));
     wick_release(alloc, m, sizeof *m);
 }
 
@@ -121,6 +128,7 @@ static wick_status run_steps(wick_execution *e) {
     bool finite = false;     /* check_finite: the node that runs started from finite inputs */
     for (size_t i = 0; i < plan->n_steps; i++) {
         const wick_step *s = &plan->steps[i];
+        if (s->kept && m->done[i]) continue;
         committing |= s->commits;
         if (!committing) WICK_TRY(interrupted(e));
         if (plan->check_finite && (i == 0 || plan->steps[i - 1].node != s->node)) finite = !committing && inputs_are_finite(e, s->node);
@@ -140,10 +148,24 @@ static wick_status run_steps(wick_execution *e) {
             wick_msg_set(e->msg, s->fault, s->fault_text, (long long)r.fault);
             return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, site_of(e, s->node));
         }
+        m->done[i] = s->kept;
         if (finite && (i + 1 == plan->n_steps || plan->steps[i + 1].node != s->node)) WICK_TRY(check_results(e, s->node));
         if (s->jump && *(const int64_t *)ptr[0]) i = (size_t)((int64_t)i + s->jump - 1); /* loops and branches (control.c) */
     }
     return WICK_OK;
+}
+
+/* Kept steps run again if any state that they depend on has changed, or may have. */
+static void forget_old_versions(wick_execution *e) {
+    const wick_plan *plan = e->plan;
+    wick_memory *m = e->memory;
+    bool same = true;
+    for (size_t i = 0; plan->keeps && i < plan->n_leaves; i++) {
+        if (!plan->keeps[i]) continue;
+        same &= e->versions[i] && m->versions[i] == e->versions[i];
+        m->versions[i] = e->versions[i];
+    }
+    if (!same) memset(m->done, 0, plan->n_steps * sizeof *m->done);
 }
 
 wick_status wick_execute(wick_execution *e) {
@@ -154,6 +176,7 @@ wick_status wick_execute(wick_execution *e) {
         if (b->kind == WICK_BUFFER_OUTPUT) e->memory->base[i] = e->outputs[b->index];
         if (b->kind == WICK_BUFFER_SLOT) e->memory->base[i] = (char *)e->slots[b->index];
     }
+    forget_old_versions(e);
     uint64_t word = wick_fp_enter();
     wick_status status = run_steps(e);
     wick_fp_restore(word);

@@ -9,7 +9,11 @@ bool wick_state_lock(wick_tensor *state, bool alone) {
     return true;
 }
 
-void wick_state_unlock(wick_tensor *state, bool alone) { atomic_fetch_add(&state->lock, alone ? 1 : -1); }
+void wick_state_unlock(wick_tensor *state, bool alone) {
+    wick_array *a = alone && state->value ? state->value->array : NULL;
+    if (a && a->storage->owned) a->storage->version = wick_version_next(); /* whoever had it alone may have written it */
+    atomic_fetch_add(&state->lock, alone ? 1 : -1);
+}
 
 static wick_status copy_into(wick_context *ctx, const wick_value *v, wick_array **out, wick_msg *msg) {
     wick_array *a = wick_array_contiguous(ctx, &v->type);

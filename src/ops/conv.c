@@ -182,7 +182,7 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     for (int stage = 0; stage < 3; stage++) {
         if (!k->tasks[stage]) continue;
         wick_step step = {.name = stage == 1 ? wick_conv_name(k) : names[stage], .run = run[stage], .tasks = k->tasks[stage],
-                          .scratch = stage == 1 ? k->scratch : 0, .flops = stage == 1 ? flops_conv(node) : 0, .bytes = stage == 1 ? moved : 2 * (double)k->shared};
+                          .scratch = stage == 1 ? k->scratch : 0, .packs = stage == 0, .flops = stage == 1 ? flops_conv(node) : 0, .bytes = stage == 1 ? moved : 2 * (double)k->shared};
         const bool uses[CONV_POINTERS] = {stage == 1, stage < 2, stage == 1 && k->bias, stage == last, k->shared > 0};
         wick_ref refs[CONV_POINTERS];
         int n_refs = 0;

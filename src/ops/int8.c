@@ -213,7 +213,7 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
         const double moved = (double)(wick_type_bytes(a.type) + wick_type_bytes(b.type) + wick_type_bytes(tc)), packed = (double)p->packed * (double)p->b_count;
         wick_step step = {.name = stage ? wick_int8_name(p) : "int8_pack", .run = stage ? run_main : run_pack,
                           .tasks = stage ? p->tasks * p->batch : p->tasks_pack * p->b_count, .scratch = stage ? p->scratch : p->scratch_pack,
-                          .flops = stage ? flops(node) : 0, .bytes = stage ? moved : 2 * packed};
+                          .flops = stage ? flops(node) : 0, .bytes = stage ? moved : 2 * packed, .packs = stage == 0};
         if (step.tasks || stage) WICK_TRY(wick_lower_step(l, &step, &m, sizeof m, refs, n));
     }
     return WICK_OK;

@@ -239,7 +239,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         size_t bytes = shared ? g->packed : (size_t)(m.packed * batch);
         WICK_TRY(wick_lower_temp(l, bytes, &refs[3].buffer));
         refs[3].write = true;
-        wick_step pack = {.name = "gemm_pack", .run = run_pack, .tasks = g->tasks_pack * (shared ? 1 : batch), .scratch = g->scratch,
+        wick_step pack = {.name = "gemm_pack", .packs = true, .run = run_pack, .tasks = g->tasks_pack * (shared ? 1 : batch), .scratch = g->scratch,
                           .bytes = (double)bytes + (double)(g->k * g->n * elem) * (double)(shared ? 1 : batch)};
         WICK_TRY(wick_lower_step(l, &pack, &m, sizeof m, (wick_ref[]){refs[1], refs[3]}, 2));
         refs[3].write = false;

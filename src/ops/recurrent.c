@@ -208,7 +208,7 @@ static wick_status lower_recurrent(wick_lower *l, wick_node *node) {
     if (r->tasks_pack) {
         wick_ref packed = {.write = true};
         WICK_TRY(wick_lower_temp(l, r->packed, &packed.buffer));
-        wick_step pack = {.name = "recurrent_pack", .run = run_pack, .tasks = r->tasks_pack, .bytes = 2.0 * (double)r->packed};
+        wick_step pack = {.name = "recurrent_pack", .packs = true, .run = run_pack, .tasks = r->tasks_pack, .bytes = 2.0 * (double)r->packed};
         WICK_TRY(wick_lower_step(l, &pack, &a, sizeof a, (wick_ref[]){weights, packed}, 2));
         packed.write = false;
         refs[a.n] = packed;

@@ -126,6 +126,7 @@ wick_tensor *wick_map_file(wick_context *ctx, const char *path, size_t offset, w
     s->size = size;
     s->alloc = ctx->alloc;
     s->map = map;
+    s->version = wick_version_next();
     wick_layout layout;
     wick_layout_contiguous(&layout, &type);
     return wick_leaf(ctx, &type, wick_array_new(ctx, s, &layout));

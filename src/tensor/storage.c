@@ -1,5 +1,10 @@
 #include "tensor/tensor.h"
 
+uint64_t wick_version_next(void) {
+    static _Atomic uint64_t last;
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
 wick_storage *wick_storage_new(wick_context *ctx, size_t size) {
     wick_storage *s = wick_calloc(&ctx->alloc, sizeof *s);
     if (!s) return NULL;
@@ -10,6 +15,7 @@ wick_storage *wick_storage_new(wick_context *ctx, size_t size) {
     }
     atomic_init(&s->refs, 1);
     s->owned = true;
+    s->version = wick_version_next();
     s->size = size;
     s->alloc = ctx->alloc;
     s->held = &ctx->tensor_bytes;

@@ -90,7 +90,9 @@ struct wick_storage {
     void *user;
     wick_map map;
     atomic_size_t *held; /* counter of the context's bytes, or NULL */
+    uint64_t version;    /* another number for other contents, in the whole process; 0: the caller's memory, which may change at any time */
 };
+uint64_t wick_version_next(void);
 
 struct wick_array {
     atomic_int refs;

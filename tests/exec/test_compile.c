@@ -496,4 +496,114 @@ TEST(kernels_and_buffers_add_up_to_the_plan) {
     wick_context_free(&ctx);
 }
 
+/* ---- what is packed is kept until a state changes -------------------------------------------------------------------------------- */
+
+typedef struct packed_net {
+    wick_tensor *conv, *wrapped;
+} packed_net;
+static wick_status packed_forward(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const packed_net *n = user;
+    (void)ctx;
+    out[0] = wick_conv(wick_conv(in[0], n->conv, NULL, NULL), n->wrapped, NULL, NULL);
+    return WICK_OK;
+}
+static wick_status assign_conv(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)in, (void)ctx;
+    packed_net *n = user;
+    out[0] = wick_sum(n->conv, WICK_ALL_AXES, false);
+    return wick_assign(n->conv, wick_mul(n->conv, wick_like(n->conv, 2)));
+}
+enum { PACKED_X = 3 * 6 * 6, PACKED_Y = 4 * 2 * 2 };
+
+/* The plan's outputs are those of ops recorded afresh. */
+static void check_packed(wick_context *ctx, packed_net *n, wick_workspace *ws, const float *x, int line) {
+    float got[PACKED_Y], want[PACKED_Y];
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_tensor *in = wick_from(ctx, WICK_F32, WICK_DIMS(1, 3, 6, 6), x), *out = NULL;
+    CHECK_OK(ctx, packed_forward(ctx, &in, &out, n));
+    CHECK_OK(ctx, wick_read(out, want, sizeof want));
+    CHECK_MSG(wick_run(ws, (const void *[]){x}, (void *[]){got}) == WICK_OK, "%s", wick_workspace_error(ws));
+    for (int i = 0; i < PACKED_Y; i++) CHECK_MSG(fabsf(got[i] - want[i]) <= 1e-4f * fabsf(want[i]) + 1e-5f, "line %d: %g, not %g", line, (double)got[i], (double)want[i]);
+    wick_scope_close(&scope);
+}
+static uint64_t packs_of(const wick_plan *p, const wick_workspace *ws) {
+    uint64_t sum = 0, runs;
+    for (int i = 0; i < wick_plan_get_info(p).kernels; i++) {
+        wick_workspace_kernel_ns(ws, i, &runs);
+        if (!strcmp(wick_plan_kernel_at(p, i).name, "conv_pack")) sum += runs;
+    }
+    return sum;
+}
+
+TEST(weights_are_packed_once_and_again_when_they_change) {
+    wick_context *ctx = context();
+    float x[PACKED_X], w[5 * 3 * 3 * 3], mine[4 * 5 * 3 * 3];
+    for (int i = 0; i < PACKED_X; i++) x[i] = (float)test_rand_real(-1, 1);
+    for (size_t i = 0; i < sizeof w / sizeof *w; i++) w[i] = (float)test_rand_real(-1, 1);
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) mine[i] = (float)test_rand_real(-1, 1);
+    packed_net n = {wick_from(ctx, WICK_F32, WICK_DIMS(5, 3, 3, 3), w), wick_from(ctx, WICK_F32, WICK_DIMS(4, 5, 3, 3), mine)};
+    const wick_spec in = {.dtype = WICK_F32, .rank = 4, .dims = {1, 3, 6, 6}};
+    wick_plan *plan = NULL, *doubles = NULL;
+    wick_workspace *ws = NULL, *other = NULL, *step = NULL;
+    CHECK_OK(ctx, wick_compile(ctx, packed_forward, &n, 1, &in, 1, NULL, &plan));
+    CHECK_OK(ctx, wick_compile(ctx, assign_conv, &n, 0, NULL, 1, NULL, &doubles));
+    REQUIRE(plan && doubles);
+    CHECK_OK(ctx, wick_workspace_new(plan, &ws));
+    CHECK_OK(ctx, wick_workspace_new(plan, &other));
+    CHECK_OK(ctx, wick_workspace_new(doubles, &step));
+    wick_workspace_profile(ws, true);
+    wick_workspace_profile(other, true);
+    for (int k = 0; k < 3; k++) {
+        x[k] = 7;
+        check_packed(ctx, &n, ws, x, __LINE__);
+        CHECK_INT(packs_of(plan, ws), 2);
+    }
+    check_packed(ctx, &n, other, x, __LINE__);
+    CHECK_INT(packs_of(plan, other), 2);
+    w[0] = 5; /* written from outside */
+    CHECK_OK(ctx, wick_write(n.conv, w, sizeof w));
+    check_packed(ctx, &n, ws, x, __LINE__);
+    CHECK_INT(packs_of(plan, ws), 4);
+    float sum; /* by another plan, in place */
+    CHECK_MSG(wick_run(step, NULL, (void *[]){&sum}) == WICK_OK, "%s", wick_workspace_error(step));
+    check_packed(ctx, &n, ws, x, __LINE__);
+    CHECK_INT(packs_of(plan, ws), 6);
+    check_packed(ctx, &n, ws, x, __LINE__);
+    CHECK_INT(packs_of(plan, ws), 6);
+    CHECK_OK(ctx, wick_assign(n.conv, wick_mul(n.conv, wick_like(n.conv, -1)))); /* by the lazy way */
+    CHECK_OK(ctx, wick_eval(ctx, 0, NULL, NULL));
+    check_packed(ctx, &n, ws, x, __LINE__);
+    CHECK_INT(packs_of(plan, ws), 8);
+    check_packed(ctx, &n, other, x, __LINE__);
+    CHECK_INT(packs_of(plan, other), 4);
+    wick_workspace_free(&ws);
+    wick_workspace_free(&other);
+    wick_workspace_free(&step);
+    wick_plan_free(&plan);
+    wick_plan_free(&doubles);
+    wick_context_free(&ctx);
+}
+
+TEST(memory_of_the_caller_is_packed_for_each_run) {
+    wick_context *ctx = context();
+    float x[PACKED_X], mine[4 * 5 * 3 * 3];
+    for (int i = 0; i < PACKED_X; i++) x[i] = (float)i;
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) mine[i] = (float)test_rand_real(-1, 1);
+    packed_net n = {wick_ones(ctx, WICK_F32, WICK_DIMS(5, 3, 3, 3)), wick_wrap(ctx, WICK_F32, WICK_DIMS(4, 5, 3, 3), NULL, mine, NULL, NULL)};
+    CHECK_OK(ctx, wick_eval(ctx, 1, &n.conv, NULL));
+    const wick_spec in = {.dtype = WICK_F32, .rank = 4, .dims = {1, 3, 6, 6}};
+    wick_plan *plan = NULL;
+    wick_workspace *ws = NULL;
+    CHECK_OK(ctx, wick_compile(ctx, packed_forward, &n, 1, &in, 1, NULL, &plan));
+    REQUIRE(plan != NULL);
+    CHECK_OK(ctx, wick_workspace_new(plan, &ws));
+    for (int k = 0; k < 3; k++) {
+        mine[k] = 11 + (float)k; /* behind Wick's back */
+        check_packed(ctx, &n, ws, x, __LINE__);
+    }
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -266,7 +266,9 @@ static wick_tensor *of_bytes(wick_onnx *onnx, wick_dtype dtype, int rank, const 
     const size_t size = wick_dtype_size(dtype); /* 0: packed into bytes */
     if (pages && little_endian_host && (!size || (uintptr_t)at % size == 0)) {
         pages_hold(pages);
-        return wick_wrap(onnx->ctx, dtype, rank, dims, NULL, at, wick_onnx_pages_drop, pages);
+        wick_tensor *t = wick_wrap(onnx->ctx, dtype, rank, dims, NULL, at, wick_onnx_pages_drop, pages);
+        if (!wick_tensor_error(t, NULL)) t->value->array->storage->version = wick_version_next(); /* pages of a file stay what they are */
+        return t;
     }
     return wick_from(onnx->ctx, dtype, rank, dims, at);
 }

@@ -35,29 +35,6 @@ static void finish(const wick_int8_finish *f) {
     }
 }
 
-#define INT8_CHANNELS(T, name)                                                                                                    \
-    static void name(int64_t channels, int64_t taps, const void *const *x, const int32_t *w, int32_t *restrict sums) {             \
-        int64_t c0 = 0;                                                                                                           \
-        enum { BLOCK = 64 };                                                                                                      \
-        for (; c0 + BLOCK <= channels; c0 += BLOCK) {                                                                             \
-            int32_t acc[BLOCK] = {0};                                                                                             \
-            for (int64_t t = 0; t < taps; t++) {                                                                                  \
-                const T *restrict from = (const T *)x[t] + c0;                                                                    \
-                const int32_t *restrict by = w + t * channels + c0;                                                               \
-                for (int c = 0; c < BLOCK; c++) acc[c] += from[c] * by[c];                                                        \
-            }                                                                                                                     \
-            memcpy(sums + c0, acc, sizeof acc);                                                                                   \
-        }                                                                                                                         \
-        for (int64_t c = c0; c < channels; c++) sums[c] = 0;                                                                      \
-        for (int64_t t = 0; t < taps && c0 < channels; t++)                                                                       \
-            for (int64_t c = c0; c < channels; c++) sums[c] += ((const T *)x[t])[c] * w[t * channels + c];                        \
-    }
-INT8_CHANNELS(uint8_t, channels_u8)
-INT8_CHANNELS(int8_t, channels_i8)
-static void channels(int64_t n, int64_t taps, bool is_signed, const void *const *x, const int32_t *w, int32_t *sums) {
-    (is_signed ? channels_i8 : channels_u8)(n, taps, x, w, sums);
-}
-
 /* ---- pairs of i16 ------------------------------------------------------------------------------------------------------------------- */
 
 static int32_t row_pairs(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
@@ -206,6 +183,54 @@ INT8_PACK(pack_quads_u8, int8_t, int8_t, 4, PAIRS_NR, 0x80)
 INT8_PACK(pack_quads_i8, int8_t, int8_t, 4, PAIRS_NR, 0)
 static void pack_quads(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst, int32_t *sums) {
     (is_signed ? pack_quads_i8 : pack_quads_u8)(k, cols, src, row, col, dst, sums);
+}
+#endif
+
+/* ---- each channel on its own ---------------------------------------------------------------------------------------------------------- */
+
+#define INT8_REST(T, name)                                                                                                        \
+    static void name(int64_t channels, int64_t c0, int64_t taps, const void *const *x, const int32_t *w, int32_t *restrict sums) { \
+        for (int64_t c = c0; c < channels; c++) sums[c] = 0;                                                                       \
+        for (int64_t t = 0; t < taps; t++)                                                                                         \
+            for (int64_t c = c0; c < channels; c++) sums[c] += ((const T *)x[t])[c] * w[t * channels + c];                         \
+    }
+INT8_REST(uint8_t, rest_u8)
+INT8_REST(int8_t, rest_i8)
+
+#if WICK_TIER_ID == 0
+static void channels(int64_t n, int64_t taps, bool is_signed, const void *const *x, const int32_t *w, int32_t *sums) {
+    (is_signed ? rest_i8 : rest_u8)(n, 0, taps, x, w, sums);
+}
+#else
+typedef int32_t int8_sumsu __attribute__((vector_size(INT8_VEC_BYTES), aligned(4), may_alias));
+typedef uint8_t int8_u8 __attribute__((vector_size(INT8_VEC_BYTES / 4), aligned(1), may_alias));
+typedef int8_t int8_i8 __attribute__((vector_size(INT8_VEC_BYTES / 4), aligned(1), may_alias));
+/* Four vectors of channels, then one, then the rest. */
+#define INT8_CHANNELS(V, T, name, vecs)                                                                                                       \
+    static int64_t name(int64_t channels, int64_t c0, int64_t taps, const void *const *x, const int32_t *w, int32_t *sums) {                   \
+        enum { L = INT8_VEC_BYTES / 4 };                                                                                                      \
+        for (; c0 + (vecs) * L <= channels; c0 += (vecs) * L) {                                                                                \
+            int8_sums acc[vecs] = {{0}};                                                                                                      \
+            const int32_t *by = w + c0;                                                                                                       \
+            for (int64_t t = 0; t < taps; t++, by += channels) {                                                                              \
+                const T *from = (const T *)x[t] + c0;                                                                                         \
+                INT8_UNROLL                                                                                                                   \
+                for (int v = 0; v < (vecs); v++)                                                                                              \
+                    acc[v] += __builtin_convertvector(*(const V *)(from + v * L), int8_sums) * *(const int8_sumsu *)(by + v * L);              \
+            }                                                                                                                                 \
+            INT8_UNROLL                                                                                                                       \
+            for (int v = 0; v < (vecs); v++) *(int8_sumsu *)(sums + c0 + v * L) = acc[v];                                                     \
+        }                                                                                                                                     \
+        return c0;                                                                                                                            \
+    }
+INT8_CHANNELS(int8_u8, uint8_t, channels_u8_4, 4)
+INT8_CHANNELS(int8_u8, uint8_t, channels_u8_1, 1)
+INT8_CHANNELS(int8_i8, int8_t, channels_i8_4, 4)
+INT8_CHANNELS(int8_i8, int8_t, channels_i8_1, 1)
+static void channels(int64_t n, int64_t taps, bool is_signed, const void *const *x, const int32_t *w, int32_t *sums) {
+    int64_t c = (is_signed ? channels_i8_4 : channels_u8_4)(n, 0, taps, x, w, sums);
+    c = (is_signed ? channels_i8_1 : channels_u8_1)(n, c, taps, x, w, sums);
+    (is_signed ? rest_i8 : rest_u8)(n, c, taps, x, w, sums);
 }
 #endif
 
