@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "bench.h"
 #include "wick/wick.h"
 
@@ -69,6 +70,12 @@ static void *room(size_t bytes) {
     if (posix_memalign(&p, 64, bytes + 1)) exit(3); /* as PyTorch does */
     return p;
 }
+/* Results come from Wick's allocator, as wick_eval's do. */
+static void *result_room(size_t bytes) {
+    void *p = wick_alloc(NULL, bytes);
+    if (!p) exit(3);
+    return p;
+}
 
 /* The gradients of which inputs: floats, but for the last. */
 static int differentiable(int at[MOST]) {
@@ -94,7 +101,7 @@ static wick_status record(wick_context *ctx, wick_tensor *const *given, wick_ten
 static void close_row(void) {
     wick_workspace_free(&now.space);
     wick_plan_free(&now.plan);
-    for (int i = 0; i < MOST; i++) free(now.out[i]), now.out[i] = NULL;
+    for (int i = 0; i < MOST; i++) wick_release(NULL, now.out[i], now.size[i]), now.out[i] = NULL;
     now.n_out = 0;
 }
 
@@ -119,14 +126,14 @@ static const char *open_row(wick_context *ctx, char *words) {
     if (wick_compile(ctx, record, NULL, now.n_in, now.in, n_out, NULL, &now.plan) || wick_workspace_new(now.plan, &now.space)) return wick_context_error(ctx);
     for (int i = 0; i < n_out; i++) {
         const wick_spec made = wick_plan_output(now.plan, i);
-        now.out[i] = room(now.size[i] = bytes_of(&made));
+        now.out[i] = result_room(now.size[i] = bytes_of(&made));
     }
     now.n_out = n_out;
     return NULL;
 }
 
 static bool run_once(void) {
-    for (int i = 0; now.fresh && i < now.n_out; i++) free(now.out[i]), now.out[i] = room(now.size[i]);
+    for (int i = 0; now.fresh && i < now.n_out; i++) wick_release(NULL, now.out[i], now.size[i]), now.out[i] = result_room(now.size[i]);
     return now.n_out && wick_run(now.space, now.data, now.out) == WICK_OK;
 }
 

@@ -58,8 +58,11 @@ class Ratio:
 
 
 def use(threads):
-    """PyTorch at its fastest; the clock of both sides."""
+    """PyTorch at its fastest; the clock of both sides. On one thread both sides have one CPU, the last of those allowed: a side that has to wake
+    another CPU for its turn finds it slow."""
     torch.set_num_threads(threads)
+    if threads == 1:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     torch.set_flush_denormal(True)
     if threads > 1 and os.getloadavg()[0] > 0.5 * os.cpu_count():
         print("other programs want the CPUs: threads that wait for each other are then held up, PyTorch's a thousandfold. These ratios mean nothing.", file=sys.stderr)
