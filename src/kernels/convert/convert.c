@@ -15,7 +15,7 @@ const wick_convert_table *wick_convert_kernels(wick_tier tier) { return tables[t
 /* Elements per task: some tens of microseconds. */
 #define COPY_TASK  32768
 /* Side of the square that a transposing copy moves at once: both sides' cache lines stay in L1. */
-#define COPY_TILE  16
+#define COPY_TILE  16 /* as in walk.c */
 /* Elements per block of a converting copy; two blocks of 8 bytes each lie on the stack. */
 #define COPY_BLOCK 512
 
@@ -70,42 +70,6 @@ int64_t wick_copy_tasks(const wick_copy *c) {
     return p.across < 0 ? tasks : WICK_MIN(tasks, copy_bands(&p));
 }
 
-#define COPY_TRANSPOSE(bits)                                                                                           \
-    static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step,           \
-                                 int64_t rows, int64_t cols) {                                                         \
-        for (int64_t j = 0; j < cols; j += COPY_TILE) {                                                                \
-            const int64_t n = WICK_MIN(cols - j, COPY_TILE);                                                           \
-            for (int64_t i = 0; i < rows; i++)                                                                         \
-                for (int64_t k = 0; k < n; k++) d[i * d_step + j + k] = s[i + (j + k) * s_step];                       \
-        }                                                                                                              \
-    }
-COPY_TRANSPOSE(8)
-COPY_TRANSPOSE(16)
-COPY_TRANSPOSE(64)
-
-/* Squares of 4 x 4 in vectors of 16 bytes, which every CPU has; what is left over element by element. */
-typedef uint32_t four __attribute__((vector_size(16)));
-typedef uint32_t four_anywhere __attribute__((vector_size(16), aligned(4), may_alias));
-static void transpose_32(const uint32_t *s, int64_t s_step, uint32_t *d, int64_t d_step, int64_t rows, int64_t cols) {
-    const int64_t whole_rows = rows & ~(int64_t)3;
-    for (int64_t j = 0; j < cols; j += COPY_TILE) {
-        const int64_t n = WICK_MIN(cols - j, COPY_TILE), whole = n & ~(int64_t)3;
-        for (int64_t i = 0; i < whole_rows; i += 4)
-            for (int64_t k = j; k < j + whole; k += 4) {
-                four x[4];
-                for (int l = 0; l < 4; l++) x[l] = *(const four_anywhere *)(s + i + (k + l) * s_step);
-                const four low = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5), low2 = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
-                const four high = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7), high2 = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
-                *(four_anywhere *)(d + i * d_step + k) = __builtin_shufflevector(low, low2, 0, 1, 4, 5);
-                *(four_anywhere *)(d + (i + 1) * d_step + k) = __builtin_shufflevector(low, low2, 2, 3, 6, 7);
-                *(four_anywhere *)(d + (i + 2) * d_step + k) = __builtin_shufflevector(high, high2, 0, 1, 4, 5);
-                *(four_anywhere *)(d + (i + 3) * d_step + k) = __builtin_shufflevector(high, high2, 2, 3, 6, 7);
-            }
-        for (int64_t i = 0; i < rows; i++)
-            for (int64_t k = i < whole_rows ? whole : 0; k < n; k++) d[i * d_step + j + k] = s[i + (j + k) * s_step];
-    }
-}
-
 static void copy_band(const plan *p, int elem, int64_t band, const uint8_t *src, uint8_t *dst) {
     const int last = p->rank - 1, a = p->across;
     const int64_t bands = (p->dims[a] + COPY_TILE - 1) / COPY_TILE, row = band % bands * COPY_TILE;
@@ -119,20 +83,7 @@ static void copy_band(const plan *p, int elem, int64_t band, const uint8_t *src,
     }
     const void *from = src + s * elem;
     void *to = dst + d * elem;
-    switch (elem) {
-    case 1:
-        transpose_8(from, p->src[last], to, p->dst[a], rows, p->dims[last]);
-        break;
-    case 2:
-        transpose_16(from, p->src[last], to, p->dst[a], rows, p->dims[last]);
-        break;
-    case 4:
-        transpose_32(from, p->src[last], to, p->dst[a], rows, p->dims[last]);
-        break;
-    default:
-        transpose_64(from, p->src[last], to, p->dst[a], rows, p->dims[last]);
-        break;
-    }
+    wick_walk_transpose(elem, from, p->src[last], to, p->dst[a], rows, p->dims[last]);
 }
 
 /* Offset of linear position `at`; *run: how many elements follow it along the last dim. */

@@ -22,6 +22,8 @@
 /* Work of one task in element-instructions. */
 #define TASK_WORK          65536
 #define SLOT_PAD           192
+/* Bytes of a block of a reduction of its input as it is: its rows may lie across each other, and are then read some cache lines at a time. */
+#define BLOCK_BARE 16384
 /* Blocks and tasks of a program that is one loop: it has no registers to fit in L1, and reads its arrays where they lie. */
 #define WHOLE_BLOCK 1024
 #define WHOLE_TASK  16384
@@ -335,7 +337,7 @@ void wick_fused_prepare(wick_fused *f) {
         widest = WICK_MAX(widest, wick_ctype_size((wick_ctype)f->instr[i].to));
     }
     const size_t result_size = f->reduces ? wick_ctype_size(wick_ctype_of((wick_dtype)f->out[0].dtype)) : 0;
-    f->block = choose_block(f, slots, widest, f->reduces ? BLOCK_MIN_REDUCING : BLOCK_MIN);
+    f->block = f->reduces && !f->n_instr ? (int)(BLOCK_BARE / widest) : choose_block(f, slots, widest, f->reduces ? BLOCK_MIN_REDUCING : BLOCK_MIN);
     f->tasks2 = 0;
     f->partials = 0;
     if (f->reduces) plan_reduction(f, result_size);
