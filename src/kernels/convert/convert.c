@@ -86,18 +86,6 @@ static void copy_band(const plan *p, int elem, int64_t band, const uint8_t *src,
     wick_walk_transpose(elem, from, p->src[last], to, p->dst[a], rows, p->dims[last]);
 }
 
-/* Offset of linear position `at`; *run: how many elements follow it along the last dim. */
-static int64_t copy_offset(const plan *p, const int64_t *strides, int64_t at, int64_t *run) {
-    int64_t offset = 0;
-    *run = 1;
-    if (p->rank) *run = p->dims[p->rank - 1] - at % p->dims[p->rank - 1];
-    for (int d = p->rank - 1; d >= 0; d--) {
-        offset += at % p->dims[d] * strides[d];
-        at /= p->dims[d];
-    }
-    return offset;
-}
-
 static bool is_linear(const plan *p, const int64_t *strides) {
     int64_t step = 1;
     for (int d = p->rank - 1; d >= 0; step *= p->dims[d--])
@@ -105,27 +93,12 @@ static bool is_linear(const plan *p, const int64_t *strides) {
     return true;
 }
 
-/* Same dtype: a gather straight into dst where dst is contiguous, run by run where it is not. */
 static void copy_same(const plan *p, int elem, int64_t at, int64_t end, const uint8_t *src, uint8_t *dst) {
-    const int last = p->rank - 1;
-    if (is_linear(p, p->dst)) {
+    if (at >= end) return;
+    if (is_linear(p, p->dst))
         wick_walk_gather(elem, p->rank, p->dims, p->src, at, end - at, src, dst + at * elem);
-        return;
-    }
-    const int64_t step = p->rank ? p->dst[last] : 1, from_step = p->rank ? p->src[last] : 1;
-    while (at < end) {
-        int64_t run;
-        uint8_t *to = dst + copy_offset(p, p->dst, at, &run) * elem;
-        const uint8_t *from = src + copy_offset(p, p->src, at, &run) * elem;
-        run = WICK_MIN(run, end - at);
-        if (step == 1)
-            wick_walk_gather(elem, 1, &run, &from_step, 0, run, from, to);
-        else if (from_step == 1)
-            wick_walk_scatter(elem, 1, &run, &step, 0, run, from, to);
-        else
-            for (int64_t i = 0; i < run; i++) memcpy(to + i * step * elem, from + i * from_step * elem, (size_t)elem);
-        at += run;
-    }
+    else
+        wick_walk_move(elem, p->rank, p->dims, p->src, p->dst, at, end - at, src, dst);
 }
 
 /* Bytes from one element to another so far on; packed ones are whole bytes apart then. */

@@ -32,6 +32,8 @@ void wick_walk_gather(int elem, int rank, const int64_t *dims, const int64_t *st
                       const void *src, void *dst);
 void wick_walk_scatter(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n,
                        const void *src, void *dst);
+/* Neither side is packed: n >= 1 elements from linear position `at` of the dims on. */
+void wick_walk_move(int elem, int rank, const int64_t *dims, const int64_t *from, const int64_t *to, int64_t at, int64_t n, const void *src, void *dst);
 /* dst[i * d_step + k] = src[i + k * s_step]: rows x cols elements of elem bytes. */
 void wick_walk_transpose(int elem, const void *src, int64_t s_step, void *dst, int64_t d_step, int64_t rows, int64_t cols);
 /* dst[i] = *value, n elements of elem bytes. */

@@ -43,6 +43,8 @@ static inline void walk_next(walk *w, int rank, const int64_t *dims, const int64
         } else if (step == 0) {                                                                                        \
             const uint##bits##_t v = *s;                                                                               \
             for (int64_t i = 0; i < n; i++) d[i] = v;                                                                  \
+        } else if (step == -1) {                                                                                       \
+            for (int64_t i = 0; i < n; i++) d[i] = s[-i];                                                              \
         } else {                                                                                                       \
             for (int64_t i = 0; i < n; i++) d[i] = s[i * step];                                                        \
         }                                                                                                              \
@@ -73,6 +75,23 @@ static inline void walk_next(walk *w, int rank, const int64_t *dims, const int64
             if ((n -= run) <= 0) return;                                                                               \
             src += run;                                                                                                \
             walk_next(&w, rank, dims, strides);                                                                        \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void move_##bits(int rank, const int64_t *dims, const int64_t *from, const int64_t *to, int64_t at, int64_t n,  \
+                            const uint##bits##_t *src, uint##bits##_t *dst) {                                          \
+        walk r = walk_to(rank, dims, from, at), w = walk_to(rank, dims, to, at);                                       \
+        const int64_t length = rank ? dims[rank - 1] : 1, step = rank ? from[rank - 1] : 1, d_step = rank ? to[rank - 1] : 1; \
+        for (;;) {                                                                                                     \
+            const int64_t run = WICK_MIN(length - w.inner, n);                                                         \
+            const uint##bits##_t *s = src + r.offset + r.inner * step;                                                 \
+            uint##bits##_t *d = dst + w.offset + w.inner * d_step;                                                     \
+            if (d_step == 1)                                                                                           \
+                run_in_##bits(d, s, step, run);                                                                        \
+            else                                                                                                       \
+                for (int64_t i = 0; i < run; i++) d[i * d_step] = s[i * step];                                         \
+            if ((n -= run) <= 0) return;                                                                               \
+            walk_next(&r, rank, dims, from);                                                                           \
+            walk_next(&w, rank, dims, to);                                                                             \
         }                                                                                                              \
     }                                                                                                                  \
     static void fill_##bits(uint##bits##_t *d, uint##bits##_t v, int64_t n) {                                          \
@@ -188,6 +207,23 @@ void wick_walk_scatter(int elem, int rank, const int64_t *dims, const int64_t *s
         break;
     default:
         scatter_64(rank, dims, strides, at, n, src, dst);
+        break;
+    }
+}
+
+void wick_walk_move(int elem, int rank, const int64_t *dims, const int64_t *from, const int64_t *to, int64_t at, int64_t n, const void *src, void *dst) {
+    switch (elem) {
+    case 1:
+        move_8(rank, dims, from, to, at, n, src, dst);
+        break;
+    case 2:
+        move_16(rank, dims, from, to, at, n, src, dst);
+        break;
+    case 4:
+        move_32(rank, dims, from, to, at, n, src, dst);
+        break;
+    default:
+        move_64(rank, dims, from, to, at, n, src, dst);
         break;
     }
 }
