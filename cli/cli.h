@@ -36,7 +36,9 @@ typedef struct cli_options {
     bool nesterov, amsgrad, cycle_momentum, force, json, quiet, help, no_measure, external, layers, bench, bgr;
 
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
-    bool head;
+    const char *dtype; /* of convert */
+    int64_t max_shard;
+    bool head, fit;
 
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];

@@ -13,10 +13,13 @@ static const struct {
     const char *from, *to; /* ends of names */
     convert_function fn;
 } conversions[] = {
-    {".npy", ".npy", convert_npy_to_npy},
     {FOLDER, ".onnx", convert_run_to_onnx},
     {".safetensors", ".onnx", convert_run_to_onnx},
     {".onnx", ".onnx", convert_onnx_to_onnx},
+#define TENSORS(from) {from, ".safetensors", convert_weights}, {from, ".safetensors.index.json", convert_weights}, {from, ".npz", convert_weights}, {from, ".npy", convert_weights}
+    TENSORS(".safetensors"), TENSORS(".safetensors.index.json"), TENSORS(".npz"), TENSORS(".npy"),
+    TENSORS(".pt"), TENSORS(".pth"), TENSORS(".bin"), /* pickles: refused, with the line that makes safetensors of them */
+#undef TENSORS
 };
 enum { CONVERSIONS = sizeof conversions / sizeof conversions[0] };
 
@@ -40,7 +43,7 @@ int cmd_convert(cli_options *o) {
     for (int i = 0; i < CONVERSIONS && !fn; i++)
         if (is_of_kind(o->model, conversions[i].from) && is_of_kind(o->files[0], conversions[i].to)) fn = conversions[i].fn;
     if (!fn) {
-        char known[512];
+        char known[2048];
         list_conversions(known, sizeof known);
         return talk_fail(CLI_USAGE, "%s does not become %s; what does: %s", o->model, o->files[0], known);
     }

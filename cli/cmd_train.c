@@ -9,6 +9,7 @@
 #include "steplog.h"
 #include "talk.h"
 #include "trainer.h"
+#include "weights.h"
 
 #include <errno.h>
 #include <math.h>
@@ -49,6 +50,7 @@ static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose
         snprintf(text, size, "%s", "onnx:" CLASSIFIER_ONNX);
         return CLI_OK;
     }
+    if (!*o->weights && (*o->rename || o->fit)) return talk_fail(blame(whose), "%s--%s is for --weights", whose, o->fit ? "fit" : "rename");
     if (o->head) return talk_fail(blame(whose), "%s--head is for a --model", whose);
     if (*o->net) {
         if (options_given(o, "arch") || options_given(o, "hidden") || options_given(o, "dropout"))
@@ -221,6 +223,7 @@ static int build(training *t) {
     if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, of_file, CLI_BAD_FILE);
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, &loading);
+    if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->test) code = evaluator_new(&t->e, &t->c, t->test);
     return code;

@@ -9,8 +9,8 @@
 /* Makes o->files[0] of o->model. An exit code; what went wrong has been said. */
 typedef int (*convert_function)(wick_context *ctx, const cli_options *o);
 
-int convert_npy_to_npy(wick_context *ctx, const cli_options *o);
 int convert_run_to_onnx(wick_context *ctx, const cli_options *o);
 int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o);
+int convert_weights(wick_context *ctx, const cli_options *o); /* whatever wick_weights_open reads and wick_weights_write writes */
 
 #endif

@@ -31,6 +31,7 @@
 #include "wick/transformer.h"
 #include "wick/trees.h"
 #include "wick/types.h"
+#include "wick/weights.h"
 #include "wick/zoo.h"
 
 #endif

@@ -155,6 +155,10 @@ typedef struct wick_map {
 wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg);
 wick_status wick_map_descriptor(wick_map *map, int fd, const char *path, wick_msg *msg); /* of an open file, which stays open; path is for messages */
 void wick_map_close(wick_map *map);
+/* A descriptor of the folder that the file lies in, for close(2); -1: errno says why. */
+int wick_folder_of(const char *path);
+/* A file in that folder or below it, which another file names: no part of the path is "..", or a link, and the file has no second name. */
+wick_status wick_map_beneath(wick_map *map, int folder, const char *path, wick_msg *msg);
 
 /* Atomic writer: "<path>.tmp-<pid>-<n>" beside the target; commit is write-out, fsync, rename, fsync of the folder.
  * Until commit succeeds the old file is untouched; abort (or a failed commit) removes the temporary. Messages name path. */

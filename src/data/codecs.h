@@ -6,7 +6,7 @@
 
 /* Pictures beyond this are refused before anything is allocated for them. */
 #define WICK_PICTURE_PIXELS_MAX ((int64_t)1 << 26)
-/* Bytes of decoded RGBA that a byte of a file can stand for: deflate's best (WICK_GZIP_RATIO_MAX) at 8 pixels a byte. JPEG's is lower: a
+/* Bytes of decoded RGBA that a byte of a file can stand for: deflate's best (WICK_DEFLATE_RATIO_MAX) at 8 pixels a byte. JPEG's is lower: a
  * bit for each block of 8 x 8, which is shared by 16 pixels at the coarsest subsampling: 1024 pixels in 18 bits, and 2 scans' ends. */
 #define WICK_PICTURE_RATIO_MAX (4 * 8 * 1032)
 

@@ -4,10 +4,6 @@
 
 #include "base/base.h"
 
-/* Deflate's best: a block of matches of 258 bytes in one bit for each of length and distance (zlib's technical notes).
- */
-#define WICK_GZIP_RATIO_MAX 1032
-
 typedef struct wick_gzip wick_gzip;
 
 bool wick_gzip_is(const void *data, size_t size); /* begins with the gzip magic */

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 
 #include "data/codecs.h"
-#include "data/library.h"
+#include "base/library.h"
 
 enum { PIXELS_RGB = 0, PIXELS_GREY = 6 };                                       /* enum TJPF */
 enum { SPACE_GREY = 2, SPACE_CMYK = 3, SPACE_YCCK = 4 };                        /* enum TJCS */

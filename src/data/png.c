@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 
 #include "data/codecs.h"
-#include "data/library.h"
+#include "base/library.h"
 
 enum { FORMAT_RGBA8 = 1, DECODE_TRNS = 1, OUT_OF_MEMORY = 2 }; /* SPNG_FMT_RGBA8, SPNG_DECODE_TRNS, SPNG_EMEM */
 enum { COLOR_GREY = 0, COLOR_GREY_ALPHA = 4 };

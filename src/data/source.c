@@ -1,9 +1,10 @@
+#include "base/inflate.h"
 #include "data/source.h"
 
 wick_status wick_source_open(wick_source *s, const void *data, size_t size, const char *name, wick_msg *msg) {
     *s = (wick_source){.at = data, .left = size, .most = size, .name = name};
     if (!wick_gzip_is(data, size)) return WICK_OK;
-    if (wick_mul_overflows(size, (size_t)WICK_GZIP_RATIO_MAX, &s->most)) s->most = SIZE_MAX;
+    if (wick_mul_overflows(size, (size_t)WICK_DEFLATE_RATIO_MAX, &s->most)) s->most = SIZE_MAX;
     return wick_gzip_open(&s->gzip, data, size, name, msg);
 }
 

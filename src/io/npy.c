@@ -1,7 +1,7 @@
 /* npy.c: NumPy's files of one array (numpy.org, "NEP 1" and numpy.lib.format): "\x93NUMPY", version, the length of a header, the header as a Python
  * dict, then the elements. Read in place where they lie as Wick has them. */
 #define WICK_NO_SITES
-#include "tensor/tensor.h"
+#include "io/npy.h"
 #include "wick/io.h"
 
 static const struct {
@@ -12,12 +12,7 @@ static const struct {
 
 /* ---- the header ------------------------------------------------------------------------------------------------------------------------------ */
 
-typedef struct header {
-    wick_dtype dtype;
-    bool swapped, fortran;
-    int rank;
-    int64_t dims[WICK_MAX_DIMS];
-} header;
+typedef wick_npy_header header;
 
 typedef struct parser {
     const char *at, *end;
@@ -62,6 +57,7 @@ static bool number(parser *p, int64_t *out) {
 static const char *read_descr(parser *p, header *h) {
     char text[16];
     if (!quoted(p, text)) return "descr is no text: arrays of records are not read";
+    if (!strcmp(text, "|O") || !strcmp(text, "O")) return "descr is O: an array of Python objects is a pickle, which can run any code; save numbers";
     const bool order = strchr("<>|=", text[0]) && text[0];
     if (!order || strlen(text) != 3) return "descr is no dtype that Wick has";
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
@@ -114,32 +110,30 @@ static void drop_map(void *user) {
     wick_release(NULL, map, sizeof *map);
 }
 
-static wick_status parse(const wick_map *map, const char *path, header *h, size_t *offset, wick_msg *msg) {
+wick_status wick_npy_parse(const uint8_t *data, size_t have, size_t size, const char *name, wick_npy_header *h, wick_msg *msg) {
     static const char magic[] = "\x93NUMPY";
-    if (map->size < 10 || memcmp(map->data, magic, 6))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a .npy file: it does not begin with \\x93NUMPY", path);
-    const int version = map->data[6];
-    if (version < 1 || version > 3)
-        return wick_msg_set(msg, WICK_ERR_VERSION, "%s: version (byte 6): %d.%d is not read", path, version, map->data[7]);
+    *h = (header){0};
+    if (have < 10 || memcmp(data, magic, 6)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a .npy file: it does not begin with \\x93NUMPY", name);
+    const int version = data[6];
+    if (version < 1 || version > 3) return wick_msg_set(msg, WICK_ERR_VERSION, "%s: version (byte 6): %d.%d is not read", name, version, data[7]);
     const size_t first = version == 1 ? 10 : 12;
-    if (map->size < first) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the header's length (byte 8) is cut off", path);
-    size_t length = (size_t)map->data[8] | (size_t)map->data[9] << 8;
-    if (version > 1) length |= (size_t)map->data[10] << 16 | (size_t)map->data[11] << 24;
-    if (length > map->size - first)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte 8): %zu bytes long, but the file has %zu", path, length, map->size);
-    parser p = {(const char *)map->data + first, (const char *)map->data + first + length};
+    if (have < first) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the header's length (byte 8) is cut off", name);
+    size_t length = (size_t)data[8] | (size_t)data[9] << 8;
+    if (version > 1) length |= (size_t)data[10] << 16 | (size_t)data[11] << 24;
+    if (length > size - first)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte 8): %zu bytes long, but the file has %zu", name, length, size);
+    if (length > have - first) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: header (byte 8): %zu bytes long", name, length);
+    parser p = {(const char *)data + first, (const char *)data + first + length};
     const char *bad = read_header(&p, h);
-    if (bad) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): %s", path, (size_t)(p.at - (const char *)map->data), bad);
+    if (bad) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): %s", name, (size_t)(p.at - (const char *)data), bad);
     wick_type type;
     if (!wick_type_make(&type, h->dtype, h->rank, h->dims))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): shape: the elements cannot be counted", path, first);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): shape: the elements cannot be counted", name, first);
     const size_t bytes = wick_type_bytes(&type);
-    *offset = first + length;
-    if (bytes != map->size - *offset)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of elements (from byte %zu), shape and dtype make %zu", path, map->size - *offset,
-                            *offset, bytes);
-    for (size_t i = 0; h->dtype == WICK_BOOL && i < bytes; i++)
-        if (map->data[*offset + i] > 1) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: a bool (byte %zu) is neither 0 nor 1", path, *offset + i);
+    h->offset = first + length;
+    h->bytes = size - h->offset;
+    if (bytes != h->bytes)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of elements (from byte %zu), shape and dtype make %zu", name, h->bytes, h->offset, bytes);
     return WICK_OK;
 }
 
@@ -154,63 +148,70 @@ static wick_tensor *swapped(wick_context *ctx, const header *h, const int64_t *d
     return t;
 }
 
+wick_tensor *wick_npy_tensor(wick_context *ctx, const wick_npy_header *h, const uint8_t *data, const char *name, void (*release)(void *user), void *user) {
+    int64_t dims[WICK_MAX_DIMS];
+    int axes[WICK_MAX_DIMS];
+    wick_tensor *t = NULL;
+    for (int i = 0; i < h->rank; i++) {
+        dims[i] = h->dims[h->fortran ? h->rank - 1 - i : i];
+        axes[i] = h->fortran ? h->rank - 1 - i : i;
+    }
+    for (size_t i = 0; h->dtype == WICK_BOOL && i < h->bytes && !t; i++)
+        if (data[i] > 1) t = wick_poison(ctx, WICK_ERR_FORMAT, "%s: a bool (byte %zu) is neither 0 nor 1", name, h->offset + i);
+    const bool turned = h->swapped && wick_dtype_size(h->dtype) > 1, in_place = !turned && (uintptr_t)data % wick_dtype_size(h->dtype) == 0;
+    if (!t && in_place) t = wick_wrap(ctx, h->dtype, h->rank, dims, NULL, data, release, user);
+    else {
+        if (!t) t = turned ? swapped(ctx, h, dims, data, h->bytes) : wick_from(ctx, h->dtype, h->rank, dims, data);
+        release(user);
+    }
+    return h->fortran && h->rank > 1 ? wick_permute(t, h->rank, axes) : t;
+}
+
 wick_tensor *wick_npy_read(wick_context *ctx, const char *path) {
     wick_msg msg = {0};
-    header h = {0};
-    size_t offset = 0;
+    header h;
     wick_map *map = wick_calloc(NULL, sizeof *map);
     if (!map) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory");
     wick_status status = wick_map_open(map, path, &msg);
-    if (status == WICK_OK) status = parse(map, path, &h, &offset, &msg);
-    if (status != WICK_OK) {
-        drop_map(map);
-        return wick_poison(ctx, status, "%s", msg.text);
-    }
-    int64_t dims[WICK_MAX_DIMS];
-    int axes[WICK_MAX_DIMS];
-    for (int i = 0; i < h.rank; i++) {
-        dims[i] = h.dims[h.fortran ? h.rank - 1 - i : i];
-        axes[i] = h.fortran ? h.rank - 1 - i : i;
-    }
-    const uint8_t *data = map->data + offset;
-    wick_tensor *t;
-    if (h.swapped && wick_dtype_size(h.dtype) > 1) {
-        t = swapped(ctx, &h, dims, data, map->size - offset);
-        drop_map(map);
-    } else if ((uintptr_t)data % wick_dtype_size(h.dtype)) {
-        t = wick_from(ctx, h.dtype, h.rank, dims, data);
-        drop_map(map);
-    } else t = wick_wrap(ctx, h.dtype, h.rank, dims, NULL, data, drop_map, map);
-    return h.fortran && h.rank > 1 ? wick_permute(t, h.rank, axes) : t;
+    if (status == WICK_OK) status = wick_npy_parse(map->data, map->size, map->size, path, &h, &msg);
+    if (status == WICK_OK) return wick_npy_tensor(ctx, &h, map->data + h.offset, path, drop_map, map);
+    drop_map(map);
+    return wick_poison(ctx, status, "%s", msg.text);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------------------------------
  */
 
+size_t wick_npy_make_header(char text[WICK_NPY_HEADER], wick_dtype dtype, int rank, const int64_t *dims) {
+    char descr[4] = {0};
+    for (size_t i = 0; i < WICK_COUNTOF(kinds); i++)
+        if (kinds[i].dtype == dtype) {
+            const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+            descr[0] = kinds[i].size == '1' ? '|' : little ? '<' : '>', descr[1] = kinds[i].kind, descr[2] = kinds[i].size;
+        }
+    if (!descr[0]) return 0;
+    wick_str s = wick_str_on(text + 10, WICK_NPY_HEADER - 10);
+    wick_str_add(&s, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    for (int i = 0; i < rank; i++) wick_str_add(&s, "%s%lld", i ? ", " : "", (long long)dims[i]);
+    wick_str_add(&s, rank == 1 ? ",), }" : "), }");
+    while ((s.len + 11) % 64) wick_str_add(&s, " "); /* elements begin at a multiple of 64 */
+    wick_str_add(&s, "\n");
+    const uint8_t head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)s.len, (uint8_t)(s.len >> 8)};
+    memcpy(text, head, sizeof head);
+    return s.len + sizeof head;
+}
+
 wick_status wick_npy_write(wick_context *ctx, const char *path, wick_tensor *x) {
     const void *data;
     if (!path) return wick_context_fail(ctx, WICK_ERR_INVALID, "no path given to write");
     WICK_TRY(wick_data(x, &data));
-    char descr[4] = {0}, text[512];
-    for (size_t i = 0; i < WICK_COUNTOF(kinds); i++)
-        if (kinds[i].dtype == wick_tensor_dtype(x)) {
-            const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-            descr[0] = kinds[i].size == '1' ? '|' : little ? '<' : '>', descr[1] = kinds[i].kind, descr[2] = kinds[i].size;
-        }
-    if (!descr[0])
-        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: NumPy's files have no %s: cast it", path, wick_dtype_name(wick_tensor_dtype(x)));
-    wick_str s = wick_str_on(text, sizeof text);
-    wick_str_add(&s, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
-    for (int i = 0; i < wick_tensor_rank(x); i++) wick_str_add(&s, "%s%lld", i ? ", " : "", (long long)wick_tensor_dim(x, i));
-    wick_str_add(&s, wick_tensor_rank(x) == 1 ? ",), }" : "), }");
-    while ((s.len + 11) % 64) wick_str_add(&s, " "); /* elements begin at a multiple of 64 */
-    wick_str_add(&s, "\n");
-    const uint8_t head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)s.len, (uint8_t)(s.len >> 8)};
+    char head[WICK_NPY_HEADER];
+    const size_t n = wick_npy_make_header(head, wick_tensor_dtype(x), wick_tensor_rank(x), wick_tensor_dims(x));
+    if (!n) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: NumPy's files have no %s: cast it", path, wick_dtype_name(wick_tensor_dtype(x)));
     wick_msg msg = {0};
     wick_writer *w;
     wick_status status = wick_writer_open(&w, path, &msg);
-    if (status == WICK_OK) status = wick_writer_write(w, head, sizeof head, &msg);
-    if (status == WICK_OK) status = wick_writer_write(w, text, s.len, &msg);
+    if (status == WICK_OK) status = wick_writer_write(w, head, n, &msg);
     if (status == WICK_OK) status = wick_writer_write(w, data, wick_type_bytes(&x->value->type), &msg);
     if (status == WICK_OK) status = wick_writer_commit(&w, &msg);
     if (w) wick_writer_abort(&w);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "io/json.h"
+#include "io/pickle.h"
 #include "io/safetensors.h"
 
 /* The limit of the format's own reader. */
@@ -162,6 +163,7 @@ static wick_status read_entries(const reader *r, const wick_json *root) {
 }
 
 static wick_status read_file(wick_safetensors *f, const uint8_t *bytes, size_t size, const char *name, wick_msg *msg) {
+    if (wick_is_pickle(bytes, size)) return wick_refuse_pickle(name, msg);
     if (size < 8)
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes are too few for a safetensors file", name, size);
     uint64_t header = 0;

@@ -1,17 +1,10 @@
-/* tensor.c: tensors of a model file, and of the files beside it that hold large ones.
- *
- * External data (ONNX, "External Data") are read only from regular files below the model's folder: every part of the path is opened beneath the
- * descriptor of the folder before it, so that neither "..", nor an absolute path, nor a symbolic link leads out; files with a second hard link are
- * refused. */
+/* tensor.c: tensors of a model file, and of the files beside it that hold large ones (ONNX, "External Data"), which are read only from below the model's folder. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const struct onnx_kind {
     const char *name;
@@ -106,30 +99,6 @@ static bool whole_number(wick_bytes b, uint64_t *out) {
     return true;
 }
 
-/* Opens a path beneath the folder, a part at a time, following no link; -1 with a reason. */
-static int open_beneath(int folder, const char *path, const char **why) {
-    char part[256];
-    int at = folder, fd = -1;
-    *why = "is no path below the model's folder";
-    if (*path == '/' || !*path || strchr(path, '\\')) return -1;
-    for (const char *p = path;;) {
-        const size_t n = strcspn(p, "/");
-        const bool last = !p[n];
-        fd = -1;
-        if (!n || n >= sizeof part || (n == 2 && p[0] == '.' && p[1] == '.')) break;
-        memcpy(part, p, n);
-        part[n] = 0;
-        fd = openat(at, part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (last ? 0 : O_DIRECTORY));
-        if (fd < 0) *why = errno == ELOOP ? "is a symbolic link" : strerror(errno);
-        if (at != folder) close(at);
-        at = fd;
-        if (fd < 0 || last) return fd;
-        p += n + 1;
-    }
-    if (at != folder && at >= 0) close(at);
-    return -1;
-}
-
 static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_bytes location, wick_onnx_pages **out, wick_msg *msg) {
     char path[1024];
     if (location.size >= sizeof path || memchr(location.at, 0, location.size))
@@ -138,27 +107,12 @@ static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_by
     path[location.size] = 0;
     for (wick_onnx_pages *p = onnx->pages; p; p = p->next)
         if (!strcmp(p->name, path)) return *out = p, WICK_OK;
-    if (onnx->folder < 0) {
-        char folder[4096];
-        const char *slash = strrchr(onnx->path, '/');
-        const size_t n = slash ? (size_t)(slash - onnx->path) + 1 : 0;
-        if (n >= sizeof folder) return fail(onnx, t, WICK_ERR_IO, msg, "external_data: the model's path is too long");
-        memcpy(folder, onnx->path, n);
-        memcpy(folder + n, n ? "" : ".", n ? 1 : 2);
-        onnx->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (onnx->folder < 0) return fail(onnx, t, WICK_ERR_IO, msg, "external_data: cannot open the model's folder: %s", strerror(errno));
-    }
-    const char *why;
-    const int fd = open_beneath(onnx->folder, path, &why);
-    if (fd < 0) return fail(onnx, t, WICK_ERR_IO, msg, "external_data: \"%.200s\" %s", path, why);
-    struct stat st;
+    if (onnx->folder < 0) onnx->folder = wick_folder_of(onnx->path);
+    if (onnx->folder < 0) return fail(onnx, t, WICK_ERR_IO, msg, "external_data: cannot open the model's folder: %s", strerror(errno));
     wick_map map;
-    wick_status status = WICK_OK;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)
-        status = fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: \"%.200s\" is no regular file with one name", path);
-    else status = wick_map_descriptor(&map, fd, path, msg);
-    close(fd);
-    if (status != WICK_OK) return status;
+    wick_msg why = {0};
+    const wick_status status = wick_map_beneath(&map, onnx->folder, path, &why);
+    if (status != WICK_OK) return fail(onnx, t, status, msg, "external_data: %.250s", why.text);
     wick_onnx_pages *p = wick_onnx_pages_new(&map, path);
     if (!p) {
         wick_map_close(&map);

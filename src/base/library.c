@@ -1,4 +1,4 @@
-#include "data/library.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 

@@ -1,7 +1,7 @@
 /* library.h: shared libraries that are loaded when they are needed. What is used of their interfaces is declared by hand, so their headers
  * are not needed to build Wick. */
-#ifndef WICK_DATA_LIBRARY_H
-#define WICK_DATA_LIBRARY_H
+#ifndef WICK_BASE_LIBRARY_H
+#define WICK_BASE_LIBRARY_H
 
 #include "base/base.h"
 
