@@ -43,6 +43,7 @@ static int blame(const char *whose) { return *whose ? CLI_BAD_FILE : CLI_USAGE; 
 /* The text of the network: --net, or --arch alone when it says all, else with --hidden and --dropout. */
 static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size) {
     wick_network network;
+    if (!*o->weights && (*o->rename || o->fit)) return talk_fail(blame(whose), "%s--%s is for --weights", whose, o->fit ? "fit" : "rename");
     if (*o->onnx) {
         static const char *const others[] = {"arch", "net", "hidden", "dropout"};
         for (int i = 0; i < 4; i++)
@@ -50,7 +51,6 @@ static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose
         snprintf(text, size, "%s", "onnx:" CLASSIFIER_ONNX);
         return CLI_OK;
     }
-    if (!*o->weights && (*o->rename || o->fit)) return talk_fail(blame(whose), "%s--%s is for --weights", whose, o->fit ? "fit" : "rename");
     if (o->head) return talk_fail(blame(whose), "%s--head is for a --model", whose);
     if (*o->net) {
         if (options_given(o, "arch") || options_given(o, "hidden") || options_given(o, "dropout"))

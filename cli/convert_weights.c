@@ -19,7 +19,9 @@ static bool wanted_dtype(const cli_options *o, wick_dtype *dtype) {
     return false;
 }
 
-static int collect(wick_context *ctx, const cli_options *o, const wick_weights *w, wick_named_tensor *tensors) {
+static bool is_float(wick_dtype d) { return d == WICK_F64 || d == WICK_F32 || d == WICK_F16 || d == WICK_BF16; }
+
+static int collect(const cli_options *o, const wick_weights *w, wick_named_tensor *tensors) {
     wick_dtype dtype;
     const bool cast = wanted_dtype(o, &dtype);
     for (int i = 0; i < wick_weights_count(w); i++) {
@@ -27,10 +29,9 @@ static int collect(wick_context *ctx, const cli_options *o, const wick_weights *
         const char *text;
         const wick_status status = wick_tensor_error(t, &text);
         if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s: %s", o->model, text);
-        if (cast && wick_dtype_is_float(wick_tensor_dtype(t)) && wick_tensor_dtype(t) != dtype) t = wick_cast(t, dtype);
+        if (cast && is_float(wick_tensor_dtype(t)) && wick_tensor_dtype(t) != dtype) t = wick_cast(t, dtype);
         tensors[i] = (wick_named_tensor){wick_weights_at(w, i).name, t};
     }
-    (void)ctx;
     return CLI_OK;
 }
 
@@ -54,7 +55,7 @@ int convert_weights(wick_context *ctx, const cli_options *o) {
     wick_meta *meta;
     const int n_meta = collect_meta(w, &meta);
     wick_scope *scope = wick_scope_open(ctx);
-    int code = tensors && meta && scope ? collect(ctx, o, w, tensors) : talk_fail(CLI_FAILED, "out of memory");
+    int code = tensors && meta && scope ? collect(o, w, tensors) : talk_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
         const wick_weights_write_options options = {.max_shard = (size_t)o->max_shard * 1000000, .n_meta = n_meta, .meta = meta};
         status = wick_weights_write(ctx, o->files[0], n, tensors, &options);

@@ -57,7 +57,7 @@ static bool number(parser *p, int64_t *out) {
 static const char *read_descr(parser *p, header *h) {
     char text[16];
     if (!quoted(p, text)) return "descr is no text: arrays of records are not read";
-    if (!strcmp(text, "|O") || !strcmp(text, "O")) return "descr is O: an array of Python objects is a pickle, which can run any code; save numbers";
+    if (text[strcspn(text, "<>|=") ? 0 : 1] == 'O') return "descr is O: an array of Python objects is a pickle, which can run any code; save numbers";
     const bool order = strchr("<>|=", text[0]) && text[0];
     if (!order || strlen(text) != 3) return "descr is no dtype that Wick has";
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;

@@ -5,7 +5,7 @@ static bool is_pickle(const uint8_t *at, size_t n) { return n >= 2 && at[0] == 0
 
 wick_status wick_refuse_pickle(const char *name, wick_msg *msg) {
     return wick_msg_set(msg, WICK_ERR_UNSUPPORTED,
-                        "%s: a pickle as PyTorch writes, which could run any code: convert it where it can be trusted with\n  python3 -c \"import torch; from safetensors.torch "
+                        "%s: a pickle as PyTorch writes, which could run any code: convert it where it can be trusted with python3 -c \"import torch; from safetensors.torch "
                         "import save_file; d = torch.load('%s', map_location='cpu', weights_only=True); save_file({k: v.clone() for k, v in d.get('state_dict', d).items()}, "
                         "'weights.safetensors')\"",
                         name, name);
