@@ -33,7 +33,7 @@ typedef struct cli_options {
     int64_t limit, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, seed, threads, top, classes, repeat, max_memory, max_tensor, opset, topk, rate;
     double dropout, lr, lr_min, lr_gamma, lr_power, lr_rise, beta1, beta2, momentum, weight_decay, clip, label_smoothing, ema, tolerance, rtol, atol, time;
     int optimizer, schedule, color; /* which of the choices, in the table's order */
-    bool nesterov, amsgrad, cycle_momentum, force, json, quiet, help, no_measure, external, layers, bench, bgr;
+    bool nesterov, amsgrad, cycle_momentum, force, json, quiet, help, no_measure, external, layers, onnx_ops, bench, bgr;
 
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
     const char *dtype; /* of convert */

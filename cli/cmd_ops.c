@@ -2,8 +2,10 @@
 #include "options.h"
 #include "talk.h"
 
+#include "wick/onnx.h"
 #include "wick/registry.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void format_inputs(const wick_op_info *op, char *text, size_t size) {
@@ -66,7 +68,60 @@ static const char *name_at(int i, const void *user) {
     return wick_op_at(i).name;
 }
 
+/* ---- --onnx: what the importer knows ---------------------------------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b) {
+    const wick_onnx_row *x = a, *y = b;
+    const int domain = strcmp(x->domain, y->domain), name = strcmp(x->name, y->name);
+    return domain ? domain : name ? name : x->since - y->since;
+}
+static const char *row_name(int i, const void *user) { return ((const wick_onnx_row *)user)[i].name; }
+
+static int list_onnx(const cli_options *o) {
+    int n = 0, shown = 0;
+    while (wick_onnx_row_at(n).name) n++;
+    wick_onnx_row *rows = calloc((size_t)n + 1, sizeof *rows);
+    if (!rows) return talk_fail(CLI_FAILED, "out of memory");
+    for (int i = 0; i < n; i++) {
+        rows[i] = wick_onnx_row_at(i);
+        shown += !o->model || strcmp(rows[i].name, o->model) == 0;
+    }
+    qsort(rows, (size_t)n, sizeof *rows, by_name);
+    int code = CLI_OK;
+    if (!shown) {
+        const char *near = nearest_name(o->model, n, row_name, rows);
+        code = talk_fail(CLI_USAGE, near ? "Wick runs no ONNX op '%s'; did you mean %s?" : "Wick runs no ONNX op '%s'; wick ops --onnx lists those that it does", o->model, near);
+    } else if (o->json) {
+        json j = talk_json_open();
+        json_bool(&j, "ok", true);
+        json_open(&j, "rows", '[');
+        for (int i = 0; i < n; i++) {
+            if (o->model && strcmp(rows[i].name, o->model) != 0) continue;
+            json_open(&j, NULL, '{');
+            json_text(&j, "domain", rows[i].domain);
+            json_text(&j, "name", rows[i].name);
+            json_integer(&j, "since", rows[i].since);
+            if (rows[i].until) json_integer(&j, "until", rows[i].until);
+            else json_text(&j, "until", NULL);
+            json_close(&j, '}');
+        }
+        json_close(&j, ']');
+        talk_json_close(&j);
+    } else {
+        printf("%-28s %-22s %s\n", "ONNX op", "domain", "opsets");
+        for (int i = 0; i < n; i++) {
+            if (o->model && strcmp(rows[i].name, o->model) != 0) continue;
+            printf("%-28s %-22s %d to ", rows[i].name, *rows[i].domain ? rows[i].domain : "ai.onnx", rows[i].since);
+            if (rows[i].until) printf("%d\n", rows[i].until);
+            else printf("the newest\n");
+        }
+    }
+    free(rows);
+    return code;
+}
+
 int cmd_ops(cli_options *o) {
+    if (o->onnx_ops) return list_onnx(o);
     int count = wick_op_count(), one = 0;
     while (o->model && one < count && strcmp(wick_op_at(one).name, o->model) != 0) one++;
     if (one == count) {

@@ -84,6 +84,7 @@ const help_example help_examples[] = {
     {CMD_INFO, "wick info --arch resnet8 --input 3,32,32", "the layers of a network, and what they cost"},
     {CMD_OPS, "wick ops softmax", "its dtypes, gradient, cost, and what others call it"},
     {CMD_OPS, "wick ops --json | jq -r '.ops[].name'", "the names alone"},
+    {CMD_OPS, "wick ops --onnx Resize", "the opsets in which Wick runs an op of ONNX"},
     {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
     {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick", "for bash, from the next shell on"},
     {CMD_COMPLETIONS, "wick completions fish >~/.config/fish/completions/wick.fish", "for fish"},

@@ -150,6 +150,7 @@ static const option_row rows[] = {
     {"bench", "", FLAG, X, "", AT(bench), 0, 0, FORGET, "show times instead: run until the median is known within 1 %, or --time is over"},
     {"time", "S", REAL, X, "5", AT(time), 0, 1e6, FORGET, "--bench: seconds at most, besides the warm-up"},
     {"repeat", "N", INTEGER, X, "0", AT(repeat), 0, 1e6, FORGET, "show times of N runs, besides the outputs; 0: of none, or with --bench of as many as it takes"},
+    {"onnx", "", FLAG, O, "", AT(onnx_ops), 0, 0, FORGET, "list ONNX's ops that Wick runs, with their opsets; OP is one of them then"},
     {"svg", "FILE", TEXT, S, "", AT(svg), 0, 0, FORGET, "draw the graph"},
     {"opset", "N", INTEGER, K, "18", AT(opset), 13, 28, FORGET, "version of the ops of an ONNX model that is written"},
     {"external", "", FLAG, K, "", AT(external), 0, 0, FORGET, "put the weights of an ONNX model into a file beside it, B.safetensors"},

@@ -153,6 +153,12 @@ test_drawing() {
     expect 0 "$wick" inspect odd.onnx --svg odd.svg && valid_xml odd.svg && has odd.svg '&lt;&amp;&quot;x' && lacks out $'\x01'
     expect 1 "$wick" inspect "$lenet/model.onnx" --svg nowhere/x.svg && has err nowhere
 }
+test_ops() {
+    expect 0 "$wick" ops --onnx && has out "Conv  " && has out "TreeEnsembleRegressor" && has out "ai.onnx.ml"
+    expect 0 "$wick" ops --onnx Resize && has out "Resize" && lacks out Conv
+    expect 0 "$wick" ops --onnx --json && valid_json out && has out '{"domain": "", "name": "Conv", "since": 1, "until": null}'
+    expect 2 "$wick" ops --onnx Resise && has err "did you mean Resize?"
+}
 test_verify() {
     expect 0 "$wick" verify "$lenet/model.onnx" && has out "is sound"
     head -c 1000 "$lenet/model.onnx" >short.onnx
