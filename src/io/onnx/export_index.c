@@ -119,7 +119,7 @@ static void sort(onnx_export *e, const wick_node *node) {
 
 /* How many of the sorted row come before each value. */
 static void searchsorted(onnx_export *e, const wick_node *node) {
-    const int64_t right = node->attr_size >= sizeof(int64_t) ? *(const int64_t *)node->attr : 0;
+    const int64_t right = *(const int64_t *)node->attr;
     const int row_rank = node->in[0]->type.rank, rank = node->in[1]->type.rank;
     onnx_name *row = wick_export_unsqueeze(e, wick_export_in(e, node, 0), 1, &(int64_t){row_rank - 1}); /* [..., 1, n] */
     onnx_name *value = wick_export_unsqueeze(e, wick_export_in(e, node, 1), 1, &(int64_t){rank});       /* [..., m, 1] */

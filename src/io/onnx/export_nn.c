@@ -435,10 +435,6 @@ static void resample(onnx_export *e, const wick_node *node) {
     wick_export_set(e, node, 0, ONNX(e, "Resize", wick_export_in(e, node, 0), crop ? wick_export_array(e, WICK_F32, 1, &twice, roi) : &wick_export_absent, by, sizes));
 }
 
-static void cross_entropy(onnx_export *e, const wick_node *node) {
-    wick_export_lacks(e, node, "a loss is for training");
-}
-
 static const onnx_export_row rows[] = {
     {&wick_op_matmul, matmul, false},
     {&wick_op_conv, conv, false},
@@ -451,6 +447,5 @@ static const onnx_export_row rows[] = {
     {&wick_op_rms_norm, rms_norm, false},
     {&wick_op_attention, attention, false},
     {&wick_op_resample, resample, true},
-    {&wick_op_cross_entropy, cross_entropy, false},
 };
 const onnx_export_rows wick_export_nn_rows = {rows, WICK_COUNTOF(rows)};

@@ -167,10 +167,6 @@ static onnx_name *running(onnx_export *e, const char *op, onnx_name *x, const sc
     return ONNX(e, op, x, wick_export_scalar(e, WICK_I64, (double)a->axis));
 }
 static void cumsum(onnx_export *e, const wick_node *node) { wick_export_set(e, node, 0, running(e, "CumSum", wick_export_in(e, node, 0), node->attr)); }
-static void cumprod(onnx_export *e, const wick_node *node) {
-    if (e->opset < 26) wick_export_lacks(e, node, "from opset 26 on it has");
-    else wick_export_set(e, node, 0, running(e, "CumProd", wick_export_in(e, node, 0), node->attr));
-}
 /* log(sum of exp(x - m)) + m with the largest of all as m. */
 static void logcumsumexp(onnx_export *e, const wick_node *node) {
     const scan_attr *a = node->attr;
@@ -198,7 +194,6 @@ static const onnx_export_row rows[] = {
     {&wick_op_argmax, arg, false},
     {&wick_op_argmin, arg, false},
     {&wick_op_cumsum, cumsum, false},
-    {&wick_op_cumprod, cumprod, false},
     {&wick_op_logcumsumexp, logcumsumexp, false},
 };
 const onnx_export_rows wick_export_shape_rows = {rows, WICK_COUNTOF(rows)};
