@@ -138,9 +138,9 @@ static bool run_once(void) {
 }
 
 static int read_input(const char *words) {
-    char dtype[8];
+    char dtype[16];
     int slot, rank, used;
-    if (sscanf(words, "%d %7s %d%n", &slot, dtype, &rank, &used) != 3 || slot < 0 || slot >= SLOTS || rank > WICK_MAX_DIMS) return 2;
+    if (sscanf(words, "%d %15s %d%n", &slot, dtype, &rank, &used) != 3 || slot < 0 || slot >= SLOTS || rank > WICK_MAX_DIMS) return 2;
     wick_spec spec = {.dtype = wick_dtype_from_name(dtype), .rank = rank};
     const char *at = words + used;
     for (int d = 0; d < rank; d++) spec.dims[d] = strtoll(at, (char **)&at, 10);

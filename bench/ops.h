@@ -177,6 +177,9 @@ ROW(moving, pad, (images), wick_pad(x, WICK_DIMS(0, 0, 1, 1), NULL, 0), F.pad(x,
 ROW(moving, pad_reflect, (images), wick_pad_with(x, WICK_DIMS(0, 0, 1, 1), NULL, WICK_PAD_REFLECT), nn.reflection_pad2d(x, (1, 1, 1, 1), out=y))
 ROW(moving, to_bf16, (s), wick_cast(x, WICK_BF16), x.to(torch.bfloat16))
 ROW(moving, from_bf16, (halves), wick_cast(x, WICK_F32), x.to(torch.float32))
+ROW(moving, to_f8_e4m3fn, (s), wick_cast(x, WICK_F8_E4M3FN), x.to(torch.float8_e4m3fn))
+ROW(moving, to_f8_e5m2, (s), wick_cast(x, WICK_F8_E5M2), x.to(torch.float8_e5m2))
+ROW(moving, from_f8_e4m3fn, (eighths), wick_cast(x, WICK_F32), x.to(torch.float32))
 ROW(moving, to_i32, (s), wick_cast(x, WICK_I32), x.to(torch.int32))
 ROW(moving, pixel_shuffle, (images), wick_pixel_shuffle(x, 2), F.pixel_shuffle(x, 2))
 

@@ -26,7 +26,8 @@ import torch.nn.functional as F
 import race
 
 SIZES = {"1K": 1 << 10, "64K": 1 << 16, "16M": 1 << 24}
-KINDS = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16, "i64": torch.int64, "i32": torch.int32, "bool": torch.bool}
+KINDS = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16, "i64": torch.int64, "i32": torch.int32, "bool": torch.bool,
+         "f8_e4m3fn": torch.float8_e4m3fn, "f8_e5m2": torch.float8_e5m2}
 NAMES = "xabcdef"
 
 
@@ -53,7 +54,7 @@ def definite(n, *batch):
 
 # What stands behind a name in ops.h, of the given number of elements or what goes with it. "16M" is less where the work grows faster than the elements.
 INPUTS = {
-    "s": lambda n: signed(n), "u": lambda n: unit(n), "doubles": lambda n: between(-3, 3, torch.float64)(n), "halves": lambda n: signed(n).bfloat16(),
+    "s": lambda n: signed(n), "u": lambda n: unit(n), "doubles": lambda n: between(-3, 3, torch.float64)(n), "halves": lambda n: signed(n).bfloat16(), "eighths": lambda n: signed(n).to(torch.float8_e4m3fn),
     "ints": lambda n: torch.randint(1, 1000000, (n,)), "flags": lambda n: torch.rand(n) < 0.5, "one": lambda n: torch.tensor([0.25]), "number": lambda n: torch.tensor(1.0),
     "bins": lambda n: below(1000, n), "few_bins": lambda n: below(16, n // 16), "rising": lambda n: torch.linspace(-3, 3, 1000),
     "m": lambda n: signed(*matrix(n)), "row": lambda n: signed(matrix(n)[1]), "column": lambda n: signed(matrix(n)[0], 1), "mask": lambda n: torch.rand(matrix(n)) < 0.01,
