@@ -39,7 +39,10 @@ typedef struct wick_onnx_limits {
     size_t memory;       /* bytes for what the file describes, besides weights: 1 GiB */
     size_t tensor_bytes; /* of any one tensor that its graph makes: 8 GiB */
     int64_t nodes;       /* that a run may execute, loops and functions counted each time: 10 million */
-    int depth;           /* of graphs and functions within each other: 64 */
+    int depth;           /* of graphs and functions within each other: 64; at most 1000 */
+    size_t output_bytes; /* of all results of a run together: 8 GiB */
+    double seconds;      /* for opening, and for each recording of the graph with what that evaluates: 3600. Looked at between nodes; what the context's
+                          * `cancel` says counts too */
 } wick_onnx_limits;
 
 typedef struct wick_onnx wick_onnx;

@@ -5,6 +5,24 @@
 
 static const char oom_text[] = "out of memory";
 
+/* ---- a limit of memory ---------------------------------------------------------------------------------------------------------- */
+
+static void *counted_alloc(void *user, size_t size, size_t align) {
+    wick_budget *b = user;
+    size_t used = atomic_load_explicit(&b->used, memory_order_relaxed);
+    do
+        if (size > b->max || used > b->max - size) return NULL;
+    while (!atomic_compare_exchange_weak_explicit(&b->used, &used, used + size, memory_order_relaxed, memory_order_relaxed));
+    void *ptr = b->alloc.alloc(b->alloc.user, size, align);
+    if (!ptr) atomic_fetch_sub_explicit(&b->used, size, memory_order_relaxed);
+    return ptr;
+}
+static void counted_release(void *user, void *ptr, size_t size) {
+    wick_budget *b = user;
+    b->alloc.release(b->alloc.user, ptr, size);
+    atomic_fetch_sub_explicit(&b->used, size, memory_order_relaxed);
+}
+
 wick_status wick_context_new(wick_context **out, const wick_context_options *options) {
     static const wick_context_options defaults;
     if (!options) options = &defaults;
@@ -14,6 +32,9 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     if (!ctx) return WICK_ERR_NOMEM;
     ctx->alloc = *alloc;
     ctx->options = *options;
+    ctx->budget.alloc = *alloc;
+    ctx->budget.max = options->max_memory;
+    if (options->max_memory) ctx->alloc = (wick_allocator){&ctx->budget, counted_alloc, counted_release};
     ctx->options.allocator = &ctx->alloc;
     if (!ctx->options.plan_cache_bytes) ctx->options.plan_cache_bytes = (size_t)64 << 20;
     if (!ctx->options.max_pending) ctx->options.max_pending = 1000000;
@@ -56,6 +77,7 @@ void wick_context_free(wick_context **context) {
     wick_release(&alloc, ctx->reached, sizeof *ctx->reached);
     wick_release(&alloc, ctx->nomem_error, sizeof(wick_error) + sizeof oom_text);
     wick_slab_free(&ctx->slab);
+    alloc = ctx->budget.alloc; /* the context itself is not counted */
     wick_release(&alloc, ctx, sizeof *ctx);
 }
 

@@ -203,8 +203,16 @@ typedef struct wick_frame {
     uint64_t next_stream; /* trace: random nodes are numbered from 0 */
 } wick_frame;
 
+/* Memory that is counted, and given up to a limit: user of the context's allocator where options.max_memory is set. */
+typedef struct wick_budget {
+    wick_allocator alloc; /* where it comes from */
+    size_t max;
+    atomic_size_t used;
+} wick_budget;
+
 struct wick_context {
     wick_allocator alloc;
+    wick_budget budget;
     wick_context_options options;
     wick_pool *pool;
     wick_msg msg;

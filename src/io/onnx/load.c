@@ -9,6 +9,15 @@ enum { NEWEST_IR = 13, NEWEST_OPSET = 28 };
 
 /* ---- opening -------------------------------------------------------------------------------------------------------------------------- */
 
+void wick_onnx_begin(wick_onnx *onnx) { onnx->deadline = wick_now_ns() + (uint64_t)(onnx->limits.seconds * 1e9); }
+wick_status wick_onnx_late(wick_onnx *onnx, const char *where) {
+    const wick_context_options *o = &onnx->ctx->options;
+    if (wick_now_ns() > onnx->deadline)
+        return wick_msg_set(&onnx->msg, WICK_ERR_DEADLINE, "%s: takes longer than the limit of %g seconds", where, onnx->limits.seconds);
+    if (o->cancel && o->cancel(o->cancel_user)) return wick_msg_set(&onnx->msg, WICK_ERR_CANCELLED, "%s: cancelled by the host", where);
+    return WICK_OK;
+}
+
 static const char *terminated(wick_onnx *onnx, wick_bytes b) {
     char *s = wick_arena_alloc(&onnx->arena, b.size + 1);
     if (!s) return NULL;
@@ -73,6 +82,7 @@ static wick_status read_constant(wick_onnx *onnx, onnx_step *step, const bool *r
 static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read) {
     for (size_t i = 0; i < b->n_weights; i++) {
         struct onnx_weight *w = &b->weights[i];
+        WICK_TRY(wick_onnx_late(onnx, onnx->path));
         WICK_TRY(w->tensor ? wick_onnx_read_tensor(onnx, w->tensor, &w->value.v, &onnx->arena, &onnx->msg)
                            : wick_onnx_read_sparse(onnx, w->sparse, &w->value.v, &onnx->arena, &onnx->msg));
         if (w->value.v.kind != WICK_VALUE_TENSOR) continue;
@@ -151,6 +161,11 @@ wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_
     if (!onnx->limits.tensor_bytes) onnx->limits.tensor_bytes = (size_t)8 << 30;
     if (!onnx->limits.nodes) onnx->limits.nodes = 10000000;
     if (!onnx->limits.depth) onnx->limits.depth = 64;
+    onnx->limits.depth = WICK_MIN(onnx->limits.depth, 1000); /* each takes some of the stack */
+    if (!onnx->limits.output_bytes) onnx->limits.output_bytes = (size_t)8 << 30;
+    if (!(onnx->limits.seconds > 0)) onnx->limits.seconds = 3600;
+    onnx->limits.seconds = WICK_MIN(onnx->limits.seconds, 1e9);
+    wick_onnx_begin(onnx);
     wick_arena_init(&onnx->arena, NULL, 1 << 16);
     wick_scope *scope = wick_scope_open(ctx);
     wick_status status = wick_model_new(ctx, &onnx->model);
@@ -335,6 +350,18 @@ wick_onnx_op wick_onnx_op_at(const wick_onnx *onnx, int i) { return i >= 0 && i 
 
 /* ---- recording --------------------------------------------------------------------------------------------------------------------------- */
 
+/* Bytes of the value's tensors, besides what there is; a sequence's items are tensors. false: they cannot be counted. */
+static bool add_bytes(const wick_onnx_value *v, size_t *total) {
+    const bool many = v->kind == WICK_VALUE_SEQUENCE;
+    for (size_t i = 0; i < (many ? v->n : 1); i++) {
+        const wick_onnx_value *one = many ? &v->items[i] : v;
+        if (one->kind == WICK_VALUE_TENSOR && wick_tensor_count(one->tensor) > 0 && /* below: symbols */
+            wick_add_overflows(*total, wick_dtype_bytes(wick_tensor_dtype(one->tensor), wick_tensor_count(one->tensor)), total))
+            return false;
+    }
+    return true;
+}
+
 wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx_value *out) {
     wick_onnx *onnx = run->onnx;
     const onnx_block *b = onnx->main;
@@ -356,8 +383,14 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
     }
     const size_t outer = onnx->ctx->result_max;
     onnx->ctx->result_max = onnx->limits.tensor_bytes; /* of what ops are made of, too */
+    wick_onnx_begin(onnx);
     if (status == WICK_OK) status = wick_onnx_block(run, b, NULL, NULL, b->n_in, values, results, &onnx->msg);
     onnx->ctx->result_max = outer;
+    size_t total = 0;
+    for (int i = 0; i < b->n_out && status == WICK_OK; i++)
+        if (!add_bytes(&results[i].v, &total) || total > onnx->limits.output_bytes)
+            status = wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "%s: output \"%s\": the outputs have more bytes than the limit of %zu", onnx->path,
+                                  onnx->out_ports[i].name, onnx->limits.output_bytes);
     for (int i = 0; i < b->n_out && status == WICK_OK; i++) out[i] = results[i].v;
     wick_release(NULL, values, bytes);
     return status == WICK_OK ? status : wick_context_fail(onnx->ctx, status, "%s", onnx->msg.text);
@@ -400,8 +433,11 @@ static wick_status probe(onnx_run *run, const wick_spec *in) {
     wick_onnx_value *values = wick_calloc(NULL, bytes);
     wick_scope *scope = wick_scope_open(onnx->ctx);
     wick_status status = values && scope ? WICK_OK : wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    const size_t outer = onnx->ctx->result_max;
+    onnx->ctx->result_max = onnx->limits.tensor_bytes;
     for (int i = 0; i < onnx->n_in && status == WICK_OK; i++)
         values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_zeros(onnx->ctx, in[i].dtype, in[i].rank, in[i].dims)};
+    onnx->ctx->result_max = outer;
     if (status == WICK_OK) status = wick_onnx_record(run, values, values + onnx->n_in);
     wick_scope_close(&scope);
     wick_release(NULL, values, bytes);

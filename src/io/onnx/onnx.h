@@ -119,6 +119,7 @@ struct wick_onnx {
     onnx_block *main;
     onnx_block **function_blocks; /* by place among proto.functions */
     wick_onnx_limits limits;
+    uint64_t deadline; /* of what is being done, as wick_now_ns counts */
     wick_onnx_port *in_ports, *out_ports;
     int *in_slots; /* the graph's input that port i is */
     int n_in, n_out;
@@ -271,6 +272,10 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
 wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
 wick_status wick_onnx_resolve(wick_onnx *onnx);
 wick_status wick_onnx_view_texts(wick_onnx *onnx); /* meta, domains */
+
+/* Begins what must end within limits.seconds, and whether that is over, or the host has enough: then there is a message. */
+void wick_onnx_begin(wick_onnx *onnx);
+wick_status wick_onnx_late(wick_onnx *onnx, const char *where);
 
 /* "ai.onnx" is ONNX's own domain, which "" names too. */
 static inline wick_bytes wick_onnx_domain(wick_bytes d) { return d.size == 7 && !memcmp(d.at, "ai.onnx", 7) ? (wick_bytes){"", 0} : d; }

@@ -282,7 +282,8 @@ static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_
         b->steps[i].node = &nodes[i];
         b->most_in = WICK_MAX(b->most_in, nodes[i].in.n);
         b->most_out = WICK_MAX(b->most_out, nodes[i].out.n);
-        status = resolve_step(r, b, &b->steps[i], s, depth_of(b) + 1);
+        status = i % 256 ? WICK_OK : wick_onnx_late(r->onnx, r->onnx->path);
+        if (status == WICK_OK) status = resolve_step(r, b, &b->steps[i], s, depth_of(b) + 1);
         b->n = i + 1;
         r->onnx->steps++;
     }

@@ -295,7 +295,8 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
                    .in = in,
                    .out = out,
                    .msg = msg};
-    if (run->steps_left-- <= 0) wick_onnx_fail(&c, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit");
+    if (run->steps_left-- <= 0) wick_onnx_fail(&c, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of %lld", (long long)run->onnx->limits.nodes);
+    if (c.status == WICK_OK) c.status = wick_onnx_late(run->onnx, step->place);
     for (int i = 0; i < c.n_in; i++) {
         in[i] = value_of(frame, step->in[i]);
         c.dynamic |= in[i] && in[i]->dynamic;
