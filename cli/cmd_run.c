@@ -1,4 +1,5 @@
 /* wick run: an ONNX model on inputs from files, over one step or a sequence. */
+#include "budget.h"
 #include "labels.h"
 #include "options.h"
 #include "paths.h"
@@ -285,11 +286,13 @@ static int run(runner *r) {
 
 int cmd_run(cli_options *o) {
     runner r = {.o = o};
-    const wick_context_options options = {.threads = (int)o->threads, .seed = (uint64_t)o->seed};
+    const wick_context_options options = {.threads = (int)o->threads, .seed = (uint64_t)o->seed, .max_memory = budget_memory(o)};
+    const wick_onnx_limits limits = budget_limits(o);
+    budget_watch(o);
     wick_status status = wick_context_new(&r.ctx, &options);
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     int code = CLI_OK;
-    status = wick_onnx_open(r.ctx, o->model, NULL, &r.onnx);
+    status = wick_onnx_open(r.ctx, o->model, &limits, &r.onnx);
     if (status != WICK_OK) code = runner_failed(&r, status);
     if (code == CLI_OK && *wick_onnx_unsupported(r.onnx))
         code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(r.onnx));

@@ -1,4 +1,5 @@
 /* What an ONNX model takes and gives, what it is made of, and what it costs. */
+#include "budget.h"
 #include "draw_graph.h"
 #include "inspect.h"
 #include "ports.h"
@@ -254,7 +255,8 @@ static int draw(const subject *s) {
 
 int inspect_onnx(const cli_options *o, wick_context *ctx) {
     subject s = {.o = o, .ctx = ctx};
-    wick_status status = wick_onnx_open(ctx, o->model, NULL, &s.onnx);
+    const wick_onnx_limits limits = budget_limits(o);
+    wick_status status = wick_onnx_open(ctx, o->model, &limits, &s.onnx);
     int code = status == WICK_OK ? ports_check_dims(o, s.onnx) : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     if (code == CLI_OK) {
         const int n = wick_onnx_inputs(s.onnx);

@@ -60,6 +60,18 @@ void talk_print(const char *format, ...) {
     va_end(args);
 }
 
+/* "FILE: FIELD (byte 17): WHAT" is what readers of files say: field and byte once more, for programs. */
+static void json_place(json *j, const char *text) {
+    static const char mark[] = "(byte ";
+    const char *at = strstr(text, mark), *field = strstr(text, ": ");
+    if (!at || at[sizeof mark - 1] < '0' || at[sizeof mark - 1] > '9') return;
+    char name[256];
+    const size_t n = field && field + 2 < at ? (size_t)(at - field - 2) : 0;
+    snprintf(name, sizeof name, "%.*s", (int)(n ? n - 1 : 0), n ? field + 2 : "");
+    json_text(j, "field", name);
+    json_integer(j, "byte", strtoll(at + sizeof mark - 1, NULL, 10));
+}
+
 int talk_fail(int code, const char *format, ...) {
     char text[4096];
     va_list args;
@@ -74,6 +86,7 @@ int talk_fail(int code, const char *format, ...) {
         json_bool(&j, "ok", false);
         json_integer(&j, "exit", code);
         json_text(&j, "error", text);
+        json_place(&j, text);
         talk_json_close(&j);
     }
     return code;

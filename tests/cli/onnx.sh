@@ -163,13 +163,27 @@ test_verify() {
     expect 0 "$wick" verify "$lenet/model.onnx" && has out "is sound"
     head -c 1000 "$lenet/model.onnx" >short.onnx
     expect 3 "$wick" verify short.onnx && has err "short.onnx" && has err "byte"
-    expect 3 "$wick" verify short.onnx --json && valid_json out && has out '"ok": false'
+    expect 3 "$wick" verify short.onnx --json && valid_json out && has out '"ok": false' && has out '"byte": '
+    mv short.onnx named.npy && expect 3 "$wick" verify named.npy && has err "byte" && mv named.npy short.onnx # by its bytes, not its name
+    expect 0 "$wick" verify "$lenet/input_0.npy" && has out "is sound (npy)"
+    printf 'GGUF\3\0\0\0\0\0\0\0\0\0\0\0' >a.gguf && expect 3 "$wick" verify a.gguf && has err "of a format that Wick does not read"
+    printf '\2\0\0\0\0\0\0\0{}x' >a.safetensors && expect 3 "$wick" verify a.safetensors --json && has out "the tensors end at byte 10"
+    printf '\2\0\0\0\0\0\0\0{}' >a.safetensors && expect 0 "$wick" verify a.safetensors --json && has out '"format": "safetensors"'
+    expect 3 "$wick" verify nowhere.onnx && has err nowhere.onnx
     local file code
     for file in "$WICK_MODELS"/malformed/onnx_ort/*; do
         code=0
         timeout 20 "$wick" verify "$file" >out 2>err || code=$?
         [ "$code" = 0 ] || [ "$code" = 3 ] || fail "exit code $code of $file"
     done
+}
+test_budgets() {
+    expect 0 "$wick" run "$lenet/model.onnx" --input random --max-memory 64 --max-tensor 1 --max-output 1 --max-nodes 100 --max-depth 1 --max-seconds 60
+    expect 3 "$wick" run "$lenet/model.onnx" --input random --max-nodes 3 && has err "more nodes than the limit of 3"
+    expect 1 "$wick" run "$WICK_MODELS/onnx/silero_vad_v6/model.onnx" --input random --max-memory 1 && has err "memory"
+    expect 2 "$wick" run "$lenet/model.onnx" --input random --max-seconds soon && has err max-seconds
+    expect 0 "$wick" inspect "$lenet/model.onnx" --max-nodes 3 && has out "more nodes than the limit of 3"
+    expect 0 "$wick" verify "$lenet/model.onnx" --max-memory 64 --max-seconds 60
 }
 test_example() {
     local program

@@ -279,11 +279,11 @@ static wick_tensor *window_counts(onnx_call *c, const window *w, bool with_pads,
         double *counts = wick_onnx_alloc(c, (size_t)w->out[i], sizeof *counts);
         if (!counts) return NULL;
         const int64_t low = with_pads ? -w->before[i] : 0, high = w->in[i] + (with_pads ? w->after[i] : 0);
-        for (int64_t o = 0; o < w->out[i]; o++)
-            for (int64_t k = 0; k < w->kernel[i]; k++) {
-                const int64_t at = o * w->stride[i] - w->before[i] + k * w->dilation[i];
-                counts[o] += at >= low && at < high;
-            }
+        for (int64_t o = 0; o < w->out[i]; o++) { /* k of the kernel's places with low <= at + k dilation < high */
+            const int64_t at = o * w->stride[i] - w->before[i], step = w->dilation[i];
+            const int64_t first = at < low ? (low - at + step - 1) / step : 0, end = at < high ? (high - at + step - 1) / step : 0;
+            counts[o] = (double)WICK_MAX(WICK_MIN(end, w->kernel[i]) - first, 0);
+        }
         int64_t dims[WICK_MAX_DIMS] = {1, 1, 1, 1, 1};
         dims[i + 2] = w->out[i];
         wick_tensor *one = wick_from(c->ctx, WICK_F64, w->n + 2, dims, counts);

@@ -279,7 +279,9 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
         if (at[i] > 1) status = fail(onnx, t, WICK_ERR_FORMAT, msg, "a bool is neither 0 nor 1");
     if (status == WICK_OK) {
         out->tensor = of_bytes(onnx, dtype, rank, dims, at, pages);
-        if (wick_tensor_error(out->tensor, NULL) != WICK_OK) status = fail(onnx, t, wick_tensor_error(out->tensor, NULL), msg, "cannot be made");
+        const char *why;
+        const wick_status made = wick_tensor_error(out->tensor, &why);
+        if (made != WICK_OK) status = fail(onnx, t, made, msg, "%s", why);
     }
     wick_release(NULL, own, bytes);
     return status;

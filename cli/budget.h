@@ -1,0 +1,15 @@
+/* budget.h: what a file from elsewhere may cost: the options --max-... of the commands that open models. */
+#ifndef WICK_CLI_BUDGET_H
+#define WICK_CLI_BUDGET_H
+
+#include "cli.h"
+
+#include "wick/onnx.h"
+
+wick_onnx_limits budget_limits(const cli_options *o);
+/* For wick_context_options.max_memory: --max-memory, or without it what this machine, or its container, has. */
+size_t budget_memory(const cli_options *o);
+/* From now on the command ends a second after --max-seconds, whatever it does then: limits are looked at between nodes, and one alone may be long. */
+void budget_watch(const cli_options *o);
+
+#endif

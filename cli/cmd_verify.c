@@ -1,0 +1,94 @@
+/* wick verify: whether a file is sound: its structure, its names and its data are read, within the budgets. What kind of file it is its first bytes say,
+ * not its name. What Wick lacks is no fault of the file. */
+#include "budget.h"
+#include "options.h"
+#include "talk.h"
+
+#include "wick/data.h"
+#include "wick/io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct verified {
+    wick_context *ctx;
+    const char *path;
+    wick_onnx_limits limits;
+    char lacks[4096]; /* ops of an ONNX model */
+} verified;
+
+static wick_status onnx(verified *v) {
+    wick_onnx *model;
+    const wick_status status = wick_onnx_open(v->ctx, v->path, &v->limits, &model);
+    if (status == WICK_OK) snprintf(v->lacks, sizeof v->lacks, "%s", wick_onnx_unsupported(model));
+    wick_onnx_free(&model);
+    return status;
+}
+static wick_status tensors(verified *v) { /* a checkpoint's version and sum too */
+    wick_checkpoint *file;
+    const wick_status status = wick_checkpoint_open(v->ctx, v->path, &file);
+    wick_checkpoint_free(&file);
+    return status;
+}
+static wick_status array(verified *v) {
+    const char *text;
+    const wick_status status = wick_tensor_error(wick_npy_read(v->ctx, v->path), &text);
+    return status == WICK_OK ? status : wick_context_fail(v->ctx, status, "%s", text);
+}
+static wick_status picture(verified *v) {
+    wick_image *image;
+    const wick_status status = wick_image_open(v->ctx, v->path, 0, &image);
+    wick_image_free(&image);
+    return status;
+}
+static wick_status recording(verified *v) {
+    wick_audio *audio;
+    const wick_status status = wick_audio_open(v->ctx, v->path, 0, &audio);
+    wick_audio_free(&audio);
+    return status;
+}
+static wick_status other(verified *v) { return wick_context_fail(v->ctx, WICK_ERR_UNSUPPORTED, "%s: of a format that Wick does not read", v->path); }
+
+/* The first that fits; what has no magic is taken for ONNX, which has none. */
+static const struct {
+    size_t at;
+    const char *magic;
+    size_t size;
+    const char *format;
+    wick_status (*read)(verified *v);
+} kinds[] = {
+    {0, "\x93NUMPY", 6, "npy", array},   {8, "{", 1, "safetensors", tensors}, {0, "\x89PNG", 4, "png", picture}, {0, "\xff\xd8", 2, "jpeg", picture},
+    {0, "\0\0\x08", 3, "idx", picture},  {0, "\x1f\x8b", 2, "idx", picture},  {8, "WAVE", 4, "wav", recording},  {0, "GGUF", 4, "gguf", other},
+    {4, "TFL3", 4, "tflite", other},     {0, "", 0, "onnx", onnx},
+};
+
+int cmd_verify(cli_options *o) {
+    unsigned char head[16] = {0};
+    FILE *f = fopen(o->model, "rb");
+    if (!f) return talk_fail(CLI_BAD_FILE, "%s: %s", o->model, strerror(errno));
+    const size_t n = fread(head, 1, sizeof head, f);
+    fclose(f);
+    size_t k = 0;
+    while (n < kinds[k].at + kinds[k].size || memcmp(head + kinds[k].at, kinds[k].magic, kinds[k].size) != 0) k++;
+    budget_watch(o);
+    verified v = {.path = o->model, .limits = budget_limits(o)};
+    wick_status status = wick_context_new(&v.ctx, &(wick_context_options){.threads = 1, .max_memory = budget_memory(o)});
+    if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
+    int code = CLI_OK;
+    status = kinds[k].read(&v);
+    if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(v.ctx, status));
+    else if (o->json) {
+        json j = talk_json_open();
+        json_bool(&j, "ok", true);
+        json_text(&j, "format", kinds[k].format);
+        json_text(&j, "unsupported", v.lacks);
+        talk_json_close(&j);
+    } else {
+        talk_print("%s is sound (%s)", o->model, kinds[k].format);
+        if (*v.lacks) talk_print("; Wick lacks %s", v.lacks);
+        printf("\n");
+    }
+    wick_context_free(&v.ctx);
+    return code;
+}
