@@ -1,4 +1,5 @@
 # wick convert: files of one kind into another.
+golden=$(cd "$(dirname "$0")/../golden/weights" && pwd)
 . "$(dirname "$0")/lib.sh"
 
 # NAME.npy: f32 [2, 3], columns first if the second argument says so.
@@ -42,6 +43,24 @@ test_example() {
     expect 0 "$program" xor.onnx && has out "xor.onnx, read back:" && [ -s xor.safetensors ] || fail "xor.safetensors is not there"
     expect 1 "$program" && has out "export_onnx NET.onnx"
     expect 0 "$wick" verify xor.onnx
+}
+test_weights() {
+    local from
+    for from in stored.npz deflated.npz model.safetensors.index.json; do
+        expect 0 "$wick" convert "$golden/$from" made.safetensors
+        expect 0 "$wick" convert made.safetensors made.npz
+        expect 0 "$wick" convert made.npz sharded.safetensors.index.json --max-shard 1 && [ -f sharded-00001-of-00001.safetensors ] || fail "no shard"
+        expect 0 "$wick" convert sharded.safetensors.index.json back.safetensors
+        expect 0 "$wick" compare made.safetensors back.safetensors --atol 0
+    done
+    expect 0 "$wick" convert made.npz half.safetensors --dtype bf16 && expect 0 "$wick" info half.safetensors && has out bf16 && has out i64
+    expect 2 "$wick" convert half.safetensors half.npz && has err "NumPy's files have no bf16"
+    expect 0 "$wick" convert half.safetensors half.npz --dtype f32
+    expect 2 "$wick" convert made.npz made.npy && has err "one tensor, not 7"
+    expect 3 "$wick" convert "$golden/archive.pt" no.safetensors && has err "weights_only=True"
+    cp "$golden/legacy.pt" legacy.bin && expect 3 "$wick" convert legacy.bin no.safetensors && has err "save_file"
+    expect 3 "$wick" eval legacy.bin && has err "could run any code"
+    [ ! -e no.safetensors ] || fail "no.safetensors was made"
 }
 test_wrong_uses() {
     expect 2 "$wick" convert && has err A
