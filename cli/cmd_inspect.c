@@ -16,14 +16,18 @@ int cmd_inspect(cli_options *o) {
     const bool unread = ferror(f);
     fclose(f);
     if (unread) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->model, strerror(EISDIR));
-    inspector *inspect = inspect_onnx;
-    if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0) inspect = inspect_npy;
-    else if (n >= 9 && head[8] == '{') inspect = inspect_safetensors;
+    const char *format = NULL; /* of tensors; else it is a graph */
+    if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0) format = "npy";
+    else if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0) format = "npz";
+    else if (n >= 1 && head[0] == '{') format = "safetensors in shards";
+    else if (n >= 9 && head[8] == '{') format = "safetensors";
     budget_watch(o);
     wick_context *ctx;
     const wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads, .max_memory = budget_memory(o)});
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
-    const int code = *o->svg && inspect != inspect_onnx ? talk_fail(CLI_USAGE, "--svg draws the graphs of ONNX models, and %s is none", o->model) : inspect(o, ctx);
+    const int code = *o->svg && format ? talk_fail(CLI_USAGE, "--svg draws the graphs of ONNX models, and %s is none", o->model)
+                     : format          ? inspect_tensors(o, ctx, format)
+                                       : inspect_onnx(o, ctx);
     wick_context_free(&ctx);
     return code;
 }

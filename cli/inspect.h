@@ -1,4 +1,4 @@
-/* inspect.h: the kinds of files that wick inspect knows. */
+/* inspect.h: the kinds of files that wick inspect knows. Each shows the file o->model, and returns an exit code. */
 #ifndef WICK_CLI_INSPECT_H
 #define WICK_CLI_INSPECT_H
 
@@ -6,8 +6,7 @@
 
 #include "wick/context.h"
 
-/* Shows the file o->model; an exit code. */
-typedef int inspector(const cli_options *o, wick_context *ctx);
-inspector inspect_onnx, inspect_safetensors, inspect_npy;
+int inspect_onnx(const cli_options *o, wick_context *ctx);
+int inspect_tensors(const cli_options *o, wick_context *ctx, const char *format); /* what wick/weights.h reads */
 
 #endif

@@ -3,7 +3,7 @@
 #include "ports.h"
 #include "talk.h"
 
-#include "wick/io.h"
+#include "wick/weights.h"
 
 typedef struct total {
     int tensors;
@@ -46,39 +46,24 @@ static json begin(const cli_options *o, const char *format) {
     return j;
 }
 
-int inspect_safetensors(const cli_options *o, wick_context *ctx) {
-    wick_checkpoint *file;
-    const wick_status status = wick_checkpoint_open(ctx, o->model, &file);
+int inspect_tensors(const cli_options *o, wick_context *ctx, const char *format) {
+    wick_weights *file;
+    const wick_status status = wick_weights_open(ctx, o->model, &file);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
-    json j = begin(o, "safetensors");
+    json j = begin(o, format);
     const char *key, *value;
     total t = {0};
     if (o->json) json_open(&j, "metadata", '{');
-    for (int i = 0; wick_checkpoint_meta_at(file, i, &key, &value); i++) {
+    for (int i = 0; wick_weights_meta_at(file, i, &key, &value); i++) {
         if (o->json) json_text(&j, key, value);
         else talk_print("  %s: %.100s\n", key, value);
     }
     if (o->json) json_close(&j, '}'), json_open(&j, "tensors", '[');
-    for (int i = 0; i < wick_checkpoint_count(file); i++) {
-        const wick_spec s = wick_checkpoint_tensor(file, i);
+    for (int i = 0; i < wick_weights_count(file); i++) {
+        const wick_spec s = wick_weights_at(file, i);
         show(o, &j, &s, &t);
     }
     finish(o, &j, &t);
-    wick_checkpoint_free(&file);
-    return CLI_OK;
-}
-
-int inspect_npy(const cli_options *o, wick_context *ctx) {
-    wick_tensor *x = wick_npy_read(ctx, o->model);
-    const char *text;
-    const wick_status status = wick_tensor_error(x, &text);
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", text);
-    json j = begin(o, "npy");
-    total t = {0};
-    wick_spec s = {.name = "", .dtype = wick_tensor_dtype(x), .rank = wick_tensor_rank(x)};
-    for (int i = 0; i < s.rank; i++) s.dims[i] = wick_tensor_dim(x, i);
-    if (o->json) json_open(&j, "tensors", '[');
-    show(o, &j, &s, &t);
-    finish(o, &j, &t);
+    wick_weights_free(&file);
     return CLI_OK;
 }

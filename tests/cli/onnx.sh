@@ -135,6 +135,12 @@ test_inspect_files_of_tensors() {
     local weights=$WICK_MODELS/safetensors/silero_vad_16k.safetensors
     expect 0 "$wick" inspect "$weights" && has out "final_conv.weight" && has out "f32 [1, 128, 1]" && has out "15 tensors"
     expect 0 "$wick" inspect "$weights" --json && valid_json out && has out '"format": "safetensors"'
+    expect 0 "$wick" inspect "$WICK_MODELS/npy/test.npz" && has out "npz" && has out "tensor"
+    expect 0 "$wick" inspect "$WICK_MODELS/npy/test.npz" --json && valid_json out && has out '"format": "npz"'
+    cp "$weights" a.safetensors && echo '{"weight_map": {' >index.json
+    "$wick" inspect "$weights" --json | grep -o '"name": "[^"]*"' | sed 's/"name": \(.*\)/\1: "a.safetensors",/; $ s/,$//' >>index.json && echo '}}' >>index.json
+    expect 0 "$wick" inspect index.json && has out "safetensors in shards" && has out "15 tensors"
+    printf 'PK\3\4 no archive' >bad.npz && expect 3 "$wick" inspect bad.npz && has err bad.npz
     expect 2 "$wick" inspect "$weights" --svg x.svg && has err "--svg draws the graphs of ONNX models"
 }
 valid_xml() {
