@@ -1,4 +1,4 @@
-/* Small models of other tools beside ONNX Runtime's outputs: every NAME.onnx of tests/golden/onnx with its NAME.pb (make_onnx.py says what is in it),
+/* Small models of other tools beside ONNX Runtime's outputs: every NAME.onnx of tests/golden/onnx with its NAME.pb (make_onnx.py and make_onnx_quantised.py; the first says what is in it),
  * optimised, op by op, and as one plan where sizes and strings allow. An argument runs those whose names contain it. */
 #include <dirent.h>
 #include <stdio.h>
@@ -67,6 +67,14 @@ static void run_compiled(wick_context *ctx, wick_onnx *onnx, const char *name, c
         for (int d = 0; d < s.rank; d++) n *= s.dims[d];
         results[i] = calloc(1, wick_dtype_bytes(s.dtype, n) + 1);
     }
+    int conv = 0, matmul = 0;
+    for (int i = 0; i < wick_plan_get_info(plan).kernels; i++) {
+        const char *kernel = wick_plan_kernel_at(plan, i).name;
+        conv += !strncmp(kernel, "conv_int8", 9);
+        matmul += !strncmp(kernel, "matmul_int8", 11);
+    }
+    const int quantised = !strncmp(name, "quant_", 6); /* with three convolutions and a product: in integers, all of them */
+    CHECK_MSG(conv == 3 * quantised && matmul == quantised, "%s: %d convolutions and %d products in integers", name, conv, matmul);
     status = wick_run(ws, data, results);
     CHECK_MSG(status == WICK_OK, "%s: as one plan: %s", name, wick_workspace_error(ws));
     for (int i = 0; i < n_out && status == WICK_OK; i++) {

@@ -202,34 +202,57 @@ static void channels(int64_t n, int64_t taps, bool is_signed, const void *const 
     (is_signed ? rest_i8 : rest_u8)(n, 0, taps, x, w, sums);
 }
 #else
-typedef int32_t int8_sumsu __attribute__((vector_size(INT8_VEC_BYTES), aligned(4), may_alias));
-typedef uint8_t int8_u8 __attribute__((vector_size(INT8_VEC_BYTES / 4), aligned(1), may_alias));
-typedef int8_t int8_i8 __attribute__((vector_size(INT8_VEC_BYTES / 4), aligned(1), may_alias));
-/* Four vectors of channels, then one, then the rest. */
-#define INT8_CHANNELS(V, T, name, vecs)                                                                                                       \
-    static int64_t name(int64_t channels, int64_t c0, int64_t taps, const void *const *x, const int32_t *w, int32_t *sums) {                   \
-        enum { L = INT8_VEC_BYTES / 4 };                                                                                                      \
-        for (; c0 + (vecs) * L <= channels; c0 += (vecs) * L) {                                                                                \
-            int8_sums acc[vecs] = {{0}};                                                                                                      \
-            const int32_t *by = w + c0;                                                                                                       \
-            for (int64_t t = 0; t < taps; t++, by += channels) {                                                                              \
-                const T *from = (const T *)x[t] + c0;                                                                                         \
-                INT8_UNROLL                                                                                                                   \
-                for (int v = 0; v < (vecs); v++)                                                                                              \
-                    acc[v] += __builtin_convertvector(*(const V *)(from + v * L), int8_sums) * *(const int8_sumsu *)(by + v * L);              \
-            }                                                                                                                                 \
-            INT8_UNROLL                                                                                                                       \
-            for (int v = 0; v < (vecs); v++) *(int8_sumsu *)(sums + c0 + v * L) = acc[v];                                                     \
-        }                                                                                                                                     \
-        return c0;                                                                                                                            \
+/* As many bytes as a vector has sums, widened; compilers take __builtin_convertvector apart, byte by byte. */
+#if WICK_TIER_ID == 3
+#define WIDEN_U8(p) ((int8_sums)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p))))
+#define WIDEN_I8(p) ((int8_sums)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p))))
+#elif WICK_TIER_ID == 2
+#define WIDEN_U8(p) ((int8_sums)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p))))
+#define WIDEN_I8(p) ((int8_sums)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p))))
+#else
+#define WIDEN_U8(p) ((int8_sums){(p)[0], (p)[1], (p)[2], (p)[3]})
+#define WIDEN_I8(p) WIDEN_U8(p)
+#endif
+#if WICK_TIER_ID == 3
+typedef int32_t int8_half __attribute__((vector_size(32)));
+#define WIDEN_HALF_U8(p) ((int8_half)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p))))
+#define WIDEN_HALF_I8(p) ((int8_half)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p))))
+#endif
+
+#define INT8_CHANNELS(SUMS, WIDEN, T, name, vecs)                                                                            \
+    static int64_t name(int64_t channels, int64_t c0, int64_t taps, const void *const *x, const int32_t *w, int32_t *sums) {  \
+        enum { L = (int)(sizeof(SUMS) / 4) };                                                                                 \
+        typedef SUMS loose __attribute__((aligned(4), may_alias));                                                            \
+        for (; c0 + (vecs) * L <= channels; c0 += (vecs) * L) {                                                               \
+            SUMS acc[vecs];                                                                                                   \
+            const int32_t *by = w + c0;                                                                                       \
+            INT8_UNROLL                                                                                                       \
+            for (int v = 0; v < (vecs); v++) acc[v] = (SUMS){0};                                                              \
+            for (int64_t t = 0; t < taps; t++, by += channels) {                                                              \
+                const T *from = (const T *)x[t] + c0;                                                                         \
+                INT8_UNROLL                                                                                                   \
+                for (int v = 0; v < (vecs); v++) acc[v] += WIDEN(from + v * L) * *(const loose *)(by + v * L);                \
+            }                                                                                                                 \
+            INT8_UNROLL                                                                                                       \
+            for (int v = 0; v < (vecs); v++) *(loose *)(sums + c0 + v * L) = acc[v];                                          \
+        }                                                                                                                     \
+        return c0;                                                                                                            \
     }
-INT8_CHANNELS(int8_u8, uint8_t, channels_u8_4, 4)
-INT8_CHANNELS(int8_u8, uint8_t, channels_u8_1, 1)
-INT8_CHANNELS(int8_i8, int8_t, channels_i8_4, 4)
-INT8_CHANNELS(int8_i8, int8_t, channels_i8_1, 1)
+/* Four vectors of channels, then one, then half a one, then the rest. */
+INT8_CHANNELS(int8_sums, WIDEN_U8, uint8_t, channels_u8_4, 4)
+INT8_CHANNELS(int8_sums, WIDEN_U8, uint8_t, channels_u8_1, 1)
+INT8_CHANNELS(int8_sums, WIDEN_I8, int8_t, channels_i8_4, 4)
+INT8_CHANNELS(int8_sums, WIDEN_I8, int8_t, channels_i8_1, 1)
+#if WICK_TIER_ID == 3
+INT8_CHANNELS(int8_half, WIDEN_HALF_U8, uint8_t, channels_u8_half, 1)
+INT8_CHANNELS(int8_half, WIDEN_HALF_I8, int8_t, channels_i8_half, 1)
+#endif
 static void channels(int64_t n, int64_t taps, bool is_signed, const void *const *x, const int32_t *w, int32_t *sums) {
     int64_t c = (is_signed ? channels_i8_4 : channels_u8_4)(n, 0, taps, x, w, sums);
     c = (is_signed ? channels_i8_1 : channels_u8_1)(n, c, taps, x, w, sums);
+#if WICK_TIER_ID == 3
+    c = (is_signed ? channels_i8_half : channels_u8_half)(n, c, taps, x, w, sums);
+#endif
     (is_signed ? rest_i8 : rest_u8)(n, c, taps, x, w, sums);
 }
 #endif
