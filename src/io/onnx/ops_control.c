@@ -1,7 +1,9 @@
 /* ops_control.c: If, Loop, Scan and SequenceMap: bodies are run as often as they are asked for, recording each round. Conditions that depend on
- * inputs are evaluated. */
+ * inputs are evaluated; in compiled functions they become conditions of the plan, where both branches, or all rounds, give the same shapes. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
+#include "wick/control.h"
+#include "wick/ops.h"
 #include "wick/shape.h"
 
 static wick_status run_body(onnx_call *c, const onnx_block *body, int n_in, const onnx_value *in, onnx_value *out) {
@@ -18,8 +20,121 @@ static bool truth(onnx_call *c, const onnx_value *v, bool *out) {
     return true;
 }
 
+/* ---- regions of a plan: what a condition that depends on inputs decides ----------------------------------------------------------------- */
+
+static bool compiling(const onnx_call *c) { return c->run->mode != ONNX_RUN_LAZY; }
+
+/* What a body makes of these inputs, as tensors: n of its outputs from `first`. */
+static bool region_body(onnx_call *c, const onnx_block *body, int n_in, const onnx_value *in, int first, int n, wick_tensor **out) {
+    onnx_value *values = wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *values);
+    if (!values) return false;
+    if (body->n_in != n_in || body->n_out < first + n) return wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs", body->n_in, body->n_out);
+    const wick_status status = run_body(c, body, n_in, in, values);
+    if (status != WICK_OK) { /* it may be a body that these shapes never take */
+        c->status = status == WICK_ERR_NOMEM ? status : WICK_ERR_UNSUPPORTED;
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        if (values[first + i].v.kind != WICK_VALUE_TENSOR)
+            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "a condition that depends on inputs decides over output %d, which is no tensor of numbers: it can be run, but not compiled", i);
+        out[i] = values[first + i].v.tensor;
+    }
+    return true;
+}
+
+static bool same_types(onnx_call *c, int n, wick_tensor *const *a, wick_tensor *const *b) {
+    for (int i = 0; i < n; i++)
+        if (!a[i] || !b[i] || wick_tensor_dtype(a[i]) != wick_tensor_dtype(b[i]) || wick_tensor_rank(a[i]) != wick_tensor_rank(b[i]) ||
+            memcmp(wick_tensor_dims(a[i]), wick_tensor_dims(b[i]), (size_t)wick_tensor_rank(a[i]) * sizeof(int64_t)) != 0)
+            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "a condition that depends on inputs decides over the shape of value %d: it can be run, but not compiled", i);
+    return true;
+}
+
+typedef struct region {
+    onnx_call *c;
+    const onnx_block *body[2];
+    int n; /* branches: results. loops: states */
+} region;
+
+static wick_status then_side(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const region *r = user;
+    (void)ctx, (void)in;
+    return region_body(r->c, r->body[0], 0, NULL, 0, r->n, out) ? WICK_OK : r->c->status;
+}
+static wick_status else_side(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const region *r = user;
+    (void)ctx, (void)in;
+    return region_body(r->c, r->body[1], 0, NULL, 0, r->n, out) ? WICK_OK : r->c->status;
+}
+
+/* Both branches become regions, of which a run takes one. The probe records both, for what they ask. */
+static void branch_of_plan(onnx_call *c) {
+    region r = {c, {wick_onnx_body(c, "then_branch"), wick_onnx_body(c, "else_branch")}, c->n_out};
+    wick_tensor *condition = wick_onnx_tensor(c, 0);
+    if (!condition || !r.body[0] || !r.body[1]) return;
+    if (wick_tensor_count(condition) != 1) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "its condition is not one bool");
+        return;
+    }
+    wick_tensor **out = wick_onnx_alloc(c, (size_t)r.n + 1, sizeof(wick_tensor *)), **other = out ? wick_onnx_alloc(c, (size_t)r.n + 1, sizeof(wick_tensor *)) : NULL;
+    if (!other) return;
+    if (c->run->mode == ONNX_RUN_PROBE) {
+        if (!region_body(c, r.body[0], 0, NULL, 0, r.n, out) || !region_body(c, r.body[1], 0, NULL, 0, r.n, other) || !same_types(c, r.n, out, other)) return;
+    } else {
+        wick_if(c->ctx, wick_reshape(wick_cast(condition, WICK_BOOL), WICK_SCALAR), then_side, else_side, &r, r.n, out);
+    }
+    for (int i = 0; i < r.n && c->status == WICK_OK; i++) wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = out[i]}, true);
+}
+
+/* in: rounds so far, states. out: is there another round, rounds, states. */
+static wick_status round_of_plan(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const region *r = user;
+    onnx_call *c = r->c;
+    onnx_value *values = wick_onnx_alloc(c, (size_t)r->n + 2, sizeof *values);
+    if (!values) return c->status;
+    values[0] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = in[0]}, true};
+    values[1] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = wick_constant(ctx, WICK_BOOL, 1)}, true};
+    for (int i = 0; i < r->n; i++) values[2 + i] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = in[1 + i]}, true};
+    wick_tensor **made = wick_onnx_alloc(c, (size_t)r->n + 1, sizeof(wick_tensor *));
+    if (!made || !region_body(c, r->body[0], r->n + 2, values, 0, r->n + 1, made)) return c->status;
+    out[0] = wick_reshape(wick_cast(made[0], WICK_BOOL), WICK_SCALAR);
+    out[1] = wick_add(in[0], wick_constant(ctx, WICK_I64, 1));
+    memcpy(out + 2, made + 1, (size_t)r->n * sizeof *out);
+    return WICK_OK;
+}
+
+/* A loop whose condition depends on inputs, of at most so many rounds. Rows that it collects would be as many as rounds: those are refused. */
+static void loop_of_plan(onnx_call *c, const onnx_block *body, int states, int64_t most) {
+    for (int i = states; i < c->n_out; i++)
+        if (wick_onnx_wants(c, i)) {
+            wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "collects as many rows as a condition says that depends on inputs: it can be run, but not compiled");
+            return;
+        }
+    region r = {c, {body, NULL}, states};
+    wick_tensor **first = wick_onnx_alloc(c, (size_t)states + 1, sizeof(wick_tensor *)), **out = first ? wick_onnx_alloc(c, (size_t)states + 2, sizeof(wick_tensor *)) : NULL;
+    if (!out) return;
+    first[0] = wick_constant(c->ctx, WICK_I64, 0);
+    for (int i = 0; i < states; i++)
+        if (!(first[1 + i] = wick_onnx_tensor(c, 2 + i))) return;
+    wick_tensor *go = wick_onnx_has(c, 1) ? wick_reshape(wick_cast(c->in[1]->v.tensor, WICK_BOOL), WICK_SCALAR) : NULL;
+    if (c->run->mode == ONNX_RUN_PROBE) {
+        if (round_of_plan(c->ctx, first, (wick_tensor **)wick_onnx_alloc(c, (size_t)states + 2, sizeof(wick_tensor *)), &r) != WICK_OK) return;
+        memcpy(out, first, ((size_t)states + 1) * sizeof *out);
+    } else {
+        wick_while_loop(c->ctx, go, round_of_plan, &r, &(wick_scan_options){.n_state = states + 1, .state = first, .rounds = most}, out, NULL);
+    }
+    for (int i = 0; i < states && i < c->n_out && c->status == WICK_OK; i++)
+        wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = out[1 + i]}, true);
+}
+
+/* ---- ---- */
+
 static void branch(onnx_call *c) {
     bool taken = false;
+    if (compiling(c) && wick_onnx_has(c, 0) && c->in[0]->dynamic) {
+        branch_of_plan(c);
+        return;
+    }
     if (!truth(c, wick_onnx_in(c, 0), &taken)) return;
     const onnx_block *body = wick_onnx_body(c, taken ? "then_branch" : "else_branch");
     onnx_value *out = body ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
@@ -91,6 +206,10 @@ static void loop(onnx_call *c) {
         if (!wick_onnx_host(c, 0, &h)) return;
         most = h.n ? h.ints[0] : 0;
     }
+    if (compiling(c) && most > 0 && wick_onnx_has(c, 1) && c->in[1]->dynamic) {
+        loop_of_plan(c, body, states, most);
+        return;
+    }
     if (wick_onnx_has(c, 1) && !truth(c, c->in[1], &go)) return;
     onnx_value *in = wick_onnx_alloc(c, (size_t)states + 2, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
     rows *collected = out ? wick_onnx_alloc(c, (size_t)n_rows + 1, sizeof *collected) : NULL;
@@ -102,7 +221,11 @@ static void loop(onnx_call *c) {
         in[1] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_BOOL, WICK_SCALAR, &go)}, false};
         const wick_status status = run_body(c, body, states + 2, in, out);
         if (status != WICK_OK) c->status = status;
-        else if (out[0].v.kind != WICK_VALUE_NONE && !truth(c, &out[0], &go)) break;
+        else if (compiling(c) && out[0].dynamic) { /* from the start again, as a loop of the plan */
+            for (int i = 0; i < n_rows; i++) wick_release(NULL, collected[i].at, collected[i].cap * sizeof *collected[i].at);
+            loop_of_plan(c, body, states, most);
+            return;
+        } else if (out[0].v.kind != WICK_VALUE_NONE && !truth(c, &out[0], &go)) break;
         for (int i = 0; i < states && c->status == WICK_OK; i++) in[2 + i] = out[1 + i];
         for (int i = 0; i < n_rows && c->status == WICK_OK; i++) add_row(c, &collected[i], &out[1 + states + i]);
     }
@@ -223,7 +346,8 @@ static void sequence_map(onnx_call *c) {
     onnx_value *in = wick_onnx_alloc(c, (size_t)c->n_in, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
     wick_onnx_value *items = out ? wick_onnx_alloc(c, n * (size_t)c->n_out + 1, sizeof *items) : NULL;
     if (!items) return;
-    for (size_t i = 0; i < n; i++) {
+    bool *dynamic = wick_onnx_alloc(c, (size_t)c->n_out + 1, sizeof *dynamic); /* a body may use what is around it */
+    for (size_t i = 0; i < n && dynamic; i++) {
         for (int k = 0; k < c->n_in; k++) {
             const onnx_value *v = wick_onnx_in(c, k);
             if (!v) return;
@@ -240,10 +364,10 @@ static void sequence_map(onnx_call *c) {
             c->status = status;
             return;
         }
-        for (int k = 0; k < c->n_out; k++) items[(size_t)k * n + i] = out[k].v;
+        for (int k = 0; k < c->n_out; k++) items[(size_t)k * n + i] = out[k].v, dynamic[k] |= out[k].dynamic;
     }
-    for (int k = 0; k < c->n_out; k++)
-        wick_onnx_set_value(c, k, (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = n, .items = items + (size_t)k * n}, c->dynamic);
+    for (int k = 0; k < c->n_out && dynamic; k++)
+        wick_onnx_set_value(c, k, (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = n, .items = items + (size_t)k * n}, c->dynamic || dynamic[k]);
 }
 
 static const onnx_op ops[] = {

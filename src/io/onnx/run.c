@@ -70,6 +70,8 @@ bool wick_onnx_host_of(onnx_call *c, wick_tensor *t, bool dynamic, onnx_host *ou
     if (run->mode == ONNX_RUN_REPLAY) {
         if (run->next_answer == run->n_answers) return wick_onnx_fail(c, WICK_ERR_INTERNAL, "asks for a value that was not asked for before");
         *out = run->answers[run->next_answer++];
+        if (out->rank != wick_tensor_rank(t) || memcmp(out->dims, wick_tensor_dims(t), (size_t)out->rank * sizeof *out->dims) != 0)
+            return wick_onnx_fail(c, WICK_ERR_INTERNAL, "asks for a value of another shape than before");
         return true;
     }
     if (run->mode == ONNX_RUN_PROBE && dynamic)
