@@ -31,7 +31,7 @@ static const struct {
     bool files, folders;
 } guesses[] = {
     {"SET", wick_dataset_known, false, true}, {"NET", network_name, false, false}, {"DIR", NULL, false, true},    {"RUN", NULL, false, true},
-    {"FILE", NULL, true, false},              {"MODEL", NULL, true, false},        {"SHELL", shell_name, false, false},
+    {"FILE", NULL, true, false},              {"MODEL", NULL, true, false},        {"MODEL.onnx", NULL, true, false},        {"SHELL", shell_name, false, false},
     {"OP", op_name, false, false},
     {"A", NULL, true, false},
 };

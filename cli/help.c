@@ -5,9 +5,25 @@
 #include "wick/zoo.h"
 
 const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors.";
+static const char help_onnx[] = "MODEL.onnx is an ONNX file; weights outside of it are looked for in its folder.";
+static const char help_any[] = "FILE is an ONNX model, safetensors or an index of their shards, a .npz or a .npy: its first bytes say which.";
 const char help_pair[] = "A and B are safetensors files, or folders of runs: then their best.safetensors.";
 const char help_conversions[] = "A is a file, or the folder of a run; B is written as a whole, or not at all.";
 const char help_file[] = "FILE is JPEG, PNG or IDX.";
+
+const char *help_argument(cli_command_id command) {
+    switch (command) {
+    case CMD_RUN: return help_onnx;
+    case CMD_INSPECT: return help_any;
+    case CMD_COMPARE: return help_pair;
+    case CMD_CONVERT: return help_conversions;
+    case CMD_EVAL:
+    case CMD_PREDICT:
+    case CMD_REPORT:
+    case CMD_INFO: return help_model;
+    default: return NULL;
+    }
+}
 
 enum {
     ALL = ~0,
@@ -127,6 +143,7 @@ void help_command(cli_command_id command, FILE *out) {
         fprintf(out, "%s  %s\n      %s\n", any ? "" : "\nExamples:\n", e->line, e->doc);
         any = true;
     }
+    if (help_argument(command)) fprintf(out, "\n%s\n", help_argument(command));
     exit_codes(command, out);
 }
 

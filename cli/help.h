@@ -27,6 +27,7 @@ typedef struct help_example {
 } help_example;
 extern const help_example help_examples[];
 
+const char *help_argument(cli_command_id command); /* what its arguments are; NULL: nothing to say */
 extern const char help_model[], help_pair[], help_conversions[], help_file[]; /* what MODEL, A, B and FILE are */
 
 #endif

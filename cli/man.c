@@ -112,9 +112,9 @@ static void command_page(cli_command_id id, FILE *out) {
         fputs("\\fR ", out);
     }
     fputs("[\\fIoptions\\fR]\n", out);
-    if (command->arguments[0] && command->run != cmd_completions) {
+    if (help_argument(id)) {
         fputs(".SH DESCRIPTION\n", out);
-        text(out, command->run == cmd_compare ? help_pair : command->run == cmd_convert ? help_conversions : help_model);
+        text(out, help_argument(id));
         if (command->run == cmd_predict) fprintf(out, " %s", help_file);
         fputc('\n', out);
     }
