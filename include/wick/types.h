@@ -62,6 +62,9 @@ WICK_API const char *wick_status_name(wick_status status);
  * PyTorch name them: e exponent bits, m fraction bits, "fn" finite (NaN but no Inf), "uz" without a negative zero (whose code is the only
  * NaN). Biases are 7, 8, 15, 16; the largest are 448, 240, 57344, 57344.
  *
+ * e8m0 and e2m1 are the OCP's for blocks with a scale (Microscaling Formats, 2023). To e8m0 the nearest power is taken, the larger of two that are
+ * as near; what is not above 0, or too large, becomes NaN. To e2m1, which has no Inf and no NaN, what is too large becomes 6, and NaN -0.
+ *
  * Those from i4 on are packed, two or four elements to a byte, the first in the low bits (as in ONNX and ml_dtypes): n elements take
  * wick_dtype_bytes, the bits that remain in the last byte are 0. Their elements have no addresses: tensors are row-major, and only what takes
  * them whole works (reshape, cast, assign, wick_if and loops that capture them, reading, writing, saving). */
@@ -83,10 +86,12 @@ typedef enum wick_dtype {
     WICK_F8_E4M3FNUZ,
     WICK_F8_E5M2, /* OCP; the upper half of an f16 */
     WICK_F8_E5M2FNUZ,
-    WICK_I4, /* two's complement: -8 to 7 */
+    WICK_F8_E8M0, /* OCP: powers of 2 from 2^-127 to 2^127, and NaN: scales of blocks */
+    WICK_I4,      /* two's complement: -8 to 7 */
     WICK_U4,
     WICK_I2, /* -2 to 1 */
     WICK_U2,
+    WICK_F4_E2M1, /* OCP 4-bit floating point, 2023: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives */
     WICK_DTYPE_COUNT
 } wick_dtype;
 

@@ -37,10 +37,12 @@
     X(WICK_F8_E4M3FNUZ, "f8_e4m3fnuz", 8)  \
     X(WICK_F8_E5M2, "f8_e5m2", 8)          \
     X(WICK_F8_E5M2FNUZ, "f8_e5m2fnuz", 8)  \
+    X(WICK_F8_E8M0, "f8_e8m0", 8)          \
     X(WICK_I4, "i4", 4)                    \
     X(WICK_U4, "u4", 4)                    \
     X(WICK_I2, "i2", 2)                    \
-    X(WICK_U2, "u2", 2)
+    X(WICK_U2, "u2", 2)                    \
+    X(WICK_F4_E2M1, "f4_e2m1", 4)
 
 #define COUNT_ROW(...) +1
 _Static_assert(0 STATUS_TABLE(COUNT_ROW) == WICK_STATUS_COUNT, "a status lacks its name");

@@ -1,6 +1,6 @@
 #include "data/codecs.h"
 
-static const wick_codec *const codecs_of[WICK_CODECS] = {&wick_codec_jpeg, &wick_codec_png};
+static const wick_codec *const codecs_of[WICK_CODECS] = {&wick_codec_jpeg, &wick_codec_png, &wick_codec_bmp, &wick_codec_webp};
 
 static int find(const uint8_t *data, size_t size) {
     int i = 0;
@@ -27,7 +27,7 @@ wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t si
     if (i == WICK_CODECS) {
         uint8_t head[4] = {0};
         if (size) memcpy(head, bytes, WICK_MIN(size, sizeof head));
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: neither JPEG nor PNG: %zu byte%s, beginning with %02x %02x %02x %02x", name, size,
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: neither JPEG nor PNG, BMP or WebP: %zu byte%s, beginning with %02x %02x %02x %02x", name, size,
                             size == 1 ? "" : "s", head[0], head[1], head[2], head[3]);
     }
     p->codec = codecs_of[i];
@@ -46,6 +46,11 @@ wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, siz
     if (status == WICK_OK) wick_picture_planes(pixels, p->stride, 1, p->channels, out, channels, p->height * p->width);
     wick_release(NULL, pixels, bytes);
     return status;
+}
+
+void wick_picture_flatten(uint8_t *rgba, size_t pixels) {
+    for (size_t i = 0; i < pixels; i++, rgba += 4)
+        for (int c = 0; c < 3; c++) rgba[c] = (uint8_t)((rgba[c] * rgba[3] + 255 * (255 - rgba[3]) + 127) / 255);
 }
 
 void wick_codecs_close(wick_codecs *codecs) {

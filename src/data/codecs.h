@@ -1,4 +1,5 @@
-/* codecs.h: decoders of pictures, one file each: JPEG by libjpeg-turbo, PNG by libspng, both loaded when they are needed. */
+/* codecs.h: decoders of pictures, one file each: JPEG by libjpeg-turbo, PNG by libspng, WebP by libwebp, loaded when they are
+ * needed; BMP by a reader of our own. */
 #ifndef WICK_DATA_CODECS_H
 #define WICK_DATA_CODECS_H
 
@@ -28,10 +29,10 @@ struct wick_codec {
     /* height x width pixels of p->stride bytes. A damaged or cut file is an error. May be called by many threads at once. */
     wick_status (*decode)(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg);
 };
-extern const wick_codec wick_codec_jpeg, wick_codec_png;
+extern const wick_codec wick_codec_jpeg, wick_codec_png, wick_codec_bmp, wick_codec_webp;
 
 /* The libraries that were needed so far; zero: none. */
-enum { WICK_CODECS = 2 };
+enum { WICK_CODECS = 4 };
 typedef struct wick_codecs {
     void *library[WICK_CODECS];
 } wick_codecs;
@@ -42,6 +43,8 @@ WICK_MUST_CHECK wick_status wick_picture_header(wick_codecs *codecs, const void 
 /* out: u8 [channels, height, width]; channels 1 or 3. Threads may share codecs. */
 WICK_MUST_CHECK wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels,
                                                 uint8_t *out, const char *name, wick_msg *msg);
+/* RGBA: what shines through is put on white, as on a page. */
+void wick_picture_flatten(uint8_t *rgba, size_t pixels);
 void wick_codecs_close(wick_codecs *codecs);
 
 /* Pixels whose bytes are `stride` apart, channels `plane` apart, to [to, pixels]. RGB becomes grey as 0.299 R + 0.587 G + 0.114 B, rounded

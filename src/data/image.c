@@ -1,4 +1,4 @@
-/* image.c: the pictures of a file: JPEG and PNG through their codecs, IDX by its reader. */
+/* image.c: the pictures of a file: JPEG, PNG, BMP and WebP through their codecs, IDX by its reader. */
 #include "data/codecs.h"
 #include "data/gzip.h"
 #include "data/idx.h"

@@ -79,12 +79,6 @@ static wick_status read_header(void *library, const uint8_t *data, size_t size, 
     return WICK_OK;
 }
 
-/* What shines through is put on white, as on a page. */
-static void flatten(uint8_t *rgba, size_t pixels) {
-    for (size_t i = 0; i < pixels; i++, rgba += 4)
-        for (int c = 0; c < 3; c++) rgba[c] = (uint8_t)((rgba[c] * rgba[3] + 255 * (255 - rgba[3]) + 127) / 255);
-}
-
 /* The chunks after the pixels are read too: a file without its end is cut off. */
 static wick_status decode_png(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg) {
     const png *g = library;
@@ -97,7 +91,7 @@ static wick_status decode_png(void *library, const uint8_t *data, size_t size, c
     if (!code) code = g->decode_chunks(decoder);
     g->stop(decoder);
     if (code) return explain(g, code, name, msg);
-    flatten(out, pixels);
+    wick_picture_flatten(out, pixels);
     return WICK_OK;
 }
 

@@ -150,7 +150,7 @@ static wick_status run_plan(wick_context *ctx, wick_cache *c, wick_plan *p, cons
             outputs[i] = c->arrays[i]->storage->data;
     }
     if (status == WICK_OK) {
-        wick_execution e = {.plan = p, .walk = w, .memory = p->memory, .pool = ctx->pool, .leaves = leaves, .outputs = outputs, .slots = c->slots, .msg = &ctx->msg};
+        wick_execution e = {.plan = p, .walk = w, .memory = p->memory, .pool = ctx->pool, .leaves = leaves, .outputs = outputs, .slots = c->slots, .msg = &ctx->msg, .deadline = ctx->deadline};
         status = wick_execute(&e);
     }
     if (status != WICK_OK)

@@ -236,6 +236,7 @@ static void sample_cast(wick_sample *s) {
     int64_t least = -1, most;
     bool is_bool = s->in[0].dtype == WICK_BOOL, is_unsigned = s->in[0].dtype == WICK_U64 || (wick_narrow_range((wick_dtype)s->in[0].dtype, &least, &most) && least == 0);
     s->lo[0] = is_bool || is_unsigned ? 0 : -3;
+    if (to == WICK_F8_E8M0 || s->in[0].dtype == WICK_F8_E8M0) s->lo[0] = 1; /* it has nothing else */
     s->hi[0] = is_bool ? 1 : 3;
     memcpy(s->attr, &to, sizeof to);
     s->attr_size = sizeof to;
@@ -267,7 +268,7 @@ static const struct {
     [WICK_BF16] = {-0x1.fep127, 0x1.fep127}, [WICK_I8] = {INT8_MIN, INT8_MAX}, [WICK_I16] = {INT16_MIN, INT16_MAX}, [WICK_I32] = {INT32_MIN, INT32_MAX},
     [WICK_I64] = {-0x1p63, 0x1p63}, [WICK_U8] = {0, UINT8_MAX}, [WICK_U16] = {0, UINT16_MAX}, [WICK_U32] = {0, UINT32_MAX}, [WICK_U64] = {0, 0x1p64},
     [WICK_BOOL] = {0, 1}, [WICK_F8_E4M3FN] = {-448, 448}, [WICK_F8_E4M3FNUZ] = {-240, 240}, [WICK_F8_E5M2] = {-57344, 57344},
-    [WICK_F8_E5M2FNUZ] = {-57344, 57344}, [WICK_I4] = {-8, 7}, [WICK_U4] = {0, 15}, [WICK_I2] = {-2, 1}, [WICK_U2] = {0, 3},
+    [WICK_F8_E5M2FNUZ] = {-57344, 57344}, [WICK_F8_E8M0] = {0x1p-127, 0x1p127}, [WICK_F4_E2M1] = {-6, 6}, [WICK_I4] = {-8, 7}, [WICK_U4] = {0, 15}, [WICK_I2] = {-2, 1}, [WICK_U2] = {0, 3},
 };
 
 wick_tensor *wick_cast_saturate(wick_tensor *x, wick_dtype dtype) {

@@ -225,6 +225,7 @@ struct wick_context {
     uint32_t evaluated; /* recorded nodes evaluated so far; it may wrap */
     size_t pending;
     size_t result_max; /* bytes of any one result that is recorded; 0: no limit. For who records what a file asks for */
+    uint64_t deadline; /* evaluations stop then, in wick_now_ns time; 0: no limit. For the same */
     atomic_size_t tensor_bytes;
     uint64_t nodes_recorded, plans_built, plan_hits, evals;
     uint64_t recorded_at_eval; /* nodes_recorded at the last evaluation */

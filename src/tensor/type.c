@@ -53,7 +53,7 @@ static const struct {
     [WICK_I16] = {'i', 16}, [WICK_I32] = {'i', 32}, [WICK_I64] = {'i', 64}, [WICK_U8] = {'u', 8},    [WICK_U16] = {'u', 16},
     [WICK_U32] = {'u', 32}, [WICK_U64] = {'u', 64}, [WICK_BOOL] = {'b', 1},
     [WICK_F8_E4M3FN] = {'s', 8}, [WICK_F8_E4M3FNUZ] = {'s', 8}, [WICK_F8_E5M2] = {'s', 8}, [WICK_F8_E5M2FNUZ] = {'s', 8},
-    [WICK_I4] = {'i', 4}, [WICK_U4] = {'u', 4}, [WICK_I2] = {'i', 2}, [WICK_U2] = {'u', 2},
+    [WICK_F8_E8M0] = {'s', 8}, [WICK_F4_E2M1] = {'s', 4}, [WICK_I4] = {'i', 4}, [WICK_U4] = {'u', 4}, [WICK_I2] = {'i', 2}, [WICK_U2] = {'u', 2},
 };
 
 /* What callers pass may be outside of the enum: no kind of dtype. */

@@ -183,6 +183,58 @@ TEST(idx_files_hold_many_pictures) {
     wick_context_free(&ctx);
 }
 
+/* A bitmap of 3 x 2 pixels, rows from the bottom: file header, header of 40 bytes, then `more` (masks, palette), then rows. */
+static size_t make_bmp(uint8_t *file, int bits, int packing, int colors, const uint8_t *more, size_t n_more, const uint8_t *rows, size_t n_rows, int height) {
+    const size_t begin = 54 + n_more;
+    memset(file, 0, 54);
+    file[0] = 'B', file[1] = 'M', file[10] = (uint8_t)begin, file[14] = 40, file[18] = 3, file[28] = (uint8_t)bits, file[30] = (uint8_t)packing, file[46] = (uint8_t)colors;
+    memcpy(file + 22, &(int32_t){height}, 4);
+    memcpy(file + 54, more, n_more);
+    memcpy(file + begin, rows, n_rows);
+    return begin + n_rows;
+}
+
+TEST(bitmaps_of_every_depth_are_read_and_cut_ones_are_refused) {
+    static const uint8_t palette[] = {3, 2, 1, 0, 30, 20, 10, 0}, masks[] = {0, 0xf8, 0, 0, 0xe0, 7, 0, 0, 0x1f, 0, 0, 0};
+    static const struct {
+        const char *what;
+        int bits, packing, colors, height;
+        const uint8_t *more;
+        size_t n_more, n_rows;
+        uint8_t rows[24], want[18]; /* R of both rows, G, B */
+    } cases[] = {
+        {"24 bits", 24, 0, 0, 2, NULL, 0, 24, {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19}, {13, 16, 19, 3, 6, 9, 12, 15, 18, 2, 5, 8, 11, 14, 17, 1, 4, 7}},
+        {"from the top", 24, 0, 0, -2, NULL, 0, 24, {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19}, {3, 6, 9, 13, 16, 19, 2, 5, 8, 12, 15, 18, 1, 4, 7, 11, 14, 17}},
+        {"1 bit", 1, 0, 2, 2, palette, 8, 8, {0x40, 0, 0, 0, 0xa0}, {10, 1, 10, 1, 10, 1, 20, 2, 20, 2, 20, 2, 30, 3, 30, 3, 30, 3}},
+        {"4 bits", 4, 0, 2, 2, palette, 8, 8, {0x01, 0, 0, 0, 0x10, 0x10}, {10, 1, 10, 1, 10, 1, 20, 2, 20, 2, 20, 2, 30, 3, 30, 3, 30, 3}},
+        {"8 bits", 8, 0, 2, 2, palette, 8, 8, {0, 1, 0, 0, 1, 0, 1}, {10, 1, 10, 1, 10, 1, 20, 2, 20, 2, 20, 2, 30, 3, 30, 3, 30, 3}},
+        {"16 bits", 16, 0, 0, 2, NULL, 0, 16, {0xff, 0x7f, 0, 0x7c, 0xe0, 3, 0, 0, 0x1f, 0, 1}, {0, 0, 0, 255, 255, 0, 0, 0, 0, 255, 0, 255, 255, 8, 0, 255, 0, 0}},
+        {"masks", 16, 3, 0, 2, masks, 12, 16, {0xff, 0xff, 0, 0xf8, 0xe0, 7, 0, 0, 0x1f, 0, 1}, {0, 0, 0, 255, 255, 0, 0, 0, 0, 255, 0, 255, 255, 8, 0, 255, 0, 0}},
+        {"32 bits", 32, 0, 0, 2, NULL, 0, 24, {1, 2, 3, 9, 4, 5, 6, 9, 7, 8, 9, 9, 11, 12, 13, 9, 14, 15, 16, 9, 17, 18, 19, 9}, {13, 16, 19, 3, 6, 9, 12, 15, 18, 2, 5, 8, 11, 14, 17, 1, 4, 7}},
+    };
+    wick_context *ctx = new_context(NULL);
+    REQUIRE(ctx);
+    uint8_t file[128];
+    wick_image *m;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t n = make_bmp(file, cases[i].bits, cases[i].packing, cases[i].colors, cases[i].more ? cases[i].more : palette, cases[i].n_more, cases[i].rows, cases[i].n_rows, cases[i].height);
+        for (size_t cut = 0; cut < n; cut++) CHECK_MSG(wick_image_decode(ctx, file, cut, "x.bmp", 3, &m) == WICK_ERR_FORMAT, "%s: %zu bytes", cases[i].what, cut);
+        REQUIRE(wick_image_decode(ctx, file, n, "x.bmp", 3, &m) == WICK_OK);
+        CHECK(wick_image_dims(m)[0] == 3 && wick_image_dims(m)[1] == 2 && wick_image_dims(m)[2] == 3);
+        CHECK_MSG(!memcmp(wick_image_pixels(m, 0), cases[i].want, 18), "%s", cases[i].what);
+        wick_image_free(&m);
+    }
+    size_t n = make_bmp(file, 8, 0, 1, palette, 8, cases[4].rows, 8, 2);
+    CHECK_INT(wick_image_decode(ctx, file, n, "x.bmp", 3, &m), WICK_ERR_FORMAT);
+    CHECK_STR_HAS(wick_context_error(ctx), "color 1 of 1");
+    n = make_bmp(file, 8, 1, 2, palette, 8, cases[4].rows, 8, 2);
+    CHECK_INT(wick_image_decode(ctx, file, n, "x.bmp", 3, &m), WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "compression 1");
+    n = make_bmp(file, 24, 0, 0, palette, 0, cases[0].rows, 24, INT32_MIN);
+    CHECK_INT(wick_image_decode(ctx, file, n, "x.bmp", 3, &m), WICK_ERR_FORMAT);
+    wick_context_free(&ctx);
+}
+
 TEST(what_is_no_picture_is_named) {
     wick_context *ctx = new_context(NULL);
     REQUIRE(ctx);
@@ -191,7 +243,7 @@ TEST(what_is_no_picture_is_named) {
     CHECK_STR_HAS(wick_context_error(ctx), "none.png");
     CHECK_INT(wick_image_open(ctx, path_of(""), 0, &m), WICK_ERR_IO);
     CHECK_INT(wick_image_decode(ctx, "GIF89a", 6, "x.gif", 0, &m), WICK_ERR_FORMAT);
-    CHECK_STR_HAS(wick_context_error(ctx), "x.gif: neither JPEG nor PNG: 6 bytes, beginning with 47 49 46 38");
+    CHECK_STR_HAS(wick_context_error(ctx), "x.gif: neither JPEG nor PNG, BMP or WebP: 6 bytes, beginning with 47 49 46 38");
     CHECK_INT(wick_image_decode(ctx, "", 0, "empty", 0, &m), WICK_ERR_FORMAT);
     CHECK_INT(wick_image_decode(ctx, "", 0, NULL, 0, &m), WICK_ERR_FORMAT);
     CHECK_STR_HAS(wick_context_error(ctx), "a picture in memory");

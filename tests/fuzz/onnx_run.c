@@ -25,7 +25,7 @@ static bool make_input(wick_context *ctx, const wick_onnx_port *p, wick_onnx_val
     wick_dtype dtype = WICK_F32;
     (void)wick_onnx_elem_dtype(p->elem, &dtype);
     *v = (wick_onnx_value){.kind = p->kind};
-    wick_tensor *t = wick_dtype_size(dtype) && !(dtype >= WICK_F8_E4M3FN && dtype <= WICK_F8_E5M2FNUZ)
+    wick_tensor *t = wick_dtype_size(dtype) && !(dtype >= WICK_F8_E4M3FN && dtype <= WICK_F8_E8M0)
                          ? wick_cast(wick_arange(ctx, WICK_F32, 0, 1, n), dtype)
                          : wick_zeros(ctx, dtype, 1, &n);
     t = wick_reshape(t, rank, dims);

@@ -29,7 +29,7 @@ static const char *dtypes_of(int i) {
         wick_dtype from, to;
         const char *name;
     } sets[] = {{WICK_F32, WICK_BOOL, "all"}, {WICK_F32, WICK_U64, "numbers"}, {WICK_F32, WICK_BF16, "floats"}, {WICK_I8, WICK_U64, "integers"},
-                {WICK_F8_E4M3FN, WICK_F8_E5M2FNUZ, "f8"}, {WICK_I4, WICK_U2, "packed"}};
+                {WICK_F8_E4M3FN, WICK_F8_E8M0, "f8"}, {WICK_I4, WICK_F4_E2M1, "packed"}};
     text[0] = 0;
     for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
         bool whole = true;

@@ -179,6 +179,59 @@ TEST(saturating_casts_keep_to_the_range_of_any_dtype) {
     wick_context_free(&ctx);
 }
 
+/* ---- formats of blocks ------------------------------------------------------------------------------------------------------------- */
+
+static const float e2m1[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+
+TEST(formats_of_blocks_load_exactly_and_round_to_the_nearest_on_every_tier) {
+    for (int run = 0; run < 2 * ((int)wick_tier_best() + 1); run++) { /* with denormals flushed and without */
+        const wick_convert_table *t = wick_convert_kernels((wick_tier)(run / 2));
+        uint8_t bytes[128], back[256];
+        float got[256];
+        const uint64_t word = run % 2 ? wick_fp_enter() : 0;
+        set_codes();
+        t->load[WICK_F8_E8M0](got, all_codes, 256);
+        t->store[WICK_F8_E8M0](back, got, 256);
+        if (run % 2) wick_fp_restore(word);
+        for (int i = 0; i < 256; i++) {
+            const float power = ldexpf(1, i - 127);
+            CHECK_MSG(i == 255 ? isnan(got[i]) : !memcmp(&got[i], &power, 4), "e8m0 %d is %g", i, (double)got[i]);
+            CHECK_INT(back[i], i);
+        }
+        for (int n = 0; n <= 255; n++) {
+            for (int i = 0; i < 128; i++) bytes[i] = (uint8_t)(i * 37 + n);
+            memset(back, 0x77, sizeof back);
+            t->load[WICK_F4_E2M1](got, bytes, (size_t)n);
+            t->store[WICK_F4_E2M1](back, got, (size_t)n);
+            wick_elements_end(WICK_F4_E2M1, bytes, n);
+            for (int i = 0; i < n; i++) CHECK(!memcmp(&got[i], &e2m1[bytes[i / 2] >> (i % 2 * 4) & 15], 4));
+            CHECK(!memcmp(back, bytes, (size_t)(n + 1) / 2) && back[(n + 1) / 2] == 0x77);
+        }
+        /* ml_dtypes' codes */
+        static const float hard[] = {0.25f, 0.2500001f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5, 5.000001f, 7, 1e30f, INFINITY, -INFINITY, -0.25f, -0.26f, NAN, 1e-40f};
+        static const uint8_t codes[] = {0, 1, 2, 2, 4, 4, 6, 6, 7, 7, 7, 7, 15, 8, 9, 8, 0};
+        t->store[WICK_F4_E2M1](back, hard, WICK_COUNTOF(hard));
+        for (size_t i = 0; i < WICK_COUNTOF(hard); i++) CHECK_MSG((back[i / 2] >> (i % 2 * 4) & 15) == codes[i], "e2m1 of %g", (double)hard[i]);
+        static const float sizes[] = {0, -0.0f, 1e-45f, 1e-40f, 0x1p-127f, 0x1.8p-127f, 0x1.6p-126f, 1, 1.25f, 1.49f, 1.5f, 2, 3, 6, -1, INFINITY, -INFINITY, NAN, 3e38f, 0x1.7fp127f};
+        static const uint8_t powers[] = {255, 255, 0, 0, 0, 1, 1, 127, 127, 127, 128, 128, 129, 130, 255, 255, 255, 255, 255, 254};
+        t->store[WICK_F8_E8M0](back, sizes, WICK_COUNTOF(sizes));
+        for (size_t i = 0; i < WICK_COUNTOF(sizes); i++) CHECK_MSG(back[i] == powers[i], "e8m0 of %g is %d", (double)sizes[i], back[i]);
+    }
+}
+
+TEST(formats_of_blocks_are_cast_saturated_and_moved) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    static const float x[] = {-100, -2.4f, 0.3f, 100, 0};
+    float y[5];
+    wick_tensor *t = wick_from(ctx, WICK_F32, WICK_DIMS(5), x);
+    CHECK(wick_read(wick_cast(wick_cast_saturate(t, WICK_F4_E2M1), WICK_F32), y, sizeof y) == WICK_OK && y[0] == -6 && y[1] == -2 && y[2] == 0.5f && y[3] == 6 && y[4] == 0);
+    CHECK(wick_read(wick_cast(wick_cast_saturate(t, WICK_F8_E8M0), WICK_F32), y, sizeof y) == WICK_OK && y[0] == 0x1p-127f && y[2] == 0.25f && y[3] == 128 && y[4] == 0x1p-127f);
+    CHECK(wick_read(wick_cast(wick_flip(wick_cast(t, WICK_F8_E8M0), WICK_ALL_AXES), WICK_F32), y, sizeof y) == WICK_OK && y[1] == 128 && isnan(y[0]));
+    CHECK(wick_read(wick_cast(wick_reshape(wick_cast(wick_slice(t, 0, 0, 4, 1), WICK_F4_E2M1), WICK_DIMS(2, 2)), WICK_F32), y, 16) == WICK_OK && y[3] == 6);
+    wick_context_free(&ctx);
+}
+
 /* ---- packed integers ---------------------------------------------------------------------------------------------------------------- */
 
 static const struct {

@@ -5,7 +5,7 @@
 
 static const wick_dtype all[] = {WICK_F32, WICK_F64, WICK_F16, WICK_BF16, WICK_I8,  WICK_I16, WICK_I32,
                                  WICK_I64, WICK_U8,  WICK_U16, WICK_U32,  WICK_U64, WICK_BOOL,
-                                 WICK_F8_E4M3FN, WICK_F8_E4M3FNUZ, WICK_F8_E5M2, WICK_F8_E5M2FNUZ, WICK_I4, WICK_U4, WICK_I2, WICK_U2};
+                                 WICK_F8_E4M3FN, WICK_F8_E4M3FNUZ, WICK_F8_E5M2, WICK_F8_E5M2FNUZ, WICK_I4, WICK_U4, WICK_I2, WICK_U2, WICK_F4_E2M1};
 
 TEST(every_dtype_round_trips_through_from_and_read) {
     wick_context *ctx = context();

@@ -382,10 +382,13 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
         else if (!run->batch && wick_tensor_rank(in[i].tensor)) run->batch = wick_tensor_dim(in[i].tensor, 0);
     }
     const size_t outer = onnx->ctx->result_max;
+    const uint64_t outer_deadline = onnx->ctx->deadline;
+    onnx->ctx->deadline = onnx->deadline; /* of what is evaluated */
     onnx->ctx->result_max = onnx->limits.tensor_bytes; /* of what ops are made of, too */
     wick_onnx_begin(onnx);
     if (status == WICK_OK) status = wick_onnx_block(run, b, NULL, NULL, b->n_in, values, results, &onnx->msg);
     onnx->ctx->result_max = outer;
+    onnx->ctx->deadline = outer_deadline;
     size_t total = 0;
     for (int i = 0; i < b->n_out && status == WICK_OK; i++)
         if (!add_bytes(&results[i].v, &total) || total > onnx->limits.output_bytes)

@@ -227,6 +227,7 @@ bool wick_onnx_call_as(onnx_call *c, const char *name, int opset, int n, wick_te
 
 /* Fails the call: what goes after "model.onnx: Conv "conv1": ". Returns false. */
 bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
+bool wick_onnx_in_time(onnx_call *c); /* for loops on the host that may be long; false: the call failed */
 void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size); /* zeroed, of the run; NULL: the call failed */
 
 /* Runs a block: results go to out[0 .. block->n_out). */

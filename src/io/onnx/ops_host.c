@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "io/onnx/onnx.h"
+#include "io/onnx/regex.h"
 #include "wick/data.h"
 #include "wick/shape.h"
 
@@ -230,6 +231,7 @@ static void string_concat(onnx_call *c) {
     }
     wick_text *out = wick_onnx_alloc(c, y.n, sizeof *out);
     for (size_t i = 0; i < y.n && out; i++) {
+        if (i % 4096 == 0 && !wick_onnx_in_time(c)) return;
         int64_t at[2] = {0, 0};
         size_t rest = i;
         for (int d = y.rank - 1; d >= 0; d--) {
@@ -269,8 +271,9 @@ static size_t split_text(wick_text s, wick_bytes by, size_t most, wick_text *out
     for (;;) {
         size_t end = at;
         const bool rest = most && n + 1 == most;
-        while (!rest && end + by.size <= s.size && memcmp(s.at + end, by.at, by.size)) end++;
-        const bool last = rest || end + by.size > s.size;
+        const char *found = rest || at == s.size ? NULL : memmem(s.at + at, s.size - at, by.at, by.size);
+        const bool last = !found;
+        if (found) end = (size_t)(found - s.at);
         if (last) end = s.size;
         if (out) out[n] = (wick_text){s.at + at, end - at};
         n++;
@@ -288,6 +291,7 @@ static void string_split(onnx_call *c) {
     size_t widest = 0;
     int64_t *counts = wick_onnx_alloc(c, x->n, sizeof *counts);
     for (size_t i = 0; i < x->n && counts; i++) {
+        if (!wick_onnx_in_time(c)) return;
         counts[i] = (int64_t)split_text(x->texts[i], by, most, NULL);
         widest = WICK_MAX(widest, (size_t)counts[i]);
     }
@@ -328,6 +332,7 @@ static void string_normalizer(onnx_call *c) {
     size_t n = 0;
     for (size_t i = 0; i < x->n && out; i++) {
         bool dropped = false;
+        if (!wick_onnx_in_time(c)) return;
         for (size_t k = 0; stop && k < stop->strings.n; k++) dropped |= same_text(x->texts[i], stop->strings.at[k], fold);
         if (dropped) continue;
         char *text = wick_onnx_alloc(c, x->texts[i].size, 1);
@@ -347,6 +352,26 @@ static void string_normalizer(onnx_call *c) {
     wick_onnx_value y = {.kind = WICK_VALUE_STRINGS, .rank = x->rank, .n = n, .texts = out, .dims = {1}};
     if (x->rank) y.dims[x->rank - 1] = (int64_t)n;
     wick_onnx_set_value(c, 0, y, c->dynamic);
+}
+
+/* Whether the whole of each text matches. Steps are texts' bytes times the expression's size: what takes long ends at the limit of time. */
+static void regex_full_match(onnx_call *c) {
+    const wick_onnx_value *x = texts(c, 0);
+    const wick_bytes pattern = wick_onnx_text(c, "pattern", "");
+    wick_msg msg = {0};
+    wick_regex *regex;
+    if (!x || c->status != WICK_OK) return;
+    bool *out = wick_onnx_alloc(c, x->n, 1);
+    if (!out) return;
+    const wick_status status = wick_regex_new(pattern.at ? pattern.at : "", pattern.size, &regex, &msg);
+    if (status != WICK_OK) {
+        wick_onnx_fail(c, status, "%s", msg.text);
+        return;
+    }
+    bool good = true;
+    for (size_t i = 0; i < x->n && (good = wick_onnx_in_time(c)); i++) out[i] = wick_regex_full_match(regex, x->texts[i].at, x->texts[i].size);
+    wick_regex_free(&regex);
+    if (good) wick_onnx_set(c, 0, wick_from(c->ctx, WICK_BOOL, x->rank, x->dims, out));
 }
 
 /* Encoded pictures that are known when the graph is recorded: [height, width, channels]. */
@@ -372,6 +397,7 @@ static void image_decoder(onnx_call *c) {
 }
 
 static const onnx_op ops[] = {
+    {"RegexFullMatch", 20, 0, regex_full_match, {0}},
     {"ImageDecoder", 20, 0, image_decoder, {0}},           {"SequenceEmpty", 11, 0, sequence_empty, {0}},
     {"SequenceConstruct", 11, 0, sequence_construct, {0}}, {"SequenceAt", 11, 0, sequence_at, {0}},
     {"SequenceInsert", 11, 0, sequence_insert, {0}},       {"SequenceErase", 11, 0, sequence_erase, {0}},

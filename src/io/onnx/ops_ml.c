@@ -471,7 +471,7 @@ static void tf_idf(onnx_call *c) {
     const int64_t *dims = strings ? x->v.dims : wick_tensor_dims(x->v.tensor);
     bool good = counts && indexes && pool.kind == in.kind && rank >= 1 && rank <= 2 && low >= 1 && high >= low && high <= n_counts && skips >= 0 &&
                 (!w || (int)w->floats.n == n_indexes);
-    for (int i = 0; i < n_counts; i++) good &= counts[i] >= 0 && (size_t)counts[i] <= pool.n;
+    for (int i = 0; i < n_counts; i++) good &= counts[i] >= (i ? counts[i - 1] : 0) && (size_t)counts[i] <= pool.n;
     for (int i = 0; i < n_indexes; i++) good &= indexes[i] >= 0 && indexes[i] < 1 << 28;
     if (!good) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "its pool, counts, indexes, weights and lengths do not fit each other, or the input");
@@ -480,19 +480,21 @@ static void tf_idf(onnx_call *c) {
     const int64_t rows = rank == 2 ? dims[0] : 1, columns = dims[rank - 1];
     double *y = wick_onnx_alloc(c, (size_t)(rows * width), sizeof *y);
     if (!y) return;
+    const int64_t most_skips = WICK_MIN(skips, columns); /* more than that reach out of every row */
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t size = low, first = 0; size <= high; size++) {
-            first = 0; /* number of the first n-gram of this size */
-            for (int64_t s = 1; s < size; s++) first += ((s < n_counts ? counts[s] : (int64_t)pool.n) - counts[s - 1]) / s;
+        for (int64_t size = 1, first = 0, n = 0; size <= high; size++, first += n) { /* first: number of the first n-gram of this size; n: how many it has */
             const int64_t from = counts[size - 1], to = size < n_counts ? counts[size] : (int64_t)pool.n;
-            for (int64_t skip = 0; skip <= (size == 1 ? 0 : skips); skip++)
-                for (int64_t at = 0; at + (size - 1) * (skip + 1) < columns; at++)
+            n = (to - from) / size;
+            for (int64_t skip = 0; size >= low && skip <= (size == 1 ? 0 : most_skips); skip++)
+                for (int64_t at = 0; at + (size - 1) * (skip + 1) < columns; at++) {
+                    if (!wick_onnx_in_time(c)) return;
                     for (int64_t g = 0; from + (g + 1) * size <= to; g++) {
                         bool same = true;
                         for (int64_t k = 0; k < size && same; k++)
                             same = same_entry(&in, (size_t)(r * columns + at + k * (skip + 1)), &pool, (size_t)(from + g * size + k));
                         if (same && first + g < n_indexes) y[r * width + indexes[first + g]]++;
                     }
+                }
         }
     const bool idf = wick_onnx_text_is(c, "mode", "", "IDF"), tf = wick_onnx_text_is(c, "mode", "", "TF");
     for (int64_t r = 0; r < rows; r++) {

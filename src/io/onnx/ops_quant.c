@@ -27,7 +27,7 @@ static wick_tensor *spread(onnx_call *c, wick_tensor *p, wick_tensor *x, int axi
 /* Rounded half to even and held to the range of the type. zero is an f32, or NULL. */
 static wick_tensor *to_quantised(wick_tensor *x, wick_tensor *scale, wick_tensor *zero, wick_dtype dtype) {
     wick_tensor *q = wick_div(x, scale);
-    if (wick_onnx_is_f8(dtype)) return wick_cast_saturate(q, dtype); /* its zero point is 0 */
+    if (!wick_dtype_is_integer(dtype)) return wick_cast_saturate(q, dtype); /* its zero point is 0 */
     q = wick_round(q);
     if (zero) q = wick_add(q, zero);
     return wick_cast_saturate(q, dtype);

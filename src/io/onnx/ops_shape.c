@@ -599,6 +599,17 @@ static void trilu(onnx_call *c) {
 
 /* ---- dtypes -------------------------------------------------------------------------------------------------------------------------------- */
 
+/* To e8m0 by the exponent alone, the sign aside: "up" (the default), "down" or to the nearest. */
+static wick_tensor *to_power(onnx_call *c, wick_tensor *x) {
+    const wick_bytes mode = wick_onnx_text(c, "round_mode", "up");
+    const double more = wick_bytes_are(mode, "up") ? 0x7fffff : wick_bytes_are(mode, "nearest") ? 0x400000 : 0;
+    wick_tensor *bits = wick_bit_cast(wick_abs(wick_cast(x, WICK_F32)), WICK_I32);
+    wick_tensor *held = wick_onnx_int(c, "saturate", 1) ? wick_minimum(bits, wick_like(bits, 0x7f000000)) : bits;
+    wick_tensor *code = wick_right_shift(wick_add(held, wick_like(bits, more)), wick_like(bits, 23));
+    code = wick_where(wick_ge(bits, wick_like(bits, 0x7f800000)), wick_like(code, 255), code);
+    return wick_bit_cast(wick_cast(code, WICK_U8), WICK_F8_E8M0);
+}
+
 static void cast_to(onnx_call *c, int64_t type) {
     wick_dtype dtype;
     const onnx_value *v = wick_onnx_in(c, 0);
@@ -609,7 +620,8 @@ static void cast_to(onnx_call *c, int64_t type) {
     }
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (x && !wick_onnx_dtype(type, &dtype)) wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(type));
-    else if (x && !wick_dtype_size(dtype) && wick_onnx_is_float(x))
+    else if (x && dtype == WICK_F8_E8M0 && wick_onnx_is_float(x)) wick_onnx_set(c, 0, to_power(c, x));
+    else if (x && !wick_dtype_size(dtype) && wick_dtype_is_integer(dtype) && wick_onnx_is_float(x))
         wick_onnx_set(c, 0, wick_cast(wick_cast(x, WICK_I32), dtype)); /* to the lowest bits of the whole number */
     else if (x) wick_onnx_set(c, 0, wick_onnx_is_f8(dtype) && wick_onnx_int(c, "saturate", 1) ? wick_cast_saturate(x, dtype) : wick_cast(x, dtype));
 }

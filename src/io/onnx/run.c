@@ -17,6 +17,11 @@ bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) {
     return false;
 }
 
+bool wick_onnx_in_time(onnx_call *c) {
+    if (c->status == WICK_OK) c->status = wick_onnx_late(c->run->onnx, c->step->place);
+    return c->status == WICK_OK;
+}
+
 void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size) {
     size_t bytes;
     void *at = NULL;

@@ -33,8 +33,8 @@ static const struct onnx_kind {
     [ONNX_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", WICK_F8_E5M2FNUZ},
     [ONNX_UINT4] = {"uint4", WICK_U4},
     [ONNX_INT4] = {"int4", WICK_I4},
-    [ONNX_FLOAT4E2M1] = {"float4e2m1", -1},
-    [ONNX_FLOAT8E8M0] = {"float8e8m0", -1},
+    [ONNX_FLOAT4E2M1] = {"float4e2m1", WICK_F4_E2M1},
+    [ONNX_FLOAT8E8M0] = {"float8e8m0", WICK_F8_E8M0},
     [ONNX_UINT2] = {"uint2", WICK_U2},
     [ONNX_INT2] = {"int2", WICK_I2},
 };

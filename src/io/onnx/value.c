@@ -108,7 +108,7 @@ wick_status wick_onnx_read_value(wick_onnx *onnx, const wick_onnx_port *port, co
 
 wick_status wick_onnx_elements(wick_tensor *t, wick_dtype dtype, void *out) {
     const void *data;
-    if (!wick_dtype_size(wick_tensor_dtype(t))) t = wick_cast(t, WICK_I8); /* packed: elements without addresses */
+    if (!wick_dtype_size(wick_tensor_dtype(t))) t = wick_cast(t, wick_dtype_is_integer(wick_tensor_dtype(t)) ? WICK_I8 : WICK_F32); /* packed: elements without addresses */
     WICK_TRY(wick_data(t, &data));
     const wick_copy copy = {
         .rank = 1, .src = wick_tensor_dtype(t), .dst = dtype, .dims = {wick_tensor_count(t)}, .src_strides = {1}, .dst_strides = {1}};

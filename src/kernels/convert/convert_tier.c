@@ -142,6 +142,15 @@ CONVERT_LOOP(store_e4m3fnuz, float, uint8_t, f8_fnuz_from_f32(x, 3, 8))
 CONVERT_LOOP(store_e5m2, float, uint8_t, f8_ieee_from_f32(x, 2, 15))
 CONVERT_LOOP(store_e5m2fnuz, float, uint8_t, f8_fnuz_from_f32(x, 2, 16))
 
+/* e8m0: an exponent and nothing else; the nearest power, a middle up. Denormals of f32 are read by their bits, which flushing doesn't touch. */
+WICK_MATH float e8m0_to_f32(uint32_t c) { return wick_from_bits_f32(c == 255 ? 0x7fc00000u : c == 0 ? 0x00400000u : c << 23); }
+WICK_MATH uint8_t e8m0_from_f32(float x) {
+    const int32_t u = (int32_t)wick_bits_f32(x), r = u < 0x00800000 ? u >= 0x00600000 : (int32_t)(((uint32_t)u + 0x400000u) >> 23);
+    return (uint8_t)(u <= 0 || r > 255 ? 255 : r);
+}
+CONVERT_LOOP(load_e8m0, uint8_t, float, e8m0_to_f32(x))
+CONVERT_LOOP(store_e8m0, float, uint8_t, e8m0_from_f32(x))
+
 /* ---- integers in memory ---------------------------------------------------------------------------------------------
  */
 
@@ -192,6 +201,29 @@ PACKED_LOAD(load_i2, 2, PACKED_SIGNED)
 PACKED_LOAD(load_u2, 2, PACKED_UNSIGNED)
 PACKED_STORE(store_4, 4)
 PACKED_STORE(store_2, 2)
+
+/* e2m1: a fraction bit, a bias of 1, nothing but numbers. NaN becomes a zero, of the other sign as ml_dtypes has it. */
+WICK_MATH float e2m1_to_f32(uint32_t c) { return wick_from_bits_f32(f8_finite(c & 7u, 1, 1) | (c & 8u) << 28); }
+WICK_MATH uint32_t e2m1_from_f32(float x) {
+    const uint32_t u = wick_bits_f32(x), a = u & 0x7fffffffu, sign = (u >> 28) & 8u;
+    const int32_t r = f8_rounded(a, 1, 1);
+    return a > 0x7f800000u ? sign ^ 8u : (uint32_t)(r > 7 ? 7 : r) | sign;
+}
+static void load_e2m1(void *dst, const void *src, size_t n) {
+    const uint8_t *s = src;
+    float *d = dst;
+    WICK_IVDEP for (size_t i = 0; i < n / 2; i++) {
+        const uint32_t x = s[i];
+        d[2 * i] = e2m1_to_f32(x & 15u), d[2 * i + 1] = e2m1_to_f32(x >> 4);
+    }
+    if (n % 2) d[n - 1] = e2m1_to_f32(s[n / 2] & 15u);
+}
+static void store_e2m1(void *dst, const void *src, size_t n) {
+    const float *s = src;
+    uint8_t *d = dst;
+    WICK_IVDEP for (size_t i = 0; i < n / 2; i++) d[i] = (uint8_t)(e2m1_from_f32(s[2 * i]) | e2m1_from_f32(s[2 * i + 1]) << 4);
+    if (n % 2) d[n / 2] = (uint8_t)e2m1_from_f32(s[n - 1]);
+}
 
 /* ---- casts
  * ------------------------------------------------------------------------------------------------------------- Float
@@ -271,6 +303,8 @@ const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
              [WICK_F8_E4M3FNUZ] = load_e4m3fnuz,
              [WICK_F8_E5M2] = load_e5m2,
              [WICK_F8_E5M2FNUZ] = load_e5m2fnuz,
+             [WICK_F8_E8M0] = load_e8m0,
+             [WICK_F4_E2M1] = load_e2m1,
              [WICK_I4] = load_i4,
              [WICK_U4] = load_u4,
              [WICK_I2] = load_i2,
@@ -286,6 +320,8 @@ const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
               [WICK_F8_E4M3FNUZ] = store_e4m3fnuz,
               [WICK_F8_E5M2] = store_e5m2,
               [WICK_F8_E5M2FNUZ] = store_e5m2fnuz,
+              [WICK_F8_E8M0] = store_e8m0,
+              [WICK_F4_E2M1] = store_e2m1,
               [WICK_I4] = store_4,
               [WICK_U4] = store_4,
               [WICK_I2] = store_2,
