@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 
 #include "data/codecs.h"
-#include "data/library.h"
+#include "base/library.h"
 
 typedef struct webp {
     void *handle;

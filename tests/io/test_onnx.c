@@ -486,18 +486,6 @@ TEST(trees_that_are_none_are_refused) {
     wick_context_free(&ctx);
 }
 
-TEST(recording_ends_at_the_limit_of_time) {
-    REQUIRE(set_up());
-    pb t = pb_tensor("w", ONNX_FLOAT, 1, two, w, sizeof w), g = add_graph(&t), m = pb_model(&g, 13);
-    wick_onnx *onnx = open_bytes(&m, &(wick_onnx_limits){.seconds = 1e-9});
-    REQUIRE(onnx);
-    wick_onnx_value out;
-    CHECK_INT(run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out), WICK_ERR_DEADLINE);
-    CHECK_STR_HAS(wick_context_error(ctx), "takes longer than the limit of 1e-09 seconds");
-    wick_onnx_free(&onnx);
-    wick_context_free(&ctx);
-}
-
 TEST(messages_nest_as_deep_as_the_limit) {
     wick_arena arena;
     wick_msg msg = {0};
