@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
     wick_scope *scope = good ? wick_scope_open(ctx) : NULL;
     if (good) {
         in.tensor = wick_from(ctx, WICK_F32, WICK_DIMS(4, 2), inputs);
-        wick_tensor *want;
+        wick_tensor *want = NULL;
         good = !wick_onnx_apply(onnx, &in, &out) && !network(ctx, &in.tensor, &want, NULL);
         const wick_onnx_value here = {.kind = WICK_VALUE_TENSOR, .tensor = want};
         good = good && !wick_onnx_value_compare(ctx, &out, &here, 1e-5, 1e-6);

@@ -176,6 +176,32 @@ TEST(networks_as_text_give_the_same_numbers) {
     check_zoo("net_residual", "net:conv 8 3 same, residual(conv 8 3 same, bn, relu, conv 8 3 same, bn), relu, globalpool, linear classes", 3, 12);
 }
 
+static wick_status activations(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    wick_tensor *slope = wick_model_state(model, "slope", WICK_ROLE_PARAM, WICK_F32, 1, (int64_t[]){3}, wick_init_constant(0.3)), *x = in[0];
+    x = wick_leaky_relu(wick_prelu(x, wick_reshape(slope, 3, (int64_t[]){3, 1, 1})), 0.1);
+    x = wick_add(wick_elu(x, 1.5), wick_celu(x, 0.5));
+    out[0] = wick_add(wick_clip(x, -0.5, 2), wick_gelu(x));
+    return WICK_OK;
+}
+MODEL_TEST(activations_have_their_names) {
+    net n = {.name = "activations", .fn = activations, .n_in = 1, .n_out = 1, .in = {{"x", WICK_F32, 4, {2, 3, 4, 4}}}, .options = {.opset = 20}, .low = {-3}, .high = {3}};
+    static const char *const want[] = {"PRelu", "LeakyRelu", "Elu", "Celu", "Add", "Clip", "Gelu"};
+    char path[1024];
+    wick_onnx *onnx = NULL;
+    make_states(&n);
+    REQUIRE(check_net(&n));
+    snprintf(path, sizeof path, "%s/activations/model.onnx", folder);
+    REQUIRE(wick_onnx_open(ctx, path, NULL, &onnx) == WICK_OK);
+    for (size_t i = 0; i < WICK_COUNTOF(want); i++) {
+        bool found = false;
+        for (int k = 0; k < wick_onnx_get_info(onnx).ops; k++) found |= strcmp(wick_onnx_op_at(onnx, k).name, want[i]) == 0;
+        CHECK_MSG(found, "%s", want[i]);
+    }
+    CHECK_INT(wick_onnx_get_info(onnx).nodes, 9); /* and Reshape or Unsqueeze of the slope, and the last Add */
+    wick_onnx_free(&onnx);
+}
+
 /* ---- sequences ------------------------------------------------------------------------------------------------------------------ */
 
 static wick_status lstm(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
