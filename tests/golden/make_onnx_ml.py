@@ -8,7 +8,7 @@ from onnxmltools.convert.common.data_types import FloatTensorType as OtherFloat
 from skl2onnx import to_onnx
 from skl2onnx.common.data_types import FloatTensorType, StringTensorType
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, IsolationForest, \
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, \
     RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -89,7 +89,6 @@ sk("sk_extra_tree", ExtraTreeRegressor(max_depth=5, random_state=0), yr)
 sk("sk_boosted_2", GradientBoostingClassifier(n_estimators=6, max_depth=3, random_state=0), y2)
 sk("sk_boosted_3", GradientBoostingClassifier(n_estimators=4, max_depth=3, random_state=0), y3)
 sk("sk_boosted_regressor", GradientBoostingRegressor(n_estimators=6, max_depth=3, random_state=0), yr)
-sk("sk_isolation", IsolationForest(n_estimators=3, max_samples=16, random_state=0), None)
 sk("sk_logistic_2", LogisticRegression(), y2)
 sk("sk_logistic_3", LogisticRegression(), yt, zipmap=True)
 sk("sk_linear", LinearRegression(), yr2)

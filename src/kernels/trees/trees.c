@@ -2,7 +2,7 @@
 #include "kernels/kernels.h"
 #include "kernels/trees/trees.h"
 
-enum { GROUP = 64, GROUP_NUMBERS = 1 << 13 }; /* rows of a task, fewer where results are many */
+enum { GROUP = 64, GROUP_NUMBERS = 1 << 13, TOGETHER = 8 }; /* rows of a task, fewer where results are many; rows in step */
 
 static int64_t rows_of_task(const wick_forest *f) {
     const int64_t room = GROUP_NUMBERS / WICK_MAX(f->targets, 1);
