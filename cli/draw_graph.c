@@ -188,7 +188,11 @@ static void make_links(sheet *s) {
             const int32_t w = g->nodes[v].in[i];
             if (w >= 0 && s->source[w] >= 0 && s->source[w] != s->box[v] && s->cells[s->box[v]].layer > deepest[w]) deepest[w] = s->cells[s->box[v]].layer;
         }
-    for (int32_t w = 0; s->good && w < g->n_wires; w++) {
+    size_t bends = 0;
+    for (int32_t w = 0; s->good && w < g->n_wires; w++)
+        if (s->source[w] >= 0 && deepest[w] > s->cells[s->source[w]].layer + 1) bends += (size_t)(deepest[w] - s->cells[s->source[w]].layer - 1);
+    const bool straight = s->n_cells + bends >= MOST_CELLS; /* then edges pass behind boxes */
+    for (int32_t w = 0; s->good && !straight && w < g->n_wires; w++) {
         if (s->source[w] < 0) continue;
         int from = s->source[w];
         bend[w] = (int)s->n_cells;
@@ -203,9 +207,9 @@ static void make_links(sheet *s) {
             const int32_t w = g->nodes[v].in[i];
             bool again = false;
             if (w < 0 || s->source[w] < 0 || s->source[w] == s->box[v]) continue;
-            for (int k = 0; k < i && !again; k++) again = g->nodes[v].in[k] == w;
+            for (int k = i > 64 ? i - 64 : 0; k < i && !again; k++) again = g->nodes[v].in[k] == w; /* lists without end are not searched whole */
             const int gap = s->cells[s->box[v]].layer - s->cells[s->source[w]].layer;
-            if (!again && gap > 0) add_link(s, gap == 1 ? s->source[w] : bend[w] + gap - 2, s->box[v], w);
+            if (!again && gap > 0) add_link(s, gap == 1 || straight ? s->source[w] : bend[w] + gap - 2, s->box[v], w);
         }
     free(deepest);
     free(bend);

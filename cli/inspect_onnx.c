@@ -244,7 +244,7 @@ static int draw(const subject *s) {
     const bool good = out && draw_graph(out, &d);
     const bool whole = out && fclose(out) == 0 && good;
     int code = CLI_OK;
-    if (!whole) code = talk_fail(CLI_FAILED, "%s: too large to be drawn: %lld nodes, at most %d", s->o->model, (long long)s->graph.n_nodes, DRAW_MOST_NODES);
+    if (!whole) code = talk_fail(CLI_FAILED, "%s: %lld nodes are more than can be drawn: %d, or what fits into memory", s->o->model, (long long)s->graph.n_nodes, DRAW_MOST_NODES);
     else {
         const wick_status status = wick_file_write(s->ctx, s->o->svg, text, size);
         if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(s->ctx, status));

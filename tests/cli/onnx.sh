@@ -126,6 +126,10 @@ test_inspect() {
     expect 0 "$wick" inspect "$det" --dim x.2=48 --dim p2o.DynamicDimension.2=192 --json && valid_json out && grep -q '"flops": 1' out || fail "no FLOPs at 48 x 192"
     expect 2 "$wick" inspect "$det" --dim y.2=48 && has err "no input has an open dim 'y.2'"
     expect 3 "$wick" inspect nowhere && has err nowhere
+    # all that is lacking, at once
+    sed 's/Flatten/Flatter/g; s/MaxPool/MaxPoor/g' "$lenet/model.onnx" >lacks.onnx
+    expect 0 "$wick" inspect lacks.onnx --svg lacks.svg && has out "1 Flatter (Wick has no such op)" && has out "MaxPoor-13, Flatter-13" && has lacks.svg 'class="lacking"' && valid_xml lacks.svg
+    expect 3 "$wick" run lacks.onnx --input random && has err "uses what Wick does not have: MaxPoor-13, Flatter-13"
     expect 3 "$wick" inspect . && has err "directory"
     echo hello >text && expect 3 "$wick" inspect text && has err "text"
 }
