@@ -6,6 +6,7 @@
 
 #include "wick/data.h"
 #include "wick/io.h"
+#include "wick/weights.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,6 +37,20 @@ static wick_status array(verified *v) {
     const wick_status status = wick_tensor_error(wick_npy_read(v->ctx, v->path), &text);
     return status == WICK_OK ? status : wick_context_fail(v->ctx, status, "%s", text);
 }
+/* Each tensor of a .npz, or of the shards of an index, is read. */
+static wick_status archive(verified *v) {
+    wick_weights *w;
+    wick_status status = wick_weights_open(v->ctx, v->path, &w);
+    for (int i = 0; status == WICK_OK && i < wick_weights_count(w); i++) {
+        const char *text;
+        wick_scope *scope = wick_scope_open(v->ctx);
+        status = wick_tensor_error(wick_weights_tensor(w, i), &text);
+        if (status != WICK_OK) status = wick_context_fail(v->ctx, status, "%s", text);
+        wick_scope_close(&scope);
+    }
+    wick_weights_free(&w);
+    return status;
+}
 static wick_status picture(verified *v) {
     wick_image *image;
     const wick_status status = wick_image_open(v->ctx, v->path, 0, &image);
@@ -60,7 +75,8 @@ static const struct {
 } kinds[] = {
     {0, "\x93NUMPY", 6, "npy", array},   {8, "{", 1, "safetensors", tensors}, {0, "\x89PNG", 4, "png", picture}, {0, "\xff\xd8", 2, "jpeg", picture},
     {0, "\0\0\x08", 3, "idx", picture},  {0, "\x1f\x8b", 2, "idx", picture},  {8, "WAVE", 4, "wav", recording},  {0, "GGUF", 4, "gguf", other},
-    {4, "TFL3", 4, "tflite", other},     {0, "", 0, "onnx", onnx},
+    {4, "TFL3", 4, "tflite", other},     {0, "PK\3\4", 4, "npz", archive},   {0, "PK\5\6", 4, "npz", archive},   {0, "{", 1, "shards", archive},
+    {0, "", 0, "onnx", onnx},
 };
 
 int cmd_verify(cli_options *o) {

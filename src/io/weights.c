@@ -136,7 +136,8 @@ static wick_status read_file(wick_weights *w, wick_msg *msg) {
     const uint8_t *at = map.data;
     const size_t n = map.size;
     weights_file *f;
-    if (n && at[0] == '{') {
+    const bool safetensors = n > 8 && at[8] == '{' && !at[7] && !at[6]; /* whose length may begin as another kind does */
+    if (n && at[0] == '{' && !safetensors) {
         const wick_status status = wick_weights_add_shards(w, &map, msg);
         wick_map_close(&map);
         return status;

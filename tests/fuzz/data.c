@@ -5,6 +5,7 @@
 #include "data/gzip.h"
 #include "data/idx.h"
 #include "data/tar.h"
+#include "base/inflate.h"
 #include "fuzz.h"
 
 static void little(uint8_t *at, uint64_t v, int n) {
@@ -79,7 +80,7 @@ FUZZ_TARGET(tar) {
     if (status != WICK_OK) return 0;
     int files = 0;
     while ((status = wick_tar_next(&t, &more, &msg)) == WICK_OK && more) {
-        FUZZ_PROMISE(strlen(t.name) < WICK_TAR_NAME_MAX && t.size <= size * WICK_GZIP_RATIO_MAX);
+        FUZZ_PROMISE(strlen(t.name) < WICK_TAR_NAME_MAX && t.size <= size * WICK_DEFLATE_RATIO_MAX);
         if (t.size > 1 << 20 || files++ % 3 == 2) continue; /* unread ones are passed over */
         uint8_t *to = malloc(t.size + 1);
         if (to && (status = wick_tar_read(&t, to, &msg)) == WICK_OK) fuzz_touch(to, t.size);

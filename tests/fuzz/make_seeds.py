@@ -6,6 +6,7 @@ import json
 import pathlib
 import struct
 import tarfile
+import zipfile
 import zlib
 
 ROOT = pathlib.Path(__file__).parent / "seeds"
@@ -205,3 +206,21 @@ try:
         save("image", name, out.getvalue())
 except ImportError:
     print("without Pillow: the JPEGs stay as they are")
+
+# ---- .npz, and the index of shards ----
+def npy(descr, shape, data):
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + data
+
+
+for method, name in ((zipfile.ZIP_STORED, "stored"), (zipfile.ZIP_DEFLATED, "deflated")):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as z:
+        for entry, data in (("a.npy", npy("<f4", "(2, 3)", bytes(24))), ("b.npy", npy("|b1", "(2,)", b"\1\0")), ("c.npy", npy("<i2", "(3000,)", bytes(6000)))):
+            with z.open(zipfile.ZipInfo(entry), "w", force_zip64=True) as f:
+                f.write(data)
+    save("npz", name, buffer.getvalue())
+    save("npz", name + "_cut", buffer.getvalue()[:-30])
+save("shards", "one", json.dumps({"metadata": {"total_size": 28}, "weight_map": {"a": "s.safetensors", "b": "s.safetensors"}}).encode())
+save("shards", "elsewhere", json.dumps({"weight_map": {"a": "../s.safetensors"}}).encode())
