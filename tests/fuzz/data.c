@@ -2,6 +2,7 @@
  * blocks, which need no compressor. */
 #include <stdio.h>
 
+#include "base/inflate.h"
 #include "data/gzip.h"
 #include "data/idx.h"
 #include "data/tar.h"
