@@ -6,7 +6,6 @@
 #include "data/gzip.h"
 #include "data/idx.h"
 #include "data/tar.h"
-#include "base/inflate.h"
 #include "fuzz.h"
 
 static void little(uint8_t *at, uint64_t v, int n) {
