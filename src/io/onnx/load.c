@@ -383,9 +383,9 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
     }
     const size_t outer = onnx->ctx->result_max;
     const uint64_t outer_deadline = onnx->ctx->deadline;
+    wick_onnx_begin(onnx);
     onnx->ctx->deadline = onnx->deadline; /* of what is evaluated */
     onnx->ctx->result_max = onnx->limits.tensor_bytes; /* of what ops are made of, too */
-    wick_onnx_begin(onnx);
     if (status == WICK_OK) status = wick_onnx_block(run, b, NULL, NULL, b->n_in, values, results, &onnx->msg);
     onnx->ctx->result_max = outer;
     onnx->ctx->deadline = outer_deadline;
