@@ -490,7 +490,7 @@ static void note_names(const classifier *c, const wick_dataset *dataset, const c
 }
 
 int classifier_open_data(const classifier *c, const char *name, const char *split, wick_dataset **out) {
-    if (!name[0] && !c->data[0]) return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
+    if (c->onnx && !name[0] && !c->data[0]) return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(split, "test") == 0 ? "train" : "test";
     talk("reading %s", data);
     wick_status status = wick_dataset_open(c->ctx, data, split, out);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { NEWEST_IR = 13, NEWEST_OPSET = 28 };
+enum { NEWEST_IR = 14, NEWEST_OPSET = 28 };
 
 /* ---- opening -------------------------------------------------------------------------------------------------------------------------- */
 
