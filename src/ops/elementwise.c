@@ -255,7 +255,8 @@ wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype) {
     const wick_ctype from = x && !x->error ? wick_ctype_of(wick_tensor_dtype(x)) : WICK_CI32;
     if ((from == WICK_CF32 || from == WICK_CF64) && wick_narrow_range(dtype, &least, &most)) {
         x = wick_cast(x, dtype == WICK_U32 ? WICK_U64 : WICK_I32);
-        x = wick_minimum(wick_maximum(x, wick_like(x, (double)least)), wick_like(x, (double)most));
+        x = wick_maximum(x, wick_like(x, (double)least)); /* one after the other: compilers differ in the order of arguments */
+        x = wick_minimum(x, wick_like(x, (double)most));
     }
     return wick_record(NULL, &wick_op_cast, 1, &x, &to, sizeof to);
 }
@@ -275,6 +276,11 @@ wick_tensor *wick_cast_saturate(wick_tensor *x, wick_dtype dtype) {
     if (!x || x->error || (unsigned)dtype >= WICK_DTYPE_COUNT) return wick_cast(x, dtype);
     if (wick_dtype_is_stored(wick_tensor_dtype(x))) x = wick_cast(x, wick_dtype_is_integer(wick_tensor_dtype(x)) ? WICK_I32 : WICK_F32);
     const wick_dtype from = wick_tensor_dtype(x);
+    if (dtype == WICK_F8_E8M0) { /* has no numbers up to 0; its least is a denormal, which comparisons may take for 0 */
+        x = wick_as(x, WICK_F32);
+        x = wick_where(wick_le(x, wick_like(x, 0)), wick_like(x, ranges[dtype].least), x);
+        return wick_cast(wick_minimum(x, wick_like(x, ranges[dtype].most)), dtype);
+    }
     const bool floats = wick_dtype_is_float(from);
     if (from == WICK_BOOL || dtype == WICK_BOOL || (floats && wick_dtype_is_integer(dtype))) return wick_cast(x, dtype);
     if (floats) x = wick_as(x, from == WICK_F64 || dtype == WICK_F64 ? WICK_F64 : WICK_F32); /* which has the bounds */

@@ -432,10 +432,10 @@ TEST(expand_quantize_writes_out_what_is_left) {
                     "%11 f32[2,3] = div(%9, %10)\n"
                     "%12 f32[2,3] = round(%11)\n"
                     "%13 i32[2,3] = cast(%12) to=i32\n"
-                    "%14 i32[] = constant() value=127\n"
-                    "%15 i32[] = constant() value=-128\n"
-                    "%16 i32[2,3] = maximum(%13, %15)\n"
-                    "%17 i32[2,3] = minimum(%16, %14)\n"
+                    "%14 i32[] = constant() value=-128\n"
+                    "%15 i32[2,3] = maximum(%13, %14)\n"
+                    "%16 i32[] = constant() value=127\n"
+                    "%17 i32[2,3] = minimum(%15, %16)\n"
                     "%18 i8[2,3] = cast(%17) to=i8\n"
                     "return %18\n");
     bench_close(&b);

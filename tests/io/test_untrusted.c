@@ -347,10 +347,9 @@ TEST(indices_from_a_file_are_checked_when_they_are_used) {
         run_ends(&g, 21, WICK_ERR_INDEX, "model.onnx: ");
         for (int k = 0; k < 2; k++) {
             g = start();
-            pb n = pb_node(k ? "ScatterND" : "ScatterElements", "x", "i", "y");
+            pb n = {0};
             weight(&g, pb_tensor("i", ONNX_INT64, 1 + k, (int64_t[]){1, 1}, &bad[i], 8));
             weight(&g, pb_tensor("u", ONNX_FLOAT, 1, (int64_t[]){1}, "\0\0\0\0", 4));
-            n = (pb){0};
             pb_text(&n, 1, "x"), pb_text(&n, 1, "i"), pb_text(&n, 1, "u"), pb_text(&n, 2, "y"), pb_text(&n, 4, k ? "ScatterND" : "ScatterElements");
             add(&g, n);
             run_ends(&g, 21, WICK_ERR_INDEX, "model.onnx: ");

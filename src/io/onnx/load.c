@@ -71,9 +71,11 @@ static wick_status read_constant(wick_onnx *onnx, onnx_step *step, const bool *r
     if (!step->op || !wick_bytes_are(node->op, "Constant") || node->attrs.n != 1 || node->out.n != 1) return WICK_OK;
     const onnx_attr *a = &node->attrs.at[0];
     if (!a->t || a->reference.size || !wick_bytes_are(a->name, "value")) return WICK_OK;
-    WICK_TRY(wick_onnx_read_tensor(onnx, a->t, &step->constant.v, &onnx->arena, &onnx->msg));
-    if (step->constant.v.kind != WICK_VALUE_TENSOR) return WICK_OK;
-    wick_tensor *t = step->constant.v.tensor = wick_retain(step->constant.v.tensor); /* freed with the model */
+    wick_onnx_value value = {0}; /* what fails is not the step's */
+    WICK_TRY(wick_onnx_read_tensor(onnx, a->t, &value, &onnx->arena, &onnx->msg));
+    step->constant.v = value;
+    if (value.kind != WICK_VALUE_TENSOR) return WICK_OK;
+    wick_tensor *t = wick_retain(value.tensor); /* freed with the model */
     if (read && adopt(onnx, node->out.at[0], t, wick_tensor_rank(t) > 1 && step->out[0] >= 0 && read[step->out[0]], &step->state) != WICK_OK) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     return WICK_OK;
 }
@@ -83,10 +85,12 @@ static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read
     for (size_t i = 0; i < b->n_weights; i++) {
         struct onnx_weight *w = &b->weights[i];
         WICK_TRY(wick_onnx_late(onnx, onnx->path));
-        WICK_TRY(w->tensor ? wick_onnx_read_tensor(onnx, w->tensor, &w->value.v, &onnx->arena, &onnx->msg)
-                           : wick_onnx_read_sparse(onnx, w->sparse, &w->value.v, &onnx->arena, &onnx->msg));
-        if (w->value.v.kind != WICK_VALUE_TENSOR) continue;
-        wick_tensor *t = w->value.v.tensor = wick_retain(w->value.v.tensor); /* freed with the model */
+        wick_onnx_value value = {0}; /* what fails is not the weight's */
+        WICK_TRY(w->tensor ? wick_onnx_read_tensor(onnx, w->tensor, &value, &onnx->arena, &onnx->msg)
+                           : wick_onnx_read_sparse(onnx, w->sparse, &value, &onnx->arena, &onnx->msg));
+        w->value.v = value;
+        if (value.kind != WICK_VALUE_TENSOR) continue;
+        wick_tensor *t = wick_retain(value.tensor); /* freed with the model */
         if (read && adopt(onnx, w->tensor ? w->tensor->name : w->sparse->values->name, t, wick_tensor_rank(t) > 0 && read[w->slot], &w->state) != WICK_OK)
             return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     }
