@@ -276,10 +276,10 @@ wick_tensor *wick_cast_saturate(wick_tensor *x, wick_dtype dtype) {
     if (!x || x->error || (unsigned)dtype >= WICK_DTYPE_COUNT) return wick_cast(x, dtype);
     if (wick_dtype_is_stored(wick_tensor_dtype(x))) x = wick_cast(x, wick_dtype_is_integer(wick_tensor_dtype(x)) ? WICK_I32 : WICK_F32);
     const wick_dtype from = wick_tensor_dtype(x);
-    if (dtype == WICK_F8_E8M0) { /* has no numbers up to 0; its least is a denormal, which comparisons may take for 0 */
+    if (dtype == WICK_F8_E8M0) { /* has no numbers up to 0; its least is a denormal, which all but a choice may take for 0 */
         x = wick_as(x, WICK_F32);
-        x = wick_where(wick_le(x, wick_like(x, 0)), wick_like(x, ranges[dtype].least), x);
-        return wick_cast(wick_minimum(x, wick_like(x, ranges[dtype].most)), dtype);
+        x = wick_minimum(x, wick_like(x, ranges[dtype].most));
+        return wick_cast(wick_where(wick_le(x, wick_like(x, 0)), wick_like(x, ranges[dtype].least), x), dtype);
     }
     const bool floats = wick_dtype_is_float(from);
     if (from == WICK_BOOL || dtype == WICK_BOOL || (floats && wick_dtype_is_integer(dtype))) return wick_cast(x, dtype);
