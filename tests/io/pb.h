@@ -76,6 +76,9 @@ static inline pb pb_model(pb *graph, int opset) {
     pb_text(&set, 1, "");
     pb_int(&set, 2, opset);
     pb_message(&m, 8, &set);
+    pb_text(&set, 1, "ai.onnx.ml");
+    pb_int(&set, 2, 3);
+    pb_message(&m, 8, &set);
     pb_message(&m, 7, graph);
     return m;
 }

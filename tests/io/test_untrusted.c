@@ -366,6 +366,49 @@ TEST(indices_from_a_file_are_checked_when_they_are_used) {
     wick_context_free(&ctx);
 }
 
+/* Places in texts of which there are none: the dims [3, 0] have rows, and no text. */
+TEST(texts_fill_their_dims) {
+    REQUIRE(set_up());
+    static const char *const readers[] = {NULL, "OneHotEncoder", "LabelEncoder"};
+    for (size_t i = 0; i < WICK_COUNTOF(readers); i++) {
+        pb g = start(), n = pb_node("ArrayFeatureExtractor", "t", "i", readers[i] ? "u" : "y");
+        weight(&g, pb_tensor("t", ONNX_STRING, 2, (int64_t[]){3, 0}, NULL, 0));
+        ints(&g, "i", 1, (int64_t[]){0});
+        pb_text(&n, 7, "ai.onnx.ml");
+        add(&g, n);
+        if (readers[i]) {
+            n = pb_node(readers[i], "u", NULL, "y");
+            pb_text(&n, 7, "ai.onnx.ml");
+            add(&g, n);
+        }
+        run_ends(&g, 21, WICK_ERR_INDEX, "feature 0 of 0");
+    }
+    wick_context_free(&ctx);
+}
+/* Rows times n-grams are 2^64. */
+TEST(numbers_of_ngrams_are_counted_with_care) {
+    REQUIRE(set_up());
+    pb g = start(), n = pb_node("TfIdfVectorizer", "t", NULL, "y");
+    weight(&g, pb_tensor("t", ONNX_STRING, 2, (int64_t[]){(int64_t)1 << 36, 0}, NULL, 0));
+    static const struct {
+        const char *name, *text;
+        int64_t number[2];
+        int count, type;
+    } attrs[] = {{"mode", "IDF", {0}, 0, 3}, {"min_gram_length", NULL, {1}, 1, 2}, {"max_gram_length", NULL, {1}, 1, 2}, {"max_skip_count", NULL, {0}, 1, 2},
+                 {"ngram_counts", NULL, {0}, 1, 7}, {"ngram_indexes", NULL, {(1 << 28) - 1}, 1, 7}, {"pool_strings", "a", {0}, 0, 8}};
+    for (size_t i = 0; i < WICK_COUNTOF(attrs); i++) {
+        pb a = {0};
+        pb_text(&a, 1, attrs[i].name);
+        if (attrs[i].text) pb_text(&a, attrs[i].type == 8 ? 9 : 4, attrs[i].text);
+        for (int k = 0; k < attrs[i].count; k++) pb_int(&a, attrs[i].type == 7 ? 8 : 3, attrs[i].number[k]);
+        pb_int(&a, 20, attrs[i].type);
+        pb_message(&n, 5, &a);
+    }
+    add(&g, n);
+    run_ends(&g, 21, WICK_ERR_NOMEM, "host values need more memory");
+    wick_context_free(&ctx);
+}
+
 /* ---- weights that lie --------------------------------------------------------------------------------------------------------------------- */
 
 static pb sparse(const int64_t *dims, int rank, const void *indices, int n_indices, int per) {

@@ -229,6 +229,7 @@ bool wick_onnx_call_as(onnx_call *c, const char *name, int opset, int n, wick_te
 bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
 bool wick_onnx_in_time(onnx_call *c); /* for loops on the host that may be long; false: the call failed */
 void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size); /* zeroed, of the run; NULL: the call failed */
+void *wick_onnx_alloc2(onnx_call *c, int64_t rows, int64_t columns, size_t size); /* rows x columns of them */
 
 /* Runs a block: results go to out[0 .. block->n_out). */
 wick_status wick_onnx_block(onnx_run *run, const onnx_block *block, onnx_frame *parent, const onnx_call *function, int n_in, const onnx_value *in,

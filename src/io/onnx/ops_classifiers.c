@@ -221,8 +221,8 @@ static void svm_classifier(onnx_call *c) {
         wick_tensor *g = w ? kernel(c, x, v, false) : NULL;
         const int64_t pairs = k * (k - 1) / 2;
         wick_tensor **parts = g ? wick_onnx_alloc(c, (size_t)pairs, sizeof(wick_tensor *)) : NULL;
-        double *for_first = parts ? wick_onnx_alloc(c, (size_t)(pairs * k), sizeof *for_first) : NULL,
-               *for_second = for_first ? wick_onnx_alloc(c, (size_t)(pairs * k), sizeof *for_second) : NULL;
+        double *for_first = parts ? wick_onnx_alloc2(c, pairs, k, sizeof *for_first) : NULL,
+               *for_second = for_first ? wick_onnx_alloc2(c, pairs, k, sizeof *for_second) : NULL;
         if (!for_second) return;
         for (int64_t i = 0, first = 0, at = 0; i < k; first += each[i++])
             for (int64_t j = i + 1, second = first + each[i]; j < k; second += each[j++], at++) {

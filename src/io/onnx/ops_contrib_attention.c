@@ -248,8 +248,8 @@ static void group_query_attention(onnx_call *c) {
     }
     const int64_t all = total.ints[0], most = WICK_MAX(held, all);
     const bool first = all == s; /* a prompt: rows may end before it does */
-    int64_t *before = wick_onnx_alloc(c, (size_t)batch, sizeof *before), *seen = before ? wick_onnx_alloc(c, (size_t)(batch * s), sizeof *seen) : NULL;
-    wick_tensor **parts = seen ? wick_onnx_alloc(c, (size_t)(2 * batch), sizeof(wick_tensor *)) : NULL;
+    int64_t *before = wick_onnx_alloc(c, (size_t)batch, sizeof *before), *seen = before ? wick_onnx_alloc2(c, batch, s, sizeof *seen) : NULL;
+    wick_tensor **parts = seen ? wick_onnx_alloc2(c, 2, batch, sizeof(wick_tensor *)) : NULL;
     if (!parts) return;
     for (int64_t b = 0; b < batch; b++) {
         before[b] = first ? 0 : ends.ints[b] + 1 - s;

@@ -237,7 +237,7 @@ static void deform_conv(onnx_call *c) {
         return;
     }
     /* Places [taps, oh, ow] without offsets, y and x. */
-    double *base = wick_onnx_alloc(c, (size_t)(taps * 2 * oh * ow), sizeof *base);
+    double *base = wick_onnx_alloc2(c, taps * 2, oh * ow, sizeof *base);
     if (!base) return;
     for (int64_t t = 0; t < taps; t++)
         for (int64_t i = 0; i < oh; i++)

@@ -232,24 +232,23 @@ static void extract_texts(onnx_call *c, const wick_onnx_value *v) {
         return;
     }
     const int64_t columns = v->dims[v->rank - 1];
-    const size_t rows = columns ? v->n / (size_t)columns : 0;
-    size_t n;
-    if (wick_mul_overflows(rows, (size_t)at.n, &n)) n = SIZE_MAX;
-    wick_text *texts = wick_onnx_alloc(c, n, sizeof *texts);
-    for (size_t r = 0; r < rows && texts; r++)
-        for (int64_t i = 0; i < at.n; i++) {
-            if (at.ints[i] < 0 || at.ints[i] >= columns) {
-                wick_onnx_fail(c, WICK_ERR_INDEX, "feature %lld of %lld", (long long)at.ints[i], (long long)columns);
-                return;
-            }
-            texts[r * (size_t)at.n + (size_t)i] = v->texts[r * (size_t)columns + (size_t)at.ints[i]];
+    for (int64_t i = 0; i < at.n; i++)
+        if (at.ints[i] < 0 || at.ints[i] >= columns) {
+            wick_onnx_fail(c, WICK_ERR_INDEX, "feature %lld of %lld", (long long)at.ints[i], (long long)columns);
+            return;
         }
-    if (!texts) return;
-    int64_t dims[WICK_MAX_DIMS] = {1};
+    int64_t rows = 1, dims[WICK_MAX_DIMS] = {1};
     const int rank = WICK_MAX(v->rank, 2);
-    for (int i = 0; i + 1 < v->rank; i++) dims[i] = v->dims[i];
+    for (int i = 0; i + 1 < v->rank; i++) {
+        dims[i] = v->dims[i];
+        if (wick_mul_overflows(rows, v->dims[i], &rows)) rows = INT64_MAX; /* then columns is 0 or the allocation fails */
+    }
     dims[rank - 1] = at.n;
-    set_strings(c, 0, rank, dims, n, texts);
+    wick_text *texts = wick_onnx_alloc2(c, rows, at.n, sizeof *texts);
+    if (!texts) return;
+    for (int64_t r = 0; r < rows && at.n && wick_onnx_in_time(c); r++)
+        for (int64_t i = 0; i < at.n; i++) texts[r * at.n + i] = v->texts[r * columns + at.ints[i]];
+    set_strings(c, 0, rank, dims, (size_t)(rows * at.n), texts);
 }
 
 static void array_feature_extractor(onnx_call *c) {
@@ -478,10 +477,10 @@ static void tf_idf(onnx_call *c) {
         return;
     }
     const int64_t rows = rank == 2 ? dims[0] : 1, columns = dims[rank - 1];
-    double *y = wick_onnx_alloc(c, (size_t)(rows * width), sizeof *y);
+    double *y = wick_onnx_alloc2(c, rows, width, sizeof *y);
     if (!y) return;
     const int64_t most_skips = WICK_MIN(skips, columns); /* more than that reach out of every row */
-    for (int64_t r = 0; r < rows; r++)
+    for (int64_t r = 0; r < rows && wick_onnx_in_time(c); r++)
         for (int64_t size = 1, first = 0, n = 0; size <= high; size++, first += n) { /* first: number of the first n-gram of this size; n: how many it has */
             const int64_t from = counts[size - 1], to = size < n_counts ? counts[size] : (int64_t)pool.n;
             n = (to - from) / size;

@@ -431,7 +431,7 @@ static void nonzero(onnx_call *c) {
     int64_t n = 0;
     for (int64_t i = 0; i < h.n; i++) n += h.floats[i] != 0;
     const int rank = h.rank;
-    int64_t *places = wick_onnx_alloc(c, (size_t)(n * rank), sizeof *places), k = 0;
+    int64_t *places = wick_onnx_alloc2(c, n, rank, sizeof *places), k = 0;
     if (!places) return;
     for (int64_t i = 0; i < h.n; i++) {
         if (h.floats[i] == 0) continue;

@@ -97,7 +97,7 @@ static void mel_weights(onnx_call *c) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "numbers of bins, length and rate must be above 0, and the type one that Wick has");
         return;
     }
-    double *w = wick_onnx_alloc(c, (size_t)(rows * bins), sizeof *w);
+    double *w = wick_onnx_alloc2(c, rows, bins, sizeof *w);
     int64_t *at = w ? wick_onnx_alloc(c, (size_t)bins + 2, sizeof *at) : NULL;
     if (!at) return;
     for (int64_t i = 0; i < bins + 2; i++) {

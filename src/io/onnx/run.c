@@ -33,6 +33,12 @@ void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size) {
     return at;
 }
 
+void *wick_onnx_alloc2(onnx_call *c, int64_t rows, int64_t columns, size_t size) {
+    int64_t n;
+    const bool good = rows >= 0 && columns >= 0 && !wick_mul_overflows(rows, columns, &n);
+    return wick_onnx_alloc(c, good ? (size_t)n : SIZE_MAX, size);
+}
+
 /* ---- inputs ----------------------------------------------------------------------------------------------------------------------------- */
 
 bool wick_onnx_has(const onnx_call *c, int i) { return i < c->n_in && c->in[i] && c->in[i]->v.kind != WICK_VALUE_NONE; }
@@ -218,6 +224,13 @@ bool wick_onnx_wants(const onnx_call *c, int i) { return i < c->n_out && c->step
 
 void wick_onnx_set_value(onnx_call *c, int i, wick_onnx_value v, bool dynamic) {
     if (i >= c->n_out) return;
+    int64_t n = 1;
+    bool good = true;
+    for (int d = 0; v.kind == WICK_VALUE_STRINGS && d < v.rank && good; d++) good = !wick_mul_overflows(n, v.dims[d], &n);
+    if (v.kind == WICK_VALUE_STRINGS && (!good || n < 0 || (size_t)n != v.n)) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "%zu texts that do not fill their dims", v.n); /* whoever reads them trusts the dims */
+        return;
+    }
     c->out[i] = (onnx_value){v, dynamic};
 }
 void wick_onnx_set(onnx_call *c, int i, wick_tensor *t) {
