@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "bench.h"
 #include "kernels/kernels.h"
 #include "wick/wick.h"
 
@@ -35,16 +36,6 @@ static wick_status step(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     (void)ctx, (void)user;
     out[0] = wick_cross_entropy(wick_zoo_build(&network, model, in[0], CLASSES), in[1]);
     return wick_optimizer_step(optimizer, out[0]);
-}
-
-static size_t rss_anon(void) {
-    char line[256];
-    size_t kib = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "RssAnon: %zu kB", &kib) == 1) break;
-    if (f) fclose(f);
-    return kib * 1024;
 }
 
 static bool print_products(const wick_plan *plan, wick_workspace *ws, const float *x, const int64_t *labels, void *const *out) {
@@ -108,7 +99,7 @@ int main(int argc, char **argv) {
     char line[64];
     while (fgets(line, sizeof line, stdin)) {
         if (line[0] == 'm') {
-            printf("%zu\n", rss_anon() - data_bytes - SAMPLES * sizeof *labels);
+            printf("%zu\n", bench_rss_anon() - data_bytes - SAMPLES * sizeof *labels);
         } else if (line[0] == 'p') {
             if (!print_products(plan, ws, x, labels, out)) return 1;
         } else {

@@ -47,6 +47,7 @@ int cmd_convert(cli_options *o) {
         list_conversions(known, sizeof known);
         return talk_fail(CLI_USAGE, "%s does not become %s; what does: %s", o->model, o->files[0], known);
     }
+    if (path_same(o->model, o->files[0])) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", o->files[0]);
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");

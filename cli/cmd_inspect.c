@@ -2,6 +2,7 @@
 #include "budget.h"
 #include "inspect.h"
 #include "options.h"
+#include "paths.h"
 #include "talk.h"
 
 #include <errno.h>
@@ -10,15 +11,11 @@
 /* By its first bytes, not by its name. */
 int cmd_inspect(cli_options *o) {
     unsigned char head[16] = {0};
-    FILE *f = fopen(o->model, "rb");
-    if (!f) return talk_fail(CLI_BAD_FILE, "%s: %s", o->model, strerror(errno));
-    const size_t n = fread(head, 1, sizeof head, f);
-    const bool unread = ferror(f);
-    fclose(f);
-    if (unread) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->model, strerror(EISDIR));
+    const int n = path_head(o->model, head, sizeof head);
+    if (n < 0) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->model, strerror(errno));
     const char *format = NULL; /* of tensors; else it is a graph */
     if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0) format = "npy";
-    else if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0) format = "npz";
+    else if (n >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)) format = "npz";
     else if (n >= 1 && head[0] == '{') format = "safetensors in shards";
     else if (n >= 9 && head[8] == '{') format = "safetensors";
     budget_watch(o);

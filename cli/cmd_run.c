@@ -206,24 +206,37 @@ static int count_steps(const runner *r, int64_t *steps) {
 
 /* ---- showing ------------------------------------------------------------------------------------------------------------------------------------- */
 
+/* The file of output i: its name where that can be a file's; names that would meet get numbers. names: of those before. */
+static void name_output(const char *port, char (*names)[256], int i) {
+    char *name = names[i];
+    snprintf(name, 230, "%s", *port && *port != '.' ? port : "output");
+    for (char *c = name; *c; c++)
+        if (*c == '/' || (unsigned char)*c < 33) *c = '_';
+    const size_t n = strlen(name);
+    for (int k = 0, number = i; k < i; k++)
+        if (strcmp(names[k], name) == 0) snprintf(name + n, 256 - n, "_%d", number++), k = -1;
+}
+
 static int write_outputs(runner *r) {
     if (!path_make_folder(r->o->output)) return talk_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
-    for (int i = 0; i < r->n_out; i++) {
+    char (*names)[256] = calloc((size_t)r->n_out + 1, sizeof *names);
+    if (!names) return talk_fail(CLI_FAILED, "out of memory");
+    int code = CLI_OK;
+    for (int i = 0; i < r->n_out && code == CLI_OK; i++) {
         const wick_onnx_port port = wick_onnx_output(r->onnx, i);
-        char path[4096], name[256];
-        snprintf(name, sizeof name, "%.250s", port.name);
-        for (char *c = name; *c; c++)
-            if (*c == '/' || (unsigned char)*c < 33) *c = '_';
-        snprintf(path, sizeof path, "%.3800s/%s.npy", r->o->output, *name && *name != '.' ? name : "output");
+        char path[4096];
+        name_output(port.name, names, i);
+        snprintf(path, sizeof path, "%.3800s/%s.npy", r->o->output, names[i]);
         if (r->out[i].kind != WICK_VALUE_TENSOR) {
             talk("%s is no tensor of numbers: it is not written", port.name);
             continue;
         }
         const wick_status status = wick_npy_write(r->ctx, path, r->out[i].tensor);
-        if (status != WICK_OK) return talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(r->ctx, status));
-        talk("wrote %s", path);
+        if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(r->ctx, status));
+        else talk("wrote %s", path);
     }
-    return CLI_OK;
+    free(names);
+    return code;
 }
 
 static void show(runner *r, const labels *names) {

@@ -2,6 +2,7 @@
  * not its name. What Wick lacks is no fault of the file. */
 #include "budget.h"
 #include "options.h"
+#include "paths.h"
 #include "talk.h"
 
 #include "wick/data.h"
@@ -81,12 +82,10 @@ static const struct {
 
 int cmd_verify(cli_options *o) {
     unsigned char head[16] = {0};
-    FILE *f = fopen(o->model, "rb");
-    if (!f) return talk_fail(CLI_BAD_FILE, "%s: %s", o->model, strerror(errno));
-    const size_t n = fread(head, 1, sizeof head, f);
-    fclose(f);
+    const int n = path_head(o->model, head, sizeof head);
+    if (n < 0) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->model, strerror(errno));
     size_t k = 0;
-    while (n < kinds[k].at + kinds[k].size || memcmp(head + kinds[k].at, kinds[k].magic, kinds[k].size) != 0) k++;
+    while ((size_t)n < kinds[k].at + kinds[k].size || memcmp(head + kinds[k].at, kinds[k].magic, kinds[k].size) != 0) k++;
     budget_watch(o);
     verified v = {.path = o->model, .limits = budget_limits(o)};
     wick_status status = wick_context_new(&v.ctx, &(wick_context_options){.threads = 1, .max_memory = budget_memory(o)});

@@ -1,6 +1,7 @@
 #include "paths.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,24 @@ bool path_is_folder(const char *path) {
 }
 
 bool path_exists(const char *path) { return access(path, F_OK) == 0; }
+
+bool path_same(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int path_head(const char *path, unsigned char *head, size_t size) {
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return -1;
+    ssize_t n = fstat(fd, &st);
+    if (n == 0 && !S_ISREG(st.st_mode)) n = -1, errno = S_ISDIR(st.st_mode) ? EISDIR : ENOTSUP;
+    if (n == 0) n = pread(fd, head, size, 0);
+    const int error = errno;
+    close(fd);
+    errno = error;
+    return (int)n;
+}
 
 bool path_make_folder(const char *path) {
     char *copy = strdup(path);

@@ -9,6 +9,10 @@
 char *path_join(const char *folder, const char *name);
 bool path_is_folder(const char *path);
 bool path_exists(const char *path);
+/* Whether both name one file that is there. */
+bool path_same(const char *a, const char *b);
+/* The first bytes of a regular file: how many, up to size; -1: errno says why. It never waits, as opening a pipe would. */
+int path_head(const char *path, unsigned char *head, size_t size);
 /* Makes the folder and those above it. False: errno says why. */
 bool path_make_folder(const char *path);
 /* The path from the root, malloc'ed, also of a file that is yet to be made; NULL: errno says why. */

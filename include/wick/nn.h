@@ -168,7 +168,7 @@ typedef struct wick_layer_info {
 typedef struct wick_summary_totals {
     int64_t parameters;
     double flops, bytes;
-    size_t arena_bytes; /* what the plan of a forward pass needs: intermediates, which share memory, and weights as kernels read them */
+    size_t arena_bytes; /* what the plan of a forward pass needs for intermediates: buffers share memory */
 } wick_summary_totals;
 typedef struct wick_summary wick_summary;
 /* Records fn, which sets out[0], in evaluation mode for inputs of these specs, and reads the graph. Makes the states that are not there

@@ -168,7 +168,10 @@ wick_status wick_model_summary(wick_model *model, wick_function fn, void *user, 
     wick_model_set_training(model, false);
     const wick_status status = wick_compile(ctx, body, s, n_in, in, 1, NULL, &plan);
     wick_model_set_training(model, training);
-    if (status == WICK_OK) s->totals.arena_bytes = wick_plan_get_info(plan).arena_bytes;
+    if (status == WICK_OK) {
+        const wick_plan_info info = wick_plan_get_info(plan);
+        s->totals.arena_bytes = info.arena_bytes - info.packed_bytes;
+    }
     wick_plan_free(&plan);
     if (status != WICK_OK) wick_summary_free(&s);
     *out = s;

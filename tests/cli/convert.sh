@@ -69,6 +69,9 @@ test_wrong_uses() {
     expect 2 "$wick" convert a.npy b.zzz && has err "a.npy does not become b.zzz; what does: "
     expect 3 "$wick" convert nowhere.npy b.npy && has err nowhere.npy
     [ ! -e b.npy ] || fail "b.npy was made"
+    printf '\2\0\0\0\0\0\0\0{}' >a.safetensors && ln -s a.safetensors link.safetensors && cp a.safetensors before
+    expect 2 "$wick" convert a.safetensors a.safetensors && has err "written over what it is made of" && expect 2 "$wick" convert a.safetensors ./link.safetensors
+    cmp -s a.safetensors before || fail "the source was changed"
 }
 
 test_main

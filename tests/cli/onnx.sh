@@ -24,6 +24,13 @@ test_run() {
     expect 0 "$wick" run "$lenet/model.onnx" --input random --json && valid_json out && has out '"dims": [1, 10]'
     cp out first && expect 0 "$wick" run "$lenet/model.onnx" --input random --output made && [ -s made/y.npy ] || fail "made/y.npy is not there"
 }
+# Names of outputs that would be one file's: Relu gives a/b, Neg gives a_b.
+test_outputs_have_files_of_their_own() {
+    printf '\010\010:Y\012\016\012\001x\022\003a/b"\004Relu\012\015\012\001x\022\003a_b"\003Neg\022\001gZ\017\012\001x\022\012\012\010\010\001\022\004\012\002\010\002' >two.onnx
+    printf 'b\021\012\003a/b\022\012\012\010\010\001\022\004\012\002\010\002b\021\012\003a_b\022\012\012\010\010\001\022\004\012\002\010\002B\004\012\000\020\015' >>two.onnx
+    expect 0 "$wick" run two.onnx --input random --output two && [ -s two/a_b.npy ] && [ -s two/a_b_1.npy ] || fail "not two files: $(ls two)"
+    cmp -s two/a_b.npy two/a_b_1.npy && fail "both files hold one output"
+}
 test_wrong_uses() {
     expect 2 "$wick" run && has err MODEL
     expect 2 "$wick" run "$lenet/model.onnx" && has err "the input x, float [1, 1, 28, 28], is missing"
@@ -180,6 +187,8 @@ test_verify() {
     printf '\2\0\0\0\0\0\0\0{}x' >a.safetensors && expect 3 "$wick" verify a.safetensors --json && has out "the tensors end at byte 10"
     printf '\2\0\0\0\0\0\0\0{}' >a.safetensors && expect 0 "$wick" verify a.safetensors --json && has out '"format": "safetensors"'
     expect 3 "$wick" verify nowhere.onnx && has err nowhere.onnx
+    mkfifo pipe && expect 3 timeout 20 "$wick" verify pipe && has err "pipe: cannot be read" && expect 3 timeout 20 "$wick" inspect pipe && has err "pipe: cannot be read"
+    expect 3 "$wick" verify . && has err directory
     local file code
     for file in "$WICK_MODELS"/malformed/onnx_ort/*; do
         code=0

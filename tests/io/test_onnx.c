@@ -5,43 +5,12 @@
 
 #include "io/onnx/proto.h"
 #include "io/onnx/schema.h"
-#include "pb.h"
-#include "test.h"
-#include "wick/wick.h"
+#include "onnx_test.h"
 
-static char folder[] = "/tmp/wick-onnx-XXXXXX";
-static char path[128];
-static wick_context *ctx;
-
-static bool set_up(void) {
-    static bool made;
-    if (!made && !mkdtemp(folder)) return false;
-    made = true;
-    snprintf(path, sizeof path, "%s/model.onnx", folder);
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK;
-}
-static void write_file(const char *name, const void *data, size_t n) {
-    char full[256];
-    snprintf(full, sizeof full, "%s/%s", folder, name);
-    FILE *f = fopen(full, "wb");
-    if (!f) return;
-    if (n) fwrite(data, 1, n, f);
-    fclose(f);
-}
-
-/* Opens a model of these bytes, which are freed. */
-static wick_onnx *open_bytes(pb *m, const wick_onnx_limits *limits) {
-    wick_onnx *onnx = NULL;
-    write_file("model.onnx", m->at, m->n);
-    free(m->at);
-    *m = (pb){0};
-    wick_status status = wick_onnx_open(ctx, path, limits, &onnx);
-    CHECK((status == WICK_OK) == (onnx != NULL));
-    return onnx;
-}
+static bool set_up(void) { return set_up_with(&(wick_context_options){.threads = 1}); }
 /* It is refused, with this in the message. */
 static void refused(pb *m, wick_status want, const char *part) {
-    wick_onnx *onnx = open_bytes(m, NULL);
+    wick_onnx *onnx = open_model(m, NULL);
     CHECK_MSG(!onnx, "%s", part);
     if (!onnx) CHECK_INT(wick_context_status(ctx), want);
     CHECK_STR_HAS(wick_context_error(ctx), part);
@@ -68,7 +37,7 @@ static const float w[] = {10, 20};
 TEST(a_model_is_read_and_run) {
     REQUIRE(set_up());
     pb t = pb_tensor("w", ONNX_FLOAT, 1, two, w, sizeof w), g = add_graph(&t), m = pb_model(&g, 13);
-    wick_onnx *onnx = open_bytes(&m, NULL);
+    wick_onnx *onnx = open_model(&m, NULL);
     REQUIRE(onnx);
     CHECK_INT(wick_onnx_inputs(onnx), 1);
     CHECK_INT(wick_onnx_outputs(onnx), 1);
@@ -116,7 +85,7 @@ TEST(buffers_of_the_program_are_used_in_place) {
     pb_message(&g, 11, &x);
     pb_message(&g, 12, &y);
     pb m = pb_model(&g, 13);
-    wick_onnx *onnx = open_bytes(&m, NULL);
+    wick_onnx *onnx = open_model(&m, NULL);
     REQUIRE(onnx);
     const wick_spec spec = wick_onnx_input_spec(onnx, 0);
     CHECK(spec.rank == 1 && spec.dims[0] == N && spec.dtype == WICK_F32 && !strcmp(spec.name, "x"));
@@ -167,7 +136,7 @@ TEST(an_input_can_be_fixed) {
     pb_message(&g, 11, &x);
     pb_message(&g, 12, &y);
     pb m = pb_model(&g, 13);
-    wick_onnx *onnx = open_bytes(&m, NULL);
+    wick_onnx *onnx = open_model(&m, NULL);
     REQUIRE(onnx);
     wick_spec specs[2] = {wick_onnx_input_spec(onnx, 0), wick_onnx_input_spec(onnx, 1)};
     wick_plan *plan;
@@ -242,7 +211,7 @@ TEST(an_unknown_op_is_listed_and_fails_where_it_runs) {
     pb_message(&g, 11, &x);
     pb_message(&g, 12, &y);
     m = pb_model(&g, 13);
-    wick_onnx *onnx = open_bytes(&m, NULL);
+    wick_onnx *onnx = open_model(&m, NULL);
     REQUIRE(onnx);
     CHECK(!strcmp(wick_onnx_unsupported(onnx), "Frobnicate-13"));
     wick_onnx_value out;
@@ -255,7 +224,7 @@ TEST(an_unknown_op_is_listed_and_fails_where_it_runs) {
 TEST(broken_maps_are_refused) {
     REQUIRE(set_up());
     pb t = pb_tensor("w", ONNX_FLOAT, 1, two, w, sizeof w), g = add_graph(&t), m = pb_model(&g, 13), map = {0}, sequence = {0}, optional = {0};
-    wick_onnx *onnx = open_bytes(&m, NULL);
+    wick_onnx *onnx = open_model(&m, NULL);
     REQUIRE(onnx);
     wick_onnx_value v;
     char file[256];
@@ -301,7 +270,7 @@ TEST(external_data_stay_inside_the_folder) {
     pb m;
     write_file("w.bin", "________\0\0\x20\x41\0\0\xa0\x41", 16); /* 10 and 20 */
     m = external("w.bin", "8", "8");
-    wick_onnx *onnx = open_bytes(&m, NULL);
+    wick_onnx *onnx = open_model(&m, NULL);
     CHECK_MSG(onnx, "%s", wick_context_error(ctx));
     wick_onnx_value out;
     float y[2];
@@ -383,18 +352,18 @@ TEST(functions_that_multiply_or_call_themselves_end) {
     REQUIRE(set_up());
     wick_onnx_value out;
     pb m = function_model(3, "Relu");
-    wick_onnx *onnx = open_bytes(&m, NULL);
+    wick_onnx *onnx = open_model(&m, NULL);
     REQUIRE(onnx);
     CHECK_MSG(run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_OK, "%s", wick_context_error(ctx));
     wick_onnx_free(&onnx);
     m = function_model(3, "f0");
-    onnx = open_bytes(&m, NULL);
+    onnx = open_model(&m, NULL);
     REQUIRE(onnx);
     CHECK(run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_ERR_UNSUPPORTED);
     CHECK_STR_HAS(wick_context_error(ctx), "deeper than the limit");
     wick_onnx_free(&onnx);
     m = function_model(50, "Relu");
-    onnx = open_bytes(&m, &(wick_onnx_limits){.nodes = 20000});
+    onnx = open_model(&m, &(wick_onnx_limits){.nodes = 20000});
     REQUIRE(onnx);
     CHECK(run(onnx, wick_ones(ctx, WICK_F32, WICK_DIMS(2)), &out) == WICK_ERR_UNSUPPORTED);
     CHECK_STR_HAS(wick_context_error(ctx), "more nodes than the limit");
@@ -472,7 +441,7 @@ TEST(trees_that_are_none_are_refused) {
     REQUIRE(set_up());
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pb m = tree_model(cases[i].yes, cases[i].no, cases[i].feature, cases[i].leaf, cases[i].target, cases[i].n_splits, cases[i].last_id);
-        wick_onnx *onnx = open_bytes(&m, NULL);
+        wick_onnx *onnx = open_model(&m, NULL);
         REQUIRE(onnx);
         wick_onnx_value out;
         const bool good = !*cases[i].says;
@@ -522,7 +491,7 @@ TEST(cut_and_changed_files_are_read_or_refused) {
     for (size_t cut = 0; cut <= n; cut++) {
         m = (pb){0};
         pb_bytes(&m, bytes, cut);
-        wick_onnx *onnx = open_bytes(&m, NULL);
+        wick_onnx *onnx = open_model(&m, NULL);
         refusals += !onnx;
         wick_onnx_free(&onnx);
     }
@@ -532,7 +501,7 @@ TEST(cut_and_changed_files_are_read_or_refused) {
             m = (pb){0};
             pb_bytes(&m, bytes, n);
             m.at[i] ^= (unsigned char)(1 << bit);
-            wick_onnx *onnx = open_bytes(&m, &(wick_onnx_limits){.tensor_bytes = 1 << 20});
+            wick_onnx *onnx = open_model(&m, &(wick_onnx_limits){.tensor_bytes = 1 << 20});
             wick_onnx_value out;
             wick_scope *scope = wick_scope_open(ctx);
             if (onnx && wick_onnx_inputs(onnx) == 1 && wick_onnx_outputs(onnx) == 1 &&

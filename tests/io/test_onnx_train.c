@@ -2,28 +2,13 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "pb.h"
-#include "test.h"
-#include "wick/wick.h"
+#include "onnx_test.h"
 
-static char folder[] = "/tmp/wick-onnx-train-XXXXXX";
-static char path[128];
-static wick_context *ctx;
-
-static bool set_up(void) {
-    static bool made;
-    if (!made && !mkdtemp(folder)) return false;
-    made = true;
-    snprintf(path, sizeof path, "%s/model.onnx", folder);
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK;
-}
+static bool set_up(void) { return set_up_with(&(wick_context_options){.threads = 1}); }
 static wick_onnx *open_graph(pb *g) {
     pb m = pb_model(g, 13);
-    FILE *f = fopen(path, "wb");
-    if (f) fwrite(m.at, 1, m.n, f), fclose(f);
-    free(m.at);
-    wick_onnx *onnx = NULL;
-    CHECK_MSG(wick_onnx_open(ctx, path, NULL, &onnx) == WICK_OK, "%s", wick_context_error(ctx));
+    wick_onnx *onnx = open_model(&m, NULL);
+    CHECK_MSG(onnx, "%s", wick_context_error(ctx));
     return onnx;
 }
 

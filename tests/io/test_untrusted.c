@@ -4,39 +4,16 @@
 #include <unistd.h>
 
 #include "io/onnx/schema.h"
-#include "pb.h"
-#include "test.h"
-#include "wick/wick.h"
+#include "onnx_test.h"
 
-static char folder[] = "/tmp/wick-untrusted-XXXXXX";
-static char path[128];
-static wick_context *ctx;
-
-static bool set_up(void) {
-    static bool made;
-    if (!made && !mkdtemp(folder)) return false;
-    made = true;
-    snprintf(path, sizeof path, "%s/model.onnx", folder);
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1, .max_memory = 64 << 20}) == WICK_OK;
-}
-static void write_file(const char *name, const void *data, size_t n) {
-    char full[256];
-    snprintf(full, sizeof full, "%s/%s", folder, name);
-    FILE *f = fopen(full, "wb");
-    if (f && n) fwrite(data, 1, n, f);
-    if (f) fclose(f);
-}
+static bool set_up(void) { return set_up_with(&(wick_context_options){.threads = 1, .max_memory = 64 << 20}); }
 
 static const wick_onnx_limits small = {.memory = 16 << 20, .tensor_bytes = 1 << 20, .nodes = 5000, .depth = 16, .output_bytes = 2 << 20, .seconds = 60};
 
 /* A model of the graph, opened within limits; the graph is freed. */
 static wick_onnx *open_graph(pb *g, int opset, const wick_onnx_limits *limits) {
-    wick_onnx *onnx;
     pb m = pb_model(g, opset);
-    write_file("model.onnx", m.at, m.n);
-    free(m.at);
-    if (wick_onnx_open(ctx, path, limits, &onnx) != WICK_OK) CHECK(!onnx);
-    return onnx;
+    return open_model(&m, limits);
 }
 static void refused(pb *g, wick_status want, const char *part) {
     wick_onnx *onnx = open_graph(g, 21, &small);
