@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core_peak.h"
+#include "bench/ceilings.h"
 #include "kernels/kernels.h"
 
 typedef void cblas_sgemm_fn(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda,
@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
     if (!sgemm || !dgemm) printf("libopenblas.so.0 not found: no side-by-side figures\n");
 
     const wick_tier tier = wick_tier_current();
-    const double peak = core_peak_gflops(wick_tier_name(tier));
+    const double peak = 1e-9 * ceiling_compute_rate(CEILING_F32, wick_tier_name(tier), 1);
     printf("tier %s, multiply-add peak %.1f GFLOP/s (f32, one thread)\n", wick_tier_name(tier), peak);
     printf("%-30s %6s %9s %7s %6s %9s %6s  %s\n", "shape", "tasks", "us", "GFLOP/s", "peak", "blas us", "ratio",
            "kernel");

@@ -27,7 +27,7 @@ typedef wick_tensor *(*build_fn)(wick_context *ctx, wick_tensor *const *in, wick
     }
 #define PAIR ROW
 #define GRAD ROW
-#include "ops.h"
+#include "../cli/bench/ops.h"
 #undef ROW
 #undef PAIR
 #undef GRAD
@@ -41,7 +41,7 @@ static const struct {
     int results;
     build_fn build;
 } rows[] = {
-#include "ops.h"
+#include "../cli/bench/ops.h"
 };
 
 static struct {

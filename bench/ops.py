@@ -5,7 +5,7 @@ in all, and what is slower.
     python bench/ops.py BUILD_DIR [--threads N] [--only NAME,...] [--sizes 1K,64K,16M] [--json FILE] [--rounds N] [--seconds S]
     python bench/ops.py --table FILE
 
-The rows are in ops.h; --only takes names of rows or families. Both sides get the same numbers; up to 64K elements their results are compared
+The rows are in cli/bench/ops.h; --only takes names of rows or families. Both sides get the same numbers; up to 64K elements their results are compared
 before they are timed. With out= neither side allocates its results, otherwise both do: ops.h says which. PyTorch is called from Python, as its users
 do, with about a microsecond a call; Wick runs a compiled plan. --json writes all figures, --table prints such a file for docs/benchmarks.md.
 """
@@ -83,7 +83,7 @@ INPUTS = {
 
 def read_rows():
     """The rows of ops.h: what, family, name, inputs, PyTorch's text."""
-    for line in open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "ops.h")):
+    for line in open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "bench", "ops.h")):
         what, _, rest = line.partition("(")
         if what not in ("ROW", "PAIR", "GRAD"):
             continue

@@ -17,7 +17,7 @@ enum {
     CLI_INTERRUPTED = 130 /* 128 + SIGINT, as shells count */
 };
 
-typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_DOCTOR, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
+typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_DOCTOR, CMD_BENCH, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
 
 enum { CLI_MAX_OPTIONS = 160 };
 
@@ -39,6 +39,9 @@ typedef struct cli_options {
     const char *dtype; /* of convert */
     int64_t max_shard;
     bool head, fit;
+
+    const char *sizes, *thread_counts, *html, *against, *peers, *regress; /* of bench */
+    bool list;
 
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];
@@ -64,6 +67,7 @@ int cmd_convert(cli_options *options);
 int cmd_info(cli_options *options);
 int cmd_ops(cli_options *options);
 int cmd_doctor(cli_options *options);
+int cmd_bench(cli_options *options);
 int cmd_completions(cli_options *options);
 
 #endif

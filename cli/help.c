@@ -28,7 +28,7 @@ const char *help_argument(cli_command_id command) {
 enum {
     ALL = ~0,
     OF_TRAIN = 1 << CMD_TRAIN,
-    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO | 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT,
+    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO | 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT | 1 << CMD_BENCH,
 };
 static const struct {
     int code, commands; /* a bit set of cli_command_id */
@@ -41,6 +41,7 @@ static const struct {
     {CLI_NOT_FINITE, OF_TRAIN, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
     {CLI_DIFFERENT, 1 << CMD_COMPARE, "the two differ by more than the tolerance, in shape, or in what there is"},
     {CLI_DIFFERENT, 1 << CMD_RUN, "--check: an output differs by more than the tolerance, in dtype or in shape"},
+    {CLI_FAILED, 1 << CMD_BENCH, "--against, --regress: a row is slower"},
     {CLI_INTERRUPTED, OF_TRAIN, "interrupted (Ctrl-C, SIGTERM); train has saved its place and printed how to go on"},
 };
 
@@ -102,6 +103,11 @@ const help_example help_examples[] = {
     {CMD_OPS, "wick ops --json | jq -r '.ops[].name'", "the names alone"},
     {CMD_OPS, "wick ops --onnx Resize", "the opsets in which Wick runs an op of ONNX"},
     {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
+    {CMD_BENCH, "wick bench gemm --threads 1,2", "matrix products, on one thread and on two"},
+    {CMD_BENCH, "wick bench elementwise reduce --size 16M", "what doesn't fit into the caches"},
+    {CMD_BENCH, "wick bench --json >before.json", "all of it, to compare with later"},
+    {CMD_BENCH, "wick bench conv --against before.json --html page.html", "whether convolutions are slower since, and a page of charts"},
+    {CMD_BENCH, "wick bench gemm --regress main --size 64K", "whether matrix products got slower on this branch"},
     {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick", "for bash, from the next shell on"},
     {CMD_COMPLETIONS, "wick completions fish >~/.config/fish/completions/wick.fish", "for fish"},
     {CMD_COUNT, NULL, NULL},

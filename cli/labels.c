@@ -1,5 +1,6 @@
 #include "labels.h"
 
+#include "paths.h"
 #include "talk.h"
 
 #include "wick/ops.h"
@@ -10,24 +11,8 @@
 #include <string.h>
 
 static int read_names(labels *l, const char *path) {
-    enum { MOST_BYTES = 64 << 20 };
-    FILE *f = fopen(path, "rb");
-    size_t room = 0, size = 0;
-    while (f && size < MOST_BYTES) {
-        if (size + 1 >= room) {
-            char *more = realloc(l->text, room = room ? 2 * room : 1 << 16);
-            if (!more) break;
-            l->text = more;
-        }
-        const size_t n = fread(l->text + size, 1, room - size - 1, f);
-        if (!n) break;
-        size += n;
-    }
-    const bool good = f && !ferror(f) && l->text && size < MOST_BYTES;
-    const int why = errno;
-    if (f) fclose(f);
-    if (!good) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, f ? "it is too large, or memory ran out" : strerror(why));
-    l->text[size] = 0;
+    size_t size;
+    if (!(l->text = path_read(path, &size))) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, strerror(errno));
     size_t lines = 1;
     for (const char *s = l->text; *s; s++) lines += *s == '\n';
     if (!(l->names = calloc(lines, sizeof *l->names))) return talk_fail(CLI_FAILED, "out of memory");

@@ -22,6 +22,7 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_INFO] = {"info", "[MODEL]", "what this build is, a checkpoint holds, or a network costs", false, false, cmd_info},
     [CMD_OPS] = {"ops", "[OP]", "list the ops, or tell about one", false, false, cmd_ops},
     [CMD_DOCTOR] = {"doctor", "", "what of this machine Wick uses, how fast it is, and what would help", false, false, cmd_doctor},
+    [CMD_BENCH] = {"bench", "[ROW...]", "how fast it is here, beside what the machine can do: rows by name, by suite, or by a pattern such as gemm/f32_*", false, true, cmd_bench},
     [CMD_COMPLETIONS] = {"completions", "SHELL", "print what teaches bash, zsh or fish to complete wick", true, false, cmd_completions},
 };
 

@@ -1,6 +1,6 @@
 #include "measure.h"
 
-#include "core_peak.h"
+#include "bench/ceilings.h"
 #include "step.h"
 #include "talk.h"
 
@@ -64,7 +64,7 @@ static double product_gflops(int64_t side, int threads) {
 void measure_speeds(speeds *s, int threads, uint64_t memory) {
     *s = (speeds){0};
     for (int i = 0; i < wick_isa_count(); i++)
-        if (wick_isa_at(i).chosen) s->peak = core_peak_gflops(wick_isa_at(i).name);
+        if (wick_isa_at(i).chosen) s->peak = 1e-9 * ceiling_compute_rate(CEILING_F32, wick_isa_at(i).name, 1);
     s->product = product_gflops(SIDE, 1);
     /* Work for many threads, but no seconds of it where one is slow. */
     s->products = threads == 1 ? s->product : product_gflops(s->product * threads > 100 ? LARGE_SIDE : SIDE, threads);

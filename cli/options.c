@@ -36,6 +36,7 @@ typedef struct option_row {
 #define S         (1u << CMD_INSPECT)
 #define V         (1u << CMD_VERIFY)
 #define K         (1u << CMD_CONVERT)
+#define B         (1u << CMD_BENCH)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
@@ -161,13 +162,24 @@ static const option_row rows[] = {
     {"max-nodes", "N", INTEGER, X | S | V, "10000000", AT(max_nodes), 1, MANY, FORGET, "nodes that a run may execute, those of loops and functions each time"},
     {"max-depth", "N", INTEGER, X | S | V, "64", AT(max_depth), 1, 1000, FORGET, "how deep graphs and functions may lie within each other"},
     {"max-seconds", "S", REAL, X | S | V, "0", AT(max_seconds), 0, 1e6, FORGET, "end with an error after that time; 0: opening a file may take an hour, a run's graph too"},
+    {"list", "", FLAG, B, "", AT(list), 0, 0, FORGET, "show the rows and their sizes, and measure none"},
+    {"size", "LIST", TEXT, B, "1K,64K,16M", AT(sizes), 0, 0, FORGET, "elements, of rows that come in several sizes"},
+    {"threads", "LIST", TEXT, B, "1", AT(thread_counts), 0, 0, FORGET, "numbers of threads, one after the other: 1,2. One thread is kept on one CPU, and its time is what it computed"},
+    {"time", "S", REAL, B, "1", AT(time), 0, 1e6, FORGET, "seconds for a row at most; a quarter of it will do where the median is known within 1 %"},
+    {"peers", "PYTHON", TEXT, B, "", AT(peers), 0, 0, FORGET,
+     "race PyTorch, OpenBLAS, BLIS and oneDNN too, in turn, where this interpreter has them: scripts/peers makes such an environment"},
+    {"html", "FILE", TEXT, B, "", AT(html), 0, 0, FORGET, "also draw it all, as one page"},
+    {"against", "FILE.json", TEXT, B, "", AT(against), 0, 0, FORGET,
+     "beside what --json wrote earlier: which rows are faster or slower, by 2 % and more and not by chance (p < 0.05); exit 1 if any is slower"},
+    {"regress", "COMMIT", TEXT, B, "", AT(regress), 0, 0, FORGET,
+     "build that commit of the repository here in build/regress, run both versions in turn, and judge as --against does; this one should be a release build too"},
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
     {"color", "auto|always|never", CHOICE, T | E | P | D, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
-    {"quiet", "", FLAG, T | E | P | R | X | K, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
-    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K, "", AT(help), 0, 0, FORGET, "this text"},
+    {"quiet", "", FLAG, T | E | P | R | X | K | B, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
+    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T
@@ -183,6 +195,7 @@ static const option_row rows[] = {
 #undef S
 #undef V
 #undef K
+#undef B
 enum { ROWS = sizeof rows / sizeof rows[0] };
 _Static_assert(sizeof rows / sizeof rows[0] <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
 

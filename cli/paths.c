@@ -39,6 +39,31 @@ int path_head(const char *path, unsigned char *head, size_t size) {
     return (int)n;
 }
 
+char *path_read(const char *path, size_t *size) {
+    enum { MOST = 64 << 20 };
+    FILE *f = fopen(path, "rbe");
+    char *text = NULL, *more;
+    size_t room = 0, n = 0;
+    int error = 0;
+    while (f && !error) {
+        if (n + 1 >= room) {
+            if (n >= MOST) error = EFBIG;
+            else if (!(more = realloc(text, room = room ? 2 * room : 1 << 16))) error = ENOMEM;
+            else text = more;
+            if (error) break;
+        }
+        const size_t got = fread(text + n, 1, room - n - 1, f);
+        if (!got) break;
+        n += got;
+    }
+    if (!f || (!error && ferror(f))) error = errno;
+    if (f) fclose(f);
+    if (!error) return text[*size = n] = '\0', text;
+    free(text);
+    errno = error;
+    return NULL;
+}
+
 bool path_make_folder(const char *path) {
     char *copy = strdup(path);
     if (!copy) return false;

@@ -88,6 +88,10 @@ WICK_API void wick_workspace_free(wick_workspace **workspace);
  * call answers WICK_ERR_BUSY while another run uses one. A failed run commits no assignment. */
 WICK_API WICK_MUST_CHECK wick_status wick_run(wick_workspace *workspace, const void *const *in, void *const *out);
 WICK_API const char *wick_workspace_error(const wick_workspace *workspace);
+/* Memory for inputs and outputs, from the context's allocator as that of tensors: at whole cache lines, large blocks in huge pages where the
+ * system has them. NULL: out of memory. To be freed before the context. bytes: those it was made with. */
+WICK_API void *wick_buffer_new(wick_context *ctx, size_t bytes);
+WICK_API void wick_buffer_free(wick_context *ctx, void *buffer, size_t bytes);
 /* From any thread: the run in progress (or the next one) stops with WICK_ERR_CANCELLED. */
 WICK_API void wick_workspace_cancel(wick_workspace *workspace);
 /* The next runs each stop with WICK_ERR_DEADLINE after that many nanoseconds; 0: no limit. Checked between kernels. */

@@ -405,6 +405,9 @@ wick_status wick_run(wick_workspace *ws, const void *const *in, void *const *out
 }
 
 const char *wick_workspace_error(const wick_workspace *ws) { return ws->msg.text; }
+
+void *wick_buffer_new(wick_context *ctx, size_t bytes) { return wick_alloc(&ctx->alloc, bytes); }
+void wick_buffer_free(wick_context *ctx, void *buffer, size_t bytes) { wick_release(&ctx->alloc, buffer, bytes); }
 void wick_workspace_cancel(wick_workspace *ws) { atomic_store(&ws->cancel, true); }
 void wick_workspace_deadline(wick_workspace *ws, uint64_t nanoseconds) { ws->deadline = nanoseconds; }
 uint64_t wick_workspace_offset(const wick_workspace *ws) { return ws->offset; }

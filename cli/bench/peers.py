@@ -1,0 +1,384 @@
+"""What wick bench races against: a program that answers lines. wick bench --peers starts it, with the number of threads as its argument.
+
+A line is a JSON object or "run PEER TIMES"; an answer is one line.
+
+    {"row": "gemm/f32_64x64x64", "form": "result|pair|gradients|infer|train", "text": "torch.matmul(x, a, out=y)", "optimizer": "sgd|adam LR MOMENTUM",
+     "inputs": [{"file": ..., "dtype": "f32", "dims": [64, 64], "complex": false}], "result": {"file": ..., "dtype": ..., "dims": ...} or null}
+        the peers that have this row: "PyTorch OpenBLAS"; a peer whose result is another one has "!" behind its name
+    run PyTorch 100
+        seconds of one run
+
+PyTorch evaluates the text. OpenBLAS, BLIS and oneDNN take it where it is one product of matrices, or one convolution, which is recorded from the
+same text; their calls go through ctypes, and what a call of nothing costs there is subtracted.
+"""
+import ctypes
+import glob
+import itertools
+import json
+import os
+import sys
+import time
+
+THREADS = int(sys.argv[1])
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = str(THREADS)
+libraries = os.path.join(sys.prefix, "lib")  # those of packages, which others of them need
+if libraries not in os.environ.get("LD_LIBRARY_PATH", "").split(":"):
+    os.environ["LD_LIBRARY_PATH"] = ":".join([libraries, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
+    os.execv(sys.executable, sys.orig_argv)
+now = time.process_time if THREADS == 1 else time.perf_counter
+answers = os.fdopen(os.dup(1), "w")  # libraries that print do so on standard error
+os.dup2(2, 1)
+
+import numpy as np
+
+try:
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+    torch.set_num_threads(THREADS)
+    torch.set_flush_denormal(True)
+except ImportError:
+    torch = None
+
+NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i64": np.int64, "i32": np.int32, "u8": np.uint8, "i8": np.int8, "bool": np.bool_,
+         "f8_e4m3fn": np.uint8, "f8_e5m2": np.uint8}
+NAMES = "xabcdef"
+
+
+def load(spec):
+    return np.fromfile(spec["file"], NUMPY[spec["dtype"]]).reshape(spec["dims"])
+
+
+def to_torch(spec):
+    x, name = torch.from_numpy(load(spec)), spec["dtype"]
+    special = {"bf16": "bfloat16", "f8_e4m3fn": "float8_e4m3fn", "f8_e5m2": "float8_e5m2"}
+    if name in special:
+        x = x.view(getattr(torch, special[name]))
+    return torch.view_as_complex(x) if spec["complex"] else x
+
+
+def same(ours, theirs, loose):
+    """To 1e-3 of the largest, of bf16 and f16 to 2e-2."""
+    ours, theirs = np.asarray(ours, np.float64).reshape(-1), np.asarray(theirs, np.float64).reshape(-1)
+    if ours.shape != theirs.shape:
+        return False
+    finite = theirs[np.isfinite(theirs)]
+    far = np.abs(ours - theirs) > (2e-2 if loose else 1e-3) * max(1e-30, np.abs(finite).max(initial=0))
+    return not np.any(far & ~((ours == theirs) | (np.isnan(ours) & np.isnan(theirs))))
+
+
+def repeat(call):
+    """A function of how many times, that returns the seconds of one."""
+    def run(times):
+        start = now()
+        for _ in itertools.repeat(None, times):
+            call()
+        return (now() - start) / times
+    return run
+
+
+# ---- PyTorch ----
+
+def mlp(*widths):
+    layers = [nn.Linear(a, b) for a, b in zip(widths, widths[1:])]
+    return nn.Sequential(*itertools.chain.from_iterable((layer, nn.ReLU()) for layer in layers[:-1]), layers[-1])
+
+
+def cnn():
+    return nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
+def resnet8():
+    class Block(nn.Module):
+        def __init__(self, c, out, stride):
+            super().__init__()
+            self.body = nn.Sequential(nn.Conv2d(c, out, 3, stride, 1, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True),
+                                      nn.Conv2d(out, out, 3, 1, 1, bias=False), nn.BatchNorm2d(out))
+            self.shortcut = nn.Sequential(nn.Conv2d(c, out, 1, stride, bias=False), nn.BatchNorm2d(out)) if c != out else nn.Identity()
+
+        def forward(self, x):
+            return torch.relu_(self.body(x) + self.shortcut(x))
+
+    return nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True), Block(16, 16, 1), Block(16, 32, 2), Block(32, 64, 2),
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+
+
+def torch_network(row, inputs):
+    """The fastest of PyTorch's settings: images with channels first or last, updates one by one or fused."""
+    runs = []
+    for last in (False, True)[:1 + (inputs[0].dim() == 4)]:
+        net, x = eval(row["text"], globals()), inputs[0]
+        if last:
+            net, x = net.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
+        if row["form"] == "infer":
+            net.eval()
+            runs.append(torch.no_grad()(repeat(lambda net=net, x=x: net(x))))
+            continue
+        kind, rate, momentum = row["optimizer"].split()
+        for fused in ({}, {"fused": True}):
+            make = torch.optim.Adam if kind == "adam" else torch.optim.SGD
+            extra = {} if kind == "adam" else {"momentum": float(momentum)}
+            optimizer = make(net.parameters(), lr=float(rate), **extra, **fused)
+            def step(net=net, x=x, optimizer=optimizer):
+                optimizer.zero_grad(set_to_none=True)
+                F.cross_entropy(net(x), inputs[1]).backward()
+                optimizer.step()
+            runs.append(repeat(step))
+    for run in runs:
+        run(3)
+    return min(runs, key=lambda run: min(run(3) for _ in range(5)))
+
+
+def open_torch(row):
+    inputs = [to_torch(spec) for spec in row["inputs"]]
+    if row["form"] in ("infer", "train"):
+        return torch_network(row, inputs), None
+    scope = {"torch": torch, "F": F, "nn": torch._C._nn, "now": now, "repeat": itertools.repeat, "y": None, **dict(zip(NAMES, inputs))}
+    text = row["text"]
+    if row["form"] == "gradients":
+        scope["r"], scope["wrt"] = inputs[-1], [x.requires_grad_() for x in inputs[:-1] if x.is_floating_point()]
+        text = f"y = {text}; torch.autograd.grad(y, wrt, r)"
+    else:
+        with torch.no_grad():
+            scope["y"] = eval(text, scope)
+    exec(f"def run(times):\n global y\n start = now()\n for _ in repeat(None, times): {text}\n return (now() - start) / times\n", scope)
+    run = scope["run"] if row["form"] == "gradients" else torch.no_grad()(scope["run"])
+    run(1)
+    y = scope["y"][0] if row["form"] == "pair" else scope["y"]
+    return run, (torch.view_as_real(y) if y.is_complex() else y).detach().double().numpy()
+
+
+# ---- libraries of C ----
+
+class Recorded(Exception):
+    pass
+
+
+class Recorder:
+    """Stands for torch and F: the one call of a text, if it is a product or a convolution."""
+
+    def matmul(self, x, a, out=None):
+        return ("matmul", x, a)
+
+    def conv2d(self, x, a, bias=None, padding=0, stride=1, groups=1):
+        if bias is not None:
+            raise Recorded("bias")
+        return ("conv", x, a, padding, stride, groups)
+
+    def __getattr__(self, name):
+        raise Recorded(name)
+
+
+def recorded(row, inputs):
+    try:
+        return eval(row["text"], {"torch": Recorder(), "F": Recorder(), "y": None, **dict(zip(NAMES, inputs))})
+    except (Recorded, TypeError, NameError, AttributeError):
+        return None
+
+
+libc = ctypes.CDLL(None)
+
+
+def without_call(run, arguments):
+    """Less what a call through ctypes with as many arguments costs; None where that is most of it."""
+    nothing = repeat(lambda: libc.getpid(*arguments))
+    nothing(1000)
+    cost = min(nothing(1000) for _ in range(5))
+    if run(100) < 2 * cost:
+        return None
+    return lambda times: max(run(times) - cost, cost / 2)
+
+
+def pointer(x):
+    return ctypes.c_void_p(x.ctypes.data)
+
+
+def openblas():
+    try:
+        import scipy_openblas32
+        library, prefix = ctypes.CDLL(os.path.join(scipy_openblas32.get_lib_dir(), "libscipy_openblas.so")), "scipy_"
+    except (ImportError, OSError):
+        library, prefix = ctypes.CDLL("libopenblas.so.0"), ""
+    functions = {np.float32: getattr(library, prefix + "cblas_sgemm"), np.float64: getattr(library, prefix + "cblas_dgemm")}
+
+    def stored(x):
+        """CblasNoTrans or CblasTrans, and the distance of its rows."""
+        straight = x.strides[1] == x.itemsize
+        return (111, x.strides[0] // x.itemsize) if straight else (112, x.strides[1] // x.itemsize)
+
+    def call(m, n, k, x, a, y, real):
+        (ta, lda), (tb, ldb) = stored(x), stored(a)
+        return functions[x.dtype.type], [101, ta, tb, m, n, k, real(1), pointer(x), lda, pointer(a), ldb, real(0), pointer(y), n]
+    return call
+
+
+def blis():
+    try:
+        import blis.cy
+        library = ctypes.CDLL(blis.cy.__file__)
+    except (ImportError, OSError):
+        library = ctypes.CDLL("libblis.so.4")
+    functions = {np.float32: library.bli_sgemm, np.float64: library.bli_dgemm}
+    library.bli_thread_set_num_threads(ctypes.c_int64(THREADS))
+
+    def call(m, n, k, x, a, y, real):
+        whole, place = ctypes.c_int64, lambda z: (pointer(z), *(ctypes.c_int64(s // z.itemsize) for s in z.strides))
+        one, zero = real(1), real(0)
+        return functions[x.dtype.type], [0, 0, whole(m), whole(n), whole(k), ctypes.byref(one), *place(x), *place(a), ctypes.byref(zero), *place(y)]
+    return call
+
+
+def blas(find):
+    prepare = None
+
+    def open_blas(row):
+        nonlocal prepare
+        if row["form"] != "result" or not row["inputs"] or row["inputs"][0]["dtype"] not in ("f32", "f64"):
+            return None
+        what = recorded(row, [load(spec) for spec in row["inputs"]])
+        if not what or what[0] != "matmul" or what[1].ndim != 2 or what[2].ndim != 2:
+            return None
+        prepare = prepare or find()
+        _, x, a = what
+        y = np.empty((x.shape[0], a.shape[1]), x.dtype)
+        function, values = prepare(x.shape[0], a.shape[1], x.shape[1], x, a, y, ctypes.c_float if x.dtype == np.float32 else ctypes.c_double)
+        run = repeat(lambda: function(*values))
+        run(1)
+        run = without_call(run, values)
+        return run and (run, y, (x, a))
+    return open_blas
+
+
+class OneDnn:
+    """oneDNN's C interface, version 3: descriptions of memory, primitives, and their execution."""
+    TYPES, CPU, ANY = {"f16": 1, "bf16": 2, "f32": 3}, 1, 1
+    SRC, DST, WEIGHTS, DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 1, 17, 33, 129, 145, 161
+    QUERY = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134}
+    FORWARD, AUTO = 64, 3
+
+    def __init__(self):
+        names = [*glob.glob(os.path.join(sys.prefix, "lib", "libdnnl.so.3")), "libdnnl.so.3"]
+        self.library = ctypes.CDLL(names[0])
+        self.engine, self.stream, self.kept = ctypes.c_void_p(), ctypes.c_void_p(), []
+        self.do("dnnl_engine_create", ctypes.byref(self.engine), self.CPU, ctypes.c_size_t(0))
+        self.do("dnnl_stream_create", ctypes.byref(self.stream), self.engine, 1)
+        self.library.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
+        self.library.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
+
+    def do(self, name, *arguments):
+        if status := getattr(self.library, name)(*arguments):
+            raise RuntimeError(f"{name}: status {status}")
+
+    def describe(self, dims, dtype, strides=None):
+        out, n = ctypes.c_void_p(), len(dims)
+        if strides:
+            self.do("dnnl_memory_desc_create_with_strides", ctypes.byref(out), n, (ctypes.c_int64 * n)(*dims), self.TYPES[dtype], (ctypes.c_int64 * n)(*strides))
+        else:
+            self.do("dnnl_memory_desc_create_with_tag", ctypes.byref(out), n, (ctypes.c_int64 * n)(*dims), self.TYPES[dtype], self.ANY)
+        return out
+
+    def execution(self, description, data):
+        """data: arrays by argument, or None for numbers of its own in the layout that it chose."""
+        primitive = ctypes.c_void_p()
+        self.do("dnnl_primitive_create", ctypes.byref(primitive), description)
+
+        class Argument(ctypes.Structure):
+            _fields_ = [("arg", ctypes.c_int), ("memory", ctypes.c_void_p)]
+        arguments = (Argument * len(data))()
+        for i, (arg, array) in enumerate(data.items()):
+            md, memory = ctypes.c_void_p(self.library.dnnl_primitive_desc_query_md(description, self.QUERY[arg], 0)), ctypes.c_void_p()
+            if array is None:
+                array = np.random.default_rng(1).uniform(-1, 1, self.library.dnnl_memory_desc_get_size(md) // 4).astype(np.float32)
+            self.do("dnnl_memory_create", ctypes.byref(memory), md, self.engine, pointer(array))
+            arguments[i] = Argument(arg, memory)
+            self.kept.append(array)
+        self.kept += [arguments]
+        return primitive, len(data), arguments
+
+    def matmul(self, x, a, dtype):
+        m, k, n, size = x.shape[0], x.shape[1], a.shape[1], x.itemsize
+        y, out = np.empty((m, n), x.dtype), ctypes.c_void_p()
+        self.do("dnnl_matmul_primitive_desc_create", ctypes.byref(out), self.engine, self.describe((m, k), dtype, [s // size for s in x.strides]),
+                self.describe((k, n), dtype, [s // size for s in a.strides]), None, self.describe((m, n), dtype, (n, 1)), None)
+        return [self.execution(out, {self.SRC: x, self.WEIGHTS: a, self.DST: y})], y
+
+    def conv(self, x, a, padding, stride, groups, gradients):
+        two = lambda v: (ctypes.c_int64 * 2)(v, v)
+        (n, _, h, w), (co, ci, kh, kw) = x.shape, a.shape
+        dst = (n, co, (h + 2 * padding - kh) // stride + 1, (w + 2 * padding - kw) // stride + 1)
+        x_, y_ = self.describe(x.shape, "f32"), self.describe(dst, "f32")
+        a_ = self.describe((groups, co // groups, ci, kh, kw) if groups > 1 else a.shape, "f32")
+        rest = (two(stride), two(0), two(padding), two(padding))
+        out = ctypes.c_void_p()
+        self.do("dnnl_convolution_forward_primitive_desc_create", ctypes.byref(out), self.engine, self.FORWARD, self.AUTO, x_, a_, None, y_, *rest, None)
+        runs = [self.execution(out, {self.SRC: None, self.WEIGHTS: None, self.DST: None})]
+        if gradients:
+            data, weights = ctypes.c_void_p(), ctypes.c_void_p()
+            self.do("dnnl_convolution_backward_data_primitive_desc_create", ctypes.byref(data), self.engine, self.AUTO, x_, a_, y_, *rest, out, None)
+            self.do("dnnl_convolution_backward_weights_primitive_desc_create", ctypes.byref(weights), self.engine, self.AUTO, x_, a_, None, y_, *rest, out, None)
+            runs.append(self.execution(data, {self.DIFF_SRC: None, self.WEIGHTS: None, self.DIFF_DST: None}))
+            runs.append(self.execution(weights, {self.SRC: None, self.DIFF_WEIGHTS: None, self.DIFF_DST: None}))
+        return runs, None
+
+
+dnn = None
+
+
+def open_onednn(row):
+    """Convolutions have all data in the layouts that oneDNN chooses, which a network of its own would keep."""
+    global dnn
+    inputs = [load(spec) for spec in row["inputs"]]
+    dtype, what = row["inputs"][0]["dtype"] if inputs else "", recorded(row, inputs) if row["form"] in ("result", "gradients") else None
+    if not what or dtype not in OneDnn.TYPES or inputs[0].ndim != (2 if what[0] == "matmul" else 4) or (dtype != "f32" and what[0] == "conv"):
+        return None
+    if what[0] == "matmul" and (row["form"] != "result" or what[2].ndim != 2):
+        return None
+    dnn = dnn or OneDnn()
+    dnn.kept.clear()
+    runs, y = dnn.matmul(what[1], what[2], dtype) if what[0] == "matmul" else dnn.conv(*what[1:], row["form"] == "gradients")
+    execute, wait, stream = dnn.library.dnnl_primitive_execute, dnn.library.dnnl_stream_wait, dnn.stream
+
+    def call():
+        for primitive, n, arguments in runs:
+            execute(primitive, stream, n, arguments)
+        wait(stream)
+    run = repeat(call)
+    run(1)
+    run = without_call(run, (None, None))
+    return run and (run, y if dtype in ("f32", "f16") else None)
+
+
+PEERS = {"PyTorch": open_torch if torch else None, "OpenBLAS": blas(openblas), "BLIS": blas(blis), "oneDNN": open_onednn}
+
+
+def open_row(row):
+    opened, words, result = {}, [], row["result"]
+    loose = {"bf16", "f16"} & {spec["dtype"] for spec in row["inputs"] + [result] * bool(result)}
+    ours = load(result) if result and result["dtype"] in ("f64", "f32", "f16", "i64", "i32", "bool") else None
+    for name, open_peer in PEERS.items():
+        try:
+            made = open_peer(row) if open_peer else None
+        except (OSError, RuntimeError, AttributeError, TypeError, ValueError, IndexError) as e:
+            print(f"{name}: {row['row']}: {str(e).splitlines()[0]}", file=sys.stderr)
+            continue
+        if made:
+            opened[name] = made
+            words.append(name + "!" * (ours is not None and made[1] is not None and not same(ours, made[1], loose)))
+    return opened, words
+
+
+def main():
+    opened = {}
+    for line in sys.stdin:
+        if line.startswith("run "):
+            _, name, times = line.split()
+            answer = repr(opened[name][0](int(times)))
+        else:
+            opened = None  # the inputs of the row before
+            opened, words = open_row(json.loads(line))
+            answer = " ".join(words) or "-"
+        print(answer, file=answers, flush=True)
+
+
+main()

@@ -1,0 +1,34 @@
+/* roof.h: the least time that this machine's ceilings allow for an amount of work. */
+#ifndef WICK_CLI_BENCH_ROOF_H
+#define WICK_CLI_BENCH_ROOF_H
+
+#include "ceilings.h"
+
+enum { ROOF_LEVELS = 4 };
+
+typedef struct roof {
+    int threads;
+    const char *tier;
+    double compute[CEILING_COMPUTES]; /* a second; 0: nothing of its own */
+    int n_levels;                     /* of memory: caches, and what is behind them */
+    struct {
+        char name[8];
+        size_t size;     /* that fits into it, of all threads together; of the last SIZE_MAX */
+        size_t measured; /* bytes that were gone through */
+        double rate[CEILING_ACCESSES]; /* bytes a second */
+    } level[ROOF_LEVELS];
+} roof;
+
+/* Measures for about a second. */
+void roof_measure(roof *r, int threads);
+
+typedef struct floor_time {
+    double seconds;
+    char bound[24]; /* "f32 arithmetic", "L2", "memory" */
+} floor_time;
+/* Work of one run, its bytes each read or written once, in the nearest level that holds them all: as many as are both read and written at the rate
+ * of a copy, the rest at that of reading or writing. kind: of the arithmetic; bf16 and int8 without
+ * instructions of their own, or with slower ones, are computed as f32. */
+floor_time roof_floor(const roof *r, ceiling_compute kind, double flops, double read, double written);
+
+#endif

@@ -1,0 +1,342 @@
+#include "rows.h"
+
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* ---- rows that are functions ---------------------------------------------------------------------------------------------------- */
+
+static wick_status new_context(wick_context *ctx) {
+    wick_context *another;
+    const wick_status status = wick_context_new(&another, &(wick_context_options){.threads = wick_context_threads(ctx)});
+    wick_context_free(&another);
+    return status;
+}
+
+static wick_status first_result(wick_context *ctx) {
+    wick_context *another;
+    double value;
+    wick_status status = wick_context_new(&another, &(wick_context_options){.threads = wick_context_threads(ctx)});
+    if (status == WICK_OK) status = wick_item(wick_add(wick_scalar(another, WICK_F32, 1), wick_scalar(another, WICK_F32, 2)), &value);
+    wick_context_free(&another);
+    return status;
+}
+
+extern char **environ;
+static wick_status new_process(wick_context *ctx) {
+    pid_t child;
+    int code = -1;
+    posix_spawn_file_actions_t quiet;
+    char *words[] = {"wick", "--version", NULL};
+    if (posix_spawn_file_actions_init(&quiet) != 0) return WICK_ERR_NOMEM;
+    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", 1 /* O_WRONLY */, 0);
+    const int error = posix_spawn(&child, "/proc/self/exe", &quiet, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&quiet);
+    if (error == 0 && waitpid(child, &code, 0) == child && code == 0) return WICK_OK;
+    return wick_context_fail(ctx, WICK_ERR_IO, "wick --version could not be started or failed");
+}
+
+static wick_status compile(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in) {
+    wick_plan *plan;
+    const wick_status status = wick_compile(ctx, fn, user, n_in, in, 1, NULL, &plan);
+    wick_plan_free(&plan);
+    return status;
+}
+
+static wick_status record_chain(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    wick_tensor *x = in[0];
+    for (int i = 0; i < 1000; i++) x = i % 3 == 0 ? wick_matmul(x, in[0]) : i % 3 == 1 ? wick_tanh(x) : wick_add(x, in[0]);
+    out[0] = x;
+    return WICK_OK;
+}
+static wick_status compile_chain(wick_context *ctx) { return compile(ctx, record_chain, NULL, 1, &(wick_spec){"x", WICK_F32, 2, {16, 16}}); }
+
+typedef struct training {
+    wick_model *model;
+    wick_network network;
+    wick_optimizer *optimizer; /* NULL: evaluation */
+} training;
+static wick_status record_network(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    training *t = user;
+    out[0] = wick_zoo_build(&t->network, t->model, in[0], 10);
+    if (!t->optimizer) return WICK_OK;
+    out[0] = wick_cross_entropy(out[0], in[1]);
+    return wick_optimizer_step(t->optimizer, out[0]);
+}
+static wick_status compile_resnet8(wick_context *ctx) {
+    training t = {0};
+    const wick_spec in[] = {{"x", WICK_F32, 4, {64, 3, 32, 32}}, {"labels", WICK_I64, 1, {64}}};
+    wick_status status = wick_model_new(ctx, &t.model);
+    if (status == WICK_OK) status = wick_optimizer_new(t.model, &(wick_optim_options){.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9}, &t.optimizer);
+    if (status == WICK_OK) status = wick_zoo_find(ctx, "resnet8", &t.network);
+    if (status == WICK_OK) status = compile(ctx, record_network, &t, 2, in);
+    wick_optimizer_free(&t.optimizer);
+    wick_model_free(&t.model);
+    return status;
+}
+
+/* Made one after the other, each freed before the next but one. */
+static wick_status make_tensors(wick_context *ctx) {
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_tensor *before = NULL;
+    wick_status status = scope ? WICK_OK : WICK_ERR_NOMEM;
+    static const float zeros[1024];
+    for (int i = 0; i < 1000 && status == WICK_OK; i++) {
+        wick_tensor *x = wick_from(ctx, WICK_F32, WICK_DIMS(1024), zeros);
+        status = wick_tensor_error(x, NULL);
+        wick_tensor_free(&before);
+        before = x;
+    }
+    wick_scope_close(&scope);
+    return status;
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct filling {
+    wick_context *ctx;
+    int rank;
+    int64_t dims[WICK_MAX_DIMS];
+} filling;
+
+static wick_tensor *uniform(const filling *f, wick_dtype dtype, double low, double high) {
+    wick_tensor *x = wick_random_uniform(f->ctx, dtype == WICK_F64 ? WICK_F64 : WICK_F32, f->rank, f->dims);
+    wick_dtype computed = wick_tensor_dtype(x);
+    return wick_cast(wick_add(wick_mul(x, wick_constant(f->ctx, computed, high - low)), wick_constant(f->ctx, computed, low)), dtype);
+}
+static wick_tensor *below(const filling *f, int64_t high) { return wick_cast(wick_floor(uniform(f, WICK_F64, 0, (double)high)), WICK_I64); }
+static wick_tensor *diagonal(wick_tensor *x, double value) {
+    wick_context *ctx = wick_tensor_context(x);
+    const int64_t n = wick_tensor_dim(x, -1);
+    return wick_add(x, wick_mul(wick_eye(ctx, WICK_F32, n, n, 0), wick_constant(ctx, WICK_F32, value)));
+}
+/* Symmetric, and all eigenvalues positive. */
+static wick_tensor *definite(const filling *f) {
+    wick_tensor *x = wick_random_normal(f->ctx, WICK_F32, f->rank, f->dims);
+    return diagonal(wick_mul(wick_matmul(x, wick_transpose(x, -2, -1)), wick_constant(f->ctx, WICK_F32, 1 / (double)f->dims[f->rank - 1])), 1);
+}
+static wick_tensor *complex_of(const filling *f) {
+    filling pairs = *f;
+    pairs.dims[pairs.rank++] = 2;
+    return uniform(&pairs, WICK_F32, -3, 3);
+}
+static wick_tensor *hann(const filling *f) { return wick_window(f->ctx, WICK_WINDOW_HANN, WICK_F32, f->dims[0], false, 0); }
+
+#define KIND(name, small, middle, large, value) \
+    static wick_tensor *fill_##name(const filling *f) { return value; }
+#include "inputs.h"
+#undef KIND
+
+static const struct {
+    const char *name, *dims[BENCH_SIZES];
+    wick_tensor *(*fill)(const filling *f);
+} kinds[] = {
+#define KIND(name, small, middle, large, value) {#name, {small, middle, large}, fill_##name},
+#include "inputs.h"
+#undef KIND
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static void read_dims(const char *text, filling *f) {
+    for (char *end; f->rank < WICK_MAX_DIMS; text = end + 1) {
+        const long long n = strtoll(text, &end, 10);
+        if (end == text) break;
+        f->dims[f->rank++] = n;
+        if (*end != ',') break;
+    }
+}
+
+/* "f32[64,784]", "i64[64]<10", or a kind of the table. Poisoned, or NULL: it is none of them, which a test of all rows finds. */
+static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int size) {
+    filling f = {.ctx = ctx};
+    const char *bracket = memchr(text, '[', length);
+    if (bracket) {
+        char dtype[16];
+        snprintf(dtype, sizeof dtype, "%.*s", (int)(bracket - text), text);
+        const wick_dtype of = wick_dtype_from_name(dtype);
+        const char *most = memchr(text, '<', length);
+        read_dims(bracket + 1, &f);
+        return of == WICK_I64 ? below(&f, most ? atoll(most + 1) : 2) : uniform(&f, of, -1, 1);
+    }
+    for (int i = 0; i < KINDS; i++)
+        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, text, length) == 0) return read_dims(kinds[i].dims[size], &f), kinds[i].fill(&f);
+    return NULL;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
+
+#define dim(x, axis) wick_tensor_dim(x, axis)
+#define UNUSED       __attribute__((unused))
+#define ROW(suite, id, inputs, ours, ...)                                                                                      \
+    static wick_tensor *build_##id(UNUSED wick_context *ctx, wick_tensor *const *in, UNUSED wick_tensor **second) {            \
+        UNUSED wick_tensor *x = in[0], *a = in[1], *b = in[2], *c = in[3], *d = in[4], *e = in[5], *f = in[6];                 \
+        return ours;                                                                                                           \
+    }
+#define PAIR ROW
+#define GRAD ROW
+#define INFER(...)
+#define TRAIN(...)
+#define CALL(...)
+#include "ops.h"
+#include "suites.h"
+#undef ROW
+#undef PAIR
+#undef GRAD
+#undef INFER
+#undef TRAIN
+#undef CALL
+
+#define ALONE(...)                         __VA_ARGS__
+#define GRAPH(how, of, id, takes, ours, ...) {.suite = #of, .name = #id, .form = how, .inputs = #takes, .build = build_##id, .peer = #__VA_ARGS__},
+#define ROW(...)                           GRAPH(ROW_RESULT, __VA_ARGS__)
+#define PAIR(...)                          GRAPH(ROW_PAIR, __VA_ARGS__)
+#define GRAD(...)                          GRAPH(ROW_GRADIENTS, __VA_ARGS__)
+#define INFER(id, takes, text, ...)        {.suite = "infer", .name = #id, .form = ROW_INFER, .inputs = #takes, .network = text, .peer = #__VA_ARGS__},
+#define TRAIN(id, takes, text, how, ...)   {.suite = "train", .name = #id, .form = ROW_TRAIN, .inputs = #takes, .network = text, .optimizer = {ALONE how}, .peer = #__VA_ARGS__},
+#define CALL(of, id, function)             {.suite = #of, .name = #id, .form = ROW_CALL, .inputs = "()", .call = function},
+static const bench_row rows[] = {
+#include "ops.h"
+#include "suites.h"
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+const bench_row *bench_row_at(int i) { return i >= 0 && i < ROWS ? &rows[i] : NULL; }
+
+/* Input i of a row's text. False past the last. */
+static bool input_at(const bench_row *row, int i, const char **text, size_t *length) {
+    const char *s = row->inputs + 1;
+    for (;; s++, i--) {
+        s += strspn(s, " ");
+        const size_t word = strcspn(s, "[,)"), n = s[word] == '[' ? word + strcspn(s + word, "]") : word, all = n + strcspn(s + n, ",)");
+        if (!all) return false;
+        if (i == 0) return *text = s, *length = all, true;
+        s += all;
+        if (*s == ')') return false;
+    }
+}
+
+const char *bench_row_size(const bench_row *row, int size) {
+    const char *text;
+    size_t length;
+    bool sized = false;
+    for (int i = 0; input_at(row, i, &text, &length); i++) sized |= !memchr(text, '[', length);
+    return sized ? size < BENCH_SIZES ? (const char *[]){"1K", "64K", "16M"}[size] : NULL : size == 0 ? "" : NULL;
+}
+
+/* ---- subjects -------------------------------------------------------------------------------------------------------------------- */
+
+/* The gradients of which inputs: floats, but for the last. */
+static int differentiable(const subject *s, int at[BENCH_INPUTS]) {
+    int n = 0;
+    for (int i = 0; i + 1 < s->n_in; i++)
+        if (s->in[i].dtype <= WICK_BF16) at[n++] = i;
+    return n;
+}
+
+static wick_status record(wick_context *ctx, wick_tensor *const *given, wick_tensor **out, void *user) {
+    const subject *s = user;
+    wick_tensor *in[BENCH_INPUTS] = {0}, *wrt[BENCH_INPUTS];
+    for (int i = 0; i < s->n_in; i++) in[i] = given[i];
+    out[0] = s->row->build(ctx, in, out + 1);
+    if (s->row->form != ROW_GRADIENTS) return WICK_OK;
+    int at[BENCH_INPUTS];
+    const int n = differentiable(s, at);
+    for (int i = 0; i < n; i++) wrt[i] = in[at[i]];
+    wick_grad(wick_sum(wick_mul(out[0], in[s->n_in - 1]), WICK_ALL_AXES, false), n, wrt, out + 1);
+    return WICK_OK;
+}
+
+static wick_status make_inputs(subject *s, int size) {
+    wick_tensor *made[BENCH_INPUTS];
+    const char *text;
+    size_t length;
+    for (; input_at(s->row, s->n_in, &text, &length); s->n_in++) {
+        const int i = s->n_in;
+        if (i == BENCH_INPUTS || !(made[i] = fill(s->ctx, text, length, size))) return wick_context_fail(s->ctx, WICK_ERR_INTERNAL, "no input %.*s", (int)length, text);
+        s->complex[i] = strncmp(text, "complex", 7) == 0;
+    }
+    wick_status status = wick_eval(s->ctx, s->n_in, made, NULL);
+    for (int i = 0; i < s->n_in && status == WICK_OK; i++) {
+        status = wick_data(made[i], &s->data[i]);
+        s->in[i] = (wick_spec){.dtype = wick_tensor_dtype(made[i]), .rank = wick_tensor_rank(made[i])};
+        memcpy(s->in[i].dims, wick_tensor_dims(made[i]), (size_t)s->in[i].rank * sizeof *s->in[i].dims);
+        s->read += (double)wick_spec_bytes(&s->in[i]);
+    }
+    return status;
+}
+
+static wick_status make_plan(subject *s) {
+    const bench_row *row = s->row;
+    const bool network = row->form == ROW_INFER || row->form == ROW_TRAIN;
+    int grads[BENCH_INPUTS];
+    s->n_out = row->form == ROW_PAIR ? 2 : row->form == ROW_GRADIENTS ? 1 + differentiable(s, grads) : 1;
+    s->fresh = !network && !strstr(row->peer, "out=y");
+    wick_status status = WICK_OK;
+    training t = {0};
+    if (network) {
+        status = wick_model_new(s->ctx, &s->model);
+        if (status == WICK_OK) status = wick_zoo_find(s->ctx, row->network, &t.network);
+        if (status == WICK_OK && row->form == ROW_TRAIN) status = wick_optimizer_new(s->model, &row->optimizer, &s->optimizer);
+        if (status == WICK_OK) wick_model_set_training(s->model, row->form == ROW_TRAIN);
+        t.model = s->model;
+        t.optimizer = s->optimizer;
+    }
+    if (status == WICK_OK) status = wick_compile(s->ctx, network ? record_network : record, network ? (void *)&t : s, s->n_in, s->in, s->n_out, NULL, &s->plan);
+    if (status == WICK_OK) status = wick_workspace_new(s->plan, &s->space);
+    if (status != WICK_OK) return status;
+    for (int i = 0; i < s->n_out; i++) {
+        s->results[i] = wick_plan_output(s->plan, i);
+        const size_t bytes = wick_spec_bytes(&s->results[i]);
+        if (!(s->out[i] = wick_buffer_new(s->ctx, bytes))) return WICK_ERR_NOMEM;
+        s->written += (double)bytes;
+    }
+    s->flops = wick_plan_get_info(s->plan).flops;
+    return WICK_OK;
+}
+
+bool subject_open(subject *s, const bench_row *row, int size, int threads) {
+    *s = (subject){.row = row};
+    wick_status status = wick_context_new(&s->ctx, &(wick_context_options){.threads = threads, .seed = 1});
+    if (status == WICK_OK && !(s->scope = wick_scope_open(s->ctx))) status = WICK_ERR_NOMEM;
+    if (status == WICK_OK && row->form != ROW_CALL) status = make_inputs(s, size);
+    if (status == WICK_OK && row->form != ROW_CALL) status = make_plan(s);
+    if (status == WICK_OK && subject_run(s, 1)) return true;
+    if (status != WICK_OK) {
+        const char *why = s->ctx ? wick_context_error(s->ctx) : "";
+        snprintf(s->why, sizeof s->why, "%s", *why ? why : wick_status_name(status));
+    }
+    return false;
+}
+
+void subject_close(subject *s) {
+    wick_workspace_free(&s->space);
+    wick_plan_free(&s->plan);
+    for (int i = 0; i < s->n_out && s->out[i]; i++) wick_buffer_free(s->ctx, s->out[i], wick_spec_bytes(&s->results[i]));
+    wick_optimizer_free(&s->optimizer);
+    wick_model_free(&s->model);
+    wick_scope_close(&s->scope);
+    wick_context_free(&s->ctx);
+}
+
+bool subject_run(subject *s, int64_t times) {
+    wick_status status = WICK_OK;
+    for (; times > 0 && status == WICK_OK; times--) {
+        if (s->row->call) {
+            status = s->row->call(s->ctx);
+            continue;
+        }
+        for (int i = 0; s->fresh && i < s->n_out; i++) {
+            const size_t bytes = wick_spec_bytes(&s->results[i]);
+            wick_buffer_free(s->ctx, s->out[i], bytes);
+            if (!(s->out[i] = wick_buffer_new(s->ctx, bytes))) return snprintf(s->why, sizeof s->why, "out of memory"), false;
+        }
+        status = wick_run(s->space, s->data, s->out);
+    }
+    if (status != WICK_OK) snprintf(s->why, sizeof s->why, "%s", s->space ? wick_workspace_error(s->space) : wick_context_error(s->ctx));
+    return status == WICK_OK;
+}

@@ -1,0 +1,60 @@
+/* rows.h: what wick bench measures, row by row, and how a row is made ready to run. */
+#ifndef WICK_CLI_BENCH_ROWS_H
+#define WICK_CLI_BENCH_ROWS_H
+
+#include <stdbool.h>
+
+#include "wick/wick.h"
+
+enum { BENCH_INPUTS = 8, BENCH_SIZES = 3 };
+
+typedef enum row_form {
+    ROW_RESULT,    /* of a graph */
+    ROW_PAIR,      /* two of them */
+    ROW_GRADIENTS, /* and the gradients of all float inputs but the last, which is the gradient of the result */
+    ROW_INFER,     /* a network's outputs */
+    ROW_TRAIN,     /* a step of its training */
+    ROW_CALL       /* a function of its own, timed as a whole */
+} row_form;
+
+typedef struct bench_row {
+    const char *suite, *name;
+    row_form form;
+    const char *inputs; /* "(kind, kind)" */
+    wick_tensor *(*build)(wick_context *ctx, wick_tensor *const *in, wick_tensor **second);
+    const char *network;            /* of INFER and TRAIN, as wick_zoo_find reads it */
+    wick_optim_options optimizer;   /* of TRAIN */
+    wick_status (*call)(wick_context *ctx);
+    const char *peer;               /* the same in Python, for PyTorch; NULL: there is nothing to race */
+    double published;               /* seconds that others give for it; 0: none do */
+} bench_row;
+
+const bench_row *bench_row_at(int i); /* NULL past the last */
+/* "1K"; of rows that have one size only "". NULL: the row has no such. */
+const char *bench_row_size(const bench_row *row, int size);
+
+/* A row ready to run. */
+typedef struct subject {
+    const bench_row *row;
+    wick_context *ctx;
+    wick_scope *scope;
+    wick_model *model;
+    wick_optimizer *optimizer;
+    wick_plan *plan;
+    wick_workspace *space;
+    int n_in, n_out;
+    bool fresh;                     /* results are allocated in every run, as by the peer */
+    wick_spec in[BENCH_INPUTS];
+    bool complex[BENCH_INPUTS];     /* pairs along the last axis */
+    const void *data[BENCH_INPUTS];
+    wick_spec results[BENCH_INPUTS];
+    void *out[BENCH_INPUTS];
+    double flops, read, written;    /* of one run; bytes are those of inputs and results, each once: no run can do with less */
+    char why[256];                  /* it can't be made ready */
+} subject;
+bool subject_open(subject *s, const bench_row *row, int size, int threads);
+void subject_close(subject *s);
+/* Runs it that many times. */
+bool subject_run(subject *s, int64_t times);
+
+#endif

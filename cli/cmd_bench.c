@@ -1,0 +1,249 @@
+/* wick bench: how fast Wick is here, row by row, beside what the machine can do; beside others; and beside another version of itself. */
+#include "bench/peers.h"
+#include "options.h"
+#include "paths.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_SAMPLES = 10, MOST_THREAD_COUNTS = 8 };
+
+/* "gemm", "f32_*" and "gemm/f32_*" are all patterns of a row. */
+static bool matches(const char *pattern, const bench_row *row) {
+    char both[96];
+    snprintf(both, sizeof both, "%s/%s", row->suite, row->name);
+    return fnmatch(pattern, row->suite, 0) == 0 || fnmatch(pattern, row->name, 0) == 0 || fnmatch(pattern, both, 0) == 0;
+}
+static bool wanted(const cli_options *o, const bench_row *row) {
+    bool any = !o->model || matches(o->model, row);
+    for (int i = 0; i < o->n_files; i++) any |= matches(o->files[i], row);
+    return any;
+}
+static bool known_sizes(const char *list) {
+    static const bench_row sized = {.inputs = "(s)"};
+    bool known = *list != '\0';
+    for (const char *s = list; known && *s; s += strcspn(s, ","), s += *s == ',') {
+        const size_t n = strcspn(s, ",");
+        known = false;
+        for (int k = 0; k < BENCH_SIZES; k++) known |= strlen(bench_row_size(&sized, k)) == n && memcmp(bench_row_size(&sized, k), s, n) == 0;
+    }
+    return known;
+}
+/* A word of the list "1K,64K"; an empty size is always wanted. */
+static bool in_list(const char *list, const char *word) {
+    const size_t n = strlen(word);
+    for (const char *s = list; n; s += strcspn(s, ","), s += *s == ',') {
+        const size_t length = strcspn(s, ",");
+        if (length == n && memcmp(s, word, n) == 0) return true;
+        if (!s[length]) return false;
+    }
+    return true;
+}
+
+static const char *suite_or_row(int i, const void *user) {
+    (void)user;
+    const bench_row *row = bench_row_at(i / 2);
+    return i % 2 ? row->name : row->suite;
+}
+static int refuse_pattern(const char *pattern) {
+    int n = 0;
+    while (bench_row_at(n)) n++;
+    const char *near = nearest_name(pattern, 2 * n, suite_or_row, NULL);
+    return talk_fail(CLI_USAGE, near ? "no row matches '%s'; did you mean %s?" : "no row matches '%s'; wick bench --list shows them", pattern, near);
+}
+
+static int read_threads(const cli_options *o, int *counts, int *n) {
+    for (const char *s = o->thread_counts; *n < MOST_THREAD_COUNTS;) {
+        char *end;
+        const long value = strtol(s, &end, 10);
+        if (end == s || value < 1 || value > 4096 || (*end && *end != ',')) break;
+        counts[(*n)++] = (int)value;
+        if (!*end) return CLI_OK;
+        s = end + 1;
+    }
+    return talk_fail(CLI_USAGE, "--threads needs numbers of threads, such as 1,2, not '%s'", o->thread_counts);
+}
+
+static ceiling_compute arithmetic(const subject *s) {
+    ceiling_compute kind = CEILING_F32;
+    for (int i = 0; i < s->n_in; i++) {
+        const wick_dtype d = s->in[i].dtype;
+        if (d == WICK_F64) kind = CEILING_F64;
+        if (d == WICK_BF16 && kind == CEILING_F32) kind = CEILING_BF16;
+        if ((d == WICK_I8 || d == WICK_U8) && kind == CEILING_F32) kind = CEILING_INT8;
+    }
+    return kind;
+}
+
+/* A line on a terminal that the next takes away. */
+typedef struct progress_line {
+    bool on, shown;
+    int row, rows;
+    double began;
+} progress_line;
+static void show_progress(progress_line *p, const char *key) {
+    if (!p->on) return;
+    const double spent = bench_now(false) - p->began;
+    fprintf(stderr, "\r\x1b[2K%d/%d  %s", p->row + 1, p->rows, key);
+    if (p->row) fprintf(stderr, "  %.0f s left", spent / p->row * (p->rows - p->row));
+    fflush(stderr);
+    p->shown = true;
+}
+static void clear_progress(progress_line *p) {
+    if (p->shown) fputs("\r\x1b[2K", stderr);
+    p->shown = false;
+}
+
+/* Samples of Wick and of its peers in turn. */
+static bool measure(bench_result *r, subject *s, peers *others, double seconds, bool one_thread) {
+    if (!timing_start(&r->times, s, one_thread)) return false;
+    if (others && !peers_open(others, r, s)) return snprintf(s->why, sizeof s->why, "the peers' process ended"), false;
+    const double began = bench_now(false);
+    seconds *= 1 + r->n_peers;
+    for (int64_t look = LEAST_SAMPLES;;) {
+        if (!timing_sample(&r->times, s, one_thread)) return false;
+        for (int i = 0; i < r->n_peers; i++)
+            if (!peers_sample(others, &r->peers[i])) return snprintf(s->why, sizeof s->why, "the peers' process ended at %s", r->peers[i].name), false;
+        const double spent = bench_now(false) - began;
+        if (r->times.seconds.n >= look) {
+            if (spent > seconds / 4 && timing_tight(&r->times)) break;
+            look += look / 4;
+        }
+        if (spent > seconds && r->times.seconds.n >= 3) break;
+    }
+    samples_sort(&r->times.seconds);
+    for (int i = 0; i < r->n_peers; i++) {
+        peer_times *p = &r->peers[i];
+        samples_sort(&p->times.seconds);
+        p->ratio = stats_ratio(&p->times.seconds, &r->times.seconds, &p->low, &p->high);
+    }
+    return true;
+}
+
+static void run_row(bench_result *r, int size, const roof *ceilings, peers *others, const cli_options *o) {
+    subject s;
+    bool ok = subject_open(&s, r->row, size, r->threads);
+    if (ok) {
+        r->flops = s.flops;
+        r->read = s.read;
+        r->written = s.written;
+        if (r->row->form != ROW_CALL) r->floor = roof_floor(ceilings, arithmetic(&s), s.flops, s.read, s.written);
+        ok = measure(r, &s, r->row->peer ? others : NULL, o->time, r->threads == 1);
+    }
+    if (!ok) snprintf(r->why, sizeof r->why, "%s", s.why);
+    subject_close(&s);
+}
+
+static void list_rows(const cli_options *o) {
+    const bench_row *row;
+    for (int i = 0; (row = bench_row_at(i)); i++) {
+        if (!wanted(o, row)) continue;
+        printf("%s/%s", row->suite, row->name);
+        for (int size = 0; bench_row_size(row, size) && *bench_row_size(row, size); size++) printf(" %s", bench_row_size(row, size));
+        printf("\n");
+    }
+}
+
+static void results_free(bench_results *all) {
+    for (int i = 0; i < all->n; i++) {
+        samples_free(&all->at[i].times.seconds);
+        samples_free(&all->at[i].base);
+        for (int p = 0; p < all->at[i].n_peers; p++) samples_free(&all->at[i].peers[p].times.seconds);
+    }
+    free(all->at);
+    free(all->roofs);
+}
+
+/* Every wanted row at every wanted size, for each number of threads. */
+static int plan_rows(const cli_options *o, const int *threads, int n_threads, bench_results *all) {
+    const bench_row *row;
+    const char *size;
+    int rows = 0;
+    while (bench_row_at(rows)) rows++;
+    all->at = calloc((size_t)(rows * BENCH_SIZES * n_threads) + 1, sizeof *all->at);
+    all->roofs = calloc((size_t)n_threads, sizeof *all->roofs);
+    if (!all->at || !all->roofs) return talk_fail(CLI_FAILED, "out of memory");
+    for (int t = 0; t < n_threads; t++)
+        for (int i = 0; (row = bench_row_at(i)); i++)
+            for (int k = 0; wanted(o, row) && (size = bench_row_size(row, k)); k++) {
+                if (!in_list(o->sizes, size)) continue;
+                bench_result *r = &all->at[all->n++];
+                *r = (bench_result){.row = row, .threads = threads[t]};
+                snprintf(r->key, sizeof r->key, "%s/%s%s%s", row->suite, row->name, *size ? " " : "", size);
+            }
+    return CLI_OK;
+}
+
+static int size_of_key(const bench_result *r) {
+    int k = 0;
+    for (const char *size; (size = bench_row_size(r->row, k)) && *size; k++)
+        if (strcmp(strrchr(r->key, ' ') + 1, size) == 0) return k;
+    return 0;
+}
+
+static int run_all(bench_results *all, const cli_options *o, const int *threads, int n_threads) {
+    progress_line progress = {.on = !o->quiet && talk_columns(stderr) > 0, .rows = all->n, .began = bench_now(false)};
+    int code = CLI_OK;
+    for (int t = 0; code == CLI_OK && t < n_threads; t++) {
+        ceiling_pin(threads[t] == 1 ? ceiling_cpus() - 1 : -1);
+        roof *ceilings = &all->roofs[all->n_roofs++];
+        roof_measure(ceilings, threads[t]);
+        if (!o->json) {
+            if (t) printf("\n");
+            results_print_ceilings(ceilings);
+            if (all->n && !*o->against) results_print_header();
+        }
+        peers others = {0};
+        if (*o->peers) code = peers_start(&others, o->peers, threads[t]);
+        for (; code == CLI_OK && progress.row < all->n && all->at[progress.row].threads == threads[t]; progress.row++) {
+            bench_result *r = &all->at[progress.row];
+            show_progress(&progress, r->key);
+            run_row(r, size_of_key(r), ceilings, *o->peers ? &others : NULL, o);
+            clear_progress(&progress);
+            if (!o->json && !*o->against) results_print(r);
+        }
+        peers_stop(&others);
+    }
+    return code;
+}
+
+int cmd_bench(cli_options *o) {
+    const bench_row *row;
+    for (int p = -1; p < o->n_files && o->model; p++) {
+        const char *pattern = p < 0 ? o->model : o->files[p];
+        bool any = strcmp(pattern, "ceilings") == 0;
+        for (int i = 0; !any && (row = bench_row_at(i)); i++) any = matches(pattern, row);
+        if (!any) return refuse_pattern(pattern);
+    }
+    if (o->list) return list_rows(o), CLI_OK;
+    int threads[MOST_THREAD_COUNTS], n_threads = 0, code = read_threads(o, threads, &n_threads);
+    const bool compares = *o->against || *o->regress;
+    bench_results all = {0};
+    if (*o->against && *o->regress) code = talk_fail(CLI_USAGE, "--against and --regress are two different bases");
+    if (code == CLI_OK && !known_sizes(o->sizes)) code = talk_fail(CLI_USAGE, "--size needs some of 1K,64K,16M, not '%s'", o->sizes);
+    if (*o->peers && *o->regress) code = talk_fail(CLI_USAGE, "--peers has no effect beside --regress");
+    if (code == CLI_OK) code = plan_rows(o, threads, n_threads, &all);
+    if (code == CLI_OK && *o->regress) code = results_regress(&all, o);
+    else if (code == CLI_OK) code = run_all(&all, o, threads, n_threads);
+    if (code == CLI_OK && *o->against) {
+        size_t size;
+        char *text = path_read(o->against, &size);
+        code = text ? results_read(&all, text, o->against, true) : talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->against, strerror(errno));
+        free(text);
+    }
+    if (code == CLI_OK && compares) results_judge(&all);
+    if (code == CLI_OK && *o->html && !results_write_page(&all, o->html)) code = talk_fail(CLI_FAILED, "%s: cannot be written: %s", o->html, strerror(errno));
+    if (code == CLI_OK && o->json) results_write_json(&all);
+    for (int i = 0; code == CLI_OK && !o->json && compares && i < all.n; i++) {
+        if (i == 0) results_print_header();
+        results_print(&all.at[i]);
+    }
+    if (code == CLI_OK && !o->json && all.n) results_print_summary(&all);
+    for (int i = 0; i < all.n && code == CLI_OK; i++) code = *all.at[i].why || all.at[i].verdict == VERDICT_SLOWER ? CLI_FAILED : CLI_OK;
+    results_free(&all);
+    return code;
+}

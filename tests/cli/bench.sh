@@ -1,0 +1,60 @@
+# wick bench: rows, JSON, comparisons, pages.
+. "$(dirname "$0")/lib.sh"
+# All rows that take a moment, once.
+quick="--time 0 --size 1K"
+
+test_rows_run() {
+    expect 0 "$wick" bench --list && has out "elementwise/add 1K 64K 16M" && has out "gemm/f32_64x64x64" && has out "train/resnet8_64"
+    expect 0 "$wick" bench elementwise reduce scans sorting indexing moving norms factors images transforms losses rnn attention startup memory $quick
+    has out "ceilings of 1 thread" && has out "elementwise/add 1K" && has out "% of" && lacks out "not run" && has out "startup/process"
+    expect 0 "$wick" bench gemm/matmul "conv/conv_3x3*" infer/mlp_large_1 train/mlp_small_64 --threads 1,2 $quick && has out "ceilings of 2 threads" && has out "train/mlp_small_64"
+    expect 0 "$wick" bench ceilings && has out "GB/s read" && lacks out suite
+}
+test_json_and_against() {
+    expect 0 "$wick" bench "gemm/f32_8*" elementwise/neg --size 1K --time 0.2 --json && valid_json out && has out '"row": "gemm/f32_8x8x8"' && has out '"share": '
+    cp out base.json
+    # bases of which all samples are far slower, and far faster
+    sed 's/"samples_us": \[[^]]*\]/"samples_us": [9000, 9001, 9002, 9003, 9004, 9005]/g' base.json >slow.json
+    sed 's/"samples_us": \[[^]]*\]/"samples_us": [0.001, 0.0011, 0.0012, 0.0013, 0.0014]/g' base.json >fast.json
+    expect 0 "$wick" bench "gemm/f32_8*" --time 0.2 --against slow.json && has out "faster" && has out "0 of 1 rows are slower"
+    expect 1 "$wick" bench "gemm/f32_8*" --time 0.2 --against fast.json && has out "SLOWER"
+    expect 1 "$wick" bench "gemm/f32_8*" --time 0.2 --against fast.json --json && valid_json out && has out '"verdict": "slower"'
+    expect 0 "$wick" bench scans/cumsum $quick --against base.json && has out "new"
+    expect 3 "$wick" bench scans/cumsum $quick --against nowhere.json && has err nowhere.json
+    head -c 700 base.json >short.json && expect 3 "$wick" bench scans/cumsum $quick --against short.json && has err "byte 700"
+    echo '{}' >empty.json && expect 3 "$wick" bench scans/cumsum $quick --against empty.json && has err "has no rows"
+}
+test_page() {
+    expect 0 "$wick" bench "gemm/f32_8*" scans $quick --html page.html && has page.html "<svg" && has page.html "cumsum" && has page.html "Roofline" && has page.html "</html>"
+    expect 1 "$wick" bench "gemm/f32_8*" $quick --html nowhere/page.html && has err nowhere/page.html
+}
+# A repository whose command is this very one.
+test_regress() {
+    command -v git >/dev/null && command -v cmake >/dev/null || { echo "  skipped: no git or cmake"; return 0; }
+    mkdir repository && cd repository || return
+    expect 2 "$wick" bench "gemm/f32_8*" --regress HEAD && has err "git knows no commit HEAD here"
+    git init -q . && printf 'cmake_minimum_required(VERSION 3.20)\nproject(x NONE)\nadd_custom_target(wick_cli COMMAND mkdir -p bin && cp "%s" bin/wick)\n' "$wick" >CMakeLists.txt
+    git add CMakeLists.txt && git -c user.name=a -c user.email=a@b commit -qm a
+    expect 0 "$wick" bench "gemm/f32_8*" --regress HEAD --time 0.5 --json && valid_json out && has out '"verdict": "' && has err "building HEAD"
+    lacks err "SLOWER"
+    echo "broken(" >>CMakeLists.txt && git -c user.name=a -c user.email=a@b commit -qam b
+    expect 1 "$wick" bench "gemm/f32_8*" --regress HEAD --time 0.5 && has err "HEAD could not be built"
+    cd ..
+}
+test_peers() {
+    expect 1 "$wick" bench "gemm/f32_8*" $quick --peers nowhere/python && has err nowhere/python
+    expect 1 "$wick" bench "gemm/f32_64x64x64" $quick --peers /bin/false && has out "the peers' process ended"
+    python3 -c 'import numpy' 2>/dev/null || { echo "  skipped: no NumPy"; return 0; }
+    expect 0 "$wick" bench "gemm/f32_64x64x64" elementwise/add $quick --peers python3 && has out "gemm/f32_64x64x64"
+    [ -z "$(find /dev/shm /tmp -maxdepth 1 -name 'wick-bench-*' -newer base.json 2>/dev/null)" ] || fail "files of inputs are left"
+}
+test_wrong_uses() {
+    expect 2 "$wick" bench nothing && has err "no row matches 'nothing'"
+    expect 2 "$wick" bench elementwice && has err "did you mean elementwise?"
+    expect 2 "$wick" bench scans --threads two && has err "--threads needs numbers of threads"
+    expect 2 "$wick" bench scans --threads 0 && has err "--threads needs"
+    expect 2 "$wick" bench scans --against a --regress b && has err "two different bases"
+    expect 2 "$wick" bench scans --size 2K && has err "--size"
+}
+
+test_main
