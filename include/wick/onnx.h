@@ -156,7 +156,8 @@ WICK_API bool wick_onnx_drop_softmax(wick_onnx *onnx);
  * context's error says which op is in the way. `in` as for wick_onnx_rebatch. */
 WICK_API int64_t wick_onnx_head_width(wick_onnx *onnx, const wick_spec *in);
 /* Gives that layer fresh weights for another number of classes: uniform in +-1/sqrt(fan in), drawn as wick_model_state does. They keep their names where no other node reads them,
- * else they are NODE.weight and NODE.bias. The optimizer is to be made after it. WICK_ERR_UNSUPPORTED: there is no such layer, or the graph behind it is made for the old width. */
+ * else they are NODE.weight and NODE.bias. States and nodes that no output depends on any more go. The optimizer is to be made after it. What fails leaves the model as it was.
+ * WICK_ERR_UNSUPPORTED: there is no such layer, or the graph behind it is made for the old width. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_replace_head(wick_onnx *onnx, int64_t classes, const wick_spec *in);
 /* The files beside the model that hold its large tensors, as it names them; NULL past the last. */
 WICK_API const char *wick_onnx_file_at(const wick_onnx *onnx, int i);

@@ -104,12 +104,12 @@ static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read
 static void drop_weights(onnx_block *b) {
     if (!b) return;
     for (size_t i = 0; i < b->n_weights; i++) wick_tensor_free(&b->weights[i].value.v.tensor);
-    for (size_t i = 0; i < b->n; i++) {
-        wick_tensor_free(&b->steps[i].constant.v.tensor);
-        for (int k = 0; k < ONNX_KEPT; k++) wick_tensor_free(&b->steps[i].kept[k]);
-    }
-    for (size_t i = 0; i < b->n; i++)
-        for (size_t k = 0; b->steps[i].bodies && k < b->steps[i].node->attrs.n; k++) drop_weights((onnx_block *)(uintptr_t)b->steps[i].bodies[k]);
+    for (size_t i = 0; i < b->n; i++) wick_onnx_drop_step(&b->steps[i]);
+}
+void wick_onnx_drop_step(onnx_step *step) {
+    wick_tensor_free(&step->constant.v.tensor);
+    for (int k = 0; k < ONNX_KEPT; k++) wick_tensor_free(&step->kept[k]);
+    for (size_t k = 0; step->bodies && k < step->node->attrs.n; k++) drop_weights((onnx_block *)(uintptr_t)step->bodies[k]);
 }
 
 static wick_status make_ports(wick_onnx *onnx);
@@ -198,6 +198,14 @@ static void free_prepared(onnx_prepared *p, int n_in) {
     wick_release(NULL, p, sizeof *p);
 }
 
+void wick_onnx_forget_prepared(wick_onnx *onnx) {
+    for (onnx_prepared *p = onnx->prepared, *next; p; p = next) {
+        next = p->next;
+        free_prepared(p, onnx->n_in);
+    }
+    onnx->prepared = NULL;
+}
+
 void wick_onnx_free(wick_onnx **onnx) {
     if (!onnx || !*onnx) return;
     wick_onnx *o = *onnx;
@@ -206,10 +214,7 @@ void wick_onnx_free(wick_onnx **onnx) {
     wick_model_free(&o->model);
     if (o->last) free_run(o->last);
     wick_release(NULL, o->last, sizeof *o->last);
-    for (onnx_prepared *p = o->prepared, *next; p; p = next) {
-        next = p->next;
-        free_prepared(p, o->n_in);
-    }
+    wick_onnx_forget_prepared(o);
     for (wick_onnx_pages *p = o->pages, *next; p; p = next) {
         next = p->next;
         wick_onnx_pages_drop(p);
@@ -292,6 +297,7 @@ wick_status wick_onnx_fix_input(wick_onnx *onnx, int i, wick_tensor *value) {
     weights[b->n_weights++] = (struct onnx_weight){.slot = b->in[onnx->in_slots[i]],
                                                    .value = {.v = {.kind = WICK_VALUE_TENSOR, .tensor = wick_retain(value)}}};
     b->weights = weights;
+    wick_onnx_forget_prepared(onnx);
     onnx->n_in--;
     memmove(&onnx->in_ports[i], &onnx->in_ports[i + 1], (size_t)(onnx->n_in - i) * sizeof *onnx->in_ports);
     memmove(&onnx->in_slots[i], &onnx->in_slots[i + 1], (size_t)(onnx->n_in - i) * sizeof *onnx->in_slots);

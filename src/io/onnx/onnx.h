@@ -275,6 +275,11 @@ wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *t, wick_on
 wick_status wick_onnx_resolve(wick_onnx *onnx);
 wick_status wick_onnx_view_texts(wick_onnx *onnx); /* meta, domains */
 
+/* The graph is another one from now on: what was prepared is of no use. */
+void wick_onnx_forget_prepared(wick_onnx *onnx);
+/* The tensors of a step that is to go, and of the bodies in it. */
+void wick_onnx_drop_step(onnx_step *step);
+
 /* Begins what must end within limits.seconds, and whether that is over, or the host has enough: then there is a message. */
 void wick_onnx_begin(wick_onnx *onnx);
 wick_status wick_onnx_late(wick_onnx *onnx, const char *where);

@@ -59,7 +59,9 @@ static bool view_wires(wick_onnx *onnx, wick_onnx_wire *wires) {
         wick_onnx_wire *w = &wires[weight->slot];
         w->from = -2;
         see(w, &weight->value);
-        if (!w->name) good = (w->name = text_of(onnx, weight->tensor ? weight->tensor->name : weight->sparse->values->name)) != NULL;
+        if (w->name) continue;
+        w->name = weight->tensor ? text_of(onnx, weight->tensor->name) : weight->sparse ? text_of(onnx, weight->sparse->values->name) : weight->state;
+        good = w->name != NULL;
     }
     return good;
 }
