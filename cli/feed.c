@@ -27,7 +27,7 @@ static bool is_float(wick_dtype d) { return d == WICK_F32 || d == WICK_F64 || d 
 static wick_status random_value(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *dims_text, wick_tensor **out) {
     int64_t dims[WICK_MAX_DIMS] = {0};
     int rank = p->rank > 0 ? p->rank : 0;
-    for (int i = 0; i < rank; i++) dims[i] = port_extent(o, p, i);
+    for (int i = 0; i < rank; i++) dims[i] = port_extent(o, p, i, 1);
     if (*dims_text) {
         rank = 0;
         for (const char *s = dims_text; s; rank++) {
@@ -120,7 +120,7 @@ static wick_status picture(const cli_options *o, wick_context *ctx, const wick_o
     for (int i = 0; i < 2 && known; i++) {
         const int d = i ? at.w : at.h;
         const bool open = p->dims[d] < 0;
-        const int64_t extent = port_extent(o, p, d);
+        const int64_t extent = port_extent(o, p, d, 1);
         if (!open || extent != 1) size[i] = extent;
     }
     if (size[0] != wick_image_dims(image)[1] || size[1] != wick_image_dims(image)[2]) {
@@ -157,7 +157,7 @@ static wick_status recording(const cli_options *o, wick_context *ctx, const wick
     wick_audio *audio;
     wick_status status = wick_audio_open(ctx, path, 1, &audio);
     if (status != WICK_OK) return status;
-    const int64_t length = wick_audio_length(audio), rate = wick_audio_rate(audio), wanted = p->rank > 0 ? port_extent(o, p, p->rank - 1) : 1;
+    const int64_t length = wick_audio_length(audio), rate = wick_audio_rate(audio), wanted = p->rank > 0 ? port_extent(o, p, p->rank - 1, 1) : 1;
     if (o->rate && o->rate != rate)
         status = wick_context_fail(ctx, WICK_ERR_INVALID, "%s has %lld samples a second, not %lld: resample it, for example with sox %s -r %lld out.wav",
                                    path, (long long)rate, (long long)o->rate, path, (long long)o->rate);
@@ -194,7 +194,7 @@ wick_status feed_read(const cli_options *o, wick_context *ctx, wick_onnx *onnx, 
     else if (has_end(what, ".wav")) status = recording(o, ctx, p, what, &out->tensor);
     else if (read_number(&rest, &number) && !*rest) {
         int64_t dims[WICK_MAX_DIMS] = {0};
-        for (int d = 0; d < p->rank; d++) dims[d] = port_extent(o, p, d);
+        for (int d = 0; d < p->rank; d++) dims[d] = port_extent(o, p, d, 1);
         out->tensor = wick_full(ctx, dtype_of(p), p->rank > 0 ? p->rank : 0, dims, number);
     } else status = picture(o, ctx, p, what, &out->tensor);
     return status == WICK_OK ? wick_eval(ctx, 1, &out->tensor, NULL) : status;

@@ -265,7 +265,7 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
             for (int d = 0; d < p.rank; d++) s.open_dims |= p.dims[d] < 0;
         }
         wick_spec *specs = calloc((size_t)n + 1, sizeof *specs);
-        if (specs && ports_specs(o, s.onnx, specs)) s.specs = specs;
+        if (specs && ports_specs(o, s.onnx, 1, specs)) s.specs = specs;
         if (!s.specs) snprintf(s.why, sizeof s.why, "its inputs are not all tensors of known rank");
         else if (wick_onnx_compile(s.onnx, specs, NULL, &s.plan) != WICK_OK) snprintf(s.why, sizeof s.why, "%s", wick_context_error(ctx));
         status = wick_onnx_get_graph(s.onnx, s.specs, &s.graph);

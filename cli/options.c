@@ -129,9 +129,11 @@ static const option_row rows[] = {
     {"input", "NAME=FILE", LIST, X, "", AT(input), 0, 0, FORGET,
      "an input from a .npy, .pb, .wav, picture, number (NAME=16000) or NAME=random[:DIMS]; random alone: all that are not named. Given again for "
      "one NAME, or a .npy with one axis more than the input has: the steps of a sequence"},
+    {"input", "NAME=N", LIST, K, "", AT(input), 0, 0, FORGET, "an input of a .onnx that becomes a constant, N everywhere, such as the sampling rate that a branch hangs on: sr=16000"},
     {"state", "IN=OUT", LIST, X, "", AT(state), 0, 0, FORGET,
      "the input IN of a step is the output OUT of the step before; at first zeros, or what --input gives; may be given again"},
-    {"dim", "NAME=N", LIST, X | S | K, "", AT(dim), 0, 0, FORGET, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"},
+    {"dim", "NAME=N", LIST, X | S, "", AT(dim), 0, 0, FORGET, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"},
+    {"dim", "NAME=N", LIST, K, "", AT(dim), 0, 0, FORGET, "number for an open dim, by its name or as INPUT.axis (x.2=224); others stay open where they can, else they are 1"},
     {"output", "DIR", TEXT, X, "", AT(output), 0, 0, FORGET, "write each output to DIR/NAME.npy instead of showing it; those of a sequence are stacked"},
     {"topk", "K", INTEGER, X, "0", AT(topk), 0, MANY, FORGET, "of outputs with a score for each class, show the K highest; 0: 5 with --labels, else all of the output"},
     {"labels", "FILE", TEXT, X, "", AT(labels), 0, 0, FORGET, "names of the classes, a line each"},

@@ -72,6 +72,13 @@ static bool next_dim(const char **list, const char **name, size_t *length, int64
     return true;
 }
 
+/* The file's name of it, or INPUT.d in place. */
+static const char *dim_name(const wick_onnx_port *p, int d, char *place, size_t size) {
+    if (p->dim_names[d] && *p->dim_names[d]) return p->dim_names[d];
+    snprintf(place, size, "%.250s.%d", p->name, d);
+    return place;
+}
+
 static bool is_dim(const wick_onnx_port *p, int d, const char *name, size_t length) {
     char place[300];
     const char *own = p->dim_names[d];
@@ -80,11 +87,11 @@ static bool is_dim(const wick_onnx_port *p, int d, const char *name, size_t leng
     return (size_t)n == length && memcmp(place, name, length) == 0;
 }
 
-int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d) {
+int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d, int64_t open) {
     if (p->dims[d] >= 0) return p->dims[d];
     const char *list = o->dim, *name;
     size_t length;
-    int64_t extent, found = 1;
+    int64_t extent, found = open;
     while (next_dim(&list, &name, &length, &extent))
         if (is_dim(p, d, name, length)) found = extent;
     return found;
@@ -105,8 +112,7 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
                 if (p.dims[d] >= 0) continue;
                 known |= is_dim(&p, d, name, length);
                 if (first) continue;
-                snprintf(place, sizeof place, "%.250s.%d", p.name, d);
-                first = p.dim_names[d] && *p.dim_names[d] ? p.dim_names[d] : place;
+                first = dim_name(&p, d, place, sizeof place);
             }
         }
         if (!known && !first) return talk_fail(CLI_USAGE, "--dim %.*s: all extents of the model's inputs are fixed", (int)length, name);
@@ -115,12 +121,51 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
     return CLI_OK;
 }
 
-bool ports_specs(const cli_options *o, const wick_onnx *onnx, wick_spec *specs) {
+bool ports_specs(const cli_options *o, const wick_onnx *onnx, int64_t open, wick_spec *specs) {
     for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
         const wick_onnx_port p = wick_onnx_input(onnx, i);
         specs[i] = wick_onnx_input_spec(onnx, i);
         if (specs[i].rank < 0) return false;
-        for (int d = 0; d < p.rank; d++) specs[i].dims[d] = port_extent(o, &p, d);
+        for (int d = 0; d < p.rank; d++) specs[i].dims[d] = port_extent(o, &p, d, open);
     }
     return true;
+}
+
+const char *ports_open(const wick_onnx *onnx, const wick_spec *specs, char *text, size_t size) {
+    size_t n = 0;
+    *text = 0;
+    for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
+        const wick_onnx_port p = wick_onnx_input(onnx, i);
+        for (int d = 0; d < specs[i].rank && n < size; d++) {
+            char place[300];
+            if (specs[i].dims[d] >= 0) continue;
+            const char *name = dim_name(&p, d, place, sizeof place), *seen = name == place ? NULL : strstr(text, name);
+            if (!seen) n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", name);
+        }
+    }
+    return text;
+}
+
+/* ---- --input of a constant ----------------------------------------------------------------------------------------------------------------- */
+
+int ports_fix_inputs(const cli_options *o, wick_onnx *onnx) {
+    wick_context *ctx = wick_model_context(wick_onnx_model(onnx));
+    for (const char *item = o->input; *item; item += strcspn(item, ";"), item += *item == ';') {
+        const size_t length = strcspn(item, ";");
+        size_t name = length;
+        while (name && item[name - 1] != '=') name--;
+        char *end;
+        const double value = name ? strtod(item + name, &end) : 0;
+        if (name < 2 || end == item + name || end != item + length) return talk_fail(CLI_USAGE, "--input needs NAME=NUMBER, not '%.*s'", (int)length, item);
+        int i = 0;
+        const int n = wick_onnx_inputs(onnx);
+        while (i < n && (strlen(wick_onnx_input(onnx, i).name) != name - 1 || memcmp(wick_onnx_input(onnx, i).name, item, name - 1) != 0)) i++;
+        if (i == n) return talk_fail(CLI_USAGE, "--input: the model has no input '%.*s'", (int)name - 1, item);
+        const wick_onnx_port p = wick_onnx_input(onnx, i);
+        wick_spec spec = wick_onnx_input_spec(onnx, i);
+        for (int d = 0; d < spec.rank; d++) spec.dims[d] = port_extent(o, &p, d, 1);
+        if (spec.rank < 0 || wick_onnx_fix_input(onnx, i, wick_cast(wick_full(ctx, WICK_F64, spec.rank, spec.dims, value), spec.dtype)) != WICK_OK)
+            return talk_fail(CLI_BAD_FILE, "--input %.*s: %s", (int)length, item, spec.rank < 0 ? "it is no tensor of known dims" : wick_context_error(ctx));
+    }
+    return CLI_OK;
 }

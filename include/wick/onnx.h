@@ -185,9 +185,10 @@ typedef struct wick_onnx_save_options {
  * records other ops then is refused. The file is replaced when it is whole, that of the weights before it. options may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const char *path,
                                                     const wick_onnx_save_options *options);
-/* The same of a model that was opened, as it is now: fine-tuned, with another head, for another opset. in: specs of its inputs; NULL: as declared, extents that the file leaves
- * open stay so, where the graph can be recorded with them open (else WICK_ERR_UNSUPPORTED: give specs). Inputs that were fixed stay constants. Names of inputs and
- * outputs are those of the file, whatever options say. */
+/* The same of a model that was opened, as it is now: fine-tuned, with another head, for another opset. in: specs of its inputs, where extents of -1 stay open; NULL: as declared.
+ * Open extents keep the file's names; those without one are INPUT_axis, and where the graph can't be recorded with all of them different, the first one of each input is the
+ * same, as a batch is. WICK_ERR_UNSUPPORTED: that can't be recorded either: give extents numbers. Inputs that were fixed stay constants. Names of inputs and outputs are
+ * those of the file, whatever options say. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_resave(wick_onnx *onnx, const wick_spec *in, const char *path, const wick_onnx_save_options *options);
 
 /* ---- values in files ------------------------------------------------------------------------------------------------------------ */

@@ -37,6 +37,18 @@ test_a_run_becomes_onnx() {
     head -c 300 net.onnx >short.onnx && expect 3 "$wick" convert short.onnx b.onnx && has err short.onnx
     [ ! -e b.onnx ] || fail "b.onnx was made"
 }
+# What a file leaves open stays so where it can; two inputs of one batch needn't say that they are.
+test_open_extents() {
+    local vad=${WICK_MODELS:-none}/onnx/silero_vad_v6/model.onnx
+    [ -f "$vad" ] || { echo "  skipped: no real models"; return 0; }
+    expect 3 "$wick" convert "$vad" vad.onnx && has err "open extents are input.0, input.1, state.1" && has err "--input NAME=N" && [ ! -e vad.onnx ] || fail "vad.onnx was made"
+    expect 0 "$wick" convert "$vad" vad.onnx --dim input.1=576 --input sr=16000 && expect 0 "$wick" inspect vad.onnx && has out "input  float [input_0, 576]" &&
+        has out "state  float [2, input_0, 128]" && lacks out "int64"
+    expect 0 "$wick" run vad.onnx --check "$WICK_MODELS/onnx/silero_vad_v6" --atol 1e-5
+    expect 0 "$wick" run vad.onnx --input random --dim input_0=3 && has out "f32 [3, 1]"
+    expect 2 "$wick" convert "$vad" b.onnx --input sr && has err "--input needs NAME=NUMBER"
+    expect 2 "$wick" convert "$vad" b.onnx --input rate=1 && has err "the model has no input 'rate'"
+}
 test_example() {
     program=$(dirname "$wick")/../examples/export_onnx
     [ -x "$program" ] || { echo "  skipped: examples are not built"; return 0; }
