@@ -76,7 +76,7 @@ int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
     char *weights = weights_name(o);
     int code = weights ? said(ctx, wick_onnx_open(ctx, o->model, NULL, &onnx)) : talk_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && *wick_onnx_unsupported(onnx)) code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(onnx));
-    if (code == CLI_OK && *o->dim) code = ports_check_dims(o, onnx);
+    if (code == CLI_OK && o->dims.n) code = ports_check_dims(o, onnx);
     if (code == CLI_OK) code = ports_fix_inputs(o, onnx);
     if (code == CLI_OK) {
         wick_spec *specs = calloc((size_t)wick_onnx_inputs(onnx) + 1, sizeof *specs);

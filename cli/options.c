@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* Of a CHOICE the field holds the number, of a WORD the text. */
-/* A LIST may be given several times: its texts are joined by ;. */
-typedef enum value_kind { FLAG, INTEGER, REAL, TEXT, CHOICE, WORD, LIST } value_kind;
+/* A LIST may be given several times: its texts are joined by ;. EACH may too, and stays apart, whatever is in the texts: a cli_list. */
+typedef enum value_kind { FLAG, INTEGER, REAL, TEXT, CHOICE, WORD, LIST, EACH } value_kind;
 /* What a resumed run does with an option: forget it, keep it fixed, or keep it until the command line gives another. */
 typedef enum kept { FORGET, FIXED, CHANGEABLE } kept;
 
@@ -126,23 +126,25 @@ static const option_row rows[] = {
     {"rtol", "R", REAL, M, "-1", AT(rtol), -1, 1e30, FORGET, "what may differ, as part of each element of B; -1: nothing"},
     {"atol", "A", REAL, M, "-1", AT(atol), -1, 1e30, FORGET, "what may differ besides; -1: nothing. With --atol 0 alone any difference counts"},
     {"only", "PATTERN", TEXT, M, "", AT(only), 0, 0, FORGET, "compare only what has such a name: \"*.weight\""},
-    {"input", "NAME=FILE", LIST, X, "", AT(input), 0, 0, FORGET,
+    {"input", "NAME=FILE", EACH, X, "", AT(inputs), 0, 0, FORGET,
      "an input from a .npy, .pb, .wav, picture, number (NAME=16000) or NAME=random[:DIMS]; random alone: all that are not named. Given again for "
      "one NAME, or a .npy with one axis more than the input has: the steps of a sequence"},
-    {"input", "NAME=N", LIST, K, "", AT(input), 0, 0, FORGET, "an input of a .onnx that becomes a constant, N everywhere, such as the sampling rate that a branch hangs on: sr=16000"},
-    {"state", "IN=OUT", LIST, X, "", AT(state), 0, 0, FORGET,
+    {"input", "NAME=N", EACH, K, "", AT(inputs), 0, 0, FORGET, "an input of a .onnx that becomes a constant, N everywhere, such as the sampling rate that a branch hangs on: sr=16000"},
+    {"state", "IN=OUT", EACH, X, "", AT(states), 0, 0, FORGET,
      "the input IN of a step is the output OUT of the step before; at first zeros, or what --input gives; may be given again"},
-    {"dim", "NAME=N", LIST, X | S, "", AT(dim), 0, 0, FORGET, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"},
-    {"dim", "NAME=N", LIST, K, "", AT(dim), 0, 0, FORGET, "number for an open dim, by its name or as INPUT.axis (x.2=224); others stay open where they can, else they are 1"},
+    {"dim", "NAME=N", EACH, X | S, "", AT(dims), 0, 0, FORGET, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"},
+    {"dim", "NAME=N", EACH, K, "", AT(dims), 0, 0, FORGET, "number for an open dim, by its name or as INPUT.axis (x.2=224); others stay open where they can, else they are 1"},
     {"output", "DIR", TEXT, X, "", AT(output), 0, 0, FORGET, "write each output to DIR/NAME.npy instead of showing it; those of a sequence are stacked"},
     {"topk", "K", INTEGER, X, "0", AT(topk), 0, MANY, FORGET, "of outputs with a score for each class, show the K highest; 0: 5 with --labels, else all of the output"},
     {"labels", "FILE", TEXT, X, "", AT(labels), 0, 0, FORGET, "names of the classes, a line each"},
-    {"scale", "S", TEXT, X, "1", AT(scale), 0, 0, FORGET, "pictures: pixels of 0 to 255 times this, such as 1/255; then mean and std"},
+    {"scale", "S", TEXT, X, "1", AT(scale), 0, 0, FORGET, "pictures: pixels of 0 to 255 times this, such as 1/255; then mean and std. Recordings: samples of -1 to 1 times this"},
     {"mean", "LIST", TEXT, X, "0", AT(mean), 0, 0, FORGET, "pictures: what to subtract, one number or one for each channel: 0.485,0.456,0.406"},
     {"std", "LIST", TEXT, X, "1", AT(std), 0, 0, FORGET, "pictures: what to divide by then"},
     {"layout", "auto|nchw|nhwc", WORD, X, "auto", AT(layout), 0, 0, FORGET, "pictures: where the channels are; auto: by an extent of 1 or 3, else nchw"},
     {"bgr", "", FLAG, X, "", AT(bgr), 0, 0, FORGET, "pictures: channels in the order blue, green, red; --mean and --std are in that order too"},
-    {"rate", "HZ", INTEGER, X, "0", AT(rate), 0, 1e9, FORGET, "recordings: refuse one with another number of samples a second; 0: take any"},
+    {"rate", "HZ", INTEGER, X, "0", AT(rate), 0, 1e9, FORGET, "recordings: resample to so many samples a second; 0: take them as they are"},
+    {"hop", "N", INTEGER, X, "0", AT(hop), 0, MANY, FORGET,
+     "recordings, with --state: samples from a step's beginning to the next one's; what a step has more are the last of the steps before; 0: as many as it has"},
     {"seed", "N", INTEGER, X, "1", AT(seed), 0, MANY, FORGET, "of random inputs, and of random ops"},
     {"check", "DIR", TEXT, X, "", AT(check), 0, 0, FORGET,
      "compare with the outputs in DIR: output_0.pb or .npy for input_0.pb or .npy ..., or such sets in DIR/test_data_set_0, 1 ...; with --state they "
@@ -267,6 +269,7 @@ static int set_value(cli_options *o, int index, const char *text, char *error, s
     }
     case TEXT:
     case LIST:
+    case EACH:
         break;
     }
     char *copy = strdup(text);
@@ -290,6 +293,18 @@ static int add_value(cli_options *o, int index, const char *text, char *error, s
     const int code = set_value(o, index, both, error, size);
     free(both);
     return code;
+}
+
+static int append_value(cli_options *o, int index, const char *text, char *error, size_t size) {
+    cli_list *list = (cli_list *)((char *)o + rows[index].offset);
+    const char **more = realloc(list->items, ((size_t)list->n + 1) * sizeof *more);
+    if (!more) {
+        snprintf(error, size, "out of memory");
+        return CLI_FAILED;
+    }
+    list->items = more;
+    list->items[list->n++] = text;
+    return CLI_OK;
 }
 
 static int refuse_empty(const option_row *row, char *error, size_t size) {
@@ -362,8 +377,10 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
             value = argv[++i];
         }
         /* A variable of a script that is not set must not become a default. */
-        if ((rows[index].kind == TEXT || rows[index].kind == LIST) && !*value) return refuse_empty(&rows[index], error, size);
-        code = rows[index].kind == LIST && o->given[index] ? add_value(o, index, value, error, size) : set_value(o, index, value, error, size);
+        if ((rows[index].kind == TEXT || rows[index].kind == LIST || rows[index].kind == EACH) && !*value) return refuse_empty(&rows[index], error, size);
+        code = rows[index].kind == EACH                       ? append_value(o, index, value, error, size)
+               : rows[index].kind == LIST && o->given[index] ? add_value(o, index, value, error, size)
+                                                             : set_value(o, index, value, error, size);
         if (code != CLI_OK) return code;
         o->given[index] = true;
     }
@@ -378,6 +395,12 @@ bool options_given(const cli_options *o, const char *name) {
     return o->given[find_row(o->command, name, strlen(name))];
 }
 
+const option_case *options_idle(const cli_options *o, const option_case *uses, int n, unsigned now) {
+    for (int i = 0; i < n; i++)
+        if (options_given(o, uses[i].name) && !(uses[i].when & now)) return &uses[i];
+    return NULL;
+}
+
 const char *options_text(const cli_options *o, const char *name) {
     return o->text[find_row(o->command, name, strlen(name))];
 }
@@ -386,6 +409,10 @@ void options_free(cli_options *o) {
     for (int i = 0; i < ROWS; i++) {
         free(o->text[i]);
         o->text[i] = NULL;
+        if (rows[i].kind != EACH) continue;
+        cli_list *list = (cli_list *)((char *)o + rows[i].offset);
+        free(list->items);
+        *list = (cli_list){0};
     }
     free(o->files);
     o->files = NULL;

@@ -18,6 +18,8 @@ void dims_json(json *j, const char *key, int rank, const int64_t *dims);
 
 /* The extent of dim d: as declared, or as --dim NAME=N or --dim INPUT.d=N says, or `open`. */
 int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d, int64_t open);
+/* What --dim calls dim d: its name, or INPUT.d in place. */
+const char *port_dim_name(const wick_onnx_port *p, int d, char *place, size_t size);
 /* An exit code: whether every --dim names a dim of an input, with what the names are where one does not. */
 int ports_check_dims(const cli_options *o, const wick_onnx *onnx);
 /* What all inputs look like with those extents, for wick_onnx_compile (open 1) and wick_onnx_resave (open -1); false: they are not all tensors of known rank. */
