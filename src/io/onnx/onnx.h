@@ -60,6 +60,7 @@ typedef struct onnx_step {
     const onnx_block **bodies; /* of graph attributes, by the attribute's place among the node's; NULL where it is no graph */
     onnx_value constant;       /* of a Constant: read once; kind NONE: it is none */
     const char *state;         /* its name in the model; NULL: it has none there */
+    bool checked;              /* its attributes, which never change */
     const char *place;         /* for messages and profiles: "model.onnx: Conv \"conv1\"" */
     wick_tensor *kept[ONNX_KEPT]; /* what its row made of attributes, once; or NULL */
 } onnx_step;
@@ -198,7 +199,8 @@ wick_tensor *wick_onnx_number(onnx_call *c, int i);
 /* A zero point: the same, and NULL where it is absent or known to be all zeros. */
 wick_tensor *wick_onnx_zero_point(onnx_call *c, int i);
 
-/* Attributes. */
+/* Attributes. check: those that attributes.c knows, before the row runs; false: the call failed. */
+bool wick_onnx_check_attributes(onnx_call *c);
 const onnx_attr *wick_onnx_attr(const onnx_call *c, const char *name); /* NULL: absent */
 int64_t wick_onnx_int(onnx_call *c, const char *name, int64_t otherwise);
 double wick_onnx_float(onnx_call *c, const char *name, double otherwise);
@@ -235,7 +237,8 @@ void *wick_onnx_alloc2(onnx_call *c, int64_t rows, int64_t columns, size_t size)
 wick_status wick_onnx_block(onnx_run *run, const onnx_block *block, onnx_frame *parent, const onnx_call *function, int n_in, const onnx_value *in,
                             onnx_value *out, wick_msg *msg);
 
-bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out); /* of Conv and its like */
+/* Of Conv and its like; size (or NULL): extents of the result. */
+bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out, int64_t size[3]);
 void wick_onnx_cast_text(onnx_call *c, int64_t type);                                              /* Cast from or to strings */
 
 /* The first output for these inputs, and wherever it is asked for what has to be known on the host. */

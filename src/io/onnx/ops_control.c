@@ -253,6 +253,10 @@ static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx
                        body->n_out, states, scanned);
         return;
     }
+    if ((in_axes && n_in_axes != scanned) || (in_dir && n_in_dir != scanned) || (out_axes && n_out_axes != n_rows) || (out_dir && n_out_dir != n_rows)) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its axes or directions are not of %d scanned inputs and %d scanned outputs", scanned, n_rows);
+        return;
+    }
     onnx_value *in = wick_onnx_alloc(c, (size_t)n_in + 1, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
     rows *collected = out ? wick_onnx_alloc(c, (size_t)n_rows + 1, sizeof *collected) : NULL;
     if (!collected) return;

@@ -141,7 +141,7 @@ static void encode(onnx_call *c, const onnx_list *keys, const onnx_list *values,
 
 static void label_encoder(onnx_call *c) {
     onnx_list keys, values, otherwise;
-    if (wick_onnx_list(c, "keys", false, &keys) && wick_onnx_list(c, "values", false, &values) && wick_onnx_list(c, "default", true, &otherwise))
+    if (wick_onnx_list(c, "keys", &keys) && wick_onnx_list(c, "values", &values) && wick_onnx_default(c, (int)values.kind, &otherwise))
         encode(c, &keys, &values, &otherwise);
 }
 
@@ -288,7 +288,7 @@ static void feature_vectorizer(onnx_call *c) {
 static void imputer(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     onnx_list values;
-    if (!x || !wick_onnx_list(c, "imputed_value", false, &values)) return;
+    if (!x || !wick_onnx_list(c, "imputed_value", &values)) return;
     const bool floats = wick_onnx_is_float(x);
     /* both kinds may be there: that of x counts */
     if (!wick_onnx_list_attr(c, floats ? "imputed_value_floats" : "imputed_value_int64s", &values)) return;
@@ -460,7 +460,7 @@ static void tf_idf(onnx_call *c) {
     int n_counts, n_indexes;
     const int64_t *counts = wick_onnx_ints(c, "ngram_counts", &n_counts), *indexes = wick_onnx_ints(c, "ngram_indexes", &n_indexes);
     const onnx_attr *w = wick_onnx_attr(c, "weights");
-    if (!x || !wick_onnx_list_of(c, &x->v, x->dynamic, &in) || !wick_onnx_list(c, "pool", false, &pool)) return;
+    if (!x || !wick_onnx_list_of(c, &x->v, x->dynamic, &in) || !wick_onnx_list(c, "pool", &pool)) return;
     const int64_t low = wick_onnx_int(c, "min_gram_length", 1), high = wick_onnx_int(c, "max_gram_length", 1),
                   skips = wick_onnx_int(c, "max_skip_count", 0);
     int64_t width = 0;
@@ -472,6 +472,13 @@ static void tf_idf(onnx_call *c) {
                 (!w || (int)w->floats.n == n_indexes);
     for (int i = 0; i < n_counts; i++) good &= counts[i] >= (i ? counts[i - 1] : 0) && (size_t)counts[i] <= pool.n;
     for (int i = 0; i < n_indexes; i++) good &= indexes[i] >= 0 && indexes[i] < 1 << 28;
+    int64_t grams = 0;
+    for (int i = 0; i < n_counts && good; i++) {
+        const int64_t n = (i + 1 < n_counts ? counts[i + 1] : (int64_t)pool.n) - counts[i];
+        good = n % (i + 1) == 0;
+        grams += n / (i + 1);
+    }
+    good &= grams <= n_indexes;
     if (!good) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "its pool, counts, indexes, weights and lengths do not fit each other, or the input");
         return;
@@ -491,7 +498,7 @@ static void tf_idf(onnx_call *c) {
                         bool same = true;
                         for (int64_t k = 0; k < size && same; k++)
                             same = same_entry(&in, (size_t)(r * columns + at + k * (skip + 1)), &pool, (size_t)(from + g * size + k));
-                        if (same && first + g < n_indexes) y[r * width + indexes[first + g]]++;
+                        if (same) y[r * width + indexes[first + g]]++;
                     }
                 }
         }

@@ -171,6 +171,7 @@ static bool read_places(onnx_call *c, source *s) {
         node->yes = true_leaf[i] ? ~on_true[i] : on_true[i];
         node->no = false_leaf[i] ? ~on_false[i] : on_false[i];
         if (node->how != MEMBER) continue;
+        if (at >= members.n) return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %d has no membership_values", i);
         node->member = at;
         while (at < members.n && !isnan(members.floats[at])) at++;
         node->members = at - node->member;

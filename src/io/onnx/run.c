@@ -213,8 +213,11 @@ bool wick_onnx_axes(onnx_call *c, int input, const char *attribute, int rank, in
         *n = count;
     }
     if (*n > WICK_MAX_DIMS) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%d axes", *n);
-    for (int i = 0; i < *n; i++)
+    for (int i = 0; i < *n; i++) {
         if (!wick_onnx_axis(c, list[i], rank, &axes[i])) return false;
+        for (int k = 0; k < i; k++)
+            if (axes[k] == axes[i]) return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %lld is named twice", (long long)list[i]);
+    }
     return true;
 }
 
@@ -335,7 +338,7 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
     }
     wick_enter(step->place);
     if (step->function) call_function(&c);
-    else if (step->op && wick_onnx_move_texts(&c)) {
+    else if (step->op && (!wick_onnx_check_attributes(&c) || wick_onnx_move_texts(&c))) {
     } else if (step->op) step->op->fn(&c);
     else wick_onnx_fail(&c, WICK_ERR_UNSUPPORTED, "Wick has no such op (opset %d)", step->opset);
     wick_leave();
