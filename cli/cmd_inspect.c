@@ -9,7 +9,7 @@ int cmd_inspect(cli_options *o) {
     if (!kind || !(kind->as & (AS_MODEL | AS_TENSORS))) return kind_refuse(o->model, kind, "a model or a file of tensors");
     const bool graph = kind->as & AS_MODEL;
     if (*o->svg && !graph) return talk_fail(CLI_USAGE, "--svg draws the graphs of ONNX models, and %s is %s", o->model, kind->name);
-    if (o->dims.n && !graph) return talk_fail(CLI_USAGE, "--dim is for the open extents of an ONNX model's inputs, and %s is %s", o->model, kind->name);
+    if ((o->dims.n || o->inputs.n) && !graph) return talk_fail(CLI_USAGE, "--%s is for the inputs of an ONNX model, and %s is %s", o->dims.n ? "dim" : "input", o->model, kind->name);
     budget_watch(o);
     wick_context *ctx;
     const wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads, .max_memory = budget_memory(o)});

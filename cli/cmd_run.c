@@ -351,6 +351,24 @@ static int check_uses(const runner *r, unsigned now) {
     return idle ? talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what) : CLI_OK;
 }
 
+/* Chance fills open extents with one: that is told where they are more than a batch. */
+static void note_open(const runner *r) {
+    for (int i = 0; i < r->n_in; i++) {
+        const wick_onnx_port p = wick_onnx_input(r->onnx, i);
+        const bool chance = r->feeds[i].steps ? strcmp(r->feeds[i].files[0], "random") == 0 : r->others && r->back[i] < 0 && !p.optional;
+        char names[512] = "", type[256];
+        size_t n = 0;
+        bool matters = false;
+        for (int d = 0; d < p.rank && chance && n < sizeof names; d++) {
+            char name[300];
+            if (port_extent(r->o, &p, d, -1) >= 0) continue;
+            matters |= d > 0;
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", port_dim_name(&p, d, name, sizeof name));
+        }
+        if (matters) talk("the input %s, %s: %s of it %s 1 here; --dim NAME=N says another", p.name, port_type(&p, type, sizeof type), names, strchr(names, ',') ? "are" : "is");
+    }
+}
+
 int cmd_run(cli_options *o) {
     runner r = {.o = o};
     int code = kind_check(o->model, AS_MODEL, "an ONNX model");
@@ -380,6 +398,7 @@ int cmd_run(cli_options *o) {
         if (code == CLI_OK) code = feeds_list(o, r.onnx, r.feeds, &has);
         r.others = has & FEED_OTHERS;
         if (code == CLI_OK) code = check_uses(&r, has);
+        if (code == CLI_OK) note_open(&r);
         if (code == CLI_OK) code = feeds_open(o, r.ctx, r.onnx, r.feeds);
         if (code == CLI_OK) code = *o->check ? runner_check(&r) : run(&r);
     }

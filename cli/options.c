@@ -129,7 +129,7 @@ static const option_row rows[] = {
     {"input", "NAME=FILE", EACH, X, "", AT(inputs), 0, 0, FORGET,
      "an input from a .npy, .pb, .wav, picture, number (NAME=16000) or NAME=random[:DIMS]; random alone: all that are not named. Given again for "
      "one NAME, or a .npy with one axis more than the input has: the steps of a sequence"},
-    {"input", "NAME=N", EACH, K, "", AT(inputs), 0, 0, FORGET, "an input of a .onnx that becomes a constant, N everywhere, such as the sampling rate that a branch hangs on: sr=16000"},
+    {"input", "NAME=N", EACH, K | S, "", AT(inputs), 0, 0, FORGET, "an input of a .onnx that becomes a constant, N everywhere, such as the sampling rate that a branch hangs on: sr=16000"},
     {"state", "IN=OUT", EACH, X, "", AT(states), 0, 0, FORGET,
      "the input IN of a step is the output OUT of the step before; at first zeros, or what --input gives; may be given again"},
     {"dim", "NAME=N", EACH, X | S, "", AT(dims), 0, 0, FORGET, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"},

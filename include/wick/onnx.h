@@ -63,6 +63,7 @@ typedef struct wick_onnx_info {
     const char *producer, *producer_version, *graph; /* "": not said */
     int64_t nodes, functions;                        /* of all graphs and functions, each counted once */
     int64_t parameters;                              /* numbers in its parameters */
+    size_t weight_bytes;                             /* of the tensors that the file holds: initializers and Constants of all graphs, bodies and functions */
     int ops;                                         /* distinct ones, see wick_onnx_op_at */
 } wick_onnx_info;
 WICK_API wick_onnx_info wick_onnx_get_info(const wick_onnx *onnx);

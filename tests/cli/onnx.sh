@@ -34,6 +34,7 @@ test_outputs_have_files_of_their_own() {
 test_wrong_uses() {
     expect 2 "$wick" run && has err MODEL
     expect 2 "$wick" run "$lenet/model.onnx" && has err "the input x, float [1, 1, 28, 28], is missing"
+    expect 3 "$wick" run "$silero/model.onnx" --input random && has err "the input input, float [?, ?]: input.0, input.1 of it are 1 here; --dim NAME=N says another"
     expect 2 "$wick" run "$lenet/model.onnx" --input z=random && has err 'no input "z"; it has x'
     expect 3 "$wick" run "$lenet/model.onnx" --input x=nowhere.npy && has err nowhere.npy
     expect 3 "$wick" run nowhere.onnx --input random && has err nowhere.onnx
@@ -66,7 +67,7 @@ test_options_without_effect() {
     expect 2 "$wick" run "$WICK_MODELS/onnx/espcn_x3/model.onnx" --input random --topk 2 && has err "--topk: no output of" && [ ! -s out ] || fail "something was shown"
     # --dim is not only for chance: a file must be as it says
     expect 2 "$wick" run "$silero/model.onnx" --input input=random:1,576 --input random --input sr=16000 --dim input.1=512 && has err "holds f32 [1, 576]" && has err "with --dim"
-    expect 2 "$wick" inspect "$lenet/input_0.npy" --dim x.1=2 && has err "--dim is for the open extents"
+    expect 2 "$wick" inspect "$lenet/input_0.npy" --dim x.1=2 && has err "--dim is for the inputs of an ONNX model"
     expect 2 "$wick" convert "$lenet/input_0.npy" x.npz --opset 20 && has err "--opset has no effect here: it is for what becomes ONNX"
     expect 2 "$wick" convert "$lenet/model.onnx" x.onnx --dtype f16 && has err "--dtype has no effect here: it is for tensors"
     expect 2 "$wick" convert "$lenet/input_0.npy" x.npz --max-shard 3 && has err "--max-shard has no effect here"
@@ -242,7 +243,10 @@ test_inspect() {
         has out "largest layers" && has out "/b/Conv" && has out "memory" && has out "made by pytorch 1.13"
     expect 0 "$wick" inspect "$lenet/model.onnx" --json && valid_json out && has out '"opset": 13' && has out '"unsupported": ""' && has out '"layers": [{"name": "/b/Conv"' &&
         has out '"weight_bytes"' && has out '"opsets": [{"domain": "", "version": 13}]'
-    expect 0 "$wick" inspect "$silero/model.onnx" && has out "plan        none: " && has out "open extents are as --dim says, or 1"
+    expect 0 "$wick" inspect "$silero/model.onnx" && has out "plan        none: " && has out "open        input.0, input.1, state.1: 1 here; --dim NAME=N says another" && has out "weights     2.184 MB, with 0 parameters"
+    expect 0 "$wick" inspect "$silero/model.onnx" --dim input.1=576 --input sr=16000 && has out "kernels" && has out "open        input.0, state.1: 1"
+    expect 2 "$wick" inspect "$silero/model.onnx" --input sr=x && has err "--input needs NAME=NUMBER here, not 'sr=x'"
+    expect 0 "$wick" inspect "$WICK_MODELS/onnx/silero_vad_openvino_16k/model.onnx" && has out "weights     1.239 MB, with 308224 parameters" # all are Constants
     local det=$WICK_MODELS/onnx/ppocr_cls/model.onnx
     expect 0 "$wick" inspect "$det" --dim x.2=48 --dim p2o.DynamicDimension.2=192 --json && valid_json out && grep -q '"flops": 1' out || fail "no FLOPs at 48 x 192"
     expect 2 "$wick" inspect "$det" --dim y.2=48 && has err "no input has an open dim 'y.2'"
@@ -279,6 +283,19 @@ test_drawing() {
     done
     has graph.svg '>Conv</text>' && has graph.svg 'boxes' && has graph.svg ' more</text>'
     lacks graph.svg '<script' && lacks graph.svg 'href'
+    # names of modules stand between an arrow and its box; what stands above the boxes has room
+    local long
+    long=$(printf '%150s' | tr ' ' n).onnx
+    cp "$lenet/model.onnx" "$long" && expect 0 "$wick" inspect "$long" --svg long.svg
+    expect 0 "$wick" inspect "$WICK_MODELS/onnx/silero_vad_openvino_16k/model.onnx" --svg graph.svg
+    command -v python3 >/dev/null && ! python3 - <<'END' && fail "text is crossed, or too wide"
+import re
+svg = open("graph.svg").read()
+links = [p.split()[-2:] for p in re.findall(r'class="link arrow" d="([^"]*)"', svg)]
+names = [(float(x), float(y), 6.7 * len(t)) for x, y, t in re.findall(r'<text class="module" x="([^"]*)" y="([^"]*)">([^<]*)<', svg)]
+assert len(names) > 10 and not [1 for x, y in links for a, b, w in names if a < float(x) < a + w and b - 10 < float(y) < b + 8]
+assert int(re.search(r'width="(\d+)"', open("long.svg").read()).group(1)) > 150 * 10
+END
     # names that a stranger chose
     sed 's#/a/Conv#<\&"x\x01>b#g' "$lenet/model.onnx" >odd.onnx
     expect 0 "$wick" inspect odd.onnx --svg odd.svg && valid_xml odd.svg && has odd.svg '&lt;&amp;&quot;x' && lacks out $'\x01'

@@ -306,7 +306,13 @@ wick_status wick_onnx_fix_input(wick_onnx *onnx, int i, wick_tensor *value) {
 
 /* ---- what it is ------------------------------------------------------------------------------------------------------------------------- */
 
+static size_t bytes_of(const onnx_value *v) {
+    return v->v.kind == WICK_VALUE_TENSOR ? wick_dtype_bytes(wick_tensor_dtype(v->v.tensor), wick_tensor_count(v->v.tensor)) : 0;
+}
+
+/* Ops, and bytes of weights, of a block and of what lies in it. */
 static bool count_ops(wick_onnx *onnx, const onnx_block *b, size_t *cap) {
+    for (size_t i = 0; i < b->n_weights; i++) onnx->info.weight_bytes += bytes_of(&b->weights[i].value);
     for (size_t i = 0; i < b->n; i++) {
         const onnx_node *node = b->steps[i].node;
         int k = 0;
@@ -322,6 +328,7 @@ static bool count_ops(wick_onnx *onnx, const onnx_block *b, size_t *cap) {
             onnx->n_op_counts++;
         }
         onnx->op_counts[k].count++;
+        onnx->info.weight_bytes += bytes_of(&b->steps[i].constant);
         for (size_t a = 0; b->steps[i].bodies && a < node->attrs.n; a++)
             if (b->steps[i].bodies[a] && !count_ops(onnx, b->steps[i].bodies[a], cap)) return false;
     }
@@ -343,6 +350,7 @@ static wick_status make_counts(wick_onnx *onnx) {
                                   .graph = terminated(onnx, m->graph->name),
                                   .nodes = (int64_t)onnx->steps,
                                   .functions = (int64_t)m->functions.n,
+                                  .weight_bytes = onnx->info.weight_bytes,
                                   .ops = onnx->n_op_counts};
     for (size_t i = 0; i < m->opsets.n; i++)
         if (!wick_onnx_domain(m->opsets.at[i].domain).size) onnx->info.opset = m->opsets.at[i].version;
