@@ -640,6 +640,14 @@ static bool activations(onnx_call *c, int per_direction, int directions, wick_rn
     return true;
 }
 
+/* A last state [directions, B, H] where samples had a step; 0 where they had none, as ONNX Runtime has it. lengths NULL: of all, none. */
+static wick_tensor *of_some_steps(wick_tensor *state, wick_tensor *lengths) {
+    wick_tensor *zero = wick_like(state, 0);
+    if (!lengths) return wick_expand(zero, wick_tensor_rank(state), wick_tensor_dims(state));
+    const int64_t dims[] = {1, wick_tensor_count(lengths), 1};
+    return wick_where(wick_reshape(wick_gt(lengths, wick_like(lengths, 0)), 3, dims), state, zero);
+}
+
 static void recurrent(onnx_call *c, int gates, const int *order) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *r = w ? wick_onnx_tensor(c, 2) : NULL;
     if (!r) return;
@@ -680,6 +688,11 @@ static void recurrent(onnx_call *c, int gates, const int *order) {
     if (gates == 4) y = wick_lstm(x, &in, &o, &h_n, &c_n);
     else if (gates == 3) y = wick_gru(x, &in, &o, &h_n);
     else y = wick_rnn(x, &in, &o, &h_n);
+    const bool no_steps = wick_tensor_dim(x, batch_first) == 0;
+    if (no_steps || in.lengths) {
+        if (h0) h_n = of_some_steps(h_n, no_steps ? NULL : in.lengths);
+        if (c0) c_n = of_some_steps(c_n, no_steps ? NULL : in.lengths);
+    }
     /* [T, B, D H] -> [T, D, B, H], or [B, T, D, H] */
     const int64_t dims[4] = {wick_tensor_dim(x, 0), wick_tensor_dim(x, 1), directions, hidden};
     y = wick_reshape(y, 4, dims);

@@ -376,24 +376,19 @@ static void tree_classifier(onnx_call *c) {
     for (size_t i = 0; i < weights.n; i++) positive &= weights.floats[i] >= 0;
     wick_tensor *y = run_trees(c, x, "class", n, WICK_TREES_SUM);
     if (!y) return;
-    if (!single || ids.ints[0] != 0) {
-        if (!base_values(c, n, y, &base)) return;
+    if (!base_values(c, n, y, &base)) return;
+    wick_tensor *one = NULL, *scores; /* one: the score that the label hangs on, where there is one only */
+    if (single && ids.ints[0] == 0) {
+        one = wick_slice(y, 1, 0, 1, 1);
+        if (base) one = wick_add(one, wick_slice(base, 0, wick_tensor_count(base) - 1, wick_tensor_count(base), 1));
+        scores = wick_onnx_second_class(one, positive, post);
+    } else {
         if (base) y = wick_add(y, base);
-        if (!single) {
-            wick_onnx_set_labels(c, &labels, wick_argmax(y, 1, false));
-            wick_onnx_set(c, 1, wick_cast(wick_onnx_post_transform(y, post), WICK_F32));
-            return;
-        }
-        wick_tensor *score = wick_slice(y, 1, 1, 2, 1);
-        wick_onnx_set_labels(c, &labels, wick_cast(wick_squeeze(wick_gt(score, wick_like(score, positive ? 0.5 : 0)), 1), WICK_I64));
-        wick_onnx_set(c, 1, wick_cast(wick_onnx_post_transform(y, post), WICK_F32));
-        return;
+        if (single) one = wick_slice(y, 1, 1, 2, 1);
+        scores = wick_onnx_post_transform(y, post);
     }
-    wick_tensor *score = wick_slice(y, 1, 0, 1, 1);
-    if (!base_values(c, 2, y, &base)) return;
-    if (base) score = wick_add(score, wick_slice(base, 0, wick_tensor_count(base) - 1, wick_tensor_count(base), 1));
-    wick_onnx_set_labels(c, &labels, wick_cast(wick_squeeze(wick_gt(score, wick_like(score, positive ? 0.5 : 0)), 1), WICK_I64));
-    wick_onnx_set(c, 1, wick_cast(wick_onnx_second_class(score, positive, post), WICK_F32));
+    wick_onnx_set_labels(c, &labels, one ? wick_cast(wick_squeeze(wick_gt(one, wick_like(one, positive ? 0.5 : 0)), 1), WICK_I64) : wick_argmax(y, 1, false));
+    wick_onnx_set(c, 1, wick_cast(scores, WICK_F32));
 }
 
 static const onnx_op ops[] = {
