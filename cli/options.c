@@ -158,13 +158,15 @@ static const option_row rows[] = {
     {"svg", "FILE", TEXT, S, "", AT(svg), 0, 0, FORGET, "draw the graph"},
     {"opset", "N", INTEGER, K, "18", AT(opset), 13, 28, FORGET, "version of the ops of an ONNX model that is written"},
     {"external", "", FLAG, K, "", AT(external), 0, 0, FORGET, "put the weights of an ONNX model into a file beside it, B.safetensors"},
-    {"max-memory", "MB", INTEGER, X | S | V, "0", AT(max_memory), 0, 1 << 24, FORGET,
-     "memory that it may take besides the file's own pages; 0: what this machine has, of that 1024 for what a file describes"},
+    {"max-memory", "MB", INTEGER, X | S | V, "", AT(max_memory), 1, 1 << 24, FORGET,
+     "memory that it may take besides the file's own pages; without it what this machine has, of that 1024 for what a file describes and a run records of it"},
     {"max-tensor", "MB", INTEGER, X | S | V, "8192", AT(max_tensor), 1, 1 << 24, FORGET, "the largest tensor that it may make"},
     {"max-output", "MB", INTEGER, X | S | V, "8192", AT(max_output), 1, 1 << 24, FORGET, "all outputs of a run together"},
-    {"max-nodes", "N", INTEGER, X | S | V, "10000000", AT(max_nodes), 1, MANY, FORGET, "nodes that a run may execute, those of loops and functions each time"},
+    {"max-nodes", "N", INTEGER, X | S | V, "", AT(max_nodes), 1, MANY, FORGET,
+     "nodes that a run may execute, those of loops and functions each time; without it 200000, and one for each byte of the file, up to 10000000"},
     {"max-depth", "N", INTEGER, X | S | V, "64", AT(max_depth), 1, 1000, FORGET, "how deep graphs and functions may lie within each other"},
-    {"max-seconds", "S", REAL, X | S | V, "0", AT(max_seconds), 0, 1e6, FORGET, "end with an error after that time; 0: opening a file may take an hour, a run's graph too"},
+    {"max-seconds", "S", REAL, X | S | V, "", AT(max_seconds), 0.001, 1e6, FORGET,
+     "end with an error after that time; without it inspect and verify after 120, while in run opening a file may take an hour, and its graph too"},
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
     {"color", "auto|always|never", CHOICE, T | E | P | D, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
@@ -320,8 +322,9 @@ static const char *row_name(int i, const void *user) {
 int options_parse(cli_options *o, int argc, char **argv, int first, char *error, size_t size) {
     const cli_command *command = &cli_commands[o->command];
     int code = CLI_OK;
-    for (int i = 0; i < ROWS && code == CLI_OK; i++)
-        if (belongs(&rows[i], o->command)) code = set_value(o, i, rows[i].fallback, error, size);
+    for (int i = 0; i < ROWS && code == CLI_OK; i++) /* a number without a fallback stays 0: nothing is said */
+        if (belongs(&rows[i], o->command) && (*rows[i].fallback || (rows[i].kind != INTEGER && rows[i].kind != REAL)))
+            code = set_value(o, i, rows[i].fallback, error, size);
     if (code != CLI_OK) return code;
     bool only_positional = false;
     for (int i = first; i < argc; i++) {

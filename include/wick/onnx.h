@@ -34,15 +34,16 @@ typedef struct wick_onnx_value {
 
 /* ---- models ------------------------------------------------------------------------------------------------------------------- */
 
-/* What a file may cost; 0 is the default, which is given. */
+/* What a file may cost; 0 is the default, which is given. Without a limit is the largest number of the type. Below 0, and NaN, is WICK_ERR_INVALID. */
 typedef struct wick_onnx_limits {
-    size_t memory;       /* bytes for what the file describes, besides weights: 1 GiB */
+    size_t memory;       /* bytes for what the file describes, besides weights, and for what a run records of it: 1 GiB */
     size_t tensor_bytes; /* of any one tensor that its graph makes: 8 GiB */
-    int64_t nodes;       /* that a run may execute, loops and functions counted each time: 10 million */
+    int64_t nodes;       /* that a run may execute, loops and functions counted each time, and each round as one more: 200,000, and one more for each byte of the file, up to
+                          * 10 million */
     int depth;           /* of graphs and functions within each other: 64; at most 1000 */
     size_t output_bytes; /* of all results of a run together: 8 GiB */
-    double seconds;      /* for opening, and for each recording of the graph with what that evaluates: 3600. Looked at between nodes; what the context's
-                          * `cancel` says counts too */
+    double seconds;      /* for opening, for a compilation, for each recording of the graph with what that evaluates, and for each value read: 3600. Looked at wherever the file says
+                          * how long something takes, within kernels between their tasks; what the context's `cancel` says counts too, but not within kernels */
 } wick_onnx_limits;
 
 typedef struct wick_onnx wick_onnx;
@@ -142,7 +143,7 @@ typedef struct wick_onnx_graph {
     const int32_t *outputs; /* wires, by output; -1: none */
 } wick_onnx_graph;
 /* The main graph, and what its values are for inputs of these specs, as far as it runs on zeros; in NULL: only what weights are. It lives as long as the model.
- * WICK_ERR_NOMEM: also beyond the limit. */
+ * WICK_ERR_NOMEM: also beyond the limit. WICK_ERR_DEADLINE, WICK_ERR_CANCELLED: as in a recording. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_get_graph(wick_onnx *onnx, const wick_spec *in, wick_onnx_graph *out);
 
 /* ---- fine-tuning ------------------------------------------------------------------------------------------------------------------ */

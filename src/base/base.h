@@ -113,6 +113,23 @@ void wick_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[
 
 uint64_t wick_now_ns(void); /* monotonic */
 
+/* A watch over work whose length a stranger's file decides. Whoever does such work says how much it was, and stops where that is false; who began it asks why. The clock, and the
+ * host, are asked only now and then, so that it may be said in the innermost loop. */
+typedef struct wick_watch {
+    uint64_t deadline;          /* in wick_now_ns time; 0: none */
+    bool (*cancel)(void *user); /* true: the host has enough. May be NULL */
+    void *user;
+    size_t work;      /* since the clock was looked at */
+    wick_status over; /* WICK_OK, or for good WICK_ERR_DEADLINE or WICK_ERR_CANCELLED */
+} wick_watch;
+enum { WICK_WATCH_WORK = 1 << 16 }; /* units from look to look; a unit is a few nanoseconds: a comparison, a byte that is changed */
+bool wick_watch_look(wick_watch *w);
+static inline bool wick_watch_spend(wick_watch *w, size_t units) { /* w may be NULL: nobody watches */
+    if (!w) return true;
+    if (WICK_LIKELY(units < WICK_WATCH_WORK) && (w->work += units) < WICK_WATCH_WORK) return w->over == WICK_OK;
+    return wick_watch_look(w);
+}
+
 /* ---- CPU ----------------------------------------------------------------------------------------------------------- */
 
 /* Kernel tiers, each a superset of the one before it. REF is the plain C oracle. */

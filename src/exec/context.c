@@ -23,6 +23,19 @@ static void counted_release(void *user, void *ptr, size_t size) {
     atomic_fetch_sub_explicit(&b->used, size, memory_order_relaxed);
 }
 
+/* ---- a limit of time -------------------------------------------------------------------------------------------------------------- */
+
+wick_watch wick_context_watch(wick_context *ctx, uint64_t deadline) {
+    const wick_watch was = ctx->watch;
+    if (!deadline || (was.deadline && was.deadline < deadline)) deadline = was.deadline;
+    ctx->watch = (wick_watch){.deadline = deadline, .cancel = ctx->options.cancel, .user = ctx->options.cancel_user};
+    return was;
+}
+wick_status wick_context_spend(wick_context *ctx, size_t units, wick_msg *msg) {
+    if (WICK_LIKELY(wick_watch_spend(&ctx->watch, units))) return WICK_OK;
+    return wick_msg_set(msg, ctx->watch.over, ctx->watch.over == WICK_ERR_CANCELLED ? "cancelled by the host" : "takes longer than its deadline");
+}
+
 wick_status wick_context_new(wick_context **out, const wick_context_options *options) {
     static const wick_context_options defaults;
     if (!options) options = &defaults;

@@ -334,6 +334,11 @@ test_budgets() {
     expect 2 "$wick" run "$lenet/model.onnx" --input random --max-seconds soon && has err max-seconds
     expect 0 "$wick" inspect "$lenet/model.onnx" --max-nodes 3 && has out "more nodes than the limit of 3"
     expect 0 "$wick" verify "$lenet/model.onnx" --max-memory 64 --max-seconds 60
+    local budget
+    for budget in memory tensor output nodes depth seconds; do # 0 is neither a default nor no limit
+        expect 2 "$wick" run "$lenet/model.onnx" --input random "--max-$budget" 0 && has err "max-$budget must be from"
+        expect 2 "$wick" verify "$lenet/model.onnx" "--max-$budget" 0 && has err "max-$budget must be from"
+    done
 }
 test_example() {
     local program

@@ -120,7 +120,6 @@ struct wick_onnx {
     onnx_block *main;
     onnx_block **function_blocks; /* by place among proto.functions */
     wick_onnx_limits limits;
-    uint64_t deadline; /* of what is being done, as wick_now_ns counts */
     wick_onnx_port *in_ports, *out_ports;
     int *in_slots; /* the graph's input that port i is */
     int n_in, n_out;
@@ -163,6 +162,7 @@ struct onnx_run {
     onnx_host *answers;
     size_t n_answers, cap_answers, next_answer;
     int64_t steps_left;
+    size_t recorded; /* bytes of nodes and handles that the context held before */
     int depth;
     int64_t batch;                    /* the leading extent of the inputs */
     wick_spec *seen;                  /* by slot of the main graph: what it was; or NULL */
@@ -229,7 +229,10 @@ bool wick_onnx_call_as(onnx_call *c, const char *name, int opset, int n, wick_te
 
 /* Fails the call: what goes after "model.onnx: Conv "conv1": ". Returns false. */
 bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
-bool wick_onnx_in_time(onnx_call *c); /* for loops on the host that may be long; false: the call failed */
+/* So much work of loops on the host whose length the file decides (units of a wick_watch); false: the call failed, for it takes too long, or is cancelled. */
+bool wick_onnx_spend(onnx_call *c, size_t units);
+/* Sorts as qsort does, and stably. It counts its work; a comparison that may be long counts its own. */
+bool wick_onnx_sort(onnx_call *c, void *at, size_t n, size_t size, int (*compare)(const void *, const void *, wick_watch *));
 void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size); /* zeroed, of the run; NULL: the call failed */
 void *wick_onnx_alloc2(onnx_call *c, int64_t rows, int64_t columns, size_t size); /* rows x columns of them */
 
@@ -251,7 +254,7 @@ bool wick_onnx_is_fixed_input(const onnx_step *step, int input);
 bool wick_onnx_move_texts(onnx_call *c);
 /* Tensors of numbers that are equal where texts are, and rise with them (i64). */
 bool wick_onnx_number_texts(onnx_call *c, int n, const wick_onnx_value *const *values, wick_tensor **out);
-int wick_onnx_compare_texts(wick_text a, wick_text b); /* by bytes */
+int wick_onnx_compare_texts(wick_text a, wick_text b, wick_watch *watch); /* by bytes */
 /* A number from text, all of it; and as text, as NumPy prints those of the dtype. */
 bool wick_onnx_parse(const wick_text *s, double *out);
 void wick_onnx_print(double x, wick_dtype dtype, char text[32]);
@@ -283,9 +286,10 @@ void wick_onnx_forget_prepared(wick_onnx *onnx);
 /* The tensors of a step that is to go, and of the bodies in it. */
 void wick_onnx_drop_step(onnx_step *step);
 
-/* Begins what must end within limits.seconds, and whether that is over, or the host has enough: then there is a message. */
-void wick_onnx_begin(wick_onnx *onnx);
-wick_status wick_onnx_late(wick_onnx *onnx, const char *where);
+/* Begins what must end within limits.seconds, in the watch of the context; what it returns wick_context_unwatch takes. */
+wick_watch wick_onnx_begin(wick_onnx *onnx);
+/* So much more work: WICK_OK, or why there is to be no more, with a message. */
+wick_status wick_onnx_late(wick_onnx *onnx, size_t units, const char *where);
 
 /* "ai.onnx" is ONNX's own domain, which "" names too. */
 static inline wick_bytes wick_onnx_domain(wick_bytes d) { return d.size == 7 && !memcmp(d.at, "ai.onnx", 7) ? (wick_bytes){"", 0} : d; }
