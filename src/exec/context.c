@@ -49,7 +49,10 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     ctx->budget.max = options->max_memory;
     if (options->max_memory) ctx->alloc = (wick_allocator){&ctx->budget, counted_alloc, counted_release};
     ctx->options.allocator = &ctx->alloc;
-    if (!ctx->options.plan_cache_bytes) ctx->options.plan_cache_bytes = (size_t)64 << 20;
+    if (!ctx->options.plan_cache_bytes) { /* plans that could be made again do not take memory from what is to be computed */
+        ctx->options.plan_cache_bytes = (size_t)64 << 20;
+        if (options->max_memory) ctx->options.plan_cache_bytes = WICK_MIN(ctx->options.plan_cache_bytes, options->max_memory / 4);
+    }
     if (!ctx->options.max_pending) ctx->options.max_pending = 1000000;
     const char *eager = getenv("WICK_EAGER");
     if (eager && eager[0] == '1') ctx->options.eager = true;
