@@ -45,7 +45,7 @@ typedef struct cli_options {
     const char *dtype; /* of convert */
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
-    bool head, fit;
+    bool head, fit, compress;
 
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];

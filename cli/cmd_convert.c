@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { TO_ONNX = 1, FROM_ONNX = 2, TO_TENSORS = 4, TO_SHARDS = 8 };
+enum { TO_ONNX = 1, FROM_ONNX = 2, TO_TENSORS = 4, TO_SHARDS = 8, TO_NPZ = 16 };
 
 const conversion conversions[] = {
     {AS_MODEL, "an ONNX model", {".onnx"}, convert_onnx_to_onnx, TO_ONNX | FROM_ONNX},
@@ -25,6 +25,7 @@ static const option_case cases[] = {
     {"input", FROM_ONNX, "ONNX models that become others"},
     {"dtype", TO_TENSORS, "tensors"},
     {"max-shard", TO_SHARDS, "tensors that become shards: a B whose name ends in .safetensors.index.json"},
+    {"compress", TO_NPZ, "a B whose name ends in .npz"},
 };
 
 static bool has_end(const char *path, const char *end) {
@@ -56,7 +57,7 @@ int cmd_convert(cli_options *o) {
     if (!kind || !(kind->as & as)) return kind_refuse(o->model, kind, "something that wick convert takes");
     const conversion *c = find(o->model, kind, to);
     if (!c) return CLI_USAGE;
-    const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0], c->cases | (has_end(to, ".json") ? TO_SHARDS : 0));
+    const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0], c->cases | (has_end(to, ".json") ? TO_SHARDS : has_end(to, ".npz") ? TO_NPZ : 0));
     if (idle) return talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
     if (path_same(o->model, to)) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", to);
     wick_context *ctx;

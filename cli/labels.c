@@ -24,9 +24,9 @@ static int read_names(labels *l, const char *path) {
         size += n;
     }
     const bool good = f && !ferror(f) && l->text && size < MOST_BYTES;
-    const int why = errno;
+    const int why = f && !ferror(f) ? 0 : errno;
     if (f) fclose(f);
-    if (!good) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, f ? "it is too large, or memory ran out" : strerror(why));
+    if (!good) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, why ? strerror(why) : "it is larger than 64 MiB, or memory ran out");
     l->text[size] = 0;
     size_t lines = 1;
     for (const char *s = l->text; *s; s++) lines += *s == '\n';

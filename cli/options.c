@@ -66,6 +66,7 @@ static const option_row rows[] = {
      "--weights: what FROM is in a name of the file is TO in the network's: \"backbone.*=*\", \"*.gamma=*.weight\"; the first that matches counts; may be given again"},
     {"fit", "", FLAG, T, "", AT(fit), 0, 0, FIXED, "--weights: take what fits, and leave what is missing or of another shape as it is"},
     {"dtype", "keep|f64|f32|f16|bf16", WORD, K, "keep", AT(dtype), 0, 0, FORGET, "what floats become"},
+    {"compress", "", FLAG, K, "", AT(compress), 0, 0, FORGET, "to .npz: deflate the arrays, as numpy.savez_compressed does; without it they can be read in place"},
     {"max-shard", "MB", INTEGER, K, "5000", AT(max_shard), 1, 1 << 30, FORGET, "bytes of tensors in a shard, in millions"},
     {"arch", "NET", TEXT, I, "", AT(arch), 0, 0, FORGET, "show this network's layers: mlp:256,128, resnet8, ... (with --input)"},
     {"net", "LAYERS", TEXT, I, "", AT(net), 0, 0, FORGET, "show the layers of a network as text; wick help net lists them"},

@@ -192,6 +192,20 @@ test_classes() {
     expect 0 "$wick" run "$mnist/model.onnx" --input "$mnist/test_data_set_0/input_0.pb" --topk 3 --json && valid_json out && has out '"score"' && has out '"label": null'
     expect 3 "$wick" run "$mnist/model.onnx" --input random --labels nothing && has err "nothing: cannot be read"
 }
+# A model that another program makes shorter while it is in use: labels are read from a pipe once it is open.
+test_model_cut_off_in_use() {
+    cp "$mnist/model.onnx" cut.onnx && mkfifo waiting
+    local code=0
+    timeout 60 "$wick" run cut.onnx --input random --seed 1 --labels waiting >out 2>err &
+    exec 9>waiting # until it is being read
+    : >cut.onnx
+    seq 0 9 >&9
+    exec 9>&-
+    wait $! || code=$?
+    [ "$code" = 3 ] && has err "cut.onnx" && has err "was cut off" || fail "exit code $code: $(cat err)"
+    mkdir -p no.names && expect 3 "$wick" run "$mnist/model.onnx" --input random --labels no.names && has err "no.names: cannot be read: Is a directory"
+    expect 3 timeout 60 "$wick" run "$mnist/model.onnx" --input random --labels /dev/zero && has err "/dev/zero: cannot be read: it is larger"
+}
 # Pixels of a PNG, resized to what the input takes, in its layout.
 test_pictures() {
     command -v python3 >/dev/null || { echo "  skipped: python3 makes the picture"; return 0; }
