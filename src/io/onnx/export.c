@@ -432,7 +432,7 @@ static wick_status add_leaves(onnx_export *e, const wick_model *model) {
 /* ---- the walk --------------------------------------------------------------------------------------------------------------------------------- */
 
 static const onnx_export_row *row_of(const wick_op *op) {
-    static const onnx_export_rows *const all[] = {&wick_export_shape_rows, &wick_export_index_rows, &wick_export_nn_rows, &wick_export_recurrent_rows, &wick_export_signal_rows, &wick_export_control_rows, &wick_export_quant_rows, &wick_export_more_rows};
+    static const onnx_export_rows *const all[] = {&wick_export_shape_rows, &wick_export_index_rows, &wick_export_nn_rows, &wick_export_recurrent_rows, &wick_export_signal_rows, &wick_export_control_rows, &wick_export_quant_rows, &wick_export_more_rows, &wick_export_chosen_rows};
     for (size_t f = 0; f < WICK_COUNTOF(all); f++)
         for (size_t i = 0; i < all[f]->n; i++)
             if (all[f]->rows[i].op == op) return &all[f]->rows[i];
