@@ -383,8 +383,7 @@ MODEL_TEST(special_functions_are_as_exact_as_f32_is) {
     char path[1024];
     snprintf(path, sizeof path, "%s/none.onnx", folder);
     CHECK(wick_onnx_save(model, special, NULL, 2, wide, 3, path, NULL) == WICK_ERR_UNSUPPORTED);
-    CHECK_STR_HAS(wick_context_error(ctx), "lgamma at");
-    CHECK_STR_HAS(wick_context_error(ctx), ": of f64");
+    CHECK_STR_HAS(wick_context_error(ctx), "lgamma: of f64");
     wick_context_clear_error(ctx);
 }
 
