@@ -5,13 +5,18 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+enum { LOOK_SECONDS = 120 }; /* of a file that is only looked at */
+static double seconds_of(const cli_options *o) {
+    return o->max_seconds > 0 ? o->max_seconds : o->command == CMD_INSPECT || o->command == CMD_VERIFY ? LOOK_SECONDS : 0;
+}
+
 wick_onnx_limits budget_limits(const cli_options *o) {
     return (wick_onnx_limits){.memory = (size_t)o->max_memory << 20,
                               .tensor_bytes = (size_t)o->max_tensor << 20,
                               .output_bytes = (size_t)o->max_output << 20,
                               .nodes = o->max_nodes,
                               .depth = (int)o->max_depth,
-                              .seconds = o->max_seconds};
+                              .seconds = seconds_of(o)};
 }
 
 size_t budget_memory(const cli_options *o) {
@@ -30,8 +35,8 @@ static void on_alarm(int number) { /* what is written here is all: nothing was b
     _exit(CLI_BAD_FILE);
 }
 void budget_watch(const cli_options *o) {
-    if (!(o->max_seconds > 0)) return;
-    const double seconds = o->max_seconds + 1;
+    const double seconds = seconds_of(o) + 1;
+    if (seconds == 1) return; /* as long as it takes */
     const struct itimerval timer = {.it_value = {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
     struct sigaction action = {.sa_handler = on_alarm};
     sigemptyset(&action.sa_mask);

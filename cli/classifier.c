@@ -1,5 +1,6 @@
 #include "classifier.h"
 
+#include "kinds.h"
 #include "paths.h"
 #include "talk.h"
 
@@ -441,9 +442,17 @@ int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, cha
     *file = NULL;
     *path = path_is_folder(model) ? path_join(model, "best.safetensors") : strdup(model);
     if (!*path) return out_of_memory();
+    const file_kind *kind = kind_of(*path);
+    int code = CLI_OK;
+    if (kind && !(kind->as & AS_RUN)) { /* what can't be read is told below */
+        code = kind_refuse(*path, kind, "a checkpoint of wick train");
+        free(*path);
+        *path = NULL;
+        return code;
+    }
     wick_status status = wick_checkpoint_open(ctx, *path, file);
     if (status == WICK_OK) return CLI_OK;
-    int code = not_opened(ctx, status, model, *path);
+    code = not_opened(ctx, status, model, *path);
     free(*path);
     *path = NULL;
     return code;

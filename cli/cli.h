@@ -21,6 +21,12 @@ typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_
 
 enum { CLI_MAX_OPTIONS = 160 };
 
+/* What an option that may be given several times was given, in order. */
+typedef struct cli_list {
+    const char **items; /* of the command line */
+    int n;
+} cli_list;
+
 /* The values of all options; those that a command lacks are zero. Filled from the table in options.c. */
 typedef struct cli_options {
     const char *program; /* argv[0] */
@@ -29,8 +35,8 @@ typedef struct cli_options {
     const char **files; /* the others, of commands that take them */
     int n_files;
 
-    const char *data, *augment, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input, *lr_at, *group, *only, *output, *check, *state, *dim, *labels, *scale, *mean, *std, *layout, *svg;
-    int64_t limit, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, seed, threads, top, classes, repeat, max_memory, max_tensor, max_output, max_nodes, max_depth, opset, topk, rate;
+    const char *data, *augment, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input, *lr_at, *group, *only, *output, *check, *labels, *scale, *mean, *std, *layout, *svg;
+    int64_t limit, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, seed, threads, top, classes, repeat, max_memory, max_tensor, max_output, max_nodes, max_depth, opset, topk, rate, hop;
     double dropout, lr, lr_min, lr_gamma, lr_power, lr_rise, beta1, beta2, momentum, weight_decay, clip, label_smoothing, ema, tolerance, rtol, atol, time, max_seconds;
     int optimizer, schedule, color; /* which of the choices, in the table's order */
     bool nesterov, amsgrad, cycle_momentum, force, json, quiet, help, no_measure, external, layers, onnx_ops, bench, bgr;
@@ -38,7 +44,8 @@ typedef struct cli_options {
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
     const char *dtype; /* of convert */
     int64_t max_shard;
-    bool head, fit;
+    cli_list inputs, states, dims; /* --input of run, --state, --dim */
+    bool head, fit, compress;
 
     const char *sizes, *thread_counts, *html, *against, *peers, *regress; /* of bench */
     bool list;

@@ -1,5 +1,7 @@
-/* wick convert: a file becomes one of another kind. A table of what can become what: one row, one function. */
+/* wick convert: a file becomes one of another kind: what A is its first bytes say, what it becomes the end of B's name. */
 #include "convert.h"
+#include "kinds.h"
+#include "options.h"
 #include "paths.h"
 #include "talk.h"
 
@@ -7,57 +9,67 @@
 #include <string.h>
 #include <strings.h>
 
-#define FOLDER "/" /* as a kind: the folder of a run */
+enum { TO_ONNX = 1, FROM_ONNX = 2, TO_TENSORS = 4, TO_SHARDS = 8, TO_NPZ = 16 };
 
-static const struct {
-    const char *from, *to; /* ends of names */
-    convert_function fn;
-} conversions[] = {
-    {FOLDER, ".onnx", convert_run_to_onnx},
-    {".safetensors", ".onnx", convert_run_to_onnx},
-    {".onnx", ".onnx", convert_onnx_to_onnx},
-#define TENSORS(from) {from, ".safetensors", convert_weights}, {from, ".safetensors.index.json", convert_weights}, {from, ".npz", convert_weights}, {from, ".npy", convert_weights}
-    TENSORS(".safetensors"), TENSORS(".safetensors.index.json"), TENSORS(".npz"), TENSORS(".npy"),
-    TENSORS(".pt"), TENSORS(".pth"), TENSORS(".bin"), /* pickles: refused, with the line that makes safetensors of them */
-#undef TENSORS
+const conversion conversions[] = {
+    {AS_MODEL, "an ONNX model", {".onnx"}, convert_onnx_to_onnx, TO_ONNX | FROM_ONNX},
+    {AS_RUN, "the folder of a run, or a checkpoint", {".onnx"}, convert_run_to_onnx, TO_ONNX},
+    {AS_TENSORS, "tensors: .safetensors, their .safetensors.index.json, .npz, .npy", {".safetensors.index.json", ".safetensors", ".npz", ".npy"}, convert_weights, TO_TENSORS},
+    {0, NULL, {NULL}, NULL, 0},
 };
-enum { CONVERSIONS = sizeof conversions / sizeof conversions[0] };
 
-static bool is_of_kind(const char *path, const char *kind) {
-    if (strcmp(kind, FOLDER) == 0) return path_is_folder(path);
-    const size_t n = strlen(path), end = strlen(kind);
-    return n > end && strcasecmp(path + n - end, kind) == 0;
+static const option_case cases[] = {
+    {"opset", TO_ONNX, "what becomes ONNX"},
+    {"external", TO_ONNX, "what becomes ONNX"},
+    {"dim", FROM_ONNX, "ONNX models that become others"},
+    {"input", FROM_ONNX, "ONNX models that become others"},
+    {"dtype", TO_TENSORS, "tensors"},
+    {"max-shard", TO_SHARDS, "tensors that become shards: a B whose name ends in .safetensors.index.json"},
+    {"compress", TO_NPZ, "a B whose name ends in .npz"},
+};
+
+static bool has_end(const char *path, const char *end) {
+    const size_t n = strlen(path), m = strlen(end);
+    return n > m && strcasecmp(path + n - m, end) == 0;
 }
 
-/* ".npy to .npy, ...", for errors. */
-static void list_conversions(char *text, size_t size) {
+/* The row that makes B of A; NULL: none, and it has been said. */
+static const conversion *find(const char *from, const file_kind *kind, const char *to) {
+    char ends[256];
     size_t at = 0;
-    for (int i = 0; i < CONVERSIONS && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s to %s", i ? ", " : "", strcmp(conversions[i].from, FOLDER) ? conversions[i].from : "the folder of a run",
-                               conversions[i].to);
+    for (const conversion *c = conversions; c->fn; c++) {
+        if (!(c->as & kind->as)) continue;
+        for (int i = 0; i < MOST_ENDS && c->to[i]; i++) {
+            if (has_end(to, c->to[i])) return c;
+            at += (size_t)snprintf(ends + at, sizeof ends - at, "%s%s", at ? ", " : "", c->to[i]);
+        }
+    }
+    if (at) talk_fail(CLI_USAGE, "%s, %s, does not become %s; what it becomes is a file whose name ends in %s", from, kind->name, to, ends);
+    return NULL;
 }
 
 int cmd_convert(cli_options *o) {
     if (o->n_files != 1) return talk_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
-    convert_function fn = NULL;
-    for (int i = 0; i < CONVERSIONS && !fn; i++)
-        if (is_of_kind(o->model, conversions[i].from) && is_of_kind(o->files[0], conversions[i].to)) fn = conversions[i].fn;
-    if (!fn) {
-        char known[2048];
-        list_conversions(known, sizeof known);
-        return talk_fail(CLI_USAGE, "%s does not become %s; what does: %s", o->model, o->files[0], known);
-    }
-    if (path_same(o->model, o->files[0])) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", o->files[0]);
+    const char *to = o->files[0];
+    const file_kind *kind = kind_of(o->model);
+    unsigned as = 0;
+    for (const conversion *c = conversions; c->fn; c++) as |= c->as;
+    if (!kind || !(kind->as & as)) return kind_refuse(o->model, kind, "something that wick convert takes");
+    const conversion *c = find(o->model, kind, to);
+    if (!c) return CLI_USAGE;
+    const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0], c->cases | (has_end(to, ".json") ? TO_SHARDS : has_end(to, ".npz") ? TO_NPZ : 0));
+    if (idle) return talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
+    if (path_same(o->model, to)) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", to);
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
-    const int code = fn(ctx, o);
+    const int code = c->fn(ctx, o);
     if (code == CLI_OK && o->json) {
         json j = talk_json_open();
         json_bool(&j, "ok", true);
-        json_text(&j, "wrote", o->files[0]);
+        json_text(&j, "wrote", to);
         talk_json_close(&j);
-    } else if (code == CLI_OK) talk("wrote %s", o->files[0]);
+    } else if (code == CLI_OK) talk("wrote %s", to);
     wick_context_free(&ctx);
     return code;
 }

@@ -55,7 +55,8 @@ static void show_value(const char *value) {
 static void show_text(const wick_checkpoint *file, const char *path) {
     const char *key, *value;
     double numbers = 0, bytes = 0;
-    talk_print("%s\n\nmetadata\n", path);
+    talk_print("%s\n\n", path);
+    printf("metadata\n");
     for (int i = 0; wick_checkpoint_meta_at(file, i, &key, &value); i++) {
         talk_print("  %-18s ", key);
         show_value(value);

@@ -1,4 +1,5 @@
 /* wick predict: shows images and the probability that the model gives each class. */
+#include "kinds.h"
 #include "options.h"
 #include "picture.h"
 #include "step.h"
@@ -130,6 +131,8 @@ static int look_at_index(viewer *v, int64_t index) {
 static int look_at_file(viewer *v, const char *file) {
     wick_context *ctx = v->c->ctx;
     wick_image *image, *other;
+    int code = kind_check(file, AS_PICTURE, "a picture");
+    if (code != CLI_OK) return code;
     wick_status status = wick_image_open(ctx, file, v->shape[0], &image);
     if (status == WICK_OK && memcmp(wick_image_dims(image), v->shape, sizeof v->shape) != 0) {
         status = wick_image_resize(ctx, image, v->shape[1], v->shape[2], &other);
@@ -137,7 +140,6 @@ static int look_at_file(viewer *v, const char *file) {
         image = other;
     }
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
-    int code = CLI_OK;
     const int64_t count = wick_image_count(image);
     const bool chosen = options_given(v->o, "index");
     char few[32];

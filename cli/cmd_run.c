@@ -1,5 +1,6 @@
 /* wick run: an ONNX model on inputs from files, over one step or a sequence. */
 #include "budget.h"
+#include "kinds.h"
 #include "labels.h"
 #include "options.h"
 #include "paths.h"
@@ -101,26 +102,24 @@ static int find_port(const runner *r, bool input, const char *name) {
     return -1;
 }
 
-/* --state IN=OUT;IN=OUT... */
 static int read_states(runner *r) {
-    char *list = strdup(r->o->state), *rest = list;
-    int code = list ? CLI_OK : talk_fail(CLI_FAILED, "out of memory");
     for (int i = 0; i < r->n_in; i++) r->back[i] = -1;
     for (int i = 0; i < r->n_out; i++) r->forward[i] = -1;
-    for (char *item; code == CLI_OK && (item = strsep(&rest, ";"));) {
-        if (!*item) continue;
-        char *equals = strchr(item, '=');
-        if (!equals) {
-            code = talk_fail(CLI_USAGE, "--state \"%s\" is not IN=OUT: the input that takes the output of the step before", item);
-            break;
-        }
-        *equals = 0;
-        const int in = find_port(r, true, item), out = in < 0 ? -1 : find_port(r, false, equals + 1);
-        if (out < 0) code = CLI_USAGE;
-        else r->back[in] = out, r->forward[out] = in, r->n_states++;
+    for (int k = 0; k < r->o->states.n; k++) {
+        char name[512];
+        const char *item = r->o->states.items[k], *equals = strchr(item, '=');
+        /* Names may have = too: the first one behind which an input's name ends, or else the first. */
+        for (const char *e = equals; e; e = strchr(e + 1, '='))
+            for (int i = 0; i < r->n_in; i++)
+                if (strlen(input_name(i, r->onnx)) == (size_t)(e - item) && memcmp(input_name(i, r->onnx), item, (size_t)(e - item)) == 0) equals = e;
+        if (!equals) return talk_fail(CLI_USAGE, "--state \"%s\" is not IN=OUT: the input that takes the output of the step before", item);
+        snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
+        const int in = find_port(r, true, name), out = in < 0 ? -1 : find_port(r, false, equals + 1);
+        if (out < 0) return CLI_USAGE;
+        if (r->back[in] >= 0) return talk_fail(CLI_USAGE, "--state %s: the input %s has a state already, from %s", item, name, output_name(r->back[in], r->onnx));
+        r->back[in] = out, r->forward[out] = in, r->n_states++;
     }
-    free(list);
-    return code;
+    return CLI_OK;
 }
 
 /* ---- a sequence ---------------------------------------------------------------------------------------------------------------------------------- */
@@ -239,8 +238,13 @@ static int write_outputs(runner *r) {
     return code;
 }
 
-static void show(runner *r, const labels *names) {
+static bool has_scores(const runner *r, int i) { return r->out[i].kind == WICK_VALUE_TENSOR && labels_fit(r->out[i].tensor); }
+
+static int show(runner *r, const labels *names) {
     json j = {0};
+    bool scores = !names->top;
+    for (int i = 0; i < r->n_out && !scores; i++) scores = has_scores(r, i);
+    if (!scores) return talk_fail(CLI_USAGE, "--%s: no output of %s is a vector of scores, one for each class", *r->o->labels ? "labels" : "topk", r->o->model);
     if (r->o->json) {
         j = talk_json_open();
         json_bool(&j, "ok", true);
@@ -249,7 +253,7 @@ static void show(runner *r, const labels *names) {
     for (int i = 0; i < r->n_out; i++) {
         const wick_onnx_port port = wick_onnx_output(r->onnx, i);
         const wick_onnx_value *v = &r->out[i];
-        const bool tensor = v->kind == WICK_VALUE_TENSOR, ranked = tensor && names->top && labels_fit(v->tensor);
+        const bool tensor = v->kind == WICK_VALUE_TENSOR, ranked = names->top && has_scores(r, i);
         char text[4096];
         if (r->o->json) {
             json_open(&j, NULL, '{');
@@ -267,20 +271,25 @@ static void show(runner *r, const labels *names) {
         if (tensor) wick_format(v->tensor, text, sizeof text);
         else snprintf(text, sizeof text, "%zu %s", v->n, v->kind == WICK_VALUE_STRINGS ? "texts" : "items");
         if (ranked) printf(":\n"), labels_print(names, v->tensor);
-        else if (!*r->o->output) talk_print(":\n%s\n", text);
+        else if (tensor && !*r->o->output) printf(":\n%s\n", text);
+        else if (!tensor) printf(": %s\n", text);
         else printf("\n");
     }
     if (r->o->json) {
         json_close(&j, ']');
         talk_json_close(&j);
     }
+    return CLI_OK;
 }
+
+static bool is_timed(const cli_options *o) { return !*o->check && (o->bench || o->repeat > 0); }
+static bool is_shown(const cli_options *o) { return !*o->check && !o->bench && !(o->repeat > 0 && o->json); }
 
 static int run(runner *r) {
     labels names = {0};
     int64_t steps;
     int code = count_steps(r, &steps);
-    const bool timed = r->o->bench || r->o->repeat > 0, shown = !r->o->bench && !(timed && r->o->json);
+    const bool timed = is_timed(r->o), shown = is_shown(r->o);
     if (code == CLI_OK) code = labels_open(&names, r->o);
     if (code == CLI_OK && (steps == 1 || timed)) code = runner_feed(r, 0);
     if (code == CLI_OK && shown) {
@@ -289,7 +298,7 @@ static int run(runner *r) {
             if (status != WICK_OK) code = runner_failed(r, status);
         } else code = run_sequence(r, steps);
     }
-    if (code == CLI_OK && shown) show(r, &names);
+    if (code == CLI_OK && shown) code = show(r, &names);
     if (code == CLI_OK && shown && *r->o->output) code = write_outputs(r);
     runner_forget(r);
     if (code == CLI_OK && timed && (code = runner_feed(r, 0)) == CLI_OK) code = runner_bench(r);
@@ -297,14 +306,78 @@ static int run(runner *r) {
     return code;
 }
 
+/* ---- options that do nothing are mistakes --------------------------------------------------------------------------------------------------------- */
+
+/* The cases, behind those of feed.h. */
+enum { OUTPUTS = FEED_NEXT, CHECKS = OUTPUTS << 1, MEASURES = OUTPUTS << 2, STEPS = OUTPUTS << 3, NO_CHECK = OUTPUTS << 4 };
+static const char outputs[] = "a run whose outputs are shown, which those of --check, --bench and --repeat with --json are not",
+                  pictures[] = "a picture among the inputs, as in --input x=photo.png", recordings[] = "a recording among the inputs, as in --input x=speech.wav",
+                  check[] = "--check DIR", times[] = "a run that is timed, not for --check";
+static const option_case uses[] = {
+    {"output", OUTPUTS, outputs},
+    {"topk", OUTPUTS, outputs},
+    {"labels", OUTPUTS, outputs},
+    {"scale", FEED_PICTURE | FEED_RECORDING, "a picture or a recording among the inputs, as in --input x=photo.png"},
+    {"mean", FEED_PICTURE, pictures},
+    {"std", FEED_PICTURE, pictures},
+    {"layout", FEED_PICTURE, pictures},
+    {"bgr", FEED_PICTURE, pictures},
+    {"rate", FEED_RECORDING, recordings},
+    {"hop", STEPS, "a recording that --state cuts into steps"},
+    {"seed", FEED_CHANCE, "--input random, or a model with random ops"},
+    {"rtol", CHECKS, check},
+    {"atol", CHECKS, check},
+    {"bench", NO_CHECK, times},
+    {"repeat", NO_CHECK, times},
+    {"time", MEASURES, "--bench without --repeat"},
+};
+
+static bool has_random_ops(const wick_onnx *onnx) {
+    static const char *const names[] = {"Random", "Bernoulli", "Multinomial", "Dropout"};
+    for (int i = 0; i < wick_onnx_get_info(onnx).ops; i++)
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+            if (strncmp(wick_onnx_op_at(onnx, i).name, names[k], strlen(names[k])) == 0) return true;
+    return false;
+}
+
+static int check_uses(const runner *r, unsigned now) {
+    const cli_options *o = r->o;
+    if (is_shown(o)) now |= OUTPUTS;
+    now |= *o->check ? CHECKS : NO_CHECK;
+    if (is_timed(o) && !o->repeat) now |= MEASURES;
+    if (now & FEED_RECORDING && r->n_states) now |= STEPS;
+    if (has_random_ops(r->onnx)) now |= FEED_CHANCE;
+    const option_case *idle = options_idle(o, uses, sizeof uses / sizeof uses[0], now);
+    return idle ? talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what) : CLI_OK;
+}
+
+/* Chance fills open extents with one: that is told where they are more than a batch. */
+static void note_open(const runner *r) {
+    for (int i = 0; i < r->n_in; i++) {
+        const wick_onnx_port p = wick_onnx_input(r->onnx, i);
+        const bool chance = r->feeds[i].steps ? strcmp(r->feeds[i].files[0], "random") == 0 : r->others && r->back[i] < 0 && !p.optional;
+        char names[512] = "", type[256];
+        size_t n = 0;
+        bool matters = false;
+        for (int d = 0; d < p.rank && chance && n < sizeof names; d++) {
+            char name[300];
+            if (port_extent(r->o, &p, d, -1) >= 0) continue;
+            matters |= d > 0;
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", port_dim_name(&p, d, name, sizeof name));
+        }
+        if (matters) talk("the input %s, %s: %s of it %s 1 here; --dim NAME=N says another", p.name, port_type(&p, type, sizeof type), names, strchr(names, ',') ? "are" : "is");
+    }
+}
+
 int cmd_run(cli_options *o) {
     runner r = {.o = o};
+    int code = kind_check(o->model, AS_MODEL, "an ONNX model");
+    if (code != CLI_OK) return code;
     const wick_context_options options = {.threads = (int)o->threads, .seed = (uint64_t)o->seed, .max_memory = budget_memory(o)};
     const wick_onnx_limits limits = budget_limits(o);
     budget_watch(o);
     wick_status status = wick_context_new(&r.ctx, &options);
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
-    int code = CLI_OK;
     status = wick_onnx_open(r.ctx, o->model, &limits, &r.onnx);
     if (status != WICK_OK) code = runner_failed(&r, status);
     if (code == CLI_OK && *wick_onnx_unsupported(r.onnx))
@@ -321,7 +394,12 @@ int cmd_run(cli_options *o) {
         r.out = r.in + r.n_in, r.forward = r.back + r.n_in;
         code = ports_check_dims(o, r.onnx);
         if (code == CLI_OK) code = read_states(&r);
-        if (code == CLI_OK) code = feeds_open(o, r.ctx, r.onnx, r.feeds, &r.others);
+        unsigned has = 0;
+        if (code == CLI_OK) code = feeds_list(o, r.onnx, r.feeds, &has);
+        r.others = has & FEED_OTHERS;
+        if (code == CLI_OK) code = check_uses(&r, has);
+        if (code == CLI_OK) note_open(&r);
+        if (code == CLI_OK) code = feeds_open(o, r.ctx, r.onnx, r.feeds);
         if (code == CLI_OK) code = *o->check ? runner_check(&r) : run(&r);
     }
     runner_forget(&r);

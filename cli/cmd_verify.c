@@ -1,16 +1,13 @@
-/* wick verify: whether a file is sound: its structure, its names and its data are read, within the budgets. What kind of file it is its first bytes say,
- * not its name. What Wick lacks is no fault of the file. */
+/* wick verify: whether a file is sound: its structure, its names and its data are read, within the budgets. What Wick lacks is no fault of the file. */
 #include "budget.h"
-#include "options.h"
-#include "paths.h"
+#include "kinds.h"
 #include "talk.h"
 
 #include "wick/data.h"
 #include "wick/io.h"
 #include "wick/weights.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct verified {
@@ -64,43 +61,37 @@ static wick_status recording(verified *v) {
     wick_audio_free(&audio);
     return status;
 }
-static wick_status other(verified *v) { return wick_context_fail(v->ctx, WICK_ERR_UNSUPPORTED, "%s: of a format that Wick does not read", v->path); }
 
-/* The first that fits; what has no magic is taken for ONNX, which has none. */
+/* By format (kinds.c). What is not here Wick does not read. */
 static const struct {
-    size_t at;
-    const char *magic;
-    size_t size;
     const char *format;
     wick_status (*read)(verified *v);
-} kinds[] = {
-    {0, "\x93NUMPY", 6, "npy", array},   {8, "{", 1, "safetensors", tensors}, {0, "\x89PNG", 4, "png", picture}, {0, "\xff\xd8", 2, "jpeg", picture},
-    {0, "\0\0\x08", 3, "idx", picture},  {0, "\x1f\x8b", 2, "idx", picture},  {8, "WAVE", 4, "wav", recording},  {0, "GGUF", 4, "gguf", other},
-    {4, "TFL3", 4, "tflite", other},     {0, "PK\3\4", 4, "npz", archive},   {0, "PK\5\6", 4, "npz", archive},   {0, "{", 1, "shards", archive},
-    {0, "", 0, "onnx", onnx},
+} readers[] = {
+    {"onnx", onnx},     {"safetensors", tensors}, {"shards", archive}, {"npz", archive}, {"npy", array},   {"png", picture},
+    {"jpeg", picture},  {"bmp", picture},         {"webp", picture},   {"idx", picture}, {"wav", recording},
 };
+enum { READERS = sizeof readers / sizeof readers[0] };
 
 int cmd_verify(cli_options *o) {
-    unsigned char head[16] = {0};
-    const int n = path_head(o->model, head, sizeof head);
-    if (n < 0) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->model, strerror(errno));
+    const file_kind *kind = kind_of(o->model);
     size_t k = 0;
-    while ((size_t)n < kinds[k].at + kinds[k].size || memcmp(head + kinds[k].at, kinds[k].magic, kinds[k].size) != 0) k++;
+    while (kind && k < READERS && strcmp(readers[k].format, kind->format) != 0) k++;
+    if (!kind || k == READERS) return kind_refuse(o->model, kind, "a file that Wick reads");
     budget_watch(o);
     verified v = {.path = o->model, .limits = budget_limits(o)};
     wick_status status = wick_context_new(&v.ctx, &(wick_context_options){.threads = 1, .max_memory = budget_memory(o)});
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     int code = CLI_OK;
-    status = kinds[k].read(&v);
+    status = readers[k].read(&v);
     if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(v.ctx, status));
     else if (o->json) {
         json j = talk_json_open();
         json_bool(&j, "ok", true);
-        json_text(&j, "format", kinds[k].format);
+        json_text(&j, "format", kind->format);
         json_text(&j, "unsupported", v.lacks);
         talk_json_close(&j);
     } else {
-        talk_print("%s is sound (%s)", o->model, kinds[k].format);
+        talk_print("%s is sound (%s)", o->model, kind->format);
         if (*v.lacks) talk_print("; Wick lacks %s", v.lacks);
         printf("\n");
     }

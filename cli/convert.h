@@ -9,6 +9,17 @@
 /* Makes o->files[0] of o->model. An exit code; what went wrong has been said. */
 typedef int (*convert_function)(wick_context *ctx, const cli_options *o);
 
+/* What becomes what; the last has no function. */
+enum { MOST_ENDS = 4 };
+typedef struct conversion {
+    unsigned as;               /* kinds of A, of kinds.h ... */
+    const char *from;          /* ... in words */
+    const char *to[MOST_ENDS]; /* ends of B's name, NULLs behind them; of two that fit the longer one first */
+    convert_function fn;
+    unsigned cases; /* for options */
+} conversion;
+extern const conversion conversions[];
+
 int convert_run_to_onnx(wick_context *ctx, const cli_options *o);
 int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o);
 int convert_weights(wick_context *ctx, const cli_options *o); /* whatever wick_weights_open reads and wick_weights_write writes */

@@ -4,6 +4,7 @@
 #include "ports.h"
 #include "talk.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,22 +55,33 @@ int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
     return code;
 }
 
+/* With the extents open that --dim gives no number, or, where the graph can't be recorded so, all of them 1, which is said. */
+static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick_spec *specs, const wick_onnx_save_options *options) {
+    char open[512], why[1024];
+    if (!ports_specs(o, onnx, -1, specs)) return talk_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
+    wick_status status = wick_onnx_resave(onnx, specs, o->files[0], options);
+    ports_open(onnx, specs, open, sizeof open);
+    if (status == WICK_OK || status == WICK_ERR_IO || !*open) return said(ctx, status);
+    snprintf(why, sizeof why, "%s", talk_why(ctx, status));
+    wick_context_clear_error(ctx);
+    ports_specs(o, onnx, 1, specs);
+    status = wick_onnx_resave(onnx, specs, o->files[0], options);
+    if (status == WICK_OK) return talk("with %s open it can't be recorded (%s): written for 1 each; --dim NAME=N gives other numbers", open, why), CLI_OK;
+    talk("open extents are %s; --dim NAME=N gives one a number, and --input NAME=N makes an input a constant", open);
+    return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
+}
+
 int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
     wick_onnx *onnx = NULL;
     char *weights = weights_name(o);
     int code = weights ? said(ctx, wick_onnx_open(ctx, o->model, NULL, &onnx)) : talk_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && *wick_onnx_unsupported(onnx)) code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(onnx));
-    if (code == CLI_OK && *o->dim) code = ports_check_dims(o, onnx);
+    if (code == CLI_OK && o->dims.n) code = ports_check_dims(o, onnx);
+    if (code == CLI_OK) code = ports_fix_inputs(o, onnx);
     if (code == CLI_OK) {
         wick_spec *specs = calloc((size_t)wick_onnx_inputs(onnx) + 1, sizeof *specs);
         const wick_onnx_save_options options = {.opset = (int)o->opset, .weights = o->external ? weights : NULL, .graph = wick_onnx_get_info(onnx).graph};
-        if (!specs) code = talk_fail(CLI_FAILED, "out of memory");
-        else if (*o->dim && !ports_specs(o, onnx, specs)) code = talk_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
-        else {
-            const wick_status status = wick_onnx_resave(onnx, *o->dim ? specs : NULL, o->files[0], &options);
-            if (status == WICK_ERR_UNSUPPORTED && !*o->dim) talk("--dim NAME=N gives open extents numbers, then all of them have some");
-            code = said(ctx, status);
-        }
+        code = specs ? resave(ctx, o, onnx, specs, &options) : talk_fail(CLI_FAILED, "out of memory");
         free(specs);
     }
     wick_onnx_free(&onnx);

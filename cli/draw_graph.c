@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* In units of the picture; characters of its small text are about 6.7 wide. */
-enum { ROW = 21, HEAD = 17, PAD = 7, GAP_X = 22, GAP_Y = 34, MARGIN = 24, TOP = 84, DUMMY = 2, WIDEST = 460, LONGEST = 14, SHOWN = 6, SWEEPS = 12, MOST_CELLS = 200000 };
+enum { ROW = 21, HEAD = 18, PAD = 7, GAP_X = 22, GAP_Y = 34, MARGIN = 24, TOP = 84, DUMMY = 2, WIDEST = 460, LONGEST = 14, SHOWN = 6, SWEEPS = 12, MOST_CELLS = 200000 };
 #define CHARACTER 6.7
 
 /* What a node is drawn in. */
@@ -99,7 +99,7 @@ static bool carries(const sheet *s, int32_t i) {
 }
 
 /* The only node that v's data come from, if it gives them to nobody else; -1: there is none such. */
-static int64_t only_maker(const sheet *s, const int *readers, int64_t v) {
+static int64_t only_maker(const sheet *s, const int64_t *readers, int64_t v) {
     const wick_onnx_graph *g = s->d->graph;
     const wick_onnx_node *n = &g->nodes[v];
     int64_t maker = -1;
@@ -110,7 +110,7 @@ static int64_t only_maker(const sheet *s, const int *readers, int64_t v) {
         maker = from;
     }
     if (maker < 0) return -1;
-    int all = 0, mine = 0;
+    int64_t all = 0, mine = 0;
     for (int k = 0; k < g->nodes[maker].n_out; k++)
         if (g->nodes[maker].out[k] >= 0) all += readers[g->nodes[maker].out[k]];
     for (int i = 0; i < n->n_in; i++) mine += n->in[i] >= 0 && g->wires[n->in[i]].from == maker;
@@ -119,13 +119,13 @@ static int64_t only_maker(const sheet *s, const int *readers, int64_t v) {
 
 static void make_boxes(sheet *s) {
     const wick_onnx_graph *g = s->d->graph;
-    int *readers = calloc((size_t)g->n_wires + 1, sizeof *readers); /* by wire; those of outputs too */
+    int64_t *readers = calloc((size_t)g->n_wires + 1, sizeof *readers); /* by wire; those of outputs too */
     s->good = readers != NULL;
     for (int64_t v = 0; s->good && v < g->n_nodes; v++)
         for (int i = 0; i < g->nodes[v].n_in; i++)
             if (g->nodes[v].in[i] >= 0) readers[g->nodes[v].in[i]]++;
     for (int i = 0; s->good && i < wick_onnx_outputs(s->d->onnx); i++)
-        if (g->outputs[i] >= 0) readers[g->outputs[i]] += 1 << 20; /* another reader than any node */
+        if (g->outputs[i] >= 0) readers[g->outputs[i]] += INT32_MAX; /* another reader than any node */
     for (int64_t v = 0; s->good && v < g->n_nodes; v++) {
         s->next[v] = -1, s->box[v] = -1;
         if (is_constant(&g->nodes[v])) continue;
@@ -468,7 +468,7 @@ static void draw_cell(FILE *out, const sheet *s, const cell *c) {
     double y = c->y;
     module_of(s, c, module, sizeof module);
     if (module[0]) {
-        draw_text(out, left + 2, y + 12, "module", module, c->w);
+        draw_text(out, left + 2, y + 13, "module", module, c->w);
         y += HEAD;
     }
     fprintf(out, "<rect class=\"shadow\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", left, y, c->w, c->y + c->h - y);
@@ -492,9 +492,7 @@ static void draw_cell(FILE *out, const sheet *s, const cell *c) {
 static void draw_links(FILE *out, const sheet *s) {
     for (size_t i = 0; i < s->n_links; i++) {
         const cell *a = &s->cells[s->links[i].from], *b = &s->cells[s->links[i].to];
-        char module[160] = "";
-        if (b->kind == BOX) module_of(s, b, module, sizeof module);
-        const double y0 = a->floor, y1 = b->y + (module[0] ? HEAD : 0), bow = fmax(GAP_Y / 2.0, (y1 - y0) / 2);
+        const double y0 = a->floor, y1 = b->y, bow = fmax(GAP_Y / 2.0, (y1 - y0) / 2);
         fprintf(out, "<path class=\"link%s\" d=\"M%.1f %.1fV%.1fC%.1f %.1f %.1f %.1f %.1f %.1f", b->kind == BEND ? "" : " arrow", a->x, a->y + a->h, y0, a->x, y0 + bow,
                 b->x, y1 - bow, b->x, y1);
         if (b->kind == BEND) fprintf(out, "V%.1f", b->floor);
@@ -540,7 +538,7 @@ bool draw_graph(FILE *out, const drawing *d) {
     if (s.good) make_links(&s);
     if (s.good) measure(&s);
     if (s.good) place(&s);
-    double low = 0, high = 600, bottom = TOP;
+    double low = 0, high = fmax(600, MARGIN + fmax(width_of(d->title) * 17 / 11, width_of(d->subtitle))), bottom = TOP;
     for (size_t i = 0; s.good && i < s.n_cells; i++) {
         const cell *c = &s.cells[i];
         low = i ? fmin(low, c->x - c->w / 2) : c->x - c->w / 2;

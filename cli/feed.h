@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include "wick/onnx.h"
+#include "wick/tensor.h"
 
 typedef struct feed {
     int64_t steps;         /* 0: nothing given. 1: the same at every step. Else one value each, of files or along the first axis of value */
@@ -13,10 +14,13 @@ typedef struct feed {
     char **files;          /* NULL, or one for each step */
 } feed;
 
-/* Reads what `what` names as the input p: a .npy, .pb, .wav, picture, number, or random[:DIMS]. In the innermost scope. */
+/* Reads what `what` names as the input p: an array, TensorProto, recording, picture, number, or random[:DIMS]. Files are known by their bytes. In the innermost scope. */
 wick_status feed_read(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, wick_onnx_value *out);
-/* The --input options, feeds[inputs of the model]. An exit code; what went wrong has been said. *others: random alone was among them. */
-int feeds_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, feed *feeds, bool *others);
+/* The --input options, feeds[inputs of the model]: which are for which. An exit code; what went wrong has been said. *has: what they are. */
+enum { FEED_PICTURE = 1, FEED_RECORDING = 2, FEED_CHANCE = 4, FEED_OTHERS = 8 /* random for all that are not named */, FEED_NEXT = 16 };
+int feeds_list(const cli_options *o, wick_onnx *onnx, feed *feeds, unsigned *has);
+/* Reads what feeds_list found. An exit code. */
+int feeds_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, feed *feeds);
 /* One file as a feed: a .npy with one axis more than p has is a step for each extent of it. */
 wick_status feed_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, feed *out);
 /* The value at a step; steps beyond those of the feed are no business of it. */
@@ -24,6 +28,13 @@ wick_status feed_at(const cli_options *o, wick_context *ctx, wick_onnx *onnx, co
 /* Says what went wrong with an input, with an exit code: the command line's fault, or the file's. */
 int feed_failed(const wick_context *ctx, wick_status status);
 void feed_free(feed *f);
+
+/* Its parts. A picture (feed_picture.c), a recording (feed_audio.c; stacked: in steps, along one more axis), and "0.5" or "1/255" at *text, which moves on. */
+wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path, wick_tensor **out);
+wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path, wick_tensor **out, bool *stacked);
+bool feed_number(const char **text, double *value);
+wick_dtype feed_dtype(const wick_onnx_port *p); /* of its elements as tensors; f32 where they are none */
+bool feed_is_float(wick_dtype dtype);
 
 /* Slice i of x along its first axis, as data. */
 wick_status feed_slice(wick_tensor *x, int64_t i, wick_tensor **out);

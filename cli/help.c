@@ -1,5 +1,6 @@
 #include "help.h"
 
+#include "convert.h"
 #include "options.h"
 
 #include "wick/zoo.h"
@@ -8,7 +9,7 @@ const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then i
 static const char help_onnx[] = "MODEL.onnx is an ONNX file; weights outside of it are looked for in its folder.";
 static const char help_any[] = "FILE is an ONNX model, safetensors or an index of their shards, a .npz or a .npy: its first bytes say which.";
 const char help_pair[] = "A and B are safetensors files, or folders of runs: then their best.safetensors.";
-const char help_conversions[] = "A is a file, or the folder of a run; B is written as a whole, or not at all.";
+static const char help_conversions[] = "A's first bytes say what it is, the end of B's name what it becomes. B is written as a whole, or not at all.";
 const char help_file[] = "FILE is JPEG, PNG or IDX.";
 
 const char *help_argument(cli_command_id command) {
@@ -23,6 +24,14 @@ const char *help_argument(cli_command_id command) {
     case CMD_INFO: return help_model;
     default: return NULL;
     }
+}
+
+bool help_conversion(int i, char *to, size_t size, const char **from) {
+    const conversion *c = &conversions[i];
+    size_t n = 0;
+    for (int k = 0; k < MOST_ENDS && c->fn && c->to[k] && n < size; k++) n += (size_t)snprintf(to + n, size - n, "%s%s", k ? ", " : "", c->to[k]);
+    *from = c->from;
+    return c->fn != NULL;
 }
 
 enum {
@@ -150,6 +159,9 @@ void help_command(cli_command_id command, FILE *out) {
         any = true;
     }
     if (help_argument(command)) fprintf(out, "\n%s\n", help_argument(command));
+    char to[256];
+    const char *from;
+    for (int i = 0; command == CMD_CONVERT && help_conversion(i, to, sizeof to, &from); i++) fprintf(out, "  %s\n      becomes %s\n", from, to);
     exit_codes(command, out);
 }
 

@@ -28,6 +28,8 @@ typedef struct help_example {
 extern const help_example help_examples[];
 
 const char *help_argument(cli_command_id command); /* what its arguments are; NULL: nothing to say */
-extern const char help_model[], help_pair[], help_conversions[], help_file[]; /* what MODEL, A, B and FILE are */
+extern const char help_model[], help_pair[], help_file[]; /* what MODEL, A, B and FILE are */
+/* What wick convert makes of what: `from`, in words, becomes `to`, ends of names; false past the last. */
+bool help_conversion(int i, char *to, size_t size, const char **from);
 
 #endif

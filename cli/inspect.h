@@ -3,10 +3,11 @@
 #define WICK_CLI_INSPECT_H
 
 #include "cli.h"
+#include "kinds.h"
 
 #include "wick/context.h"
 
 int inspect_onnx(const cli_options *o, wick_context *ctx);
-int inspect_tensors(const cli_options *o, wick_context *ctx, const char *format); /* what wick/weights.h reads */
+int inspect_tensors(const cli_options *o, wick_context *ctx, const file_kind *kind); /* what wick/weights.h reads */
 
 #endif

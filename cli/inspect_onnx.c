@@ -29,8 +29,8 @@ typedef struct subject {
     layer *layers; /* those with parameters or FLOPs, the largest first */
     double *flops; /* by node */
     int64_t n_layers;
-    double total, weight_bytes; /* FLOPs of all nodes */
-    bool open_dims;
+    double total; /* FLOPs of all nodes */
+    char open[512]; /* names of dims without an extent, that --dim gives none either */
 } subject;
 
 static int larger(const void *a, const void *b) {
@@ -70,8 +70,6 @@ static bool find_layers(subject *s) {
         if (kept && strcmp(by[kept - 1].place, by[i].place) == 0) by[kept - 1].flops += by[i].flops;
         else by[kept++] = by[i];
     }
-    for (int32_t w = 0; w < g->n_wires; w++)
-        if (g->wires[w].from == -2) s->weight_bytes += (double)wick_spec_bytes(&g->wires[w].spec);
     for (int64_t v = 0; v < g->n_nodes; v++) {
         const wick_onnx_node *node = &g->nodes[v];
         layer l = {.node = node, .result = node->n_out && node->out[0] >= 0 ? &g->wires[node->out[0]].spec : NULL};
@@ -132,7 +130,7 @@ static void print_text(const subject *s) {
         const wick_onnx_port p = wick_onnx_output(onnx, i);
         print_port("output", &p);
     }
-    printf("%-11s %lld, weights %.4g MB\n", "parameters", (long long)info.parameters, s->weight_bytes * 1e-6);
+    printf("%-11s %.4g MB, with %lld parameters that can be trained\n", "weights", (double)info.weight_bytes * 1e-6, (long long)info.parameters);
     printf("%-11s %lld", "nodes", (long long)info.nodes);
     if (info.functions) printf(", in functions too (%lld)", (long long)info.functions);
     for (int i = 0; i < info.ops; i++) {
@@ -145,7 +143,7 @@ static void print_text(const subject *s) {
         printf("%-11s %d kernels, %.4g GFLOP, %.4g MB moved\n", "plan", p.kernels, p.flops * 1e-9, p.bytes * 1e-6);
         printf("%-11s at most %.4g MB besides weights, inputs and outputs\n", "memory", (double)(p.arena_bytes + p.scratch_bytes) * 1e-6);
     } else talk_print("%-11s none: %s\n", "plan", s->why);
-    if (s->open_dims) printf("%-11s open extents are as --dim says, or 1\n", "");
+    if (*s->open) talk_print("%-11s %s: 1 here; --dim NAME=N says another\n", "open", s->open);
     if (*wick_onnx_unsupported(onnx)) talk_print("%-11s %s\n", "lacks", wick_onnx_unsupported(onnx));
     print_layers(s);
 }
@@ -187,7 +185,7 @@ static void print_json(const subject *s) {
         json_close(&j, ']');
     }
     json_integer(&j, "parameters", info.parameters);
-    json_real(&j, "weight_bytes", s->weight_bytes, 15);
+    json_integer(&j, "weight_bytes", (int64_t)info.weight_bytes);
     json_integer(&j, "nodes", info.nodes);
     json_integer(&j, "functions", info.functions);
     json_open(&j, "ops", '[');
@@ -201,6 +199,7 @@ static void print_json(const subject *s) {
         json_close(&j, '}');
     }
     json_close(&j, ']');
+    json_text(&j, "open", s->open);
     json_text(&j, "unsupported", wick_onnx_unsupported(onnx));
     if (s->plan) {
         const wick_plan_info p = wick_plan_get_info(s->plan);
@@ -238,7 +237,7 @@ static int draw(const subject *s) {
     const wick_onnx_info info = wick_onnx_get_info(s->onnx);
     snprintf(title, sizeof title, "%.200s", name ? name + 1 : s->o->model);
     snprintf(subtitle, sizeof subtitle, "%lld nodes, %lld parameters, %.4g GFLOP%s", (long long)info.nodes, (long long)info.parameters, s->total * 1e-9,
-             s->open_dims ? ", open extents as --dim says, or 1" : "");
+             *s->open ? ", open extents 1" : "");
     FILE *out = open_memstream(&text, &size);
     const drawing d = {.onnx = s->onnx, .graph = &s->graph, .flops = s->flops, .total = s->total, .title = title, .subtitle = subtitle};
     const bool good = out && draw_graph(out, &d);
@@ -258,14 +257,15 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
     const wick_onnx_limits limits = budget_limits(o);
     wick_status status = wick_onnx_open(ctx, o->model, &limits, &s.onnx);
     int code = status == WICK_OK ? ports_check_dims(o, s.onnx) : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    if (code == CLI_OK) code = ports_fix_inputs(o, s.onnx);
     if (code == CLI_OK) {
         const int n = wick_onnx_inputs(s.onnx);
-        for (int i = 0; i < n; i++) {
-            const wick_onnx_port p = wick_onnx_input(s.onnx, i);
-            for (int d = 0; d < p.rank; d++) s.open_dims |= p.dims[d] < 0;
-        }
         wick_spec *specs = calloc((size_t)n + 1, sizeof *specs);
-        if (specs && ports_specs(o, s.onnx, specs)) s.specs = specs;
+        if (specs && ports_specs(o, s.onnx, -1, specs)) {
+            ports_open(s.onnx, specs, s.open, sizeof s.open);
+            ports_specs(o, s.onnx, 1, specs);
+            s.specs = specs;
+        }
         if (!s.specs) snprintf(s.why, sizeof s.why, "its inputs are not all tensors of known rank");
         else if (wick_onnx_compile(s.onnx, specs, NULL, &s.plan) != WICK_OK) snprintf(s.why, sizeof s.why, "%s", wick_context_error(ctx));
         status = wick_onnx_get_graph(s.onnx, s.specs, &s.graph);

@@ -37,20 +37,20 @@ static void finish(const cli_options *o, json *j, const total *t) {
     } else printf("%d tensor%s, %.0f numbers, %.4g MB\n", t->tensors, plural(t->tensors), t->numbers, t->bytes * 1e-6);
 }
 
-static json begin(const cli_options *o, const char *format) {
+static json begin(const cli_options *o, const file_kind *kind) {
     json j = {0};
-    if (!o->json) return talk_print("%s, %s\n", o->model, format), j;
+    if (!o->json) return talk_print("%s is %s\n", o->model, kind->name), j;
     j = talk_json_open();
     json_bool(&j, "ok", true);
-    json_text(&j, "format", format);
+    json_text(&j, "format", kind->format);
     return j;
 }
 
-int inspect_tensors(const cli_options *o, wick_context *ctx, const char *format) {
+int inspect_tensors(const cli_options *o, wick_context *ctx, const file_kind *kind) {
     wick_weights *file;
     const wick_status status = wick_weights_open(ctx, o->model, &file);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
-    json j = begin(o, format);
+    json j = begin(o, kind);
     const char *key, *value;
     total t = {0};
     if (o->json) json_open(&j, "metadata", '{');

@@ -13,8 +13,8 @@ static void write_string(FILE *out, const char *text) {
             n = 1;
         } else if (*s == '"' || *s == '\\') {
             fprintf(out, "\\%c", *s);
-        } else if (*s < 0x20) {
-            fprintf(out, "\\u%04x", *s);
+        } else if (*s < 0x20 || *s == 0x7F || (*s == 0xC2 && s[1] < 0xA0)) { /* JSON asks for the first only; a terminal obeys all */
+            fprintf(out, "\\u%04x", s[n - 1]);
         } else {
             fwrite(s, 1, (size_t)n, out);
         }

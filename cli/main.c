@@ -1,4 +1,5 @@
 /* wick: the command. Finds the subcommand, reads its options and runs it. */
+#include "cutoff.h"
 #include "help.h"
 #include "options.h"
 #include "talk.h"
@@ -114,6 +115,7 @@ static int run_command(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    cutoff_watch();
     int code = run_command(argc, argv);
     /* Results that never reached their file are a failure. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_OK) {

@@ -118,6 +118,10 @@ static void command_page(cli_command_id id, FILE *out) {
         if (command->run == cmd_predict) fprintf(out, " %s", help_file);
         fputc('\n', out);
     }
+    char to[256];
+    const char *from;
+    if (id == CMD_CONVERT) fputs(".SH CONVERSIONS\n", out);
+    for (int i = 0; id == CMD_CONVERT && help_conversion(i, to, sizeof to, &from); i++) tagged(out, from, to);
     fputs(".SH OPTIONS\n", out);
     for (int i = 0; options_at(id, i, &option); i++) {
         fputs(".TP\n\\fB\\-\\-", out);

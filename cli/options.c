@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* Of a CHOICE the field holds the number, of a WORD the text. */
-/* A LIST may be given several times: its texts are joined by ;. */
-typedef enum value_kind { FLAG, INTEGER, REAL, TEXT, CHOICE, WORD, LIST } value_kind;
+/* A LIST may be given several times: its texts are joined by ;. EACH may too, and stays apart, whatever is in the texts: a cli_list. */
+typedef enum value_kind { FLAG, INTEGER, REAL, TEXT, CHOICE, WORD, LIST, EACH } value_kind;
 /* What a resumed run does with an option: forget it, keep it fixed, or keep it until the command line gives another. */
 typedef enum kept { FORGET, FIXED, CHANGEABLE } kept;
 
@@ -67,6 +67,7 @@ static const option_row rows[] = {
      "--weights: what FROM is in a name of the file is TO in the network's: \"backbone.*=*\", \"*.gamma=*.weight\"; the first that matches counts; may be given again"},
     {"fit", "", FLAG, T, "", AT(fit), 0, 0, FIXED, "--weights: take what fits, and leave what is missing or of another shape as it is"},
     {"dtype", "keep|f64|f32|f16|bf16", WORD, K, "keep", AT(dtype), 0, 0, FORGET, "what floats become"},
+    {"compress", "", FLAG, K, "", AT(compress), 0, 0, FORGET, "to .npz: deflate the arrays, as numpy.savez_compressed does; without it they can be read in place"},
     {"max-shard", "MB", INTEGER, K, "5000", AT(max_shard), 1, 1 << 30, FORGET, "bytes of tensors in a shard, in millions"},
     {"arch", "NET", TEXT, I, "", AT(arch), 0, 0, FORGET, "show this network's layers: mlp:256,128, resnet8, ... (with --input)"},
     {"net", "LAYERS", TEXT, I, "", AT(net), 0, 0, FORGET, "show the layers of a network as text; wick help net lists them"},
@@ -127,21 +128,25 @@ static const option_row rows[] = {
     {"rtol", "R", REAL, M, "-1", AT(rtol), -1, 1e30, FORGET, "what may differ, as part of each element of B; -1: nothing"},
     {"atol", "A", REAL, M, "-1", AT(atol), -1, 1e30, FORGET, "what may differ besides; -1: nothing. With --atol 0 alone any difference counts"},
     {"only", "PATTERN", TEXT, M, "", AT(only), 0, 0, FORGET, "compare only what has such a name: \"*.weight\""},
-    {"input", "NAME=FILE", LIST, X, "", AT(input), 0, 0, FORGET,
+    {"input", "NAME=FILE", EACH, X, "", AT(inputs), 0, 0, FORGET,
      "an input from a .npy, .pb, .wav, picture, number (NAME=16000) or NAME=random[:DIMS]; random alone: all that are not named. Given again for "
      "one NAME, or a .npy with one axis more than the input has: the steps of a sequence"},
-    {"state", "IN=OUT", LIST, X, "", AT(state), 0, 0, FORGET,
+    {"input", "NAME=N", EACH, K | S, "", AT(inputs), 0, 0, FORGET, "an input of a .onnx that becomes a constant, N everywhere, such as the sampling rate that a branch hangs on: sr=16000"},
+    {"state", "IN=OUT", EACH, X, "", AT(states), 0, 0, FORGET,
      "the input IN of a step is the output OUT of the step before; at first zeros, or what --input gives; may be given again"},
-    {"dim", "NAME=N", LIST, X | S | K, "", AT(dim), 0, 0, FORGET, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"},
+    {"dim", "NAME=N", EACH, X | S, "", AT(dims), 0, 0, FORGET, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"},
+    {"dim", "NAME=N", EACH, K, "", AT(dims), 0, 0, FORGET, "number for an open dim, by its name or as INPUT.axis (x.2=224); others stay open where they can, else they are 1"},
     {"output", "DIR", TEXT, X, "", AT(output), 0, 0, FORGET, "write each output to DIR/NAME.npy instead of showing it; those of a sequence are stacked"},
     {"topk", "K", INTEGER, X, "0", AT(topk), 0, MANY, FORGET, "of outputs with a score for each class, show the K highest; 0: 5 with --labels, else all of the output"},
     {"labels", "FILE", TEXT, X, "", AT(labels), 0, 0, FORGET, "names of the classes, a line each"},
-    {"scale", "S", TEXT, X, "1", AT(scale), 0, 0, FORGET, "pictures: pixels of 0 to 255 times this, such as 1/255; then mean and std"},
+    {"scale", "S", TEXT, X, "1", AT(scale), 0, 0, FORGET, "pictures: pixels of 0 to 255 times this, such as 1/255; then mean and std. Recordings: samples of -1 to 1 times this"},
     {"mean", "LIST", TEXT, X, "0", AT(mean), 0, 0, FORGET, "pictures: what to subtract, one number or one for each channel: 0.485,0.456,0.406"},
     {"std", "LIST", TEXT, X, "1", AT(std), 0, 0, FORGET, "pictures: what to divide by then"},
     {"layout", "auto|nchw|nhwc", WORD, X, "auto", AT(layout), 0, 0, FORGET, "pictures: where the channels are; auto: by an extent of 1 or 3, else nchw"},
     {"bgr", "", FLAG, X, "", AT(bgr), 0, 0, FORGET, "pictures: channels in the order blue, green, red; --mean and --std are in that order too"},
-    {"rate", "HZ", INTEGER, X, "0", AT(rate), 0, 1e9, FORGET, "recordings: refuse one with another number of samples a second; 0: take any"},
+    {"rate", "HZ", INTEGER, X, "0", AT(rate), 0, 1e9, FORGET, "recordings: resample to so many samples a second; 0: take them as they are"},
+    {"hop", "N", INTEGER, X, "0", AT(hop), 0, MANY, FORGET,
+     "recordings, with --state: samples from a step's beginning to the next one's; what a step has more are the last of the steps before; 0: as many as it has"},
     {"seed", "N", INTEGER, X, "1", AT(seed), 0, MANY, FORGET, "of random inputs, and of random ops"},
     {"check", "DIR", TEXT, X, "", AT(check), 0, 0, FORGET,
      "compare with the outputs in DIR: output_0.pb or .npy for input_0.pb or .npy ..., or such sets in DIR/test_data_set_0, 1 ...; with --state they "
@@ -155,13 +160,15 @@ static const option_row rows[] = {
     {"svg", "FILE", TEXT, S, "", AT(svg), 0, 0, FORGET, "draw the graph"},
     {"opset", "N", INTEGER, K, "18", AT(opset), 13, 28, FORGET, "version of the ops of an ONNX model that is written"},
     {"external", "", FLAG, K, "", AT(external), 0, 0, FORGET, "put the weights of an ONNX model into a file beside it, B.safetensors"},
-    {"max-memory", "MB", INTEGER, X | S | V, "0", AT(max_memory), 0, 1 << 24, FORGET,
-     "memory that it may take besides the file's own pages; 0: what this machine has, of that 1024 for what a file describes"},
+    {"max-memory", "MB", INTEGER, X | S | V, "", AT(max_memory), 1, 1 << 24, FORGET,
+     "memory that it may take besides the file's own pages; without it what this machine has, of that 1024 for what a file describes and a run records of it"},
     {"max-tensor", "MB", INTEGER, X | S | V, "8192", AT(max_tensor), 1, 1 << 24, FORGET, "the largest tensor that it may make"},
     {"max-output", "MB", INTEGER, X | S | V, "8192", AT(max_output), 1, 1 << 24, FORGET, "all outputs of a run together"},
-    {"max-nodes", "N", INTEGER, X | S | V, "10000000", AT(max_nodes), 1, MANY, FORGET, "nodes that a run may execute, those of loops and functions each time"},
+    {"max-nodes", "N", INTEGER, X | S | V, "", AT(max_nodes), 1, MANY, FORGET,
+     "nodes that a run may execute, those of loops and functions each time; without it 200000, and one for each byte of the file, up to 10000000"},
     {"max-depth", "N", INTEGER, X | S | V, "64", AT(max_depth), 1, 1000, FORGET, "how deep graphs and functions may lie within each other"},
-    {"max-seconds", "S", REAL, X | S | V, "0", AT(max_seconds), 0, 1e6, FORGET, "end with an error after that time; 0: opening a file may take an hour, a run's graph too"},
+    {"max-seconds", "S", REAL, X | S | V, "", AT(max_seconds), 0.001, 1e6, FORGET,
+     "end with an error after that time; without it inspect and verify after 120, while in run opening a file may take an hour, and its graph too"},
     {"list", "", FLAG, B, "", AT(list), 0, 0, FORGET, "show the rows and their sizes, and measure none"},
     {"size", "LIST", TEXT, B, "1K,64K,16M", AT(sizes), 0, 0, FORGET, "elements, of rows that come in several sizes"},
     {"threads", "LIST", TEXT, B, "1", AT(thread_counts), 0, 0, FORGET, "numbers of threads, one after the other: 1,2. One thread is kept on one CPU, and its time is what it computed"},
@@ -278,6 +285,7 @@ static int set_value(cli_options *o, int index, const char *text, char *error, s
     }
     case TEXT:
     case LIST:
+    case EACH:
         break;
     }
     char *copy = strdup(text);
@@ -303,6 +311,18 @@ static int add_value(cli_options *o, int index, const char *text, char *error, s
     return code;
 }
 
+static int append_value(cli_options *o, int index, const char *text, char *error, size_t size) {
+    cli_list *list = (cli_list *)((char *)o + rows[index].offset);
+    const char **more = realloc(list->items, ((size_t)list->n + 1) * sizeof *more);
+    if (!more) {
+        snprintf(error, size, "out of memory");
+        return CLI_FAILED;
+    }
+    list->items = more;
+    list->items[list->n++] = text;
+    return CLI_OK;
+}
+
 static int refuse_empty(const option_row *row, char *error, size_t size) {
     snprintf(error, size, "--%s needs %s, not an empty text", row->name, row->argument);
     return CLI_USAGE;
@@ -316,8 +336,9 @@ static const char *row_name(int i, const void *user) {
 int options_parse(cli_options *o, int argc, char **argv, int first, char *error, size_t size) {
     const cli_command *command = &cli_commands[o->command];
     int code = CLI_OK;
-    for (int i = 0; i < ROWS && code == CLI_OK; i++)
-        if (belongs(&rows[i], o->command)) code = set_value(o, i, rows[i].fallback, error, size);
+    for (int i = 0; i < ROWS && code == CLI_OK; i++) /* a number without a fallback stays 0: nothing is said */
+        if (belongs(&rows[i], o->command) && (*rows[i].fallback || (rows[i].kind != INTEGER && rows[i].kind != REAL)))
+            code = set_value(o, i, rows[i].fallback, error, size);
     if (code != CLI_OK) return code;
     bool only_positional = false;
     for (int i = first; i < argc; i++) {
@@ -373,8 +394,10 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
             value = argv[++i];
         }
         /* A variable of a script that is not set must not become a default. */
-        if ((rows[index].kind == TEXT || rows[index].kind == LIST) && !*value) return refuse_empty(&rows[index], error, size);
-        code = rows[index].kind == LIST && o->given[index] ? add_value(o, index, value, error, size) : set_value(o, index, value, error, size);
+        if ((rows[index].kind == TEXT || rows[index].kind == LIST || rows[index].kind == EACH) && !*value) return refuse_empty(&rows[index], error, size);
+        code = rows[index].kind == EACH                       ? append_value(o, index, value, error, size)
+               : rows[index].kind == LIST && o->given[index] ? add_value(o, index, value, error, size)
+                                                             : set_value(o, index, value, error, size);
         if (code != CLI_OK) return code;
         o->given[index] = true;
     }
@@ -389,6 +412,12 @@ bool options_given(const cli_options *o, const char *name) {
     return o->given[find_row(o->command, name, strlen(name))];
 }
 
+const option_case *options_idle(const cli_options *o, const option_case *uses, int n, unsigned now) {
+    for (int i = 0; i < n; i++)
+        if (options_given(o, uses[i].name) && !(uses[i].when & now)) return &uses[i];
+    return NULL;
+}
+
 const char *options_text(const cli_options *o, const char *name) {
     return o->text[find_row(o->command, name, strlen(name))];
 }
@@ -397,6 +426,10 @@ void options_free(cli_options *o) {
     for (int i = 0; i < ROWS; i++) {
         free(o->text[i]);
         o->text[i] = NULL;
+        if (rows[i].kind != EACH) continue;
+        cli_list *list = (cli_list *)((char *)o + rows[i].offset);
+        free(list->items);
+        *list = (cli_list){0};
     }
     free(o->files);
     o->files = NULL;

@@ -11,6 +11,14 @@ int options_parse(cli_options *options, int argc, char **argv, int first, char *
 void options_free(cli_options *options);
 /* Whether the command line, rather than a default or a checkpoint, gave the option; it must be one of the command's. */
 bool options_given(const cli_options *options, const char *name);
+/* What an option is for: it has an effect in the cases `when`, a bit set of the caller's. */
+typedef struct option_case {
+    const char *name;
+    unsigned when;
+    const char *what; /* "--name has no effect here: it is for ..." */
+} option_case;
+/* The first of the n options that the command line gave, and that has no effect in any of the cases `now`; NULL: none. */
+const option_case *options_idle(const cli_options *options, const option_case *uses, int n, unsigned now);
 /* The value of an option as it was written; "" when it has none. */
 const char *options_text(const cli_options *options, const char *name);
 /* Option i of a command as help shows it; false past the last. */

@@ -52,75 +52,110 @@ void dims_json(json *j, const char *key, int rank, const int64_t *dims) {
 
 /* ---- --dim ------------------------------------------------------------------------------------------------------------------------------------- */
 
-/* The next NAME=N of "a=1;b=2": its name's length and the number; false: the list is over. Number -1: it is no such thing. */
-static bool next_dim(const char **list, const char **name, size_t *length, int64_t *extent) {
-    while (**list == ';') ++*list;
-    if (!**list) return false;
-    const size_t item = strcspn(*list, ";");
-    *name = *list;
-    *list += item;
-    *length = item;
-    while (*length && (*name)[*length - 1] != '=') --*length;
-    *extent = -1;
-    if (*length < 2) return true; /* no =, or nothing before it */
-    const char *number = *name + *length;
+/* NAME=N: its name's length and the number, or -1: it is no such thing. */
+static int64_t read_dim(const char *item, size_t *length) {
+    const char *equals = strrchr(item, '=');
     char *end;
-    --*length;
+    *length = equals ? (size_t)(equals - item) : strlen(item);
+    if (!equals || !*length) return -1;
     errno = 0;
-    const long long value = strtoll(number, &end, 10);
-    if (!errno && end != number && end == *name + item && value >= 0) *extent = value;
-    return true;
+    const long long value = strtoll(equals + 1, &end, 10);
+    return errno || end == equals + 1 || *end || value < 0 ? -1 : value;
+}
+
+const char *port_dim_name(const wick_onnx_port *p, int d, char *place, size_t size) {
+    if (p->dim_names[d] && *p->dim_names[d]) return p->dim_names[d];
+    snprintf(place, size, "%.250s.%d", p->name, d);
+    return place;
 }
 
 static bool is_dim(const wick_onnx_port *p, int d, const char *name, size_t length) {
     char place[300];
     const char *own = p->dim_names[d];
-    if (own && strlen(own) == length && length && memcmp(own, name, length) == 0) return true;
+    if (own && strlen(own) == length && memcmp(own, name, length) == 0) return true;
     const int n = snprintf(place, sizeof place, "%.250s.%d", p->name, d);
     return (size_t)n == length && memcmp(place, name, length) == 0;
 }
 
-int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d) {
+int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d, int64_t open) {
     if (p->dims[d] >= 0) return p->dims[d];
-    const char *list = o->dim, *name;
-    size_t length;
-    int64_t extent, found = 1;
-    while (next_dim(&list, &name, &length, &extent))
-        if (is_dim(p, d, name, length)) found = extent;
+    int64_t found = open;
+    for (int i = 0; i < o->dims.n; i++) {
+        size_t length;
+        const int64_t extent = read_dim(o->dims.items[i], &length);
+        if (is_dim(p, d, o->dims.items[i], length)) found = extent;
+    }
     return found;
 }
 
 int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
-    const char *list = o->dim, *name;
-    size_t length;
-    int64_t extent;
-    while (next_dim(&list, &name, &length, &extent)) {
-        const char *first = NULL;
-        char place[300];
+    for (int k = 0; k < o->dims.n; k++) {
+        const char *item = o->dims.items[k];
+        size_t length;
+        char names[1024] = "";
+        size_t at = 0;
         bool known = false;
-        if (extent < 0) return talk_fail(CLI_USAGE, "--dim needs NAME=N, not '%.*s'", (int)strcspn(name, ";"), name);
+        if (read_dim(item, &length) < 0) return talk_fail(CLI_USAGE, "--dim needs NAME=N, not '%s'", item);
         for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
             const wick_onnx_port p = wick_onnx_input(onnx, i);
             for (int d = 0; d < p.rank; d++) {
+                char name[300];
                 if (p.dims[d] >= 0) continue;
-                known |= is_dim(&p, d, name, length);
-                if (first) continue;
-                snprintf(place, sizeof place, "%.250s.%d", p.name, d);
-                first = p.dim_names[d] && *p.dim_names[d] ? p.dim_names[d] : place;
+                known |= is_dim(&p, d, item, length);
+                const char *own = port_dim_name(&p, d, name, sizeof name);
+                if (at < sizeof names && !strstr(names, own)) at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", own);
             }
         }
-        if (!known && !first) return talk_fail(CLI_USAGE, "--dim %.*s: all extents of the model's inputs are fixed", (int)length, name);
-        if (!known) return talk_fail(CLI_USAGE, "--dim: no input has an open dim '%.*s'; one is %s", (int)length, name, first);
+        if (!known && !*names) return talk_fail(CLI_USAGE, "--dim %s: all extents of the model's inputs are fixed", item);
+        if (!known) return talk_fail(CLI_USAGE, "--dim %s: no input has an open dim '%.*s'; there %s %s", item, (int)length, item, strstr(names, ", ") ? "are" : "is", names);
     }
     return CLI_OK;
 }
 
-bool ports_specs(const cli_options *o, const wick_onnx *onnx, wick_spec *specs) {
+bool ports_specs(const cli_options *o, const wick_onnx *onnx, int64_t open, wick_spec *specs) {
     for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
         const wick_onnx_port p = wick_onnx_input(onnx, i);
         specs[i] = wick_onnx_input_spec(onnx, i);
         if (specs[i].rank < 0) return false;
-        for (int d = 0; d < p.rank; d++) specs[i].dims[d] = port_extent(o, &p, d);
+        for (int d = 0; d < p.rank; d++) specs[i].dims[d] = port_extent(o, &p, d, open);
     }
     return true;
+}
+
+const char *ports_open(const wick_onnx *onnx, const wick_spec *specs, char *text, size_t size) {
+    size_t n = 0;
+    *text = 0;
+    for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
+        const wick_onnx_port p = wick_onnx_input(onnx, i);
+        for (int d = 0; d < specs[i].rank && n < size; d++) {
+            char place[300];
+            if (specs[i].dims[d] >= 0) continue;
+            const char *name = port_dim_name(&p, d, place, sizeof place), *seen = name == place ? NULL : strstr(text, name);
+            if (!seen) n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", name);
+        }
+    }
+    return text;
+}
+
+/* ---- --input of a constant ----------------------------------------------------------------------------------------------------------------- */
+
+int ports_fix_inputs(const cli_options *o, wick_onnx *onnx) {
+    wick_context *ctx = wick_model_context(wick_onnx_model(onnx));
+    for (int k = 0; k < o->inputs.n; k++) {
+        const char *item = o->inputs.items[k], *equals = strrchr(item, '=');
+        char *end;
+        const double value = equals ? strtod(equals + 1, &end) : 0;
+        if (!equals || equals == item || end == equals + 1 || *end) return talk_fail(CLI_USAGE, "--input needs NAME=NUMBER here, not '%s': the input becomes that constant", item);
+        const size_t name = (size_t)(equals - item);
+        const int n = wick_onnx_inputs(onnx);
+        int i = 0;
+        while (i < n && (strlen(wick_onnx_input(onnx, i).name) != name || memcmp(wick_onnx_input(onnx, i).name, item, name) != 0)) i++;
+        if (i == n) return talk_fail(CLI_USAGE, "--input: the model has no input '%.*s'", (int)name, item);
+        const wick_onnx_port p = wick_onnx_input(onnx, i);
+        wick_spec spec = wick_onnx_input_spec(onnx, i);
+        for (int d = 0; d < spec.rank; d++) spec.dims[d] = port_extent(o, &p, d, 1);
+        if (spec.rank < 0 || wick_onnx_fix_input(onnx, i, wick_cast(wick_full(ctx, WICK_F64, spec.rank, spec.dims, value), spec.dtype)) != WICK_OK)
+            return talk_fail(CLI_BAD_FILE, "--input %s: %s", item, spec.rank < 0 ? "it is no tensor of known dims" : wick_context_error(ctx));
+    }
+    return CLI_OK;
 }

@@ -16,11 +16,17 @@ void port_json(json *j, const wick_onnx_port *p);
 const char *spec_text(wick_dtype dtype, int rank, const int64_t *dims, char *text, size_t size);
 void dims_json(json *j, const char *key, int rank, const int64_t *dims);
 
-/* The extent of dim d: as declared, or as --dim NAME=N or --dim INPUT.d=N says, or 1. */
-int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d);
+/* The extent of dim d: as declared, or as --dim NAME=N or --dim INPUT.d=N says, or `open`. */
+int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d, int64_t open);
+/* What --dim calls dim d: its name, or INPUT.d in place. */
+const char *port_dim_name(const wick_onnx_port *p, int d, char *place, size_t size);
 /* An exit code: whether every --dim names a dim of an input, with what the names are where one does not. */
 int ports_check_dims(const cli_options *o, const wick_onnx *onnx);
-/* What all inputs look like with those extents, for wick_onnx_compile; false: they are not all tensors of known rank. */
-bool ports_specs(const cli_options *o, const wick_onnx *onnx, wick_spec *specs);
+/* What all inputs look like with those extents, for wick_onnx_compile (open 1) and wick_onnx_resave (open -1); false: they are not all tensors of known rank. */
+bool ports_specs(const cli_options *o, const wick_onnx *onnx, int64_t open, wick_spec *specs);
+/* An exit code. Inputs become constants, as --input NAME=N says: N everywhere. */
+int ports_fix_inputs(const cli_options *o, wick_onnx *onnx);
+/* "x.0, N": extents of -1 in specs, each name once, in the file's words or as INPUT.axis. Returns text. */
+const char *ports_open(const wick_onnx *onnx, const wick_spec *specs, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* wick run --check: the model beside the outputs that it gave elsewhere. */
-#include "options.h"
+#include "paths.h"
 #include "runner.h"
 #include "talk.h"
 
@@ -126,6 +126,29 @@ static int check_set(checker *c, const char *folder) {
     return code;
 }
 
+/* The folder of set number `set`: DIR/test_data_set_0, 1, ... or DIR itself; false: there is none. */
+static bool set_folder(const runner *r, int set, char folder[PATH_SIZE]) {
+    if (set == MOST_SETS) return false;
+    snprintf(folder, PATH_SIZE, "%.4000s/test_data_set_%d", r->o->check, set);
+    if (access(folder, R_OK) == 0) return true;
+    snprintf(folder, PATH_SIZE, "%.4000s", r->o->check);
+    return set == 0;
+}
+
+/* An exit code: whether every --input gives something that a set lacks. */
+static int check_inputs(const runner *r) {
+    char folder[PATH_SIZE], path[PATH_SIZE];
+    bool any = false;
+    for (int i = 0; i < r->n_in; i++) {
+        bool lacks = false;
+        for (int set = 0; !lacks && set_folder(r, set, folder); set++) lacks = !value_path(folder, "input", i, path);
+        any |= lacks && !r->feeds[i].steps;
+        if (!lacks && r->feeds[i].steps)
+            return talk_fail(CLI_USAGE, "--input %s has no effect here: the sets in %s have it, %s", wick_onnx_input(r->onnx, i).name, r->o->check, path);
+    }
+    return r->others && !any ? talk_fail(CLI_USAGE, "--input random has no effect here: the sets in %s have all inputs", r->o->check) : CLI_OK;
+}
+
 /* Sets DIR/test_data_set_0, 1 ... or DIR itself. With --state the sets are one sequence, in this order. */
 int runner_check(runner *r) {
     char folder[PATH_SIZE];
@@ -134,21 +157,16 @@ int runner_check(runner *r) {
     c.in = calloc((size_t)(r->n_in + r->n_out) + 1, sizeof *c.in);
     if (!c.in) return talk_fail(CLI_FAILED, "out of memory");
     c.want = c.in + r->n_in;
-    int code = CLI_OK;
+    int code = path_is_folder(r->o->check) ? check_inputs(r) : talk_fail(CLI_BAD_FILE, "--check %s: no such directory", r->o->check);
     FILE *held = NULL; /* the object is held back: a failure prints another one */
     char *text = NULL;
     size_t text_size = 0;
-    if (c.j) {
+    if (c.j && code == CLI_OK) {
         if (!(held = open_memstream(&text, &text_size))) code = talk_fail(CLI_FAILED, "out of memory");
         j.out = held;
         if (held) json_open(&j, NULL, '{'), json_open(&j, "outputs", '[');
     }
-    bool sets = true;
-    for (int set = 0; sets && set < MOST_SETS && code == CLI_OK; set++) {
-        snprintf(folder, sizeof folder, "%.4000s/test_data_set_%d", r->o->check, set);
-        sets = access(folder, R_OK) == 0;
-        if (!sets && set) break;
-        if (!sets) snprintf(folder, sizeof folder, "%.4000s", r->o->check);
+    for (int set = 0; code == CLI_OK && set_folder(r, set, folder); set++) {
         wick_scope *scope = wick_scope_open(r->ctx);
         code = check_set(&c, folder);
         wick_scope_close(&scope);

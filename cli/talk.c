@@ -23,12 +23,13 @@ void talk_setup(const cli_options *options) {
     setup.command = options->command < CMD_COUNT ? cli_commands[options->command].name : NULL;
 }
 
-/* Texts hold names from files that anyone may have made: what a terminal would take for a command (C0, DEL, C1), and what is no UTF-8,
- * becomes \xNN. `kept` are control characters that stay. */
-static void write_shown(FILE *out, const char *text, const char *kept) {
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+/* Texts hold names from files that anyone may have made: what a terminal would take for a command (C0 but tabs, DEL, C1), for a new line, or for text in another
+ * direction (U+2028 to U+202E, U+2066 to U+2069), and what is no UTF-8, becomes \xNN. */
+static void write_shown(FILE *out, const char *text, size_t length) {
+    for (const unsigned char *s = (const unsigned char *)text, *end = s + length; s < end;) {
         int n = utf8_length(s);
-        const bool control = (*s < 0x20 && !strchr(kept, *s)) || *s == 0x7F || (*s == 0xC2 && s[1] < 0xA0);
+        const bool direction = s[0] == 0xE2 && ((s[1] == 0x80 && s[2] >= 0xA8 && s[2] <= 0xAE) || (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9));
+        const bool control = (*s < 0x20 && *s != '\t') || *s == 0x7F || (*s == 0xC2 && s[1] < 0xA0) || direction;
         if (n == 0) n = 1;
         if (control || (n == 1 && *s >= 0x80))
             for (int i = 0; i < n; i++) fprintf(out, "\\x%02x", s[i]);
@@ -45,7 +46,7 @@ void talk(const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    write_shown(stderr, text, "\t");
+    write_shown(stderr, text, strlen(text));
     fputc('\n', stderr);
 }
 
@@ -54,7 +55,11 @@ void talk_print(const char *format, ...) {
     va_list args;
     va_start(args, format);
     if (vasprintf(&text, format, args) >= 0) {
-        write_shown(stdout, text, "\t\n");
+        /* The format's last newlines are the command's own, all others a file's. */
+        size_t lines = 0, n = strlen(format), length = strlen(text);
+        while (lines < n && lines < length && format[n - 1 - lines] == '\n') lines++;
+        write_shown(stdout, text, length - lines);
+        for (; lines > 0; lines--) fputc('\n', stdout);
         free(text);
     }
     va_end(args);
@@ -79,7 +84,7 @@ int talk_fail(int code, const char *format, ...) {
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     fprintf(stderr, "wick%s%s: ", setup.command ? " " : "", setup.command ? setup.command : "");
-    write_shown(stderr, text, "\t");
+    write_shown(stderr, text, strlen(text));
     fputc('\n', stderr);
     if (setup.json) {
         json j = talk_json_open();

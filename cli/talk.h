@@ -12,7 +12,7 @@
 void talk_setup(const cli_options *options);
 /* A remark; nothing with --quiet. One line, without its newline. */
 WICK_PRINTF(1, 2) void talk(const char *format, ...);
-/* A part of the result, on standard output, that holds texts of files. */
+/* A part of the result, on standard output, that holds texts of files. Newlines stay where the format ends with them. */
 WICK_PRINTF(1, 2) void talk_print(const char *format, ...);
 /* What went wrong, as one line on standard error, and with --json as an object on standard output. Returns code. */
 WICK_PRINTF(2, 3) int talk_fail(int code, const char *format, ...);

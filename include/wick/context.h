@@ -19,10 +19,10 @@ typedef struct wick_context_options {
     const wick_allocator *allocator; /* NULL: malloc. Copied */
     const wick_executor *executor;   /* NULL: Wick's own threads. Copied */
     bool eager;                      /* run op by op without passes; WICK_EAGER=1 in the environment does the same */
-    size_t plan_cache_bytes;         /* 0: 64 MiB */
+    size_t plan_cache_bytes;         /* 0: 64 MiB, or a quarter of max_memory */
     size_t max_memory;               /* bytes that tensors, plans and workspaces may take together; beyond it memory is out. 0: no limit */
     size_t max_pending;              /* nodes recorded since the last evaluation at which the context evaluates by itself; 0: 1,000,000 */
-    bool (*cancel)(void *user);      /* polled between kernels; true stops the run with WICK_ERR_CANCELLED */
+    bool (*cancel)(void *user);      /* polled between kernels, and while plans are made; true stops the run with WICK_ERR_CANCELLED */
     void *cancel_user;
     void (*log)(void *user, const char *text); /* remarks worth a developer's eye; the library itself never prints */
     void *log_user;

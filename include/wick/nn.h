@@ -72,6 +72,9 @@ WICK_API WICK_MUST_CHECK wick_status wick_model_adopt(wick_model *model, const c
 /* Puts x in the place of the PARAM or BUFFER state of that whole name, of any shape: for a network whose head is exchanged. What was recorded with the old one keeps it;
  * make the optimizer afterwards. WICK_ERR_INVALID: there is no such state. */
 WICK_API WICK_MUST_CHECK wick_status wick_model_replace(wick_model *model, const char *name, wick_tensor *x);
+/* Takes the PARAM or BUFFER state of that whole name out, with its aliases: for a network that a part is cut off. What was recorded with it keeps it; make the optimizer
+ * afterwards. Places of those behind it (wick_model_at) move up by one. False: there is no such state. */
+WICK_API bool wick_model_remove(wick_model *model, const char *name);
 WICK_API int wick_model_count(const wick_model *model);
 typedef struct wick_named {
     const char *name;

@@ -34,15 +34,16 @@ typedef struct wick_onnx_value {
 
 /* ---- models ------------------------------------------------------------------------------------------------------------------- */
 
-/* What a file may cost; 0 is the default, which is given. */
+/* What a file may cost; 0 is the default, which is given. Without a limit is the largest number of the type. Below 0, and NaN, is WICK_ERR_INVALID. */
 typedef struct wick_onnx_limits {
-    size_t memory;       /* bytes for what the file describes, besides weights: 1 GiB */
+    size_t memory;       /* bytes for what the file describes, besides weights, and for what a run records of it: 1 GiB */
     size_t tensor_bytes; /* of any one tensor that its graph makes: 8 GiB */
-    int64_t nodes;       /* that a run may execute, loops and functions counted each time: 10 million */
+    int64_t nodes;       /* that a run may execute, loops and functions counted each time, and each round as one more: 200,000, and one more for each byte of the file, up to
+                          * 10 million */
     int depth;           /* of graphs and functions within each other: 64; at most 1000 */
     size_t output_bytes; /* of all results of a run together: 8 GiB */
-    double seconds;      /* for opening, and for each recording of the graph with what that evaluates: 3600. Looked at between nodes; what the context's
-                          * `cancel` says counts too */
+    double seconds;      /* for opening, for a compilation, for each recording of the graph with what that evaluates, and for each value read: 3600. Looked at wherever the file says
+                          * how long something takes, within kernels between their tasks; what the context's `cancel` says counts too, but not within kernels */
 } wick_onnx_limits;
 
 typedef struct wick_onnx wick_onnx;
@@ -63,6 +64,7 @@ typedef struct wick_onnx_info {
     const char *producer, *producer_version, *graph; /* "": not said */
     int64_t nodes, functions;                        /* of all graphs and functions, each counted once */
     int64_t parameters;                              /* numbers in its parameters */
+    size_t weight_bytes;                             /* of the tensors that the file holds: initializers and Constants of all graphs, bodies and functions */
     int ops;                                         /* distinct ones, see wick_onnx_op_at */
 } wick_onnx_info;
 WICK_API wick_onnx_info wick_onnx_get_info(const wick_onnx *onnx);
@@ -141,7 +143,7 @@ typedef struct wick_onnx_graph {
     const int32_t *outputs; /* wires, by output; -1: none */
 } wick_onnx_graph;
 /* The main graph, and what its values are for inputs of these specs, as far as it runs on zeros; in NULL: only what weights are. It lives as long as the model.
- * WICK_ERR_NOMEM: also beyond the limit. */
+ * WICK_ERR_NOMEM: also beyond the limit. WICK_ERR_DEADLINE, WICK_ERR_CANCELLED: as in a recording. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_get_graph(wick_onnx *onnx, const wick_spec *in, wick_onnx_graph *out);
 
 /* ---- fine-tuning ------------------------------------------------------------------------------------------------------------------ */
@@ -156,7 +158,8 @@ WICK_API bool wick_onnx_drop_softmax(wick_onnx *onnx);
  * context's error says which op is in the way. `in` as for wick_onnx_rebatch. */
 WICK_API int64_t wick_onnx_head_width(wick_onnx *onnx, const wick_spec *in);
 /* Gives that layer fresh weights for another number of classes: uniform in +-1/sqrt(fan in), drawn as wick_model_state does. They keep their names where no other node reads them,
- * else they are NODE.weight and NODE.bias. The optimizer is to be made after it. WICK_ERR_UNSUPPORTED: there is no such layer, or the graph behind it is made for the old width. */
+ * else they are NODE.weight and NODE.bias. States and nodes that no output depends on any more go. The optimizer is to be made after it. What fails leaves the model as it was.
+ * WICK_ERR_UNSUPPORTED: there is no such layer, or the graph behind it is made for the old width. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_replace_head(wick_onnx *onnx, int64_t classes, const wick_spec *in);
 /* The files beside the model that hold its large tensors, as it names them; NULL past the last. */
 WICK_API const char *wick_onnx_file_at(const wick_onnx *onnx, int i);
@@ -184,9 +187,10 @@ typedef struct wick_onnx_save_options {
  * records other ops then is refused. The file is replaced when it is whole, that of the weights before it. options may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const char *path,
                                                     const wick_onnx_save_options *options);
-/* The same of a model that was opened, as it is now: fine-tuned, with another head, for another opset. in: specs of its inputs; NULL: as declared, extents that the file leaves
- * open stay so, where the graph can be recorded with them open (else WICK_ERR_UNSUPPORTED: give specs). Inputs that were fixed stay constants. Names of inputs and
- * outputs are those of the file, whatever options say. */
+/* The same of a model that was opened, as it is now: fine-tuned, with another head, for another opset. in: specs of its inputs, where extents of -1 stay open; NULL: as declared.
+ * Open extents keep the file's names; those without one are INPUT_axis, and where the graph can't be recorded with all of them different, the first one of each input is the
+ * same, as a batch is. WICK_ERR_UNSUPPORTED: that can't be recorded either: give extents numbers. Inputs that were fixed stay constants. Names of inputs and outputs are
+ * those of the file, whatever options say. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_resave(wick_onnx *onnx, const wick_spec *in, const char *path, const wick_onnx_save_options *options);
 
 /* ---- values in files ------------------------------------------------------------------------------------------------------------ */

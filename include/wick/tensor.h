@@ -29,7 +29,8 @@ WICK_API wick_tensor *wick_from(wick_context *ctx, wick_dtype dtype, int rank, c
  * tensor moves to storage of its own. */
 WICK_API wick_tensor *wick_wrap(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, const int64_t *strides,
                                 const void *data, void (*release)(void *user), void *user);
-/* Bytes [offset, ...) of a file, mapped read-only; offset must be a multiple of the element size. */
+/* Bytes [offset, ...) of a regular file, mapped read-only; offset must be a multiple of the element size. A file may be replaced while it is mapped, but not changed or made
+ * shorter: reading what is gone is SIGBUS (docs/tensors.md, "Files"). */
 WICK_API wick_tensor *wick_map_file(wick_context *ctx, const char *path, size_t offset, wick_dtype dtype, int rank,
                                const int64_t *dims);
 WICK_API wick_tensor *wick_full(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, double value);

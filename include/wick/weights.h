@@ -12,6 +12,7 @@ extern "C" {
 typedef struct wick_weights wick_weights;
 /* path: a file, an index of shards (model.safetensors.index.json), or a folder with model.safetensors or its index. Its structure is checked; nothing of it is trusted: shards are
  * regular files with one name in the index's own folder, and have just the tensors that the index says. Data of tensors are looked at when they are asked for.
+ * Files stay mapped, also while a tensor from them lives: they may be replaced, but not changed in place (docs/tensors.md, "Files").
  * WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED (a pickle, a dtype that Wick lacks, no zlib for a deflated .npz), WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_weights_open(wick_context *ctx, const char *path, wick_weights **out);
 WICK_API void wick_weights_free(wick_weights **weights); /* null-safe, nulls; tensors made from it stay good */
@@ -61,9 +62,11 @@ typedef struct wick_weights_write_options {
     size_t max_shard; /* bytes of tensors in a shard, unless one tensor has more; 0: 5e9 */
     int n_meta;       /* of safetensors: in the file, or in each shard */
     const wick_meta *meta;
+    bool compress; /* .npz: arrays are deflated where that makes them shorter, as by numpy.savez_compressed; needs zlib, and memory for one of them. Such arrays
+                      are read by being inflated, not in place */
 } wick_weights_write_options;
-/* What the file becomes, the end of its name says: .safetensors, .safetensors.index.json (with shards NAME-00001-of-00003.safetensors beside it, written before it), .npz (stored;
- * tensors at multiples of 64 bytes) or .npy (one tensor). Each file is written atomically. WICK_ERR_INVALID: another end, a name twice; WICK_ERR_UNSUPPORTED: a dtype that the
+/* What the file becomes, the end of its name says: .safetensors, .safetensors.index.json (with shards NAME-00001-of-00003.safetensors beside it, written before it), .npz (stored,
+ * tensors at multiples of 64 bytes, or deflated) or .npy (one tensor). Each file is written atomically. WICK_ERR_INVALID: another end, a name twice; WICK_ERR_UNSUPPORTED: a dtype that the
  * kind lacks, as NumPy bf16. options may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_weights_write(wick_context *ctx, const char *path, int n, const wick_named_tensor *tensors, const wick_weights_write_options *options);
 

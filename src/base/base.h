@@ -104,6 +104,8 @@ bool wick_glob(const char *pattern, const char *name);
 uint64_t wick_hash(const void *data, size_t size, uint64_t seed);
 /* CRC-32C (Castagnoli), start with crc 0; for checksums in files. Uses the CPU's instruction where present. */
 uint32_t wick_crc32c(uint32_t crc, const void *data, size_t size);
+/* CRC-32 of ISO 3309, as zip, gzip and PNG have it; start with 0. */
+uint32_t wick_crc32(uint32_t crc, const void *data, size_t size);
 
 /* ---- counter-based random numbers: Philox 4x32-10 (Salmon et al., SC 2011) ---------------------------------------- */
 
@@ -112,6 +114,23 @@ void wick_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[
 /* ---- clock -------------------------------------------------------------------------------------------------------- */
 
 uint64_t wick_now_ns(void); /* monotonic */
+
+/* A watch over work whose length a stranger's file decides. Whoever does such work says how much it was, and stops where that is false; who began it asks why. The clock, and the
+ * host, are asked only now and then, so that it may be said in the innermost loop. */
+typedef struct wick_watch {
+    uint64_t deadline;          /* in wick_now_ns time; 0: none */
+    bool (*cancel)(void *user); /* true: the host has enough. May be NULL */
+    void *user;
+    size_t work;      /* since the clock was looked at */
+    wick_status over; /* WICK_OK, or for good WICK_ERR_DEADLINE or WICK_ERR_CANCELLED */
+} wick_watch;
+enum { WICK_WATCH_WORK = 1 << 16 }; /* units from look to look; a unit is a few nanoseconds: a comparison, a byte that is changed */
+bool wick_watch_look(wick_watch *w);
+static inline bool wick_watch_spend(wick_watch *w, size_t units) { /* w may be NULL: nobody watches */
+    if (!w) return true;
+    if (WICK_LIKELY(units < WICK_WATCH_WORK) && (w->work += units) < WICK_WATCH_WORK) return w->over == WICK_OK;
+    return wick_watch_look(w);
+}
 
 /* ---- CPU ----------------------------------------------------------------------------------------------------------- */
 
@@ -146,13 +165,16 @@ void wick_fp_restore(uint64_t word);
 
 /* ---- files ----------------------------------------------------------------------------------------------------------- */
 
-/* A file mapped for reading. An empty file maps as size 0 with data non-NULL. Directories are refused. */
+/* A file mapped for reading. An empty file maps as size 0 with data non-NULL. Folders, pipes and devices are refused, without waiting for anything. */
 typedef struct wick_map {
     const uint8_t *data;
     size_t size;
-    bool mapped;
+    bool mapped, copied;
 } wick_map;
 wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg);
+/* The same, but the bytes are read into memory of their own: what another process does to the file later changes nothing, and a file that becomes shorter
+ * meanwhile is an error, where a mapped one ends the process (SIGBUS). For what is decoded at once, not for what stays open. */
+wick_status wick_map_read(wick_map *map, const char *path, wick_msg *msg);
 wick_status wick_map_descriptor(wick_map *map, int fd, const char *path, wick_msg *msg); /* of an open file, which stays open; path is for messages */
 void wick_map_close(wick_map *map);
 /* A descriptor of the folder that the file lies in, for close(2); -1: errno says why. */

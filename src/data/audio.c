@@ -9,6 +9,8 @@
 #include "tensor/tensor.h" /* the context's allocator */
 #include "wick/data.h"
 
+#include <math.h>
+
 enum { PCM = 1, FLOATS = 3, A_LAW = 6, MU_LAW = 7, EXTENSIBLE = 0xFFFE };
 
 struct wick_audio {
@@ -146,11 +148,76 @@ wick_status wick_audio_open(wick_context *ctx, const char *path, int64_t channel
     wick_map map;
     wick_msg msg;
     *out = NULL;
-    wick_status status = wick_map_open(&map, path, &msg);
+    wick_status status = wick_map_read(&map, path, &msg);
     if (status != WICK_OK) return wick_context_fail(ctx, status, "audio: %s", msg.text);
     status = wick_audio_decode(ctx, map.data, map.size, path, channels, out);
     wick_map_close(&map);
     return status;
+}
+
+/* ---- another rate -------------------------------------------------------------------------------------------------------------------------- */
+
+enum { CROSSINGS = 32, LOWEST_RATE = 1000, HIGHEST_RATE = 768000, MOST_ROWS = 4096 };
+#define ROLLOFF 0.95
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+    while (b) {
+        const int64_t rest = a % b;
+        a = b, b = rest;
+    }
+    return a;
+}
+
+typedef struct ratio {
+    int64_t up, down, reach; /* output n lies at n up / down of the input's samples, up and down without a common divisor; reach: samples to each side */
+    int64_t rows;            /* a row of taps for each of the `down` fractions of a sample, or one that is made anew for each output, where they are many */
+} ratio;
+
+/* Tap k is for the sample k - reach + 1 behind the one at or before a place that lies phase / down of a sample behind it. */
+static void make_taps(const ratio *r, float *taps, int64_t phase) {
+    const double pi = 3.14159265358979323846, cutoff = ROLLOFF * (r->up > r->down ? (double)r->down / (double)r->up : 1); /* of the input's Nyquist frequency */
+    for (int64_t k = 0; k < 2 * r->reach; k++) {
+        const double t = ((double)(k - r->reach + 1) - (double)phase / (double)r->down) * cutoff, x = pi * t, window = fabs(t) < CROSSINGS ? cos(x / CROSSINGS / 2) : 0;
+        taps[k] = (float)((x == 0 ? 1 : sin(x) / x) * window * window * cutoff);
+    }
+}
+
+static void filter(const ratio *r, float *taps, const float *x, int64_t n_x, float *y, int64_t n_y) {
+    for (int64_t n = 0; n < n_y; n++) {
+        const int64_t part = n % r->down * r->up, phase = part % r->down, first = n / r->down * r->up + part / r->down - r->reach + 1; /* n up alone might overflow */
+        float *h = taps + (r->rows == r->down ? phase * 2 * r->reach : 0);
+        if (r->rows != r->down) make_taps(r, h, phase);
+        const int64_t from = first < 0 ? -first : 0, to = WICK_MIN(2 * r->reach, n_x - first);
+        double sum = 0;
+        for (int64_t k = from; k < to; k++) sum += (double)h[k] * (double)x[first + k];
+        y[n] = (float)sum;
+    }
+}
+
+wick_status wick_audio_resample(wick_context *ctx, const wick_audio *audio, int64_t rate, wick_audio **out) {
+    *out = NULL;
+    if (rate < LOWEST_RATE || rate > HIGHEST_RATE || audio->rate < LOWEST_RATE || audio->rate > HIGHEST_RATE)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "audio: %lld samples a second to %lld: rates are from %d to %d", (long long)audio->rate, (long long)rate,
+                                 LOWEST_RATE, HIGHEST_RATE);
+    const int64_t divisor = common_divisor(audio->rate, rate);
+    ratio r = {.up = audio->rate / divisor, .down = rate / divisor};
+    r.reach = CROSSINGS * WICK_MAX(r.up, r.down) / r.down * 20 / 19 + 2; /* 20 / 19: 1 / ROLLOFF */
+    r.rows = r.down <= MOST_ROWS ? r.down : 1;
+    int64_t length = 0;
+    size_t bytes = 0;
+    const size_t table = (size_t)(2 * r.reach * r.rows) * sizeof(float);
+    const bool fits = !__builtin_mul_overflow(audio->length, r.down, &length) && !__builtin_add_overflow(length, r.up - 1, &length) &&
+                      !__builtin_mul_overflow((size_t)(length /= r.up), (size_t)audio->channels * sizeof(float), &bytes);
+    wick_audio *a = fits ? wick_calloc(&ctx->alloc, sizeof *a) : NULL;
+    float *taps = a ? wick_alloc(&ctx->alloc, table) : NULL, *samples = taps ? wick_alloc(&ctx->alloc, bytes) : NULL;
+    if (samples) {
+        for (int64_t phase = 0; phase < r.rows; phase++) make_taps(&r, taps + phase * 2 * r.reach, phase);
+        for (int64_t c = 0; c < audio->channels; c++) filter(&r, taps, audio->samples + c * audio->length, audio->length, samples + c * length, length);
+        *a = (wick_audio){.alloc = ctx->alloc, .channels = audio->channels, .length = length, .rate = rate, .samples = samples, .bytes = bytes};
+        *out = a;
+    } else if (a) wick_release(&ctx->alloc, a, sizeof *a);
+    if (taps) wick_release(&ctx->alloc, taps, table);
+    return samples ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "audio: out of memory: %lld samples at another rate", (long long)audio->length);
 }
 
 void wick_audio_free(wick_audio **audio) {

@@ -91,7 +91,7 @@ wick_status wick_idx_parse(wick_idx *out, const void *file, size_t size, const c
 wick_status wick_idx_read(wick_idx *out, const char *path, const wick_allocator *alloc, wick_msg *msg) {
     wick_map map;
     *out = (wick_idx){.alloc = alloc};
-    WICK_TRY(wick_map_open(&map, path, msg));
+    WICK_TRY(wick_map_read(&map, path, msg));
     const wick_status status = wick_idx_parse(out, map.data, map.size, path, alloc, msg);
     wick_map_close(&map);
     return status;

@@ -92,7 +92,7 @@ wick_status wick_image_open(wick_context *ctx, const char *path, int64_t channel
     wick_map map;
     wick_msg msg;
     *out = NULL;
-    wick_status status = wick_map_open(&map, path, &msg);
+    wick_status status = wick_map_read(&map, path, &msg);
     if (status != WICK_OK) return wick_context_fail(ctx, status, "image: %s", msg.text);
     status = wick_image_decode(ctx, map.data, map.size, path, channels, out);
     wick_map_close(&map);

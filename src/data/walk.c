@@ -76,7 +76,7 @@ static wick_status next_of_folder(wick_walk *w, bool *more, wick_msg *msg) {
     const char *file = w->folder.files[w->next++];
     snprintf(w->name, sizeof w->name, "%s/%s", w->path, file);
     WICK_TRY(take_class(w, file, msg));
-    WICK_TRY(wick_map_open(&w->map, w->name, msg));
+    WICK_TRY(wick_map_read(&w->map, w->name, msg));
     w->size = w->map.size;
     return WICK_OK;
 }

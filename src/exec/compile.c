@@ -141,6 +141,7 @@ static wick_status with_trace(wick_context *ctx, wick_function fn, void *user, i
     if (!fn || n_in < 0 || n_out < 0 || (n_in && !in)) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: needs a function and specs of its inputs");
     if (ctx->frame->trace) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: called inside a function that is being compiled");
     WICK_TRY(wick_eval(ctx, 0, NULL, NULL)); /* states have their newest values */
+    const wick_watch was = wick_context_watch(ctx, 0);
     tracer t = {.ctx = ctx, .frame = {.trace = true, .next_stream = TRACE_STREAMS}};
     size_t bytes = ((size_t)n_in + (size_t)n_out + 1) * sizeof *t.tensors;
     t.tensors = wick_calloc(&ctx->alloc, bytes);
@@ -158,6 +159,7 @@ static wick_status with_trace(wick_context *ctx, wick_function fn, void *user, i
     wick_release(&ctx->alloc, t.wanted, t.bytes);
     wick_release(&ctx->alloc, t.frame.effects, t.frame.cap_effects * sizeof *t.frame.effects);
     wick_release(&ctx->alloc, t.tensors, bytes);
+    wick_context_unwatch(ctx, &was);
     return status;
 }
 

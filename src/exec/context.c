@@ -23,6 +23,19 @@ static void counted_release(void *user, void *ptr, size_t size) {
     atomic_fetch_sub_explicit(&b->used, size, memory_order_relaxed);
 }
 
+/* ---- a limit of time -------------------------------------------------------------------------------------------------------------- */
+
+wick_watch wick_context_watch(wick_context *ctx, uint64_t deadline) {
+    const wick_watch was = ctx->watch;
+    if (!deadline || (was.deadline && was.deadline < deadline)) deadline = was.deadline;
+    ctx->watch = (wick_watch){.deadline = deadline, .cancel = ctx->options.cancel, .user = ctx->options.cancel_user};
+    return was;
+}
+wick_status wick_context_spend(wick_context *ctx, size_t units, wick_msg *msg) {
+    if (WICK_LIKELY(wick_watch_spend(&ctx->watch, units))) return WICK_OK;
+    return wick_msg_set(msg, ctx->watch.over, ctx->watch.over == WICK_ERR_CANCELLED ? "cancelled by the host" : "takes longer than its deadline");
+}
+
 wick_status wick_context_new(wick_context **out, const wick_context_options *options) {
     static const wick_context_options defaults;
     if (!options) options = &defaults;
@@ -36,7 +49,10 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     ctx->budget.max = options->max_memory;
     if (options->max_memory) ctx->alloc = (wick_allocator){&ctx->budget, counted_alloc, counted_release};
     ctx->options.allocator = &ctx->alloc;
-    if (!ctx->options.plan_cache_bytes) ctx->options.plan_cache_bytes = (size_t)64 << 20;
+    if (!ctx->options.plan_cache_bytes) { /* plans that could be made again do not take memory from what is to be computed */
+        ctx->options.plan_cache_bytes = (size_t)64 << 20;
+        if (options->max_memory) ctx->options.plan_cache_bytes = WICK_MIN(ctx->options.plan_cache_bytes, options->max_memory / 4);
+    }
     if (!ctx->options.max_pending) ctx->options.max_pending = 1000000;
     const char *eager = getenv("WICK_EAGER");
     if (eager && eager[0] == '1') ctx->options.eager = true;

@@ -150,7 +150,7 @@ static wick_status run_plan(wick_context *ctx, wick_cache *c, wick_plan *p, cons
             outputs[i] = c->arrays[i]->storage->data;
     }
     if (status == WICK_OK) {
-        wick_execution e = {.plan = p, .walk = w, .memory = p->memory, .pool = ctx->pool, .leaves = leaves, .outputs = outputs, .slots = c->slots, .msg = &ctx->msg, .deadline = ctx->deadline};
+        wick_execution e = {.plan = p, .walk = w, .memory = p->memory, .pool = ctx->pool, .leaves = leaves, .outputs = outputs, .slots = c->slots, .msg = &ctx->msg, .deadline = ctx->watch.deadline};
         status = wick_execute(&e);
     }
     if (status != WICK_OK)
@@ -341,9 +341,11 @@ wick_status wick_eval(wick_context *ctx, int n, wick_tensor *const *tensors, wic
     if (ctx->evaluating)
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "a value was asked for while the context is evaluating: in a tap, or in its cancel function");
     if (!ctx->cache && !(ctx->cache = wick_calloc(&ctx->alloc, sizeof *ctx->cache))) return no_memory(ctx);
+    const wick_watch was = wick_context_watch(ctx, 0);
     ctx->evaluating = true;
     wick_status status = evaluate(ctx, ctx->cache, n, tensors, info);
     ctx->evaluating = false;
+    wick_context_unwatch(ctx, &was);
     return status;
 }
 

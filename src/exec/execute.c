@@ -52,6 +52,9 @@ typedef struct region {
     char *scratch;
     size_t scratch_size;
     _Atomic int64_t fault; /* the earliest place, or INT64_MAX: the same for any number of threads */
+    uint64_t deadline;     /* its tasks begin before; 0: none */
+    const atomic_bool *cancel; /* or NULL */
+    atomic_bool late;      /* some task did not run */
 } region;
 
 static void note_fault(region *r, int64_t at) {
@@ -62,6 +65,10 @@ static void note_fault(region *r, int64_t at) {
 
 static void run_task(void *arg, int64_t task, int worker) {
     region *r = arg;
+    if ((r->deadline && wick_now_ns() > r->deadline) || (r->cancel && atomic_load_explicit(r->cancel, memory_order_relaxed))) {
+        atomic_store_explicit(&r->late, true, memory_order_relaxed);
+        return;
+    }
     note_fault(r, r->step->run(r->step->args, r->ptr, task, task + 1, r->scratch + (size_t)worker * r->scratch_size));
 }
 
@@ -135,7 +142,7 @@ static wick_status run_steps(wick_execution *e) {
         void *ptr[WICK_STEP_BUFFERS];
         for (int k = 0; k < s->n_refs; k++) ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
         uint64_t start = e->profile ? wick_now_ns() : 0;
-        region r = {s, ptr, m->scratch, plan->scratch, INT64_MAX};
+        region r = {s, ptr, m->scratch, plan->scratch, INT64_MAX, committing ? 0 : e->deadline, committing ? NULL : e->cancel, false};
         if (s->tasks > 1 && (s->flops > PARALLEL_FLOPS || s->bytes > PARALLEL_BYTES))
             wick_pool_run(e->pool, run_task, &r, s->tasks);
         else if (s->tasks > 0)
@@ -144,6 +151,7 @@ static wick_status run_steps(wick_execution *e) {
             m->step_ns[i] += wick_now_ns() - start;
             m->step_calls[i]++;
         }
+        if (r.late) return interrupted(e);
         if (s->fault && r.fault != INT64_MAX) {
             wick_msg_set(e->msg, s->fault, s->fault_text, (long long)r.fault);
             return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, site_of(e, s->node));

@@ -25,10 +25,10 @@ static int by_start(const void *a, const void *b) {
 }
 
 /* Places items in their order; returns the bytes used. placed has room for all: it lists them by offset. With in_time the order is
- * that of by_start, and what ended before an item begins is forgotten. */
-static size_t place(item *items, size_t n, item **placed, bool in_time) {
+ * that of by_start, and what ended before an item begins is forgotten. Where the watch is over it ends, with places of some. */
+static size_t place(wick_watch *watch, item *items, size_t n, item **placed, bool in_time) {
     size_t total = 0, n_placed = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && wick_watch_spend(watch, n_placed); i++) {
         if (in_time) {
             size_t alive = 0;
             for (size_t m = 0; m < n_placed; m++)
@@ -82,12 +82,13 @@ wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
     }
     *live = (size_t)peak;
     qsort(items, n, sizeof *items, by_start);
-    *arena = place(items, n, placed, true);
+    *arena = place(&l->ctx->watch, items, n, placed, true);
     keep(l, items, n);
     if (*arena > *live) qsort(items, n, sizeof *items, by_size);
     uint64_t random = 1; /* Knuth's MMIX generator, of which the upper half is good */
     for (size_t tries = 1; *arena > *live && tries <= TRIES && tries * n * n <= PAIRS; tries++) {
-        size_t total = place(items, n, placed, false), top = 0;
+        size_t total = place(&l->ctx->watch, items, n, placed, false), top = 0;
+        if (l->ctx->watch.over != WICK_OK) break;
         if (total < *arena) {
             *arena = total;
             keep(l, items, n);
@@ -101,5 +102,5 @@ wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live) {
         items[to] = moved;
     }
     wick_release(alloc, items, bytes);
-    return WICK_OK;
+    return wick_context_spend(l->ctx, 0, l->msg);
 }

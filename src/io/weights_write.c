@@ -42,7 +42,7 @@ static wick_status write_npz(const job *j) {
             status = wick_msg_set(j->msg, WICK_ERR_INVALID, "%s: the name %.80s... is too long", j->path, t->name);
         pieces[i] = (wick_zip_piece){arrays[i].name, arrays[i].head, t->data, head, t->bytes};
     }
-    if (status == WICK_OK) status = wick_zip_write(j->path, pieces, j->n, j->msg);
+    if (status == WICK_OK) status = wick_zip_write(j->path, pieces, j->n, j->o->compress, j->msg);
     wick_release(NULL, pieces, (j->n + 1) * sizeof *pieces);
     wick_release(NULL, arrays, (j->n + 1) * sizeof *arrays);
     return status;

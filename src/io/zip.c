@@ -18,19 +18,6 @@ static void put(uint8_t *at, int bytes, uint64_t v) {
     for (int i = 0; i < bytes; i++) at[i] = (uint8_t)(v >> 8 * i);
 }
 
-/* CRC-32 of ISO 3309, as zip and gzip have it; start with 0. */
-static uint32_t crc32_of(uint32_t crc, const uint8_t *data, size_t size) {
-    uint32_t table[256];
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t c = i;
-        for (int k = 0; k < 8; k++) c = c >> 1 ^ (0xEDB88320u & (0u - (c & 1)));
-        table[i] = c;
-    }
-    crc = ~crc;
-    for (size_t i = 0; i < size; i++) crc = crc >> 8 ^ table[(crc ^ data[i]) & 255];
-    return ~crc;
-}
-
 /* ---- reading ------------------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
@@ -169,7 +156,7 @@ wick_status wick_zip_parse(wick_arena *arena, const uint8_t *bytes, size_t size,
 }
 
 wick_status wick_zip_check(const wick_zip_entry *e, const char *file, wick_msg *msg) {
-    return crc32_of(0, e->data, e->packed) == e->crc ? WICK_OK : bad_entry(file, WICK_ERR_FORMAT, e, "its checksum is another: damaged", msg);
+    return wick_crc32(0, e->data, e->packed) == e->crc ? WICK_OK : bad_entry(file, WICK_ERR_FORMAT, e, "its checksum is another: damaged", msg);
 }
 
 static wick_status inflate_entry(wick_inflate *z, const wick_zip_entry *e, const char *file, uint8_t *to, size_t n, wick_msg *msg) {
@@ -210,7 +197,7 @@ wick_status wick_zip_read(const wick_zip_entry *e, const char *file, uint8_t *to
         if (status == WICK_OK) status = inflate_entry(&z, e, file, to, n, msg);
         wick_inflate_stop(&z);
     }
-    if (status == WICK_OK && n == e->size && crc32_of(0, to, n) != e->crc) status = bad_entry(file, WICK_ERR_FORMAT, e, "its checksum is another: damaged", msg);
+    if (status == WICK_OK && n == e->size && wick_crc32(0, to, n) != e->crc) status = bad_entry(file, WICK_ERR_FORMAT, e, "its checksum is another: damaged", msg);
     return status;
 }
 
@@ -221,9 +208,12 @@ static const int date = 1 << 5 | 1; /* 1 January 1980, the first there is: the s
 
 typedef struct planned {
     uint64_t offset;
+    size_t packed;
     uint32_t crc;
+    bool deflated;
 } planned;
 
+/* What is packed is no longer than what it stands for. */
 static bool is_wide(const wick_zip_piece *p, uint64_t offset) { return p->head_bytes + p->bytes >= 0xFFFFFFFF || offset >= 0xFFFFFFFF; }
 
 /* What both headers of an entry share, from "version needed" on: 26 bytes. */
@@ -234,11 +224,11 @@ static void put_common(uint8_t *at, const wick_zip_piece *p, const planned *plan
     const uint64_t size = p->head_bytes + p->bytes;
     put(at, 2, wide ? 45 : 20);
     put(at + 2, 2, ascii ? 0 : UTF8);
-    put(at + 4, 2, STORED);
+    put(at + 4, 2, plan->deflated ? DEFLATED : STORED);
     put(at + 6, 2, 0);
     put(at + 8, 2, (uint64_t)date);
     put(at + 10, 4, plan->crc);
-    put(at + 14, 4, wide ? 0xFFFFFFFF : size);
+    put(at + 14, 4, wide ? 0xFFFFFFFF : plan->packed);
     put(at + 18, 4, wide ? 0xFFFFFFFF : size);
     put(at + 22, 2, strlen(p->name));
     put(at + 24, 2, extra);
@@ -247,16 +237,14 @@ static void put_wide(uint8_t at[EXTRA64], const wick_zip_piece *p, const planned
     put(at, 2, 1);
     put(at + 2, 2, central ? 24 : 16);
     put(at + 4, 8, p->head_bytes + p->bytes);
-    put(at + 12, 8, p->head_bytes + p->bytes);
+    put(at + 12, 8, plan->packed);
     put(at + 20, 8, plan->offset);
 }
 
-static wick_status write_piece(wick_writer *w, const wick_zip_piece *p, planned *plan, uint64_t *at, wick_msg *msg) {
+static wick_status write_local(wick_writer *w, const wick_zip_piece *p, const planned *plan, uint64_t *at, wick_msg *msg) {
     static const uint8_t zeros[64];
     uint8_t head[LOCAL], wide[EXTRA64], pad[PADDING];
     const size_t name = strlen(p->name);
-    plan->offset = *at;
-    plan->crc = crc32_of(crc32_of(0, p->head, p->head_bytes), p->data, p->bytes);
     const size_t widened = is_wide(p, *at) ? EXTRA64 - 8 : 0, before = LOCAL + name + widened + PADDING, padding = (size_t)(-(*at + before) % 64);
     put(head, 4, local_magic);
     put_common(head + 4, p, plan, widened + PADDING + padding);
@@ -269,10 +257,25 @@ static wick_status write_piece(wick_writer *w, const wick_zip_piece *p, planned 
     WICK_TRY(wick_writer_write(w, wide, widened, msg));
     WICK_TRY(wick_writer_write(w, pad, sizeof pad, msg));
     WICK_TRY(wick_writer_write(w, zeros, padding, msg));
-    WICK_TRY(wick_writer_write(w, p->head, p->head_bytes, msg));
-    WICK_TRY(wick_writer_write(w, p->data, p->bytes, msg));
-    *at += before + padding + p->head_bytes + p->bytes;
+    *at += before + padding + plan->packed;
     return WICK_OK;
+}
+
+/* The header says how long the packed bytes are, so they are made before it. */
+static wick_status write_piece(wick_writer *w, const wick_zip_piece *p, bool deflate, const char *path, planned *plan, uint64_t *at, wick_msg *msg) {
+    const wick_bytes both[] = {{p->head, p->head_bytes}, {p->data, p->bytes}};
+    const size_t size = p->head_bytes + p->bytes;
+    uint8_t *packed = NULL;
+    size_t room = 0, n = size;
+    *plan = (planned){.offset = *at, .crc = wick_crc32(wick_crc32(0, p->head, p->head_bytes), p->data, p->bytes)};
+    if (deflate) WICK_TRY(wick_deflate(WICK_Z_RAW, both, 2, &packed, &n, &room, "writing deflated arrays", path, msg));
+    plan->deflated = n < size;
+    plan->packed = plan->deflated ? n : size;
+    wick_status status = write_local(w, p, plan, at, msg);
+    if (status == WICK_OK && plan->deflated) status = wick_writer_write(w, packed, n, msg);
+    for (int i = 0; i < 2 && status == WICK_OK && !plan->deflated; i++) status = wick_writer_write(w, both[i].at, both[i].n, msg);
+    wick_release(NULL, packed, room);
+    return status;
 }
 
 static wick_status write_central(wick_writer *w, const wick_zip_piece *p, const planned *plan, uint64_t *at, wick_msg *msg) {
@@ -312,7 +315,7 @@ static wick_status write_end(wick_writer *w, uint64_t count, uint64_t begin, uin
     return wide ? wick_writer_write(w, e, sizeof e, msg) : wick_writer_write(w, last, END, msg);
 }
 
-wick_status wick_zip_write(const char *path, const wick_zip_piece *pieces, size_t count, wick_msg *msg) {
+wick_status wick_zip_write(const char *path, const wick_zip_piece *pieces, size_t count, bool deflate, wick_msg *msg) {
     uint64_t at = 0;
     for (size_t i = 0; i < count; i++)
         if (strlen(pieces[i].name) > 0xFFFF - 64 || !*pieces[i].name) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: a name is empty or too long", path);
@@ -320,7 +323,7 @@ wick_status wick_zip_write(const char *path, const wick_zip_piece *pieces, size_
     if (!plan) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     wick_writer *w = NULL;
     wick_status status = wick_writer_open(&w, path, msg);
-    for (size_t i = 0; i < count && status == WICK_OK; i++) status = write_piece(w, &pieces[i], &plan[i], &at, msg);
+    for (size_t i = 0; i < count && status == WICK_OK; i++) status = write_piece(w, &pieces[i], deflate, path, &plan[i], &at, msg);
     const uint64_t begin = at;
     for (size_t i = 0; i < count && status == WICK_OK; i++) status = write_central(w, &pieces[i], &plan[i], &at, msg);
     if (status == WICK_OK) status = write_end(w, count, begin, at, msg);

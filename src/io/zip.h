@@ -27,7 +27,8 @@ typedef struct wick_zip_piece {
     const void *head, *data;
     size_t head_bytes, bytes;
 } wick_zip_piece;
-/* Stored, each beginning at a multiple of 64 bytes; the same input gives the same file. Atomic. */
-WICK_MUST_CHECK wick_status wick_zip_write(const char *path, const wick_zip_piece *pieces, size_t count, wick_msg *msg);
+/* Each begins at a multiple of 64 bytes; the same input gives the same file, where deflated with the same zlib. Atomic. deflate: what becomes shorter by it; packed bytes of an
+ * entry are held in memory. WICK_ERR_UNSUPPORTED: no zlib to deflate with. */
+WICK_MUST_CHECK wick_status wick_zip_write(const char *path, const wick_zip_piece *pieces, size_t count, bool deflate, wick_msg *msg);
 
 #endif

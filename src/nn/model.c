@@ -296,6 +296,26 @@ wick_status wick_model_replace(wick_model *model, const char *name, wick_tensor 
     return WICK_OK;
 }
 
+bool wick_model_remove(wick_model *model, const char *name) {
+    model_entry *e = model && name ? find(model, name, wick_hash(name, strlen(name), 0)) : NULL;
+    if (!e || e->role == WICK_ROLE_OPTIM) return false;
+    const size_t at = (size_t)(e - model->entries);
+    size_t n_aliases = 0;
+    model->numbers -= wick_tensor_count(e->tensor);
+    wick_tensor_free(&e->tensor);
+    memmove(e, e + 1, (--model->n - at) * sizeof *e);
+    for (size_t i = 0; i < model->n_aliases; i++) {
+        model_alias a = model->aliases[i];
+        if (a.entry == at) continue;
+        a.entry -= a.entry > at;
+        model->aliases[n_aliases++] = a;
+    }
+    model->n_aliases = n_aliases;
+    memset(model->table, 0, model->slots * sizeof *model->table);
+    for (size_t i = 0; i < model->n; i++) table_put(model->table, model->slots, model->entries[i].hash, i);
+    return true;
+}
+
 /* What the model's rule says of the weights of a layer, [out, in, kernel ...]; a bias then starts at 0. */
 static wick_init by_rule(wick_init_rule rule, int rank, const int64_t *dims) {
     if (rank < 2) return wick_init_constant(0);

@@ -48,6 +48,9 @@ typedef struct pool_attr {
 typedef struct window_attr {
     int64_t axis, extent, count, size, step, dilation;
 } window_attr;
+typedef struct plane_attr {
+    int64_t rank, extent[3]; /* of the plane: the last dims */
+} plane_attr;
 
 /* resample.c */
 typedef struct resample_attr {

@@ -85,7 +85,12 @@ static wick_dtype admit(const row *r, wick_dtype d) {
     return d;
 }
 
+/* Integers are whole: rounding gives them as they are, not as f32, which would lose some. */
+static bool is_rounded(wick_ew op, const wick_tensor *a) {
+    return (op == WICK_EW_floor || op == WICK_EW_ceil || op == WICK_EW_round || op == WICK_EW_trunc) && wick_dtype_is_integer(wick_tensor_dtype(a));
+}
 static wick_tensor *unary(wick_ew op, wick_tensor *a) {
+    if (a && !a->error && is_rounded(op, a)) return a;
     if (a && !a->error) a = wick_as(a, admit(&rows[op], wick_tensor_dtype(a)));
     return wick_record(NULL, &wick_ew_ops[op], 1, &a, NULL, 0);
 }
@@ -132,8 +137,14 @@ static wick_tensor *wick_first(wick_tensor *a, wick_tensor *b, bool largest) {
 static wick_tensor *wick_inside(wick_tensor *a, wick_tensor *lo, wick_tensor *hi) {
     return wick_logical_and(wick_ge(a, lo), wick_le(a, hi));
 }
+/* x / (a^2 + b^2) without overflow between, 0 at the origin, where no angle has a slope. */
+static wick_tensor *wick_angle_slope(wick_tensor *x, wick_tensor *a, wick_tensor *b) {
+    wick_tensor *h = wick_hypot(a, b), *safe = wick_where(wick_eq(h, wick_like(h, 0)), wick_like(h, 1), h);
+    return wick_div(wick_div(x, safe), safe);
+}
 /* With s = sigmoid(u), u = x (k + c x^2): s + x s (1 - s) (k + 3 c x^2) */
 static wick_tensor *wick_gelu_tanh_slope(wick_tensor *a) {
+    a = wick_clamp(a, wick_like(a, -32), wick_like(a, 32)); /* beyond, the slope is 0 or 1 to the last bit, and squares overflow f16 */
     wick_tensor *square = wick_square(a), *k = wick_like(a, 1.5957691216057308), *c = wick_like(a, 0.071354816272600280);
     wick_tensor *s = wick_sigmoid(wick_mul(a, wick_add(wick_mul(square, c), k)));
     wick_tensor *du = wick_add(wick_mul(square, wick_like(a, 3 * 0.071354816272600280)), k);

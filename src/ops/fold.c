@@ -108,9 +108,6 @@ const wick_op wick_op_window_sum = {.name = "window_sum", .doc = "windows over a
 
 /* ---- values and places of planes -------------------------------------------------------------------------------------------------------------- */
 
-typedef struct plane_attr {
-    int64_t rank, extent[3]; /* of the plane: the last dims */
-} plane_attr;
 static bool is_put(const wick_op *op) { return op == &wick_op_plane_put; }
 /* (values, index) -> planes; (planes, index) -> values. index has the values' shape. */
 static wick_status infer_plane(wick_infer *i) {

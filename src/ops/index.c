@@ -244,7 +244,8 @@ static wick_status infer_concat(wick_infer *i) {
 }
 /* Rows as [outer dims, the axis and what follows]: true if those lie together, rows at one distance, *step elements. */
 static bool lies_in_rows(const wick_operand *at, int axis, int64_t *step) {
-    int64_t inside = 1, outside = 0; /* what strides should be; 0: any will do */
+    int64_t inside = 1, outside = 0; /* what strides should be */
+    bool any = true;                 /* outside: the first of them fixes the others; it may be 0, of a dim that was expanded */
     for (int d = at->type->rank - 1; d >= 0; d--) {
         const int64_t n = at->type->dims[d], stride = at->layout.strides[d];
         if (n == 1) continue;
@@ -252,12 +253,13 @@ static bool lies_in_rows(const wick_operand *at, int axis, int64_t *step) {
             if (stride != inside) return false;
             inside *= n;
         } else {
-            if (outside && stride != outside) return false;
-            if (!outside) *step = stride;
+            if (!any && stride != outside) return false;
+            if (any) *step = stride;
             outside = stride * n;
+            any = false;
         }
     }
-    return outside != 0;
+    return !any;
 }
 enum { JOIN_TASK = 131072, JOIN_LEAST = 32 }; /* bytes of a task, at least; of a row of a part */
 typedef struct join_args {

@@ -30,7 +30,7 @@ static wick_tensor *prepare(const char *op, int needed, int n, wick_tensor **x) 
     if (!wick_dtype_is_float(dtype)) return wick_poison(ctx, WICK_ERR_DTYPE, "%s: takes floats, not %s", op, wick_dtype_name(dtype));
     if (dtype == WICK_F16 || dtype == WICK_BF16) dtype = WICK_F32;
     for (int i = 0; i < n; i++)
-        if (x[i]) x[i] = wick_as(x[i], dtype);
+        if (x[i] && (x[i] = wick_as(x[i], dtype))->error) return x[i];
     return NULL;
 }
 #define PREPARE(op, needed, ...)                                             \

@@ -6,14 +6,21 @@
 
 static bool is_half(wick_dtype d) { return d == WICK_F16 || d == WICK_BF16; }
 
-/* NULL: x can be normalised by op; otherwise what to return. */
-static wick_tensor *refuse(const char *op, wick_tensor *x, int min_rank) {
-    if (!x || x->error) return wick_record(NULL, &wick_op_layer_norm, 1, &x, NULL, 0);
+/* NULL: x can be normalised by op; otherwise what is wrong. */
+static wick_tensor *unfit(const char *op, wick_tensor *x, int min_rank) {
     const int rank = wick_tensor_rank(x);
     if (!wick_dtype_is_float(wick_tensor_dtype(x)))
         return wick_poison(x->ctx, WICK_ERR_DTYPE, "%s: x is %s; it needs floats: cast", op, wick_dtype_name(wick_tensor_dtype(x)));
     if (rank < min_rank) return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: x has %d dims; it needs %s", op, rank, min_rank == 1 ? "an axis" : min_rank == 2 ? "[N, C, ...]" : "[N, C, dims]");
     return NULL;
+}
+
+/* Whether op cannot normalise x, of the others (each may be NULL) that came with it; *bad is what to return then. */
+static bool refused(const char *op, wick_tensor *x, wick_tensor *weight, wick_tensor *bias, int min_rank, wick_tensor **bad) {
+    *bad = x;
+    if (x && !x->error) *bad = unfit(op, x, min_rank);
+    else if (!x && (weight || bias)) *bad = wick_poison((weight ? weight : bias)->ctx, WICK_ERR_INVALID, "%s: x is NULL", op);
+    return !x || *bad;
 }
 
 /* A vector over the channels, as it stands beside [N, C, ...]. */
@@ -49,18 +56,18 @@ static wick_tensor *group_norm(const char *op, wick_tensor *x, int64_t groups, w
 }
 
 wick_tensor *wick_group_norm(wick_tensor *x, int64_t groups, wick_tensor *weight, wick_tensor *bias, double eps) {
-    wick_tensor *refused = refuse("group_norm", x, 2);
-    return refused ? refused : group_norm("group_norm", x, groups, weight, bias, eps);
+    wick_tensor *bad;
+    return refused("group_norm", x, weight, bias, 2, &bad) ? bad : group_norm("group_norm", x, groups, weight, bias, eps);
 }
 
 wick_tensor *wick_instance_norm(wick_tensor *x, wick_tensor *weight, wick_tensor *bias, double eps) {
-    wick_tensor *refused = refuse("instance_norm", x, 3);
-    return refused ? refused : group_norm("instance_norm", x, WICK_MAX(wick_tensor_dim(x, 1), 1), weight, bias, eps);
+    wick_tensor *bad;
+    return refused("instance_norm", x, weight, bias, 3, &bad) ? bad : group_norm("instance_norm", x, WICK_MAX(wick_tensor_dim(x, 1), 1), weight, bias, eps);
 }
 
 wick_tensor *wick_local_response_norm(wick_tensor *x, int64_t size, double alpha, double beta, double k) {
-    wick_tensor *refused = refuse("local_response_norm", x, 3);
-    if (refused) return refused;
+    wick_tensor *bad;
+    if (refused("local_response_norm", x, NULL, NULL, 3, &bad)) return bad;
     if (size < 1 || size > INT32_MAX) return wick_poison(x->ctx, WICK_ERR_INVALID, "local_response_norm: %lld neighbours", (long long)size);
     const wick_dtype dtype = wick_tensor_dtype(x);
     const int rank = wick_tensor_rank(x);
@@ -77,8 +84,8 @@ wick_tensor *wick_local_response_norm(wick_tensor *x, int64_t size, double alpha
 }
 
 wick_tensor *wick_normalize(wick_tensor *x, double p, int axis, double eps) {
-    wick_tensor *refused = refuse("normalize", x, 1);
-    if (refused) return refused;
+    wick_tensor *bad;
+    if (refused("normalize", x, NULL, NULL, 1, &bad)) return bad;
     const wick_dtype dtype = wick_tensor_dtype(x);
     const int rank = wick_tensor_rank(x), a = wick_axis(axis, rank);
     if (a < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "normalize: axis %d of a %d-d tensor", axis, rank);

@@ -352,17 +352,17 @@ const wick_op wick_op_gru_grad = {.name = "gru_grad", .cost = "as gru", .doc = "
 
 /* ---- public ------------------------------------------------------------------------------------------------------------------- */
 
-/* A weight or bias with its dim of directions; refused with the shape it must have. */
+/* A weight, or a bias (cols -1), with its dim of directions; refused with the shape it must have. */
 static wick_tensor *with_directions(wick_tensor *t, const char *op, const char *name, int64_t directions, int64_t rows, int64_t cols) {
     if (!t || t->error) return t;
-    const int rank = cols ? 3 : 2;
+    const int rank = cols >= 0 ? 3 : 2;
     if (wick_tensor_rank(t) == rank - 1 && directions == 1) t = wick_unsqueeze(t, 0);
-    const bool fits = wick_tensor_rank(t) == rank && wick_tensor_dim(t, 0) == directions && wick_tensor_dim(t, 1) == rows && (!cols || wick_tensor_dim(t, 2) == cols);
+    const bool fits = wick_tensor_rank(t) == rank && wick_tensor_dim(t, 0) == directions && wick_tensor_dim(t, 1) == rows && (cols < 0 || wick_tensor_dim(t, 2) == cols);
     if (fits) return t;
     char text[128];
     wick_str s = wick_str_on(text, sizeof text);
     wick_type_print(&s, &t->value->type);
-    if (cols) return wick_poison(t->ctx, WICK_ERR_SHAPE, "%s: %s is %s, not [%lld,%lld,%lld]", op, name, text, (long long)directions, (long long)rows, (long long)cols);
+    if (cols >= 0) return wick_poison(t->ctx, WICK_ERR_SHAPE, "%s: %s is %s, not [%lld,%lld,%lld]", op, name, text, (long long)directions, (long long)rows, (long long)cols);
     return wick_poison(t->ctx, WICK_ERR_SHAPE, "%s: %s is %s, not [%lld,%lld]", op, name, text, (long long)directions, (long long)rows);
 }
 
@@ -407,8 +407,8 @@ static wick_tensor *layer(const wick_op *op, wick_cell cell, wick_tensor *x, con
     const int64_t features = wick_tensor_dim(x, 2), units = wick_tensor_dim(v.w_hh, -1), rows = gates * units;
     v.w_hh = with_directions(v.w_hh, op->name, "w_hh", directions, rows, units);
     v.w_ih = with_directions(v.w_ih, op->name, "w_ih", directions, rows, features);
-    v.b_ih = with_directions(v.b_ih, op->name, "b_ih", directions, rows, 0);
-    v.b_hh = with_directions(v.b_hh, op->name, "b_hh", directions, rows, 0);
+    v.b_ih = with_directions(v.b_ih, op->name, "b_ih", directions, rows, -1);
+    v.b_hh = with_directions(v.b_hh, op->name, "b_hh", directions, rows, -1);
     wick_tensor *bias = v.b_ih ? v.b_ih : v.b_hh, *side = NULL;
     if (cell == WICK_CELL_GRU && v.b_hh) { /* of n, it is multiplied by r */
         side = wick_slice(v.b_hh, 1, 2 * units, 3 * units, 1);

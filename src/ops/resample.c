@@ -70,7 +70,8 @@ static int64_t taps_of(const resample_attr *a, int64_t o, int32_t *index, double
         }
     } else {
         const double below = floor(x);
-        for (double i = below - reach + 1; i <= below + reach; i++) {
+        for (int k = 0; k < (int)(2 * reach); k++) { /* counted: far outside i + 1 may be i */
+            const double i = below - reach + 1 + k;
             const bool outside = i < 0 || i > (double)last;
             index[n] = (int32_t)fmin(fmax(i, 0), (double)last);
             sum += weight[n++] = outside && exclude ? 0 : weight_of(a, i - x);
@@ -274,6 +275,8 @@ wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int6
         const double wanted = size ? (double)size[k] : floor((double)in * o->scale[k]);
         if (in < 1 || in > INT32_MAX / 8 || !(wanted >= 1 && wanted <= INT32_MAX / 8))
             return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: axis %d of %lld cannot become %.0f", axis, (long long)in, wanted);
+        if (o->scale && o->scale[k] * (double)in < 0.25)
+            return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: a scale of %g leaves nothing of axis %d of %lld", o->scale[k], axis, (long long)in);
         const int64_t out = (int64_t)wanted;
         *a = (resample_attr){.axis = axis, .in = in, .out = out, .mode = o->mode, .coordinates = o->coordinates, .rounding = o->mode == WICK_NEAREST ? o->rounding : 0,
                              .antialias = o->mode != WICK_NEAREST && o->antialias, .exclude = o->mode != WICK_NEAREST && o->exclude_outside,

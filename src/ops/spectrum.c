@@ -74,6 +74,7 @@ wick_tensor *wick_stft(wick_tensor *x, const wick_stft_options *options) {
     wick_tensor *bad = settle("stft", x, &o);
     if (bad) return bad;
     x = wick_as(x, computed_in(x));
+    if (is_bad(x)) return x;
     if (!o.no_center) x = padded(x, o.n_fft / 2, o.pad);
     wick_tensor *frames = wick_frames(x, o.n_fft, o.hop);
     if (o.window) frames = wick_mul(frames, o.window);
@@ -93,6 +94,7 @@ wick_tensor *wick_istft(wick_tensor *x, const wick_stft_options *options) {
     const int64_t frequencies = o.two_sided ? o.n_fft : o.n_fft / 2 + 1;
     if (rank < 2 || wick_tensor_dim(x, -1) != 2 || wick_tensor_dim(x, -3) != frequencies || wick_tensor_dim(x, -2) < 1)
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "istft: needs [..., %lld frequencies, frames, 2]", (long long)frequencies);
+    if (o.length < 0 || o.length > INT64_MAX / 2) return wick_poison(x->ctx, WICK_ERR_INVALID, "istft: a length of %lld", (long long)o.length);
     const wick_fft_norm norm = o.normalized ? WICK_FFT_ORTHO : WICK_FFT_BACKWARD;
     const int64_t n_frames = wick_tensor_dim(x, -2);
     x = wick_transpose(wick_as(x, computed_in(x)), rank - 2, rank - 1);

@@ -27,18 +27,22 @@ static void *slab_from_chunk(wick_slab *slab, size_t size) {
 }
 
 void *wick_slab_alloc(wick_slab *slab, size_t size) {
-    if (WICK_UNLIKELY(size > WICK_SLAB_MAX)) return wick_alloc(slab->alloc, size);
+    if (WICK_UNLIKELY(size > WICK_SLAB_MAX)) {
+        void *large = wick_alloc(slab->alloc, size);
+        if (large) slab->bytes += size;
+        return large;
+    }
     size_t class = size ? (size - 1) / WICK_SLAB_STEP : 0;
     void *ptr = slab->free[class];
-    if (WICK_LIKELY(ptr != NULL)) {
-        memcpy(&slab->free[class], ptr, sizeof(void *));
-        return ptr;
-    }
-    return slab_from_chunk(slab, (class + 1) * WICK_SLAB_STEP);
+    if (WICK_LIKELY(ptr != NULL)) memcpy(&slab->free[class], ptr, sizeof(void *));
+    else if (!(ptr = slab_from_chunk(slab, (class + 1) * WICK_SLAB_STEP))) return NULL;
+    slab->bytes += size;
+    return ptr;
 }
 
 void wick_slab_release(wick_slab *slab, void *ptr, size_t size) {
     if (!ptr) return;
+    slab->bytes -= size;
     if (size > WICK_SLAB_MAX) {
         wick_release(slab->alloc, ptr, size);
         return;

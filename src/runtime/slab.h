@@ -12,6 +12,7 @@ typedef struct wick_slab {
     void *free[WICK_SLAB_MAX / WICK_SLAB_STEP];
     struct wick_slab_chunk *chunks;
     char *at, *end;
+    size_t bytes; /* of live objects */
 } wick_slab;
 
 void wick_slab_init(wick_slab *slab, const wick_allocator *alloc);

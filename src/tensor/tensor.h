@@ -225,7 +225,7 @@ struct wick_context {
     uint32_t evaluated; /* recorded nodes evaluated so far; it may wrap */
     size_t pending;
     size_t result_max; /* bytes of any one result that is recorded; 0: no limit. For who records what a file asks for */
-    uint64_t deadline; /* evaluations stop then, in wick_now_ns time; 0: no limit. For the same */
+    wick_watch watch;  /* recording, planning and runs end when it is over */
     atomic_size_t tensor_bytes;
     uint64_t nodes_recorded, plans_built, plan_hits, evals;
     uint64_t recorded_at_eval; /* nodes_recorded at the last evaluation */
@@ -238,6 +238,12 @@ struct wick_context {
     wick_status (*eval_pending)(wick_context *);
     bool evaluating;
 };
+
+/* Begins work that ends at `deadline`, with what is around it at the latest (0: only then), or when the host cancels; what it returns wick_context_unwatch takes. */
+wick_watch wick_context_watch(wick_context *ctx, uint64_t deadline);
+static inline void wick_context_unwatch(wick_context *ctx, const wick_watch *was) { ctx->watch = *was; }
+/* So much more work: WICK_OK, or why it ends, with a text in msg. */
+wick_status wick_context_spend(wick_context *ctx, size_t units, wick_msg *msg);
 
 /* A handle in the innermost scope naming value (a reference to whose node is taken over), or the poison of running out of memory. */
 wick_tensor *wick_tensor_new(wick_context *ctx, wick_value *value);

@@ -112,6 +112,21 @@ TEST(crc32c_instruction_and_table_agree_in_any_pieces) {
     wick_tier_force(was);
 }
 
+TEST(crc32_known_answers_in_any_pieces) { /* of the CRC catalogue; and bit by bit, as RFC 1952 defines it */
+    static uint8_t at[300];
+    CHECK_INT(wick_crc32(0, "123456789", 9), 0xCBF43926u);
+    CHECK_INT(wick_crc32(0, NULL, 0), 0);
+    for (size_t i = 0; i < sizeof at; i++) at[i] = (uint8_t)test_rand();
+    for (size_t n = 0; n < sizeof at; n += 1 + n / 9) {
+        uint32_t want = ~0u;
+        for (size_t i = 0; i < n; i++) {
+            want ^= at[i];
+            for (int bit = 0; bit < 8; bit++) want = want >> 1 ^ (want & 1 ? 0xEDB88320u : 0);
+        }
+        for (size_t cut = 0; cut <= n; cut += 1 + n / 5) CHECK(wick_crc32(wick_crc32(0, at, cut), at + cut, n - cut) == ~want);
+    }
+}
+
 /* The known-answer vectors that the authors publish with their code (Random123, kat_vectors). */
 TEST(philox_known_answers) {
     static const struct {

@@ -41,7 +41,7 @@ test_classes_of_other_names_are_told() {
 }
 test_files_that_are_no_model() {
     expect 0 "$wick" train "${quick[@]}" --out fine --quiet
-    expect 3 "$wick" eval fine/log.jsonl && has err "fine/log.jsonl: not a safetensors file: its header length"
+    expect 3 "$wick" eval fine/log.jsonl && has err "fine/log.jsonl is JSON, as an index of safetensors in shards is, not a checkpoint of wick train"
     head -c 200 fine/best.safetensors >cut.safetensors
     expect 3 "$wick" eval cut.safetensors && has err "header length" && lacks err "not a safetensors"
     expect 3 "$wick" report fine/best.safetensors && has err "is no folder of a run: give the one"

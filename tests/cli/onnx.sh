@@ -34,17 +34,82 @@ test_outputs_have_files_of_their_own() {
 test_wrong_uses() {
     expect 2 "$wick" run && has err MODEL
     expect 2 "$wick" run "$lenet/model.onnx" && has err "the input x, float [1, 1, 28, 28], is missing"
+    expect 3 "$wick" run "$silero/model.onnx" --input random && has err "the input input, float [?, ?]: input.0, input.1 of it are 1 here; --dim NAME=N says another"
     expect 2 "$wick" run "$lenet/model.onnx" --input z=random && has err 'no input "z"; it has x'
     expect 3 "$wick" run "$lenet/model.onnx" --input x=nowhere.npy && has err nowhere.npy
     expect 3 "$wick" run nowhere.onnx --input random && has err nowhere.onnx
     expect 2 "$wick" run "$lenet/model.onnx" --input "x=$lenet/output_0.npy" && has err "output_0.npy holds f32 [1, 10], and the input x is float [1, 1, 28, 28]"
     expect 2 "$wick" run "$lenet/model.onnx" --input random --dim batch=2 && has err "all extents of the model's inputs are fixed"
     expect 2 "$wick" run "$silero/model.onnx" --input random --dim input.0=x && has err "--dim needs NAME=N"
-    expect 2 "$wick" run "$silero/model.onnx" --input random --dim inptu.0=2 && has err "no input has an open dim 'inptu.0'; one is input.0"
+    expect 2 "$wick" run "$silero/model.onnx" --input random --dim inptu.0=2 && has err "no input has an open dim 'inptu.0'; there are input.0, input.1, state.1"
     expect 2 "$wick" run "$silero/model.onnx" --input random --state stat=stateN && has err "did you mean state?"
     expect 2 "$wick" run "$silero/model.onnx" --input random --state state && has err "not IN=OUT"
     expect 2 "$wick" run "$silero/model.onnx" --input inpt=random && has err "did you mean input?"
     expect 2 "$wick" run "$lenet/model.onnx" --input random:1,x && has err "after random: stand extents"
+}
+# An option that does nothing where it stands is a mistake, and said to be one.
+test_options_without_effect() {
+    local run=("$wick" run "$lenet/model.onnx") option
+    for option in "--output o" "--topk 1" "--labels names"; do
+        expect 2 "${run[@]}" --input random --bench $option && has err "${option% *} has no effect here: it is for a run whose outputs are shown"
+        expect 2 "${run[@]}" --check "$lenet" $option && has err "${option% *} has no effect"
+        expect 2 "${run[@]}" --input random --repeat 2 --json $option && has err "${option% *} has no effect" && valid_json out
+    done
+    for option in "--scale garbage" "--mean 1" "--std 1" "--layout nhwc" --bgr "--rate 1" "--hop 1" "--rtol 1" "--atol 1" "--time 1"; do
+        expect 2 "${run[@]}" --input random $option && has err "${option% *} has no effect here: it is for "
+    done
+    for option in --bench "--repeat 3" "--seed 3"; do expect 2 "${run[@]}" --check "$lenet" $option && has err "${option% *} has no effect"; done
+    expect 2 "${run[@]}" --input random --bench --repeat 2 --time 1 && has err "--time has no effect here: it is for --bench without --repeat"
+    expect 2 "${run[@]}" --input 1 --seed 3 && has err "--seed has no effect here: it is for --input random"
+    expect 2 "${run[@]}" --check "$lenet" --input random && has err "--input random has no effect here"
+    expect 2 "${run[@]}" --check "$lenet" --input x=1 && has err "--input x has no effect here: the sets in"
+    expect 3 "${run[@]}" --check nowhere && has err "no such directory"
+    expect 2 "$wick" run "$WICK_MODELS/onnx/espcn_x3/model.onnx" --input random --topk 2 && has err "--topk: no output of" && [ ! -s out ] || fail "something was shown"
+    # --dim is not only for chance: a file must be as it says
+    expect 2 "$wick" run "$silero/model.onnx" --input input=random:1,576 --input random --input sr=16000 --dim input.1=512 && has err "holds f32 [1, 576]" && has err "with --dim"
+    expect 2 "$wick" inspect "$lenet/input_0.npy" --dim x.1=2 && has err "--dim is for the inputs of an ONNX model"
+    expect 2 "$wick" convert "$lenet/input_0.npy" x.npz --opset 20 && has err "--opset has no effect here: it is for what becomes ONNX"
+    expect 2 "$wick" convert "$lenet/model.onnx" x.onnx --dtype f16 && has err "--dtype has no effect here: it is for tensors"
+    expect 2 "$wick" convert "$lenet/input_0.npy" x.npz --max-shard 3 && has err "--max-shard has no effect here"
+}
+test_kinds_of_files() {
+    expect 3 "$wick" run "$lenet/input_0.npy" && has err "is an array of numbers (.npy), not an ONNX model; wick run MODEL.onnx --input"
+    expect 3 "$wick" run "$mnist/test_data_set_0/input_0.pb" && has err "is a TensorProto (.pb), as in ONNX's test sets, not an ONNX model"
+    expect 3 "$wick" run "$lenet/model.onnx" --input "$lenet/model.onnx" && has err "is an ONNX model, not an input"
+    expect 3 "$wick" info "$lenet/model.onnx" && has err "is an ONNX model, not a checkpoint of wick train; wick inspect"
+    printf 'fLaC' >a.wav && expect 3 "$wick" run "$lenet/model.onnx" --input a.wav && has err "a.wav is a FLAC recording, not an input" && has err "ffmpeg -i a.wav"
+    printf '\34\0\0\0TFL3' >a.onnx && expect 3 "$wick" run a.onnx && has err "a.onnx is a TensorFlow Lite model, not an ONNX model; python3 -m tf2onnx.convert"
+    : >none.onnx && expect 3 "$wick" inspect none.onnx && has err "none.onnx is an empty file"
+    echo 'names' >words && expect 3 "$wick" verify words && has err "words is a text, not a file that Wick reads"
+    expect 3 "$wick" run . && has err ". is a directory, not an ONNX model"
+    expect 2 "$wick" convert "$lenet/model.onnx" x.safetensors && has err "an ONNX model, does not become x.safetensors; what it becomes is a file whose name ends in .onnx"
+    expect 0 "$wick" help convert && has out "an ONNX model" && has out "becomes .safetensors.index.json, .safetensors, .npz, .npy"
+    expect 0 "$wick" help --man convert && has out ".SH CONVERSIONS"
+}
+# What a stranger called its nodes, inputs and ops never reaches a terminal as it is, and makes no lines of its own.
+test_names_are_escaped() {
+    command -v python3 >/dev/null || { echo "  skipped: python3 makes the models"; return 0; }
+    python3 - <<'END'
+def field(n, b): return bytes([n << 3 | 2] + ([len(b)] if len(b) < 128 else [len(b) & 127 | 128, len(b) >> 7])) + b
+name = b"e\nvil\x1b[2J\xe2\x80\xae\xc2\x9b"
+port = lambda n: field(1, n) + field(2, field(1, b"\x08\x01" + field(2, field(1, b"\x08\x02"))))
+for file, op in ("evil.onnx", b"Relu"), ("lacks.onnx", b"No\nOp\x1b[0m"):
+    node = field(1, name) + field(2, name + b"2") + field(3, name) + field(4, op)
+    graph = field(1, node) + field(2, name) + field(11, port(name)) + field(12, port(name + b"2"))
+    meta = field(1, name) + field(2, name)
+    open(file, "wb").write(b"\x08\x08" + field(2, name) + field(7, graph) + field(8, b"\x10\x0d") + field(14, meta))
+END
+    local command
+    for command in "run evil.onnx --input random" "run evil.onnx --input random --output named" "run evil.onnx" "inspect evil.onnx" "inspect lacks.onnx" "verify lacks.onnx" \
+        "run lacks.onnx --input random" "convert evil.onnx made.onnx" "convert lacks.onnx made.onnx" "inspect evil.onnx --dim x=1" "run evil.onnx --input y=1"; do
+        "$wick" $command >out 2>err
+        cat out err | LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f]\|\xe2\x80\xae\|\xc2\x9b' && fail "$command prints control characters"
+        cat out err | grep -q '^\(vil\|Op\)' && fail "$command lets a name begin a line"
+        "$wick" $command --json >out 2>err
+        valid_json out
+        LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f]\|\xc2\x9b' out && fail "$command --json prints control characters"
+    done
+    expect 0 "$wick" inspect evil.onnx && has out 'e\x0avil\x1b[2J'
 }
 # name INPUTS STATE OUTPUT: a stateful model over the whole of its sequence.
 sequence() {
@@ -73,6 +138,42 @@ test_sequences() {
     expect 0 "$wick" run "$dir/model.onnx" --check steps --state input_3=tf_op_layer_stack_2 --atol 1e-4 && has err "3 outputs of 2 sets agree"
     expect 2 "$wick" run "$dir/model.onnx" --input "input_2=$dir/sequence/input_0_all_steps.npy" --input input_3=random --input input_3=random && has err "has 2 steps"
 }
+# The recording that the reference's frames of 576 were cut from, each 512 behind the one before; and what has to be said of others.
+test_recordings() {
+    command -v python3 >/dev/null || { echo "  skipped: python3 makes the recordings"; return 0; }
+    python3 - "$silero/sequence/input_0_all_steps.npy" <<'END'
+import struct, sys
+def floats(name):
+    b = open(name, "rb").read()
+    at = 10 + struct.unpack("<H", b[8:10])[0]
+    return struct.unpack("<%df" % ((len(b) - at) // 4), b[at:])
+def wav(name, rate, channels, samples):
+    data = struct.pack("<%df" % len(samples), *samples)
+    open(name, "wb").write(b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 3, channels, rate, rate * channels * 4, channels * 4, 32)
+                           + b"data" + struct.pack("<I", len(data)) + data)
+f = floats(sys.argv[1])
+x = [v for k in range(200) for v in f[576 * k + 64 : 576 * (k + 1)]]
+wav("speech.wav", 16000, 1, x)
+wav("both.wav", 16000, 2, [v * (0.5 if c else 1.5) for v in x for c in range(2)])
+wav("tenth.wav", 48000, 1, x[:4800])
+END
+    local run=("$wick" run "$silero/model.onnx" --input sr=16000 --state state=stateN)
+    expect 2 "${run[@]}" --input input=speech.wav && has err "speech.wav is cut into the steps of a sequence" && has err "--dim input.1=512 does"
+    expect 2 "${run[@]}" --input input=speech.wav --dim input.1=512 --hop 513 && has err "--hop 513: a step of the input input has 512 samples only"
+    expect 0 "${run[@]}" --input input=speech.wav --dim input.1=576 --hop 512 --output vad && has out "output, f32 [200, 1, 1]" && has err "taken as they are; --rate HZ resamples"
+    expect 0 "${run[@]}" --input input=both.wav --dim input.1=576 --hop 512 --rate 16000 --output mixed && has err "its 2 channels are mixed to one" && lacks err "taken as"
+    cmp vad/output.npy mixed/output.npy || fail "the mean of both channels is the recording"
+    python3 - vad/output.npy "$silero/sequence/output_0_all_steps.npy" <<'END' || fail "not the reference's outputs"
+import struct, sys
+a, b = [struct.unpack("<200f", open(n, "rb").read()[-800:]) for n in sys.argv[1:]]
+sys.exit(max(abs(x - y) for x, y in zip(a, b)) > 1e-4)
+END
+    expect 0 "${run[@]}" --input input=tenth.wav --rate 16000 --dim input.1=576 --hop 512 && has out "output, f32 [4, 1, 1]" && # 1600 samples
+        has err "4800 samples, 48000 a second, are resampled to 1600, 16000 a second"
+    expect 2 "${run[@]}" --input input=tenth.wav --rate 5 --dim input.1=576 && has err "rates are from 1000 to 768000"
+    expect 2 "$wick" run "$mnist/model.onnx" --input tenth.wav && has err "the input Input3, float [1, 1, 28, 28], has no place for that"
+    expect 3 "$wick" run tenth.wav && has err "tenth.wav is a WAV recording, not an ONNX model"
+}
 test_bench() {
     expect 0 "$wick" run "$lenet/model.onnx" --input random --bench --time 0.3 && has out "median" && has out "p99" && has out "nodes a second" && lacks out "y, f32"
     expect 0 "$wick" run "$lenet/model.onnx" --input random --bench --time 0.3 --threads 1 --json && valid_json out && has out '"threads": 1' && has out '"compiled": true' &&
@@ -90,6 +191,20 @@ test_classes() {
     expect 0 "$wick" run "$mnist/model.onnx" --input "$mnist/test_data_set_0/input_0.pb" --labels names --topk 2 && has out "digit " && [ "$(wc -l <out)" = 3 ] || fail "not 2 classes"
     expect 0 "$wick" run "$mnist/model.onnx" --input "$mnist/test_data_set_0/input_0.pb" --topk 3 --json && valid_json out && has out '"score"' && has out '"label": null'
     expect 3 "$wick" run "$mnist/model.onnx" --input random --labels nothing && has err "nothing: cannot be read"
+}
+# A model that another program makes shorter while it is in use: labels are read from a pipe once it is open.
+test_model_cut_off_in_use() {
+    cp "$mnist/model.onnx" cut.onnx && mkfifo waiting
+    local code=0
+    timeout 60 "$wick" run cut.onnx --input random --seed 1 --labels waiting >out 2>err &
+    exec 9>waiting # until it is being read
+    : >cut.onnx
+    seq 0 9 >&9
+    exec 9>&-
+    wait $! || code=$?
+    [ "$code" = 3 ] && has err "cut.onnx" && has err "was cut off" || fail "exit code $code: $(cat err)"
+    mkdir -p no.names && expect 3 "$wick" run "$mnist/model.onnx" --input random --labels no.names && has err "no.names: cannot be read: Is a directory"
+    expect 3 timeout 60 "$wick" run "$mnist/model.onnx" --input random --labels /dev/zero && has err "/dev/zero: cannot be read: it is larger"
 }
 # Pixels of a PNG, resized to what the input takes, in its layout.
 test_pictures() {
@@ -119,6 +234,20 @@ END
     mkdir -p pair2 && cp red.npy pair2/input_0.npy && cp got/y.npy pair2/output_0.npy && expect 0 "$wick" run "$net" --check pair2 --rtol 1e-5 --atol 1e-5
     expect 2 "$wick" run "$net" --input red.png --mean 1,2 && has err "--mean 1,2: one number, or one for each of 3 channels"
     expect 2 "$wick" run "$net" --input red.png --scale a && has err "--scale a is no number"
+    expect 2 "$wick" run "$net" --input red.png --rate 16000 && has err "--rate has no effect here: it is for a recording among the inputs"
+    expect 3 "$wick" run red.png --input random && has err "red.png is a PNG picture, not an ONNX model; wick run MODEL.onnx --input red.png"
+    expect 3 "$wick" inspect red.png && has err "red.png is a PNG picture, not a model"
+    expect 3 "$wick" convert red.png red.onnx && has err "red.png is a PNG picture, not something that"
+    expect 3 "$wick" info red.png && has err "red.png is a PNG picture, not a checkpoint"
+    expect 0 "$wick" verify red.png && has out "sound (png)"
+    # any characters in a file's name
+    local name
+    for name in 'a;b.png' 'w=y.png' 'a,b:c.png' 'random:1.png' '7' "it's \"one\"" $'new\nline'; do
+        cp grey.png "$name"
+        expect 0 "$wick" run "$lenet/model.onnx" --input "x=./$name" --scale 1/255
+        expect 0 "$wick" run "$lenet/model.onnx" --input "./$name" --scale 1/255
+    done
+    expect 0 "$wick" run "$lenet/model.onnx" --input 'a;b.png' && expect 0 "$wick" run "$lenet/model.onnx" --input 'w=y.png'
     expect 2 "$wick" run "$net" --input red.png --std 0 && has err "nothing can be divided by 0"
     expect 0 "$wick" run "$lenet/model.onnx" --input 7 --output got && cp wide.npy pair/input_0.npy && cp got/y.npy pair/output_0.npy &&
         expect 0 "$wick" run "$lenet/model.onnx" --check pair --rtol 0 --atol 0
@@ -128,7 +257,10 @@ test_inspect() {
         has out "largest layers" && has out "/b/Conv" && has out "memory" && has out "made by pytorch 1.13"
     expect 0 "$wick" inspect "$lenet/model.onnx" --json && valid_json out && has out '"opset": 13' && has out '"unsupported": ""' && has out '"layers": [{"name": "/b/Conv"' &&
         has out '"weight_bytes"' && has out '"opsets": [{"domain": "", "version": 13}]'
-    expect 0 "$wick" inspect "$silero/model.onnx" && has out "plan        none: " && has out "open extents are as --dim says, or 1"
+    expect 0 "$wick" inspect "$silero/model.onnx" && has out "plan        none: " && has out "open        input.0, input.1, state.1: 1 here; --dim NAME=N says another" && has out "weights     2.184 MB, with 0 parameters"
+    expect 0 "$wick" inspect "$silero/model.onnx" --dim input.1=576 --input sr=16000 && has out "kernels" && has out "open        input.0, state.1: 1"
+    expect 2 "$wick" inspect "$silero/model.onnx" --input sr=x && has err "--input needs NAME=NUMBER here, not 'sr=x'"
+    expect 0 "$wick" inspect "$WICK_MODELS/onnx/silero_vad_openvino_16k/model.onnx" && has out "weights     1.239 MB, with 308224 parameters" # all are Constants
     local det=$WICK_MODELS/onnx/ppocr_cls/model.onnx
     expect 0 "$wick" inspect "$det" --dim x.2=48 --dim p2o.DynamicDimension.2=192 --json && valid_json out && grep -q '"flops": 1' out || fail "no FLOPs at 48 x 192"
     expect 2 "$wick" inspect "$det" --dim y.2=48 && has err "no input has an open dim 'y.2'"
@@ -165,6 +297,19 @@ test_drawing() {
     done
     has graph.svg '>Conv</text>' && has graph.svg 'boxes' && has graph.svg ' more</text>'
     lacks graph.svg '<script' && lacks graph.svg 'href'
+    # names of modules stand between an arrow and its box; what stands above the boxes has room
+    local long
+    long=$(printf '%150s' | tr ' ' n).onnx
+    cp "$lenet/model.onnx" "$long" && expect 0 "$wick" inspect "$long" --svg long.svg
+    expect 0 "$wick" inspect "$WICK_MODELS/onnx/silero_vad_openvino_16k/model.onnx" --svg graph.svg
+    command -v python3 >/dev/null && ! python3 - <<'END' && fail "text is crossed, or too wide"
+import re
+svg = open("graph.svg").read()
+links = [p.split()[-2:] for p in re.findall(r'class="link arrow" d="([^"]*)"', svg)]
+names = [(float(x), float(y), 6.7 * len(t)) for x, y, t in re.findall(r'<text class="module" x="([^"]*)" y="([^"]*)">([^<]*)<', svg)]
+assert len(names) > 10 and not [1 for x, y in links for a, b, w in names if a < float(x) < a + w and b - 10 < float(y) < b + 8]
+assert int(re.search(r'width="(\d+)"', open("long.svg").read()).group(1)) > 150 * 10
+END
     # names that a stranger chose
     sed 's#/a/Conv#<\&"x\x01>b#g' "$lenet/model.onnx" >odd.onnx
     expect 0 "$wick" inspect odd.onnx --svg odd.svg && valid_xml odd.svg && has odd.svg '&lt;&amp;&quot;x' && lacks out $'\x01'
@@ -183,7 +328,7 @@ test_verify() {
     expect 3 "$wick" verify short.onnx --json && valid_json out && has out '"ok": false' && has out '"byte": '
     mv short.onnx named.npy && expect 3 "$wick" verify named.npy && has err "byte" && mv named.npy short.onnx # by its bytes, not its name
     expect 0 "$wick" verify "$lenet/input_0.npy" && has out "is sound (npy)"
-    printf 'GGUF\3\0\0\0\0\0\0\0\0\0\0\0' >a.gguf && expect 3 "$wick" verify a.gguf && has err "of a format that Wick does not read"
+    printf 'GGUF\3\0\0\0\0\0\0\0\0\0\0\0' >a.gguf && expect 3 "$wick" verify a.gguf && has err "a.gguf is a GGUF model, not a file that Wick reads; export"
     printf '\2\0\0\0\0\0\0\0{}x' >a.safetensors && expect 3 "$wick" verify a.safetensors --json && has out "the tensors end at byte 10"
     printf '\2\0\0\0\0\0\0\0{}' >a.safetensors && expect 0 "$wick" verify a.safetensors --json && has out '"format": "safetensors"'
     expect 3 "$wick" verify nowhere.onnx && has err nowhere.onnx
@@ -203,6 +348,11 @@ test_budgets() {
     expect 2 "$wick" run "$lenet/model.onnx" --input random --max-seconds soon && has err max-seconds
     expect 0 "$wick" inspect "$lenet/model.onnx" --max-nodes 3 && has out "more nodes than the limit of 3"
     expect 0 "$wick" verify "$lenet/model.onnx" --max-memory 64 --max-seconds 60
+    local budget
+    for budget in memory tensor output nodes depth seconds; do # 0 is neither a default nor no limit
+        expect 2 "$wick" run "$lenet/model.onnx" --input random "--max-$budget" 0 && has err "max-$budget must be from"
+        expect 2 "$wick" verify "$lenet/model.onnx" "--max-$budget" 0 && has err "max-$budget must be from"
+    done
 }
 test_example() {
     local program

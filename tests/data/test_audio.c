@@ -1,5 +1,6 @@
 /* Recordings: every sort of WAV against libsndfile, hostile files, and what is refused. */
 #include <dirent.h>
+#include <math.h>
 
 #include "base/counting_alloc.h"
 #define SAMPLES "audio"
@@ -219,6 +220,61 @@ TEST(cut_and_damaged_files_are_refused_or_read) {
     wick_context_free(&ctx);
 }
 
+/* n samples of sin(2 pi hertz t) from a WAV file of f32; of channel c it is (c + 1) times as loud. */
+static wick_audio *tone(wick_context *ctx, int64_t rate, double hertz, int64_t n, int channels) {
+    const size_t size = 44 + (size_t)(n * channels) * 4;
+    uint8_t *bytes = malloc(size);
+    file f = head();
+    format(&f, 3, (uint32_t)channels, (uint32_t)rate, 32);
+    text(&f, "data"), number(&f, (uint32_t)(n * channels * 4), 4);
+    memcpy(bytes, f.bytes, f.size);
+    for (int64_t i = 0; i < n * channels; i++) {
+        const float v = (float)((1 + i % channels) * sin(2 * 3.14159265358979323846 * hertz * (double)(i / channels) / (double)rate));
+        memcpy(bytes + f.size + 4 * i, &v, 4);
+    }
+    wick_audio *a;
+    CHECK(f.size == 44 && wick_audio_decode(ctx, bytes, size, "tone.wav", 0, &a) == WICK_OK);
+    free(bytes);
+    return a;
+}
+
+/* The oracle is the tone itself: away from the ends it comes out as it would have been recorded at the other rate, or not at all beyond its Nyquist frequency. */
+TEST(a_tone_at_another_rate_is_the_same_tone) {
+    wick_context *ctx = new_context(NULL);
+    static const int64_t rates[][2] = {{44100, 16000}, {16000, 48000}, {48000, 16000}, {22050, 8000}, {16000, 16000}, {8000, 44101}, {44101, 8000}, {1000, 768000}};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        const int64_t from = rates[i][0], to = rates[i][1], n = from == 1000 ? 300 : 9001;
+        const double lower = (double)WICK_MIN(from, to) / 2, hertz[] = {0.01 * lower, 0.3 * lower, 0.85 * lower, to < from ? 1.2 * lower : 0.5 * lower};
+        for (int k = 0; k < 4; k++) {
+            wick_audio *a = tone(ctx, from, hertz[k], n, 2), *b;
+            REQUIRE(a && wick_audio_resample(ctx, a, to, &b) == WICK_OK);
+            const int64_t length = (n * to + from - 1) / from, edge = 80 * to / WICK_MIN(from, to);
+            CHECK_INT(wick_audio_rate(b), to);
+            CHECK_INT(wick_audio_length(b), length);
+            CHECK_INT(wick_audio_channels(b), 2);
+            double worst = 0;
+            for (int64_t t = edge; t < length - edge; t++)
+                for (int c = 0; c < 2; c++) {
+                    const double want = k == 3 && to < from ? 0 : (c + 1) * sin(2 * 3.14159265358979323846 * hertz[k] * (double)t / (double)to);
+                    worst = fmax(worst, fabs((double)wick_audio_samples(b, c)[t] - want));
+                }
+            CHECK_MSG(worst < 2e-3, "%lld to %lld at %g Hz: off by %g", (long long)from, (long long)to, hertz[k], worst);
+            CHECK(edge < length - edge);
+            wick_audio_free(&a);
+            wick_audio_free(&b);
+        }
+    }
+    wick_audio *a = tone(ctx, 8000, 100, 10, 1), *b;
+    CHECK(wick_audio_resample(ctx, a, 999, &b) == WICK_ERR_INVALID && !b && strstr(wick_context_error(ctx), "8000 samples a second to 999"));
+    CHECK(wick_audio_resample(ctx, a, 768001, &b) == WICK_ERR_INVALID && !b);
+    wick_audio_free(&a);
+    a = tone(ctx, 8000, 100, 0, 1);
+    CHECK(wick_audio_resample(ctx, a, 16000, &b) == WICK_OK && wick_audio_length(b) == 0);
+    wick_audio_free(&a);
+    wick_audio_free(&b);
+    wick_context_free(&ctx);
+}
+
 TEST(running_out_of_memory_is_an_error) {
     counting memory = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&memory);
@@ -229,14 +285,17 @@ TEST(running_out_of_memory_is_an_error) {
     int failed = 0;
     for (int limit = 0; limit < 10; limit++, failed++) {
         memory.fail_at = memory.calls + limit;
-        const wick_status status = wick_audio_open(ctx, path_of("pcm_16_2.wav"), 0, &a);
+        wick_audio *other = NULL;
+        wick_status status = wick_audio_open(ctx, path_of("pcm_16_2.wav"), 0, &a);
+        if (status == WICK_OK) status = wick_audio_resample(ctx, a, 8000, &other);
         memory.fail_at = -1;
+        wick_audio_free(&other);
         wick_audio_free(&a);
         CHECK_INT(memory.live, live);
         if (status == WICK_OK) break;
         CHECK_INT(status, WICK_ERR_NOMEM);
     }
-    CHECK_INT(failed, 2);
+    CHECK_INT(failed, 5);
     wick_context_free(&ctx);
     CHECK_INT(memory.live, 0);
 }

@@ -290,4 +290,39 @@ TEST(a_hosts_executor_runs_the_tasks_and_gives_the_same_bits) {
     CHECK(!memcmp(results[0], results[1], sizeof results[0]));
 }
 
+/* The host cancels while the one kernel of a plan runs: its tasks that did not begin don't, and the next run is whole. */
+static wick_workspace *to_cancel;
+static void cancelling_parallel(void *user, void (*fn)(void *arg, int64_t task), void *arg, int64_t tasks) {
+    (void)user;
+    if (to_cancel) wick_workspace_cancel(to_cancel);
+    for (int64_t i = 0; i < tasks; i++) fn(arg, i);
+}
+static wick_status one_kernel(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    out[0] = wick_exp(in[0]);
+    return WICK_OK;
+}
+TEST(a_kernel_is_cancelled_between_its_tasks) {
+    enum { N = 1 << 20 };
+    const wick_executor executor = {NULL, 2, cancelling_parallel};
+    wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .executor = &executor});
+    float *x = calloc(N, sizeof *x), *y = calloc(N, sizeof *y);
+    wick_plan *plan;
+    const wick_spec spec = {"x", WICK_F32, 1, {N}};
+    REQUIRE(x && y && wick_compile(ctx, one_kernel, NULL, 1, &spec, 1, NULL, &plan) == WICK_OK);
+    CHECK_INT(wick_plan_get_info(plan).kernels, 1);
+    wick_workspace *ws;
+    REQUIRE(wick_workspace_new(plan, &ws) == WICK_OK);
+    to_cancel = ws;
+    CHECK_INT(wick_run(ws, (const void *[]){x}, (void *[]){y}), WICK_ERR_CANCELLED);
+    CHECK(y[0] == 0 && y[N - 1] == 0);
+    to_cancel = NULL;
+    CHECK_INT(wick_run(ws, (const void *[]){x}, (void *[]){y}), WICK_OK);
+    CHECK(y[0] == 1 && y[N - 1] == 1);
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+    free(x), free(y);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

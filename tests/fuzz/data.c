@@ -1,5 +1,4 @@
-/* data.c: files of data sets: pictures, IDX, WAV, tar, gzip. Mutators know chunks, headers, checksums; compressed data are written anew as stored
- * blocks, which need no compressor. */
+/* data.c: files of data sets: gzip, tar, IDX. Most mutants are made anew, with at most one fault; the others are changed in a field, and sums made right. */
 #include <stdio.h>
 
 #include "base/inflate.h"
@@ -7,18 +6,6 @@
 #include "data/idx.h"
 #include "data/tar.h"
 #include "fuzz.h"
-
-static void little(uint8_t *at, uint64_t v, int n) {
-    for (int i = 0; i < n; i++) at[i] = (uint8_t)(v >> 8 * i);
-}
-static void big(uint8_t *at, uint64_t v, int n) {
-    for (int i = n; i--; v >>= 8) at[i] = (uint8_t)v;
-}
-static uint64_t read_big(const uint8_t *at, int n) {
-    uint64_t v = 0;
-    for (int i = 0; i < n; i++) v = v << 8 | at[i];
-    return v;
-}
 
 /* ---- gzip --------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -35,17 +22,38 @@ FUZZ_TARGET(gzip) {
     return status == WICK_OK;
 }
 
-/* A member around these bytes; the sum is wrong now and then. 0: no room. */
+/* A member of a gzip file (RFC 1952) around these bytes: with any of the fields that a header may have, of stored blocks or as zlib packs it. */
+static void put_member(fuzz_buffer *b, const uint8_t *plain, size_t n, fuzz_random *r) {
+    enum { CHECKED = 2, EXTRA = 4, NAME = 8, COMMENT = 16 };
+    const size_t fault = fuzz_fault(r, 7), begin = b->n;
+    const int flags = fuzz_chance(r, 60) ? 0 : (int)fuzz_below(r, 16) << 1;
+    const uint32_t sum = wick_crc32(0, plain, n);
+    fuzz_put(b, "\x1f\x8b", 2);
+    fuzz_little(b, fault == 1 ? 7 : 8, 1);
+    fuzz_little(b, (uint64_t)(flags | (fault == 2 ? 0xe0 : 0)), 1);
+    fuzz_little(b, fuzz_next(r), 6);
+    if (flags & EXTRA) fuzz_put(b, "\6\0AB\2\0xy", 8);
+    if (flags & NAME) fuzz_put(b, "name", 5);
+    if (flags & COMMENT) fuzz_put(b, "", 1);
+    if (flags & CHECKED) fuzz_little(b, wick_crc32(0, b->at + begin, b->n - begin), 2);
+    if (fuzz_chance(r, 50)) fuzz_deflate(b, WICK_Z_RAW, plain, n);
+    else for (size_t at = 0, last = 0; !last;) { /* blocks may be empty */
+        const size_t want = fuzz_below(r, 2 * n + 2), now = WICK_MIN(n - at, want);
+        last = at + now == n;
+        fuzz_little(b, last, 1), fuzz_little(b, now, 2), fuzz_little(b, fault == 3 ? now : ~now, 2);
+        fuzz_put(b, plain + at, now);
+        at += now;
+    }
+    fuzz_little(b, sum ^ (fault == 4), 4);
+    fuzz_little(b, n + (fault == 5), 4);
+    if (fault == 6) b->n -= 1 + fuzz_below(r, 9);
+    if (fault == 7) fuzz_put(b, "xyz", fuzz_below(r, 4));
+}
 static size_t gzip_of(const uint8_t *plain, size_t n, uint8_t *to, size_t max, fuzz_random *r) {
-    static const uint8_t head[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};
-    fuzz_buffer b = {to, 0, max, n > 65535};
-    uint8_t block[5] = {1}, tail[8];
-    little(block + 1, n, 2), little(block + 3, ~n, 2);
-    little(tail, fuzz_crc32(0, plain, n) ^ (fuzz_chance(r, 5) ? 1 : 0), 4), little(tail + 4, n, 4);
-    fuzz_put(&b, head, sizeof head);
-    fuzz_put(&b, block, sizeof block);
-    fuzz_put(&b, plain, n);
-    fuzz_put(&b, tail, sizeof tail);
+    fuzz_buffer b = {to, 0, max, false};
+    size_t cut = fuzz_chance(r, 30) ? fuzz_below(r, n + 1) : n;
+    put_member(&b, plain, cut, r);
+    if (cut < n) put_member(&b, plain + cut, n - cut, r);
     return b.full ? 0 : b.n;
 }
 /* What is inside, at most `most` bytes of it. */
@@ -62,13 +70,13 @@ static size_t gunzip(const uint8_t *data, size_t size, uint8_t *to, size_t most)
 static size_t change_inside(uint8_t *data, size_t size, size_t max, fuzz_random *r, size_t (*fn)(uint8_t *, size_t, size_t, fuzz_random *)) {
     static uint8_t plain[1 << 15], out[1 << 16];
     size_t n = gunzip(data, size, plain, sizeof plain / 2);
-    if (!n) return fuzz_bytes(data, size, max);
+    if (!n) n = WICK_MIN(size, sizeof plain / 2), memcpy(plain, data, n); /* not packed, or damaged */
     n = fn ? fn(plain, n, sizeof plain, r) : fuzz_bytes(plain, n, sizeof plain);
     n = gzip_of(plain, n, out, WICK_MIN(max, sizeof out), r);
     if (n) memcpy(data, out, n);
     return n ? n : size;
 }
-FUZZ_MUTATOR(gzip) { return fuzz_chance(r, 40) ? fuzz_bytes(data, size, max) : change_inside(data, size, max, r, NULL); }
+FUZZ_MUTATOR(gzip) { return fuzz_chance(r, 15) ? fuzz_bytes(data, size, max) : change_inside(data, size, max, r, NULL); }
 
 /* ---- tar ------------------------------------------------------------------------------------------------------------------------------------ */
 
@@ -92,18 +100,105 @@ FUZZ_TARGET(tar) {
     return status == WICK_OK;
 }
 
+enum { BLOCK = 512 };
+static void sum_header(uint8_t *h) {
+    unsigned sum = 0;
+    memset(h + 148, ' ', 8);
+    for (int i = 0; i < BLOCK; i++) sum += h[i];
+    snprintf((char *)h + 148, 8, "%06o", sum);
+}
+
+static void put_header(fuzz_buffer *b, const char *name, char type, size_t size, size_t fault, fuzz_random *r) {
+    static const char *const magics[] = {"ustar\00000", "ustar  \0", "\0\0\0\0\0\0\0\0"};
+    uint8_t h[BLOCK] = {0};
+    const size_t length = strlen(name);
+    memcpy(h, name, WICK_MIN(length, (size_t)100)); /* all of the field: no zero behind it */
+    memcpy(h + 100, "0000644\0000000000\0000000000", 24);
+    snprintf((char *)h + 124, 13, fuzz_chance(r, 80) ? "%011zo" : "%10zo ", size);
+    if (fuzz_chance(r, 15)) h[124] = 0x80, fuzz_big(&(fuzz_buffer){h + 125, 0, 11, false}, size, 11);
+    memcpy(h + 136, "00000000000", 12);
+    h[156] = (uint8_t)type;
+    memcpy(h + 257, magics[fuzz_below(r, 3)], 8);
+    if (fuzz_chance(r, 20)) memset(h + 345, 'p', 1 + fuzz_below(r, 155));
+    if (fault == 1) h[fuzz_below(r, BLOCK)] ^= 0x80;
+    if (fault == 2) snprintf((char *)h + 124, 13, "%012llo", (unsigned long long)fuzz_integer(r) & 0777777777777);
+    if (fault == 3) h[124] = (uint8_t)fuzz_next(r);
+    sum_header(h);
+    if (fault == 4) h[148 + fuzz_below(r, 8)]++;
+    fuzz_put(b, h, BLOCK);
+}
+static void put_blocks(fuzz_buffer *b, const void *data, size_t n) {
+    static const uint8_t zeros[BLOCK];
+    fuzz_put(b, data, n);
+    fuzz_put(b, zeros, (size_t)-n % BLOCK);
+}
+
+/* "LENGTH KEY=VALUE\n", of which LENGTH is that of all of it. */
+static size_t print_record(char *to, size_t room, const char *key, const char *value, bool wrong) {
+    size_t n = strlen(key) + strlen(value) + 3, digits = 1;
+    for (size_t k = 10; n + digits >= k; k *= 10) digits++;
+    n += digits;
+    return (size_t)snprintf(to, room, "%zu %s=%s\n", n + wrong, key, value);
+}
+static void put_pax(fuzz_buffer *b, char type, size_t size, size_t fault, fuzz_random *r) {
+    static const char *const others[] = {"mtime", "uid", "GNU.sparse.major", "comment", "path", "size"};
+    char text[1024], value[300];
+    size_t n = 0;
+    for (size_t k = fuzz_below(r, 4); k--;) n += print_record(text + n, sizeof text - n, others[fuzz_below(r, 4)], "1.5", false);
+    if (fuzz_chance(r, 50)) {
+        memset(value, fuzz_chance(r, 90) ? 'q' : '/', sizeof value);
+        value[fault == 7 ? 0 : 1 + fuzz_below(r, 250)] = 0;
+        n += print_record(text + n, sizeof text - n, "path", value, fault == 5);
+    }
+    if (fuzz_chance(r, 30)) {
+        snprintf(value, sizeof value, "%zu", size);
+        if (fault == 6) snprintf(value, sizeof value, "%llu", (unsigned long long)fuzz_integer(r));
+        n += print_record(text + n, sizeof text - n, "size", value, false);
+    }
+    put_header(b, "PaxHeader", type, n, 0, r);
+    put_blocks(b, text, n);
+}
+
+/* Files of all kinds, under names of all kinds. */
+static size_t make_tar(uint8_t *to, size_t max, fuzz_random *r) {
+    static const char kinds[] = "00007501";
+    static const uint8_t bytes[BLOCK + 88];
+    char name[300];
+    fuzz_buffer b = {to, 0, max, false};
+    const size_t files = fuzz_below(r, 5), fault = fuzz_fault(r, 10), bad = fuzz_below(r, files);
+    for (size_t i = 0; i < files; i++) {
+        const size_t now = i == bad ? fault : 0, size = fuzz_chance(r, 30) ? 0 : fuzz_below(r, sizeof bytes + 1);
+        snprintf(name, sizeof name, "train/%c/%zu.png", (char)('a' + fuzz_below(r, 3)), i);
+        if (fuzz_chance(r, 25)) memset(name, 'n', sizeof name), name[1 + fuzz_below(r, sizeof name - 1)] = 0;
+        const size_t length = strlen(name) + (fuzz_chance(r, 70) ? 1 : 0);
+        if (fuzz_chance(r, 20)) put_pax(&b, fuzz_chance(r, 80) ? 'x' : 'g', size, now, r);
+        if (fuzz_chance(r, 20)) {
+            put_header(&b, "././@LongLink", fuzz_chance(r, 70) ? 'L' : 'K', now == 8 ? 0 : length, 0, r);
+            if (now != 8) put_blocks(&b, name, length);
+        }
+        const char kind = kinds[fuzz_below(r, sizeof kinds - 1)];
+        put_header(&b, name, kind == '7' && fuzz_chance(r, 50) ? 0 : kind, size, now, r);
+        if (kind != '5' && kind != '1') put_blocks(&b, bytes, size);
+    }
+    if (fault != 9) put_blocks(&b, "", 1);
+    if (fuzz_chance(r, 70)) put_blocks(&b, "", 1);
+    if (fault == 10 && b.n) b.n -= 1 + fuzz_below(r, b.n);
+    return b.full ? 0 : b.n;
+}
+
 /* One header's field, with the sum made right again; or a file more. */
 static size_t change_tar(uint8_t *data, size_t size, size_t max, fuzz_random *r) {
-    enum { BLOCK = 512 };
     static const char types[] = "005LxgKD12";
     static const char *const sizes[] = {"00000000000", "00000000001", "00000000777", "00000001000", "00000001001", "77777777777", "-0000000001", "        10 "};
     static const char *const pax[] = {"12 path=a/b\n", "10 size=1\n", "27 size=99999999999999999999\n", "99 path=x\n", "5 a=\n", "0 a=b\n", "30 path=0123456789012345678901\n"};
+    const size_t made = fuzz_chance(r, 65) ? make_tar(data, max, r) : 0;
+    if (made) return made;
     if (size < BLOCK) return fuzz_bytes(data, size, max);
     uint8_t *h = data + BLOCK * fuzz_below(r, size / BLOCK);
     switch (fuzz_below(r, 7)) {
     case 0: h[156] = (uint8_t)types[fuzz_below(r, sizeof types - 1)]; break;
     case 1: memcpy(h + 124, sizes[fuzz_below(r, WICK_COUNTOF(sizes))], 12); break;
-    case 2: h[124] = 0x80, big(h + 125, (uint64_t)fuzz_integer(r), 11); break;
+    case 2: h[124] = 0x80, fuzz_big(&(fuzz_buffer){h + 125, 0, 11, false}, (uint64_t)fuzz_integer(r), 11); break;
     case 3: memset(h + (fuzz_chance(r, 50) ? 0 : 345), 'a', 100); break;
     case 4: { /* a pax header with its records in front of this one */
         const char *text = pax[fuzz_below(r, WICK_COUNTOF(pax))];
@@ -119,10 +214,7 @@ static size_t change_tar(uint8_t *data, size_t size, size_t max, fuzz_random *r)
     case 5: h[fuzz_below(r, BLOCK)] ^= (uint8_t)(1u << fuzz_below(r, 8)); break;
     default: return fuzz_chance(r, 50) ? size - BLOCK * fuzz_below(r, size / BLOCK) : fuzz_bytes(data, size, max);
     }
-    unsigned sum = 0;
-    memset(h + 148, ' ', 8);
-    for (int i = 0; i < BLOCK; i++) sum += h[i];
-    snprintf((char *)h + 148, 8, "%06o", sum);
+    sum_header(h);
     return size;
 }
 FUZZ_MUTATOR(tar) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_tar) : change_tar(data, size, max, r); }
@@ -144,145 +236,19 @@ static size_t change_idx(uint8_t *data, size_t size, size_t max, fuzz_random *r)
     static const uint8_t types[] = {8, 9, 11, 12, 13, 14, 0, 10};
     static const uint8_t widths[] = {1, 1, 2, 4, 4, 8, 1, 1};
     if (size < 4 || fuzz_chance(r, 10)) return fuzz_bytes(data, size, max);
-    const size_t type = fuzz_below(r, 8), rank = fuzz_below(r, 10);
+    const size_t fault = fuzz_fault(r, 5), type = fuzz_below(r, fault == 1 ? 8 : 6), rank = fault == 2 ? fuzz_below(r, 10) : 1 + fuzz_below(r, 8);
     if (4 + 4 * rank > max) return size;
     data[0] = data[1] = 0, data[2] = types[type], data[3] = (uint8_t)rank;
     size_t bytes = widths[type];
     for (size_t i = 0; i < rank; i++) {
-        const uint64_t extent = fuzz_chance(r, 10) ? (uint64_t)fuzz_integer(r) & UINT32_MAX : 1 + fuzz_below(r, 4);
-        big(data + 4 + 4 * i, extent, 4);
+        const uint64_t extent = fault == 3 && i == rank - 1 ? (uint64_t)fuzz_integer(r) & UINT32_MAX : fuzz_below(r, 30) ? 1 + fuzz_below(r, i < 3 ? 5 : 2) : 0;
+        fuzz_big(&(fuzz_buffer){data + 4 + 4 * i, 0, 4, false}, extent, 4);
         bytes *= WICK_MIN(extent, 64);
     }
-    const size_t now = 4 + 4 * rank + bytes;
+    const size_t now = 4 + 4 * rank + bytes + (fault == 4) - (fault == 5 && bytes);
     if (now > max) return size;
     for (size_t i = size; i < now; i++) data[i] = (uint8_t)i;
     return now;
 }
 FUZZ_MUTATOR(idx) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_idx) : change_idx(data, size, max, r); }
 
-/* ---- WAV ------------------------------------------------------------------------------------------------------------------------------------ */
-
-FUZZ_TARGET(wav) {
-    wick_context *ctx = fuzz_context();
-    wick_audio *audio;
-    if (wick_audio_decode(ctx, data, size, "file", (int64_t)(size % 3 ? 0 : 1), &audio) != WICK_OK) {
-        FUZZ_PROMISE(strstr(wick_context_error(ctx), "file"));
-        return 0;
-    }
-    const int64_t channels = wick_audio_channels(audio), length = wick_audio_length(audio);
-    for (int64_t i = 0; i < channels; i++) fuzz_touch(wick_audio_samples(audio, i), (size_t)length * sizeof(float));
-    wick_audio_free(&audio);
-    return 1;
-}
-/* A chunk of a RIFF file: of its own length, mostly. */
-FUZZ_MUTATOR(wav) {
-    if (size < 44 || fuzz_chance(r, 15)) return fuzz_bytes(data, size, max);
-    size_t at[16], n = 0;
-    for (size_t i = 12; i + 8 <= size && n < 16;) {
-        at[n++] = i;
-        const size_t length = data[i + 4] | (size_t)data[i + 5] << 8 | (size_t)data[i + 6] << 16 | (size_t)data[i + 7] << 24;
-        if (length > size - i - 8) break;
-        i += 8 + length + (length & 1);
-    }
-    uint8_t *c = data + at[fuzz_below(r, n)];
-    const size_t left = size - (size_t)(c - data);
-    switch (fuzz_below(r, 6)) {
-    case 0: little(c + 4, (uint64_t)fuzz_integer(r), 4); break;
-    case 1: /* format: 1 PCM, 3 float, 6 A-law, -2 extensible */
-    case 2: {
-        static const int formats[] = {1, 1, 3, 3, 6, -2, 0}, bits[] = {8, 16, 24, 32, 64, 0, 12, 65535}, counts[] = {1, 1, 2, 3, 0, 65535};
-        uint8_t *f = data + at[0] + 8;
-        if (size < at[0] + 24) break;
-        const int b = bits[fuzz_below(r, 8)], k = counts[fuzz_below(r, 6)];
-        little(f, (uint64_t)formats[fuzz_below(r, 7)], 2), little(f + 2, (uint64_t)k, 2), little(f + 14, (uint64_t)b, 2);
-        if (fuzz_chance(r, 80)) little(f + 12, (uint64_t)(b / 8 * k), 2);
-        if (fuzz_chance(r, 20)) little(f + 4, (uint64_t)fuzz_integer(r), 4);
-        break;
-    }
-    case 3: /* a chunk more in front */
-        if (size + 12 > max) break;
-        memmove(c + 12, c, left);
-        memcpy(c, "LIST\4\0\0\0abcd", 12);
-        return size + 12;
-    case 4: memcpy(c, fuzz_chance(r, 50) ? "data" : "fmt ", 4); break;
-    default: return size - fuzz_below(r, left);
-    }
-    return size;
-}
-
-/* ---- pictures --------------------------------------------------------------------------------------------------------------------------------- */
-
-FUZZ_TARGET(image) {
-    wick_context *ctx = fuzz_context();
-    wick_image *image, *small;
-    if (wick_image_decode(ctx, data, size, "file", size % 4 == 0 ? 1 : size % 4 == 1 ? 3 : 0, &image) != WICK_OK) {
-        FUZZ_PROMISE(strstr(wick_context_error(ctx), "file"));
-        return 0;
-    }
-    const int64_t *dims = wick_image_dims(image);
-    for (int64_t i = 0; i < wick_image_count(image); i++) fuzz_touch(wick_image_pixels(image, i), (size_t)(dims[0] * dims[1] * dims[2]));
-    if (dims[1] * dims[2] < 1 << 16 && wick_image_resize(ctx, image, 3, 5, &small) == WICK_OK) wick_image_free(&small);
-    wick_image_free(&image);
-    return 1;
-}
-
-/* A chunk of a PNG file, with its sum made right. */
-static size_t change_png(uint8_t *data, size_t size, size_t max, fuzz_random *r) {
-    size_t at[32], n = 0;
-    for (size_t i = 8; i + 12 <= size && n < 32;) {
-        const size_t length = (size_t)read_big(data + i, 4);
-        if (length > size - i - 12) break;
-        at[n++] = i;
-        i += 12 + length;
-    }
-    if (!n) return fuzz_bytes(data, size, max);
-    const size_t k = fuzz_below(r, n);
-    uint8_t *c = data + at[k];
-    size_t length = (size_t)read_big(c, 4);
-    switch (fuzz_below(r, 5)) {
-    case 0: { /* the header: sides, depth, colours */
-        static const uint8_t depths[] = {1, 2, 4, 8, 16, 3, 0}, colours[] = {0, 2, 3, 4, 6, 1, 7};
-        c = data + at[0], length = (size_t)read_big(c, 4);
-        if (length < 13) break;
-        if (fuzz_chance(r, 40)) big(c + 8 + 4 * fuzz_below(r, 2), fuzz_chance(r, 50) ? 1 + fuzz_below(r, 9) : (uint64_t)fuzz_integer(r) & UINT32_MAX, 4);
-        if (fuzz_chance(r, 40)) c[16] = depths[fuzz_below(r, 7)];
-        if (fuzz_chance(r, 40)) c[17] = colours[fuzz_below(r, 7)];
-        if (fuzz_chance(r, 20)) c[20] ^= 1;
-        break;
-    }
-    case 1: /* again */
-        if (size + 12 + length > max) break;
-        memmove(c + 12 + length, c, size - at[k]);
-        return size + 12 + length;
-    case 2: /* not at all */
-        memmove(c, c + 12 + length, size - at[k] - 12 - length);
-        return size - 12 - length;
-    case 3: memcpy(c + 4, (const char *[]){"tRNS", "PLTE", "IDAT", "IEND", "gAMA", "sPLT"}[fuzz_below(r, 6)], 4); break;
-    default:
-        if (length) c[8 + fuzz_below(r, length)] = (uint8_t)fuzz_next(r);
-    }
-    big(c + 8 + length, fuzz_crc32(0, c + 4, length + 4), 4);
-    return size;
-}
-/* A marker of a JPEG file. */
-static size_t change_jpeg(uint8_t *data, size_t size, size_t max, fuzz_random *r) {
-    size_t at = 2;
-    for (size_t steps = fuzz_below(r, 12); steps-- && at + 4 < size && data[at] == 0xff && data[at + 1] != 0xda;)
-        at += 2 + (size_t)read_big(data + at + 2, 2);
-    if (at + 12 >= size || fuzz_chance(r, 30)) return fuzz_bytes(data, size, max);
-    uint8_t *m = data + at;
-    switch (fuzz_below(r, 3)) {
-    case 0: m[1] = (uint8_t)(0xc0 + fuzz_below(r, 32)); break;
-    case 1: big(m + 2, (uint64_t)fuzz_below(r, 300), 2); break;
-    default: m[4 + fuzz_below(r, 8)] = (uint8_t)fuzz_below(r, fuzz_chance(r, 50) ? 4 : 256);
-    }
-    return size;
-}
-FUZZ_MUTATOR(image) {
-    for (size_t n = 1 + fuzz_below(r, 2); n--;) {
-        if (size > 8 && data[0] == 0x89) size = change_png(data, size, max, r);
-        else if (size > 8 && data[0] == 0xff) size = change_jpeg(data, size, max, r);
-        else size = fuzz_mutate_idx(data, size, max, r);
-    }
-    return size;
-}

@@ -23,6 +23,9 @@ static inline uint64_t fuzz_next(fuzz_random *r) { /* splitmix64 */
 }
 static inline size_t fuzz_below(fuzz_random *r, size_t n) { return n ? (size_t)(fuzz_next(r) % n) : 0; }
 static inline bool fuzz_chance(fuzz_random *r, unsigned percent) { return fuzz_next(r) % 100 < percent; }
+/* The one fault of a file that is made: 1..n, mostly none. */
+static inline size_t fuzz_fault(fuzz_random *r, size_t n) { return fuzz_chance(r, 20) ? 1 + fuzz_below(r, n) : 0; }
+#define FUZZ_PICK(r, table) ((table)[fuzz_below(r, WICK_COUNTOF(table))])
 int64_t fuzz_integer(fuzz_random *r); /* at and beside the ends of every width, or small */
 double fuzz_real(fuzz_random *r);     /* NaN, Inf, 0, huge, tiny, ordinary */
 
@@ -69,7 +72,10 @@ typedef struct fuzz_buffer {
 void fuzz_put(fuzz_buffer *b, const void *data, size_t n);
 void fuzz_print(fuzz_buffer *b, const char *fmt, ...) WICK_PRINTF(2, 3);
 void fuzz_fill(fuzz_buffer *b, size_t n, fuzz_random *r); /* some bytes */
-uint32_t fuzz_crc32(uint32_t crc, const void *data, size_t n); /* of gzip and PNG */
+void fuzz_little(fuzz_buffer *b, uint64_t v, int bytes); /* a number, its lowest byte first */
+void fuzz_big(fuzz_buffer *b, uint64_t v, int bytes);
+void fuzz_deflate(fuzz_buffer *b, int bits, const void *data, size_t n); /* by zlib; bits: 15 with zlib's ends, WICK_Z_GZIP, WICK_Z_RAW */
+size_t fuzz_make_npy(uint8_t *to, size_t max, fuzz_random *r); /* a whole file; 0: no room */
 /* Changes one token, member or element of a JSON text, or of a Python literal. */
 size_t fuzz_json_text(char *text, size_t size, size_t max, fuzz_random *r);
 

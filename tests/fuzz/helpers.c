@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/inflate.h"
 #include "fuzz.h"
 
 int64_t fuzz_integer(fuzz_random *r) {
@@ -115,11 +116,16 @@ void fuzz_fill(fuzz_buffer *b, size_t n, fuzz_random *r) {
     for (size_t i = 0; i < n && !b->full; i++) b->at[b->n++] = (uint8_t)(fuzz_next(r) & 1);
 }
 
-uint32_t fuzz_crc32(uint32_t crc, const void *data, size_t n) {
-    crc = ~crc;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= ((const uint8_t *)data)[i];
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-    }
-    return ~crc;
+void fuzz_little(fuzz_buffer *b, uint64_t v, int bytes) {
+    for (; bytes--; v >>= 8) fuzz_put(b, &(uint8_t){(uint8_t)v}, 1);
+}
+void fuzz_big(fuzz_buffer *b, uint64_t v, int bytes) {
+    while (bytes--) fuzz_put(b, &(uint8_t){(uint8_t)(bytes < 8 ? v >> 8 * bytes : 0)}, 1);
+}
+void fuzz_deflate(fuzz_buffer *b, int bits, const void *data, size_t n) {
+    uint8_t *packed;
+    size_t size, room;
+    if (wick_deflate(bits, &(wick_bytes){data, n}, 1, &packed, &size, &room, "", "", NULL) != WICK_OK) abort();
+    fuzz_put(b, packed, size);
+    wick_release(NULL, packed, room);
 }

@@ -1,4 +1,4 @@
-/* json.c: the JSON reader, and changes of JSON texts by their tokens; Python's literals, as headers of .npy have them, have the same ones. */
+/* json.c: the JSON reader; JSON texts made by the grammar, changed in a value, or by their tokens; Python's literals, as headers of .npy have them, have the same ones. */
 #include <stdio.h>
 
 #include "fuzz.h"
@@ -138,7 +138,104 @@ FUZZ_TARGET(json) {
     wick_arena_free(&arena);
     return good;
 }
+
+/* ---- texts by the grammar (RFC 8259) ---------------------------------------------------------------------------------------------------------------- */
+
+static void put_space(fuzz_buffer *b, fuzz_random *r) {
+    while (fuzz_chance(r, 10)) fuzz_put(b, &" \n\t\r"[fuzz_below(r, 4)], 1);
+}
+static void make_text(fuzz_buffer *b, const char *end, fuzz_random *r) {
+    static const char *const parts[] = {"a", "key", " ", "/", "'", "{}[],:", "\\n", "\\\"", "\\\\", "\\/", "\\b\\f\\r\\t", "\\u0041", "\\u00e9", "\\u20AC", "\\ud83d\\ude00", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\x7f"};
+    fuzz_put(b, "\"", 1);
+    while (fuzz_chance(r, 60)) fuzz_print(b, "%s", FUZZ_PICK(r, parts));
+    fuzz_print(b, "%s\"", end);
+}
+static void make_number(fuzz_buffer *b, fuzz_random *r) {
+    static const char *const numbers[] = {"0", "-0", "0.0", "-0.5", "1e5", "1E+5", "1.5e-7", "1e308", "-1e308", "1e-400", "123456789012345678901234567890", "9223372036854775807",
+                                          "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551615", "9007199254740993", "0.1", "1e0000000001", "4.9e-324",
+                                          "2.2250738585072011e-308", "1.7976931348623157e308"};
+    switch (fuzz_below(r, 4)) {
+    case 0: fuzz_print(b, "%s", FUZZ_PICK(r, numbers)); break;
+    case 1: fuzz_print(b, "%.*g", 1 + (int)fuzz_below(r, 17), (double)fuzz_integer(r) * 1e-3); break;
+    default: fuzz_print(b, "%lld", (long long)fuzz_integer(r));
+    }
+}
+static void make_value(fuzz_buffer *b, int depth, fuzz_random *r) {
+    static const char *const words[] = {"null", "true", "false"}, *const wrong[] = {"nul", "+1", "01", "1.", ".5", "1e", "'a'", "\"\\x\"", "\"\\ud800\"", "\"\\udc00\\ud800\"", "\"\t\"", "\"\xff\"", "\"\\u0000\"",
+        "[1,]", "{\"a\":1,\"a\":2}", "{1:2}", "[", "}", "NaN", "\"\xed\xa0\x80\"", "\"\xc0\xaf\"", "1e999", "{\"a\"}", "\"", ""};
+    put_space(b, r);
+    const size_t kind = fuzz_below(r, depth > 0 ? 10 : 5), n = fuzz_below(r, 5);
+    char end[16] = "";
+    if (fuzz_below(r, 200) == 0) fuzz_print(b, "%s", FUZZ_PICK(r, wrong));
+    else if (kind == 0) fuzz_print(b, "%s", FUZZ_PICK(r, words));
+    else if (kind < 3) make_number(b, r);
+    else if (kind < 5) make_text(b, "", r);
+    else {
+        fuzz_put(b, kind < 7 ? "[" : "{", 1);
+        for (size_t i = 0; i < n; i++) {
+            if (i) fuzz_put(b, ",", 1);
+            put_space(b, r);
+            snprintf(end, sizeof end, "%zu", i); /* no key twice */
+            if (kind >= 7) make_text(b, end, r), put_space(b, r), fuzz_put(b, ":", 1);
+            make_value(b, depth - 1 - (int)fuzz_below(r, 2), r);
+        }
+        fuzz_put(b, kind < 7 ? "]" : "}", 1);
+    }
+    put_space(b, r);
+}
+static void print_text(fuzz_buffer *b, const char *text, fuzz_random *r) {
+    fuzz_put(b, "\"", 1);
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c < ' ' || c == '"' || c == '\\' || (c < 127 && fuzz_below(r, 50) == 0)) fuzz_print(b, "\\u%04x", c);
+        else fuzz_put(b, text, 1);
+    }
+    fuzz_put(b, "\"", 1);
+}
+/* The tree again, with a new value in the place of one of its values. */
+static void print_value(fuzz_buffer *b, const wick_json *v, size_t *until_new, fuzz_random *r) {
+    if (!(*until_new)--) {
+        make_value(b, 3, r);
+        return;
+    }
+    switch ((wick_json_type)v->type) {
+    case WICK_JSON_NULL: fuzz_print(b, "null"); break;
+    case WICK_JSON_BOOL: fuzz_print(b, v->boolean ? "true" : "false"); break;
+    case WICK_JSON_NUMBER: v->is_integer ? fuzz_print(b, "%lld", (long long)v->integer) : fuzz_print(b, "%.17g", v->number); break;
+    case WICK_JSON_STRING: print_text(b, v->text, r); break;
+    default:
+        fuzz_put(b, v->type == WICK_JSON_OBJECT ? "{" : "[", 1);
+        for (const wick_json *c = v->child; c; c = c->next) {
+            if (c != v->child) fuzz_put(b, ",", 1);
+            if (v->type == WICK_JSON_OBJECT) print_text(b, c->key, r), fuzz_put(b, ":", 1);
+            print_value(b, c, until_new, r);
+        }
+        fuzz_put(b, v->type == WICK_JSON_OBJECT ? "}" : "]", 1);
+    }
+}
+static size_t count_values(const wick_json *v) {
+    size_t n = 1;
+    for (const wick_json *c = v->type >= WICK_JSON_ARRAY ? v->child : NULL; c; c = c->next) n += count_values(c);
+    return n;
+}
+
 FUZZ_MUTATOR(json) {
-    for (size_t n = 1 + fuzz_below(r, 3); n--;) size = fuzz_json_text((char *)data, size, max, r);
+    if (fuzz_chance(r, 25)) {
+        for (size_t n = 1 + fuzz_below(r, 3); n--;) size = fuzz_json_text((char *)data, size, max, r);
+        return size;
+    }
+    wick_arena arena;
+    wick_msg msg;
+    const wick_json *root;
+    fuzz_buffer b = {malloc(max), 0, max, false};
+    if (!b.at) abort();
+    wick_arena_init(&arena, NULL, 4096);
+    if (fuzz_chance(r, 60) && wick_json_parse(&arena, data, size, NULL, &root, &msg) == WICK_OK) {
+        size_t place = fuzz_below(r, count_values(root));
+        print_value(&b, root, &place, r);
+    } else make_value(&b, 6, r);
+    if (!b.full) memcpy(data, b.at, size = b.n);
+    wick_arena_free(&arena);
+    free(b.at);
     return size;
 }

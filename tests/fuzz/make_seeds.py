@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/fuzz/seeds/TARGET/*: small files of every format for the fuzz targets to begin with. Usage: make_seeds.py (needs Pillow for the JPEGs)."""
+"""Writes tests/fuzz/seeds/TARGET/*: small files of every format for the fuzz targets to begin with. Usage: make_seeds.py (needs Pillow for the JPEGs and WebPs)."""
 import gzip
 import io
 import json
@@ -200,12 +200,19 @@ save("image", "images.idx", idx(8, (2, 3, 3), bytes(range(18))))
 try:
     from PIL import Image
 
+    for name, options in (("lossy.webp", {"quality": 30}), ("lossless.webp", {"lossless": True}), ("alpha.webp", {"quality": 30, "alpha_quality": 50})):
+        out = io.BytesIO()
+        picture = Image.linear_gradient("L").resize((9, 7)).convert("RGB")
+        if "alpha" in name:
+            picture.putalpha(Image.radial_gradient("L").resize((9, 7)))
+        picture.save(out, "WEBP", **options)
+        save("image", name, out.getvalue())
     for name, mode, options in (("grey.jpg", "L", {}), ("colour.jpg", "RGB", {"progressive": True}), ("cmyk.jpg", "CMYK", {})):
         out = io.BytesIO()
         Image.new(mode, (9, 7)).save(out, "JPEG", quality=30, **options)
         save("image", name, out.getvalue())
 except ImportError:
-    print("without Pillow: the JPEGs stay as they are")
+    print("without Pillow: the JPEGs and WebPs stay as they are")
 
 # ---- .npz, and the index of shards ----
 def npy(descr, shape, data):

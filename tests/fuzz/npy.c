@@ -1,4 +1,4 @@
-/* npy.c: NumPy's files. Half of the mutants have a header made anew with as many elements as it says, half one that is changed as a text. */
+/* npy.c: NumPy's files. Most mutants have a header made anew with as many elements as it says, the others one that is changed as a text. */
 #include <stdio.h>
 
 #include "fuzz.h"
@@ -24,7 +24,7 @@ FUZZ_TARGET(npy) {
     return good;
 }
 
-static size_t make_npy(uint8_t *to, size_t max, fuzz_random *r) {
+size_t fuzz_make_npy(uint8_t *to, size_t max, fuzz_random *r) {
     static const char *const descr[] = {"<f4", "<f8", "<f2", "<i8", "<i4", "<i2", "|i1", "|u1", "<u2", "<u4", "<u8", "|b1", ">f4", ">i8", ">f8", ">u2", "=f4"};
     const char *d = descr[fuzz_below(r, WICK_COUNTOF(descr))];
     fuzz_buffer b = {to, 0, max, false};
@@ -47,9 +47,9 @@ static size_t make_npy(uint8_t *to, size_t max, fuzz_random *r) {
 }
 
 FUZZ_MUTATOR(npy) {
-    const size_t made = fuzz_chance(r, 40) ? make_npy(data, max, r) : 0;
+    const size_t made = fuzz_chance(r, 60) ? fuzz_make_npy(data, max, r) : 0;
     if (made) size = made;
-    if (made && fuzz_chance(r, 70)) return size;
+    if (made && fuzz_chance(r, 90)) return size;
     if (size < 10 || fuzz_chance(r, 10)) return fuzz_bytes(data, size, max);
     const size_t first = data[6] == 1 ? 10 : 12;
     size_t length = data[8] | (size_t)data[9] << 8;

@@ -64,7 +64,7 @@ FUZZ_TARGET(checkpoint) {
 
 enum { TENSORS_MAX = 64, META_MAX = 32, ELEMENTS_MAX = 256 };
 
-static const char *const names[] = {"fc.weight", "fc.bias", "a", "", "__metadata__", "\\u00e9", "x y", "optim.fc.weight.m", "fc.weight.num_batches_tracked", "\\\"", "a/b"};
+static const char *const names[] = {"fc.weight", "fc.bias", "a", "b", "c.d", "", "__metadata__", "\\u00e9", "x y", "optim.fc.weight.m", "fc.weight.num_batches_tracked", "\\\"", "a/b", "e", "f", "g"};
 static const char *const metas[] = {"format", WICK_META_FORMAT, WICK_META_CRC, WICK_META_NUMERICS, WICK_META_SEED, WICK_META_STREAM, "wick.dataset"};
 static const char *const meta_values[] = {"1", "2", "0", "-1", "18446744073709551615", "18446744073709551616", "", "pt", "deadbeef", "tier=ref", "1.5", "{"};
 
@@ -99,21 +99,28 @@ static size_t write_all(const wick_safetensors_tensor *const *t, size_t n, const
 }
 
 /* The list, changed; 0: it cannot be. The sum of a checkpoint is made right most of the time. */
-static size_t change_list(const wick_safetensors *f, uint8_t *to, size_t max, fuzz_random *r) {
+static size_t change_list(const wick_safetensors *f, bool own_kind, uint8_t *to, size_t max, fuzz_random *r) {
     wick_safetensors_tensor own[TENSORS_MAX];
     const wick_safetensors_tensor *list[TENSORS_MAX];
     wick_safetensors_meta meta[META_MAX];
     size_t n = WICK_MIN(f->count, (size_t)TENSORS_MAX - 8), n_meta = WICK_MIN(f->meta_count, (size_t)META_MAX - 8);
     for (size_t i = 0; i < n; i++) own[i] = f->tensors[i];
     for (size_t i = 0; i < n_meta; i++) meta[i] = f->meta[i];
-    for (size_t changes = 1 + fuzz_below(r, 3); changes--;) {
+    if (own_kind && fuzz_chance(r, n ? 20 : 90)) { /* the network's own checkpoint, of a run that could go on */
+        static const wick_safetensors_tensor tensors[] = {{.name = "fc.weight", .rank = 2, .dims = {3, 2}}, {.name = "fc.bias", .rank = 1, .dims = {3}}, {.name = "optim.fc.bias.m", .rank = 1, .dims = {3}}};
+        static const wick_safetensors_meta own_meta[] = {{WICK_META_FORMAT, "1"}, {WICK_META_CRC, "00000000"}, {WICK_META_NUMERICS, "tier=ref"}, {WICK_META_SEED, "1"}, {WICK_META_STREAM, "5"}};
+        memcpy(own, tensors, sizeof tensors), n = 2 + fuzz_below(r, 2);
+        memcpy(meta, own_meta, sizeof own_meta), n_meta = WICK_COUNTOF(own_meta);
+        for (size_t i = 0; i < n; i++) own[i].dtype = WICK_F32;
+    }
+    for (size_t changes = own_kind ? fuzz_below(r, 3) : 1 + fuzz_below(r, 3); changes--;) {
         const size_t k = fuzz_below(r, n);
         switch (fuzz_below(r, 7)) {
         case 0:
             if (n) own[k] = own[--n];
             break;
         case 1: {
-            wick_safetensors_tensor t = {.name = names[fuzz_below(r, WICK_COUNTOF(names))], .rank = (int)fuzz_below(r, 4)};
+            wick_safetensors_tensor t = {.name = FUZZ_PICK(r, names), .rank = (int)fuzz_below(r, 4)};
             for (int i = 0; i < t.rank; i++) t.dims[i] = (int64_t)fuzz_below(r, 5);
             own[n++] = t;
             break;
@@ -128,7 +135,7 @@ static size_t change_list(const wick_safetensors *f, uint8_t *to, size_t max, fu
             if (n) own[k].dtype = (wick_dtype)fuzz_below(r, WICK_DTYPE_COUNT);
             break;
         case 4:
-            if (n) own[k].name = names[fuzz_below(r, WICK_COUNTOF(names))];
+            if (n) own[k].name = FUZZ_PICK(r, names);
             break;
         case 5:
             if (n) {
@@ -138,12 +145,20 @@ static size_t change_list(const wick_safetensors *f, uint8_t *to, size_t max, fu
             break;
         default:
             if (n_meta && fuzz_chance(r, 30)) meta[fuzz_below(r, n_meta)] = meta[n_meta - 1], n_meta--;
-            else meta[n_meta++] = (wick_safetensors_meta){metas[fuzz_below(r, WICK_COUNTOF(metas))], meta_values[fuzz_below(r, WICK_COUNTOF(meta_values))]};
+            else meta[n_meta++] = (wick_safetensors_meta){FUZZ_PICK(r, metas), FUZZ_PICK(r, meta_values)};
         }
+    }
+    if (fuzz_chance(r, 90)) { /* no name twice */
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < i; k++)
+                if (!strcmp(own[i].name, own[k].name)) own[i--] = own[--n], k = i;
+        for (size_t i = 0; i < n_meta; i++)
+            for (size_t k = 0; k < i; k++)
+                if (!strcmp(meta[i].key, meta[k].key)) meta[k] = meta[i], meta[i--] = meta[--n_meta], k = i;
     }
     for (size_t i = 0; i < n; i++) list[i] = &own[i];
     size_t size = write_all(list, n, meta, n_meta, to, max, r);
-    if (!size || fuzz_chance(r, 20)) return size;
+    if (!size || fuzz_chance(r, 10)) return size;
     wick_safetensors g;
     wick_msg msg;
     if (wick_safetensors_parse(&g, to, size, "", &msg) != WICK_OK) return size;
@@ -158,17 +173,17 @@ static size_t change_list(const wick_safetensors *f, uint8_t *to, size_t max, fu
     return size;
 }
 
-FUZZ_MUTATOR(safetensors) {
+static size_t mutate(bool own_kind, uint8_t *data, size_t size, size_t max, fuzz_random *r) {
     wick_safetensors f;
     wick_msg msg;
     size_t made = 0;
-    const bool reads = wick_safetensors_parse(&f, data, size, "", &msg) == WICK_OK; /* else one is made from nothing, half of the time */
-    if (fuzz_chance(r, reads ? 70 : 50)) {
+    const bool reads = wick_safetensors_parse(&f, data, size, "", &msg) == WICK_OK; /* else one is made from nothing */
+    if (fuzz_chance(r, 80)) {
         uint8_t *to = malloc(max);
         bool plain = to != NULL; /* texts go back as they are: no escapes */
         for (size_t i = 0; i < f.count; i++) plain &= !strpbrk(f.tensors[i].name, "\"\\");
         for (size_t i = 0; i < f.meta_count; i++) plain &= !strpbrk(f.meta[i].key, "\"\\\n") && !strpbrk(f.meta[i].value, "\"\\\n");
-        if (plain) made = change_list(&f, to, max, r);
+        if (plain) made = change_list(&f, own_kind, to, max, r);
         if (made) memcpy(data, to, made);
         free(to);
     }
@@ -193,4 +208,5 @@ FUZZ_MUTATOR(safetensors) {
     free(text);
     return 8 + length + rest;
 }
-FUZZ_MUTATOR(checkpoint) { return fuzz_mutate_safetensors(data, size, max, r); }
+FUZZ_MUTATOR(safetensors) { return mutate(false, data, size, max, r); }
+FUZZ_MUTATOR(checkpoint) { return mutate(true, data, size, max, r); }

@@ -1,6 +1,9 @@
-/* weights.c: archives of NumPy's arrays, and indexes of shards. Of an archive, arrays are changed as the target npy does it, and put back with sums that fit. */
+/* weights.c: archives of NumPy's arrays, and indexes of shards. Archives are written anew with their arrays changed, indexes and shards are made to fit each other; most with no fault,
+ * some with one. */
 #include <stdio.h>
+#include <unistd.h>
 
+#include "base/inflate.h"
 #include "fuzz.h"
 #include "io/zip.h"
 
@@ -31,7 +34,7 @@ static int read_all(const char *path) {
     }
     char again[300];
     snprintf(again, sizeof again, "%s/again.npz", fuzz_folder());
-    if (wick_weights_write(ctx, again, good, named, NULL) == WICK_OK) {
+    if (wick_weights_write(ctx, again, good, named, &(wick_weights_write_options){.compress = good % 2}) == WICK_OK) {
         wick_weights *u;
         FUZZ_PROMISE(wick_weights_open(ctx, again, &u) == WICK_OK && wick_weights_count(u) == good);
         wick_weights_free(&u);
@@ -43,54 +46,201 @@ static int read_all(const char *path) {
 
 FUZZ_TARGET(npz) { return read_all(fuzz_file("a.npz", data, size)); }
 
-/* One array changed, all of them written again. */
-static size_t change_array(uint8_t *data, size_t size, size_t max, fuzz_random *r) {
-    enum { ENTRIES = 16, ROOM = 1 << 16 };
+/* ---- archives ------------------------------------------------------------------------------------------------------------------------------------ */
+
+enum { MEMBERS = 8, ROOM = 1 << 14 };
+typedef struct member {
+    char name[64];
+    uint8_t bytes[ROOM];
+    size_t n;
+} member;
+
+/* The archive's arrays where it reads, or new ones; one of them changed, taken away or added. */
+static size_t members_of(const uint8_t *data, size_t size, member *m, fuzz_random *r) {
+    static const char *const names[] = {"a.npy", "b.npy", "fc.weight.npy", "x/y.npy", "\xc3\xa9.npy", ".npy", "arr_0.npy", "a b.npy"};
     wick_arena arena;
-    wick_zip_entry *entries;
-    size_t n, made = 0;
-    wick_zip_piece pieces[ENTRIES];
-    uint8_t *room = malloc((size_t)ENTRIES * ROOM);
+    wick_zip_entry *e;
+    size_t count, n = 0;
     wick_arena_init(&arena, NULL, 4096);
-    bool good = room && wick_zip_parse(&arena, data, size, "", &entries, &n, NULL) == WICK_OK && n && n <= ENTRIES;
-    const size_t chosen = good ? fuzz_below(r, n) : 0;
-    for (size_t i = 0; good && i < n; i++) {
-        uint8_t *to = room + i * ROOM;
-        size_t bytes = entries[i].size;
-        good = bytes <= ROOM && wick_zip_read(&entries[i], "", to, bytes, NULL) == WICK_OK;
-        if (good && i == chosen) bytes = fuzz_mutate_npy(to, bytes, ROOM, r);
-        pieces[i] = (wick_zip_piece){entries[i].name, "", to, 0, bytes};
-    }
-    char path[300];
-    snprintf(path, sizeof path, "%s/mutant.npz", fuzz_folder());
-    wick_map map;
-    if (good && wick_zip_write(path, pieces, n, NULL) == WICK_OK && wick_map_open(&map, path, NULL) == WICK_OK) {
-        if (map.size <= max) memcpy(data, map.data, made = map.size);
-        wick_map_close(&map);
-    }
+    if (wick_zip_parse(&arena, data, size, "", &e, &count, NULL) == WICK_OK)
+        for (size_t i = 0; i < count && n < MEMBERS; i++) {
+            if (e[i].size > ROOM || strlen(e[i].name) >= sizeof m->name || wick_zip_read(&e[i], "", m[n].bytes, e[i].size, NULL) != WICK_OK) continue;
+            snprintf(m[n].name, sizeof m[n].name, "%s", e[i].name);
+            m[n++].n = e[i].size;
+        }
     wick_arena_free(&arena);
-    free(room);
-    return made;
+    for (size_t more = n && fuzz_chance(r, 70) ? 0 : 1 + fuzz_below(r, 2); more-- && n < MEMBERS;) {
+        const char *name = FUZZ_PICK(r, names);
+        bool there = false;
+        for (size_t i = 0; i < n; i++) there |= !strcmp(m[i].name, name);
+        if (there && fuzz_chance(r, 95)) continue;
+        snprintf(m[n].name, sizeof m[n].name, "%s", name);
+        m[n].n = fuzz_make_npy(m[n].bytes, ROOM, r);
+        n += m[n].n != 0;
+    }
+    if (n > 1 && fuzz_chance(r, 15)) m[fuzz_below(r, n)] = m[n - 1], n--;
+    if (n && fuzz_chance(r, 30)) {
+        member *c = &m[fuzz_below(r, n)];
+        c->n = fuzz_mutate_npy(c->bytes, c->n, ROOM, r);
+    }
+    return n;
+}
+
+/* A zip archive as any writer may make one (PKWARE, APPNOTE 6.3), with at most one fault. */
+static size_t write_zip(const member *m, size_t n, uint8_t *to, size_t max, fuzz_random *r) {
+    enum { DESCRIPTOR = 8, UTF8 = 1 << 11 };
+    static uint8_t packed[2 * ROOM];
+    static const uint32_t all = UINT32_MAX;
+    uint8_t central[1 << 12];
+    fuzz_buffer b = {to, 0, max, false}, c = {central, 0, sizeof central, false};
+    const size_t fault = fuzz_fault(r, 20), bad = fuzz_below(r, n);
+    if (fuzz_chance(r, 5)) fuzz_put(&b, "PK\3\4", 4); /* bytes of nobody */
+    for (size_t i = 0; i < n; i++) {
+        const size_t now = i == bad ? fault : 0, offset = b.n, name = strlen(m[i].name), extra = fuzz_chance(r, 30) ? 8 : 0, comment = fuzz_chance(r, 10) ? 3 : 0;
+        const bool deflated = fuzz_chance(r, 50), wide = fuzz_chance(r, 25);
+        fuzz_buffer z = {packed, 0, sizeof packed, false};
+        if (!deflated) fuzz_put(&z, m[i].bytes, m[i].n);
+        else if (fuzz_chance(r, 70)) fuzz_deflate(&z, WICK_Z_RAW, m[i].bytes, m[i].n);
+        else { /* stored blocks, of which the first may be empty */
+            const size_t first = fuzz_below(r, m[i].n + 1);
+            fuzz_little(&z, 0, 1), fuzz_little(&z, first, 2), fuzz_little(&z, ~first, 2), fuzz_put(&z, m[i].bytes, first);
+            fuzz_little(&z, 1, 1), fuzz_little(&z, m[i].n - first, 2), fuzz_little(&z, ~(m[i].n - first), 2), fuzz_put(&z, m[i].bytes + first, m[i].n - first);
+        }
+        if (now == 1 && z.n) packed[fuzz_below(r, z.n)] ^= (uint8_t)(1u << fuzz_below(r, 8));
+        if (now == 2 && z.n) z.n--;
+        if (now == 3) fuzz_put(&z, "x", 1);
+        const uint64_t size = now == 4 ? (uint64_t)fuzz_integer(r) : m[i].n, length = now == 5 ? (uint64_t)fuzz_integer(r) : z.n, place = now == 6 ? (uint64_t)fuzz_integer(r) : offset;
+        const uint32_t crc = wick_crc32(0, m[i].bytes, m[i].n) ^ (now == 7);
+        const uint64_t flags = (fuzz_chance(r, 30) ? DESCRIPTOR : 0) | (fuzz_chance(r, 20) ? UTF8 : 0) | (now == 8 ? 1 : 0), method = now == 9 ? fuzz_below(r, 100) : deflated ? 8 : 0;
+        const bool later = flags & DESCRIPTOR;
+        fuzz_put(&b, "PK\3\4", 4), fuzz_little(&b, 20, 2), fuzz_little(&b, flags, 2), fuzz_little(&b, now == 10 ? 12 : method, 2), fuzz_little(&b, 33, 4);
+        fuzz_little(&b, later ? 0 : crc, 4), fuzz_little(&b, wide ? all : later ? 0 : length, 4), fuzz_little(&b, wide ? all : later ? 0 : size, 4);
+        fuzz_little(&b, name + (now == 11), 2), fuzz_little(&b, extra + (wide ? 20u : 0), 2), fuzz_put(&b, m[i].name, name);
+        if (wide) fuzz_little(&b, 1, 2), fuzz_little(&b, 16, 2), fuzz_little(&b, size, 8), fuzz_little(&b, length, 8);
+        fuzz_put(&b, "AB\4\0abcd", extra), fuzz_put(&b, packed, z.n);
+        if (later) fuzz_put(&b, "PK\7\10", 4), fuzz_little(&b, crc, 4), fuzz_little(&b, length, wide ? 8 : 4), fuzz_little(&b, size, wide ? 8 : 4);
+        fuzz_put(&c, "PK\1\2\24\0\24\0", 8), fuzz_little(&c, flags, 2), fuzz_little(&c, method, 2), fuzz_little(&c, 33, 4), fuzz_little(&c, crc, 4);
+        fuzz_little(&c, wide ? all : length, 4), fuzz_little(&c, wide ? all : size, 4), fuzz_little(&c, now == 12 ? 0 : name, 2);
+        fuzz_little(&c, extra + (wide ? 28u : 0), 2), fuzz_little(&c, comment, 2), fuzz_little(&c, 0, 8), fuzz_little(&c, wide ? all : place, 4), fuzz_put(&c, m[i].name, name);
+        if (wide) fuzz_little(&c, 1, 2), fuzz_little(&c, now == 13 ? fuzz_below(r, 40) : 24, 2), fuzz_little(&c, size, 8), fuzz_little(&c, length, 8), fuzz_little(&c, place, 8);
+        fuzz_put(&c, "AB\4\0abcd", extra), fuzz_put(&c, "abc", comment);
+    }
+    const size_t begin = b.n, length = c.n;
+    const bool wide = fuzz_chance(r, 30), all_wide = wide && fuzz_chance(r, 50);
+    const uint64_t count = n + (fault == 14), bytes = length + (fault == 15), at = begin - (fault == 16);
+    fuzz_put(&b, central, length);
+    if (fault == 17) fuzz_put(&b, "x", 1);
+    if (wide) {
+        const size_t end = b.n + (fault == 18);
+        fuzz_put(&b, "PK\6\6", 4), fuzz_little(&b, 44, 8), fuzz_little(&b, 45, 2), fuzz_little(&b, 45, 2), fuzz_little(&b, 0, 8), fuzz_little(&b, count, 8), fuzz_little(&b, count, 8);
+        fuzz_little(&b, bytes, 8), fuzz_little(&b, at, 8);
+        fuzz_put(&b, "PK\6\7", 4), fuzz_little(&b, 0, 4), fuzz_little(&b, end, 8), fuzz_little(&b, 1, 4);
+    }
+    fuzz_put(&b, "PK\5\6\0\0\0\0", 8), fuzz_little(&b, all_wide ? all : count, 2), fuzz_little(&b, all_wide ? all : count, 2), fuzz_little(&b, all_wide ? all : bytes, 4);
+    fuzz_little(&b, wide ? all : at, 4);
+    const size_t comment = fuzz_chance(r, 20) ? fuzz_below(r, 30) : 0;
+    fuzz_little(&b, comment + (fault == 19), 2), fuzz_put(&b, "PK\5\6 and whatever else one says", comment);
+    if (fault == 20) b.n -= 1 + fuzz_below(r, WICK_MIN(b.n, (size_t)60));
+    return b.full || c.full ? 0 : b.n;
 }
 
 FUZZ_MUTATOR(npz) {
-    const size_t made = fuzz_chance(r, 60) ? change_array(data, size, max, r) : 0;
+    static member m[MEMBERS];
+    const size_t made = fuzz_chance(r, 90) ? write_zip(m, members_of(data, size, m, r), data, max, r) : 0;
     return made ? made : fuzz_bytes(data, size, max);
 }
 
+/* ---- shards: the index, a zero, and then of each file its number, its length in 4 bytes, and the file. Alone, an index is of one file with a and b ------------------- */
+
+enum { SHARDS = 4 };
+static const char plain_shard[] = "\x6c\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]},\"b\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[24,28]}}";
+
 FUZZ_TARGET(shards) {
-    static const char header[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]},\"b\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[24,28]}}";
-    uint8_t shard[8 + sizeof header - 1 + 28] = {sizeof header - 1};
-    memcpy(shard + 8, header, sizeof header - 1);
+    uint8_t shard[sizeof plain_shard - 1 + 28] = {0};
+    char name[] = "s0.safetensors", path[300];
+    memcpy(shard, plain_shard, sizeof plain_shard - 1);
+    shard[0] = sizeof plain_shard - 1 - 8;
     fuzz_file("s.safetensors", shard, sizeof shard);
-    return read_all(fuzz_file("x.safetensors.index.json", data, size));
+    for (int i = 0; i < SHARDS; i++) {
+        snprintf(path, sizeof path, "%s/s%d.safetensors", fuzz_folder(), i);
+        unlink(path);
+    }
+    const uint8_t *zero = size ? memchr(data, 0, size) : NULL, *end = data + size;
+    for (const uint8_t *at = zero ? zero + 1 : end; end - at >= 5;) {
+        uint32_t n;
+        memcpy(&n, at + 1, 4);
+        name[1] = (char)('0' + at[0] % SHARDS);
+        at += 5;
+        n = (uint32_t)WICK_MIN((size_t)n, (size_t)(end - at));
+        fuzz_file(name, at, n);
+        at += n;
+    }
+    return read_all(fuzz_file("x.safetensors.index.json", data, zero ? (size_t)(zero - data) : size));
 }
+
+/* Tensors over a few files, and an index of them, with at most one fault between the two. */
+static size_t make_shards(uint8_t *to, size_t max, fuzz_random *r) {
+    static const char *const kinds[] = {"F32", "I64", "F16", "BF16", "BOOL", "U8", "F8_E4M3", "F64"}, *const others[] = {"../s0.safetensors", ".safetensors", "s0.bin", "s9.safetensors", "s0", "/s0.safetensors", ""};
+    static const uint8_t widths[] = {4, 8, 2, 2, 1, 1, 1, 8};
+    enum { TENSORS = 8 };
+    static uint8_t room[1 << 13];
+    fuzz_buffer b = {to, 0, max, false}, files = {room, 0, sizeof room, false};
+    const size_t n = fuzz_below(r, TENSORS + 1), shards = 1 + fuzz_below(r, SHARDS), fault = fuzz_fault(r, 13), bad = fuzz_below(r, n);
+    size_t of[TENSORS + 1], total = 0;
+    for (size_t i = 0; i < n; i++) of[i] = fuzz_below(r, shards);
+    for (size_t s = 0; s < shards; s++) {
+        char text[2048];
+        fuzz_buffer t = {(uint8_t *)text, 0, sizeof text, false};
+        size_t at = 0, held = 0;
+        fuzz_print(&t, "{");
+        if (fuzz_chance(r, 30)) fuzz_print(&t, "\"__metadata__\":{\"format\":\"pt\"}"), held++;
+        bool any = false;
+        for (size_t i = 0; i < n; i++) {
+            if (of[i] != s || (fault == 1 && i == bad)) continue;
+            const size_t k = fuzz_below(r, WICK_COUNTOF(kinds)), d0 = fuzz_below(r, 4), d1 = 1 + fuzz_below(r, 4), bytes = d0 * d1 * widths[k];
+            fuzz_print(&t, "%s\"t%zu\":{\"dtype\":\"%s\",\"shape\":[%zu,%zu],\"data_offsets\":[%zu,%zu]}", held++ ? "," : "", i, kinds[k], d0, d1, at, at + bytes);
+            at += bytes;
+            any = true;
+        }
+        if (fault == 2 && s == 0) fuzz_print(&t, "%s\"extra\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[%zu,%zu]}", held ? "," : "", at, at);
+        fuzz_print(&t, "}");
+        total += at;
+        if ((!any && fuzz_chance(r, 80)) || (fault == 3 && s == 0)) continue; /* no file of that name */
+        const size_t length = 8 + t.n + at - (fault == 4 && at);
+        fuzz_little(&files, s, 1), fuzz_little(&files, length, 4), fuzz_little(&files, t.n, 8), fuzz_put(&files, text, t.n);
+        fuzz_fill(&files, length - 8 - t.n, r);
+    }
+    const char *space = fuzz_chance(r, 50) ? " \n" : "";
+    fuzz_print(&b, "{%s", space);
+    if (fuzz_chance(r, 70)) fuzz_print(&b, "\"metadata\":{\"total_size\":%zu%s},%s", total + (fault == 5), fuzz_chance(r, 10) ? ".0" : "", space);
+    fuzz_print(&b, "\"weight_map\":%s", fault == 6 ? "[]" : "{");
+    for (size_t i = 0, turned = fuzz_chance(r, 30), k; i < n && fault != 6; i++) {
+        k = turned ? n - 1 - i : i;
+        fuzz_print(&b, "%s", i ? "," : "");
+        if (fault == 7 && k == bad) fuzz_print(&b, "\"other\":\"s0.safetensors\"");
+        else if (fault == 8 && k == bad) fuzz_print(&b, "\"t%zu\":%d", k, (int)fuzz_below(r, 3));
+        else if (fault == 9 && k == bad) fuzz_print(&b, "\"t%zu\":\"%s\"", k, FUZZ_PICK(r, others));
+        else fuzz_print(&b, "\"t%zu\":\"s%zu.safetensors\"", fault == 10 && k == bad ? 0 : k, fault == 11 && k == bad ? (of[k] + 1) % SHARDS : of[k]);
+    }
+    fuzz_print(&b, "%s%s}", fault == 6 ? "" : "}", space);
+    if (fault == 12) b.n = fuzz_json_text((char *)to, b.n, max, r);
+    fuzz_put(&b, "", 1);
+    if (fault == 13 && files.n) room[fuzz_below(r, files.n)] ^= (uint8_t)(1u << fuzz_below(r, 8));
+    fuzz_put(&b, room, files.n);
+    return b.full || files.full ? 0 : b.n;
+}
+
 FUZZ_MUTATOR(shards) {
+    const size_t made = fuzz_chance(r, 75) ? make_shards(data, max, r) : 0;
+    if (made) return made;
+    const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
+    const size_t n = zero ? (size_t)(zero - data) : size, rest = size - n;
     char *text = malloc(max + 1);
-    if (!text) return size;
-    memcpy(text, data, size);
-    const size_t n = fuzz_json_text(text, size, max, r);
-    memcpy(data, text, n);
+    if (!text) abort();
+    memcpy(text, data, n);
+    const size_t now = fuzz_json_text(text, n, max - rest, r);
+    memmove(data + now, data + n, rest);
+    memcpy(data, text, now);
     free(text);
-    return n;
+    return now + rest;
 }

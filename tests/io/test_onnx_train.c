@@ -91,6 +91,13 @@ TEST(an_imported_graph_is_trained_in_one_plan) {
     CHECK_INT(wick_onnx_output(onnx, 0).dims[1], 3);
     /* The bias keeps its name; the weights lie behind a Reshape, so that the new ones have the node's. */
     CHECK(wick_tensor_dim(wick_model_find(model, "b"), 1) == 3 && wick_tensor_dim(wick_model_find(model, "product.weight"), 0) == 6);
+    /* Nothing reads the old weights any more, nor the Reshape before them: they are gone, and Softmax too. */
+    CHECK(!wick_model_find(model, "w") && !wick_model_find(model, "w_shape") && wick_model_find(model, "x_shape"));
+    CHECK_INT(wick_onnx_get_info(onnx).parameters, 6 * 3 + 3);
+    wick_onnx_graph graph;
+    REQUIRE(wick_onnx_get_graph(onnx, NULL, &graph) == WICK_OK);
+    CHECK_INT(graph.n_nodes, 3);
+    CHECK(!strcmp(graph.wires[graph.nodes[1].in[1]].name, "product.weight"));
     CHECK_MSG(wick_onnx_rebatch(onnx, NULL) == WICK_OK, "%s", wick_context_error(ctx));
     CHECK_INT(wick_onnx_input(onnx, 0).dims[0], -1);
     loss_of l = {.onnx = onnx};
@@ -224,6 +231,69 @@ TEST(heads_that_are_none_are_refused) {
     CHECK_INT(wick_onnx_rebatch(onnx, NULL), WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "give specs");
     CHECK_INT(wick_onnx_rebatch(onnx, &(wick_spec){"x", WICK_F32, 2, {1, 3}}), WICK_OK);
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
+static wick_status apply_once(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c;
+    return wick_tensor_error(out[0] = wick_onnx_forward(user, in[0]), NULL);
+}
+static void read_all(wick_onnx *onnx, int rank, const int64_t *dims, float *y, size_t bytes) {
+    CHECK_MSG(wick_read(wick_onnx_forward(onnx, wick_from(ctx, WICK_F32, rank, dims, ramp + 1)), y, bytes) == WICK_OK, "%s", wick_context_error(ctx));
+}
+TEST(a_head_that_cannot_be_replaced_leaves_the_model_as_it_was) {
+    REQUIRE(set_up());
+    static const struct {
+        const char *says, *other;
+        bool taken; /* the name that the new bias would get, once the weights have been put in; else the graph behind is made for 4 */
+    } cases[] = {{"made for 4 classes", "q", false}, {"state \"p.bias\" is there already", "p.bias", true}};
+    for (size_t i = 0; i < 2; i++) {
+        pb g = {0};
+        add_node(&g, "MatMul", "x", "w", "p");
+        add_node(&g, "Add", "p", "b", cases[i].taken ? "y" : "sum");
+        if (!cases[i].taken) add_node(&g, "Reshape", "sum", "s", "y");
+        add_node(&g, "Mul", cases[i].other, "b", "z");
+        add_port(&g, 11, "x", DIMS(1, 2));
+        add_port(&g, 12, "y", 2 + !cases[i].taken, cases[i].taken ? (const int64_t[]){1, 4} : (const int64_t[]){1, 2, 2});
+        add_port(&g, 12, "z", DIMS(4));
+        add_weight(&g, "w", DIMS(2, 4), ramp);
+        add_weight(&g, "b", DIMS(4), ramp + 5);
+        add_weight(&g, cases[i].other, DIMS(4), ramp + 7);
+        add_shape(&g, "s", 3, (const int64_t[]){1, 2, 2});
+        wick_onnx *onnx = open_graph(&g);
+        REQUIRE(onnx);
+        const wick_onnx_info info = wick_onnx_get_info(onnx);
+        const int states = wick_model_count(wick_onnx_model(onnx));
+        float before[4], after[4];
+        read_all(onnx, DIMS(1, 2), before, sizeof before);
+        CHECK(wick_onnx_replace_head(onnx, 3, NULL) != WICK_OK);
+        CHECK_STR_HAS(wick_context_error(ctx), cases[i].says);
+        CHECK_INT(wick_onnx_head_width(onnx, NULL), 4);
+        CHECK_INT(wick_onnx_output(onnx, 0).dims[1], cases[i].taken ? 4 : 2);
+        CHECK_INT(wick_onnx_get_info(onnx).parameters, info.parameters);
+        CHECK_INT(wick_model_count(wick_onnx_model(onnx)), states);
+        CHECK_INT(wick_tensor_dim(wick_model_find(wick_onnx_model(onnx), "w"), 1), 4);
+        read_all(onnx, DIMS(1, 2), after, sizeof after);
+        CHECK(!memcmp(before, after, sizeof before));
+        CHECK_INT(wick_onnx_replace_head(onnx, 4, NULL), cases[i].taken ? WICK_ERR_INVALID : WICK_OK); /* of the same width it can be */
+        wick_onnx_free(&onnx);
+    }
+    wick_context_free(&ctx);
+}
+
+/* Plans for the graph before are none for the one after. */
+TEST(what_was_prepared_is_forgotten_with_another_head) {
+    REQUIRE(set_up());
+    pb g = classifier();
+    wick_onnx *onnx = open_graph(&g);
+    REQUIRE(onnx);
+    const wick_spec in = {"x", WICK_F32, 3, {1, 2, 3}};
+    wick_plan *plan;
+    CHECK(wick_onnx_prepare(onnx, &in) == WICK_OK && wick_onnx_drop_softmax(onnx) && wick_onnx_replace_head(onnx, 3, NULL) == WICK_OK);
+    REQUIRE(wick_compile(ctx, apply_once, onnx, 1, &in, 1, NULL, &plan) == WICK_OK);
+    CHECK_INT(wick_plan_output(plan, 0).dims[1], 3);
+    wick_plan_free(&plan);
     wick_onnx_free(&onnx);
     wick_context_free(&ctx);
 }

@@ -1,9 +1,11 @@
 /* Files from strangers, one of each known kind of attack: refused with the file, the field and the byte, or read within the limits. Models are written
  * here, by pb.h. */
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/onnx/schema.h"
+#include "base/counting_alloc.h"
 #include "onnx_test.h"
 
 static bool set_up(void) { return set_up_with(&(wick_context_options){.threads = 1, .max_memory = 64 << 20}); }
@@ -124,7 +126,7 @@ TEST(padding_inside_an_op_counts_too) {
     pb g = start(), n = pb_node("AveragePool", "x3", NULL, "y");
     weight(&g, pb_tensor("x3", ONNX_FLOAT, 3, (int64_t[]){1, 1, 2}, "\0\0\0\0\0\0\0\0", 8));
     ints_attr(&n, "kernel_shape", 1, (int64_t[]){1 << 30});
-    ints_attr(&n, "pads", 2, (int64_t[]){1 << 30, 1 << 29});
+    ints_attr(&n, "pads", 2, (int64_t[]){(1 << 30) - 1, 1 << 29});
     add(&g, n);
     run_ends(&g, 21, WICK_ERR_NOMEM, "AveragePool \"y\": host values need more memory");
     wick_context_free(&ctx);
@@ -235,6 +237,87 @@ TEST(a_loop_that_doubles_its_state_ends) {
     pb_message(&body, 11, &i), pb_message(&body, 11, &c), pb_message(&body, 11, &s), pb_message(&body, 12, &d), pb_message(&body, 12, &t);
     pb g = loop_graph(64, body);
     run_ends(&g, 21, WICK_ERR_UNSUPPORTED, "Concat \"t\"");
+    wick_context_free(&ctx);
+}
+
+/* ---- budgets of small files that ask for much to be recorded ------------------------------------------------------------------------------------- */
+
+static void opset(pb *to, int field, const char *domain, int version) {
+    pb set = {0};
+    pb_text(&set, 1, domain), pb_int(&set, 2, version);
+    pb_message(to, field, &set);
+}
+/* y = f(f(x)) of f = g(g(x)) of g ..., as deep as that: 2^depth of op. */
+static pb doubling(int depth, const char *op) {
+    pb g = start(), m;
+    char name[16], inner[16];
+    for (int i = 0; i <= depth; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        if (i < depth) continue;
+        pb n = pb_node(name, "x", NULL, "y");
+        pb_text(&n, 7, "own");
+        add(&g, n);
+    }
+    m = pb_model(&g, 21);
+    opset(&m, 8, "own", 1);
+    for (int i = 0; i <= depth; i++) {
+        pb f = {0}, a, b;
+        snprintf(name, sizeof name, "f%d", i), snprintf(inner, sizeof inner, "f%d", i - 1);
+        pb_text(&f, 1, name), pb_text(&f, 4, "k"), pb_text(&f, 5, "l"), pb_text(&f, 10, "own");
+        opset(&f, 9, "", 21), opset(&f, 9, "own", 1);
+        a = pb_node(i ? inner : op, "k", NULL, i ? "t" : "l");
+        if (i) pb_text(&a, 7, "own");
+        pb_message(&f, 7, &a);
+        if (i) {
+            b = pb_node(inner, "t", NULL, "l");
+            pb_text(&b, 7, "own");
+            pb_message(&f, 7, &b);
+        }
+        pb_message(&m, 25, &f);
+    }
+    return m;
+}
+static void apply_ends(pb m, const wick_onnx_limits *limits, wick_status want, const char *part) {
+    wick_onnx *onnx = open_model(&m, limits);
+    CHECK_MSG(onnx, "%s", wick_context_error(ctx));
+    if (!onnx) return;
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = wick_ones(ctx, WICK_F32, WICK_DIMS(2))}, out[4];
+    CHECK_INT(wick_onnx_apply(onnx, &in, out), want);
+    CHECK_STR_HAS(wick_context_error(ctx), part);
+    wick_scope_close(&scope);
+    wick_onnx_free(&onnx);
+}
+TEST(functions_that_call_each_other_twice_end_at_the_defaults) {
+    REQUIRE(set_up());
+    wick_context_free(&ctx);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    apply_ends(doubling(40, "Relu"), NULL, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 20"); /* 200,000 and the file's bytes */
+    apply_ends(doubling(30, "Identity"), NULL, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 20");
+    /* What is recorded counts as memory: 2^16 nodes would take some 20 MB. */
+    apply_ends(doubling(16, "Relu"), &(wick_onnx_limits){.memory = 4 << 20}, WICK_ERR_NOMEM, "what is recorded takes more memory than the limit of 4194304 bytes");
+    apply_ends(doubling(10, "Relu"), &(wick_onnx_limits){.memory = 4 << 20}, WICK_OK, "");
+    wick_context_free(&ctx);
+}
+/* in: round, condition, s; out: condition, s. */
+TEST(rounds_count_where_a_body_has_no_nodes) {
+    REQUIRE(set_up());
+    pb body = {0}, i = pb_value("i", -1), c = pb_value("c", -1), s = pb_value("s", -1), d = pb_value("c", -1), t = pb_value("s", -1);
+    pb_message(&body, 11, &i), pb_message(&body, 11, &c), pb_message(&body, 11, &s), pb_message(&body, 12, &d), pb_message(&body, 12, &t);
+    pb g = loop_graph(INT64_MAX, body);
+    run_ends(&g, 21, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 5000");
+    wick_context_free(&ctx);
+}
+TEST(limits_below_nothing_are_refused) {
+    REQUIRE(set_up());
+    static const wick_onnx_limits rows[] = {{.nodes = -1}, {.depth = -1}, {.seconds = -1}, {.seconds = NAN}};
+    for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
+        pb g = start();
+        add(&g, pb_node("Relu", "x", NULL, "y"));
+        CHECK(!open_graph(&g, 21, &rows[i]));
+        CHECK_INT(wick_context_status(ctx), WICK_ERR_INVALID);
+        CHECK_STR_HAS(wick_context_error(ctx), "at least 0");
+    }
     wick_context_free(&ctx);
 }
 
@@ -538,6 +621,244 @@ TEST(the_hosts_cancel_ends_opening_and_recording) {
     CHECK_STR_HAS(wick_context_error(ctx), "cancelled");
     wick_onnx_free(&onnx);
     wick_context_free(&ctx);
+}
+
+/* A host that has enough as soon as it is asked, which it is wherever a file makes something long: these have no kernels, and too few nodes to ask for those. */
+static bool enough;
+static bool has_enough(void *user) { return (void)user, enough; }
+static void texts_attr(pb *n, const char *name, int count, const char *const *values) {
+    pb a = {0};
+    pb_text(&a, 1, name);
+    for (int i = 0; i < count; i++) pb_text(&a, 9, values[i]);
+    pb_int(&a, 20, ONNX_ATTR_STRINGS);
+    pb_message(n, 5, &a);
+}
+static void text_attr(pb *n, const char *name, const char *value) {
+    pb a = {0};
+    pb_text(&a, 1, name), pb_text(&a, 4, value), pb_int(&a, 20, ONNX_ATTR_STRING);
+    pb_message(n, 5, &a);
+}
+static pb texts(const char *name, int n, const char *each) {
+    pb t = {0};
+    pb_int(&t, 1, n), pb_int(&t, 2, ONNX_STRING), pb_text(&t, 8, name);
+    for (int i = 0; i < n; i++) pb_text(&t, 6, each);
+    return t;
+}
+static void is_cancelled(pb *g, const char *what) {
+    enough = false;
+    wick_onnx *onnx = open_graph(g, 21, NULL);
+    CHECK_MSG(onnx, "%s: %s", what, wick_context_error(ctx));
+    if (!onnx) return;
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = wick_ones(ctx, WICK_F32, WICK_DIMS(2))}, out[4];
+    CHECK_INT(wick_onnx_apply(onnx, &in, out), WICK_OK);
+    enough = true;
+    CHECK_MSG(wick_onnx_apply(onnx, &in, out) == WICK_ERR_CANCELLED, "%s is not cancelled", what);
+    wick_scope_close(&scope);
+    wick_onnx_free(&onnx);
+}
+static bool asked(void *user) { return ++*(int *)user, false; }
+TEST(what_a_file_makes_long_can_be_cancelled) {
+    enum { LONG = 1 << 14, MANY = 64 };
+    REQUIRE(set_up());
+    wick_context_free(&ctx);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = has_enough}) == WICK_OK);
+    char *text = calloc(1, LONG + 1);
+    memset(text, 'a', LONG);
+    const char *same[MANY];
+    int64_t numbers[MANY];
+    for (int i = 0; i < MANY; i++) same[i] = text, numbers[i] = i;
+
+    pb g = start(), n = pb_node("RegexFullMatch", "t", NULL, "y"); /* one text */
+    weight(&g, texts("t", 1, text + LONG - 256));
+    text_attr(&n, "pattern", "(a?){900}b");
+    add(&g, n);
+    is_cancelled(&g, "an expression against a text");
+
+    g = start(), n = pb_node("StringNormalizer", "t", NULL, "y");
+    weight(&g, texts("t", MANY, text));
+    texts_attr(&n, "stopwords", MANY, same);
+    add(&g, n);
+    is_cancelled(&g, "looking for stop words");
+
+    g = start(), n = pb_node("LabelEncoder", "t", NULL, "y"); /* keys are sorted */
+    weight(&g, texts("t", 1, "b"));
+    pb_text(&n, 7, "ai.onnx.ml");
+    texts_attr(&n, "keys_strings", MANY, same), ints_attr(&n, "values_int64s", MANY, numbers);
+    add(&g, n);
+    is_cancelled(&g, "sorting texts");
+
+    g = start(), n = pb_node("TfIdfVectorizer", "t", NULL, "y"); /* every word against every word of the pool */
+    weight(&g, texts("t", 4 * MANY, text + LONG - 8));
+    text_attr(&n, "mode", "TF");
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"min_gram_length", "max_gram_length", "max_skip_count"};
+        pb a = {0};
+        pb_text(&a, 1, names[i]), pb_int(&a, 3, i < 2), pb_int(&a, 20, ONNX_ATTR_INT);
+        pb_message(&n, 5, &a);
+    }
+    for (int i = 0; i < MANY; i++) same[i] = "b";
+    ints_attr(&n, "ngram_counts", 1, (int64_t[]){0}), ints_attr(&n, "ngram_indexes", MANY, numbers), texts_attr(&n, "pool_strings", MANY, same);
+    add(&g, n);
+    is_cancelled(&g, "looking for n-grams");
+
+    g = start(), n = pb_node("Unique", "w", NULL, "y"); /* columns that differ at their end only */
+    int64_t *zeros = calloc(1 << 15, sizeof *zeros);
+    weight(&g, pb_tensor("w", ONNX_INT64, 2, (int64_t[]){1 << 11, 16}, zeros, (1 << 15) * sizeof *zeros));
+    free(zeros);
+    pb a = {0};
+    pb_text(&a, 1, "axis"), pb_int(&a, 3, 1), pb_int(&a, 20, ONNX_ATTR_INT);
+    pb_message(&n, 5, &a);
+    add(&g, n);
+    is_cancelled(&g, "sorting columns");
+    free(text);
+
+    /* Functions that are looked up by name, one after the other. */
+    g = start();
+    for (int i = 0; i < 600; i++) {
+        char out[16];
+        snprintf(out, sizeof out, "o%d", i);
+        add(&g, pb_node("Relu", "x", NULL, out));
+    }
+    add(&g, pb_node("Relu", "x", NULL, "y"));
+    pb m = pb_model(&g, 21);
+    for (int i = 0; i < 600; i++) {
+        pb f = {0};
+        pb_text(&f, 1, "f"), pb_text(&f, 10, "own");
+        pb_message(&m, 25, &f);
+    }
+    CHECK(!open_model(&m, NULL));
+    CHECK_INT(wick_context_status(ctx), WICK_ERR_CANCELLED);
+    CHECK_STR_HAS(wick_context_error(ctx), "cancelled by the host");
+    wick_context_free(&ctx);
+}
+
+static wick_status chain(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)user, (void)c;
+    out[0] = in[0];
+    for (int i = 0; i < 2000; i++) out[0] = wick_relu(wick_transpose(out[0], 0, 1));
+    return WICK_OK;
+}
+TEST(making_a_plan_can_be_cancelled) {
+    REQUIRE(set_up());
+    wick_context_free(&ctx);
+    int times = 0;
+    wick_plan *plan = NULL;
+    const wick_spec in = {"x", WICK_F32, 2, {3, 2}};
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = asked, .cancel_user = &times}) == WICK_OK);
+    CHECK(wick_compile(ctx, chain, NULL, 1, &in, 1, NULL, &plan) == WICK_OK);
+    CHECK_MSG(times > 4, "asked %d times", times);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+    enough = true;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = has_enough}) == WICK_OK);
+    CHECK_INT(wick_compile(ctx, chain, NULL, 1, &in, 1, NULL, &plan), WICK_ERR_CANCELLED);
+    CHECK(!plan);
+    CHECK_STR_HAS(wick_context_error(ctx), "cancelled by the host");
+    wick_context_free(&ctx);
+}
+
+
+/* ---- memory that is out ------------------------------------------------------------------------------------------------------------------------------ */
+
+static counting memory;
+static bool none_or_no_memory(wick_status status, int64_t n) {
+    CHECK_MSG(status == WICK_OK || status == WICK_ERR_NOMEM, "allocation %lld: %s: %s", (long long)n, wick_status_name(status), ctx ? wick_context_error(ctx) : "");
+    return status == WICK_OK;
+}
+/* Opened, recorded, evaluated, compiled and run: each failure is one of memory. */
+static bool use_file(int64_t n) {
+    wick_onnx *onnx;
+    wick_scope *scope = wick_scope_open(ctx);
+    if (!scope) return none_or_no_memory(wick_context_status(ctx), n);
+    bool good = none_or_no_memory(wick_onnx_open(ctx, path, &small, &onnx), n);
+    CHECK(good == (onnx != NULL));
+    wick_plan *plan = NULL;
+    wick_workspace *ws = NULL;
+    if (onnx) {
+        wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = wick_ones(ctx, WICK_F32, WICK_DIMS(2))}, out[4] = {{0}};
+        const bool ones = none_or_no_memory(wick_tensor_error(in.tensor, NULL), n);
+        good &= ones;
+        if (ones) good &= none_or_no_memory(wick_onnx_apply(onnx, &in, out), n);
+        for (int i = 0; i < wick_onnx_outputs(onnx) && good; i++)
+            if (out[i].kind == WICK_VALUE_TENSOR) good &= none_or_no_memory(wick_eval(ctx, 1, &out[i].tensor, NULL), n);
+        const wick_spec spec = {"x", WICK_F32, 1, {2}};
+        wick_onnx_graph graph;
+        const int64_t before = memory.calls;
+        good &= none_or_no_memory(wick_onnx_get_graph(onnx, &spec, &graph), n);
+        if (memory.fail_at >= before && memory.fail_at < memory.calls) good = false; /* it may go on without: what it can't find out is unknown */
+        if (good && out[0].kind == WICK_VALUE_TENSOR) good &= none_or_no_memory(wick_onnx_compile(onnx, &spec, NULL, &plan), n);
+        if (plan) good &= none_or_no_memory(wick_workspace_new(plan, &ws), n);
+        float x[2] = {1, -1};
+        void *results[4] = {0}; /* what is not wanted */
+        if (ws) good &= none_or_no_memory(wick_run(ws, (const void *[]){x}, results), n);
+    }
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_onnx_free(&onnx);
+    CHECK(!onnx);
+    wick_scope_close(&scope);
+    return good;
+}
+static void fail_in_turn(const char *what) {
+    int64_t n = 0;
+    for (bool done = false; !done && test_fails < 8; n++) {
+        memory = (counting){.fail_at = n};
+        const wick_allocator alloc = counting_allocator(&memory);
+        ctx = NULL;
+        if (none_or_no_memory(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &alloc}), n)) {
+            const bool good = use_file(n);
+            done = memory.calls <= n;
+            CHECK_MSG(good == done, "%s: allocation %lld %s, and all %s", what, (long long)n, done ? "was not reached" : "failed", good ? "worked" : "did not work");
+            memory.fail_at = -1;
+            CHECK_MSG(use_file(n), "%s: after allocation %lld the context is of no use: %s", what, (long long)n, wick_context_error(ctx));
+        }
+        wick_context_free(&ctx);
+        CHECK_MSG(!memory.live && !memory.live_bytes, "%s: allocation %lld: %lld blocks leaked", what, (long long)n, (long long)memory.live);
+    }
+    CHECK_MSG(n > 50, "%s: %lld allocations", what, (long long)n);
+}
+TEST(any_allocation_may_fail_while_a_model_is_read_and_run) {
+    REQUIRE(set_up());
+    wick_context_free(&ctx);
+    pb m = doubling(2, "Sigmoid");
+    write_file("model.onnx", m.at, m.n), free(m.at);
+    fail_in_turn("functions");
+
+    pb g = loop_graph(3, loop_body("Add")), n = pb_node("Gemm", "r", "w", "z"); /* a loop, a product, values that are asked for */
+    weight(&g, pb_tensor("w", ONNX_FLOAT, 2, (int64_t[]){2, 2}, "\0\0\200?\0\0\0@\0\0\200?\0\0\0@", 16));
+    ints(&g, "s", 2, (int64_t[]){1, 2});
+    add(&g, pb_node("Reshape", "y", "s", "r"));
+    add(&g, n);
+    add(&g, pb_node("Shape", "z", NULL, "u"));
+    add(&g, pb_node("Reshape", "x", "u", "v"));
+    for (int i = 0; i < 2; i++) {
+        pb out = pb_value(i ? "v" : "z", -1);
+        pb_message(&g, 12, &out);
+    }
+    m = pb_model(&g, 21);
+    write_file("model.onnx", m.at, m.n), free(m.at);
+    fail_in_turn("a loop and a product");
+
+    g = start(), n = pb_node("StringSplit", "t", NULL, "y"); /* texts, an expression, a dense tensor of a sparse one */
+    weight(&g, texts("t", 3, "a b"));
+    pb_text(&n, 2, "counts");
+    add(&g, n);
+    add(&g, pb_node("Unique", "counts", NULL, "z"));
+    n = pb_node("RegexFullMatch", "t", NULL, "match");
+    text_attr(&n, "pattern", "(a| b)*");
+    add(&g, n);
+    pb s = {0}, v = pb_tensor("p", ONNX_FLOAT, 1, (int64_t[]){1}, "\0\0\200?", 4), i = pb_tensor("", ONNX_INT64, 1, (int64_t[]){1}, "\1\0\0\0\0\0\0\0", 8);
+    pb_message(&s, 1, &v), pb_message(&s, 2, &i), pb_int(&s, 3, 2), pb_message(&g, 15, &s);
+    add(&g, pb_node("Add", "x", "p", "q"));
+    static const char *const outs[] = {"z", "match", "q"};
+    for (int k = 0; k < 3; k++) {
+        pb out = pb_value(outs[k], -1);
+        pb_message(&g, 12, &out);
+    }
+    m = pb_model(&g, 21);
+    write_file("model.onnx", m.at, m.n), free(m.at);
+    fail_in_turn("texts");
 }
 
 int main(int argc, char **argv) {

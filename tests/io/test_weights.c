@@ -141,6 +141,50 @@ TEST(every_kind_becomes_every_other) {
     wick_context_free(&ctx);
 }
 
+/* As numpy.savez_compressed: what becomes shorter is deflated, the rest stored. tests/cli/convert.sh has Python read them. */
+TEST(archives_may_be_compressed) {
+    REQUIRE(set_up());
+    wick_weights *w;
+    wick_named_tensor named[7];
+    REQUIRE(wick_weights_open(ctx, GOLDEN "stored.npz", &w) == WICK_OK);
+    for (int k = 0; k < 7; k++) named[k] = (wick_named_tensor){wick_weights_at(w, k).name, wick_weights_tensor(w, k)};
+    uint8_t noise[4000];
+    for (size_t i = 0; i < sizeof noise; i++) noise[i] = (uint8_t)test_rand();
+    const int long_one = wick_weights_find(w, "long");
+    REQUIRE(long_one >= 0);
+    const wick_weights_write_options compress = {.compress = true};
+    CHECK_INT(wick_weights_write(ctx, at("plain.npz"), 7, named, NULL), WICK_OK);
+    CHECK_INT(wick_weights_write(ctx, at("small.npz"), 7, named, &compress), WICK_OK);
+    check_golden(at("small.npz"));
+    size_t plain, small, again;
+    uint8_t *a = slurp(at("plain.npz"), &plain), *b = slurp(at("small.npz"), &small);
+    CHECK_MSG(small < plain, "%zu of %zu bytes", small, plain);
+    CHECK_INT(wick_weights_write(ctx, at("small2.npz"), 7, named, &compress), WICK_OK);
+    uint8_t *c = slurp(at("small2.npz"), &again);
+    CHECK(again == small && !memcmp(b, c, small));
+    wick_arena arena;
+    wick_arena_init(&arena, NULL, 4096);
+    wick_zip_entry *e;
+    size_t count;
+    REQUIRE(wick_zip_parse(&arena, b, small, "small", &e, &count, NULL) == WICK_OK && count == 7);
+    CHECK(e[long_one].deflated && e[long_one].packed < e[long_one].size);
+    wick_arena_free(&arena);
+    /* Noise can't become shorter, but its header of text can; without a header there is nothing to gain. */
+    wick_msg msg = {0};
+    CHECK_INT(wick_zip_write(at("noise.zip"), (wick_zip_piece[]){{"x", "", noise, 0, sizeof noise}, {"y", "", "", 0, 0}, {"z", noise, noise, 2000, 2000}}, 3, true, &msg), WICK_OK);
+    wick_arena_init(&arena, NULL, 4096);
+    free(c), c = slurp(at("noise.zip"), &again);
+    REQUIRE(wick_zip_parse(&arena, c, again, "noise", &e, &count, NULL) == WICK_OK && count == 3);
+    CHECK(!e[0].deflated && !e[1].deflated && e[2].deflated && e[2].packed < 2600); /* the same 2000 bytes twice */
+    uint8_t back[4000];
+    CHECK(wick_zip_read(&e[2], "noise", back, 4000, &msg) == WICK_OK && !memcmp(back, noise, 2000) && !memcmp(back + 2000, noise, 2000));
+    CHECK(wick_zip_read(&e[0], "noise", back, 4000, &msg) == WICK_OK && !memcmp(back, noise, 4000));
+    wick_arena_free(&arena);
+    free(a), free(b), free(c);
+    wick_weights_free(&w);
+    wick_context_free(&ctx);
+}
+
 TEST(pickles_are_refused_with_the_line_that_converts_them) {
     REQUIRE(set_up());
     refused(GOLDEN "archive.pt", WICK_ERR_UNSUPPORTED, "weights_only=True");
@@ -318,9 +362,9 @@ TEST(a_bomb_is_refused_before_memory_is_taken) {
     uint8_t npy[160] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)strlen(header), 0};
     memcpy(npy + 10, header, strlen(header));
     wick_msg msg;
-    CHECK(wick_zip_write(at("bomb.npz"), &(wick_zip_piece){"x.npy", npy, "", length, 0}, 1, &msg) == WICK_OK);
+    CHECK(wick_zip_write(at("bomb.npz"), &(wick_zip_piece){"x.npy", npy, "", length, 0}, 1, false, &msg) == WICK_OK);
     refused(at("bomb.npz"), WICK_ERR_FORMAT, "0 bytes of elements");
-    CHECK(wick_zip_write(at("other.npz"), &(wick_zip_piece){"readme.txt", "x", "", 1, 0}, 1, &msg) == WICK_OK);
+    CHECK(wick_zip_write(at("other.npz"), &(wick_zip_piece){"readme.txt", "x", "", 1, 0}, 1, false, &msg) == WICK_OK);
     refused(at("other.npz"), WICK_ERR_UNSUPPORTED, "is no array");
     wick_context_free(&ctx);
 }

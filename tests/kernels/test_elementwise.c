@@ -610,6 +610,12 @@ static uint64_t integer_oracle(wick_ew op, bool is_signed, bool is_bool, uint64_
         return quotient - turn;
     case WICK_EW_remainder:
         return b ? a - (quotient - turn) * b : 0;
+    case WICK_EW_pow: {
+        uint64_t y = 1;
+        if (is_signed && (int64_t)b < 0) return a == 1 ? 1 : a != UINT64_MAX ? 0 : b % 2 ? a : 1;
+        for (int bit = 63; bit >= 0; bit--) y = y * y * (b >> bit & 1 ? a : 1);
+        return y;
+    }
     default:
         no_case = true;
         return 0;

@@ -363,6 +363,32 @@ TEST(each_failing_allocation_is_an_error_and_leaves_the_model_usable) {
 
 static wick_init he(int64_t fan_in, int64_t fan_out) { return (void)fan_out, wick_init_kaiming(fan_in); }
 
+TEST(a_state_can_be_taken_out) {
+    wick_context *ctx;
+    wick_model *m;
+    char name[32];
+    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &m) == WICK_OK);
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "w%d", i);
+        wick_model_state(m, name, i & 1 ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, WICK_F32, 1, (const int64_t[]){i}, wick_init_constant(0));
+    }
+    CHECK(wick_model_alias(m, "gone", "w30") == WICK_OK && wick_model_alias(m, "stays", "w31") == WICK_OK);
+    for (int i = 0; i < 200; i += 3) {
+        snprintf(name, sizeof name, "w%d", i);
+        CHECK(wick_model_remove(m, name) && !wick_model_remove(m, name));
+    }
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "w%d", i);
+        wick_tensor *t = wick_model_find(m, name);
+        CHECK((t != NULL) == (i % 3 != 0) && (!t || wick_tensor_dim(t, 0) == i));
+    }
+    CHECK_INT(wick_model_count(m), 133);
+    CHECK(!wick_model_find(m, "gone") && wick_model_find(m, "stays") == wick_model_find(m, "w31"));
+    CHECK(!wick_model_remove(m, NULL) && !wick_model_remove(NULL, "w1"));
+    wick_model_free(&m);
+    wick_context_free(&ctx);
+}
+
 TEST(states_are_made_anew_by_name) {
     wick_context *ctx;
     wick_model *model;

@@ -81,6 +81,50 @@ TEST(clip_of_integers_keeps_them_where_it_can) {
     wick_context_free(&ctx);
 }
 
+TEST(integers_stay_exact_as_powers_and_where_they_are_rounded) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    const int64_t a[] = {3, -3, 7, 2, 10, 0, 0, 1, -1, -1, 5, 1000003}, b[] = {39, 3, 0, 62, 18, 0, 5, -4, -3, -4, -1, 3};
+    const int64_t want[] = {4052555153018976267, -27, 1, (int64_t)1 << 62, 1000000000000000000, 1, 0, 1, -1, 1, 0, 1000009000027000027};
+    const int64_t dims[] = {WICK_COUNTOF(a)}, large = ((int64_t)1 << 62) + 1;
+    int64_t got[WICK_COUNTOF(a)];
+    wick_tensor *y = wick_pow(wick_from(ctx, WICK_I64, 1, dims, a), wick_from(ctx, WICK_I64, 1, dims, b));
+    REQUIRE(wick_tensor_dtype(y) == WICK_I64 && wick_read(y, got, sizeof got) == WICK_OK);
+    for (size_t i = 0; i < WICK_COUNTOF(a); i++) CHECK_INT(got[i], want[i]);
+    wick_tensor *whole = wick_from(ctx, WICK_I64, WICK_SCALAR, &large), *rounded[] = {wick_floor(whole), wick_ceil(whole), wick_round(whole), wick_trunc(whole)};
+    for (int i = 0; i < 4; i++) {
+        REQUIRE(wick_tensor_dtype(rounded[i]) == WICK_I64 && wick_read(rounded[i], got, sizeof *got) == WICK_OK);
+        CHECK_INT(got[0], large);
+    }
+    wick_context_free(&ctx);
+}
+
+/* Gradients at the edges of a domain: what PyTorch 2.13 gives. */
+TEST(gradients_at_zero_and_of_large_halves_are_numbers) {
+    static const struct {
+        wick_tensor *(*op)(wick_tensor *a, wick_tensor *b);
+        double a, b, da, db;
+    } cases[] = {{wick_pow, 0, 0, 0, 0},     {wick_pow, 0, 2, 0, 0},     {wick_pow, 0, 1, 1, 0},     {wick_pow, -2, 3, 12, NAN},       {wick_atan2, 0, 0, 0, 0},
+                 {wick_atan2, 3e-200, 4e-200, 1.6e199, -1.2e199}, {wick_xlogy, 0, 2, 0.69314718055994531, 0}, {wick_xlogy, 0, 0, 0, NAN}, {wick_xlogy, 0, -1, 0, 0}};
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
+        wick_tensor *in[2] = {wick_from(ctx, WICK_F64, WICK_SCALAR, &cases[i].a), wick_from(ctx, WICK_F64, WICK_SCALAR, &cases[i].b)}, *g[2];
+        double got[2];
+        wick_grad(cases[i].op(in[0], in[1]), 2, in, g);
+        REQUIRE(wick_eval(ctx, 2, g, NULL) == WICK_OK && wick_item(g[0], &got[0]) == WICK_OK && wick_item(g[1], &got[1]) == WICK_OK);
+        for (int k = 0; k < 2; k++) {
+            const double want = k ? cases[i].db : cases[i].da;
+            CHECK_MSG(want != want ? got[k] != got[k] : fabs(got[k] - want) <= 1e-14 * fabs(want), "case %zu, input %d: %g, not %g", i, k, got[k], want);
+        }
+    }
+    wick_tensor *x = wick_full(ctx, WICK_F16, WICK_DIMS(1), 300), *g;
+    double slope = 0;
+    wick_grad(wick_sum(wick_gelu_tanh(x), WICK_ALL_AXES, false), 1, &x, &g);
+    CHECK(wick_item(g, &slope) == WICK_OK && slope == 1);
+    wick_context_free(&ctx);
+}
+
 TEST(wrong_numbers_poison_with_their_op_and_value) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);

@@ -288,6 +288,17 @@ TEST(joined_rows_are_those_of_the_parts) {
     wick_context_free(&ctx);
 }
 
+/* An expanded dim has stride 0, which says nothing of those before it. */
+TEST(rows_of_expanded_tensors_are_joined_in_their_order) {
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    const int64_t dims[] = {2, 1, 3, 8}, wide[] = {2, 2, 3, 8}, shift = -1;
+    const int axis = 2;
+    wick_tensor *x = noise(ctx, WICK_F64, 4, dims), *rolled = wick_roll(wick_expand(x, 4, wide), 1, &shift, &axis);
+    same(rolled, wick_expand(wick_concat(2, (wick_tensor *[]){wick_slice(x, 2, 1, 3, 1), wick_slice(x, 2, 0, 1, 1)}, 2), 4, wide));
+    wick_context_free(&ctx);
+}
+
 TEST(counts_are_the_same_in_bins_of_parts_and_of_the_result) {
     wick_context *ctx = NULL;
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 3}) == WICK_OK);

@@ -22,6 +22,8 @@ const wick_pass wick_passes[] = {
 };
 const int wick_passes_count = (int)WICK_COUNTOF(wick_passes);
 
+enum { PASS_WORK = 64 }; /* of a pass for each node, as a watch counts */
+
 wick_status wick_run_passes(wick_graph *graph, bool optimise, wick_msg *msg) {
 #ifdef NDEBUG
     bool verify = getenv("WICK_VERIFY") != NULL;
@@ -30,7 +32,9 @@ wick_status wick_run_passes(wick_graph *graph, bool optimise, wick_msg *msg) {
 #endif
     for (int i = 0; i < wick_passes_count; i++) {
         if (!optimise && !wick_passes[i].required) continue;
-        wick_status status = wick_passes[i].run(graph, msg);
+        wick_status status = wick_context_spend(graph->ctx, PASS_WORK * graph->n, msg);
+        if (status == WICK_OK) status = wick_passes[i].run(graph, msg);
+        if (status == WICK_OK) status = wick_context_spend(graph->ctx, 0, msg); /* a pass that the watch ended leaves half of its work */
         if (status == WICK_OK && graph->failed) status = wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory rewriting the graph");
         if (status == WICK_OK && verify) {
             status = wick_graph_verify(graph, msg);

@@ -119,7 +119,8 @@ wick_status wick_pass_schedule(wick_graph *g, wick_msg *msg) {
     size_t n_ready = 0, done = 0;
     for (size_t i = 0; i < n; i++)
         if (!waits[i]) ready[n_ready++] = (uint32_t)i;
-    while (n_ready) {
+    bool late = false;
+    while (n_ready && !late) {
         /* leaves, then the node that adds least, then commits; ties go to the given order */
         size_t best = 0;
         int64_t best_cost = INT64_MAX;
@@ -131,6 +132,7 @@ wick_status wick_pass_schedule(wick_graph *g, wick_msg *msg) {
             else if (node->phase)
                 cost = INT64_MAX - 1;
             else {
+                late |= !wick_watch_spend(&g->ctx->watch, node->n_in); /* nodes that read much may wait long */
                 for (int j = 0; j < node->n_out; j++) cost += l.bytes[node->out[j].id];
                 for (int j = 0; j < node->n_in; j++)
                     if (l.left[l.root[node->in[j]->id]] == 1) cost -= l.bytes[l.root[node->in[j]->id]];
@@ -144,6 +146,10 @@ wick_status wick_pass_schedule(wick_graph *g, wick_msg *msg) {
         greedy[done++] = g->nodes[i];
         for (uint32_t r = at[i]; r < at[i + 1]; r++)
             if (--waits[readers[r]] == 0) ready[n_ready++] = readers[r];
+    }
+    if (late) {
+        wick_release(&g->ctx->alloc, memory, bytes);
+        return wick_context_spend(g->ctx, 0, msg);
     }
     /* The window may have let a commit go before others: keep them last. */
     size_t m = 0;

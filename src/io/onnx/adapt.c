@@ -130,6 +130,7 @@ wick_status wick_onnx_rebatch(wick_onnx *onnx, const wick_spec *in) {
         onnx->batch = was;
         return status;
     }
+    wick_onnx_forget_prepared(onnx);
     for (int i = 0; i < onnx->n_in; i++)
         if (onnx->in_ports[i].rank > 0) onnx->in_ports[i].dims[0] = -1;
     for (int i = 0; i < onnx->n_out; i++)
@@ -163,6 +164,7 @@ bool wick_onnx_drop_softmax(wick_onnx *onnx) {
     while (s && is_own(s, "Identity") && s->n_in == 1 && !s->in[0].up) s = maker_before(b, s, s->in[0].slot);
     if (!s || !is_one_of(s, softmaxes) || s->n_in != 1 || s->in[0].up || s->in[0].slot < 0) return false;
     b->out[0] = s->in[0];
+    wick_onnx_forget_prepared(onnx);
     return true;
 }
 
@@ -283,35 +285,131 @@ static const char *state_of(const onnx_block *b, int32_t slot, wick_tensor **ten
     return *tensor = s->constant.v.tensor, s->state;
 }
 
-/* A fresh weight for input i of a step, in room that is reserved. */
-static wick_status renew(wick_onnx *onnx, onnx_step *s, int i, const onnx_step *layer, const char *part, wick_dtype dtype, int rank, const int64_t *dims, int64_t fan_in) {
+/* ---- what nobody needs any more ---- */
+
+/* Notes the slots of the main graph, `up` blocks outward, that a body reads. */
+static void mark_body(const onnx_block *b, int32_t up, bool *live) {
+    for (size_t i = 0; i < b->n; i++) {
+        for (int k = 0; k < b->steps[i].n_in; k++)
+            if (b->steps[i].in[k].slot >= 0 && b->steps[i].in[k].up == up) live[b->steps[i].in[k].slot] = true;
+        for (size_t a = 0; b->steps[i].bodies && a < b->steps[i].node->attrs.n; a++)
+            if (b->steps[i].bodies[a]) mark_body(b->steps[i].bodies[a], up + 1, live);
+    }
+    for (int i = 0; i < b->n_out; i++)
+        if (b->out[i].slot >= 0 && b->out[i].up == up) live[b->out[i].slot] = true;
+}
+
+/* The state of that name goes, if this is its tensor. */
+static void drop_state(wick_onnx *onnx, const char *name, const wick_tensor *t) {
+    for (int i = 0; name && i < wick_model_count(onnx->model); i++) {
+        const wick_named s = wick_model_at(onnx->model, i);
+        if (s.tensor != t || strcmp(s.name, name)) continue;
+        if (s.role == WICK_ROLE_PARAM) onnx->info.parameters -= wick_tensor_count(s.tensor);
+        wick_model_remove(onnx->model, name);
+        return;
+    }
+}
+
+static size_t slots_bytes(const wick_onnx *onnx) { return (size_t)onnx->main->n_slots + 1; }
+
+/* Steps and weights of the main graph that no output depends on go, with their states. live: room for a bool each slot, zeroed. */
+static void prune(wick_onnx *onnx, bool *live) {
     onnx_block *b = onnx->main;
+    size_t n_weights = 0, first = b->n;
+    for (int i = 0; i < b->n_out; i++)
+        if (b->out[i].slot >= 0) live[b->out[i].slot] = true;
+    for (size_t i = b->n; i-- > 0;) { /* they are in an order of computation; what stays moves to the end */
+        onnx_step *s = &b->steps[i];
+        bool any = false;
+        for (int k = 0; k < s->n_out; k++) any |= s->out[k] >= 0 && live[s->out[k]];
+        if (!any) {
+            drop_state(onnx, s->state, s->constant.v.tensor);
+            wick_onnx_drop_step(s);
+            continue;
+        }
+        for (int k = 0; k < s->n_in; k++)
+            if (s->in[k].slot >= 0) live[s->in[k].slot] = true;
+        for (size_t a = 0; s->bodies && a < s->node->attrs.n; a++)
+            if (s->bodies[a]) mark_body(s->bodies[a], 1, live);
+        b->steps[--first] = *s;
+    }
+    b->steps += first;
+    b->n -= first;
+    for (size_t i = 0; i < b->n_weights; i++) {
+        struct onnx_weight *w = &b->weights[i];
+        if (live[w->slot]) {
+            b->weights[n_weights++] = *w;
+            continue;
+        }
+        drop_state(onnx, w->state, w->value.v.tensor);
+        wick_tensor_free(&w->value.v.tensor);
+    }
+    b->n_weights = n_weights;
+}
+
+/* ---- another head ---- */
+
+/* A fresh weight for an input of a step. */
+typedef struct renewal {
+    onnx_step *step;
+    int input;
+    const char *part; /* what its name ends in, if it needs a new one */
+    int rank;
+    int64_t dims[WICK_MAX_DIMS];
+    const char *name;
+    bool same;              /* it takes the place of the state of that name */
+    wick_tensor *now, *old; /* retained; old: of that state */
+    onnx_ref was;
+    bool in_model;
+} renewal;
+
+/* Its name and numbers; nothing of the model is changed. */
+static wick_status draw(wick_onnx *onnx, renewal *r, const onnx_step *layer, wick_dtype dtype, int64_t fan_in) {
     wick_context *ctx = onnx->ctx;
-    char text[256];
-    wick_tensor *old = NULL;
     const wick_bytes node = layer->node->name.size ? layer->node->name : layer->node->out.at[0];
-    const char *name = state_of(b, s->in[i].slot, &old);
-    const bool same = name && uses_of(b, s->in[i].slot, 0) == 1;
-    if (!same) snprintf(text, sizeof text, "%.*s.%s", (int)WICK_MIN(node.size, (size_t)200), node.at, part);
-    name = wick_arena_strdup(&onnx->arena, same ? name : text);
-    wick_model *fresh = NULL; /* draws what a model of layers would */
-    wick_status status = name ? wick_model_new(ctx, &fresh) : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
-    wick_tensor *t = NULL;
-    if (status == WICK_OK) {
-        t = wick_model_state(fresh, name, WICK_ROLE_PARAM, dtype, rank, dims, wick_init_linear(fan_in));
-        const char *why;
-        if (wick_tensor_error(t, &why) != WICK_OK) status = wick_context_fail(ctx, wick_tensor_error(t, NULL), "%s: %s", onnx->path, why);
-    }
-    if (status == WICK_OK) status = same ? wick_model_replace(onnx->model, name, t) : wick_model_adopt(onnx->model, name, WICK_ROLE_PARAM, t);
-    if (status == WICK_OK) {
-        b->weights[b->n_weights++] =
-            (struct onnx_weight){.slot = b->n_slots, .value = {.v = {.kind = WICK_VALUE_TENSOR, .tensor = wick_retain(t)}}, .state = name};
-        s->in[i] = (onnx_ref){0, b->n_slots++};
-        if (same) onnx->info.parameters -= wick_tensor_count(old);
-        onnx->info.parameters += wick_tensor_count(t);
-    }
+    char text[256];
+    const char *name = state_of(onnx->main, r->step->in[r->input].slot, &r->old);
+    r->same = name && uses_of(onnx->main, r->step->in[r->input].slot, 0) == 1;
+    r->old = r->same ? wick_retain(r->old) : NULL;
+    if (!r->same) snprintf(text, sizeof text, "%.*s.%s", (int)WICK_MIN(node.size, (size_t)200), node.at, r->part);
+    r->name = wick_arena_strdup(&onnx->arena, r->same ? name : text);
+    if (!r->name) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    wick_model *fresh; /* draws what a model of layers would */
+    WICK_TRY(wick_model_new(ctx, &fresh));
+    const char *why;
+    wick_tensor *t = wick_model_state(fresh, r->name, WICK_ROLE_PARAM, dtype, r->rank, r->dims, wick_init_linear(fan_in));
+    const wick_status status = wick_tensor_error(t, &why);
+    if (status == WICK_OK) r->now = wick_retain(t);
+    else wick_context_fail(ctx, status, "%s: %s", onnx->path, why);
     wick_model_free(&fresh);
     return status;
+}
+
+static void put_in_graph(onnx_block *b, renewal *r) {
+    b->weights[b->n_weights++] = (struct onnx_weight){.slot = b->n_slots, .value = {.v = {.kind = WICK_VALUE_TENSOR, .tensor = wick_retain(r->now)}}, .state = r->name};
+    r->was = r->step->in[r->input];
+    r->step->in[r->input] = (onnx_ref){0, b->n_slots++};
+}
+static void take_from_graph(onnx_block *b, const renewal *r) { /* the last one that was put in */
+    wick_tensor_free(&b->weights[--b->n_weights].value.v.tensor);
+    b->n_slots--;
+    r->step->in[r->input] = r->was;
+}
+
+static wick_status put_in_model(wick_onnx *onnx, renewal *r) {
+    const wick_status status = r->same ? wick_model_replace(onnx->model, r->name, r->now) : wick_model_adopt(onnx->model, r->name, WICK_ROLE_PARAM, r->now);
+    r->in_model = status == WICK_OK;
+    if (r->in_model) onnx->info.parameters += wick_tensor_count(r->now) - (r->same ? wick_tensor_count(r->old) : 0);
+    return status;
+}
+static void take_from_model(wick_onnx *onnx, const renewal *r) {
+    if (!r->in_model) return;
+    if (!r->same) {
+        drop_state(onnx, r->name, r->now);
+        return;
+    }
+    onnx->info.parameters += wick_tensor_count(r->old) - wick_tensor_count(r->now);
+    if (wick_model_replace(onnx->model, r->name, r->old) != WICK_OK) wick_context_clear_error(onnx->ctx); /* it takes no memory: it is there */
 }
 
 /* Room for two more weights. */
@@ -319,9 +417,40 @@ static wick_status reserve(wick_onnx *onnx) {
     onnx_block *b = onnx->main;
     struct onnx_weight *weights = wick_arena_zalloc(&onnx->arena, (b->n_weights + 2) * sizeof *weights);
     if (!weights) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
-    memcpy(weights, b->weights, b->n_weights * sizeof *weights);
+    if (b->n_weights) memcpy(weights, b->weights, b->n_weights * sizeof *weights);
     b->weights = weights;
     return WICK_OK;
+}
+
+/* Whether the graph can be recorded as it is now: what is behind the head may be made for the old width. */
+static wick_status try_head(wick_onnx *onnx, const wick_spec *in, int64_t width) {
+    wick_spec *specs = new_specs(onnx);
+    if (!specs) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    onnx_run run = {0};
+    wick_status status = specs_of(onnx, in, 0, specs) ? wick_onnx_probe_shapes(onnx, specs, &run) : no_specs(onnx);
+    free_specs(onnx, specs);
+    if (status == WICK_OK || status == WICK_ERR_NOMEM || status == WICK_ERR_DEADLINE || status == WICK_ERR_CANCELLED) return status;
+    wick_msg why;
+    wick_msg_set(&why, status, "%s", wick_context_error(onnx->ctx));
+    return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED, "%s: made for %lld classes behind its last linear layer: %s", onnx->path, (long long)width, why.text);
+}
+
+/* All or nothing: the graph is tried before the model is changed, and what fails is undone. */
+static wick_status renew(wick_onnx *onnx, int n, renewal *r, const wick_spec *in, int64_t width) {
+    onnx_block *b = onnx->main;
+    WICK_TRY(reserve(onnx));
+    for (int i = 0; i < n; i++) put_in_graph(b, &r[i]);
+    const size_t bytes = slots_bytes(onnx);
+    bool *live = wick_calloc(NULL, bytes);
+    wick_status status = live ? try_head(onnx, in, width) : wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    for (int i = 0; i < n && status == WICK_OK; i++) status = put_in_model(onnx, &r[i]);
+    if (status == WICK_OK) prune(onnx, live);
+    for (int i = n; i-- > 0 && status != WICK_OK;) {
+        take_from_model(onnx, &r[i]);
+        take_from_graph(b, &r[i]);
+    }
+    if (live) wick_release(NULL, live, bytes);
+    return status;
 }
 
 wick_status wick_onnx_replace_head(wick_onnx *onnx, int64_t classes, const wick_spec *in) {
@@ -330,52 +459,44 @@ wick_status wick_onnx_replace_head(wick_onnx *onnx, int64_t classes, const wick_
     if (classes < 1) return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a head of %lld classes", onnx->path, (long long)classes);
     WICK_TRY(find_head(onnx, &h));
     WICK_TRY(measure_head(onnx, in, &h));
-    onnx_step *of_bias = h.bias ? h.bias : h.linear;
     wick_tensor *bias = NULL, *weight = NULL;
-    if (h.bias_input >= 0) state_of(onnx->main, of_bias->in[h.bias_input].slot, &bias);
+    renewal r[2] = {{.step = h.linear, .input = 1, .part = "weight", .rank = h.rank},
+                    {.step = h.bias ? h.bias : h.linear, .input = h.bias_input, .part = "bias", .rank = 1, .dims = {classes}}};
+    if (h.bias_input >= 0) state_of(onnx->main, r[1].step->in[h.bias_input].slot, &bias);
     state_of(onnx->main, h.linear->in[1].slot, &weight);
     const wick_dtype dtype = weight && wick_onnx_is_float(weight) ? wick_tensor_dtype(weight) : bias && wick_onnx_is_float(bias) ? wick_tensor_dtype(bias) : WICK_F32;
     /* The bias has its width in its last dim, or, of a conv with an Add behind it, before those of the extents. */
-    int64_t dims[WICK_MAX_DIMS] = {classes};
-    int rank = 1, at = 0;
-    if (h.bias && bias) {
-        rank = wick_tensor_rank(bias);
-        memcpy(dims, wick_tensor_dims(bias), (size_t)rank * sizeof *dims);
-        at = h.is_conv ? rank - (h.rank - 1) : rank - 1;
-    } else if (bias) {
-        rank = wick_tensor_rank(bias);
-        memcpy(dims, wick_tensor_dims(bias), (size_t)rank * sizeof *dims);
-        at = rank - 1;
+    int at = 0;
+    if (bias) {
+        r[1].rank = wick_tensor_rank(bias);
+        memcpy(r[1].dims, wick_tensor_dims(bias), (size_t)r[1].rank * sizeof *r[1].dims);
+        at = h.bias && h.is_conv ? r[1].rank - (h.rank - 1) : r[1].rank - 1;
     }
-    if (h.bias_input >= 0 && (!bias || at < 0 || dims[at] != h.width))
-        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: what is added to the layer before it is no bias of %lld numbers: no head that can be replaced", of_bias->place,
+    if (h.bias_input >= 0 && (!bias || at < 0 || r[1].dims[at] != h.width))
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: what is added to the layer before it is no bias of %lld numbers: no head that can be replaced", r[1].step->place,
                                  (long long)h.width);
-    dims[at] = classes;
-    int64_t fan_in = h.in, wide[WICK_MAX_DIMS];
-    memcpy(wide, h.dims, sizeof wide);
-    wide[h.is_conv || h.transposed ? 0 : 1] = classes;
-    for (int d = 2; d < h.rank; d++) fan_in *= wide[d];
-    WICK_TRY(reserve(onnx));
+    if (h.bias_input >= 0) r[1].dims[at] = classes;
+    int64_t fan_in = h.in;
+    memcpy(r[0].dims, h.dims, sizeof h.dims);
+    r[0].dims[h.is_conv || h.transposed ? 0 : 1] = classes;
+    for (int d = 2; d < h.rank; d++) fan_in *= h.dims[d];
+    const int n = h.bias_input >= 0 ? 2 : 1;
     wick_scope *scope = wick_scope_open(ctx);
-    wick_status status = renew(onnx, h.linear, 1, h.linear, "weight", dtype, h.rank, wide, fan_in);
-    if (status == WICK_OK && h.bias_input >= 0) status = renew(onnx, of_bias, h.bias_input, h.linear, "bias", dtype, rank, dims, fan_in);
+    wick_status status = scope ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    for (int i = 0; i < n && status == WICK_OK; i++) status = draw(onnx, &r[i], h.linear, dtype, fan_in);
+    if (status == WICK_OK) status = renew(onnx, n, r, in, h.width);
+    for (int i = 0; i < n; i++) {
+        wick_tensor_free(&r[i].now);
+        wick_tensor_free(&r[i].old);
+    }
     wick_scope_close(&scope);
     WICK_TRY(status);
+    wick_onnx_forget_prepared(onnx);
     wick_onnx_port *out = &onnx->out_ports[0];
     for (int d = 1; d < out->rank; d++)
         if (out->dims[d] == h.width) {
             out->dims[d] = classes;
             break;
         }
-    head now; /* the graph behind it may be made for the old width */
-    wick_spec *specs = new_specs(onnx);
-    if (!specs) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
-    onnx_run run = {0};
-    if (find_head(onnx, &now) == WICK_OK && specs_of(onnx, in, 0, specs) && wick_onnx_probe_shapes(onnx, specs, &run) != WICK_OK) {
-        wick_msg why;
-        wick_msg_set(&why, WICK_ERR_UNSUPPORTED, "%s", wick_context_error(ctx));
-        status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: made for %lld classes behind its last linear layer: %s", onnx->path, (long long)h.width, why.text);
-    }
-    free_specs(onnx, specs);
-    return status;
+    return WICK_OK;
 }

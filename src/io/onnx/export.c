@@ -432,7 +432,7 @@ static wick_status add_leaves(onnx_export *e, const wick_model *model) {
 /* ---- the walk --------------------------------------------------------------------------------------------------------------------------------- */
 
 static const onnx_export_row *row_of(const wick_op *op) {
-    static const onnx_export_rows *const all[] = {&wick_export_shape_rows, &wick_export_index_rows, &wick_export_nn_rows, &wick_export_recurrent_rows, &wick_export_signal_rows, &wick_export_control_rows, &wick_export_quant_rows, &wick_export_more_rows};
+    static const onnx_export_rows *const all[] = {&wick_export_shape_rows, &wick_export_index_rows, &wick_export_nn_rows, &wick_export_recurrent_rows, &wick_export_signal_rows, &wick_export_control_rows, &wick_export_quant_rows, &wick_export_more_rows, &wick_export_chosen_rows};
     for (size_t f = 0; f < WICK_COUNTOF(all); f++)
         for (size_t i = 0; i < all[f]->n; i++)
             if (all[f]->rows[i].op == op) return &all[f]->rows[i];
@@ -670,43 +670,66 @@ wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int 
 
 static wick_status prepare(void *user, const wick_spec *in) { return wick_onnx_prepare(user, in); }
 
-/* Extents that the file leaves open, under their names or input_axis. */
-static int open_extents(const wick_onnx *onnx, const wick_spec *in, wick_onnx_symbol *symbols, char (*names)[64]) {
+/* Extents of -1 as symbols, under the file's names or INPUT_axis, and as 1 in `in`. tie: the first one of each input gets the name of the very first. Returns how many; -1:
+ * out of memory. *tied: whether tying gives any another name. */
+static int open_extents(const wick_onnx *onnx, wick_spec *in, bool tie, wick_onnx_symbol *symbols, wick_arena *arena, bool *tied) {
     int n = 0;
-    for (int i = 0; i < onnx->n_in; i++)
-        for (int d = 0; d < in[i].rank && n < WICK_MAX_DIMS * ONNX_MOST_SYMBOLS; d++) {
-            const wick_onnx_port *p = &onnx->in_ports[i];
-            if (p->dims[d] >= 0) continue;
-            if (p->dim_names[d]) snprintf(names[n], sizeof *names, "%.60s", p->dim_names[d]);
-            else snprintf(names[n], sizeof *names, "%.50s_%d", p->name, d);
-            symbols[n] = (wick_onnx_symbol){names[n], i, d};
-            n++;
+    const char *shared = NULL;
+    for (int i = 0; i < onnx->n_in; i++) {
+        const wick_onnx_port *p = &onnx->in_ports[i];
+        bool first = true;
+        for (int d = 0; d < in[i].rank; d++) {
+            if (in[i].dims[d] >= 0) continue;
+            const size_t size = strlen(p->name) + 24;
+            char *numbered = wick_arena_alloc(arena, size);
+            if (!numbered) return -1;
+            snprintf(numbered, size, "%s_%d", p->name, d);
+            const char *name = d < p->rank && p->dim_names[d] && *p->dim_names[d] ? p->dim_names[d] : numbered;
+            if (!shared) shared = name;
+            *tied |= first && strcmp(shared, name) != 0;
+            symbols[n++] = (wick_onnx_symbol){first && tie ? shared : name, i, d};
+            in[i].dims[d] = 1;
+            first = false;
         }
+    }
     return n;
 }
 
-wick_status wick_onnx_resave(wick_onnx *onnx, const wick_spec *in, const char *path, const wick_onnx_save_options *options) {
-    enum { MOST = WICK_MAX_DIMS * ONNX_MOST_SYMBOLS };
+/* As wick_onnx_resave, with names as open_extents gives them. */
+static wick_status resave(wick_onnx *onnx, const wick_spec *in, const char *path, wick_onnx_save_options o, bool tie, wick_arena *arena, bool *tied) {
     wick_context *ctx = onnx->ctx;
-    wick_onnx_save_options o = options ? *options : (wick_onnx_save_options){0};
-    wick_arena arena;
-    wick_arena_init(&arena, NULL, 1 << 12);
-    wick_spec *specs = wick_arena_zalloc(&arena, (size_t)(onnx->n_in + 1) * sizeof *specs);
-    const char **outputs = wick_arena_zalloc(&arena, (size_t)(onnx->n_out + 1) * sizeof *outputs);
-    wick_onnx_symbol *symbols = wick_arena_zalloc(&arena, MOST * sizeof *symbols);
-    char(*names)[64] = wick_arena_zalloc(&arena, MOST * sizeof *names);
-    wick_status status = specs && outputs && symbols && names ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "export: out of memory");
-    for (int i = 0; i < onnx->n_in && status == WICK_OK; i++) {
+    wick_spec *specs = wick_arena_zalloc(arena, (size_t)(onnx->n_in + 1) * sizeof *specs);
+    const char **outputs = wick_arena_zalloc(arena, (size_t)(onnx->n_out + 1) * sizeof *outputs);
+    wick_onnx_symbol *symbols = wick_arena_zalloc(arena, (size_t)(onnx->n_in + 1) * WICK_MAX_DIMS * sizeof *symbols);
+    if (!specs || !outputs || !symbols) return wick_context_fail(ctx, WICK_ERR_NOMEM, "export: out of memory");
+    for (int i = 0; i < onnx->n_out; i++) outputs[i] = onnx->out_ports[i].name;
+    o.outputs = outputs;
+    for (int i = 0; i < onnx->n_in; i++) {
+        const wick_onnx_port *p = &onnx->in_ports[i];
         specs[i] = in ? in[i] : wick_onnx_input_spec(onnx, i);
-        specs[i].name = onnx->in_ports[i].name;
+        specs[i].name = p->name;
         if (specs[i].rank < 0)
-            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "export: %s: input \"%s\" is no tensor of numbers with known dims: give specs", onnx->path, specs[i].name);
+            return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "export: %s: input \"%s\" is no tensor of numbers with known dims: give specs", onnx->path, p->name);
+        if (!in) memcpy(specs[i].dims, p->dims, sizeof specs[i].dims);
     }
-    if (status == WICK_OK) {
-        for (int i = 0; i < onnx->n_out; i++) outputs[i] = onnx->out_ports[i].name;
-        o.outputs = outputs;
-        if (!in && !o.n_symbols) o.symbols = symbols, o.n_symbols = open_extents(onnx, specs, symbols, names);
-        status = export_source(&(onnx_source){onnx->model, wick_onnx_function, onnx, prepare}, onnx->n_in, specs, onnx->n_out, path, &o);
+    const int n = open_extents(onnx, specs, tie, symbols, arena, tied);
+    if (n < 0) return wick_context_fail(ctx, WICK_ERR_NOMEM, "export: out of memory");
+    if (!o.n_symbols) o.symbols = symbols, o.n_symbols = n;
+    return export_source(&(onnx_source){onnx->model, wick_onnx_function, onnx, prepare}, onnx->n_in, specs, onnx->n_out, path, &o);
+}
+
+wick_status wick_onnx_resave(wick_onnx *onnx, const wick_spec *in, const char *path, const wick_onnx_save_options *options) {
+    const wick_onnx_save_options o = options ? *options : (wick_onnx_save_options){0};
+    wick_arena arena;
+    bool tied = false;
+    wick_arena_init(&arena, NULL, 1 << 12);
+    wick_status status = resave(onnx, in, path, o, false, &arena, &tied);
+    const bool other = status == WICK_ERR_UNSUPPORTED || status == WICK_ERR_SHAPE || status == WICK_ERR_INVALID; /* it may be the extents */
+    if (other && tied && !o.n_symbols) { /* two inputs may be of one batch without the file saying so */
+        const wick_msg first = onnx->ctx->msg;
+        wick_context_clear_error(onnx->ctx);
+        if (resave(onnx, in, path, o, true, &arena, &tied) == WICK_OK) status = WICK_OK;
+        else wick_context_clear_error(onnx->ctx), status = wick_context_fail(onnx->ctx, first.status, "%s", first.text);
     }
     wick_arena_free(&arena);
     return status;

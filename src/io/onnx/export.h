@@ -148,7 +148,7 @@ typedef struct onnx_export_rows {
     const onnx_export_row *rows;
     size_t n;
 } onnx_export_rows;
-extern const onnx_export_rows wick_export_shape_rows, wick_export_index_rows, wick_export_nn_rows, wick_export_recurrent_rows, wick_export_signal_rows, wick_export_control_rows, wick_export_quant_rows, wick_export_more_rows;
+extern const onnx_export_rows wick_export_shape_rows, wick_export_index_rows, wick_export_nn_rows, wick_export_recurrent_rows, wick_export_signal_rows, wick_export_control_rows, wick_export_quant_rows, wick_export_more_rows, wick_export_chosen_rows;
 
 /* The nodes of a graph of at[], in order; names of its inputs are set. */
 void wick_export_graph(onnx_export *e);

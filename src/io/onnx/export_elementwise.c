@@ -1,6 +1,6 @@
 /* export_elementwise.c: elementwise ops, a row each: from which opset on ONNX has it, how it is said then, and how before. A text is in postfix order: a, b and c are
  * the inputs, numbers have the dtype of the last input, an op's inputs are counted by /2 or /3 behind its name (none: 1), its attributes stand in
- * braces: "a 3 Add/2 0 6 Clip/3 Gelu{approximate=tanh}". Names of ops in here are those of ONNX. */
+ * braces: "a 3 Add/2 0 6 Clip/3 Gelu{approximate=tanh}". Names of ops in here are those of ONNX. ">u" takes what was made last as u (v, w). */
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 
@@ -12,6 +12,7 @@ typedef struct row {
     const char *before; /* ... this for older ones */
     const char *ints;   /* this for integers; NULL: text */
     const char *bools;  /* this for bools; NULL: text */
+    bool single;        /* as exact as f32 is: not for f64 */
 } row;
 
 #define SIGN_BIT(x) x " 0 Less/2 " x " Reciprocal 0 Less/2 Or/2" /* 1 / -0 is -Inf */
@@ -19,6 +20,27 @@ typedef struct row {
 #define EXPM1(x) x " Abs 1 Less/2 " x " 0.5 Mul/2 Tanh 2 Mul/2 1 " x " 0.5 Mul/2 Tanh Sub/2 Div/2 " x " Exp 1 Sub/2 Where/3"
 #define LOG1P(x) x " Abs 0.5 Less/2 " x " " x " 2 Add/2 Div/2 Atanh 2 Mul/2 " x " 1 Add/2 Log Where/3"
 #define SAFE_B   "b 0 Equal/2 1 b Where/3" /* whole numbers by 0 give 0 here, and stop others */
+/* Giles 2010, "Approximating the erfinv function": polynomials in w = -log(1 - a^2). */
+#define POLY(w, c0, c1, c2, c3, c4, c5, c6, c7, c8) \
+    c8 " " w " Mul/2 " c7 " Add/2 " w " Mul/2 " c6 " Add/2 " w " Mul/2 " c5 " Add/2 " w " Mul/2 " c4 " Add/2 " w " Mul/2 " c3 " Add/2 " w " Mul/2 " c2 " Add/2 " w " Mul/2 " c1 \
+       " Add/2 " w " Mul/2 " c0 " Add/2"
+#define ERFINV                                                                                                                                                     \
+    "1 a Sub/2 1 a Add/2 Mul/2 Log Neg >u u 2.5 Sub/2 >v u Sqrt 3 Sub/2 >w u 5 Less/2 "                                                                             \
+    POLY("v", "1.50140941", "0.246640727", "-0.00417768164", "-0.00125372503", "0.000218580870", "-4.39150654e-06", "-3.5233877e-06", "3.43273939e-07", "2.81022636e-08") " " \
+    POLY("w", "2.83297682", "1.00167406", "0.00943887047", "-0.0076224613", "0.00573950773", "-0.00367342844", "0.00134934322", "0.000100950558", "-0.000200214257")     \
+    " Where/3 a Mul/2 >v a Abs 1 Equal/2 a 1e999 Mul/2 v Where/3"
+/* Stirling's series at u = v or v + 7, and the recurrence down from there, where v = a, or 1 - a of small ones (Abramowitz, Stegun 1964, 6.1.17, 6.1.41, 6.3.7, 6.3.18). */
+#define PI        " 3.14159265358979 "
+#define SHIFTED   "a 0.5 Less/2 1 a Sub/2 a Where/3 >v v 7 Less/2 v 7 Add/2 v Where/3 >u u Reciprocal >w "
+#define STEPS(op) "v 1 Add/2 " op " v 2 Add/2 " op " v 3 Add/2 " op " v 4 Add/2 " op " v 5 Add/2 " op " v 6 Add/2 " op " "
+#define LGAMMA                                                                                                                                                \
+    SHIFTED "w w Mul/2 0.00079365079365079 Mul/2 -0.0027777777777778 Add/2 w Mul/2 w Mul/2 0.083333333333333 Add/2 w Mul/2 0.91893853320467 Add/2 "           \
+            "u 0.5 Sub/2 u Log 1 Sub/2 Mul/2 Add/2 0.5 Sub/2 >w v 7 Less/2 w v " STEPS("Mul/2") "Log Sub/2 w Where/3 >w "                                     \
+            "a 0.5 Less/2 a a Round Sub/2" PI "Mul/2 Sin Abs" PI "Div/2 Log Neg w Sub/2 w Where/3 >w a IsInf a Abs w Where/3"
+#define DIGAMMA                                                                                                                                               \
+    SHIFTED "u Log w 0.5 Mul/2 Sub/2 w w Mul/2 >w w 0.003968253968254 Mul/2 -0.0083333333333333 Add/2 w Mul/2 0.083333333333333 Add/2 w Mul/2 Sub/2 >w "      \
+            "v 7 Less/2 w v Reciprocal " STEPS("Reciprocal Add/2") "Sub/2 w Where/3 >w a 0.5 Less/2 w a a Round Sub/2" PI "Mul/2 Tan Reciprocal" PI           \
+            "Mul/2 Sub/2 w Where/3 >w a 0 Less/2 a a Round Equal/2 And/2 0 0 Div/2 w Where/3"
 #define OR_ZERO(y) "b 0 Equal/2 0 " y " Where/3"
 
 static const row rows[WICK_EW_COUNT] = {
@@ -69,6 +91,9 @@ static const row rows[WICK_EW_COUNT] = {
     [WICK_EW_atanh] = {.text = "a Atanh"},
     [WICK_EW_erf] = {.text = "a Erf"},
     [WICK_EW_erfc] = {.text = "1 a Erf Sub/2"},
+    [WICK_EW_erfinv] = {.text = ERFINV, .single = true},
+    [WICK_EW_lgamma] = {.text = LGAMMA, .single = true},
+    [WICK_EW_digamma] = {.text = DIGAMMA, .single = true},
     [WICK_EW_sigmoid] = {.text = "a Sigmoid"},
     [WICK_EW_logsigmoid] = {.text = "a Neg Softplus Neg"},
     [WICK_EW_hardsigmoid] = {.text = "a HardSigmoid{alpha=0.16666667,beta=0.5}"},
@@ -139,11 +164,13 @@ static const char *read_op(onnx_export *e, const char *token, size_t size, int *
 }
 
 static onnx_name *run_text(onnx_export *e, const char *text, onnx_name *const *in, wick_dtype dtype) {
-    onnx_name *stack[16];
+    onnx_name *stack[16], *kept[3] = {0}; /* u, v, w */
     int depth = 0;
     while (*text) {
         const size_t size = strcspn(text, " ");
         if (size == 1 && *text >= 'a' && *text <= 'c') stack[depth++] = in[*text - 'a'];
+        else if (size == 1 && *text >= 'u' && *text <= 'w') stack[depth++] = kept[*text - 'u'];
+        else if (*text == '>') kept[text[1] - 'u'] = stack[--depth];
         else if ((*text >= '0' && *text <= '9') || *text == '-') stack[depth++] = wick_export_scalar(e, dtype, strtod(text, NULL));
         else {
             int n;
@@ -243,7 +270,7 @@ void wick_export_elementwise(onnx_export *e, const wick_node *node) {
         in[1] = wick_export_scalar(e, d, low), in[2] = wick_export_scalar(e, d, high);
         text = "a b c Clip/3";
     }
-    if (!text || !*text) wick_export_lacks(e, node, text && r->since > e->opset ? "from opset 18 on it has" : NULL);
+    if (!text || !*text || (r->single && d == WICK_F64)) wick_export_lacks(e, node, text && r->since > e->opset ? "from opset 18 on it has" : r->single ? "of f64" : NULL);
     else {
         onnx_name *y = run_text(e, text, in, d);
         wick_export_set(e, node, 0, d != own && result == own ? wick_export_cast(e, y, own) : y);

@@ -226,7 +226,7 @@ static onnx_name *close_windows(onnx_export *e, const wick_node *node, pool_attr
     return ONNX(e, "Pad", x, wick_export_list(e, 2 * all, pads), wick_export_scalar(e, (wick_dtype)node->in[0]->type.dtype, max ? -INFINITY : 0));
 }
 static void pool(onnx_export *e, const wick_node *node) {
-    const bool max = node->op == &wick_op_max_pool;
+    const bool index = node->op == &wick_op_max_pool_index, max = index || node->op == &wick_op_max_pool; /* index: in its plane; ONNX counts through all of them */
     pool_attr a = *(const pool_attr *)node->attr;
     const int rank = (int)a.rank;
     bool global = true, fixed = true;
@@ -236,26 +236,40 @@ static void pool(onnx_export *e, const wick_node *node) {
         fixed &= wick_export_extent(e, node->in[0], d + 2).kind == ONNX_EXTENT_FIXED;
     }
     onnx_name *x = wick_export_in(e, node, 0);
-    if (global && (a.adaptive || fixed)) {
+    if (global && (a.adaptive || fixed) && !index) {
         wick_export_set(e, node, 0, ONNX(e, max ? "GlobalMaxPool" : "GlobalAveragePool", x));
         return;
     }
-    if (a.adaptive && !fixed) {
-        wick_export_lacks(e, node, "adaptive, over symbolic extents");
+    if ((a.adaptive || index) && !fixed) {
+        wick_export_lacks(e, node, index ? "over symbolic extents" : "adaptive, over symbolic extents");
         return;
     }
-    if (!plain_windows(node, &a)) {
+    const bool plain = plain_windows(node, &a);
+    if (!plain && !index) {
         adaptive(e, node, &a, max);
         return;
     }
-    if (a.ceil && fixed) x = close_windows(e, node, &a, x, max);
+    onnx_name *unpadded = x;
+    if (plain && a.ceil && fixed) x = close_windows(e, node, &a, x, max);
+    if (!plain || (index && x != unpadded)) {
+        wick_export_lacks(e, node, "of windows of several sizes");
+        return;
+    }
     window(e, "kernel_shape", rank, a.kernel, NULL, 0);
     window(e, "strides", rank, a.stride, NULL, 1);
     window(e, "pads", rank, a.pad, a.pad_end, 0);
     if (max) window(e, "dilations", rank, a.dilation, NULL, 1);
     if (a.ceil) wick_export_int(e, "ceil_mode", 1);
     if (!max && !a.inside) wick_export_int(e, "count_include_pad", 1);
-    wick_export_set(e, node, 0, ONNX(e, max ? "MaxPool" : "AveragePool", x));
+    if (!index) {
+        wick_export_set(e, node, 0, ONNX(e, max ? "MaxPool" : "AveragePool", x));
+        return;
+    }
+    onnx_name *out[2];
+    double plane = 1;
+    for (int d = 0; d < rank; d++) plane *= (double)node->in[0]->type.dims[d + 2];
+    wick_export_nodes(e, "MaxPool", 1, &x, 2, out);
+    wick_export_set(e, node, 0, ONNX(e, "Mod", out[1], wick_export_scalar(e, WICK_I64, plane)));
 }
 
 /* ---- normalisation ------------------------------------------------------------------------------------------------------------------------------ */
@@ -440,6 +454,7 @@ static const onnx_export_row rows[] = {
     {&wick_op_conv, conv, false},
     {&wick_op_conv_data, conv_data, true},
     {&wick_op_max_pool, pool, false},
+    {&wick_op_max_pool_index, pool, false},
     {&wick_op_avg_pool, pool, false},
     {&wick_op_softmax, softmax, false},
     {&wick_op_log_softmax, softmax, false},

@@ -6,16 +6,18 @@
 #include <unistd.h>
 
 enum { NEWEST_IR = 14, NEWEST_OPSET = 28 };
+/* What a run may execute by default: each node takes more than a byte of the file, and loops have some rounds. What models run is below 2000 nodes, the most of those known. */
+enum { NODES_LEAST = 200000, NODES_MOST = 10000000 };
+enum { WEIGHT_WORK = 1 << 10 }; /* of a weight, as a watch counts, besides its bytes */
 
 /* ---- opening -------------------------------------------------------------------------------------------------------------------------- */
 
-void wick_onnx_begin(wick_onnx *onnx) { onnx->deadline = wick_now_ns() + (uint64_t)(onnx->limits.seconds * 1e9); }
-wick_status wick_onnx_late(wick_onnx *onnx, const char *where) {
-    const wick_context_options *o = &onnx->ctx->options;
-    if (wick_now_ns() > onnx->deadline)
-        return wick_msg_set(&onnx->msg, WICK_ERR_DEADLINE, "%s: takes longer than the limit of %g seconds", where, onnx->limits.seconds);
-    if (o->cancel && o->cancel(o->cancel_user)) return wick_msg_set(&onnx->msg, WICK_ERR_CANCELLED, "%s: cancelled by the host", where);
-    return WICK_OK;
+wick_watch wick_onnx_begin(wick_onnx *onnx) { return wick_context_watch(onnx->ctx, wick_now_ns() + (uint64_t)(onnx->limits.seconds * 1e9)); }
+wick_status wick_onnx_late(wick_onnx *onnx, size_t units, const char *where) {
+    wick_watch *w = &onnx->ctx->watch;
+    if (WICK_LIKELY(wick_watch_spend(w, units))) return WICK_OK;
+    if (w->over == WICK_ERR_CANCELLED) return wick_msg_set(&onnx->msg, w->over, "%s: cancelled by the host", where);
+    return wick_msg_set(&onnx->msg, w->over, "%s: takes longer than the limit of %g seconds", where, onnx->limits.seconds);
 }
 
 static const char *terminated(wick_onnx *onnx, wick_bytes b) {
@@ -84,7 +86,7 @@ static wick_status read_constant(wick_onnx *onnx, onnx_step *step, const bool *r
 static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read) {
     for (size_t i = 0; i < b->n_weights; i++) {
         struct onnx_weight *w = &b->weights[i];
-        WICK_TRY(wick_onnx_late(onnx, onnx->path));
+        WICK_TRY(wick_onnx_late(onnx, WEIGHT_WORK, onnx->path));
         wick_onnx_value value = {0}; /* what fails is not the weight's */
         WICK_TRY(w->tensor ? wick_onnx_read_tensor(onnx, w->tensor, &value, &onnx->arena, &onnx->msg)
                            : wick_onnx_read_sparse(onnx, w->sparse, &value, &onnx->arena, &onnx->msg));
@@ -94,7 +96,10 @@ static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read
         if (read && adopt(onnx, w->tensor ? w->tensor->name : w->sparse->values->name, t, wick_tensor_rank(t) > 0 && read[w->slot], &w->state) != WICK_OK)
             return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     }
-    for (size_t i = 0; i < b->n; i++) WICK_TRY(read_constant(onnx, &b->steps[i], read));
+    for (size_t i = 0; i < b->n; i++) {
+        WICK_TRY(wick_onnx_late(onnx, 16, onnx->path));
+        WICK_TRY(read_constant(onnx, &b->steps[i], read));
+    }
     for (size_t i = 0; i < b->n; i++)
         for (size_t k = 0; b->steps[i].bodies && k < b->steps[i].node->attrs.n; k++)
             if (b->steps[i].bodies[k]) WICK_TRY(read_weights(onnx, (onnx_block *)(uintptr_t)b->steps[i].bodies[k], NULL));
@@ -104,12 +109,12 @@ static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read
 static void drop_weights(onnx_block *b) {
     if (!b) return;
     for (size_t i = 0; i < b->n_weights; i++) wick_tensor_free(&b->weights[i].value.v.tensor);
-    for (size_t i = 0; i < b->n; i++) {
-        wick_tensor_free(&b->steps[i].constant.v.tensor);
-        for (int k = 0; k < ONNX_KEPT; k++) wick_tensor_free(&b->steps[i].kept[k]);
-    }
-    for (size_t i = 0; i < b->n; i++)
-        for (size_t k = 0; b->steps[i].bodies && k < b->steps[i].node->attrs.n; k++) drop_weights((onnx_block *)(uintptr_t)b->steps[i].bodies[k]);
+    for (size_t i = 0; i < b->n; i++) wick_onnx_drop_step(&b->steps[i]);
+}
+void wick_onnx_drop_step(onnx_step *step) {
+    wick_tensor_free(&step->constant.v.tensor);
+    for (int k = 0; k < ONNX_KEPT; k++) wick_tensor_free(&step->kept[k]);
+    for (size_t k = 0; step->bodies && k < step->node->attrs.n; k++) drop_weights((onnx_block *)(uintptr_t)step->bodies[k]);
 }
 
 static wick_status make_ports(wick_onnx *onnx);
@@ -127,7 +132,8 @@ static wick_status open_file(wick_onnx *onnx, const char *path) {
         return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT,
                             "%s: not an ONNX file, but a pickle or archive as PyTorch writes: torch.onnx.export(model, ...) makes ONNX of a model",
                             path);
-    const wick_proto_limits limits = {.memory = onnx->limits.memory};
+    if (!onnx->limits.nodes) onnx->limits.nodes = (int64_t)WICK_MIN(NODES_MOST, NODES_LEAST + map.size);
+    const wick_proto_limits limits = {.memory = onnx->limits.memory, .watch = &onnx->ctx->watch};
     const wick_status status = wick_proto_decode(&wick_onnx_model_message, map.data, map.size, &limits, &onnx->arena, &onnx->proto, &onnx->msg);
     if (status != WICK_OK) return wick_msg_prefix(&onnx->msg, "%s: ", path);
     const onnx_model *m = &onnx->proto;
@@ -141,11 +147,11 @@ static wick_status open_file(wick_onnx *onnx, const char *path) {
     }
     WICK_TRY(wick_onnx_resolve(onnx));
     WICK_TRY(make_ports(onnx));
-    bool *read = wick_calloc(NULL, (size_t)onnx->main->n_slots + 1);
+    bool *read = wick_calloc(&onnx->ctx->alloc, (size_t)onnx->main->n_slots + 1);
     if (!read) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     note_read(onnx->main, 0, read);
     const wick_status weights = read_weights(onnx, onnx->main, read);
-    wick_release(NULL, read, (size_t)onnx->main->n_slots + 1);
+    wick_release(&onnx->ctx->alloc, read, (size_t)onnx->main->n_slots + 1);
     WICK_TRY(weights);
     for (size_t i = 0; i < m->functions.n; i++) WICK_TRY(read_weights(onnx, onnx->function_blocks[i], NULL));
     WICK_TRY(make_counts(onnx));
@@ -155,28 +161,32 @@ static wick_status open_file(wick_onnx *onnx, const char *path) {
 wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out) {
     *out = NULL;
     if (!path) return wick_context_fail(ctx, WICK_ERR_INVALID, "no path given to read");
-    wick_onnx *onnx = wick_calloc(NULL, sizeof *onnx);
+    wick_onnx *onnx = wick_calloc(&ctx->alloc, sizeof *onnx);
     if (!onnx) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     onnx->ctx = ctx;
     onnx->folder = -1;
     onnx->unsupported = "";
     if (limits) onnx->limits = *limits;
+    if (onnx->limits.nodes < 0 || onnx->limits.depth < 0 || !(onnx->limits.seconds >= 0)) {
+        wick_release(&ctx->alloc, onnx, sizeof *onnx);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: limits of nodes, depth and seconds are at least 0, which is the default", path);
+    }
     if (!onnx->limits.memory) onnx->limits.memory = (size_t)1 << 30;
     if (!onnx->limits.tensor_bytes) onnx->limits.tensor_bytes = (size_t)8 << 30;
-    if (!onnx->limits.nodes) onnx->limits.nodes = 10000000;
     if (!onnx->limits.depth) onnx->limits.depth = 64;
     onnx->limits.depth = WICK_MIN(onnx->limits.depth, 1000); /* each takes some of the stack */
     if (!onnx->limits.output_bytes) onnx->limits.output_bytes = (size_t)8 << 30;
-    if (!(onnx->limits.seconds > 0)) onnx->limits.seconds = 3600;
+    if (onnx->limits.seconds == 0) onnx->limits.seconds = 3600;
     onnx->limits.seconds = WICK_MIN(onnx->limits.seconds, 1e9);
-    wick_onnx_begin(onnx);
-    wick_arena_init(&onnx->arena, NULL, 1 << 16);
+    const wick_watch was = wick_onnx_begin(onnx);
+    wick_arena_init(&onnx->arena, &ctx->alloc, 1 << 16);
     wick_scope *scope = wick_scope_open(ctx);
     wick_status status = wick_model_new(ctx, &onnx->model);
     onnx->path = wick_arena_strdup(&onnx->arena, path);
     if (status == WICK_OK && onnx->path && scope) status = open_file(onnx, path);
     else status = wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     wick_scope_close(&scope);
+    wick_context_unwatch(ctx, &was);
     if (status != WICK_OK) {
         wick_context_fail(ctx, status, "%s", onnx->msg.text);
         wick_onnx_free(&onnx);
@@ -187,15 +197,24 @@ wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_
 }
 
 static void free_run(onnx_run *run) {
+    if (run->onnx) wick_release(&run->onnx->ctx->alloc, run->answers, run->cap_answers * sizeof *run->answers);
     wick_arena_free(&run->arena);
-    wick_release(NULL, run->answers, run->cap_answers * sizeof *run->answers);
 }
 
 static void free_prepared(onnx_prepared *p, int n_in) {
+    const wick_allocator *alloc = p->arena.alloc;
     wick_arena_free(&p->arena);
-    wick_release(NULL, p->answers, p->cap_answers * sizeof *p->answers);
-    wick_release(NULL, p->in, (size_t)(n_in + 1) * sizeof *p->in);
-    wick_release(NULL, p, sizeof *p);
+    wick_release(alloc, p->answers, p->cap_answers * sizeof *p->answers);
+    wick_release(alloc, p->in, (size_t)(n_in + 1) * sizeof *p->in);
+    wick_release(alloc, p, sizeof *p);
+}
+
+void wick_onnx_forget_prepared(wick_onnx *onnx) {
+    for (onnx_prepared *p = onnx->prepared, *next; p; p = next) {
+        next = p->next;
+        free_prepared(p, onnx->n_in);
+    }
+    onnx->prepared = NULL;
 }
 
 void wick_onnx_free(wick_onnx **onnx) {
@@ -205,20 +224,18 @@ void wick_onnx_free(wick_onnx **onnx) {
     for (size_t i = 0; o->function_blocks && i < o->proto.functions.n; i++) drop_weights(o->function_blocks[i]);
     wick_model_free(&o->model);
     if (o->last) free_run(o->last);
-    wick_release(NULL, o->last, sizeof *o->last);
-    for (onnx_prepared *p = o->prepared, *next; p; p = next) {
-        next = p->next;
-        free_prepared(p, o->n_in);
-    }
+    wick_release(&o->ctx->alloc, o->last, sizeof *o->last);
+    wick_onnx_forget_prepared(o);
     for (wick_onnx_pages *p = o->pages, *next; p; p = next) {
         next = p->next;
         wick_onnx_pages_drop(p);
     }
     wick_onnx_pages_drop(o->own_pages);
     if (o->folder >= 0) close(o->folder);
-    wick_release(NULL, o->op_counts, o->cap_op_counts * sizeof *o->op_counts);
+    wick_release(&o->ctx->alloc, o->op_counts, o->cap_op_counts * sizeof *o->op_counts);
     wick_arena_free(&o->arena);
-    wick_release(NULL, o, sizeof *o);
+    const wick_allocator *alloc = &o->ctx->alloc;
+    wick_release(alloc, o, sizeof *o);
     *onnx = NULL;
 }
 
@@ -256,7 +273,7 @@ static wick_status make_ports(wick_onnx *onnx) {
     onnx->in_slots = wick_arena_zalloc(&onnx->arena, (g->in.n + 1) * sizeof *onnx->in_slots);
     onnx->out_ports = wick_arena_zalloc(&onnx->arena, (g->out.n + 1) * sizeof *onnx->out_ports);
     bool good = onnx->in_ports && onnx->in_slots && onnx->out_ports;
-    bool *weight = good ? wick_calloc(NULL, (size_t)onnx->main->n_slots + 1) : NULL;
+    bool *weight = good ? wick_calloc(&onnx->ctx->alloc, (size_t)onnx->main->n_slots + 1) : NULL;
     good = weight != NULL;
     for (size_t i = 0; good && i < onnx->main->n_weights; i++) weight[onnx->main->weights[i].slot] = true;
     for (size_t i = 0; good && i < g->in.n; i++) {
@@ -265,7 +282,7 @@ static wick_status make_ports(wick_onnx *onnx) {
         good = make_port(onnx, &g->in.at[i], &onnx->in_ports[onnx->n_in++]);
     }
     for (size_t i = 0; good && i < g->out.n; i++) good = make_port(onnx, &g->out.at[i], &onnx->out_ports[onnx->n_out++]);
-    if (weight) wick_release(NULL, weight, (size_t)onnx->main->n_slots + 1);
+    if (weight) wick_release(&onnx->ctx->alloc, weight, (size_t)onnx->main->n_slots + 1);
     return good ? WICK_OK : wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
 }
 
@@ -292,6 +309,7 @@ wick_status wick_onnx_fix_input(wick_onnx *onnx, int i, wick_tensor *value) {
     weights[b->n_weights++] = (struct onnx_weight){.slot = b->in[onnx->in_slots[i]],
                                                    .value = {.v = {.kind = WICK_VALUE_TENSOR, .tensor = wick_retain(value)}}};
     b->weights = weights;
+    wick_onnx_forget_prepared(onnx);
     onnx->n_in--;
     memmove(&onnx->in_ports[i], &onnx->in_ports[i + 1], (size_t)(onnx->n_in - i) * sizeof *onnx->in_ports);
     memmove(&onnx->in_slots[i], &onnx->in_slots[i + 1], (size_t)(onnx->n_in - i) * sizeof *onnx->in_slots);
@@ -300,22 +318,30 @@ wick_status wick_onnx_fix_input(wick_onnx *onnx, int i, wick_tensor *value) {
 
 /* ---- what it is ------------------------------------------------------------------------------------------------------------------------- */
 
+static size_t bytes_of(const onnx_value *v) {
+    return v->v.kind == WICK_VALUE_TENSOR ? wick_dtype_bytes(wick_tensor_dtype(v->v.tensor), wick_tensor_count(v->v.tensor)) : 0;
+}
+
+/* Ops, and bytes of weights, of a block and of what lies in it. */
 static bool count_ops(wick_onnx *onnx, const onnx_block *b, size_t *cap) {
+    for (size_t i = 0; i < b->n_weights; i++) onnx->info.weight_bytes += bytes_of(&b->weights[i].value);
     for (size_t i = 0; i < b->n; i++) {
         const onnx_node *node = b->steps[i].node;
         int k = 0;
         while (k < onnx->n_op_counts &&
                !(wick_bytes_are(node->op, onnx->op_counts[k].name) && wick_bytes_are(node->domain, onnx->op_counts[k].domain)))
             k++;
+        if (wick_onnx_late(onnx, (size_t)k + 1, onnx->path) != WICK_OK) return false;
         if (k == onnx->n_op_counts) {
             if (k == 1024) continue; /* more distinct ones than there are: a file that nobody runs */
-            if (!wick_grow(NULL, (void **)&onnx->op_counts, cap, (size_t)k + 1, sizeof *onnx->op_counts)) return false;
+            if (!wick_grow(&onnx->ctx->alloc, (void **)&onnx->op_counts, cap, (size_t)k + 1, sizeof *onnx->op_counts)) return false;
             onnx->op_counts[k] =
                 (wick_onnx_op){terminated(onnx, node->domain), terminated(onnx, node->op), 0, b->steps[i].op || b->steps[i].function};
             if (!onnx->op_counts[k].domain || !onnx->op_counts[k].name) return false;
             onnx->n_op_counts++;
         }
         onnx->op_counts[k].count++;
+        onnx->info.weight_bytes += bytes_of(&b->steps[i].constant);
         for (size_t a = 0; b->steps[i].bodies && a < node->attrs.n; a++)
             if (b->steps[i].bodies[a] && !count_ops(onnx, b->steps[i].bodies[a], cap)) return false;
     }
@@ -328,6 +354,7 @@ static int by_count(const void *a, const void *b) {
 static wick_status make_counts(wick_onnx *onnx) {
     bool good = count_ops(onnx, onnx->main, &onnx->cap_op_counts);
     for (size_t i = 0; good && i < onnx->proto.functions.n; i++) good = count_ops(onnx, onnx->function_blocks[i], &onnx->cap_op_counts);
+    WICK_TRY(wick_onnx_late(onnx, 0, onnx->path));
     if (!good) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     if (onnx->n_op_counts) qsort(onnx->op_counts, (size_t)onnx->n_op_counts, sizeof *onnx->op_counts, by_count);
     const onnx_model *m = &onnx->proto;
@@ -337,6 +364,7 @@ static wick_status make_counts(wick_onnx *onnx) {
                                   .graph = terminated(onnx, m->graph->name),
                                   .nodes = (int64_t)onnx->steps,
                                   .functions = (int64_t)m->functions.n,
+                                  .weight_bytes = onnx->info.weight_bytes,
                                   .ops = onnx->n_op_counts};
     for (size_t i = 0; i < m->opsets.n; i++)
         if (!wick_onnx_domain(m->opsets.at[i].domain).size) onnx->info.opset = m->opsets.at[i].version;
@@ -370,11 +398,12 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
     wick_onnx *onnx = run->onnx;
     const onnx_block *b = onnx->main;
     const size_t bytes = ((size_t)b->n_in + (size_t)b->n_out + 1) * sizeof(onnx_value);
-    onnx_value *values = wick_calloc(NULL, bytes), *results = values ? values + b->n_in : NULL;
+    onnx_value *values = wick_calloc(&onnx->ctx->alloc, bytes), *results = values ? values + b->n_in : NULL;
     if (!values) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     for (int i = 0; i < onnx->n_in; i++) values[onnx->in_slots[i]] = (onnx_value){in[i], true};
     run->ctx = onnx->ctx;
     run->steps_left = onnx->limits.nodes;
+    run->recorded = onnx->ctx->slab.bytes;
     run->next_answer = 0;
     run->batch = 0;
     wick_status status = WICK_OK;
@@ -386,20 +415,18 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
         else if (!run->batch && wick_tensor_rank(in[i].tensor)) run->batch = wick_tensor_dim(in[i].tensor, 0);
     }
     const size_t outer = onnx->ctx->result_max;
-    const uint64_t outer_deadline = onnx->ctx->deadline;
-    wick_onnx_begin(onnx);
-    onnx->ctx->deadline = onnx->deadline; /* of what is evaluated */
+    const wick_watch was = wick_onnx_begin(onnx); /* of what is evaluated, too */
     onnx->ctx->result_max = onnx->limits.tensor_bytes; /* of what ops are made of, too */
     if (status == WICK_OK) status = wick_onnx_block(run, b, NULL, NULL, b->n_in, values, results, &onnx->msg);
     onnx->ctx->result_max = outer;
-    onnx->ctx->deadline = outer_deadline;
+    wick_context_unwatch(onnx->ctx, &was);
     size_t total = 0;
     for (int i = 0; i < b->n_out && status == WICK_OK; i++)
         if (!add_bytes(&results[i].v, &total) || total > onnx->limits.output_bytes)
             status = wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "%s: output \"%s\": the outputs have more bytes than the limit of %zu", onnx->path,
                                   onnx->out_ports[i].name, onnx->limits.output_bytes);
     for (int i = 0; i < b->n_out && status == WICK_OK; i++) out[i] = results[i].v;
-    wick_release(NULL, values, bytes);
+    wick_release(&onnx->ctx->alloc, values, bytes);
     return status == WICK_OK ? status : wick_context_fail(onnx->ctx, status, "%s", onnx->msg.text);
 }
 
@@ -417,15 +444,15 @@ static const onnx_prepared *find_prepared(const wick_onnx *onnx, const wick_onnx
 }
 
 wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out) {
-    if (!onnx->last && !(onnx->last = wick_calloc(NULL, sizeof *onnx->last)))
+    if (!onnx->last && !(onnx->last = wick_calloc(&onnx->ctx->alloc, sizeof *onnx->last)))
         return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     free_run(onnx->last);
     *onnx->last = (onnx_run){.onnx = onnx, .mode = ONNX_RUN_LAZY};
-    wick_arena_init(&onnx->last->arena, NULL, 1 << 14);
+    wick_arena_init(&onnx->last->arena, &onnx->ctx->alloc, 1 << 14);
     const onnx_prepared *p = onnx->ctx->frame->trace ? find_prepared(onnx, in) : NULL;
     if (!p) return wick_onnx_record(onnx->last, in, out);
     onnx_run run = {.onnx = onnx, .mode = ONNX_RUN_REPLAY, .answers = p->answers, .n_answers = p->n_answers};
-    wick_arena_init(&run.arena, NULL, 1 << 14);
+    wick_arena_init(&run.arena, &onnx->ctx->alloc, 1 << 14);
     const wick_status status = wick_onnx_record(&run, in, out);
     onnx->last->arena = run.arena; /* what host values lie in */
     return status;
@@ -437,7 +464,7 @@ wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onn
 static wick_status probe(onnx_run *run, const wick_spec *in) {
     wick_onnx *onnx = run->onnx;
     const size_t bytes = (size_t)(onnx->n_in + onnx->n_out + 1) * sizeof(wick_onnx_value);
-    wick_onnx_value *values = wick_calloc(NULL, bytes);
+    wick_onnx_value *values = wick_calloc(&onnx->ctx->alloc, bytes);
     wick_scope *scope = wick_scope_open(onnx->ctx);
     wick_status status = values && scope ? WICK_OK : wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     const size_t outer = onnx->ctx->result_max;
@@ -447,14 +474,14 @@ static wick_status probe(onnx_run *run, const wick_spec *in) {
     onnx->ctx->result_max = outer;
     if (status == WICK_OK) status = wick_onnx_record(run, values, values + onnx->n_in);
     wick_scope_close(&scope);
-    wick_release(NULL, values, bytes);
+    wick_release(&onnx->ctx->alloc, values, bytes);
     return status;
 }
 
 wick_status wick_onnx_probe_shapes(wick_onnx *onnx, const wick_spec *in, onnx_run *run) {
     run->onnx = onnx;
     run->mode = ONNX_RUN_LAZY;
-    wick_arena_init(&run->arena, NULL, 1 << 14);
+    wick_arena_init(&run->arena, &onnx->ctx->alloc, 1 << 14);
     const wick_status status = probe(run, in);
     free_run(run);
     return status;
@@ -463,14 +490,14 @@ wick_status wick_onnx_probe_shapes(wick_onnx *onnx, const wick_spec *in, onnx_ru
 wick_status wick_onnx_prepare(wick_onnx *onnx, const wick_spec *in) {
     enum { KEPT = 16 };
     onnx_run run = {.onnx = onnx, .mode = ONNX_RUN_PROBE};
-    onnx_prepared *p = wick_calloc(NULL, sizeof *p);
-    if (p) p->in = wick_calloc(NULL, (size_t)(onnx->n_in + 1) * sizeof *p->in);
+    onnx_prepared *p = wick_calloc(&onnx->ctx->alloc, sizeof *p);
+    if (p) p->in = wick_calloc(&onnx->ctx->alloc, (size_t)(onnx->n_in + 1) * sizeof *p->in);
     if (!p || !p->in) {
-        wick_release(NULL, p, sizeof *p);
+        wick_release(&onnx->ctx->alloc, p, sizeof *p);
         return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     }
     memcpy(p->in, in, (size_t)onnx->n_in * sizeof *p->in);
-    wick_arena_init(&run.arena, NULL, 1 << 14);
+    wick_arena_init(&run.arena, &onnx->ctx->alloc, 1 << 14);
     const wick_status status = probe(&run, in);
     p->arena = run.arena;
     p->answers = run.answers, p->n_answers = run.n_answers, p->cap_answers = run.cap_answers;
@@ -499,7 +526,7 @@ wick_status wick_onnx_prepare(wick_onnx *onnx, const wick_spec *in) {
 wick_status wick_onnx_function(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     wick_onnx *onnx = user;
     const int n_in = onnx->n_in, n_out = onnx->n_out;
-    wick_onnx_value *values = wick_calloc(NULL, (size_t)(n_in + n_out + 1) * sizeof *values);
+    wick_onnx_value *values = wick_calloc(&onnx->ctx->alloc, (size_t)(n_in + n_out + 1) * sizeof *values);
     if (!values) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     for (int i = 0; i < n_in; i++) values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = in[i]};
     wick_status status = wick_onnx_apply(onnx, values, values + n_in);
@@ -509,14 +536,17 @@ wick_status wick_onnx_function(wick_context *ctx, wick_tensor *const *in, wick_t
             status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: output \"%s\" is no tensor of numbers: it can be run, but not compiled", onnx->path,
                                        onnx->out_ports[i].name);
     }
-    wick_release(NULL, values, (size_t)(n_in + n_out + 1) * sizeof *values);
+    wick_release(&onnx->ctx->alloc, values, (size_t)(n_in + n_out + 1) * sizeof *values);
     return status;
 }
 
 wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan) {
     *plan = NULL;
-    WICK_TRY(wick_onnx_prepare(onnx, in));
-    return wick_compile(onnx->ctx, wick_onnx_function, onnx, onnx->n_in, in, onnx->n_out, options, plan);
+    const wick_watch was = wick_onnx_begin(onnx); /* of all its parts together */
+    wick_status status = wick_onnx_prepare(onnx, in);
+    if (status == WICK_OK) status = wick_compile(onnx->ctx, wick_onnx_function, onnx, onnx->n_in, in, onnx->n_out, options, plan);
+    wick_context_unwatch(onnx->ctx, &was);
+    return status;
 }
 
 wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x) {
@@ -527,12 +557,12 @@ wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x) {
     const wick_onnx_port *port = &onnx->in_ports[0];
     wick_dtype dtype;
     if (wick_onnx_dtype(port->elem, &dtype) && wick_tensor_dtype(x) != dtype) x = wick_cast(x, dtype);
-    wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = x}, *out = wick_calloc(NULL, (size_t)onnx->n_out * sizeof *out);
+    wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = x}, *out = wick_calloc(&onnx->ctx->alloc, (size_t)onnx->n_out * sizeof *out);
     if (!out) return wick_poison(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     const wick_status status = wick_onnx_apply(onnx, &in, out);
     wick_tensor *y = status != WICK_OK                        ? wick_poison(ctx, status, "%s", wick_context_error(ctx))
                      : out[0].kind != WICK_VALUE_TENSOR ? wick_poison(ctx, WICK_ERR_UNSUPPORTED, "%s: its first output is no tensor of numbers", onnx->path)
                                                               : out[0].tensor;
-    wick_release(NULL, out, (size_t)onnx->n_out * sizeof *out);
+    wick_release(&onnx->ctx->alloc, out, (size_t)onnx->n_out * sizeof *out);
     return y;
 }

@@ -54,20 +54,30 @@ bool wick_onnx_list_attr(onnx_call *c, const char *name, onnx_list *out) {
     return list_of_attr(c, a, false, out);
 }
 
-bool wick_onnx_list(onnx_call *c, const char *prefix, bool one, onnx_list *out) {
-    static const char *const many[] = {"int64s", "floats", "strings", "tensor"}, *const single[] = {"int64", "float", "string", "tensor"};
+bool wick_onnx_list(onnx_call *c, const char *prefix, onnx_list *out) {
+    static const char *const suffixes[] = {"int64s", "floats", "strings", "tensor"};
     *out = (onnx_list){0};
     for (int k = 0; k < 4; k++) {
         char name[48];
         wick_str s = wick_str_on(name, sizeof name);
-        wick_str_add(&s, "%s_%s", prefix, one ? single[k] : many[k]);
+        wick_str_add(&s, "%s_%s", prefix, suffixes[k]);
         const onnx_attr *a = wick_onnx_attr(c, name);
+        onnx_list list;
         if (!a || (k == 3 && !a->t)) continue;
-        if (!list_of_attr(c, a, one, out)) return false;
+        if (!list_of_attr(c, a, false, &list)) return false;
+        if (!list.n && out->kind != ONNX_LIST_NONE) continue;
+        if (out->n) return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is there besides another list", name);
+        *out = list;
         if (!out->n && k < 3) out->kind = k == 0 ? ONNX_LIST_INTS : k == 1 ? ONNX_LIST_FLOATS : ONNX_LIST_STRINGS;
-        return true;
     }
     return true;
+}
+
+bool wick_onnx_default(onnx_call *c, int kind, onnx_list *out) {
+    static const char *const names[] = {[ONNX_LIST_NONE] = "", [ONNX_LIST_INTS] = "default_int64", [ONNX_LIST_FLOATS] = "default_float", [ONNX_LIST_STRINGS] = "default_string"};
+    const onnx_attr *tensor = wick_onnx_attr(c, "default_tensor"), *a = tensor ? tensor : wick_onnx_attr(c, names[kind]);
+    *out = (onnx_list){0};
+    return !a || list_of_attr(c, a, true, out);
 }
 
 bool wick_onnx_numbers(onnx_call *c, const char *name, onnx_list *out) {

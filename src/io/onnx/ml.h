@@ -14,8 +14,10 @@ typedef struct onnx_list {
     wick_dtype dtype; /* of numbers */
 } onnx_list;
 
-/* PREFIX and one of four suffixes: "_int64s", "_floats", "_strings", "_tensor", or of one value without the s; kind NONE: none is there. */
-bool wick_onnx_list(onnx_call *c, const char *prefix, bool one, onnx_list *out);
+/* PREFIX and one of four suffixes: "_int64s", "_floats", "_strings", "_tensor"; kind NONE: none is there. */
+bool wick_onnx_list(onnx_call *c, const char *prefix, onnx_list *out);
+/* The default of that kind: "default_tensor", else "default_int64", "default_float" or "default_string"; kind NONE: it is not there. */
+bool wick_onnx_default(onnx_call *c, int kind, onnx_list *out);
 /* One attribute, of integers, floats, strings or a tensor; another's name may be tried. */
 bool wick_onnx_list_attr(onnx_call *c, const char *name, onnx_list *out);
 /* NAME_as_tensor, which may be double, or NAME. */

@@ -60,6 +60,7 @@ typedef struct onnx_step {
     const onnx_block **bodies; /* of graph attributes, by the attribute's place among the node's; NULL where it is no graph */
     onnx_value constant;       /* of a Constant: read once; kind NONE: it is none */
     const char *state;         /* its name in the model; NULL: it has none there */
+    bool checked;              /* its attributes, which never change */
     const char *place;         /* for messages and profiles: "model.onnx: Conv \"conv1\"" */
     wick_tensor *kept[ONNX_KEPT]; /* what its row made of attributes, once; or NULL */
 } onnx_step;
@@ -119,7 +120,6 @@ struct wick_onnx {
     onnx_block *main;
     onnx_block **function_blocks; /* by place among proto.functions */
     wick_onnx_limits limits;
-    uint64_t deadline; /* of what is being done, as wick_now_ns counts */
     wick_onnx_port *in_ports, *out_ports;
     int *in_slots; /* the graph's input that port i is */
     int n_in, n_out;
@@ -162,6 +162,7 @@ struct onnx_run {
     onnx_host *answers;
     size_t n_answers, cap_answers, next_answer;
     int64_t steps_left;
+    size_t recorded; /* bytes of nodes and handles that the context held before */
     int depth;
     int64_t batch;                    /* the leading extent of the inputs */
     wick_spec *seen;                  /* by slot of the main graph: what it was; or NULL */
@@ -198,7 +199,8 @@ wick_tensor *wick_onnx_number(onnx_call *c, int i);
 /* A zero point: the same, and NULL where it is absent or known to be all zeros. */
 wick_tensor *wick_onnx_zero_point(onnx_call *c, int i);
 
-/* Attributes. */
+/* Attributes. check: those that attributes.c knows, before the row runs; false: the call failed. */
+bool wick_onnx_check_attributes(onnx_call *c);
 const onnx_attr *wick_onnx_attr(const onnx_call *c, const char *name); /* NULL: absent */
 int64_t wick_onnx_int(onnx_call *c, const char *name, int64_t otherwise);
 double wick_onnx_float(onnx_call *c, const char *name, double otherwise);
@@ -227,7 +229,10 @@ bool wick_onnx_call_as(onnx_call *c, const char *name, int opset, int n, wick_te
 
 /* Fails the call: what goes after "model.onnx: Conv "conv1": ". Returns false. */
 bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
-bool wick_onnx_in_time(onnx_call *c); /* for loops on the host that may be long; false: the call failed */
+/* So much work of loops on the host whose length the file decides (units of a wick_watch); false: the call failed, for it takes too long, or is cancelled. */
+bool wick_onnx_spend(onnx_call *c, size_t units);
+/* Sorts as qsort does, and stably. It counts its work; a comparison that may be long counts its own. */
+bool wick_onnx_sort(onnx_call *c, void *at, size_t n, size_t size, int (*compare)(const void *, const void *, wick_watch *));
 void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size); /* zeroed, of the run; NULL: the call failed */
 void *wick_onnx_alloc2(onnx_call *c, int64_t rows, int64_t columns, size_t size); /* rows x columns of them */
 
@@ -235,7 +240,8 @@ void *wick_onnx_alloc2(onnx_call *c, int64_t rows, int64_t columns, size_t size)
 wick_status wick_onnx_block(onnx_run *run, const onnx_block *block, onnx_frame *parent, const onnx_call *function, int n_in, const onnx_value *in,
                             onnx_value *out, wick_msg *msg);
 
-bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out); /* of Conv and its like */
+/* Of Conv and its like; size (or NULL): extents of the result. */
+bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out, int64_t size[3]);
 void wick_onnx_cast_text(onnx_call *c, int64_t type);                                              /* Cast from or to strings */
 
 /* The first output for these inputs, and wherever it is asked for what has to be known on the host. */
@@ -248,7 +254,7 @@ bool wick_onnx_is_fixed_input(const onnx_step *step, int input);
 bool wick_onnx_move_texts(onnx_call *c);
 /* Tensors of numbers that are equal where texts are, and rise with them (i64). */
 bool wick_onnx_number_texts(onnx_call *c, int n, const wick_onnx_value *const *values, wick_tensor **out);
-int wick_onnx_compare_texts(wick_text a, wick_text b); /* by bytes */
+int wick_onnx_compare_texts(wick_text a, wick_text b, wick_watch *watch); /* by bytes */
 /* A number from text, all of it; and as text, as NumPy prints those of the dtype. */
 bool wick_onnx_parse(const wick_text *s, double *out);
 void wick_onnx_print(double x, wick_dtype dtype, char text[32]);
@@ -275,9 +281,15 @@ wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *t, wick_on
 wick_status wick_onnx_resolve(wick_onnx *onnx);
 wick_status wick_onnx_view_texts(wick_onnx *onnx); /* meta, domains */
 
-/* Begins what must end within limits.seconds, and whether that is over, or the host has enough: then there is a message. */
-void wick_onnx_begin(wick_onnx *onnx);
-wick_status wick_onnx_late(wick_onnx *onnx, const char *where);
+/* The graph is another one from now on: what was prepared is of no use. */
+void wick_onnx_forget_prepared(wick_onnx *onnx);
+/* The tensors of a step that is to go, and of the bodies in it. */
+void wick_onnx_drop_step(onnx_step *step);
+
+/* Begins what must end within limits.seconds, in the watch of the context; what it returns wick_context_unwatch takes. */
+wick_watch wick_onnx_begin(wick_onnx *onnx);
+/* So much more work: WICK_OK, or why there is to be no more, with a message. */
+wick_status wick_onnx_late(wick_onnx *onnx, size_t units, const char *where);
 
 /* "ai.onnx" is ONNX's own domain, which "" names too. */
 static inline wick_bytes wick_onnx_domain(wick_bytes d) { return d.size == 7 && !memcmp(d.at, "ai.onnx", 7) ? (wick_bytes){"", 0} : d; }

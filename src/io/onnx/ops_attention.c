@@ -166,6 +166,10 @@ static void rotary(onnx_call *c) {
         return;
     }
     if (at) cosine = wick_gather(cosine, 0, at), sine = wick_gather(sine, 0, at);
+    if (wick_tensor_rank(cosine) != 3 || wick_tensor_dim(cosine, 2) != dims / 2 || wick_tensor_rank(sine) != 3 || wick_tensor_dim(sine, 2) != dims / 2) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "cos_cache and sin_cache must have %lld numbers for each place", (long long)(dims / 2));
+        return;
+    }
     cosine = wick_unsqueeze(cosine, 1), sine = wick_unsqueeze(sine, 1); /* [B, 1, L, dims / 2] */
     const bool neighbours = wick_onnx_int(c, "interleaved", 0);
     wick_tensor *turned = wick_slice(x, 3, 0, dims, 1), *rest = wick_slice(x, 3, dims, width, 1);

@@ -37,7 +37,7 @@ static void fused_conv(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = wick_onnx_optional(c, 2), *z = wick_onnx_optional(c, 3);
     wick_conv_options o;
     const onnx_attr *a = wick_onnx_attr(c, "activation_params");
-    if (!w || !wick_onnx_conv_options(c, x, w, &o)) return;
+    if (!w || !wick_onnx_conv_options(c, x, w, &o, NULL)) return;
     double p[3] = {0};
     const int n = a ? (int)WICK_MIN(a->floats.n, (size_t)3) : 0;
     for (int i = 0; i < n; i++) p[i] = (double)a->floats.at[i];

@@ -162,7 +162,7 @@ typedef struct rows {
 
 static bool add_row(onnx_call *c, rows *r, const onnx_value *v) {
     if (v->v.kind != WICK_VALUE_TENSOR) return wick_onnx_fail(c, WICK_ERR_FORMAT, "a scan output is no tensor of numbers");
-    if (!wick_grow(NULL, (void **)&r->at, &r->cap, r->n + 1, sizeof *r->at)) return wick_onnx_fail(c, WICK_ERR_NOMEM, "out of memory");
+    if (!wick_grow(&c->ctx->alloc, (void **)&r->at, &r->cap, r->n + 1, sizeof *r->at)) return wick_onnx_fail(c, WICK_ERR_NOMEM, "out of memory");
     r->at[r->n++] = v->v.tensor;
     return true;
 }
@@ -222,7 +222,7 @@ static void loop(onnx_call *c) {
         const wick_status status = run_body(c, body, states + 2, in, out);
         if (status != WICK_OK) c->status = status;
         else if (compiling(c) && out[0].dynamic) { /* from the start again, as a loop of the plan */
-            for (int i = 0; i < n_rows; i++) wick_release(NULL, collected[i].at, collected[i].cap * sizeof *collected[i].at);
+            for (int i = 0; i < n_rows; i++) wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
             loop_of_plan(c, body, states, most);
             return;
         } else if (out[0].v.kind != WICK_VALUE_NONE && !truth(c, &out[0], &go)) break;
@@ -235,7 +235,7 @@ static void loop(onnx_call *c) {
             wick_onnx_set_value(
                 c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &collected[i - states], body, 1 + i, 0, false)}, true);
     }
-    for (int i = 0; i < n_rows; i++) wick_release(NULL, collected[i].at, collected[i].cap * sizeof *collected[i].at);
+    for (int i = 0; i < n_rows; i++) wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
 }
 
 static int64_t nth(const int64_t *list, int n, int i) { return list && i < n ? list[i] : 0; }
@@ -251,6 +251,10 @@ static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx
     if (scanned < 1 || states < 0 || n_rows < 0 || body->n_in != n_in || c->n_out > states + n_rows) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs, which do not fit %d states and %d scanned inputs", body->n_in,
                        body->n_out, states, scanned);
+        return;
+    }
+    if ((in_axes && n_in_axes != scanned) || (in_dir && n_in_dir != scanned) || (out_axes && n_out_axes != n_rows) || (out_dir && n_out_dir != n_rows)) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its axes or directions are not of %d scanned inputs and %d scanned outputs", scanned, n_rows);
         return;
     }
     onnx_value *in = wick_onnx_alloc(c, (size_t)n_in + 1, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
@@ -291,7 +295,7 @@ static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx
         results[states + i] =
             (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &collected[i], body, states + i, axis, nth(out_dir, n_out_dir, i))}, true};
     }
-    for (int i = 0; i < n_rows; i++) wick_release(NULL, collected[i].at, collected[i].cap * sizeof *collected[i].at);
+    for (int i = 0; i < n_rows; i++) wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
 }
 
 static void scan(onnx_call *c) {
@@ -329,7 +333,7 @@ static void scan(onnx_call *c) {
     for (int i = 0; i < body->n_out && of; i++) {
         if (i < c->n_out && c->status == WICK_OK)
             wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &of[i], body, i, 0, false)}, true);
-        wick_release(NULL, of[i].at, of[i].cap * sizeof *of[i].at);
+        wick_release(&c->ctx->alloc, of[i].at, of[i].cap * sizeof *of[i].at);
     }
 }
 

@@ -10,6 +10,8 @@
 
 /* ---- casts -------------------------------------------------------------------------------------------------------------------------------- */
 
+enum { PRINT_WORK = 256 }; /* of a number printed or read, as a watch counts */
+
 bool wick_onnx_parse(const wick_text *s, double *out) {
     char text[64], *end;
     if (!s->size || s->size >= sizeof text) return false;
@@ -25,6 +27,7 @@ static void from_text(onnx_call *c, const wick_onnx_value *v, wick_dtype dtype) 
     int64_t *integers = numbers ? wick_onnx_alloc(c, v->n, sizeof *integers) : NULL;
     if (!integers) return;
     for (size_t i = 0; i < v->n; i++) {
+        if (!wick_onnx_spend(c, PRINT_WORK)) return;
         if (!wick_onnx_parse(&v->texts[i], &numbers[i])) {
             wick_onnx_fail(c, WICK_ERR_INVALID, "text %zu is no number: \"%.*s\"", i, (int)WICK_MIN(v->texts[i].size, (size_t)60), v->texts[i].at);
             return;
@@ -71,7 +74,7 @@ void wick_onnx_cast_text(onnx_call *c, int64_t type) {
     wick_text *texts = wick_onnx_alloc(c, (size_t)h.n, sizeof *texts);
     for (int64_t i = 0; i < h.n && texts; i++) {
         char *text = wick_onnx_alloc(c, 32, 1);
-        if (!text) return;
+        if (!text || !wick_onnx_spend(c, PRINT_WORK)) return;
         if (whole) snprintf(text, 32, "%lld", (long long)h.ints[i]);
         else wick_onnx_print(h.floats[i], from, text);
         texts[i] = (wick_text){text, strlen(text)};
@@ -231,7 +234,7 @@ static void string_concat(onnx_call *c) {
     }
     wick_text *out = wick_onnx_alloc(c, y.n, sizeof *out);
     for (size_t i = 0; i < y.n && out; i++) {
-        if (i % 4096 == 0 && !wick_onnx_in_time(c)) return;
+        if (!wick_onnx_spend(c, 16)) return;
         int64_t at[2] = {0, 0};
         size_t rest = i;
         for (int d = y.rank - 1; d >= 0; d--) {
@@ -291,7 +294,7 @@ static void string_split(onnx_call *c) {
     size_t widest = 0;
     int64_t *counts = wick_onnx_alloc(c, x->n, sizeof *counts);
     for (size_t i = 0; i < x->n && counts; i++) {
-        if (!wick_onnx_in_time(c)) return;
+        if (!wick_onnx_spend(c, 8 + x->texts[i].size)) return;
         counts[i] = (int64_t)split_text(x->texts[i], by, most, NULL);
         widest = WICK_MAX(widest, (size_t)counts[i]);
     }
@@ -310,8 +313,8 @@ static void string_split(onnx_call *c) {
     wick_onnx_set(c, 1, wick_from(c->ctx, WICK_I64, x->rank, x->dims, counts));
 }
 
-static bool same_text(wick_text a, wick_bytes b, bool fold) {
-    if (a.size != b.size) return false;
+static bool same_text(onnx_call *c, wick_text a, wick_bytes b, bool fold) {
+    if (a.size != b.size || !wick_onnx_spend(c, a.size)) return false;
     for (size_t i = 0; i < a.size; i++) {
         char x = a.at[i], y = b.at[i];
         if (fold && x >= 'A' && x <= 'Z') x |= 32;
@@ -332,8 +335,8 @@ static void string_normalizer(onnx_call *c) {
     size_t n = 0;
     for (size_t i = 0; i < x->n && out; i++) {
         bool dropped = false;
-        if (!wick_onnx_in_time(c)) return;
-        for (size_t k = 0; stop && k < stop->strings.n; k++) dropped |= same_text(x->texts[i], stop->strings.at[k], fold);
+        if (!wick_onnx_spend(c, 8 + (stop ? stop->strings.n : 0))) return;
+        for (size_t k = 0; stop && k < stop->strings.n; k++) dropped |= same_text(c, x->texts[i], stop->strings.at[k], fold);
         if (dropped) continue;
         char *text = wick_onnx_alloc(c, x->texts[i].size, 1);
         if (!text) return;
@@ -369,7 +372,8 @@ static void regex_full_match(onnx_call *c) {
         return;
     }
     bool good = true;
-    for (size_t i = 0; i < x->n && (good = wick_onnx_in_time(c)); i++) out[i] = wick_regex_full_match(regex, x->texts[i].at, x->texts[i].size);
+    for (size_t i = 0; i < x->n && (good = wick_onnx_spend(c, wick_regex_size(regex))); i++) out[i] = wick_regex_full_match(regex, x->texts[i].at, x->texts[i].size, &c->ctx->watch);
+    good = good && wick_onnx_spend(c, 0);
     wick_regex_free(&regex);
     if (good) wick_onnx_set(c, 0, wick_from(c->ctx, WICK_BOOL, x->rank, x->dims, out));
 }

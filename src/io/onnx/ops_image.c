@@ -76,10 +76,11 @@ static void resize(onnx_call *c) {
         size[i] = by_size ? sizes.ints[i] : (int64_t)floor(in * scale[i]);
     }
     if (by_size && policy) keep_aspect(x, n, axes, policy == 2, size, scale);
+    const double cubic_a = wick_onnx_float(c, "cubic_coeff_a", -0.75);
     wick_interpolate_options o = {.mode = (wick_interpolation)mode,
                                   .coordinates = (wick_coordinates)coordinate,
                                   .rounding = (wick_rounding)rounding,
-                                  .cubic_a = wick_onnx_float(c, "cubic_coeff_a", -0.75),
+                                  .cubic_a = cubic_a ? cubic_a : -0x1p-1000, /* Wick's 0 is the default */
                                   .antialias = wick_onnx_int(c, "antialias", 0),
                                   .repeat_edge = true,
                                   .exclude_outside = wick_onnx_int(c, "exclude_outside", 0),
@@ -224,7 +225,8 @@ static void deform_conv(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *offset = w ? wick_onnx_tensor(c, 2) : NULL,
                 *b = wick_onnx_optional(c, 3), *mask = wick_onnx_optional(c, 4);
     wick_conv_options o;
-    if (!offset || !wick_onnx_conv_options(c, x, w, &o)) return;
+    int64_t size[3];
+    if (!offset || !wick_onnx_conv_options(c, x, w, &o, size)) return;
     if (wick_tensor_rank(x) != 4 || wick_tensor_rank(offset) != 4) {
         wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "other than 4 dims");
         return;
@@ -234,6 +236,11 @@ static void deform_conv(onnx_call *c) {
     const int64_t oh = wick_tensor_dim(offset, 2), ow = wick_tensor_dim(offset, 3), groups = wick_onnx_int(c, "offset_group", 1), taps = kh * kw;
     if (groups < 1 || channels % groups || wick_tensor_dim(offset, 1) != groups * taps * 2 || !taps || !h || !wide || !oh || !ow) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "offset must have 2 x %lld channels for each of %lld groups", (long long)taps, (long long)groups);
+        return;
+    }
+    if (wick_tensor_dim(offset, 0) != n || oh != size[0] || ow != size[1]) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "offset is [%lld, .., %lld, %lld], but its windows make [%lld, .., %lld, %lld]", (long long)wick_tensor_dim(offset, 0), (long long)oh, (long long)ow,
+                       (long long)n, (long long)size[0], (long long)size[1]);
         return;
     }
     /* Places [taps, oh, ow] without offsets, y and x. */

@@ -17,16 +17,12 @@ typedef struct entry {
     size_t place;
 } entry;
 
-static int compare_keys(const void *a, const void *b) {
+static int compare_keys(const void *a, const void *b, wick_watch *watch) {
     const entry *x = a, *y = b;
-    if (x->text.at) return wick_onnx_compare_texts(x->text, y->text);
+    if (x->text.at) return wick_onnx_compare_texts(x->text, y->text, watch);
     if (x->number != y->number) return x->number < y->number ? -1 : 1;
     if (isnan(x->value) || isnan(y->value)) return isnan(x->value) - isnan(y->value);
     return (x->value > y->value) - (x->value < y->value);
-}
-static int compare_entries(const void *a, const void *b) {
-    const int order = compare_keys(a, b);
-    return order ? order : ((const entry *)a)->place < ((const entry *)b)->place ? -1 : 1;
 }
 static entry entry_of(const onnx_list *l, size_t i) {
     entry e = {.place = i};
@@ -41,18 +37,24 @@ static entry *index_of(onnx_call *c, const onnx_list *keys, bool first, size_t *
     *n = 0;
     if (!all) return NULL;
     for (size_t i = 0; i < keys->n; i++) all[i] = entry_of(keys, i);
-    if (keys->n) qsort(all, keys->n, sizeof *all, compare_entries);
-    for (size_t i = 0; i < keys->n; i++) {
-        if (*n && !compare_keys(&all[*n - 1], &all[i])) {
+    if (!wick_onnx_sort(c, all, keys->n, sizeof *all, compare_keys)) return NULL;
+    for (size_t i = 0; i < keys->n && wick_onnx_spend(c, 1); i++) {
+        if (*n && !compare_keys(&all[*n - 1], &all[i], &c->ctx->watch)) {
             if (!first) all[*n - 1] = all[i];
         } else all[(*n)++] = all[i];
     }
     return all;
 }
 /* The key's place in the list that was indexed, or -1. */
-static int64_t look_up(const entry *all, size_t n, entry key) {
-    const entry *found = n ? bsearch(&key, all, n, sizeof *all, compare_keys) : NULL;
-    return found ? (int64_t)found->place : -1;
+static int64_t look_up(onnx_call *c, const entry *all, size_t n, entry key) {
+    size_t low = 0, high = n;
+    while (low < high && wick_onnx_spend(c, 4)) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = compare_keys(&key, &all[middle], &c->ctx->watch);
+        if (!order) return (int64_t)all[middle].place;
+        *(order < 0 ? &high : &low) = middle + (order > 0);
+    }
+    return -1;
 }
 
 static void set_strings(onnx_call *c, int i, int rank, const int64_t *dims, size_t n, const wick_text *texts) {
@@ -124,7 +126,7 @@ static void encode(onnx_call *c, const onnx_list *keys, const onnx_list *values,
     if (!ints) return;
     const bool given = otherwise->kind != ONNX_LIST_NONE && otherwise->n;
     for (size_t i = 0; i < in.n; i++) {
-        const int64_t k = look_up(all, n, entry_of(&in, i));
+        const int64_t k = look_up(c, all, n, entry_of(&in, i));
         if (values->kind == ONNX_LIST_STRINGS) texts[i] = k >= 0 ? values->texts[k] : given ? otherwise->texts[0] : (wick_text){"_Unused", 7};
         if (values->kind == ONNX_LIST_INTS) ints[i] = k >= 0 ? values->ints[k] : given ? otherwise->ints[0] : -1;
         if (values->kind == ONNX_LIST_FLOATS) floats[i] = k >= 0 ? values->floats[k] : given ? otherwise->floats[0] : -0.0;
@@ -141,7 +143,7 @@ static void encode(onnx_call *c, const onnx_list *keys, const onnx_list *values,
 
 static void label_encoder(onnx_call *c) {
     onnx_list keys, values, otherwise;
-    if (wick_onnx_list(c, "keys", false, &keys) && wick_onnx_list(c, "values", false, &values) && wick_onnx_list(c, "default", true, &otherwise))
+    if (wick_onnx_list(c, "keys", &keys) && wick_onnx_list(c, "values", &values) && wick_onnx_default(c, (int)values.kind, &otherwise))
         encode(c, &keys, &values, &otherwise);
 }
 
@@ -192,7 +194,7 @@ static void one_hot_encoder(onnx_call *c) {
         const entry *all = index_of(c, &texts, false, &n);
         int64_t *at = all ? wick_onnx_alloc(c, in.n, sizeof *at) : NULL;
         for (size_t i = 0; i < in.n && at; i++)
-            if ((at[i] = look_up(all, n, entry_of(&in, i))) < 0 && !zeros) {
+            if ((at[i] = look_up(c, all, n, entry_of(&in, i))) < 0 && !zeros) {
                 wick_onnx_fail(c, WICK_ERR_INVALID, "text %zu is of no category", i);
                 return;
             }
@@ -246,7 +248,7 @@ static void extract_texts(onnx_call *c, const wick_onnx_value *v) {
     dims[rank - 1] = at.n;
     wick_text *texts = wick_onnx_alloc2(c, rows, at.n, sizeof *texts);
     if (!texts) return;
-    for (int64_t r = 0; r < rows && at.n && wick_onnx_in_time(c); r++)
+    for (int64_t r = 0; r < rows && at.n && wick_onnx_spend(c, (size_t)at.n); r++)
         for (int64_t i = 0; i < at.n; i++) texts[r * at.n + i] = v->texts[r * columns + at.ints[i]];
     set_strings(c, 0, rank, dims, (size_t)(rows * at.n), texts);
 }
@@ -288,7 +290,7 @@ static void feature_vectorizer(onnx_call *c) {
 static void imputer(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     onnx_list values;
-    if (!x || !wick_onnx_list(c, "imputed_value", false, &values)) return;
+    if (!x || !wick_onnx_list(c, "imputed_value", &values)) return;
     const bool floats = wick_onnx_is_float(x);
     /* both kinds may be there: that of x counts */
     if (!wick_onnx_list_attr(c, floats ? "imputed_value_floats" : "imputed_value_int64s", &values)) return;
@@ -398,7 +400,7 @@ static void dict_vectorizer(onnx_call *c) {
     if (!ints) return;
     const bool strings = values.kind == ONNX_LIST_STRINGS, whole = values.kind == ONNX_LIST_INTS;
     for (size_t i = 0; i < words.n; i++) {
-        const int64_t k = look_up(all, n, entry_of(&words, i));
+        const int64_t k = look_up(c, all, n, entry_of(&words, i));
         texts[i] = strings && k >= 0 ? values.texts[k] : (wick_text){"", 0};
         floats[i] = !strings && k >= 0 ? values.floats[k] : 0;
         ints[i] = whole && k >= 0 ? values.ints[k] : 0;
@@ -449,9 +451,9 @@ static void cast_map(onnx_call *c) {
 
 /* ---- n-grams ------------------------------------------------------------------------------------------------------------------------------------ */
 
-static bool same_entry(const onnx_list *a, size_t i, const onnx_list *b, size_t j) {
+static bool same_entry(onnx_call *c, const onnx_list *a, size_t i, const onnx_list *b, size_t j) {
     const entry x = entry_of(a, i), y = entry_of(b, j);
-    return !compare_keys(&x, &y);
+    return !compare_keys(&x, &y, &c->ctx->watch);
 }
 
 static void tf_idf(onnx_call *c) {
@@ -460,7 +462,7 @@ static void tf_idf(onnx_call *c) {
     int n_counts, n_indexes;
     const int64_t *counts = wick_onnx_ints(c, "ngram_counts", &n_counts), *indexes = wick_onnx_ints(c, "ngram_indexes", &n_indexes);
     const onnx_attr *w = wick_onnx_attr(c, "weights");
-    if (!x || !wick_onnx_list_of(c, &x->v, x->dynamic, &in) || !wick_onnx_list(c, "pool", false, &pool)) return;
+    if (!x || !wick_onnx_list_of(c, &x->v, x->dynamic, &in) || !wick_onnx_list(c, "pool", &pool)) return;
     const int64_t low = wick_onnx_int(c, "min_gram_length", 1), high = wick_onnx_int(c, "max_gram_length", 1),
                   skips = wick_onnx_int(c, "max_skip_count", 0);
     int64_t width = 0;
@@ -472,6 +474,13 @@ static void tf_idf(onnx_call *c) {
                 (!w || (int)w->floats.n == n_indexes);
     for (int i = 0; i < n_counts; i++) good &= counts[i] >= (i ? counts[i - 1] : 0) && (size_t)counts[i] <= pool.n;
     for (int i = 0; i < n_indexes; i++) good &= indexes[i] >= 0 && indexes[i] < 1 << 28;
+    int64_t grams = 0;
+    for (int i = 0; i < n_counts && good; i++) {
+        const int64_t n = (i + 1 < n_counts ? counts[i + 1] : (int64_t)pool.n) - counts[i];
+        good = n % (i + 1) == 0;
+        grams += n / (i + 1);
+    }
+    good &= grams <= n_indexes;
     if (!good) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "its pool, counts, indexes, weights and lengths do not fit each other, or the input");
         return;
@@ -480,18 +489,18 @@ static void tf_idf(onnx_call *c) {
     double *y = wick_onnx_alloc2(c, rows, width, sizeof *y);
     if (!y) return;
     const int64_t most_skips = WICK_MIN(skips, columns); /* more than that reach out of every row */
-    for (int64_t r = 0; r < rows && wick_onnx_in_time(c); r++)
+    for (int64_t r = 0; r < rows && wick_onnx_spend(c, 1); r++)
         for (int64_t size = 1, first = 0, n = 0; size <= high; size++, first += n) { /* first: number of the first n-gram of this size; n: how many it has */
             const int64_t from = counts[size - 1], to = size < n_counts ? counts[size] : (int64_t)pool.n;
             n = (to - from) / size;
             for (int64_t skip = 0; size >= low && skip <= (size == 1 ? 0 : most_skips); skip++)
                 for (int64_t at = 0; at + (size - 1) * (skip + 1) < columns; at++) {
-                    if (!wick_onnx_in_time(c)) return;
+                    if (!wick_onnx_spend(c, 1)) return;
                     for (int64_t g = 0; from + (g + 1) * size <= to; g++) {
                         bool same = true;
-                        for (int64_t k = 0; k < size && same; k++)
-                            same = same_entry(&in, (size_t)(r * columns + at + k * (skip + 1)), &pool, (size_t)(from + g * size + k));
-                        if (same && first + g < n_indexes) y[r * width + indexes[first + g]]++;
+                        for (int64_t k = 0; k < size && same && wick_onnx_spend(c, 4); k++)
+                            same = same_entry(c, &in, (size_t)(r * columns + at + k * (skip + 1)), &pool, (size_t)(from + g * size + k));
+                        if (same) y[r * width + indexes[first + g]]++;
                     }
                 }
         }
@@ -513,20 +522,17 @@ typedef struct sub {
     int64_t place;
 } sub;
 
-static int compare_subs(const void *a, const void *b) {
+static int compare_subs(const void *a, const void *b, wick_watch *watch) {
     const sub *x = a, *y = b;
-    for (int64_t i = 0; i < x->outer; i++)
+    for (int64_t i = 0; i < x->outer && wick_watch_spend(watch, (size_t)x->inner); i++)
         for (int64_t k = 0; k < x->inner; k++) {
             const double p = x->at[i * x->stride + k], q = y->at[i * y->stride + k];
             if (p != q && !(isnan(p) && isnan(q))) return isnan(p) ? 1 : isnan(q) ? -1 : p < q ? -1 : 1;
         }
     return 0;
 }
-static int compare_stable(const void *a, const void *b) {
-    const int order = compare_subs(a, b);
-    return order ? order : ((const sub *)a)->place < ((const sub *)b)->place ? -1 : 1;
-}
-static int compare_first(const void *a, const void *b) {
+static int compare_first(const void *a, const void *b, wick_watch *watch) {
+    (void)watch;
     return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
 }
 
@@ -545,13 +551,13 @@ static void unique(onnx_call *c) {
     int64_t *count = inverse ? wick_onnx_alloc(c, (size_t)n, sizeof *count) : NULL, *of = count ? wick_onnx_alloc(c, (size_t)n, sizeof *of) : NULL;
     if (!of) return;
     for (int64_t i = 0; i < n; i++) subs[i] = (sub){h.floats + i * inner, outer, inner, n * inner, i};
-    if (n) qsort(subs, (size_t)n, sizeof *subs, compare_stable);
+    if (!wick_onnx_sort(c, subs, (size_t)n, sizeof *subs, compare_subs)) return;
     int64_t m = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (!i || compare_subs(&subs[i - 1], &subs[i])) first[m++] = subs[i].place;
+    for (int64_t i = 0; i < n && wick_onnx_spend(c, 1); i++) {
+        if (!i || compare_subs(&subs[i - 1], &subs[i], &c->ctx->watch)) first[m++] = subs[i].place;
         of[subs[i].place] = first[m - 1];
     }
-    if (!sorted && m) qsort(first, (size_t)m, sizeof *first, compare_first);
+    if (!wick_onnx_spend(c, 0) || (!sorted && !wick_onnx_sort(c, first, (size_t)m, sizeof *first, compare_first))) return;
     int64_t *number = wick_onnx_alloc(c, (size_t)n, sizeof *number); /* of the one that first stands there */
     if (!number) return;
     for (int64_t i = 0; i < m; i++) number[first[i]] = i;

@@ -92,8 +92,6 @@ static bool read_window(onnx_call *c, wick_tensor *x, window *w) {
     if (pads && n != 2 * w->n) return wick_onnx_fail(c, WICK_ERR_SHAPE, "pads has %d values, not %d", n, 2 * w->n);
     const wick_bytes mode = wick_onnx_text(c, "auto_pad", "NOTSET");
     const bool upper = wick_bytes_are(mode, "SAME_UPPER"), lower = wick_bytes_are(mode, "SAME_LOWER"), valid = wick_bytes_are(mode, "VALID");
-    if (!upper && !lower && !valid && !wick_bytes_are(mode, "NOTSET"))
-        return wick_onnx_fail(c, WICK_ERR_FORMAT, "auto_pad \"%.*s\" does not exist", (int)WICK_MIN(mode.size, (size_t)40), mode.at);
     for (int i = 0; i < w->n; i++) {
         const int64_t in = w->in[i] = wick_tensor_dim(x, i + 2), span = w->dilation[i] * (w->kernel[i] - 1) + 1;
         w->before[i] = pads && !upper && !lower && !valid ? pads[i] : 0;
@@ -106,6 +104,10 @@ static bool read_window(onnx_call *c, wick_tensor *x, window *w) {
             w->after[i] = total - w->before[i];
         }
         const int64_t room = in + w->before[i] + w->after[i] - span;
+        if (room < 0 && ceil_mode && room > -w->stride[i]) { /* one window, which reaches out of the end */
+            w->out[i] = 1;
+            continue;
+        }
         if (room < 0)
             return wick_onnx_fail(c, WICK_ERR_SHAPE, "the kernel covers %lld places of axis %d, which has %lld with padding", (long long)span, i + 2,
                                   (long long)(room + span));
@@ -129,12 +131,25 @@ static wick_conv_options conv_options(const window *w, int64_t groups) {
     return o;
 }
 
-bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out) {
+/* Whether kernel_shape, if it is there, is what W [out, in, kernel ...] says. */
+static bool kernel_fits(onnx_call *c, wick_tensor *w) {
+    int n;
+    const int64_t *kernel = wick_onnx_ints(c, "kernel_shape", &n);
+    if (!kernel) return c->status == WICK_OK;
+    if (n != wick_tensor_rank(w) - 2) return wick_onnx_fail(c, WICK_ERR_SHAPE, "kernel_shape has %d values, W %d dims", n, wick_tensor_rank(w));
+    for (int i = 0; i < n; i++)
+        if (kernel[i] != wick_tensor_dim(w, i + 2))
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "kernel_shape[%d] is %lld, but W has %lld there", i, (long long)kernel[i], (long long)wick_tensor_dim(w, i + 2));
+    return true;
+}
+
+bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out, int64_t size[3]) {
     window win = {0};
     if (wick_tensor_rank(w) != wick_tensor_rank(x) || wick_tensor_rank(x) < 3 || wick_tensor_rank(x) > 5)
         return wick_onnx_fail(c, WICK_ERR_SHAPE, "x has %d dims, W %d; both must have the same, 3 to 5", wick_tensor_rank(x), wick_tensor_rank(w));
     for (int i = 0; i < wick_tensor_rank(w) - 2; i++) win.kernel[i] = wick_tensor_dim(w, i + 2);
-    if (!read_window(c, x, &win)) return false;
+    if (!kernel_fits(c, w) || !read_window(c, x, &win)) return false;
+    if (size) memcpy(size, win.out, sizeof win.out);
     *out = conv_options(&win, wick_onnx_int(c, "group", 1));
     return true;
 }
@@ -142,7 +157,7 @@ bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_c
 static void conv(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = wick_onnx_optional(c, 2);
     wick_conv_options o;
-    if (w && wick_onnx_conv_options(c, x, w, &o)) wick_onnx_set(c, 0, wick_conv(x, w, b, &o));
+    if (w && wick_onnx_conv_options(c, x, w, &o, NULL)) wick_onnx_set(c, 0, wick_conv(x, w, b, &o));
 }
 
 static void conv_transpose(onnx_call *c) {
@@ -155,12 +170,16 @@ static void conv_transpose(onnx_call *c) {
     }
     wick_conv_options o = {.groups = wick_onnx_int(c, "group", 1)};
     int64_t stride[3], dilation[3], extra[3];
-    if (!numbers(c, "strides", n, stride, 1, 1) || !numbers(c, "dilations", n, dilation, 1, 1) || !numbers(c, "output_padding", n, extra, 0, 0))
+    if (!kernel_fits(c, w) || !numbers(c, "strides", n, stride, 1, 1) || !numbers(c, "dilations", n, dilation, 1, 1) || !numbers(c, "output_padding", n, extra, 0, 0))
         return;
     int n_pads, n_shape;
     const int64_t *pads = wick_onnx_ints(c, "pads", &n_pads), *want = wick_onnx_ints(c, "output_shape", &n_shape);
     if (pads && n_pads != 2 * n) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "pads has %d values, not %d", n_pads, 2 * n);
+        return;
+    }
+    if (want && n_shape != n && n_shape != n + 2) { /* also with those of batch and channels */
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "output_shape has %d values, not %d", n_shape, n);
         return;
     }
     const wick_bytes mode = wick_onnx_text(c, "auto_pad", "NOTSET");
@@ -171,7 +190,7 @@ static void conv_transpose(onnx_call *c) {
         const int64_t in = wick_tensor_dim(x, i + 2), span = dilation[i] * (wick_tensor_dim(w, i + 2) - 1) + 1,
                       full = stride[i] * (in - 1) + extra[i] + span;
         int64_t before = pads && !valid ? pads[i] : 0, after = pads && !valid ? pads[n + i] : 0;
-        const int64_t *dims = want && n_shape >= n ? want + (n_shape - n) : NULL;
+        const int64_t *dims = want ? want + (n_shape - n) : NULL;
         if (dims || upper || lower) {
             const int64_t out = dims ? dims[i] : in * stride[i], total = full - out;
             before = lower ? total - total / 2 : total / 2;
@@ -213,7 +232,7 @@ static wick_tensor *padded(wick_tensor *x, const window *w, double value) {
 
 static bool plain(const window *w) { /* what Wick's pooling says itself */
     for (int i = 0; i < w->n; i++)
-        if (w->before[i] != w->after[i] || w->before[i] > w->kernel[i] / 2 ||
+        if (w->before[i] != w->after[i] || w->before[i] > w->kernel[i] / 2 || w->in[i] + 2 * w->before[i] < w->dilation[i] * (w->kernel[i] - 1) + 1 ||
             w->out[i] != (w->in[i] + 2 * w->before[i] - w->dilation[i] * (w->kernel[i] - 1) - 1) / w->stride[i] + 1)
             return false;
     return true;
@@ -234,7 +253,14 @@ static bool pool_window(onnx_call *c, wick_tensor *x, window *w) {
     *w = (window){0};
     const int n = wick_tensor_rank(x) - 2;
     if (n < 1 || n > 3) return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%d dims; 3 to 5 are", n + 2);
-    return numbers(c, "kernel_shape", n, w->kernel, 0, 1) && read_window(c, x, w);
+    if (!numbers(c, "kernel_shape", n, w->kernel, 0, 1) || !read_window(c, x, w)) return false;
+    for (int i = 0; i < n; i++) {
+        const int64_t span = w->dilation[i] * (w->kernel[i] - 1) + 1;
+        if (WICK_MAX(w->before[i], w->after[i]) >= span)
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d is padded by %lld and %lld, which hold all of a window of %lld", i + 2, (long long)w->before[i], (long long)w->after[i],
+                                  (long long)span);
+    }
+    return true;
 }
 
 static void max_pool(onnx_call *c) {
@@ -384,14 +410,18 @@ static void max_unpool(onnx_call *c) {
         same &= size[i] == made[i];
         places *= made[i];
     }
-    wick_tensor *rest = wick_remainder(at, wick_like(at, (double)places)), *to = same ? rest : NULL;
+    /* Places of the one image; what is not of this image is -1, an error when it runs. */
+    const int64_t images = wick_tensor_dim(x, 0) * wick_tensor_dim(x, 1);
+    int64_t dims[WICK_MAX_DIMS] = {wick_tensor_dim(x, 0), wick_tensor_dim(x, 1), 1, 1, 1};
+    wick_tensor *rest = wick_sub(at, wick_reshape(wick_arange(c->ctx, WICK_I64, 0, (double)places, images), n + 2, dims)), *to = same ? rest : NULL;
+    wick_tensor *inside = wick_logical_and(wick_ge(rest, wick_like(rest, 0)), wick_lt(rest, wick_like(rest, (double)places)));
     int64_t factor = 1;
     for (int i = n - 1; i >= 0 && !same; factor *= size[i--]) { /* rows of one lie in the other */
         wick_tensor *here = wick_mul(wick_remainder(rest, wick_like(rest, (double)made[i])), wick_like(rest, (double)factor));
         to = to ? wick_add(to, here) : here;
         rest = wick_floor_divide(rest, wick_like(rest, (double)made[i]));
     }
-    wick_onnx_set(c, 0, wick_max_unpool(x, to, size));
+    wick_onnx_set(c, 0, wick_max_unpool(x, wick_where(inside, to, wick_like(to, -1)), size));
 }
 
 /* ---- normalisation -------------------------------------------------------------------------------------------------------------------------------
@@ -409,6 +439,10 @@ static void batch_norm(onnx_call *c) {
     }
     const bool training =
         c->opset >= 14 ? wick_onnx_int(c, "training_mode", 0) != 0 : c->opset < 7 && !wick_onnx_int(c, "is_test", 0) && c->n_out > 1;
+    if (c->opset >= 14 && !training && c->n_out > 1) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "has %d outputs, but training_mode is 0", c->n_out);
+        return;
+    }
     if (training) {
         int axes[WICK_MAX_DIMS], n = 0;
         for (int i = 0; i < wick_tensor_rank(x); i++)
@@ -583,7 +617,7 @@ static bool activations(onnx_call *c, int per_direction, int directions, wick_rn
                  {"affine", WICK_RNN_IDENTITY}};
     const onnx_attr *a = wick_onnx_attr(c, "activations"), *alpha = wick_onnx_attr(c, "activation_alpha"), *beta = wick_onnx_attr(c, "activation_beta");
     size_t numbered = 0; /* of the activations that have an alpha and a beta */
-    if (!a) return true;
+    if (!a || !a->strings.n) return true;
     if (a->strings.n != (size_t)(per_direction * directions))
         return wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu activations, not %d", a->strings.n, per_direction * directions);
     for (int i = 0; i < per_direction * directions; i++) {
@@ -604,6 +638,14 @@ static bool activations(onnx_call *c, int per_direction, int directions, wick_rn
             return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "activation \"%s\" with alpha %g and beta %g", lower, (double)slope, (double)offset);
     }
     return true;
+}
+
+/* A last state [directions, B, H] where samples had a step; 0 where they had none, as ONNX Runtime has it. lengths NULL: of all, none. */
+static wick_tensor *of_some_steps(wick_tensor *state, wick_tensor *lengths) {
+    wick_tensor *zero = wick_like(state, 0);
+    if (!lengths) return wick_expand(zero, wick_tensor_rank(state), wick_tensor_dims(state));
+    const int64_t dims[] = {1, wick_tensor_count(lengths), 1};
+    return wick_where(wick_reshape(wick_gt(lengths, wick_like(lengths, 0)), 3, dims), state, zero);
 }
 
 static void recurrent(onnx_call *c, int gates, const int *order) {
@@ -627,7 +669,11 @@ static void recurrent(onnx_call *c, int gates, const int *order) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "X, W and R must have 3 dims, W and R [directions, %d H, ...], B [directions, %d H]", gates, 2 * gates);
         return;
     }
-    const int64_t hidden = wick_tensor_dim(r, 2);
+    const int64_t hidden = wick_tensor_dim(r, 2), says = wick_onnx_int(c, "hidden_size", hidden);
+    if (says != hidden) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "hidden_size is %lld, but R has %lld", (long long)says, (long long)hidden);
+        return;
+    }
     wick_rnn_inputs in = {
         .w_ih = gates > 1 ? reorder(w, gates, order) : w, .w_hh = gates > 1 ? reorder(r, gates, order) : r, .lengths = wick_onnx_optional(c, 4)};
     if (b) {
@@ -642,6 +688,11 @@ static void recurrent(onnx_call *c, int gates, const int *order) {
     if (gates == 4) y = wick_lstm(x, &in, &o, &h_n, &c_n);
     else if (gates == 3) y = wick_gru(x, &in, &o, &h_n);
     else y = wick_rnn(x, &in, &o, &h_n);
+    const bool no_steps = wick_tensor_dim(x, batch_first) == 0;
+    if (no_steps || in.lengths) {
+        if (h0) h_n = of_some_steps(h_n, no_steps ? NULL : in.lengths);
+        if (c0) c_n = of_some_steps(c_n, no_steps ? NULL : in.lengths);
+    }
     /* [T, B, D H] -> [T, D, B, H], or [B, T, D, H] */
     const int64_t dims[4] = {wick_tensor_dim(x, 0), wick_tensor_dim(x, 1), directions, hidden};
     y = wick_reshape(y, 4, dims);

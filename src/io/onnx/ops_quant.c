@@ -12,7 +12,7 @@
 static wick_tensor *spread(onnx_call *c, wick_tensor *p, wick_tensor *x, int axis, int64_t block) {
     const int rank = wick_tensor_rank(x);
     if (wick_tensor_count(p) == 1 && wick_tensor_rank(p) <= 1) return wick_reshape(p, WICK_SCALAR);
-    if (wick_tensor_rank(p) == 1) {
+    if (wick_tensor_rank(p) == 1 && !(block && rank == 1)) {
         int64_t dims[WICK_MAX_DIMS];
         for (int i = 0; i < rank; i++) dims[i] = i == axis ? wick_tensor_count(p) : 1;
         return wick_reshape(p, rank, dims);
@@ -33,6 +33,19 @@ static wick_tensor *to_quantised(wick_tensor *x, wick_tensor *scale, wick_tensor
     return wick_cast_saturate(q, dtype);
 }
 
+/* Whether a scale says what is divided among its blocks of the axis: [..., blocks, ...], its other dims those of x. */
+static bool blocks_fit(onnx_call *c, wick_tensor *p, wick_tensor *x, int axis, int64_t block) {
+    const int rank = wick_tensor_rank(x);
+    if (!block && wick_tensor_rank(p) < 2) return true;
+    if (!block) return wick_onnx_fail(c, WICK_ERR_SHAPE, "a scale or zero point has %d dims, but block_size is not given", wick_tensor_rank(p));
+    bool fits = wick_tensor_rank(p) == rank;
+    for (int i = 0; i < rank && fits; i++) {
+        const int64_t extent = wick_tensor_dim(x, i);
+        fits = wick_tensor_dim(p, i) == (i == axis ? extent / block + (extent % block != 0) : extent);
+    }
+    return fits || wick_onnx_fail(c, WICK_ERR_SHAPE, "a scale or zero point does not have a number for each %lld places of axis %d", (long long)block, axis);
+}
+
 /* What both ways share: the scale and the zero point (or NULL) laid out for x, in f32, and the dtype that output_dtype asks for. */
 typedef struct scaling {
     wick_tensor *x, *scale, *zero;
@@ -48,7 +61,8 @@ static bool read_scaling(onnx_call *c, scaling *s) {
     int axis = 0;
     if (asked && !wick_onnx_dtype(asked, &s->dtype))
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(asked));
-    if (wick_tensor_count(s->scale) > 1 && !wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(s->x), &axis)) return false;
+    if ((block || wick_tensor_count(s->scale) > 1) && !wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(s->x), &axis)) return false;
+    if (!blocks_fit(c, s->scale, s->x, axis, block) || (s->zero && !blocks_fit(c, s->zero, s->x, axis, block))) return false;
     s->scale = spread(c, wick_cast(s->scale, WICK_F32), s->x, axis, block);
     if (s->zero && s->scale) s->zero = spread(c, wick_cast(s->zero, WICK_F32), s->x, axis, block);
     return c->status == WICK_OK;
@@ -73,6 +87,10 @@ static void quantize(onnx_call *c) {
         return;
     }
     if (!read_scaling(c, &s)) return;
+    if (s.zero && wick_onnx_int(c, "output_dtype", 0) && s.dtype != wick_tensor_dtype(zero)) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "output_dtype is %s, the zero point %s", wick_onnx_type_name(wick_onnx_type(s.dtype)), wick_onnx_type_name(wick_onnx_type(dtype)));
+        return;
+    }
     if (s.zero) s.dtype = wick_tensor_dtype(zero);
     wick_onnx_set(c, 0, to_quantised(wick_tensor_dtype(s.x) == WICK_F64 ? s.x : wick_cast(s.x, WICK_F32), s.scale, s.zero, s.dtype));
 }
@@ -87,6 +105,10 @@ static void dequantize(onnx_call *c) {
         return;
     }
     if (!read_scaling(c, &s)) return;
+    if (!wick_dtype_is_float(s.dtype)) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "output_dtype is %s, which is no float", wick_onnx_type_name(wick_onnx_type(s.dtype)));
+        return;
+    }
     wick_tensor *f = wick_cast(s.x, WICK_F32);
     if (s.zero) f = wick_sub(f, s.zero);
     wick_onnx_set(c, 0, wick_cast(wick_mul(f, s.scale), s.dtype));
@@ -163,14 +185,14 @@ static void conv_integer(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL;
     wick_conv_options conv;
     const wick_int8_options o = {.a_zero = wick_onnx_zero_point(c, 2), .b_zero = wick_onnx_zero_point(c, 3)};
-    if (w && c->status == WICK_OK && wick_onnx_conv_options(c, x, w, &conv)) wick_onnx_set(c, 0, wick_int8_conv(x, w, &conv, &o));
+    if (w && c->status == WICK_OK && wick_onnx_conv_options(c, x, w, &conv, NULL)) wick_onnx_set(c, 0, wick_int8_conv(x, w, &conv, &o));
 }
 
 static void qlinear_conv(onnx_call *c) {
     wick_tensor *t[8];
     wick_int8_options o;
     wick_conv_options conv;
-    if (!qlinear_inputs(c, t, &o) || !wick_onnx_conv_options(c, t[0], t[3], &conv)) return;
+    if (!qlinear_inputs(c, t, &o) || !wick_onnx_conv_options(c, t[0], t[3], &conv, NULL)) return;
     o.bias = wick_onnx_optional(c, 8);
     wick_onnx_set(c, 0, wick_int8_conv(t[0], t[3], &conv, &o));
 }

@@ -193,13 +193,22 @@ static void split(onnx_call *c) {
         if (!wick_onnx_host(c, 1, &h)) return;
         sizes = h.ints, n = (int)h.n;
     } else sizes = wick_onnx_ints(c, "split", &n);
-    const int parts = sizes ? n : (int)clamp64(wick_onnx_int(c, "num_outputs", c->n_out), 1, 1 << 20);
-    int64_t at = 0, each = sizes ? 0 : (extent + parts - 1) / parts;
-    if (sizes && n < c->n_out) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "%d sizes for %d outputs", n, c->n_out);
+    const int64_t says = wick_onnx_int(c, "num_outputs", c->n_out);
+    if (c->opset >= 18 && !sizes && !wick_onnx_attr(c, "num_outputs")) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "has neither an input split nor num_outputs");
         return;
     }
-    for (int i = 0; i < parts && i < c->n_out; i++) {
+    if (says != c->n_out || (sizes && n != c->n_out)) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, sizes ? "%lld sizes for %d outputs" : "num_outputs is %lld for %d outputs", (long long)(sizes ? n : says), c->n_out);
+        return;
+    }
+    const int parts = c->n_out;
+    int64_t at = 0, each = sizes || !parts ? 0 : (extent + parts - 1) / parts;
+    if (!sizes && (c->opset < 18 ? extent % WICK_MAX(parts, 1) != 0 : extent && (parts > extent || each * (parts - 1) > extent))) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "an axis of %lld in %d parts", (long long)extent, parts);
+        return;
+    }
+    for (int i = 0; i < parts; i++) {
         const int64_t len = sizes ? sizes[i] : clamp64(extent - at, 0, each);
         if (len < 0 || len > extent - at) {
             wick_onnx_fail(c, WICK_ERR_SHAPE, "part %d of %lld places does not fit an axis of %lld", i, (long long)len, (long long)extent);
@@ -208,6 +217,7 @@ static void split(onnx_call *c) {
         wick_onnx_set(c, i, wick_slice(x, axis, at, at + len, 1));
         at += len;
     }
+    if (at != extent) wick_onnx_fail(c, WICK_ERR_SHAPE, "its parts have %lld places together, the axis %lld", (long long)at, (long long)extent);
 }
 
 static void slice(onnx_call *c) {

@@ -16,6 +16,10 @@ static void dft(onnx_call *c) {
     const int rank = wick_tensor_rank(x);
     if (!wick_onnx_axis(c, which.n ? which.ints[0] : c->opset >= 20 ? -2 : wick_onnx_int(c, "axis", 1), rank, &axis)) return;
     const int64_t parts = wick_tensor_dim(x, rank - 1), n = length.n ? length.ints[0] : wick_tensor_dim(x, axis);
+    if (wick_onnx_int(c, "onesided", 0) && !wick_onnx_int(c, "inverse", 0) && parts == 2) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "onesided is 1, but the input is complex");
+        return;
+    }
     if (axis == rank - 1 || parts < 1 || parts > 2 || n < 1) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "the last dim must be 1 or 2, axis another one, the length above 0");
         return;
@@ -28,9 +32,7 @@ static void dft(onnx_call *c) {
         if (parts == 1) x = wick_complex(wick_squeeze(x, rank - 1), NULL);
         y = wick_unsqueeze(wick_irfft(x, length.n ? n : 0, axis, WICK_FFT_BACKWARD), rank - 1);
     } else if (one_sided) {
-        if (parts == 2) x = wick_real(x);
-        else x = wick_squeeze(x, rank - 1);
-        y = wick_rfft(x, n, axis, WICK_FFT_BACKWARD);
+        y = wick_rfft(wick_squeeze(x, rank - 1), n, axis, WICK_FFT_BACKWARD);
     } else {
         if (parts == 1) x = wick_complex(wick_squeeze(x, rank - 1), NULL);
         y = inverse ? wick_ifft(x, n, axis, WICK_FFT_BACKWARD) : wick_fft(x, n, axis, WICK_FFT_BACKWARD);

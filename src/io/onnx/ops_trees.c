@@ -64,6 +64,7 @@ static bool lay_out_tree(onnx_call *c, const source *s, layout *l, waiting *stac
     stack[depth++] = (waiting){.at = s->roots[tree]};
     while (depth) {
         const waiting w = stack[--depth];
+        if (!wick_onnx_spend(c, 8 + (size_t)w.rows)) return false;
         for (int64_t i = 0; i < w.rows; i++) l->rows[w.row + i][w.side] = (int32_t)l->n;
         if (w.at < 0) { /* one entry */
             if (~w.at >= s->entries) return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: leaf %lld does not exist", (long long)tree, (long long)~w.at);
@@ -171,6 +172,7 @@ static bool read_places(onnx_call *c, source *s) {
         node->yes = true_leaf[i] ? ~on_true[i] : on_true[i];
         node->no = false_leaf[i] ? ~on_false[i] : on_false[i];
         if (node->how != MEMBER) continue;
+        if (at >= members.n) return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %d has no membership_values", i);
         node->member = at;
         while (at < members.n && !isnan(members.floats[at])) at++;
         node->members = at - node->member;
@@ -186,18 +188,18 @@ static bool read_places(onnx_call *c, source *s) {
 typedef struct named {
     int64_t tree, node, place;
 } named;
-static int by_name(const void *a, const void *b) {
+static int by_name(const void *a, const void *b, wick_watch *watch) {
+    (void)watch;
     const named *x = a, *y = b;
     return x->tree != y->tree ? (x->tree > y->tree) - (x->tree < y->tree) : x->node != y->node ? (x->node > y->node) - (x->node < y->node) : 0;
 }
-static int by_number(const void *a, const void *b) { return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b); }
-static int by_tree_and_place(const void *a, const void *b) {
-    const named *x = a, *y = b;
-    const int order = by_name(a, b);
-    return order ? order : (x->place > y->place) - (x->place < y->place);
+static int by_number(const void *a, const void *b, wick_watch *watch) {
+    (void)watch;
+    return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
 }
+static int is_name(const void *a, const void *b) { return by_name(a, b, NULL); }
 static int64_t place_of(const named *names, size_t n, int64_t tree, int64_t node) {
-    const named key = {tree, node, 0}, *found = n ? bsearch(&key, names, n, sizeof *names, by_name) : NULL;
+    const named key = {tree, node, 0}, *found = n ? bsearch(&key, names, n, sizeof *names, is_name) : NULL;
     return found ? found->place : -1;
 }
 
@@ -232,15 +234,16 @@ static bool read_names(onnx_call *c, const char *prefix, source *s) {
     int64_t *roots = child ? wick_onnx_alloc(c, n, sizeof *roots) : NULL, n_roots = 0;
     if (!roots) return false;
     for (size_t i = 0; i < n; i++) by[i] = (named){trees[i], ids[i], (int64_t)i};
-    if (n) qsort(by, n, sizeof *by, by_tree_and_place);
+    if (!wick_onnx_sort(c, by, n, sizeof *by, by_name)) return false;
     for (size_t i = 1; i < n; i++)
-        if (!by_name(&by[i - 1], &by[i]))
+        if (!by_name(&by[i - 1], &by[i], NULL))
             return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld has node %lld twice", (long long)by[i].tree, (long long)by[i].node);
     for (size_t i = 0; i < n; i++) {
         size_t m = 0;
         while (m < 7 && !wick_bytes_are((wick_bytes){modes.texts[i].at, modes.texts[i].size}, modes_by_name[m])) m++;
         if (m == 7)
             return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %zu has mode \"%.*s\"", i, (int)WICK_MIN(modes.texts[i].size, (size_t)40), modes.texts[i].at);
+        if (!wick_onnx_spend(c, 128)) return false;
         source_node *node = &s->nodes[i];
         *node = (source_node){.how = hows[m], .feature = feature[i], .split = splits.floats[i], .missing = n_missing && missing[i]};
         if (node->how == WICK_TREE_LEAF) {
@@ -267,15 +270,16 @@ static bool read_names(onnx_call *c, const char *prefix, source *s) {
         else if (root < 0 || !one) return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld has no root: its nodes lie on circles", (long long)by[i].tree);
         roots[n_roots++] = root;
     }
-    if (n_roots) qsort(roots, (size_t)n_roots, sizeof *roots, by_number);
+    if (!wick_onnx_sort(c, roots, (size_t)n_roots, sizeof *roots, by_number)) return false;
     /* Entries, leaf by leaf. */
     named *entries = wick_onnx_alloc(c, (size_t)n_entries, sizeof *entries);
     int64_t *sorted_targets = entries ? wick_onnx_alloc(c, (size_t)n_entries, sizeof *sorted_targets) : NULL;
     double *sorted_weights = sorted_targets ? wick_onnx_alloc(c, (size_t)n_entries, sizeof *sorted_weights) : NULL;
     if (!sorted_weights) return false;
     for (int i = 0; i < n_entries; i++) entries[i] = (named){entry_trees[i], entry_nodes[i], i};
-    if (n_entries) qsort(entries, (size_t)n_entries, sizeof *entries, by_tree_and_place);
+    if (!wick_onnx_sort(c, entries, (size_t)n_entries, sizeof *entries, by_name)) return false;
     for (int i = 0; i < n_entries; i++) {
+        if (!wick_onnx_spend(c, 64)) return false;
         const int64_t at = place_of(by, n, entries[i].tree, entries[i].node);
         if (at < 0)
             return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" names node %lld of tree %lld, which does not exist", names[1],
@@ -375,24 +379,19 @@ static void tree_classifier(onnx_call *c) {
     for (size_t i = 0; i < weights.n; i++) positive &= weights.floats[i] >= 0;
     wick_tensor *y = run_trees(c, x, "class", n, WICK_TREES_SUM);
     if (!y) return;
-    if (!single || ids.ints[0] != 0) {
-        if (!base_values(c, n, y, &base)) return;
+    if (!base_values(c, n, y, &base)) return;
+    wick_tensor *one = NULL, *scores; /* one: the score that the label hangs on, where there is one only */
+    if (single && ids.ints[0] == 0) {
+        one = wick_slice(y, 1, 0, 1, 1);
+        if (base) one = wick_add(one, wick_slice(base, 0, wick_tensor_count(base) - 1, wick_tensor_count(base), 1));
+        scores = wick_onnx_second_class(one, positive, post);
+    } else {
         if (base) y = wick_add(y, base);
-        if (!single) {
-            wick_onnx_set_labels(c, &labels, wick_argmax(y, 1, false));
-            wick_onnx_set(c, 1, wick_cast(wick_onnx_post_transform(y, post), WICK_F32));
-            return;
-        }
-        wick_tensor *score = wick_slice(y, 1, 1, 2, 1);
-        wick_onnx_set_labels(c, &labels, wick_cast(wick_squeeze(wick_gt(score, wick_like(score, positive ? 0.5 : 0)), 1), WICK_I64));
-        wick_onnx_set(c, 1, wick_cast(wick_onnx_post_transform(y, post), WICK_F32));
-        return;
+        if (single) one = wick_slice(y, 1, 1, 2, 1);
+        scores = wick_onnx_post_transform(y, post);
     }
-    wick_tensor *score = wick_slice(y, 1, 0, 1, 1);
-    if (!base_values(c, 2, y, &base)) return;
-    if (base) score = wick_add(score, wick_slice(base, 0, wick_tensor_count(base) - 1, wick_tensor_count(base), 1));
-    wick_onnx_set_labels(c, &labels, wick_cast(wick_squeeze(wick_gt(score, wick_like(score, positive ? 0.5 : 0)), 1), WICK_I64));
-    wick_onnx_set(c, 1, wick_cast(wick_onnx_second_class(score, positive, post), WICK_F32));
+    wick_onnx_set_labels(c, &labels, one ? wick_cast(wick_squeeze(wick_gt(one, wick_like(one, positive ? 0.5 : 0)), 1), WICK_I64) : wick_argmax(y, 1, false));
+    wick_onnx_set(c, 1, wick_cast(scores, WICK_F32));
 }
 
 static const onnx_op ops[] = {

@@ -21,6 +21,7 @@ typedef struct decoder {
     int depth_max;
     entry *list;
     size_t n, cap;
+    wick_watch *watch;
     wick_msg *msg;
 } decoder;
 
@@ -69,6 +70,7 @@ static uint64_t little(const uint8_t *at, int bytes) {
 /* The next field of e from *at on. */
 static wick_status next(const decoder *d, const entry *e, const uint8_t **at, item *it) {
     const uint8_t *begin = *at;
+    if (!wick_watch_spend(d->watch, 8)) return fail(d, e, NULL, begin, d->watch->over, d->watch->over == WICK_ERR_CANCELLED ? "cancelled by the host" : "reading takes longer than the limit of time");
     uint64_t key;
     if (!varint(at, e->end, &key)) return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a field's number is cut off or too long");
     if (key >> 3 == 0 || key >> 3 > 536870911) return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a field's number is out of range");
@@ -107,27 +109,29 @@ static int wire_of(uint8_t kind) {
 }
 
 /* Values of one field in it: several where a repeated number is packed. false: its wire type is not that of the table. */
-static bool count_values(const wick_proto_field *f, const item *it, size_t *n) {
+static bool count_values(const decoder *d, const wick_proto_field *f, const item *it, size_t *n) {
     if (it->wire == wire_of(f->kind)) return *n = 1, true;
     if (!f->repeated || it->wire != DELIMITED) return false;
     *n = 0;
+    wick_watch_spend(d->watch, it->value); /* the next field looks */
     if (f->kind == WICK_PROTO_INT)
         for (uint64_t i = 0; i < it->value; i++) *n += !(it->data[i] & 128);
     else *n = it->value / (f->kind == WICK_PROTO_FLOAT ? 4 : 8);
     return true;
 }
 
-/* Room for n more bytes of structs; NULL: beyond the limit or out of memory. */
-static void *take(const decoder *d, size_t n, size_t size) {
+static bool fits(const decoder *d, size_t n, size_t size) {
     size_t bytes;
-    if (wick_mul_overflows(n, size, &bytes) || bytes > d->memory_max || d->arena->bytes > d->memory_max - bytes) return NULL;
-    return wick_arena_zalloc(d->arena, bytes);
+    return !wick_mul_overflows(n, size, &bytes) && bytes <= d->memory_max && d->arena->bytes <= d->memory_max - bytes;
 }
+/* Room for n more structs; NULL: beyond the limit or out of memory. */
+static void *take(const decoder *d, size_t n, size_t size) { return fits(d, n, size) ? wick_arena_zalloc(d->arena, n * size) : NULL; }
 
-static wick_status no_room(const decoder *d, const entry *e, const uint8_t *at) {
+static wick_status no_room(const decoder *d, const entry *e, const uint8_t *at, bool fits) {
     char text[96];
     wick_str s = wick_str_on(text, sizeof text);
-    wick_str_add(&s, "needs more memory than there is, or than the limit of %zu bytes", d->memory_max);
+    if (fits) return fail(d, e, NULL, at, WICK_ERR_NOMEM, "out of memory");
+    wick_str_add(&s, "needs more memory than the limit of %zu bytes", d->memory_max);
     return fail(d, e, NULL, at, WICK_ERR_UNSUPPORTED, text);
 }
 
@@ -137,8 +141,8 @@ static wick_status append(decoder *d, size_t parent, int field, size_t index, co
     if (p->depth + 1 > d->depth_max)
         return fail(d, p, f->name, it->data, WICK_ERR_UNSUPPORTED, "messages lie within each other deeper than the limit");
     const entry e = {f->message, out, it->data, it->data + it->value, parent, p->depth + 1, (uint32_t)field, index};
-    if (d->n >= d->memory_max / sizeof e || !wick_grow(NULL, (void **)&d->list, &d->cap, d->n + 1, sizeof e))
-        return no_room(d, &d->list[parent], it->data);
+    const bool small = d->n < d->memory_max / sizeof e;
+    if (!small || !wick_grow(d->arena->alloc, (void **)&d->list, &d->cap, d->n + 1, sizeof e)) return no_room(d, &d->list[parent], it->data, small);
     d->list[d->n++] = e;
     return WICK_OK;
 }
@@ -182,7 +186,7 @@ static wick_status decode_message(decoder *d, size_t index) {
         WICK_TRY(next(d, &e, &at, &it));
         const int k = find(m, it.number);
         if (k < 0) continue;
-        if (!count_values(&m->fields[k], &it, &n)) return fail(d, &e, m->fields[k].name, begin, WICK_ERR_FORMAT, "has the wrong wire type");
+        if (!count_values(d, &m->fields[k], &it, &n)) return fail(d, &e, m->fields[k].name, begin, WICK_ERR_FORMAT, "has the wrong wire type");
         if (!m->fields[k].repeated && head.has >> k & 1) return fail(d, &e, m->fields[k].name, begin, WICK_ERR_FORMAT, "is there twice");
         counts[k] += n;
         head.has |= 1u << k;
@@ -192,7 +196,7 @@ static wick_status decode_message(decoder *d, size_t index) {
         if (!f->repeated && f->kind == WICK_PROTO_BYTES) memcpy(out + f->offset, &(wick_bytes){"", 0}, sizeof(wick_bytes)); /* never NULL */
         if (!counts[k] || (!f->repeated && f->kind != WICK_PROTO_MESSAGE)) continue;
         arrays[k] = take(d, counts[k], size_of(f));
-        if (!arrays[k]) return no_room(d, &e, e.at);
+        if (!arrays[k]) return no_room(d, &e, e.at, fits(d, counts[k], size_of(f)));
         memcpy(out + f->offset, &arrays[k], sizeof arrays[k]);
         if (f->repeated) memcpy(out + f->offset + sizeof(void *), &counts[k], sizeof counts[k]);
         counts[k] = 0;
@@ -221,12 +225,13 @@ wick_status wick_proto_decode(const wick_proto_message *message, const void *inp
                  .arena = arena,
                  .memory_max = limits->memory ? limits->memory : (size_t)1 << 30,
                  .depth_max = limits->depth ? limits->depth : 100,
+                 .watch = limits->watch,
                  .msg = msg};
     memset(out, 0, message->size);
-    if (!wick_grow(NULL, (void **)&d.list, &d.cap, 1, sizeof *d.list)) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
+    if (!wick_grow(arena->alloc, (void **)&d.list, &d.cap, 1, sizeof *d.list)) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
     d.list[d.n++] = (entry){message, out, d.input, d.input + size, SIZE_MAX, 0, 0, 0};
     wick_status status = WICK_OK;
     for (size_t i = 0; i < d.n && status == WICK_OK; i++) status = decode_message(&d, i);
-    wick_release(NULL, d.list, d.cap * sizeof *d.list);
+    wick_release(arena->alloc, d.list, d.cap * sizeof *d.list);
     return status;
 }

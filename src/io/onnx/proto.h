@@ -49,10 +49,12 @@ typedef struct wick_proto_message {
 typedef struct wick_proto_limits {
     size_t memory; /* for structs and arrays: 1 GiB */
     int depth;     /* of messages within each other: 100, as in protobuf's own readers */
+    wick_watch *watch; /* over the time that it takes; NULL: as long as it takes */
 } wick_proto_limits;
 
 /* Decodes the input into *out, a struct of the message's size, and all below it into the arena. Time and memory grow with the input alone, and
- * nothing recurses. WICK_ERR_FORMAT: "graph.node[3].attribute[0] (byte 17): ..."; WICK_ERR_UNSUPPORTED: a limit; WICK_ERR_NOMEM. */
+ * nothing recurses. WICK_ERR_FORMAT: "graph.node[3].attribute[0] (byte 17): ..."; WICK_ERR_UNSUPPORTED: a limit; WICK_ERR_NOMEM; what the watch
+ * says. */
 WICK_MUST_CHECK wick_status wick_proto_decode(const wick_proto_message *message, const void *input, size_t size, const wick_proto_limits *limits,
                                               wick_arena *arena, void *out, wick_msg *msg);
 

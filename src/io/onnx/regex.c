@@ -447,12 +447,12 @@ static int32_t reach(const wick_regex *r, int32_t pc, int32_t *list, int32_t n, 
     return n;
 }
 
-bool wick_regex_full_match(wick_regex *r, const char *text, size_t size) {
+bool wick_regex_full_match(wick_regex *r, const char *text, size_t size, wick_watch *watch) {
     const uint8_t *begin = (const uint8_t *)text, *end = begin + size, *at = begin;
     int32_t *now = r->lists, *next = now + MOST_CODE + 1, *marks = next + MOST_CODE + 1, *stack = marks + MOST_CODE + 1, round = 1;
     memset(marks, 0, (size_t)r->n * sizeof *marks);
     int32_t n = reach(r, 0, now, 0, marks, round, stack, at, begin, end);
-    while (at < end && n) {
+    while (at < end && n && wick_watch_spend(watch, 4 * (size_t)n + (size_t)r->n)) {
         const uint32_t point = next_point(&at, end);
         int32_t m = 0;
         if (round == INT32_MAX - 1) memset(marks, 0, (size_t)r->n * sizeof *marks), round = 0;
@@ -461,6 +461,7 @@ bool wick_regex_full_match(wick_regex *r, const char *text, size_t size) {
             const instr *i = &r->code[now[k]];
             if (i->op != OP_RANGES) continue;
             bool in = false;
+            if (i->y > 16) wick_watch_spend(watch, (size_t)i->y); /* the next character looks */
             for (int32_t g = 0; g < i->y && !in; g++) in = point >= r->ranges[i->x + g].low && point <= r->ranges[i->x + g].high;
             if (in != i->negated) m = reach(r, now[k] + 1, next, m, marks, round, stack, at, begin, end);
         }

@@ -11,6 +11,7 @@ typedef struct wick_regex wick_regex;
 wick_status wick_regex_new(const char *text, size_t size, wick_regex **out, wick_msg *msg);
 void wick_regex_free(wick_regex **regex);
 size_t wick_regex_size(const wick_regex *regex); /* instructions: the steps of one character of text, at most */
-bool wick_regex_full_match(wick_regex *regex, const char *text, size_t size);
+/* watch: over the time that it takes; where it ends it the answer is false. May be NULL. */
+bool wick_regex_full_match(wick_regex *regex, const char *text, size_t size, wick_watch *watch);
 
 #endif

@@ -90,6 +90,7 @@ typedef struct scope {
     size_t cap; /* a power of two */
     const onnx_opset *opsets;
     size_t n_opsets;
+    wick_watch *watch;
 } scope;
 
 typedef struct resolver {
@@ -98,9 +99,11 @@ typedef struct resolver {
     wick_str missing; /* ops without a row */
 } resolver;
 
+/* A file may have chosen names of one hash: each look past the first counts. */
 static struct name *look(const scope *s, wick_bytes text) {
-    size_t at = wick_hash(text.at, text.size, 1) & (s->cap - 1);
-    while (s->names[at].used && !wick_bytes_equal(s->names[at].text, text)) at = (at + 1) & (s->cap - 1);
+    size_t at = wick_hash(text.at, text.size, 1) & (s->cap - 1), n = 1;
+    for (; s->names[at].used && !wick_bytes_equal(s->names[at].text, text); n++) at = (at + 1) & (s->cap - 1);
+    wick_watch_spend(s->watch, 4 * n);
     return &s->names[at];
 }
 
@@ -145,7 +148,7 @@ static void *take(const resolver *r, size_t n, size_t size) {
 
 static int64_t opset_of(const scope *s, wick_bytes domain) {
     for (; s; s = s->parent)
-        for (size_t i = 0; i < s->n_opsets; i++) {
+        for (size_t i = 0; i < s->n_opsets && wick_watch_spend(s->watch, 2); i++) {
             if (wick_bytes_equal(wick_onnx_domain(s->opsets[i].domain), domain)) return s->opsets[i].version;
         }
     return 0;
@@ -167,14 +170,14 @@ static wick_status resolve_bodies(resolver *r, onnx_step *step, const scope *s, 
         step->bodies[i] = body;
         body->graph = g;
         body->parent = s->block;
-        scope inner = {.parent = s, .block = body};
+        scope inner = {.parent = s, .block = body, .watch = s->watch};
         WICK_TRY(resolve_block(r, body, &inner, 0, g->nodes.at, g->nodes.n));
     }
     return WICK_OK;
 }
 
 static const onnx_function *find_function(const resolver *r, wick_bytes domain, wick_bytes name, wick_bytes overload, size_t *index) {
-    for (size_t i = 0; i < r->onnx->proto.functions.n; i++) {
+    for (size_t i = 0; i < r->onnx->proto.functions.n && wick_watch_spend(&r->onnx->ctx->watch, 2); i++) {
         const onnx_function *f = &r->onnx->proto.functions.at[i];
         if (wick_bytes_equal(f->name, name) && wick_bytes_equal(wick_onnx_domain(f->domain), domain) && wick_bytes_equal(f->overload, overload))
             return *index = i, f;
@@ -248,7 +251,7 @@ static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_
     if (g) {
         for (s->cap = 16; s->cap < 2 * most; s->cap *= 2) {
         }
-        s->names = wick_calloc(NULL, s->cap * sizeof *s->names);
+        s->names = wick_calloc(&r->onnx->ctx->alloc, s->cap * sizeof *s->names);
         if (!s->names) return no_memory(r);
     }
     wick_status status = WICK_OK;
@@ -282,7 +285,7 @@ static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_
         b->steps[i].node = &nodes[i];
         b->most_in = WICK_MAX(b->most_in, nodes[i].in.n);
         b->most_out = WICK_MAX(b->most_out, nodes[i].out.n);
-        status = i % 256 ? WICK_OK : wick_onnx_late(r->onnx, r->onnx->path);
+        status = wick_onnx_late(r->onnx, 256, r->onnx->path);
         if (status == WICK_OK) status = resolve_step(r, b, &b->steps[i], s, depth_of(b) + 1);
         b->n = i + 1;
         r->onnx->steps++;
@@ -293,7 +296,7 @@ static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_
             status = fail(r, g->out.at[i].head.place, WICK_ERR_FORMAT, "graph output", g->out.at[i].name, "is made by nothing");
         b->n_out = (int)i + 1;
     }
-    if (g) wick_release(NULL, s->names, s->cap * sizeof *s->names);
+    if (g) wick_release(&r->onnx->ctx->alloc, s->names, s->cap * sizeof *s->names);
     return status;
 }
 
@@ -301,10 +304,10 @@ static wick_status resolve_function(resolver *r, const onnx_function *f, onnx_bl
     size_t most = f->in.n;
     for (size_t i = 0; i < f->nodes.n; i++) most += f->nodes.at[i].out.n;
     if (most > INT32_MAX / 4) return no_memory(r);
-    scope s = {.block = b, .opsets = f->opsets.at, .n_opsets = f->opsets.n};
+    scope s = {.block = b, .opsets = f->opsets.at, .n_opsets = f->opsets.n, .watch = &r->onnx->ctx->watch};
     for (s.cap = 16; s.cap < 2 * most; s.cap *= 2) {
     }
-    s.names = wick_calloc(NULL, s.cap * sizeof *s.names);
+    s.names = wick_calloc(&r->onnx->ctx->alloc, s.cap * sizeof *s.names);
     b->in = take(r, f->in.n, sizeof *b->in);
     b->out = take(r, f->out.n, sizeof *b->out);
     wick_status status = s.names && b->in && b->out ? WICK_OK : no_memory(r);
@@ -319,7 +322,7 @@ static wick_status resolve_function(resolver *r, const onnx_function *f, onnx_bl
             status = fail(r, f->head.place, WICK_ERR_FORMAT, "function output", f->out.at[i], "is made by nothing");
         b->n_out = (int)i + 1;
     }
-    wick_release(NULL, s.names, s.cap * sizeof *s.names);
+    wick_release(&r->onnx->ctx->alloc, s.names, s.cap * sizeof *s.names);
     return status;
 }
 
@@ -327,7 +330,7 @@ wick_status wick_onnx_resolve(wick_onnx *onnx) {
     enum { MISSING_MAX = 4096 };
     const onnx_model *m = &onnx->proto;
     resolver r = {.onnx = onnx};
-    rows *table = wick_alloc(NULL, sizeof *table);
+    rows *table = wick_alloc(&onnx->ctx->alloc, sizeof *table);
     char *missing = take(&r, 1, MISSING_MAX);
     onnx->function_blocks = take(&r, m->functions.n, sizeof *onnx->function_blocks);
     onnx->main = take(&r, 1, sizeof *onnx->main);
@@ -341,12 +344,12 @@ wick_status wick_onnx_resolve(wick_onnx *onnx) {
         if (!(onnx->function_blocks[i] = take(&r, 1, sizeof **onnx->function_blocks))) status = no_memory(&r);
     for (size_t i = 0; status == WICK_OK && i < m->functions.n; i++) status = resolve_function(&r, &m->functions.at[i], onnx->function_blocks[i]);
     static const onnx_opset first = {.version = 1};
-    const scope s = {.opsets = m->opsets.n ? m->opsets.at : &first, .n_opsets = m->opsets.n ? m->opsets.n : 1};
+    const scope s = {.opsets = m->opsets.n ? m->opsets.at : &first, .n_opsets = m->opsets.n ? m->opsets.n : 1, .watch = &onnx->ctx->watch};
     scope main = s;
     main.block = onnx->main;
     onnx->main->graph = m->graph;
     if (status == WICK_OK) status = resolve_block(&r, onnx->main, &main, 0, m->graph->nodes.at, m->graph->nodes.n);
     onnx->unsupported = missing ? missing : "";
-    wick_release(NULL, table, sizeof *table);
+    wick_release(&onnx->ctx->alloc, table, sizeof *table);
     return status;
 }

@@ -17,14 +17,15 @@ bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) {
     return false;
 }
 
-bool wick_onnx_in_time(onnx_call *c) {
-    if (c->status == WICK_OK) c->status = wick_onnx_late(c->run->onnx, c->step->place);
+bool wick_onnx_spend(onnx_call *c, size_t units) {
+    if (c->status == WICK_OK) c->status = wick_onnx_late(c->run->onnx, units, c->step->place);
     return c->status == WICK_OK;
 }
 
 void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size) {
     size_t bytes;
     void *at = NULL;
+    if (!wick_onnx_spend(c, n)) return NULL; /* who takes room for so many goes through them */
     if (!wick_mul_overflows(n, size, &bytes) && c->run->arena.bytes <= c->run->onnx->limits.memory &&
         bytes <= c->run->onnx->limits.memory - c->run->arena.bytes)
         at = wick_arena_zalloc(&c->run->arena, bytes ? bytes : 1);
@@ -37,6 +38,27 @@ void *wick_onnx_alloc2(onnx_call *c, int64_t rows, int64_t columns, size_t size)
     int64_t n;
     const bool good = rows >= 0 && columns >= 0 && !wick_mul_overflows(rows, columns, &n);
     return wick_onnx_alloc(c, good ? (size_t)n : SIZE_MAX, size);
+}
+
+/* Runs of 1, 2, 4 ... that are in order are merged, to and fro. */
+bool wick_onnx_sort(onnx_call *c, void *items, size_t n, size_t size, int (*compare)(const void *, const void *, wick_watch *)) {
+    wick_watch *watch = &c->ctx->watch;
+    char *from = items, *to = n > 1 ? wick_onnx_alloc(c, n, size) : items;
+    if (!to) return false;
+    for (size_t run = 1; run < n; run *= 2) {
+        for (size_t low = 0; low < n; low += 2 * run) {
+            const size_t middle = WICK_MIN(low + run, n), high = WICK_MIN(low + 2 * run, n);
+            for (size_t i = low, k = middle, at = low; at < high; at++) {
+                if (!wick_onnx_spend(c, 4)) return false;
+                const bool first = k == high || (i < middle && compare(from + i * size, from + k * size, watch) <= 0);
+                memcpy(to + at * size, from + (first ? i++ : k++) * size, size);
+            }
+        }
+        char *was = from;
+        from = to, to = was;
+    }
+    if (n && from != (char *)items) memcpy(items, from, n * size);
+    return wick_onnx_spend(c, 0);
 }
 
 /* ---- inputs ----------------------------------------------------------------------------------------------------------------------------- */
@@ -90,7 +112,7 @@ bool wick_onnx_host_of(onnx_call *c, wick_tensor *t, bool dynamic, onnx_host *ou
                               "needs a value that depends on the inputs while the graph is recorded: it can be run, but not compiled");
     if (!read_host(c, t, out)) return false;
     if (run->mode == ONNX_RUN_PROBE) {
-        if (!wick_grow(NULL, (void **)&run->answers, &run->cap_answers, run->n_answers + 1, sizeof *run->answers))
+        if (!wick_grow(&run->ctx->alloc, (void **)&run->answers, &run->cap_answers, run->n_answers + 1, sizeof *run->answers))
             return wick_onnx_fail(c, WICK_ERR_NOMEM, "out of memory");
         run->answers[run->n_answers++] = *out;
     }
@@ -124,8 +146,8 @@ wick_tensor *wick_onnx_zero_point(onnx_call *c, int i) {
 
 /* ---- attributes -------------------------------------------------------------------------------------------------------------------------- */
 
-static const onnx_attr *own_attr(const onnx_node *node, const char *name, wick_bytes text, size_t *index) {
-    for (size_t i = 0; i < node->attrs.n; i++) {
+static const onnx_attr *own_attr(wick_watch *watch, const onnx_node *node, const char *name, wick_bytes text, size_t *index) {
+    for (size_t i = 0; i < node->attrs.n && wick_watch_spend(watch, 2); i++) { /* the next node says so */
         const onnx_attr *a = &node->attrs.at[i];
         if (name ? wick_bytes_are(a->name, name) : wick_bytes_equal(a->name, text)) return *index = i, a;
     }
@@ -135,13 +157,13 @@ static const onnx_attr *own_attr(const onnx_node *node, const char *name, wick_b
 /* An attribute of the step; one that refers to the attribute of the function around it is looked up there, as far out as it takes. index: among those
  * of the node where it was found; SIZE_MAX: it is a function's default. */
 static const onnx_attr *attr_at(const onnx_call *c, const char *name, const onnx_call **where, size_t *index) {
-    const onnx_attr *a = own_attr(c->step->node, name, (wick_bytes){0}, index);
+    const onnx_attr *a = own_attr(&c->ctx->watch, c->step->node, name, (wick_bytes){0}, index);
     *where = c;
     while (a && a->reference.size) {
         const wick_bytes reference = a->reference;
         const onnx_call *f = (*where)->frame->function;
         if (!f) return NULL;
-        a = own_attr(f->step->node, NULL, reference, index);
+        a = own_attr(&c->ctx->watch, f->step->node, NULL, reference, index);
         *where = f;
         for (size_t i = 0; !a && i < f->step->decl->defaults.n; i++)
             if (wick_bytes_equal(f->step->decl->defaults.at[i].name, reference)) a = &f->step->decl->defaults.at[i], *index = SIZE_MAX;
@@ -213,8 +235,11 @@ bool wick_onnx_axes(onnx_call *c, int input, const char *attribute, int rank, in
         *n = count;
     }
     if (*n > WICK_MAX_DIMS) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%d axes", *n);
-    for (int i = 0; i < *n; i++)
+    for (int i = 0; i < *n; i++) {
         if (!wick_onnx_axis(c, list[i], rank, &axes[i])) return false;
+        for (int k = 0; k < i; k++)
+            if (axes[k] == axes[i]) return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %lld is named twice", (long long)list[i]);
+    }
     return true;
 }
 
@@ -304,6 +329,19 @@ static onnx_value weight_value(const onnx_run *run, const onnx_value *weight, co
     return v;
 }
 
+enum { NODE_WORK = 1 << 11 }; /* of a node, as a watch counts, besides what its row does */
+
+/* One node more, or one run of a block: a body may have no nodes. */
+static wick_status charge(onnx_run *run, size_t units, const char *place, wick_msg *msg) {
+    const wick_onnx_limits *limits = &run->onnx->limits;
+    const size_t held = run->ctx->slab.bytes > run->recorded ? run->ctx->slab.bytes - run->recorded : 0;
+    if (run->steps_left-- <= 0)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: runs more nodes than the limit of %lld", place, (long long)limits->nodes);
+    if (held > limits->memory || run->arena.bytes > limits->memory - held)
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: what is recorded takes more memory than the limit of %zu bytes", place, limits->memory);
+    return wick_onnx_late(run->onnx, units, place);
+}
+
 static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_step *step, const onnx_value **in, onnx_value *out, wick_msg *msg) {
     onnx_call c = {.run = run,
                    .frame = frame,
@@ -315,8 +353,7 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
                    .in = in,
                    .out = out,
                    .msg = msg};
-    if (run->steps_left-- <= 0) wick_onnx_fail(&c, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of %lld", (long long)run->onnx->limits.nodes);
-    if (c.status == WICK_OK) c.status = wick_onnx_late(run->onnx, step->place);
+    c.status = charge(run, NODE_WORK, step->place, msg);
     for (int i = 0; i < c.n_in; i++) {
         in[i] = value_of(frame, step->in[i]);
         c.dynamic |= in[i] && in[i]->dynamic;
@@ -335,7 +372,7 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
     }
     wick_enter(step->place);
     if (step->function) call_function(&c);
-    else if (step->op && wick_onnx_move_texts(&c)) {
+    else if (step->op && (!wick_onnx_check_attributes(&c) || wick_onnx_move_texts(&c))) {
     } else if (step->op) step->op->fn(&c);
     else wick_onnx_fail(&c, WICK_ERR_UNSUPPORTED, "Wick has no such op (opset %d)", step->opset);
     wick_leave();
@@ -351,8 +388,9 @@ wick_status wick_onnx_block(onnx_run *run, const onnx_block *b, onnx_frame *pare
                             onnx_value *out, wick_msg *msg) {
     if (run->depth >= run->onnx->limits.depth)
         return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: graphs and functions lie within each other deeper than the limit", run->onnx->path);
+    if (run->depth) WICK_TRY(charge(run, (size_t)b->n_slots, run->onnx->path, msg));
     const size_t n_slots = (size_t)b->n_slots + 1, bytes = (n_slots + b->most_out) * sizeof(onnx_value) + b->most_in * sizeof(onnx_value *);
-    onnx_value *slots = wick_calloc(NULL, bytes);
+    onnx_value *slots = wick_calloc(&run->ctx->alloc, bytes);
     if (!slots) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", run->onnx->path);
     onnx_value *results = slots + n_slots;
     const onnx_value **args = (const onnx_value **)(results + b->most_out);
@@ -375,6 +413,6 @@ wick_status wick_onnx_block(onnx_run *run, const onnx_block *b, onnx_frame *pare
         const onnx_value *v = value_of(&frame, b->out[i]);
         out[i] = v ? *v : (onnx_value){0};
     }
-    wick_release(NULL, slots, bytes);
+    wick_release(&run->ctx->alloc, slots, bytes);
     return status;
 }

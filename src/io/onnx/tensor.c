@@ -266,7 +266,7 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
     } else if (typed_values(t) != values) return fail(onnx, t, WICK_ERR_FORMAT, msg, "%zu values, dims make %zu", typed_values(t), values);
     uint8_t *own = NULL;
     if (!at || !little_endian_host) {
-        own = wick_alloc(NULL, bytes);
+        own = wick_alloc(&onnx->ctx->alloc, bytes);
         if (!own) return fail(onnx, t, WICK_ERR_NOMEM, msg, "out of memory");
         if (!at) write_typed(t, size, values, own);
         if (!little_endian_host)
@@ -283,7 +283,7 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
         const wick_status made = wick_tensor_error(out->tensor, &why);
         if (made != WICK_OK) status = fail(onnx, t, made, msg, "%s", why);
     }
-    wick_release(NULL, own, bytes);
+    wick_release(&onnx->ctx->alloc, own, bytes);
     return status;
 }
 
@@ -318,7 +318,7 @@ wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *s, wick_on
     const void *value_data, *index_data;
     if (wick_data(values.tensor, &value_data) != WICK_OK || wick_data(indices.tensor, &index_data) != WICK_OK)
         return fail(onnx, v, WICK_ERR_NOMEM, msg, "out of memory");
-    uint8_t *dense = wick_calloc(NULL, bytes);
+    uint8_t *dense = wick_calloc(&onnx->ctx->alloc, bytes);
     if (!dense) return fail(onnx, v, WICK_ERR_NOMEM, msg, "out of memory");
     wick_status status = WICK_OK;
     for (int64_t i = 0; i < n && status == WICK_OK; i++) {
@@ -337,6 +337,6 @@ wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *s, wick_on
         out->tensor = wick_from(onnx->ctx, dtype, rank, s->dims.at, dense);
         if (wick_tensor_error(out->tensor, NULL) != WICK_OK) status = fail(onnx, v, WICK_ERR_NOMEM, msg, "out of memory");
     }
-    wick_release(NULL, dense, bytes);
+    wick_release(&onnx->ctx->alloc, dense, bytes);
     return status;
 }

@@ -59,7 +59,7 @@ static wick_status read_sequence(wick_onnx *onnx, const onnx_sequence *s, wick_o
 }
 
 static wick_status read_value(wick_onnx *onnx, const wick_onnx_port *port, const wick_map *map, wick_onnx_value *out) {
-    const wick_proto_limits limits = {.memory = onnx->limits.memory};
+    const wick_proto_limits limits = {.memory = onnx->limits.memory, .watch = &onnx->ctx->watch};
     if (port->optional) { /* its one field tells what it is; a bare tensor or sequence is one too */
         onnx_optional *o = wick_arena_zalloc(&onnx->arena, sizeof *o);
         if (!o) return no_memory(onnx);
@@ -102,7 +102,9 @@ wick_status wick_onnx_read_value(wick_onnx *onnx, const wick_onnx_port *port, co
     }
     pages->next = onnx->pages; /* texts lie in it */
     onnx->pages = pages;
+    const wick_watch was = wick_onnx_begin(onnx);
     status = read_value(onnx, port, &map, out);
+    wick_context_unwatch(onnx->ctx, &was);
     return status == WICK_OK ? status : wick_context_fail(onnx->ctx, status, "%s: %s", path, onnx->msg.text);
 }
 
@@ -140,7 +142,7 @@ static wick_status compare_tensors(wick_context *ctx, wick_tensor *got, wick_ten
     if (ra != rb || memcmp(wick_tensor_dims(got), wick_tensor_dims(want), (size_t)ra * sizeof(int64_t)))
         return other_shape(ctx, ra, wick_tensor_dims(got), rb, wick_tensor_dims(want));
     const int64_t n = wick_tensor_count(got);
-    double *x = wick_alloc(NULL, 2 * (size_t)n * sizeof *x), *y = x + n;
+    double *x = wick_alloc(&ctx->alloc, 2 * (size_t)n * sizeof *x), *y = x + n;
     if (!x) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory comparing");
     wick_status status = wick_onnx_elements(got, WICK_F64, x);
     if (status == WICK_OK) status = wick_onnx_elements(want, WICK_F64, y);
@@ -156,7 +158,7 @@ static wick_status compare_tensors(wick_context *ctx, wick_tensor *got, wick_ten
     if (bad)
         status = wick_context_fail(ctx, WICK_ERR_MISMATCH, "%lld of %lld differ; worst at %lld: %.9g, not %.9g", (long long)bad, (long long)n,
                                    (long long)worst, x[worst], y[worst]);
-    wick_release(NULL, x, 2 * (size_t)n * sizeof *x);
+    wick_release(&ctx->alloc, x, 2 * (size_t)n * sizeof *x);
     return status;
 }
 

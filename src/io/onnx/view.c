@@ -59,7 +59,9 @@ static bool view_wires(wick_onnx *onnx, wick_onnx_wire *wires) {
         wick_onnx_wire *w = &wires[weight->slot];
         w->from = -2;
         see(w, &weight->value);
-        if (!w->name) good = (w->name = text_of(onnx, weight->tensor ? weight->tensor->name : weight->sparse->values->name)) != NULL;
+        if (w->name) continue;
+        w->name = weight->tensor ? text_of(onnx, weight->tensor->name) : weight->sparse ? text_of(onnx, weight->sparse->values->name) : weight->state;
+        good = w->name != NULL;
     }
     return good;
 }
@@ -74,15 +76,20 @@ wick_status wick_onnx_get_graph(wick_onnx *onnx, const wick_spec *in, wick_onnx_
     good = good && view_wires(onnx, wires);
     for (size_t i = 0; i < b->n && good; i++) good = view_node(onnx, &b->steps[i], &nodes[i]);
     for (int i = 0; i < b->n_out && good; i++) outputs[i] = b->out[i].slot;
-    wick_spec *seen = good && in ? wick_calloc(NULL, ((size_t)b->n_slots + 1) * sizeof *seen) : NULL;
+    wick_spec *seen = good && in ? wick_calloc(&onnx->ctx->alloc, ((size_t)b->n_slots + 1) * sizeof *seen) : NULL;
     if (!good || (in && !seen)) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory, or beyond the limit", onnx->path);
     if (in) {
         onnx_run run = {.seen = seen};
         for (int32_t i = 0; i < b->n_slots; i++) seen[i].rank = -1;
-        if (wick_onnx_probe_shapes(onnx, in, &run) != WICK_OK) wick_context_clear_error(onnx->ctx); /* what is behind stays unknown */
+        const wick_status status = wick_onnx_probe_shapes(onnx, in, &run);
+        if (status == WICK_ERR_DEADLINE || status == WICK_ERR_CANCELLED) {
+            wick_release(&onnx->ctx->alloc, seen, ((size_t)b->n_slots + 1) * sizeof *seen);
+            return status;
+        }
+        if (status != WICK_OK) wick_context_clear_error(onnx->ctx); /* what is behind stays unknown */
         for (int32_t i = 0; i < b->n_slots; i++)
             if (wires[i].spec.rank < 0) wires[i].spec = seen[i];
-        wick_release(NULL, seen, ((size_t)b->n_slots + 1) * sizeof *seen);
+        wick_release(&onnx->ctx->alloc, seen, ((size_t)b->n_slots + 1) * sizeof *seen);
     }
     for (int32_t i = 0; i < b->n_slots; i++) wires[i].spec.name = wires[i].name ? wires[i].name : "";
     *out = (wick_onnx_graph){(int64_t)b->n, b->n_slots, nodes, wires, outputs};

@@ -61,7 +61,19 @@ static void DENSE_NAME(svd)(dense_run *r, int64_t m, int64_t n, const void *av, 
     if (!r->memory) return;
     DENSE_T *u = uv, *s = sv, *vt = vtv;
     double largest = 0;
-    for (int64_t i = 0; i < m * n; i++) largest = __builtin_fabs((double)a[i]) > largest ? __builtin_fabs((double)a[i]) : largest;
+    bool finite = true;
+    for (int64_t i = 0; i < m * n; i++) {
+        const double size = __builtin_fabs((double)a[i]);
+        largest = size > largest ? size : largest;
+        finite &= size - size == 0;
+    }
+    if (!finite) { /* no rotation makes numbers of it */
+        const DENSE_T nan = (DENSE_T)__builtin_nan("");
+        for (int64_t i = 0; i < m * m; i++) u[i] = nan;
+        for (int64_t i = 0; i < n; i++) s[i] = nan;
+        for (int64_t i = 0; i < n * n; i++) vt[i] = nan;
+        return;
+    }
     const double scale = largest > 0 && largest < 1e300 ? 1 / largest : 1; /* squares stay in range */
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) x[j * m + i] = (DENSE_T)((double)a[i * n + j] * scale);

@@ -23,8 +23,9 @@
  EW(sub, 2, ARITH, SAME, a - b, G2(g, wick_neg(g)), -4, 4, "a - b", "Sub", "sub") \
  EW(mul, 2, ARITH, SAME, a * b, G2(wick_mul(g, b), wick_mul(g, a)), -4, 4, "a * b", "Mul", "mul") \
  EW(div, 2, FLOAT, SAME, a / b, G2(wick_div(g, b), wick_neg(wick_div(wick_mul(g, y), b))), 0.5, 4, "a / b; integers divide as f32", "Div", "div") \
- EW(pow, 2, FLOAT, SAME, M(pow)(a, b), G2(wick_mul(g, wick_mul(b, wick_pow(a, wick_sub(b, NUM(1))))), \
-    wick_mul(g, wick_mul(y, wick_log(a)))), 0.5, 3, "a to the power b", "Pow", "pow") \
+ EW(pow, 2, ARITH, SAME, M(pow)(a, b), G2(wick_mul(g, wick_where(wick_eq(b, NUM(0)), NUM(0), wick_mul(b, wick_pow(a, wick_sub(b, NUM(1)))))), \
+    wick_mul(g, wick_where(wick_logical_and(wick_eq(a, NUM(0)), wick_ge(b, NUM(0))), NUM(0), wick_mul(y, wick_log(a))))), 0.5, 3, \
+    "a to the power b; of integers 1 / a rounded towards 0", "Pow", "pow") \
  EW(floor_divide, 2, ARITH, SAME, M(floor_divide)(a, b), G2(NULL, NULL), 0.5, 4, "a / b, rounded down; integers by 0 give 0", "", "floor_divide") \
  EW(trunc_divide, 2, ARITH, SAME, M(trunc_divide)(a, b), G2(NULL, NULL), 0.5, 4, \
     "a / b, rounded towards 0; integers by 0 give 0", "", "div(rounding_mode='trunc')") \
@@ -42,12 +43,12 @@
     NUMG(0), g)), -4, 4, "the smaller; the other where one is NaN", "", "fmin") \
  EW(hypot, 2, FLOAT, SAME, M(hypot)(a, b), G2(wick_mul(g, wick_div(a, y)), wick_mul(g, wick_div(b, y))), 0.5, 4, \
     "sqrt(a^2 + b^2), no overflow between", "", "hypot") \
- EW(atan2, 2, FLOAT, SAME, M(atan2)(a, b), G2(wick_div(wick_mul(g, b), wick_add(wick_square(a), wick_square(b))), wick_div(wick_mul(g, \
-    wick_neg(a)), wick_add(wick_square(a), wick_square(b)))), 0.5, 4, "angle of the point (b, a), from -pi to pi", "", "atan2") \
+ EW(atan2, 2, FLOAT, SAME, M(atan2)(a, b), G2(wick_mul(g, wick_angle_slope(b, a, b)), \
+    wick_neg(wick_mul(g, wick_angle_slope(a, a, b)))), 0.5, 4, "angle of the point (b, a), from -pi to pi", "", "atan2") \
  EW(copysign, 2, FLOAT, SAME, M(copysign)(a, b), G2(wick_mul(g, wick_mul(wick_sign(a), wick_copysign(NUM(1), b))), NULL), 0.5, 4, \
     "|a| with the sign of b", "", "copysign") \
  EW(nextafter, 2, WIDE, PLAIN, M(nextafter)(a, b), G0, -4, 4, "the number next to a towards b", "", "nextafter") \
- EW(xlogy, 2, FLOAT, SAME, ((a == K(0)) & (b == b)) ? K(0) : a * M(log)(b), G2(wick_mul(g, wick_where(wick_eq(a, NUM(0)), NUM(0), wick_log(b))), \
+ EW(xlogy, 2, FLOAT, SAME, ((a == K(0)) & (b == b)) ? K(0) : a * M(log)(b), G2(wick_mul(g, wick_where(wick_logical_and(wick_eq(a, NUM(0)), wick_le(b, NUM(0))), NUM(0), wick_log(b))), \
     wick_mul(g, wick_div(a, b))), 0.5, 4, "a log(b); 0 where a is 0", "", "xlogy") \
  EW(logaddexp, 2, FLOAT, SAME, M(logaddexp)(a, b), G2(wick_mul(g, wick_sigmoid(wick_sub(a, b))), wick_mul(g, wick_sigmoid(wick_sub(b, a)))), -4, 4, \
     "log(exp(a) + exp(b)), no overflow", "", "logaddexp") \

@@ -143,6 +143,18 @@ WICK_MATH uint64_t wick_fmod_u64(uint64_t a, uint64_t b) { return b == 0 ? 0 : a
 WICK_MATH uint64_t wick_remainder_u64(uint64_t a, uint64_t b) { return wick_fmod_u64(a, b); }
 WICK_MATH uint64_t wick_floor_divide_u64(uint64_t a, uint64_t b) { return wick_trunc_divide_u64(a, b); }
 
+/* a^b, which wraps; of b below 0 what 1 / a^-b is when rounded towards 0, and 0 of a = 0. */
+WICK_MATH uint64_t wick_pow_u64(uint64_t a, uint64_t b) {
+    uint64_t y = 1;
+    for (; b; b >>= 1, a *= a) y = b & 1 ? y * a : y;
+    return y;
+}
+WICK_MATH int64_t wick_pow_i64(int64_t a, int64_t b) {
+    if (b < 0) return a == 1 ? 1 : a != -1 ? 0 : b & 1 ? -1 : 1;
+    return (int64_t)wick_pow_u64((uint64_t)a, (uint64_t)b);
+}
+WICK_MATH int32_t wick_pow_i32(int32_t a, int32_t b) { return (int32_t)wick_pow_i64(a, b); }
+
 /* Shifts by as many bits as there are, or more, or fewer than none, push everything out. */
 WICK_MATH int32_t wick_shl_i32(int32_t a, int32_t b) { return (uint32_t)b < 32 ? (int32_t)((uint32_t)a << (b & 31)) : 0; }
 WICK_MATH int64_t wick_shl_i64(int64_t a, int64_t b) { return (uint64_t)b < 64 ? (int64_t)((uint64_t)a << (b & 63)) : 0; }
