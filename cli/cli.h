@@ -47,7 +47,7 @@ typedef struct cli_options {
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
     bool head, fit, compress;
 
-    const char *sizes, *thread_counts, *html, *against, *peers, *regress; /* of bench */
+    const char *sizes, *thread_counts, *html, *markdown, *against, *peers, *regress; /* of bench */
     bool list;
 
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */

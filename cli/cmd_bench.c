@@ -237,6 +237,7 @@ int cmd_bench(cli_options *o) {
     }
     if (code == CLI_OK && compares) results_judge(&all);
     if (code == CLI_OK && *o->html && !results_write_page(&all, o->html)) code = talk_fail(CLI_FAILED, "%s: cannot be written: %s", o->html, strerror(errno));
+    if (code == CLI_OK && *o->markdown && !results_write_markdown(&all, o->markdown)) code = talk_fail(CLI_FAILED, "%s: cannot be written: %s", o->markdown, strerror(errno));
     if (code == CLI_OK && o->json) results_write_json(&all);
     for (int i = 0; code == CLI_OK && !o->json && compares && i < all.n; i++) {
         if (i == 0) results_print_header();

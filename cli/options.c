@@ -176,6 +176,7 @@ static const option_row rows[] = {
     {"peers", "PYTHON", TEXT, B, "", AT(peers), 0, 0, FORGET,
      "race PyTorch, OpenBLAS, BLIS and oneDNN too, in turn, where this interpreter has them: scripts/peers makes such an environment"},
     {"html", "FILE", TEXT, B, "", AT(html), 0, 0, FORGET, "also draw it all, as one page"},
+    {"markdown", "FILE", TEXT, B, "", AT(markdown), 0, 0, FORGET, "also write the rows as a table for documents"},
     {"against", "FILE.json", TEXT, B, "", AT(against), 0, 0, FORGET,
      "beside what --json wrote earlier: which rows are faster or slower, by 2 % and more and not by chance (p < 0.05); exit 1 if any is slower"},
     {"regress", "COMMIT", TEXT, B, "", AT(regress), 0, 0, FORGET,

@@ -1,4 +1,4 @@
-/* page.c: the results as one HTML page: the roofline, and a table for each suite. */
+/* page.c: the results as one HTML page, the roofline and a table for each suite; and the tables in Markdown. */
 #include "results.h"
 
 #include "../chart.h"
@@ -130,6 +130,56 @@ bool results_write_page(const bench_results *all, const char *path) {
         if (!before) write_suite(out, all, all->at[i].row->suite);
     }
     html_end(out);
+    const bool good = !ferror(out);
+    return fclose(out) == 0 && good;
+}
+
+/* Peers by the order in which rows first have them. */
+static int peer_names(const bench_results *all, const char *names[BENCH_PEERS]) {
+    int n = 0;
+    for (int i = 0; i < all->n; i++)
+        for (int p = 0; p < all->at[i].n_peers; p++) {
+            int k = 0;
+            while (k < n && strcmp(names[k], all->at[i].peers[p].name) != 0) k++;
+            if (k == n && n < BENCH_PEERS) names[n++] = all->at[i].peers[p].name;
+        }
+    return n;
+}
+
+bool results_write_markdown(const bench_results *all, const char *path) {
+    const char *names[BENCH_PEERS];
+    const int n = peer_names(all, names);
+    FILE *out = fopen(path, "w");
+    if (!out) return false;
+    for (int i = 0; i < all->n_roofs; i++) {
+        const roof *c = &all->roofs[i];
+        fprintf(out, "Ceilings, %d thread%s:", c->threads, plural(c->threads));
+        for (int k = 0; k < CEILING_COMPUTES; k++)
+            if (c->compute[k] > 0) fprintf(out, " %s %.0f G%s/s,", ceiling_compute_name((ceiling_compute)k), 1e-9 * c->compute[k], k == CEILING_INT8 ? "OP" : "FLOP");
+        for (int k = 0; k < c->n_levels; k++)
+            fprintf(out, "%s %s %.0f/%.0f/%.0f", k ? "," : " read/written/copied in GB/s:", c->level[k].name, 1e-9 * c->level[k].rate[CEILING_READ], 1e-9 * c->level[k].rate[CEILING_WRITE],
+                    1e-9 * c->level[k].rate[CEILING_COPY]);
+        fprintf(out, ".\n\n");
+    }
+    fprintf(out, "| row | threads | median | of its ceiling |");
+    for (int p = 0; p < n; p++) fprintf(out, " %s |", names[p]);
+    fprintf(out, "\n|---|---|---|---|");
+    for (int p = 0; p < n; p++) fprintf(out, "---|");
+    fprintf(out, "\n");
+    for (int i = 0; i < all->n; i++) {
+        const bench_result *r = &all->at[i];
+        const double share = result_share(r);
+        time_text text;
+        if (*r->why) continue;
+        fprintf(out, "| %s | %d | %s | ", r->key, r->threads, text_time(text, stats_quantile(&r->times.seconds, 0.5)));
+        if (share == share) fprintf(out, "%.0f %% of %s ", 100 * share, r->floor.bound);
+        for (int k = 0; k < n; k++) {
+            fprintf(out, "|");
+            for (int p = 0; p < r->n_peers; p++)
+                if (strcmp(names[k], r->peers[p].name) == 0) fprintf(out, " %.2f (%.2f .. %.2f) ", r->peers[p].ratio, r->peers[p].low, r->peers[p].high);
+        }
+        fprintf(out, "|\n");
+    }
     const bool good = !ferror(out);
     return fclose(out) == 0 && good;
 }

@@ -54,6 +54,7 @@ void results_print_summary(const bench_results *all);
 void results_write_json(const bench_results *all);
 /* False: errno says why. */
 bool results_write_page(const bench_results *all, const char *path);
+bool results_write_markdown(const bench_results *all, const char *path);
 
 /* Adds the samples of what --json wrote, in the text of `path`, to the rows that have the same name and threads: to their base, or else to their
  * times. CLI_OK or an exit code, with what is wrong said. */

@@ -25,6 +25,8 @@ test_json_and_against() {
     echo '{}' >empty.json && expect 3 "$wick" bench scans/cumsum $quick --against empty.json && has err "has no rows"
 }
 test_page() {
+    expect 0 "$wick" bench scans/cumsum $quick --markdown rows.md && has rows.md "| scans/cumsum 1K | 1 | "
+    expect 1 "$wick" bench scans/cumsum $quick --markdown nowhere/rows.md && has err nowhere/rows.md
     expect 0 "$wick" bench "gemm/f32_8*" scans $quick --html page.html && has page.html "<svg" && has page.html "cumsum" && has page.html "Roofline" && has page.html "</html>"
     expect 1 "$wick" bench "gemm/f32_8*" $quick --html nowhere/page.html && has err nowhere/page.html
 }
