@@ -430,9 +430,12 @@ int classifier_for_arch(classifier *c, wick_context *ctx, const char *arch, cons
 
 /* Why a model can't be opened; in the folder of a run without a whole epoch, what can be. */
 static int not_opened(wick_context *ctx, wick_status status, const char *model, const char *path) {
-    char *last = path_is_folder(model) && !path_exists(path) ? path_join(model, "last.safetensors") : NULL;
+    const bool folder = path_is_folder(model);
+    char *last = folder && !path_exists(path) ? path_join(model, "last.safetensors") : NULL;
     int code = last && path_exists(last)
                    ? talk_fail(CLI_BAD_FILE, "%s: no epoch is done yet; the weights so far are in %s", model, last)
+               : folder && !path_exists(path)
+                   ? talk_fail(CLI_BAD_FILE, "%s: cannot open: no such file, and %s is no folder of wick train without it", path, model)
                    : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     free(last);
     return code;

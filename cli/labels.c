@@ -1,5 +1,6 @@
 #include "labels.h"
 
+#include "kinds.h"
 #include "talk.h"
 
 #include "wick/ops.h"
@@ -11,6 +12,9 @@
 
 static int read_names(labels *l, const char *path) {
     enum { MOST_BYTES = 64 << 20 };
+    const file_kind *kind = kind_of(path);
+    const bool text = kind ? strcmp(kind->format, "text") == 0 : errno == ENOTSUP; /* a pipe will do */
+    if (!text) return kind_refuse(path, kind, "a list of names, a line each");
     FILE *f = fopen(path, "rb");
     size_t room = 0, size = 0;
     while (f && size < MOST_BYTES) {

@@ -94,7 +94,7 @@ static int check_set(checker *c, const char *folder) {
         }
         if (code == CLI_OK && status == WICK_OK) status = runner_carry(r);
         wick_scope_close(&scope);
-        if (status != WICK_OK && code == CLI_OK) code = runner_failed(r, status);
+        if (status != WICK_OK && code == CLI_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "with the inputs of %s: %s", folder, talk_why(r->ctx, status));
         runner_progress(r, folder, step + 1, steps);
     }
     for (int i = 0; i < r->n_out && code == CLI_OK; i++) {

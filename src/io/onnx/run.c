@@ -13,6 +13,9 @@ bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) {
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    /* An op's own message ends with the place too. */
+    const size_t n = strlen(text), length = strlen(c->step->place);
+    if (n > length + 6 && text[n - 1] == ')' && memcmp(text + n - 1 - length, c->step->place, length) == 0 && memcmp(text + n - 6 - length, " (at ", 5) == 0) text[n - 6 - length] = 0;
     c->status = wick_msg_set(c->msg, status, "%s: %s", c->step->place, text);
     return false;
 }
