@@ -4,6 +4,8 @@
 #include "paths.h"
 #include "talk.h"
 
+#include "wick/image.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -122,9 +124,29 @@ static int open_onnx(classifier *c, const char *path, int blame) {
 /* Its input for a batch of n, as the file has it: [n, H, W, C] where c->last. */
 static wick_spec onnx_spec(const classifier *c, int64_t n) {
     wick_spec spec = {.name = "images", .rank = c->rank + 1, .dims = {n}};
+    const int64_t *dims = c->net[0] ? c->net : c->dims;
     wick_onnx_elem_dtype(wick_onnx_input(c->onnx, 0).elem, &spec.dtype);
-    for (int i = 0; i < c->rank; i++) spec.dims[i + 1] = c->dims[c->last ? (i + 1) % c->rank : i];
+    for (int i = 0; i < c->rank; i++) spec.dims[i + 1] = dims[c->last ? (i + 1) % c->rank : i];
     return spec;
+}
+
+static const char *extents(int rank, const int64_t *dims, char text[WICK_MAX_DIMS * 24]) {
+    size_t n = 0;
+    for (int i = 0; i < rank; i++) n += (size_t)snprintf(text + n, WICK_MAX_DIMS * 24 - n, "%s%lld", i ? ", " : "", (long long)dims[i]);
+    return text;
+}
+
+/* Whether images [C, H, W], or [H, W], which are [1, H, W] then, can be made what the file takes, [C, H, W] or [H, W, C] of these extents. */
+static bool can_be_resized(classifier *c, int rank, const int64_t *dims) {
+    const int64_t channels = c->rank == 3 ? c->dims[0] : 1;
+    for (int last = 0; last < 2 && (c->rank == 2 || c->rank == 3) && rank == 3; last++) {
+        const int64_t net[3] = {dims[last ? 2 : 0], dims[last ? 0 : 1], dims[last ? 1 : 2]};
+        if (net[0] != channels && !(channels == 1 && net[0] == 3)) continue;
+        memcpy(c->net, net, sizeof net);
+        if (c->rank == 2) c->dims[2] = c->dims[1], c->dims[1] = c->dims[0], c->dims[0] = 1, c->rank = 3;
+        return c->last = last, true;
+    }
+    return false;
 }
 
 /* The images that the file declares, beside those that are known already (c->rank 0: none). */
@@ -143,8 +165,13 @@ static int onnx_dims(classifier *c, const char *path, int blame) {
         same = same && dims[i] == c->dims[i];
         last = last && dims[i] == c->dims[(i + 1) % 3];
     }
-    if (known && pixels != known)
-        return talk_fail(blame, "%s: takes images of %lld pixel%s, those of %s have %lld", path, (long long)pixels, plural(pixels), c->data, (long long)known);
+    char theirs[WICK_MAX_DIMS * 24], ours[WICK_MAX_DIMS * 24];
+    if (known && pixels != known) {
+        if (!can_be_resized(c, rank, dims))
+            return talk_fail(blame, "%s: takes images of [%s], those of %s are [%s]", path, extents(rank, dims, theirs), c->data, extents(c->rank, c->dims, ours));
+        talk("images of [%s] are made [%s], which the network takes", extents(3, c->dims, ours), extents(3, c->net, theirs));
+        return CLI_OK;
+    }
     c->last = last && !same;
     if (c->last) return CLI_OK;
     c->rank = rank;
@@ -173,7 +200,8 @@ static int64_t onnx_width(classifier *c, const char *path, int blame) {
     const char *text;
     const wick_status status = wick_tensor_error(y, &text);
     const int64_t width = status == WICK_OK ? wick_tensor_count(y) : 0;
-    if (status != WICK_OK) talk_fail(talk_code(status, blame), "%s", text);
+    char dims[WICK_MAX_DIMS * 24];
+    if (status != WICK_OK) talk_fail(talk_code(status, blame), "%s (for an image of [%s])", text, extents(spec.rank - 1, spec.dims + 1, dims));
     else if (width < 1 || width > MOST_CLASSES) talk_fail(blame, "%s: gives %lld numbers for an image, which are no classes", path, (long long)width);
     wick_scope_close(&scope);
     return width > 0 && width <= MOST_CLASSES ? width : 0;
@@ -477,6 +505,11 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
     wick_here(WICK_PLACE); /* errors name this line, not the last one that recorded something else */
     if (c->onnx) {
+        const wick_interpolate_options smooth = {.mode = WICK_LINEAR, .antialias = true};
+        if (c->net[0]) {
+            x = wick_interpolate(x, 2, NULL, c->net + 1, &smooth);
+            if (c->net[0] != c->dims[0]) x = wick_expand(x, 4, (const int64_t[]){wick_tensor_dim(x, 0), c->net[0], c->net[1], c->net[2]});
+        }
         wick_tensor *y = wick_onnx_forward(c->onnx, c->last ? wick_permute(x, 4, (const int[]){0, 2, 3, 1}) : x);
         const int64_t n = wick_tensor_dim(x, 0);
         const bool flat = wick_tensor_error(y, NULL) != WICK_OK || wick_tensor_rank(y) == 2 || wick_tensor_count(y) != n * c->classes;

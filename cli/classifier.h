@@ -16,6 +16,7 @@ typedef struct classifier {
     char *arch;       /* as wick_zoo_find reads it, or "onnx:FILE" or "onnx:FILE,head" (with another head than the file's), FILE beside the checkpoint */
     wick_onnx *onnx;  /* that file, which then has the model; or NULL */
     bool last;        /* of images [C, H, W], the ONNX file takes [H, W, C] */
+    int64_t net[3];   /* C, H, W that the ONNX file takes, where the images have others: they are resized, and a single channel is given for each; 0: as they are */
     wick_network network;
     int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
