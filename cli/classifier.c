@@ -149,6 +149,14 @@ static bool can_be_resized(classifier *c, int rank, const int64_t *dims) {
     return false;
 }
 
+static void tell_resized(const classifier *c) {
+    char ours[WICK_MAX_DIMS * 24], theirs[WICK_MAX_DIMS * 24];
+    talk("images of [%s] are made [%s], which the network takes", extents(3, c->dims, ours), extents(3, c->net, theirs));
+}
+
+/* Whether a, [H, W, C], is b, [C, H, W], turned. */
+static bool is_turned(const int64_t *a, const int64_t *b) { return a[0] == b[1] && a[1] == b[2] && a[2] == b[0] && memcmp(a, b, 3 * sizeof *a) != 0; }
+
 /* The images that the file declares, beside those that are known already (c->rank 0: none). */
 static int onnx_dims(classifier *c, const char *path, int blame) {
     const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
@@ -169,7 +177,7 @@ static int onnx_dims(classifier *c, const char *path, int blame) {
     if (known && pixels != known) {
         if (!can_be_resized(c, rank, dims))
             return talk_fail(blame, "%s: takes images of [%s], those of %s are [%s]", path, extents(rank, dims, theirs), c->data, extents(c->rank, c->dims, ours));
-        talk("images of [%s] are made [%s], which the network takes", extents(3, c->dims, ours), extents(3, c->net, theirs));
+        tell_resized(c);
         return CLI_OK;
     }
     c->last = last && !same;
@@ -534,12 +542,28 @@ static void note_names(const classifier *c, const wick_dataset *dataset, const c
     }
 }
 
-int classifier_open_data(const classifier *c, const char *name, const char *split, wick_dataset **out) {
+/* An ONNX file by itself takes the images of any set that can be made what it takes. */
+static void take_images(classifier *c, const wick_dataset *dataset) {
+    classifier as = *c;
+    as.rank = wick_dataset_rank(dataset), as.pixels = 1;
+    for (int i = 0; i < as.rank; i++) as.pixels *= as.dims[i] = wick_dataset_dims(dataset)[i];
+    if (!c->onnx || c->data[0] || !as.pixels) return;
+    if (as.pixels == c->pixels) {
+        as.last = as.rank == 3 && c->rank == 3 && is_turned(c->dims, as.dims);
+        if (as.last) *c = as;
+    } else if (can_be_resized(&as, c->rank, c->dims)) {
+        *c = as;
+        tell_resized(c);
+    }
+}
+
+int classifier_open_data(classifier *c, const char *name, const char *split, wick_dataset **out) {
     if (c->onnx && !name[0] && !c->data[0]) return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(split, "test") == 0 ? "train" : "test";
     talk("reading %s", data);
     wick_status status = wick_dataset_open(c->ctx, data, split, out);
     if (status == WICK_OK) {
+        take_images(c, *out);
         int code = classifier_check_dataset(c, *out, data);
         if (code == CLI_OK) note_names(c, *out, data);
         return code;

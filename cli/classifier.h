@@ -57,8 +57,8 @@ bool classifier_add_meta(const classifier *c, meta *list);
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
 /* What a plan takes for a batch of n: images f32 and labels i64. */
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]);
-/* Opens a split that the model is to look at: "" is the data set it was trained on. */
-int classifier_open_data(const classifier *c, const char *name, const char *split, wick_dataset **out);
+/* Opens a split that the model is to look at: "" is the data set it was trained on. An ONNX file by itself takes the images as they are in it from then on. */
+int classifier_open_data(classifier *c, const char *name, const char *split, wick_dataset **out);
 /* Says, with an exit code, how a data set does not fit the model. */
 int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name);
 

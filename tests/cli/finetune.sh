@@ -49,6 +49,8 @@ test_heads_fit_the_classes() {
     expect 0 "$wick" eval grey && has out accuracy
     expect 0 "$wick" predict grey --quiet && has out "taken for"
     expect 0 "$wick" convert grey grey.onnx && expect 0 "$wick" run grey.onnx --input random && expect 0 "$wick" train --resume grey --epochs 2 --quiet
+    expect 0 "$wick" eval "$models/bench/resnet8/model.onnx" --data data && has err "images of [1, 28, 28] are made [3, 32, 32]" # the file by itself too
+    expect 3 "$wick" eval "$models/bench/lenet/model.onnx" --data colour && has err "have 3072 pixels"
     expect 2 "$wick" train --model "$models/bench/lenet/model.onnx" --data colour --out no && has err "takes images of [1, 28, 28]" && has err "are [3, 32, 32]"
     expect 2 "$wick" train --model "$models/onnx/ppocr_cls/model.onnx" --data colour --head --out no && has err "(for an image of [3, 32, 32])"
     expect 2 "$wick" train --model "$models/onnx/silero_vad_v6/model.onnx" "${run[@]}" --out no && has err "takes no batch of images"
