@@ -95,6 +95,8 @@ const help_example help_examples[] = {
     {CMD_RUN, "wick run net.onnx --input photo.jpg --scale 1/255 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels names.txt",
      "the five likeliest classes of a photo, its pixels as networks of PyTorch take them"},
     {CMD_RUN, "wick run vad.onnx --input input=frames.npy --input sr=16000 --state state=stateN --output out", "a sequence: frames.npy has one axis more than the input"},
+    {CMD_RUN, "wick run vad.onnx --input input=speech.wav --rate 16000 --input sr=16000 --state state=stateN --dim input.1=576 --hop 512 --output out",
+     "a recording in steps of 576 samples, each 512 behind the one before"},
     {CMD_RUN, "wick run net.onnx --input random --bench --threads 1", "how long it takes"},
     {CMD_INSPECT, "wick inspect net.onnx", "what it takes and gives, and what it costs"},
     {CMD_INSPECT, "wick inspect net.onnx --dim batch=8 --svg net.svg", "for batches of 8, and drawn for a browser"},

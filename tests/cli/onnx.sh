@@ -143,7 +143,7 @@ test_sequences() {
     local dir=$WICK_MODELS/onnx/dtln_1
     expect 5 "$wick" run "$dir/model.onnx" --check "$dir/sequence" --input input_3=0 --atol 1e-4 && has out "activation_2: differs from step 1 on"
     expect 5 "$wick" run "$dir/model.onnx" --check "$dir/sequence" --input input_3=0 --atol 1e-4 --json && valid_json out && has out '"step": 1'
-    expect 3 "$wick" run "$dir/model.onnx" --check "$dir/sequence" && has err "has no input_1.pb or .npy, for input_3"
+    expect 3 "$wick" run "$dir/model.onnx" --check "$dir/sequence" && has err "has no input_1.pb or .npy, for input_3; --input input_3=FILE gives what a set lacks, --state input_3=OUTPUT carries"
     # the same without --check: outputs of all steps, and the last state; also as a file for each step
     expect 0 "$wick" run "$dir/model.onnx" --input "input_2=$dir/sequence/input_0_all_steps.npy" --state input_3=tf_op_layer_stack_2 --output all &&
         has out "activation_2, f32 [60, 1, 1, 257]" && has out "tf_op_layer_stack_2, f32 [1, 2, 128, 2]"
@@ -221,7 +221,7 @@ test_model_cut_off_in_use() {
     exec 9>&-
     wait $! || code=$?
     [ "$code" = 3 ] && has err "cut.onnx" && has err "was cut off" || fail "exit code $code: $(cat err)"
-    mkdir -p no.names && expect 3 "$wick" run "$mnist/model.onnx" --input random --labels no.names && has err "no.names: cannot be read: Is a directory"
+    mkdir -p no.names && expect 3 "$wick" run "$mnist/model.onnx" --input random --labels no.names && has err "no.names is a directory, not a list of names"
     expect 3 timeout 60 "$wick" run "$mnist/model.onnx" --input random --labels /dev/zero && has err "/dev/zero: cannot be read: it is larger"
 }
 # Pixels of a PNG, resized to what the input takes, in its layout.
@@ -260,6 +260,9 @@ END
     expect 3 "$wick" convert red.png red.onnx && has err "red.png is a PNG picture, not something that"
     expect 3 "$wick" info red.png && has err "red.png is a PNG picture, not a checkpoint"
     expect 0 "$wick" verify red.png && has out "sound (png)"
+    # a size that the model leaves open is the picture's, and said
+    expect 3 "$wick" run "$WICK_MODELS/onnx/ppocr_v4_det/model.onnx" --input red.png && has err "red.png: 40 x 30, as the input x leaves that open; --dim p2o.DynamicDimension.2=N and --dim p2o.DynamicDimension.1=N resize it"
+    expect 0 "$wick" run "$WICK_MODELS/onnx/ppocr_v4_det/model.onnx" --input red.png --dim x.2=32 --dim x.3=64 && has err "40 x 30 is resized to 64 x 32" && lacks err open
     # any characters in a file's name
     local name
     for name in 'a;b.png' 'w=y.png' 'a,b:c.png' 'random:1.png' '7' "it's \"one\"" $'new\nline'; do
