@@ -112,7 +112,7 @@ bool wick_onnx_host_of(onnx_call *c, wick_tensor *t, bool dynamic, onnx_host *ou
     }
     if (run->mode == ONNX_RUN_PROBE && dynamic)
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED,
-                              "needs a value that depends on the inputs while the graph is recorded: it can be run, but not compiled");
+                              "needs a value that depends on the inputs while the graph is recorded: it can be run, but not compiled or exported");
     if (!read_host(c, t, out)) return false;
     if (run->mode == ONNX_RUN_PROBE) {
         if (!wick_grow(&run->ctx->alloc, (void **)&run->answers, &run->cap_answers, run->n_answers + 1, sizeof *run->answers))
