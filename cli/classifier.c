@@ -4,6 +4,8 @@
 #include "paths.h"
 #include "talk.h"
 
+#include "wick/image.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -122,10 +124,38 @@ static int open_onnx(classifier *c, const char *path, int blame) {
 /* Its input for a batch of n, as the file has it: [n, H, W, C] where c->last. */
 static wick_spec onnx_spec(const classifier *c, int64_t n) {
     wick_spec spec = {.name = "images", .rank = c->rank + 1, .dims = {n}};
+    const int64_t *dims = c->net[0] ? c->net : c->dims;
     wick_onnx_elem_dtype(wick_onnx_input(c->onnx, 0).elem, &spec.dtype);
-    for (int i = 0; i < c->rank; i++) spec.dims[i + 1] = c->dims[c->last ? (i + 1) % c->rank : i];
+    for (int i = 0; i < c->rank; i++) spec.dims[i + 1] = dims[c->last ? (i + 1) % c->rank : i];
     return spec;
 }
+
+static const char *extents(int rank, const int64_t *dims, char text[WICK_MAX_DIMS * 24]) {
+    size_t n = 0;
+    for (int i = 0; i < rank; i++) n += (size_t)snprintf(text + n, WICK_MAX_DIMS * 24 - n, "%s%lld", i ? ", " : "", (long long)dims[i]);
+    return text;
+}
+
+/* Whether images [C, H, W], or [H, W], which are [1, H, W] then, can be made what the file takes, [C, H, W] or [H, W, C] of these extents. */
+static bool can_be_resized(classifier *c, int rank, const int64_t *dims) {
+    const int64_t channels = c->rank == 3 ? c->dims[0] : 1;
+    for (int last = 0; last < 2 && (c->rank == 2 || c->rank == 3) && rank == 3; last++) {
+        const int64_t net[3] = {dims[last ? 2 : 0], dims[last ? 0 : 1], dims[last ? 1 : 2]};
+        if (net[0] != channels && !(channels == 1 && net[0] == 3)) continue;
+        memcpy(c->net, net, sizeof net);
+        if (c->rank == 2) c->dims[2] = c->dims[1], c->dims[1] = c->dims[0], c->dims[0] = 1, c->rank = 3;
+        return c->last = last, true;
+    }
+    return false;
+}
+
+static void tell_resized(const classifier *c) {
+    char ours[WICK_MAX_DIMS * 24], theirs[WICK_MAX_DIMS * 24];
+    talk("images of [%s] are made [%s], which the network takes", extents(3, c->dims, ours), extents(3, c->net, theirs));
+}
+
+/* Whether a, [H, W, C], is b, [C, H, W], turned. */
+static bool is_turned(const int64_t *a, const int64_t *b) { return a[0] == b[1] && a[1] == b[2] && a[2] == b[0] && memcmp(a, b, 3 * sizeof *a) != 0; }
 
 /* The images that the file declares, beside those that are known already (c->rank 0: none). */
 static int onnx_dims(classifier *c, const char *path, int blame) {
@@ -143,8 +173,13 @@ static int onnx_dims(classifier *c, const char *path, int blame) {
         same = same && dims[i] == c->dims[i];
         last = last && dims[i] == c->dims[(i + 1) % 3];
     }
-    if (known && pixels != known)
-        return talk_fail(blame, "%s: takes images of %lld pixel%s, those of %s have %lld", path, (long long)pixels, plural(pixels), c->data, (long long)known);
+    char theirs[WICK_MAX_DIMS * 24], ours[WICK_MAX_DIMS * 24];
+    if (known && pixels != known) {
+        if (!can_be_resized(c, rank, dims))
+            return talk_fail(blame, "%s: takes images of [%s], those of %s are [%s]", path, extents(rank, dims, theirs), c->data, extents(c->rank, c->dims, ours));
+        tell_resized(c);
+        return CLI_OK;
+    }
     c->last = last && !same;
     if (c->last) return CLI_OK;
     c->rank = rank;
@@ -173,7 +208,8 @@ static int64_t onnx_width(classifier *c, const char *path, int blame) {
     const char *text;
     const wick_status status = wick_tensor_error(y, &text);
     const int64_t width = status == WICK_OK ? wick_tensor_count(y) : 0;
-    if (status != WICK_OK) talk_fail(talk_code(status, blame), "%s", text);
+    char dims[WICK_MAX_DIMS * 24];
+    if (status != WICK_OK) talk_fail(talk_code(status, blame), "%s (for an image of [%s])", text, extents(spec.rank - 1, spec.dims + 1, dims));
     else if (width < 1 || width > MOST_CLASSES) talk_fail(blame, "%s: gives %lld numbers for an image, which are no classes", path, (long long)width);
     wick_scope_close(&scope);
     return width > 0 && width <= MOST_CLASSES ? width : 0;
@@ -430,9 +466,12 @@ int classifier_for_arch(classifier *c, wick_context *ctx, const char *arch, cons
 
 /* Why a model can't be opened; in the folder of a run without a whole epoch, what can be. */
 static int not_opened(wick_context *ctx, wick_status status, const char *model, const char *path) {
-    char *last = path_is_folder(model) && !path_exists(path) ? path_join(model, "last.safetensors") : NULL;
+    const bool folder = path_is_folder(model);
+    char *last = folder && !path_exists(path) ? path_join(model, "last.safetensors") : NULL;
     int code = last && path_exists(last)
                    ? talk_fail(CLI_BAD_FILE, "%s: no epoch is done yet; the weights so far are in %s", model, last)
+               : folder && !path_exists(path)
+                   ? talk_fail(CLI_BAD_FILE, "%s: cannot open: no such file, and %s is no folder of wick train without it", path, model)
                    : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     free(last);
     return code;
@@ -474,6 +513,11 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
     wick_here(WICK_PLACE); /* errors name this line, not the last one that recorded something else */
     if (c->onnx) {
+        const wick_interpolate_options smooth = {.mode = WICK_LINEAR, .antialias = true};
+        if (c->net[0]) {
+            x = wick_interpolate(x, 2, NULL, c->net + 1, &smooth);
+            if (c->net[0] != c->dims[0]) x = wick_expand(x, 4, (const int64_t[]){wick_tensor_dim(x, 0), c->net[0], c->net[1], c->net[2]});
+        }
         wick_tensor *y = wick_onnx_forward(c->onnx, c->last ? wick_permute(x, 4, (const int[]){0, 2, 3, 1}) : x);
         const int64_t n = wick_tensor_dim(x, 0);
         const bool flat = wick_tensor_error(y, NULL) != WICK_OK || wick_tensor_rank(y) == 2 || wick_tensor_count(y) != n * c->classes;
@@ -498,12 +542,28 @@ static void note_names(const classifier *c, const wick_dataset *dataset, const c
     }
 }
 
-int classifier_open_data(const classifier *c, const char *name, const char *split, wick_dataset **out) {
+/* An ONNX file by itself takes the images of any set that can be made what it takes. */
+static void take_images(classifier *c, const wick_dataset *dataset) {
+    classifier as = *c;
+    as.rank = wick_dataset_rank(dataset), as.pixels = 1;
+    for (int i = 0; i < as.rank; i++) as.pixels *= as.dims[i] = wick_dataset_dims(dataset)[i];
+    if (!c->onnx || c->data[0] || !as.pixels) return;
+    if (as.pixels == c->pixels) {
+        as.last = as.rank == 3 && c->rank == 3 && is_turned(c->dims, as.dims);
+        if (as.last) *c = as;
+    } else if (can_be_resized(&as, c->rank, c->dims)) {
+        *c = as;
+        tell_resized(c);
+    }
+}
+
+int classifier_open_data(classifier *c, const char *name, const char *split, wick_dataset **out) {
     if (c->onnx && !name[0] && !c->data[0]) return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(split, "test") == 0 ? "train" : "test";
     talk("reading %s", data);
     wick_status status = wick_dataset_open(c->ctx, data, split, out);
     if (status == WICK_OK) {
+        take_images(c, *out);
         int code = classifier_check_dataset(c, *out, data);
         if (code == CLI_OK) note_names(c, *out, data);
         return code;

@@ -16,6 +16,7 @@ typedef struct classifier {
     char *arch;       /* as wick_zoo_find reads it, or "onnx:FILE" or "onnx:FILE,head" (with another head than the file's), FILE beside the checkpoint */
     wick_onnx *onnx;  /* that file, which then has the model; or NULL */
     bool last;        /* of images [C, H, W], the ONNX file takes [H, W, C] */
+    int64_t net[3];   /* C, H, W that the ONNX file takes, where the images have others: they are resized, and a single channel is given for each; 0: as they are */
     wick_network network;
     int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
@@ -56,8 +57,8 @@ bool classifier_add_meta(const classifier *c, meta *list);
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
 /* What a plan takes for a batch of n: images f32 and labels i64. */
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]);
-/* Opens a split that the model is to look at: "" is the data set it was trained on. */
-int classifier_open_data(const classifier *c, const char *name, const char *split, wick_dataset **out);
+/* Opens a split that the model is to look at: "" is the data set it was trained on. An ONNX file by itself takes the images as they are in it from then on. */
+int classifier_open_data(classifier *c, const char *name, const char *split, wick_dataset **out);
 /* Says, with an exit code, how a data set does not fit the model. */
 int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name);
 

@@ -398,6 +398,8 @@ int cmd_run(cli_options *o) {
         if (code == CLI_OK) code = feeds_list(o, r.onnx, r.feeds, &has);
         r.others = has & FEED_OTHERS;
         if (code == CLI_OK) code = check_uses(&r, has);
+        if (code == CLI_OK && *o->output && path_exists(o->output) && !path_is_folder(o->output))
+            code = talk_fail(CLI_USAGE, "--output %s is a file: outputs go to files NAME.npy in a directory", o->output);
         if (code == CLI_OK) note_open(&r);
         if (code == CLI_OK) code = feeds_open(o, r.ctx, r.onnx, r.feeds);
         if (code == CLI_OK) code = *o->check ? runner_check(&r) : run(&r);

@@ -21,12 +21,12 @@ wick_dtype feed_dtype(const wick_onnx_port *p) {
 
 bool feed_is_float(wick_dtype d) { return d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16; }
 
-/* Floats in [0, 1); bytes of any value; other integers 0 or 1, which are safe as indices and lengths too; bools. */
+/* dims_text: NULL, or "1,3,224,224". Floats in [0, 1); bytes of any value; other integers 0 or 1, which are safe as indices and lengths too; bools. */
 static wick_status random_value(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *dims_text, wick_tensor **out) {
     int64_t dims[WICK_MAX_DIMS] = {0};
     int rank = p->rank > 0 ? p->rank : 0;
     for (int i = 0; i < rank; i++) dims[i] = port_extent(o, p, i, 1);
-    if (*dims_text) {
+    if (dims_text) {
         rank = 0;
         for (const char *s = dims_text; s; rank++) {
             char *end;
@@ -69,7 +69,7 @@ static wick_status read_any(const cli_options *o, wick_context *ctx, wick_onnx *
     *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR};
     *stacked = false;
     if (is_random(what)) {
-        status = random_value(o, ctx, p, what[6] ? what + 7 : "", &out->tensor);
+        status = random_value(o, ctx, p, what[6] ? what + 7 : NULL, &out->tensor);
     } else if (feed_number(&rest, &number) && !*rest) {
         int64_t dims[WICK_MAX_DIMS] = {0};
         for (int d = 0; d < p->rank; d++) dims[d] = port_extent(o, p, d, 1);

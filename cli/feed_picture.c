@@ -57,10 +57,17 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
     const int64_t channels = !known ? 3 : at.c < 0 ? 1 : p->dims[at.c] == 1 ? 1 : 3;
     if (known && at.c >= 0 && p->dims[at.c] >= 0 && p->dims[at.c] != channels) {
         char text[256];
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a picture has 1 or 3 channels, and the input %s is %s", path, p->name,
-                                 port_type(p, text, sizeof text));
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a picture has 1 or 3 channels, and the input %s is %s, whose axis %d would be theirs: --layout says another", path,
+                                 p->name, port_type(p, text, sizeof text), at.c);
     }
-    wick_status status = wick_image_open(ctx, path, channels, &image);
+    wick_tensor *mean, *deviation;
+    double scale;
+    const char *scale_text = o->scale;
+    if (!feed_number(&scale_text, &scale) || *scale_text) return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 1/255 is one", o->scale);
+    wick_status status = per_channel(ctx, "mean", o->mean, channels, &mean);
+    if (status == WICK_OK) status = per_channel(ctx, "std", o->std, channels, &deviation);
+    if (status != WICK_OK) return status;
+    status = wick_image_open(ctx, path, channels, &image);
     if (status != WICK_OK) return status;
     int64_t size[2] = {wick_image_dims(image)[1], wick_image_dims(image)[2]};
     for (int i = 0; i < 2 && known; i++) {
@@ -77,14 +84,12 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
         if (status != WICK_OK) return status;
         image = sized;
     }
-    wick_tensor *x = wick_from(ctx, WICK_U8, 4, (int64_t[]){1, channels, size[0], size[1]}, wick_image_pixels(image, 0)), *mean, *deviation;
+    char h[300], w[300];
+    if (known && (port_extent(o, p, at.h, -1) < 0 || port_extent(o, p, at.w, -1) < 0))
+        talk("%s: %lld x %lld, as the input %s leaves that open; --dim %s=N and --dim %s=N resize it", path, (long long)size[1], (long long)size[0], p->name,
+             port_dim_name(p, at.w, w, sizeof w), port_dim_name(p, at.h, h, sizeof h));
+    wick_tensor *x = wick_from(ctx, WICK_U8, 4, (int64_t[]){1, channels, size[0], size[1]}, wick_image_pixels(image, 0));
     wick_image_free(&image);
-    double scale;
-    const char *scale_text = o->scale;
-    if (!feed_number(&scale_text, &scale) || *scale_text) return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 1/255 is one", o->scale);
-    status = per_channel(ctx, "mean", o->mean, channels, &mean);
-    if (status == WICK_OK) status = per_channel(ctx, "std", o->std, channels, &deviation);
-    if (status != WICK_OK) return status;
     if (o->bgr) x = wick_flip(x, 1, (int[]){1});
     if (scale != 1 || strcmp(o->mean, "0") != 0 || strcmp(o->std, "1") != 0)
         x = wick_div(wick_sub(wick_mul(wick_cast(x, WICK_F32), wick_constant(ctx, WICK_F32, scale)), mean), deviation);

@@ -8,6 +8,7 @@
 const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors.";
 static const char help_onnx[] = "MODEL.onnx is an ONNX file; weights outside of it are looked for in its folder.";
 static const char help_any[] = "FILE is an ONNX model, safetensors or an index of their shards, a .npz or a .npy: its first bytes say which.";
+static const char help_verified[] = "FILE is of any kind that Wick reads: a model, tensors, pictures or a recording; its first bytes say which.";
 const char help_pair[] = "A and B are safetensors files, or folders of runs: then their best.safetensors.";
 static const char help_conversions[] = "A's first bytes say what it is, the end of B's name what it becomes. B is written as a whole, or not at all.";
 const char help_file[] = "FILE is JPEG, PNG or IDX.";
@@ -16,6 +17,7 @@ const char *help_argument(cli_command_id command) {
     switch (command) {
     case CMD_RUN: return help_onnx;
     case CMD_INSPECT: return help_any;
+    case CMD_VERIFY: return help_verified;
     case CMD_COMPARE: return help_pair;
     case CMD_CONVERT: return help_conversions;
     case CMD_EVAL:
@@ -94,6 +96,8 @@ const help_example help_examples[] = {
     {CMD_RUN, "wick run net.onnx --input photo.jpg --scale 1/255 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels names.txt",
      "the five likeliest classes of a photo, its pixels as networks of PyTorch take them"},
     {CMD_RUN, "wick run vad.onnx --input input=frames.npy --input sr=16000 --state state=stateN --output out", "a sequence: frames.npy has one axis more than the input"},
+    {CMD_RUN, "wick run vad.onnx --input input=speech.wav --rate 16000 --input sr=16000 --state state=stateN --dim input.1=576 --hop 512 --output out",
+     "a recording in steps of 576 samples, each 512 behind the one before"},
     {CMD_RUN, "wick run net.onnx --input random --bench --threads 1", "how long it takes"},
     {CMD_INSPECT, "wick inspect net.onnx", "what it takes and gives, and what it costs"},
     {CMD_INSPECT, "wick inspect net.onnx --dim batch=8 --svg net.svg", "for batches of 8, and drawn for a browser"},

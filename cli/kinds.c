@@ -9,7 +9,6 @@
 
 #define FEED    "wick run MODEL.onnx --input %s gives it to a model"
 #define LIST    "wick inspect %s lists what is in it"
-#define TO_ONNX "python3 -m tf2onnx.convert makes ONNX of it"
 
 static const file_kind folder = {"folder", "a directory", AS_RUN, NULL}, empty = {"empty", "an empty file", 0, NULL}, words = {"text", "a text", 0, NULL},
                        /* Where weights are read it is refused with the line that makes safetensors of it. */
@@ -39,8 +38,8 @@ static const struct {
     {0, "OggS", 4, {"ogg", "an Ogg recording", 0, "ffmpeg -i %s new.wav makes a WAV of it"}},
     {0, "ID3", 3, {"mp3", "an MP3 recording", 0, "ffmpeg -i %s new.wav makes a WAV of it"}},
     {0, "GGUF", 4, {"gguf", "a GGUF model", 0, "export the network that it was made of as ONNX"}},
-    {4, "TFL3", 4, {"tflite", "a TensorFlow Lite model", 0, TO_ONNX ": --tflite %s --output NEW.onnx"}},
-    {0, "\x89HDF", 4, {"hdf5", "an HDF5 file, as Keras writes", 0, TO_ONNX}},
+    {4, "TFL3", 4, {"tflite", "a TensorFlow Lite model", 0, "python3 -m tf2onnx.convert --tflite %s --output NEW.onnx makes ONNX of it"}},
+    {0, "\x89HDF", 4, {"hdf5", "an HDF5 file, as Keras writes", 0, "python3 -m tf2onnx.convert makes ONNX of what Keras saves in a folder"}},
     {0, "PK\3\4", 4, {"npz", "an archive of arrays (.npz)", AS_TENSORS, LIST}},
     {0, "PK\5\6", 4, {"npz", "an empty archive (.npz)", AS_TENSORS, LIST}},
     {0, "{", 1, {"shards", "JSON, as an index of safetensors in shards is", AS_TENSORS, LIST}},
@@ -80,9 +79,10 @@ const file_kind *kind_of(const char *path) {
     const size_t n = (size_t)read;
     if (n == 0) return &empty;
     if (holds_pickle(head, n)) return &pickle;
+    if (head[0] != '{' && is_text(head, n)) return &words; /* "BMW" is no picture */
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (n >= marks[i].at + marks[i].size && memcmp(head + marks[i].at, marks[i].magic, marks[i].size) == 0) return &marks[i].kind;
-    return is_text(head, n) ? &words : proto_kind(head, n);
+    return proto_kind(head, n);
 }
 
 const char *kind_why(const char *path, const file_kind *kind, const char *wanted, char *text, size_t size) {
@@ -96,7 +96,7 @@ const char *kind_why(const char *path, const file_kind *kind, const char *wanted
 
 int kind_refuse(const char *path, const file_kind *kind, const char *wanted) {
     char text[4096];
-    if (!kind) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, strerror(errno));
+    if (!kind) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, errno == ENOTSUP ? "it is a pipe or a device, no file" : strerror(errno));
     return talk_fail(CLI_BAD_FILE, "%s", kind_why(path, kind, wanted, text, sizeof text));
 }
 

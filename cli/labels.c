@@ -1,5 +1,6 @@
 #include "labels.h"
 
+#include "kinds.h"
 #include "paths.h"
 #include "talk.h"
 
@@ -11,6 +12,9 @@
 #include <string.h>
 
 static int read_names(labels *l, const char *path) {
+    const file_kind *kind = kind_of(path);
+    const bool text = kind ? strcmp(kind->format, "text") == 0 : errno == ENOTSUP; /* a pipe will do */
+    if (!text) return kind_refuse(path, kind, "a list of names, a line each");
     size_t size;
     if (!(l->text = path_read(path, &size))) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, strerror(errno));
     size_t lines = 1;

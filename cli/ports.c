@@ -96,6 +96,8 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
         size_t at = 0;
         bool known = false;
         if (read_dim(item, &length) < 0) return talk_fail(CLI_USAGE, "--dim needs NAME=N, not '%s'", item);
+        for (int i = 0; i < k; i++)
+            if (strncmp(o->dims.items[i], item, length + 1) == 0) return talk_fail(CLI_USAGE, "--dim %s and --dim %s: which of both?", o->dims.items[i], item);
         for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
             const wick_onnx_port p = wick_onnx_input(onnx, i);
             for (int d = 0; d < p.rank; d++) {

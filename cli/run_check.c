@@ -41,7 +41,7 @@ static int open_set(checker *c, const char *folder, int64_t *steps) {
             const wick_status status = feed_open(r->o, r->ctx, r->onnx, &port, path, f);
             if (status != WICK_OK) return runner_failed(r, status);
         } else if (!input || r->feeds[i].steps || r->others || port.optional || r->back[i] >= 0) continue;
-        else return talk_fail(CLI_BAD_FILE, "%s has no input_%d.pb or .npy, for %s; --input %s=FILE gives what a set lacks", folder, i, port.name, port.name);
+        else return talk_fail(CLI_BAD_FILE, "%s has no input_%d.pb or .npy, for %s; --input %s=FILE gives what a set lacks, --state %s=OUTPUT carries an output back", folder, i, port.name, port.name, port.name);
         if (f->steps == *steps || (f->steps == 1 && !f->stacked)) continue;
         if (*steps != 1) return talk_fail(CLI_BAD_FILE, "%s has %lld steps, where others have %lld", path, (long long)f->steps, (long long)*steps);
         *steps = f->steps;
@@ -94,7 +94,7 @@ static int check_set(checker *c, const char *folder) {
         }
         if (code == CLI_OK && status == WICK_OK) status = runner_carry(r);
         wick_scope_close(&scope);
-        if (status != WICK_OK && code == CLI_OK) code = runner_failed(r, status);
+        if (status != WICK_OK && code == CLI_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "with the inputs of %s: %s", folder, talk_why(r->ctx, status));
         runner_progress(r, folder, step + 1, steps);
     }
     for (int i = 0; i < r->n_out && code == CLI_OK; i++) {

@@ -40,9 +40,19 @@ test_heads_fit_the_classes() {
     done
     expect 0 "$wick" train --model "$models/bench/lenet/model.onnx" "${run[@]}" --epochs 1 --limit 32 --out fresh --head && expect 0 "$wick" info fresh
     has out "f3.weight"
-    expect 2 "$wick" train --model "$models/bench/resnet8/model.onnx" "${run[@]}" --out no && has err "takes images of 3072 pixels"
+    expect 2 "$wick" train --model "$models/bench/autoencoder/model.onnx" "${run[@]}" --out no && has err "takes images of [640]" && has err "are [28, 28]"
     make_data colour 20 10 32 3
     expect 0 "$wick" train --model "$models/bench/resnet8/model.onnx" --data colour --batch 8 --epochs 1 --quiet --out resnet # ends in a Softmax, which is left out
+    # Images of another size, or of one channel, are made what the network takes, in training and ever after.
+    expect 0 "$wick" train --model "$models/bench/mobilenetv1_025/model.onnx" --data data --batch 8 --epochs 1 --limit 16 --out small && has err "images of [1, 28, 28] are made [3, 96, 96]"
+    expect 0 "$wick" train --model "$models/bench/resnet8/model.onnx" --data data --batch 8 --epochs 1 --limit 16 --quiet --out grey
+    expect 0 "$wick" eval grey && has out accuracy
+    expect 0 "$wick" predict grey --quiet && has out "taken for"
+    expect 0 "$wick" convert grey grey.onnx && expect 0 "$wick" run grey.onnx --input random && expect 0 "$wick" train --resume grey --epochs 2 --quiet
+    expect 0 "$wick" eval "$models/bench/resnet8/model.onnx" --data data && has err "images of [1, 28, 28] are made [3, 32, 32]" # the file by itself too
+    expect 3 "$wick" eval "$models/bench/lenet/model.onnx" --data colour && has err "have 3072 pixels"
+    expect 2 "$wick" train --model "$models/bench/lenet/model.onnx" --data colour --out no && has err "takes images of [1, 28, 28]" && has err "are [3, 32, 32]"
+    expect 2 "$wick" train --model "$models/onnx/ppocr_cls/model.onnx" --data colour --head --out no && has err "(for an image of [3, 32, 32])"
     expect 2 "$wick" train --model "$models/onnx/silero_vad_v6/model.onnx" "${run[@]}" --out no && has err "takes no batch of images"
     expect 2 "$wick" train --model "$models/bench/lenet/model.onnx" --arch mlp && has err "takes no --arch beside it"
     expect 3 "$wick" train --model nowhere.onnx "${run[@]}" && has err nowhere.onnx

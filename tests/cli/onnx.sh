@@ -72,12 +72,30 @@ test_options_without_effect() {
     expect 2 "$wick" convert "$lenet/model.onnx" x.onnx --dtype f16 && has err "--dtype has no effect here: it is for tensors"
     expect 2 "$wick" convert "$lenet/input_0.npy" x.npz --max-shard 3 && has err "--max-shard has no effect here"
 }
+# Messages say what to do.
+test_misuses() {
+    local run=("$wick" run "$lenet/model.onnx")
+    touch file
+    expect 2 "${run[@]}" --input random --output file && has err "--output file is a file" && [ ! -s out ] || fail "shown before it is refused"
+    expect 3 "${run[@]}" --input random --labels "$lenet/model.onnx" && has err "is an ONNX model, not a list of names, a line each"
+    expect 3 "${run[@]}" --input random --labels . && has err ". is a directory, not a list of names"
+    yes BMW | head >cars && expect 0 "${run[@]}" --input random --labels cars && has out BMW && expect 0 "${run[@]}" --input random --labels <(cat cars) && has out BMW
+    expect 3 "${run[@]}" --check "$WICK_MODELS/onnx/dtln_1" && has err "with the inputs of $WICK_MODELS/onnx/dtln_1/test_data_set_0: model.onnx: Conv"
+    expect 2 "${run[@]}" --input random: && has err "after random: stand extents"
+    expect 2 "${run[@]}" --input x= && has err "--input x= needs a file, a number or random behind the ="
+    expect 3 "${run[@]}" --input x=true && has err "true: cannot be read: No such file or directory; an input is a file, a number, random or random:DIMS"
+    expect 2 "$wick" inspect "$silero/model.onnx" --dim input.1=576 --dim input.1=5 && has err "--dim input.1=576 and --dim input.1=5: which of both?"
+    expect 3 "$wick" run /dev/null && has err "/dev/null: cannot be read: it is a pipe or a device, no file"
+    expect 3 "$wick" convert . made.onnx && has err "best.safetensors: cannot open: no such file, and . is no folder of wick train without it"
+    expect 3 "$wick" run "$silero/model.onnx" --input random --input sr=16000 && has err "Pad" && lacks err "(at model.onnx" # once is enough
+    echo names >words && expect 3 "$wick" run "$lenet/model.onnx" --input words && has err "words is a text, not an input"
+}
 test_kinds_of_files() {
     expect 3 "$wick" run "$lenet/input_0.npy" && has err "is an array of numbers (.npy), not an ONNX model; wick run MODEL.onnx --input"
     expect 3 "$wick" run "$mnist/test_data_set_0/input_0.pb" && has err "is a TensorProto (.pb), as in ONNX's test sets, not an ONNX model"
     expect 3 "$wick" run "$lenet/model.onnx" --input "$lenet/model.onnx" && has err "is an ONNX model, not an input"
     expect 3 "$wick" info "$lenet/model.onnx" && has err "is an ONNX model, not a checkpoint of wick train; wick inspect"
-    printf 'fLaC' >a.wav && expect 3 "$wick" run "$lenet/model.onnx" --input a.wav && has err "a.wav is a FLAC recording, not an input" && has err "ffmpeg -i a.wav"
+    printf 'fLaC\0\0\0\42' >a.wav && expect 3 "$wick" run "$lenet/model.onnx" --input a.wav && has err "a.wav is a FLAC recording, not an input" && has err "ffmpeg -i a.wav"
     printf '\34\0\0\0TFL3' >a.onnx && expect 3 "$wick" run a.onnx && has err "a.onnx is a TensorFlow Lite model, not an ONNX model; python3 -m tf2onnx.convert"
     : >none.onnx && expect 3 "$wick" inspect none.onnx && has err "none.onnx is an empty file"
     echo 'names' >words && expect 3 "$wick" verify words && has err "words is a text, not a file that Wick reads"
@@ -125,7 +143,7 @@ test_sequences() {
     local dir=$WICK_MODELS/onnx/dtln_1
     expect 5 "$wick" run "$dir/model.onnx" --check "$dir/sequence" --input input_3=0 --atol 1e-4 && has out "activation_2: differs from step 1 on"
     expect 5 "$wick" run "$dir/model.onnx" --check "$dir/sequence" --input input_3=0 --atol 1e-4 --json && valid_json out && has out '"step": 1'
-    expect 3 "$wick" run "$dir/model.onnx" --check "$dir/sequence" && has err "has no input_1.pb or .npy, for input_3"
+    expect 3 "$wick" run "$dir/model.onnx" --check "$dir/sequence" && has err "has no input_1.pb or .npy, for input_3; --input input_3=FILE gives what a set lacks, --state input_3=OUTPUT carries"
     # the same without --check: outputs of all steps, and the last state; also as a file for each step
     expect 0 "$wick" run "$dir/model.onnx" --input "input_2=$dir/sequence/input_0_all_steps.npy" --state input_3=tf_op_layer_stack_2 --output all &&
         has out "activation_2, f32 [60, 1, 1, 257]" && has out "tf_op_layer_stack_2, f32 [1, 2, 128, 2]"
@@ -203,7 +221,7 @@ test_model_cut_off_in_use() {
     exec 9>&-
     wait $! || code=$?
     [ "$code" = 3 ] && has err "cut.onnx" && has err "was cut off" || fail "exit code $code: $(cat err)"
-    mkdir -p no.names && expect 3 "$wick" run "$mnist/model.onnx" --input random --labels no.names && has err "no.names: cannot be read: Is a directory"
+    mkdir -p no.names && expect 3 "$wick" run "$mnist/model.onnx" --input random --labels no.names && has err "no.names is a directory, not a list of names"
     expect 3 timeout 60 "$wick" run "$mnist/model.onnx" --input random --labels /dev/zero && has err "/dev/zero: cannot be read: it is larger"
 }
 # Pixels of a PNG, resized to what the input takes, in its layout.
@@ -233,6 +251,8 @@ END
     expect 0 "$wick" run "$net" --input red.png --bgr --mean 0,0,100 --std 1,1,2 --output got && has err "40 x 30 is resized to 96 x 96"
     mkdir -p pair2 && cp red.npy pair2/input_0.npy && cp got/y.npy pair2/output_0.npy && expect 0 "$wick" run "$net" --check pair2 --rtol 1e-5 --atol 1e-5
     expect 2 "$wick" run "$net" --input red.png --mean 1,2 && has err "--mean 1,2: one number, or one for each of 3 channels"
+    expect 2 "$wick" run "$net" --input red.png --mean a && lacks err resized
+    expect 2 "$wick" run "$lenet/model.onnx" --input red.png --layout nhwc && has err "whose axis 3 would be theirs: --layout says another"
     expect 2 "$wick" run "$net" --input red.png --scale a && has err "--scale a is no number"
     expect 2 "$wick" run "$net" --input red.png --rate 16000 && has err "--rate has no effect here: it is for a recording among the inputs"
     expect 3 "$wick" run red.png --input random && has err "red.png is a PNG picture, not an ONNX model; wick run MODEL.onnx --input red.png"
@@ -240,6 +260,9 @@ END
     expect 3 "$wick" convert red.png red.onnx && has err "red.png is a PNG picture, not something that"
     expect 3 "$wick" info red.png && has err "red.png is a PNG picture, not a checkpoint"
     expect 0 "$wick" verify red.png && has out "sound (png)"
+    # a size that the model leaves open is the picture's, and said
+    expect 3 "$wick" run "$WICK_MODELS/onnx/ppocr_v4_det/model.onnx" --input red.png && has err "red.png: 40 x 30, as the input x leaves that open; --dim p2o.DynamicDimension.2=N and --dim p2o.DynamicDimension.1=N resize it"
+    expect 0 "$wick" run "$WICK_MODELS/onnx/ppocr_v4_det/model.onnx" --input red.png --dim x.2=32 --dim x.3=64 && has err "40 x 30 is resized to 64 x 32" && lacks err open
     # any characters in a file's name
     local name
     for name in 'a;b.png' 'w=y.png' 'a,b:c.png' 'random:1.png' '7' "it's \"one\"" $'new\nline'; do

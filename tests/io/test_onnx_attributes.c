@@ -85,7 +85,8 @@ static wick_status run_node(const char *op, int opset, const char *inputs, const
     pb_text(&node, 4, op);
     each_word(attributes, words, sizeof words, list, &n);
     for (int i = 0; i < n; i++) add_attribute(&node, list[i]);
-    if (!strncmp(op, "LabelEncoder", 12)) pb_text(&node, 7, "ai.onnx.ml");
+    if (!strcmp(op, "LabelEncoder")) pb_text(&node, 7, "ai.onnx.ml");
+    if (!strcmp(op, "FusedConv")) pb_text(&node, 7, "com.microsoft");
     pb_message(&g, 1, &node);
     pb m = pb_model(&g, opset);
     wick_onnx_value out[16];
@@ -121,6 +122,7 @@ static const struct {
     {"Conv", 13, CONV, "kernel_shape=I3,3", "kernel_shape=I3", "kernel_shape has 1 values", 0},
     {"Conv", 13, CONV, "kernel_shape=I3,3", "kernel_shape=s3", "attribute \"kernel_shape\" is not a list of integers", 0},
     {"Conv", 13, CONV, "auto_pad=sVALID", "auto_pad=sSAME", "attribute \"auto_pad\" is \"SAME\", not one of NOTSET|", 0},
+    {"FusedConv", 13, CONV, "group=i1", "group=i0", "attribute \"group\" is 0", 0},
     {"ConvInteger", 13, "u1,2,5,5 u2,2,3,3", "kernel_shape=I3,3", "kernel_shape=I4,3", "kernel_shape[0] is 4", 0},
     {"ConvTranspose", 13, CONV, "group=i1", "group=i0", "attribute \"group\" is 0", 0},
     {"ConvTranspose", 13, CONV, "kernel_shape=I3,3", "kernel_shape=I3,4", "kernel_shape[1] is 4, but W has 3", 0},

@@ -27,19 +27,20 @@ static onnx_name *ordered(onnx_export *e, onnx_name *x, const cell *c, const int
     return ONNX(e, "Reshape", ONNX(e, "Gather", split, wick_export_list(e, gates, order)), wick_export_list(e, cols ? 3 : 2, joined));
 }
 
-/* x times w transposed, plus bias, as wick_linear records it. */
+/* x times w transposed, plus bias, as wick_linear records it; x has features. False: nothing is set. */
 static bool find_product(wick_value *v, wick_value **x, wick_value **w, wick_value **bias) {
-    *bias = NULL;
+    wick_value *added = NULL;
     if (v->node->op == &wick_ew_ops[WICK_EW_add] && v->node->in[1]->type.rank == 1) {
-        *bias = v->node->in[1];
+        added = v->node->in[1];
         v = v->node->in[0];
     }
-    if (v->node->op != &wick_op_matmul) return false;
+    if (v->node->op != &wick_op_matmul || v->node->in[0]->type.rank != 3 || !v->node->in[0]->type.dims[2]) return false;
     const wick_value *right = v->node->in[1];
     if (right->node->op != &wick_op_permute || right->type.rank != 2 || ((const permute_attr *)right->node->attr)->axes[0] != 1) return false;
     *x = v->node->in[0];
     *w = right->node->in[0];
-    return (*x)->type.rank == 3;
+    *bias = added;
+    return true;
 }
 
 static void recurrent(onnx_export *e, const wick_node *node) {

@@ -36,7 +36,7 @@ static bool slice_ends(const onnx_export *e, const wick_node *node, const slice_
     int64_t at[2] = {0}, from_back[2] = {0};
     const slice_attr *first = attr_of(node);
     for (int r = 0; r < e->n_recordings; r++) {
-        const wick_node *other = e->recordings[r].graph->nodes[node->position];
+        const wick_node *other = e->at[r]->nodes[node->position];
         const slice_attr *a = attr_of(other);
         const int64_t n = other->in[0]->type.dims[a->axis], ends[2] = {a->start, a->start + a->step * a->count};
         if (a->axis != first->axis || a->step != first->step) return false;

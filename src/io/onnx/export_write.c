@@ -38,7 +38,8 @@ static void put_body(const onnx_body *b, wick_proto_out *node) {
 }
 static void put_node(const onnx_made *m, wick_proto_out *into, wick_proto_out *node) {
     for (int i = 0; i < m->n_in; i++) wick_proto_put_text(node, NODE_IN, m->in[i]->text);
-    for (int i = 0; i < m->n_out; i++) wick_proto_put_text(node, NODE_OUT, i && !m->out[i]->used ? "" : m->out[i]->text);
+    /* Results of loops and branches all have names, as ONNX Runtime 1.31 needs: it crashes where the state of a Loop has none. */
+    for (int i = 0; i < m->n_out; i++) wick_proto_put_text(node, NODE_OUT, i && !m->out[i]->used && !m->bodies[0] ? "" : m->out[i]->text);
     wick_proto_put_text(node, NODE_NAME, m->out[0]->text);
     wick_proto_put_text(node, NODE_OP, m->op);
     wick_proto_append(node, m->attrs, m->attr_bytes);

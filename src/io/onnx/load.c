@@ -533,7 +533,7 @@ wick_status wick_onnx_function(wick_context *ctx, wick_tensor *const *in, wick_t
     for (int i = 0; i < n_out && status == WICK_OK; i++) {
         out[i] = values[n_in + i].tensor;
         if (values[n_in + i].kind != WICK_VALUE_TENSOR)
-            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: output \"%s\" is no tensor of numbers: it can be run, but not compiled", onnx->path,
+            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: output \"%s\" is no tensor of numbers: it can be run, but not compiled or exported", onnx->path,
                                        onnx->out_ports[i].name);
     }
     wick_release(&onnx->ctx->alloc, values, (size_t)(n_in + n_out + 1) * sizeof *values);

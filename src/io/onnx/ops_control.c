@@ -36,7 +36,7 @@ static bool region_body(onnx_call *c, const onnx_block *body, int n_in, const on
     }
     for (int i = 0; i < n; i++) {
         if (values[first + i].v.kind != WICK_VALUE_TENSOR)
-            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "a condition that depends on inputs decides over output %d, which is no tensor of numbers: it can be run, but not compiled", i);
+            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "a condition that depends on inputs decides over output %d, which is no tensor of numbers: it can be run, but not compiled or exported", i);
         out[i] = values[first + i].v.tensor;
     }
     return true;
@@ -46,7 +46,7 @@ static bool same_types(onnx_call *c, int n, wick_tensor *const *a, wick_tensor *
     for (int i = 0; i < n; i++)
         if (!a[i] || !b[i] || wick_tensor_dtype(a[i]) != wick_tensor_dtype(b[i]) || wick_tensor_rank(a[i]) != wick_tensor_rank(b[i]) ||
             memcmp(wick_tensor_dims(a[i]), wick_tensor_dims(b[i]), (size_t)wick_tensor_rank(a[i]) * sizeof(int64_t)) != 0)
-            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "a condition that depends on inputs decides over the shape of value %d: it can be run, but not compiled", i);
+            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "a condition that depends on inputs decides over the shape of value %d: it can be run, but not compiled or exported", i);
     return true;
 }
 
@@ -107,7 +107,7 @@ static wick_status round_of_plan(wick_context *ctx, wick_tensor *const *in, wick
 static void loop_of_plan(onnx_call *c, const onnx_block *body, int states, int64_t most) {
     for (int i = states; i < c->n_out; i++)
         if (wick_onnx_wants(c, i)) {
-            wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "collects as many rows as a condition says that depends on inputs: it can be run, but not compiled");
+            wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "collects as many rows as a condition says that depends on inputs: it can be run, but not compiled or exported");
             return;
         }
     region r = {c, {body, NULL}, states};

@@ -151,6 +151,7 @@ bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_c
     if (!kernel_fits(c, w) || !read_window(c, x, &win)) return false;
     if (size) memcpy(size, win.out, sizeof win.out);
     *out = conv_options(&win, wick_onnx_int(c, "group", 1));
+    if (out->groups < 1) return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"group\" is %lld", (long long)out->groups); /* also of com.microsoft */
     return true;
 }
 
@@ -439,7 +440,7 @@ static void batch_norm(onnx_call *c) {
     }
     const bool training =
         c->opset >= 14 ? wick_onnx_int(c, "training_mode", 0) != 0 : c->opset < 7 && !wick_onnx_int(c, "is_test", 0) && c->n_out > 1;
-    if (c->opset >= 14 && !training && c->n_out > 1) {
+    if (c->opset >= 14 && !training && (wick_onnx_wants(c, 1) || wick_onnx_wants(c, 2))) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "has %d outputs, but training_mode is 0", c->n_out);
         return;
     }

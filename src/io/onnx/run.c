@@ -13,6 +13,9 @@ bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) {
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    /* An op's own message ends with the place too. */
+    const size_t n = strlen(text), length = strlen(c->step->place);
+    if (n > length + 6 && text[n - 1] == ')' && memcmp(text + n - 1 - length, c->step->place, length) == 0 && memcmp(text + n - 6 - length, " (at ", 5) == 0) text[n - 6 - length] = 0;
     c->status = wick_msg_set(c->msg, status, "%s: %s", c->step->place, text);
     return false;
 }
@@ -109,7 +112,7 @@ bool wick_onnx_host_of(onnx_call *c, wick_tensor *t, bool dynamic, onnx_host *ou
     }
     if (run->mode == ONNX_RUN_PROBE && dynamic)
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED,
-                              "needs a value that depends on the inputs while the graph is recorded: it can be run, but not compiled");
+                              "needs a value that depends on the inputs while the graph is recorded: it can be run, but not compiled or exported");
     if (!read_host(c, t, out)) return false;
     if (run->mode == ONNX_RUN_PROBE) {
         if (!wick_grow(&run->ctx->alloc, (void **)&run->answers, &run->cap_answers, run->n_answers + 1, sizeof *run->answers))
