@@ -102,7 +102,7 @@ WICK_API WICK_MUST_CHECK wick_status wick_audio_decode(wick_context *ctx, const 
                                                        wick_audio **out);
 /* The same recording at another rate, ceil(length rate / its own) samples: each is the sum over the samples around its place of sinc times a Hann window of
  * 32 zero crossings to each side, which lets pass up to 0.95 of the lower of the two Nyquist frequencies (Smith, Digital Audio Resampling, CCRMA 2002;
- * torchaudio.functional.resample with lowpass_filter_width 32 and rolloff 0.95). Outside of the recording is silence. *out is a new one.
+ * torchaudio.functional.resample with lowpass_filter_width 32 and rolloff 0.95). Outside of the recording is silence; at its own rate it is a copy. *out is a new one.
  * WICK_ERR_INVALID: a rate, or the recording's own, outside of [1000, 768000]; WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_audio_resample(wick_context *ctx, const wick_audio *audio, int64_t rate, wick_audio **out);
 WICK_API void wick_audio_free(wick_audio **audio); /* null-safe, nulls */

@@ -68,8 +68,10 @@ WICK_API void wick_qr(wick_tensor *a, bool complete, wick_tensor **q, wick_tenso
 /* a v = v diag(values) of a symmetric a [..., n, n], whose lower triangle is read: values [..., n] rise, vectors are columns, whose signs are arbitrary. By
  * Householder's reflections and QL steps; NaN or Inf in a matrix gives NaN. Where eigenvalues are equal, their share of the vectors' gradient is taken as 0. */
 WICK_API void wick_eigh(wick_tensor *a, wick_tensor **values, wick_tensor **vectors);
-/* a v = v diag(values) of any square a: values [..., n, 2] and vectors [..., n, n, 2] are complex (wick/signal.h), vectors are columns of norm 1. By LAPACK, if this
- * machine has it (WICK_ERR_UNSUPPORTED), outside of plans: a is evaluated now, results are data without a gradient, and compiled functions cannot use it. */
+/* a v = v diag(values) of any square a: values [..., n, 2] and vectors [..., n, n, 2] are complex (wick/signal.h), vectors are columns of norm 1 whose phase is
+ * arbitrary. By LAPACK, if this machine has it (WICK_ERR_UNSUPPORTED), outside of plans: a is evaluated now (gradients pass on through it all the same), and compiled
+ * functions cannot use it. Gradients, of any order, are PyTorch's; where eigenvalues are equal, their share is taken as 0, and without n vectors (a Jordan block) there is
+ * none: an error when it runs, or large numbers. A loss that depends on phases has no gradient; what comes is that of the part which doesn't. */
 WICK_API void wick_eig(wick_tensor *a, wick_tensor **values, wick_tensor **vectors);
 /* a [..., m, n] = u diag(s) vt, s [..., k] falling, k = min(m, n): u [..., m, k], vt [..., k, n], or if full [..., m, m] and [..., n, n], whose further columns (rows)
  * get no gradient. By one-sided rotations, good to the last bits also of small singular values. Otherwise as wick_eigh. */

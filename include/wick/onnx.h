@@ -117,7 +117,7 @@ WICK_API wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x);
 /* Before apply or forward is called in a function that wick_compile records, for inputs of these specs: finds out what has to be known on the host while recording, which can't
  * be asked for there. WICK_ERR_UNSUPPORTED: that depends on the inputs. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_prepare(wick_onnx *onnx, const wick_spec *in);
-/* One plan for inputs of these specs, which are all tensors. WICK_ERR_UNSUPPORTED: sizes depend on values (wick_onnx_apply does run it). */
+/* One plan for inputs of these specs, which are all tensors, in the order of the inputs (names may be left out). WICK_ERR_UNSUPPORTED: sizes depend on values (wick_onnx_apply does run it). */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan);
 
 /* ---- the graph, to be looked at ---------------------------------------------------------------------------------------------------- */

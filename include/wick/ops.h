@@ -38,7 +38,7 @@ WICK_API wick_tensor *wick_mean(wick_tensor *x, int n, const int *axes, bool kee
 WICK_API wick_tensor *wick_prod(wick_tensor *x, int n, const int *axes, bool keepdims);
 WICK_API wick_tensor *wick_max(wick_tensor *x, int n, const int *axes, bool keepdims); /* NaN if any is */
 WICK_API wick_tensor *wick_min(wick_tensor *x, int n, const int *axes, bool keepdims);
-/* mean((x - mean(x))^2) * N / (N - correction). */
+/* mean((x - mean(x))^2) * N / max(N - correction, 0): NaN or Inf where nothing is left to divide by. */
 WICK_API wick_tensor *wick_var(wick_tensor *x, int n, const int *axes, double correction, bool keepdims);
 WICK_API wick_tensor *wick_argmax(wick_tensor *x, int axis, bool keepdims); /* i64; the first of equals; NaN counts as largest */
 WICK_API wick_tensor *wick_argmin(wick_tensor *x, int axis, bool keepdims);

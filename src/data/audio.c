@@ -183,7 +183,8 @@ static void make_taps(const ratio *r, float *taps, int64_t phase) {
 }
 
 static void filter(const ratio *r, float *taps, const float *x, int64_t n_x, float *y, int64_t n_y) {
-    for (int64_t n = 0; n < n_y; n++) {
+    if (r->up == r->down && n_y) memcpy(y, x, (size_t)n_y * sizeof *y);
+    for (int64_t n = 0; n < n_y && r->up != r->down; n++) {
         const int64_t part = n % r->down * r->up, phase = part % r->down, first = n / r->down * r->up + part / r->down - r->reach + 1; /* n up alone might overflow */
         float *h = taps + (r->rows == r->down ? phase * 2 * r->reach : 0);
         if (r->rows != r->down) make_taps(r, h, phase);

@@ -125,7 +125,7 @@
  F(inverse, 1, "inverses of matrices", "", "linalg.inv") \
  F(det, 1, "determinants", "Det", "linalg.det") \
  F(slogdet, 1, "signs and logarithms of determinants", "", "linalg.slogdet") \
- F(eig, 0, "eigenvalues of general matrices, by LAPACK", "", "linalg.eig") \
+ F(eig, 1, "eigenvalues of general matrices, by LAPACK", "", "linalg.eig") \
  F(pinv, 1, "pseudo-inverses", "", "linalg.pinv") \
  F(matrix_rank, 0, "how many singular values count", "", "linalg.matrix_rank") \
  F(lstsq, 1, "least squares by QR", "", "linalg.lstsq") \

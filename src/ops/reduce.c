@@ -147,7 +147,7 @@ wick_tensor *wick_var(wick_tensor *x, int n, const int *axes, double correction,
     wick_tensor *var = wick_mean(wick_square(d), n, axes, keepdims);
     if (!var || var->error || correction == 0) return var;
     double count = (double)wick_tensor_count(x) / (double)WICK_MAX(wick_tensor_count(var), 1);
-    return wick_mul(var, wick_like(var, count / (count - correction)));
+    return wick_mul(var, wick_like(var, count / (count > correction ? count - correction : 0)));
 }
 
 wick_tensor *wick_sum_to(wick_tensor *g, const wick_type *x) {

@@ -2,7 +2,8 @@
 #include "tensor/op.h"
 
 /* Where the public calls in progress stand in the caller's source, the innermost at `depth`: an argument may be a call itself. What is
- * deeper than the ring, or was left by an exception or a jump, costs a wrong line in an error, no more. */
+ * deeper than the ring costs the places of what it lies in: their slots are empty then, since a text of a deeper call may be gone. What was left by an exception or a jump costs a
+ * wrong line in an error, no more. */
 static _Thread_local const char *sites[32];
 static _Thread_local unsigned depth;
 #define SITE sites[depth % WICK_COUNTOF(sites)]
@@ -13,13 +14,16 @@ void wick_enter(const char *where) {
     depth++;
     SITE = where;
 }
-void wick_leave(void) { depth--; }
-wick_tensor *wick_leave_tensor(wick_tensor *result) {
+void wick_leave(void) {
+    SITE = NULL;
     depth--;
+}
+wick_tensor *wick_leave_tensor(wick_tensor *result) {
+    wick_leave();
     return result;
 }
 wick_status wick_leave_status(wick_status result) {
-    depth--;
+    wick_leave();
     return result;
 }
 

@@ -258,7 +258,8 @@ TEST(a_tone_at_another_rate_is_the_same_tone) {
                     const double want = k == 3 && to < from ? 0 : (c + 1) * sin(2 * 3.14159265358979323846 * hertz[k] * (double)t / (double)to);
                     worst = fmax(worst, fabs((double)wick_audio_samples(b, c)[t] - want));
                 }
-            CHECK_MSG(worst < 2e-3, "%lld to %lld at %g Hz: off by %g", (long long)from, (long long)to, hertz[k], worst);
+            const double most = from == to ? 1e-6 : k == 2 ? 2e-3 : 2e-4; /* the filter ends at 0.95 of the lower Nyquist frequency */
+            CHECK_MSG(worst < most, "%lld to %lld at %g Hz: off by %g", (long long)from, (long long)to, hertz[k], worst);
             CHECK(edge < length - edge);
             wick_audio_free(&a);
             wick_audio_free(&b);

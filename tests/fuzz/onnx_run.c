@@ -6,9 +6,9 @@
 
 #include "fuzz.h"
 
-enum { ELEMENTS_MAX = 4096, PORTS_MAX = 16 };
+enum { ELEMENTS_MAX = 4096, PORTS_MAX = 16, SECONDS = 5 /* what does not end then is a finding, after scripts/fuzz's 20 */ };
 
-static const wick_onnx_limits limits = {.memory = 16 << 20, .tensor_bytes = 1 << 20, .nodes = 500, .depth = 12};
+static const wick_onnx_limits limits = {.memory = 16 << 20, .tensor_bytes = 1 << 20, .nodes = 500, .depth = 12, .seconds = SECONDS};
 
 /* Something of the port's kind and shape; unknown extents are small. false: too large to bother. */
 static bool make_input(wick_context *ctx, const wick_onnx_port *p, wick_onnx_value *v) {
@@ -81,6 +81,7 @@ static void compile(wick_context *ctx, wick_onnx *onnx, const wick_onnx_value *i
     const void *args[PORTS_MAX] = {0};
     void *results[PORTS_MAX] = {0};
     bool good = wick_workspace_new(plan, &ws) == WICK_OK;
+    if (good) wick_workspace_deadline(ws, (uint64_t)SECONDS * 1000000000u);
     for (int i = 0; i < n_in && good; i++) good = wick_data(in[i].tensor, &args[i]) == WICK_OK;
     size_t sizes[PORTS_MAX] = {0};
     for (int i = 0; i < n_out && good; i++) {

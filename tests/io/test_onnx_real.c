@@ -284,6 +284,23 @@ TEST(a_batch_of_three_gives_the_bits_of_each_by_itself) {
         if (models[i].open && !(TEST_SANITIZED && strstr(models[i].name, "dnsmos"))) check_batch(&models[i]); /* that one is 39 GFLOP an input */
 }
 
+TEST(specs_that_are_not_those_of_the_inputs_are_named) {
+    if (!folder()) SKIP("WICK_MODELS names no folder of models");
+    const struct real state = {.name = "onnx/silero_vad_openvino_16k"};
+    run r;
+    wick_plan *plan;
+    REQUIRE(open_run(&r, &state, 0, &(wick_context_options){.threads = 1}));
+    const wick_spec swapped[2] = {r.spec[1], r.spec[0]};
+    CHECK(wick_onnx_compile(r.onnx, swapped, NULL, &plan) == WICK_ERR_INVALID && !plan);
+    CHECK_STR_HAS(wick_context_error(r.ctx), "input 0 is \"input\", and its spec is called \"state\"");
+    r.spec[1].dtype = WICK_F64;
+    CHECK(wick_onnx_compile(r.onnx, r.spec, NULL, &plan) == WICK_ERR_DTYPE);
+    r.spec[1].dtype = WICK_F32, r.spec[1].rank = 2;
+    CHECK(wick_onnx_compile(r.onnx, r.spec, NULL, &plan) == WICK_ERR_SHAPE);
+    CHECK_STR_HAS(wick_context_error(r.ctx), "\"state\" has 3 dims, and its spec 2");
+    close_run(&r);
+}
+
 /* ---- the table ------------------------------------------------------------------------------------------------------------------------------------- */
 
 TEST(every_model_that_is_there_has_a_row) {

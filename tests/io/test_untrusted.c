@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "io/onnx/schema.h"
+#include "tensor/tensor.h"
 #include "base/counting_alloc.h"
 #include "onnx_test.h"
 
@@ -294,6 +295,7 @@ TEST(functions_that_call_each_other_twice_end_at_the_defaults) {
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
     apply_ends(doubling(40, "Relu"), NULL, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 20"); /* 200,000 and the file's bytes */
     apply_ends(doubling(30, "Identity"), NULL, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 20");
+    CHECK(!wick_site()); /* calls deeper than the ring of places left theirs there, which went with the model */
     /* What is recorded counts as memory: 2^16 nodes would take some 20 MB. */
     apply_ends(doubling(16, "Relu"), &(wick_onnx_limits){.memory = 4 << 20}, WICK_ERR_NOMEM, "what is recorded takes more memory than the limit of 4194304 bytes");
     apply_ends(doubling(10, "Relu"), &(wick_onnx_limits){.memory = 4 << 20}, WICK_OK, "");

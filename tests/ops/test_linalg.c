@@ -450,6 +450,51 @@ TEST(general_eigenvalues_come_from_lapack_or_its_absence_is_said) {
     wick_context_free(&ctx);
 }
 
+/* What does not depend on phases: of a pending matrix, values, magnitudes of vectors' elements, and a product of one with another's conjugate, squared. */
+static wick_tensor *eig_loss(wick_context *ctx, wick_tensor *x) {
+    wick_tensor *w, *v;
+    wick_eig(wick_add(x, wick_mul(x, wick_like(x, 0.5))), &w, &v);
+    const int64_t count = wick_tensor_count(v) / 2;
+    wick_tensor *values = wick_mul(wick_reshape(w, WICK_DIMS(wick_tensor_count(w))), wick_sin(wick_arange(ctx, WICK_F64, 0.3, 0.7, wick_tensor_count(w))));
+    wick_tensor *sizes = wick_mul(wick_reshape(wick_complex_abs2(v), WICK_DIMS(count)), wick_sin(wick_arange(ctx, WICK_F64, 0.1, 0.9, count)));
+    wick_tensor *first = wick_slice(v, -2, 0, 1, 1), *second = wick_slice(v, -2, 3, 4, 1), *dot = wick_sum(wick_complex_mul(first, wick_complex_conj(second)), WICK_AXES(-3), false);
+    return wick_add(wick_add(wick_sum(values, WICK_ALL_AXES, false), wick_sum(sizes, WICK_ALL_AXES, false)), wick_sum(wick_complex_abs2(dot), WICK_ALL_AXES, false));
+}
+TEST(general_eigenvalues_have_gradients) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    wick_tensor *x = wick_random_normal(ctx, WICK_F64, WICK_DIMS(2, 5, 5)), *g, *gg;
+    REQUIRE(wick_eval(ctx, 1, &x, NULL) == WICK_OK);
+    wick_tensor *loss = eig_loss(ctx, x);
+    if (wick_tensor_error(loss, NULL) == WICK_ERR_UNSUPPORTED) {
+        wick_context_free(&ctx);
+        SKIP("no LAPACK");
+    }
+    double was[50], at[50], slope[50], sides[2];
+    wick_grad(loss, 1, &x, &g);
+    REQUIRE(wick_read(g, slope, sizeof slope) == WICK_OK && wick_read(x, was, sizeof was) == WICK_OK);
+    for (int i = 0; i < 50; i++) {
+        for (int k = 0; k < 2; k++) {
+            memcpy(at, was, sizeof at);
+            at[i] += k ? 1e-6 : -1e-6;
+            REQUIRE(wick_item(eig_loss(ctx, wick_from(ctx, WICK_F64, WICK_DIMS(2, 5, 5), at)), &sides[k]) == WICK_OK);
+        }
+        const double numeric = (sides[1] - sides[0]) / 2e-6;
+        CHECK_MSG(fabs(slope[i] - numeric) <= 1e-6 * fmax(1, fabs(numeric)), "element %d: %.12g, by differences %.12g", i, slope[i], numeric);
+    }
+    wick_grad(eig_loss(ctx, x), 1, &x, &g);
+    wick_grad(wick_sum(wick_square(g), WICK_ALL_AXES, false), 1, &x, &gg);
+    double value = 0;
+    CHECK_MSG(wick_item(wick_sum(gg, WICK_ALL_AXES, false), &value) == WICK_OK && value == value && value != 0, "%s", wick_context_error(ctx));
+    /* Equal eigenvalues have no share, so that what there is of a gradient is finite. */
+    wick_tensor *eye = wick_eye(ctx, WICK_F64, 3, 3, 0), *w, *v;
+    REQUIRE(wick_eval(ctx, 1, &eye, NULL) == WICK_OK);
+    wick_eig(eye, &w, &v);
+    wick_grad(wick_sum(wick_real(w), WICK_ALL_AXES, false), 1, &eye, &g);
+    CHECK(wick_item(wick_sum(g, WICK_ALL_AXES, false), &value) == WICK_OK && fabs(value - 3) < 1e-12);
+    wick_context_free(&ctx);
+}
+
 TEST(matrices_without_factors_are_named_at_run_time) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);

@@ -540,10 +540,26 @@ wick_status wick_onnx_function(wick_context *ctx, wick_tensor *const *in, wick_t
     return status;
 }
 
+/* Specs in another order, of other dtypes or ranks would be errors of some node within. */
+static wick_status check_specs(const wick_onnx *onnx, const wick_spec *in) {
+    for (int i = 0; i < onnx->n_in; i++) {
+        const wick_onnx_port *p = &onnx->in_ports[i];
+        wick_dtype dtype;
+        if (in[i].name && *in[i].name && strcmp(in[i].name, p->name) != 0)
+            return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: input %d is \"%s\", and its spec is called \"%s\": specs come in the order of the inputs", onnx->path, i, p->name, in[i].name);
+        if (p->kind == WICK_VALUE_TENSOR && wick_onnx_dtype(p->elem, &dtype) && dtype != in[i].dtype)
+            return wick_context_fail(onnx->ctx, WICK_ERR_DTYPE, "%s: input \"%s\" is %s, and its spec %s", onnx->path, p->name, wick_dtype_name(dtype), wick_dtype_name(in[i].dtype));
+        if (p->kind == WICK_VALUE_TENSOR && p->rank >= 0 && p->rank != in[i].rank)
+            return wick_context_fail(onnx->ctx, WICK_ERR_SHAPE, "%s: input \"%s\" has %d dims, and its spec %d", onnx->path, p->name, p->rank, in[i].rank);
+    }
+    return WICK_OK;
+}
+
 wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan) {
     *plan = NULL;
     const wick_watch was = wick_onnx_begin(onnx); /* of all its parts together */
-    wick_status status = wick_onnx_prepare(onnx, in);
+    wick_status status = check_specs(onnx, in);
+    if (status == WICK_OK) status = wick_onnx_prepare(onnx, in);
     if (status == WICK_OK) status = wick_compile(onnx->ctx, wick_onnx_function, onnx, onnx->n_in, in, onnx->n_out, options, plan);
     wick_context_unwatch(onnx->ctx, &was);
     return status;
