@@ -11,6 +11,7 @@
 typedef enum wick_fused_kind {
     WICK_FUSED_UNUSED, /* no instruction and no output reads it */
     WICK_FUSED_SAME,   /* one value throughout the space: a block of it, filled once per space */
+    WICK_FUSED_STILL,  /* one value for each in_run elements: a block of it, filled when it changes */
     WICK_FUSED_PERIOD, /* repeats every in_period <= block elements: a block and a period of it, entered at the phase */
     WICK_FUSED_WALK,   /* in place where a block lies within a run of in_run contiguous elements, else packed (and
                           converted) */
