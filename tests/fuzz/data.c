@@ -273,19 +273,18 @@ FUZZ_TARGET(idx) {
 static size_t change_idx(uint8_t *data, size_t size, size_t max, fuzz_random *r) {
     static const uint8_t types[] = {8, 9, 11, 12, 13, 14, 0, 10};
     static const uint8_t widths[] = {1, 1, 2, 4, 4, 8, 1, 1};
-    if (size < 4 || fuzz_chance(r, 10)) return fuzz_bytes(data, size, max);
+    if (fuzz_chance(r, 10) || max < 64) return fuzz_bytes(data, size, max);
     const size_t fault = fuzz_fault(r, 5), type = fuzz_below(r, fault == 1 ? 8 : 6), rank = fault == 2 ? fuzz_below(r, 10) : 1 + fuzz_below(r, 8);
-    if (4 + 4 * rank > max) return size;
     data[0] = data[1] = 0, data[2] = types[type], data[3] = (uint8_t)rank;
     size_t bytes = widths[type];
     for (size_t i = 0; i < rank; i++) {
-        const uint64_t extent = fault == 3 && i == rank - 1 ? (uint64_t)fuzz_integer(r) & UINT32_MAX : fuzz_below(r, 30) ? 1 + fuzz_below(r, i < 3 ? 5 : 2) : 0;
+        const uint64_t extent = fault == 3 && i == rank - 1 ? (uint64_t)fuzz_integer(r) & UINT32_MAX : !fuzz_below(r, 30) ? 0 : bytes * 6 < max - 64 ? 1 + fuzz_below(r, 5) : 1;
         fuzz_big(&(fuzz_buffer){data + 4 + 4 * i, 0, 4, false}, extent, 4);
         bytes *= WICK_MIN(extent, 64);
     }
     const size_t now = 4 + 4 * rank + bytes + (fault == 4) - (fault == 5 && bytes);
     if (now > max) return size;
-    for (size_t i = size; i < now; i++) data[i] = (uint8_t)i;
+    for (size_t i = WICK_MAX(size, 4 + 4 * rank); i < now; i++) data[i] = (uint8_t)i;
     return now;
 }
 FUZZ_MUTATOR(idx) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_idx) : change_idx(data, size, max, r); }
