@@ -94,7 +94,7 @@ static size_t members_of(const uint8_t *data, size_t size, member *m, fuzz_rando
         n += m[n].n != 0;
     }
     if (n > 1 && fuzz_chance(r, 15)) m[fuzz_below(r, n)] = m[n - 1], n--;
-    if (n && fuzz_chance(r, 30)) {
+    if (n && fuzz_chance(r, 25)) {
         member *c = &m[fuzz_below(r, n)];
         c->n = fuzz_mutate_npy(c->bytes, c->n, ROOM, r);
     }
@@ -161,7 +161,7 @@ static size_t write_zip(const member *m, size_t n, uint8_t *to, size_t max, fuzz
 
 FUZZ_MUTATOR(npz) {
     static member m[MEMBERS];
-    const size_t made = fuzz_chance(r, 90) ? write_zip(m, members_of(data, size, m, r), data, max, r) : 0;
+    const size_t made = fuzz_chance(r, 95) ? write_zip(m, members_of(data, size, m, r), data, max, r) : 0;
     return made ? made : fuzz_bytes(data, size, max);
 }
 
