@@ -1,5 +1,6 @@
 /* data.c: files of data sets: gzip, tar, IDX. Most mutants are made anew, with at most one fault; the others are changed in a field, and sums made right. */
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/inflate.h"
 #include "data/gzip.h"
@@ -159,26 +160,26 @@ static void put_pax(fuzz_buffer *b, char type, size_t size, size_t fault, fuzz_r
     put_blocks(b, text, n);
 }
 
-/* Files of all kinds, under names of all kinds. */
-static size_t make_tar(uint8_t *to, size_t max, fuzz_random *r) {
+/* Files of all kinds, under names of all kinds; with a body, files of that. */
+static size_t make_tar(const uint8_t *body, size_t n, uint8_t *to, size_t max, fuzz_random *r) {
     static const char kinds[] = "00007501";
     static const uint8_t bytes[BLOCK + 88];
     char name[300];
     fuzz_buffer b = {to, 0, max, false};
-    const size_t files = fuzz_below(r, 5), fault = fuzz_fault(r, 10), bad = fuzz_below(r, files);
+    const size_t files = body ? 1 + fuzz_below(r, 3) : fuzz_below(r, 5), fault = fuzz_fault(r, 10), bad = fuzz_below(r, files);
     for (size_t i = 0; i < files; i++) {
-        const size_t now = i == bad ? fault : 0, size = fuzz_chance(r, 30) ? 0 : fuzz_below(r, sizeof bytes + 1);
+        const size_t now = i == bad ? fault : 0, size = body ? n : fuzz_chance(r, 30) ? 0 : fuzz_below(r, sizeof bytes + 1);
         snprintf(name, sizeof name, "train/%c/%zu.png", (char)('a' + fuzz_below(r, 3)), i);
-        if (fuzz_chance(r, 25)) memset(name, 'n', sizeof name), name[1 + fuzz_below(r, sizeof name - 1)] = 0;
+        if (!body && fuzz_chance(r, 25)) memset(name, 'n', sizeof name), name[1 + fuzz_below(r, sizeof name - 1)] = 0;
         const size_t length = strlen(name) + (fuzz_chance(r, 70) ? 1 : 0);
-        if (fuzz_chance(r, 20)) put_pax(&b, fuzz_chance(r, 80) ? 'x' : 'g', size, now, r);
+        if (fuzz_chance(r, 20) && (!body || fuzz_chance(r, 10))) put_pax(&b, fuzz_chance(r, 80) ? 'x' : 'g', size, now, r);
         if (fuzz_chance(r, 20)) {
             put_header(&b, "././@LongLink", fuzz_chance(r, 70) ? 'L' : 'K', now == 8 ? 0 : length, 0, r);
             if (now != 8) put_blocks(&b, name, length);
         }
         const char kind = kinds[fuzz_below(r, sizeof kinds - 1)];
         put_header(&b, name, kind == '7' && fuzz_chance(r, 50) ? 0 : kind, size, now, r);
-        if (kind != '5' && kind != '1') put_blocks(&b, bytes, size);
+        if (kind != '5' && kind != '1') put_blocks(&b, body ? body : bytes, size);
     }
     if (fault != 9) put_blocks(&b, "", 1);
     if (fuzz_chance(r, 70)) put_blocks(&b, "", 1);
@@ -191,7 +192,7 @@ static size_t change_tar(uint8_t *data, size_t size, size_t max, fuzz_random *r)
     static const char types[] = "005LxgKD12";
     static const char *const sizes[] = {"00000000000", "00000000001", "00000000777", "00000001000", "00000001001", "77777777777", "-0000000001", "        10 "};
     static const char *const pax[] = {"12 path=a/b\n", "10 size=1\n", "27 size=99999999999999999999\n", "99 path=x\n", "5 a=\n", "0 a=b\n", "30 path=0123456789012345678901\n"};
-    const size_t made = fuzz_chance(r, 65) ? make_tar(data, max, r) : 0;
+    const size_t made = fuzz_chance(r, 65) ? make_tar(NULL, 0, data, max, r) : 0;
     if (made) return made;
     if (size < BLOCK) return fuzz_bytes(data, size, max);
     uint8_t *h = data + BLOCK * fuzz_below(r, size / BLOCK);
@@ -219,6 +220,43 @@ static size_t change_tar(uint8_t *data, size_t size, size_t max, fuzz_random *r)
 }
 FUZZ_MUTATOR(tar) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_tar) : change_tar(data, size, max, r); }
 
+/* ---- sets of pictures in an archive ----------------------------------------------------------------------------------------------------------- */
+
+FUZZ_TARGET(dataset) {
+    enum { LARGE = 1 << 22 };
+    static char folder[300];
+    wick_context *ctx = fuzz_context();
+    wick_dataset *d;
+    if (!*folder) {
+        snprintf(folder, sizeof folder, "%s/set", fuzz_folder());
+        if (mkdir(folder, 0700) != 0) abort();
+    }
+    fuzz_file("set/train.tar", data, size);
+    if (wick_dataset_open(ctx, folder, "train", &d) != WICK_OK) {
+        FUZZ_PROMISE(strstr(wick_context_error(ctx), folder));
+        return 0;
+    }
+    const int64_t n = wick_dataset_count(d), classes = wick_dataset_classes(d), *dims = wick_dataset_dims(d);
+    size_t pixels = 1;
+    double mean, deviation;
+    for (int i = 0; i < wick_dataset_rank(d); i++) pixels *= (size_t)dims[i];
+    for (int64_t i = 0; i < n; i++) {
+        FUZZ_PROMISE(wick_dataset_label(d, i) >= 0 && wick_dataset_label(d, i) < classes);
+        fuzz_touch(wick_dataset_sample(d, i), pixels);
+    }
+    for (int64_t i = 0; i < classes; i++) FUZZ_PROMISE(*wick_dataset_class_name(d, i));
+    if (n && pixels < LARGE) wick_dataset_moments(d, &mean, &deviation);
+    wick_dataset_limit(d, 2);
+    wick_dataset_free(&d);
+    return 1;
+}
+static size_t change_set(uint8_t *data, size_t size, size_t max, fuzz_random *r) {
+    static uint8_t picture[1 << 12];
+    const size_t n = fuzz_chance(r, 90) ? fuzz_make_png(picture, sizeof picture, r) : 0, made = n ? make_tar(picture, n, data, max, r) : 0;
+    return made ? made : change_tar(data, size, max, r);
+}
+FUZZ_MUTATOR(dataset) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_set) : change_set(data, size, max, r); }
+
 /* ---- IDX ------------------------------------------------------------------------------------------------------------------------------------ */
 
 FUZZ_TARGET(idx) {
@@ -235,19 +273,18 @@ FUZZ_TARGET(idx) {
 static size_t change_idx(uint8_t *data, size_t size, size_t max, fuzz_random *r) {
     static const uint8_t types[] = {8, 9, 11, 12, 13, 14, 0, 10};
     static const uint8_t widths[] = {1, 1, 2, 4, 4, 8, 1, 1};
-    if (size < 4 || fuzz_chance(r, 10)) return fuzz_bytes(data, size, max);
+    if (fuzz_chance(r, 10) || max < 64) return fuzz_bytes(data, size, max);
     const size_t fault = fuzz_fault(r, 5), type = fuzz_below(r, fault == 1 ? 8 : 6), rank = fault == 2 ? fuzz_below(r, 10) : 1 + fuzz_below(r, 8);
-    if (4 + 4 * rank > max) return size;
     data[0] = data[1] = 0, data[2] = types[type], data[3] = (uint8_t)rank;
     size_t bytes = widths[type];
     for (size_t i = 0; i < rank; i++) {
-        const uint64_t extent = fault == 3 && i == rank - 1 ? (uint64_t)fuzz_integer(r) & UINT32_MAX : fuzz_below(r, 30) ? 1 + fuzz_below(r, i < 3 ? 5 : 2) : 0;
+        const uint64_t extent = fault == 3 && i == rank - 1 ? (uint64_t)fuzz_integer(r) & UINT32_MAX : !fuzz_below(r, 30) ? 0 : bytes * 6 < max - 64 ? 1 + fuzz_below(r, 5) : 1;
         fuzz_big(&(fuzz_buffer){data + 4 + 4 * i, 0, 4, false}, extent, 4);
         bytes *= WICK_MIN(extent, 64);
     }
     const size_t now = 4 + 4 * rank + bytes + (fault == 4) - (fault == 5 && bytes);
     if (now > max) return size;
-    for (size_t i = size; i < now; i++) data[i] = (uint8_t)i;
+    for (size_t i = WICK_MAX(size, 4 + 4 * rank); i < now; i++) data[i] = (uint8_t)i;
     return now;
 }
 FUZZ_MUTATOR(idx) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_idx) : change_idx(data, size, max, r); }

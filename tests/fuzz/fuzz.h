@@ -43,7 +43,7 @@ const fuzz_target *fuzz_find(const char *name); /* NULL: no such */
 #define FUZZ_TARGET(name)  int fuzz_run_##name(const uint8_t *data, size_t size)
 #define FUZZ_MUTATOR(name) size_t fuzz_mutate_##name(uint8_t *data, size_t size, size_t max, fuzz_random *r)
 /* Every target, by its name. */
-#define FUZZ_TARGETS(X) X(onnx) X(external) X(value) X(safetensors) X(checkpoint) X(npy) X(npz) X(shards) X(json) X(image) X(idx) X(wav) X(tar) X(gzip)
+#define FUZZ_TARGETS(X) X(onnx) X(external) X(value) X(safetensors) X(checkpoint) X(npy) X(npz) X(shards) X(json) X(image) X(idx) X(wav) X(tar) X(dataset) X(gzip)
 #define FUZZ_DECLARE(name) FUZZ_TARGET(name); FUZZ_MUTATOR(name);
 FUZZ_TARGETS(FUZZ_DECLARE)
 
@@ -76,6 +76,7 @@ void fuzz_little(fuzz_buffer *b, uint64_t v, int bytes); /* a number, its lowest
 void fuzz_big(fuzz_buffer *b, uint64_t v, int bytes);
 void fuzz_deflate(fuzz_buffer *b, int bits, const void *data, size_t n); /* by zlib; bits: 15 with zlib's ends, WICK_Z_GZIP, WICK_Z_RAW */
 size_t fuzz_make_npy(uint8_t *to, size_t max, fuzz_random *r); /* a whole file; 0: no room */
+size_t fuzz_make_png(uint8_t *to, size_t max, fuzz_random *r);
 /* Changes one token, member or element of a JSON text, or of a Python literal. */
 size_t fuzz_json_text(char *text, size_t size, size_t max, fuzz_random *r);
 

@@ -173,6 +173,27 @@ save("tar", "pax", archive(tarfile.PAX_FORMAT, ["d/" * 60 + "x", "\u00e9"]))
 save("tar", "packed.gz", gzip.compress(archive(tarfile.USTAR_FORMAT, ["a", "b/c"]), mtime=0))
 
 
+def picture(side):
+    rows = b"".join(b"\0" + bytes(range(side)) for _ in range(side))
+    part = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)) + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b"")
+
+
+def set_of(names, sides):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as t:
+        for name, side in zip(names, sides):
+            info = tarfile.TarInfo(name)
+            info.size = len(picture(side))
+            t.addfile(info, io.BytesIO(picture(side)))
+    return out.getvalue()[: 512 * (2 * len(names) + 2)]
+
+
+save("dataset", "two_classes", set_of(["train/a/1.png", "train/b/2.png", "train/.a/._1.png", "readme.txt"], (3, 3, 1, 1)))
+save("dataset", "sizes_differ", set_of(["train/a/1.png", "train/b/2.png"], (3, 2)))
+save("dataset", "packed.gz", gzip.compress(set_of(["x/1.png"], (2,)), mtime=0))
+
+
 def wav(fmt, data, extra=b""):
     body = b"fmt " + struct.pack("<I", len(fmt)) + fmt + extra + b"data" + struct.pack("<I", len(data)) + data
     return b"RIFF" + struct.pack("<I", 4 + len(body)) + b"WAVE" + body

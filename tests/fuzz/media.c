@@ -169,7 +169,7 @@ static void put_rows(fuzz_buffer *b, size_t width, size_t height, size_t bits, b
         put_random(b, (width * bits + 7) / 8, r);
     }
 }
-static size_t make_png(uint8_t *to, size_t max, fuzz_random *r) {
+size_t fuzz_make_png(uint8_t *to, size_t max, fuzz_random *r) {
     static const struct {
         uint8_t color, depth, channels;
     } kinds[] = {{0, 1, 1}, {0, 2, 1}, {0, 4, 1}, {0, 8, 1}, {0, 16, 1}, {2, 8, 3}, {2, 16, 3}, {3, 1, 1}, {3, 2, 1}, {3, 4, 1}, {3, 8, 1}, {4, 8, 2}, {4, 16, 2}, {6, 8, 4}, {6, 16, 4}};
@@ -303,7 +303,7 @@ static size_t change_jpeg(uint8_t *data, size_t size, size_t max, fuzz_random *r
     return size;
 }
 FUZZ_MUTATOR(image) {
-    static size_t (*const make[])(uint8_t *, size_t, fuzz_random *) = {make_bmp, make_bmp, make_png, make_jpeg};
+    static size_t (*const make[])(uint8_t *, size_t, fuzz_random *) = {make_bmp, make_bmp, fuzz_make_png, make_jpeg};
     const size_t made = fuzz_chance(r, 75) ? FUZZ_PICK(r, make)(data, max, r) : 0;
     if (made) return made;
     if (size > 12 && data[0] == 0x89) return change_png(data, size, max, r);

@@ -600,6 +600,23 @@ TEST(streamed_outputs_are_the_same) {
     f.dims[0] = 1000;
     wick_fused_prepare(&f);
     CHECK(!f.layout.streams);
+
+    /* a column, whose value is the same throughout a row */
+    enum { COLS = 2053, ROWS = N / COLS };
+    wick_fused g = {.rank = 2, .dims = {ROWS, COLS}, .n_in = 2, .n_out = 1, .n_instr = 1, .n_reg = 3, .scale = 1};
+    memcpy(g.in, f.in, sizeof g.in), memcpy(g.out, f.out, sizeof g.out), memcpy(g.instr, f.instr, sizeof g.instr);
+    g.in[0].strides[0] = g.out[0].strides[0] = COLS, g.in[0].strides[1] = g.out[0].strides[1] = 1;
+    g.in[1].strides[0] = 3, g.in[1].strides[1] = 0;
+    wick_fused_prepare(&g);
+    CHECK(g.layout.in_kind[1] == WICK_FUSED_STILL);
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
+        REQUIRE(wick_tier_force((wick_tier)tier));
+        for (int i = 0; i < N; i++) a[i] = (float)(i % 4099);
+        run_program(&g, (void *[]){a, b, y + 1}, tier % 2);
+        int wrong = 0;
+        for (int i = 0; i < ROWS * COLS; i++) wrong += y[i + 1] != a[i] - b[i / COLS * 3];
+        CHECK_MSG(wrong == 0, "%s: %d elements beside a column", wick_tier_name((wick_tier)tier), wrong);
+    }
     free(a), free(b), free(y);
 }
 

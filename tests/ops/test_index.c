@@ -186,6 +186,73 @@ TEST(long_rows_are_sorted_stably_however_they_are_cut) {
     for (int i = 0; i < 2; i++) wick_context_free(&ctx[i]);
 }
 
+TEST(short_rows_are_sorted_stably) {
+    wick_context *ctx;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    static const int lengths[] = {1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129};
+    for (size_t l = 0; l < WICK_COUNTOF(lengths); l++)
+        for (int descending = 0; descending < 2; descending++) {
+            const int n = lengths[l];
+            float x[130];
+            for (int i = 0; i < n; i++) x[i] = (float)(test_rand() % 40) - 20;
+            if (n > 3) x[1] = INFINITY, x[2] = -INFINITY, x[n / 2] = NAN, x[n - 1] = -0.0f;
+            wick_scope *scope = wick_scope_open(ctx);
+            wick_tensor *index, *y = wick_sort(wick_from(ctx, WICK_F32, 1, (int64_t[]){n}, x), 0, descending, &index), *all[2] = {y, index};
+            REQUIRE(wick_eval(ctx, 2, all, NULL) == WICK_OK);
+            const void *at, *sorted;
+            REQUIRE(wick_data(index, &at) == WICK_OK && wick_data(y, &sorted) == WICK_OK);
+            for (int i = 0; i < n; i++) { /* before it: what is less (NaN the largest), and equals that come first */
+                int place = 0;
+                for (int j = 0; j < n; j++) {
+                    const bool less = x[j] < x[i] || (isnan(x[i]) && !isnan(x[j])), more = x[j] > x[i] || (isnan(x[j]) && !isnan(x[i]));
+                    place += descending ? more : less;
+                    place += !less && !more && j < i;
+                }
+                CHECK_MSG(((const int64_t *)at)[place] == i && !memcmp((const float *)sorted + place, x + i, sizeof *x), "%d elements: element %d is not at %d", n, i, place);
+            }
+            wick_scope_close(&scope);
+        }
+    wick_context_free(&ctx);
+}
+
+/* Lists on a line are searched by it: straight ones, some with steps and equal ones, and one that only looks straight at its ends. */
+TEST(searches_equal_a_count_of_what_is_below) {
+    wick_context *ctx;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    enum { N = 101, M = 4 * N + 8 };
+    for (int how = 0; how < 6; how++)
+        for (int f64 = 0; f64 < 2; f64++) {
+            double list[N], values[M];
+            for (int j = 0; j < N; j++) {
+                const double wave = how == 1 ? 0.4 * (j % 3) : how == 2 ? (double)(j % 2) : how == 3 ? 5.0 * (j > 50) : how == 4 ? j * j / 100.0 - j : 0;
+                list[j] = how == 5 ? (j < 50 ? -1 : 1) : -3 + 0.0625 * (j + (wave < 0 ? -wave : wave));
+            }
+            for (int j = 1; j < N; j++) list[j] = list[j] < list[j - 1] ? list[j - 1] : list[j]; /* rising */
+            int m = 0;
+            for (int j = 0; j < N; j++) values[m++] = list[j], values[m++] = list[j] + 0x1p-12, values[m++] = list[j] - 0x1p-12, values[m++] = (test_rand() % 4096) / 256.0 - 6;
+            const double odd[] = {INFINITY, -INFINITY, NAN, 0, -0.0, 1e30, -1e30, 1e-40};
+            for (int k = 0; k < 8; k++) values[m++] = odd[k];
+            for (int right = 0; right < 2; right++) {
+                wick_scope *scope = wick_scope_open(ctx);
+                const wick_dtype dtype = f64 ? WICK_F64 : WICK_F32; /* all numbers are those of f32, but for 1e-40 and what is rounded alike */
+                wick_tensor *l = wick_cast(wick_from(ctx, WICK_F64, 1, (int64_t[]){N}, list), dtype), *v = wick_cast(wick_from(ctx, WICK_F64, 1, (int64_t[]){M}, values), dtype);
+                wick_tensor *y = wick_searchsorted(l, v, right), *all[3] = {y, wick_cast(l, WICK_F64), wick_cast(v, WICK_F64)};
+                REQUIRE(wick_eval(ctx, 3, all, NULL) == WICK_OK);
+                const void *got, *ls, *vs;
+                REQUIRE(wick_data(y, &got) == WICK_OK && wick_data(all[1], &ls) == WICK_OK && wick_data(all[2], &vs) == WICK_OK);
+                for (int i = 0; i < M; i++) {
+                    const double x = ((const double *)vs)[i];
+                    int below = 0;
+                    for (int j = 0; j < N; j++) below += isnan(x) || (right ? ((const double *)ls)[j] <= x : ((const double *)ls)[j] < x);
+                    CHECK_MSG(((const int64_t *)got)[i] == below, "list %d, %s, right %d: %g is at %lld, not %d", how, wick_dtype_name(dtype), right, x,
+                              (long long)((const int64_t *)got)[i], below);
+                }
+                wick_scope_close(&scope);
+            }
+        }
+    wick_context_free(&ctx);
+}
+
 TEST(long_scans_have_the_same_bits_at_any_number_of_threads_and_are_exact_to_f64) {
     wick_context *ctx[2];
     for (int i = 0; i < 2; i++) REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 5 : 1}) == WICK_OK);

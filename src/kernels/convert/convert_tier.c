@@ -282,14 +282,29 @@ static void stream(void *dst, const void *src, size_t n) {
     uint8_t *to = dst;
     const uint8_t *from = src;
     const size_t head = WICK_MIN((STREAM - (uintptr_t)to % STREAM) % STREAM, n);
-    memcpy(to, from, head);
+    if (head) memcpy(to, from, head);
     size_t i = head;
     for (; i + STREAM <= n; i += STREAM) STREAM_ONE(to + i, from + i);
-    memcpy(to + i, from + i, n - i);
+    if (i < n) memcpy(to + i, from + i, n - i);
 }
 #else
 static void stream(void *dst, const void *src, size_t n) { memcpy(dst, src, n); }
 #endif
+
+#define FILL(T)                                                                                                        \
+    do {                                                                                                               \
+        T *d = dst;                                                                                                    \
+        const T v = *(const T *)value;                                                                                 \
+        for (size_t i = 0; i < n; i++) d[i] = v;                                                                       \
+    } while (0)
+static void fill(int elem, void *dst, const void *value, size_t n) {
+    if (elem == 1)
+        memset(dst, *(const uint8_t *)value, n);
+    else if (elem == 4)
+        FILL(uint32_t);
+    else
+        FILL(uint64_t);
+}
 
 const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
     .load = {[WICK_F16] = load_f16,
@@ -336,4 +351,5 @@ const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
             [WICK_CBOOL] = {cast_bool_f32, cast_bool_f64, cast_bool_i32, cast_bool_i64, cast_bool_i64, NULL},
         },
     .stream = stream,
+    .fill = fill,
 };

@@ -93,9 +93,6 @@ static inline void walk_next(walk *w, int rank, const int64_t *dims, const int64
             walk_next(&r, rank, dims, from);                                                                           \
             walk_next(&w, rank, dims, to);                                                                             \
         }                                                                                                              \
-    }                                                                                                                  \
-    static void fill_##bits(uint##bits##_t *d, uint##bits##_t v, int64_t n) {                                          \
-        for (int64_t i = 0; i < n; i++) d[i] = v;                                                                      \
     }
 WALK(8)
 WALK(16)
@@ -224,23 +221,6 @@ void wick_walk_move(int elem, int rank, const int64_t *dims, const int64_t *from
         break;
     default:
         move_64(rank, dims, from, to, at, n, src, dst);
-        break;
-    }
-}
-
-void wick_walk_fill(int elem, void *dst, const void *value, int64_t n) {
-    switch (elem) {
-    case 1:
-        fill_8(dst, *(const uint8_t *)value, n);
-        break;
-    case 2:
-        fill_16(dst, *(const uint16_t *)value, n);
-        break;
-    case 4:
-        fill_32(dst, *(const uint32_t *)value, n);
-        break;
-    default:
-        fill_64(dst, *(const uint64_t *)value, n);
         break;
     }
 }

@@ -11,6 +11,7 @@
 typedef enum wick_fused_kind {
     WICK_FUSED_UNUSED, /* no instruction and no output reads it */
     WICK_FUSED_SAME,   /* one value throughout the space: a block of it, filled once per space */
+    WICK_FUSED_STILL,  /* one value for each in_run elements: a block of it, filled when it changes */
     WICK_FUSED_PERIOD, /* repeats every in_period <= block elements: a block and a period of it, entered at the phase */
     WICK_FUSED_WALK,   /* in place where a block lies within a run of in_run contiguous elements, else packed (and
                           converted) */
@@ -57,6 +58,8 @@ static inline bool wick_fused_native(wick_dtype dtype) {
 typedef struct wick_red_kernels {
     /* acc[l] = (cont ? acc[l] op : ) x[l] op x[stride + l] op ...; rows >= 1 rows of `lanes` */
     void (*lanes)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
+    /* the same with x in bf16; NULL but for f32 */
+    void (*lanes_bf16)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
     /* acc[j] = acc[j] op x[j], n elements */
     void (*add)(void *acc, const void *x, size_t n);
     /* Folds the first `width` of lane_rows * cols lanes to cols, in place. */

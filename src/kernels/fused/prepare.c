@@ -151,10 +151,15 @@ static void classify(wick_fused *f, int64_t block_max) {
         l->in_run[i] = linear_run(f->dims, s, l->space, f->rank);
         l->in_period[i] = product(f->dims, first, f->rank);
         const bool periodic = first > l->space && l->in_period[i] <= block_max && l->tiles == 1;
+        int last = f->rank;
+        while (last > first && s[last - 1] == 0) last--;
+        const int64_t still = product(f->dims, last, f->rank);
         l->in_kind[i] = !l->last_use[i] || l->mode == WICK_FUSED_EMPTY ? WICK_FUSED_UNUSED
                         : first == f->rank                             ? WICK_FUSED_SAME
                         : periodic                                     ? WICK_FUSED_PERIOD
+                        : still >= RUN_MIN && l->tiles == 1            ? WICK_FUSED_STILL
                                                                        : WICK_FUSED_WALK;
+        if (l->in_kind[i] == WICK_FUSED_STILL) l->in_run[i] = still;
     }
     for (int i = 0; i < f->n_out; i++) l->out_run[i] = linear_run(f->dims, f->out[i].strides, l->space, f->rank);
 }
@@ -167,6 +172,7 @@ static int64_t buffer_items(const wick_fused *f, int i) {
     case WICK_FUSED_UNUSED:
         return 0;
     case WICK_FUSED_SAME:
+    case WICK_FUSED_STILL:
         return f->block;
     case WICK_FUSED_PERIOD:
         return f->block + l->in_period[i];

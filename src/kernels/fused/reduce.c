@@ -102,30 +102,38 @@ static void store_results(reduction *r, void *values, int64_t at, int64_t n) {
     }
 }
 
-/* Rows of the only input, when the program is that input and its rows are contiguous: they are reduced where they lie.
- * Returns the stride of rows in elements, or 0. */
-static int64_t rows_in_place(const reduction *r) {
+/* Lines of the only input, when the program is that input and its lines are contiguous: they are reduced where they lie.
+ * Returns the stride of lines in elements, or 0. */
+static int64_t lines_in_place(const reduction *r, bool bf16) {
     const wick_machine *m = r->m;
     const wick_fused *f = m->f;
-    if (f->n_instr > 0 || r->l->lane_rows > 1 || m->space_rank != 2 || f->n_red != 1 ||
-        r->l->in_kind[r->reg] != WICK_FUSED_WALK || !wick_fused_native((wick_dtype)f->in[r->reg].dtype))
-        return 0;
-    const int64_t *strides = f->in[r->reg].strides + r->l->space;
-    return strides[1] == 1 ? strides[0] : 0;
+    if (f->n_instr > 0 || r->l->in_kind[r->reg] != WICK_FUSED_WALK || !(bf16 || wick_fused_native((wick_dtype)f->in[r->reg].dtype))) return 0;
+    const int64_t line = r->l->lane_rows * r->cols, *strides = f->in[r->reg].strides + r->l->space;
+    if (m->in_run[r->reg] == m->space_total) return line;
+    return r->l->lane_rows == 1 && m->space_rank == 2 && f->n_red == 1 && strides[1] == 1 ? strides[0] : 0;
 }
+
+/* Where the elements of a chunk come from. */
+typedef struct source {
+    void (*lanes)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
+    wick_convert_fn load; /* to what lanes are; NULL: they are */
+    int64_t elem;         /* bytes of one */
+} source;
 
 /* Adds n elements (whole lines, and at the end of the unit a part of one) to the runs on the stack. in_run counts lines
  * of the current run. row_stride: elements from line to line. */
-static void feed(stack *s, const uint8_t *x, int64_t n, int64_t line, int64_t row_stride, int *in_run, bool last) {
+static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int64_t line, int64_t row_stride, int *in_run, bool last) {
+    double rest[WICK_RED_LINE];
     while (n > 0) {
         const int64_t lines = WICK_MIN(n / line, WICK_RED_RUN - *in_run);
         if (lines > 0) {
-            s->red->lanes(stack_top(s), x, (size_t)lines, (size_t)line, (size_t)row_stride, *in_run > 0);
+            from->lanes(stack_top(s), x, (size_t)lines, (size_t)line, (size_t)row_stride, *in_run > 0);
             s->width[s->depth] = (size_t)line;
             *in_run += (int)lines;
-            x += (size_t)(lines * row_stride) * s->elem;
+            x += lines * row_stride * from->elem;
             n -= lines * line;
         } else {
+            if (from->load) from->load(rest, x, (size_t)n), x = (const uint8_t *)rest;
             if (*in_run > 0)
                 s->red->add(stack_top(s), x, (size_t)n);
             else
@@ -143,20 +151,22 @@ static void feed(stack *s, const uint8_t *x, int64_t n, int64_t line, int64_t ro
 /* One chunk of the unit that was entered; returns cols values. */
 static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     wick_machine *m = r->m;
+    const bool bf16 = m->f->n_instr == 0 && m->f->in[r->reg].dtype == WICK_BF16 && r->red->lanes_bf16;
     const int64_t line = r->l->lane_rows * r->cols, first = chunk * WICK_RED_CHUNK * line;
-    const int64_t end = WICK_MIN(first + WICK_RED_CHUNK * line, m->space_total), stride = rows_in_place(r);
+    const int64_t end = WICK_MIN(first + WICK_RED_CHUNK * line, m->space_total), stride = lines_in_place(r, bf16);
     stack s;
     int in_run = 0;
     stack_init(&s, r->red, m->scratch + r->l->lanes_offset, (size_t)line, r->elem);
+    source from = {r->red->lanes, NULL, (int64_t)r->elem};
     if (stride) {
-        feed(&s, m->in_base[r->reg] + first / r->cols * stride * (int64_t)r->elem, end - first, line, stride, &in_run,
-             true);
+        if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2};
+        feed(&s, &from, m->in_base[r->reg] + first / line * stride * from.elem, end - first, line, stride, &in_run, true);
     } else {
         const int64_t block = m->f->block / line * line;
         for (int64_t at = first; at < end; at += block) {
             const int64_t n = WICK_MIN(block, end - at);
             wick_machine_block(m, at, n);
-            feed(&s, m->reg[r->reg], n, line, line, &in_run, at + n == end);
+            feed(&s, &from, m->reg[r->reg], n, line, line, &in_run, at + n == end);
         }
     }
     stack_finish(&s);

@@ -34,28 +34,44 @@
 #define MAX_NOTHING              0 /* never asked for */
 #define MIN_NOTHING              0
 
+/* How lanes are read: as they are (one), or widened from bf16, the upper half of f32. */
+#define SAME_S(T, p)  (*(p))
+#define SAME_V(v, p)  (*(const v *)(p))
+static inline float upper_half(uint16_t x) {
+    const uint32_t bits = (uint32_t)x << 16;
+    float r;
+    memcpy(&r, &bits, sizeof r);
+    return r;
+}
+#define UPPER_S(T, p) upper_half(*(p))
+#define UPPER_V(v, p) ((v)(__builtin_convertvector(*(const halves *)(p), words) << 16))
+typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
+typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES)));
+
 /* A strip of `count` vectors stays in registers down all rows. The scalar tier is one lane at a time. */
 #if WICK_TIER_ID == 0
-#define RED_LANES(op, t, T, I)                                                                                         \
-    static void op##_lanes_##t(void *accs, const void *xs, size_t rows, size_t lanes, size_t stride, bool cont) {      \
+#define RED_VECTORS(op, t, T, I)
+#define RED_LANES(op, t, T, I, name, S, LOAD)                                                                          \
+    static void op##_##name##_##t(void *accs, const void *xs, size_t rows, size_t lanes, size_t stride, bool cont) {   \
         T *acc = accs;                                                                                                 \
-        const T *x = xs;                                                                                               \
+        const S *x = xs;                                                                                               \
         for (size_t l = 0; l < lanes; l++) {                                                                           \
-            T s = cont ? op##_S(acc[l], x[l]) : x[l];                                                                  \
-            for (size_t r = 1; r < rows; r++) s = op##_S(s, x[r * stride + l]);                                        \
+            T s = cont ? op##_S(acc[l], LOAD##_S(T, x + l)) : LOAD##_S(T, x + l);                                      \
+            for (size_t r = 1; r < rows; r++) s = op##_S(s, LOAD##_S(T, x + r * stride + l));                          \
             acc[l] = s;                                                                                                \
         }                                                                                                              \
     }
 #else
-#define RED_LANES(op, t, T, I)                                                                                         \
+#define RED_VECTORS(op, t, T, I)                                                                                       \
     typedef T op##_v_##t __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));                    \
-    typedef I op##_i_##t __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));                    \
-    static inline __attribute__((always_inline)) void op##_strip_##t(T *acc, const T *x, size_t rows, size_t stride,   \
+    typedef I op##_i_##t __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
+#define RED_LANES(op, t, T, I, name, S, LOAD)                                                                          \
+    static inline __attribute__((always_inline)) void op##_##name##_strip_##t(T *acc, const S *x, size_t rows, size_t stride, \
                                                                      bool cont, const int count) {                     \
         enum { V = VECTOR_BYTES / sizeof(T) };                                                                         \
         op##_v_##t s[8];                                                                                               \
         _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) {                                                      \
-            op##_v_##t first = *(const op##_v_##t *)(x + k * V);                                                       \
+            op##_v_##t first = LOAD##_V(op##_v_##t, x + k * V);                                                        \
             s[k] = first;                                                                                              \
             if (cont) {                                                                                                \
                 op##_v_##t before = *(const op##_v_##t *)(acc + k * V);                                                \
@@ -65,30 +81,31 @@
         for (size_t r = 1; r < rows; r++) {                                                                            \
             x += stride;                                                                                               \
             _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) {                                                  \
-                op##_v_##t next = *(const op##_v_##t *)(x + k * V);                                                    \
+                op##_v_##t next = LOAD##_V(op##_v_##t, x + k * V);                                                     \
                 s[k] = op##_V(op##_v_##t, op##_i_##t, s[k], next);                                                     \
             }                                                                                                          \
         }                                                                                                              \
         _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) * (op##_v_##t *)(acc + k * V) = s[k];                  \
     }                                                                                                                  \
-    static void op##_lanes_##t(void *accs, const void *xs, size_t rows, size_t lanes, size_t stride, bool cont) {      \
+    static void op##_##name##_##t(void *accs, const void *xs, size_t rows, size_t lanes, size_t stride, bool cont) {   \
         enum { V = VECTOR_BYTES / sizeof(T) };                                                                         \
         T *acc = accs;                                                                                                 \
-        const T *x = xs;                                                                                               \
+        const S *x = xs;                                                                                               \
         size_t l = 0;                                                                                                  \
-        for (; l + 8 * V <= lanes; l += 8 * V) op##_strip_##t(acc + l, x + l, rows, stride, cont, 8);                  \
-        for (; l + 4 * V <= lanes; l += 4 * V) op##_strip_##t(acc + l, x + l, rows, stride, cont, 4);                  \
-        for (; l + V <= lanes; l += V) op##_strip_##t(acc + l, x + l, rows, stride, cont, 1);                          \
+        for (; l + 8 * V <= lanes; l += 8 * V) op##_##name##_strip_##t(acc + l, x + l, rows, stride, cont, 8);         \
+        for (; l + 4 * V <= lanes; l += 4 * V) op##_##name##_strip_##t(acc + l, x + l, rows, stride, cont, 4);         \
+        for (; l + V <= lanes; l += V) op##_##name##_strip_##t(acc + l, x + l, rows, stride, cont, 1);                 \
         for (; l < lanes; l++) {                                                                                       \
-            T s = cont ? op##_S(acc[l], x[l]) : x[l];                                                                  \
-            for (size_t r = 1; r < rows; r++) s = op##_S(s, x[r * stride + l]);                                        \
+            T s = cont ? op##_S(acc[l], LOAD##_S(T, x + l)) : LOAD##_S(T, x + l);                                      \
+            for (size_t r = 1; r < rows; r++) s = op##_S(s, LOAD##_S(T, x + r * stride + l));                          \
             acc[l] = s;                                                                                                \
         }                                                                                                              \
     }
 #endif
 
 #define RED_KERNELS(op, t, T, I)                                                                                       \
-    RED_LANES(op, t, T, I)                                                                                             \
+    RED_VECTORS(op, t, T, I)                                                                                           \
+    RED_LANES(op, t, T, I, lanes, T, SAME)                                                                             \
     static void op##_add_##t(void *accs, const void *xs, size_t n) {                                                   \
         T *acc = accs;                                                                                                 \
         const T *x = xs;                                                                                               \
@@ -153,6 +170,10 @@
 #define RED_TYPE(t, T, I)                                                                                              \
     RED_KERNELS(SUM, t, T, I) RED_KERNELS(PROD, t, T, I) RED_KERNELS(MAX, t, T, I) RED_KERNELS(MIN, t, T, I)
 RED_TYPE(f32, float, int32_t)
+RED_LANES(SUM, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
+RED_LANES(PROD, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
+RED_LANES(MAX, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
+RED_LANES(MIN, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
 RED_TYPE(f64, double, int64_t)
 RED_TYPE(i32, int32_t, int32_t)
 RED_TYPE(i64, int64_t, int64_t)
@@ -167,15 +188,15 @@ static void scale_f64(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((double *)acc)[j] *= scale;
 }
 
-#define RED_ENTRY(op, t, scale_)                                                                                       \
-    { op##_lanes_##t, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
+#define RED_ENTRY(op, t, scale_, lanes_bf16_)                                                                          \
+    { op##_lanes_##t, lanes_bf16_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
 #define RED_ENTRIES(op)                                                                                                \
-    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32), [WICK_CF64] = RED_ENTRY(op, f64, scale_f64),                          \
-    [WICK_CI32] = RED_ENTRY(op, i32, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL),                                    \
-    [WICK_CU64] = RED_ENTRY(op, u64, NULL)
+    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32), [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL), \
+    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL),                        \
+    [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL)
 const wick_red_rows WICK_TIER_SYMBOL(wick_red_table_) = {
     [WICK_RED_SUM] = {RED_ENTRIES(SUM)},
     [WICK_RED_PROD] = {RED_ENTRIES(PROD)},
-    [WICK_RED_MAX] = {RED_ENTRIES(MAX), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL)},
-    [WICK_RED_MIN] = {RED_ENTRIES(MIN), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL)},
+    [WICK_RED_MAX] = {RED_ENTRIES(MAX), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL)},
+    [WICK_RED_MIN] = {RED_ENTRIES(MIN), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL)},
 };

@@ -2,7 +2,7 @@
  * written in place or stored. */
 #include "kernels/fused/run.h"
 
-/* Elements of a block of a streaming program: short, so that reading one goes on while the one before is written. */
+/* Elements that a streaming program does at a time: few, so that reading some goes on while those before are written. */
 #define STREAM_BLOCK 128
 
 /* An output's register may lie in its memory from the moment it is made: unless that memory is an input which later
@@ -31,7 +31,7 @@ static bool overwritten_early(const wick_fused *f, int i, void *const *ptr) {
 static bool may_stream(const wick_fused *f, int o, void *const *ptr) {
     for (int i = 0; i < f->n_in; i++)
         if (ptr[i] == ptr[f->n_in + o]) return false;
-    return f->layout.streams;
+    return true;
 }
 
 void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, void *scratch) {
@@ -50,20 +50,21 @@ void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, v
     }
     for (int i = 0; i < f->n_in; i++) {
         m->in_run[i] = l->in_run[i];
+        m->in_size[i] = (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
         m->filled_from[i] = NULL;
         m->in_place[i] = wick_fused_native((wick_dtype)f->in[i].dtype) && !overwritten_early(f, i, ptr);
     }
-    m->streams = false;
+    m->streams = l->streams;
+    for (int o = 0; o < f->n_out; o++) m->streams = m->streams && may_stream(f, o, ptr);
     for (int o = 0; o < f->n_out; o++) {
         m->out_run[o] = l->out_run[o];
         m->out_base[o] = ptr[f->n_in + o];
-        m->streamed[o] = may_stream(f, o, ptr);
-        m->streams |= m->streamed[o];
-        m->direct[o] = may_write_through(f, o, ptr) && !m->streamed[o];
+        m->out_size[o] = (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype);
+        m->direct[o] = may_write_through(f, o, ptr) && !m->streams;
     }
     m->whole = l->program ? wick_program_kernel(tier, l->program - 1) : NULL;
     /* A whole program reads all of an element before it writes any of it. */
-    for (int o = 0; o < f->n_out && m->whole; o++) m->direct[o] = !m->streamed[o];
+    for (int o = 0; o < f->n_out && m->whole; o++) m->direct[o] = !m->streams;
     for (int i = 0; i < f->n_instr; i++) {
         const wick_fused_instr *in = &f->instr[i];
         const bool cast = in->op == WICK_FUSED_CAST;
@@ -84,9 +85,7 @@ int64_t wick_walk_offset(int rank, const int64_t *dims, const int64_t *strides, 
 
 /* n elements from linear position `at` of the space, where they lie in memory if they are contiguous there, else NULL.
  */
-static uint8_t *in_memory(const wick_machine *m, const wick_fused_io *io, int64_t run, const uint8_t *base, int64_t at,
-                          int64_t n) {
-    const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)io->dtype);
+static uint8_t *in_memory(const wick_machine *m, const wick_fused_io *io, int64_t elem, int64_t run, const uint8_t *base, int64_t at, int64_t n) {
     if (run == m->space_total) return (uint8_t *)(uintptr_t)base + at * elem;
     if (at % run + n > run) return NULL;
     return (uint8_t *)(uintptr_t)base +
@@ -97,17 +96,16 @@ static uint8_t *in_memory(const wick_machine *m, const wick_fused_io *io, int64_
 static void load(const wick_machine *m, int i, int64_t at, int64_t n, uint8_t *to) {
     const wick_fused_io *io = &m->f->in[i];
     const wick_convert_fn convert = m->convert->load[io->dtype];
-    const uint8_t *from = in_memory(m, io, m->in_run[i], m->in_base[i], at, n);
+    const uint8_t *from = in_memory(m, io, m->in_size[i], m->in_run[i], m->in_base[i], at, n);
     if (!from) {
         uint8_t *packed = convert ? m->scratch + m->f->layout.raw_offset : to;
-        wick_walk_gather((int)wick_dtype_size((wick_dtype)io->dtype), m->space_rank, m->space_dims,
-                         io->strides + m->f->layout.space, at, n, m->in_base[i], packed);
+        wick_walk_gather((int)m->in_size[i], m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n, m->in_base[i], packed);
         from = packed;
     }
     if (convert)
         convert(to, from, (size_t)n);
     else if (from != to)
-        memcpy(to, from, (size_t)n * wick_dtype_size((wick_dtype)io->dtype));
+        memcpy(to, from, (size_t)(n * m->in_size[i]));
 }
 
 void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
@@ -115,17 +113,16 @@ void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
     const wick_fused_layout *l = &f->layout;
     for (int i = 0; i < f->n_in; i++) {
         const wick_dtype dtype = (wick_dtype)f->in[i].dtype;
-        m->in_base[i] = (const uint8_t *)m->ptr[i] + (in_offsets ? in_offsets[i] * (int64_t)wick_dtype_size(dtype) : 0);
+        m->in_base[i] = (const uint8_t *)m->ptr[i] + (in_offsets ? in_offsets[i] * m->in_size[i] : 0);
         m->reg[i] = m->scratch + l->in_offset[i];
-        if (l->in_kind[i] == WICK_FUSED_UNUSED || l->in_kind[i] == WICK_FUSED_WALK ||
-            m->filled_from[i] == m->in_base[i])
-            continue;
+        m->still[i] = -1;
+        if ((l->in_kind[i] != WICK_FUSED_SAME && l->in_kind[i] != WICK_FUSED_PERIOD) || m->filled_from[i] == m->in_base[i]) continue;
         const int64_t elem = (int64_t)wick_ctype_size(wick_ctype_of(dtype));
         m->filled_from[i] = m->in_base[i];
         if (l->in_kind[i] == WICK_FUSED_SAME) {
             uint64_t value = 0;
             load(m, i, 0, 1, (uint8_t *)&value);
-            wick_walk_fill((int)elem, m->reg[i], &value, m->whole ? 1 : WICK_MIN(f->block, m->space_total));
+            m->convert->fill((int)elem, m->reg[i], &value, m->whole ? 1 : (size_t)WICK_MIN(f->block, m->space_total));
             continue;
         }
         /* one period, then what is there already, twice as much each time */
@@ -137,6 +134,26 @@ void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
     }
 }
 
+/* n elements of an input whose value changes every in_run elements. */
+static void fill_still(wick_machine *m, int i, int64_t at, int64_t n, uint8_t *to) {
+    const wick_fused_io *io = &m->f->in[i];
+    const wick_convert_fn convert = m->convert->load[io->dtype];
+    const int elem = (int)wick_ctype_size(wick_ctype_of((wick_dtype)io->dtype));
+    const int64_t length = m->in_run[i], within = at % length + n <= length ? at / length : -1;
+    if (within >= 0) {
+        if (m->still[i] == within) return;
+        n = WICK_MIN(m->f->block, length);
+    }
+    m->still[i] = within;
+    for (int64_t done = 0, next; done < n; done = next) {
+        next = within >= 0 ? n : WICK_MIN(n, ((at + done) / length + 1) * length - at);
+        const void *from = m->in_base[i] + wick_walk_offset(m->space_rank, m->space_dims, io->strides + m->f->layout.space, at + done) * m->in_size[i];
+        uint64_t value;
+        if (convert) convert(&value, from, 1);
+        m->convert->fill(elem, to + done * elem, convert ? &value : from, (size_t)(next - done));
+    }
+}
+
 static void point_input(wick_machine *m, int i, int64_t at, int64_t n) {
     const wick_fused_layout *l = &m->f->layout;
     const wick_dtype dtype = (wick_dtype)m->f->in[i].dtype;
@@ -145,52 +162,43 @@ static void point_input(wick_machine *m, int i, int64_t at, int64_t n) {
         m->reg[i] = buffer + at % l->in_period[i] * (int64_t)wick_ctype_size(wick_ctype_of(dtype));
         return;
     }
-    uint8_t *there = m->in_place[i] ? in_memory(m, &m->f->in[i], m->in_run[i], m->in_base[i], at, n) : NULL;
+    if (l->in_kind[i] == WICK_FUSED_STILL) {
+        m->reg[i] = buffer;
+        fill_still(m, i, at, n, buffer);
+        return;
+    }
+    uint8_t *there = m->in_place[i] ? in_memory(m, &m->f->in[i], m->in_size[i], m->in_run[i], m->in_base[i], at, n) : NULL;
     m->reg[i] = there ? there : buffer;
     if (!there) load(m, i, at, n, buffer);
 }
 
-static void store(wick_machine *m, int o, int64_t at, int64_t n) {
+/* Stores n elements of an output that lie at `to`; NULL: across their strides, from position `at` on. */
+static void store(wick_machine *m, int o, uint8_t *to, int64_t at, int64_t n) {
     const wick_fused_io *io = &m->f->out[o];
     const wick_convert_fn convert = m->convert->store[io->dtype];
-    const int elem = (int)wick_dtype_size((wick_dtype)io->dtype);
     const uint8_t *from = m->reg[io->reg];
-    uint8_t *to = in_memory(m, io, m->out_run[o], m->out_base[o], at, n);
     if (convert) {
-        uint8_t *raw = to && !m->streamed[o] ? to : m->scratch + m->f->layout.raw_offset;
+        uint8_t *raw = to && !m->streams ? to : m->scratch + m->f->layout.raw_offset;
         convert(raw, from, (size_t)n);
         from = raw;
     }
     if (!to)
-        wick_walk_scatter(elem, m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n, from,
-                          m->out_base[o]);
-    else if (m->streamed[o] && from != to)
-        m->convert->stream(to, from, (size_t)(n * elem));
+        wick_walk_scatter((int)m->out_size[o], m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n, from, m->out_base[o]);
+    else if (m->streams)
+        m->convert->stream(to, from, (size_t)(n * m->out_size[o]));
     else if (from != to)
-        memcpy(to, from, (size_t)(n * elem));
+        memcpy(to, from, (size_t)(n * m->out_size[o]));
 }
 
-void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
+static void run_instructions(wick_machine *m, int64_t n) {
     const wick_fused *f = m->f;
-    const wick_fused_layout *l = &f->layout;
-    bool stored[WICK_FUSED_MAX_IO];
-    for (int i = 0; i < f->n_in; i++)
-        if (l->in_kind[i] >= WICK_FUSED_PERIOD) point_input(m, i, at, n);
-    for (int o = 0; o < f->n_out; o++) {
-        if (!m->direct[o]) {
-            stored[o] = false;
-            continue;
-        }
-        uint8_t *there = in_memory(m, &f->out[o], m->out_run[o], m->out_base[o], at, n);
-        stored[o] = there != NULL;
-        m->reg[f->out[o].reg] = there ? there : m->scratch + l->slot[f->out[o].reg] * l->slot_stride;
-    }
     if (m->whole) {
         float *out[WICK_FUSED_MAX_IO];
         for (int o = 0; o < f->n_out; o++) out[o] = (float *)(void *)m->reg[f->out[o].reg];
         m->whole((const float *const *)(const void *)m->reg, out, (size_t)n);
+        return;
     }
-    for (int i = 0; i < f->n_instr && !m->whole; i++) {
+    for (int i = 0; i < f->n_instr; i++) {
         const wick_fused_instr *in = &f->instr[i];
         uint8_t *dst = m->reg[in->dst], *const *reg = m->reg;
         if (m->rows[i])
@@ -200,9 +208,40 @@ void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
         else
             memcpy(dst, reg[in->src[0]], (size_t)n * wick_ctype_size((wick_ctype)in->to));
     }
-    if (f->reduces) return;
-    for (int o = 0; o < f->n_out; o++)
-        if (!stored[o]) store(m, o, at, n);
+}
+
+/* A block whose outputs go past the caches, STREAM_BLOCK elements at a time. */
+static void stream_block(wick_machine *m, uint8_t **to, int64_t at, int64_t n) {
+    const wick_fused *f = m->f;
+    for (int64_t done = 0; done < n; done += STREAM_BLOCK) {
+        const int64_t part = WICK_MIN(STREAM_BLOCK, n - done);
+        run_instructions(m, part);
+        for (int o = 0; o < f->n_out; o++) {
+            store(m, o, to[o], at + done, part);
+            if (to[o]) to[o] += part * m->out_size[o];
+        }
+        for (int i = 0; i < f->n_in; i++)
+            if (f->layout.in_kind[i] >= WICK_FUSED_PERIOD) m->reg[i] += part * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
+    }
+}
+
+void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
+    const wick_fused *f = m->f;
+    const wick_fused_layout *l = &f->layout;
+    uint8_t *to[WICK_FUSED_MAX_IO];
+    for (int i = 0; i < f->n_in; i++)
+        if (l->in_kind[i] >= WICK_FUSED_STILL) point_input(m, i, at, n);
+    for (int o = 0; o < f->n_out && !f->reduces; o++) {
+        to[o] = in_memory(m, &f->out[o], m->out_size[o], m->out_run[o], m->out_base[o], at, n);
+        if (m->direct[o]) m->reg[f->out[o].reg] = to[o] ? to[o] : m->scratch + l->slot[f->out[o].reg] * l->slot_stride;
+    }
+    if (m->streams) {
+        stream_block(m, to, at, n);
+        return;
+    }
+    run_instructions(m, n);
+    for (int o = 0; o < f->n_out && !f->reduces; o++)
+        if (!m->direct[o] || !to[o]) store(m, o, to[o], at, n);
 }
 
 void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials,
@@ -216,7 +255,6 @@ void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, 
     }
     const int64_t stop = WICK_MIN(end * f->layout.task_items, f->layout.total);
     wick_machine_enter(&m, NULL);
-    const int64_t step = m.streams ? WICK_MIN(f->block, STREAM_BLOCK) : f->block;
-    for (int64_t at = begin * f->layout.task_items; at < stop; at += step) wick_machine_block(&m, at, WICK_MIN(step, stop - at));
+    for (int64_t at = begin * f->layout.task_items; at < stop; at += f->block) wick_machine_block(&m, at, WICK_MIN(f->block, stop - at));
     if (m.streams) wick_stream_end();
 }

@@ -18,10 +18,11 @@ typedef struct wick_machine {
     const uint8_t *in_base[WICK_FUSED_MAX_IO], *filled_from[WICK_FUSED_MAX_IO];
     uint8_t *out_base[WICK_FUSED_MAX_IO];
     int64_t in_run[WICK_FUSED_MAX_IO], out_run[WICK_FUSED_MAX_IO];
+    int64_t in_size[WICK_FUSED_MAX_IO], out_size[WICK_FUSED_MAX_IO]; /* bytes of an element in memory */
+    int64_t still[WICK_FUSED_MAX_IO];          /* WICK_FUSED_STILL: the run whose value the buffer holds; -1: none */
     bool in_place[WICK_FUSED_MAX_IO];          /* the input may be read where it lies */
     bool direct[WICK_FUSED_MAX_IO];            /* the output's register may lie in its memory */
-    bool streamed[WICK_FUSED_MAX_IO];          /* the output goes past the caches, out of its register's slot */
-    bool streams;                              /* some output is streamed */
+    bool streams;                              /* outputs go past the caches, out of their registers' slots */
     wick_ew_fn rows[WICK_FUSED_MAX_OPS];       /* NULL: a cast */
     wick_convert_fn casts[WICK_FUSED_MAX_OPS]; /* NULL: a cast between equal types */
     uint8_t *reg[WICK_FUSED_MAX_REGS];

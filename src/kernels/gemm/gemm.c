@@ -186,6 +186,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                 t.c = c + (r0 * v->c_row + col * v->c_col) * elem;
                 t.bias = bias ? bias + (v->bias == 1 ? col : r0) * elem : NULL;
                 t.cols = width = q->row_unit;
+                t.far = (int64_t)elem * v->k * v->n > WICK_GEMM_NEAR;
                 (v->b_col == 1 ? q->row_by_rows : q->row_by_columns)(&t);
                 continue;
             }

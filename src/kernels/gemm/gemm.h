@@ -21,6 +21,7 @@ typedef struct wick_gemm_tile {
     const int64_t *piece_at; /* so many elements behind a; B goes on from one to the next */
     const void *b; /* rows contiguous, readable to a whole number of vectors */
     int64_t b_row; /* row_by_columns: the distance of columns */
+    bool far;      /* row_by_columns: B is in no cache */
     void *c;
     int64_t c_row, c_col;
     int64_t cols;     /* columns that exist: the rest of the last vector is computed and dropped */

@@ -20,6 +20,9 @@ enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2, WICK_GEMM_R
 /* Bytes of a column that are transposed before the next columns' turn. */
 enum { WICK_GEMM_CHUNK = 256 };
 
+/* Bytes of B from which on one row times its columns comes from memory. */
+enum { WICK_GEMM_NEAR = 8 << 20 };
+
 /* The longest block of k. It is a part of the numerics (the same for every tier and shape): one block's partial sum is
  * rounded on its own. A panel of B of this length (64 KiB) and a tile of A (28 KiB) live in L2. */
 enum { WICK_GEMM_KC = 512 };

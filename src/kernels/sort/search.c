@@ -4,6 +4,28 @@
 /* How many of a rising list are below x, or (right) not above it. NaN is the largest: for it, how many are numbers, or all. The bisection has
  * no jumps that depend on values, half of which would be mispredicted. */
 #define INLINE static inline __attribute__((always_inline))
+/* Of numbers at about equal distances a straight line tells the place. guess never falls where x rises, so that where it is j - 1 or j for each
+ * sorted[j], the answer is guess, or one or two more: A answers mean guess(x) >= guess(sorted[A - 1]) >= A - 2 and guess(x) <= guess(sorted[A]) <= A.
+ * scale is 0 where that does not hold, or where so few are searched that finding out takes longer. */
+#define LINE(T, t)                                                                                        \
+    INLINE int64_t guess_##t(int64_t n, const T *sorted, T scale, T x) {                                  \
+        T at = (x - sorted[0]) * scale;                                                                   \
+        at = at > 0 ? at : 0;                                                                             \
+        return (int64_t)(at < (T)(n - 2) ? at : (T)(n - 2));                                              \
+    }                                                                                                     \
+    static T scale_##t(int64_t n, const T *sorted, int64_t count) {                                       \
+        if (n < 8 || n > 1 << 20 || count < n / 2) return 0;                                              \
+        const T scale = (T)(n - 1) / (sorted[n - 1] - sorted[0]);                                         \
+        bool straight = scale > 0 && scale < (T)0x1p100;                                                  \
+        for (int64_t j = 0; j < n && straight; j++) {                                                     \
+            const int64_t g = guess_##t(n, sorted, scale, sorted[j]);                                     \
+            straight = g <= j && g >= j - 1;                                                              \
+        }                                                                                                 \
+        return straight ? scale : 0;                                                                      \
+    }
+#define NO_LINE(T, t)                                                                                     \
+    INLINE int64_t guess_##t(int64_t n, const T *sorted, T scale, T x) { return (void)n, (void)sorted, (void)scale, (void)x, 0; } \
+    INLINE T scale_##t(int64_t n, const T *sorted, int64_t count) { return (void)n, (void)sorted, (void)count, 0; }
 #define SEARCH(T, t, NAN_)                                                                                \
     INLINE int64_t bisect_##t(const int how, int64_t n, const T *sorted, T x) {                           \
         int64_t lo = 0;                                                                                   \
@@ -15,10 +37,14 @@
         return lo;                                                                                        \
     }                                                                                                     \
     static void search_##t(bool right, int64_t n, const T *sorted, int64_t count, const T *v, int64_t *dst) { \
+        const T scale = scale_##t(n, sorted, count);                                                      \
         for (int64_t i = 0; i < count; i++) {                                                             \
             if (WICK_UNLIKELY(NAN_(v[i])))                                                                \
                 dst[i] = right ? n : bisect_##t(2, n, sorted, v[i]);                                      \
-            else                                                                                          \
+            else if (scale > 0) {                                                                         \
+                const int64_t g = guess_##t(n, sorted, scale, v[i]);                                      \
+                dst[i] = g + (right ? (sorted[g] <= v[i]) + (sorted[g + 1] <= v[i]) : (sorted[g] < v[i]) + (sorted[g + 1] < v[i])); \
+            } else                                                                                        \
                 dst[i] = right ? bisect_##t(1, n, sorted, v[i]) : bisect_##t(0, n, sorted, v[i]);         \
         }                                                                                                 \
     }                                                                                                     \
@@ -34,6 +60,11 @@
     }
 #define FLOAT_NAN(x) ((x) != (x))
 #define NO_NAN(x)    (false)
+LINE(float, f32)
+LINE(double, f64)
+NO_LINE(int32_t, i32)
+NO_LINE(int64_t, i64)
+NO_LINE(uint64_t, u64)
 SEARCH(float, f32, FLOAT_NAN)
 SEARCH(double, f64, FLOAT_NAN)
 SEARCH(int32_t, i32, NO_NAN)
