@@ -232,7 +232,7 @@ int cmd_bench(cli_options *o) {
     if (code == CLI_OK && *o->against) {
         size_t size;
         char *text = path_read(o->against, &size);
-        code = text ? results_read(&all, text, o->against, true) : talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->against, strerror(errno));
+        code = text ? results_read(&all, text, o->against, KEEP_BASE) : talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->against, strerror(errno));
         free(text);
     }
     if (code == CLI_OK && compares) results_judge(&all);

@@ -14,7 +14,7 @@
 
 typedef struct read_row {
     bench_key key;
-    double threads, batch;
+    double threads;
     samples us;
 } read_row;
 
@@ -30,7 +30,6 @@ static bool read_fields(json_in *j, read_row *row) {
     for (json_enter(j, '{'); json_key(j, key, sizeof key);) {
         const bool ok = strcmp(key, "row") == 0          ? json_string(j, row->key, sizeof row->key)
                         : strcmp(key, "threads") == 0    ? json_number(j, &row->threads)
-                        : strcmp(key, "batch") == 0      ? json_number(j, &row->batch)
                         : strcmp(key, "samples_us") == 0 ? read_samples(j, &row->us)
                                                          : json_skip(j);
         if (!ok) return false;
@@ -38,15 +37,16 @@ static bool read_fields(json_in *j, read_row *row) {
     return !j->bad;
 }
 
-static bool keep(bench_result *r, const read_row *row, bool base) {
-    samples *to = base ? &r->base : &r->times.seconds;
+static bool keep(bench_result *r, read_row *row, results_kept what) {
+    samples *to = what == KEEP_MEDIAN ? &r->times.seconds : &r->base;
     bool ok = true;
+    samples_sort(&row->us);
+    if (what != KEEP_BASE) return !row->us.n || samples_add(to, 1e-6 * stats_quantile(&row->us, 0.5));
     for (int64_t i = 0; i < row->us.n && ok; i++) ok = samples_add(to, 1e-6 * row->us.at[i]);
-    if (!base && row->batch >= 1) r->times.batch = (int64_t)row->batch;
     return ok;
 }
 
-int results_read(bench_results *all, const char *text, const char *path, bool base) {
+int results_read(bench_results *all, const char *text, const char *path, results_kept what) {
     json_in j = {.at = text};
     char key[32];
     bool any = false, memory = true;
@@ -59,7 +59,7 @@ int results_read(bench_results *all, const char *text, const char *path, bool ba
             read_row row = {.threads = NAN};
             if (!read_fields(&j, &row)) j.bad = true;
             for (int i = 0; i < all->n && !j.bad; i++)
-                if (all->at[i].threads == row.threads && strcmp(all->at[i].key, row.key) == 0) memory = keep(&all->at[i], &row, base) && memory;
+                if (all->at[i].threads == row.threads && strcmp(all->at[i].key, row.key) == 0) memory = keep(&all->at[i], &row, what) && memory;
             any = true;
             samples_free(&row.us);
         }

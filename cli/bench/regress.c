@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROUNDS = 5, MOST_WORDS = 64 };
+enum { ROUNDS = 7, MOST_WORDS = 64 };
 extern char **environ;
 
 /* Runs a command to its end, its output in the file `out` where it is not NULL. Its exit code; -1: it could not be started, or was killed. */
@@ -80,7 +80,7 @@ static int bench(bench_results *all, const cli_options *o, const char *program, 
     if (code != CLI_OK) return talk_fail(CLI_FAILED, "%s bench ended with %d", program, code);
     char *text = path_read(out, &size);
     if (!text) return talk_fail(CLI_FAILED, "%s: cannot be read: %s", out, strerror(errno));
-    const int read = results_read(all, text, out, base);
+    const int read = results_read(all, text, out, base ? KEEP_BASE_MEDIAN : KEEP_MEDIAN);
     free(text);
     return read;
 }

@@ -56,9 +56,10 @@ void results_write_json(const bench_results *all);
 bool results_write_page(const bench_results *all, const char *path);
 bool results_write_markdown(const bench_results *all, const char *path);
 
-/* Adds the samples of what --json wrote, in the text of `path`, to the rows that have the same name and threads: to their base, or else to their
- * times. CLI_OK or an exit code, with what is wrong said. */
-int results_read(bench_results *all, const char *text, const char *path, bool base);
+typedef enum results_kept { KEEP_BASE, KEEP_MEDIAN, KEEP_BASE_MEDIAN } results_kept;
+/* Reads what --json wrote, the text of `path`, for the rows that have the same name and threads: adds its samples to their base; or their median alone
+ * to the times or the base, since samples of one process are more alike than those of two. CLI_OK or an exit code, with what is wrong said. */
+int results_read(bench_results *all, const char *text, const char *path, results_kept what);
 /* Verdicts of all rows from their times and base. */
 void results_judge(bench_results *all);
 /* Builds another commit of the repository here, and runs both versions in turn, as child processes: the rows' times and base. */

@@ -87,7 +87,8 @@ static wick_dtype admit(const row *r, wick_dtype d) {
 
 /* Integers are whole: rounding gives them as they are, not as f32, which would lose some. */
 static bool is_rounded(wick_ew op, const wick_tensor *a) {
-    return (op == WICK_EW_floor || op == WICK_EW_ceil || op == WICK_EW_round || op == WICK_EW_trunc) && wick_dtype_is_integer(wick_tensor_dtype(a));
+    return (op == WICK_EW_floor || op == WICK_EW_ceil || op == WICK_EW_round || op == WICK_EW_trunc) && wick_dtype_is_integer(wick_tensor_dtype(a)) &&
+           !wick_dtype_is_stored(wick_tensor_dtype(a));
 }
 static wick_tensor *unary(wick_ew op, wick_tensor *a) {
     if (a && !a->error && is_rounded(op, a)) return a;

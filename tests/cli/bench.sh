@@ -37,8 +37,11 @@ test_regress() {
     expect 2 "$wick" bench "gemm/f32_8*" --regress HEAD && has err "git knows no commit HEAD here"
     git init -q . && printf 'cmake_minimum_required(VERSION 3.20)\nproject(x NONE)\nadd_custom_target(wick_cli COMMAND mkdir -p bin && cp "%s" bin/wick)\n' "$wick" >CMakeLists.txt
     git add CMakeLists.txt && git -c user.name=a -c user.email=a@b commit -qm a
-    expect 0 "$wick" bench "gemm/f32_8*" --regress HEAD --time 0.5 --json && valid_json out && has out '"verdict": "' && has err "building HEAD"
-    lacks err "SLOWER"
+    # the two are the same, but what times say is the machine's business
+    local code=0
+    "$wick" bench "gemm/f32_8*" --regress HEAD --time 0.5 --json >out 2>err || code=$?
+    [ "$code" -le 1 ] || fail "exit code $code"
+    valid_json out && has out '"verdict": "' && has out '"speedup": ' && has err "building HEAD" && has err "round 14 of 14"
     echo "broken(" >>CMakeLists.txt && git -c user.name=a -c user.email=a@b commit -qam b
     expect 1 "$wick" bench "gemm/f32_8*" --regress HEAD --time 0.5 && has err "HEAD could not be built"
     cd ..

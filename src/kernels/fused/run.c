@@ -221,7 +221,7 @@ static void stream_block(wick_machine *m, uint8_t **to, int64_t at, int64_t n) {
             if (to[o]) to[o] += part * m->out_size[o];
         }
         for (int i = 0; i < f->n_in; i++)
-            if (f->layout.in_kind[i] >= WICK_FUSED_PERIOD) m->reg[i] += part * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
+            if (f->layout.in_kind[i] >= WICK_FUSED_STILL) m->reg[i] += part * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
     }
 }
 
