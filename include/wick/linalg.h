@@ -74,7 +74,7 @@ WICK_API void wick_eigh(wick_tensor *a, wick_tensor **values, wick_tensor **vect
  * none: an error when it runs, or large numbers. A loss that depends on phases has no gradient; what comes is that of the part which doesn't. */
 WICK_API void wick_eig(wick_tensor *a, wick_tensor **values, wick_tensor **vectors);
 /* a [..., m, n] = u diag(s) vt, s [..., k] falling, k = min(m, n): u [..., m, k], vt [..., k, n], or if full [..., m, m] and [..., n, n], whose further columns (rows)
- * get no gradient. By one-sided rotations, good to the last bits also of small singular values. Otherwise as wick_eigh. */
+ * get no gradient. Singular values are good to a few units in the last place of the largest, as LAPACK's. Otherwise as wick_eigh. */
 WICK_API void wick_svd(wick_tensor *a, bool full, wick_tensor **u, wick_tensor **s, wick_tensor **vt);
 /* The pseudo-inverse, and the rank: singular values up to tolerance times the largest count as 0; tolerance 0: max(m, n) times the rounding unit. */
 WICK_API wick_tensor *wick_pinv(wick_tensor *a, double tolerance);

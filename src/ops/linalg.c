@@ -294,7 +294,7 @@ void wick_eigh(wick_tensor *a, wick_tensor **values, wick_tensor **vectors) {
  * E[i, j] = s[j]^2 - s[i]^2 and skew(X) = X - X'. */
 static void rule_svd(void *user, wick_tensor *g, wick_tensor *y, int n_xs, wick_tensor *const *xs, wick_tensor **gx) {
     const int64_t m = wick_tensor_dim(xs[0], -2), n = wick_tensor_dim(xs[0], -1);
-    const shape shapes[3] = {{m, m}, {n, -1}, {n, n}};
+    const shape shapes[3] = {{m, user ? m : n}, {n, -1}, {n, n}};
     wick_tensor *part[3], *gpart[3];
     unpack(wick_custom_gradient(y, n_xs, xs, rule_svd, user), 3, part, shapes);
     unpack(g, 3, gpart, shapes);
@@ -315,11 +315,13 @@ void wick_svd(wick_tensor *a, bool full, wick_tensor **u, wick_tensor **s, wick_
     const bool wide = wick_tensor_dim(a, -1) > wick_tensor_dim(a, -2);
     if (wide) a = turned(a); /* A' = V S U' */
     const int64_t m = wick_tensor_dim(a, -2), n = wick_tensor_dim(a, -1);
-    const wick_factor_attr attr = {m, n, 0, 0};
-    const shape shapes[3] = {{m, m}, {n, -1}, {n, n}};
-    wick_record_n(NULL, &wick_op_svd, 1, &a, &attr, sizeof attr, 3, out);
-    unpack(wick_custom_gradient(packed(3, out, shapes), 1, &a, rule_svd, NULL), 3, out, shapes);
-    if (!full && m > n) out[0] = wick_slice(out[0], -1, 0, n, 1);
+    const shape shapes[3] = {{m, full ? m : n}, {n, -1}, {n, n}};
+    wick_tensor *q = NULL, *r = a;
+    if (!full && m > n) wick_qr(a, false, &q, &r); /* of A = Q R: R = U S V', A = (Q U) S V' */
+    const wick_factor_attr attr = {q ? n : m, n, 0, 0};
+    wick_record_n(NULL, &wick_op_svd, 1, &r, &attr, sizeof attr, 3, out);
+    if (q) out[0] = wick_matmul(q, out[0]);
+    unpack(wick_custom_gradient(packed(3, out, shapes), 1, &a, rule_svd, full ? &transposed_mark : NULL), 3, out, shapes);
     *u = back_to(wide ? turned(out[2]) : out[0], d);
     *s = back_to(out[1], d);
     *vt = back_to(wide ? turned(out[0]) : out[2], d);

@@ -329,6 +329,56 @@ TEST(symmetric_eigenvalues_of_matrices_that_are_special) {
     wick_context_free(&ctx);
 }
 
+/* U and V have orthonormal columns, U diag(s) V' is the matrix, and s falls to no less than 0; errors in units of the dtype's, of the largest. */
+static void check_svd(const char *what, wick_tensor *a, double scale) {
+    wick_tensor *u, *s, *vt;
+    wick_svd(a, false, &u, &s, &vt);
+    const wick_dtype d = wick_tensor_dtype(a);
+    const int64_t k = wick_tensor_dim(s, -1);
+    const double unit = (d == WICK_F64 ? 0x1p-52 : 0x1p-23) * 8 * (double)(k + 8);
+    wick_tensor *one = wick_eye(wick_tensor_context(a), d, k, k, 0);
+    const double product = largest(wick_sub(wick_matmul(wick_mul(u, wick_unsqueeze(s, -2)), vt), a)), left = largest(wick_sub(wick_matmul(turned(u), u), one));
+    const double right = largest(wick_sub(wick_matmul(vt, turned(vt)), one));
+    CHECK_MSG(product <= unit * scale && left <= unit && right <= unit, "%s: %g %g %g of %g", what, product / scale / unit, left / unit, right / unit, unit);
+    double value = 1;
+    CHECK(wick_item(wick_all(wick_ge(s, wick_like(s, 0)), WICK_ALL_AXES, false), &value) == WICK_OK && value == 1);
+    if (k > 1) CHECK(wick_item(wick_all(wick_ge(wick_slice(s, -1, 0, k - 1, 1), wick_slice(s, -1, 1, k, 1)), WICK_ALL_AXES, false), &value) == WICK_OK && value == 1);
+}
+TEST(singular_values_of_matrices_that_are_special) {
+    enum { M = 50, N = 37, KINDS = 11 };
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    static double x[M * N];
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int turn = 0; turn < 6; turn++) { /* both types; high, square and wide */
+            double scale = 1;
+            const int m = turn < 2 ? M : N, n = turn < 4 ? N : M, type = turn % 2;
+            for (int i = 0; i < m; i++)
+                for (int j = 0; j < n; j++) {
+                    double a = 0; /* kind 0: all zeros */
+                    if (kind == 1) a = i == j;
+                    if (kind == 2) a = i == j ? (double)(i * 7 % n) - 5 : 0;                       /* diagonal, one of them 0 */
+                    if (kind == 3) a = 1;                                                          /* of rank 1 */
+                    if (kind == 4) a = j == i ? 1 : j == i + 1 ? 2 : 0;                            /* bidiagonal */
+                    if (kind == 5) a = pow(10, -0.25 * (double)(i + j)) * (i == j ? 1 : 0.5);      /* graded over 20 decades */
+                    if (kind == 6) a = test_rand_real(-1, 1) * (scale = type ? 1e200 : 1e30);      /* squares overflow */
+                    if (kind == 7) a = (i < m / 2) == (j < n / 2) ? test_rand_real(-1, 1) : 0;     /* two blocks */
+                    if (kind == 8) a = test_rand_real(-1, 1) * (scale = type ? 1e-200 : 1e-30);    /* squares are lost */
+                    if (kind == 9) a = j == i + 1 ? 1 : 0;                                         /* nilpotent: zeros on the diagonal */
+                    if (kind == 10) a = (i % 3) * (double)(j % 5) + (i % 2) * (double)(j % 4 == 1); /* of rank 2 */
+                    x[i * n + j] = a;
+                }
+            char what[32];
+            snprintf(what, sizeof what, "kind %d, turn %d", kind, turn);
+            check_svd(what, wick_cast(wick_from(ctx, WICK_F64, WICK_DIMS(m, n), x), type ? WICK_F64 : WICK_F32), kind == 3 ? M : kind == 10 ? 400 : 10 * scale);
+        }
+    wick_context_free(&ctx);
+    /* A high one needs no square matrix of its rows. */
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .max_memory = 4 << 20}) == WICK_OK);
+    check_svd("high", wick_random_normal(ctx, WICK_F32, WICK_DIMS(5000, 3)), 200);
+    wick_context_free(&ctx);
+}
+
 /* Half of it is computed, and copied: the bits of the product with a transpose that lies elsewhere. */
 TEST(a_matrix_times_its_own_transpose_has_the_bits_of_any_product) {
     static const int64_t sizes[][2] = {{63, 5}, {64, 1}, {65, 70}, {97, 600}, {200, 33}, {513, 40}};

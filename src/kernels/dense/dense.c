@@ -53,8 +53,8 @@ static void dense_product(dense_run *r, int64_t m, int64_t n, int64_t k, const v
 #define DENSE_SQRT    __builtin_sqrtf
 #define DENSE_ABS     __builtin_fabsf
 #include "kernels/dense/dense_body.h"
-#include "kernels/dense/jacobi_body.h"
 #include "kernels/dense/tridiagonal_body.h"
+#include "kernels/dense/bidiagonal_body.h"
 #undef DENSE_T
 #undef DENSE_NAME
 #undef DENSE_SQRT
@@ -65,8 +65,8 @@ static void dense_product(dense_run *r, int64_t m, int64_t n, int64_t k, const v
 #define DENSE_SQRT    __builtin_sqrt
 #define DENSE_ABS     __builtin_fabs
 #include "kernels/dense/dense_body.h"
-#include "kernels/dense/jacobi_body.h"
 #include "kernels/dense/tridiagonal_body.h"
+#include "kernels/dense/bidiagonal_body.h"
 
 #define DENSE_PICK(name, ...) (type == WICK_CF64 ? name##_f64(__VA_ARGS__) : name##_f32(__VA_ARGS__))
 

@@ -179,6 +179,10 @@ static void DENSE_NAME(qr)(dense_run *r, int64_t m, int64_t n, int64_t columns, 
     DENSE_T *q = qv, *upper = rv;
     memcpy(a, av, (size_t)(m * n) * sizeof *a);
     for (int64_t k = 0; k < k_max; k++) a[k * n + k] += (DENSE_T)shift;
+    double largest = 0; /* squares of f64 stay in range */
+    for (int64_t i = 0; i < m * n; i++) largest = WICK_MAX(largest, __builtin_fabs((double)a[i]));
+    const double scale = largest > 0x1p400 ? 0x1p-600 : largest > 0 && largest < 0x1p-400 ? 0x1p600 : 1;
+    for (int64_t i = 0; scale != 1 && i < m * n; i++) a[i] = (DENSE_T)((double)a[i] * scale);
     for (int64_t k = 0; k < k_max; k++) {
         double below = 0;
         for (int64_t i = k + 1; i < m; i++) below += (double)a[i * n + k] * (double)a[i * n + k];
@@ -197,7 +201,7 @@ static void DENSE_NAME(qr)(dense_run *r, int64_t m, int64_t n, int64_t columns, 
         r->loops->rank_one(m - k - 1, cols, v + k + 1, 1, w, a + (k + 1) * n + k + 1, n);
     }
     for (int64_t i = 0; i < columns; i++)
-        for (int64_t j = 0; j < n; j++) upper[i * n + j] = i <= j && i < k_max ? a[i * n + j] : 0;
+        for (int64_t j = 0; j < n; j++) upper[i * n + j] = i <= j && i < k_max ? (DENSE_T)((double)a[i * n + j] / scale) : 0;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < columns; j++) q[i * columns + j] = i == j;
     for (int64_t k = k_max; k-- > 0;) {

@@ -1,5 +1,5 @@
 /* tridiagonal_body.h: eigenvalues of symmetric matrices, by Householder's reflections to a tridiagonal matrix and implicit QL steps on that (Golub, Van
- * Loan, Matrix Computations, 4th ed., 8.3). Included by dense.c once per type, after jacobi_body.h. */
+ * Loan, Matrix Computations, 4th ed., 8.3). Included by dense.c once per type. */
 
 /* x [n, n], symmetric, becomes T = Q' x Q: its diagonal d and subdiagonal e (e[i] couples i and i + 1). Row k of x keeps the reflection H(k) = I - v v' that turned
  * column k, from k + 1 on; Q = H(0) H(1) ... w has room for n. */
@@ -77,6 +77,17 @@ static void DENSE_NAME(diagonalise)(dense_run *r, int64_t n, double *d, double *
             d[begin] -= moved;
             e[begin] = bulge;
             e[end] = 0;
+        }
+}
+
+/* order[i]: rows by falling norm. */
+static void DENSE_NAME(by_norm)(int64_t n, const DENSE_T *norm, DENSE_T *order) {
+    for (int64_t i = 0; i < n; i++) order[i] = (DENSE_T)i;
+    for (int64_t i = 1; i < n; i++)
+        for (int64_t k = i; k > 0 && norm[(int64_t)order[k]] > norm[(int64_t)order[k - 1]]; k--) {
+            const DENSE_T x = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = x;
         }
 }
 
