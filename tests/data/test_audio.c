@@ -232,7 +232,7 @@ static wick_audio *tone(wick_context *ctx, int64_t rate, double hertz, int64_t n
         const float v = (float)((1 + i % channels) * sin(2 * 3.14159265358979323846 * hertz * (double)(i / channels) / (double)rate));
         memcpy(bytes + f.size + 4 * i, &v, 4);
     }
-    wick_audio *a;
+    wick_audio *a = NULL;
     CHECK(f.size == 44 && wick_audio_decode(ctx, bytes, size, "tone.wav", 0, &a) == WICK_OK);
     free(bytes);
     return a;
