@@ -1,11 +1,11 @@
 /* wick run --bench: how long a run takes, measured until that is known well enough. */
+#include "bench/stats.h"
 #include "options.h"
 #include "runner.h"
 #include "talk.h"
 
 #include "wick/plan.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,49 +76,16 @@ static wick_status prepare(subject *s) {
     return status;
 }
 
-static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
-/* Of sorted values, by the nearest rank. */
-static double quantile(const double *sorted, int64_t n, double q) {
-    const int64_t at = (int64_t)ceil(q * (double)n) - 1;
-    return sorted[at < 0 ? 0 : at >= n ? n - 1 : at];
-}
-
-/* The interval that holds the median with 95 %, from the order of the values alone: ranks n/2 -+ 0.98 sqrt(n) (Conover, Practical
- * Nonparametric Statistics, section 3.2). */
-static void median_interval(const double *sorted, int64_t n, double *low, double *high) {
-    const double half = 0.98 * sqrt((double)n);
-    const int64_t from = (int64_t)floor((double)n / 2 - half), to = (int64_t)ceil((double)n / 2 + half);
-    *low = sorted[from < 0 ? 0 : from];
-    *high = sorted[to >= n ? n - 1 : to];
-}
-
 typedef struct times {
-    double *seconds, *sorted;
-    size_t room;
-    int64_t n;
+    samples seconds;
     double low, high; /* of the median */
 } times;
 
-static bool add_time(times *t, double seconds) {
-    if ((size_t)t->n == t->room) {
-        const size_t room = t->room ? 2 * t->room : 1024;
-        double *more = realloc(t->seconds, room * sizeof *more);
-        if (!more) return false;
-        t->seconds = more;
-        if (!(more = realloc(t->sorted, room * sizeof *more))) return false;
-        t->sorted = more;
-        t->room = room;
-    }
-    t->seconds[t->n++] = seconds;
-    return true;
-}
-
 /* Whether the median is known within TIGHT; sorts what there is. */
 static bool tight(times *t) {
-    memcpy(t->sorted, t->seconds, (size_t)t->n * sizeof *t->sorted);
-    qsort(t->sorted, (size_t)t->n, sizeof *t->sorted, by_value);
-    median_interval(t->sorted, t->n, &t->low, &t->high);
-    return t->high - t->low < 2 * TIGHT * quantile(t->sorted, t->n, 0.5);
+    samples_sort(&t->seconds);
+    stats_median_interval(&t->seconds, &t->low, &t->high);
+    return t->high - t->low < 2 * TIGHT * stats_quantile(&t->seconds, 0.5);
 }
 
 /* --repeat N: as many; else until the median is tight, looked at whenever there are a tenth more, or --time is over. */
@@ -130,36 +97,36 @@ static wick_status measure(subject *s, times *t) {
     const double warm_up = now_seconds();
     for (int i = 0; status == WICK_OK && (i < 2 || now_seconds() - warm_up < (o->repeat ? 0 : WARM_UP)); i++) status = run(s);
     const double began = now_seconds();
-    while (status == WICK_OK && t->n < most) {
+    while (status == WICK_OK && t->seconds.n < most) {
         const double from = now_seconds();
         status = run(s);
         const double to = now_seconds();
-        if (status == WICK_OK && !add_time(t, to - from)) status = WICK_ERR_NOMEM;
-        runner_progress(s->r, "runs", t->n, o->repeat);
+        if (status == WICK_OK && !samples_add(&t->seconds, to - from)) status = WICK_ERR_NOMEM;
+        runner_progress(s->r, "runs", t->seconds.n, o->repeat);
         if (o->repeat || status != WICK_OK) continue;
-        if (t->n >= look && to - began > LONG) {
+        if (t->seconds.n >= look && to - began > LONG) {
             if (tight(t)) break;
             look += look / 10;
         }
-        if (to - began > o->time && t->n >= 3) break;
+        if (to - began > o->time && t->seconds.n >= 3) break;
     }
     return status;
 }
 
 static void show(const subject *s, const times *t) {
     const runner *r = s->r;
-    const double *v = t->sorted, median = quantile(v, t->n, 0.5);
-    const double p[] = {v[0], median, quantile(v, t->n, 0.95), quantile(v, t->n, 0.99)};
+    const samples *v = &t->seconds;
+    const double median = stats_quantile(v, 0.5), p[] = {stats_quantile(v, 0), median, stats_quantile(v, 0.95), stats_quantile(v, 0.99)};
     const int64_t nodes = wick_onnx_get_info(r->onnx).nodes;
     const int threads = wick_context_threads(r->ctx);
     double mean = 0;
-    for (int64_t i = 0; i < t->n; i++) mean += t->seconds[i] / (double)t->n;
+    for (int64_t i = 0; i < v->n; i++) mean += v->at[i] / (double)v->n;
     wick_plan_info info = {0};
     if (s->plan) info = wick_plan_get_info(s->plan);
     if (r->o->json) {
         json j = talk_json_open();
         json_bool(&j, "ok", true);
-        json_integer(&j, "runs", t->n);
+        json_integer(&j, "runs", v->n);
         json_integer(&j, "threads", threads);
         json_bool(&j, "compiled", s->plan != NULL);
         json_real(&j, "min_ms", p[0] * 1e3, 6);
@@ -181,7 +148,7 @@ static void show(const subject *s, const times *t) {
         talk_json_close(&j);
         return;
     }
-    printf("%lld runs on %d thread%s: median %.4g ms (%.4g to %.4g with 95 %%), min %.4g, mean %.4g, p95 %.4g, p99 %.4g\n", (long long)t->n, threads,
+    printf("%lld runs on %d thread%s: median %.4g ms (%.4g to %.4g with 95 %%), min %.4g, mean %.4g, p95 %.4g, p99 %.4g\n", (long long)v->n, threads,
            plural(threads), median * 1e3, t->low * 1e3, t->high * 1e3, p[0] * 1e3, mean * 1e3, p[2] * 1e3, p[3] * 1e3);
     printf("%.4g runs a second, %.4g nodes a second", 1 / mean, (double)nodes / median);
     if (s->plan) printf(", %.4g GFLOP/s in %d kernels\n", info.flops / median * 1e-9, info.kernels);
@@ -202,7 +169,6 @@ int runner_bench(runner *r) {
     for (int i = 0; s.out && i < r->n_out; i++) free(s.out[i]);
     free(s.out);
     free(s.in);
-    free(t.seconds);
-    free(t.sorted);
+    samples_free(&t.seconds);
     return status == WICK_OK ? CLI_OK : runner_failed(r, status);
 }
