@@ -13,16 +13,17 @@
 /* ---- arithmetic ------------------------------------------------------------------------------------------------------------------ */
 
 /* Twelve independent chains (more would not fit 16 registers) in the width and with the instructions of a tier. Written per tier with target
- * attributes because this file is compiled for the baseline. Operands are no zeros, on which some hardware is faster; scale makes whole numbers of them. */
+ * attributes because this file is compiled for the baseline. Operands are no zeros, on which some hardware is faster. */
 enum { CHAINS = 12 };
-#define PEAK(name, isa, type, bytes, scale, multiply_add)                                                              \
+static double same(double x) { return x; }
+#define PEAK(name, isa, type, bytes, operand, multiply_add)                                                            \
     typedef type name##_vec __attribute__((vector_size(bytes)));                                                       \
     isa static void name(int64_t steps, double *sink) {                                                                \
         name##_vec acc[CHAINS], x = {0}, y = {0};                                                                      \
         for (int i = 0; i < CHAINS; i++) acc[i] = (name##_vec){0} + (type)i;                                           \
         for (size_t l = 0; l < bytes / sizeof(type); l++) {                                                            \
-            x[l] = (type)((sink[0] + 0.02 * (double)l) * scale);                                                       \
-            y[l] = (type)((sink[1] + 0.02 * (double)l) * scale);                                                       \
+            x[l] = (type)operand(sink[0] + 0.02 * (double)l);                                                          \
+            y[l] = (type)operand(sink[1] + 0.02 * (double)l);                                                          \
         }                                                                                                              \
         for (; steps > 0; steps--) {                                                                                   \
             _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++) acc[i] = multiply_add;                           \
@@ -30,18 +31,28 @@ enum { CHAINS = 12 };
         for (int i = 1; i < CHAINS; i++) acc[0] += acc[i];                                                             \
         for (size_t l = 0; l < bytes / sizeof(type); l++) sink[2] += (double)acc[0][l];                                \
     }
-PEAK(base_f32, , float, 16, 1, acc[i] * x + y)
-PEAK(base_f64, , double, 16, 1, acc[i] * x + y)
+PEAK(base_f32, , float, 16, same, acc[i] * x + y)
+PEAK(base_f64, , double, 16, same, acc[i] * x + y)
 #if defined(__x86_64__)
+static double whole(double x) { return 1e9 * x; } /* four bytes of anything */
+/* Two bf16 in the place of an f32. */
+static float pair(double x) {
+    const float number = (float)x;
+    uint32_t bits;
+    float two;
+    memcpy(&bits, &number, sizeof bits);
+    bits = bits >> 16 | (bits >> 16 << 16);
+    memcpy(&two, &bits, sizeof two);
+    return two;
+}
 #define AVX2   __attribute__((target("avx2,fma")))
 #define AVX512 __attribute__((target("avx512f")))
-PEAK(avx2_f32, AVX2, float, 32, 1, (avx2_f32_vec)_mm256_fmadd_ps((__m256)acc[i], (__m256)x, (__m256)y))
-PEAK(avx2_f64, AVX2, double, 32, 1, (avx2_f64_vec)_mm256_fmadd_pd((__m256d)acc[i], (__m256d)x, (__m256d)y))
-PEAK(avx512_f32, AVX512, float, 64, 1, (avx512_f32_vec)_mm512_fmadd_ps((__m512)acc[i], (__m512)x, (__m512)y))
-PEAK(avx512_f64, AVX512, double, 64, 1, (avx512_f64_vec)_mm512_fmadd_pd((__m512d)acc[i], (__m512d)x, (__m512d)y))
-/* Halves of x and y are whatever the bits of small numbers are, as are their bytes. */
-PEAK(avx512_bf16, __attribute__((target("avx512f,avx512bf16"))), float, 64, 1, (avx512_bf16_vec)_mm512_dpbf16_ps((__m512)acc[i], (__m512bh)x, (__m512bh)y))
-PEAK(avx512_int8, __attribute__((target("avx512f,avx512vnni"))), int, 64, 1e9, (avx512_int8_vec)_mm512_dpbusd_epi32((__m512i)acc[i], (__m512i)x, (__m512i)y))
+PEAK(avx2_f32, AVX2, float, 32, same, (avx2_f32_vec)_mm256_fmadd_ps((__m256)acc[i], (__m256)x, (__m256)y))
+PEAK(avx2_f64, AVX2, double, 32, same, (avx2_f64_vec)_mm256_fmadd_pd((__m256d)acc[i], (__m256d)x, (__m256d)y))
+PEAK(avx512_f32, AVX512, float, 64, same, (avx512_f32_vec)_mm512_fmadd_ps((__m512)acc[i], (__m512)x, (__m512)y))
+PEAK(avx512_f64, AVX512, double, 64, same, (avx512_f64_vec)_mm512_fmadd_pd((__m512d)acc[i], (__m512d)x, (__m512d)y))
+PEAK(avx512_bf16, __attribute__((target("avx512f,avx512bf16"))), float, 64, pair, (avx512_bf16_vec)_mm512_dpbf16_ps((__m512)acc[i], (__m512bh)x, (__m512bh)y))
+PEAK(avx512_int8, __attribute__((target("avx512f,avx512vnni"))), int, 64, whole, (avx512_int8_vec)_mm512_dpbusd_epi32((__m512i)acc[i], (__m512i)x, (__m512i)y))
 static bool avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 static bool avx512(void) { return __builtin_cpu_supports("avx512f"); }
 static bool bf16(void) { return avx512() && __builtin_cpu_supports("avx512bf16"); }
@@ -182,7 +193,7 @@ typedef struct part {
 static void work(part *p, int64_t repeats) {
     double sink[3] = {0.5, 0.25, 0};
     const size_t at = p->bytes * (size_t)p->number;
-    if (p->loop >= 0) loops[p->loop].run(repeats, sink), p->sink = (uint64_t)sink[2];
+    if (p->loop >= 0) loops[p->loop].run(repeats, sink), p->sink = sink[2] > 0;
     else
         for (; repeats > 0; repeats--) {
             if (p->access == CEILING_READ) p->sink = p->read(p->from + at, p->bytes);
