@@ -259,15 +259,15 @@ class OneDnn:
 
     def __init__(self):
         names = [*glob.glob(os.path.join(sys.prefix, "lib", "libdnnl.so.3")), "libdnnl.so.3"]
-        self.library = ctypes.CDLL(names[0])
+        self.c = ctypes.CDLL(names[0])
         self.engine, self.stream, self.kept = ctypes.c_void_p(), ctypes.c_void_p(), []
         self.do("dnnl_engine_create", ctypes.byref(self.engine), self.CPU, ctypes.c_size_t(0))
         self.do("dnnl_stream_create", ctypes.byref(self.stream), self.engine, 1)
-        self.library.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
-        self.library.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
+        self.c.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
+        self.c.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
 
     def do(self, name, *arguments):
-        if status := getattr(self.library, name)(*arguments):
+        if status := getattr(self.c, name)(*arguments):
             raise RuntimeError(f"{name}: status {status}")
 
     def describe(self, dims, dtype, strides=None):
@@ -287,9 +287,9 @@ class OneDnn:
             _fields_ = [("arg", ctypes.c_int), ("memory", ctypes.c_void_p)]
         arguments = (Argument * len(data))()
         for i, (arg, array) in enumerate(data.items()):
-            md, memory = ctypes.c_void_p(self.library.dnnl_primitive_desc_query_md(description, self.QUERY[arg], 0)), ctypes.c_void_p()
+            md, memory = ctypes.c_void_p(self.c.dnnl_primitive_desc_query_md(description, self.QUERY[arg], 0)), ctypes.c_void_p()
             if array is None:
-                array = np.random.default_rng(1).uniform(-1, 1, self.library.dnnl_memory_desc_get_size(md) // 4).astype(np.float32)
+                array = np.random.default_rng(1).uniform(-1, 1, self.c.dnnl_memory_desc_get_size(md) // 4).astype(np.float32)
             self.do("dnnl_memory_create", ctypes.byref(memory), md, self.engine, pointer(array))
             arguments[i] = Argument(arg, memory)
             self.kept.append(array)
@@ -337,7 +337,7 @@ def open_onednn(row):
     dnn = dnn or OneDnn()
     dnn.kept.clear()
     runs, y = dnn.matmul(what[1], what[2], dtype) if what[0] == "matmul" else dnn.conv(*what[1:], row["form"] == "gradients")
-    execute, wait, stream = dnn.library.dnnl_primitive_execute, dnn.library.dnnl_stream_wait, dnn.stream
+    execute, wait, stream = dnn.c.dnnl_primitive_execute, dnn.c.dnnl_stream_wait, dnn.stream
 
     def call():
         for primitive, n, arguments in runs:

@@ -2,32 +2,17 @@
 #ifndef WICK_TESTS_IO_ONNX_TEST_H
 #define WICK_TESTS_IO_ONNX_TEST_H
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "pb.h"
-#include "test.h"
-#include "wick/wick.h"
+#include "scratch.h"
 
-static char folder[] = "/tmp/wick-onnx-XXXXXX"; /* mkdtemp's template */
-static char path[128];
-static wick_context *ctx;
+static char path[128]; /* of the model */
 
 static bool set_up_with(const wick_context_options *options) {
-    static bool made;
-    if (!made && !mkdtemp(folder)) return false;
-    made = true;
-    snprintf(path, sizeof path, "%s/model.onnx", folder);
-    return wick_context_new(&ctx, options) == WICK_OK;
+    const bool good = scratch_context(options);
+    snprintf(path, sizeof path, "%s", at("model.onnx"));
+    return good;
 }
-static void write_file(const char *name, const void *data, size_t n) {
-    char full[256];
-    snprintf(full, sizeof full, "%s/%s", folder, name);
-    FILE *f = fopen(full, "wb");
-    if (!f) return;
-    if (n) fwrite(data, 1, n, f);
-    fclose(f);
-}
+static void write_file(const char *name, const void *data, size_t n) { (void)put(at(name), data, n); }
 /* Writes the model, which is freed, and opens it: NULL is a failure. */
 static wick_onnx *open_model(pb *m, const wick_onnx_limits *limits) {
     wick_onnx *onnx = NULL;

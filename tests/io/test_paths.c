@@ -6,31 +6,9 @@
 
 #include "data/idx.h"
 #include "io/safetensors.h"
-#include "test.h"
-#include "wick/wick.h"
+#include "scratch.h"
 
-static char folder[] = "/tmp/wick-paths-XXXXXX";
-static wick_context *ctx;
-
-static bool set_up(void) {
-    static bool made;
-    if (!made && !mkdtemp(folder)) return false;
-    made = true;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK;
-}
-static const char *at(const char *name) {
-    static char paths[8][256];
-    static int k;
-    char *path = paths[k = (k + 1) % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-static bool put(const char *path, const void *data, size_t n) {
-    FILE *f = fopen(path, "wb");
-    const bool good = f && fwrite(data, 1, n, f) == n;
-    if (f) fclose(f);
-    return good;
-}
+static bool set_up(void) { return scratch_context(&(wick_context_options){.threads = 1}); }
 
 /* ---- readers: the status, and the text of an error in the context ----------------------------------------------------------------------------- */
 

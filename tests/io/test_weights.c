@@ -3,36 +3,14 @@
 #include <unistd.h>
 
 #include "io/zip.h"
-#include "test.h"
-#include "wick/wick.h"
+#include "scratch.h"
 
 #ifndef WICK_SOURCE_DIR
 #define WICK_SOURCE_DIR "."
 #endif
 #define GOLDEN WICK_SOURCE_DIR "/tests/golden/weights/"
 
-static char folder[] = "/tmp/wick-weights-XXXXXX";
-static wick_context *ctx;
-
-static bool set_up(void) {
-    static bool made;
-    if (!made && !mkdtemp(folder)) return false;
-    made = true;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK;
-}
-static const char *at(const char *name) {
-    static char paths[4][256];
-    static int k;
-    char *path = paths[k = (k + 1) % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-static void write_file(const char *path, const void *data, size_t n) {
-    FILE *f = fopen(path, "wb");
-    if (!f) return;
-    if (n) fwrite(data, 1, n, f);
-    fclose(f);
-}
+static bool set_up(void) { return scratch_context(&(wick_context_options){.threads = 1}); }
 static uint8_t *slurp(const char *path, size_t *n) {
     wick_map map;
     if (wick_map_open(&map, path, NULL) != WICK_OK) return NULL;
@@ -44,7 +22,7 @@ static uint8_t *slurp(const char *path, size_t *n) {
 static void copy_file(const char *from, const char *to) {
     size_t n;
     uint8_t *bytes = slurp(from, &n);
-    if (bytes) write_file(to, bytes, n);
+    if (bytes) put(to, bytes, n);
     free(bytes);
 }
 
@@ -212,7 +190,7 @@ static float first(wick_model *m, const char *name) {
 
 static void put_index(const char *text) {
     copy_file(GOLDEN "model-00001-of-00002.safetensors", at("s1.safetensors"));
-    write_file(at("x.safetensors.index.json"), text, strlen(text));
+    put(at("x.safetensors.index.json"), text, strlen(text));
 }
 TEST(an_index_leads_nowhere_else) {
     REQUIRE(set_up());
@@ -275,7 +253,7 @@ static void changed(const char *from, const char *magic, int nth, int offset, in
     CHECK(place != NULL);
     if (place) {
         set(place + offset, bytes, v);
-        write_file(at("bad.npz"), file, n);
+        put(at("bad.npz"), file, n);
         refused(at("bad.npz"), strstr(part, "encrypted") || strstr(part, "neither") ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, part);
     }
     free(file);
@@ -307,7 +285,7 @@ TEST(archives_are_not_believed) {
     uint8_t *file = slurp(stored, &n);
     REQUIRE(file);
     *(find(file, n, central, 0) - 1) ^= 1; /* the last element of the last array: its checksum finds it, when it is asked for */
-    write_file(at("bad.npz"), file, n);
+    put(at("bad.npz"), file, n);
     free(file);
     REQUIRE(wick_weights_open(ctx, at("bad.npz"), &w) == WICK_OK);
     const char *text = "";
@@ -338,7 +316,7 @@ TEST(cut_and_changed_files_are_read_or_refused) {
                     random = random * 6364136223846793005u + 1442695040888963407u;
                     copy[(random >> 33) % n] = (uint8_t)(random >> 20);
                 }
-            write_file(at("bad.npz"), copy, length);
+            put(at("bad.npz"), copy, length);
             free(copy);
             wick_weights *w;
             if (wick_weights_open(ctx, at("bad.npz"), &w) != WICK_OK) continue;
