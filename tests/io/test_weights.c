@@ -134,7 +134,7 @@ TEST(archives_may_be_compressed) {
     CHECK_INT(wick_weights_write(ctx, at("plain.npz"), 7, named, NULL), WICK_OK);
     CHECK_INT(wick_weights_write(ctx, at("small.npz"), 7, named, &compress), WICK_OK);
     check_golden(at("small.npz"));
-    size_t plain, small, again;
+    size_t plain = 0, small = 0, again = 0;
     uint8_t *a = slurp(at("plain.npz"), &plain), *b = slurp(at("small.npz"), &small);
     CHECK_MSG(small < plain, "%zu of %zu bytes", small, plain);
     CHECK_INT(wick_weights_write(ctx, at("small2.npz"), 7, named, &compress), WICK_OK);
