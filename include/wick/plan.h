@@ -31,6 +31,14 @@ typedef wick_status (*wick_function)(wick_context *ctx, wick_tensor *const *in, 
 typedef struct wick_compile_options {
     bool no_passes;    /* one kernel per op, in recorded order */
     bool check_finite; /* with no_passes: fail at the first op that makes NaN or Inf from finite inputs, and name it */
+    const char *without; /* passes to leave out, by name with commas between: "fuse,epilogue" (wick_pass_at lists them); NULL: none */
+    /* Called with the graph as text, one node a line: as recorded (pass is ""), after each pass that ran, and after "regions", the passes over
+     * bodies of loops and branches, if there are any. The text is valid during the call. NULL: not called. */
+    void (*on_pass)(void *user, const char *pass, const char *graph);
+    /* Called with what passes and the choice of kernels decided, and why: of the node `node` ("add f32[8,16]"), recorded at place (NULL: unknown). The
+     * texts are valid during the call. NULL: not called. Neither call may use the context. */
+    void (*on_remark)(void *user, const char *pass, const char *node, const char *place, const char *text);
+    void *user;
 } wick_compile_options;
 
 /* options may be NULL. On failure *out is NULL and the context has the error. */

@@ -1,4 +1,4 @@
-/* wick/registry.h: the ops that this build has, and the functions that are built from them. */
+/* wick/registry.h: the ops that this build has, the functions that are built from them, and the passes over graphs. */
 #ifndef WICK_REGISTRY_H
 #define WICK_REGISTRY_H
 
@@ -24,6 +24,14 @@ WICK_API wick_op_info wick_op_at(int i); /* all zero outside [0, count) */
 /* Whether op i is computed in dtype: of its first input (elementwise: its last), or of its result when it has no input. Public functions
  * take more and cast. */
 WICK_API bool wick_op_takes(int i, wick_dtype dtype);
+
+/* A pass over the graph of a plan, in the order they run; some run more than once. */
+typedef struct wick_pass_info {
+    const char *name, *doc;
+    bool required; /* no plan can do without: `without` of wick_compile_options takes the others */
+} wick_pass_info;
+WICK_API int wick_pass_count(void);
+WICK_API wick_pass_info wick_pass_at(int i); /* all zero outside [0, count) */
 
 #ifdef __cplusplus
 }

@@ -66,18 +66,18 @@ static wick_status keep_packed(wick_plan *plan, wick_lower *l, const wick_walk *
     return WICK_OK;
 }
 
-static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, bool optimise) {
+static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, const wick_pass_choice *passes) {
     wick_context *ctx = plan->ctx;
     wick_msg *msg = &ctx->msg;
     plan->graph = wick_graph_from_walk(ctx, &plan->arena, w, n, wanted);
     if (!plan->graph) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory while planning");
-    WICK_TRY(wick_run_passes(plan->graph, optimise, msg));
+    WICK_TRY(wick_run_passes(plan->graph, passes, msg));
     /* Op by op, states are written by copies at the very end: a check after any op can still stop the run. */
-    for (size_t i = 0; !optimise && i < plan->graph->n; i++) plan->graph->nodes[i]->phase = 0;
+    for (size_t i = 0; passes->required_only && i < plan->graph->n; i++) plan->graph->nodes[i]->phase = 0;
     wick_lower l = {.ctx = ctx, .graph = plan->graph, .arena = &plan->arena, .msg = msg};
     WICK_TRY(wick_lower_graph(&l, leaf_layouts));
     l.node = NULL;
-    if (optimise) WICK_TRY(keep_packed(plan, &l, w));
+    if (!passes->required_only) WICK_TRY(keep_packed(plan, &l, w));
     WICK_TRY(wick_plan_memory(&l, &plan->arena_bytes, &plan->live_bytes));
     plan->buffers = l.buffers;
     plan->n_buffers = l.n_buffers;
@@ -96,7 +96,7 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
 }
 
 wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                            bool optimise, wick_plan **out) {
+                            const wick_pass_choice *passes, wick_plan **out) {
     *out = NULL;
     wick_plan *plan = wick_calloc(&ctx->alloc, sizeof *plan);
     if (!plan) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
@@ -105,7 +105,7 @@ wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, con
     plan->n_leaves = w->n_leaves;
     plan->n_slots = w->n_slots;
     wick_arena_init(&plan->arena, &plan->alloc, 16 * 1024);
-    wick_status status = build(plan, w, n, wanted, leaf_layouts, optimise);
+    wick_status status = build(plan, w, n, wanted, leaf_layouts, passes);
     ctx->target = NULL; /* also after a failure in the middle of a pass */
     if (status != WICK_OK) {
         wick_plan_release(plan);

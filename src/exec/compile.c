@@ -104,7 +104,7 @@ static wick_status bind(tracer *t, wick_plan *p, const wick_walk *w) {
     return WICK_OK;
 }
 
-static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_options *options, wick_plan **out) {
+static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_options *options, const wick_pass_choice *passes, wick_plan **out) {
     wick_context *ctx = t->ctx;
     WICK_TRY(collect(t, n_in, n_out));
     wick_walk *w = ctx->reached;
@@ -112,15 +112,15 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
     size_t bytes = (w->n_leaves + t->n_wanted + 1) * sizeof(wick_layout);
     wick_layout *layouts = wick_calloc(&ctx->alloc, bytes);
     if (!layouts) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory compiling");
-    wick_status status = WICK_OK;
     for (size_t i = 0; i < w->n_leaves; i++) {
         wick_value *v = w->leaves[i];
         wick_layout_contiguous(&layouts[i], &v->type);
         if (v->array && !state_of_leaf(t, v)) layouts[i] = v->array->layout;
         layouts[i].offset = 0;
     }
-    bool optimise = !(options && options->no_passes) && !ctx->options.eager;
-    if (status == WICK_OK) status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, optimise, out);
+    ctx->told = options;
+    wick_status status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, passes, out);
+    ctx->told = NULL;
     wick_release(&ctx->alloc, layouts, bytes);
     WICK_TRY(status);
     wick_plan *p = *out;
@@ -165,11 +165,12 @@ static wick_status with_trace(wick_context *ctx, wick_function fn, void *user, i
 
 typedef struct compilation {
     const wick_compile_options *options;
+    const wick_pass_choice *passes;
     wick_plan **out;
 } compilation;
 static wick_status then_compile(tracer *t, int n_in, int n_out, void *arg) {
     const compilation *c = arg;
-    return compile(t, n_in, n_out, c->options, c->out);
+    return compile(t, n_in, n_out, c->options, c->passes, c->out);
 }
 
 wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
@@ -177,7 +178,9 @@ wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_
     *out = NULL;
     if (options && options->check_finite && !options->no_passes)
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: check_finite needs no_passes, since fused ops cannot be told apart");
-    return with_trace(ctx, fn, user, n_in, in, n_out, then_compile, &(compilation){options, out});
+    wick_pass_choice passes = {.required_only = (options && options->no_passes) || ctx->options.eager};
+    if (options) WICK_TRY(wick_passes_without(options->without, &passes.without, &ctx->msg));
+    return with_trace(ctx, fn, user, n_in, in, n_out, then_compile, &(compilation){options, &passes, out});
 }
 
 /* ---- recordings ------------------------------------------------------------------------------------------------------------------ */

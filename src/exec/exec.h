@@ -96,7 +96,7 @@ void wick_recording_drop(wick_recording *recording); /* what it counted; the are
 
 /* A plan for what was walked. leaf_layouts: by leaf. The context has the error. */
 wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                            bool optimise, wick_plan **out);
+                            const wick_pass_choice *passes, wick_plan **out);
 void wick_plan_release(wick_plan *plan);
 
 /* States that a run reads (shared) or assigns (alone). false: in use. */

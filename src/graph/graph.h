@@ -69,7 +69,7 @@ wick_status wick_graph_bind(wick_graph *graph, const int64_t *extents, wick_msg 
 /* ---- passes: one file each; the pipeline is in pipeline.c --------------------------------------------------------------------- */
 
 typedef struct wick_pass {
-    const char *name;
+    const char *name, *doc;
     wick_status (*run)(wick_graph *graph, wick_msg *msg);
     bool required; /* runs even without optimisation */
 } wick_pass;
@@ -88,8 +88,15 @@ wick_status wick_pass_epilogue(wick_graph *graph, wick_msg *msg);    /* products
 wick_status wick_pass_rematerialise(wick_graph *graph, wick_msg *msg); /* what is cheap to make again is, for each reader */
 wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg);        /* elementwise groups, reductions at their end */
 wick_status wick_pass_schedule(wick_graph *graph, wick_msg *msg);    /* order for low peak memory; state is written last */
-/* All of them, or only the required ones. Verifies after each pass in debug builds and when WICK_VERIFY is set. */
-wick_status wick_run_passes(wick_graph *graph, bool optimise, wick_msg *msg);
+/* Which of them run. All zero: all. */
+typedef struct wick_pass_choice {
+    bool required_only;
+    uint64_t without; /* bit i: wick_passes[i] is left out, unless it is required */
+} wick_pass_choice;
+/* Sets the bits of names with commas between; NULL: none. An unknown or required one is an error that lists those there are. */
+wick_status wick_passes_without(const char *names, uint64_t *bits, wick_msg *msg);
+/* Verifies after each pass in debug builds and when WICK_VERIFY is set. */
+wick_status wick_run_passes(wick_graph *graph, const wick_pass_choice *choice, wick_msg *msg);
 
 /* ---- lowering and memory ---------------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,21 @@
 /* node.c: making and counting recorded nodes, and the nodes of graphs. */
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "tensor/op.h"
+
+void wick_remark(const wick_context *ctx, const char *pass, const wick_node *node, const char *fmt, ...) {
+    if (!wick_remarks(ctx)) return;
+    char text[512], name[256];
+    wick_str s = wick_str_on(name, sizeof name);
+    wick_str_add(&s, "%s ", node->op->name);
+    if (node->n_out) wick_type_print(&s, &node->out[0].type);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    ctx->told->on_remark(ctx->told->user, pass, name, node->site, text);
+}
 
 bool wick_graph_push(wick_graph *graph, wick_node *node) {
     if (graph->n == graph->cap) {

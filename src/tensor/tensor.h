@@ -237,6 +237,7 @@ struct wick_context {
     struct wick_cache *cache;
     wick_status (*eval_pending)(wick_context *);
     bool evaluating;
+    const wick_compile_options *told; /* of the function that is being compiled: who wants to know what happens to it; NULL: nobody */
 };
 
 /* Begins work that ends at `deadline`, with what is around it at the latest (0: only then), or when the host cancels; what it returns wick_context_unwatch takes. */
@@ -244,6 +245,9 @@ wick_watch wick_context_watch(wick_context *ctx, uint64_t deadline);
 static inline void wick_context_unwatch(wick_context *ctx, const wick_watch *was) { ctx->watch = *was; }
 /* So much more work: WICK_OK, or why it ends, with a text in msg. */
 wick_status wick_context_spend(wick_context *ctx, size_t units, wick_msg *msg);
+/* Says what a pass, or the choice of a kernel ("lower"), decided about a node, to who asked for it (on_remark of wick_compile_options). */
+void wick_remark(const wick_context *ctx, const char *pass, const wick_node *node, const char *fmt, ...) WICK_PRINTF(4, 5);
+static inline bool wick_remarks(const wick_context *ctx) { return ctx->told && ctx->told->on_remark; } /* where saying it takes work */
 
 /* A handle in the innermost scope naming value (a reference to whose node is taken over), or the poison of running out of memory. */
 wick_tensor *wick_tensor_new(wick_context *ctx, wick_value *value);

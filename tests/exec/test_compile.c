@@ -1,5 +1,6 @@
 /* Compiled functions: capture by reference, taps, finite checks, what may not be done inside, and what a plan says of itself. */
 #include "exec/mlp.h"
+#include "wick/registry.h"
 
 typedef struct run {
     wick_plan *plan;
@@ -603,6 +604,78 @@ TEST(memory_of_the_caller_is_packed_for_each_run) {
     }
     wick_workspace_free(&ws);
     wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
+/* relu(x w + b) * 2, and its sum. */
+static wick_status two_uses(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)user;
+    wick_tensor *h = wick_relu(wick_add(wick_matmul(in[0], in[1]), in[2]));
+    out[0] = wick_mul(h, wick_constant(ctx, WICK_F32, 2));
+    out[1] = wick_sum(wick_exp(wick_sub(in[2], wick_constant(ctx, WICK_F32, 1))), WICK_ALL_AXES, false);
+    return WICK_OK;
+}
+static const wick_spec biased[] = {{"x", WICK_F32, 2, {4, 3}}, {"w", WICK_F32, 2, {3, 2}}, {"b", WICK_F32, 1, {2}}};
+
+typedef struct told {
+    char passes[512], first[2048], last[2048], remarks[2048];
+} told;
+static void hear_pass(void *user, const char *pass, const char *graph) {
+    told *t = user;
+    snprintf(*t->passes ? t->last : t->first, sizeof t->last, "%s", graph);
+    const size_t n = strlen(t->passes);
+    snprintf(t->passes + n, sizeof t->passes - n, "%s,", pass);
+}
+static void hear_remark(void *user, const char *pass, const char *node, const char *place, const char *text) {
+    told *t = user;
+    const size_t n = strlen(t->remarks);
+    CHECK(place && strstr(place, "test_compile.c:"));
+    snprintf(t->remarks + n, sizeof t->remarks - n, "%s: %s: %s\n", pass, node, text);
+}
+
+TEST(passes_show_the_graph_and_say_what_they_decide) {
+    wick_context *ctx = context();
+    told t = {.passes = ""};
+    run r = compiled(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.on_pass = hear_pass, .on_remark = hear_remark, .user = &t});
+    CHECK(t.passes[0] == ','); /* as recorded */
+    const char *at = t.passes + 1;
+    for (int i = 0; i < wick_pass_count(); i++) {
+        const wick_pass_info p = wick_pass_at(i);
+        CHECK_MSG(strncmp(at, p.name, strlen(p.name)) == 0 && at[strlen(p.name)] == ',' && *p.doc, "%s where %s runs", at, p.name);
+        at += strlen(p.name) + 1;
+    }
+    CHECK_INT(*at, 0);
+    CHECK_INT(wick_pass_at(-1).name == NULL && wick_pass_at(wick_pass_count()).name == NULL, true);
+    CHECK_STR_HAS(t.first, "relu(");
+    CHECK(!strstr(t.last, "relu("));
+    CHECK_STR_HAS(t.last, "fused(");
+    CHECK_STR_HAS(t.remarks, "epilogue: matmul f32[4,2]: add taken along\n");
+    CHECK_STR_HAS(t.remarks, "epilogue: matmul f32[4,2]: relu taken along\n");
+    CHECK_STR_HAS(t.remarks, "fuse: sub f32[2]: taken: one kernel for it and 2 more\n");
+    done(&r);
+    wick_context_free(&ctx);
+}
+
+TEST(passes_can_be_left_out_by_name) {
+    wick_context *ctx = context();
+    float x[12], w[6] = {1, 2, -3, 4, 5, -6}, b[2] = {0.5f, -1}, y[2][8], sum[2];
+    for (int i = 0; i < 12; i++) x[i] = (float)(i % 5) - 2;
+    for (int k = 0; k < 2; k++) {
+        told t = {.passes = ""};
+        const char *without = k ? "fuse,epilogue,simplify" : NULL;
+        run r = compiled(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = without, .on_pass = hear_pass, .user = &t});
+        REQUIRE(r.ws != NULL);
+        CHECK_INT(strstr(t.passes, ",fuse,") != NULL, !k);
+        CHECK_INT(strstr(t.passes, ",simplify,") != NULL, !k);
+        CHECK_INT(strstr(t.last, "relu(") != NULL, k);
+        CHECK_INT(wick_run(r.ws, (const void *[]){x, w, b}, (void *[]){y[k], &sum[k]}), WICK_OK);
+        done(&r);
+    }
+    CHECK(!memcmp(y[0], y[1], sizeof y[0]) && !memcmp(&sum[0], &sum[1], sizeof sum[0]));
+    wick_plan *plan;
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fus'; those that can be left out: quantize", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "cse,fus"}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "without the pass 'dce'", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "dce"}, &plan));
+    CHECK(plan == NULL);
     wick_context_free(&ctx);
 }
 

@@ -202,7 +202,7 @@ TEST(a_schedule_runs_what_frees_memory_first) {
         sum = sum ? wick_add(sum, s) : s;
     }
     BENCH_COLLECT(&b, sum);
-    CHECK_INT(wick_run_passes(b.graph, true, &b.msg), WICK_OK);
+    CHECK_INT(wick_run_passes(b.graph, &(wick_pass_choice){0}, &b.msg), WICK_OK);
     wick_lower l = {.ctx = b.ctx, .graph = b.graph, .arena = &b.arena, .msg = &b.msg};
     wick_layout layout;
     wick_layout_contiguous(&layout, &x->value->type);

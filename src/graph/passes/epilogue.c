@@ -26,6 +26,21 @@ static wick_node *rectified_conv(wick_graph *graph, const wick_node *relu, const
     return fused;
 }
 
+/* Of a bias or a ReLU behind a product: says why it stays a pass of its own. */
+static void remark_left(wick_graph *graph, const wick_node *node) {
+    if (!wick_remarks(graph->ctx) || !(node->op->flags & WICK_OP_ELEMENTWISE) || (node->op->ew != WICK_EW_add && node->op->ew != WICK_EW_relu)) return;
+    for (int k = 0; k < node->n_in; k++) {
+        const wick_node *product = node->in[k]->node;
+        const wick_op *op = product->op;
+        if (op != &wick_op_matmul && op != &wick_op_conv) continue;
+        const char *why = "only a row vector of its width is added in the product";
+        if (node->in[k]->id != 1) why = "what lies between is read by others too";
+        else if (node->op->ew == WICK_EW_add && op == &wick_op_conv) why = "convolutions take a bias as an input";
+        else if (!wick_dtype_is_float(product->out[0].type.dtype)) why = "products of integers have no epilogue";
+        wick_remark(graph->ctx, "epilogue", product, "%s not taken along: %s", node->op->name, why);
+    }
+}
+
 /* A product with an epilogue that computes what node does, or NULL. */
 static wick_node *with_epilogue(wick_graph *graph, wick_node *node) {
     if (node->n_out != 1 || node->out[0].type.rank < 2) return NULL;
@@ -49,7 +64,14 @@ static wick_node *with_epilogue(wick_graph *graph, wick_node *node) {
     return fused;
 }
 
+static wick_node *taken_or_left(wick_graph *graph, wick_node *node) {
+    wick_node *made = with_epilogue(graph, node);
+    if (made) wick_remark(graph->ctx, "epilogue", made, "%s taken along", node->op->name);
+    else remark_left(graph, node);
+    return made;
+}
+
 wick_status wick_pass_epilogue(wick_graph *graph, wick_msg *msg) {
     wick_count_readers(graph);
-    return wick_rewrite(graph, with_epilogue, msg);
+    return wick_rewrite(graph, taken_or_left, msg);
 }

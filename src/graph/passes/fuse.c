@@ -301,6 +301,35 @@ static bool rebuild(fuser *f) {
     return true;
 }
 
+/* Why what `from` makes is stored, and not handed on in a register to `to`, that could run element by element with it. NULL: it isn't. */
+static const char *why_apart(fuser *f, uint32_t from, uint32_t to) {
+    const wick_node *a = f->nodes[from], *b = f->nodes[to];
+    const bool reduces = b->op->flags & WICK_OP_REDUCE;
+    const uint32_t g = f->of[from], h = f->of[to];
+    if (!is_elementwise(a) || !(reduces || is_elementwise(b)) || (g == h && g != NONE)) return NULL;
+    if (!registers_hold(&a->out[0].type)) return "it is rounded to its dtype by a store";
+    if (reduces) return "the reduction's input is seen by others too";
+    if (!wick_same_dims(&a->out[0].type, &b->out[0].type)) return "it is broadcast: computing it for each element it goes to would repeat it";
+    if (f->closed[g]) return "a kernel ends in one reduction";
+    if (f->size[g] + f->size[h] > MAX_OPS) return "together they have too many ops for one kernel";
+    if (!fits(f, g, h)) return "together they have too many inputs or results for one kernel";
+    for (uint32_t m = h; m != NONE; m = f->next[m])
+        if (path_outside(f, g, h, f->nodes[m])) return "something between them has to run first";
+    for (uint32_t m = g; m != NONE; m = f->next[m])
+        if (path_outside(f, h, g, f->nodes[m])) return "something between them has to run first";
+    return "it is a result, or is read elsewhere too";
+}
+
+static void remark_all(fuser *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (f->of[i] == i && f->size[i] > 1) wick_remark(f->graph->ctx, "fuse", f->nodes[i], "taken: one kernel for it and %u more", f->size[i] - 1);
+        for (uint32_t r = f->readers_at[i]; r < f->readers_at[i + 1]; r++) {
+            const char *why = why_apart(f, i, f->readers[r]);
+            if (why) wick_remark(f->graph->ctx, "fuse", f->nodes[i], "not with %s (%s): %s", f->nodes[f->readers[r]]->op->name, f->nodes[f->readers[r]]->site ? f->nodes[f->readers[r]]->site : "?", why);
+        }
+    }
+}
+
 wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
     wick_graph_number(graph);
     size_t n = graph->n, edges = 0;
@@ -329,6 +358,7 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
         else if (graph->nodes[i]->op->flags & WICK_OP_REDUCE)
             place_reduction(&f, graph->nodes[i]);
     }
+    if (wick_remarks(graph->ctx)) remark_all(&f);
     bool good = rebuild(&f);
     wick_release(&graph->ctx->alloc, memory, bytes);
     wick_resolve_outputs(graph);

@@ -1,37 +1,100 @@
 /* pipeline.c: the passes in order. A new pass is one file and one line here. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/graph.h"
+#include "wick/registry.h"
 
 const wick_pass wick_passes[] = {
-    {"expand_grad", wick_pass_expand_grad, true},
-    {"dce", wick_pass_dce, true},
-    {"quantize", wick_pass_quantize, false},
-    {"expand_quantize", wick_pass_expand_quantize, true},
-    {"simplify", wick_pass_simplify, false},
-    {"transpose", wick_pass_transpose, false},
-    {"fold", wick_pass_fold, false},
-    {"simplify", wick_pass_simplify, false},
-    {"cse", wick_pass_cse, false},
-    {"dce", wick_pass_dce, false},
-    {"epilogue", wick_pass_epilogue, false},
-    {"dce", wick_pass_dce, false},
-    {"rematerialise", wick_pass_rematerialise, false},
-    {"fuse", wick_pass_fuse, false},
-    {"schedule", wick_pass_schedule, true},
+    {"expand_grad", "gradients become the nodes that compute them", wick_pass_expand_grad, true},
+    {"dce", "what no output and no effect needs goes", wick_pass_dce, true},
+    {"quantize", "products between dequantize and quantize nodes are done in integers", wick_pass_quantize, false},
+    {"expand_quantize", "other quantize and dequantize nodes become elementwise ops", wick_pass_expand_quantize, true},
+    {"simplify", "what changes no bit goes: x * 1, casts to the same dtype", wick_pass_simplify, false},
+    {"transpose", "the transpose of a product is the product of the transposes", wick_pass_transpose, false},
+    {"fold", "elementwise ops of constants are computed", wick_pass_fold, false},
+    {"simplify", "again, of what folding made", wick_pass_simplify, false},
+    {"cse", "equal nodes become one", wick_pass_cse, false},
+    {"dce", "again", wick_pass_dce, false},
+    {"epilogue", "products and convolutions take along the bias and the ReLU behind them", wick_pass_epilogue, false},
+    {"dce", "again", wick_pass_dce, false},
+    {"rematerialise", "what is as cheap to make as to read is made for each reader", wick_pass_rematerialise, false},
+    {"fuse", "elementwise ops of one shape, and the reduction at their end, become one kernel", wick_pass_fuse, false},
+    {"schedule", "an order of little memory; states are written last", wick_pass_schedule, true},
 };
 const int wick_passes_count = (int)WICK_COUNTOF(wick_passes);
+_Static_assert(WICK_COUNTOF(wick_passes) <= 64, "a bit each");
 
 enum { PASS_WORK = 64 }; /* of a pass for each node, as a watch counts */
 
-wick_status wick_run_passes(wick_graph *graph, bool optimise, wick_msg *msg) {
+int wick_pass_count(void) { return wick_passes_count; }
+
+wick_pass_info wick_pass_at(int i) {
+    if (i < 0 || i >= wick_passes_count) return (wick_pass_info){0};
+    return (wick_pass_info){wick_passes[i].name, wick_passes[i].doc, wick_passes[i].required};
+}
+
+/* Runs anywhere in the pipeline without optimisation, too. */
+static bool is_required(const char *name) {
+    for (int i = 0; i < wick_passes_count; i++)
+        if (wick_passes[i].required && strcmp(wick_passes[i].name, name) == 0) return true;
+    return false;
+}
+
+static wick_status refuse(const char *name, size_t length, bool required, wick_msg *msg) {
+    char list[512];
+    wick_str s = wick_str_on(list, sizeof list);
+    for (int i = 0; i < wick_passes_count; i++) {
+        bool before = false;
+        for (int k = 0; k < i; k++) before |= !strcmp(wick_passes[k].name, wick_passes[i].name);
+        if (!before && !is_required(wick_passes[i].name)) wick_str_add(&s, " %s", wick_passes[i].name);
+    }
+    return wick_msg_set(msg, WICK_ERR_INVALID, "%s '%.*s'; those that can be left out:%s", required ? "nothing runs without the pass" : "there is no pass",
+                        (int)WICK_MIN(length, 64), name, list);
+}
+
+wick_status wick_passes_without(const char *names, uint64_t *bits, wick_msg *msg) {
+    *bits = 0;
+    while (names && *names) {
+        const size_t length = strcspn(names, ",");
+        bool found = false, required = false;
+        for (int i = 0; i < wick_passes_count; i++) {
+            if (strlen(wick_passes[i].name) != length || memcmp(wick_passes[i].name, names, length) != 0) continue;
+            *bits |= (uint64_t)1 << i;
+            found = true;
+            required |= is_required(wick_passes[i].name);
+        }
+        if (!found || required) return refuse(names, length, required, msg);
+        names += length + (names[length] == ',');
+    }
+    return WICK_OK;
+}
+
+/* Hands the graph to who wants to see it, as text. */
+static wick_status show(wick_graph *graph, const char *pass, wick_msg *msg) {
+    const wick_compile_options *told = graph->ctx->told;
+    const wick_allocator *alloc = &graph->ctx->alloc;
+    for (size_t size = 4096; told && told->on_pass; size *= 4) {
+        char *text = wick_alloc(alloc, size);
+        if (!text) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory printing the graph");
+        wick_str s = wick_str_on(text, size);
+        wick_graph_print(&s, graph);
+        if (!s.cut) told->on_pass(told->user, pass, text);
+        wick_release(alloc, text, size);
+        if (!s.cut) break;
+    }
+    return WICK_OK;
+}
+
+static wick_status run(wick_graph *graph, const wick_pass_choice *choice, bool inside, wick_msg *msg) {
 #ifdef NDEBUG
     bool verify = getenv("WICK_VERIFY") != NULL;
 #else
     bool verify = true;
 #endif
+    if (!inside) WICK_TRY(show(graph, "", msg));
     for (int i = 0; i < wick_passes_count; i++) {
-        if (!optimise && !wick_passes[i].required) continue;
+        if (!wick_passes[i].required && (choice->required_only || choice->without >> i & 1)) continue;
         wick_status status = wick_context_spend(graph->ctx, PASS_WORK * graph->n, msg);
         if (status == WICK_OK) status = wick_passes[i].run(graph, msg);
         if (status == WICK_OK) status = wick_context_spend(graph->ctx, 0, msg); /* a pass that the watch ended leaves half of its work */
@@ -41,10 +104,17 @@ wick_status wick_run_passes(wick_graph *graph, bool optimise, wick_msg *msg) {
             if (status != WICK_OK) wick_msg_prefix(msg, "after %s: ", wick_passes[i].name);
         }
         WICK_TRY(status);
+        if (!inside) WICK_TRY(show(graph, wick_passes[i].name, msg));
     }
+    bool any = false;
     for (size_t i = 0; i < graph->n; i++) { /* bodies of loops and branches are graphs like any other */
         const wick_node *node = graph->nodes[i];
-        for (int r = 0; r < node->n_regions && node->op != &wick_op_fused; r++) WICK_TRY(wick_run_passes(node->regions[r], optimise, msg));
+        for (int r = 0; r < node->n_regions && node->op != &wick_op_fused; r++) {
+            WICK_TRY(run(node->regions[r], choice, true, msg));
+            any = true;
+        }
     }
-    return WICK_OK;
+    return any && !inside ? show(graph, "regions", msg) : WICK_OK;
 }
+
+wick_status wick_run_passes(wick_graph *graph, const wick_pass_choice *choice, wick_msg *msg) { return run(graph, choice, false, msg); }

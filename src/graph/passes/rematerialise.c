@@ -106,6 +106,7 @@ static bool run(remake *r, size_t n, bool *is_output, wick_node **order) {
         if (is_output[i] || !is_cheap(graph->nodes[i]) || continues(r, graph->nodes[i])) continue;
         const int readers = readers_of(r, i, list);
         if (readers < 2 || graph->n + READERS > 2 * n) continue;
+        wick_remark(graph->ctx, "rematerialise", graph->nodes[i], "made again for each of %d readers instead of stored", readers);
         for (int k = 1; k < readers; k++)
             if (!copy_for(r, i, list[k])) return false;
     }
