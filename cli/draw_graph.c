@@ -15,14 +15,16 @@ static const struct {
     const char *style, *ops;
 } families[] = {
     {"heavy", " Conv ConvTranspose ConvInteger QLinearConv FusedConv Gemm MatMul QLinearMatMul MatMulInteger MatMulNBits LSTM GRU RNN Attention MultiHeadAttention "
-              "Einsum DeformConv "},
+              "Einsum DeformConv conv conv_data conv_weight matmul int8_matmul int8_conv lstm gru rnn lstm_grad gru_grad rnn_grad attention attention_grad "},
     {"norm", " BatchNormalization InstanceNormalization LayerNormalization GroupNormalization RMSNormalization LRN LpNormalization SkipLayerNormalization Softmax "
-             "LogSoftmax Hardmax MeanVarianceNormalization "},
+             "LogSoftmax Hardmax MeanVarianceNormalization softmax log_softmax layer_norm rms_norm cross_entropy "},
     {"pool", " MaxPool AveragePool GlobalAveragePool GlobalMaxPool LpPool GlobalLpPool MaxRoiPool RoiAlign Resize Upsample ReduceMean ReduceSum ReduceMax ReduceMin "
-             "ReduceL1 ReduceL2 ReduceProd ReduceLogSum ReduceLogSumExp ReduceSumSquare ArgMax ArgMin TopK "},
+             "ReduceL1 ReduceL2 ReduceProd ReduceLogSum ReduceLogSumExp ReduceSumSquare ArgMax ArgMin TopK max_pool max_pool_pick max_pool_put avg_pool avg_pool_share resample "
+             "sum mean max min prod argmax argmin topk "},
     {"shape", " Reshape Transpose Concat Slice Gather GatherElements GatherND ScatterND ScatterElements Squeeze Unsqueeze Shape Size Cast CastLike Split Flatten Pad "
-              "Expand Identity Tile Range ConstantOfShape DepthToSpace SpaceToDepth QuantizeLinear DequantizeLinear "},
-    {"flow", " If Loop Scan SequenceMap "},
+              "Expand Identity Tile Range ConstantOfShape DepthToSpace SpaceToDepth QuantizeLinear DequantizeLinear reshape permute slice expand concat gather scatter_add cast one_hot "
+              "update_slice quantize dequantize "},
+    {"flow", " If Loop Scan SequenceMap if scan assign check_finite "},
 };
 
 static const char *style_of(const wick_onnx_node *n) {
@@ -124,7 +126,7 @@ static void make_boxes(sheet *s) {
     for (int64_t v = 0; s->good && v < g->n_nodes; v++)
         for (int i = 0; i < g->nodes[v].n_in; i++)
             if (g->nodes[v].in[i] >= 0) readers[g->nodes[v].in[i]]++;
-    for (int i = 0; s->good && i < wick_onnx_outputs(s->d->onnx); i++)
+    for (int i = 0; s->good && i < s->d->n_outputs; i++)
         if (g->outputs[i] >= 0) readers[g->outputs[i]] += INT32_MAX; /* another reader than any node */
     for (int64_t v = 0; s->good && v < g->n_nodes; v++) {
         s->next[v] = -1, s->box[v] = -1;
@@ -170,7 +172,7 @@ static void make_layers(sheet *s) {
         cell *at = &s->cells[c];
         if ((at->kind == INPUT || at->layer == 0) && at->order > 0) at->layer = at->order - 1;
     }
-    for (int i = 0; s->good && i < wick_onnx_outputs(s->d->onnx); i++) {
+    for (int i = 0; s->good && i < s->d->n_outputs; i++) {
         const int32_t w = g->outputs[i];
         if (w < 0) continue;
         const int from = s->source[w], to = add_cell(s, (cell){.kind = OUTPUT, .first = w, .layer = from >= 0 ? s->cells[from].layer + 1 : 0});

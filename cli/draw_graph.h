@@ -1,4 +1,4 @@
-/* draw_graph.h: the graph of an ONNX model as an SVG that needs nothing but itself, in light and dark. */
+/* draw_graph.h: the graph of a model as an SVG that needs nothing but itself, in light and dark. */
 #ifndef WICK_CLI_DRAW_GRAPH_H
 #define WICK_CLI_DRAW_GRAPH_H
 
@@ -9,8 +9,8 @@
 enum { DRAW_MOST_NODES = 20000 };
 
 typedef struct drawing {
-    const wick_onnx *onnx;
     const wick_onnx_graph *graph;
+    int n_outputs;
     const double *flops; /* of each node; NULL: not known */
     double total;        /* of all */
     const char *title, *subtitle;

@@ -8,6 +8,7 @@
 const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors.";
 static const char help_onnx[] = "MODEL.onnx is an ONNX file; weights outside of it are looked for in its folder.";
 static const char help_any[] = "FILE is an ONNX model, safetensors or an index of their shards, a .npz or a .npy: its first bytes say which.";
+static const char help_planned[] = "MODEL is an ONNX file, a checkpoint, or the folder of a run; or --arch or --net name a network, without a file.";
 static const char help_verified[] = "FILE is of any kind that Wick reads: a model, tensors, pictures or a recording; its first bytes say which.";
 const char help_pair[] = "A and B are safetensors files, or folders of runs: then their best.safetensors.";
 static const char help_conversions[] = "A's first bytes say what it is, the end of B's name what it becomes. B is written as a whole, or not at all.";
@@ -17,6 +18,9 @@ const char *help_argument(cli_command_id command) {
     switch (command) {
     case CMD_RUN: return help_onnx;
     case CMD_INSPECT: return help_any;
+    case CMD_PLAN:
+    case CMD_EXPLAIN:
+    case CMD_GRAPH: return help_planned;
     case CMD_VERIFY: return help_verified;
     case CMD_COMPARE: return help_pair;
     case CMD_CONVERT: return help_conversions;
@@ -39,7 +43,8 @@ bool help_conversion(int i, char *to, size_t size, const char **from) {
 enum {
     ALL = ~0,
     OF_TRAIN = 1 << CMD_TRAIN,
-    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO | 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT | 1 << CMD_BENCH,
+    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO | 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT | 1 << CMD_BENCH |
+                 1 << CMD_PLAN | 1 << CMD_EXPLAIN | 1 << CMD_GRAPH,
 };
 static const struct {
     int code, commands; /* a bit set of cli_command_id */
@@ -115,6 +120,11 @@ const help_example help_examples[] = {
     {CMD_OPS, "wick ops softmax", "its dtypes, gradient, cost, and what others call it"},
     {CMD_OPS, "wick ops --json | jq -r '.ops[].name'", "the names alone"},
     {CMD_OPS, "wick ops --onnx Resize", "the opsets in which Wick runs an op of ONNX"},
+    {CMD_PLAN, "wick plan net.onnx --dim batch=8 --svg memory.svg", "what runs for a batch of 8, and a picture of its memory"},
+    {CMD_PLAN, "wick plan --arch resnet8 --input 3,32,32 --batch 64 --train", "a step of training, before there is anything to train"},
+    {CMD_EXPLAIN, "wick explain run --batch 64 --threads 1", "which kernels take the time, how far each is from what this machine can do, and why"},
+    {CMD_GRAPH, "wick graph net.onnx --svg graph.svg", "what is left of it after all passes"},
+    {CMD_GRAPH, "wick graph run --before epilogue --after fuse", "what those passes and the ones between change, line by line"},
     {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
     {CMD_BENCH, "wick bench gemm --threads 1,2", "matrix products, on one thread and on two"},
     {CMD_BENCH, "wick bench elementwise reduce --size 16M", "what doesn't fit into the caches"},

@@ -87,6 +87,10 @@ static const char *const style[] = {
     "@media print{.card,.tiles div{break-inside:avoid}}\n",
 };
 
+void html_style(FILE *out) {
+    for (size_t i = 0; i < sizeof style / sizeof style[0]; i++) fputs(style[i], out);
+}
+
 void html_begin(FILE *out, const char *title) {
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
@@ -94,7 +98,7 @@ void html_begin(FILE *out, const char *title) {
           out);
     html_text(out, title);
     fputs("</title>\n<style>\n", out);
-    for (size_t i = 0; i < sizeof style / sizeof style[0]; i++) fputs(style[i], out);
+    html_style(out);
     fputs("</style>\n</head>\n<body>\n<main>\n", out);
 }
 

@@ -10,6 +10,8 @@ void html_text(FILE *out, const char *text);
 /* printf whose result is escaped. */
 __attribute__((format(printf, 2, 3))) void html_print(FILE *out, const char *format, ...);
 
+/* The style sheet, for what lies in a page or in an SVG by itself. */
+void html_style(FILE *out);
 /* Everything up to the content of <main>, and what follows it. The policy in the head keeps a browser from fetching. */
 void html_begin(FILE *out, const char *title);
 void html_end(FILE *out);

@@ -239,7 +239,7 @@ static int draw(const subject *s) {
     snprintf(subtitle, sizeof subtitle, "%lld nodes, %lld parameters, %.4g GFLOP%s", (long long)info.nodes, (long long)info.parameters, s->total * 1e-9,
              *s->open ? ", open extents 1" : "");
     FILE *out = open_memstream(&text, &size);
-    const drawing d = {.onnx = s->onnx, .graph = &s->graph, .flops = s->flops, .total = s->total, .title = title, .subtitle = subtitle};
+    const drawing d = {.graph = &s->graph, .n_outputs = wick_onnx_outputs(s->onnx), .flops = s->flops, .total = s->total, .title = title, .subtitle = subtitle};
     const bool good = out && draw_graph(out, &d);
     const bool whole = out && fclose(out) == 0 && good;
     int code = CLI_OK;

@@ -32,7 +32,7 @@ typedef struct wick_compile_options {
     bool no_passes;    /* one kernel per op, in recorded order */
     bool check_finite; /* with no_passes: fail at the first op that makes NaN or Inf from finite inputs, and name it */
     const char *without; /* passes to leave out, by name with commas between: "fuse,epilogue" (wick_pass_at lists them); NULL: none */
-    /* Called with the graph as text, one node a line: as recorded (pass is ""), after each pass that ran, and after "regions", the passes over
+    /* Called with the graph as text, one node a line with the place that recorded it: as recorded (pass is ""), after each pass that ran, and after "regions", the passes over
      * bodies of loops and branches, if there are any. The text is valid during the call. NULL: not called. */
     void (*on_pass)(void *user, const char *pass, const char *graph);
     /* Called with what passes and the choice of kernels decided, and why: of the node `node` ("add f32[8,16]"), recorded at place (NULL: unknown). The

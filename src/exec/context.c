@@ -93,6 +93,8 @@ void wick_context_free(wick_context **context) {
     wick_release(&alloc, ctx->reached, sizeof *ctx->reached);
     wick_release(&alloc, ctx->nomem_error, sizeof(wick_error) + sizeof oom_text);
     wick_slab_free(&ctx->slab);
+    if (ctx->texts.slots) wick_arena_free(&ctx->texts.arena);
+    wick_release(&alloc, ctx->texts.table, ctx->texts.slots * sizeof *ctx->texts.table);
     alloc = ctx->budget.alloc; /* the context itself is not counted */
     wick_release(&alloc, ctx, sizeof *ctx);
 }

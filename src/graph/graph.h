@@ -59,8 +59,8 @@ static inline wick_value *wick_resolve(wick_value *v) {
 }
 /* Numbers nodes (position) and values (id); returns the number of values. */
 uint32_t wick_graph_number(wick_graph *graph);
-/* "%3 f32[2,4] = matmul(%1, %2)" lines, regions indented. */
-void wick_graph_print(wick_str *s, wick_graph *graph);
+/* "%3 f32[2,4] = matmul(%1, %2)" lines, regions indented; places: with "  @ net.c:12 fc1" behind. */
+void wick_graph_print(wick_str *s, wick_graph *graph, bool places);
 /* Checks every invariant a pass must keep; WICK_ERR_INTERNAL names the node and the rule. */
 wick_status wick_graph_verify(wick_graph *graph, wick_msg *msg);
 /* Replaces symbolic dims by extents (one per symbol, within its range) and infers all types again. */

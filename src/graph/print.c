@@ -24,7 +24,13 @@ static void print_type(wick_str *s, const wick_graph *g, const wick_type *t) {
     wick_str_add(s, "]");
 }
 
-static void print_graph(wick_str *s, wick_graph *g, int indent, const wick_graph *outer) {
+/* Names out of files begin no lines and steer no terminals. */
+static void print_place(wick_str *s, const char *place) {
+    wick_str_add(s, "  @ ");
+    for (const char *c = place; *c; c++) wick_str_add(s, "%c", (unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c);
+}
+
+static void print_graph(wick_str *s, wick_graph *g, int indent, const wick_graph *outer, bool places) {
     wick_graph_number(g);
     for (int i = 0; i < g->n_symbols; i++)
         wick_str_add(s, "%*s%s in %lld..%lld\n", indent, "", g->symbols[i].name, (long long)g->symbols[i].min, (long long)g->symbols[i].max);
@@ -57,8 +63,9 @@ static void print_graph(wick_str *s, wick_graph *g, int indent, const wick_graph
             }
         }
         if (n->phase) wick_str_add(s, " commit");
+        if (places && n->site) print_place(s, n->site);
         wick_str_add(s, "\n");
-        for (int k = 0; k < n->n_regions; k++) print_graph(s, n->regions[k], indent + 2, outer);
+        for (int k = 0; k < n->n_regions; k++) print_graph(s, n->regions[k], indent + 2, outer, places);
     }
     wick_str_add(s, "%*sreturn", indent, "");
     for (int i = 0; i < g->n_outputs; i++) {
@@ -68,4 +75,4 @@ static void print_graph(wick_str *s, wick_graph *g, int indent, const wick_graph
     wick_str_add(s, "\n");
 }
 
-void wick_graph_print(wick_str *s, wick_graph *graph) { print_graph(s, graph, 0, graph); }
+void wick_graph_print(wick_str *s, wick_graph *graph, bool places) { print_graph(s, graph, 0, graph, places); }

@@ -80,5 +80,6 @@ wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor
     if (wick_tensor_error(y, NULL) != WICK_OK) return y; /* then nothing is assigned either */
     wick_status status = move_towards(mean, batch_mean);
     if (status == WICK_OK) status = move_towards(var, wick_mul(batch_var, wick_like(batch_var, unbias)));
+    wick_layer_left(model);
     return status == WICK_OK ? y : wick_poison(ctx, status, "batch_norm \"%s\": %s", shown, wick_context_error(ctx));
 }

@@ -38,6 +38,7 @@ struct wick_model {
     wick_layer_log *log; /* of the summary being made, or NULL */
     wick_layer_watch watch;
     void *watch_user;
+    const char *outside, *inside; /* where the layer that records now was called, and that with the layer's name; NULL: none does */
     int64_t numbers, limit; /* elements of all states, and how many there may be; 0: any number */
 };
 
@@ -352,6 +353,19 @@ static wick_status reinit(wick_model *model, const char *pattern, const wick_ini
 wick_status wick_model_reinit(wick_model *model, const char *pattern, wick_init init) { return reinit(model, pattern, &init, NULL); }
 wick_status wick_model_reinit_by(wick_model *model, const char *pattern, wick_init_rule rule) { return reinit(model, pattern, NULL, rule); }
 
+/* What a layer records while a function is compiled is recorded "at FILE:LINE LAYER", from its first state on until wick_layer_left. */
+static void enter_layer(wick_model *m, const char *layer) {
+    char name[2 * WICK_NAME_MAX];
+    if (!m->inside || wick_site() != m->inside) m->outside = wick_site();
+    snprintf(name, sizeof name, "%s%s", m->path, layer);
+    m->inside = wick_site_of(m->ctx, m->outside, name);
+    wick_here(m->inside);
+}
+void wick_layer_left(wick_model *m) {
+    if (m->inside && wick_site() == m->inside) wick_here(m->outside);
+    m->inside = NULL;
+}
+
 wick_tensor *wick_layer_state(wick_model *model, const char *layer, const char *part, wick_role role, wick_dtype dtype,
                               int rank, const int64_t *dims, wick_init init) {
     char name[WICK_NAME_MAX + 32];
@@ -359,6 +373,7 @@ wick_tensor *wick_layer_state(wick_model *model, const char *layer, const char *
     if (strlen(layer) >= WICK_NAME_MAX)
         return wick_poison(model->ctx, WICK_ERR_INVALID, "the name of a layer is too long: \"%.64s...\"", layer);
     snprintf(name, sizeof name, "%s.%s", layer, part);
+    enter_layer(model, layer);
     if (model->rule && init.kind != WICK_INIT_CONSTANT) init = by_rule(model->rule, rank, dims);
     return wick_model_state(model, name, role, dtype, rank, dims, init);
 }

@@ -19,6 +19,7 @@ struct wick_summary {
 
 wick_tensor *wick_layer_done(wick_model *model, const char *kind, const char *name, wick_tensor *x, wick_tensor *y) {
     wick_layer_log *log = wick_model_log(model);
+    wick_layer_left(model);
     wick_layer_seen(model, name, y);
     if (!log || !y || y->error || x->error || y->value == x->value) return y;
     const char *path = wick_model_path(model);

@@ -351,6 +351,7 @@ static wick_tensor *const *numbers_of(wick_optimizer *opt, group *g, const wick_
 static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
     wick_tensor *t = wick_cast(wick_add(step, wick_like(step, 1)), WICK_F64), *lr = NULL, *cycled = wick_schedule_momentum(&opt->options, step);
     const group *last = NULL; /* that lr is of */
+    const char *site = wick_site();
     for (int i = 0; i <= opt->n_groups; i++) opt->groups[i].rule[0] = opt->groups[i].rule[1] = NULL;
     for (int i = 0; i < opt->n; i++) {
         wick_tensor *p = opt->params[i], *new_moment[WICK_RULE_MOMENTS] = {NULL};
@@ -360,6 +361,7 @@ static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
         const wick_optim_options *o = &g->options;
         if (g != last) lr = rate_of(opt, o, step);
         last = g;
+        wick_here(wick_site_of(opt->ctx, site, opt->names[i]));
         const wick_dtype dtype = working_dtype(p);
         const wick_rule *rule = wick_rule_of(o, wick_tensor_rank(p));
         wick_rule_input in = {.options = o, .p = to_dtype(p, dtype), .g = opt->grads[i], .lr = to_dtype(lr, dtype)};
@@ -377,6 +379,7 @@ static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
             if (in.moment[k]) update_push(opt, in.moment[k], new_moment[k]);
         opt->values[i] = to_dtype(new_p, wick_tensor_dtype(p));
         update_push(opt, p, opt->values[i]);
+        wick_here(site);
     }
     update_push(opt, step, wick_add(step, wick_like(step, 1)));
 }

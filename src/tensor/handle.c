@@ -1,4 +1,6 @@
 /* handle.c: tensors as handles, scopes, poison. */
+#include <stdio.h>
+
 #include "tensor/op.h"
 
 /* Where the public calls in progress stand in the caller's source, the innermost at `depth`: an argument may be a call itself. What is
@@ -25,6 +27,40 @@ wick_tensor *wick_leave_tensor(wick_tensor *result) {
 wick_status wick_leave_status(wick_status result) {
     wick_leave();
     return result;
+}
+
+const char *wick_intern(wick_context *ctx, const char *text) {
+    const size_t length = strlen(text);
+    if (2 * (ctx->texts.n + 1) > ctx->texts.slots) {
+        const size_t slots = ctx->texts.slots ? 2 * ctx->texts.slots : 64;
+        const char **table = wick_calloc(&ctx->alloc, slots * sizeof *table);
+        if (!table) return NULL;
+        for (size_t i = 0; i < ctx->texts.slots; i++) {
+            const char *old = ctx->texts.table[i];
+            size_t at = old ? wick_hash(old, strlen(old), 0) : 0;
+            while (old && table[at & (slots - 1)]) at++;
+            if (old) table[at & (slots - 1)] = old;
+        }
+        if (!ctx->texts.slots) wick_arena_init(&ctx->texts.arena, &ctx->alloc, 1024);
+        wick_release(&ctx->alloc, ctx->texts.table, ctx->texts.slots * sizeof *table);
+        ctx->texts.table = table;
+        ctx->texts.slots = slots;
+    }
+    size_t at = wick_hash(text, length, 0);
+    for (const char *there; (there = ctx->texts.table[at & (ctx->texts.slots - 1)]); at++)
+        if (strcmp(there, text) == 0) return there;
+    const char *copy = wick_arena_strdup(&ctx->texts.arena, text);
+    if (!copy) return NULL;
+    ctx->texts.n++;
+    return ctx->texts.table[at & (ctx->texts.slots - 1)] = copy;
+}
+
+const char *wick_site_of(wick_context *ctx, const char *site, const char *what) {
+    if (!ctx->frame->trace || !site) return site;
+    char text[1024];
+    snprintf(text, sizeof text, "%.500s %.500s", site, what);
+    const char *made = wick_intern(ctx, text);
+    return made ? made : site;
 }
 
 /* ---- errors -------------------------------------------------------------------------------------------------------- */

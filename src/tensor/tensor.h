@@ -237,6 +237,11 @@ struct wick_context {
     struct wick_cache *cache;
     wick_status (*eval_pending)(wick_context *);
     bool evaluating;
+    struct {
+        wick_arena arena;
+        const char **table; /* open addressing: a power of two of slots, at most half used */
+        size_t n, slots;
+    } texts; /* of wick_intern */
     const wick_compile_options *told; /* of the function that is being compiled: who wants to know what happens to it; NULL: nobody */
 };
 
@@ -254,6 +259,10 @@ wick_tensor *wick_tensor_new(wick_context *ctx, wick_value *value);
 wick_tensor *wick_poison_like(wick_context *ctx, wick_error *error); /* shares the error */
 /* The first poisoned one of ts, or NULL. NULL entries count as out of memory when ctx is known through another. */
 const char *wick_site(void); /* of the caller, or NULL */
+/* The same text for as long as the context lives, once for all who ask for it; NULL: out of memory. */
+const char *wick_intern(wick_context *ctx, const char *text);
+/* site with what is made there behind it, "FILE:LINE conv1", while a function is compiled; else, or where memory runs out, site. */
+const char *wick_site_of(wick_context *ctx, const char *site, const char *what);
 wick_status wick_fail_poison(wick_context *ctx, const wick_tensor *x); /* puts x's error into the context */
 
 /* A data leaf that takes over a reference to array, as a handle in the innermost scope. */

@@ -43,7 +43,7 @@ static inline void bench_pass(bench *b, wick_status (*pass)(wick_graph *, wick_m
 }
 static inline const char *bench_text(bench *b) {
     wick_str s = wick_str_on(b->text, sizeof b->text);
-    wick_graph_print(&s, b->graph);
+    wick_graph_print(&s, b->graph, false);
     return b->text;
 }
 #define CHECK_GRAPH(b, want)                                                                              \

@@ -78,7 +78,7 @@ static wick_status show(wick_graph *graph, const char *pass, wick_msg *msg) {
         char *text = wick_alloc(alloc, size);
         if (!text) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory printing the graph");
         wick_str s = wick_str_on(text, size);
-        wick_graph_print(&s, graph);
+        wick_graph_print(&s, graph, true);
         if (!s.cut) told->on_pass(told->user, pass, text);
         wick_release(alloc, text, size);
         if (!s.cut) break;

@@ -1,0 +1,283 @@
+/* wick plan and wick explain: the kernels of a plan in order with their memory, arithmetic and bytes, and the least time that this machine's ceilings
+ * allow each; explain also runs it, and says what was decided about each and why. */
+#include "bench/roof.h"
+#include "bench/stats.h"
+#include "plan_memory.h"
+#include "planned.h"
+#include "talk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_RUNS = 5, MOST_RUNS = 101 };
+
+typedef struct row {
+    wick_plan_kernel kernel;
+    floor_time floor;
+    double seconds; /* the median; of explain */
+} row;
+
+typedef struct view {
+    const cli_options *o;
+    planned p;
+    roof ceilings;
+    wick_plan_info info;
+    row *rows;
+    double floor, seconds; /* of all kernels; of a run */
+    int64_t runs;
+    bool *told; /* by remark: it was shown with a kernel */
+} view;
+
+/* What arithmetic a kernel does: that of its result's dtype, or of bytes. */
+static ceiling_compute arithmetic_of(const wick_plan_kernel *k) {
+    if (strncmp(k->name, "int8", 4) == 0) return CEILING_INT8;
+    return k->result.dtype == WICK_F64 ? CEILING_F64 : k->result.dtype == WICK_BF16 ? CEILING_BF16 : CEILING_F32;
+}
+
+static int predict(view *v) {
+    v->info = wick_plan_get_info(v->p.plan);
+    v->rows = calloc((size_t)v->info.kernels + 1, sizeof *v->rows);
+    if (!v->rows) return talk_fail(CLI_FAILED, "out of memory");
+    talk("measuring what this machine can do, on %d thread%s", wick_context_threads(v->p.ctx), plural(wick_context_threads(v->p.ctx)));
+    roof_measure(&v->ceilings, wick_context_threads(v->p.ctx));
+    for (int i = 0; i < v->info.kernels; i++) {
+        row *r = &v->rows[i];
+        r->kernel = wick_plan_kernel_at(v->p.plan, i);
+        const double result = (double)wick_spec_bytes(&r->kernel.result), written = result < r->kernel.bytes ? result : r->kernel.bytes;
+        r->floor = roof_floor(&v->ceilings, arithmetic_of(&r->kernel), r->kernel.flops, r->kernel.bytes - written, written);
+        v->floor += r->floor.seconds;
+    }
+    return CLI_OK;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Buffers of the plan's inputs: numbers between -1 and 1, and zeros where they are integers, which may be indices. */
+static bool make_inputs(const view *v, void **in) {
+    uint64_t state = 1;
+    for (int i = 0; i < v->p.n_in; i++) {
+        const wick_spec *s = &v->p.in[i];
+        const size_t bytes = wick_spec_bytes(s);
+        if (!(in[i] = wick_buffer_new(v->p.ctx, bytes))) return false;
+        memset(in[i], 0, bytes);
+        for (size_t k = 0; s->dtype == WICK_F32 && k < bytes / sizeof(float); k++) {
+            state = state * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+            ((float *)in[i])[k] = (float)(int32_t)(state >> 32) * 0x1p-31f;
+        }
+    }
+    return true;
+}
+
+static int run_plan(view *v, wick_workspace *space, void **in, void **out, samples *kernels, samples *whole) {
+    const int n = v->info.kernels;
+    const double start = now_seconds();
+    for (v->runs = -2; v->runs < MOST_RUNS && (v->runs < LEAST_RUNS || now_seconds() - start < v->o->time); v->runs++) { /* two to warm up */
+        wick_workspace_profile(space, true);
+        const double from = now_seconds();
+        if (wick_run(space, (const void *const *)in, out) != WICK_OK) return talk_fail(CLI_FAILED, "on random inputs: %s", wick_workspace_error(space));
+        bool good = v->runs < 0 || samples_add(whole, now_seconds() - from);
+        for (int i = 0; i < n && v->runs >= 0 && good; i++) good = samples_add(&kernels[i], (double)wick_workspace_kernel_ns(space, i, NULL) * 1e-9);
+        if (!good) return talk_fail(CLI_FAILED, "out of memory");
+    }
+    samples_sort(whole);
+    v->seconds = stats_quantile(whole, 0.5);
+    for (int i = 0; i < n; i++) {
+        samples_sort(&kernels[i]);
+        v->rows[i].seconds = stats_quantile(&kernels[i], 0.5);
+    }
+    return CLI_OK;
+}
+
+static int measure(view *v) {
+    const int n = v->info.kernels;
+    samples *kernels = calloc((size_t)n + 1, sizeof *kernels), whole = {0};
+    void **in = calloc((size_t)v->p.n_in + 1, sizeof *in), **out = calloc((size_t)v->info.outputs + 1, sizeof *out);
+    wick_workspace *space = NULL;
+    bool good = kernels && in && out && make_inputs(v, in);
+    for (int i = 0; good && i < v->info.outputs; i++) {
+        const wick_spec s = wick_plan_output(v->p.plan, i);
+        good = (out[i] = wick_buffer_new(v->p.ctx, wick_spec_bytes(&s)));
+    }
+    const wick_status status = good ? wick_workspace_new(v->p.plan, &space) : WICK_ERR_NOMEM;
+    int code = status == WICK_OK ? run_plan(v, space, in, out, kernels, &whole) : talk_fail(CLI_FAILED, "%s", talk_why(v->p.ctx, status));
+    wick_workspace_free(&space);
+    for (int i = 0; in && i < v->p.n_in; i++) wick_buffer_free(v->p.ctx, in[i], wick_spec_bytes(&v->p.in[i]));
+    for (int i = 0; out && i < v->info.outputs; i++) {
+        const wick_spec s = wick_plan_output(v->p.plan, i);
+        wick_buffer_free(v->p.ctx, out[i], wick_spec_bytes(&s));
+    }
+    for (int i = 0; kernels && i < n; i++) samples_free(&kernels[i]);
+    samples_free(&whole);
+    free(kernels);
+    free(in);
+    free(out);
+    return code;
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------------------------------- */
+
+static void print_totals(const view *v) {
+    const wick_plan_info *p = &v->info;
+    talk_print("%s\n", v->p.title);
+    printf("%d kernel%s, %.4g MFLOP, %.4g MB read and written, %.3g FLOP a byte\n", p->kernels, plural(p->kernels), p->flops * 1e-6, p->bytes * 1e-6,
+           p->bytes > 0 ? p->flops / p->bytes : 0);
+    printf("memory: %.4g MB of intermediates in use at most, in an arena of %.4g MB", (double)p->live_bytes * 1e-6, (double)p->arena_bytes * 1e-6);
+    if (p->packed_bytes) printf(" that also keeps %.4g MB of weights as kernels read them", (double)p->packed_bytes * 1e-6);
+    printf("; %.4g MB of scratch for %d thread%s\n", (double)p->scratch_bytes * 1e-6, wick_context_threads(v->p.ctx), plural(wick_context_threads(v->p.ctx)));
+    printf("at best: %.4g us, as the sum of what %s allows each kernel", v->floor * 1e6, v->ceilings.tier);
+    if (v->seconds > 0) printf("; measured: %.4g us, the median of %lld runs, %.0f %% of that speed", v->seconds * 1e6, (long long)v->runs, 100 * v->floor / v->seconds);
+    printf("\n\n");
+}
+
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+/* What passes said of nodes that were recorded where kernel i was, or (-1) elsewhere; each remark once. */
+static void print_remarks(view *v, int i) {
+    const char *place = i < 0 ? NULL : v->rows[i].kernel.place;
+    for (size_t k = 0; k < v->p.n_remarks; k++) {
+        const planned_remark *r = &v->p.remarks[k];
+        if (v->told[k] || (i >= 0 && (!place || !same_text(place, r->place)))) continue;
+        int times = 0;
+        for (size_t l = k; l < v->p.n_remarks; l++) {
+            const planned_remark *q = &v->p.remarks[l];
+            if (v->told[l] || strcmp(q->pass, r->pass) != 0 || strcmp(q->node, r->node) != 0 || !same_text(q->place, r->place) || strcmp(q->text, r->text) != 0) continue;
+            v->told[l] = true;
+            times++;
+        }
+        talk_print("       %s: %s%s%s: %s", r->pass, r->node, i < 0 && r->place ? " at " : "", i < 0 && r->place ? r->place : "", r->text);
+        if (times > 1) printf(" (%d times)", times);
+        printf("\n");
+    }
+}
+
+static void print_text(view *v) {
+    const bool measured = v->seconds > 0;
+    print_totals(v);
+    printf("%4s %-28s %-22s %10s %10s %8s %10s %10s  %-16s", "", "ops", "result", "MFLOP", "KB", "FLOP/B", "live KB", "at best us", "bound by");
+    if (measured) printf(" %10s %7s %8s", "us", "share", "of best");
+    printf("  recorded at\n");
+    for (int i = 0; i < v->info.kernels; i++) {
+        const row *r = &v->rows[i];
+        const wick_plan_kernel *k = &r->kernel;
+        char ops[96], type[128];
+        plan_type_text(type, sizeof type, k->result);
+        if (strcmp(k->ops, k->name) == 0) snprintf(ops, sizeof ops, "%s", k->ops);
+        else snprintf(ops, sizeof ops, "%.60s (%.30s)", k->ops, k->name);
+        talk_print("%4d %-28.28s %-22.40s %10.4g %10.4g %8.3g %10.4g %10.4g  %-16s", i, ops, type, k->flops * 1e-6, k->bytes * 1e-3, k->bytes > 0 ? k->flops / k->bytes : 0,
+                   (double)k->live_bytes * 1e-3, r->floor.seconds * 1e6, r->floor.bound);
+        if (measured) printf(" %10.4g %6.1f%% %7.0f%%", r->seconds * 1e6, 100 * r->seconds / v->seconds, r->seconds > 0 ? 100 * r->floor.seconds / r->seconds : 0);
+        talk_print("  %s\n", k->place ? k->place : "");
+        if (measured) print_remarks(v, i);
+    }
+    if (!measured) return;
+    bool left = false;
+    for (size_t k = 0; k < v->p.n_remarks; k++) left |= !v->told[k];
+    if (left) printf("\nof nodes that are no kernel of their own\n");
+    print_remarks(v, -1);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------------------------------- */
+
+static void type_json(json *j, const char *name, const wick_spec *s) {
+    char type[128];
+    plan_type_text(type, sizeof type, *s);
+    json_text(j, name, type);
+}
+
+static void print_json(const view *v) {
+    const wick_plan_info *p = &v->info;
+    const bool measured = v->seconds > 0;
+    json j = talk_json_open();
+    json_bool(&j, "ok", true);
+    json_text(&j, "model", v->p.title);
+    json_integer(&j, "threads", wick_context_threads(v->p.ctx));
+    json_text(&j, "tier", v->ceilings.tier);
+    json_real(&j, "flops", p->flops, 12);
+    json_real(&j, "bytes", p->bytes, 12);
+    json_integer(&j, "arena_bytes", (int64_t)p->arena_bytes);
+    json_integer(&j, "live_bytes", (int64_t)p->live_bytes);
+    json_integer(&j, "packed_bytes", (int64_t)p->packed_bytes);
+    json_integer(&j, "scratch_bytes", (int64_t)p->scratch_bytes);
+    json_real(&j, "floor_seconds", v->floor, 6);
+    if (measured) json_real(&j, "seconds", v->seconds, 6), json_integer(&j, "runs", v->runs);
+    json_open(&j, "kernels", '[');
+    for (int i = 0; i < p->kernels; i++) {
+        const row *r = &v->rows[i];
+        const wick_plan_kernel *k = &r->kernel;
+        json_open(&j, NULL, '{');
+        json_text(&j, "kernel", k->name);
+        json_text(&j, "ops", k->ops);
+        type_json(&j, "result", &k->result);
+        json_text(&j, "place", k->place);
+        json_real(&j, "flops", k->flops, 12);
+        json_real(&j, "bytes", k->bytes, 12);
+        json_integer(&j, "live_bytes", (int64_t)k->live_bytes);
+        json_real(&j, "floor_seconds", r->floor.seconds, 6);
+        json_text(&j, "bound", r->floor.bound);
+        if (measured) json_real(&j, "seconds", r->seconds, 6);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_open(&j, "buffers", '[');
+    for (int i = 0; i < p->buffers; i++) {
+        const wick_plan_buffer b = wick_plan_buffer_at(v->p.plan, i);
+        if (!b.bytes) continue;
+        json_open(&j, NULL, '{');
+        json_integer(&j, "offset", (int64_t)b.offset);
+        json_integer(&j, "bytes", (int64_t)b.bytes);
+        json_integer(&j, "first", b.first);
+        json_integer(&j, "last", b.last);
+        type_json(&j, "holds", &b.value);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    if (measured) {
+        json_open(&j, "remarks", '[');
+        for (size_t i = 0; i < v->p.n_remarks; i++) {
+            const planned_remark *r = &v->p.remarks[i];
+            json_open(&j, NULL, '{');
+            json_text(&j, "pass", r->pass);
+            json_text(&j, "node", r->node);
+            json_text(&j, "place", r->place);
+            json_text(&j, "text", r->text);
+            json_close(&j, '}');
+        }
+        json_close(&j, ']');
+    }
+    talk_json_close(&j);
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------------------------------------- */
+
+static int draw(const view *v) {
+    if (!v->info.arena_bytes) return talk_fail(CLI_FAILED, "--svg: the plan needs no memory of its own, so there is nothing to draw");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out) plan_memory_draw(out, v->p.plan, v->p.title, true);
+    const wick_status status = out && fclose(out) == 0 ? wick_file_write(v->p.ctx, v->o->svg, text, size) : WICK_ERR_NOMEM;
+    free(text);
+    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(v->p.ctx, status));
+}
+
+static int look(cli_options *o, bool explain) {
+    wick_context *ctx;
+    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
+        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+    view v = {.o = o, .p = {.keeps_remarks = explain}};
+    int code = planned_open(&v.p, o, ctx);
+    if (code == CLI_OK) code = predict(&v);
+    if (code == CLI_OK && explain && !(v.told = calloc(v.p.n_remarks + 1, sizeof *v.told))) code = talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && explain) code = measure(&v);
+    if (code == CLI_OK && !explain && *o->svg) code = draw(&v);
+    if (code == CLI_OK && o->json) print_json(&v);
+    else if (code == CLI_OK) print_text(&v);
+    free(v.rows);
+    free(v.told);
+    planned_free(&v.p);
+    wick_context_free(&ctx);
+    return code;
+}
+
+int cmd_plan(cli_options *o) { return look(o, false); }
+int cmd_explain(cli_options *o) { return look(o, true); }

@@ -1,0 +1,157 @@
+#include "planned.h"
+
+#include "budget.h"
+#include "kinds.h"
+#include "options.h"
+#include "ports.h"
+#include "talk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what the compiler says --------------------------------------------------------------------------------------------------------- */
+
+/* Room for one more of `size` bytes behind n of them, in steps of powers of two. NULL: out of memory. */
+static void *grown(planned *p, void *list, size_t n, size_t size) {
+    if (n & (n - 1) || p->out_of_memory) return p->out_of_memory ? NULL : list;
+    void *more = realloc(list, (n ? 2 * n : 1) * size);
+    p->out_of_memory |= !more;
+    return more;
+}
+
+static char *copied(planned *p, const char *text) {
+    char *copy = text ? strdup(text) : NULL;
+    p->out_of_memory |= text && !copy;
+    return copy;
+}
+
+static void hear_remark(void *user, const char *pass, const char *node, const char *place, const char *text) {
+    planned *p = user;
+    planned_remark *more = grown(p, p->remarks, p->n_remarks, sizeof *more);
+    if (!more) return;
+    p->remarks = more;
+    p->remarks[p->n_remarks++] = (planned_remark){copied(p, pass), copied(p, node), copied(p, place), copied(p, text)};
+}
+
+static void hear_graph(void *user, const char *pass, const char *text) {
+    planned *p = user;
+    planned_graph *more = grown(p, p->graphs, p->n_graphs, sizeof *more);
+    if (!more) return;
+    p->graphs = more;
+    p->graphs[p->n_graphs++] = (planned_graph){copied(p, pass), copied(p, text)};
+}
+
+static wick_compile_options compiling(planned *p) {
+    return (wick_compile_options){.without = *p->o->without ? p->o->without : NULL,
+                                  .on_pass = p->keeps_graphs ? hear_graph : NULL,
+                                  .on_remark = p->keeps_remarks ? hear_remark : NULL,
+                                  .user = p};
+}
+
+/* A name in --without that is none is the command line's fault, and anything else the model's. */
+static int failed(const planned *p, wick_status status) {
+    const char *why = talk_why(p->ctx, status);
+    const bool names = strncmp(why, "there is no pass", 16) == 0 || strncmp(why, "nothing runs without the pass", 29) == 0;
+    return names ? talk_fail(CLI_USAGE, "--without: %s", why) : talk_fail(talk_code(status, p->o->model ? CLI_BAD_FILE : CLI_USAGE), "%s", why);
+}
+
+/* ---- ONNX files --------------------------------------------------------------------------------------------------------------------- */
+
+static int plan_onnx(planned *p) {
+    const cli_options *o = p->o;
+    if (o->train) return talk_fail(CLI_USAGE, "--train is for networks of wick train; an ONNX file becomes one by wick train --model %s", o->model);
+    if (options_given(o, "batch")) return talk_fail(CLI_USAGE, "--batch is for networks of wick train; --dim NAME=N sets an open extent of an ONNX file");
+    const wick_onnx_limits limits = budget_limits(o);
+    wick_status status = wick_onnx_open(p->ctx, o->model, &limits, &p->onnx);
+    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(p->ctx, status));
+    int code = ports_check_dims(o, p->onnx);
+    if (code == CLI_OK) code = ports_fix_inputs(o, p->onnx);
+    if (code != CLI_OK) return code;
+    p->n_in = wick_onnx_inputs(p->onnx);
+    p->in = calloc((size_t)p->n_in + 1, sizeof *p->in);
+    if (!p->in) return talk_fail(CLI_FAILED, "out of memory");
+    char open[256] = "";
+    if (!ports_specs(o, p->onnx, -1, p->in)) return talk_fail(CLI_BAD_FILE, "%s: its inputs are not all tensors of known rank: there is no one plan", o->model);
+    ports_open(p->onnx, p->in, open, sizeof open);
+    ports_specs(o, p->onnx, 1, p->in);
+    const wick_compile_options options = compiling(p);
+    status = wick_onnx_compile(p->onnx, p->in, &options, &p->plan);
+    if (status != WICK_OK) return failed(p, status);
+    snprintf(p->title, sizeof p->title, "%.200s%s%.80s%s", o->model, *open ? ", open extents 1 (" : "", open, *open ? ")" : "");
+    return CLI_OK;
+}
+
+/* ---- networks ------------------------------------------------------------------------------------------------------------------------ */
+
+static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    planned *p = user;
+    out[0] = classifier_logits(&p->c, in[0]);
+    if (!p->optimizer) return WICK_OK;
+    out[0] = wick_cross_entropy(out[0], in[1]);
+    return wick_optimizer_step(p->optimizer, out[0]);
+}
+
+/* The network that --arch or --net name, of images as --input says. */
+static int named_network(planned *p) {
+    const cli_options *o = p->o;
+    char arch[4096];
+    if (*o->arch && *o->net) return talk_fail(CLI_USAGE, "--net says all; it takes no --arch beside it");
+    if (o->inputs.n != 1) return talk_fail(CLI_USAGE, "--%s needs --input once, the extents of an image: 28,28 or 3,32,32", *o->net ? "net" : "arch");
+    if ((size_t)snprintf(arch, sizeof arch, "%s%s", *o->net ? "net:" : "", *o->net ? o->net : o->arch) >= sizeof arch)
+        return talk_fail(CLI_USAGE, "the network is longer than any");
+    return classifier_for_arch(&p->c, p->ctx, arch, o->inputs.items[0], o->classes);
+}
+
+static int plan_network(planned *p) {
+    const cli_options *o = p->o;
+    if (o->dims.n) return talk_fail(CLI_USAGE, "--dim is for open extents of ONNX files; --batch says how many images");
+    if (o->model && o->inputs.n) return talk_fail(CLI_USAGE, "--input is for --arch and --net, and for inputs of an ONNX file");
+    int code = o->model ? classifier_load(&p->c, p->ctx, o->model) : named_network(p);
+    if (code != CLI_OK) return code;
+    wick_status status = WICK_OK;
+    wick_model_set_training(p->c.model, o->train);
+    if (o->train) status = wick_optimizer_new(p->c.model, &(wick_optim_options){.kind = WICK_ADAM}, &p->optimizer);
+    p->in = calloc(2, sizeof *p->in);
+    if (!p->in) return talk_fail(CLI_FAILED, "out of memory");
+    classifier_specs(&p->c, o->batch, p->in);
+    p->n_in = 1 + o->train;
+    if (status == WICK_OK) status = classifier_prepare(&p->c, o->batch);
+    const wick_compile_options options = compiling(p);
+    if (status == WICK_OK) status = wick_compile(p->ctx, record, p, p->n_in, p->in, 1, &options, &p->plan);
+    if (status != WICK_OK) return failed(p, status);
+    char text[128];
+    snprintf(p->title, sizeof p->title, "%.120s, %s%s", p->c.arch, spec_text(p->in[0].dtype, p->in[0].rank, p->in[0].dims, text, sizeof text),
+             o->train ? ", a step of training with Adam" : "");
+    return CLI_OK;
+}
+
+int planned_open(planned *p, const cli_options *o, wick_context *ctx) {
+    p->o = o;
+    p->ctx = ctx;
+    const bool named = *o->arch || *o->net;
+    if (!o->model && !named) return talk_fail(CLI_USAGE, "needs MODEL, or --arch or --net with --input (see wick %s --help)", cli_commands[o->command].name);
+    if (o->model && named) return talk_fail(CLI_USAGE, "MODEL has its network; it takes no --arch or --net beside it");
+    if (options_given(o, "classes") && !named) return talk_fail(CLI_USAGE, "--classes is for --arch and --net");
+    int code = o->model ? kind_check(o->model, AS_MODEL | AS_RUN, "a model") : CLI_OK;
+    const file_kind *kind = code == CLI_OK && o->model ? kind_of(o->model) : NULL;
+    if (code == CLI_OK) code = kind && kind->as & AS_MODEL ? plan_onnx(p) : plan_network(p);
+    if (code == CLI_OK && p->out_of_memory) code = talk_fail(CLI_FAILED, "out of memory");
+    return code;
+}
+
+void planned_free(planned *p) {
+    for (size_t i = 0; i < p->n_remarks; i++) {
+        const planned_remark *r = &p->remarks[i];
+        free(r->pass), free(r->node), free(r->place), free(r->text);
+    }
+    for (size_t i = 0; i < p->n_graphs; i++) free(p->graphs[i].pass), free(p->graphs[i].text);
+    free(p->remarks);
+    free(p->graphs);
+    free(p->in);
+    wick_plan_free(&p->plan);
+    wick_optimizer_free(&p->optimizer);
+    wick_onnx_free(&p->onnx);
+    classifier_free(&p->c);
+    *p = (planned){0};
+}

@@ -1,0 +1,43 @@
+/* planned.h: the plan of a MODEL, for the commands that look into plans: of an ONNX file, of what wick train leaves, or of a network that
+ * --arch or --net name, in evaluation or, with --train, the whole step of training. */
+#ifndef WICK_CLI_PLANNED_H
+#define WICK_CLI_PLANNED_H
+
+#include "classifier.h"
+#include "cli.h"
+
+#include "wick/optim.h"
+
+/* What a pass, or the choice of a kernel, said of a node: texts of its own. */
+typedef struct planned_remark {
+    char *pass, *node, *place, *text; /* place may be NULL */
+} planned_remark;
+
+/* The graph as text behind a pass; pass "" is as recorded. */
+typedef struct planned_graph {
+    char *pass, *text;
+} planned_graph;
+
+typedef struct planned {
+    const cli_options *o;
+    wick_context *ctx;
+    wick_onnx *onnx; /* of an ONNX file; otherwise there is a classifier */
+    classifier c;
+    wick_optimizer *optimizer; /* of --train */
+    wick_plan *plan;
+    wick_spec *in;
+    int n_in;
+    char title[320]; /* "resnet8, 64 images f32 [64, 3, 32, 32], a step of training" */
+    bool keeps_remarks, keeps_graphs; /* set before planned_open: whether they are gathered */
+    planned_remark *remarks;
+    size_t n_remarks;
+    planned_graph *graphs;
+    size_t n_graphs;
+    bool out_of_memory;
+} planned;
+
+/* Opens the model that the options name, and compiles. An exit code; what went wrong has been said. */
+int planned_open(planned *p, const cli_options *o, wick_context *ctx);
+void planned_free(planned *p);
+
+#endif

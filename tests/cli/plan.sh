@@ -1,0 +1,70 @@
+# wick plan, explain and graph: networks by name, runs and, where there are models, ONNX files.
+. "$(dirname "$0")/lib.sh"
+net=(--arch lenet --input 28,28)
+
+test_plan() {
+    expect 0 "$wick" plan "${net[@]}" --batch 4 --threads 1 --quiet
+    has out "lenet, f32 [4, 28, 28]" && has out " kernels, " && has out "at best: " && has out "conv_pack" && has out "fc3" && has out "f32[4,10]"
+    lacks out measured
+    [ -s err ] && fail "talk with --quiet"
+    expect 0 "$wick" plan "${net[@]}" --batch 4 --threads 1 --json && valid_json out && lacks out '"seconds"' && has out '"bound": '
+    local bytes=$(json out arena_bytes) live=$(json out live_bytes)
+    [ "$live" -gt 0 ] && [ "$bytes" -ge "$live" ] || fail "arena $bytes, live $live"
+    expect 0 "$wick" plan "${net[@]}" --batch 8 --threads 1 --json && [ "$(json out live_bytes)" -gt "$live" ] || fail "twice as many images need no more memory"
+    expect 0 "$wick" plan "${net[@]}" --svg memory.svg --quiet && has memory.svg "<svg " && has memory.svg "peak " && has memory.svg "<style>"
+}
+test_explain() {
+    expect 0 "$wick" explain "${net[@]}" --batch 4 --train --threads 1 --time 0.05
+    has out "a step of training with Adam" && has out "measured: " && has out "epilogue: conv f32[4,6,28,28]: relu taken along" && has out "of best"
+    has out "conv1.weight" # what the optimizer does is each parameter's
+    has out "not with sum (" && has err "measuring what this machine can do"
+    expect 0 "$wick" explain "${net[@]}" --threads 1 --time 0.05 --json && valid_json out && has out '"remarks": [' && has out '"seconds": ' && has out '"pass": "epilogue"'
+    # Each kernel has its time, and together they are about a run's.
+    expect 0 "$wick" explain "${net[@]}" --threads 1 --time 0.05 --without epilogue,fuse && lacks out "taken along" && has out "relu"
+}
+test_graph() {
+    expect 0 "$wick" graph "${net[@]}" && has out "return %" && has out "  @ " && lacks out "relu(" && has out "pad=2,2 relu"
+    expect 0 "$wick" graph "${net[@]}" --before epilogue && has out "relu("
+    expect 0 "$wick" graph "${net[@]}" --without epilogue && has out "= add(" && has out "= relu("
+    expect 0 "$wick" graph "${net[@]}" --before recorded --after epilogue
+    has out "- %" && has out "+ %" && has out "the same"
+    [ "$(grep -c '^- .*relu(' out)" = 4 ] || fail "not four relu went"
+    # What a pass leaves alone is no difference.
+    expect 0 "$wick" graph "${net[@]}" --before quantize --after quantize && [ "$(grep -c '^[-+]' out)" = 0 ] || fail "quantize changed floats"
+    expect 0 "$wick" graph "${net[@]}" --train --after recorded && has out "= grad(" && cp out recorded
+    expect 0 "$wick" graph "${net[@]}" --train --before expand_grad && cmp -s out recorded || fail "expand_grad is not the first"
+    expect 0 "$wick" graph "${net[@]}" --json && valid_json out && has out '"pass": "recorded"' && has out '"graph": "%0 '
+    expect 0 "$wick" graph "${net[@]}" --before fuse --after fuse --json && valid_json out && has out '"before": "' && has out '"after": "'
+    expect 0 "$wick" graph "${net[@]}" --train --svg g.svg --dot g.dot && has g.svg "<svg " && has g.svg "images" && has g.svg "conv_weight" && has g.dot "digraph" && has g.dot " -> "
+    command -v dot >/dev/null && { dot -Tsvg g.dot >/dev/null || fail "Graphviz refuses it"; }
+    return 0
+}
+test_runs() {
+    make_data data 60 20
+    expect 0 "$wick" train --data data --hidden 16 --epochs 1 --out run --quiet
+    expect 0 "$wick" plan run --batch 3 --quiet && has out "f32 [3, 10, 10]" && has out fc1
+    expect 0 "$wick" graph run/best.safetensors && has out "matmul("
+}
+test_models() {
+    [ -d "${WICK_MODELS:-}" ] || return 0
+    expect 0 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --quiet && has out "model.onnx" && has out "conv"
+    expect 0 "$wick" explain "$WICK_MODELS/bench/lenet/model.onnx" --time 0.05 --threads 1 --quiet && has out "of best"
+    expect 0 "$wick" graph "$WICK_MODELS/bench/lenet/model.onnx" --svg lenet.svg && has lenet.svg "<svg "
+    expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --batch 3 && has err "--dim NAME=N"
+    expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --train && has err "wick train --model"
+    expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --arch lenet && has err "no --arch"
+}
+test_wrong_uses() {
+    expect 2 "$wick" plan && has err "needs MODEL, or --arch"
+    expect 2 "$wick" plan --arch lenet && has err "--arch needs --input"
+    expect 2 "$wick" plan --arch lenet --input 3,4,5,6,7,8,9,1,2 && has err "--input"
+    expect 2 "$wick" plan --arch nonesuch --input 28,28 && has err "no architecture"
+    expect 3 "$wick" explain nowhere && has err nowhere
+    expect 2 "$wick" graph "${net[@]}" --after nonesuch && has err "no pass 'nonesuch' ran; those that did: expand_grad"
+    expect 2 "$wick" plan "${net[@]}" --without dce && has err "--without: nothing runs without the pass 'dce'"
+    expect 2 "$wick" plan "${net[@]}" --without nonesuch --json && valid_json out && has out '"ok": false'
+    expect 1 "$wick" plan "${net[@]}" --svg nowhere/x.svg --quiet && has err nowhere
+    printf 'text' >some.txt
+    expect 3 "$wick" plan some.txt && has err some.txt
+}
+test_main
