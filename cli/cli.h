@@ -48,7 +48,8 @@ typedef struct cli_options {
     bool head, fit, compress;
 
     const char *sizes, *thread_counts, *html, *markdown, *against, *peers, *regress; /* of bench */
-    bool list;
+    bool list, memory, instructions;
+    int64_t runs;
 
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];
