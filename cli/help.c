@@ -11,8 +11,10 @@ static const char help_any[] = "FILE is an ONNX model, safetensors or an index o
 static const char help_verified[] = "FILE is of any kind that Wick reads: a model, tensors, pictures or a recording; its first bytes say which.";
 const char help_pair[] = "A and B are safetensors files, or folders of runs: then their best.safetensors.";
 static const char help_conversions[] = "A's first bytes say what it is, the end of B's name what it becomes. B is written as a whole, or not at all.";
-static const char help_bench_rows[] = "ROW is a row (gemm/f32_64x64x64), a suite (gemm), a pattern (conv/*_n1), or memory, targets, goals: the rows that tell of memory, of published figures, of the kernels' goals, with "
-                                      "a table of what they come to. Without any, all rows: a quarter of an hour; with --peers about an hour. wick bench ceilings tells what the machine can do, and runs none.";
+static const char help_bench_rows[] =
+    "ROW is a row (gemm/f32_64x64x64), a suite (gemm), or a pattern (conv/*_n1); or memory, targets or goals: the rows that tell of memory,\n"
+    "of figures that others publish, and of the kernels' goals, with a table of what they come to. Without any, all rows: a quarter of an\n"
+    "hour, with --peers an hour. \"wick bench ceilings\" tells what the machine can do, and measures no row.";
 const char help_file[] = "FILE is JPEG, PNG or IDX.";
 
 const char *help_argument(cli_command_id command) {
