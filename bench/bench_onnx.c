@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "bench.h"
 #include "wick/wick.h"
 
 enum { PORTS = 64 };
@@ -75,6 +74,17 @@ static wick_status write_outputs(const char *folder) {
     return status;
 }
 
+/* Bytes of the process that no file stands behind. */
+static size_t rss_anon(void) {
+    char line[256];
+    size_t kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "RssAnon: %zu kB", &kib) == 1) break;
+    if (f) fclose(f);
+    return kib * 1024;
+}
+
 int main(int argc, char **argv) {
     const uint64_t began = wick_now_ns();
     if (argc < 3 || argc - 3 > PORTS) return fprintf(stderr, "bench_onnx MODEL THREADS INPUT.npy...\n"), 2;
@@ -92,7 +102,7 @@ int main(int argc, char **argv) {
     fflush(stdout);
     for (char line[1024]; fgets(line, sizeof line, stdin); fflush(stdout)) {
         line[strcspn(line, "\n")] = 0;
-        if (line[0] == 'm') printf("%zu\n", bench_rss_anon());
+        if (line[0] == 'm') printf("%zu\n", rss_anon());
         else if (line[0] == 'o') printf("%d\n", status = write_outputs(line + 2));
         else {
             for (long n = atol(line); n-- > 0 && status == WICK_OK;) {

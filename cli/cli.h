@@ -48,7 +48,8 @@ typedef struct cli_options {
     bool head, fit, compress;
 
     const char *sizes, *thread_counts, *html, *markdown, *against, *peers, *regress; /* of bench */
-    bool list;
+    bool list, memory, instructions;
+    int64_t runs;
 
     const char *without, *before, *after, *dot; /* of plan, explain and graph */
     bool train;

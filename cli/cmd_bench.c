@@ -1,5 +1,7 @@
 /* wick bench: how fast Wick is here, row by row, beside what the machine can do; beside others; and beside another version of itself. */
+#include "bench/alone.h"
 #include "bench/peers.h"
+#include "bench/tables.h"
 #include "options.h"
 #include "paths.h"
 #include "talk.h"
@@ -12,15 +14,21 @@
 
 enum { LEAST_SAMPLES = 10, MOST_THREAD_COUNTS = 8 };
 
-/* "gemm", "f32_*" and "gemm/f32_*" are all patterns of a row. */
-static bool matches(const char *pattern, const bench_row *row) {
-    char both[96];
+/* Networks, and rows that are about memory, have it measured. */
+static bool is_of_memory(const bench_row *row) { return row->network || strcmp(row->suite, "memory") == 0; }
+
+/* "gemm", "f32_*" and "gemm/f32_*" are all patterns of a row, which is `size` in "targets" and "goals". */
+static bool matches(const char *pattern, const bench_row *row, const char *size) {
+    bench_key both;
+    char key[sizeof both + 8];
     snprintf(both, sizeof both, "%s/%s", row->suite, row->name);
-    return fnmatch(pattern, row->suite, 0) == 0 || fnmatch(pattern, row->name, 0) == 0 || fnmatch(pattern, both, 0) == 0;
+    snprintf(key, sizeof key, "%s%s%s", both, *size ? " " : "", size);
+    return fnmatch(pattern, row->suite, 0) == 0 || fnmatch(pattern, row->name, 0) == 0 || fnmatch(pattern, both, 0) == 0 || tables_want(pattern, key) ||
+           (strcmp(pattern, "memory") == 0 && is_of_memory(row));
 }
-static bool wanted(const cli_options *o, const bench_row *row) {
-    bool any = !o->model || matches(o->model, row);
-    for (int i = 0; i < o->n_files; i++) any |= matches(o->files[i], row);
+static bool wanted(const cli_options *o, const bench_row *row, const char *size) {
+    bool any = !o->model || matches(o->model, row, size);
+    for (int i = 0; i < o->n_files; i++) any |= matches(o->files[i], row, size);
     return any;
 }
 static bool known_sizes(const char *list) {
@@ -124,27 +132,52 @@ static bool measure(bench_result *r, subject *s, peers *others, double seconds, 
     return true;
 }
 
+/* What a row takes besides time. */
+static void measure_alone(bench_result *r, int size, subject *s, const cli_options *o, const counter *instructions) {
+    const double seconds = stats_quantile(&r->times.seconds, 0.5);
+    char why[96];
+    if (instructions->file >= 0) {
+        const double before = counter_read(instructions);
+        if (!subject_run(s, r->times.batch)) return;
+        r->instructions = (counter_read(instructions) - before) / (double)r->times.batch;
+        snprintf(r->counted_by, sizeof r->counted_by, "the CPU");
+    } else if (o->instructions && !alone_instructions(r, size, seconds, why, sizeof why)) {
+        snprintf(r->why, sizeof r->why, "--instructions: %s; the CPU's counters: %s", why, instructions->why);
+    }
+    if (!o->memory && !is_of_memory(r->row)) return;
+    if (alone_memory(r, size) && *o->peers && r->n_peers && !peers_memory(o->peers, r, s)) talk("%s: the memory of its peers could not be measured", r->key);
+}
+
 static void run_row(bench_result *r, int size, const roof *ceilings, peers *others, const cli_options *o) {
     subject s;
+    counter instructions; /* of the threads too, which the row starts */
+    counter_open(&instructions);
     bool ok = subject_open(&s, r->row, size, r->threads);
     if (ok) {
         r->flops = s.flops;
         r->read = s.read;
         r->written = s.written;
-        if (r->row->form != ROW_CALL) r->floor = roof_floor(ceilings, arithmetic(&s), s.flops, s.read, s.written);
-        ok = measure(r, &s, r->row->peer ? others : NULL, o->time, r->threads == 1);
+        if (!r->row->call) r->floor = roof_floor(ceilings, arithmetic(&s), s.flops, s.read, s.written);
+        ok = measure(r, &s, *r->row->peer ? others : NULL, o->time, r->threads == 1);
+        if (ok) measure_alone(r, size, &s, o, &instructions);
     }
     if (!ok) snprintf(r->why, sizeof r->why, "%s", s.why);
     subject_close(&s);
+    counter_close(&instructions);
 }
 
 static void list_rows(const cli_options *o) {
     const bench_row *row;
+    const char *size;
     for (int i = 0; (row = bench_row_at(i)); i++) {
-        if (!wanted(o, row)) continue;
-        printf("%s/%s", row->suite, row->name);
-        for (int size = 0; bench_row_size(row, size) && *bench_row_size(row, size); size++) printf(" %s", bench_row_size(row, size));
-        printf("\n");
+        bool any = false;
+        for (int k = 0; (size = bench_row_size(row, k)); k++) {
+            if (!wanted(o, row, size)) continue;
+            if (!any) printf("%s/%s", row->suite, row->name);
+            printf("%s%s", *size ? " " : "", size);
+            any = true;
+        }
+        if (any) printf("\n");
     }
 }
 
@@ -169,8 +202,8 @@ static int plan_rows(const cli_options *o, const int *threads, int n_threads, be
     if (!all->at || !all->roofs) return talk_fail(CLI_FAILED, "out of memory");
     for (int t = 0; t < n_threads; t++)
         for (int i = 0; (row = bench_row_at(i)); i++)
-            for (int k = 0; wanted(o, row) && (size = bench_row_size(row, k)); k++) {
-                if (!in_list(o->sizes, size)) continue;
+            for (int k = 0; (size = bench_row_size(row, k)); k++) {
+                if (!wanted(o, row, size) || !in_list(o->sizes, size)) continue;
                 bench_result *r = &all->at[all->n++];
                 *r = (bench_result){.row = row, .threads = threads[t]};
                 snprintf(r->key, sizeof r->key, "%s/%s%s%s", row->suite, row->name, *size ? " " : "", size);
@@ -211,22 +244,39 @@ static int run_all(bench_results *all, const cli_options *o, const int *threads,
     return code;
 }
 
+/* Rows for other programs' eyes. */
+static int run_alone(const bench_results *all, const cli_options *o) {
+    bool ok = true;
+    for (int i = 0; i < all->n; i++) {
+        if (i == 0 || all->at[i].threads != all->at[i - 1].threads) ceiling_pin(all->at[i].threads == 1 ? ceiling_cpus() - 1 : -1);
+        ok = alone_run(&all->at[i], size_of_key(&all->at[i]), o->runs, o->json) && ok;
+    }
+    return ok ? CLI_OK : CLI_FAILED;
+}
+
 int cmd_bench(cli_options *o) {
     const bench_row *row;
+    bench_results all = {0};
     for (int p = -1; p < o->n_files && o->model; p++) {
         const char *pattern = p < 0 ? o->model : o->files[p];
-        bool any = strcmp(pattern, "ceilings") == 0;
-        for (int i = 0; !any && (row = bench_row_at(i)); i++) any = matches(pattern, row);
+        bool any = strcmp(pattern, "ceilings") == 0 || tables_named(pattern);
+        for (int i = 0; !any && (row = bench_row_at(i)); i++) any = matches(pattern, row, "");
         if (!any) return refuse_pattern(pattern);
+        all.tables |= tables_named(pattern);
     }
+    if (!o->model) all.tables = tables_named("targets") | tables_named("goals");
     if (o->list) return list_rows(o), CLI_OK;
     int threads[MOST_THREAD_COUNTS], n_threads = 0, code = read_threads(o, threads, &n_threads);
     const bool compares = *o->against || *o->regress;
-    bench_results all = {0};
     if (*o->against && *o->regress) code = talk_fail(CLI_USAGE, "--against and --regress are two different bases");
     if (code == CLI_OK && !known_sizes(o->sizes)) code = talk_fail(CLI_USAGE, "--size needs some of 1K,64K,16M, not '%s'", o->sizes);
     if (*o->peers && *o->regress) code = talk_fail(CLI_USAGE, "--peers has no effect beside --regress");
     if (code == CLI_OK) code = plan_rows(o, threads, n_threads, &all);
+    if (code == CLI_OK && o->runs) {
+        code = run_alone(&all, o);
+        results_free(&all);
+        return code;
+    }
     if (code == CLI_OK && *o->regress) code = results_regress(&all, o);
     else if (code == CLI_OK) code = run_all(&all, o, threads, n_threads);
     if (code == CLI_OK && *o->against) {
@@ -244,6 +294,7 @@ int cmd_bench(cli_options *o) {
         results_print(&all.at[i]);
     }
     if (code == CLI_OK && !o->json && all.n) results_print_summary(&all);
+    for (int i = 0; code == CLI_OK && !o->json && i < TABLES; i++) table_print(tables_fill((bench_table_id)i, &all));
     for (int i = 0; i < all.n && code == CLI_OK; i++) code = *all.at[i].why || all.at[i].verdict == VERDICT_SLOWER ? CLI_FAILED : CLI_OK;
     results_free(&all);
     return code;

@@ -12,6 +12,10 @@ static const char help_planned[] = "MODEL is an ONNX file, a checkpoint, or the 
 static const char help_verified[] = "FILE is of any kind that Wick reads: a model, tensors, pictures or a recording; its first bytes say which.";
 const char help_pair[] = "A and B are safetensors files, or folders of runs: then their best.safetensors.";
 static const char help_conversions[] = "A's first bytes say what it is, the end of B's name what it becomes. B is written as a whole, or not at all.";
+static const char help_bench_rows[] =
+    "ROW is a row (gemm/f32_64x64x64), a suite (gemm), or a pattern (conv/*_n1); or memory, targets or goals: the rows that tell of memory,\n"
+    "of figures that others publish, and of the kernels' goals, with a table of what they come to. Without any, all rows: a quarter of an\n"
+    "hour, with --peers an hour. \"wick bench ceilings\" tells what the machine can do, and measures no row.";
 const char help_file[] = "FILE is JPEG, PNG or IDX.";
 
 const char *help_argument(cli_command_id command) {
@@ -24,6 +28,7 @@ const char *help_argument(cli_command_id command) {
     case CMD_VERIFY: return help_verified;
     case CMD_COMPARE: return help_pair;
     case CMD_CONVERT: return help_conversions;
+    case CMD_BENCH: return help_bench_rows;
     case CMD_EVAL:
     case CMD_PREDICT:
     case CMD_REPORT:
@@ -57,7 +62,7 @@ static const struct {
     {CLI_NOT_FINITE, OF_TRAIN, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
     {CLI_DIFFERENT, 1 << CMD_COMPARE, "the two differ by more than the tolerance, in shape, or in what there is"},
     {CLI_DIFFERENT, 1 << CMD_RUN, "--check: an output differs by more than the tolerance, in dtype or in shape"},
-    {CLI_FAILED, 1 << CMD_BENCH, "--against, --regress: a row is slower"},
+    {CLI_FAILED, 1 << CMD_BENCH, "a row could not be run; --against, --regress: a row is slower"},
     {CLI_INTERRUPTED, OF_TRAIN, "interrupted (Ctrl-C, SIGTERM); train has saved its place and printed how to go on"},
 };
 
@@ -128,6 +133,9 @@ const help_example help_examples[] = {
     {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
     {CMD_BENCH, "wick bench gemm --threads 1,2", "matrix products, on one thread and on two"},
     {CMD_BENCH, "wick bench elementwise reduce --size 16M", "what doesn't fit into the caches"},
+    {CMD_BENCH, "wick bench targets --threads 1,2", "the figures that others publish, and what this machine does"},
+    {CMD_BENCH, "wick bench goals --peers build/peers/bin/python --markdown goals.md", "how far kernels are from the machine's limit, and from the best of others"},
+    {CMD_BENCH, "wick bench conv/3x3_64_56_n1 --instructions --memory", "all that can be told of one row"},
     {CMD_BENCH, "wick bench --json >before.json", "all of it, to compare with later"},
     {CMD_BENCH, "wick bench conv --against before.json --html page.html", "whether convolutions are slower since, and a page of charts"},
     {CMD_BENCH, "wick bench gemm --regress main --size 64K", "whether matrix products got slower on this branch"},

@@ -3,7 +3,7 @@
  *   ROW(FAMILY, NAME, (INPUTS), WICK, PEER)
  *
  *   INPUTS   what stands behind x, a, b, c, d, e, f on both sides: kinds of inputs.h
- *   WICK     a C expression; dim(x, axis) is an extent, `second` takes a second result
+ *   WICK     a C expression; dim(x, axis) is an extent, `second` takes a second result, `model` is one in training
  *   PEER     Python, over torch, F (torch.nn.functional) and nn (its bindings, which take out=). With out=y neither side allocates its results;
  *            without, both do
  *
@@ -193,6 +193,8 @@ ROW(norms, rms_norm, (m, row), wick_rms_norm(x, a, 1e-5), F.rms_norm(x, (x.shape
 ROW(norms, group_norm, (images, channels, channels), wick_group_norm(x, 4, a, b, 1e-5), F.group_norm(x, 4, a, b))
 ROW(norms, instance_norm, (images), wick_instance_norm(x, NULL, NULL, 1e-5), F.instance_norm(x))
 ROW(norms, batch_norm, (images, channels, positive, channels, channels), wick_batch_norm(x, a, b, c, d, 1e-5), F.batch_norm(x, a, b, c, d))
+ROW(norms, batch_norm_training, (images), wick_nn_batch_norm(model, "bn", x), F.batch_norm(x, None, None, None, None, True))
+GRAD(norms, batch_norm_training_backward, (images, images), wick_nn_batch_norm(model, "bn", x), F.batch_norm(x, None, None, None, None, True))
 ROW(norms, normalize, (m), wick_normalize(x, 2, 1, 1e-12), F.normalize(x))
 ROW(norms, local_response_norm, (images), wick_local_response_norm(x, 4, 1e-4, 0.75, 1), F.local_response_norm(x, 4))
 

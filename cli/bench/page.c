@@ -1,5 +1,5 @@
 /* page.c: the results as one HTML page, the roofline and a table for each suite; and the tables in Markdown. */
-#include "results.h"
+#include "tables.h"
 
 #include "../chart.h"
 #include "../html.h"
@@ -17,9 +17,8 @@ typedef struct plane {
 static double at_x(const plane *p, double x) { return LEFT + (log2(x) - p->x0) / (p->x1 - p->x0) * (RIGHT - LEFT); }
 static double at_y(const plane *p, double y) { return BOTTOM - (log2(y) - p->y0) / (p->y1 - p->y0) * (BOTTOM - TOP); }
 
-/* Networks read their weights too, which a row doesn't count. */
 static bool on_roof(const bench_result *r, int threads) {
-    return !*r->why && r->threads == threads && !r->row->network && r->flops > 0 && r->read + r->written > 0;
+    return !*r->why && r->threads == threads && r->flops > 0 && r->read + r->written > 0;
 }
 
 /* The roof of f32 arithmetic over each level of memory, and a dot for each row. */
@@ -104,6 +103,25 @@ static void write_suite(FILE *out, const bench_results *all, const char *suite) 
     fputs("</tbody></table></div>\n", out);
 }
 
+static void write_table(FILE *out, const bench_table *t) {
+    if (!t) return;
+    fprintf(out, "<h2>%s</h2><p>", t->title);
+    html_text(out, t->note);
+    fputs("</p><div class=\"card wide\"><table><thead><tr>", out);
+    for (int c = 0; c < t->columns; c++) fprintf(out, "<th>%s</th>", t->heads[c]);
+    fputs("</tr></thead><tbody>\n", out);
+    for (int i = 0; i < t->n; i++) {
+        fputs("<tr>", out);
+        for (int c = 0; c < t->columns; c++) {
+            fputs("<td>", out);
+            html_text(out, t->cells[i][c]);
+            fputs("</td>", out);
+        }
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table></div>\n", out);
+}
+
 bool results_write_page(const bench_results *all, const char *path) {
     FILE *out = fopen(path, "w");
     if (!out) return false;
@@ -124,6 +142,7 @@ bool results_write_page(const bench_results *all, const char *path) {
                         ceiling_compute_how((ceiling_compute)k, c->tier));
         fputs("</tbody></table></div>\n", out);
     }
+    for (int i = 0; i < TABLES; i++) write_table(out, tables_fill((bench_table_id)i, all));
     for (int i = 0; i < all->n; i++) {
         bool before = false;
         for (int k = 0; k < i; k++) before |= strcmp(all->at[k].row->suite, all->at[i].row->suite) == 0;
@@ -132,6 +151,12 @@ bool results_write_page(const bench_results *all, const char *path) {
     html_end(out);
     const bool good = !ferror(out);
     return fclose(out) == 0 && good;
+}
+
+static bool any_memory(const bench_results *all) {
+    bool any = false;
+    for (int i = 0; i < all->n; i++) any |= all->at[i].memory > 0;
+    return any;
 }
 
 /* Peers by the order in which rows first have them. */
@@ -144,6 +169,16 @@ static int peer_names(const bench_results *all, const char *names[BENCH_PEERS]) 
             if (k == n && n < BENCH_PEERS) names[n++] = all->at[i].peers[p].name;
         }
     return n;
+}
+
+static void mark_table(FILE *out, const bench_table *t) {
+    if (!t) return;
+    fprintf(out, "%s\n\n", t->note);
+    for (int i = -2; i < t->n; i++) {
+        for (int c = 0; c < t->columns; c++) fprintf(out, i == -1 ? "|---" : "| %s ", i < 0 ? t->heads[c] : t->cells[i][c]);
+        fputs("|\n", out);
+    }
+    fputs("\n", out);
 }
 
 bool results_write_markdown(const bench_results *all, const char *path) {
@@ -161,9 +196,11 @@ bool results_write_markdown(const bench_results *all, const char *path) {
                     1e-9 * c->level[k].rate[CEILING_COPY]);
         fprintf(out, ".\n\n");
     }
-    fprintf(out, "| row | threads | median | of its ceiling |");
+    for (int i = 0; i < TABLES; i++) mark_table(out, tables_fill((bench_table_id)i, all));
+    const bool memory = any_memory(all);
+    fprintf(out, "| row | threads | median | of its ceiling |%s", memory ? " MB by the plan / measured |" : "");
     for (int p = 0; p < n; p++) fprintf(out, " %s |", names[p]);
-    fprintf(out, "\n|---|---|---|---|");
+    fprintf(out, "\n|---|---|---|---|%s", memory ? "---|" : "");
     for (int p = 0; p < n; p++) fprintf(out, "---|");
     fprintf(out, "\n");
     for (int i = 0; i < all->n; i++) {
@@ -173,10 +210,18 @@ bool results_write_markdown(const bench_results *all, const char *path) {
         if (*r->why) continue;
         fprintf(out, "| %s | %d | %s | ", r->key, r->threads, text_time(text, stats_quantile(&r->times.seconds, 0.5)));
         if (share == share) fprintf(out, "%.0f %% of %s ", 100 * share, r->floor.bound);
+        if (memory) fputs("| ", out);
+        if (r->planned > 0 && r->memory > 0) fprintf(out, "%.1f / %.1f ", 1e-6 * r->planned, 1e-6 * r->memory);
+        else if (r->memory > 0) fprintf(out, "%.1f ", 1e-6 * r->memory);
         for (int k = 0; k < n; k++) {
             fprintf(out, "|");
-            for (int p = 0; p < r->n_peers; p++)
-                if (strcmp(names[k], r->peers[p].name) == 0) fprintf(out, " %.2f (%.2f .. %.2f) ", r->peers[p].ratio, r->peers[p].low, r->peers[p].high);
+            for (int p = 0; p < r->n_peers; p++) {
+                const peer_times *peer = &r->peers[p];
+                if (strcmp(names[k], peer->name) != 0) continue;
+                fprintf(out, " %.2f (%.2f .. %.2f)%s", peer->ratio, peer->low, peer->high, peer->differs ? ", another result" : "");
+                if (peer->memory > 0) fprintf(out, "; %.1f MB", 1e-6 * peer->memory);
+                fputc(' ', out);
+            }
         }
         fprintf(out, "|\n");
     }

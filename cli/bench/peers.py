@@ -1,17 +1,22 @@
 """What wick bench races against: a program that answers lines. wick bench --peers starts it, with the number of threads as its argument.
 
-A line is a JSON object or "run PEER TIMES"; an answer is one line.
+A line is a JSON object, "run TIMES PEER" or "memory"; an answer is one line.
 
-    {"row": "gemm/f32_64x64x64", "form": "result|pair|gradients|infer|train", "text": "torch.matmul(x, a, out=y)", "optimizer": "sgd|adam LR MOMENTUM",
-     "inputs": [{"file": ..., "dtype": "f32", "dims": [64, 64], "complex": false}], "result": {"file": ..., "dtype": ..., "dims": ...} or null}
-        the peers that have this row: "PyTorch OpenBLAS"; a peer whose result is another one has "!" behind its name
-    run PyTorch 100
+    {"row": "gemm/f32_64x64x64", "form": "result|pair|gradients|infer|train|update", "text": "torch.matmul(x, a, out=y)", "optimizer": "sgd|adam LR MOMENTUM",
+     "inputs": [{"file": ..., "dtype": "f32", "dims": [64, 64], "complex": false}], "result": {"file": ..., "dtype": ..., "dims": ...} or null,
+     "model": a file of ONNX or null, "memory": false}
+        the peers that have this row: "PyTorch,OpenBLAS"; a peer whose result is another one has "!" behind its name. With "memory" PyTorch alone, not at its
+        fastest settings but at its usual ones
+    run 100 PyTorch
         seconds of one run
+    memory
+        bytes without a file behind them that the process grew by at most since it had the row's inputs
 
-PyTorch evaluates the text. OpenBLAS, BLIS and oneDNN take it where it is one product of matrices, or one convolution, which is recorded from the
-same text; their calls go through ctypes, and what a call of nothing costs there is subtracted.
+PyTorch evaluates the text, ONNX Runtime runs the model. OpenBLAS, BLIS and oneDNN take the text where it is one product of matrices, or one convolution, which
+is recorded from it; their calls go through ctypes, and what a call of nothing costs there is subtracted.
 """
 import ctypes
+import functools
 import glob
 import itertools
 import json
@@ -19,6 +24,7 @@ import os
 import sys
 import time
 
+ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: it ends with wick bench, however that ends
 THREADS = int(sys.argv[1])
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = str(THREADS)
@@ -40,6 +46,10 @@ try:
     torch.set_flush_denormal(True)
 except ImportError:
     torch = None
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
 
 NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i64": np.int64, "i32": np.int32, "u8": np.uint8, "i8": np.int8, "bool": np.bool_,
          "f8_e4m3fn": np.uint8, "f8_e5m2": np.uint8}
@@ -78,6 +88,26 @@ def repeat(call):
     return run
 
 
+class Growth:
+    """Of memory that no file stands behind, at its peak since `begin`. See memory.c."""
+    before = 0
+
+    @staticmethod
+    def status():
+        return {name: int(rest.split()[0]) * 1024 for name, rest in (line.split(":") for line in open("/proc/self/status")) if name in ("VmHWM", "RssAnon", "RssFile", "RssShmem")}
+
+    @classmethod
+    def begin(cls):
+        with open("/proc/self/clear_refs", "w") as f:
+            f.write("5")
+        cls.before = cls.status()["RssAnon"]
+
+    @classmethod
+    def peak(cls):
+        now_ = cls.status()
+        return max(0, now_["VmHWM"] - now_["RssFile"] - now_["RssShmem"] - cls.before)
+
+
 # ---- PyTorch ----
 
 def mlp(*widths):
@@ -104,10 +134,50 @@ def resnet8():
                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
 
 
+class Lstm(nn.Module if torch else object):
+    def __init__(self, features, units):
+        super().__init__()
+        self.lstm, self.linear = nn.LSTM(features, units), nn.Linear(units, 10)
+
+    def forward(self, x):
+        return self.linear(self.lstm(x)[0][-1])
+
+
+def fastest(runs):
+    for run in runs:
+        run(3)
+    return min(runs, key=lambda run: min(run(3) for _ in range(5))) if len(runs) > 1 else runs[0]
+
+
+def updates(kind, clip=False, ema=False, **options):
+    """A function of the gradients, of runs: the optimizer as it is, foreach and fused."""
+    def make(gradients, first_only):
+        runs = []
+        for how in ({}, {"foreach": True}, {"fused": True})[:1 if first_only else 3]:
+            params = [nn.Parameter(torch.randn_like(g) * 0.02) for g in gradients]
+            try:
+                optimizer = getattr(torch.optim, kind)(params, lr=1e-6, **options, **how)
+            except (TypeError, RuntimeError, ValueError):
+                continue
+            for p, g in zip(params, gradients):
+                p.grad = g
+            held = nn.ParameterList(params)
+            mean = torch.optim.swa_utils.AveragedModel(held, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.999)) if ema else None
+            def step(params=params, optimizer=optimizer, held=held, mean=mean):
+                if clip:
+                    nn.utils.clip_grad_norm_(params, 1)
+                optimizer.step()
+                if mean:
+                    mean.update_parameters(held)
+            runs.append(repeat(step))
+        return runs
+    return make
+
+
 def torch_network(row, inputs):
     """The fastest of PyTorch's settings: images with channels first or last, updates one by one or fused."""
     runs = []
-    for last in (False, True)[:1 + (inputs[0].dim() == 4)]:
+    for last in (False, True)[:1 + (inputs[0].dim() == 4 and not row["memory"])]:
         net, x = eval(row["text"], globals()), inputs[0]
         if last:
             net, x = net.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
@@ -116,7 +186,7 @@ def torch_network(row, inputs):
             runs.append(torch.no_grad()(repeat(lambda net=net, x=x: net(x))))
             continue
         kind, rate, momentum = row["optimizer"].split()
-        for fused in ({}, {"fused": True}):
+        for fused in ({}, {"fused": True})[:1 if row["memory"] else 2]:
             make = torch.optim.Adam if kind == "adam" else torch.optim.SGD
             extra = {} if kind == "adam" else {"momentum": float(momentum)}
             optimizer = make(net.parameters(), lr=float(rate), **extra, **fused)
@@ -125,16 +195,17 @@ def torch_network(row, inputs):
                 F.cross_entropy(net(x), inputs[1]).backward()
                 optimizer.step()
             runs.append(repeat(step))
-    for run in runs:
-        run(3)
-    return min(runs, key=lambda run: min(run(3) for _ in range(5)))
+    return fastest(runs)
 
 
 def open_torch(row):
     inputs = [to_torch(spec) for spec in row["inputs"]]
+    Growth.begin()
     if row["form"] in ("infer", "train"):
         return torch_network(row, inputs), None
-    scope = {"torch": torch, "F": F, "nn": torch._C._nn, "now": now, "repeat": itertools.repeat, "y": None, **dict(zip(NAMES, inputs))}
+    if row["form"] == "update":
+        return fastest(eval(row["text"], globals())(inputs, row["memory"])), None
+    scope = {"torch": torch, "F": F, "nn": torch._C._nn, "functools": functools, "now": now, "repeat": itertools.repeat, "y": None, **dict(zip(NAMES, inputs))}
     text = row["text"]
     if row["form"] == "gradients":
         scope["r"], scope["wrt"] = inputs[-1], [x.requires_grad_() for x in inputs[:-1] if x.is_floating_point()]
@@ -349,7 +420,41 @@ def open_onednn(row):
     return run and (run, y if dtype in ("f32", "f16") else None)
 
 
-PEERS = {"PyTorch": open_torch if torch else None, "OpenBLAS": blas(openblas), "BLIS": blas(blis), "oneDNN": open_onednn}
+# ---- ONNX Runtime ----
+
+ELEMENTS = {"f32": 1, "u8": 2, "i8": 3, "i32": 6, "i64": 7, "bool": 9, "f16": 10, "f64": 11, "bf16": 16}
+
+
+def open_onnxruntime(row):
+    """Inputs are bound beforehand; results too, where Wick's lie in one place."""
+    if not row["model"] or not {spec["dtype"] for spec in row["inputs"]} <= ELEMENTS.keys():
+        return None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = THREADS, 1, 4
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    with open(row["model"], "rb") as f:
+        try:
+            session = onnxruntime.InferenceSession(f.read(), options, providers=["CPUExecutionProvider"])
+        except Exception as e:  # of classes that it doesn't export: what it has no kernel for
+            raise RuntimeError(str(e)) from None
+    binding, ports = session.io_binding(), session.get_inputs()
+    if len(ports) != len(row["inputs"]):
+        return None
+    value = lambda x, dtype: onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(x, ELEMENTS[dtype]) if dtype == "bf16" else onnxruntime.OrtValue.ortvalue_from_numpy(x)
+    for port, spec in zip(ports, row["inputs"]):
+        binding.bind_ortvalue_input(port.name, value(load(spec), spec["dtype"]))
+    name = session.get_outputs()[0].name
+    binding.bind_output(name, "cpu")
+    session.run_with_iobinding(binding)
+    y = binding.get_outputs()[0]
+    if row["form"] == "infer" or "out=y" in row["text"]:
+        binding.clear_binding_outputs()
+        binding.bind_ortvalue_output(name, y)
+    run = session.run_with_iobinding
+    return repeat(lambda: run(binding)), y.numpy() if y.data_type() in ("tensor(float)", "tensor(double)", "tensor(int64)", "tensor(int32)", "tensor(bool)", "tensor(float16)") else None
+
+
+PEERS = {"PyTorch": open_torch if torch else None, "ONNX Runtime": open_onnxruntime if onnxruntime else None, "OpenBLAS": blas(openblas), "BLIS": blas(blis), "oneDNN": open_onednn}
 
 
 def open_row(row):
@@ -357,6 +462,8 @@ def open_row(row):
     loose = {"bf16", "f16"} & {spec["dtype"] for spec in row["inputs"] + [result] * bool(result)}
     ours = load(result) if result and result["dtype"] in ("f64", "f32", "f16", "i64", "i32", "bool") else None
     for name, open_peer in PEERS.items():
+        if row["memory"] and name != "PyTorch":
+            continue
         try:
             made = open_peer(row) if open_peer else None
         except (OSError, RuntimeError, AttributeError, TypeError, ValueError, IndexError) as e:
@@ -372,12 +479,15 @@ def main():
     opened = {}
     for line in sys.stdin:
         if line.startswith("run "):
-            _, name, times = line.split()
+            _, times, name = line.strip().split(" ", 2)
             answer = repr(opened[name][0](int(times)))
+        elif line.startswith("memory"):
+            opened["PyTorch"][0](3)
+            answer = str(Growth.peak())
         else:
             opened = None  # the inputs of the row before
             opened, words = open_row(json.loads(line))
-            answer = " ".join(words) or "-"
+            answer = ",".join(words) or "-"
         print(answer, file=answers, flush=True)
 
 

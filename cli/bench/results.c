@@ -1,5 +1,7 @@
 #include "results.h"
 
+#include "tables.h"
+
 #include "../talk.h"
 
 #include <math.h>
@@ -56,6 +58,14 @@ void results_print(const bench_result *r) {
     if (r->verdict) printf("  %s", verdicts[r->verdict]);
     if (r->verdict > VERDICT_NEW) printf(" %.3f (%.3f .. %.3f, p %.2g)", r->speedup, r->low, r->high, r->chance);
     printf("\n");
+    if (r->instructions > 0) printf("    %-40s %3d %10.4g  a run, counted by %s\n", "instructions", r->threads, r->instructions, r->counted_by);
+    if (r->memory > 0) {
+        printf("    %-40s %3d %7.1f MB besides inputs", "memory", r->threads, 1e-6 * r->memory);
+        if (r->planned > 0) printf(", of which the plan and its results %.1f", 1e-6 * r->planned);
+        for (int i = 0; i < r->n_peers; i++)
+            if (r->peers[i].memory > 0) printf("; %s %.1f MB", r->peers[i].name, 1e-6 * r->peers[i].memory);
+        printf("\n");
+    }
     for (int i = 0; i < r->n_peers; i++) {
         const peer_times *p = &r->peers[i];
         printf("    %-40s %3d %10s %7s %10s  %.2f (%.2f .. %.2f) of Wick's time%s\n", p->name, r->threads, text_time(a, stats_quantile(&p->times.seconds, 0.5)), "",
@@ -78,7 +88,7 @@ static void add(mean *m, double value, const char *key) {
 void results_print_summary(const bench_results *all) {
     int slower = 0, compared = 0;
     for (int i = 0; i < all->n; i++) slower += all->at[i].verdict == VERDICT_SLOWER, compared += all->at[i].verdict > VERDICT_NEW;
-    printf("\n%-16s %5s  %s\n", "suite", "rows", "geometric means, and the worst row");
+    printf("\n%-12s %5s  %s\n", "suite", "rows", "geometric means (and the worst row): share of the ceilings, and others' time by Wick's");
     for (int i = 0; i < all->n; i++) {
         const char *suite = all->at[i].row->suite;
         mean share = {0}, ratios[BENCH_PEERS] = {{0}};
@@ -90,19 +100,19 @@ void results_print_summary(const bench_results *all) {
         for (int k = i; k < all->n; k++) {
             const bench_result *r = &all->at[k];
             if (strcmp(r->row->suite, suite) != 0 || *r->why) continue;
+            const char *name = r->key + strlen(suite) + 1;
             rows++;
-            add(&share, result_share(r), r->key);
+            add(&share, result_share(r), name);
             for (int p = 0; p < r->n_peers; p++) {
                 int at = 0;
                 while (at < BENCH_PEERS - 1 && names[at] && strcmp(names[at], r->peers[p].name) != 0) at++;
                 names[at] = r->peers[p].name;
-                add(&ratios[at], r->peers[p].ratio, r->key);
+                add(&ratios[at], r->peers[p].ratio, name);
             }
         }
-        printf("%-16s %5d", suite, rows);
-        if (share.n) printf("  %.0f %% of the ceilings (%.0f %%: %s)", 100 * exp(share.logs / share.n), 100 * share.worst, share.worst_key);
-        for (int p = 0; p < BENCH_PEERS && names[p]; p++)
-            printf("%s%s's time by Wick's %.2f (%.2f: %s)", share.n || p ? "; " : "  ", names[p], exp(ratios[p].logs / ratios[p].n), ratios[p].worst, ratios[p].worst_key);
+        printf("%-12s %5d", suite, rows);
+        if (share.n) printf("  %.0f %% (%.0f: %s)", 100 * exp(share.logs / share.n), 100 * share.worst, share.worst_key);
+        for (int p = 0; p < BENCH_PEERS && names[p]; p++) printf("  %s %.2f (%.2f: %s)", names[p], exp(ratios[p].logs / ratios[p].n), ratios[p].worst, ratios[p].worst_key);
         printf("\n");
     }
     if (compared) printf("%d of %d rows are slower than in the base\n", slower, compared);
@@ -162,7 +172,8 @@ static void write_result(json *j, const bench_result *r) {
         json_text(j, "bound", r->floor.bound);
         json_real(j, "share", result_share(r), 4);
     }
-    if (r->row->published > 0) json_real(j, "published_us", 1e6 * r->row->published, 6);
+    if (r->instructions > 0) json_real(j, "instructions", r->instructions, 10), json_text(j, "counted_by", r->counted_by);
+    if (r->memory > 0) json_real(j, "planned_bytes", r->planned, 12), json_real(j, "peak_bytes", r->memory, 12);
     if (r->verdict) {
         json_text(j, "verdict", r->verdict == VERDICT_SLOWER ? "slower" : verdicts[r->verdict]);
         if (r->verdict != VERDICT_NEW) json_real(j, "speedup", r->speedup, 4), json_real(j, "chance", r->chance, 3);
@@ -175,6 +186,7 @@ static void write_result(json *j, const bench_result *r) {
         json_real(j, "ratio", r->peers[i].ratio, 4);
         json_real(j, "ratio_low", r->peers[i].low, 4);
         json_real(j, "ratio_high", r->peers[i].high, 4);
+        if (r->peers[i].memory > 0) json_real(j, "peak_bytes", r->peers[i].memory, 12);
         write_times(j, &r->peers[i].times);
         json_close(j, '}');
     }
@@ -192,5 +204,6 @@ void results_write_json(const bench_results *all) {
     json_open(&j, "rows", '[');
     for (int i = 0; i < all->n; i++) write_result(&j, &all->at[i]);
     json_close(&j, ']');
+    for (int i = 0; i < TABLES; i++) tables_write_json((bench_table_id)i, &j, all);
     talk_json_close(&j);
 }

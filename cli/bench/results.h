@@ -6,7 +6,7 @@
 #include "roof.h"
 #include "timing.h"
 
-enum { BENCH_PEERS = 4 };
+enum { BENCH_PEERS = 5 };
 
 typedef char bench_key[96]; /* "gemm/f32_64x64x64", "elementwise/add 64K" */
 
@@ -16,6 +16,7 @@ typedef struct peer_times {
     timing times;
     bool differs;            /* its result is another one */
     double ratio, low, high; /* its median by Wick's, above 1 where Wick is faster, and the 95 % interval */
+    double memory;           /* bytes; 0: not measured */
 } peer_times;
 
 typedef enum bench_verdict { VERDICT_NONE, VERDICT_NEW, VERDICT_SAME, VERDICT_FASTER, VERDICT_SLOWER } bench_verdict;
@@ -27,6 +28,9 @@ typedef struct bench_result {
     timing times;
     double flops, read, written;
     floor_time floor; /* seconds 0: nothing bounds it */
+    double planned, memory;  /* bytes besides the inputs: by the plan, and measured; 0: not measured */
+    double instructions;     /* of one run; 0: not counted */
+    char counted_by[32];
     int n_peers;
     peer_times peers[BENCH_PEERS];
     /* Beside another version, of --against and --regress: its median by this one's, and how likely such a difference is by chance. */
@@ -39,7 +43,8 @@ typedef struct bench_result {
 typedef struct bench_results {
     int n, n_roofs;
     bench_result *at;
-    roof *roofs; /* one for each number of threads */
+    roof *roofs;     /* one for each number of threads */
+    unsigned tables; /* what they come to, of tables.h: a bit set */
 } bench_results;
 
 typedef char time_text[24];

@@ -55,28 +55,73 @@ static wick_status record_chain(wick_context *ctx, wick_tensor *const *in, wick_
 }
 static wick_status compile_chain(wick_context *ctx) { return compile(ctx, record_chain, NULL, 1, &(wick_spec){"x", WICK_F32, 2, {16, 16}}); }
 
-typedef struct training {
-    wick_model *model;
-    wick_network network;
-    wick_optimizer *optimizer; /* NULL: evaluation */
-} training;
+/* x [batch, ...], or of "lstm:UNITS" [steps, batch, features] -> scores of ten classes. */
+static wick_tensor *apply_network(const subject *s, wick_tensor *x) {
+    static const char lstm[] = "lstm:";
+    if (strncmp(s->row->network, lstm, strlen(lstm)) != 0) return wick_zoo_build(&s->network, s->model, x, 10);
+    wick_tensor *y = wick_nn_lstm(s->model, "lstm", x, atoll(s->row->network + strlen(lstm)), NULL, NULL, NULL);
+    const int64_t steps = wick_tensor_dim(y, 0);
+    return wick_nn_linear(s->model, "linear", wick_squeeze(wick_slice(y, 0, steps - 1, steps, 1), 0), 10);
+}
+static wick_status find_network(subject *s) {
+    if (strncmp(s->row->network, "lstm:", 5) == 0) return WICK_OK;
+    return wick_zoo_find(s->ctx, s->row->network, &s->network);
+}
 static wick_status record_network(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
-    training *t = user;
-    out[0] = wick_zoo_build(&t->network, t->model, in[0], 10);
-    if (!t->optimizer) return WICK_OK;
+    const subject *s = user;
+    out[0] = apply_network(s, in[0]);
+    if (!s->optimizer) return WICK_OK;
     out[0] = wick_cross_entropy(out[0], in[1]);
-    return wick_optimizer_step(t->optimizer, out[0]);
+    return wick_optimizer_step(s->optimizer, out[0]);
 }
 static wick_status compile_resnet8(wick_context *ctx) {
-    training t = {0};
+    const bench_row row = {.network = "resnet8"};
+    subject s = {.ctx = ctx, .row = &row};
     const wick_spec in[] = {{"x", WICK_F32, 4, {64, 3, 32, 32}}, {"labels", WICK_I64, 1, {64}}};
-    wick_status status = wick_model_new(ctx, &t.model);
-    if (status == WICK_OK) status = wick_optimizer_new(t.model, &(wick_optim_options){.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9}, &t.optimizer);
-    if (status == WICK_OK) status = wick_zoo_find(ctx, "resnet8", &t.network);
-    if (status == WICK_OK) status = compile(ctx, record_network, &t, 2, in);
-    wick_optimizer_free(&t.optimizer);
-    wick_model_free(&t.model);
+    wick_status status = wick_model_new(ctx, &s.model);
+    if (status == WICK_OK) status = wick_optimizer_new(s.model, &(wick_optim_options){.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9}, &s.optimizer);
+    if (status == WICK_OK) status = find_network(&s);
+    if (status == WICK_OK) status = compile(ctx, record_network, &s, 2, in);
+    wick_optimizer_free(&s.optimizer);
+    wick_model_free(&s.model);
+    return status;
+}
+
+/* The product that everyone writes first. */
+static void multiply_naive(int n, const float *x, const float *a, float *y) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            float sum = 0;
+            for (int k = 0; k < n; k++) sum += x[i * n + k] * a[k * n + j];
+            y[i * n + j] = sum;
+        }
+}
+static wick_status naive_1000(wick_context *ctx) {
+    enum { N = 1000 };
+    static float at[3 * N * N];
+    volatile float sink;
+    for (int i = 0; at[0] == 0 && i < 2 * N * N; i++) at[i] = (float)((uint32_t)i * 2654435761u % 1000003) / 500001.5f - 0.999f;
+    multiply_naive(N, at, at + N * N, at + 2 * N * N);
+    sink = at[3 * N * N - 1];
+    return sink == sink ? WICK_OK : wick_context_fail(ctx, WICK_ERR_INTERNAL, "no number");
+}
+
+/* 64 ops, each of whose results is a tensor of its own until the end, as where ops run one by one; memory/chain_64_in_arena is the same in a plan. */
+enum { CHAIN = 64 };
+static wick_tensor *chain_64(wick_tensor *x) {
+    for (int i = 0; i < CHAIN; i++) x = wick_tanh(x);
+    return x;
+}
+static wick_status chain_64_allocating(wick_context *ctx) {
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_status status = scope ? WICK_OK : WICK_ERR_NOMEM;
+    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(256, 256));
+    for (int i = 0; i < CHAIN && status == WICK_OK; i++) {
+        x = wick_tanh(x);
+        status = wick_eval(ctx, 1, &x, NULL);
+    }
+    wick_scope_close(&scope);
     return status;
 }
 
@@ -151,7 +196,7 @@ static void read_dims(const char *text, filling *f) {
     }
 }
 
-/* "f32[64,784]", "i64[64]<10", or a kind of the table. Poisoned, or NULL: it is none of them, which a test of all rows finds. */
+/* "f32[64,784]", "f32[512,512]*0.1", "i64[64]<10", or a kind of the table. Poisoned, or NULL: it is none of them, which a test of all rows finds. */
 static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int size) {
     filling f = {.ctx = ctx};
     const char *bracket = memchr(text, '[', length);
@@ -159,9 +204,10 @@ static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int
         char dtype[16];
         snprintf(dtype, sizeof dtype, "%.*s", (int)(bracket - text), text);
         const wick_dtype of = wick_dtype_from_name(dtype);
-        const char *most = memchr(text, '<', length);
+        const char *most = memchr(text, '<', length), *scale = memchr(text, '*', length);
+        const double high = scale ? atof(scale + 1) : 1;
         read_dims(bracket + 1, &f);
-        return of == WICK_I64 ? below(&f, most ? atoll(most + 1) : 2) : uniform(&f, of, -1, 1);
+        return of == WICK_I64 ? below(&f, most ? atoll(most + 1) : 2) : uniform(&f, of, -high, high);
     }
     for (int i = 0; i < KINDS; i++)
         if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, text, length) == 0) return read_dims(kinds[i].dims[size], &f), kinds[i].fill(&f);
@@ -173,32 +219,43 @@ static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int
 #define dim(x, axis) wick_tensor_dim(x, axis)
 #define UNUSED       __attribute__((unused))
 #define ROW(suite, id, inputs, ours, ...)                                                                                      \
-    static wick_tensor *build_##id(UNUSED wick_context *ctx, wick_tensor *const *in, UNUSED wick_tensor **second) {            \
+    static wick_tensor *build_##suite##_##id(const subject *s, wick_tensor *const *in, UNUSED wick_tensor **second) {         \
+        UNUSED wick_context *ctx = s->ctx;                                                                                     \
+        UNUSED wick_model *model = s->model;                                                                                   \
         UNUSED wick_tensor *x = in[0], *a = in[1], *b = in[2], *c = in[3], *d = in[4], *e = in[5], *f = in[6];                 \
         return ours;                                                                                                           \
     }
+#define PLAIN ROW
 #define PAIR ROW
 #define GRAD ROW
 #define INFER(...)
 #define TRAIN(...)
+#define UPDATE(...)
 #define CALL(...)
+#define PROCESS(...)
 #include "ops.h"
 #include "suites.h"
 #undef ROW
+#undef PLAIN
 #undef PAIR
 #undef GRAD
 #undef INFER
 #undef TRAIN
+#undef UPDATE
 #undef CALL
+#undef PROCESS
 
 #define ALONE(...)                         __VA_ARGS__
-#define GRAPH(how, of, id, takes, ours, ...) {.suite = #of, .name = #id, .form = how, .inputs = #takes, .build = build_##id, .peer = #__VA_ARGS__},
+#define GRAPH(how, of, id, takes, ours, ...) {.suite = #of, .name = #id, .form = how, .inputs = #takes, .build = build_##of##_##id, .peer = #__VA_ARGS__},
 #define ROW(...)                           GRAPH(ROW_RESULT, __VA_ARGS__)
+#define PLAIN(...)                         GRAPH(ROW_PLAIN, __VA_ARGS__)
 #define PAIR(...)                          GRAPH(ROW_PAIR, __VA_ARGS__)
 #define GRAD(...)                          GRAPH(ROW_GRADIENTS, __VA_ARGS__)
 #define INFER(id, takes, text, ...)        {.suite = "infer", .name = #id, .form = ROW_INFER, .inputs = #takes, .network = text, .peer = #__VA_ARGS__},
 #define TRAIN(id, takes, text, how, ...)   {.suite = "train", .name = #id, .form = ROW_TRAIN, .inputs = #takes, .network = text, .optimizer = {ALONE how}, .peer = #__VA_ARGS__},
-#define CALL(of, id, function)             {.suite = #of, .name = #id, .form = ROW_CALL, .inputs = "()", .call = function},
+#define UPDATE(id, how, ...)               {.suite = "update", .name = #id, .form = ROW_UPDATE, .inputs = "(f32[512,512]*0.1, f32[512,512]*0.1, f32[512,512]*0.1, f32[512,512]*0.1)", .optimizer = {ALONE how}, .peer = #__VA_ARGS__},
+#define CALL(of, id, function)             {.suite = #of, .name = #id, .form = ROW_CALL, .inputs = "()", .call = function, .peer = ""},
+#define PROCESS(of, id, function)          {.suite = #of, .name = #id, .form = ROW_PROCESS, .inputs = "()", .call = function, .peer = ""},
 static const bench_row rows[] = {
 #include "ops.h"
 #include "suites.h"
@@ -242,13 +299,40 @@ static wick_status record(wick_context *ctx, wick_tensor *const *given, wick_ten
     const subject *s = user;
     wick_tensor *in[BENCH_INPUTS] = {0}, *wrt[BENCH_INPUTS];
     for (int i = 0; i < s->n_in; i++) in[i] = given[i];
-    out[0] = s->row->build(ctx, in, out + 1);
+    (void)ctx;
+    out[0] = s->row->build(s, in, out + 1);
     if (s->row->form != ROW_GRADIENTS) return WICK_OK;
     int at[BENCH_INPUTS];
     const int n = differentiable(s, at);
     for (int i = 0; i < n; i++) wrt[i] = in[at[i]];
     wick_grad(wick_sum(wick_mul(out[0], in[s->n_in - 1]), WICK_ALL_AXES, false), n, wrt, out + 1);
     return WICK_OK;
+}
+
+/* The gradient of a parameter is the other tensor, whatever the loss. */
+static void given_gradient(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
+    (void)user, (void)g, (void)y, (void)n;
+    gx[0] = xs[1];
+}
+static wick_status record_update(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const subject *s = user;
+    wick_tensor *loss = wick_constant(ctx, WICK_F32, 0);
+    for (int i = 0; i < s->n_in; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "p%d", i);
+        wick_tensor *p = wick_model_state(s->model, name, WICK_ROLE_PARAM, s->in[i].dtype, s->in[i].rank, s->in[i].dims, (wick_init){WICK_INIT_NORMAL, 0, 0.02});
+        loss = wick_add(loss, wick_custom_gradient(wick_constant(ctx, WICK_F32, 1), 2, (wick_tensor *[]){p, in[i]}, given_gradient, NULL));
+    }
+    out[0] = loss;
+    return wick_optimizer_step(s->optimizer, loss);
+}
+static double state_bytes(const wick_model *model) {
+    double bytes = 0;
+    for (int i = 0; i < wick_model_count(model); i++) {
+        const wick_tensor *x = wick_model_at(model, i).tensor;
+        bytes += (double)wick_tensor_count(x) * (double)wick_dtype_size(wick_tensor_dtype(x));
+    }
+    return bytes;
 }
 
 static wick_status make_inputs(subject *s, int size) {
@@ -270,23 +354,22 @@ static wick_status make_inputs(subject *s, int size) {
     return status;
 }
 
+static wick_function recorder(const subject *s) {
+    const row_form form = s->row->form;
+    return form == ROW_INFER || form == ROW_TRAIN ? record_network : form == ROW_UPDATE ? record_update : record;
+}
+
 static wick_status make_plan(subject *s) {
     const bench_row *row = s->row;
-    const bool network = row->form == ROW_INFER || row->form == ROW_TRAIN;
     int grads[BENCH_INPUTS];
     s->n_out = row->form == ROW_PAIR ? 2 : row->form == ROW_GRADIENTS ? 1 + differentiable(s, grads) : 1;
-    s->fresh = !network && !strstr(row->peer, "out=y");
-    wick_status status = WICK_OK;
-    training t = {0};
-    if (network) {
-        status = wick_model_new(s->ctx, &s->model);
-        if (status == WICK_OK) status = wick_zoo_find(s->ctx, row->network, &t.network);
-        if (status == WICK_OK && row->form == ROW_TRAIN) status = wick_optimizer_new(s->model, &row->optimizer, &s->optimizer);
-        if (status == WICK_OK) wick_model_set_training(s->model, row->form == ROW_TRAIN);
-        t.model = s->model;
-        t.optimizer = s->optimizer;
-    }
-    if (status == WICK_OK) status = wick_compile(s->ctx, network ? record_network : record, network ? (void *)&t : s, s->n_in, s->in, s->n_out, NULL, &s->plan);
+    s->fresh = !row->network && row->form != ROW_UPDATE && !strstr(row->peer, "out=y");
+    wick_status status = wick_model_new(s->ctx, &s->model);
+    if (status == WICK_OK && row->network) status = find_network(s);
+    if (status == WICK_OK && (row->form == ROW_TRAIN || row->form == ROW_UPDATE)) status = wick_optimizer_new(s->model, &row->optimizer, &s->optimizer);
+    if (status == WICK_OK) wick_model_set_training(s->model, row->form != ROW_INFER);
+    const wick_compile_options plain = {.no_passes = true};
+    if (status == WICK_OK) status = wick_compile(s->ctx, recorder(s), s, s->n_in, s->in, s->n_out, row->form == ROW_PLAIN ? &plain : NULL, &s->plan);
     if (status == WICK_OK) status = wick_workspace_new(s->plan, &s->space);
     if (status != WICK_OK) return status;
     for (int i = 0; i < s->n_out; i++) {
@@ -295,7 +378,12 @@ static wick_status make_plan(subject *s) {
         if (!(s->out[i] = wick_buffer_new(s->ctx, bytes))) return WICK_ERR_NOMEM;
         s->written += (double)bytes;
     }
-    s->flops = wick_plan_get_info(s->plan).flops;
+    const wick_plan_info info = wick_plan_get_info(s->plan);
+    const double states = state_bytes(s->model);
+    s->planned = (double)(info.arena_bytes + info.scratch_bytes) + states + s->written;
+    s->read += states;
+    if (s->optimizer) s->written += states;
+    s->flops = info.flops;
     return WICK_OK;
 }
 
@@ -303,8 +391,9 @@ bool subject_open(subject *s, const bench_row *row, int size, int threads) {
     *s = (subject){.row = row};
     wick_status status = wick_context_new(&s->ctx, &(wick_context_options){.threads = threads, .seed = 1});
     if (status == WICK_OK && !(s->scope = wick_scope_open(s->ctx))) status = WICK_ERR_NOMEM;
-    if (status == WICK_OK && row->form != ROW_CALL) status = make_inputs(s, size);
-    if (status == WICK_OK && row->form != ROW_CALL) status = make_plan(s);
+    if (status == WICK_OK && !row->call) status = make_inputs(s, size);
+    memory_begin(&s->mark);
+    if (status == WICK_OK && !row->call) status = make_plan(s);
     if (status == WICK_OK && subject_run(s, 1)) return true;
     if (status != WICK_OK) {
         const char *why = s->ctx ? wick_context_error(s->ctx) : "";
@@ -339,4 +428,15 @@ bool subject_run(subject *s, int64_t times) {
     }
     if (status != WICK_OK) snprintf(s->why, sizeof s->why, "%s", s->space ? wick_workspace_error(s->space) : wick_context_error(s->ctx));
     return status == WICK_OK;
+}
+
+bool subject_export(subject *s, const char *path) {
+    const row_form form = s->row->form;
+    if (form != ROW_RESULT && form != ROW_PLAIN && form != ROW_INFER) return false;
+    if (form != ROW_INFER && wick_model_count(s->model)) return false; /* layers in training, which ONNX has none of */
+    for (int i = 0; i < s->n_in; i++)
+        if (s->complex[i]) return false;
+    const bool written = wick_onnx_save(s->model, recorder(s), s, s->n_in, s->in, s->n_out, path, NULL) == WICK_OK;
+    if (!written) wick_context_clear_error(s->ctx);
+    return written;
 }

@@ -4,29 +4,34 @@
 
 #include <stdbool.h>
 
+#include "memory.h"
+
 #include "wick/wick.h"
 
 enum { BENCH_INPUTS = 8, BENCH_SIZES = 3 };
+typedef struct subject subject;
 
 typedef enum row_form {
     ROW_RESULT,    /* of a graph */
+    ROW_PLAIN,     /* of a graph, a kernel for each op */
     ROW_PAIR,      /* two of them */
     ROW_GRADIENTS, /* and the gradients of all float inputs but the last, which is the gradient of the result */
     ROW_INFER,     /* a network's outputs */
     ROW_TRAIN,     /* a step of its training */
-    ROW_CALL       /* a function of its own, timed as a whole */
+    ROW_UPDATE,    /* of parameters by their gradients, which are the inputs */
+    ROW_CALL,      /* a function of its own, timed as a whole */
+    ROW_PROCESS    /* one that starts a process: its time is the clock's */
 } row_form;
 
 typedef struct bench_row {
     const char *suite, *name;
     row_form form;
     const char *inputs; /* "(kind, kind)" */
-    wick_tensor *(*build)(wick_context *ctx, wick_tensor *const *in, wick_tensor **second);
-    const char *network;            /* of INFER and TRAIN, as wick_zoo_find reads it */
-    wick_optim_options optimizer;   /* of TRAIN */
+    wick_tensor *(*build)(const subject *s, wick_tensor *const *in, wick_tensor **second);
+    const char *network;            /* of INFER and TRAIN, as wick_zoo_find reads it, or "lstm:UNITS" */
+    wick_optim_options optimizer;   /* of TRAIN and UPDATE */
     wick_status (*call)(wick_context *ctx);
-    const char *peer;               /* the same in Python, for PyTorch; NULL: there is nothing to race */
-    double published;               /* seconds that others give for it; 0: none do */
+    const char *peer;               /* the same in Python, for PyTorch; "": there is nothing to race */
 } bench_row;
 
 const bench_row *bench_row_at(int i); /* NULL past the last */
@@ -34,11 +39,12 @@ const bench_row *bench_row_at(int i); /* NULL past the last */
 const char *bench_row_size(const bench_row *row, int size);
 
 /* A row ready to run. */
-typedef struct subject {
+struct subject {
     const bench_row *row;
     wick_context *ctx;
     wick_scope *scope;
-    wick_model *model;
+    wick_model *model; /* of networks, and for layers of other rows */
+    wick_network network;
     wick_optimizer *optimizer;
     wick_plan *plan;
     wick_workspace *space;
@@ -49,12 +55,16 @@ typedef struct subject {
     const void *data[BENCH_INPUTS];
     wick_spec results[BENCH_INPUTS];
     void *out[BENCH_INPUTS];
-    double flops, read, written;    /* of one run; bytes are those of inputs and results, each once: no run can do with less */
+    double flops, read, written;    /* of one run; bytes are those of inputs, states and results, each once: no run can do with less */
+    double planned;                 /* bytes that it takes besides its inputs: arena, scratch, states, results */
+    memory_mark mark;               /* when it had its inputs */
     char why[256];                  /* it can't be made ready */
-} subject;
+};
 bool subject_open(subject *s, const bench_row *row, int size, int threads);
 void subject_close(subject *s);
 /* Runs it that many times. */
 bool subject_run(subject *s, int64_t times);
+/* Writes what it computes as an ONNX model. False: it is no such row, or ONNX has nothing for an op of it. */
+bool subject_export(subject *s, const char *path);
 
 #endif

@@ -1,11 +1,12 @@
 /* suites.h: rows of wick bench besides the page of ops, in the form of ops.h, and:
  *
- *   INFER(NAME, (INPUT), NETWORK, PEER)               a network of wick_zoo_find in evaluation, with fresh weights
+ *   PLAIN(...)                                        a ROW that is compiled without passes: a kernel for each op
+ *   INFER(NAME, (INPUT), NETWORK, PEER)               a network of wick_zoo_find, or "lstm:UNITS", in evaluation, with fresh weights
  *   TRAIN(NAME, (INPUT, LABELS), NETWORK, OPTIMIZER, PEER)   a step of its training: forward, backward, update
- *   CALL(SUITE, NAME, FUNCTION)                       of suites.c
- *   TARGET(SECONDS, ...)                              a ROW with a published time, to beat
+ *   UPDATE(NAME, OPTIMIZER, PEER)                     an update of four parameters of 512 x 512 by given gradients
+ *   CALL(SUITE, NAME, FUNCTION)                       of rows.c; PROCESS(...): one that starts a process
  *
- * PEER of INFER and TRAIN is a function of peers.py that makes the network. */
+ * PEER of INFER and TRAIN makes the network, by a function of peers.py; that of UPDATE makes the optimizers. Where it is empty there is nothing to race. */
 
 /* clang-format off */
 #define GEMM(type, m, n, k)    ROW(gemm, type##_##m##x##n##x##k, (type[m,k], type[k,n]), wick_matmul(x, a), torch.matmul(x, a, out=y))
@@ -16,6 +17,7 @@ GEMM(f32, 64, 64, 64)
 GEMM(f32, 128, 128, 128)
 GEMM(f32, 256, 256, 256)
 GEMM(f32, 512, 512, 512)
+GEMM(f32, 1000, 1000, 1000)
 GEMM(f32, 1024, 1024, 1024)
 GEMM(f32, 2048, 2048, 2048)
 GEMM(f32, 64, 10, 128)
@@ -41,6 +43,7 @@ GEMM(f16, 256, 256, 256)
 GEMM(f16, 1024, 1024, 1024)
 ROW(gemm, f32_batched_64x32x32x32, (f32[64,32,32], f32[64,32,32]), wick_matmul(x, a), torch.bmm(x, a, out=y))
 ROW(gemm, f32_linear_relu_256x512x512, (f32[256,512], f32[512,512], f32[512]), wick_relu(wick_linear(x, a, b)), torch.relu_(F.linear(x, a, b)))
+CALL(gemm, naive_f32_1000x1000x1000, naive_1000)
 
 /* ResNet-18 at 224 pixels (He et al. 2015, table 1); n images. */
 #define CONV(n, name, ci, hw, co, k, s, p)                                                                                                                            \
@@ -69,25 +72,98 @@ ROW(gemm, f32_linear_relu_256x512x512, (f32[256,512], f32[512,512], f32[512]), w
     DEPTHWISE(n, depthwise_128_56_s2, 128, 56, 2, 28)
 RESNET18(1)
 RESNET18(16)
+/* Of small networks. */
+#define SMALL_CONV(name, ci, hw, co, p, out) CONV(64, name, ci, hw, co, 3, 1, p) CONV_GRAD(64, name, ci, hw, co, 3, 1, p, out)
+SMALL_CONV(3x3_1_32_28, 1, 28, 32, 0, 26)
+SMALL_CONV(3x3_32_64_26, 32, 26, 64, 0, 24)
+SMALL_CONV(3x3_3_16_32, 3, 32, 16, 1, 32)
+SMALL_CONV(3x3_16_32, 16, 32, 16, 1, 32)
+SMALL_CONV(3x3_32_16, 32, 16, 32, 1, 16)
+SMALL_CONV(3x3_64_8, 64, 8, 64, 1, 8)
 
 /* One pass over a million elements. */
+ROW(elementwise, add_1M, (f32[1048576], f32[1048576]), wick_add(x, a), torch.add(x, a, out=y))
+ROW(reduce, sum_1M, (f32[1048576]), wick_sum(x, WICK_ALL_AXES, false), torch.sum(x, 0, out=y))
 ROW(fused, relu_mul_add_1M, (f32[1048576], f32[1048576], f32[1048576]), wick_relu(wick_add(wick_mul(x, a), b)), torch.relu_(torch.addcmul(b, x, a)))
+ROW(fused, relu_mul_add_row_1M, (f32[4096,256], f32[4096,256], f32[256]), wick_relu(wick_add(wick_mul(x, a), b)), torch.relu_(torch.addcmul(b, x, a)))
 ROW(fused, gelu_1M, (f32[1048576]), wick_gelu(x), nn.gelu(x, out=y))
 ROW(fused, softmax_4096x256, (f32[4096,256]), wick_softmax(x, 1), torch.softmax(x, 1, out=y))
 
+#define ATTENTION(suite, n, heads, l, width)                                                                                                                                \
+    ROW(suite, n##x##heads##x##l##x##width, (f32[n,heads,l,width], f32[n,heads,l,width], f32[n,heads,l,width]), wick_attention(x, a, b, NULL), F.scaled_dot_product_attention(x, a, b)) \
+    GRAD(suite, n##x##heads##x##l##x##width##_backward, (f32[n,heads,l,width], f32[n,heads,l,width], f32[n,heads,l,width], f32[n,heads,l,width]), wick_attention(x, a, b, NULL), F.scaled_dot_product_attention(x, a, b))
+ATTENTION(attention, 1, 8, 256, 64)
+ATTENTION(attention, 1, 8, 1024, 64)
+ATTENTION(attention, 8, 4, 128, 32)
+ATTENTION(attention, 1, 8, 1024, 128)
+
+/* t steps of n samples, i features, h units; g: of all gates. */
+#define LSTM(t, n, i, h, g)                                                                                                                                                 \
+    ROW(rnn, lstm_##t##x##n##x##i##x##h, (f32[t,n,i], f32[g,i]*0.1, f32[g,h]*0.1, f32[g]*0.1, f32[g]*0.1, f32[1,n,h], f32[1,n,h]), wick_lstm(x, &(wick_rnn_inputs){.w_ih = a, .w_hh = b, .b_ih = c, .b_hh = d, .h0 = e, .c0 = f}, NULL, NULL, NULL), torch.lstm(x, (e, f), (a, b, c, d), True, 1, 0.0, True, False, False)[0]) \
+    GRAD(rnn, lstm_##t##x##n##x##i##x##h##_backward, (f32[t,n,i], f32[g,i]*0.1, f32[g,h]*0.1, f32[g]*0.1, f32[g]*0.1, f32[1,n,h], f32[1,n,h], f32[t,n,h]), wick_lstm(x, &(wick_rnn_inputs){.w_ih = a, .w_hh = b, .b_ih = c, .b_hh = d, .h0 = e, .c0 = f}, NULL, NULL, NULL), torch.lstm(x, (e, f), (a, b, c, d), True, 1, 0.0, True, False, False)[0])
+#define GRU(t, n, i, h, g)                                                                                                                                                  \
+    ROW(rnn, gru_##t##x##n##x##i##x##h, (f32[t,n,i], f32[g,i]*0.1, f32[g,h]*0.1, f32[g]*0.1, f32[g]*0.1, f32[1,n,h]), wick_gru(x, &(wick_rnn_inputs){.w_ih = a, .w_hh = b, .b_ih = c, .b_hh = d, .h0 = e}, NULL, NULL), torch.gru(x, e, (a, b, c, d), True, 1, 0.0, True, False, False)[0]) \
+    GRAD(rnn, gru_##t##x##n##x##i##x##h##_backward, (f32[t,n,i], f32[g,i]*0.1, f32[g,h]*0.1, f32[g]*0.1, f32[g]*0.1, f32[1,n,h], f32[t,n,h]), wick_gru(x, &(wick_rnn_inputs){.w_ih = a, .w_hh = b, .b_ih = c, .b_hh = d, .h0 = e}, NULL, NULL), torch.gru(x, e, (a, b, c, d), True, 1, 0.0, True, False, False)[0])
+#define RNN(t, n, i, h)                                                                                                                                                     \
+    ROW(rnn, rnn_##t##x##n##x##i##x##h, (f32[t,n,i], f32[h,i]*0.1, f32[h,h]*0.1, f32[h]*0.1, f32[h]*0.1, f32[1,n,h]), wick_rnn(x, &(wick_rnn_inputs){.w_ih = a, .w_hh = b, .b_ih = c, .b_hh = d, .h0 = e}, NULL, NULL), torch.rnn_tanh(x, e, (a, b, c, d), True, 1, 0.0, True, False, False)[0]) \
+    GRAD(rnn, rnn_##t##x##n##x##i##x##h##_backward, (f32[t,n,i], f32[h,i]*0.1, f32[h,h]*0.1, f32[h]*0.1, f32[h]*0.1, f32[1,n,h], f32[t,n,h]), wick_rnn(x, &(wick_rnn_inputs){.w_ih = a, .w_hh = b, .b_ih = c, .b_hh = d, .h0 = e}, NULL, NULL), torch.rnn_tanh(x, e, (a, b, c, d), True, 1, 0.0, True, False, False)[0])
+LSTM(64, 32, 256, 256, 1024)
+LSTM(64, 1, 256, 256, 1024)
+LSTM(100, 64, 80, 128, 512)
+LSTM(20, 128, 512, 512, 2048)
+GRU(64, 32, 256, 256, 768)
+GRU(64, 1, 256, 256, 768)
+RNN(64, 32, 256, 256)
+RNN(64, 1, 256, 256)
+
+/* mnist_12m: 784-2560-2560-1536-10, 12.5 million parameters, which the published figures of MNIST are for at least. */
+#define MNIST_12M "mlp:2560,2560,1536"
 INFER(mlp_large_1, (f32[1,784]), "mlp:512,512", mlp(784, 512, 512, 10))
 INFER(mlp_large_64, (f32[64,784]), "mlp:512,512", mlp(784, 512, 512, 10))
 INFER(resnet8_1, (f32[1,3,32,32]), "resnet8", resnet8())
 INFER(resnet8_64, (f32[64,3,32,32]), "resnet8", resnet8())
+INFER(mnist_12m_1, (f32[1,784]), MNIST_12M, mlp(784, 2560, 2560, 1536, 10))
+INFER(mnist_12m_32, (f32[32,784]), MNIST_12M, mlp(784, 2560, 2560, 1536, 10))
+INFER(mnist_12m_64, (f32[64,784]), MNIST_12M, mlp(784, 2560, 2560, 1536, 10))
 TRAIN(mlp_small_64, (f32[64,784], i64[64]<10), "mlp:128", (.kind = WICK_SGD, .lr = 0.01), mlp(784, 128, 10))
+TRAIN(mlp_small_256, (f32[256,784], i64[256]<10), "mlp:128", (.kind = WICK_SGD, .lr = 0.01), mlp(784, 128, 10))
 TRAIN(mlp_large_64, (f32[64,784], i64[64]<10), "mlp:512,512", (.kind = WICK_ADAM, .lr = 1e-3), mlp(784, 512, 512, 10))
+TRAIN(mlp_large_256, (f32[256,784], i64[256]<10), "mlp:512,512", (.kind = WICK_ADAM, .lr = 1e-3), mlp(784, 512, 512, 10))
 TRAIN(cnn_64, (f32[64,1,28,28], i64[64]<10), "net:conv 32 3, relu, conv 64 3, relu, maxpool 2, flatten, linear 128, relu, linear classes", (.kind = WICK_ADAM, .lr = 1e-3), cnn())
 TRAIN(resnet8_64, (f32[64,3,32,32], i64[64]<10), "resnet8", (.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9), resnet8())
+TRAIN(lstm_128x28_64, (f32[28,64,28], i64[64]<10), "lstm:128", (.kind = WICK_ADAM, .lr = 1e-3), Lstm(28, 128))
+TRAIN(mnist_12m_64, (f32[64,784], i64[64]<10), MNIST_12M, (.kind = WICK_ADAM, .lr = 1e-3), mlp(784, 2560, 2560, 1536, 10))
+
+UPDATE(sgd, (.lr = 1e-6), updates("SGD"))
+UPDATE(momentum, (.lr = 1e-6, .momentum = 0.9), updates("SGD", momentum=0.9))
+UPDATE(momentum_decay, (.lr = 1e-6, .momentum = 0.9, .weight_decay = 1e-4), updates("SGD", momentum=0.9, weight_decay=1e-4))
+UPDATE(nesterov_decay, (.lr = 1e-6, .momentum = 0.9, .weight_decay = 1e-4, .nesterov = true), updates("SGD", momentum=0.9, weight_decay=1e-4, nesterov=True))
+UPDATE(adam, (.kind = WICK_ADAM, .lr = 1e-6), updates("Adam"))
+UPDATE(adam_clip, (.kind = WICK_ADAM, .lr = 1e-6, .clip_norm = 1), updates("Adam", clip=True))
+UPDATE(adamw, (.kind = WICK_ADAMW, .lr = 1e-6, .weight_decay = 0.01), updates("AdamW", weight_decay=0.01))
+UPDATE(adamw_clip, (.kind = WICK_ADAMW, .lr = 1e-6, .weight_decay = 0.01, .clip_norm = 1), updates("AdamW", weight_decay=0.01, clip=True))
+UPDATE(adamw_ema, (.kind = WICK_ADAMW, .lr = 1e-6, .weight_decay = 0.01, .average = {.kind = WICK_AVERAGE_EMA}), updates("AdamW", weight_decay=0.01, ema=True))
+UPDATE(adamax, (.kind = WICK_ADAMAX, .lr = 1e-6), updates("Adamax"))
+UPDATE(nadam, (.kind = WICK_NADAM, .lr = 1e-6), updates("NAdam"))
+UPDATE(radam, (.kind = WICK_RADAM, .lr = 1e-6), updates("RAdam"))
+UPDATE(rmsprop, (.kind = WICK_RMSPROP, .lr = 1e-6), updates("RMSprop"))
+UPDATE(adagrad, (.kind = WICK_ADAGRAD, .lr = 1e-6), updates("Adagrad"))
+UPDATE(adadelta, (.kind = WICK_ADADELTA, .lr = 1e-6), updates("Adadelta"))
+UPDATE(lion, (.kind = WICK_LION, .lr = 1e-6), )
+UPDATE(lion_decay, (.kind = WICK_LION, .lr = 1e-6, .weight_decay = 0.01), )
+UPDATE(lamb, (.kind = WICK_LAMB, .lr = 1e-6), )
+UPDATE(muon, (.kind = WICK_MUON, .lr = 1e-6), updates("Muon", weight_decay=0.0))
 
 CALL(startup, context, new_context)
 CALL(startup, first_result, first_result)
-CALL(startup, process, new_process)
+PROCESS(startup, process, new_process)
 CALL(compile, chain_1000, compile_chain)
 CALL(compile, resnet8_training, compile_resnet8)
 CALL(memory, tensors_1000, make_tensors)
+PLAIN(memory, chain_64_in_arena, (f32[256,256]), chain_64(x), functools.reduce(lambda v, _: torch.tanh(v), range(64), x))
+CALL(memory, chain_64_allocating, chain_64_allocating)
+ATTENTION(memory, 1, 8, 512, 64)
+ATTENTION(memory, 1, 8, 2048, 64)
+ATTENTION(memory, 1, 8, 4096, 64)
+GRAD(memory, 1x8x1024x64_plain_backward, (f32[1,8,1024,64], f32[1,8,1024,64], f32[1,8,1024,64], f32[1,8,1024,64]), wick_attention(x, a, b, &(wick_attention_options){.plain = true}), F.scaled_dot_product_attention(x, a, b))
 /* clang-format on */

@@ -12,7 +12,7 @@ double bench_now(bool one_thread) {
 }
 
 static bool run(timing *t, subject *s, bool one_thread, double *seconds) {
-    one_thread = one_thread && s->row->form != ROW_CALL;
+    one_thread = one_thread && s->row->form != ROW_PROCESS;
     const double start = bench_now(one_thread);
     const bool ok = subject_run(s, t->batch);
     *seconds = bench_now(one_thread) - start;

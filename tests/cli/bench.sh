@@ -8,6 +8,8 @@ test_rows_run() {
     expect 0 "$wick" bench elementwise reduce scans sorting indexing moving norms factors images transforms losses rnn attention startup memory $quick
     has out "ceilings of 1 thread" && has out "elementwise/add 1K" && has out "% of" && lacks out "not run" && has out "startup/process"
     expect 0 "$wick" bench gemm/matmul "conv/conv_3x3*" infer/mlp_large_1 train/mlp_small_64 --threads 1,2 $quick && has out "ceilings of 2 threads" && has out "train/mlp_small_64"
+    expect 0 "$wick" bench --list memory && has out "train/mlp_small_64" && has out "memory/chain_64_in_arena" && lacks out elementwise
+    expect 0 "$wick" bench update $quick && has out "update/adam" && has out "% of" && lacks out "not run"
     expect 0 "$wick" bench ceilings && has out "GB/s read" && lacks out suite
 }
 test_json_and_against() {
@@ -30,6 +32,44 @@ test_page() {
     expect 0 "$wick" bench "gemm/f32_8*" scans $quick --html page.html && has page.html "<svg" && has page.html "cumsum" && has page.html "Roofline" && has page.html "</html>"
     expect 1 "$wick" bench "gemm/f32_8*" $quick --html nowhere/page.html && has err nowhere/page.html
 }
+# A row by itself, and what other processes tell of it.
+test_alone() {
+    expect 0 "$wick" bench elementwise/add --size 64K --runs 3 && has out "elementwise/add 64K  3 runs" && has out "0.3 MB planned" && lacks out ceilings
+    expect 0 "$wick" bench train/mlp_small_64 --runs 1 --json && valid_json out && has out '"planned_bytes": '
+    expect 0 "$wick" bench elementwise/add --size 64K --time 0 --memory --json && valid_json out && has out '"peak_bytes": '
+    # 256 KiB of results; code and stacks are a little more
+    python3 - <<'END' || fail "memory of a row"
+import json
+row = json.load(open("out"))["rows"][0]
+assert 262144 <= row["planned_bytes"] < 300000 and 262144 <= row["peak_bytes"] < 4e6, row
+END
+    if perf stat -e instructions:u true 2>&1 | grep -q '[0-9] *instructions:u'; then
+        expect 0 "$wick" bench "gemm/f32_8*" $quick && has out "counted by the CPU"
+    elif command -v valgrind >/dev/null; then
+        expect 0 "$wick" bench "gemm/f32_8*" $quick --instructions && has out "counted by callgrind, tier"
+    fi
+    if ! perf stat -e instructions:u true 2>&1 | grep -q '[0-9] *instructions:u'; then
+        PATH=/nowhere expect 1 "$wick" bench "gemm/f32_8*" $quick --instructions && has out "valgrind is not installed (on Debian: apt install valgrind)"
+        expect 0 "$wick" bench "gemm/f32_8*" $quick && lacks out instructions
+    fi
+}
+test_tables() {
+    expect 0 "$wick" bench --list targets && has out "gemm/naive_f32_1000x1000x1000" && has out "train/mnist_12m_64"
+    expect 0 "$wick" bench --list goals && has out "images/max_pool 64K 16M" && has out "update/adam" && lacks out startup
+    expect 0 "$wick" bench targets --time 0 --json --markdown targets.md --html targets.html && valid_json out
+    has targets.md "| elementwise, 1M elements: add | 1 | 1 ms | " && has targets.html "<h2>Published figures</h2>" && lacks targets.md Goals
+    python3 - <<'END' || fail "targets"
+import json
+out = json.load(open("out"))
+targets = {t["name"]: t for t in out["targets"]}
+assert len(targets) >= 18 and all(t["measured"] > 0 and t["ratio"] > 0 for t in targets.values()), targets
+step = next(r for r in out["rows"] if r["row"] == "train/mnist_12m_64")
+epoch = targets["MNIST epoch of 10000 images, batch 64, from a step's time"]
+assert abs(epoch["measured"] / (157 * step["median_us"] * 1e-6) - 1) < 1e-3 and abs(epoch["ratio"] * epoch["measured"] / 45 - 1) < 1e-2, epoch
+memory = [t for t in out["targets"] if t["unit"] == "bytes"]
+assert len(memory) == 6 and all(5e7 < t["measured"] < 2e9 for t in memory), memory
+END
+}
 # A repository whose command is this very one.
 test_regress() {
     command -v git >/dev/null && command -v cmake >/dev/null || { echo "  skipped: no git or cmake"; return 0; }
@@ -51,7 +91,23 @@ test_peers() {
     expect 1 "$wick" bench "gemm/f32_64x64x64" $quick --peers /bin/false && has out "the peers' process ended"
     python3 -c 'import numpy' 2>/dev/null || { echo "  skipped: no NumPy"; return 0; }
     expect 0 "$wick" bench "gemm/f32_64x64x64" elementwise/add $quick --peers python3 && has out "gemm/f32_64x64x64"
-    [ -z "$(find /dev/shm /tmp -maxdepth 1 -name 'wick-bench-*' -newer base.json 2>/dev/null)" ] || fail "files of inputs are left"
+    # whatever ends it, its peers end too, and no file is left
+    for signal in INT TERM KILL; do
+        "$wick" bench gemm/f32_2048x2048x2048 --time 60 --peers python3 >out 2>err &
+        local pid=$! child=
+        for _ in $(seq 300); do # the ceilings come before
+            child=$(ps -o pid=,comm= --ppid $pid | awk '/python/ { print $1 }')
+            [ -z "$child" ] || break
+            sleep 0.2
+        done
+        [ -n "$child" ] || fail "no peer was started"
+        sleep 0.5
+        kill -$signal $pid
+        wait $pid 2>/dev/null || :
+        for _ in $(seq 50); do kill -0 "$child" 2>/dev/null || break; sleep 0.1; done
+        if kill -0 "$child" 2>/dev/null; then fail "$signal: its peer lives"; fi
+    done
+    [ -z "$(find /dev/shm /tmp -maxdepth 1 -type f -name 'wick-bench-*' -newer base.json 2>/dev/null)" ] || fail "files of inputs are left"
 }
 test_wrong_uses() {
     expect 2 "$wick" bench nothing && has err "no row matches 'nothing'"

@@ -364,6 +364,60 @@ TEST(large_transposes_and_conversions_are_cut_into_tasks) {
         }
 }
 
+/* [rows, cols] to [cols, rows], both sides with a step of their own, the bytes between and around left alone. */
+static void transpose_case(int elem, int64_t rows, int64_t cols, int64_t s_step, int64_t d_step, size_t shift, bool past) {
+    const size_t s_bytes = (size_t)(s_step * cols * elem), d_bytes = (size_t)(d_step * rows * elem);
+    uint8_t *src = malloc(s_bytes), *all = aligned_alloc(64, (d_bytes + 255) & ~(size_t)63), *dst = all + 64 + shift;
+    for (size_t i = 0; i < s_bytes; i++) src[i] = (uint8_t)test_rand();
+    memset(all, 0x77, (d_bytes + 255) & ~(size_t)63);
+    wick_convert_kernels(wick_tier_current())->transpose(elem, src, s_step, dst, d_step, rows, cols, past);
+    wick_stream_end();
+    bool good = true;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < d_step; k++) {
+            uint8_t other[8];
+            memset(other, 0x77, sizeof other);
+            good &= !memcmp(dst + (i * d_step + k) * elem, k < cols ? src + (i + k * s_step) * elem : other, (size_t)elem);
+        }
+    for (size_t i = 0; i < 64 + shift; i++) good &= all[i] == 0x77;
+    for (size_t i = 64 + shift + d_bytes; i < ((d_bytes + 255) & ~(size_t)63); i++) good &= all[i] == 0x77;
+    CHECK_MSG(good, "%s: %d bytes, %lld x %lld, steps %lld and %lld, shift %zu, past %d", wick_tier_name(wick_tier_current()), elem, (long long)rows,
+              (long long)cols, (long long)s_step, (long long)d_step, shift, past);
+    free(src);
+    free(all);
+}
+
+TEST(transposes_of_all_small_sizes) {
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
+        REQUIRE(wick_tier_force((wick_tier)tier));
+        for (int elem = 1; elem <= 8; elem *= 2) {
+            const int64_t most_rows = WICK_MAX(17, 16 / elem + 1), most_cols = WICK_MAX(64 / elem, 16) + 1;
+            for (int64_t rows = 1; rows <= most_rows; rows++)
+                for (int64_t cols = 1; cols <= most_cols; cols++) {
+                    transpose_case(elem, rows, cols, rows, cols, 0, false);
+                    transpose_case(elem, rows, cols, rows + 3, (cols + 63) & ~63, (rows + cols) % 3 == 0 ? (size_t)elem : 0, true);
+                }
+        }
+    }
+    REQUIRE(wick_tier_force(wick_tier_best()));
+}
+
+TEST(transposes_past_the_caches) {
+    for (int i = 0; i < 2; i++) { /* 17 MB: whole lines, and not */
+        wick_copy c = {.rank = 2, .dims = {1040 + i, 4096 + i}, .src_strides = {1, 1040 + i}, .dst_strides = {4096 + i, 1}, .src = WICK_F32, .dst = WICK_F32};
+        const int64_t n = c.dims[0] * c.dims[1];
+        float *x = aligned_alloc(64, ((size_t)n * 4 + 63) & ~(size_t)63), *y = aligned_alloc(64, ((size_t)n * 4 + 63) & ~(size_t)63);
+        for (int64_t k = 0; k < n; k++) x[k] = (float)k;
+        for (int64_t k = wick_copy_tasks(&c) - 1; k >= 0; k--) wick_copy_run(&c, k, k + 1, x, y);
+        int64_t wrong = 0;
+        for (int64_t row = 0; row < c.dims[0]; row++)
+            for (int64_t col = 0; col < c.dims[1]; col++) wrong += y[row * c.dims[1] + col] != (float)(row + col * c.dims[0]);
+        CHECK_INT(wrong, 0);
+        free(x);
+        free(y);
+    }
+}
+
 /* ---- packed dtypes
  * -------------------------------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 #include "kernels/gemm/gemm.h"
 
 /* Blocks of queries and of keys: part of the numerics, the same for every tier and shape. 32 KiB of scores in f32: L1 or L2; the block of queries
- * is long enough that moving the maximum and packing Q^T cost little (bench/bench_attention.c). */
+ * is long enough that moving the maximum and packing Q^T cost little (wick bench attention). */
 enum { WICK_ATTENTION_QUERIES = 64, WICK_ATTENTION_KEYS = 128 };
 
 /* A tile of scores. lanes: queries, rounded up to whole vectors, of rows that are WICK_ATTENTION_QUERIES apart. */

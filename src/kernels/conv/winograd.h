@@ -3,8 +3,8 @@
  *
  *   y = A' [ sum over channels of (G w G') * (B' d B) ] A        * by element: one matrix product for each of the 16
  *
- * Rounding: its sums are shorter, so that errors are not larger than those of the definition for numbers of one magnitude (bench/bench_conv
- * prints both). But what is rounded is sums over a tile: beside a number 10^8 times as large, one loses all its digits, which the
+ * Rounding: its sums are shorter, so that errors are not larger than those of the definition for numbers of one magnitude
+ * (bench/bench_conv_error prints both). But what is rounded is sums over a tile: beside a number 10^8 times as large, one loses all its digits, which the
  * definition keeps where their products never meet. */
 #ifndef WICK_KERNELS_CONV_WINOGRAD_H
 #define WICK_KERNELS_CONV_WINOGRAD_H

@@ -14,18 +14,23 @@ const wick_convert_table *wick_convert_kernels(wick_tier tier) { return tables[t
 
 /* Elements per task: some tens of microseconds. */
 #define COPY_TASK  32768
-/* Side of the square that a transposing copy moves at once: both sides' cache lines stay in L1. */
-#define COPY_TILE  16 /* as in walk.c */
+/* A tile of a transposing copy: bytes of a column, read one after the other; elements of a row. Both sides together stay in L2, and the
+ * pages of both are few enough. */
+#define COPY_ROW_BYTES 1024
+#define COPY_COLS  64
+/* Transpositions of as many bytes are written past the caches. */
+#define COPY_PAST  ((int64_t)16 << 20)
 /* Elements per block of a converting copy; two blocks of 8 bytes each lie on the stack. */
 #define COPY_BLOCK 512
 
 /* A copy in its simplest form: dims of 1 dropped, ordered so that dst is walked as it lies in memory, neighbours
- * merged. A task is a range of elements in that order; for a transpose, a range of bands of the tiled dim. */
+ * merged. A task is a range of elements in that order; of a transpose, a range of tiles. */
 typedef struct plan {
     int rank;
     int64_t dims[WICK_MAX_DIMS], src[WICK_MAX_DIMS], dst[WICK_MAX_DIMS];
     int64_t total;
     int across; /* the dim along which src is contiguous though dst is not; -1: no transpose */
+    int64_t tile_rows, tiles[2], all_tiles; /* of a transpose: across and along; all */
 } plan;
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
@@ -51,39 +56,39 @@ static plan copy_plan(const wick_copy *c) {
     if (p.rank) p.rank = kept + 1;
     if (c->src == c->dst && p.rank >= 2 && p.dst[p.rank - 1] == 1 && magnitude(p.src[p.rank - 1]) > 1)
         for (int d = 0; d < p.rank - 1; d++)
-            if (p.src[d] == 1 && p.dims[d] >= 4 && p.dims[p.rank - 1] >= 4) p.across = d;
+            if (p.src[d] == 1 && p.dims[d] >= 2 && p.dims[p.rank - 1] >= 2) p.across = d;
+    if (p.across >= 0) {
+        const int last = p.rank - 1;
+        p.tile_rows = COPY_ROW_BYTES / (int64_t)wick_dtype_size(c->src);
+        p.tiles[0] = (p.dims[p.across] + p.tile_rows - 1) / p.tile_rows;
+        p.tiles[1] = (p.dims[last] + COPY_COLS - 1) / COPY_COLS;
+        p.all_tiles = p.tiles[0] * p.tiles[1];
+        for (int d = 0; d < last; d++)
+            if (d != p.across) p.all_tiles *= p.dims[d];
+    }
     return p;
-}
-
-/* Tiles of a transpose, counted over the other dims (slowest first) and then over bands of `across`. */
-static int64_t copy_bands(const plan *p) {
-    int64_t n = (p->dims[p->across] + COPY_TILE - 1) / COPY_TILE;
-    for (int d = 0; d < p->rank - 1; d++)
-        if (d != p->across) n *= p->dims[d];
-    return n;
 }
 
 int64_t wick_copy_tasks(const wick_copy *c) {
     plan p = copy_plan(c);
     if (p.total == 0) return 0;
     int64_t tasks = (p.total + COPY_TASK - 1) / COPY_TASK;
-    return p.across < 0 ? tasks : WICK_MIN(tasks, copy_bands(&p));
+    return p.across < 0 ? tasks : WICK_MIN(tasks, p.all_tiles);
 }
 
-static void copy_band(const plan *p, int elem, int64_t band, const uint8_t *src, uint8_t *dst) {
+/* Tiles in the order: the other dims (slowest first), along, across. */
+static void copy_tile(const plan *p, const wick_convert_table *code, int elem, int64_t tile, const uint8_t *src, uint8_t *dst) {
     const int last = p->rank - 1, a = p->across;
-    const int64_t bands = (p->dims[a] + COPY_TILE - 1) / COPY_TILE, row = band % bands * COPY_TILE;
-    const int64_t rows = WICK_MIN(p->dims[a] - row, COPY_TILE);
-    int64_t s = row * p->src[a], d = row * p->dst[a], rest = band / bands;
+    const int64_t row = tile % p->tiles[0] * p->tile_rows, col = tile / p->tiles[0] % p->tiles[1] * COPY_COLS;
+    int64_t s = row + col * p->src[last], d = row * p->dst[a] + col, rest = tile / p->tiles[0] / p->tiles[1];
     for (int i = last - 1; i >= 0; i--) {
         if (i == a) continue;
         s += rest % p->dims[i] * p->src[i];
         d += rest % p->dims[i] * p->dst[i];
         rest /= p->dims[i];
     }
-    const void *from = src + s * elem;
-    void *to = dst + d * elem;
-    wick_walk_transpose(elem, from, p->src[last], to, p->dst[a], rows, p->dims[last]);
+    code->transpose(elem, src + s * elem, p->src[last], dst + d * elem, p->dst[a], WICK_MIN(p->dims[a] - row, p->tile_rows),
+                    WICK_MIN(p->dims[last] - col, COPY_COLS), p->total * elem >= COPY_PAST);
 }
 
 static bool is_linear(const plan *p, const int64_t *strides) {
@@ -141,7 +146,7 @@ void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *s
     const int64_t tasks = wick_copy_tasks(c);
     if (tasks == 0 || begin >= end) return;
     const int elem = (int)wick_dtype_size(c->src);
-    const int64_t items = p.across < 0 ? p.total : copy_bands(&p);
+    const int64_t items = p.across < 0 ? p.total : p.all_tiles;
     int64_t each = (items + tasks - 1) / tasks;
     const bool packed = wick_dtype_is_packed(c->src) || wick_dtype_is_packed(c->dst);
     if (packed) each = (each + 3) & ~(int64_t)3; /* whole bytes */
@@ -150,9 +155,11 @@ void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *s
         if (first >= stop) return;
         memcpy((char *)dst + distance(c->dst, first), (const char *)src + distance(c->src, first), wick_dtype_bytes(c->src, stop - first));
         if (stop == items) wick_elements_end(c->dst, dst, items);
-    } else if (p.across >= 0)
-        for (int64_t band = first; band < stop; band++) copy_band(&p, elem, band, src, dst);
-    else if (c->src == c->dst)
+    } else if (p.across >= 0) {
+        const wick_convert_table *code = wick_convert_kernels(wick_tier_current());
+        for (int64_t tile = first; tile < stop; tile++) copy_tile(&p, code, elem, tile, src, dst);
+        if (p.total * elem >= COPY_PAST) wick_stream_end();
+    } else if (c->src == c->dst)
         copy_same(&p, elem, first, stop, src, dst);
     else
         copy_convert(&p, c->src, c->dst, first, stop, src, dst);

@@ -15,6 +15,9 @@ typedef struct wick_convert_table {
     void (*stream)(void *dst, const void *src, size_t bytes);
     /* dst[i] = *value, n elements of elem bytes (1, 4, 8) */
     void (*fill)(int elem, void *dst, const void *value, size_t n);
+    /* dst[i * d_step + k] = src[i + k * s_step]: rows x cols elements of elem bytes (1, 2, 4, 8); past the caches where that can be, then
+     * wick_stream_end comes before another thread is told */
+    void (*transpose)(int elem, const void *src, int64_t s_step, void *dst, int64_t d_step, int64_t rows, int64_t cols, bool past);
 } wick_convert_table;
 
 extern const wick_convert_table wick_convert_table_ref, wick_convert_table_base;
@@ -36,7 +39,5 @@ void wick_walk_scatter(int elem, int rank, const int64_t *dims, const int64_t *s
                        const void *src, void *dst);
 /* Neither side is packed: n >= 1 elements from linear position `at` of the dims on. */
 void wick_walk_move(int elem, int rank, const int64_t *dims, const int64_t *from, const int64_t *to, int64_t at, int64_t n, const void *src, void *dst);
-/* dst[i * d_step + k] = src[i + k * s_step]: rows x cols elements of elem bytes. */
-void wick_walk_transpose(int elem, const void *src, int64_t s_step, void *dst, int64_t d_step, int64_t rows, int64_t cols);
 
 #endif

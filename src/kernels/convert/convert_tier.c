@@ -291,6 +291,10 @@ static void stream(void *dst, const void *src, size_t n) {
 static void stream(void *dst, const void *src, size_t n) { memcpy(dst, src, n); }
 #endif
 
+/* ---- transpositions --------------------------------------------------------------------------------------------------- */
+
+#include "kernels/convert/transpose_vec.h"
+
 #define FILL(T)                                                                                                        \
     do {                                                                                                               \
         T *d = dst;                                                                                                    \
@@ -352,4 +356,5 @@ const wick_convert_table WICK_TIER_SYMBOL(wick_convert_table_) = {
         },
     .stream = stream,
     .fill = fill,
+    .transpose = transpose,
 };

@@ -99,65 +99,6 @@ WALK(16)
 WALK(32)
 WALK(64)
 
-/* Columns of a transposition that are done together: as many lines of the source stay in L1. */
-#define TILE 16
-#define AHEAD 8
-
-#define TRANSPOSE(bits)                                                                                           \
-    static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step,           \
-                                 int64_t rows, int64_t cols) {                                                         \
-        for (int64_t j = 0; j < cols; j += TILE) {                                                                \
-            const int64_t n = WICK_MIN(cols - j, TILE);                                                           \
-            for (int64_t i = 0; i < rows; i++)                                                                         \
-                for (int64_t k = 0; k < n; k++) d[i * d_step + j + k] = s[i + (j + k) * s_step];                       \
-        }                                                                                                              \
-    }
-TRANSPOSE(8)
-TRANSPOSE(16)
-TRANSPOSE(64)
-
-/* Squares of 4 x 4 in vectors of 16 bytes, which every CPU has; what is left over element by element. */
-typedef uint32_t four __attribute__((vector_size(16)));
-typedef uint32_t four_anywhere __attribute__((vector_size(16), aligned(4), may_alias));
-static void transpose_32(const uint32_t *s, int64_t s_step, uint32_t *d, int64_t d_step, int64_t rows, int64_t cols) {
-    const int64_t whole_rows = rows & ~(int64_t)3;
-    for (int64_t j = 0; j < cols; j += TILE) {
-        const int64_t n = WICK_MIN(cols - j, TILE), whole = n & ~(int64_t)3;
-        for (int64_t k = j; k < j + whole; k += 4)
-            for (int64_t i = 0; i < whole_rows; i += 4) {
-                if (i % 16 == 0) /* what comes next lies far away: fetch it by then */
-                    for (int l = 0; l < 4; l++) __builtin_prefetch(s + i + (k + AHEAD + l) * s_step);
-                four x[4];
-                for (int l = 0; l < 4; l++) x[l] = *(const four_anywhere *)(s + i + (k + l) * s_step);
-                const four low = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5), low2 = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
-                const four high = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7), high2 = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
-                *(four_anywhere *)(d + i * d_step + k) = __builtin_shufflevector(low, low2, 0, 1, 4, 5);
-                *(four_anywhere *)(d + (i + 1) * d_step + k) = __builtin_shufflevector(low, low2, 2, 3, 6, 7);
-                *(four_anywhere *)(d + (i + 2) * d_step + k) = __builtin_shufflevector(high, high2, 0, 1, 4, 5);
-                *(four_anywhere *)(d + (i + 3) * d_step + k) = __builtin_shufflevector(high, high2, 2, 3, 6, 7);
-            }
-        for (int64_t i = 0; i < rows; i++)
-            for (int64_t k = i < whole_rows ? whole : 0; k < n; k++) d[i * d_step + j + k] = s[i + (j + k) * s_step];
-    }
-}
-
-void wick_walk_transpose(int elem, const void *src, int64_t s_step, void *dst, int64_t d_step, int64_t rows, int64_t cols) {
-    switch (elem) {
-    case 1:
-        transpose_8(src, s_step, dst, d_step, rows, cols);
-        break;
-    case 2:
-        transpose_16(src, s_step, dst, d_step, rows, cols);
-        break;
-    case 4:
-        transpose_32(src, s_step, dst, d_step, rows, cols);
-        break;
-    default:
-        transpose_64(src, s_step, dst, d_step, rows, cols);
-        break;
-    }
-}
-
 /* Whole rows of a walk whose columns are what lies together: transposed. Returns how many elements that was. */
 static int64_t gather_across(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const uint8_t *src, uint8_t *dst) {
     if (rank < 2 || strides[rank - 2] != 1 || strides[rank - 1] <= 1) return 0;
@@ -165,7 +106,7 @@ static int64_t gather_across(int elem, int rank, const int64_t *dims, const int6
     if (at % cols || n < 2 * cols) return 0;
     const int64_t rows = WICK_MIN(n / cols, dims[rank - 2] - in_rows);
     const walk w = walk_to(rank, dims, strides, at);
-    wick_walk_transpose(elem, src + w.offset * elem, strides[rank - 1], dst, cols, rows, cols);
+    wick_convert_kernels(wick_tier_current())->transpose(elem, src + w.offset * elem, strides[rank - 1], dst, cols, rows, cols, false);
     return rows * cols;
 }
 

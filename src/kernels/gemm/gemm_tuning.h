@@ -1,4 +1,4 @@
-/* gemm_tuning.h: everything about matrix products that was chosen by measuring (bench/bench_gemm.c prints the
+/* gemm_tuning.h: everything about matrix products that was chosen by measuring (wick bench gemm prints the
  * evidence).
  *
  * Register tiles, per tier. rows * vectors accumulators plus `vectors` of B plus one of A (two without FMA) fit the

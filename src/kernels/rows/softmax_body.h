@@ -1,17 +1,21 @@
 /* softmax_body.h: softmax, log softmax and negative log likelihood over the vectors of rows_vec.h; included once per
  * type.
  *
- * Long rows: the maximum, then chunk by chunk x - max into a buffer, exp over it, its sum. Rows of up to SHORT columns,
- * such as the logits of ten classes, go WIDE rows at a time, one row in each lane: no vector is partly empty and
+ * Long rows: the maximum, then exp(x - max) and its sum, then the quotient. Rows of up to SHORT columns, such as the logits of ten classes, go WIDE rows at a time, one row in each lane: no vector is partly empty and
  * nothing is folded. Lanes do not touch each other, so that a row has the same bits in any company. x and y may be the
  * same memory. */
 
 enum { ROWS_NAME(SHORT) = 32, ROWS_NAME(WIDE) = 16, ROWS_NAME(PER) = ROWS_NAME(WIDE) / ROWS_NAME(L) };
 
-/* n is a multiple of L. */
-ROWS_INLINE void ROWS_NAME(exp_all)(ROWS_T *t, int64_t n) {
+/* t[c] = exp(t[c]); n is a multiple of L. */
+ROWS_INLINE void ROWS_NAME(exp_all)(ROWS_NAME(vec) *t, int64_t n) {
+#ifdef ROWS_EXP_VEC
+    for (int64_t i = 0; i < n / ROWS_NAME(L); i++) t[i] = ROWS_EXP_VEC(t[i]);
+#else
+    ROWS_T *e = (ROWS_T *)t;
     n &= ~(int64_t)(ROWS_NAME(L) - 1);
-    for (int64_t i = 0; i < n; i++) t[i] = ROWS_EXP(t[i]);
+    for (int64_t i = 0; i < n; i++) e[i] = ROWS_EXP(e[i]);
+#endif
 }
 
 static ROWS_T ROWS_NAME(row_max)(const ROWS_T *x, int64_t n) {
@@ -27,15 +31,36 @@ static ROWS_T ROWS_NAME(row_max)(const ROWS_T *x, int64_t n) {
     return ROWS_NAME(fold_max)(acc);
 }
 
-/* t = exp(x - max) for n <= CHUNK elements, and zeros up to a whole vector; returns their sum. */
-static double ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, ROWS_T *t) {
-    enum { L = ROWS_NAME(L) };
+/* y = exp(x - max) for n <= CHUNK elements, nothing when y is NULL; returns their sum, in the order of sum(). */
+ROWS_INLINE ROWS_T ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, ROWS_T *y) {
+    enum { L = ROWS_NAME(L), ACC = ROWS_NAME(ACC) };
     const ROWS_NAME(vec) shift = ROWS_NAME(set1)(max), lowest = ROWS_NAME(set1)(-(ROWS_T)INFINITY);
+    ROWS_NAME(vec) acc[ACC] = {0}, e[ACC];
     int64_t i = 0;
-    for (; i + L <= n; i += L) ROWS_NAME(store)(t + i, ROWS_NAME(load)(x + i) - shift);
-    if (i < n) ROWS_NAME(store)(t + i, ROWS_NAME(load_part)(x + i, n - i, lowest) - shift), i += L;
-    ROWS_NAME(exp_all)(t, i);
-    return ROWS_NAME(sum)(t, i, false, 0);
+    for (; i + L * ACC <= n; i += L * ACC) {
+#ifdef ROWS_EXP_VEC /* one after the other: an exponential takes half of AVX2's registers */
+        for (int v = 0; v < ACC; v++) {
+            e[0] = ROWS_EXP_VEC(ROWS_NAME(load)(x + i + v * L) - shift);
+            if (y) ROWS_NAME(store)(y + i + v * L, e[0]);
+            acc[v] += e[0];
+        }
+#else
+        for (int v = 0; v < ACC; v++) e[v] = ROWS_NAME(load)(x + i + v * L) - shift;
+        ROWS_NAME(exp_all)(e, L * ACC);
+        for (int v = 0; v < ACC; v++) acc[v] += e[v];
+        for (int v = 0; y && v < ACC; v++) ROWS_NAME(store)(y + i + v * L, e[v]);
+#endif
+    }
+    for (int v = 0; v < ACC; v++, i += L) { /* constant bounds keep acc in registers */
+        if (i >= n) break;
+        const bool whole = i + L <= n;
+        e[v] = (whole ? ROWS_NAME(load)(x + i) : ROWS_NAME(load_part)(x + i, n - i, lowest)) - shift;
+        ROWS_NAME(exp_all)(e + v, L);
+        acc[v] += e[v];
+        if (y && whole) ROWS_NAME(store)(y + i, e[v]);
+        if (y && !whole) ROWS_NAME(store_part)(y + i, n - i, e[v]);
+    }
+    return ROWS_NAME(fold_add)(acc);
 }
 
 /* y = (x - a - b) or x * a, as `log` says. */
@@ -53,23 +78,22 @@ ROWS_INLINE void ROWS_NAME(finish)(bool log, const ROWS_T *x, int64_t n, ROWS_T 
     }
 }
 
-/* One row of any length: softmax into y (or nothing when y is NULL). Returns the sum of exp(x - max). */
-static ROWS_T ROWS_NAME(softmax_row)(const ROWS_T *x, int64_t cols, ROWS_T max, ROWS_T *y) {
+/* Rows of any length, at most TOGETHER: exp(x - max) into y, or nothing when y is NULL. Step by step for all of them: what a step of one row ends
+ * with (a fold, a quotient) overlaps with the next row's. */
+enum { ROWS_NAME(TOGETHER) = 8, ROWS_NAME(IN_L1) = 4096 };
+static void ROWS_NAME(exp_rows)(const ROWS_T *x, int64_t rows, int64_t cols, ROWS_T *max, double *sum, ROWS_T *y) {
     enum { CHUNK = ROWS_NAME(CHUNK) };
-    _Alignas(WICK_ALIGN) ROWS_T t[CHUNK];
-    double sum = 0;
-    for (int64_t i = 0; i < cols; i += CHUNK) {
-        const int64_t n = WICK_MIN(cols - i, CHUNK);
-        sum += ROWS_NAME(exp_chunk)(x + i, n, max, t);
-        if (!y) continue;
-        if (n == cols)
-            ROWS_NAME(finish)(false, t, n, (ROWS_T)(1 / sum), 0, y);
+    for (int64_t r = 0; r < rows; r++) max[r] = ROWS_NAME(row_max)(x + r * cols, cols);
+    for (int64_t r = 0; r < rows; r++) {
+        sum[r] = 0;
+        if (!y)
+            for (int64_t i = 0; i < cols; i += CHUNK) sum[r] += (double)ROWS_NAME(exp_chunk)(x + r * cols + i, WICK_MIN(cols - i, CHUNK), max[r], NULL);
         else
-            memcpy(y + i, t, (size_t)n * sizeof *t);
+            for (int64_t i = 0; i < cols; i += CHUNK)
+                sum[r] += (double)ROWS_NAME(exp_chunk)(x + r * cols + i, WICK_MIN(cols - i, CHUNK), max[r], y + r * cols + i);
     }
-    if (y && cols > CHUNK) ROWS_NAME(finish)(false, y, cols, (ROWS_T)(1 / sum), 0, y);
-    return (ROWS_T)sum;
 }
+static int64_t ROWS_NAME(together)(int64_t cols) { return WICK_MIN(ROWS_NAME(TOGETHER), WICK_MAX(ROWS_NAME(IN_L1) / cols, 1)); }
 
 /* `rows` <= WIDE rows of cols <= SHORT, transposed: t[c][lane]. Lanes without a row hold zeros. */
 typedef struct ROWS_NAME(group) {
@@ -93,7 +117,7 @@ static void ROWS_NAME(group_load)(ROWS_NAME(group) *g, const ROWS_T *x, int64_t 
 static void ROWS_NAME(group_sum)(ROWS_NAME(group) *g, const ROWS_NAME(group) *from, int64_t cols) {
     enum { WIDE = ROWS_NAME(WIDE), PER = ROWS_NAME(PER) };
     if (g != from) memcpy(g->t, from->t, (size_t)cols * sizeof g->t[0]);
-    ROWS_NAME(exp_all)((ROWS_T *)g->t, cols * WIDE);
+    ROWS_NAME(exp_all)(g->t[0], cols * WIDE);
     for (int v = 0; v < PER; v++) {
         g->sum[v] = (ROWS_NAME(vec)){0};
         for (int64_t c = 0; c < cols; c++) g->sum[v] += g->t[c][v];
@@ -120,10 +144,19 @@ static void ROWS_NAME(softmax)(bool log, int64_t begin, int64_t end, int64_t col
     const ROWS_T *x = (const ROWS_T *)from;
     ROWS_T *y = (ROWS_T *)to;
     if (cols > ROWS_NAME(SHORT)) {
-        for (int64_t r = begin; r < end; r++) {
-            const ROWS_T max = ROWS_NAME(row_max)(x + r * cols, cols);
-            const ROWS_T sum = ROWS_NAME(softmax_row)(x + r * cols, cols, max, log ? NULL : y + r * cols);
-            if (log) ROWS_NAME(finish)(true, x + r * cols, cols, max, ROWS_LOG(sum), y + r * cols);
+        const int64_t step = ROWS_NAME(together)(cols);
+        ROWS_T max[ROWS_NAME(TOGETHER)];
+        double sum[ROWS_NAME(TOGETHER)];
+        for (int64_t r = begin; r < end; r += step) {
+            const int64_t rows = WICK_MIN(end - r, step);
+            ROWS_NAME(exp_rows)(x + r * cols, rows, cols, max, sum, log ? NULL : y + r * cols);
+            for (int64_t l = 0; l < rows; l++) {
+                ROWS_T *at = y + (r + l) * cols;
+                if (log)
+                    ROWS_NAME(finish)(true, x + (r + l) * cols, cols, max[l], ROWS_LOG((ROWS_T)sum[l]), at);
+                else
+                    ROWS_NAME(finish)(false, at, cols, (ROWS_T)(1 / sum[l]), 0, at);
+            }
         }
         return;
     }
@@ -166,10 +199,17 @@ static int64_t ROWS_NAME(nll)(int64_t begin, int64_t end, int64_t cols, const vo
                 ROWS_NAME(group_store)(&g, rows, cols, p + r * cols);
             }
         } else {
-            for (int64_t l = 0; l < rows; l++) {
-                const ROWS_T *row = x + (r + l) * cols, max = ROWS_NAME(row_max)(row, cols);
-                if ((uint64_t)label[r + l] < (uint64_t)cols) at[l] = row[label[r + l]] - max;
-                sums[l] = ROWS_NAME(softmax_row)(row, cols, max, p ? p + (r + l) * cols : NULL);
+            const int64_t step = ROWS_NAME(together)(cols);
+            ROWS_T max[ROWS_NAME(TOGETHER)];
+            double sum[ROWS_NAME(TOGETHER)];
+            for (int64_t first = 0; first < rows; first += step) {
+                const int64_t n = WICK_MIN(rows - first, step), q = r + first;
+                ROWS_NAME(exp_rows)(x + q * cols, n, cols, max, sum, p ? p + q * cols : NULL);
+                for (int64_t l = 0; l < n; l++) {
+                    if ((uint64_t)label[q + l] < (uint64_t)cols) at[first + l] = x[(q + l) * cols + label[q + l]] - max[l];
+                    sums[first + l] = (ROWS_T)sum[l];
+                    if (p) ROWS_NAME(finish)(false, p + (q + l) * cols, cols, (ROWS_T)(1 / sum[l]), 0, p + (q + l) * cols);
+                }
             }
         }
         for (int l = 0; l < WIDE; l++) sums[l] = ROWS_LOG(sums[l]) - at[l];
