@@ -289,6 +289,38 @@ TEST(sizes_that_take_several_blocks_and_tasks) {
     }
 }
 
+/* Few rows go over B in place: from near, from far (by rows from 1 MiB on, by columns from 8), and with each rest of columns. */
+TEST(few_rows_read_b_in_place) {
+    for (int m = 1; m <= 9; m++) {
+        static const int cols[] = {1, 3, 4, 7, 8, 9, 15, 17, 24, 33, 65, 127, 129, 131, 300};
+        for (size_t i = 0; i < WICK_COUNTOF(cols); i++) {
+            const bool turned = test_rand() & 1; /* a narrow C goes as its transpose */
+            product p = product_make(test_rand() & 1 ? WICK_CF32 : WICK_CF64, turned ? cols[i] : m, turned ? m : cols[i], test_rand_int(1, 90),
+                                     test_rand_int(ROWS, PADDED_COLUMNS), test_rand_int(ROWS, PADDED_COLUMNS));
+            product_try(&p);
+            product_free(&p);
+        }
+        product p = product_make(m & 1 ? WICK_CF32 : WICK_CF64, m, 531, m & 1 ? 601 : 301, ROWS, PADDED_ROWS);
+        product_try(&p);
+        product_free(&p);
+    }
+    for (int m = 1; m <= 4; m += 3) {
+        product p = product_make(WICK_CF32, m, 2005, 1061, ROWS, COLUMNS);
+        product_try(&p);
+        product_free(&p);
+    }
+}
+
+/* Every shape up to a tile plus one. */
+TEST(small_shapes) {
+    for (int m = 1; m <= 15; m++)
+        for (int n = 1; n <= 33; n++) {
+            product p = product_make((m + n) & 1 ? WICK_CF32 : WICK_CF64, m, n, test_rand_int(1, 20), test_rand_int(ROWS, COLUMNS), test_rand_int(ROWS, COLUMNS));
+            product_try(&p);
+            product_free(&p);
+        }
+}
+
 TEST(zero_sizes) {
     for (int tasks = 0; tasks < 3; tasks++) {
         product p = product_make(WICK_CF32, tasks == 0 ? 0 : 5, tasks == 1 ? 0 : 20, 4, ROWS, ROWS);

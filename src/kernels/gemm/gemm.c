@@ -9,6 +9,7 @@ enum {
     GEMM_PACK_B = 2,  /* a task packs each panel of B into its scratch just before use */
     GEMM_SHARE_B = 4, /* stage 0 packs B: [panel][k][nr] */
     GEMM_OUTER = 16,  /* k = 1: rows of C are written one after the other */
+    GEMM_THIN = 32,   /* few rows: a kernel of its own goes over B in place */
     GEMM_PACK_A = 8,  /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
 };
 
@@ -59,6 +60,11 @@ static size_t gemm_packed_a(const wick_gemm *g, const gemm_view *v) {
     return WICK_ALIGN_UP((size_t)(tiles * WICK_MIN(g->kc, v->k) * q->elem) * width, WICK_ALIGN);
 }
 
+/* Whether a thin product has B in no near cache. */
+static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v) {
+    return (double)q->elem * (double)v->k * (double)v->n > (v->b_col == 1 ? WICK_GEMM_FAR_BY_ROWS : WICK_GEMM_FAR_BY_COLUMNS);
+}
+
 void wick_gemm_prepare(wick_gemm *g) {
     const wick_gemm_kernel *q = wick_gemm_kernel_of(g->type);
     g->kernel = q;
@@ -97,6 +103,18 @@ void wick_gemm_prepare(wick_gemm *g) {
     /* Columns are cut first: such tasks share no part of B. A few rows are not cut at all where panels of one vector
      * keep the multiply-adds busy. */
     int64_t across = WICK_MIN(panels, want), down = 1;
+    const bool by_rows = v.b_col == 1, far = gemm_is_far(q, &v);
+    const bool thin = !g->keep && !g->lower && (by_rows ? v.m <= (far ? WICK_GEMM_FEW_FAR : WICK_GEMM_FEW_NEAR)
+                                                        : v.b_row == 1 && v.m <= WICK_GEMM_FEW_BY_COLUMNS && v.n >= q->columns);
+    if (thin) {
+        across = WICK_MIN(want, by_rows && far ? ceil_div(v.n * elem, WICK_GEMM_SWEEP_TASK) : ceil_div(v.n, lanes));
+        do g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), lanes);
+        while (!by_rows && (v.n - 1) % g->nc + 1 < q->columns && across-- > 1); /* the last one's columns fill a vector */
+        g->how |= GEMM_THIN;
+        g->mc = v.m;
+        g->tasks = ceil_div(v.n, g->nc);
+        return;
+    }
     if (want > panels && v.m <= WICK_GEMM_SHARE_ROWS && q->mr >= WICK_GEMM_CHAINS)
         across = WICK_MIN(ceil_div(v.n, lanes), want);
     else
@@ -110,17 +128,17 @@ void wick_gemm_prepare(wick_gemm *g) {
     g->tasks = ceil_div(v.n, g->nc) * down;
 
     const int64_t b_row = (v.b_row < 0 ? -v.b_row : v.b_row) * elem;
-    bool panel = v.n % lanes != 0;
+    bool panel = v.n % lanes != 0 && !q->masks;
     if (g->keep) {
         g->how |= GEMM_SHARE_B;
         panel = false;
     } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
-        const bool turned_b = v.b_col != 1, far = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
+        const bool turned_b = v.b_col != 1, far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
         const bool large = (double)v.k * (double)v.n * (double)elem >= WICK_GEMM_SHARE_BYTES, share = down > 1 && !(g->how & GEMM_SWAP);
-        if (share && (turned_b || far || large))
+        if (share && (turned_b || far_rows || large))
             g->how |= GEMM_SHARE_B, panel = false;
-        else if (turned_b || far)
+        else if (turned_b || far_rows)
             g->how |= GEMM_PACK_B, panel = true;
     }
     if (panel) g->scratch = WICK_ALIGN_UP((size_t)(kb * nr * elem), WICK_ALIGN);
@@ -145,16 +163,50 @@ void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *
     }
 }
 
+/* A task of a thin product: all rows, columns [c0, c1). Of columns that are contiguous the kernel goes through all blocks of k before the next ones. */
+static void gemm_thin(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1, const char *a, const char *b, const char *bias, char *c) {
+    const wick_gemm_kernel *q = g->kernel;
+    const int64_t elem = q->elem;
+    const bool by_rows = v->b_col == 1;
+    wick_gemm_tile t = {.k = by_rows ? WICK_MIN(g->kc, v->k) : v->k,
+                        .a = a,
+                        .a_row = v->a_row,
+                        .a_col = v->a_col,
+                        .b = b + c0 * v->b_col * elem,
+                        .b_row = by_rows ? v->b_row : v->b_col,
+                        .k_block = g->kc,
+                        .far = gemm_is_far(q, v),
+                        .c = c + c0 * v->c_col * elem,
+                        .c_row = v->c_row,
+                        .c_col = v->c_col,
+                        .cols = c1 - c0,
+                        .bias = bias ? bias + (v->bias == 1 ? c0 : 0) * elem : NULL,
+                        .add = g->accumulate};
+    for (int64_t rest = v->k;; t.add = true) {
+        rest -= t.k;
+        if (rest <= 0) {
+            t.bias_mode = v->bias;
+            t.relu = g->relu;
+        }
+        (by_rows ? q->thin_rows : q->thin_columns)[v->m - 1](&t);
+        if (rest <= 0) return;
+        t.a = (const char *)t.a + t.k * v->a_col * elem;
+        t.b = (const char *)t.b + t.k * v->b_row * elem;
+        t.k = WICK_MIN(t.k, rest);
+    }
+}
+
 /* Rows [r0, r1) of C by columns [c0, c1): one task. */
 static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
                        const char *a, const char *b, const char *bias, char *c, const char *packed, char *scratch) {
     const wick_gemm_kernel *q = g->kernel;
     const int64_t elem = q->elem, nr = q->nr, lanes = q->lanes, kb = WICK_MIN(g->kc, v->k);
     /* Tiles of nearly equal height: 64 rows are 13 + 13 + 13 + 13 + 12, not 4 * 14 + 8. */
-    const int64_t tiles = ceil_div(r1 - r0, wick_gemm_tile_rows(q, v->a_row)), height = (r1 - r0) / tiles,
-                  taller = (r1 - r0) % tiles;
+    const int64_t highest = wick_gemm_tile_rows(q, v->a_row), tiles = r1 - r0 <= highest ? 1 : ceil_div(r1 - r0, highest);
+    const int64_t height = tiles == 1 ? r1 - r0 : (r1 - r0) / tiles, taller = r1 - r0 - height * tiles;
     const int64_t a_width = (int64_t)WICK_ALIGN_UP(q->mr, lanes);
     char *const packed_a = g->how & GEMM_PACK_A ? scratch + g->scratch - gemm_packed_a(g, v) : NULL;
+    wick_gemm_tile t = {.c_row = v->c_row, .c_col = v->c_col};
     int64_t k0 = 0;
     do { /* once for k = 0 */
         const int64_t k = WICK_MIN(g->kc, v->k - k0);
@@ -167,41 +219,26 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                 row += rows;
             }
         }
-        for (int64_t col = c0, width; col < c1; col += width) {
-            width = nr;
+        t.k = k;
+        t.bias_mode = last ? v->bias : 0;
+        t.add = g->accumulate || k0 > 0;
+        t.relu = last && g->relu;
+        for (int64_t col = c0; col < c1; col += nr) {
             if (g->lower && col >= r1) break;
-            wick_gemm_tile t = {.k = k,
-                                .b_row = nr,
-                                .c_row = v->c_row,
-                                .c_col = v->c_col,
-                                .cols = WICK_MIN(nr, c1 - col),
-                                .bias_mode = last ? v->bias : 0,
-                                .add = g->accumulate || k0 > 0,
-                                .relu = last && g->relu};
-            if (r1 - r0 == 1 && c1 - col >= q->row_unit && (v->b_col == 1 || v->b_row == 1)) {
-                t.a = a + (r0 * v->a_row + k0 * v->a_col) * elem;
-                t.a_col = v->a_col;
-                t.b = b + (k0 * v->b_row + col * v->b_col) * elem;
-                t.b_row = v->b_col == 1 ? v->b_row : v->b_col;
-                t.c = c + (r0 * v->c_row + col * v->c_col) * elem;
-                t.bias = bias ? bias + (v->bias == 1 ? col : r0) * elem : NULL;
-                t.cols = width = q->row_unit;
-                t.far = (int64_t)elem * v->k * v->n > WICK_GEMM_NEAR;
-                (v->b_col == 1 ? q->row_by_rows : q->row_by_columns)(&t);
-                continue;
-            }
+            t.b_row = nr;
+            t.cols = WICK_MIN(nr, c1 - col);
             if (g->how & GEMM_SHARE_B) {
                 t.b = packed + (col * v->k + k0 * nr) * elem;
             } else {
                 t.b = b + (k0 * v->b_row + col * v->b_col) * elem;
-                if ((g->how & GEMM_PACK_B) || t.cols % lanes) {
+                if ((g->how & GEMM_PACK_B) || (t.cols % lanes && !q->masks)) {
                     q->pack(k, t.cols, t.b, v->b_row, v->b_col, scratch, nr);
                     t.b = scratch;
                 } else {
                     t.b_row = v->b_row;
                 }
             }
-            wick_gemm_tile_fn *const *const by_rows = q->tiles + (ceil_div(t.cols, lanes) - 1) * q->mr - 1;
+            wick_gemm_tile_fn *const *const by_rows = q->tiles + (t.cols <= lanes ? 0 : ceil_div(t.cols, lanes) - 1) * q->mr - 1;
             for (int64_t i = 0, row = r0; i < tiles; i++) {
                 const int64_t rows = height + (i < taller);
                 if (g->lower && col >= row + rows) {
@@ -245,10 +282,13 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
         a = b;
         b = other;
     }
-    const int64_t across = ceil_div(v.n, g->nc);
+    const int64_t across = g->tasks == 1 ? 1 : ceil_div(v.n, g->nc);
     for (int64_t t = begin; t < end; t++) {
-        const int64_t r0 = t / across * g->mc, c0 = t % across * g->nc;
-        gemm_block(g, &v, r0, WICK_MIN(v.m, r0 + g->mc), c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c, packed, scratch);
+        const int64_t down = across == 1 ? t : t / across, r0 = down * g->mc, c0 = (t - down * across) * g->nc;
+        if (g->how & GEMM_THIN)
+            gemm_thin(g, &v, c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c);
+        else
+            gemm_block(g, &v, r0, WICK_MIN(v.m, r0 + g->mc), c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c, packed, scratch);
     }
 }
 

@@ -19,9 +19,10 @@ typedef struct wick_gemm_tile {
     int64_t a_row, a_col;
     int64_t pieces;          /* piece_tiles: A is this many pieces of k columns, */
     const int64_t *piece_at; /* so many elements behind a; B goes on from one to the next */
-    const void *b; /* rows contiguous, readable to a whole number of vectors */
-    int64_t b_row; /* row_by_columns: the distance of columns */
-    bool far;      /* row_by_columns: B is in no cache */
+    const void *b; /* rows contiguous, without masks readable to a whole number of vectors */
+    int64_t b_row; /* thin_columns: the distance of columns */
+    int64_t k_block; /* thin_columns: k is summed in blocks of this many */
+    bool far;      /* thin kernels: B is in no near cache */
     void *c;
     int64_t c_row, c_col;
     int64_t cols;     /* columns that exist: the rest of the last vector is computed and dropped */
@@ -48,9 +49,10 @@ typedef struct wick_gemm_kernel {
     int mr, nr;           /* the largest tile; nr is a multiple of lanes */
     wick_gemm_tile_fn *const *tiles, *const *piece_tiles; /* [(vectors - 1) * mr + rows - 1] */
     wick_gemm_pack_fn *pack;
-    /* One row of A times row_unit columns of B in place, whose rows (columns) are contiguous. */
-    int row_unit;
-    wick_gemm_tile_fn *row_by_rows, *row_by_columns;
+    bool masks; /* the last vector of tiles ends where the columns do, in B as in C */
+    /* By rows - 1, up to WICK_GEMM_FEW_...: B in place, whose rows (or columns, `columns` at least) are contiguous; any number of columns. */
+    int columns;
+    wick_gemm_tile_fn *const *thin_rows, *const *thin_columns;
     /* Of k = 1, without anything that follows; B's columns are neighbours. */
     void (*outer)(int64_t rows, int64_t cols, const void *a, int64_t a_row, const void *b, void *c, int64_t c_row);
     wick_gemm_rows_fn *rows; /* the reference only; then the tile fields are unused */

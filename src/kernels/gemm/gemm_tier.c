@@ -34,6 +34,8 @@
 #else
 #define GEMM_UNROLL _Pragma("GCC unroll 32")
 #endif
+/* registers that a tile takes at most, and vectors across */
+enum { GEMM_ACCUMULATORS = WICK_GEMM_MR * WICK_GEMM_NV, GEMM_WIDEST = 8 };
 #define GEMM_HIDE(x) __asm__("" : "+r"(x))
 
 #define GEMM_TILES_6(X, vecs) X(1, vecs) X(2, vecs) X(3, vecs) X(4, vecs) X(5, vecs) X(6, vecs)
@@ -57,8 +59,9 @@
 #define GEMM_BITS_T  int32_t
 #define GEMM_NAME(x) x##_f32
 #include "kernels/gemm/gemm_vec.h"
+#include "kernels/gemm/gemm_part.h"
 #include "kernels/gemm/gemm_tile.h"
-#include "kernels/gemm/gemm_row.h"
+#include "kernels/gemm/gemm_thin.h"
 #undef GEMM_T
 #undef GEMM_BITS
 #undef GEMM_BITS_T
@@ -68,13 +71,14 @@
 #define GEMM_BITS_T  int64_t
 #define GEMM_NAME(x) x##_f64
 #include "kernels/gemm/gemm_vec.h"
+#include "kernels/gemm/gemm_part.h"
 #include "kernels/gemm/gemm_tile.h"
-#include "kernels/gemm/gemm_row.h"
+#include "kernels/gemm/gemm_thin.h"
 
 #define GEMM_FIELDS(bytes, suffix)                                                                                     \
     .elem = bytes, .lanes = L_##suffix, .mr = WICK_GEMM_MR, .nr = L_##suffix * WICK_GEMM_NV,                           \
-    .row_unit = ROW_UNIT_##suffix, .tiles = tiles_##suffix, .piece_tiles = piece_tiles_##suffix, .pack = pack_##suffix, \
-    .row_by_rows = row_by_rows_##suffix, .row_by_columns = row_by_columns_##suffix, .outer = outer_##suffix
+    .masks = GEMM_MASKED, .columns = LT_##suffix, .tiles = tiles_##suffix, .piece_tiles = piece_tiles_##suffix,         \
+    .pack = pack_##suffix, .thin_rows = thin_rows_##suffix, .thin_columns = thin_columns_##suffix, .outer = outer_##suffix
 
 #endif
 

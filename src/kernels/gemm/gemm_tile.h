@@ -16,11 +16,13 @@ static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_til
     }
 }
 
-/* rows, vecs and pieces are constants at every call, so that the loops unroll and acc lives in registers. pieces: A comes in pieces. */
+/* rows, vecs and pieces are constants at every call, so that the loops unroll and acc lives in registers. pieces: A comes in pieces. With masks,
+ * the last vector of B and of C ends where the columns do. */
 GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const int vecs, const bool pieces) {
     enum { L = GEMM_NAME(L) };
     typedef GEMM_NAME(vec) vec;
-    vec acc[WICK_GEMM_MR * WICK_GEMM_NV];
+    const GEMM_NAME(mask) mask = GEMM_NAME(mask_of)(t->cols - (vecs - 1) * L);
+    vec acc[GEMM_ACCUMULATORS];
     GEMM_UNROLL
     for (int i = 0; i < rows * vecs; i++) acc[i] = (vec){0};
 
@@ -32,9 +34,10 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         GEMM_UNROLL
         for (int i = 0; i < (rows + 2) / 3; i++) a[i] = from + 3 * i * a_row;
         for (int64_t p = t->k; p > 0; p--) {
-            vec bv[WICK_GEMM_NV];
+            vec bv[GEMM_WIDEST];
             GEMM_UNROLL
-            for (int v = 0; v < vecs; v++) bv[v] = GEMM_NAME(load)(b + v * L);
+            for (int v = 0; v < vecs - 1; v++) bv[v] = GEMM_NAME(load)(b + v * L);
+            bv[vecs - 1] = GEMM_NAME(load_mask)(mask, b + (vecs - 1) * L);
             GEMM_UNROLL
             for (int i = 0; i < rows; i++) {
                 const vec x = GEMM_NAME(set1)(a[i / 3][(i % 3) * a_row]);
@@ -50,8 +53,8 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         }
     }
 
-    if (__builtin_expect(t->c_col != 1 || t->cols != vecs * L, 0)) {
-        GEMM_T whole[WICK_GEMM_MR * WICK_GEMM_NV * L];
+    if (__builtin_expect(t->c_col != 1 || (GEMM_MASKED ? t->cols <= (vecs - 1) * L : t->cols != vecs * L), 0)) {
+        GEMM_T whole[GEMM_ACCUMULATORS * L];
         GEMM_UNROLL
         for (int i = 0; i < rows * vecs; i++) GEMM_NAME(store)(whole + i * L, acc[i]);
         GEMM_NAME(finish_part)(t, whole, rows, vecs * L);
@@ -65,13 +68,14 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         for (int i = 0; i < rows; i++) {
             GEMM_UNROLL
             for (int v = 0; v < vecs; v++)
-                acc[i * vecs + v] = GEMM_NAME(load)(c + i * c_row + v * L) + acc[i * vecs + v];
+                acc[i * vecs + v] = (v + 1 < vecs ? GEMM_NAME(load)(c + i * c_row + v * L) : GEMM_NAME(load_mask)(mask, c + i * c_row + v * L)) + acc[i * vecs + v];
         }
     }
     if (t->bias_mode == 1) {
-        vec bv[WICK_GEMM_NV];
+        vec bv[GEMM_WIDEST];
         GEMM_UNROLL
-        for (int v = 0; v < vecs; v++) bv[v] = GEMM_NAME(load)(bias + v * L);
+        for (int v = 0; v < vecs - 1; v++) bv[v] = GEMM_NAME(load)(bias + v * L);
+        bv[vecs - 1] = GEMM_NAME(load_mask)(mask, bias + (vecs - 1) * L);
         GEMM_UNROLL
         for (int i = 0; i < rows * vecs; i++) acc[i] += bv[i % vecs];
     } else if (t->bias_mode == 2) {
@@ -85,7 +89,8 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
     GEMM_UNROLL
     for (int i = 0; i < rows; i++) {
         GEMM_UNROLL
-        for (int v = 0; v < vecs; v++) GEMM_NAME(store)(c + i * c_row + v * L, acc[i * vecs + v]);
+        for (int v = 0; v < vecs - 1; v++) GEMM_NAME(store)(c + i * c_row + v * L, acc[i * vecs + v]);
+        GEMM_NAME(store_mask)(c + i * c_row + (vecs - 1) * L, mask, acc[i * vecs + vecs - 1]);
     }
 }
 
@@ -121,9 +126,7 @@ GEMM_INLINE void GEMM_NAME(pack_rows)(int64_t k, int64_t cols, const GEMM_T *src
     for (int64_t p = 0; p < k; p++, src += row, dst += dst_row) {
         for (int64_t j = 0; j < whole; j += L) GEMM_NAME(store)(dst + j, GEMM_NAME(load)(src + j));
         if (cols == whole) continue;
-        GEMM_NAME(vec) rest = {0};
-        for (int64_t j = whole; j < cols; j++) rest[j - whole] = src[j];
-        GEMM_NAME(store)(dst + whole, rest);
+        GEMM_NAME(store)(dst + whole, GEMM_NAME(load_part)(src + whole, cols - whole));
     }
 }
 

@@ -7,21 +7,32 @@
 #define WICK_KERNELS_GEMM_GEMM_TUNING_H
 
 #ifdef WICK_TIER_ID /* tier files only */
-/* bytes of a vector; rows and vectors of a tile; bytes of a row of B that the one-row kernel takes at a time */
+/* bytes of a vector; rows and vectors of a tile */
 #if WICK_TIER_ID == 3 /* avx512: 32 registers */
-enum { WICK_GEMM_VEC_BYTES = 64, WICK_GEMM_MR = 14, WICK_GEMM_NV = 2, WICK_GEMM_ROW_BYTES = 256 };
+#define WICK_GEMM_WIDE(rows) ((rows) <= 2 ? 8 : (rows) == 3 ? 6 : (rows) <= 5 ? 4 : 3)
+enum { WICK_GEMM_VEC_BYTES = 64, WICK_GEMM_MR = 14, WICK_GEMM_NV = 2 };
 #elif WICK_TIER_ID == 2 /* avx2: 16 registers */
-enum { WICK_GEMM_VEC_BYTES = 32, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2, WICK_GEMM_ROW_BYTES = 256 };
+#define WICK_GEMM_WIDE(rows) ((rows) == 1 ? 8 : (rows) == 2 ? 5 : (rows) == 3 ? 4 : (rows) == 4 ? 3 : 2)
+enum { WICK_GEMM_VEC_BYTES = 32, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2 };
 #else                   /* base: 16 registers (SSE2) or more */
-enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2, WICK_GEMM_ROW_BYTES = 128 };
+#define WICK_GEMM_WIDE(rows) ((rows) == 1 ? 8 : (rows) == 2 ? 5 : (rows) == 3 ? 4 : (rows) == 4 ? 3 : 2)
+enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2 };
 #endif
+/* Over B's columns, groups of them that are in flight; over its rows, WICK_GEMM_WIDE(rows) vectors are. */
+enum { WICK_GEMM_COLUMN_GROUPS = 2 };
 #endif
+
+/* Thin products, which read B in place. Up to so many rows: where rows of B are far; near; where its columns are contiguous. Far: rows of B at a time, bytes
+ * of sums that wait in L1, those of a row of B that are one task's, and how many bytes ahead of a column are asked for. Measured on Zen 4: 1 x 4096 x 4096 takes half the time of tiles with rows of
+ * B at once, 2 x 512 x 512 two thirds with wide tiles, and over columns a half to nine tenths of what packing first takes. */
+enum { WICK_GEMM_FEW_FAR = 8, WICK_GEMM_FEW_NEAR = 3, WICK_GEMM_FEW_BY_COLUMNS = 4 };
+enum { WICK_GEMM_SWEEP_STEPS = 8, WICK_GEMM_SWEEP_BYTES = 16384, WICK_GEMM_SWEEP_TASK = 8192, WICK_GEMM_AHEAD = 1024 };
 
 /* Bytes of a column that are transposed before the next columns' turn. */
 enum { WICK_GEMM_CHUNK = 256 };
 
-/* Bytes of B from which on one row times its columns comes from memory. */
-enum { WICK_GEMM_NEAR = 8 << 20 };
+/* Bytes of B from which on a thin product takes it from far: by rows (no cache near enough for tiles), by columns (memory). */
+enum { WICK_GEMM_FAR_BY_ROWS = 1 << 20, WICK_GEMM_FAR_BY_COLUMNS = 8 << 20 };
 
 /* The longest block of k. It is a part of the numerics (the same for every tier and shape): one block's partial sum is
  * rounded on its own. A panel of B of this length (64 KiB) and a tile of A (28 KiB) live in L2. */

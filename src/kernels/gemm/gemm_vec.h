@@ -87,10 +87,7 @@ GEMM_INLINE GEMM_NAME(tvec) GEMM_NAME(load_pair)(const GEMM_T *src, int64_t col)
 #endif
 
 /* y[p][j] = src[j * col + p] for p < QUAD, j < LT. */
-GEMM_INLINE void GEMM_NAME(transpose)(const GEMM_T *src, int64_t col, GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
-    GEMM_NAME(tvec) x[GEMM_NAME(QUAD)];
-    GEMM_UNROLL
-    for (int q = 0; q < GEMM_NAME(QUAD); q++) x[q] = GEMM_NAME(load_pair)(src + q * col, col);
+GEMM_INLINE void GEMM_NAME(transpose_in_registers)(const GEMM_NAME(tvec) x[GEMM_NAME(QUAD)], GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
 #if GEMM_BITS == 32
     const GEMM_NAME(tvec) lo01 = GEMM_LO32(x[0], x[1]), lo23 = GEMM_LO32(x[2], x[3]);
     const GEMM_NAME(tvec) hi01 = GEMM_HI32(x[0], x[1]), hi23 = GEMM_HI32(x[2], x[3]);
@@ -102,4 +99,10 @@ GEMM_INLINE void GEMM_NAME(transpose)(const GEMM_T *src, int64_t col, GEMM_NAME(
     y[0] = GEMM_LO64(x[0], x[1]);
     y[1] = GEMM_HI64(x[0], x[1]);
 #endif
+}
+GEMM_INLINE void GEMM_NAME(transpose)(const GEMM_T *src, int64_t col, GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
+    GEMM_NAME(tvec) x[GEMM_NAME(QUAD)];
+    GEMM_UNROLL
+    for (int q = 0; q < GEMM_NAME(QUAD); q++) x[q] = GEMM_NAME(load_pair)(src + q * col, col);
+    GEMM_NAME(transpose_in_registers)(x, y);
 }

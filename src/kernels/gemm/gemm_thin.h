@@ -1,0 +1,214 @@
+/* gemm_thin.h: a few rows of A times B in place: what is read a few times only is not worth packing. The chain of multiply-adds per element is that of
+ * the tiles. Included by gemm_tier.c once per type. */
+
+/* What follows the sums of `rows` rows: columns [at, at + cols) of C; sums of a row are `width` apart. */
+static void GEMM_NAME(finish_rows)(const wick_gemm_tile *t, const int rows, int64_t at, int64_t cols, GEMM_T *sums, int64_t width) {
+    for (int i = 0; i < rows; i++, sums += width) {
+        GEMM_T *c = (GEMM_T *)t->c + i * t->c_row + at * t->c_col;
+        const GEMM_T *bias = (const GEMM_T *)t->bias + (t->bias_mode == 1 ? at : i);
+        if (t->add)
+            for (int64_t j = 0; j < cols; j++) sums[j] = c[j * t->c_col] + sums[j];
+        if (t->bias_mode == 1)
+            for (int64_t j = 0; j < cols; j++) sums[j] += bias[j];
+        else if (t->bias_mode)
+            for (int64_t j = 0; j < cols; j++) sums[j] += *bias;
+        if (t->relu)
+            for (int64_t j = 0; j < cols; j++) sums[j] = sums[j] < 0 ? 0 : sums[j];
+        if (t->c_col == 1)
+            memcpy(c, sums, (size_t)cols * sizeof *c);
+        else
+            for (int64_t j = 0; j < cols; j++) c[j * t->c_col] = sums[j];
+    }
+}
+
+/* ---- rows of B are contiguous ---------------------------------------------------------------------------------------------------- */
+
+/* `steps` rows of B into the sums of columns [0, cols). */
+GEMM_INLINE void GEMM_NAME(sweep_rows)(const GEMM_T *a, int64_t a_row, int64_t a_col, const GEMM_T *b, int64_t b_row, int64_t cols, GEMM_T *sums, int64_t width,
+                                       const int rows, const int steps) {
+    enum { L = GEMM_NAME(L) };
+    for (int64_t j = 0; j < cols; j += L) {
+        GEMM_NAME(vec) y[WICK_GEMM_SWEEP_STEPS];
+        GEMM_UNROLL
+        for (int p = 0; p < steps; p++) {
+            const GEMM_T *from = b + p * b_row + j;
+            __builtin_prefetch(from + steps * b_row, 0, 2); /* to L2: such rows share sets of L1 */
+            y[p] = cols - j >= L ? GEMM_NAME(load)(from) : GEMM_NAME(load_part)(from, cols - j);
+        }
+        GEMM_UNROLL
+        for (int i = 0; i < rows; i++) {
+            GEMM_NAME(vec) sum = GEMM_NAME(load)(sums + i * width + j);
+            GEMM_UNROLL
+            for (int p = 0; p < steps; p++) sum = GEMM_NAME(fma)(GEMM_NAME(set1)(a[i * a_row + p * a_col]), y[p], sum);
+            GEMM_NAME(store)(sums + i * width + j, sum);
+        }
+    }
+}
+
+/* Goes over B as it lies in memory, a few rows at a time; sums wait in L1. */
+GEMM_INLINE void GEMM_NAME(sweep)(const wick_gemm_tile *t, const int rows, int64_t from) {
+    enum { L = GEMM_NAME(L), STEPS = WICK_GEMM_SWEEP_STEPS, MOST = WICK_GEMM_SWEEP_BYTES / (int)sizeof(GEMM_T) };
+    GEMM_T sums[MOST] __attribute__((aligned(64)));
+    const int64_t most = MOST / (rows == 1 ? 1 : rows == 2 ? 2 : rows <= 4 ? 4 : 8);
+    for (int64_t at = from; at < t->cols; at += most) {
+        const int64_t cols = WICK_MIN(most, t->cols - at), width = (int64_t)WICK_ALIGN_UP(cols, L);
+        memset(sums, 0, (size_t)(rows * width) * sizeof *sums);
+        const GEMM_T *a = t->a, *b = (const GEMM_T *)t->b + at;
+        int64_t p = 0;
+        for (; p + STEPS <= t->k; p += STEPS, a += STEPS * t->a_col, b += STEPS * t->b_row)
+            GEMM_NAME(sweep_rows)(a, t->a_row, t->a_col, b, t->b_row, cols, sums, width, rows, STEPS);
+        for (; p < t->k; p++, a += t->a_col, b += t->b_row) GEMM_NAME(sweep_rows)(a, t->a_row, t->a_col, b, t->b_row, cols, sums, width, rows, 1);
+        GEMM_NAME(finish_rows)(t, rows, at, cols, sums, width);
+    }
+}
+
+/* From a near cache in tiles as wide as the registers allow. */
+GEMM_INLINE void GEMM_NAME(rows)(const wick_gemm_tile *whole, const int rows, const int vecs) {
+    enum { L = GEMM_NAME(L) };
+    if (whole->far || rows > WICK_GEMM_FEW_NEAR) {
+        GEMM_NAME(sweep)(whole, rows, 0);
+        return;
+    }
+    wick_gemm_tile t = *whole;
+    int64_t at = 0;
+    for (; at < whole->cols; at += t.cols) {
+        const int64_t rest = whole->cols - at;
+        t.b = (const GEMM_T *)whole->b + at;
+        t.c = (GEMM_T *)whole->c + at * t.c_col;
+        t.bias = whole->bias_mode == 1 ? (const GEMM_T *)whole->bias + at : whole->bias;
+        t.cols = WICK_MIN(rest, vecs * L);
+        if (!GEMM_MASKED && t.cols % L) t.cols -= t.cols % L;
+        if (t.cols == 0) break;
+        if (t.cols > (vecs - 1) * L) {
+            GEMM_NAME(tile)(&t, rows, vecs, false);
+        } else {
+            t.cols = WICK_MIN(t.cols, WICK_GEMM_NV * L);
+            GEMM_NAME(tiles)[((t.cols + L - 1) / L - 1) * WICK_GEMM_MR + rows - 1](&t);
+        }
+    }
+    if (at < whole->cols) GEMM_NAME(sweep)(whole, rows, at);
+}
+
+/* ---- columns of B are contiguous -------------------------------------------------------------------------------------------------- */
+
+/* `groups` times LT columns, transposed in registers by the elements of a cache line at a time. The sums of blocks of k are added to `sums`, or the first
+ * is put there. */
+GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *b, const int rows, const int groups, GEMM_T *sums, int64_t width) {
+    enum { Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), LINE = 64 / (int)sizeof(GEMM_T), MOST = WICK_GEMM_COLUMN_GROUPS };
+    const int64_t a_row = t->a_row, a_col = t->a_col, col = t->b_row;
+    int64_t bytes = col * (int64_t)sizeof *b, three = 3 * bytes;
+    GEMM_HIDE(bytes);
+    GEMM_HIDE(three);
+    const GEMM_T *a = t->a;
+    bool add = t->add;
+    int64_t rest = t->k;
+    do {
+        int64_t k = WICK_MIN(rest, t->k_block);
+        rest -= k;
+        GEMM_NAME(tvec) acc[WICK_GEMM_FEW_BY_COLUMNS * MOST];
+        GEMM_UNROLL
+        for (int i = 0; i < rows * groups; i++) acc[i] = (GEMM_NAME(tvec)){0};
+        for (; k >= LINE; k -= LINE, b += LINE) {
+            const char *from[MOST];
+            GEMM_UNROLL
+            for (int g = 0; g < groups; g++) {
+                from[g] = (const char *)(b + g * LT * col);
+                GEMM_HIDE(from[g]);
+                if (t->far) {
+                    const char *to = from[g] + WICK_GEMM_AHEAD;
+                    GEMM_UNROLL
+                    for (int j = 0; j < LT; j++, to += bytes) {
+                        GEMM_HIDE(to);
+                        __builtin_prefetch(to);
+                    }
+                }
+            }
+            for (int s = 0; s < LINE; s += Q, a += Q * a_col) {
+                GEMM_NAME(tvec) y[MOST][Q];
+                GEMM_UNROLL
+                for (int g = 0; g < groups; g++, from[g - 1] += 16) GEMM_NAME(transpose_few)(from[g], bytes, three, y[g]);
+                GEMM_UNROLL
+                for (int q = 0; q < Q; q++) {
+                    GEMM_UNROLL
+                    for (int i = 0; i < rows; i++) {
+                        const GEMM_NAME(tvec) x = GEMM_NAME(short_set1)(a[i * a_row + q * a_col]);
+                        GEMM_UNROLL
+                        for (int g = 0; g < groups; g++) acc[i * groups + g] = GEMM_NAME(short_fma)(x, y[g][q], acc[i * groups + g]);
+                    }
+                }
+            }
+        }
+        for (; k > 0; k--, a += a_col, b++) {
+            GEMM_UNROLL
+            for (int g = 0; g < groups; g++) {
+                GEMM_NAME(tvec) y;
+                GEMM_UNROLL
+                for (int j = 0; j < LT; j++) y[j] = b[(g * LT + j) * col];
+                GEMM_UNROLL
+                for (int i = 0; i < rows; i++) acc[i * groups + g] = GEMM_NAME(short_fma)(GEMM_NAME(short_set1)(a[i * a_row]), y, acc[i * groups + g]);
+            }
+        }
+        GEMM_UNROLL
+        for (int i = 0; i < rows * groups; i++) {
+            GEMM_NAME(tvecu) *const to = (GEMM_NAME(tvecu) *)(sums + i / groups * width + i % groups * LT);
+            if (add) acc[i] = *to + acc[i];
+            *to = acc[i];
+        }
+        add = true;
+    } while (rest > 0);
+}
+
+/* t->cols >= LT. From memory fewer columns at a time are faster: that many streams the CPU follows. */
+GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows) {
+    enum { LT = GEMM_NAME(LT), GROUPS = WICK_GEMM_COLUMN_GROUPS, WIDTH = 8 * GROUPS * LT };
+    GEMM_T sums[WICK_GEMM_FEW_BY_COLUMNS * WIDTH], last[WICK_GEMM_FEW_BY_COLUMNS * LT];
+    wick_gemm_tile t = *whole;
+    t.add = false; /* sums begin with what C holds */
+    for (int64_t at = 0, cols; at < t.cols; at += cols) {
+        cols = WICK_MIN(t.cols - at, WIDTH);
+        for (int64_t i = 0; i < rows && whole->add; i++)
+            for (int64_t j = 0; j < cols; j++) sums[i * WIDTH + j] = ((const GEMM_T *)t.c)[i * t.c_row + (at + j) * t.c_col];
+        int64_t j = 0;
+        for (; !t.far && j + GROUPS * LT <= cols; j += GROUPS * LT)
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, GROUPS, sums + j, WIDTH);
+        for (; j + LT <= cols; j += LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, sums + j, WIDTH);
+        const int64_t few = cols - j;
+        if (few > 0) { /* with columns before them, whose sums are dropped */
+            for (int64_t i = 0; i < rows && whole->add; i++) memcpy(last + (i + 1) * LT - few, sums + i * WIDTH + j, (size_t)few * sizeof *last);
+            for (int64_t i = 0; i < rows * LT && whole->add; i++)
+                if (i % LT < LT - few) last[i] = 0;
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + cols - LT) * t.b_row, rows, 1, last, LT);
+            for (int64_t i = 0; i < rows; i++) memcpy(sums + i * WIDTH + j, last + (i + 1) * LT - few, (size_t)few * sizeof *last);
+        }
+        GEMM_NAME(finish_rows)(&t, rows, at, cols, sums, WIDTH);
+    }
+}
+
+#define GEMM_FEW(X) X(1) X(2) X(3) X(4)
+#define GEMM_KERNEL(n)                                                                                                                             \
+    static void GEMM_NAME(columns_##n)(const wick_gemm_tile *t) { GEMM_NAME(columns)(t, n); }
+GEMM_FEW(GEMM_KERNEL)
+#undef GEMM_KERNEL
+#define GEMM_KERNEL(n) GEMM_NAME(columns_##n),
+static wick_gemm_tile_fn *const GEMM_NAME(thin_columns)[WICK_GEMM_FEW_BY_COLUMNS] = {GEMM_FEW(GEMM_KERNEL)};
+#undef GEMM_KERNEL
+#define GEMM_KERNEL(n) static void GEMM_NAME(rows_##n)(const wick_gemm_tile *t) { GEMM_NAME(rows)(t, n, WICK_GEMM_WIDE(n)); }
+GEMM_FEW(GEMM_KERNEL) GEMM_KERNEL(5) GEMM_KERNEL(6) GEMM_KERNEL(7) GEMM_KERNEL(8)
+#undef GEMM_KERNEL
+#define GEMM_KERNEL(n) GEMM_NAME(rows_##n),
+static wick_gemm_tile_fn *const GEMM_NAME(thin_rows)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL) GEMM_KERNEL(5) GEMM_KERNEL(6) GEMM_KERNEL(7) GEMM_KERNEL(8)};
+#undef GEMM_KERNEL
+#undef GEMM_FEW
+
+/* k = 1, rows [0, rows) of C: a row at a time, as memory likes it; the arithmetic of a chain of one. */
+static void GEMM_NAME(outer)(int64_t rows, int64_t cols, const void *av, int64_t a_row, const void *bv, void *cv, int64_t c_row) {
+    enum { L = GEMM_NAME(L) };
+    const GEMM_T *a = av, *b = bv;
+    GEMM_T *c = cv;
+    for (int64_t i = 0; i < rows; i++, a += a_row, c += c_row) {
+        const GEMM_NAME(vec) x = GEMM_NAME(set1)(*a);
+        int64_t j = 0;
+        for (; j + L <= cols; j += L) GEMM_NAME(store)(c + j, x * GEMM_NAME(load)(b + j) + (GEMM_NAME(vec)){0});
+        for (; j < cols; j++) c[j] = *a * b[j] + 0;
+    }
+}
