@@ -142,7 +142,7 @@ static void measure_alone(bench_result *r, int size, subject *s, const cli_optio
         r->instructions = (counter_read(instructions) - before) / (double)r->times.batch;
         snprintf(r->counted_by, sizeof r->counted_by, "the CPU");
     } else if (o->instructions && !alone_instructions(r, size, seconds, why, sizeof why)) {
-        snprintf(r->why, sizeof r->why, "--instructions: %s; the CPU's counters: %s", why, instructions->why);
+        snprintf(r->why, sizeof r->why, "--instructions: %s", why);
     }
     if (!o->memory && !is_of_memory(r->row)) return;
     if (alone_memory(r, size) && *o->peers && r->n_peers && !peers_memory(o->peers, r, s)) talk("%s: the memory of its peers could not be measured", r->key);
@@ -157,7 +157,7 @@ static void run_row(bench_result *r, int size, const roof *ceilings, peers *othe
         r->flops = s.flops;
         r->read = s.read;
         r->written = s.written;
-        if (!r->row->call) r->floor = roof_floor(ceilings, arithmetic(&s), s.flops, s.read, s.written);
+        if (!r->row->call) r->floor = roof_floor(ceilings, arithmetic(&s), s.flops + s.exponentials, s.read, s.written);
         ok = measure(r, &s, *r->row->peer ? others : NULL, o->time, r->threads == 1);
         if (ok) measure_alone(r, size, &s, o, &instructions);
     }
@@ -218,9 +218,20 @@ static int size_of_key(const bench_result *r) {
     return 0;
 }
 
+/* Whether instructions can be counted, if that is asked for; `why` not by the CPU. */
+static int check_counters(const cli_options *o, char *why, size_t room) {
+    counter c;
+    counter_open(&c);
+    snprintf(why, room, "%s", c.why);
+    counter_close(&c);
+    if (!*why || !o->instructions || alone_has_callgrind()) return CLI_OK;
+    return talk_fail(CLI_FAILED, "--instructions: the CPU's counters: %s; valgrind is not installed (on Debian: apt install valgrind)", why);
+}
+
 static int run_all(bench_results *all, const cli_options *o, const int *threads, int n_threads) {
+    char no_counters[96];
     progress_line progress = {.on = !o->quiet && talk_columns(stderr) > 0, .rows = all->n, .began = bench_now(false)};
-    int code = CLI_OK;
+    int code = check_counters(o, no_counters, sizeof no_counters);
     for (int t = 0; code == CLI_OK && t < n_threads; t++) {
         ceiling_pin(threads[t] == 1 ? ceiling_cpus() - 1 : -1);
         roof *ceilings = &all->roofs[all->n_roofs++];
@@ -228,6 +239,7 @@ static int run_all(bench_results *all, const cli_options *o, const int *threads,
         if (!o->json) {
             if (t) printf("\n");
             results_print_ceilings(ceilings);
+            if (*no_counters) printf("  counters of instructions: %s (--instructions takes callgrind)\n", no_counters);
             if (all->n && !*o->against) results_print_header();
         }
         peers others = {0};

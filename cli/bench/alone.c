@@ -152,15 +152,17 @@ void counter_close(counter *c) {
     c->file = -1;
 }
 
+bool alone_has_callgrind(void) {
+    static said s;
+    return run((const char *const[]){"valgrind", "--version", NULL}, &s) == 0;
+}
+
 static bool collected(const bench_result *r, int size, int64_t runs, double *instructions, char tier[16], char *why, size_t room) {
     static said s;
     static const char line[] = "Collected : ";
     const char *const valgrind[] = {"valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", NULL};
     double planned, peak;
-    if (!run_row(r, size, runs, valgrind, &s, why, room)) {
-        if (errno == ENOENT) snprintf(why, room, "valgrind is not installed (on Debian: apt install valgrind)");
-        return false;
-    }
+    if (!run_row(r, size, runs, valgrind, &s, why, room)) return false;
     const char *at = strstr(s.err, line);
     if (!at || !read_report(s.out, &planned, &peak, tier)) return snprintf(why, room, "callgrind counted nothing"), false;
     *instructions = atof(at + strlen(line));
@@ -172,7 +174,6 @@ bool alone_instructions(bench_result *r, int size, double seconds, char *why, si
     double few, many;
     /* What comes before the runs is in both. */
     const int64_t more = seconds > 0 && seconds < 1e-3 ? (int64_t)fmin(1000, ceil(1e-3 / seconds)) : 1;
-    errno = 0;
     if (!collected(r, size, 2, &few, tier, why, room) || !collected(r, size, 2 + more, &many, tier, why, room)) return false;
     r->instructions = (many - few) / (double)more;
     snprintf(r->counted_by, sizeof r->counted_by, "callgrind, tier %s", tier);

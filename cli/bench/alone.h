@@ -18,6 +18,7 @@ typedef struct counter {
 void counter_open(counter *c);
 double counter_read(const counter *c);
 void counter_close(counter *c);
+bool alone_has_callgrind(void);
 /* By callgrind, in such a process: r->instructions. seconds: of a run, so that enough are taken. False: why not. */
 bool alone_instructions(bench_result *r, int size, double seconds, char *why, size_t room);
 

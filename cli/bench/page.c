@@ -36,7 +36,7 @@ static void draw_roofline(FILE *out, const bench_results *all, const roof *c) {
         fprintf(out, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text class=\"tick end\" x=\"%d\" y=\"%.1f\">%s</text>\n", LEFT, RIGHT, at_y(&p, y), at_y(&p, y),
                 LEFT - 6, at_y(&p, y) + 4, text_si(text, y));
     }
-    fprintf(out, "<text class=\"tick mid\" x=\"%d\" y=\"%d\">FLOP for each byte</text>\n", (LEFT + RIGHT) / 2, BOTTOM + 38);
+    fprintf(out, "<text class=\"tick mid\" x=\"%d\" y=\"%d\">FLOP for each byte</text><text class=\"tick\" x=\"%d\" y=\"%d\">FLOP/s</text>\n", (LEFT + RIGHT) / 2, BOTTOM + 38, LEFT + 4, TOP + 10);
     for (int i = 0; i < c->n_levels; i++) {
         const double rate = c->level[i].rate[CEILING_READ], ridge = peak / rate;
         const double from = fmax(exp2(p.x0), exp2(p.y0) / rate);
@@ -56,24 +56,33 @@ static void draw_roofline(FILE *out, const bench_results *all, const roof *c) {
 
 static void write_suite(FILE *out, const bench_results *all, const char *suite) {
     int peers = 0;
-    for (int i = 0; i < all->n; i++)
-        if (strcmp(all->at[i].row->suite, suite) == 0 && all->at[i].n_peers > peers) peers = all->at[i].n_peers;
+    bool memory = false, instructions = false;
+    for (int i = 0; i < all->n; i++) {
+        const bench_result *r = &all->at[i];
+        if (strcmp(r->row->suite, suite) != 0) continue;
+        if (r->n_peers > peers) peers = r->n_peers;
+        memory |= r->memory > 0;
+        instructions |= r->instructions > 0;
+    }
+    const int after = memory + instructions + (peers > 0); /* columns behind the ceiling's */
     fputs("<h2>", out);
     html_text(out, suite);
     fputs("</h2><div class=\"card wide\"><table><thead><tr><th>row</th><th class=\"n\">threads</th><th class=\"n\">median</th><th class=\"n\">&#177; 95 %</th>"
           "<th class=\"n\">p95</th><th class=\"n\">GFLOP/s</th><th class=\"n\">GB/s</th><th></th><th>of its ceiling</th>", out);
+    if (memory) fputs("<th class=\"n\">MB, planned and measured</th>", out);
+    if (instructions) fputs("<th class=\"n\">instructions</th>", out);
     if (peers) fputs("<th>others' time by Wick's</th>", out);
     fputs("</tr></thead><tbody>\n", out);
     for (int i = 0; i < all->n; i++) {
         const bench_result *r = &all->at[i];
         if (strcmp(r->row->suite, suite) != 0) continue;
-        fputs("<tr><td><code>", out);
+        fputs("<tr><td style=\"white-space:nowrap\"><code>", out);
         html_text(out, r->key + strlen(suite) + 1);
         fprintf(out, "</code></td><td class=\"n\">%d</td>", r->threads);
         if (*r->why) {
             fputs("<td colspan=\"7\">not run: ", out);
             html_text(out, r->why);
-            fprintf(out, "</td>%s</tr>\n", peers ? "<td></td>" : "");
+            fprintf(out, "</td>%s</tr>\n", (const char *const[]){"", "<td></td>", "<td></td><td></td>", "<td></td><td></td><td></td>"}[after]);
             continue;
         }
         const samples *s = &r->times.seconds;
@@ -96,8 +105,19 @@ static void write_suite(FILE *out, const bench_results *all, const char *suite) 
             fputs("</td><td>", out);
         }
         fputs("</td>", out);
-        if (peers) fputs("<td>", out);
-        for (int p = 0; p < r->n_peers; p++) html_print(out, "%s%s %.2f (%.2f .. %.2f)", p ? ", " : "", r->peers[p].name, r->peers[p].ratio, r->peers[p].low, r->peers[p].high);
+        if (memory) fputs("<td class=\"n\">", out);
+        if (r->memory > 0 && r->planned > 0) fprintf(out, "%.1f, ", 1e-6 * r->planned);
+        if (r->memory > 0) fprintf(out, "%.1f", 1e-6 * r->memory);
+        if (memory) fputs("</td>", out);
+        if (instructions) fputs("<td class=\"n\">", out);
+        if (r->instructions > 0) fprintf(out, "%.4g", r->instructions);
+        if (instructions) fputs("</td>", out);
+        if (peers) fputs("<td style=\"white-space:nowrap\">", out);
+        for (int p = 0; p < r->n_peers; p++) {
+            if (p) fputs("<br>", out);
+            html_print(out, "%s %.2f (%.2f .. %.2f)", r->peers[p].name, r->peers[p].ratio, r->peers[p].low, r->peers[p].high);
+            if (r->peers[p].memory > 0) fprintf(out, " in %.1f MB", 1e-6 * r->peers[p].memory);
+        }
         fprintf(out, "%s</tr>\n", peers ? "</td>" : "");
     }
     fputs("</tbody></table></div>\n", out);

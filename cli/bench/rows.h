@@ -56,6 +56,7 @@ struct subject {
     wick_spec results[BENCH_INPUTS];
     void *out[BENCH_INPUTS];
     double flops, read, written;    /* of one run; bytes are those of inputs, states and results, each once: no run can do with less */
+    double exponentials;            /* operations besides flops that those of attention take */
     double planned;                 /* bytes that it takes besides its inputs: arena, scratch, states, results */
     memory_mark mark;               /* when it had its inputs */
     char why[256];                  /* it can't be made ready */
