@@ -200,6 +200,8 @@ typedef struct wick_convolution {
     int64_t batch, groups, ci, co;
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
     bool bias, relu; /* FORWARD: y = act(y + bias[o]) */
+    /* Row-major instead of channels last, where wick_conv_takes_planes: x (of DATA y), and the other one of x and y */
+    bool planes[2];
 
     /* filled by wick_conv_prepare */
     int64_t tasks[3];
@@ -207,12 +209,14 @@ typedef struct wick_convolution {
     size_t scratch; /* bytes that each worker needs */
     /* conv.c's own: slabs of rows outputs along dim cut; units of work; parts of the batch and of the taps that a unit of WEIGHT takes;
      * where things are in the scratch. Prepared once, dims may have been merged. */
-    int64_t cut, rows, slabs, units, per_task, chunks, splits;
+    int64_t cut, rows, slabs, units, per_task, chunks, splits, block, blocks;
     size_t at_taps, at_rows, at_panel, at_finite, at_winograd;
     bool depthwise, winograd;
     const struct wick_conv_kernel *code;
     const struct wick_gemm_kernel *gemm;
 } wick_convolution;
+/* Of the shapes and the tier: whether images may be row-major. */
+bool wick_conv_takes_planes(const wick_convolution *c);
 void wick_conv_prepare(wick_convolution *c);
 /* a, b: the two given ones, x before w, y before w, x before y. dst: the third. */
 void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,

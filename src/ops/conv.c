@@ -138,15 +138,26 @@ static int64_t run_pack(const void *a, void *const *ptr, int64_t begin, int64_t 
 static int64_t run_main(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) { return run_stage(a, 1, ptr, begin, end, scratch); }
 static int64_t run_sum(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) { return run_stage(a, 2, ptr, begin, end, scratch); }
 
+/* An image as it lies, where kernels take it so, else with its channels last. */
+static wick_status in_image(wick_lower *l, const wick_node *node, int i, bool planes, wick_operand *out, bool *is_planes) {
+    *out = wick_lower_in(l, node, i);
+    wick_layout last;
+    wick_layout_channels_last(&last, out->type);
+    *is_planes = planes && wick_layout_is_contiguous(&out->layout, out->type) && !wick_layout_equal(&out->layout, &last, out->type);
+    return *is_planes ? WICK_OK : wick_lower_in_channels_last(l, node, i, out);
+}
+/* Whether what comes out is better row-major: a result of the plan. */
+static bool is_result(const wick_lower *l, const wick_node *node) {
+    const int32_t r = l->result[node->out[0].id];
+    return r >= 0 && l->results[r].leaf < 0;
+}
+
 static wick_status lower_conv(wick_lower *l, wick_node *node) {
     const wick_conv_attr *attr = node->attr;
     const wick_type *t[3];
     types_of(node, t);
     wick_operand a, b, c, bias;
     const bool weight = node->op == &wick_op_conv_weight; /* made from two images; otherwise it is input 1 */
-    WICK_TRY(wick_lower_in_channels_last(l, node, 0, &a));
-    WICK_TRY((weight ? wick_lower_in_channels_last : wick_lower_in_contiguous)(l, node, 1, &b));
-    WICK_TRY((weight ? wick_lower_out : wick_lower_out_channels_last)(l, node, 0, &c));
     conv_args m;
     memset(&m, 0, sizeof m);
     wick_convolution *k = &m.conv;
@@ -167,6 +178,15 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     }
     k->bias = node->n_in == 3;
     k->relu = attr->relu;
+    const bool planes = wick_conv_takes_planes(k);
+    WICK_TRY(in_image(l, node, 0, planes, &a, &k->planes[0]));
+    WICK_TRY(weight ? in_image(l, node, 1, planes, &b, &k->planes[1]) : wick_lower_in_contiguous(l, node, 1, &b));
+    if (weight || (planes && is_result(l, node))) {
+        WICK_TRY(wick_lower_out(l, node, 0, &c));
+        k->planes[1] |= !weight;
+    } else {
+        WICK_TRY(wick_lower_out_channels_last(l, node, 0, &c));
+    }
     wick_conv_prepare(k);
     wick_ref all[CONV_POINTERS] = {[CONV_A] = wick_lower_ref(&a, false), [CONV_B] = wick_lower_ref(&b, false), [CONV_DST] = wick_lower_ref(&c, true)};
     if (k->bias) {

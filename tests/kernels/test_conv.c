@@ -77,8 +77,46 @@ static void use_free(use *u) {
     free(u->magnitude);
 }
 
-/* Runs it, in one piece or task by task from the last. Scratch starts as garbage. */
+/* An image of channels last, row-major, or back. */
+static void *turned(const use *u, int t, bool back) {
+    const wick_convolution *c = &u->c;
+    const int64_t pixels = product(t ? c->out : c->in), channels = c->groups * (t ? c->co : c->ci);
+    char *to = malloc((size_t)u->size[t] * u->elem + 1), *from = u->at[t];
+    for (int64_t n = 0; n < c->batch; n++)
+        for (int64_t p = 0; p < pixels; p++)
+            for (int64_t k = 0; k < channels; k++) {
+                const int64_t last = (n * pixels + p) * channels + k, first = (n * channels + k) * pixels + p;
+                memcpy(to + (size_t)(back ? last : first) * u->elem, from + (size_t)(back ? first : last) * u->elem, u->elem);
+            }
+    return to;
+}
+
+static void run_as_it_lies(use *u, bool backwards);
+/* Images are channels last here, whatever the kernel is given. */
 static void run(use *u, bool backwards) {
+    wick_convolution *c = &u->c;
+    const bool asked[2] = {c->planes[0], c->planes[1]};
+    const int which[2] = {c->what == WICK_CONV_DATA ? 2 : 0, c->what == WICK_CONV_DATA ? 0 : 2};
+    void *kept[3] = {u->at[0], u->at[1], u->at[2]};
+    for (int k = 0; k < 2; k++) {
+        c->planes[k] = asked[k] && wick_conv_takes_planes(c);
+        if (c->planes[k]) u->at[which[k]] = turned(u, which[k], false);
+    }
+    run_as_it_lies(u, backwards);
+    for (int k = 0; k < 2; k++) {
+        if (!c->planes[k]) continue;
+        const int t = which[k];
+        void *result = t == made(u) ? turned(u, t, true) : NULL;
+        if (result) memcpy(kept[t], result, (size_t)u->size[t] * u->elem);
+        free(result);
+        free(u->at[t]);
+        u->at[t] = kept[t];
+    }
+    for (int k = 0; k < 2; k++) c->planes[k] = asked[k];
+}
+
+/* Runs it, in one piece or task by task from the last. Scratch starts as garbage. */
+static void run_as_it_lies(use *u, bool backwards) {
     wick_convolution *c = &u->c;
     wick_conv_prepare(c);
     memset(u->at[made(u)], 0xFF, (size_t)u->size[made(u)] * u->elem);
@@ -96,7 +134,7 @@ static void run(use *u, bool backwards) {
 }
 
 static void describe(const wick_convolution *c, char *text, size_t size) {
-    snprintf(text, size, "what %d f%d batch %d groups %d ci %d co %d in %dx%dx%d kernel %dx%dx%d stride %d,%d,%d dilation %d,%d,%d pad %d,%d,%d, tier %d", (int)c->what,
+    snprintf(text, size, "planes %d%d what %d f%d batch %d groups %d ci %d co %d in %dx%dx%d kernel %dx%dx%d stride %d,%d,%d dilation %d,%d,%d pad %d,%d,%d, tier %d", c->planes[0], c->planes[1], (int)c->what,
              c->type == WICK_CF64 ? 64 : 32, (int)c->batch, (int)c->groups, (int)c->ci, (int)c->co, (int)c->in[0], (int)c->in[1], (int)c->in[2], (int)c->kernel[0],
              (int)c->kernel[1], (int)c->kernel[2], (int)c->stride[0], (int)c->stride[1], (int)c->stride[2], (int)c->dilation[0], (int)c->dilation[1],
              (int)c->dilation[2], (int)c->pad[0], (int)c->pad[1], (int)c->pad[2], (int)wick_tier_current());
@@ -120,6 +158,12 @@ static void check_use(use *u) {
         memcpy(first, u->at[made(u)], (size_t)n * u->elem);
         run(u, true);
         CHECK_MSG(!memcmp(first, u->at[made(u)], (size_t)n * u->elem), "%s: bits depend on the order of tasks", text);
+        if (wick_conv_takes_planes(&u->c)) {
+            u->c.planes[0] ^= true;
+            run(u, false);
+            CHECK_MSG(!memcmp(first, u->at[made(u)], (size_t)n * u->elem), "%s: bits depend on how the source lies", text);
+            u->c.planes[0] ^= true;
+        }
         free(first);
     }
     wick_tier_force(wick_tier_best());
@@ -148,6 +192,9 @@ TEST(random_convolutions_of_every_kind_agree) {
         }
         c->bias = c->what == WICK_CONV_FORWARD && test_rand_int(0, 1);
         c->relu = c->what == WICK_CONV_FORWARD && test_rand_int(0, 1);
+        if (!test_rand_int(0, 3)) c->ci = c->co = 1, c->groups = test_rand_int(1, 70);
+        c->planes[0] = test_rand_int(0, 1);
+        c->planes[1] = test_rand_int(0, 1);
         if (!use_make(&u)) continue;
         check_use(&u);
         use_free(&u);
@@ -160,13 +207,15 @@ TEST(convolutions_of_many_tasks_agree) {
     static const struct {
         int batch, groups, ci, co, in, kernel, stride, pad;
     } shapes[] = {{9, 1, 1, 32, 28, 3, 1, 0},  {5, 1, 32, 64, 26, 3, 1, 0},   {3, 1, 16, 33, 32, 3, 2, 1}, {2, 1, 64, 40, 9, 1, 1, 0},
-                  {2, 1, 70, 20, 16, 1, 2, 0}, {4, 40, 1, 1, 25, 3, 1, 1},    {4, 40, 1, 1, 25, 3, 2, 1},  {1, 1, 3, 8, 96, 7, 2, 3},
+                  {2, 1, 70, 20, 16, 1, 2, 0}, {4, 40, 1, 1, 25, 3, 1, 1},    {4, 40, 1, 1, 25, 3, 2, 1},   {1, 66, 1, 1, 50, 3, 1, 1}, {1, 33, 1, 1, 70, 5, 2, 2}, {1, 33, 1, 1, 52, 3, 1, 1},  {1, 1, 3, 8, 96, 7, 2, 3},
                   {2, 2, 60, 24, 7, 3, 1, 1},  {3, 1, 16, 48, 13, 3, 1, 1},  {2, 1, 32, 16, 7, 3, 1, 3}, {2, 1, 64, 32, 58, 3, 1, 0},  {1, 1, 200, 130, 5, 3, 1, 1}, {1, 1, 2, 3, 130, 5, 3, 2},  {0, 1, 3, 4, 8, 3, 1, 1}};
     for (size_t i = 0; i < WICK_COUNTOF(shapes); i++)
         for (int what = 0; what < 3; what++) {
             use u;
             memset(&u, 0, sizeof u);
             u.c = (wick_convolution){.type = WICK_CF32, .what = (wick_conv_what)what, .batch = shapes[i].batch, .groups = shapes[i].groups, .ci = shapes[i].ci, .co = shapes[i].co};
+            u.c.planes[0] = i % 2;
+            u.c.planes[1] = i / 2 % 2;
             for (int d = 0; d < 3; d++) {
                 u.c.in[d] = d ? shapes[i].in : 1;
                 u.c.kernel[d] = d ? shapes[i].kernel : 1;

@@ -6,7 +6,7 @@
  *   WEIGHT    w[(k, c), o] = sum over images of x'[(k, c), p] y[p, o]   pieces of p: rows of the output
  *
  * Only where padding is in reach is the source copied first, a box of some rows with the zeros around it. One channel to one
- * channel (depthwise) skips the products: vectors are neighbouring channels, and the taps add up.
+ * channel is in depthwise.c.
  *
  * With stride s, inputs i of one phase r = (i + pad) mod s meet only the taps with k * dilation mod s = r: each phase is a
  * convolution of stride 1 over y. FORWARD and WEIGHT have one phase. */
@@ -14,9 +14,9 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
 
-/* Multiply-adds of a task, about; bytes of the source that a slab reads, where the batch makes tasks enough: slabs share rows; and the most
+/* Bytes of the source that a slab reads, where the batch makes tasks enough: slabs share rows; and the most
  * partial sums of weights, in bytes. */
-enum { CONV_TASK_WORK = 4 * WICK_GEMM_TASK_WORK, CONV_MIN_PIXELS = 64, CONV_SLAB = 256 << 10, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20 };
+enum { CONV_MIN_PIXELS = 64, CONV_SLAB = 256 << 10, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20 };
 
 static const wick_conv_kernels *const conv_tiers[WICK_TIER_COUNT] = {
     [WICK_TIER_REF] = &wick_conv_kernels_ref,
@@ -32,19 +32,11 @@ static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 
 /* ---- geometry --------------------------------------------------------------------------------------------------------------- */
 
-/* One dim: output j reads tap number t, which is tap0 + t * tap_step in the kernel, at source coordinate lo + j * step + t * tap_at,
- * and lies at dst0 + j * dst_step. */
-typedef struct conv_axis {
-    int64_t lo, step, count;
-    int64_t taps, tap0, tap_step, tap_at;
-    int64_t dst0, dst_step;
-} conv_axis;
-
-static conv_axis axis_of(const wick_convolution *c, int d, int64_t phase) {
+wick_conv_axis wick_conv_axis_of(const wick_convolution *c, int d, int64_t phase) {
     const int64_t s = c->stride[d], dil = c->dilation[d], pad = c->pad[d];
     if (c->what != WICK_CONV_DATA)
-        return (conv_axis){.lo = -pad, .step = s, .count = c->out[d], .taps = c->kernel[d], .tap_step = 1, .tap_at = dil, .dst_step = 1};
-    conv_axis x = {.step = 1, .dst0 = ((phase - pad) % s + s) % s, .dst_step = s};
+        return (wick_conv_axis){.lo = -pad, .step = s, .count = c->out[d], .taps = c->kernel[d], .tap_step = 1, .tap_at = dil, .dst_step = 1};
+    wick_conv_axis x = {.step = 1, .dst0 = ((phase - pad) % s + s) % s, .dst_step = s};
     x.count = x.dst0 < c->in[d] ? ceil_div(c->in[d] - x.dst0, s) : 0;
     int64_t first = 0, every = 1; /* taps of the phase, as they lie in the kernel; they are read from the last */
     while (every * dil % s) every++;
@@ -60,7 +52,7 @@ static conv_axis axis_of(const wick_convolution *c, int d, int64_t phase) {
 
 /* A box of outputs of one phase, and the box of the source that they read. */
 typedef struct conv_box {
-    conv_axis axis[3];
+    wick_conv_axis axis[3];
     int64_t first[3], n[3];   /* outputs */
     int64_t lo[3], extent[3]; /* of the source */
     int64_t pixels, taps;
@@ -75,8 +67,8 @@ static conv_box box_of(const wick_convolution *c, int64_t phase, int64_t slab) {
     b.inside = true;
     for (int d = 2; d >= 0; d--) {
         const int64_t phases = c->what == WICK_CONV_DATA ? c->stride[d] : 1;
-        const conv_axis *x = &b.axis[d];
-        b.axis[d] = axis_of(c, d, phase % phases);
+        const wick_conv_axis *x = &b.axis[d];
+        b.axis[d] = wick_conv_axis_of(c, d, phase % phases);
         phase /= phases;
         b.first[d] = d == c->cut ? slab * c->rows : 0;
         b.n[d] = d == c->cut ? WICK_MIN(c->rows, x->count - b.first[d]) : x->count;
@@ -150,11 +142,11 @@ static void state_move(const wick_convolution *c, conv_state *s, int64_t phase, 
     s->phase = phase;
     s->slab = slab;
     s->box = box_of(c, phase, slab);
-    const conv_axis *x = s->box.axis;
+    const wick_conv_axis *x = s->box.axis;
     const int64_t *dims = s->box.inside ? c->what == WICK_CONV_DATA ? c->out : c->in : s->box.extent;
     s->line = dims[2] * s->pixel;
     s->plane = dims[1] * s->line;
-    const bool merge = !c->depthwise && c->groups == 1 && x[2].tap_at == 1;
+    const bool merge = c->groups == 1 && x[2].tap_at == 1;
     s->run = (merge ? x[2].taps : 1) * s->pixel / c->groups;
     s->n_taps = s->n_rows = 0;
     for (int64_t z = 0; z < x[0].taps; z++)
@@ -190,7 +182,7 @@ static void lay_out_scratch(wick_convolution *c) {
         const conv_box b = box_of(c, f, 0);
         bool inside = true; /* all slabs are */
         for (int d = 0; d < 3; d++) {
-            const conv_axis *x = &b.axis[d];
+            const wick_conv_axis *x = &b.axis[d];
             const int64_t end = x->lo + (x->count - 1) * x->step + (x->taps - 1) * x->tap_at + 1;
             inside &= x->lo >= 0 && end + (c->winograd && d ? 1 : 0) <= dims[d];
         }
@@ -202,7 +194,7 @@ static void lay_out_scratch(wick_convolution *c) {
     c->at_panel = WICK_ALIGN_UP(c->at_rows + (size_t)rows * sizeof(int64_t), WICK_ALIGN);
     c->scratch = c->at_panel;
     if (c->winograd) c->scratch += wick_winograd_scratch(c, (c->what == WICK_CONV_DATA ? c->in : c->out)[2]);
-    if (c->what == WICK_CONV_WEIGHT && !c->depthwise && c->co % c->gemm->lanes) c->scratch += (size_t)(WICK_GEMM_KC * c->gemm->nr * c->code->elem);
+    if (c->what == WICK_CONV_WEIGHT && c->co % c->gemm->lanes) c->scratch += (size_t)(WICK_GEMM_KC * c->gemm->nr * c->code->elem);
 }
 
 /* Output channels of a group in panels of nr, the last one of whole vectors: elements of the panels before `panel`, for k = 1. */
@@ -225,13 +217,13 @@ static void plan_weight(wick_convolution *c, int64_t row, double work) {
     const int64_t taps = product(c->kernel), m = c->ci * taps, elem = c->code->elem, groups = c->depthwise ? 1 : c->groups;
     cut_rows(c, c->out[c->cut], WICK_GEMM_KC / row);
     /* Parts of the batch first: they share nothing but the sum at the end. */
-    const double want = 1 + work * (double)c->groups * (double)c->batch / CONV_TASK_WORK;
+    const double want = 1 + work * (double)c->groups * (double)c->batch / WICK_CONV_TASK_WORK;
     const double most = WICK_MAX(1.0, (double)CONV_PARTIALS / ((double)(c->groups * m) * (double)(c->co * elem)));
     c->chunks = WICK_MIN(c->batch, WICK_MIN((int64_t)WICK_MIN(want, most), CONV_CHUNKS));
     c->chunks = ceil_div(c->batch, ceil_div(c->batch, c->chunks));
     c->splits = c->depthwise ? 1 : WICK_MIN((int64_t)WICK_MIN(want / (double)(c->chunks * c->groups) + 1, 64.0), ceil_div(m, 8 * c->gemm->mr));
     c->units = c->chunks * groups * c->splits;
-    c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / (work * (double)ceil_div(c->batch, c->chunks)));
+    c->per_task = (int64_t)WICK_MAX(1.0, WICK_CONV_TASK_WORK / (work * (double)ceil_div(c->batch, c->chunks)));
     c->shared = (size_t)(c->chunks * c->groups * m * c->co * elem);
     c->tasks[2] = ceil_div(c->groups * c->co, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * m), 16));
 }
@@ -243,6 +235,7 @@ void wick_conv_prepare(wick_convolution *c) {
     c->shared = c->scratch = 0;
     c->cut = c->slabs = c->units = c->per_task = c->chunks = c->splits = 1;
     c->depthwise = c->ci == 1 && c->co == 1;
+    c->blocks = 1;
     c->winograd = false;
     const bool data = c->what == WICK_CONV_DATA;
     for (int d = 0; d < 3; d++)
@@ -256,7 +249,7 @@ void wick_conv_prepare(wick_convolution *c) {
         c->chunks = 0;
         return;
     }
-    make_one_row(c);
+    if (!c->depthwise) make_one_row(c);
     c->winograd = wick_winograd_fits(c);
     const int64_t taps = product(c->kernel), elem = c->code->elem, *dims = data ? c->in : c->out, phases = phases_of(c);
     c->cut = 2;
@@ -271,7 +264,7 @@ void wick_conv_prepare(wick_convolution *c) {
     } else {
         const double per_row = work * (double)c->groups / (double)phases / (double)counts[c->cut];
         const double row_bytes = (double)(source_channels(c) * elem) * (double)product(data ? c->out : c->in) / (double)(data ? c->out : c->in)[c->cut];
-        const double by_work = CONV_TASK_WORK / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
+        const double by_work = WICK_CONV_TASK_WORK / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
         const double by_tasks = (double)counts[c->cut] * (double)(phases * c->batch) / WICK_GEMM_MAX_TASKS;
         cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)ceil_div(CONV_MIN_PIXELS, row)));
         if (c->winograd) { /* slabs of whole tiles, so that tiles are the same however the image is cut */
@@ -279,17 +272,22 @@ void wick_conv_prepare(wick_convolution *c) {
             c->slabs = ceil_div(counts[c->cut], c->rows);
         }
         c->units = phases * c->slabs * c->batch;
-        c->per_task = (int64_t)WICK_MAX(1.0, CONV_TASK_WORK / WICK_MAX(per_row * (double)c->rows, 1.0));
+        c->per_task = (int64_t)WICK_MAX(1.0, WICK_CONV_TASK_WORK / WICK_MAX(per_row * (double)c->rows, 1.0));
         c->tasks[0] = c->depthwise ? phases : c->groups * phases * panels_of(c);
         c->at_finite = (size_t)(taps * source_channels(c) * (c->depthwise ? 1 : panels_width(c)) * elem);
         c->shared = c->at_winograd = WICK_ALIGN_UP(c->at_finite + (size_t)c->tasks[0], WICK_ALIGN);
         if (c->winograd) c->shared += wick_winograd_packed(c);
     }
-    lay_out_scratch(c);
+    if (c->depthwise)
+        wick_depthwise_prepare(c);
+    else
+        lay_out_scratch(c);
     /* No fewer tasks than make 16 threads busy, where there are units for it. */
     c->per_task = WICK_MIN(c->per_task, WICK_MAX(1, c->units / WICK_GEMM_MAX_TASKS));
     c->tasks[1] = ceil_div(c->units, c->per_task);
 }
+
+bool wick_conv_takes_planes(const wick_convolution *c) { return c->ci == 1 && c->co == 1 && !conv_tiers[wick_tier_current()]->type[0].direct; }
 
 const char *wick_conv_name(const wick_convolution *c) { return c->code->names[c->what + (c->winograd ? 3 : 0)]; }
 
@@ -313,7 +311,7 @@ static int64_t panels_at(const wick_convolution *c, int64_t group, int64_t phase
 #define CONV_PACK(name, T)                                                                                                                   \
     static bool name(const wick_convolution *c, const conv_box *b, int64_t group, int64_t panel, const T *w, T *to) {                        \
         const bool data = c->what == WICK_CONV_DATA;                                                                                         \
-        const conv_axis *x = b->axis;                                                                                                        \
+        const wick_conv_axis *x = b->axis;                                                                                                        \
         const int64_t taps = product(c->kernel), source = data ? c->co : c->ci, width = c->depthwise ? c->groups : panel_width(c, panel);    \
         const int64_t first = c->depthwise ? 0 : panel * c->gemm->nr, outputs = (c->depthwise ? c->groups : data ? c->ci : c->co) - first;   \
         const int64_t of_out = data && !c->depthwise ? taps : c->ci * taps, of_source = data ? c->ci * taps : taps;                          \
@@ -360,7 +358,7 @@ static int64_t row_pixel(const wick_convolution *c, const conv_box *b, int64_t r
 
 /* Of two dims: the pieces of taps that a row of outputs finds inside the source. Rows of padding need no products, with finite weights. */
 static void clip_taps(const wick_convolution *c, const conv_state *s, int64_t row, int64_t *begin, int64_t *end) {
-    const conv_axis *x = &s->box.axis[1];
+    const wick_conv_axis *x = &s->box.axis[1];
     const int64_t rows = (c->what == WICK_CONV_DATA ? c->out : c->in)[1], lo = s->box.lo[1] + row * x->step, pieces = s->n_taps / x->taps;
     const int64_t first = WICK_MIN(x->taps, lo < 0 ? ceil_div(-lo, x->tap_at) : 0);
     *begin = first * pieces;
@@ -415,17 +413,6 @@ static void correlate(const wick_convolution *c, const conv_state *s, int64_t gr
     }
 }
 
-static void correlate_channels(const wick_convolution *c, const conv_state *s, const char *src, const char *packed, const char *bias, char *dst) {
-    const conv_box *b = &s->box;
-    wick_conv_row r = {.pixels = b->n[2], .channels = c->groups, .src_pixel = b->axis[2].step * s->pixel, .taps = s->n_taps, .tap_at = s->taps,
-                       .w = packed + panels_at(c, 0, s->phase) * c->code->elem, .bias = bias, .relu = c->relu, .dst_pixel = b->axis[2].dst_step * c->groups};
-    for (int64_t row = 0; row < s->n_rows; row++) {
-        r.src = src + s->rows[row] * c->code->elem;
-        r.dst = dst + row_pixel(c, b, row) * c->groups * c->code->elem;
-        c->code->row(&r);
-    }
-}
-
 /* By Winograd's algorithm; false: it can't. */
 static bool correlate_tiles(const wick_convolution *c, const conv_state *s, const char *src, const char *packed, const char *bias, char *dst) {
     const conv_box *b = &s->box;
@@ -448,10 +435,7 @@ static void run_correlation(const wick_convolution *c, int64_t begin, int64_t en
         if (!s.box.pixels) continue;
         const char *from = state_source(c, &s, src + n * from_image);
         if (c->winograd && all_finite && correlate_tiles(c, &s, from, packed, bias, dst + n * to_image)) continue;
-        if (c->depthwise)
-            correlate_channels(c, &s, from, packed, bias, dst + n * to_image);
-        else
-            for (int64_t g = 0; g < c->groups; g++) correlate(c, &s, g, from, packed, bias, dst + n * to_image);
+        for (int64_t g = 0; g < c->groups; g++) correlate(c, &s, g, from, packed, bias, dst + n * to_image);
     }
 }
 
@@ -482,34 +466,20 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
         }
 }
 
-static void add_channels(const wick_convolution *c, const conv_state *s, const char *x, const char *y, char *partial) {
-    const int64_t elem = c->code->elem, width = s->box.n[2];
-    wick_conv_row r = {.pixels = width, .channels = c->groups, .src_pixel = s->box.axis[2].step * s->pixel, .taps = s->n_taps, .tap_at = s->taps, .dst = partial};
-    for (int64_t row = 0; row < s->n_rows; row++) {
-        r.src = x + s->rows[row] * elem;
-        r.y = y + row * width * c->groups * elem;
-        c->code->dots(&r);
-    }
-}
-
 static void run_weight(const wick_convolution *c, int64_t begin, int64_t end, const char *x, const char *y, char *partials, char *scratch) {
-    const int64_t elem = c->code->elem, taps = product(c->kernel), groups = c->depthwise ? 1 : c->groups, part = taps * c->ci * c->co * (c->groups / groups) * elem;
+    const int64_t elem = c->code->elem, taps = product(c->kernel), part = taps * c->ci * c->co * elem;
     const int64_t x_image = c->groups * c->ci * product(c->in) * elem, y_pixel = c->groups * c->co * elem, images = ceil_div(c->batch, c->chunks);
     conv_state s = state_in(c, scratch);
     for (int64_t u = begin * c->per_task; u < WICK_MIN(c->units, end * c->per_task); u++) {
-        const int64_t split = u % c->splits, g = u / c->splits % groups, chunk = u / c->splits / groups;
-        char *partial = partials + (chunk * groups + g) * part;
-        if (c->depthwise) memset(partial, 0, (size_t)part);
+        const int64_t split = u % c->splits, g = u / c->splits % c->groups, chunk = u / c->splits / c->groups;
+        char *partial = partials + (chunk * c->groups + g) * part;
         for (int64_t n = chunk * images; n < WICK_MIN(c->batch, (chunk + 1) * images); n++)
             for (int64_t slab = 0; slab < c->slabs; slab++) {
                 state_move(c, &s, 0, slab);
                 const char *from = state_source(c, &s, x + n * x_image), *to = y + (n * product(c->out) + row_pixel(c, &s.box, 0)) * y_pixel;
                 const int64_t tiles = s.n_taps * ceil_div(s.run, c->gemm->mr);
-                if (c->depthwise)
-                    add_channels(c, &s, from, to, partial);
-                else
-                    add_products(c, &s, split * tiles / c->splits, (split + 1) * tiles / c->splits, from + g * c->ci * elem, to + g * c->co * elem,
-                                 n > chunk * images || slab > 0, partial);
+                add_products(c, &s, split * tiles / c->splits, (split + 1) * tiles / c->splits, from + g * c->ci * elem, to + g * c->co * elem,
+                             n > chunk * images || slab > 0, partial);
             }
     }
 }
@@ -541,6 +511,9 @@ void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t 
         c->code->direct(c, begin, end, a, b, bias, dst);
     } else if (stage == 0) {
         run_pack(c, begin, end, b, shared);
+    } else if (stage == 1 && c->depthwise) {
+        const bool weight = c->what == WICK_CONV_WEIGHT;
+        wick_depthwise_run(c, begin, end, a, weight ? b : shared, bias, weight ? shared : dst, scratch);
     } else if (stage == 1 && c->what == WICK_CONV_WEIGHT) {
         run_weight(c, begin, end, a, b, shared, scratch);
     } else if (stage == 1) {

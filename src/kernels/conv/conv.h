@@ -1,32 +1,28 @@
 /* conv.h: the seam between the control flow of convolutions (conv.c) and the kernels of a tier (conv_tier.c). Products are those of
- * gemm.h; here are convolutions of each channel on its own (depthwise), which have none. */
+ * gemm.h; those of each channel on its own (depthwise.h) have none. */
 #ifndef WICK_KERNELS_CONV_CONV_H
 #define WICK_KERNELS_CONV_CONV_H
 
+#include "kernels/conv/depthwise.h"
 #include "kernels/conv/winograd.h"
 
-/* A row of pixels of all channels: pixel p of src is at p * src_pixel, channels are neighbours. */
-typedef struct wick_conv_row {
-    int64_t pixels, channels;
-    const void *src;
-    int64_t src_pixel;
-    int64_t taps;
-    const int64_t *tap_at; /* elements behind a pixel of src */
-    const void *w;         /* dots: unused. [taps][channels] */
-    const void *bias;      /* [channels], or NULL */
-    bool relu;
-    void *dst; /* rows: the outputs, dst_pixel apart. dots: [taps][channels] sums to add to */
-    int64_t dst_pixel;
-    const void *y; /* dots: [pixels][channels] */
-} wick_conv_row;
+/* Multiply-adds of a task, about. */
+enum { WICK_CONV_TASK_WORK = 3200000 };
+
+/* One dim: output j reads tap number t, which is tap0 + t * tap_step in the kernel, at source coordinate lo + j * step + t * tap_at,
+ * and lies at dst0 + j * dst_step. */
+typedef struct wick_conv_axis {
+    int64_t lo, step, count;
+    int64_t taps, tap0, tap_step, tap_at;
+    int64_t dst0, dst_step;
+} wick_conv_axis;
+wick_conv_axis wick_conv_axis_of(const wick_convolution *c, int d, int64_t phase);
 
 typedef struct wick_conv_kernel {
     const char *names[5]; /* by what; forward and data by Winograd's algorithm */
     int elem;             /* bytes of an element */
-    /* dst[p][c] = act(bias[c] + sum over t of w[t][c] src[p][tap_at[t] + c]) */
-    void (*row)(const wick_conv_row *r);
-    /* dst[t][c] += sum over p of y[p][c] src[p][tap_at[t] + c] */
-    void (*dots)(const wick_conv_row *r);
+    void (*values)(const wick_depthwise_run_of *r);
+    void (*dots)(const wick_depthwise_run_of *r);
     const wick_winograd_kernels *winograd; /* f32 only; NULL: there are none */
     /* The reference: output channels (for DATA input channels) [begin, end) of all images, or of the weights. Then the rest is unused. */
     void (*direct)(const wick_convolution *c, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *dst);

@@ -1,0 +1,237 @@
+/* depthwise.c: control flow of convolutions of each channel on its own. A unit is some rows of the output (of WEIGHT: a part of the batch) of an
+ * image: all channels, some at a time so that rows of the source stay in L1 from one row of the output to the next; or, where a side is row-major
+ * [N, C, ...], one block of channels, which is transposed into the scratch and back: nothing else of a plan has to copy the image then.
+ *
+ *   scratch: | block of the source | block of the other image | zeros [channels] | pointers | line [taps][channels] |
+ *
+ * Nothing is padded: pixels at the edges go one by one, and read zeros where they reach out of the source. Rows of taps that lie outside are left out,
+ * but where weights are not finite. */
+#include "kernels/conv/conv.h"
+#include "kernels/convert/convert.h"
+#include "kernels/gemm/gemm_tuning.h"
+
+/* Bytes of a pixel of a block, where it is transposed and where not: whole lines; of both images of a unit in the scratch; units that are enough. */
+enum { TURNED_BYTES = 128, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16 };
+
+static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t phases_of(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? product(c->stride) : 1; }
+static const int64_t *source_dims(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->out : c->in; }
+static const int64_t *other_dims(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->in : c->out; }
+
+/* Rows [first, end) of dim c->cut of the other image (DATA: whole strides), and those of the source that they read. */
+typedef struct span {
+    int64_t first, end;
+} span;
+
+static span other_rows(const wick_convolution *c, int64_t slab) {
+    const int64_t every = c->rows * (c->what == WICK_CONV_DATA ? c->stride[c->cut] : 1);
+    return (span){slab * every, WICK_MIN((slab + 1) * every, other_dims(c)[c->cut])};
+}
+static span source_rows(const wick_convolution *c, int64_t slab) {
+    const int64_t all = source_dims(c)[c->cut], phases = c->what == WICK_CONV_DATA ? c->stride[c->cut] : 1;
+    span s = {all, 0};
+    for (int64_t phase = 0; phase < phases; phase++) {
+        const wick_conv_axis x = wick_conv_axis_of(c, c->cut, phase);
+        const int64_t first = slab * c->rows, n = WICK_MIN(c->rows, x.count - first);
+        if (n <= 0 || !x.taps) continue;
+        s.first = WICK_MIN(s.first, x.lo + first * x.step);
+        s.end = WICK_MAX(s.end, x.lo + (first + n - 1) * x.step + (x.taps - 1) * x.tap_at + 1);
+    }
+    s.first = WICK_MAX(s.first, 0);
+    s.end = WICK_MAX(s.first, WICK_MIN(s.end, all));
+    return s;
+}
+
+void wick_depthwise_prepare(wick_convolution *c) {
+    const int64_t elem = c->code->elem, taps = product(c->kernel), most = (c->planes[0] || c->planes[1] ? TURNED_BYTES : BLOCK_BYTES) / elem;
+    const bool data = c->what == WICK_CONV_DATA, weight = c->what == WICK_CONV_WEIGHT, *scratch = c->planes;
+    c->cut = 2;
+    for (int d = 1; d >= 0; d--)
+        if (c->in[d] > 1 || c->out[d] > 1) c->cut = d;
+    c->block = WICK_MIN(most, c->groups);
+    c->blocks = scratch[0] || scratch[1] || weight ? ceil_div(c->groups, c->block) : 1; /* that are units of their own */
+    const int64_t count = data ? ceil_div(c->in[c->cut], c->stride[c->cut]) : c->out[c->cut]; /* rows of all phases together */
+    const double of_row = (double)taps * (double)product(c->out) * (double)c->groups / (double)count / (double)c->blocks;
+    double rows = (double)count;
+    int64_t bytes = 0;
+    for (int side = 0; side < 2; side++)
+        if (scratch[side]) bytes += c->block * elem * product(side ? other_dims(c) : source_dims(c));
+    if (bytes) rows = WICK_MIN(rows, (double)UNIT_BYTES / ((double)bytes / (double)count));
+    if (!weight) rows = WICK_MIN(rows, WICK_MAX(WICK_CONV_TASK_WORK / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
+    c->slabs = ceil_div(count, (int64_t)WICK_MAX(rows, 1.0));
+    c->rows = ceil_div(count, c->slabs);
+    c->slabs = ceil_div(count, c->rows);
+    c->units = weight ? c->chunks * c->blocks : c->slabs * c->batch * c->blocks;
+    const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
+    c->per_task = (int64_t)WICK_MAX(1.0, WICK_CONV_TASK_WORK / WICK_MAX(of_unit, 1.0));
+    size_t most_bytes[2] = {0, 0};
+    for (int side = 0; side < 2; side++) {
+        const int64_t *dims = side ? other_dims(c) : source_dims(c);
+        for (int64_t slab = 0; scratch[side] && slab < c->slabs; slab++) {
+            const span s = side ? other_rows(c, slab) : source_rows(c, slab);
+            most_bytes[side] = WICK_MAX(most_bytes[side], (size_t)((s.end - s.first) * product(dims) / dims[c->cut] * c->block * elem));
+        }
+    }
+    c->at_panel = WICK_ALIGN_UP(most_bytes[0], WICK_ALIGN);
+    c->at_rows = c->at_panel + WICK_ALIGN_UP(most_bytes[1], WICK_ALIGN); /* zeros */
+    c->at_taps = c->at_rows + WICK_ALIGN_UP((size_t)(c->block * elem), WICK_ALIGN);
+    c->scratch = WICK_ALIGN_UP(c->at_taps + 2 * (size_t)taps * sizeof(void *), WICK_ALIGN) + (size_t)(taps * c->block * elem);
+}
+
+/* A side of a unit: the block's channel 0 at pixel `first` of the image, channels are neighbours. */
+typedef struct side {
+    char *at;
+    int64_t first, pixel;
+} side;
+static char *side_at(const side *s, int64_t pixel, int64_t elem) { return s->at + (pixel - s->first) * s->pixel * elem; }
+
+typedef struct unit {
+    const wick_convolution *c;
+    side source, other;
+    int64_t channel, channels;
+    const char *weights, *bias;
+    char *sums; /* of WEIGHT: [tap][groups] */
+    char *zeros, *line;
+    const void **src, **second; /* by tap: what is read; weights, or where sums go */
+} unit;
+
+/* One row of outputs, (z, y) of a phase with axes x. */
+static void run_row(const unit *u, const wick_conv_axis *x, int64_t z, int64_t y, const char *weights, bool finite) {
+    const wick_convolution *c = u->c;
+    const int64_t elem = c->code->elem, *from = source_dims(c), *to = other_dims(c);
+    const bool weight = c->what == WICK_CONV_WEIGHT;
+    const int64_t lo = x[2].lo, step = x[2].step, reach = (x[2].taps - 1) * x[2].tap_at;
+    /* Outputs [begin, end) read inside of the rows. */
+    int64_t begin = WICK_MIN(x[2].count, lo < 0 ? ceil_div(-lo, step) : 0);
+    int64_t end = from[2] - 1 - reach - lo < 0 ? begin : WICK_MAX(begin, WICK_MIN(x[2].count, (from[2] - 1 - reach - lo) / step + 1));
+    wick_depthwise_run_of r = {.channels = u->channels, .src = u->src, .w = u->second, .bias = u->bias, .relu = c->relu, .line = u->line, .line_step = c->block,
+                               .sum = (void *const *)(uintptr_t)u->second};
+    const int64_t pixel = ((x[0].dst0 + z * x[0].dst_step) * to[1] + x[1].dst0 + y * x[1].dst_step) * to[2] + x[2].dst0;
+    char *other = side_at(&u->other, pixel, elem);
+    const int64_t other_pixel = u->other.pixel * x[2].dst_step;
+    r.dst_pixel = r.y_pixel = other_pixel;
+    for (int outside = 0; outside < 2; outside++) { /* rows of taps within the source, then those that are zeros: dots go apart */
+        if (outside && !weight) break;
+        int64_t b = begin, e = end;
+        /* Runs: pixels before b one by one, [b, e), the rest one by one. */
+        bool zero_rows = false;
+        for (int64_t tz = 0; tz < x[0].taps; tz++)
+            for (int64_t ty = 0; ty < x[1].taps; ty++) {
+                const int64_t sz = x[0].lo + z * x[0].step + tz * x[0].tap_at, sy = x[1].lo + y * x[1].step + ty * x[1].tap_at;
+                const bool inside = sz >= 0 && sz < from[0] && sy >= 0 && sy < from[1];
+                zero_rows |= !inside;
+            }
+        if (outside && !zero_rows) break;
+        if (!weight && zero_rows && !finite) b = e = x[2].count; /* zeros are no rows of pixels */
+        if (outside) b = 0, e = x[2].count;
+        for (int64_t j = 0; j < x[2].count;) {
+            const int64_t n = j == b && e > b ? e - b : 1;
+            r.taps = 0;
+            for (int64_t tz = 0, t = 0; tz < x[0].taps; tz++)
+                for (int64_t ty = 0; ty < x[1].taps; ty++) {
+                    const int64_t sz = x[0].lo + z * x[0].step + tz * x[0].tap_at, sy = x[1].lo + y * x[1].step + ty * x[1].tap_at;
+                    const bool inside = sz >= 0 && sz < from[0] && sy >= 0 && sy < from[1];
+                    if (weight ? inside == (outside > 0) : !inside && finite) {
+                        t += x[2].taps;
+                        continue;
+                    }
+                    for (int64_t tx = 0; tx < x[2].taps; tx++, t++, r.taps++) {
+                        const int64_t sx = lo + j * step + tx * x[2].tap_at;
+                        u->src[r.taps] = inside && sx >= 0 && sx < from[2] ? side_at(&u->source, (sz * from[1] + sy) * from[2] + sx, elem) : u->zeros;
+                        u->second[r.taps] = (weight ? u->sums : weights) + (t * c->groups + u->channel) * elem;
+                    }
+                }
+            r.pixels = n;
+            r.src_pixel = outside ? 0 : step * u->source.pixel;
+            r.dst = other + j * other_pixel * elem;
+            r.y = r.dst;
+            r.first = j == 0;
+            j += n;
+            r.last = j == x[2].count;
+            (weight ? c->code->dots : c->code->values)(&r);
+        }
+    }
+}
+
+/* A block of channels of the rows [s.first, s.end) of dim cut, from or to planes. */
+static void move_planes(const wick_convolution *c, const int64_t *dims, span s, int64_t channels, bool back, char *planes, char *block) {
+    const int64_t inner = product(dims) / dims[c->cut], plane = product(dims), elem = c->code->elem, n = (s.end - s.first) * inner;
+    const wick_convert_table *code = wick_convert_kernels(wick_tier_current());
+    planes += s.first * inner * elem;
+    if (back)
+        code->transpose((int)elem, block, c->block, planes, plane, channels, n, false);
+    else
+        code->transpose((int)elem, planes, plane, block, c->block, n, channels, false);
+}
+
+/* Channels [channel, + block) of a slab of an image. */
+static void run_block(unit *u, int64_t slab, int64_t channel, char *source, char *other, char *scratch) {
+    const wick_convolution *c = u->c;
+    const int64_t elem = c->code->elem, *from = source_dims(c), *to = other_dims(c);
+    const bool weight = c->what == WICK_CONV_WEIGHT;
+    const span in = source_rows(c, slab), out = other_rows(c, slab);
+    u->channel = channel;
+    u->channels = WICK_MIN(c->block, c->groups - channel);
+    if (c->planes[0]) {
+        source += channel * product(from) * elem;
+        move_planes(c, from, in, u->channels, false, source, scratch);
+        u->source = (side){scratch, in.first * (product(from) / from[c->cut]), c->block};
+    } else {
+        u->source = (side){source + channel * elem, 0, c->groups};
+    }
+    if (c->planes[1]) {
+        other += channel * product(to) * elem;
+        u->other = (side){scratch + c->at_panel, out.first * (product(to) / to[c->cut]), c->block};
+        if (weight) move_planes(c, to, out, u->channels, false, other, u->other.at);
+    } else {
+        u->other = (side){other + channel * elem, 0, c->groups};
+    }
+    const char *weights = u->weights, *all_bias = u->bias;
+    if (all_bias) u->bias = all_bias + channel * elem;
+    for (int64_t phase = 0; phase < phases_of(c); phase++) {
+        wick_conv_axis x[3];
+        int64_t rest = phase;
+        for (int d = 2; d >= 0; rest /= c->what == WICK_CONV_DATA ? c->stride[d] : 1, d--)
+            x[d] = wick_conv_axis_of(c, d, c->what == WICK_CONV_DATA ? rest % c->stride[d] : 0);
+        const bool finite = weight || ((const bool *)u->weights)[c->at_finite + (size_t)phase];
+        int64_t first[2] = {0, 0}, end[2] = {x[0].count, x[1].count};
+        if (c->cut == 2) { /* a row is cut: its outputs move to where the slab starts */
+            const int64_t n = WICK_MIN(c->rows, x[2].count - slab * c->rows);
+            x[2].lo += slab * c->rows * x[2].step;
+            x[2].dst0 += slab * c->rows * x[2].dst_step;
+            x[2].count = WICK_MAX(n, 0);
+        } else {
+            first[c->cut] = slab * c->rows;
+            end[c->cut] = WICK_MIN(end[c->cut], (slab + 1) * c->rows);
+        }
+        for (int64_t z = first[0]; z < end[0]; z++)
+            for (int64_t y = first[1]; y < end[1]; y++) run_row(u, x, z, y, weights, finite);
+        weights += product((const int64_t[3]){x[0].taps, x[1].taps, x[2].taps}) * c->groups * elem;
+    }
+    u->bias = all_bias;
+    if (c->planes[1] && !weight) move_planes(c, to, out, u->channels, true, other, u->other.at);
+}
+
+void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, const char *a, const char *b, const char *bias, char *dst, char *scratch) {
+    const bool weight = c->what == WICK_CONV_WEIGHT;
+    const int64_t elem = c->code->elem, taps = product(c->kernel), image = c->groups * elem, images = weight ? ceil_div(c->batch, c->chunks) : 1;
+    const void **pointers = (const void **)(void *)(scratch + c->at_taps);
+    unit u = {.c = c, .weights = b, .bias = bias, .zeros = scratch + c->at_rows, .src = pointers, .second = pointers + taps};
+    u.line = scratch + WICK_ALIGN_UP(c->at_taps + 2 * (size_t)taps * sizeof(void *), WICK_ALIGN);
+    memset(u.zeros, 0, (size_t)(c->block * elem));
+    for (int64_t i = begin * c->per_task; i < WICK_MIN(c->units, end * c->per_task); i++) {
+        const int64_t block = i % c->blocks, rest = i / c->blocks, slabs = weight ? 1 : c->slabs, from = block * c->block;
+        const int64_t to = c->blocks > 1 ? WICK_MIN(from + c->block, c->groups) : c->groups;
+        if (weight) {
+            u.sums = dst + rest * taps * c->groups * elem;
+            for (int64_t t = 0; t < taps; t++) memset(u.sums + (t * c->groups + from) * elem, 0, (size_t)((to - from) * elem));
+        }
+        for (int64_t n = rest / slabs * images; n < WICK_MIN(c->batch, (rest / slabs + 1) * images); n++)
+            for (int64_t channel = from; channel < to; channel += c->block) {
+                char *source = (char *)(uintptr_t)a + n * product(source_dims(c)) * image;
+                char *other = (weight ? (char *)(uintptr_t)b : dst) + n * product(other_dims(c)) * image;
+                for (int64_t slab = weight ? 0 : rest % slabs; slab < (weight ? c->slabs : rest % slabs + 1); slab++) run_block(&u, slab, channel, source, other, scratch);
+            }
+    }
+}

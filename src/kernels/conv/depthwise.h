@@ -1,0 +1,34 @@
+/* depthwise.h: convolutions of each channel on its own: no products of matrices, vectors are neighbouring channels. */
+#ifndef WICK_KERNELS_CONV_DEPTHWISE_H
+#define WICK_KERNELS_CONV_DEPTHWISE_H
+
+#include "kernels/kernels.h"
+
+/* Cuts the work and lays out the scratch; what plan_weight chose (chunks) stays. */
+void wick_depthwise_prepare(wick_convolution *c);
+/* Units [begin, end). a: x, or y for DATA. b: packed weights, [phase][tap][channel], or y for WEIGHT, whose parts go to dst [chunk][tap][channel]. */
+void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, const char *a, const char *b, const char *bias, char *dst, char *scratch);
+
+/* ---- of a tier: a run of pixels of some channels ---- */
+
+typedef struct wick_depthwise_run_of {
+    int64_t pixels, channels;
+    int64_t taps;
+    const void *const *src; /* by tap: what the first pixel reads; pixels are src_pixel elements apart */
+    int64_t src_pixel;
+    /* values: dst[p][c] = act(bias[c] + sum over t of w[t][c] src[t][p][c]) */
+    const void *const *w;
+    const void *bias; /* or NULL */
+    bool relu;
+    void *dst;
+    int64_t dst_pixel;
+    /* dots: line[t][c] (is 0 at the first run of a row, and) += sum over p of y[p][c] src[t][p][c]; at the last, sum[t][c] += line[t][c] */
+    bool first, last;
+    const void *y;
+    int64_t y_pixel;
+    void *line; /* [taps][line_step] */
+    int64_t line_step;
+    void *const *sum;
+} wick_depthwise_run_of;
+
+#endif
