@@ -232,6 +232,8 @@ class Recorder:
     def matmul(self, x, a, out=None):
         return ("matmul", x, a)
 
+    _int_mm = matmul
+
     def conv2d(self, x, a, bias=None, padding=0, stride=1, groups=1):
         if bias is not None:
             raise Recorded("bias")
@@ -325,7 +327,7 @@ def blas(find):
 
 class OneDnn:
     """oneDNN's C interface, version 3: descriptions of memory, primitives, and their execution."""
-    TYPES, CPU, ANY = {"f16": 1, "bf16": 2, "f32": 3}, 1, 1
+    TYPES, CPU, ANY = {"f16": 1, "bf16": 2, "f32": 3, "i32": 4, "i8": 5, "u8": 6}, 1, 1
     SRC, DST, WEIGHTS, DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 1, 17, 33, 129, 145, 161
     QUERY = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134}
     FORWARD, AUTO = 64, 3
@@ -371,9 +373,10 @@ class OneDnn:
 
     def matmul(self, x, a, dtype):
         m, k, n, size = x.shape[0], x.shape[1], a.shape[1], x.itemsize
-        y, out = np.empty((m, n), x.dtype), ctypes.c_void_p()
+        bytes_ = size == 1  # whose sums are i32
+        y, out = np.empty((m, n), np.int32 if bytes_ else x.dtype), ctypes.c_void_p()
         self.do("dnnl_matmul_primitive_desc_create", ctypes.byref(out), self.engine, self.describe((m, k), dtype, [s // size for s in x.strides]),
-                self.describe((k, n), dtype, [s // size for s in a.strides]), None, self.describe((m, n), dtype, (n, 1)), None)
+                self.describe((k, n), "i8" if bytes_ else dtype, [s // size for s in a.strides]), None, self.describe((m, n), "i32" if bytes_ else dtype, (n, 1)), None)
         return [self.execution(out, {self.SRC: x, self.WEIGHTS: a, self.DST: y})], y
 
     def conv(self, x, a, padding, stride, groups, gradients):
@@ -419,7 +422,7 @@ def open_onednn(row):
     run = repeat(call)
     run(1)
     run = without_call(run, (None, None))
-    return run and (run, y if dtype in ("f32", "f16") else None)
+    return run and (run, y if dtype != "bf16" else None)
 
 
 # ---- ONNX Runtime ----

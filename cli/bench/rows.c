@@ -207,6 +207,7 @@ static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int
         const char *most = memchr(text, '<', length), *scale = memchr(text, '*', length);
         const double high = scale ? atof(scale + 1) : 1;
         read_dims(bracket + 1, &f);
+        if (of == WICK_U8 || of == WICK_I8) return uniform(&f, of, of == WICK_U8 ? 0 : -127.9, of == WICK_U8 ? 255.9 : 127.9);
         return of == WICK_I64 ? below(&f, most ? atoll(most + 1) : 2) : uniform(&f, of, -high, high);
     }
     for (int i = 0; i < KINDS; i++)

@@ -153,7 +153,8 @@ bool wick_tier_force(wick_tier tier);
 /* Instructions that some machines of a tier have: kernels that use them are chosen within the tier, and give its bits. */
 typedef enum wick_extension {
     WICK_AVX512_VNNI = 1, /* vpdpbusd of 512 bits: tier avx512 */
-    WICK_AVX_VNNI = 2     /* of 256 bits, VEX: tier avx2 */
+    WICK_AVX_VNNI = 2,    /* of 256 bits, VEX: tier avx2 */
+    WICK_AVX512_BF16 = 4  /* vdpbf16ps: tier avx512 */
 } wick_extension;
 unsigned wick_extensions(void); /* bits */
 /* CPUs this process may use: affinity mask and cgroup v1/v2 quota (rounded up), at least 1. */

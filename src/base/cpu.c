@@ -80,7 +80,7 @@ wick_tier wick_tier_best(void) {
 static _Atomic unsigned extension_mask = ~0u;
 
 unsigned wick_extensions_of_cpuid(uint32_t leaf7_ecx, uint32_t leaf7_1_eax) {
-    return (leaf7_ecx & BIT(11) ? WICK_AVX512_VNNI : 0u) | (leaf7_1_eax & BIT(4) ? WICK_AVX_VNNI : 0u);
+    return (leaf7_ecx & BIT(11) ? WICK_AVX512_VNNI : 0u) | (leaf7_1_eax & BIT(4) ? WICK_AVX_VNNI : 0u) | (leaf7_1_eax & BIT(5) ? WICK_AVX512_BF16 : 0u);
 }
 void wick_extensions_mask(unsigned mask) { atomic_store_explicit(&extension_mask, mask, memory_order_relaxed); }
 

@@ -104,7 +104,7 @@ void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *s
 void wick_arg_reduce(wick_ctype type, bool largest, int64_t n, int64_t inner, int64_t outer_begin, int64_t outer_end,
                      const void *src, int64_t *dst);
 
-/* ---- matrix products: C = A B (+ C) for f32 and f64 ---------------------------------------------------------------------
+/* ---- matrix products: C = A B (+ C) for f32 and f64, C = A B for bf16 and f16 ---------------------------------------------
  *
  * A is m x k with strides (a_row, a_col), B is k x n with (b_row, b_col), C is m x n with row stride c_row and column
  * stride 1. All transposes and views are strides. Stage 0 packs B into `packed` (tasks_pack tasks; 0 when B is used in
@@ -116,7 +116,10 @@ typedef struct wick_gemm {
     int64_t a_row, a_col, b_row, b_col, c_row;
     bool accumulate; /* C += A B */
     bool lower;      /* C is square and symmetric, and what lies above its diagonal is not wanted: tiles that are all there are left out */
-    bool keep;       /* B is packed once, for many products: stage 0 always packs it */
+    bool keep;       /* B is packed once, for many products: stage 0 always packs it (f16, and bf16 without dot products: never) */
+    /* 0, or the dtype of A and B: WICK_BF16 or WICK_F16. Then type is WICK_CF32, in which sums are made; C and bias are of result, that dtype or WICK_F32; and
+     * C is not accumulated. With a bias and a narrow result, A B is rounded to it first: the same as two ops. */
+    uint8_t narrow, result;
     /* epilogue, applied to the tile while it is in cache: C = act(A B + bias) */
     int8_t bias; /* 0 none, 1 a vector of n (per column), 2 a vector of m (per row) */
     bool relu;

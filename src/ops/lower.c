@@ -32,6 +32,14 @@ static wick_status buffer_new(wick_lower *l, const wick_buffer *buffer, uint32_t
     return WICK_OK;
 }
 
+bool wick_lower_is_kept(const wick_lower *l, const wick_value *v) {
+    while (v->node->op->flags & WICK_OP_VIEW && v->node->n_in) v = v->node->in[0];
+    if (!l->keeps || (v->node->op != &wick_op_data && v->node->op != &wick_op_constant)) return false;
+    for (int r = 0; r < l->n_results && v->node->op == &wick_op_data; r++)
+        if (l->results[r].leaf == (int32_t)v->node->slot[0]) return false;
+    return true;
+}
+
 wick_status wick_lower_temp(wick_lower *l, size_t bytes, uint32_t *buffer) {
     return buffer_new(l, &(wick_buffer){.kind = WICK_BUFFER_TEMP, .size = bytes}, buffer);
 }

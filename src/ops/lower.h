@@ -85,6 +85,7 @@ typedef struct wick_lower {
     wick_result *results;
     int n_results;
     wick_node *node; /* being lowered */
+    bool keeps;      /* what packing steps make of what stays the same is kept between runs: a compiled function */
 } wick_lower;
 
 wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
@@ -98,6 +99,8 @@ wick_status wick_lower_out(wick_lower *l, const wick_node *node, int i, wick_ope
 wick_status wick_lower_out_channels_last(wick_lower *l, const wick_node *node, int i, wick_operand *out);
 /* Channels last, in a way that row-major isn't. */
 bool wick_lower_is_channels_last(const wick_operand *at);
+/* Is it data that the plan keeps what it packs of: a constant, or a state that it doesn't assign; or a view of such? */
+bool wick_lower_is_kept(const wick_lower *l, const wick_value *v);
 wick_status wick_lower_temp(wick_lower *l, size_t bytes, uint32_t *buffer);
 /* Makes result i an alias of what lies there. */
 void wick_lower_set(wick_lower *l, const wick_node *node, int i, wick_operand at);

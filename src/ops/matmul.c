@@ -26,7 +26,7 @@ static wick_status infer_matmul(wick_infer *i) { /* inputs have 2 dims or more: 
     const wick_type *a = i->in[0], *b = i->in[1];
     if (a->rank < 2 || b->rank < 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs matrices");
     if (a->dtype != b->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
-    if (a->dtype != WICK_F32 && a->dtype != WICK_F64 && a->dtype != WICK_I32 && a->dtype != WICK_I64 && a->dtype != WICK_U64)
+    if (!wick_dtype_is_float(a->dtype) && a->dtype != WICK_I32 && a->dtype != WICK_I64 && a->dtype != WICK_U64)
         return wick_infer_fail(i, WICK_ERR_DTYPE, "%s has no products; cast", wick_dtype_name((wick_dtype)a->dtype));
     WICK_TRY(wick_infer_product(i, (wick_dtype)a->dtype));
     if (i->n_in == 3 && (i->in[2]->rank != 1 || i->in[2]->dims[0] != i->out->dims[i->out->rank - 1] || i->in[2]->dtype != a->dtype))
@@ -196,6 +196,10 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     memset(&m, 0, sizeof m);
     wick_gemm *g = &m.gemm;
     g->type = wick_ctype_of((wick_dtype)tc->dtype);
+    if (tc->dtype == WICK_F16 || tc->dtype == WICK_BF16) {
+        g->narrow = g->result = tc->dtype;
+        g->keep = wick_lower_is_kept(l, node->in[1]);
+    }
     g->m = ta->dims[ta->rank - 2];
     g->k = ta->dims[ta->rank - 1];
     g->n = tb->dims[tb->rank - 1];
@@ -229,7 +233,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         g->bias = 1;
     }
     g->relu = ((const wick_matmul_attr *)node->attr)->relu;
-    g->lower = is_with_itself(g, &a, &b, &m);
+    g->lower = !g->narrow && is_with_itself(g, &a, &b, &m);
     wick_gemm_prepare(g);
     m.c = g->m * g->n * elem;
     m.packed = shared ? 0 : (int64_t)WICK_ALIGN_UP(g->packed, WICK_ALIGN);
@@ -264,7 +268,7 @@ static void sample_matmul(wick_sample *s) {
     s->attr_size = sizeof(wick_matmul_attr); /* zero: no ReLU */
     memset(s->attr, 0, s->attr_size);
     s->n_in = 2;
-    static const wick_dtype dtypes[] = {WICK_F64, WICK_F64, WICK_F64, WICK_F32, WICK_F32, WICK_I32, WICK_I64, WICK_U64};
+    static const wick_dtype dtypes[] = {WICK_F64, WICK_F64, WICK_F64, WICK_F64, WICK_F32, WICK_F32, WICK_BF16, WICK_F16, WICK_I32, WICK_I64, WICK_U64};
     wick_dtype d = dtypes[s->random() % WICK_COUNTOF(dtypes)];
     int64_t m = wick_sample_int(s, 0, 5), k = wick_sample_int(s, 0, 6), n = wick_sample_int(s, 1, 20), batch = wick_sample_int(s, 1, 3);
     s->in[0] = (wick_type){.dtype = (uint8_t)d, .rank = 2, .dims = {m, k}};
@@ -286,10 +290,9 @@ wick_tensor *wick_matmul(wick_tensor *a, wick_tensor *b) {
     if (!wick_promote_pair(&a, &b, "matmul")) return wick_record(NULL, &wick_op_matmul, 1, &a, &plain, sizeof plain);
     int ra = wick_tensor_rank(a), rb = wick_tensor_rank(b);
     wick_dtype d = wick_tensor_dtype(a);
-    /* Half types are computed in f32 and rounded once; narrow integers in wider ones and wrapped, which comes to the same; of bools: is any
-     * pair true? */
-    static const uint8_t computes[WICK_DTYPE_COUNT] = {[WICK_F16] = WICK_F32 + 1, [WICK_BF16] = WICK_F32 + 1, [WICK_I8] = WICK_I32 + 1, [WICK_I16] = WICK_I32 + 1,
-                                                       [WICK_U8] = WICK_I32 + 1, [WICK_U16] = WICK_I32 + 1, [WICK_U32] = WICK_U64 + 1, [WICK_BOOL] = WICK_I64 + 1};
+    /* Narrow integers are computed in wider ones and wrapped, which comes to the same; of bools: is any pair true? */
+    static const uint8_t computes[WICK_DTYPE_COUNT] = {[WICK_I8] = WICK_I32 + 1,  [WICK_I16] = WICK_I32 + 1, [WICK_U8] = WICK_I32 + 1,
+                                                       [WICK_U16] = WICK_I32 + 1, [WICK_U32] = WICK_U64 + 1, [WICK_BOOL] = WICK_I64 + 1};
     const bool other = computes[d] != 0;
     if (ra == 0 || rb == 0) return wick_record(NULL, &wick_op_matmul, 2, (wick_tensor *[]){a, b}, &plain, sizeof plain);
     wick_tensor *in[2] = {ra == 1 ? wick_unsqueeze(a, 0) : a, rb == 1 ? wick_unsqueeze(b, 1) : b};

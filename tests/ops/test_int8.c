@@ -45,7 +45,8 @@ TEST(extensions_are_read_from_their_bits) {
     CHECK_INT(wick_extensions_of_cpuid(0, 0), 0);
     CHECK_INT(wick_extensions_of_cpuid(1u << 11, 0), WICK_AVX512_VNNI);
     CHECK_INT(wick_extensions_of_cpuid(~(1u << 11), 1u << 4), WICK_AVX_VNNI);
-    CHECK_INT(wick_extensions_of_cpuid(~0u, ~(1u << 4)), WICK_AVX512_VNNI);
+    CHECK_INT(wick_extensions_of_cpuid(~0u, ~(1u << 4)), WICK_AVX512_VNNI | WICK_AVX512_BF16);
+    CHECK_INT(wick_extensions_of_cpuid(0, 1u << 5), WICK_AVX512_BF16);
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (wick_tier_best() == WICK_TIER_AVX512) CHECK_INT(wick_extensions() & WICK_AVX512_VNNI, __builtin_cpu_supports("avx512vnni") ? WICK_AVX512_VNNI : 0);

@@ -2,6 +2,7 @@
  * The arithmetic is in the tier files; gemm_tuning.h holds every threshold. */
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
+#include "kernels/gemm/narrow.h"
 
 /* How a product uses its operands; wick_gemm.how. */
 enum {
@@ -66,6 +67,10 @@ static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v) {
 }
 
 void wick_gemm_prepare(wick_gemm *g) {
+    if (g->narrow) {
+        wick_narrow_prepare(g);
+        return;
+    }
     const wick_gemm_kernel *q = wick_gemm_kernel_of(g->type);
     g->kernel = q;
     g->how = 0;
@@ -153,6 +158,10 @@ void wick_gemm_prepare(wick_gemm *g) {
 }
 
 void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
+    if (g->narrow) {
+        wick_narrow_pack(g, begin, end, b, packed);
+        return;
+    }
     const wick_gemm_kernel *q = g->kernel;
     const gemm_view v = gemm_view_of(g, g->how);
     const int64_t panels = ceil_div(v.n, q->nr), per_task = ceil_div(panels, g->tasks_pack);
@@ -266,6 +275,10 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
 
 void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                    void *c, const void *packed, void *scratch) {
+    if (g->narrow) {
+        wick_narrow_run(g, begin, end, a, b, bias, c, packed, scratch);
+        return;
+    }
     const wick_gemm_kernel *q = g->kernel;
     if (q->rows) {
         q->rows(g, begin * g->mc, WICK_MIN(g->m, end * g->mc), a, b, bias, c);
@@ -293,6 +306,7 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
 }
 
 const char *wick_gemm_name(const wick_gemm *g) {
+    if (g->narrow) return wick_narrow_name(g);
     const int a = g->a_col == 1 ? 0 : g->a_row == 1 ? 1 : 2, b = g->b_col == 1 ? 0 : g->b_row == 1 ? 1 : 2;
     return g->kernel->names[a * 3 + b];
 }

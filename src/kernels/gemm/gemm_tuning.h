@@ -37,6 +37,10 @@ enum { WICK_GEMM_FAR_BY_ROWS = 1 << 20, WICK_GEMM_FAR_BY_COLUMNS = 8 << 20 };
 /* The longest block of k. It is a part of the numerics (the same for every tier and shape): one block's partial sum is
  * rounded on its own. A panel of B of this length (64 KiB) and a tile of A (28 KiB) live in L2. */
 enum { WICK_GEMM_KC = 512 };
+/* Of bf16 twice as many, which are as many bytes. */
+enum { WICK_GEMM_KC_BF16 = 1024 };
+/* Where A is packed (narrow.c): bytes of a task's rows, and its columns, about. Tiles of rows up to which rows of B are paired in each. */
+enum { WICK_GEMM_NARROW_A = 512 << 10, WICK_GEMM_NARROW_COLUMNS = 256, WICK_GEMM_IN_PLACE_TILES = 2 };
 
 /* Tasks: about this many multiply-adds each, at least (20 us of one core with AVX-512); and at most so many tasks as
  * keep 16 threads balanced. */

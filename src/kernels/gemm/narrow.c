@@ -1,0 +1,329 @@
+/* narrow.c: control flow of products of bf16 and f16. No operand is converted beforehand: panels are, as they are packed. */
+#include "kernels/convert/convert.h"
+#include "kernels/gemm/gemm_tuning.h"
+#include "kernels/gemm/narrow.h"
+
+enum {
+    NARROW_DOT = 1,    /* pairs of bf16, else f32 */
+    NARROW_PACK_A = 2, /* a task packs its rows of A into its scratch, for all of k */
+    NARROW_SHARE_B = 4 /* stage 0 packs B, else a task does where it is not used in place */
+};
+
+/* Elements of a column that are widened before they are transposed. */
+enum { NARROW_CHUNK = 64, NARROW_COLUMNS = 32 };
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static const wick_dot_kernel *dot_now(const wick_gemm *g) {
+#if defined(__x86_64__)
+    if (g->narrow == WICK_BF16 && wick_tier_current() == WICK_TIER_AVX512 && wick_extensions() & WICK_AVX512_BF16) return &wick_dot_kernel_avx512;
+#endif
+    (void)g;
+    return NULL;
+}
+static const wick_dot_kernel *dot_of(const wick_gemm *g) { /* of a product that was prepared */
+#if defined(__x86_64__)
+    if (g->how & NARROW_DOT) return &wick_dot_kernel_avx512;
+#endif
+    (void)g;
+    return NULL;
+}
+/* The sizes that both kinds have. */
+typedef struct narrow_shape {
+    int64_t lanes, mr, nr, group; /* group: elements of k in 4 bytes of a panel */
+    int64_t width;                /* of a packed tile of A */
+} narrow_shape;
+static narrow_shape shape_of(const wick_gemm *g) {
+    const int64_t lanes = g->kernel->lanes, mr = g->kernel->mr;
+    return (narrow_shape){lanes, mr, g->kernel->nr, g->how & NARROW_DOT ? 2 : 1, (int64_t)WICK_ALIGN_UP(mr, lanes)};
+}
+static int64_t groups_of(const narrow_shape *s, int64_t k) { return ceil_div(k, s->group); }
+static int64_t tile_rows(const wick_gemm *g) { return wick_gemm_tile_rows(g->kernel, g->how & NARROW_PACK_A ? 1 : g->a_row / 2); } /* of f32, as far apart */
+
+/* Columns that go through the tiles at once. */
+static int64_t columns_at_once(const wick_gemm *g) {
+    if (!(g->how & NARROW_DOT) || g->m > WICK_DOT_FEW) return g->kernel->nr;
+    return dot_of(g)->few_columns[g->m - 1];
+}
+
+/* What a task's scratch holds, in this order. */
+static size_t bytes_of_a(const wick_gemm *g) {
+    if (!(g->how & NARROW_PACK_A)) return 0;
+    const narrow_shape s = shape_of(g);
+    return (size_t)(ceil_div(WICK_MIN(g->mc, g->m), tile_rows(g)) * groups_of(&s, g->k) * s.width) * 4;
+}
+static size_t bytes_of_b(const wick_gemm *g) {
+    const narrow_shape s = shape_of(g);
+    return (size_t)(groups_of(&s, WICK_MIN(g->kc, g->k)) * s.nr) * 4;
+}
+static size_t bytes_of_sums(const wick_gemm *g) {
+    const int64_t rows = g->k > g->kc ? WICK_MIN(g->mc, g->m) : WICK_MIN(g->kernel->mr, g->m);
+    return (size_t)(rows * columns_at_once(g)) * 4;
+}
+
+void wick_narrow_prepare(wick_gemm *g) {
+    g->kernel = wick_gemm_kernel_of(WICK_CF32);
+    g->how = dot_now(g) ? NARROW_DOT : 0;
+    g->tasks = g->tasks_pack = 0;
+    g->packed = g->scratch = 0;
+    /* f16 is cut as f32 is: the same bits as of operands that were cast. */
+    const int64_t most = g->narrow == WICK_BF16 ? WICK_GEMM_KC_BF16 : WICK_GEMM_KC;
+    g->kc = g->k ? WICK_ALIGN_UP(ceil_div(g->k, ceil_div(g->k, most)), 8) : 8;
+    g->mc = g->m;
+    g->nc = g->n;
+    if (g->m == 0 || g->n == 0) return;
+    const double work = (double)g->m * (double)g->n * (double)(g->k + 8), task = (double)WICK_GEMM_TASK_WORK * (g->how & NARROW_DOT ? 2 : 1);
+    if (g->kernel->rows) { /* the reference */
+        g->mc = 1 + WICK_GEMM_TASK_WORK / 8 / (g->n * (g->k + 1));
+        g->tasks = ceil_div(g->m, g->mc);
+        g->scratch = (size_t)(2 * g->k) * 4 + 4;
+        return;
+    }
+    const narrow_shape s = shape_of(g);
+    const bool dot = g->how & NARROW_DOT;
+    if (!dot || g->a_col != 1) g->how |= NARROW_PACK_A;
+
+    const int64_t panels = ceil_div(g->n, s.nr), want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
+    int64_t across = WICK_MIN(panels, want), down = WICK_MIN(ceil_div(want, across), ceil_div(g->m, 2 * s.mr));
+    down = WICK_MAX(down, ceil_div(g->m, WICK_GEMM_MC));
+    if (g->how & NARROW_PACK_A) /* all of k of a task's rows stay in L2 */
+        down = WICK_MAX(down, ceil_div(g->m, WICK_MAX(2 * s.mr, WICK_GEMM_NARROW_A / (s.width * 4 * groups_of(&s, g->k) / s.mr + 1))));
+    if (g->how & NARROW_PACK_A && g->m > 4 * s.mr && across > 1 + g->n / WICK_GEMM_NARROW_COLUMNS) { /* tasks of other columns pack A again */
+        across = 1 + g->n / WICK_GEMM_NARROW_COLUMNS;
+        down = WICK_MAX(down, WICK_MIN(ceil_div(want, across), ceil_div(g->m, 2 * s.mr)));
+    }
+    if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
+    across = WICK_MAX(across, ceil_div(g->n, WICK_GEMM_NC));
+    g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(g->n, across), columns_at_once(g));
+    g->mc = ceil_div(g->m, down);
+    down = ceil_div(g->m, g->mc);
+    g->tasks = ceil_div(g->n, g->nc) * down;
+
+    if (dot && (g->keep || down > 1)) {
+        g->how |= NARROW_SHARE_B;
+        g->packed = (size_t)(panels * s.nr * groups_of(&s, g->k)) * 4;
+        g->tasks_pack = ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (s.nr * g->k + 1));
+    }
+    g->scratch = WICK_ALIGN_UP(bytes_of_a(g), WICK_ALIGN) + WICK_ALIGN_UP(bytes_of_b(g), WICK_ALIGN) + bytes_of_sums(g);
+}
+
+void wick_narrow_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
+    const narrow_shape s = shape_of(g);
+    const int64_t panels = ceil_div(g->n, s.nr), per_task = ceil_div(panels, g->tasks_pack);
+    for (int64_t j = begin * per_task; j < WICK_MIN(panels, end * per_task); j++)
+        dot_of(g)->pack(g->k, WICK_MIN(s.nr, g->n - j * s.nr), (const uint16_t *)b + j * s.nr * g->b_col, g->b_row, g->b_col,
+                         (char *)packed + j * s.nr * groups_of(&s, g->k) * 4, s.nr);
+}
+
+/* ---- f32 panels --------------------------------------------------------------------------------------------------------------------- */
+
+/* Where element p of k goes: of each pair of bf16 the second is first. */
+static int64_t place_of(const wick_gemm *g, int64_t p, int64_t k) { return g->narrow == WICK_BF16 && (p ^ 1) < k ? p ^ 1 : p; }
+
+/* dst[place of p][j] = src[p * row + j * col] as f32, zeros to whole vectors. */
+static void widen_panel(const wick_gemm *g, int64_t k, int64_t cols, const uint16_t *src, int64_t row, int64_t col, float *dst, int64_t dst_row) {
+    const wick_convert_fn load = wick_convert_kernels(wick_tier_current())->load[g->narrow];
+    const int64_t padded = (int64_t)WICK_ALIGN_UP(cols, g->kernel->lanes);
+    if (col == 1) {
+        for (int64_t p = 0; p < k; p++) {
+            float *to = dst + place_of(g, p, k) * dst_row;
+            load(to, src + p * row, (size_t)cols);
+            for (int64_t j = cols; j < padded; j++) to[j] = 0;
+        }
+        return;
+    }
+    float wide[NARROW_COLUMNS * NARROW_CHUNK];
+    uint16_t line[NARROW_CHUNK];
+    for (int64_t p0 = 0; p0 < k; p0 += NARROW_CHUNK) {
+        const int64_t n = WICK_MIN(k - p0, NARROW_CHUNK);
+        for (int64_t j = 0; j < cols; j++) {
+            const uint16_t *from = src + p0 * row + j * col;
+            float *to = wide + j * NARROW_CHUNK;
+            if (row != 1) {
+                for (int64_t p = 0; p < n; p++) line[p] = from[p * row];
+                from = line;
+            }
+            load(to, from, (size_t)n);
+            for (int64_t p = 0; g->narrow == WICK_BF16 && p + 1 < n; p += 2) {
+                const float first = to[p];
+                to[p] = to[p + 1];
+                to[p + 1] = first;
+            }
+        }
+        g->kernel->pack(n, cols, wide, 1, NARROW_CHUNK, dst + p0 * dst_row, dst_row);
+    }
+}
+
+/* As finish of wick_dot_kernel. */
+static void finish(const wick_gemm *g, const wick_dot_finish *f) {
+    const wick_convert_table *q = wick_convert_kernels(wick_tier_current());
+    const wick_convert_fn load = q->load[g->result], store = q->store[g->result];
+    const int64_t elem = g->result == WICK_F32 ? 4 : 2;
+    float x[NARROW_COLUMNS], bias[NARROW_COLUMNS];
+    uint16_t half[NARROW_COLUMNS];
+    for (int64_t i = 0; i < f->rows; i++)
+        for (int64_t j0 = 0; j0 < f->cols; j0 += NARROW_COLUMNS) {
+            const int64_t n = WICK_MIN(f->cols - j0, NARROW_COLUMNS);
+            const float *sums = f->sums + i * f->sums_row + j0, *from = bias;
+            char *c = (char *)f->c + (i * f->c_row + j0) * elem;
+            if (f->bias_mode) {
+                const char *at = (const char *)f->bias + (f->bias_mode == 1 ? j0 : i) * elem;
+                const int64_t count = f->bias_mode == 1 ? n : 1;
+                if (load) load(bias, at, (size_t)count);
+                else from = (const float *)(const void *)at;
+                if (store) {
+                    store(half, sums, (size_t)n);
+                    load(x, half, (size_t)n);
+                    sums = x;
+                }
+                for (int64_t j = 0; j < n; j++) x[j] = sums[j] + from[f->bias_mode == 1 ? j : 0];
+                sums = x;
+            }
+            if (f->relu) {
+                for (int64_t j = 0; j < n; j++) x[j] = sums[j] < 0 ? 0 : sums[j];
+                sums = x;
+            }
+            if (store) store(c, sums, (size_t)n);
+            else memcpy(c, sums, (size_t)n * 4);
+        }
+}
+
+/* ---- tasks -------------------------------------------------------------------------------------------------------------------------- */
+
+/* Three loops, in f32. */
+static void reference(const wick_gemm *g, int64_t r0, int64_t r1, const uint16_t *a, const uint16_t *b, const char *bias, char *c, float *scratch) {
+    const wick_convert_fn load = wick_convert_kernels(wick_tier_current())->load[g->narrow];
+    const int64_t elem = g->result == WICK_F32 ? 4 : 2;
+    float *x = scratch, *y = scratch + g->k;
+    for (int64_t i = r0; i < r1; i++) {
+        for (int64_t p = 0; p < g->k; p++) load(x + p, a + i * g->a_row + p * g->a_col, 1);
+        for (int64_t j = 0; j < g->n; j++) {
+            float total = 0;
+            for (int64_t p = 0; p < g->k; p++) load(y + p, b + p * g->b_row + j * g->b_col, 1);
+            for (int64_t k0 = 0; k0 < g->k; k0 += g->kc) {
+                const int64_t n = WICK_MIN(g->k - k0, g->kc);
+                float sum = 0;
+                for (int64_t p = 0; p < n; p++) sum += x[k0 + place_of(g, p, n)] * y[k0 + place_of(g, p, n)];
+                total = total + sum;
+            }
+            finish(g, &(wick_dot_finish){.rows = 1, .cols = 1, .sums = &total, .bias = bias ? bias + (g->bias == 1 ? j : i) * elem : NULL, .bias_mode = g->bias,
+                                         .relu = g->relu, .c = c + (i * g->c_row + j) * elem});
+        }
+    }
+}
+
+typedef struct narrow_task {
+    const uint16_t *a, *b;
+    const char *bias, *packed;
+    char *c, *packed_a, *panel;
+    float *sums;
+    int64_t r0, r1, c0, c1;
+    int64_t tiles, height, taller; /* of nearly equal height: the first `taller` are one row higher */
+} narrow_task;
+
+/* A tile of rows [row, row + rows) by cols columns, over k elements from k0 on; number i of the task's. */
+static void dot_tile(const wick_gemm *g, const narrow_task *t, const narrow_shape *s, int64_t i, int64_t row, int64_t rows, int64_t col, int64_t cols, int64_t k0,
+                     int64_t k, bool in_place, const char *b, float *sums, int64_t sums_row) {
+    const wick_dot_kernel *q = dot_of(g);
+    const int64_t all = groups_of(s, g->k);
+    wick_dot_tile d = {.pairs = k / 2, .odd = k & 1, .b = b, .b_row = g->b_row * 2, .b_next = all * s->nr * 4, .sums = sums, .sums_row = sums_row, .add = k0 > 0};
+    if (in_place) d.b = (const char *)(t->b + k0 * g->b_row + col * g->b_col);
+    if (t->packed_a) {
+        d.a = t->packed_a + (i * all + k0 / 2) * s->width * 4;
+        d.a_row = 4;
+        d.a_pair = s->width * 4;
+    } else {
+        d.a = (const char *)(t->a + row * g->a_row + k0);
+        d.a_row = g->a_row * 2;
+        d.a_pair = 4;
+    }
+    (cols > s->nr ? q->few[in_place][rows - 1] : q->tiles[in_place][(cols > s->lanes ? s->mr : 0) + rows - 1])(&d);
+}
+
+static void wide_tile(const wick_gemm *g, const narrow_task *t, const narrow_shape *s, int64_t i, int64_t rows, int64_t cols, int64_t k0, int64_t k, float *sums,
+                      int64_t sums_row) {
+    const int64_t vectors = ceil_div(cols, s->lanes);
+    const wick_gemm_tile w = {.k = k, .a = t->packed_a + (i * g->k + k0) * s->width * 4, .a_row = 1, .a_col = s->width, .b = t->panel, .b_row = s->nr, .c = sums,
+                              .c_row = sums_row, .c_col = 1, .cols = vectors * s->lanes, .add = k0 > 0};
+    g->kernel->tiles[(vectors - 1) * s->mr + rows - 1](&w);
+}
+
+static void pack_rows_of_a(const wick_gemm *g, const narrow_task *t) {
+    const narrow_shape s = shape_of(g);
+    for (int64_t i = 0, row = t->r0, rows; i < t->tiles; i++, row += rows) {
+        rows = t->height + (i < t->taller);
+        char *to = t->packed_a + i * groups_of(&s, g->k) * s.width * 4;
+        if (g->how & NARROW_DOT) {
+            dot_of(g)->pack(g->k, rows, t->a + row * g->a_row, g->a_col, g->a_row, to, s.width);
+            continue;
+        }
+        for (int64_t k0 = 0; k0 < g->k; k0 += g->kc)
+            widen_panel(g, WICK_MIN(g->kc, g->k - k0), rows, t->a + row * g->a_row + k0 * g->a_col, g->a_col, g->a_row, (float *)(void *)to + k0 * s.width, s.width);
+    }
+}
+
+static void run_task(const wick_gemm *g, const narrow_task *t) {
+    const narrow_shape s = shape_of(g);
+    const bool dot = g->how & NARROW_DOT, share = g->how & NARROW_SHARE_B;
+    const int64_t elem = g->result == WICK_F32 ? 4 : 2, at_once = columns_at_once(g), all = groups_of(&s, g->k), sums_row = at_once;
+    for (int64_t col = t->c0, cols; col < t->c1; col += cols) {
+        cols = WICK_MIN(at_once, t->c1 - col);
+        /* B is read in place where few tiles do so, since each pairs its rows again. */
+        bool in_place = dot && !share && g->b_col == 1 && t->tiles <= WICK_GEMM_IN_PLACE_TILES;
+        if (cols > s.nr && (cols < at_once || !(share || in_place))) cols = s.nr; /* the few of all panels, or of the last ones */
+        if (cols % s.lanes) in_place = false;
+        int64_t k0 = 0;
+        do { /* once for k = 0 */
+            const int64_t k = WICK_MIN(g->kc, g->k - k0);
+            const char *b = t->panel;
+            if (share) b = t->packed + (col * all + k0 / s.group * s.nr) * 4;
+            else if (!dot) widen_panel(g, k, cols, t->b + k0 * g->b_row + col * g->b_col, g->b_row, g->b_col, (float *)(void *)t->panel, s.nr);
+            else if (!in_place) dot_of(g)->pack(k, cols, t->b + k0 * g->b_row + col * g->b_col, g->b_row, g->b_col, t->panel, s.nr);
+            for (int64_t i = 0, row = t->r0, rows; i < t->tiles; i++, row += rows) {
+                rows = t->height + (i < t->taller);
+                float *sums = t->sums + (g->k > g->kc ? (row - t->r0) * sums_row : 0);
+                if (dot) dot_tile(g, t, &s, i, row, rows, col, cols, k0, k, in_place, b, sums, sums_row);
+                else wide_tile(g, t, &s, i, rows, cols, k0, k, sums, sums_row);
+                if (k0 + k < g->k) continue;
+                const wick_dot_finish f = {.rows = rows, .cols = cols, .sums = sums, .sums_row = sums_row, .bias = t->bias ? t->bias + (g->bias == 1 ? col : row) * elem : NULL,
+                                           .bias_mode = g->bias, .relu = g->relu, .f32 = g->result == WICK_F32, .c = t->c + (row * g->c_row + col) * elem, .c_row = g->c_row};
+                if (dot) dot_of(g)->finish(&f);
+                else finish(g, &f);
+            }
+            k0 += k;
+        } while (k0 < g->k);
+    }
+}
+
+void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c, const void *packed, void *scratch) {
+    if (g->kernel->rows) {
+        reference(g, begin * g->mc, WICK_MIN(g->m, end * g->mc), a, b, bias, c, scratch);
+        return;
+    }
+    const int64_t across = ceil_div(g->n, g->nc);
+    narrow_task task = {.a = a, .b = b, .bias = bias, .packed = packed, .c = c};
+    task.packed_a = g->how & NARROW_PACK_A ? scratch : NULL;
+    task.panel = (char *)scratch + WICK_ALIGN_UP(bytes_of_a(g), WICK_ALIGN);
+    task.sums = (float *)(void *)(task.panel + WICK_ALIGN_UP(bytes_of_b(g), WICK_ALIGN));
+    for (int64_t t = begin; t < end; t++) {
+        const bool other_rows = t == begin || t % across == 0;
+        task.r0 = t / across * g->mc;
+        task.r1 = WICK_MIN(g->m, task.r0 + g->mc);
+        task.c0 = t % across * g->nc;
+        task.c1 = WICK_MIN(g->n, task.c0 + g->nc);
+        task.tiles = ceil_div(task.r1 - task.r0, tile_rows(g));
+        task.height = (task.r1 - task.r0) / task.tiles;
+        task.taller = (task.r1 - task.r0) % task.tiles;
+        if (task.packed_a && other_rows) pack_rows_of_a(g, &task);
+        run_task(g, &task);
+    }
+}
+
+const char *wick_narrow_name(const wick_gemm *g) {
+    static const char *const f16[] = {"gemm_f16_nn", "gemm_f16_nt", "gemm_f16_ns", "gemm_f16_tn", "gemm_f16_tt", "gemm_f16_ts", "gemm_f16_sn", "gemm_f16_st", "gemm_f16_ss"},
+                      *const bf16[] = {"gemm_bf16_nn", "gemm_bf16_nt", "gemm_bf16_ns", "gemm_bf16_tn", "gemm_bf16_tt", "gemm_bf16_ts", "gemm_bf16_sn", "gemm_bf16_st",
+                                       "gemm_bf16_ss"};
+    const int a = g->a_col == 1 ? 0 : g->a_row == 1 ? 1 : 2, b = g->b_col == 1 ? 0 : g->b_row == 1 ? 1 : 2;
+    const char *const *names = g->how & NARROW_DOT ? dot_of(g)->names : g->narrow == WICK_BF16 ? bf16 : f16;
+    return names[a * 3 + b];
+}
