@@ -3,8 +3,9 @@
 
 #include "kernels/int8/int8.h"
 
-/* Multiply-adds of a task, about (as long as one of gemm.c); bytes of rows that it lays out; bytes of columns that are packed in a task. */
-enum { INT8_TASK_WORK = 3200000, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_SLACK = 64 };
+/* Multiply-adds of a task, about (as long as one of gemm.c); tiles of its rows, at least; bytes of rows that it lays out; bytes of columns that are packed in a task; bytes of C from which on
+ * it is asked for early. */
+enum { INT8_TASK_WORK = 3200000, INT8_TILES = 4, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_FAR = 512 << 10, INT8_SLACK = 64 };
 
 static const wick_int8_table *const int8_tiers[WICK_TIER_COUNT] = {
     [WICK_TIER_REF] = &wick_int8_table_ref,
@@ -77,15 +78,16 @@ void wick_int8_prepare(wick_int8 *p) {
     for (int d = 0; d < 3 && every_pixel; d++) every_pixel = p->kernel_dims[d] == 1 && p->stride[d] == 1 && !p->pad[d] && p->in[d] == p->out[d];
     p->in_place = bytes && !p->depthwise && (p->conv ? every_pixel : p->a_col == 1);
 
-    /* Rows are cut so that a task has enough to do, and lays out no more than stays in a cache; then columns, where rows are few. */
+    /* Rows are cut so that a task has enough to do, goes over a panel of B some times, and lays out no more than stays in a cache; then columns. */
     const double row_work = (double)p->n * (double)(p->k + 8) * (p->depthwise ? (double)p->groups * 8 : 1.0);
     const int64_t most = WICK_MAX(q->mr, p->in_place || p->depthwise ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
     p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, INT8_TASK_WORK / row_work));
-    p->rows = WICK_MIN(WICK_MIN(most, (int64_t)WICK_ALIGN_UP(p->rows, q->mr)), p->m);
+    if (!p->depthwise) p->rows = WICK_MAX(p->rows, INT8_TILES * q->mr);
+    p->rows = WICK_MIN(WICK_MIN(most, ceil_div(p->rows, q->mr) * q->mr), p->m);
     const int64_t down = ceil_div(p->m, p->rows);
     p->rows = ceil_div(p->m, down);
     int64_t across = 1;
-    if (p->m <= 4 * q->mr && !p->depthwise) across = (int64_t)WICK_MIN((double)panels, 1 + row_work * (double)p->m / INT8_TASK_WORK);
+    if (!p->depthwise) across = (int64_t)WICK_MIN((double)panels, 1 + row_work * (double)p->rows / INT8_TASK_WORK);
     p->cols = ceil_div(panels, across) * q->nr;
     p->tasks = down * (p->depthwise ? 1 : ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1));
 
@@ -291,6 +293,7 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
     uint8_t *raw = (uint8_t *)scratch + p->at_raw;
     const int zero = byte_at(d->a_zero, p->a_signed, 0);
     int64_t had = -1; /* the rows that are laid out */
+    const bool far = p->m * c_row * size > INT8_FAR; /* C is in no near cache: its lines come while sums are made */
     for (int64_t t = begin; t < end; t++) {
         const int64_t column = t % across, block = t / across % down, group = t / across / down, r0 = block * p->rows, r1 = WICK_MIN(p->m, r0 + p->rows);
         const int64_t j1 = WICK_MIN(p->n, (column + 1) * p->cols);
@@ -316,9 +319,11 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
             for (int64_t i = 0, r = r0; i < tiles; i++, r += f.rows) {
                 f.rows = height + (i < taller);
                 tile.a = a + (r - r0) * tile.a_row;
+                f.c = (char *)d->c + (r * c_row + group * p->n + j) * size;
+                for (int64_t y = 0; y < (far ? f.rows : 0); y++)
+                    for (int64_t x = 0; x < cols * size; x += 64) __builtin_prefetch((char *)f.c + y * c_row * size + x, 1);
                 by_rows[f.rows](&tile);
                 f.row_sums = p->row_sums ? row_sums + (r - r0) : NULL;
-                f.c = (char *)d->c + (r * c_row + group * p->n + j) * size;
                 q->finish(&f);
             }
         }

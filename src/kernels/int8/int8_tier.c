@@ -8,25 +8,27 @@
 
 /* ---- what all ways share ---------------------------------------------------------------------------------------------------------- */
 
-/* Rounded to nearest even by adding and taking away 1.5 2^23; bounds are far below that. NaN becomes the lower bound. */
-static void finish(const wick_int8_finish *f) {
+/* cols and with_rows (sums of rows of A) are constants of whole panels, so that compilers unroll and leave products out. Rounded to nearest even by adding
+ * and taking away 1.5 2^23; bounds are far below that. NaN becomes the lower bound. */
+static inline __attribute__((always_inline)) void finish_rows(const wick_int8_finish *f, const int64_t cols, const bool with_rows) {
     const float round = 12582912.0f;
+    const int32_t *restrict offset = f->offset, *restrict zero = f->zero;
+    const float *restrict scale = f->scale, *restrict bias = f->bias;
     for (int64_t i = 0; i < f->rows; i++) {
-        const int32_t *restrict s = f->sums + i * f->sums_row, *restrict offset = f->offset, *restrict zero = f->zero;
-        const float *restrict scale = f->scale, *restrict bias = f->bias;
-        const int32_t row = f->row_sums ? f->row_sums[i] : 0;
+        const int32_t *restrict s = f->sums + i * f->sums_row;
+        const int32_t row = with_rows ? f->row_sums[i] : 0;
         if (f->result == WICK_INT8_I32) {
             int32_t *restrict c = (int32_t *)f->c + i * f->c_row;
-            for (int64_t j = 0; j < f->cols; j++) c[j] = s[j] + offset[j] - zero[j] * row;
+            for (int64_t j = 0; j < cols; j++) c[j] = s[j] + offset[j] - (with_rows ? zero[j] * row : 0);
         } else if (f->result == WICK_INT8_F32) {
             float *restrict c = (float *)f->c + i * f->c_row;
-            for (int64_t j = 0; j < f->cols; j++) c[j] = (float)(s[j] + offset[j] - zero[j] * row) * scale[j] + bias[j];
+            for (int64_t j = 0; j < cols; j++) c[j] = (float)(s[j] + offset[j] - (with_rows ? zero[j] * row : 0)) * scale[j] + bias[j];
         } else {
             uint8_t *restrict c = (uint8_t *)f->c + i * f->c_row;
             const float low = f->low, high = f->high;
             const int32_t point = f->point;
-            for (int64_t j = 0; j < f->cols; j++) {
-                float x = (float)(s[j] + offset[j] - zero[j] * row) * scale[j];
+            for (int64_t j = 0; j < cols; j++) {
+                float x = (float)(s[j] + offset[j] - (with_rows ? zero[j] * row : 0)) * scale[j];
                 x = x > low ? x : low;
                 x = x < high ? x : high;
                 c[j] = (uint8_t)((int32_t)((x + round) - round) + point);
@@ -34,7 +36,6 @@ static void finish(const wick_int8_finish *f) {
         }
     }
 }
-
 /* ---- pairs of i16 ------------------------------------------------------------------------------------------------------------------- */
 
 static int32_t row_pairs(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
@@ -116,9 +117,9 @@ static wick_int8_tile_fn *const tiles_pairs[] = {tile_1x1, tile_1x1};
 #define INT8_TILES_6(X, vecs) X(1, vecs) X(2, vecs) X(3, vecs) X(4, vecs) X(5, vecs) X(6, vecs)
 #if WICK_TIER_ID == 3
 #define INT8_TILES(X, vecs) \
-    INT8_TILES_6(X, vecs) X(7, vecs) X(8, vecs) X(9, vecs) X(10, vecs) X(11, vecs) X(12, vecs)
-#define INT8_TILE_TEXT "_12x32_"
-enum { INT8_MR = 12, INT8_VEC_BYTES = 64 };
+    INT8_TILES_6(X, vecs) X(7, vecs) X(8, vecs) X(9, vecs) X(10, vecs) X(11, vecs) X(12, vecs) X(13, vecs) X(14, vecs)
+#define INT8_TILE_TEXT "_14x32_"
+enum { INT8_MR = 14, INT8_VEC_BYTES = 64 };
 #elif WICK_TIER_ID == 2
 #define INT8_TILES     INT8_TILES_6
 #define INT8_TILE_TEXT "_6x16_"
@@ -146,6 +147,12 @@ typedef int32_t int8_sums __attribute__((vector_size(INT8_VEC_BYTES)));
 #include "kernels/int8/int8_tile.h"
 
 #endif
+
+static void finish(const wick_int8_finish *f) {
+    if (f->row_sums) finish_rows(f, f->cols, true);
+    else if (f->cols == PAIRS_NR) finish_rows(f, PAIRS_NR, false);
+    else finish_rows(f, f->cols, false);
+}
 
 INT8_PACK(pack_pairs_u8, int16_t, uint8_t, 2, PAIRS_NR, 0)
 INT8_PACK(pack_pairs_i8, int16_t, int8_t, 2, PAIRS_NR, 0)
