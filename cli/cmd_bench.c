@@ -91,13 +91,13 @@ static ceiling_compute arithmetic(const subject *s) {
 typedef struct progress_line {
     bool on, shown;
     int row, rows;
-    double began;
+    double spent; /* on rows */
 } progress_line;
 static void show_progress(progress_line *p, const char *key) {
     if (!p->on) return;
-    const double spent = bench_now(false) - p->began;
+    const double left = p->row ? p->spent / p->row * (p->rows - p->row) : 0;
     fprintf(stderr, "\r\x1b[2K%d/%d  %s", p->row + 1, p->rows, key);
-    if (p->row) fprintf(stderr, "  %.0f s left", spent / p->row * (p->rows - p->row));
+    if (p->row) fprintf(stderr, left < 100 ? "  %.0f s left" : "  %.0f min left", left < 100 ? left : left / 60);
     fflush(stderr);
     p->shown = true;
 }
@@ -230,7 +230,7 @@ static int check_counters(const cli_options *o, char *why, size_t room) {
 
 static int run_all(bench_results *all, const cli_options *o, const int *threads, int n_threads) {
     char no_counters[96];
-    progress_line progress = {.on = !o->quiet && talk_columns(stderr) > 0, .rows = all->n, .began = bench_now(false)};
+    progress_line progress = {.on = !o->quiet && talk_columns(stderr) > 0, .rows = all->n};
     int code = check_counters(o, no_counters, sizeof no_counters);
     for (int t = 0; code == CLI_OK && t < n_threads; t++) {
         ceiling_pin(threads[t] == 1 ? ceiling_cpus() - 1 : -1);
@@ -246,8 +246,10 @@ static int run_all(bench_results *all, const cli_options *o, const int *threads,
         if (*o->peers) code = peers_start(&others, o->peers, threads[t]);
         for (; code == CLI_OK && progress.row < all->n && all->at[progress.row].threads == threads[t]; progress.row++) {
             bench_result *r = &all->at[progress.row];
+            const double began = bench_now(false);
             show_progress(&progress, r->key);
             run_row(r, size_of_key(r), ceilings, *o->peers ? &others : NULL, o);
+            progress.spent += bench_now(false) - began;
             clear_progress(&progress);
             if (!o->json && !*o->against) results_print(r);
         }

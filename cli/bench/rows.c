@@ -141,6 +141,15 @@ static wick_status make_tensors(wick_context *ctx) {
     return status;
 }
 
+/* Recorded, found in the cache of plans, and run. */
+static wick_status record_64(wick_context *ctx) {
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_tensor *x = chain_64(wick_scalar(ctx, WICK_F32, 0.5));
+    const wick_status status = scope ? wick_eval(ctx, 1, &x, NULL) : WICK_ERR_NOMEM;
+    wick_scope_close(&scope);
+    return status;
+}
+
 /* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct filling {
