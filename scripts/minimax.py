@@ -123,7 +123,27 @@ def hexed(x, kind):
     return mantissa.rstrip("0").rstrip(".") + "p" + exponent + ("f" if kind == "float" else "")
 
 
+def gelu_steps():
+    """Phi(a) - 1/2 around a = i 3/8, i < 16, as the registers that the AVX-512 kernel looks coefficients up in: [power][i]"""
+    phi = lambda a: mp.erf(a / mp.sqrt(2)) / 2
+    h, table, worst = mpf(3) / 8, [], mpf(0)
+    for i in range(16):
+        if i == 0:  # exactly 0 at 0
+            p, error = remez(lambda a: phi(a) / a if a else 1 / mp.sqrt(2 * mp.pi), 0, h / 2, 4, lambda a: max(a, mpf("1e-6")))
+            p = [mpf(0)] + p
+        else:
+            p, error = remez(lambda r: phi(i * h + r), -h / 2, h / 2, 5, one)
+        table.append(p)
+        worst = max(worst, error)
+    print(f"static const float wick_gelu_steps[6][16] = {{ /* 2^{float(mp.log(worst, 2)):.1f} */")
+    for k in range(6):
+        print(textwrap.fill("{" + ", ".join(hexed(p[k], "float") for p in table) + "},", 150, initial_indent="    ", subsequent_indent="     ", break_long_words=False))
+    print("};")
+
+
 if __name__ == "__main__":
+    if len(sys.argv) == 1 or "gelu_steps" in sys.argv[1:]:
+        gelu_steps()
     for name, kind, f, lo, hi, degree, weight in rows:
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue

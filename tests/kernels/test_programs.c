@@ -1,4 +1,5 @@
-/* Programs that are compiled ahead give the bits of their instructions, in place and not, in every tier. */
+/* Programs that are compiled ahead give the bits of their instructions, in place and not, in every tier; numbers are the same everywhere, or change from
+ * one run of elements to the next. */
 #include "kernels/fused/programs.h"
 #include "test.h"
 
@@ -14,17 +15,19 @@ typedef struct step {
 #define I3(r, row, a, b, c) {WICK_EW_##row, r, a, b, c},
 #define O(i, r) r,
 #define FILL(name, n_in_, inputs, instructions, outputs)                                                    \
-    static void fill_##name(wick_fused *f, int64_t n) {                                                     \
+    static void fill_##name(wick_fused *f, int64_t runs, int64_t n) {                                       \
         static const char kinds[] = {inputs};                                                               \
         static const step steps[] = {instructions};                                                         \
         static const uint8_t outs[] = {outputs};                                                            \
-        fill(f, n, kinds, (int)sizeof kinds, steps, (int)WICK_COUNTOF(steps), outs, (int)WICK_COUNTOF(outs)); \
+        fill(f, runs, n, kinds, (int)sizeof kinds, steps, (int)WICK_COUNTOF(steps), outs, (int)WICK_COUNTOF(outs)); \
     }
 
-static void fill(wick_fused *f, int64_t n, const char *kinds, int n_in, const step *steps, int n_steps, const uint8_t *outs, int n_out) {
+/* n elements; runs: of how many a number is the same, 1: of all. */
+static void fill(wick_fused *f, int64_t runs, int64_t n, const char *kinds, int n_in, const step *steps, int n_steps, const uint8_t *outs, int n_out) {
     memset(f, 0, sizeof *f);
-    f->rank = 1;
-    f->dims[0] = n;
+    f->rank = 2;
+    f->dims[0] = runs;
+    f->dims[1] = n / runs;
     f->scale = 1;
     f->n_in = n_in;
     f->n_out = n_out;
@@ -32,11 +35,13 @@ static void fill(wick_fused *f, int64_t n, const char *kinds, int n_in, const st
     f->n_reg = n_in + n_steps;
     for (int i = 0; i < n_in; i++) {
         f->in[i].reg = (uint8_t)i;
-        f->in[i].strides[0] = kinds[i] == 'A';
+        f->in[i].strides[0] = kinds[i] == 'A' ? n / runs : runs > 1;
+        f->in[i].strides[1] = kinds[i] == 'A';
     }
     for (int i = 0; i < n_out; i++) {
         f->out[i].reg = outs[i];
-        f->out[i].strides[0] = 1;
+        f->out[i].strides[0] = n / runs;
+        f->out[i].strides[1] = 1;
     }
     for (int i = 0; i < n_steps; i++)
         f->instr[i] = (wick_fused_instr){.op = steps[i].op, .dst = steps[i].dst, .src = {steps[i].a, steps[i].b, steps[i].c}};
@@ -56,22 +61,24 @@ static void run(const wick_fused *f, int which, bool in_place, int64_t n) {
     int arrays[WICK_FUSED_MAX_IO], n_arrays = 0;
     for (int i = 0; i < f->n_in; i++) {
         ptr[i] = work[i];
-        if (f->in[i].strides[0]) arrays[n_arrays++] = i;
+        if (f->in[i].strides[f->rank - 1]) arrays[n_arrays++] = i;
     }
     for (int o = 0; o < f->n_out; o++) ptr[f->n_in + o] = in_place ? work[arrays[n_arrays - 1 - o]] : results[which][o];
     wick_fused_run(f, 0, 0, f->tasks, ptr, NULL, scratch);
     for (int o = 0; o < f->n_out && in_place; o++) memcpy(results[which][o], ptr[f->n_in + o], (size_t)n * sizeof(float));
 }
 
-static void compare(void (*make)(wick_fused *, int64_t), const char *name) {
+static void compare(void (*make)(wick_fused *, int64_t, int64_t), const char *name) {
     for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
         if (!wick_tier_force((wick_tier)tier)) continue;
-        static const int64_t sizes[] = {1, 2, 15, 16, 17, 447, 448, 449, 1000, MAX};
+        static const struct {
+            int64_t runs, n;
+        } sizes[] = {{1, 1}, {1, 2}, {1, 15}, {1, 16}, {1, 17}, {1, 447}, {1, 448}, {1, 449}, {1, 1000}, {1, MAX}, {2, 256}, {3, 600}, {7, 1001}, {16, 4096}, {2, 2062}, {3, 4800}, {2, MAX}};
         for (size_t k = 0; k < WICK_COUNTOF(sizes); k++)
             for (int in_place = 0; in_place < 2; in_place++) {
-                int64_t n = sizes[k];
+                const int64_t n = sizes[k].n;
                 wick_fused f;
-                make(&f, n);
+                make(&f, sizes[k].runs, n);
                 /* With one element every input is the same everywhere: nothing is an array, and no program applies. */
                 CHECK_MSG((f.layout.program != 0) == (n > 1), "%s is not recognised at n = %d", name, (int)n);
                 REQUIRE(f.scratch <= sizeof scratch);
@@ -96,7 +103,7 @@ TEST(programs_give_the_bits_of_their_instructions) {
 
 TEST(another_order_of_operands_is_not_the_program) {
     wick_fused f;
-    fill_sgd(&f, 100);
+    fill_sgd(&f, 1, 100);
     CHECK(f.layout.program != 0);
     f.instr[1].src[0] = 3, f.instr[1].src[1] = 2; /* g lr - p */
     wick_fused_prepare(&f);

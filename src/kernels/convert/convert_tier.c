@@ -80,7 +80,27 @@ WICK_MATH uint16_t bf16_from_bits(uint32_t u) {
     return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
 }
 CONVERT_LOOP(load_bf16, uint16_t, uint32_t, (uint32_t)x << 16)
+#ifndef __AVX512BW__
 CONVERT_LOOP(store_bf16, uint32_t, uint16_t, bf16_from_bits(x))
+#else
+/* In the upper halves; the lower ones are left over. */
+static inline __attribute__((always_inline)) __m512i bf16_rounded(__m512i u) {
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
+    const __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), odd);
+    const __mmask16 nan = _mm512_cmpgt_epu32_mask(_mm512_add_epi32(u, u), _mm512_set1_epi32((int)0xff000000u));
+    return _mm512_mask_or_epi32(rounded, nan, u, _mm512_set1_epi32(0x400000));
+}
+static void store_bf16(void *dst, const void *src, size_t n) {
+    const uint32_t *s = src;
+    uint16_t *d = dst;
+    size_t i = 0;
+    static const uint16_t odd[32] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+    const __m512i upper = _mm512_loadu_si512(odd); /* the upper halves of two vectors, one after the other */
+    for (; i + 32 <= n; i += 32)
+        _mm512_storeu_si512(d + i, _mm512_permutex2var_epi16(bf16_rounded(_mm512_loadu_si512(s + i)), upper, bf16_rounded(_mm512_loadu_si512(s + i + 16))));
+    for (; i < n; i++) d[i] = bf16_from_bits(s[i]);
+}
+#endif
 
 /* ---- eight bits: m fraction bits, an exponent bias, and what the codes at the top mean ------------------------------ */
 

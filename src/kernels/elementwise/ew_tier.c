@@ -127,6 +127,9 @@
 #define EW_WAY_floor_divide_f32 ~, EW_BY_REMAINDER
 #define EW_WAY_floor_divide_f64 ~, EW_BY_REMAINDER
 #endif
+#if WICK_TIER_ID == 3
+#include "kernels/elementwise/vec512.h"
+#endif
 #define EW_SECOND_(a, b, ...)   b
 #define EW_SECOND(...)          EW_SECOND_(__VA_ARGS__)
 /* The way that is defined for the row and type, or element by element. */

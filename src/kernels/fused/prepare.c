@@ -326,6 +326,16 @@ static bool streams(const wick_fused *f) {
     return true;
 }
 
+/* Numbers that change should do so between blocks: then a block is a run, or the largest part of one that divides it. */
+static int whole_block(const wick_fused *f) {
+    int64_t run = WHOLE_BLOCK;
+    for (int i = 0; i < f->n_in; i++)
+        if (f->layout.in_kind[i] == WICK_FUSED_STILL) run = f->layout.in_run[i];
+    for (int64_t parts = ceil_div(run, WHOLE_BLOCK); run / parts >= RUN_MIN; parts++)
+        if (run % parts == 0) return (int)(run / parts);
+    return WHOLE_BLOCK;
+}
+
 void wick_fused_prepare(wick_fused *f) {
     wick_fused_layout *l = &f->layout;
     memset(l, 0, sizeof *l);
@@ -356,8 +366,8 @@ void wick_fused_prepare(wick_fused *f) {
     l->streams = streams(f);
     l->program = (uint8_t)(wick_program_find(f) + 1);
     if (l->program && l->task_items < WHOLE_TASK) {
-        f->block = WHOLE_BLOCK;
-        l->task_items = WHOLE_TASK;
+        f->block = whole_block(f);
+        l->task_items = WHOLE_TASK / f->block * f->block;
         f->tasks = ceil_div(l->total, l->task_items);
         classify(f, f->block);
     }

@@ -30,7 +30,7 @@ static const shape shapes[] = {WICK_PROGRAMS(SHAPE)};
 static bool is(const wick_fused *f, const shape *p) {
     if (f->n_in != p->n_in || f->n_instr != p->n_steps || f->n_out != p->n_out) return false;
     for (int i = 0; i < f->n_in; i++)
-        if (f->in[i].dtype != WICK_F32 || (f->layout.in_kind[i] == WICK_FUSED_SAME) != (p->kinds[i] == 'S')) return false;
+        if (f->in[i].dtype != WICK_F32 || (f->layout.in_kind[i] == WICK_FUSED_SAME || f->layout.in_kind[i] == WICK_FUSED_STILL) != (p->kinds[i] == 'S')) return false;
     for (int i = 0; i < f->n_out; i++)
         if (f->out[i].dtype != WICK_F32 || f->out[i].reg != p->outs[i]) return false;
     for (int i = 0; i < f->n_instr; i++) {

@@ -2,7 +2,7 @@
  * They are built from the same rows in the same order, so the bits are those of the instructions.
  *
  *   P(NAME, number of inputs, inputs, instructions, outputs)
- *     A(r) an input with an element of its own at each place; S(r) one that is the same number everywhere
+ *     A(r) an input with an element of its own at each place; S(r) one that is the same number everywhere, or for runs of elements
  *     I1(r, row, a) I2(r, row, a, b) I3(r, row, a, b, c) an instruction; O(i, r) result i
  *
  * Registers are numbered as lowering numbers them: inputs in the order the instructions ask for them, then one an instruction. All
@@ -83,6 +83,14 @@
       I1(5, square, 0) I2(6, add, 1, 5) I1(7, sqrt, 6) I2(8, add, 7, 2) I2(9, div, 0, 8) I2(10, mul, 9, 3) \
       I2(11, sub, 4, 10), \
       O(0, 6) O(1, 11)) \
+    /* norms with numbers by channel, whose planes lie together or whose channels are neighbours; and then ReLU */ \
+    P(norm_planes, 4, A(0) S(1) S(2) S(3), I2(4, sub, 0, 1) I2(5, mul, 4, 2) I2(6, add, 5, 3), O(0, 6)) \
+    P(norm_planes_relu, 4, A(0) S(1) S(2) S(3), I2(4, sub, 0, 1) I2(5, mul, 4, 2) I2(6, add, 5, 3) I1(7, relu, 6), O(0, 7)) \
+    P(norm_channels, 4, A(0) A(1) A(2) A(3), I2(4, sub, 0, 1) I2(5, mul, 4, 2) I2(6, add, 5, 3), O(0, 6)) \
+    P(norm_channels_relu, 4, A(0) A(1) A(2) A(3), I2(4, sub, 0, 1) I2(5, mul, 4, 2) I2(6, add, 5, 3) I1(7, relu, 6), O(0, 7)) \
+    P(scale_planes, 3, A(0) S(1) S(2), I2(3, mul, 0, 1) I2(4, add, 3, 2), O(0, 4)) \
+    P(mul_add, 3, A(0) A(1) A(2), I2(3, mul, 0, 1) I2(4, add, 3, 2), O(0, 4)) \
+    P(mul_add_relu, 3, A(0) A(1) A(2), I2(3, mul, 0, 1) I2(4, add, 3, 2) I1(5, relu, 4), O(0, 5)) \
     /* functions with numbers (wick/pointwise.h) */ \
     P(clip, 3, A(0) S(1) S(2), I3(3, clamp, 0, 1, 2), O(0, 3)) \
     P(elu, 3, A(0) S(1) S(2), I3(3, scaled_elu, 0, 1, 2), O(0, 3)) \

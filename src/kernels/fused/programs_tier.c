@@ -42,6 +42,7 @@ WICK_EW_TABLE(ONE)
     static void program_##name(const float *const *in, float *const *out, size_t n) { \
         float number[n_in];                                                           \
         for (int k = 0; k < n_in; k++) number[k] = in[k][0];                          \
+        (void)number; /* of programs of arrays alone */                               \
         WICK_IVDEP for (size_t i = 0; i < n; i++) {                                   \
             inputs instructions outputs                                               \
         }                                                                             \

@@ -63,8 +63,10 @@ void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, v
         m->direct[o] = may_write_through(f, o, ptr) && !m->streams;
     }
     m->whole = l->program ? wick_program_kernel(tier, l->program - 1) : NULL;
-    /* A whole program reads all of an element before it writes any of it. */
-    for (int o = 0; o < f->n_out && m->whole; o++) m->direct[o] = !m->streams;
+    m->stills = m->single = false;
+    for (int i = 0; i < f->n_in; i++) m->stills |= l->in_kind[i] == WICK_FUSED_STILL;
+    /* A whole program reads all of an element before it writes any of it. One whose numbers change goes by its instructions where they do within a block. */
+    for (int o = 0; o < f->n_out && m->whole && !m->stills; o++) m->direct[o] = !m->streams;
     for (int i = 0; i < f->n_instr; i++) {
         const wick_fused_instr *in = &f->instr[i];
         const bool cast = in->op == WICK_FUSED_CAST;
@@ -122,7 +124,7 @@ void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
         if (l->in_kind[i] == WICK_FUSED_SAME) {
             uint64_t value = 0;
             load(m, i, 0, 1, (uint8_t *)&value);
-            m->convert->fill((int)elem, m->reg[i], &value, m->whole ? 1 : (size_t)WICK_MIN(f->block, m->space_total));
+            m->convert->fill((int)elem, m->reg[i], &value, m->whole && !m->stills ? 1 : (size_t)WICK_MIN(f->block, m->space_total));
             continue;
         }
         /* one period, then what is there already, twice as much each time */
@@ -134,12 +136,20 @@ void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
     }
 }
 
-/* n elements of an input whose value changes every in_run elements. */
+/* Whether no input changes its number within the block. */
+static bool single_numbers(const wick_machine *m, int64_t at, int64_t n) {
+    for (int i = 0; i < m->f->n_in; i++)
+        if (m->f->layout.in_kind[i] == WICK_FUSED_STILL && at % m->in_run[i] + n > m->in_run[i]) return false;
+    return true;
+}
+
+/* n elements of an input whose value changes every in_run elements; of single numbers one, for a whole program. */
 static void fill_still(wick_machine *m, int i, int64_t at, int64_t n, uint8_t *to) {
     const wick_fused_io *io = &m->f->in[i];
     const wick_convert_fn convert = m->convert->load[io->dtype];
     const int elem = (int)wick_ctype_size(wick_ctype_of((wick_dtype)io->dtype));
-    const int64_t length = m->in_run[i], within = at % length + n <= length ? at / length : -1;
+    const int64_t length = m->in_run[i], within = m->single ? -1 : at % length + n <= length ? at / length : -1;
+    if (m->single) n = 1;
     if (within >= 0) {
         if (m->still[i] == within) return;
         n = WICK_MIN(m->f->block, length);
@@ -192,7 +202,7 @@ static void store(wick_machine *m, int o, uint8_t *to, int64_t at, int64_t n) {
 
 static void run_instructions(wick_machine *m, int64_t n) {
     const wick_fused *f = m->f;
-    if (m->whole) {
+    if (m->whole && (m->single || !m->stills)) {
         float *out[WICK_FUSED_MAX_IO];
         for (int o = 0; o < f->n_out; o++) out[o] = (float *)(void *)m->reg[f->out[o].reg];
         m->whole((const float *const *)(const void *)m->reg, out, (size_t)n);
@@ -221,7 +231,7 @@ static void stream_block(wick_machine *m, uint8_t **to, int64_t at, int64_t n) {
             if (to[o]) to[o] += part * m->out_size[o];
         }
         for (int i = 0; i < f->n_in; i++)
-            if (f->layout.in_kind[i] >= WICK_FUSED_STILL) m->reg[i] += part * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
+            if (f->layout.in_kind[i] > WICK_FUSED_STILL || (f->layout.in_kind[i] == WICK_FUSED_STILL && !m->single)) m->reg[i] += part * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
     }
 }
 
@@ -229,6 +239,7 @@ void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
     const wick_fused *f = m->f;
     const wick_fused_layout *l = &f->layout;
     uint8_t *to[WICK_FUSED_MAX_IO];
+    m->single = m->whole && m->stills && single_numbers(m, at, n);
     for (int i = 0; i < f->n_in; i++)
         if (l->in_kind[i] >= WICK_FUSED_STILL) point_input(m, i, at, n);
     for (int o = 0; o < f->n_out && !f->reduces; o++) {

@@ -27,6 +27,7 @@ typedef struct wick_machine {
     wick_convert_fn casts[WICK_FUSED_MAX_OPS]; /* NULL: a cast between equal types */
     uint8_t *reg[WICK_FUSED_MAX_REGS];
     wick_program_fn whole; /* runs all instructions at once; NULL: one by one */
+    bool stills, single;   /* an input is WICK_FUSED_STILL; none changes within the block at hand, and whole takes their numbers */
 } wick_machine;
 
 void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, void *scratch);
