@@ -139,7 +139,7 @@ void goals_fill(bench_table *out, const bench_results *all) {
             }
             if (r.share == r.share) snprintf(cells[5], sizeof *cells, "%.0f %% (%.0f %%: %s)", 100 * r.share, 100 * r.worst_share, r.worst_share_key);
             int n = 0;
-            if (g->mean > 0) n += snprintf(cells[6] + n, sizeof *cells - (size_t)n, "%.3g", g->mean);
+            if (g->mean > 0) n += snprintf(cells[6] + n, sizeof *cells - (size_t)n, "%.1f times", g->mean);
             if (g->worst > 0) n += snprintf(cells[6] + n, sizeof *cells - (size_t)n, ", none below %.3g", g->worst);
             if (g->share > 0) snprintf(cells[6] + n, sizeof *cells - (size_t)n, "%s%.0f %%", n ? ", " : "", 100 * g->share);
             snprintf(cells[7], sizeof *cells, "%s", verdict(&r));
