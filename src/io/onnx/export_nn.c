@@ -13,7 +13,7 @@ static wick_value *transposed(const wick_value *v) {
     const permute_attr *a = v->node->attr;
     return v->node->op == &wick_op_permute && v->type.rank == 2 && a->axes[0] == 1 ? v->node->in[0] : NULL;
 }
-static bool is_float(const wick_value *v) { return wick_dtype_is_float(v->type.dtype); }
+static bool is_float(const wick_value *v) { return wick_dtype_is_float(v->type.dtype) && v->type.dtype != WICK_BF16; } /* that Gemm is of, elsewhere */
 
 /* x W' + b as one node. */
 static onnx_name *gemm(onnx_export *e, wick_value *x, wick_value *w, wick_value *b) {
@@ -24,6 +24,11 @@ static onnx_name *gemm(onnx_export *e, wick_value *x, wick_value *w, wick_value 
 }
 static void matmul(onnx_export *e, const wick_node *node) {
     const bool flat = node->in[0]->type.rank == 2 && node->in[1]->type.rank == 2;
+    if (node->out[0].type.dtype == WICK_BF16) { /* in f32: few have products of bf16 */
+        onnx_name *y = ONNX(e, "MatMul", wick_export_cast(e, wick_export_in(e, node, 0), WICK_F32), wick_export_cast(e, wick_export_in(e, node, 1), WICK_F32));
+        wick_export_set(e, node, 0, wick_export_cast(e, y, WICK_BF16));
+        return;
+    }
     if (flat && transposed(node->in[1]) && is_float(node->in[0])) wick_export_set(e, node, 0, gemm(e, node->in[0], node->in[1], NULL));
     else wick_export_set(e, node, 0, ONNX(e, "MatMul", wick_export_in(e, node, 0), wick_export_in(e, node, 1)));
 }
