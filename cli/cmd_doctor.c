@@ -71,6 +71,23 @@ static void system_section(patient *p) {
     if (eager && strcmp(eager, "1") == 0) advise(p, "WICK_EAGER=1 runs op by op, without passes: unset it");
 }
 
+/* Instructions that some machines of a tier have, and those that WICK_ISA leaves out. */
+static void show_extensions(patient *p) {
+    char list[256] = "";
+    if (p->s.as_json) json_open(&p->s.j, "extensions", '[');
+    for (int i = 0; i < wick_isa_extension_count(); i++) {
+        const wick_isa isa = wick_isa_extension_at(i);
+        if (!isa.supported) continue;
+        if (!isa.chosen) advise(p, "WICK_ISA=%s keeps Wick from using %s: unset it", getenv("WICK_ISA"), isa.name);
+        if (p->s.as_json && isa.chosen) json_text(&p->s.j, NULL, isa.name);
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s%s", list[0] ? ", " : "", isa.chosen ? "" : "not ", isa.name);
+    }
+    if (p->s.as_json)
+        json_close(&p->s.j, ']');
+    else
+        sheet_text(&p->s, "extensions", NULL, list[0] ? list : "none");
+}
+
 static void show_tiers(patient *p) {
     char list[128] = "";
     if (p->s.as_json) json_open(&p->s.j, "tiers", '[');
@@ -85,7 +102,8 @@ static void show_tiers(patient *p) {
     else
         sheet_text(&p->s, "tiers", NULL, list);
     sheet_text(&p->s, "tier", "tier in use", p->chosen);
-    if (strcmp(p->chosen, p->best) != 0) advise(p, "WICK_ISA=%s keeps Wick from using %s: unset it", p->chosen, p->best);
+    show_extensions(p);
+    if (strcmp(p->chosen, p->best) != 0) advise(p, "WICK_ISA=%s keeps Wick from using %s: unset it", getenv("WICK_ISA"), p->best);
 #if defined(__x86_64__)
     if (strcmp(p->best, "base") == 0)
         advise(p, "no AVX2 here: in a virtual machine let the CPU's features through (QEMU: -cpu host), else products run at a fraction");

@@ -77,7 +77,7 @@ const char *help_exit_code(cli_command_id command, int i, int *code) {
 
 const help_row help_environment[] = {
     {"WICK_DATA", "folder of the data sets that are known by name; /usr/share/datasets is looked into after it"},
-    {"WICK_ISA", "use at most this tier of kernels, one of those that wick doctor lists"},
+    {"WICK_ISA", "use at most this tier of kernels, one of those that wick doctor lists; -NAME leaves an extension out: avx512-vnni, or -vnni alone"},
     {"WICK_EAGER", "1: run op by op, without passes"},
     {"NO_COLOR", "if set, no colours unless --color always"},
     {NULL, NULL},

@@ -37,14 +37,14 @@ static bool wants_json(int argc, char **argv) {
     return false;
 }
 
-/* The library takes the best tier for a name that it doesn't know (base/cpu.c), since it never prints. */
+/* The library ignores a text that it doesn't know (base/cpu.c), since it never prints. */
 static void check_isa(void) {
     const char *isa = getenv("WICK_ISA");
-    if (!isa || !*isa) return;
-    for (int i = 0; i < wick_isa_count(); i++)
-        if (strcmp(isa, wick_isa_at(i).name) == 0) return;
+    if (!isa || !*isa || wick_isa_known(isa)) return;
     fprintf(stderr, "wick: WICK_ISA=%s is ignored; the tiers are", isa);
     for (int i = 0; i < wick_isa_count(); i++) fprintf(stderr, "%s %s", i ? "," : "", wick_isa_at(i).name);
+    fprintf(stderr, "; behind one, or alone, a minus leaves out one of");
+    for (int i = 0; i < wick_isa_extension_count(); i++) fprintf(stderr, "%s %s", i ? "," : "", wick_isa_extension_at(i).name);
     fputc('\n', stderr);
 }
 

@@ -41,14 +41,19 @@ WICK_API void wick_context_clear_error(wick_context *context);
 WICK_API wick_status wick_context_fail(wick_context *context, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
 
 /* The tiers of kernels by instruction set, "ref" (plain C), "base" (the architecture's own vectors), "avx2", "avx512"; each is a
- * superset of the one before. WICK_ISA in the environment names the one to use, as far as the CPU has it. */
+ * superset of the one before. WICK_ISA in the environment names the one to use, as far as the CPU has it. Behind the tier, or alone, it may
+ * leave out extensions that some CPUs of a tier have: "avx512-vnni", "-avxvnni". They change speed, never bits. */
 typedef struct wick_isa {
-    const char *name; /* static; NULL outside [0, wick_isa_count()) */
+    const char *name; /* static; NULL outside of the list */
     bool supported;   /* by the CPU and the operating system */
-    bool chosen;      /* by this process: one of them is */
+    bool chosen;      /* by this process: one tier is; of the extensions any number */
 } wick_isa;
 WICK_API int wick_isa_count(void);
 WICK_API wick_isa wick_isa_at(int i);
+WICK_API int wick_isa_extension_count(void);
+WICK_API wick_isa wick_isa_extension_at(int i);
+/* Whether WICK_ISA may hold this text; what it may not hold is ignored. */
+WICK_API bool wick_isa_known(const char *text);
 
 /* What the operating system lets this process use. */
 typedef struct wick_limits {

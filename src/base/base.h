@@ -150,13 +150,14 @@ wick_tier wick_tier_current(void);
 /* For tests and benches: false when the CPU cannot run it. */
 bool wick_tier_force(wick_tier tier);
 
-/* Instructions that some machines of a tier have: kernels that use them are chosen within the tier, and give its bits. */
+/* Instructions that some machines of a tier have: kernels that use them are chosen within the tier, and give its bits. Each has a row in cpu.c, with the name by which
+ * WICK_ISA leaves it out. */
 typedef enum wick_extension {
     WICK_AVX512_VNNI = 1, /* vpdpbusd of 512 bits: tier avx512 */
     WICK_AVX_VNNI = 2,    /* of 256 bits, VEX: tier avx2 */
     WICK_AVX512_BF16 = 4  /* vdpbf16ps: tier avx512 */
 } wick_extension;
-unsigned wick_extensions(void); /* bits */
+unsigned wick_extensions(void); /* bits of those in use */
 /* CPUs this process may use: affinity mask and cgroup v1/v2 quota (rounded up), at least 1. */
 int wick_cpu_count(void);
 

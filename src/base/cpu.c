@@ -77,14 +77,19 @@ wick_tier wick_tier_best(void) {
 
 /* ---- extensions within a tier ---------------------------------------------------------------------------------------------- */
 
-static _Atomic unsigned extension_mask = ~0u;
+static const struct {
+    const char *name; /* in WICK_ISA */
+    unsigned bit;     /* wick_extension */
+} extensions[] = {{"vnni", WICK_AVX512_VNNI}, {"avxvnni", WICK_AVX_VNNI}};
+
+static _Atomic unsigned extension_mask = ~0u, extension_environment = ~0u;
 
 unsigned wick_extensions_of_cpuid(uint32_t leaf7_ecx, uint32_t leaf7_1_eax) {
     return (leaf7_ecx & BIT(11) ? WICK_AVX512_VNNI : 0u) | (leaf7_1_eax & BIT(4) ? WICK_AVX_VNNI : 0u) | (leaf7_1_eax & BIT(5) ? WICK_AVX512_BF16 : 0u);
 }
 void wick_extensions_mask(unsigned mask) { atomic_store_explicit(&extension_mask, mask, memory_order_relaxed); }
 
-unsigned wick_extensions(void) {
+unsigned wick_extensions_found(void) {
     static _Atomic int known = -1;
     int found = atomic_load_explicit(&known, memory_order_relaxed);
     if (found < 0) {
@@ -99,7 +104,36 @@ unsigned wick_extensions(void) {
         found = (int)wick_extensions_of_cpuid(ecx, eax);
         atomic_store_explicit(&known, found, memory_order_relaxed);
     }
-    return (unsigned)found & atomic_load_explicit(&extension_mask, memory_order_relaxed);
+    return (unsigned)found;
+}
+
+/* ---- WICK_ISA: [TIER][-EXTENSION]... ---------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name, const char *text, size_t n) { return strlen(name) == n && memcmp(name, text, n) == 0; }
+
+/* The tier that the text names, the best if it begins with a minus, and the extensions that it leaves. false: it is no such text, and nothing is set. */
+static bool read_isa(const char *text, wick_tier *tier, unsigned *left) {
+    size_t n = strcspn(text, "-"), i = 0;
+    int named = (int)wick_tier_best();
+    unsigned mask = ~0u;
+    if (!*text) return false;
+    while (n && i < WICK_TIER_COUNT && !is_name(tier_names[i], text, n)) i++;
+    if (i == WICK_TIER_COUNT) return false;
+    if (n) named = WICK_MIN(named, (int)i);
+    for (text += n; *text; text += n) {
+        n = strcspn(++text, "-");
+        for (i = 0; i < WICK_COUNTOF(extensions) && !is_name(extensions[i].name, text, n); i++) {}
+        if (i == WICK_COUNTOF(extensions)) return false;
+        mask &= ~extensions[i].bit;
+    }
+    *tier = (wick_tier)named, *left = mask;
+    return true;
+}
+
+bool wick_isa_known(const char *text) {
+    wick_tier tier;
+    unsigned left;
+    return read_isa(text, &tier, &left);
 }
 
 static _Atomic int current = -1; /* -1: WICK_ISA not read yet */
@@ -107,14 +141,21 @@ static _Atomic int current = -1; /* -1: WICK_ISA not read yet */
 wick_tier wick_tier_current(void) {
     int tier = atomic_load_explicit(&current, memory_order_relaxed);
     if (WICK_LIKELY(tier >= 0)) return (wick_tier)tier;
-    int best = (int)wick_tier_best(), unread = -1;
-    const char *name = getenv("WICK_ISA");
-    tier = best;
-    for (int i = 0; name && i < best; i++)
-        if (strcmp(name, tier_names[i]) == 0) tier = i;
+    wick_tier named = wick_tier_best();
+    unsigned left = ~0u;
+    int unread = -1;
+    const char *text = getenv("WICK_ISA");
+    if (text) read_isa(text, &named, &left);
+    atomic_store_explicit(&extension_environment, left, memory_order_relaxed);
+    tier = (int)named;
     /* A tier forced meanwhile by another thread stays. */
     if (!atomic_compare_exchange_strong(&current, &unread, tier)) tier = unread;
     return (wick_tier)tier;
+}
+
+unsigned wick_extensions(void) {
+    if (atomic_load_explicit(&current, memory_order_acquire) < 0) wick_tier_current(); /* reads WICK_ISA */
+    return wick_extensions_found() & atomic_load_explicit(&extension_mask, memory_order_relaxed) & atomic_load_explicit(&extension_environment, memory_order_relaxed);
 }
 
 int wick_isa_count(void) { return WICK_TIER_COUNT; }
@@ -124,8 +165,16 @@ wick_isa wick_isa_at(int i) {
     return (wick_isa){tier_names[i], i <= (int)wick_tier_best(), i == (int)wick_tier_current()};
 }
 
+int wick_isa_extension_count(void) { return (int)WICK_COUNTOF(extensions); }
+
+wick_isa wick_isa_extension_at(int i) {
+    if ((unsigned)i >= WICK_COUNTOF(extensions)) return (wick_isa){0};
+    return (wick_isa){extensions[i].name, (wick_extensions_found() & extensions[i].bit) != 0, (wick_extensions() & extensions[i].bit) != 0};
+}
+
 bool wick_tier_force(wick_tier tier) {
     if ((unsigned)tier > (unsigned)wick_tier_best()) return false;
-    atomic_store_explicit(&current, (int)tier, memory_order_relaxed);
+    wick_tier_current(); /* what WICK_ISA says of extensions holds in every tier */
+    atomic_store_explicit(&current, (int)tier, memory_order_release);
     return true;
 }

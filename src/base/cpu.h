@@ -12,7 +12,8 @@ typedef struct wick_cpuid {
 wick_tier wick_tier_of_cpuid(const wick_cpuid *id);
 /* The extensions (wick_extension, base.h) among CPUID leaf 7's ECX of subleaf 0 and EAX of subleaf 1. The tier says whether the OS saves their registers. */
 unsigned wick_extensions_of_cpuid(uint32_t leaf7_ecx, uint32_t leaf7_1_eax);
-/* Tests leave some out: what is used is `mask` of what there is. */
+unsigned wick_extensions_found(void); /* bits of what there is, whatever is left out */
+/* Tests leave some out: what is used is `mask` of what there is and WICK_ISA leaves. */
 void wick_extensions_mask(unsigned mask);
 
 /* The CPUs that the cgroup quotas of this process allow, rounded up; 0: no quota. root is put before /proc and /sys. */

@@ -69,24 +69,51 @@ TEST(tier_names_are_those_of_WICK_ISA) {
     CHECK(strcmp(wick_tier_name(WICK_TIER_COUNT), "?") == 0);
 }
 
-/* The tier that a new process takes with WICK_ISA=value. */
-static int tier_with(const char *value) {
+/* What a new process takes with WICK_ISA=value: "--tier" or "--extensions". */
+static int taken_with(const char *value, const char *what) {
     int status = 0;
     const pid_t pid = fork();
     if (pid == 0) {
         setenv("WICK_ISA", value, 1);
-        execl("/proc/self/exe", "test_cpu", "--tier", (char *)NULL);
+        execl("/proc/self/exe", "test_cpu", what, (char *)NULL);
         _exit(99);
     }
     waitpid(pid, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static int tier_with(const char *value) { return taken_with(value, "--tier"); }
+
 TEST(WICK_ISA_lowers_the_tier_and_nothing_else) {
     const int best = (int)wick_tier_best();
     for (int t = 0; t < WICK_TIER_COUNT; t++) CHECK_INT(tier_with(wick_tier_name((wick_tier)t)), WICK_MIN(t, best));
-    static const char *const unknown[] = {"", "AVX2", "avx", "sse9", "avx5122"};
+    static const char *const unknown[] = {"", "AVX2", "avx", "sse9", "avx5122", "-", "base-", "base-sse9", "base-vnni-", "base--vnni", "base-vnn", "base-vnnii", "base vnni"};
     for (size_t i = 0; i < WICK_COUNTOF(unknown); i++) CHECK_INT(tier_with(unknown[i]), best);
+}
+
+TEST(WICK_ISA_leaves_out_extensions) {
+    const int best = (int)wick_tier_best(), found = (int)wick_extensions_found();
+    char text[64];
+    int every = 0;
+    CHECK_INT(taken_with("", "--extensions"), found);
+    CHECK_INT(taken_with("base", "--extensions"), found);
+    for (int i = 0; i < wick_isa_extension_count(); i++) {
+        const wick_isa one = wick_isa_extension_at(i);
+        int bits = 0; /* of this extension: what is missing without it */
+        snprintf(text, sizeof text, "-%s", one.name);
+        CHECK(wick_isa_known(text));
+        CHECK_INT(tier_with(text), best);
+        bits = found & ~taken_with(text, "--extensions");
+        CHECK_INT(bits != 0, one.supported);
+        CHECK_INT(every & bits, 0);
+        every |= bits;
+        snprintf(text, sizeof text, "base-%s", one.name);
+        CHECK_INT(tier_with(text), WICK_MIN((int)WICK_TIER_BASE, best));
+        CHECK_INT(taken_with(text, "--extensions"), found & ~bits);
+    }
+    CHECK_MSG(every == found, "extensions without a name: %x", found & ~every);
+    CHECK_INT(taken_with("ref-vnni-avxvnni", "--extensions"), found & ~(WICK_AVX512_VNNI | WICK_AVX_VNNI));
+    CHECK(!wick_isa_extension_at(-1).name && !wick_isa_extension_at(wick_isa_extension_count()).name);
 }
 
 TEST(WICK_ISA_is_read_once) {
@@ -290,5 +317,6 @@ TEST(clock_is_monotonic_in_nanoseconds) {
 
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "--tier") == 0) return (int)wick_tier_current();
+    if (argc == 2 && strcmp(argv[1], "--extensions") == 0) return (int)wick_extensions();
     return test_main(argc, argv);
 }

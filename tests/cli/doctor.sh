@@ -27,6 +27,9 @@ test_facts_are_the_systems() {
 test_advice_on_the_tier() {
     expect 0 env WICK_ISA=ref "$wick" doctor --no-measure && has out "WICK_ISA=ref keeps Wick from using"
     expect 0 env -u WICK_ISA "$wick" doctor --no-measure && lacks out "WICK_ISA="
+    expect 0 env WICK_ISA=ref-vnni "$wick" doctor --no-measure && has out "WICK_ISA=ref-vnni keeps Wick from using"
+    expect 0 env -u WICK_ISA "$wick" doctor --no-measure && { ! grep -q '^  extensions.*\bvnni' out ||
+        { expect 0 env WICK_ISA=-vnni "$wick" doctor --no-measure && has out "not vnni" && has out "WICK_ISA=-vnni keeps Wick from using vnni"; }; }
     expect 0 env WICK_EAGER=1 "$wick" doctor --no-measure && has out "WICK_EAGER=1 runs op by op"
 }
 test_advice_on_affinity() {

@@ -129,8 +129,10 @@ test_unknown_tier_is_named() {
         WICK_ISA=bogus "$wick" $command >out 2>err
         [ "$(grep -c WICK_ISA err)" = 1 ] || fail "$command: $(cat err)"
         has err "WICK_ISA=bogus" && has err avx2
-        WICK_ISA=base "$wick" $command >out 2>err
-        lacks err WICK_ISA
+        for isa in base avx512-vnni -avxvnni ref-vnni-avxvnni; do
+            WICK_ISA=$isa "$wick" $command >out 2>err
+            lacks err WICK_ISA
+        done
     done
 }
 test_main

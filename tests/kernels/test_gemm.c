@@ -220,6 +220,11 @@ static int random_size(void) {
     return test_rand_int(1, 80);
 }
 
+#if defined(__aarch64__)
+enum { FUSES = WICK_TIER_BASE }; /* the first tier whose multiply-adds round once */
+#else
+enum { FUSES = WICK_TIER_AVX2 };
+#endif
 static wick_tier tier_saved;
 #define FOR_TIERS(t)                                                                                                   \
     tier_saved = wick_tier_current();                                                                                  \
@@ -239,7 +244,7 @@ static void product_try(product *p) {
             CHECK_MSG(!memcmp(c, again, size), "%s: order of tasks changes bits", wick_gemm_name(&p->g));
             free(again);
         }
-        void **same = &first[tier >= WICK_TIER_AVX2];
+        void **same = &first[tier >= FUSES];
         if (!*same) {
             *same = c;
             continue;

@@ -1,6 +1,7 @@
 /* conv_tier.c: the kernels of convolutions of one tier, for f32 and f64. */
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm_tuning.h"
+#include "kernels/neon.h"
 
 #define CONV_STR_(x)    #x
 #define CONV_STR(x)     CONV_STR_(x)

@@ -46,7 +46,26 @@ WICK_MATH uint16_t half_from_f32(float x) {
     return (uint16_t)(r | sign);
 }
 
-#ifndef __F16C__
+#ifdef WICK_NEON
+static void load_f16(void *dst, const void *src, size_t n) {
+    const uint16_t *s = src;
+    float *d = dst;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const float16x8_t x = (float16x8_t)vld1q_u16(s + i);
+        vst1q_f32(d + i, vcvt_f32_f16(vget_low_f16(x)));
+        vst1q_f32(d + i + 4, vcvt_high_f32_f16(x));
+    }
+    for (; i < n; i++) d[i] = half_to_f32(s[i]);
+}
+static void store_f16(void *dst, const void *src, size_t n) {
+    const float *s = src;
+    uint16_t *d = dst;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) vst1q_u16(d + i, (uint16x8_t)vcvt_high_f16_f32(vcvt_f16_f32(vld1q_f32(s + i)), vld1q_f32(s + i + 4)));
+    for (; i < n; i++) d[i] = half_from_f32(s[i]);
+}
+#elif !defined(__F16C__)
 CONVERT_LOOP(load_f16, uint16_t, float, half_to_f32(x))
 CONVERT_LOOP(store_f16, float, uint16_t, half_from_f32(x))
 #else

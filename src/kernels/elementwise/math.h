@@ -17,10 +17,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/neon.h"
+
 #define WICK_MATH static inline __attribute__((always_inline, unused))
 
 /* a * b + c: one rounding where the tier has FMA, else two (contraction is off in every file). */
-#ifdef __FMA__
+#if defined(__FMA__) || defined(WICK_NEON)
 #define WICK_FMAF(a, b, c) __builtin_fmaf((a), (b), (c))
 #define WICK_FMA(a, b, c)  __builtin_fma((a), (b), (c))
 #else
@@ -86,7 +88,7 @@ WICK_MATH uint64_t wick_sign_u64(uint64_t x) { return x != 0; }
 WICK_MATH float wick_sqrt_f32(float x) { return __builtin_sqrtf(x); }
 WICK_MATH double wick_sqrt_f64(double x) { return __builtin_sqrt(x); }
 
-#ifdef __SSE4_1__ /* has instructions that round; math.h's functions become them, since no trap and no mode is to be kept */
+#if defined(__SSE4_1__) || defined(WICK_NEON) /* has instructions that round; math.h's functions become them, since no trap and no mode is to be kept */
 WICK_MATH float wick_round_f32(float x) { return __builtin_rintf(x); }
 WICK_MATH double wick_round_f64(double x) { return __builtin_rint(x); }
 WICK_MATH float wick_floor_f32(float x) { return __builtin_floorf(x); }

@@ -5,7 +5,7 @@
 
 #include "kernels/elementwise/math.h"
 
-#ifdef __SSE4_1__ /* has instructions that round */
+#if defined(__SSE4_1__) || defined(WICK_NEON) /* has instructions that round */
 WICK_MATH float wick_trunc_f32(float x) { return __builtin_truncf(x); }
 WICK_MATH double wick_trunc_f64(double x) { return __builtin_trunc(x); }
 #else

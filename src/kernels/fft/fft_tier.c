@@ -1,5 +1,6 @@
 /* fft_tier.c: Fourier transforms for one tier: the code of fft_body.h over its vectors, or the reference. */
 #include "kernels/fft/fft.h"
+#include "kernels/neon.h"
 
 #define FFT_CAT_(a, b) a##b
 #define FFT_CAT(a, b)  FFT_CAT_(a, b)
@@ -77,6 +78,9 @@ const wick_fft_kernels wick_fft_kernels_ref = {{{{"fft_f32_ref", "fft_f32_ref"},
 #define FFT_FMA   _mm256_fmadd_ps
 #else
 #define FFT_LANES 4
+#ifdef WICK_NEON
+#define FFT_FMA(a, b, c) vfmaq_f32(c, a, b)
+#endif
 #endif
 #include "kernels/fft/fft_body.h"
 enum { FFT_LANES_F32 = FFT_LANES };
@@ -95,6 +99,9 @@ enum { FFT_LANES_F32 = FFT_LANES };
 #define FFT_FMA   _mm256_fmadd_pd
 #else
 #define FFT_LANES 2
+#ifdef WICK_NEON
+#define FFT_FMA(a, b, c) vfmaq_f64(c, a, b)
+#endif
 #endif
 #include "kernels/fft/fft_body.h"
 

@@ -1,6 +1,7 @@
 /* gemm_tier.c: matrix product kernels of one tier, for f32 and f64: register tiles, packing, and the table of both. */
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
+#include "kernels/neon.h"
 
 #define GEMM_STR_(x)    #x
 #define GEMM_STR(x)     GEMM_STR_(x)
@@ -48,6 +49,10 @@ enum { GEMM_ACCUMULATORS = WICK_GEMM_MR * WICK_GEMM_NV, GEMM_WIDEST = 8 };
 #define GEMM_TILES        GEMM_TILES_6
 #define GEMM_TILE_TEXT_32 "_6x16_"
 #define GEMM_TILE_TEXT_64 "_6x8_"
+#elif defined(WICK_NEON)
+#define GEMM_TILES(X, vecs) GEMM_TILES_6(X, vecs) X(7, vecs) X(8, vecs) X(9, vecs) X(10, vecs)
+#define GEMM_TILE_TEXT_32 "_10x8_"
+#define GEMM_TILE_TEXT_64 "_10x4_"
 #else
 #define GEMM_TILES        GEMM_TILES_6
 #define GEMM_TILE_TEXT_32 "_6x8_"

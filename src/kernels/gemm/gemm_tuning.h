@@ -14,7 +14,10 @@ enum { WICK_GEMM_VEC_BYTES = 64, WICK_GEMM_MR = 14, WICK_GEMM_NV = 2 };
 #elif WICK_TIER_ID == 2 /* avx2: 16 registers */
 #define WICK_GEMM_WIDE(rows) ((rows) == 1 ? 8 : (rows) == 2 ? 5 : (rows) == 3 ? 4 : (rows) == 4 ? 3 : 2)
 enum { WICK_GEMM_VEC_BYTES = 32, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2 };
-#else                   /* base: 16 registers (SSE2) or more */
+#elif defined(__aarch64__) /* base: 32 registers (NEON), and a multiply-add takes a lane of A; with 12 rows gcc 12 keeps accumulators in memory */
+#define WICK_GEMM_WIDE(rows) ((rows) <= 2 ? 8 : (rows) == 3 ? 6 : (rows) <= 5 ? 4 : (rows) == 6 ? 3 : 2)
+enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 10, WICK_GEMM_NV = 2 };
+#else                      /* base: 16 registers (SSE2) or more */
 #define WICK_GEMM_WIDE(rows) ((rows) == 1 ? 8 : (rows) == 2 ? 5 : (rows) == 3 ? 4 : (rows) == 4 ? 3 : 2)
 enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2 };
 #endif

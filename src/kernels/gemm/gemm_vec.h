@@ -32,6 +32,13 @@ GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GE
     return _mm256_fmadd_pd(a, b, c);
 }
 #endif
+#elif defined(WICK_NEON)
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(GEMM_T x) { return x - (GEMM_NAME(vec)){0}; }
+#if GEMM_BITS == 32
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) { return vfmaq_f32(c, a, b); }
+#else
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) { return vfmaq_f64(c, a, b); }
+#endif
 #else
 /* Subtracting +0 keeps every value, -0 and NaN included, so compilers fold it into a plain broadcast. */
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(GEMM_T x) { return x - (GEMM_NAME(vec)){0}; }

@@ -1,5 +1,6 @@
 /* int8_tier.c: products of 8-bit integers for one tier; exact, so every tier gives the same. */
 #include "kernels/int8/int8.h"
+#include "kernels/neon.h"
 
 #define INT8_STR_(x)    #x
 #define INT8_STR(x)     INT8_STR_(x)
@@ -141,6 +142,12 @@ typedef int32_t int8_sums __attribute__((vector_size(INT8_VEC_BYTES)));
 #define INT8_DOT(sum, a, b) ((sum) + (int8_sums)_mm256_madd_epi16((__m256i)(a), (__m256i)(b)))
 #elif defined(__SSE2__)
 #define INT8_DOT(sum, a, b) ((sum) + (int8_sums)_mm_madd_epi16((__m128i)(a), (__m128i)(b)))
+#elif defined(WICK_NEON)
+INT8_INLINE int8_sums int8_dot(int8_sums sum, int8_sums a, int8_sums b) {
+    const int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
+    return sum + (int8_sums)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
+}
+#define INT8_DOT int8_dot
 #else
 #define INT8_DOT(sum, a, b) ((sum) + ((a) << 16 >> 16) * ((b) << 16 >> 16) + ((a) >> 16) * ((b) >> 16))
 #endif
@@ -216,6 +223,14 @@ static void channels(int64_t n, int64_t taps, bool is_signed, const void *const 
 #elif WICK_TIER_ID == 2
 #define WIDEN_U8(p) ((int8_sums)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p))))
 #define WIDEN_I8(p) ((int8_sums)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p))))
+#elif defined(WICK_NEON)
+INT8_INLINE uint8x8_t four_bytes(const void *p) {
+    uint32_t four;
+    memcpy(&four, p, 4);
+    return (uint8x8_t)vdup_n_u32(four);
+}
+#define WIDEN_U8(p) ((int8_sums)vmovl_u16(vget_low_u16(vmovl_u8(four_bytes(p)))))
+#define WIDEN_I8(p) ((int8_sums)vmovl_s16(vget_low_s16(vmovl_s8((int8x8_t)four_bytes(p)))))
 #else
 #define WIDEN_U8(p) ((int8_sums){(p)[0], (p)[1], (p)[2], (p)[3]})
 #define WIDEN_I8(p) WIDEN_U8(p)

@@ -39,6 +39,8 @@ typedef uint64_t vec __attribute__((vector_size(16)));
 static inline vec mul32(vec a, vec b) {
 #if defined(__x86_64__)
     return (vec)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif defined(WICK_NEON)
+    return (vec)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
 #else
     return (a & 0xffffffffu) * (b & 0xffffffffu);
 #endif

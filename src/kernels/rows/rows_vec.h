@@ -46,8 +46,9 @@ ROWS_INLINE ROWS_NAME(vec) ROWS_NAME(max)(ROWS_NAME(vec) a, ROWS_NAME(vec) b) {
 #ifdef ROWS_MM
     return ROWS_MM(max)(a, b);
 #else
-    for (int l = 0; l < ROWS_NAME(L); l++) b[l] = a[l] > b[l] ? a[l] : b[l];
-    return b;
+    typedef ROWS_INT bits __attribute__((vector_size(ROWS_BYTES)));
+    const bits larger = a > b;
+    return (ROWS_NAME(vec))((larger & (bits)a) | (~larger & (bits)b));
 #endif
 }
 
