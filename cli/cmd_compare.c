@@ -3,6 +3,7 @@
 #include "options.h"
 #include "paths.h"
 #include "talk.h"
+#include "tuned.h"
 
 #include "wick/compare.h"
 
@@ -209,7 +210,7 @@ int cmd_compare(cli_options *o) {
     if (o->n_files != 1) return talk_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
     int code = compare_options(o, &options);
     if (code != CLI_OK) return code;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK) return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     if (o->layers)
         code = compare_layers(ctx, o, &options, &status, &c);
     else

@@ -4,6 +4,7 @@
 #include "options.h"
 #include "paths.h"
 #include "talk.h"
+#include "tuned.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +62,7 @@ int cmd_convert(cli_options *o) {
     if (idle) return talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
     if (path_same(o->model, to)) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", to);
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     const int code = c->fn(ctx, o);
     if (code == CLI_OK && o->json) {

@@ -3,6 +3,7 @@
 #include "machine.h"
 #include "measure.h"
 #include "sheet.h"
+#include "tuned.h"
 
 #include "wick/data.h"
 
@@ -104,6 +105,10 @@ static void show_tiers(patient *p) {
     sheet_text(&p->s, "tier", "tier in use", p->chosen);
     show_extensions(p);
     if (strcmp(p->chosen, p->best) != 0) advise(p, "WICK_ISA=%s keeps Wick from using %s: unset it", getenv("WICK_ISA"), p->best);
+    if (tuned_from())
+        sheet_text(&p->s, "tuning", NULL, tuned_from());
+    else
+        sheet_none(&p->s, "tuning", NULL, "none: the defaults hold (wick tune measures this machine)");
 #if defined(__x86_64__)
     if (strcmp(p->best, "base") == 0)
         advise(p, "no AVX2 here: in a virtual machine let the CPU's features through (QEMU: -cpu host), else products run at a fraction");
@@ -334,7 +339,7 @@ int cmd_doctor(cli_options *o) {
     patient p = {.limits = wick_limits_get()};
     wick_context *ctx;
     look_around(&p); /* before there are threads */
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     p.threads = wick_context_threads(ctx);
     wick_context_free(&ctx);

@@ -2,6 +2,7 @@
 #include "layers.h"
 #include "options.h"
 #include "talk.h"
+#include "tuned.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -158,7 +159,7 @@ int cmd_info(cli_options *o) {
     if ((*o->input || options_given(o, "classes")) && !*o->arch && !*o->net)
         return talk_fail(CLI_USAGE, "--input and --classes are of a network; give --arch or --net");
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     const bool network = *o->arch || *o->net;
     int code = network ? show_network(o, ctx) : o->model ? show_checkpoint(o, ctx) : show_build(o, ctx);

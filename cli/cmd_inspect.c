@@ -3,6 +3,7 @@
 #include "inspect.h"
 #include "kinds.h"
 #include "talk.h"
+#include "tuned.h"
 
 int cmd_inspect(cli_options *o) {
     const file_kind *kind = kind_of(o->model);
@@ -12,7 +13,7 @@ int cmd_inspect(cli_options *o) {
     if ((o->dims.n || o->inputs.n) && !graph) return talk_fail(CLI_USAGE, "--%s is for the inputs of an ONNX model, and %s is %s", o->dims.n ? "dim" : "input", o->model, kind->name);
     budget_watch(o);
     wick_context *ctx;
-    const wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads, .max_memory = budget_memory(o)});
+    const wick_status status = wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .max_memory = budget_memory(o)});
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     const int code = graph ? inspect_onnx(o, ctx) : inspect_tensors(o, ctx, kind);
     wick_context_free(&ctx);

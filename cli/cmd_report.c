@@ -7,6 +7,7 @@
 #include "paths.h"
 #include "run.h"
 #include "talk.h"
+#include "tuned.h"
 
 #include <errno.h>
 #include <math.h>
@@ -199,7 +200,7 @@ int cmd_report(cli_options *o) {
     if (!path_is_folder(o->model))
         return talk_fail(CLI_BAD_FILE, "%s is no folder of a run: give the one that has its best.safetensors", o->model);
     char *path = o->out[0] ? strdup(o->out) : path_join(o->model, "report.html");
-    if (!path || wick_context_new(&r.ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) {
+    if (!path || wick_context_new(&r.ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK) {
         free(path);
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     }

@@ -2,6 +2,7 @@
 #include "budget.h"
 #include "kinds.h"
 #include "talk.h"
+#include "tuned.h"
 
 #include "wick/data.h"
 #include "wick/io.h"
@@ -79,7 +80,7 @@ int cmd_verify(cli_options *o) {
     if (!kind || k == READERS) return kind_refuse(o->model, kind, "a file that Wick reads");
     budget_watch(o);
     verified v = {.path = o->model, .limits = budget_limits(o)};
-    wick_status status = wick_context_new(&v.ctx, &(wick_context_options){.threads = 1, .max_memory = budget_memory(o)});
+    wick_status status = wick_context_new(&v.ctx, &(wick_context_options){.tuning = tuned(), .threads = 1, .max_memory = budget_memory(o)});
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     int code = CLI_OK;
     status = readers[k].read(&v);

@@ -78,6 +78,7 @@ const char *help_exit_code(cli_command_id command, int i, int *code) {
 const help_row help_environment[] = {
     {"WICK_DATA", "folder of the data sets that are known by name; /usr/share/datasets is looked into after it"},
     {"WICK_ISA", "use at most this tier of kernels, one of those that wick doctor lists; -NAME leaves an extension out: avx512-vnni, or -vnni alone"},
+    {"WICK_TUNING", "the file of wick tune to use instead of the one in the cache folder; off: the defaults"},
     {"WICK_EAGER", "1: run op by op, without passes"},
     {"NO_COLOR", "if set, no colours unless --color always"},
     {NULL, NULL},
@@ -131,6 +132,8 @@ const help_example help_examples[] = {
     {CMD_GRAPH, "wick graph net.onnx --svg graph.svg", "what is left of it after all passes"},
     {CMD_GRAPH, "wick graph run --before epilogue --after fuse", "what those passes and the ones between change, line by line"},
     {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
+    {CMD_TUNE, "wick tune", "fit task sizes and thresholds to this machine, once"},
+    {CMD_TUNE, "wick tune --show", "what is used now, and from where"},
     {CMD_BENCH, "wick bench gemm --threads 1,2", "matrix products, on one thread and on two"},
     {CMD_BENCH, "wick bench elementwise reduce --size 16M", "what doesn't fit into the caches"},
     {CMD_BENCH, "wick bench targets --threads 1,2", "the figures that others publish, and what this machine does"},

@@ -3,6 +3,7 @@
 #include "help.h"
 #include "options.h"
 #include "talk.h"
+#include "tuned.h"
 
 #include "wick/context.h"
 
@@ -27,6 +28,7 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_GRAPH] = {"graph", "[MODEL]", "the graph of a model as text or drawn, before and after each pass", false, false, cmd_graph},
     [CMD_DOCTOR] = {"doctor", "", "what of this machine Wick uses, how fast it is, and what would help", false, false, cmd_doctor},
     [CMD_BENCH] = {"bench", "[ROW...]", "how fast it is here, beside what the machine can do: rows by name, by suite, or by a pattern such as gemm/f32_*", false, true, cmd_bench},
+    [CMD_TUNE] = {"tune", "", "measure which sizes of tasks and blocks are fastest here, and keep them: time changes, results don't", false, false, cmd_tune},
     [CMD_COMPLETIONS] = {"completions", "SHELL", "print what teaches bash, zsh or fish to complete wick", true, false, cmd_completions},
 };
 
@@ -111,6 +113,7 @@ static int run_command(int argc, char **argv) {
     } else if (options.help) {
         help_command(options.command, stdout);
     } else {
+        if (*tuned_trouble()) talk("tuning is not used: %s (wick tune measures again)", tuned_trouble());
         code = cli_commands[options.command].run(&options);
     }
     options_free(&options);

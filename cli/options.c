@@ -40,6 +40,7 @@ typedef struct option_row {
 #define L         (1u << CMD_PLAN)
 #define W         (1u << CMD_EXPLAIN)
 #define G         (1u << CMD_GRAPH)
+#define N         (1u << CMD_TUNE)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
@@ -120,7 +121,7 @@ static const option_row rows[] = {
     {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,
      "stop after N epochs without a better test accuracy (or, at the same, a lower loss); 0: never"},
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
-    {"threads", "N", INTEGER, T | E | P | M | I | D | R | X | S | K | L | W | G, "0", AT(threads), 0, 4096, FORGET,
+    {"threads", "N", INTEGER, T | E | P | M | I | D | R | X | S | K | L | W | G | N, "0", AT(threads), 0, 4096, FORGET,
      "0: every CPU this process may use; results don't depend on it"},
     {"out", "DIR", TEXT, T, "wick-run", AT(out), 0, 0, FORGET, "where last.safetensors and best.safetensors go"},
     {"out", "FILE", TEXT, R, "", AT(out), 0, 0, FORGET, "the page to write; without it, report.html in RUN"},
@@ -198,13 +199,16 @@ static const option_row rows[] = {
      "beside what --json wrote earlier: which rows are faster or slower, by 2 % and more and not by chance (p < 0.05); exit 1 if any is slower"},
     {"regress", "COMMIT", TEXT, B, "", AT(regress), 0, 0, FORGET,
      "build that commit of the repository here in build/regress, run both versions in turn, and judge as --against does; this one should be a release build too"},
+    {"time", "S", REAL, N, "20", AT(time), 0, 1e6, FORGET, "seconds to measure for, about"},
+    {"show", "", FLAG, N, "", AT(show), 0, 0, FORGET, "measure nothing: what is used now, and the file that it is from"},
+    {"reset", "", FLAG, N, "", AT(reset), 0, 0, FORGET, "measure nothing: remove the file, so that the defaults hold"},
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
-    {"color", "auto|always|never", CHOICE, T | E | P | D, "auto", AT(color), 0, 0, FORGET,
+    {"color", "auto|always|never", CHOICE, T | E | P | D | N, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B | L | W | G, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B | L | W | G | N, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
-    {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
-    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G, "", AT(help), 0, 0, FORGET, "this text"},
+    {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G | N, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
+    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G | N, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T

@@ -64,7 +64,7 @@ static const char *test_skipped;
     } while (0)
 
 /* 1 where a sanitizer replaces malloc: it keeps freed memory for a while, so the size of the process says nothing. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(TEST_EMULATED)
 #define TEST_SANITIZED 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

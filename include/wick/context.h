@@ -3,7 +3,7 @@
 #ifndef WICK_CONTEXT_H
 #define WICK_CONTEXT_H
 
-#include "wick/types.h"
+#include "wick/tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +26,7 @@ typedef struct wick_context_options {
     void *cancel_user;
     void (*log)(void *user, const char *text); /* remarks worth a developer's eye; the library itself never prints */
     void *log_user;
+    const wick_tuning *tuning; /* how work is cut (wick/tuning.h): time, never bits. NULL: the defaults. Copied */
 } wick_context_options;
 
 /* options may be NULL. On failure *out is NULL. */

@@ -30,6 +30,7 @@
 #include "wick/tensor.h"
 #include "wick/transformer.h"
 #include "wick/trees.h"
+#include "wick/tuning.h"
 #include "wick/types.h"
 #include "wick/weights.h"
 #include "wick/zoo.h"

@@ -1,5 +1,6 @@
 /* build.c: from what was walked to a plan: copy, passes, lowering, memory. */
 #include "exec/exec.h"
+#include "kernels/tuning.h"
 
 static wick_status note_types(wick_plan *plan) {
     plan->shown = wick_arena_zalloc(&plan->arena, (plan->n_buffers + 1) * sizeof *plan->shown);
@@ -105,7 +106,9 @@ wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, con
     plan->n_leaves = w->n_leaves;
     plan->n_slots = w->n_slots;
     wick_arena_init(&plan->arena, &plan->alloc, 16 * 1024);
+    const wick_tuning *was = wick_tuning_enter(&ctx->tuning);
     wick_status status = build(plan, w, n, wanted, leaf_layouts, passes);
+    wick_tuning_enter(was);
     ctx->target = NULL; /* also after a failure in the middle of a pass */
     if (status != WICK_OK) {
         wick_plan_release(plan);

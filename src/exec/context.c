@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "exec/exec.h"
+#include "kernels/tuning.h"
 
 static const char oom_text[] = "out of memory";
 
@@ -49,6 +50,8 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     ctx->budget.max = options->max_memory;
     if (options->max_memory) ctx->alloc = (wick_allocator){&ctx->budget, counted_alloc, counted_release};
     ctx->options.allocator = &ctx->alloc;
+    ctx->tuning = wick_tuning_whole(options->tuning);
+    ctx->options.tuning = &ctx->tuning;
     if (!ctx->options.plan_cache_bytes) { /* plans that could be made again do not take memory from what is to be computed */
         ctx->options.plan_cache_bytes = (size_t)64 << 20;
         if (options->max_memory) ctx->options.plan_cache_bytes = WICK_MIN(ctx->options.plan_cache_bytes, options->max_memory / 4);

@@ -1,10 +1,6 @@
 /* execute.c: runs the steps of a plan. No allocation, no decision: the plan has made them all. */
 #include "exec/exec.h"
 
-/* Work below this runs on the calling thread: waking others costs about as much. It changes who computes, never what. */
-#define PARALLEL_FLOPS 40e3
-#define PARALLEL_BYTES 64e3
-
 /* What a memory has for its buffers, steps and leaves, in one block. */
 static size_t tables_size(const wick_plan *plan) {
     return plan->n_buffers * sizeof(char *) + (2 * plan->n_steps + plan->n_leaves) * sizeof(uint64_t) + plan->n_steps * sizeof(bool);
@@ -131,6 +127,7 @@ static wick_status interrupted(const wick_execution *e) {
 static wick_status run_steps(wick_execution *e) {
     const wick_plan *plan = e->plan;
     wick_memory *m = e->memory;
+    const wick_tuning *tuning = &plan->ctx->tuning;
     bool committing = false; /* from here on nothing may stop the run */
     bool finite = false;     /* check_finite: the node that runs started from finite inputs */
     for (size_t i = 0; i < plan->n_steps; i++) {
@@ -143,7 +140,8 @@ static wick_status run_steps(wick_execution *e) {
         for (int k = 0; k < s->n_refs; k++) ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
         uint64_t start = e->profile ? wick_now_ns() : 0;
         region r = {s, ptr, m->scratch, plan->scratch, INT64_MAX, committing ? 0 : e->deadline, committing ? NULL : e->cancel, false};
-        if (s->tasks > 1 && (s->flops > PARALLEL_FLOPS || s->bytes > PARALLEL_BYTES))
+        /* Little work runs on the calling thread: waking others costs about as much. It changes who computes, never what. */
+        if (s->tasks > 1 && (s->flops > (double)tuning->parallel_flops || s->bytes > (double)tuning->parallel_bytes))
             wick_pool_run(e->pool, run_task, &r, s->tasks);
         else if (s->tasks > 0)
             note_fault(&r, s->run(s->args, ptr, 0, s->tasks, m->scratch));

@@ -214,6 +214,7 @@ struct wick_context {
     wick_allocator alloc;
     wick_budget budget;
     wick_context_options options;
+    wick_tuning tuning; /* every field set */
     wick_pool *pool;
     wick_msg msg;
     wick_slab slab;

@@ -7,6 +7,8 @@ unset WICK_DATA
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+unset WICK_TUNING
+export XDG_CACHE_HOME=$scratch/cache # of wick tune
 failures=0
 
 fail() {

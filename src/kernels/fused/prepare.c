@@ -13,14 +13,15 @@
  * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
  * space are stored over; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches. */
 #include "kernels/fused/programs.h"
+#include "kernels/tuning.h"
 
 /* L1 budget of the blocks, and the range of a block. */
-#define BLOCK_BYTES        24576
+#define BLOCK_BYTES        ((size_t)wick_tuning_now()->fused_block_bytes)
 #define BLOCK_MIN          64
 #define BLOCK_MIN_REDUCING 128 /* a line of lanes of fewer than WICK_RED_LANES cols is shorter than this */
 #define BLOCK_MAX          1024
 /* Work of one task in element-instructions. */
-#define TASK_WORK          65536
+#define TASK_WORK          (wick_tuning_now()->fused_task_work)
 #define SLOT_PAD           192
 /* Bytes of a block of a reduction of its input as it is: its rows may lie across each other, and are then read some cache lines at a time. */
 #define BLOCK_BARE 16384
@@ -32,7 +33,7 @@
 #define RUN_MIN            128
 
 /* Bytes of an output from which on it is in no cache any more when someone reads it. */
-#define STREAM_BYTES ((int64_t)32 << 20)
+#define STREAM_BYTES (wick_tuning_now()->stream_bytes)
 /* Most instructions of a program that memory bounds, all of them rows of few operations. */
 #define STREAM_INSTRS 4
 

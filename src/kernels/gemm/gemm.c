@@ -3,6 +3,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/gemm/narrow.h"
+#include "kernels/tuning.h"
 
 /* How a product uses its operands; wick_gemm.how. */
 enum {
@@ -72,6 +73,7 @@ void wick_gemm_prepare(wick_gemm *g) {
         return;
     }
     const wick_gemm_kernel *q = wick_gemm_kernel_of(g->type);
+    const wick_tuning *tuning = wick_tuning_now();
     g->kernel = q;
     g->how = 0;
     g->tasks = g->tasks_pack = 0;
@@ -82,7 +84,7 @@ void wick_gemm_prepare(wick_gemm *g) {
     if (g->m == 0 || g->n == 0) return;
     if (g->k == 0 && g->accumulate && !g->bias && !g->relu) return;
     if (q->rows) {
-        g->mc = 1 + WICK_GEMM_TASK_WORK / 8 / (g->n * (g->k + 1));
+        g->mc = 1 + tuning->gemm_task_work / 8 / (g->n * (g->k + 1));
         g->tasks = ceil_div(g->m, g->mc);
         return;
     }
@@ -102,9 +104,9 @@ void wick_gemm_prepare(wick_gemm *g) {
 
     const int64_t nr = q->nr, lanes = q->lanes, elem = q->elem, panels = ceil_div(v.n, nr), kb = WICK_MIN(g->kc, v.k);
     const double work = (double)v.m * (double)v.n * (double)(v.k + 8);
-    const int64_t want = work >= (double)WICK_GEMM_MAX_TASKS * WICK_GEMM_TASK_WORK
+    const int64_t want = work >= (double)WICK_GEMM_MAX_TASKS * (double)tuning->gemm_task_work
                              ? WICK_GEMM_MAX_TASKS
-                             : 1 + (int64_t)(work / WICK_GEMM_TASK_WORK);
+                             : 1 + (int64_t)(work / (double)tuning->gemm_task_work);
     /* Columns are cut first: such tasks share no part of B. A few rows are not cut at all where panels of one vector
      * keep the multiply-adds busy. */
     int64_t across = WICK_MIN(panels, want), down = 1;
@@ -124,7 +126,7 @@ void wick_gemm_prepare(wick_gemm *g) {
         across = WICK_MIN(ceil_div(v.n, lanes), want);
     else
         down = WICK_MIN(ceil_div(want, across), ceil_div(v.m, 2 * q->mr));
-    down = WICK_MAX(down, ceil_div(v.m, WICK_GEMM_MC));
+    down = WICK_MAX(down, ceil_div(v.m, tuning->gemm_block_rows));
     if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
     across = WICK_MAX(across, ceil_div(v.n, WICK_GEMM_NC));
     g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), across > panels ? lanes : nr);
@@ -140,7 +142,7 @@ void wick_gemm_prepare(wick_gemm *g) {
     } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool turned_b = v.b_col != 1, far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
-        const bool large = (double)v.k * (double)v.n * (double)elem >= WICK_GEMM_SHARE_BYTES, share = down > 1 && !(g->how & GEMM_SWAP);
+        const bool large = (double)v.k * (double)v.n * (double)elem >= (double)tuning->gemm_share_bytes, share = down > 1 && !(g->how & GEMM_SWAP);
         if (share && (turned_b || far_rows || large))
             g->how |= GEMM_SHARE_B, panel = false;
         else if (turned_b || far_rows)

@@ -45,23 +45,18 @@ enum { WICK_GEMM_KC_BF16 = 1024 };
 /* Where A is packed (narrow.c): bytes of a task's rows, and its columns, about. Tiles of rows up to which rows of B are paired in each. */
 enum { WICK_GEMM_NARROW_A = 512 << 10, WICK_GEMM_NARROW_COLUMNS = 256, WICK_GEMM_IN_PLACE_TILES = 2 };
 
-/* Tasks: about this many multiply-adds each, at least (20 us of one core with AVX-512); and at most so many tasks as
- * keep 16 threads balanced. */
+/* At most so many tasks as keep 16 threads balanced; as many multiply-adds as a task has at least, rows of a block, and from which size on B is packed once are in
+ * kernels/tuning.c: they may differ from machine to machine. What convolutions count in, which cut some of their sums by it: 20 us of one core with AVX-512. */
 enum { WICK_GEMM_TASK_WORK = 800000, WICK_GEMM_MAX_TASKS = 64 };
 
-/* The largest block of C of a task: mc rows of A of kc elements (512 KiB of f32) stay in L2 while panels of B pass. */
-enum { WICK_GEMM_MC = 252, WICK_GEMM_NC = 512 };
+/* The most columns of a task's block of C. */
+enum { WICK_GEMM_NC = 512 };
 
 /* Packing one element of a transposed operand costs about as much as this share of a vector multiply-add, in 1/16. */
 enum { WICK_GEMM_PACK_COST = 5 };
 
 /* Up to so many rows are not cut; see wick_gemm_prepare. */
 enum { WICK_GEMM_SHARE_ROWS = 128 };
-
-/* Where several tasks need the same panels of B, stage 0 packs them once if B is transposed, or so large that L2 does not hold it: rows of B in place
- * are read for every tile of A. Measured with 2048 x 1024 x 256 (transposed), 600 x 300 x 2000 and 512 cubed: 7, 20 and 10 % faster than packing in each
- * task or not at all; 256 cubed would be 4 % slower. */
-enum { WICK_GEMM_SHARE_BYTES = 512 << 10 };
 
 /* Tiles of one vector's width are as fast as wider ones if they have this many rows: latency times throughput. */
 enum { WICK_GEMM_CHAINS = 8 };

@@ -2,10 +2,11 @@
 #include <math.h>
 
 #include "kernels/int8/int8.h"
+#include "kernels/tuning.h"
 
-/* Multiply-adds of a task, about (as long as one of gemm.c); tiles of its rows, at least; bytes of rows that it lays out; bytes of columns that are packed in a task; bytes of C from which on
+/* Tiles of rows of a task, at least; bytes of rows that it lays out; bytes of columns that are packed in a task; bytes of C from which on
  * it is asked for early. */
-enum { INT8_TASK_WORK = 3200000, INT8_TILES = 4, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_FAR = 512 << 10, INT8_SLACK = 64 };
+enum { INT8_TILES = 4, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_FAR = 512 << 10, INT8_SLACK = 64 };
 
 static const wick_int8_table *const int8_tiers[WICK_TIER_COUNT] = {
     [WICK_TIER_REF] = &wick_int8_table_ref,
@@ -79,15 +80,16 @@ void wick_int8_prepare(wick_int8 *p) {
     p->in_place = bytes && !p->depthwise && (p->conv ? every_pixel : p->a_col == 1);
 
     /* Rows are cut so that a task has enough to do, goes over a panel of B some times, and lays out no more than stays in a cache; then columns. */
+    const double task_work = (double)wick_tuning_now()->int8_task_work;
     const double row_work = (double)p->n * (double)(p->k + 8) * (p->depthwise ? (double)p->groups * 8 : 1.0);
     const int64_t most = WICK_MAX(q->mr, p->in_place || p->depthwise ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
-    p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, INT8_TASK_WORK / row_work));
+    p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, task_work / row_work));
     if (!p->depthwise) p->rows = WICK_MAX(p->rows, INT8_TILES * q->mr);
     p->rows = WICK_MIN(WICK_MIN(most, ceil_div(p->rows, q->mr) * q->mr), p->m);
     const int64_t down = ceil_div(p->m, p->rows);
     p->rows = ceil_div(p->m, down);
     int64_t across = 1;
-    if (!p->depthwise) across = (int64_t)WICK_MIN((double)panels, 1 + row_work * (double)p->rows / INT8_TASK_WORK);
+    if (!p->depthwise) across = (int64_t)WICK_MIN((double)panels, 1 + row_work * (double)p->rows / task_work);
     p->cols = ceil_div(panels, across) * q->nr;
     p->tasks = down * (p->depthwise ? 1 : ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1));
 

@@ -1,0 +1,42 @@
+/* wick/tuning.h: numbers that were chosen by measuring and that another machine may want otherwise: how work is cut into tasks, what is copied before it is used, what
+ * is written past the caches. They change time, never bits. A context takes them as an option (wick/context.h) and plans keep what they were made with. `wick tune`
+ * measures them and writes a file; the library reads that file only where it is told to. */
+#ifndef WICK_TUNING_H
+#define WICK_TUNING_H
+
+#include "wick/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 0 is the default; what is out of a field's range is taken as its end. wick_tuning_at says what each is, its default and its range. */
+typedef struct wick_tuning {
+    int64_t parallel_flops, parallel_bytes;
+    int64_t gemm_task_work, gemm_block_rows, gemm_share_bytes;
+    int64_t fused_task_work, fused_block_bytes, stream_bytes;
+    int64_t int8_task_work;
+} wick_tuning;
+
+typedef struct wick_tuning_field {
+    const char *name, *doc; /* static; NULL outside [0, wick_tuning_count()) */
+    int64_t fallback, low, high;
+    int64_t *(*of)(wick_tuning *tuning); /* its place */
+} wick_tuning_field;
+WICK_API int wick_tuning_count(void);
+WICK_API wick_tuning_field wick_tuning_at(int i);
+
+/* What measurements are valid for: "AMD EPYC 9R14; avx512 vnni; Wick 0.1.0": CPU, tier and extensions in use, version. Static. */
+WICK_API const char *wick_tuning_machine(void);
+/* Where they are kept: wick/tuning-HASH.txt, of that text, in $XDG_CACHE_HOME or ~/.cache. false: neither is a path from the root, or it does not fit; path is "". */
+WICK_API bool wick_tuning_path(char *path, size_t size);
+/* Reads what wick_tuning_save wrote. On failure *out holds zeros and `why`, which may be NULL, a line that names the file: WICK_ERR_IO (also: there is none),
+ * WICK_ERR_FORMAT (damaged), WICK_ERR_MISMATCH (of another CPU, tier or version). */
+WICK_API WICK_MUST_CHECK wick_status wick_tuning_load(const char *path, wick_tuning *out, char *why, size_t size);
+/* Writes it as text, atomically, into a folder that is made where it is missing. WICK_ERR_IO; why as above. */
+WICK_API WICK_MUST_CHECK wick_status wick_tuning_save(const char *path, const wick_tuning *tuning, char *why, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
