@@ -258,12 +258,25 @@ static void product_try(product *p) {
 }
 
 TEST(random_shapes_and_layouts_match_the_wide_sum_on_every_tier) {
-    for (int i = 0; i < 600; i++) {
+    for (int i = 0; i < (TEST_SANITIZED ? 150 : 600); i++) {
         product p = product_make(test_rand() & 1 ? WICK_CF32 : WICK_CF64, random_size(), random_size(), random_size(),
                                  test_rand_int(0, LAYOUTS - 1), test_rand_int(0, LAYOUTS - 1));
         product_try(&p);
         product_free(&p);
     }
+}
+
+/* The largest tile of any tier is 14 x 32 of f32, half as wide of f64. */
+TEST(every_size_up_to_a_tile_and_one) {
+    static const int depths[] = {1, 2, 9}, layouts[][2] = {{ROWS, ROWS}, {ROWS, COLUMNS}, {COLUMNS, ROWS}};
+    for (int m = 1; m <= 15; m++)
+        for (int n = 1; n <= 33; n++)
+            for (int i = 0; i < (TEST_SANITIZED ? 1 : 3); i++) {
+                const int which = (m + n + i) % 3;
+                product p = product_make(n <= 17 && (m + i) % 2 ? WICK_CF64 : WICK_CF32, m, n, depths[i], layouts[which][0], layouts[which][1]);
+                product_try(&p);
+                product_free(&p);
+            }
 }
 
 TEST(every_pair_of_layouts) {

@@ -98,6 +98,35 @@ TEST(sums_of_matrix_products_are_exact_for_every_sign_zero_point_and_tier) {
     wick_extensions_mask(~0u);
 }
 
+/* The largest tile of any tier is 12 x 32; groups of k are of 2 or 4. */
+TEST(sums_of_every_size_up_to_a_tile_and_one_are_exact) {
+    const wick_tier before = wick_tier_current();
+    way all[8];
+    const int n_ways = ways(all);
+    for (int w = 0; w < n_ways; w++) {
+        take(&all[w]);
+        wick_context *ctx = context();
+        for (int64_t m = 1; m <= 13; m++)
+            for (int64_t n = 1; n <= 33; n += TEST_SANITIZED ? 3 : 1) {
+                const int64_t k = 1 + (m + n) % 9;
+                wick_scope *scope = wick_scope_open(ctx);
+                wick_tensor *a = bytes(ctx, both[m % 2], 2, (int64_t[]){m, k}, a_values), *b = bytes(ctx, both[n % 2], 2, (int64_t[]){k, n}, b_values);
+                const int32_t *got = contents(wick_int8_matmul(a, b, NULL));
+                CHECK_MSG(got != NULL, "%s", wick_context_error(ctx));
+                for (int64_t i = 0; got && i < m * n; i++) {
+                    int64_t sum = 0;
+                    for (int64_t p = 0; p < k; p++) sum += (int64_t)a_values[i / n * k + p] * b_values[p * n + i % n];
+                    CHECK_MSG(got[i] == sum, "%s %x, %d x %d x %d: [%d, %d] is %d, not %lld", wick_tier_name(all[w].tier), all[w].extensions, (int)m, (int)n, (int)k,
+                              (int)(i / n), (int)(i % n), got[i], (long long)sum);
+                }
+                wick_scope_close(&scope);
+            }
+        wick_context_free(&ctx);
+    }
+    wick_tier_force(before);
+    wick_extensions_mask(~0u);
+}
+
 /* Against the convolution in f64, whose sums of such numbers are exact, over x whose padding is the zero point. */
 TEST(sums_of_convolutions_are_exact_for_every_sign_zero_point_and_tier) {
     static const struct {
