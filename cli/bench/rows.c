@@ -1,5 +1,5 @@
 #include "rows.h"
-#include "tuned.h"
+#include "../tuned.h"
 
 #include <math.h>
 #include <spawn.h>

@@ -108,7 +108,7 @@ void wick_gemm_prepare(wick_gemm *g) {
                              ? WICK_GEMM_MAX_TASKS
                              : 1 + (int64_t)(work / (double)tuning->gemm_task_work);
     /* Columns are cut first: such tasks share no part of B. A few rows are not cut at all where panels of one vector
-     * keep the multiply-adds busy. */
+     * keep the multiply-adds busy. Panels that stage 0 packs are not cut. */
     int64_t across = WICK_MIN(panels, want), down = 1;
     const bool by_rows = v.b_col == 1, far = gemm_is_far(q, &v);
     const bool thin = !g->keep && !g->lower && (by_rows ? v.m <= (far ? WICK_GEMM_FEW_FAR : WICK_GEMM_FEW_NEAR)
@@ -122,12 +122,12 @@ void wick_gemm_prepare(wick_gemm *g) {
         g->tasks = ceil_div(v.n, g->nc);
         return;
     }
-    if (want > panels && v.m <= WICK_GEMM_SHARE_ROWS && q->mr >= WICK_GEMM_CHAINS)
+    if (want > panels && !g->keep && v.m <= WICK_GEMM_SHARE_ROWS && q->mr >= WICK_GEMM_CHAINS)
         across = WICK_MIN(ceil_div(v.n, lanes), want);
     else
         down = WICK_MIN(ceil_div(want, across), ceil_div(v.m, 2 * q->mr));
     down = WICK_MAX(down, ceil_div(v.m, tuning->gemm_block_rows));
-    if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
+    if (down > 1) across = WICK_MIN(WICK_MIN(across, panels), ceil_div(want, down));
     across = WICK_MAX(across, ceil_div(v.n, WICK_GEMM_NC));
     g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), across > panels ? lanes : nr);
     g->mc = ceil_div(v.m, down);
