@@ -5,6 +5,7 @@
 #include "plan_memory.h"
 #include "planned.h"
 #include "talk.h"
+#include "tuned.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,18 @@ static int measure(view *v) {
 
 /* ---- text ------------------------------------------------------------------------------------------------------------------------------- */
 
+/* What wick tune chose otherwise than the defaults. */
+static void print_tuning(void) {
+    if (!tuned()) return;
+    wick_tuning t = *tuned();
+    talk_print("tuned by %s:", tuned_from());
+    for (int i = 0; i < wick_tuning_count(); i++) {
+        const wick_tuning_field f = wick_tuning_at(i);
+        if (*f.of(&t) != f.fallback) printf(" %s=%lld", f.name, (long long)*f.of(&t));
+    }
+    printf("\n");
+}
+
 static void print_totals(const view *v) {
     const wick_plan_info *p = &v->info;
     talk_print("%s\n", v->p.title);
@@ -126,7 +139,9 @@ static void print_totals(const view *v) {
     printf("; %.4g MB of scratch for %d thread%s\n", (double)p->scratch_bytes * 1e-6, wick_context_threads(v->p.ctx), plural(wick_context_threads(v->p.ctx)));
     printf("at best: %.4g us, as the sum of what %s allows each kernel", v->floor * 1e6, v->ceilings.tier);
     if (v->seconds > 0) printf("; measured: %.4g us, the median of %lld runs, %.0f %% of that speed", v->seconds * 1e6, (long long)v->runs, 100 * v->floor / v->seconds);
-    printf("\n\n");
+    printf("\n");
+    print_tuning();
+    printf("\n");
 }
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
@@ -192,6 +207,7 @@ static void print_json(const view *v) {
     json_text(&j, "model", v->p.title);
     json_integer(&j, "threads", wick_context_threads(v->p.ctx));
     json_text(&j, "tier", v->ceilings.tier);
+    json_text(&j, "tuning", tuned_from()); /* NULL: the defaults */
     json_real(&j, "flops", p->flops, 12);
     json_real(&j, "bytes", p->bytes, 12);
     json_integer(&j, "arena_bytes", (int64_t)p->arena_bytes);
@@ -262,7 +278,7 @@ static int draw(const view *v) {
 
 static int look(cli_options *o, bool explain) {
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     view v = {.o = o, .p = {.keeps_remarks = explain}};
     int code = planned_open(&v.p, o, ctx);

@@ -123,7 +123,7 @@ static bool race(const work *w, const wick_tuning *base, const wick_tuning_field
         if (v) r[v].runs = r[0].runs;
     }
     int rounds = 0;
-    for (const double began = now_seconds(); good && rounds < ROUNDS && (rounds < LEAST_ROUNDS || now_seconds() - began < seconds); rounds++) {
+    for (const double began = now_seconds(); good && rounds < ROUNDS && (rounds < (seconds > 0 ? LEAST_ROUNDS : 1) || now_seconds() - began < seconds); rounds++) {
         double first = 0, turned = 0;
         for (int i = 0; i < n; i++) { /* each round begins with another value, so that none is always the one after a slow one */
             const int v = (i + rounds) % n;
@@ -149,7 +149,7 @@ static bool race(const work *w, const wick_tuning *base, const wick_tuning_field
 /* Scores over all works of a trial. */
 static bool score(const trial *t, const wick_tuning *base, const wick_tuning_field *field, const int64_t *values, int n, int threads, double seconds, double *scores) {
     int works = 0;
-    while (works < WORKS && t->works[works].m) works++;
+    while (works < (seconds > 0 ? WORKS : 1) && t->works[works].m) works++; /* --time 0 says nothing about the machine: one round of one work */
     for (int v = 0; v < n; v++) scores[v] = 0;
     for (int w = 0; w < works; w++) {
         double ratio[VALUES + 1];

@@ -199,7 +199,7 @@ static const option_row rows[] = {
      "beside what --json wrote earlier: which rows are faster or slower, by 2 % and more and not by chance (p < 0.05); exit 1 if any is slower"},
     {"regress", "COMMIT", TEXT, B, "", AT(regress), 0, 0, FORGET,
      "build that commit of the repository here in build/regress, run both versions in turn, and judge as --against does; this one should be a release build too"},
-    {"time", "S", REAL, N, "20", AT(time), 0, 1e6, FORGET, "seconds to measure for, about"},
+    {"time", "S", REAL, N, "20", AT(time), 0, 1e6, FORGET, "seconds to measure for, about; 0: a glance, for trying it"},
     {"show", "", FLAG, N, "", AT(show), 0, 0, FORGET, "measure nothing: what is used now, and the file that it is from"},
     {"reset", "", FLAG, N, "", AT(reset), 0, 0, FORGET, "measure nothing: remove the file, so that the defaults hold"},
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},

@@ -19,6 +19,7 @@ test_show_and_reset() {
     expect 0 "$wick" tune --show --json && valid_json out && [ "$(json out stream_bytes)" = 1234567 ] || fail "$(cat out)"
     expect 0 env WICK_TUNING=off "$wick" tune --show && has out "the defaults hold" && lacks out 1234567
     expect 0 "$wick" doctor --no-measure && has out "$(file)"
+    expect 0 "$wick" plan --arch lenet --input 28,28 --threads 1 --quiet && has out "tuned by $(file):" && has out " stream_bytes=1234567"
     cp "$(file)" mine.txt
     expect 0 "$wick" tune --reset && [ ! -e "$(file)" ] || fail "the file is still there"
     expect 0 "$wick" tune --reset && expect 0 "$wick" tune --reset --json && valid_json out
