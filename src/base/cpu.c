@@ -80,7 +80,7 @@ wick_tier wick_tier_best(void) {
 static const struct {
     const char *name; /* in WICK_ISA */
     unsigned bit;     /* wick_extension */
-} extensions[] = {{"vnni", WICK_AVX512_VNNI}, {"avxvnni", WICK_AVX_VNNI}};
+} extensions[] = {{"vnni", WICK_AVX512_VNNI}, {"avxvnni", WICK_AVX_VNNI}, {"bf16", WICK_AVX512_BF16}};
 
 static _Atomic unsigned extension_mask = ~0u, extension_environment = ~0u;
 
