@@ -3,7 +3,7 @@
 #include "exec/mlp.h"
 
 /* Products of all layouts and of few and many rows, sums of every mode, programs with many registers, results that are written past the caches. */
-enum { RESULTS = 18 };
+enum { RESULTS = 22 };
 static const wick_spec specs[] = {
     {"a", WICK_F32, 2, {300, 530}}, {"b", WICK_F32, 2, {530, 170}}, {"bt", WICK_F32, 2, {170, 530}}, {"bytes", WICK_I8, 2, {70, 200}}, {"x", WICK_F32, 3, {6, 210, 70}},
 };
@@ -22,6 +22,10 @@ static wick_status many(wick_context *c, wick_tensor *const *in, wick_tensor **o
     out[n++] = wick_matmul(wick_slice(a, 0, 0, 40, 1), b);
     out[n++] = wick_matmul(wick_slice(a, 0, 0, 110, 1), wick_transpose(bt, 0, 1));
     out[n++] = wick_matmul(wick_cast(a, WICK_F64), wick_cast(b, WICK_F64));
+    out[n++] = wick_matmul(wick_cast(a, WICK_BF16), wick_cast(b, WICK_BF16));
+    out[n++] = wick_matmul(wick_slice(wick_cast(a, WICK_BF16), 0, 0, 90, 1), wick_transpose(wick_cast(bt, WICK_BF16), 0, 1));
+    out[n++] = wick_matmul(wick_slice(wick_cast(a, WICK_F16), 0, 0, 90, 1), wick_transpose(wick_cast(bt, WICK_F16), 0, 1));
+    out[n++] = wick_matmul(wick_cast(a, WICK_F16), wick_cast(b, WICK_F16));
     out[n++] = wick_int8_matmul(bytes, wick_transpose(bytes, 0, 1), NULL);
     out[n++] = y;
     out[n++] = wick_sum(y, WICK_ALL_AXES, false);

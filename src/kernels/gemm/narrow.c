@@ -2,6 +2,7 @@
 #include "kernels/convert/convert.h"
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/gemm/narrow.h"
+#include "kernels/tuning.h"
 
 enum {
     NARROW_DOT = 1,    /* pairs of bf16, else f32 */
@@ -62,6 +63,7 @@ static size_t bytes_of_sums(const wick_gemm *g) {
 }
 
 void wick_narrow_prepare(wick_gemm *g) {
+    const wick_tuning *tuning = wick_tuning_now();
     g->kernel = wick_gemm_kernel_of(WICK_CF32);
     g->how = dot_now(g) ? NARROW_DOT : 0;
     g->tasks = g->tasks_pack = 0;
@@ -72,9 +74,9 @@ void wick_narrow_prepare(wick_gemm *g) {
     g->mc = g->m;
     g->nc = g->n;
     if (g->m == 0 || g->n == 0) return;
-    const double work = (double)g->m * (double)g->n * (double)(g->k + 8), task = (double)WICK_GEMM_TASK_WORK * (g->how & NARROW_DOT ? 2 : 1);
+    const double work = (double)g->m * (double)g->n * (double)(g->k + 8), task = (double)tuning->gemm_task_work * (g->how & NARROW_DOT ? 2 : 1);
     if (g->kernel->rows) { /* the reference */
-        g->mc = 1 + WICK_GEMM_TASK_WORK / 8 / (g->n * (g->k + 1));
+        g->mc = 1 + tuning->gemm_task_work / 8 / (g->n * (g->k + 1));
         g->tasks = ceil_div(g->m, g->mc);
         g->scratch = (size_t)(2 * g->k) * 4 + 4;
         return;
@@ -85,7 +87,7 @@ void wick_narrow_prepare(wick_gemm *g) {
 
     const int64_t panels = ceil_div(g->n, s.nr), want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
     int64_t across = WICK_MIN(panels, want), down = WICK_MIN(ceil_div(want, across), ceil_div(g->m, 2 * s.mr));
-    down = WICK_MAX(down, ceil_div(g->m, WICK_GEMM_MC));
+    down = WICK_MAX(down, ceil_div(g->m, tuning->gemm_block_rows));
     if (g->how & NARROW_PACK_A) /* all of k of a task's rows stay in L2 */
         down = WICK_MAX(down, ceil_div(g->m, WICK_MAX(2 * s.mr, WICK_GEMM_NARROW_A / (s.width * 4 * groups_of(&s, g->k) / s.mr + 1))));
     if (g->how & NARROW_PACK_A && g->m > 4 * s.mr && across > 1 + g->n / WICK_GEMM_NARROW_COLUMNS) { /* tasks of other columns pack A again */
