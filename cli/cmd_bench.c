@@ -157,7 +157,7 @@ static void run_row(bench_result *r, int size, const roof *ceilings, peers *othe
         r->flops = s.flops;
         r->read = s.read;
         r->written = s.written;
-        if (!r->row->call) r->floor = roof_floor(ceilings, arithmetic(&s), s.flops + s.exponentials, s.read, s.written);
+        if (!r->row->call) r->floor = roof_floor(ceilings, arithmetic(&s), s.flops - SOFTMAX_FLOPS * s.exps, s.exps, s.read, s.written);
         ok = measure(r, &s, *r->row->peer ? others : NULL, o->time, r->threads == 1);
         if (ok) measure_alone(r, size, &s, o, &instructions);
     }

@@ -45,7 +45,7 @@ static int predict(view *v) {
         row *r = &v->rows[i];
         r->kernel = wick_plan_kernel_at(v->p.plan, i);
         const double result = (double)wick_spec_bytes(&r->kernel.result), written = result < r->kernel.bytes ? result : r->kernel.bytes;
-        r->floor = roof_floor(&v->ceilings, arithmetic_of(&r->kernel), r->kernel.flops, r->kernel.bytes - written, written);
+        r->floor = roof_floor(&v->ceilings, arithmetic_of(&r->kernel), r->kernel.flops, 0, r->kernel.bytes - written, written);
         v->floor += r->floor.seconds;
     }
     return CLI_OK;

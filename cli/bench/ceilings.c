@@ -33,6 +33,31 @@ static double same(double x) { return x; }
     }
 PEAK(base_f32, , float, 16, same, acc[i] * x + y)
 PEAK(base_f64, , double, 16, same, acc[i] * x + y)
+/* Chains of x = e^-x by the shortest way to an error of a unit in the last place: 2^n 2^r of x log2 e, 2^r a polynomial of degree 6 (its constants are those
+ * of Wick's own exp2; ranges are not checked). fused(a, b, c): a b + c. */
+#define EXP(name, isa, bytes, fused)                                                                                   \
+    typedef float name##_vec __attribute__((vector_size(bytes)));                                                      \
+    typedef uint32_t name##_bits __attribute__((vector_size(bytes)));                                                  \
+    isa static void name(int64_t steps, double *sink) {                                                                \
+        static const float c[] = {0x1.62e43p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee6p-5f, 0x1.3b2d52p-7f, 0x1.5f400ep-10f, 0x1.41fa94p-13f}; \
+        const name##_vec zero = {0}, one = zero + 1;                                                                   \
+        name##_vec acc[CHAINS], by[6];                                                                                 \
+        for (int k = 0; k < 6; k++) by[k] = zero + c[k];                                                               \
+        for (int i = 0; i < CHAINS; i++) acc[i] = zero + (float)(sink[0] + 0.05 * i);                                  \
+        for (; steps > 0; steps--) {                                                                                   \
+            _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++) {                                                \
+                const name##_vec t = acc[i] * -0x1.715476p+0f, high = t + 0x1.8p23f, r = t - (high - 0x1.8p23f);       \
+                name##_vec p = by[5];                                                                                  \
+                _Pragma("GCC unroll 5") for (int k = 4; k >= 0; k--) p = (name##_vec)fused(p, r, by[k]);               \
+                p = (name##_vec)fused(p, r, one);                                                                      \
+                acc[i] = p * (name##_vec)(((name##_bits)high << 23) + 0x3f800000u);                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int i = 1; i < CHAINS; i++) acc[0] += acc[i];                                                             \
+        for (size_t l = 0; l < bytes / sizeof(float); l++) sink[2] += (double)acc[0][l];                               \
+    }
+#define PLAIN(a, b, c) ((a) * (b) + (c))
+EXP(base_exp, , 16, PLAIN)
 #if defined(__x86_64__)
 static double whole(double x) { return 1e9 * x; } /* four bytes of anything */
 /* Two bf16 in the place of an f32. */
@@ -53,6 +78,10 @@ PEAK(avx512_f32, AVX512, float, 64, same, (avx512_f32_vec)_mm512_fmadd_ps((__m51
 PEAK(avx512_f64, AVX512, double, 64, same, (avx512_f64_vec)_mm512_fmadd_pd((__m512d)acc[i], (__m512d)x, (__m512d)y))
 PEAK(avx512_bf16, __attribute__((target("avx512f,avx512bf16"))), float, 64, pair, (avx512_bf16_vec)_mm512_dpbf16_ps((__m512)acc[i], (__m512bh)x, (__m512bh)y))
 PEAK(avx512_int8, __attribute__((target("avx512f,avx512vnni"))), int, 64, whole, (avx512_int8_vec)_mm512_dpbusd_epi32((__m512i)acc[i], (__m512i)x, (__m512i)y))
+#define FMA256(a, b, c) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+#define FMA512(a, b, c) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
+EXP(avx2_exp, AVX2, 32, FMA256)
+EXP(avx512_exp, AVX512, 64, FMA512)
 static bool avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 static bool avx512(void) { return __builtin_cpu_supports("avx512f"); }
 static bool bf16(void) { return avx512() && __builtin_cpu_supports("avx512bf16"); }
@@ -75,9 +104,12 @@ static const struct {
     {CEILING_F64, "avx2", "AVX2 multiply-add", 8, avx2, avx2_f64},
     {CEILING_BF16, "avx512", "AVX-512 dot product of pairs", 64, bf16, avx512_bf16},
     {CEILING_INT8, "avx512", "AVX-512 VNNI dot product of fours", 128, vnni, avx512_int8},
+    {CEILING_EXP, "avx512", "AVX-512 f32 exponentials", 16, avx512, avx512_exp},
+    {CEILING_EXP, "avx2", "AVX2 f32 exponentials", 8, avx2, avx2_exp},
 #endif
     {CEILING_F32, "base", "the baseline's multiply and add", 8, always, base_f32},
     {CEILING_F64, "base", "the baseline's multiply and add", 4, always, base_f64},
+    {CEILING_EXP, "base", "the baseline's f32 exponentials", 4, always, base_exp},
 };
 enum { LOOPS = sizeof loops / sizeof loops[0] };
 
@@ -89,7 +121,8 @@ static int find_loop(ceiling_compute kind, const char *tier) {
     return -1;
 }
 
-const char *ceiling_compute_name(ceiling_compute kind) { return (const char *[]){"f32", "f64", "bf16", "int8"}[kind]; }
+const char *ceiling_compute_name(ceiling_compute kind) { return (const char *[]){"f32", "f64", "bf16", "int8", "exp"}[kind]; }
+const char *ceiling_compute_unit(ceiling_compute kind) { return kind == CEILING_EXP ? "Gexp/s" : kind == CEILING_INT8 ? "GOP/s" : "GFLOP/s"; }
 const char *ceiling_compute_how(ceiling_compute kind, const char *tier) {
     const int i = find_loop(kind, tier);
     return i < 0 ? NULL : loops[i].how;

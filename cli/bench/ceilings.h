@@ -6,9 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Arithmetic: multiplications and additions a second, two for a multiply-add. */
-typedef enum ceiling_compute { CEILING_F32, CEILING_F64, CEILING_BF16, CEILING_INT8, CEILING_COMPUTES } ceiling_compute;
+/* Arithmetic: multiplications and additions a second, two for a multiply-add; of CEILING_EXP, exponentials of f32. */
+typedef enum ceiling_compute { CEILING_F32, CEILING_F64, CEILING_BF16, CEILING_INT8, CEILING_EXP, CEILING_COMPUTES } ceiling_compute;
 const char *ceiling_compute_name(ceiling_compute kind); /* "f32" */
+const char *ceiling_compute_unit(ceiling_compute kind); /* "GFLOP/s" */
 /* What it is made of on this machine, at most of `tier` (a name of wick_isa_at): "avx512 multiply-add"; NULL: it has nothing of its own. */
 const char *ceiling_compute_how(ceiling_compute kind, const char *tier);
 /* Of `threads` together; 0: there is nothing to measure, or no memory. */

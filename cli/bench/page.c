@@ -158,7 +158,7 @@ bool results_write_page(const bench_results *all, const char *path) {
                     1e-9 * c->level[k].rate[CEILING_READ], 1e-9 * c->level[k].rate[CEILING_WRITE], 1e-9 * c->level[k].rate[CEILING_COPY]);
         for (int k = 0; k < CEILING_COMPUTES; k++)
             if (c->compute[k] > 0)
-                fprintf(out, "<tr><td>%s</td><td class=\"n\">%.1f G/s</td><td colspan=\"2\">%s</td></tr>\n", ceiling_compute_name((ceiling_compute)k), 1e-9 * c->compute[k],
+                fprintf(out, "<tr><td>%s</td><td class=\"n\">%.1f %s</td><td colspan=\"2\">%s</td></tr>\n", ceiling_compute_name((ceiling_compute)k), 1e-9 * c->compute[k], ceiling_compute_unit((ceiling_compute)k),
                         ceiling_compute_how((ceiling_compute)k, c->tier));
         fputs("</tbody></table></div>\n", out);
     }
@@ -210,7 +210,7 @@ bool results_write_markdown(const bench_results *all, const char *path) {
         const roof *c = &all->roofs[i];
         fprintf(out, "Ceilings, %d thread%s:", c->threads, plural(c->threads));
         for (int k = 0; k < CEILING_COMPUTES; k++)
-            if (c->compute[k] > 0) fprintf(out, " %s %.0f G%s/s,", ceiling_compute_name((ceiling_compute)k), 1e-9 * c->compute[k], k == CEILING_INT8 ? "OP" : "FLOP");
+            if (c->compute[k] > 0) fprintf(out, " %s %.0f %s,", ceiling_compute_name((ceiling_compute)k), 1e-9 * c->compute[k], ceiling_compute_unit((ceiling_compute)k));
         for (int k = 0; k < c->n_levels; k++)
             fprintf(out, "%s %s %.0f/%.0f/%.0f", k ? "," : " read/written/copied in GB/s:", c->level[k].name, 1e-9 * c->level[k].rate[CEILING_READ], 1e-9 * c->level[k].rate[CEILING_WRITE],
                     1e-9 * c->level[k].rate[CEILING_COPY]);

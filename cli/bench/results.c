@@ -23,7 +23,7 @@ void results_print_ceilings(const roof *r) {
     printf("ceilings of %d thread%s, tier %s\n", r->threads, plural(r->threads), r->tier);
     for (int i = 0; i < CEILING_COMPUTES; i++)
         if (r->compute[i] > 0)
-            printf("  %-8s %8.1f G%s/s  %s\n", ceiling_compute_name((ceiling_compute)i), 1e-9 * r->compute[i], i == CEILING_INT8 ? "OP" : "FLOP",
+            printf("  %-8s %8.1f %s  %s\n", ceiling_compute_name((ceiling_compute)i), 1e-9 * r->compute[i], ceiling_compute_unit((ceiling_compute)i),
                    ceiling_compute_how((ceiling_compute)i, r->tier));
     for (int i = 0; i < r->n_levels; i++) {
         const double *rate = r->level[i].rate;

@@ -33,11 +33,12 @@ void roof_measure(roof *r, int threads) {
             r->level[i].rate[access] = ceiling_memory_rate((ceiling_access)access, r->tier, threads, r->level[i].measured);
 }
 
-floor_time roof_floor(const roof *r, ceiling_compute kind, double flops, double read, double written) {
+floor_time roof_floor(const roof *r, ceiling_compute kind, double flops, double exps, double read, double written) {
     floor_time f = {0};
     const double own = r->compute[kind], f32 = r->compute[CEILING_F32], rate = kind == CEILING_F64 || own > f32 ? own : f32;
     if (rate > 0) f.seconds = flops / rate;
-    snprintf(f.bound, sizeof f.bound, "%s arithmetic", ceiling_compute_name(rate == own ? kind : CEILING_F32));
+    if (exps > 0 && r->compute[CEILING_EXP] > 0) f.seconds += exps / r->compute[CEILING_EXP];
+    snprintf(f.bound, sizeof f.bound, "%s %s", ceiling_compute_name(rate == own ? kind : CEILING_F32), exps > 0 ? "and exp" : "arithmetic");
     int i = 0;
     while (i + 1 < r->n_levels && read + written > (double)r->level[i].size) i++;
     const double *rates = r->level[i].rate, pairs = read < written ? read : written;

@@ -28,7 +28,7 @@ typedef struct floor_time {
 } floor_time;
 /* Work of one run, its bytes each read or written once, in the nearest level that holds them all: as many as are both read and written at the rate
  * of a copy, the rest at that of reading or writing. kind: of the arithmetic; bf16 and int8 without
- * instructions of their own, or with slower ones, are computed as f32. */
-floor_time roof_floor(const roof *r, ceiling_compute kind, double flops, double read, double written);
+ * instructions of their own, or with slower ones, are computed as f32. exps: exponentials, whose time comes on top of that of the flops. */
+floor_time roof_floor(const roof *r, ceiling_compute kind, double flops, double exps, double read, double written);
 
 #endif

@@ -365,14 +365,12 @@ static wick_status make_inputs(subject *s, int size) {
     return status;
 }
 
-/* Plans count five operations for each score of a softmax. An exponential of full accuracy alone takes eight multiply-adds: two to reduce the argument, five for a
- * polynomial of degree 5, one to scale. Backward makes the scores again. */
-static double exponentials_of(const subject *s) {
-    enum { OF_ONE = 2 * 8, COUNTED = 5 };
-    if (strcmp(s->row->suite, "attention") != 0) return 0;
-    const int64_t *q = s->in[0].dims, *k = s->in[1].dims;
-    const double scores = (double)(q[0] * q[1] * q[2] * k[2]) * (strstr(s->row->name, "causal") ? 0.5 : 1);
-    return (OF_ONE - COUNTED) * scores * (s->row->form == ROW_GRADIENTS ? 2 : 1);
+/* Of attention, those that are seen. */
+static double scores_of(const subject *s) {
+    const int64_t *q = s->in[0].dims, queries = q[2], keys = s->in[1].dims[2];
+    double seen = (double)queries * (double)keys;
+    if (strstr(s->row->name, "causal")) seen = (double)queries * (double)(queries + 1) / 2; /* of as many keys */
+    return (double)q[0] * (double)q[1] * seen;
 }
 
 static wick_function recorder(const subject *s) {
@@ -405,7 +403,7 @@ static wick_status make_plan(subject *s) {
     s->read += states;
     if (s->optimizer) s->written += states;
     s->flops = info.flops;
-    s->exponentials = exponentials_of(s);
+    if (strcmp(row->suite, "attention") == 0) s->exps = scores_of(s) * (row->form == ROW_GRADIENTS ? 2 : 1);
     return WICK_OK;
 }
 

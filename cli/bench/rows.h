@@ -8,7 +8,8 @@
 
 #include "wick/wick.h"
 
-enum { BENCH_INPUTS = 8, BENCH_SIZES = 3 };
+/* SOFTMAX_FLOPS: that a plan counts for each weight of attention; rows count the exponential itself instead. */
+enum { BENCH_INPUTS = 8, BENCH_SIZES = 3, SOFTMAX_FLOPS = 5 };
 typedef struct subject subject;
 
 typedef enum row_form {
@@ -55,8 +56,8 @@ struct subject {
     const void *data[BENCH_INPUTS];
     wick_spec results[BENCH_INPUTS];
     void *out[BENCH_INPUTS];
+    double exps;                    /* exponentials of attention: one for each score that is seen, and as many again in its gradient */
     double flops, read, written;    /* of one run; bytes are those of inputs, states and results, each once: no run can do with less */
-    double exponentials;            /* operations besides flops that those of attention take */
     double planned;                 /* bytes that it takes besides its inputs: arena, scratch, states, results */
     memory_mark mark;               /* when it had its inputs */
     char why[256];                  /* it can't be made ready */

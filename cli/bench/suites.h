@@ -117,6 +117,15 @@ ATTENTION(attention, 1, 8, 256, 64)
 ATTENTION(attention, 1, 8, 1024, 64)
 ATTENTION(attention, 8, 4, 128, 32)
 ATTENTION(attention, 1, 8, 1024, 128)
+/* Other widths, short rows, heads that share keys, half types. */
+#define ATTENTION_OF(name, type, heads, shared, length, width, how, ...)                                                                                                                      \
+    ROW(attention, name, (type[1,heads,length,width], type[1,shared,length,width], type[1,shared,length,width]), wick_attention(x, a, b, how), F.scaled_dot_product_attention(x, a, b, __VA_ARGS__)) \
+    GRAD(attention, name##_backward, (type[1,heads,length,width], type[1,shared,length,width], type[1,shared,length,width], type[1,heads,length,width]), wick_attention(x, a, b, how), F.scaled_dot_product_attention(x, a, b, __VA_ARGS__))
+ATTENTION_OF(1x8x1024x32, f32, 8, 8, 1024, 32, NULL, None)
+ATTENTION_OF(1x8x1024x80, f32, 8, 8, 1024, 80, NULL, None)
+ATTENTION_OF(1x8x64x64, f32, 8, 8, 64, 64, NULL, None)
+ATTENTION_OF(shared_8_by_2x1024x64, f32, 8, 2, 1024, 64, (&(wick_attention_options){.grouped = true}), enable_gqa=True)
+ATTENTION_OF(bf16_1x8x1024x64, bf16, 8, 8, 1024, 64, NULL, None)
 
 /* t steps of n samples, i features, h units; g: of all gates. */
 #define LSTM(t, n, i, h, g)                                                                                                                                                 \
@@ -146,6 +155,8 @@ INFER(resnet8_64, (f32[64,3,32,32]), "resnet8", resnet8())
 INFER(mnist_12m_1, (f32[1,784]), MNIST_12M, mlp(784, 2560, 2560, 1536, 10))
 INFER(mnist_12m_32, (f32[32,784]), MNIST_12M, mlp(784, 2560, 2560, 1536, 10))
 INFER(mnist_12m_64, (f32[64,784]), MNIST_12M, mlp(784, 2560, 2560, 1536, 10))
+INFER(lstm_128x28_1, (f32[28,1,28]), "lstm:128", Lstm(28, 128))
+INFER(lstm_128x28_64, (f32[28,64,28]), "lstm:128", Lstm(28, 128))
 TRAIN(mlp_small_64, (f32[64,784], i64[64]<10), "mlp:128", (.kind = WICK_SGD, .lr = 0.01), mlp(784, 128, 10))
 TRAIN(mlp_small_256, (f32[256,784], i64[256]<10), "mlp:128", (.kind = WICK_SGD, .lr = 0.01), mlp(784, 128, 10))
 TRAIN(mlp_large_64, (f32[64,784], i64[64]<10), "mlp:512,512", (.kind = WICK_ADAM, .lr = 1e-3), mlp(784, 512, 512, 10))

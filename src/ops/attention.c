@@ -90,8 +90,14 @@ static wick_status out_heads_inside(wick_lower *l, const wick_node *node, int i,
 }
 
 static double flops_of(const wick_node *node, double products) { /* so many products of q k^T's size and of w v's, 5 a score for the softmax */
+    const attention_attr *attr = node->attr;
     const int64_t *q = node->in[0]->type.dims, *k = node->in[1]->type.dims;
-    const double scores = (double)q[0] * (double)q[1] * (double)q[2] * (double)k[2];
+    double seen = (double)q[2] * (double)k[2];
+    if (attr->causal) { /* query i sees i + shift + 1 keys: the first see none, the last all */
+        const double shift = (double)attr->shift, n = (double)q[2], none = fmin(n, fmax(0, -shift)), all = fmin(n, fmax(none, (double)k[2] - shift));
+        seen = (all - none) * ((none + all - 1) / 2 + shift + 1) + (n - all) * (double)k[2];
+    }
+    const double scores = (double)q[0] * (double)q[1] * seen;
     return scores * (products * (double)(q[3] + node->in[2]->type.dims[3]) + 5);
 }
 static double flops_attention(const wick_node *node) { return flops_of(node, 2); }

@@ -57,20 +57,22 @@ TEST(a_ratio_and_its_interval) {
 }
 
 TEST(floors_are_the_larger_of_arithmetic_and_bytes) {
-    roof r = {.n_levels = 2, .compute = {[CEILING_F32] = 100, [CEILING_F64] = 50, [CEILING_BF16] = 200, [CEILING_INT8] = 60},
+    roof r = {.n_levels = 2, .compute = {[CEILING_F32] = 100, [CEILING_F64] = 50, [CEILING_BF16] = 200, [CEILING_INT8] = 60, [CEILING_EXP] = 4},
               .level = {{"L1", 1000, 500, {10, 5, 8}}, {"memory", SIZE_MAX, 5000, {2, 1, 1.5}}}};
-    floor_time f = roof_floor(&r, CEILING_F32, 1000, 0, 0);
+    floor_time f = roof_floor(&r, CEILING_F32, 1000, 0, 0, 0);
     CHECK(f.seconds == 10 && !strcmp(f.bound, "f32 arithmetic"));
-    f = roof_floor(&r, CEILING_BF16, 1000, 0, 0);
+    f = roof_floor(&r, CEILING_BF16, 1000, 0, 0, 0);
     CHECK(f.seconds == 5 && !strcmp(f.bound, "bf16 arithmetic"));
-    f = roof_floor(&r, CEILING_INT8, 1000, 0, 0); /* slower than f32 here */
+    f = roof_floor(&r, CEILING_INT8, 1000, 0, 0, 0); /* slower than f32 here */
     CHECK(f.seconds == 10 && !strcmp(f.bound, "f32 arithmetic"));
-    f = roof_floor(&r, CEILING_F64, 1000, 0, 0);
+    f = roof_floor(&r, CEILING_F64, 1000, 0, 0, 0);
     CHECK(f.seconds == 20 && !strcmp(f.bound, "f64 arithmetic"));
-    f = roof_floor(&r, CEILING_F32, 0, 500, 300); /* 300 read and written, 200 more read */
+    f = roof_floor(&r, CEILING_F32, 0, 0, 500, 300); /* 300 read and written, 200 more read */
     CHECK(f.seconds == 600 / 8.0 + 200 / 10.0 && !strcmp(f.bound, "L1"));
-    f = roof_floor(&r, CEILING_F32, 0, 500, 501);
+    f = roof_floor(&r, CEILING_F32, 0, 0, 500, 501);
     CHECK(f.seconds == 1000 / 1.5 + 1 / 1.0 && !strcmp(f.bound, "memory"));
+    f = roof_floor(&r, CEILING_F32, 1000, 8, 0, 0); /* one after the other */
+    CHECK(f.seconds == 12 && !strcmp(f.bound, "f32 and exp"));
 }
 
 static bool accepts(const char *text, double *sum) {

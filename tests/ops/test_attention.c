@@ -170,6 +170,39 @@ TEST(a_few_queries_agree_with_the_plain_form) {
     wick_tier_force(before);
 }
 
+/* More keys than a task of the backward pass takes at a time, on every tier: some queries see none of the last ones, others all. */
+TEST(many_keys_agree_with_the_plain_form) {
+    const wick_tier before = wick_tier_current();
+    enum { HEADS = 16, QUERIES = 2, DIM = 2 };
+    static const int64_t lengths[] = {64 * 128 + 130, 64 * 128, 129};
+    for (int tier = 1; tier < WICK_TIER_COUNT; tier++) {
+        if (!wick_tier_force((wick_tier)tier)) continue;
+        wick_context *ctx = new_context();
+        REQUIRE(ctx != NULL);
+        for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+            for (int causal = 0; causal < 3; causal++) {
+                wick_tensor *x[3] = {wick_random_normal(ctx, WICK_F64, WICK_DIMS(1, HEADS, QUERIES, DIM)), wick_random_normal(ctx, WICK_F64, WICK_DIMS(1, HEADS, lengths[k], DIM)),
+                                     wick_random_normal(ctx, WICK_F64, WICK_DIMS(1, HEADS, lengths[k], DIM))};
+                CHECK_OK(ctx, wick_eval(ctx, 3, x, NULL));
+                wick_tensor *y[2], *g[2][3], *off[4];
+                for (int how = 0; how < 2; how++) {
+                    y[how] = wick_attention(x[0], x[1], x[2], &(wick_attention_options){.causal = causal == 1, .causal_end = causal == 2, .plain = how});
+                    wick_grad(wick_sum(wick_square(y[how]), WICK_ALL_AXES, false), 3, x, g[how]);
+                }
+                for (int i = 0; i < 4; i++) off[i] = wick_max(wick_abs(wick_sub(i ? g[0][i - 1] : y[0], i ? g[1][i - 1] : y[1])), WICK_ALL_AXES, false);
+                CHECK_OK(ctx, wick_eval(ctx, 4, off, NULL));
+                for (int i = 0; i < 4; i++) {
+                    double v = 1;
+                    CHECK_OK(ctx, wick_item(off[i], &v));
+                    CHECK_MSG(v < 1e-12, "tier %d, %d keys, causal %d, %d: %g", tier, (int)lengths[k], causal, i, v);
+                }
+            }
+        }
+        wick_context_free(&ctx);
+    }
+    wick_tier_force(before);
+}
+
 /* ---- half types, and errors --------------------------------------------------------------------------------------------------------------------- */
 
 TEST(half_types_are_computed_in_f32_and_rounded_once) {

@@ -3,8 +3,9 @@
 
 enum { BQ = WICK_ATTENTION_QUERIES, BK = WICK_ATTENTION_KEYS };
 /* A task has about so many multiply-adds at least; the backward pass is cut into about so many tasks, by heads and by keys, with at most so many
- * parts of gq; operands whose rows are so many bytes apart are copied together first. */
-enum { TASK_WORK = 800000, BACK_TASKS = 16, MAX_SPLITS = 8, FAR = 2048 };
+ * parts of gq; operands whose rows are so many bytes apart are copied together first; backward, so
+ * many bytes of keys, values and their gradients (at most 64 blocks) stay in the cache. */
+enum { TASK_WORK = 800000, BACK_TASKS = 16, MAX_SPLITS = 8, FAR = 2048, BACK_CACHE = 512 << 10 };
 
 static const wick_attention_kernels *const tiers[WICK_TIER_COUNT] = {
     [WICK_TIER_REF] = &wick_attention_kernels_ref,
@@ -138,6 +139,10 @@ static void forward(const wick_attention_job *a, int64_t batch, int64_t head, in
                     (char *)at->lse + ((batch * a->heads + head) * a->queries + query) * elem);
 }
 
+static char *key_row(const wick_attention_job *a, void *p, const int64_t *strides, int64_t batch, int64_t kv, int64_t key) {
+    return (char *)p + (batch * strides[0] + kv * strides[1] + key * strides[2]) * a->gemm->elem;
+}
+
 /* The keys of a split: their gk and gv, and what they add to gq. */
 static void backward(const wick_attention_job *a, int64_t batch, int64_t kv, int64_t split, const wick_attention_memory *at, char *scratch) {
     const wick_gemm_kernel *g = a->gemm;
@@ -152,17 +157,16 @@ static void backward(const wick_attention_job *a, int64_t batch, int64_t kv, int
     for (int64_t head = kv * group; head < (kv + 1) * group; head++)
         for (int64_t query = 0; query < a->queries; query++)
             memset(gq + (batch * to[0] + head * to[1] + query * to[2]) * elem, 0, (size_t)(a->dim * elem));
-    for (int64_t key = split * a->split_keys; key < end; key += BK) {
-        t.keys = WICK_MIN(BK, end - key);
-        char *const gk = (char *)at->gk + (batch * a->gk[0] + kv * a->gk[1] + key * a->gk[2]) * elem;
-        char *const gv = (char *)at->gv + (batch * a->gv[0] + kv * a->gv[1] + key * a->gv[2]) * elem;
-        const void *k = at_index(at->k, a->k, batch, kv, key, elem), *v = at_index(at->v, a->v, batch, kv, key, elem);
-        const rows k_rows = rows_of(a, k, a->k, t.keys, a->dim, scratch + l.k * elem);
-        bool begun = false;
+    /* Blocks of queries pass by a group of blocks of keys, as many as stay in the cache with their gradients: Q^T and G^T are packed once for all of them. The
+     * order of sums is that of one block of keys after the other. */
+    const int64_t block_bytes = 2 * BK * (a->dim + a->value_dim) * elem, group_keys = WICK_MAX(1, WICK_MIN(64, BACK_CACHE / WICK_MAX(1, block_bytes))) * BK;
+    for (int64_t first = split * a->split_keys; first < end; first += group_keys) {
+        const int64_t last = WICK_MIN(end, first + group_keys);
+        uint64_t begun = 0; /* of each block of the group */
         for (int64_t head = kv * group; head < (kv + 1) * group; head++) {
             for (int64_t query = 0; query < a->queries; query += BQ) {
-                const int64_t queries = WICK_MIN(BQ, a->queries - query);
-                if (wick_attention_seen(a, query + queries) <= key) continue;
+                const int64_t queries = WICK_MIN(BQ, a->queries - query), seen = wick_attention_seen(a, query + queries);
+                if (seen <= first) continue;
                 const void *q = at_index(at->q, a->q, batch, head, query, elem), *gy = at_index(at->gy, a->gy, batch, head, query, elem);
                 const int64_t row = ((batch * a->heads + head) * a->queries + query) * elem;
                 t.lanes = lanes_of(a, queries);
@@ -170,21 +174,28 @@ static void backward(const wick_attention_job *a, int64_t batch, int64_t kv, int
                 memcpy(lanes + BQ * elem, (const char *)at->delta + row, (size_t)(queries * elem));
                 g->pack(a->dim, queries, q, a->q[3], a->q[2], qt, BQ);
                 g->pack(a->value_dim, queries, gy, a->gy[3], a->gy[2], gt, BQ);
-                product(g, t.keys, t.lanes, a->dim, k_rows.p, k_rows.row, 1, qt, BQ, scores, BQ, false);
-                product(g, t.keys, t.lanes, a->value_dim, v, a->v[2], a->v[3], gt, BQ, grads, BQ, false);
-                tile_mask(a, at, &t, batch, head, query, queries, key, scratch + l.mask * elem, (float *)(void *)(scratch + l.keep * elem));
-                a->code->gradients(&t);
                 const rows q_rows = rows_of(a, q, a->q, queries, a->dim, scratch + l.q * elem);
                 const rows g_rows = rows_of(a, gy, a->gy, queries, a->value_dim, scratch + l.g * elem);
-                product(g, t.keys, a->value_dim, queries, scores, BQ, 1, g_rows.p, g_rows.row, gv, a->gv[2], begun);
-                product(g, t.keys, a->dim, queries, grads, BQ, 1, q_rows.p, q_rows.row, gk, a->gk[2], begun);
-                product(g, queries, a->dim, t.keys, grads, 1, BQ, k_rows.p, k_rows.row, gq + (batch * to[0] + head * to[1] + query * to[2]) * elem, to[2], true);
-                begun = true;
+                for (int64_t key = first; key < WICK_MIN(last, seen); key += BK) {
+                    const uint64_t bit = (uint64_t)1 << ((key - first) / BK);
+                    t.keys = WICK_MIN(BK, end - key);
+                    const void *k = at_index(at->k, a->k, batch, kv, key, elem), *v = at_index(at->v, a->v, batch, kv, key, elem);
+                    const rows k_rows = rows_of(a, k, a->k, t.keys, a->dim, scratch + l.k * elem);
+                    product(g, t.keys, t.lanes, a->dim, k_rows.p, k_rows.row, 1, qt, BQ, scores, BQ, false);
+                    product(g, t.keys, t.lanes, a->value_dim, v, a->v[2], a->v[3], gt, BQ, grads, BQ, false);
+                    tile_mask(a, at, &t, batch, head, query, queries, key, scratch + l.mask * elem, (float *)(void *)(scratch + l.keep * elem));
+                    a->code->gradients(&t);
+                    product(g, t.keys, a->value_dim, queries, scores, BQ, 1, g_rows.p, g_rows.row, key_row(a, at->gv, a->gv, batch, kv, key), a->gv[2], begun & bit);
+                    product(g, t.keys, a->dim, queries, grads, BQ, 1, q_rows.p, q_rows.row, key_row(a, at->gk, a->gk, batch, kv, key), a->gk[2], begun & bit);
+                    product(g, queries, a->dim, t.keys, grads, 1, BQ, k_rows.p, k_rows.row, gq + (batch * to[0] + head * to[1] + query * to[2]) * elem, to[2], true);
+                    begun |= bit;
+                }
             }
         }
-        for (int64_t i = 0; i < t.keys && !begun; i++) {
-            memset(gk + i * a->gk[2] * elem, 0, (size_t)(a->dim * elem));
-            memset(gv + i * a->gv[2] * elem, 0, (size_t)(a->value_dim * elem));
+        for (int64_t key = first; key < last; key++) {
+            if (begun >> ((key - first) / BK) & 1) continue;
+            memset(key_row(a, at->gk, a->gk, batch, kv, key), 0, (size_t)(a->dim * elem));
+            memset(key_row(a, at->gv, a->gv, batch, kv, key), 0, (size_t)(a->value_dim * elem));
         }
     }
 }

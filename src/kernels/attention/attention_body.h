@@ -41,14 +41,15 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
         for (int64_t q = 0; q < n; q++) shift[q] = a[q] > shift[q] ? a[q] : shift[q];
     }
 
-    bool moved = false;
+    /* Vectors, so without a choice in the loop: before the first tile, `move` is what it was, and the maximum what it becomes. */
+    int still = 0;
+    for (int64_t q = 0; q < n && move; q++) {
+        const ATT_T top = shift[q], was = max[q], factor = ATT_EXP(was - top), by_one = top == was ? 1 : factor; /* -Inf both: nothing seen */
+        move[q] = by_one;
+        still += by_one == 1;
+    }
     for (int64_t q = 0; q < n; q++) {
         const ATT_T top = shift[q];
-        if (move) {
-            const ATT_T factor = top == max[q] ? 1 : ATT_EXP(max[q] - top);
-            move[q] = factor;
-            moved |= !(factor == 1);
-        }
         max[q] = top;
         shift[q] = top == -(ATT_T)INFINITY ? 0 : top; /* nothing is seen yet: weights are 0, not NaN */
         part[q] = 0;
@@ -74,7 +75,7 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
         for (i = 0; i < keys; i++)
             for (int64_t q = 0; q < n; q++) scores[i * BQ + q] = t->keep[i * BQ + q] >= drop ? scores[i * BQ + q] * more : 0;
     }
-    return moved;
+    return move && still < n;
 }
 
 static void ATT_NAME(scale)(void *to, int64_t rows, int64_t cols, int64_t row, const void *by) {

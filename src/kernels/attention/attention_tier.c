@@ -1,5 +1,6 @@
 /* attention_tier.c: the softmax of attention for one tier, f32 and f64; its products are gemm's. */
 #include "kernels/attention/attention.h"
+#include "kernels/elementwise/powers.h"
 #include "kernels/rows/rows_exp.h"
 
 #define ATT_STR_(x)    #x
@@ -17,9 +18,19 @@ enum { BQ = WICK_ATTENTION_QUERIES, BK = WICK_ATTENTION_KEYS };
 #define ATT_FIELDS(suffix) .weights = weights_##suffix, .scale = scale_##suffix, .finish = finish_##suffix, .gradients = gradients_##suffix, .add = add_##suffix
 #endif
 
+/* wick_weight_exp_f32 by way of 2^(x log2 e): a third fewer operations. Rounding the product costs a relative |x| 2^-25, which is more than half a unit only
+ * of weights below e^-1, and as much as the subtraction that made x of larger scores. */
+static inline __attribute__((always_inline)) float weight_exp_f32(float x) {
+    const float t = x * (float)WICK_LOG2E, high = t + WICK_ROUNDER_F32, r = t - (high - WICK_ROUNDER_F32);
+    float p;
+    WICK_POLY(WICK_FMAF, r, wick_exp2_c_f32, p);
+    const float e = WICK_FMAF(r, p, 1.0f);
+    return x < -87.0f ? 0.0f : e * wick_from_bits_f32((wick_bits_f32(high) << 23) + 0x3f800000u);
+}
+
 #define ATT_T       float
 #define ATT_NAME(x) x##_f32
-#define ATT_EXP     wick_weight_exp_f32
+#define ATT_EXP     weight_exp_f32
 #define ATT_LOG     wick_log_f32
 #include ATT_BODY
 #undef ATT_T
