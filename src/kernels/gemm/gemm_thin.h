@@ -141,7 +141,7 @@ GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *
         for (; k > 0; k--, a += a_col, b++) {
             GEMM_UNROLL
             for (int g = 0; g < groups; g++) {
-                GEMM_NAME(tvec) y;
+                GEMM_NAME(tvec) y = {0}; /* gcc -O1 sees the lanes set one by one, and the vector uninitialised */
                 GEMM_UNROLL
                 for (int j = 0; j < LT; j++) y[j] = b[(g * LT + j) * col];
                 GEMM_UNROLL
