@@ -13,12 +13,22 @@ typedef struct wick_context wick_context;
 typedef struct wick_tensor wick_tensor;
 typedef struct wick_scope wick_scope;
 
+/* How products of f32 matrices may be computed: the error in units of |A||B|, about; docs/numerics.md has measured ones. What a machine has no faster
+ * way for stays with multiply-adds. PyTorch's names (set_float32_matmul_precision). */
+typedef enum wick_f32_precision {
+    WICK_F32_HIGHEST, /* multiply-adds of f32: 2^-24 for each */
+    WICK_F32_SPLIT,   /* or, with AMX, as six products of bf16: operands become sums of three parts. Errors are not larger, but bits differ */
+    WICK_F32_HIGH,    /* or as three, of two parts: 2^-15 */
+    WICK_F32_MEDIUM   /* or as one, operands rounded to bf16: 2^-7 */
+} wick_f32_precision;
+
 typedef struct wick_context_options {
     int threads;                     /* 0: every CPU this process may use */
     uint64_t seed;                   /* of all random streams */
     const wick_allocator *allocator; /* NULL: malloc. Copied */
     const wick_executor *executor;   /* NULL: Wick's own threads. Copied */
     bool eager;                      /* run op by op without passes; WICK_EAGER=1 in the environment does the same */
+    wick_f32_precision f32_precision; /* WICK_F32=split, high or medium in the environment where this is 0 */
     size_t plan_cache_bytes;         /* 0: 64 MiB, or a quarter of max_memory */
     size_t max_memory;               /* bytes that tensors, plans and workspaces may take together; beyond it memory is out. 0: no limit */
     size_t max_pending;              /* nodes recorded since the last evaluation at which the context evaluates by itself; 0: 1,000,000 */

@@ -155,9 +155,13 @@ bool wick_tier_force(wick_tier tier);
 typedef enum wick_extension {
     WICK_AVX512_VNNI = 1, /* vpdpbusd of 512 bits: tier avx512 */
     WICK_AVX_VNNI = 2,    /* of 256 bits, VEX: tier avx2 */
-    WICK_AVX512_BF16 = 4  /* vdpbf16ps: tier avx512 */
+    WICK_AVX512_BF16 = 4, /* vdpbf16ps: tier avx512 */
+    WICK_AMX = 8         /* tiles with products of bf16 and of bytes: tier avx512, once wick_amx_permitted */
 } wick_extension;
 unsigned wick_extensions(void); /* bits of those in use */
+/* Whether the operating system lets this process use tiles, where there are any; asks it, once, the first time. All threads and children may then. Without,
+ * tile instructions are illegal ones. */
+bool wick_amx_permitted(void);
 /* CPUs this process may use: affinity mask and cgroup v1/v2 quota (rounded up), at least 1. */
 int wick_cpu_count(void);
 

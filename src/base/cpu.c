@@ -80,7 +80,7 @@ wick_tier wick_tier_best(void) {
 static const struct {
     const char *name; /* in WICK_ISA */
     unsigned bit;     /* wick_extension */
-} extensions[] = {{"vnni", WICK_AVX512_VNNI}, {"avxvnni", WICK_AVX_VNNI}, {"bf16", WICK_AVX512_BF16}};
+} extensions[] = {{"vnni", WICK_AVX512_VNNI}, {"avxvnni", WICK_AVX_VNNI}, {"bf16", WICK_AVX512_BF16}, {"amx", WICK_AMX}};
 
 static _Atomic unsigned extension_mask = ~0u, extension_environment = ~0u;
 
@@ -101,7 +101,7 @@ unsigned wick_extensions_found(void) {
             if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) eax = a;
         }
 #endif
-        found = (int)wick_extensions_of_cpuid(ecx, eax);
+        found = (int)(wick_extensions_of_cpuid(ecx, eax) | wick_amx_found());
         atomic_store_explicit(&known, found, memory_order_relaxed);
     }
     return (unsigned)found;

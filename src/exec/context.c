@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "exec/exec.h"
+#include "kernels/gemm/amx.h"
 #include "kernels/tuning.h"
 
 static const char oom_text[] = "out of memory";
@@ -59,12 +60,18 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     if (!ctx->options.max_pending) ctx->options.max_pending = 1000000;
     const char *eager = getenv("WICK_EAGER");
     if (eager && eager[0] == '1') ctx->options.eager = true;
+    static const char *const precisions[] = {"highest", "split", "high", "medium"};
+    const char *precision = getenv("WICK_F32");
+    for (int i = 1; precision && !ctx->options.f32_precision && i < (int)WICK_COUNTOF(precisions); i++)
+        if (strcmp(precision, precisions[i]) == 0) ctx->options.f32_precision = (wick_f32_precision)i;
+    if ((unsigned)ctx->options.f32_precision > WICK_F32_MEDIUM) ctx->options.f32_precision = WICK_F32_HIGHEST;
     wick_slab_init(&ctx->slab, &ctx->alloc);
     ctx->frame = &ctx->root_frame;
     ctx->seed = options->seed;
     ctx->eval_pending = wick_eval_pending;
     wick_str s = wick_str_on(ctx->numerics, sizeof ctx->numerics);
     wick_str_add(&s, "tier=%s;gemm=3;reduce=2;math=3;denormals=flush", wick_tier_name(wick_tier_current()));
+    if (wick_amx_now()) wick_str_add(&s, ";amx%s", (const char *[]){"", ";f32=bf16x6", ";f32=bf16x3", ";f32=bf16x1"}[ctx->options.f32_precision]);
 
     /* The poison of running out of memory must exist before memory runs out. */
     ctx->nomem_error = wick_alloc(&ctx->alloc, sizeof(wick_error) + sizeof oom_text);

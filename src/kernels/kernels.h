@@ -116,6 +116,7 @@ typedef struct wick_gemm {
     int64_t a_row, a_col, b_row, b_col, c_row;
     bool accumulate; /* C += A B */
     bool lower;      /* C is square and symmetric, and what lies above its diagonal is not wanted: tiles that are all there are left out */
+    uint8_t precision; /* wick_f32_precision: which ways to multiply f32 may be taken */
     bool keep;       /* B is packed once, for many products: stage 0 always packs it (f16, and bf16 without dot products: never) */
     /* 0, or the dtype of A and B: WICK_BF16 or WICK_F16. Then type is WICK_CF32, in which sums are made; C and bias are of result, that dtype or WICK_F32; and
      * C is not accumulated. With a bias and a narrow result, A B is rounded to it first: the same as two ops. */
@@ -131,6 +132,8 @@ typedef struct wick_gemm {
     int64_t kc, mc, nc;
     uint32_t how; /* which operands are packed or swapped: gemm.c's own */
     const struct wick_gemm_kernel *kernel;
+    const struct wick_amx_kernel *amx; /* not NULL: by tiles, */
+    uint8_t parts;                     /* of an f32 that became a sum of this many bf16 */
 } wick_gemm;
 /* Uses the current tier. threads_hint must not change bits; there is none. */
 void wick_gemm_prepare(wick_gemm *g);
@@ -173,6 +176,7 @@ typedef struct wick_int8 {
     bool in_place, row_sums, depthwise;
     size_t at_columns, at_sums, at_tile, at_taps, at_raw;
     const struct wick_int8_kernel *kernel;
+    const struct wick_amx_kernel *amx; /* NULL: tiles of the kernel */
 } wick_int8;
 typedef struct wick_int8_data { /* NULL: not there */
     const void *a, *b, *a_zero, *b_zero; /* zero points are of the dtypes of a and b */

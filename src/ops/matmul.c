@@ -234,6 +234,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     }
     g->relu = ((const wick_matmul_attr *)node->attr)->relu;
     g->lower = !g->narrow && is_with_itself(g, &a, &b, &m);
+    g->precision = (uint8_t)l->ctx->options.f32_precision;
     wick_gemm_prepare(g);
     m.c = g->m * g->n * elem;
     m.packed = shared ? 0 : (int64_t)WICK_ALIGN_UP(g->packed, WICK_ALIGN);

@@ -1,6 +1,7 @@
 /* gemm.c: control flow of matrix products: what is packed, how C is cut into tasks, which tile kernels a task calls.
  * The arithmetic is in the tier files; gemm_tuning.h holds every threshold. */
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/amx.h"
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/gemm/narrow.h"
 #include "kernels/tuning.h"
@@ -68,6 +69,7 @@ static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v) {
 }
 
 void wick_gemm_prepare(wick_gemm *g) {
+    if (wick_amx_prepare(g)) return;
     if (g->narrow) {
         wick_narrow_prepare(g);
         return;
@@ -160,6 +162,10 @@ void wick_gemm_prepare(wick_gemm *g) {
 }
 
 void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
+    if (g->amx) {
+        wick_amx_pack(g, begin, end, b, packed);
+        return;
+    }
     if (g->narrow) {
         wick_narrow_pack(g, begin, end, b, packed);
         return;
@@ -277,6 +283,10 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
 
 void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                    void *c, const void *packed, void *scratch) {
+    if (g->amx) {
+        wick_amx_run(g, begin, end, a, b, bias, c, packed, scratch);
+        return;
+    }
     if (g->narrow) {
         wick_narrow_run(g, begin, end, a, b, bias, c, packed, scratch);
         return;
@@ -308,6 +318,7 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
 }
 
 const char *wick_gemm_name(const wick_gemm *g) {
+    if (g->amx) return wick_amx_name(g);
     if (g->narrow) return wick_narrow_name(g);
     const int a = g->a_col == 1 ? 0 : g->a_row == 1 ? 1 : 2, b = g->b_col == 1 ? 0 : g->b_row == 1 ? 1 : 2;
     return g->kernel->names[a * 3 + b];

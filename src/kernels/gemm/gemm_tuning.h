@@ -75,4 +75,11 @@ enum { WICK_GEMM_FAR_ROWS = 4096, WICK_GEMM_FAR_TILES = 8 };
 /* Elements that one task of stage 0 packs, at least. */
 enum { WICK_GEMM_PACK_WORK = 65536 };
 
+/* Tiles (Intel AMX, amx.c). Reckoned, not measured: no CPU that has them was at hand.
+ * Blocks of k by parts of an operand: sums of three parts are kept short for the sake of their error, a block of 128 degrades with neither; the others are as long
+ * as leaves a panel of 16 about as many bytes. Blocks of C and the panels for them: 2 x 384 KiB. They are halved, down to SMALL, until there are TASKS. */
+enum { WICK_AMX_KC_1 = 512, WICK_AMX_KC_2 = 256, WICK_AMX_KC_3 = 128, WICK_AMX_MC = 512, WICK_AMX_NC = 512, WICK_AMX_SMALL = 256, WICK_AMX_TASKS = 4 };
+/* Below these extents other kernels are taken; f32 whose B isn't kept packed besides below this many multiply-adds (256 cubed). */
+enum { WICK_AMX_LEAST_BF16 = 32, WICK_AMX_LEAST_F32 = 128, WICK_AMX_WORK_F32 = 1 << 24 };
+
 #endif

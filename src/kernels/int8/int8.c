@@ -1,9 +1,12 @@
 /* int8.c: control flow of products of 8-bit integers: what is packed, where the rows of A come from, how C is cut into tasks. */
 #include <math.h>
 
+#include "kernels/gemm/amx.h"
 #include "kernels/int8/int8.h"
 #include "kernels/tuning.h"
 
+/* Rows from which on tiles are taken: reckoned, not measured (half of a tile's 16 would be idle below). */
+enum { INT8_AMX_ROWS = 8 };
 /* Tiles of rows of a task, at least; bytes of rows that it lays out; bytes of columns that are packed in a task; bytes of C from which on
  * it is asked for early. */
 enum { INT8_TILES = 4, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_FAR = 512 << 10, INT8_SLACK = 64 };
@@ -17,7 +20,10 @@ static const wick_int8_table *const int8_tiers[WICK_TIER_COUNT] = {
 #endif
 };
 
-static const wick_int8_kernel *kernel_now(void) {
+static const wick_int8_kernel *kernel_now(wick_int8 *p) {
+    const wick_amx_kernel *amx = wick_amx_now();
+    p->amx = amx && p->m >= INT8_AMX_ROWS && !p->depthwise ? amx : NULL;
+    if (p->amx) return &int8_tiers[wick_tier_current()]->amx;
     static const unsigned needs[WICK_TIER_COUNT] = {[WICK_TIER_AVX2] = WICK_AVX_VNNI, [WICK_TIER_AVX512] = WICK_AVX512_VNNI};
     const wick_tier tier = wick_tier_current();
     const wick_int8_table *t = int8_tiers[tier];
@@ -44,8 +50,9 @@ static int8_columns columns_of(const wick_int8 *p, void *packed) {
 }
 
 /* Quads take A unsigned and B signed: the others are moved by so much. */
-static int32_t moved_a(const wick_int8 *p) { return p->kernel->group == 4 && p->a_signed && !p->depthwise ? 128 : 0; }
-static int32_t moved_b(const wick_int8 *p) { return p->kernel->group == 4 && !p->b_signed && !p->depthwise ? -128 : 0; }
+static bool moves(const wick_int8 *p) { return p->kernel->group == 4 && !p->kernel->any_sign && !p->depthwise; }
+static int32_t moved_a(const wick_int8 *p) { return moves(p) && p->a_signed ? 128 : 0; }
+static int32_t moved_b(const wick_int8 *p) { return moves(p) && !p->b_signed ? -128 : 0; }
 
 static size_t reserve(size_t *at, size_t bytes) {
     const size_t was = *at;
@@ -54,14 +61,14 @@ static size_t reserve(size_t *at, size_t bytes) {
 }
 
 void wick_int8_prepare(wick_int8 *p) {
-    const wick_int8_kernel *q = kernel_now();
+    p->depthwise = p->conv && p->groups > 1 && p->ci == 1 && p->n == 1;
+    const wick_int8_kernel *q = kernel_now(p);
     p->kernel = q;
     p->tasks = p->tasks_pack = 0;
     p->packed = p->scratch = p->scratch_pack = 0;
     const int64_t taps = p->conv ? product(p->kernel_dims) : 1;
-    p->depthwise = p->conv && p->groups > 1 && p->ci == 1 && p->n == 1;
     p->row_sums = !p->depthwise && (p->has_b_zero || moved_b(p));
-    p->padded = (int64_t)WICK_ALIGN_UP(p->k, q->group);
+    p->padded = (int64_t)WICK_ALIGN_UP(p->k, q->along);
     if (p->depthwise) p->b_count = 1;
     if (!p->m || !p->n || !p->b_count || (p->conv && !p->batch)) return;
 
@@ -74,13 +81,13 @@ void wick_int8_prepare(wick_int8 *p) {
     p->tasks_pack = p->depthwise ? 1 : ceil_div(panels, 1 + INT8_PACK / (q->nr * (p->k + 1)));
     if (p->conv && taps > 1 && !p->depthwise) p->scratch_pack = WICK_ALIGN_UP((size_t)(q->nr * p->k), WICK_ALIGN);
 
-    const bool bytes = q->group == 4 && !p->a_signed && !p->row_sums && p->k % q->group == 0;
+    const bool bytes = q->group == 4 && !moved_a(p) && !p->row_sums && p->k % q->along == 0;
     bool every_pixel = p->conv;
     for (int d = 0; d < 3 && every_pixel; d++) every_pixel = p->kernel_dims[d] == 1 && p->stride[d] == 1 && !p->pad[d] && p->in[d] == p->out[d];
     p->in_place = bytes && !p->depthwise && (p->conv ? every_pixel : p->a_col == 1);
 
     /* Rows are cut so that a task has enough to do, goes over a panel of B some times, and lays out no more than stays in a cache; then columns. */
-    const double task_work = (double)wick_tuning_now()->int8_task_work;
+    const double task_work = (double)wick_tuning_now()->int8_task_work * (p->amx ? 8 : 1); /* tiles are as much faster, about */
     const double row_work = (double)p->n * (double)(p->k + 8) * (p->depthwise ? (double)p->groups * 8 : 1.0);
     const int64_t most = WICK_MAX(q->mr, p->in_place || p->depthwise ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
     p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, task_work / row_work));
@@ -189,7 +196,10 @@ void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t en
             from = scratch;
         }
         int32_t sums[64];
-        q->pack(p->k, cols, p->b_signed, from, row, col, packed + panel * nr * p->padded * q->elem, sums);
+        char *at = packed + panel * nr * p->padded * q->elem;
+        q->pack(p->k, cols, p->b_signed, from, row, col, at, sums);
+        const int64_t had = (int64_t)WICK_ALIGN_UP(p->k, q->group) * nr * q->elem;
+        memset(at + had, 0, (size_t)(p->padded * nr * q->elem - had));
         for (int64_t j = 0; j < cols; j++) {
             const int64_t channel = which * (p->conv ? p->n : 0) + first + j;
             set_column(p, d, &to, first + j, channel, sums[j], byte_at(d->b_zero, p->b_signed, p->b_zero_each ? channel : 0) + moved_b(p));
@@ -268,7 +278,7 @@ static int32_t lay_out_row(const wick_int8 *p, const uint8_t *a, int64_t group, 
     const wick_int8_kernel *q = p->kernel;
     const uint8_t *from = raw;
     if (p->conv) {
-        if (q->group == 4 && !p->a_signed && !p->row_sums) { /* straight there */
+        if (q->group == 4 && !moved_a(p) && !p->row_sums) { /* straight there */
             gather(p, a, group, r, zero, dst);
             memset(dst + p->k, 0, (size_t)(p->padded - p->k));
             return 0;
@@ -280,6 +290,18 @@ static int32_t lay_out_row(const wick_int8 *p, const uint8_t *a, int64_t group, 
         for (int64_t i = 0; i < p->k; i++) raw[i] = a[r * p->a_row + i * p->a_col];
     }
     return q->row(p->k, p->padded, p->a_signed, from, dst);
+}
+
+/* A tile of sums by AMX; `rows` is what the tiles are configured for. */
+static void amx_tile(const wick_int8 *p, const wick_int8_tile *t, int64_t rows, int64_t cols, int64_t *configured) {
+    static const int64_t first[1] = {0};
+    const int64_t more = WICK_MAX(rows - WICK_AMX_SIDE, 0);
+    if (rows != *configured) p->amx->begin((int)(rows - more), (int)more);
+    *configured = rows;
+    const wick_amx_block block = {.a = t->a, .b = t->b, .steps = p->padded / WICK_AMX_ROW, .a_step = WICK_AMX_ROW, .b_step = WICK_AMX_SIDE * p->kernel->nr * 4,
+                                  .a_row = t->a_row, .b_row = p->kernel->nr * 4, .a_next = WICK_AMX_SIDE * t->a_row, .b_next = WICK_AMX_ROW, .products = 1,
+                                  .a_part = first, .b_part = first, .c = t->sums, .c_row = p->kernel->nr * 4};
+    p->amx->block[WICK_AMX_UU + 2 * p->a_signed + p->b_signed][more > 0][cols > WICK_AMX_SIDE](&block);
 }
 
 void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch) {
@@ -294,7 +316,7 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
     int32_t *row_sums = (int32_t *)(void *)((char *)scratch + p->at_sums), *sums = (int32_t *)(void *)((char *)scratch + p->at_tile);
     uint8_t *raw = (uint8_t *)scratch + p->at_raw;
     const int zero = byte_at(d->a_zero, p->a_signed, 0);
-    int64_t had = -1; /* the rows that are laid out */
+    int64_t had = -1, configured = 0; /* the rows that are laid out; that AMX tiles have */
     const bool far = p->m * c_row * size > INT8_FAR; /* C is in no near cache: its lines come while sums are made */
     for (int64_t t = begin; t < end; t++) {
         const int64_t column = t % across, block = t / across % down, group = t / across / down, r0 = block * p->rows, r1 = WICK_MIN(p->m, r0 + p->rows);
@@ -313,7 +335,7 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
         const int64_t tiles = ceil_div(r1 - r0, q->mr), height = (r1 - r0) / tiles, taller = (r1 - r0) % tiles;
         for (int64_t j = column * p->cols; j < j1; j += q->nr) {
             const int64_t cols = WICK_MIN(q->nr, p->n - j);
-            wick_int8_tile_fn *const *by_rows = q->tiles + (cols > q->nr / 2 ? q->mr : 0) - 1;
+            wick_int8_tile_fn *const *by_rows = p->amx ? NULL : q->tiles + (cols > q->nr / 2 ? q->mr : 0) - 1;
             wick_int8_finish f = {.cols = cols, .sums = sums, .sums_row = q->nr, .offset = columns.offset + j, .zero = columns.zero + j,
                                   .scale = columns.scale + j, .bias = columns.bias + j, .result = p->result, .low = columns.bounds[0],
                                   .high = columns.bounds[1], .point = *columns.point, .c_row = c_row};
@@ -324,10 +346,12 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
                 f.c = (char *)d->c + (r * c_row + group * p->n + j) * size;
                 for (int64_t y = 0; y < (far ? f.rows : 0); y++)
                     for (int64_t x = 0; x < cols * size; x += 64) __builtin_prefetch((char *)f.c + y * c_row * size + x, 1);
-                by_rows[f.rows](&tile);
+                if (p->amx) amx_tile(p, &tile, f.rows, cols, &configured);
+                else by_rows[f.rows](&tile);
                 f.row_sums = p->row_sums ? row_sums + (r - r0) : NULL;
                 q->finish(&f);
             }
         }
     }
+    if (configured) p->amx->end();
 }

@@ -6,6 +6,7 @@
  *
  *   quads   4 bytes of A, unsigned, by 4 of B, signed: vpdpbusd, which does not saturate. Other signs are moved by 128: x ^ 0x80
  *   pairs   2 i16 of each: vpmaddwd. Two products of bytes fit an i32
+ *   tiles   4 bytes of each, of any sign, and 64 along k at once: gemm/amx.h. A and B as they are, k with zeros to 64
  *
  * Sums are i32 that wrap, so that every way gives the same bits. Zero points leave sums of columns of B, known after packing, and sums of rows
  * of A:   sum (a - za)(b - zb) = sum a b - za sum b - zb sum a + k za zb. */
@@ -42,6 +43,8 @@ typedef struct wick_int8_finish {
 typedef struct wick_int8_kernel {
     const char *names[2]; /* matrices, convolutions */
     int group, elem;      /* of a step; bytes of an element as the tiles read it */
+    int along;            /* k is padded to a multiple of this */
+    bool any_sign;        /* bytes are multiplied as they are, signed or not */
     int mr, nr;
     wick_int8_tile_fn *const *tiles; /* [(vectors - 1) * mr + rows - 1] */
     /* k bytes (signed or not) as the tiles read them, with zeros to `padded` elements; returns their sum. */
@@ -54,7 +57,7 @@ typedef struct wick_int8_kernel {
 } wick_int8_kernel;
 
 typedef struct wick_int8_table {
-    wick_int8_kernel plain, vnni; /* vnni.group 0: the tier has none */
+    wick_int8_kernel plain, vnni, amx; /* group 0: the tier has none. amx has no tiles of its own: they are wick_amx_kernel's */
 } wick_int8_table;
 extern const wick_int8_table wick_int8_table_ref, wick_int8_table_base;
 #if defined(__x86_64__)

@@ -200,6 +200,27 @@ static void pack_quads(int64_t k, int64_t cols, bool is_signed, const void *src,
 }
 #endif
 
+/* ---- tiles: fours of bytes as they are ------------------------------------------------------------------------------------------------ */
+
+#if WICK_TIER_ID != 0
+enum { TILES_NR = 32 };
+static int32_t row_tiles(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
+    int32_t sum = 0;
+    if (is_signed)
+        for (int64_t p = 0; p < k; p++) sum += ((const int8_t *)src)[p];
+    else
+        for (int64_t p = 0; p < k; p++) sum += ((const uint8_t *)src)[p];
+    memcpy(dst, src, (size_t)k);
+    memset((char *)dst + k, 0, (size_t)(padded - k));
+    return sum;
+}
+INT8_PACK(pack_tiles_u8, uint8_t, uint8_t, 4, TILES_NR, 0)
+INT8_PACK(pack_tiles_i8, int8_t, int8_t, 4, TILES_NR, 0)
+static void pack_tiles(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst, int32_t *sums) {
+    (is_signed ? pack_tiles_i8 : pack_tiles_u8)(k, cols, src, row, col, dst, sums);
+}
+#endif
+
 /* ---- each channel on its own ---------------------------------------------------------------------------------------------------------- */
 
 #define INT8_REST(T, name)                                                                                                        \
@@ -281,10 +302,14 @@ static void channels(int64_t n, int64_t taps, bool is_signed, const void *const 
 
 #define INT8_NAMES(what) {"matmul_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what, "conv_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what}
 const wick_int8_table INT8_CAT(wick_int8_table_, WICK_TIER_NAME) = {
-    .plain = {.names = INT8_NAMES(""), .group = 2, .elem = 2, .mr = PAIRS_MR, .nr = PAIRS_NR, .tiles = tiles_pairs, .row = row_pairs, .pack = pack_pairs,
+    .plain = {.names = INT8_NAMES(""), .group = 2, .along = 2, .elem = 2, .mr = PAIRS_MR, .nr = PAIRS_NR, .tiles = tiles_pairs, .row = row_pairs, .pack = pack_pairs,
               .finish = finish, .channels = channels},
 #ifdef INT8_HAS_QUADS
-    .vnni = {.names = INT8_NAMES("_vnni"), .group = 4, .elem = 1, .mr = INT8_MR, .nr = PAIRS_NR, .tiles = tiles_quads, .row = row_quads, .pack = pack_quads,
+    .vnni = {.names = INT8_NAMES("_vnni"), .group = 4, .along = 4, .elem = 1, .mr = INT8_MR, .nr = PAIRS_NR, .tiles = tiles_quads, .row = row_quads, .pack = pack_quads,
              .finish = finish, .channels = channels},
+#endif
+#if WICK_TIER_ID != 0
+    .amx = {.names = {"matmul_int8_amx", "conv_int8_amx"}, .group = 4, .along = 64, .any_sign = true, .elem = 1, .mr = 32, .nr = TILES_NR, .row = row_tiles,
+            .pack = pack_tiles, .finish = finish, .channels = channels},
 #endif
 };
