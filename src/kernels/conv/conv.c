@@ -11,6 +11,7 @@
  * With stride s, inputs i of one phase r = (i + pad) mod s meet only the taps with k * dilation mod s = r: each phase is a
  * convolution of stride 1 over y. FORWARD and WEIGHT have one phase. */
 #include "kernels/conv/conv.h"
+#include "kernels/convert/convert.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
 
@@ -225,7 +226,7 @@ static void plan_weight(wick_convolution *c, int64_t row, double work) {
     c->units = c->chunks * groups * c->splits;
     c->per_task = (int64_t)WICK_MAX(1.0, WICK_CONV_TASK_WORK / (work * (double)ceil_div(c->batch, c->chunks)));
     c->shared = (size_t)(c->chunks * c->groups * m * c->co * elem);
-    c->tasks[2] = ceil_div(c->groups * c->co, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * m), 16));
+    c->tasks[2] = c->depthwise ? 1 : ceil_div(c->groups * c->ci, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * taps * c->co), 4));
 }
 
 void wick_conv_prepare(wick_convolution *c) {
@@ -307,17 +308,43 @@ static int64_t panels_at(const wick_convolution *c, int64_t group, int64_t phase
     return (group * product(c->kernel) + taps_before(c, phase)) * (source_channels(c) / c->groups) * panels_width(c);
 }
 
-/* Returns whether all are finite. */
+/* Elements of weights that are transposed at once, on the stack. */
+enum { PACK_TURN = 4096 };
+
+/* Returns whether all are finite. Panels are transposed some source channels at a time, with all their taps; element by element what that does not suit. */
 #define CONV_PACK(name, T)                                                                                                                   \
     static bool name(const wick_convolution *c, const conv_box *b, int64_t group, int64_t panel, const T *w, T *to) {                        \
+        typedef T vec __attribute__((vector_size(16)));                                                                                      \
+        typedef T vecu __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));                                                      \
+        enum { L = 16 / sizeof(T) };                                                                                                         \
         const bool data = c->what == WICK_CONV_DATA;                                                                                         \
-        const wick_conv_axis *x = b->axis;                                                                                                        \
+        const wick_conv_axis *x = b->axis;                                                                                                   \
         const int64_t taps = product(c->kernel), source = data ? c->co : c->ci, width = c->depthwise ? c->groups : panel_width(c, panel);    \
         const int64_t first = c->depthwise ? 0 : panel * c->gemm->nr, outputs = (c->depthwise ? c->groups : data ? c->ci : c->co) - first;   \
         const int64_t of_out = data && !c->depthwise ? taps : c->ci * taps, of_source = data ? c->ci * taps : taps;                          \
-        T zero = 0; /* NaN once there was NaN or Inf */                                                                                      \
+        const int64_t at_once = c->depthwise ? 0 : data ? taps * width <= PACK_TURN : PACK_TURN / (taps * width);                            \
         w += group * c->co * c->ci * taps + first * of_out;                                                                                  \
-        for (int64_t z = 0; z < x[0].taps; z++)                                                                                              \
+        vec zeros = {0}; /* NaN once there was NaN or Inf */                                                                                 \
+        T zero = 0, turned[PACK_TURN];                                                                                                       \
+        if (at_once && outputs < width) memset(turned, 0, sizeof turned);                                                                    \
+        for (int64_t s = 0, n; at_once && s < source; s += n) {                                                                              \
+            n = WICK_MIN(at_once, source - s);                                                                                               \
+            wick_convert_kernels(wick_tier_current())->transpose((int)sizeof(T), w + s * of_source, of_out, turned, width, n * taps, WICK_MIN(outputs, width), false); \
+            T *out = to + s * width;                                                                                                         \
+            for (int64_t z = 0; z < x[0].taps; z++)                                                                                          \
+                for (int64_t y = 0; y < x[1].taps; y++)                                                                                      \
+                    for (int64_t k = 0; k < x[2].taps; k++, out += source * width) {                                                         \
+                        const int64_t at[3] = {x[0].tap0 + z * x[0].tap_step, x[1].tap0 + y * x[1].tap_step, x[2].tap0 + k * x[2].tap_step}; \
+                        const T *from = turned + ((at[0] * c->kernel[1] + at[1]) * c->kernel[2] + at[2]) * width;                            \
+                        for (int64_t i = 0; i < n; i++)                                                                                      \
+                            for (int64_t o = 0; o < width; o += L) {                                                                         \
+                                const vec v = *(const vecu *)(from + i * taps * width + o);                                                  \
+                                *(vecu *)(out + i * width + o) = v;                                                                          \
+                                zeros += v * (vec){0};                                                                                       \
+                            }                                                                                                                \
+                    }                                                                                                                        \
+        }                                                                                                                                    \
+        for (int64_t z = 0; !at_once && z < x[0].taps; z++)                                                                                  \
             for (int64_t y = 0; y < x[1].taps; y++)                                                                                          \
                 for (int64_t k = 0; k < x[2].taps; k++) {                                                                                    \
                     const int64_t at[3] = {x[0].tap0 + z * x[0].tap_step, x[1].tap0 + y * x[1].tap_step, x[2].tap0 + k * x[2].tap_step};     \
@@ -328,6 +355,7 @@ static int64_t panels_at(const wick_convolution *c, int64_t group, int64_t phase
                             zero += to[o] * 0;                                                                                               \
                         }                                                                                                                    \
                 }                                                                                                                            \
+        for (int i = 0; i < L; i++) zero += zeros[i];                                                                                        \
         return zero == 0;                                                                                                                    \
     }
 CONV_PACK(pack_f32, float)
@@ -342,7 +370,7 @@ static void run_pack(const wick_convolution *c, int64_t begin, int64_t end, cons
         const bool finite = c->type == WICK_CF32 ? pack_f32(c, &b, group, panel, (const float *)(const void *)w, (float *)(void *)packed + at)
                                                  : pack_f64(c, &b, group, panel, (const double *)(const void *)w, (double *)(void *)packed + at);
         ((bool *)packed)[c->at_finite + (size_t)t] = finite;
-        if (c->winograd) wick_winograd_pack(c, t, t + 1, (const float *)(const void *)w, (float *)(void *)(packed + c->at_winograd));
+        if (c->winograd) wick_winograd_pack(c, t, (const float *)(const void *)packed + at, (float *)(void *)(packed + c->at_winograd));
     }
 }
 
@@ -484,19 +512,28 @@ static void run_weight(const wick_convolution *c, int64_t begin, int64_t end, co
     }
 }
 
-/* Output channels [begin, end) of the weights from [chunk][group][tap][ci][co], some neighbours at a time. */
+/* Input channels [begin, end) of all groups of the weights, from [chunk][group][tap][ci][co]: sums for some of them, all taps and some outputs, transposed. */
 #define CONV_SUM(name, T)                                                                                                             \
     static void name(const wick_convolution *c, int64_t begin, int64_t end, const T *partials, T *dst) {                              \
-        enum { SIDE = 16 };                                                                                                           \
-        const int64_t taps = product(c->kernel), m = c->ci * taps, all = c->groups * m * c->co, co = c->depthwise ? c->groups : c->co; \
-        for (int64_t row = begin, n; row < end; row += n) {                                                                           \
-            n = WICK_MIN(WICK_MIN(end - row, SIDE), co - row % co);                                                                   \
-            for (int64_t i = 0; i < m; i++) {                                                                                         \
-                const T *p = partials + (row / co * m + i) * co + row % co;                                                           \
-                T sum[SIDE] = {0};                                                                                                    \
-                for (int64_t chunk = 0; chunk < c->chunks; chunk++)                                                                   \
-                    for (int64_t k = 0; k < n; k++) sum[k] += p[chunk * all + k];                                                     \
-                for (int64_t k = 0; k < n; k++) dst[(row + k) * m + i % c->ci * taps + i / c->ci] = sum[k];                           \
+        enum { SIDE = 128 };                                                                                                          \
+        const int64_t taps = product(c->kernel), m = c->ci * taps, co = c->depthwise ? c->groups : c->co, all = c->groups * c->ci * taps * c->co; \
+        const int64_t side = WICK_MAX(1, WICK_MIN(SIDE, PACK_TURN / taps));                                                           \
+        T turned[PACK_TURN];                                                                                                          \
+        for (int64_t channel = begin, count; channel < end; channel += count) {                                                       \
+            const int64_t group = channel / c->ci, first = channel % c->ci;                                                           \
+            count = WICK_MIN(WICK_MIN(end - channel, c->ci - first), WICK_MAX(1, PACK_TURN / (taps * side)));                         \
+            for (int64_t row = 0, n; row < co; row += n) {                                                                            \
+                n = WICK_MIN(co - row, side);                                                                                         \
+                T *to = dst + (group * co + row) * m + first * taps;                                                                  \
+                for (int64_t t = 0; t < taps; t++)                                                                                    \
+                    for (int64_t i = 0; i < count; i++) {                                                                             \
+                        const T *p = partials + (group * m + t * c->ci + first + i) * co + row;                                       \
+                        T *restrict sum = taps > PACK_TURN ? to + t : turned + (i * taps + t) * n;                                             \
+                        for (int64_t k = 0; k < n; k++) sum[k] = 0;                                                                   \
+                        for (int64_t chunk = 0; chunk < c->chunks; chunk++)                                                           \
+                            for (int64_t k = 0; k < n; k++) sum[k] += p[chunk * all + k];                                             \
+                    }                                                                                                                 \
+                if (taps <= PACK_TURN) wick_convert_kernels(wick_tier_current())->transpose((int)sizeof(T), turned, n, to, m, n, count * taps, false); \
             }                                                                                                                         \
         }                                                                                                                             \
     }
@@ -519,9 +556,9 @@ void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t 
     } else if (stage == 1) {
         run_correlation(c, begin, end, a, shared, bias, dst, scratch);
     } else {
-        const int64_t rows = c->groups * c->co, per_task = ceil_div(rows, c->tasks[2]);
+        const int64_t channels = c->depthwise ? 1 : c->groups * c->ci, per_task = ceil_div(channels, c->tasks[2]);
         begin *= per_task;
-        end = WICK_MIN(rows, end * per_task);
+        end = WICK_MIN(channels, end * per_task);
         if (c->type == WICK_CF32)
             sum_f32(c, begin, end, shared, dst);
         else

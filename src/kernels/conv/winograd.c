@@ -29,31 +29,27 @@ size_t wick_winograd_scratch(const wick_convolution *c, int64_t width) {
     return (size_t)(16 * block_rows(width) * ((width + 1) / 2) * (c->ci + c->co)) * sizeof(float);
 }
 
+/* Vectors that every CPU has; panels are whole vectors wide. */
+typedef float four __attribute__((vector_size(16)));
+typedef float four_anywhere __attribute__((vector_size(16), aligned(4), may_alias));
+
 /* G g of a column of three. */
-static void stretch(const float g[3], float u[4]) {
-    u[0] = g[0];
-    u[1] = 0.5f * (g[0] + g[2] + g[1]);
-    u[2] = 0.5f * (g[0] + g[2] - g[1]);
-    u[3] = g[2];
+static inline void stretch(four g0, four g1, four g2, four u[4]) {
+    u[0] = g0;
+    u[1] = 0.5f * (g0 + g2 + g1);
+    u[2] = 0.5f * (g0 + g2 - g1);
+    u[3] = g2;
 }
 
-void wick_winograd_pack(const wick_convolution *c, int64_t begin, int64_t end, const float *w, float *packed) {
-    const bool data = c->what == WICK_CONV_DATA;
-    const int64_t from = from_channels(c), outputs = to_channels(c), nr = c->gemm->nr;
-    for (int64_t panel = begin; panel < end; panel++) {
-        const int64_t first = panel * nr, width = WICK_MIN(nr, outputs - first);
-        float *to = packed + 16 * from * first;
-        for (int64_t i = 0; i < from; i++)
-            for (int64_t o = 0; o < width; o++) {
-                const float *g = w + 9 * (data ? i * c->ci + first + o : (first + o) * c->ci + i);
-                float columns[3][4], u[4][4];
-                for (int x = 0; x < 3; x++) { /* the gradient's kernel is turned around */
-                    const float column[3] = {g[data ? 8 - x : x], g[data ? 5 - x : 3 + x], g[data ? 2 - x : 6 + x]};
-                    stretch(column, columns[x]);
-                }
-                for (int y = 0; y < 4; y++) stretch((const float[3]){columns[0][y], columns[1][y], columns[2][y]}, u[y]);
-                for (int k = 0; k < 16; k++) to[(k * from + i) * width + o] = u[k / 4][k % 4];
-            }
+void wick_winograd_pack(const wick_convolution *c, int64_t panel, const float *w, float *packed) {
+    const int64_t from = from_channels(c), first = panel * c->gemm->nr, width = WICK_MIN(c->gemm->nr, to_channels(c) - first), every = from * width;
+    float *to = packed + 16 * from * first;
+    for (int64_t i = 0; i < every; i += 4) {
+        four columns[3][4], u[4][4];
+        for (int x = 0; x < 3; x++)
+            stretch(*(const four_anywhere *)(w + i + x * every), *(const four_anywhere *)(w + i + (3 + x) * every), *(const four_anywhere *)(w + i + (6 + x) * every), columns[x]);
+        for (int y = 0; y < 4; y++) stretch(columns[0][y], columns[1][y], columns[2][y], u[y]);
+        for (int k = 0; k < 16; k++) *(four_anywhere *)(to + i + k * every) = u[k / 4][k % 4];
     }
 }
 

@@ -14,8 +14,8 @@
 /* Whether a convolution is done this way; it must not depend on more than shapes and the tier. */
 bool wick_winograd_fits(const wick_convolution *c);
 size_t wick_winograd_packed(const wick_convolution *c); /* bytes of all G w G' */
-/* Panels [begin, end) of outputs. */
-void wick_winograd_pack(const wick_convolution *c, int64_t begin, int64_t end, const float *w, float *packed);
+/* A panel of outputs, from the same one as [tap][channel in][width], turned around for DATA. */
+void wick_winograd_pack(const wick_convolution *c, int64_t panel, const float *w, float *packed);
 size_t wick_winograd_scratch(const wick_convolution *c, int64_t width);
 
 /* height x width outputs. src: the first pixel that they read; pixels are `channels` apart, lines src_line; 2 more lines and pixels than outputs, and
