@@ -108,6 +108,11 @@ static wick_status naive_1000(wick_context *ctx) {
     return sink == sink ? WICK_OK : wick_context_fail(ctx, WICK_ERR_INTERNAL, "no number");
 }
 
+static wick_tensor *chain_1000(wick_tensor *x, wick_tensor *a) {
+    for (int i = 0; i < 500; i++) x = wick_tanh(wick_matmul(x, a));
+    return x;
+}
+
 /* 64 ops, each of whose results is a tensor of its own until the end, as where ops run one by one; memory/chain_64_in_arena is the same in a plan. */
 enum { CHAIN = 64 };
 static wick_tensor *chain_64(wick_tensor *x) {

@@ -148,6 +148,8 @@ RNN(64, 1, 256, 256)
 
 /* mnist_12m: 784-2560-2560-1536-10, 12.5 million parameters, which the published figures of MNIST are for at least. */
 #define MNIST_12M "mlp:2560,2560,1536"
+/* What a node costs that does nearly nothing. */
+ROW(infer, chain_1000, (f32[1,8], f32[8,8]), chain_1000(x, a), functools.reduce(lambda v, _: torch.tanh(torch.matmul(v, a)), range(500), x))
 INFER(mlp_large_1, (f32[1,784]), "mlp:512,512", mlp(784, 512, 512, 10))
 INFER(mlp_large_64, (f32[64,784]), "mlp:512,512", mlp(784, 512, 512, 10))
 INFER(resnet8_1, (f32[1,3,32,32]), "resnet8", resnet8())

@@ -87,7 +87,12 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     plan->operands = l.operands;
     plan->results = l.results;
     plan->n_results = l.n_results;
+    plan->parallel = wick_arena_zalloc(&plan->arena, plan->n_steps + 1);
+    if (!plan->parallel) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory while planning");
     for (size_t i = 0; i < plan->n_steps; i++) {
+        const wick_step *s = &plan->steps[i];
+        /* Little work runs on the calling thread: waking others costs about as much. It changes who computes, never what. */
+        plan->parallel[i] = s->tasks > 1 && (s->flops > (double)ctx->tuning.parallel_flops || s->bytes > (double)ctx->tuning.parallel_bytes);
         plan->scratch = WICK_MAX(plan->scratch, WICK_ALIGN_UP(plan->steps[i].scratch, WICK_ALIGN));
         const double times = plan->steps[i].repeat ? plan->steps[i].repeat : 1;
         plan->flops += times * plan->steps[i].flops;

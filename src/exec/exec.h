@@ -32,6 +32,7 @@ struct wick_plan {
     size_t arena_bytes, live_bytes, scratch; /* scratch: of one worker */
     double flops, bytes;
     bool check_finite;
+    bool *parallel; /* by step: worth other threads */
     bool *keeps; /* by leaf: kept steps depend on it. NULL: there are none */
 
     /* of compiled functions */

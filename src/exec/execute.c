@@ -124,38 +124,46 @@ static wick_status interrupted(const wick_execution *e) {
     return WICK_OK;
 }
 
+/* One step by all threads; returns the earliest fault or -1. */
+static int64_t run_parallel(const wick_execution *e, const wick_step *s, void *const *ptr, bool committing, bool *late) {
+    region r = {s, ptr, e->memory->scratch, e->plan->scratch, INT64_MAX, committing ? 0 : e->deadline, committing ? NULL : e->cancel, false};
+    wick_pool_run(e->pool, run_task, &r, s->tasks);
+    *late = r.late;
+    return r.fault == INT64_MAX ? -1 : r.fault;
+}
+
+static wick_status faulted(const wick_execution *e, const wick_step *s, int64_t at) {
+    wick_msg_set(e->msg, s->fault, s->fault_text, (long long)at);
+    return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, site_of(e, s->node));
+}
+
 static wick_status run_steps(wick_execution *e) {
     const wick_plan *plan = e->plan;
     wick_memory *m = e->memory;
-    const wick_tuning *tuning = &plan->ctx->tuning;
+    const wick_step *const steps = plan->steps;
+    char *const *const base = m->base;
+    const bool watched = e->deadline || plan->ctx->options.cancel;
     bool committing = false; /* from here on nothing may stop the run */
     bool finite = false;     /* check_finite: the node that runs started from finite inputs */
     for (size_t i = 0; i < plan->n_steps; i++) {
-        const wick_step *s = &plan->steps[i];
+        const wick_step *s = &steps[i];
         if (s->kept && m->done[i]) continue;
         committing |= s->commits;
-        if (!committing) WICK_TRY(interrupted(e));
-        if (plan->check_finite && (i == 0 || plan->steps[i - 1].node != s->node)) finite = !committing && inputs_are_finite(e, s->node);
+        if (!committing && (watched || (e->cancel && atomic_load_explicit(e->cancel, memory_order_relaxed)))) WICK_TRY(interrupted(e));
+        if (plan->check_finite && (i == 0 || steps[i - 1].node != s->node)) finite = !committing && inputs_are_finite(e, s->node);
         void *ptr[WICK_STEP_BUFFERS];
-        for (int k = 0; k < s->n_refs; k++) ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
-        uint64_t start = e->profile ? wick_now_ns() : 0;
-        region r = {s, ptr, m->scratch, plan->scratch, INT64_MAX, committing ? 0 : e->deadline, committing ? NULL : e->cancel, false};
-        /* Little work runs on the calling thread: waking others costs about as much. It changes who computes, never what. */
-        if (s->tasks > 1 && (s->flops > (double)tuning->parallel_flops || s->bytes > (double)tuning->parallel_bytes))
-            wick_pool_run(e->pool, run_task, &r, s->tasks);
-        else if (s->tasks > 0)
-            note_fault(&r, s->run(s->args, ptr, 0, s->tasks, m->scratch));
+        for (int k = 0; k < s->n_refs; k++) ptr[k] = base[s->refs[k].buffer] + s->refs[k].offset;
+        const uint64_t start = e->profile ? wick_now_ns() : 0;
+        bool late = false;
+        const int64_t fault = plan->parallel[i] ? run_parallel(e, s, ptr, committing, &late) : s->tasks > 0 ? s->run(s->args, ptr, 0, s->tasks, m->scratch) : -1;
         if (e->profile) {
             m->step_ns[i] += wick_now_ns() - start;
             m->step_calls[i]++;
         }
-        if (r.late) return interrupted(e);
-        if (s->fault && r.fault != INT64_MAX) {
-            wick_msg_set(e->msg, s->fault, s->fault_text, (long long)r.fault);
-            return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, site_of(e, s->node));
-        }
-        m->done[i] = s->kept;
-        if (finite && (i + 1 == plan->n_steps || plan->steps[i + 1].node != s->node)) WICK_TRY(check_results(e, s->node));
+        if (late) return interrupted(e);
+        if (fault >= 0 && s->fault) return faulted(e, s, fault);
+        if (s->kept) m->done[i] = true;
+        if (finite && (i + 1 == plan->n_steps || steps[i + 1].node != s->node)) WICK_TRY(check_results(e, s->node));
         if (s->jump && *(const int64_t *)ptr[0]) i = (size_t)((int64_t)i + s->jump - 1); /* loops and branches (control.c) */
     }
     return WICK_OK;

@@ -337,6 +337,15 @@ static int whole_block(const wick_fused *f) {
     return WHOLE_BLOCK;
 }
 
+static bool is_bare(const wick_fused *f) {
+    const wick_fused_layout *l = &f->layout;
+    if (f->reduces || f->n_instr != 1 || f->n_out != 1 || f->instr[0].op == WICK_FUSED_CAST || f->out[0].reg != f->instr[0].dst || l->streams || l->program) return false;
+    if (!wick_fused_native((wick_dtype)f->out[0].dtype) || l->out_run[0] != l->total) return false;
+    for (int i = 0; i < f->n_in; i++)
+        if (l->in_kind[i] != WICK_FUSED_WALK || l->in_run[i] != l->total || !wick_fused_native((wick_dtype)f->in[i].dtype)) return false;
+    return true;
+}
+
 void wick_fused_prepare(wick_fused *f) {
     wick_fused_layout *l = &f->layout;
     memset(l, 0, sizeof *l);
@@ -372,6 +381,7 @@ void wick_fused_prepare(wick_fused *f) {
         f->tasks = ceil_div(l->total, l->task_items);
         classify(f, f->block);
     }
+    if (is_bare(f)) l->mode = WICK_FUSED_BARE;
     size_t at = 0;
     int64_t raw_items = f->block;
     l->slot_stride = WICK_ALIGN_UP((size_t)f->block * widest, WICK_ALIGN) + SLOT_PAD;

@@ -255,9 +255,23 @@ void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
         if (!m->direct[o] || !to[o]) store(m, o, to[o], at, n);
 }
 
+static void run_bare(const wick_fused *f, int64_t at, int64_t stop, void *const *ptr) {
+    const wick_fused_instr *in = &f->instr[0];
+    const wick_ew_fn row = (*wick_ew_kernels(wick_tier_current()))[in->op][in->type];
+    const uint8_t *from[WICK_FUSED_MAX_IO];
+    for (int i = 0; i < f->n_in; i++) from[i] = (const uint8_t *)ptr[i] + at * (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
+    const int arity = wick_fused_arity(in);
+    row((uint8_t *)ptr[f->n_in] + at * (int64_t)wick_dtype_size((wick_dtype)f->out[0].dtype), from[in->src[0]], arity > 1 ? from[in->src[1]] : NULL,
+        arity > 2 ? from[in->src[2]] : NULL, (size_t)(stop - at));
+}
+
 void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials,
                     void *scratch) {
     if (begin >= end) return;
+    if (f->layout.mode == WICK_FUSED_BARE) {
+        run_bare(f, begin * f->layout.task_items, WICK_MIN(end * f->layout.task_items, f->layout.total), ptr);
+        return;
+    }
     wick_machine m;
     wick_machine_init(&m, f, ptr, scratch);
     if (f->reduces) {
