@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "wick/context.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -86,6 +88,54 @@ static bool avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_
 static bool avx512(void) { return __builtin_cpu_supports("avx512f"); }
 static bool bf16(void) { return avx512() && __builtin_cpu_supports("avx512bf16"); }
 static bool vnni(void) { return avx512() && __builtin_cpu_supports("avx512vnni"); }
+#if __has_include(<amxbf16intrin.h>) || __has_include(<amxintrin.h>)
+#define HAS_AMX
+/* As many products of tiles as there are chains, into four of them: 16 rows of 64 bytes each. */
+#define TILES(name, fill, dot)                                                                                         \
+    __attribute__((target("amx-tile,amx-bf16,amx-int8"))) static void name(int64_t steps, double *sink) {              \
+        struct { /* palette 1 */                                                                                       \
+            uint8_t palette, rest[15];                                                                                 \
+            uint16_t bytes[16];                                                                                        \
+            uint8_t rows[16];                                                                                          \
+        } config = {.palette = 1};                                                                                     \
+        uint16_t numbers[512], sums[512];                                                                              \
+        for (int t = 0; t < 6; t++) config.bytes[t] = 64, config.rows[t] = 16;                                         \
+        for (int i = 0; i < 512; i++) numbers[i] = (uint16_t)(fill);                                                   \
+        __asm__ volatile("" ::"r"(&config), "r"(numbers) : "memory");                                                  \
+        _tile_loadconfig(&config);                                                                                     \
+        _tile_loadd(4, numbers, 64);                                                                                   \
+        _tile_loadd(5, numbers, 64);                                                                                   \
+        _tile_zero(0);                                                                                                 \
+        _tile_zero(1);                                                                                                 \
+        _tile_zero(2);                                                                                                 \
+        _tile_zero(3);                                                                                                 \
+        for (; steps > 0; steps--) {                                                                                   \
+            dot(0, 4, 5);                                                                                              \
+            dot(1, 4, 5);                                                                                              \
+            dot(2, 4, 5);                                                                                              \
+            dot(3, 4, 5);                                                                                              \
+            dot(0, 4, 5);                                                                                              \
+            dot(1, 4, 5);                                                                                              \
+            dot(2, 4, 5);                                                                                              \
+            dot(3, 4, 5);                                                                                              \
+            dot(0, 4, 5);                                                                                              \
+            dot(1, 4, 5);                                                                                              \
+            dot(2, 4, 5);                                                                                              \
+            dot(3, 4, 5);                                                                                              \
+        }                                                                                                              \
+        _tile_stored(0, sums, 64);                                                                                     \
+        _tile_release();                                                                                               \
+        sink[2] += sums[0];                                                                                            \
+    }
+TILES(amx_bf16, (i & 1 ? 0x3f80 : 0xbf80) + i % 120, _tile_dpbf16ps) /* 1 to 2, of both signs: sums stay finite */
+TILES(amx_int8, 0x0101 * (i % 255 + 1), _tile_dpbusd)
+/* In use by the library: the CPU has it, the operating system permits it, and WICK_ISA doesn't leave it out. */
+static bool amx(void) {
+    for (int i = 0; i < wick_isa_extension_count(); i++)
+        if (strcmp(wick_isa_extension_at(i).name, "amx") == 0) return wick_isa_extension_at(i).chosen;
+    return false;
+}
+#endif
 #endif
 static bool always(void) { return true; }
 
@@ -102,6 +152,10 @@ static const struct {
     {CEILING_F32, "avx2", "AVX2 multiply-add", 16, avx2, avx2_f32},
     {CEILING_F64, "avx512", "AVX-512 multiply-add", 16, avx512, avx512_f64},
     {CEILING_F64, "avx2", "AVX2 multiply-add", 8, avx2, avx2_f64},
+#if defined(HAS_AMX)
+    {CEILING_BF16, "avx512", "AMX product of tiles", 16384, amx, amx_bf16},
+    {CEILING_INT8, "avx512", "AMX product of tiles", 32768, amx, amx_int8},
+#endif
     {CEILING_BF16, "avx512", "AVX-512 dot product of pairs", 64, bf16, avx512_bf16},
     {CEILING_INT8, "avx512", "AVX-512 VNNI dot product of fours", 128, vnni, avx512_int8},
     {CEILING_EXP, "avx512", "AVX-512 f32 exponentials", 16, avx512, avx512_exp},

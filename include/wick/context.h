@@ -17,7 +17,7 @@ typedef struct wick_scope wick_scope;
  * way for stays with multiply-adds. PyTorch's names (set_float32_matmul_precision). */
 typedef enum wick_f32_precision {
     WICK_F32_HIGHEST, /* multiply-adds of f32: 2^-24 for each */
-    WICK_F32_SPLIT,   /* or, with AMX, as six products of bf16: operands become sums of three parts. Errors are not larger, but bits differ */
+    WICK_F32_SPLIT,   /* or, with AMX, as six products of bf16: operands become sums of three parts. About the errors of multiply-adds, or less; docs/numerics.md has them */
     WICK_F32_HIGH,    /* or as three, of two parts: 2^-15 */
     WICK_F32_MEDIUM   /* or as one, operands rounded to bf16: 2^-7 */
 } wick_f32_precision;
