@@ -266,8 +266,10 @@ int cmd_tune(cli_options *o) {
     wick_tuning tuning = {0};
     double gain[64];
     for (int i = 0; i < wick_tuning_count(); i++) *wick_tuning_at(i).of(&tuning) = wick_tuning_at(i).fallback, gain[i] = 1;
-    /* Before half a minute is spent: whether the result can be kept. What was there is measured anew, and replaced by the defaults meanwhile. */
-    if (wick_tuning_save(path, &tuning, why, sizeof why) != WICK_OK) return talk_fail(CLI_FAILED, "%s", why);
+    /* Before half a minute is spent: whether the result can be kept. What was there stays until then. */
+    wick_tuning before;
+    const bool had = wick_tuning_load(path, &before, NULL, 0) == WICK_OK;
+    if (wick_tuning_save(path, had ? &before : &tuning, why, sizeof why) != WICK_OK) return talk_fail(CLI_FAILED, "%s", why);
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     const int threads = wick_context_threads(ctx);

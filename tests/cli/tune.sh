@@ -27,6 +27,11 @@ test_show_and_reset() {
     expect 0 env WICK_TUNING=mine.txt "$wick" tune --show && has out 1234567
     expect 2 "$wick" tune --show --reset
 }
+test_what_was_there_stays_until_all_is_measured() {
+    tune && sed -i 's/^stream_bytes .*/stream_bytes 1234567/' "$(file)"
+    timeout -s INT 1 "$wick" tune --time 60 --quiet >out 2>err && fail "it was not interrupted"
+    expect 0 "$wick" tune --show && has out "1234567 instead of"
+}
 test_bad_files_are_told_and_not_used() {
     tune && cp "$(file)" good.txt
     sed 's/; Wick [0-9.]*$/; Wick 99.0.0/' good.txt >"$(file)"
