@@ -61,7 +61,7 @@ static void run(const wick_fused *f, int which, bool in_place, int64_t n) {
     int arrays[WICK_FUSED_MAX_IO], n_arrays = 0;
     for (int i = 0; i < f->n_in; i++) {
         ptr[i] = work[i];
-        if (f->in[i].strides[f->rank - 1]) arrays[n_arrays++] = i;
+        if (!f->rank || f->in[i].strides[f->rank - 1]) arrays[n_arrays++] = i; /* of one element they all are alike */
     }
     for (int o = 0; o < f->n_out; o++) ptr[f->n_in + o] = in_place ? work[arrays[n_arrays - 1 - o]] : results[which][o];
     wick_fused_run(f, 0, 0, f->tasks, ptr, NULL, scratch);
