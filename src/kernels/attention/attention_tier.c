@@ -18,10 +18,11 @@ enum { BQ = WICK_ATTENTION_QUERIES, BK = WICK_ATTENTION_KEYS };
 #define ATT_FIELDS(suffix) .weights = weights_##suffix, .scale = scale_##suffix, .finish = finish_##suffix, .gradients = gradients_##suffix, .add = add_##suffix
 #endif
 
-/* wick_weight_exp_f32 by way of 2^(x log2 e): a third fewer operations. Rounding the product costs a relative |x| 2^-25, which is more than half a unit only
- * of weights below e^-1, and as much as the subtraction that made x of larger scores. */
+/* wick_weight_exp_f32 by way of 2^(x log2 e): a third fewer operations. The product is taken less its whole part before it is rounded, where multiply-adds
+ * are fused, and log2 e has a second part. */
 static inline __attribute__((always_inline)) float weight_exp_f32(float x) {
-    const float t = x * (float)WICK_LOG2E, high = t + WICK_ROUNDER_F32, r = t - (high - WICK_ROUNDER_F32);
+    const float log2e = (float)WICK_LOG2E, rest = (float)(WICK_LOG2E - (double)(float)WICK_LOG2E);
+    const float high = WICK_FMAF(x, log2e, WICK_ROUNDER_F32), r = WICK_FMAF(x, rest, WICK_FMAF(x, log2e, WICK_ROUNDER_F32 - high));
     float p;
     WICK_POLY(WICK_FMAF, r, wick_exp2_c_f32, p);
     const float e = WICK_FMAF(r, p, 1.0f);
