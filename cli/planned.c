@@ -6,6 +6,8 @@
 #include "ports.h"
 #include "talk.h"
 
+#include "wick/registry.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,11 +50,24 @@ static wick_compile_options compiling(planned *p) {
                                   .user = p};
 }
 
+/* Whether all names of a list with commas are of passes that no plan needs. */
+static bool can_be_left_out(const char *names) {
+    for (size_t length; *names; names += length + (names[length] == ',')) {
+        bool known = false, required = false;
+        length = strcspn(names, ",");
+        for (int i = 0; i < wick_pass_count(); i++) {
+            const wick_pass_info pass = wick_pass_at(i);
+            if (strlen(pass.name) == length && memcmp(pass.name, names, length) == 0) known = true, required |= pass.required;
+        }
+        if (!known || required) return false;
+    }
+    return true;
+}
+
 /* A name in --without that is none is the command line's fault, and anything else the model's. */
 static int failed(const planned *p, wick_status status) {
     const char *why = talk_why(p->ctx, status);
-    const bool names = strncmp(why, "there is no pass", 16) == 0 || strncmp(why, "nothing runs without the pass", 29) == 0;
-    return names ? talk_fail(CLI_USAGE, "--without: %s", why) : talk_fail(talk_code(status, p->o->model ? CLI_BAD_FILE : CLI_USAGE), "%s", why);
+    return !can_be_left_out(p->o->without) ? talk_fail(CLI_USAGE, "--without: %s", why) : talk_fail(talk_code(status, p->o->model ? CLI_BAD_FILE : CLI_USAGE), "%s", why);
 }
 
 /* ---- ONNX files --------------------------------------------------------------------------------------------------------------------- */
