@@ -14,6 +14,9 @@ A line is a JSON object, "run TIMES PEER" or "memory"; an answer is one line.
 
 PyTorch evaluates the text, ONNX Runtime runs the model. OpenBLAS, BLIS and oneDNN take the text where it is one product of matrices, or one convolution, which
 is recorded from it; their calls go through ctypes, and what a call of nothing costs there is subtracted.
+
+Each peer has a process of its own, which is stopped while others are measured: threads of OpenMP and of OpenBLAS go on spinning for a while after their work is
+done, and would take a CPU from whoever is next.
 """
 import ctypes
 import functools
@@ -21,6 +24,7 @@ import glob
 import itertools
 import json
 import os
+import signal
 import sys
 import time
 
@@ -36,20 +40,80 @@ now = time.process_time if THREADS == 1 else time.perf_counter
 answers = os.fdopen(os.dup(1), "w")  # libraries that print do so on standard error
 os.dup2(2, 1)
 
+
+# ---- a process for each ----
+
+class Peer:
+    """A process of its own, where making one returns too, as `name`, with lines and answers of its own."""
+    name = None  # of this process
+
+    def __init__(self, name):
+        global lines, answers
+        (read, self.to), (self.back, write) = os.pipe(), os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            ctypes.CDLL(None).prctl(1, 9)
+            Peer.name, lines, answers = name, os.fdopen(read), os.fdopen(write, "w")
+            os.close(self.to), os.close(self.back)
+            return
+        os.close(read), os.close(write)
+        self.to, self.back = os.fdopen(self.to, "w"), os.fdopen(self.back)
+
+    def ask(self, line):
+        os.kill(self.child, signal.SIGCONT)
+        print(line, end="", file=self.to, flush=True)
+
+    def answer(self):
+        answer = self.back.readline().strip()
+        if not answer:
+            sys.exit(1)
+        os.kill(self.child, signal.SIGSTOP)
+        os.waitpid(self.child, os.WUNTRACED)
+        return answer
+
+
+def pass_on(peers):
+    """What the first process does."""
+    for line in sys.stdin:
+        if line.startswith("run "):
+            asked = [peers[line.strip().split(" ", 2)[2]]]
+        elif line.startswith("memory"):
+            asked = [peers["PyTorch"]]
+        else:
+            asked = peers.values()
+        for peer in asked:
+            peer.ask(line)
+        got = [answer for answer in [peer.answer() for peer in asked] if answer != "-"]
+        print(",".join(got) or "-", file=answers, flush=True)
+
+
+def start():
+    peers = {}
+    for name in ("PyTorch", "ONNX Runtime", "OpenBLAS", "BLIS", "oneDNN"):
+        peers[name] = Peer(name)
+        if Peer.name:
+            return
+    pass_on(peers)
+    sys.exit()
+
+
+lines = None
+start()
+
 import numpy as np
 
+torch = onnxruntime = None
 try:
-    import torch
-    import torch.nn.functional as F
-    from torch import nn
-    torch.set_num_threads(THREADS)
-    torch.set_flush_denormal(True)
+    if Peer.name == "PyTorch":
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        torch.set_num_threads(THREADS)
+        torch.set_flush_denormal(True)
+    elif Peer.name == "ONNX Runtime":
+        import onnxruntime
 except ImportError:
-    torch = None
-try:
-    import onnxruntime
-except ImportError:
-    onnxruntime = None
+    pass
 
 NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i64": np.int64, "i32": np.int32, "u8": np.uint8, "i8": np.int8, "bool": np.bool_,
          "f8_e4m3fn": np.uint8, "f8_e5m2": np.uint8}
@@ -436,7 +500,6 @@ def open_onnxruntime(row):
         return None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = THREADS, 1, 4
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     with open(row["model"], "rb") as f:
         try:
             session = onnxruntime.InferenceSession(f.read(), options, providers=["CPUExecutionProvider"])
@@ -459,40 +522,37 @@ def open_onnxruntime(row):
     return repeat(lambda: run(binding)), y.numpy() if y.data_type() in ("tensor(float)", "tensor(double)", "tensor(int64)", "tensor(int32)", "tensor(bool)", "tensor(float16)") else None
 
 
-PEERS = {"PyTorch": open_torch if torch else None, "ONNX Runtime": open_onnxruntime if onnxruntime else None, "OpenBLAS": blas(openblas), "BLIS": blas(blis), "oneDNN": open_onednn}
+OPEN = {"PyTorch": torch and open_torch, "ONNX Runtime": onnxruntime and open_onnxruntime, "OpenBLAS": blas(openblas), "BLIS": blas(blis), "oneDNN": open_onednn}[Peer.name]
 
 
 def open_row(row):
-    opened, words, result = {}, [], row["result"]
+    """What runs it, or None; and this peer's name where there is such a thing."""
+    if not OPEN or (row["memory"] and Peer.name != "PyTorch"):
+        return None, "-"
+    try:
+        made = OPEN(row)
+    except (OSError, RuntimeError, AttributeError, TypeError, ValueError, IndexError) as e:
+        print(f"{Peer.name}: {row['row']}: {str(e).splitlines()[0]}", file=sys.stderr)
+        return None, "-"
+    if not made:
+        return None, "-"
+    result = row["result"]
     loose = {"bf16", "f16"} & {spec["dtype"] for spec in row["inputs"] + [result] * bool(result)}
     ours = load(result) if result and result["dtype"] in ("f64", "f32", "f16", "i64", "i32", "bool") else None
-    for name, open_peer in PEERS.items():
-        if row["memory"] and name != "PyTorch":
-            continue
-        try:
-            made = open_peer(row) if open_peer else None
-        except (OSError, RuntimeError, AttributeError, TypeError, ValueError, IndexError) as e:
-            print(f"{name}: {row['row']}: {str(e).splitlines()[0]}", file=sys.stderr)
-            continue
-        if made:
-            opened[name] = made
-            words.append(name + "!" * (ours is not None and made[1] is not None and not same(ours, made[1], loose)))
-    return opened, words
+    return made, Peer.name + "!" * (ours is not None and made[1] is not None and not same(ours, made[1], loose))
 
 
 def main():
-    opened = {}
-    for line in sys.stdin:
+    opened = None
+    for line in lines:
         if line.startswith("run "):
-            _, times, name = line.strip().split(" ", 2)
-            answer = repr(opened[name][0](int(times)))
+            answer = repr(opened[0](int(line.split(" ", 2)[1])))
         elif line.startswith("memory"):
-            opened["PyTorch"][0](3)
+            opened[0](3)
             answer = str(Growth.peak())
         else:
             opened = None  # the inputs of the row before
-            opened, words = open_row(json.loads(line))
-            answer = ",".join(words) or "-"
+            opened, answer = open_row(json.loads(line))
         print(answer, file=answers, flush=True)
 
 
