@@ -80,11 +80,12 @@ static void name_file(json *j, const char *key, int i) {
     json_text(j, key, path);
 }
 
-static bool write_data(json *j, const char *key, const peers *p, int i, const wick_spec *spec, const void *data, bool complex) {
+static bool write_data(json *j, const char *key, const peers *p, int i, const wick_spec *spec, const void *data, bool complex, bool kept) {
     json_open(j, key, '{');
     name_file(j, "file", i);
     json_text(j, "dtype", wick_dtype_name(spec->dtype));
     json_bool(j, "complex", complex);
+    json_bool(j, "kept", kept);
     json_open(j, "dims", '[');
     for (int d = 0; d < spec->rank; d++) json_integer(j, NULL, spec->dims[d]);
     json_close(j, ']');
@@ -123,10 +124,10 @@ static bool write_row(peers *p, const bench_result *r, subject *s, bool memory) 
     json_text(&j, "optimizer", optimizer);
     json_bool(&j, "memory", memory);
     json_open(&j, "inputs", '[');
-    for (int i = 0; i < s->n_in; i++) good = write_data(&j, NULL, p, i, &s->in[i], s->data[i], s->complex[i]) && good;
+    for (int i = 0; i < s->n_in; i++) good = write_data(&j, NULL, p, i, &s->in[i], s->data[i], s->complex[i], s->kept[i]) && good;
     json_close(&j, ']');
     const bool checked = !memory && !r->row->network && r->row->form != ROW_UPDATE && wick_spec_bytes(&s->results[0]) <= LARGEST_CHECKED;
-    if (checked) good = write_data(&j, "result", p, RESULT, &s->results[0], s->out[0], false) && good;
+    if (checked) good = write_data(&j, "result", p, RESULT, &s->results[0], s->out[0], false, false) && good;
     else json_text(&j, "result", NULL);
     if (!memory && write_model(p, s)) name_file(&j, "model", MODEL);
     else json_text(&j, "model", NULL);

@@ -3,7 +3,7 @@
 A line is a JSON object, "run TIMES PEER" or "memory"; an answer is one line.
 
     {"row": "gemm/f32_64x64x64", "form": "result|pair|gradients|infer|train|update", "text": "torch.matmul(x, a, out=y)", "optimizer": "sgd|adam LR MOMENTUM",
-     "inputs": [{"file": ..., "dtype": "f32", "dims": [64, 64], "complex": false}], "result": {"file": ..., "dtype": ..., "dims": ...} or null,
+     "inputs": [{"file": ..., "dtype": "f32", "dims": [64, 64], "complex": false, "kept": false}], "result": {"file": ..., "dtype": ..., "dims": ...} or null,
      "model": a file of ONNX or null, "memory": false}
         the peers that have this row: "PyTorch,OpenBLAS"; a peer whose result is another one has "!" behind its name. With "memory" PyTorch alone, not at its
         fastest settings but at its usual ones
@@ -269,7 +269,7 @@ def open_torch(row):
         return torch_network(row, inputs), None
     if row["form"] == "update":
         return fastest(eval(row["text"], globals())(inputs, row["memory"])), None
-    scope = {"torch": torch, "F": F, "nn": torch._C._nn, "functools": functools, "now": now, "repeat": itertools.repeat, "y": None, **dict(zip(NAMES, inputs))}
+    scope = {"torch": torch, "F": F, "nn": torch._C._nn, "functools": functools, "now": now, "repeat": itertools.repeat, "y": None, "nchw": lambda x: x.permute(0, 3, 1, 2), "nhwc": lambda x: x.permute(0, 2, 3, 1), **dict(zip(NAMES, inputs))}
     text = row["text"]
     if row["form"] == "gradients":
         scope["r"], scope["wrt"] = inputs[-1], [x.requires_grad_() for x in inputs[:-1] if x.is_floating_point()]
@@ -309,7 +309,7 @@ class Recorder:
 
 def recorded(row, inputs):
     try:
-        return eval(row["text"], {"torch": Recorder(), "F": Recorder(), "y": None, **dict(zip(NAMES, inputs))})
+        return eval(row["text"], {"torch": Recorder(), "F": Recorder(), "y": None, "nchw": lambda x: x.transpose(0, 3, 1, 2), "nhwc": lambda y: y, **dict(zip(NAMES, inputs))})
     except (Recorded, TypeError, NameError, AttributeError):
         return None
 
@@ -505,11 +505,11 @@ def open_onnxruntime(row):
             session = onnxruntime.InferenceSession(f.read(), options, providers=["CPUExecutionProvider"])
         except Exception as e:  # of classes that it doesn't export: what it has no kernel for
             raise RuntimeError(str(e)) from None
-    binding, ports = session.io_binding(), session.get_inputs()
-    if len(ports) != len(row["inputs"]):
+    binding, ports, given = session.io_binding(), session.get_inputs(), [spec for spec in row["inputs"] if not spec.get("kept")]
+    if len(ports) != len(given):
         return None
     value = lambda x, dtype: onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(x, ELEMENTS[dtype]) if dtype == "bf16" else onnxruntime.OrtValue.ortvalue_from_numpy(x)
-    for port, spec in zip(ports, row["inputs"]):
+    for port, spec in zip(ports, given):
         binding.bind_ortvalue_input(port.name, value(load(spec), spec["dtype"]))
     name = session.get_outputs()[0].name
     binding.bind_output(name, "cpu")

@@ -233,6 +233,9 @@ static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
 
 #define dim(x, axis) wick_tensor_dim(x, axis)
+/* Images that lie with their channels last, as ops take them, and back. Functions: the text for peers has their names. */
+static wick_tensor *nchw(wick_tensor *x) { return wick_permute(x, 4, (int[]){0, 3, 1, 2}); }
+static wick_tensor *nhwc(wick_tensor *x) { return wick_permute(x, 4, (int[]){0, 2, 3, 1}); }
 #define UNUSED       __attribute__((unused))
 #define ROW(suite, id, inputs, ours, ...)                                                                                      \
     static wick_tensor *build_##suite##_##id(const subject *s, wick_tensor *const *in, UNUSED wick_tensor **second) {         \
@@ -314,7 +317,7 @@ static int differentiable(const subject *s, int at[BENCH_INPUTS]) {
 static wick_status record(wick_context *ctx, wick_tensor *const *given, wick_tensor **out, void *user) {
     const subject *s = user;
     wick_tensor *in[BENCH_INPUTS] = {0}, *wrt[BENCH_INPUTS];
-    for (int i = 0; i < s->n_in; i++) in[i] = given[i];
+    for (int i = 0, k = 0; i < s->n_in; i++) in[i] = s->kept[i] ? s->kept[i] : given[k++];
     (void)ctx;
     out[0] = s->row->build(s, in, out + 1);
     if (s->row->form != ROW_GRADIENTS) return WICK_OK;
@@ -353,10 +356,13 @@ static double state_bytes(const wick_model *model) {
 
 static wick_status make_inputs(subject *s, int size) {
     wick_tensor *made[BENCH_INPUTS];
+    bool kept[BENCH_INPUTS + 1];
     const char *text;
     size_t length;
     for (; input_at(s->row, s->n_in, &text, &length); s->n_in++) {
         const int i = s->n_in;
+        kept[i] = length > 5 && strncmp(text, "kept ", 5) == 0;
+        if (kept[i]) text += 5, length -= 5;
         if (i == BENCH_INPUTS || !(made[i] = fill(s->ctx, text, length, size))) return wick_context_fail(s->ctx, WICK_ERR_INTERNAL, "no input %.*s", (int)length, text);
         s->complex[i] = strncmp(text, "complex", 7) == 0;
     }
@@ -366,6 +372,12 @@ static wick_status make_inputs(subject *s, int size) {
         s->in[i] = (wick_spec){.dtype = wick_tensor_dtype(made[i]), .rank = wick_tensor_rank(made[i])};
         memcpy(s->in[i].dims, wick_tensor_dims(made[i]), (size_t)s->in[i].rank * sizeof *s->in[i].dims);
         s->read += (double)wick_spec_bytes(&s->in[i]);
+        if (kept[i]) {
+            s->kept[i] = made[i];
+            continue;
+        }
+        s->given[s->n_given] = s->in[i];
+        s->given_data[s->n_given++] = s->data[i];
     }
     return status;
 }
@@ -387,13 +399,13 @@ static wick_status make_plan(subject *s) {
     const bench_row *row = s->row;
     int grads[BENCH_INPUTS];
     s->n_out = row->form == ROW_PAIR ? 2 : row->form == ROW_GRADIENTS ? 1 + differentiable(s, grads) : 1;
-    s->fresh = !row->network && row->form != ROW_UPDATE && !strstr(row->peer, "out=y");
+    s->fresh = !row->network && row->form != ROW_UPDATE && !strstr(row->peer, "out=y") && s->n_given == s->n_in; /* layers' results have their place in a network's arena */
     wick_status status = wick_model_new(s->ctx, &s->model);
     if (status == WICK_OK && row->network) status = find_network(s);
     if (status == WICK_OK && (row->form == ROW_TRAIN || row->form == ROW_UPDATE)) status = wick_optimizer_new(s->model, &row->optimizer, &s->optimizer);
     if (status == WICK_OK) wick_model_set_training(s->model, row->form != ROW_INFER);
     const wick_compile_options plain = {.no_passes = true};
-    if (status == WICK_OK) status = wick_compile(s->ctx, recorder(s), s, s->n_in, s->in, s->n_out, row->form == ROW_PLAIN ? &plain : NULL, &s->plan);
+    if (status == WICK_OK) status = wick_compile(s->ctx, recorder(s), s, s->n_given, s->given, s->n_out, row->form == ROW_PLAIN ? &plain : NULL, &s->plan);
     if (status == WICK_OK) status = wick_workspace_new(s->plan, &s->space);
     if (status != WICK_OK) return status;
     for (int i = 0; i < s->n_out; i++) {
@@ -449,7 +461,7 @@ bool subject_run(subject *s, int64_t times) {
             wick_buffer_free(s->ctx, s->out[i], bytes);
             if (!(s->out[i] = wick_buffer_new(s->ctx, bytes))) return snprintf(s->why, sizeof s->why, "out of memory"), false;
         }
-        status = wick_run(s->space, s->data, s->out);
+        status = wick_run(s->space, s->given_data, s->out);
     }
     if (status != WICK_OK) snprintf(s->why, sizeof s->why, "%s", s->space ? wick_workspace_error(s->space) : wick_context_error(s->ctx));
     return status == WICK_OK;
@@ -461,7 +473,7 @@ bool subject_export(subject *s, const char *path) {
     if (form != ROW_INFER && wick_model_count(s->model)) return false; /* layers in training, which ONNX has none of */
     for (int i = 0; i < s->n_in; i++)
         if (s->complex[i]) return false;
-    const bool written = wick_onnx_save(s->model, recorder(s), s, s->n_in, s->in, s->n_out, path, NULL) == WICK_OK;
+    const bool written = wick_onnx_save(s->model, recorder(s), s, s->n_given, s->given, s->n_out, path, NULL) == WICK_OK;
     if (!written) wick_context_clear_error(s->ctx);
     return written;
 }

@@ -27,7 +27,7 @@ typedef enum row_form {
 typedef struct bench_row {
     const char *suite, *name;
     row_form form;
-    const char *inputs; /* "(kind, kind)" */
+    const char *inputs; /* "(kind, kind)"; "kept kind": a state that stays the same from run to run, as weights of a layer do */
     wick_tensor *(*build)(const subject *s, wick_tensor *const *in, wick_tensor **second);
     const char *network;            /* of INFER and TRAIN, as wick_zoo_find reads it, or "lstm:UNITS" */
     wick_optim_options optimizer;   /* of TRAIN and UPDATE */
@@ -54,6 +54,10 @@ struct subject {
     wick_spec in[BENCH_INPUTS];
     bool complex[BENCH_INPUTS];     /* pairs along the last axis */
     const void *data[BENCH_INPUTS];
+    wick_tensor *kept[BENCH_INPUTS]; /* those that are states, which the plan isn't given; else NULL */
+    int n_given;                     /* the others, in their order */
+    wick_spec given[BENCH_INPUTS];
+    const void *given_data[BENCH_INPUTS];
     wick_spec results[BENCH_INPUTS];
     void *out[BENCH_INPUTS];
     double exps;                    /* exponentials of attention: one for each score that is seen, and as many again in its gradient */

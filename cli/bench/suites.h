@@ -66,14 +66,18 @@ ROW(gemm, f32_batched_64x32x32x32, (f32[64,32,32], f32[64,32,32]), wick_matmul(x
 ROW(gemm, f32_linear_relu_256x512x512, (f32[256,512], f32[512,512], f32[512]), wick_relu(wick_linear(x, a, b)), torch.relu_(F.linear(x, a, b)))
 CALL(gemm, naive_f32_1000x1000x1000, naive_1000)
 
-/* ResNet-18 at 224 pixels (He et al. 2015, table 1); n images. */
+/* ResNet-18 at 224 pixels (He et al. 2015, table 1); n images. As within a network: channels lie last and weights stay, so nothing is laid out anew. */
 #define CONV(n, name, ci, hw, co, k, s, p)                                                                                                                            \
-    ROW(conv, name##_n##n, (f32[n,ci,hw,hw], f32[co,ci,k,k]), wick_conv(x, a, NULL, &(wick_conv_options){.pad = {p, p}, .stride = {s, s}}), F.conv2d(x, a, padding=p, stride=s))
+    ROW(conv, name##_n##n, (f32[n,hw,hw,ci], kept f32[co,ci,k,k]), nhwc(wick_conv(nchw(x), a, NULL, &(wick_conv_options){.pad = {p, p}, .stride = {s, s}})),          \
+        nhwc(F.conv2d(nchw(x), a, padding=p, stride=s)))
 #define CONV_GRAD(n, name, ci, hw, co, k, s, p, out)                                                                                                                  \
-    GRAD(conv, name##_backward_n##n, (f32[n,ci,hw,hw], f32[co,ci,k,k], f32[n,co,out,out]), wick_conv(x, a, NULL, &(wick_conv_options){.pad = {p, p}, .stride = {s, s}}), F.conv2d(x, a, padding=p, stride=s))
+    GRAD(conv, name##_backward_n##n, (f32[n,hw,hw,ci], kept f32[co,ci,k,k], f32[n,out,out,co]),                                                                       \
+         nhwc(wick_conv(nchw(x), a, NULL, &(wick_conv_options){.pad = {p, p}, .stride = {s, s}})), nhwc(F.conv2d(nchw(x), a, padding=p, stride=s)))
 #define DEPTHWISE(n, name, c, hw, s, out)                                                                                                                             \
-    ROW(conv, name##_n##n, (f32[n,c,hw,hw], f32[c,1,3,3]), wick_conv(x, a, NULL, &(wick_conv_options){.pad = {1, 1}, .stride = {s, s}, .groups = c}), F.conv2d(x, a, padding=1, stride=s, groups=c)) \
-    GRAD(conv, name##_backward_n##n, (f32[n,c,hw,hw], f32[c,1,3,3], f32[n,c,out,out]), wick_conv(x, a, NULL, &(wick_conv_options){.pad = {1, 1}, .stride = {s, s}, .groups = c}), F.conv2d(x, a, padding=1, stride=s, groups=c))
+    ROW(conv, name##_n##n, (f32[n,hw,hw,c], kept f32[c,1,3,3]), nhwc(wick_conv(nchw(x), a, NULL, &(wick_conv_options){.pad = {1, 1}, .stride = {s, s}, .groups = c})), \
+        nhwc(F.conv2d(nchw(x), a, padding=1, stride=s, groups=c)))                                                                                                    \
+    GRAD(conv, name##_backward_n##n, (f32[n,hw,hw,c], kept f32[c,1,3,3], f32[n,out,out,c]),                                                                           \
+         nhwc(wick_conv(nchw(x), a, NULL, &(wick_conv_options){.pad = {1, 1}, .stride = {s, s}, .groups = c})), nhwc(F.conv2d(nchw(x), a, padding=1, stride=s, groups=c)))
 #define RESNET18(n)                              \
     CONV(n, stem_7x7_s2, 3, 224, 64, 7, 2, 3)    \
     CONV(n, 3x3_64_56, 64, 56, 64, 3, 1, 1)      \
