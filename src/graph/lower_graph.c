@@ -20,6 +20,17 @@ static wick_status output_operand(wick_lower *l, int r, wick_operand *out) {
     return WICK_OK;
 }
 
+/* A view of a whole value in another order, which is that of the result: what computes the value may as well write it there. Nobody writes over it since, as results stay
+ * until the end. */
+static bool becomes_result(wick_lower *l, const wick_operand *at, int r) {
+    wick_buffer *b = &l->buffers[at->buffer];
+    const bool whole = at->layout.offset == 0 && wick_layout_is_contiguous(&at->layout, at->type) && b->size == wick_type_bytes(at->type);
+    if (b->kind != WICK_BUFFER_TEMP || b->first < 0 || !whole) return false;
+    b->kind = WICK_BUFFER_OUTPUT;
+    b->index = (uint32_t)r;
+    return true;
+}
+
 static bool lies_in_leaf(const wick_lower *l, const wick_operand *at, int32_t leaf) {
     const wick_buffer *b = &l->buffers[at->buffer];
     return b->kind == WICK_BUFFER_LEAF && b->index == (uint32_t)leaf;
@@ -35,6 +46,7 @@ static wick_status settle_results(wick_lower *l, wick_node *node, late_copy *lat
             const wick_buffer *b = &l->buffers[at.buffer];
             if (l->results[r].leaf < 0) {
                 if (b->kind == WICK_BUFFER_OUTPUT && b->index == (uint32_t)r) continue; /* written in place */
+                if (node->op->flags & WICK_OP_VIEW && becomes_result(l, &at, r)) continue;
                 WICK_TRY(output_operand(l, r, &out));
                 WICK_TRY(wick_lower_copy(l, &at, &out));
                 continue;
