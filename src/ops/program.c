@@ -172,6 +172,7 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         refs[n_refs++] = (wick_ref){partials, true, 0};
     }
     wick_step step = {.name = reduces ? (f.n_instr ? "fused_reduce" : "reduce") : f.n_instr > 1 ? "fused" : "elementwise",
+                      .kind = WICK_STEP_PROGRAM,
                       .run = run_stage0,
                       .tasks = f.tasks,
                       .scratch = f.scratch,
@@ -179,7 +180,7 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
                       .bytes = bytes};
     WICK_TRY(wick_lower_step(l, &step, &f, sizeof f, refs, n_refs));
     if (!f.tasks2) return WICK_OK;
-    step = (wick_step){.name = "reduce_combine", .run = run_stage1, .tasks = f.tasks2, .scratch = f.scratch, .bytes = 2.0 * (double)f.partials};
+    step = (wick_step){.name = "reduce_combine", .kind = WICK_STEP_PROGRAM_END, .run = run_stage1, .tasks = f.tasks2, .scratch = f.scratch, .bytes = 2.0 * (double)f.partials};
     return wick_lower_step(l, &step, &f, sizeof f, refs, n_refs);
 }
 
