@@ -3,6 +3,7 @@
 #define WICK_WICK_H
 
 #include "wick/attention.h"
+#include "wick/codegen.h"
 #include "wick/compare.h"
 #include "wick/context.h"
 #include "wick/control.h"
