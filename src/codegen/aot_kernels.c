@@ -403,6 +403,104 @@ static int packed_weights(wick_c_printer *p, const wick_convolution *c, const ch
     return wick_c_constant(p, c->type == WICK_CF32 ? WICK_F32 : WICK_F64, packed, count);
 }
 
+/* ---- Winograd's minimal filtering, F(2 x 2, 3 x 3) (kernels/conv/winograd.h) ------------------------------------------------------------------- */
+
+/* G g of three numbers. */
+static void stretch(const float g[3], float u[4]) {
+    u[0] = g[0];
+    u[1] = 0.5f * (g[0] + g[2] + g[1]);
+    u[2] = 0.5f * (g[0] + g[2] - g[1]);
+    u[3] = g[2];
+}
+
+/* G w G' of all channels, [panel][16][ci][lanes], the last panel narrower. */
+static int stretched_weights(wick_c_printer *p, const wick_convolution *c, const float *w, int64_t lanes) {
+    const int64_t count = 16 * c->ci * c->co;
+    float *packed = wick_arena_alloc(&p->arena, (size_t)count * sizeof *packed + 1);
+    if (!packed) {
+        p->functions.failed = true;
+        return 0;
+    }
+    const uint64_t word = wick_fp_enter(); /* as when a plan packs them */
+    for (int64_t o = 0; o < c->co; o++) {
+        const int64_t first = o - o % lanes, width = WICK_MIN(lanes, c->co - first);
+        for (int64_t i = 0; i < c->ci; i++) {
+            const float *g = w + (o * c->ci + i) * 9;
+            float columns[3][4], u[4];
+            for (int x = 0; x < 3; x++) stretch((const float[3]){g[x], g[3 + x], g[6 + x]}, columns[x]);
+            for (int y = 0; y < 4; y++) {
+                stretch((const float[3]){columns[0][y], columns[1][y], columns[2][y]}, u);
+                for (int x = 0; x < 4; x++) packed[16 * c->ci * first + ((4 * y + x) * c->ci + i) * width + o - first] = u[x];
+            }
+        }
+    }
+    wick_fp_restore(word);
+    return wick_c_constant(p, WICK_F32, packed, count);
+}
+
+/* Outputs [o0, o0 + width) of a tile. */
+static void print_winograd_panel(wick_text *t, int depth, const wick_convolution *c, int64_t width, const char *o0) {
+    line(t, depth, "const float *u = w + %s * %lld;", o0, LL(16 * c->ci));
+    line(t, depth, "float m[16][%lld] = {{0}};", LL(width));
+    line(t, depth, "for (long k = 0; k < 16; k++)");
+    line(t, depth + 1, "for (long c = 0; c < %lld; c++, u += %lld)", LL(c->ci), LL(width));
+    line(t, depth + 2, "for (long j = 0; j < %lld; j++) m[k][j] = WICK_FMAF(v[k * %lld + c], u[j], m[k][j]);", LL(width), LL(c->ci));
+    line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(width));
+    line(t, depth + 1, "float a[2][4];");
+    line(t, depth + 1, "for (long k = 0; k < 4; k++) {");
+    line(t, depth + 2, "a[0][k] = m[k][j] + m[4 + k][j] + m[8 + k][j];");
+    line(t, depth + 2, "a[1][k] = m[4 + k][j] - m[8 + k][j] - m[12 + k][j];");
+    line(t, depth + 1, "}");
+    line(t, depth + 1, "for (long r = 0; r < 2 && ty + r < %lld; r++) {", LL(c->out[1]));
+    line(t, depth + 2, "float s[2] = {a[r][0] + a[r][1] + a[r][2], a[r][1] - a[r][2] - a[r][3]};");
+    line(t, depth + 2, "for (long q = 0; q < 2 && tx + q < %lld; q++) {", LL(c->out[2]));
+    if (c->bias) line(t, depth + 3, "s[q] = s[q] + bias[%s + j];", o0);
+    if (c->relu) line(t, depth + 3, "s[q] = s[q] < 0 ? 0 : s[q];");
+    line(t, depth + 3, "y[((n * %lld + ty + r) * %lld + tx + q) * %lld + %s + j] = s[q];", LL(c->out[1]), LL(c->out[2]), LL(c->co), o0);
+    line(t, depth + 2, "}");
+    line(t, depth + 1, "}");
+    line(t, depth, "}");
+}
+
+static void print_winograd(wick_text *t, const wick_convolution *c, int64_t lanes) {
+    const int64_t whole = c->co - c->co % lanes;
+    wick_text_add(t, "(const float *x, const float *w, %sfloat *v, float *y) {\n", c->bias ? "const float *bias, " : "");
+    line(t, 1, "for (long n = 0; n < %lld; n++)", LL(c->batch));
+    line(t, 2, "for (long ty = 0; ty < %lld; ty += 2)", LL(c->out[1]));
+    line(t, 3, "for (long tx = 0; tx < %lld; tx += 2) {", LL(c->out[2]));
+    line(t, 4, "for (long c = 0; c < %lld; c++) {", LL(c->ci));
+    line(t, 5, "float d[4][4], b[4][4];");
+    line(t, 5, "for (long i = 0; i < 4; i++)");
+    line(t, 6, "for (long j = 0; j < 4; j++) {");
+    line(t, 7, "const long iy = ty + i - %lld, ix = tx + j - %lld;", LL(c->pad[1]), LL(c->pad[2]));
+    line(t, 7, "d[i][j] = iy < 0 || iy >= %lld || ix < 0 || ix >= %lld ? 0 : x[((n * %lld + iy) * %lld + ix) * %lld + c];", LL(c->in[1]), LL(c->in[2]), LL(c->in[1]), LL(c->in[2]), LL(c->ci));
+    line(t, 6, "}");
+    line(t, 5, "for (long j = 0; j < 4; j++) {");
+    line(t, 6, "b[0][j] = d[0][j] - d[2][j], b[1][j] = d[1][j] + d[2][j];");
+    line(t, 6, "b[2][j] = d[2][j] - d[1][j], b[3][j] = d[1][j] - d[3][j];");
+    line(t, 5, "}");
+    line(t, 5, "for (long i = 0; i < 4; i++) {");
+    line(t, 6, "float *to = v + i * %lld + c;", LL(4 * c->ci));
+    line(t, 6, "to[0] = b[i][0] - b[i][2], to[%lld] = b[i][1] + b[i][2];", LL(c->ci));
+    line(t, 6, "to[%lld] = b[i][2] - b[i][1], to[%lld] = b[i][1] - b[i][3];", LL(2 * c->ci), LL(3 * c->ci));
+    line(t, 5, "}");
+    line(t, 4, "}");
+    if (whole) {
+        line(t, 4, "for (long o = 0; o < %lld; o += %lld) {", LL(whole), LL(lanes));
+        print_winograd_panel(t, 5, c, lanes, "o");
+        line(t, 4, "}");
+    }
+    if (whole < c->co) {
+        char first[32];
+        snprintf(first, sizeof first, "%lld", LL(whole));
+        line(t, 4, "{");
+        print_winograd_panel(t, 5, c, c->co - whole, first);
+        line(t, 4, "}");
+    }
+    line(t, 3, "}");
+    wick_text_add(t, "}\n");
+}
+
 static bool all_finite(wick_ctype type, const void *data, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         const double x = type == WICK_CF32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
@@ -411,13 +509,17 @@ static bool all_finite(wick_ctype type, const void *data, int64_t n) {
     return true;
 }
 
+size_t wick_c_scratch(const wick_step *s) { /* a tile of all channels, transformed */
+    const wick_convolution *c = s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->conv : NULL;
+    return c && c->winograd ? (size_t)(16 * c->ci) * sizeof(float) : 0;
+}
+
 wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const wick_step_conv *m = s->args;
     const wick_convolution *c = &m->conv;
     const wick_ref *at[WICK_STEP_CONV_REFS];
     for (int i = 0; i < WICK_STEP_CONV_REFS; i++) at[i] = m->at[i] ? &s->refs[m->at[i] - 1] : NULL;
     if (c->what != WICK_CONV_FORWARD) return wick_c_refuse(p, s, "gradients of convolutions, and transposed ones, are not written yet");
-    if (c->winograd) return wick_c_refuse(p, s, "convolutions by Winograd's algorithm are not written yet");
     if (!at[WICK_STEP_CONV_B] || !wick_c_is_data(p, at[WICK_STEP_CONV_B])) return wick_c_refuse(p, s, "convolutions whose weights are computed in the run are not written yet");
     const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
     const char *weights = wick_c_data(p, at[WICK_STEP_CONV_B]);
@@ -428,6 +530,8 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     wick_text t = text_of();
     if (c->depthwise) {
         print_depthwise(&t, c, type, lanes);
+    } else if (c->winograd) {
+        print_winograd(&t, c, lanes);
     } else {
         conv_print q = {.c = c, .type = type, .fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", .lanes = lanes, .co = c->co};
         q.merged = c->groups == 1 && c->dilation[2] == 1;
@@ -468,13 +572,17 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
             t = done;
         }
     }
-    wick_c_function(p, c->depthwise ? "depthwise" : "conv", &t);
+    wick_c_function(p, c->depthwise ? "depthwise" : c->winograd ? "winograd" : "conv", &t);
     wick_c_argument(p, at[WICK_STEP_CONV_A], dtype);
     wick_text_add(&p->calls, ", ");
-    wick_c_constant_at(p, packed_weights(p, c, weights, lanes), 0);
+    wick_c_constant_at(p, c->winograd ? stretched_weights(p, c, (const float *)(const void *)weights, lanes) : packed_weights(p, c, weights, lanes), 0);
     wick_text_add(&p->calls, ", ");
     if (c->bias) {
         wick_c_argument(p, at[WICK_STEP_CONV_BIAS], dtype);
+        wick_text_add(&p->calls, ", ");
+    }
+    if (c->winograd) {
+        wick_c_argument(p, at[WICK_STEP_CONV_SHARED], dtype);
         wick_text_add(&p->calls, ", ");
     }
     wick_c_argument(p, at[WICK_STEP_CONV_DST], dtype);

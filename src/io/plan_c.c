@@ -170,9 +170,11 @@ static wick_status lay_out(writing *w) {
         if (w->folded[i] || !is_printed(s)) continue;
         for (int k = 0; k < s->n_refs; k++) {
             wick_buffer *b = &l.buffers[s->refs[k].buffer];
-            if (is_shared(s, k) || w->buffers[s->refs[k].buffer].place != WICK_C_ARENA) continue;
+            const bool shared = is_shared(s, k);
+            if ((shared && !wick_c_scratch(s)) || w->buffers[s->refs[k].buffer].place != WICK_C_ARENA) continue;
             if (b->first < 0) b->first = (int32_t)w->n_steps;
             b->last = (int32_t)w->n_steps;
+            if (shared) b->size = wick_c_scratch(s);
         }
         w->steps[w->n_steps++] = s;
     }

@@ -42,6 +42,8 @@ NET(conv_deeper) { return CONV(x, MADE(ctx, 5, 200, 3, 3), NULL, .pad = {1, 1}, 
 NET(conv_point) { return CONV(x, MADE(ctx, 5, 600, 1, 1), MADE(ctx, 5)); }
 NET(conv_line) { return CONV(x, MADE(ctx, 7, 3, 5), MADE(ctx, 7), .pad = {2}, .stride = {2}); }
 NET(conv_solid) { return CONV(x, MADE(ctx, 3, 2, 2, 3, 2), MADE(ctx, 3), .pad = {1, 1, 0}); }
+NET(winograd) { return wick_relu(CONV(x, MADE(ctx, 12, 8, 3, 3), MADE(ctx, 12), .pad = {1, 1})); }
+NET(winograd_unpadded) { return CONV(wick_relu(CONV(x, MADE(ctx, 4, 4, 3, 3), NULL)), MADE(ctx, 8, 4, 3, 3), NULL, .pad = {2, 0}); }
 NET(depthwise) { return wick_relu(CONV(x, MADE(ctx, 12, 1, 3, 3), MADE(ctx, 12), .groups = 12, .pad = {1, 1}, .stride = {2, 1})); }
 NET(depthwise_between) {
     wick_tensor *h = wick_relu(CONV(x, MADE(ctx, 20, 3, 1, 1), MADE(ctx, 20)));
@@ -77,6 +79,7 @@ static const net nets[] = {
     {"conv_grouped_deep", 4, {1, 140, 4, 5}, conv_grouped_deep, WICK_F32}, {"conv_deep", 4, {1, 140, 5, 5}, conv_deep, WICK_F32},
     {"conv_deeper", 4, {1, 200, 5, 4}, conv_deeper, WICK_F32},         {"conv_point", 4, {1, 600, 3, 3}, conv_point, WICK_F32},
     {"conv_line", 3, {2, 3, 20}, conv_line, WICK_F32},                 {"conv_solid", 5, {1, 2, 4, 5, 6}, conv_solid, WICK_F32},
+    {"winograd", 4, {2, 8, 9, 12}, winograd, WICK_F32},                {"winograd_unpadded", 4, {1, 4, 10, 11}, winograd_unpadded, WICK_F32},
     {"depthwise", 4, {2, 12, 7, 9}, depthwise, WICK_F32},              {"depthwise_between", 4, {1, 3, 8, 9}, depthwise_between, WICK_F32},
     {"pools", 4, {2, 3, 12, 13}, pools, WICK_F32},                     {"pools_of_planes", 4, {2, 3, 13, 12}, pools_of_planes, WICK_F32},
     {"pools_adaptive", 4, {1, 3, 7, 7}, pools_adaptive, WICK_F32},     {"pool_of_all", 4, {2, 3, 12, 12}, pool_of_all, WICK_F32},
@@ -175,6 +178,57 @@ static void check_all(wick_c_options options, wick_tier tier, const char *flags)
 TEST(printed_plans_have_the_bits_of_the_base_tier) { check_all((wick_c_options){0}, WICK_TIER_BASE, ""); }
 TEST(lanes_and_files_of_weights_change_no_bit) { check_all((wick_c_options){.lanes = 3, .weights_apart = true}, WICK_TIER_BASE, ""); }
 
+/* ---- models ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static void check_model(const char *folder, const char *name, const char *path) {
+    wick_context *ctx = NULL;
+    wick_onnx *onnx = NULL;
+    wick_plan *plan = NULL;
+    wick_workspace *space = NULL;
+    wick_c_info info;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    CHECK_OK(ctx, wick_onnx_open(ctx, path, NULL, &onnx));
+    const wick_spec in = onnx ? wick_onnx_input_spec(onnx, 0) : (wick_spec){.rank = -1};
+    if (onnx) CHECK_OK(ctx, wick_onnx_compile(onnx, &in, NULL, &plan));
+    if (plan) CHECK_OK(ctx, wick_plan_write_c(plan, folder, &(wick_c_options){.name = name, .lanes = 16}, &info));
+    void *library = plan ? compiled_load(folder, name, "") : NULL;
+    CHECK_MSG(library, "%s", name);
+    if (library && wick_workspace_new(plan, &space) == WICK_OK) {
+        const wick_spec out = wick_plan_output(plan, 0);
+        char symbol[64];
+        snprintf(symbol, sizeof symbol, "%s_run", name);
+        int (*run)(const float *, float *) = (int (*)(const float *, float *))(uintptr_t)dlsym(library, symbol);
+        for (size_t i = 0; i < wick_spec_bytes(&in) / sizeof(float); i++) ((float *)x)[i] = (float)test_rand_real(-1, 1);
+        CHECK(wick_run(space, (const void *[]){x}, (void *[]){want}) == WICK_OK);
+        CHECK_INT(run((const float *)x, (float *)got), 0);
+        CHECK_MSG(memcmp(want, got, wick_spec_bytes(&out)) == 0, "%s: other bits", name);
+        CHECK(info.arena_bytes <= wick_plan_get_info(plan).arena_bytes); /* which holds packed weights too */
+        test_count("printed models", 1);
+    }
+    if (library) dlclose(library);
+    wick_workspace_free(&space);
+    wick_plan_free(&plan);
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
+TEST(small_models_have_the_bits_of_the_base_tier) {
+    static const char *const models[] = {"lenet", "dscnn", "autoencoder", "resnet8", "mnist_cnn", "mobilenetv1_025"};
+    const char *all = getenv("WICK_MODELS");
+    char folder[512], path[1024];
+    if (!all) SKIP("WICK_MODELS is not set");
+    if (!compiled_possible()) SKIP("there is no compiler named cc");
+    REQUIRE(compiled_folder(folder, sizeof folder));
+    const wick_tier before = wick_tier_current();
+    REQUIRE(wick_tier_force(WICK_TIER_BASE));
+    for (size_t i = 0; i < WICK_COUNTOF(models); i++) {
+        snprintf(path, sizeof path, "%s/bench/%s/model.onnx", all, models[i]);
+        check_model(folder, models[i], path);
+    }
+    compiled_remove(folder);
+    wick_tier_force(before);
+}
+
 /* ---- what is refused ----------------------------------------------------------------------------------------------------------------------- */
 
 NET(sorted) { return wick_cumsum(x, 1); }
@@ -206,7 +260,7 @@ TEST(what_has_no_printer_is_refused_and_nothing_is_written) {
     CHECK_STR_HAS(wick_context_error(ctx), "assigns states");
     wick_plan_free(&plan);
 
-    plan = planned(ctx, &nets[21], x, want);
+    plan = planned(ctx, &(net){"elementwise", 2, {7, 9}, elementwise, WICK_F32}, x, want);
     REQUIRE(plan);
     CHECK_INT(wick_plan_write_c(plan, path, &(wick_c_options){.name = "no name"}, NULL), WICK_ERR_INVALID);
     CHECK_INT(wick_plan_write_c(plan, path, &(wick_c_options){.lanes = 65}, NULL), WICK_ERR_INVALID);
