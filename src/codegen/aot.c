@@ -253,7 +253,9 @@ static void print_source(wick_c_printer *p, wick_text *out) {
     wick_text_add(out, "_FMA %d\n#endif\n#if ", m->fused);
     print_upper(out, m->name);
     wick_text_add(out, "_FMA\n#define WICK_FMAF(a, b, c) fmaf((a), (b), (c))\n#define WICK_FMA(a, b, c) fma((a), (b), (c))\n#else\n"
-                  "#define WICK_FMAF(a, b, c) ((a) * (b) + (c))\n#define WICK_FMA(a, b, c) ((a) * (b) + (c))\n#endif\n\n");
+                  "#define WICK_FMAF(a, b, c) ((a) * (b) + (c))\n#define WICK_FMA(a, b, c) ((a) * (b) + (c))\n#endif\n\n"
+                  "/* gcc unrolls short loops before it could make vectors of them. */\n#if defined(__GNUC__) && !defined(__clang__) && (defined(__SSE__) || defined(__ARM_NEON))\n"
+                  "#define KEEP _Pragma(\"GCC unroll 1\")\n#else\n#define KEEP\n#endif\n\n");
     wick_text needs = {0}; /* what names math functions */
     if (rows.at) wick_text_bytes(&needs, rows.at, rows.len);
     if (p->functions.at) wick_text_bytes(&needs, p->functions.at, p->functions.len);

@@ -80,21 +80,52 @@ wick_status wick_c_print_copy(wick_c_printer *p, const wick_step *s) {
 
 /* ---- what ends a sum -------------------------------------------------------------------------------------------------------------------------- */
 
-/* y = act(acc[j] (+ total[j]) + bias), for j < width. */
-static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, const char *bias, bool relu, const char *to, const char *type) {
-    line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(width));
-    line(t, depth + 1, "%s s = %s;", type, blocks ? "total[j] + acc[j]" : "acc[j]");
-    if (bias) line(t, depth + 1, "s = s + %s;", bias);
-    if (relu) line(t, depth + 1, "s = s < 0 ? 0 : s;");
-    line(t, depth + 1, "%s = s;", to);
-    line(t, depth, "}");
+/* Rows of sums are carried at once where that pays: acc, or acc0, acc1, ... */
+static const char *sum_name(char *text, size_t size, const char *name, int row, int rows) {
+    if (rows == 1)
+        snprintf(text, size, "%s", name);
+    else
+        snprintf(text, size, "%s%d", name, row);
+    return text;
 }
-static void print_sums(wick_text *t, int depth, int64_t width, bool blocks, const char *type) {
-    line(t, depth, blocks ? "%s acc[%lld] = {0}, total[%lld] = {0};" : "%s acc[%lld] = {0};", type, LL(width), LL(width));
+static void print_sums(wick_text *t, int depth, int64_t width, bool blocks, const char *type, int rows) {
+    char acc[16], total[16];
+    for (int r = 0; r < rows; r++) {
+        sum_name(acc, sizeof acc, "acc", r, rows), sum_name(total, sizeof total, "total", r, rows);
+        if (blocks)
+            line(t, depth, "%s %s[%lld] = {0}, %s[%lld] = {0};", type, acc, LL(width), total, LL(width));
+        else
+            line(t, depth, "%s %s[%lld] = {0};", type, acc, LL(width));
+    }
 }
-static void print_flush(wick_text *t, int depth, int64_t width, const char *condition) {
+static void print_flush(wick_text *t, int depth, int64_t width, const char *condition, int rows) {
+    char acc[16], total[16];
     line(t, depth, "if (%s)", condition);
-    line(t, depth + 1, "for (long j = 0; j < %lld; j++) total[j] = total[j] + acc[j], acc[j] = 0;", LL(width));
+    line(t, depth + 1, "for (long j = 0; j < %lld; j++) {", LL(width));
+    for (int r = 0; r < rows; r++) {
+        sum_name(acc, sizeof acc, "acc", r, rows), sum_name(total, sizeof total, "total", r, rows);
+        line(t, depth + 2, "%s[j] = %s[j] + %s[j], %s[j] = 0;", total, total, acc, acc);
+    }
+    line(t, depth + 1, "}");
+}
+/* y = act(acc[j] (+ total[j]) + bias), for j < width. to: where row 0 goes; the others `step` elements on each. */
+static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, const char *bias, bool relu, const char *to, const char *type, int rows, int64_t step) {
+    char acc[16], total[16];
+    line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(width));
+    for (int r = 0; r < rows; r++) {
+        sum_name(acc, sizeof acc, "acc", r, rows), sum_name(total, sizeof total, "total", r, rows);
+        if (blocks)
+            line(t, depth + 1, "%s%s = %s[j] + %s[j];", r ? "" : type, r ? "s" : " s", total, acc);
+        else
+            line(t, depth + 1, "%s%s = %s[j];", r ? "" : type, r ? "s" : " s", acc);
+        if (bias) line(t, depth + 1, "s = s + %s;", bias);
+        if (relu) line(t, depth + 1, "s = s < 0 ? 0 : s;");
+        if (r)
+            line(t, depth + 1, "(&%s)[%lld] = s;", to, LL(r * step));
+        else
+            line(t, depth + 1, "%s = s;", to);
+    }
+    line(t, depth, "}");
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------------------------------- */
@@ -119,23 +150,23 @@ static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool p
     const char *type = wick_c_type(g->type), *fma = g->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA";
     const bool blocks = g->k > g->kc;
     char b[160], text[160], bias[64];
-    print_sums(t, depth, width, blocks, type);
+    print_sums(t, depth, width, blocks, type, 1);
     line(t, depth, "for (long k = 0; k < %lld; k++) {", LL(g->k));
     snprintf(text, sizeof text, "k %% %lld == 0 && k", LL(g->kc));
-    if (blocks) print_flush(t, depth + 1, width, text);
+    if (blocks) print_flush(t, depth + 1, width, text, 1);
     line(t, depth + 1, "const %s x = a[i * %lld + k * %lld];", type, LL(g->a_row), LL(g->a_col));
     if (packed)
         snprintf(b, sizeof b, "b[%s * %lld + k * %lld + j]", first, LL(g->k), LL(width));
     else
         snprintf(b, sizeof b, "b[k * %lld + (%s + j) * %lld]", LL(g->b_row), first, LL(g->b_col));
-    line(t, depth + 1, "for (long j = 0; j < %lld; j++) acc[j] = %s(x, %s, acc[j]);", LL(width), fma, b);
+    line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(x, %s, acc[j]);", LL(width), fma, b);
     line(t, depth, "}");
     snprintf(text, sizeof text, "c[i * %lld + %s + j]", LL(g->c_row), first);
     if (g->bias == 1)
         snprintf(bias, sizeof bias, "bias[%s + j]", first);
     else
         snprintf(bias, sizeof bias, "bias[i]");
-    print_epilogue(t, depth, width, blocks, g->bias ? bias : NULL, g->relu, text, type);
+    print_epilogue(t, depth, width, blocks, g->bias ? bias : NULL, g->relu, text, type, 1, 0);
 }
 
 wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
@@ -267,10 +298,10 @@ static void print_tap(char *text, size_t size, const wick_convolution *c, int d)
 }
 
 /* The sums of `width` outputs of a group from o0 (a number or a variable) on. weights: an expression of where theirs begin, [tap][ci][width]. */
-static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t width, const char *o0, const char *weights) {
+static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t width, const char *o0, const char *weights, int pixels) {
     const wick_convolution *c = q->c;
     char text[256], out[3][64], pixel[300];
-    print_sums(t, depth, width, q->blocks, q->type);
+    print_sums(t, depth, width, q->blocks, q->type, pixels);
     const int opened = depth;
     int conditions = 0; /* the first dim whose place is not looked at yet */
     for (int d = 0; d < 3; d++) {
@@ -280,7 +311,7 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
             char number[160];
             print_tap(number, sizeof number, c, d);
             snprintf(text, sizeof text, "%.150s %% %lld == 0", number, LL(q->per_block));
-            print_flush(t, depth, width, text);
+            print_flush(t, depth, width, text, pixels);
         }
         if (q->blocks && d < piece_ends) continue; /* a piece that is passed over still ends the block before it */
         for (; conditions <= d; conditions++) {
@@ -300,11 +331,18 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
             snprintf(text, sizeof text, "(k2 * %lld + c) %% %d == 0", LL(c->ci), WICK_GEMM_KC);
         else
             snprintf(text, sizeof text, "c %% %d == 0", WICK_GEMM_KC);
-        print_flush(t, depth + 1, width, text);
+        print_flush(t, depth + 1, width, text, pixels);
         outside(out[0], sizeof out[0], c, 2);
         if (*out[0]) line(t, depth + 1, "if (%s) continue;", out[0]);
     }
-    line(t, depth + 1, "for (long j = 0; j < %lld; j++) acc[j] = %s(v[c], u[c * %lld + j], acc[j]);", LL(width), q->fma, LL(width));
+    if (pixels == 1) {
+        line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(v[c], u[c * %lld + j], acc[j]);", LL(width), q->fma, LL(width));
+    } else {
+        line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) {", LL(width));
+        for (int r = 0; r < pixels; r++)
+            line(t, depth + 2, "acc%d[j] = %s(v[c + %lld], u[c * %lld + j], acc%d[j]);", r, q->fma, LL(r * c->stride[2] * c->groups * c->ci), LL(width), r);
+        line(t, depth + 1, "}");
+    }
     line(t, depth, "}");
     while (depth > opened) line(t, --depth, "}");
     snprintf(out[0], sizeof out[0], "to[%s + j]", o0);
@@ -312,18 +350,49 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
         snprintf(out[1], sizeof out[1], "bias[g * %lld + %s + j]", LL(q->co), o0);
     else
         snprintf(out[1], sizeof out[1], "bias[%s + j]", o0);
-    print_epilogue(t, depth, width, q->blocks, c->bias ? out[1] : NULL, c->relu, out[0], q->type);
+    print_epilogue(t, depth, width, q->blocks, c->bias ? out[1] : NULL, c->relu, out[0], q->type, pixels, c->groups * c->co);
 }
 
-static int open_pixels(wick_text *t, int depth, const wick_convolution *c) {
+static int open_pixels(wick_text *t, int depth, const wick_convolution *c, int dims) {
+    wick_text none = text_of(); /* t NULL: the depth alone */
+    t = t ? t : &none;
     if (c->batch > 1) line(t, depth++, "for (long n = 0; n < %lld; n++) {", LL(c->batch));
-    for (int d = 0; d < 3; d++)
+    for (int d = 0; d < dims; d++)
         if (c->out[d] > 1) line(t, depth++, "for (long o%d = 0; o%d < %lld; o%d++) {", d, d, LL(c->out[d]), d);
+    wick_text_free(&none);
     return depth;
 }
 
 static void begin_conv(wick_text *t, const wick_convolution *c, const char *type) {
     wick_text_add(t, "(const %s *x, const %s *w, %s%s%s%s *y) {\n", type, type, c->bias ? "const " : "", c->bias ? type : "", c->bias ? " *bias, " : "", type);
+}
+
+/* All outputs of so many pixels of a row. */
+enum { TILE_PIXELS = 4, TILE_LANES = 16 };
+static void print_pixels(wick_text *t, int depth, const conv_print *q, int pixels) {
+    const wick_convolution *c = q->c;
+    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], whole = c->co - c->co % q->lanes;
+    const int opened = depth;
+    char pixel[300], w[128];
+    print_pixel(pixel, sizeof pixel, c, 'o', c->out);
+    if (c->groups > 1) line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
+    line(t, depth, "%s *to = y + %s * %lld%s;", q->type, pixel, LL(c->groups * c->co), c->groups > 1 ? " + g * CO" : "");
+    const char *group = c->groups > 1 ? "w + g * PER_GROUP" : "w";
+    if (whole) {
+        line(t, depth, "for (long o = 0; o < %lld; o += %lld) {", LL(whole), LL(q->lanes));
+        snprintf(w, sizeof w, "%s + o * %lld", group, LL(taps * c->ci));
+        print_outputs(t, depth + 1, q, q->lanes, "o", w, pixels);
+        line(t, depth, "}");
+    }
+    if (whole < c->co) {
+        char first[32];
+        snprintf(first, sizeof first, "%lld", LL(whole));
+        snprintf(w, sizeof w, "%s + %lld", group, LL(whole * taps * c->ci));
+        line(t, depth, "{");
+        print_outputs(t, depth + 1, q, c->co - whole, first, w, pixels);
+        line(t, depth, "}");
+    }
+    if (depth > opened) line(t, --depth, "}");
 }
 
 /* Each channel on its own: one chain over the taps. Images may have their channels first, on either side. */
@@ -333,7 +402,7 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
     char pixel[2][300], text[700], tap[160];
     print_tap(tap, sizeof tap, c, 2);
     begin_conv(t, c, type);
-    int depth = open_pixels(t, 1, c);
+    int depth = open_pixels(t, 1, c, 3);
     wick_convolution one = *c;
     one.batch = 1; /* images are apart: planes lie between */
     print_pixel(pixel[0], sizeof pixel[0], &one, 'i', c->in);
@@ -348,7 +417,7 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
             line(t, depth++, "{");
         else
             line(t, depth++, "for (long c0 = 0; c0 < %lld; c0 += %lld) {", LL(whole), LL(lanes));
-        print_sums(t, depth, width, false, type);
+        print_sums(t, depth, width, false, type, 1);
         const int opened = depth;
         for (int d = 0; d < 3; d++) {
             if (c->kernel[d] > 1) line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d++) {", d, d, LL(c->kernel[d]), d);
@@ -364,9 +433,9 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
             line(t, depth, "const %s *v = x + %s%s * %lld + %s;", type, image, pixel[0], LL(c->groups), c0);
         line(t, depth, "const %s *u = w + %s * %lld + %s;", type, tap, LL(c->groups), c0);
         if (c->planes[0])
-            line(t, depth, "for (long j = 0; j < %lld; j++) acc[j] = %s(u[j], v[j * %lld], acc[j]);", LL(width), fma, LL(in));
+            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(u[j], v[j * %lld], acc[j]);", LL(width), fma, LL(in));
         else
-            line(t, depth, "for (long j = 0; j < %lld; j++) acc[j] = %s(u[j], v[j], acc[j]);", LL(width), fma);
+            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(u[j], v[j], acc[j]);", LL(width), fma);
         while (depth > opened) line(t, --depth, "}");
         if (c->batch > 1) snprintf(image, sizeof image, "n * %lld + ", LL(out * c->groups));
         if (c->planes[1])
@@ -375,7 +444,7 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
             snprintf(text, sizeof text, "y[%s%s * %lld + %s + j]", image, pixel[1], LL(c->groups), c0);
         char bias[64];
         snprintf(bias, sizeof bias, "bias[%s + j]", c0);
-        print_epilogue(t, depth, width, false, c->bias ? bias : NULL, c->relu, text, type);
+        print_epilogue(t, depth, width, false, c->bias ? bias : NULL, c->relu, text, type, 1, 0);
         line(t, --depth, "}");
     }
     while (depth > 1) line(t, --depth, "}");
@@ -444,7 +513,7 @@ static void print_winograd_panel(wick_text *t, int depth, const wick_convolution
     line(t, depth, "float m[16][%lld] = {{0}};", LL(width));
     line(t, depth, "for (long k = 0; k < 16; k++)");
     line(t, depth + 1, "for (long c = 0; c < %lld; c++, u += %lld)", LL(c->ci), LL(width));
-    line(t, depth + 2, "for (long j = 0; j < %lld; j++) m[k][j] = WICK_FMAF(v[k * %lld + c], u[j], m[k][j]);", LL(width), LL(c->ci));
+    line(t, depth + 2, "KEEP for (long j = 0; j < %lld; j++) m[k][j] = WICK_FMAF(v[k * %lld + c], u[j], m[k][j]);", LL(width), LL(c->ci));
     line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(width));
     line(t, depth + 1, "float a[2][4];");
     line(t, depth + 1, "for (long k = 0; k < 4; k++) {");
@@ -535,31 +604,27 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     } else {
         conv_print q = {.c = c, .type = type, .fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", .lanes = lanes, .co = c->co};
         q.merged = c->groups == 1 && c->dilation[2] == 1;
-        const int64_t run = (q.merged ? c->kernel[2] : 1) * c->ci, pieces = taps * c->ci / run, whole = c->co - c->co % lanes;
+        const int64_t run = (q.merged ? c->kernel[2] : 1) * c->ci, pieces = taps * c->ci / run;
         q.per_block = run > WICK_GEMM_KC ? 0 : WICK_GEMM_KC / run;
         q.blocks = !q.per_block || pieces > q.per_block;
         begin_conv(&t, c, type);
-        int depth = open_pixels(&t, 1, c);
-        char pixel[300], w[128];
-        print_pixel(pixel, sizeof pixel, c, 'o', c->out);
-        if (c->groups > 1) line(&t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
-        line(&t, depth, "%s *to = y + %s * %lld%s;", type, pixel, LL(c->groups * c->co), c->groups > 1 ? " + g * CO" : "");
-        const char *group = c->groups > 1 ? "w + g * PER_GROUP" : "w";
-        if (whole) {
-            line(&t, depth, "for (long o = 0; o < %lld; o += %lld) {", LL(whole), LL(lanes));
-            snprintf(w, sizeof w, "%s + o * %lld", group, LL(taps * c->ci));
-            print_outputs(&t, depth + 1, &q, lanes, "o", w);
+        /* Four pixels of a row at once read each weight once; where all of them are inside, and sums are many. */
+        const int64_t tiled = p->m->lanes >= TILE_LANES && !may_leave(c, 2) ? c->out[2] - c->out[2] % TILE_PIXELS : 0;
+        if (!tiled) {
+            print_pixels(&t, open_pixels(&t, 1, c, 3), &q, 1);
+        } else {
+            const int depth = open_pixels(&t, 1, c, 2);
+            line(&t, depth, "long o2 = 0;");
+            line(&t, depth, "for (; o2 < %lld; o2 += %d) {", LL(tiled), TILE_PIXELS);
+            print_pixels(&t, depth + 1, &q, TILE_PIXELS);
             line(&t, depth, "}");
+            if (tiled < c->out[2]) {
+                line(&t, depth, "for (; o2 < %lld; o2++) {", LL(c->out[2]));
+                print_pixels(&t, depth + 1, &q, 1);
+                line(&t, depth, "}");
+            }
         }
-        if (whole < c->co) {
-            char first[32];
-            snprintf(first, sizeof first, "%lld", LL(whole));
-            snprintf(w, sizeof w, "%s + %lld", group, LL(whole * taps * c->ci));
-            line(&t, depth, "{");
-            print_outputs(&t, depth + 1, &q, c->co - whole, first, w);
-            line(&t, depth, "}");
-        }
-        while (depth > 1) line(&t, --depth, "}");
+        for (int depth = open_pixels(NULL, 1, c, tiled ? 2 : 3); depth > 1;) line(&t, --depth, "}");
         wick_text_add(&t, "}\n");
         if (c->groups > 1 && t.at) { /* the numbers behind the names */
             char ci[32], co[32], per[32];

@@ -177,6 +177,7 @@ static void check_all(wick_c_options options, wick_tier tier, const char *flags)
 
 TEST(printed_plans_have_the_bits_of_the_base_tier) { check_all((wick_c_options){0}, WICK_TIER_BASE, ""); }
 TEST(lanes_and_files_of_weights_change_no_bit) { check_all((wick_c_options){.lanes = 3, .weights_apart = true}, WICK_TIER_BASE, ""); }
+TEST(pixels_at_once_change_no_bit) { check_all((wick_c_options){.lanes = 16}, WICK_TIER_BASE, "-O3"); }
 
 /* ---- models ---------------------------------------------------------------------------------------------------------------------------------- */
 
