@@ -173,6 +173,10 @@ static wick_status print_step(wick_c_printer *p, const wick_step *s) {
         return wick_c_print_pool(p, s);
     case WICK_STEP_SOFTMAX:
         return wick_c_print_softmax(p, s);
+    case WICK_STEP_LAYER_NORM:
+        return wick_c_print_layer_norm(p, s);
+    case WICK_STEP_JOIN:
+        return wick_c_print_join(p, s);
     case WICK_STEP_PACK:
     case WICK_STEP_PROGRAM_END:
     case WICK_STEP_MIRROR:

@@ -716,7 +716,7 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
 
 /* ---- softmax ------------------------------------------------------------------------------------------------------------------------------------ */
 
-/* Rows of up to 32 columns are summed in order; longer ones in chunks of 1,024, 16 lanes each folded by halves, and chunks in double. */
+/* Rows are summed in chunks of 1,024, 16 lanes each folded by halves, and chunks in double; in softmax rows of up to 32 columns in order. */
 enum { SOFTMAX_SHORT = 32, SOFTMAX_CHUNK = 1024, SOFTMAX_LANES = 16 };
 wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     const wick_step_softmax *m = s->args;
@@ -760,6 +760,87 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     wick_c_argument(p, &s->refs[0], dtype);
     wick_text_add(&p->calls, ", ");
     wick_c_argument(p, &s->refs[1], dtype);
+    wick_text_add(&p->calls, ");\n");
+    return WICK_OK;
+}
+
+/* ---- layer norm, and concatenation ------------------------------------------------------------------------------------------------------------------ */
+
+/* double NAME: the sum over a row of what `term` makes of x[c]. */
+static void print_row_sum(wick_text *t, int depth, const char *type, const char *name, int64_t cols, const char *term) {
+    line(t, depth, "double %s = 0;", name);
+    line(t, depth, "for (long c0 = 0; c0 < %lld; c0 += %d) {", LL(cols), SOFTMAX_CHUNK);
+    line(t, depth + 1, "%s lane[%d] = {0};", type, SOFTMAX_LANES);
+    line(t, depth + 1, "for (long c = c0; c < %lld && c < c0 + %d; c++) lane[c %% %d] = lane[c %% %d] + %s;", LL(cols), SOFTMAX_CHUNK, SOFTMAX_LANES, SOFTMAX_LANES, term);
+    line(t, depth + 1, "for (long h = %d; h > 0; h /= 2)", SOFTMAX_LANES / 2);
+    line(t, depth + 2, "for (long l = 0; l < h; l++) lane[l] = lane[l] + lane[l + h];");
+    line(t, depth + 1, "%s = %s + (double)lane[0];", name, name);
+    line(t, depth, "}");
+}
+
+wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s) {
+    const wick_step_layer_norm *m = s->args;
+    const wick_dtype dtype = m->type == WICK_CF32 ? WICK_F32 : WICK_F64;
+    const char *type = wick_c_type(m->type);
+    const int refs = m->n_in + 2 + m->centred;
+    wick_text t = text_of(), eps = text_of();
+    wick_c_number(&eps, WICK_CF64, m->eps);
+    wick_text_add(&t, "(const %s *x, ", type);
+    if (m->n_in > 1) wick_text_add(&t, "const %s *weight, ", type);
+    if (m->n_in > 2) wick_text_add(&t, "const %s *bias, ", type);
+    wick_text_add(&t, "%s *y, ", type);
+    if (m->centred) wick_text_add(&t, "%s *means, ", type);
+    wick_text_add(&t, "%s *rstds) {\n", type);
+    line(&t, 1, "for (long r = 0; r < %lld; r++, x += %lld, y += %lld) {", LL(m->rows), LL(m->cols), LL(m->cols));
+    if (m->centred) {
+        print_row_sum(&t, 2, type, "sum", m->cols, "x[c]");
+        line(&t, 2, "const %s mean = (%s)(sum / %lld);", type, type, LL(m->cols));
+        line(&t, 2, "means[r] = mean;");
+    }
+    print_row_sum(&t, 2, type, "squares", m->cols, m->centred ? "(x[c] - mean) * (x[c] - mean)" : "x[c] * x[c]");
+    line(&t, 2, "const %s rstd = (%s)(1 / sqrt(squares / %lld + %s));", type, type, LL(m->cols), eps.at ? eps.at : "0");
+    line(&t, 2, "rstds[r] = rstd;");
+    line(&t, 2, "for (long c = 0; c < %lld; c++) {", LL(m->cols));
+    line(&t, 3, m->centred ? "%s v = (x[c] - mean) * rstd;" : "%s v = x[c] * rstd;", type);
+    if (m->n_in > 1) line(&t, 3, "v = v * weight[c];");
+    if (m->n_in > 2) line(&t, 3, "v = v + bias[c];");
+    line(&t, 3, "y[c] = v;");
+    line(&t, 2, "}");
+    line(&t, 1, "}");
+    wick_text_add(&t, "}\n");
+    t.failed = t.failed || eps.failed;
+    wick_text_free(&eps);
+    wick_c_function(p, m->centred ? "layer_norm" : "rms_norm", &t);
+    for (int i = 0; i < refs; i++) {
+        if (i) wick_text_add(&p->calls, ", ");
+        wick_c_argument(p, &s->refs[i], dtype);
+    }
+    wick_text_add(&p->calls, ");\n");
+    return WICK_OK;
+}
+
+wick_status wick_c_print_join(wick_c_printer *p, const wick_step *s) {
+    const wick_join *m = &((const wick_step_join *)s->args)->join;
+    const wick_dtype dtype = (wick_dtype)s->node->out[0].type.dtype;
+    const char *type = wick_c_memory(dtype);
+    const int64_t elem = (int64_t)wick_dtype_size(dtype);
+    if (!type) return wick_c_refuse(p, s, "its elements are not written as C yet");
+    wick_text t = text_of();
+    wick_text_add(&t, "(");
+    for (int k = 0; k < m->n; k++) wick_text_add(&t, "const %s *x%d, ", type, k);
+    wick_text_add(&t, "%s *y) {\n", type);
+    line(&t, 1, "for (long r = 0; r < %lld; r++) {", LL(m->rows));
+    for (int k = 0; k < m->n; k++) {
+        line(&t, 2, "memcpy(y, x%d + r * %lld, %lld);", k, LL(m->step[k] / elem), LL(m->bytes[k]));
+        line(&t, 2, "y += %lld;", LL(m->bytes[k] / elem));
+    }
+    line(&t, 1, "}");
+    wick_text_add(&t, "}\n");
+    wick_c_function(p, "join", &t);
+    for (int k = 0; k <= m->n; k++) {
+        if (k) wick_text_add(&p->calls, ", ");
+        wick_c_argument(p, &s->refs[k], dtype);
+    }
     wick_text_add(&p->calls, ");\n");
     return WICK_OK;
 }

@@ -45,5 +45,7 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_join(wick_c_printer *p, const wick_step *s);
 
 #endif

@@ -54,7 +54,9 @@ typedef enum wick_step_kind {
     WICK_STEP_CONV,
     WICK_STEP_MAX_POOL,
     WICK_STEP_MEAN_POOL,
-    WICK_STEP_SOFTMAX
+    WICK_STEP_SOFTMAX,
+    WICK_STEP_LAYER_NORM,
+    WICK_STEP_JOIN
 } wick_step_kind;
 
 typedef struct wick_step {

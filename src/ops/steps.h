@@ -38,4 +38,19 @@ typedef struct wick_step_softmax {
     int64_t rows, cols, per_task;
 } wick_step_softmax;
 
+/* LAYER_NORM: x, weight and bias if n_in says so, then y, mean if centred, rstd; rows are contiguous. */
+typedef struct wick_step_layer_norm {
+    wick_ctype type;
+    int n_in;
+    bool centred;
+    int64_t rows, cols, per_task;
+    double eps;
+} wick_step_layer_norm;
+
+/* JOIN: parts, then the result; all of one dtype. */
+typedef struct wick_step_join {
+    wick_join join;
+    int64_t per_task; /* rows */
+} wick_step_join;
+
 #endif
