@@ -197,7 +197,7 @@ static void print_signature(const wick_c_model *m, wick_text *out) {
     if (m->weights_apart) wick_text_add(out, "const void *weights%s", m->n_in + m->n_out ? ", " : "");
     for (int i = 0; i < m->n_in; i++) wick_text_add(out, "%sconst %s *%s", i ? ", " : "", wick_c_memory((wick_dtype)m->in[i].type.dtype), m->in[i].name);
     for (int i = 0; i < m->n_out; i++) wick_text_add(out, "%s%s *%s", i + m->n_in ? ", " : "", wick_c_memory((wick_dtype)m->out[i].type.dtype), m->out[i].name);
-    wick_text_add(out, "%s)", m->n_in + m->n_out + m->weights_apart ? "" : "void");
+    wick_text_add(out, "%s)", m->n_in || m->n_out || m->weights_apart ? "" : "void");
 }
 
 static void print_port(const wick_c_model *m, wick_text *out, const wick_c_port *port, const char *what) {

@@ -120,12 +120,12 @@ static wick_plan *planned(wick_context *ctx, const net *n, double *x, double *wa
 }
 
 enum { MOST = 120000 };
-static double x[MOST], want[MOST], got[MOST];
+static double given[MOST], want[MOST], got[MOST];
 
 static void check_net(const char *folder, const net *n, const wick_c_options *options, const char *flags) {
     wick_context *ctx = NULL;
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
-    wick_plan *plan = planned(ctx, n, x, want);
+    wick_plan *plan = planned(ctx, n, given, want);
     wick_c_info info;
     if (plan) CHECK_MSG(wick_plan_write_c(plan, folder, options, &info) == WICK_OK, "%s: %s", n->name, wick_context_error(ctx));
     void *library = plan ? compiled_load(folder, n->name, flags) : NULL;
@@ -146,13 +146,13 @@ static void check_net(const char *folder, const net *n, const wick_c_options *op
             CHECK(wick_map_read(&map, path, &msg) == WICK_OK && map.size == info.const_bytes);
             char *aligned = aligned_alloc(64, WICK_ALIGN_UP(map.size + 64, 64));
             memcpy(aligned, map.data, map.size);
-            CHECK_INT(run_with(NULL, x, got), 1);
-            CHECK_INT(run_with(aligned + 4, x, got), 1);
-            CHECK_INT(run_with(aligned, x, got), 0);
+            CHECK_INT(run_with(NULL, given, got), 1);
+            CHECK_INT(run_with(aligned + 4, given, got), 1);
+            CHECK_INT(run_with(aligned, given, got), 0);
             free(aligned);
             wick_map_close(&map);
         } else {
-            for (int twice = 0; twice < 2; twice++) CHECK_INT(run(x, got), 0); /* nothing of a run is left for the next */
+            for (int twice = 0; twice < 2; twice++) CHECK_INT(run(given, got), 0); /* nothing of a run is left for the next */
         }
         size_t bad = 0;
         while (bad < bytes && ((char *)got)[bad] == ((char *)want)[bad]) bad++;
@@ -203,9 +203,9 @@ static void check_model(const char *folder, const char *name, const char *path) 
         char symbol[64];
         snprintf(symbol, sizeof symbol, "%s_run", name);
         int (*run)(const float *, float *) = (int (*)(const float *, float *))(uintptr_t)dlsym(library, symbol);
-        for (size_t i = 0; i < wick_spec_bytes(&in) / sizeof(float); i++) ((float *)x)[i] = (float)test_rand_real(-1, 1);
-        CHECK(wick_run(space, (const void *[]){x}, (void *[]){want}) == WICK_OK);
-        CHECK_INT(run((const float *)x, (float *)got), 0);
+        for (size_t i = 0; i < wick_spec_bytes(&in) / sizeof(float); i++) ((float *)given)[i] = (float)test_rand_real(-1, 1);
+        CHECK(wick_run(space, (const void *[]){given}, (void *[]){want}) == WICK_OK);
+        CHECK_INT(run((const float *)given, (float *)got), 0);
         CHECK_MSG(memcmp(want, got, wick_spec_bytes(&out)) == 0, "%s: other bits", name);
         CHECK(info.arena_bytes <= wick_plan_get_info(plan).arena_bytes); /* which holds packed weights too */
         test_count("printed models", 1);
@@ -251,7 +251,7 @@ TEST(what_has_no_printer_is_refused_and_nothing_is_written) {
     snprintf(path, sizeof path, "%s/new", folder);
     wick_context *ctx = NULL;
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
-    wick_plan *plan = planned(ctx, &(net){"sorted", 2, {3, 4}, sorted, WICK_F32}, x, want);
+    wick_plan *plan = planned(ctx, &(net){"sorted", 2, {3, 4}, sorted, WICK_F32}, given, want);
     REQUIRE(plan);
     CHECK_INT(wick_plan_write_c(plan, path, NULL, NULL), WICK_ERR_UNSUPPORTED);
     CHECK_STR_HAS(wick_context_error(ctx), "cumsum");
@@ -265,7 +265,7 @@ TEST(what_has_no_printer_is_refused_and_nothing_is_written) {
     CHECK_STR_HAS(wick_context_error(ctx), "assigns states");
     wick_plan_free(&plan);
 
-    plan = planned(ctx, &(net){"elementwise", 2, {7, 9}, elementwise, WICK_F32}, x, want);
+    plan = planned(ctx, &(net){"elementwise", 2, {7, 9}, elementwise, WICK_F32}, given, want);
     REQUIRE(plan);
     CHECK_INT(wick_plan_write_c(plan, path, &(wick_c_options){.name = "no name"}, NULL), WICK_ERR_INVALID);
     CHECK_INT(wick_plan_write_c(plan, path, &(wick_c_options){.lanes = 65}, NULL), WICK_ERR_INVALID);
