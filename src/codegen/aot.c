@@ -97,10 +97,14 @@ void wick_c_argument(wick_c_printer *p, const wick_ref *ref, wick_dtype dtype) {
         wick_text_add(&p->calls, "(%s *)(void *)(arena + %lld)", type, (long long)b->offset + (long long)ref->offset);
         return;
     case WICK_C_INPUT:
-    case WICK_C_OUTPUT:
-        wick_text_add(&p->calls, "%s", b->place == WICK_C_INPUT ? p->m->in[b->index].name : p->m->out[b->index].name);
+    case WICK_C_OUTPUT: {
+        const bool in = b->place == WICK_C_INPUT;
+        const wick_c_port *port = in ? &p->m->in[b->index] : &p->m->out[b->index];
+        if (port->type.dtype != dtype) wick_text_add(&p->calls, "(%s%s *)(%svoid *)", in ? "const " : "", type, in ? "const " : ""); /* seen as bits of another type */
+        wick_text_add(&p->calls, "%s", port->name);
         if (offset) wick_text_add(&p->calls, " + %lld", (long long)offset);
         return;
+    }
     case WICK_C_DATA:
         wick_c_constant_at(p, wick_c_constant(p, dtype, b->data, (int64_t)b->size / elem), offset);
         return;
@@ -279,6 +283,8 @@ static void print_source(wick_c_printer *p, wick_text *out) {
         wick_text_add(out, "    if (!weights || (uintptr_t)weights %% 16) return 1;\n");
     }
     for (int i = 0; i < m->n_in; i++) wick_text_add(out, "    (void)%s;\n", m->in[i].name);
+    for (int i = 0; i < m->n_out; i++)
+        if (wick_type_count(&m->out[i].type) == 0) wick_text_add(out, "    (void)%s;\n", m->out[i].name);
     if (p->calls.at) wick_text_bytes(out, p->calls.at, p->calls.len);
     wick_text_add(out, "    return 0;\n}\n");
 }

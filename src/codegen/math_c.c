@@ -165,10 +165,15 @@ static void read_lines(reading *r) {
     wick_text_free(&item);
 }
 
-/* Marks what `code` names, and all that needs. Definitions name only those before them. */
+/* Marks what `code` names, and all that needs; comments name things too, and need none. Definitions name only those before them. */
 static void mark(reading *r, const char *code) {
     for (const char *p = code; *p;) {
+        const char *end = starts(p, "/*") ? strstr(p + 2, "*/") : NULL;
         size_t word = 0;
+        if (end) {
+            p = end + 2;
+            continue;
+        }
         while (is_name(p[word])) word++;
         for (size_t i = 0; word > 4 && i < r->n; i++) {
             definition *d = &r->all[i];

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "codegen/aot.h"
@@ -39,11 +40,11 @@ static bool is_identifier(const char *name) {
 static bool is_taken(const writing *w, const char *name, int before) {
     static const char *const words[] = {"arena", "weights", "bytes", "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for",
                                         "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
-                                        "unsigned", "void", "volatile", "while", "asm", "memcpy"};
+                                        "unsigned", "void", "volatile", "while", "asm", "memcpy", "KEEP", "NAN", "INFINITY"};
     for (size_t i = 0; i < WICK_COUNTOF(words); i++)
         if (strcmp(name, words[i]) == 0) return true;
     for (int i = 0; i < before; i++)
-        if (strcmp(name, w->ports[i].name) == 0) return true;
+        if (strcasecmp(name, w->ports[i].name) == 0) return true; /* macros have them in capitals */
     /* w0, conv_1: constants and functions */
     const size_t n = strlen(name), digits = strspn(name + strcspn(name, "0123456789"), "0123456789");
     return digits && n == strcspn(name, "0123456789") + digits && (name[0] == 'w' || strchr(name, '_'));

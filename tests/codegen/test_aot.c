@@ -72,6 +72,7 @@ NET(cast) { return wick_cast(wick_cast(wick_mul(x, wick_like(x, 100)), WICK_I8),
 NET(weights_are_folded) { return wick_linear(x, wick_mul(MADE(ctx, 12, 9), wick_exp(MADE(ctx, 12, 1))), wick_sum(MADE(ctx, 12, 4), WICK_AXES(1), false)); }
 NET(layer_normed) { return wick_layer_norm(x, MADE(ctx, 1100), MADE(ctx, 1100), 1e-5); }
 NET(plainly_normed) { return wick_add(wick_layer_norm(x, NULL, NULL, 1e-3), wick_rms_norm(x, MADE(ctx, 9), 1e-6)); }
+NET(powers) { return wick_pow(wick_abs(x), MADE(ctx, 9)); } /* of functions whose comments name others */
 NET(joined) { return wick_concat(3, (wick_tensor *[]){x, wick_neg(x), MADE(ctx, 4, 12)}, 1); }
 NET(doubles) { return wick_relu(wick_linear(wick_sin(x), made(ctx, WICK_F64, 2, (const int64_t[]){6, 30}), made(ctx, WICK_F64, 1, (const int64_t[]){6}))); }
 NET(itself) { return x; }
@@ -92,6 +93,7 @@ static const net nets[] = {
     {"sums", 2, {90, 1300}, sums, WICK_F32},                           {"turned", 3, {3, 4, 5}, turned, WICK_F32},
     {"cast", 2, {4, 5}, cast, WICK_F32},                               {"weights_are_folded", 2, {3, 9}, weights_are_folded, WICK_F32},
     {"layer_normed", 2, {3, 1100}, layer_normed, WICK_F32},            {"plainly_normed", 3, {2, 3, 9}, plainly_normed, WICK_F32},
+    {"powers", 2, {5, 9}, powers, WICK_F32},
     {"joined", 2, {4, 20}, joined, WICK_F32},                          {"doubles", 2, {3, 30}, doubles, WICK_F64},                        {"itself", 2, {3, 3}, itself, WICK_F32},
 };
 
