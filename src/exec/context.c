@@ -97,6 +97,7 @@ void wick_context_free(wick_context **context) {
     *context = NULL;
     wick_context_release_all(ctx);
     wick_cache_free(ctx);
+    wick_customs_free(ctx);
     wick_pool_free(&ctx->pool);
     if (ctx->reached) wick_walk_free(ctx, ctx->reached);
     wick_allocator alloc = ctx->alloc;

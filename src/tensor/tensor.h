@@ -234,6 +234,7 @@ struct wick_context {
     wick_tensor nomem; /* what ops return when not even a handle can be had */
     wick_error *nomem_error;
     struct wick_walk *reached; /* lists that walks reuse */
+    struct wick_custom_op *customs; /* registered ops, newest first (ops/custom.c) */
     /* set by layer 5 */
     struct wick_cache *cache;
     wick_status (*eval_pending)(wick_context *);
