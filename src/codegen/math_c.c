@@ -185,9 +185,7 @@ static void mark(reading *r, const char *code) {
     }
 }
 
-bool wick_c_math(wick_text *out, const char *code) {
-    static const char *const replaced[][2] = {
-        {"static inline __attribute__((always_inline)) ", "static inline "}, {"WICK_MATH ", "static inline "}, {"__builtin_", ""}, {"_Pragma(\"GCC unroll 32\") ", ""}};
+static bool print_math(wick_text *out, const char *code, const char *const (*replaced)[2], int n_replaced) {
     wick_arena arena;
     wick_arena_init(&arena, NULL, 64 * 1024);
     reading r = {.arena = &arena};
@@ -195,10 +193,20 @@ bool wick_c_math(wick_text *out, const char *code) {
     if (!r.failed) mark(&r, code);
     for (size_t i = 0; i < r.n && !r.failed; i++) {
         if (!r.all[i].needed) continue;
-        wick_text_replaced(out, r.all[i].text, strlen(r.all[i].text), replaced, WICK_COUNTOF(replaced));
+        wick_text_replaced(out, r.all[i].text, strlen(r.all[i].text), replaced, n_replaced);
         wick_text_add(out, "\n");
     }
     wick_release(NULL, r.all, r.cap * sizeof *r.all);
     wick_arena_free(&arena);
     return !r.failed && !out->failed;
+}
+
+bool wick_c_math(wick_text *out, const char *code) {
+    static const char *const plain[][2] = {
+        {"static inline __attribute__((always_inline)) ", "static inline "}, {"WICK_MATH ", "static inline "}, {"__builtin_", ""}, {"_Pragma(\"GCC unroll 32\") ", ""}};
+    return print_math(out, code, plain, WICK_COUNTOF(plain));
+}
+bool wick_c_math_gnu(wick_text *out, const char *code) {
+    static const char *const gnu[][2] = {{"WICK_MATH ", "static inline __attribute__((always_inline)) "}};
+    return print_math(out, code, gnu, WICK_COUNTOF(gnu));
 }

@@ -9,5 +9,7 @@
  * them. C11 with math.h, stdint.h and string.h, which the caller includes, as he defines WICK_FMAF(a, b, c) and WICK_FMA(a, b, c), a * b + c of floats and
  * of doubles, in one rounding or two. false: out of memory. */
 bool wick_c_math(wick_text *out, const char *code);
+/* The same for gcc and clang, with what makes loops over these functions vectors: always inlined, sums of polynomials unrolled. */
+bool wick_c_math_gnu(wick_text *out, const char *code);
 
 #endif

@@ -244,6 +244,7 @@ struct wick_context {
         const char **table; /* open addressing: a power of two of slots, at most half used */
         size_t n, slots;
     } texts; /* of wick_intern */
+    struct wick_jit *jit; /* compiles fused programs (ops/native.h); NULL: off */
     const wick_compile_options *told; /* of the function that is being compiled: who wants to know what happens to it; NULL: nobody */
 };
 
