@@ -17,7 +17,7 @@ enum {
     CLI_INTERRUPTED = 130 /* 128 + SIGINT, as shells count */
 };
 
-typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_PLAN, CMD_EXPLAIN, CMD_GRAPH, CMD_DOCTOR, CMD_BENCH, CMD_TUNE, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
+typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_PLAN, CMD_EXPLAIN, CMD_GRAPH, CMD_COMPILE, CMD_DOCTOR, CMD_BENCH, CMD_TUNE, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
 
 enum { CLI_MAX_OPTIONS = 160 };
 
@@ -53,6 +53,8 @@ typedef struct cli_options {
 
     const char *without, *before, *after, *dot; /* of plan, explain and graph */
     bool train;
+    const char *name, *cc; /* of compile, with out and weights */
+    int64_t lanes;
 
     bool show, reset; /* of tune */
 
@@ -82,6 +84,7 @@ int cmd_ops(cli_options *options);
 int cmd_plan(cli_options *options);
 int cmd_explain(cli_options *options);
 int cmd_graph(cli_options *options);
+int cmd_compile(cli_options *options);
 int cmd_doctor(cli_options *options);
 int cmd_bench(cli_options *options);
 int cmd_tune(cli_options *options);

@@ -271,7 +271,7 @@ int cmd_eval(cli_options *o) {
     wick_context *ctx;
     classifier c = {0};
     wick_dataset *dataset = NULL;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     int code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = talk_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);

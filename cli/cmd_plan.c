@@ -278,7 +278,7 @@ static int draw(const view *v) {
 
 static int look(cli_options *o, bool explain) {
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = explain ? WICK_JIT_WAIT : WICK_JIT_OFF}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     view v = {.o = o, .p = {.keeps_remarks = explain}};
     int code = planned_open(&v.p, o, ctx);

@@ -250,7 +250,7 @@ int cmd_predict(cli_options *o) {
     wick_dataset *dataset = NULL;
     int code = check_options(o);
     if (code != CLI_OK) return code;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = talk_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);

@@ -374,7 +374,7 @@ int cmd_run(cli_options *o) {
     runner r = {.o = o};
     int code = kind_check(o->model, AS_MODEL, "an ONNX model");
     if (code != CLI_OK) return code;
-    const wick_context_options options = {.tuning = tuned(), .threads = (int)o->threads, .seed = (uint64_t)o->seed, .max_memory = budget_memory(o)};
+    const wick_context_options options = {.tuning = tuned(), .threads = (int)o->threads, .seed = (uint64_t)o->seed, .max_memory = budget_memory(o), .jit = WICK_JIT_ON};
     const wick_onnx_limits limits = budget_limits(o);
     budget_watch(o);
     wick_status status = wick_context_new(&r.ctx, &options);

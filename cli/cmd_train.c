@@ -468,7 +468,7 @@ static int train(training *t) {
     bool resuming = o->resume[0] != '\0';
     if (resuming && (options_given(o, "out") || o->force))
         return talk_fail(CLI_USAGE, "--resume goes on in its own folder: leave out --out and --force");
-    if (wick_context_new(&t->ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .seed = (uint64_t)o->seed}) !=
+    if (wick_context_new(&t->ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .seed = (uint64_t)o->seed, .jit = WICK_JIT_ON}) !=
         WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     t->folder = resuming ? o->resume : o->out;

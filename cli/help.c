@@ -24,7 +24,8 @@ const char *help_argument(cli_command_id command) {
     case CMD_INSPECT: return help_any;
     case CMD_PLAN:
     case CMD_EXPLAIN:
-    case CMD_GRAPH: return help_planned;
+    case CMD_GRAPH:
+    case CMD_COMPILE: return help_planned;
     case CMD_VERIFY: return help_verified;
     case CMD_COMPARE: return help_pair;
     case CMD_CONVERT: return help_conversions;
@@ -49,7 +50,7 @@ enum {
     ALL = ~0,
     OF_TRAIN = 1 << CMD_TRAIN,
     OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO | 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT | 1 << CMD_BENCH |
-                 1 << CMD_PLAN | 1 << CMD_EXPLAIN | 1 << CMD_GRAPH,
+                 1 << CMD_PLAN | 1 << CMD_EXPLAIN | 1 << CMD_GRAPH | 1 << CMD_COMPILE,
 };
 static const struct {
     int code, commands; /* a bit set of cli_command_id */
@@ -131,6 +132,8 @@ const help_example help_examples[] = {
     {CMD_EXPLAIN, "wick explain run --batch 64 --threads 1", "which kernels take the time, how far each is from what this machine can do, and why"},
     {CMD_GRAPH, "wick graph net.onnx --svg graph.svg", "what is left of it after all passes"},
     {CMD_GRAPH, "wick graph run --before epilogue --after fuse", "what those passes and the ones between change, line by line"},
+    {CMD_COMPILE, "wick compile net.onnx -o out --name net", "out/net.c and out/net.h, with int net_run(const float *x, float *y)"},
+    {CMD_COMPILE, "wick compile net.onnx -o out --weights file --cc \"arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -Os\"", "weights as out/model.bin, and how many bytes it is on a microcontroller"},
     {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
     {CMD_TUNE, "wick tune", "fit task sizes and thresholds to this machine, once"},
     {CMD_TUNE, "wick tune --show", "what is used now, and from where"},

@@ -26,6 +26,7 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_PLAN] = {"plan", "[MODEL]", "the kernels that a model runs as, in order: memory over time, arithmetic, bytes, and the least time for each", false, false, cmd_plan},
     [CMD_EXPLAIN] = {"explain", "[MODEL]", "the same, run and timed, with what was fused or not and why", false, false, cmd_explain},
     [CMD_GRAPH] = {"graph", "[MODEL]", "the graph of a model as text or drawn, before and after each pass", false, false, cmd_graph},
+    [CMD_COMPILE] = {"compile", "[MODEL]", "write a model as C11 that needs no library: one source file, one header, weights, one static arena", false, false, cmd_compile},
     [CMD_DOCTOR] = {"doctor", "", "what of this machine Wick uses, how fast it is, and what would help", false, false, cmd_doctor},
     [CMD_BENCH] = {"bench", "[ROW...]", "how fast it is here, beside what the machine can do: rows by name, by suite, or by a pattern such as gemm/f32_*", false, true, cmd_bench},
     [CMD_TUNE] = {"tune", "", "measure which sizes of tasks and blocks are fastest here, and keep them: time changes, results don't", false, false, cmd_tune},

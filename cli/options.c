@@ -41,6 +41,7 @@ typedef struct option_row {
 #define W         (1u << CMD_EXPLAIN)
 #define G         (1u << CMD_GRAPH)
 #define N         (1u << CMD_TUNE)
+#define Z         (1u << CMD_COMPILE)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
@@ -73,16 +74,16 @@ static const option_row rows[] = {
     {"dtype", "keep|f64|f32|f16|bf16", WORD, K, "keep", AT(dtype), 0, 0, FORGET, "what floats become"},
     {"compress", "", FLAG, K, "", AT(compress), 0, 0, FORGET, "to .npz: deflate the arrays, as numpy.savez_compressed does; without it they can be read in place"},
     {"max-shard", "MB", INTEGER, K, "5000", AT(max_shard), 1, 1 << 30, FORGET, "bytes of tensors in a shard, in millions"},
-    {"arch", "NET", TEXT, L | W | G, "", AT(arch), 0, 0, FORGET, "instead of MODEL: this network, mlp:256,128, resnet8, ... (with --input)"},
-    {"net", "LAYERS", TEXT, L | W | G, "", AT(net), 0, 0, FORGET, "instead of MODEL: a network as text; wick help net lists the layers"},
+    {"arch", "NET", TEXT, L | W | G | Z, "", AT(arch), 0, 0, FORGET, "instead of MODEL: this network, mlp:256,128, resnet8, ... (with --input)"},
+    {"net", "LAYERS", TEXT, L | W | G | Z, "", AT(net), 0, 0, FORGET, "instead of MODEL: a network as text; wick help net lists the layers"},
     {"arch", "NET", TEXT, I, "", AT(arch), 0, 0, FORGET, "show this network's layers: mlp:256,128, resnet8, ... (with --input)"},
     {"net", "LAYERS", TEXT, I, "", AT(net), 0, 0, FORGET, "show the layers of a network as text; wick help net lists them"},
     {"input", "DIMS", TEXT, I, "", AT(input), 0, 0, FORGET, "extents of an image: 28,28 or 3,32,32"},
-    {"input", "DIMS|NAME=N", EACH, L | W | G, "", AT(inputs), 0, 0, FORGET, "--arch, --net: extents of an image, 28,28 or 3,32,32. Of a .onnx: an input that becomes a constant, N everywhere"},
-    {"batch", "N", INTEGER, L | W | G, "1", AT(batch), 1, 1e6, FORGET, "images at once; of a .onnx --dim says it"},
+    {"input", "DIMS|NAME=N", EACH, L | W | G | Z, "", AT(inputs), 0, 0, FORGET, "--arch, --net: extents of an image, 28,28 or 3,32,32. Of a .onnx: an input that becomes a constant, N everywhere"},
+    {"batch", "N", INTEGER, L | W | G | Z, "1", AT(batch), 1, 1e6, FORGET, "images at once; of a .onnx --dim says it"},
     {"train", "", FLAG, L | W | G, "", AT(train), 0, 0, FORGET, "the whole step of training instead: forward, backward, and Adam's update"},
-    {"without", "PASSES", TEXT, L | W | G, "", AT(without), 0, 0, FORGET, "leave passes out, by name with commas between: fuse,epilogue"},
-    {"classes", "N", INTEGER, I | L | W | G, "10", AT(classes), 1, 1 << 20, FORGET, "how many the network tells apart"},
+    {"without", "PASSES", TEXT, L | W | G | Z, "", AT(without), 0, 0, FORGET, "leave passes out, by name with commas between: fuse,epilogue"},
+    {"classes", "N", INTEGER, I | L | W | G | Z, "10", AT(classes), 1, 1 << 20, FORGET, "how many the network tells apart"},
     {"hidden", "SIZES", TEXT, T, "256,128", AT(hidden), 0, 0, FIXED, "widths of the hidden layers"},
     {"dropout", "P", REAL, T, "0.1", AT(dropout), 0, 0.99, FIXED,
      "chance that a hidden unit is zeroed in training"},
@@ -121,9 +122,14 @@ static const option_row rows[] = {
     {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,
      "stop after N epochs without a better test accuracy (or, at the same, a lower loss); 0: never"},
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
-    {"threads", "N", INTEGER, T | E | P | M | I | D | R | X | S | K | L | W | G | N, "0", AT(threads), 0, 4096, FORGET,
+    {"threads", "N", INTEGER, T | E | P | M | I | D | R | X | S | K | L | W | G | Z | N, "0", AT(threads), 0, 4096, FORGET,
      "0: every CPU this process may use; results don't depend on it"},
     {"out", "DIR", TEXT, T, "wick-run", AT(out), 0, 0, FORGET, "where last.safetensors and best.safetensors go"},
+    {"out", "DIR", TEXT, Z, "", AT(out), 0, 0, FORGET, "where NAME.c and NAME.h go; -o DIR is the same"},
+    {"name", "NAME", TEXT, Z, "model", AT(name), 0, 0, FORGET, "of the files, and the prefix of what they declare: NAME_run"},
+    {"weights", "array|file", WORD, Z, "array", AT(weights), 0, 0, FORGET, "as arrays in NAME.c, or as NAME.bin, which NAME_run is given"},
+    {"lanes", "N", INTEGER, Z, "8", AT(lanes), 1, 64, FORGET, "sums that loops carry at once: more suit CPUs with vectors (32), fewer those with few registers; the bits are the same"},
+    {"cc", "COMMAND", TEXT, Z, "cc -O2", AT(cc), 0, 0, FORGET, "the compiler that tells how large the code is: \"arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -Os\""},
     {"out", "FILE", TEXT, R, "", AT(out), 0, 0, FORGET, "the page to write; without it, report.html in RUN"},
     {"force", "", FLAG, T, "", AT(force), 0, 0, FORGET, "start over in an --out that holds a run"},
     {"resume", "DIR", TEXT, T, "", AT(resume), 0, 0, FORGET,
@@ -144,7 +150,7 @@ static const option_row rows[] = {
     {"input", "NAME=N", EACH, K | S, "", AT(inputs), 0, 0, FORGET, "an input of a .onnx that becomes a constant, N everywhere, such as the sampling rate that a branch hangs on: sr=16000"},
     {"state", "IN=OUT", EACH, X, "", AT(states), 0, 0, FORGET,
      "the input IN of a step is the output OUT of the step before; at first zeros, or what --input gives; may be given again"},
-    {"dim", "NAME=N", EACH, X | S | L | W | G, "", AT(dims), 0, 0, FORGET, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"},
+    {"dim", "NAME=N", EACH, X | S | L | W | G | Z, "", AT(dims), 0, 0, FORGET, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"},
     {"dim", "NAME=N", EACH, K, "", AT(dims), 0, 0, FORGET, "number for an open dim, by its name or as INPUT.axis (x.2=224); others stay open where they can, else they are 1"},
     {"output", "DIR", TEXT, X, "", AT(output), 0, 0, FORGET, "write each output to DIR/NAME.npy instead of showing it; those of a sequence are stacked"},
     {"topk", "K", INTEGER, X, "0", AT(topk), 0, MANY, FORGET, "of outputs with a score for each class, show the K highest; 0: 5 with --labels, else all of the output"},
@@ -174,14 +180,14 @@ static const option_row rows[] = {
     {"svg", "FILE", TEXT, S | G, "", AT(svg), 0, 0, FORGET, "draw the graph"},
     {"opset", "N", INTEGER, K, "18", AT(opset), 13, 28, FORGET, "version of the ops of an ONNX model that is written"},
     {"external", "", FLAG, K, "", AT(external), 0, 0, FORGET, "put the weights of an ONNX model into a file beside it, B.safetensors"},
-    {"max-memory", "MB", INTEGER, X | S | V | L | W | G, "", AT(max_memory), 1, 1 << 24, FORGET,
+    {"max-memory", "MB", INTEGER, X | S | V | L | W | G | Z, "", AT(max_memory), 1, 1 << 24, FORGET,
      "memory that it may take besides the file's own pages; without it what this machine has, of that 1024 for what a file describes and a run records of it"},
-    {"max-tensor", "MB", INTEGER, X | S | V | L | W | G, "8192", AT(max_tensor), 1, 1 << 24, FORGET, "the largest tensor that it may make"},
-    {"max-output", "MB", INTEGER, X | S | V | L | W | G, "8192", AT(max_output), 1, 1 << 24, FORGET, "all outputs of a run together"},
-    {"max-nodes", "N", INTEGER, X | S | V | L | W | G, "", AT(max_nodes), 1, MANY, FORGET,
+    {"max-tensor", "MB", INTEGER, X | S | V | L | W | G | Z, "8192", AT(max_tensor), 1, 1 << 24, FORGET, "the largest tensor that it may make"},
+    {"max-output", "MB", INTEGER, X | S | V | L | W | G | Z, "8192", AT(max_output), 1, 1 << 24, FORGET, "all outputs of a run together"},
+    {"max-nodes", "N", INTEGER, X | S | V | L | W | G | Z, "", AT(max_nodes), 1, MANY, FORGET,
      "nodes that a run may execute, those of loops and functions each time; without it 200000, and one for each byte of the file, up to 10000000"},
-    {"max-depth", "N", INTEGER, X | S | V | L | W | G, "64", AT(max_depth), 1, 1000, FORGET, "how deep graphs and functions may lie within each other"},
-    {"max-seconds", "S", REAL, X | S | V | L | W | G, "", AT(max_seconds), 0.001, 1e6, FORGET,
+    {"max-depth", "N", INTEGER, X | S | V | L | W | G | Z, "64", AT(max_depth), 1, 1000, FORGET, "how deep graphs and functions may lie within each other"},
+    {"max-seconds", "S", REAL, X | S | V | L | W | G | Z, "", AT(max_seconds), 0.001, 1e6, FORGET,
      "end with an error after that time; without it inspect and verify after 120, while in run opening a file may take an hour, and its graph too"},
     {"list", "", FLAG, B, "", AT(list), 0, 0, FORGET, "show the rows and their sizes, and measure none"},
     {"size", "LIST", TEXT, B, "1K,64K,16M", AT(sizes), 0, 0, FORGET, "elements, of rows that come in several sizes"},
@@ -205,10 +211,10 @@ static const option_row rows[] = {
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
     {"color", "auto|always|never", CHOICE, T | E | P | D | N, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B | L | W | G | N, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B | L | W | G | Z | N, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
-    {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G | N, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
-    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G | N, "", AT(help), 0, 0, FORGET, "this text"},
+    {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G | Z | N, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
+    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G | Z | N, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T
@@ -394,6 +400,7 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
             continue;
         }
         if (strcmp(word, "-h") == 0) word = "--help";
+        if (strcmp(word, "-o") == 0 && find_row(o->command, "out", 3) >= 0) word = "--out";
         size_t dashes = word[1] == '-' ? 2 : 1, length = strcspn(word + dashes, "=");
         const char *name = word + dashes, *value = name[length] == '=' ? name + length + 1 : NULL;
         int index = dashes == 2 ? find_row(o->command, name, length) : -1;

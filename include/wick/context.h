@@ -22,6 +22,13 @@ typedef enum wick_f32_precision {
     WICK_F32_MEDIUM   /* or as one, operands rounded to bf16: 2^-7 */
 } wick_f32_precision;
 
+/* Machine code for fused programs, by the system's C compiler (docs/jit.md). The same bits as without. */
+typedef enum wick_jit_mode {
+    WICK_JIT_OFF,  /* no process is started, no file written */
+    WICK_JIT_ON,   /* a program that is new is compiled in the background, at idle priority, for plans made later */
+    WICK_JIT_WAIT, /* a plan waits until its programs are compiled */
+} wick_jit_mode;
+
 typedef struct wick_context_options {
     int threads;                     /* 0: every CPU this process may use */
     uint64_t seed;                   /* of all random streams */
@@ -36,6 +43,8 @@ typedef struct wick_context_options {
     void *cancel_user;
     void (*log)(void *user, const char *text); /* remarks worth a developer's eye; the library itself never prints */
     void *log_user;
+    wick_jit_mode jit;         /* WICK_JIT=0, 1 or wait in the environment decides instead */
+    const char *jit_folder;    /* where compiled programs are kept; NULL: wick/jit below $XDG_CACHE_HOME, or ~/.cache. Copied */
     const wick_tuning *tuning; /* how work is cut (wick/tuning.h): time, never bits. NULL: the defaults. Copied */
 } wick_context_options;
 

@@ -3,14 +3,17 @@
 #define WICK_WICK_H
 
 #include "wick/attention.h"
+#include "wick/codegen.h"
 #include "wick/compare.h"
 #include "wick/context.h"
 #include "wick/control.h"
+#include "wick/custom.h"
 #include "wick/data.h"
 #include "wick/distance.h"
 #include "wick/image.h"
 #include "wick/index.h"
 #include "wick/io.h"
+#include "wick/kernel.h"
 #include "wick/linalg.h"
 #include "wick/loss.h"
 #include "wick/metrics.h"

@@ -4,6 +4,7 @@
 #include "exec/exec.h"
 #include "kernels/gemm/amx.h"
 #include "kernels/tuning.h"
+#include "ops/native.h"
 
 static const char oom_text[] = "out of memory";
 
@@ -65,6 +66,11 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     for (int i = 1; precision && !ctx->options.f32_precision && i < (int)WICK_COUNTOF(precisions); i++)
         if (strcmp(precision, precisions[i]) == 0) ctx->options.f32_precision = (wick_f32_precision)i;
     if ((unsigned)ctx->options.f32_precision > WICK_F32_MEDIUM) ctx->options.f32_precision = WICK_F32_HIGHEST;
+    const char *jit = getenv("WICK_JIT");
+    static const char *const modes[] = {[WICK_JIT_OFF] = "0", [WICK_JIT_ON] = "1", [WICK_JIT_WAIT] = "wait"};
+    for (int i = 0; jit && i < (int)WICK_COUNTOF(modes); i++)
+        if (strcmp(jit, modes[i]) == 0) ctx->options.jit = (wick_jit_mode)i;
+    if ((unsigned)ctx->options.jit > WICK_JIT_WAIT) ctx->options.jit = WICK_JIT_OFF;
     wick_slab_init(&ctx->slab, &ctx->alloc);
     ctx->frame = &ctx->root_frame;
     ctx->seed = options->seed;
@@ -84,6 +90,8 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     ctx->nomem = (wick_tensor){.ctx = ctx, .error = ctx->nomem_error, .refs = 1};
     if (status == WICK_OK) status = wick_pool_new(&ctx->pool, options->threads, options->executor, &ctx->alloc);
     if (status == WICK_OK && !wick_scope_open(ctx)) status = WICK_ERR_NOMEM;
+    if (status == WICK_OK) status = wick_jit_open(&ctx->jit, ctx->options.jit, options->jit_folder);
+    ctx->options.jit_folder = NULL; /* copied */
     if (status != WICK_OK)
         wick_context_free(&ctx);
     else
@@ -97,6 +105,8 @@ void wick_context_free(wick_context **context) {
     *context = NULL;
     wick_context_release_all(ctx);
     wick_cache_free(ctx);
+    wick_jit_close(&ctx->jit);
+    wick_customs_free(ctx);
     wick_pool_free(&ctx->pool);
     if (ctx->reached) wick_walk_free(ctx, ctx->reached);
     wick_allocator alloc = ctx->alloc;

@@ -1,5 +1,6 @@
 /* conv.c: convolutions over 1 to 3 dims. Three ops that are each other's gradients: from (x, w), from (y, w), from (x, y). */
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/ops.h"
 
 /* "Convolution" as in networks: correlation. Formulas: Dumoulin, Visin 2016, "A guide to convolution arithmetic for deep learning". */
@@ -122,16 +123,10 @@ static void grad_conv_weight(wick_gradient *g) {
 
 /* ---- lowering ----------------------------------------------------------------------------------------------------------------- */
 
-enum { CONV_A, CONV_B, CONV_BIAS, CONV_DST, CONV_SHARED, CONV_POINTERS };
-typedef struct conv_args {
-    wick_convolution conv;
-    int at[CONV_POINTERS]; /* numbers among the step's pointers, from 1; 0: it has none */
-} conv_args;
-
-static int64_t run_stage(const conv_args *a, int stage, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    void *p[CONV_POINTERS];
-    for (int i = 0; i < CONV_POINTERS; i++) p[i] = a->at[i] ? ptr[a->at[i] - 1] : NULL;
-    wick_conv_run(&a->conv, stage, begin, end, p[CONV_A], p[CONV_B], p[CONV_BIAS], p[CONV_DST], p[CONV_SHARED], scratch);
+static int64_t run_stage(const wick_step_conv *a, int stage, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    void *p[WICK_STEP_CONV_REFS];
+    for (int i = 0; i < WICK_STEP_CONV_REFS; i++) p[i] = a->at[i] ? ptr[a->at[i] - 1] : NULL;
+    wick_conv_run(&a->conv, stage, begin, end, p[WICK_STEP_CONV_A], p[WICK_STEP_CONV_B], p[WICK_STEP_CONV_BIAS], p[WICK_STEP_CONV_DST], p[WICK_STEP_CONV_SHARED], scratch);
     return -1;
 }
 static int64_t run_pack(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) { return run_stage(a, 0, ptr, begin, end, scratch); }
@@ -158,7 +153,7 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     types_of(node, t);
     wick_operand a, b, c, bias;
     const bool weight = node->op == &wick_op_conv_weight; /* made from two images; otherwise it is input 1 */
-    conv_args m;
+    wick_step_conv m;
     memset(&m, 0, sizeof m);
     wick_convolution *k = &m.conv;
     k->type = wick_ctype_of((wick_dtype)t[0]->dtype);
@@ -188,12 +183,12 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
         WICK_TRY(wick_lower_out_channels_last(l, node, 0, &c));
     }
     wick_conv_prepare(k);
-    wick_ref all[CONV_POINTERS] = {[CONV_A] = wick_lower_ref(&a, false), [CONV_B] = wick_lower_ref(&b, false), [CONV_DST] = wick_lower_ref(&c, true)};
+    wick_ref all[WICK_STEP_CONV_REFS] = {[WICK_STEP_CONV_A] = wick_lower_ref(&a, false), [WICK_STEP_CONV_B] = wick_lower_ref(&b, false), [WICK_STEP_CONV_DST] = wick_lower_ref(&c, true)};
     if (k->bias) {
         WICK_TRY(wick_lower_in_contiguous(l, node, 2, &bias));
-        all[CONV_BIAS] = wick_lower_ref(&bias, false);
+        all[WICK_STEP_CONV_BIAS] = wick_lower_ref(&bias, false);
     }
-    if (k->shared) WICK_TRY(wick_lower_temp(l, k->shared, &all[CONV_SHARED].buffer));
+    if (k->shared) WICK_TRY(wick_lower_temp(l, k->shared, &all[WICK_STEP_CONV_SHARED].buffer));
     static const wick_step_fn run[3] = {run_pack, run_main, run_sum};
     static const char *const names[3] = {"conv_pack", NULL, "conv_sum"};
     const double moved = (double)(wick_type_bytes(t[0]) + wick_type_bytes(t[1]) + wick_type_bytes(t[2]));
@@ -202,12 +197,13 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     for (int stage = 0; stage < 3; stage++) {
         if (!k->tasks[stage]) continue;
         wick_step step = {.name = stage == 1 ? wick_conv_name(k) : names[stage], .run = run[stage], .tasks = k->tasks[stage],
+                          .kind = stage == 0 ? WICK_STEP_PACK : stage == 1 ? WICK_STEP_CONV : WICK_STEP_OTHER,
                           .scratch = stage == 1 ? k->scratch : 0, .packs = stage == 0, .flops = stage == 1 ? flops_conv(node) : 0, .bytes = stage == 1 ? moved : 2 * (double)k->shared};
-        const bool uses[CONV_POINTERS] = {stage == 1, stage < 2, stage == 1 && k->bias, stage == last, k->shared > 0};
-        wick_ref refs[CONV_POINTERS];
+        const bool uses[WICK_STEP_CONV_REFS] = {stage == 1, stage < 2, stage == 1 && k->bias, stage == last, k->shared > 0};
+        wick_ref refs[WICK_STEP_CONV_REFS];
         int n_refs = 0;
-        all[CONV_SHARED].write = stage < last;
-        for (int i = 0; i < CONV_POINTERS; i++) {
+        all[WICK_STEP_CONV_SHARED].write = stage < last;
+        for (int i = 0; i < WICK_STEP_CONV_REFS; i++) {
             m.at[i] = uses[i] ? n_refs + 1 : 0;
             if (uses[i]) refs[n_refs++] = all[i];
         }

@@ -1,5 +1,6 @@
 /* index.c: gather, scatter-add, one-hot, concat. */
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/ops.h"
 
 static double no_flops(const wick_node *node) { return (void)node, 0; }
@@ -262,13 +263,9 @@ static bool lies_in_rows(const wick_operand *at, int axis, int64_t *step) {
     return !any;
 }
 enum { JOIN_TASK = 131072, JOIN_LEAST = 32 }; /* bytes of a task, at least; of a row of a part */
-typedef struct join_args {
-    wick_join join;
-    int64_t per_task; /* rows */
-} join_args;
 static int64_t run_join(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const join_args *a = args;
+    const wick_step_join *a = args;
     wick_join_rows(&a->join, begin * a->per_task, WICK_MIN(a->join.rows, end * a->per_task), (const void *const *)ptr, ptr[a->join.n]);
     return -1;
 }
@@ -277,7 +274,7 @@ static wick_status lower_concat(wick_lower *l, wick_node *node) {
     const int axis = (int)((const axis_attr *)node->attr)->axis;
     wick_operand out;
     WICK_TRY(wick_lower_out(l, node, 0, &out));
-    join_args a = {.join = {.rows = 1}};
+    wick_step_join a = {.join = {.rows = 1}};
     wick_ref refs[WICK_JOIN_PARTS + 1];
     const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)out.type->dtype);
     bool joins = true;
@@ -296,7 +293,7 @@ static wick_status lower_concat(wick_lower *l, wick_node *node) {
     if (joins && a.join.n) {
         a.per_task = (JOIN_TASK - 1) / a.join.width + 1;
         refs[a.join.n] = wick_lower_ref(&out, true);
-        wick_step step = {.name = "concat", .run = run_join, .tasks = (a.join.rows + a.per_task - 1) / a.per_task, .bytes = 2.0 * (double)wick_type_bytes(out.type)};
+        wick_step step = {.name = "concat", .kind = WICK_STEP_JOIN, .run = run_join, .tasks = (a.join.rows + a.per_task - 1) / a.per_task, .bytes = 2.0 * (double)wick_type_bytes(out.type)};
         return wick_lower_step(l, &step, &a, sizeof a, refs, a.join.n + 1);
     }
     wick_operand part = out;

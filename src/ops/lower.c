@@ -131,7 +131,7 @@ wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_
     }
     wick_ref refs[2] = {wick_lower_ref(from, false), wick_lower_ref(to, true)};
     double bytes = (double)wick_type_bytes(from->type) + (double)wick_type_bytes(to->type);
-    return wick_lower_step(l, &(wick_step){.name = "copy", .run = run_copy, .tasks = wick_copy_tasks(&c), .bytes = bytes}, &c, sizeof c,
+    return wick_lower_step(l, &(wick_step){.name = "copy", .kind = WICK_STEP_COPY, .run = run_copy, .tasks = wick_copy_tasks(&c), .bytes = bytes}, &c, sizeof c,
                            refs, 2);
 }
 

@@ -42,8 +42,26 @@ typedef struct wick_ref {
     int64_t offset; /* bytes */
 } wick_ref;
 
+/* What a step computes, and its arguments: see steps.h. */
+typedef enum wick_step_kind {
+    WICK_STEP_OTHER,
+    WICK_STEP_PACK, /* lays out an operand for a later step, which names it too */
+    WICK_STEP_COPY,
+    WICK_STEP_PROGRAM,
+    WICK_STEP_PROGRAM_END,
+    WICK_STEP_GEMM,
+    WICK_STEP_MIRROR,
+    WICK_STEP_CONV,
+    WICK_STEP_MAX_POOL,
+    WICK_STEP_MEAN_POOL,
+    WICK_STEP_SOFTMAX,
+    WICK_STEP_LAYER_NORM,
+    WICK_STEP_JOIN
+} wick_step_kind;
+
 typedef struct wick_step {
     const char *name;      /* of the kernel */
+    wick_step_kind kind;
     const wick_node *node; /* what it came from */
     wick_step_fn run;
     const void *args;

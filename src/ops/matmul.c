@@ -1,5 +1,6 @@
 /* matmul.c: matrix products: batches broadcast, and transposed or sliced operands are used where they lie. */
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/linalg.h"
 #include "wick/ops.h"
 
@@ -56,17 +57,8 @@ static void grad_matmul(wick_gradient *g) {
     if (g->need[1]) g->gin[1] = wick_matmul(wick_transpose(g->in[0], -1, -2), g->gout[0]);
 }
 
-typedef struct matmul_args {
-    wick_gemm gemm;
-    int batch_rank;
-    int64_t batch[WICK_MAX_DIMS], a[WICK_MAX_DIMS], b[WICK_MAX_DIMS]; /* byte strides of leading dims */
-    int64_t c;                                                       /* bytes of one product */
-    int64_t packed;                                                  /* bytes of one packed B, 0 when all share one */
-    int bias;                                                        /* its number among the pointers, or 0 */
-} matmul_args;
-
 /* Byte offsets of product number n of the batch. */
-static void batch_offsets(const matmul_args *m, int64_t n, int64_t *a, int64_t *b) {
+static void batch_offsets(const wick_step_gemm *m, int64_t n, int64_t *a, int64_t *b) {
     *a = *b = 0;
     for (int i = m->batch_rank - 1; i >= 0; i--) {
         int64_t at = n % m->batch[i];
@@ -78,7 +70,7 @@ static void batch_offsets(const matmul_args *m, int64_t n, int64_t *a, int64_t *
 
 static int64_t run_pack(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const matmul_args *m = args;
+    const wick_step_gemm *m = args;
     while (begin < end) {
         int64_t n = begin / m->gemm.tasks_pack, t = begin % m->gemm.tasks_pack, a, b;
         int64_t t_end = WICK_MIN(m->gemm.tasks_pack, t + end - begin);
@@ -90,7 +82,7 @@ static int64_t run_pack(const void *args, void *const *ptr, int64_t begin, int64
 }
 
 static int64_t run_gemm(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    const matmul_args *m = args;
+    const wick_step_gemm *m = args;
     while (begin < end) {
         int64_t n = begin / m->gemm.tasks, t = begin % m->gemm.tasks, a, b;
         int64_t t_end = WICK_MIN(m->gemm.tasks, t + end - begin);
@@ -107,7 +99,7 @@ static int64_t run_gemm(const void *args, void *const *ptr, int64_t begin, int64
 
 /* C = A A^T is symmetric to the last bit, since products commute: half is computed, and half copied. */
 enum { SYMMETRIC_FROM = 64, MIRROR_ROWS = 32, MIRROR_TILE = 16 };
-static bool is_with_itself(const wick_gemm *g, const wick_operand *a, const wick_operand *b, const matmul_args *m) {
+static bool is_with_itself(const wick_gemm *g, const wick_operand *a, const wick_operand *b, const wick_step_gemm *m) {
     if (g->m != g->n || g->n < SYMMETRIC_FROM || g->bias || g->relu || a->buffer != b->buffer || a->layout.offset != b->layout.offset ||
         g->a_row != g->b_col || g->a_col != g->b_row)
         return false;
@@ -121,7 +113,7 @@ static bool is_with_itself(const wick_gemm *g, const wick_operand *a, const wick
             for (int64_t j = left; j < WICK_MIN(left + MIRROR_TILE, i); j++) ((T *)(c))[j * (n) + i] = ((const T *)(c))[i * (n) + j]
 static int64_t run_mirror(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const matmul_args *m = args;
+    const wick_step_gemm *m = args;
     const int64_t n = m->gemm.n, per_product = (n + MIRROR_ROWS - 1) / MIRROR_ROWS;
     for (int64_t t = begin; t < end; t++) {
         char *c = (char *)ptr[0] + t / per_product * m->c;
@@ -141,7 +133,7 @@ static int64_t run_mirror(const void *args, void *const *ptr, int64_t begin, int
 typedef struct integer_args {
     wick_ctype type;
     int64_t m, n, k, a_row, a_col, rows, per_product; /* rows of a task, tasks of a product */
-    matmul_args at;
+    wick_step_gemm at;
 } integer_args;
 static int64_t run_integers(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
@@ -192,7 +184,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     const wick_type *ta = a.type, *tb = b.type, *tc = &node->out[0].type;
     int64_t elem = (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
     WICK_TRY(wick_lower_out(l, node, 0, &c));
-    matmul_args m;
+    wick_step_gemm m;
     memset(&m, 0, sizeof m);
     wick_gemm *g = &m.gemm;
     g->type = wick_ctype_of((wick_dtype)tc->dtype);
@@ -244,7 +236,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         size_t bytes = shared ? g->packed : (size_t)(m.packed * batch);
         WICK_TRY(wick_lower_temp(l, bytes, &refs[3].buffer));
         refs[3].write = true;
-        wick_step pack = {.name = "gemm_pack", .packs = true, .run = run_pack, .tasks = g->tasks_pack * (shared ? 1 : batch), .scratch = g->scratch,
+        wick_step pack = {.name = "gemm_pack", .kind = WICK_STEP_PACK, .packs = true, .run = run_pack, .tasks = g->tasks_pack * (shared ? 1 : batch), .scratch = g->scratch,
                           .bytes = (double)bytes + (double)(g->k * g->n * elem) * (double)(shared ? 1 : batch)};
         WICK_TRY(wick_lower_step(l, &pack, &m, sizeof m, (wick_ref[]){refs[1], refs[3]}, 2));
         refs[3].write = false;
@@ -254,11 +246,11 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         refs[n_refs] = wick_lower_ref(&bias, false);
         m.bias = n_refs++;
     }
-    wick_step step = {.name = wick_gemm_name(g), .run = run_gemm, .tasks = g->tasks * batch, .scratch = g->scratch, .flops = flops_matmul(node),
+    wick_step step = {.name = wick_gemm_name(g), .kind = WICK_STEP_GEMM, .run = run_gemm, .tasks = g->tasks * batch, .scratch = g->scratch, .flops = flops_matmul(node),
                       .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
     WICK_TRY(wick_lower_step(l, &step, &m, sizeof m, refs, n_refs));
     if (!g->lower) return WICK_OK;
-    wick_step mirror = {.name = "matmul_mirror", .run = run_mirror, .tasks = (g->n + MIRROR_ROWS - 1) / MIRROR_ROWS * batch, .bytes = (double)wick_type_bytes(tc)};
+    wick_step mirror = {.name = "matmul_mirror", .kind = WICK_STEP_MIRROR, .run = run_mirror, .tasks = (g->n + MIRROR_ROWS - 1) / MIRROR_ROWS * batch, .bytes = (double)wick_type_bytes(tc)};
     return wick_lower_step(l, &mirror, &m, sizeof m, &refs[2], 1);
 }
 

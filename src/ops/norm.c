@@ -1,5 +1,6 @@
 /* norm.c: softmax, log-softmax, layer norm, RMS norm and batch norm; what is made of them is in norms.c. */
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/ops.h"
 
 /* Rows per task: about 16 Ki elements, so that small products of rows stay one task. */
@@ -17,14 +18,9 @@ static wick_status infer_softmax(wick_infer *i) {
     return WICK_OK;
 }
 
-typedef struct softmax_args {
-    wick_ctype type;
-    bool log;
-    int64_t rows, cols, per_task;
-} softmax_args;
 static int64_t run_softmax(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const softmax_args *a = args;
+    const wick_step_softmax *a = args;
     wick_softmax_rows(a->type, a->log, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, ptr[0], ptr[1]);
     return -1;
 }
@@ -34,8 +30,8 @@ static wick_status lower_softmax(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     int64_t n = wick_type_count(out.type), cols = out.type->dims[out.type->rank - 1];
-    softmax_args a = {wick_ctype_of((wick_dtype)out.type->dtype), node->op == &wick_op_log_softmax, cols ? n / cols : 0, cols, rows_per_task(cols)};
-    wick_step step = {.name = node->op->name, .run = run_softmax, .tasks = tasks_of(a.rows, a.per_task), .flops = flops_softmax(node),
+    wick_step_softmax a = {wick_ctype_of((wick_dtype)out.type->dtype), node->op == &wick_op_log_softmax, cols ? n / cols : 0, cols, rows_per_task(cols)};
+    wick_step step = {.name = node->op->name, .kind = WICK_STEP_SOFTMAX, .run = run_softmax, .tasks = tasks_of(a.rows, a.per_task), .flops = flops_softmax(node),
                       .bytes = 2.0 * (double)wick_type_bytes(out.type)};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
 }
@@ -96,16 +92,9 @@ static wick_status infer_layer_norm(wick_infer *i) {
     return WICK_OK;
 }
 
-typedef struct layer_norm_args {
-    wick_ctype type;
-    int n_in;
-    bool centred;
-    int64_t rows, cols, per_task;
-    double eps;
-} layer_norm_args;
 static int64_t run_layer_norm(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const layer_norm_args *a = args;
+    const wick_step_layer_norm *a = args;
     void *const *out = ptr + a->n_in;
     wick_layer_norm_rows(a->type, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, a->eps, ptr[0], a->n_in > 1 ? ptr[1] : NULL,
                          a->n_in > 2 ? ptr[2] : NULL, out[0], a->centred ? out[1] : NULL, out[1 + a->centred]);
@@ -120,9 +109,9 @@ static wick_status lower_layer_norm(wick_lower *l, wick_node *node) {
     for (int i = 0; i < node->n_out; i++, n++) WICK_TRY(wick_lower_out(l, node, i, &at[n]));
     for (int i = 0; i < n; i++) refs[i] = wick_lower_ref(&at[i], i >= node->n_in);
     int64_t count = wick_type_count(at[0].type), cols = at[0].type->dims[at[0].type->rank - 1];
-    layer_norm_args a = {wick_ctype_of((wick_dtype)at[0].type->dtype), node->n_in, node->n_out == 3, cols ? count / cols : 0, cols, rows_per_task(cols),
+    wick_step_layer_norm a = {wick_ctype_of((wick_dtype)at[0].type->dtype), node->n_in, node->n_out == 3, cols ? count / cols : 0, cols, rows_per_task(cols),
                          *(const double *)node->attr};
-    wick_step step = {.name = node->op->name, .run = run_layer_norm, .tasks = tasks_of(a.rows, a.per_task), .flops = flops_layer_norm(node),
+    wick_step step = {.name = node->op->name, .kind = WICK_STEP_LAYER_NORM, .run = run_layer_norm, .tasks = tasks_of(a.rows, a.per_task), .flops = flops_layer_norm(node),
                       .bytes = 2.0 * (double)wick_type_bytes(at[0].type)};
     return wick_lower_step(l, &step, &a, sizeof a, refs, n);
 }

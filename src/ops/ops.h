@@ -116,6 +116,9 @@ typedef struct wick_quantize_attr {
 /* What a quantize or dequantize node stands for, as elementwise ops of its inputs. */
 wick_tensor *wick_quantize_written_out(const wick_node *node, wick_tensor *const *in);
 
+/* Frees the ops that were registered; no node or plan uses them any more. */
+void wick_customs_free(wick_context *ctx);
+
 typedef struct wick_custom_attr {
     wick_gradient_rule rule;
     void *user;

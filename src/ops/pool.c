@@ -1,6 +1,7 @@
 /* pool.c: pooling over the last 1 to 3 dims of [N, C, dims]. The gradient of max_pool puts into the largest's place, whose transpose picks
  * from there; avg_pool's is its transpose. Each is another's gradient. */
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/image.h"
 
 static int64_t outputs(const pool_attr *a, int d, int64_t in) {
@@ -93,14 +94,9 @@ static void grad_avg_pool_share(wick_gradient *g) {
 
 /* ---- lowering ----------------------------------------------------------------------------------------------------------------- */
 
-typedef struct pool_args {
-    wick_windows windows;
-    int64_t planes, per_task;
-} pool_args;
-
 #define POOL_RUN(name, call)                                                                                              \
     static int64_t run_##name(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {            \
-        const pool_args *p = args;                                                                                        \
+        const wick_step_pool *p = args;                                                                                        \
         const wick_windows *w = &p->windows;                                                                              \
         begin *= p->per_task;                                                                                             \
         end = WICK_MIN(p->planes, end * p->per_task);                                                                     \
@@ -131,7 +127,7 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
     const pool_attr *a = node->attr;
     const bool from_y = node->op == &wick_op_avg_pool_share, pooling = node->op == &wick_op_max_pool || node->op == &wick_op_avg_pool;
     const wick_type *x = from_y ? &node->out[0].type : &node->in[0]->type;
-    pool_args p;
+    wick_step_pool p;
     memset(&p, 0, sizeof p);
     wick_windows *w = &p.windows;
     w->type = wick_ctype_of((wick_dtype)x->dtype);
@@ -176,7 +172,8 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
                        : node->op == &wick_op_max_pool_pick ? run_pick
                        : node->op == &wick_op_max_pool_put  ? run_put
                                                             : run_share;
-    wick_step step = {.name = pooling ? wick_windows_name(w, run == run_max) : node->op->name, .run = run, .tasks = (p.planes + p.per_task - 1) / p.per_task,
+    wick_step step = {.name = pooling ? wick_windows_name(w, run == run_max) : node->op->name, .run = run, .kind = run == run_max ? WICK_STEP_MAX_POOL : run == run_mean ? WICK_STEP_MEAN_POOL : WICK_STEP_OTHER,
+                      .tasks = (p.planes + p.per_task - 1) / p.per_task,
                       .scratch = pooling ? wick_windows_scratch(w) : 0, .flops = flops_pool(node), .bytes = bytes};
     return wick_lower_step(l, &step, &p, sizeof p, refs, node->n_in + 1);
 }

@@ -1,5 +1,7 @@
 /* program.c: elementwise nodes and reductions become one fused program each. */
+#include "kernels/fused/native.h"
 #include "ops/lower.h"
+#include "ops/native.h"
 
 /* Strides of an operand over an iteration space it broadcasts to. */
 static void broadcast_strides(const wick_operand *at, const wick_type *space, int64_t *strides) {
@@ -62,14 +64,20 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
     return (last && result < 0 ? wick_lower_out_channels_last : wick_lower_out)(l, node, r, out);
 }
 
+/* The program comes first: that is all that readers of steps know. */
+typedef struct program_args {
+    wick_fused fused;
+    const wick_native *native; /* NULL: none will be there */
+} program_args;
+
 static int64_t run_stage0(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     const wick_fused *f = args;
-    wick_fused_run(f, 0, begin, end, ptr, f->partials ? ptr[f->n_in + f->n_out] : NULL, scratch);
+    wick_fused_run_native(f, ((const program_args *)args)->native, 0, begin, end, ptr, f->partials ? ptr[f->n_in + f->n_out] : NULL, scratch);
     return -1;
 }
 static int64_t run_stage1(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     const wick_fused *f = args;
-    wick_fused_run(f, 1, begin, end, ptr, ptr[f->n_in + f->n_out], scratch);
+    wick_fused_run_native(f, ((const program_args *)args)->native, 1, begin, end, ptr, ptr[f->n_in + f->n_out], scratch);
     return -1;
 }
 
@@ -172,15 +180,24 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         refs[n_refs++] = (wick_ref){partials, true, 0};
     }
     wick_step step = {.name = reduces ? (f.n_instr ? "fused_reduce" : "reduce") : f.n_instr > 1 ? "fused" : "elementwise",
+                      .kind = WICK_STEP_PROGRAM,
                       .run = run_stage0,
                       .tasks = f.tasks,
                       .scratch = f.scratch,
                       .flops = elements * (f.n_instr + reduces),
                       .bytes = bytes};
-    WICK_TRY(wick_lower_step(l, &step, &f, sizeof f, refs, n_refs));
+    program_args a;
+    memset(&a, 0, sizeof a);
+    a.fused = f;
+    if (l->ctx->jit) {
+        char note[256];
+        a.native = wick_jit_find(l->ctx->jit, &f, note, sizeof note);
+        if (note[0]) wick_remark(l->ctx, "jit", l->node, "%s", note);
+    }
+    WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, refs, n_refs));
     if (!f.tasks2) return WICK_OK;
-    step = (wick_step){.name = "reduce_combine", .run = run_stage1, .tasks = f.tasks2, .scratch = f.scratch, .bytes = 2.0 * (double)f.partials};
-    return wick_lower_step(l, &step, &f, sizeof f, refs, n_refs);
+    step = (wick_step){.name = "reduce_combine", .kind = WICK_STEP_PROGRAM_END, .run = run_stage1, .tasks = f.tasks2, .scratch = f.scratch, .bytes = 2.0 * (double)f.partials};
+    return wick_lower_step(l, &step, &a, sizeof a, refs, n_refs);
 }
 
 wick_status wick_lower_elementwise(wick_lower *l, wick_node *node) { return wick_lower_program(l, node, &node, 1, NULL, NULL); }

@@ -52,6 +52,7 @@ enum {
     WICK_OP_SPREADS = 512,   /* NaN or Inf in any element may make any other of its row NaN, Inf or not, by the order of sums, which tiers choose */
     WICK_OP_MOVES = 1024,    /* only moves elements, whatever they are: takes storage dtypes too, but for packed ones */
     WICK_OP_WHOLE = 2048,    /* with WICK_OP_MOVES: takes tensors whole, packed ones too */
+    WICK_OP_VARIES = 4096,   /* never merged, as a random one, but has no stream: a custom op */
 };
 
 typedef struct wick_op {

@@ -234,6 +234,7 @@ struct wick_context {
     wick_tensor nomem; /* what ops return when not even a handle can be had */
     wick_error *nomem_error;
     struct wick_walk *reached; /* lists that walks reuse */
+    struct wick_custom_op *customs; /* registered ops, newest first (ops/custom.c) */
     /* set by layer 5 */
     struct wick_cache *cache;
     wick_status (*eval_pending)(wick_context *);
@@ -243,6 +244,7 @@ struct wick_context {
         const char **table; /* open addressing: a power of two of slots, at most half used */
         size_t n, slots;
     } texts; /* of wick_intern */
+    struct wick_jit *jit; /* compiles fused programs (ops/native.h); NULL: off */
     const wick_compile_options *told; /* of the function that is being compiled: who wants to know what happens to it; NULL: nobody */
 };
 

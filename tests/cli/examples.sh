@@ -1,9 +1,28 @@
 # The examples run: those of images on small sets, those of speech on a part of the set where there is one, finetune on what the command trained, and xor
 # solves its puzzle.
-xor=$3 lenet=$4 resnet8=$5 finetune=$6 command=$7 char_lstm=$8
+xor=$3 lenet=$4 resnet8=$5 finetune=$6 command=$7 char_lstm=$8 write_c=$9
 spoken=${WICK_DATA:-nowhere}/fsdd/recordings
 . "$(dirname "$0")/lib.sh"
 
+test_write_c() {
+    expect 0 "$write_c" written && has out "written/xor.c: " && has written/xor.h "int xor_run(const float *bits, float *answer);"
+    command -v cc >/dev/null || return 0
+    cat >main.c <<END
+#include <stdio.h>
+#include "written/xor.h"
+int main(void) {
+    for (int i = 0; i < 4; i++) {
+        float bits[XOR_BITS_SIZE] = {i / 2, i % 2}, answer[XOR_ANSWER_SIZE];
+        if (xor_run(bits, answer)) return 1;
+        printf("%d", answer[0] > 0.5f);
+    }
+    return 0;
+}
+END
+    cc -std=c11 -Wall -Wextra -Werror -pedantic main.c written/xor.c -lm -o xor && [ "$(./xor)" = 0110 ] || fail "the C it wrote does not know exclusive or"
+    expect 1 "$write_c" /proc/none && has err "/proc/none"
+    expect 2 "$write_c"
+}
 test_train_mlp() {
     make_data data 500 200 28
     expect 0 "$wick" data 3 && [ "$(grep -c '^loss .* accuracy ' out)" = 3 ] || fail "not three epochs"

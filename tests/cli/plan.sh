@@ -1,4 +1,4 @@
-# wick plan, explain and graph: networks by name, runs and, where there are models, ONNX files.
+# wick plan, explain, graph and compile: networks by name, runs and, where there are models, ONNX files.
 . "$(dirname "$0")/lib.sh"
 net=(--arch lenet --input 28,28)
 
@@ -53,6 +53,22 @@ test_models() {
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --batch 3 && has err "--dim NAME=N"
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --train && has err "wick train --model"
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --arch lenet && has err "no --arch"
+}
+test_compile() {
+    command -v cc >/dev/null || return 0
+    expect 0 "$wick" compile "${net[@]}" -o c --name lenet --quiet && has out "c/lenet.c: " && has out "code " && has out "RAM "
+    has c/lenet.h "int lenet_run(const float *image, float *scores);" && has c/lenet.h "LENET_IMAGE_SIZE 784"
+    cc -std=c11 -Wall -Wextra -Werror -pedantic -O1 -c c/lenet.c -o lenet.o || fail "it does not compile"
+    expect 0 "$wick" compile "${net[@]}" --out c2 --name lenet --weights file --lanes 4 --json && valid_json out && has out '"object_code_bytes": '
+    [ "$(json out const_bytes)" = "$(stat -c %s c2/lenet.bin)" ] || fail "lenet.bin has not const_bytes"
+    [ "$(json out arena_bytes)" -le "$(json out object_ram_bytes)" ] || fail "the arena is larger than the object's RAM"
+    has c2/lenet.h "int lenet_run(const void *weights, const float *image, float *scores);"
+    # Every machine writes the same.
+    expect 0 env WICK_ISA=ref "$wick" compile "${net[@]}" -o c3 --name lenet --quiet && cmp c/lenet.c c3/lenet.c
+    expect 0 "$wick" compile "${net[@]}" -o c --cc none-such && has err "--cc COMMAND" && lacks out "code "
+    expect 2 "$wick" compile "${net[@]}" && has err "--out DIR"
+    expect 2 "$wick" compile "${net[@]}" -o c --name "a b" && has err "no name"
+    expect 2 "$wick" plan "${net[@]}" -o c && has err "unknown option -o"
 }
 test_wrong_uses() {
     expect 2 "$wick" plan && has err "needs MODEL, or --arch"

@@ -34,7 +34,7 @@ static bool may_stream(const wick_fused *f, int o, void *const *ptr) {
     return true;
 }
 
-void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, void *scratch) {
+void wick_machine_init(wick_machine *m, const wick_fused *f, const wick_native *native, void *const *ptr, void *scratch) {
     const wick_fused_layout *l = &f->layout;
     const wick_tier tier = wick_tier_current();
     const wick_ew_rows *rows = wick_ew_kernels(tier);
@@ -63,10 +63,13 @@ void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, v
         m->direct[o] = may_write_through(f, o, ptr) && !m->streams;
     }
     m->whole = l->program ? wick_program_kernel(tier, l->program - 1) : NULL;
+    m->native = native && native->program.tier == tier ? atomic_load_explicit(&native->code, memory_order_acquire) : NULL;
+    m->at_once = m->whole || m->native;
     m->stills = m->single = false;
     for (int i = 0; i < f->n_in; i++) m->stills |= l->in_kind[i] == WICK_FUSED_STILL;
     /* A whole program reads all of an element before it writes any of it. One whose numbers change goes by its instructions where they do within a block. */
-    for (int o = 0; o < f->n_out && m->whole && !m->stills; o++) m->direct[o] = !m->streams;
+    for (int o = 0; o < f->n_out && m->at_once && !m->stills; o++)
+        m->direct[o] = !m->streams && !f->reduces && wick_fused_native((wick_dtype)f->out[o].dtype);
     for (int i = 0; i < f->n_instr; i++) {
         const wick_fused_instr *in = &f->instr[i];
         const bool cast = in->op == WICK_FUSED_CAST;
@@ -124,7 +127,7 @@ void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
         if (l->in_kind[i] == WICK_FUSED_SAME) {
             uint64_t value = 0;
             load(m, i, 0, 1, (uint8_t *)&value);
-            m->convert->fill((int)elem, m->reg[i], &value, m->whole && !m->stills ? 1 : (size_t)WICK_MIN(f->block, m->space_total));
+            m->convert->fill((int)elem, m->reg[i], &value, m->at_once && !m->stills ? 1 : (size_t)WICK_MIN(f->block, m->space_total));
             continue;
         }
         /* one period, then what is there already, twice as much each time */
@@ -202,6 +205,12 @@ static void store(wick_machine *m, int o, uint8_t *to, int64_t at, int64_t n) {
 
 static void run_instructions(wick_machine *m, int64_t n) {
     const wick_fused *f = m->f;
+    if (m->native && (m->single || !m->stills)) {
+        void *out[WICK_FUSED_MAX_IO];
+        for (int o = 0; o < f->n_out; o++) out[o] = m->reg[f->out[o].reg];
+        m->native((const void *const *)(const void *)m->reg, out, (size_t)n, m->rows);
+        return;
+    }
     if (m->whole && (m->single || !m->stills)) {
         float *out[WICK_FUSED_MAX_IO];
         for (int o = 0; o < f->n_out; o++) out[o] = (float *)(void *)m->reg[f->out[o].reg];
@@ -239,7 +248,7 @@ void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
     const wick_fused *f = m->f;
     const wick_fused_layout *l = &f->layout;
     uint8_t *to[WICK_FUSED_MAX_IO];
-    m->single = m->whole && m->stills && single_numbers(m, at, n);
+    m->single = m->at_once && m->stills && single_numbers(m, at, n);
     for (int i = 0; i < f->n_in; i++)
         if (l->in_kind[i] >= WICK_FUSED_STILL) point_input(m, i, at, n);
     for (int o = 0; o < f->n_out && !f->reduces; o++) {
@@ -267,13 +276,16 @@ static void run_bare(const wick_fused *f, int64_t at, int64_t stop, void *const 
 
 void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials,
                     void *scratch) {
+    wick_fused_run_native(f, NULL, stage, begin, end, ptr, partials, scratch);
+}
+void wick_fused_run_native(const wick_fused *f, const wick_native *native, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials, void *scratch) {
     if (begin >= end) return;
     if (f->layout.mode == WICK_FUSED_BARE) {
         run_bare(f, begin * f->layout.task_items, WICK_MIN(end * f->layout.task_items, f->layout.total), ptr);
         return;
     }
     wick_machine m;
-    wick_machine_init(&m, f, ptr, scratch);
+    wick_machine_init(&m, f, native, ptr, scratch);
     if (f->reduces) {
         wick_reduce_run(&m, stage, begin, end, partials);
         return;

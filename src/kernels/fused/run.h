@@ -4,6 +4,7 @@
 
 #include "kernels/convert/convert.h"
 #include "kernels/elementwise/ew.h"
+#include "kernels/fused/native.h"
 #include "kernels/fused/programs.h"
 
 /* One per call of wick_fused_run, on its stack. The space is what blocks run over: every input and output has a base
@@ -26,11 +27,13 @@ typedef struct wick_machine {
     wick_ew_fn rows[WICK_FUSED_MAX_OPS];       /* NULL: a cast */
     wick_convert_fn casts[WICK_FUSED_MAX_OPS]; /* NULL: a cast between equal types */
     uint8_t *reg[WICK_FUSED_MAX_REGS];
-    wick_program_fn whole; /* runs all instructions at once; NULL: one by one */
-    bool stills, single;   /* an input is WICK_FUSED_STILL; none changes within the block at hand, and whole takes their numbers */
+    wick_program_fn whole; /* runs all instructions at once, */
+    wick_native_fn native; /* so does this; both NULL: one by one */
+    bool at_once;          /* one of them is there */
+    bool stills, single;   /* an input is WICK_FUSED_STILL; none changes within the block at hand, and at once takes their numbers */
 } wick_machine;
 
-void wick_machine_init(wick_machine *m, const wick_fused *f, void *const *ptr, void *scratch);
+void wick_machine_init(wick_machine *m, const wick_fused *f, const wick_native *native, void *const *ptr, void *scratch);
 /* Enters the space whose inputs start in_offsets elements further (NULL: at 0); fills broadcast inputs. */
 void wick_machine_enter(wick_machine *m, const int64_t *in_offsets);
 /* Runs the program over n <= block elements from `at` on; registers then hold the block. */

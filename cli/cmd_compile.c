@@ -1,0 +1,87 @@
+/* wick compile: a model as C that needs no library, and how large it is. */
+#include "object_size.h"
+#include "options.h"
+#include "planned.h"
+#include "ports.h"
+#include "talk.h"
+
+#include "wick/codegen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of inputs (or outputs), in the file's words, or NULL: a network of wick train has one of each. */
+static const char **port_names(const planned *p, bool outputs) {
+    const int n = outputs ? wick_plan_get_info(p->plan).outputs : p->n_in;
+    const char **names = calloc((size_t)n + 1, sizeof *names);
+    for (int i = 0; names && i < n; i++) {
+        if (p->onnx)
+            names[i] = outputs ? wick_onnx_output(p->onnx, i).name : wick_onnx_input(p->onnx, i).name;
+        else
+            names[i] = outputs ? "scores" : "image";
+    }
+    return names;
+}
+
+static void print_size(const char *what, int64_t bytes, const char *of) { printf("%-6s %9lld bytes  %s\n", what, (long long)bytes, of); }
+
+static void report(const cli_options *o, const planned *p, const wick_c_info *info) {
+    char path[4096];
+    object_size size = {0};
+    snprintf(path, sizeof path, "%s/%s.c", o->out, o->name);
+    const bool compiled = object_size_compiled(o->cc, path, &size);
+    if (o->json) {
+        json j = talk_json_open();
+        json_bool(&j, "ok", true);
+        json_text(&j, "model", p->title);
+        json_text(&j, "source", path);
+        json_integer(&j, "source_bytes", (int64_t)info->source_bytes);
+        json_integer(&j, "kernels", info->kernels);
+        json_integer(&j, "folded", info->folded);
+        json_integer(&j, "const_bytes", (int64_t)info->const_bytes);
+        json_integer(&j, "arena_bytes", (int64_t)info->arena_bytes);
+        json_text(&j, "cc", compiled ? o->cc : NULL);
+        if (compiled) {
+            json_integer(&j, "object_code_bytes", size.code);
+            json_integer(&j, "object_const_bytes", size.constant);
+            json_integer(&j, "object_ram_bytes", size.ram);
+        }
+        talk_json_close(&j);
+        return;
+    }
+    talk_print("%s\n", p->title);
+    talk_print("%s: %d kernels", path, info->kernels);
+    if (info->folded) printf(", %d more computed now", info->folded);
+    printf("\n");
+    if (compiled) print_size("code", size.code, o->cc);
+    print_size("const", compiled && size.constant > (int64_t)info->const_bytes ? size.constant : (int64_t)info->const_bytes, "weights and other constants");
+    print_size("RAM", compiled ? size.ram : (int64_t)info->arena_bytes, "static: the arena of intermediates");
+    if (!compiled) talk("%s doesn't compile it here: the bytes of code are not known; --cc COMMAND names another compiler", o->cc);
+}
+
+int cmd_compile(cli_options *o) {
+    if (!*o->out) return talk_fail(CLI_USAGE, "needs --out DIR");
+    /* The printed order of sums is the base tier's, and the same files come out on every machine. */
+    setenv("WICK_ISA", "base", 1);
+    wick_context *ctx;
+    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+    planned p = {0};
+    int code = planned_open(&p, o, ctx);
+    const char **in = code == CLI_OK ? port_names(&p, false) : NULL, **out = in ? port_names(&p, true) : NULL;
+    if (code == CLI_OK && !out) code = talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK) {
+        const char *slash = strrchr(p.title, '/'); /* the files are the same whatever folder the model is in */
+        const wick_c_options options = {.name = o->name, .title = slash ? slash + 1 : p.title, .inputs = in, .outputs = out, .weights_apart = strcmp(o->weights, "file") == 0, .lanes = (int)o->lanes};
+        wick_c_info info;
+        const wick_status status = wick_plan_write_c(p.plan, o->out, &options, &info);
+        if (status == WICK_OK)
+            report(o, &p, &info);
+        else
+            code = talk_fail(status == WICK_ERR_INVALID ? CLI_USAGE : status == WICK_ERR_UNSUPPORTED ? CLI_BAD_FILE : talk_code(status, CLI_FAILED), "%s", talk_why(ctx, status));
+    }
+    free(in);
+    free(out);
+    planned_free(&p);
+    wick_context_free(&ctx);
+    return code;
+}

@@ -1,0 +1,13 @@
+# Writes the lines of source files as C strings, for code that prints them: generated C has the library's own math.
+function(wick_write_lines output)
+  set(lines "")
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(REPLACE "\\" "\\\\" text "${text}")
+    string(REPLACE "\"" "\\\"" text "${text}")
+    string(REPLACE "\n" "\",\n\"" text "${text}")
+    string(APPEND lines "\"${text}\",\n")
+  endforeach()
+  file(GENERATE OUTPUT ${output} CONTENT "${lines}")
+endfunction()

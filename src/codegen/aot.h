@@ -1,0 +1,47 @@
+/* aot.h: a plan as C11 that stands alone: one source file, one header, and weights as arrays or as a file of their own. One function for each kernel, plain loops
+ * with the extents in them, in the order in which the base tier sums, so that the bits are that tier's. Layer 5: it knows steps (ops/steps.h) and not plans. */
+#ifndef WICK_CODEGEN_AOT_H
+#define WICK_CODEGEN_AOT_H
+
+#include "codegen/text.h"
+#include "ops/steps.h"
+
+typedef enum wick_c_place { WICK_C_NOWHERE, WICK_C_ARENA, WICK_C_INPUT, WICK_C_OUTPUT, WICK_C_DATA } wick_c_place;
+typedef struct wick_c_buffer {
+    wick_c_place place;
+    uint32_t index;   /* INPUT, OUTPUT: of the port */
+    size_t size, offset; /* ARENA: where it lies */
+    const void *data; /* DATA: what is in it, known when the code is made */
+} wick_c_buffer;
+
+typedef struct wick_c_port {
+    const char *name; /* an identifier */
+    wick_type type;
+} wick_c_port;
+
+typedef struct wick_c_model {
+    const char *name;  /* an identifier: the prefix of all that the header declares, and the files' names */
+    const char *title; /* what it was made of, for a comment */
+    const wick_step *const *steps; /* those that run, in order */
+    size_t n_steps;
+    const wick_c_buffer *buffers; /* by number */
+    const wick_c_port *in, *out;
+    int n_in, n_out;
+    size_t arena_bytes;
+    int lanes;          /* results that a loop sums at once */
+    bool weights_apart; /* in a file */
+    bool fused;         /* multiply-adds are one rounding unless the C is compiled otherwise */
+} wick_c_model;
+
+typedef struct wick_c_text {
+    wick_text source, header, weights; /* weights: bytes, if apart */
+    size_t const_bytes;                /* of weights and other constants, apart or not */
+} wick_c_text;
+
+/* What the printed code of a step needs of the buffer that its kernel keeps packed weights in: bytes, of the arena, for that step alone. 0: nothing. */
+size_t wick_c_scratch(const wick_step *step);
+/* WICK_ERR_UNSUPPORTED with the op and its place where a step has no printer, or its dtypes have none. */
+wick_status wick_c_print(const wick_c_model *model, wick_c_text *out, wick_msg *msg);
+void wick_c_text_free(wick_c_text *text);
+
+#endif

@@ -1,0 +1,254 @@
+/* plan_c.c: a plan as files of C: what is known already is computed, weights that kernels would pack are left as they are, memory is laid out anew for the steps that are
+ * left, and codegen prints them. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "codegen/aot.h"
+#include "codegen/expr_c.h"
+#include "exec/exec.h"
+#include "wick/codegen.h"
+
+enum { MOST_NAME = 64 };
+
+typedef struct writing {
+    const wick_plan *plan;
+    wick_msg *msg;
+    wick_arena arena;
+    wick_c_buffer *buffers;
+    bool *folded; /* by step: it ran here */
+    const wick_step **steps;
+    size_t n_steps;
+    wick_c_port *ports; /* inputs, then outputs */
+    size_t arena_bytes;
+    int n_folded;
+} writing;
+
+static wick_status out_of_memory(writing *w) { return wick_msg_set(w->msg, WICK_ERR_NOMEM, "out of memory writing C"); }
+
+/* ---- names --------------------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_identifier(const char *name) {
+    bool good = *name && !isdigit((unsigned char)*name);
+    for (const char *p = name; *p; p++) good &= (isalnum((unsigned char)*p) && (unsigned char)*p < 128) || *p == '_';
+    return good && strlen(name) < MOST_NAME;
+}
+
+/* Words that the file has for itself. */
+static bool is_taken(const writing *w, const char *name, int before) {
+    static const char *const words[] = {"arena", "weights", "bytes", "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for",
+                                        "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
+                                        "unsigned", "void", "volatile", "while", "asm", "memcpy", "KEEP", "NAN", "INFINITY"};
+    for (size_t i = 0; i < WICK_COUNTOF(words); i++)
+        if (strcmp(name, words[i]) == 0) return true;
+    for (int i = 0; i < before; i++)
+        if (strcasecmp(name, w->ports[i].name) == 0) return true; /* macros have them in capitals */
+    /* w0, conv_1: constants and functions */
+    const size_t n = strlen(name), digits = strspn(name + strcspn(name, "0123456789"), "0123456789");
+    return digits && n == strcspn(name, "0123456789") + digits && (name[0] == 'w' || strchr(name, '_'));
+}
+
+static wick_status name_port(writing *w, int i, const char *wanted, const char *fallback, int number) {
+    char name[MOST_NAME], text[MOST_NAME];
+    size_t n = 0;
+    for (const char *p = wanted ? wanted : ""; *p && n < sizeof name - 8; p++) name[n++] = isalnum((unsigned char)*p) && (unsigned char)*p < 128 ? *p : '_';
+    name[n] = 0;
+    if (!n) snprintf(name, sizeof name, "%s%d", fallback, number);
+    if (isdigit((unsigned char)name[0])) {
+        snprintf(text, sizeof text, "_%.60s", name);
+        memcpy(name, text + 0, sizeof name);
+    }
+    for (int k = 2; is_taken(w, name, i); k++) {
+        snprintf(text, sizeof text, "%.50s_%c", name, 'a' + k % 26);
+        memcpy(name, text, sizeof name);
+    }
+    return (w->ports[i].name = wick_arena_strdup(&w->arena, name)) ? WICK_OK : out_of_memory(w);
+}
+
+/* ---- what is known ----------------------------------------------------------------------------------------------------------------------------- */
+
+static wick_status place_buffers(writing *w) {
+    const wick_plan *p = w->plan;
+    for (size_t i = 0; i < p->n_leaves; i++)
+        if (p->bindings[i].assigned) return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "a plan that assigns states cannot be written as C");
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        const wick_buffer *b = &p->buffers[i];
+        wick_c_buffer *c = &w->buffers[i];
+        *c = (wick_c_buffer){.size = b->size, .index = b->index};
+        if (b->first < 0) continue;
+        switch (b->kind) {
+        case WICK_BUFFER_TEMP:
+            c->place = WICK_C_ARENA;
+            break;
+        case WICK_BUFFER_OUTPUT:
+            c->place = WICK_C_OUTPUT;
+            break;
+        case WICK_BUFFER_CONST:
+        case WICK_BUFFER_SLOT:
+            c->place = WICK_C_DATA;
+            c->data = b->kind == WICK_BUFFER_CONST ? b->data : (const void *)p->slots[b->index];
+            if (b->kind == WICK_BUFFER_SLOT && p->slot_is_random[b->index]) c->place = WICK_C_NOWHERE;
+            break;
+        case WICK_BUFFER_LEAF: {
+            const wick_binding *leaf = &p->bindings[b->index];
+            const wick_array *array = leaf->state ? leaf->state->value ? leaf->state->value->array : NULL : leaf->array;
+            if (leaf->input >= 0) {
+                c->place = WICK_C_INPUT;
+                c->index = (uint32_t)leaf->input;
+                break;
+            }
+            if (!array) return wick_msg_set(w->msg, WICK_ERR_INVALID, "a captured tensor has no value: it has a pending assignment, or was freed");
+            if (!wick_layout_is_contiguous(&array->layout, &leaf->type)) return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "weights that lie strided cannot be written as C");
+            c->place = WICK_C_DATA;
+            c->data = wick_array_data(array, &leaf->type);
+            break;
+        }
+        }
+    }
+    return WICK_OK;
+}
+
+/* Refs of a step that what is printed does not use: packed operands, and partial sums. */
+static bool is_shared(const wick_step *s, int ref) {
+    if (s->kind == WICK_STEP_GEMM) return ref == 3 && ((const wick_step_gemm *)s->args)->gemm.tasks_pack;
+    if (s->kind == WICK_STEP_CONV) return ref + 1 == ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_SHARED];
+    if (s->kind == WICK_STEP_PROGRAM) return ref == ((const wick_fused *)s->args)->n_in + ((const wick_fused *)s->args)->n_out;
+    return false;
+}
+static bool is_printed(const wick_step *s) { return s->tasks > 0 && s->kind != WICK_STEP_PACK && s->kind != WICK_STEP_PROGRAM_END && s->kind != WICK_STEP_MIRROR; }
+
+/* Runs steps that depend on nothing but constants and weights, and whose result no other step writes to. */
+static wick_status fold(writing *w) {
+    const wick_plan *p = w->plan;
+    int *writers = wick_arena_zalloc(&w->arena, (p->n_buffers + 1) * sizeof *writers);
+    char *scratch = wick_arena_alloc(&w->arena, p->scratch + 2 * WICK_ALIGN);
+    if (!writers || !scratch) return out_of_memory(w);
+    scratch += (WICK_ALIGN - (uintptr_t)scratch % WICK_ALIGN) % WICK_ALIGN;
+    for (size_t i = 0; i < p->n_steps; i++)
+        for (int k = 0; k < p->steps[i].n_refs; k++) writers[p->steps[i].refs[k].buffer] += p->steps[i].refs[k].write;
+    for (size_t i = 0; i < p->n_steps; i++) {
+        const wick_step *s = &p->steps[i];
+        bool known = is_printed(s) && !s->fault && !s->tap && !s->jump && !s->commits;
+        for (int k = 0; known && k < s->n_refs; k++) {
+            const wick_c_buffer *b = &w->buffers[s->refs[k].buffer];
+            known = s->refs[k].write ? b->place == WICK_C_ARENA && writers[s->refs[k].buffer] == 1 : b->place == WICK_C_DATA;
+        }
+        if (!known) continue;
+        void *ptr[WICK_STEP_BUFFERS];
+        for (int k = 0; k < s->n_refs; k++) {
+            wick_c_buffer *b = &w->buffers[s->refs[k].buffer];
+            if (s->refs[k].write) {
+                char *data = wick_arena_zalloc(&w->arena, b->size + 2 * WICK_ALIGN);
+                if (!data) return out_of_memory(w);
+                b->data = data + (WICK_ALIGN - (uintptr_t)data % WICK_ALIGN) % WICK_ALIGN;
+            }
+            ptr[k] = (char *)(uintptr_t)b->data + s->refs[k].offset;
+        }
+        const uint64_t word = wick_fp_enter();
+        s->run(s->args, ptr, 0, s->tasks, scratch);
+        wick_fp_restore(word);
+        for (int k = 0; k < s->n_refs; k++) w->buffers[s->refs[k].buffer].place = WICK_C_DATA;
+        w->folded[i] = true;
+        w->n_folded++;
+    }
+    return WICK_OK;
+}
+
+/* The steps that are left, and an arena for them alone. */
+static wick_status lay_out(writing *w) {
+    const wick_plan *p = w->plan;
+    wick_lower l = {.ctx = p->ctx, .msg = w->msg, .n_buffers = p->n_buffers};
+    l.buffers = wick_arena_alloc(&w->arena, (p->n_buffers + 1) * sizeof *l.buffers);
+    l.steps = wick_arena_zalloc(&w->arena, (p->n_steps + 1) * sizeof *l.steps);
+    w->steps = wick_arena_alloc(&w->arena, (p->n_steps + 1) * sizeof *w->steps);
+    if (!l.buffers || !l.steps || !w->steps) return out_of_memory(w);
+    if (p->n_buffers) memcpy(l.buffers, p->buffers, p->n_buffers * sizeof *l.buffers);
+    for (size_t i = 0; i < p->n_buffers; i++) l.buffers[i].first = l.buffers[i].last = -1;
+    for (size_t i = 0; i < p->n_steps; i++) {
+        const wick_step *s = &p->steps[i];
+        if (w->folded[i] || !is_printed(s)) continue;
+        for (int k = 0; k < s->n_refs; k++) {
+            wick_buffer *b = &l.buffers[s->refs[k].buffer];
+            const bool shared = is_shared(s, k);
+            if ((shared && !wick_c_scratch(s)) || w->buffers[s->refs[k].buffer].place != WICK_C_ARENA) continue;
+            if (b->first < 0) b->first = (int32_t)w->n_steps;
+            b->last = (int32_t)w->n_steps;
+            if (shared) b->size = wick_c_scratch(s);
+        }
+        w->steps[w->n_steps++] = s;
+    }
+    l.n_steps = w->n_steps;
+    size_t live;
+    WICK_TRY(wick_plan_memory(&l, &w->arena_bytes, &live));
+    for (size_t i = 0; i < p->n_buffers; i++)
+        if (w->buffers[i].place == WICK_C_ARENA) w->buffers[i].offset = l.buffers[i].offset;
+    return WICK_OK;
+}
+
+/* ---- files ----------------------------------------------------------------------------------------------------------------------------------------- */
+
+static wick_status write_file(writing *w, const char *folder, const char *name, const char *end, const wick_text *text) {
+    char *path = wick_arena_alloc(&w->arena, strlen(folder) + strlen(name) + strlen(end) + 2);
+    wick_writer *file;
+    if (!path) return out_of_memory(w);
+    sprintf(path, "%s/%s%s", folder, name, end);
+    WICK_TRY(wick_writer_open(&file, path, w->msg));
+    const wick_status status = text->len ? wick_writer_write(file, text->at, text->len, w->msg) : WICK_OK;
+    if (status == WICK_OK) return wick_writer_commit(&file, w->msg);
+    wick_writer_abort(&file);
+    return status;
+}
+
+static wick_status write_files(writing *w, const char *folder, const wick_c_model *m, const wick_c_text *text) {
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) return wick_msg_set(w->msg, WICK_ERR_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
+    if (m->weights_apart) WICK_TRY(write_file(w, folder, m->name, ".bin", &text->weights));
+    WICK_TRY(write_file(w, folder, m->name, ".c", &text->source));
+    return write_file(w, folder, m->name, ".h", &text->header);
+}
+
+static wick_status write_c(writing *w, const char *folder, const wick_c_options *o, wick_c_info *info) {
+    const wick_plan *p = w->plan;
+    const char *name = o->name ? o->name : "model";
+    if (!is_identifier(name)) return wick_msg_set(w->msg, WICK_ERR_INVALID, "\"%s\" is no name for functions in C: letters, digits and _, at most %d", name, MOST_NAME - 1);
+    if (o->lanes < 0 || o->lanes > 64) return wick_msg_set(w->msg, WICK_ERR_INVALID, "%d lanes: 1 to 64", o->lanes);
+    w->buffers = wick_arena_zalloc(&w->arena, (p->n_buffers + 1) * sizeof *w->buffers);
+    w->folded = wick_arena_zalloc(&w->arena, p->n_steps + 1);
+    w->ports = wick_arena_zalloc(&w->arena, (size_t)(p->n_in + p->n_out + 1) * sizeof *w->ports);
+    if (!w->buffers || !w->folded || !w->ports) return out_of_memory(w);
+    for (int i = 0; i < p->n_in; i++) WICK_TRY(name_port(w, i, o->inputs ? o->inputs[i] : NULL, "in", i));
+    for (int i = 0; i < p->n_out; i++) WICK_TRY(name_port(w, p->n_in + i, o->outputs ? o->outputs[i] : NULL, "out", i));
+    for (int i = 0; i < p->n_out; i++) w->ports[p->n_in + i].type = p->graph->outputs[i]->type;
+    for (size_t i = 0; i < p->n_leaves; i++)
+        if (p->bindings[i].input >= 0) w->ports[p->bindings[i].input].type = p->bindings[i].type;
+    for (int i = 0; i < p->n_in + p->n_out; i++)
+        if (!wick_c_memory((wick_dtype)w->ports[i].type.dtype))
+            return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "%s: elements of %s are not written as C yet", w->ports[i].name, wick_dtype_name((wick_dtype)w->ports[i].type.dtype));
+    WICK_TRY(place_buffers(w));
+    WICK_TRY(fold(w));
+    WICK_TRY(lay_out(w));
+    const wick_c_model m = {.name = name, .title = o->title ? o->title : name, .steps = w->steps, .n_steps = w->n_steps, .buffers = w->buffers, .in = w->ports, .out = w->ports + p->n_in,
+                            .n_in = p->n_in, .n_out = p->n_out, .arena_bytes = w->arena_bytes, .lanes = o->lanes ? o->lanes : 8, .weights_apart = o->weights_apart,
+#ifdef __aarch64__
+                            .fused = true, /* as the base tier there */
+#endif
+    };
+    wick_c_text text;
+    WICK_TRY(wick_c_print(&m, &text, w->msg));
+    const wick_status status = write_files(w, folder, &m, &text);
+    if (status == WICK_OK && info)
+        *info = (wick_c_info){.kernels = (int)w->n_steps, .folded = w->n_folded, .const_bytes = text.const_bytes, .arena_bytes = w->arena_bytes, .source_bytes = text.source.len};
+    wick_c_text_free(&text);
+    return status;
+}
+
+wick_status wick_plan_write_c(const wick_plan *plan, const char *folder, const wick_c_options *options, wick_c_info *info) {
+    static const wick_c_options plain;
+    writing w = {.plan = plan, .msg = &plan->ctx->msg};
+    if (info) *info = (wick_c_info){0};
+    wick_arena_init(&w.arena, &plan->alloc, 64 * 1024);
+    const wick_status status = write_c(&w, folder, options ? options : &plain, info);
+    wick_arena_free(&w.arena);
+    return status;
+}

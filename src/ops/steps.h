@@ -1,0 +1,56 @@
+/* steps.h: what steps compute, for those who do it otherwise than by running them: printers of C. A step of a kind has the arguments given here, and its refs in
+ * the order given; a step of no kind says nothing of itself. */
+#ifndef WICK_OPS_STEPS_H
+#define WICK_OPS_STEPS_H
+
+#include "ops/lower.h"
+
+/* COPY: wick_copy; source, destination.
+ * PROGRAM: wick_fused, prepared; inputs, results, and with partials these. PROGRAM_END is its second stage, and has no result that the first one's arguments don't say. */
+
+/* GEMM: A, B, C, packed B if there are tasks_pack, bias if .bias; also of MIRROR, which copies half of C. */
+typedef struct wick_step_gemm {
+    wick_gemm gemm;
+    int batch_rank;
+    int64_t batch[WICK_MAX_DIMS], a[WICK_MAX_DIMS], b[WICK_MAX_DIMS]; /* byte strides of leading dims */
+    int64_t c;                                                       /* bytes of one product */
+    int64_t packed;                                                  /* bytes of one packed B, 0 when all share one */
+    int bias;                                                        /* its number among the refs, or 0 */
+} wick_step_gemm;
+
+/* CONV: the stage that computes. Weights are among its refs as they were given. */
+enum { WICK_STEP_CONV_A, WICK_STEP_CONV_B, WICK_STEP_CONV_BIAS, WICK_STEP_CONV_DST, WICK_STEP_CONV_SHARED, WICK_STEP_CONV_REFS };
+typedef struct wick_step_conv {
+    wick_convolution conv;
+    int at[WICK_STEP_CONV_REFS]; /* numbers among the step's refs, from 1; 0: it has none */
+} wick_step_conv;
+
+/* MAX_POOL, MEAN_POOL: x, y. Of `planes` planes, or images with channels last. */
+typedef struct wick_step_pool {
+    wick_windows windows;
+    int64_t planes, per_task;
+} wick_step_pool;
+
+/* SOFTMAX: x, y; rows are contiguous. */
+typedef struct wick_step_softmax {
+    wick_ctype type;
+    bool log;
+    int64_t rows, cols, per_task;
+} wick_step_softmax;
+
+/* LAYER_NORM: x, weight and bias if n_in says so, then y, mean if centred, rstd; rows are contiguous. */
+typedef struct wick_step_layer_norm {
+    wick_ctype type;
+    int n_in;
+    bool centred;
+    int64_t rows, cols, per_task;
+    double eps;
+} wick_step_layer_norm;
+
+/* JOIN: parts, then the result; all of one dtype. */
+typedef struct wick_step_join {
+    wick_join join;
+    int64_t per_task; /* rows */
+} wick_step_join;
+
+#endif

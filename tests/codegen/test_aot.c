@@ -1,0 +1,286 @@
+/* Plans as C files: each kernel that has a printer, compiled and run, gives the bits of the base tier; what has none is refused before anything is written. */
+#include <sys/stat.h>
+
+#include "base/base.h"
+#include "codegen/compiled.h"
+#include "tensor/tensors.h"
+#include "wick/wick.h"
+
+/* Weights are captured by the plans. */
+static wick_tensor *made(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims) {
+    int64_t n = 1;
+    for (int d = 0; d < rank; d++) n *= dims[d];
+    double *data = calloc((size_t)n, sizeof *data);
+    for (int64_t i = 0; i < n; i++) {
+        const double v = test_rand_real(-1, 1);
+        if (dtype == WICK_F64) data[i] = v;
+        else ((float *)data)[i] = (float)v;
+    }
+    wick_tensor *t = wick_from(ctx, dtype, rank, dims, data);
+    free(data);
+    return t;
+}
+#define MADE(ctx, ...) made(ctx, WICK_F32, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__})
+
+typedef struct net {
+    const char *name;
+    int rank;
+    int64_t dims[5];
+    wick_tensor *(*body)(wick_context *ctx, wick_tensor *x);
+    wick_dtype dtype;
+} net;
+
+#define NET(id) static wick_tensor *id(__attribute__((unused)) wick_context *ctx, wick_tensor *x)
+#define CONV(x, w, b, ...) wick_conv(x, w, b, &(wick_conv_options){.output_pad = {0}, __VA_ARGS__})
+NET(conv_padded) { return wick_relu(CONV(x, MADE(ctx, 21, 3, 5, 5), MADE(ctx, 21), .pad = {2, 2})); }
+NET(conv_strided) { return CONV(x, MADE(ctx, 6, 3, 3, 2), NULL, .stride = {2, 3}, .pad = {1, 0}, .pad_end = {0, 1}); }
+NET(conv_dilated) { return CONV(x, MADE(ctx, 9, 3, 3, 3), MADE(ctx, 9), .dilation = {2, 3}, .pad = {2, 3}); }
+NET(conv_grouped) { return wick_relu(CONV(x, MADE(ctx, 24, 4, 3, 3), MADE(ctx, 24), .groups = 3, .pad = {1, 1})); }
+NET(conv_grouped_deep) { return CONV(x, MADE(ctx, 4, 70, 3, 3), MADE(ctx, 4), .groups = 2, .pad = {1, 1}); } /* 630 terms: two blocks of single taps */
+NET(conv_deep) { return wick_relu(CONV(x, MADE(ctx, 10, 140, 3, 3), MADE(ctx, 10), .pad = {1, 1}, .stride = {2, 2})); } /* rows of 420 terms: a block each */
+NET(conv_deeper) { return CONV(x, MADE(ctx, 5, 200, 3, 3), NULL, .pad = {1, 1}, .stride = {2, 1}); } /* rows of 600: cut themselves */
+NET(conv_point) { return CONV(x, MADE(ctx, 5, 600, 1, 1), MADE(ctx, 5)); }
+NET(conv_line) { return CONV(x, MADE(ctx, 7, 3, 5), MADE(ctx, 7), .pad = {2}, .stride = {2}); }
+NET(conv_solid) { return CONV(x, MADE(ctx, 3, 2, 2, 3, 2), MADE(ctx, 3), .pad = {1, 1, 0}); }
+NET(winograd) { return wick_relu(CONV(x, MADE(ctx, 12, 8, 3, 3), MADE(ctx, 12), .pad = {1, 1})); }
+NET(winograd_unpadded) { return CONV(wick_relu(CONV(x, MADE(ctx, 4, 4, 3, 3), NULL)), MADE(ctx, 8, 4, 3, 3), NULL, .pad = {2, 0}); }
+NET(depthwise) { return wick_relu(CONV(x, MADE(ctx, 12, 1, 3, 3), MADE(ctx, 12), .groups = 12, .pad = {1, 1}, .stride = {2, 1})); }
+NET(depthwise_between) {
+    wick_tensor *h = wick_relu(CONV(x, MADE(ctx, 20, 3, 1, 1), MADE(ctx, 20)));
+    h = CONV(h, MADE(ctx, 20, 1, 3, 3), MADE(ctx, 20), .groups = 20, .pad = {1, 1});
+    return CONV(h, MADE(ctx, 4, 20, 1, 1), NULL);
+}
+NET(pools) {
+    wick_tensor *h = wick_max_pool(CONV(x, MADE(ctx, 5, 3, 2, 2), NULL), &(wick_pool_options){.kernel = {3, 3}, .stride = {2, 2}, .pad = {1, 1}});
+    return wick_avg_pool(h, &(wick_pool_options){.kernel = {2, 3}, .stride = {1, 2}, .pad = {1, 1}});
+}
+NET(pools_of_planes) {
+    wick_tensor *h = wick_max_pool(x, &(wick_pool_options){.kernel = {2, 2}});
+    return wick_avg_pool(h, &(wick_pool_options){.kernel = {3, 3}, .stride = {2, 2}, .pad = {1, 1}, .exclude_pad = true, .ceil_mode = true});
+}
+NET(pools_adaptive) { return wick_add(wick_adaptive_max_pool(x, (const int64_t[]){3, 2}), wick_adaptive_avg_pool(x, (const int64_t[]){3, 2})); }
+NET(pool_of_all) { return wick_mean(wick_relu(CONV(x, MADE(ctx, 8, 3, 3, 3), NULL)), WICK_AXES(2, 3), false); }
+NET(layers) { return wick_softmax(wick_linear(wick_tanh(wick_linear(x, MADE(ctx, 40, 700), MADE(ctx, 40))), MADE(ctx, 10, 40), MADE(ctx, 10)), -1); }
+NET(log_layers) { return wick_log_softmax(wick_matmul(x, MADE(ctx, 700, 90)), -1); }
+NET(long_softmax) { return wick_softmax(wick_mul(x, wick_like(x, 4)), -1); }
+NET(products_of_inputs) { return wick_matmul(x, wick_transpose(x, -1, -2)); }
+NET(products_of_batches) { return wick_matmul(wick_matmul(x, MADE(ctx, 3, 9, 6)), MADE(ctx, 6, 5)); }
+NET(elementwise) { return wick_add(wick_gelu(wick_mul(x, MADE(ctx, 9))), wick_sigmoid(wick_sub(x, wick_max(x, WICK_AXES(-1), true)))); }
+NET(sums) { return wick_div(wick_sum(wick_square(x), WICK_AXES(0), true), wick_add(wick_mean(wick_abs(x), WICK_AXES(1), true), wick_like(x, 0.5))); }
+NET(turned) { return wick_transpose(wick_exp(x), 0, -1); }
+NET(cast) { return wick_cast(wick_cast(wick_mul(x, wick_like(x, 100)), WICK_I8), WICK_F32); }
+NET(weights_are_folded) { return wick_linear(x, wick_mul(MADE(ctx, 12, 9), wick_exp(MADE(ctx, 12, 1))), wick_sum(MADE(ctx, 12, 4), WICK_AXES(1), false)); }
+NET(layer_normed) { return wick_layer_norm(x, MADE(ctx, 1100), MADE(ctx, 1100), 1e-5); }
+NET(plainly_normed) { return wick_add(wick_layer_norm(x, NULL, NULL, 1e-3), wick_rms_norm(x, MADE(ctx, 9), 1e-6)); }
+NET(powers) { return wick_pow(wick_abs(x), MADE(ctx, 9)); } /* of functions whose comments name others */
+NET(joined) { return wick_concat(3, (wick_tensor *[]){x, wick_neg(x), MADE(ctx, 4, 12)}, 1); }
+NET(doubles) { return wick_relu(wick_linear(wick_sin(x), made(ctx, WICK_F64, 2, (const int64_t[]){6, 30}), made(ctx, WICK_F64, 1, (const int64_t[]){6}))); }
+NET(itself) { return x; }
+
+static const net nets[] = {
+    {"conv_padded", 4, {2, 3, 9, 11}, conv_padded, WICK_F32},          {"conv_strided", 4, {1, 3, 9, 11}, conv_strided, WICK_F32},
+    {"conv_dilated", 4, {2, 3, 9, 11}, conv_dilated, WICK_F32},        {"conv_grouped", 4, {2, 12, 5, 6}, conv_grouped, WICK_F32},
+    {"conv_grouped_deep", 4, {1, 140, 4, 5}, conv_grouped_deep, WICK_F32}, {"conv_deep", 4, {1, 140, 5, 5}, conv_deep, WICK_F32},
+    {"conv_deeper", 4, {1, 200, 5, 4}, conv_deeper, WICK_F32},         {"conv_point", 4, {1, 600, 3, 3}, conv_point, WICK_F32},
+    {"conv_line", 3, {2, 3, 20}, conv_line, WICK_F32},                 {"conv_solid", 5, {1, 2, 4, 5, 6}, conv_solid, WICK_F32},
+    {"winograd", 4, {2, 8, 9, 12}, winograd, WICK_F32},                {"winograd_unpadded", 4, {1, 4, 10, 11}, winograd_unpadded, WICK_F32},
+    {"depthwise", 4, {2, 12, 7, 9}, depthwise, WICK_F32},              {"depthwise_between", 4, {1, 3, 8, 9}, depthwise_between, WICK_F32},
+    {"pools", 4, {2, 3, 12, 13}, pools, WICK_F32},                     {"pools_of_planes", 4, {2, 3, 13, 12}, pools_of_planes, WICK_F32},
+    {"pools_adaptive", 4, {1, 3, 7, 7}, pools_adaptive, WICK_F32},     {"pool_of_all", 4, {2, 3, 12, 12}, pool_of_all, WICK_F32},
+    {"layers", 2, {3, 700}, layers, WICK_F32},                         {"log_layers", 2, {2, 700}, log_layers, WICK_F32},
+    {"long_softmax", 2, {2, 2500}, long_softmax, WICK_F32},            {"products_of_inputs", 2, {70, 9}, products_of_inputs, WICK_F32},
+    {"products_of_batches", 4, {2, 3, 4, 9}, products_of_batches, WICK_F32}, {"elementwise", 2, {7, 9}, elementwise, WICK_F32},
+    {"sums", 2, {90, 1300}, sums, WICK_F32},                           {"turned", 3, {3, 4, 5}, turned, WICK_F32},
+    {"cast", 2, {4, 5}, cast, WICK_F32},                               {"weights_are_folded", 2, {3, 9}, weights_are_folded, WICK_F32},
+    {"layer_normed", 2, {3, 1100}, layer_normed, WICK_F32},            {"plainly_normed", 3, {2, 3, 9}, plainly_normed, WICK_F32},
+    {"powers", 2, {5, 9}, powers, WICK_F32},
+    {"joined", 2, {4, 20}, joined, WICK_F32},                          {"doubles", 2, {3, 30}, doubles, WICK_F64},                        {"itself", 2, {3, 3}, itself, WICK_F32},
+};
+
+static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    out[0] = ((const net *)user)->body(ctx, in[0]);
+    return WICK_OK;
+}
+
+/* The plan, or NULL, with x and what it gives. */
+static wick_plan *planned(wick_context *ctx, const net *n, double *x, double *want) {
+    wick_spec spec = {.dtype = n->dtype, .rank = n->rank};
+    int64_t count = 1;
+    for (int d = 0; d < n->rank; d++) count *= spec.dims[d] = n->dims[d];
+    for (int64_t i = 0; i < count; i++) {
+        const double v = test_rand_real(-2, 2);
+        if (n->dtype == WICK_F64) x[i] = v;
+        else ((float *)x)[i] = (float)v;
+    }
+    wick_plan *plan = NULL;
+    wick_workspace *space = NULL;
+    CHECK_MSG(wick_compile(ctx, record, (void *)(uintptr_t)n, 1, &spec, 1, NULL, &plan) == WICK_OK, "%s: %s", n->name, wick_context_error(ctx));
+    if (!plan || wick_workspace_new(plan, &space) != WICK_OK) return plan;
+    CHECK(wick_run(space, (const void *[]){x}, (void *[]){want}) == WICK_OK);
+    wick_workspace_free(&space);
+    return plan;
+}
+
+enum { MOST = 120000 };
+static double given[MOST], want[MOST], got[MOST];
+
+static void check_net(const char *folder, const net *n, const wick_c_options *options, const char *flags) {
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    wick_plan *plan = planned(ctx, n, given, want);
+    wick_c_info info;
+    if (plan) CHECK_MSG(wick_plan_write_c(plan, folder, options, &info) == WICK_OK, "%s: %s", n->name, wick_context_error(ctx));
+    void *library = plan ? compiled_load(folder, n->name, flags) : NULL;
+    CHECK_MSG(library, "%s", n->name);
+    char name[64];
+    snprintf(name, sizeof name, "%s_run", n->name);
+    if (library) {
+        const wick_spec out = wick_plan_output(plan, 0);
+        const size_t bytes = wick_spec_bytes(&out);
+        int (*run)(const void *, void *) = (int (*)(const void *, void *))(uintptr_t)dlsym(library, name);
+        int (*run_with)(const void *, const void *, void *) = (int (*)(const void *, const void *, void *))(uintptr_t)dlsym(library, name);
+        memset(got, 0x55, sizeof got);
+        if (options->weights_apart) {
+            char path[700];
+            snprintf(path, sizeof path, "%s/%s.bin", folder, n->name);
+            wick_map map;
+            wick_msg msg;
+            CHECK(wick_map_read(&map, path, &msg) == WICK_OK && map.size == info.const_bytes);
+            char *aligned = aligned_alloc(64, WICK_ALIGN_UP(map.size + 64, 64));
+            memcpy(aligned, map.data, map.size);
+            CHECK_INT(run_with(NULL, given, got), 1);
+            CHECK_INT(run_with(aligned + 4, given, got), 1);
+            CHECK_INT(run_with(aligned, given, got), 0);
+            free(aligned);
+            wick_map_close(&map);
+        } else {
+            for (int twice = 0; twice < 2; twice++) CHECK_INT(run(given, got), 0); /* nothing of a run is left for the next */
+        }
+        size_t bad = 0;
+        while (bad < bytes && ((char *)got)[bad] == ((char *)want)[bad]) bad++;
+        CHECK_MSG(bad == bytes, "%s: byte %zu of %zu differs: %a, not %a", n->name, bad, bytes, n->dtype == WICK_F64 ? got[bad / 8] : (double)((float *)got)[bad / 4],
+                  n->dtype == WICK_F64 ? want[bad / 8] : (double)((float *)want)[bad / 4]);
+        test_count("printed plans", 1);
+        dlclose(library);
+    }
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
+static void check_all(wick_c_options options, wick_tier tier, const char *flags) {
+    if (!compiled_possible()) SKIP("there is no compiler named cc");
+    char folder[512];
+    REQUIRE(compiled_folder(folder, sizeof folder));
+    const wick_tier before = wick_tier_current();
+    if (!wick_tier_force(tier)) SKIP("the CPU has no such tier");
+    for (size_t i = 0; i < WICK_COUNTOF(nets); i++) {
+        options.name = nets[i].name;
+        check_net(folder, &nets[i], &options, flags);
+    }
+    compiled_remove(folder);
+    wick_tier_force(before);
+}
+
+TEST(printed_plans_have_the_bits_of_the_base_tier) { check_all((wick_c_options){0}, WICK_TIER_BASE, ""); }
+TEST(lanes_and_files_of_weights_change_no_bit) { check_all((wick_c_options){.lanes = 3, .weights_apart = true}, WICK_TIER_BASE, ""); }
+TEST(pixels_at_once_change_no_bit) { check_all((wick_c_options){.lanes = 16}, WICK_TIER_BASE, "-O3"); }
+
+/* ---- models ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static void check_model(const char *folder, const char *name, const char *path) {
+    wick_context *ctx = NULL;
+    wick_onnx *onnx = NULL;
+    wick_plan *plan = NULL;
+    wick_workspace *space = NULL;
+    wick_c_info info;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    CHECK_OK(ctx, wick_onnx_open(ctx, path, NULL, &onnx));
+    const wick_spec in = onnx ? wick_onnx_input_spec(onnx, 0) : (wick_spec){.rank = -1};
+    if (onnx) CHECK_OK(ctx, wick_onnx_compile(onnx, &in, NULL, &plan));
+    if (plan) CHECK_OK(ctx, wick_plan_write_c(plan, folder, &(wick_c_options){.name = name, .lanes = 16}, &info));
+    void *library = plan ? compiled_load(folder, name, "") : NULL;
+    CHECK_MSG(library, "%s", name);
+    if (library && wick_workspace_new(plan, &space) == WICK_OK) {
+        const wick_spec out = wick_plan_output(plan, 0);
+        char symbol[64];
+        snprintf(symbol, sizeof symbol, "%s_run", name);
+        int (*run)(const float *, float *) = (int (*)(const float *, float *))(uintptr_t)dlsym(library, symbol);
+        for (size_t i = 0; i < wick_spec_bytes(&in) / sizeof(float); i++) ((float *)given)[i] = (float)test_rand_real(-1, 1);
+        CHECK(wick_run(space, (const void *[]){given}, (void *[]){want}) == WICK_OK);
+        CHECK_INT(run((const float *)given, (float *)got), 0);
+        CHECK_MSG(memcmp(want, got, wick_spec_bytes(&out)) == 0, "%s: other bits", name);
+        CHECK(info.arena_bytes <= wick_plan_get_info(plan).arena_bytes); /* which holds packed weights too */
+        test_count("printed models", 1);
+    }
+    if (library) dlclose(library);
+    wick_workspace_free(&space);
+    wick_plan_free(&plan);
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
+TEST(small_models_have_the_bits_of_the_base_tier) {
+    static const char *const models[] = {"lenet", "dscnn", "autoencoder", "resnet8", "mnist_cnn", "mobilenetv1_025"};
+    const char *all = getenv("WICK_MODELS");
+    char folder[512], path[1024];
+    if (!all) SKIP("WICK_MODELS is not set");
+    if (!compiled_possible()) SKIP("there is no compiler named cc");
+    REQUIRE(compiled_folder(folder, sizeof folder));
+    const wick_tier before = wick_tier_current();
+    REQUIRE(wick_tier_force(WICK_TIER_BASE));
+    for (size_t i = 0; i < WICK_COUNTOF(models); i++) {
+        snprintf(path, sizeof path, "%s/bench/%s/model.onnx", all, models[i]);
+        check_model(folder, models[i], path);
+    }
+    compiled_remove(folder);
+    wick_tier_force(before);
+}
+
+/* ---- what is refused ----------------------------------------------------------------------------------------------------------------------- */
+
+NET(sorted) { return wick_cumsum(x, 1); }
+static wick_status record_assign(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    wick_tensor *state = user;
+    out[0] = wick_add(in[0], state);
+    return wick_assign(state, out[0]);
+}
+
+TEST(what_has_no_printer_is_refused_and_nothing_is_written) {
+    char folder[512], path[600];
+    struct stat st;
+    REQUIRE(compiled_folder(folder, sizeof folder));
+    snprintf(path, sizeof path, "%s/new", folder);
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    wick_plan *plan = planned(ctx, &(net){"sorted", 2, {3, 4}, sorted, WICK_F32}, given, want);
+    REQUIRE(plan);
+    CHECK_INT(wick_plan_write_c(plan, path, NULL, NULL), WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "cumsum");
+    CHECK_STR_HAS(wick_context_error(ctx), "test_aot.c:"); /* where it was recorded */
+    CHECK(stat(path, &st) != 0);
+    wick_plan_free(&plan);
+
+    wick_tensor *state = wick_zeros(ctx, WICK_F32, WICK_SCALAR);
+    CHECK(wick_compile(ctx, record_assign, state, 1, &(wick_spec){.dtype = WICK_F32}, 1, NULL, &plan) == WICK_OK);
+    CHECK_INT(wick_plan_write_c(plan, path, NULL, NULL), WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "assigns states");
+    wick_plan_free(&plan);
+
+    plan = planned(ctx, &(net){"elementwise", 2, {7, 9}, elementwise, WICK_F32}, given, want);
+    REQUIRE(plan);
+    CHECK_INT(wick_plan_write_c(plan, path, &(wick_c_options){.name = "no name"}, NULL), WICK_ERR_INVALID);
+    CHECK_INT(wick_plan_write_c(plan, path, &(wick_c_options){.lanes = 65}, NULL), WICK_ERR_INVALID);
+    CHECK(stat(path, &st) != 0);
+    CHECK_INT(wick_plan_write_c(plan, "/proc/none", NULL, NULL), WICK_ERR_IO);
+    /* Words of C, and names that are the file's own, are not taken for parameters. */
+    CHECK(wick_plan_write_c(plan, path, &(wick_c_options){.inputs = (const char *[]){"for"}, .outputs = (const char *[]){"w0"}}, NULL) == WICK_OK);
+    char command[1400];
+    snprintf(command, sizeof command, "cc " COMPILED_FLAGS " -c -o '%s/model.o' '%s/model.c'", path, path);
+    if (compiled_possible()) CHECK(system(command) == 0);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+    compiled_remove(folder);
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }
