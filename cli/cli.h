@@ -17,7 +17,7 @@ enum {
     CLI_INTERRUPTED = 130 /* 128 + SIGINT, as shells count */
 };
 
-typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_PLAN, CMD_EXPLAIN, CMD_GRAPH, CMD_DOCTOR, CMD_BENCH, CMD_TUNE, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
+typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_PLAN, CMD_EXPLAIN, CMD_GRAPH, CMD_DOCTOR, CMD_BENCH, CMD_TUNE, CMD_DATA, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
 
 enum { CLI_MAX_OPTIONS = 160 };
 
@@ -56,6 +56,11 @@ typedef struct cli_options {
 
     bool show, reset; /* of tune */
 
+    int64_t level, dictionary, count, from; /* of data */
+    int compression;
+    bool all, salvage;
+    cli_list parts;
+
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];
     bool given[CLI_MAX_OPTIONS];
@@ -85,6 +90,8 @@ int cmd_graph(cli_options *options);
 int cmd_doctor(cli_options *options);
 int cmd_bench(cli_options *options);
 int cmd_tune(cli_options *options);
+int cmd_data(cli_options *options);
+const char *data_action(int i); /* of wick data; NULL past the last */
 int cmd_completions(cli_options *options);
 
 #endif

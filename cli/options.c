@@ -41,6 +41,7 @@ typedef struct option_row {
 #define W         (1u << CMD_EXPLAIN)
 #define G         (1u << CMD_GRAPH)
 #define N         (1u << CMD_TUNE)
+#define A         (1u << CMD_DATA)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
@@ -202,13 +203,24 @@ static const option_row rows[] = {
     {"time", "S", REAL, N, "20", AT(time), 0, 1e6, FORGET, "seconds to measure for, about; 0: a glance, for trying it"},
     {"show", "", FLAG, N, "", AT(show), 0, 0, FORGET, "measure nothing: what is used now, and the file that it is from"},
     {"reset", "", FLAG, N, "", AT(reset), 0, 0, FORGET, "measure nothing: remove the file, so that the defaults hold"},
+    {"compression", "none|lz4|zstd", CHOICE, A, "none", AT(compression), 0, 0, FORGET, "of a record file that is written; split keeps that of the one it reads"},
+    {"level", "N", INTEGER, A, "0", AT(level), 0, 22, FORGET, "how hard to compress: zstd 1 to 22, lz4 2 to 12; 0: the library's own"},
+    {"dictionary", "KB", INTEGER, A, "0", AT(dictionary), 0, 16384, FORGET, "--compression zstd: learn so large a dictionary from the first records, which helps where they are small and alike; 0: none"},
+    {"count", "N", INTEGER, A, "8", AT(count), 1, MANY, FORGET, "head: how many to show"},
+    {"from", "I", INTEGER, A, "0", AT(from), 0, MANY, FORGET, "head: the first one, from 0"},
+    {"svg", "FILE", TEXT, A, "", AT(svg), 0, 0, FORGET, "head: draw the first recording, its samples and its spectrogram"},
+    {"part", "NAME=SHARE", EACH, A, "", AT(parts), 0, 0, FORGET, "split: a part of each class becomes TO/NAME.wrec; may be given again; without any train=0.8 and test=0.2"},
+    {"seed", "N", INTEGER, A, "1", AT(seed), 0, MANY, FORGET, "split: which go where"},
+    {"split", "NAME", TEXT, A, "train", AT(split), 0, 0, FORGET, "of a PATH with several splits, this one"},
+    {"all", "", FLAG, A, "", AT(all), 0, 0, FORGET, "take files of every kind, not pictures and recordings alone"},
+    {"salvage", "", FLAG, A, "", AT(salvage), 0, 0, FORGET, "of a damaged record file, take what is whole before the damage"},
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
-    {"color", "auto|always|never", CHOICE, T | E | P | D | N, "auto", AT(color), 0, 0, FORGET,
+    {"color", "auto|always|never", CHOICE, T | E | P | D | N | A, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B | L | W | G | N, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B | L | W | G | N | A, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
-    {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G | N, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
-    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G | N, "", AT(help), 0, 0, FORGET, "this text"},
+    {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G | N | A, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
+    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G | N | A, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T
@@ -228,6 +240,7 @@ static const option_row rows[] = {
 #undef L
 #undef W
 #undef G
+#undef A
 enum { ROWS = sizeof rows / sizeof rows[0] };
 _Static_assert(sizeof rows / sizeof rows[0] <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
 
