@@ -175,16 +175,16 @@ static int told(data_job *d, const wick_pack_report *r) {
 
 int data_pack(data_job *d) {
     const wick_pack_options p = pack_options(d);
-    wick_pack_report report;
+    wick_pack_report report = {0};
     if (!wick_files_count(d->f)) return talk_fail(CLI_BAD_FILE, "%s: holds nothing to pack%s", wick_files_path(d->f), wick_files_passed(d->f) ? ": --all takes files of every kind" : "");
     const wick_status status = wick_files_pack(d->f, d->to, &p, &report);
-    return status == WICK_OK ? told(d, &report) : data_failed(d, status, CLI_BAD_FILE);
+    return status == WICK_OK ? told(d, &report) : data_failed(d, status, report.unread ? CLI_BAD_FILE : CLI_FAILED);
 }
 
 int data_unpack(data_job *d) {
-    wick_pack_report report;
+    wick_pack_report report = {0};
     const wick_status status = wick_files_unpack(d->f, d->to, &(wick_pack_options){.progress = step_back, .user = d}, &report);
-    return status == WICK_OK ? told(d, &report) : data_failed(d, status, status == WICK_ERR_INVALID ? CLI_FAILED : CLI_BAD_FILE);
+    return status == WICK_OK ? told(d, &report) : data_failed(d, status, report.unread || status == WICK_ERR_FORMAT ? CLI_BAD_FILE : CLI_FAILED);
 }
 
 /* ---- split -------------------------------------------------------------------------------------------------------------------------------------- */
@@ -272,14 +272,14 @@ static wick_status read_labels(data_job *d, int32_t *labels) {
 static int write_parts(data_job *d, part *parts, int n) {
     char path[4096];
     json j = {0};
-    wick_pack_report reports[PARTS];
+    wick_pack_report reports[PARTS] = {0};
     for (int p = 0; p < n; p++) {
         snprintf(path, sizeof path, "%s/%s.wrec", d->to, parts[p].name);
         wick_pack_options o = pack_options(d);
         o.order = parts[p].order;
         o.n_order = parts[p].n;
         const wick_status status = wick_files_pack(d->f, path, &o, &reports[p]);
-        if (status != WICK_OK) return data_failed(d, status, CLI_BAD_FILE);
+        if (status != WICK_OK) return data_failed(d, status, reports[p].unread ? CLI_BAD_FILE : CLI_FAILED);
         data_progress_end(d);
         talk("wrote %s: %lld of %lld", path, (long long)parts[p].n, (long long)wick_files_count(d->f));
     }
@@ -338,6 +338,8 @@ int cmd_data(cli_options *o) {
     if (o->n_files != want) return talk_fail(CLI_USAGE, want == 1 ? "%s needs one PATH, not %d" : "%s needs PATH and what to write, TO, not %d", actions[i].name, o->n_files);
     const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0], actions[i].bit);
     if (idle) return talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
+    if (o->dictionary && o->compression != WICK_ZSTD) return talk_fail(CLI_USAGE, "--dictionary is for --compression zstd");
+    if (o->level && o->compression == WICK_STORED) return talk_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
     data_job d = {.o = o, .path = o->files[0], .to = actions[i].to ? o->files[1] : NULL, .shown = now_seconds()};
     if (d.to && path_same(d.path, d.to)) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
     wick_status status = wick_context_new(&d.ctx, &(wick_context_options){.threads = 1});

@@ -67,6 +67,7 @@ typedef struct wick_pack_options {
 typedef struct wick_pack_report {
     int64_t count;
     uint64_t bytes, stored; /* of the contents, and of the file or files that were written */
+    bool unread;            /* after a failure: what was to be read is to blame, not the writing */
 } wick_pack_report;
 /* A record file of them, atomically; report may be NULL. What the files lack (a damaged one) is an error, and nothing is written. docs/data.md has what lies in each record. */
 WICK_API WICK_MUST_CHECK wick_status wick_files_pack(wick_files *files, const char *path, const wick_pack_options *options, wick_pack_report *report);

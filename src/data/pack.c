@@ -106,9 +106,11 @@ typedef struct job {
 } job;
 
 static wick_status take(job *j, wick_file *file, bool *more) {
-    if (!j->o->order) return wick_files_next(j->f, file, more);
-    *more = j->report.count < j->o->n_order;
-    return *more ? wick_files_at(j->f, j->o->order[j->report.count], file) : WICK_OK;
+    wick_status status = WICK_OK;
+    if (!j->o->order) status = wick_files_next(j->f, file, more);
+    else if ((*more = j->report.count < j->o->n_order)) status = wick_files_at(j->f, j->o->order[j->report.count], file);
+    j->report.unread = status != WICK_OK;
+    return status;
 }
 
 static wick_status done(job *j, const wick_file *file) {
