@@ -168,7 +168,7 @@ static int fix_paths(cli_options *o) {
 
 static wick_status open_split(training *t, const char *split, wick_dataset **out) {
     wick_status status = wick_dataset_open(t->ctx, t->o->data, split, out);
-    if (status == WICK_OK && t->o->limit > 0) wick_dataset_limit(*out, t->o->limit);
+    if (status == WICK_OK && t->o->limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->limit);
     return status;
 }
 
@@ -194,9 +194,10 @@ static int from_onnx(training *t, const cli_options *kept) {
     char *copy = kept ? path_join(t->folder, CLASSIFIER_ONNX) : NULL;
     if (kept && !copy) return talk_fail(CLI_FAILED, "out of memory");
     const int code = classifier_for_onnx(&t->c, t->ctx, t->train, o->data, kept ? copy : o->onnx, o->head, kept ? CLI_BAD_FILE : CLI_USAGE);
-    if (code == CLI_OK && strcmp(o->input_range, "auto") == 0) wick_dataset_moments(t->train, &t->c.mean, &t->c.deviation);
     free(copy);
-    return code;
+    if (code != CLI_OK || strcmp(o->input_range, "auto") != 0) return code;
+    const wick_status status = wick_dataset_moments(t->ctx, t->train, &t->c.mean, &t->c.deviation);
+    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
 }
 
 static int build(training *t) {

@@ -1,6 +1,7 @@
 /* loader.c: batches of a dataset in an order that is a function of (seed, epoch) alone, so that any place in it can be
  * found again without replaying what came before. */
 #include "data/dataset.h"
+#include "wick/loader.h"
 
 struct wick_loader {
     wick_context *ctx;
@@ -136,7 +137,7 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     l->dataset = dataset;
     l->options = o;
     l->count = count;
-    l->sample_size = wick_dataset_sample_size(dataset);
+    l->sample_size = wick_field_elements(wick_dataset_field(dataset, 0), 0);
     l->height = height;
     l->width = width;
     l->order_epoch = -1;

@@ -294,7 +294,7 @@ static void installed(const char *split, int64_t count, double mean, double devi
     }
     for (int k = 0; k < 10; k++) CHECK_INT(counts[k], count / 10);
     double m, s;
-    wick_dataset_moments(d, &m, &s);
+    CHECK(wick_dataset_moments(ctx, d, &m, &s) == WICK_OK);
     CHECK_MSG(fabs(m - mean) < 1e-6 && fabs(s - deviation) < 1e-6, "%.9f %.9f", m, s);
     CHECK_MSG(llabs((long long)(total - sum)) < count, "%llu", (unsigned long long)total); /* decoders may round differently */
     for (int c = 0; c < 3; c++) CHECK(abs(wick_dataset_sample(d, count - 1)[c * 1024 + 31 * 32 + 30] - last[c]) <= 1);
