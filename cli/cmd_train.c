@@ -217,6 +217,7 @@ static int build(training *t) {
     int64_t batches = (count + batch - 1) / batch;
     t->steps = batches * o->epochs;
     loading.batch = batch;
+    loading.workers = (int)o->workers;
     t->optim = trainer_optim(o, t->steps, &t->groups);
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
@@ -335,6 +336,16 @@ static int one_step(training *t, int64_t n, double start) {
     return due ? checkpoint(t) : CLI_OK;
 }
 
+/* How the images came, and who waited for whom. */
+static void talk_loader(const wick_loader *loader) {
+    wick_loader_stats s;
+    wick_loader_get_stats(loader, &s);
+    talk("  data: %.0f images/s, %.1f batches/s, %d worker%s; an image: get %.1f us, transform %.1f us (p95 %.1f, %.1f); wait for a batch: mean %.3f ms, p95 %.3f ms; %.1f MB", s.samples_per_second,
+         s.batches_per_second, s.workers, plural(s.workers), s.get.mean * 1e6, s.transform.mean * 1e6, s.get.p95 * 1e6, s.transform.p95 * 1e6, s.wait.mean * 1e3, s.wait.p95 * 1e3,
+         (double)s.memory / 1e6);
+    talk("  %s", s.advice);
+}
+
 static int end_epoch(training *t) {
     run_state *state = &t->r.state;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
@@ -369,6 +380,7 @@ static int end_epoch(training *t) {
     if (t->test) snprintf(tested, sizeof tested, "  test %.2f %%", state->test_accuracy * 100);
     talk("epoch %lld/%lld  loss %.4f  accuracy %.2f %%%s%s  %.1f s", (long long)state->epoch, (long long)t->o->epochs,
          state->train_loss, state->train_accuracy * 100, tested, best ? "  best" : "", state->seconds);
+    if (t->o->verbose) talk_loader(t->t.loader);
     return checkpoint(t);
 }
 
@@ -377,10 +389,11 @@ static int save_and_leave(training *t) {
     int code = checkpoint(t);
     if (code != CLI_OK) return code;
     const cli_options *o = t->o;
-    char program[1024], folder[4096], command[5400], threads[32] = "";
+    char program[1024], folder[4096], command[5400], threads[64] = "";
     path_quote(program, sizeof program, o->program);
     path_quote(folder, sizeof folder, t->folder);
-    if (options_given(o, "threads")) snprintf(threads, sizeof threads, " --threads %lld", (long long)o->threads);
+    int length = options_given(o, "threads") ? snprintf(threads, sizeof threads, " --threads %lld", (long long)o->threads) : 0;
+    if (options_given(o, "workers")) snprintf(threads + length, sizeof threads - (size_t)length, " --workers %lld", (long long)o->workers);
     snprintf(command, sizeof command, "%s train --resume %s%s", program, folder, threads);
     fprintf(stderr, "interrupted after step %lld, which is saved; go on with\n  %s\n", (long long)t->r.state.step,
             command);
@@ -403,8 +416,9 @@ static int loop(training *t) {
     int code = CLI_OK;
     while (code == CLI_OK && !at_end(t)) {
         double start = now_seconds();
-        int64_t n = trainer_load(&t->t);
-        code = n > 0 ? one_step(t, n, start) : end_epoch(t);
+        int64_t n;
+        code = trainer_load(&t->t, &n);
+        if (code == CLI_OK) code = n > 0 ? one_step(t, n, start) : end_epoch(t);
         if (code == CLI_OK && interrupted()) return save_and_leave(t);
     }
     progress_clear(&t->p);

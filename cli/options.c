@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "wick/loader.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -124,6 +126,9 @@ static const option_row rows[] = {
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
     {"threads", "N", INTEGER, T | E | P | M | I | D | R | X | S | K | L | W | G | N, "0", AT(threads), 0, 4096, FORGET,
      "0: every CPU this process may use; results don't depend on it"},
+    {"workers", "N", INTEGER, T, "0", AT(workers), 0, WICK_WORKERS_MAX, FORGET,
+     "threads that make batches ahead, besides those that compute; 0: each batch is made when it is needed. Results don't depend on it"},
+    {"verbose", "", FLAG, T, "", AT(verbose), 0, 0, FORGET, "also say after each epoch how the images came, and who waited for whom"},
     {"out", "DIR", TEXT, T, "wick-run", AT(out), 0, 0, FORGET, "where last.safetensors and best.safetensors go"},
     {"out", "FILE", TEXT, R, "", AT(out), 0, 0, FORGET, "the page to write; without it, report.html in RUN"},
     {"force", "", FLAG, T, "", AT(force), 0, 0, FORGET, "start over in an --out that holds a run"},

@@ -39,6 +39,21 @@ test_same_seed_same_bits() {
     same_tensors a/last.safetensors b/last.safetensors
     ! cmp -s <(tensors a/last.safetensors) <(tensors c/last.safetensors) || fail "another seed made the same weights"
 }
+test_workers_change_no_bit_and_say_who_waits() {
+    make_data images 200 50 10 3
+    for workers in 0 1 4; do
+        expect 0 "$wick" train --data images --arch cnn --augment flip,crop=2 --epochs 2 --batch 16 --workers $workers --verbose --out w$workers
+        has err "images/s"
+        has err "$workers worker"
+        grep -Eq "(waits [0-9]+ % of the time|Batches wait)" err || fail "nobody waits"
+        same_tensors w0/last.safetensors w$workers/last.safetensors
+        cmp <(metadata w0/last.safetensors) <(metadata w$workers/last.safetensors) || fail "the metadata differ"
+    done
+    expect 2 "$wick" train "${quick[@]}" --workers 129 --out many
+    has err "--workers must be from 0 to 128"
+    expect 0 "$wick" train "${quick[@]}" --out few
+    lacks err "images/s"
+}
 test_convolutional_networks_at_any_number_of_threads() {
     make_data images 200 50 10 3
     for arch in cnn resnet8 dscnn; do
