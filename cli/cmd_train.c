@@ -22,6 +22,7 @@ typedef struct training {
     const char *folder;
     wick_context *ctx;
     wick_dataset *train, *test; /* test may be NULL */
+    wick_transform *transform;  /* NULL: --augment says it */
     classifier c;
     trainer t;
     evaluator e;
@@ -149,6 +150,27 @@ static int read_augment(const training *t, const cli_options *o, const char *who
     return CLI_OK;
 }
 
+/* What --transform says. The network is tested with the images as they are, normalised by its own numbers, so those of training are normalised by them too, and keep their size. */
+static int read_transform(training *t, wick_loader_options *loading) {
+    const cli_options *o = t->o;
+    const wick_spec *image = wick_dataset_field(t->train, 0);
+    if (!*o->transform) return CLI_OK;
+    if (strcmp(o->augment, "none") != 0) return talk_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
+    bool normalises = false;
+    for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',') normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
+    const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
+    const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
+    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_USAGE), "--transform: %s", talk_why(t->ctx, status));
+    if (!normalises) return talk_fail(CLI_USAGE, "--transform %s: \"normalise\" belongs to it, without numbers: by --input-range, as when the network is tested", o->transform);
+    const wick_spec *made = wick_transform_output(t->transform);
+    for (int d = 0; d < image->rank; d++)
+        if (made->dims[d] != image->dims[d])
+            return talk_fail(CLI_USAGE, "--transform %s: makes images of %lld x %lld of those of %lld x %lld, which the network is tested with", o->transform, (long long)made->dims[made->rank - 2],
+                             (long long)made->dims[made->rank - 1], (long long)image->dims[image->rank - 2], (long long)image->dims[image->rank - 1]);
+    loading->transform = t->transform;
+    return CLI_OK;
+}
+
 /* Paths are kept from the root: a run may be resumed in another folder. */
 static int fix_paths(cli_options *o) {
     const char *const names[] = {"data", "log", "model", "weights"}, *const values[] = {o->data, o->log, o->onnx, o->weights};
@@ -225,6 +247,7 @@ static int build(training *t) {
     else if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
     if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, of_file, CLI_BAD_FILE);
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
+    if (code == CLI_OK) code = read_transform(t, &loading);
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, &loading);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
@@ -518,6 +541,7 @@ int cmd_train(cli_options *o) {
     steplog_close(&t.log);
     evaluator_free(&t.e);
     trainer_free(&t.t);
+    wick_transform_free(&t.transform);
     run_close(&t.r);
     classifier_free(&t.c);
     wick_dataset_free(&t.test);

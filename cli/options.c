@@ -59,6 +59,8 @@ static const option_row rows[] = {
     {"limit", "N", INTEGER, T, "0", AT(limit), 0, MANY, FIXED, "take at most N training and N test images, drawn evenly from the whole; 0: all"},
     {"augment", "LIST", TEXT, T, "none", AT(augment), 0, 0, FIXED,
      "change training images at random: flip mirrors, crop=N pads by N and cuts out, or both: flip,crop=4"},
+    {"transform", "LIST", TEXT, T, "", AT(transform), 0, 0, FIXED,
+     "instead of --augment, what training images go through, in order: crop=4, flip, vflip, resizedcrop=HxW, jitter=B:C:S:H, grey, normalise, erase, ... (wick/transform.h)"},
     {"arch", "NET", TEXT, T, "mlp", AT(arch), 0, 0, FIXED,
      "network: mlp, or all of it, mlp:256,128,dropout=0.1; lenet, cnn, resnet8, dscnn, mobilenet"},
     {"net", "LAYERS", TEXT, T, "", AT(net), 0, 0, FIXED,

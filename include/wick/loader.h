@@ -3,6 +3,7 @@
 #define WICK_LOADER_H
 
 #include "wick/dataset.h"
+#include "wick/transform.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,7 @@ typedef struct wick_loader_options {
     bool flip;    /* mirror left and right with probability 1/2 */
     int64_t crop; /* pad with so many black pixels (0, before normalising) on all sides, then cut the size out at a random place; less than
                    * height and width */
+    const wick_transform *transform; /* instead of mean, deviation, flip and crop; made for the first field, and outlives the loader */
 
     /* Which samples. */
     const double *weights; /* one for each sample, copied: an epoch is as many draws, with replacement, each sample as likely as its weight says */

@@ -32,6 +32,7 @@
 #include "wick/signal.h"
 #include "wick/sort.h"
 #include "wick/tensor.h"
+#include "wick/transform.h"
 #include "wick/transformer.h"
 #include "wick/trees.h"
 #include "wick/tuning.h"

@@ -3,27 +3,24 @@
 
 enum { TRIES = 16, QUICK_NS = 10000, QUICK_EVERY = 16 };
 
-/* Block k of sample's own numbers: counter {sample, 2^31 + k, epoch low, epoch high}. The order's never get to 2^31 in the second word. */
-static void draw(const wick_maker *m, int64_t epoch, int64_t sample, uint32_t block, uint32_t word[4]) {
-    const uint32_t key[2] = {(uint32_t)m->seed, (uint32_t)(m->seed >> 32)};
-    const uint32_t counter[4] = {(uint32_t)sample, (1u << 31) + block, (uint32_t)epoch, (uint32_t)((uint64_t)epoch >> 32)};
-    wick_philox(counter, key, word);
-}
-enum { BLOCK_PLACE = 0, BLOCK_SUBSTITUTE = 1 << 20 };
-
 /* A word times n, shifted, is uniform in [0, n) to n / 2^32. */
-static void transform(const wick_maker *m, const wick_slot *slot, int64_t sample, const uint8_t *from, float *to) {
-    int64_t top = 0, left = 0;
-    bool mirrored = false;
-    if (m->flip || m->crop) {
-        const uint64_t range = 2 * (uint64_t)m->crop + 1;
-        uint32_t word[4];
-        draw(m, slot->epoch, sample, BLOCK_PLACE, word);
-        top = (int64_t)(word[0] * range >> 32) - m->crop;
-        left = (int64_t)(word[1] * range >> 32) - m->crop;
-        mirrored = m->flip && word[2] >> 31;
+static void transform(const wick_maker *m, wick_bench *b, const wick_slot *slot, int64_t sample, const uint8_t *from, float *to) {
+    if (m->transform) {
+        wick_transform_apply(m->transform, m->seed, (uint64_t)slot->epoch, sample, from, to, b->scratch);
+        return;
     }
-    wick_pixels_window(&m->map, m->planes, m->height, m->width, top, left, mirrored, from, to);
+    wick_pixel_window w = {m->height, m->width, 0, 0, m->height, m->width, false, false};
+    if (!m->flip && !m->crop) {
+        wick_pixels_map(&m->map, m->planes * m->height * m->width, from, false, to);
+        return;
+    }
+    const uint64_t range = 2 * (uint64_t)m->crop + 1;
+    uint32_t word[4];
+    wick_sample_words(m->seed, (uint64_t)slot->epoch, sample, 0, word);
+    w.top = (int64_t)(word[0] * range >> 32) - m->crop;
+    w.left = (int64_t)(word[1] * range >> 32) - m->crop;
+    w.mirrored = m->flip && word[2] >> 31;
+    for (int64_t c = 0, size = m->height * m->width; c < m->planes; c++) wick_pixels_window(&m->map, &w, from + c * size, to + c * size);
 }
 
 #define PAD(T)                                                           \
@@ -67,7 +64,7 @@ static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int
     }
     if (asks) WICK_TRY(wick_dataset_get(m->dataset, sample, out, fault));
     const uint64_t got = timed ? wick_now_ns() : 0;
-    if (m->pixels) transform(m, slot, sample, pixels, place_of(m, slot, 0, i));
+    if (m->pixels) transform(m, b, slot, sample, pixels, place_of(m, slot, 0, i));
     const uint64_t made = timed && m->pixels ? wick_now_ns() : got;
     bool any = false;
     for (int k = 0; k < m->n_fields; k++) {
@@ -104,7 +101,7 @@ wick_status wick_make_sample(const wick_maker *m, wick_bench *b, wick_slot *slot
     if (status == WICK_OK || m->on_fault != WICK_FAULT_SUBSTITUTE) return status;
     for (uint32_t t = 0; t < TRIES; t++) {
         uint32_t word[4];
-        draw(m, slot->epoch, sample, BLOCK_SUBSTITUTE + t, word);
+        wick_sample_words(m->seed, (uint64_t)slot->epoch, sample, WICK_BLOCK_SUBSTITUTE + t, word);
         const int64_t other = (int64_t)((uint64_t)word[0] * (uint64_t)wick_dataset_count(m->dataset) >> 32);
         wick_fault again;
         if (!fits(m, slot, i, other) || make(m, b, slot, i, other, &again) != WICK_OK) continue;

@@ -6,6 +6,7 @@
 #include "data/dataset.h"
 #include "data/meter.h"
 #include "data/order.h"
+#include "data/transform.h"
 #include "kernels/pixels/pixels.h"
 #include "wick/loader.h"
 
@@ -23,6 +24,7 @@ typedef struct wick_slot {
 /* What a worker has for itself. */
 typedef struct wick_bench {
     _Alignas(WICK_ALIGN) uint8_t *pixels; /* one sample's first field */
+    void *scratch;                        /* of the transform */
     wick_meter get, transform, collate;
     uint64_t tick;     /* samples made */
     uint64_t every;    /* of how many one is timed: a power of two */
@@ -41,6 +43,7 @@ typedef struct wick_maker {
     double pad[WICK_DATASET_FIELDS];
     wick_on_fault on_fault;
     bool pixels; /* the first field becomes numbers */
+    const wick_transform *transform; /* NULL: by what follows */
     wick_pixel_map map;
     bool flip;
     int64_t crop;

@@ -36,6 +36,7 @@ struct wick_loader {
     wick_window window;
     uint64_t samples, batches, skipped;
     size_t memory;
+    size_t pixel_bytes; /* of the first field of a sample, as the data set has it */
 };
 
 /* ---- workers ------------------------------------------------------------------------------------------------------------------------------ */
@@ -303,13 +304,25 @@ static bool takes_pad(wick_dtype dtype, double value) {
 /* What becomes of the first field. */
 static wick_status set_pixels(wick_context *ctx, wick_maker *m, const wick_loader_options *o) {
     const wick_spec *f = &m->fields[0];
-    const bool asked = o->flip || o->crop || o->mean != 0 || o->deviation != 0;
+    const bool asked = o->flip || o->crop || o->mean != 0 || o->deviation != 0 || o->transform;
     m->pixels = !o->raw && f->dtype == WICK_U8 && !m->varies[0];
     if (asked && !m->pixels)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean, deviation, flip and crop are for pixels, u8 of fixed dims; \"%s\" is %s%s", f->name, wick_dtype_name(f->dtype),
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean, deviation, flip, crop and transform are for pixels, u8 of fixed dims; \"%s\" is %s%s", f->name, wick_dtype_name(f->dtype),
                                  o->raw ? ", and to be left raw" : "");
     if (!m->pixels) return WICK_OK;
     const int rank = f->rank;
+    if (o->transform) {
+        const wick_spec *in = wick_transform_input(o->transform);
+        if (o->flip || o->crop || o->mean != 0 || o->deviation != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a transform says all; mean, deviation, flip and crop are not given beside it");
+        if (in->rank != rank || memcmp(in->dims, f->dims, (size_t)rank * sizeof *f->dims) != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the transform is for other pictures than \"%s\"", f->name);
+        const char *name = f->name;
+        m->transform = o->transform;
+        m->fields[0] = *wick_transform_output(o->transform);
+        m->fields[0].name = name;
+        return WICK_OK;
+    }
     m->height = rank < 2 ? 1 : f->dims[rank - 2];
     m->width = rank < 1 ? 1 : f->dims[rank - 1];
     if ((o->flip || o->crop) && (rank < 2 || m->height < 1 || m->width < 1))
@@ -337,9 +350,10 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
             return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: field \"%s\", %s, cannot be padded with %g", m->fields[k].name, wick_dtype_name(m->fields[k].dtype), o->pad[k]);
     }
     WICK_TRY(set_pixels(ctx, m, o));
+    l->pixel_bytes = m->row_bytes[0];
     if (m->pixels) {
         size_t bytes;
-        if (wick_mul_overflows(m->row_bytes[0], sizeof(float), &bytes)) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for a sample of \"%s\"", m->fields[0].name);
+        if (wick_mul_overflows((size_t)wick_field_elements(&m->fields[0], 0), sizeof(float), &bytes)) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for a sample of \"%s\"", m->fields[0].name);
         m->row_bytes[0] = bytes;
     }
     for (int k = 0; k < m->n_fields; k++) {
@@ -371,7 +385,7 @@ static void *get_memory(wick_loader *l, size_t bytes) {
     return p;
 }
 
-static size_t pixel_scratch(const wick_loader *l) { return l->maker.pixels ? l->maker.row_bytes[0] / sizeof(float) : 0; }
+static size_t transform_scratch(const wick_loader *l) { return l->maker.transform ? wick_transform_scratch(l->maker.transform) : 0; }
 
 static bool make_slots(wick_loader *l) {
     const wick_maker *m = &l->maker;
@@ -384,7 +398,8 @@ static bool make_slots(wick_loader *l) {
     if (!l->slots || !l->faults || !l->benches || !l->make || !l->wait) return false;
     for (int i = 0; i < hands; i++) {
         l->benches[i].every = 1;
-        if (m->pixels && !(l->benches[i].pixels = get_memory(l, pixel_scratch(l)))) return false;
+        if (m->pixels && !(l->benches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
+        if (transform_scratch(l) && !(l->benches[i].scratch = get_memory(l, transform_scratch(l)))) return false;
     }
     for (int i = 0; i < l->depth; i++) {
         wick_slot *s = &l->slots[i];
@@ -446,7 +461,10 @@ void wick_loader_free(wick_loader **loader) {
             wick_release(&alloc, s->lengths[k], (size_t)l->maker.batch * sizeof *s->lengths[k]);
         }
     }
-    for (int i = 0; l->benches && i <= l->options.workers; i++) wick_release(&alloc, l->benches[i].pixels, pixel_scratch(l));
+    for (int i = 0; l->benches && i <= l->options.workers; i++) {
+        wick_release(&alloc, l->benches[i].pixels, l->pixel_bytes);
+        wick_release(&alloc, l->benches[i].scratch, transform_scratch(l));
+    }
     wick_release(&alloc, l->benches, (size_t)(l->options.workers + 1) * sizeof *l->benches);
     wick_release(&alloc, l->slots, (size_t)l->depth * sizeof *l->slots);
     wick_release(&alloc, l->faults, (size_t)l->depth * sizeof *l->faults);

@@ -46,12 +46,14 @@ TEST(windows_are_cut_padded_and_mirrored) {
             for (int left = -W - 1; left <= W + 1; left++)
                 for (int mirrored = 0; mirrored < 2; mirrored++) {
                     dst[PLANES * H * W] = -77;
-                    wick_pixels_window(&m, PLANES, H, W, top, left, mirrored, src, dst);
+                    const bool upturned = (top + left) & 1;
+                    for (int p = 0; p < PLANES; p++)
+                        wick_pixels_window(&m, &(wick_pixel_window){H, W, top, left, H, W, mirrored, upturned}, src + p * H * W, dst + p * H * W);
                     bool same = dst[PLANES * H * W] == -77;
                     for (int p = 0; p < PLANES; p++)
                         for (int y = 0; y < H; y++)
                             for (int x = 0; x < W; x++) {
-                                const int from = y + top, at = (mirrored ? W - 1 - x : x) + left;
+                                const int from = (upturned ? H - 1 - y : y) + top, at = (mirrored ? W - 1 - x : x) + left;
                                 const int pixel = from >= 0 && from < H && at >= 0 && at < W ? src[(p * H + from) * W + at] : 0;
                                 same = same && dst[(p * H + y) * W + x] == m.table[pixel];
                             }

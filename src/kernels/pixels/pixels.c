@@ -28,24 +28,26 @@ static void fill(float *dst, int64_t n, float value) {
     for (int64_t i = 0; i < n; i++) dst[i] = value;
 }
 
-void wick_pixels_window(const wick_pixel_map *m, int64_t planes, int64_t height, int64_t width, int64_t top, int64_t left, bool mirrored, const uint8_t *src, float *dst) {
+const wick_pixels_table *wick_pixels_kernels(void) { return tiers[wick_tier_current()]; }
+
+void wick_pixels_window(const wick_pixel_map *m, const wick_pixel_window *w, const uint8_t *src, float *dst) {
     void (*const map)(const wick_pixel_map *, int64_t, const uint8_t *, bool, float *) = tiers[wick_tier_current()]->map;
-    if (!top && !left && !mirrored) {
-        map(m, planes * height * width, src, false, dst);
+    const int64_t width = w->width;
+    if (!w->left && !w->mirrored && !w->upturned && width == w->from_width && w->top >= 0 && w->top + w->height <= w->from_height) { /* rows in one piece */
+        map(m, w->height * width, src + w->top * width, false, dst);
         return;
     }
     const float zero = m->table[0];
-    const int64_t begin = WICK_MIN(width, WICK_MAX(0, -left)), end = WICK_MAX(begin, WICK_MIN(width, width - left)); /* outputs that have an input */
-    const int64_t first = mirrored ? width - end : begin;                                                           /* where they are */
-    for (int64_t p = 0; p < planes; p++)
-        for (int64_t y = 0; y < height; y++, dst += width) {
-            const int64_t from = y + top;
-            if (from < 0 || from >= height || begin == end) {
-                fill(dst, width, zero);
-                continue;
-            }
-            fill(dst, first, zero);
-            map(m, end - begin, src + (p * height + from) * width + begin + left, mirrored, dst + first);
-            fill(dst + first + end - begin, width - first - (end - begin), zero);
+    const int64_t begin = WICK_MIN(width, WICK_MAX(0, -w->left)), end = WICK_MAX(begin, WICK_MIN(width, w->from_width - w->left)); /* outputs that have an input */
+    const int64_t first = w->mirrored ? width - end : begin;                                                                      /* where they are */
+    for (int64_t y = 0; y < w->height; y++, dst += width) {
+        const int64_t from = (w->upturned ? w->height - 1 - y : y) + w->top;
+        if (from < 0 || from >= w->from_height || begin == end) {
+            fill(dst, width, zero);
+            continue;
         }
+        fill(dst, first, zero);
+        map(m, end - begin, src + from * w->from_width + begin + w->left, w->mirrored, dst + first);
+        fill(dst + first + end - begin, width - first - (end - begin), zero);
+    }
 }
