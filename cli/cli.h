@@ -58,7 +58,9 @@ typedef struct cli_options {
 
     int64_t level, dictionary, count, from; /* of data */
     int compression;
-    bool all, salvage;
+    bool all, salvage, skip;
+    const char *worker_counts;
+    int64_t prefetch;
     cli_list parts;
 
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */

@@ -11,20 +11,22 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { INFO = 1, HEAD = 2, STATS = 4, VERIFY = 8, PACK = 16, UNPACK = 32, SPLIT = 64 };
+enum { INFO = 1, HEAD = 2, STATS = 4, VERIFY = 8, PACK = 16, UNPACK = 32, SPLIT = 64, BENCH = 128 };
 static const struct {
     const char *name;
     unsigned bit;
     bool to;
     int (*run)(data_job *d);
 } actions[] = {{"info", INFO, false, data_info},       {"head", HEAD, false, data_head},    {"stats", STATS, false, data_stats},  {"verify", VERIFY, false, data_verify},
-               {"pack", PACK, true, data_pack}, {"unpack", UNPACK, true, data_unpack}, {"split", SPLIT, true, data_split}};
+               {"pack", PACK, true, data_pack}, {"unpack", UNPACK, true, data_unpack}, {"split", SPLIT, true, data_split}, {"bench", BENCH, false, data_bench}};
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
 static const option_case cases[] = {
     {"compression", PACK | SPLIT, "pack and split"}, {"level", PACK | SPLIT, "pack and split"}, {"dictionary", PACK | SPLIT, "pack and split"},
     {"count", HEAD, "head"},                         {"from", HEAD, "head"},                    {"svg", HEAD, "head"},
     {"color", HEAD, "head"},                         {"part", SPLIT, "split"},                  {"seed", SPLIT, "split"},
+    {"batch", BENCH, "bench"},                   {"workers", BENCH, "bench"},                 {"prefetch", BENCH, "bench"},
+    {"transform", BENCH, "bench"},               {"time", BENCH, "bench"},                    {"skip", BENCH, "bench"},
 };
 
 const char *data_action(int i) { return i < ACTIONS ? actions[i].name : NULL; }
@@ -332,7 +334,7 @@ int cmd_data(cli_options *o) {
     while (i < ACTIONS && strcmp(o->model, actions[i].name) != 0) i++;
     if (i == ACTIONS) {
         const char *near = nearest_name(o->model, ACTIONS, action_name, NULL);
-        return talk_fail(CLI_USAGE, "there is no action '%s'%s%s; they are info, head, stats, verify, pack, unpack and split", o->model, near ? "; did you mean " : "", near ? near : "");
+        return talk_fail(CLI_USAGE, "there is no action '%s'%s%s; they are info, head, stats, verify, pack, unpack, split and bench", o->model, near ? "; did you mean " : "", near ? near : "");
     }
     const int want = 1 + actions[i].to;
     if (o->n_files != want) return talk_fail(CLI_USAGE, want == 1 ? "%s needs one PATH, not %d" : "%s needs PATH and what to write, TO, not %d", actions[i].name, o->n_files);

@@ -26,6 +26,7 @@ int data_verify(data_job *d);
 int data_pack(data_job *d);
 int data_unpack(data_job *d);
 int data_split(data_job *d);
+int data_bench(data_job *d); /* which opens the path by itself: d->f is not looked at */
 
 /* What a file's own bytes are: "picture", "recording" or "file"; of arrays "array". */
 const char *data_what(const data_job *d, const wick_file *file);

@@ -22,7 +22,8 @@ static const char help_data[] =
     "  info              what it is\n  head              the first ones: pictures in the terminal, recordings also as SVG\n"
     "  stats             how many of each class, sizes, mean and deviation, what is broken\n  verify            whether all of it can be read: exit 0, or 3\n"
     "  pack PATH TO      make the record file TO of it\n  unpack PATH TO    make files of it again, in the new folder TO, or in the archive TO.tar\n"
-    "  split PATH TO     record files in the folder TO, with the same share of each class";
+    "  split PATH TO     record files in the folder TO, with the same share of each class\n"
+    "  bench             how fast batches of it can be made, and what holds them up; pictures in folders are decoded by the workers";
 const char help_file[] = "FILE is JPEG, PNG or IDX.";
 
 const char *help_argument(cli_command_id command) {
@@ -157,6 +158,7 @@ const help_example help_examples[] = {
     {CMD_DATA, "wick data pack texts texts.wrec --all --compression zstd --dictionary 64", "many small files that are alike, compressed"},
     {CMD_DATA, "wick data split photos.wrec sets --part train=0.9 --part test=0.1", "sets/train.wrec and sets/test.wrec, with the same share of each class"},
     {CMD_DATA, "wick data unpack train.wrec folder", "the files again"},
+    {CMD_DATA, "wick data bench photos --transform crop=4,flip,normalise --workers 0,1,2", "samples a second, times, and who waits for whom"},
     {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick", "for bash, from the next shell on"},
     {CMD_COMPLETIONS, "wick completions fish >~/.config/fish/completions/wick.fish", "for fish"},
     {CMD_COUNT, NULL, NULL},

@@ -31,6 +31,23 @@ test_a_folder_comes_back_as_it_was() {
     done
     rm -f all.wrec && expect 0 "$wick" data pack photos all.wrec --all && expect 0 "$wick" data info all.wrec && has out "5 files"
 }
+test_bench_tells_how_fast_batches_come() {
+    mkdir -p set/train/cat set/train/dog
+    for i in 1 2 3 4 5; do cp "$golden"/images/rgb8.png set/train/cat/$i.png && cp "$golden"/images/grey8.png set/train/dog/$i.png; done
+    for path in idx set set/train; do
+        expect 0 "$wick" data bench $path --batch 4 --workers 0,2 --time 0.1 --transform "crop=2,flip,normalise" && has out "samples/s"
+        [ "$(wc -l <out)" = 4 ] || fail "$(wc -l <out) lines"
+        tail -n 1 out | grep -Eq "wait|Too few" || fail "nobody waits: $(tail -n 1 out)"
+        expect 0 "$wick" data bench $path --batch 4 --workers 1 --time 0.1 --json && valid_json out && has out '"efficiency"' && has out '"p99"'
+    done
+    echo broken >set/train/dog/2.png
+    expect 3 "$wick" data bench set --time 0.1 && has err "set/train/dog/2.png"
+    expect 0 "$wick" data bench set --time 0.1 --skip && has err "could not be read"
+    expect 2 "$wick" data bench idx --workers 0,x
+    expect 2 "$wick" data bench idx --transform blur
+    expect 2 "$wick" data info idx --workers 1 && has err "it is for bench"
+    expect 3 "$wick" data bench nowhere
+}
 test_an_archive_is_what_its_files_are() {
     expect 0 "$wick" data pack photos.tar.gz t.wrec && rm -rf back && expect 0 "$wick" data unpack t.wrec back
     wanted photos && same want back/photos
