@@ -8,6 +8,7 @@
 #include "wick/control.h"
 #include "wick/data.h"
 #include "wick/dataset.h"
+#include "wick/datasets.h"
 #include "wick/distance.h"
 #include "wick/files.h"
 #include "wick/image.h"

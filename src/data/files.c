@@ -312,7 +312,8 @@ static wick_status resolve(wick_files *f, const char *path, const char *split, b
     char at[PATH_BYTES], found[PATH_BYTES];
     const bool known = access(path, F_OK) != 0 && wick_dataset_find(path, found, sizeof found);
     if (known) path = found;
-    *set = is_folder(path) && has_idx(path, split);
+    snprintf(at, sizeof at, "%.4000s/%.80s.wrec", path, split);
+    *set = is_folder(path) && has_idx(path, split) && access(at, F_OK) != 0; /* as wick_dataset_open has it: a record file first */
     for (size_t i = 0; is_folder(path) && !*set && i < WICK_COUNTOF(ends); i++) {
         if (snprintf(at, sizeof at, "%s/%s%s", path, split, ends[i]) >= (int)sizeof at || access(at, F_OK) != 0 || is_folder(at) != !*ends[i]) continue;
         path = at;
@@ -412,4 +413,55 @@ wick_status wick_files_at(wick_files *f, int64_t i, wick_file *out) {
     while (f->tar && f->next < i && more)
         if (wick_files_next(f, out, &more) != WICK_OK) return wick_context_status(f->ctx);
     return wick_files_next(f, out, &more);
+}
+
+static wick_status check_label(const wick_files *f, int64_t i, int64_t label, wick_msg *msg) {
+    if (label >= -1 && (!f->classes || label < f->classes)) return WICK_OK;
+    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld: its label is %lld, of %lld classes", f->path, (long long)i, (long long)label, (long long)f->classes);
+}
+
+wick_status wick_files_label(const wick_files *f, int64_t i, int64_t *label, size_t *size, wick_msg *msg) {
+    wick_record e;
+    *size = 0;
+    if (!f->records) return label_of(f, f->names[i], label, msg);
+    WICK_TRY(wick_records_find(f->records, i, &e, msg));
+    *label = e.label;
+    *size = e.size;
+    return check_label(f, i, e.label, msg);
+}
+
+wick_status wick_files_bytes(const wick_files *f, int64_t i, const wick_allocator *alloc, wick_file_bytes *out, wick_msg *msg) {
+    out->own = NULL;
+    out->room = out->size = 0;
+    out->label = -1;
+    if (f->records) {
+        wick_record e;
+        size_t before = 0;
+        char name[WICK_FILE_NAME_MAX] = "";
+        WICK_TRY(wick_records_find(f->records, i, &e, msg));
+        WICK_TRY(check_label(f, i, e.label, msg));
+        if (!(out->own = wick_alloc(alloc, e.size))) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %u bytes", f->path, e.size);
+        out->room = e.size;
+        WICK_TRY(wick_records_read(f->records, i, out->own, e.size, NULL, msg));
+        if (f->meta.kind == WICK_PACKED_FILES) WICK_TRY(wick_packed_name(out->own, e.size, name, &before, f->path, i, msg));
+        snprintf(out->name, sizeof out->name, "%s: record %lld%s%s", f->path, (long long)i, *name ? ": " : "", name);
+        out->data = out->own + before;
+        out->size = e.size - before;
+        out->label = e.label;
+        return WICK_OK;
+    }
+    wick_map map;
+    snprintf(out->name, sizeof out->name, "%s/%s", f->path, f->names[i]);
+    WICK_TRY(label_of(f, f->names[i], &out->label, msg));
+    WICK_TRY(wick_map_read(&map, out->name, msg));
+    const size_t size = map.size;
+    wick_status status = WICK_OK;
+    if (!(out->own = wick_alloc(alloc, size))) status = wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", out->name, size);
+    if (status == WICK_OK) {
+        out->room = out->size = size;
+        if (size) memcpy(out->own, map.data, size);
+        out->data = out->own;
+    }
+    wick_map_close(&map);
+    return status;
 }

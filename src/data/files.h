@@ -31,4 +31,18 @@ WICK_MUST_CHECK wick_status wick_class_of(const char *name, char class_name[256]
 WICK_MUST_CHECK wick_status wick_files_take(wick_files *f, wick_file *out, bool *more, wick_msg *msg);
 wick_context *wick_files_context(const wick_files *f);
 
+/* One file by number, for any number of threads; not of archives and IDX. It is read to *own, of *room bytes from `alloc`, which the caller releases in any case. `name` is for
+ * messages: where the file is. */
+typedef struct wick_file_bytes {
+    uint8_t *own;
+    size_t room;
+    const uint8_t *data;
+    size_t size;
+    int64_t label;
+    char name[2 * WICK_FILE_NAME_MAX + 2];
+} wick_file_bytes;
+/* Its label, and of a record its bytes too (else 0): what the index or its name says, without a byte of it. */
+WICK_MUST_CHECK wick_status wick_files_label(const wick_files *f, int64_t i, int64_t *label, size_t *size, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_files_bytes(const wick_files *f, int64_t i, const wick_allocator *alloc, wick_file_bytes *out, wick_msg *msg);
+
 #endif

@@ -8,7 +8,7 @@
 
 enum { PATH_BYTES = 1024 };
 
-static const wick_set_kind *const kinds[] = {&wick_idx_set, &wick_image_set};
+static const wick_set_kind *const kinds[] = {&wick_records_set, &wick_idx_set, &wick_image_set};
 static const char *const splits[] = {"train", "test"};
 
 /* ---- the sets that are known by name
@@ -81,8 +81,8 @@ static wick_status not_found(wick_context *ctx, const char *folder, const char *
     if (!is_folder(folder)) return wick_context_fail(ctx, WICK_ERR_IO, "dataset: there is no folder \"%s\"; sets known by name: %s", folder, names);
     return wick_context_fail(ctx, WICK_ERR_IO,
                              "dataset: the folder \"%s\" is there, but has no %s-images-idx3-ubyte (any number after idx, plain or .gz), %s.tar.gz, "
-                             "%s.tar or %s/CLASS; sets known by name: %s",
-                             folder, strcmp(split, "test") == 0 ? "t10k" : split, split, split, split, names);
+                             "%s.tar, %s.wrec or %s/CLASS; sets known by name: %s",
+                             folder, strcmp(split, "test") == 0 ? "t10k" : split, split, split, split, split, names);
 }
 
 /* ---- as a data set -------------------------------------------------------------------------------------------------------------------------- */
