@@ -57,7 +57,40 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_files(wick_context *ctx, co
 /* Tensors as columns: sample i is row i of each, i.e. field k has the dims of tensors[k] but the first, which is the count. They are evaluated and kept; rows are not copied. label names
  * the column, integers of rank 1, that is the class, below classes; -1: none. It becomes an i64. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_tensors(wick_context *ctx, int n, const char *const *names, struct wick_tensor *const *tensors, int label, int64_t classes, wick_dataset **out);
-/* The lines of a text, without their ends (\\n or \\r\\n): "text", u8 [-1]. The file stays mapped. */
+/* ---- tables of comma-separated values (RFC 4180; also with another separator, blanks around cells, \n alone, a byte order mark, empty lines) ------------- */
+
+typedef enum wick_csv_type { WICK_CSV_NUMBER, WICK_CSV_CATEGORY, WICK_CSV_LEFT_OUT } wick_csv_type;
+typedef enum wick_csv_missing { WICK_CSV_NAN, WICK_CSV_MEAN, WICK_CSV_REFUSE } wick_csv_missing;
+typedef struct wick_csv_options {
+    char separator;           /* 0: a comma */
+    bool no_header;           /* the first line has values; columns are called 0, 1, ... */
+    const char *label;        /* the column that is the class; NULL: none */
+    const char *target;       /* the column that is a number to learn; NULL: none */
+    const char *skip;         /* columns of such names are left out, as of wick_model_freeze: "id|*_note"; NULL: none */
+    bool one_hot;             /* a category is as many numbers as there are, one of them 1; otherwise it is its number */
+    wick_csv_missing missing; /* what a number that is missing becomes: NaN, or the mean of its column; or that is an error. A category that is missing is -1, or all zeros */
+} wick_csv_options;
+typedef struct wick_csv_column {
+    const char *name;
+    wick_csv_type type;    /* a column all of whose values are numbers is one; else they are categories */
+    int64_t missing;       /* cells that are empty, NA, N/A, NaN, null, None or ? */
+    int64_t categories;    /* in the order of their bytes; of a class of numbers in that of numbers */
+    double min, max, mean; /* of numbers, without what is missing; NaN: all of it is */
+} wick_csv_column;
+typedef struct wick_csv wick_csv;
+/* Reads it all. WICK_ERR_IO, WICK_ERR_FORMAT (a line with more or fewer cells, a quote that does not end: file and line are named), WICK_ERR_INVALID (a column that is not there, a
+ * class that is missing, more than 65,536 categories), WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_csv_read(wick_context *ctx, const char *path, const wick_csv_options *options, wick_csv **out);
+WICK_API void wick_csv_free(wick_csv **csv); /* null-safe, nulls */
+WICK_API int64_t wick_csv_rows(const wick_csv *csv);
+WICK_API int wick_csv_columns(const wick_csv *csv);
+WICK_API const wick_csv_column *wick_csv_column_at(const wick_csv *csv, int column);         /* NULL outside */
+WICK_API const char *wick_csv_category(const wick_csv *csv, int column, int64_t number);     /* NULL outside */
+/* Its rows: "features", f32 [n], of all columns but label and target, in order; "label", i64, and "target", f32, where there are such. The table must outlive it. WICK_ERR_INVALID: it
+ * has no such columns. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_csv(wick_context *ctx, const wick_csv *csv, wick_dataset **out);
+
+/* The lines of a text, without their ends (\n or \\r\n): "text", u8 [-1]. The file stays mapped. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_lines(wick_context *ctx, const char *path, wick_dataset **out);
 
 #ifdef __cplusplus
