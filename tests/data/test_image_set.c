@@ -418,4 +418,34 @@ TEST(a_folder_decoded_when_asked_for_has_the_same_pictures) {
     TEARDOWN;
 }
 
+TEST(a_folder_without_memory_is_an_error) {
+    SETUP(1);
+    counting memory = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&memory);
+    wick_context *other;
+    char train[160];
+    wick_dataset *lazy;
+    snprintf(train, sizeof train, "%s/train", folder);
+    for (int i = 0; i < 4; i++) put((const char *const[]){"train/a/1.png", "train/b/2.png", "train/b/3.png", "train/c/4.png"}[i], "rgb8.png");
+    REQUIRE(wick_context_new(&other, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    const int64_t live = memory.live;
+    int failed = 0;
+    for (int limit = 0; limit < 60; limit++) {
+        uint8_t x[3 * 9 * 13];
+        wick_fault fault = {""};
+        memory.fail_at = memory.calls + limit;
+        wick_status status = wick_dataset_of_folder(other, train, &lazy);
+        if (status == WICK_OK) status = wick_dataset_get(lazy, 3, (void *[]){x, NULL}, &fault);
+        memory.fail_at = -1;
+        wick_dataset_free(&lazy);
+        CHECK_INT(memory.live, live);
+        if (status == WICK_OK) break;
+        CHECK_INT(status, WICK_ERR_NOMEM);
+        failed++;
+    }
+    CHECK_MSG(failed > 4 && failed < 60, "%d failed", failed);
+    wick_context_free(&other);
+    TEARDOWN;
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }
