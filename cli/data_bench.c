@@ -4,6 +4,8 @@
 #include "paths.h"
 #include "talk.h"
 
+#include "wick/datasets.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -23,16 +25,14 @@ static int read_counts(const char *text, int counts[MOST_COUNTS]) {
     }
 }
 
-/* Pictures in folders are decoded by the workers; other sets are in memory. */
+/* Files in folders and in record files are decoded by the workers; sets that wick train takes otherwise are in memory. */
 static wick_status open_set(data_job *d, wick_dataset **set) {
     char *split = path_join(d->path, d->o->split);
     if (!split) return WICK_ERR_NOMEM;
     wick_status status;
-    if (path_is_folder(split)) status = wick_dataset_of_folder(d->ctx, split, set);
-    else {
-        status = wick_dataset_open(d->ctx, d->path, d->o->split, set);
-        if (status == WICK_ERR_IO && path_is_folder(d->path)) status = wick_dataset_of_folder(d->ctx, d->path, set);
-    }
+    const wick_files_options options = {.split = d->o->split, .salvage = d->o->salvage, .all = d->o->all};
+    status = path_is_folder(split) ? WICK_ERR_IO : wick_dataset_open(d->ctx, d->path, d->o->split, set);
+    if (status == WICK_ERR_IO) status = wick_dataset_of_files(d->ctx, d->path, &options, set);
     free(split);
     return status;
 }

@@ -59,9 +59,6 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_arrays(wick_context *ctx, i
  * not on this machine; WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *split,
                                                        wick_dataset **out);
-/* Pictures PATH/CLASS/NAME (.jpg, .jpeg, .png), decoded each time they are asked for: nothing of them is kept. Fields as above; all are as large as the first, and one that is not, is damaged or has gone
- * is a fault when it is read. Classes are numbered in the order of their names' bytes, over this folder. WICK_ERR_IO: there is none; else as above. */
-WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_folder(wick_context *ctx, const char *path, wick_dataset **out);
 /* The sets known by name; NULL outside. */
 WICK_API const char *wick_dataset_known(int i);
 /* Where a set known by name is: the folder that wick_dataset_open reads its training images from. False, and "": nowhere. */
