@@ -54,6 +54,12 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_cached(wick_context *ctx, cons
  * and where they lie in folders, "label", i64. Record files and folders are read as they are asked for; of an archive the files' bytes are kept, as they are. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wick_files_options *options, wick_dataset **out);
 
+/* Archives as WebDataset lays them out (github.com/webdataset/webdataset): files whose paths are the same up to the first dot of their names are one sample, and lie behind each other. n
+ * shards, one behind the other; .tar, also packed by gzip or Zstandard. The fields are those of the first sample, called by what is behind that dot, and each sample must have them;
+ * other files are passed over. Pictures (.jpg, .jpeg, .png, .bmp, .webp) are u8 [3, height, width], .wav f32 [-1], both decoded when they are asked for; .cls, a whole number as
+ * digits, is "label", i64; others ("json", "txt") are their bytes, u8 [-1]. Pictures come first, the label last. Plain archives stay mapped; of packed ones the contents are kept. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *paths, wick_dataset **out);
+
 /* Tensors as columns: sample i is row i of each, i.e. field k has the dims of tensors[k] but the first, which is the count. They are evaluated and kept; rows are not copied. label names
  * the column, integers of rank 1, that is the class, below classes; -1: none. It becomes an i64. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_tensors(wick_context *ctx, int n, const char *const *names, struct wick_tensor *const *tensors, int label, int64_t classes, wick_dataset **out);

@@ -505,6 +505,88 @@ TEST(tensors_are_columns_without_a_copy) {
     wick_context_free(&ctx);
 }
 
+/* Python's tarfile makes the shards. */
+static bool make_shards(const char *ends) {
+    static const char program[] =
+        "import io, struct, sys, tarfile, wave\n"
+        "folder, ends = sys.argv[1], sys.argv[2].split(',')\n"
+        "def content(end, i):\n"
+        "    if end == 'cls': return b' %d\\n' % (i % 3)\n"
+        "    if end == 'json': return b'{\"i\": %d}' % i * (i % 3)\n"
+        "    if end == 'wav':\n"
+        "        b = io.BytesIO(); w = wave.open(b, 'wb'); w.setnchannels(1); w.setsampwidth(2); w.setframerate(8000)\n"
+        "        w.writeframes(struct.pack('<%dh' % (i + 1), *range(i + 1))); w.close(); return b.getvalue()\n"
+        "    return open(sys.argv[3] + '/tests/golden/images/rgb8.png', 'rb').read()\n"
+        "n = 0\n"
+        "for name, mode in ('0.tar', 'w'), ('1.tar.gz', 'w:gz'):\n"
+        "    with tarfile.open(folder + '/' + name, mode) as t:\n"
+        "        for _ in range(4):\n"
+        "            for end in ends:\n"
+        "                data = content(end, n); info = tarfile.TarInfo('a/sample%03d.%s' % (n, end)); info.size = len(data); t.addfile(info, io.BytesIO(data))\n"
+        "            info = tarfile.TarInfo('a/sample%03d.extra' % n); n += 1\n"
+        "            if n > 1: t.addfile(info, io.BytesIO())\n";
+    char path[256], line[1024];
+    snprintf(path, sizeof path, "%s/make.py", folder);
+    FILE *f = fopen(path, "w");
+    if (!f || fwrite(program, 1, sizeof program - 1, f) != sizeof program - 1 || fclose(f) != 0) return false;
+    snprintf(line, sizeof line, "python3 %s %s %s %s", path, folder, ends, WICK_SOURCE_DIR);
+    return system(line) == 0;
+}
+TEST(shards_of_pythons_tarfile_are_samples) {
+    wick_context *ctx = new_context(NULL);
+    wick_dataset *set;
+    wick_fault fault = {""};
+    if (system("python3 -c 0 2>/dev/null")) SKIP("no python3");
+    REQUIRE(ctx && begin() && make_shards("cls,json,wav"));
+    const char *paths[] = {in_folder("0.tar"), in_folder("1.tar.gz")};
+    CHECK_MSG(wick_dataset_of_shards(ctx, 2, paths, &set) == WICK_OK, "%s", wick_context_error(ctx));
+    REQUIRE(set);
+    CHECK(wick_dataset_count(set) == 8 && wick_dataset_fields(set) == 3 && wick_dataset_classes(set) == 3);
+    CHECK(!strcmp(wick_dataset_field(set, 0)->name, "wav") && !strcmp(wick_dataset_field(set, 1)->name, "json") && !strcmp(wick_dataset_field(set, 2)->name, "label"));
+    for (int64_t i = 0; i < 8; i++) {
+        float x[8];
+        char text[64] = "", want[64] = "";
+        int64_t y = -1;
+        for (int k = 0; k < i % 3; k++) sprintf(want + strlen(want), "{\"i\": %d}", (int)i);
+        CHECK(wick_dataset_length(set, i, 0) == i + 1 && wick_dataset_length(set, i, 1) == (int64_t)strlen(want));
+        CHECK_MSG(wick_dataset_get(set, i, (void *[]){x, text, &y}, &fault) == WICK_OK, "%s", fault.text);
+        CHECK(y == i % 3 && wick_dataset_label(set, i) == y && strcmp(text, want) == 0);
+        for (int k = 0; k <= i; k++) CHECK(x[k] == (float)k / 32768);
+    }
+    wick_dataset_free(&set);
+    /* What is missing, twice there or no class is named. */
+    run("mkdir s && printf 1 >s/a.cls && printf x >s/a.txt && printf 2 >s/b.cls && tar -cf bad.tar s/a.cls s/a.txt s/b.cls");
+    CHECK_INT(wick_dataset_of_shards(ctx, 1, (const char *[]){in_folder("bad.tar")}, &set), WICK_ERR_FORMAT);
+    CHECK_STR_HAS(wick_context_error(ctx), "bad.tar: s/b: has no .txt, which the first sample has");
+    run("tar -cf bad.tar s/a.cls s/a.txt && tar -rf bad.tar s/a.cls");
+    CHECK_INT(wick_dataset_of_shards(ctx, 1, (const char *[]){in_folder("bad.tar")}, &set), WICK_ERR_FORMAT);
+    CHECK_STR_HAS(wick_context_error(ctx), "twice");
+    run("printf -- -1 >s/a.cls && tar -cf bad.tar s/a.cls s/a.txt");
+    CHECK_INT(wick_dataset_of_shards(ctx, 1, (const char *[]){in_folder("bad.tar")}, &set), WICK_ERR_FORMAT);
+    CHECK_STR_HAS(wick_context_error(ctx), "no number of a class");
+    run("head -c 700 0.tar >bad.tar");
+    CHECK_INT(wick_dataset_of_shards(ctx, 1, (const char *[]){in_folder("bad.tar")}, &set), WICK_ERR_FORMAT);
+    CHECK(!set);
+    /* Pictures, where there is a library for them. */
+    REQUIRE(make_shards("cls,png"));
+    paths[0] = in_folder("0.tar"), paths[1] = in_folder("1.tar.gz");
+    const wick_status status = wick_dataset_of_shards(ctx, 2, paths, &set);
+    CHECK_MSG(status == WICK_OK || status == WICK_ERR_UNSUPPORTED, "%s", wick_context_error(ctx));
+    wick_image *image;
+    char golden[1024];
+    snprintf(golden, sizeof golden, "%s/tests/golden/images/rgb8.png", WICK_SOURCE_DIR);
+    if (status == WICK_OK && wick_image_open(ctx, golden, 3, &image) == WICK_OK) {
+        const size_t n = wick_dataset_bytes(set, 0, 0);
+        uint8_t *x = malloc(n);
+        CHECK(wick_dataset_rank(set) == 3 && wick_dataset_get(set, 5, (void *[]){x, NULL}, NULL) == WICK_OK && !memcmp(x, wick_image_pixels(image, 0), n));
+        free(x);
+        wick_image_free(&image);
+    }
+    wick_dataset_free(&set);
+    wick_context_free(&ctx);
+    end();
+}
+
 TEST(lines_come_without_their_ends) {
     wick_context *ctx = new_context(NULL);
     wick_dataset *set;

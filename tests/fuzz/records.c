@@ -7,9 +7,8 @@
 
 enum { BLOCK = WICK_RECORDS_BLOCK, ENTRY = WICK_RECORDS_ENTRY, MOST = 1 << 22 };
 
-static int use(const char *path, const wick_records_options *o) {
+static int use(wick_context *ctx, const char *path, const wick_records_options *o) {
     static uint8_t to[MOST];
-    wick_context *ctx = fuzz_context();
     wick_records *r;
     if (wick_records_open(ctx, path, o, &r) != WICK_OK) {
         FUZZ_PROMISE(!r && strstr(wick_context_error(ctx), path));
@@ -48,9 +47,9 @@ FUZZ_TARGET(records) {
     const char *path = fuzz_file("a.wrec", data, size);
     wick_records_writer *w;
     wick_records *r;
-    const int good = use(path, &(wick_records_options){.max_record = MOST});
-    FUZZ_PROMISE(use(path, &(wick_records_options){.max_record = MOST, .copy = true}) == good);
-    use(path, &(wick_records_options){.max_record = MOST, .salvage = true});
+    const int good = use(ctx, path, &(wick_records_options){.max_record = MOST});
+    FUZZ_PROMISE(use(ctx, path, &(wick_records_options){.max_record = MOST, .copy = true}) == good);
+    use(ctx, path, &(wick_records_options){.max_record = MOST, .salvage = true});
     int64_t before = -1;
     if (wick_records_open(ctx, path, NULL, &r) == WICK_OK) before = wick_records_count(r);
     wick_records_free(&r);
