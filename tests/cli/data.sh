@@ -177,6 +177,9 @@ EOF
     expect 2 "$wick" data split idx parts --part a=0.6 --part b=0.6 && has err "more than 1"
     expect 2 "$wick" data split idx parts --part a=0.6 --part a=0.2 && has err "another of that name"
 }
+test_other_commands_know_what_it_is() {
+    expect 0 "$wick" data pack idx k.wrec && expect 3 "$wick" verify k.wrec && has err "a record file" && has err "wick data verify k.wrec"
+}
 test_wrong_uses() {
     expect 2 "$wick" data && has err "needs ACTION"
     expect 2 "$wick" data pak photos p.wrec && has err "did you mean pack"
