@@ -111,7 +111,7 @@ int data_info(data_job *d) {
     }
     if (r) {
         uint64_t size = 0, stored = 0;
-        wick_record e;
+        wick_record_entry e;
         for (int64_t i = 0; i < wick_records_count(r); i++)
             if (wick_records_at(r, i, &e) == WICK_OK) size += e.size, stored += e.stored;
         sheet_text(&s, "compression", NULL, wick_compression_name(wick_records_compression(r)));
@@ -261,7 +261,7 @@ static wick_status read_labels(data_job *d, int32_t *labels) {
     const int64_t count = wick_files_count(d->f), classes = wick_files_classes(d->f);
     for (int64_t i = 0; i < count; i++) {
         wick_file file = {.label = -1};
-        wick_record e = {.label = -1};
+        wick_record_entry e = {.label = -1};
         const wick_status status = r ? wick_records_at(r, i, &e) : wick_files_at(d->f, i, &file);
         if (status != WICK_OK) return status;
         labels[i] = r ? e.label : (int32_t)file.label;

@@ -41,15 +41,15 @@ WICK_API uint64_t wick_records_tail(const wick_records *records);
 WICK_API const char *wick_records_tail_reason(const wick_records *records);
 
 /* What the index says of a record. */
-typedef struct wick_record {
+typedef struct wick_record_entry {
     uint64_t offset;       /* of its first stored byte in the file */
     uint32_t stored, size; /* bytes in the file, and unpacked; the same where it is stored plain */
     uint32_t crc;          /* CRC-32C of the stored bytes */
     int32_t label;         /* its writer's; -1: none */
-} wick_record;
+} wick_record_entry;
 /* WICK_ERR_INDEX: there is no such record; WICK_ERR_FORMAT: the index lies about it: its bytes are outside of its part, or it promises more than they can hold or than
  * max_record. So `size` bytes may be allocated. */
-WICK_API WICK_MUST_CHECK wick_status wick_records_at(const wick_records *records, int64_t i, wick_record *out);
+WICK_API WICK_MUST_CHECK wick_status wick_records_at(const wick_records *records, int64_t i, wick_record_entry *out);
 /* Record i into memory of the caller's, verified; *size (may be NULL) is its size, also where `room` is less: WICK_ERR_INVALID. WICK_ERR_FORMAT (damaged: file, record and byte
  * are named), WICK_ERR_IO, WICK_ERR_NOMEM. Errors are the context's: one thread at a time. */
 WICK_API WICK_MUST_CHECK wick_status wick_records_get(const wick_records *records, int64_t i, void *to, size_t room, size_t *size);

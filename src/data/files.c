@@ -278,7 +278,7 @@ static wick_status open_records(wick_files *f, const wick_files_options *o, wick
 
 static wick_status next_of_records(wick_files *f, wick_file *out, wick_msg *msg) {
     const int64_t i = f->next++;
-    wick_record e;
+    wick_record_entry e;
     size_t before = 0;
     WICK_TRY(wick_records_find(f->records, i, &e, msg));
     out->label = e.label;
@@ -421,7 +421,7 @@ static wick_status check_label(const wick_files *f, int64_t i, int64_t label, wi
 }
 
 wick_status wick_files_label(const wick_files *f, int64_t i, int64_t *label, size_t *size, wick_msg *msg) {
-    wick_record e;
+    wick_record_entry e;
     *size = 0;
     if (!f->records) return label_of(f, f->names[i], label, msg);
     WICK_TRY(wick_records_find(f->records, i, &e, msg));
@@ -435,7 +435,7 @@ wick_status wick_files_bytes(const wick_files *f, int64_t i, const wick_allocato
     out->room = out->size = 0;
     out->label = -1;
     if (f->records) {
-        wick_record e;
+        wick_record_entry e;
         size_t before = 0;
         char name[WICK_FILE_NAME_MAX] = "";
         WICK_TRY(wick_records_find(f->records, i, &e, msg));

@@ -67,7 +67,7 @@ void wick_records_head_write(const wick_records_head *h, uint8_t to[WICK_RECORDS
     put(to + 40, h->index_crc, 4);
     seal(to);
 }
-void wick_records_entry_write(const wick_record *e, uint8_t to[WICK_RECORDS_ENTRY]) {
+void wick_records_entry_write(const wick_record_entry *e, uint8_t to[WICK_RECORDS_ENTRY]) {
     put(to, e->offset, 8);
     put(to + 8, e->stored, 4), put(to + 12, e->size, 4), put(to + 16, e->crc, 4), put(to + 20, (uint32_t)e->label, 4);
 }
@@ -272,15 +272,15 @@ static wick_status wrong(const wick_records *r, int64_t i, uint64_t at, wick_msg
     return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld (byte %llu): %s", r->path, (long long)i, (unsigned long long)at, what);
 }
 
-wick_status wick_records_find(const wick_records *r, int64_t i, wick_record *out, wick_msg *msg) {
+wick_status wick_records_find(const wick_records *r, int64_t i, wick_record_entry *out, wick_msg *msg) {
     uint8_t entry[WICK_RECORDS_ENTRY];
     const uint8_t *e;
-    *out = (wick_record){.label = -1};
+    *out = (wick_record_entry){.label = -1};
     if (i < 0 || i >= r->count) return wick_msg_set(msg, WICK_ERR_INDEX, "%s: record %lld: there are %lld", r->path, (long long)i, (long long)r->count);
     const part *p = part_of(r, i);
     const uint64_t at = p->index + (uint64_t)(i - p->first) * WICK_RECORDS_ENTRY;
     WICK_TRY(fetch(r, at, sizeof entry, entry, &e, msg));
-    const wick_record record = {u64(e), u32(e + 8), u32(e + 12), u32(e + 16), (int32_t)u32(e + 20)};
+    const wick_record_entry record = {u64(e), u32(e + 8), u32(e + 12), u32(e + 16), (int32_t)u32(e + 20)};
     if (record.offset < p->begin || record.offset > p->end || record.stored > p->end - record.offset)
         return wrong(r, i, at, msg, "its index entry names bytes outside of its part");
     if (record.stored > record.size || (r->header.compression == WICK_STORED && record.stored != record.size) ||
@@ -295,7 +295,7 @@ wick_status wick_records_find(const wick_records *r, int64_t i, wick_record *out
 }
 
 wick_status wick_records_read(const wick_records *r, int64_t i, void *to, size_t room, size_t *size, wick_msg *msg) {
-    wick_record e;
+    wick_record_entry e;
     const uint8_t *stored;
     if (size) *size = 0;
     WICK_TRY(wick_records_find(r, i, &e, msg));
@@ -321,7 +321,7 @@ wick_status wick_records_read(const wick_records *r, int64_t i, void *to, size_t
 static wick_status give(const wick_records *r, wick_status status, const wick_msg *msg) {
     return status == WICK_OK ? WICK_OK : wick_context_fail(r->ctx, status, "records: %s", msg->text);
 }
-wick_status wick_records_at(const wick_records *r, int64_t i, wick_record *out) {
+wick_status wick_records_at(const wick_records *r, int64_t i, wick_record_entry *out) {
     wick_msg msg = {0};
     const wick_status status = wick_records_find(r, i, out, &msg);
     return give(r, status, &msg);
@@ -333,7 +333,7 @@ wick_status wick_records_get(const wick_records *r, int64_t i, void *to, size_t 
 }
 wick_status wick_records_view(const wick_records *r, int64_t i, const void **data, size_t *size) {
     wick_msg msg = {0};
-    wick_record e;
+    wick_record_entry e;
     *data = NULL;
     *size = 0;
     wick_status status = wick_records_find(r, i, &e, &msg);

@@ -29,12 +29,12 @@ typedef struct wick_records_head {
 
 void wick_records_header_write(const wick_records_header *h, uint8_t to[WICK_RECORDS_BLOCK]);
 void wick_records_head_write(const wick_records_head *h, uint8_t to[WICK_RECORDS_BLOCK]);
-void wick_records_entry_write(const wick_record *e, uint8_t to[WICK_RECORDS_ENTRY]);
+void wick_records_entry_write(const wick_record_entry *e, uint8_t to[WICK_RECORDS_ENTRY]);
 
 /* wick_records_open without a context's error, of bytes that are there: path is for messages, and copied. The map is taken over, also on failure. */
 WICK_MUST_CHECK wick_status wick_records_parse(wick_context *ctx, wick_map *map, const char *path, const wick_records_options *options, wick_records **out, wick_msg *msg);
 /* wick_records_at and wick_records_get for any number of threads: errors go to msg. */
-WICK_MUST_CHECK wick_status wick_records_find(const wick_records *r, int64_t i, wick_record *out, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_records_find(const wick_records *r, int64_t i, wick_record_entry *out, wick_msg *msg);
 WICK_MUST_CHECK wick_status wick_records_read(const wick_records *r, int64_t i, void *to, size_t room, size_t *size, wick_msg *msg);
 uint64_t wick_records_end(const wick_records *r); /* of the last whole part */
 const void *wick_records_dictionary_bytes(const wick_records *r);

@@ -167,7 +167,7 @@ static wick_status pack(wick_records_writer *w, const void **data, size_t *size,
 }
 
 static wick_status add(wick_records_writer *w, const void *data, size_t size, int32_t label, wick_msg *msg) {
-    wick_record e = {.offset = w->at, .size = (uint32_t)size, .label = label};
+    wick_record_entry e = {.offset = w->at, .size = (uint32_t)size, .label = label};
     if (w->squeezer && size) WICK_TRY(pack(w, &data, &size, msg));
     e.stored = (uint32_t)size;
     e.crc = wick_crc32c(0, data, size);

@@ -87,7 +87,7 @@ static bool write_file(const wick_records_write_options *o, int64_t n) {
 static void check_range(const wick_records *r, int64_t first, int64_t last) {
     for (int64_t i = first; i < last; i++) {
         size_t size;
-        wick_record e;
+        wick_record_entry e;
         test_seed = 77 + (uint64_t)i;
         const size_t n = make(i, want);
         const wick_status status = wick_records_get(r, i, have, sizeof have, &size);
@@ -139,7 +139,7 @@ TEST(what_is_written_comes_back_by_any_compression_and_either_way_of_reading) {
             check_range(r, 0, 40);
             const void *at;
             size_t size;
-            wick_record e;
+            wick_record_entry e;
             for (int64_t i = 0; i < 40; i++) {
                 CHECK(wick_records_at(r, i, &e) == WICK_OK && (kinds[k].compression || e.stored == e.size));
                 const wick_status status = wick_records_view(r, i, &at, &size);
@@ -193,7 +193,7 @@ TEST(files_that_python_wrote_are_read) { /* tests/golden/make_records.py, from t
         CHECK_STR_HAS(wick_records_meta(r), "class b");
         for (int64_t i = 0; i < wick_records_count(r); i++) {
             size_t size;
-            wick_record e;
+            wick_record_entry e;
             CHECK_MSG(wick_records_get(r, i, have, sizeof have, &size) == WICK_OK, "%s", wick_context_error(ctx));
             CHECK(wick_records_at(r, i, &e) == WICK_OK && e.label == i % 3 - 1);
             CHECK_INT(size, i * i * 10);
@@ -381,7 +381,7 @@ TEST(index_entries_that_lie_are_refused_before_anything_is_allocated) {
         if (!write_file(&(wick_records_write_options){.compression = (wick_compression)c}, 6)) continue;
         for (size_t k = 0; k < WICK_COUNTOF(lies); k++) {
             wick_records *r;
-            wick_record e;
+            wick_record_entry e;
             REQUIRE(write_file(&(wick_records_write_options){.compression = (wick_compression)c}, 6) && load(path));
             set(index_of() + 5 * 24 + lies[k].field, lies[k].value, lies[k].bytes);
             seal_index();
@@ -411,7 +411,7 @@ TEST(a_bomb_is_no_larger_than_its_bytes_can_be) {
             set(index_of() + 12, size == 1 ? honest : size, 4);
             seal_index();
             store(file, file_size);
-            wick_record e;
+            wick_record_entry e;
             REQUIRE(open_file(NULL, &r) == WICK_OK);
             if (wick_records_at(r, 0, &e) == WICK_OK) {
                 CHECK(e.size <= (uint64_t)e.stored << 15 && e.size <= 256 << 20);
@@ -539,7 +539,7 @@ static void *read_some(void *arg) {
     uintptr_t wrong = 0;
     for (uint64_t k = 0; k < 200; k++) {
         wick_msg msg = {0};
-        wick_record e;
+        wick_record_entry e;
         const int64_t i = (int64_t)((k * 7 + seed) % 40);
         wrong += wick_records_find(shared, i, &e, &msg) != WICK_OK || wick_records_read(shared, i, to, MOST, NULL, &msg) != WICK_OK;
         wrong += (e.size > 3 && i % 3 == 0 && to[3] != (uint8_t)(3 + i)); /* as make() has it */

@@ -19,7 +19,7 @@ static int use(wick_context *ctx, const char *path, const wick_records_options *
     fuzz_touch(wick_records_meta(r), strlen(wick_records_meta(r)));
     FUZZ_PROMISE((wick_records_tail(r) == 0) == !*wick_records_tail_reason(r));
     for (int64_t i = 0; i < n && i < 200; i++) {
-        wick_record e;
+        wick_record_entry e;
         size_t size;
         const void *at;
         if (wick_records_at(r, i, &e) != WICK_OK) {
