@@ -46,8 +46,8 @@ static wick_status resnet8_open(run *r, int64_t batch) {
     wick_status status = wick_zoo_find(r->ctx, "resnet8", &r->network);
     if (status == WICK_OK) status = wick_dataset_open(r->ctx, "cifar10", "train", &r->set);
     if (status != WICK_OK) return status;
-    wick_dataset_moments(r->set, &options.mean, &options.deviation);
-    status = wick_loader_new(r->ctx, r->set, &options, &r->loader);
+    status = wick_dataset_moments(r->ctx, r->set, &options.mean, &options.deviation);
+    if (status == WICK_OK) status = wick_loader_new(r->ctx, r->set, &options, &r->loader);
     if (status != WICK_OK || wick_loader_batches(r->loader) > 0) return status;
     return wick_context_fail(r->ctx, WICK_ERR_INVALID, "there is not one batch of so many");
 }

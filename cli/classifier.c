@@ -84,7 +84,8 @@ static int describe(classifier *c, wick_context *ctx, const wick_dataset *datase
         c->pixels *= c->dims[i];
     }
     c->classes = wick_dataset_classes(dataset);
-    wick_dataset_moments(dataset, &c->mean, &c->deviation);
+    const wick_status status = wick_dataset_moments(ctx, dataset, &c->mean, &c->deviation);
+    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     bool fits;
     int code = join_names(c, dataset);
     if (code == CLI_OK) code = split_names(c, &fits);

@@ -17,7 +17,7 @@ enum {
     CLI_INTERRUPTED = 130 /* 128 + SIGINT, as shells count */
 };
 
-typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_PLAN, CMD_EXPLAIN, CMD_GRAPH, CMD_COMPILE, CMD_DOCTOR, CMD_BENCH, CMD_TUNE, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
+typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_PLAN, CMD_EXPLAIN, CMD_GRAPH, CMD_COMPILE, CMD_DOCTOR, CMD_BENCH, CMD_TUNE, CMD_DATA, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
 
 enum { CLI_MAX_OPTIONS = 160 };
 
@@ -35,11 +35,11 @@ typedef struct cli_options {
     const char **files; /* the others, of commands that take them */
     int n_files;
 
-    const char *data, *augment, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input, *lr_at, *group, *only, *output, *check, *labels, *scale, *mean, *std, *layout, *svg;
-    int64_t limit, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, seed, threads, top, classes, repeat, max_memory, max_tensor, max_output, max_nodes, max_depth, opset, topk, rate, hop;
+    const char *data, *augment, *transform, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input, *lr_at, *group, *only, *output, *check, *labels, *scale, *mean, *std, *layout, *svg;
+    int64_t limit, workers, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, seed, threads, top, classes, repeat, max_memory, max_tensor, max_output, max_nodes, max_depth, opset, topk, rate, hop;
     double dropout, lr, lr_min, lr_gamma, lr_power, lr_rise, beta1, beta2, momentum, weight_decay, clip, label_smoothing, ema, tolerance, rtol, atol, time, max_seconds;
     int optimizer, schedule, color; /* which of the choices, in the table's order */
-    bool nesterov, amsgrad, cycle_momentum, force, json, quiet, help, no_measure, external, layers, onnx_ops, bench, bgr;
+    bool nesterov, amsgrad, cycle_momentum, force, json, quiet, verbose, help, no_measure, external, layers, onnx_ops, bench, bgr;
 
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
     const char *dtype; /* of convert */
@@ -57,6 +57,13 @@ typedef struct cli_options {
     int64_t lanes;
 
     bool show, reset; /* of tune */
+
+    int64_t level, dictionary, count, from; /* of data */
+    int compression;
+    bool all, salvage, skip;
+    const char *worker_counts;
+    int64_t prefetch;
+    cli_list parts;
 
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];
@@ -88,6 +95,8 @@ int cmd_compile(cli_options *options);
 int cmd_doctor(cli_options *options);
 int cmd_bench(cli_options *options);
 int cmd_tune(cli_options *options);
+int cmd_data(cli_options *options);
+const char *data_action(int i); /* of wick data; NULL past the last */
 int cmd_completions(cli_options *options);
 
 #endif

@@ -32,7 +32,7 @@ static const struct {
 } guesses[] = {
     {"SET", wick_dataset_known, false, true}, {"NET", network_name, false, false}, {"DIR", NULL, false, true},    {"RUN", NULL, false, true},
     {"FILE", NULL, true, false},              {"MODEL", NULL, true, false},        {"MODEL.onnx", NULL, true, false},        {"SHELL", shell_name, false, false},
-    {"OP", op_name, false, false},
+    {"OP", op_name, false, false},             {"ACTION", data_action, true, false},
     {"A", NULL, true, false},
 };
 

@@ -128,7 +128,8 @@ static bool time_steps(report *r) {
     double start = now_seconds();
     for (int64_t steps = 0; r->timed < REPORT_STEPS && !r->untimed;) {
         trainer_result result;
-        int64_t n = trainer_load(t);
+        int64_t n;
+        if (trainer_load(t, &n) != CLI_OK) r->untimed = "its images cannot be read";
         if (n < t->batch) continue; /* the end of an epoch */
         if (steps == WARM_STEPS) start = now_seconds();
         wick_workspace_profile(ws, true); /* from 0 */

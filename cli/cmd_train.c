@@ -22,6 +22,7 @@ typedef struct training {
     const char *folder;
     wick_context *ctx;
     wick_dataset *train, *test; /* test may be NULL */
+    wick_transform *transform;  /* NULL: --augment says it */
     classifier c;
     trainer t;
     evaluator e;
@@ -149,6 +150,27 @@ static int read_augment(const training *t, const cli_options *o, const char *who
     return CLI_OK;
 }
 
+/* What --transform says. The network is tested with the images as they are, normalised by its own numbers, so those of training are normalised by them too, and keep their size. */
+static int read_transform(training *t, wick_loader_options *loading) {
+    const cli_options *o = t->o;
+    const wick_spec *image = wick_dataset_field(t->train, 0);
+    if (!*o->transform) return CLI_OK;
+    if (strcmp(o->augment, "none") != 0) return talk_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
+    bool normalises = false;
+    for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',') normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
+    const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
+    const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
+    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_USAGE), "--transform: %s", talk_why(t->ctx, status));
+    if (!normalises) return talk_fail(CLI_USAGE, "--transform %s: \"normalise\" belongs to it, without numbers: by --input-range, as when the network is tested", o->transform);
+    const wick_spec *made = wick_transform_output(t->transform);
+    for (int d = 0; d < image->rank; d++)
+        if (made->dims[d] != image->dims[d])
+            return talk_fail(CLI_USAGE, "--transform %s: makes images of %lld x %lld of those of %lld x %lld, which the network is tested with", o->transform, (long long)made->dims[made->rank - 2],
+                             (long long)made->dims[made->rank - 1], (long long)image->dims[image->rank - 2], (long long)image->dims[image->rank - 1]);
+    loading->transform = t->transform;
+    return CLI_OK;
+}
+
 /* Paths are kept from the root: a run may be resumed in another folder. */
 static int fix_paths(cli_options *o) {
     const char *const names[] = {"data", "log", "model", "weights"}, *const values[] = {o->data, o->log, o->onnx, o->weights};
@@ -168,7 +190,7 @@ static int fix_paths(cli_options *o) {
 
 static wick_status open_split(training *t, const char *split, wick_dataset **out) {
     wick_status status = wick_dataset_open(t->ctx, t->o->data, split, out);
-    if (status == WICK_OK && t->o->limit > 0) wick_dataset_limit(*out, t->o->limit);
+    if (status == WICK_OK && t->o->limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->limit);
     return status;
 }
 
@@ -194,9 +216,10 @@ static int from_onnx(training *t, const cli_options *kept) {
     char *copy = kept ? path_join(t->folder, CLASSIFIER_ONNX) : NULL;
     if (kept && !copy) return talk_fail(CLI_FAILED, "out of memory");
     const int code = classifier_for_onnx(&t->c, t->ctx, t->train, o->data, kept ? copy : o->onnx, o->head, kept ? CLI_BAD_FILE : CLI_USAGE);
-    if (code == CLI_OK && strcmp(o->input_range, "auto") == 0) wick_dataset_moments(t->train, &t->c.mean, &t->c.deviation);
     free(copy);
-    return code;
+    if (code != CLI_OK || strcmp(o->input_range, "auto") != 0) return code;
+    const wick_status status = wick_dataset_moments(t->ctx, t->train, &t->c.mean, &t->c.deviation);
+    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
 }
 
 static int build(training *t) {
@@ -216,6 +239,7 @@ static int build(training *t) {
     int64_t batches = (count + batch - 1) / batch;
     t->steps = batches * o->epochs;
     loading.batch = batch;
+    loading.workers = (int)o->workers;
     t->optim = trainer_optim(o, t->steps, &t->groups);
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
@@ -223,6 +247,7 @@ static int build(training *t) {
     else if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
     if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, of_file, CLI_BAD_FILE);
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
+    if (code == CLI_OK) code = read_transform(t, &loading);
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, &loading);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
@@ -334,6 +359,16 @@ static int one_step(training *t, int64_t n, double start) {
     return due ? checkpoint(t) : CLI_OK;
 }
 
+/* How the images came, and who waited for whom. */
+static void talk_loader(const wick_loader *loader) {
+    wick_loader_stats s;
+    wick_loader_get_stats(loader, &s);
+    talk("  data: %.0f images/s, %.1f batches/s, %d worker%s; an image: get %.1f us, transform %.1f us (p95 %.1f, %.1f); wait for a batch: mean %.3f ms, p95 %.3f ms; %.1f MB", s.samples_per_second,
+         s.batches_per_second, s.workers, plural(s.workers), s.get.mean * 1e6, s.transform.mean * 1e6, s.get.p95 * 1e6, s.transform.p95 * 1e6, s.wait.mean * 1e3, s.wait.p95 * 1e3,
+         (double)s.memory / 1e6);
+    talk("  %s", s.advice);
+}
+
 static int end_epoch(training *t) {
     run_state *state = &t->r.state;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
@@ -368,6 +403,7 @@ static int end_epoch(training *t) {
     if (t->test) snprintf(tested, sizeof tested, "  test %.2f %%", state->test_accuracy * 100);
     talk("epoch %lld/%lld  loss %.4f  accuracy %.2f %%%s%s  %.1f s", (long long)state->epoch, (long long)t->o->epochs,
          state->train_loss, state->train_accuracy * 100, tested, best ? "  best" : "", state->seconds);
+    if (t->o->verbose) talk_loader(t->t.loader);
     return checkpoint(t);
 }
 
@@ -376,10 +412,11 @@ static int save_and_leave(training *t) {
     int code = checkpoint(t);
     if (code != CLI_OK) return code;
     const cli_options *o = t->o;
-    char program[1024], folder[4096], command[5400], threads[32] = "";
+    char program[1024], folder[4096], command[5400], threads[64] = "";
     path_quote(program, sizeof program, o->program);
     path_quote(folder, sizeof folder, t->folder);
-    if (options_given(o, "threads")) snprintf(threads, sizeof threads, " --threads %lld", (long long)o->threads);
+    int length = options_given(o, "threads") ? snprintf(threads, sizeof threads, " --threads %lld", (long long)o->threads) : 0;
+    if (options_given(o, "workers")) snprintf(threads + length, sizeof threads - (size_t)length, " --workers %lld", (long long)o->workers);
     snprintf(command, sizeof command, "%s train --resume %s%s", program, folder, threads);
     fprintf(stderr, "interrupted after step %lld, which is saved; go on with\n  %s\n", (long long)t->r.state.step,
             command);
@@ -402,8 +439,9 @@ static int loop(training *t) {
     int code = CLI_OK;
     while (code == CLI_OK && !at_end(t)) {
         double start = now_seconds();
-        int64_t n = trainer_load(&t->t);
-        code = n > 0 ? one_step(t, n, start) : end_epoch(t);
+        int64_t n;
+        code = trainer_load(&t->t, &n);
+        if (code == CLI_OK) code = n > 0 ? one_step(t, n, start) : end_epoch(t);
         if (code == CLI_OK && interrupted()) return save_and_leave(t);
     }
     progress_clear(&t->p);
@@ -503,6 +541,7 @@ int cmd_train(cli_options *o) {
     steplog_close(&t.log);
     evaluator_free(&t.e);
     trainer_free(&t.t);
+    wick_transform_free(&t.transform);
     run_close(&t.r);
     classifier_free(&t.c);
     wick_dataset_free(&t.test);

@@ -31,12 +31,10 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     int64_t count = wick_dataset_count(dataset);
     *e = (evaluator){.c = c, .dataset = dataset, .batch = count < BATCH ? count : BATCH};
     e->tail = count % e->batch;
-    e->x = step_buffer(e->batch * c->pixels, sizeof *e->x);
-    e->y = step_buffer(e->batch, sizeof *e->y);
     e->predicted = step_buffer(e->batch, sizeof *e->predicted);
     e->logits = step_buffer(e->batch * c->classes, sizeof *e->logits);
     e->classes = step_buffer(c->classes, sizeof *e->classes);
-    bool ok = e->x && e->y && e->predicted && e->logits && e->classes;
+    bool ok = e->predicted && e->logits && e->classes;
     if (c->classes <= MOST_CONFUSION) {
         e->confusion = step_buffer(c->classes * c->classes, sizeof *e->confusion);
         ok = ok && e->confusion;
@@ -55,11 +53,16 @@ int evaluator_run(evaluator *e, evaluation *result) {
     const int64_t classes = e->c->classes;
     memset(e->classes, 0, (size_t)classes * sizeof *e->classes);
     if (e->confusion) memset(e->confusion, 0, (size_t)(classes * classes) * sizeof *e->confusion);
-    int64_t n;
-    while ((n = wick_loader_next(e->loader, e->x, e->y)) > 0) {
+    for (;;) {
+        wick_batch b;
+        const wick_status loaded = wick_loader_take(e->loader, &b);
+        if (loaded != WICK_OK) return talk_fail(talk_code(loaded, CLI_BAD_FILE), "%s", talk_why(e->c->ctx, loaded));
+        const int64_t n = b.count;
+        if (!n) break;
+        e->y = b.fields[1];
         step *s = n == e->batch ? &e->full : &e->rest;
         float batch_loss;
-        wick_status status = wick_run(s->workspace, (const void *[INPUTS]){e->x, e->y},
+        wick_status status = wick_run(s->workspace, (const void *[INPUTS]){b.fields[0], e->y},
                                       (void *[OUTPUTS]){&batch_loss, e->predicted, e->logits});
         if (status != WICK_OK) return talk_fail(CLI_FAILED, "evaluation: %s", wick_workspace_error(s->workspace));
         loss += (double)batch_loss;
@@ -84,8 +87,6 @@ void evaluator_free(evaluator *e) {
     step_free(&e->full);
     step_free(&e->rest);
     wick_loader_free(&e->loader);
-    free(e->x);
-    free(e->y);
     free(e->predicted);
     free(e->logits);
     free(e->classes);

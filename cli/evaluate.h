@@ -11,10 +11,11 @@ typedef struct evaluator {
     wick_loader *loader;
     step full, rest; /* batches of `batch`, and the smaller last one */
     int64_t batch, tail;
-    float *x, *logits;
-    int64_t *y, *predicted;
+    const int64_t *y; /* labels of the batch, the loader's */
+    float *logits;
+    int64_t *predicted;
     int64_t top; /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
-    /* Called after each batch, of which x, y, predicted and logits are then; `first` is the number of its first image. NULL: not called. */
+    /* Called after each batch, of which y, predicted and logits are then; `first` is the number of its first image. NULL: not called. */
     void (*look)(const struct evaluator *e, int64_t first, int64_t n, void *user);
     void *user;
     /* Of the last round. */

@@ -16,6 +16,14 @@ static const char help_bench_rows[] =
     "ROW is a row (gemm/f32_64x64x64), a suite (gemm), or a pattern (conv/*_n1); or memory, targets or goals: the rows that tell of memory,\n"
     "of figures that others publish, and of the kernels' goals, with a table of what they come to. Without any, all rows: a quarter of an\n"
     "hour, with --peers an hour. \"wick bench ceilings\" tells what the machine can do, and measures no row.";
+static const char help_data[] =
+    "PATH is a folder of files, CLASS/NAME; an archive of one (.tar, .tar.gz, .tar.zst); an IDX file, or a folder of them; a record file (.wrec); a set by name; or a folder\n"
+    "that holds such as train and test (--split). What lies in a folder is of the class that the folder is named after.\n"
+    "  info              what it is\n  head              the first ones: pictures in the terminal, recordings also as SVG\n"
+    "  stats             how many of each class, sizes, mean and deviation, what is broken\n  verify            whether all of it can be read: exit 0, or 3\n"
+    "  pack PATH TO      make the record file TO of it\n  unpack PATH TO    make files of it again, in the new folder TO, or in the archive TO.tar\n"
+    "  split PATH TO     record files in the folder TO, with the same share of each class\n"
+    "  bench             how fast batches of it can be made, and what holds them up; pictures in folders are decoded by the workers";
 const char help_file[] = "FILE is JPEG, PNG or IDX.";
 
 const char *help_argument(cli_command_id command) {
@@ -30,6 +38,7 @@ const char *help_argument(cli_command_id command) {
     case CMD_COMPARE: return help_pair;
     case CMD_CONVERT: return help_conversions;
     case CMD_BENCH: return help_bench_rows;
+    case CMD_DATA: return help_data;
     case CMD_EVAL:
     case CMD_PREDICT:
     case CMD_REPORT:
@@ -50,7 +59,7 @@ enum {
     ALL = ~0,
     OF_TRAIN = 1 << CMD_TRAIN,
     OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO | 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT | 1 << CMD_BENCH |
-                 1 << CMD_PLAN | 1 << CMD_EXPLAIN | 1 << CMD_GRAPH | 1 << CMD_COMPILE,
+                 1 << CMD_PLAN | 1 << CMD_EXPLAIN | 1 << CMD_GRAPH | 1 << CMD_COMPILE | 1 << CMD_DATA,
 };
 static const struct {
     int code, commands; /* a bit set of cli_command_id */
@@ -64,6 +73,7 @@ static const struct {
     {CLI_DIFFERENT, 1 << CMD_COMPARE, "the two differ by more than the tolerance, in shape, or in what there is"},
     {CLI_DIFFERENT, 1 << CMD_RUN, "--check: an output differs by more than the tolerance, in dtype or in shape"},
     {CLI_FAILED, 1 << CMD_BENCH, "a row could not be run; --against, --regress: a row is slower"},
+    {CLI_INTERRUPTED, 1 << CMD_DATA, "interrupted (Ctrl-C, SIGTERM); what was being written is gone, what was there before is not"},
     {CLI_INTERRUPTED, OF_TRAIN, "interrupted (Ctrl-C, SIGTERM); train has saved its place and printed how to go on"},
 };
 
@@ -145,6 +155,13 @@ const help_example help_examples[] = {
     {CMD_BENCH, "wick bench --json >before.json", "all of it, to compare with later"},
     {CMD_BENCH, "wick bench conv --against before.json --html page.html", "whether convolutions are slower since, and a page of charts"},
     {CMD_BENCH, "wick bench gemm --regress main --size 64K", "whether matrix products got slower on this branch"},
+    {CMD_DATA, "wick data head cifar10 --count 3", "the first three pictures"},
+    {CMD_DATA, "wick data stats photos --json | jq .broken", "which files of a folder can't be read"},
+    {CMD_DATA, "wick data pack train.tar.gz train.wrec", "an archive as a record file: read from any place, each record with a checksum"},
+    {CMD_DATA, "wick data pack texts texts.wrec --all --compression zstd --dictionary 64", "many small files that are alike, compressed"},
+    {CMD_DATA, "wick data split photos.wrec sets --part train=0.9 --part test=0.1", "sets/train.wrec and sets/test.wrec, with the same share of each class"},
+    {CMD_DATA, "wick data unpack train.wrec folder", "the files again"},
+    {CMD_DATA, "wick data bench photos --transform crop=4,flip,normalise --workers 0,1,2", "samples a second, times, and who waits for whom"},
     {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick", "for bash, from the next shell on"},
     {CMD_COMPLETIONS, "wick completions fish >~/.config/fish/completions/wick.fish", "for fish"},
     {CMD_COUNT, NULL, NULL},

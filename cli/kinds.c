@@ -38,6 +38,7 @@ static const struct {
     {0, "OggS", 4, {"ogg", "an Ogg recording", 0, "ffmpeg -i %s new.wav makes a WAV of it"}},
     {0, "ID3", 3, {"mp3", "an MP3 recording", 0, "ffmpeg -i %s new.wav makes a WAV of it"}},
     {0, "GGUF", 4, {"gguf", "a GGUF model", 0, "export the network that it was made of as ONNX"}},
+    {0, "WICKREC\n", 8, {"records", "a record file", 0, "wick data info %s tells about it, wick data verify %s reads all of it"}},
     {4, "TFL3", 4, {"tflite", "a TensorFlow Lite model", 0, "python3 -m tf2onnx.convert --tflite %s --output NEW.onnx makes ONNX of it"}},
     {0, "\x89HDF", 4, {"hdf5", "an HDF5 file, as Keras writes", 0, "python3 -m tf2onnx.convert makes ONNX of what Keras saves in a folder"}},
     {0, "PK\3\4", 4, {"npz", "an archive of arrays (.npz)", AS_TENSORS, LIST}},

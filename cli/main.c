@@ -30,6 +30,7 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_DOCTOR] = {"doctor", "", "what of this machine Wick uses, how fast it is, and what would help", false, false, cmd_doctor},
     [CMD_BENCH] = {"bench", "[ROW...]", "how fast it is here, beside what the machine can do: rows by name, by suite, or by a pattern such as gemm/f32_*", false, true, cmd_bench},
     [CMD_TUNE] = {"tune", "", "measure which sizes of tasks and blocks are fastest here, and keep them: time changes, results don't", false, false, cmd_tune},
+    [CMD_DATA] = {"data", "ACTION PATH [TO]", "look at a set of pictures, recordings or arrays, check it, split it, and pack it into a record file or out of it", true, true, cmd_data},
     [CMD_COMPLETIONS] = {"completions", "SHELL", "print what teaches bash, zsh or fish to complete wick", true, false, cmd_completions},
 };
 

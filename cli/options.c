@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "wick/loader.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -42,6 +44,7 @@ typedef struct option_row {
 #define G         (1u << CMD_GRAPH)
 #define N         (1u << CMD_TUNE)
 #define Z         (1u << CMD_COMPILE)
+#define A         (1u << CMD_DATA)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
@@ -57,6 +60,8 @@ static const option_row rows[] = {
     {"limit", "N", INTEGER, T, "0", AT(limit), 0, MANY, FIXED, "take at most N training and N test images, drawn evenly from the whole; 0: all"},
     {"augment", "LIST", TEXT, T, "none", AT(augment), 0, 0, FIXED,
      "change training images at random: flip mirrors, crop=N pads by N and cuts out, or both: flip,crop=4"},
+    {"transform", "LIST", TEXT, T, "", AT(transform), 0, 0, FIXED,
+     "instead of --augment, what training images go through, in order: crop=4, flip, vflip, resizedcrop=HxW, jitter=B:C:S:H, grey, normalise, erase, ... (wick/transform.h)"},
     {"arch", "NET", TEXT, T, "mlp", AT(arch), 0, 0, FIXED,
      "network: mlp, or all of it, mlp:256,128,dropout=0.1; lenet, cnn, resnet8, dscnn, mobilenet"},
     {"net", "LAYERS", TEXT, T, "", AT(net), 0, 0, FIXED,
@@ -124,6 +129,9 @@ static const option_row rows[] = {
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
     {"threads", "N", INTEGER, T | E | P | M | I | D | R | X | S | K | L | W | G | Z | N, "0", AT(threads), 0, 4096, FORGET,
      "0: every CPU this process may use; results don't depend on it"},
+    {"workers", "N", INTEGER, T, "0", AT(workers), 0, WICK_WORKERS_MAX, FORGET,
+     "threads that make batches ahead, besides those that compute; 0: each batch is made when it is needed. Results don't depend on it"},
+    {"verbose", "", FLAG, T, "", AT(verbose), 0, 0, FORGET, "also say after each epoch how the images came, and who waited for whom"},
     {"out", "DIR", TEXT, T, "wick-run", AT(out), 0, 0, FORGET, "where last.safetensors and best.safetensors go"},
     {"out", "DIR", TEXT, Z, "", AT(out), 0, 0, FORGET, "where NAME.c and NAME.h go; -o DIR is the same"},
     {"name", "NAME", TEXT, Z, "model", AT(name), 0, 0, FORGET, "of the files, and the prefix of what they declare: NAME_run"},
@@ -208,13 +216,30 @@ static const option_row rows[] = {
     {"time", "S", REAL, N, "20", AT(time), 0, 1e6, FORGET, "seconds to measure for, about; 0: a glance, for trying it"},
     {"show", "", FLAG, N, "", AT(show), 0, 0, FORGET, "measure nothing: what is used now, and the file that it is from"},
     {"reset", "", FLAG, N, "", AT(reset), 0, 0, FORGET, "measure nothing: remove the file, so that the defaults hold"},
+    {"compression", "none|lz4|zstd", CHOICE, A, "none", AT(compression), 0, 0, FORGET, "of a record file that is written; split keeps that of the one it reads"},
+    {"level", "N", INTEGER, A, "0", AT(level), 0, 22, FORGET, "how hard to compress: zstd 1 to 22, lz4 2 to 12; 0: the library's own"},
+    {"dictionary", "KB", INTEGER, A, "0", AT(dictionary), 0, 16384, FORGET, "--compression zstd: learn so large a dictionary from the first records, which helps where they are small and alike; 0: none"},
+    {"count", "N", INTEGER, A, "8", AT(count), 1, MANY, FORGET, "head: how many to show"},
+    {"from", "I", INTEGER, A, "0", AT(from), 0, MANY, FORGET, "head: the first one, from 0"},
+    {"svg", "FILE", TEXT, A, "", AT(svg), 0, 0, FORGET, "head: draw the first recording, its samples and its spectrogram"},
+    {"part", "NAME=SHARE", EACH, A, "", AT(parts), 0, 0, FORGET, "split: a part of each class becomes TO/NAME.wrec; may be given again; without any train=0.8 and test=0.2"},
+    {"seed", "N", INTEGER, A, "1", AT(seed), 0, MANY, FORGET, "split: which go where"},
+    {"split", "NAME", TEXT, A, "train", AT(split), 0, 0, FORGET, "of a PATH with several splits, this one"},
+    {"all", "", FLAG, A, "", AT(all), 0, 0, FORGET, "take files of every kind, not pictures and recordings alone"},
+    {"batch", "N", INTEGER, A, "64", AT(batch), 1, 1e6, FORGET, "bench: samples in a batch"},
+    {"workers", "LIST", TEXT, A, "0,1,2", AT(worker_counts), 0, 0, FORGET, "bench: numbers of threads that make batches, one after the other"},
+    {"prefetch", "N", INTEGER, A, "0", AT(prefetch), 0, WICK_PREFETCH_MAX, FORGET, "bench: batches made ahead; 0: 2, or one more than workers"},
+    {"transform", "LIST", TEXT, A, "", AT(transform), 0, 0, FORGET, "bench: what pictures go through: crop=4,flip,normalise ... (wick/transform.h); without it, bytes to numbers"},
+    {"time", "S", REAL, A, "2", AT(time), 0, 1e6, FORGET, "bench: seconds for each number of workers"},
+    {"skip", "", FLAG, A, "", AT(skip), 0, 0, FORGET, "bench: leave out what cannot be read, and say how many"},
+    {"salvage", "", FLAG, A, "", AT(salvage), 0, 0, FORGET, "of a damaged record file, take what is whole before the damage"},
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
-    {"color", "auto|always|never", CHOICE, T | E | P | D | N, "auto", AT(color), 0, 0, FORGET,
+    {"color", "auto|always|never", CHOICE, T | E | P | D | N | A, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B | L | W | G | Z | N, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B | L | W | G | Z | N | A, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
-    {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G | Z | N, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
-    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G | Z | N, "", AT(help), 0, 0, FORGET, "this text"},
+    {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G | Z | N | A, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
+    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G | Z | N | A, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* clang-format on */
 #undef T
@@ -234,6 +259,7 @@ static const option_row rows[] = {
 #undef L
 #undef W
 #undef G
+#undef A
 enum { ROWS = sizeof rows / sizeof rows[0] };
 _Static_assert(sizeof rows / sizeof rows[0] <= CLI_MAX_OPTIONS, "raise CLI_MAX_OPTIONS");
 

@@ -131,14 +131,10 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     *t = (trainer){.c = c, .batch = loading->batch < count ? loading->batch : count, .seed = loading->seed, .smoothing = smoothing, .scale = 1, .plateau = optim->plateau.factor > 0};
     t->tail = count % t->batch;
     t->accumulate = optim->accumulate > 1 ? optim->accumulate : 1;
-    t->x = step_buffer(t->batch * c->pixels, sizeof *t->x);
-    t->y = step_buffer(t->batch, sizeof *t->y);
-    if (!t->x || !t->y) return talk_fail(CLI_FAILED, "out of memory");
     wick_loader_options all = *loading;
     all.batch = t->batch;
     all.shuffle = true;
-    all.mean = c->mean;
-    all.deviation = c->deviation;
+    if (!all.transform) all.mean = c->mean, all.deviation = c->deviation;
     wick_status status = wick_optimizer_new(c->model, optim, &t->optimizer);
     if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &all, &t->loader);
     /* All of them now and in this order, so that every process makes the same states in the same order. */
@@ -154,8 +150,6 @@ void trainer_free(trainer *t) {
     for (int i = 0; i < 4; i++) step_free(&t->steps[i / 2][i % 2]);
     wick_optimizer_free(&t->optimizer);
     wick_loader_free(&t->loader);
-    free(t->x);
-    free(t->y);
     *t = (trainer){0};
 }
 
@@ -167,13 +161,17 @@ int trainer_note_loss(trainer *t, double loss) {
     return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", talk_why(t->c->ctx, status));
 }
 
-int64_t trainer_load(trainer *t) { return wick_loader_next(t->loader, t->x, t->y); }
+int trainer_load(trainer *t, int64_t *n) {
+    const wick_status status = wick_loader_take(t->loader, &t->loaded);
+    *n = t->loaded.count;
+    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->c->ctx, status));
+}
 
 static bool updates(const trainer *t, int64_t number) { return (number + 1) % t->accumulate == 0; }
 
 static wick_status run(trainer *t, step *s, int64_t number, trainer_result *result) {
     wick_workspace_set_offset(s->workspace, (uint64_t)number);
-    return wick_run(s->workspace, (const void *[INPUTS]){t->x, t->y},
+    return wick_run(s->workspace, (const void *[INPUTS]){t->loaded.fields[0], t->loaded.fields[1]},
                     (void *[OUTPUTS]){&result->loss, &result->correct});
 }
 

@@ -21,8 +21,7 @@ typedef struct trainer {
     bool plateau;
     double scale; /* of the rates, by --schedule plateau; else 1 */
     step steps[2][2]; /* [updates the weights][is the last one of an epoch] */
-    float *x;
-    int64_t *y;
+    wick_batch loaded; /* the loader's memory, which the steps read in place */
 } trainer;
 
 typedef struct trainer_result {
@@ -42,7 +41,7 @@ double trainer_peak(const wick_optim_options *optim); /* the rate that the sched
 /* What the options of wick train say of the optimizer, for a run of so many steps. It points to groups, which are read here; the text of --group
  * was checked before. */
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups);
-/* Makes the model's parameters and the optimizer's state. smoothing: of the labels. loading says batch, seed and augmentation; the model's normalisation and shuffling
+/* Makes the model's parameters and the optimizer's state. smoothing: of the labels. loading says batch, seed, augmentation and workers; the model's normalisation and shuffling
  * are added. Exit codes; what went wrong has been said. */
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
                 const wick_loader_options *loading);
@@ -52,8 +51,8 @@ void trainer_free(trainer *t);
 int trainer_note_loss(trainer *t, double loss);
 void trainer_resumed(trainer *t); /* the model's states are those of a checkpoint now */
 
-/* The next batch of the loader, into x and y; 0 at the end of the epoch. */
-int64_t trainer_load(trainer *t);
+/* The next batch of the loader, of *n images; 0 at the end of the epoch. Exit codes; what went wrong has been said. */
+int trainer_load(trainer *t, int64_t *n);
 /* Step `number`, from 0, on the n images loaded. *error is the text of a failure, which changes no weight. */
 wick_status trainer_step(trainer *t, int64_t number, int64_t n, trainer_result *result, const char **error);
 /* Runs a step that met NaN or Inf again, op by op, and writes which op made the first one. */

@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
         STOP_IF(wick_dataset_rank(data[i]) != 2 || dims[0] != SIDE || dims[1] != SIDE, "the images must be 28 x 28");
         STOP_IF(wick_dataset_classes(data[i]) > CLASSES, "the images must be of 10 classes");
         wick_loader_options loading = {.batch = BATCH, .shuffle = true, .drop_last = true};
-        wick_dataset_moments(data[0], &loading.mean, &loading.deviation);
+        CHECK(wick_dataset_moments(ctx, data[0], &loading.mean, &loading.deviation));
         CHECK(wick_loader_new(ctx, data[i], &loading, &loader[i]));
         CHECK(wick_compile(ctx, i ? test : train, NULL, 2, specs, 1, NULL, &plan[i]));
         CHECK(wick_workspace_new(plan[i], &work[i]));

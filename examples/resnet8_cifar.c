@@ -70,13 +70,13 @@ int main(int argc, char **argv) {
     CHECK(wick_model_new(ctx, &model));
     for (int i = 0; i < 2; i++) {
         CHECK(wick_dataset_open(ctx, name, splits[i], &data[i]));
-        if (images) wick_dataset_limit(data[i], images);
+        if (images) CHECK(wick_dataset_limit(ctx, data[i], images));
         const int64_t *dims = wick_dataset_dims(data[i]);
         STOP_IF(wick_dataset_rank(data[i]) != 3 || dims[0] != 3 || dims[1] != SIDE || dims[2] != SIDE, "the images must be 3 x 32 x 32");
         STOP_IF(wick_dataset_classes(data[i]) > CLASSES, "the images must be of 10 classes");
         wick_loader_options loading = {.batch = BATCH, .shuffle = i == 0, .drop_last = true, .seed = 1};
         if (i == 0) loading.flip = true, loading.crop = 2; /* the test images stay as they are */
-        wick_dataset_moments(data[0], &loading.mean, &loading.deviation);
+        CHECK(wick_dataset_moments(ctx, data[0], &loading.mean, &loading.deviation));
         CHECK(wick_loader_new(ctx, data[i], &loading, &loader[i]));
         batches[i] = wick_loader_batches(loader[i]);
     }

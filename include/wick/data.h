@@ -1,67 +1,12 @@
-/* wick/data.h: labelled images in memory, and a loader that shuffles, normalises and never loses its place; pictures and recordings from files. */
+/* wick/data.h: data: sets of samples (wick/dataset.h), batches of them (wick/loader.h), and here pictures and recordings from files. */
 #ifndef WICK_DATA_H
 #define WICK_DATA_H
 
-#include "wick/context.h"
+#include "wick/loader.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct wick_dataset wick_dataset;
-
-/* "mnist", "fashion-mnist", "cifar10" or a folder, of one of three kinds; split "train" or "test":
- *
- *   IDX       train-images-idx3-ubyte and train-labels-idx1-ubyte, t10k-... for "test", plain or .gz; samples have the file's dims
- *   archives  SPLIT.tar.gz or SPLIT.tar of JPEG and PNG files .../CLASS/NAME; samples are [3, height, width], in the archive's order
- *   folders   SPLIT/CLASS/NAME.jpg (.jpeg, .png); samples are [3, height, width], in the order of their paths' bytes
- *
- * The classes of archives and folders are those of both splits, numbered in the order of their names' bytes. All pictures of a split have one
- * size, or the error names the first that differs. Named sets are searched in $WICK_DATA/NAME, then /usr/share/datasets/NAME (Debian's place);
- * the error lists where. WICK_ERR_IO: nothing of that split there; WICK_ERR_FORMAT; WICK_ERR_UNSUPPORTED: a library that reads the format is
- * not on this machine; WICK_ERR_NOMEM. */
-WICK_API WICK_MUST_CHECK wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *split,
-                                                       wick_dataset **out);
-/* The sets known by name; NULL outside. */
-WICK_API const char *wick_dataset_known(int i);
-/* Where a set known by name is: the folder that wick_dataset_open reads its training images from. False, and "": nowhere. */
-WICK_API bool wick_dataset_find(const char *name, char *folder, size_t size);
-WICK_API void wick_dataset_free(wick_dataset **dataset);
-WICK_API int64_t wick_dataset_count(const wick_dataset *dataset);
-WICK_API int wick_dataset_rank(const wick_dataset *dataset); /* of one sample: 2 for [28, 28] */
-WICK_API const int64_t *wick_dataset_dims(const wick_dataset *dataset);
-WICK_API int64_t wick_dataset_classes(const wick_dataset *dataset);
-WICK_API const char *wick_dataset_class_name(const wick_dataset *dataset, int64_t label); /* "7", "Ankle boot" */
-WICK_API const uint8_t *wick_dataset_sample(const wick_dataset *dataset, int64_t i); /* raw pixels; NULL outside */
-WICK_API int64_t wick_dataset_label(const wick_dataset *dataset, int64_t i);         /* -1 outside */
-/* Keeps `most` samples where there are more, in their order: one drawn from each of `most` equal stretches, the same ones every time. What
- * loaders of the dataset would hand out changes, so call it before making any. */
-WICK_API void wick_dataset_limit(wick_dataset *dataset, int64_t most);
-/* Mean and standard deviation of all pixels / 255, for normalisation. */
-WICK_API void wick_dataset_moments(const wick_dataset *dataset, double *mean, double *deviation);
-
-typedef struct wick_loader_options {
-    int64_t batch;          /* samples a batch; the last, smaller one is dropped when drop_last */
-    bool shuffle, drop_last;
-    uint64_t seed;          /* the order of epoch e is a function of (seed, e) */
-    double mean, deviation; /* pixels become (p / 255 - mean) / deviation; deviation 0 means 1 */
-    /* Augmentation, of samples [..., height, width]: what happens to a sample is a function of (seed, epoch, its number), whatever the batch. */
-    bool flip;    /* mirror left and right with probability 1/2 */
-    int64_t crop; /* pad with so many black pixels (0, before normalising) on all sides, then cut the size out at a random place; less than
-                   * height and width */
-} wick_loader_options;
-typedef struct wick_loader wick_loader;
-/* The dataset must outlive the loader. */
-WICK_API WICK_MUST_CHECK wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset,
-                                                     const wick_loader_options *options, wick_loader **out);
-WICK_API void wick_loader_free(wick_loader **loader);
-/* Fills x (batch x sample, f32) and y (batch, i64); returns how many samples, 0 at the end of the epoch: the next call starts
- * the next epoch. */
-WICK_API int64_t wick_loader_next(wick_loader *loader, float *x, int64_t *y);
-WICK_API int64_t wick_loader_batches(const wick_loader *loader); /* per epoch */
-/* The place, for checkpoints: the epoch and how many of its samples were handed out. */
-WICK_API void wick_loader_position(const wick_loader *loader, int64_t *epoch, int64_t *sample);
-WICK_API WICK_MUST_CHECK wick_status wick_loader_seek(wick_loader *loader, int64_t epoch, int64_t sample);
 
 /* ---- pictures ------------------------------------------------------------------------------------------------------------------------ */
 

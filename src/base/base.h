@@ -195,5 +195,11 @@ wick_status wick_writer_open(wick_writer **out, const char *path, wick_msg *msg)
 wick_status wick_writer_write(wick_writer *w, const void *data, size_t size, wick_msg *msg);
 wick_status wick_writer_commit(wick_writer **w, wick_msg *msg); /* frees and nulls in every case */
 void wick_writer_abort(wick_writer **w);                        /* null-safe */
+/* Everything written so far reaches the disk before these bytes, which replace what was written `at` bytes from the file's beginning. */
+wick_status wick_writer_patch(wick_writer *w, uint64_t at, const void *data, size_t size, wick_msg *msg);
+/* A file that grows in place, which one writer at a time may: *map is what it has now, for wick_map_close. What is written goes behind `keep` bytes of it, once
+ * wick_writer_keep has cut off the rest; commit writes out and syncs, abort cuts the file to those bytes again. WICK_ERR_BUSY: another writer has it. */
+wick_status wick_writer_extend(wick_writer **out, const char *path, wick_map *map, wick_msg *msg);
+wick_status wick_writer_keep(wick_writer *w, uint64_t keep, wick_msg *msg);
 
 #endif

@@ -6,11 +6,15 @@
  *   commit: rest of buffer, fsync, close, rename, fsync of the folder
  *
  * The folder is held open, so a chdir between open and commit changes nothing. A target that is a symbolic link is
- * replaced by the new file; what the link named stays. */
+ * replaced by the new file; what the link named stays.
+ *
+ * A file that is extended in place has no temporary: what it had before stays as it is, and its format has to say where the whole
+ * part ends, in bytes that are patched when all others are on the disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +30,8 @@ struct wick_writer {
     size_t size;      /* of this block */
     int folder, file; /* -1: closed */
     bool sync_folder;
+    bool in_place; /* no temporary, no folder */
+    off_t keep;    /* in place: where abort cuts the file off; -1: not known yet */
     int error;        /* errno of the first failed write: a file with a hole is never committed */
     const char *path; /* as given, for messages; name: its part in the folder */
     const char *name;
@@ -55,6 +61,8 @@ static wick_writer *writer_new(const char *path) {
     w->size = size;
     w->folder = w->file = -1;
     w->sync_folder = true;
+    w->in_place = false;
+    w->keep = -1;
     w->error = 0;
     w->path = copy;
     slash = strrchr(copy, '/');
@@ -162,6 +170,52 @@ static int sync_fd(int fd) {
     return rc == 0 ? 0 : errno;
 }
 
+wick_status wick_writer_patch(wick_writer *w, uint64_t at, const void *data, size_t size, wick_msg *msg) {
+    flush(w);
+    if (!w->error) w->error = sync_fd(w->file);
+    for (const uint8_t *from = data; size && !w->error;) {
+        const ssize_t n = pwrite(w->file, from, size, (off_t)at);
+        if (n > 0) from += n, at += (uint64_t)n, size -= (size_t)n;
+        else if (n == 0) w->error = ENOSPC;
+        else if (errno != EINTR) w->error = errno;
+    }
+    return w->error ? io_error(msg, w->path, "cannot write", w->error) : WICK_OK;
+}
+
+/* 0, or an errno. */
+static int cut(wick_writer *w) {
+    int rc;
+    do rc = ftruncate(w->file, w->keep);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0 ? 0 : errno;
+}
+
+wick_status wick_writer_extend(wick_writer **out, const char *path, wick_map *map, wick_msg *msg) {
+    *out = NULL;
+    *map = (wick_map){0};
+    if (!path || !*path) return wick_msg_set(msg, WICK_ERR_INVALID, "no path given to write");
+    wick_writer *w = writer_new(path);
+    if (!w) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
+    w->in_place = true;
+    do w->file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (w->file < 0 && errno == EINTR);
+    wick_status status = WICK_OK;
+    if (w->file < 0) status = io_error(msg, path, "cannot open to write", errno);
+    else if (flock(w->file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* a file system without locks has none to respect */
+        status = wick_msg_set(msg, WICK_ERR_BUSY, "%s: another writer has it open", path);
+    else status = wick_map_descriptor(map, w->file, path, msg);
+    if (status != WICK_OK) writer_free(w);
+    else *out = w;
+    return status;
+}
+
+wick_status wick_writer_keep(wick_writer *w, uint64_t keep, wick_msg *msg) {
+    w->keep = (off_t)keep;
+    if (!w->error) w->error = cut(w);
+    if (!w->error && lseek(w->file, w->keep, SEEK_SET) < 0) w->error = errno;
+    return w->error ? io_error(msg, w->path, "cannot write", w->error) : WICK_OK;
+}
+
 wick_status wick_writer_commit(wick_writer **slot, wick_msg *msg) {
     wick_writer *w = *slot;
     if (!w) return wick_msg_set(msg, WICK_ERR_INVALID, "nothing to commit: the writer is not open");
@@ -170,12 +224,12 @@ wick_status wick_writer_commit(wick_writer **slot, wick_msg *msg) {
     int error = w->error ? w->error : sync_fd(w->file);
     if (close(w->file) != 0 && !error) error = errno; /* network file systems report a full disk here */
     w->file = -1;
-    if (!error && renameat(w->folder, w->temp, w->folder, w->name) != 0) error = errno;
+    if (!error && !w->in_place && renameat(w->folder, w->temp, w->folder, w->name) != 0) error = errno;
     wick_status status = WICK_OK;
     if (error) {
-        unlinkat(w->folder, w->temp, 0);
+        if (!w->in_place) unlinkat(w->folder, w->temp, 0);
         status = io_error(msg, w->path, "cannot write", error);
-    } else if (w->sync_folder) {
+    } else if (w->sync_folder && !w->in_place) {
         error = sync_fd(w->folder);
         if (error && error != EINVAL && error != ENOTSUP) /* those: a file system whose folders need no sync */
             status = io_error(msg, w->path, "written, but its folder could not be synced", error);
@@ -188,6 +242,7 @@ void wick_writer_abort(wick_writer **slot) {
     wick_writer *w = *slot;
     if (!w) return;
     *slot = NULL;
-    unlinkat(w->folder, w->temp, 0);
+    if (!w->in_place) unlinkat(w->folder, w->temp, 0);
+    else if (w->keep >= 0) cut(w);
     writer_free(w);
 }

@@ -5,7 +5,7 @@
  *   "fmt "  +0 kind  +2 channels  +4 rate  +8 bytes a second  +12 bytes a frame  +14 bits a sample  | extensible: +16 22  +18 valid bits
  *           +20 speakers  +24 kind, as the first two bytes of a GUID
  *   "data"  frames, each a sample of every channel */
-#include "base/base.h"
+#include "data/wav.h"
 #include "tensor/tensor.h" /* the context's allocator */
 #include "wick/data.h"
 
@@ -102,19 +102,11 @@ static double real(const wav *w, const uint8_t *p) {
     return memcpy(&v, &bits, sizeof v), v * 0x1p-31;
 }
 
-static wick_status from_wav(wick_audio **out, const wav *w, int64_t channels, const wick_allocator *alloc, const char *name, wick_msg *msg) {
+/* [channels, frames]; channels as the file has, or 1: their mean. */
+static void fill(const wav *w, int64_t channels, float *samples) {
     const size_t width = w->width, frame = w->channels * width;
-    wick_audio *a = wick_calloc(alloc, sizeof *a);
-    if (!a) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
-    const size_t bytes = (size_t)channels * w->frames * sizeof(float); /* at most 4 times the file */
-    *a = (wick_audio){.alloc = *alloc, .channels = channels, .length = (int64_t)w->frames, .rate = w->rate, .bytes = bytes};
-    a->samples = wick_alloc(alloc, a->bytes);
-    if (!a->samples) {
-        wick_release(alloc, a, sizeof *a);
-        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu frames of %lld channels", name, w->frames, (long long)channels);
-    }
     for (size_t c = 0; c < (size_t)channels; c++) {
-        float *to = a->samples + c * w->frames;
+        float *to = samples + c * w->frames;
         for (size_t i = 0; i < w->frames; i++) {
             const uint8_t *from = w->data + i * frame;
             double sum = 0;
@@ -127,7 +119,34 @@ static wick_status from_wav(wick_audio **out, const wav *w, int64_t channels, co
             to[i] = (float)sum;
         }
     }
+}
+
+static wick_status from_wav(wick_audio **out, const wav *w, int64_t channels, const wick_allocator *alloc, const char *name, wick_msg *msg) {
+    wick_audio *a = wick_calloc(alloc, sizeof *a);
+    if (!a) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
+    const size_t bytes = (size_t)channels * w->frames * sizeof(float); /* at most 4 times the file */
+    *a = (wick_audio){.alloc = *alloc, .channels = channels, .length = (int64_t)w->frames, .rate = w->rate, .bytes = bytes};
+    a->samples = wick_alloc(alloc, a->bytes);
+    if (!a->samples) {
+        wick_release(alloc, a, sizeof *a);
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu frames of %lld channels", name, w->frames, (long long)channels);
+    }
+    fill(w, channels, a->samples);
     *out = a;
+    return WICK_OK;
+}
+
+wick_status wick_wav_length(const void *data, size_t size, int64_t *length, const char *name, wick_msg *msg) {
+    wav w;
+    WICK_TRY(read_header(&w, data, size, name, msg));
+    *length = (int64_t)w.frames;
+    return WICK_OK;
+}
+wick_status wick_wav_mono(const void *data, size_t size, float *out, int64_t length, const char *name, wick_msg *msg) {
+    wav w;
+    WICK_TRY(read_header(&w, data, size, name, msg));
+    if ((int64_t)w.frames != length) return wick_msg_set(msg, WICK_ERR_IO, "%s: has %zu samples, and had %lld: it was changed", name, w.frames, (long long)length);
+    fill(&w, 1, out);
     return WICK_OK;
 }
 

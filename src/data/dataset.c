@@ -1,131 +1,88 @@
-/* dataset.c: finding a set by its name or folder, and asking what it holds. Who reads it: idx_set.c, image_set.c. */
+/* dataset.c: the interface of data sets: checks what a maker supplies, and every number before the maker sees it. */
 #include "data/dataset.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
-enum { PATH_BYTES = 1024 };
+enum { MOST_CLASSES = 1 << 24 };
 
-static const wick_set_kind *const kinds[] = {&wick_idx_set, &wick_image_set};
-static const char *const splits[] = {"train", "test"};
-
-/* ---- the sets that are known by name
- * ------------------------------------------------------------------------------------ */
-
-static const char *const digits[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
-/* Xiao, Rasul, Vollgraf 2017, "Labels". */
-static const char *const garments[] = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
-                                       "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
-/* Krizhevsky 2009. */
-static const char *const things[] = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
-static const wick_known_set known_sets[] = {{"mnist", 10, digits}, {"fashion-mnist", 10, garments}, {"cifar10", 10, things}};
-
-static const wick_known_set *find_known(const char *name) {
-    for (size_t i = 0; i < WICK_COUNTOF(known_sets); i++)
-        if (strcmp(known_sets[i].name, name) == 0) return &known_sets[i];
-    return NULL;
+wick_status wick_fault_set(wick_fault *fault, wick_status status, const char *fmt, ...) {
+    if (!fault) return status;
+    wick_msg msg;
+    va_list args;
+    va_start(args, fmt);
+    wick_msg_setv(&msg, status, fmt, args);
+    va_end(args);
+    wick_str text = wick_str_on(fault->text, sizeof fault->text);
+    wick_str_add(&text, "%s", msg.text);
+    return status;
 }
 
-/* ---- finding
- * ---------------------------------------------------------------------------------------------------------------- */
-
-/* NULL: the folder has nothing of that split. */
-static const wick_set_kind *find_kind(const char *folder, const char *split) {
-    for (size_t i = 0; i < WICK_COUNTOF(kinds); i++)
-        if (kinds[i]->is(folder, split)) return kinds[i];
-    return NULL;
+int64_t wick_field_elements(const wick_spec *field, int first) {
+    int64_t n = 1;
+    for (int d = first; d < field->rank; d++)
+        if (wick_mul_overflows(n, field->dims[d], &n)) return -1;
+    return n;
 }
 
-static bool is_folder(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
+/* ---- making ------------------------------------------------------------------------------------------------------------------------------- */
 
-/* The folder of a named set: the first candidate that has the split; NULL when none has: then the first that is there, or "". searched lists
- * them all. */
-static const wick_set_kind *find_folder(char folder[PATH_BYTES], const char *name, const char *split, wick_str *searched) {
-    const char *home = getenv("WICK_DATA");
-    const char *const bases[] = {home && *home ? home : NULL, "/usr/share/datasets"};
-    char path[PATH_BYTES];
-    folder[0] = 0;
-    for (size_t i = 0; i < WICK_COUNTOF(bases); i++) {
-        if (!bases[i]) continue;
-        const int n = snprintf(path, PATH_BYTES, "%s/%s", bases[i], name);
-        if (n < 0 || n >= PATH_BYTES) continue;
-        wick_str_add(searched, "%s%s", searched->len ? ", " : "", path);
-        const wick_set_kind *kind = find_kind(path, split);
-        if (kind || (!folder[0] && is_folder(path))) memcpy(folder, path, (size_t)n + 1);
-        if (kind) return kind;
-    }
-    return NULL;
-}
-
-const char *wick_dataset_known(int i) { return (unsigned)i < WICK_COUNTOF(known_sets) ? known_sets[i].name : NULL; }
-
-bool wick_dataset_find(const char *name, char *folder, size_t size) {
-    char found[PATH_BYTES] = "", list[WICK_MSG_MAX / 2];
-    wick_str searched = wick_str_on(list, sizeof list);
-    const bool known = name && find_known(name) && find_folder(found, name, "train", &searched);
-    const int n = snprintf(folder, size, "%s", known ? found : "");
-    if (known && n >= 0 && (size_t)n < size) return true;
-    if (size > 0) *folder = 0;
-    return false;
-}
-
-static wick_status not_found(wick_context *ctx, const char *folder, const char *split) {
-    char names[128];
-    wick_str s = wick_str_on(names, sizeof names);
-    for (size_t i = 0; i < WICK_COUNTOF(known_sets); i++) wick_str_add(&s, "%s%s", i ? ", " : "", known_sets[i].name);
-    if (!is_folder(folder)) return wick_context_fail(ctx, WICK_ERR_IO, "dataset: there is no folder \"%s\"; sets known by name: %s", folder, names);
-    return wick_context_fail(ctx, WICK_ERR_IO,
-                             "dataset: the folder \"%s\" is there, but has no %s-images-idx3-ubyte (any number after idx, plain or .gz), %s.tar.gz, "
-                             "%s.tar or %s/CLASS; sets known by name: %s",
-                             folder, strcmp(split, "test") == 0 ? "t10k" : split, split, split, split, names);
-}
-
-wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *split, wick_dataset **out) {
-    *out = NULL;
-    if (!name || !*name) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: no name");
-    if (!split || (strcmp(split, splits[0]) != 0 && strcmp(split, splits[1]) != 0))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: split \"%s\" is neither \"train\" nor \"test\"", split ? split : "");
-
-    char folder[PATH_BYTES], list[WICK_MSG_MAX / 2];
-    const wick_known_set *known = find_known(name);
-    wick_str searched = wick_str_on(list, sizeof list);
-    const wick_set_kind *kind = known ? find_folder(folder, name, split, &searched) : find_kind(name, split);
-    if (!kind && known && !folder[0])
-        return wick_context_fail(ctx, WICK_ERR_IO, "dataset: %s is in none of: %s; set WICK_DATA to the folder that has it", name, list);
-    if (!kind) return not_found(ctx, known ? folder : name, split);
-
-    wick_dataset *d = wick_calloc(&ctx->alloc, sizeof *d);
-    if (!d) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
-    d->alloc = ctx->alloc;
-    wick_arena_init(&d->names, &d->alloc, 0);
-    wick_msg msg = {0};
-    wick_status status = kind->read(ctx, d, known ? folder : name, split, known, &msg);
-    if (status != WICK_OK) {
-        wick_dataset_free(&d);
-        return wick_context_fail(ctx, status, "dataset: %s", msg.text);
-    }
-    *out = d;
+static wick_status check_field(wick_context *ctx, const wick_dataset_source *s, int k) {
+    const wick_spec *f = &s->fields[k];
+    const char *name = f->name ? f->name : "";
+    if (!*name) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: field %d has no name", k);
+    for (int i = 0; i < k; i++)
+        if (strcmp(name, s->fields[i].name) == 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: two fields are named \"%s\"", name);
+    if (!wick_dtype_size(f->dtype)) return wick_context_fail(ctx, WICK_ERR_DTYPE, "dataset: field \"%s\" is %s, whose elements have no addresses", name, wick_dtype_name(f->dtype));
+    if (f->rank < 0 || f->rank > WICK_MAX_DIMS - 1) /* a batch has one more */
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: field \"%s\" has %d dims; 0 to %d can be batched", name, f->rank, WICK_MAX_DIMS - 1);
+    for (int d = 0; d < f->rank; d++)
+        if (f->dims[d] < -(d == 0 && s->length)) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: field \"%s\": dim %d is %lld%s", name, d, (long long)f->dims[d],
+                                                                         d == 0 && f->dims[d] == -1 ? ", and there is no `length`" : "");
+    const int64_t elements = wick_field_elements(f, wick_field_varies(f));
+    int64_t bytes;
+    if (elements < 0 || wick_mul_overflows(elements, (int64_t)wick_dtype_size(f->dtype), &bytes))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: field \"%s\": its bytes do not fit 63 bits", name);
     return WICK_OK;
 }
 
-wick_status wick_dataset_alloc_labels(wick_dataset *d, wick_msg *msg) {
-    d->label_bytes = (size_t)d->count * sizeof *d->labels;
-    d->labels = wick_alloc(&d->alloc, d->label_bytes);
-    if (d->labels) return WICK_OK;
-    return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory for %lld labels", (long long)d->count);
+static wick_status number_classes(wick_dataset *d) {
+    d->class_names = wick_arena_alloc(&d->names, (size_t)d->source.classes * sizeof *d->class_names);
+    if (!d->class_names) return WICK_ERR_NOMEM;
+    for (int64_t k = 0; k < d->source.classes; k++) {
+        char number[24];
+        snprintf(number, sizeof number, "%lld", (long long)k);
+        if (!(d->class_names[k] = wick_arena_strdup(&d->names, number))) return WICK_ERR_NOMEM;
+    }
+    return WICK_OK;
 }
 
-wick_status wick_dataset_alloc_names(wick_dataset *d, const wick_known_set *known, wick_msg *msg) {
-    if (known) d->classes = known->classes;
-    d->class_names = wick_arena_zalloc(&d->names, (size_t)d->classes * sizeof *d->class_names);
-    if (!d->class_names) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory for %lld classes", (long long)d->classes);
-    if (known) memcpy(d->class_names, known->class_names, (size_t)known->classes * sizeof *d->class_names);
+wick_status wick_dataset_new(wick_context *ctx, const wick_dataset_source *source, wick_dataset **out) {
+    *out = NULL;
+    if (!source || !source->get || source->count < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: needs a source with a count and `get`");
+    if (source->n_fields < 1 || source->n_fields > WICK_DATASET_FIELDS)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d fields; a sample has 1 to %d", source->n_fields, WICK_DATASET_FIELDS);
+    if (source->classes < 0 || source->classes > MOST_CLASSES || (source->classes && !source->label))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %lld classes%s", (long long)source->classes, source->label ? "" : ", and there is no `label`");
+    for (int k = 0; k < source->n_fields; k++) WICK_TRY(check_field(ctx, source, k));
+    wick_dataset *d = wick_calloc(&ctx->alloc, sizeof *d);
+    if (!d) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
+    d->alloc = ctx->alloc;
+    d->source = *source;
+    wick_arena_init(&d->names, &d->alloc, 0);
+    bool ok = true;
+    for (int k = 0; k < source->n_fields; k++) {
+        wick_spec *f = &d->source.fields[k];
+        ok = ok && (f->name = wick_arena_strdup(&d->names, f->name));
+        d->field_bytes[k] = (size_t)wick_field_elements(f, wick_field_varies(f)) * wick_dtype_size(f->dtype);
+    }
+    if (ok && source->classes && !source->class_name) ok = number_classes(d) == WICK_OK;
+    if (!ok) {
+        d->source.free = NULL; /* it stays the caller's */
+        wick_dataset_free(&d);
+        return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
+    }
+    *out = d;
     return WICK_OK;
 }
 
@@ -134,64 +91,130 @@ void wick_dataset_free(wick_dataset **dataset) {
     if (!d) return;
     *dataset = NULL;
     wick_allocator alloc = d->alloc;
-    wick_release(&alloc, d->pixels, d->pixel_bytes);
-    wick_release(&alloc, d->labels, d->label_bytes);
+    if (d->source.free) d->source.free(d->source.user);
+    wick_release(&alloc, d->picked, (size_t)d->picked_cap * sizeof *d->picked);
     wick_arena_free(&d->names); /* whose allocator is d's */
     wick_release(&alloc, d, sizeof *d);
 }
 
-/* ---- asking
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* ---- asking ------------------------------------------------------------------------------------------------------------------------------- */
 
-int64_t wick_dataset_count(const wick_dataset *d) { return d->count; }
-int wick_dataset_rank(const wick_dataset *d) { return d->rank; }
-const int64_t *wick_dataset_dims(const wick_dataset *d) { return d->dims; }
-int64_t wick_dataset_classes(const wick_dataset *d) { return d->classes; }
-int64_t wick_dataset_sample_size(const wick_dataset *d) { return d->sample_size; }
+static bool inside(const wick_dataset *d, int64_t i) { return i >= 0 && i < d->source.count; }
+static bool is_field(const wick_dataset *d, int field) { return field >= 0 && field < d->source.n_fields; }
+static int64_t number(const wick_dataset *d, int64_t i) { return d->picked ? d->picked[i] : i; }
+
+int64_t wick_dataset_count(const wick_dataset *d) { return d->source.count; }
+int wick_dataset_fields(const wick_dataset *d) { return d->source.n_fields; }
+const wick_spec *wick_dataset_field(const wick_dataset *d, int field) { return is_field(d, field) ? &d->source.fields[field] : NULL; }
+int64_t wick_dataset_classes(const wick_dataset *d) { return d->source.classes; }
+int wick_dataset_rank(const wick_dataset *d) { return d->source.fields[0].rank; }
+const int64_t *wick_dataset_dims(const wick_dataset *d) { return d->source.fields[0].dims; }
+
+int64_t wick_dataset_length(const wick_dataset *d, int64_t i, int field) {
+    if (!inside(d, i) || !is_field(d, field) || !d->source.fields[field].rank) return -1;
+    return wick_field_varies(&d->source.fields[field]) ? d->source.length(d->source.user, number(d, i), field) : d->source.fields[field].dims[0];
+}
+
+size_t wick_dataset_bytes(const wick_dataset *d, int64_t i, int field) {
+    if (!inside(d, i) || !is_field(d, field)) return SIZE_MAX;
+    if (!wick_field_varies(&d->source.fields[field])) return d->field_bytes[field];
+    const int64_t length = wick_dataset_length(d, i, field);
+    size_t bytes;
+    return length < 0 || wick_mul_overflows(d->field_bytes[field], (size_t)length, &bytes) ? SIZE_MAX : bytes;
+}
+
+wick_status wick_dataset_get(const wick_dataset *d, int64_t i, void *const *out, wick_fault *fault) {
+    if (!inside(d, i)) return wick_fault_set(fault, WICK_ERR_INDEX, "sample %lld of %lld", (long long)i, (long long)d->source.count);
+    wick_fault unread;
+    return d->source.get(d->source.user, number(d, i), out, fault ? fault : &unread);
+}
+
+const void *wick_dataset_at(const wick_dataset *d, int64_t i, int field) {
+    return inside(d, i) && is_field(d, field) && d->source.at ? d->source.at(d->source.user, number(d, i), field) : NULL;
+}
+
+const uint8_t *wick_dataset_sample(const wick_dataset *d, int64_t i) { return d->source.fields[0].dtype == WICK_U8 ? wick_dataset_at(d, i, 0) : NULL; }
+
+int64_t wick_dataset_label(const wick_dataset *d, int64_t i) { return inside(d, i) && d->source.label ? d->source.label(d->source.user, number(d, i)) : -1; }
 
 const char *wick_dataset_class_name(const wick_dataset *d, int64_t label) {
-    return label >= 0 && label < d->classes ? d->class_names[label] : "?";
+    if (label < 0 || label >= d->source.classes) return "?";
+    return d->class_names ? d->class_names[label] : d->source.class_name(d->source.user, label);
 }
 
-const uint8_t *wick_dataset_sample(const wick_dataset *d, int64_t i) {
-    return i >= 0 && i < d->count ? d->pixels + i * d->sample_size : NULL;
+bool wick_dataset_cache(const wick_dataset *d, uint64_t *hits, uint64_t *misses, size_t *bytes) {
+    *hits = *misses = 0;
+    *bytes = 0;
+    if (!d->source.cache) return false;
+    d->source.cache(d->source.user, hits, misses, bytes);
+    return true;
 }
 
-int64_t wick_dataset_label(const wick_dataset *d, int64_t i) {
-    return i >= 0 && i < d->count ? d->labels[i] : -1;
-}
-
-void wick_dataset_limit(wick_dataset *d, int64_t most) {
-    if (most < 0 || most >= d->count) return;
+wick_status wick_dataset_limit(wick_context *ctx, wick_dataset *d, int64_t most) {
+    const int64_t count = d->source.count;
+    if (most < 0 || most >= count) return WICK_OK;
+    if (!d->picked) {
+        d->picked = wick_alloc(&d->alloc, (size_t)most * sizeof *d->picked);
+        if (!d->picked) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory for the numbers of %lld samples", (long long)most);
+        d->picked_cap = most;
+    }
+    const bool again = most < d->picked_cap; /* draws are among what was kept before; none is in front of i */
     for (int64_t i = 0; i < most; i++) {
         /* Drawn, since a fixed stride may meet one class again and again. The end of a stretch is the start of the next. */
         uint32_t draw[4];
         wick_philox((const uint32_t[4]){(uint32_t)i, (uint32_t)(i >> 32)}, (const uint32_t[2]){0}, draw);
-        const double part = (double)d->count / (double)most, end = (double)(i + 1) * part;
+        const double part = (double)count / (double)most, end = (double)(i + 1) * part;
         const int64_t from = WICK_MAX(i, WICK_MIN((int64_t)end - 1, (int64_t)((double)i * part + draw[0] * 0x1p-32 * part)));
-        memmove(d->pixels + i * d->sample_size, d->pixels + from * d->sample_size, (size_t)d->sample_size);
-        d->labels[i] = d->labels[from];
+        d->picked[i] = again ? d->picked[from] : from;
     }
-    d->count = most;
+    d->source.count = most;
+    return WICK_OK;
 }
 
-/* Sums of whole numbers: exact, whatever the order. */
-void wick_dataset_moments(const wick_dataset *d, double *mean, double *deviation) {
-    const uint8_t *pixels = d->pixels;
-    const int64_t n = d->count * d->sample_size, chunk = 1 << 16; /* 255^2 * 2^16 < 2^32 */
-    uint64_t sum = 0, squares = 0;
-    for (int64_t begin = 0; begin < n; begin += chunk) {
-        const int64_t end = WICK_MIN(n, begin + chunk);
+/* ---- moments: sums of whole numbers, exact, whatever the order --------------------------------------------------------------------------- */
+
+typedef struct sums {
+    uint64_t sum, squares;
+} sums;
+
+static void add_pixels(sums *s, const uint8_t *pixels, size_t n) {
+    const size_t chunk = 1 << 16; /* 255^2 * 2^16 < 2^32 */
+    for (size_t begin = 0; begin < n; begin += chunk) {
+        const size_t end = WICK_MIN(n, begin + chunk);
         uint32_t part = 0, part_squares = 0;
-        for (int64_t i = begin; i < end; i++) {
+        for (size_t i = begin; i < end; i++) {
             part += pixels[i];
             part_squares += (uint32_t)pixels[i] * pixels[i];
         }
-        sum += part;
-        squares += part_squares;
+        s->sum += part;
+        s->squares += part_squares;
     }
-    const double count = (double)WICK_MAX(n, 1), m = (double)sum / count, s = (double)squares / count;
+}
+
+wick_status wick_dataset_moments(wick_context *ctx, const wick_dataset *d, double *mean, double *deviation) {
+    *mean = *deviation = 0;
+    const wick_spec *f = &d->source.fields[0];
+    if (f->dtype != WICK_U8) return wick_context_fail(ctx, WICK_ERR_DTYPE, "dataset: \"%s\" is %s; moments are of u8", f->name, wick_dtype_name(f->dtype));
+    sums s = {0, 0};
+    double count = 0;
+    uint8_t *own = NULL;
+    size_t cap = 0;
+    wick_status status = WICK_OK;
+    for (int64_t i = 0; status == WICK_OK && i < d->source.count; i++) {
+        const size_t n = wick_dataset_bytes(d, i, 0);
+        const uint8_t *pixels = wick_dataset_sample(d, i);
+        wick_fault fault = {""};
+        if (n == SIZE_MAX) status = wick_fault_set(&fault, WICK_ERR_INVALID, "its length cannot be told");
+        else if (!pixels && !wick_grow(&d->alloc, (void **)&own, &cap, n, 1)) status = wick_fault_set(&fault, WICK_ERR_NOMEM, "out of memory: %zu bytes", n);
+        else if (!pixels) status = wick_dataset_get(d, i, (void *[WICK_DATASET_FIELDS]){own}, &fault);
+        if (status == WICK_OK) add_pixels(&s, pixels ? pixels : own, n), count += (double)n;
+        else (void)wick_context_fail(ctx, status, "dataset: sample %lld: %s", (long long)i, fault.text);
+    }
+    wick_release(&d->alloc, own, cap);
+    if (status != WICK_OK) return status;
+    count = count > 0 ? count : 1;
+    const double m = (double)s.sum / count;
     *mean = m / 255;
-    *deviation = sqrt(fmax(0, s - m * m)) / 255;
+    *deviation = sqrt(fmax(0, (double)s.squares / count - m * m)) / 255;
+    return WICK_OK;
 }

@@ -1,47 +1,24 @@
-/* dataset.h: what the loader needs of a dataset beyond wick/data.h, and what the kinds of sets fill in. */
+/* dataset.h: a data set from inside: what its maker supplied, and which of its samples are kept. */
 #ifndef WICK_DATA_DATASET_H
 #define WICK_DATA_DATASET_H
 
 #define WICK_NO_SITES
 #include "base/base.h"
-#include "tensor/tensor.h" /* the context's allocator and threads */
-#include "wick/data.h"
-
-#define WICK_CLASSES_MAX 65536 /* labels are u16 */
+#include "tensor/tensor.h" /* the context's allocator */
+#include "wick/dataset.h"
 
 struct wick_dataset {
     wick_allocator alloc;
-    wick_arena names; /* of classes */
-    int64_t count, classes;
-    int rank; /* of one sample */
-    int64_t dims[WICK_MAX_DIMS];
-    int64_t sample_size; /* product of dims */
-    uint8_t *pixels;     /* [count, dims] */
-    size_t pixel_bytes;
-    uint16_t *labels; /* [count] */
-    size_t label_bytes;
-    const char **class_names;
+    wick_arena names; /* of fields, and of classes that are numbers */
+    wick_dataset_source source;
+    int64_t *picked; /* count numbers in the source; NULL: all of them */
+    int64_t picked_cap;
+    const char **class_names; /* NULL: the source has them */
+    size_t field_bytes[WICK_DATASET_FIELDS]; /* of a sample; where the length varies, of one row */
 };
 
-/* What a set's name says about it. */
-typedef struct wick_known_set {
-    const char *name;
-    int64_t classes;
-    const char *const *class_names;
-} wick_known_set;
-
-/* A kind of set: how its files are named, and who reads them. */
-typedef struct wick_set_kind {
-    bool (*is)(const char *folder, const char *split); /* has that split */
-    /* known is NULL for a folder. Fills in d, whose alloc and names are set; who calls frees it on failure. */
-    wick_status (*read)(wick_context *ctx, wick_dataset *d, const char *folder, const char *split, const wick_known_set *known, wick_msg *msg);
-} wick_set_kind;
-extern const wick_set_kind wick_idx_set, wick_image_set;
-
-/* For the kinds: memory for the labels of d->count samples, and for d->classes names, taken from known or to be filled in. */
-WICK_MUST_CHECK wick_status wick_dataset_alloc_labels(wick_dataset *d, wick_msg *msg);
-WICK_MUST_CHECK wick_status wick_dataset_alloc_names(wick_dataset *d, const wick_known_set *known, wick_msg *msg);
-
-int64_t wick_dataset_sample_size(const wick_dataset *dataset); /* pixels of one sample */
+/* Elements of the dims from `first` on; -1: they do not fit 63 bits. */
+int64_t wick_field_elements(const wick_spec *field, int first);
+static inline bool wick_field_varies(const wick_spec *field) { return field->rank > 0 && field->dims[0] < 0; }
 
 #endif

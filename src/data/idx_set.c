@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "data/dataset.h"
+#include "data/labelled.h"
 #include "data/idx.h"
 
 enum { PATH_BYTES = 1024 };
@@ -33,7 +33,7 @@ static bool is_idx_set(const char *folder, const char *split) {
     return find_file(path, folder, split, &part_images);
 }
 
-static wick_status take_images(wick_dataset *d, wick_idx *x, const char *images, wick_msg *msg) {
+static wick_status take_images(wick_labelled *d, wick_idx *x, const char *images, wick_msg *msg) {
     if (x->dtype != WICK_U8 || x->rank < 2)
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: images are u8 of 2 dims at least; this is %s of %d", images, wick_dtype_name(x->dtype),
                             x->rank);
@@ -51,14 +51,14 @@ static wick_status take_images(wick_dataset *d, wick_idx *x, const char *images,
     return WICK_OK;
 }
 
-static wick_status take_labels(wick_dataset *d, const wick_idx *y, const char *labels, const char *images, const wick_known_set *known,
+static wick_status take_labels(wick_labelled *d, const wick_idx *y, const char *labels, const char *images, const wick_known_set *known,
                                wick_msg *msg) {
     if (y->dtype != WICK_U8 || y->rank != 1)
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: labels are u8 of 1 dim; this is %s of %d", labels, wick_dtype_name(y->dtype), y->rank);
     if (d->count != y->dims[0])
         return wick_msg_set(msg, WICK_ERR_FORMAT, "labels and images differ in number: %lld in %s, %lld in %s", (long long)y->dims[0], labels,
                             (long long)d->count, images);
-    WICK_TRY(wick_dataset_alloc_labels(d, msg));
+    WICK_TRY(wick_labelled_alloc_labels(d, msg));
     const uint8_t *label = y->data;
     for (int64_t i = 0; i < d->count; i++) {
         if (known && label[i] >= known->classes)
@@ -67,7 +67,7 @@ static wick_status take_labels(wick_dataset *d, const wick_idx *y, const char *l
         d->labels[i] = label[i];
         d->classes = WICK_MAX(d->classes, (int64_t)label[i] + 1);
     }
-    WICK_TRY(wick_dataset_alloc_names(d, known, msg));
+    WICK_TRY(wick_labelled_alloc_names(d, known, msg));
     for (int64_t k = 0; !known && k < d->classes; k++) { /* a number is all there is to tell */
         char number[8];
         snprintf(number, sizeof number, "%d", (int)k);
@@ -77,7 +77,7 @@ static wick_status take_labels(wick_dataset *d, const wick_idx *y, const char *l
     return WICK_OK;
 }
 
-static wick_status read_idx_set(wick_context *ctx, wick_dataset *d, const char *folder, const char *split, const wick_known_set *known,
+static wick_status read_idx_set(wick_context *ctx, wick_labelled *d, const char *folder, const char *split, const wick_known_set *known,
                                 wick_msg *msg) {
     (void)ctx;
     char images[PATH_BYTES], labels[PATH_BYTES];

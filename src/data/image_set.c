@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "data/codecs.h"
-#include "data/dataset.h"
+#include "data/labelled.h"
 #include "data/walk.h"
 
 enum { PART_FILES = 512, PART_BYTES = 16 << 20, CHANNELS = 3 };
@@ -11,7 +11,7 @@ enum { PART_FILES = 512, PART_BYTES = 16 << 20, CHANNELS = 3 };
 /* ---- the first walk ----------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct survey {
-    wick_dataset *d;
+    wick_labelled *d;
     const wick_known_set *known;
     const char **names; /* sorted */
     size_t count, cap;
@@ -69,7 +69,7 @@ static wick_status survey_split(survey *s, wick_walk *w, const char *folder, con
 
 /* Some files that are decoded together: each one's name and bytes, one after another. */
 typedef struct part {
-    wick_dataset *d;
+    wick_labelled *d;
     wick_codecs codecs;
     int64_t first; /* sample of files[0] */
     int n;
@@ -105,7 +105,7 @@ static wick_status flush(part *p, wick_pool *pool, wick_msg *msg) {
 }
 
 /* All pictures have the size of the first. The block for their pixels must be in proportion to the files. */
-static wick_status alloc_pixels(wick_dataset *d, const wick_picture *picture, const wick_walk *w, uint64_t file_bytes, wick_msg *msg) {
+static wick_status alloc_pixels(wick_labelled *d, const wick_picture *picture, const wick_walk *w, uint64_t file_bytes, wick_msg *msg) {
     d->rank = 3;
     d->dims[0] = CHANNELS;
     d->dims[1] = picture->height;
@@ -123,7 +123,7 @@ static wick_status alloc_pixels(wick_dataset *d, const wick_picture *picture, co
 }
 
 static wick_status add_file(part *p, wick_walk *w, uint64_t file_bytes, wick_msg *msg) {
-    wick_dataset *d = p->d;
+    wick_labelled *d = p->d;
     const size_t name_size = strlen(w->name) + 1;
     size_t need, label;
     if (wick_add_overflows(p->used + name_size, w->size, &need) || !wick_grow(&d->alloc, (void **)&p->bytes, &p->cap, need, 1))
@@ -163,10 +163,10 @@ static wick_status read_split(part *p, wick_walk *w, uint64_t file_bytes, wick_p
 
 /* The classes that are known, or those of both splits: a class without test images must not renumber those after it. */
 static wick_status survey_set(survey *s, wick_walk *w, const char *folder, const char *split, wick_msg *msg) {
-    wick_dataset *d = s->d;
+    wick_labelled *d = s->d;
     if (s->known) {
         d->classes = s->known->classes;
-        WICK_TRY(wick_dataset_alloc_names(d, s->known, msg));
+        WICK_TRY(wick_labelled_alloc_names(d, s->known, msg));
         s->names = d->class_names;
         s->count = (size_t)d->classes;
     }
@@ -175,14 +175,14 @@ static wick_status survey_set(survey *s, wick_walk *w, const char *folder, const
     if (!s->known) {
         WICK_TRY(survey_split(s, w, folder, strcmp(split, "test") == 0 ? "train" : "test", false, msg));
         d->classes = (int64_t)s->count;
-        WICK_TRY(wick_dataset_alloc_names(d, NULL, msg));
+        WICK_TRY(wick_labelled_alloc_names(d, NULL, msg));
         memcpy(d->class_names, s->names, s->count * sizeof *s->names);
     }
     d->count = s->files;
-    return wick_dataset_alloc_labels(d, msg);
+    return wick_labelled_alloc_labels(d, msg);
 }
 
-static wick_status read_image_set(wick_context *ctx, wick_dataset *d, const char *folder, const char *split, const wick_known_set *known,
+static wick_status read_image_set(wick_context *ctx, wick_labelled *d, const char *folder, const char *split, const wick_known_set *known,
                                   wick_msg *msg) {
     wick_walk *w = wick_calloc(&d->alloc, sizeof *w);
     part *p = wick_calloc(&d->alloc, sizeof *p);

@@ -1,152 +1,447 @@
-/* loader.c: batches of a dataset in an order that is a function of (seed, epoch) alone, so that any place in it can be
- * found again without replaying what came before. */
-#include "data/dataset.h"
+/* loader.c: a ring of batches in the making.
+ *
+ *   order ──► slot 0: handed over   the caller has it until it comes back
+ *             slot 1: ready
+ *             slot 2: in work       workers make its samples, each in its own place
+ *             slot 3: in work
+ *
+ * All of this file runs in the caller's thread; workers run do_tasks and nothing else. What a batch holds is decided when its slot is given out (which samples, in which
+ * places, how long they are padded), so that no worker's speed shows in it. */
+#include "data/batch.h"
+
+#include <math.h>
 
 struct wick_loader {
     wick_context *ctx;
     wick_allocator alloc;
-    const wick_dataset *dataset;
+    wick_maker maker;
+    wick_order order;
+    wick_spec batch_fields[WICK_DATASET_FIELDS]; /* [batch, ...] */
     wick_loader_options options;
-    int64_t count, sample_size; /* samples; pixels of each */
-    int64_t height, width;      /* the last two dims, which augmentation moves */
-    int64_t epoch, sample;      /* the place */
-    int64_t order_epoch;        /* whose order is in `order`; -1: none */
-    uint32_t *order;            /* count entries; NULL without shuffling */
-    float pixel[256];           /* normalised */
+    int64_t epoch;
+    int64_t next;    /* the first place that no slot was given */
+    uint64_t number; /* of the batch there */
+    uint64_t skip;   /* bit k: batch k was handed over before the loader came to this place */
+    int depth;
+    wick_slot *slots;
+    uint64_t busy; /* bit of each slot that is in work or ready */
+    int held;      /* the slot that the caller has; -1: none */
+    size_t slot_bytes[WICK_DATASET_FIELDS];
+    int64_t longest[WICK_DATASET_FIELDS];
+    wick_crew *crew;
+    wick_bench *benches; /* [1 + workers] */
+    struct { wick_status status; int64_t i; wick_fault fault; } *faults; /* [depth]: the first sample of a slot that failed */
+    _Atomic int fault_lock; /* of faults; held for a copy */
+    wick_meter *make, *wait;
+    wick_window window;
+    uint64_t samples, batches, skipped;
+    size_t memory;
+    size_t pixel_bytes; /* of the first field of a sample, as the data set has it */
 };
 
-/* ---- order ----------------------------------------------------------------------------------------------------------
- */
+/* ---- workers ------------------------------------------------------------------------------------------------------------------------------ */
 
-/* Words of Philox, block after block: counter {block low, block high, epoch low, epoch high}, key: the seed. */
-typedef struct words {
-    uint32_t key[2], counter[4], out[4];
-    int used;
-} words;
-
-static uint32_t next_word(words *w) {
-    if (w->used == 4) {
-        wick_philox(w->counter, w->key, w->out);
-        if (++w->counter[0] == 0) w->counter[1]++;
-        w->used = 0;
+static void note_fault(wick_loader *l, int slot, int64_t i, wick_status status, const wick_fault *fault) {
+    while (atomic_exchange_explicit(&l->fault_lock, 1, memory_order_acquire)) continue;
+    if (l->faults[slot].status == WICK_OK || i < l->faults[slot].i) {
+        l->faults[slot].status = status;
+        l->faults[slot].i = i;
+        l->faults[slot].fault = *fault;
     }
-    return w->out[w->used++];
+    atomic_store_explicit(&l->fault_lock, 0, memory_order_release);
 }
 
-/* Uniform in [0, n), n >= 1, without bias: Lemire, "Fast random integer generation in an interval", 2019. */
-static uint32_t below(words *w, uint32_t n) {
-    uint64_t product = (uint64_t)next_word(w) * n;
-    if ((uint32_t)product < n) {
-        const uint32_t unfair = -n % n; /* 2^32 mod n: that many low parts would come once too often */
-        while ((uint32_t)product < unfair) product = (uint64_t)next_word(w) * n;
+static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int worker) {
+    wick_loader *l = arg;
+    wick_slot *slot = &l->slots[number];
+    uint64_t none = 0;
+    if (!atomic_load_explicit(&slot->begun, memory_order_relaxed)) atomic_compare_exchange_strong(&slot->begun, &none, wick_now_ns());
+    for (int64_t i = begin; i < end && !wick_crew_halted(l->crew); i++) {
+        wick_fault fault = {""};
+        const wick_status status = wick_make_sample(&l->maker, &l->benches[worker], slot, i, &fault);
+        if (WICK_LIKELY(status == WICK_OK)) continue;
+        slot->failed[i] = 1;
+        note_fault(l, number, i, status, &fault);
     }
-    return (uint32_t)(product >> 32);
+    atomic_store_explicit(&slot->ended, wick_now_ns(), memory_order_relaxed); /* the last one's stays: about when the batch was whole */
 }
 
-/* Fisher and Yates, in Durstenfeld's form. */
-static void make_order(wick_loader *l) {
-    if (!l->order || l->order_epoch == l->epoch) return;
-    const uint64_t seed = l->options.seed, epoch = (uint64_t)l->epoch;
-    words w = {.key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
-               .counter = {0, 0, (uint32_t)epoch, (uint32_t)(epoch >> 32)},
-               .used = 4};
-    for (int64_t i = 0; i < l->count; i++) l->order[i] = (uint32_t)i;
-    for (int64_t i = l->count - 1; i > 0; i--) {
-        const uint32_t k = below(&w, (uint32_t)(i + 1)), swapped = l->order[i];
-        l->order[i] = l->order[k];
-        l->order[k] = swapped;
+/* ---- slots -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The lengths of its samples, and what they are padded to. */
+static wick_status measure(wick_loader *l, wick_slot *s) {
+    const wick_maker *m = &l->maker;
+    for (int k = 0; k < m->n_fields; k++) {
+        if (!m->varies[k]) continue;
+        int64_t most = 0;
+        for (int64_t i = 0; i < s->n; i++) {
+            const int64_t length = s->lengths[k][i] = wick_dataset_length(m->dataset, s->samples[i], k);
+            if (length < 0 || length > l->longest[k])
+                return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: sample %lld had up to %lld rows of \"%s\" and has %lld now", (long long)s->samples[i],
+                                         (long long)l->longest[k], m->fields[k].name, (long long)length);
+            most = WICK_MAX(most, length);
+        }
+        for (int b = 0; k == l->options.bucket_field && b < l->order.buckets; b++)
+            if (most <= l->options.buckets[b]) {
+                most = l->options.buckets[b];
+                break;
+            }
+        s->padded[k] = most;
     }
-    l->order_epoch = l->epoch;
+    return WICK_OK;
 }
 
-/* ---- samples ----------------------------------------------------------------------------------------------------------------------------- */
-
-/* Where a sample's pixels come from: output (y, x) is input (y + top, x + left), black outside; then rows are mirrored. */
-typedef struct place {
-    int64_t top, left;
-    bool mirrored;
-} place;
-
-/* One block of Philox for each sample: counter {sample, 2^31, epoch low, epoch high}. That of the order never gets to 2^31 in its second word.
- * A word times n, shifted, is uniform in [0, n) to n / 2^32. */
-static place draw_place(const wick_loader *l, int64_t sample) {
-    const uint64_t seed = l->options.seed, epoch = (uint64_t)l->epoch, range = 2 * (uint64_t)l->options.crop + 1;
-    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    const uint32_t counter[4] = {(uint32_t)sample, 1u << 31, (uint32_t)epoch, (uint32_t)(epoch >> 32)};
-    uint32_t word[4];
-    wick_philox(counter, key, word);
-    return (place){.top = (int64_t)(word[0] * range >> 32) - l->options.crop,
-                   .left = (int64_t)(word[1] * range >> 32) - l->options.crop,
-                   .mirrored = l->options.flip && word[2] >> 31};
-}
-
-static void normalise_row(const wick_loader *l, const uint8_t *from, int64_t left, bool mirrored, float *to) {
-    const int64_t width = l->width, begin = WICK_MAX(0, -left), end = WICK_MIN(width, width - left); /* outputs that have an input */
-    const int64_t first = mirrored ? width - 1 : 0, step = mirrored ? -1 : 1;
-    for (int64_t x = 0; x < begin; x++) to[first + step * x] = l->pixel[0];
-    for (int64_t x = begin; x < end; x++) to[first + step * x] = l->pixel[from[x + left]];
-    for (int64_t x = end; x < width; x++) to[first + step * x] = l->pixel[0];
-}
-
-static void normalise(const wick_loader *l, int64_t sample, float *to) {
-    const uint8_t *pixels = wick_dataset_sample(l->dataset, sample);
-    if (!l->options.flip && !l->options.crop) {
-        for (int64_t k = 0; k < l->sample_size; k++) to[k] = l->pixel[pixels[k]];
-        return;
-    }
-    const place p = draw_place(l, sample);
-    for (int64_t row = 0; row < l->sample_size / l->width; row++) { /* of all planes */
-        const int64_t y = row % l->height + p.top;
-        const bool inside = y >= 0 && y < l->height;
-        normalise_row(l, inside ? pixels + (row + p.top) * l->width : NULL, inside ? p.left : l->width, p.mirrored, to + row * l->width);
+/* Gives out batches as long as there are free slots. */
+static wick_status give_out(wick_loader *l) {
+    for (;;) {
+        uint64_t free = ~l->busy & (((uint64_t)1 << l->depth) - 1), first = l->number;
+        if (l->held >= 0) free &= ~((uint64_t)1 << l->held);
+        for (uint64_t rest = l->busy; rest; rest &= rest - 1) first = WICK_MIN(first, l->slots[__builtin_ctzll(rest)].number);
+        if (!free || l->number - first >= 64) return WICK_OK; /* wick_loader_place has 64 bits */
+        const int64_t end = wick_order_end(&l->order, l->next);
+        if (end == l->next) return WICK_OK;
+        if (l->number >= 64 || !(l->skip >> l->number & 1)) {
+            const int number = __builtin_ctzll(free);
+            wick_slot *s = &l->slots[number];
+            s->epoch = l->epoch;
+            s->place = l->next;
+            s->n = end - l->next;
+            s->number = l->number;
+            for (int64_t i = 0; i < s->n; i++) s->samples[i] = wick_order_at(&l->order, l->next + i);
+            WICK_TRY(measure(l, s));
+            memset(s->failed, 0, (size_t)s->n);
+            l->faults[number].status = WICK_OK;
+            atomic_store(&s->begun, 0);
+            l->busy |= (uint64_t)1 << number;
+            wick_crew_give(l->crew, number, s->n);
+        }
+        l->next = end;
+        l->number++;
     }
 }
 
-/* ---- making
- * ------------------------------------------------------------------------------------------------------------ */
+static void forget(wick_loader *l) {
+    wick_crew_halt(l->crew);
+    l->busy = 0;
+    l->held = -1;
+}
+
+/* Leaves out the samples that failed. */
+static int64_t close_gaps(wick_loader *l, wick_slot *s) {
+    const wick_maker *m = &l->maker;
+    int64_t to = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        if (s->failed[i]) continue;
+        for (int k = 0; k < m->n_fields && to != i; k++) {
+            const size_t bytes = (m->varies[k] ? (size_t)s->padded[k] : 1) * m->row_bytes[k];
+            memmove((char *)s->fields[k] + (size_t)to * bytes, (char *)s->fields[k] + (size_t)i * bytes, bytes);
+            if (m->varies[k]) s->lengths[k][to] = s->lengths[k][i];
+        }
+        s->samples[to++] = s->samples[i];
+    }
+    return to;
+}
+
+/* ---- the caller's side -------------------------------------------------------------------------------------------------------------------- */
+
+static wick_slot *oldest_of(wick_loader *l, uint64_t slots) {
+    wick_slot *first = NULL;
+    for (uint64_t rest = slots; rest; rest &= rest - 1) {
+        wick_slot *s = &l->slots[__builtin_ctzll(rest)];
+        if (!first || s->number < first->number) first = s;
+    }
+    return first;
+}
+static uint64_t bit_of(const wick_loader *l, const wick_slot *s) { return (uint64_t)1 << (s - l->slots); }
+
+static wick_status stop_at(wick_loader *l, wick_slot *s) {
+    const wick_loader_place place = wick_loader_where(l);
+    const int number = (int)(s - l->slots);
+    const wick_status status = l->faults[number].status;
+    (void)wick_context_fail(l->ctx, status, "loader: sample %lld, in epoch %lld: %s", (long long)s->samples[l->faults[number].i], (long long)s->epoch,
+                            *l->faults[number].fault.text ? l->faults[number].fault.text : wick_status_name(status));
+    forget(l);
+    l->next = place.sample;
+    l->skip = place.ahead;
+    l->number = 0;
+    return status;
+}
+
+static void begin_epoch(wick_loader *l, int64_t epoch, int64_t place, uint64_t ahead) {
+    wick_order_make(&l->order, epoch);
+    l->epoch = epoch;
+    l->next = place;
+    l->number = 0;
+    l->skip = ahead;
+}
+
+wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
+    memset(batch, 0, sizeof *batch);
+    const uint64_t start = wick_now_ns();
+    l->held = -1;
+    wick_order_make(&l->order, l->epoch);
+    for (;;) {
+        WICK_TRY(give_out(l));
+        if (!l->busy) { /* the end; what comes next may be made meanwhile */
+            if (l->epoch < INT64_MAX) begin_epoch(l, l->epoch + 1, 0, 0);
+            return l->options.workers ? give_out(l) : WICK_OK;
+        }
+        wick_slot *s = l->options.as_ready ? NULL : oldest_of(l, l->busy);
+        const int full = __builtin_popcountll(wick_crew_done(l->crew, l->busy));
+        const uint64_t done = wick_crew_wait(l->crew, s ? bit_of(l, s) : l->busy);
+        if (!s) s = oldest_of(l, done);
+        const int number = (int)(s - l->slots);
+        const bool failed = l->faults[number].status != WICK_OK;
+        if (failed && l->maker.on_fault != WICK_FAULT_SKIP) return stop_at(l, s);
+        l->busy &= ~bit_of(l, s);
+        wick_meter_add(l->make, atomic_load(&s->ended) - atomic_load(&s->begun), 1);
+        const int64_t count = failed ? close_gaps(l, s) : s->n;
+        l->skipped += (uint64_t)(s->n - count);
+        if (!count) continue; /* nothing is left of it */
+        l->held = number;
+        batch->count = count;
+        batch->samples = s->samples;
+        for (int k = 0; k < l->maker.n_fields; k++) {
+            batch->fields[k] = s->fields[k];
+            batch->lengths[k] = s->lengths[k];
+            batch->padded[k] = l->maker.varies[k] ? s->padded[k] : 0;
+        }
+        const uint64_t end = wick_now_ns();
+        l->samples += (uint64_t)count;
+        l->batches++;
+        wick_meter_add(l->wait, end - start, 1);
+        wick_window_add(&l->window, end, end - start, count, full);
+        return WICK_OK;
+    }
+}
+
+int64_t wick_loader_next(wick_loader *l, void *x, void *y) {
+    wick_batch b;
+    if (l->maker.varies[0] || (y && (l->maker.n_fields < 2 || l->maker.varies[1]))) {
+        (void)wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: wick_loader_next is for fields of fixed dims; take batches by wick_loader_take");
+        return -1;
+    }
+    if (wick_loader_take(l, &b) != WICK_OK) return -1;
+    if (x) memcpy(x, b.fields[0] ? b.fields[0] : l->slots[0].fields[0], (size_t)b.count * l->maker.row_bytes[0]);
+    if (y) memcpy(y, b.fields[1] ? b.fields[1] : l->slots[0].fields[1], (size_t)b.count * l->maker.row_bytes[1]);
+    return b.count;
+}
+
+const wick_spec *wick_loader_field(const wick_loader *l, int field) { return field >= 0 && field < l->maker.n_fields ? &l->batch_fields[field] : NULL; }
+int64_t wick_loader_batches(const wick_loader *l) { return wick_order_batches(&l->order); }
+
+/* ---- the place ---------------------------------------------------------------------------------------------------------------------------- */
+
+wick_loader_place wick_loader_where(const wick_loader *l) {
+    wick_loader_place p = {l->epoch, l->next, 0};
+    const wick_slot *first = l->busy ? oldest_of((wick_loader *)l, l->busy) : NULL;
+    if (!first) return p;
+    p.sample = first->place;
+    /* What was given out behind it and is in no slot has been handed over. */
+    uint64_t waiting = 0;
+    for (uint64_t rest = l->busy; rest; rest &= rest - 1) waiting |= (uint64_t)1 << (l->slots[__builtin_ctzll(rest)].number - first->number);
+    const uint64_t given = l->number - first->number;
+    p.ahead = (given < 64 ? ((uint64_t)1 << given) - 1 : ~(uint64_t)0) & ~waiting;
+    return p;
+}
+
+wick_status wick_loader_return(wick_loader *l, wick_loader_place place) {
+    const bool same = place.epoch == l->epoch && place.epoch >= 0;
+    if (place.epoch < 0 || place.sample < 0 || place.sample > l->order.most)
+        return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: epoch %lld, sample %lld is no place among %lld samples", (long long)place.epoch, (long long)place.sample,
+                                 (long long)l->order.most);
+    const wick_loader_place here = wick_loader_where(l);
+    if (same && here.sample == place.sample && here.ahead == place.ahead) return WICK_OK; /* what is being made is what is wanted */
+    forget(l);
+    begin_epoch(l, place.epoch, place.sample, place.ahead);
+    if (place.sample <= l->order.count) return WICK_OK;
+    l->next = l->order.count;
+    return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: epoch %lld has %lld samples, not %lld", (long long)place.epoch, (long long)l->order.count, (long long)place.sample);
+}
+
+void wick_loader_position(const wick_loader *l, int64_t *epoch, int64_t *sample) {
+    const wick_loader_place p = wick_loader_where(l);
+    *epoch = p.epoch;
+    *sample = p.sample;
+}
+wick_status wick_loader_seek(wick_loader *l, int64_t epoch, int64_t sample) { return wick_loader_return(l, (wick_loader_place){epoch, sample, 0}); }
+
+/* ---- making ------------------------------------------------------------------------------------------------------------------------------- */
+
+static wick_status check(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
+    const int64_t count = wick_dataset_count(d), ranks = WICK_MAX(o->ranks, 1);
+    if (o->batch < 1) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: batch is %lld", (long long)o->batch);
+    if (o->ranks < 0 || o->rank < 0 || o->rank >= ranks) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: rank %d of %d", o->rank, o->ranks);
+    if (o->draws < 0 || (o->draws && !o->weights && !o->balanced))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %lld draws an epoch; they are for weights or balanced", (long long)o->draws);
+    const int64_t total = o->draws ? o->draws : count, own = (total - o->rank + ranks - 1) / ranks;
+    if (count < 1 || own < 1 || (o->drop_last && own < o->batch))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %lld samples make no batch of %lld", (long long)WICK_MAX(own, 0), (long long)o->batch);
+    if (count > UINT32_MAX || total > UINT32_MAX)
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "loader: %lld samples; at most 2^32 - 1", (long long)WICK_MAX(count, total));
+    if (!(o->deviation >= 0 && o->mean - o->mean == 0 && o->deviation - o->deviation == 0))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean %g and deviation %g cannot normalise", o->mean,
+                                 o->deviation);
+    if (o->workers < 0 || o->workers > WICK_WORKERS_MAX || o->prefetch < 0 || o->prefetch > WICK_PREFETCH_MAX)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %d workers and %d batches ahead; at most %d and %d", o->workers, o->prefetch, WICK_WORKERS_MAX, WICK_PREFETCH_MAX);
+    if ((unsigned)o->on_fault > WICK_FAULT_SUBSTITUTE) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: on_fault is %d", (int)o->on_fault);
+    for (int b = 1; b < WICK_BUCKETS && o->buckets[b]; b++)
+        if (o->buckets[b] <= o->buckets[b - 1]) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: bucket %d ends at %lld, the one before at %lld", b, (long long)o->buckets[b], (long long)o->buckets[b - 1]);
+    const wick_spec *f = wick_dataset_field(d, o->bucket_field);
+    if (o->buckets[0] < 0 || !f || (o->buckets[0] && !wick_field_varies(f)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: buckets need a field whose first dim varies; field %d is none", o->bucket_field);
+    return WICK_OK;
+}
+
+static bool takes_pad(wick_dtype dtype, double value) {
+    if (value == 0 || dtype == WICK_F32 || dtype == WICK_F64) return true;
+    const bool is_signed = dtype >= WICK_I8 && dtype <= WICK_I64;
+    if (!is_signed && !(dtype >= WICK_U8 && dtype <= WICK_U64)) return false;
+    const double end = ldexp(1, wick_dtype_bits(dtype) - is_signed);
+    return value == floor(value) && value < end && value >= (is_signed ? -end : 0);
+}
+
+/* What becomes of the first field. */
+static wick_status set_pixels(wick_context *ctx, wick_maker *m, const wick_loader_options *o) {
+    const wick_spec *f = &m->fields[0];
+    const bool asked = o->flip || o->crop || o->mean != 0 || o->deviation != 0 || o->transform;
+    m->pixels = !o->raw && f->dtype == WICK_U8 && !m->varies[0];
+    if (asked && !m->pixels)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean, deviation, flip, crop and transform are for pixels, u8 of fixed dims; \"%s\" is %s%s", f->name, wick_dtype_name(f->dtype),
+                                 o->raw ? ", and to be left raw" : "");
+    if (!m->pixels) return WICK_OK;
+    const int rank = f->rank;
+    if (o->transform) {
+        const wick_spec *in = wick_transform_input(o->transform);
+        if (o->flip || o->crop || o->mean != 0 || o->deviation != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a transform says all; mean, deviation, flip and crop are not given beside it");
+        if (in->rank != rank || memcmp(in->dims, f->dims, (size_t)rank * sizeof *f->dims) != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the transform is for other pictures than \"%s\"", f->name);
+        const char *name = f->name;
+        m->transform = o->transform;
+        m->fields[0] = *wick_transform_output(o->transform);
+        m->fields[0].name = name;
+        return WICK_OK;
+    }
+    m->height = rank < 2 ? 1 : f->dims[rank - 2];
+    m->width = rank < 1 ? 1 : f->dims[rank - 1];
+    if ((o->flip || o->crop) && (rank < 2 || m->height < 1 || m->width < 1))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: flip and crop are for samples of height and width; these have %d dim%s", rank, rank == 1 ? "" : "s");
+    if (o->crop < 0 || (o->crop && o->crop >= WICK_MIN(m->height, m->width)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: crop is %lld; for samples of %lld x %lld it is at least 0 and less than both",
+                                 (long long)o->crop, (long long)m->height, (long long)m->width);
+    m->planes = m->height && m->width ? (int64_t)m->row_bytes[0] / (m->height * m->width) : 0;
+    m->flip = o->flip;
+    m->crop = o->crop;
+    wick_pixel_map_make(&m->map, o->mean, o->deviation > 0 ? o->deviation : 1);
+    m->fields[0].dtype = WICK_F32;
+    return WICK_OK;
+}
+
+static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
+    wick_maker *m = &l->maker;
+    *m = (wick_maker){.dataset = d, .seed = o->seed, .n_fields = wick_dataset_fields(d), .batch = o->batch, .on_fault = o->on_fault};
+    for (int k = 0; k < m->n_fields; k++) {
+        m->fields[k] = *wick_dataset_field(d, k);
+        m->varies[k] = wick_field_varies(&m->fields[k]);
+        m->row_bytes[k] = d->field_bytes[k];
+        m->pad[k] = o->pad[k];
+        if (!takes_pad(m->fields[k].dtype, o->pad[k]))
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: field \"%s\", %s, cannot be padded with %g", m->fields[k].name, wick_dtype_name(m->fields[k].dtype), o->pad[k]);
+    }
+    WICK_TRY(set_pixels(ctx, m, o));
+    l->pixel_bytes = m->row_bytes[0];
+    if (m->pixels) {
+        size_t bytes;
+        if (wick_mul_overflows((size_t)wick_field_elements(&m->fields[0], 0), sizeof(float), &bytes)) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for a sample of \"%s\"", m->fields[0].name);
+        m->row_bytes[0] = bytes;
+    }
+    for (int k = 0; k < m->n_fields; k++) {
+        int64_t rows = 1;
+        for (int64_t i = 0; m->varies[k] && i < wick_dataset_count(d); i++) {
+            const int64_t length = wick_dataset_length(d, i, k);
+            if (length < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the length of sample %lld in \"%s\" cannot be told", (long long)i, m->fields[k].name);
+            rows = WICK_MAX(rows, length);
+        }
+        if (o->buckets[0] && k == o->bucket_field)
+            for (int b = 0; b < WICK_BUCKETS && o->buckets[b]; b++) rows = WICK_MAX(rows, o->buckets[b]);
+        l->longest[k] = rows;
+        size_t bytes;
+        if (wick_mul_overflows(m->row_bytes[k], (size_t)(m->varies[k] ? rows : 1), &bytes) || wick_mul_overflows(bytes, (size_t)o->batch, &l->slot_bytes[k]) || l->slot_bytes[k] > PTRDIFF_MAX)
+            return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %lld samples of \"%s\"", (long long)o->batch, m->fields[k].name);
+        wick_spec *f = &l->batch_fields[k];
+        *f = m->fields[k];
+        f->rank = m->fields[k].rank + 1;
+        f->dims[0] = o->batch;
+        memcpy(f->dims + 1, m->fields[k].dims, sizeof *f->dims * (size_t)m->fields[k].rank);
+    }
+    return WICK_OK;
+}
+
+/* Counts what the loader holds. */
+static void *get_memory(wick_loader *l, size_t bytes) {
+    void *p = wick_calloc(&l->alloc, bytes);
+    if (p) l->memory += bytes;
+    return p;
+}
+
+static size_t transform_scratch(const wick_loader *l) { return l->maker.transform ? wick_transform_scratch(l->maker.transform) : 0; }
+
+static bool make_slots(wick_loader *l) {
+    const wick_maker *m = &l->maker;
+    const int hands = l->options.workers + 1;
+    l->slots = get_memory(l, (size_t)l->depth * sizeof *l->slots);
+    l->faults = get_memory(l, (size_t)l->depth * sizeof *l->faults);
+    l->benches = get_memory(l, (size_t)hands * sizeof *l->benches);
+    l->make = get_memory(l, sizeof *l->make);
+    l->wait = get_memory(l, sizeof *l->wait);
+    if (!l->slots || !l->faults || !l->benches || !l->make || !l->wait) return false;
+    for (int i = 0; i < hands; i++) {
+        l->benches[i].every = 1;
+        if (m->pixels && !(l->benches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
+        if (transform_scratch(l) && !(l->benches[i].scratch = get_memory(l, transform_scratch(l)))) return false;
+    }
+    for (int i = 0; i < l->depth; i++) {
+        wick_slot *s = &l->slots[i];
+        s->samples = get_memory(l, (size_t)m->batch * sizeof *s->samples);
+        s->failed = get_memory(l, (size_t)m->batch);
+        if (!s->samples || !s->failed) return false;
+        for (int k = 0; k < m->n_fields; k++) {
+            if (!(s->fields[k] = get_memory(l, l->slot_bytes[k]))) return false;
+            if (m->varies[k] && !(s->lengths[k] = get_memory(l, (size_t)m->batch * sizeof *s->lengths[k]))) return false;
+        }
+    }
+    return true;
+}
 
 wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, const wick_loader_options *options,
                             wick_loader **out) {
     *out = NULL;
     if (!dataset || !options) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: needs a dataset and options");
-    const wick_loader_options o = *options;
-    const int64_t count = wick_dataset_count(dataset);
-    if (o.batch < 1) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: batch is %lld", (long long)o.batch);
-    if (count < 1 || (o.drop_last && count < o.batch))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %lld samples make no batch of %lld", (long long)count,
-                                 (long long)o.batch);
-    if (count > UINT32_MAX)
-        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "loader: %lld samples; at most 2^32 - 1", (long long)count);
-    if (!(o.deviation >= 0 && o.mean - o.mean == 0 && o.deviation - o.deviation == 0))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean %g and deviation %g cannot normalise", o.mean,
-                                 o.deviation);
-    const int rank = wick_dataset_rank(dataset);
-    const int64_t height = rank < 2 ? 0 : wick_dataset_dims(dataset)[rank - 2], width = rank < 2 ? 0 : wick_dataset_dims(dataset)[rank - 1];
-    if ((o.flip || o.crop) && (height < 1 || width < 1))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: flip and crop are for samples of height and width; these have %d dim%s", rank,
-                                 rank == 1 ? "" : "s");
-    if (o.crop < 0 || (o.crop && o.crop >= WICK_MIN(height, width)))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: crop is %lld; for samples of %lld x %lld it is at least 0 and less than both",
-                                 (long long)o.crop, (long long)height, (long long)width);
-
+    WICK_TRY(check(ctx, dataset, options));
     wick_loader *l = wick_calloc(&ctx->alloc, sizeof *l);
     if (!l) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory");
     l->ctx = ctx;
     l->alloc = ctx->alloc;
-    l->dataset = dataset;
-    l->options = o;
-    l->count = count;
-    l->sample_size = wick_dataset_sample_size(dataset);
-    l->height = height;
-    l->width = width;
-    l->order_epoch = -1;
-    if (o.shuffle && !(l->order = wick_alloc(&l->alloc, (size_t)count * sizeof *l->order))) {
+    l->options = *options;
+    l->options.batch = WICK_MIN(options->batch, options->draws ? options->draws : wick_dataset_count(dataset)); /* no slot needs room for more */
+    l->options.weights = NULL; /* the order has them */
+    l->held = -1;
+    const int ahead = options->prefetch ? options->prefetch : WICK_MIN(WICK_PREFETCH_MAX, WICK_MAX(2, options->workers + 1));
+    l->depth = options->workers ? ahead + 1 : 1; /* and the one that the caller has */
+    wick_loader_options o = l->options;
+    o.weights = options->weights;
+    wick_status status = set_fields(l, ctx, dataset, &o);
+    if (status == WICK_OK) status = wick_order_new(&l->order, ctx, dataset, &o);
+    if (status == WICK_OK && !make_slots(l)) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d batches of %lld samples", l->depth, (long long)l->options.batch);
+    if (status == WICK_OK && wick_crew_new(&l->crew, options->workers, l->depth, do_tasks, l, &l->alloc) != WICK_OK)
+        status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d workers", options->workers);
+    if (status != WICK_OK) {
         wick_loader_free(&l);
-        return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for the order of %lld samples",
-                                 (long long)count);
+        return status;
     }
-    const double deviation = o.deviation > 0 ? o.deviation : 1;
-    for (int p = 0; p < 256; p++) l->pixel[p] = (float)((p / 255.0 - o.mean) / deviation);
+    l->memory += sizeof *l + wick_order_bytes(&l->order) + wick_crew_bytes(l->crew);
+    wick_order_make(&l->order, 0);
     *out = l;
     return WICK_OK;
 }
@@ -156,46 +451,74 @@ void wick_loader_free(wick_loader **loader) {
     if (!l) return;
     *loader = NULL;
     wick_allocator alloc = l->alloc;
-    wick_release(&alloc, l->order, (size_t)l->count * sizeof *l->order);
+    wick_crew_free(&l->crew);
+    for (int i = 0; l->slots && i < l->depth; i++) {
+        wick_slot *s = &l->slots[i];
+        wick_release(&alloc, s->samples, (size_t)l->maker.batch * sizeof *s->samples);
+        wick_release(&alloc, s->failed, (size_t)l->maker.batch);
+        for (int k = 0; k < l->maker.n_fields; k++) {
+            wick_release(&alloc, s->fields[k], l->slot_bytes[k]);
+            wick_release(&alloc, s->lengths[k], (size_t)l->maker.batch * sizeof *s->lengths[k]);
+        }
+    }
+    for (int i = 0; l->benches && i <= l->options.workers; i++) {
+        wick_release(&alloc, l->benches[i].pixels, l->pixel_bytes);
+        wick_release(&alloc, l->benches[i].scratch, transform_scratch(l));
+    }
+    wick_release(&alloc, l->benches, (size_t)(l->options.workers + 1) * sizeof *l->benches);
+    wick_release(&alloc, l->slots, (size_t)l->depth * sizeof *l->slots);
+    wick_release(&alloc, l->faults, (size_t)l->depth * sizeof *l->faults);
+    wick_release(&alloc, l->make, sizeof *l->make);
+    wick_release(&alloc, l->wait, sizeof *l->wait);
+    wick_order_free(&l->order);
     wick_release(&alloc, l, sizeof *l);
 }
 
-/* ---- batches
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- what it costs ------------------------------------------------------------------------------------------------------------------------ */
 
-int64_t wick_loader_next(wick_loader *l, float *x, int64_t *y) {
-    const int64_t left = l->count - l->sample, n = WICK_MIN(left, l->options.batch);
-    if (n == 0 || (l->options.drop_last && n < l->options.batch)) {
-        l->epoch++;
-        l->sample = 0;
-        return 0;
+static void advise(wick_loader_stats *s, bool in_memory) {
+    wick_str text = wick_str_on(s->advice, sizeof s->advice);
+    const double get = s->get.total, transform = s->transform.total + s->collate.total;
+    const bool reads = get >= transform;
+    if (s->batches < 2) {
+        wick_str_add(&text, "Too few batches to tell who waits for whom.");
+    } else if (s->waiting < 0.02) {
+        wick_str_add(&text, "Batches wait for whoever takes them: %.1f of %d are ready, and %.1f %% of the time goes into waiting for one.", s->full, s->prefetch, s->waiting * 100);
+    } else {
+        wick_str_add(&text, "The caller waits %.0f %% of the time for %s (%.1f us a sample, %.0f %% of what a sample takes)", s->waiting * 100, reads ? "samples to be read" : "pixels to be made numbers",
+                     (reads ? s->get.mean : s->transform.mean + s->collate.mean) * 1e6, 100 * (reads ? get : transform) / WICK_MAX(get + transform, 1e-30));
+        wick_str_add(&text, s->workers == 0 ? ": add workers." : reads && !in_memory ? ": add workers, or keep samples decoded." : ": add workers, if there are CPUs.");
     }
-    make_order(l);
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t at = l->order ? l->order[l->sample + i] : l->sample + i;
-        normalise(l, at, x);
-        x += l->sample_size;
-        y[i] = wick_dataset_label(l->dataset, at);
+}
+
+void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
+    memset(s, 0, sizeof *s);
+    const int hands = l->options.workers + 1;
+    wick_meter *meters[3][WICK_WORKERS_MAX + 1];
+    for (int i = 0; i < hands; i++) {
+        meters[0][i] = &l->benches[i].get;
+        meters[1][i] = &l->benches[i].transform;
+        meters[2][i] = &l->benches[i].collate;
+        s->substituted += atomic_load(&l->benches[i].substituted);
     }
-    l->sample += n;
-    return n;
-}
-
-int64_t wick_loader_batches(const wick_loader *l) {
-    return l->count / l->options.batch + (!l->options.drop_last && l->count % l->options.batch != 0);
-}
-
-void wick_loader_position(const wick_loader *l, int64_t *epoch, int64_t *sample) {
-    *epoch = l->epoch;
-    *sample = l->sample;
-}
-
-wick_status wick_loader_seek(wick_loader *l, int64_t epoch, int64_t sample) {
-    if (epoch < 0 || sample < 0 || sample > l->count)
-        return wick_context_fail(l->ctx, WICK_ERR_INVALID,
-                                 "loader: epoch %lld, sample %lld is no place among %lld samples", (long long)epoch,
-                                 (long long)sample, (long long)l->count);
-    l->epoch = epoch;
-    l->sample = sample;
-    return WICK_OK;
+    s->get = wick_meter_timing(meters[0], hands);
+    s->transform = wick_meter_timing(meters[1], hands);
+    s->collate = wick_meter_timing(meters[2], hands);
+    s->make = wick_meter_timing((wick_meter *[]){l->make}, 1);
+    s->wait = wick_meter_timing((wick_meter *[]){l->wait}, 1);
+    const wick_rates r = wick_window_rates(&l->window);
+    s->samples_per_second = r.samples;
+    s->batches_per_second = r.batches;
+    s->waiting = r.waiting;
+    s->full = r.full;
+    s->samples = l->samples;
+    s->batches = l->batches;
+    s->skipped = l->skipped;
+    s->stolen = wick_crew_stolen(l->crew);
+    s->memory = s->memory_peak = l->memory; /* all of it is allocated at once */
+    s->workers = l->options.workers;
+    s->prefetch = l->options.workers ? l->depth - 1 : 0;
+    (void)wick_dataset_cache(l->maker.dataset, &s->cache_hits, &s->cache_misses, &s->cache_bytes);
+    s->efficiency = s->samples_per_second * (1 - WICK_MIN(s->make.p95, 0.5)) * (1 - WICK_MIN((double)s->memory_peak / 2e9, 0.5));
+    advise(s, wick_dataset_at(l->maker.dataset, 0, 0) != NULL);
 }

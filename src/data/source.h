@@ -1,13 +1,15 @@
-/* source.h: the bytes of a file that is in memory, plain or behind gzip, handed out from front to back. */
+/* source.h: the bytes of a file that is in memory, plain or behind gzip or Zstandard, handed out from front to back. */
 #ifndef WICK_DATA_SOURCE_H
 #define WICK_DATA_SOURCE_H
 
 #include "data/gzip.h"
+#include "data/squeeze.h"
 
 typedef struct wick_source {
     const uint8_t *at;
     size_t left;
-    wick_gzip *gzip; /* NULL: plain */
+    wick_gzip *gzip; /* both NULL: plain */
+    wick_zstd *zstd;
     size_t most;     /* bytes that this input can yield, from its beginning to its end */
     const char *name;
 } wick_source;
@@ -16,7 +18,7 @@ typedef struct wick_source {
 WICK_MUST_CHECK wick_status wick_source_open(wick_source *s, const void *data, size_t size, const char *name, wick_msg *msg);
 /* Exactly `size` bytes, or an error; to NULL: they are skipped. */
 WICK_MUST_CHECK wick_status wick_source_read(wick_source *s, void *to, size_t size, wick_msg *msg);
-/* Checks that the data end here; with gzip also its checksum. */
+/* Checks that the data end here; packed ones also their checksums. */
 WICK_MUST_CHECK wick_status wick_source_finish(wick_source *s, wick_msg *msg);
 /* The same where anything may follow: it is skipped. */
 WICK_MUST_CHECK wick_status wick_source_drain(wick_source *s, wick_msg *msg);

@@ -23,7 +23,7 @@ kill_often() { # KILLS WHOLE OPTION...: against an undisturbed run in WHOLE, and
     for _ in $(seq $((12 * wanted))); do
         [ $kills -ge $wanted ] && [ $resumed -ge 3 ] && break
         if [ -e killed/last.safetensors ] || [ -e killed/last.safetensors.prev ]; then
-            "$wick" train --resume killed --threads $((1 + resumed % 2)) --quiet >/dev/null 2>killed.err &
+            "$wick" train --resume killed --threads $((1 + resumed % 2)) --workers $((resumed % 3)) --quiet >/dev/null 2>killed.err &
             resumed=$((resumed + 1))
         else
             "$wick" train "$@" --out killed --log killed.jsonl --quiet >/dev/null 2>killed.err &

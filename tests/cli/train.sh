@@ -39,6 +39,43 @@ test_same_seed_same_bits() {
     same_tensors a/last.safetensors b/last.safetensors
     ! cmp -s <(tensors a/last.safetensors) <(tensors c/last.safetensors) || fail "another seed made the same weights"
 }
+test_workers_change_no_bit_and_say_who_waits() {
+    make_data images 200 50 10 3
+    for workers in 0 1 4; do
+        expect 0 "$wick" train --data images --arch cnn --augment flip,crop=2 --epochs 2 --batch 16 --workers $workers --verbose --out w$workers
+        has err "images/s"
+        has err "$workers worker"
+        grep -Eq "(waits [0-9]+ % of the time|Batches wait)" err || fail "nobody waits"
+        same_tensors w0/last.safetensors w$workers/last.safetensors
+        cmp <(metadata w0/last.safetensors) <(metadata w$workers/last.safetensors) || fail "the metadata differ"
+    done
+    expect 2 "$wick" train "${quick[@]}" --workers 129 --out many
+    has err "--workers must be from 0 to 128"
+    expect 0 "$wick" train "${quick[@]}" --out few
+    lacks err "images/s"
+}
+test_transforms() {
+    make_data images 200 50 10 3
+    # The list says what --augment says, to the bit.
+    expect 0 "$wick" train --data images --arch cnn --augment flip,crop=2 --epochs 2 --batch 16 --out augmented
+    expect 0 "$wick" train --data images --arch cnn --transform "crop=2,flip,normalise" --epochs 2 --batch 16 --out listed
+    same_tensors augmented/last.safetensors listed/last.safetensors
+    colours="resizedcrop=10x10:0.5:1,flip=0.3,jitter=0.4:0.4:0.4:0.1,grey=0.2,normalise,erase=0.3"
+    for workers in 0 3; do
+        expect 0 "$wick" train --data images --arch cnn --transform "$colours" --epochs 2 --batch 16 --workers $workers --out colours$workers
+    done
+    same_tensors colours0/last.safetensors colours3/last.safetensors
+    expect 0 "$wick" train --resume colours0 --epochs 3
+    expect 2 "$wick" train --data images --transform "flip,blur,normalise" --out bad
+    has err "column 6"
+    expect 2 "$wick" train --data images --transform "flip" --out bad
+    has err '"normalise" belongs to it'
+    expect 2 "$wick" train --data images --transform "normalise=0.5/0.5" --out bad
+    expect 2 "$wick" train --data images --transform "cut=8x8,normalise" --out bad
+    has err "8 x 8 of those of 10 x 10"
+    expect 2 "$wick" train --data images --transform "normalise" --augment flip --out bad
+    expect 2 "$wick" train --resume colours0 --transform "normalise"
+}
 test_convolutional_networks_at_any_number_of_threads() {
     make_data images 200 50 10 3
     for arch in cnn resnet8 dscnn; do

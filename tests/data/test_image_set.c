@@ -294,7 +294,7 @@ static void installed(const char *split, int64_t count, double mean, double devi
     }
     for (int k = 0; k < 10; k++) CHECK_INT(counts[k], count / 10);
     double m, s;
-    wick_dataset_moments(d, &m, &s);
+    CHECK(wick_dataset_moments(ctx, d, &m, &s) == WICK_OK);
     CHECK_MSG(fabs(m - mean) < 1e-6 && fabs(s - deviation) < 1e-6, "%.9f %.9f", m, s);
     CHECK_MSG(llabs((long long)(total - sum)) < count, "%llu", (unsigned long long)total); /* decoders may round differently */
     for (int c = 0; c < 3; c++) CHECK(abs(wick_dataset_sample(d, count - 1)[c * 1024 + 31 * 32 + 30] - last[c]) <= 1);
@@ -341,6 +341,80 @@ TEST(running_out_of_memory_is_an_error) {
     folder_remove();
     wick_context_free(&ctx);
     CHECK_INT(memory.live, 0);
+}
+
+TEST(a_folder_decoded_when_asked_for_has_the_same_pictures) {
+    SETUP(2);
+    char train[160], path[300];
+    static const char *const pictures[] = {"rgb8.png", "grey8.png", "palette4.png", "rgba8.png", "rgb16.png"};
+    snprintf(train, sizeof train, "%s/train", folder);
+    for (int i = 0; i < 60; i++) {
+        snprintf(path, sizeof path, "train/%s/%03d.%s", i % 4 == 0 ? "b" : i % 4 == 1 ? "a-b" : i % 4 == 2 ? "a" : "c", i, strrchr(pictures[i % 5], '.') + 1);
+        put(path, pictures[i % 5]);
+    }
+    wick_dataset *lazy;
+    OPEN("train");
+    CHECK_MSG(wick_dataset_of_files(ctx, train, NULL, &lazy) == WICK_OK, "%s", wick_context_error(ctx));
+    REQUIRE(d && lazy && wick_dataset_count(d) == 60 && wick_dataset_count(lazy) == 60 && wick_dataset_classes(lazy) == 4);
+    for (int k = 0; k < 4; k++) CHECK(strcmp(wick_dataset_class_name(d, k), wick_dataset_class_name(lazy, k)) == 0);
+    CHECK(!wick_dataset_at(lazy, 0, 0));
+    for (int i = 0; i < 60; i++) {
+        uint8_t x[3 * 9 * 13];
+        int64_t y;
+        CHECK(wick_dataset_get(lazy, i, (void *[]){x, &y}, NULL) == WICK_OK && memcmp(x, wick_dataset_sample(d, i), sizeof x) == 0 && y == wick_dataset_label(d, i) && wick_dataset_label(lazy, i) == y);
+    }
+    /* batches of the two, whoever decodes */
+    for (int workers = 0; workers < 4; workers++) {
+        wick_loader *l[2];
+        wick_batch b[2];
+        for (int i = 0; i < 2; i++)
+            REQUIRE(wick_loader_new(ctx, i ? lazy : d, &(wick_loader_options){.batch = 7, .shuffle = true, .crop = 2, .flip = true, .workers = i ? workers : 0}, &l[i]) == WICK_OK);
+        do {
+            for (int i = 0; i < 2; i++) REQUIRE(wick_loader_take(l[i], &b[i]) == WICK_OK);
+            CHECK(b[0].count == b[1].count && (!b[0].count || memcmp(b[0].fields[0], b[1].fields[0], (size_t)b[0].count * 3 * 9 * 13 * sizeof(float)) == 0));
+        } while (b[0].count);
+        wick_loader_free(&l[0]), wick_loader_free(&l[1]);
+    }
+    /* one that is gone, one that is damaged, one of another size: each named */
+    static const struct { const char *file, *picture, *why; } bad[] = {{"a/002.png", NULL, "cannot open"}, {"a/006.png", "", "a/006.png: "}, {"a/014.png", "grey1.png", "pixels; the first one is 9 x 13"}};
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", train, bad[i].file);
+        wick_fault fault = {""};
+        uint8_t x[3 * 9 * 13], bytes[4096];
+        int64_t y;
+        if (!bad[i].picture) unlink(path);
+        else if (!*bad[i].picture) {
+            const size_t n = read_picture("grey8.png", bytes);
+            FILE *f = fopen(path, "wb");
+            fwrite(bytes, 1, n / 2, f);
+            fclose(f);
+        } else {
+            static const uint8_t bmp[] = {'B', 'M', 58, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 0};
+            FILE *f = fopen(path, "wb"); /* what it is, its first bytes say */
+            fwrite(bmp, 1, sizeof bmp, f);
+            fclose(f);
+        }
+        int faults = 0;
+        for (int at = 0; at < 60; at++)
+            if (wick_dataset_get(lazy, at, (void *[]){x, &y}, &fault) != WICK_OK && strstr(fault.text, bad[i].file)) {
+                CHECK_STR_HAS(fault.text, bad[i].why);
+                faults++;
+            }
+        CHECK_INT(faults, 1);
+    }
+    wick_loader *l;
+    wick_batch b;
+    wick_loader_stats stats;
+    int64_t total = 0;
+    REQUIRE(wick_loader_new(ctx, lazy, &(wick_loader_options){.batch = 7, .workers = 2, .on_fault = WICK_FAULT_SKIP}, &l) == WICK_OK);
+    while (wick_loader_take(l, &b) == WICK_OK && b.count) total += b.count;
+    wick_loader_get_stats(l, &stats);
+    CHECK(total == 57 && stats.skipped == 3);
+    wick_loader_free(&l);
+    wick_dataset_free(&lazy);
+    CHECK_INT(wick_dataset_of_files(ctx, "/nowhere/at/all", NULL, &lazy), WICK_ERR_IO);
+    CHECK_STR_HAS(wick_context_error(ctx), "/nowhere/at/all");
+    TEARDOWN;
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

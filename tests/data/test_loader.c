@@ -86,7 +86,7 @@ TEST(a_folder_is_read) {
     CHECK(wick_dataset_sample(d, 11) == NULL && wick_dataset_sample(d, -1) == NULL);
     CHECK(wick_dataset_label(d, 11) == -1 && wick_dataset_label(d, -1) == -1);
     double mean, deviation, sum = 0, squares = 0;
-    wick_dataset_moments(d, &mean, &deviation);
+    CHECK(wick_dataset_moments(ctx, d, &mean, &deviation) == WICK_OK);
     for (int i = 0; i < 66; i++) sum += pixel_value(i) / 255.0, squares += pow(pixel_value(i) / 255.0, 2);
     CHECK(fabs(mean - sum / 66) < 1e-14);
     CHECK(fabs(deviation - sqrt(squares / 66 - sum / 66 * (sum / 66))) < 1e-12);
@@ -238,7 +238,7 @@ static void installed_set(const char *name, double mean, double deviation, const
         CHECK(strcmp(wick_dataset_class_name(d, 9), nine) == 0);
         if (!split) {
             double m, s;
-            wick_dataset_moments(d, &m, &s);
+            CHECK(wick_dataset_moments(ctx, d, &m, &s) == WICK_OK);
             CHECK_MSG(fabs(m - mean) < 5e-5 && fabs(s - deviation) < 5e-5, "%g %g", m, s);
         }
         wick_dataset_free(&d);
@@ -522,9 +522,9 @@ TEST(a_limited_set_is_spread_over_the_whole) {
     wick_context *ctx = new_context();
     wick_dataset *d = NULL;
     REQUIRE(wick_dataset_open(ctx, folder, "train", &d) == WICK_OK);
-    wick_dataset_limit(d, -1), wick_dataset_limit(d, 10), wick_dataset_limit(d, 11);
+    for (int most = -1; most < 12; most += most < 0 ? 11 : 1) CHECK(wick_dataset_limit(ctx, d, most) == WICK_OK);
     CHECK_INT(wick_dataset_count(d), 10);
-    wick_dataset_limit(d, 5); /* one of 0 and 1, one of 2 and 3, ... */
+    CHECK(wick_dataset_limit(ctx, d, 5) == WICK_OK); /* one of 0 and 1, one of 2 and 3, ... */
     CHECK_INT(wick_dataset_count(d), 5);
     int odd = 0;
     for (int i = 0; i < 5; i++) {
@@ -536,7 +536,7 @@ TEST(a_limited_set_is_spread_over_the_whole) {
     }
     CHECK_MSG(odd > 0 && odd < 5, "%d of 5 are odd", odd); /* no stride */
     CHECK(!wick_dataset_sample(d, 5));
-    wick_dataset_limit(d, 0);
+    CHECK(wick_dataset_limit(ctx, d, 0) == WICK_OK);
     CHECK_INT(wick_dataset_count(d), 0);
     wick_dataset_free(&d);
     wick_context_free(&ctx);

@@ -245,8 +245,8 @@ FUZZ_TARGET(dataset) {
         fuzz_touch(wick_dataset_sample(d, i), pixels);
     }
     for (int64_t i = 0; i < classes; i++) FUZZ_PROMISE(*wick_dataset_class_name(d, i));
-    if (n && pixels < LARGE) wick_dataset_moments(d, &mean, &deviation);
-    wick_dataset_limit(d, 2);
+    if (n && pixels < LARGE) FUZZ_PROMISE(wick_dataset_moments(ctx, d, &mean, &deviation) == WICK_OK);
+    FUZZ_PROMISE(wick_dataset_limit(ctx, d, 2) == WICK_OK && wick_dataset_count(d) == (n < 2 ? n : 2));
     wick_dataset_free(&d);
     return 1;
 }

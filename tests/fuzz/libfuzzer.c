@@ -25,7 +25,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
         fprintf(stderr, "\n");
         exit(2);
     }
-    static const char *const libraries[] = {"libz.so.1", "libspng.so.0", "libturbojpeg.so.0", "libwebp.so.7"}; /* stay here, or every file would load them anew */
+    static const char *const libraries[] = {"libz.so.1", "libzstd.so.1", "liblz4.so.1", "libspng.so.0", "libturbojpeg.so.0", "libwebp.so.7"}; /* stay here, or every file would load them anew */
     for (size_t i = 0; i < WICK_COUNTOF(libraries); i++) dlopen(libraries[i], RTLD_NOW);
     fuzz_bytes = LLVMFuzzerMutate;
     fuzz_folder();

@@ -252,3 +252,12 @@ for method, name in ((zipfile.ZIP_STORED, "stored"), (zipfile.ZIP_DEFLATED, "def
     save("npz", name + "_cut", buffer.getvalue()[:-30])
 save("shards", "one", json.dumps({"metadata": {"total_size": 28}, "weight_map": {"a": "s.safetensors", "b": "s.safetensors"}}).encode())
 save("shards", "elsewhere", json.dumps({"weight_map": {"a": "../s.safetensors"}}).encode())
+
+# ---- record files, and Zstandard's streams: of the goldens', the small ones ----
+records = pathlib.Path(__file__).parent.parent / "golden" / "records"
+for name in ("plain", "lz4", "zstd", "dictionary", "appended", "torn"):
+    save("records", name, (records / f"{name}.wrec").read_bytes())
+block = b"\x28\xb5\x2f\xfd\x20"  # a frame of one segment, whose size has a byte (RFC 8878, 3.1.1.1)
+save("zstd", "raw", block + b"\x05" + b"\x29\0\0" + b"hello")
+save("zstd", "repeated", block + b"\x64" + b"\x23\3\0" + b"x")
+save("zstd", "two", block + b"\x01\x09\0\0a" + b"\x52\x2a\x4d\x18\2\0\0\0xy" + block + b"\x01\x09\0\0b")

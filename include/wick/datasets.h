@@ -1,0 +1,105 @@
+/* wick/datasets.h: data sets made of others (parts, sums, products, caches), and of files: record files, archives, folders, arrays and tables. wick/dataset.h has the interface. */
+#ifndef WICK_DATASETS_H
+#define WICK_DATASETS_H
+
+#include "wick/dataset.h"
+#include "wick/files.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- made of others: which must outlive what is made of them. WICK_ERR_INVALID, WICK_ERR_NOMEM ------------------------------------------ */
+
+/* Samples numbers[0..n), in that order; also again and again. WICK_ERR_INDEX: one is not there. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_subset(wick_context *ctx, const wick_dataset *dataset, int64_t n, const int64_t *numbers, wick_dataset **out);
+/* Parts without a common sample, drawn by the seed alone, each in the order of the whole. Where samples have classes the share of each class is that of the part, to within a sample. shares
+ * come to 1 at most. out[0..n) are all NULL on failure. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_split(wick_context *ctx, const wick_dataset *dataset, int n, const double *shares, uint64_t seed, wick_dataset **out);
+/* The samples for which keep says true; it is asked once for each, now. It may say *status: the error that ends it. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_filter(wick_context *ctx, const wick_dataset *dataset, bool (*keep)(void *user, const wick_dataset *dataset, int64_t i, wick_status *status),
+                                                         void *user, wick_dataset **out);
+/* One behind the other: fields of one name, dtype and dims (the first of which may vary), and as many classes. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_concat(wick_context *ctx, int n, const wick_dataset *const *sets, wick_dataset **out);
+/* So many times over: an epoch is that long. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_repeat(wick_context *ctx, const wick_dataset *dataset, int64_t times, wick_dataset **out);
+/* `count` samples, each of a set drawn as its weight says (by the seed and its number), and of that set the next one, from the first again behind the last. Sets as of concat. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_mix(wick_context *ctx, int n, const wick_dataset *const *sets, const double *weights, int64_t count, uint64_t seed, wick_dataset **out);
+/* Side by side: sample i has the fields of sample i of each, whose names differ; the class is that of the first set that has classes. All have as many samples. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_zip(wick_context *ctx, int n, const wick_dataset *const *sets, wick_dataset **out);
+
+typedef struct wick_dataset_mapping {
+    int n_fields; /* what becomes of a sample; dims[0] -1 with `length`, as of wick_dataset_source */
+    wick_spec fields[WICK_DATASET_FIELDS];
+    /* Writes the fields out[k] that are not NULL from all fields `in` of sample `index`, aligned to 64 bytes; lengths[k] is dims[0] of one that varies. By any number of threads at once. */
+    wick_status (*map)(void *user, int64_t index, const void *const *in, const int64_t *lengths, void *const *out, wick_fault *fault);
+    int64_t (*length)(void *user, int64_t index, int field, int64_t was); /* dims[0] of a field that varies; was: of the first field before */
+    void *user;
+} wick_dataset_mapping;
+/* The samples as a function makes them; classes and labels stay. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_map(wick_context *ctx, const wick_dataset *dataset, const wick_dataset_mapping *mapping, wick_dataset **out);
+/* The same samples, of which the ones asked for last are kept in memory, `bytes` of them at most: wick_dataset_cache and the loader's stats have hits, misses and bytes. Samples are
+ * kept whole, and one that is larger is not. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_cached(wick_context *ctx, const wick_dataset *dataset, size_t bytes, wick_dataset **out);
+
+/* ---- of files ------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The files of a folder, an archive or a record file (wick_files_open), decoded when they are asked for, by as many threads as ask. What the first is, all are:
+ *
+ *   pictures    "image", u8 [3, height, width]. All have one size, or the error names the one that differs
+ *   recordings  "audio", f32 [-1]: one channel, as long as it is
+ *   arrays      "image" or "array", of their dtype and dims
+ *   others      "bytes", u8 [-1]
+ *
+ * and where they lie in folders, "label", i64. Record files and folders are read as they are asked for; of an archive the files' bytes are kept, as they are. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wick_files_options *options, wick_dataset **out);
+
+/* Archives as WebDataset lays them out (github.com/webdataset/webdataset): files whose paths are the same up to the first dot of their names are one sample, and lie behind each other. n
+ * shards, one behind the other; .tar, also packed by gzip or Zstandard. The fields are those of the first sample, called by what is behind that dot, and each sample must have them;
+ * other files are passed over. Pictures (.jpg, .jpeg, .png, .bmp, .webp) are u8 [3, height, width], .wav f32 [-1], both decoded when they are asked for; .cls, a whole number as
+ * digits, is "label", i64; others ("json", "txt") are their bytes, u8 [-1]. Pictures come first, the label last. Plain archives stay mapped; of packed ones the contents are kept. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *paths, wick_dataset **out);
+
+/* Tensors as columns: sample i is row i of each, i.e. field k has the dims of tensors[k] but the first, which is the count. They are evaluated and kept; rows are not copied. label names
+ * the column, integers of rank 1, that is the class, below classes; -1: none. It becomes an i64. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_tensors(wick_context *ctx, int n, const char *const *names, struct wick_tensor *const *tensors, int label, int64_t classes, wick_dataset **out);
+/* ---- tables of comma-separated values (RFC 4180; also with another separator, blanks around cells, \n alone, a byte order mark, empty lines) ------------- */
+
+typedef enum wick_csv_type { WICK_CSV_NUMBER, WICK_CSV_CATEGORY, WICK_CSV_LEFT_OUT } wick_csv_type;
+typedef enum wick_csv_missing { WICK_CSV_NAN, WICK_CSV_MEAN, WICK_CSV_REFUSE } wick_csv_missing;
+typedef struct wick_csv_options {
+    char separator;           /* 0: a comma */
+    bool no_header;           /* the first line has values; columns are called 0, 1, ... */
+    const char *label;        /* the column that is the class; NULL: none */
+    const char *target;       /* the column that is a number to learn; NULL: none */
+    const char *skip;         /* columns of such names are left out, as of wick_model_freeze: "id|*_note"; NULL: none */
+    bool one_hot;             /* a category is as many numbers as there are, one of them 1; otherwise it is its number */
+    wick_csv_missing missing; /* what a number that is missing becomes: NaN, or the mean of its column; or that is an error. A category that is missing is -1, or all zeros */
+} wick_csv_options;
+typedef struct wick_csv_column {
+    const char *name;
+    wick_csv_type type;    /* a column all of whose values are numbers is one; else they are categories */
+    int64_t missing;       /* cells that are empty, NA, N/A, NaN, null, None or ? */
+    int64_t categories;    /* in the order of their bytes; of a class of numbers in that of numbers */
+    double min, max, mean; /* of numbers, without what is missing; NaN: all of it is */
+} wick_csv_column;
+typedef struct wick_csv wick_csv;
+/* Reads it all. WICK_ERR_IO, WICK_ERR_FORMAT (a line with more or fewer cells, a quote that does not end: file and line are named), WICK_ERR_INVALID (a column that is not there, a
+ * class that is missing, more than 65,536 categories), WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_csv_read(wick_context *ctx, const char *path, const wick_csv_options *options, wick_csv **out);
+WICK_API void wick_csv_free(wick_csv **csv); /* null-safe, nulls */
+WICK_API int64_t wick_csv_rows(const wick_csv *csv);
+WICK_API int wick_csv_columns(const wick_csv *csv);
+WICK_API const wick_csv_column *wick_csv_column_at(const wick_csv *csv, int column);         /* NULL outside */
+WICK_API const char *wick_csv_category(const wick_csv *csv, int column, int64_t number);     /* NULL outside */
+/* Its rows: "features", f32 [n], of all columns but label and target, in order; "label", i64, and "target", f32, where there are such. The table must outlive it. WICK_ERR_INVALID: it
+ * has no such columns. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_csv(wick_context *ctx, const wick_csv *csv, wick_dataset **out);
+
+/* The lines of a text, without their ends (\n or \\r\n): "text", u8 [-1]. The file stays mapped. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_lines(wick_context *ctx, const char *path, wick_dataset **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,121 @@
+/* wick/loader.h: batches of a data set, made ahead by threads: in an order, with contents and from a place that do not depend on how many threads there are. */
+#ifndef WICK_LOADER_H
+#define WICK_LOADER_H
+
+#include "wick/dataset.h"
+#include "wick/transform.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { WICK_BUCKETS = 32, WICK_PREFETCH_MAX = 60, WICK_WORKERS_MAX = 128 };
+
+/* What happens to a sample that cannot be read. */
+typedef enum wick_on_fault {
+    WICK_FAULT_STOP,      /* the batch it is in is an error, which names the sample. The place stays before that batch */
+    WICK_FAULT_SKIP,      /* the batch is smaller by it */
+    WICK_FAULT_SUBSTITUTE /* another sample takes its place, drawn by (seed, epoch, number); after 16 in vain it is an error */
+} wick_on_fault;
+
+typedef struct wick_loader_options {
+    int64_t batch;          /* samples a batch; the last, smaller one is dropped when drop_last */
+    bool shuffle, drop_last;
+    uint64_t seed;          /* the order of epoch e is a function of (seed, e) */
+
+    /* A first field of u8 becomes f32, pixels (p / 255 - mean) / deviation; deviation 0 means 1. raw: it stays u8, and nothing of this is given. */
+    double mean, deviation;
+    bool raw;
+    /* Augmentation, of samples [..., height, width]: what happens to a sample is a function of (seed, epoch, its number), whatever the batch. */
+    bool flip;    /* mirror left and right with probability 1/2 */
+    int64_t crop; /* pad with so many black pixels (0, before normalising) on all sides, then cut the size out at a random place; less than
+                   * height and width */
+    const wick_transform *transform; /* instead of mean, deviation, flip and crop; made for the first field, and outlives the loader */
+
+    /* Which samples. */
+    const double *weights; /* one for each sample, copied: an epoch is as many draws, with replacement, each sample as likely as its weight says */
+    bool balanced;         /* so that all classes are as likely, with replacement */
+    int64_t draws;         /* an epoch with weights or balanced; 0: as many as there are samples */
+    int rank, ranks;       /* of so many loaders with the same options each gets its part: every place of the order falls to one. ranks 0 means 1 */
+
+    /* Fields whose first dim varies: those of a batch are padded to its longest. */
+    double pad[WICK_DATASET_FIELDS]; /* with this */
+    int64_t buckets[WICK_BUCKETS];   /* ascending, 0 behind the last: a batch has samples of one bucket, those not longer than it and longer than the one before, and is padded to
+                                      * it: as many shapes, and plans, as buckets */
+    int bucket_field;                /* whose length counts */
+
+    /* How. No bit of a batch depends on it. */
+    int workers;   /* threads; 0: the caller makes each batch when it asks for it */
+    int prefetch;  /* batches made ahead; 0: 2, or one more than workers if that is more. Each takes its memory */
+    bool as_ready; /* batches in the order they get ready */
+    wick_on_fault on_fault;
+} wick_loader_options;
+typedef struct wick_loader wick_loader;
+
+/* The dataset must outlive the loader. Memory is allocated here, not later. A loader is not for a forked child. WICK_ERR_INVALID, WICK_ERR_UNSUPPORTED (2^32 samples or more),
+ * WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset,
+                                                     const wick_loader_options *options, wick_loader **out);
+/* Prompt, also with batches in work: it waits for the samples that are being read. Null-safe, nulls. */
+WICK_API void wick_loader_free(wick_loader **loader);
+
+/* A batch in the loader's memory, aligned to 64 bytes: its fields may be the inputs of wick_run as they are. It may be written, too. */
+typedef struct wick_batch {
+    int64_t count;                                /* samples; 0: the epoch has ended */
+    void *fields[WICK_DATASET_FIELDS];            /* [count, ...] as wick_loader_field says */
+    int64_t padded[WICK_DATASET_FIELDS];          /* of fields whose first dim varies: that dim */
+    const int64_t *lengths[WICK_DATASET_FIELDS];  /* and what each sample has of it, i64 [count]; else NULL */
+    const int64_t *samples;                       /* [count]: their numbers */
+} wick_batch;
+/* The next batch, valid until the next call with this loader. At the end of an epoch count is 0, and the call after that begins the next one. A failure is reported once for a batch,
+ * the first of its samples; what wick_loader_next and the samples' maker say is the context's error. */
+WICK_API WICK_MUST_CHECK wick_status wick_loader_take(wick_loader *loader, wick_batch *batch);
+/* Dtype and dims of field k of a batch of `batch`; of a dim that varies, -1. NULL outside. */
+WICK_API const wick_spec *wick_loader_field(const wick_loader *loader, int field);
+/* The same batch in the caller's memory: x (batch x first field) and y (batch x second one, or NULL); returns how many samples, 0 at the end of the epoch, -1 on a failure. For
+ * fields whose dims are fixed. */
+WICK_API int64_t wick_loader_next(wick_loader *loader, void *x, void *y);
+WICK_API int64_t wick_loader_batches(const wick_loader *loader); /* per epoch; with buckets and ranks, of this one */
+
+/* The place, for checkpoints: the epoch and how many of its samples were handed out. */
+WICK_API void wick_loader_position(const wick_loader *loader, int64_t *epoch, int64_t *sample);
+WICK_API WICK_MUST_CHECK wick_status wick_loader_seek(wick_loader *loader, int64_t epoch, int64_t sample);
+/* The same with as_ready: sample is where the first batch begins that was not handed out, and bit k of ahead says that the k-th batch from there was. */
+typedef struct wick_loader_place {
+    int64_t epoch, sample;
+    uint64_t ahead;
+} wick_loader_place;
+WICK_API wick_loader_place wick_loader_where(const wick_loader *loader);
+WICK_API WICK_MUST_CHECK wick_status wick_loader_return(wick_loader *loader, wick_loader_place place);
+
+/* ---- what it costs ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Seconds. Quantiles are within 3.2 %. */
+typedef struct wick_timing {
+    uint64_t count;
+    double total, min, max, mean, median, p95, p99;
+} wick_timing;
+typedef struct wick_loader_stats {
+    /* Over the last 64 batches. */
+    double samples_per_second, batches_per_second;
+    double waiting;  /* part of the time that the caller waited for a batch, 0 to 1 */
+    double full;     /* batches that were ready when it came, on average */
+    /* Since the loader was made. Of quick samples one of 16 is timed and counts for all. */
+    wick_timing get, transform, collate; /* of a sample: the data set's own, pixels to numbers, padding */
+    wick_timing make;                    /* of a batch, from its first sample's beginning to its last one's end */
+    wick_timing wait;                    /* of the caller, for a batch */
+    uint64_t samples, batches, skipped, substituted, stolen; /* stolen: ranges of samples that one worker took from another */
+    size_t memory, memory_peak;        /* bytes of the loader's: batches, order, scratch */
+    uint64_t cache_hits, cache_misses; /* of the data set's cache; zeros: it has none */
+    size_t cache_bytes;
+    int workers, prefetch;
+    /* samples_per_second x (1 - min(p95 of make / 1 s, 0.5)) x (1 - min(memory_peak / 2 GB, 0.5)) */
+    double efficiency;
+    char advice[256]; /* one sentence: who waits for whom */
+} wick_loader_stats;
+WICK_API void wick_loader_get_stats(const wick_loader *loader, wick_loader_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,56 @@
+/* batch.h: the slots of a loader's ring, and what makes a sample in one of them. */
+#ifndef WICK_DATA_BATCH_H
+#define WICK_DATA_BATCH_H
+
+#include "data/crew.h"
+#include "data/dataset.h"
+#include "data/meter.h"
+#include "data/order.h"
+#include "data/transform.h"
+#include "kernels/pixels/pixels.h"
+#include "wick/loader.h"
+
+typedef struct wick_slot {
+    void *fields[WICK_DATASET_FIELDS];
+    int64_t *lengths[WICK_DATASET_FIELDS]; /* [batch]; NULL where a field does not vary */
+    int64_t padded[WICK_DATASET_FIELDS];
+    int64_t *samples; /* [batch] */
+    uint8_t *failed;  /* [batch] */
+    int64_t epoch, place, n; /* its places are [place, place + n) */
+    uint64_t number;         /* of the batch, since the last seek */
+    _Atomic uint64_t begun, ended; /* ns; begun 0: nobody has */
+} wick_slot;
+
+/* What a worker has for itself. */
+typedef struct wick_bench {
+    _Alignas(WICK_ALIGN) uint8_t *pixels; /* one sample's first field */
+    void *scratch;                        /* of the transform */
+    wick_meter get, transform, collate;
+    uint64_t tick;     /* samples made */
+    uint64_t every;    /* of how many one is timed: a power of two */
+    _Atomic uint64_t substituted;
+} wick_bench;
+
+/* What samples are made by; constant while workers run. */
+typedef struct wick_maker {
+    const wick_dataset *dataset;
+    uint64_t seed;
+    int n_fields;
+    int64_t batch;
+    wick_spec fields[WICK_DATASET_FIELDS]; /* of a sample as it is in a batch */
+    size_t row_bytes[WICK_DATASET_FIELDS]; /* of a sample; where it varies, of one row */
+    bool varies[WICK_DATASET_FIELDS];
+    double pad[WICK_DATASET_FIELDS];
+    wick_on_fault on_fault;
+    bool pixels; /* the first field becomes numbers */
+    const wick_transform *transform; /* NULL: by what follows */
+    wick_pixel_map map;
+    bool flip;
+    int64_t crop;
+    int64_t planes, height, width;
+} wick_maker;
+
+/* Sample i of the slot, or what stands for it. *fault says what is wrong with the sample itself. */
+wick_status wick_make_sample(const wick_maker *m, wick_bench *b, wick_slot *slot, int64_t i, wick_fault *fault);
+
+#endif

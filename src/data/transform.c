@@ -1,0 +1,451 @@
+/* transform.c: lists of transforms.
+ *
+ * Everything that moves pixels comes down to one description, into which each step is folded:
+ *
+ *   a rectangle of the picture ──resized──► high x wide ──window──► out, mirrored, upturned
+ *
+ * so that crops and mirrors, wherever they stand, cost nothing of their own, and only what is left in the end is computed. */
+#include "data/transform.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/pixels/pixels.h"
+
+enum { MOST_STEPS = 16, MOST_CHANNELS = 4, NUMBERS = 8, MOST_SIDE = 1 << 15, BLOCK = 1024, TRIES = 10 };
+
+typedef enum kind { CROP, CUT, CENTER, FLIP, VFLIP, RESIZE, RESIZED_CROP, JITTER, GREY, NORMALISE, ERASE, KINDS } kind;
+
+static const struct {
+    const char *name;
+    bool sized;    /* HxW comes first */
+    int least, most; /* numbers behind it */
+} kinds[KINDS] = {
+    [CROP] = {"crop", false, 1, 1},   [CUT] = {"cut", true, 0, 0},       [CENTER] = {"center", true, 0, 0},          [FLIP] = {"flip", false, 0, 1},
+    [VFLIP] = {"vflip", false, 0, 1}, [RESIZE] = {"resize", true, 0, 0}, [RESIZED_CROP] = {"resizedcrop", true, 0, 2}, [JITTER] = {"jitter", false, 1, 4},
+    [GREY] = {"grey", false, 0, 1},   [NORMALISE] = {"normalise", false, 0, 8}, [ERASE] = {"erase", false, 0, 1},
+};
+
+typedef struct step {
+    kind kind;
+    int64_t height, width;
+    int n;
+    double number[NUMBERS];
+} step;
+
+struct wick_transform {
+    wick_allocator alloc;
+    int n;
+    step steps[MOST_STEPS];
+    wick_spec in, out;
+    int64_t channels, height, width; /* of the input; of the output: */
+    int64_t out_height, out_width;
+    bool resizes, colours;
+    double mean[MOST_CHANNELS], deviation[MOST_CHANNELS];
+    wick_pixel_map maps[MOST_CHANNELS]; /* of bytes to what is next: colours from 0 to 1, or the end */
+    int64_t taps_high, taps_wide;       /* the most of a resize */
+    size_t scratch;
+};
+
+void wick_sample_words(uint64_t seed, uint64_t epoch, int64_t sample, uint32_t block, uint32_t word[4]) {
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    const uint32_t counter[4] = {(uint32_t)sample, (1u << 31) + block, (uint32_t)epoch, (uint32_t)(epoch >> 32)};
+    wick_philox(counter, key, word);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------------------------ */
+
+static bool read_size(const char **at, int64_t *height, int64_t *width) {
+    char *end;
+    if (**at < '0' || **at > '9') return false;
+    *height = *width = strtoll(*at, &end, 10);
+    if (*end == 'x' && end[1] >= '0' && end[1] <= '9') *width = strtoll(end + 1, &end, 10);
+    *at = end;
+    return *height >= 1 && *width >= 1 && *height <= MOST_SIDE && *width <= MOST_SIDE;
+}
+
+/* NAME, NAME=SIZE, NAME=NUMBERS or NAME=SIZE:NUMBERS; *at is behind it, at a comma or the end. */
+static bool read_step(const char **at, step *s) {
+    const size_t length = strcspn(*at, "=,");
+    *s = (step){.kind = KINDS};
+    for (int k = 0; k < KINDS; k++)
+        if (strlen(kinds[k].name) == length && memcmp(kinds[k].name, *at, length) == 0) s->kind = (kind)k;
+    if (s->kind == KINDS) return false;
+    *at += length;
+    bool more = **at == '=';
+    if (more) ++*at;
+    if (kinds[s->kind].sized) {
+        if (!more || !read_size(at, &s->height, &s->width)) return false;
+        more = **at == ':';
+        if (more) ++*at;
+    }
+    while (more) {
+        char *end;
+        if (s->n == NUMBERS || strchr(" \t\n+,:/", **at)) return false; /* strtod would pass over blanks */
+        const double value = strtod(*at, &end);
+        if (end == *at || !isfinite(value)) return false;
+        s->number[s->n++] = value;
+        *at = end;
+        more = **at == ':' || (s->kind == NORMALISE && **at == '/' && s->n <= MOST_CHANNELS);
+        if (**at == '/') s->height = s->n; /* as many means */
+        if (more) ++*at;
+    }
+    return (!**at || **at == ',') && s->n >= kinds[s->kind].least && s->n <= kinds[s->kind].most;
+}
+
+static wick_status wrong(wick_context *ctx, const char *text, const char *at, const char *why) {
+    return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: \"%.200s\", column %d: %s", text, (int)(at - text) + 1, why);
+}
+
+/* Numbers that make no sense for a step. */
+static const char *check_numbers(const step *s, int64_t channels) {
+    const double *x = s->number;
+    switch (s->kind) {
+    case CROP: return x[0] >= 1 && x[0] <= MOST_SIDE && x[0] == floor(x[0]) ? NULL : "crop is a whole number of pixels, from 1";
+    case FLIP: case VFLIP: case GREY: case ERASE: return !s->n || (x[0] >= 0 && x[0] <= 1) ? NULL : "a probability is from 0 to 1";
+    case RESIZED_CROP: return !s->n || (s->n == 2 && x[0] > 0 && x[0] <= x[1] && x[1] <= 1) ? NULL : "resizedcrop takes a part of LOW:HIGH of the area, above 0, up to 1";
+    case JITTER:
+        for (int i = 0; i < s->n; i++)
+            if (x[i] < 0 || (i == 3 && x[i] > 0.5)) return "jitter takes numbers from 0, of hue up to 0.5";
+        return NULL;
+    case NORMALISE:
+        if (s->n && (s->n != 2 * s->height || (s->height != 1 && s->height != channels))) return "normalise takes means/deviations, one of each or one a channel: 0.5:0.5:0.5/0.2:0.2:0.2";
+        for (int i = (int)s->height; i < s->n; i++)
+            if (!(x[i] > 0)) return "a deviation is above 0";
+        return NULL;
+    default: return NULL;
+    }
+}
+
+typedef struct shape {
+    int64_t height, width;
+    bool placed, resized, flipped, upturned, normalised, erased, padded, coloured;
+} shape;
+
+/* What a step makes of the picture's size, and whether it may stand here. */
+static const char *fold_shape(wick_transform *t, const step *s, shape *h) {
+    if (h->erased) return "erase comes last";
+    if (h->normalised && s->kind != ERASE) return "normalise comes last but erase";
+    switch (s->kind) {
+    case CROP:
+        if (h->placed) return "there is one crop, cut or resizedcrop";
+        h->placed = h->padded = true;
+        return s->number[0] < (double)WICK_MIN(h->height, h->width) ? NULL : "crop pads by less than height and width";
+    case CUT:
+        if (h->placed) return "there is one crop, cut or resizedcrop";
+        h->placed = true;
+        __attribute__((fallthrough));
+    case CENTER:
+        if (s->height > h->height || s->width > h->width) return "cuts out more than there is";
+        break;
+    case FLIP: return h->flipped ? "flips twice" : (h->flipped = true, NULL);
+    case VFLIP: return h->upturned ? "flips twice" : (h->upturned = true, NULL);
+    case RESIZED_CROP:
+        if (h->placed) return "there is one crop, cut or resizedcrop";
+        h->placed = true;
+        __attribute__((fallthrough));
+    case RESIZE:
+        if (h->resized) return "there is one resize";
+        if (h->padded) return "crop comes after a resize";
+        h->resized = true;
+        t->taps_high = 2 * (h->height / s->height + 1) + 2;
+        t->taps_wide = 2 * (h->width / s->width + 1) + 2;
+        break;
+    case JITTER: case GREY:
+        if (t->channels != 3 && (s->kind == GREY || s->n > 2)) return "saturation, hue and grey are for pictures of 3 channels";
+        t->colours = true;
+        return NULL;
+    case NORMALISE:
+        h->normalised = true;
+        for (int64_t c = 0; c < WICK_MIN(t->channels, MOST_CHANNELS) && s->n; c++) {
+            t->mean[c] = s->number[s->height == 1 ? 0 : c];
+            t->deviation[c] = s->number[s->height + (s->height == 1 ? 0 : c)];
+        }
+        return NULL;
+    default: h->erased = true; return NULL;
+    }
+    h->height = s->height;
+    h->width = s->width;
+    return NULL;
+}
+
+wick_status wick_transform_new(wick_context *ctx, const char *text, const wick_transform_options *options, const wick_spec *in, wick_transform **out) {
+    *out = NULL;
+    if (!text || !in) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: no text, or no pictures");
+    const double mean = options ? options->mean : 0, deviation = options && options->deviation != 0 ? options->deviation : 1;
+    if (!(deviation > 0) || !isfinite(mean) || !isfinite(deviation)) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: mean %g and deviation %g cannot normalise", mean, deviation);
+    const int rank = in->rank;
+    if (in->dtype != WICK_U8 || rank < 2 || rank > 3 || in->dims[rank - 1] < 1 || in->dims[rank - 2] < 1 || in->dims[0] < 1 || (rank == 3 && in->dims[0] > MOST_CHANNELS) ||
+        in->dims[rank - 1] > MOST_SIDE || in->dims[rank - 2] > MOST_SIDE)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: is for pictures, u8 [C, H, W] of at most %d channels, or [H, W], of sides up to %d; this is %s of %d dims", MOST_CHANNELS, MOST_SIDE,
+                                 wick_dtype_name(in->dtype), rank);
+    wick_transform *t = wick_calloc(&ctx->alloc, sizeof *t);
+    if (!t) return wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
+    *t = (wick_transform){.alloc = ctx->alloc, .in = *in, .out = *in, .channels = rank == 3 ? in->dims[0] : 1, .height = in->dims[rank - 2], .width = in->dims[rank - 1]};
+    shape h = {.height = t->height, .width = t->width};
+    const char *at = text, *why = NULL, *start = text;
+    while (!why) {
+        start = at;
+        step *s = &t->steps[t->n];
+        if (t->n == MOST_STEPS) why = "has more than 16 steps";
+        else if (!read_step(&at, s)) why = "none of crop=N, cut=HxW, center=HxW, flip, vflip, resize=HxW, resizedcrop=HxW, jitter=B:C:S:H, grey, normalise, erase";
+        else why = check_numbers(s, t->channels);
+        if (!why && s->kind == NORMALISE)
+            for (int c = 0; c < MOST_CHANNELS; c++) t->mean[c] = mean, t->deviation[c] = deviation;
+        if (!why) why = fold_shape(t, s, &h);
+        t->n++;
+        if (!why && !*at) break;
+        if (!why) at++;
+    }
+    if (why) {
+        const wick_status status = wrong(ctx, text, start, why);
+        wick_transform_free(&t);
+        return status;
+    }
+    if (!h.normalised)
+        for (int c = 0; c < MOST_CHANNELS; c++) t->deviation[c] = 1;
+    for (int c = 0; c < MOST_CHANNELS; c++) wick_pixel_map_make(&t->maps[c], t->colours ? 0 : t->mean[c], t->colours ? 1 : t->deviation[c]);
+    t->resizes = h.resized;
+    t->out_height = h.height;
+    t->out_width = h.width;
+    t->out.dtype = WICK_F32;
+    t->out.dims[rank - 2] = h.height;
+    t->out.dims[rank - 1] = h.width;
+    /* a mixed row; where columns begin; weights of rows and columns */
+    const int64_t most_taps = WICK_MAX(t->taps_high, t->taps_wide);
+    if (t->resizes) t->scratch = (size_t)(t->width + most_taps + t->out_width + most_taps + 2 * t->out_width * t->taps_wide + 64) * sizeof(float);
+    *out = t;
+    return WICK_OK;
+}
+
+void wick_transform_free(wick_transform **transform) {
+    wick_transform *t = transform ? *transform : NULL;
+    if (!t) return;
+    *transform = NULL;
+    wick_allocator alloc = t->alloc;
+    wick_release(&alloc, t, sizeof *t);
+}
+
+const wick_spec *wick_transform_output(const wick_transform *t) { return &t->out; }
+const wick_spec *wick_transform_input(const wick_transform *t) { return &t->in; }
+size_t wick_transform_scratch(const wick_transform *t) { return t->scratch; }
+
+/* ---- where pixels come from --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct place {
+    double top, left, high, wide;           /* of the picture; whole numbers */
+    int64_t height, width;                  /* what it is resized to, if it is */
+    int64_t out_top, out_left, out_height, out_width; /* the window */
+    bool mirrored, upturned;
+} place;
+
+typedef struct draws {
+    uint64_t seed, epoch;
+    int64_t sample;
+    uint32_t place[4]; /* words of block 0: of crop and flip */
+} draws;
+
+static double real(uint32_t word) { return (word + 0.5) * 0x1p-32; }
+static double between(uint32_t word, double low, double high) { return low + real(word) * (high - low); }
+/* Uniform in [0, n) to n / 2^32. */
+static int64_t below(uint32_t word, int64_t n) { return (int64_t)((uint64_t)word * (uint64_t)n >> 32); }
+static bool chance(uint32_t word, const step *s, double usual) { return word >= (1 - (s->n ? s->number[0] : usual)) * 0x1p32; }
+
+/* A window of the window, as it is seen, after mirroring. */
+static void cut(place *p, int64_t top, int64_t left, int64_t height, int64_t width) {
+    p->out_left += p->mirrored ? p->out_width - left - width : left;
+    p->out_top += p->upturned ? p->out_height - top - height : top;
+    p->out_height = height;
+    p->out_width = width;
+}
+
+/* What is in the window now becomes the rectangle that is resized. */
+static void resize(place *p, int64_t height, int64_t width) {
+    p->top += (double)p->out_top;
+    p->left += (double)p->out_left;
+    p->high = (double)p->out_height;
+    p->wide = (double)p->out_width;
+    p->out_top = p->out_left = 0;
+    p->height = p->out_height = height;
+    p->width = p->out_width = width;
+}
+
+/* torchvision's RandomResizedCrop: area and ratio until they fit, else the middle. */
+static void resized_crop(place *p, const step *s, const draws *d, uint32_t block) {
+    const double area = (double)p->out_height * (double)p->out_width, low = s->n ? s->number[0] : 0.08, high = s->n ? s->number[1] : 1;
+    for (uint32_t t = 0; t < TRIES; t++) {
+        uint32_t word[4];
+        wick_sample_words(d->seed, d->epoch, d->sample, block + t, word);
+        const double part = area * between(word[0], low, high), ratio = exp(between(word[1], log(3.0 / 4), log(4.0 / 3)));
+        const int64_t width = (int64_t)rint(sqrt(part * ratio)), height = (int64_t)rint(sqrt(part / ratio));
+        if (width < 1 || height < 1 || width > p->out_width || height > p->out_height) continue;
+        cut(p, below(word[2], p->out_height - height + 1), below(word[3], p->out_width - width + 1), height, width);
+        resize(p, s->height, s->width);
+        return;
+    }
+    const double ratio = (double)p->out_width / (double)p->out_height;
+    int64_t width = p->out_width, height = p->out_height;
+    if (ratio < 3.0 / 4) height = WICK_MIN(height, (int64_t)rint((double)width / (3.0 / 4)));
+    else if (ratio > 4.0 / 3) width = WICK_MIN(width, (int64_t)rint((double)height * (4.0 / 3)));
+    cut(p, (p->out_height - height) / 2, (p->out_width - width) / 2, height, width);
+    resize(p, s->height, s->width);
+}
+
+/* Blocks of step i begin here; block 0 is that of crop and flip. */
+static uint32_t block_of(int i) { return (uint32_t)(i + 1) * 16; }
+
+static place find_place(const wick_transform *t, const draws *d) {
+    place p = {.high = (double)t->height, .wide = (double)t->width, .height = t->height, .width = t->width, .out_height = t->height, .out_width = t->width};
+    for (int i = 0; i < t->n; i++) {
+        const step *s = &t->steps[i];
+        switch (s->kind) {
+        case CROP: {
+            const int64_t n = (int64_t)s->number[0], range = 2 * n + 1;
+            cut(&p, below(d->place[0], range) - n, below(d->place[1], range) - n, p.out_height, p.out_width);
+            break;
+        }
+        case CUT: cut(&p, below(d->place[0], p.out_height - s->height + 1), below(d->place[1], p.out_width - s->width + 1), s->height, s->width); break;
+        case CENTER: cut(&p, (int64_t)rint((double)(p.out_height - s->height) / 2), (int64_t)rint((double)(p.out_width - s->width) / 2), s->height, s->width); break;
+        case FLIP: p.mirrored ^= chance(d->place[2], s, 0.5); break;
+        case VFLIP: p.upturned ^= chance(d->place[3], s, 0.5); break;
+        case RESIZE: resize(&p, s->height, s->width); break;
+        case RESIZED_CROP: resized_crop(&p, s, d, block_of(i)); break;
+        default: break;
+        }
+    }
+    return p;
+}
+
+/* ---- pixels ------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Output o, of `to` of the rectangle's `from` places from `begin` on: weights of inputs from *first on, which are never outside; their number, 0 where o is not among the outputs: black,
+ * which a crop behind a resize pads with. */
+static int64_t weigh(double begin, double from, int64_t to, int64_t o, float *weights, int64_t stride, int64_t most, int64_t *first) {
+    const double ratio = from / (double)to, scale = WICK_MAX(1, ratio), centre = ((double)o + 0.5) * ratio;
+    const int64_t low = WICK_MAX(0, (int64_t)ceil(centre - scale - 0.5)), high = WICK_MIN((int64_t)from - 1, (int64_t)floor(centre + scale - 0.5));
+    double sum = 0;
+    const int64_t n = WICK_MIN(high - low + 1, most);
+    *first = 0;
+    if (o < 0 || o >= to) return 0;
+    for (int64_t i = 0; i < n; i++) sum += WICK_MAX(0, 1 - fabs((double)(low + i) + 0.5 - centre) / scale);
+    for (int64_t i = 0; i < n; i++) weights[i * stride] = (float)(WICK_MAX(0, 1 - fabs((double)(low + i) + 0.5 - centre) / scale) / sum);
+    *first = (int64_t)begin + low;
+    return n;
+}
+
+/* Rows first, all columns at a time, then the columns of the one row that came of it, which is in the cache. */
+static void resample(const wick_transform *t, const place *p, const uint8_t *in, float *out, float *scratch) {
+    const wick_pixels_table *k = wick_pixels_kernels();
+    const int64_t width = p->out_width, taps = t->taps_wide, left = (int64_t)p->left, wide = (int64_t)p->wide;
+    float *row = scratch, *tall = row + t->width + WICK_MAX(t->taps_high, taps), *weights = tall + WICK_MAX(t->taps_high, taps);
+    int32_t *first = (int32_t *)(void *)(weights + width * taps);
+    int64_t used = 1;
+    memset(weights, 0, (size_t)(width * taps) * sizeof *weights);
+    memset(row + wide, 0, (size_t)taps * sizeof *row); /* what has no weight is read too, and must be a number */
+    for (int64_t x = 0; x < width; x++) {
+        int64_t begin;
+        const int64_t o = p->out_left + (p->mirrored ? width - 1 - x : x);
+        used = WICK_MAX(used, weigh(0, p->wide, p->width, o, weights + x, width, taps, &begin));
+        first[x] = (int32_t)begin;
+    }
+    for (int64_t y = 0; y < p->out_height; y++) {
+        int64_t from;
+        const int64_t n = weigh(p->top, p->high, p->height, p->out_top + (p->upturned ? p->out_height - 1 - y : y), tall, 1, t->taps_high, &from);
+        for (int64_t c = 0; c < t->channels; c++) {
+            const float scale = (float)(t->colours ? 1 / 255.0 : 1 / (255 * t->deviation[c])), shift = (float)(t->colours ? 0 : -t->mean[c] / t->deviation[c]);
+            if (n == 0) memset(row, 0, (size_t)wide * sizeof *row);
+            else k->mix(wide, n, tall, in + (c * t->height + from) * t->width + left, t->width, row);
+            k->pick(width, used, first, weights, row, scale, shift, out + (c * p->out_height + y) * width);
+        }
+    }
+}
+
+static void move(const wick_transform *t, const place *p, const uint8_t *in, float *out, void *scratch) {
+    if (t->resizes) {
+        resample(t, p, in, out, scratch);
+        return;
+    }
+    const wick_pixel_window w = {t->height, t->width, p->out_top, p->out_left, p->out_height, p->out_width, p->mirrored, p->upturned};
+    for (int64_t c = 0; c < t->channels; c++) wick_pixels_window(&t->maps[c], &w, in + c * t->height * t->width, out + c * w.height * w.width);
+}
+
+/* One thing that is done to colours, with what was drawn for it. */
+typedef struct colour {
+    enum { BRIGHTNESS, CONTRAST, SATURATION, HUE, ALL_GREY } kind;
+    float by;
+} colour;
+
+static int list_colours(const wick_transform *t, const draws *d, colour list[4 * MOST_STEPS]) {
+    int n = 0;
+    for (int i = 0; i < t->n; i++) {
+        const step *s = &t->steps[i];
+        if (s->kind != JITTER && s->kind != GREY) continue;
+        uint32_t word[4];
+        wick_sample_words(d->seed, d->epoch, d->sample, block_of(i), word);
+        if (s->kind == GREY && chance(word[0], s, 0.1)) list[n++] = (colour){ALL_GREY, 0};
+        for (int j = 0; s->kind == JITTER && j < s->n; j++) {
+            if (s->number[j] == 0) continue;
+            const double by = j < 3 ? between(word[j], WICK_MAX(0, 1 - s->number[j]), 1 + s->number[j]) : between(word[j], -s->number[j], s->number[j]);
+            list[n++] = (colour){BRIGHTNESS + j, (float)(by < 0 && j == 3 ? by + 1 : by)};
+        }
+    }
+    return n;
+}
+
+static void apply_colours(const wick_transform *t, const draws *d, float *out) {
+    const wick_pixels_table *k = wick_pixels_kernels();
+    colour list[4 * MOST_STEPS];
+    const int n = list_colours(t, d, list);
+    const int64_t size = t->out_height * t->out_width;
+    const bool rgb = t->channels == 3;
+    float mean = 0;
+    /* Passes: up to the first contrast, and from each to the next, which needs the mean of all that is before it. */
+    for (int from = 0, to = 0, pass = 0;; from = to, pass++) {
+        to = from + (pass > 0);
+        while (to < n && list[to].kind != CONTRAST) to++;
+        const bool last = to == n;
+        double sum = 0;
+        for (int64_t at = 0; at < size; at += BLOCK) {
+            const int64_t m = WICK_MIN(BLOCK, size - at);
+            float *r = out + at, *g = rgb ? r + size : NULL, *b = rgb ? g + size : NULL;
+            for (int i = from; i < to; i++) {
+                const float by = list[i].by;
+                for (int64_t c = 0; c < t->channels && list[i].kind == BRIGHTNESS; c++) k->brighten(m, by, r + c * size);
+                for (int64_t c = 0; c < t->channels && list[i].kind == CONTRAST; c++) k->blend(m, by, mean, r + c * size);
+                if (list[i].kind == SATURATION || list[i].kind == ALL_GREY) k->saturate(m, by, r, g, b);
+                if (list[i].kind == HUE) k->turn(m, by, r, g, b);
+            }
+            if (!last) sum += k->sum(m, r, g, b);
+            for (int64_t c = 0; c < t->channels && last; c++) k->affine(m, (float)(1 / t->deviation[c]), (float)(-t->mean[c] / t->deviation[c]), r + c * size);
+        }
+        if (last) return;
+        mean = (float)(sum / (double)size);
+    }
+}
+
+/* torchvision's RandomErasing: area and ratio until they fit; else nothing. */
+static void erase(const wick_transform *t, const step *s, const draws *d, uint32_t block, float *out) {
+    uint32_t word[4];
+    wick_sample_words(d->seed, d->epoch, d->sample, block, word);
+    if (!chance(word[0], s, 0.5)) return;
+    for (uint32_t i = 1; i <= TRIES; i++) {
+        wick_sample_words(d->seed, d->epoch, d->sample, block + i, word);
+        const double area = (double)t->out_height * (double)t->out_width * between(word[0], 0.02, 0.33), ratio = exp(between(word[1], log(0.3), log(3.3)));
+        const int64_t height = (int64_t)rint(sqrt(area * ratio)), width = (int64_t)rint(sqrt(area / ratio));
+        if (height >= t->out_height || width >= t->out_width) continue;
+        const int64_t top = below(word[2], t->out_height - height + 1), left = below(word[3], t->out_width - width + 1);
+        for (int64_t c = 0; c < t->channels; c++)
+            for (int64_t y = top; y < top + height; y++) memset(out + (c * t->out_height + y) * t->out_width + left, 0, (size_t)width * sizeof *out);
+        return;
+    }
+}
+
+void wick_transform_apply(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const uint8_t *in, float *out, void *scratch) {
+    draws d = {.seed = seed, .epoch = epoch, .sample = sample};
+    wick_sample_words(seed, epoch, sample, 0, d.place);
+    const place p = find_place(t, &d);
+    move(t, &p, in, out, scratch);
+    if (t->colours) apply_colours(t, &d, out);
+    if (t->steps[t->n - 1].kind == ERASE) erase(t, &t->steps[t->n - 1], &d, block_of(t->n - 1), out);
+}

@@ -1,0 +1,178 @@
+/* Transforms of pictures: against NumPy and PyTorch, on every tier, from texts right and wrong, in a loader. */
+#include "io/safetensors.h"
+
+#include "base/counting_alloc.h"
+#include "kernels/pixels/pixels.h"
+#include "test.h"
+#include "wick/wick.h"
+
+static wick_context *new_context(void) {
+    wick_context *ctx = NULL;
+    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK ? ctx : NULL;
+}
+
+static bool open_goldens(wick_safetensors *file) {
+    wick_msg msg;
+    const wick_status status = wick_safetensors_open(file, WICK_SOURCE_DIR "/tests/golden/transforms.safetensors", &msg);
+    CHECK_MSG(status == WICK_OK, "%s", msg.text);
+    return status == WICK_OK;
+}
+
+/* Values are some f32 roundings off, which a division by 0.2 makes larger. */
+TEST(transforms_give_what_pytorch_and_numpy_give_on_every_tier) {
+    wick_safetensors file;
+    wick_context *ctx = new_context();
+    REQUIRE(ctx && open_goldens(&file));
+    double worst = 0;
+    for (size_t i = 0; i < (size_t)file.count; i++) {
+        const wick_safetensors_tensor *in = &file.tensors[i];
+        char text[200], name[240];
+        unsigned long long seed, epoch;
+        long long sample;
+        const char *bar = strchr(in->name, '|');
+        if (in->dtype != WICK_U8) continue;
+        REQUIRE(bar && sscanf(bar, "|%llu|%llu|%lld/in", &seed, &epoch, &sample) == 3);
+        snprintf(text, sizeof text, "%.*s", (int)(bar - in->name), in->name);
+        snprintf(name, sizeof name, "%.*s/out", (int)(strlen(in->name) - 3), in->name);
+        const wick_safetensors_tensor *want = wick_safetensors_find(&file, name);
+        wick_spec spec = {"image", WICK_U8, in->rank, {0}};
+        memcpy(spec.dims, in->dims, (size_t)in->rank * sizeof *spec.dims);
+        wick_transform *t;
+        CHECK_MSG(wick_transform_new(ctx, text, NULL, &spec, &t) == WICK_OK, "%s", wick_context_error(ctx));
+        REQUIRE(t && want && wick_transform_output(t)->rank == want->rank && memcmp(wick_transform_output(t)->dims, want->dims, (size_t)want->rank * sizeof *want->dims) == 0);
+        const size_t bytes = wick_spec_bytes(wick_transform_output(t)), n = bytes / sizeof(float);
+        float *first = wick_alloc(NULL, bytes), *out = wick_alloc(NULL, bytes);
+        void *scratch = wick_alloc(NULL, wick_transform_scratch(t));
+        for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+            if (!wick_tier_force((wick_tier)tier)) continue;
+            memset(scratch, 0xFF, wick_transform_scratch(t)); /* NaN, where something is read that was not written */
+            memset(out, 0xFF, bytes);
+            wick_transform_apply(t, seed, epoch, sample, in->data, out, scratch);
+            if (!tier) memcpy(first, out, bytes);
+            CHECK_MSG(memcmp(first, out, bytes) == 0, "%s: tier %s has other bits", in->name, wick_tier_name((wick_tier)tier));
+            test_count("pictures transformed on a tier", 1);
+        }
+        double most = 0;
+        for (size_t k = 0; k < n; k++) {
+            float expected;
+            memcpy(&expected, (const char *)want->data + k * sizeof expected, sizeof expected);
+            const double off = fabs((double)first[k] - (double)expected) / fmax(1, fabs((double)expected));
+            most = off <= most ? most : off; /* NaN stays */
+        }
+        CHECK_MSG(most < 5e-6, "%s: off by %g", in->name, most);
+        worst = fmax(worst, most);
+        wick_release(NULL, first, bytes), wick_release(NULL, out, bytes), wick_release(NULL, scratch, wick_transform_scratch(t));
+        wick_transform_free(&t);
+    }
+    (void)wick_tier_force(wick_tier_best());
+    wick_safetensors_close(&file);
+    wick_context_free(&ctx);
+    CHECK(worst > 0); /* something was compared */
+}
+
+TEST(texts_that_make_no_sense_are_refused_with_their_column) {
+    static const struct {
+        const char *text, *why;
+    } bad[] = {
+        {"", "column 1"},           {"flip,", "column 6"},        {"flip,blur", "column 6"},   {"crop", "none of crop=N"},  {"crop=0", "from 1"},     {"crop=1.5", "whole number"}, {"crop=12", "less than height"},
+        {"crop=2,cut=3", "one crop"}, {"cut=13x4", "more than there is"}, {"center=3y4", "column 1"}, {"flip=2", "from 0 to 1"}, {"flip=-1", "from 0 to 1"}, {"flip,flip", "twice"}, {"vflip,vflip", "twice"},
+        {"resize=0x4", "column 1"}, {"resize=4,resize=5", "one resize"}, {"crop=1,resize=4", "comes after"}, {"resize=40000", "column 1"}, {"resizedcrop=4:0.5", "LOW:HIGH"}, {"resizedcrop=4:0.9:0.5", "LOW:HIGH"},
+        {"jitter", "column 1"},     {"jitter=-1", "from 0"},      {"jitter=0:0:0:0.6", "up to 0.5"}, {"jitter=1:1:1:0:1", "column 1"}, {"normalise=0.5", "means/deviations"}, {"normalise=1:2/1:2", "means/deviations"},
+        {"normalise=0.5/0", "above 0"}, {"normalise=nan/1", "column 1"}, {"normalise=inf/1", "column 1"}, {"normalise,flip", "last but erase"}, {"normalise,normalise", "last but erase"}, {"erase,flip", "erase comes last"},
+        {"crop= 2", "column 1"},    {"flip flip", "column 1"},    {"crop=2,,flip", "column 8"}, {"normalise=1/", "column 1"},
+        {"grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey", "16 steps"},
+    };
+    wick_context *ctx = new_context();
+    const wick_spec rgb = {"x", WICK_U8, 3, {3, 12, 14}}, grey = {"x", WICK_U8, 2, {12, 14}};
+    wick_transform *t;
+    REQUIRE(ctx);
+    for (size_t i = 0; i < WICK_COUNTOF(bad); i++) {
+        CHECK_MSG(wick_transform_new(ctx, bad[i].text, NULL, &rgb, &t) == WICK_ERR_INVALID && !t, "\"%s\"", bad[i].text);
+        CHECK_STR_HAS(wick_context_error(ctx), bad[i].why);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(wick_transform_new(ctx, i ? "grey" : "jitter=0:0:1", NULL, &grey, &t), WICK_ERR_INVALID);
+        CHECK_STR_HAS(wick_context_error(ctx), "3 channels");
+    }
+    const wick_spec odd[] = {{"x", WICK_F32, 3, {3, 4, 4}}, {"x", WICK_U8, 1, {4}}, {"x", WICK_U8, 3, {5, 4, 4}}, {"x", WICK_U8, 3, {3, 0, 4}}, {"x", WICK_U8, 3, {3, 4, 1 << 20}}, {"x", WICK_U8, 3, {-1, 4, 4}}};
+    for (size_t i = 0; i < WICK_COUNTOF(odd); i++) CHECK_INT(wick_transform_new(ctx, "flip", NULL, &odd[i], &t), WICK_ERR_INVALID);
+    CHECK_INT(wick_transform_new(ctx, "flip", &(wick_transform_options){.deviation = -1}, &rgb, &t), WICK_ERR_INVALID);
+    CHECK_INT(wick_transform_new(ctx, NULL, NULL, &rgb, &t), WICK_ERR_INVALID);
+    wick_context_free(&ctx);
+}
+
+TEST(any_text_is_read_or_refused) {
+    static const char *const parts[] = {"crop=", "cut=", "center=", "flip", "vflip", "resize=", "resizedcrop=", "jitter=", "grey", "normalise", "erase", ",", "=", ":", "/", "x", "1", "2", "0.5", "9", "-", "e", " ", "nan"};
+    wick_context *ctx = new_context();
+    REQUIRE(ctx);
+    int good = 0;
+    for (int i = 0; i < 20000; i++) {
+        char text[256] = "";
+        for (int k = test_rand_int(0, 12); k > 0; k--) strcat(text, parts[test_rand_int(0, (int)WICK_COUNTOF(parts) - 1)]);
+        const wick_spec in = {"x", WICK_U8, 3, {test_rand_int(1, 4), test_rand_int(1, 20), test_rand_int(1, 20)}};
+        wick_transform *t;
+        if (wick_transform_new(ctx, text, NULL, &in, &t) != WICK_OK) continue;
+        good++;
+        static uint8_t pixels[4 * 20 * 20];
+        const size_t bytes = wick_spec_bytes(wick_transform_output(t));
+        if (bytes < 1 << 22) {
+            float *out = wick_alloc(NULL, bytes);
+            void *scratch = wick_alloc(NULL, wick_transform_scratch(t));
+            for (int e = 0; e < 3; e++) wick_transform_apply(t, 1, (uint64_t)e, i, pixels, out, scratch);
+            for (size_t k = 0; k < bytes / sizeof *out; k++) REQUIRE(isfinite(out[k]));
+            wick_release(NULL, out, bytes), wick_release(NULL, scratch, wick_transform_scratch(t));
+        }
+        wick_transform_free(&t);
+    }
+    CHECK_MSG(good > 300, "%d", good);
+    wick_context_free(&ctx);
+}
+
+TEST(a_loader_applies_them_the_same_for_any_number_of_workers) {
+    enum { COUNT = 37, H = 16, W = 15 };
+    static uint8_t pixels[COUNT][3][H][W], labels[COUNT];
+    static float want[2 * COUNT][3][12][10];
+    wick_context *ctx = new_context();
+    wick_dataset *set;
+    wick_loader *loader;
+    wick_transform *t, *same, *other;
+    wick_batch b;
+    for (size_t i = 0; i < sizeof pixels; i++) ((uint8_t *)pixels)[i] = (uint8_t)test_rand();
+    const wick_spec fields[] = {{"image", WICK_U8, 3, {3, H, W}}, {"label", WICK_U8, 0, {0}}};
+    REQUIRE(ctx && wick_dataset_of_arrays(ctx, COUNT, 2, fields, (const void *[]){pixels, labels}, 1, 1, &set) == WICK_OK);
+    REQUIRE(wick_transform_new(ctx, "resizedcrop=12x10,flip,jitter=0.4:0.4:0.4:0.1,normalise,erase", &(wick_transform_options){0.4, 0.3}, &fields[0], &t) == WICK_OK);
+    for (int workers = 0; workers < 4; workers++) {
+        int64_t at = 0;
+        REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .shuffle = true, .seed = 6, .transform = t, .workers = workers}, &loader) == WICK_OK);
+        CHECK(wick_loader_field(loader, 0)->dtype == WICK_F32 && wick_loader_field(loader, 0)->dims[2] == 12);
+        for (int epochs = 0; epochs < 2;) {
+            REQUIRE(wick_loader_take(loader, &b) == WICK_OK);
+            if (!b.count) epochs++;
+            if (!workers) memcpy(want[at], b.fields[0] ? b.fields[0] : want[at], (size_t)b.count * sizeof *want);
+            else CHECK(!b.count || memcmp(want[at], b.fields[0], (size_t)b.count * sizeof *want) == 0);
+            at += b.count;
+        }
+        CHECK_INT(at, 2 * COUNT);
+        wick_loader_free(&loader);
+    }
+    CHECK(memcmp(want, want + COUNT, COUNT * sizeof *want) != 0);
+    /* crop and flip are those of the loader's options */
+    static float plain[COUNT][3][H][W], listed[COUNT][3][H][W];
+    REQUIRE(wick_transform_new(ctx, "crop=2,flip,normalise", &(wick_transform_options){0.4, 0.3}, &fields[0], &same) == WICK_OK);
+    const wick_loader_options ways[] = {{.batch = COUNT, .seed = 3, .mean = 0.4, .deviation = 0.3, .flip = true, .crop = 2}, {.batch = COUNT, .seed = 3, .transform = same}};
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(wick_loader_new(ctx, set, &ways[i], &loader) == WICK_OK);
+        CHECK(wick_loader_next(loader, i ? listed : plain, NULL) == COUNT);
+        wick_loader_free(&loader);
+    }
+    CHECK(memcmp(plain, listed, sizeof plain) == 0);
+    REQUIRE(wick_transform_new(ctx, "flip", NULL, &(wick_spec){"x", WICK_U8, 3, {3, W, H}}, &other) == WICK_OK);
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .transform = other}, &loader), WICK_ERR_INVALID);
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .transform = t, .flip = true}, &loader), WICK_ERR_INVALID);
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .transform = t, .raw = true}, &loader), WICK_ERR_INVALID);
+    wick_transform_free(&t), wick_transform_free(&same), wick_transform_free(&other);
+    wick_dataset_free(&set);
+    wick_context_free(&ctx);
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -1,0 +1,427 @@
+/* The loader with threads: the same batches for any number of them, places, shards, buckets, weights, faults, cancelling, memory. */
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "base/counting_alloc.h"
+#include "test.h"
+#include "wick/wick.h"
+
+enum { SAMPLES = 203, CLASSES = 5, HEIGHT = 6, WIDTH = 7, MAX_BATCHES = 1024 };
+
+/* Pictures and rows of different lengths, some of which take longer than others, and some of which cannot be read. */
+typedef struct source {
+    int64_t bad_every;   /* samples 3, 3 + bad_every, ... */
+    bool slow, broken;
+    _Atomic int64_t asked;
+} source;
+
+static int64_t length_of(void *user, int64_t index, int field) { return (void)user, (void)field, 1 + (index * 7 + index / 3) % 17; }
+static int64_t label_of(void *user, int64_t index) { return (void)user, index % 10 < 6 ? 0 : 1 + index % (CLASSES - 1); }
+static bool is_bad(const source *s, int64_t index) { return s->bad_every && index % s->bad_every == 3; }
+static wick_status get(void *user, int64_t index, void *const *out, wick_fault *fault) {
+    source *s = user;
+    atomic_fetch_add(&s->asked, 1);
+    if (is_bad(s, index)) return wick_fault_set(fault, WICK_ERR_FORMAT, "pictures.bin: record %lld is damaged", (long long)index);
+    if (s->slow && index % 11 == 0) usleep(100);
+    for (int k = 0; out[0] && k < HEIGHT * WIDTH; k++) ((uint8_t *)out[0])[k] = (uint8_t)(index * 31 + k * 7 + 1);
+    if (out[1]) *(int64_t *)out[1] = label_of(user, index);
+    for (int64_t k = 0; out[2] && k < 2 * length_of(user, index, 2); k++) ((float *)out[2])[k] = (float)(index * 100 + k);
+    if (out[3]) *(int64_t *)out[3] = index;
+    return WICK_OK;
+}
+
+static wick_dataset *new_set(wick_context *ctx, source *s, int64_t count) {
+    const wick_dataset_source d = {.count = count,
+                                   .n_fields = 4,
+                                   .fields = {{"image", WICK_U8, 3, {1, HEIGHT, WIDTH}}, {"label", WICK_I64, 0, {0}}, {"rows", WICK_F32, 2, {-1, 2}}, {"number", WICK_I64, 0, {0}}},
+                                   .get = get,
+                                   .length = length_of,
+                                   .label = label_of,
+                                   .classes = CLASSES,
+                                   .user = s};
+    wick_dataset *set = NULL;
+    return wick_dataset_new(ctx, &d, &set) == WICK_OK ? set : NULL;
+}
+
+#define SETUP(...)                                                                     \
+    source s = {__VA_ARGS__};                                                          \
+    wick_context *ctx = NULL;                                                          \
+    wick_loader *loader = NULL;                                                        \
+    wick_batch b = {0};                                                                \
+    (void)b;                                                                           \
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2}) == WICK_OK); \
+    wick_dataset *set = new_set(ctx, &s, SAMPLES);                                     \
+    REQUIRE(set != NULL)
+#define TEARDOWN                 \
+    wick_loader_free(&loader);   \
+    wick_dataset_free(&set);     \
+    wick_context_free(&ctx)
+
+static uint64_t hash_batch(const wick_loader *l, const wick_batch *b) {
+    uint64_t h = (uint64_t)b->count;
+    for (int k = 0; k < 4; k++) {
+        const wick_spec *f = wick_loader_field(l, k);
+        int64_t n = b->count;
+        for (int d = 1; d < f->rank; d++) n *= f->dims[d] < 0 ? b->padded[k] : f->dims[d];
+        h = wick_hash(b->fields[k], (size_t)n * wick_dtype_size(f->dtype), h);
+        if (b->lengths[k]) h = wick_hash(b->lengths[k], (size_t)b->count * sizeof(int64_t), h);
+    }
+    return wick_hash(b->samples, (size_t)b->count * sizeof(int64_t), h);
+}
+
+/* Hashes of the batches up to the end of so many epochs; an epoch's end is 0. -1: a failure. */
+static int hash_all(wick_loader *l, int epochs, uint64_t *hashes) {
+    int n = 0;
+    wick_batch b;
+    while (epochs > 0 && n < MAX_BATCHES) {
+        if (wick_loader_take(l, &b) != WICK_OK) return -1;
+        hashes[n++] = b.count ? hash_batch(l, &b) : 0;
+        epochs -= !b.count;
+    }
+    return n;
+}
+
+static const double *some_weights(void) {
+    static double weights[SAMPLES];
+    for (int i = 0; i < SAMPLES; i++) weights[i] = i % 4 ? i % 9 : 0.5;
+    return weights;
+}
+
+/* Ways to load, each with all the rest as it is. */
+static wick_loader_options way(int i) {
+    switch (i) {
+    case 0: return (wick_loader_options){.batch = 8, .shuffle = true, .seed = 5, .mean = 0.3, .deviation = 0.4, .flip = true, .crop = 2};
+    case 1: return (wick_loader_options){.batch = 7, .drop_last = true, .raw = true, .pad = {0, 0, -1.5}};
+    case 2: return (wick_loader_options){.batch = 6, .shuffle = true, .seed = 9, .buckets = {4, 9, 20}, .bucket_field = 2, .pad = {0, 0, 7}};
+    case 3: return (wick_loader_options){.batch = 16, .seed = 1, .balanced = true, .draws = 150};
+    case 4: return (wick_loader_options){.batch = 5, .shuffle = true, .seed = 3, .rank = 1, .ranks = 3, .on_fault = WICK_FAULT_SUBSTITUTE};
+    case 5: return (wick_loader_options){.batch = 9, .shuffle = true, .drop_last = true, .seed = 2, .buckets = {3, 8, 17}, .bucket_field = 2, .rank = 0, .ranks = 2, .on_fault = WICK_FAULT_SKIP};
+    default: return (wick_loader_options){.batch = 300, .seed = 4, .weights = some_weights()};
+    }
+}
+enum { WAYS = 7 };
+static const int crews[] = {0, 1, 2, 5};
+
+TEST(any_number_of_workers_makes_the_same_batches) {
+    for (int w = 0; w < WAYS; w++) {
+        SETUP(.bad_every = w == 4 || w == 5 ? 10 : 0, .slow = true);
+        static uint64_t want[MAX_BATCHES], got[MAX_BATCHES];
+        int n = 0;
+        for (int c = 0; c < 4; c++)
+            for (int prefetch = 0; prefetch < 6; prefetch += 5) {
+                wick_loader_options o = way(w);
+                o.workers = crews[c];
+                o.prefetch = prefetch;
+                CHECK_MSG(wick_loader_new(ctx, set, &o, &loader) == WICK_OK, "%s", wick_context_error(ctx));
+                REQUIRE(loader);
+                const int m = hash_all(loader, 3, c || prefetch ? got : want);
+                if (!c && !prefetch) n = m;
+                CHECK_MSG(m == n && m > 3, "way %d: %d of %d batches", w, m, n);
+                if (c || prefetch) CHECK_MSG(memcmp(want, got, (size_t)n * sizeof *want) == 0, "way %d, %d workers, %d ahead", w, crews[c], prefetch);
+                test_count("batches that are the same for any number of workers", n);
+                wick_loader_free(&loader);
+            }
+        TEARDOWN;
+    }
+}
+
+TEST(a_loader_resumed_anywhere_with_other_workers_continues) {
+    for (int w = 0; w < WAYS; w++) {
+        SETUP(.bad_every = w == 4 || w == 5 ? 10 : 0);
+        static uint64_t want[MAX_BATCHES], got[MAX_BATCHES];
+        wick_loader_options o = way(w);
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        const int n = hash_all(loader, 3, want);
+        wick_loader_free(&loader);
+        for (int at = 0; at < n; at += 7) {
+            int64_t epoch, sample;
+            o.workers = crews[at % 4];
+            REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+            for (int i = 0; i < at; i++) CHECK(wick_loader_take(loader, &b) == WICK_OK);
+            wick_loader_position(loader, &epoch, &sample);
+            wick_loader_free(&loader);
+            o.workers = crews[(at + 1) % 4];
+            REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+            if (at % 2) CHECK(wick_loader_take(loader, &b) == WICK_OK); /* wherever it was */
+            CHECK(wick_loader_seek(loader, epoch, sample) == WICK_OK);
+            const int m = hash_all(loader, 3 - (int)epoch, got);
+            CHECK_MSG(m == n - at && memcmp(want + at, got, (size_t)m * sizeof *got) == 0, "way %d at batch %d: %d of %d", w, at, m, n - at);
+            wick_loader_free(&loader);
+        }
+        TEARDOWN;
+    }
+}
+
+TEST(as_ready_hands_out_each_batch_once_also_when_resumed) {
+    SETUP(.slow = true);
+    wick_loader_options o = {.batch = 4, .shuffle = true, .seed = 8, .workers = 3, .prefetch = 9, .as_ready = true};
+    for (int stop = 0; stop < 50; stop += 7) {
+        int seen[SAMPLES] = {0};
+        wick_loader_place place = {0, 0, 0};
+        for (int part = 0; part < 2; part++) {
+            o.workers = part ? 2 : 3;
+            REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK && wick_loader_return(loader, place) == WICK_OK);
+            for (int i = 0; part || i < stop; i++) {
+                REQUIRE(wick_loader_take(loader, &b) == WICK_OK);
+                if (!b.count) break;
+                for (int64_t k = 0; k < b.count; k++) {
+                    seen[b.samples[k]]++;
+                    CHECK(((int64_t *)b.fields[3])[k] == b.samples[k]);
+                }
+            }
+            place = wick_loader_where(loader);
+            wick_loader_free(&loader);
+        }
+        CHECK(place.epoch == 1 && place.sample == 0 && place.ahead == 0);
+        for (int i = 0; i < SAMPLES; i++) CHECK_MSG(seen[i] == 1, "sample %d: %d times", i, seen[i]);
+    }
+    TEARDOWN;
+}
+
+TEST(shards_hold_each_sample_once) {
+    SETUP(.slow = false);
+    for (int ranks = 1; ranks < 6; ranks++)
+        for (int shuffle = 0; shuffle < 2; shuffle++)
+            for (int buckets = 0; buckets < 2; buckets++) {
+                int seen[SAMPLES] = {0};
+                for (int rank = 0; rank < ranks; rank++) {
+                    wick_loader_options o = {.batch = 10, .shuffle = shuffle, .rank = rank, .ranks = ranks, .workers = rank % 3};
+                    if (buckets) o.buckets[0] = 9, o.buckets[1] = 17, o.bucket_field = 2;
+                    REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+                    int64_t batches = 0;
+                    while (wick_loader_take(loader, &b) == WICK_OK && b.count) {
+                        batches++;
+                        for (int64_t k = 0; k < b.count; k++) seen[b.samples[k]]++;
+                        if (batches == 1) CHECK(wick_loader_batches(loader) >= SAMPLES / ranks / 10);
+                    }
+                    wick_loader_free(&loader);
+                }
+                for (int i = 0; i < SAMPLES; i++) CHECK_INT(seen[i], 1);
+            }
+    TEARDOWN;
+}
+
+TEST(samples_are_padded_to_their_buckets_or_to_the_longest) {
+    SETUP(.slow = false);
+    for (int buckets = 0; buckets < 2; buckets++) {
+        wick_loader_options o = {.batch = 8, .shuffle = true, .pad = {0, 0, -2}, .workers = 2};
+        if (buckets) o.buckets[0] = 5, o.buckets[1] = 11, o.buckets[2] = 30, o.bucket_field = 2;
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        CHECK(wick_loader_field(loader, 2)->rank == 3 && wick_loader_field(loader, 2)->dims[1] == -1 && !wick_loader_field(loader, 4));
+        int total = 0;
+        while (wick_loader_take(loader, &b) == WICK_OK && b.count) {
+            const float *x = b.fields[2];
+            int64_t longest = 0;
+            for (int64_t i = 0; i < b.count; i++) longest = WICK_MAX(longest, length_of(NULL, b.samples[i], 2));
+            const int64_t bound = longest <= 5 ? 5 : longest <= 11 ? 11 : 30;
+            CHECK_INT(b.padded[2], buckets ? bound : longest);
+            CHECK(((uintptr_t)b.fields[2] & 63) == 0 && ((uintptr_t)b.fields[0] & 63) == 0);
+            for (int64_t i = 0; i < b.count; i++, x += 2 * b.padded[2]) {
+                const int64_t length = length_of(NULL, b.samples[i], 2);
+                CHECK_INT(b.lengths[2][i], length);
+                if (buckets) CHECK(length > (bound == 5 ? 0 : bound == 11 ? 5 : 11));
+                for (int64_t k = 0; k < 2 * b.padded[2]; k++) CHECK(x[k] == (k < 2 * length ? (float)(b.samples[i] * 100 + k) : -2));
+            }
+            total += (int)b.count;
+        }
+        CHECK_INT(total, SAMPLES);
+        wick_loader_free(&loader);
+    }
+    const wick_loader_options bad[] = {{.batch = 4, .buckets = {5, 9}, .bucket_field = 2}, {.batch = 4, .buckets = {9, 5}, .bucket_field = 2}, {.batch = 4, .buckets = {9}},
+                                       {.batch = 4, .buckets = {9}, .bucket_field = 4}, {.batch = 4, .pad = {0, 0.5}}, {.batch = 4, .pad = {0, NAN}}, {.batch = 4, .pad = {0, 0x1p63}}, {.batch = 4, .pad = {256}}, {.batch = 4, .pad = {-1}}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK_INT(wick_loader_new(ctx, set, &bad[i], &loader), WICK_ERR_INVALID);
+    TEARDOWN;
+}
+
+TEST(draws_follow_the_weights) {
+    SETUP(.slow = false);
+    enum { DRAWS = 40000 };
+    for (int balanced = 0; balanced < 2; balanced++) {
+        const wick_loader_options o = {.batch = 400, .draws = DRAWS, .seed = 12, .balanced = balanced, .weights = balanced ? NULL : some_weights(), .workers = 2};
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        static int64_t counts[SAMPLES];
+        double classes[CLASSES] = {0}, sum = 0, chi = 0;
+        int kinds = 0;
+        memset(counts, 0, sizeof counts);
+        while (wick_loader_take(loader, &b) == WICK_OK && b.count)
+            for (int64_t k = 0; k < b.count; k++) counts[b.samples[k]]++, classes[label_of(NULL, b.samples[k])]++;
+        for (int i = 0; i < SAMPLES; i++) sum += some_weights()[i];
+        for (int i = 0; !balanced && i < SAMPLES; i++) {
+            const double want = some_weights()[i] / sum * DRAWS;
+            if (want == 0) CHECK_INT(counts[i], 0);
+            else chi += pow((double)counts[i] - want, 2) / want, kinds++;
+        }
+        for (int k = 0; balanced && k < CLASSES; k++) chi += pow(classes[k] - DRAWS / CLASSES, 2) / (DRAWS / CLASSES), kinds++;
+        const double freedom = kinds - 1;
+        CHECK_MSG(chi < freedom + 4 * sqrt(2 * freedom), "chi-square %g of %d", chi, kinds);
+        wick_loader_free(&loader);
+    }
+    static double none[SAMPLES], odd[SAMPLES] = {1, -1};
+    const wick_loader_options bad[] = {{.batch = 4, .weights = none}, {.batch = 4, .weights = odd}, {.batch = 4, .draws = 5}, {.batch = 4, .draws = -5, .balanced = true},
+                                       {.batch = 4, .rank = 2, .ranks = 2}, {.batch = 4, .rank = -1}, {.batch = 4, .workers = -1}, {.batch = 4, .workers = 1000}, {.batch = 4, .prefetch = 61},
+                                       {.batch = 4, .raw = true, .flip = true}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK_INT(wick_loader_new(ctx, set, &bad[i], &loader), WICK_ERR_INVALID);
+    TEARDOWN;
+}
+
+TEST(a_sample_that_cannot_be_read_is_reported_skipped_or_replaced) {
+    for (int c = 0; c < 4; c++) {
+        SETUP(.bad_every = 10);
+        wick_loader_stats stats;
+        wick_loader_options o = {.batch = 16, .workers = crews[c]};
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        for (int i = 0; i < 3; i++) { /* the batch is tried again, and its first bad sample is named again */
+            CHECK_INT(wick_loader_take(loader, &b), WICK_ERR_FORMAT);
+            CHECK_STR_HAS(wick_context_error(ctx), "sample 3, in epoch 0: pictures.bin: record 3 is damaged");
+            CHECK(b.count == 0);
+            int64_t epoch, sample;
+            wick_loader_position(loader, &epoch, &sample);
+            CHECK(epoch == 0 && sample == 0);
+        }
+        CHECK(wick_loader_seek(loader, 0, 4) == WICK_OK);
+        CHECK_INT(wick_loader_take(loader, &b), WICK_ERR_FORMAT);
+        CHECK_STR_HAS(wick_context_error(ctx), "sample 13");
+        CHECK_INT(wick_loader_next(loader, NULL, NULL), -1);
+        s.bad_every = 0; /* mended: it goes on where it was */
+        CHECK(wick_loader_take(loader, &b) == WICK_OK && b.count == 16 && b.samples[0] == 4);
+        wick_loader_free(&loader);
+
+        s.bad_every = 10;
+        o.on_fault = WICK_FAULT_SKIP;
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        int64_t next = 0;
+        while (wick_loader_take(loader, &b) == WICK_OK && b.count)
+            for (int64_t k = 0; k < b.count; k++, next++) {
+                next += is_bad(&s, next);
+                CHECK(b.samples[k] == next && ((int64_t *)b.fields[3])[k] == next && ((float *)b.fields[2])[2 * k * b.padded[2]] == (float)(next * 100) &&
+                      b.lengths[2][k] == length_of(NULL, next, 2));
+            }
+        CHECK_INT(next, SAMPLES);
+        wick_loader_get_stats(loader, &stats);
+        CHECK(stats.skipped == 20 && stats.substituted == 0 && stats.samples == SAMPLES - 20);
+        wick_loader_free(&loader);
+        o.batch = 1; /* batches of which nothing is left are passed over */
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        int batches = 0;
+        while (wick_loader_take(loader, &b) == WICK_OK && b.count) batches += b.count == 1 && !is_bad(&s, b.samples[0]);
+        CHECK_INT(batches, SAMPLES - 20);
+        wick_loader_free(&loader);
+
+        o.batch = 16;
+        o.on_fault = WICK_FAULT_SUBSTITUTE;
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        next = 0;
+        while (wick_loader_take(loader, &b) == WICK_OK && b.count)
+            for (int64_t k = 0; k < b.count; k++, next++)
+                CHECK(!is_bad(&s, b.samples[k]) && (is_bad(&s, next) || b.samples[k] == next) && ((int64_t *)b.fields[3])[k] == b.samples[k] &&
+                      b.lengths[2][k] == length_of(NULL, b.samples[k], 2));
+        CHECK_INT(next, SAMPLES);
+        wick_loader_get_stats(loader, &stats);
+        CHECK(stats.skipped == 0 && stats.substituted >= 20 && stats.samples == SAMPLES); /* of the next epoch, too, some have been made */
+        wick_loader_free(&loader);
+        TEARDOWN;
+    }
+}
+
+TEST(a_loader_may_be_left_at_any_moment) {
+    SETUP(.slow = false);
+    enum { TIMES = 1000 };
+    for (int i = 0; i < TIMES; i++) {
+        s.slow = test_rand() & 1;
+        s.bad_every = test_rand() % 4 ? 0 : 40;
+        const wick_loader_options o = {.batch = test_rand_int(1, 30), .shuffle = true, .seed = test_rand(), .workers = test_rand_int(0, 4), .prefetch = test_rand_int(0, 6), .as_ready = test_rand() & 1};
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        for (int k = test_rand_int(0, 12); k > 0; k--) {
+            if (test_rand() % 8 == 0) CHECK(wick_loader_seek(loader, test_rand_int(0, 3), test_rand_int(0, SAMPLES)) == WICK_OK);
+            const wick_status status = wick_loader_take(loader, &b);
+            CHECK(status == WICK_OK || (s.bad_every && status == WICK_ERR_FORMAT));
+            for (int64_t j = 0; j < b.count; j++) CHECK(((int64_t *)b.fields[3])[j] == b.samples[j]);
+        }
+        if (test_rand() & 1) usleep((useconds_t)test_rand_int(0, 200));
+        wick_loader_free(&loader);
+    }
+    test_count("loaders left in the middle", TIMES);
+    TEARDOWN;
+}
+
+TEST(a_batch_costs_no_allocation_and_all_memory_is_accounted_for) {
+    counting memory = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&memory);
+    wick_context *ctx;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    for (int w = 0; w < WAYS; w++) {
+        source s = {.bad_every = w == 4 || w == 5 ? 10 : 0};
+        wick_dataset *set = new_set(ctx, &s, SAMPLES);
+        wick_loader *loader;
+        wick_loader_options o = way(w);
+        wick_loader_stats stats;
+        wick_batch b;
+        o.workers = w % 3;
+        const int64_t bytes = memory.live_bytes;
+        REQUIRE(set && wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        wick_loader_get_stats(loader, &stats);
+        CHECK_INT(stats.memory, memory.live_bytes - bytes);
+        CHECK_INT(stats.memory_peak, stats.memory);
+        const int64_t calls = memory.calls;
+        for (int i = 0; i < 200; i++) CHECK(wick_loader_take(loader, &b) == WICK_OK);
+        CHECK_INT(memory.calls, calls);
+        wick_loader_free(&loader);
+        CHECK_INT(memory.live_bytes, bytes);
+        wick_dataset_free(&set);
+    }
+    /* every allocation in turn is refused */
+    source s = {0};
+    wick_dataset *set = new_set(ctx, &s, SAMPLES);
+    wick_loader_options o = way(2);
+    o.workers = 2;
+    o.balanced = true;
+    int failed = 0;
+    const int64_t live = memory.live;
+    for (int limit = 0; limit < 200; limit++) {
+        wick_loader *loader;
+        memory.fail_at = memory.calls + limit;
+        const wick_status status = wick_loader_new(ctx, set, &o, &loader);
+        memory.fail_at = -1;
+        if (status == WICK_OK) {
+            wick_loader_free(&loader);
+            break;
+        }
+        CHECK_INT(status, WICK_ERR_NOMEM);
+        CHECK(!loader && memory.live == live);
+        failed++;
+    }
+    CHECK_MSG(failed > 20 && failed < 200, "%d", failed);
+    wick_dataset_free(&set);
+    wick_context_free(&ctx);
+    CHECK_INT(memory.live, 0);
+}
+
+TEST(what_it_costs_is_told) {
+    SETUP(.slow = true);
+    wick_loader_stats stats;
+    for (int workers = 0; workers < 3; workers++) {
+        const wick_loader_options o = {.batch = 10, .workers = workers, .mean = 0.5};
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        wick_loader_get_stats(loader, &stats);
+        CHECK(stats.samples == 0 && stats.get.count == 0 && strstr(stats.advice, "Too few"));
+        for (int i = 0; i < 43; i++) CHECK(wick_loader_take(loader, &b) == WICK_OK);
+        wick_loader_get_stats(loader, &stats);
+        CHECK_INT(stats.samples, 2 * SAMPLES);
+        CHECK_INT(stats.batches, 42);
+        const wick_timing *spans[] = {&stats.get, &stats.transform, &stats.collate, &stats.make, &stats.wait};
+        for (int k = 0; k < 5; k++) {
+            const wick_timing *t = spans[k];
+            CHECK_MSG(t->count >= 42 && t->min <= t->median && t->median <= t->p95 && t->p95 <= t->p99 && t->p99 <= t->max && t->mean >= t->min && t->mean <= t->max &&
+                          fabs(t->total - t->mean * (double)t->count) <= 1e-9 * t->total + 1e-12,
+                      "span %d: %llu, %g %g %g %g %g", k, (unsigned long long)t->count, t->min, t->median, t->p95, t->p99, t->max);
+        }
+        CHECK(stats.samples_per_second > 0 && stats.batches_per_second > 0 && stats.waiting >= 0 && stats.waiting <= 1 && stats.full >= 0);
+        CHECK(fabs(stats.efficiency - stats.samples_per_second * (1 - fmin(stats.make.p95, 0.5)) * (1 - fmin((double)stats.memory_peak / 2e9, 0.5))) < 1e-6 * stats.efficiency);
+        CHECK(stats.workers == workers && stats.prefetch == (workers ? WICK_MAX(2, workers + 1) : 0) && *stats.advice);
+        if (!workers) CHECK_STR_HAS(stats.advice, "add workers");
+        wick_loader_free(&loader);
+    }
+    TEARDOWN;
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }
