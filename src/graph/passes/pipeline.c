@@ -16,6 +16,8 @@ const wick_pass wick_passes[] = {
     {"simplify", "again, of what folding made", wick_pass_simplify, false},
     {"cse", "equal nodes become one", wick_pass_cse, false},
     {"dce", "again", wick_pass_dce, false},
+    {"fold_scale", "scales and shifts by channel behind products, as of batch norm, go into weights and bias: not in training", wick_pass_fold_scale, false},
+    {"dce", "again", wick_pass_dce, false},
     {"epilogue", "products and convolutions take along the bias and the ReLU behind them", wick_pass_epilogue, false},
     {"dce", "again", wick_pass_dce, false},
     {"rematerialise", "what is as cheap to make as to read is made for each reader", wick_pass_rematerialise, false},
