@@ -76,6 +76,7 @@ typedef struct wick_pass {
 extern const wick_pass wick_passes[];
 extern const int wick_passes_count;
 
+wick_status wick_pass_attention(wick_graph *graph, wick_msg *msg);   /* products and softmax that are attention */
 wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg); /* gradients become what they stand for */
 wick_status wick_pass_quantize(wick_graph *graph, wick_msg *msg);    /* quantised float products become integer ones */
 wick_status wick_pass_expand_quantize(wick_graph *graph, wick_msg *msg); /* other quantise and dequantise nodes become elementwise ops */

@@ -2,7 +2,7 @@
  * values of the graph, of any dtype; between them lie casts, views of all kinds, extents of 0 and 1, and the patterns that passes look for. Each graph is
  * compiled without passes, with all, with each one left out, with each one alone, and with three threads that share even little work.
  *
- * Where only passes ran that keep bits, results are equal to the bit. fold_scale and quantize don't (docs/numerics.md): with what they change, results of graphs of
+ * Where only passes ran that keep bits, results are equal to the bit. fold_scale, attention and quantize don't (docs/numerics.md): with what they change, results of graphs of
  * smooth ops are compared within a bound, others without these passes.
  *
  * WICK_FUZZ_GRAPHS=N in the environment: so many graphs. A failure is shrunk, and prints the seed, which WICK_FUZZ_SEED=... repeats, and the graph. */
@@ -12,7 +12,7 @@
 #include "wick/wick.h"
 
 /* Passes that may change bits. */
-#define CHANGES_BITS "quantize,fold_scale"
+#define CHANGES_BITS "quantize,fold_scale,attention"
 
 enum { STEPS = 40, POOL = 2 * STEPS + 8, INPUTS = 3, OUTPUTS = 5, MOST = 600, WAYS = 64 };
 

@@ -6,6 +6,7 @@
 #include "wick/registry.h"
 
 const wick_pass wick_passes[] = {
+    {"attention", "a product, a softmax and a product that are attention become that op", wick_pass_attention, false},
     {"expand_grad", "gradients become the nodes that compute them", wick_pass_expand_grad, true},
     {"dce", "what no output and no effect needs goes", wick_pass_dce, true},
     {"quantize", "products between dequantize and quantize nodes are done in integers", wick_pass_quantize, false},
