@@ -87,6 +87,7 @@ wick_status wick_pass_cse(wick_graph *graph, wick_msg *msg);         /* equal no
 wick_status wick_pass_dce(wick_graph *graph, wick_msg *msg);         /* nodes that nothing needs go */
 wick_status wick_pass_fold_scale(wick_graph *graph, wick_msg *msg);  /* scales and shifts behind products go into their weights */
 wick_status wick_pass_epilogue(wick_graph *graph, wick_msg *msg);    /* products take the bias and ReLU after them along */
+wick_status wick_pass_merge(wick_graph *graph, wick_msg *msg);       /* small products of one input become one */
 wick_status wick_pass_rematerialise(wick_graph *graph, wick_msg *msg); /* what is cheap to make again is, for each reader */
 wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg);        /* elementwise groups, reductions at their end */
 wick_status wick_pass_schedule(wick_graph *graph, wick_msg *msg);    /* order for low peak memory; state is written last */

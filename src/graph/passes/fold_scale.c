@@ -20,16 +20,6 @@ typedef struct scaled {
     int axis; /* of channels */
 } scaled;
 
-/* Marked with the walk's number: follows from constants and states that stay as they are. */
-static bool is_fixed(const wick_graph *graph, const wick_value *v) { return v->node->mark == graph->ctx->walk; }
-static void note_fixed(wick_graph *graph, wick_node *node) {
-    const uint32_t no = WICK_OP_EFFECT | WICK_OP_RANDOM | WICK_OP_FAULTS;
-    bool fixed = !(node->op->flags & no) && !node->n_regions && (node->n_in || node->op == &wick_op_constant || node->op == &wick_op_data);
-    for (int k = 0; k < node->n_in; k++) fixed &= is_fixed(graph, node->in[k]);
-    for (int i = 0; i < graph->n_outputs && node->op == &wick_op_data; i++) fixed &= !graph->output_leaf || graph->output_leaf[i] != (int32_t)node->slot[0];
-    if (fixed) node->mark = graph->ctx->walk;
-}
-
 static bool is_row(const wick_node *node, wick_ew ew) { return node->op->flags & WICK_OP_ELEMENTWISE && node->op->ew == ew; }
 
 /* One number for each place of axis, or one for all. */
@@ -54,7 +44,7 @@ static bool find_scaled(const wick_graph *graph, const wick_value *v, scaled *s)
         const wick_value *in = v->node->in[k];
         s->product = in->node;
         s->shift = v->node->in[1 - k];
-        if (is_product(in->node, &s->axis) && in->node->op != &wick_op_conv && wick_type_equal(&in->type, &v->type) && is_fixed(graph, s->shift) &&
+        if (is_product(in->node, &s->axis) && in->node->op != &wick_op_conv && wick_type_equal(&in->type, &v->type) && wick_is_fixed(graph, s->shift) &&
             is_by_channel(&s->shift->type, &v->type, s->axis))
             return in->id == 1;
     }
@@ -67,8 +57,8 @@ static const char *why_not(const wick_graph *graph, const scaled *s, const wick_
     if (v->id != 1) return "what lies between is read by others too";
     if (v->type.dtype != WICK_F32 && v->type.dtype != WICK_F64) return "its dtype is rounded between";
     if (p->op == &wick_op_matmul && (p->n_in != 2 || p->in[1]->type.rank != 2)) return "each product of the batch has a matrix of its own";
-    if (!is_fixed(graph, p->in[1])) return "the weights are no constants or states that stay as they are";
-    return p->op == &wick_op_conv && p->n_in == 3 && !is_fixed(graph, p->in[2]) ? "the bias is no constant or state that stays as it is" : NULL;
+    if (!wick_is_fixed(graph, p->in[1])) return "the weights are no constants or states that stay as they are";
+    return p->op == &wick_op_conv && p->n_in == 3 && !wick_is_fixed(graph, p->in[2]) ? "the bias is no constant or state that stays as it is" : NULL;
 }
 
 /* ---- what is made --------------------------------------------------------------------------------------------------------------- */
@@ -142,13 +132,13 @@ static wick_node *taken(wick_graph *graph, const wick_node *node, const scaled *
 }
 
 static wick_node *rule(wick_graph *graph, wick_node *node) {
-    note_fixed(graph, node);
+    wick_note_fixed(graph, node);
     const bool swaps = is_row(node, WICK_EW_add) || is_row(node, WICK_EW_mul);
     if (node->mark == graph->ctx->walk || (!swaps && !is_row(node, WICK_EW_sub) && !is_row(node, WICK_EW_div))) return NULL;
     for (int k = 0; k < (swaps ? 2 : 1); k++) {
         scaled s;
         wick_value *v = node->in[1 - k], *at = node->in[k];
-        if (!wick_type_equal(&at->type, &node->out[0].type) || !is_fixed(graph, v) || !find_scaled(graph, at, &s) || !is_by_channel(&v->type, &at->type, s.axis) ||
+        if (!wick_type_equal(&at->type, &node->out[0].type) || !wick_is_fixed(graph, v) || !find_scaled(graph, at, &s) || !is_by_channel(&v->type, &at->type, s.axis) ||
             at->type.dims[s.axis] < 1)
             continue;
         const bool adds = is_row(node, WICK_EW_add), multiplies = is_row(node, WICK_EW_mul) || is_row(node, WICK_EW_div);

@@ -21,6 +21,8 @@ const wick_pass wick_passes[] = {
     {"dce", "again", wick_pass_dce, false},
     {"epilogue", "products and convolutions take along the bias and the ReLU behind them", wick_pass_epilogue, false},
     {"dce", "again", wick_pass_dce, false},
+    {"merge", "small products of one input become one, and slices of it", wick_pass_merge, false},
+    {"dce", "again", wick_pass_dce, false},
     {"rematerialise", "what is as cheap to make as to read is made for each reader", wick_pass_rematerialise, false},
     {"fuse", "elementwise ops of one shape, and the reduction at their end, become one kernel", wick_pass_fuse, false},
     {"schedule", "an order of little memory; states are written last", wick_pass_schedule, true},
