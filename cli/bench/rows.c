@@ -76,18 +76,21 @@ static wick_status record_network(wick_context *ctx, wick_tensor *const *in, wic
     out[0] = wick_cross_entropy(out[0], in[1]);
     return wick_optimizer_step(s->optimizer, out[0]);
 }
-static wick_status compile_resnet8(wick_context *ctx) {
+static wick_status compile_resnet8(wick_context *ctx, bool training, int64_t batch) {
     const bench_row row = {.network = "resnet8"};
     subject s = {.ctx = ctx, .row = &row};
-    const wick_spec in[] = {{"x", WICK_F32, 4, {64, 3, 32, 32}}, {"labels", WICK_I64, 1, {64}}};
+    const wick_spec in[] = {{"x", WICK_F32, 4, {batch, 3, 32, 32}}, {"labels", WICK_I64, 1, {batch}}};
     wick_status status = wick_model_new(ctx, &s.model);
-    if (status == WICK_OK) status = wick_optimizer_new(s.model, &(wick_optim_options){.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9}, &s.optimizer);
+    if (status == WICK_OK && training) status = wick_optimizer_new(s.model, &(wick_optim_options){.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9}, &s.optimizer);
     if (status == WICK_OK) status = find_network(&s);
-    if (status == WICK_OK) status = compile(ctx, record_network, &s, 2, in);
+    if (status == WICK_OK) wick_model_set_training(s.model, training);
+    if (status == WICK_OK) status = compile(ctx, record_network, &s, training ? 2 : 1, in);
     wick_optimizer_free(&s.optimizer);
     wick_model_free(&s.model);
     return status;
 }
+static wick_status compile_resnet8_training(wick_context *ctx) { return compile_resnet8(ctx, true, 64); }
+static wick_status compile_resnet8_inference(wick_context *ctx) { return compile_resnet8(ctx, false, 1); }
 
 /* The product that everyone writes first. */
 static void multiply_naive(int n, const float *x, const float *a, float *y) {

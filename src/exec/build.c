@@ -15,54 +15,89 @@ static wick_status note_types(wick_plan *plan) {
 
 /* ---- what is packed once -------------------------------------------------------------------------------------------------------- */
 
-/* Does the step give the same each time, as long as the leaves in `fixed` do? maker: by buffer, the step that alone writes it, or -1. */
-static bool gives_the_same(const wick_lower *l, const wick_step *s, const bool *fixed, const int32_t *maker, const bool *same) {
+/* What is known of a buffer of the arena while it is decided what stays. */
+typedef struct staying {
+    bool read;    /* so far: who writes now begins another value in its place */
+    bool renewed; /* it has several values, one after the other */
+    bool changes; /* some step that writes it doesn't give the same each time */
+    bool needed;  /* kept steps write it */
+    bool run;     /* steps read it that run each time */
+} staying;
+
+/* Does the step give the same each time, as long as the leaves in `fixed` do, and all that write what it writes or reads? */
+static bool gives_the_same(const wick_lower *l, const wick_step *s, const bool *fixed, const staying *of) {
     bool writes = false;
     if (s->fault || s->tap || s->jump || s->commits || !s->tasks) return false;
     for (int k = 0; k < s->n_refs; k++) {
         const wick_buffer *b = &l->buffers[s->refs[k].buffer];
-        const int32_t by = maker[s->refs[k].buffer];
-        if (s->refs[k].write) {
-            if (b->kind != WICK_BUFFER_TEMP || by != (int32_t)(s - l->steps)) return false;
-            writes = true;
-        } else if (b->kind != WICK_BUFFER_CONST && !(b->kind == WICK_BUFFER_LEAF && fixed[b->index]) &&
-                   !(b->kind == WICK_BUFFER_TEMP && by >= 0 && by < (int32_t)(s - l->steps) && same[by])) {
-            return false;
-        }
+        const staying *at = &of[s->refs[k].buffer];
+        if (b->kind == WICK_BUFFER_TEMP ? at->renewed || at->changes : s->refs[k].write || (b->kind != WICK_BUFFER_CONST && !(b->kind == WICK_BUFFER_LEAF && fixed[b->index]))) return false;
+        writes |= s->refs[k].write;
     }
     return writes;
 }
 
-/* Finds packing steps (and what they need) that depend on constants and on states that the plan does not assign. What they write keeps its place in the
- * arena. Of a workspace they run once, and again when such a state has changed. */
-static wick_status keep_packed(wick_plan *plan, wick_lower *l, const wick_walk *w) {
-    bool any = false;
-    for (size_t i = 0; i < l->n_steps; i++) any |= l->steps[i].packs;
-    if (!any || !w->traced) return WICK_OK;
-    bool *fixed = wick_arena_zalloc(&plan->arena, 2 * (plan->n_leaves + 1) + l->n_steps), *keeps = fixed + plan->n_leaves + 1, *same = keeps + plan->n_leaves + 1;
-    int32_t *maker = fixed ? wick_arena_alloc(&plan->arena, (l->n_buffers + 1) * sizeof *maker) : NULL;
-    if (!maker) return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
+enum { KEPT_SMALL = 64 << 10 }; /* bytes of results that are kept in any case */
+
+/* Is what the step gives worth its place? Results no larger than what they are made of, and what packs weights, whose place pays for itself. */
+static bool is_worth_keeping(const wick_lower *l, const wick_step *s) {
+    size_t in = KEPT_SMALL, out = 0;
+    for (int k = 0; k < s->n_refs; k++) *(s->refs[k].write ? &out : &in) += l->buffers[s->refs[k].buffer].size;
+    return s->packs || out <= in;
+}
+
+/* Finds steps that depend on constants and on states that the plan does not assign: those that pack weights (and what they need), and others of results that
+ * are not large. Of a workspace they run once, and again when such a state has changed. What they write keeps its place in the arena, but for what only such
+ * steps read: these run one after the other, unless there are loops or branches. */
+static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_walk *w) {
+    if (!w->traced) return WICK_OK;
+    staying *of = wick_arena_zalloc(&plan->arena, (l->n_buffers + 1) * sizeof *of);
+    bool *fixed = of ? wick_arena_zalloc(&plan->arena, 2 * (plan->n_leaves + 1) + l->n_steps) : NULL;
+    if (!fixed) return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
+    bool *keeps = fixed + plan->n_leaves + 1, *same = keeps + plan->n_leaves + 1, jumps = false, more = true;
     for (size_t i = 0; i < plan->n_leaves; i++) fixed[i] = w->leaves[i]->node->op != &wick_op_input;
     for (int r = 0; r < l->n_results; r++)
         if (l->results[r].leaf >= 0) fixed[l->results[r].leaf] = false;
-    for (size_t i = 0; i < l->n_buffers; i++) maker[i] = -1;
+    for (size_t i = 0; i < l->n_steps; i++) {
+        const wick_step *s = &l->steps[i];
+        same[i] = true;
+        jumps |= s->jump != 0;
+        for (int k = 0; k < s->n_refs; k++) of[s->refs[k].buffer].read |= !s->refs[k].write;
+        for (int k = 0; k < s->n_refs; k++) of[s->refs[k].buffer].renewed |= s->refs[k].write && of[s->refs[k].buffer].read;
+    }
+    while (more) { /* what one step changes, others that write there can't keep */
+        more = false;
+        for (size_t i = 0; i < l->n_steps; i++) {
+            const wick_step *s = &l->steps[i];
+            if (!same[i] || gives_the_same(l, s, fixed, of)) continue;
+            same[i] = false;
+            more = true;
+            for (int k = 0; k < s->n_refs; k++) of[s->refs[k].buffer].changes |= s->refs[k].write;
+        }
+    }
+    for (more = true; more;) {
+        more = false;
+        for (size_t i = l->n_steps; i-- > 0;) {
+            wick_step *s = &l->steps[i];
+            bool needed = same[i] && !s->kept && is_worth_keeping(l, s);
+            for (int k = 0; k < s->n_refs; k++) needed |= same[i] && !s->kept && s->refs[k].write && of[s->refs[k].buffer].needed;
+            if (!needed) continue;
+            s->kept = more = true;
+            for (int k = 0; k < s->n_refs; k++) {
+                const wick_buffer *b = &l->buffers[s->refs[k].buffer];
+                of[s->refs[k].buffer].needed |= b->kind == WICK_BUFFER_TEMP;
+                if (b->kind == WICK_BUFFER_LEAF) keeps[b->index] = true, plan->keeps = keeps;
+            }
+        }
+    }
     for (size_t i = 0; i < l->n_steps; i++)
-        for (int k = 0; k < l->steps[i].n_refs; k++) {
-            const wick_ref *r = &l->steps[i].refs[k];
-            if (r->write) maker[r->buffer] = maker[r->buffer] == -1 ? (int32_t)i : -2;
-        }
-    for (size_t i = 0; i < l->n_steps; i++) same[i] = gives_the_same(l, &l->steps[i], fixed, maker, same);
-    for (size_t i = l->n_steps; i-- > 0;) {
-        wick_step *s = &l->steps[i];
-        s->kept |= s->packs && same[i];
-        for (int k = 0; s->kept && k < s->n_refs; k++) {
-            wick_buffer *b = &l->buffers[s->refs[k].buffer];
-            if (b->kind == WICK_BUFFER_LEAF) keeps[b->index] = true, plan->keeps = keeps;
-            if (b->kind != WICK_BUFFER_TEMP) continue;
-            l->steps[maker[s->refs[k].buffer]].kept = true;
-            b->first = 0;
-            b->last = (int32_t)l->n_steps - 1;
-        }
+        for (int k = 0; !l->steps[i].kept && k < l->steps[i].n_refs; k++) of[l->steps[i].refs[k].buffer].run = true;
+    for (size_t i = 0; i < l->n_buffers; i++) {
+        wick_buffer *b = &l->buffers[i];
+        if (!of[i].needed || !(of[i].run || jumps)) continue;
+        plan->kept_bytes += WICK_ALIGN_UP(b->size, WICK_ALIGN);
+        b->first = 0;
+        b->last = (int32_t)l->n_steps - 1;
     }
     return WICK_OK;
 }
@@ -78,7 +113,7 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     wick_lower l = {.ctx = ctx, .graph = plan->graph, .arena = &plan->arena, .msg = msg, .keeps = !passes->required_only && w->traced};
     WICK_TRY(wick_lower_graph(&l, leaf_layouts));
     l.node = NULL;
-    if (!passes->required_only) WICK_TRY(keep_packed(plan, &l, w));
+    if (!passes->required_only) WICK_TRY(keep_what_stays(plan, &l, w));
     WICK_TRY(wick_plan_memory(&l, &plan->arena_bytes, &plan->live_bytes));
     plan->buffers = l.buffers;
     plan->n_buffers = l.n_buffers;

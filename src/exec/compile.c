@@ -228,10 +228,7 @@ void wick_plan_free(wick_plan **plan) {
 wick_plan_info wick_plan_get_info(const wick_plan *p) {
     wick_plan_info info = {.inputs = p->n_in, .outputs = p->n_out, .kernels = (int)p->n_steps, .arena_bytes = p->arena_bytes,
                            .buffers = (int)p->n_buffers, .live_bytes = p->live_bytes, .scratch_bytes = p->scratch * (size_t)wick_pool_threads(p->ctx->pool),
-                           .flops = p->flops, .bytes = p->bytes};
-    for (size_t i = 0; i < p->n_steps; i++)
-        for (int k = 0; p->steps[i].kept && k < p->steps[i].n_refs; k++)
-            if (p->steps[i].refs[k].write) info.packed_bytes += WICK_ALIGN_UP(p->buffers[p->steps[i].refs[k].buffer].size, WICK_ALIGN); /* none other writes it */
+                           .packed_bytes = p->kept_bytes, .flops = p->flops, .bytes = p->bytes};
     for (size_t i = 0; i < p->n_leaves; i++) {
         info.states += p->bindings[i].state != NULL;
         info.assigns += p->bindings[i].assigned;

@@ -47,6 +47,7 @@ struct wick_plan {
     uint64_t hash;
     struct wick_plan *next, *newer, *older;
     struct wick_memory *memory; /* kept for the next run */
+    size_t kept_bytes; /* of the arena: what kept steps made, and the others read */
 };
 
 /* What one run needs besides the plan: kept between runs. */

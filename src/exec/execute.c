@@ -194,5 +194,6 @@ wick_status wick_execute(wick_execution *e) {
     uint64_t word = wick_fp_enter();
     wick_status status = run_steps(e);
     wick_fp_restore(word);
+    if (status != WICK_OK) memset(e->memory->done, 0, plan->n_steps * sizeof *e->memory->done); /* what kept steps hand on may not have been read */
     return status;
 }

@@ -76,6 +76,7 @@ typedef struct wick_pass {
 extern const wick_pass wick_passes[];
 extern const int wick_passes_count;
 
+wick_status wick_pass_attention(wick_graph *graph, wick_msg *msg);   /* products and softmax that are attention */
 wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg); /* gradients become what they stand for */
 wick_status wick_pass_quantize(wick_graph *graph, wick_msg *msg);    /* quantised float products become integer ones */
 wick_status wick_pass_expand_quantize(wick_graph *graph, wick_msg *msg); /* other quantise and dequantise nodes become elementwise ops */
@@ -84,7 +85,9 @@ wick_status wick_pass_transpose(wick_graph *graph, wick_msg *msg);   /* transpos
 wick_status wick_pass_fold(wick_graph *graph, wick_msg *msg);        /* elementwise ops of constants */
 wick_status wick_pass_cse(wick_graph *graph, wick_msg *msg);         /* equal nodes become one */
 wick_status wick_pass_dce(wick_graph *graph, wick_msg *msg);         /* nodes that nothing needs go */
+wick_status wick_pass_fold_scale(wick_graph *graph, wick_msg *msg);  /* scales and shifts behind products go into their weights */
 wick_status wick_pass_epilogue(wick_graph *graph, wick_msg *msg);    /* products take the bias and ReLU after them along */
+wick_status wick_pass_merge(wick_graph *graph, wick_msg *msg);       /* small products of one input become one */
 wick_status wick_pass_rematerialise(wick_graph *graph, wick_msg *msg); /* what is cheap to make again is, for each reader */
 wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg);        /* elementwise groups, reductions at their end */
 wick_status wick_pass_schedule(wick_graph *graph, wick_msg *msg);    /* order for low peak memory; state is written last */

@@ -256,6 +256,7 @@ wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wic
     g->outputs = wick_arena_alloc(arena, (n + 1) * sizeof *g->outputs);
     g->output_leaf = wick_arena_alloc(arena, (n + 1) * sizeof *g->output_leaf);
     if (!g->outputs || !g->output_leaf) return NULL;
+    g->compiled = w->traced;
     for (size_t i = 0; i < w->n_leaves; i++) {
         wick_value *v = w->leaves[i];
         ctx->target = g;

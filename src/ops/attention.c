@@ -306,10 +306,6 @@ const wick_op wick_op_attention_grad = {.name = "attention_grad", .doc = "gradie
                                         .n_out = 3, .infer = infer_attention_grad, .grad = grad_attention_grad, .flops = flops_attention_grad,
                                         .lower = lower_attention, .print = print_attention, .sample = sample_attention_grad};
 
-/* So few queries go in plain ops, whose weights take no more memory than the keys: a query is a lane, and most would idle. Measured with 8 heads, 1024
- * keys and D = 64: 1.45 times as fast for five queries, 1.29 for six, 0.99 for eight, 0.76 for fifteen. */
-enum { FEW_QUERIES = 6 };
-
 /* ---- the function ------------------------------------------------------------------------------------------------------------------- */
 
 /* As plain ops, of grouped tensors. */
@@ -420,7 +416,7 @@ wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor *v, cons
     attr.causal = o->causal || o->causal_end;
     attr.shift = o->causal_end ? keys - queries : 0;
     attr.masked = mask != NULL;
-    const bool plain = o->plain || queries <= FEW_QUERIES;
+    const bool plain = o->plain || queries <= WICK_ATTENTION_FEW_QUERIES;
     attr.seeded = !plain && o->dropout > 0;
     wick_tensor *ins[5] = {in[0], in[1], in[2]}, *out[2];
     int n = 3;

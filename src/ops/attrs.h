@@ -136,6 +136,9 @@ typedef struct recurrent_attr {
 } recurrent_attr;
 
 /* attention.c */
+/* So few queries go in plain ops, whose weights take no more memory than the keys: a query is a lane, and most would idle. Measured with 8 heads, 1024
+ * keys and D = 64: 1.45 times as fast for five queries, 1.29 for six, 0.99 for eight, 0.76 for fifteen. */
+enum { WICK_ATTENTION_FEW_QUERIES = 6 };
 typedef struct attention_attr {
     double scale, dropout;
     int64_t causal, shift;

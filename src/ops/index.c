@@ -300,7 +300,10 @@ static wick_status lower_concat(wick_lower *l, wick_node *node) {
     for (int i = 0; i < node->n_in; i++) {
         wick_operand in = wick_lower_in(l, node, i);
         part.type = in.type;
-        if (wick_type_count(in.type)) WICK_TRY(wick_lower_copy(l, &in, &part));
+        if (wick_type_count(in.type)) {
+            WICK_TRY(wick_lower_copy(l, &in, &part));
+            l->steps[l->n_steps - 1].packs = true; /* a part of the operand is laid out */
+        }
         part.layout.offset += in.type->dims[axis] * out.layout.strides[axis];
     }
     return WICK_OK;

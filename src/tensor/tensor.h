@@ -309,6 +309,8 @@ struct wick_graph {
     wick_symbol *symbols;
     int n_symbols;
     bool failed; /* an append ran out of memory */
+    bool compiled;       /* of a compiled function: states that it doesn't assign stay as they are from run to run */
+    bool differentiated; /* gradients were taken in it */
 };
 bool wick_graph_push(wick_graph *graph, wick_node *node);
 /* A new symbolic dim, or 0 when out of memory. */

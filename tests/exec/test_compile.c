@@ -673,7 +673,7 @@ TEST(passes_can_be_left_out_by_name) {
     }
     CHECK(!memcmp(y[0], y[1], sizeof y[0]) && !memcmp(&sum[0], &sum[1], sizeof sum[0]));
     wick_plan *plan;
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fus'; those that can be left out: quantize", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "cse,fus"}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fus'; those that can be left out: attention quantize", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "cse,fus"}, &plan));
     CHECK_FAILS(ctx, WICK_ERR_INVALID, "without the pass 'dce'", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "dce"}, &plan));
     CHECK(plan == NULL);
     wick_context_free(&ctx);

@@ -273,6 +273,22 @@ TEST(rematerialise_leaves_what_must_be_stored_or_costs_more) {
     bench_close(&b);
 }
 
+TEST(epilogue_adds_no_bias_behind_a_relu) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = wick_zeros(b.ctx, WICK_F32, WICK_DIMS(2, 3)), *w = wick_zeros(b.ctx, WICK_F32, WICK_DIMS(3, 2));
+    BENCH_COLLECT(&b, wick_add(wick_relu(wick_matmul(x, w)), VEC(b.ctx, 1, 2)));
+    bench_pass(&b, wick_pass_epilogue);
+    bench_pass(&b, wick_pass_dce);
+    CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
+                    "%1 f32[3,2] = data()\n"
+                    "%2 f32[2] = data()\n"
+                    "%3 f32[2,2] = matmul(%0, %1) relu\n"
+                    "%4 f32[2,2] = add(%3, %2)\n"
+                    "return %4\n");
+    bench_close(&b);
+}
+
 /* y needs a sum of e, so it cannot run with e: the group would wait for itself. */
 TEST(fuse_never_makes_a_cycle) {
     bench b;

@@ -9,6 +9,7 @@ static wick_node *biased_product(const wick_node *add, wick_value **bias) {
         wick_node *product = add->in[k]->node;
         wick_value *b = add->in[1 - k];
         if (product->op != &wick_op_matmul || product->n_in != 2 || add->in[k]->id != 1) continue;
+        if (((const wick_matmul_attr *)product->attr)->relu) continue; /* that comes before the sum */
         const wick_type *t = &product->out[0].type;
         if (b->type.rank != 1 || b->type.dims[0] != t->dims[t->rank - 1] || !wick_type_equal(&add->out[0].type, t)) continue;
         *bias = b;

@@ -129,6 +129,7 @@ wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg) {
     bool any = false;
     for (size_t i = 0; i < graph->n; i++) any |= graph->nodes[i]->op == &wick_op_grad;
     if (!any) return WICK_OK;
+    graph->differentiated = true;
 
     wick_context *ctx = graph->ctx;
     wick_node **old = graph->nodes;

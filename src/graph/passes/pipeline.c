@@ -6,6 +6,7 @@
 #include "wick/registry.h"
 
 const wick_pass wick_passes[] = {
+    {"attention", "a product, a softmax and a product that are attention become that op", wick_pass_attention, false},
     {"expand_grad", "gradients become the nodes that compute them", wick_pass_expand_grad, true},
     {"dce", "what no output and no effect needs goes", wick_pass_dce, true},
     {"quantize", "products between dequantize and quantize nodes are done in integers", wick_pass_quantize, false},
@@ -16,7 +17,11 @@ const wick_pass wick_passes[] = {
     {"simplify", "again, of what folding made", wick_pass_simplify, false},
     {"cse", "equal nodes become one", wick_pass_cse, false},
     {"dce", "again", wick_pass_dce, false},
+    {"fold_scale", "scales and shifts by channel behind products, as of batch norm, go into weights and bias: not in training", wick_pass_fold_scale, false},
+    {"dce", "again", wick_pass_dce, false},
     {"epilogue", "products and convolutions take along the bias and the ReLU behind them", wick_pass_epilogue, false},
+    {"dce", "again", wick_pass_dce, false},
+    {"merge", "small products of one input become one, and slices of it", wick_pass_merge, false},
     {"dce", "again", wick_pass_dce, false},
     {"rematerialise", "what is as cheap to make as to read is made for each reader", wick_pass_rematerialise, false},
     {"fuse", "elementwise ops of one shape, and the reduction at their end, become one kernel", wick_pass_fuse, false},
