@@ -137,6 +137,14 @@ static void print_totals(const view *v) {
     printf("memory: %.4g MB of intermediates in use at most, in an arena of %.4g MB", (double)p->live_bytes * 1e-6, (double)p->arena_bytes * 1e-6);
     if (p->packed_bytes) printf(" that also keeps %.4g MB of weights as kernels read them", (double)p->packed_bytes * 1e-6);
     printf("; %.4g MB of scratch for %d thread%s\n", (double)p->scratch_bytes * 1e-6, wick_context_threads(v->p.ctx), plural(wick_context_threads(v->p.ctx)));
+    if (p->again)
+        printf("made again for gradients instead of kept: results of %d op%s, %.4g MFLOP of the above\n", p->again, plural(p->again), p->again_flops * 1e-6);
+    if (v->p.fit.batch) {
+        printf("largest batch for %.4g MB: %lld, which takes %.4g MB with weights, states, inputs and results; one more ", (double)v->o->max_batch * 1e-6, (long long)v->p.fit.batch,
+               (double)v->p.fit.bytes * 1e-6);
+        if (v->p.fit.next_bytes) printf("would take %.4g MB\n", (double)v->p.fit.next_bytes * 1e-6);
+        else printf("can't keep to --memory-budget\n");
+    }
     printf("at best: %.4g us, as the sum of what %s allows each kernel", v->floor * 1e6, v->ceilings.tier);
     if (v->seconds > 0) printf("; measured: %.4g us, the median of %lld runs, %.0f %% of that speed", v->seconds * 1e6, (long long)v->runs, 100 * v->floor / v->seconds);
     printf("\n");
@@ -214,6 +222,16 @@ static void print_json(const view *v) {
     json_integer(&j, "live_bytes", (int64_t)p->live_bytes);
     json_integer(&j, "packed_bytes", (int64_t)p->packed_bytes);
     json_integer(&j, "scratch_bytes", (int64_t)p->scratch_bytes);
+    json_integer(&j, "state_bytes", (int64_t)p->state_bytes);
+    json_integer(&j, "input_bytes", (int64_t)p->input_bytes);
+    json_integer(&j, "output_bytes", (int64_t)p->output_bytes);
+    json_integer(&j, "again", p->again);
+    json_real(&j, "again_flops", p->again_flops, 12);
+    if (v->p.fit.batch) {
+        json_integer(&j, "max_batch", v->p.fit.batch);
+        json_integer(&j, "max_batch_bytes", (int64_t)v->p.fit.bytes);
+        if (v->p.fit.next_bytes) json_integer(&j, "next_batch_bytes", (int64_t)v->p.fit.next_bytes);
+    }
     json_real(&j, "floor_seconds", v->floor, 6);
     if (measured) json_real(&j, "seconds", v->seconds, 6), json_integer(&j, "runs", v->runs);
     json_open(&j, "kernels", '[');

@@ -107,7 +107,8 @@ static int build_step(report *r) {
     wick_model_set_limit(r->c.model, 0); /* what the file holds is loaded; the optimizer may add to it */
     wick_model_set_training(r->c.model, true);
     wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed}; /* flips and crops change no plan */
-    int code = trainer_new(&r->t, &r->c, r->train, &r->optim, o->label_smoothing, &loading);
+    const wick_compile_options compiling = trainer_compiling(o);
+    int code = trainer_new(&r->t, &r->c, r->train, &r->optim, o->label_smoothing, &loading, &compiling);
     r->has_trainer = code == CLI_OK;
     return code;
 }

@@ -247,8 +247,9 @@ static int build(training *t) {
     else if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
     if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, of_file, CLI_BAD_FILE);
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
-    if (code == CLI_OK) code = read_transform(t, &loading);
-    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, &loading);
+    const wick_compile_options compiling = trainer_compiling(o);
+    if (code == CLI_OK) code = read_transform(t, &loading, &compiling);
+    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->test) code = evaluator_new(&t->e, &t->c, t->test);
@@ -457,6 +458,10 @@ static void report(const training *t) {
         talk("stopped early: %lld epoch%s without a better accuracy", (long long)state->stale, plural(state->stale));
     talk("%lld step%s in %.1f s; best accuracy %.2f %% in epoch %lld", (long long)state->step, plural(state->step),
          state->seconds, state->best * 100, (long long)state->best_epoch);
+    double scale = 1;
+    int64_t skipped = 0;
+    const bool scaled = t->o->precision == WICK_PRECISION_F16 && t->t.optimizer && wick_optimizer_scale(t->t.optimizer, &scale, &skipped) == WICK_OK;
+    if (scaled) talk("%lld update%s skipped, whose gradients overflowed f16; the loss scale is %g now", (long long)skipped, plural(skipped), scale);
     if (!t->o->json) {
         printf("%s\n", t->r.best);
         return;
@@ -477,6 +482,7 @@ static void report(const training *t) {
     json_bool(&j, "stopped_early", stop_early(t));
     json_real(&j, "seconds", state->seconds, 6);
     json_real(&j, "samples_per_second", speed, 6);
+    if (scaled) json_integer(&j, "skipped_updates", skipped), json_real(&j, "loss_scale", scale, 9);
     json_integer(&j, "threads", wick_context_threads(t->ctx));
     json_text(&j, "path", t->r.best);
     json_text(&j, "last", t->r.last);
@@ -527,6 +533,10 @@ static int train(training *t) {
     int threads = wick_context_threads(t->ctx);
     talk("%s, %lld parameter%s, %lld image%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
          (long long)images, plural(images), threads, plural(threads));
+    if (o->memory_budget) {
+        const wick_plan_info plan = wick_plan_get_info(t->t.steps[1][0].plan);
+        talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again", (double)plan.arena_bytes * 1e-6, 100 * plan.again_flops / plan.flops);
+    }
     progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen, t->r.state.seconds);
     code = loop(t);
     if (!steplog_close(&t->log) && code == CLI_OK)

@@ -9,7 +9,8 @@
 
 /* Of a CHOICE the field holds the number, of a WORD the text. */
 /* A LIST may be given several times: its texts are joined by ;. EACH may too, and stays apart, whatever is in the texts: a cli_list. */
-typedef enum value_kind { FLAG, INTEGER, REAL, TEXT, CHOICE, WORD, LIST, EACH } value_kind;
+/* BYTES are a number with K, M or G behind it, 1024 each. */
+typedef enum value_kind { FLAG, INTEGER, BYTES, REAL, TEXT, CHOICE, WORD, LIST, EACH } value_kind;
 /* What a resumed run does with an option: forget it, keep it fixed, or keep it until the command line gives another. */
 typedef enum kept { FORGET, FIXED, CHANGEABLE } kept;
 
@@ -92,6 +93,12 @@ static const option_row rows[] = {
     {"hidden", "SIZES", TEXT, T, "256,128", AT(hidden), 0, 0, FIXED, "widths of the hidden layers"},
     {"dropout", "P", REAL, T, "0.1", AT(dropout), 0, 0.99, FIXED,
      "chance that a hidden unit is zeroed in training"},
+    {"memory-budget", "BYTES", BYTES, T | L | W | G, "0", AT(memory_budget), 0, 0, CHANGEABLE,
+     "the most that a step's intermediates may take, 64M: what gradients need is made again instead of kept where it must be, for the same bits; 0: no limit"},
+    {"precision", "f32|bf16|f16", CHOICE, T | L | W | G, "f32", AT(precision), 0, 0, FIXED,
+     "what products take and give, with sums, weights and all else in f32; f16 of train scales the loss, and skips steps whose gradients overflow"},
+    {"max-batch", "BYTES", BYTES, L | W | G, "0", AT(max_batch), 0, 0, FORGET,
+     "instead of --batch: the largest with which a step takes no more than so many bytes (64M, 1.5G), with weights, inputs and scratch; found without running one"},
     {"epochs", "N", INTEGER, T, "12", AT(epochs), 1, 1e6, CHANGEABLE, "passes over the training images"},
     {"batch", "N", INTEGER, T, "128", AT(batch), 1, 1e6, FIXED, "images in a step"},
     {"accumulate", "N", INTEGER, T, "1", AT(accumulate), 1, 1e6, FIXED, "batches whose gradients make one update"},
@@ -315,6 +322,18 @@ static int set_value(cli_options *o, int index, const char *text, char *error, s
             return CLI_USAGE;
         }
         *(int64_t *)field = value;
+        break;
+    }
+    case BYTES: {
+        static const char units[] = "KMG";
+        double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
+        const char *unit = value < 0 || !*end ? NULL : strchr(units, *end);
+        if (value < 0 || (*end && (!unit || end[1])) || !(value < MANY)) {
+            snprintf(error, size, "--%s needs bytes such as 64M, 512K or 1.5G, not '%s'", row->name, text);
+            return CLI_USAGE;
+        }
+        for (const char *u = units; unit && u <= unit; u++) value *= 1024;
+        *(int64_t *)field = (int64_t)value;
         break;
     }
     case REAL: {

@@ -45,6 +45,8 @@ static void hear_graph(void *user, const char *pass, const char *text) {
 
 static wick_compile_options compiling(planned *p) {
     return (wick_compile_options){.without = *p->o->without ? p->o->without : NULL,
+                                  .memory_budget = (size_t)p->o->memory_budget,
+                                  .precision = (wick_precision)p->o->precision,
                                   .on_pass = p->keeps_graphs ? hear_graph : NULL,
                                   .on_remark = p->keeps_remarks ? hear_remark : NULL,
                                   .user = p};
@@ -64,9 +66,14 @@ static bool can_be_left_out(const char *names) {
     return true;
 }
 
+static int too_little(const planned *p, const char *option, wick_status status) {
+    return talk_fail(CLI_USAGE, "--%s: %s", option, talk_why(p->ctx, status));
+}
+
 /* A name in --without that is none is the command line's fault, and anything else the model's. */
 static int failed(const planned *p, wick_status status) {
     const char *why = talk_why(p->ctx, status);
+    if (status == WICK_ERR_NOMEM && p->o->memory_budget) return too_little(p, "memory-budget", status);
     return !can_be_left_out(p->o->without) ? talk_fail(CLI_USAGE, "--without: %s", why) : talk_fail(talk_code(status, p->o->model ? CLI_BAD_FILE : CLI_USAGE), "%s", why);
 }
 
@@ -75,6 +82,7 @@ static int failed(const planned *p, wick_status status) {
 static int plan_onnx(planned *p) {
     const cli_options *o = p->o;
     if (o->train) return talk_fail(CLI_USAGE, "--train is for networks of wick train; an ONNX file becomes one by wick train --model %s", o->model);
+    if (o->max_batch) return talk_fail(CLI_USAGE, "--max-batch is for networks of wick train");
     if (options_given(o, "batch")) return talk_fail(CLI_USAGE, "--batch is for networks of wick train; --dim NAME=N sets an open extent of an ONNX file");
     const wick_onnx_limits limits = budget_limits(o);
     wick_status status = wick_onnx_open(p->ctx, o->model, &limits, &p->onnx);
@@ -126,13 +134,23 @@ static int plan_network(planned *p) {
     if (code != CLI_OK) return code;
     wick_status status = WICK_OK;
     wick_model_set_training(p->c.model, o->train);
-    if (o->train) status = wick_optimizer_new(p->c.model, &(wick_optim_options){.kind = WICK_ADAM}, &p->optimizer);
+    if (o->train) status = wick_optimizer_new(p->c.model, &(wick_optim_options){.kind = WICK_ADAM, .loss_scale.initial = o->precision == WICK_PRECISION_F16 ? 65536 : 0}, &p->optimizer);
     p->in = calloc(2, sizeof *p->in);
     if (!p->in) return talk_fail(CLI_FAILED, "out of memory");
-    classifier_specs(&p->c, o->batch, p->in);
     p->n_in = 1 + o->train;
-    if (status == WICK_OK) status = classifier_prepare(&p->c, o->batch);
     const wick_compile_options options = compiling(p);
+    int64_t batch = o->batch;
+    if (o->max_batch && options_given(o, "batch")) return talk_fail(CLI_USAGE, "--max-batch finds the batch; it takes no --batch beside it");
+    if (o->max_batch && p->c.onnx) return talk_fail(CLI_USAGE, "--max-batch is for networks by name or text, not for runs that began with an ONNX file");
+    if (o->max_batch && status == WICK_OK) {
+        classifier_specs(&p->c, 1, p->in);
+        for (int i = 0; i < p->n_in; i++) p->in[i].dims[0] = WICK_BATCH;
+        status = wick_plan_max_batch(p->ctx, record, p, p->n_in, p->in, 1, &options, (size_t)o->max_batch, &p->fit);
+        if (status == WICK_ERR_NOMEM) return too_little(p, "max-batch", status);
+        batch = p->fit.batch;
+    }
+    classifier_specs(&p->c, batch, p->in);
+    if (status == WICK_OK) status = classifier_prepare(&p->c, batch);
     if (status == WICK_OK) status = wick_compile(p->ctx, record, p, p->n_in, p->in, 1, &options, &p->plan);
     if (status != WICK_OK) return failed(p, status);
     char text[128];

@@ -25,6 +25,7 @@ typedef struct planned {
     classifier c;
     wick_optimizer *optimizer; /* of --train */
     wick_plan *plan;
+    wick_batch_fit fit; /* of --max-batch */
     wick_spec *in;
     int n_in;
     char title[320]; /* "resnet8, 64 images f32 [64, 3, 32, 32], a step of training" */

@@ -106,6 +106,7 @@ wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_grou
         .weight_decay = o->weight_decay,
         .clip_norm = o->clip,
         .accumulate = (int)o->accumulate,
+        .loss_scale = {.initial = o->precision == WICK_PRECISION_F16 ? 65536 : 0},
         .average = {.kind = o->ema > 0 ? WICK_AVERAGE_EMA : WICK_AVERAGE_NONE, .decay = o->ema, .buffers = true},
         .schedule = {.kind = schedule,
                      .warmup = o->warmup >= 0 ? o->warmup : schedule == WICK_SCHEDULE_ONE_CYCLE ? 0 : updates / 20,
@@ -125,10 +126,14 @@ wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_grou
     return optim;
 }
 
+wick_compile_options trainer_compiling(const cli_options *o) {
+    return (wick_compile_options){.memory_budget = (size_t)o->memory_budget, .precision = (wick_precision)o->precision};
+}
+
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
-                const wick_loader_options *loading) {
+                const wick_loader_options *loading, const wick_compile_options *compiling) {
     int64_t count = wick_dataset_count(dataset);
-    *t = (trainer){.c = c, .batch = loading->batch < count ? loading->batch : count, .seed = loading->seed, .smoothing = smoothing, .scale = 1, .plateau = optim->plateau.factor > 0};
+    *t = (trainer){.c = c, .batch = loading->batch < count ? loading->batch : count, .seed = loading->seed, .smoothing = smoothing, .compiling = *compiling, .scale = 1, .plateau = optim->plateau.factor > 0};
     t->tail = count % t->batch;
     t->accumulate = optim->accumulate > 1 ? optim->accumulate : 1;
     wick_loader_options all = *loading;
@@ -140,9 +145,10 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     /* All of them now and in this order, so that every process makes the same states in the same order. */
     for (int update = t->accumulate == 1; update < 2; update++)
         for (int last = 0; last <= (t->tail > 0); last++)
-            if (status == WICK_OK) status = compile(t, update, last, NULL, &t->steps[update][last]);
+            if (status == WICK_OK) status = compile(t, update, last, &t->compiling, &t->steps[update][last]);
     if (status == WICK_OK) return CLI_OK;
     const bool group = status == WICK_ERR_INVALID && optim->n_groups; /* that no parameter is in */
+    if (status == WICK_ERR_NOMEM && compiling->memory_budget) return talk_fail(CLI_USAGE, "--memory-budget: %s", talk_why(c->ctx, status));
     return talk_fail(group ? CLI_USAGE : CLI_FAILED, "%s%s", group ? "--group or --freeze: " : "", talk_why(c->ctx, status));
 }
 
@@ -203,7 +209,7 @@ void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t s
     }
     step s;
     trainer_result result;
-    wick_compile_options options = {.no_passes = true, .check_finite = true};
+    wick_compile_options options = {.no_passes = true, .check_finite = true, .precision = t->compiling.precision};
     wick_status status = compile(t, updates(t, number), n < t->batch, &options, &s);
     if (status != WICK_OK) {
         snprintf(text, size, "the step could not be repeated op by op: %s", talk_why(t->c->ctx, status));

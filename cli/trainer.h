@@ -18,6 +18,7 @@ typedef struct trainer {
     int accumulate;
     uint64_t seed;
     double smoothing;
+    wick_compile_options compiling; /* of all steps */
     bool plateau;
     double scale; /* of the rates, by --schedule plateau; else 1 */
     step steps[2][2]; /* [updates the weights][is the last one of an epoch] */
@@ -41,10 +42,11 @@ double trainer_peak(const wick_optim_options *optim); /* the rate that the sched
 /* What the options of wick train say of the optimizer, for a run of so many steps. It points to groups, which are read here; the text of --group
  * was checked before. */
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups);
+wick_compile_options trainer_compiling(const cli_options *o); /* and of its plans */
 /* Makes the model's parameters and the optimizer's state. smoothing: of the labels. loading says batch, seed, augmentation and workers; the model's normalisation and shuffling
  * are added. Exit codes; what went wrong has been said. */
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
-                const wick_loader_options *loading);
+                const wick_loader_options *loading, const wick_compile_options *compiling);
 void trainer_free(trainer *t);
 
 /* The loss of an epoch, by which --schedule plateau lowers the rate. Nothing to the other schedules. */

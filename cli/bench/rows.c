@@ -252,6 +252,7 @@ static wick_tensor *nhwc(wick_tensor *x) { return wick_permute(x, 4, (int[]){0, 
 #define GRAD ROW
 #define INFER(...)
 #define TRAIN(...)
+#define TRAIN_IN(...)
 #define UPDATE(...)
 #define CALL(...)
 #define PROCESS(...)
@@ -263,6 +264,7 @@ static wick_tensor *nhwc(wick_tensor *x) { return wick_permute(x, 4, (int[]){0, 
 #undef GRAD
 #undef INFER
 #undef TRAIN
+#undef TRAIN_IN
 #undef UPDATE
 #undef CALL
 #undef PROCESS
@@ -275,6 +277,7 @@ static wick_tensor *nhwc(wick_tensor *x) { return wick_permute(x, 4, (int[]){0, 
 #define GRAD(...)                          GRAPH(ROW_GRADIENTS, __VA_ARGS__)
 #define INFER(id, takes, text, ...)        {.suite = "infer", .name = #id, .form = ROW_INFER, .inputs = #takes, .network = text, .peer = #__VA_ARGS__},
 #define TRAIN(id, takes, text, how, ...)   {.suite = "train", .name = #id, .form = ROW_TRAIN, .inputs = #takes, .network = text, .optimizer = {ALONE how}, .peer = #__VA_ARGS__},
+#define TRAIN_IN(id, takes, text, how, plan, ...) {.suite = "memory", .name = #id, .form = ROW_TRAIN, .inputs = #takes, .network = text, .optimizer = {ALONE how}, .compiling = {ALONE plan}, .peer = #__VA_ARGS__},
 #define UPDATE(id, how, ...)               {.suite = "update", .name = #id, .form = ROW_UPDATE, .inputs = "(f32[512,512]*0.1, f32[512,512]*0.1, f32[512,512]*0.1, f32[512,512]*0.1)", .optimizer = {ALONE how}, .peer = #__VA_ARGS__},
 #define CALL(of, id, function)             {.suite = #of, .name = #id, .form = ROW_CALL, .inputs = "()", .call = function, .peer = ""},
 #define PROCESS(of, id, function)          {.suite = #of, .name = #id, .form = ROW_PROCESS, .inputs = "()", .call = function, .peer = ""},
@@ -408,7 +411,7 @@ static wick_status make_plan(subject *s) {
     if (status == WICK_OK && (row->form == ROW_TRAIN || row->form == ROW_UPDATE)) status = wick_optimizer_new(s->model, &row->optimizer, &s->optimizer);
     if (status == WICK_OK) wick_model_set_training(s->model, row->form != ROW_INFER);
     const wick_compile_options plain = {.no_passes = true};
-    if (status == WICK_OK) status = wick_compile(s->ctx, recorder(s), s, s->n_given, s->given, s->n_out, row->form == ROW_PLAIN ? &plain : NULL, &s->plan);
+    if (status == WICK_OK) status = wick_compile(s->ctx, recorder(s), s, s->n_given, s->given, s->n_out, row->form == ROW_PLAIN ? &plain : &row->compiling, &s->plan);
     if (status == WICK_OK) status = wick_workspace_new(s->plan, &s->space);
     if (status != WICK_OK) return status;
     for (int i = 0; i < s->n_out; i++) {

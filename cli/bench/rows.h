@@ -31,6 +31,7 @@ typedef struct bench_row {
     wick_tensor *(*build)(const subject *s, wick_tensor *const *in, wick_tensor **second);
     const char *network;            /* of INFER and TRAIN, as wick_zoo_find reads it, or "lstm:UNITS" */
     wick_optim_options optimizer;   /* of TRAIN and UPDATE */
+    wick_compile_options compiling; /* of TRAIN_IN */
     wick_status (*call)(wick_context *ctx);
     const char *peer;               /* the same in Python, for PyTorch; "": there is nothing to race */
 } bench_row;

@@ -3,6 +3,7 @@
  *   PLAIN(...)                                        a ROW that is compiled without passes: a kernel for each op
  *   INFER(NAME, (INPUT), NETWORK, PEER)               a network of wick_zoo_find, or "lstm:UNITS", in evaluation, with fresh weights
  *   TRAIN(NAME, (INPUT, LABELS), NETWORK, OPTIMIZER, PEER)   a step of its training: forward, backward, update
+ *   TRAIN_IN(NAME, (INPUT, LABELS), NETWORK, OPTIMIZER, COMPILE_OPTIONS, PEER)      such a step in the suite memory, under a budget or in another precision
  *   UPDATE(NAME, OPTIMIZER, PEER)                     an update of four parameters of 512 x 512 by given gradients
  *   CALL(SUITE, NAME, FUNCTION)                       of rows.c; PROCESS(...): one that starts a process
  *
@@ -201,6 +202,8 @@ CALL(compile, chain_1000, compile_chain)
 CALL(compile, resnet8_training, compile_resnet8_training)
 CALL(compile, resnet8_inference, compile_resnet8_inference)
 CALL(memory, tensors_1000, make_tensors)
+TRAIN_IN(resnet8_64_in_28_MB, (f32[64,3,32,32], i64[64]<10), "resnet8", (.kind = WICK_ADAM), (.memory_budget = 28000000), resnet8())
+TRAIN_IN(resnet8_64_bf16, (f32[64,3,32,32], i64[64]<10), "resnet8", (.kind = WICK_ADAM), (.precision = WICK_PRECISION_BF16), resnet8())
 PLAIN(memory, chain_64_in_arena, (f32[256,256]), chain_64(x), functools.reduce(lambda v, _: torch.tanh(v), range(64), x))
 CALL(memory, chain_64_allocating, chain_64_allocating)
 ATTENTION(memory, 1, 8, 512, 64)

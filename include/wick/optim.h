@@ -107,6 +107,18 @@ typedef struct wick_param_group {
                                               for all parameters together */
 } wick_param_group;
 
+/* For gradients in f16 (wick_compile_options.precision), which fall below 6e-8: the loss counts `scale` times, and gradients in f32 are divided by it
+ * (Micikevicius et al. 2018; torch.amp.GradScaler, whose defaults these are). Where a gradient is NaN or Inf the step changes nothing but the scale, which
+ * is multiplied by backoff; after `interval` good steps one after another it is multiplied by growth. The scale is a state of the model, "optim.scale", with
+ * "optim.scale.good" (good steps so far) and "optim.skipped" (steps skipped in all), so checkpoints have it. Powers of two change no bit of gradients that
+ * are within range. */
+typedef struct wick_loss_scale {
+    double initial;   /* 0: no scaling; 65536 is usual */
+    double growth;    /* 0: 2 */
+    double backoff;   /* 0: 0.5 */
+    int64_t interval; /* 0: 2000 */
+} wick_loss_scale;
+
 typedef struct wick_optim_options {
     wick_optim_kind kind;
     /* Of a number 0 is the default, WICK_ZERO is 0. Below, "Adam" is every rule of moments: Adam, AdamW, Muon's AdamW, Adamax, NAdam, RAdam, LAMB. */
@@ -127,6 +139,7 @@ typedef struct wick_optim_options {
     wick_average average;
     double clip_norm;       /* > 0: the gradients' global L2 norm is scaled down to it */
     int accumulate;         /* micro-batches per step; 0 or 1: none */
+    wick_loss_scale loss_scale;
     wick_schedule schedule; /* zero: constant */
     wick_plateau plateau;
     int n_groups;
@@ -151,6 +164,8 @@ WICK_API wick_tensor *wick_optimizer_lr(wick_optimizer *optimizer);
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_metric(wick_optimizer *optimizer, double metric);
 /* By what the schedule's rate is multiplied after the metrics so far; 1 without plateau. */
 WICK_API double wick_optimizer_plateau(wick_optimizer *optimizer);
+/* What the loss is multiplied by now, and the steps skipped so far; 1 and 0 without options.loss_scale. */
+WICK_API WICK_MUST_CHECK wick_status wick_optimizer_scale(wick_optimizer *optimizer, double *scale, int64_t *skipped);
 /* The schedule's formula in plain C, for logs; without plateau. */
 WICK_API double wick_optim_lr_at(const wick_optim_options *options, int64_t step);
 

@@ -28,6 +28,19 @@ WICK_API size_t wick_spec_bytes(const wick_spec *spec);
  * context. Tensors made outside that it uses are captured by reference: a run sees their current value. */
 typedef wick_status (*wick_function)(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user);
 
+/* Records fn as a segment: what it makes is not kept for gradients but made again from in[] when they are computed, as by PyTorch's
+ * torch.utils.checkpoint.checkpoint. Kept are the inputs, the results, and results of reductions that are much smaller than what they reduce.
+ * Random numbers are drawn again, the same ones; states that fn assigns are assigned once. Results and gradients have the bits that they have
+ * without. What of fn nobody needs for a gradient is not made again. Segments may be nested. The price is known before it is paid: again_flops
+ * of wick_plan_info. The status is fn's. In a compiled function or outside of one. */
+WICK_API WICK_MUST_CHECK wick_status wick_recompute(wick_context *ctx, wick_function fn, void *user, int n_in, wick_tensor *const *in, int n_out, wick_tensor **out);
+
+/* Mixed precision (Micikevicius et al. 2018) of the f32 parts of a function, gradients included. Matrix products, convolutions and attention take operands
+ * and give results rounded to bf16 or f16, with sums in f32; all else, parameters too, stays f32 (`wick graph --after precision` shows which). What gradients
+ * need of narrowed values is kept narrow. f16 overflows above 65504 and wants wick_optim_options.loss_scale. Bits: as for a graph with these casts
+ * written out, the same for any number of threads. */
+typedef enum wick_precision { WICK_PRECISION_F32, WICK_PRECISION_BF16, WICK_PRECISION_F16 } wick_precision;
+
 typedef struct wick_compile_options {
     bool no_passes;    /* one kernel per op, in recorded order */
     bool check_finite; /* with no_passes: fail at the first op that makes NaN or Inf from finite inputs, and name it */
@@ -39,6 +52,11 @@ typedef struct wick_compile_options {
      * texts are valid during the call. NULL: not called. Neither call may use the context. */
     void (*on_remark)(void *user, const char *pass, const char *node, const char *place, const char *text);
     void *user;
+    /* Bytes of intermediates (arena_bytes of wick_plan_info) that the plan may take; 0: as many as it takes. Where it would take more, values that
+     * gradients need are made again instead of kept: those of least arithmetic for their bytes, and no more than it takes. Same bits. A budget
+     * that can't be kept is WICK_ERR_NOMEM with the least that can. Compiling makes up to two dozen plans for it. */
+    size_t memory_budget;
+    wick_precision precision;
 } wick_compile_options;
 
 /* options may be NULL. On failure *out is NULL and the context has the error. */
@@ -56,8 +74,24 @@ typedef struct wick_plan_info {
     size_t live_bytes;  /* the largest sum of intermediates alive at once: no plan of this order needs less */
     size_t scratch_bytes; /* per-thread scratch of one workspace, all threads together */
     double flops, bytes;  /* of one run: arithmetic, and memory read and written by kernels */
+    size_t input_bytes, output_bytes, state_bytes; /* of the caller's buffers, and of captured tensors: states, and others in memory */
+    int again;            /* ops that make values again for gradients, instead of keeping them (wick_recompute, memory_budget) ... */
+    double again_flops;   /* ... and how much of flops they are */
 } wick_plan_info;
 WICK_API wick_plan_info wick_plan_get_info(const wick_plan *plan);
+/* What a wick_plan_max_batch found. */
+typedef struct wick_batch_fit {
+    int64_t batch;     /* the largest that fits; one more does not */
+    size_t bytes;      /* that it takes */
+    size_t next_bytes; /* that one more would take; 0: memory_budget can't be kept with it */
+} wick_batch_fit;
+/* The largest batch with which a run of fn takes no more than `bytes`: plans are made for some batches, by wick_compile with these options, and not
+ * run. Each is counted exactly, as arena_bytes + scratch_bytes (of all threads) + input_bytes + output_bytes + state_bytes. Extents of WICK_BATCH in the
+ * specs stand for the batch; there must be one. WICK_ERR_NOMEM: one sample takes more; the context's error says how much. options->on_pass and
+ * on_remark are not called. */
+#define WICK_BATCH (-1)
+WICK_API WICK_MUST_CHECK wick_status wick_plan_max_batch(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
+                                                         const wick_compile_options *options, size_t bytes, wick_batch_fit *fit);
 /* Shape and dtype of output i, as a spec (name NULL). */
 WICK_API wick_spec wick_plan_output(const wick_plan *plan, int i);
 

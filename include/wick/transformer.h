@@ -44,6 +44,7 @@ typedef struct wick_nn_transformer_options {
     bool pre_norm;        /* norms before attention and feed-forward (norm_first), not after the sums */
     bool gelu;            /* otherwise ReLU */
     bool final_norm;      /* stacks: NAME.norm at the end */
+    int checkpoint;       /* stacks: every so many layers are a segment (wick_recompute), whose values gradients make again; 0: all are kept */
     wick_nn_attention_options attention; /* of x to itself; its dropout is the one above unless set */
     wick_tensor *memory_mask, *memory_padding; /* decoder: as mask and key_padding, of x to memory */
 } wick_nn_transformer_options;

@@ -122,6 +122,8 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     plan->operands = l.operands;
     plan->results = l.results;
     plan->n_results = l.n_results;
+    plan->again = plan->graph->again;
+    plan->again_flops = plan->graph->again_flops;
     plan->parallel = wick_arena_zalloc(&plan->arena, plan->n_steps + 1);
     if (!plan->parallel) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory while planning");
     for (size_t i = 0; i < plan->n_steps; i++) {
@@ -136,8 +138,8 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     return note_types(plan);
 }
 
-wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                            const wick_pass_choice *passes, wick_plan **out) {
+static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
+                              const wick_pass_choice *passes, wick_plan **out) {
     *out = NULL;
     wick_plan *plan = wick_calloc(&ctx->alloc, sizeof *plan);
     if (!plan) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
@@ -157,6 +159,70 @@ wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, con
     ctx->plans_built++;
     *out = plan;
     return WICK_OK;
+}
+
+/* ---- a budget of memory ---------------------------------------------------------------------------------------------------------- */
+
+enum { TRIES = 24, REFINED = 3, STUCK = 8 }; /* plans made for a budget; of these, after the first that fits; one after the other no better than the best */
+
+/* The checkpoint pass aims at bytes of a model; what comes of it is known when the plan is made. Tries targets until the arena fits, then
+ * larger ones for less to be made again. On success *target is the best; 0: nothing has to be. */
+static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, const wick_pass_choice *passes,
+                               size_t *target) {
+    const size_t budget = passes->memory_budget;
+    size_t least = SIZE_MAX, fails = 0, now = 0, fits = 0;
+    const uint32_t walk = ctx->walk; /* by which the graph is copied from what was walked; passes count on, on the copies */
+    double flops = 0;
+    int refined = 0, stuck = 0;
+    for (int i = 0; i < TRIES && refined < REFINED && stuck < STUCK; i++) {
+        wick_plan *plan;
+        ctx->live_target = now;
+        const wick_status status = build_once(ctx, w, n, wanted, leaf_layouts, passes, &plan);
+        ctx->live_target = 0;
+        ctx->walk = walk;
+        WICK_TRY(status);
+        const size_t arena = plan->arena_bytes;
+        const double more = plan->again_flops;
+        wick_plan_release(plan);
+        if (arena <= budget && !now) return *target = 0, WICK_OK;
+        stuck = arena < least ? 0 : stuck + 1;
+        least = WICK_MIN(least, arena);
+        if (arena <= budget) {
+            if (!fits || more < flops) fits = now, flops = more;
+        } else {
+            fails = now ? now : (size_t)((double)budget * 2);
+        }
+        if (fits) {
+            refined++, stuck = 0;
+            now = fits + (fails > fits ? (fails - fits) / 2 : 0);
+        } else {
+            const double ratio = (double)budget / (double)arena;
+            now = now ? (size_t)((double)now * (ratio < 0.93 ? ratio : 0.93)) : budget;
+        }
+        if (!now) now = 1;
+        if (fits && now == fits) break;
+    }
+    *target = fits;
+    return fits ? WICK_OK
+                : wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "compile: the intermediates need %zu bytes at least, with what can be made again made again: more than the memory_budget of %zu",
+                               least, budget);
+}
+
+wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
+                            const wick_pass_choice *passes, wick_plan **out) {
+    *out = NULL;
+    size_t target = 0;
+    if (passes->memory_budget) {
+        const wick_compile_options *told = ctx->told; /* of the plan that it becomes, not of tries */
+        ctx->told = NULL;
+        const wick_status status = find_target(ctx, w, n, wanted, leaf_layouts, passes, &target);
+        ctx->told = told;
+        WICK_TRY(status);
+    }
+    ctx->live_target = target;
+    const wick_status status = build_once(ctx, w, n, wanted, leaf_layouts, passes, out);
+    ctx->live_target = 0;
+    return status;
 }
 
 void wick_plan_release(wick_plan *plan) {

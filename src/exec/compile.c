@@ -119,8 +119,10 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
         layouts[i].offset = 0;
     }
     ctx->told = options;
+    ctx->precision = options && options->precision != WICK_PRECISION_F32 ? options->precision == WICK_PRECISION_F16 ? WICK_F16 : WICK_BF16 : 0;
     wick_status status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, passes, out);
     ctx->told = NULL;
+    ctx->precision = 0;
     wick_release(&ctx->alloc, layouts, bytes);
     WICK_TRY(status);
     wick_plan *p = *out;
@@ -178,9 +180,20 @@ wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_
     *out = NULL;
     if (options && options->check_finite && !options->no_passes)
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: check_finite needs no_passes, since fused ops cannot be told apart");
-    wick_pass_choice passes = {.required_only = (options && options->no_passes) || ctx->options.eager};
+    wick_pass_choice passes = {.required_only = (options && options->no_passes) || ctx->options.eager, .memory_budget = options ? options->memory_budget : 0};
+    if (passes.memory_budget && passes.required_only)
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: memory_budget needs the passes that no_passes (or an eager context) leaves out");
+    if (options && (unsigned)options->precision > WICK_PRECISION_F16) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: no such precision");
     if (options) WICK_TRY(wick_passes_without(options->without, &passes.without, &ctx->msg));
     return with_trace(ctx, fn, user, n_in, in, n_out, then_compile, &(compilation){options, &passes, out});
+}
+
+wick_status wick_recompute(wick_context *ctx, wick_function fn, void *user, int n_in, wick_tensor *const *in, int n_out, wick_tensor **out) {
+    if (!fn || n_in < 0 || n_out < 0 || (n_in && !in) || (n_out && !out)) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "recompute: needs a function, its inputs and room for its results");
+    const uint32_t outer = wick_segment_enter(ctx);
+    const wick_status status = fn(ctx, in, out, user);
+    wick_segment_leave(ctx, outer);
+    return status;
 }
 
 /* ---- recordings ------------------------------------------------------------------------------------------------------------------ */
@@ -228,11 +241,13 @@ void wick_plan_free(wick_plan **plan) {
 wick_plan_info wick_plan_get_info(const wick_plan *p) {
     wick_plan_info info = {.inputs = p->n_in, .outputs = p->n_out, .kernels = (int)p->n_steps, .arena_bytes = p->arena_bytes,
                            .buffers = (int)p->n_buffers, .live_bytes = p->live_bytes, .scratch_bytes = p->scratch * (size_t)wick_pool_threads(p->ctx->pool),
-                           .packed_bytes = p->kept_bytes, .flops = p->flops, .bytes = p->bytes};
+                            .packed_bytes = p->kept_bytes, .flops = p->flops, .bytes = p->bytes, .again = (int)p->again, .again_flops = p->again_flops};
     for (size_t i = 0; i < p->n_leaves; i++) {
         info.states += p->bindings[i].state != NULL;
         info.assigns += p->bindings[i].assigned;
+        *(p->bindings[i].input >= 0 ? &info.input_bytes : &info.state_bytes) += wick_type_bytes(&p->bindings[i].type);
     }
+    for (int i = 0; i < p->n_out; i++) info.output_bytes += wick_spec_bytes(&p->out_specs[i]);
     return info;
 }
 

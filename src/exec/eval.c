@@ -312,6 +312,7 @@ static wick_status compute(wick_context *ctx, wick_cache *c, int n_tensors, wick
 
 static wick_status evaluate(wick_context *ctx, wick_cache *c, int n, wick_tensor *const *tensors, wick_eval_info *info) {
     ctx->recorded_at_eval = ctx->nodes_recorded;
+    ctx->segments = 0; /* a loop marks the same again: its plan is found */
     if (!wick_grow(&ctx->alloc, (void **)&c->shown, &c->cap_shown, (size_t)n + 1, sizeof *c->shown)) return no_memory(ctx);
     memset(c->shown, 0, (size_t)n * sizeof *c->shown);
     /* Views of data first: the memory that they share from now on is nobody's to overwrite. But gradients may go through them. */

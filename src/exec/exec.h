@@ -30,7 +30,8 @@ struct wick_plan {
     uint64_t (*slots)[2]; /* compiled functions: run-time numbers as recorded; the second word of random ones is the offset */
     bool *slot_is_random;
     size_t arena_bytes, live_bytes, scratch; /* scratch: of one worker */
-    double flops, bytes;
+    double flops, bytes, again_flops;
+    uint32_t again;
     bool check_finite;
     bool *parallel; /* by step: worth other threads */
     bool *keeps; /* by leaf: kept steps depend on it. NULL: there are none */

@@ -77,6 +77,7 @@ extern const wick_pass wick_passes[];
 extern const int wick_passes_count;
 
 wick_status wick_pass_attention(wick_graph *graph, wick_msg *msg);   /* products and softmax that are attention */
+wick_status wick_pass_precision(wick_graph *graph, wick_msg *msg);   /* products take and give bf16 or f16 */
 wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg); /* gradients become what they stand for */
 wick_status wick_pass_quantize(wick_graph *graph, wick_msg *msg);    /* quantised float products become integer ones */
 wick_status wick_pass_expand_quantize(wick_graph *graph, wick_msg *msg); /* other quantise and dequantise nodes become elementwise ops */
@@ -88,6 +89,7 @@ wick_status wick_pass_dce(wick_graph *graph, wick_msg *msg);         /* nodes th
 wick_status wick_pass_fold_scale(wick_graph *graph, wick_msg *msg);  /* scales and shifts behind products go into their weights */
 wick_status wick_pass_epilogue(wick_graph *graph, wick_msg *msg);    /* products take the bias and ReLU after them along */
 wick_status wick_pass_merge(wick_graph *graph, wick_msg *msg);       /* small products of one input become one */
+wick_status wick_pass_checkpoint(wick_graph *graph, wick_msg *msg);  /* what gradients need is made again, instead of kept */
 wick_status wick_pass_rematerialise(wick_graph *graph, wick_msg *msg); /* what is cheap to make again is, for each reader */
 wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg);        /* elementwise groups, reductions at their end */
 wick_status wick_pass_schedule(wick_graph *graph, wick_msg *msg);    /* order for low peak memory; state is written last */
@@ -95,6 +97,7 @@ wick_status wick_pass_schedule(wick_graph *graph, wick_msg *msg);    /* order fo
 typedef struct wick_pass_choice {
     bool required_only;
     uint64_t without; /* bit i: wick_passes[i] is left out, unless it is required */
+    size_t memory_budget; /* as in wick_compile_options */
 } wick_pass_choice;
 /* Sets the bits of names with commas between; NULL: none. An unknown or required one is an error that lists those there are. */
 wick_status wick_passes_without(const char *names, uint64_t *bits, wick_msg *msg);

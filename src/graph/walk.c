@@ -75,6 +75,10 @@ static bool add_node(wick_context *ctx, wick_walk *w, wick_node *node) {
         uint16_t n_in, n_out;
     } head = {node->op, node->attr_size, node->n_in, node->n_out};
     uint32_t ids[64];
+    if (node->segment) { /* what is made again for gradients is the plan's affair */
+        const uint64_t mark[2] = {(uint64_t)(uintptr_t)&wick_pass_checkpoint, node->segment};
+        if (!push_key(ctx, w, mark, sizeof mark)) return false;
+    }
     if (!push_key(ctx, w, &head, sizeof head) || !push_key(ctx, w, node->attr, node->attr_size)) return false;
     for (int at = 0; at < node->n_in; at += 64) {
         int n = WICK_MIN(64, node->n_in - at);
@@ -218,6 +222,8 @@ wick_node *wick_graph_copy_node(wick_graph *graph, const wick_node *node, wick_v
     copy->regions = node->regions;
     copy->n_regions = node->n_regions;
     copy->phase = node->phase;
+    copy->segment = node->segment;
+    copy->flags |= node->flags & (WICK_NODE_BACKWARD | WICK_NODE_AGAIN);
     return copy;
 }
 

@@ -138,11 +138,16 @@ wick_tensor *wick_nn_decoder(wick_model *model, const char *name, wick_tensor *x
         return wick_poison(ctx, WICK_ERR_INVALID, "transformer \"%s\": each layer needs a cache of its own; call the layers one by one", name ? name : "");
     const wick_status status = wick_model_push(model, name);
     if (status) return wick_poison(ctx, status, "%s", wick_context_error(ctx));
+    const int every = options ? options->checkpoint : 0;
+    if (every < 0) return wick_poison(ctx, WICK_ERR_INVALID, "transformer \"%s\": checkpoint is negative", name ? name : "");
+    const uint32_t outer = ctx->segment;
     for (int i = 0; i < n; i++) {
         char at[32];
         snprintf(at, sizeof at, "layers.%d", i);
+        if (every && i % every == 0) wick_segment_leave(ctx, outer), wick_segment_enter(ctx);
         x = layer(model, at, x, memory, options);
     }
+    wick_segment_leave(ctx, outer);
     if (options && options->final_norm) x = wick_nn_layer_norm(model, "norm", x);
     wick_model_pop(model);
     return wick_layer_seen(model, name, x);

@@ -32,6 +32,9 @@ wick_optim_options wick_optim_defaults(const wick_optim_options *options) {
     wick_by_default(&o.plateau.threshold, 1e-4);
     if (o.plateau.patience == 0) o.plateau.patience = 10;
     if (o.plateau.patience < 0) o.plateau.patience = 0;
+    wick_by_default(&o.loss_scale.growth, 2);
+    wick_by_default(&o.loss_scale.backoff, 0.5);
+    if (o.loss_scale.interval == 0) o.loss_scale.interval = 2000;
     wick_schedule_defaults(&o.schedule);
     if (o.average.every == 0) o.average.every = 1;
     if (o.accumulate == 0) o.accumulate = 1;

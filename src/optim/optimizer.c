@@ -75,6 +75,9 @@ static const char *bad_options(const wick_optim_options *o) {
     if (o->accumulate < 0) return "accumulate is negative";
     if (o->schedule.cycle_momentum && (o->kind == WICK_ADAGRAD || o->kind == WICK_ADADELTA || ((o->kind == WICK_SGD || o->kind == WICK_RMSPROP) && o->momentum == 0)))
         return "cycle_momentum needs an optimizer with momentum";
+    const wick_loss_scale *s = &o->loss_scale;
+    if (s->initial != 0 && !(s->initial > 0 && s->growth >= 1 && s->backoff > 0 && s->backoff < 1 && s->interval > 0))
+        return "loss_scale wants initial above 0, growth of 1 and more, backoff in (0, 1) and an interval above 0";
     const wick_plateau *p = &o->plateau;
     if (!(p->factor >= 0 && p->factor < 1)) return "the plateau's factor must be in (0, 1)";
     if (p->cooldown < 0 || !(p->threshold >= 0) || !(p->lr_min >= 0)) return "the plateau's cooldown, threshold and lr_min must not be negative";
@@ -236,6 +239,48 @@ static wick_status fail_with(wick_optimizer *opt, const char *what, const wick_t
     return wick_context_fail(opt->ctx, status, "optimizer: %s: %s", what, text);
 }
 
+/* ---- loss scaling ------------------------------------------------------------------------------------------------------------------- */
+
+static wick_tensor *loss_scale(wick_optimizer *opt) {
+    return wick_model_state(opt->model, "optim.scale", WICK_ROLE_OPTIM, WICK_F32, WICK_SCALAR, wick_init_constant(opt->options.loss_scale.initial));
+}
+static bool scales(const wick_optimizer *opt) { return opt->options.loss_scale.initial > 0; }
+
+/* Whether all gradients are finite, 0-d bool: the largest magnitude of each is, since NaN is the largest of all. */
+static wick_tensor *all_finite(wick_optimizer *opt) {
+    wick_tensor *good = NULL;
+    for (int i = 0; i < opt->n; i++) {
+        if (!opt->grads[i]) continue;
+        wick_tensor *finite = wick_isfinite(wick_max(wick_abs(opt->grads[i]), WICK_ALL_AXES, false));
+        good = good ? wick_logical_and(good, finite) : finite;
+    }
+    return good;
+}
+
+/* What a bad step leaves as it is: all updates so far, but those of accumulated gradients, which are cleared either way. */
+static void skip_bad(wick_optimizer *opt, wick_tensor *good, size_t from) {
+    for (size_t i = from; i < opt->n_updates; i++) {
+        wick_update *u = &opt->updates[i];
+        u->value = wick_where(good, u->value, u->state);
+    }
+}
+
+static void update_push(wick_optimizer *opt, wick_tensor *state, wick_tensor *value);
+static wick_tensor *counter(wick_optimizer *opt, const char *name);
+
+static void move_scale(wick_optimizer *opt, wick_tensor *good) {
+    const wick_loss_scale *o = &opt->options.loss_scale;
+    wick_tensor *scale = loss_scale(opt), *run = counter(opt, "optim.scale.good"), *skipped = counter(opt, "optim.skipped");
+    wick_tensor *longer = wick_add(run, wick_like(run, 1)), *due = wick_ge(longer, wick_like(run, (double)o->interval)), *none = wick_like(run, 0);
+    wick_tensor *grown = wick_where(due, wick_mul(scale, wick_like(scale, o->growth)), scale);
+    grown = wick_where(wick_isfinite(grown), grown, scale);
+    update_push(opt, scale, wick_where(good, grown, wick_mul(scale, wick_like(scale, o->backoff))));
+    update_push(opt, run, wick_where(wick_logical_and(good, wick_logical_not(due)), longer, none));
+    update_push(opt, skipped, wick_add(skipped, wick_where(good, none, wick_like(skipped, 1))));
+}
+
+/* ---- gradients ---------------------------------------------------------------------------------------------------------------------- */
+
 /* Sets grads[i] to the gradient of loss / accumulate in the working dtype. */
 static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
     if (wick_tensor_error(loss, NULL) != WICK_OK) return fail_with(opt, "loss", loss);
@@ -243,6 +288,8 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
     WICK_TRY(wick_check_finite(loss));
     wick_tensor *part = loss;
     if (opt->options.accumulate > 1) part = wick_div(loss, wick_like(loss, opt->options.accumulate));
+    wick_tensor *scale = scales(opt) ? loss_scale(opt) : NULL, *back = scale ? wick_reciprocal(scale) : NULL;
+    if (scale) part = wick_mul(part, to_dtype(scale, wick_tensor_dtype(part)));
     WICK_TRY(wick_reached(loss, opt->n, opt->params, opt->reached));
     int n = 0;
     for (int i = 0; i < opt->n; i++)
@@ -260,6 +307,7 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
         if (!opt->grads[i]) continue;
         if (wick_tensor_error(opt->grads[i], NULL) == WICK_OK) {
             opt->grads[i] = to_dtype(opt->grads[i], working_dtype(p));
+            if (back && opt->reached[i]) opt->grads[i] = wick_mul(opt->grads[i], to_dtype(back, working_dtype(p)));
             continue;
         }
         /* One bad parameter poisons all gradients: find it, so that the error can name it. */
@@ -423,10 +471,13 @@ static wick_status record_step(wick_optimizer *opt, wick_tensor *loss) {
     opt->n_updates = 0;
     opt->short_of_memory = false;
     if (opt->options.accumulate > 1) take_accumulated(opt);
+    const size_t cleared = opt->n_updates;
+    wick_tensor *good = scales(opt) ? all_finite(opt) : NULL;
     if (opt->options.clip_norm > 0) clip(opt);
     wick_tensor *step = step_count(opt);
     apply_rules(opt, step);
     average(opt, step);
+    if (good && !opt->short_of_memory) skip_bad(opt, good, cleared), move_scale(opt, good);
     return updates_assign(opt);
 }
 
@@ -460,6 +511,17 @@ wick_status wick_optimizer_accumulate(wick_optimizer *opt, wick_tensor *loss) {
 }
 
 wick_tensor *wick_optimizer_lr(wick_optimizer *opt) { return rate_of(opt, &opt->options, step_count(opt)); }
+
+wick_status wick_optimizer_scale(wick_optimizer *opt, double *scale, int64_t *skipped) {
+    double count;
+    *scale = 1;
+    *skipped = 0;
+    if (!scales(opt)) return WICK_OK;
+    WICK_TRY(wick_item(loss_scale(opt), scale));
+    WICK_TRY(wick_item(counter(opt, "optim.skipped"), &count));
+    *skipped = (int64_t)count;
+    return WICK_OK;
+}
 
 /* ---- plateau
  * ------------------------------------------------------------------------------------------------------------------- */

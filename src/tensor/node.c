@@ -60,6 +60,7 @@ wick_node *wick_node_new(wick_context *ctx, const wick_op *op, int n_in, wick_va
     memset(node, 0, sizeof *node);
     node->op = op;
     node->site = wick_site();
+    node->segment = graph ? 0 : ctx->segment;
     node->in = (wick_value **)((char *)node + values);
     node->attr = (char *)node + at_attr;
     node->attr_size = (uint32_t)attr_size;

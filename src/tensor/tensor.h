@@ -140,6 +140,8 @@ enum {
     WICK_NODE_IN_GRAPH = 1,  /* belongs to a wick_graph's arena */
     WICK_NODE_EVALUATED = 2, /* recorded: ran; it keeps its inputs only as history, until it leaves its scope */
     WICK_NODE_AWAITED = 4,   /* while a walk looks who needs old versions: may run again later */
+    WICK_NODE_BACKWARD = 8,  /* in a graph: computes gradients, or something for them */
+    WICK_NODE_AGAIN = 16,    /* in a graph: makes again what the forward pass made and didn't keep */
 };
 
 struct wick_node {
@@ -154,6 +156,7 @@ struct wick_node {
     uint32_t refs;     /* recorded */
     uint32_t mark;     /* number of the last walk that came by */
     uint32_t attr_size, size;
+    uint32_t segment;  /* what wick_recompute recorded it in; 0: none */
     uint32_t position; /* in a graph: index in nodes; recorded: how many were before; evaluated: the context's count of those then */
     uint16_t n_in, n_out, n_regions;
     uint8_t flags;
@@ -228,6 +231,9 @@ struct wick_context {
     size_t result_max; /* bytes of any one result that is recorded; 0: no limit. For who records what a file asks for */
     wick_watch watch;  /* recording, planning and runs end when it is over */
     atomic_size_t tensor_bytes;
+    uint32_t segment, segments; /* of wick_recompute: that being recorded, or 0, and how many there were since the last evaluation */
+    wick_dtype precision;       /* that products narrow f32 to (the precision pass): WICK_BF16, WICK_F16; 0: none */
+    size_t live_target;         /* bytes of intermediates that the checkpoint pass aims at; 0: it keeps to marks */
     uint64_t nodes_recorded, plans_built, plan_hits, evals;
     uint64_t recorded_at_eval; /* nodes_recorded at the last evaluation */
     char numerics[96];
@@ -267,6 +273,16 @@ const char *wick_intern(wick_context *ctx, const char *text);
 /* site with what is made there behind it, "FILE:LINE conv1", while a function is compiled; else, or where memory runs out, site. */
 const char *wick_site_of(wick_context *ctx, const char *site, const char *what);
 wick_status wick_fail_poison(wick_context *ctx, const wick_tensor *x); /* puts x's error into the context */
+
+/* Instead of a segment: a cast to f32 of what mixed precision narrowed. */
+#define WICK_SEGMENT_WIDENED UINT32_MAX
+/* What is recorded from here on is a segment of its own, until the one around it (returned) goes on. */
+static inline uint32_t wick_segment_enter(wick_context *ctx) {
+    const uint32_t outer = ctx->segment;
+    ctx->segment = ++ctx->segments;
+    return outer;
+}
+static inline void wick_segment_leave(wick_context *ctx, uint32_t outer) { ctx->segment = outer; }
 
 /* A data leaf that takes over a reference to array, as a handle in the innermost scope. */
 wick_tensor *wick_leaf(wick_context *ctx, const wick_type *type, wick_array *array);
@@ -308,6 +324,8 @@ struct wick_graph {
     int n_inputs, n_outputs;
     wick_symbol *symbols;
     int n_symbols;
+    uint32_t again;     /* nodes that make values again for gradients (the checkpoint pass), ... */
+    double again_flops; /* ... and their arithmetic */
     bool failed; /* an append ran out of memory */
     bool compiled;       /* of a compiled function: states that it doesn't assign stay as they are from run to run */
     bool differentiated; /* gradients were taken in it */

@@ -39,6 +39,32 @@ test_graph() {
     command -v dot >/dev/null && { dot -Tsvg g.dot >/dev/null || fail "Graphviz refuses it"; }
     return 0
 }
+test_memory_budgets() {
+    local step=(--net "conv 16 3 same, relu, conv 16 3 same, relu, conv 16 3 same, relu, conv 16 3 same, relu, globalpool, linear classes" --input 1,16,16 --train --threads 1 --quiet)
+    expect 2 "$wick" plan "${step[@]}" --batch 16 --memory-budget 1K && has err "--memory-budget: " && has err "more than the memory_budget of 1024"
+    expect 2 "$wick" plan "${step[@]}" --memory-budget 3X && has err "--memory-budget needs bytes such as 64M"
+    expect 0 "$wick" plan "${step[@]}" --max-batch 4M --json && valid_json out
+    local n=$(json out max_batch)
+    [ "$n" -gt 1 ] && [ "$(json out max_batch_bytes)" -le 4194304 ] && [ "$(json out next_batch_bytes)" -gt 4194304 ] || fail "a batch of $n"
+    expect 2 "$wick" plan "${step[@]}" --max-batch 10K && has err "--max-batch: " && has err "one sample takes"
+    expect 2 "$wick" plan "${step[@]}" --max-batch 4M --batch 3 && has err "takes no --batch"
+}
+test_precision() {
+    expect 0 "$wick" graph "${net[@]}" --precision bf16 --after precision && has out "bf16[1,120] = matmul("
+    expect 0 "$wick" graph "${net[@]}" --precision f16 --train && has out "f16["
+    expect 0 "$wick" graph "${net[@]}" && lacks out "f16"
+    expect 2 "$wick" plan "${net[@]}" --precision f8 && has err "--precision must be one of f32|bf16|f16"
+}
+test_training() {
+    make_data data 60 20
+    local run=(--data data --net "conv 8 3 same, bn, relu, conv 8 3 same, bn, relu, globalpool, linear classes" --epochs 2 --batch 20 --quiet)
+    expect 0 "$wick" train "${run[@]}" --out plain --json && local loss=$(json out loss)
+    expect 0 "$wick" train "${run[@]}" --out kept --memory-budget 500K --json && [ "$(json out loss)" = "$loss" ] || fail "another loss under a budget"
+    expect 0 "$wick" train "${run[@]}" --out half --precision f16 --json && has out '"loss_scale": ' && has out '"skipped_updates": '
+    expect 0 "$wick" train --resume half --epochs 3 --json --quiet && has out '"loss_scale": '
+    expect 2 "$wick" train --resume half --epochs 4 --precision bf16 && has err "can't be changed on --resume"
+    expect 2 "$wick" train "${run[@]}" --out less --memory-budget 2K && has err "--memory-budget: "
+}
 test_runs() {
     make_data data 60 20
     expect 0 "$wick" train --data data --hidden 16 --epochs 1 --out run --quiet

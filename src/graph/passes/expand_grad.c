@@ -144,9 +144,11 @@ wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg) {
     for (size_t i = 0; i < n && status == WICK_OK; i++) {
         wick_node *node = old[i];
         for (int k = 0; k < node->n_in; k++) node->in[k] = wick_resolve(node->in[k]);
-        if (node->op == &wick_op_grad)
+        const size_t before = graph->n;
+        if (node->op == &wick_op_grad) {
             status = expand(graph, node, msg);
-        else if (!wick_graph_push(graph, node))
+            for (size_t k = before; k < graph->n; k++) graph->nodes[k]->flags |= WICK_NODE_BACKWARD;
+        } else if (!wick_graph_push(graph, node))
             status = wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory taking gradients");
     }
     ctx->target = NULL;

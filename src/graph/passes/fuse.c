@@ -26,6 +26,7 @@ typedef struct fuser {
     uint32_t *stack;
     uint32_t *readers_at, *readers; /* who reads a node's results: compressed rows */
     bool *is_output, *closed;       /* of a node; of a group: ends in a reduction */
+    bool *early, *again;            /* of a group: has a node that is not of the backward pass, one that makes something again for it */
 } fuser;
 
 static bool is_elementwise(const wick_node *n) { return wick_node_fuses(n); }
@@ -82,10 +83,11 @@ static bool path_outside(fuser *f, uint32_t g, uint32_t h, const wick_node *node
 }
 
 /* Would g with all of the group h fit a program? What passes between members must keep its bits in a register. Counts distinct inputs
- * from outside, and members seen from outside. */
+ * from outside, and members seen from outside. What is made again for gradients and stored is stored for as short as it can be: not with other results. */
 static bool fits(const fuser *f, uint32_t g, uint32_t h) {
     const wick_value *in[WICK_FUSED_MAX_IO];
     int n_in = 0, n_out = 0;
+    bool again = false, others = false;
     for (int part = 0; part < 2; part++) {
         for (uint32_t m = part ? h : g; m != NONE; m = f->next[m]) {
             const wick_node *node = f->nodes[m];
@@ -107,9 +109,11 @@ static bool fits(const fuser *f, uint32_t g, uint32_t h) {
                 seen = reader == NONE ? f->readers[r] != h : reader != g && reader != h;
             }
             n_out += seen;
+            again |= seen && node->flags & WICK_NODE_AGAIN;
+            others |= !(node->flags & WICK_NODE_AGAIN);
         }
     }
-    return n_out <= WICK_FUSED_MAX_IO;
+    return n_out <= WICK_FUSED_MAX_IO && !(again && others);
 }
 
 static const wick_type *space_of(const fuser *f, uint32_t g) { return &f->nodes[g]->out[0].type; }
@@ -117,6 +121,7 @@ static const wick_type *space_of(const fuser *f, uint32_t g) { return &f->nodes[
 /* Group b becomes part of group a, if it may. No node after `at` is in a group yet. */
 static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     if (f->closed[a] || f->closed[b] || f->size[a] + f->size[b] > MAX_OPS) return false;
+    if ((f->early[a] && f->again[b]) || (f->early[b] && f->again[a])) return false; /* it would be made at once, and kept */
     if (!wick_same_dims(space_of(f, a), space_of(f, b)) || !fits(f, a, b)) return false;
     for (uint32_t m = b; m != NONE; m = f->next[m])
         if (path_outside(f, a, b, f->nodes[m])) return false;
@@ -127,6 +132,8 @@ static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     f->tail[a] = f->tail[b];
     f->first[a] = WICK_MIN(f->first[a], f->first[b]);
     f->size[a] += f->size[b];
+    f->early[a] |= f->early[b];
+    f->again[a] |= f->again[b];
     cover(f, f->first[a], at);
     return true;
 }
@@ -136,6 +143,8 @@ static void place(fuser *f, wick_node *node) {
     const wick_type *space = &node->out[0].type;
     f->of[at] = f->first[at] = f->tail[at] = at;
     f->size[at] = 1;
+    f->early[at] = !(node->flags & WICK_NODE_BACKWARD);
+    f->again[at] = node->flags & WICK_NODE_AGAIN;
     /* What only a reduction reads joins that, and not those that others read too: it is then never stored. */
     const uint32_t *readers = f->readers + f->readers_at[at];
     const bool reduced = f->readers_at[at + 1] == f->readers_at[at] + 1 && f->nodes[*readers]->op->flags & WICK_OP_REDUCE;
@@ -164,6 +173,7 @@ static void place_reduction(fuser *f, wick_node *node) {
     wick_value *in = node->in[0];
     uint32_t at = node->position, p = in->node->position, g = f->of[p];
     if (!is_elementwise(in->node) || !registers_hold(&in->type) || f->closed[g] || f->size[g] + 1 > MAX_OPS) return;
+    if (f->early[g] && node->flags & WICK_NODE_AGAIN) return;
     for (uint32_t m = g; m != NONE; m = f->next[m]) {
         if (f->is_output[m]) return;
         for (uint32_t r = f->readers_at[m]; r < f->readers_at[m + 1]; r++)
@@ -267,14 +277,18 @@ static uint32_t missing(const fuser *f, uint32_t u, uint32_t placed) {
     return NONE;
 }
 
-/* Lists the graph anew: each group stands where all it needs is done. */
+/* Lists the graph anew: each group stands where all it needs is done; where values are made again for gradients, as late as it may, so that they don't
+ * come sooner than they are needed. */
 static bool rebuild(fuser *f) {
     uint32_t placed = ++f->graph->ctx->walk;
     f->graph->nodes = NULL;
     f->graph->n = f->graph->cap = 0;
+    uint32_t *last = f->tail; /* of a group, which grows no more */
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->of[i] != NONE) last[f->of[i]] = i;
     for (uint32_t i = 0; i < f->n; i++) {
         uint32_t depth = 0;
-        if (f->nodes[i]->mark == placed) continue;
+        if (f->nodes[i]->mark == placed || (f->graph->again && f->of[i] != NONE && i < last[f->of[i]])) continue;
         f->stack[depth++] = i;
         while (depth) {
             uint32_t at = f->stack[depth - 1], unit = f->of[at] == NONE ? at : f->of[at];
@@ -311,8 +325,9 @@ static const char *why_apart(fuser *f, uint32_t from, uint32_t to) {
     if (reduces) return "the reduction's input is seen by others too";
     if (!wick_same_dims(&a->out[0].type, &b->out[0].type)) return "it is broadcast: computing it for each element it goes to would repeat it";
     if (f->closed[g]) return "a kernel ends in one reduction";
+    if ((f->early[g] && f->again[h]) || (f->early[h] && f->again[g])) return "one of them is made again, later, so that it need not be kept";
     if (f->size[g] + f->size[h] > MAX_OPS) return "together they have too many ops for one kernel";
-    if (!fits(f, g, h)) return "together they have too many inputs or results for one kernel";
+    if (!fits(f, g, h)) return "together they have too many inputs or results for one kernel, or one is made again for others too";
     for (uint32_t m = h; m != NONE; m = f->next[m])
         if (path_outside(f, g, h, f->nodes[m])) return "something between them has to run first";
     for (uint32_t m = g; m != NONE; m = f->next[m])
@@ -334,13 +349,15 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
     wick_graph_number(graph);
     size_t n = graph->n, edges = 0;
     for (size_t i = 0; i < n; i++) edges += graph->nodes[i]->n_in;
-    size_t words = 7 * n + (n + 1) + edges, bytes = words * sizeof(uint32_t) + 2 * n;
+    size_t words = 7 * n + (n + 1) + edges, bytes = words * sizeof(uint32_t) + 4 * n;
     uint32_t *memory = wick_calloc(&graph->ctx->alloc, bytes);
     if (!memory) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory fusing");
     fuser f = {.graph = graph, .nodes = graph->nodes, .n = (uint32_t)n, .of = memory, .next = memory + n, .tail = memory + 2 * n,
                .first = memory + 3 * n, .size = memory + 4 * n, .stack = memory + 5 * n, .cut = memory + 6 * n, .readers_at = memory + 7 * n, .readers = memory + 8 * n + 1};
     f.is_output = (bool *)(memory + words);
     f.closed = f.is_output + n;
+    f.early = f.closed + n;
+    f.again = f.early + n;
     for (size_t i = 0; i < n; i++) {
         f.of[i] = f.next[i] = NONE;
         f.cut[i] = (uint32_t)i;

@@ -7,6 +7,7 @@
 
 const wick_pass wick_passes[] = {
     {"attention", "a product, a softmax and a product that are attention become that op", wick_pass_attention, false},
+    {"precision", "where asked for: products take and give bf16 or f16", wick_pass_precision, true},
     {"expand_grad", "gradients become the nodes that compute them", wick_pass_expand_grad, true},
     {"dce", "what no output and no effect needs goes", wick_pass_dce, true},
     {"quantize", "products between dequantize and quantize nodes are done in integers", wick_pass_quantize, false},
@@ -23,6 +24,7 @@ const wick_pass wick_passes[] = {
     {"dce", "again", wick_pass_dce, false},
     {"merge", "small products of one input become one, and slices of it", wick_pass_merge, false},
     {"dce", "again", wick_pass_dce, false},
+    {"checkpoint", "what gradients need of marked parts, or under a budget of memory, is made again instead of kept", wick_pass_checkpoint, false},
     {"rematerialise", "what is as cheap to make as to read is made for each reader", wick_pass_rematerialise, false},
     {"fuse", "elementwise ops of one shape, and the reduction at their end, become one kernel", wick_pass_fuse, false},
     {"schedule", "an order of little memory; states are written last", wick_pass_schedule, true},

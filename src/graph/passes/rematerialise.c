@@ -4,11 +4,17 @@
  * arithmetic on the same numbers: the bits stay. Copies that come together in one fused node become one again there. */
 #include "graph/passes/rewrite.h"
 
-enum { SMALL = 4096, READERS = 4 }; /* elements of values that are not worth it; copies of one node */
+enum { SMALL = 4096, READERS = 4, MOST = 16 }; /* elements of values that are not worth it; copies of one node, of a cast that widens */
+
+/* A cast to f32 of what mixed precision narrowed: it comes along with whoever reads it element by element. */
+static bool widens(const wick_node *node) { return node->op == &wick_op_cast && node->segment == WICK_SEGMENT_WIDENED; }
 
 static bool is_cheap(const wick_node *node) {
     if (!(node->op->flags & WICK_OP_ELEMENTWISE) || node->n_out != 1) return false;
     switch (node->op->ew) {
+    case WICK_FUSED_CAST:
+        if (!widens(node)) return false;
+        break;
     case WICK_EW_add:
     case WICK_EW_sub:
     case WICK_EW_mul:
@@ -58,6 +64,8 @@ static bool continues(const remake *r, const wick_node *node) {
     const wick_node *last = node->in[0]->node;
     for (int k = 1; k < node->n_in; k++)
         if (node->in[k]->node->position > last->position) last = node->in[k]->node;
+    const wick_dtype dtype = (wick_dtype)last->out[0].type.dtype;
+    if (wick_ctype_size(wick_ctype_of(dtype)) != wick_dtype_size(dtype)) return false; /* a store rounds it: it is there to read */
     if (!(last->op->flags & WICK_OP_ELEMENTWISE) || !wick_same_dims(&last->out[0].type, &node->out[0].type)) return false;
     for (uint32_t e = r->head[last->position]; e; e = r->entry_next[e - 1])
         if (r->graph->nodes[r->entry_of[e - 1]] != node) return false;
@@ -65,18 +73,21 @@ static bool continues(const remake *r, const wick_node *node) {
 }
 
 /* The distinct readers of a node that should have a copy each; fewer than 2: it shouldn't be copied. */
-static int readers_of(const remake *r, uint32_t at, uint32_t list[READERS]) {
+static int readers_of(const remake *r, uint32_t at, uint32_t list[MOST]) {
     const wick_node *node = r->graph->nodes[at];
     int n = 0;
     for (uint32_t e = r->head[at]; e; e = r->entry_next[e - 1]) {
         const uint32_t reader = r->entry_of[e - 1];
         const wick_node *by = r->graph->nodes[reader];
         const bool elementwise = by->op->flags & WICK_OP_ELEMENTWISE && wick_same_dims(&by->out[0].type, &node->out[0].type);
-        if (!elementwise && !(by->op->flags & WICK_OP_REDUCE)) return 0;
+        if (!elementwise && !(by->op->flags & WICK_OP_REDUCE)) {
+            if (widens(node)) continue; /* they share what is stored */
+            return 0;
+        }
         int i = 0;
         while (i < n && list[i] != reader) i++;
         if (i < n) continue;
-        if (n == READERS) return 0;
+        if (n == (widens(node) ? MOST : READERS)) return 0;
         list[n++] = reader;
     }
     return n;
@@ -102,12 +113,18 @@ static bool run(remake *r, size_t n, bool *is_output, wick_node **order) {
     for (size_t i = 0; i < n; i++) reads(r, (uint32_t)i);
     for (int i = 0; i < graph->n_outputs; i++) is_output[graph->outputs[i]->node->position] = true;
     for (uint32_t i = (uint32_t)n; i-- > 0;) {
-        uint32_t list[READERS];
+        uint32_t list[MOST];
         if (is_output[i] || !is_cheap(graph->nodes[i]) || continues(r, graph->nodes[i])) continue;
         const int readers = readers_of(r, i, list);
-        if (readers < 2 || graph->n + READERS > 2 * n) continue;
+        int others = 0; /* that read it whole: the node itself is theirs */
+        for (uint32_t e = r->head[i]; e && widens(graph->nodes[i]); e = r->entry_next[e - 1]) {
+            bool listed = false;
+            for (int k = 0; k < readers; k++) listed |= list[k] == r->entry_of[e - 1];
+            others += !listed;
+        }
+        if (readers + (others > 0) < 2 || graph->n + (size_t)readers > 2 * n) continue;
         wick_remark(graph->ctx, "rematerialise", graph->nodes[i], "made again for each of %d readers instead of stored", readers);
-        for (int k = 1; k < readers; k++)
+        for (int k = others == 0; k < readers; k++)
             if (!copy_for(r, i, list[k])) return false;
     }
     size_t m = 0;

@@ -9,9 +9,14 @@ wick_status wick_rewrite(wick_graph *graph, wick_node *(*rule)(wick_graph *graph
     for (size_t i = 0; i < n && !graph->failed; i++) {
         wick_node *node = old[i];
         wick_resolve_inputs(node);
+        const size_t before = graph->n;
         graph->ctx->target = graph; /* what the rule makes comes before what reads it */
         wick_node *made = rule(graph, node);
         graph->ctx->target = NULL;
+        for (size_t k = before; k < graph->n; k++) {
+            graph->nodes[k]->segment = node->segment;
+            graph->nodes[k]->flags |= node->flags & (WICK_NODE_BACKWARD | WICK_NODE_AGAIN);
+        }
         if (made)
             node->out[0].forward = &made->out[0];
         else
