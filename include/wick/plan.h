@@ -53,8 +53,8 @@ typedef struct wick_compile_options {
     void (*on_remark)(void *user, const char *pass, const char *node, const char *place, const char *text);
     void *user;
     /* Bytes of intermediates (arena_bytes of wick_plan_info) that the plan may take; 0: as many as it takes. Where it would take more, values that
-     * gradients need are made again instead of kept: those of least arithmetic for their bytes, and no more than it takes. Same bits. A budget
-     * that can't be kept is WICK_ERR_NOMEM with the least that can. Compiling makes up to two dozen plans for it. */
+     * gradients need are made again instead of kept: those of least arithmetic for their bytes first, one by one, until it fits. Same bits. Where
+     * that finds no way, WICK_ERR_NOMEM tells the least it found. Compiling makes up to two dozen plans for it. */
     size_t memory_budget;
     wick_precision precision;
 } wick_compile_options;
