@@ -52,25 +52,7 @@ static bool fuses_with(const saver *s, const wick_node *node, const wick_node *r
     return wick_node_fuses(reader) && wick_same_dims(&node->out[0].type, &reader->out[0].type);
 }
 
-/* Arithmetic that costs less than a pass over memory. */
-static bool is_cheap(const wick_node *node) {
-    if (!wick_node_fuses(node)) return false;
-    switch (node->op->ew) {
-    case WICK_FUSED_CAST:
-    case WICK_EW_add:
-    case WICK_EW_sub:
-    case WICK_EW_mul:
-    case WICK_EW_neg:
-    case WICK_EW_square:
-    case WICK_EW_relu:
-    case WICK_EW_where:
-    case WICK_EW_gt:
-    case WICK_EW_ge:
-    case WICK_EW_lt:
-    case WICK_EW_le: return true;
-    default: return false;
-    }
-}
+static bool is_cheap(const wick_node *node) { return wick_node_fuses(node) && wick_is_light(node->op->ew); }
 
 static bool shrinks(const wick_node *node) {
     return node->op->flags & WICK_OP_REDUCE && REDUCED * bytes_of(node) <= (int64_t)wick_type_bytes(&node->in[0]->type);

@@ -11,23 +11,7 @@ static bool widens(const wick_node *node) { return node->op == &wick_op_cast && 
 
 static bool is_cheap(const wick_node *node) {
     if (!(node->op->flags & WICK_OP_ELEMENTWISE) || node->n_out != 1) return false;
-    switch (node->op->ew) {
-    case WICK_FUSED_CAST:
-        if (!widens(node)) return false;
-        break;
-    case WICK_EW_add:
-    case WICK_EW_sub:
-    case WICK_EW_mul:
-    case WICK_EW_neg:
-    case WICK_EW_square:
-    case WICK_EW_relu:
-    case WICK_EW_where:
-    case WICK_EW_gt:
-    case WICK_EW_ge:
-    case WICK_EW_lt:
-    case WICK_EW_le: break;
-    default: return false;
-    }
+    if (!wick_is_light(node->op->ew) || (node->op->ew == WICK_FUSED_CAST && !widens(node))) return false;
     const wick_type *t = &node->out[0].type;
     if (!wick_type_is_static(t) || wick_type_count(t) < SMALL) return false;
     size_t bytes = 0; /* that each copy reads */
