@@ -102,7 +102,7 @@ test_wrong_uses() {
     expect 2 "$wick" plan --arch lenet --input 3,4,5,6,7,8,9,1,2 && has err "--input"
     expect 2 "$wick" plan --arch nonesuch --input 28,28 && has err "no architecture"
     expect 3 "$wick" explain nowhere && has err nowhere
-    expect 2 "$wick" graph "${net[@]}" --after nonesuch && has err "no pass 'nonesuch' ran; those that did: attention expand_grad"
+    expect 2 "$wick" graph "${net[@]}" --after nonesuch && has err "no pass 'nonesuch' ran; those that did: attention precision expand_grad"
     expect 2 "$wick" plan "${net[@]}" --without dce && has err "--without: nothing runs without the pass 'dce'"
     expect 2 "$wick" plan "${net[@]}" --without nonesuch --json && valid_json out && has out '"ok": false'
     expect 1 "$wick" plan "${net[@]}" --svg nowhere/x.svg --quiet && has err nowhere
