@@ -90,7 +90,7 @@ static int add(reader *r, const char *at, node n) {
 
 /* Arithmetic of numbers alone is done now, in f64. */
 static bool folds(const wick_kernel *k, int op, int arity, const int *in, double *number, bool *whole) {
-    double v[3];
+    double v[3] = {0};
     *whole = op != WICK_EW_div;
     for (int i = 0; i < arity; i++) {
         if (k->nodes[in[i]].kind != NUMBER) return false;

@@ -72,7 +72,8 @@ static int32_t row_pairs(int64_t k, int64_t padded, bool is_signed, const void *
             }                                                                                                                      \
         } else {                                                                                                                   \
             for (int j = 0; j < NR; j++) sums[j] = 0;                                                                              \
-            for (int64_t p = 0; p < whole; p += GROUP) {                                                                           \
+            if (GROUP == 4 && INT8_WEAVES && whole) weave_fours(whole, src, row, NR, flip, (FROM)-1 < 0, to, sums);                \
+            for (int64_t p = GROUP == 4 && INT8_WEAVES ? whole : 0; p < whole; p += GROUP) {                                                                           \
                 const uint8_t *restrict from = src + p * row;                                                                      \
                 T *restrict at = to + p * NR;                                                                                      \
                 for (int j = 0; j < NR; j++)                                                                                       \
@@ -110,6 +111,29 @@ static wick_int8_tile_fn *const tiles_pairs[] = {tile_1x1, tile_1x1};
 #include <immintrin.h>
 #endif
 #define INT8_INLINE static inline __attribute__((always_inline))
+#if WICK_TIER_ID >= 2
+#define INT8_WEAVES 1
+/* k rows of nr columns, k a multiple of 4, nr of 16: fours along k of each column side by side, and their sums. */
+INT8_INLINE void weave_fours(int64_t k, const uint8_t *src, int64_t row, const int nr, const uint8_t flip, const bool is_signed, void *dst, int32_t *sums) {
+    __m128i *to = dst, sum[16];
+    const __m128i flips = _mm_set1_epi8((char)flip), ones = _mm_set1_epi8(1);
+    _Pragma("GCC unroll 8") for (int j = 0; j < nr / 4; j++) sum[j] = _mm_setzero_si128();
+    for (int64_t p = 0; p < k; p += 4, src += 4 * row) {
+        _Pragma("GCC unroll 2") for (int j = 0; j < nr / 4; j += 4) {
+            __m128i x[4];
+            _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) x[q] = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)(src + q * row + 4 * j)), flips);
+            const __m128i a = _mm_unpacklo_epi8(x[0], x[1]), b = _mm_unpackhi_epi8(x[0], x[1]), c = _mm_unpacklo_epi8(x[2], x[3]), d = _mm_unpackhi_epi8(x[2], x[3]);
+            const __m128i out[4] = {_mm_unpacklo_epi16(a, c), _mm_unpackhi_epi16(a, c), _mm_unpacklo_epi16(b, d), _mm_unpackhi_epi16(b, d)};
+            _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) {
+                const __m128i twos = is_signed ? _mm_maddubs_epi16(ones, out[q]) : _mm_maddubs_epi16(out[q], ones);
+                sum[j + q] = _mm_add_epi32(sum[j + q], _mm_madd_epi16(twos, _mm_set1_epi16(1)));
+                _mm_storeu_si128(to++, out[q]);
+            }
+        }
+    }
+    _Pragma("GCC unroll 8") for (int j = 0; j < nr / 4; j++) _mm_storeu_si128((__m128i *)(void *)(sums + 4 * j), sum[j]);
+}
+#endif
 #ifdef __clang__
 #define INT8_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -153,6 +177,11 @@ INT8_INLINE int8_sums int8_dot(int8_sums sum, int8_sums a, int8_sums b) {
 #endif
 #include "kernels/int8/int8_tile.h"
 
+#endif
+
+#ifndef INT8_WEAVES
+#define INT8_WEAVES 0
+#define weave_fours(...) ((void)0)
 #endif
 
 static void finish(const wick_int8_finish *f) {
