@@ -14,7 +14,7 @@ static bool compiled_possible(void) { return system("cc --version > /dev/null 2>
 /* A folder of this test's own below $TMPDIR. */
 static bool compiled_folder(char *path, size_t size) {
     const char *tmp = getenv("TMPDIR");
-    snprintf(path, size, "%s/wick-codegen-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    snprintf(path, size, "%s/wick-codegen-XXXXXX", tmp && *tmp ? tmp : "/tmp"); /* mkdtemp(3) writes a name of its own over the last six letters */
     return mkdtemp(path) != NULL;
 }
 static void compiled_remove(const char *folder) {

@@ -14,7 +14,7 @@
 
 static char folder[64], file_name[400];
 static void new_folder(void) {
-    strcpy(folder, "/tmp/wick-jit-XXXXXX");
+    strcpy(folder, "/tmp/wick-jit-XXXXXX"); /* mkdtemp(3) writes a name of its own over the last six letters */
     if (!mkdtemp(folder)) abort();
     unsetenv("WICK_CC");
     unsetenv("WICK_JIT");

@@ -325,7 +325,7 @@ static void run(const char *command) {
     CHECK_MSG(system(line) == 0, "%s", line);
 }
 static bool begin(void) {
-    snprintf(folder, sizeof folder, "%s/wick-datasets-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    snprintf(folder, sizeof folder, "%s/wick-datasets-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"); /* mkdtemp(3) writes a name of its own over the last six letters */
     return mkdtemp(folder) != NULL;
 }
 static void end(void) {

@@ -38,7 +38,7 @@ static size_t file_size;
 
 static bool begin(void) {
     static bool made;
-    if (!made) snprintf(folder, sizeof folder, "%s/wick-records-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"); /* every write waits for the disk */
+    if (!made) snprintf(folder, sizeof folder, "%s/wick-records-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"); /* every write waits for the disk; mkdtemp(3) names the last six letters */
     if (made ? mkdir(folder, 0700) != 0 : !mkdtemp(folder)) return false;
     made = true;
     reads = HONEST;
