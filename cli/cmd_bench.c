@@ -235,7 +235,7 @@ static int run_all(bench_results *all, const cli_options *o, const int *threads,
     for (int t = 0; code == CLI_OK && t < n_threads; t++) {
         ceiling_pin(threads[t] == 1 ? ceiling_cpus() - 1 : -1);
         roof *ceilings = &all->roofs[all->n_roofs++];
-        roof_measure(ceilings, threads[t]);
+        roof_measure(ceilings, threads[t], o->time > 0 ? SIZE_MAX : ROOF_BRIEF);
         if (!o->json) {
             if (t) printf("\n");
             results_print_ceilings(ceilings);

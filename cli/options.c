@@ -208,7 +208,7 @@ static const option_row rows[] = {
     {"size", "LIST", TEXT, B, "1K,64K,16M", AT(sizes), 0, 0, FORGET, "elements, of rows that come in several sizes"},
     {"threads", "LIST", TEXT, B, "1", AT(thread_counts), 0, 0, FORGET, "numbers of threads, one after the other: 1,2. One thread is kept on one CPU, and its time is what it computed"},
     {"time", "S", REAL, W, "1", AT(time), 0, 1e6, FORGET, "seconds of running, at most 101 times"},
-    {"time", "S", REAL, B, "1", AT(time), 0, 1e6, FORGET, "seconds for a row at most; a quarter of it will do where the median is known within 1 %"},
+    {"time", "S", REAL, B, "1", AT(time), 0, 1e6, FORGET, "seconds for a row at most; a quarter of it will do where the median is known within 1 %; 0: a glance at each, and at the ceilings"},
     {"peers", "PYTHON", TEXT, B, "", AT(peers), 0, 0, FORGET,
      "race PyTorch, ONNX Runtime, OpenBLAS, BLIS and oneDNN too, in turn, where this interpreter has them: scripts/peers makes such an environment"},
     {"memory", "", FLAG, B, "", AT(memory), 0, 0, FORGET, "measure every row's memory too, in a process of its own; without it that of networks and of the suite memory"},

@@ -7,7 +7,7 @@
 
 #include "wick/context.h"
 
-void roof_measure(roof *r, int threads) {
+void roof_measure(roof *r, int threads, size_t most) {
     machine m;
     machine_read(&m, "");
     *r = (roof){.threads = threads, .tier = "base"};
@@ -28,9 +28,13 @@ void roof_measure(roof *r, int threads) {
     snprintf(r->level[r->n_levels].name, sizeof r->level[0].name, "memory");
     r->level[r->n_levels].size = SIZE_MAX;
     r->level[r->n_levels++].measured = far;
-    for (int i = 0; i < r->n_levels; i++)
-        for (int access = 0; access < CEILING_ACCESSES; access++)
-            r->level[i].rate[access] = ceiling_memory_rate((ceiling_access)access, r->tier, threads, r->level[i].measured);
+    for (int i = 0; i < r->n_levels; i++) {
+        size_t *measured = &r->level[i].measured;
+        if (*measured > most) *measured = most;
+        if (i && *measured == r->level[i - 1].measured) memcpy(r->level[i].rate, r->level[i - 1].rate, sizeof r->level[i].rate);
+        else for (int access = 0; access < CEILING_ACCESSES; access++)
+            r->level[i].rate[access] = ceiling_memory_rate((ceiling_access)access, r->tier, threads, *measured);
+    }
 }
 
 floor_time roof_floor(const roof *r, ceiling_compute kind, double flops, double exps, double read, double written) {

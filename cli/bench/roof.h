@@ -19,8 +19,10 @@ typedef struct roof {
     } level[ROOF_LEVELS];
 } roof;
 
-/* Measures for about a second. */
-void roof_measure(roof *r, int threads);
+/* Memory is gone through in `most` bytes at once where a level would take more (caches of 256 MB want a gigabyte, and seconds): ROOF_BRIEF takes a few
+ * tenths of a second, and a larger last cache passes for memory. */
+#define ROOF_BRIEF ((size_t)64 << 20)
+void roof_measure(roof *r, int threads, size_t most);
 
 typedef struct floor_time {
     double seconds;
