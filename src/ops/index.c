@@ -67,6 +67,7 @@ static wick_status lower_gather(wick_lower *l, wick_node *node) {
     const int64_t slice = (int64_t)a.elem * a.inner; /* tasks of about 128 KiB */
     a.block = WICK_MAX(1, WICK_MIN(a.count, (1 << 17) / WICK_MAX(slice, 8)));
     a.blocks = WICK_MAX(1, (a.count + a.block - 1) / a.block);
+    if (wick_type_count(out.type) == 0) a.outer = WICK_MIN(a.outer, 1); /* of an empty result the index is checked, once */
     wick_step step = {.name = "gather", .run = run_gather, .tasks = a.outer * a.blocks, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
                       .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);

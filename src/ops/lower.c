@@ -99,12 +99,16 @@ wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *ar
     s->args = args_copy;
     s->n_refs = n_refs;
     s->node = l->node;
+    bool writes = false, empty = true;
     for (int i = 0; i < n_refs; i++) {
         wick_buffer *b = &l->buffers[refs[i].buffer];
         if (b->first < 0) b->first = (int32_t)l->n_steps;
         b->last = (int32_t)l->n_steps;
         if (refs[i].write && b->kind == WICK_BUFFER_LEAF) s->commits = true;
+        writes |= refs[i].write;
+        empty &= !refs[i].write || b->size == 0;
     }
+    if (writes && empty && !s->fault && !s->tap && !s->jump) s->tasks = 0; /* nothing, however often: 2^40 matrices of no rows */
     l->n_steps++;
     return WICK_OK;
 }

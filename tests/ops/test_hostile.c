@@ -60,7 +60,10 @@ static void new_call(wick_context *ctx) {
     call.ctx = ctx;
     call.n_leaves = 0;
     call.rank = (int[]){0, 1, 2, 2, 3, 3, 4, 4, 5}[test_rand() % 9];
-    for (int k = 0; k < call.rank; k++) call.dims[k] = chance(95) ? test_rand_int(1, 4) : 0;
+    int empty = -1;
+    for (int k = 0; k < call.rank; k++)
+        if (!(call.dims[k] = chance(95) ? test_rand_int(1, 4) : 0)) empty = k;
+    if (empty >= 0 && call.rank > 1 && chance(30)) call.dims[(empty + 1) % call.rank] = (int64_t)1 << 40; /* nothing, but many times */
     if (call.rank > 1 && chance(40)) call.dims[call.rank - 1] = call.dims[call.rank - 2]; /* square */
     if (call.rank > 1 && chance(15)) call.dims[call.rank - 1] = 2; /* complex */
     call.gates = (int64_t[]){1, 3, 4}[test_rand() % 3];
