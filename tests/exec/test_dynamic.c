@@ -1,7 +1,7 @@
 /* Functions of many shapes: their dims and guards, the cache of plans, threads, bounds of memory, shapes as expressions. */
 #include <pthread.h>
 
-#include "graph/extents.h"
+#include "base/counting_alloc.h"
 #include "tensor/tensors.h"
 
 /* A convolution network on pictures of any size, then attention over what it gives: [batch, 3, height, width] -> [batch, 5]. */
@@ -488,6 +488,53 @@ TEST(a_runner_draws_on_whatever_plans_it_uses) {
     wick_runner_free(&r);
     wick_dynamic_free(&d);
     wick_context_free(&ctx);
+}
+
+/* ---- out of memory ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* All of it with an allocator that fails from some call on: errors, no leaks, and what is left works. */
+static wick_status use_all(wick_context *ctx, net *n) {
+    static float x[PIXELS], y[30];
+    wick_dynamic *d = NULL;
+    wick_runner *r = NULL;
+    wick_shapes *s = NULL;
+    wick_dynamic_bound bound;
+    wick_status status = wick_dynamic_new(ctx, net_body, n, 3, net_dims, 1, net_in, 1, &(wick_dynamic_options){.plans = 1}, &d);
+    if (status == WICK_OK) status = wick_runner_new(d, &r);
+    for (int64_t b = 1; b <= 2 && status == WICK_OK; b++)
+        if ((status = wick_runner_bind_dims(r, (int64_t[]){b, 8, 8})) == WICK_OK) status = wick_runner_run(r, (const void *[]){x}, (void *[]){y});
+    if (status == WICK_OK) status = wick_dynamic_find_shapes(d, &s);
+    if (status == WICK_OK) status = wick_dynamic_prove(d, 3, &bound);
+    wick_shapes_free(&s);
+    wick_runner_free(&r);
+    wick_dynamic_free(&d);
+    return status;
+}
+TEST(running_out_of_memory_is_an_error_wherever_it_happens) {
+    counting c = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&c);
+    wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .allocator = &allocator});
+    net n;
+    net_init(&n, ctx);
+    CHECK_OK(ctx, use_all(ctx, &n)); /* what the context itself keeps is made now */
+    const int64_t before = c.calls;
+    CHECK_OK(ctx, use_all(ctx, &n));
+    const int64_t calls = c.calls - before, live = c.live;
+    CHECK(calls > 100);
+    int failed = 0;
+    for (int64_t k = 0; k < calls; k += k < 60 ? 1 : 1 + calls / 150) {
+        c.fail_at = c.calls + k;
+        const wick_status status = use_all(ctx, &n);
+        failed += status == WICK_ERR_NOMEM;
+        CHECK_MSG(status == WICK_ERR_NOMEM || status == WICK_OK, "call %lld: %s: %s", (long long)k, wick_status_name(status), wick_context_error(ctx));
+        c.fail_at = -1;
+        wick_context_clear_error(ctx);
+        CHECK_MSG(c.live <= live + 8, "call %lld: %lld blocks more", (long long)k, (long long)(c.live - live));
+    }
+    CHECK(failed > 50);
+    CHECK_OK(ctx, use_all(ctx, &n));
+    wick_context_free(&ctx);
+    CHECK_INT(c.live, 0);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }
