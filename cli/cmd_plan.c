@@ -3,6 +3,7 @@
 #include "bench/roof.h"
 #include "bench/stats.h"
 #include "plan_memory.h"
+#include "plan_range.h"
 #include "planned.h"
 #include "talk.h"
 #include "tuned.h"
@@ -150,6 +151,7 @@ static void print_totals(const view *v) {
     printf("\n");
     print_tuning();
     printf("\n");
+    if (v->p.dynamic) plan_range_print(&v->p);
 }
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
@@ -232,6 +234,7 @@ static void print_json(const view *v) {
         json_integer(&j, "max_batch_bytes", (int64_t)v->p.fit.bytes);
         if (v->p.fit.next_bytes) json_integer(&j, "next_batch_bytes", (int64_t)v->p.fit.next_bytes);
     }
+    if (v->p.dynamic) plan_range_json(&j, &v->p);
     json_real(&j, "floor_seconds", v->floor, 6);
     if (measured) json_real(&j, "seconds", v->seconds, 6), json_integer(&j, "runs", v->runs);
     json_open(&j, "kernels", '[');

@@ -138,6 +138,7 @@ const help_example help_examples[] = {
     {CMD_OPS, "wick ops --json | jq -r '.ops[].name'", "the names alone"},
     {CMD_OPS, "wick ops --onnx Resize", "the opsets in which Wick runs an op of ONNX"},
     {CMD_PLAN, "wick plan net.onnx --dim batch=8 --svg memory.svg", "what runs for a batch of 8, and a picture of its memory"},
+    {CMD_PLAN, "wick plan net.onnx --dim batch=1..256 --dim seq=8..512/8", "what any run of those ranges takes at most, and shapes in their terms"},
     {CMD_PLAN, "wick plan --arch resnet8 --input 3,32,32 --batch 64 --train", "a step of training, before there is anything to train"},
     {CMD_EXPLAIN, "wick explain run --batch 64 --threads 1", "which kernels take the time, how far each is from what this machine can do, and why"},
     {CMD_GRAPH, "wick graph net.onnx --svg graph.svg", "what is left of it after all passes"},

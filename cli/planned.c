@@ -79,6 +79,61 @@ static int failed(const planned *p, wick_status status) {
 
 /* ---- ONNX files --------------------------------------------------------------------------------------------------------------------- */
 
+/* Ranges of --dim: what they need at most, and the extents for which they do, into p->in. */
+static int plan_range(planned *p) {
+    const cli_options *o = p->o;
+    wick_dim dims[WICK_MAX_NAMED_DIMS];
+    char names[WICK_MAX_NAMED_DIMS][300];
+    int n = 0;
+    for (int i = 0; i < p->n_in; i++) { /* all that are open: without a --dim they are 1, as elsewhere */
+        const wick_onnx_port port = wick_onnx_input(p->onnx, i);
+        for (int d = 0; d < port.rank; d++) {
+            char place[300];
+            const char *name = port_dim_name(&port, d, place, sizeof place);
+            bool seen = port.dims[d] >= 0 || strpbrk(name, "+-*/");
+            for (int k = 0; k < n && !seen; k++) seen = strcmp(names[k], name) == 0;
+            if (seen) continue;
+            if (n == WICK_MAX_NAMED_DIMS) return talk_fail(CLI_USAGE, "--dim: ranges are for models of up to %d open dims", WICK_MAX_NAMED_DIMS);
+            snprintf(names[n], sizeof names[n], "%.290s", name);
+            dims[n] = (wick_dim){names[n], 1, 1, 0};
+            for (int k = 0; k < o->dims.n; k++) {
+                size_t length;
+                wick_dim range = {0};
+                char by_place[300];
+                const char *item = o->dims.items[k];
+                if (!port_range(item, &length, &range)) continue;
+                snprintf(by_place, sizeof by_place, "%.250s.%d", port.name, d);
+                if ((strlen(name) != length || memcmp(name, item, length) != 0) && (strlen(by_place) != length || memcmp(by_place, item, length) != 0)) continue;
+                range.name = names[n];
+                dims[n] = range;
+            }
+            n++;
+        }
+    }
+    const wick_dynamic_options options = {.compile = compiling(p)};
+    wick_dynamic_options silent = options; /* of the many plans nothing is gathered */
+    silent.compile.on_pass = NULL, silent.compile.on_remark = NULL;
+    wick_status status = wick_onnx_dynamic(p->onnx, n, dims, &silent, &p->dynamic);
+    if (status == WICK_OK) status = wick_dynamic_find_shapes(p->dynamic, &p->shapes);
+    if (status == WICK_OK) talk("making up to %lld plans to bound their memory", (long long)o->plans);
+    if (status == WICK_OK) status = wick_dynamic_prove(p->dynamic, o->plans, &p->bound);
+    if (status != WICK_OK) return failed(p, status);
+    wick_runner *r = NULL;
+    status = wick_runner_new(p->dynamic, &r);
+    if (status == WICK_OK) status = wick_runner_bind_dims(r, p->bound.at);
+    if (status != WICK_OK) {
+        const int code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", r ? wick_runner_error(r) : "out of memory");
+        wick_runner_free(&r);
+        return code;
+    }
+    for (int i = 0; i < p->n_in; i++) p->in[i] = wick_runner_input(r, i);
+    wick_runner_free(&r);
+    size_t at = (size_t)snprintf(p->title, sizeof p->title, "%.160s,", o->model);
+    for (int k = 0; k < n && at < sizeof p->title; k++)
+        at += (size_t)snprintf(p->title + at, sizeof p->title - at, "%s %.60s=%lld", k ? "," : "", dims[k].name, (long long)p->bound.at[k]);
+    return CLI_OK;
+}
+
 static int plan_onnx(planned *p) {
     const cli_options *o = p->o;
     if (o->train) return talk_fail(CLI_USAGE, "--train is for networks of wick train; an ONNX file becomes one by wick train --model %s", o->model);
@@ -94,13 +149,16 @@ static int plan_onnx(planned *p) {
     p->in = calloc((size_t)p->n_in + 1, sizeof *p->in);
     if (!p->in) return talk_fail(CLI_FAILED, "out of memory");
     char open[256] = "";
+    const bool range = ports_have_range(o);
     if (!ports_specs(o, p->onnx, -1, p->in)) return talk_fail(CLI_BAD_FILE, "%s: its inputs are not all tensors of known rank: there is no one plan", o->model);
     ports_open(p->onnx, p->in, open, sizeof open);
     ports_specs(o, p->onnx, 1, p->in);
+    if (range && (code = plan_range(p)) != CLI_OK) return code;
+    if (!range && options_given(o, "plans")) return talk_fail(CLI_USAGE, "--plans is for ranges of --dim");
     const wick_compile_options options = compiling(p);
     status = wick_onnx_compile(p->onnx, p->in, &options, &p->plan);
     if (status != WICK_OK) return failed(p, status);
-    snprintf(p->title, sizeof p->title, "%.200s%s%.80s%s", o->model, *open ? ", open extents 1 (" : "", open, *open ? ")" : "");
+    if (!range) snprintf(p->title, sizeof p->title, "%.200s%s%.80s%s", o->model, *open ? ", open extents 1 (" : "", open, *open ? ")" : "");
     return CLI_OK;
 }
 
@@ -128,6 +186,7 @@ static int named_network(planned *p) {
 
 static int plan_network(planned *p) {
     const cli_options *o = p->o;
+    if (options_given(o, "plans")) return talk_fail(CLI_USAGE, "--plans is for ranges of --dim");
     if (o->dims.n) return talk_fail(CLI_USAGE, "--dim is for open extents of ONNX files; --batch says how many images");
     if (o->model && o->inputs.n) return talk_fail(CLI_USAGE, "--input is for --arch and --net, and for inputs of an ONNX file");
     int code = o->model ? classifier_load(&p->c, p->ctx, o->model) : named_network(p);
@@ -184,6 +243,8 @@ void planned_free(planned *p) {
     free(p->in);
     wick_plan_free(&p->plan);
     wick_optimizer_free(&p->optimizer);
+    wick_shapes_free(&p->shapes);
+    wick_dynamic_free(&p->dynamic);
     wick_onnx_free(&p->onnx);
     classifier_free(&p->c);
     *p = (planned){0};

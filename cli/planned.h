@@ -6,6 +6,7 @@
 #include "classifier.h"
 #include "cli.h"
 
+#include "wick/dynamic.h"
 #include "wick/optim.h"
 
 /* What a pass, or the choice of a kernel, said of a node: texts of its own. */
@@ -26,6 +27,9 @@ typedef struct planned {
     wick_optimizer *optimizer; /* of --train */
     wick_plan *plan;
     wick_batch_fit fit; /* of --max-batch */
+    wick_dynamic *dynamic; /* of ranges of --dim: the plan is the one that takes most */
+    wick_dynamic_bound bound;
+    wick_shapes *shapes;
     wick_spec *in;
     int n_in;
     char title[320]; /* "resnet8, 64 images f32 [64, 3, 32, 32], a step of training" */

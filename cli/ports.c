@@ -52,15 +52,39 @@ void dims_json(json *j, const char *key, int rank, const int64_t *dims) {
 
 /* ---- --dim ------------------------------------------------------------------------------------------------------------------------------------- */
 
-/* NAME=N: its name's length and the number, or -1: it is no such thing. */
-static int64_t read_dim(const char *item, size_t *length) {
-    const char *equals = strrchr(item, '=');
+static bool read_extent(const char **at, int64_t *value) {
     char *end;
-    *length = equals ? (size_t)(equals - item) : strlen(item);
-    if (!equals || !*length) return -1;
     errno = 0;
-    const long long value = strtoll(equals + 1, &end, 10);
-    return errno || end == equals + 1 || *end || value < 0 ? -1 : value;
+    *value = **at >= '0' && **at <= '9' ? strtoll(*at, &end, 10) : -1;
+    if (*value < 0 || errno) return false;
+    *at = end;
+    return true;
+}
+
+bool port_range(const char *item, size_t *length, wick_dim *range) {
+    const char *at = strrchr(item, '=');
+    *length = at ? (size_t)(at - item) : strlen(item);
+    *range = (wick_dim){.name = range->name};
+    if (!at++ || !*length || !read_extent(&at, &range->min)) return false;
+    range->max = range->min;
+    if (!*at) return true;
+    if (strncmp(at, "..", 2) != 0 || !read_extent((at += 2, &at), &range->max)) return false;
+    if (*at == '/' && (at++, !read_extent(&at, &range->multiple) || !range->multiple)) return false;
+    return !*at && range->max >= range->min;
+}
+
+bool ports_have_range(const cli_options *o) {
+    size_t length;
+    wick_dim range = {0};
+    for (int i = 0; i < o->dims.n; i++)
+        if (port_range(o->dims.items[i], &length, &range) && range.max > range.min) return true;
+    return false;
+}
+
+/* NAME=N: its name's length and the number, or -1: it is no such thing. Of a range the least. */
+static int64_t read_dim(const char *item, size_t *length) {
+    wick_dim range = {0};
+    return port_range(item, length, &range) ? range.min : -1;
 }
 
 const char *port_dim_name(const wick_onnx_port *p, int d, char *place, size_t size) {
@@ -95,7 +119,9 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
         char names[1024] = "";
         size_t at = 0;
         bool known = false;
-        if (read_dim(item, &length) < 0) return talk_fail(CLI_USAGE, "--dim needs NAME=N, not '%s'", item);
+        wick_dim range = {0};
+        if (!port_range(item, &length, &range)) return talk_fail(CLI_USAGE, "--dim needs NAME=N%s, not '%s'", o->command == CMD_PLAN ? ", NAME=A..B or NAME=A..B/M" : "", item);
+        if (range.max > range.min && o->command != CMD_PLAN) return talk_fail(CLI_USAGE, "--dim %s: a range is for wick plan", item);
         for (int i = 0; i < k; i++)
             if (strncmp(o->dims.items[i], item, length + 1) == 0) return talk_fail(CLI_USAGE, "--dim %s and --dim %s: which of both?", o->dims.items[i], item);
         for (int i = 0; i < wick_onnx_inputs(onnx); i++) {

@@ -18,6 +18,10 @@ void dims_json(json *j, const char *key, int rank, const int64_t *dims);
 
 /* The extent of dim d: as declared, or as --dim NAME=N or --dim INPUT.d=N says, or `open`. */
 int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d, int64_t open);
+/* Of NAME=N, NAME=A..B or NAME=A..B/M: the name's length, and the range, whose name is left alone. false: it is no such thing. */
+bool port_range(const char *item, size_t *length, wick_dim *range);
+/* Whether a --dim gives a range of more than one number. */
+bool ports_have_range(const cli_options *o);
 /* What --dim calls dim d: its name, or INPUT.d in place. */
 const char *port_dim_name(const wick_onnx_port *p, int d, char *place, size_t size);
 /* An exit code: whether every --dim names a dim of an input, with what the names are where one does not. */

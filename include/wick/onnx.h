@@ -2,8 +2,8 @@
 #ifndef WICK_ONNX_H
 #define WICK_ONNX_H
 
+#include "wick/dynamic.h"
 #include "wick/nn.h"
-#include "wick/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -119,6 +119,11 @@ WICK_API wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x);
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_prepare(wick_onnx *onnx, const wick_spec *in);
 /* One plan for inputs of these specs, which are all tensors, in the order of the inputs (names may be left out). WICK_ERR_UNSUPPORTED: sizes depend on values (wick_onnx_apply does run it). */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan);
+
+/* One function of many shapes (wick/dynamic.h): extents that the file leaves open are its dims, under the file's names, or INPUT.axis where it gives none; names such as "past + seq" are
+ * expressions of the others. dims: their ranges, by name; of others the range is 1 to INT32_MAX, with which wick_dynamic_prove and wick_dynamic_find_shapes get nowhere. options->prepare is
+ * not called: the file's own is. The model must outlive it. WICK_ERR_UNSUPPORTED: an input is no tensor of known rank; what depends on values of inputs is found when plans are made. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_dynamic(wick_onnx *onnx, int n_dims, const wick_dim *dims, const wick_dynamic_options *options, wick_dynamic **out);
 
 /* ---- the graph, to be looked at ---------------------------------------------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 #include "wick/dataset.h"
 #include "wick/datasets.h"
 #include "wick/distance.h"
+#include "wick/dynamic.h"
 #include "wick/files.h"
 #include "wick/image.h"
 #include "wick/index.h"

@@ -142,6 +142,14 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
                    const void *packed, void *scratch);
 const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
 
+/* A way to compute that there is and that was not taken, and the reason. Texts are constants. */
+typedef struct wick_rejected {
+    const char *kernel, *why;
+} wick_rejected;
+enum { WICK_REJECTED = 8 }; /* the most of one step */
+/* Of a prepared product: how many, into out. By the same tests as wick_gemm_prepare. */
+int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out);
+
 /* Rows [begin, end) of C = A B for i32, i64 and u64, which wrap; A has any strides, B and C are contiguous. */
 void wick_matmul_integers(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t k, int64_t a_row, int64_t a_col, const void *a, const void *b,
                           void *c);
@@ -229,6 +237,7 @@ void wick_conv_prepare(wick_convolution *c);
 void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                    void *dst, void *shared, void *scratch);
 const char *wick_conv_name(const wick_convolution *c); /* "conv_f32_14x32_avx512" */
+int wick_conv_rejected(const wick_convolution *c, wick_rejected *out); /* as wick_gemm_rejected */
 
 /* ---- pooling: f32 and f64, contiguous planes, or images with channels last, of three dims (leading ones 1) --------------
  *

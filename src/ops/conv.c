@@ -183,6 +183,10 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
         WICK_TRY(wick_lower_out_channels_last(l, node, 0, &c));
     }
     wick_conv_prepare(k);
+    if (wick_remarks(l->ctx)) {
+        wick_rejected rejected[WICK_REJECTED];
+        wick_lower_remark(l, node, wick_conv_name(k), wick_conv_rejected(k, rejected), rejected);
+    }
     wick_ref all[WICK_STEP_CONV_REFS] = {[WICK_STEP_CONV_A] = wick_lower_ref(&a, false), [WICK_STEP_CONV_B] = wick_lower_ref(&b, false), [WICK_STEP_CONV_DST] = wick_lower_ref(&c, true)};
     if (k->bias) {
         WICK_TRY(wick_lower_in_contiguous(l, node, 2, &bias));

@@ -10,6 +10,14 @@ wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, 
                            l->node && l->node->site ? l->node->site : "");
 }
 
+void wick_lower_remark(const wick_lower *l, const wick_node *node, const char *kernel, int n, const wick_rejected *others) {
+    char text[480];
+    wick_str s = wick_str_on(text, sizeof text);
+    wick_str_add(&s, "%s", kernel);
+    for (int i = 0; i < n; i++) wick_str_add(&s, "; not %s: %s", others[i].kernel, others[i].why);
+    wick_remark(l->ctx, "kernel", node, "%s", text);
+}
+
 static wick_status out_of_memory(wick_lower *l) { return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning"); }
 
 /* Arrays that grow in the plan's arena; the old ones stay there until the plan dies, at most as much again. */

@@ -106,6 +106,8 @@ typedef struct wick_lower {
     bool keeps;      /* what packing steps make of what stays the same is kept between runs: a compiled function */
 } wick_lower;
 
+/* Tells who asked for it (on_remark) which kernel the node got, and why it is none of the others. */
+void wick_lower_remark(const wick_lower *l, const wick_node *node, const char *kernel, int n, const wick_rejected *others);
 wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
 wick_operand wick_lower_in(wick_lower *l, const wick_node *node, int i);
 /* The same value, row-major or channels last, copied if it is not. */

@@ -249,6 +249,10 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     wick_step step = {.name = wick_gemm_name(g), .kind = WICK_STEP_GEMM, .run = run_gemm, .tasks = g->tasks * batch, .scratch = g->scratch, .flops = flops_matmul(node),
                       .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
     WICK_TRY(wick_lower_step(l, &step, &m, sizeof m, refs, n_refs));
+    if (wick_remarks(l->ctx)) {
+        wick_rejected rejected[WICK_REJECTED];
+        wick_lower_remark(l, node, wick_gemm_name(g), wick_gemm_rejected(g, rejected), rejected);
+    }
     if (!g->lower) return WICK_OK;
     wick_step mirror = {.name = "matmul_mirror", .kind = WICK_STEP_MIRROR, .run = run_mirror, .tasks = (g->n + MIRROR_ROWS - 1) / MIRROR_ROWS * batch, .bytes = (double)wick_type_bytes(tc)};
     return wick_lower_step(l, &mirror, &m, sizeof m, &refs[2], 1);

@@ -17,6 +17,7 @@ test_explain() {
     expect 0 "$wick" explain "${net[@]}" --batch 4 --train --threads 1 --time 0.05
     has out "a step of training with Adam" && has out "measured: " && has out "epilogue: conv f32[4,6,28,28]: relu taken along" && has out "of best"
     has out "conv1.weight" # what the optimizer does is each parameter's
+    has out "kernel: conv f32[4,6,28,28]: conv_" && has out "not Winograd's, of 3 x 3: the kernel is not 3 x 3" && has out "kernel: matmul f32[4,120]: gemm_f32_"
     has out "not with sum (" && has err "measuring what this machine can do"
     expect 0 "$wick" explain "${net[@]}" --threads 1 --time 0.05 --json && valid_json out && has out '"remarks": [' && has out '"seconds": ' && has out '"pass": "epilogue"'
     # Each kernel has its time, and together they are about a run's.
@@ -79,6 +80,19 @@ test_models() {
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --batch 3 && has err "--dim NAME=N"
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --train && has err "wick train --model"
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --arch lenet && has err "no --arch"
+}
+test_ranges() {
+    [ -d "${WICK_MODELS:-}" ] || return 0
+    local cls=$WICK_MODELS/onnx/ppocr_cls/model.onnx n=p2o.DynamicDimension.0 vad="$WICK_MODELS/onnx/silero_vad_16k_op15/model.onnx --input sr=16000 --dim sequence=576"
+    expect 0 "$wick" plan $vad --dim batch=1..8 --quiet && has out "batch in 1..8" && has out "sequence is 576" && has out "proven: plans were made for all 8 lists" &&
+        has out "output output: f32[batch, 1]" && has out "the plan for batch=8, sequence=576" && has out "lstm"
+    expect 0 "$wick" plan "$cls" --dim $n=1..3 --dim x.2=48..64/4 --dim x.3=48..192 --plans 5 --threads 1 --json --quiet && valid_json out && has out '"proven": false' &&
+        has out '"planned": 5' && has out '"points": 2175' && has out '"multiple": 4' && has out "floor((p2o.DynamicDimension.2 + 1) / 2)"
+    expect 3 "$wick" plan "$WICK_MODELS/onnx/ppocr_v4_det/model.onnx" --dim $n=1..2 --dim x.2=32..64 --dim x.3=32..64 --quiet && has err "shapes do not broadcast" && has err "with $n="
+    expect 2 "$wick" plan $vad --dim batch=8..1 && has err "NAME=A..B"
+    expect 2 "$wick" plan $vad --dim batch=1..8/0 && has err "NAME=A..B/M"
+    expect 2 "$wick" plan $vad --dim batch=2 --plans 3 && has err "--plans is for ranges"
+    expect 2 "$wick" graph $vad --dim batch=1..8 && has err "a range is for wick plan"
 }
 test_compile() {
     command -v cc >/dev/null || return 0

@@ -119,6 +119,8 @@ static void run(use *u, bool backwards) {
 static void run_as_it_lies(use *u, bool backwards) {
     wick_convolution *c = &u->c;
     wick_conv_prepare(c);
+    wick_rejected rejected[WICK_REJECTED]; /* what was not taken has a reason */
+    for (int i = wick_conv_rejected(c, rejected); i-- > 0;) CHECK_MSG(rejected[i].kernel && rejected[i].why, "way %d", i);
     memset(u->at[made(u)], 0xFF, (size_t)u->size[made(u)] * u->elem);
     void *shared = aligned_alloc(64, WICK_ALIGN_UP(c->shared, 64) + 64), *scratch = aligned_alloc(64, WICK_ALIGN_UP(c->scratch, 64) + 64);
     REQUIRE(shared && scratch);

@@ -147,6 +147,8 @@ enum { IN_ORDER, BACKWARDS_ONE_BY_ONE, RANDOM_RANGES };
 static void *product_run(product *p, int order) {
     wick_gemm *g = &p->g;
     wick_gemm_prepare(g);
+    wick_rejected rejected[WICK_REJECTED]; /* what was not taken has a reason: the tests that chose say it */
+    for (int i = wick_gemm_rejected(g, rejected); i-- > 0;) CHECK_MSG(rejected[i].kernel && rejected[i].why, "%lldx%lldx%lld: way %d", (long long)g->m, (long long)g->n, (long long)g->k, i);
     buffer c = buffer_make((size_t)p->c_count * p->elem), packed = buffer_make(g->packed),
            scratch = buffer_make(g->scratch);
     if (p->c_count) memcpy(c.at, p->c_before, c.size);

@@ -290,6 +290,14 @@ void wick_conv_prepare(wick_convolution *c) {
 
 bool wick_conv_takes_planes(const wick_convolution *c) { return c->ci == 1 && c->co == 1 && !conv_tiers[wick_tier_current()]->type[0].direct; }
 
+int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
+    int n = 0;
+    if (c->code->direct || !c->units || !c->chunks) return 0; /* the reference, or nothing to compute */
+    if (!c->depthwise) out[n++] = (wick_rejected){"channel by channel (depthwise)", "groups have more than one channel"};
+    if (!c->winograd) out[n++] = (wick_rejected){"Winograd's, of 3 x 3", wick_winograd_refused(c)};
+    return n;
+}
+
 const char *wick_conv_name(const wick_convolution *c) { return c->code->names[c->what + (c->winograd ? 3 : 0)]; }
 
 /* ---- weights, packed in the order they are read ------------------------------------------------------------------------------- */

@@ -13,13 +13,20 @@ enum { WINOGRAD_TILES = 48, WINOGRAD_MOST = 512, WINOGRAD_PAIRS = 1024 };
 static int64_t from_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->co : c->ci; }
 static int64_t to_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->ci : c->co; }
 
-bool wick_winograd_fits(const wick_convolution *c) {
+const char *wick_winograd_refused(const wick_convolution *c) {
     const wick_winograd_kernels *q = c->code->winograd;
-    if (!q || c->what == WICK_CONV_WEIGHT || c->groups != 1 || c->kernel[0] != 1 || c->in[0] != 1 || c->pad[0] || c->stride[0] != 1) return false;
-    for (int d = 1; d < 3; d++)
-        if (c->kernel[d] != 3 || c->stride[d] != 1 || c->dilation[d] != 1) return false;
+    if (!q) return "this tier has none for the dtype";
+    if (c->what == WICK_CONV_WEIGHT) return "it is not for gradients of weights";
+    if (c->groups != 1) return "there are groups";
+    if (c->kernel[0] != 1 || c->in[0] != 1 || c->pad[0] || c->stride[0] != 1) return "there are three dims";
+    for (int d = 1; d < 3; d++) {
+        if (c->kernel[d] != 3) return "the kernel is not 3 x 3";
+        if (c->stride[d] != 1 || c->dilation[d] != 1) return "there is a stride or dilation";
+    }
     const int64_t from = from_channels(c), to = to_channels(c), *dims = c->what == WICK_CONV_DATA ? c->in : c->out;
-    return from % q->lanes == 0 && to % q->lanes == 0 && from <= WINOGRAD_MOST && from * to <= WINOGRAD_PAIRS * ((dims[1] + 1) / 2) * ((dims[2] + 1) / 2);
+    if (from % q->lanes || to % q->lanes) return "channels are no whole vectors";
+    if (from > WINOGRAD_MOST) return "there are too many channels to sum over";
+    return from * to <= WINOGRAD_PAIRS * ((dims[1] + 1) / 2) * ((dims[2] + 1) / 2) ? NULL : "the image is too small for so many channels: transforming the weights would not pay";
 }
 
 size_t wick_winograd_packed(const wick_convolution *c) { return (size_t)(16 * c->ci * c->co) * sizeof(float); }

@@ -12,7 +12,8 @@
 #include "kernels/kernels.h"
 
 /* Whether a convolution is done this way; it must not depend on more than shapes and the tier. */
-bool wick_winograd_fits(const wick_convolution *c);
+const char *wick_winograd_refused(const wick_convolution *c); /* why it is not; NULL: it is */
+static inline bool wick_winograd_fits(const wick_convolution *c) { return !wick_winograd_refused(c); }
 size_t wick_winograd_packed(const wick_convolution *c); /* bytes of all G w G' */
 /* A panel of outputs, from the same one as [tap][channel in][width], turned around for DATA. */
 void wick_winograd_pack(const wick_convolution *c, int64_t panel, const float *w, float *packed);

@@ -81,18 +81,28 @@ static int32_t *shared_scales(const wick_gemm *g, const void *packed) {
     return (int32_t *)(void *)((char *)(uintptr_t)packed + blocks_of(g) * panels_of(g->n) * panel_bytes(g));
 }
 
-bool wick_amx_prepare(wick_gemm *g) {
+static int parts_of(const wick_gemm *g) {
     static const uint8_t parts[] = {[WICK_F32_HIGHEST] = 0, [WICK_F32_SPLIT] = 3, [WICK_F32_HIGH] = 2, [WICK_F32_MEDIUM] = 1};
-    static const int most[] = {0, WICK_AMX_KC_1, WICK_AMX_KC_2, WICK_AMX_KC_3};
-    g->amx = NULL;
-    g->parts = g->narrow == WICK_BF16 ? 1 : g->narrow || g->type != WICK_CF32 ? 0 : parts[g->precision];
-    if (!g->parts || !g->m || !g->n || !g->k) return false;
-    const wick_amx_kernel *q = wick_amx_now();
-    if (!q) return false;
+    return g->narrow == WICK_BF16 ? 1 : g->narrow || g->type != WICK_CF32 ? 0 : parts[g->precision];
+}
+
+const char *wick_amx_refused(const wick_gemm *g) {
+    if (!parts_of(g)) return g->narrow || g->type != WICK_CF32 ? "they are not for this dtype" : "f32_precision asks for f32";
+    if (!g->m || !g->n || !g->k) return "there is nothing to multiply";
+    if (!wick_amx_now()) return "this CPU has none, or the tier in use";
     const double work = (double)g->m * (double)g->n * (double)g->k;
     const bool forced = atomic_load_explicit(&used, memory_order_relaxed) != NULL;
-    if (!forced && g->narrow && (g->m < WICK_AMX_LEAST_BF16 || g->n < WICK_AMX_LEAST_BF16 || g->k < WICK_AMX_LEAST_BF16)) return false;
-    if (!forced && !g->narrow && (WICK_MIN(WICK_MIN(g->m, g->n), g->k) < WICK_AMX_LEAST_F32 || (!g->keep && work < WICK_AMX_WORK_F32))) return false;
+    if (!forced && g->narrow && (g->m < WICK_AMX_LEAST_BF16 || g->n < WICK_AMX_LEAST_BF16 || g->k < WICK_AMX_LEAST_BF16)) return "the product is too small";
+    if (!forced && !g->narrow && (WICK_MIN(WICK_MIN(g->m, g->n), g->k) < WICK_AMX_LEAST_F32 || (!g->keep && work < WICK_AMX_WORK_F32))) return "the product is too small";
+    return NULL;
+}
+
+bool wick_amx_prepare(wick_gemm *g) {
+    static const int most[] = {0, WICK_AMX_KC_1, WICK_AMX_KC_2, WICK_AMX_KC_3};
+    g->amx = NULL;
+    g->parts = (uint8_t)parts_of(g);
+    if (wick_amx_refused(g)) return false;
+    const wick_amx_kernel *q = wick_amx_now();
 
     g->amx = q;
     g->kernel = wick_gemm_kernel_of(WICK_CF32);

@@ -12,6 +12,9 @@
 
 enum { WICK_AMX_SIDE = 16, WICK_AMX_ROW = 64, WICK_AMX_TILE = 1024 }; /* rows and columns of sums; bytes of a row and of a tile */
 
+/* Why a product is not computed by tiles; NULL: it is. */
+const char *wick_amx_refused(const wick_gemm *g);
+
 typedef enum wick_amx_dot { WICK_AMX_BF16, WICK_AMX_UU, WICK_AMX_US, WICK_AMX_SU, WICK_AMX_SS, WICK_AMX_DOTS } wick_amx_dot;
 
 /* c = the sum over products p and steps s of A[p][s] B[p][s], from zero. Distances are bytes. */

@@ -68,6 +68,41 @@ static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v) {
     return (double)q->elem * (double)v->k * (double)v->n > (v->b_col == 1 ? WICK_GEMM_FAR_BY_ROWS : WICK_GEMM_FAR_BY_COLUMNS);
 }
 
+/* Why a way is not taken; NULL: it is. In the order in which they are tried. */
+static const char *outer_refused(const wick_gemm *g, const wick_gemm_kernel *q) {
+    if (g->k != 1) return "k is not 1";
+    if (g->b_col != 1 || g->n < q->nr) return "rows of B are no vectors in memory, or short ones";
+    if (g->keep || g->accumulate || g->bias || g->relu) return "B is kept packed, or something is done to the results";
+    return NULL;
+}
+static const char *swap_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v, const gemm_view *turned) {
+    if (g->keep) return "B is kept packed";
+    if (g->lower) return "C is symmetric";
+    if (v->n > q->mr) return "C is wide";
+    return gemm_cost(q, turned) < gemm_cost(q, v) ? NULL : "it would cost no less";
+}
+static const char *thin_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v) {
+    if (g->keep) return "B is kept packed";
+    if (g->lower) return "C is symmetric";
+    if (v->b_col == 1) return v->m <= (gemm_is_far(q, v) ? WICK_GEMM_FEW_FAR : WICK_GEMM_FEW_NEAR) ? NULL : "there are more rows";
+    if (v->b_row != 1) return "B is contiguous along neither dim";
+    if (v->m > WICK_GEMM_FEW_BY_COLUMNS) return "there are more rows";
+    return v->n >= q->columns ? NULL : "there are too few columns";
+}
+
+int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out) {
+    int n = 0;
+    if (g->amx || !g->m || !g->n) return 0;
+    out[n++] = (wick_rejected){"tiles of AMX", wick_amx_refused(g)};
+    if (g->narrow || g->kernel->rows || g->how & GEMM_OUTER || !g->tasks) return n;
+    const wick_gemm_kernel *q = g->kernel;
+    const gemm_view plain = gemm_view_of(g, 0), turned = gemm_view_of(g, GEMM_SWAP), v = g->how & GEMM_SWAP ? turned : plain;
+    out[n++] = (wick_rejected){"rows of C one after the other", outer_refused(g, q)};
+    if (!(g->how & GEMM_SWAP)) out[n++] = (wick_rejected){"the transpose of C instead", swap_refused(g, q, &plain, &turned)};
+    if (!(g->how & GEMM_THIN)) out[n++] = (wick_rejected){"one pass over B for few rows", thin_refused(g, q, &v)};
+    return n;
+}
+
 void wick_gemm_prepare(wick_gemm *g) {
     if (wick_amx_prepare(g)) return;
     if (g->narrow) {
@@ -91,7 +126,7 @@ void wick_gemm_prepare(wick_gemm *g) {
         return;
     }
 
-    if (g->k == 1 && g->b_col == 1 && g->n >= q->nr && !g->keep && !g->accumulate && !g->bias && !g->relu) {
+    if (!outer_refused(g, q)) {
         g->how = GEMM_OUTER;
         g->mc = 1 + WICK_GEMM_PACK_WORK / g->n;
         g->tasks = ceil_div(g->m, g->mc);
@@ -99,7 +134,7 @@ void wick_gemm_prepare(wick_gemm *g) {
     }
     gemm_view v = gemm_view_of(g, 0);
     const gemm_view turned = gemm_view_of(g, GEMM_SWAP);
-    if (!g->keep && !g->lower && v.n <= q->mr && gemm_cost(q, &turned) < gemm_cost(q, &v)) {
+    if (!swap_refused(g, q, &v, &turned)) {
         g->how = GEMM_SWAP;
         v = turned;
     }
@@ -113,9 +148,7 @@ void wick_gemm_prepare(wick_gemm *g) {
      * keep the multiply-adds busy. Panels that stage 0 packs are not cut. */
     int64_t across = WICK_MIN(panels, want), down = 1;
     const bool by_rows = v.b_col == 1, far = gemm_is_far(q, &v);
-    const bool thin = !g->keep && !g->lower && (by_rows ? v.m <= (far ? WICK_GEMM_FEW_FAR : WICK_GEMM_FEW_NEAR)
-                                                        : v.b_row == 1 && v.m <= WICK_GEMM_FEW_BY_COLUMNS && v.n >= q->columns);
-    if (thin) {
+    if (!thin_refused(g, q, &v)) {
         across = WICK_MIN(want, by_rows && far ? ceil_div(v.n * elem, WICK_GEMM_SWEEP_TASK) : ceil_div(v.n, lanes));
         do g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), lanes);
         while (!by_rows && (v.n - 1) % g->nc + 1 < q->columns && across-- > 1); /* the last one's columns fill a vector */
