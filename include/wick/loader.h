@@ -18,6 +18,14 @@ typedef enum wick_on_fault {
     WICK_FAULT_SUBSTITUTE /* another sample takes its place, drawn by (seed, epoch, number); after 16 in vain it is an error */
 } wick_on_fault;
 
+/* What a field has that belongs to the picture in the first one: a transform does to it what it does to the picture, by the same draws (wick_transform_points, _boxes, _mask). */
+typedef enum wick_joint {
+    WICK_JOINT_NONE,
+    WICK_JOINT_POINTS, /* f32 [..., 2] */
+    WICK_JOINT_BOXES,  /* f32 [..., 4]: x0, y0, x1, y1 */
+    WICK_JOINT_MASK    /* u8 [H, W], which becomes [h, w]; what lies outside is pad */
+} wick_joint;
+
 typedef struct wick_loader_options {
     int64_t batch;          /* samples a batch; the last, smaller one is dropped when drop_last */
     bool shuffle, drop_last;
@@ -31,6 +39,7 @@ typedef struct wick_loader_options {
     int64_t crop; /* pad with so many black pixels (0, before normalising) on all sides, then cut the size out at a random place; less than
                    * height and width */
     const wick_transform *transform; /* instead of mean, deviation, flip and crop; made for the first field, and outlives the loader */
+    wick_joint joint[WICK_DATASET_FIELDS]; /* with a transform */
 
     /* Which samples. */
     const double *weights; /* one for each sample, copied: an epoch is as many draws, with replacement, each sample as likely as its weight says */
@@ -39,7 +48,7 @@ typedef struct wick_loader_options {
     int rank, ranks;       /* of so many loaders with the same options each gets its part: every place of the order falls to one. ranks 0 means 1 */
 
     /* Fields whose first dim varies: those of a batch are padded to its longest. */
-    double pad[WICK_DATASET_FIELDS]; /* with this */
+    double pad[WICK_DATASET_FIELDS]; /* with this. Of a joint mask: what lies outside of the picture */
     int64_t buckets[WICK_BUCKETS];   /* ascending, 0 behind the last: a batch has samples of one bucket, those not longer than it and longer than the one before, and is padded to
                                       * it: as many shapes, and plans, as buckets */
     int bucket_field;                /* whose length counts */

@@ -49,11 +49,30 @@ static void *place_of(const wick_maker *m, const wick_slot *slot, int k, int64_t
     return (char *)slot->fields[k] + (size_t)i * rows * m->row_bytes[k];
 }
 
+/* Fields that belong to the picture. */
+static void join(const wick_maker *m, wick_bench *b, const wick_slot *slot, int64_t i, int64_t sample) {
+    const uint8_t *mask = b->masks;
+    for (int k = 1; k < m->n_fields; k++) {
+        void *place = place_of(m, slot, k, i);
+        const int64_t rows = m->varies[k] ? slot->lengths[k][i] : 1, n = rows * (int64_t)(m->row_bytes[k] / sizeof(float));
+        const uint64_t epoch = (uint64_t)slot->epoch;
+        if (m->joint[k] == WICK_JOINT_POINTS) wick_transform_points(m->transform, m->seed, epoch, sample, n / 2, place);
+        if (m->joint[k] == WICK_JOINT_BOXES) wick_transform_boxes(m->transform, m->seed, epoch, sample, n / 4, place);
+        if (m->joint[k] != WICK_JOINT_MASK) continue;
+        wick_transform_mask(m->transform, m->seed, epoch, sample, mask, (uint8_t)m->pad[k], place);
+        mask += m->mask_bytes;
+    }
+}
+
 static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int64_t i, int64_t sample, wick_fault *fault) {
     void *out[WICK_DATASET_FIELDS] = {NULL};
     const bool timed = (b->tick++ & (b->every - 1)) == 0;
     const uint64_t start = timed ? wick_now_ns() : 0;
-    for (int k = 0; k < m->n_fields; k++) out[k] = place_of(m, slot, k, i);
+    uint8_t *mask = b->masks;
+    for (int k = 0; k < m->n_fields; k++) {
+        out[k] = place_of(m, slot, k, i);
+        if (m->joint[k] == WICK_JOINT_MASK) out[k] = mask, mask += m->mask_bytes;
+    }
     const uint8_t *pixels = NULL;
     bool asks = true;
     if (m->pixels) {
@@ -65,6 +84,7 @@ static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int
     if (asks) WICK_TRY(wick_dataset_get(m->dataset, sample, out, fault));
     const uint64_t got = timed ? wick_now_ns() : 0;
     if (m->pixels) transform(m, b, slot, sample, pixels, place_of(m, slot, 0, i));
+    if (m->transform) join(m, b, slot, i, sample);
     const uint64_t made = timed && m->pixels ? wick_now_ns() : got;
     bool any = false;
     for (int k = 0; k < m->n_fields; k++) {

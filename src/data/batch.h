@@ -25,6 +25,7 @@ typedef struct wick_slot {
 typedef struct wick_bench {
     _Alignas(WICK_ALIGN) uint8_t *pixels; /* one sample's first field */
     void *scratch;                        /* of the transform */
+    uint8_t *masks;                       /* as the data set has them, one behind the other */
     wick_meter get, transform, collate;
     uint64_t tick;     /* samples made */
     uint64_t every;    /* of how many one is timed: a power of two */
@@ -44,6 +45,9 @@ typedef struct wick_maker {
     wick_on_fault on_fault;
     bool pixels; /* the first field becomes numbers */
     const wick_transform *transform; /* NULL: by what follows */
+    wick_joint joint[WICK_DATASET_FIELDS];
+    size_t mask_bytes; /* of one */
+    int n_masks;
     wick_pixel_map map;
     bool flip;
     int64_t crop;

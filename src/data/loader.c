@@ -338,6 +338,33 @@ static wick_status set_pixels(wick_context *ctx, wick_maker *m, const wick_loade
     return WICK_OK;
 }
 
+/* What belongs to the first field. */
+static wick_status set_joint(wick_context *ctx, wick_maker *m, const wick_dataset *d, const wick_loader_options *o) {
+    for (int k = 0; k < WICK_DATASET_FIELDS; k++) {
+        const wick_joint joint = o->joint[k];
+        if (!joint) continue;
+        if ((unsigned)joint > WICK_JOINT_MASK || !k || k >= m->n_fields || !o->transform)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: joint is for fields beside the picture, and needs a transform; field %d is none", k);
+        wick_spec *f = &m->fields[k];
+        const wick_spec *picture = wick_dataset_field(d, 0);
+        m->joint[k] = joint;
+        if (joint != WICK_JOINT_MASK) {
+            const int64_t want = joint == WICK_JOINT_POINTS ? 2 : 4;
+            if (f->dtype == WICK_F32 && f->rank > 0 && f->dims[f->rank - 1] == want) continue;
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %s are f32 [..., %lld]; \"%s\" is %s of %d dim%s", want == 2 ? "points" : "boxes", (long long)want, f->name, wick_dtype_name(f->dtype),
+                                     f->rank, f->rank == 1 ? "" : "s");
+        }
+        const wick_spec *made = wick_transform_output(o->transform);
+        if (f->dtype != WICK_U8 || f->rank != 2 || memcmp(f->dims, picture->dims + picture->rank - 2, 2 * sizeof *f->dims) != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a mask is u8 of the picture's height and width; \"%s\" is not", f->name);
+        m->mask_bytes = m->row_bytes[k];
+        m->n_masks++;
+        memcpy(f->dims, made->dims + made->rank - 2, 2 * sizeof *f->dims);
+        m->row_bytes[k] = wick_spec_bytes(f);
+    }
+    return WICK_OK;
+}
+
 static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
     wick_maker *m = &l->maker;
     *m = (wick_maker){.dataset = d, .seed = o->seed, .n_fields = wick_dataset_fields(d), .batch = o->batch, .on_fault = o->on_fault};
@@ -356,6 +383,7 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
         if (wick_mul_overflows((size_t)wick_field_elements(&m->fields[0], 0), sizeof(float), &bytes)) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for a sample of \"%s\"", m->fields[0].name);
         m->row_bytes[0] = bytes;
     }
+    WICK_TRY(set_joint(ctx, m, d, o));
     for (int k = 0; k < m->n_fields; k++) {
         int64_t rows = 1;
         for (int64_t i = 0; m->varies[k] && i < wick_dataset_count(d); i++) {
@@ -400,6 +428,7 @@ static bool make_slots(wick_loader *l) {
         l->benches[i].every = 1;
         if (m->pixels && !(l->benches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
         if (transform_scratch(l) && !(l->benches[i].scratch = get_memory(l, transform_scratch(l)))) return false;
+        if (m->n_masks && !(l->benches[i].masks = get_memory(l, (size_t)m->n_masks * m->mask_bytes))) return false;
     }
     for (int i = 0; i < l->depth; i++) {
         wick_slot *s = &l->slots[i];
@@ -464,6 +493,7 @@ void wick_loader_free(wick_loader **loader) {
     for (int i = 0; l->benches && i <= l->options.workers; i++) {
         wick_release(&alloc, l->benches[i].pixels, l->pixel_bytes);
         wick_release(&alloc, l->benches[i].scratch, transform_scratch(l));
+        wick_release(&alloc, l->benches[i].masks, (size_t)l->maker.n_masks * l->maker.mask_bytes);
     }
     wick_release(&alloc, l->benches, (size_t)(l->options.workers + 1) * sizeof *l->benches);
     wick_release(&alloc, l->slots, (size_t)l->depth * sizeof *l->slots);
