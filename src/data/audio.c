@@ -137,10 +137,11 @@ static wick_status from_wav(wick_audio **out, const wav *w, int64_t channels, co
     return WICK_OK;
 }
 
-wick_status wick_wav_length(const void *data, size_t size, int64_t *length, const char *name, wick_msg *msg) {
+wick_status wick_wav_length(const void *data, size_t size, int64_t *length, int64_t *rate, const char *name, wick_msg *msg) {
     wav w;
     WICK_TRY(read_header(&w, data, size, name, msg));
     *length = (int64_t)w.frames;
+    *rate = w.rate;
     return WICK_OK;
 }
 wick_status wick_wav_mono(const void *data, size_t size, float *out, int64_t length, const char *name, wick_msg *msg) {

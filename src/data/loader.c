@@ -36,7 +36,8 @@ struct wick_loader {
     wick_window window;
     uint64_t samples, batches, skipped;
     size_t memory;
-    size_t pixel_bytes; /* of the first field of a sample, as the data set has it */
+    size_t pixel_bytes; /* of the first field of a sample that is changed, as the data set has it: of the longest */
+    size_t scratch;     /* of the transform, for it */
 };
 
 /* ---- workers ------------------------------------------------------------------------------------------------------------------------------ */
@@ -75,7 +76,7 @@ static wick_status measure(wick_loader *l, wick_slot *s) {
         if (!m->varies[k]) continue;
         int64_t most = 0;
         for (int64_t i = 0; i < s->n; i++) {
-            const int64_t length = s->lengths[k][i] = wick_dataset_length(m->dataset, s->samples[i], k);
+            const int64_t length = s->lengths[k][i] = wick_sample_length(m, s->samples[i], k);
             if (length < 0 || length > l->longest[k])
                 return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: sample %lld had up to %lld rows of \"%s\" and has %lld now", (long long)s->samples[i],
                                          (long long)l->longest[k], m->fields[k].name, (long long)length);
@@ -306,6 +307,19 @@ static wick_status set_pixels(wick_context *ctx, wick_maker *m, const wick_loade
     const wick_spec *f = &m->fields[0];
     const bool asked = o->flip || o->crop || o->mean != 0 || o->deviation != 0 || o->transform;
     m->pixels = !o->raw && f->dtype == WICK_U8 && !m->varies[0];
+    m->signal = !o->raw && f->dtype == WICK_F32 && o->transform;
+    if (m->signal) {
+        const wick_spec *in = wick_transform_input(o->transform);
+        if (o->flip || o->crop || o->mean != 0 || o->deviation != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a transform says all; mean, deviation, flip and crop are not given beside it");
+        if (in->dtype != WICK_F32 || in->rank != f->rank || memcmp(in->dims, f->dims, (size_t)f->rank * sizeof *f->dims) != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the transform is for other signals than \"%s\"", f->name);
+        const char *name = f->name;
+        m->transform = o->transform;
+        m->fields[0] = *wick_transform_output(o->transform);
+        m->fields[0].name = name;
+        return WICK_OK;
+    }
     if (asked && !m->pixels)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean, deviation, flip, crop and transform are for pixels, u8 of fixed dims; \"%s\" is %s%s", f->name, wick_dtype_name(f->dtype),
                                  o->raw ? ", and to be left raw" : "");
@@ -343,7 +357,7 @@ static wick_status set_joint(wick_context *ctx, wick_maker *m, const wick_datase
     for (int k = 0; k < WICK_DATASET_FIELDS; k++) {
         const wick_joint joint = o->joint[k];
         if (!joint) continue;
-        if ((unsigned)joint > WICK_JOINT_MASK || !k || k >= m->n_fields || !o->transform)
+        if ((unsigned)joint > WICK_JOINT_MASK || !k || k >= m->n_fields || !o->transform || m->signal)
             return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: joint is for fields beside the picture, and needs a transform; field %d is none", k);
         wick_spec *f = &m->fields[k];
         const wick_spec *picture = wick_dataset_field(d, 0);
@@ -365,6 +379,20 @@ static wick_status set_joint(wick_context *ctx, wick_maker *m, const wick_datase
     return WICK_OK;
 }
 
+/* Room for the longest sample as it is, and as it becomes. */
+static wick_status set_signal(wick_loader *l, wick_context *ctx, const wick_dataset *d) {
+    wick_maker *m = &l->maker;
+    int64_t rows = m->varies[0] ? 1 : wick_dataset_field(d, 0)->dims[0];
+    for (int64_t i = 0; m->varies[0] && i < wick_dataset_count(d); i++) rows = WICK_MAX(rows, wick_dataset_length(d, i, 0));
+    l->scratch = wick_transform_scratch(m->transform, rows);
+    const bool varied = m->varies[0];
+    m->varies[0] = wick_field_varies(&m->fields[0]);
+    const int64_t row = wick_field_elements(&m->fields[0], m->varies[0] ? 1 : 0);
+    if (!l->scratch || row < 1 || (varied && wick_mul_overflows(l->pixel_bytes, (size_t)rows, &l->pixel_bytes)) || wick_mul_overflows((size_t)row, sizeof(float), &m->row_bytes[0]))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: samples of \"%s\" of up to %lld rows are too long for the transform", m->fields[0].name, (long long)rows);
+    return WICK_OK;
+}
+
 static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
     wick_maker *m = &l->maker;
     *m = (wick_maker){.dataset = d, .seed = o->seed, .n_fields = wick_dataset_fields(d), .batch = o->batch, .on_fault = o->on_fault};
@@ -378,6 +406,8 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
     }
     WICK_TRY(set_pixels(ctx, m, o));
     l->pixel_bytes = m->row_bytes[0];
+    if (m->pixels && m->transform) l->scratch = wick_transform_scratch(m->transform, 0);
+    if (m->signal) WICK_TRY(set_signal(l, ctx, d));
     if (m->pixels) {
         size_t bytes;
         if (wick_mul_overflows((size_t)wick_field_elements(&m->fields[0], 0), sizeof(float), &bytes)) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for a sample of \"%s\"", m->fields[0].name);
@@ -387,7 +417,7 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
     for (int k = 0; k < m->n_fields; k++) {
         int64_t rows = 1;
         for (int64_t i = 0; m->varies[k] && i < wick_dataset_count(d); i++) {
-            const int64_t length = wick_dataset_length(d, i, k);
+            const int64_t length = wick_sample_length(m, i, k);
             if (length < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the length of sample %lld in \"%s\" cannot be told", (long long)i, m->fields[k].name);
             rows = WICK_MAX(rows, length);
         }
@@ -413,8 +443,6 @@ static void *get_memory(wick_loader *l, size_t bytes) {
     return p;
 }
 
-static size_t transform_scratch(const wick_loader *l) { return l->maker.transform ? wick_transform_scratch(l->maker.transform) : 0; }
-
 static bool make_slots(wick_loader *l) {
     const wick_maker *m = &l->maker;
     const int hands = l->options.workers + 1;
@@ -426,8 +454,8 @@ static bool make_slots(wick_loader *l) {
     if (!l->slots || !l->faults || !l->benches || !l->make || !l->wait) return false;
     for (int i = 0; i < hands; i++) {
         l->benches[i].every = 1;
-        if (m->pixels && !(l->benches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
-        if (transform_scratch(l) && !(l->benches[i].scratch = get_memory(l, transform_scratch(l)))) return false;
+        if ((m->pixels || m->signal) && !(l->benches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
+        if (l->scratch && !(l->benches[i].scratch = get_memory(l, l->scratch))) return false;
         if (m->n_masks && !(l->benches[i].masks = get_memory(l, (size_t)m->n_masks * m->mask_bytes))) return false;
     }
     for (int i = 0; i < l->depth; i++) {
@@ -492,7 +520,7 @@ void wick_loader_free(wick_loader **loader) {
     }
     for (int i = 0; l->benches && i <= l->options.workers; i++) {
         wick_release(&alloc, l->benches[i].pixels, l->pixel_bytes);
-        wick_release(&alloc, l->benches[i].scratch, transform_scratch(l));
+        wick_release(&alloc, l->benches[i].scratch, l->scratch);
         wick_release(&alloc, l->benches[i].masks, (size_t)l->maker.n_masks * l->maker.mask_bytes);
     }
     wick_release(&alloc, l->benches, (size_t)(l->options.workers + 1) * sizeof *l->benches);
@@ -506,7 +534,7 @@ void wick_loader_free(wick_loader **loader) {
 
 /* ---- what it costs ------------------------------------------------------------------------------------------------------------------------ */
 
-static void advise(wick_loader_stats *s, bool in_memory) {
+static void advise(wick_loader_stats *s, bool in_memory, bool signal) {
     wick_str text = wick_str_on(s->advice, sizeof s->advice);
     const double get = s->get.total, transform = s->transform.total + s->collate.total;
     const bool reads = get >= transform;
@@ -515,7 +543,7 @@ static void advise(wick_loader_stats *s, bool in_memory) {
     } else if (s->waiting < 0.02) {
         wick_str_add(&text, "Batches wait for whoever takes them: %.1f of %d are ready, and %.1f %% of the time goes into waiting for one.", s->full, s->prefetch, s->waiting * 100);
     } else {
-        wick_str_add(&text, "The caller waits %.0f %% of the time for %s (%.1f us a sample, %.0f %% of what a sample takes)", s->waiting * 100, reads ? "samples to be read" : "pixels to be made numbers",
+        wick_str_add(&text, "The caller waits %.0f %% of the time for %s (%.1f us a sample, %.0f %% of what a sample takes)", s->waiting * 100, reads ? "samples to be read" : signal ? "samples to be transformed" : "pixels to be made numbers",
                      (reads ? s->get.mean : s->transform.mean + s->collate.mean) * 1e6, 100 * (reads ? get : transform) / WICK_MAX(get + transform, 1e-30));
         wick_str_add(&text, s->workers == 0 ? ": add workers." : reads && !in_memory ? ": add workers, or keep samples decoded." : ": add workers, if there are CPUs.");
     }
@@ -550,5 +578,5 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     s->prefetch = l->options.workers ? l->depth - 1 : 0;
     (void)wick_dataset_cache(l->maker.dataset, &s->cache_hits, &s->cache_misses, &s->cache_bytes);
     s->efficiency = s->samples_per_second * (1 - WICK_MIN(s->make.p95, 0.5)) * (1 - WICK_MIN((double)s->memory_peak / 2e9, 0.5));
-    advise(s, wick_dataset_at(l->maker.dataset, 0, 0) != NULL);
+    advise(s, wick_dataset_at(l->maker.dataset, 0, 0) != NULL, l->maker.signal);
 }

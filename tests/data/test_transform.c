@@ -42,10 +42,10 @@ TEST(transforms_give_what_pytorch_and_numpy_give_on_every_tier) {
         REQUIRE(t && want && wick_transform_output(t)->rank == want->rank && memcmp(wick_transform_output(t)->dims, want->dims, (size_t)want->rank * sizeof *want->dims) == 0);
         const size_t bytes = wick_spec_bytes(wick_transform_output(t)), n = bytes / sizeof(float);
         float *first = wick_alloc(NULL, bytes), *out = wick_alloc(NULL, bytes);
-        void *scratch = wick_alloc(NULL, wick_transform_scratch(t));
+        void *scratch = wick_alloc(NULL, wick_transform_scratch(t, 0));
         for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
             if (!wick_tier_force((wick_tier)tier)) continue;
-            memset(scratch, 0xFF, wick_transform_scratch(t)); /* NaN, where something is read that was not written */
+            memset(scratch, 0xFF, wick_transform_scratch(t, 0)); /* NaN, where something is read that was not written */
             memset(out, 0xFF, bytes);
             wick_transform_apply(t, seed, epoch, sample, in->data, out, scratch);
             if (!tier) memcpy(first, out, bytes);
@@ -61,7 +61,7 @@ TEST(transforms_give_what_pytorch_and_numpy_give_on_every_tier) {
         }
         CHECK_MSG(most < 5e-6, "%s: off by %g", in->name, most);
         worst = fmax(worst, most);
-        wick_release(NULL, first, bytes), wick_release(NULL, out, bytes), wick_release(NULL, scratch, wick_transform_scratch(t));
+        wick_release(NULL, first, bytes), wick_release(NULL, out, bytes), wick_release(NULL, scratch, wick_transform_scratch(t, 0));
         wick_transform_free(&t);
     }
     (void)wick_tier_force(wick_tier_best());
@@ -226,10 +226,10 @@ TEST(any_text_is_read_or_refused) {
         const size_t bytes = wick_spec_bytes(wick_transform_output(t));
         if (bytes < 1 << 22) {
             float *out = wick_alloc(NULL, bytes);
-            void *scratch = wick_alloc(NULL, wick_transform_scratch(t));
+            void *scratch = wick_alloc(NULL, wick_transform_scratch(t, 0));
             for (int e = 0; e < 3; e++) wick_transform_apply(t, 1, (uint64_t)e, i, pixels, out, scratch);
             for (size_t k = 0; k < bytes / sizeof *out; k++) REQUIRE(isfinite(out[k]));
-            wick_release(NULL, out, bytes), wick_release(NULL, scratch, wick_transform_scratch(t));
+            wick_release(NULL, out, bytes), wick_release(NULL, scratch, wick_transform_scratch(t, 0));
         }
         wick_transform_free(&t);
     }
@@ -249,7 +249,7 @@ TEST(a_loader_applies_them_the_same_for_any_number_of_workers) {
     for (size_t i = 0; i < sizeof pixels; i++) ((uint8_t *)pixels)[i] = (uint8_t)test_rand();
     const wick_spec fields[] = {{"image", WICK_U8, 3, {3, H, W}}, {"label", WICK_U8, 0, {0}}};
     REQUIRE(ctx && wick_dataset_of_arrays(ctx, COUNT, 2, fields, (const void *[]){pixels, labels}, 1, 1, &set) == WICK_OK);
-    REQUIRE(wick_transform_new(ctx, "resizedcrop=12x10,flip,jitter=0.4:0.4:0.4:0.1,normalise,erase", &(wick_transform_options){0.4, 0.3}, &fields[0], &t) == WICK_OK);
+    REQUIRE(wick_transform_new(ctx, "resizedcrop=12x10,flip,jitter=0.4:0.4:0.4:0.1,normalise,erase", &(wick_transform_options){.mean = 0.4, .deviation = 0.3}, &fields[0], &t) == WICK_OK);
     for (int workers = 0; workers < 4; workers++) {
         int64_t at = 0;
         REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .shuffle = true, .seed = 6, .transform = t, .workers = workers}, &loader) == WICK_OK);
@@ -267,7 +267,7 @@ TEST(a_loader_applies_them_the_same_for_any_number_of_workers) {
     CHECK(memcmp(want, want + COUNT, COUNT * sizeof *want) != 0);
     /* crop and flip are those of the loader's options */
     static float plain[COUNT][3][H][W], listed[COUNT][3][H][W];
-    REQUIRE(wick_transform_new(ctx, "crop=2,flip,normalise", &(wick_transform_options){0.4, 0.3}, &fields[0], &same) == WICK_OK);
+    REQUIRE(wick_transform_new(ctx, "crop=2,flip,normalise", &(wick_transform_options){.mean = 0.4, .deviation = 0.3}, &fields[0], &same) == WICK_OK);
     const wick_loader_options ways[] = {{.batch = COUNT, .seed = 3, .mean = 0.4, .deviation = 0.3, .flip = true, .crop = 2}, {.batch = COUNT, .seed = 3, .transform = same}};
     for (int i = 0; i < 2; i++) {
         REQUIRE(wick_loader_new(ctx, set, &ways[i], &loader) == WICK_OK);

@@ -8,6 +8,7 @@ import pathlib
 
 import numpy as np
 import torch
+from make_transforms_draws import between, philox
 from safetensors.torch import save_file
 
 assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
@@ -28,16 +29,6 @@ JOINT = [
 ]
 
 
-def philox(counter, key):
-    """Philox 4x32-10 (Salmon et al., SC 2011)."""
-    c, k, mask = list(counter), list(key), 0xFFFFFFFF
-    for _ in range(10):
-        p0, p1 = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
-        c = [(p1 >> 32) ^ c[1] ^ k[0], p1 & mask, (p0 >> 32) ^ c[3] ^ k[1], p0 & mask]
-        k = [(k[0] + 0x9E3779B9) & mask, (k[1] + 0xBB67AE85) & mask]
-    return c
-
-
 def resize(x, h, w):
     return torch.nn.functional.interpolate(torch.from_numpy(x.copy())[None], (h, w), mode="bilinear", antialias=True)[0].numpy()
 
@@ -56,10 +47,6 @@ def turn(x, by):
         h, s, v = colorsys.rgb_to_hsv(*x[(slice(None), *i)])
         out[(slice(None), *i)] = colorsys.hsv_to_rgb((h + by) % 1, s, v)
     return out
-
-
-def between(word, low, high):
-    return low + (word + 0.5) / 2**32 * (high - low)
 
 
 def forth(rest, w, h, word, more):
