@@ -51,7 +51,8 @@ typedef struct option_row {
 
 /* clang-format off */
 static const option_row rows[] = {
-    {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures"},
+    {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives, pictures, recordings or shards; a table (.csv), tensors (.npz, .safetensors)"},
+    {"label", "NAME", TEXT, T, "", AT(label), 0, 0, FIXED, "of a table or tensors, the column that is the class; without it label, labels, class, target or y, or the last column of a table"},
     {"data", "SET", TEXT, E | P | R, "", AT(data), 0, 0, FORGET,
      "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures; without it, what the model was trained on"},
     {"split", "train|test", WORD, E | P, "test", AT(split), 0, 0, FORGET, "part of the data"},
@@ -62,7 +63,7 @@ static const option_row rows[] = {
     {"augment", "LIST", TEXT, T, "none", AT(augment), 0, 0, FIXED,
      "change training images at random: flip mirrors, crop=N pads by N and cuts out, or both: flip,crop=4"},
     {"transform", "LIST", TEXT, T, "", AT(transform), 0, 0, FIXED,
-     "instead of --augment, what training images go through, in order: crop=4, flip, vflip, resizedcrop=HxW, jitter=B:C:S:H, grey, normalise, erase, ... (wick/transform.h)"},
+     "instead of --augment, what training samples go through, in order: crop=4, flip, affine=15, jitter=B:C:S:H, normalise ...; of recordings fit=8000, logmel=40 ...; wick/transform.h lists them"},
     {"arch", "NET", TEXT, T, "mlp", AT(arch), 0, 0, FIXED,
      "network: mlp, or all of it, mlp:256,128,dropout=0.1; lenet, cnn, resnet8, dscnn, mobilenet"},
     {"net", "LAYERS", TEXT, T, "", AT(net), 0, 0, FIXED,
