@@ -232,7 +232,8 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
         const bool there = (own && path_is_folder(own)) || (records && is_file(records));
         free(own), free(records);
         status = there ? wick_dataset_of_files(ctx, data, &options, &o.set) : first;
-        if (status != WICK_OK && there && first != WICK_ERR_IO) status = first;
+        /* What is wrong with pictures in memory is wrong. */
+        if (first != WICK_ERR_IO && (status != WICK_OK || wick_dataset_field(o.set, 0)->dtype == WICK_U8)) drop(&o), status = first;
         if (status != WICK_OK && status == first) return wick_context_fail(ctx, first, "%s", why);
     }
     if (status == WICK_OK) status = wrap(ctx, &o, data, out);
