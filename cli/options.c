@@ -174,6 +174,7 @@ static const option_row rows[] = {
     {"scale", "S", TEXT, X, "1", AT(scale), 0, 0, FORGET, "pictures: pixels of 0 to 255 times this, such as 1/255; then mean and std. Recordings: samples of -1 to 1 times this"},
     {"mean", "LIST", TEXT, X, "0", AT(mean), 0, 0, FORGET, "pictures: what to subtract, one number or one for each channel: 0.485,0.456,0.406"},
     {"std", "LIST", TEXT, X, "1", AT(std), 0, 0, FORGET, "pictures: what to divide by then"},
+    {"transform", "LIST", TEXT, X, "", AT(transform), 0, 0, FORGET, "pictures and recordings: what training had them go through, without chance: resize=256,center=224,normalise=0.5/0.25 or fit=8000,logmel=40 ... (wick/transform.h)"},
     {"layout", "auto|nchw|nhwc", WORD, X, "auto", AT(layout), 0, 0, FORGET, "pictures: where the channels are; auto: by an extent of 1 or 3, else nchw"},
     {"bgr", "", FLAG, X, "", AT(bgr), 0, 0, FORGET, "pictures: channels in the order blue, green, red; --mean and --std are in that order too"},
     {"rate", "HZ", INTEGER, X, "0", AT(rate), 0, 1e9, FORGET, "recordings: resample to so many samples a second; 0: take them as they are"},

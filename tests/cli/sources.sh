@@ -61,4 +61,16 @@ test_recordings_are_learned() {
     expect 2 "$wick" train --data sounds --arch cnn --transform "flip" --out bad && has err "none of resample"
     expect 0 "$wick" data bench sounds --transform "$list" --workers 0,1 --time 0.1 --batch 2 && has out "samples/s"
 }
+rounded() { sed 's/\(\.[0-9]\{5\}\)[0-9]*/\1/g' "$1"; }
+# The list of a run is what wick run does to a file.
+test_used_by_run_the_same_list_serves_wick_run() {
+    [ -d heard ] && [ -d sharded ] || { fail "no models"; return; }
+    expect 0 "$wick" convert heard heard.onnx && expect 0 "$wick" run heard.onnx --input sounds/test/low/a.wav --transform "window=400,logmel=12:64:32,normalise=-5/4,specaugment=2:2" && has out "logits"
+    expect 2 "$wick" run heard.onnx --input sounds/test/low/a.wav --transform "fit=400" && has err "holds f32 [1, 1, 400]"
+    expect 2 "$wick" run heard.onnx --input sounds/test/low/a.wav --transform "flip" && has err "none of resample"
+    expect 2 "$wick" run heard.onnx --input sounds/test/low/a.wav --transform "fit=400" --rate 8000 && has err "takes no --rate beside it"
+    expect 0 "$wick" convert sharded sharded.onnx && expect 0 "$wick" run sharded.onnx --input files/1.png --scale 1/255 --mean 0.5 --std 0.25 && mv out plain
+    expect 0 "$wick" run sharded.onnx --input files/1.png --transform "jitter=0.5,flip,normalise=0.5/0.25" && diff <(rounded out) <(rounded plain) >differ || fail "$(cat differ)"
+    expect 2 "$wick" run sharded.onnx --input random --transform normalise && has err "a picture or a recording among the inputs"
+}
 test_main
