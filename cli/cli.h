@@ -19,7 +19,7 @@ enum {
 
 typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_PLAN, CMD_EXPLAIN, CMD_GRAPH, CMD_COMPILE, CMD_DOCTOR, CMD_BENCH, CMD_TUNE, CMD_DATA, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
 
-enum { CLI_MAX_OPTIONS = 160 };
+enum { CLI_MAX_OPTIONS = 192 };
 
 /* What an option that may be given several times was given, in order. */
 typedef struct cli_list {
@@ -60,7 +60,7 @@ typedef struct cli_options {
 
     int64_t level, dictionary, count, from; /* of data */
     int compression;
-    bool all, salvage, skip;
+    bool all, salvage, skip, adaptive;
     const char *worker_counts;
     int64_t prefetch;
     cli_list parts;

@@ -251,6 +251,7 @@ static int build(training *t) {
     t->steps = batches * o->epochs;
     loading.batch = batch;
     loading.workers = (int)o->workers;
+    loading.adaptive = o->adaptive;
     t->optim = trainer_optim(o, t->steps, &t->groups);
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);

@@ -57,7 +57,14 @@ typedef struct wick_loader_options {
     int workers;   /* threads; 0: the caller makes each batch when it asks for it */
     int prefetch;  /* batches made ahead; 0: 2, or one more than workers if that is more. Each takes its memory */
     bool as_ready; /* batches in the order they get ready */
+    /* workers and prefetch (0: 8) are the most; how many are used follows what is measured, 8 batches at a time: where the caller waited for more than 5 % of the time, one worker
+     * more, or, where there is none, one more batch ahead; where it waited for less than 1 % twice in a row, with batches ready, one worker less, but not down to what it waited with before. */
+    bool adaptive;
     wick_on_fault on_fault;
+
+    /* Batches that follow a latency: seconds that the caller takes with one, from its wick_loader_take to the next; 0: all are of `batch`. What a batch holds then depends on time; the order of
+     * samples, what happens to each, and places do not. The next ones that are given out are of wick_batch_follow's size, for which there is memory from the beginning. Not with buckets or as_ready. */
+    double latency;
 } wick_loader_options;
 typedef struct wick_loader wick_loader;
 
@@ -97,6 +104,12 @@ typedef struct wick_loader_place {
 WICK_API wick_loader_place wick_loader_where(const wick_loader *loader);
 WICK_API WICK_MUST_CHECK wick_status wick_loader_return(wick_loader *loader, wick_loader_place place);
 
+/* The size that follows a batch that took so many seconds: above the target 3/4 of it, rounded down, at least 1; below half of it 5/4, rounded up, at most `most`; else the same. */
+WICK_API int64_t wick_batch_follow(int64_t batch, double seconds, double target, int64_t most);
+/* Samples in the batches that are given out from now on, 1 to the options' batch: for a host that has a latency, or a budget, of its own. Batches that are ready stay as they are. WICK_ERR_INVALID:
+ * outside, or with buckets or as_ready. */
+WICK_API WICK_MUST_CHECK wick_status wick_loader_set_batch(wick_loader *loader, int64_t batch);
+
 /* ---- what it costs ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Seconds. Quantiles are within 3.2 %. */
@@ -117,7 +130,8 @@ typedef struct wick_loader_stats {
     size_t memory, memory_peak;        /* bytes of the loader's: batches, order, scratch */
     uint64_t cache_hits, cache_misses; /* of the data set's cache; zeros: it has none */
     size_t cache_bytes;
-    int workers, prefetch;
+    int workers, prefetch; /* in use */
+    int64_t batch;         /* samples in those given out */
     /* samples_per_second x (1 - min(p95 of make / 1 s, 0.5)) x (1 - min(memory_peak / 2 GB, 0.5)) */
     double efficiency;
     char advice[256]; /* one sentence: who waits for whom */

@@ -22,7 +22,10 @@ struct wick_loader {
     int64_t next;    /* the first place that no slot was given */
     uint64_t number; /* of the batch there */
     uint64_t skip;   /* bit k: batch k was handed over before the loader came to this place */
-    int depth;
+    int depth, ahead; /* slots; batches that are made ahead now, below it */
+    int hands;        /* workers in use */
+    int floor, quiet; /* adaptive: the fewest workers, and looks in a row without waiting */
+    bool shrunk;
     wick_slot *slots;
     uint64_t busy; /* bit of each slot that is in work or ready */
     int held;      /* the slot that the caller has; -1: none */
@@ -33,6 +36,8 @@ struct wick_loader {
     struct { wick_status status; int64_t i; wick_fault fault; } *faults; /* [depth]: the first sample of a slot that failed */
     _Atomic int fault_lock; /* of faults; held for a copy */
     wick_meter *make, *wait;
+    uint64_t handed; /* when the caller got its batch */
+    struct { uint64_t since, waited; int batches, full, given; } look; /* full: batches that were ready; given: that were given out before, and could be */
     wick_window window;
     uint64_t samples, batches, skipped;
     size_t memory;
@@ -98,7 +103,7 @@ static wick_status give_out(wick_loader *l) {
         uint64_t free = ~l->busy & (((uint64_t)1 << l->depth) - 1), first = l->number;
         if (l->held >= 0) free &= ~((uint64_t)1 << l->held);
         for (uint64_t rest = l->busy; rest; rest &= rest - 1) first = WICK_MIN(first, l->slots[__builtin_ctzll(rest)].number);
-        if (!free || l->number - first >= 64) return WICK_OK; /* wick_loader_place has 64 bits */
+        if (!free || __builtin_popcountll(l->busy) >= WICK_MAX(l->ahead, 1) || l->number - first >= 64) return WICK_OK; /* wick_loader_place has 64 bits */
         const int64_t end = wick_order_end(&l->order, l->next);
         if (end == l->next) return WICK_OK;
         if (l->number >= 64 || !(l->skip >> l->number & 1)) {
@@ -176,9 +181,56 @@ static void begin_epoch(wick_loader *l, int64_t epoch, int64_t place, uint64_t a
     l->skip = ahead;
 }
 
+/* ---- what follows from measuring -------------------------------------------------------------------------------------------------------- */
+
+int64_t wick_batch_follow(int64_t batch, double seconds, double target, int64_t most) {
+    if (seconds > target) return WICK_MAX(1, batch * 3 / 4);
+    if (seconds < target / 2) return WICK_MIN(most, (batch * 5 + 3) / 4);
+    return WICK_MIN(batch, most);
+}
+
+wick_status wick_loader_set_batch(wick_loader *l, int64_t batch) {
+    if (batch < 1 || batch > l->options.batch || l->order.buckets || l->options.as_ready)
+        return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: batches of %lld: they may be of 1 to %lld, and have one size with buckets or as_ready", (long long)batch, (long long)l->options.batch);
+    l->order.batch = batch;
+    return WICK_OK;
+}
+
+/* The caller comes back with the batch that it was handed. Smaller ones, and those of another size than is given out now, tell nothing. */
+static void follow_latency(wick_loader *l, uint64_t now) {
+    if (l->options.latency > 0 && l->held >= 0 && l->slots[l->held].n == l->order.batch)
+        l->order.batch = wick_batch_follow(l->order.batch, (double)(now - l->handed) * 1e-9, l->options.latency, l->options.batch);
+}
+
+/* After 8 batches: more of what the caller waits for, or less of what it does not need. */
+static void follow_waiting(wick_loader *l, uint64_t now, uint64_t waited, int full, int given) {
+    enum { BATCHES = 8 };
+    if (!l->options.adaptive || !l->options.workers) return;
+    if (!l->look.since) l->look.since = now;
+    else l->look.batches++, l->look.waited += waited, l->look.full += full, l->look.given += given;
+    if (l->look.batches < BATCHES) return;
+    const double waiting = (double)l->look.waited / (double)WICK_MAX(now - l->look.since, 1);
+    const bool ready = l->look.full * 4 >= l->look.given * 3;
+    l->quiet = waiting < 0.01 && ready ? l->quiet + 1 : 0;
+    if (waiting > 0.05 && l->hands < l->options.workers) {
+        wick_crew_allow(l->crew, ++l->hands);
+        if (l->shrunk) l->floor = l->hands; /* with fewer it waits */
+    } else if (waiting > 0.05 && l->ahead < l->depth - 1) {
+        l->ahead++;
+    } else if (l->quiet >= 2 && l->hands > WICK_MAX(1, l->floor)) {
+        l->quiet = 0;
+        l->shrunk = true;
+        wick_crew_allow(l->crew, --l->hands);
+    }
+    l->look.since = now;
+    l->look.waited = 0;
+    l->look.batches = l->look.full = l->look.given = 0;
+}
+
 wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
     memset(batch, 0, sizeof *batch);
     const uint64_t start = wick_now_ns();
+    follow_latency(l, start);
     l->held = -1;
     wick_order_make(&l->order, l->epoch);
     for (;;) {
@@ -188,7 +240,7 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
             return l->options.workers ? give_out(l) : WICK_OK;
         }
         wick_slot *s = l->options.as_ready ? NULL : oldest_of(l, l->busy);
-        const int full = __builtin_popcountll(wick_crew_done(l->crew, l->busy));
+        const int full = __builtin_popcountll(wick_crew_done(l->crew, l->busy)), given = __builtin_popcountll(l->busy) - 1;
         const uint64_t done = wick_crew_wait(l->crew, s ? bit_of(l, s) : l->busy);
         if (!s) s = oldest_of(l, done);
         const int number = (int)(s - l->slots);
@@ -212,6 +264,8 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
         l->batches++;
         wick_meter_add(l->wait, end - start, 1);
         wick_window_add(&l->window, end, end - start, count, full);
+        follow_waiting(l, end, end - start, full, given);
+        l->handed = end;
         return WICK_OK;
     }
 }
@@ -285,6 +339,8 @@ static wick_status check(wick_context *ctx, const wick_dataset *d, const wick_lo
                                  o->deviation);
     if (o->workers < 0 || o->workers > WICK_WORKERS_MAX || o->prefetch < 0 || o->prefetch > WICK_PREFETCH_MAX)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %d workers and %d batches ahead; at most %d and %d", o->workers, o->prefetch, WICK_WORKERS_MAX, WICK_PREFETCH_MAX);
+    if (!(o->latency >= 0) || isinf(o->latency) || (o->latency > 0 && (o->buckets[0] || o->as_ready)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a latency of %g s: batches that follow one have no buckets, and come in order", o->latency);
     if ((unsigned)o->on_fault > WICK_FAULT_SUBSTITUTE) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: on_fault is %d", (int)o->on_fault);
     for (int b = 1; b < WICK_BUCKETS && o->buckets[b]; b++)
         if (o->buckets[b] <= o->buckets[b - 1]) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: bucket %d ends at %lld, the one before at %lld", b, (long long)o->buckets[b], (long long)o->buckets[b - 1]);
@@ -484,8 +540,10 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     l->options.batch = WICK_MIN(options->batch, options->draws ? options->draws : wick_dataset_count(dataset)); /* no slot needs room for more */
     l->options.weights = NULL; /* the order has them */
     l->held = -1;
-    const int ahead = options->prefetch ? options->prefetch : WICK_MIN(WICK_PREFETCH_MAX, WICK_MAX(2, options->workers + 1));
+    const int ahead = options->prefetch ? options->prefetch : options->adaptive ? 8 : WICK_MIN(WICK_PREFETCH_MAX, WICK_MAX(2, options->workers + 1));
     l->depth = options->workers ? ahead + 1 : 1; /* and the one that the caller has */
+    l->hands = options->adaptive ? WICK_MIN(options->workers, 1) : options->workers;
+    l->ahead = options->adaptive ? WICK_MIN(ahead, 2) : ahead;
     wick_loader_options o = l->options;
     o.weights = options->weights;
     wick_status status = set_fields(l, ctx, dataset, &o);
@@ -498,6 +556,7 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
         return status;
     }
     l->memory += sizeof *l + wick_order_bytes(&l->order) + wick_crew_bytes(l->crew);
+    if (options->adaptive && options->workers) wick_crew_allow(l->crew, l->hands);
     wick_order_make(&l->order, 0);
     *out = l;
     return WICK_OK;
@@ -574,8 +633,9 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     s->skipped = l->skipped;
     s->stolen = wick_crew_stolen(l->crew);
     s->memory = s->memory_peak = l->memory; /* all of it is allocated at once */
-    s->workers = l->options.workers;
-    s->prefetch = l->options.workers ? l->depth - 1 : 0;
+    s->workers = l->hands;
+    s->prefetch = l->options.workers ? l->ahead : 0;
+    s->batch = l->order.batch;
     (void)wick_dataset_cache(l->maker.dataset, &s->cache_hits, &s->cache_misses, &s->cache_bytes);
     s->efficiency = s->samples_per_second * (1 - WICK_MIN(s->make.p95, 0.5)) * (1 - WICK_MIN((double)s->memory_peak / 2e9, 0.5));
     advise(s, wick_dataset_at(l->maker.dataset, 0, 0) != NULL, l->maker.signal);
