@@ -1,7 +1,7 @@
 """How many samples a second wick data bench and PyTorch's DataLoader make of the same files, in turn, each at its best of 0, 1 and 2 workers, and how much memory they hold; and, which other
 programs disturb less, how many a second of CPU time without workers.
 
-    python bench/loaders.py WICK MNIST PICTURES RECORDINGS  # the command; a folder of MNIST's IDX files; a folder CLASS/NAME.jpg of 32 x 32; a folder of WAVs of 8 kHz, 16 bits, one channel
+    python bench/loaders.py WICK MNIST PICTURES RECORDINGS  # the command; a folder of MNIST's IDX files; a folder CLASS/NAME.jpg of 32 x 32; a folder of WAVs of 8 kHz, 16 bits, one channel. ONLY=WORD takes the rows that have it in their names
 
 Needs torch and Pillow (2.13.0 and 12 for the figures of docs/data.md). PyTorch's side decodes by Pillow, whose libjpeg-turbo is its own, and does the rest on tensors without torchvision's checks,
 which would only cost it time.
@@ -141,6 +141,7 @@ ROWS = [
     ("CIFAR-10, JPEG, crop of a padded picture, flip, normalise", Files(), pictures, "crop=4,flip,normalise"),
     ("spoken digits, WAV to log-mel, 101 x 40", Recordings(), recordings, "fit=8000,logmel=40:200:80,normalise=-5/4"),
 ]
+ROWS = [row for row in ROWS if os.environ.get("ONLY", "") in row[0]]
 print(f"| batches of {BATCH} | Wick, samples/s | PyTorch {torch.__version__.split('+')[0]} | ratio | RssAnon, MB | a CPU second, 0 workers | ratio |\n|---|---|---|---|---|---|---|")
 for name, dataset, path, transform in ROWS:
     got = {("wick", w): [] for w in WORKERS} | {("torch", w): [] for w in WORKERS}
