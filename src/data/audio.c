@@ -106,6 +106,10 @@ static double real(const wav *w, const uint8_t *p) {
 /* [channels, frames]; channels as the file has, or 1: their mean. */
 static void fill(const wav *w, int64_t channels, float *samples) {
     const size_t width = w->width, frame = w->channels * width;
+    if (w->kind == PCM && frame == 2) { /* what most recordings are, without a question for each sample */
+        for (size_t i = 0; i < w->frames; i++) samples[i] = (float)(int16_t)u16(w->data + 2 * i) * 0x1p-15f;
+        return;
+    }
     for (size_t c = 0; c < (size_t)channels; c++) {
         float *to = samples + c * w->frames;
         for (size_t i = 0; i < w->frames; i++) {

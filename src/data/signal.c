@@ -12,10 +12,11 @@
 #include "data/resample.h"
 #include "kernels/elementwise/math.h"
 #include "kernels/kernels.h"
+#include "kernels/mel/mel.h"
 #include "wick/dataset.h"
 #include "wick/signal.h"
 
-enum { FRAMES = 32, LANES = 8, MOST_MELS = 512, MOST_COLUMNS = 4096, MOST_ROWS = 1 << 26, MOST_FRAME = 1 << 16, MOST_NORMALS = 8 };
+enum { FRAMES = 32, LANES = WICK_MEL_LANES, MOST_MELS = 512, MOST_COLUMNS = 4096, MOST_ROWS = 1 << 26, MOST_FRAME = 1 << 16, MOST_NORMALS = 8 };
 
 typedef enum kind { RESAMPLE, GAIN, NOISE, SHIFT, FIT, WINDOW, JITTER, SCALE, ROTATE, LOGMEL, MFCC, SPECAUGMENT, NORMALISE, KINDS } kind;
 
@@ -411,26 +412,9 @@ static float mirrored(const float *x, int64_t n, int64_t i) {
 static void take_frame(const wick_signal *s, const float *x, int64_t n, int64_t frame, float *to) {
     const int64_t size = s->fft.n, start = frame * s->hop - size / 2;
     if (start >= 0 && start + size <= n)
-        for (int64_t i = 0; i < size; i++) to[i] = x[start + i] * s->window[i];
+        wick_mel_kernels()->multiply(size, x + start, s->window, to);
     else
         for (int64_t i = 0; i < size; i++) to[i] = mirrored(x, n, start + i) * s->window[i];
-}
-
-/* Up to LANES spectra, beside each other: powers, then bands, then logarithms, [mels, LANES]. Lanes without a frame have what was there before. */
-static void take_bands(const wick_signal *s, const float *spectra, int64_t lanes, float *power, float *mel) {
-    const int64_t bins = s->fft.n / 2 + 1;
-    for (int64_t l = 0; l < lanes; l++)
-        for (int64_t k = 0; k < bins; k++) {
-            const float re = spectra[(l * bins + k) * 2], im = spectra[(l * bins + k) * 2 + 1];
-            power[k * LANES + l] = re * re + im * im;
-        }
-    for (int64_t m = 0; m < s->mels; m++) {
-        float sum[LANES] = {0};
-        const float *weights = s->weights + s->bands[m].weights, *from = power + (int64_t)s->bands[m].first * LANES;
-        for (int32_t k = 0; k < s->bands[m].n; k++)
-            for (int l = 0; l < LANES; l++) sum[l] += weights[k] * from[k * LANES + l];
-        for (int l = 0; l < LANES; l++) mel[m * LANES + l] = sum[l];
-    }
 }
 
 static void spectrogram(work *w) {
@@ -438,9 +422,8 @@ static void spectrogram(work *w) {
     const int64_t n = w->rows, frames = n / s->hop + 1, bins = s->fft.n / 2 + 1, mels = s->mels, width = s->coefficients ? s->coefficients : mels;
     float *framed = (float *)(void *)(w->scratch + w->room.frames), *spectra = (float *)(void *)(w->scratch + w->room.spectra);
     float *power = (float *)(void *)(w->scratch + w->room.power), *mel = (float *)(void *)(w->scratch + w->room.mel);
-    const float floor_of = s->coefficients ? 1e-10f : 1e-6f, decibels = (float)(10 / wick_log_f64(10));
-    float loudest = -INFINITY;
-    memset(power, 0, up(LANES * (size_t)bins));
+    const wick_mel_table *table = wick_mel_kernels();
+    memset(power, 0, up(LANES * (size_t)bins)); /* lanes without a frame are computed too */
     for (int64_t begin = 0; begin < frames; begin += FRAMES) {
         const int64_t some = WICK_MIN(FRAMES, frames - begin);
         for (int64_t f = 0; f < FRAMES; f++) {
@@ -450,21 +433,20 @@ static void spectrogram(work *w) {
         wick_fft_run(&s->fft, 0, FRAMES, framed, spectra, s->table, w->scratch + w->room.fft);
         for (int64_t f = 0; f < some; f += LANES) {
             const int64_t lanes = WICK_MIN(LANES, some - f);
-            take_bands(s, spectra + f * bins * 2, lanes, power, mel);
-            for (int64_t k = 0; k < mels * LANES; k++)
-                mel[k] = s->coefficients ? wick_log_f32(mel[k] > floor_of ? mel[k] : floor_of) * decibels : wick_log_f32(mel[k] + floor_of);
+            table->power(bins, lanes, spectra + f * bins * 2, power);
+            for (int64_t m = 0; m < mels; m++) table->band(s->bands[m].n, s->weights + s->bands[m].weights, power + (int64_t)s->bands[m].first * LANES, mel + m * LANES);
+            if (s->coefficients) table->log_of_at_least(mels * LANES, 1e-10f, (float)(10 / wick_log_f64(10)), mel);
+            else table->log(mels * LANES, 1e-6f, mel);
             for (int64_t l = 0; l < lanes; l++)
-                for (int64_t m = 0; m < mels; m++) {
-                    const float value = mel[m * LANES + l];
-                    w->other[(begin + f + l) * mels + m] = value;
-                    loudest = value > loudest ? value : loudest;
-                }
+                for (int64_t m = 0; m < mels; m++) w->other[(begin + f + l) * mels + m] = mel[m * LANES + l];
         }
     }
     swap(w);
     w->rows = frames;
     w->columns = width;
     if (!s->coefficients) return;
+    float loudest = -INFINITY;
+    for (int64_t i = 0; i < frames * mels; i++) loudest = w->x[i] > loudest ? w->x[i] : loudest;
     for (int64_t f = 0; f < frames; f++) {
         float *to = w->other + f * width;
         memset(to, 0, (size_t)width * sizeof *to);
