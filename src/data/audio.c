@@ -106,7 +106,7 @@ static double real(const wav *w, const uint8_t *p) {
 /* [channels, frames]; channels as the file has, or 1: their mean. */
 static void fill(const wav *w, int64_t channels, float *samples) {
     const size_t width = w->width, frame = w->channels * width;
-    if (w->kind == PCM && frame == 2) { /* what most recordings are, without a question for each sample */
+    if (w->kind == PCM && width == 2 && w->channels == 1) { /* what most recordings are, without a question for each sample */
         for (size_t i = 0; i < w->frames; i++) samples[i] = (float)(int16_t)u16(w->data + 2 * i) * 0x1p-15f;
         return;
     }
