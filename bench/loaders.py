@@ -1,7 +1,7 @@
 """How many samples a second wick data bench and PyTorch's DataLoader make of the same files, in turn, each at its best of 0, 1 and 2 workers, and how much memory they hold; and, which other
 programs disturb less, how many a second of CPU time without workers.
 
-    python bench/loaders.py WICK MNIST PICTURES    # the command; a folder of MNIST's IDX files; a folder CLASS/NAME.jpg of 32 x 32
+    python bench/loaders.py WICK MNIST PICTURES RECORDINGS  # the command; a folder of MNIST's IDX files; a folder CLASS/NAME.jpg of 32 x 32; a folder of WAVs of 8 kHz, 16 bits, one channel. ONLY=WORD takes the rows that have it in their names
 
 Needs torch and Pillow (2.13.0 and 12 for the figures of docs/data.md). PyTorch's side decodes by Pillow, whose libjpeg-turbo is its own, and does the rest on tensors without torchvision's checks,
 which would only cost it time.
@@ -15,12 +15,13 @@ import subprocess
 import sys
 import threading
 import time
+import wave
 
 import numpy as np
 import PIL.Image
 import torch
 
-wick, mnist, pictures = sys.argv[1], sys.argv[2], sys.argv[3]
+wick, mnist, pictures, recordings = sys.argv[1:5]
 SECONDS, ROUNDS, BATCH = float(os.environ.get("SECONDS_EACH", 2)), int(os.environ.get("ROUNDS", 3)), 64
 WORKERS = (0, 1, 2)
 
@@ -62,6 +63,24 @@ class Files(torch.utils.data.Dataset):
         if mirrored:
             x = x.flip(2)
         return (x.float() / 255 - 0.5) / 0.25, self.labels[i]
+
+
+class Recordings(torch.utils.data.Dataset):
+    """WAV to a log-mel spectrogram of one second: what torchaudio's MelSpectrogram does, by torch.stft and a product with the filters."""
+    def __init__(self):
+        self.files = sorted(str(p) for p in pathlib.Path(recordings).glob("**/*.wav"))
+        to_mel, to_hz = lambda f: 2595 * np.log10(1 + f / 700), lambda m: 700 * (10 ** (m / 2595) - 1)
+        corners, hz = to_hz(np.linspace(0, to_mel(4000), 42)), np.linspace(0, 4000, 101)
+        up, down = (hz[:, None] - corners[:-2]) / np.diff(corners)[:-1], (corners[2:] - hz[:, None]) / np.diff(corners)[1:]
+        self.filters = torch.from_numpy(np.maximum(0, np.minimum(up, down)).astype(np.float32))
+        self.window = torch.hann_window(200)
+    def __len__(self): return len(self.files)
+    def __getitem__(self, i):
+        with wave.open(self.files[i]) as f:
+            x = torch.frombuffer(bytearray(f.readframes(8000)), dtype=torch.int16).float() / 32768
+        x = torch.nn.functional.pad(x, (0, 8000 - len(x)))
+        power = torch.stft(x, 200, 80, window=self.window, return_complex=True).abs() ** 2
+        return (torch.log(power.T @ self.filters + 1e-6) + 5) / 4, 0
 
 
 def anonymous(pid):
@@ -120,7 +139,9 @@ ROWS = [
     ("MNIST, arrays of floats as they are (PyTorch) against bytes normalised (Wick)", Arrays(), mnist, "normalise"),
     ("MNIST, bytes normalised", Bytes(), mnist, "normalise"),
     ("CIFAR-10, JPEG, crop of a padded picture, flip, normalise", Files(), pictures, "crop=4,flip,normalise"),
+    ("spoken digits, WAV to log-mel, 101 x 40", Recordings(), recordings, "fit=8000,logmel=40:200:80,normalise=-5/4"),
 ]
+ROWS = [row for row in ROWS if os.environ.get("ONLY", "") in row[0]]
 print(f"| batches of {BATCH} | Wick, samples/s | PyTorch {torch.__version__.split('+')[0]} | ratio | RssAnon, MB | a CPU second, 0 workers | ratio |\n|---|---|---|---|---|---|---|")
 for name, dataset, path, transform in ROWS:
     got = {("wick", w): [] for w in WORKERS} | {("torch", w): [] for w in WORKERS}

@@ -2,6 +2,7 @@
 
 #include "kinds.h"
 #include "paths.h"
+#include "source.h"
 #include "talk.h"
 
 #include "wick/image.h"
@@ -76,18 +77,41 @@ static int join_names(classifier *c, const wick_dataset *dataset) {
     return fclose(out) == 0 && whole ? CLI_OK : out_of_memory();
 }
 
-/* What a data set says of its images and classes. */
-static int describe(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *arch) {
-    *c = (classifier){.ctx = ctx, .rank = wick_dataset_rank(dataset), .pixels = 1};
-    for (int i = 0; i < c->rank; i++) {
-        c->dims[i] = wick_dataset_dims(dataset)[i];
-        c->pixels *= c->dims[i];
-    }
+int classifier_transform(const classifier *c, const wick_dataset *dataset, wick_transform **out) {
+    *out = NULL;
+    if (!c->transform) return CLI_OK;
+    const wick_transform_options options = {.still = true, .rate = (double)wick_dataset_rate(dataset)};
+    const wick_status status = wick_transform_new(c->ctx, c->transform, &options, wick_dataset_field(dataset, 0), out);
+    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_USAGE), "--transform: %s", talk_why(c->ctx, status));
+}
+
+/* Dims of a sample as the network gets it. */
+static int sample_dims(const classifier *c, const wick_dataset *dataset, int *rank, int64_t dims[WICK_MAX_DIMS], int64_t *pixels) {
+    wick_transform *t;
+    const int code = classifier_transform(c, dataset, &t);
+    if (code != CLI_OK) return code;
+    const wick_spec spec = t ? *wick_transform_output(t) : *wick_dataset_field(dataset, 0);
+    wick_transform_free(&t);
+    *rank = spec.rank;
+    *pixels = 1;
+    for (int i = 0; i < spec.rank; i++) *pixels *= dims[i] = spec.dims[i];
+    if (spec.rank && spec.dims[0] < 0) return talk_fail(CLI_USAGE, "the samples have lengths of their own, and the network takes one: --transform with fit=N or window=N makes them alike");
+    return CLI_OK;
+}
+
+/* What a data set says of its samples and classes. */
+static int describe(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *transform, const char *label, const char *arch) {
+    *c = (classifier){.ctx = ctx, .deviation = 1, .floats = wick_dataset_field(dataset, 0)->dtype == WICK_F32};
+    if (!c->floats && wick_dataset_field(dataset, 0)->dtype != WICK_U8)
+        return talk_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data, wick_dtype_name(wick_dataset_field(dataset, 0)->dtype));
+    if ((c->floats && *transform && !(c->transform = strdup(transform))) || (*label && !(c->label = strdup(label)))) return out_of_memory();
+    int code = sample_dims(c, dataset, &c->rank, c->dims, &c->pixels);
+    if (code != CLI_OK) return code;
     c->classes = wick_dataset_classes(dataset);
-    const wick_status status = wick_dataset_moments(ctx, dataset, &c->mean, &c->deviation);
+    const wick_status status = c->floats ? WICK_OK : wick_dataset_moments(ctx, dataset, &c->mean, &c->deviation);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     bool fits;
-    int code = join_names(c, dataset);
+    code = join_names(c, dataset);
     if (code == CLI_OK) code = split_names(c, &fits);
     if (code != CLI_OK) return code;
     c->arch = strdup(arch);
@@ -95,8 +119,8 @@ static int describe(classifier *c, wick_context *ctx, const wick_dataset *datase
     return c->arch && c->data ? CLI_OK : out_of_memory();
 }
 
-int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *arch, int blame) {
-    int code = describe(c, ctx, dataset, data, arch);
+int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *transform, const char *label, const char *arch, int blame) {
+    int code = describe(c, ctx, dataset, data, transform, label, arch);
     if (code != CLI_OK) return code;
     if (wick_model_new(ctx, &c->model) != WICK_OK) return out_of_memory();
     wick_status status = wick_zoo_find(ctx, c->arch, &c->network);
@@ -217,7 +241,7 @@ static int64_t onnx_width(classifier *c, const char *path, int blame) {
 }
 
 int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *path, bool head, int blame) {
-    int code = describe(c, ctx, dataset, data, "onnx:" CLASSIFIER_ONNX);
+    int code = describe(c, ctx, dataset, data, "", "", "onnx:" CLASSIFIER_ONNX);
     if (code == CLI_OK) code = open_onnx(c, path, blame);
     if (code == CLI_OK) code = onnx_dims(c, path, blame);
     if (code != CLI_OK) return code;
@@ -334,10 +358,12 @@ void classifier_free(classifier *c) {
     wick_model_free(&c->model);
     free(c->arch);
     free(c->data);
+    free(c->transform);
+    free(c->label);
     free(c->names);
     if (c->class_names) free((char *)c->class_names[0]); /* the others are parts of it */
     free(c->class_names);
-    c->arch = c->data = c->names = NULL;
+    c->arch = c->data = c->names = c->transform = c->label = NULL;
     c->class_names = NULL;
 }
 
@@ -356,7 +382,8 @@ bool classifier_add_meta(const classifier *c, meta *list) {
         n += snprintf(dims + n, sizeof dims - (size_t)n, "%s%lld", i ? "," : "", (long long)c->dims[i]);
     return meta_add(list, "arch", "%s", c->arch) && meta_add(list, "dims", "%s", dims) &&
            meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "names", "%s", c->names) && meta_add(list, "mean", "%.17g", c->mean) &&
-           meta_add(list, "deviation", "%.17g", c->deviation) && meta_add(list, "data", "%s", c->data);
+           meta_add(list, "deviation", "%.17g", c->deviation) && meta_add(list, "data", "%s", c->data) &&
+           (!c->floats || meta_add(list, "floats", "1")) && (!c->transform || meta_add(list, "transform", "%s", c->transform)) && (!c->label || meta_add(list, "label", "%s", c->label));
 }
 
 static bool read_dims(classifier *c, const char *text) {
@@ -413,6 +440,9 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
         return talk_fail(CLI_BAD_FILE, "%s: bad mean '%s' or deviation '%s'", path, value[MEAN], value[DEVIATION]);
     c->data = strdup(value[DATA]);
     if (!c->data) return out_of_memory();
+    const char *transform = wick_checkpoint_meta(file, "transform"), *label = wick_checkpoint_meta(file, "label");
+    c->floats = wick_checkpoint_meta(file, "floats") != NULL;
+    if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label)))) return out_of_memory();
     const char *names = wick_checkpoint_meta(file, "names"); /* not in the first files that were written */
     bool fits = false;
     int code = CLI_OK;
@@ -562,7 +592,7 @@ int classifier_open_data(classifier *c, const char *name, const char *split, wic
     if (c->onnx && !name[0] && !c->data[0]) return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(split, "test") == 0 ? "train" : "test";
     talk("reading %s", data);
-    wick_status status = wick_dataset_open(c->ctx, data, split, out);
+    wick_status status = source_open(c->ctx, data, split, c->label, out);
     if (status == WICK_OK) {
         take_images(c, *out);
         int code = classifier_check_dataset(c, *out, data);
@@ -572,15 +602,19 @@ int classifier_open_data(classifier *c, const char *name, const char *split, wic
     char why[2048];
     snprintf(why, sizeof why, "%s", talk_why(c->ctx, status));
     wick_dataset *there;
-    if (status != WICK_ERR_IO || wick_dataset_open(c->ctx, data, other, &there) != WICK_OK)
+    if (status != WICK_ERR_IO || source_open(c->ctx, data, other, c->label, &there) != WICK_OK)
         return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
     wick_dataset_free(&there);
     return talk_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, split, other, why);
 }
 
 int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name) {
-    int64_t pixels = 1;
-    for (int i = 0; i < wick_dataset_rank(dataset); i++) pixels *= wick_dataset_dims(dataset)[i];
+    int64_t pixels = 1, dims[WICK_MAX_DIMS];
+    int rank;
+    if (c->floats != (wick_dataset_field(dataset, 0)->dtype == WICK_F32))
+        return talk_fail(CLI_BAD_FILE, "%s: its samples are %s, the model takes %s", name, wick_dtype_name(wick_dataset_field(dataset, 0)->dtype), c->floats ? "f32" : "pixels, u8");
+    const int code = sample_dims(c, dataset, &rank, dims, &pixels);
+    if (code != CLI_OK) return code;
     if (wick_dataset_count(dataset) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", name);
     if (pixels != c->pixels)
         return talk_fail(CLI_BAD_FILE, "the images of %s have %lld pixel%s, the model takes %lld", name,

@@ -22,14 +22,17 @@ typedef struct classifier {
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels, classes;
     double mean, deviation;
+    bool floats;      /* samples are f32, as they are or as `transform` makes them; else pixels, by mean and deviation */
+    char *transform;  /* of floats; without chance where the model is tested or used. NULL: none */
+    char *label;      /* the column or tensor of the data that is the class, as --label; NULL: one of the usual */
     char *names;              /* of the classes, with tabs between */
     const char **class_names; /* each by itself */
     char *data; /* the set it was trained on, as --data takes it */
 } classifier;
 
-/* A new one, for the images of a data set. Exit codes; what went wrong has been said. blame: the code when the network is. */
+/* A new one, for the samples of a data set. transform and label: as --transform of floats and --label say, or "". Exit codes; what went wrong has been said. blame: the code when the network is. */
 int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
-                           const char *arch, int blame);
+                           const char *transform, const char *label, const char *arch, int blame);
 /* A new one for those images, of an ONNX file at path. It gets a fresh head if it has not as many outputs as there are classes, or head asks for it. */
 int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *path, bool head, int blame);
 /* What --input-range says, instead of what the data or the checkpoint say. "" and "auto" change nothing. */
@@ -59,6 +62,8 @@ wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]);
 /* Opens a split that the model is to look at: "" is the data set it was trained on. An ONNX file by itself takes the images as they are in it from then on. */
 int classifier_open_data(classifier *c, const char *name, const char *split, wick_dataset **out);
+/* The transform of a data set's samples when they are looked at, *out NULL: none. Exit codes; what went wrong has been said. */
+int classifier_transform(const classifier *c, const wick_dataset *dataset, wick_transform **out);
 /* Says, with an exit code, how a data set does not fit the model. */
 int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name);
 

@@ -229,6 +229,7 @@ static int find_images(viewer *v, wick_dataset **dataset) {
     int code = classifier_open_data(c, o->data, o->split, dataset);
     if (code != CLI_OK) return code;
     v->dataset = *dataset;
+    if (!wick_dataset_sample(*dataset, 0)) return talk_fail(CLI_BAD_FILE, "wick predict looks at pixels in memory, and those of %s are not: wick eval measures the model on all of them", o->data[0] ? o->data : c->data);
     const int rank = wick_dataset_rank(*dataset);
     v->drawn = picture_shape(rank, wick_dataset_dims(*dataset), v->shape);
     if (!o->json && !v->drawn) talk("no pictures: an image has %d dim%s here, and only grey and RGB ones can be drawn", rank, plural(rank));

@@ -6,6 +6,7 @@
 #include "options.h"
 #include "paths.h"
 #include "run.h"
+#include "source.h"
 #include "talk.h"
 #include "tuned.h"
 
@@ -58,7 +59,7 @@ static int open_model(report *r) {
 
 /* Either split may be missing, not both. */
 static int open_split(report *r, const char *split, wick_dataset **out) {
-    wick_status status = wick_dataset_open(r->ctx, r->data, split, out);
+    wick_status status = source_open(r->ctx, r->data, split, r->c.label, out);
     if (status == WICK_OK) return classifier_check_dataset(&r->c, *out, r->data);
     return status == WICK_ERR_IO ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(r->ctx, status));
 }
@@ -106,7 +107,7 @@ static int build_step(report *r) {
     if (r->untimed) return CLI_OK;
     wick_model_set_limit(r->c.model, 0); /* what the file holds is loaded; the optimizer may add to it */
     wick_model_set_training(r->c.model, true);
-    wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed}; /* flips and crops change no plan */
+    wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = r->e.transform}; /* flips and crops change no plan */
     const wick_compile_options compiling = trainer_compiling(o);
     int code = trainer_new(&r->t, &r->c, r->train, &r->optim, o->label_smoothing, &loading, &compiling);
     r->has_trainer = code == CLI_OK;

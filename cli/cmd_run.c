@@ -321,6 +321,7 @@ static const option_case uses[] = {
     {"scale", FEED_PICTURE | FEED_RECORDING, "a picture or a recording among the inputs, as in --input x=photo.png"},
     {"mean", FEED_PICTURE, pictures},
     {"std", FEED_PICTURE, pictures},
+    {"transform", FEED_PICTURE | FEED_RECORDING, "a picture or a recording among the inputs, as in --input x=photo.png"},
     {"layout", FEED_PICTURE, pictures},
     {"bgr", FEED_PICTURE, pictures},
     {"rate", FEED_RECORDING, recordings},

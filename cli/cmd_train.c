@@ -6,6 +6,7 @@
 #include "paths.h"
 #include "progress.h"
 #include "run.h"
+#include "source.h"
 #include "steplog.h"
 #include "talk.h"
 #include "trainer.h"
@@ -139,6 +140,8 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
 static int read_augment(const training *t, const cli_options *o, const char *whose, wick_loader_options *loading) {
     const int rank = wick_dataset_rank(t->train);
     const int64_t *dims = wick_dataset_dims(t->train);
+    const bool floats = wick_dataset_field(t->train, 0)->dtype == WICK_F32;
+    if (floats && strcmp(o->augment, "none") != 0) return talk_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
     if (!augment_read(o->augment, loading))
         return talk_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4", whose, o->augment);
     if ((loading->flip || loading->crop) && rank < 2)
@@ -156,6 +159,12 @@ static int read_transform(training *t, wick_loader_options *loading) {
     const wick_spec *image = wick_dataset_field(t->train, 0);
     if (!*o->transform) return CLI_OK;
     if (strcmp(o->augment, "none") != 0) return talk_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
+    if (t->c.floats) {
+        const wick_transform_options options = {.rate = (double)wick_dataset_rate(t->train)};
+        const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
+        loading->transform = t->transform;
+        return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_USAGE), "--transform: %s", talk_why(t->ctx, status));
+    }
     bool normalises = false;
     for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',') normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
     const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
@@ -175,7 +184,7 @@ static int read_transform(training *t, wick_loader_options *loading) {
 static int fix_paths(cli_options *o) {
     const char *const names[] = {"data", "log", "model", "weights"}, *const values[] = {o->data, o->log, o->onnx, o->weights};
     for (int i = 0; i < 4; i++) {
-        bool path = values[i][0] && (i >= 1 || strchr(values[i], '/') || path_is_folder(values[i]));
+        bool path = values[i][0] && (i >= 1 || strchr(values[i], '/') || path_exists(values[i]));
         if (!path) continue;
         char *whole = path_absolute(values[i]);
         if (!whole)
@@ -189,7 +198,7 @@ static int fix_paths(cli_options *o) {
 }
 
 static wick_status open_split(training *t, const char *split, wick_dataset **out) {
-    wick_status status = wick_dataset_open(t->ctx, t->o->data, split, out);
+    wick_status status = source_open(t->ctx, t->o->data, split, t->o->label, out);
     if (status == WICK_OK && t->o->limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->limit);
     return status;
 }
@@ -200,7 +209,9 @@ static int open_data(training *t) {
     wick_status status = open_split(t, "train", &t->train);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
     if (wick_dataset_count(t->train) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", data);
-    if (!wick_dataset_sample(t->train, 0)) return talk_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
+    const wick_spec *sample = wick_dataset_field(t->train, 0);
+    for (int i = 0; i < sample->rank; i++)
+        if (sample->dims[i] == 0) return talk_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
     status = open_split(t, "test", &t->test);
     if (status == WICK_ERR_IO) {
         talk("%s has no test images: the best epoch is that of the best training accuracy", data);
@@ -240,11 +251,12 @@ static int build(training *t) {
     t->steps = batches * o->epochs;
     loading.batch = batch;
     loading.workers = (int)o->workers;
+    loading.adaptive = o->adaptive;
     t->optim = trainer_optim(o, t->steps, &t->groups);
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
     if (code == CLI_OK && *o->onnx) code = from_onnx(t, kept);
-    else if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
+    else if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, o->transform, o->label, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
     if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, of_file, CLI_BAD_FILE);
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
     const wick_compile_options compiling = trainer_compiling(o);

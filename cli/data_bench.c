@@ -118,10 +118,10 @@ int data_bench(data_job *d) {
     interrupt_watch();
     wick_status status = open_set(d, &set);
     int code = status == WICK_OK ? CLI_OK : data_failed(d, status, CLI_BAD_FILE);
-    const wick_transform_options half = {.mean = 0.5, .deviation = 0.25}; /* numbers as good as others, for the time they take */
+    const wick_transform_options half = {.mean = 0.5, .deviation = 0.25, .rate = set ? (double)wick_dataset_rate(set) : 0}; /* numbers as good as others, for the time they take */
     if (code == CLI_OK && *o->transform && (status = wick_transform_new(d->ctx, o->transform, &half, wick_dataset_field(set, 0), &transform)) != WICK_OK) code = data_failed(d, status, CLI_USAGE);
     for (int i = 0; i < n && code == CLI_OK; i++) {
-        const wick_loader_options options = {.batch = o->batch, .shuffle = true, .seed = 1, .transform = transform, .workers = counts[i], .prefetch = (int)o->prefetch,
+        const wick_loader_options options = {.batch = o->batch, .shuffle = true, .seed = 1, .transform = transform, .workers = counts[i], .prefetch = (int)o->prefetch, .adaptive = o->adaptive,
                                              .on_fault = o->skip ? WICK_FAULT_SKIP : WICK_FAULT_STOP};
         code = measure(d, set, &options, &stats[i], &speed[i]);
         if (code != CLI_OK) break;

@@ -40,7 +40,10 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
         ok = ok && e->confusion;
     }
     if (!ok) return talk_fail(CLI_FAILED, "out of memory");
-    wick_loader_options loading = {.batch = e->batch, .mean = c->mean, .deviation = c->deviation};
+    const int code = classifier_transform(c, dataset, &e->transform);
+    if (code != CLI_OK) return code;
+    wick_loader_options loading = {.batch = e->batch, .transform = e->transform};
+    if (!c->floats) loading.mean = c->mean, loading.deviation = c->deviation;
     wick_status status = wick_loader_new(c->ctx, dataset, &loading, &e->loader);
     if (status == WICK_OK) status = compile(e, &e->full, e->batch);
     if (status == WICK_OK && e->tail) status = compile(e, &e->rest, e->tail);
@@ -87,6 +90,7 @@ void evaluator_free(evaluator *e) {
     step_free(&e->full);
     step_free(&e->rest);
     wick_loader_free(&e->loader);
+    wick_transform_free(&e->transform);
     free(e->predicted);
     free(e->logits);
     free(e->classes);

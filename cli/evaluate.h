@@ -9,6 +9,7 @@ typedef struct evaluator {
     classifier *c;
     const wick_dataset *dataset;
     wick_loader *loader;
+    wick_transform *transform; /* NULL: none */
     step full, rest; /* batches of `batch`, and the smaller last one */
     int64_t batch, tail;
     const int64_t *y; /* labels of the batch, the loader's */

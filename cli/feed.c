@@ -81,6 +81,7 @@ static wick_status read_any(const cli_options *o, wick_context *ctx, wick_onnx *
             out->tensor = wick_npy_read(ctx, what);
             *stacked = p->rank >= 0 && wick_tensor_error(out->tensor, NULL) == WICK_OK && wick_tensor_rank(out->tensor) == p->rank + 1;
         } else if (kind->as & AS_ARRAY) return wick_onnx_read_value(onnx, p, what, out);
+        else if (*o->transform && kind->as & (AS_RECORDING | AS_PICTURE)) status = feed_transformed(o, ctx, p, what, (kind->as & AS_RECORDING) != 0, &out->tensor);
         else if (kind->as & AS_RECORDING) status = feed_recording(o, ctx, p, what, &out->tensor, stacked);
         else if (kind->as & AS_PICTURE) status = feed_picture(o, ctx, p, what, &out->tensor);
         else return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s", kind_why(what, kind, "an input: that is a .npy, .pb, .wav or a picture", why, sizeof why));

@@ -29,6 +29,8 @@ wick_status feed_at(const cli_options *o, wick_context *ctx, wick_onnx *onnx, co
 int feed_failed(const wick_context *ctx, wick_status status);
 void feed_free(feed *f);
 
+/* A picture or a recording as --transform makes it, without chance. */
+wick_status feed_transformed(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path, bool recording, wick_tensor **out);
 /* Its parts. A picture (feed_picture.c), a recording (feed_audio.c; stacked: in steps, along one more axis), and "0.5" or "1/255" at *text, which moves on. */
 wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path, wick_tensor **out);
 wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path, wick_tensor **out, bool *stacked);

@@ -51,7 +51,8 @@ typedef struct option_row {
 
 /* clang-format off */
 static const option_row rows[] = {
-    {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures"},
+    {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives, pictures, recordings or shards; a table (.csv), tensors (.npz, .safetensors)"},
+    {"label", "NAME", TEXT, T, "", AT(label), 0, 0, FIXED, "of a table or tensors, the column that is the class; without it label, labels, class, target or y, or the last column of a table"},
     {"data", "SET", TEXT, E | P | R, "", AT(data), 0, 0, FORGET,
      "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures; without it, what the model was trained on"},
     {"split", "train|test", WORD, E | P, "test", AT(split), 0, 0, FORGET, "part of the data"},
@@ -62,7 +63,7 @@ static const option_row rows[] = {
     {"augment", "LIST", TEXT, T, "none", AT(augment), 0, 0, FIXED,
      "change training images at random: flip mirrors, crop=N pads by N and cuts out, or both: flip,crop=4"},
     {"transform", "LIST", TEXT, T, "", AT(transform), 0, 0, FIXED,
-     "instead of --augment, what training images go through, in order: crop=4, flip, vflip, resizedcrop=HxW, jitter=B:C:S:H, grey, normalise, erase, ... (wick/transform.h)"},
+     "instead of --augment, what training samples go through, in order: crop=4, flip, affine=15, jitter=B:C:S:H, normalise ...; of recordings fit=8000, logmel=40 ...; wick/transform.h lists them"},
     {"arch", "NET", TEXT, T, "mlp", AT(arch), 0, 0, FIXED,
      "network: mlp, or all of it, mlp:256,128,dropout=0.1; lenet, cnn, resnet8, dscnn, mobilenet"},
     {"net", "LAYERS", TEXT, T, "", AT(net), 0, 0, FIXED,
@@ -176,6 +177,7 @@ static const option_row rows[] = {
     {"scale", "S", TEXT, X, "1", AT(scale), 0, 0, FORGET, "pictures: pixels of 0 to 255 times this, such as 1/255; then mean and std. Recordings: samples of -1 to 1 times this"},
     {"mean", "LIST", TEXT, X, "0", AT(mean), 0, 0, FORGET, "pictures: what to subtract, one number or one for each channel: 0.485,0.456,0.406"},
     {"std", "LIST", TEXT, X, "1", AT(std), 0, 0, FORGET, "pictures: what to divide by then"},
+    {"transform", "LIST", TEXT, X, "", AT(transform), 0, 0, FORGET, "pictures and recordings: what training had them go through, without chance: resize=256,center=224,normalise=0.5/0.25 or fit=8000,logmel=40 ... (wick/transform.h)"},
     {"layout", "auto|nchw|nhwc", WORD, X, "auto", AT(layout), 0, 0, FORGET, "pictures: where the channels are; auto: by an extent of 1 or 3, else nchw"},
     {"bgr", "", FLAG, X, "", AT(bgr), 0, 0, FORGET, "pictures: channels in the order blue, green, red; --mean and --std are in that order too"},
     {"rate", "HZ", INTEGER, X, "0", AT(rate), 0, 1e9, FORGET, "recordings: resample to so many samples a second; 0: take them as they are"},
@@ -239,7 +241,8 @@ static const option_row rows[] = {
     {"batch", "N", INTEGER, A, "64", AT(batch), 1, 1e6, FORGET, "bench: samples in a batch"},
     {"workers", "LIST", TEXT, A, "0,1,2", AT(worker_counts), 0, 0, FORGET, "bench: numbers of threads that make batches, one after the other"},
     {"prefetch", "N", INTEGER, A, "0", AT(prefetch), 0, WICK_PREFETCH_MAX, FORGET, "bench: batches made ahead; 0: 2, or one more than workers"},
-    {"transform", "LIST", TEXT, A, "", AT(transform), 0, 0, FORGET, "bench: what pictures go through: crop=4,flip,normalise ... (wick/transform.h); without it, bytes to numbers"},
+    {"transform", "LIST", TEXT, A, "", AT(transform), 0, 0, FORGET, "bench: what samples go through: crop=4,flip,normalise or fit=8000,logmel=40 ... (wick/transform.h); without it, bytes to numbers"},
+    {"adaptive", "", FLAG, T | A, "", AT(adaptive), 0, 0, FORGET, "--workers (and --prefetch) are the most; how many are used follows how long is waited for batches, which have the same bits"},
     {"time", "S", REAL, A, "2", AT(time), 0, 1e6, FORGET, "bench: seconds for each number of workers"},
     {"skip", "", FLAG, A, "", AT(skip), 0, 0, FORGET, "bench: leave out what cannot be read, and say how many"},
     {"salvage", "", FLAG, A, "", AT(salvage), 0, 0, FORGET, "of a damaged record file, take what is whole before the damage"},

@@ -34,6 +34,7 @@ bool report_picture(FILE *out, const wick_dataset *dataset, int64_t i, const cha
     layout l;
     if (!layout_of(wick_dataset_rank(dataset), wick_dataset_dims(dataset), &l)) return true;
     const uint8_t *from = wick_dataset_sample(dataset, i);
+    if (!from) return true;
     uint8_t *image = malloc((size_t)(l.height * l.width * l.channels));
     if (!image) return false;
     uint8_t *to = image;

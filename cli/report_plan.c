@@ -151,6 +151,12 @@ static bool write_times(FILE *out, const report *r) {
                (long long)r->t.batch, plural(r->t.batch), time_text(text, total), info.kernels, plural(info.kernels), info.flops / 1e9,
                total > 0 ? info.flops / total : 0, text_bytes(bytes, info.bytes), total > 0 ? info.bytes / total : 0);
     html_print(out, "Times are each kernel's median of %lld steps, on %d thread%s.", (long long)r->timed, wick_context_threads(r->ctx), plural(wick_context_threads(r->ctx)));
+    wick_loader_stats loading; /* of the evaluation: all samples, once */
+    chart_text got, made;
+    wick_loader_get_stats(r->e.loader, &loading);
+    fputs("</p><p id=\"loading\">", out);
+    html_print(out, "The loader of the evaluation took %s to read a sample and %s to make numbers of it (p95 %s), in %s of memory. %s", time_text(got, loading.get.mean * 1e9), time_text(made, loading.transform.mean * 1e9),
+               time_text(text, loading.transform.p95 * 1e9), text_bytes(bytes, (double)loading.memory_peak), loading.advice);
     fputs("</p><table><thead><tr><th>ops</th><th>result</th><th></th><th class=\"n\">share</th><th class=\"n\">time</th><th class=\"n\">GFLOP/s</th>"
           "<th class=\"n\">GB/s</th></tr></thead><tbody>\n",
           out);

@@ -139,7 +139,7 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     wick_loader_options all = *loading;
     all.batch = t->batch;
     all.shuffle = true;
-    if (!all.transform) all.mean = c->mean, all.deviation = c->deviation;
+    if (!all.transform && !c->floats) all.mean = c->mean, all.deviation = c->deviation;
     wick_status status = wick_optimizer_new(c->model, optim, &t->optimizer);
     if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &all, &t->loader);
     /* All of them now and in this order, so that every process makes the same states in the same order. */

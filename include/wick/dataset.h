@@ -35,6 +35,7 @@ typedef struct wick_dataset_source {
     int64_t (*label)(void *user, int64_t index);               /* the class, quick, without decoding; -1: none */
     int64_t classes;                                           /* labels are below it; 0: samples have none */
     const char *(*class_name)(void *user, int64_t label);      /* NULL: numbers */
+    int64_t rate;                                              /* of recordings, samples a second; 0: not known, or not the same */
     void (*cache)(void *user, uint64_t *hits, uint64_t *misses, size_t *bytes); /* of decoded samples that are kept, so far */
     void (*free)(void *user); /* the data set's end */
     void *user;
@@ -80,6 +81,7 @@ WICK_API const void *wick_dataset_at(const wick_dataset *dataset, int64_t i, int
 WICK_API int64_t wick_dataset_label(const wick_dataset *dataset, int64_t i); /* the class; -1 outside, and where there is none */
 WICK_API int64_t wick_dataset_classes(const wick_dataset *dataset);          /* 0: samples have none */
 WICK_API const char *wick_dataset_class_name(const wick_dataset *dataset, int64_t label); /* "7", "Ankle boot"; valid until the next call with another label */
+WICK_API int64_t wick_dataset_rate(const wick_dataset *dataset); /* samples a second of its recordings; 0: not known, or not the same */
 /* Of a cache of decoded samples; false, and zeros: there is none. */
 WICK_API bool wick_dataset_cache(const wick_dataset *dataset, uint64_t *hits, uint64_t *misses, size_t *bytes);
 

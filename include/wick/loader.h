@@ -18,6 +18,14 @@ typedef enum wick_on_fault {
     WICK_FAULT_SUBSTITUTE /* another sample takes its place, drawn by (seed, epoch, number); after 16 in vain it is an error */
 } wick_on_fault;
 
+/* What a field has that belongs to the picture in the first one: a transform does to it what it does to the picture, by the same draws (wick_transform_points, _boxes, _mask). */
+typedef enum wick_joint {
+    WICK_JOINT_NONE,
+    WICK_JOINT_POINTS, /* f32 [..., 2] */
+    WICK_JOINT_BOXES,  /* f32 [..., 4]: x0, y0, x1, y1 */
+    WICK_JOINT_MASK    /* u8 [H, W], which becomes [h, w]; what lies outside is pad */
+} wick_joint;
+
 typedef struct wick_loader_options {
     int64_t batch;          /* samples a batch; the last, smaller one is dropped when drop_last */
     bool shuffle, drop_last;
@@ -31,6 +39,7 @@ typedef struct wick_loader_options {
     int64_t crop; /* pad with so many black pixels (0, before normalising) on all sides, then cut the size out at a random place; less than
                    * height and width */
     const wick_transform *transform; /* instead of mean, deviation, flip and crop; made for the first field, and outlives the loader */
+    wick_joint joint[WICK_DATASET_FIELDS]; /* with a transform */
 
     /* Which samples. */
     const double *weights; /* one for each sample, copied: an epoch is as many draws, with replacement, each sample as likely as its weight says */
@@ -39,7 +48,7 @@ typedef struct wick_loader_options {
     int rank, ranks;       /* of so many loaders with the same options each gets its part: every place of the order falls to one. ranks 0 means 1 */
 
     /* Fields whose first dim varies: those of a batch are padded to its longest. */
-    double pad[WICK_DATASET_FIELDS]; /* with this */
+    double pad[WICK_DATASET_FIELDS]; /* with this. Of a joint mask: what lies outside of the picture */
     int64_t buckets[WICK_BUCKETS];   /* ascending, 0 behind the last: a batch has samples of one bucket, those not longer than it and longer than the one before, and is padded to
                                       * it: as many shapes, and plans, as buckets */
     int bucket_field;                /* whose length counts */
@@ -48,7 +57,14 @@ typedef struct wick_loader_options {
     int workers;   /* threads; 0: the caller makes each batch when it asks for it */
     int prefetch;  /* batches made ahead; 0: 2, or one more than workers if that is more. Each takes its memory */
     bool as_ready; /* batches in the order they get ready */
+    /* workers and prefetch (0: 8) are the most; how many are used follows what is measured, 8 batches at a time: where the caller waited for more than 5 % of the time, one worker
+     * more, or, where there is none, one more batch ahead; where it waited for less than 1 % twice in a row, with batches ready, one worker less, but not down to what it waited with before. */
+    bool adaptive;
     wick_on_fault on_fault;
+
+    /* Batches that follow a latency: seconds that the caller takes with one, from its wick_loader_take to the next; 0: all are of `batch`. What a batch holds then depends on time; the order of
+     * samples, what happens to each, and places do not. The next ones that are given out are of wick_batch_follow's size, for which there is memory from the beginning. Not with buckets or as_ready. */
+    double latency;
 } wick_loader_options;
 typedef struct wick_loader wick_loader;
 
@@ -88,6 +104,12 @@ typedef struct wick_loader_place {
 WICK_API wick_loader_place wick_loader_where(const wick_loader *loader);
 WICK_API WICK_MUST_CHECK wick_status wick_loader_return(wick_loader *loader, wick_loader_place place);
 
+/* The size that follows a batch that took so many seconds: above the target 3/4 of it, rounded down, at least 1; below half of it 5/4, rounded up, at most `most`; else the same. */
+WICK_API int64_t wick_batch_follow(int64_t batch, double seconds, double target, int64_t most);
+/* Samples in the batches that are given out from now on, 1 to the options' batch: for a host that has a latency, or a budget, of its own. Batches that are ready stay as they are. WICK_ERR_INVALID:
+ * outside, or with buckets or as_ready. */
+WICK_API WICK_MUST_CHECK wick_status wick_loader_set_batch(wick_loader *loader, int64_t batch);
+
 /* ---- what it costs ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Seconds. Quantiles are within 3.2 %. */
@@ -108,7 +130,8 @@ typedef struct wick_loader_stats {
     size_t memory, memory_peak;        /* bytes of the loader's: batches, order, scratch */
     uint64_t cache_hits, cache_misses; /* of the data set's cache; zeros: it has none */
     size_t cache_bytes;
-    int workers, prefetch;
+    int workers, prefetch; /* in use */
+    int64_t batch;         /* samples in those given out */
     /* samples_per_second x (1 - min(p95 of make / 1 s, 0.5)) x (1 - min(memory_peak / 2 GB, 0.5)) */
     double efficiency;
     char advice[256]; /* one sentence: who waits for whom */

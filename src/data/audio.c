@@ -5,6 +5,7 @@
  *   "fmt "  +0 kind  +2 channels  +4 rate  +8 bytes a second  +12 bytes a frame  +14 bits a sample  | extensible: +16 22  +18 valid bits
  *           +20 speakers  +24 kind, as the first two bytes of a GUID
  *   "data"  frames, each a sample of every channel */
+#include "data/resample.h"
 #include "data/wav.h"
 #include "tensor/tensor.h" /* the context's allocator */
 #include "wick/data.h"
@@ -105,6 +106,10 @@ static double real(const wav *w, const uint8_t *p) {
 /* [channels, frames]; channels as the file has, or 1: their mean. */
 static void fill(const wav *w, int64_t channels, float *samples) {
     const size_t width = w->width, frame = w->channels * width;
+    if (w->kind == PCM && width == 2 && w->channels == 1) { /* what most recordings are, without a question for each sample */
+        for (size_t i = 0; i < w->frames; i++) samples[i] = (float)(int16_t)u16(w->data + 2 * i) * 0x1p-15f;
+        return;
+    }
     for (size_t c = 0; c < (size_t)channels; c++) {
         float *to = samples + c * w->frames;
         for (size_t i = 0; i < w->frames; i++) {
@@ -136,10 +141,11 @@ static wick_status from_wav(wick_audio **out, const wav *w, int64_t channels, co
     return WICK_OK;
 }
 
-wick_status wick_wav_length(const void *data, size_t size, int64_t *length, const char *name, wick_msg *msg) {
+wick_status wick_wav_length(const void *data, size_t size, int64_t *length, int64_t *rate, const char *name, wick_msg *msg) {
     wav w;
     WICK_TRY(read_header(&w, data, size, name, msg));
     *length = (int64_t)w.frames;
+    *rate = w.rate;
     return WICK_OK;
 }
 wick_status wick_wav_mono(const void *data, size_t size, float *out, int64_t length, const char *name, wick_msg *msg) {
@@ -176,7 +182,7 @@ wick_status wick_audio_open(wick_context *ctx, const char *path, int64_t channel
 
 /* ---- another rate -------------------------------------------------------------------------------------------------------------------------- */
 
-enum { CROSSINGS = 32, LOWEST_RATE = 1000, HIGHEST_RATE = 768000, MOST_ROWS = 4096 };
+enum { CROSSINGS = 32, MOST_ROWS = 4096 };
 #define ROLLOFF 0.95
 
 static int64_t common_divisor(int64_t a, int64_t b) {
@@ -187,21 +193,31 @@ static int64_t common_divisor(int64_t a, int64_t b) {
     return a;
 }
 
-typedef struct ratio {
-    int64_t up, down, reach; /* output n lies at n up / down of the input's samples, up and down without a common divisor; reach: samples to each side */
-    int64_t rows;            /* a row of taps for each of the `down` fractions of a sample, or one that is made anew for each output, where they are many */
-} ratio;
+wick_resampler wick_resampler_of(int64_t from, int64_t to) {
+    const int64_t divisor = common_divisor(from, to);
+    wick_resampler r = {.up = from / divisor, .down = to / divisor};
+    r.reach = CROSSINGS * WICK_MAX(r.up, r.down) / r.down * 20 / 19 + 2; /* 20 / 19: 1 / ROLLOFF */
+    r.rows = r.down <= MOST_ROWS ? r.down : 1;
+    return r;
+}
+size_t wick_resampler_bytes(const wick_resampler *r) { return (size_t)(2 * r->reach * r->rows) * sizeof(float); }
 
 /* Tap k is for the sample k - reach + 1 behind the one at or before a place that lies phase / down of a sample behind it. */
-static void make_taps(const ratio *r, float *taps, int64_t phase) {
+static void make_taps(const wick_resampler *r, float *taps, int64_t phase) {
     const double pi = 3.14159265358979323846, cutoff = ROLLOFF * (r->up > r->down ? (double)r->down / (double)r->up : 1); /* of the input's Nyquist frequency */
     for (int64_t k = 0; k < 2 * r->reach; k++) {
         const double t = ((double)(k - r->reach + 1) - (double)phase / (double)r->down) * cutoff, x = pi * t, window = fabs(t) < CROSSINGS ? cos(x / CROSSINGS / 2) : 0;
         taps[k] = (float)((x == 0 ? 1 : sin(x) / x) * window * window * cutoff);
     }
 }
+void wick_resampler_taps(const wick_resampler *r, float *taps) {
+    for (int64_t phase = 0; phase < r->rows; phase++) make_taps(r, taps + phase * 2 * r->reach, phase);
+}
+int64_t wick_resampler_length(const wick_resampler *r, int64_t length) {
+    return __builtin_mul_overflow(length, r->down, &length) || __builtin_add_overflow(length, r->up - 1, &length) ? -1 : length / r->up;
+}
 
-static void filter(const ratio *r, float *taps, const float *x, int64_t n_x, float *y, int64_t n_y) {
+void wick_resampler_run(const wick_resampler *r, float *taps, const float *x, int64_t n_x, float *y, int64_t n_y) {
     if (r->up == r->down && n_y) memcpy(y, x, (size_t)n_y * sizeof *y);
     for (int64_t n = 0; n < n_y && r->up != r->down; n++) {
         const int64_t part = n % r->down * r->up, phase = part % r->down, first = n / r->down * r->up + part / r->down - r->reach + 1; /* n up alone might overflow */
@@ -216,23 +232,19 @@ static void filter(const ratio *r, float *taps, const float *x, int64_t n_x, flo
 
 wick_status wick_audio_resample(wick_context *ctx, const wick_audio *audio, int64_t rate, wick_audio **out) {
     *out = NULL;
-    if (rate < LOWEST_RATE || rate > HIGHEST_RATE || audio->rate < LOWEST_RATE || audio->rate > HIGHEST_RATE)
+    if (rate < WICK_LOWEST_RATE || rate > WICK_HIGHEST_RATE || audio->rate < WICK_LOWEST_RATE || audio->rate > WICK_HIGHEST_RATE)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "audio: %lld samples a second to %lld: rates are from %d to %d", (long long)audio->rate, (long long)rate,
-                                 LOWEST_RATE, HIGHEST_RATE);
-    const int64_t divisor = common_divisor(audio->rate, rate);
-    ratio r = {.up = audio->rate / divisor, .down = rate / divisor};
-    r.reach = CROSSINGS * WICK_MAX(r.up, r.down) / r.down * 20 / 19 + 2; /* 20 / 19: 1 / ROLLOFF */
-    r.rows = r.down <= MOST_ROWS ? r.down : 1;
-    int64_t length = 0;
+                                 WICK_LOWEST_RATE, WICK_HIGHEST_RATE);
+    const wick_resampler r = wick_resampler_of(audio->rate, rate);
+    const int64_t length = wick_resampler_length(&r, audio->length);
     size_t bytes = 0;
-    const size_t table = (size_t)(2 * r.reach * r.rows) * sizeof(float);
-    const bool fits = !__builtin_mul_overflow(audio->length, r.down, &length) && !__builtin_add_overflow(length, r.up - 1, &length) &&
-                      !__builtin_mul_overflow((size_t)(length /= r.up), (size_t)audio->channels * sizeof(float), &bytes);
+    const size_t table = wick_resampler_bytes(&r);
+    const bool fits = length >= 0 && !__builtin_mul_overflow((size_t)length, (size_t)audio->channels * sizeof(float), &bytes);
     wick_audio *a = fits ? wick_calloc(&ctx->alloc, sizeof *a) : NULL;
     float *taps = a ? wick_alloc(&ctx->alloc, table) : NULL, *samples = taps ? wick_alloc(&ctx->alloc, bytes) : NULL;
     if (samples) {
-        for (int64_t phase = 0; phase < r.rows; phase++) make_taps(&r, taps + phase * 2 * r.reach, phase);
-        for (int64_t c = 0; c < audio->channels; c++) filter(&r, taps, audio->samples + c * audio->length, audio->length, samples + c * length, length);
+        wick_resampler_taps(&r, taps);
+        for (int64_t c = 0; c < audio->channels; c++) wick_resampler_run(&r, taps, audio->samples + c * audio->length, audio->length, samples + c * length, length);
         *a = (wick_audio){.alloc = ctx->alloc, .channels = audio->channels, .length = length, .rate = rate, .samples = samples, .bytes = bytes};
         *out = a;
     } else if (a) wick_release(&ctx->alloc, a, sizeof *a);

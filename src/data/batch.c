@@ -4,15 +4,13 @@
 enum { TRIES = 16, QUICK_NS = 10000, QUICK_EVERY = 16 };
 
 /* A word times n, shifted, is uniform in [0, n) to n / 2^32. */
-static void transform(const wick_maker *m, wick_bench *b, const wick_slot *slot, int64_t sample, const uint8_t *from, float *to) {
-    if (m->transform) {
-        wick_transform_apply(m->transform, m->seed, (uint64_t)slot->epoch, sample, from, to, b->scratch);
-        return;
-    }
+static wick_status transform(const wick_maker *m, wick_bench *b, const wick_slot *slot, int64_t sample, const uint8_t *from, float *to, wick_fault *fault) {
+    if (m->transform)
+        return wick_transform_run(m->transform, m->seed, (uint64_t)slot->epoch, sample, from, m->signal ? wick_dataset_length(m->dataset, sample, 0) : 0, to, b->scratch, fault);
     wick_pixel_window w = {m->height, m->width, 0, 0, m->height, m->width, false, false};
     if (!m->flip && !m->crop) {
         wick_pixels_map(&m->map, m->planes * m->height * m->width, from, false, to);
-        return;
+        return WICK_OK;
     }
     const uint64_t range = 2 * (uint64_t)m->crop + 1;
     uint32_t word[4];
@@ -21,6 +19,7 @@ static void transform(const wick_maker *m, wick_bench *b, const wick_slot *slot,
     w.left = (int64_t)(word[1] * range >> 32) - m->crop;
     w.mirrored = m->flip && word[2] >> 31;
     for (int64_t c = 0, size = m->height * m->width; c < m->planes; c++) wick_pixels_window(&m->map, &w, from + c * size, to + c * size);
+    return WICK_OK;
 }
 
 #define PAD(T)                                                           \
@@ -49,14 +48,34 @@ static void *place_of(const wick_maker *m, const wick_slot *slot, int k, int64_t
     return (char *)slot->fields[k] + (size_t)i * rows * m->row_bytes[k];
 }
 
+/* Fields that belong to the picture. */
+static void join(const wick_maker *m, wick_bench *b, const wick_slot *slot, int64_t i, int64_t sample) {
+    const uint8_t *mask = b->masks;
+    for (int k = 1; k < m->n_fields; k++) {
+        void *place = place_of(m, slot, k, i);
+        const int64_t rows = m->varies[k] ? slot->lengths[k][i] : 1, n = rows * (int64_t)(m->row_bytes[k] / sizeof(float));
+        const uint64_t epoch = (uint64_t)slot->epoch;
+        if (m->joint[k] == WICK_JOINT_POINTS) wick_transform_points(m->transform, m->seed, epoch, sample, n / 2, place);
+        if (m->joint[k] == WICK_JOINT_BOXES) wick_transform_boxes(m->transform, m->seed, epoch, sample, n / 4, place);
+        if (m->joint[k] != WICK_JOINT_MASK) continue;
+        wick_transform_mask(m->transform, m->seed, epoch, sample, mask, (uint8_t)m->pad[k], place);
+        mask += m->mask_bytes;
+    }
+}
+
 static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int64_t i, int64_t sample, wick_fault *fault) {
     void *out[WICK_DATASET_FIELDS] = {NULL};
+    const bool changes = m->pixels || m->signal;
     const bool timed = (b->tick++ & (b->every - 1)) == 0;
     const uint64_t start = timed ? wick_now_ns() : 0;
-    for (int k = 0; k < m->n_fields; k++) out[k] = place_of(m, slot, k, i);
+    uint8_t *mask = b->masks;
+    for (int k = 0; k < m->n_fields; k++) {
+        out[k] = place_of(m, slot, k, i);
+        if (m->joint[k] == WICK_JOINT_MASK) out[k] = mask, mask += m->mask_bytes;
+    }
     const uint8_t *pixels = NULL;
     bool asks = true;
-    if (m->pixels) {
+    if (changes) {
         pixels = wick_dataset_at(m->dataset, sample, 0);
         out[0] = pixels ? NULL : b->pixels;
         asks = !pixels || m->n_fields > 1;
@@ -64,8 +83,9 @@ static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int
     }
     if (asks) WICK_TRY(wick_dataset_get(m->dataset, sample, out, fault));
     const uint64_t got = timed ? wick_now_ns() : 0;
-    if (m->pixels) transform(m, b, slot, sample, pixels, place_of(m, slot, 0, i));
-    const uint64_t made = timed && m->pixels ? wick_now_ns() : got;
+    if (changes) WICK_TRY(transform(m, b, slot, sample, pixels, place_of(m, slot, 0, i), fault));
+    if (m->transform) join(m, b, slot, i, sample);
+    const uint64_t made = timed && changes ? wick_now_ns() : got;
     bool any = false;
     for (int k = 0; k < m->n_fields; k++) {
         if (!m->varies[k]) continue;
@@ -77,17 +97,22 @@ static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int
     if (!timed) return WICK_OK;
     const uint64_t end = any ? wick_now_ns() : made;
     wick_meter_add(&b->get, got - start, b->every);
-    if (m->pixels) wick_meter_add(&b->transform, made - got, b->every);
+    if (changes) wick_meter_add(&b->transform, made - got, b->every);
     if (any) wick_meter_add(&b->collate, end - made, b->every);
     b->every = end - start > QUICK_NS ? 1 : QUICK_EVERY;
     return WICK_OK;
+}
+
+int64_t wick_sample_length(const wick_maker *m, int64_t sample, int k) {
+    const int64_t length = wick_dataset_length(m->dataset, sample, k);
+    return k == 0 && m->signal && length >= 0 ? wick_transform_rows(m->transform, length) : length;
 }
 
 /* Whether another sample can stand in this one's place: where lengths vary it must be as long at most. */
 static bool fits(const wick_maker *m, wick_slot *slot, int64_t i, int64_t sample) {
     int64_t lengths[WICK_DATASET_FIELDS];
     for (int k = 0; k < m->n_fields; k++) {
-        lengths[k] = m->varies[k] ? wick_dataset_length(m->dataset, sample, k) : 0;
+        lengths[k] = m->varies[k] ? wick_sample_length(m, sample, k) : 0;
         if (m->varies[k] && (lengths[k] < 0 || lengths[k] > slot->padded[k])) return false;
     }
     for (int k = 0; k < m->n_fields; k++)

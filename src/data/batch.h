@@ -23,8 +23,9 @@ typedef struct wick_slot {
 
 /* What a worker has for itself. */
 typedef struct wick_bench {
-    _Alignas(WICK_ALIGN) uint8_t *pixels; /* one sample's first field */
+    _Alignas(WICK_ALIGN) uint8_t *pixels; /* one sample's first field, as the data set has it */
     void *scratch;                        /* of the transform */
+    uint8_t *masks;                       /* as the data set has them, one behind the other */
     wick_meter get, transform, collate;
     uint64_t tick;     /* samples made */
     uint64_t every;    /* of how many one is timed: a power of two */
@@ -42,14 +43,20 @@ typedef struct wick_maker {
     bool varies[WICK_DATASET_FIELDS];
     double pad[WICK_DATASET_FIELDS];
     wick_on_fault on_fault;
-    bool pixels; /* the first field becomes numbers */
+    bool pixels; /* the first field is pixels, and becomes numbers; or signal: it goes through the transform */
+    bool signal;
     const wick_transform *transform; /* NULL: by what follows */
+    wick_joint joint[WICK_DATASET_FIELDS];
+    size_t mask_bytes; /* of one */
+    int n_masks;
     wick_pixel_map map;
     bool flip;
     int64_t crop;
     int64_t planes, height, width;
 } wick_maker;
 
+/* dims[0] of a field of a sample as it is in a batch, where it varies there; -1: it cannot be told. */
+int64_t wick_sample_length(const wick_maker *m, int64_t sample, int k);
 /* Sample i of the slot, or what stands for it. *fault says what is wrong with the sample itself. */
 wick_status wick_make_sample(const wick_maker *m, wick_bench *b, wick_slot *slot, int64_t i, wick_fault *fault);
 

@@ -137,7 +137,7 @@ wick_status wick_dataset_cached(wick_context *ctx, const wick_dataset *d, size_t
         if (c) release(c);
         return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory for a cache of %lld samples", (long long)wick_dataset_count(d));
     }
-    wick_dataset_source s = {.count = c->count, .n_fields = wick_dataset_fields(d), .get = get, .length = length, .classes = wick_dataset_classes(d), .class_name = class_name,
+    wick_dataset_source s = {.count = c->count, .rate = wick_dataset_rate(d), .n_fields = wick_dataset_fields(d), .get = get, .length = length, .classes = wick_dataset_classes(d), .class_name = class_name,
                              .cache = counts, .free = release, .user = c};
     for (int k = 0; k < s.n_fields; k++) s.fields[k] = *wick_dataset_field(d, k);
     if (d->source.label) s.label = label;

@@ -95,12 +95,14 @@ static wick_status new_list(wick_context *ctx, int n_sets, const wick_dataset *c
 /* Takes the list over. */
 static wick_status as_dataset(wick_context *ctx, list *l, int64_t count, wick_dataset **out) {
     const wick_dataset *first = l->set[0];
-    wick_dataset_source s = {.count = count, .n_fields = wick_dataset_fields(first), .get = list_get, .at = list_at, .length = list_length, .classes = wick_dataset_classes(first),
+    wick_dataset_source s = {.count = count, .rate = wick_dataset_rate(first), .n_fields = wick_dataset_fields(first), .get = list_get, .at = list_at, .length = list_length, .classes = wick_dataset_classes(first),
                              .class_name = list_class, .free = list_free, .user = l};
     for (int k = 0; k < s.n_fields; k++) s.fields[k] = *wick_dataset_field(first, k);
     if (first->source.label) s.label = list_label;
-    for (int k = 0; k < l->sets; k++)
+    for (int k = 0; k < l->sets; k++) {
         if (l->set[k]->source.cache) s.cache = list_cache;
+        if (wick_dataset_rate(l->set[k]) != s.rate) s.rate = 0;
+    }
     const wick_status status = wick_dataset_new(ctx, &s, out);
     if (status != WICK_OK) list_free(l);
     return status;

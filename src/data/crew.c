@@ -42,6 +42,7 @@ struct wick_crew {
     _Atomic int active;
     _Atomic int64_t left[WICK_CREW_SLOTS]; /* tasks of a slot that are not done */
     _Atomic uint64_t stolen;
+    _Atomic int allowed; /* threads 1 to this one take tasks */
     hand hands[]; /* of the caller, then of the threads */
 };
 
@@ -123,11 +124,11 @@ static void *worker(void *arg) {
     (void)wick_fp_enter(); /* as in every thread that computes */
     for (;;) {
         pthread_mutex_lock(&c->lock);
-        while (!c->quit && atomic_load(&c->queued) == 0) pthread_cond_wait(&c->work, &c->lock);
+        while (!c->quit && (atomic_load(&c->queued) == 0 || h->number > atomic_load(&c->allowed))) pthread_cond_wait(&c->work, &c->lock);
         const bool quit = c->quit;
         pthread_mutex_unlock(&c->lock);
         if (quit) return NULL;
-        while (work(h)) continue;
+        while (h->number <= atomic_load(&c->allowed) && work(h)) continue;
     }
 }
 
@@ -156,6 +157,7 @@ wick_status wick_crew_new(wick_crew **out, int threads, int slots, wick_crew_fn 
     c->arg = arg;
     c->bytes = bytes;
     c->threads = threads;
+    c->allowed = threads;
     c->slots = slots;
     c->cap = cap;
     pthread_mutex_init(&c->lock, NULL);
@@ -203,10 +205,17 @@ void wick_crew_free(wick_crew **crew) {
     wick_release(c->alloc, c, c->bytes);
 }
 
+void wick_crew_allow(wick_crew *c, int threads) {
+    pthread_mutex_lock(&c->lock);
+    atomic_store(&c->allowed, threads);
+    pthread_cond_broadcast(&c->work);
+    pthread_mutex_unlock(&c->lock);
+}
+
 void wick_crew_give(wick_crew *c, int slot, int64_t n) {
     start(c);
     atomic_store(&c->left[slot], n);
-    const int hands = WICK_MAX(c->started, 1);
+    const int hands = WICK_MAX(WICK_MIN(c->started, atomic_load(&c->allowed)), 1);
     for (int i = 0; i < hands; i++) {
         const range r = {slot, n * i / hands, n * (i + 1) / hands};
         if (r.begin < r.end) push(&c->hands[c->started ? i + 1 : 0], r);

@@ -24,6 +24,8 @@ uint64_t wick_crew_done(const wick_crew *crew, uint64_t slots); /* those of the 
 /* Forgets all tasks that nobody has begun, and waits for those that somebody has. */
 void wick_crew_halt(wick_crew *crew);
 bool wick_crew_halted(const wick_crew *crew);
+/* Threads from this number on take no more tasks until it is larger again; what they have is stolen. From 1 to threads. */
+void wick_crew_allow(wick_crew *crew, int threads);
 uint64_t wick_crew_stolen(const wick_crew *crew); /* ranges, so far */
 size_t wick_crew_bytes(const wick_crew *crew);
 

@@ -107,6 +107,7 @@ int64_t wick_dataset_count(const wick_dataset *d) { return d->source.count; }
 int wick_dataset_fields(const wick_dataset *d) { return d->source.n_fields; }
 const wick_spec *wick_dataset_field(const wick_dataset *d, int field) { return is_field(d, field) ? &d->source.fields[field] : NULL; }
 int64_t wick_dataset_classes(const wick_dataset *d) { return d->source.classes; }
+int64_t wick_dataset_rate(const wick_dataset *d) { return d->source.rate; }
 int wick_dataset_rank(const wick_dataset *d) { return d->source.fields[0].rank; }
 const int64_t *wick_dataset_dims(const wick_dataset *d) { return d->source.fields[0].dims; }
 

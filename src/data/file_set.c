@@ -22,6 +22,7 @@ typedef struct file_set {
     pthread_mutex_t loading; /* of the codecs' libraries */
     int32_t *labels;
     int64_t *lengths; /* of recordings and bytes */
+    int64_t rate;     /* of recordings; 0: not all have the same */
     /* Of archives and IDX: contents side by side, as they are. */
     uint8_t *kept;
     size_t kept_bytes, kept_cap;
@@ -125,7 +126,11 @@ static wick_status note(file_set *s, int64_t i, const wick_file_bytes *b, wick_m
     if (wick_files_classes(s->files) && b->label < 0) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is in no class, where others are", b->name);
     s->lengths[i] = (int64_t)b->size;
     s->contents += b->size;
-    return s->kind == RECORDINGS ? wick_wav_length(b->data, b->size, &s->lengths[i], b->name, msg) : WICK_OK;
+    if (s->kind != RECORDINGS) return WICK_OK;
+    int64_t rate;
+    WICK_TRY(wick_wav_length(b->data, b->size, &s->lengths[i], &rate, b->name, msg));
+    s->rate = !i || rate == s->rate ? rate : 0;
+    return WICK_OK;
 }
 
 /* Archives and IDX: everything is read, once. */
@@ -187,7 +192,7 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: %zu pictures of %lld x %lld are more than %llu bytes can hold", wick_files_path(s->files), n, (long long)s->dims[1],
                                  (long long)s->dims[2], (unsigned long long)s->contents);
     const int64_t classes = wick_files_classes(s->files);
-    wick_dataset_source source = {.count = s->count, .n_fields = classes ? 2 : 1, .get = get, .at = at, .classes = classes, .label = classes ? label : NULL, .class_name = class_name,
+    wick_dataset_source source = {.count = s->count, .rate = s->rate, .n_fields = classes ? 2 : 1, .get = get, .at = at, .classes = classes, .label = classes ? label : NULL, .class_name = class_name,
                                   .free = release, .user = s};
     static const char *const names[] = {"image", "audio", "", "bytes"};
     if (s->kind == ARRAYS) source.fields[0] = *wick_files_array(s->files);

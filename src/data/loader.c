@@ -22,7 +22,10 @@ struct wick_loader {
     int64_t next;    /* the first place that no slot was given */
     uint64_t number; /* of the batch there */
     uint64_t skip;   /* bit k: batch k was handed over before the loader came to this place */
-    int depth;
+    int depth, ahead; /* slots; batches that are made ahead now, below it */
+    int hands;        /* workers in use */
+    int floor, quiet; /* adaptive: the fewest workers, and looks in a row without waiting */
+    bool shrunk;
     wick_slot *slots;
     uint64_t busy; /* bit of each slot that is in work or ready */
     int held;      /* the slot that the caller has; -1: none */
@@ -33,10 +36,13 @@ struct wick_loader {
     struct { wick_status status; int64_t i; wick_fault fault; } *faults; /* [depth]: the first sample of a slot that failed */
     _Atomic int fault_lock; /* of faults; held for a copy */
     wick_meter *make, *wait;
+    uint64_t handed; /* when the caller got its batch */
+    struct { uint64_t since, waited; int batches, full, given; } look; /* full: batches that were ready; given: that were given out before, and could be */
     wick_window window;
     uint64_t samples, batches, skipped;
     size_t memory;
-    size_t pixel_bytes; /* of the first field of a sample, as the data set has it */
+    size_t pixel_bytes; /* of the first field of a sample that is changed, as the data set has it: of the longest */
+    size_t scratch;     /* of the transform, for it */
 };
 
 /* ---- workers ------------------------------------------------------------------------------------------------------------------------------ */
@@ -75,7 +81,7 @@ static wick_status measure(wick_loader *l, wick_slot *s) {
         if (!m->varies[k]) continue;
         int64_t most = 0;
         for (int64_t i = 0; i < s->n; i++) {
-            const int64_t length = s->lengths[k][i] = wick_dataset_length(m->dataset, s->samples[i], k);
+            const int64_t length = s->lengths[k][i] = wick_sample_length(m, s->samples[i], k);
             if (length < 0 || length > l->longest[k])
                 return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: sample %lld had up to %lld rows of \"%s\" and has %lld now", (long long)s->samples[i],
                                          (long long)l->longest[k], m->fields[k].name, (long long)length);
@@ -97,7 +103,7 @@ static wick_status give_out(wick_loader *l) {
         uint64_t free = ~l->busy & (((uint64_t)1 << l->depth) - 1), first = l->number;
         if (l->held >= 0) free &= ~((uint64_t)1 << l->held);
         for (uint64_t rest = l->busy; rest; rest &= rest - 1) first = WICK_MIN(first, l->slots[__builtin_ctzll(rest)].number);
-        if (!free || l->number - first >= 64) return WICK_OK; /* wick_loader_place has 64 bits */
+        if (!free || __builtin_popcountll(l->busy) >= WICK_MAX(l->ahead, 1) || l->number - first >= 64) return WICK_OK; /* wick_loader_place has 64 bits */
         const int64_t end = wick_order_end(&l->order, l->next);
         if (end == l->next) return WICK_OK;
         if (l->number >= 64 || !(l->skip >> l->number & 1)) {
@@ -175,9 +181,56 @@ static void begin_epoch(wick_loader *l, int64_t epoch, int64_t place, uint64_t a
     l->skip = ahead;
 }
 
+/* ---- what follows from measuring -------------------------------------------------------------------------------------------------------- */
+
+int64_t wick_batch_follow(int64_t batch, double seconds, double target, int64_t most) {
+    if (seconds > target) return WICK_MAX(1, batch * 3 / 4);
+    if (seconds < target / 2) return WICK_MIN(most, (batch * 5 + 3) / 4);
+    return WICK_MIN(batch, most);
+}
+
+wick_status wick_loader_set_batch(wick_loader *l, int64_t batch) {
+    if (batch < 1 || batch > l->options.batch || l->order.buckets || l->options.as_ready)
+        return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: batches of %lld: they may be of 1 to %lld, and have one size with buckets or as_ready", (long long)batch, (long long)l->options.batch);
+    l->order.batch = batch;
+    return WICK_OK;
+}
+
+/* The caller comes back with the batch that it was handed. Smaller ones, and those of another size than is given out now, tell nothing. */
+static void follow_latency(wick_loader *l, uint64_t now) {
+    if (l->options.latency > 0 && l->held >= 0 && l->slots[l->held].n == l->order.batch)
+        l->order.batch = wick_batch_follow(l->order.batch, (double)(now - l->handed) * 1e-9, l->options.latency, l->options.batch);
+}
+
+/* After 8 batches: more of what the caller waits for, or less of what it does not need. */
+static void follow_waiting(wick_loader *l, uint64_t now, uint64_t waited, int full, int given) {
+    enum { BATCHES = 8 };
+    if (!l->options.adaptive || !l->options.workers) return;
+    if (!l->look.since) l->look.since = now;
+    else l->look.batches++, l->look.waited += waited, l->look.full += full, l->look.given += given;
+    if (l->look.batches < BATCHES) return;
+    const double waiting = (double)l->look.waited / (double)WICK_MAX(now - l->look.since, 1);
+    const bool ready = l->look.full * 4 >= l->look.given * 3;
+    l->quiet = waiting < 0.01 && ready ? l->quiet + 1 : 0;
+    if (waiting > 0.05 && l->hands < l->options.workers) {
+        wick_crew_allow(l->crew, ++l->hands);
+        if (l->shrunk) l->floor = l->hands; /* with fewer it waits */
+    } else if (waiting > 0.05 && l->ahead < l->depth - 1) {
+        l->ahead++;
+    } else if (l->quiet >= 2 && l->hands > WICK_MAX(1, l->floor)) {
+        l->quiet = 0;
+        l->shrunk = true;
+        wick_crew_allow(l->crew, --l->hands);
+    }
+    l->look.since = now;
+    l->look.waited = 0;
+    l->look.batches = l->look.full = l->look.given = 0;
+}
+
 wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
     memset(batch, 0, sizeof *batch);
     const uint64_t start = wick_now_ns();
+    follow_latency(l, start);
     l->held = -1;
     wick_order_make(&l->order, l->epoch);
     for (;;) {
@@ -187,7 +240,7 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
             return l->options.workers ? give_out(l) : WICK_OK;
         }
         wick_slot *s = l->options.as_ready ? NULL : oldest_of(l, l->busy);
-        const int full = __builtin_popcountll(wick_crew_done(l->crew, l->busy));
+        const int full = __builtin_popcountll(wick_crew_done(l->crew, l->busy)), given = __builtin_popcountll(l->busy) - 1;
         const uint64_t done = wick_crew_wait(l->crew, s ? bit_of(l, s) : l->busy);
         if (!s) s = oldest_of(l, done);
         const int number = (int)(s - l->slots);
@@ -211,6 +264,8 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
         l->batches++;
         wick_meter_add(l->wait, end - start, 1);
         wick_window_add(&l->window, end, end - start, count, full);
+        follow_waiting(l, end, end - start, full, given);
+        l->handed = end;
         return WICK_OK;
     }
 }
@@ -284,6 +339,8 @@ static wick_status check(wick_context *ctx, const wick_dataset *d, const wick_lo
                                  o->deviation);
     if (o->workers < 0 || o->workers > WICK_WORKERS_MAX || o->prefetch < 0 || o->prefetch > WICK_PREFETCH_MAX)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %d workers and %d batches ahead; at most %d and %d", o->workers, o->prefetch, WICK_WORKERS_MAX, WICK_PREFETCH_MAX);
+    if (!(o->latency >= 0) || isinf(o->latency) || (o->latency > 0 && (o->buckets[0] || o->as_ready)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a latency of %g s: batches that follow one have no buckets, and come in order", o->latency);
     if ((unsigned)o->on_fault > WICK_FAULT_SUBSTITUTE) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: on_fault is %d", (int)o->on_fault);
     for (int b = 1; b < WICK_BUCKETS && o->buckets[b]; b++)
         if (o->buckets[b] <= o->buckets[b - 1]) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: bucket %d ends at %lld, the one before at %lld", b, (long long)o->buckets[b], (long long)o->buckets[b - 1]);
@@ -306,6 +363,19 @@ static wick_status set_pixels(wick_context *ctx, wick_maker *m, const wick_loade
     const wick_spec *f = &m->fields[0];
     const bool asked = o->flip || o->crop || o->mean != 0 || o->deviation != 0 || o->transform;
     m->pixels = !o->raw && f->dtype == WICK_U8 && !m->varies[0];
+    m->signal = !o->raw && f->dtype == WICK_F32 && o->transform;
+    if (m->signal) {
+        const wick_spec *in = wick_transform_input(o->transform);
+        if (o->flip || o->crop || o->mean != 0 || o->deviation != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a transform says all; mean, deviation, flip and crop are not given beside it");
+        if (in->dtype != WICK_F32 || in->rank != f->rank || memcmp(in->dims, f->dims, (size_t)f->rank * sizeof *f->dims) != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the transform is for other signals than \"%s\"", f->name);
+        const char *name = f->name;
+        m->transform = o->transform;
+        m->fields[0] = *wick_transform_output(o->transform);
+        m->fields[0].name = name;
+        return WICK_OK;
+    }
     if (asked && !m->pixels)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean, deviation, flip, crop and transform are for pixels, u8 of fixed dims; \"%s\" is %s%s", f->name, wick_dtype_name(f->dtype),
                                  o->raw ? ", and to be left raw" : "");
@@ -338,6 +408,47 @@ static wick_status set_pixels(wick_context *ctx, wick_maker *m, const wick_loade
     return WICK_OK;
 }
 
+/* What belongs to the first field. */
+static wick_status set_joint(wick_context *ctx, wick_maker *m, const wick_dataset *d, const wick_loader_options *o) {
+    for (int k = 0; k < WICK_DATASET_FIELDS; k++) {
+        const wick_joint joint = o->joint[k];
+        if (!joint) continue;
+        if ((unsigned)joint > WICK_JOINT_MASK || !k || k >= m->n_fields || !o->transform || m->signal)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: joint is for fields beside the picture, and needs a transform; field %d is none", k);
+        wick_spec *f = &m->fields[k];
+        const wick_spec *picture = wick_dataset_field(d, 0);
+        m->joint[k] = joint;
+        if (joint != WICK_JOINT_MASK) {
+            const int64_t want = joint == WICK_JOINT_POINTS ? 2 : 4;
+            if (f->dtype == WICK_F32 && f->rank > 0 && f->dims[f->rank - 1] == want) continue;
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %s are f32 [..., %lld]; \"%s\" is %s of %d dim%s", want == 2 ? "points" : "boxes", (long long)want, f->name, wick_dtype_name(f->dtype),
+                                     f->rank, f->rank == 1 ? "" : "s");
+        }
+        const wick_spec *made = wick_transform_output(o->transform);
+        if (f->dtype != WICK_U8 || f->rank != 2 || memcmp(f->dims, picture->dims + picture->rank - 2, 2 * sizeof *f->dims) != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a mask is u8 of the picture's height and width; \"%s\" is not", f->name);
+        m->mask_bytes = m->row_bytes[k];
+        m->n_masks++;
+        memcpy(f->dims, made->dims + made->rank - 2, 2 * sizeof *f->dims);
+        m->row_bytes[k] = wick_spec_bytes(f);
+    }
+    return WICK_OK;
+}
+
+/* Room for the longest sample as it is, and as it becomes. */
+static wick_status set_signal(wick_loader *l, wick_context *ctx, const wick_dataset *d) {
+    wick_maker *m = &l->maker;
+    int64_t rows = m->varies[0] ? 1 : wick_dataset_field(d, 0)->dims[0];
+    for (int64_t i = 0; m->varies[0] && i < wick_dataset_count(d); i++) rows = WICK_MAX(rows, wick_dataset_length(d, i, 0));
+    l->scratch = wick_transform_scratch(m->transform, rows);
+    const bool varied = m->varies[0];
+    m->varies[0] = wick_field_varies(&m->fields[0]);
+    const int64_t row = wick_field_elements(&m->fields[0], m->varies[0] ? 1 : 0);
+    if (!l->scratch || row < 1 || (varied && wick_mul_overflows(l->pixel_bytes, (size_t)rows, &l->pixel_bytes)) || wick_mul_overflows((size_t)row, sizeof(float), &m->row_bytes[0]))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: samples of \"%s\" of up to %lld rows are too long for the transform", m->fields[0].name, (long long)rows);
+    return WICK_OK;
+}
+
 static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
     wick_maker *m = &l->maker;
     *m = (wick_maker){.dataset = d, .seed = o->seed, .n_fields = wick_dataset_fields(d), .batch = o->batch, .on_fault = o->on_fault};
@@ -351,15 +462,18 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
     }
     WICK_TRY(set_pixels(ctx, m, o));
     l->pixel_bytes = m->row_bytes[0];
+    if (m->pixels && m->transform) l->scratch = wick_transform_scratch(m->transform, 0);
+    if (m->signal) WICK_TRY(set_signal(l, ctx, d));
     if (m->pixels) {
         size_t bytes;
         if (wick_mul_overflows((size_t)wick_field_elements(&m->fields[0], 0), sizeof(float), &bytes)) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for a sample of \"%s\"", m->fields[0].name);
         m->row_bytes[0] = bytes;
     }
+    WICK_TRY(set_joint(ctx, m, d, o));
     for (int k = 0; k < m->n_fields; k++) {
         int64_t rows = 1;
         for (int64_t i = 0; m->varies[k] && i < wick_dataset_count(d); i++) {
-            const int64_t length = wick_dataset_length(d, i, k);
+            const int64_t length = wick_sample_length(m, i, k);
             if (length < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the length of sample %lld in \"%s\" cannot be told", (long long)i, m->fields[k].name);
             rows = WICK_MAX(rows, length);
         }
@@ -385,8 +499,6 @@ static void *get_memory(wick_loader *l, size_t bytes) {
     return p;
 }
 
-static size_t transform_scratch(const wick_loader *l) { return l->maker.transform ? wick_transform_scratch(l->maker.transform) : 0; }
-
 static bool make_slots(wick_loader *l) {
     const wick_maker *m = &l->maker;
     const int hands = l->options.workers + 1;
@@ -398,8 +510,9 @@ static bool make_slots(wick_loader *l) {
     if (!l->slots || !l->faults || !l->benches || !l->make || !l->wait) return false;
     for (int i = 0; i < hands; i++) {
         l->benches[i].every = 1;
-        if (m->pixels && !(l->benches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
-        if (transform_scratch(l) && !(l->benches[i].scratch = get_memory(l, transform_scratch(l)))) return false;
+        if ((m->pixels || m->signal) && !(l->benches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
+        if (l->scratch && !(l->benches[i].scratch = get_memory(l, l->scratch))) return false;
+        if (m->n_masks && !(l->benches[i].masks = get_memory(l, (size_t)m->n_masks * m->mask_bytes))) return false;
     }
     for (int i = 0; i < l->depth; i++) {
         wick_slot *s = &l->slots[i];
@@ -427,8 +540,10 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     l->options.batch = WICK_MIN(options->batch, options->draws ? options->draws : wick_dataset_count(dataset)); /* no slot needs room for more */
     l->options.weights = NULL; /* the order has them */
     l->held = -1;
-    const int ahead = options->prefetch ? options->prefetch : WICK_MIN(WICK_PREFETCH_MAX, WICK_MAX(2, options->workers + 1));
+    const int ahead = options->prefetch ? options->prefetch : options->adaptive ? 8 : WICK_MIN(WICK_PREFETCH_MAX, WICK_MAX(2, options->workers + 1));
     l->depth = options->workers ? ahead + 1 : 1; /* and the one that the caller has */
+    l->hands = options->adaptive ? WICK_MIN(options->workers, 1) : options->workers;
+    l->ahead = options->adaptive ? WICK_MIN(ahead, 2) : ahead;
     wick_loader_options o = l->options;
     o.weights = options->weights;
     wick_status status = set_fields(l, ctx, dataset, &o);
@@ -441,6 +556,7 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
         return status;
     }
     l->memory += sizeof *l + wick_order_bytes(&l->order) + wick_crew_bytes(l->crew);
+    if (options->adaptive && options->workers) wick_crew_allow(l->crew, l->hands);
     wick_order_make(&l->order, 0);
     *out = l;
     return WICK_OK;
@@ -463,7 +579,8 @@ void wick_loader_free(wick_loader **loader) {
     }
     for (int i = 0; l->benches && i <= l->options.workers; i++) {
         wick_release(&alloc, l->benches[i].pixels, l->pixel_bytes);
-        wick_release(&alloc, l->benches[i].scratch, transform_scratch(l));
+        wick_release(&alloc, l->benches[i].scratch, l->scratch);
+        wick_release(&alloc, l->benches[i].masks, (size_t)l->maker.n_masks * l->maker.mask_bytes);
     }
     wick_release(&alloc, l->benches, (size_t)(l->options.workers + 1) * sizeof *l->benches);
     wick_release(&alloc, l->slots, (size_t)l->depth * sizeof *l->slots);
@@ -476,7 +593,7 @@ void wick_loader_free(wick_loader **loader) {
 
 /* ---- what it costs ------------------------------------------------------------------------------------------------------------------------ */
 
-static void advise(wick_loader_stats *s, bool in_memory) {
+static void advise(wick_loader_stats *s, bool in_memory, bool signal) {
     wick_str text = wick_str_on(s->advice, sizeof s->advice);
     const double get = s->get.total, transform = s->transform.total + s->collate.total;
     const bool reads = get >= transform;
@@ -485,7 +602,7 @@ static void advise(wick_loader_stats *s, bool in_memory) {
     } else if (s->waiting < 0.02) {
         wick_str_add(&text, "Batches wait for whoever takes them: %.1f of %d are ready, and %.1f %% of the time goes into waiting for one.", s->full, s->prefetch, s->waiting * 100);
     } else {
-        wick_str_add(&text, "The caller waits %.0f %% of the time for %s (%.1f us a sample, %.0f %% of what a sample takes)", s->waiting * 100, reads ? "samples to be read" : "pixels to be made numbers",
+        wick_str_add(&text, "The caller waits %.0f %% of the time for %s (%.1f us a sample, %.0f %% of what a sample takes)", s->waiting * 100, reads ? "samples to be read" : signal ? "samples to be transformed" : "pixels to be made numbers",
                      (reads ? s->get.mean : s->transform.mean + s->collate.mean) * 1e6, 100 * (reads ? get : transform) / WICK_MAX(get + transform, 1e-30));
         wick_str_add(&text, s->workers == 0 ? ": add workers." : reads && !in_memory ? ": add workers, or keep samples decoded." : ": add workers, if there are CPUs.");
     }
@@ -516,9 +633,10 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     s->skipped = l->skipped;
     s->stolen = wick_crew_stolen(l->crew);
     s->memory = s->memory_peak = l->memory; /* all of it is allocated at once */
-    s->workers = l->options.workers;
-    s->prefetch = l->options.workers ? l->depth - 1 : 0;
+    s->workers = l->hands;
+    s->prefetch = l->options.workers ? l->ahead : 0;
+    s->batch = l->order.batch;
     (void)wick_dataset_cache(l->maker.dataset, &s->cache_hits, &s->cache_misses, &s->cache_bytes);
     s->efficiency = s->samples_per_second * (1 - WICK_MIN(s->make.p95, 0.5)) * (1 - WICK_MIN((double)s->memory_peak / 2e9, 0.5));
-    advise(s, wick_dataset_at(l->maker.dataset, 0, 0) != NULL);
+    advise(s, wick_dataset_at(l->maker.dataset, 0, 0) != NULL, l->maker.signal);
 }

@@ -28,6 +28,7 @@ typedef struct shards {
     const char **names; /* [count]: shard and key, for messages */
     size_t count, cells_cap, names_cap;
     int64_t classes;
+    int64_t rate; /* of the recordings; 0: not all have the same */
     wick_codecs codecs;
     pthread_mutex_t loading;
 } shards;
@@ -150,7 +151,11 @@ static wick_status close_sample(shards *s, open_sample *o, const char *path, wic
         if (i == o->have) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: has no .%s, which the first sample has", name, s->field[k].end);
         *c = o->files[i].cell;
         c->length = (int64_t)c->size;
-        if (s->field[k].kind == RECORDING) WICK_TRY(wick_wav_length(c->data, c->size, &c->length, name, msg));
+        if (s->field[k].kind == RECORDING) {
+            int64_t rate;
+            WICK_TRY(wick_wav_length(c->data, c->size, &c->length, &rate, name, msg));
+            s->rate = !s->count || rate == s->rate ? rate : 0;
+        }
         if (s->field[k].kind == LABEL && !read_class(c, &c->length)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: .cls is no number of a class, 0 to %d", name, CLASSES - 1);
         if (s->field[k].kind == LABEL) s->classes = WICK_MAX(s->classes, c->length + 1);
     }
@@ -199,7 +204,7 @@ static wick_status read_shard(shards *s, wick_map *map, open_sample *o, wick_tar
 }
 
 static wick_status make(wick_context *ctx, shards *s, wick_dataset **out) {
-    wick_dataset_source source = {.count = (int64_t)s->count, .n_fields = s->n, .get = get, .length = length, .free = release, .user = s};
+    wick_dataset_source source = {.count = (int64_t)s->count, .rate = s->rate, .n_fields = s->n, .get = get, .length = length, .free = release, .user = s};
     for (int k = 0; k < s->n; k++) {
         const kind what = s->field[k].kind;
         source.fields[k] = (wick_spec){what == LABEL ? "label" : s->field[k].end, what == LABEL ? WICK_I64 : what == RECORDING ? WICK_F32 : WICK_U8, what == LABEL ? 0 : what == PICTURE ? 3 : 1, {-1}};

@@ -36,6 +36,7 @@ test_bench_tells_how_fast_batches_come() {
     for i in 1 2 3 4 5; do cp "$golden"/images/rgb8.png set/train/cat/$i.png && cp "$golden"/images/grey8.png set/train/dog/$i.png; done
     expect 0 "$wick" data pack set bench.wrec
     for path in idx set set/train bench.wrec; do
+        expect 0 "$wick" data bench $path --batch 4 --workers 0,2 --time 0.1 --adaptive && has out "samples/s"
         expect 0 "$wick" data bench $path --batch 4 --workers 0,2 --time 0.1 --transform "crop=2,flip,normalise" && has out "samples/s"
         [ "$(wc -l <out)" = 4 ] || fail "$(wc -l <out) lines"
         tail -n 1 out | grep -Eq "wait|Too few" || fail "nobody waits: $(tail -n 1 out)"

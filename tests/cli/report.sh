@@ -71,6 +71,9 @@ test_times_are_medians() {
     expect 0 "$wick" report run --json && [ "$(json out steps_timed)" = 20 ] || fail "$(json out steps_timed) steps"
     has run/report.html "median of 20 steps"
 }
+test_loading_is_told() {
+    expect 0 "$wick" report run --out told.html && has told.html 'id="loading"' && has told.html "to read a sample" && lacks told.html "nan"
+}
 test_same_run_same_page() {
     expect 0 "$wick" report run --out one.html --threads 1
     expect 0 "$wick" report run --out two.html --threads 1

@@ -62,7 +62,7 @@ test_transforms() {
     same_tensors augmented/last.safetensors listed/last.safetensors
     colours="resizedcrop=10x10:0.5:1,flip=0.3,jitter=0.4:0.4:0.4:0.1,grey=0.2,normalise,erase=0.3"
     for workers in 0 3; do
-        expect 0 "$wick" train --data images --arch cnn --transform "$colours" --epochs 2 --batch 16 --workers $workers --out colours$workers
+        expect 0 "$wick" train --data images --arch cnn --transform "$colours" --epochs 2 --batch 16 --workers $workers --adaptive --out colours$workers
     done
     same_tensors colours0/last.safetensors colours3/last.safetensors
     expect 0 "$wick" train --resume colours0 --epochs 3

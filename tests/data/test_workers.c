@@ -329,7 +329,7 @@ TEST(a_loader_may_be_left_at_any_moment) {
     for (int i = 0; i < TIMES; i++) {
         s.slow = test_rand() & 1;
         s.bad_every = test_rand() % 4 ? 0 : 40;
-        const wick_loader_options o = {.batch = test_rand_int(1, 30), .shuffle = true, .seed = test_rand(), .workers = test_rand_int(0, 4), .prefetch = test_rand_int(0, 6), .as_ready = test_rand() & 1};
+        const wick_loader_options o = {.batch = test_rand_int(1, 30), .shuffle = true, .seed = test_rand(), .workers = test_rand_int(0, 4), .prefetch = test_rand_int(0, 6), .as_ready = test_rand() & 1, .adaptive = test_rand() & 1};
         REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
         for (int k = test_rand_int(0, 12); k > 0; k--) {
             if (test_rand() % 8 == 0) CHECK(wick_loader_seek(loader, test_rand_int(0, 3), test_rand_int(0, SAMPLES)) == WICK_OK);
@@ -421,6 +421,95 @@ TEST(what_it_costs_is_told) {
         if (!workers) CHECK_STR_HAS(stats.advice, "add workers");
         wick_loader_free(&loader);
     }
+    TEARDOWN;
+}
+
+TEST(a_batch_follows_a_latency_and_the_order_stays) {
+    SETUP(.slow = false);
+    CHECK_INT(wick_batch_follow(64, 0.2, 0.1, 100), 48);
+    CHECK_INT(wick_batch_follow(1, 0.2, 0.1, 100), 1);
+    CHECK_INT(wick_batch_follow(2, 0.2, 0.1, 100), 1);
+    CHECK_INT(wick_batch_follow(64, 0.1, 0.1, 100), 64);
+    CHECK_INT(wick_batch_follow(64, 0.05, 0.1, 100), 64);
+    CHECK_INT(wick_batch_follow(64, 0.04, 0.1, 100), 80);
+    CHECK_INT(wick_batch_follow(1, 0.04, 0.1, 100), 2);
+    CHECK_INT(wick_batch_follow(90, 0.04, 0.1, 100), 100);
+    for (int workers = 0; workers < 3; workers++) {
+        wick_loader_options o = {.batch = 32, .shuffle = true, .seed = 4, .flip = true, .workers = workers};
+        int64_t order[2 * SAMPLES], at = 0, smallest = 32, largest = 0, middle = 0;
+        static float pixels[2 * SAMPLES][HEIGHT * WIDTH];
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        for (int epochs = 0; epochs < 2; at += b.count) {
+            REQUIRE(wick_loader_take(loader, &b) == WICK_OK);
+            epochs += !b.count;
+            memcpy(order + at, b.samples ? b.samples : order, (size_t)b.count * sizeof *order);
+            memcpy(pixels + at, b.fields[0] ? b.fields[0] : pixels, (size_t)b.count * sizeof *pixels);
+        }
+        wick_loader_free(&loader);
+        o.latency = 1e-3;
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        /* At first each batch takes too long, then hardly any time: sizes go down to 1 and grow again. */
+        for (int64_t k = 0, epochs = 0; epochs < 2; k += b.count) {
+            REQUIRE(wick_loader_take(loader, &b) == WICK_OK);
+            epochs += !b.count;
+            REQUIRE(k + b.count <= 2 * SAMPLES);
+            CHECK(!b.count || (memcmp(order + k, b.samples, (size_t)b.count * sizeof *order) == 0 && memcmp(pixels + k, b.fields[0], (size_t)b.count * sizeof *pixels) == 0));
+            if (b.count && k < SAMPLES) smallest = WICK_MIN(smallest, b.count), usleep(2000);
+            if (b.count && k >= SAMPLES) largest = WICK_MAX(largest, b.count);
+            if (!middle && k > 100 && epochs == 0) { /* a place in the middle is a number of samples, whatever the batches were */
+                int64_t epoch, sample;
+                wick_loader *other;
+                wick_batch next;
+                middle = k + b.count;
+                wick_loader_position(loader, &epoch, &sample);
+                CHECK(epoch == 0 && sample == middle);
+                REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 7, .shuffle = true, .seed = 4, .flip = true}, &other) == WICK_OK);
+                CHECK(wick_loader_seek(other, epoch, sample) == WICK_OK && wick_loader_take(other, &next) == WICK_OK && next.samples[0] == order[middle]);
+                wick_loader_free(&other);
+            }
+        }
+        CHECK_MSG(smallest <= (workers ? 24 : 1) && largest > 1 && middle, /* those that were made ahead keep their size */
+                   "batches from %lld to %lld", (long long)smallest, (long long)largest);
+        CHECK(wick_loader_set_batch(loader, 32) == WICK_OK && wick_loader_set_batch(loader, 33) == WICK_ERR_INVALID && wick_loader_set_batch(loader, 0) == WICK_ERR_INVALID);
+        wick_loader_free(&loader);
+    }
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 4, .latency = 1, .as_ready = true}, &loader), WICK_ERR_INVALID);
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 4, .latency = NAN}, &loader), WICK_ERR_INVALID);
+    TEARDOWN;
+}
+
+/* Samples that take time, but no CPU's: a caller that waits gets all workers, and one that does not keeps one. The batches are the same. */
+static wick_status late(void *user, int64_t index, void *const *out, wick_fault *fault) {
+    usleep(400);
+    return get(user, index, out, fault);
+}
+TEST(workers_follow_what_the_caller_waits_for) {
+    SETUP(.slow = false);
+    wick_dataset_source d = {.count = SAMPLES, .n_fields = 4, .fields = {{"image", WICK_U8, 3, {1, HEIGHT, WIDTH}}, {"label", WICK_I64, 0, {0}}, {"rows", WICK_F32, 2, {-1, 2}}, {"number", WICK_I64, 0, {0}}},
+                             .get = late, .length = length_of, .label = label_of, .classes = CLASSES, .user = &s};
+    wick_dataset *slow;
+    wick_loader_stats stats;
+    uint64_t want[64], got[64];
+    REQUIRE(wick_dataset_new(ctx, &d, &slow) == WICK_OK);
+    REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 6, .shuffle = true, .seed = 8}, &loader) == WICK_OK);
+    const int n = hash_all(loader, 1, want);
+    wick_loader_free(&loader);
+    REQUIRE(n == 35 && wick_loader_new(ctx, slow, &(wick_loader_options){.batch = 6, .shuffle = true, .seed = 8, .workers = 4, .prefetch = 6, .adaptive = true}, &loader) == WICK_OK);
+    wick_loader_get_stats(loader, &stats);
+    CHECK(stats.workers == 1 && stats.prefetch == 2);
+    CHECK(hash_all(loader, 1, got) == n && memcmp(want, got, (size_t)n * sizeof *want) == 0);
+    for (int epochs = 0; epochs < 2; epochs += !b.count) CHECK(wick_loader_take(loader, &b) == WICK_OK);
+    wick_loader_get_stats(loader, &stats);
+    CHECK_MSG(stats.workers == 4 && stats.prefetch > 2 && stats.prefetch <= 6, "%d workers, %d ahead", stats.workers, stats.prefetch);
+    for (int i = 0; i < 400 && stats.workers > 2; i++) {
+        CHECK(wick_loader_take(loader, &b) == WICK_OK);
+        usleep(15000);
+        wick_loader_get_stats(loader, &stats);
+    }
+    CHECK_MSG(stats.workers <= 2, "%d workers", stats.workers);
+    CHECK(wick_loader_seek(loader, 0, 0) == WICK_OK && hash_all(loader, 1, got) == n && memcmp(want, got, (size_t)n * sizeof *want) == 0);
+    wick_loader_free(&loader);
+    wick_dataset_free(&slow);
     TEARDOWN;
 }
 

@@ -7,6 +7,7 @@
 #include "data/idx.h"
 #include "data/tar.h"
 #include "fuzz.h"
+#include "wick/datasets.h"
 
 /* ---- gzip --------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -256,6 +257,72 @@ static size_t change_set(uint8_t *data, size_t size, size_t max, fuzz_random *r)
     return made ? made : change_tar(data, size, max, r);
 }
 FUZZ_MUTATOR(dataset) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_set) : change_set(data, size, max, r); }
+
+/* ---- WebDataset's shards -------------------------------------------------------------------------------------------------------------------- */
+
+FUZZ_TARGET(webdataset) {
+    enum { LARGE = 1 << 22 };
+    wick_context *ctx = fuzz_context();
+    wick_dataset *d;
+    const char *path = fuzz_file("s.tar", data, size);
+    if (wick_dataset_of_shards(ctx, 1, &path, &d) != WICK_OK) {
+        FUZZ_PROMISE(!d && strstr(wick_context_error(ctx), path));
+        return 0;
+    }
+    int good = 1;
+    for (int64_t i = 0; i < wick_dataset_count(d) && i < 100; i++) {
+        void *out[WICK_DATASET_FIELDS] = {NULL};
+        wick_fault fault = {""};
+        bool large = false;
+        for (int k = 0; k < wick_dataset_fields(d); k++) {
+            const size_t bytes = wick_dataset_bytes(d, i, k);
+            large |= bytes > LARGE;
+            if (bytes <= LARGE) out[k] = malloc(bytes + !bytes);
+        }
+        const wick_status status = large ? WICK_OK : wick_dataset_get(d, i, out, &fault);
+        FUZZ_PROMISE(status == WICK_OK || strstr(fault.text, path));
+        good &= status == WICK_OK;
+        for (int k = 0; k < wick_dataset_fields(d); k++) {
+            if (status == WICK_OK && out[k]) fuzz_touch(out[k], wick_dataset_bytes(d, i, k));
+            free(out[k]);
+        }
+        if (wick_dataset_classes(d)) FUZZ_PROMISE(wick_dataset_label(d, i) >= 0 && wick_dataset_label(d, i) < wick_dataset_classes(d));
+    }
+    wick_dataset_free(&d);
+    return good;
+}
+
+/* Samples of the same files, with at most one fault. */
+static size_t make_shard(uint8_t *to, size_t max, fuzz_random *r) {
+    static const char *const ends[] = {"png", "cls", "json", "wav", "seg.png", "txt"}, *const numbers[] = {"0", "1", "2\n", "12", "-1", "x", "99999999999", ""};
+    static uint8_t picture[1 << 12], sound[64];
+    const size_t n = fuzz_make_png(picture, sizeof picture, r), samples = 1 + fuzz_below(r, 4), fault = fuzz_fault(r, 6), bad = fuzz_below(r, samples), frames = fuzz_below(r, 8);
+    const unsigned have = 1 + (unsigned)fuzz_below(r, 63);
+    fuzz_buffer b = {to, 0, max, false}, s = {sound, 0, sizeof sound, false};
+    fuzz_put(&s, "RIFF", 4), fuzz_little(&s, 36 + 2 * frames, 4), fuzz_put(&s, "WAVEfmt ", 8), fuzz_little(&s, 16, 4), fuzz_little(&s, 1, 2), fuzz_little(&s, 1, 2), fuzz_little(&s, 8000, 4);
+    fuzz_little(&s, 16000, 4), fuzz_little(&s, 2, 2), fuzz_little(&s, 16, 2), fuzz_put(&s, "data", 4), fuzz_little(&s, 2 * frames, 4), fuzz_fill(&s, 2 * frames, r);
+    if (s.full || !n) return 0;
+    for (size_t i = 0; i < samples; i++)
+        for (size_t k = 0; k < WICK_COUNTOF(ends); k++) {
+            char name[64];
+            const bool wrong = i == bad && fault;
+            if (!(have >> k & 1) || (wrong && fault == 1)) continue; /* one that lacks a file */
+            const char *number = wrong && fault == 2 ? FUZZ_PICK(r, numbers) : numbers[fuzz_below(r, 4)];
+            snprintf(name, sizeof name, "%s%zu.%s", wrong && fault == 3 ? "d.e/." : "d/", wrong && fault == 4 ? i / 2 : i, ends[k]);
+            const void *what = k == 1 ? (const void *)number : k == 3 ? (const void *)sound : k == 2 || k == 5 ? (const void *)"{}" : (const void *)picture;
+            const size_t size = k == 1 ? strlen(number) : k == 3 ? s.n : k == 2 || k == 5 ? 2 : n;
+            put_header(&b, name, '0', wrong && fault == 5 ? size / 2 : size, 0, r);
+            put_blocks(&b, what, wrong && fault == 5 ? size / 2 : size);
+        }
+    put_blocks(&b, "", 1), put_blocks(&b, "", 1);
+    if (fault == 6 && b.n) b.n -= 1 + fuzz_below(r, b.n);
+    return b.full ? 0 : b.n;
+}
+static size_t change_shard(uint8_t *data, size_t size, size_t max, fuzz_random *r) {
+    const size_t made = fuzz_chance(r, 80) ? make_shard(data, max, r) : 0;
+    return made ? made : change_tar(data, size, max, r);
+}
+FUZZ_MUTATOR(webdataset) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_shard) : change_shard(data, size, max, r); }
 
 /* ---- IDX ------------------------------------------------------------------------------------------------------------------------------------ */
 

@@ -43,7 +43,7 @@ const fuzz_target *fuzz_find(const char *name); /* NULL: no such */
 #define FUZZ_TARGET(name)  int fuzz_run_##name(const uint8_t *data, size_t size)
 #define FUZZ_MUTATOR(name) size_t fuzz_mutate_##name(uint8_t *data, size_t size, size_t max, fuzz_random *r)
 /* Every target, by its name. */
-#define FUZZ_TARGETS(X) X(onnx) X(external) X(value) X(safetensors) X(checkpoint) X(npy) X(npz) X(shards) X(json) X(image) X(idx) X(wav) X(tar) X(dataset) X(gzip) X(zstd) X(records)
+#define FUZZ_TARGETS(X) X(onnx) X(external) X(value) X(safetensors) X(checkpoint) X(npy) X(npz) X(shards) X(json) X(image) X(idx) X(wav) X(tar) X(dataset) X(gzip) X(zstd) X(records) X(csv) X(webdataset)
 #define FUZZ_DECLARE(name) FUZZ_TARGET(name); FUZZ_MUTATOR(name);
 FUZZ_TARGETS(FUZZ_DECLARE)
 

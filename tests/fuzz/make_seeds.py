@@ -194,6 +194,24 @@ save("dataset", "sizes_differ", set_of(["train/a/1.png", "train/b/2.png"], (3, 2
 save("dataset", "packed.gz", gzip.compress(set_of(["x/1.png"], (2,)), mtime=0))
 
 
+def samples(files):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as t:
+        for name, data in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            t.addfile(info, io.BytesIO(data))
+    return out.getvalue()[: 512 * (3 * len(files) + 2)]
+
+
+save("webdataset", "pictures", samples([("0.png", picture(3)), ("0.cls", b"1"), ("1.png", picture(3)), ("1.cls", b"0\n")]))
+save("webdataset", "packed.gz", gzip.compress(samples([("a/x.json", b"{}"), ("a/x.cls", b"2"), ("a/x.txt", b"words")]), mtime=0))
+save("csv", "mixed", b"\0a,b,c\n1,red,0.5\n2,green,NA\n3,red,-1e3\n")
+save("csv", "label", b"\x2ca,b,c1\r\n1,p,x\r\n2,q,\"y, z\"\r\n")
+save("csv", "semicolons", b"\x4ba;b\n\"1\";2\n3;4")
+save("csv", "quoted", b"\0\"a\"\"b\",c\n\"two\nlines\",?\n")
+
+
 def wav(fmt, data, extra=b""):
     body = b"fmt " + struct.pack("<I", len(fmt)) + fmt + extra + b"data" + struct.pack("<I", len(data)) + data
     return b"RIFF" + struct.pack("<I", 4 + len(body)) + b"WAVE" + body

@@ -1,5 +1,6 @@
 """Writes transforms.safetensors: pictures before and after the transforms of tests/data/test_transform.c, computed in f64 by NumPy and PyTorch 2.13.0 (resizing:
-interpolate(mode="bilinear", antialias=True); hue through HSV by colorsys), with torchvision's formulas. Case NAME, text|seed|epoch|sample, has NAME/in and NAME/out.
+interpolate(mode="bilinear", antialias=True); affine: grid_sample; blur: conv2d; hue through HSV by colorsys), with torchvision's formulas. Case NAME, text|seed|epoch|sample, has NAME/in and
+NAME/out. Cases of JOINT have besides NAME/points, /boxes and /mask, and what becomes of them, step by step, with -out.
 """
 import colorsys
 import math
@@ -7,6 +8,7 @@ import pathlib
 
 import numpy as np
 import torch
+from make_transforms_draws import between, philox
 from safetensors.torch import save_file
 
 assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
@@ -18,17 +20,13 @@ CASES = [
     ("resizedcrop=10:0.5:0.9,normalise=0.5:0.4:0.3/0.2:0.3:0.4", (3, 24, 18)), ("resizedcrop=9x7:0.9:1", (1, 60, 8)), ("jitter=0.6", (3, 8, 9)), ("jitter=0:0.7,normalise=0.5/0.5", (3, 37, 41)), ("jitter=0.4:0.5", (1, 37, 41)),
     ("jitter=0:0:0.8", (3, 8, 9)), ("jitter=0:0:0:0.5", (3, 16, 19)), ("jitter=0.4:0.4:0.4:0.1,normalise=0.5:0.4:0.3/0.2:0.3:0.4", (3, 41, 39)), ("grey=1", (3, 8, 9)), ("grey=0.5,jitter=0.2,jitter=0.1:0.3", (3, 33, 40)),
     ("crop=2,flip,jitter=0.3:0.3:0.3:0.5,grey=0.3,normalise=0.5/0.2,erase=1", (3, 24, 25)), ("erase", (1, 30, 20)), ("erase=1", (3, 17, 31)),
+    ("affine=30", (3, 17, 23)), ("affine=0:0.3", (1, 12, 15)), ("affine=180:0.2:0.5:2:40,normalise=0.4/0.3", (1, 11, 140)), ("affine=0:0:2:2", (2, 9, 8)), ("affine=5:0.9,grey=1,jitter=0:0.5", (3, 16, 16)),
+    ("blur=3", (1, 4, 5)), ("blur=9:0.5:4,normalise=0.4:0.5:0.6/0.3:0.2:0.1", (3, 21, 18)), ("crop=2,flip,affine=20:0.1:0.8:1.2:10,jitter=0.3:0.3:0.3:0.1,grey=0.2,blur=5,normalise=0.5/0.25,erase=1", (3, 28, 25)),
 ]
-
-
-def philox(counter, key):
-    """Philox 4x32-10 (Salmon et al., SC 2011)."""
-    c, k, mask = list(counter), list(key), 0xFFFFFFFF
-    for _ in range(10):
-        p0, p1 = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
-        c = [(p1 >> 32) ^ c[1] ^ k[0], p1 & mask, (p0 >> 32) ^ c[3] ^ k[1], p0 & mask]
-        k = [(k[0] + 0x9E3779B9) & mask, (k[1] + 0xBB67AE85) & mask]
-    return c
+JOINT = [
+    ("crop=3,flip", (3, 20, 24)), ("vflip=1,cut=11x14,flip=1", (1, 20, 24)), ("resize=33x18,flip", (3, 20, 24)), ("center=16x13,resize=31x29,crop=4,vflip", (3, 20, 24)), ("resizedcrop=16x12,flip", (3, 37, 41)),
+    ("affine=45:0.1:0.7:1.4:15", (3, 23, 31)), ("flip=1,center=18x20,affine=180:0.2,jitter=0.4", (3, 20, 24)),
+]
 
 
 def resize(x, h, w):
@@ -51,10 +49,20 @@ def turn(x, by):
     return out
 
 
+def forth(rest, w, h, word, more):
+    """Where an affine step takes (x, y, 1)."""
+    numbers = [float(n) for n in rest.split(":")]
+    most, move, low, high, shear = numbers + [0, 0, 1, 1, 0][len(numbers):]
+    angle, s, lean = math.radians(between(word[0], -most, most)), between(word[3], low, high), math.radians(between(more[0], -shear, shear))
+    shift = lambda x, y: np.array([[1, 0, x], [0, 1, y], [0, 0, 1]], dtype=np.float64)
+    turn = np.array([[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0], [0, 0, 1]])
+    leaning = np.array([[1, -math.tan(lean), 0], [0, 1, 0], [0, 0, 1]])
+    return shift(round(between(word[1], -move, move) * w), round(between(word[2], -move, move) * h)) @ shift(w / 2, h / 2) @ np.diag([s, s, 1]) @ turn @ leaning @ shift(-w / 2, -h / 2)
+
+
 def apply(text, picture, seed, epoch, sample):
     words = lambda block: philox([sample & 0xFFFFFFFF, (1 << 31) + block, epoch & 0xFFFFFFFF, epoch >> 32], [seed & 0xFFFFFFFF, seed >> 32])
     below = lambda word, n: word * n >> 32
-    between = lambda word, low, high: low + (word + 0.5) / 2**32 * (high - low)
     x, place = picture.astype(np.float64) / 255, words(0)
     for i, step in enumerate(text.split(",")):
         name, _, rest = step.partition("=")
@@ -112,6 +120,20 @@ def apply(text, picture, seed, epoch, sample):
                     x = blend(x, grey(x), f)
                 else:
                     x = turn(x, between(word[j], -most, most))
+        elif name == "affine":
+            back = np.linalg.inv(forth(rest, w, h, words(block), words(block + 1)))
+            # affine_grid's coordinates: -1 and 1 are the outer edges
+            to = np.array([[w / 2, 0, w / 2], [0, h / 2, h / 2], [0, 0, 1]])
+            theta = torch.from_numpy((np.linalg.inv(to) @ back @ to)[:2])[None]
+            grid = torch.nn.functional.affine_grid(theta, (1, c, h, w), align_corners=False)
+            x = torch.nn.functional.grid_sample(torch.from_numpy(np.ascontiguousarray(x))[None], grid, mode="bilinear", padding_mode="zeros", align_corners=False)[0].numpy()
+        elif name == "blur":
+            n, low, high = (rest + ":0.1:2" if ":" not in rest else rest).split(":")
+            n, s = int(n), between(words(block)[0], float(low), float(high))
+            k = torch.exp(-0.5 * (torch.arange(n, dtype=torch.float64) - n // 2) ** 2 / s**2)
+            k /= k.sum()
+            padded = torch.nn.functional.pad(torch.from_numpy(np.ascontiguousarray(x))[:, None], (n // 2,) * 4, mode="reflect")
+            x = torch.nn.functional.conv2d(padded, torch.outer(k, k)[None, None])[:, 0].numpy()
         elif name == "grey":
             x = np.repeat(grey(x), 3, 0) if chance(words(block)[0], 0.1) else x
         elif name == "normalise":
@@ -134,6 +156,49 @@ def apply(text, picture, seed, epoch, sample):
     return x
 
 
+def joined(text, points, mask, seed, epoch, sample):
+    """Points [n, 2] and a mask [H, W] through the same steps, one after the other; of both alone, so that each step is as simple as it is."""
+    words = lambda block: philox([sample & 0xFFFFFFFF, (1 << 31) + block, epoch & 0xFFFFFFFF, epoch >> 32], [seed & 0xFFFFFFFF, seed >> 32])
+    below = lambda word, n: word * n >> 32
+    place, p, m = words(0), points.astype(np.float64), mask
+    nearest = lambda m, h, w: torch.nn.functional.interpolate(torch.from_numpy(m.astype(np.float64))[None, None], (h, w), mode="nearest-exact")[0, 0].numpy().astype(np.uint8)
+    for i, step in enumerate(text.split(",")):
+        name, _, rest = step.partition("=")
+        block, h, w = (i + 1) * 16, *m.shape
+        if name in ("cut", "center", "resize", "resizedcrop"):
+            oh, ow = (int(n) for n in (rest if "x" in rest else rest + "x" + rest).split("x"))
+        if name == "crop":
+            n = int(rest)
+            top, left = below(place[0], 2 * n + 1), below(place[1], 2 * n + 1)
+            m, p = np.pad(m, n, constant_values=255)[top : top + h, left : left + w], p + n - [left, top]
+        elif name in ("cut", "center"):
+            top, left = (below(place[0], h - oh + 1), below(place[1], w - ow + 1)) if name == "cut" else (round((h - oh) / 2), round((w - ow) / 2))
+            m, p = m[top : top + oh, left : left + ow], p - [left, top]
+        elif name == "flip" and place[2] >= (1 - float(rest or 0.5)) * 2**32:
+            m, p = m[:, ::-1], np.array([w, 0]) + p * [-1, 1]
+        elif name == "vflip" and place[3] >= (1 - float(rest or 0.5)) * 2**32:
+            m, p = m[::-1], np.array([0, h]) + p * [1, -1]
+        elif name == "resize":
+            m, p = nearest(m, oh, ow), p * [ow / w, oh / h]
+        elif name == "resizedcrop":
+            for t in range(10):
+                word = words(block + t)
+                area, ratio = h * w * between(word[0], 0.08, 1), math.exp(between(word[1], math.log(3 / 4), math.log(4 / 3)))
+                pw, ph = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+                if 0 < pw <= w and 0 < ph <= h:
+                    break
+            top, left = below(word[2], h - ph + 1), below(word[3], w - pw + 1)
+            m, p = nearest(m[top : top + ph, left : left + pw], oh, ow), (p - [left, top]) * [ow / pw, oh / ph]
+        elif name == "affine":
+            f = forth(rest, w, h, words(block), words(block + 1))
+            y, x = np.mgrid[:h, :w] + 0.5
+            back = np.linalg.inv(f) @ np.stack([x.ravel(), y.ravel(), np.ones(h * w)])
+            bx, by = (np.floor(v).astype(int).reshape(h, w) for v in back[:2])
+            there = (bx >= 0) & (bx < w) & (by >= 0) & (by < h)
+            m, p = np.where(there, m[by.clip(0, h - 1), bx.clip(0, w - 1)], 255).astype(np.uint8), (np.column_stack([p, np.ones(len(p))]) @ f.T)[:, :2]
+    return p, m
+
+
 rng = np.random.default_rng(1)
 tensors = {}
 for text, shape in CASES:
@@ -142,4 +207,17 @@ for text, shape in CASES:
         name = f"{text}|{seed}|{epoch}|{sample}"
         tensors[name + "/in"] = torch.from_numpy(picture)
         tensors[name + "/out"] = torch.from_numpy(np.ascontiguousarray(apply(text, picture, seed, epoch, sample)).astype(np.float32))
+for text, shape in JOINT:
+    for seed, epoch, sample in ((1, 0, 0), (7, 3, 12), (2**40 + 5, 2**33, 4000000000)):
+        name = f"{text}|{seed}|{epoch}|{sample}"
+        h, w = shape[1:]
+        mask = rng.integers(0, 9, (h, w), dtype=np.uint8)
+        points = rng.uniform(-2, 2 + max(h, w), (6, 2)).astype(np.float32)
+        corners = np.sort(rng.uniform(-3, 3 + max(h, w), (5, 2, 2)), axis=1).astype(np.float32) # [box, low or high, x or y]
+        p, m = joined(text, points, mask, seed, epoch, sample)
+        four = np.stack([corners[:, a, 0] if axis == 0 else corners[:, b, 1] for a in (0, 1) for b in (0, 1) for axis in (0, 1)], 1).reshape(-1, 2)
+        moved = joined(text, four, mask, seed, epoch, sample)[0].reshape(5, 4, 2)
+        boxes = np.concatenate([moved.min(1), moved.max(1)], 1).clip(0, [m.shape[1], m.shape[0]] * 2)
+        for key, value in (("mask", mask), ("mask-out", m), ("points", points), ("points-out", p.astype(np.float32)), ("boxes", corners.reshape(5, 4)), ("boxes-out", boxes.astype(np.float32))):
+            tensors[f"{name}/{key}"] = torch.from_numpy(np.ascontiguousarray(value))
 save_file(tensors, pathlib.Path(__file__).with_name("transforms.safetensors"))

@@ -34,6 +34,11 @@ typedef struct wick_pixels_table {
     void (*saturate)(int64_t n, float f, float *r, float *g, float *b); /* f x + (1 - f) grey; f 0: all grey */
     void (*turn)(int64_t n, float h, float *r, float *g, float *b);     /* the hue by h of a turn, 0 <= h < 1 */
     void (*affine)(int64_t n, float scale, float shift, float *x);
+    /* dst[x] = sum over t of weights[t] * src[t * stride + x], times scale plus shift */
+    void (*smooth)(int64_t n, int64_t taps, const float *weights, const float *src, int64_t stride, float scale, float shift, float *dst);
+    /* Output i is what lies at (x + i dx, y + i dy), where the middle of a pixel is a whole number: bilinear, 0 outside. Planes of height x width lie behind each other in src, and in dst,
+     * which points to a row of the first. */
+    void (*warp)(int64_t n, double x, double y, double dx, double dy, int64_t planes, int64_t height, int64_t width, const float *src, float *dst);
     double (*sum)(int64_t n, const float *r, const float *g, const float *b); /* of grey, or of r where g is NULL: eight sums, folded in order */
 } wick_pixels_table;
 const wick_pixels_table *wick_pixels_kernels(void); /* of the current tier */

@@ -123,6 +123,44 @@ static double sum(int64_t n, const float *restrict r, const float *restrict g, c
     return all;
 }
 
+static void smooth(int64_t n, int64_t taps, const float *restrict weights, const float *restrict src, int64_t stride, float scale, float shift, float *restrict dst) {
+    for (int64_t x = 0; x < n; x++) dst[x] = weights[0] * src[x];
+    for (int64_t t = 1; t < taps; t++) {
+        const float w = weights[t], *row = src + t * stride;
+        for (int64_t x = 0; x < n; x++) dst[x] += w * row[x];
+    }
+    for (int64_t x = 0; x < n; x++) dst[x] = dst[x] * scale + shift;
+}
+
+/* Places and weights of some outputs at a time, which all planes share. */
+static void warp(int64_t n, double x, double y, double dx, double dy, int64_t planes, int64_t height, int64_t width, const float *restrict src, float *restrict dst) {
+    enum { SOME = 128 };
+    int32_t at[4][SOME];
+    float weight[4][SOME];
+    for (int64_t begin = 0; begin < n; begin += SOME) {
+        const int64_t m = WICK_MIN(SOME, n - begin);
+        for (int64_t i = 0; i < m; i++) {
+            double u = x + (double)(begin + i) * dx, v = y + (double)(begin + i) * dy;
+            u = u < -2 ? -2 : u > (double)width + 1 ? (double)width + 1 : u;
+            v = v < -2 ? -2 : v > (double)height + 1 ? (double)height + 1 : v;
+            const int32_t left = (int32_t)(u + 4) - 4, top = (int32_t)(v + 4) - 4; /* rounded down */
+            const float right = (float)(u - left), down = (float)(v - top);
+            const int32_t c0 = left >= 0 && left < width ? left : 0, c1 = left + 1 >= 0 && left + 1 < width ? left + 1 : 0;
+            const int32_t r0 = top >= 0 && top < height ? top : 0, r1 = top + 1 >= 0 && top + 1 < height ? top + 1 : 0;
+            const float x0 = left >= 0 && left < width ? 1 - right : 0, x1 = left + 1 >= 0 && left + 1 < width ? right : 0;
+            const float y0 = top >= 0 && top < height ? 1 - down : 0, y1 = top + 1 >= 0 && top + 1 < height ? down : 0;
+            at[0][i] = r0 * (int32_t)width + c0, at[1][i] = r0 * (int32_t)width + c1;
+            at[2][i] = r1 * (int32_t)width + c0, at[3][i] = r1 * (int32_t)width + c1;
+            weight[0][i] = y0 * x0, weight[1][i] = y0 * x1, weight[2][i] = y1 * x0, weight[3][i] = y1 * x1;
+        }
+        for (int64_t p = 0; p < planes; p++) {
+            const float *from = src + p * height * width;
+            float *to = dst + p * height * width + begin;
+            for (int64_t i = 0; i < m; i++) to[i] = weight[0][i] * from[at[0][i]] + weight[1][i] * from[at[1][i]] + weight[2][i] * from[at[2][i]] + weight[3][i] * from[at[3][i]];
+        }
+    }
+}
+
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
-const wick_pixels_table PASTE(wick_pixels_table_, WICK_TIER_NAME) = {map, mix, pick, brighten, blend, saturate, turn, affine, sum};
+const wick_pixels_table PASTE(wick_pixels_table_, WICK_TIER_NAME) = {map, mix, pick, brighten, blend, saturate, turn, affine, smooth, warp, sum};
