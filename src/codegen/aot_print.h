@@ -17,9 +17,10 @@ typedef struct wick_c_seen {
 
 typedef struct wick_c_printer {
     const wick_c_model *m;
+    const wick_c_function *f; /* that is being printed */
     wick_msg *msg;
     wick_arena arena;
-    wick_text functions, calls; /* of kernels; of them in order */
+    wick_text functions, calls; /* of kernels; of them in order, for f */
     wick_c_uses uses;
     wick_c_constant_array *constants;
     size_t n_constants, cap_constants, const_bytes;
@@ -32,7 +33,9 @@ wick_status wick_c_refuse(wick_c_printer *p, const wick_step *s, const char *why
 /* Number of a constant with these elements. */
 int wick_c_constant(wick_c_printer *p, wick_dtype dtype, const void *data, int64_t count);
 /* Adds the function, "(const float *x) { ... }" with its parameters first, unless there is an equal one, and begins its call: "    conv_3(". Frees text. */
-void wick_c_function(wick_c_printer *p, const char *kind, wick_text *text);
+void wick_c_kernel(wick_c_printer *p, const char *kind, wick_text *text);
+/* The same of a function that returns whether it met a fault; the call is a condition: "    if (check_3(". */
+void wick_c_checking_kernel(wick_c_printer *p, const char *kind, wick_text *text);
 /* Adds an argument to the call: the operand, as elements of dtype; or a constant from element `offset` on. */
 void wick_c_argument(wick_c_printer *p, const wick_ref *ref, wick_dtype dtype);
 void wick_c_constant_at(wick_c_printer *p, int number, int64_t offset);
@@ -47,5 +50,18 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_join(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_conv_weight(wick_c_printer *p, const wick_step *s);
+void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes); /* a gradient of the input by strides; weights are packed with taps in order */
+wick_status wick_c_print_conv_sum(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_one_hot(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_check(wick_c_printer *p, const wick_step *s);
+
+/* ---- lines, in aot_lines.c ---- */
+
+#define LL(x) ((long long)(x))
+/* A line at a depth of braces. */
+void wick_c_line(wick_text *t, int depth, const char *fmt, ...) WICK_PRINTF(3, 4);
 
 #endif
