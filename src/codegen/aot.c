@@ -318,7 +318,7 @@ static void print_header(const wick_c_printer *p, wick_text *out) {
         const wick_c_function *f = &m->functions[k];
         wick_text_add(out, "\n");
         if (m->weights_apart) wick_text_add(out, "/* weights: the bytes of %s.bin, at an address that is a multiple of 16; little-endian machines only. 1: it is NULL, or at another address. */\n", m->name);
-        else wick_text_add(out, can_fault(f) ? "/* 0; 2: a label is no class; 3: a number that is checked, the loss, is NaN or Inf. Then nothing that stays has changed. */\n" : "/* Always 0. */\n");
+        if (!m->weights_apart || can_fault(f)) wick_text_add(out, can_fault(f) ? "/* 0; 2: a label is no class; 3: a number that is checked, the loss, is NaN or Inf. Then nothing that stays has changed. */\n" : "/* Always 0. */\n");
         print_signature(m, f, out);
         wick_text_add(out, ";\n");
     }
