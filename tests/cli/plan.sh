@@ -110,8 +110,8 @@ static unsigned char all[NET_STATE_BYTES];
 int main(void) {
     const int64_t label[2] = {3, 7}, none[2] = {3, 10};
     float loss = 0, first = 0, frozen;
-    for (unsigned i = 0; i < sizeof x / sizeof *x; i++) x[i] = (float)(i * 7919 % 1000) * 1e-3f - 0.5f;
-    for (int step = 0; step < 30; step++) {
+    for (unsigned i = 0; i < sizeof x / sizeof *x; i++) x[i] = (i < sizeof x / sizeof *x / 2 ? i % 28 < 14 : i / 28 % 2) ? 1.0f : -1.0f;
+    for (int step = 0; step < 40; step++) {
         if (net_train(x, label, &loss)) return 1;
         if (step == 0) first = loss;
     }
