@@ -53,7 +53,7 @@ typedef struct cli_options {
 
     const char *without, *before, *after, *dot; /* of plan, explain and graph */
     bool train;
-    const char *name, *cc; /* of compile, with out and weights */
+    const char *name, *cc, *isa; /* of compile, with out and weights */
     int64_t lanes;
 
     bool show, reset; /* of tune */

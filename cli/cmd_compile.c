@@ -101,11 +101,10 @@ int cmd_compile(cli_options *o) {
     const char *stray = without_train(o);
     if (!*o->out) return talk_fail(CLI_USAGE, "needs --out DIR");
     if (stray) return talk_fail(CLI_USAGE, "--%s is for --train", stray);
+    if (strcmp(o->isa, "plain") != 0 && !options_given(o, "cc")) o->cc = strcmp(o->isa, "avx2") == 0 ? "cc -O3 -mavx2 -mfma" : "cc -O3 -mavx512f -mfma";
     param_groups groups;
     char error[160];
     if (o->train && !groups_read(&groups, o->group, o->freeze, 1, error, sizeof error)) return talk_fail(CLI_USAGE, "%s", error);
-    /* The printed order of sums is the base tier's, and the same files come out on every machine. */
-    setenv("WICK_ISA", "base", 1);
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     planned p = {0};
@@ -114,7 +113,7 @@ int cmd_compile(cli_options *o) {
     if (code == CLI_OK && !out) code = talk_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
         const char *slash = strrchr(p.title, '/'); /* the files are the same whatever folder the model is in */
-        wick_c_options options = {.name = o->name, .title = slash ? slash + 1 : p.title, .inputs = in, .outputs = out, .weights_apart = strcmp(o->weights, "file") == 0, .lanes = (int)o->lanes};
+        wick_c_options options = {.name = o->name, .title = slash ? slash + 1 : p.title, .inputs = in, .outputs = out, .weights_apart = strcmp(o->weights, "file") == 0, .lanes = (int)o->lanes, .isa = strcmp(o->isa, "plain") == 0 ? NULL : o->isa};
         wick_c_info info;
         const wick_status status = o->train ? write_trained(&p, &options, &info) : wick_plan_write_c(p.plan, o->out, &options, &info);
         if (status == WICK_OK)

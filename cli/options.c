@@ -146,6 +146,7 @@ static const option_row rows[] = {
     {"out", "DIR", TEXT, Z, "", AT(out), 0, 0, FORGET, "where NAME.c and NAME.h go; -o DIR is the same"},
     {"name", "NAME", TEXT, Z, "model", AT(name), 0, 0, FORGET, "of the files, and the prefix of what they declare: NAME_run"},
     {"weights", "array|file", WORD, Z, "array", AT(weights), 0, 0, FORGET, "as arrays in NAME.c, or as NAME.bin, which NAME_run is given"},
+    {"isa", "plain|avx2|avx512", WORD, Z, "plain", AT(isa), 0, 0, FORGET, "C11 for any machine; or with vector types of gcc and clang, and the bits of that tier: this CPU must have it"},
     {"lanes", "N", INTEGER, Z, "8", AT(lanes), 1, 64, FORGET, "sums that loops carry at once: more suit CPUs with vectors (32), fewer those with few registers; the bits are the same"},
     {"cc", "COMMAND", TEXT, Z, "cc -O2", AT(cc), 0, 0, FORGET, "the compiler that tells how large the code is: \"arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -Os\""},
     {"out", "FILE", TEXT, R, "", AT(out), 0, 0, FORGET, "the page to write; without it, report.html in RUN"},

@@ -23,6 +23,7 @@ typedef struct wick_c_options {
     const wick_c_state *states; /* that plans may assign: these become arrays in RAM, which start with the values of now. Those that no plan assigns stay constants */
     int n_states;
     const wick_tensor *rate; /* one of them, 0-d f64, that a function NAME_set_rate writes; NULL: none */
+    const char *isa; /* "avx2", "avx512": vector types of gcc and clang, tiles and sums of that tier, which plans must have been compiled for (WICK_ISA); NULL: plain C11, for any machine */
     int lanes; /* sums that loops carry at once, 1 to 64; 0: 8. More suit CPUs with vectors, fewer those with few registers; the bits are the same */
 } wick_c_options;
 

@@ -390,6 +390,12 @@ static void print_source(wick_c_printer *p, wick_text *out, const wick_text *bod
                   "#define WICK_FMAF(a, b, c) ((a) * (b) + (c))\n#define WICK_FMA(a, b, c) ((a) * (b) + (c))\n#endif\n\n"
                   "/* gcc unrolls short loops before it could make vectors of them. */\n#if defined(__GNUC__) && !defined(__clang__) && (defined(__SSE__) || defined(__ARM_NEON))\n"
                   "#define KEEP _Pragma(\"GCC unroll 1\")\n#else\n#define KEEP\n#endif\n\n");
+    if (m->isa) {
+        wick_text_add(out, "#define FUSED ");
+        print_upper(out, m->name);
+        wick_text_add(out, "_FMA\n");
+        wick_c_print_vectors(m, out);
+    }
     wick_text needs = {0}; /* what names math functions */
     if (rows.at) wick_text_bytes(&needs, rows.at, rows.len);
     if (p->functions.at) wick_text_bytes(&needs, p->functions.at, p->functions.len);

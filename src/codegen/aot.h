@@ -36,6 +36,8 @@ typedef struct wick_c_function {
     int n_in, n_out;
 } wick_c_function;
 
+typedef enum wick_c_isa { WICK_C_PLAIN, WICK_C_AVX2, WICK_C_AVX512 } wick_c_isa;
+
 typedef struct wick_c_model {
     const char *name;  /* an identifier: the prefix of all that the header declares, and the files' names */
     const char *title; /* what it was made of, for a comment */
@@ -47,6 +49,7 @@ typedef struct wick_c_model {
     size_t arena_bytes;     /* of the function that takes most */
     int lanes;          /* results that a loop sums at once */
     bool weights_apart; /* in a file */
+    wick_c_isa isa;     /* vector types, and sums in the order of that tier, whose plans they are */
     bool fused;         /* multiply-adds are one rounding unless the C is compiled otherwise */
 } wick_c_model;
 
@@ -56,7 +59,7 @@ typedef struct wick_c_text {
 } wick_c_text;
 
 /* What the printed code of a step needs of the buffer that its kernel keeps packed weights in: bytes, of the arena, for that step alone. 0: nothing. */
-size_t wick_c_scratch(const wick_step *step, const wick_c_buffer *buffers);
+size_t wick_c_scratch(const wick_step *step, const wick_c_buffer *buffers, wick_c_isa isa);
 /* WICK_ERR_UNSUPPORTED with the op and its place where a step has no printer, or its dtypes have none. */
 wick_status wick_c_print(const wick_c_model *model, wick_c_text *out, wick_msg *msg);
 void wick_c_text_free(wick_c_text *text);

@@ -294,11 +294,12 @@ wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s) {
 /* ---- losses, and checks ---------------------------------------------------------------------------------------------------------------------------------- */
 
 /* Sums of a row as in softmax: short rows in order, long ones in chunks of 1,024 of 16 lanes. */
-enum { LOSS_SHORT = 32, LOSS_CHUNK = 1024, LOSS_LANES = 16 };
+enum { LOSS_SHORT = 32, LOSS_CHUNK = 1024 };
 wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s) {
     const wick_step_cross_entropy *m = s->args;
     const wick_dtype dtype = m->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const char *type = wick_c_type(m->type), *suffix = wick_c_suffix(m->type);
+    const int lanes = WICK_MAX(16, (p->m->isa == WICK_C_AVX512 ? 256 : p->m->isa == WICK_C_AVX2 ? 128 : 0) / (int)wick_ctype_size(m->type));
     if (m->other) return wick_c_refuse(p, s, "losses with weights, smoothing or an ignored label are not written yet");
     wick_text t = {0};
     wick_text_add(&t, "(const %s *x, const int64_t *labels, %s *losses, %s *y) {\n", type, type, type);
@@ -315,12 +316,12 @@ wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s) {
     } else {
         line(&t, 2, "double whole = 0;");
         line(&t, 2, "for (long c0 = 0; c0 < %lld; c0 += %d) {", LL(m->cols), LOSS_CHUNK);
-        line(&t, 3, "%s lane[%d] = {0};", type, LOSS_LANES);
+        line(&t, 3, "%s lane[%d] = {0};", type, lanes);
         line(&t, 3, "for (long c = c0; c < %lld && c < c0 + %d; c++) {", LL(m->cols), LOSS_CHUNK);
         line(&t, 4, "y[c] = wick_weight_exp_%s(x[c] - most);", suffix);
-        line(&t, 4, "lane[c %% %d] = lane[c %% %d] + y[c];", LOSS_LANES, LOSS_LANES);
+        line(&t, 4, "lane[c %% %d] = lane[c %% %d] + y[c];", lanes, lanes);
         line(&t, 3, "}");
-        line(&t, 3, "for (long h = %d; h > 0; h /= 2)", LOSS_LANES / 2);
+        line(&t, 3, "for (long h = %d; h > 0; h /= 2)", lanes / 2);
         line(&t, 4, "for (long l = 0; l < h; l++) lane[l] = lane[l] + lane[l + h];");
         line(&t, 3, "whole = whole + (double)lane[0];");
         line(&t, 2, "}");

@@ -167,6 +167,7 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
     bool one_b = true;
     for (int d = 0; d < m->batch_rank; d++) one_b &= m->b[d] == 0 || m->batch[d] == 1;
     const bool packed = one_b && wick_c_is_data(p, &s->refs[1]);
+    if (packed && p->m->isa && dtype == WICK_F32) return wick_c_print_vector_product(p, s);
     wick_text t = text_of();
     wick_text_add(&t, "(const %s *a, const %s *b, %s%s%s%s *c) {\n", type, type, g->bias ? "const " : "", g->bias ? type : "", g->bias ? " *bias, " : "", type);
     int depth = 1;
@@ -439,19 +440,14 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
     wick_text_add(t, "}\n");
 }
 
-/* Where weights [groups * co, ci, taps] are read, seen from what comes out: elements from one group, output, source and tap to the next, and where the first tap is. The
- * gradient of the input has sources and outputs exchanged, and reads its taps from the last one on. */
-typedef struct weights_view {
-    int64_t of_group, of_out, of_source, tap, of_tap;
-} weights_view;
-static weights_view view_of(const wick_convolution *c, bool from_last) {
+static wick_c_weights view_of(const wick_convolution *c, bool from_last) {
     const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
     const bool data = c->what == WICK_CONV_DATA && !c->depthwise;
-    return (weights_view){.of_group = c->co * c->ci * taps, .of_out = data ? taps : c->ci * taps, .of_source = data ? c->ci * taps : taps, .tap = from_last ? taps - 1 : 0, .of_tap = from_last ? -1 : 1};
+    return (wick_c_weights){.of_group = c->co * c->ci * taps, .of_out = data ? taps : c->ci * taps, .of_source = data ? c->ci * taps : taps, .tap = from_last ? taps - 1 : 0, .of_tap = from_last ? -1 : 1};
 }
 
 /* By the convolution `c` as it is printed: [tap][groups] of depthwise ones, else [group][panel][tap][source][lanes], the last panel narrower. */
-static int packed_weights(wick_c_printer *p, const wick_convolution *c, weights_view v, const char *w, int64_t lanes) {
+static int packed_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const char *w, int64_t lanes) {
     const int64_t elem = (int64_t)wick_ctype_size(c->type), taps = c->kernel[0] * c->kernel[1] * c->kernel[2], count = c->groups * c->co * c->ci * taps;
     char *packed = wick_arena_alloc(&p->arena, (size_t)(count * elem) + 1), *to = packed;
     if (!packed) {
@@ -474,7 +470,7 @@ static int packed_weights(wick_c_printer *p, const wick_convolution *c, weights_
 }
 
 /* The same in the run. */
-static void print_packing(wick_c_printer *p, const wick_convolution *c, weights_view v, int64_t lanes) {
+static void print_packing(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, int64_t lanes) {
     const char *type = wick_c_type(c->type);
     const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
     wick_text t = text_of();
@@ -504,7 +500,7 @@ static void stretch(const float g[3], float u[4]) {
 }
 
 /* G w G' of all channels, [panel][16][ci][lanes], the last panel narrower. */
-static int stretched_weights(wick_c_printer *p, const wick_convolution *c, weights_view v, const float *w, int64_t lanes) {
+static int stretched_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const float *w, int64_t lanes) {
     const int64_t count = 16 * c->ci * c->co;
     float *packed = wick_arena_alloc(&p->arena, (size_t)count * sizeof *packed + 1);
     if (!packed) {
@@ -529,7 +525,7 @@ static int stretched_weights(wick_c_printer *p, const wick_convolution *c, weigh
 }
 
 /* The same in the run. */
-static void print_stretching(wick_c_printer *p, const wick_convolution *c, weights_view v, int64_t lanes) {
+static void print_stretching(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, int64_t lanes) {
     wick_text t = text_of();
     wick_text_add(&t, "(const float *w, float *u) {\n");
     line(&t, 1, "for (long o = 0; o < %lld; o++)", LL(c->co));
@@ -636,16 +632,22 @@ static wick_convolution turned(const wick_convolution *c) {
 }
 static bool has_strides(const wick_convolution *c) { return c->stride[0] != 1 || c->stride[1] != 1 || c->stride[2] != 1; }
 
+/* Printed over vectors, if the weights are known. */
+static bool is_vectors(const wick_convolution *c, wick_c_isa isa) {
+    return isa && c->type == WICK_CF32 && !(c->what == WICK_CONV_DATA && has_strides(c)) && !(c->depthwise && (c->planes[0] || c->planes[1] || c->groups % (isa == WICK_C_AVX512 ? 16 : 8)));
+}
+
 /* Of weights that are not known when the code is made: as they are read; and a tile of all channels, transformed. */
 static size_t scratch_weights(const wick_convolution *c) {
     const int64_t taps = c->winograd ? 16 : c->kernel[0] * c->kernel[1] * c->kernel[2];
     return WICK_ALIGN_UP((size_t)(c->groups * c->co * c->ci * taps) * wick_ctype_size(c->type), 16);
 }
-size_t wick_c_scratch(const wick_step *s, const wick_c_buffer *buffers) {
+size_t wick_c_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa) {
     const wick_step_conv *m = s->kind == WICK_STEP_CONV ? s->args : NULL;
     if (!m || m->conv.what == WICK_CONV_WEIGHT) return 0;
-    const wick_convolution *c = &m->conv;
+    const wick_convolution *c = &m->conv, geometry = turned(c);
     const bool known = buffers[s->refs[m->at[WICK_STEP_CONV_B] - 1].buffer].place == WICK_C_DATA;
+    if (known && is_vectors(c, isa)) return wick_c_vector_scratch(&geometry);
     return (known ? 0 : scratch_weights(c)) + (c->winograd ? (size_t)(16 * (c->what == WICK_CONV_DATA ? c->co : c->ci)) * sizeof(float) : 0);
 }
 
@@ -663,7 +665,7 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const char *type = wick_c_type(c->type);
     const wick_dtype dtype = c->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const int64_t lanes = WICK_MIN(p->m->lanes, c->depthwise ? c->planes[0] || c->planes[1] ? 1 : c->groups : c->co);
-    const weights_view view = view_of(&m->conv, m->conv.what == WICK_CONV_DATA && !strided);
+    const wick_c_weights view = view_of(&m->conv, m->conv.what == WICK_CONV_DATA && !strided);
     if (!known) {
         if (c->winograd)
             print_stretching(p, c, view, lanes);
@@ -675,6 +677,34 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
         wick_text_add(&p->calls, ");\n");
     }
     wick_text t = text_of();
+    if (known && is_vectors(&m->conv, p->m->isa)) {
+        int number;
+        if (c->winograd) {
+            wick_c_print_vector_winograd(p->m, c, &t);
+            number = stretched_weights(p, c, view, (const float *)(const void *)weights, wick_c_panel(p->m, c->co));
+        } else {
+            number = wick_c_print_vector_conv(p, c, view, weights, &t);
+        }
+        wick_c_kernel(p, c->winograd ? "winograd" : "conv", &t);
+        wick_c_argument(p, at[WICK_STEP_CONV_A], dtype);
+        wick_text_add(&p->calls, ", ");
+        wick_c_constant_at(p, number, 0);
+        wick_text_add(&p->calls, ", ");
+        for (int k = 0; k < 2; k++) {
+            if (k ? !wick_c_has_frame(c) : !c->bias) continue;
+            wick_c_argument(p, at[k ? WICK_STEP_CONV_SHARED : WICK_STEP_CONV_BIAS], dtype);
+            wick_text_add(&p->calls, ", ");
+        }
+        if (c->winograd) {
+            wick_ref v = *at[WICK_STEP_CONV_SHARED];
+            v.offset += (int64_t)wick_c_frame_bytes(c);
+            wick_c_argument(p, &v, dtype);
+            wick_text_add(&p->calls, ", ");
+        }
+        wick_c_argument(p, at[WICK_STEP_CONV_DST], dtype);
+        wick_text_add(&p->calls, ");\n");
+        return WICK_OK;
+    }
     if (strided) {
         wick_c_print_strided(&t, &m->conv, lanes);
     } else if (c->depthwise) {
@@ -803,6 +833,8 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
 
 /* Rows are summed in chunks of 1,024, 16 lanes each folded by halves, and chunks in double; in softmax rows of up to 32 columns in order. */
 enum { SOFTMAX_SHORT = 32, SOFTMAX_CHUNK = 1024, SOFTMAX_LANES = 16 };
+/* On the tiers: four vectors, but never fewer than 16. */
+static int row_lanes(wick_c_isa isa, wick_ctype type) { return WICK_MAX(SOFTMAX_LANES, (isa == WICK_C_AVX512 ? 256 : isa == WICK_C_AVX2 ? 128 : 0) / (int)wick_ctype_size(type)); }
 wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     const wick_step_softmax *m = s->args;
     const wick_dtype dtype = m->type == WICK_CF32 ? WICK_F32 : WICK_F64;
@@ -812,6 +844,7 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     line(&t, 1, "for (long r = 0; r < %lld; r++, x += %lld, y += %lld) {", LL(m->rows), LL(m->cols), LL(m->cols));
     line(&t, 2, "%s most = -INFINITY;", type);
     line(&t, 2, "for (long c = 0; c < %lld; c++) most = x[c] > most ? x[c] : most;", LL(m->cols));
+    const int lanes = row_lanes(p->m->isa, m->type);
     if (m->cols <= SOFTMAX_SHORT) {
         line(&t, 2, "%s sum = 0;", type);
         line(&t, 2, "for (long c = 0; c < %lld; c++) {", LL(m->cols));
@@ -823,13 +856,13 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     } else {
         line(&t, 2, "double sum = 0;");
         line(&t, 2, "for (long c0 = 0; c0 < %lld; c0 += %d) {", LL(m->cols), SOFTMAX_CHUNK);
-        line(&t, 3, "%s lane[%d] = {0};", type, SOFTMAX_LANES);
+        line(&t, 3, "%s lane[%d] = {0};", type, lanes);
         line(&t, 3, "for (long c = c0; c < %lld && c < c0 + %d; c++) {", LL(m->cols), SOFTMAX_CHUNK);
         line(&t, 4, "const %s e = wick_weight_exp_%s(x[c] - most);", type, t_name);
-        line(&t, 4, "lane[c %% %d] = lane[c %% %d] + e;", SOFTMAX_LANES, SOFTMAX_LANES);
+        line(&t, 4, "lane[c %% %d] = lane[c %% %d] + e;", lanes, lanes);
         if (!m->log) line(&t, 4, "y[c] = e;");
         line(&t, 3, "}");
-        line(&t, 3, "for (long h = %d; h > 0; h /= 2)", SOFTMAX_LANES / 2);
+        line(&t, 3, "for (long h = %d; h > 0; h /= 2)", lanes / 2);
         line(&t, 4, "for (long l = 0; l < h; l++) lane[l] = lane[l] + lane[l + h];");
         line(&t, 3, "sum = sum + (double)lane[0];");
         line(&t, 2, "}");
@@ -852,12 +885,12 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
 /* ---- layer norm, and concatenation ------------------------------------------------------------------------------------------------------------------ */
 
 /* double NAME: the sum over a row of what `term` makes of x[c]. */
-static void print_row_sum(wick_text *t, int depth, const char *type, const char *name, int64_t cols, const char *term) {
+static void print_row_sum(wick_text *t, int depth, int lanes, const char *type, const char *name, int64_t cols, const char *term) {
     line(t, depth, "double %s = 0;", name);
     line(t, depth, "for (long c0 = 0; c0 < %lld; c0 += %d) {", LL(cols), SOFTMAX_CHUNK);
-    line(t, depth + 1, "%s lane[%d] = {0};", type, SOFTMAX_LANES);
-    line(t, depth + 1, "for (long c = c0; c < %lld && c < c0 + %d; c++) lane[c %% %d] = lane[c %% %d] + %s;", LL(cols), SOFTMAX_CHUNK, SOFTMAX_LANES, SOFTMAX_LANES, term);
-    line(t, depth + 1, "for (long h = %d; h > 0; h /= 2)", SOFTMAX_LANES / 2);
+    line(t, depth + 1, "%s lane[%d] = {0};", type, lanes);
+    line(t, depth + 1, "for (long c = c0; c < %lld && c < c0 + %d; c++) lane[c %% %d] = lane[c %% %d] + %s;", LL(cols), SOFTMAX_CHUNK, lanes, lanes, term);
+    line(t, depth + 1, "for (long h = %d; h > 0; h /= 2)", lanes / 2);
     line(t, depth + 2, "for (long l = 0; l < h; l++) lane[l] = lane[l] + lane[l + h];");
     line(t, depth + 1, "%s = %s + (double)lane[0];", name, name);
     line(t, depth, "}");
@@ -867,7 +900,7 @@ wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s) {
     const wick_step_layer_norm *m = s->args;
     const wick_dtype dtype = m->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const char *type = wick_c_type(m->type);
-    const int refs = m->n_in + 2 + m->centred;
+    const int refs = m->n_in + 2 + m->centred, lanes = row_lanes(p->m->isa, m->type);
     wick_text t = text_of(), eps = text_of();
     wick_c_number(&eps, WICK_CF64, m->eps);
     wick_text_add(&t, "(const %s *x, ", type);
@@ -878,11 +911,11 @@ wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s) {
     wick_text_add(&t, "%s *rstds) {\n", type);
     line(&t, 1, "for (long r = 0; r < %lld; r++, x += %lld, y += %lld) {", LL(m->rows), LL(m->cols), LL(m->cols));
     if (m->centred) {
-        print_row_sum(&t, 2, type, "sum", m->cols, "x[c]");
+        print_row_sum(&t, 2, lanes, type, "sum", m->cols, "x[c]");
         line(&t, 2, "const %s mean = (%s)(sum / %lld);", type, type, LL(m->cols));
         line(&t, 2, "means[r] = mean;");
     }
-    print_row_sum(&t, 2, type, "squares", m->cols, m->centred ? "(x[c] - mean) * (x[c] - mean)" : "x[c] * x[c]");
+    print_row_sum(&t, 2, lanes, type, "squares", m->cols, m->centred ? "(x[c] - mean) * (x[c] - mean)" : "x[c] * x[c]");
     line(&t, 2, "const %s rstd = (%s)(1 / sqrt(squares / %lld + %s));", type, type, LL(m->cols), eps.at ? eps.at : "0");
     line(&t, 2, "rstds[r] = rstd;");
     line(&t, 2, "for (long c = 0; c < %lld; c++) {", LL(m->cols));

@@ -58,6 +58,25 @@ wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_one_hot(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_check(wick_c_printer *p, const wick_step *s);
 
+/* ---- over vectors, in aot_vectors.c ---- */
+
+/* Where weights [groups * co, ci, taps] are read, seen from what comes out: elements from one group, output, source and tap to the next, and where the first tap is. The
+ * gradient of the input has sources and outputs exchanged, and reads its taps from the last one on. */
+typedef struct wick_c_weights {
+    int64_t of_group, of_out, of_source, tap, of_tap;
+} wick_c_weights;
+void wick_c_print_vectors(const wick_c_model *m, wick_text *out); /* types and macros */
+/* The function, and the number of its weights. Its parameters: image, weights, bias if there is one, frame if there is one, result. */
+int wick_c_print_vector_conv(wick_c_printer *p, const wick_convolution *c, wick_c_weights view, const void *weights, wick_text *t);
+wick_status wick_c_print_vector_product(wick_c_printer *p, const wick_step *s); /* of a known B */
+/* A copy of the image with zeros around it, where outputs reach beyond. */
+bool wick_c_has_frame(const wick_convolution *c);
+size_t wick_c_frame_bytes(const wick_convolution *c);
+size_t wick_c_vector_scratch(const wick_convolution *c); /* bytes: the frame, and behind it what Winograd's algorithm transforms */
+/* Its parameters: image, weights in panels of wick_c_panel outputs, bias if there is one, frame if there is one, what lies behind it, result. */
+void wick_c_print_vector_winograd(const wick_c_model *m, const wick_convolution *c, wick_text *t);
+int64_t wick_c_panel(const wick_c_model *m, int64_t outputs);
+
 /* ---- lines, in aot_lines.c ---- */
 
 #define LL(x) ((long long)(x))

@@ -22,6 +22,7 @@ typedef struct writing {
     wick_c_variable *states;
     const wick_tensor **state_of; /* by state */
     int n_states;
+    wick_c_isa isa;
 
     const wick_plan *plan;
     const wick_c_entry *entry;
@@ -48,7 +49,7 @@ static bool is_identifier(const char *name) {
 static bool is_taken(const writing *w, const char *name, int before) {
     static const char *const words[] = {"arena", "weights", "bytes", "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for",
                                         "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
-                                        "unsigned", "void", "volatile", "while", "asm", "memcpy", "KEEP", "NAN", "INFINITY"};
+                                        "unsigned", "void", "volatile", "while", "asm", "memcpy", "KEEP", "NAN", "INFINITY", "vec", "vec_at", "vec_bits", "ALL", "FUSED"};
 
     for (size_t i = 0; i < WICK_COUNTOF(words); i++)
         if (strcmp(name, words[i]) == 0) return true;
@@ -217,10 +218,10 @@ static wick_status lay_out(writing *w) {
         for (int k = 0; k < s->n_refs; k++) {
             wick_buffer *b = &l.buffers[s->refs[k].buffer];
             const bool shared = is_shared(s, k);
-            if ((shared && !wick_c_scratch(s, w->buffers)) || w->buffers[s->refs[k].buffer].place != WICK_C_ARENA) continue;
+            if ((shared && !wick_c_scratch(s, w->buffers, w->isa)) || w->buffers[s->refs[k].buffer].place != WICK_C_ARENA) continue;
             if (b->first < 0) b->first = (int32_t)w->n_steps;
             b->last = (int32_t)w->n_steps;
-            if (shared) b->size = wick_c_scratch(s, w->buffers);
+            if (shared) b->size = wick_c_scratch(s, w->buffers, w->isa);
         }
         w->steps[w->n_steps++] = s;
     }
@@ -296,6 +297,14 @@ static wick_status write_c(writing *w, int n, const wick_c_entry *entries, const
                       .fused = true, /* as the base tier there */
 #endif
     };
+    if (o->isa) {
+        const char *tier = wick_tier_name(wick_tier_current());
+        w->isa = strcmp(o->isa, "avx512") == 0 ? WICK_C_AVX512 : strcmp(o->isa, "avx2") == 0 ? WICK_C_AVX2 : WICK_C_PLAIN;
+        if (!w->isa) return wick_msg_set(w->msg, WICK_ERR_INVALID, "there is no variant of C for \"%s\": avx2 and avx512", o->isa);
+        if (strcmp(o->isa, tier) != 0) return wick_msg_set(w->msg, WICK_ERR_INVALID, "the plan is for tier %s, and not for %s, whose C was asked for", tier, o->isa);
+    }
+    m.isa = w->isa;
+    m.fused = m.fused || w->isa;
     for (int i = 0; i < n; i++) {
         static const char *const taken[] = {"save", "load", "state", "states", "set_rate"};
         const char *verb = entries[i].verb;

@@ -91,6 +91,14 @@ test_compile() {
     has c2/lenet.h "int lenet_run(const void *weights, const float *image, float *scores);"
     # Every machine writes the same.
     expect 0 env WICK_ISA=ref "$wick" compile "${net[@]}" -o c3 --name lenet --quiet && cmp c/lenet.c c3/lenet.c
+    # Convolutions that other tiers would not leave to Winograd's algorithm, or would.
+    expect 0 env WICK_ISA=base "$wick" compile --arch resnet8 --input 3,32,32 -o c4 --name resnet --quiet && expect 0 "$wick" compile --arch resnet8 --input 3,32,32 -o c5 --name resnet --quiet && cmp c4/resnet.c c5/resnet.c
+    expect 2 "$wick" compile "${net[@]}" -o c --isa neon && has err "--isa"
+    if grep -q '\bavx2\b.*\bfma\b\|\bfma\b.*\bavx2\b' /proc/cpuinfo; then
+        expect 0 "$wick" compile "${net[@]}" -o c6 --name lenet --isa avx2 --quiet && has out "cc -O3 -mavx2 -mfma" && has c6/lenet.c "vector_size(32)"
+        expect 0 "$wick" compile "${net[@]}" -o c6 --name lenet --isa avx2 --train --quiet
+        cc -std=c11 -Wall -Wextra -Werror -pedantic -O2 -mavx2 -mfma -c c6/lenet.c -o lenet.o || fail "the variant with its training does not compile"
+    fi
     expect 0 "$wick" compile "${net[@]}" -o c --cc none-such && has err "--cc COMMAND" && lacks out "code "
     expect 2 "$wick" compile "${net[@]}" && has err "--out DIR"
     expect 2 "$wick" compile "${net[@]}" -o c --name "a b" && has err "no name"
