@@ -145,6 +145,8 @@ const help_example help_examples[] = {
     {CMD_GRAPH, "wick graph run --before epilogue --after fuse", "what those passes and the ones between change, line by line"},
     {CMD_COMPILE, "wick compile net.onnx -o out --name net", "out/net.c and out/net.h, with int net_run(const float *x, float *y)"},
     {CMD_COMPILE, "wick compile net.onnx -o out --weights file --cc \"arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -Os\"", "weights as out/model.bin, and how many bytes it is on a microcontroller"},
+    {CMD_COMPILE, "wick compile net.onnx -o out --isa avx512 --cc \"cc -O3 -march=native\"", "faster, for CPUs with AVX-512 alone"},
+    {CMD_COMPILE, "wick compile run -o out --name net --train --batch 4 --freeze 'conv*' --optimizer sgd --lr 0.01", "net_train as well: the network of a run goes on learning, but for its convolutions, where it is used"},
     {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
     {CMD_TUNE, "wick tune", "fit task sizes and thresholds to this machine, once"},
     {CMD_TUNE, "wick tune --show", "what is used now, and from where"},

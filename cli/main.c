@@ -115,6 +115,8 @@ static int run_command(int argc, char **argv) {
     } else if (options.help) {
         help_command(options.command, stdout);
     } else {
+        /* What wick compile writes is planned for a tier of its own, the same on every machine; whatever asks for the tier comes after. */
+        if (options.command == CMD_COMPILE) setenv("WICK_ISA", strcmp(options.isa, "plain") == 0 ? "base" : options.isa, 1);
         if (*tuned_trouble()) talk("tuning is not used: %s (wick tune measures again)", tuned_trouble());
         code = cli_commands[options.command].run(&options);
     }

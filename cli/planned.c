@@ -5,6 +5,7 @@
 #include "options.h"
 #include "ports.h"
 #include "talk.h"
+#include "trainer.h"
 
 #include "wick/registry.h"
 
@@ -169,8 +170,28 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     planned *p = user;
     out[0] = classifier_logits(&p->c, in[0]);
     if (!p->optimizer) return WICK_OK;
-    out[0] = wick_cross_entropy(out[0], in[1]);
+    out[0] = p->o->loss ? wick_mse(out[0], in[1]) : wick_cross_entropy(out[0], in[1]);
     return wick_optimizer_step(p->optimizer, out[0]);
+}
+
+/* For compile: the network for one image, which makes its parameters; then an optimizer whose rate is a state of the model. */
+static wick_status make_trained(planned *p, const wick_compile_options *options) {
+    wick_spec specs[2];
+    cli_options o = *p->o;
+    o.accumulate = 1;
+    o.warmup = 0;
+    o.lr_at = "";
+    classifier_specs(&p->c, 1, specs);
+    wick_model_set_training(p->c.model, false);
+    wick_status status = classifier_prepare(&p->c, 1);
+    if (status == WICK_OK) status = wick_compile(p->ctx, record, p, 1, specs, 1, options, &p->run);
+    if (status != WICK_OK) return status;
+    wick_optim_options optim = trainer_optim(&o, 1, &p->groups);
+    p->rate = trainer_peak(&optim);
+    optim.lr = 1;
+    optim.plateau.factor = 0.5; /* the rate is this 1 times a state */
+    wick_model_set_training(p->c.model, true);
+    return wick_optimizer_new(p->c.model, &optim, &p->optimizer);
 }
 
 /* The network that --arch or --net name, of images as --input says. */
@@ -193,11 +214,14 @@ static int plan_network(planned *p) {
     if (code != CLI_OK) return code;
     wick_status status = WICK_OK;
     wick_model_set_training(p->c.model, o->train);
-    if (o->train) status = wick_optimizer_new(p->c.model, &(wick_optim_options){.kind = WICK_ADAM, .loss_scale.initial = o->precision == WICK_PRECISION_F16 ? 65536 : 0}, &p->optimizer);
+    const wick_compile_options options = compiling(p);
+    if (o->train && o->command == CMD_COMPILE)
+        status = make_trained(p, &options);
+    else if (o->train)
+        status = wick_optimizer_new(p->c.model, &(wick_optim_options){.kind = WICK_ADAM, .loss_scale.initial = o->precision == WICK_PRECISION_F16 ? 65536 : 0}, &p->optimizer);
     p->in = calloc(2, sizeof *p->in);
     if (!p->in) return talk_fail(CLI_FAILED, "out of memory");
     p->n_in = 1 + o->train;
-    const wick_compile_options options = compiling(p);
     int64_t batch = o->batch;
     if (o->max_batch && options_given(o, "batch")) return talk_fail(CLI_USAGE, "--max-batch finds the batch; it takes no --batch beside it");
     if (o->max_batch && p->c.onnx) return talk_fail(CLI_USAGE, "--max-batch is for networks by name or text, not for runs that began with an ONNX file");
@@ -209,12 +233,13 @@ static int plan_network(planned *p) {
         batch = p->fit.batch;
     }
     classifier_specs(&p->c, batch, p->in);
+    if (o->train && o->loss) p->in[1] = (wick_spec){.name = "targets", .dtype = WICK_F32, .rank = 2, .dims = {batch, p->c.classes}};
     if (status == WICK_OK) status = classifier_prepare(&p->c, batch);
     if (status == WICK_OK) status = wick_compile(p->ctx, record, p, p->n_in, p->in, 1, &options, &p->plan);
     if (status != WICK_OK) return failed(p, status);
     char text[128];
     snprintf(p->title, sizeof p->title, "%.120s, %s%s", p->c.arch, spec_text(p->in[0].dtype, p->in[0].rank, p->in[0].dims, text, sizeof text),
-             o->train ? ", a step of training with Adam" : "");
+             o->train && o->command == CMD_COMPILE ? ", a step of training" : o->train ? ", a step of training with Adam" : "");
     return CLI_OK;
 }
 
@@ -242,6 +267,7 @@ void planned_free(planned *p) {
     free(p->graphs);
     free(p->in);
     wick_plan_free(&p->plan);
+    wick_plan_free(&p->run);
     wick_optimizer_free(&p->optimizer);
     wick_shapes_free(&p->shapes);
     wick_dynamic_free(&p->dynamic);

@@ -5,6 +5,7 @@
 
 #include "classifier.h"
 #include "cli.h"
+#include "groups.h"
 
 #include "wick/dynamic.h"
 #include "wick/optim.h"
@@ -25,7 +26,10 @@ typedef struct planned {
     wick_onnx *onnx; /* of an ONNX file; otherwise there is a classifier */
     classifier c;
     wick_optimizer *optimizer; /* of --train */
+    param_groups groups;       /* of its parameters, for compile */
     wick_plan *plan;
+    wick_plan *run; /* of compile --train: the network itself, for one image */
+    double rate;    /* of that: the learning rate at first */
     wick_batch_fit fit; /* of --max-batch */
     wick_dynamic *dynamic; /* of ranges of --dim: the plan is the one that takes most */
     wick_dynamic_bound bound;

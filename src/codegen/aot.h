@@ -1,4 +1,4 @@
-/* aot.h: a plan as C11 that stands alone: one source file, one header, and weights as arrays or as a file of their own. One function for each kernel, plain loops
+/* aot.h: plans as C11 that stands alone: one source file, one header, and weights as arrays or as a file of their own. One function for each kernel, plain loops
  * with the extents in them, in the order in which the base tier sums, so that the bits are that tier's. Layer 5: it knows steps (ops/steps.h) and not plans. */
 #ifndef WICK_CODEGEN_AOT_H
 #define WICK_CODEGEN_AOT_H
@@ -6,10 +6,10 @@
 #include "codegen/text.h"
 #include "ops/steps.h"
 
-typedef enum wick_c_place { WICK_C_NOWHERE, WICK_C_ARENA, WICK_C_INPUT, WICK_C_OUTPUT, WICK_C_DATA } wick_c_place;
+typedef enum wick_c_place { WICK_C_NOWHERE, WICK_C_ARENA, WICK_C_INPUT, WICK_C_OUTPUT, WICK_C_DATA, WICK_C_STATE } wick_c_place;
 typedef struct wick_c_buffer {
     wick_c_place place;
-    uint32_t index;   /* INPUT, OUTPUT: of the port */
+    uint32_t index;   /* INPUT, OUTPUT: of the port; STATE: of the state */
     size_t size, offset; /* ARENA: where it lies */
     const void *data; /* DATA: what is in it, known when the code is made */
 } wick_c_buffer;
@@ -19,17 +19,37 @@ typedef struct wick_c_port {
     wick_type type;
 } wick_c_port;
 
-typedef struct wick_c_model {
-    const char *name;  /* an identifier: the prefix of all that the header declares, and the files' names */
-    const char *title; /* what it was made of, for a comment */
+/* What stays between calls, and which a function assigns: an array in RAM. */
+typedef struct wick_c_variable {
+    const char *name; /* any text */
+    wick_type type;
+    const void *data; /* at first */
+} wick_c_variable;
+
+/* A plan: NAME_VERB(inputs, outputs). */
+typedef struct wick_c_function {
+    const char *verb; /* an identifier */
     const wick_step *const *steps; /* those that run, in order */
     size_t n_steps;
     const wick_c_buffer *buffers; /* by number */
     const wick_c_port *in, *out;
     int n_in, n_out;
-    size_t arena_bytes;
+} wick_c_function;
+
+typedef enum wick_c_isa { WICK_C_PLAIN, WICK_C_AVX2, WICK_C_AVX512 } wick_c_isa;
+
+typedef struct wick_c_model {
+    const char *name;  /* an identifier: the prefix of all that the header declares, and the files' names */
+    const char *title; /* what it was made of, for a comment */
+    const wick_c_function *functions;
+    int n_functions;
+    const wick_c_variable *states;
+    int n_states, n_params; /* the first of them are the network's, the others the optimizer's */
+    int rate;               /* number of the 0-d f64 state that NAME_set_rate writes, or -1 */
+    size_t arena_bytes;     /* of the function that takes most */
     int lanes;          /* results that a loop sums at once */
     bool weights_apart; /* in a file */
+    wick_c_isa isa;     /* vector types, and sums in the order of that tier, whose plans they are */
     bool fused;         /* multiply-adds are one rounding unless the C is compiled otherwise */
 } wick_c_model;
 
@@ -39,7 +59,7 @@ typedef struct wick_c_text {
 } wick_c_text;
 
 /* What the printed code of a step needs of the buffer that its kernel keeps packed weights in: bytes, of the arena, for that step alone. 0: nothing. */
-size_t wick_c_scratch(const wick_step *step);
+size_t wick_c_scratch(const wick_step *step, const wick_c_buffer *buffers, wick_c_isa isa);
 /* WICK_ERR_UNSUPPORTED with the op and its place where a step has no printer, or its dtypes have none. */
 wick_status wick_c_print(const wick_c_model *model, wick_c_text *out, wick_msg *msg);
 void wick_c_text_free(wick_c_text *text);

@@ -1,7 +1,6 @@
 /* aot_kernels.c: kernels as loops. Each prints the sums of the base tier: which terms make a chain, in which order, and where a chain is cut (blocks of k in products
  * and convolutions, lanes in softmax); docs/numerics.md says it in words. Padding is passed over: its zeros change no sum that begins with +0. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "codegen/aot_print.h"
@@ -10,18 +9,7 @@
 
 static wick_text text_of(void) { return (wick_text){0}; }
 
-/* A line at a depth of braces. */
-static void line(wick_text *t, int depth, const char *fmt, ...) WICK_PRINTF(3, 4);
-static void line(wick_text *t, int depth, const char *fmt, ...) {
-    char text[512];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    wick_text_add(t, "%*s%s\n", 4 * depth, "", text);
-}
-
-#define LL(x) ((long long)(x))
+#define line wick_c_line
 
 /* ---- copies and programs -------------------------------------------------------------------------------------------------------------------- */
 
@@ -38,7 +26,7 @@ static wick_status print_fused(wick_c_printer *p, const wick_step *s, const wick
     if (good) wick_text_bytes(&body, whole.at + strlen("static void "), whole.len - strlen("static void "));
     body.failed = body.failed || whole.failed;
     wick_text_free(&whole);
-    wick_c_function(p, kind, &body);
+    wick_c_kernel(p, kind, &body);
     for (int i = 0; i < f->n_in + f->n_out; i++) {
         if (i) wick_text_add(&p->calls, ", ");
         wick_c_argument(p, &s->refs[i], (wick_dtype)(i < f->n_in ? f->in[i].dtype : f->out[i - f->n_in].dtype));
@@ -179,6 +167,7 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
     bool one_b = true;
     for (int d = 0; d < m->batch_rank; d++) one_b &= m->b[d] == 0 || m->batch[d] == 1;
     const bool packed = one_b && wick_c_is_data(p, &s->refs[1]);
+    if (packed && p->m->isa && dtype == WICK_F32) return wick_c_print_vector_product(p, s);
     wick_text t = text_of();
     wick_text_add(&t, "(const %s *a, const %s *b, %s%s%s%s *c) {\n", type, type, g->bias ? "const " : "", g->bias ? type : "", g->bias ? " *bias, " : "", type);
     int depth = 1;
@@ -218,7 +207,7 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
     wick_text_free(&rows);
     while (depth-- > 1) line(&t, depth, "}");
     wick_text_add(&t, "}\n");
-    wick_c_function(p, "product", &t);
+    wick_c_kernel(p, "product", &t);
     wick_c_argument(p, &s->refs[0], dtype);
     wick_text_add(&p->calls, ", ");
     if (packed)
@@ -258,7 +247,7 @@ static void print_place(wick_text *t, int depth, const wick_convolution *c, int 
     if (!moves(c, d)) return;
     if (c->out[d] > 1) n += (size_t)snprintf(text + n, sizeof text - n, c->stride[d] > 1 ? "o%d * %lld" : "o%d", d, LL(c->stride[d]));
     if (c->kernel[d] > 1) n += (size_t)snprintf(text + n, sizeof text - n, c->dilation[d] > 1 ? "%sk%d * %lld" : "%sk%d", n ? " + " : "", d, LL(c->dilation[d]));
-    if (c->pad[d] || !n) snprintf(text + n, sizeof text - n, "%s%lld", n ? " - " : c->pad[d] ? "-" : "", LL(c->pad[d]));
+    if (c->pad[d] || !n) snprintf(text + n, sizeof text - n, n && c->pad[d] > 0 ? " - %lld" : n ? " + %lld" : "%lld", LL(n && c->pad[d] > 0 ? c->pad[d] : -c->pad[d]));
     line(t, depth, "const long i%d = %s;", d, text);
 }
 
@@ -451,25 +440,53 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
     wick_text_add(t, "}\n");
 }
 
-/* w [groups * co, ci, taps] as [tap][groups] of depthwise ones, else [group][panel][tap][ci][lanes], the last panel narrower. */
-static int packed_weights(wick_c_printer *p, const wick_convolution *c, const char *w, int64_t lanes) {
+static wick_c_weights view_of(const wick_convolution *c, bool from_last) {
+    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
+    const bool data = c->what == WICK_CONV_DATA && !c->depthwise;
+    return (wick_c_weights){.of_group = c->co * c->ci * taps, .of_out = data ? taps : c->ci * taps, .of_source = data ? c->ci * taps : taps, .tap = from_last ? taps - 1 : 0, .of_tap = from_last ? -1 : 1};
+}
+
+/* By the convolution `c` as it is printed: [tap][groups] of depthwise ones, else [group][panel][tap][source][lanes], the last panel narrower. */
+static int packed_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const char *w, int64_t lanes) {
     const int64_t elem = (int64_t)wick_ctype_size(c->type), taps = c->kernel[0] * c->kernel[1] * c->kernel[2], count = c->groups * c->co * c->ci * taps;
     char *packed = wick_arena_alloc(&p->arena, (size_t)(count * elem) + 1), *to = packed;
     if (!packed) {
         p->functions.failed = true;
         return 0;
     }
+    w += v.tap * elem;
     if (c->depthwise) {
         for (int64_t t = 0; t < taps; t++)
-            for (int64_t g = 0; g < c->groups; g++, to += elem) memcpy(to, w + (g * taps + t) * elem, (size_t)elem);
+            for (int64_t g = 0; g < c->groups; g++, to += elem) memcpy(to, w + (g * v.of_group + t * v.of_tap) * elem, (size_t)elem);
     } else {
         for (int64_t g = 0; g < c->groups; g++)
             for (int64_t o = 0; o < c->co; o += lanes)
                 for (int64_t t = 0; t < taps; t++)
                     for (int64_t i = 0; i < c->ci; i++)
-                        for (int64_t j = o; j < WICK_MIN(o + lanes, c->co); j++, to += elem) memcpy(to, w + (((g * c->co + j) * c->ci + i) * taps + t) * elem, (size_t)elem);
+                        for (int64_t j = o; j < WICK_MIN(o + lanes, c->co); j++, to += elem)
+                            memcpy(to, w + (g * v.of_group + j * v.of_out + i * v.of_source + t * v.of_tap) * elem, (size_t)elem);
     }
     return wick_c_constant(p, c->type == WICK_CF32 ? WICK_F32 : WICK_F64, packed, count);
+}
+
+/* The same in the run. */
+static void print_packing(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, int64_t lanes) {
+    const char *type = wick_c_type(c->type);
+    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
+    wick_text t = text_of();
+    wick_text_add(&t, "(const %s *w, %s *u) {\n", type, type);
+    if (c->depthwise) {
+        line(&t, 1, "for (long t = 0; t < %lld; t++)", LL(taps));
+        line(&t, 2, "for (long g = 0; g < %lld; g++) *u++ = w[g * %lld + %lld + t * %lld];", LL(c->groups), LL(v.of_group), LL(v.tap), LL(v.of_tap));
+    } else {
+        line(&t, 1, "for (long g = 0; g < %lld; g++)", LL(c->groups));
+        line(&t, 2, "for (long o = 0; o < %lld; o += %lld)", LL(c->co), LL(lanes));
+        line(&t, 3, "for (long t = 0; t < %lld; t++)", LL(taps));
+        line(&t, 4, "for (long c = 0; c < %lld; c++)", LL(c->ci));
+        line(&t, 5, "for (long j = o; j < o + %lld && j < %lld; j++) *u++ = w[g * %lld + j * %lld + c * %lld + %lld + t * %lld];", LL(lanes), LL(c->co), LL(v.of_group), LL(v.of_out), LL(v.of_source), LL(v.tap), LL(v.of_tap));
+    }
+    wick_text_add(&t, "}\n");
+    wick_c_kernel(p, "pack", &t);
 }
 
 /* ---- Winograd's minimal filtering, F(2 x 2, 3 x 3) (kernels/conv/winograd.h) ------------------------------------------------------------------- */
@@ -483,7 +500,7 @@ static void stretch(const float g[3], float u[4]) {
 }
 
 /* G w G' of all channels, [panel][16][ci][lanes], the last panel narrower. */
-static int stretched_weights(wick_c_printer *p, const wick_convolution *c, const float *w, int64_t lanes) {
+static int stretched_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const float *w, int64_t lanes) {
     const int64_t count = 16 * c->ci * c->co;
     float *packed = wick_arena_alloc(&p->arena, (size_t)count * sizeof *packed + 1);
     if (!packed) {
@@ -494,9 +511,9 @@ static int stretched_weights(wick_c_printer *p, const wick_convolution *c, const
     for (int64_t o = 0; o < c->co; o++) {
         const int64_t first = o - o % lanes, width = WICK_MIN(lanes, c->co - first);
         for (int64_t i = 0; i < c->ci; i++) {
-            const float *g = w + (o * c->ci + i) * 9;
+            const float *g = w + v.tap + o * v.of_out + i * v.of_source;
             float columns[3][4], u[4];
-            for (int x = 0; x < 3; x++) stretch((const float[3]){g[x], g[3 + x], g[6 + x]}, columns[x]);
+            for (int x = 0; x < 3; x++) stretch((const float[3]){g[x * v.of_tap], g[(3 + x) * v.of_tap], g[(6 + x) * v.of_tap]}, columns[x]);
             for (int y = 0; y < 4; y++) {
                 stretch((const float[3]){columns[0][y], columns[1][y], columns[2][y]}, u);
                 for (int x = 0; x < 4; x++) packed[16 * c->ci * first + ((4 * y + x) * c->ci + i) * width + o - first] = u[x];
@@ -505,6 +522,33 @@ static int stretched_weights(wick_c_printer *p, const wick_convolution *c, const
     }
     wick_fp_restore(word);
     return wick_c_constant(p, WICK_F32, packed, count);
+}
+
+/* The same in the run. */
+static void print_stretching(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, int64_t lanes) {
+    wick_text t = text_of();
+    wick_text_add(&t, "(const float *w, float *u) {\n");
+    line(&t, 1, "for (long o = 0; o < %lld; o++)", LL(c->co));
+    line(&t, 2, "for (long c = 0; c < %lld; c++) {", LL(c->ci));
+    line(&t, 3, "const float *g = w + %lld + o * %lld + c * %lld;", LL(v.tap), LL(v.of_out), LL(v.of_source));
+    line(&t, 3, "const long first = o - o %% %lld, width = first + %lld <= %lld ? %lld : %lld - first;", LL(lanes), LL(lanes), LL(c->co), LL(lanes), LL(c->co));
+    line(&t, 3, "float r[4][3];");
+    line(&t, 3, "for (long x = 0; x < 3; x++) {");
+    line(&t, 4, "r[0][x] = g[x * %lld];", LL(v.of_tap));
+    line(&t, 4, "r[1][x] = 0.5f * (g[x * %lld] + g[(6 + x) * %lld] + g[(3 + x) * %lld]);", LL(v.of_tap), LL(v.of_tap), LL(v.of_tap));
+    line(&t, 4, "r[2][x] = 0.5f * (g[x * %lld] + g[(6 + x) * %lld] - g[(3 + x) * %lld]);", LL(v.of_tap), LL(v.of_tap), LL(v.of_tap));
+    line(&t, 4, "r[3][x] = g[(6 + x) * %lld];", LL(v.of_tap));
+    line(&t, 3, "}");
+    line(&t, 3, "for (long y = 0; y < 4; y++) {");
+    line(&t, 4, "float *to = u + %lld * first + (4 * y * %lld + c) * width + o - first;", LL(16 * c->ci), LL(c->ci));
+    line(&t, 4, "to[0] = r[y][0];");
+    line(&t, 4, "to[%lld * width] = 0.5f * (r[y][0] + r[y][2] + r[y][1]);", LL(c->ci));
+    line(&t, 4, "to[%lld * width] = 0.5f * (r[y][0] + r[y][2] - r[y][1]);", LL(2 * c->ci));
+    line(&t, 4, "to[%lld * width] = r[y][2];", LL(3 * c->ci));
+    line(&t, 3, "}");
+    line(&t, 2, "}");
+    wick_text_add(&t, "}\n");
+    wick_c_kernel(p, "stretch", &t);
 }
 
 /* Outputs [o0, o0 + width) of a tile. */
@@ -578,26 +622,92 @@ static bool all_finite(wick_ctype type, const void *data, int64_t n) {
     return true;
 }
 
-size_t wick_c_scratch(const wick_step *s) { /* a tile of all channels, transformed */
-    const wick_convolution *c = s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->conv : NULL;
-    return c && c->winograd ? (size_t)(16 * c->ci) * sizeof(float) : 0;
+/* A gradient of the input without strides is a convolution of what comes to the outputs, by the kernel from its last tap on. */
+static wick_convolution turned(const wick_convolution *c) {
+    wick_convolution t = *c;
+    if (c->what != WICK_CONV_DATA) return t;
+    t.ci = c->co, t.co = c->ci;
+    for (int d = 0; d < 3; d++) t.in[d] = c->out[d], t.out[d] = c->in[d], t.pad[d] = (c->kernel[d] - 1) * c->dilation[d] - c->pad[d];
+    return t;
+}
+static bool has_strides(const wick_convolution *c) { return c->stride[0] != 1 || c->stride[1] != 1 || c->stride[2] != 1; }
+
+/* Printed over vectors, if the weights are known. */
+static bool is_vectors(const wick_convolution *c, wick_c_isa isa) {
+    return isa && c->type == WICK_CF32 && !(c->what == WICK_CONV_DATA && has_strides(c)) && !(c->depthwise && (c->planes[0] || c->planes[1] || c->groups % (isa == WICK_C_AVX512 ? 16 : 8)));
+}
+
+/* Of weights that are not known when the code is made: as they are read; and a tile of all channels, transformed. */
+static size_t scratch_weights(const wick_convolution *c) {
+    const int64_t taps = c->winograd ? 16 : c->kernel[0] * c->kernel[1] * c->kernel[2];
+    return WICK_ALIGN_UP((size_t)(c->groups * c->co * c->ci * taps) * wick_ctype_size(c->type), 16);
+}
+size_t wick_c_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa) {
+    const wick_step_conv *m = s->kind == WICK_STEP_CONV ? s->args : NULL;
+    if (!m || m->conv.what == WICK_CONV_WEIGHT) return 0;
+    const wick_convolution *c = &m->conv, geometry = turned(c);
+    const bool known = buffers[s->refs[m->at[WICK_STEP_CONV_B] - 1].buffer].place == WICK_C_DATA;
+    if (known && is_vectors(c, isa)) return wick_c_vector_scratch(&geometry);
+    return (known ? 0 : scratch_weights(c)) + (c->winograd ? (size_t)(16 * (c->what == WICK_CONV_DATA ? c->co : c->ci)) * sizeof(float) : 0);
 }
 
 wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const wick_step_conv *m = s->args;
-    const wick_convolution *c = &m->conv;
+    if (m->conv.what == WICK_CONV_WEIGHT) return wick_c_print_conv_weight(p, s);
+    const wick_convolution geometry = turned(&m->conv), *const c = &geometry;
+    const bool strided = m->conv.what == WICK_CONV_DATA && has_strides(&m->conv);
     const wick_ref *at[WICK_STEP_CONV_REFS];
     for (int i = 0; i < WICK_STEP_CONV_REFS; i++) at[i] = m->at[i] ? &s->refs[m->at[i] - 1] : NULL;
-    if (c->what != WICK_CONV_FORWARD) return wick_c_refuse(p, s, "gradients of convolutions, and transposed ones, are not written yet");
-    if (!at[WICK_STEP_CONV_B] || !wick_c_is_data(p, at[WICK_STEP_CONV_B])) return wick_c_refuse(p, s, "convolutions whose weights are computed in the run are not written yet");
+    const bool known = wick_c_is_data(p, at[WICK_STEP_CONV_B]);
     const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
-    const char *weights = wick_c_data(p, at[WICK_STEP_CONV_B]);
-    if (!all_finite(c->type, weights, c->groups * c->co * c->ci * taps)) return wick_c_refuse(p, s, "its weights hold NaN or Inf");
+    const char *weights = known ? wick_c_data(p, at[WICK_STEP_CONV_B]) : NULL;
+    if (known && !all_finite(c->type, weights, c->groups * c->co * c->ci * taps)) return wick_c_refuse(p, s, "its weights hold NaN or Inf");
     const char *type = wick_c_type(c->type);
     const wick_dtype dtype = c->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const int64_t lanes = WICK_MIN(p->m->lanes, c->depthwise ? c->planes[0] || c->planes[1] ? 1 : c->groups : c->co);
+    const wick_c_weights view = view_of(&m->conv, m->conv.what == WICK_CONV_DATA && !strided);
+    if (!known) {
+        if (c->winograd)
+            print_stretching(p, c, view, lanes);
+        else
+            print_packing(p, c, view, lanes);
+        wick_c_argument(p, at[WICK_STEP_CONV_B], dtype);
+        wick_text_add(&p->calls, ", ");
+        wick_c_argument(p, at[WICK_STEP_CONV_SHARED], dtype);
+        wick_text_add(&p->calls, ");\n");
+    }
     wick_text t = text_of();
-    if (c->depthwise) {
+    if (known && is_vectors(&m->conv, p->m->isa)) {
+        int number;
+        if (c->winograd) {
+            wick_c_print_vector_winograd(p->m, c, &t);
+            number = stretched_weights(p, c, view, (const float *)(const void *)weights, wick_c_panel(p->m, c->co));
+        } else {
+            number = wick_c_print_vector_conv(p, c, view, weights, &t);
+        }
+        wick_c_kernel(p, c->winograd ? "winograd" : "conv", &t);
+        wick_c_argument(p, at[WICK_STEP_CONV_A], dtype);
+        wick_text_add(&p->calls, ", ");
+        wick_c_constant_at(p, number, 0);
+        wick_text_add(&p->calls, ", ");
+        for (int k = 0; k < 2; k++) {
+            if (k ? !wick_c_has_frame(c) : !c->bias) continue;
+            wick_c_argument(p, at[k ? WICK_STEP_CONV_SHARED : WICK_STEP_CONV_BIAS], dtype);
+            wick_text_add(&p->calls, ", ");
+        }
+        if (c->winograd) {
+            wick_ref v = *at[WICK_STEP_CONV_SHARED];
+            v.offset += (int64_t)wick_c_frame_bytes(c);
+            wick_c_argument(p, &v, dtype);
+            wick_text_add(&p->calls, ", ");
+        }
+        wick_c_argument(p, at[WICK_STEP_CONV_DST], dtype);
+        wick_text_add(&p->calls, ");\n");
+        return WICK_OK;
+    }
+    if (strided) {
+        wick_c_print_strided(&t, &m->conv, lanes);
+    } else if (c->depthwise) {
         print_depthwise(&t, c, type, lanes);
     } else if (c->winograd) {
         print_winograd(&t, c, lanes);
@@ -637,17 +747,22 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
             t = done;
         }
     }
-    wick_c_function(p, c->depthwise ? "depthwise" : c->winograd ? "winograd" : "conv", &t);
+    wick_c_kernel(p, strided ? "conv_data" : c->depthwise ? "depthwise" : c->winograd ? "winograd" : "conv", &t);
     wick_c_argument(p, at[WICK_STEP_CONV_A], dtype);
     wick_text_add(&p->calls, ", ");
-    wick_c_constant_at(p, c->winograd ? stretched_weights(p, c, (const float *)(const void *)weights, lanes) : packed_weights(p, c, weights, lanes), 0);
+    if (known)
+        wick_c_constant_at(p, c->winograd ? stretched_weights(p, c, view, (const float *)(const void *)weights, lanes) : packed_weights(p, c, view, weights, lanes), 0);
+    else
+        wick_c_argument(p, at[WICK_STEP_CONV_SHARED], dtype);
     wick_text_add(&p->calls, ", ");
     if (c->bias) {
         wick_c_argument(p, at[WICK_STEP_CONV_BIAS], dtype);
         wick_text_add(&p->calls, ", ");
     }
     if (c->winograd) {
-        wick_c_argument(p, at[WICK_STEP_CONV_SHARED], dtype);
+        wick_ref tile = *at[WICK_STEP_CONV_SHARED];
+        tile.offset += known ? 0 : (int64_t)scratch_weights(c);
+        wick_c_argument(p, &tile, dtype);
         wick_text_add(&p->calls, ", ");
     }
     wick_c_argument(p, at[WICK_STEP_CONV_DST], dtype);
@@ -706,7 +821,7 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
         line(&t, depth, "y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c] = n_all > 0 ? all / (%s)n_all : 0;", LL(w->out[0]), LL(w->out[1]), LL(w->out[2]), LL(channels), type);
     while (depth > 1) line(&t, --depth, "}");
     wick_text_add(&t, "}\n");
-    wick_c_function(p, max ? "max_pool" : "mean_pool", &t);
+    wick_c_kernel(p, max ? "max_pool" : "mean_pool", &t);
     wick_c_argument(p, &s->refs[0], dtype);
     wick_text_add(&p->calls, ", ");
     wick_c_argument(p, &s->refs[1], dtype);
@@ -718,6 +833,8 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
 
 /* Rows are summed in chunks of 1,024, 16 lanes each folded by halves, and chunks in double; in softmax rows of up to 32 columns in order. */
 enum { SOFTMAX_SHORT = 32, SOFTMAX_CHUNK = 1024, SOFTMAX_LANES = 16 };
+/* On the tiers: four vectors, but never fewer than 16. */
+static int row_lanes(wick_c_isa isa, wick_ctype type) { return WICK_MAX(SOFTMAX_LANES, (isa == WICK_C_AVX512 ? 256 : isa == WICK_C_AVX2 ? 128 : 0) / (int)wick_ctype_size(type)); }
 wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     const wick_step_softmax *m = s->args;
     const wick_dtype dtype = m->type == WICK_CF32 ? WICK_F32 : WICK_F64;
@@ -727,6 +844,7 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     line(&t, 1, "for (long r = 0; r < %lld; r++, x += %lld, y += %lld) {", LL(m->rows), LL(m->cols), LL(m->cols));
     line(&t, 2, "%s most = -INFINITY;", type);
     line(&t, 2, "for (long c = 0; c < %lld; c++) most = x[c] > most ? x[c] : most;", LL(m->cols));
+    const int lanes = row_lanes(p->m->isa, m->type);
     if (m->cols <= SOFTMAX_SHORT) {
         line(&t, 2, "%s sum = 0;", type);
         line(&t, 2, "for (long c = 0; c < %lld; c++) {", LL(m->cols));
@@ -738,13 +856,13 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     } else {
         line(&t, 2, "double sum = 0;");
         line(&t, 2, "for (long c0 = 0; c0 < %lld; c0 += %d) {", LL(m->cols), SOFTMAX_CHUNK);
-        line(&t, 3, "%s lane[%d] = {0};", type, SOFTMAX_LANES);
+        line(&t, 3, "%s lane[%d] = {0};", type, lanes);
         line(&t, 3, "for (long c = c0; c < %lld && c < c0 + %d; c++) {", LL(m->cols), SOFTMAX_CHUNK);
         line(&t, 4, "const %s e = wick_weight_exp_%s(x[c] - most);", type, t_name);
-        line(&t, 4, "lane[c %% %d] = lane[c %% %d] + e;", SOFTMAX_LANES, SOFTMAX_LANES);
+        line(&t, 4, "lane[c %% %d] = lane[c %% %d] + e;", lanes, lanes);
         if (!m->log) line(&t, 4, "y[c] = e;");
         line(&t, 3, "}");
-        line(&t, 3, "for (long h = %d; h > 0; h /= 2)", SOFTMAX_LANES / 2);
+        line(&t, 3, "for (long h = %d; h > 0; h /= 2)", lanes / 2);
         line(&t, 4, "for (long l = 0; l < h; l++) lane[l] = lane[l] + lane[l + h];");
         line(&t, 3, "sum = sum + (double)lane[0];");
         line(&t, 2, "}");
@@ -756,7 +874,7 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     line(&t, 2, m->log ? "for (long c = 0; c < %lld; c++) y[c] = x[c] - most - end;" : "for (long c = 0; c < %lld; c++) y[c] = y[c] * end;", LL(m->cols));
     line(&t, 1, "}");
     wick_text_add(&t, "}\n");
-    wick_c_function(p, m->log ? "log_softmax" : "softmax", &t);
+    wick_c_kernel(p, m->log ? "log_softmax" : "softmax", &t);
     wick_c_argument(p, &s->refs[0], dtype);
     wick_text_add(&p->calls, ", ");
     wick_c_argument(p, &s->refs[1], dtype);
@@ -767,12 +885,12 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
 /* ---- layer norm, and concatenation ------------------------------------------------------------------------------------------------------------------ */
 
 /* double NAME: the sum over a row of what `term` makes of x[c]. */
-static void print_row_sum(wick_text *t, int depth, const char *type, const char *name, int64_t cols, const char *term) {
+static void print_row_sum(wick_text *t, int depth, int lanes, const char *type, const char *name, int64_t cols, const char *term) {
     line(t, depth, "double %s = 0;", name);
     line(t, depth, "for (long c0 = 0; c0 < %lld; c0 += %d) {", LL(cols), SOFTMAX_CHUNK);
-    line(t, depth + 1, "%s lane[%d] = {0};", type, SOFTMAX_LANES);
-    line(t, depth + 1, "for (long c = c0; c < %lld && c < c0 + %d; c++) lane[c %% %d] = lane[c %% %d] + %s;", LL(cols), SOFTMAX_CHUNK, SOFTMAX_LANES, SOFTMAX_LANES, term);
-    line(t, depth + 1, "for (long h = %d; h > 0; h /= 2)", SOFTMAX_LANES / 2);
+    line(t, depth + 1, "%s lane[%d] = {0};", type, lanes);
+    line(t, depth + 1, "for (long c = c0; c < %lld && c < c0 + %d; c++) lane[c %% %d] = lane[c %% %d] + %s;", LL(cols), SOFTMAX_CHUNK, lanes, lanes, term);
+    line(t, depth + 1, "for (long h = %d; h > 0; h /= 2)", lanes / 2);
     line(t, depth + 2, "for (long l = 0; l < h; l++) lane[l] = lane[l] + lane[l + h];");
     line(t, depth + 1, "%s = %s + (double)lane[0];", name, name);
     line(t, depth, "}");
@@ -782,7 +900,7 @@ wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s) {
     const wick_step_layer_norm *m = s->args;
     const wick_dtype dtype = m->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const char *type = wick_c_type(m->type);
-    const int refs = m->n_in + 2 + m->centred;
+    const int refs = m->n_in + 2 + m->centred, lanes = row_lanes(p->m->isa, m->type);
     wick_text t = text_of(), eps = text_of();
     wick_c_number(&eps, WICK_CF64, m->eps);
     wick_text_add(&t, "(const %s *x, ", type);
@@ -793,11 +911,11 @@ wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s) {
     wick_text_add(&t, "%s *rstds) {\n", type);
     line(&t, 1, "for (long r = 0; r < %lld; r++, x += %lld, y += %lld) {", LL(m->rows), LL(m->cols), LL(m->cols));
     if (m->centred) {
-        print_row_sum(&t, 2, type, "sum", m->cols, "x[c]");
+        print_row_sum(&t, 2, lanes, type, "sum", m->cols, "x[c]");
         line(&t, 2, "const %s mean = (%s)(sum / %lld);", type, type, LL(m->cols));
         line(&t, 2, "means[r] = mean;");
     }
-    print_row_sum(&t, 2, type, "squares", m->cols, m->centred ? "(x[c] - mean) * (x[c] - mean)" : "x[c] * x[c]");
+    print_row_sum(&t, 2, lanes, type, "squares", m->cols, m->centred ? "(x[c] - mean) * (x[c] - mean)" : "x[c] * x[c]");
     line(&t, 2, "const %s rstd = (%s)(1 / sqrt(squares / %lld + %s));", type, type, LL(m->cols), eps.at ? eps.at : "0");
     line(&t, 2, "rstds[r] = rstd;");
     line(&t, 2, "for (long c = 0; c < %lld; c++) {", LL(m->cols));
@@ -810,7 +928,7 @@ wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s) {
     wick_text_add(&t, "}\n");
     t.failed = t.failed || eps.failed;
     wick_text_free(&eps);
-    wick_c_function(p, m->centred ? "layer_norm" : "rms_norm", &t);
+    wick_c_kernel(p, m->centred ? "layer_norm" : "rms_norm", &t);
     for (int i = 0; i < refs; i++) {
         if (i) wick_text_add(&p->calls, ", ");
         wick_c_argument(p, &s->refs[i], dtype);
@@ -836,7 +954,7 @@ wick_status wick_c_print_join(wick_c_printer *p, const wick_step *s) {
     }
     line(&t, 1, "}");
     wick_text_add(&t, "}\n");
-    wick_c_function(p, "join", &t);
+    wick_c_kernel(p, "join", &t);
     for (int k = 0; k <= m->n; k++) {
         if (k) wick_text_add(&p->calls, ", ");
         wick_c_argument(p, &s->refs[k], dtype);

@@ -17,9 +17,10 @@ typedef struct wick_c_seen {
 
 typedef struct wick_c_printer {
     const wick_c_model *m;
+    const wick_c_function *f; /* that is being printed */
     wick_msg *msg;
     wick_arena arena;
-    wick_text functions, calls; /* of kernels; of them in order */
+    wick_text functions, calls; /* of kernels; of them in order, for f */
     wick_c_uses uses;
     wick_c_constant_array *constants;
     size_t n_constants, cap_constants, const_bytes;
@@ -32,7 +33,9 @@ wick_status wick_c_refuse(wick_c_printer *p, const wick_step *s, const char *why
 /* Number of a constant with these elements. */
 int wick_c_constant(wick_c_printer *p, wick_dtype dtype, const void *data, int64_t count);
 /* Adds the function, "(const float *x) { ... }" with its parameters first, unless there is an equal one, and begins its call: "    conv_3(". Frees text. */
-void wick_c_function(wick_c_printer *p, const char *kind, wick_text *text);
+void wick_c_kernel(wick_c_printer *p, const char *kind, wick_text *text);
+/* The same of a function that returns whether it met a fault; the call is a condition: "    if (check_3(". */
+void wick_c_checking_kernel(wick_c_printer *p, const char *kind, wick_text *text);
 /* Adds an argument to the call: the operand, as elements of dtype; or a constant from element `offset` on. */
 void wick_c_argument(wick_c_printer *p, const wick_ref *ref, wick_dtype dtype);
 void wick_c_constant_at(wick_c_printer *p, int number, int64_t offset);
@@ -47,5 +50,37 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_join(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_conv_weight(wick_c_printer *p, const wick_step *s);
+void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes); /* a gradient of the input by strides; weights are packed with taps in order */
+wick_status wick_c_print_conv_sum(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_one_hot(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_check(wick_c_printer *p, const wick_step *s);
+
+/* ---- over vectors, in aot_vectors.c ---- */
+
+/* Where weights [groups * co, ci, taps] are read, seen from what comes out: elements from one group, output, source and tap to the next, and where the first tap is. The
+ * gradient of the input has sources and outputs exchanged, and reads its taps from the last one on. */
+typedef struct wick_c_weights {
+    int64_t of_group, of_out, of_source, tap, of_tap;
+} wick_c_weights;
+void wick_c_print_vectors(const wick_c_model *m, wick_text *out); /* types and macros */
+/* The function, and the number of its weights. Its parameters: image, weights, bias if there is one, frame if there is one, result. */
+int wick_c_print_vector_conv(wick_c_printer *p, const wick_convolution *c, wick_c_weights view, const void *weights, wick_text *t);
+wick_status wick_c_print_vector_product(wick_c_printer *p, const wick_step *s); /* of a known B */
+/* A copy of the image with zeros around it, where outputs reach beyond. */
+bool wick_c_has_frame(const wick_convolution *c);
+size_t wick_c_frame_bytes(const wick_convolution *c);
+size_t wick_c_vector_scratch(const wick_convolution *c); /* bytes: the frame, and behind it what Winograd's algorithm transforms */
+/* Its parameters: image, weights in panels of wick_c_panel outputs, bias if there is one, frame if there is one, what lies behind it, result. */
+void wick_c_print_vector_winograd(const wick_c_model *m, const wick_convolution *c, wick_text *t);
+int64_t wick_c_panel(const wick_c_model *m, int64_t outputs);
+
+/* ---- lines, in aot_lines.c ---- */
+
+#define LL(x) ((long long)(x))
+/* A line at a depth of braces. */
+void wick_c_line(wick_text *t, int depth, const char *fmt, ...) WICK_PRINTF(3, 4);
 
 #endif

@@ -1,4 +1,4 @@
-/* plan_c.c: a plan as files of C: what is known already is computed, weights that kernels would pack are left as they are, memory is laid out anew for the steps that are
+/* plan_c.c: plans as files of C: what is known already is computed, weights that kernels would pack are left as they are, memory is laid out anew for the steps that are
  * left, and codegen prints them. */
 #include <ctype.h>
 #include <errno.h>
@@ -13,10 +13,19 @@
 
 enum { MOST_NAME = 64 };
 
+/* plan and what follows it: of the function that is being made. */
 typedef struct writing {
-    const wick_plan *plan;
     wick_msg *msg;
     wick_arena arena;
+    const wick_c_state *named; /* by the caller */
+    int n_named;
+    wick_c_variable *states;
+    const wick_tensor **state_of; /* by state */
+    int n_states;
+    wick_c_isa isa;
+
+    const wick_plan *plan;
+    const wick_c_entry *entry;
     wick_c_buffer *buffers;
     bool *folded; /* by step: it ran here */
     const wick_step **steps;
@@ -40,14 +49,16 @@ static bool is_identifier(const char *name) {
 static bool is_taken(const writing *w, const char *name, int before) {
     static const char *const words[] = {"arena", "weights", "bytes", "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for",
                                         "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
-                                        "unsigned", "void", "volatile", "while", "asm", "memcpy", "KEEP", "NAN", "INFINITY"};
+                                        "unsigned", "void", "volatile", "while", "asm", "memcpy", "KEEP", "NAN", "INFINITY", "vec", "vec_at", "vec_bits", "ALL", "FUSED"};
+
     for (size_t i = 0; i < WICK_COUNTOF(words); i++)
         if (strcmp(name, words[i]) == 0) return true;
     for (int i = 0; i < before; i++)
         if (strcasecmp(name, w->ports[i].name) == 0) return true; /* macros have them in capitals */
-    /* w0, conv_1: constants and functions */
+    /* w0, s0, conv_1: constants, states and functions */
     const size_t n = strlen(name), digits = strspn(name + strcspn(name, "0123456789"), "0123456789");
-    return digits && n == strcspn(name, "0123456789") + digits && (name[0] == 'w' || strchr(name, '_'));
+    const bool numbered = digits && n == strcspn(name, "0123456789") + digits;
+    return numbered && (name[0] == 'w' || (name[0] == 's' && n == digits + 1) || strchr(name, '_'));
 }
 
 static wick_status name_port(writing *w, int i, const char *wanted, const char *fallback, int number) {
@@ -69,10 +80,42 @@ static wick_status name_port(writing *w, int i, const char *wanted, const char *
 
 /* ---- what is known ----------------------------------------------------------------------------------------------------------------------------- */
 
+/* What the plan assigns is to be named, and to stay. */
+static wick_status find_states(writing *w, const wick_plan *p) {
+    for (size_t i = 0; i < p->n_leaves; i++) {
+        const wick_tensor *state = p->bindings[i].state;
+        int known = 0;
+        if (!p->bindings[i].assigned) continue;
+        while (known < w->n_named && w->named[known].tensor != state) known++;
+        if (known == w->n_named) return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "a plan that assigns states which the options don't name cannot be written as C");
+        w->state_of[known] = state;
+    }
+    return WICK_OK;
+}
+
+/* Only those that a plan assigns, in the order of their names. */
+static wick_status make_states(writing *w, int *n_params, int *rate, const wick_tensor *rate_of) {
+    *n_params = 0;
+    *rate = -1;
+    for (int i = 0; i < w->n_named; i++) {
+        const wick_tensor *state = w->named[i].tensor;
+        const wick_array *array = state->value ? state->value->array : NULL;
+        if (!w->state_of[i] && state != rate_of) continue;
+        const wick_type *type = &state->value->type;
+        if (!array) return wick_msg_set(w->msg, WICK_ERR_INVALID, "%s has no value: it has a pending assignment", w->named[i].name);
+        if (!wick_layout_is_contiguous(&array->layout, type) || !wick_c_memory((wick_dtype)type->dtype))
+            return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "%s cannot be written as C: it lies strided, or is of %s", w->named[i].name, wick_dtype_name((wick_dtype)type->dtype));
+        if (state == rate_of) *rate = w->n_states;
+        *n_params += w->named[i].param;
+        w->states[w->n_states] = (wick_c_variable){.name = w->named[i].name, .type = *type, .data = wick_array_data(array, type)};
+        w->state_of[w->n_states++] = state;
+    }
+    if (*rate >= 0 && (w->states[*rate].type.dtype != WICK_F64 || w->states[*rate].type.rank)) return wick_msg_set(w->msg, WICK_ERR_INVALID, "the rate must be one f64");
+    return WICK_OK;
+}
+
 static wick_status place_buffers(writing *w) {
     const wick_plan *p = w->plan;
-    for (size_t i = 0; i < p->n_leaves; i++)
-        if (p->bindings[i].assigned) return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "a plan that assigns states cannot be written as C");
     for (size_t i = 0; i < p->n_buffers; i++) {
         const wick_buffer *b = &p->buffers[i];
         wick_c_buffer *c = &w->buffers[i];
@@ -99,6 +142,9 @@ static wick_status place_buffers(writing *w) {
                 c->index = (uint32_t)leaf->input;
                 break;
             }
+            for (int k = 0; leaf->state && k < w->n_states; k++)
+                if (w->state_of[k] == leaf->state) c->place = WICK_C_STATE, c->index = (uint32_t)k;
+            if (c->place == WICK_C_STATE) break;
             if (!array) return wick_msg_set(w->msg, WICK_ERR_INVALID, "a captured tensor has no value: it has a pending assignment, or was freed");
             if (!wick_layout_is_contiguous(&array->layout, &leaf->type)) return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "weights that lie strided cannot be written as C");
             c->place = WICK_C_DATA;
@@ -113,7 +159,7 @@ static wick_status place_buffers(writing *w) {
 /* Refs of a step that what is printed does not use: packed operands, and partial sums. */
 static bool is_shared(const wick_step *s, int ref) {
     if (s->kind == WICK_STEP_GEMM) return ref == 3 && ((const wick_step_gemm *)s->args)->gemm.tasks_pack;
-    if (s->kind == WICK_STEP_CONV) return ref + 1 == ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_SHARED];
+    if (s->kind == WICK_STEP_CONV) return ref + 1 == ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_SHARED] && ((const wick_step_conv *)s->args)->conv.what != WICK_CONV_WEIGHT;
     if (s->kind == WICK_STEP_PROGRAM) return ref == ((const wick_fused *)s->args)->n_in + ((const wick_fused *)s->args)->n_out;
     return false;
 }
@@ -172,10 +218,10 @@ static wick_status lay_out(writing *w) {
         for (int k = 0; k < s->n_refs; k++) {
             wick_buffer *b = &l.buffers[s->refs[k].buffer];
             const bool shared = is_shared(s, k);
-            if ((shared && !wick_c_scratch(s)) || w->buffers[s->refs[k].buffer].place != WICK_C_ARENA) continue;
+            if ((shared && !wick_c_scratch(s, w->buffers, w->isa)) || w->buffers[s->refs[k].buffer].place != WICK_C_ARENA) continue;
             if (b->first < 0) b->first = (int32_t)w->n_steps;
             b->last = (int32_t)w->n_steps;
-            if (shared) b->size = wick_c_scratch(s);
+            if (shared) b->size = wick_c_scratch(s, w->buffers, w->isa);
         }
         w->steps[w->n_steps++] = s;
     }
@@ -208,47 +254,98 @@ static wick_status write_files(writing *w, const char *folder, const wick_c_mode
     return write_file(w, folder, m->name, ".h", &text->header);
 }
 
-static wick_status write_c(writing *w, const char *folder, const wick_c_options *o, wick_c_info *info) {
-    const wick_plan *p = w->plan;
-    const char *name = o->name ? o->name : "model";
-    if (!is_identifier(name)) return wick_msg_set(w->msg, WICK_ERR_INVALID, "\"%s\" is no name for functions in C: letters, digits and _, at most %d", name, MOST_NAME - 1);
-    if (o->lanes < 0 || o->lanes > 64) return wick_msg_set(w->msg, WICK_ERR_INVALID, "%d lanes: 1 to 64", o->lanes);
+/* Buffers, ports and steps of one function. */
+static wick_status make_function(writing *w, const wick_c_entry *e, wick_c_function *f) {
+    const wick_plan *p = e->plan;
+    w->plan = p;
+    w->entry = e;
+    w->n_steps = 0;
     w->buffers = wick_arena_zalloc(&w->arena, (p->n_buffers + 1) * sizeof *w->buffers);
     w->folded = wick_arena_zalloc(&w->arena, p->n_steps + 1);
     w->ports = wick_arena_zalloc(&w->arena, (size_t)(p->n_in + p->n_out + 1) * sizeof *w->ports);
     if (!w->buffers || !w->folded || !w->ports) return out_of_memory(w);
-    for (int i = 0; i < p->n_in; i++) WICK_TRY(name_port(w, i, o->inputs ? o->inputs[i] : NULL, "in", i));
-    for (int i = 0; i < p->n_out; i++) WICK_TRY(name_port(w, p->n_in + i, o->outputs ? o->outputs[i] : NULL, "out", i));
+    for (int i = 0; i < p->n_in; i++) WICK_TRY(name_port(w, i, e->inputs ? e->inputs[i] : NULL, "in", i));
+    for (int i = 0; i < p->n_out; i++) WICK_TRY(name_port(w, p->n_in + i, e->outputs ? e->outputs[i] : NULL, "out", i));
     for (int i = 0; i < p->n_out; i++) w->ports[p->n_in + i].type = p->graph->outputs[i]->type;
     for (size_t i = 0; i < p->n_leaves; i++)
         if (p->bindings[i].input >= 0) w->ports[p->bindings[i].input].type = p->bindings[i].type;
     for (int i = 0; i < p->n_in + p->n_out; i++)
         if (!wick_c_memory((wick_dtype)w->ports[i].type.dtype))
             return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "%s: elements of %s are not written as C yet", w->ports[i].name, wick_dtype_name((wick_dtype)w->ports[i].type.dtype));
+    const size_t most = w->arena_bytes;
     WICK_TRY(place_buffers(w));
     WICK_TRY(fold(w));
     WICK_TRY(lay_out(w));
-    const wick_c_model m = {.name = name, .title = o->title ? o->title : name, .steps = w->steps, .n_steps = w->n_steps, .buffers = w->buffers, .in = w->ports, .out = w->ports + p->n_in,
-                            .n_in = p->n_in, .n_out = p->n_out, .arena_bytes = w->arena_bytes, .lanes = o->lanes ? o->lanes : 8, .weights_apart = o->weights_apart,
+    w->arena_bytes = WICK_MAX(w->arena_bytes, most);
+    *f = (wick_c_function){.verb = e->verb, .steps = w->steps, .n_steps = w->n_steps, .buffers = w->buffers, .in = w->ports, .out = w->ports + p->n_in, .n_in = p->n_in, .n_out = p->n_out};
+    return WICK_OK;
+}
+
+static wick_status write_c(writing *w, int n, const wick_c_entry *entries, const char *folder, const wick_c_options *o, wick_c_info *info) {
+    const char *name = o->name ? o->name : "model";
+    if (!is_identifier(name)) return wick_msg_set(w->msg, WICK_ERR_INVALID, "\"%s\" is no name for functions in C: letters, digits and _, at most %d", name, MOST_NAME - 1);
+    if (o->lanes < 0 || o->lanes > 64) return wick_msg_set(w->msg, WICK_ERR_INVALID, "%d lanes: 1 to 64", o->lanes);
+    wick_c_function *functions = wick_arena_zalloc(&w->arena, (size_t)n * sizeof *functions);
+    w->named = o->states;
+    w->n_named = o->n_states;
+    w->states = wick_arena_zalloc(&w->arena, (size_t)(w->n_named + 1) * sizeof *w->states);
+    w->state_of = wick_arena_zalloc(&w->arena, (size_t)(w->n_named + 1) * sizeof *w->state_of);
+    if (!functions || !w->states || !w->state_of) return out_of_memory(w);
+    int kernels = 0;
+    wick_c_model m = {.name = name, .title = o->title ? o->title : name, .functions = functions, .n_functions = n, .states = w->states, .lanes = o->lanes ? o->lanes : 8, .weights_apart = o->weights_apart,
 #ifdef __aarch64__
-                            .fused = true, /* as the base tier there */
+                      .fused = true, /* as the base tier there */
 #endif
     };
+    if (o->isa) {
+        const char *tier = wick_tier_name(wick_tier_current());
+        w->isa = strcmp(o->isa, "avx512") == 0 ? WICK_C_AVX512 : strcmp(o->isa, "avx2") == 0 ? WICK_C_AVX2 : WICK_C_PLAIN;
+        if (!w->isa) return wick_msg_set(w->msg, WICK_ERR_INVALID, "there is no variant of C for \"%s\": avx2 and avx512", o->isa);
+        if (strcmp(o->isa, tier) != 0) return wick_msg_set(w->msg, WICK_ERR_INVALID, "the plan is for tier %s, and not for %s, whose C was asked for", tier, o->isa);
+    }
+    m.isa = w->isa;
+    m.fused = m.fused || w->isa;
+    for (int i = 0; i < n; i++) {
+        static const char *const taken[] = {"save", "load", "state", "states", "set_rate"};
+        const char *verb = entries[i].verb;
+        bool good = verb && is_identifier(verb);
+        for (size_t k = 0; k < WICK_COUNTOF(taken) && good; k++) good = strcmp(verb, taken[k]) != 0;
+        for (int k = 0; k < i && good; k++) good = strcmp(verb, entries[k].verb) != 0;
+        if (!good) return wick_msg_set(w->msg, WICK_ERR_INVALID, "\"%s\" is no name for one of the functions", verb ? verb : "");
+        WICK_TRY(find_states(w, entries[i].plan));
+    }
+    WICK_TRY(make_states(w, &m.n_params, &m.rate, o->rate));
+    m.n_states = w->n_states;
+    for (int i = 0; i < n; i++) {
+        WICK_TRY(make_function(w, &entries[i], &functions[i]));
+        kernels += (int)functions[i].n_steps;
+    }
+    m.arena_bytes = w->arena_bytes;
     wick_c_text text;
     WICK_TRY(wick_c_print(&m, &text, w->msg));
     const wick_status status = write_files(w, folder, &m, &text);
+    size_t state_bytes = 0;
+    for (int i = 0; i < w->n_states; i++) state_bytes += wick_type_bytes(&w->states[i].type);
     if (status == WICK_OK && info)
-        *info = (wick_c_info){.kernels = (int)w->n_steps, .folded = w->n_folded, .const_bytes = text.const_bytes, .arena_bytes = w->arena_bytes, .source_bytes = text.source.len};
+        *info = (wick_c_info){.kernels = kernels, .folded = w->n_folded, .const_bytes = text.const_bytes, .arena_bytes = w->arena_bytes, .state_bytes = state_bytes, .source_bytes = text.source.len};
     wick_c_text_free(&text);
     return status;
 }
 
-wick_status wick_plan_write_c(const wick_plan *plan, const char *folder, const wick_c_options *options, wick_c_info *info) {
+wick_status wick_plans_write_c(int n, const wick_c_entry *entries, const char *folder, const wick_c_options *options, wick_c_info *info) {
     static const wick_c_options plain;
-    writing w = {.plan = plan, .msg = &plan->ctx->msg};
     if (info) *info = (wick_c_info){0};
+    if (n < 1 || !entries || !entries[0].plan) return WICK_ERR_INVALID;
+    const wick_plan *plan = entries[0].plan;
+    writing w = {.msg = &plan->ctx->msg};
+    for (int i = 1; i < n; i++)
+        if (!entries[i].plan || entries[i].plan->ctx != plan->ctx) return wick_msg_set(w.msg, WICK_ERR_INVALID, "the plans to be written as C must be of one context");
     wick_arena_init(&w.arena, &plan->alloc, 64 * 1024);
-    const wick_status status = write_c(&w, folder, options ? options : &plain, info);
+    const wick_status status = write_c(&w, n, entries, folder, options ? options : &plain, info);
     wick_arena_free(&w.arena);
     return status;
+}
+
+wick_status wick_plan_write_c(const wick_plan *plan, const char *folder, const wick_c_options *options, wick_c_info *info) {
+    return wick_plans_write_c(1, &(wick_c_entry){.plan = plan, .verb = "run", .inputs = options ? options->inputs : NULL, .outputs = options ? options->outputs : NULL}, folder, options, info);
 }

@@ -255,6 +255,7 @@ void wick_windows_max(const wick_windows *w, int64_t begin, int64_t end, const v
 void wick_windows_mean(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch);
 /* With i the first of the largest in a window of x (the last NaN): y = v[i], and v[i] += y over zeros. */
 void wick_windows_pick(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *v, void *y);
+bool wick_windows_put_copies(const wick_windows *w); /* on this tier: y is written to v, and not added to zeros: the sign of a zero stays */
 void wick_windows_put(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v);
 void wick_windows_index(const wick_windows *w, int64_t begin, int64_t end, const void *x, int64_t *y); /* y = i, in its plane; planes only; -1: none */
 /* The transpose of mean: every input gets the sum of y / count of its windows. */

@@ -201,7 +201,7 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     for (int stage = 0; stage < 3; stage++) {
         if (!k->tasks[stage]) continue;
         wick_step step = {.name = stage == 1 ? wick_conv_name(k) : names[stage], .run = run[stage], .tasks = k->tasks[stage],
-                          .kind = stage == 0 ? WICK_STEP_PACK : stage == 1 ? WICK_STEP_CONV : WICK_STEP_OTHER,
+                          .kind = stage == 0 ? WICK_STEP_PACK : stage == 1 ? WICK_STEP_CONV : WICK_STEP_CONV_SUM,
                           .scratch = stage == 1 ? k->scratch : 0, .packs = stage == 0, .flops = stage == 1 ? flops_conv(node) : 0, .bytes = stage == 1 ? moved : 2 * (double)k->shared};
         const bool uses[WICK_STEP_CONV_REFS] = {stage == 1, stage < 2, stage == 1 && k->bias, stage == last, k->shared > 0};
         wick_ref refs[WICK_STEP_CONV_REFS];

@@ -184,14 +184,9 @@ static wick_status infer_one_hot(wick_infer *i) {
     i->out->device = device;
     return WICK_OK;
 }
-typedef struct one_hot_args {
-    int64_t count, classes;
-    size_t elem;
-    uint64_t one;
-} one_hot_args;
 static int64_t run_one_hot(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)begin, (void)end, (void)scratch;
-    const one_hot_args *a = args;
+    const wick_step_one_hot *a = args;
     const int64_t *index = ptr[0];
     char *out = ptr[1];
     memset(out, 0, (size_t)(a->count * a->classes) * a->elem);
@@ -204,8 +199,8 @@ static wick_status lower_one_hot(wick_lower *l, wick_node *node) {
     wick_operand in, out;
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
-    one_hot_args a = {wick_type_count(in.type), attr->classes, wick_dtype_size((wick_dtype)attr->dtype), wick_number_bits((wick_dtype)attr->dtype, 1)};
-    wick_step step = {.name = "one_hot", .run = run_one_hot, .tasks = 1, .bytes = (double)wick_type_bytes(out.type)};
+    wick_step_one_hot a = {wick_type_count(in.type), attr->classes, wick_dtype_size((wick_dtype)attr->dtype), wick_number_bits((wick_dtype)attr->dtype, 1)};
+    wick_step step = {.name = "one_hot", .kind = WICK_STEP_ONE_HOT, .run = run_one_hot, .tasks = 1, .bytes = (double)wick_type_bytes(out.type)};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
 }
 static void print_classes(wick_str *s, const wick_node *node) { wick_str_add(s, "classes=%lld", (long long)((const one_hot_attr *)node->attr)->classes); }

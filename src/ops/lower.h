@@ -52,11 +52,17 @@ typedef enum wick_step_kind {
     WICK_STEP_GEMM,
     WICK_STEP_MIRROR,
     WICK_STEP_CONV,
+    WICK_STEP_CONV_SUM,
     WICK_STEP_MAX_POOL,
+    WICK_STEP_MAX_POOL_PUT,
     WICK_STEP_MEAN_POOL,
+    WICK_STEP_MEAN_POOL_SHARE,
     WICK_STEP_SOFTMAX,
     WICK_STEP_LAYER_NORM,
-    WICK_STEP_JOIN
+    WICK_STEP_JOIN,
+    WICK_STEP_CROSS_ENTROPY,
+    WICK_STEP_ONE_HOT,
+    WICK_STEP_CHECK
 } wick_step_kind;
 
 typedef struct wick_step {

@@ -1,5 +1,6 @@
 /* meta.c: ops about the graph itself: gradients, effects, fused groups; and the list of all ops. */
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/ops.h"
 
 static double no_flops(const wick_node *node) { return (void)node, 0; }
@@ -248,13 +249,9 @@ static wick_status infer_check(wick_infer *i) {
     if (i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "checks f32 and f64");
     return WICK_OK;
 }
-typedef struct check_args {
-    bool is_f64;
-    int64_t count;
-} check_args;
 static int64_t run_check(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)begin, (void)end, (void)scratch;
-    const check_args *a = args;
+    const wick_step_check *a = args;
     for (int64_t i = 0; i < a->count; i++) {
         double v = a->is_f64 ? ((const double *)ptr[0])[i] : (double)((const float *)ptr[0])[i];
         if (!(v - v == 0)) return i;
@@ -265,8 +262,8 @@ static wick_status lower_check(wick_lower *l, wick_node *node) {
     wick_operand in;
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     wick_lower_set(l, node, 0, wick_lower_in(l, node, 0));
-    check_args a = {in.type->dtype == WICK_F64, wick_type_count(in.type)};
-    wick_step step = {.name = "check_finite", .run = run_check, .tasks = 1, .bytes = (double)wick_type_bytes(in.type), .fault = WICK_ERR_NOT_FINITE,
+    wick_step_check a = {in.type->dtype == WICK_F64, wick_type_count(in.type)};
+    wick_step step = {.name = "check_finite", .kind = WICK_STEP_CHECK, .run = run_check, .tasks = 1, .bytes = (double)wick_type_bytes(in.type), .fault = WICK_ERR_NOT_FINITE,
                       .fault_text = "element %lld is NaN or Inf"};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false)}, 1);
 }

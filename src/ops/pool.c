@@ -172,7 +172,7 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
                        : node->op == &wick_op_max_pool_pick ? run_pick
                        : node->op == &wick_op_max_pool_put  ? run_put
                                                             : run_share;
-    wick_step step = {.name = pooling ? wick_windows_name(w, run == run_max) : node->op->name, .run = run, .kind = run == run_max ? WICK_STEP_MAX_POOL : run == run_mean ? WICK_STEP_MEAN_POOL : WICK_STEP_OTHER,
+    wick_step step = {.name = pooling ? wick_windows_name(w, run == run_max) : node->op->name, .run = run, .kind = run == run_max ? WICK_STEP_MAX_POOL : run == run_mean ? WICK_STEP_MEAN_POOL : run == run_put ? WICK_STEP_MAX_POOL_PUT : run == run_share ? WICK_STEP_MEAN_POOL_SHARE : WICK_STEP_OTHER,
                       .tasks = (p.planes + p.per_task - 1) / p.per_task,
                       .scratch = pooling ? wick_windows_scratch(w) : 0, .flops = flops_pool(node), .bytes = bytes};
     return wick_lower_step(l, &step, &p, sizeof p, refs, node->n_in + 1);

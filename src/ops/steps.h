@@ -18,14 +18,15 @@ typedef struct wick_step_gemm {
     int bias;                                                        /* its number among the refs, or 0 */
 } wick_step_gemm;
 
-/* CONV: the stage that computes. Weights are among its refs as they were given. */
+/* CONV: the stage that computes. Weights are among its refs as they were given. A gradient of weights leaves its parts in what the stages share, [chunk][group][tap][ci][co],
+ * depthwise [chunk][tap][group]; CONV_SUM, with the same arguments, adds them up. */
 enum { WICK_STEP_CONV_A, WICK_STEP_CONV_B, WICK_STEP_CONV_BIAS, WICK_STEP_CONV_DST, WICK_STEP_CONV_SHARED, WICK_STEP_CONV_REFS };
 typedef struct wick_step_conv {
     wick_convolution conv;
     int at[WICK_STEP_CONV_REFS]; /* numbers among the step's refs, from 1; 0: it has none */
 } wick_step_conv;
 
-/* MAX_POOL, MEAN_POOL: x, y. Of `planes` planes, or images with channels last. */
+/* MAX_POOL, MEAN_POOL: x, y. MAX_POOL_PUT: x, y, v; MEAN_POOL_SHARE: y, v. Of `planes` planes, or images with channels last. */
 typedef struct wick_step_pool {
     wick_windows windows;
     int64_t planes, per_task;
@@ -46,6 +47,26 @@ typedef struct wick_step_layer_norm {
     int64_t rows, cols, per_task;
     double eps;
 } wick_step_layer_norm;
+
+/* CROSS_ENTROPY: logits, labels, losses, probabilities; i64 labels. Other: it has weights, smoothing or an ignored label, which change both. */
+typedef struct wick_step_cross_entropy {
+    wick_ctype type;
+    bool other;
+    int64_t rows, cols, per_task;
+} wick_step_cross_entropy;
+
+/* ONE_HOT: i64 indices, rows. */
+typedef struct wick_step_one_hot {
+    int64_t count, classes;
+    size_t elem;
+    uint64_t one; /* an element */
+} wick_step_one_hot;
+
+/* CHECK: x, whose elements are to be finite. */
+typedef struct wick_step_check {
+    bool is_f64;
+    int64_t count;
+} wick_step_check;
 
 /* JOIN: parts, then the result; all of one dtype. */
 typedef struct wick_step_join {

@@ -105,10 +105,59 @@ test_compile() {
     has c2/lenet.h "int lenet_run(const void *weights, const float *image, float *scores);"
     # Every machine writes the same.
     expect 0 env WICK_ISA=ref "$wick" compile "${net[@]}" -o c3 --name lenet --quiet && cmp c/lenet.c c3/lenet.c
+    # Convolutions that other tiers would not leave to Winograd's algorithm, or would.
+    expect 0 env WICK_ISA=base "$wick" compile --arch resnet8 --input 3,32,32 -o c4 --name resnet --quiet && expect 0 "$wick" compile --arch resnet8 --input 3,32,32 -o c5 --name resnet --quiet && cmp c4/resnet.c c5/resnet.c
+    expect 2 "$wick" compile "${net[@]}" -o c --isa neon && has err "--isa"
+    if grep -q '\bavx2\b.*\bfma\b\|\bfma\b.*\bavx2\b' /proc/cpuinfo; then
+        expect 0 "$wick" compile "${net[@]}" -o c6 --name lenet --isa avx2 --quiet && has out "cc -O3 -mavx2 -mfma" && has c6/lenet.c "vector_size(32)"
+        expect 0 "$wick" compile "${net[@]}" -o c6 --name lenet --isa avx2 --train --quiet
+        cc -std=c11 -Wall -Wextra -Werror -pedantic -O2 -mavx2 -mfma -c c6/lenet.c -o lenet.o || fail "the variant with its training does not compile"
+    fi
     expect 0 "$wick" compile "${net[@]}" -o c --cc none-such && has err "--cc COMMAND" && lacks out "code "
     expect 2 "$wick" compile "${net[@]}" && has err "--out DIR"
     expect 2 "$wick" compile "${net[@]}" -o c --name "a b" && has err "no name"
     expect 2 "$wick" plan "${net[@]}" -o c && has err "unknown option -o"
+}
+test_compile_training() {
+    command -v cc >/dev/null || return 0
+    expect 0 "$wick" compile "${net[@]}" -o t --name net --train --batch 2 --optimizer sgd --momentum 0.5 --lr 0.02 --freeze 'conv1*' --json && valid_json out && has out '"state_bytes": '
+    has t/net.h "int net_train(const float *image, const int64_t *label, float *loss);" && has t/net.h "NET_TRAIN_IMAGE_SIZE 1568" && has t/net.h "fc3.weight: f32[10, 84]" && lacks t/net.h "conv1"
+    [ "$(json out state_bytes)" = "$(sed -n 's/#define NET_STATE_BYTES \([0-9]*\).*/\1/p' t/net.h)" ] || fail "NET_STATE_BYTES is not state_bytes"
+    cat >main.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include "t/net.h"
+static float x[NET_TRAIN_IMAGE_SIZE], scores[NET_SCORES_SIZE], again[NET_SCORES_SIZE];
+static unsigned char all[NET_STATE_BYTES];
+int main(void) {
+    const int64_t label[2] = {3, 7}, none[2] = {3, 10};
+    float loss = 0, first = 0, frozen;
+    for (unsigned i = 0; i < sizeof x / sizeof *x; i++) x[i] = (i < sizeof x / sizeof *x / 2 ? i % 28 < 14 : i / 28 % 2) ? 1.0f : -1.0f;
+    for (int step = 0; step < 40; step++) {
+        if (net_train(x, label, &loss)) return 1;
+        if (step == 0) first = loss;
+    }
+    if (!(loss < 0.2f * first)) return printf("the loss went from %g to %g\n", (double)first, (double)loss), 1;
+    net_save(all);
+    if (net_run(x, scores) || !(scores[3] > scores[7])) return 1;
+    if (net_train(x, none, &loss) != 2) return 1;
+    if (net_run(x, again) || memcmp(scores, again, sizeof again)) return printf("a step that failed left something\n"), 1;
+    net_train(x, label, &loss);
+    net_load(all);
+    if (net_run(x, again) || memcmp(scores, again, sizeof again)) return printf("what was saved is not what was loaded\n"), 1;
+    net_set_rate(0);
+    net_train(x, label, &loss), net_train(x, label, &frozen);
+    if (loss != frozen) return printf("a rate of 0 changes the loss\n"), 1;
+    for (int i = 0; i < NET_PARAMS; i++)
+        if (strncmp(net_states[i].name, "optim.", 6) == 0) return 1;
+    return 0;
+}
+END
+    cc -std=c11 -Wall -Wextra -Werror -pedantic -O2 main.c t/net.c -lm -o trained && ./trained || fail "the emitted step does not train"
+    expect 0 "$wick" compile "${net[@]}" -o t --name net --train --loss mse --classes 3 --optimizer adamw --quiet && has t/net.h "const float *target" && has t/net.h "target: f32[1, 3]"
+    expect 2 "$wick" compile "${net[@]}" -o t --lr 1 && has err "--lr is for --train"
+    expect 2 "$wick" compile "${net[@]}" -o t --train --freeze nothing && has err "no parameter"
+    expect 3 "$wick" compile --net "flatten, dropout 0.5, linear classes" --input 28,28 -o t --train && has err "random_uniform"
 }
 test_wrong_uses() {
     expect 2 "$wick" plan && has err "needs MODEL, or --arch"

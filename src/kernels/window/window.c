@@ -53,11 +53,11 @@ void wick_windows_pick(const wick_windows *w, int64_t begin, int64_t end, const 
 void wick_windows_index(const wick_windows *w, int64_t begin, int64_t end, const void *x, int64_t *y) {
     (w->type == WICK_CF64 ? index_f64 : index_f32)(w, begin, end, x, y);
 }
+bool wick_windows_put_copies(const wick_windows *w) { return !w->channels && tier_kernels()->put_halves[0] && are_halves(w); }
 void wick_windows_put(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v) {
     const wick_window_kernels *tier = tier_kernels();
     const int f64 = w->type == WICK_CF64;
-    const bool halves = tier->put_halves[0] && are_halves(w);
-    (w->channels ? tier->channels_put[f64] : halves ? tier->put_halves[f64] : f64 ? put_f64 : put_f32)(w, begin, end, x, y, v);
+    (w->channels ? tier->channels_put[f64] : wick_windows_put_copies(w) ? tier->put_halves[f64] : f64 ? put_f64 : put_f32)(w, begin, end, x, y, v);
 }
 void wick_windows_share(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v) {
     const int f64 = w->type == WICK_CF64;

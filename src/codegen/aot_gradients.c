@@ -1,0 +1,380 @@
+/* aot_gradients.c: kernels of training as loops, beside those of aot_kernels.c: gradients of convolutions and of pooling, cross-entropy, and what checks a run. Sums are in the order of
+ * the base tier. */
+#include <stdio.h>
+
+#include "codegen/aot_print.h"
+#include "kernels/gemm/gemm_tuning.h"
+#include "kernels/window/window.h"
+
+#define line wick_c_line
+
+static void two_arguments(wick_c_printer *p, const wick_step *s, int a, int b, wick_dtype dtype) {
+    wick_c_argument(p, &s->refs[a], dtype);
+    wick_text_add(&p->calls, ", ");
+    wick_c_argument(p, &s->refs[b], dtype);
+}
+
+/* total += acc, where a block of a chain ends. */
+static void print_flush(wick_text *t, int depth, const char *width) {
+    line(t, depth, "for (long j = 0; j < %s; j++) total[j] = total[j] + acc[j], acc[j] = 0;", width);
+}
+
+/* ---- a convolution's gradient of its input, by strides ------------------------------------------------------------------------------------------ */
+
+/* An input meets the taps that its place leaves it, from the last on. Blocks of a chain are those of the kernel: as many rows of taps as fit, where these are neighbours. */
+void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes) {
+    const char *type = wick_c_type(c->type), *fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA";
+    const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2], taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
+    const int64_t outputs = c->depthwise ? c->groups : c->ci, to = c->depthwise ? c->groups : c->groups * c->ci, from = c->depthwise ? c->groups : c->groups * c->co;
+    int64_t every = 1;
+    while (every * c->dilation[2] % c->stride[2]) every++;
+    const bool merged = c->groups == 1 && every * c->dilation[2] == c->stride[2];
+    const bool blocks = !c->depthwise && taps * c->co > WICK_GEMM_KC, long_runs = blocks && (merged ? c->kernel[2] : 1) * c->co > WICK_GEMM_KC;
+    char place[80];
+    snprintf(place, sizeof place, "((k0 * %lld + k1) * %lld + k2)", LL(c->kernel[1]), LL(c->kernel[2]));
+    int depth = 1;
+    wick_text_add(t, "(const %s *y, const %s *w, %s *x) {\n", type, type, type);
+    line(t, depth++, "for (long n = 0; n < %lld; n++) {", LL(c->batch));
+    for (int d = 0; d < 3; d++) line(t, depth++, "for (long i%d = 0; i%d < %lld; i%d++) {", d, d, LL(c->in[d]), d);
+    if (!c->depthwise && c->groups > 1) line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
+    line(t, depth++, "for (long o = 0; o < %lld; o += %lld) {", LL(outputs), LL(lanes));
+    line(t, depth, "const long width = o + %lld <= %lld ? %lld : %lld - o;", LL(lanes), LL(outputs), LL(lanes), LL(outputs));
+    line(t, depth, "%s acc[%lld] = {0};", type, LL(lanes));
+    if (blocks) {
+        line(t, depth, "%s total[%lld] = {0};", type, LL(lanes));
+        line(t, depth, "long at = 0, run = %lld; /* terms in the block so far; of a piece */", LL(merged ? 0 : c->co));
+        if (merged) line(t, depth, "for (long k2 = 0; k2 < %lld; k2++) run += (i2 + %lld - k2 * %lld) %% %lld == 0 ? %lld : 0;", LL(c->kernel[2]), LL(c->pad[2]), LL(c->dilation[2]), LL(c->stride[2]), LL(c->co));
+    }
+    const int chain = depth;
+    for (int d = 0; d < 3; d++) {
+        line(t, depth++, "for (long k%d = %lld; k%d >= 0; k%d--) {", d, LL(c->kernel[d] - 1), d, d);
+        line(t, depth, "const long t%d = i%d + %lld - k%d * %lld, o%d = t%d / %lld;", d, d, LL(c->pad[d]), d, LL(c->dilation[d]), d, d, LL(c->stride[d]));
+        if (c->stride[d] > 1) line(t, depth, "if (t%d %% %lld != 0) continue;", d, LL(c->stride[d]));
+        if (!blocks) line(t, depth, "if (t%d < 0 || o%d >= %lld) continue;", d, d, LL(c->out[d]));
+        if (blocks && d == (merged ? 1 : 2)) {
+            line(t, depth, "if (at + run > %d) {", WICK_GEMM_KC);
+            print_flush(t, depth + 1, "width");
+            line(t, depth + 1, "at = 0;");
+            line(t, depth, "}");
+            if (!long_runs) line(t, depth, "at += run;");
+        }
+    }
+    if (blocks) line(t, depth, "const int inside = t0 >= 0 && o0 < %lld && t1 >= 0 && o1 < %lld && t2 >= 0 && o2 < %lld;", LL(c->out[0]), LL(c->out[1]), LL(c->out[2]));
+    if (blocks && !long_runs) line(t, depth, "if (!inside) continue;");
+    char pixel[128];
+    snprintf(pixel, sizeof pixel, "(o0 * %lld + o1) * %lld + o2", LL(c->out[1]), LL(c->out[2]));
+    if (c->depthwise) {
+        if (c->planes[0])
+            line(t, depth, "const %s *v = y + (n * %lld + o) * %lld + %s;", type, LL(c->groups), LL(out), pixel);
+        else
+            line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld + o;", type, LL(out), pixel, LL(c->groups));
+        line(t, depth, "const %s *u = w + %s * %lld + o;", type, place, LL(c->groups));
+        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(u[j], v[j * %lld], acc[j]);", fma, LL(c->planes[0] ? out : 1));
+    } else {
+        char read[160];
+        snprintf(read, sizeof read, long_runs ? "(inside ? %s : 0)" : "%s", pixel);
+        line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld%s;", type, LL(out), read, LL(from), c->groups > 1 ? " + g * CO" : "");
+        line(t, depth, "const %s *u = w + %sPANEL + %s * width * %lld;", type, c->groups > 1 ? "g * PER_GROUP + " : "", place, LL(c->co));
+        line(t, depth++, "for (long c = 0; c < %lld; c++) {", LL(c->co));
+        if (long_runs) {
+            line(t, depth, "if (at == %d) {", WICK_GEMM_KC);
+            print_flush(t, depth + 1, "width");
+            line(t, depth + 1, "at = 0;");
+            line(t, depth, "}");
+            line(t, depth, "at++;");
+            line(t, depth, "if (inside)");
+            depth++;
+        }
+        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(v[c], u[c * width + j], acc[j]);", fma);
+        depth -= long_runs;
+        line(t, --depth, "}");
+    }
+    while (depth > chain) line(t, --depth, "}");
+    const char *sum = blocks ? "total[j] + acc[j]" : "acc[j]";
+    if (c->depthwise && c->planes[1])
+        line(t, depth, "for (long j = 0; j < width; j++) x[(n * %lld + o + j) * %lld + (i0 * %lld + i1) * %lld + i2] = %s;", LL(c->groups), LL(in), LL(c->in[1]), LL(c->in[2]), sum);
+    else
+        line(t, depth, "for (long j = 0; j < width; j++) x[(((n * %lld + i0) * %lld + i1) * %lld + i2) * %lld%s + o + j] = %s;", LL(c->in[0]), LL(c->in[1]), LL(c->in[2]), LL(to), c->groups > 1 && !c->depthwise ? " + g * CI" : "", sum);
+    while (depth > 1) line(t, --depth, "}");
+    wick_text_add(t, "}\n");
+    char ci[32], co[32], per[32], panel[64];
+    snprintf(ci, sizeof ci, "%lld", LL(c->ci)), snprintf(co, sizeof co, "%lld", LL(c->co)), snprintf(per, sizeof per, "%lld", LL(c->co * c->ci * taps));
+    snprintf(panel, sizeof panel, "o * %lld", LL(taps * c->co));
+    const char *const numbers[][2] = {{"PER_GROUP", per}, {"PANEL", panel}, {"CI", ci}, {"CO", co}};
+    wick_text done = {0};
+    if (t->at) wick_text_replaced(&done, t->at, t->len, numbers, 4);
+    done.failed = done.failed || t->failed;
+    wick_text_free(t);
+    *t = done;
+}
+
+/* ---- a convolution's gradient of its weights ------------------------------------------------------------------------------------------------------ */
+
+/* What an output's place reads in dim d, or nothing: padding is passed over. */
+static void print_place(wick_text *t, int depth, const wick_convolution *c, int d) {
+    line(t, depth, "const long i%d = o%d * %lld + k%d * %lld - %lld;", d, d, LL(c->stride[d]), d, LL(c->dilation[d]), LL(c->pad[d]));
+}
+static bool may_leave(const wick_convolution *c, int d) { return c->pad[d] > 0 || (c->out[d] - 1) * c->stride[d] - c->pad[d] + (c->kernel[d] - 1) * c->dilation[d] >= c->in[d]; }
+
+/* One chain for each row of outputs; rows are added up, then images, parts of the batch apart. */
+static void print_depthwise_weight(wick_text *t, const wick_convolution *c, const char *type, const char *fma) {
+    const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2], images = (c->batch + c->chunks - 1) / c->chunks;
+    char x[160], y[160];
+    if (c->planes[0])
+        snprintf(x, sizeof x, "x[(n * %lld + g) * %lld + (i0 * %lld + i1) * %lld + i2]", LL(c->groups), LL(in), LL(c->in[1]), LL(c->in[2]));
+    else
+        snprintf(x, sizeof x, "x[(((n * %lld + i0) * %lld + i1) * %lld + i2) * %lld + g]", LL(c->in[0]), LL(c->in[1]), LL(c->in[2]), LL(c->groups));
+    if (c->planes[1])
+        snprintf(y, sizeof y, "y[(n * %lld + g) * %lld + (o0 * %lld + o1) * %lld + o2]", LL(c->groups), LL(out), LL(c->out[1]), LL(c->out[2]));
+    else
+        snprintf(y, sizeof y, "y[(((n * %lld + o0) * %lld + o1) * %lld + o2) * %lld + g]", LL(c->out[0]), LL(c->out[1]), LL(c->out[2]), LL(c->groups));
+    int depth = 1;
+    line(t, depth++, "for (long part = 0; part < %lld; part++) {", LL(c->chunks));
+    for (int d = 0; d < 3; d++) line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d++) {", d, d, LL(c->kernel[d]), d);
+    line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
+    line(t, depth, "%s total = 0;", type);
+    line(t, depth++, "for (long n = part * %lld; n < (part + 1) * %lld && n < %lld; n++) {", LL(images), LL(images), LL(c->batch));
+    for (int d = 0; d < 3; d++) {
+        if (d == 2) line(t, depth, "%s acc = 0;", type);
+        line(t, depth++, "for (long o%d = 0; o%d < %lld; o%d++) {", d, d, LL(c->out[d]), d);
+        print_place(t, depth, c, d);
+        if (may_leave(c, d)) line(t, depth, "if (i%d < 0 || i%d >= %lld) continue;", d, d, LL(c->in[d]));
+    }
+    line(t, depth, "acc = %s(%s, %s, acc);", fma, x, y);
+    line(t, --depth, "}");
+    line(t, depth, "total = total + acc;");
+    while (depth > 6) line(t, --depth, "}");
+    line(t, depth, "*w++ = total;");
+    while (depth > 1) line(t, --depth, "}");
+}
+
+static void print_weight(wick_text *t, const wick_convolution *c, const char *type, const char *fma, int64_t lanes) {
+    const int64_t images = (c->batch + c->chunks - 1) / c->chunks, width = c->out[2];
+    int depth = 1;
+    line(t, depth++, "for (long part = 0; part < %lld; part++) {", LL(c->chunks));
+    line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
+    for (int d = 0; d < 3; d++) line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d++) {", d, d, LL(c->kernel[d]), d);
+    line(t, depth++, "for (long c = 0; c < %lld; c++, w += %lld) {", LL(c->ci), LL(c->co));
+    for (int rest = 0; rest < 2; rest++) { /* whole panels of outputs, then what is left */
+        const int64_t whole = c->co - c->co % lanes, panel = rest ? c->co % lanes : lanes;
+        char sums[32];
+        if (rest ? !panel : !whole) continue;
+        snprintf(sums, sizeof sums, "%lld", LL(panel));
+        if (rest)
+            line(t, depth++, "for (long o = %lld; o < %lld; o += %lld) {", LL(whole), LL(c->co), LL(panel));
+        else
+            line(t, depth++, "for (long o = 0; o < %lld; o += %lld) {", LL(whole), LL(panel));
+        line(t, depth, "%s acc[%lld] = {0}, total[%lld] = {0};", type, LL(panel), LL(panel));
+        line(t, depth++, "for (long n = part * %lld; n < (part + 1) * %lld && n < %lld; n++) {", LL(images), LL(images), LL(c->batch));
+        for (int d = 0; d < 3; d++) {
+            line(t, depth++, "for (long o%d = 0; o%d < %lld; o%d++) {", d, d, LL(c->out[d]), d);
+            if (d == 1 && c->cut < 2) { /* a slab begins, or a block of rows in it */
+                const int64_t rows = width > WICK_GEMM_KC ? 1 : WICK_GEMM_KC / width;
+                if (c->cut == 0)
+                    line(t, depth, "if ((o0 %% %lld * %lld + o1) %% %lld == 0)", LL(c->rows), LL(c->out[1]), LL(rows));
+                else
+                    line(t, depth, "if (o1 %% %lld %% %lld == 0)", LL(c->rows), LL(rows));
+                print_flush(t, depth + 1, sums);
+            }
+            if (d == 2 && (c->cut == 2 ? c->slabs > 1 : width > WICK_GEMM_KC)) {
+                line(t, depth, "if (o2 %% %lld == 0)", LL(c->cut == 2 ? WICK_MIN(c->rows, WICK_GEMM_KC) : WICK_GEMM_KC));
+                print_flush(t, depth + 1, sums);
+            }
+            print_place(t, depth, c, d);
+        }
+        for (int d = 0; d < 3; d++)
+            if (may_leave(c, d)) line(t, depth, "if (i%d < 0 || i%d >= %lld) continue;", d, d, LL(c->in[d]));
+        line(t, depth, "const %s v = x[(((n * %lld + i0) * %lld + i1) * %lld + i2) * %lld + g * %lld + c];", type, LL(c->in[0]), LL(c->in[1]), LL(c->in[2]), LL(c->groups * c->ci), LL(c->ci));
+        line(t, depth, "const %s *u = y + (((n * %lld + o0) * %lld + o1) * %lld + o2) * %lld + g * %lld + o;", type, LL(c->out[0]), LL(c->out[1]), LL(c->out[2]), LL(c->groups * c->co), LL(c->co));
+        line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(v, u[j], acc[j]);", LL(panel), fma);
+        for (int d = 0; d < 3; d++) line(t, --depth, "}");
+        print_flush(t, depth, sums);
+        line(t, --depth, "}");
+        line(t, depth, "for (long j = 0; j < %lld; j++) w[o + j] = total[j];", LL(panel));
+        line(t, --depth, "}");
+    }
+    while (depth > 1) line(t, --depth, "}");
+}
+
+wick_status wick_c_print_conv_weight(wick_c_printer *p, const wick_step *s) {
+    const wick_step_conv *m = s->args;
+    const wick_convolution *c = &m->conv;
+    const char *type = wick_c_type(c->type), *fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA";
+    const wick_dtype dtype = c->type == WICK_CF32 ? WICK_F32 : WICK_F64;
+    wick_text t = {0};
+    wick_text_add(&t, "(const %s *x, const %s *y, %s *w) {\n", type, type, type);
+    if (c->depthwise)
+        print_depthwise_weight(&t, c, type, fma);
+    else
+        print_weight(&t, c, type, fma, WICK_MIN(p->m->lanes, c->co));
+    wick_text_add(&t, "}\n");
+    wick_c_kernel(p, "conv_weight", &t);
+    two_arguments(p, s, m->at[WICK_STEP_CONV_A] - 1, m->at[WICK_STEP_CONV_B] - 1, dtype);
+    wick_text_add(&p->calls, ", ");
+    wick_c_argument(p, &s->refs[m->at[WICK_STEP_CONV_SHARED] - 1], dtype);
+    wick_text_add(&p->calls, ");\n");
+    return WICK_OK;
+}
+
+/* Parts [part][group][tap][ci][co], depthwise [part][tap][group], become [group][co][ci][tap]. */
+wick_status wick_c_print_conv_sum(wick_c_printer *p, const wick_step *s) {
+    const wick_step_conv *m = s->args;
+    const wick_convolution *c = &m->conv;
+    const char *type = wick_c_type(c->type);
+    const wick_dtype dtype = c->type == WICK_CF32 ? WICK_F32 : WICK_F64;
+    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], groups = c->depthwise ? 1 : c->groups, co = c->depthwise ? c->groups : c->co, ci = c->ci, all = c->groups * c->co * ci * taps;
+    wick_text t = {0};
+    if (!m->at[WICK_STEP_CONV_SHARED]) return wick_c_refuse(p, s, "a gradient of weights of no images is not written");
+    wick_text_add(&t, "(const %s *parts, %s *w) {\n", type, type);
+    line(&t, 1, "for (long g = 0; g < %lld; g++)", LL(groups));
+    line(&t, 2, "for (long o = 0; o < %lld; o++)", LL(co));
+    line(&t, 3, "for (long c = 0; c < %lld; c++)", LL(ci));
+    line(&t, 4, "for (long t = 0; t < %lld; t++) {", LL(taps));
+    line(&t, 5, "%s sum = 0;", type);
+    line(&t, 5, "for (long part = 0; part < %lld; part++) sum = sum + parts[part * %lld + ((g * %lld + t) * %lld + c) * %lld + o];", LL(c->chunks), LL(all), LL(taps), LL(ci), LL(co));
+    line(&t, 5, "*w++ = sum;");
+    line(&t, 4, "}");
+    wick_text_add(&t, "}\n");
+    wick_c_kernel(p, "conv_sum", &t);
+    two_arguments(p, s, m->at[WICK_STEP_CONV_SHARED] - 1, m->at[WICK_STEP_CONV_DST] - 1, dtype);
+    wick_text_add(&p->calls, ");\n");
+    return WICK_OK;
+}
+
+/* ---- gradients of pooling --------------------------------------------------------------------------------------------------------------------------- */
+
+/* Of max pooling: what comes to a window goes to its largest, the first of several, NaN being the largest. Of the mean: it is shared. */
+wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s) {
+    const wick_step_pool *m = s->args;
+    const wick_windows *w = &m->windows;
+    const bool max = s->kind == WICK_STEP_MAX_POOL_PUT;
+    const wick_dtype dtype = w->type == WICK_CF32 ? WICK_F32 : WICK_F64;
+    const char *type = wick_c_type(w->type), axis[] = "zyx";
+    const int64_t channels = WICK_MAX(w->channels, 1), in = w->in[0] * w->in[1] * w->in[2];
+    wick_text t = {0};
+    int depth = 1;
+    wick_text_add(&t, max ? "(const %s *x, const %s *y, %s *v) {\n" : "(const %s *y, %.0s%s *v) {\n", type, type, type);
+    line(&t, depth, "for (long i = 0; i < %lld; i++) v[i] = 0;", LL(m->planes * in * channels));
+    line(&t, depth++, "for (long n = 0; n < %lld; n++) {", LL(m->planes));
+    for (int d = 0; d < 3; d++) {
+        const char a = axis[d];
+        line(&t, depth++, "for (long o%c = 0; o%c < %lld; o%c++) {", a, a, LL(w->out[d]), a);
+        if (w->adaptive) {
+            line(&t, depth, "const long %c0 = o%c * %lld / %lld, %c1 = ((o%c + 1) * %lld + %lld) / %lld;", a, a, LL(w->in[d]), LL(w->out[d]), a, a, LL(w->in[d]), LL(w->out[d] - 1), LL(w->out[d]));
+            continue;
+        }
+        line(&t, depth, "long %c0 = o%c * %lld - %lld, %c1 = %c0 + %lld;", a, a, LL(w->stride[d]), LL(w->pad[d]), a, a, LL((w->kernel[d] - 1) * w->dilation[d] + 1));
+        if (!max && !w->inside) line(&t, depth, "const long n%c = (%c1 < %lld ? %c1 : %lld) - %c0; /* with the padding */", a, a, LL(w->in[d] + w->pad_end[d]), a, LL(w->in[d] + w->pad_end[d]), a);
+        if (w->pad[d]) line(&t, depth, "while (%c0 < 0) %c0 += %lld;", a, a, LL(w->dilation[d]));
+        line(&t, depth, "if (%c1 > %lld) %c1 = %lld;", a, LL(w->in[d]), a, LL(w->in[d]));
+    }
+    const int64_t steps[3] = {w->adaptive ? 1 : w->dilation[0], w->adaptive ? 1 : w->dilation[1], w->adaptive ? 1 : w->dilation[2]};
+    if (!max && (w->adaptive || w->inside)) line(&t, depth, "const long nz = z1 > z0 ? z1 - z0 : 0, ny = y1 > y0 ? y1 - y0 : 0, nx = x1 > x0 ? x1 - x0 : 0;");
+    if (!max) line(&t, depth, "const long n_all = nz * ny * nx;");
+    line(&t, depth++, "for (long c = 0; c < %lld; c++) {", LL(channels));
+    line(&t, depth, "const %s from = y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c];", type, LL(w->out[0]), LL(w->out[1]), LL(w->out[2]), LL(channels));
+    if (max)
+        line(&t, depth, "long largest = -1;");
+    else
+        line(&t, depth, "const %s part = n_all > 0 ? from / (%s)n_all : 0;", type, type);
+    for (int d = 0; d < 3; d++) line(&t, depth++, "for (long i%c = %c0; i%c < %c1; i%c += %lld) {", axis[d], axis[d], axis[d], axis[d], axis[d], LL(steps[d]));
+    line(&t, depth, "const long at = (((n * %lld + iz) * %lld + iy) * %lld + ix) * %lld + c;", LL(w->in[0]), LL(w->in[1]), LL(w->in[2]), LL(channels));
+    line(&t, depth, max ? "if (largest < 0 || x[at] > x[largest] || x[at] != x[at]) largest = at;" : "v[at] = v[at] + part;");
+    for (int d = 0; d < 3; d++) line(&t, --depth, "}");
+    if (max) line(&t, depth, wick_windows_put_copies(w) ? "if (largest >= 0) v[largest] = from;" : "if (largest >= 0) v[largest] = v[largest] + from;");
+    while (depth > 1) line(&t, --depth, "}");
+    wick_text_add(&t, "}\n");
+    wick_c_kernel(p, max ? "max_pool_put" : "mean_pool_share", &t);
+    two_arguments(p, s, 0, 1, dtype);
+    if (max) wick_text_add(&p->calls, ", "), wick_c_argument(p, &s->refs[2], dtype);
+    wick_text_add(&p->calls, ");\n");
+    return WICK_OK;
+}
+
+/* ---- losses, and checks ---------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Sums of a row as in softmax: short rows in order, long ones in chunks of 1,024 of 16 lanes. */
+enum { LOSS_SHORT = 32, LOSS_CHUNK = 1024 };
+wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s) {
+    const wick_step_cross_entropy *m = s->args;
+    const wick_dtype dtype = m->type == WICK_CF32 ? WICK_F32 : WICK_F64;
+    const char *type = wick_c_type(m->type), *suffix = wick_c_suffix(m->type);
+    const int lanes = WICK_MAX(16, (p->m->isa == WICK_C_AVX512 ? 256 : p->m->isa == WICK_C_AVX2 ? 128 : 0) / (int)wick_ctype_size(m->type));
+    if (m->other) return wick_c_refuse(p, s, "losses with weights, smoothing or an ignored label are not written yet");
+    wick_text t = {0};
+    wick_text_add(&t, "(const %s *x, const int64_t *labels, %s *losses, %s *y) {\n", type, type, type);
+    line(&t, 1, "for (long r = 0; r < %lld; r++, x += %lld, y += %lld) {", LL(m->rows), LL(m->cols), LL(m->cols));
+    line(&t, 2, "if (labels[r] < 0 || labels[r] >= %lld) return 1;", LL(m->cols));
+    line(&t, 2, "%s most = -INFINITY;", type);
+    line(&t, 2, "for (long c = 0; c < %lld; c++) most = x[c] > most ? x[c] : most;", LL(m->cols));
+    if (m->cols <= LOSS_SHORT) {
+        line(&t, 2, "%s sum = 0;", type);
+        line(&t, 2, "for (long c = 0; c < %lld; c++) {", LL(m->cols));
+        line(&t, 3, "y[c] = wick_weight_exp_%s(x[c] - most);", suffix);
+        line(&t, 3, "sum = sum + y[c];");
+        line(&t, 2, "}");
+    } else {
+        line(&t, 2, "double whole = 0;");
+        line(&t, 2, "for (long c0 = 0; c0 < %lld; c0 += %d) {", LL(m->cols), LOSS_CHUNK);
+        line(&t, 3, "%s lane[%d] = {0};", type, lanes);
+        line(&t, 3, "for (long c = c0; c < %lld && c < c0 + %d; c++) {", LL(m->cols), LOSS_CHUNK);
+        line(&t, 4, "y[c] = wick_weight_exp_%s(x[c] - most);", suffix);
+        line(&t, 4, "lane[c %% %d] = lane[c %% %d] + y[c];", lanes, lanes);
+        line(&t, 3, "}");
+        line(&t, 3, "for (long h = %d; h > 0; h /= 2)", lanes / 2);
+        line(&t, 4, "for (long l = 0; l < h; l++) lane[l] = lane[l] + lane[l + h];");
+        line(&t, 3, "whole = whole + (double)lane[0];");
+        line(&t, 2, "}");
+        line(&t, 2, "const %s sum = (%s)whole;", type, type);
+    }
+    line(&t, 2, "losses[r] = wick_log_%s(sum) - (x[labels[r]] - most);", suffix);
+    if (m->cols <= LOSS_SHORT)
+        line(&t, 2, "const %s scale = 1 / sum;", type);
+    else
+        line(&t, 2, "const %s scale = (%s)(1 / whole);", type, type);
+    line(&t, 2, "for (long c = 0; c < %lld; c++) y[c] = y[c] * scale;", LL(m->cols));
+    line(&t, 1, "}");
+    line(&t, 1, "return 0;");
+    wick_text_add(&t, "}\n");
+    wick_c_checking_kernel(p, "cross_entropy", &t);
+    wick_c_argument(p, &s->refs[0], dtype);
+    wick_text_add(&p->calls, ", ");
+    wick_c_argument(p, &s->refs[1], WICK_I64);
+    wick_text_add(&p->calls, ", ");
+    two_arguments(p, s, 2, 3, dtype);
+    wick_text_add(&p->calls, ")) return 2;\n");
+    return WICK_OK;
+}
+
+wick_status wick_c_print_one_hot(wick_c_printer *p, const wick_step *s) {
+    const wick_step_one_hot *m = s->args;
+    const wick_dtype dtype = (wick_dtype)s->node->out[0].type.dtype;
+    const char *type = wick_c_memory(dtype);
+    if (!type) return wick_c_refuse(p, s, "its elements are not written as C yet");
+    wick_text t = {0};
+    wick_text_add(&t, "(const int64_t *at, %s *y) {\n", type);
+    line(&t, 1, "for (long i = 0; i < %lld; i++)", LL(m->count));
+    line(&t, 2, "for (long c = 0; c < %lld; c++) *y++ = at[i] == c;", LL(m->classes));
+    wick_text_add(&t, "}\n");
+    wick_c_kernel(p, "one_hot", &t);
+    wick_c_argument(p, &s->refs[0], WICK_I64);
+    wick_text_add(&p->calls, ", ");
+    wick_c_argument(p, &s->refs[1], dtype);
+    wick_text_add(&p->calls, ");\n");
+    return WICK_OK;
+}
+
+wick_status wick_c_print_check(wick_c_printer *p, const wick_step *s) {
+    const wick_step_check *m = s->args;
+    const char *type = m->is_f64 ? "double" : "float";
+    wick_text t = {0};
+    wick_text_add(&t, "(const %s *x) {\n", type);
+    line(&t, 1, "for (long i = 0; i < %lld; i++)", LL(m->count));
+    line(&t, 2, "if (!(x[i] - x[i] == 0)) return 1;");
+    line(&t, 1, "return 0;");
+    wick_text_add(&t, "}\n");
+    wick_c_checking_kernel(p, "check", &t);
+    wick_c_argument(p, &s->refs[0], m->is_f64 ? WICK_F64 : WICK_F32);
+    wick_text_add(&p->calls, ")) return 3;\n");
+    return WICK_OK;
+}

@@ -1,0 +1,228 @@
+/* Training steps as C files: some steps of the emitted code leave the bits that the plan's steps on the base tier leave, of losses, weights and moments. */
+#include "base/base.h"
+#include "codegen/compiled.h"
+#include "tensor/tensors.h"
+#include "wick/wick.h"
+
+typedef struct net {
+    const char *name;
+    int rank;
+    int64_t dims[5]; /* of images, the batch first */
+    wick_tensor *(*body)(wick_model *model, wick_tensor *x);
+    bool mse;
+    wick_optim_options optim;
+} net;
+
+#define NET(id) static wick_tensor *id(wick_model *m, wick_tensor *x)
+#define CONV(name, x, out, kernel, ...) wick_nn_conv(m, name, x, out, kernel, &(wick_nn_conv_options){.no_bias = false, __VA_ARGS__})
+#define MAX_POOL(x, ...) wick_max_pool(x, &(wick_pool_options){__VA_ARGS__})
+static wick_tensor *flat(wick_tensor *x) { return wick_reshape(x, 2, (const int64_t[]){wick_tensor_dim(x, 0), -1}); }
+NET(mlp) { return wick_nn_linear(m, "fc2", wick_relu(wick_nn_linear(m, "fc1", x, 70)), 5); }
+NET(wide) { return wick_nn_linear(m, "fc2", wick_tanh(wick_nn_linear(m, "fc1", x, 540)), 41); } /* more than a block of k, and classes beyond a short row */
+NET(lenet) {
+    x = MAX_POOL(wick_relu(CONV("conv1", x, 6, 5, .pad = 2)), .kernel = {2, 2});
+    x = MAX_POOL(wick_relu(CONV("conv2", x, 16, 5)), .kernel = {2, 2});
+    return wick_nn_linear(m, "fc2", wick_relu(wick_nn_linear(m, "fc1", flat(x), 20)), 10);
+}
+NET(strided) { /* gradients of the input by strides: of neighbouring taps, and of those that aren't */
+    x = wick_relu(CONV("conv1", x, 7, 3, .stride = 2, .pad = 1));
+    x = wick_relu(CONV("conv2", x, 12, 5, .stride = 2, .pad = 2));
+    x = CONV("conv3", x, 9, 2, .strides = {2, 3}, .dilations = {1, 2}, .pad = 2);
+    return wick_nn_linear(m, "fc", flat(x), 10);
+}
+NET(strided_deep) { /* chains of more than a block, and runs of more than one */
+    x = wick_relu(CONV("conv1", x, 20, 3, .pad = 1));
+    x = wick_relu(CONV("conv2", x, 150, 3, .stride = 2, .pad = 1));
+    x = wick_relu(CONV("conv3", x, 260, 3, .stride = 2, .pad = 1));
+    x = CONV("conv4", x, 10, 3, .strides = {1, 2}, .pad = 1);
+    return wick_mean(x, WICK_AXES(2, 3), false);
+}
+NET(grouped) {
+    x = wick_relu(CONV("conv1", x, 12, 3, .pad = 1));
+    x = wick_relu(CONV("conv2", x, 18, 3, .groups = 3, .pad = 1));
+    x = CONV("conv3", x, 6, 3, .groups = 2, .stride = 2);
+    return wick_mean(x, WICK_AXES(2, 3), false);
+}
+NET(winograd) { /* and its gradient, by unequal padding */
+    x = wick_relu(CONV("conv1", x, 8, 1));
+    x = wick_relu(CONV("conv2", x, 12, 3, .pads = {1, 2}));
+    x = CONV("conv3", x, 4, 3, .pads = {0, 1});
+    return wick_mean(x, WICK_AXES(2, 3), false);
+}
+NET(separable) { /* depthwise of row-major images and of others, batch norm, averages */
+    x = wick_relu(wick_nn_batch_norm(m, "bn1", CONV("dw1", x, 3, 3, .groups = 3, .pad = 1)));
+    x = wick_relu(wick_nn_batch_norm(m, "bn2", CONV("pw1", x, 20, 1)));
+    x = wick_relu(wick_nn_batch_norm(m, "bn3", CONV("dw2", x, 20, 3, .groups = 20, .stride = 2, .pad = 1)));
+    x = CONV("pw2", x, 10, 1);
+    return flat(wick_avg_pool(x, &(wick_pool_options){.kernel = {3, 2}, .stride = {3, 3}}));
+}
+NET(residual) {
+    wick_tensor *h = wick_relu(wick_nn_batch_norm(m, "bn1", CONV("conv1", x, 16, 3, .pad = 1)));
+    wick_tensor *g = wick_nn_batch_norm(m, "bn2", CONV("conv2", h, 16, 3, .pad = 1));
+    h = wick_relu(wick_add(h, g));
+    h = MAX_POOL(h, .kernel = {3, 3}, .stride = {2, 2}, .pad = {1, 1});
+    h = wick_adaptive_avg_pool(h, (const int64_t[]){2, 2});
+    return wick_nn_linear(m, "fc", flat(h), 10);
+}
+NET(pooled_planes) { return wick_nn_linear(m, "fc", flat(MAX_POOL(wick_mul(x, wick_model_state(m, "scale", WICK_ROLE_PARAM, WICK_F32, 2, (const int64_t[]){8, 8}, wick_init_constant(0.5))), .kernel = {2, 2})), 4); }
+NET(line) { return wick_mean(CONV("conv2", wick_relu(CONV("conv1", x, 6, 5, .pad = 2, .stride = 2)), 4, 3), WICK_AXES(2), false); }
+NET(solid) { return wick_mean(CONV("conv2", wick_relu(CONV("conv1", x, 3, 3, .pad = 1)), 4, 2, .stride = 2), WICK_AXES(2, 3, 4), false); }
+NET(normed) { return wick_nn_linear(m, "fc2", wick_gelu(wick_nn_layer_norm(m, "norm", wick_nn_linear(m, "fc1", x, 33))), 6); }
+NET(autoencoder) { return wick_nn_linear(m, "fc2", wick_sigmoid(wick_nn_linear(m, "fc1", x, 8)), 30); }
+
+static const net nets[] = {
+    {"mlp", 2, {6, 40}, mlp, false, {.kind = WICK_ADAM}},
+    {"mlp_alone", 2, {1, 40}, mlp, false, {.kind = WICK_SGD}},
+    {"mlp_momentum", 2, {6, 40}, mlp, false, {.kind = WICK_SGD, .momentum = 0.9, .nesterov = true, .weight_decay = 1e-3}},
+    {"mlp_adamw", 2, {6, 40}, mlp, false, {.kind = WICK_ADAMW, .clip_norm = 0.5}},
+    {"mlp_rmsprop", 2, {6, 40}, mlp, false, {.kind = WICK_RMSPROP, .centered = true}},
+    {"mlp_lion", 2, {6, 40}, mlp, false, {.kind = WICK_LION}},
+    {"mlp_cosine", 2, {6, 40}, mlp, false, {.kind = WICK_ADAM, .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = 2, .total = 6}}},
+    {"wide", 2, {3, 600}, wide, false, {.kind = WICK_ADAM}},
+    {"lenet", 4, {3, 1, 28, 28}, lenet, false, {.kind = WICK_ADAM}},
+    {"strided", 4, {2, 3, 21, 18}, strided, false, {.kind = WICK_SGD}},
+    {"strided_deep", 4, {2, 3, 9, 8}, strided_deep, false, {.kind = WICK_SGD}},
+    {"grouped", 4, {2, 3, 9, 10}, grouped, false, {.kind = WICK_SGD}},
+    {"winograd", 4, {2, 3, 9, 12}, winograd, false, {.kind = WICK_SGD}},
+    {"separable", 4, {4, 3, 9, 10}, separable, false, {.kind = WICK_SGD, .momentum = 0.9}},
+    {"residual", 4, {2, 3, 12, 12}, residual, false, {.kind = WICK_ADAM}},
+    {"pooled_planes", 4, {2, 3, 8, 8}, pooled_planes, false, {.kind = WICK_SGD}},
+    {"line", 3, {2, 3, 30}, line, false, {.kind = WICK_ADAM}},
+    {"solid", 5, {2, 2, 5, 6, 7}, solid, false, {.kind = WICK_ADAM}},
+    {"normed", 2, {5, 20}, normed, false, {.kind = WICK_ADAM}},
+    {"autoencoder", 2, {4, 30}, autoencoder, true, {.kind = WICK_ADAM}},
+};
+
+typedef struct training {
+    const net *n;
+    wick_model *model;
+    wick_optimizer *optimizer;
+} training;
+
+static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    training *t = user;
+    wick_tensor *y = t->n->body(t->model, in[0]);
+    out[0] = t->n->mse ? wick_mse(y, in[1]) : wick_cross_entropy(y, in[1]);
+    return wick_optimizer_step(t->optimizer, out[0]);
+}
+static wick_status record_run(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    training *t = user;
+    out[0] = t->n->body(t->model, in[0]);
+    return WICK_OK;
+}
+
+enum { STEPS = 4, MOST = 20000, STATES = 100 };
+
+/* An image's numbers and the labels (or targets) of a batch. */
+static void fill(float *x, int64_t n, void *y, int64_t rows, int classes, bool mse) {
+    for (int64_t i = 0; i < n; i++) x[i] = (float)test_rand_real(-1, 1);
+    for (int64_t i = 0; i < rows; i++)
+        if (mse) ((float *)y)[i] = (float)test_rand_real(-1, 1);
+        else ((int64_t *)y)[i] = (int64_t)(test_rand() % (uint64_t)classes);
+}
+
+typedef struct emitted_state {
+    const char *name;
+    void *data;
+    uint32_t bytes;
+} emitted_state;
+
+static void check_net(const char *folder, const net *n, int lanes, const char *isa, const char *flags) {
+    static float x[MOST], want[MOST], got[MOST];
+    static char y[8 * MOST];
+    wick_context *ctx = NULL;
+    training t = {.n = n};
+    wick_plan *plan = NULL, *run_plan = NULL;
+    wick_workspace *space = NULL, *run_space = NULL;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 7}) == WICK_OK);
+    CHECK_OK(ctx, wick_model_new(ctx, &t.model));
+    CHECK_OK(ctx, wick_optimizer_new(t.model, &n->optim, &t.optimizer));
+    wick_spec in[2] = {{.dtype = WICK_F32, .rank = n->rank}, {.dtype = WICK_I64, .rank = 1, .dims = {n->dims[0]}}}, out;
+    memcpy(in[0].dims, n->dims, sizeof n->dims);
+    wick_model_set_training(t.model, false);
+    CHECK_OK(ctx, wick_compile(ctx, record_run, &t, 1, in, 1, NULL, &run_plan));
+    REQUIRE(run_plan);
+    out = wick_plan_output(run_plan, 0);
+    if (n->mse) in[1] = out;
+    wick_model_set_training(t.model, true);
+    CHECK_OK(ctx, wick_compile(ctx, record, &t, 2, in, 1, NULL, &plan));
+    REQUIRE(plan);
+
+    wick_c_state states[STATES];
+    int n_states = 0;
+    for (int params = 1; params >= 0; params--)
+        for (int i = 0; i < wick_model_count(t.model); i++) {
+            const wick_named s = wick_model_at(t.model, i);
+            if ((s.role != WICK_ROLE_OPTIM) == params) states[n_states++] = (wick_c_state){s.name, s.tensor, params};
+        }
+    const wick_c_entry entries[2] = {{.plan = plan, .verb = "train"}, {.plan = run_plan, .verb = "run"}};
+    wick_c_info info;
+    const wick_status status = wick_plans_write_c(2, entries, folder, &(wick_c_options){.name = n->name, .lanes = lanes, .isa = isa, .states = states, .n_states = n_states}, &info);
+    CHECK_MSG(status == WICK_OK, "%s: %s", n->name, wick_context_error(ctx));
+    void *library = status == WICK_OK ? compiled_load(folder, n->name, flags) : NULL;
+    CHECK_MSG(library, "%s", n->name);
+    if (library && wick_workspace_new(plan, &space) == WICK_OK && wick_workspace_new(run_plan, &run_space) == WICK_OK) {
+        char name[80];
+        snprintf(name, sizeof name, "%s_train", n->name);
+        int (*train)(const float *, const void *, float *) = (int (*)(const float *, const void *, float *))(uintptr_t)dlsym(library, name);
+        snprintf(name, sizeof name, "%s_run", n->name);
+        int (*run)(const float *, float *) = (int (*)(const float *, float *))(uintptr_t)dlsym(library, name);
+        snprintf(name, sizeof name, "%s_states", n->name);
+        const emitted_state *table = dlsym(library, name);
+        const int64_t count = (int64_t)wick_spec_bytes(&in[0]) / 4, rows = (int64_t)wick_spec_bytes(&in[1]) / (n->mse ? 4 : 8);
+        const int classes = (int)out.dims[out.rank - 1];
+        REQUIRE(count <= MOST && rows <= MOST);
+        float first = 0;
+        for (int step = 0; step < STEPS; step++) {
+            float loss[2] = {0};
+            fill(x, count, y, rows, classes, n->mse);
+            CHECK_MSG(wick_run(space, (const void *[]){x, y}, (void *[]){&loss[0]}) == WICK_OK, "%s: %s", n->name, wick_workspace_error(space));
+            CHECK_INT(train(x, y, &loss[1]), 0);
+            CHECK_MSG(memcmp(&loss[0], &loss[1], sizeof *loss) == 0, "%s: the loss of step %d is %a, not %a", n->name, step, (double)loss[1], (double)loss[0]);
+            if (step == 0) first = loss[0];
+        }
+        CHECK(first == first && first != 0);
+        for (int i = 0, k = 0; i < n_states; i++) {
+            const void *data;
+            if (strcmp(table[k].name, states[i].name) != 0) continue; /* nothing assigns it */
+            CHECK(wick_data((wick_tensor *)(uintptr_t)states[i].tensor, &data) == WICK_OK);
+            CHECK_MSG(memcmp(data, table[k].data, table[k].bytes) == 0, "%s: other bits of %s", n->name, states[i].name);
+            test_count("states of training", 1);
+            k++;
+        }
+        CHECK(wick_run(run_space, (const void *[]){x}, (void *[]){want}) == WICK_OK);
+        CHECK_INT(run(x, got), 0);
+        CHECK_MSG(memcmp(want, got, wick_spec_bytes(&out)) == 0, "%s: other bits after the training", n->name);
+        test_count("printed training steps", 1);
+        dlclose(library);
+    }
+    wick_workspace_free(&space);
+    wick_workspace_free(&run_space);
+    wick_plan_free(&plan);
+    wick_plan_free(&run_plan);
+    wick_optimizer_free(&t.optimizer);
+    wick_model_free(&t.model);
+    wick_context_free(&ctx);
+}
+
+static void check_all(int lanes, wick_tier tier, const char *flags) {
+    if (!compiled_possible()) SKIP("there is no compiler named cc");
+    char folder[512];
+    const wick_tier before = wick_tier_current();
+    if (!wick_tier_force(tier)) SKIP("the CPU has no such tier");
+    REQUIRE(compiled_folder(folder, sizeof folder));
+    for (size_t i = 0; i < WICK_COUNTOF(nets); i++)
+        if (tier != WICK_TIER_AVX512 || nets[i].body != normed) /* its gelu is by another polynomial there */
+            check_net(folder, &nets[i], lanes, tier == WICK_TIER_BASE ? NULL : wick_tier_name(tier), flags);
+    compiled_remove(folder);
+    wick_tier_force(before);
+}
+
+TEST(printed_training_steps_have_the_bits_of_the_base_tier) { check_all(0, WICK_TIER_BASE, ""); }
+TEST(lanes_change_no_bit_of_training) { check_all(32, WICK_TIER_BASE, "-O3"); }
+TEST(variants_train_with_the_bits_of_avx2) { check_all(0, WICK_TIER_AVX2, "-mavx2 -mfma"); }
+TEST(variants_train_with_the_bits_of_avx512) { check_all(32, WICK_TIER_AVX512, "-mavx512f -mavx512vl -mavx512dq -mfma"); }
+
+int main(int argc, char **argv) { return test_main(argc, argv); }
