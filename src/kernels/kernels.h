@@ -167,6 +167,7 @@ typedef struct wick_int8 {
     int64_t a_row, a_col, b_row, b_col;      /* matrices */
     int64_t b_count;                         /* B's that are packed: of a batch, or groups */
     bool conv;
+    bool keep; /* B is packed once, for many products */
     int64_t batch, groups, ci, in[3], out[3], kernel_dims[3], stride[3], dilation[3], pad[3];
 
     /* filled by wick_int8_prepare */
@@ -174,6 +175,7 @@ typedef struct wick_int8 {
     size_t packed, scratch_pack, scratch; /* packed: bytes of one B */
     int64_t rows, cols, padded; /* of a task; of k */
     bool in_place, row_sums, depthwise;
+    bool few; /* rows, for which nothing is packed: wick_int8_run reads d->b and what stands by columns */
     size_t at_columns, at_sums, at_tile, at_taps, at_raw;
     const struct wick_int8_kernel *kernel;
     const struct wick_amx_kernel *amx; /* NULL: tiles of the kernel */

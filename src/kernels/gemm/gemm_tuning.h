@@ -42,7 +42,9 @@ enum { WICK_GEMM_FAR_BY_ROWS = 1 << 20, WICK_GEMM_FAR_BY_COLUMNS = 8 << 20 };
 enum { WICK_GEMM_KC = 512 };
 /* Of bf16 twice as many, which are as many bytes. */
 enum { WICK_GEMM_KC_BF16 = 1024 };
-/* Where A is packed (narrow.c): bytes of a task's rows, and its columns, about. Tiles of rows up to which rows of B are paired in each. */
+/* Columns at least of a task that sweeps over rows of B (narrow.c). */
+enum { WICK_GEMM_NARROW_SWEEP = 1024 };
+/* Where A is packed: bytes of a task's rows, and its columns, about. Tiles of rows up to which rows of B are paired in each. */
 enum { WICK_GEMM_NARROW_A = 512 << 10, WICK_GEMM_NARROW_COLUMNS = 256, WICK_GEMM_IN_PLACE_TILES = 2 };
 
 /* At most so many tasks as keep 16 threads balanced; as many multiply-adds as a task has at least, rows of a block, and from which size on B is packed once are in
