@@ -21,8 +21,8 @@ enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 10, WICK_GEMM_NV = 2 };
 #define WICK_GEMM_WIDE(rows) ((rows) == 1 ? 8 : (rows) == 2 ? 5 : (rows) == 3 ? 4 : (rows) == 4 ? 3 : 2)
 enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2 };
 #endif
-/* Over B's columns, groups of them that are in flight; over its rows, WICK_GEMM_WIDE(rows) vectors are. */
-enum { WICK_GEMM_COLUMN_GROUPS = 2 };
+/* Over B's columns, groups of them that are in flight for one row of A; over its rows, WICK_GEMM_WIDE(rows) vectors are. */
+enum { WICK_GEMM_COLUMN_GROUPS = 4 };
 #endif
 
 /* Thin products, which read B in place. Up to so many rows: where rows of B are far; near; where its columns are contiguous. Far: rows of B at a time, bytes
