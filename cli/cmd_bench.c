@@ -82,7 +82,7 @@ static ceiling_compute arithmetic(const subject *s) {
         const wick_dtype d = s->in[i].dtype;
         if (d == WICK_F64) kind = CEILING_F64;
         if (d == WICK_BF16 && kind == CEILING_F32) kind = CEILING_BF16;
-        if ((d == WICK_I8 || d == WICK_U8) && kind == CEILING_F32) kind = CEILING_INT8;
+        if ((d == WICK_I8 || d == WICK_U8) && kind == CEILING_F32 && s->in[0].dtype != WICK_F32) kind = CEILING_INT8; /* beside f32 they are weights, which become such */
     }
     return kind;
 }

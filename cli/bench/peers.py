@@ -12,7 +12,7 @@ A line is a JSON object, "run TIMES PEER" or "memory"; an answer is one line.
     memory
         bytes without a file behind them that the process grew by at most since it had the row's inputs
 
-PyTorch evaluates the text, ONNX Runtime runs the model. OpenBLAS, BLIS and oneDNN take the text where it is one product of matrices, or one convolution, which
+PyTorch evaluates the text, ONNX Runtime runs the model; where its name is the text, it is the only one. OpenBLAS, BLIS and oneDNN take the text where it is one product of matrices, or one convolution, which
 is recorded from it; their calls go through ctypes, and what a call of nothing costs there is subtracted.
 
 Each peer has a process of its own, which is stopped while others are measured: threads of OpenMP and of OpenBLAS go on spinning for a while after their work is
@@ -527,7 +527,7 @@ OPEN = {"PyTorch": torch and open_torch, "ONNX Runtime": onnxruntime and open_on
 
 def open_row(row):
     """What runs it, or None; and this peer's name where there is such a thing."""
-    if not OPEN or (row["memory"] and Peer.name != "PyTorch"):
+    if not OPEN or (row["memory"] and Peer.name != "PyTorch") or (row["text"] == "ONNX Runtime" and Peer.name != row["text"]):
         return None, "-"
     try:
         made = OPEN(row)

@@ -10,6 +10,7 @@
 
 /* clang-format off */
 #define WICK_FUNCTION_LIST(F) \
+ F(quantize_blocks, 0, "to weights of 4 bits in blocks, each with a scale", "QuantizeLinear", "") \
  F(cast_saturate, 1, "another dtype; what does not fit becomes the nearest number that does", "Cast", "") \
  F(clip, 1, "x held between two numbers", "Clip", "clip") \
  F(threshold, 1, "a number where x is not above a threshold", "", "nn.functional.threshold") \

@@ -72,7 +72,7 @@ static wick_int8_data data_of(const int8_args *m, void *const *ptr) {
     return (wick_int8_data){.a = p[AT_A], .b = p[AT_B], .a_zero = p[AT_OPTIONAL + WICK_INT8_A_ZERO], .b_zero = p[AT_OPTIONAL + WICK_INT8_B_ZERO],
                             .a_scale = p[AT_OPTIONAL + WICK_INT8_A_SCALE], .b_scale = p[AT_OPTIONAL + WICK_INT8_B_SCALE],
                             .c_scale = p[AT_OPTIONAL + WICK_INT8_SCALE], .c_zero = p[AT_OPTIONAL + WICK_INT8_ZERO], .bias = p[AT_OPTIONAL + WICK_INT8_BIAS],
-                            .c = m->at[AT_C] ? ptr[m->at[AT_C] - 1] : NULL, .packed = ptr[m->at[AT_PACKED] - 1]};
+                            .c = m->at[AT_C] ? ptr[m->at[AT_C] - 1] : NULL, .packed = m->at[AT_PACKED] ? ptr[m->at[AT_PACKED] - 1] : NULL};
 }
 static int64_t offset(const int8_args *m, const int64_t *strides, int64_t n) {
     int64_t at = 0;
@@ -103,7 +103,10 @@ static int64_t run_main(const void *args, void *const *ptr, int64_t begin, int64
         n = WICK_MIN(end - t, each - t % each);
         d.a = (const char *)all.a + (m->product.conv ? at * m->a_bytes : offset(m, m->a, at));
         d.c = (char *)all.c + at * m->c_bytes;
-        if (!m->product.conv && m->product.b_count > 1) d.packed = (char *)all.packed + (size_t)at * m->product.packed;
+        if (!m->product.conv && m->product.b_count > 1) {
+            if (m->product.few) d.b = (const char *)all.b + offset(m, m->b, at);
+            else d.packed = (char *)all.packed + (size_t)at * m->product.packed;
+        }
         wick_int8_run(&m->product, t % each, t % each + n, &d, scratch);
     }
     return -1;
@@ -198,15 +201,16 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
     p->result = (wick_int8_result)attr->result;
     p->low = attr->low;
     p->high = attr->high;
+    p->keep = wick_lower_is_kept(l, node->in[1]);
     wick_int8_prepare(p);
     m.c_bytes = p->m * p->n * (conv ? p->groups : 1) * (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
-    if (p->tasks) WICK_TRY(wick_lower_temp(l, p->packed * (size_t)p->b_count, &all[AT_PACKED].buffer));
+    if (p->packed) WICK_TRY(wick_lower_temp(l, p->packed * (size_t)p->b_count, &all[AT_PACKED].buffer));
     for (int stage = 0; stage < 2; stage++) {
         wick_ref refs[POINTERS];
         int n = 0;
         all[AT_PACKED].write = stage == 0;
         for (int i = 0; i < POINTERS; i++) {
-            const bool uses = there[i] && (i == AT_A || i == AT_C ? stage == 1 : i == AT_PACKED ? p->tasks > 0 : stage == 0 || i == AT_OPTIONAL + WICK_INT8_A_ZERO);
+            const bool uses = there[i] && (i == AT_A || i == AT_C ? stage == 1 : i == AT_PACKED ? p->packed > 0 : p->few || stage == 0 || i == AT_OPTIONAL + WICK_INT8_A_ZERO);
             m.at[i] = uses ? n + 1 : 0;
             if (uses) refs[n++] = all[i];
         }

@@ -15,7 +15,7 @@ extern const wick_op wick_op_cast;
 #define WICK_OP_LIST(X) \
     X(reshape) X(permute) X(slice) X(expand) X(diagonal) X(view_scatter) \
     X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) X(cumsum) X(cumprod) X(logcumsumexp) X(cummax) X(cummin) \
-    X(matmul) X(conv) X(conv_data) X(conv_weight) X(int8_matmul) X(int8_conv) X(quantize) X(dequantize) X(max_pool) X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) \
+    X(matmul) X(conv) X(conv_data) X(conv_weight) X(int8_matmul) X(int8_conv) X(quantize) X(dequantize) X(int4_linear) X(dequantize_blocks) X(max_pool) X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) \
     X(max_pool_index) X(plane_put) X(plane_take) X(sliding_window) X(window_sum) \
     X(resample) X(resample_back) X(taps) X(taps_put) X(taps_dot) X(roi_align) X(roi_align_put) X(roi_align_max) X(nms) \
     X(softmax) X(log_softmax) X(layer_norm) X(rms_norm) \
@@ -113,6 +113,12 @@ typedef struct wick_quantize_attr {
     int64_t axis;  /* of a scale of one dim */
     int64_t dtype; /* quantize: of the result */
 } wick_quantize_attr;
+/* Weights in blocks: inputs [x,] q, scales, and those of these that there are, in this order. */
+enum { WICK_BLOCKS_ZEROS = 1, WICK_BLOCKS_BIAS = 2 };
+typedef struct wick_blocks_attr {
+    int64_t has; /* of the enum's */
+    int64_t k;   /* dequantize_blocks: numbers of a row */
+} wick_blocks_attr;
 /* What a quantize or dequantize node stands for, as elementwise ops of its inputs. */
 wick_tensor *wick_quantize_written_out(const wick_node *node, wick_tensor *const *in);
 

@@ -127,7 +127,9 @@ void wick_export_nodes(onnx_export *e, const char *op, int n_in, onnx_name *cons
     m->in = wick_export_alloc(e, (size_t)n_in + 1, sizeof *m->in);
     m->out = wick_export_alloc(e, (size_t)n_out, sizeof *m->out);
     for (int i = 0; i < n_in && m->in; i++) m->in[i] = in[i];
-    for (int i = 0; i < n_out && m->out; i++) out[i] = m->out[i] = wick_export_name(e, op);
+    const char *colon = strchr(op, ':');
+    e->contrib |= colon != NULL;
+    for (int i = 0; i < n_out && m->out; i++) out[i] = m->out[i] = wick_export_name(e, colon ? colon + 1 : op);
     void *attrs = wick_export_alloc(e, e->attrs.n, 1);
     if (attrs && e->attrs.n) memcpy(attrs, e->attrs.at, e->attrs.n);
     m->attrs = attrs;

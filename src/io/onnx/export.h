@@ -82,6 +82,7 @@ typedef struct onnx_export {
     char lacks[2048]; /* ops that ONNX has nothing for: "erfinv (net.c:12)", ... */
     wick_str lacking;
     int n_lacks;
+    bool contrib; /* a node is of another domain than ONNX's own */
     bool nomem;
     _Alignas(16) char spare[4096];
 } onnx_export;
@@ -102,6 +103,8 @@ bool wick_export_is_fixed(const onnx_export *e, const wick_value *v); /* all of 
 
 /* ---- making ------------------------------------------------------------------------------------------------------------------------------ */
 
+/* op: "MatMul", or with ONNX Runtime's domain before it, WICK_ONNX_CONTRIB "MatMulNBits". */
+#define WICK_ONNX_CONTRIB "com.microsoft:"
 onnx_name *wick_export_node(onnx_export *e, const char *op, int n_in, onnx_name *const *in);
 void wick_export_nodes(onnx_export *e, const char *op, int n_in, onnx_name *const *in, int n_out, onnx_name **out);
 #define ONNX(e, op, ...) \

@@ -101,7 +101,56 @@ static void product(onnx_export *e, const wick_node *node) {
     wick_export_set(e, node, 0, y);
 }
 
+/* ONNX Runtime's MatMulNBits, as ONNX's own has no product of such weights. */
+static void int4_linear(onnx_export *e, const wick_node *node) {
+    const wick_blocks_attr *a = node->attr;
+    const wick_type *x = &node->in[0]->type, *q = &node->in[1]->type;
+    const int zeros = a->has & WICK_BLOCKS_ZEROS ? 3 : 0, bias = a->has & WICK_BLOCKS_BIAS ? node->n_in - 1 : 0;
+    if (x->dtype != WICK_F32 || !q->dims[0] || !q->dims[1]) {
+        wick_export_lacks(e, node, "of f64 or of no weights");
+        return;
+    }
+    onnx_name *in[6] = {wick_export_in(e, node, 0), wick_export_in(e, node, 1), wick_export_in(e, node, 2), zeros ? wick_export_in(e, node, zeros) : &wick_export_absent, &wick_export_absent,
+                        bias ? wick_export_in(e, node, bias) : &wick_export_absent};
+    static const int64_t first[] = {0};
+    if (x->rank == 1) in[0] = wick_export_unsqueeze(e, in[0], 1, first);
+    wick_export_int(e, "K", x->dims[x->rank - 1]);
+    wick_export_int(e, "N", q->dims[0]);
+    wick_export_int(e, "bits", 4);
+    wick_export_int(e, "block_size", 2 * q->dims[2]);
+    onnx_name *y = wick_export_node(e, WICK_ONNX_CONTRIB "MatMulNBits", 6, in);
+    wick_export_set(e, node, 0, x->rank == 1 ? wick_export_squeeze(e, y, 1, first) : y);
+}
+/* [rows, numbers] as f32, of bytes [rows, ...] with two of them each. */
+static onnx_name *halves(onnx_export *e, onnx_name *x, int64_t rows, int64_t bytes) {
+    static const int64_t last[] = {2};
+    x = wick_export_cast(e, ONNX(e, "Reshape", x, wick_export_list(e, 2, (int64_t[]){rows, bytes})), WICK_F32);
+    onnx_name *high = ONNX(e, "Floor", ONNX(e, "Mul", x, wick_export_scalar(e, WICK_F32, 0.0625))), *low = ONNX(e, "Sub", x, ONNX(e, "Mul", high, wick_export_scalar(e, WICK_F32, 16)));
+    onnx_name *pair[2] = {wick_export_unsqueeze(e, low, 1, last), wick_export_unsqueeze(e, high, 1, last)};
+    wick_export_int(e, "axis", 2);
+    return ONNX(e, "Reshape", wick_export_node(e, "Concat", 2, pair), wick_export_list(e, 2, (int64_t[]){rows, 2 * bytes}));
+}
+static void dequantize_blocks(onnx_export *e, const wick_node *node) {
+    const wick_blocks_attr *a = node->attr;
+    const int64_t *q = node->in[0]->type.dims, n = q[0], blocks = q[1], block = 2 * q[2];
+    if (!n || !blocks) {
+        wick_export_lacks(e, node, "of no weights");
+        return;
+    }
+    const int64_t each[] = {n, blocks, block}, one[] = {n, blocks, 1};
+    onnx_name *w = ONNX(e, "Reshape", halves(e, wick_export_in(e, node, 0), n, blocks * block / 2), wick_export_list(e, 3, each)), *zero = wick_export_scalar(e, WICK_F32, 8);
+    if (a->has & WICK_BLOCKS_ZEROS) {
+        zero = wick_export_slice(e, halves(e, wick_export_in(e, node, 2), n, (blocks + 1) / 2), 1, 0, blocks, 1);
+        zero = ONNX(e, "Reshape", zero, wick_export_list(e, 3, one));
+    }
+    w = ONNX(e, "Mul", ONNX(e, "Sub", w, zero), ONNX(e, "Reshape", wick_export_in(e, node, 1), wick_export_list(e, 3, one)));
+    w = ONNX(e, "Reshape", w, wick_export_list(e, 2, (int64_t[]){n, blocks * block}));
+    wick_export_set(e, node, 0, wick_export_slice(e, w, 1, 0, a->k, 1));
+}
+
 static const onnx_export_row rows[] = {
+    {&wick_op_int4_linear, int4_linear, false},
+    {&wick_op_dequantize_blocks, dequantize_blocks, false},
     {&wick_op_quantize, quantize, false},
     {&wick_op_dequantize, dequantize, false},
     {&wick_op_int8_matmul, product, false},

@@ -11,7 +11,7 @@
 
 enum { MODEL_IR = 1, MODEL_PRODUCER, MODEL_VERSION, MODEL_DOC = 6, MODEL_GRAPH, MODEL_OPSET };
 enum { GRAPH_NODE = 1, GRAPH_NAME, GRAPH_INITIALIZER = 5, GRAPH_DOC = 10, GRAPH_IN, GRAPH_OUT };
-enum { NODE_IN = 1, NODE_OUT, NODE_NAME, NODE_OP };
+enum { NODE_IN = 1, NODE_OUT, NODE_NAME, NODE_OP, NODE_DOMAIN = 7 };
 enum { TENSOR_DIM = 1, TENSOR_TYPE, TENSOR_NAME = 8, TENSOR_RAW, TENSOR_EXTERNAL = 13, TENSOR_LOCATION };
 #define MOST_BYTES ((size_t)INT32_MAX) /* of a protocol buffer */
 
@@ -41,7 +41,13 @@ static void put_node(const onnx_made *m, wick_proto_out *into, wick_proto_out *n
     /* Results of loops and branches all have names, as ONNX Runtime 1.31 needs: it crashes where the state of a Loop has none. */
     for (int i = 0; i < m->n_out; i++) wick_proto_put_text(node, NODE_OUT, i && !m->out[i]->used && !m->bodies[0] ? "" : m->out[i]->text);
     wick_proto_put_text(node, NODE_NAME, m->out[0]->text);
-    wick_proto_put_text(node, NODE_OP, m->op);
+    const char *colon = strchr(m->op, ':'); /* DOMAIN:OP */
+    wick_proto_put_text(node, NODE_OP, colon ? colon + 1 : m->op);
+    if (colon) {
+        char domain[32];
+        snprintf(domain, sizeof domain, "%.*s", (int)(colon - m->op), m->op);
+        wick_proto_put_text(node, NODE_DOMAIN, domain);
+    }
     wick_proto_append(node, m->attrs, m->attr_bytes);
     for (int b = 0; b < 2; b++)
         if (m->bodies[b]) put_body(m->bodies[b], node);
@@ -199,6 +205,13 @@ static wick_status build(onnx_export *e, const char *path, file *f) {
     wick_proto_put_text(&opset, 1, "");
     wick_proto_put_int(&opset, 2, e->opset);
     wick_proto_put_message(&f->head, MODEL_OPSET, &opset);
+    if (e->contrib) {
+        char domain[] = WICK_ONNX_CONTRIB;
+        domain[sizeof domain - 2] = '\0';
+        wick_proto_put_text(&opset, 1, domain);
+        wick_proto_put_int(&opset, 2, 1);
+        wick_proto_put_message(&f->head, MODEL_OPSET, &opset);
+    }
     wick_proto_drop(&opset);
     wick_proto_put_head(&f->head, MODEL_GRAPH, graph);
     if (nomem || f->head.nomem) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");

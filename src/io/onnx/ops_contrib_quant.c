@@ -4,6 +4,7 @@
 #include "io/onnx/contrib.h"
 
 #include "wick/pointwise.h"
+#include "wick/quantize.h"
 #include "wick/reduce.h"
 #include "wick/shape.h"
 
@@ -180,7 +181,7 @@ static void q_gemm(onnx_call *c) {
     wick_onnx_set(c, 0, y);
 }
 
-/* Weights of 2, 4 or 8 bits in blocks along K, each with a scale and a zero point: B [N, blocks, bytes], the first numbers in low bits. */
+/* Weights of 2, 4 or 8 bits in blocks along K, each with a scale and a zero point: B [N, blocks, bytes], the first numbers in low bits. Those of 4 stay as they are. */
 static wick_tensor *spread_bits(wick_tensor *x, int64_t bits) {
     if (bits == 8) return wick_cast(x, WICK_I32);
     wick_tensor *parts[4], *i = wick_cast(x, WICK_I32);
@@ -209,10 +210,18 @@ static void matmul_n_bits(onnx_call *c) {
         return;
     }
     const wick_dtype dtype = wick_tensor_dtype(a), precise = dtype == WICK_F64 ? WICK_F64 : WICK_F32;
+    const bool packed_zeros = zeros && wick_tensor_dtype(zeros) == WICK_U8 && wick_tensor_count(zeros) == n * packed;
+    if (bits == 4 && !(block & (block - 1)) && precise == WICK_F32 && (!zeros || packed_zeros)) { /* others become floats */
+        if (zeros) zeros = wick_reshape(zeros, 2, (int64_t[]){n, packed});
+        wick_tensor *y = wick_int4_linear(a, wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), wick_reshape(wick_cast(scales, WICK_F32), 2, (int64_t[]){n, blocks}), zeros,
+                                          bias ? wick_cast(bias, WICK_F32) : NULL);
+        wick_onnx_set(c, 0, wick_cast(y, dtype));
+        return;
+    }
     wick_tensor *q = wick_cast(spread_bits(wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), bits), precise), *zero;
     if (!zeros) zero = wick_constant(c->ctx, precise, (double)(1 << (bits - 1)));
     else if (wick_onnx_is_float(zeros) && wick_tensor_count(zeros) == n * blocks) zero = wick_reshape(wick_cast(zeros, precise), 3, (int64_t[]){n, blocks, 1});
-    else if (wick_tensor_dtype(zeros) == WICK_U8 && wick_tensor_count(zeros) == n * packed)
+    else if (packed_zeros)
         zero = wick_reshape(wick_slice(wick_cast(spread_bits(wick_reshape(zeros, 2, (int64_t[]){n, packed}), bits), precise), 1, 0, blocks, 1), 3, (int64_t[]){n, blocks, 1});
     else {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld zero points for %lld blocks", (long long)wick_tensor_count(zeros), (long long)(n * blocks));

@@ -91,8 +91,8 @@ GEMM_INLINE void GEMM_NAME(rows)(const wick_gemm_tile *whole, const int rows, co
 
 /* ---- columns of B are contiguous -------------------------------------------------------------------------------------------------- */
 
-/* `groups` times LT columns, transposed in registers by the elements of a cache line at a time. The sums of blocks of k are added to `sums`, or the first
- * is put there. */
+/* `groups` times LT columns, transposed in registers by the elements of a cache line at a time, two groups after the other: so many lines stay in L1 where
+ * columns share its sets, and the chains of those before still run. The sums of blocks of k are added to `sums`, or the first is put there. */
 GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *b, const int rows, const int groups, GEMM_T *sums, int64_t width) {
     enum { Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), LINE = 64 / (int)sizeof(GEMM_T), MOST = WICK_GEMM_COLUMN_GROUPS };
     const int64_t a_row = t->a_row, a_col = t->a_col, col = t->b_row;
@@ -109,34 +109,40 @@ GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *
         GEMM_UNROLL
         for (int i = 0; i < rows * groups; i++) acc[i] = (GEMM_NAME(tvec)){0};
         for (; k >= LINE; k -= LINE, b += LINE) {
-            const char *from[MOST];
             GEMM_UNROLL
-            for (int g = 0; g < groups; g++) {
-                from[g] = (const char *)(b + g * LT * col);
-                GEMM_HIDE(from[g]);
-                if (t->far) {
-                    const char *to = from[g] + WICK_GEMM_AHEAD;
-                    GEMM_UNROLL
-                    for (int j = 0; j < LT; j++, to += bytes) {
-                        GEMM_HIDE(to);
-                        __builtin_prefetch(to);
-                    }
-                }
-            }
-            for (int s = 0; s < LINE; s += Q, a += Q * a_col) {
-                GEMM_NAME(tvec) y[MOST][Q];
+            for (int h = 0; h < groups; h += 2) {
+                const int n = groups - h < 2 ? 1 : 2;
+                const char *from[2];
+                const GEMM_T *x_at = a;
                 GEMM_UNROLL
-                for (int g = 0; g < groups; g++, from[g - 1] += 16) GEMM_NAME(transpose_few)(from[g], bytes, three, y[g]);
-                GEMM_UNROLL
-                for (int q = 0; q < Q; q++) {
-                    GEMM_UNROLL
-                    for (int i = 0; i < rows; i++) {
-                        const GEMM_NAME(tvec) x = GEMM_NAME(short_set1)(a[i * a_row + q * a_col]);
+                for (int g = 0; g < n; g++) {
+                    from[g] = (const char *)(b + (h + g) * LT * col);
+                    GEMM_HIDE(from[g]);
+                    if (t->far) {
+                        const char *to = from[g] + WICK_GEMM_AHEAD;
                         GEMM_UNROLL
-                        for (int g = 0; g < groups; g++) acc[i * groups + g] = GEMM_NAME(short_fma)(x, y[g][q], acc[i * groups + g]);
+                        for (int j = 0; j < LT; j++, to += bytes) {
+                            GEMM_HIDE(to);
+                            __builtin_prefetch(to);
+                        }
+                    }
+                }
+                for (int s = 0; s < LINE; s += Q, x_at += Q * a_col) {
+                    GEMM_NAME(tvec) y[2][Q];
+                    GEMM_UNROLL
+                    for (int g = 0; g < n; g++, from[g - 1] += 16) GEMM_NAME(transpose_few)(from[g], bytes, three, y[g]);
+                    GEMM_UNROLL
+                    for (int q = 0; q < Q; q++) {
+                        GEMM_UNROLL
+                        for (int i = 0; i < rows; i++) {
+                            const GEMM_NAME(tvec) x = GEMM_NAME(short_set1)(x_at[i * a_row + q * a_col]);
+                            GEMM_UNROLL
+                            for (int g = 0; g < n; g++) acc[i * groups + h + g] = GEMM_NAME(short_fma)(x, y[g][q], acc[i * groups + h + g]);
+                        }
                     }
                 }
             }
+            a += LINE * a_col;
         }
         for (; k > 0; k--, a += a_col, b++) {
             GEMM_UNROLL
@@ -161,6 +167,7 @@ GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *
 /* t->cols >= LT. From memory fewer columns at a time are faster: that many streams the CPU follows. */
 GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows) {
     enum { LT = GEMM_NAME(LT), GROUPS = WICK_GEMM_COLUMN_GROUPS, WIDTH = 8 * GROUPS * LT };
+    const int groups = rows == 1 ? GROUPS : 2; /* two of each row are chains enough */
     GEMM_T sums[WICK_GEMM_FEW_BY_COLUMNS * WIDTH], last[WICK_GEMM_FEW_BY_COLUMNS * LT];
     wick_gemm_tile t = *whole;
     t.add = false; /* sums begin with what C holds */
@@ -169,8 +176,9 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
         for (int64_t i = 0; i < rows && whole->add; i++)
             for (int64_t j = 0; j < cols; j++) sums[i * WIDTH + j] = ((const GEMM_T *)t.c)[i * t.c_row + (at + j) * t.c_col];
         int64_t j = 0;
-        for (; !t.far && j + GROUPS * LT <= cols; j += GROUPS * LT)
-            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, GROUPS, sums + j, WIDTH);
+        for (; !t.far && j + groups * LT <= cols; j += groups * LT)
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, sums + j, WIDTH);
+        for (; !t.far && groups > 2 && j + 2 * LT <= cols; j += 2 * LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, sums + j, WIDTH);
         for (; j + LT <= cols; j += LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, sums + j, WIDTH);
         const int64_t few = cols - j;
         if (few > 0) { /* with columns before them, whose sums are dropped */

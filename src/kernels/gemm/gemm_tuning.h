@@ -21,8 +21,8 @@ enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 10, WICK_GEMM_NV = 2 };
 #define WICK_GEMM_WIDE(rows) ((rows) == 1 ? 8 : (rows) == 2 ? 5 : (rows) == 3 ? 4 : (rows) == 4 ? 3 : 2)
 enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2 };
 #endif
-/* Over B's columns, groups of them that are in flight; over its rows, WICK_GEMM_WIDE(rows) vectors are. */
-enum { WICK_GEMM_COLUMN_GROUPS = 2 };
+/* Over B's columns, groups of them that are in flight for one row of A; over its rows, WICK_GEMM_WIDE(rows) vectors are. */
+enum { WICK_GEMM_COLUMN_GROUPS = 4 };
 #endif
 
 /* Thin products, which read B in place. Up to so many rows: where rows of B are far; near; where its columns are contiguous. Far: rows of B at a time, bytes
@@ -42,7 +42,9 @@ enum { WICK_GEMM_FAR_BY_ROWS = 1 << 20, WICK_GEMM_FAR_BY_COLUMNS = 8 << 20 };
 enum { WICK_GEMM_KC = 512 };
 /* Of bf16 twice as many, which are as many bytes. */
 enum { WICK_GEMM_KC_BF16 = 1024 };
-/* Where A is packed (narrow.c): bytes of a task's rows, and its columns, about. Tiles of rows up to which rows of B are paired in each. */
+/* Columns at least of a task that sweeps over rows of B (narrow.c). */
+enum { WICK_GEMM_NARROW_SWEEP = 1024 };
+/* Where A is packed: bytes of a task's rows, and its columns, about. Tiles of rows up to which rows of B are paired in each. */
 enum { WICK_GEMM_NARROW_A = 512 << 10, WICK_GEMM_NARROW_COLUMNS = 256, WICK_GEMM_IN_PLACE_TILES = 2 };
 
 /* At most so many tasks as keep 16 threads balanced; as many multiply-adds as a task has at least, rows of a block, and from which size on B is packed once are in

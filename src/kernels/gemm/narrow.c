@@ -7,6 +7,7 @@
 enum {
     NARROW_DOT = 1,    /* pairs of bf16, else f32 */
     NARROW_PACK_A = 2, /* a task packs its rows of A into its scratch, for all of k */
+    NARROW_SWEEP = 8,  /* a few rows, and B where it lies */
     NARROW_SHARE_B = 4 /* stage 0 packs B, else a task does where it is not used in place */
 };
 
@@ -25,6 +26,16 @@ static const wick_dot_kernel *dot_now(const wick_gemm *g) {
 static const wick_dot_kernel *dot_of(const wick_gemm *g) { /* of a product that was prepared */
 #if defined(__x86_64__)
     if (g->how & NARROW_DOT) return &wick_dot_kernel_avx512;
+#endif
+    (void)g;
+    return NULL;
+}
+static wick_narrow_sweep_fn *sweep_now(const wick_gemm *g) { /* NULL: none for such */
+#if defined(__x86_64__)
+    const int at = (g->narrow == WICK_F16 ? WICK_SWEEP_ROWS : 0) + (int)g->m - 1;
+    if (g->m > WICK_SWEEP_ROWS || g->b_col != 1) return NULL;
+    if (wick_tier_current() == WICK_TIER_AVX512) return wick_narrow_sweeps_avx512[at];
+    if (wick_tier_current() == WICK_TIER_AVX2) return wick_narrow_sweeps_avx2[at];
 #endif
     (void)g;
     return NULL;
@@ -83,6 +94,15 @@ void wick_narrow_prepare(wick_gemm *g) {
     }
     const narrow_shape s = shape_of(g);
     const bool dot = g->how & NARROW_DOT;
+    /* Dot products go over B in place too, but a panel at a time: what lies in memory is swept. */
+    if (sweep_now(g) && (!dot || (!g->keep && (double)g->k * (double)g->n * 2 > WICK_GEMM_FAR_BY_ROWS))) {
+        g->how = NARROW_SWEEP;
+        const int64_t want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
+        g->nc = (int64_t)WICK_ALIGN_UP(WICK_MAX(ceil_div(g->n, want), WICK_MIN(g->n, WICK_GEMM_NARROW_SWEEP)), NARROW_COLUMNS);
+        g->tasks = ceil_div(g->n, g->nc);
+        g->scratch = (size_t)(g->m * ((int64_t)WICK_ALIGN_UP(g->k, WICK_SWEEP_STEPS) + 2 * g->nc)) * 4;
+        return;
+    }
     if (!dot || g->a_col != 1) g->how |= NARROW_PACK_A;
 
     const int64_t panels = ceil_div(g->n, s.nr), want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
@@ -297,9 +317,55 @@ static void run_task(const wick_gemm *g, const narrow_task *t) {
     }
 }
 
+/* The rows of A as f32 in the order of the chain: [k / 8][rows][8]. */
+static void lay_out_rows(const wick_gemm *g, const uint16_t *a, float *to) {
+    const wick_convert_fn load = wick_convert_kernels(wick_tier_current())->load[g->narrow];
+    float wide[NARROW_CHUNK];
+    uint16_t line[NARROW_CHUNK];
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t k0 = 0; k0 < g->k; k0 += g->kc) {
+            const int64_t k = WICK_MIN(g->kc, g->k - k0);
+            for (int64_t p0 = 0; p0 < k; p0 += NARROW_CHUNK) {
+                const int64_t n = WICK_MIN(k - p0, NARROW_CHUNK);
+                for (int64_t p = 0; p < n; p++) line[p] = a[i * g->a_row + (k0 + p0 + p) * g->a_col];
+                load(wide, line, (size_t)n);
+                for (int64_t p = 0; p < n; p++) {
+                    const int64_t at = k0 + place_of(g, p0 + p, k);
+                    to[(at / WICK_SWEEP_STEPS * g->m + i) * WICK_SWEEP_STEPS + at % WICK_SWEEP_STEPS] = wide[p];
+                }
+            }
+        }
+}
+/* Columns [c0, c1). */
+static void sweep_columns(const wick_gemm *g, int64_t c0, int64_t c1, const float *a, const uint16_t *b, const char *bias, char *c, float *total, float *block) {
+    wick_narrow_sweep_fn *const fn = sweep_now(g);
+    const int64_t elem = g->result == WICK_F32 ? 4 : 2;
+    wick_narrow_sweep t = {.cols = c1 - c0, .sums = total, .sums_row = g->nc, .ahead = WICK_SWEEP_STEPS * g->b_row};
+    memset(total, 0, (size_t)(g->m * g->nc) * sizeof *total);
+    for (int64_t k0 = 0; k0 < g->k; k0 += g->kc) {
+        const int64_t k = WICK_MIN(g->kc, g->k - k0);
+        if (k0) memset(t.sums = block, 0, (size_t)(g->m * g->nc) * sizeof *block);
+        for (int64_t p0 = 0; p0 < k; p0 += WICK_SWEEP_STEPS) {
+            t.steps = (int)WICK_MIN(k - p0, WICK_SWEEP_STEPS);
+            t.a = a + (k0 + p0) * g->m;
+            for (int p = 0; p < t.steps; p++) t.b[p] = b + (k0 + place_of(g, p0 + p, k)) * g->b_row + c0;
+            fn(&t);
+        }
+        for (int64_t i = 0; k0 && i < g->m * g->nc; i++) total[i] = total[i] + block[i];
+    }
+    finish(g, &(wick_dot_finish){.rows = g->m, .cols = c1 - c0, .sums = total, .sums_row = g->nc, .bias = bias ? bias + (g->bias == 1 ? c0 : 0) * elem : NULL, .bias_mode = g->bias,
+                                 .relu = g->relu, .c = c + c0 * elem, .c_row = g->c_row});
+}
+
 void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c, const void *packed, void *scratch) {
     if (g->kernel->rows) {
         reference(g, begin * g->mc, WICK_MIN(g->m, end * g->mc), a, b, bias, c, scratch);
+        return;
+    }
+    if (g->how & NARROW_SWEEP) {
+        float *rows = scratch, *total = rows + g->m * (int64_t)WICK_ALIGN_UP(g->k, WICK_SWEEP_STEPS);
+        lay_out_rows(g, a, rows);
+        for (int64_t t = begin; t < end; t++) sweep_columns(g, t * g->nc, WICK_MIN(g->n, (t + 1) * g->nc), rows, b, bias, c, total, total + g->m * g->nc);
         return;
     }
     const int64_t across = ceil_div(g->n, g->nc);

@@ -1,6 +1,7 @@
 /* narrow.h: the seam of products of bf16 and f16 (narrow.c): their control flow, and dot products of pairs of bf16 (narrow_tier.c).
  *
  *   wide   A and B become f32 panels while they are packed, block by block; the tiles are those of f32
+ *   sweep  up to 4 rows of A, and B by rows: it becomes f32 in registers, as it lies in memory, and sums wait in L1
  *   dot    panels of pairs of bf16, [pair][column][2]: vdpbf16ps multiplies and adds two of each at once
  *
  * Of bf16 both take the second of each pair first, as vdpbf16ps does: c = fma(a[2p], b[2p], fma(a[2p + 1], b[2p + 1], c)), each rounded to nearest even,
@@ -51,6 +52,22 @@ typedef struct wick_dot_kernel {
 
 #if defined(__x86_64__)
 extern const wick_dot_kernel wick_dot_kernel_avx512;
+#endif
+
+/* sums[rows][cols] += A B for up to so many rows of B, one after the other. cols to whole vectors of sums. */
+enum { WICK_SWEEP_STEPS = 8, WICK_SWEEP_ROWS = 4 };
+typedef struct wick_narrow_sweep {
+    int steps;
+    const uint16_t *b[WICK_SWEEP_STEPS];
+    const float *a; /* [rows][WICK_SWEEP_STEPS] */
+    int64_t ahead;  /* elements to what is read next, to be asked for */
+    int64_t cols;
+    float *sums;
+    int64_t sums_row;
+} wick_narrow_sweep;
+typedef void wick_narrow_sweep_fn(const wick_narrow_sweep *t);
+#if defined(__x86_64__)
+extern wick_narrow_sweep_fn *const wick_narrow_sweeps_avx2[2 * WICK_SWEEP_ROWS], *const wick_narrow_sweeps_avx512[2 * WICK_SWEEP_ROWS]; /* rows of bf16, of f16 */
 #endif
 
 /* What gemm.c hands over where wick_gemm.narrow says so. */

@@ -9,6 +9,7 @@
 enum { INT8_AMX_ROWS = 8 };
 /* Tiles of rows of a task, at least; bytes of rows that it lays out; bytes of columns that are packed in a task; bytes of C from which on
  * it is asked for early. */
+enum { INT8_SWEEP_LEAST = 512, INT8_SWEEP_MOST = 2048 }; /* columns of a task of a few rows, whose sums wait in L1 */
 enum { INT8_TILES = 4, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_FAR = 512 << 10, INT8_SLACK = 64 };
 
 static const wick_int8_table *const int8_tiers[WICK_TIER_COUNT] = {
@@ -66,12 +67,30 @@ void wick_int8_prepare(wick_int8 *p) {
     p->kernel = q;
     p->tasks = p->tasks_pack = 0;
     p->packed = p->scratch = p->scratch_pack = 0;
+    p->few = false;
     const int64_t taps = p->conv ? product(p->kernel_dims) : 1;
     p->row_sums = !p->depthwise && (p->has_b_zero || moved_b(p));
     p->padded = (int64_t)WICK_ALIGN_UP(p->k, q->along);
     if (p->depthwise) p->b_count = 1;
     if (!p->m || !p->n || !p->b_count || (p->conv && !p->batch)) return;
 
+    p->few = q->few && !p->keep && !p->conv && p->m <= WICK_INT8_FEW && p->b_col == 1 && p->k > 0;
+    if (p->few) {
+        const double work = (double)p->m * (double)p->n * (double)(p->k + 8), task = (double)wick_tuning_now()->int8_task_work;
+        const double each = (double)p->n / (1 + work / task);
+        p->in_place = false;
+        p->rows = p->m;
+        p->cols = WICK_ALIGN_UP(WICK_MAX(INT8_SWEEP_LEAST, (int64_t)WICK_MIN(each, (double)INT8_SWEEP_MOST)), 64);
+        p->tasks = ceil_div(p->n, p->cols);
+        size_t scratch = 0;
+        reserve(&scratch, (size_t)(p->rows * p->padded) + INT8_SLACK);
+        p->at_sums = reserve(&scratch, (size_t)p->rows * sizeof(int32_t));
+        p->at_tile = reserve(&scratch, (size_t)((p->rows + 1) * p->cols) * sizeof(int32_t));
+        p->at_columns = reserve(&scratch, (size_t)(4 * p->cols + 3) * sizeof(int32_t));
+        p->at_raw = reserve(&scratch, (size_t)p->k + INT8_SLACK);
+        p->scratch = scratch;
+        return;
+    }
     const int64_t panels = ceil_div(p->n, q->nr);
     size_t at = 0;
     if (p->depthwise) reserve(&at, (size_t)(taps * p->groups) * sizeof(int32_t));
@@ -304,9 +323,35 @@ static void amx_tile(const wick_int8 *p, const wick_int8_tile *t, int64_t rows, 
     p->amx->block[WICK_AMX_UU + 2 * p->a_signed + p->b_signed][more > 0][cols > WICK_AMX_SIDE](&block);
 }
 
+static void run_few(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch) {
+    const int zero = byte_at(d->a_zero, p->a_signed, 0);
+    const int64_t size = p->result < WICK_INT8_U8 ? 4 : 1, w = p->cols;
+    int32_t *row_sums = (int32_t *)(void *)(scratch + p->at_sums), *sums = (int32_t *)(void *)(scratch + p->at_tile), *by_column = sums + p->rows * w;
+    int32_t *at = (int32_t *)(void *)(scratch + p->at_columns);
+    const int8_columns columns = {at, at + w, (float *)(void *)(at + 2 * w), (float *)(void *)(at + 3 * w), (float *)(void *)(at + 4 * w), at + 4 * w + 2};
+    for (int64_t i = 0; i < p->m; i++) row_sums[i] = lay_out_row(p, d->a, 0, i, zero, (uint8_t *)scratch + p->at_raw, (uint8_t *)scratch + i * p->padded);
+    const bool summed = zero + moved_a(p) != 0;
+    memset(by_column, 0, (size_t)w * sizeof *by_column);
+    set_bounds(p, d, &columns);
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t c0 = t * w, cols = WICK_MIN(w, p->n - c0);
+        const wick_int8_sweep s = {.k = p->k, .cols = cols, .a = (const uint8_t *)scratch, .a_row = p->padded, .padded = p->padded, .b = (const uint8_t *)d->b + c0, .b_row = p->b_row,
+                                   .flip = moved_b(p) ? 0x80 : 0, .sums = sums, .columns = summed ? by_column : NULL, .width = w};
+        p->kernel->few[p->m - 1](&s);
+        for (int64_t j = 0; j < cols; j++) set_column(p, d, &columns, j, c0 + j, by_column[j], byte_at(d->b_zero, p->b_signed, p->b_zero_each ? c0 + j : 0) + moved_b(p));
+        p->kernel->finish(&(wick_int8_finish){.rows = p->m, .cols = cols, .sums = sums, .sums_row = w, .row_sums = p->row_sums ? row_sums : NULL, .offset = columns.offset, .zero = columns.zero,
+                                              .scale = columns.scale, .bias = columns.bias, .result = p->result, .low = columns.bounds[0], .high = columns.bounds[1],
+                                              .point = *columns.point, .c = (char *)d->c + c0 * size, .c_row = p->n});
+    }
+}
+
 void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch) {
     if (p->depthwise) {
         run_depthwise(p, begin, end, d, scratch);
+        return;
+    }
+    if (p->few) {
+        run_few(p, begin, end, d, scratch);
         return;
     }
     const wick_int8_kernel *q = p->kernel;

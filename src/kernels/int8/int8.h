@@ -8,6 +8,8 @@
  *   pairs   2 i16 of each: vpmaddwd. Two products of bytes fit an i32
  *   tiles   4 bytes of each, of any sign, and 64 along k at once: gemm/amx.h. A and B as they are, k with zeros to 64
  *
+ *   few    up to 4 rows by quads that are made in registers of B as it lies: nothing is packed
+ *
  * Sums are i32 that wrap, so that every way gives the same bits. Zero points leave sums of columns of B, known after packing, and sums of rows
  * of A:   sum (a - za)(b - zb) = sum a b - za sum b - zb sum a + k za zb. */
 #ifndef WICK_KERNELS_INT8_INT8_H
@@ -40,6 +42,20 @@ typedef struct wick_int8_finish {
     int64_t c_row; /* elements */
 } wick_int8_finish;
 
+/* A few rows of A times B where it lies, rows of it contiguous: sums[rows][width] = A B for cols columns, up to width, a multiple of 64. quads only. */
+enum { WICK_INT8_FEW = 4 };
+typedef struct wick_int8_sweep {
+    int64_t k, cols;
+    const uint8_t *a; /* rows as `row` lays them out */
+    int64_t a_row, padded;
+    const uint8_t *b;
+    int64_t b_row;
+    uint8_t flip; /* bytes of B are moved by this: x ^ flip */
+    int32_t *sums, *columns; /* columns: the sums of B's columns; NULL: not wanted */
+    int64_t width;
+} wick_int8_sweep;
+typedef void wick_int8_sweep_fn(const wick_int8_sweep *t);
+
 typedef struct wick_int8_kernel {
     const char *names[2]; /* matrices, convolutions */
     int group, elem;      /* of a step; bytes of an element as the tiles read it */
@@ -52,6 +68,7 @@ typedef struct wick_int8_kernel {
     /* A panel: dst[step][nr][group], zeros where there is nothing; src[p * row + j * col]. sums[nr] of the columns. */
     void (*pack)(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst, int32_t *sums);
     void (*finish)(const wick_int8_finish *f);
+    wick_int8_sweep_fn *const *few; /* [rows - 1]; NULL: none */
     /* sums[c] = sum over t of x[t][c] w[t][c]: x bytes, w i32. */
     void (*channels)(int64_t channels, int64_t taps, bool is_signed, const void *const *x, const int32_t *w, int32_t *sums);
 } wick_int8_kernel;

@@ -229,6 +229,94 @@ static void pack_quads(int64_t k, int64_t cols, bool is_signed, const void *src,
 }
 #endif
 
+#ifdef INT8_HAS_QUADS
+#if WICK_TIER_ID == 3
+#define QUADS_TARGET __attribute__((target("avx512vnni")))
+#define QUADS_DOT(sum, a, b) ((int8_sums)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), (__m512i)(b)))
+#define QUADS_WEAVE(what, a, b) ((int8_sums)_mm512_unpack##what((__m512i)(a), (__m512i)(b)))
+#else
+#define QUADS_TARGET __attribute__((target("avxvnni")))
+#define QUADS_DOT(sum, a, b) ((int8_sums)_mm256_dpbusd_avx_epi32((__m256i)(sum), (__m256i)(a), (__m256i)(b)))
+#define QUADS_WEAVE(what, a, b) ((int8_sums)_mm256_unpack##what((__m256i)(a), (__m256i)(b)))
+#endif
+typedef int32_t int8_loose __attribute__((vector_size(INT8_VEC_BYTES), aligned(1), may_alias));
+
+/* Two quads of k, of a vector's bytes of columns. Four neighbouring columns are put together within 16 bytes, so that vector i of four has columns 4 i to 4 i + 3 of each 16. */
+QUADS_TARGET INT8_INLINE void sweep_block(const wick_int8_sweep *t, const uint8_t *const *b, int64_t j, int64_t at, const int32_t (*x)[2], const int32_t *ones, const int rows) {
+    enum { V = INT8_VEC_BYTES / 4 };
+    const int8_sums flip = (int8_sums){0} + (int32_t)(t->flip * 0x01010101u);
+    int8_sums w[2][4];
+    INT8_UNROLL
+    for (int q = 0; q < 2; q++) {
+        int8_sums y[4];
+        INT8_UNROLL
+        for (int i = 0; i < 4; i++) y[i] = *(const int8_loose *)(const void *)(b[4 * q + i] + j) ^ flip;
+        const int8_sums a = QUADS_WEAVE(lo_epi8, y[0], y[1]), c = QUADS_WEAVE(hi_epi8, y[0], y[1]), d = QUADS_WEAVE(lo_epi8, y[2], y[3]), e = QUADS_WEAVE(hi_epi8, y[2], y[3]);
+        w[q][0] = QUADS_WEAVE(lo_epi16, a, d), w[q][1] = QUADS_WEAVE(hi_epi16, a, d);
+        w[q][2] = QUADS_WEAVE(lo_epi16, c, e), w[q][3] = QUADS_WEAVE(hi_epi16, c, e);
+    }
+    INT8_UNROLL
+    for (int i = 0; i < rows; i++) {
+        INT8_UNROLL
+        for (int v = 0; v < 4; v++) {
+            int8_loose *sum = (int8_loose *)(void *)(t->sums + i * t->width + at + v * V);
+            *sum = QUADS_DOT(QUADS_DOT(*sum, (int8_sums){0} + x[i][0], w[0][v]), (int8_sums){0} + x[i][1], w[1][v]);
+        }
+    }
+    if (!t->columns) return;
+    INT8_UNROLL
+    for (int v = 0; v < 4; v++) {
+        int8_loose *sum = (int8_loose *)(void *)(t->columns + at + v * V);
+        *sum = QUADS_DOT(QUADS_DOT(*sum, (int8_sums){0} + ones[0], w[0][v]), (int8_sums){0} + ones[1], w[1][v]);
+    }
+}
+/* The columns of a block in order. */
+static void put_in_order(int32_t *sums, int64_t width) {
+    enum { V = INT8_VEC_BYTES / 4 };
+    int32_t was[4 * V];
+    for (int64_t j = 0; j < width; j += 4 * V) {
+        memcpy(was, sums + j, sizeof was);
+        for (int lane = 0; lane < V / 4; lane++)
+            for (int v = 0; v < 4; v++) memcpy(sums + j + 16 * lane + 4 * v, was + v * V + 4 * lane, 16);
+    }
+}
+QUADS_TARGET INT8_INLINE void sweep(const wick_int8_sweep *t, const int rows) {
+    enum { COLUMNS = INT8_VEC_BYTES, STEPS = 8 };
+    memset(t->sums, 0, (size_t)(rows * t->width) * sizeof *t->sums);
+    if (t->columns) memset(t->columns, 0, (size_t)t->width * sizeof *t->columns);
+    for (int64_t p = 0; p < t->k; p += STEPS) {
+        const uint8_t *b[STEPS];
+        int32_t x[WICK_INT8_FEW][2], ones[2];
+        for (int q = 0; q < STEPS; q++) b[q] = t->b + WICK_MIN(p + q, t->k - 1) * t->b_row; /* beyond k: times 0 */
+        for (int q = 0; q < 2; q++) {
+            const int64_t there = t->k - p - 4 * q;
+            ones[q] = there >= 4 ? 0x01010101 : there <= 0 ? 0 : 0x01010101 & ((1 << 8 * there) - 1);
+            for (int i = 0; i < rows; i++) {
+                x[i][q] = 0;
+                if (p + 4 * q < t->padded) memcpy(&x[i][q], t->a + i * t->a_row + p + 4 * q, 4);
+            }
+        }
+        int64_t j = 0;
+        for (; j + COLUMNS <= t->cols; j += COLUMNS) {
+            INT8_UNROLL
+            for (int q = 0; q < STEPS; q++) __builtin_prefetch(b[q] + STEPS * t->b_row + j, 0, 2);
+            sweep_block(t, b, j, j, (const int32_t(*)[2])x, ones, rows);
+        }
+        if (j == t->cols) continue;
+        uint8_t rest[STEPS][COLUMNS] = {{0}};
+        for (int q = 0; q < STEPS; q++) b[q] = memcpy(rest[q], b[q] + j, (size_t)(t->cols - j));
+        sweep_block(t, b, 0, j, (const int32_t(*)[2])x, ones, rows);
+    }
+    for (int i = 0; i < rows; i++) put_in_order(t->sums + i * t->width, t->width);
+    if (t->columns) put_in_order(t->columns, t->width);
+}
+QUADS_TARGET static void few_1(const wick_int8_sweep *t) { sweep(t, 1); }
+QUADS_TARGET static void few_2(const wick_int8_sweep *t) { sweep(t, 2); }
+QUADS_TARGET static void few_3(const wick_int8_sweep *t) { sweep(t, 3); }
+QUADS_TARGET static void few_4(const wick_int8_sweep *t) { sweep(t, 4); }
+static wick_int8_sweep_fn *const few_quads[WICK_INT8_FEW] = {few_1, few_2, few_3, few_4};
+#endif
+
 /* ---- tiles: fours of bytes as they are ------------------------------------------------------------------------------------------------ */
 
 #if WICK_TIER_ID != 0
@@ -335,7 +423,7 @@ const wick_int8_table INT8_CAT(wick_int8_table_, WICK_TIER_NAME) = {
               .finish = finish, .channels = channels},
 #ifdef INT8_HAS_QUADS
     .vnni = {.names = INT8_NAMES("_vnni"), .group = 4, .along = 4, .elem = 1, .mr = INT8_MR, .nr = PAIRS_NR, .tiles = tiles_quads, .row = row_quads, .pack = pack_quads,
-             .finish = finish, .channels = channels},
+             .finish = finish, .few = few_quads, .channels = channels},
 #endif
 #if WICK_TIER_ID != 0
     .amx = {.names = {"matmul_int8_amx", "conv_int8_amx"}, .group = 4, .along = 64, .any_sign = true, .elem = 1, .mr = 32, .nr = TILES_NR, .row = row_tiles,
