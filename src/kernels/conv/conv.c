@@ -302,6 +302,18 @@ void wick_conv_prepare(wick_convolution *c) {
 
 bool wick_conv_takes_planes(const wick_convolution *c) { return c->ci == 1 && c->co == 1 && !conv_tiers[wick_tier_current()]->type[0].direct; }
 
+bool wick_conv_makes_pixels(const wick_convolution *c) {
+    return c->what == WICK_CONV_FORWARD && !c->code->direct && c->units > 0 && c->tasks[1] > 0 && !c->planes[1] && !(c->depthwise && c->blocks > 1);
+}
+
+void wick_conv_unit_pixels(const wick_convolution *c, int64_t unit, int64_t *first, int64_t *count) {
+    const int64_t image = c->depthwise ? unit / c->slabs : unit % c->batch, slab = c->depthwise ? unit % c->slabs : unit / c->batch;
+    int64_t row = 1;
+    for (int64_t d = c->cut + 1; d < 3; d++) row *= c->out[d];
+    *first = image * product(c->out) + slab * c->rows * row;
+    *count = WICK_MAX(0, WICK_MIN(c->rows, c->out[c->cut] - slab * c->rows)) * row;
+}
+
 const char *wick_conv_name(const wick_convolution *c) { return c->code->names[c->what + (c->winograd ? 3 : 0)]; }
 
 /* ---- weights, packed in the order they are read ------------------------------------------------------------------------------- */
