@@ -86,13 +86,14 @@ def inputs_of(folder, work):
     graph = onnx.load(folder + "/model.onnx").graph
     known = {i.name for i in graph.initializer}
     paths = []
-    for i, _ in enumerate(x for x in graph.input if x.name not in known):
+    for i, port in enumerate(x for x in graph.input if x.name not in known):
         path = f"{work}/input_{i}.npy"
         if os.path.exists(f"{folder}/input_{i}.npy"): np.save(path, np.load(f"{folder}/input_{i}.npy"))
         else:
             t = onnx.TensorProto()
             t.ParseFromString(open(f"{folder}/test_data_set_0/input_{i}.pb", "rb").read())
-            np.save(path, numpy_helper.to_array(t))
+            value = numpy_helper.to_array(t)
+            np.save(path, value if port.type.tensor_type.shape.dim else value.reshape(()))  # some sets of data have [1] where the model has a number
         paths.append(path)
     return paths
 

@@ -138,6 +138,8 @@ static void print_totals(const view *v) {
     printf("memory: %.4g MB of intermediates in use at most, in an arena of %.4g MB", (double)p->live_bytes * 1e-6, (double)p->arena_bytes * 1e-6);
     if (p->packed_bytes) printf(" that also keeps %.4g MB of weights as kernels read them", (double)p->packed_bytes * 1e-6);
     printf("; %.4g MB of scratch for %d thread%s\n", (double)p->scratch_bytes * 1e-6, wick_context_threads(v->p.ctx), plural(wick_context_threads(v->p.ctx)));
+    if (p->conversions)
+        printf("layout: %d conversion%s of images between planes and channels last, %.4g MB of the above\n", p->conversions, plural(p->conversions), p->conversion_bytes * 1e-6);
     if (p->again)
         printf("made again for gradients instead of kept: results of %d op%s, %.4g MFLOP of the above\n", p->again, plural(p->again), p->again_flops * 1e-6);
     if (v->p.fit.batch) {
@@ -229,6 +231,8 @@ static void print_json(const view *v) {
     json_integer(&j, "output_bytes", (int64_t)p->output_bytes);
     json_integer(&j, "again", p->again);
     json_real(&j, "again_flops", p->again_flops, 12);
+    json_integer(&j, "conversions", p->conversions);
+    json_real(&j, "conversion_bytes", p->conversion_bytes, 12);
     if (v->p.fit.batch) {
         json_integer(&j, "max_batch", v->p.fit.batch);
         json_integer(&j, "max_batch_bytes", (int64_t)v->p.fit.bytes);

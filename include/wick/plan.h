@@ -77,6 +77,8 @@ typedef struct wick_plan_info {
     size_t input_bytes, output_bytes, state_bytes; /* of the caller's buffers, and of captured tensors: states, and others in memory */
     int again;            /* ops that make values again for gradients, instead of keeping them (wick_recompute, memory_budget) ... */
     double again_flops;   /* ... and how much of flops they are */
+    int conversions;      /* kernels that only lay an image out anew, by planes (row-major) or by pixels (channels last), in each run */
+    double conversion_bytes; /* that these read and write */
 } wick_plan_info;
 WICK_API wick_plan_info wick_plan_get_info(const wick_plan *plan);
 /* What a wick_plan_max_batch found. */

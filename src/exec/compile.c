@@ -242,6 +242,11 @@ wick_plan_info wick_plan_get_info(const wick_plan *p) {
     wick_plan_info info = {.inputs = p->n_in, .outputs = p->n_out, .kernels = (int)p->n_steps, .arena_bytes = p->arena_bytes,
                            .buffers = (int)p->n_buffers, .live_bytes = p->live_bytes, .scratch_bytes = p->scratch * (size_t)wick_pool_threads(p->ctx->pool),
                             .packed_bytes = p->kept_bytes, .flops = p->flops, .bytes = p->bytes, .again = (int)p->again, .again_flops = p->again_flops};
+    for (size_t i = 0; i < p->n_steps; i++) {
+        if (!p->steps[i].converts || p->steps[i].kept) continue;
+        info.conversions++;
+        info.conversion_bytes += p->steps[i].bytes;
+    }
     for (size_t i = 0; i < p->n_leaves; i++) {
         info.states += p->bindings[i].state != NULL;
         info.assigns += p->bindings[i].assigned;

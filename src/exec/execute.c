@@ -148,6 +148,10 @@ static wick_status run_steps(wick_execution *e) {
     for (size_t i = 0; i < plan->n_steps; i++) {
         const wick_step *s = &steps[i];
         if (s->kept && m->done[i]) continue;
+        if (s->rides) { /* done: its time is that of the step that it rides on */
+            if (e->profile) m->step_calls[i]++;
+            continue;
+        }
         committing |= s->commits;
         if (!committing && (watched || (e->cancel && atomic_load_explicit(e->cancel, memory_order_relaxed)))) WICK_TRY(interrupted(e));
         if (plan->check_finite && (i == 0 || steps[i - 1].node != s->node)) finite = !committing && inputs_are_finite(e, s->node);

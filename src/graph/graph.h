@@ -76,6 +76,7 @@ typedef struct wick_pass {
 extern const wick_pass wick_passes[];
 extern const int wick_passes_count;
 
+wick_status wick_pass_ride(wick_graph *graph, wick_msg *msg);        /* programs that run on what products make, part by part */
 wick_status wick_pass_attention(wick_graph *graph, wick_msg *msg);   /* products and softmax that are attention */
 wick_status wick_pass_precision(wick_graph *graph, wick_msg *msg);   /* products take and give bf16 or f16 */
 wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg); /* gradients become what they stand for */

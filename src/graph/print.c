@@ -62,6 +62,7 @@ static void print_graph(wick_str *s, wick_graph *g, int indent, const wick_graph
                 s->at[s->len] = 0;
             }
         }
+        if (n->flags & WICK_NODE_RIDES) wick_str_add(s, " rides");
         if (n->phase) wick_str_add(s, " commit");
         if (places && n->site) print_place(s, n->site);
         wick_str_add(s, "\n");

@@ -140,6 +140,8 @@ void wick_gemm_prepare(wick_gemm *g);
 void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed);
 void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c,
                    const void *packed, void *scratch);
+/* Of a prepared one: which rows and columns of C, first and end, a task makes. false: not told. */
+bool wick_gemm_task_block(const wick_gemm *g, int64_t task, int64_t rows[2], int64_t cols[2]);
 const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
 
 /* A way to compute that there is and that was not taken, and the reason. Texts are constants. */
@@ -269,6 +271,10 @@ void wick_conv_prepare(wick_convolution *c);
 /* a, b: the two given ones, x before w, y before w, x before y. dst: the third. */
 void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                    void *dst, void *shared, void *scratch);
+/* Of a prepared one: whether each task of stage 1 makes whole pixels, of all channels, that lie one after the other; if so, unit u of a task (those from
+ * task * per_task on, per_task of them, below units) makes pixels [*first, *first + *count) of all images. */
+bool wick_conv_makes_pixels(const wick_convolution *c);
+void wick_conv_unit_pixels(const wick_convolution *c, int64_t unit, int64_t *first, int64_t *count);
 const char *wick_conv_name(const wick_convolution *c); /* "conv_f32_14x32_avx512" */
 int wick_conv_rejected(const wick_convolution *c, wick_rejected *out); /* as wick_gemm_rejected */
 

@@ -143,7 +143,9 @@ wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_
     }
     wick_ref refs[2] = {wick_lower_ref(from, false), wick_lower_ref(to, true)};
     double bytes = (double)wick_type_bytes(from->type) + (double)wick_type_bytes(to->type);
-    return wick_lower_step(l, &(wick_step){.name = "copy", .kind = WICK_STEP_COPY, .run = run_copy, .tasks = wick_copy_tasks(&c), .bytes = bytes}, &c, sizeof c,
+    const bool converts = c.src == c.dst && wick_lower_is_channels_last(from) != wick_lower_is_channels_last(to) &&
+                          wick_layout_is_contiguous(&(wick_lower_is_channels_last(from) ? to : from)->layout, to->type);
+    return wick_lower_step(l, &(wick_step){.name = "copy", .converts = converts, .kind = WICK_STEP_COPY, .run = run_copy, .tasks = wick_copy_tasks(&c), .bytes = bytes}, &c, sizeof c,
                            refs, 2);
 }
 

@@ -83,6 +83,8 @@ typedef struct wick_step {
     bool tap;               /* calls the host: on the calling thread */
     int32_t jump;           /* where the first word of its first buffer is not 0 then, so many steps on (back: below 0); 0: the next one */
     double repeat;          /* times that it runs, at most; 0: once */
+    bool rides;             /* an earlier step does it, piece by piece (steps.h) */
+    bool converts;          /* it lays an image out anew, by planes or by pixels, and does nothing else */
     bool packs;             /* lays out an operand: where that depends on constants and states alone, the result is worth keeping between runs */
     bool kept;              /* so it runs again only when a state that it depends on has changed (exec/build.c) */
 } wick_step;

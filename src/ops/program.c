@@ -2,6 +2,8 @@
 #include "kernels/fused/native.h"
 #include "ops/lower.h"
 #include "ops/native.h"
+#include "ops/ops.h"
+#include "ops/steps.h"
 
 /* Strides of an operand over an iteration space it broadcasts to. */
 static void broadcast_strides(const wick_operand *at, const wick_type *space, int64_t *strides) {
@@ -48,10 +50,13 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
         }
     }
     if (!reduces && result < 0) {
-        for (int k = 0; k < node->n_in; k++) {
+        for (int i = 0; i < 2 * node->n_in; i++) { /* what rides on a product rather than another input, which that may read too */
+            const int k = i % node->n_in;
+            const bool product = node->in[k]->node && (node->in[k]->node->op == &wick_op_matmul || node->in[k]->node->op == &wick_op_conv);
+            if (i < node->n_in && !(product && node->flags & WICK_NODE_RIDES)) continue;
             const wick_buffer *b = &l->buffers[ins[k].buffer];
             bool same = false; /* another result was put there already */
-            for (int i = 0; i < node->n_in; i++) same |= taken[i] && ins[i].buffer == ins[k].buffer;
+            for (int j = 0; j < node->n_in; j++) same |= taken[j] && ins[j].buffer == ins[k].buffer;
             if (same || b->kind != WICK_BUFFER_TEMP || ins[k].type->dtype != v->type.dtype) continue;
             if (!can_overwrite(l, node, k, ins, space, &layout)) continue;
             taken[k] = true;
@@ -64,20 +69,14 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
     return (last && result < 0 ? wick_lower_out_channels_last : wick_lower_out)(l, node, r, out);
 }
 
-/* The program comes first: that is all that readers of steps know. */
-typedef struct program_args {
-    wick_fused fused;
-    const wick_native *native; /* NULL: none will be there */
-} program_args;
-
 static int64_t run_stage0(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     const wick_fused *f = args;
-    wick_fused_run_native(f, ((const program_args *)args)->native, 0, begin, end, ptr, f->partials ? ptr[f->n_in + f->n_out] : NULL, scratch);
+    wick_fused_run_native(f, ((const wick_step_program *)args)->native, 0, begin, end, ptr, f->partials ? ptr[f->n_in + f->n_out] : NULL, scratch);
     return -1;
 }
 static int64_t run_stage1(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     const wick_fused *f = args;
-    wick_fused_run_native(f, ((const program_args *)args)->native, 1, begin, end, ptr, ptr[f->n_in + f->n_out], scratch);
+    wick_fused_run_native(f, ((const wick_step_program *)args)->native, 1, begin, end, ptr, ptr[f->n_in + f->n_out], scratch);
     return -1;
 }
 
@@ -186,7 +185,7 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
                       .scratch = f.scratch,
                       .flops = elements * (f.n_instr + reduces),
                       .bytes = bytes};
-    program_args a;
+    wick_step_program a;
     memset(&a, 0, sizeof a);
     a.fused = f;
     if (l->ctx->jit) {
@@ -195,6 +194,7 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         if (note[0]) wick_remark(l->ctx, "jit", l->node, "%s", note);
     }
     WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, refs, n_refs));
+    if (node->flags & WICK_NODE_RIDES && !reduces) return wick_lower_ride(l, l->n_steps - 1);
     if (!f.tasks2) return WICK_OK;
     step = (wick_step){.name = "reduce_combine", .kind = WICK_STEP_PROGRAM_END, .run = run_stage1, .tasks = f.tasks2, .scratch = f.scratch, .bytes = 2.0 * (double)f.partials};
     return wick_lower_step(l, &step, &a, sizeof a, refs, n_refs);

@@ -6,7 +6,24 @@
 #include "ops/lower.h"
 
 /* COPY: wick_copy; source, destination.
- * PROGRAM: wick_fused, prepared; inputs, results, and with partials these. PROGRAM_END is its second stage, and has no result that the first one's arguments don't say. */
+ * PROGRAM: wick_step_program; inputs, results, and with partials these. PROGRAM_END is its second stage, and has no result that the first one's arguments don't say. */
+
+typedef struct wick_step_program {
+    wick_fused fused; /* prepared */
+    const struct wick_native *native; /* or NULL: none will be there */
+} wick_step_program;
+
+/* A program that a GEMM or CONV runs on what each task has made, while it is in cache (ride.c). It is a step of its own too, which is marked: who runs plans leaves that
+ * out, who prints them needs not know. */
+typedef struct wick_rider {
+    const wick_step_program *program; /* NULL: none */
+    int refs;                         /* the number of its first ref among the step's */
+    size_t scratch;                   /* where its own begins */
+} wick_rider;
+/* The program's step, number `at`, is put into an earlier one where that can be; remarks say what became of it. */
+wick_status wick_lower_ride(wick_lower *l, size_t at);
+/* Rows of n elements of what the step writes: wick_fused_run_rows. */
+void wick_ride(const wick_rider *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch);
 
 /* GEMM: A, B, C, packed B if there are tasks_pack, bias if .bias; also of MIRROR, which copies half of C. */
 typedef struct wick_step_gemm {
@@ -16,6 +33,7 @@ typedef struct wick_step_gemm {
     int64_t c;                                                       /* bytes of one product */
     int64_t packed;                                                  /* bytes of one packed B, 0 when all share one */
     int bias;                                                        /* its number among the refs, or 0 */
+    wick_rider rider;
 } wick_step_gemm;
 
 /* CONV: the stage that computes. Weights are among its refs as they were given. A gradient of weights leaves its parts in what the stages share, [chunk][group][tap][ci][co],
@@ -24,6 +42,7 @@ enum { WICK_STEP_CONV_A, WICK_STEP_CONV_B, WICK_STEP_CONV_BIAS, WICK_STEP_CONV_D
 typedef struct wick_step_conv {
     wick_convolution conv;
     int at[WICK_STEP_CONV_REFS]; /* numbers among the step's refs, from 1; 0: it has none */
+    wick_rider rider;
 } wick_step_conv;
 
 /* MAX_POOL, MEAN_POOL: x, y. MAX_POOL_PUT: x, y, v; MEAN_POOL_SHARE: y, v. Of `planes` planes, or images with channels last. */

@@ -141,6 +141,7 @@ enum {
     WICK_NODE_EVALUATED = 2, /* recorded: ran; it keeps its inputs only as history, until it leaves its scope */
     WICK_NODE_AWAITED = 4,   /* while a walk looks who needs old versions: may run again later */
     WICK_NODE_BACKWARD = 8,  /* in a graph: computes gradients, or something for them */
+    WICK_NODE_RIDES = 32,    /* in a graph: is to run on parts of the product before it as they are made */
     WICK_NODE_AGAIN = 16,    /* in a graph: makes again what the forward pass made and didn't keep */
 };
 

@@ -260,4 +260,32 @@ TEST(nan_infinity_and_the_largest_numbers_reach_only_their_neighbours) {
         }
 }
 
+/* Parts of vectors, pairs of pixels in one vector, rows that are all edge: each channel on its own, and images of one column. */
+TEST(depthwise_rows_of_every_width_and_columns_agree) {
+    static const int channels[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 40}, widths[] = {1, 2, 3, 5, 8, 9, 10, 19, 26, 37};
+    for (size_t i = 0; i < WICK_COUNTOF(channels); i++)
+        for (size_t k = 0; k < WICK_COUNTOF(widths); k++) {
+            use u;
+            memset(&u, 0, sizeof u);
+            const int kernel = (i + k) % 4 == 0 ? 5 : 3, column = i % 5 == 4;
+            u.c = (wick_convolution){.type = k % 3 == 2 ? WICK_CF64 : WICK_CF32, .what = k % 4 == 3 ? WICK_CONV_DATA : WICK_CONV_FORWARD, .batch = 2, .groups = channels[i], .ci = 1, .co = 1};
+            if (column) u.c.groups = 1, u.c.ci = channels[i], u.c.co = 6;
+            u.c.bias = u.c.what == WICK_CONV_FORWARD && k % 2;
+            u.c.relu = u.c.bias && i % 2;
+            for (int d = 0; d < 3; d++) {
+                const bool there = column ? d == 1 : d > 0;
+                u.c.in[d] = there ? d == 2 || column ? widths[k] + kernel / 2 : 4 : 1;
+                u.c.kernel[d] = there ? kernel : 1;
+                u.c.stride[d] = there && (i + k) % 3 == 2 ? 2 : 1;
+                u.c.pad[d] = there ? kernel / 2 : 0;
+                u.c.dilation[d] = there && k % 5 == 4 ? 2 : 1;
+            }
+            if (k % 5 == 4)
+                for (int d = 0; d < 3; d++) u.c.pad[d] *= 2;
+            if (!use_make(&u)) continue; /* it doesn't fit */
+            check_use(&u);
+            use_free(&u);
+        }
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -27,6 +27,7 @@ const wick_pass wick_passes[] = {
     {"checkpoint", "what gradients need of marked parts, or under a budget of memory, is made again instead of kept", wick_pass_checkpoint, false},
     {"rematerialise", "what is as cheap to make as to read is made for each reader", wick_pass_rematerialise, false},
     {"fuse", "elementwise ops of one shape, and the reduction at their end, become one kernel", wick_pass_fuse, false},
+    {"ride", "elementwise kernels behind products and convolutions run on each part of the result while it is in cache", wick_pass_ride, false},
     {"schedule", "an order of little memory; states are written last", wick_pass_schedule, true},
 };
 const int wick_passes_count = (int)WICK_COUNTOF(wick_passes);

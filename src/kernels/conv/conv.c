@@ -214,6 +214,17 @@ static void make_one_row(wick_convolution *c) {
     c->in[0] = c->in[1] = c->out[0] = c->out[1] = 1;
 }
 
+/* Rows of one pixel are columns instead: dims that are 1 throughout come first, in memory they are nowhere. */
+static void turn_columns(wick_convolution *c) {
+    for (int turn = 0; turn < 2 && c->in[2] == 1 && c->out[2] == 1 && c->kernel[2] == 1 && c->pad[2] == 0; turn++) {
+        int64_t *const all[] = {c->in, c->out, c->kernel, c->stride, c->dilation, c->pad};
+        for (size_t i = 0; i < WICK_COUNTOF(all); i++) {
+            const int64_t last = all[i][2];
+            all[i][2] = all[i][1], all[i][1] = all[i][0], all[i][0] = last;
+        }
+    }
+}
+
 static void plan_weight(wick_convolution *c, int64_t row, double work) {
     const int64_t taps = product(c->kernel), m = c->ci * taps, elem = c->code->elem, groups = c->depthwise ? 1 : c->groups;
     cut_rows(c, c->out[c->cut], WICK_GEMM_KC / row);
@@ -250,6 +261,7 @@ void wick_conv_prepare(wick_convolution *c) {
         c->chunks = 0;
         return;
     }
+    turn_columns(c);
     if (!c->depthwise) make_one_row(c);
     c->winograd = wick_winograd_fits(c);
     const int64_t taps = product(c->kernel), elem = c->code->elem, *dims = data ? c->in : c->out, phases = phases_of(c);
@@ -296,6 +308,18 @@ int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
     if (!c->depthwise) out[n++] = (wick_rejected){"channel by channel (depthwise)", "groups have more than one channel"};
     if (!c->winograd) out[n++] = (wick_rejected){"Winograd's, of 3 x 3", wick_winograd_refused(c)};
     return n;
+}
+
+bool wick_conv_makes_pixels(const wick_convolution *c) {
+    return c->what == WICK_CONV_FORWARD && !c->code->direct && c->units > 0 && c->tasks[1] > 0 && !c->planes[1] && !(c->depthwise && c->blocks > 1);
+}
+
+void wick_conv_unit_pixels(const wick_convolution *c, int64_t unit, int64_t *first, int64_t *count) {
+    const int64_t image = c->depthwise ? unit / c->slabs : unit % c->batch, slab = c->depthwise ? unit % c->slabs : unit / c->batch;
+    int64_t row = 1;
+    for (int64_t d = c->cut + 1; d < 3; d++) row *= c->out[d];
+    *first = image * product(c->out) + slab * c->rows * row;
+    *count = WICK_MAX(0, WICK_MIN(c->rows, c->out[c->cut] - slab * c->rows)) * row;
 }
 
 const char *wick_conv_name(const wick_convolution *c) { return c->code->names[c->what + (c->winograd ? 3 : 0)]; }

@@ -22,6 +22,7 @@ typedef struct wick_conv_kernel {
     const char *names[5]; /* by what; forward and data by Winograd's algorithm */
     int elem;             /* bytes of an element */
     void (*values)(const wick_depthwise_run_of *r);
+    void (*row)(const wick_depthwise_row_of *r);
     void (*dots)(const wick_depthwise_run_of *r);
     const wick_winograd_kernels *winograd; /* f32 only; NULL: there are none */
     /* The reference: output channels (for DATA input channels) [begin, end) of all images, or of the weights. Then the rest is unused. */

@@ -1,21 +1,56 @@
 /* conv_vec.h: convolutions of each channel on its own, of one type over the vectors of gemm_vec.h. Included by conv_tier.c. */
 
-/* So many pixels of one vector of channels; n is a constant at every call. width < L: the last channels, which are copied to whole
- * vectors first, since what lies behind them may not be readable. */
-GEMM_INLINE CONV_NAME(vec) CONV_NAME(load_part)(const CONV_T *p, int64_t width) {
+/* Parts of vectors, since what lies behind the last channels may not be readable: with masks, or element by element. */
+#if WICK_TIER_ID == 3
+#define CONV_MASKED 1
+typedef __mmask16 CONV_NAME(part);
+GEMM_INLINE CONV_NAME(part) CONV_NAME(part_of)(int64_t width) { return (CONV_NAME(part))((1u << width) - 1); }
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(load_part)(const CONV_T *p, CONV_NAME(part) part) {
+    return GEMM_BITS == 32 ? (CONV_NAME(vec))_mm512_maskz_loadu_ps(part, p) : (CONV_NAME(vec))_mm512_maskz_loadu_pd((__mmask8)part, p);
+}
+GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(part) part) {
+    if (GEMM_BITS == 32)
+        _mm512_mask_storeu_ps(p, part, (__m512)v);
+    else
+        _mm512_mask_storeu_pd(p, (__mmask8)part, (__m512d)v);
+}
+#elif WICK_TIER_ID == 2
+#define CONV_MASKED 1
+typedef __m256i CONV_NAME(part);
+GEMM_INLINE CONV_NAME(part) CONV_NAME(part_of)(int64_t width) {
+    return GEMM_BITS == 32 ? _mm256_cmpgt_epi32(_mm256_set1_epi32((int)width), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+                           : _mm256_cmpgt_epi64(_mm256_set1_epi64x(width), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(load_part)(const CONV_T *p, CONV_NAME(part) part) {
+    return GEMM_BITS == 32 ? (CONV_NAME(vec))_mm256_maskload_ps((const float *)(const void *)p, part) : (CONV_NAME(vec))_mm256_maskload_pd((const double *)(const void *)p, part);
+}
+GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(part) part) {
+    if (GEMM_BITS == 32)
+        _mm256_maskstore_ps((float *)(void *)p, part, (__m256)v);
+    else
+        _mm256_maskstore_pd((double *)(void *)p, part, (__m256d)v);
+}
+#else
+#define CONV_MASKED 0
+typedef int64_t CONV_NAME(part);
+GEMM_INLINE CONV_NAME(part) CONV_NAME(part_of)(int64_t width) { return width; }
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(load_part)(const CONV_T *p, CONV_NAME(part) part) {
     CONV_T x[CONV_NAME(L)] = {0};
-    for (int64_t i = 0; i < width; i++) x[i] = p[i];
+    for (int64_t i = 0; i < part; i++) x[i] = p[i];
     return CONV_NAME(load)(x);
 }
-GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, int64_t width) {
+GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(part) part) {
     CONV_T x[CONV_NAME(L)];
     CONV_NAME(store)(x, v);
-    for (int64_t i = 0; i < width; i++) p[i] = x[i];
+    for (int64_t i = 0; i < part; i++) p[i] = x[i];
 }
-#define CONV_LOAD(p)     (whole ? CONV_NAME(load)(p) : CONV_NAME(load_part)(p, width))
-#define CONV_STORE(p, v) (whole ? CONV_NAME(store)(p, v) : CONV_NAME(store_part)(p, v, width))
+#endif
+#define CONV_LOAD(p)     (whole ? CONV_NAME(load)(p) : CONV_NAME(load_part)(p, part))
+#define CONV_STORE(p, v) (whole ? CONV_NAME(store)(p, v) : CONV_NAME(store_part)(p, v, part))
 
+/* So many pixels of one vector of channels; n is a constant at every call. width < L, where it isn't whole: the last channels. */
 GEMM_INLINE void CONV_NAME(pixels)(const wick_depthwise_run_of *r, int64_t first, int64_t channel, const int n, const bool whole, int64_t width) {
+    const CONV_NAME(part) part = CONV_NAME(part_of)(width);
     CONV_T *dst = (CONV_T *)r->dst + first * r->dst_pixel + channel;
     const int64_t at = first * r->src_pixel + channel;
     CONV_NAME(vec) acc[8];
@@ -47,12 +82,114 @@ static void CONV_NAME(values)(const wick_depthwise_run_of *r) {
             if (p + 2 <= r->pixels) CONV_NAME(pixels)(r, p, channel, 2, true, L), p += 2;
             if (p < r->pixels) CONV_NAME(pixels)(r, p, channel, 1, true, L), p++;
         }
+        for (; CONV_MASKED && p + 8 <= r->pixels; p += 8) CONV_NAME(pixels)(r, p, channel, 8, false, width);
         for (; p < r->pixels; p++) CONV_NAME(pixels)(r, p, channel, 1, false, width);
     }
 }
 
+/* n pixels from `at` on; near: they read nothing outside. */
+GEMM_INLINE void CONV_NAME(row_pixels)(const wick_depthwise_row_of *r, int64_t at, int64_t channel, const int n, const bool near, const bool whole, CONV_NAME(part) part) {
+    const int64_t next = r->step * r->src_pixel, from = (r->lo + at * r->step) * r->src_pixel + channel, tap = r->tap_at * r->src_pixel;
+    CONV_NAME(vec) acc[8];
+    GEMM_UNROLL
+    for (int i = 0; i < n; i++) acc[i] = (CONV_NAME(vec)){0};
+    for (int64_t y = 0; y < r->rows; y++) {
+        const CONV_T *w = (const CONV_T *)r->w[y] + channel, *x = near ? (const CONV_T *)r->src[y] + from : NULL;
+        const void *const *column = near ? NULL : r->columns + y * r->n_columns + at * r->step;
+        for (int64_t t = 0; t < r->taps; t++, w += r->w_tap) {
+            const CONV_NAME(vec) wv = CONV_LOAD(w);
+            GEMM_UNROLL
+            for (int i = 0; i < n; i++) acc[i] = CONV_NAME(fma)(wv, CONV_LOAD(near ? x + i * next : (const CONV_T *)column[i * r->step] + channel), acc[i]);
+            if (near)
+                x += tap;
+            else
+                column += r->tap_at;
+        }
+    }
+    if (r->bias) {
+        const CONV_NAME(vec) b = CONV_LOAD((const CONV_T *)r->bias + channel);
+        GEMM_UNROLL
+        for (int i = 0; i < n; i++) acc[i] += b;
+    }
+    CONV_T *dst = (CONV_T *)r->dst + at * r->dst_pixel + channel;
+    GEMM_UNROLL
+    for (int i = 0; i < n; i++) CONV_STORE(dst + i * r->dst_pixel, r->relu ? CONV_NAME(relu)(acc[i]) : acc[i]);
+}
+
+/* All channels of n pixels. */
+GEMM_INLINE void CONV_NAME(row_block)(const wick_depthwise_row_of *r, int64_t at, const int n, const bool near) {
+    enum { L = CONV_NAME(L) };
+    const int64_t rest = r->channels % L, wholes = r->channels - rest;
+    for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(row_pixels)(r, at, channel, n, near, true, CONV_NAME(part_of)(rest));
+    if (!rest) return;
+    if (CONV_MASKED)
+        CONV_NAME(row_pixels)(r, at, wholes, n, near, false, CONV_NAME(part_of)(rest));
+    else
+        for (int i = 0; i < n; i++) CONV_NAME(row_pixels)(r, at + i, wholes, 1, near, false, CONV_NAME(part_of)(rest));
+}
+#define CONV_BLOCK(n, near) \
+    static __attribute__((noinline)) void CONV_NAME(row_##near##n)(const wick_depthwise_row_of *r, int64_t at) { CONV_NAME(row_block)(r, at, n, near); }
+CONV_BLOCK(1, true)
+CONV_BLOCK(2, true)
+CONV_BLOCK(4, true)
+CONV_BLOCK(8, true)
+CONV_BLOCK(1, false)
+CONV_BLOCK(2, false)
+CONV_BLOCK(3, false)
+CONV_BLOCK(4, false)
+CONV_BLOCK(5, false)
+CONV_BLOCK(6, false)
+CONV_BLOCK(7, false)
+CONV_BLOCK(8, false)
+#undef CONV_BLOCK
+
+/* Pixels of half a vector of channels, side by side: two of them at a time, as one of twice the channels. Returns the first of [begin, end) that is left. */
+static int64_t CONV_NAME(row_of_pairs)(const wick_depthwise_row_of *r) {
+    enum { L = CONV_NAME(L), HALF = L / 2, TAPS = 32 };
+    if (r->channels != HALF || r->src_pixel != HALF || r->dst_pixel != HALF || r->step != 1 || r->rows * r->taps > TAPS || r->end - r->begin < 8) return r->begin;
+    CONV_T w[TAPS * L], bias[L];
+    const void *rows[TAPS];
+    for (int64_t y = 0; y < r->rows; y++) {
+        rows[y] = w + y * r->taps * L;
+        for (int64_t t = 0; t < r->taps; t++)
+            for (int half = 0; half < 2; half++) memcpy(w + (y * r->taps + t) * L + half * HALF, (const CONV_T *)r->w[y] + t * r->w_tap, HALF * sizeof(CONV_T));
+    }
+    for (int half = 0; r->bias && half < 2; half++) memcpy(bias + half * HALF, r->bias, HALF * sizeof(CONV_T));
+    wick_depthwise_row_of q = *r;
+    q.lo += r->begin;
+    q.step = 2;
+    q.w = rows;
+    q.w_tap = q.channels = q.dst_pixel = L;
+    q.bias = r->bias ? bias : NULL;
+    q.dst = (CONV_T *)r->dst + r->begin * HALF;
+    const int64_t pairs = (r->end - r->begin) / 2;
+    int64_t p = 0;
+    for (; p + 8 <= pairs; p += 8) CONV_NAME(row_true8)(&q, p);
+    if (p + 4 <= pairs) CONV_NAME(row_true4)(&q, p), p += 4;
+    if (p + 2 <= pairs) CONV_NAME(row_true2)(&q, p), p += 2;
+    if (p < pairs) CONV_NAME(row_true1)(&q, p);
+    return r->begin + 2 * pairs;
+}
+
+static void CONV_NAME(row)(const wick_depthwise_row_of *r) {
+    static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(row_false1), CONV_NAME(row_false2), CONV_NAME(row_false3), CONV_NAME(row_false4),
+                                                                              CONV_NAME(row_false5), CONV_NAME(row_false6), CONV_NAME(row_false7), CONV_NAME(row_false8)};
+    if (r->count <= 8) {
+        if (r->count) all[r->count - 1](r, 0);
+        return;
+    }
+    for (int64_t p = 0; p < r->begin; p++) CONV_NAME(row_false1)(r, p);
+    int64_t p = CONV_NAME(row_of_pairs)(r);
+    for (; p + 8 <= r->end; p += 8) CONV_NAME(row_true8)(r, p);
+    if (p + 4 <= r->end) CONV_NAME(row_true4)(r, p), p += 4;
+    if (p + 2 <= r->end) CONV_NAME(row_true2)(r, p), p += 2;
+    if (p < r->end) CONV_NAME(row_true1)(r, p);
+    for (p = r->end; p < r->count; p++) CONV_NAME(row_false1)(r, p);
+}
+
 /* Taps [first, first + n) of one vector of channels; n is a constant where it matters. */
 GEMM_INLINE void CONV_NAME(dots_of)(const wick_depthwise_run_of *r, int64_t first, int64_t channel, const int n, const bool whole, int64_t width) {
+    const CONV_NAME(part) part = CONV_NAME(part_of)(width);
     const CONV_T *y = (const CONV_T *)r->y + channel, *x[9];
     CONV_T *line = (CONV_T *)r->line + first * r->line_step + channel;
     CONV_NAME(vec) acc[9];
@@ -87,8 +224,10 @@ static void CONV_NAME(dots)(const wick_depthwise_run_of *r) {
             if (t + 3 <= r->taps) CONV_NAME(dots_of)(r, t, channel, 3, true, L), t += 3;
             for (; t < r->taps; t++) CONV_NAME(dots_of)(r, t, channel, 1, true, L);
         }
+        for (; CONV_MASKED && t + 3 <= r->taps; t += 3) CONV_NAME(dots_of)(r, t, channel, 3, false, width);
         for (; t < r->taps; t++) CONV_NAME(dots_of)(r, t, channel, 1, false, width);
     }
 }
 #undef CONV_LOAD
 #undef CONV_STORE
+#undef CONV_MASKED

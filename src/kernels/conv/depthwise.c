@@ -2,7 +2,7 @@
  * image: all channels, some at a time so that rows of the source stay in L1 from one row of the output to the next; or, where a side is row-major
  * [N, C, ...], one block of channels, which is transposed into the scratch and back: nothing else of a plan has to copy the image then.
  *
- *   scratch: | block of the source | block of the other image | zeros [channels] | pointers | line [taps][channels] |
+ *   scratch: | block of the source | block of the other image | zeros [channels] | pointers | line [taps][channels] | columns |
  *
  * Nothing is padded: pixels at the edges go one by one, and read zeros where they reach out of the source. Rows of taps that lie outside are left out,
  * but where weights are not finite. */
@@ -43,6 +43,8 @@ static span source_rows(const wick_convolution *c, int64_t slab) {
     return s;
 }
 
+static size_t line_at(const wick_convolution *c) { return WICK_ALIGN_UP(c->at_taps + 2 * (size_t)product(c->kernel) * sizeof(void *), WICK_ALIGN); }
+
 void wick_depthwise_prepare(wick_convolution *c) {
     const int64_t elem = c->code->elem, taps = product(c->kernel), most = (c->planes[0] || c->planes[1] ? TURNED_BYTES : BLOCK_BYTES) / elem;
     const bool data = c->what == WICK_CONV_DATA, weight = c->what == WICK_CONV_WEIGHT, *scratch = c->planes;
@@ -76,7 +78,9 @@ void wick_depthwise_prepare(wick_convolution *c) {
     c->at_panel = WICK_ALIGN_UP(most_bytes[0], WICK_ALIGN);
     c->at_rows = c->at_panel + WICK_ALIGN_UP(most_bytes[1], WICK_ALIGN); /* zeros */
     c->at_taps = c->at_rows + WICK_ALIGN_UP((size_t)(c->block * elem), WICK_ALIGN);
-    c->scratch = WICK_ALIGN_UP(c->at_taps + 2 * (size_t)taps * sizeof(void *), WICK_ALIGN) + (size_t)(taps * c->block * elem);
+    c->scratch = line_at(c) + WICK_ALIGN_UP((size_t)(taps * c->block * elem), WICK_ALIGN);
+    const int64_t reach = (c->kernel[2] - 1) * c->dilation[2], columns = data ? c->in[2] + reach + 1 : (c->out[2] - 1) * c->stride[2] + reach + 1;
+    if (!weight) c->scratch += (size_t)(c->kernel[0] * c->kernel[1] * columns) * sizeof(void *);
 }
 
 /* A side of a unit: the block's channel 0 at pixel `first` of the image, channels are neighbours. */
@@ -94,6 +98,7 @@ typedef struct unit {
     char *sums; /* of WEIGHT: [tap][groups] */
     char *zeros, *line;
     const void **src, **second; /* by tap: what is read; weights, or where sums go */
+    const void **columns;       /* of a row: wick_depthwise_row_of */
 } unit;
 
 /* One row of outputs, (z, y) of a phase with axes x. */
@@ -110,6 +115,28 @@ static void run_row(const unit *u, const wick_conv_axis *x, int64_t z, int64_t y
     const int64_t pixel = ((x[0].dst0 + z * x[0].dst_step) * to[1] + x[1].dst0 + y * x[1].dst_step) * to[2] + x[2].dst0;
     char *other = side_at(&u->other, pixel, elem);
     const int64_t other_pixel = u->other.pixel * x[2].dst_step;
+    if (!weight && finite) {
+        wick_depthwise_row_of row = {.channels = u->channels, .count = x[2].count, .begin = begin, .end = end, .src = u->src, .columns = u->columns, .w = u->second,
+                                     .n_columns = (x[2].count - 1) * step + reach + 1, .src_pixel = u->source.pixel, .lo = lo, .step = step, .taps = x[2].taps,
+                                     .tap_at = x[2].tap_at, .w_tap = c->groups, .bias = u->bias, .relu = c->relu, .dst = other, .dst_pixel = other_pixel};
+        const int64_t skip = row.count <= 8 || begin == end ? INT64_MAX : begin ? (begin - 1) * step + reach + 1 : 0; /* columns from there on that only [begin, end) reads */
+        for (int64_t tz = 0, t = 0; tz < x[0].taps; tz++)
+            for (int64_t ty = 0; ty < x[1].taps; ty++, t += x[2].taps) {
+                const int64_t sz = x[0].lo + z * x[0].step + tz * x[0].tap_at, sy = x[1].lo + y * x[1].step + ty * x[1].tap_at;
+                if (sz < 0 || sz >= from[0] || sy < 0 || sy >= from[1]) continue;
+                const char *pixels = side_at(&u->source, (sz * from[1] + sy) * from[2], elem);
+                const void **columns = u->columns + row.rows * row.n_columns;
+                for (int64_t k = 0; k < row.n_columns; k++) {
+                    if (k == skip && skip < end * step) k = end * step;
+                    if (k >= row.n_columns) break;
+                    columns[k] = lo + k >= 0 && lo + k < from[2] ? pixels + (lo + k) * row.src_pixel * elem : u->zeros;
+                }
+                u->src[row.rows] = pixels;
+                u->second[row.rows++] = weights + (t * c->groups + u->channel) * elem;
+            }
+        c->code->row(&row);
+        return;
+    }
     r.dst_pixel = r.y_pixel = other_pixel;
     for (int outside = 0; outside < 2; outside++) { /* rows of taps within the source, then those that are zeros: dots go apart */
         if (outside && !weight) break;
@@ -218,7 +245,8 @@ void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, c
     const int64_t elem = c->code->elem, taps = product(c->kernel), image = c->groups * elem, images = weight ? ceil_div(c->batch, c->chunks) : 1;
     const void **pointers = (const void **)(void *)(scratch + c->at_taps);
     unit u = {.c = c, .weights = b, .bias = bias, .zeros = scratch + c->at_rows, .src = pointers, .second = pointers + taps};
-    u.line = scratch + WICK_ALIGN_UP(c->at_taps + 2 * (size_t)taps * sizeof(void *), WICK_ALIGN);
+    u.line = scratch + line_at(c);
+    u.columns = (const void **)(void *)(u.line + WICK_ALIGN_UP((size_t)(taps * c->block * elem), WICK_ALIGN));
     memset(u.zeros, 0, (size_t)(c->block * elem));
     for (int64_t i = begin * c->per_task; i < WICK_MIN(c->units, end * c->per_task); i++) {
         const int64_t block = i % c->blocks, rest = i / c->blocks, slabs = weight ? 1 : c->slabs, from = block * c->block;

@@ -31,4 +31,20 @@ typedef struct wick_depthwise_run_of {
     void *const *sum;
 } wick_depthwise_run_of;
 
+/* A whole row of outputs of some channels, with weights that are all finite: rows of padding are left out. Output p reads, of each row of the source, pixels
+ * lo + p step + t tap_at for t < taps. */
+typedef struct wick_depthwise_row_of {
+    int64_t channels, count, begin, end; /* outputs [begin, end) read nothing outside */
+    int64_t rows;                        /* of the source that are there, with their taps */
+    const void *const *src;              /* by row: pixel 0 */
+    const void *const *columns;          /* [rows][n_columns]: pixel lo + column, or zeros: those that outputs outside of [begin, end) read, and if there are 8 outputs or less all */
+    int64_t n_columns;
+    const void *const *w; /* by row: its first tap; taps are w_tap elements apart */
+    int64_t src_pixel, lo, step, taps, tap_at, w_tap;
+    const void *bias; /* or NULL */
+    bool relu;
+    void *dst;
+    int64_t dst_pixel;
+} wick_depthwise_row_of;
+
 #endif

@@ -114,6 +114,39 @@ TRANSPOSE_INLINE void transpose_lines_32(const uint32_t *s, int64_t s_step, uint
 #define transpose_lines_32(s, s_step, d, d_step, past) ((void)0)
 #endif
 
+/* Three columns side by side, as of colours: whole vectors of rows become three vectors. Returns how many rows that was. */
+#if defined(__AVX512F__)
+static int64_t transpose_threes_32(const uint32_t *s, int64_t s_step, uint32_t *d, int64_t rows) {
+    /* Element i of vector v is column (16 v + i) % 3 of row (16 v + i) / 3: first of columns 0 and 1 (numbers from 16 on), then with column 2. */
+    _Alignas(64) int32_t two[3][16], three[3][16];
+    for (int i = 0; i < 48; i++) {
+        two[i / 16][i % 16] = i % 3 == 1 ? 16 + i / 3 : i / 3;
+        three[i / 16][i % 16] = i % 3 == 2 ? 16 + i / 3 : i % 16;
+    }
+    int64_t i = 0;
+    for (; i + 16 <= rows; i += 16) {
+        const __m512i x = _mm512_loadu_si512(s + i), y = _mm512_loadu_si512(s + i + s_step), z = _mm512_loadu_si512(s + i + 2 * s_step);
+        TRANSPOSE_UNROLL for (int v = 0; v < 3; v++)
+            _mm512_storeu_si512(d + 3 * i + 16 * v, _mm512_permutex2var_epi32(_mm512_permutex2var_epi32(x, _mm512_load_si512(two[v]), y), _mm512_load_si512(three[v]), z));
+    }
+    return i;
+}
+#else
+static int64_t transpose_threes_32(const uint32_t *s, int64_t s_step, uint32_t *d, int64_t rows) {
+    typedef uint32_t four __attribute__((vector_size(16)));
+    int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+        four x, y, z;
+        memcpy(&x, s + i, sizeof x), memcpy(&y, s + i + s_step, sizeof y), memcpy(&z, s + i + 2 * s_step, sizeof z);
+        const four low = __builtin_shufflevector(x, y, 0, 4, 1, 5), high = __builtin_shufflevector(x, y, 2, 6, 3, 7);
+        const four out[3] = {__builtin_shufflevector(low, z, 0, 1, 4, 2), __builtin_shufflevector(__builtin_shufflevector(low, z, 3, 5, 3, 5), high, 0, 1, 4, 5),
+                             __builtin_shufflevector(high, z, 6, 2, 3, 7)};
+        memcpy(d + 3 * i, out, sizeof out);
+    }
+    return i;
+}
+#endif
+
 /* Neighbouring blocks of rows read one line of each column. */
 #define TRANSPOSE_(bits, n, lines, past)                                                                                                     \
     for (; k + wide <= cols; k += wide) {                                                                                                    \
@@ -126,6 +159,10 @@ TRANSPOSE_INLINE void transpose_lines_32(const uint32_t *s, int64_t s_step, uint
 #define TRANSPOSE(bits, n, lines)                                                                                                            \
     static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step, int64_t rows, int64_t cols, bool past) { \
         const int64_t wide = TRANSPOSE_BYTES * 8 / bits;                                                                                     \
+        if (bits == 32 && cols == 3 && d_step == 3) {                                                                                        \
+            const int64_t done = transpose_threes_32((const uint32_t *)s, s_step, (uint32_t *)d, rows);                                      \
+            s += done, d += 3 * done, rows -= done;                                                                                          \
+        }                                                                                                                                    \
         int64_t k = 0;                                                                                                                       \
         if (past && TRANSPOSE_BYTES == 64 && ((uintptr_t)d | (uintptr_t)(d_step * (bits / 8))) % 64 == 0) {                                  \
             TRANSPOSE_(bits, n, lines, true)                                                                                                 \

@@ -30,6 +30,8 @@ bool wick_native_program_of(const wick_fused *f, wick_native_program *p);
 /* The other way: over n contiguous elements, prepared. */
 void wick_native_fused(const wick_native_program *p, int64_t n, wick_fused *f);
 /* As wick_fused_run, with the loop if it is there; native may be NULL. */
+/* One without a reduction, on `rows` rows of n elements, which begin row_step elements apart in the order that the program walks, the first at `at`. */
+void wick_fused_run_rows(const wick_fused *f, const wick_native *native, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch);
 void wick_fused_run_native(const wick_fused *f, const wick_native *native, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials, void *scratch);
 
 #endif

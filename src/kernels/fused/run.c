@@ -295,3 +295,16 @@ void wick_fused_run_native(const wick_fused *f, const wick_native *native, int s
     for (int64_t at = begin * f->layout.task_items; at < stop; at += f->block) wick_machine_block(&m, at, WICK_MIN(f->block, stop - at));
     if (m.streams) wick_stream_end();
 }
+
+void wick_fused_run_rows(const wick_fused *f, const wick_native *native, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch) {
+    if (f->layout.mode == WICK_FUSED_BARE) {
+        for (int64_t row = 0; row < rows; row++) run_bare(f, at + row * row_step, at + row * row_step + n, ptr);
+        return;
+    }
+    wick_machine m;
+    wick_machine_init(&m, f, native, ptr, scratch);
+    wick_machine_enter(&m, NULL);
+    for (int64_t row = 0; row < rows; row++, at += row_step)
+        for (int64_t i = 0; i < n; i += f->block) wick_machine_block(&m, at + i, WICK_MIN(f->block, n - i));
+    if (m.streams) wick_stream_end();
+}

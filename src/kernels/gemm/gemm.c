@@ -350,6 +350,18 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
     }
 }
 
+bool wick_gemm_task_block(const wick_gemm *g, int64_t task, int64_t rows[2], int64_t cols[2]) {
+    if (g->amx || g->narrow || g->lower) return false;
+    const bool whole = g->kernel->rows || g->how & GEMM_OUTER, turned = !whole && g->how & GEMM_SWAP;
+    const int64_t m = turned ? g->n : g->m, n = turned ? g->m : g->n, across = whole || g->tasks == 1 ? 1 : ceil_div(n, g->nc);
+    int64_t *const of_m = turned ? cols : rows, *const of_n = turned ? rows : cols;
+    of_m[0] = task / across * g->mc;
+    of_m[1] = WICK_MIN(m, of_m[0] + g->mc);
+    of_n[0] = whole ? 0 : task % across * g->nc;
+    of_n[1] = whole ? n : WICK_MIN(n, of_n[0] + g->nc);
+    return true;
+}
+
 const char *wick_gemm_name(const wick_gemm *g) {
     if (g->amx) return wick_amx_name(g);
     if (g->narrow) return wick_narrow_name(g);

@@ -2,15 +2,17 @@
  * at a time. What is summed and compared, and in which order, is what planes do. Included by window_tier.c. */
 enum { WINDOW_NAME(SIDE) = 64 }; /* channels at a time */
 
-#define WINDOW_EACH_PIXEL                                               \
+#define WINDOW_EACH_PIXEL WINDOW_EACH(WICK_MIN(SIDE, rest))
+#define WINDOW_EACH(some)                                               \
     for (int64_t oz = 0, o = 0; oz < w->out[0]; oz++) {                 \
         const wick_span z = wick_span_of(w, 0, oz);                     \
         for (int64_t oy = 0; oy < w->out[1]; oy++) {                    \
             const wick_span r = wick_span_of(w, 1, oy);                 \
             for (int64_t ox = 0; ox < w->out[2]; ox++, o++) {           \
                 const wick_span s = wick_span_of(w, 2, ox);             \
-                for (int64_t c = 0; c < w->channels; c += SIDE) {       \
-                    const int64_t n = WICK_MIN(SIDE, w->channels - c);
+                for (int64_t c = 0, n; c < w->channels; c += n) {       \
+                    const int64_t rest = w->channels - c;               \
+                    n = (some);
 #define WINDOW_END \
     }              \
     }              \
@@ -18,70 +20,63 @@ enum { WINDOW_NAME(SIDE) = 64 }; /* channels at a time */
     }
 
 #if WICK_TIER_ID > 0 /* the reference has these two in window_ref.h */
-#define WINDOW_JOIN_max(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
-#define WINDOW_JOIN_sum(a, b) ((a) + (b))
-/* Rows of the window first, then its columns; `line` and `all` are SIDE elements. False: the window is empty. */
-#define WINDOW_GATHER(name)                                                                                                                  \
-    static inline __attribute__((always_inline)) bool WINDOW_NAME(joined_##name)(const wick_windows *w, const WINDOW_T *x, wick_span z, wick_span r, wick_span s, int64_t n,         \
-                                         WINDOW_T *restrict line, WINDOW_T *restrict all) {                                                  \
-        bool any = false;                                                                                                                    \
-        for (int64_t ix = s.first; ix < s.end; ix += s.step) {                                                                               \
-            bool first = true;                                                                                                               \
-            for (int64_t iz = z.first; iz < z.end; iz += z.step)                                                                             \
-                for (int64_t iy = r.first; iy < r.end; iy += r.step, first = false) {                                                        \
-                    const WINDOW_T *restrict v = x + ((iz * w->in[1] + iy) * w->in[2] + ix) * w->channels;                                   \
-                    if (first)                                                                                                               \
-                        memcpy(line, v, (size_t)n * sizeof *line);                                                                           \
-                    else                                                                                                                     \
-                        for (int64_t k = 0; k < n; k++) line[k] = WINDOW_JOIN_##name(line[k], v[k]);                                         \
-                }                                                                                                                            \
-            if (first) return false;                                                                                                         \
-            if (!any)                                                                                                                        \
-                memcpy(all, line, (size_t)n * sizeof *all);                                                                                  \
-            else                                                                                                                             \
-                for (int64_t k = 0; k < n; k++) all[k] = WINDOW_JOIN_##name(all[k], line[k]);                                                \
-            any = true;                                                                                                                      \
+/* L channels at a time, the last of them again with those before. Rows of the window are joined first, then its columns. FINISH: of `all`, where `any` input was there. */
+#define WINDOW_VECTORS(name, L, JOIN, FINISH)                                                                                                \
+    static void WINDOW_NAME(name##L)(const wick_windows *w, int64_t begin, int64_t end, const WINDOW_T *xv, WINDOW_T *yv) {                  \
+        typedef WINDOW_T V __attribute__((vector_size(L * sizeof(WINDOW_T))));                                                               \
+        typedef WINDOW_I I __attribute__((vector_size(L * sizeof(WINDOW_T))));                                                               \
+        typedef WINDOW_T U __attribute__((vector_size(L * sizeof(WINDOW_T)), aligned(sizeof(WINDOW_T)), may_alias));                         \
+        const int64_t channels = w->channels, line = w->in[2] * channels;                                                                    \
+        const int64_t in = w->in[0] * w->in[1] * line, out = w->out[0] * w->out[1] * w->out[2] * channels;                                   \
+        for (int64_t i = begin; i < end; i++) {                                                                                              \
+            WINDOW_EACH(WICK_MIN(L, rest))                                                                                                   \
+            const int64_t from = WICK_MIN(c, channels - L);                                                                                  \
+            const WINDOW_T *x = xv + i * in + from;                                                                                          \
+            V all = {0}, side = {0};                                                                                                         \
+            bool any = false;                                                                                                                \
+            for (int64_t ix = s.first; ix < s.end; ix += s.step) {                                                                           \
+                bool first = true;                                                                                                           \
+                for (int64_t iz = z.first; iz < z.end; iz += z.step)                                                                         \
+                    for (int64_t iy = r.first; iy < r.end; iy += r.step, first = false) {                                                    \
+                        const V v = *(const U *)(x + (iz * w->in[1] + iy) * line + ix * channels);                                           \
+                        side = first ? v : JOIN(side, v);                                                                                    \
+                    }                                                                                                                        \
+                if (first) break;                                                                                                            \
+                all = any ? JOIN(all, side) : side;                                                                                          \
+                any = true;                                                                                                                  \
+            }                                                                                                                                \
+            (void)sizeof(I);                                                                                                                 \
+            FINISH                                                                                                                           \
+            *(U *)(yv + i * out + o * channels + from) = all;                                                                                \
+            WINDOW_END                                                                                                                       \
         }                                                                                                                                    \
-        return any;                                                                                                                          \
     }
-WINDOW_GATHER(max)
-WINDOW_GATHER(sum)
-#undef WINDOW_GATHER
-
-static void WINDOW_NAME(channels_max)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, void *yv) {
-    enum { SIDE = WINDOW_NAME(SIDE) };
-    const int64_t in = w->in[0] * w->in[1] * w->in[2] * w->channels, out = w->out[0] * w->out[1] * w->out[2] * w->channels;
-    WINDOW_T line[SIDE], all[SIDE];
-    for (int64_t i = begin; i < end; i++) {
-        const WINDOW_T *x = (const WINDOW_T *)xv + i * in;
-        WINDOW_T *y = (WINDOW_T *)yv + i * out;
-        WINDOW_EACH_PIXEL
-        /* With a number that is known here, what is joined stays in registers. */
-        if (!(n == SIDE ? WINDOW_NAME(joined_max)(w, x + c, z, r, s, SIDE, line, all) : WINDOW_NAME(joined_max)(w, x + c, z, r, s, n, line, all)))
-            for (int64_t k = 0; k < n; k++) all[k] = -(WINDOW_T)INFINITY;
-        memcpy(y + o * w->channels + c, all, (size_t)n * sizeof *all);
-        WINDOW_END
+#define WINDOW_MORE(a, b) ((V)(((I)(b) & (I)(((b) > (a)) | ((b) != (b)))) | ((I)(a) & ~(I)(((b) > (a)) | ((b) != (b))))))
+#define WINDOW_PLUS(a, b) ((a) + (b))
+#define WINDOW_LEAST      if (!any) all = (V){0} - (WINDOW_T)INFINITY;
+#define WINDOW_MEAN                                                                                                      \
+    const int64_t count = wick_span_count(w, 0, oz) * wick_span_count(w, 1, oy) * wick_span_count(w, 2, ox);             \
+    all = any && count ? all / (WINDOW_T)count : (V){0};
+#define WINDOW_CHANNELS_OF(L)                                     \
+    WINDOW_VECTORS(max_of, L, WINDOW_MORE, WINDOW_LEAST)          \
+    WINDOW_VECTORS(mean_of, L, WINDOW_PLUS, WINDOW_MEAN)
+#define WINDOW_ALL_OF(name)                                                                                                          \
+    static void WINDOW_NAME(channels_##name)(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y) {            \
+        (w->channels >= 16 ? WINDOW_NAME(name##_of16) : w->channels >= 8 ? WINDOW_NAME(name##_of8) : w->channels >= 4 ? WINDOW_NAME(name##_of4) : WINDOW_NAME(name##_of1))(w, begin, end, x, y); \
     }
-}
-
-static void WINDOW_NAME(channels_mean)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, void *yv) {
-    enum { SIDE = WINDOW_NAME(SIDE) };
-    const int64_t in = w->in[0] * w->in[1] * w->in[2] * w->channels, out = w->out[0] * w->out[1] * w->out[2] * w->channels;
-    WINDOW_T line[SIDE], all[SIDE];
-    for (int64_t i = begin; i < end; i++) {
-        const WINDOW_T *x = (const WINDOW_T *)xv + i * in;
-        WINDOW_T *y = (WINDOW_T *)yv + i * out;
-        WINDOW_EACH_PIXEL
-        const int64_t count = wick_span_count(w, 0, oz) * wick_span_count(w, 1, oy) * wick_span_count(w, 2, ox);
-        if (!(n == SIDE ? WINDOW_NAME(joined_sum)(w, x + c, z, r, s, SIDE, line, all) : WINDOW_NAME(joined_sum)(w, x + c, z, r, s, n, line, all)))
-            memset(all, 0, sizeof all);
-        for (int64_t k = 0; k < n; k++) y[o * w->channels + c + k] = count ? all[k] / (WINDOW_T)count : 0;
-        WINDOW_END
-    }
-}
-
-#undef WINDOW_JOIN_max
-#undef WINDOW_JOIN_sum
+WINDOW_CHANNELS_OF(16)
+WINDOW_CHANNELS_OF(8)
+WINDOW_CHANNELS_OF(4)
+WINDOW_CHANNELS_OF(1)
+WINDOW_ALL_OF(max)
+WINDOW_ALL_OF(mean)
+#undef WINDOW_VECTORS
+#undef WINDOW_MORE
+#undef WINDOW_PLUS
+#undef WINDOW_LEAST
+#undef WINDOW_MEAN
+#undef WINDOW_CHANNELS_OF
+#undef WINDOW_ALL_OF
 #endif
 
 /* Which of the window's inputs, counted from 1 in order, is the largest of each channel; 0: there is none. */
@@ -186,4 +181,5 @@ static void WINDOW_NAME(channels_share)(const wick_windows *w, int64_t begin, in
     }
 }
 #undef WINDOW_EACH_PIXEL
+#undef WINDOW_EACH
 #undef WINDOW_END

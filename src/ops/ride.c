@@ -1,0 +1,85 @@
+/* ride.c: elementwise programs that run on what a product or a convolution makes, task by task, while it is in cache. Nothing is computed otherwise than by a step of
+ * their own: the bits are the same, and who prints plans as code prints two steps. */
+#include "kernels/fused/fused.h"
+#include "kernels/fused/native.h"
+#include "ops/ops.h"
+#include "ops/steps.h"
+
+enum { WAY_BACK = 16, TASKS_ENOUGH = 16 }; /* steps between the two that are looked at; tasks that make any number of threads busy */
+
+void wick_ride(const wick_rider *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch) {
+    wick_fused_run_rows(&r->program->fused, r->program->native, at, rows, row_step, n, ptr + r->refs, (char *)scratch + r->scratch);
+}
+
+/* Which ref of the step is its result. */
+static int result_of(const wick_step *s) { return s->kind == WICK_STEP_CONV ? ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_DST] - 1 : 2; }
+static wick_rider *rider_of(const wick_step *s) { /* arguments are the plan's own, which is being made */
+    return s->kind == WICK_STEP_CONV ? &((wick_step_conv *)(uintptr_t)s->args)->rider : &((wick_step_gemm *)(uintptr_t)s->args)->rider;
+}
+
+/* Does the program read all that the step writes, element by element in the order of memory? */
+static bool reads_whole(const wick_step *program, const wick_step *s) {
+    const wick_fused *f = &((const wick_step_program *)program->args)->fused;
+    const wick_ref *to = &s->refs[result_of(s)];
+    for (int k = 0; k < f->n_in; k++) {
+        const wick_ref *from = &program->refs[k];
+        if (from->buffer == to->buffer && from->offset == to->offset && f->layout.in_kind[k] == WICK_FUSED_WALK && f->layout.in_run[k] == f->layout.total) return true;
+    }
+    return false;
+}
+
+static bool meet(const wick_step *a, const wick_step *b, bool only_reads) {
+    for (int i = 0; i < a->n_refs; i++)
+        for (int k = 0; k < b->n_refs; k++)
+            if (a->refs[i].buffer == b->refs[k].buffer && (only_reads ? !a->refs[i].write && b->refs[k].write : a->refs[i].write || b->refs[k].write)) return true;
+    return false;
+}
+
+/* Why the program, step `at`, cannot run within step i; NULL: it can. */
+static const char *why_not(const wick_lower *l, size_t i, size_t at) {
+    const wick_step *s = &l->steps[i], *program = &l->steps[at];
+    const bool conv = s->kind == WICK_STEP_CONV;
+    int64_t rows[2], cols[2];
+    if (s->commits || program->commits) return "what writes states comes last";
+    if (rider_of(s)->program) return "another kernel runs in it already";
+    if (conv ? !wick_conv_makes_pixels(&((const wick_step_conv *)s->args)->conv) : !wick_gemm_task_block(&((const wick_step_gemm *)s->args)->gemm, 0, rows, cols))
+        return "its kernel makes parts that lie apart";
+    if (s->tasks < WICK_MIN(program->tasks, TASKS_ENOUGH)) return "it has fewer tasks to share between threads";
+    if (s->n_refs + program->n_refs > WICK_STEP_BUFFERS) return "together they have too many buffers";
+    if (meet(s, program, true)) return "it would write over what the other still reads";
+    for (size_t k = i + 1; k < at; k++)
+        if (l->steps[k].jump || l->steps[k].tap || meet(&l->steps[k], program, false)) return "something between them has to run first";
+    return NULL;
+}
+
+wick_status wick_lower_ride(wick_lower *l, size_t at) {
+    wick_step *program = &l->steps[at];
+    const wick_fused *f = program->args;
+    if (f->layout.total == 0 || program->tasks == 0) return WICK_OK;
+    for (size_t i = at; i-- > 0 && at - i <= WAY_BACK;) {
+        wick_step *s = &l->steps[i];
+        if ((s->kind != WICK_STEP_CONV && s->kind != WICK_STEP_GEMM) || !reads_whole(program, s)) continue;
+        const char *why = why_not(l, i, at);
+        if (why) {
+            wick_remark(l->ctx, "ride", l->node, "not within %s (%s): %s", s->name, s->node->site ? s->node->site : "?", why);
+            return WICK_OK;
+        }
+        wick_ref *refs = wick_arena_alloc(l->arena, (size_t)(s->n_refs + program->n_refs) * sizeof *refs);
+        if (!refs) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
+        memcpy(refs, s->refs, (size_t)s->n_refs * sizeof *refs);
+        memcpy(refs + s->n_refs, program->refs, (size_t)program->n_refs * sizeof *refs);
+        const size_t scratch = WICK_ALIGN_UP(s->scratch, WICK_ALIGN);
+        *rider_of(s) = (wick_rider){program->args, s->n_refs, scratch};
+        s->refs = refs;
+        s->n_refs += program->n_refs;
+        s->scratch = scratch + program->scratch;
+        program->rides = true;
+        for (int k = 0; k < program->n_refs; k++) {
+            wick_buffer *b = &l->buffers[program->refs[k].buffer];
+            b->first = WICK_MIN(b->first, (int32_t)i);
+        }
+        wick_remark(l->ctx, "ride", l->node, "taken: runs within %s (%s), on what each of its tasks has made", s->name, s->node->site ? s->node->site : "?");
+        return WICK_OK;
+    }
+    return WICK_OK;
+}
