@@ -1,7 +1,14 @@
 /* The memory plan: no two buffers that are in use at once share bytes, and the arena is hardly larger than what must be alive. */
 #include "exec/mlp.h"
 #include "graph/graphs.h"
+#include "ops/steps.h"
 #include "zoo/training.h"
+
+/* The number of a step's first ref that is its rider's, which reads what the step has just written; its own refs come before. */
+static int riders_refs(const wick_step *s) {
+    const wick_rider *r = s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->rider : s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->rider : NULL;
+    return r && r->program ? r->refs : s->n_refs;
+}
 
 static void check_plan(const wick_plan *p, const char *what) {
     size_t top = 0;
@@ -20,14 +27,14 @@ static void check_plan(const wick_plan *p, const char *what) {
     /* A buffer's life covers every step that names it, and nothing reads what was not written. */
     bool *written = calloc(p->n_buffers + 1, 1);
     for (size_t i = 0; written && i < p->n_steps; i++)
-        for (int pass = 0; pass < 2; pass++)
-            for (int r = 0; r < p->steps[i].n_refs; r++) {
+        for (int pass = 0; pass < 4; pass++) /* what the step reads, writes; its rider reads, writes */
+            for (int r = pass < 2 ? 0 : riders_refs(&p->steps[i]); r < (pass < 2 ? riders_refs(&p->steps[i]) : p->steps[i].n_refs); r++) {
                 const wick_ref *ref = &p->steps[i].refs[r];
                 const wick_buffer *b = &p->buffers[ref->buffer];
                 if (b->kind != WICK_BUFFER_TEMP) continue;
                 CHECK(b->first <= (int32_t)i && (int32_t)i <= b->last);
-                if (!pass && !ref->write) CHECK_MSG(written[ref->buffer], "%s: step %zu (%s) reads buffer %u before it is written", what, i, p->steps[i].name, ref->buffer);
-                if (pass && ref->write) written[ref->buffer] = true;
+                if (pass % 2 == 0 && !ref->write) CHECK_MSG(written[ref->buffer], "%s: step %zu (%s) reads buffer %u before it is written", what, i, p->steps[i].name, ref->buffer);
+                if (pass % 2 == 1 && ref->write) written[ref->buffer] = true;
             }
     free(written);
 }

@@ -157,6 +157,13 @@ static wick_tensor *any_scale(wick_dtype d) {
     return data(d, 1, (const int64_t[]){call.rank ? call.dims[call.rank - 1] : 1}, 0, 2, chance(5));
 }
 static wick_tensor *any_bytes(void) { return chance(90) ? tensor(chance(50) ? WICK_I8 : WICK_U8, 0, 9) : any_tensor(); }
+/* Weights of 4 bits, [rows, blocks, bytes]; their scales, zeros. */
+static wick_tensor *any_blocks(void) {
+    if (chance(20)) return any_tensor();
+    const int64_t rows = call.rank ? call.dims[call.rank - 1] : 1;
+    if (chance(50)) return data(WICK_U8, 3, (const int64_t[]){rows, 1, chance(90) ? 8 : 16}, 0, 255, false);
+    return data(chance(60) ? WICK_F32 : WICK_U8, 2, (const int64_t[]){rows, 1}, 0, 2, chance(5));
+}
 static int64_t any_option(void) { return chance(95) ? test_rand_int(0, 2) : any_extent(); }
 static int64_t any_kernel(void) { return chance(97) ? test_rand_int(1, 2) : any_extent(); }
 
@@ -367,6 +374,8 @@ static wick_tensor *tree_list_(wick_dtype d) { return chance(95) ? data(d, 1, (c
     ROW(perplexity, T, any_label(), CROSS) ROW(confusion_matrix, I, I, N) ROW(cosine_similarity, T, T, A, F) ROW(pairwise_distance, T, T, F, F, B) \
     ROW(cdist, T, T, F) ROW(cross, T, T, A) ROW(cov, T, F) ROW(corrcoef, T) ROW(diff, T, N, A) \
     ROW(quantize, T, any_scale(WICK_F32), maybe(any_scale(WICK_U8)), A, chance(70) ? WICK_U8 : D) \
+    ROW(quantize_blocks, T, chance(60) ? 16 : any_extent(), OUT(1), chance(50) ? OUT(2) : NULL) \
+    ROW(dequantize_blocks, any_blocks(), any_blocks(), maybe(any_blocks()), N) ROW(int4_linear, T, any_blocks(), any_blocks(), maybe(any_blocks()), maybe(any_vector())) \
     ROW(dequantize, any_bytes(), any_scale(WICK_F32), maybe(any_scale(WICK_U8)), A) ROW(int8_matmul, any_bytes(), any_bytes(), INT8) \
     ROW(int8_conv, any_bytes(), any_bytes(), CONV, INT8) ROW(tree_ensemble, T, TREES) ROW(full, ctx, D, DIMS, F) ROW(zeros, ctx, D, DIMS) \
     ROW(ones, ctx, D, DIMS) ROW(arange, ctx, D, F, F, N) ROW(scalar, ctx, D, F) ROW(constant, ctx, D, F) ROW(like, T, F)
