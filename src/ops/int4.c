@@ -200,9 +200,11 @@ wick_tensor *wick_quantize_blocks(wick_tensor *w, int64_t block, wick_tensor **s
         w = wick_poison(w->ctx, WICK_ERR_SHAPE, "quantize_blocks(%s): takes a matrix of f32", wick_shown_of(w).text);
     if (w && !w->error && (block < LEAST_BLOCK || (block & (block - 1)) || block > INT32_MAX))
         w = wick_poison(w->ctx, WICK_ERR_INVALID, "quantize_blocks(%s): blocks of %lld; it must be a power of 2 from %d on", wick_shown_of(w).text, (long long)block, LEAST_BLOCK);
+    if (w && !w->error && !scales) w = wick_poison(w->ctx, WICK_ERR_INVALID, "quantize_blocks(%s): scales is NULL", wick_shown_of(w).text);
     if (!w || w->error) {
         if (zeros) *zeros = w;
-        return *scales = w;
+        if (scales) *scales = w;
+        return w;
     }
     const int64_t n = wick_tensor_dim(w, 0), k = wick_tensor_dim(w, 1), blocks = (k + block - 1) / block;
     w = wick_reshape(wick_pad(w, 2, (int64_t[]){0, 0}, (int64_t[]){0, blocks * block - k}, 0), 3, (int64_t[]){n, blocks, block});
