@@ -772,34 +772,42 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
 
 /* ---- pooling ------------------------------------------------------------------------------------------------------------------------------------ */
 
+int wick_c_windows(wick_text *t, int depth, const wick_step_pool *m, bool max, int64_t *steps) {
+    const wick_windows *w = &m->windows;
+    const char axis[] = "zyx";
+    line(t, depth++, "for (long n = 0; n < %lld; n++) {", LL(m->planes));
+    for (int d = 0; d < 3; d++) {
+        const char a = axis[d];
+        line(t, depth++, "for (long o%c = 0; o%c < %lld; o%c++) {", a, a, LL(w->out[d]), a);
+        if (w->adaptive) {
+            line(t, depth, "const long %c0 = o%c * %lld / %lld, %c1 = ((o%c + 1) * %lld + %lld) / %lld;", a, a, LL(w->in[d]), LL(w->out[d]), a, a, LL(w->in[d]), LL(w->out[d] - 1), LL(w->out[d]));
+            continue;
+        }
+        line(t, depth, "long %c0 = o%c * %lld - %lld, %c1 = %c0 + %lld;", a, a, LL(w->stride[d]), LL(w->pad[d]), a, a, LL((w->kernel[d] - 1) * w->dilation[d] + 1));
+        if (!max && !w->inside) line(t, depth, "const long n%c = (%c1 < %lld ? %c1 : %lld) - %c0; /* with the padding */", a, a, LL(w->in[d] + w->pad_end[d]), a, LL(w->in[d] + w->pad_end[d]), a);
+        if (w->pad[d]) line(t, depth, "while (%c0 < 0) %c0 += %lld;", a, a, LL(w->dilation[d]));
+        line(t, depth, "if (%c1 > %lld) %c1 = %lld;", a, LL(w->in[d]), a, LL(w->in[d]));
+    }
+    for (int d = 0; d < 3; d++) steps[d] = w->adaptive ? 1 : w->dilation[d];
+    if (!max && (w->adaptive || w->inside)) line(t, depth, "const long nz = z1 > z0 ? z1 - z0 : 0, ny = y1 > y0 ? y1 - y0 : 0, nx = x1 > x0 ? x1 - x0 : 0;");
+    if (!max) line(t, depth, "const long n_all = nz * ny * nx;");
+    line(t, depth++, "for (long c = 0; c < %lld; c++) {", LL(WICK_MAX(w->channels, 1)));
+    return depth;
+}
+
 /* The rows of a window are joined column by column, then its columns. */
 wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
     const wick_step_pool *m = s->args;
     const wick_windows *w = &m->windows;
     const bool max = s->kind == WICK_STEP_MAX_POOL;
     const wick_dtype dtype = w->type == WICK_CF32 ? WICK_F32 : WICK_F64;
-    const char *type = wick_c_type(w->type), axis[] = "zyx";
+    const char *type = wick_c_type(w->type);
     const int64_t channels = WICK_MAX(w->channels, 1);
     wick_text t = text_of();
     int depth = 1;
     wick_text_add(&t, "(const %s *x, %s *y) {\n", type, type);
-    line(&t, depth++, "for (long n = 0; n < %lld; n++) {", LL(m->planes));
-    for (int d = 0; d < 3; d++) {
-        const char a = axis[d];
-        line(&t, depth++, "for (long o%c = 0; o%c < %lld; o%c++) {", a, a, LL(w->out[d]), a);
-        if (w->adaptive) {
-            line(&t, depth, "const long %c0 = o%c * %lld / %lld, %c1 = ((o%c + 1) * %lld + %lld) / %lld;", a, a, LL(w->in[d]), LL(w->out[d]), a, a, LL(w->in[d]), LL(w->out[d] - 1), LL(w->out[d]));
-            continue;
-        }
-        line(&t, depth, "long %c0 = o%c * %lld - %lld, %c1 = %c0 + %lld;", a, a, LL(w->stride[d]), LL(w->pad[d]), a, a, LL((w->kernel[d] - 1) * w->dilation[d] + 1));
-        if (!max && !w->inside) line(&t, depth, "const long n%c = (%c1 < %lld ? %c1 : %lld) - %c0; /* with the padding */", a, a, LL(w->in[d] + w->pad_end[d]), a, LL(w->in[d] + w->pad_end[d]), a);
-        if (w->pad[d]) line(&t, depth, "while (%c0 < 0) %c0 += %lld;", a, a, LL(w->dilation[d]));
-        line(&t, depth, "if (%c1 > %lld) %c1 = %lld;", a, LL(w->in[d]), a, LL(w->in[d]));
-    }
-    const int64_t steps[3] = {w->adaptive ? 1 : w->dilation[0], w->adaptive ? 1 : w->dilation[1], w->adaptive ? 1 : w->dilation[2]};
-    if (!max && (w->adaptive || w->inside)) line(&t, depth, "const long nz = z1 > z0 ? z1 - z0 : 0, ny = y1 > y0 ? y1 - y0 : 0, nx = x1 > x0 ? x1 - x0 : 0;");
-    if (!max) line(&t, depth, "const long n_all = nz * ny * nx;");
-    line(&t, depth++, "for (long c = 0; c < %lld; c++) {", LL(channels));
+    int64_t steps[3];
+    depth = wick_c_windows(&t, depth, m, max, steps);
     line(&t, depth, "%s all = %s;", type, max ? "-INFINITY" : "0");
     line(&t, depth, "int any = 0;");
     line(&t, depth++, "for (long ix = x0; ix < x1; ix += %lld) {", LL(steps[2]));

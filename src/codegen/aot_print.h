@@ -71,6 +71,9 @@ int wick_c_print_vector_conv(wick_c_printer *p, const wick_convolution *c, wick_
 wick_status wick_c_print_vector_product(wick_c_printer *p, const wick_step *s); /* of a known B */
 /* A copy of the image with zeros around it, where outputs reach beyond. */
 bool wick_c_has_frame(const wick_convolution *c);
+/* Begins the loops over a pooling's images, results and channels; inside, z0 to z1 and so on are what a window covers, n_all the elements that its mean is of. Returns the
+ * depth there, and the steps within a window. */
+int wick_c_windows(wick_text *t, int depth, const wick_step_pool *m, bool max, int64_t *steps);
 size_t wick_c_frame_bytes(const wick_convolution *c);
 size_t wick_c_vector_scratch(const wick_convolution *c); /* bytes: the frame, and behind it what Winograd's algorithm transforms */
 /* Its parameters: image, weights in panels of wick_c_panel outputs, bias if there is one, frame if there is one, what lies behind it, result. */

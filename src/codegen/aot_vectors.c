@@ -315,11 +315,9 @@ static void print_tile(wick_text *t, int depth, const conv_vectors *v, int64_t r
     finish(t, depth, v->blocks, c->bias ? text : NULL, false, c->relu, to, c->groups * c->co, rows, vectors, v->q.lanes, part);
 }
 
-static void print_conv(wick_text *t, const conv_vectors *v, int64_t most) {
-    const wick_convolution *c = v->c;
+/* To the loop over images, in which `from` is one of them, with its frame of zeros where it needs one. Returns the depth there. */
+static int begin_images(wick_text *t, const wick_convolution *c) {
     const bool frame = wick_c_has_frame(c);
-    const int64_t out = c->out[0] * c->out[1] * c->out[2] * c->groups * c->co, in = c->in[0] * c->in[1] * c->in[2] * c->groups * c->ci;
-    const tiling tiles = tiles_of(c->out[2], most);
     wick_text_add(t, "(const float *x, const float *w, %s%sfloat *y) {\n", c->bias ? "const float *bias, " : "", frame ? "float *frame, " : "");
     int depth = 1;
     line(t, depth++, "for (long n = 0; n < %lld; n++) {", LL(c->batch));
@@ -329,8 +327,16 @@ static void print_conv(wick_text *t, const conv_vectors *v, int64_t most) {
         line(t, depth, "}");
         line(t, depth, "const float *from = frame;");
     } else {
-        line(t, depth, "const float *from = x + n * %lld;", LL(in));
+        line(t, depth, "const float *from = x + n * %lld;", LL(c->in[0] * c->in[1] * c->in[2] * c->groups * (c->depthwise ? 1 : c->ci)));
     }
+    return depth;
+}
+
+static void print_conv(wick_text *t, const conv_vectors *v, int64_t most) {
+    const wick_convolution *c = v->c;
+    const int64_t out = c->out[0] * c->out[1] * c->out[2] * c->groups * c->co;
+    const tiling tiles = tiles_of(c->out[2], most);
+    int depth = begin_images(t, c);
     for (int d = 0; d < 2; d++)
         if (c->out[d] > 1) line(t, depth++, "for (long o%d = 0; o%d < %lld; o%d++) {", d, d, LL(c->out[d]), d);
     if (c->groups > 1) line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
@@ -353,23 +359,13 @@ static void print_conv(wick_text *t, const conv_vectors *v, int64_t most) {
 /* Channels on their own: a panel of them by some pixels. */
 static void print_depthwise(wick_text *t, const wick_c_model *m, const wick_convolution *c, const panels *q) {
     const bool frame = wick_c_has_frame(c);
-    const int64_t channels = c->groups, out = c->out[0] * c->out[1] * c->out[2] * channels, in = c->in[0] * c->in[1] * c->in[2] * channels;
+    const int64_t channels = c->groups, out = c->out[0] * c->out[1] * c->out[2] * channels;
     int64_t dims[3];
     framed(c, dims);
     if (!frame) memcpy(dims, c->in, sizeof dims);
     const int64_t strides[3] = {dims[1] * dims[2] * channels, dims[2] * channels, channels};
     const tiling tiles = tiles_of(c->out[2], WICK_MIN(most_rows(m, q->vectors), 6));
-    wick_text_add(t, "(const float *x, const float *w, %s%sfloat *y) {\n", c->bias ? "const float *bias, " : "", frame ? "float *frame, " : "");
-    int depth = 1;
-    line(t, depth++, "for (long n = 0; n < %lld; n++) {", LL(c->batch));
-    if (frame) {
-        line(t, depth, "{");
-        print_frame(t, depth + 1, c);
-        line(t, depth, "}");
-        line(t, depth, "const float *from = frame;");
-    } else {
-        line(t, depth, "const float *from = x + n * %lld;", LL(in));
-    }
+    int depth = begin_images(t, c);
     for (int d = 0; d < 2; d++) line(t, depth++, "for (long o%d = 0; o%d < %lld; o%d++) {", d, d, LL(c->out[d]), d);
     for (int64_t panel = 0; panel < q->panels; panel++)
         for (int low = 0; low < 2; low++) {
