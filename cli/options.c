@@ -496,7 +496,8 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
 }
 
 bool options_given(const cli_options *o, const char *name) {
-    return o->given[find_row(o->command, name, strlen(name))];
+    const int row = find_row(o->command, name, strlen(name)); /* below 0: the command doesn't have it */
+    return row >= 0 && o->given[row];
 }
 
 const option_case *options_idle(const cli_options *o, const option_case *uses, int n, unsigned now) {
