@@ -1,4 +1,4 @@
-/* aot.c: what a file of C is made of: constants, functions, the call of each, and what they need above them. How a kernel is printed is in aot_kernels.c. */
+/* aot.c: what a file of C is made of: constants, functions, the call of each, and what they need above them. How a kernel is printed is in aot_products.c and aot_kernels.c. */
 #include "codegen/aot_print.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* aot_gradients.c: kernels of training as loops, beside those of aot_kernels.c: gradients of convolutions and of pooling, cross-entropy, and what checks a run. Sums are in the order of
+/* aot_gradients.c: kernels of training as loops, beside those of aot_products.c and aot_kernels.c: gradients of convolutions and of pooling, cross-entropy, and what checks a run. Sums are in the order of
  * the base tier. */
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* aot_print.h: between the file as a whole (aot.c) and its kernels (aot_kernels.c). */
+/* aot_print.h: between the file as a whole (aot.c) and its kernels (aot_products.c, aot_kernels.c). */
 #ifndef WICK_CODEGEN_AOT_PRINT_H
 #define WICK_CODEGEN_AOT_PRINT_H
 
