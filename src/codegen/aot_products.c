@@ -180,6 +180,12 @@ static bool may_leave(const wick_convolution *c, int d) {
     return c->pad[d] > 0 || (c->out[d] - 1) * c->stride[d] - c->pad[d] + (c->kernel[d] - 1) * c->dilation[d] >= c->in[d];
 }
 
+/* Opens a loop over the taps of dim d, where there are several; or one of a single turn, where a tap may lie outside and no loop is open that it could be passed over in. */
+static int open_taps(wick_text *t, int depth, const wick_convolution *c, int d, bool inside) {
+    if (c->kernel[d] > 1 || (!inside && may_leave(c, d))) line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d++) {", d, d, LL(c->kernel[d]), d);
+    return depth;
+}
+
 /* Whether dim d has more than one place: then i<d> is the one that is read. */
 static bool moves(const wick_convolution *c, int d) { return c->in[d] > 1 || may_leave(c, d); }
 
@@ -236,7 +242,7 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
     const int opened = depth;
     int conditions = 0; /* the first dim whose place is not looked at yet */
     for (int d = 0; d < 3; d++) {
-        if (c->kernel[d] > 1) line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d++) {", d, d, LL(c->kernel[d]), d);
+        depth = open_taps(t, depth, c, d, depth > opened);
         const int piece_ends = q->merged ? 1 : 2;
         if (d == piece_ends && q->blocks && q->per_block) {
             char number[160];
@@ -351,7 +357,7 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
         print_sums(t, depth, width, false, type, 1);
         const int opened = depth;
         for (int d = 0; d < 3; d++) {
-            if (c->kernel[d] > 1) line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d++) {", d, d, LL(c->kernel[d]), d);
+            depth = open_taps(t, depth, c, d, depth > opened);
             print_place(t, depth, c, d);
             outside(text, sizeof text, c, d);
             if (*text) line(t, depth, "if (%s) continue;", text);

@@ -9,22 +9,22 @@
 
 #define COMPILED_FLAGS "-std=c11 -Wall -Wextra -Werror -pedantic -O2 -fwrapv"
 
-static bool compiled_possible(void) { return system("cc --version > /dev/null 2>&1") == 0; }
+static inline bool compiled_possible(void) { return system("cc --version > /dev/null 2>&1") == 0; }
 
 /* A folder of this test's own below $TMPDIR. */
-static bool compiled_folder(char *path, size_t size) {
+static inline bool compiled_folder(char *path, size_t size) {
     const char *tmp = getenv("TMPDIR");
     snprintf(path, size, "%s/wick-codegen-XXXXXX", tmp && *tmp ? tmp : "/tmp"); /* mkdtemp(3) writes a name of its own over the last six letters */
     return mkdtemp(path) != NULL;
 }
-static void compiled_remove(const char *folder) {
+static inline void compiled_remove(const char *folder) {
     char command[700];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (system(command)) printf("  %s stays\n", folder);
 }
 
 /* folder/name.c as a library; NULL: the compiler said something. */
-static void *compiled_load(const char *folder, const char *name, const char *flags) {
+static inline void *compiled_load(const char *folder, const char *name, const char *flags) {
     char command[1400], path[700];
     snprintf(path, sizeof path, "%s/%s.so", folder, name);
     snprintf(command, sizeof command, "cc " COMPILED_FLAGS " %s -fPIC -shared -o '%s' '%s/%s.c' -lm", flags, path, folder, name);

@@ -40,6 +40,9 @@ NET(conv_grouped_deep) { return CONV(x, MADE(ctx, 4, 70, 3, 3), MADE(ctx, 4), .g
 NET(conv_deep) { return wick_relu(CONV(x, MADE(ctx, 10, 140, 3, 3), MADE(ctx, 10), .pad = {1, 1}, .stride = {2, 2})); } /* rows of 420 terms: a block each */
 NET(conv_deeper) { return CONV(x, MADE(ctx, 5, 200, 3, 3), NULL, .pad = {1, 1}, .stride = {2, 1}); } /* rows of 600: cut themselves */
 NET(conv_point) { return CONV(x, MADE(ctx, 5, 600, 1, 1), MADE(ctx, 5)); }
+NET(conv_point_padded) { return wick_sigmoid(CONV(x, MADE(ctx, 5, 3, 1, 1), MADE(ctx, 5), .pad = {1, 0}, .stride = {2, 1})); } /* places where no tap lies inside */
+NET(conv_row_padded) { return wick_sigmoid(CONV(x, MADE(ctx, 5, 3, 1, 3), NULL, .pad = {2, 1})); }
+NET(depthwise_padded) { return wick_sigmoid(CONV(x, MADE(ctx, 3, 1, 1, 1), NULL, .groups = 3, .pad = {1, 1})); }
 NET(conv_line) { return CONV(x, MADE(ctx, 7, 3, 5), MADE(ctx, 7), .pad = {2}, .stride = {2}); }
 NET(conv_solid) { return CONV(x, MADE(ctx, 3, 2, 2, 3, 2), MADE(ctx, 3), .pad = {1, 1, 0}); }
 NET(winograd) { return wick_relu(CONV(x, MADE(ctx, 12, 8, 3, 3), MADE(ctx, 12), .pad = {1, 1})); }
@@ -82,6 +85,8 @@ static const net nets[] = {
     {"conv_dilated", 4, {2, 3, 9, 11}, conv_dilated, WICK_F32},        {"conv_grouped", 4, {2, 12, 5, 6}, conv_grouped, WICK_F32},
     {"conv_grouped_deep", 4, {1, 140, 4, 5}, conv_grouped_deep, WICK_F32}, {"conv_deep", 4, {1, 140, 5, 5}, conv_deep, WICK_F32},
     {"conv_deeper", 4, {1, 200, 5, 4}, conv_deeper, WICK_F32},         {"conv_point", 4, {1, 600, 3, 3}, conv_point, WICK_F32},
+    {"conv_point_padded", 4, {2, 3, 5, 4}, conv_point_padded, WICK_F32}, {"conv_row_padded", 4, {2, 3, 5, 4}, conv_row_padded, WICK_F32},
+    {"depthwise_padded", 4, {2, 3, 5, 4}, depthwise_padded, WICK_F32},
     {"conv_line", 3, {2, 3, 20}, conv_line, WICK_F32},                 {"conv_solid", 5, {1, 2, 4, 5, 6}, conv_solid, WICK_F32},
     {"winograd", 4, {2, 8, 9, 12}, winograd, WICK_F32},                {"winograd_unpadded", 4, {1, 4, 10, 11}, winograd_unpadded, WICK_F32},
     {"depthwise", 4, {2, 12, 7, 9}, depthwise, WICK_F32},              {"depthwise_between", 4, {1, 3, 8, 9}, depthwise_between, WICK_F32},
