@@ -27,7 +27,7 @@ static const option_case cases[] = {
     {"count", HEAD, "head"},                         {"from", HEAD, "head"},                    {"svg", HEAD, "head"},
     {"color", HEAD, "head"},                         {"part", SPLIT, "split"},                  {"seed", SPLIT, "split"},
     {"batch", BENCH, "bench"},                   {"workers", BENCH, "bench"},                 {"prefetch", BENCH, "bench"},
-    {"transform", BENCH, "bench"},               {"adaptive", BENCH, "bench"},   {"time", BENCH, "bench"},                    {"skip", BENCH, "bench"},
+    {"transform", BENCH, "bench"},               {"adaptive", BENCH, "bench"},   {"rate", BENCH, "bench"},                    {"time", BENCH, "bench"},                    {"skip", BENCH, "bench"},
 };
 
 const char *data_action(int i) { return i < ACTIONS ? actions[i].name : NULL; }

@@ -184,6 +184,8 @@ static const option_row rows[] = {
     {"transform", "LIST", TEXT, X, "", AT(transform), 0, 0, FORGET, "pictures and recordings: what training had them go through, without chance: resize=256,center=224,normalise=0.5/0.25 or fit=8000,logmel=40 ... (wick/transform.h)"},
     {"layout", "auto|nchw|nhwc", WORD, X, "auto", AT(layout), 0, 0, FORGET, "pictures: where the channels are; auto: by an extent of 1 or 3, else nchw"},
     {"bgr", "", FLAG, X, "", AT(bgr), 0, 0, FORGET, "pictures: channels in the order blue, green, red; --mean and --std are in that order too"},
+    {"rate", "HZ", INTEGER, T, "0", AT(rate), 0, 768000, FIXED, "resample recordings to so many samples a second, also when the network is tested and used; 0: they have one rate, and keep it"},
+    {"rate", "HZ", INTEGER, A, "0", AT(rate), 0, 768000, FORGET, "bench: resample recordings to so many samples a second; 0: they stay as they are"},
     {"rate", "HZ", INTEGER, X, "0", AT(rate), 0, 1e9, FORGET, "recordings: resample to so many samples a second; 0: take them as they are"},
     {"hop", "N", INTEGER, X, "0", AT(hop), 0, MANY, FORGET,
      "recordings, with --state: samples from a step's beginning to the next one's; what a step has more are the last of the steps before; 0: as many as it has"},

@@ -47,7 +47,7 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_cached(wick_context *ctx, cons
 /* The files of a folder, an archive or a record file (wick_files_open), decoded when they are asked for, by as many threads as ask. What the first is, all are:
  *
  *   pictures    "image", u8 [3, height, width]. All have one size, or the error names the one that differs
- *   recordings  "audio", f32 [-1]: one channel, as long as it is
+ *   recordings  "audio", f32 [-1]: one channel, as long as it is; options->rate brings all to one rate (of at most 16 different ones)
  *   arrays      "image" or "array", of their dtype and dims
  *   others      "bytes", u8 [-1]
  *

@@ -16,6 +16,7 @@ typedef struct wick_files_options {
     bool all;          /* files of every kind; without it those whose names end as pictures (.jpg .jpeg .png .bmp .webp) and recordings (.wav) do */
     bool salvage;      /* of a damaged record file what is whole */
     bool copy;         /* a record file is read by pread, not mapped */
+    int64_t rate;      /* wick_dataset_of_files: recordings become so many samples a second, 1000 to 768000, by wick_audio_resample's formula; 0: they stay as they are */
 } wick_files_options;
 
 /* path is one of
