@@ -25,6 +25,7 @@ static double run_copy(int64_t n) { return memcpy(y, x, (size_t)n * sizeof *x), 
 static double run_map(int64_t n) { return wick_pixels_map(&map, n, bytes, false, y), 5.0 * (double)n; }
 static double run_mirrored(int64_t n) { return wick_pixels_map(&map, n, bytes, true, y), 5.0 * (double)n; }
 static double run_affine(int64_t n) { return wick_pixels_kernels()->affine(n, 0.5f, 0.1f, y), 8.0 * (double)n; }
+static double run_share(int64_t n) { return wick_pixels_kernels()->share(n, 0.7f, 0.3f, x, y), 12.0 * (double)n; }
 static double run_brighten(int64_t n) { return wick_pixels_kernels()->brighten(n, 0.9f, y), 8.0 * (double)n; }
 static double run_saturate(int64_t n) { return wick_pixels_kernels()->saturate(n / 3, 0.9f, y, y + n / 3, y + n / 3 * 2), 8.0 * (double)n; }
 static double run_turn(int64_t n) { return wick_pixels_kernels()->turn(n / 3, 0.1f, y, y + n / 3, y + n / 3 * 2), 8.0 * (double)n; }
@@ -48,7 +49,7 @@ static double run_warp(int64_t n) {
 
 static const struct { const char *name; double (*run)(int64_t n); } kernels[] = {
     {"bytes to numbers, normalised", run_map}, {"the same, mirrored", run_mirrored}, {"normalise numbers", run_affine}, {"brightness", run_brighten}, {"saturation", run_saturate},
-    {"hue", run_turn}, {"resize, rows (5 taps)", run_mix}, {"resize, columns (5 taps)", run_pick}, {"blur (5 taps)", run_smooth}, {"affine map", run_warp},
+    {"hue", run_turn}, {"resize, rows (5 taps)", run_mix}, {"resize, columns (5 taps)", run_pick}, {"blur (5 taps)", run_smooth}, {"affine map", run_warp}, {"mixup", run_share},
 };
 
 static double rate(double (*run)(int64_t n), int64_t n) {

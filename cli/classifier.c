@@ -108,6 +108,7 @@ static int describe(classifier *c, wick_context *ctx, const wick_dataset *datase
     int code = sample_dims(c, dataset, &c->rank, c->dims, &c->pixels);
     if (code != CLI_OK) return code;
     c->classes = wick_dataset_classes(dataset);
+    if (source_is_audio(dataset)) c->rate = wick_dataset_rate(dataset);
     const wick_status status = c->floats ? WICK_OK : wick_dataset_moments(ctx, dataset, &c->mean, &c->deviation);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     bool fits;
@@ -383,7 +384,8 @@ bool classifier_add_meta(const classifier *c, meta *list) {
     return meta_add(list, "arch", "%s", c->arch) && meta_add(list, "dims", "%s", dims) &&
            meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "names", "%s", c->names) && meta_add(list, "mean", "%.17g", c->mean) &&
            meta_add(list, "deviation", "%.17g", c->deviation) && meta_add(list, "data", "%s", c->data) &&
-           (!c->floats || meta_add(list, "floats", "1")) && (!c->transform || meta_add(list, "transform", "%s", c->transform)) && (!c->label || meta_add(list, "label", "%s", c->label));
+           (!c->floats || meta_add(list, "floats", "1")) && (!c->transform || meta_add(list, "transform", "%s", c->transform)) && (!c->label || meta_add(list, "label", "%s", c->label)) &&
+           (!c->rate || meta_add(list, "rate", "%lld", (long long)c->rate));
 }
 
 static bool read_dims(classifier *c, const char *text) {
@@ -441,7 +443,10 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     c->data = strdup(value[DATA]);
     if (!c->data) return out_of_memory();
     const char *transform = wick_checkpoint_meta(file, "transform"), *label = wick_checkpoint_meta(file, "label");
+    const char *rate = wick_checkpoint_meta(file, "rate");
     c->floats = wick_checkpoint_meta(file, "floats") != NULL;
+    c->rate = rate ? strtoll(rate, NULL, 10) : 0;
+    if (c->rate < 0) return talk_fail(CLI_BAD_FILE, "%s: bad rate '%s'", path, rate);
     if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label)))) return out_of_memory();
     const char *names = wick_checkpoint_meta(file, "names"); /* not in the first files that were written */
     bool fits = false;
@@ -592,7 +597,7 @@ int classifier_open_data(classifier *c, const char *name, const char *split, wic
     if (c->onnx && !name[0] && !c->data[0]) return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(split, "test") == 0 ? "train" : "test";
     talk("reading %s", data);
-    wick_status status = source_open(c->ctx, data, split, c->label, out);
+    wick_status status = source_open(c->ctx, data, split, c->label, c->rate, out);
     if (status == WICK_OK) {
         take_images(c, *out);
         int code = classifier_check_dataset(c, *out, data);
@@ -602,7 +607,7 @@ int classifier_open_data(classifier *c, const char *name, const char *split, wic
     char why[2048];
     snprintf(why, sizeof why, "%s", talk_why(c->ctx, status));
     wick_dataset *there;
-    if (status != WICK_ERR_IO || source_open(c->ctx, data, other, c->label, &there) != WICK_OK)
+    if (status != WICK_ERR_IO || source_open(c->ctx, data, other, c->label, c->rate, &there) != WICK_OK)
         return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
     wick_dataset_free(&there);
     return talk_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, split, other, why);

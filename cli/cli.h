@@ -60,6 +60,7 @@ typedef struct cli_options {
 
     int64_t level, dictionary, count, from; /* of data */
     int compression;
+    bool append;
     bool all, salvage, skip, adaptive;
     const char *worker_counts;
     int64_t prefetch;

@@ -23,10 +23,11 @@ enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
 static const option_case cases[] = {
     {"compression", PACK | SPLIT, "pack and split"}, {"level", PACK | SPLIT, "pack and split"}, {"dictionary", PACK | SPLIT, "pack and split"},
+    {"append", PACK, "pack"},
     {"count", HEAD, "head"},                         {"from", HEAD, "head"},                    {"svg", HEAD, "head"},
     {"color", HEAD, "head"},                         {"part", SPLIT, "split"},                  {"seed", SPLIT, "split"},
     {"batch", BENCH, "bench"},                   {"workers", BENCH, "bench"},                 {"prefetch", BENCH, "bench"},
-    {"transform", BENCH, "bench"},               {"adaptive", BENCH, "bench"},   {"time", BENCH, "bench"},                    {"skip", BENCH, "bench"},
+    {"transform", BENCH, "bench"},               {"adaptive", BENCH, "bench"},   {"rate", BENCH, "bench"},                    {"time", BENCH, "bench"},                    {"skip", BENCH, "bench"},
 };
 
 const char *data_action(int i) { return i < ACTIONS ? actions[i].name : NULL; }
@@ -151,7 +152,7 @@ static bool step_back(void *user, int64_t done, int64_t of, uint64_t bytes) {
 static wick_pack_options pack_options(data_job *d) {
     const cli_options *o = d->o;
     const wick_records *r = wick_files_records(d->f);
-    wick_pack_options p = {.write = {.compression = (wick_compression)o->compression, .level = (int)o->level, .train_dictionary = (size_t)o->dictionary << 10}, .progress = step, .user = d};
+    wick_pack_options p = {.write = {.compression = (wick_compression)o->compression, .level = (int)o->level, .train_dictionary = (size_t)o->dictionary << 10}, .append = o->append, .progress = step, .user = d};
     if (r && !options_given(o, "compression")) p.write.compression = wick_records_compression(r); /* as they were */
     return p;
 }
@@ -163,13 +164,14 @@ static int told(data_job *d, const wick_pack_report *r) {
         json j = talk_json_open();
         json_bool(&j, "ok", true);
         json_text(&j, "wrote", d->to);
+        json_bool(&j, "appended", d->o->append);
         json_integer(&j, "count", r->count);
         json_integer(&j, "bytes", (int64_t)r->bytes);
         json_integer(&j, "stored", (int64_t)r->stored);
         json_integer(&j, "passed_over", wick_files_passed(d->f));
         talk_json_close(&j);
     } else {
-        talk("wrote %s: %lld %s, %s in %s", d->to, (long long)r->count, wick_files_array(d->f) ? "arrays" : "files", format_bytes(bytes, r->bytes), format_bytes(stored, r->stored));
+        talk(d->o->append ? "added to %s: %lld %s of %s; it has %s now" : "wrote %s: %lld %s, %s in %s", d->to, (long long)r->count, wick_files_array(d->f) ? "arrays" : "files", format_bytes(bytes, r->bytes), format_bytes(stored, r->stored));
         if (wick_files_passed(d->f)) talk("%lld files of other kinds were passed over; --all takes them", (long long)wick_files_passed(d->f));
     }
     return CLI_OK;
@@ -179,7 +181,9 @@ int data_pack(data_job *d) {
     const wick_pack_options p = pack_options(d);
     wick_pack_report report = {0};
     if (!wick_files_count(d->f)) return talk_fail(CLI_BAD_FILE, "%s: holds nothing to pack%s", wick_files_path(d->f), wick_files_passed(d->f) ? ": --all takes files of every kind" : "");
+    if (p.append && (options_given(d->o, "compression") || options_given(d->o, "dictionary"))) return talk_fail(CLI_USAGE, "--append takes no --compression or --dictionary: %s has its own", d->to);
     const wick_status status = wick_files_pack(d->f, d->to, &p, &report);
+    if (status == WICK_ERR_SHAPE || (p.append && status == WICK_ERR_INVALID)) return data_failed(d, status, CLI_USAGE);
     return status == WICK_OK ? told(d, &report) : data_failed(d, status, report.unread ? CLI_BAD_FILE : CLI_FAILED);
 }
 
@@ -341,7 +345,7 @@ int cmd_data(cli_options *o) {
     const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0], actions[i].bit);
     if (idle) return talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
     if (o->dictionary && o->compression != WICK_ZSTD) return talk_fail(CLI_USAGE, "--dictionary is for --compression zstd");
-    if (o->level && o->compression == WICK_STORED) return talk_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
+    if (o->level && o->compression == WICK_STORED && !o->append) return talk_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
     data_job d = {.o = o, .path = o->files[0], .to = actions[i].to ? o->files[1] : NULL, .shown = now_seconds()};
     if (d.to && path_same(d.path, d.to)) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
     wick_status status = wick_context_new(&d.ctx, &(wick_context_options){.threads = 1});

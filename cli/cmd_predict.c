@@ -178,7 +178,7 @@ static int look_at_all(viewer *v) {
     v->probability = step_buffer(c->classes, sizeof *v->probability);
     v->order = step_buffer(c->classes, sizeof *v->order);
     if (!v->x || !v->probability || !v->order) return talk_fail(CLI_FAILED, "out of memory");
-    wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, 0, 0, NULL);
+    wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "%s", talk_why(c->ctx, status));
     if (v->o->json) json_open(&v->json, NULL, '[');
     const char *list = v->o->index;

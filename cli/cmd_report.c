@@ -59,7 +59,7 @@ static int open_model(report *r) {
 
 /* Either split may be missing, not both. */
 static int open_split(report *r, const char *split, wick_dataset **out) {
-    wick_status status = source_open(r->ctx, r->data, split, r->c.label, out);
+    wick_status status = source_open(r->ctx, r->data, split, r->c.label, r->c.rate, out);
     if (status == WICK_OK) return classifier_check_dataset(&r->c, *out, r->data);
     return status == WICK_ERR_IO ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(r->ctx, status));
 }

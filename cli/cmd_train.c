@@ -198,7 +198,12 @@ static int fix_paths(cli_options *o) {
 }
 
 static wick_status open_split(training *t, const char *split, wick_dataset **out) {
-    wick_status status = source_open(t->ctx, t->o->data, split, t->o->label, out);
+    const int64_t rate = t->o->rate ? t->o->rate : t->train ? wick_dataset_rate(t->train) : 0; /* what is tested is as what is learned from */
+    wick_status status = source_open(t->ctx, t->o->data, split, t->o->label, rate, out);
+    if (status == WICK_OK && source_is_audio(*out) && !wick_dataset_rate(*out)) {
+        wick_dataset_free(out);
+        return wick_context_fail(t->ctx, WICK_ERR_FORMAT, "%s: its recordings have different numbers of samples a second: --rate HZ resamples them", t->o->data);
+    }
     if (status == WICK_OK && t->o->limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->limit);
     return status;
 }
@@ -209,6 +214,7 @@ static int open_data(training *t) {
     wick_status status = open_split(t, "train", &t->train);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
     if (wick_dataset_count(t->train) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", data);
+    if (t->o->rate && !source_is_audio(t->train)) return talk_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
     const wick_spec *sample = wick_dataset_field(t->train, 0);
     for (int i = 0; i < sample->rank; i++)
         if (sample->dims[i] == 0) return talk_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);

@@ -30,7 +30,7 @@ static wick_status open_set(data_job *d, wick_dataset **set) {
     char *split = path_join(d->path, d->o->split);
     if (!split) return WICK_ERR_NOMEM;
     wick_status status;
-    const wick_files_options options = {.split = d->o->split, .salvage = d->o->salvage, .all = d->o->all};
+    const wick_files_options options = {.split = d->o->split, .salvage = d->o->salvage, .all = d->o->all, .rate = d->o->rate};
     status = path_is_folder(split) ? WICK_ERR_IO : wick_dataset_open(d->ctx, d->path, d->o->split, set);
     if (status == WICK_ERR_IO) status = wick_dataset_of_files(d->ctx, d->path, &options, set);
     free(split);
@@ -120,6 +120,7 @@ int data_bench(data_job *d) {
     int code = status == WICK_OK ? CLI_OK : data_failed(d, status, CLI_BAD_FILE);
     const wick_transform_options half = {.mean = 0.5, .deviation = 0.25, .rate = set ? (double)wick_dataset_rate(set) : 0}; /* numbers as good as others, for the time they take */
     if (code == CLI_OK && *o->transform && (status = wick_transform_new(d->ctx, o->transform, &half, wick_dataset_field(set, 0), &transform)) != WICK_OK) code = data_failed(d, status, CLI_USAGE);
+    if (code == CLI_OK && o->rate && wick_dataset_rate(set) != o->rate) code = talk_fail(CLI_USAGE, "--rate is for recordings; %s holds none", d->path);
     for (int i = 0; i < n && code == CLI_OK; i++) {
         const wick_loader_options options = {.batch = o->batch, .shuffle = true, .seed = 1, .transform = transform, .workers = counts[i], .prefetch = (int)o->prefetch, .adaptive = o->adaptive,
                                              .on_fault = o->skip ? WICK_FAULT_SKIP : WICK_FAULT_STOP};

@@ -21,7 +21,7 @@ static wick_status compile(evaluator *e, step *s, int64_t n) {
     bool training = wick_model_training(e->c->model);
     wick_model_set_training(e->c->model, false);
     wick_model_set_averaged(e->c->model, true); /* where the training keeps means */
-    wick_status status = step_compile(s, e->c, record, e->c, n, INPUTS, OUTPUTS, 0, 0, NULL);
+    wick_status status = step_compile(s, e->c, record, e->c, n, INPUTS, OUTPUTS, false, 0, 0, NULL);
     wick_model_set_training(e->c->model, training);
     wick_model_set_averaged(e->c->model, false);
     return status;

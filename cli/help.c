@@ -162,6 +162,7 @@ const help_example help_examples[] = {
     {CMD_DATA, "wick data stats photos --json | jq .broken", "which files of a folder can't be read"},
     {CMD_DATA, "wick data pack train.tar.gz train.wrec", "an archive as a record file: read from any place, each record with a checksum"},
     {CMD_DATA, "wick data pack texts texts.wrec --all --compression zstd --dictionary 64", "many small files that are alike, compressed"},
+    {CMD_DATA, "wick data pack more.tar.gz train.wrec --append", "behind what is in it, which stays as it was whatever happens"},
     {CMD_DATA, "wick data split photos.wrec sets --part train=0.9 --part test=0.1", "sets/train.wrec and sets/test.wrec, with the same share of each class"},
     {CMD_DATA, "wick data unpack train.wrec folder", "the files again"},
     {CMD_DATA, "wick data bench photos --transform crop=4,flip,normalise --workers 0,1,2", "samples a second, times, and who waits for whom"},

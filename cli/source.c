@@ -205,7 +205,12 @@ static wick_status take_part(wick_context *ctx, const char *split, owned *o) {
     return WICK_OK;
 }
 
-wick_status source_open(wick_context *ctx, const char *data, const char *split, const char *label, wick_dataset **out) {
+bool source_is_audio(const wick_dataset *dataset) {
+    const wick_spec *f = wick_dataset_field(dataset, 0);
+    return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] < 0;
+}
+
+wick_status source_open(wick_context *ctx, const char *data, const char *split, const char *label, int64_t rate, wick_dataset **out) {
     owned o = {0};
     bool found = false;
     *out = NULL;
@@ -224,7 +229,7 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
         char why[1024];
         snprintf(why, sizeof why, "%s", wick_context_error(ctx));
         const wick_status first = status;
-        const wick_files_options options = {.split = split};
+        const wick_files_options options = {.split = split, .rate = rate};
         char *own = path_join(data, split), packed[32];
         snprintf(packed, sizeof packed, "%s.wrec", split);
         char *records = path_join(data, packed);
@@ -236,6 +241,8 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
         if (first != WICK_ERR_IO && (status != WICK_OK || wick_dataset_field(o.set, 0)->dtype == WICK_U8)) drop(&o), status = first;
         if (status != WICK_OK && status == first) return wick_context_fail(ctx, first, "%s", why);
     }
+    if (status == WICK_OK && rate && source_is_audio(o.set) && wick_dataset_rate(o.set) != rate)
+        status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: its recordings are not of %lld samples a second, and in shards they are not resampled", data, (long long)rate);
     if (status == WICK_OK) status = wrap(ctx, &o, data, out);
     if (status != WICK_OK) drop(&o);
     return status;

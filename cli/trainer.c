@@ -23,7 +23,8 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     (void)ctx;
     const recording *r = user;
     wick_tensor *logits = classifier_logits(r->t->c, in[0]);
-    wick_tensor *right = wick_eq(wick_argmax(logits, 1, false), in[1]);
+    wick_tensor *labels = r->t->mixed ? wick_argmax(in[1], 1, false) : in[1]; /* a mixed sample is of the class that it has most of */
+    wick_tensor *right = wick_eq(wick_argmax(logits, 1, false), labels);
     wick_tensor *loss = wick_cross_entropy_with(logits, in[1], &(wick_cross_entropy_options){.smoothing = r->t->smoothing});
     out[0] = loss;
     out[1] = wick_sum(wick_cast(right, WICK_I64), WICK_ALL_AXES, false);
@@ -33,7 +34,7 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 static wick_status compile(trainer *t, bool update, bool last, const wick_compile_options *options, step *s) {
     recording r = {t, update};
     uint64_t stream = (uint64_t)STREAMS * (1 + 2 * update + last);
-    return step_compile(s, t->c, record, &r, last ? t->tail : t->batch, INPUTS, OUTPUTS, t->seed, stream, options);
+    return step_compile(s, t->c, record, &r, last ? t->tail : t->batch, INPUTS, OUTPUTS, t->mixed, t->seed, stream, options);
 }
 
 const option_use *trainer_use(int i) {
@@ -136,6 +137,7 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     *t = (trainer){.c = c, .batch = loading->batch < count ? loading->batch : count, .seed = loading->seed, .smoothing = smoothing, .compiling = *compiling, .scale = 1, .plateau = optim->plateau.factor > 0};
     t->tail = count % t->batch;
     t->accumulate = optim->accumulate > 1 ? optim->accumulate : 1;
+    t->mixed = loading->transform && wick_transform_mixes(loading->transform);
     wick_loader_options all = *loading;
     all.batch = t->batch;
     all.shuffle = true;

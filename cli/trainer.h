@@ -18,6 +18,7 @@ typedef struct trainer {
     int accumulate;
     uint64_t seed;
     double smoothing;
+    bool mixed; /* targets are probabilities of classes */
     wick_compile_options compiling; /* of all steps */
     bool plateau;
     double scale; /* of the rates, by --schedule plateau; else 1 */

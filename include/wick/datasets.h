@@ -47,7 +47,7 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_cached(wick_context *ctx, cons
 /* The files of a folder, an archive or a record file (wick_files_open), decoded when they are asked for, by as many threads as ask. What the first is, all are:
  *
  *   pictures    "image", u8 [3, height, width]. All have one size, or the error names the one that differs
- *   recordings  "audio", f32 [-1]: one channel, as long as it is
+ *   recordings  "audio", f32 [-1]: one channel, as long as it is; options->rate brings all to one rate (of at most 16 different ones)
  *   arrays      "image" or "array", of their dtype and dims
  *   others      "bytes", u8 [-1]
  *
@@ -59,6 +59,10 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_files(wick_context *ctx, co
  * other files are passed over. Pictures (.jpg, .jpeg, .png, .bmp, .webp) are u8 [3, height, width], .wav f32 [-1], both decoded when they are asked for; .cls, a whole number as
  * digits, is "label", i64; others ("json", "txt") are their bytes, u8 [-1]. Pictures come first, the label last. Plain archives stay mapped; of packed ones the contents are kept. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *paths, wick_dataset **out);
+typedef struct wick_shards_options {
+    bool copy; /* plain archives are read by pread when a sample is asked for, not mapped: a disk that fails, or a file that becomes shorter, is a sample that cannot be read, where a mapping ends the process (SIGBUS) */
+} wick_shards_options;
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_shards_with(wick_context *ctx, int n, const char *const *paths, const wick_shards_options *options, wick_dataset **out); /* options may be NULL */
 
 /* Tensors as columns: sample i is row i of each, i.e. field k has the dims of tensors[k] but the first, which is the count. They are evaluated and kept; rows are not copied. label names
  * the column, integers of rank 1, that is the class, below classes; -1: none. It becomes an i64. */

@@ -16,6 +16,7 @@ typedef struct wick_files_options {
     bool all;          /* files of every kind; without it those whose names end as pictures (.jpg .jpeg .png .bmp .webp) and recordings (.wav) do */
     bool salvage;      /* of a damaged record file what is whole */
     bool copy;         /* a record file is read by pread, not mapped */
+    int64_t rate;      /* wick_dataset_of_files: recordings become so many samples a second, 1000 to 768000, by wick_audio_resample's formula; 0: they stay as they are */
 } wick_files_options;
 
 /* path is one of
@@ -60,6 +61,7 @@ typedef struct wick_pack_options {
     /* Which are taken, in what order: n numbers, as of wick_files_at; NULL: all. Not of archives. */
     const int64_t *order;
     int64_t n_order;
+    bool append;   /* pack: to the record file that is there, with its compression, whose level alone counts here */
     bool (*progress)(void *user, int64_t done, int64_t of, uint64_t bytes); /* after each; false: stop, WICK_ERR_CANCELLED. NULL: none */
     void *user;
 } wick_pack_options;
@@ -69,7 +71,9 @@ typedef struct wick_pack_report {
     uint64_t bytes, stored; /* of the contents, and of the file or files that were written */
     bool unread;            /* after a failure: what was to be read is to blame, not the writing */
 } wick_pack_report;
-/* A record file of them, atomically; report may be NULL. What the files lack (a damaged one) is an error, and nothing is written. docs/data.md has what lies in each record. */
+/* A record file of them, atomically; report may be NULL. What the files lack (a damaged one) is an error, and nothing is written. docs/data.md has what lies in each record.
+ * With `append` they come behind the records of a file that wick_files_pack made, which holds the same: files, or arrays of that dtype and those dims (WICK_ERR_SHAPE). Classes are matched by their names, and have
+ * to be among the file's (WICK_ERR_INVALID); whether a file of that name is in it already is not looked at. Whatever stops it leaves the file with the records it had: wick_records_append. */
 WICK_API WICK_MUST_CHECK wick_status wick_files_pack(wick_files *files, const char *path, const wick_pack_options *options, wick_pack_report *report);
 /* Them as files of a new folder (arrays: as IDX, images-idx3-ubyte and labels-idx1-ubyte, whose labels are below 256), or, where the path ends in .tar, as an archive. Whole or not at
  * all: it is made under another name beside it. Names that lead out of the folder are refused: WICK_ERR_FORMAT. WICK_ERR_INVALID: the path is there already. */

@@ -3,6 +3,7 @@
 #define WICK_LOADER_H
 
 #include "wick/dataset.h"
+#include "wick/plan.h"
 #include "wick/transform.h"
 
 #ifdef __cplusplus
@@ -109,6 +110,20 @@ WICK_API int64_t wick_batch_follow(int64_t batch, double seconds, double target,
 /* Samples in the batches that are given out from now on, 1 to the options' batch: for a host that has a latency, or a budget, of its own. Batches that are ready stay as they are. WICK_ERR_INVALID:
  * outside, or with buckets or as_ready. */
 WICK_API WICK_MUST_CHECK wick_status wick_loader_set_batch(wick_loader *loader, int64_t batch);
+
+/* What batches are for: wick_compile's arguments. Extents of WICK_BATCH in the specs stand for the batch. */
+typedef struct wick_loader_step {
+    wick_function fn;
+    void *user;
+    int n_in;
+    const wick_spec *in; /* what the loader hands over */
+    int n_out;
+    const wick_compile_options *options; /* may be NULL */
+} wick_loader_step;
+/* The largest batch, at most options->batch (0: any), with which the loader and a run of the step take no more than `bytes` together: all that the loader allocates, where the inputs lie, and of the plan what
+ * wick_plan_max_batch counts beside them. With that as `batch`, and a latency, batches follow the latency within the memory. fit->next_bytes 0: one more is more than options->batch or the samples there are. WICK_ERR_NOMEM:
+ * one sample takes more. */
+WICK_API WICK_MUST_CHECK wick_status wick_loader_max_batch(wick_context *ctx, const wick_dataset *dataset, const wick_loader_options *options, const wick_loader_step *step, size_t bytes, wick_batch_fit *fit);
 
 /* ---- what it costs ------------------------------------------------------------------------------------------------------------------------ */
 

@@ -30,6 +30,14 @@ typedef struct wick_transform wick_transform;
  * all of it once more. What happens to a sample is a
  * function of (seed, epoch, its number); crop and flip draw what wick_loader_options' do. At most one resize, one random place, one affine, one blur and one of each mirror. Without "normalise" pixels are from 0 to 1.
  *
+ * Behind all of that, of pictures and of signals whose length is fixed, a loader mixes each sample of a batch with the one before it (the first with the last; as torchvision's transforms, which roll the batch by
+ * one), and their classes: the second field becomes f32 [classes], what wick_cross_entropy_with takes for probabilities.
+ *
+ *   mixup=ALPHA[:P]    l x + (1 - l) other, with probability P, 1; l is drawn from Beta(ALPHA, ALPHA) for each sample (Zhang et al. 2018)
+ *   cutmix=ALPHA[:P]   of pictures: a rectangle of 1 - l of the area, its middle anywhere, what lies outside cut off, becomes the other's; the class is mixed by the area that is left (Yun et al. 2019)
+ *
+ * Of both, each sample takes one or the other with probability 1/2. What is drawn is a function of (seed, epoch, number of the sample); which one is before it, of the order and the size of batches.
+ *
  * For recordings, f32 [samples], and what sensors read, f32 [rows, columns], the number of rows fixed or not (-1), in the order that is written:
  *
  *   resample=RATE      recordings: wick_audio_resample's formula, from the rate of the options
@@ -49,7 +57,7 @@ typedef struct wick_transform wick_transform;
  * Spectrograms and sums are computed in f32 by steps that depend on the sizes and the tier alone. */
 typedef struct wick_transform_options {
     double mean, deviation; /* of "normalise" without numbers; deviation 0 means 1 */
-    /* Without chance, as for testing and for use: what is drawn is left out (flip=1 is not drawn), random places are the middle; resizedcrop takes as much of the middle as its ratio lets. */
+    /* Without chance, as for testing and for use: what is drawn is left out (flip=1 is not drawn), nothing is mixed, random places are the middle; resizedcrop takes as much of the middle as its ratio lets. */
     bool still;
     double rate;               /* of recordings, samples a second; 0: 16000 */
     const wick_dataset *noise; /* recordings, "audio" f32 [-1] first; outlive the transform */
@@ -74,6 +82,20 @@ WICK_API void wick_transform_points(const wick_transform *transform, uint64_t se
 WICK_API void wick_transform_boxes(const wick_transform *transform, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n, float *boxes);
 /* in: u8 [H, W] as the picture; out: [h, w] as what is made of it, each the class of the pixel that its middle comes from, `outside` where it comes from none. Not in place. */
 WICK_API void wick_transform_mask(const wick_transform *transform, uint64_t seed, uint64_t epoch, int64_t sample, const uint8_t *in, uint8_t outside, uint8_t *out);
+
+/* ---- mixup and cutmix ------------------------------------------------------------------------------------------------------------------------ */
+
+/* What is drawn for a sample. */
+typedef struct wick_mix {
+    double own; /* how much of it, and of its class, is its own, 0 to 1. 1: nothing is mixed */
+    bool cut;   /* this rectangle is the other's; else each number is own x + (1 - own) other */
+    int64_t top, left, height, width;
+} wick_mix;
+WICK_API bool wick_transform_mixes(const wick_transform *transform); /* whether the list says mixup or cutmix */
+WICK_API wick_mix wick_transform_mix(const wick_transform *transform, uint64_t seed, uint64_t epoch, int64_t sample);
+/* For hosts without a loader. x, [dims of spec], becomes itself mixed with other; and n numbers that go with it, as probabilities of classes. */
+WICK_API void wick_mix_samples(const wick_mix *mix, const wick_spec *spec, const float *other, float *x);
+WICK_API void wick_mix_numbers(const wick_mix *mix, int64_t n, const float *other, float *x);
 
 #ifdef __cplusplus
 }

@@ -181,6 +181,10 @@ wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg);
 /* The same, but the bytes are read into memory of their own: what another process does to the file later changes nothing, and a file that becomes shorter
  * meanwhile is an error, where a mapped one ends the process (SIGBUS). For what is decoded at once, not for what stays open. */
 wick_status wick_map_read(wick_map *map, const char *path, wick_msg *msg);
+/* A regular file to read from, for wick_read_at and close(2); and its size. */
+wick_status wick_file_open(int *fd, size_t *size, const char *path, wick_msg *msg);
+/* n bytes from byte `at` on, however many reads that takes; fewer are an error. Any number of threads may. */
+wick_status wick_read_at(int fd, uint64_t at, void *to, size_t n, const char *path, wick_msg *msg);
 wick_status wick_map_descriptor(wick_map *map, int fd, const char *path, wick_msg *msg); /* of an open file, which stays open; path is for messages */
 void wick_map_close(wick_map *map);
 /* A descriptor of the folder that the file lies in, for close(2); -1: errno says why. */

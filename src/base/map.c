@@ -69,14 +69,36 @@ static wick_status read_descriptor(wick_map *map, int fd, const char *path, wick
     return status;
 }
 
+static wick_status open_to_read(int *fd, const char *path, wick_msg *msg) {
+    if (!path) return wick_msg_set(msg, WICK_ERR_INVALID, "no path given to read");
+    do /* O_NONBLOCK: opening a FIFO must not wait for a writer */
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (*fd < 0 && errno == EINTR);
+    return *fd < 0 ? wick_msg_set(msg, WICK_ERR_IO, "%s: cannot open: %s", path, strerror(errno)) : WICK_OK;
+}
+
+wick_status wick_file_open(int *fd, size_t *size, const char *path, wick_msg *msg) {
+    *fd = -1;
+    WICK_TRY(open_to_read(fd, path, msg));
+    const wick_status status = check(*fd, path, size, msg);
+    if (status != WICK_OK) close(*fd), *fd = -1;
+    return status;
+}
+
+wick_status wick_read_at(int fd, uint64_t at, void *to, size_t n, const char *path, wick_msg *msg) {
+    for (size_t have = 0; have < n;) {
+        const ssize_t got = pread(fd, (uint8_t *)to + have, WICK_MIN(n - have, (size_t)1 << 30), (off_t)(at + have));
+        if (got > 0) have += (size_t)got;
+        else if (got == 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: byte %llu: the file was cut off while it was read", path, (unsigned long long)(at + have));
+        else if (errno != EINTR) return wick_msg_set(msg, WICK_ERR_IO, "%s: byte %llu: cannot read: %s", path, (unsigned long long)(at + have), strerror(errno));
+    }
+    return WICK_OK;
+}
+
 static wick_status open_by(wick_status (*get)(wick_map *, int, const char *, wick_msg *), wick_map *map, const char *path, wick_msg *msg) {
     *map = (wick_map){0};
-    if (!path) return wick_msg_set(msg, WICK_ERR_INVALID, "no path given to read");
     int fd;
-    do /* O_NONBLOCK: opening a FIFO must not wait for a writer */
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    WICK_TRY(open_to_read(&fd, path, msg));
     const wick_status status = get(map, fd, path, msg);
     close(fd);
     return status;

@@ -73,6 +73,8 @@ static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int
         out[k] = place_of(m, slot, k, i);
         if (m->joint[k] == WICK_JOINT_MASK) out[k] = mask, mask += m->mask_bytes;
     }
+    int64_t class = 0;
+    if (m->mixes) out[1] = &class;
     const uint8_t *pixels = NULL;
     bool asks = true;
     if (changes) {
@@ -82,6 +84,12 @@ static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int
         if (!pixels) pixels = b->pixels;
     }
     if (asks) WICK_TRY(wick_dataset_get(m->dataset, sample, out, fault));
+    if (m->mixes) {
+        float *target = place_of(m, slot, 1, i);
+        if (class < 0 || class >= m->classes) return wick_fault_set(fault, WICK_ERR_INDEX, "class %lld is none of %lld, which mixup and cutmix need", (long long)class, (long long)m->classes);
+        memset(target, 0, m->row_bytes[1]);
+        target[class] = 1;
+    }
     const uint64_t got = timed ? wick_now_ns() : 0;
     if (changes) WICK_TRY(transform(m, b, slot, sample, pixels, place_of(m, slot, 0, i), fault));
     if (m->transform) join(m, b, slot, i, sample);
@@ -101,6 +109,26 @@ static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int
     if (any) wick_meter_add(&b->collate, end - made, b->every);
     b->every = end - start > QUICK_NS ? 1 : QUICK_EVERY;
     return WICK_OK;
+}
+
+/* From the last to the first, each with the one before it, which is as it was; the first with what was kept of the last. */
+void wick_mix_batch(const wick_maker *m, wick_bench *b, wick_slot *slot) {
+    const uint64_t start = wick_now_ns();
+    const int64_t n = wick_field_elements(&m->fields[0], 0);
+    int64_t i = slot->n - 1, before, some = 1;
+    while (i > 0 && slot->failed[i]) i--;
+    memcpy(b->kept, place_of(m, slot, 0, i), m->row_bytes[0]);
+    memcpy(b->kept + n, place_of(m, slot, 1, i), m->row_bytes[1]);
+    for (const int64_t last = i; i >= 0; i = before) {
+        before = i - 1;
+        while (before >= 0 && slot->failed[before]) before--;
+        if (before < 0 && i == last) break; /* it is alone */
+        const wick_mix mix = wick_transform_mix(m->transform, m->seed, (uint64_t)slot->epoch, slot->samples[i]);
+        wick_mix_samples(&mix, &m->fields[0], before < 0 ? b->kept : place_of(m, slot, 0, before), place_of(m, slot, 0, i));
+        wick_mix_numbers(&mix, m->classes, before < 0 ? b->kept + n : place_of(m, slot, 1, before), place_of(m, slot, 1, i));
+        some++;
+    }
+    wick_meter_add(&b->collate, (wick_now_ns() - start) / (uint64_t)some, (uint64_t)some);
 }
 
 int64_t wick_sample_length(const wick_maker *m, int64_t sample, int k) {

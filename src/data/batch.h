@@ -19,6 +19,7 @@ typedef struct wick_slot {
     int64_t epoch, place, n; /* its places are [place, place + n) */
     uint64_t number;         /* of the batch, since the last seek */
     _Atomic uint64_t begun, ended; /* ns; begun 0: nobody has */
+    _Atomic int64_t rest;          /* samples that nobody has made */
 } wick_slot;
 
 /* What a worker has for itself. */
@@ -26,6 +27,7 @@ typedef struct wick_bench {
     _Alignas(WICK_ALIGN) uint8_t *pixels; /* one sample's first field, as the data set has it */
     void *scratch;                        /* of the transform */
     uint8_t *masks;                       /* as the data set has them, one behind the other */
+    float *kept;                          /* mixing: a sample, and behind it its class */
     wick_meter get, transform, collate;
     uint64_t tick;     /* samples made */
     uint64_t every;    /* of how many one is timed: a power of two */
@@ -46,6 +48,8 @@ typedef struct wick_maker {
     bool pixels; /* the first field is pixels, and becomes numbers; or signal: it goes through the transform */
     bool signal;
     const wick_transform *transform; /* NULL: by what follows */
+    bool mixes;      /* samples are mixed, and classes, the second field, with them: */
+    int64_t classes; /* f32 [classes] */
     wick_joint joint[WICK_DATASET_FIELDS];
     size_t mask_bytes; /* of one */
     int n_masks;
@@ -59,5 +63,7 @@ typedef struct wick_maker {
 int64_t wick_sample_length(const wick_maker *m, int64_t sample, int k);
 /* Sample i of the slot, or what stands for it. *fault says what is wrong with the sample itself. */
 wick_status wick_make_sample(const wick_maker *m, wick_bench *b, wick_slot *slot, int64_t i, wick_fault *fault);
+/* Mixup and cutmix of those samples of the slot that could be made, when all have been. */
+void wick_mix_batch(const wick_maker *m, wick_bench *b, wick_slot *slot);
 
 #endif

@@ -5,10 +5,19 @@
 #include "data/codecs.h"
 #include "data/dataset.h"
 #include "data/files.h"
+#include "data/resample.h"
 #include "data/wav.h"
 #include "wick/datasets.h"
 
 typedef enum kind { PICTURES, RECORDINGS, ARRAYS, BYTES } kind;
+enum { MOST_RATES = 16 };
+
+/* From a rate that some recordings have to the one that is wanted. */
+typedef struct conversion {
+    int64_t from;
+    wick_resampler by;
+    float *taps; /* made once, unless they are too many: then for each output */
+} conversion;
 
 typedef struct file_set {
     wick_allocator alloc;
@@ -23,6 +32,9 @@ typedef struct file_set {
     int32_t *labels;
     int64_t *lengths; /* of recordings and bytes */
     int64_t rate;     /* of recordings; 0: not all have the same */
+    int64_t wanted;   /* what they become; 0: they stay as they are */
+    conversion conversions[MOST_RATES];
+    int n_conversions;
     /* Of archives and IDX: contents side by side, as they are. */
     uint8_t *kept;
     size_t kept_bytes, kept_cap;
@@ -48,6 +60,41 @@ static wick_status picture_of(file_set *s, const wick_file_bytes *b, wick_pictur
     return status;
 }
 
+static const conversion *find_conversion(const file_set *s, int64_t from) {
+    for (int k = 0; k < s->n_conversions; k++)
+        if (s->conversions[k].from == from) return &s->conversions[k];
+    return NULL;
+}
+
+static wick_status add_conversion(file_set *s, int64_t from, const char *name, wick_msg *msg) {
+    if (from < WICK_LOWEST_RATE || from > WICK_HIGHEST_RATE)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: has %lld samples a second; what is resampled has %d to %d", name, (long long)from, WICK_LOWEST_RATE, WICK_HIGHEST_RATE);
+    if (s->n_conversions == MOST_RATES) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: has %lld samples a second, and others before it %d other rates: more are not resampled", name, (long long)from, MOST_RATES);
+    conversion *c = &s->conversions[s->n_conversions];
+    *c = (conversion){.from = from, .by = wick_resampler_of(from, s->wanted)};
+    if (!(c->taps = wick_alloc(&s->alloc, wick_resampler_bytes(&c->by)))) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
+    if (c->by.rows == c->by.down) wick_resampler_taps(&c->by, c->taps);
+    s->n_conversions++;
+    return WICK_OK;
+}
+
+/* Samples at the rate that is wanted; as they were decoded they are kept for as long as that takes. */
+static wick_status resampled(const file_set *s, int64_t i, const wick_file_bytes *b, float *out, wick_msg *msg) {
+    int64_t length, rate;
+    size_t bytes;
+    WICK_TRY(wick_wav_length(b->data, b->size, &length, &rate, b->name, msg));
+    const conversion *c = find_conversion(s, rate);
+    if (!c || wick_resampler_length(&c->by, length) != s->lengths[i]) return wick_msg_set(msg, WICK_ERR_IO, "%s: has %lld samples, %lld a second: it was changed", b->name, (long long)length, (long long)rate);
+    if (rate == s->wanted) return wick_wav_mono(b->data, b->size, out, length, b->name, msg);
+    const size_t own = c->by.rows == c->by.down ? 0 : (size_t)(2 * c->by.reach); /* taps of one output, which are written */
+    float *x = wick_mul_overflows((size_t)length + own + 1, sizeof(float), &bytes) ? NULL : wick_alloc(&s->alloc, bytes);
+    if (!x) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %lld samples", b->name, (long long)length);
+    const wick_status status = wick_wav_mono(b->data, b->size, x, length, b->name, msg);
+    if (status == WICK_OK) wick_resampler_run(&c->by, own ? x + length : c->taps, x, length, out, s->lengths[i]);
+    wick_release(&s->alloc, x, bytes);
+    return status;
+}
+
 static wick_status decode(file_set *s, int64_t i, const wick_file_bytes *b, void *out, wick_msg *msg) {
     wick_picture p;
     switch (s->kind) {
@@ -57,7 +104,7 @@ static wick_status decode(file_set *s, int64_t i, const wick_file_bytes *b, void
             return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is %lld x %lld pixels; the first one is %lld x %lld", b->name, (long long)p.height, (long long)p.width, (long long)s->dims[1],
                                 (long long)s->dims[2]);
         return wick_picture_decode(&s->codecs, b->data, b->size, &p, s->dims[0], out, b->name, msg);
-    case RECORDINGS: return wick_wav_mono(b->data, b->size, out, s->lengths[i], b->name, msg);
+    case RECORDINGS: return s->wanted ? resampled(s, i, b, out, msg) : wick_wav_mono(b->data, b->size, out, s->lengths[i], b->name, msg);
     case ARRAYS:
     case BYTES: break;
     }
@@ -92,6 +139,7 @@ static void release(void *user) {
     wick_codecs_close(&s->codecs);
     pthread_mutex_destroy(&s->loading);
     wick_files_free(&s->files);
+    for (int k = 0; k < s->n_conversions; k++) wick_release(&alloc, s->conversions[k].taps, wick_resampler_bytes(&s->conversions[k].by));
     wick_release(&alloc, s->kept, s->kept_cap);
     wick_release(&alloc, s->at, s->at_cap * sizeof *s->at);
     wick_release(&alloc, s->labels, s->labels_cap * sizeof *s->labels);
@@ -129,6 +177,12 @@ static wick_status note(file_set *s, int64_t i, const wick_file_bytes *b, wick_m
     if (s->kind != RECORDINGS) return WICK_OK;
     int64_t rate;
     WICK_TRY(wick_wav_length(b->data, b->size, &s->lengths[i], &rate, b->name, msg));
+    if (s->wanted) {
+        if (!find_conversion(s, rate)) WICK_TRY(add_conversion(s, rate, b->name, msg));
+        s->lengths[i] = wick_resampler_length(&find_conversion(s, rate)->by, s->lengths[i]);
+        if (s->lengths[i] < 0) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: is too long to be resampled", b->name);
+        rate = s->wanted;
+    }
     s->rate = !i || rate == s->rate ? rate : 0;
     return WICK_OK;
 }
@@ -209,8 +263,12 @@ wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wic
     file_set *s = wick_calloc(&ctx->alloc, sizeof *s);
     if (!s) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
     s->alloc = ctx->alloc;
+    s->wanted = options ? options->rate : 0;
     pthread_mutex_init(&s->loading, NULL);
-    wick_status status = wick_files_open(ctx, path, options, &s->files);
+    wick_status status = WICK_OK;
+    if (s->wanted && (s->wanted < WICK_LOWEST_RATE || s->wanted > WICK_HIGHEST_RATE))
+        status = wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: recordings of %lld samples a second; they may become %d to %d", (long long)s->wanted, WICK_LOWEST_RATE, WICK_HIGHEST_RATE);
+    if (status == WICK_OK) status = wick_files_open(ctx, path, options, &s->files);
     if (status == WICK_OK) status = make(ctx, s, out);
     if (status != WICK_OK) release(s);
     return status;

@@ -69,6 +69,7 @@ static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int work
         slot->failed[i] = 1;
         note_fault(l, number, i, status, &fault);
     }
+    if (l->maker.mixes && atomic_fetch_sub(&slot->rest, end - begin) == end - begin && !wick_crew_halted(l->crew)) wick_mix_batch(&l->maker, &l->benches[worker], slot);
     atomic_store_explicit(&slot->ended, wick_now_ns(), memory_order_relaxed); /* the last one's stays: about when the batch was whole */
 }
 
@@ -118,6 +119,7 @@ static wick_status give_out(wick_loader *l) {
             memset(s->failed, 0, (size_t)s->n);
             l->faults[number].status = WICK_OK;
             atomic_store(&s->begun, 0);
+            atomic_store(&s->rest, s->n);
             l->busy |= (uint64_t)1 << number;
             wick_crew_give(l->crew, number, s->n);
         }
@@ -435,6 +437,23 @@ static wick_status set_joint(wick_context *ctx, wick_maker *m, const wick_datase
     return WICK_OK;
 }
 
+/* Classes become numbers that can be mixed. */
+static wick_status set_mixing(wick_context *ctx, wick_maker *m, const wick_dataset *d) {
+    wick_spec *f = &m->fields[1];
+    m->mixes = m->transform && wick_transform_mixes(m->transform);
+    if (!m->mixes) return WICK_OK;
+    m->classes = wick_dataset_classes(d);
+    if (m->n_fields < 2 || f->dtype != WICK_I64 || f->rank != 0 || m->classes < 1)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mixup and cutmix mix classes too: they need a data set with classes, whose second field is i64 and says which a sample is of");
+    for (int k = 0; k < m->n_fields; k++)
+        if (m->joint[k]) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mixup and cutmix mix classes, not points, boxes or masks: \"%s\"", m->fields[k].name);
+    f->dtype = WICK_F32;
+    f->rank = 1;
+    f->dims[0] = m->classes;
+    m->row_bytes[1] = wick_spec_bytes(f);
+    return WICK_OK;
+}
+
 /* Room for the longest sample as it is, and as it becomes. */
 static wick_status set_signal(wick_loader *l, wick_context *ctx, const wick_dataset *d) {
     wick_maker *m = &l->maker;
@@ -470,6 +489,7 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
         m->row_bytes[0] = bytes;
     }
     WICK_TRY(set_joint(ctx, m, d, o));
+    WICK_TRY(set_mixing(ctx, m, d));
     for (int k = 0; k < m->n_fields; k++) {
         int64_t rows = 1;
         for (int64_t i = 0; m->varies[k] && i < wick_dataset_count(d); i++) {
@@ -512,6 +532,7 @@ static bool make_slots(wick_loader *l) {
         l->benches[i].every = 1;
         if ((m->pixels || m->signal) && !(l->benches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
         if (l->scratch && !(l->benches[i].scratch = get_memory(l, l->scratch))) return false;
+        if (m->mixes && !(l->benches[i].kept = get_memory(l, m->row_bytes[0] + m->row_bytes[1]))) return false;
         if (m->n_masks && !(l->benches[i].masks = get_memory(l, (size_t)m->n_masks * m->mask_bytes))) return false;
     }
     for (int i = 0; i < l->depth; i++) {
@@ -580,6 +601,7 @@ void wick_loader_free(wick_loader **loader) {
     for (int i = 0; l->benches && i <= l->options.workers; i++) {
         wick_release(&alloc, l->benches[i].pixels, l->pixel_bytes);
         wick_release(&alloc, l->benches[i].scratch, l->scratch);
+        wick_release(&alloc, l->benches[i].kept, l->maker.row_bytes[0] + l->maker.row_bytes[1]);
         wick_release(&alloc, l->benches[i].masks, (size_t)l->maker.n_masks * l->maker.mask_bytes);
     }
     wick_release(&alloc, l->benches, (size_t)(l->options.workers + 1) * sizeof *l->benches);

@@ -101,6 +101,8 @@ typedef struct job {
     const wick_pack_options *o;
     wick_pack_report report;
     int64_t of;
+    int32_t *labels; /* append: what the file has for each class; NULL: the same */
+    size_t labels_bytes;
     uint8_t *buffer;
     size_t room;
 } job;
@@ -125,12 +127,13 @@ static wick_status add(job *j, wick_records_writer *w, const wick_file *file, co
     wick_context *ctx = wick_files_context(j->f);
     const size_t n = strlen(file->name), all = 2 + n + file->size;
     if (file->label > INT32_MAX) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "files: label %lld", (long long)file->label);
-    if (wick_files_array(j->f)) return wick_records_add(w, file->data, file->size, (int32_t)file->label);
+    const int32_t label = j->labels && file->label >= 0 && file->label < wick_files_classes(j->f) ? j->labels[file->label] : (int32_t)file->label;
+    if (wick_files_array(j->f)) return wick_records_add(w, file->data, file->size, label);
     if (!wick_grow(alloc, (void **)&j->buffer, &j->room, all, 1)) return wick_context_fail(ctx, WICK_ERR_NOMEM, "files: %s: out of memory", file->name);
     j->buffer[0] = (uint8_t)n, j->buffer[1] = (uint8_t)(n >> 8);
     memcpy(j->buffer + 2, file->name, n);
     if (file->size) memcpy(j->buffer + 2 + n, file->data, file->size);
-    return wick_records_add(w, j->buffer, all, (int32_t)file->label);
+    return wick_records_add(w, j->buffer, all, label);
 }
 
 static wick_status begin(job *j, wick_files *f, const wick_pack_options *o) {
@@ -142,19 +145,64 @@ static wick_status begin(job *j, wick_files *f, const wick_pack_options *o) {
     return wick_files_rewind(f);
 }
 
+/* What is in the file must be what is added, and have its classes. */
+static wick_status match(job *j, const wick_packed_meta *m, const char *path, wick_msg *msg) {
+    const wick_spec *a = wick_files_array(j->f);
+    const wick_packed kind = a ? WICK_PACKED_ARRAY : WICK_PACKED_FILES;
+    const int64_t classes = wick_files_classes(j->f);
+    if (m->kind != kind) return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: holds %s, and %s holds %s", path, m->kind == WICK_PACKED_OTHER ? "records of another writer" : kinds[m->kind], wick_files_path(j->f), kinds[kind]);
+    if (a && (m->spec.dtype != a->dtype || m->spec.rank != a->rank || memcmp(m->spec.dims, a->dims, (size_t)a->rank * sizeof *a->dims) != 0))
+        return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: its arrays are of another dtype or other dims than those of %s", path, wick_files_path(j->f));
+    if (!classes) return WICK_OK;
+    j->labels_bytes = (size_t)classes * sizeof *j->labels;
+    j->labels = wick_alloc(&wick_files_context(j->f)->alloc, j->labels_bytes);
+    if (!j->labels) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
+    for (int64_t k = 0; k < classes; k++) {
+        const char *name = wick_files_class(j->f, k);
+        int64_t at = 0;
+        while (at < m->classes && strcmp(m->names[at], name) != 0) at++;
+        if (at == m->classes) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: class \"%s\" of %s is none of its %lld: pack all of them together", path, name, wick_files_path(j->f), (long long)m->classes);
+        j->labels[k] = (int32_t)at;
+    }
+    return WICK_OK;
+}
+
+/* The writer first, which is the only one from then on. */
+static wick_status extend(job *j, const char *path, wick_records_writer **w) {
+    wick_context *ctx = wick_files_context(j->f);
+    wick_records *r;
+    wick_packed_meta m;
+    wick_arena arena;
+    wick_msg msg = {0};
+    WICK_TRY(wick_records_append(ctx, path, j->o->write.level, w));
+    WICK_TRY(wick_records_open(ctx, path, NULL, &r));
+    wick_arena_init(&arena, &ctx->alloc, 0);
+    wick_status status = wick_packed_read(&m, wick_records_meta(r), &arena, path, &msg);
+    if (status == WICK_OK) status = match(j, &m, path, &msg);
+    wick_arena_free(&arena);
+    wick_records_free(&r);
+    return status == WICK_OK ? WICK_OK : wick_context_fail(ctx, status, "files: %s", msg.text);
+}
+
+static wick_status create(job *j, const char *path, wick_records_writer **w) {
+    wick_context *ctx = wick_files_context(j->f);
+    size_t bytes;
+    char *meta = make_meta(j->f, &ctx->alloc, &bytes);
+    if (!meta) return wick_context_fail(ctx, WICK_ERR_NOMEM, "files: %s: out of memory", path);
+    wick_records_write_options write = j->o->write;
+    write.meta = meta;
+    const wick_status status = wick_records_create(ctx, path, &write, w);
+    wick_release(&ctx->alloc, meta, bytes);
+    return status;
+}
+
 wick_status wick_files_pack(wick_files *f, const char *path, const wick_pack_options *options, wick_pack_report *report) {
     job j;
-    size_t bytes;
     wick_context *ctx = wick_files_context(f);
     wick_records_writer *w = NULL;
     wick_status status = begin(&j, f, options);
     if (status != WICK_OK) return status;
-    char *meta = make_meta(f, &ctx->alloc, &bytes);
-    if (!meta) return wick_context_fail(ctx, WICK_ERR_NOMEM, "files: %s: out of memory", path);
-    wick_records_write_options write = j.o->write;
-    write.meta = meta;
-    status = wick_records_create(ctx, path, &write, &w);
-    wick_release(&ctx->alloc, meta, bytes);
+    status = j.o->append ? extend(&j, path, &w) : create(&j, path, &w);
     for (bool more = true; status == WICK_OK && more;) {
         wick_file file;
         status = take(&j, &file, &more);
@@ -165,6 +213,7 @@ wick_status wick_files_pack(wick_files *f, const char *path, const wick_pack_opt
     if (status == WICK_OK) status = wick_records_commit(&w);
     else wick_records_abort(&w);
     wick_release(&ctx->alloc, j.buffer, j.room);
+    wick_release(&ctx->alloc, j.labels, j.labels_bytes);
     struct stat st;
     if (status == WICK_OK && stat(path, &st) == 0) j.report.stored = (uint64_t)st.st_size;
     if (report) *report = j.report;

@@ -79,13 +79,7 @@ static wick_status fetch(const wick_records *r, uint64_t at, size_t n, void *to,
         *out = r->map.data + at;
         return WICK_OK;
     }
-    for (size_t have = 0; have < n;) {
-        const ssize_t got = pread(r->fd, (uint8_t *)to + have, WICK_MIN(n - have, (size_t)1 << 30), (off_t)(at + have));
-        if (got > 0) have += (size_t)got;
-        else if (got == 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: byte %llu: the file was cut off while it was read", r->path, (unsigned long long)(at + have));
-        else if (errno != EINTR) return wick_msg_set(msg, WICK_ERR_IO, "%s: byte %llu: cannot read: %s", r->path, (unsigned long long)(at + have), strerror(errno));
-    }
-    return WICK_OK;
+    return wick_read_at(r->fd, at, to, n, r->path, msg);
 }
 
 static wick_status crc_of(const wick_records *r, uint64_t at, uint64_t n, uint32_t *crc, wick_msg *msg) {

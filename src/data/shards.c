@@ -1,7 +1,8 @@
-/* shards.c: archives in WebDataset's layout as a data set. A sample is a row of cells, one for each field: where the file's bytes lie, in the mapping or a copy. */
+/* shards.c: archives in WebDataset's layout as a data set. A sample is a row of cells, one for each field: where the file's bytes lie, in the mapping, a copy, or the file. */
 #include <pthread.h>
 #include <stdio.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "data/codecs.h"
 #include "data/dataset.h"
@@ -13,7 +14,9 @@ enum { SHARDS = 1 << 16, KINDS = 4, END = 32, CLASSES = 1 << 20 };
 typedef enum kind { PICTURE, RECORDING, BYTES, LABEL } kind;
 
 typedef struct cell {
-    const uint8_t *data;
+    const uint8_t *data; /* NULL: to be read from */
+    int shard;
+    uint64_t offset;
     size_t size;
     int64_t length; /* of a recording: samples; of a label: its number */
 } cell;
@@ -22,6 +25,10 @@ typedef struct shards {
     wick_allocator alloc;
     wick_arena arena; /* names, and contents of packed archives */
     wick_map *maps;
+    struct { int fd; const char *path; } *files; /* of shards that are read; else -1 */
+    bool copy;
+    uint8_t *room; /* for what is looked at while they are opened */
+    size_t room_cap;
     int n_maps, n;   /* n: fields */
     struct { char end[END]; kind kind; int64_t dims[3]; } field[WICK_DATASET_FIELDS];
     cell *cells;        /* [count, n] */
@@ -50,8 +57,9 @@ static wick_status header_of(shards *s, const cell *c, wick_picture *p, const ch
 
 /* ---- asking -------------------------------------------------------------------------------------------------------------------------------------- */
 
-static wick_status decode(shards *s, int64_t i, int k, void *out, wick_msg *msg) {
-    const cell *c = &s->cells[(size_t)i * (size_t)s->n + (size_t)k];
+static wick_status read_cell(const shards *s, const cell *c, void *to, wick_msg *msg) { return wick_read_at(s->files[c->shard].fd, c->offset, to, c->size, s->files[c->shard].path, msg); }
+
+static wick_status decode(shards *s, const cell *c, int64_t i, int k, void *out, wick_msg *msg) {
     char name[600];
     wick_picture p;
     snprintf(name, sizeof name, "%.550s.%s", s->names[i], s->field[k].end);
@@ -69,11 +77,26 @@ static wick_status decode(shards *s, int64_t i, int k, void *out, wick_msg *msg)
     if (c->size) memcpy(out, c->data, c->size);
     return WICK_OK;
 }
+/* Bytes go to where they are wanted, what is decoded to memory of its own first. */
+static wick_status fetch(shards *s, int64_t i, int k, void *out, wick_msg *msg) {
+    const cell *c = &s->cells[(size_t)i * (size_t)s->n + (size_t)k];
+    const kind what = s->field[k].kind;
+    if (c->data || what == LABEL || !c->size) return decode(s, c, i, k, out, msg);
+    if (what == BYTES) return read_cell(s, c, out, msg);
+    cell own = *c;
+    uint8_t *room = wick_alloc(&s->alloc, c->size);
+    if (!room) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", s->names[i], c->size);
+    own.data = room;
+    wick_status status = read_cell(s, c, room, msg);
+    if (status == WICK_OK) status = decode(s, &own, i, k, out, msg);
+    wick_release(&s->alloc, room, c->size);
+    return status;
+}
 static wick_status get(void *user, int64_t i, void *const *out, wick_fault *fault) {
     shards *s = user;
     for (int k = 0; k < s->n; k++) {
         wick_msg msg = {0};
-        const wick_status status = out[k] ? decode(s, i, k, out[k], &msg) : WICK_OK;
+        const wick_status status = out[k] ? fetch(s, i, k, out[k], &msg) : WICK_OK;
         if (status != WICK_OK) return wick_fault_set(fault, status, "%s", msg.text);
     }
     return WICK_OK;
@@ -86,7 +109,11 @@ static int64_t label(void *user, int64_t i) { return length(user, i, ((const sha
 static void release(void *user) {
     shards *s = user;
     const wick_allocator alloc = s->alloc;
-    for (int i = 0; i < s->n_maps; i++) wick_map_close(&s->maps[i]);
+    for (int i = 0; i < s->n_maps; i++) {
+        wick_map_close(&s->maps[i]);
+        if (s->files[i].fd >= 0) close(s->files[i].fd);
+    }
+    wick_release(&alloc, s->room, s->room_cap);
     wick_codecs_close(&s->codecs);
     pthread_mutex_destroy(&s->loading);
     wick_release(&alloc, s->cells, s->cells_cap * sizeof *s->cells);
@@ -107,6 +134,15 @@ typedef struct open_sample {
 
 static wick_status no_memory(const char *path, wick_msg *msg) { return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path); }
 
+/* What a cell that is to be read begins with, for as long as nothing else is looked at. */
+static wick_status look(shards *s, const cell *c, cell *out, const char *path, wick_msg *msg) {
+    *out = *c;
+    if (c->data || !c->size) return WICK_OK;
+    if (!wick_grow(&s->alloc, (void **)&s->room, &s->room_cap, c->size, 1)) return no_memory(path, msg);
+    out->data = s->room;
+    return read_cell(s, c, s->room, msg);
+}
+
 /* The first sample's files become the fields: by kind, and in their order. */
 static wick_status choose(shards *s, const open_sample *o, const char *path, wick_msg *msg) {
     for (int what = 0; what < KINDS; what++)
@@ -117,7 +153,9 @@ static wick_status choose(shards *s, const open_sample *o, const char *path, wic
             s->field[s->n].kind = (kind)what;
             if (what == PICTURE) {
                 wick_picture p;
-                WICK_TRY(header_of(s, &o->files[i].cell, &p, path, msg));
+                cell c;
+                WICK_TRY(look(s, &o->files[i].cell, &c, path, msg));
+                WICK_TRY(header_of(s, &c, &p, path, msg));
                 s->field[s->n].dims[0] = 3, s->field[s->n].dims[1] = p.height, s->field[s->n].dims[2] = p.width;
             }
             s->n++;
@@ -151,12 +189,14 @@ static wick_status close_sample(shards *s, open_sample *o, const char *path, wic
         if (i == o->have) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: has no .%s, which the first sample has", name, s->field[k].end);
         *c = o->files[i].cell;
         c->length = (int64_t)c->size;
+        cell seen = *c;
+        if (s->field[k].kind == RECORDING || s->field[k].kind == LABEL) WICK_TRY(look(s, c, &seen, path, msg));
         if (s->field[k].kind == RECORDING) {
             int64_t rate;
-            WICK_TRY(wick_wav_length(c->data, c->size, &c->length, &rate, name, msg));
+            WICK_TRY(wick_wav_length(seen.data, c->size, &c->length, &rate, name, msg));
             s->rate = !s->count || rate == s->rate ? rate : 0;
         }
-        if (s->field[k].kind == LABEL && !read_class(c, &c->length)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: .cls is no number of a class, 0 to %d", name, CLASSES - 1);
+        if (s->field[k].kind == LABEL && !read_class(&seen, &c->length)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: .cls is no number of a class, 0 to %d", name, CLASSES - 1);
         if (s->field[k].kind == LABEL) s->classes = WICK_MAX(s->classes, c->length + 1);
     }
     s->names[s->count++] = name;
@@ -181,19 +221,34 @@ static wick_status take_file(shards *s, open_sample *o, wick_tar *t, const char 
     cell *c = &o->files[o->have].cell;
     memset(o->files[o->have].end, 0, END);
     memcpy(o->files[o->have].end, dot + 1, strlen(dot + 1));
-    *c = (cell){.size = t->size};
+    *c = (cell){.size = t->size, .shard = s->n_maps - 1, .offset = t->source.offset};
     uint8_t *copy = NULL;
-    if (!t->source.gzip && !t->source.zstd) c->data = t->source.at; /* in the mapping, and the reader sees that all of it is there */
+    if (!t->source.gzip && !t->source.zstd) c->data = t->size ? t->source.at : (const uint8_t *)""; /* in the mapping, and the reader sees that all of it is there; or NULL */
     else if (!(c->data = copy = wick_arena_alloc(&s->arena, t->size + !t->size))) return no_memory(path, msg);
     WICK_TRY(wick_tar_read(t, copy, msg));
     o->have++;
     return WICK_OK;
 }
 
-static wick_status read_shard(shards *s, wick_map *map, open_sample *o, wick_tar *t, const char *path, wick_msg *msg) {
-    WICK_TRY(wick_map_open(map, path, msg));
+/* Mapped; or, to be read, as an open file where it is plain, and as a copy of all its bytes where it is packed. */
+static wick_status open_shard(shards *s, wick_map *map, wick_tar *t, const char *path, wick_msg *msg) {
+    uint8_t begin[4] = {0};
+    size_t size;
+    int *fd = &s->files[s->n_maps].fd;
+    *fd = -1;
+    if (!s->copy) WICK_TRY(wick_map_open(map, path, msg));
     s->n_maps++;
-    WICK_TRY(wick_tar_open(t, map->data, map->size, path, msg));
+    if (!s->copy) return wick_tar_open(t, map->data, map->size, path, msg);
+    if (!(s->files[s->n_maps - 1].path = wick_arena_strdup(&s->arena, path))) return no_memory(path, msg);
+    WICK_TRY(wick_file_open(fd, &size, path, msg));
+    WICK_TRY(wick_read_at(*fd, 0, begin, WICK_MIN(size, sizeof begin), path, msg));
+    if (!wick_gzip_is(begin, sizeof begin) && !wick_zstd_is(begin, sizeof begin)) return wick_tar_open_file(t, *fd, size, path), WICK_OK;
+    WICK_TRY(wick_map_read(map, path, msg));
+    return wick_tar_open(t, map->data, map->size, path, msg);
+}
+
+static wick_status read_shard(shards *s, wick_map *map, open_sample *o, wick_tar *t, const char *path, wick_msg *msg) {
+    WICK_TRY(open_shard(s, map, t, path, msg));
     bool more = true, packed = t->source.gzip || t->source.zstd;
     wick_status status = WICK_OK;
     while (status == WICK_OK && (status = wick_tar_next(t, &more, msg)) == WICK_OK && more) status = take_file(s, o, t, path, msg);
@@ -214,7 +269,8 @@ static wick_status make(wick_context *ctx, shards *s, wick_dataset **out) {
     return wick_dataset_new(ctx, &source, out);
 }
 
-wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *paths, wick_dataset **out) {
+wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *paths, wick_dataset **out) { return wick_dataset_of_shards_with(ctx, n, paths, NULL, out); }
+wick_status wick_dataset_of_shards_with(wick_context *ctx, int n, const char *const *paths, const wick_shards_options *options, wick_dataset **out) {
     wick_msg msg = {0};
     *out = NULL;
     if (n < 1 || n > SHARDS) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d shards; there are 1 to %d", n, SHARDS);
@@ -225,8 +281,10 @@ wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *
     pthread_mutex_init(&s->loading, NULL);
     open_sample *o = wick_calloc(&s->alloc, sizeof *o);
     wick_tar *t = wick_calloc(&s->alloc, sizeof *t);
+    s->copy = options && options->copy;
     s->maps = wick_arena_zalloc(&s->arena, (size_t)n * sizeof *s->maps);
-    wick_status status = o && t && s->maps ? WICK_OK : no_memory(paths[0], &msg);
+    s->files = wick_arena_zalloc(&s->arena, (size_t)n * sizeof *s->files);
+    wick_status status = o && t && s->maps && s->files ? WICK_OK : no_memory(paths[0], &msg);
     for (int i = 0; i < n && status == WICK_OK; i++) status = read_shard(s, &s->maps[i], o, t, paths[i], &msg);
     if (status == WICK_OK && !s->count) status = wick_msg_set(&msg, WICK_ERR_FORMAT, "%s: holds no sample", paths[0]);
     wick_release(&s->alloc, o, sizeof *o);

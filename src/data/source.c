@@ -9,13 +9,17 @@ wick_status wick_source_open(wick_source *s, const void *data, size_t size, cons
     return gzip ? wick_gzip_open(&s->gzip, data, size, name, msg) : wick_zstd_open(&s->zstd, data, size, name, msg);
 }
 
+void wick_source_open_file(wick_source *s, int fd, size_t size, const char *name) { *s = (wick_source){.fd = fd, .left = size, .most = size, .name = name}; }
+
 wick_status wick_source_read(wick_source *s, void *to, size_t size, wick_msg *msg) {
     if (s->gzip) return wick_gzip_read(s->gzip, to, size, msg);
     if (s->zstd) return wick_zstd_read(s->zstd, to, size, msg);
     if (size > s->left)
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: cut off: %zu bytes where %zu should be", s->name, s->left, size);
-    if (size && to) memcpy(to, s->at, size);
-    s->at += size;
+    if (size && to && s->at) memcpy(to, s->at, size);
+    else if (size && to) WICK_TRY(wick_read_at(s->fd, s->offset, to, size, s->name, msg));
+    if (s->at) s->at += size;
+    s->offset += size;
     s->left -= size;
     return WICK_OK;
 }

@@ -140,6 +140,11 @@ wick_status wick_tar_open(wick_tar *t, const void *data, size_t size, const char
     return wick_source_open(&t->source, data, size, name, msg);
 }
 
+void wick_tar_open_file(wick_tar *t, int fd, size_t size, const char *name) {
+    *t = (wick_tar){0};
+    wick_source_open_file(&t->source, fd, size, name);
+}
+
 wick_status wick_tar_next(wick_tar *t, bool *more, wick_msg *msg) {
     static const uint8_t zeros[BLOCK];
     uint8_t block[BLOCK];

@@ -17,6 +17,8 @@ typedef struct wick_tar {
 
 /* data and name must stay until close. On failure there is nothing to close. */
 WICK_MUST_CHECK wick_status wick_tar_open(wick_tar *t, const void *data, size_t size, const char *name, wick_msg *msg);
+/* The same of an open file, plain, which stays open: what is passed over is not read. */
+void wick_tar_open_file(wick_tar *t, int fd, size_t size, const char *name);
 /* Goes to the next regular file; links, folders and devices are passed over. *more false: the archive is over, and whole. A size that the
  * archive cannot hold is refused here, so that `size` bytes may be allocated. */
 WICK_MUST_CHECK wick_status wick_tar_next(wick_tar *t, bool *more, wick_msg *msg);

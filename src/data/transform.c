@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "data/dataset.h"
+#include "data/mix.h"
 #include "data/signal.h"
 #include "kernels/pixels/pixels.h"
 
@@ -30,6 +32,7 @@ typedef wick_transform_step step;
 
 struct wick_transform {
     wick_allocator alloc;
+    wick_mixing mixing;
     wick_signal *signal; /* NULL: pictures, of which the rest is */
     bool still;
     int n;
@@ -195,6 +198,15 @@ static const char *fold_shape(wick_transform *t, const step *s, shape *h) {
     return NULL;
 }
 
+/* What the loader does with a batch, not with a sample. */
+static wick_status add_mixing(wick_context *ctx, wick_transform *t, const char *text, const char *tail, bool still) {
+    const char *at = tail, *why = *tail ? wick_mixing_read(tail, &t->mixing, &at) : NULL;
+    if (!why && wick_field_varies(&t->out) && *tail) why = "mixes signals of one length: fit=N or window=N comes before";
+    if (!why && t->signal && t->mixing.alpha[WICK_CUTMIX] > 0) why = "cutmix is for pictures";
+    if (still) t->mixing = (wick_mixing){0};
+    return why ? wick_transform_wrong(ctx, text, at, why) : WICK_OK;
+}
+
 static wick_status of_signals(wick_context *ctx, const char *text, const wick_transform_options *options, const wick_spec *in, wick_transform **out) {
     wick_transform *t = wick_calloc(&ctx->alloc, sizeof *t);
     if (!t) return wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
@@ -206,9 +218,8 @@ static wick_status of_signals(wick_context *ctx, const char *text, const wick_tr
     return status;
 }
 
-wick_status wick_transform_new(wick_context *ctx, const char *text, const wick_transform_options *options, const wick_spec *in, wick_transform **out) {
-    *out = NULL;
-    if (!text || !in) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: no text, or no pictures");
+static wick_status of_samples(wick_context *ctx, const char *text, const wick_transform_options *options, const wick_spec *in, wick_transform **out) {
+    if (!in) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: no samples");
     const double mean = options ? options->mean : 0, deviation = options && options->deviation != 0 ? options->deviation : 1;
     if (options && !(isfinite(options->rate) && options->rate >= 0)) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: recordings of %g samples a second", options->rate);
     if (!(deviation > 0) || !isfinite(mean) || !isfinite(deviation)) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: mean %g and deviation %g cannot normalise", mean, deviation);
@@ -261,6 +272,21 @@ wick_status wick_transform_new(wick_context *ctx, const char *text, const wick_t
     return WICK_OK;
 }
 
+wick_status wick_transform_new(wick_context *ctx, const char *text, const wick_transform_options *options, const wick_spec *in, wick_transform **out) {
+    *out = NULL;
+    const size_t size = text ? strlen(text) + 1 : 0, mixes = text ? wick_mixing_find(text) : 0;
+    if (!size || mixes + 1 == size) return size ? of_samples(ctx, text, options, in, out) : wick_context_fail(ctx, WICK_ERR_INVALID, "transform: no text");
+    char *own = wick_alloc(&ctx->alloc, size);
+    if (!own) return wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
+    memcpy(own, text, size);
+    if (mixes) own[mixes - 1] = 0;
+    wick_status status = of_samples(ctx, mixes ? own : "normalise=0/1", options, in, out); /* which changes nothing: pixels are from 0 to 1 without it */
+    if (status == WICK_OK) status = add_mixing(ctx, *out, text, text + mixes, options && options->still);
+    if (status != WICK_OK) wick_transform_free(out);
+    wick_release(&ctx->alloc, own, size);
+    return status;
+}
+
 void wick_transform_free(wick_transform **transform) {
     wick_transform *t = transform ? *transform : NULL;
     if (!t) return;
@@ -270,6 +296,11 @@ void wick_transform_free(wick_transform **transform) {
     wick_release(&alloc, t, sizeof *t);
 }
 
+bool wick_transform_mixes(const wick_transform *t) { return wick_mixing_any(&t->mixing); }
+wick_mix wick_transform_mix(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample) {
+    const wick_draws d = {seed, epoch, sample};
+    return wick_mixing_draw(&t->mixing, &d, t->out_height, t->out_width);
+}
 const wick_spec *wick_transform_output(const wick_transform *t) { return &t->out; }
 const wick_spec *wick_transform_input(const wick_transform *t) { return &t->in; }
 size_t wick_transform_scratch(const wick_transform *t, int64_t rows) { return t->signal ? wick_signal_scratch(t->signal, rows) : t->scratch; }

@@ -1,6 +1,6 @@
 /* max_batch.c: the largest batch that fits, from plans that are made and not run. Memory grows about linearly with the batch, so a line through what
  * is known guesses well; the answer is one that was planned, with a plan of one more that does not fit. */
-#include "exec/exec.h"
+#include "exec/max_batch.h"
 
 typedef struct search {
     wick_context *ctx;
@@ -10,9 +10,10 @@ typedef struct search {
     const wick_spec *in;
     wick_spec *now; /* with the batch in place */
     wick_compile_options options;
+    wick_beside beside;
 } search;
 
-/* What a run with so many samples takes; SIZE_MAX: the options' budget can't be kept. */
+/* What a run with so many samples takes, and what is beside it; SIZE_MAX: the options' budget can't be kept. */
 static wick_status plan_bytes(const search *s, int64_t batch, size_t *bytes) {
     for (int i = 0; i < s->n_in; i++) {
         s->now[i] = s->in[i];
@@ -25,8 +26,11 @@ static wick_status plan_bytes(const search *s, int64_t batch, size_t *bytes) {
     if (status == WICK_ERR_NOMEM && s->options.memory_budget) return WICK_OK;
     WICK_TRY(status);
     const wick_plan_info info = wick_plan_get_info(plan);
-    *bytes = info.arena_bytes + info.scratch_bytes + info.input_bytes + info.output_bytes + info.state_bytes;
+    *bytes = info.arena_bytes + info.scratch_bytes + info.output_bytes + info.state_bytes;
     wick_plan_free(&plan);
+    size_t beside;
+    if (s->beside.has_inputs ? wick_mul_overflows((size_t)batch - 1, s->beside.each, &beside) || wick_add_overflows(beside, s->beside.first, &beside) : (beside = info.input_bytes, false)) *bytes = SIZE_MAX;
+    else if (wick_add_overflows(*bytes, beside, bytes)) *bytes = SIZE_MAX;
     return WICK_OK;
 }
 
@@ -47,8 +51,8 @@ static wick_status find(const search *s, size_t bytes, int64_t most, wick_batch_
     }
     while (!high) { /* each input alone has to fit: there is an end */
         const int64_t next = WICK_MIN(2 * low, most + 1);
-        size_t at_next;
-        WICK_TRY(plan_bytes(s, next, &at_next));
+        size_t at_next = SIZE_MAX;
+        if (next <= s->beside.most || !s->beside.has_inputs) WICK_TRY(plan_bytes(s, next, &at_next));
         if (at_next > bytes) high = next, at_high = at_next;
         else low = next, at_low = at_next;
     }
@@ -65,10 +69,16 @@ static wick_status find(const search *s, size_t bytes, int64_t most, wick_batch_
 
 wick_status wick_plan_max_batch(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options,
                                 size_t bytes, wick_batch_fit *fit) {
+    return wick_max_batch_beside(ctx, fn, user, n_in, in, n_out, options, NULL, bytes, fit);
+}
+
+wick_status wick_max_batch_beside(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options,
+                                  const wick_beside *beside, size_t bytes, wick_batch_fit *fit) {
     *fit = (wick_batch_fit){0};
     if (n_in < 1 || !in) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "max_batch: needs specs of inputs");
     search s = {.ctx = ctx, .fn = fn, .user = user, .n_in = n_in, .n_out = n_out, .in = in};
     if (options) s.options = *options;
+    if (beside) s.beside = *beside;
     s.options.on_pass = NULL;
     s.options.on_remark = NULL;
     size_t each = 0; /* bytes of inputs for each sample: a bound on how many there can be */
@@ -83,8 +93,8 @@ wick_status wick_plan_max_batch(wick_context *ctx, wick_function fn, void *user,
     const size_t size = (size_t)n_in * sizeof *s.now;
     s.now = wick_calloc(&ctx->alloc, size);
     if (!s.now) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "max_batch: out of memory");
-    const size_t most = bytes / each;
-    const wick_status status = find(&s, bytes, (int64_t)WICK_MIN(most, (size_t)1 << 40), fit);
+    const int64_t most = (int64_t)WICK_MIN(bytes / each, (size_t)1 << 40);
+    const wick_status status = find(&s, bytes, beside ? WICK_MIN(most, beside->most) : most, fit);
     wick_release(&ctx->alloc, s.now, size);
     return status;
 }

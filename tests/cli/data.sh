@@ -76,6 +76,37 @@ test_arrays_come_back_as_they_were() {
     rm -rf back && expect 0 "$wick" data pack floats-idx2 f.wrec && expect 0 "$wick" data head f.wrec && has out "#0: 1 2 3" && has out "#1: -1 0 0.5"
     expect 0 "$wick" data unpack f.wrec back && cmp floats-idx2 back/images-idx2-ubyte || fail "other floats"
 }
+test_more_is_appended_and_what_stops_it_loses_nothing() {
+    rm -rf more back && mkdir -p more/dog && cp "$golden"/images/rgb8.png more/dog/x.png && cp "$golden"/images/grey8.png more/dog/y.png
+    for compression in none zstd; do
+        rm -rf p.wrec back both
+        expect 0 "$wick" data pack photos p.wrec --compression $compression || { has err "not on this machine" && continue; }
+        cp p.wrec before.wrec
+        expect 0 "$wick" data pack more p.wrec --append --json && valid_json out && has out '"appended": true' && [ "$(json out count)" = 2 ] || fail "$(json out count) added"
+        expect 0 "$wick" data verify p.wrec && has out "all 6 are sound"
+        expect 0 "$wick" data info p.wrec --json && [ "$(json out parts)" = 2 ] && [ "$(json out classes)" = 3 ] || fail "parts or classes"
+        wanted photos && cp -r want both && cp more/dog/* both/dog
+        expect 0 "$wick" data unpack p.wrec back && same both back
+        # dog is class 0 of what was added, and 2 of the file
+        expect 0 "$wick" data stats p.wrec --json && tr -d ' \n' <out >flat && has flat '"name":"cat","count":2},{"name":"deep","count":1},{"name":"dog","count":3}'
+        # Killed anywhere, it is as it was, and may be added to again.
+        old=$(stat -c %s before.wrec) new=$(stat -c %s p.wrec)
+        for at in $old $((old + 1)) $((old + 64)) $(((old + new) / 2)) $((new - 1)); do
+            { head -c "$old" p.wrec && head -c $((at - old > 64 ? 64 : at - old)) /dev/zero && tail -c +$((old + 65)) p.wrec | head -c $((at > old + 64 ? at - old - 64 : 0)); } >killed.wrec
+            expect 0 "$wick" data verify killed.wrec && has out "all 4 are sound"
+            expect 0 "$wick" data pack more killed.wrec --append && cmp p.wrec killed.wrec || fail "not the same after $((at - old)) bytes"
+        done
+    done
+    rm -f i.wrec && expect 0 "$wick" data pack idx i.wrec && cp i.wrec j.wrec && expect 0 "$wick" data pack idx i.wrec --split test --append && expect 0 "$wick" data info i.wrec && has out "80 arrays"
+    expect 2 "$wick" data pack photos j.wrec --append && has err "j.wrec: holds array, and photos holds files"
+    expect 0 "$wick" data info j.wrec && has out "60 arrays" && lacks out tail
+    mkdir -p birds/bird && cp "$golden"/images/rgb8.png birds/bird && cp p.wrec q.wrec
+    expect 2 "$wick" data pack birds q.wrec --append && has err 'class "bird" of birds is none of its 3' && cmp p.wrec q.wrec || fail "a class was made up"
+    expect 2 "$wick" data pack more p.wrec --append --compression zstd && has err "has its own"
+    expect 1 "$wick" data pack more none.wrec --append && has err none.wrec
+    expect 2 "$wick" data info p.wrec --append && has err "it is for pack"
+    expect 2 "$wick" data pack p.wrec p.wrec --append && has err "written over"
+}
 test_what_is_there_is_not_overwritten() {
     expect 0 "$wick" data pack photos p.wrec && mkdir -p there && echo mine >there/mine
     expect 1 "$wick" data unpack p.wrec there && has err "is there already" && [ "$(ls there)" = mine ] || fail "there was changed"

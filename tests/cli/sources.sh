@@ -58,6 +58,13 @@ test_recordings_are_learned() {
     expect 0 "$wick" data pack sounds/train sounds2.wrec && mkdir -p packed && mv sounds2.wrec packed/train.wrec
     expect 0 "$wick" train --data packed --arch cnn --transform "$list" --epochs 2 --batch 2 --out packed_run && has err "no test images"
     expect 2 "$wick" train --data sounds --arch cnn --out bad && has err "fit=N or window=N"
+    # Of several rates: refused, or made one, which the network keeps.
+    mkdir -p rates/train rates/test && cp -r sounds/train/* rates/train && cp -r sounds/test/* rates/test
+    printf '\x11\x2b\0\0' | dd of=rates/train/high/b.wav bs=1 seek=24 conv=notrunc 2>/dev/null # says 11,025 samples a second
+    expect 3 "$wick" train --data rates --arch cnn --transform "$list" --epochs 1 --batch 2 --out bad && has err "different numbers of samples a second: --rate HZ"
+    expect 0 "$wick" train --data rates --arch cnn --rate 8000 --transform "$list" --epochs 2 --batch 2 --out rated && expect 0 "$wick" eval rated && has out "low" && [ "$(metadata rated/best.safetensors | grep -c '8000')" -gt 0 ] || fail "the rate is not kept"
+    expect 0 "$wick" data bench rates/train --rate 8000 --transform "$list" --time 0.1 --batch 2 --workers 0
+    expect 2 "$wick" train --data flowers.csv --rate 8000 --out bad && has err "--rate is for recordings"
     expect 2 "$wick" train --data sounds --arch cnn --transform "flip" --out bad && has err "none of resample"
     expect 0 "$wick" data bench sounds --transform "$list" --workers 0,1 --time 0.1 --batch 2 && has out "samples/s"
 }

@@ -66,6 +66,17 @@ test_transforms() {
     done
     same_tensors colours0/last.safetensors colours3/last.safetensors
     expect 0 "$wick" train --resume colours0 --epochs 3
+    # Mixed samples and classes: the same for any number of workers, also when the run goes on within an epoch, and what is learned knows the pictures.
+    mixing="flip,normalise,mixup=0.2,cutmix=1"
+    for workers in 0 3; do
+        expect 0 "$wick" train --data images --arch cnn --transform "$mixing" --label-smoothing 0.1 --epochs 2 --batch 16 --workers $workers --out mixed$workers
+        same_tensors mixed0/last.safetensors mixed$workers/last.safetensors
+    done
+    expect 0 "$wick" train --data images --arch cnn --transform "normalise" --label-smoothing 0.1 --epochs 2 --batch 16 --out unmixed
+    ! cmp -s <(tensors mixed0/last.safetensors) <(tensors unmixed/last.safetensors) || fail "nothing was mixed"
+    expect 0 "$wick" train --data data --hidden 32 --epochs 12 --batch 20 --transform "normalise,mixup=0.2" --out learns_mixed --json
+    awk -v a="$(json out best_accuracy)" 'BEGIN { exit !(a > 0.9) }' || fail "accuracy $(json out best_accuracy) with mixup"
+    expect 2 "$wick" train --data images --transform "mixup=1,normalise" --out bad && has err "come last"
     expect 2 "$wick" train --data images --transform "flip,blur,normalise" --out bad
     has err "column 6"
     expect 2 "$wick" train --data images --transform "flip" --out bad

@@ -505,6 +505,77 @@ TEST(tensors_are_columns_without_a_copy) {
     wick_context_free(&ctx);
 }
 
+/* n samples of PCM, 16 bits, one channel. */
+static void write_wav(const char *name, uint32_t rate, uint32_t n) {
+    const uint32_t head[] = {0x46464952, 36 + 2 * n, 0x45564157, 0x20746d66, 16, 1 | 1 << 16, rate, 2 * rate, 2 | 16 << 16, 0x61746164, 2 * n};
+    FILE *f = fopen(in_folder(name), "wb");
+    REQUIRE(f && fwrite(head, sizeof head, 1, f) == 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const int16_t x = (int16_t)(20000 * sin(i * 440 * 6.283185307 / rate) + (double)(i % 7));
+        CHECK(fwrite(&x, 2, 1, f) == 1);
+    }
+    CHECK(fclose(f) == 0);
+}
+TEST(recordings_of_several_rates_become_of_one) {
+    static const struct { const char *name; uint32_t rate, n; } made[] = {{"set/a/0.wav", 8000, 900}, {"set/a/1.wav", 16000, 1801}, {"set/b/2.wav", 44100, 4000}, {"set/b/3.wav", 7919, 1000}, {"set/b/4.wav", 8000, 1}};
+    wick_context *ctx = new_context(NULL);
+    REQUIRE(ctx && begin());
+    run("mkdir -p set/a set/b");
+    for (int i = 0; i < 5; i++) write_wav(made[i].name, made[i].rate, made[i].n);
+    run("tar -cf set.tar set/a/0.wav set/a/1.wav set/b/2.wav set/b/3.wav set/b/4.wav");
+    pack(ctx, in_folder("set"), in_folder("set.wrec"), WICK_STORED);
+    static const char *const forms[] = {"set", "set.tar", "set.wrec"};
+    static const int64_t rates[] = {8000, 16000, 11025};
+    for (int form = 0; form < 3; form++) {
+        wick_dataset *set;
+        wick_fault fault;
+        REQUIRE(wick_dataset_of_files(ctx, in_folder(forms[form]), NULL, &set) == WICK_OK);
+        CHECK(wick_dataset_rate(set) == 0 && wick_dataset_length(set, 2, 0) == 4000);
+        wick_dataset_free(&set);
+        for (int r = 0; r < 3; r++) {
+            CHECK_MSG(wick_dataset_of_files(ctx, in_folder(forms[form]), &(wick_files_options){.rate = rates[r]}, &set) == WICK_OK, "%s", wick_context_error(ctx));
+            REQUIRE(set && wick_dataset_rate(set) == rates[r] && wick_dataset_count(set) == 5);
+            for (int64_t i = 0; i < 5; i++) {
+                wick_audio *audio, *want;
+                REQUIRE(wick_audio_open(ctx, in_folder(made[i].name), 1, &audio) == WICK_OK && wick_audio_resample(ctx, audio, rates[r], &want) == WICK_OK);
+                const int64_t n = wick_dataset_length(set, i, 0);
+                float *x = malloc((size_t)n * sizeof *x);
+                int64_t y = -1;
+                CHECK_MSG(wick_dataset_get(set, i, (void *[]){x, &y}, &fault) == WICK_OK, "%s", fault.text);
+                CHECK(n == wick_audio_length(want) && y == (i > 1) && memcmp(x, wick_audio_samples(want, 0), (size_t)n * sizeof *x) == 0);
+                test_count("recordings of a set at another rate", 1);
+                free(x);
+                wick_audio_free(&audio), wick_audio_free(&want);
+            }
+            wick_dataset_free(&set);
+        }
+        CHECK_INT(wick_dataset_of_files(ctx, in_folder(forms[form]), &(wick_files_options){.rate = 999}, &set), WICK_ERR_INVALID);
+    }
+    /* One that is another file by the time it is asked for. */
+    wick_dataset *set;
+    wick_fault fault;
+    static float x[8000];
+    REQUIRE(wick_dataset_of_files(ctx, in_folder("set"), &(wick_files_options){.rate = 16000}, &set) == WICK_OK);
+    write_wav(made[1].name, 12000, 1801);
+    int64_t y;
+    CHECK_INT(wick_dataset_get(set, 1, (void *[]){x, &y}, &fault), WICK_ERR_IO);
+    CHECK_STR_HAS(fault.text, "1.wav: has 1801 samples, 12000 a second: it was changed");
+    wick_dataset_free(&set);
+    write_wav(made[1].name, 500, 20);
+    CHECK_INT(wick_dataset_of_files(ctx, in_folder("set"), &(wick_files_options){.rate = 16000}, &set), WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "1.wav: has 500 samples a second");
+    for (int i = 0; i < 17; i++) { /* more rates than are kept ready */
+        char name[32];
+        snprintf(name, sizeof name, "set/a/%d.wav", 10 + i);
+        write_wav(name, (uint32_t)(8000 + i), 50);
+    }
+    write_wav(made[1].name, 8000, 20);
+    CHECK_INT(wick_dataset_of_files(ctx, in_folder("set"), &(wick_files_options){.rate = 16000}, &set), WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "16 other rates");
+    wick_context_free(&ctx);
+    end();
+}
+
 /* Python's tarfile makes the shards. */
 static bool make_shards(const char *ends) {
     static const char program[] =

@@ -211,11 +211,11 @@ TEST(texts_that_make_no_sense_are_refused_with_their_column) {
 }
 
 TEST(any_text_is_read_or_refused) {
-    static const char *const parts[] = {"crop=", "cut=", "center=", "flip", "vflip", "resize=", "resizedcrop=", "jitter=", "grey", "normalise", "erase", "affine=", "blur=", ",", "=", ":", "/", "x", "1", "2", "0.5", "9", "-", "e", " ", "nan"};
+    static const char *const parts[] = {"crop=", "cut=", "center=", "flip", "vflip", "resize=", "resizedcrop=", "jitter=", "grey", "normalise", "erase", "affine=", "blur=", "mixup=", "cutmix=", ",", "=", ":", "/", "x", "1", "2", "0.5", "9", "-", "e", " ", "nan"};
     wick_context *ctx = new_context();
     REQUIRE(ctx);
     int good = 0;
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 40000; i++) {
         char text[256] = "";
         for (int k = test_rand_int(0, 12); k > 0; k--) strcat(text, parts[test_rand_int(0, (int)WICK_COUNTOF(parts) - 1)]);
         const wick_spec in = {"x", WICK_U8, 3, {test_rand_int(1, 4), test_rand_int(1, 20), test_rand_int(1, 20)}};

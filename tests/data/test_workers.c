@@ -478,6 +478,60 @@ TEST(a_batch_follows_a_latency_and_the_order_stays) {
     TEARDOWN;
 }
 
+/* A step with a hidden layer, whose memory grows with the batch. */
+static wick_status hidden_step(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    wick_tensor *const *w = user;
+    (void)ctx;
+    wick_tensor *x = wick_reshape(in[0], 2, (const int64_t[]){wick_tensor_dim(in[0], 0), HEIGHT * WIDTH});
+    out[0] = wick_cross_entropy(wick_matmul(wick_relu(wick_matmul(x, w[0])), w[1]), in[1]);
+    return WICK_OK;
+}
+TEST(the_largest_batch_is_what_loader_and_step_have_memory_for_together) {
+    SETUP(.slow = false);
+    const int64_t hidden[] = {HEIGHT * WIDTH, 32}, classes[] = {32, CLASSES};
+    wick_tensor *w[] = {wick_random_normal(ctx, WICK_F32, 2, hidden), wick_random_normal(ctx, WICK_F32, 2, classes)};
+    const wick_spec open[] = {{"x", WICK_F32, 4, {WICK_BATCH, 1, HEIGHT, WIDTH}}, {"y", WICK_I64, 1, {WICK_BATCH}}};
+    const wick_loader_step step = {hidden_step, w, 2, open, 1, NULL};
+    int bounded = 0;
+    for (int workers = 0; workers < 3; workers++)
+        for (size_t bytes = (size_t)1 << 15; bytes <= (size_t)1 << 18; bytes += bytes / 2) {
+            wick_loader_options o = {.batch = 150, .shuffle = true, .seed = 3, .workers = workers, .latency = 1e-9};
+            wick_batch_fit fit;
+            wick_loader_stats stats;
+            const wick_status status = wick_loader_max_batch(ctx, set, &o, &step, bytes, &fit);
+            if (status == WICK_ERR_NOMEM) {
+                CHECK_STR_HAS(wick_context_error(ctx), "one sample takes");
+                continue;
+            }
+            CHECK_MSG(status == WICK_OK && fit.batch >= 1 && fit.batch <= 150 && fit.bytes <= bytes, "%s", wick_context_error(ctx));
+            CHECK(fit.batch == 150 ? fit.next_bytes == 0 : fit.next_bytes > bytes);
+            bounded += fit.batch < 150;
+            /* That is what both take. */
+            size_t both[2];
+            for (int more = 0; more < 2; more++) {
+                wick_plan *plan;
+                wick_spec specs[2] = {open[0], open[1]};
+                o.batch = specs[0].dims[0] = specs[1].dims[0] = fit.batch + more;
+                REQUIRE(wick_compile(ctx, hidden_step, w, 2, specs, 1, NULL, &plan) == WICK_OK && wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+                const wick_plan_info i = wick_plan_get_info(plan);
+                for (int k = 0; k < 20 && !more; k++) CHECK(wick_loader_take(loader, &b) == WICK_OK && b.count <= fit.batch);
+                wick_loader_get_stats(loader, &stats);
+                both[more] = i.arena_bytes + i.scratch_bytes + i.output_bytes + i.state_bytes + stats.memory_peak;
+                wick_loader_free(&loader);
+                wick_plan_free(&plan);
+            }
+            CHECK_INT(both[0], fit.bytes);
+            if (fit.next_bytes) CHECK_INT(both[1], fit.next_bytes);
+        }
+    CHECK_MSG(bounded > 3, "%d", bounded);
+    wick_batch_fit fit;
+    CHECK_INT(wick_loader_max_batch(ctx, set, &(wick_loader_options){.workers = 1}, &step, (size_t)1 << 30, &fit), WICK_OK);
+    CHECK_INT(fit.batch, SAMPLES); /* no more than there are */
+    CHECK_INT(wick_loader_max_batch(ctx, set, &(wick_loader_options){.workers = -1}, &step, (size_t)1 << 30, &fit), WICK_ERR_INVALID);
+    CHECK_INT(wick_loader_max_batch(ctx, set, NULL, &step, (size_t)1 << 30, &fit), WICK_ERR_INVALID);
+    TEARDOWN;
+}
+
 /* Samples that take time, but no CPU's: a caller that waits gets all workers, and one that does not keeps one. The batches are the same. */
 static wick_status late(void *user, int64_t index, void *const *out, wick_fault *fault) {
     usleep(400);

@@ -39,6 +39,7 @@ typedef struct wick_pixels_table {
     /* Output i is what lies at (x + i dx, y + i dy), where the middle of a pixel is a whole number: bilinear, 0 outside. Planes of height x width lie behind each other in src, and in dst,
      * which points to a row of the first. */
     void (*warp)(int64_t n, double x, double y, double dx, double dy, int64_t planes, int64_t height, int64_t width, const float *src, float *dst);
+    void (*share)(int64_t n, float own, float rest, const float *other, float *x); /* own x + rest other */
     double (*sum)(int64_t n, const float *r, const float *g, const float *b); /* of grey, or of r where g is NULL: eight sums, folded in order */
 } wick_pixels_table;
 const wick_pixels_table *wick_pixels_kernels(void); /* of the current tier */

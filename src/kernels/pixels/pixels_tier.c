@@ -90,6 +90,10 @@ static void affine(int64_t n, float scale, float shift, float *restrict x) {
     for (int64_t i = 0; i < n; i++) x[i] = x[i] * scale + shift;
 }
 
+static void share(int64_t n, float own, float rest, const float *restrict other, float *restrict x) {
+    for (int64_t i = 0; i < n; i++) x[i] = own * x[i] + rest * other[i];
+}
+
 /* From sixths of a turn, hue h, saturation s and value v: channel c of 5, 3, 1 is v - v s min(k, 4 - k, 1), at least v - 0, where k = (c + h) mod 6 (Smith, "Color gamut
  * transform pairs", 1978, in its closed form). */
 static inline float channel(float c, float h, float s, float v) {
@@ -163,4 +167,4 @@ static void warp(int64_t n, double x, double y, double dx, double dy, int64_t pl
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
-const wick_pixels_table PASTE(wick_pixels_table_, WICK_TIER_NAME) = {map, mix, pick, brighten, blend, saturate, turn, affine, smooth, warp, sum};
+const wick_pixels_table PASTE(wick_pixels_table_, WICK_TIER_NAME) = {map, mix, pick, brighten, blend, saturate, turn, affine, smooth, warp, share, sum};
