@@ -51,7 +51,8 @@ typedef struct cli_options {
     bool list, memory, instructions;
     int64_t runs;
 
-    const char *without, *before, *after, *dot; /* of plan, explain and graph */
+    const char *wide; /* of train, plan, explain and graph */
+    const char *without, *before, *after, *dot; /* of the last three */
     bool train;
     const char *name, *cc, *isa; /* of compile, with out and weights */
     int64_t lanes;

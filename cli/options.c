@@ -101,6 +101,7 @@ static const option_row rows[] = {
      "the most that a step's intermediates may take, 64M: what gradients need is made again instead of kept where it must be, for the same bits; 0: no limit"},
     {"precision", "f32|bf16|f16", CHOICE, T | L | W | G, "f32", AT(precision), 0, 0, FIXED,
      "what products take and give, with sums, weights and all else in f32; f16 of train scales the loss, and skips steps whose gradients overflow"},
+    {"wide", "OPS", TEXT, T | L | W | G, "", AT(wide), 0, 0, FIXED, "with --precision: ops that stay in f32 all the same, by name with commas between: attention,conv"},
     {"max-batch", "BYTES", BYTES, L | W | G, "0", AT(max_batch), 0, 0, FORGET,
      "instead of --batch: the largest with which a step takes no more than so many bytes (64M, 1.5G), with weights, inputs and scratch; found without running one"},
     {"epochs", "N", INTEGER, T, "12", AT(epochs), 1, 1e6, CHANGEABLE, "passes over the training images"},

@@ -48,6 +48,7 @@ static wick_compile_options compiling(planned *p) {
     return (wick_compile_options){.without = *p->o->without ? p->o->without : NULL,
                                   .memory_budget = (size_t)p->o->memory_budget,
                                   .precision = (wick_precision)p->o->precision,
+                                  .wide = p->o->wide,
                                   .on_pass = p->keeps_graphs ? hear_graph : NULL,
                                   .on_remark = p->keeps_remarks ? hear_remark : NULL,
                                   .user = p};
@@ -74,7 +75,9 @@ static int too_little(const planned *p, const char *option, wick_status status) 
 /* A name in --without that is none is the command line's fault, and anything else the model's. */
 static int failed(const planned *p, wick_status status) {
     const char *why = talk_why(p->ctx, status);
-    if (status == WICK_ERR_NOMEM && p->o->memory_budget) return too_little(p, "memory-budget", status);
+    const wick_compile_options options = {.memory_budget = (size_t)p->o->memory_budget, .wide = p->o->wide};
+    const char *option = talk_compiling(p->ctx, status, &options);
+    if (option) return talk_fail(CLI_USAGE, "--%s: %s", option, why);
     return !can_be_left_out(p->o->without) ? talk_fail(CLI_USAGE, "--without: %s", why) : talk_fail(talk_code(status, p->o->model ? CLI_BAD_FILE : CLI_USAGE), "%s", why);
 }
 

@@ -108,6 +108,11 @@ const char *talk_why(const wick_context *ctx, wick_status status) {
     return told ? wick_context_error(ctx) : wick_status_name(status);
 }
 
+const char *talk_compiling(const wick_context *ctx, wick_status status, const wick_compile_options *options) {
+    if (status == WICK_ERR_NOMEM && options->memory_budget) return "memory-budget";
+    return status == WICK_ERR_INVALID && options->wide && strstr(talk_why(ctx, status), "mixed precision narrows no op") ? "wide" : NULL;
+}
+
 bool talk_color(FILE *stream) {
     enum { AUTO, ALWAYS, NEVER };
     if (setup.color != AUTO) return setup.color == ALWAYS;

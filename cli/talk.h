@@ -6,7 +6,7 @@
 #include "cli.h"
 #include "json.h"
 
-#include "wick/context.h"
+#include "wick/plan.h"
 
 /* Before the options are read, with .command CMD_COUNT, and once they are. */
 void talk_setup(const cli_options *options);
@@ -20,6 +20,8 @@ WICK_PRINTF(2, 3) int talk_fail(int code, const char *format, ...);
 int talk_code(wick_status status, int blame);
 /* What went wrong: the context's text, or the status's name where it has none, as when memory ran out. */
 const char *talk_why(const wick_context *ctx, wick_status status);
+/* The option that a plan could not be made for; NULL: another cause. */
+const char *talk_compiling(const wick_context *ctx, wick_status status, const wick_compile_options *options);
 /* Whether colours suit this stream: --color, NO_COLOR (no-color.org), TERM=dumb, a terminal. */
 bool talk_color(FILE *stream);
 /* The width of the terminal behind a stream; 0: it is none. */

@@ -128,7 +128,7 @@ wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_grou
 }
 
 wick_compile_options trainer_compiling(const cli_options *o) {
-    return (wick_compile_options){.memory_budget = (size_t)o->memory_budget, .precision = (wick_precision)o->precision};
+    return (wick_compile_options){.memory_budget = (size_t)o->memory_budget, .precision = (wick_precision)o->precision, .wide = o->wide};
 }
 
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
@@ -149,8 +149,9 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
         for (int last = 0; last <= (t->tail > 0); last++)
             if (status == WICK_OK) status = compile(t, update, last, &t->compiling, &t->steps[update][last]);
     if (status == WICK_OK) return CLI_OK;
+    const char *option = talk_compiling(c->ctx, status, compiling);
     const bool group = status == WICK_ERR_INVALID && optim->n_groups; /* that no parameter is in */
-    if (status == WICK_ERR_NOMEM && compiling->memory_budget) return talk_fail(CLI_USAGE, "--memory-budget: %s", talk_why(c->ctx, status));
+    if (option) return talk_fail(CLI_USAGE, "--%s: %s", option, talk_why(c->ctx, status));
     return talk_fail(group ? CLI_USAGE : CLI_FAILED, "%s%s", group ? "--group or --freeze: " : "", talk_why(c->ctx, status));
 }
 
@@ -211,7 +212,7 @@ void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t s
     }
     step s;
     trainer_result result;
-    wick_compile_options options = {.no_passes = true, .check_finite = true, .precision = t->compiling.precision};
+    wick_compile_options options = {.no_passes = true, .check_finite = true, .precision = t->compiling.precision, .wide = t->compiling.wide};
     wick_status status = compile(t, updates(t, number), n < t->batch, &options, &s);
     if (status != WICK_OK) {
         snprintf(text, size, "the step could not be repeated op by op: %s", talk_why(t->c->ctx, status));

@@ -234,6 +234,7 @@ struct wick_context {
     atomic_size_t tensor_bytes;
     uint32_t segment, segments; /* of wick_recompute: that being recorded, or 0, and how many there were since the last evaluation */
     wick_dtype precision;       /* that products narrow f32 to (the precision pass): WICK_BF16, WICK_F16; 0: none */
+    uint32_t precision_wide;    /* bits of rows of that pass whose ops stay f32 (wick_precision_wide) */
     size_t live_target;         /* bytes of intermediates that the checkpoint pass aims at; 0: it keeps to marks */
     uint64_t nodes_recorded, plans_built, plan_hits, evals;
     uint64_t recorded_at_eval; /* nodes_recorded at the last evaluation */

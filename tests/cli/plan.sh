@@ -54,6 +54,8 @@ test_precision() {
     expect 0 "$wick" graph "${net[@]}" --precision bf16 --after precision && has out "bf16[1,120] = matmul("
     expect 0 "$wick" graph "${net[@]}" --precision f16 --train && has out "f16["
     expect 0 "$wick" graph "${net[@]}" && lacks out "f16"
+    expect 0 "$wick" graph "${net[@]}" --precision bf16 --wide matmul,attention --after precision && has out "f32[1,120] = matmul(" && has out "bf16["
+    expect 2 "$wick" plan "${net[@]}" --precision bf16 --wide conv,relu && has err "--wide: mixed precision narrows no op 'relu'; those that can stay wide: matmul conv"
     expect 2 "$wick" plan "${net[@]}" --precision f8 && has err "--precision must be one of f32|bf16|f16"
 }
 test_training() {
@@ -63,6 +65,7 @@ test_training() {
     expect 0 "$wick" train "${run[@]}" --out kept --memory-budget 500K --json && [ "$(json out loss)" = "$loss" ] || fail "another loss under a budget"
     expect 0 "$wick" train "${run[@]}" --out half --precision f16 --json && has out '"loss_scale": ' && has out '"skipped_updates": '
     expect 0 "$wick" train --resume half --epochs 3 --json --quiet && has out '"loss_scale": '
+    expect 2 "$wick" train "${run[@]}" --out bad --precision f16 --wide pool && has err "narrows no op 'pool'"
     expect 2 "$wick" train --resume half --epochs 4 --precision bf16 && has err "can't be changed on --resume"
     expect 2 "$wick" train "${run[@]}" --out less --memory-budget 2K && has err "--memory-budget: "
 }

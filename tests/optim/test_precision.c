@@ -56,6 +56,47 @@ TEST(convolutions_round_operands_and_results) {
     bench_close(&b);
 }
 
+static wick_status product_of_a_convolution(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)user;
+    wick_tensor *w = wick_ones(ctx, WICK_F32, WICK_DIMS(1, 1, 2)), *v = wick_full(ctx, WICK_F32, WICK_DIMS(3, 2), 1 / 3.0);
+    wick_tensor *y = wick_matmul(wick_conv(in[0], w, NULL, NULL), v);
+    out[0] = y;
+    wick_grad(wick_sum(y, WICK_ALL_AXES, false), 1, in, &out[1]);
+    return WICK_OK;
+}
+static void hear_narrowed(void *user, const char *pass, const char *node, const char *place, const char *text) {
+    (void)place, (void)text;
+    if (!strcmp(pass, "precision")) strcat(strncat((char *)user, node, strcspn(node, " ")), " ");
+}
+
+TEST(ops_that_are_to_stay_wide_do_with_their_gradients) {
+    static const struct {
+        const char *wide, *narrowed;
+    } list[] = {{NULL, "conv matmul "}, {"", "conv matmul "}, {"conv", "matmul "}, {"matmul", "conv "}, {"matmul,conv", ""}};
+    wick_context *ctx = context();
+    const wick_spec in = {.dtype = WICK_F32, .rank = 3, .dims = {1, 1, 4}};
+    const float x[4] = {1.01f, 2.03f, -3.07f, 0.11f};
+    for (size_t i = 0; i < WICK_COUNTOF(list); i++) {
+        char told[400] = "";
+        wick_plan *plan = NULL;
+        wick_workspace *ws = NULL;
+        float y[2], slope[4];
+        const wick_compile_options options = {.precision = WICK_PRECISION_BF16, .wide = list[i].wide, .on_remark = hear_narrowed, .user = told};
+        CHECK_OK(ctx, wick_compile(ctx, product_of_a_convolution, NULL, 1, &in, 2, &options, &plan));
+        REQUIRE(plan && wick_workspace_new(plan, &ws) == WICK_OK);
+        CHECK(wick_run(ws, (const void *[]){x}, (void *[]){y, slope}) == WICK_OK);
+        CHECK_MSG(!strcmp(told, list[i].narrowed), "%s: %s", list[i].wide ? list[i].wide : "none", told);
+        CHECK_INT(fabsf(y[0] + 0.96f / 3) < 1e-6f, !*list[i].narrowed); /* (1.01 + 4.06 - 6.14 + 0.11) / 3 */
+        CHECK_INT(fabsf(slope[0] - 2 / 3.0f) < 1e-6f, !*list[i].narrowed);
+        wick_workspace_free(&ws);
+        wick_plan_free(&plan);
+    }
+    wick_plan *plan = NULL;
+    CHECK_INT(wick_compile(ctx, product_of_a_convolution, NULL, 1, &in, 2, &(wick_compile_options){.wide = "conv,softmax"}, &plan), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "no op 'softmax'; those that can stay wide: matmul conv conv_data conv_weight attention");
+    wick_context_free(&ctx);
+}
+
 /* ---- training ----------------------------------------------------------------------------------------------------------------------- */
 
 enum { BATCH = 32, CLASSES = 4, STEPS = 60 };

@@ -24,11 +24,29 @@ static const row list[] = {
     {&wick_op_attention, ROUNDED, 3}, {&wick_op_reshape, FOLLOWS, 1}, {&wick_op_permute, FOLLOWS, 1},  {&wick_op_slice, FOLLOWS, 1},
 };
 
-static const row *row_of(const wick_node *node) {
+static const row *row_of(const wick_context *ctx, const wick_node *node) {
     static const row wide = {NULL, WIDE, 0};
     for (size_t i = 0; i < WICK_COUNTOF(list); i++)
-        if (list[i].op == node->op && node->in[0]->type.dtype == WICK_F32) return &list[i];
+        if (list[i].op == node->op && node->in[0]->type.dtype == WICK_F32 && !(ctx->precision_wide >> i & 1)) return &list[i];
     return &wide;
+}
+
+wick_status wick_precision_wide(const char *names, uint32_t *bits, wick_msg *msg) {
+    char known[256];
+    wick_str s = wick_str_on(known, sizeof known);
+    for (size_t i = 0; i < WICK_COUNTOF(list); i++)
+        if (list[i].how != FOLLOWS) wick_str_add(&s, " %s", list[i].op->name);
+    *bits = 0;
+    while (names && *names) {
+        const size_t length = strcspn(names, ",");
+        uint32_t bit = 0;
+        for (size_t i = 0; i < WICK_COUNTOF(list); i++)
+            if (list[i].how != FOLLOWS && strlen(list[i].op->name) == length && memcmp(list[i].op->name, names, length) == 0) bit = (uint32_t)1 << i;
+        if (!bit) return wick_msg_set(msg, WICK_ERR_INVALID, "mixed precision narrows no op '%.*s'; those that can stay wide:%s", (int)WICK_MIN(length, 64), names, known);
+        *bits |= bit;
+        names += length + (names[length] == ',');
+    }
+    return WICK_OK;
 }
 
 /* A value of the new graph in the narrow type: v->grad, which autodiff alone uses otherwise, has it. */
@@ -100,7 +118,7 @@ wick_status wick_pass_precision(wick_graph *graph, wick_msg *msg) {
     for (size_t i = 0; i < n && good; i++) {
         wick_node *node = old[i];
         wick_resolve_inputs(node);
-        const row *r = row_of(node);
+        const row *r = row_of(ctx, node);
         wick_here(node->site);
         if (!narrows(node, r) || !replace(ctx, node, r)) good = wick_graph_push(graph, node);
     }
