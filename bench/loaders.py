@@ -1,18 +1,22 @@
-"""How many samples a second wick data bench and PyTorch's DataLoader make of the same files, in turn, each at its best of 0, 1 and 2 workers, and how much memory they hold; and, which other
-programs disturb less, how many a second of CPU time without workers.
+"""How many samples a second wick data bench, PyTorch's DataLoader, and Grain, SPDL and WebDataset where they are installed, make of the same files, in turn, each at its best of 0, 1 and 2 workers, and
+how much memory they hold; and, which other programs disturb less, how many a second of CPU time without workers (SPDL: with a thread).
 
-    python bench/loaders.py WICK MNIST PICTURES RECORDINGS  # the command; a folder of MNIST's IDX files; a folder CLASS/NAME.jpg of 32 x 32; a folder of WAVs of 8 kHz, 16 bits, one channel. ONLY=WORD takes the rows that have it in their names
+    python bench/loaders.py WICK MNIST PICTURES RECORDINGS  # the command; a folder of MNIST's IDX files; a folder CLASS/NAME.jpg of 32 x 32; a folder of WAVs of 8 kHz, 16 bits, one channel. ONLY=WORD takes the rows that have it in their names, PEERS=torch,grain those loaders
 
 Needs torch and Pillow (2.13.0 and 12 for the figures of docs/data.md). PyTorch's side decodes by Pillow, whose libjpeg-turbo is its own, and does the rest on tensors without torchvision's checks,
-which would only cost it time.
+which would only cost it time. The others are given the same samples, as arrays of NumPy's: Grain and SPDL in threads, WebDataset from a .tar through PyTorch's loader.
 """
+import atexit
 import gzip
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
+import tarfile
+import tempfile
 import threading
 import time
 import wave
@@ -55,14 +59,15 @@ class Files(torch.utils.data.Dataset):
         classes = sorted({pathlib.Path(f).parent.name for f in self.files})
         self.labels = [classes.index(pathlib.Path(f).parent.name) for f in self.files]
     def __len__(self): return len(self.files)
-    def __getitem__(self, i):
-        x = torch.from_numpy(np.array(PIL.Image.open(self.files[i]).convert("RGB"))).permute(2, 0, 1)
+    def __getitem__(self, i): return self.change(PIL.Image.open(self.files[i])), self.labels[i]
+    def change(self, picture):
+        x = torch.from_numpy(np.array(picture.convert("RGB"))).permute(2, 0, 1)
         drawn = torch.randint(9 * 9 * 2, (1,)).item()
         top, left, mirrored = drawn % 9, drawn // 9 % 9, drawn // 81
         x = torch.nn.functional.pad(x, (4, 4, 4, 4))[:, top:top + 32, left:left + 32]
         if mirrored:
             x = x.flip(2)
-        return (x.float() / 255 - 0.5) / 0.25, self.labels[i]
+        return (x.float() / 255 - 0.5) / 0.25
 
 
 class Recordings(torch.utils.data.Dataset):
@@ -125,6 +130,69 @@ def of_torch(dataset, workers):
     return (n - BATCH) / (time.perf_counter() - start), watch.close(), (n - BATCH) / (time.process_time() - computed)
 
 
+def timed(batches):
+    """The same for any iterator of batches."""
+    watch, n, start = Watch(os.getpid()), 0, None
+    for x in batches:
+        if start is None:
+            start, computed = time.perf_counter(), time.process_time()
+            continue
+        n += len(x)
+        if time.perf_counter() - start > SECONDS:
+            break
+    return n / (time.perf_counter() - start), watch.close(), n / (time.process_time() - computed)
+
+
+def as_arrays(dataset):
+    """A sample as Grain and SPDL batch it: NumPy's, without PyTorch's tensors."""
+    def get(i):
+        x, y = dataset[i]
+        return np.asarray(x), int(y)
+    return get
+
+
+def of_grain(dataset, workers):
+    import grain.python as grain
+    get = as_arrays(dataset)
+    source = grain.MapDataset.range(len(dataset)).shuffle(seed=1).repeat().map(lambda i: get(int(i))).batch(BATCH)
+    return timed(x for x, _ in source.to_iter_dataset(grain.ReadOptions(num_threads=workers, prefetch_buffer_size=workers and 4)))
+
+
+def of_spdl(dataset, workers):
+    from spdl.pipeline import PipelineBuilder
+    get, threads = as_arrays(dataset), max(workers, 1)
+
+    def indices():
+        while True:
+            yield from map(int, np.random.permutation(len(dataset)))
+
+    collate = lambda samples: np.stack([x for x, _ in samples])
+    pipeline = PipelineBuilder().add_source(indices()).pipe(get, concurrency=threads).aggregate(BATCH).pipe(collate).add_sink(4).build(num_threads=threads)
+    with pipeline.auto_stop():
+        return timed(iter(pipeline))
+
+
+def of_webdataset(dataset, workers):
+    import webdataset
+    if not isinstance(dataset, Files):
+        return 0, 0, 0 # it reads archives
+    if not SHARD.exists():
+        with tarfile.open(SHARD, "w") as t:
+            for i, f in enumerate(dataset.files):
+                t.add(f, f"{i:06d}.jpg")
+
+    def get(sample):
+        import io
+        return dataset.change(PIL.Image.open(io.BytesIO(sample["jpg"]))), 0
+
+    def batches():
+        set = webdataset.WebDataset(str(SHARD), shardshuffle=False, empty_check=False, nodesplitter=None, workersplitter=None).shuffle(1000).map(get).batched(BATCH)
+        while True:
+            yield from (x for x, _ in torch.utils.data.DataLoader(set, None, num_workers=workers))
+
+    return timed(batches())
+
+
 def of_wick(path, workers, transform):
     command = [wick, "data", "bench", path, "--batch", str(BATCH), "--workers", str(workers), "--time", str(SECONDS), "--transform", transform, "--json", "--quiet"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -134,22 +202,43 @@ def of_wick(path, workers, transform):
     return row["samples_per_second"], watch.close(), row["samples_per_cpu_second"]
 
 
+def packed(path):
+    """A record file of it, compressed."""
+    to = FOLDER / (pathlib.Path(path).name + ".wrec")
+    subprocess.run([wick, "data", "pack", path, str(to), "--compression", "zstd", "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    return str(to)
+
+
 torch.set_num_threads(1)
+FOLDER = pathlib.Path(tempfile.mkdtemp())
+atexit.register(shutil.rmtree, FOLDER)
+SHARD = FOLDER / "pictures.tar"
+LOG_MEL = "fit=8000,logmel=40:200:80,normalise=-5/4"
 ROWS = [
-    ("MNIST, arrays of floats as they are (PyTorch) against bytes normalised (Wick)", Arrays(), mnist, "normalise"),
-    ("MNIST, bytes normalised", Bytes(), mnist, "normalise"),
-    ("CIFAR-10, JPEG, crop of a padded picture, flip, normalise", Files(), pictures, "crop=4,flip,normalise"),
-    ("spoken digits, WAV to log-mel, 101 x 40", Recordings(), recordings, "fit=8000,logmel=40:200:80,normalise=-5/4"),
+    ("MNIST, arrays of floats as they are (PyTorch) against bytes normalised (Wick)", Arrays, mnist, "normalise"),
+    ("MNIST, bytes normalised", Bytes, mnist, "normalise"),
+    ("CIFAR-10, JPEG, crop of a padded picture, flip, normalise", Files, pictures, "crop=4,flip,normalise"),
+    ("packed CIFAR-10, the same JPEGs in a record file by Zstandard (Wick)", Files, pictures, "crop=4,flip,normalise"),
+    ("spoken digits, WAV to log-mel, 101 x 40", Recordings, recordings, LOG_MEL),
+    ("packed spoken digits, the same WAVs in a record file by Zstandard (Wick)", Recordings, recordings, LOG_MEL),
 ]
 ROWS = [row for row in ROWS if os.environ.get("ONLY", "") in row[0]]
-print(f"| batches of {BATCH} | Wick, samples/s | PyTorch {torch.__version__.split('+')[0]} | ratio | RssAnon, MB | a CPU second, 0 workers | ratio |\n|---|---|---|---|---|---|---|")
+PEERS = {"torch": ("PyTorch " + torch.__version__.split("+")[0], of_torch), "grain": ("Grain", of_grain), "spdl": ("SPDL", of_spdl), "webdataset": ("WebDataset", of_webdataset)}
+PEERS = {k: PEERS[k] for k in os.environ.get("PEERS", "torch,grain,spdl,webdataset").split(",")}
+best_of = lambda runs: max((statistics.median(r[0] for r in runs[w]), w, max(r[1] for r in runs[w])) for w in WORKERS)
+print(f"| batches of {BATCH} | loader | samples/s | Wick's ratio | RssAnon, MB | a CPU second, 0 workers | Wick's ratio |\n|---|---|---|---|---|---|---|")
 for name, dataset, path, transform in ROWS:
-    got = {("wick", w): [] for w in WORKERS} | {("torch", w): [] for w in WORKERS}
+    dataset, path = dataset(), packed(path) if name.startswith("packed") else path
+    got = {who: {w: [] for w in WORKERS} for who in ("wick", *PEERS)}
     for _ in range(ROUNDS):
         for w in WORKERS:
-            got["wick", w].append(of_wick(path, w, transform))
-            got["torch", w].append(of_torch(dataset, w))
-    best = {who: max(((statistics.median(r[0] for r in got[who, w]), w, max(r[1] for r in got[who, w])) for w in WORKERS)) for who in ("wick", "torch")}
-    a, b = best["wick"], best["torch"]
-    c, d = (statistics.median(r[2] for r in got[who, 0]) for who in ("wick", "torch"))
-    print(f"| {name} | {a[0]:,.0f} ({a[1]} workers) | {b[0]:,.0f} ({b[1]} workers) | {a[0] / b[0]:.1f} | {a[2] / 1e6:.0f} and {b[2] / 1e6:.0f} | {c:,.0f} and {d:,.0f} | {c / d:.1f} |", flush=True)
+            got["wick"][w].append(of_wick(path, w, transform))
+            for who, (_, run) in PEERS.items():
+                got[who][w].append(run(dataset, w))
+    best, cpu = {who: best_of(got[who]) for who in got}, {who: statistics.median(r[2] for r in got[who][0]) for who in got}
+    for who in got:
+        if not best[who][0]:
+            continue
+        title = "Wick" if who == "wick" else PEERS[who][0]
+        ratios = ("", "") if who == "wick" else (f"{best['wick'][0] / best[who][0]:.1f}", f"{cpu['wick'] / cpu[who]:.1f}")
+        print(f"| {name} | {title} | {best[who][0]:,.0f} ({best[who][1]} workers) | {ratios[0]} | {best[who][2] / 1e6:.0f} | {cpu[who]:,.0f} | {ratios[1]} |", flush=True)

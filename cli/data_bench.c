@@ -64,6 +64,8 @@ static void put_row(json *j, const wick_loader_stats *s, speeds speed) {
     json_real(j, "samples_per_second_lately", s->samples_per_second, 6);
     json_real(j, "batches_per_second", s->batches_per_second, 6);
     json_real(j, "waiting", s->waiting, 4);
+    json_real(j, "cpu", s->cpu, 4);
+    json_real(j, "io_wait", s->io_wait, 4);
     json_real(j, "ready", s->full, 4);
     json_integer(j, "samples", (int64_t)s->samples);
     json_integer(j, "batches", (int64_t)s->batches);

@@ -31,6 +31,7 @@ typedef struct wick_dataset_source {
     /* Writes field k of the sample to out[k], wick_dataset_bytes bytes of it, unless out[k] is NULL. A failure has a text in *fault, never NULL. */
     wick_status (*get)(void *user, int64_t index, void *const *out, wick_fault *fault);
     const void *(*at)(void *user, int64_t index, int field);   /* where a field lies in memory, for as long as the data set lives; NULL: it does not */
+    void (*ahead)(void *user, const int64_t *indices, int64_t n); /* these will be asked for soon: reading them may begin, which nobody waits for. NULL: there is nothing to begin */
     int64_t (*length)(void *user, int64_t index, int field);   /* dims[0] of a field where it varies; quick, without decoding. -1: it cannot be told */
     int64_t (*label)(void *user, int64_t index);               /* the class, quick, without decoding; -1: none */
     int64_t classes;                                           /* labels are below it; 0: samples have none */
@@ -76,6 +77,8 @@ WICK_API size_t wick_dataset_bytes(const wick_dataset *dataset, int64_t i, int f
 /* Writes each field k of sample i to out[k], unless that is NULL. Any number of threads may. WICK_ERR_INDEX: i is not below the count; else what the set's maker says.
  * *fault (or NULL) has the text; no context does, since a thread of the host's may ask. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_get(const wick_dataset *dataset, int64_t i, void *const *out, wick_fault *fault);
+/* Says that these samples will be asked for soon, for sets that can begin to read; numbers outside are passed over. A loader says so itself, for as long as anything is read from a disk. */
+WICK_API void wick_dataset_ahead(const wick_dataset *dataset, const int64_t *indices, int64_t n);
 /* Where a field lies in memory, without a copy; NULL outside, and where it does not lie there. */
 WICK_API const void *wick_dataset_at(const wick_dataset *dataset, int64_t i, int field);
 WICK_API int64_t wick_dataset_label(const wick_dataset *dataset, int64_t i); /* the class; -1 outside, and where there is none */

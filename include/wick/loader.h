@@ -142,6 +142,8 @@ typedef struct wick_loader_stats {
     wick_timing make;                    /* of a batch, from its first sample's beginning to its last one's end */
     wick_timing wait;                    /* of the caller, for a batch */
     uint64_t samples, batches, skipped, substituted, stolen; /* stolen: ranges of samples that one worker took from another */
+    double cpu;     /* seconds of CPU time that went into batches, a second since the first one was asked for: CPUs in use */
+    double io_wait; /* part of the time of making samples in which the thread that made them did not compute, 0 to 1: it waited for a disk, a lock or a CPU */
     size_t memory, memory_peak;        /* bytes of the loader's: batches, order, scratch */
     uint64_t cache_hits, cache_misses; /* of the data set's cache; zeros: it has none */
     size_t cache_bytes;

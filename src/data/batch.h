@@ -32,6 +32,7 @@ typedef struct wick_bench {
     uint64_t tick;     /* samples made */
     uint64_t every;    /* of how many one is timed: a power of two */
     _Atomic uint64_t substituted;
+    _Atomic uint64_t real, cpu; /* ns that it has made samples for, and has computed */
 } wick_bench;
 
 /* What samples are made by; constant while workers run. */

@@ -31,6 +31,12 @@ static const void *list_at(void *user, int64_t i, int field) {
     const wick_dataset *d = place(user, i, &i);
     return wick_dataset_at(d, i, field);
 }
+static void list_ahead(void *user, const int64_t *indices, int64_t n) {
+    for (int64_t k = 0, i; k < n; k++) {
+        const wick_dataset *d = place(user, indices[k], &i);
+        wick_dataset_ahead(d, &i, 1);
+    }
+}
 static int64_t list_length(void *user, int64_t i, int field) {
     const wick_dataset *d = place(user, i, &i);
     return wick_dataset_length(d, i, field);
@@ -95,7 +101,7 @@ static wick_status new_list(wick_context *ctx, int n_sets, const wick_dataset *c
 /* Takes the list over. */
 static wick_status as_dataset(wick_context *ctx, list *l, int64_t count, wick_dataset **out) {
     const wick_dataset *first = l->set[0];
-    wick_dataset_source s = {.count = count, .rate = wick_dataset_rate(first), .n_fields = wick_dataset_fields(first), .get = list_get, .at = list_at, .length = list_length, .classes = wick_dataset_classes(first),
+    wick_dataset_source s = {.count = count, .rate = wick_dataset_rate(first), .n_fields = wick_dataset_fields(first), .get = list_get, .at = list_at, .ahead = list_ahead, .length = list_length, .classes = wick_dataset_classes(first),
                              .class_name = list_class, .free = list_free, .user = l};
     for (int k = 0; k < s.n_fields; k++) s.fields[k] = *wick_dataset_field(first, k);
     if (first->source.label) s.label = list_label;
@@ -267,6 +273,10 @@ static wick_status zip_get(void *user, int64_t i, void *const *out, wick_fault *
     for (int k = 0; k < z->n; out += wick_dataset_fields(z->set[k++])) WICK_TRY(wick_dataset_get(z->set[k], i, out, fault));
     return WICK_OK;
 }
+static void zip_ahead(void *user, const int64_t *indices, int64_t n) {
+    const zipped *z = user;
+    for (int k = 0; k < z->n; k++) wick_dataset_ahead(z->set[k], indices, n);
+}
 static const void *zip_at(void *user, int64_t i, int field) {
     const zipped *z = user;
     return wick_dataset_at(z->set[z->of[field].set], i, z->of[field].field);
@@ -285,7 +295,7 @@ static void zip_free(void *user) {
 wick_status wick_dataset_zip(wick_context *ctx, int n, const wick_dataset *const *sets, wick_dataset **out) {
     *out = NULL;
     if (n < 1 || n > WICK_DATASET_FIELDS) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d sets side by side; a sample has 1 to %d fields", n, WICK_DATASET_FIELDS);
-    wick_dataset_source s = {.count = wick_dataset_count(sets[0]), .get = zip_get, .at = zip_at, .length = zip_length, .class_name = zip_class, .free = zip_free};
+    wick_dataset_source s = {.count = wick_dataset_count(sets[0]), .get = zip_get, .at = zip_at, .ahead = zip_ahead, .length = zip_length, .class_name = zip_class, .free = zip_free};
     zipped z = {.alloc = ctx->alloc, .n = n, .labels = -1};
     for (int k = 0; k < n; k++) {
         z.set[k] = sets[k];

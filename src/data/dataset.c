@@ -130,6 +130,16 @@ wick_status wick_dataset_get(const wick_dataset *d, int64_t i, void *const *out,
     return d->source.get(d->source.user, number(d, i), out, fault ? fault : &unread);
 }
 
+void wick_dataset_ahead(const wick_dataset *d, const int64_t *indices, int64_t n) {
+    enum { SOME = 64 };
+    int64_t some[SOME], m = 0;
+    if (!d->source.ahead) return;
+    for (int64_t i = 0; i < n; i++) {
+        if (inside(d, indices[i])) some[m++] = number(d, indices[i]);
+        if (m && (m == SOME || i + 1 == n)) d->source.ahead(d->source.user, some, m), m = 0;
+    }
+}
+
 const void *wick_dataset_at(const wick_dataset *d, int64_t i, int field) {
     return inside(d, i) && is_field(d, field) && d->source.at ? d->source.at(d->source.user, number(d, i), field) : NULL;
 }

@@ -130,6 +130,7 @@ static const void *at(void *user, int64_t i, int field) {
     const file_set *s = user;
     return field == 0 && s->in_memory && s->kind == ARRAYS ? s->kept + s->at[i] : NULL;
 }
+static void ahead(void *user, const int64_t *indices, int64_t n) { wick_files_ahead(((const file_set *)user)->files, indices, n); }
 static int64_t length(void *user, int64_t i, int field) { return field == 0 ? ((const file_set *)user)->lengths[i] : -1; }
 static int64_t label(void *user, int64_t i) { return ((const file_set *)user)->labels[i]; }
 static const char *class_name(void *user, int64_t k) { return wick_files_class(((const file_set *)user)->files, k); }
@@ -246,7 +247,7 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: %zu pictures of %lld x %lld are more than %llu bytes can hold", wick_files_path(s->files), n, (long long)s->dims[1],
                                  (long long)s->dims[2], (unsigned long long)s->contents);
     const int64_t classes = wick_files_classes(s->files);
-    wick_dataset_source source = {.count = s->count, .rate = s->rate, .n_fields = classes ? 2 : 1, .get = get, .at = at, .classes = classes, .label = classes ? label : NULL, .class_name = class_name,
+    wick_dataset_source source = {.count = s->count, .rate = s->rate, .n_fields = classes ? 2 : 1, .get = get, .at = at, .ahead = in_one_file ? ahead : NULL, .classes = classes, .label = classes ? label : NULL, .class_name = class_name,
                                   .free = release, .user = s};
     static const char *const names[] = {"image", "audio", "", "bytes"};
     if (s->kind == ARRAYS) source.fields[0] = *wick_files_array(s->files);

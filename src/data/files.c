@@ -430,6 +430,10 @@ wick_status wick_files_label(const wick_files *f, int64_t i, int64_t *label, siz
     return check_label(f, i, e.label, msg);
 }
 
+void wick_files_ahead(const wick_files *f, const int64_t *files, int64_t n) {
+    if (f->records) wick_records_ahead(f->records, files, n);
+}
+
 wick_status wick_files_bytes(const wick_files *f, int64_t i, const wick_allocator *alloc, wick_file_bytes *out, wick_msg *msg) {
     out->own = NULL;
     out->room = out->size = 0;

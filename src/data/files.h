@@ -43,6 +43,8 @@ typedef struct wick_file_bytes {
 } wick_file_bytes;
 /* Its label, and of a record its bytes too (else 0): what the index or its name says, without a byte of it. */
 WICK_MUST_CHECK wick_status wick_files_label(const wick_files *f, int64_t i, int64_t *label, size_t *size, wick_msg *msg);
+/* Of a record file, those of these files that are on a disk begin to be read. */
+void wick_files_ahead(const wick_files *f, const int64_t *files, int64_t n);
 WICK_MUST_CHECK wick_status wick_files_bytes(const wick_files *f, int64_t i, const wick_allocator *alloc, wick_file_bytes *out, wick_msg *msg);
 
 #endif

@@ -10,6 +10,8 @@
 #include "data/batch.h"
 
 #include <math.h>
+#include <sys/resource.h>
+#include <time.h>
 
 struct wick_loader {
     wick_context *ctx;
@@ -37,7 +39,10 @@ struct wick_loader {
     _Atomic int fault_lock; /* of faults; held for a copy */
     wick_meter *make, *wait;
     uint64_t handed; /* when the caller got its batch */
+    uint64_t began;  /* when it asked for the first one; 0: it has not */
     struct { uint64_t since, waited; int batches, full, given; } look; /* full: batches that were ready; given: that were given out before, and could be */
+    bool looked; /* at how many blocks the process had read from disks */
+    long blocks;
     wick_window window;
     uint64_t samples, batches, skipped;
     size_t memory;
@@ -57,10 +62,16 @@ static void note_fault(wick_loader *l, int slot, int64_t i, wick_status status, 
     atomic_store_explicit(&l->fault_lock, 0, memory_order_release);
 }
 
+static uint64_t thread_ns(void) {
+    struct timespec t;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec : 0;
+}
+
 static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int worker) {
     wick_loader *l = arg;
     wick_slot *slot = &l->slots[number];
     uint64_t none = 0;
+    const uint64_t start = wick_now_ns(), computed = thread_ns();
     if (!atomic_load_explicit(&slot->begun, memory_order_relaxed)) atomic_compare_exchange_strong(&slot->begun, &none, wick_now_ns());
     for (int64_t i = begin; i < end && !wick_crew_halted(l->crew); i++) {
         wick_fault fault = {""};
@@ -70,7 +81,10 @@ static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int work
         note_fault(l, number, i, status, &fault);
     }
     if (l->maker.mixes && atomic_fetch_sub(&slot->rest, end - begin) == end - begin && !wick_crew_halted(l->crew)) wick_mix_batch(&l->maker, &l->benches[worker], slot);
-    atomic_store_explicit(&slot->ended, wick_now_ns(), memory_order_relaxed); /* the last one's stays: about when the batch was whole */
+    const uint64_t end_ns = wick_now_ns();
+    atomic_fetch_add_explicit(&l->benches[worker].real, end_ns - start, memory_order_relaxed);
+    atomic_fetch_add_explicit(&l->benches[worker].cpu, thread_ns() - computed, memory_order_relaxed);
+    atomic_store_explicit(&slot->ended, end_ns, memory_order_relaxed); /* the last one's stays: about when the batch was whole */
 }
 
 /* ---- slots -------------------------------------------------------------------------------------------------------------------------------- */
@@ -98,8 +112,20 @@ static wick_status measure(wick_loader *l, wick_slot *s) {
     return WICK_OK;
 }
 
+/* Whether this process read from a disk since the batch before: then what the next one needs may be there, and the system begins to read all of it, many at once, while batches before it are made.
+ * Where everything is in memory that would only cost calls. */
+static bool reads_disk(wick_loader *l) {
+    struct rusage use;
+    if (!l->maker.dataset->source.ahead || getrusage(RUSAGE_SELF, &use) != 0) return false;
+    const bool read = !l->looked || use.ru_inblock != l->blocks;
+    l->looked = true;
+    l->blocks = use.ru_inblock;
+    return read;
+}
+
 /* Gives out batches as long as there are free slots. */
 static wick_status give_out(wick_loader *l) {
+    const wick_maker *m = &l->maker;
     for (;;) {
         uint64_t free = ~l->busy & (((uint64_t)1 << l->depth) - 1), first = l->number;
         if (l->held >= 0) free &= ~((uint64_t)1 << l->held);
@@ -121,6 +147,7 @@ static wick_status give_out(wick_loader *l) {
             atomic_store(&s->begun, 0);
             atomic_store(&s->rest, s->n);
             l->busy |= (uint64_t)1 << number;
+            if (reads_disk(l)) wick_dataset_ahead(m->dataset, s->samples, s->n);
             wick_crew_give(l->crew, number, s->n);
         }
         l->next = end;
@@ -232,6 +259,7 @@ static void follow_waiting(wick_loader *l, uint64_t now, uint64_t waited, int fu
 wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
     memset(batch, 0, sizeof *batch);
     const uint64_t start = wick_now_ns();
+    if (!l->began) l->began = start;
     follow_latency(l, start);
     l->held = -1;
     wick_order_make(&l->order, l->epoch);
@@ -634,12 +662,17 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     memset(s, 0, sizeof *s);
     const int hands = l->options.workers + 1;
     wick_meter *meters[3][WICK_WORKERS_MAX + 1];
+    uint64_t real = 0, cpu = 0;
     for (int i = 0; i < hands; i++) {
         meters[0][i] = &l->benches[i].get;
         meters[1][i] = &l->benches[i].transform;
         meters[2][i] = &l->benches[i].collate;
         s->substituted += atomic_load(&l->benches[i].substituted);
+        real += atomic_load(&l->benches[i].real);
+        cpu += atomic_load(&l->benches[i].cpu);
     }
+    if (l->began) s->cpu = (double)cpu / (double)WICK_MAX(wick_now_ns() - l->began, 1);
+    if (real) s->io_wait = WICK_MAX(0, 1 - (double)cpu / (double)real);
     s->get = wick_meter_timing(meters[0], hands);
     s->transform = wick_meter_timing(meters[1], hands);
     s->collate = wick_meter_timing(meters[2], hands);

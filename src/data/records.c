@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "data/source.h"
 #include "data/squeeze.h"
 #include "tensor/tensor.h" /* the context's allocator */
 
@@ -286,6 +287,14 @@ wick_status wick_records_find(const wick_records *r, int64_t i, wick_record_entr
                             r->max_record);
     *out = record;
     return WICK_OK;
+}
+
+void wick_records_ahead(const wick_records *r, const int64_t *records, int64_t n) {
+    for (int64_t k = 0; k < n; k++) {
+        wick_record_entry e;
+        wick_msg msg;
+        if (wick_records_find(r, records[k], &e, &msg) == WICK_OK && e.stored) wick_read_ahead(r->fd, r->fd < 0 ? r->map.data : NULL, e.offset, e.stored);
+    }
 }
 
 wick_status wick_records_read(const wick_records *r, int64_t i, void *to, size_t room, size_t *size, wick_msg *msg) {

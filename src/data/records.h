@@ -36,6 +36,8 @@ WICK_MUST_CHECK wick_status wick_records_parse(wick_context *ctx, wick_map *map,
 /* wick_records_at and wick_records_get for any number of threads: errors go to msg. */
 WICK_MUST_CHECK wick_status wick_records_find(const wick_records *r, int64_t i, wick_record_entry *out, wick_msg *msg);
 WICK_MUST_CHECK wick_status wick_records_read(const wick_records *r, int64_t i, void *to, size_t room, size_t *size, wick_msg *msg);
+/* Tells the system that these records will be read soon; of numbers that are none, or an index that lies, nothing. */
+void wick_records_ahead(const wick_records *r, const int64_t *records, int64_t n);
 uint64_t wick_records_end(const wick_records *r); /* of the last whole part */
 const void *wick_records_dictionary_bytes(const wick_records *r);
 

@@ -101,6 +101,15 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     }
     return WICK_OK;
 }
+static void ahead(void *user, const int64_t *indices, int64_t n) {
+    const shards *s = user;
+    for (int64_t i = 0; i < n; i++)
+        for (int k = 0; k < s->n; k++) {
+            const cell *c = &s->cells[(size_t)indices[i] * (size_t)s->n + (size_t)k];
+            const bool plain = !c->data || s->maps[c->shard].data; /* else a copy of what was unpacked */
+            if (plain && c->size && s->field[k].kind != LABEL) wick_read_ahead(s->files[c->shard].fd, s->maps[c->shard].data, c->offset, c->size);
+        }
+}
 static int64_t length(void *user, int64_t i, int field) {
     const shards *s = user;
     return s->cells[(size_t)i * (size_t)s->n + (size_t)field].length;
@@ -259,7 +268,7 @@ static wick_status read_shard(shards *s, wick_map *map, open_sample *o, wick_tar
 }
 
 static wick_status make(wick_context *ctx, shards *s, wick_dataset **out) {
-    wick_dataset_source source = {.count = (int64_t)s->count, .rate = s->rate, .n_fields = s->n, .get = get, .length = length, .free = release, .user = s};
+    wick_dataset_source source = {.count = (int64_t)s->count, .rate = s->rate, .n_fields = s->n, .get = get, .ahead = ahead, .length = length, .free = release, .user = s};
     for (int k = 0; k < s->n; k++) {
         const kind what = s->field[k].kind;
         source.fields[k] = (wick_spec){what == LABEL ? "label" : s->field[k].end, what == LABEL ? WICK_I64 : what == RECORDING ? WICK_F32 : WICK_U8, what == LABEL ? 0 : what == PICTURE ? 3 : 1, {-1}};

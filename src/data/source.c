@@ -1,3 +1,7 @@
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "base/inflate.h"
 #include "data/source.h"
 
@@ -42,4 +46,13 @@ wick_status wick_source_drain(wick_source *s, wick_msg *msg) {
 void wick_source_close(wick_source *s) {
     wick_gzip_close(&s->gzip);
     wick_zstd_close(&s->zstd);
+}
+
+void wick_read_ahead(int fd, const uint8_t *data, uint64_t at, size_t n) {
+    if (!data) {
+        (void)posix_fadvise(fd, (off_t)at, (off_t)n, POSIX_FADV_WILLNEED);
+        return;
+    }
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)(data + at) & ~(page - 1); /* advice is for whole pages */
+    (void)madvise((void *)begin, (uintptr_t)(data + at) + n - begin, MADV_WILLNEED);
 }

@@ -27,5 +27,7 @@ WICK_MUST_CHECK wick_status wick_source_finish(wick_source *s, wick_msg *msg);
 /* The same where anything may follow: it is skipped. */
 WICK_MUST_CHECK wick_status wick_source_drain(wick_source *s, wick_msg *msg);
 void wick_source_close(wick_source *s);
+/* The system may begin to read n bytes from byte `at` on, of a mapping (data) or else of fd: what is in memory already costs a call, the rest nobody waits for. */
+void wick_read_ahead(int fd, const uint8_t *data, uint64_t at, size_t n);
 
 #endif

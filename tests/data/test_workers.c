@@ -424,6 +424,67 @@ TEST(what_it_costs_is_told) {
     TEARDOWN;
 }
 
+/* Samples that sleep: the time is real, and no CPU's. */
+static wick_status sleepy(void *user, int64_t index, void *const *out, wick_fault *fault) {
+    usleep(2000);
+    return get(user, index, (void *const[]){out[0], out[1], NULL, NULL}, fault);
+}
+TEST(waiting_is_told_from_computing) {
+    for (int workers = 0; workers < 3; workers += 2) {
+        source s = {0};
+        wick_context *ctx;
+        wick_loader *loader;
+        wick_loader_stats stats;
+        wick_batch b;
+        wick_dataset *set;
+        const wick_dataset_source d = {.count = 40, .n_fields = 2, .fields = {{"image", WICK_U8, 3, {1, HEIGHT, WIDTH}}, {"label", WICK_I64, 0, {0}}}, .get = sleepy, .user = &s};
+        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK && wick_dataset_new(ctx, &d, &set) == WICK_OK);
+        REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 8, .workers = workers}, &loader) == WICK_OK);
+        wick_loader_get_stats(loader, &stats);
+        CHECK(stats.cpu == 0 && stats.io_wait == 0);
+        do REQUIRE(wick_loader_take(loader, &b) == WICK_OK);
+        while (b.count);
+        wick_loader_get_stats(loader, &stats);
+        CHECK_MSG(stats.io_wait > 0.5 && stats.io_wait <= 1 && stats.cpu > 0 && stats.cpu < 0.5 * (workers + 1), "io_wait %g, cpu %g", stats.io_wait, stats.cpu);
+        wick_loader_free(&loader);
+        wick_dataset_free(&set);
+        wick_context_free(&ctx);
+    }
+}
+
+/* Which samples are said to come, and when. */
+static _Atomic int64_t said[SAMPLES];
+static void note_ahead(void *user, const int64_t *indices, int64_t n) {
+    (void)user;
+    for (int64_t i = 0; i < n; i++) said[indices[i]]++;
+}
+static wick_status image_alone(void *user, int64_t index, void *const *out, wick_fault *fault) { return get(user, index, (void *const[]){out[0], NULL, NULL, NULL}, fault); }
+TEST(what_is_ahead_is_said_once_to_sets_made_of_others_too) {
+    SETUP(.slow = false);
+    wick_dataset *plain, *part, *both;
+    const wick_dataset_source d = {.count = SAMPLES, .n_fields = 1, .fields = {{"image", WICK_U8, 3, {1, HEIGHT, WIDTH}}}, .get = image_alone, .ahead = note_ahead, .user = &s};
+    const int64_t odd[] = {1, 3, 5, 7, 9, 11};
+    REQUIRE(wick_dataset_new(ctx, &d, &plain) == WICK_OK && wick_dataset_subset(ctx, plain, 6, odd, &part) == WICK_OK && wick_dataset_concat(ctx, 2, (const wick_dataset *const[]){part, plain}, &both) == WICK_OK);
+    wick_dataset_ahead(both, (const int64_t[]){0, 5, -1, 6, 6 + SAMPLES, 200}, 6);
+    int64_t total = 0;
+    for (int i = 0; i < SAMPLES; i++) total += said[i];
+    CHECK(total == 4 && said[1] == 1 && said[11] == 1 && said[0] == 1 && said[194] == 1);
+    wick_dataset_ahead(set, odd, 6); /* a set that can't begin */
+    CHECK(wick_dataset_limit(ctx, plain, 10) == WICK_OK);
+    for (int i = 0; i < SAMPLES; i++) said[i] = 0;
+    wick_dataset_ahead(plain, (const int64_t[]){0, 9, 10}, 3);
+    for (int i = total = 0; i < SAMPLES; i++) total += said[i];
+    CHECK_INT(total, 2);
+    /* A loader says its first batch; the next ones as long as a disk is read. */
+    for (int i = 0; i < SAMPLES; i++) said[i] = 0;
+    REQUIRE(wick_loader_new(ctx, plain, &(wick_loader_options){.batch = 4, .workers = 1}, &loader) == WICK_OK && wick_loader_take(loader, &b) == WICK_OK);
+    for (int i = total = 0; i < SAMPLES; i++) total += said[i];
+    CHECK(total >= 4 && total <= 10);
+    wick_loader_free(&loader);
+    wick_dataset_free(&both), wick_dataset_free(&part), wick_dataset_free(&plain);
+    TEARDOWN;
+}
+
 TEST(a_batch_follows_a_latency_and_the_order_stays) {
     SETUP(.slow = false);
     CHECK_INT(wick_batch_follow(64, 0.2, 0.1, 100), 48);

@@ -286,6 +286,7 @@ TEST(sizes_that_take_several_blocks_and_tasks) {
         {290, 40, 530, ROWS, COLUMNS},         {300, 600, 20, ROWS, ROWS},    {130, 200, 100, STRIDED, PADDED_COLUMNS},
         {64, 256, 1024, ROWS, COLUMNS},        {1, 700, 900, ROWS, COLUMNS},  {700, 1, 900, ROWS, ROWS},
         {100, 1, 513, STRIDED, BROADCAST_COL}, {513, 3, 64, COLUMNS, ROWS},   {10, 512, 64, COLUMNS, ROWS},
+        {173, 150, 1024, ROWS, ROWS},          {131, 200, 601, COLUMNS, COLUMNS}, /* worth many tasks, with A packed */
     };
     for (size_t i = 0; i < WICK_COUNTOF(shapes); i++) {
         for (int type = WICK_CF32; type <= WICK_CF64; type++) {

@@ -58,7 +58,7 @@ int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row) {
 /* Bytes of a task's packed block of A: [tile][k][mr rounded up to whole vectors]. */
 static size_t gemm_packed_a(const wick_gemm *g, const gemm_view *v) {
     const wick_gemm_kernel *q = g->kernel;
-    const int64_t tiles = ceil_div(WICK_MIN(g->mc, v->m), wick_gemm_tile_rows(q, v->a_row));
+    const int64_t tiles = ceil_div(WICK_MIN(g->mc, v->m), q->mr);
     const size_t width = WICK_ALIGN_UP(q->mr, q->lanes);
     return WICK_ALIGN_UP((size_t)(tiles * WICK_MIN(g->kc, v->k) * q->elem) * width, WICK_ALIGN);
 }
@@ -103,6 +103,18 @@ int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out) {
     return n;
 }
 
+/* Tasks of a product that is worth many: so wide that what they read from far caches is used often, and no more than a large product needs. */
+static void gemm_cut(const gemm_view *v, double work, int64_t want, const wick_tuning *tuning, int64_t *down, int64_t *across) {
+    const int64_t enough = WICK_MIN(want, WICK_MAX(WICK_GEMM_FEW_TASKS, (int64_t)(work / WICK_GEMM_LARGE_WORK)));
+    const int64_t rows[2] = {tuning->gemm_block_rows / 2, WICK_GEMM_LEAST_ROWS}, cols[2] = {WICK_GEMM_LOW_COLUMNS, WICK_GEMM_LEAST_COLUMNS};
+    *down = ceil_div(v->m, tuning->gemm_block_rows);
+    *across = ceil_div(v->n, WICK_GEMM_NC);
+    for (int i = 0; i < 2; i++) {
+        while (*down * *across < enough && ceil_div(v->m, *down) > rows[i]) ++*down;
+        while (*down * *across < enough && ceil_div(v->n, *across) > cols[i]) ++*across;
+    }
+}
+
 void wick_gemm_prepare(wick_gemm *g) {
     if (wick_amx_prepare(g)) return;
     if (g->narrow) {
@@ -144,8 +156,7 @@ void wick_gemm_prepare(wick_gemm *g) {
     const int64_t want = work >= (double)WICK_GEMM_MAX_TASKS * (double)tuning->gemm_task_work
                              ? WICK_GEMM_MAX_TASKS
                              : 1 + (int64_t)(work / (double)tuning->gemm_task_work);
-    /* Columns are cut first: such tasks share no part of B. A few rows are not cut at all where panels of one vector
-     * keep the multiply-adds busy. Panels that stage 0 packs are not cut. */
+    /* Of small products columns are cut first: such tasks share no part of B. */
     int64_t across = WICK_MIN(panels, want), down = 1;
     const bool by_rows = v.b_col == 1, far = gemm_is_far(q, &v);
     if (!thin_refused(g, q, &v)) {
@@ -157,14 +168,14 @@ void wick_gemm_prepare(wick_gemm *g) {
         g->tasks = ceil_div(v.n, g->nc);
         return;
     }
-    if (want > panels && !g->keep && v.m <= WICK_GEMM_SHARE_ROWS && q->mr >= WICK_GEMM_CHAINS)
-        across = WICK_MIN(ceil_div(v.n, lanes), want);
-    else
-        down = WICK_MIN(ceil_div(want, across), ceil_div(v.m, 2 * q->mr));
-    down = WICK_MAX(down, ceil_div(v.m, tuning->gemm_block_rows));
-    if (down > 1) across = WICK_MIN(WICK_MIN(across, panels), ceil_div(want, down));
-    across = WICK_MAX(across, ceil_div(v.n, WICK_GEMM_NC));
-    g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), across > panels ? lanes : nr);
+    if (want >= WICK_GEMM_FEW_TASKS) {
+        gemm_cut(&v, work, want, tuning, &down, &across);
+    } else {
+        down = WICK_MAX(WICK_MIN(ceil_div(want, across), ceil_div(v.m, 2 * q->mr)), ceil_div(v.m, tuning->gemm_block_rows));
+        if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
+        across = WICK_MAX(across, ceil_div(v.n, WICK_GEMM_NC));
+    }
+    g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), nr);
     g->mc = ceil_div(v.m, down);
     down = ceil_div(v.m, g->mc);
     g->tasks = ceil_div(v.n, g->nc) * down;
@@ -188,7 +199,8 @@ void wick_gemm_prepare(wick_gemm *g) {
         g->packed = (size_t)(panels * nr * v.k * elem);
         g->tasks_pack = ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (nr * v.k + 1));
     }
-    if (v.m > 1 && g->nc >= WICK_GEMM_PACK_A_PANELS * nr && v.a_row * v.a_row > 1 && v.a_col * v.a_col > 1) {
+    const bool conflicts = v.a_col != 1 || wick_gemm_tile_rows(q, v.a_row) < q->mr;
+    if (v.m > 1 && g->nc >= WICK_GEMM_PACK_A_PANELS * nr && v.a_row != 0 && v.a_col != 0 && conflicts) {
         g->how |= GEMM_PACK_A;
         g->scratch += gemm_packed_a(g, &v);
     }
@@ -252,7 +264,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     const wick_gemm_kernel *q = g->kernel;
     const int64_t elem = q->elem, nr = q->nr, lanes = q->lanes, kb = WICK_MIN(g->kc, v->k);
     /* Tiles of nearly equal height: 64 rows are 13 + 13 + 13 + 13 + 12, not 4 * 14 + 8. */
-    const int64_t highest = wick_gemm_tile_rows(q, v->a_row), tiles = r1 - r0 <= highest ? 1 : ceil_div(r1 - r0, highest);
+    const int64_t highest = g->how & GEMM_PACK_A ? q->mr : wick_gemm_tile_rows(q, v->a_row), tiles = r1 - r0 <= highest ? 1 : ceil_div(r1 - r0, highest);
     const int64_t height = tiles == 1 ? r1 - r0 : (r1 - r0) / tiles, taller = r1 - r0 - height * tiles;
     const int64_t a_width = (int64_t)WICK_ALIGN_UP(q->mr, lanes);
     char *const packed_a = g->how & GEMM_PACK_A ? scratch + g->scratch - gemm_packed_a(g, v) : NULL;
@@ -288,6 +300,14 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                     t.b_row = v->b_row;
                 }
             }
+            /* What is packed comes from a far cache: the tiles of a panel ask for the next one. */
+            const char *next = NULL;
+            int64_t next_bytes = 0;
+            if (g->how & GEMM_SHARE_B) {
+                if (col + nr < c1) next = t.b, next += v->k * nr * elem, next_bytes = k * nr * elem;
+                else if (!last) next = packed + (c0 * v->k + (k0 + k) * nr) * elem, next_bytes = WICK_MIN(g->kc, v->k - k0 - k) * nr * elem;
+            }
+            t.ahead_step = next ? ceil_div(next_bytes, tiles * k) : 0;
             wick_gemm_tile_fn *const *const by_rows = q->tiles + (t.cols <= lanes ? 0 : ceil_div(t.cols, lanes) - 1) * q->mr - 1;
             for (int64_t i = 0, row = r0; i < tiles; i++) {
                 const int64_t rows = height + (i < taller);
@@ -306,6 +326,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                 }
                 t.c = c + (row * v->c_row + col * v->c_col) * elem;
                 t.bias = bias ? bias + (v->bias == 1 ? col : row) * elem : NULL;
+                t.ahead = next ? next + i * next_bytes / tiles : NULL;
                 by_rows[rows](&t);
                 row += rows;
             }

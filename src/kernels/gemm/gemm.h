@@ -25,6 +25,8 @@ typedef struct wick_gemm_tile {
     bool far;      /* thin kernels: B is in no near cache */
     void *c;
     int64_t c_row, c_col;
+    const void *ahead;  /* tiles: what is wanted soon: a line of it is asked for with each step of k, */
+    int64_t ahead_step; /* so many bytes on; NULL: nothing */
     int64_t cols;     /* columns that exist: the rest of the last vector is computed and dropped */
     const void *bias; /* the tile's own part */
     int bias_mode;    /* as wick_gemm.bias */

@@ -29,12 +29,23 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
     /* A pointer per three rows: one address register and the row stride reach all three, so that 14 rows take 6. */
     const int64_t a_row = t->a_row, a_col = t->a_col, b_row = t->b_row;
     const GEMM_T *b = t->b, *a[(WICK_GEMM_MR + 2) / 3];
+    const char *ahead = t->ahead ? t->ahead : t->b; /* or what is near */
+    const int64_t ahead_step = t->ahead_step;
+    if (t->c_col == 1) { /* C may be far, and is wanted after all steps */
+        GEMM_UNROLL
+        for (int i = 0; i < rows; i++) {
+            __builtin_prefetch((const GEMM_T *)t->c + i * t->c_row);
+            if (vecs > 1) __builtin_prefetch((const GEMM_T *)t->c + i * t->c_row + (vecs - 1) * L);
+        }
+    }
     for (int64_t piece = 0; piece < (pieces ? t->pieces : 1); piece++) {
         const GEMM_T *from = (const GEMM_T *)t->a + (pieces ? t->piece_at[piece] : 0);
         GEMM_UNROLL
         for (int i = 0; i < (rows + 2) / 3; i++) a[i] = from + 3 * i * a_row;
         for (int64_t p = t->k; p > 0; p--) {
             vec bv[GEMM_WIDEST];
+            __builtin_prefetch(ahead, 0, 2); /* to L2 */
+            ahead += ahead_step;
             GEMM_UNROLL
             for (int v = 0; v < vecs - 1; v++) bv[v] = GEMM_NAME(load)(b + v * L);
             bv[vecs - 1] = GEMM_NAME(load_mask)(mask, b + (vecs - 1) * L);

@@ -52,22 +52,21 @@ enum { WICK_GEMM_NARROW_A = 512 << 10, WICK_GEMM_NARROW_COLUMNS = 256, WICK_GEMM
 enum { WICK_GEMM_TASK_WORK = 800000, WICK_GEMM_MAX_TASKS = 64 };
 
 /* The most columns of a task's block of C. */
-enum { WICK_GEMM_NC = 512 };
+enum { WICK_GEMM_NC = 1024 };
+
+/* Products that are worth FEW_TASKS tasks at least: that many, and one more for each so many multiply-adds. Blocks of C are cut down to half of gemm_block_rows by LOW_COLUMNS, and if that makes
+ * too few tasks to the least rows and columns. Measured on a Xeon with 2 MiB of L2 (n = 1024 and 2048, beside OpenBLAS in turn): with 205 x 96 and 228 x 256 0.87 and 0.73 of its speed, with 114 x
+ * 512 and 121 x 512 1.0; what a core reads from L3 is 1/14 of what it reads from L2 there. Asking for the next panel early is 0.1 to 0.2 of that. */
+enum { WICK_GEMM_FEW_TASKS = 16, WICK_GEMM_LARGE_WORK = 64000000, WICK_GEMM_LOW_COLUMNS = 128, WICK_GEMM_LEAST_ROWS = 42, WICK_GEMM_LEAST_COLUMNS = 64 };
 
 /* Packing one element of a transposed operand costs about as much as this share of a vector multiply-add, in 1/16. */
 enum { WICK_GEMM_PACK_COST = 5 };
-
-/* Up to so many rows are not cut; see wick_gemm_prepare. */
-enum { WICK_GEMM_SHARE_ROWS = 128 };
-
-/* Tiles of one vector's width are as fast as wider ones if they have this many rows: latency times throughput. */
-enum { WICK_GEMM_CHAINS = 8 };
 
 /* Rows of A a multiple of this many bytes apart share a set of L1 (64 sets of 64 bytes); of its 8 ways, one is for B.
  */
 enum { WICK_GEMM_SET_BYTES = 4096, WICK_GEMM_SET_ROWS = 7 };
 
-/* A is packed when neither rows nor columns are contiguous and a task has at least this many panels to use it. */
+/* A is packed when its rows aren't contiguous, or share sets of L1, and a task has at least this many panels to use it. */
 enum { WICK_GEMM_PACK_A_PANELS = 3 };
 
 /* B whose rows are contiguous is used in place, unless each row is on another page (bytes) and a task goes over the
