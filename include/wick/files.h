@@ -17,6 +17,8 @@ typedef struct wick_files_options {
     bool salvage;      /* of a damaged record file what is whole */
     bool copy;         /* a record file is read by pread, not mapped */
     int64_t rate;      /* wick_dataset_of_files: recordings become so many samples a second, 1000 to 768000, by wick_audio_resample's formula; 0: they stay as they are */
+    int64_t least;     /* wick_dataset_of_files: JPEGs are decoded at 1/8, 1/4 or 1/2 of their size, the smallest both of whose sides have at least so many pixels, which takes a fraction of the time; 0: whole.
+                        * Sides are n / 8 of what they were, rounded up; each pixel is about the mean of those that it stands for */
 } wick_files_options;
 
 /* path is one of

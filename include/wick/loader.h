@@ -31,6 +31,7 @@ typedef struct wick_loader_options {
     int64_t batch;          /* samples a batch; the last, smaller one is dropped when drop_last */
     bool shuffle, drop_last;
     uint64_t seed;          /* the order of epoch e is a function of (seed, e) */
+    int64_t shuffle_buffer; /* with shuffle: samples go in order through a buffer of so many, of which each that comes next is drawn, so that reads stay near each other in shards and record files; 0: all of them */
 
     /* A first field of u8 becomes f32, pixels (p / 255 - mean) / deviation; deviation 0 means 1. raw: it stays u8, and nothing of this is given. */
     double mean, deviation;

@@ -36,6 +36,15 @@ wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t si
     return check_size(p, size, name, msg);
 }
 
+void wick_picture_shrink(wick_picture *p, int64_t least) {
+    for (int64_t eighths = 1; eighths < 8 && least > 0 && p->codec == &wick_codec_jpeg; eighths *= 2) {
+        const int64_t height = (p->height * eighths + 7) / 8, width = (p->width * eighths + 7) / 8;
+        if (WICK_MIN(height, width) < least) continue;
+        p->height = height, p->width = width;
+        return;
+    }
+}
+
 wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels, uint8_t *out,
                                 const char *name, wick_msg *msg) {
     const size_t bytes = (size_t)(p->height * p->width) * (size_t)p->stride;

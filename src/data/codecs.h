@@ -40,6 +40,8 @@ typedef struct wick_codecs {
 /* Recognises the format, loads its library, reads the header. A picture whose size is over the budget, or more than the file can hold, is
  * refused. WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED, WICK_ERR_NOMEM; `name` stands in messages. */
 WICK_MUST_CHECK wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t size, wick_picture *p, const char *name, wick_msg *msg);
+/* A size that is decoded instead: of a JPEG the smallest of 1/8, 1/4 and 1/2 whose sides are at least so long, if there is one. Others stay whole. 0: as it is. */
+void wick_picture_shrink(wick_picture *p, int64_t least);
 /* out: u8 [channels, height, width]; channels 1 or 3. Threads may share codecs. */
 WICK_MUST_CHECK wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels,
                                                 uint8_t *out, const char *name, wick_msg *msg);

@@ -25,6 +25,7 @@ typedef struct file_set {
     kind kind;
     int64_t count;
     int64_t dims[3];  /* of pictures: 3, height, width */
+    int64_t least;    /* a side of theirs that is enough */
     size_t bytes;     /* of an array */
     uint64_t contents; /* bytes of all, in archives and record files */
     wick_codecs codecs;
@@ -57,6 +58,7 @@ static wick_status picture_of(file_set *s, const wick_file_bytes *b, wick_pictur
     pthread_mutex_lock(&s->loading);
     const wick_status status = wick_picture_header(&s->codecs, b->data, b->size, p, b->name, msg);
     pthread_mutex_unlock(&s->loading);
+    if (status == WICK_OK) wick_picture_shrink(p, s->least);
     return status;
 }
 
@@ -265,6 +267,7 @@ wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wic
     if (!s) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
     s->alloc = ctx->alloc;
     s->wanted = options ? options->rate : 0;
+    s->least = options ? options->least : 0;
     pthread_mutex_init(&s->loading, NULL);
     wick_status status = WICK_OK;
     if (s->wanted && (s->wanted < WICK_LOWEST_RATE || s->wanted > WICK_HIGHEST_RATE))

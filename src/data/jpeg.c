@@ -59,7 +59,7 @@ static wick_status read_header(void *library, const uint8_t *data, size_t size, 
     return status;
 }
 
-/* A warning is damage: libjpeg makes something up for what is missing. */
+/* A warning is damage: libjpeg makes something up for what is missing. It decodes at the largest scale that fits p's size, which is that of wick_picture_shrink. */
 static wick_status decode_jpeg(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg) {
     const jpeg *j = library;
     void *decoder = j->start();

@@ -367,6 +367,8 @@ static wick_status check(wick_context *ctx, const wick_dataset *d, const wick_lo
     if (!(o->deviation >= 0 && o->mean - o->mean == 0 && o->deviation - o->deviation == 0))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean %g and deviation %g cannot normalise", o->mean,
                                  o->deviation);
+    if (o->shuffle_buffer < 0 || (o->shuffle_buffer && (!o->shuffle || o->weights || o->balanced)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a shuffle_buffer of %lld: it is for shuffle, without weights or balanced", (long long)o->shuffle_buffer);
     if (o->workers < 0 || o->workers > WICK_WORKERS_MAX || o->prefetch < 0 || o->prefetch > WICK_PREFETCH_MAX)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %d workers and %d batches ahead; at most %d and %d", o->workers, o->prefetch, WICK_WORKERS_MAX, WICK_PREFETCH_MAX);
     if (!(o->latency >= 0) || isinf(o->latency) || (o->latency > 0 && (o->buckets[0] || o->as_ready)))

@@ -85,7 +85,7 @@ static wick_status make_buckets(wick_order *o, wick_context *ctx, const wick_dat
 
 wick_status wick_order_new(wick_order *o, wick_context *ctx, const wick_dataset *d, const wick_loader_options *options) {
     const int64_t ranks = WICK_MAX(options->ranks, 1);
-    *o = (wick_order){.alloc = &ctx->alloc, .seed = options->seed, .shuffle = options->shuffle, .drop_last = options->drop_last, .batch = options->batch,
+    *o = (wick_order){.alloc = &ctx->alloc, .seed = options->seed, .shuffle = options->shuffle, .drop_last = options->drop_last, .buffer = options->shuffle_buffer, .batch = options->batch,
                       .samples = wick_dataset_count(d), .rank = options->rank, .ranks = ranks, .epoch = -1};
     o->total = options->draws ? options->draws : o->samples;
     o->most = (o->total - o->rank + ranks - 1) / ranks;
@@ -162,9 +162,14 @@ void wick_order_make(wick_order *o, int64_t epoch) {
     wick_words w = wick_words_of_epoch(o->seed, (uint64_t)epoch);
     if (o->up_to) {
         for (int64_t i = 0; i < o->total; i++) o->order[i] = find(o, wick_word_real(&w) * o->up_to[o->samples - 1]);
-    } else if (o->shuffle) { /* Fisher and Yates, in Durstenfeld's form */
+    } else if (o->shuffle) { /* Fisher and Yates, in Durstenfeld's form; with a buffer forwards: it is what lies in [i, i + buffer) */
         for (int64_t i = 0; i < o->total; i++) o->order[i] = (uint32_t)i;
-        for (int64_t i = o->total - 1; i > 0; i--) {
+        for (int64_t i = 0; o->buffer && i + 1 < o->total; i++) {
+            const int64_t k = i + wick_word_below(&w, (uint32_t)WICK_MIN(o->buffer, o->total - i)), swapped = o->order[i];
+            o->order[i] = o->order[k];
+            o->order[k] = (uint32_t)swapped;
+        }
+        for (int64_t i = o->total - 1; !o->buffer && i > 0; i--) {
             const uint32_t k = wick_word_below(&w, (uint32_t)(i + 1)), swapped = o->order[i];
             o->order[i] = o->order[k];
             o->order[k] = swapped;

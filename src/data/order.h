@@ -20,6 +20,7 @@ typedef struct wick_order {
     const wick_allocator *alloc;
     uint64_t seed;
     bool shuffle, drop_last;
+    int64_t buffer;          /* samples that the next one is drawn from; 0: all that are left */
     int64_t batch, samples;  /* of the data set */
     int64_t total;           /* places of all ranks together */
     int64_t rank, ranks;

@@ -505,6 +505,53 @@ TEST(tensors_are_columns_without_a_copy) {
     wick_context_free(&ctx);
 }
 
+/* The grey mean of the pixels that each stands for is about what a JPEG scaled while it is decoded has: its cosines are those of the low frequencies. Its colours, which may be stored coarser, are further off. */
+TEST(jpegs_are_decoded_at_a_fraction_of_their_size) {
+    static const char *const names[] = {"color420.jpg", "color444.jpg", "grey.jpg", "progressive.jpg"};
+    wick_context *ctx = new_context(NULL);
+    REQUIRE(ctx && begin());
+    for (int f = 0; f < 4; f++) {
+        char line[256];
+        wick_dataset *set;
+        wick_image *whole = NULL;
+        snprintf(line, sizeof line, "rm -rf one && mkdir one && cp $G/images/%s one", names[f]);
+        run(line);
+        char path[96];
+        snprintf(path, sizeof path, "one/%s", names[f]);
+        const wick_status status = wick_image_open(ctx, in_folder(path), 3, &whole);
+        if (status == WICK_ERR_UNSUPPORTED) SKIP("no libjpeg-turbo");
+        REQUIRE(whole && wick_image_dims(whole)[1] == 37 && wick_image_dims(whole)[2] == 50);
+        const uint8_t *from = wick_image_pixels(whole, 0);
+        for (int64_t least = 0; least < 60; least++) {
+            const int64_t eighths = least == 0 || least > 19 ? 8 : least <= 5 ? 1 : least <= 10 ? 2 : 4, h = (37 * eighths + 7) / 8, w = (50 * eighths + 7) / 8;
+            REQUIRE(wick_dataset_of_files(ctx, in_folder("one"), &(wick_files_options){.least = least}, &set) == WICK_OK);
+            const wick_spec *spec = wick_dataset_field(set, 0);
+            CHECK_MSG(spec->dims[1] == h && spec->dims[2] == w, "at least %lld: %lld x %lld", (long long)least, (long long)spec->dims[1], (long long)spec->dims[2]);
+            uint8_t x[3 * 37 * 50];
+            REQUIRE(wick_dataset_bytes(set, 0, 0) <= sizeof x && wick_dataset_get(set, 0, (void *[]){x}, NULL) == WICK_OK);
+            double sum = 0;
+            int64_t n = 0;
+            for (int64_t k = 0; k < h * w; k++) {
+                static const double parts[3] = {0.299, 0.587, 0.114}; /* of the brightness */
+                const int64_t step = 8 / eighths, top = k / w * step, left = k % w * step;
+                double off = 0;
+                if (top + step > 37 || left + step > 50) continue; /* what lies beyond the edge is the encoder's */
+                for (int64_t c = 0; c < 3; c++) {
+                    off -= parts[c] * x[c * h * w + k];
+                    for (int64_t p = 0; p < step * step; p++) off += parts[c] * from[(c * 37 + top + p / step) * 50 + left + p % step] / (double)(step * step);
+                }
+                sum += fabs(off), n++;
+            }
+            CHECK_MSG(eighths == 8 ? sum < 1e-9 : sum / (double)n < 1.5, "%s at %lld eighths: %g levels off", names[f], (long long)eighths, sum / (double)n);
+            wick_dataset_free(&set);
+            test_count("JPEGs decoded at a fraction of their size", 1);
+        }
+        wick_image_free(&whole);
+    }
+    wick_context_free(&ctx);
+    end();
+}
+
 /* n samples of PCM, 16 bits, one channel. */
 static void write_wav(const char *name, uint32_t rate, uint32_t n) {
     const uint32_t head[] = {0x46464952, 36 + 2 * n, 0x45564157, 0x20746d66, 16, 1 | 1 << 16, rate, 2 * rate, 2 | 16 << 16, 0x61746164, 2 * n};

@@ -539,6 +539,42 @@ TEST(a_batch_follows_a_latency_and_the_order_stays) {
     TEARDOWN;
 }
 
+/* A buffer as others make it: full of what comes first, one of it drawn, the next one in its stead. What is drawn is a number of the order's; here only what can be drawn is checked, and how often. */
+TEST(a_shuffle_buffer_draws_from_what_is_near) {
+    SETUP(.slow = false);
+    for (int64_t buffer = 1; buffer <= 2 * SAMPLES; buffer = 3 * buffer + 1) {
+        int first[SAMPLES] = {0};
+        const int64_t n = WICK_MIN(buffer, SAMPLES);
+        uint64_t hashes[2][MAX_BATCHES];
+        for (int workers = 0; workers < 3; workers += 2) {
+            REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 16, .shuffle = true, .seed = 7, .shuffle_buffer = buffer, .workers = workers}, &loader) == WICK_OK);
+            CHECK(hash_all(loader, 2, hashes[workers > 0]) == 2 * ((SAMPLES + 15) / 16 + 1));
+            wick_loader_free(&loader);
+        }
+        CHECK(memcmp(hashes[0], hashes[1], 2 * ((SAMPLES + 15) / 16 + 1) * sizeof **hashes) == 0);
+        REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = SAMPLES, .shuffle = true, .seed = 9, .shuffle_buffer = buffer, .raw = true}, &loader) == WICK_OK);
+        enum { EPOCHS = 2000 };
+        for (int e = 0; e < EPOCHS; e++) {
+            bool gone[SAMPLES] = {false};
+            REQUIRE(wick_loader_seek(loader, e, 0) == WICK_OK && wick_loader_take(loader, &b) == WICK_OK && b.count == SAMPLES);
+            first[b.samples[0]]++;
+            for (int64_t i = 0; i < SAMPLES; i++) {
+                CHECK(b.samples[i] < i + buffer && !gone[b.samples[i]]);
+                gone[b.samples[i]] = true;
+            }
+        }
+        /* The first one is uniform over the buffer: chi^2 within 5 deviations of its mean. */
+        double chi = 0;
+        for (int64_t i = 0; i < n; i++) chi += (first[i] - (double)EPOCHS / (double)n) * (first[i] - (double)EPOCHS / (double)n) * (double)n / EPOCHS;
+        CHECK_MSG(fabs(chi - (double)(n - 1)) <= 5 * sqrt(2.0 * (double)n), "a buffer of %lld: chi^2 is %g", (long long)buffer, chi);
+        wick_loader_free(&loader);
+    }
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 4, .shuffle_buffer = 8}, &loader), WICK_ERR_INVALID);
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 4, .shuffle = true, .shuffle_buffer = -1}, &loader), WICK_ERR_INVALID);
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 4, .shuffle = true, .balanced = true, .shuffle_buffer = 8}, &loader), WICK_ERR_INVALID);
+    TEARDOWN;
+}
+
 /* A step with a hidden layer, whose memory grows with the batch. */
 static wick_status hidden_step(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     wick_tensor *const *w = user;

@@ -16,6 +16,49 @@ static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_til
     }
 }
 
+/* One step of k: a row of B by what A has `at` elements behind its pointers, of which each is for three rows. */
+GEMM_INLINE void GEMM_NAME(step)(GEMM_NAME(vec) *acc, const GEMM_T *const *a, int64_t a_row, const int at, const GEMM_T *b, GEMM_NAME(mask) mask, const int rows,
+                                 const int vecs) {
+    enum { L = GEMM_NAME(L) };
+    GEMM_NAME(vec) bv[GEMM_WIDEST];
+    GEMM_UNROLL
+    for (int v = 0; v < vecs - 1; v++) bv[v] = GEMM_NAME(load)(b + v * L);
+    bv[vecs - 1] = GEMM_NAME(load_mask)(mask, b + (vecs - 1) * L);
+    GEMM_UNROLL
+    for (int i = 0; i < rows; i++) {
+        const GEMM_NAME(vec) x = GEMM_NAME(set1)(a[i / 3][(i % 3) * a_row + at]);
+        GEMM_UNROLL
+        for (int v = 0; v < vecs; v++) acc[i * vecs + v] = GEMM_NAME(fma)(x, bv[v], acc[i * vecs + v]);
+    }
+}
+
+/* Of p steps as many as are whole groups, with fewer instructions beside the arithmetic, by which it counts where hyperthreads share a core. Returns how many are
+ * left. */
+GEMM_INLINE int64_t GEMM_NAME(steps)(GEMM_NAME(vec) *acc, const GEMM_T **a, int64_t a_row, const int a_col, const GEMM_T **b_at, int64_t b_row, const char **ahead_at, int64_t ahead_step,
+                                     GEMM_NAME(mask) mask, int64_t p, const int rows, const int vecs) {
+    const GEMM_T *b = *b_at;
+    const char *ahead = *ahead_at;
+    for (; p >= GEMM_STEPS; p -= GEMM_STEPS) {
+        GEMM_UNROLL
+        for (int s = 0; s < GEMM_STEPS; s++, b += b_row) {
+            GEMM_HIDE(b); /* or the compiler loads all steps' rows first, and runs out of registers */
+            if (s % 2 == 0) {
+                __builtin_prefetch(ahead, 0, 2); /* to L2 */
+                ahead += 2 * ahead_step;
+            }
+            GEMM_NAME(step)(acc, a, a_row, s * a_col, b, mask, rows, vecs);
+        }
+        GEMM_UNROLL
+        for (int i = 0; i < (rows + 2) / 3; i++) {
+            a[i] = i == 0 || a_col == 1 ? a[i] + GEMM_STEPS * a_col : a[0] + 3 * i; /* packed: one address */
+            if (i == 0 || a_col == 1) GEMM_HIDE(a[i]);
+        }
+    }
+    *b_at = b;
+    *ahead_at = ahead;
+    return p;
+}
+
 /* rows, vecs and pieces are constants at every call, so that the loops unroll and acc lives in registers. pieces: A comes in pieces. With masks,
  * the last vector of B and of C ends where the columns do. */
 GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const int vecs, const bool pieces) {
@@ -42,19 +85,17 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         const GEMM_T *from = (const GEMM_T *)t->a + (pieces ? t->piece_at[piece] : 0);
         GEMM_UNROLL
         for (int i = 0; i < (rows + 2) / 3; i++) a[i] = from + 3 * i * a_row;
-        for (int64_t p = t->k; p > 0; p--) {
-            vec bv[GEMM_WIDEST];
-            __builtin_prefetch(ahead, 0, 2); /* to L2 */
+        int64_t p = t->k;
+        if (GEMM_STEPS > 1 && !pieces && vecs == WICK_GEMM_NV && rows >= WICK_GEMM_MR / 2) {
+            if (a_col == 1)
+                p = GEMM_NAME(steps)(acc, a, a_row, 1, &b, b_row, &ahead, ahead_step, mask, p, rows, vecs);
+            else if (a_row == 1 && a_col == GEMM_PACKED_A)
+                p = GEMM_NAME(steps)(acc, a, 1, GEMM_PACKED_A, &b, b_row, &ahead, ahead_step, mask, p, rows, vecs);
+        }
+        for (; p > 0; p--) {
+            __builtin_prefetch(ahead, 0, 2);
             ahead += ahead_step;
-            GEMM_UNROLL
-            for (int v = 0; v < vecs - 1; v++) bv[v] = GEMM_NAME(load)(b + v * L);
-            bv[vecs - 1] = GEMM_NAME(load_mask)(mask, b + (vecs - 1) * L);
-            GEMM_UNROLL
-            for (int i = 0; i < rows; i++) {
-                const vec x = GEMM_NAME(set1)(a[i / 3][(i % 3) * a_row]);
-                GEMM_UNROLL
-                for (int v = 0; v < vecs; v++) acc[i * vecs + v] = GEMM_NAME(fma)(x, bv[v], acc[i * vecs + v]);
-            }
+            GEMM_NAME(step)(acc, a, a_row, 0, b, mask, rows, vecs);
             b += b_row;
             GEMM_UNROLL
             for (int i = 0; i < (rows + 2) / 3; i++) {
