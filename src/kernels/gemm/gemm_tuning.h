@@ -60,7 +60,7 @@ enum { WICK_GEMM_NC = 1024 };
 enum { WICK_GEMM_FEW_TASKS = 16, WICK_GEMM_LARGE_WORK = 64000000, WICK_GEMM_LOW_COLUMNS = 256, WICK_GEMM_LEAST_ROWS = 42, WICK_GEMM_LEAST_COLUMNS = 64 };
 
 /* Packing one element of a transposed operand costs about as much as this share of a vector multiply-add, in 1/16. */
-enum { WICK_GEMM_PACK_COST = 5 };
+enum { WICK_GEMM_PACK_COST = 10 };
 
 /* Rows of A a multiple of this many bytes apart share a set of L1 (64 sets of 64 bytes); of its 8 ways, one is for B.
  */
