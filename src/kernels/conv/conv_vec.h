@@ -143,6 +143,103 @@ CONV_BLOCK(7, false)
 CONV_BLOCK(8, false)
 #undef CONV_BLOCK
 
+/* Some outputs of three taps, as pointers: by row of the source its first column, the second and those that follow, and the last, zeros where they are padding. */
+typedef struct CONV_NAME(three_columns) {
+    const CONV_T *first[WICK_DEPTHWISE_ROWS], *second[WICK_DEPTHWISE_ROWS], *last[WICK_DEPTHWISE_ROWS];
+} CONV_NAME(three_columns);
+
+/* One vector of channels of n outputs: each column is read once, for all outputs that it is in. n and step are constants at every call. */
+GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) *at, CONV_T *dst, int64_t channel, const int n, const int step, const bool whole,
+                                         CONV_NAME(part) part) {
+    const int columns = (n - 1) * step + 3;
+    const int64_t pixel = r->src_pixel, w_tap = r->w_tap, rows = r->rows, dst_pixel = r->dst_pixel;
+    const bool relu = r->relu;
+    CONV_NAME(vec) acc[8];
+    GEMM_UNROLL
+    for (int i = 0; i < n; i++) acc[i] = (CONV_NAME(vec)){0};
+    for (int64_t y = 0; y < rows; y++) {
+        const CONV_T *w = (const CONV_T *)r->w[y] + channel, *first = at->first[y] + channel, *second = at->second[y] + channel, *last = at->last[y] + channel;
+        const CONV_NAME(vec) wv[3] = {CONV_LOAD(w), CONV_LOAD(w + w_tap), CONV_LOAD(w + 2 * w_tap)};
+        GEMM_UNROLL
+        for (int k = 0; k < columns; k++) {
+            const CONV_NAME(vec) v = CONV_LOAD(k == 0 ? first : k == columns - 1 ? last : second + (k - 1) * pixel);
+            GEMM_UNROLL
+            for (int i = 0; i < n; i++)
+                if (k >= i * step && k < i * step + 3) acc[i] = CONV_NAME(fma)(wv[k - i * step], v, acc[i]);
+        }
+    }
+    if (r->bias) {
+        const CONV_NAME(vec) b = CONV_LOAD((const CONV_T *)r->bias + channel);
+        GEMM_UNROLL
+        for (int i = 0; i < n; i++) acc[i] += b;
+    }
+    if (relu) {
+        GEMM_UNROLL
+        for (int i = 0; i < n; i++) acc[i] = CONV_NAME(relu)(acc[i]);
+    }
+    dst += channel;
+    GEMM_UNROLL
+    for (int i = 0; i < n; i++) CONV_STORE(dst + i * dst_pixel, acc[i]);
+}
+
+/* All channels of n outputs from `at` on. */
+GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t at, const int n, const int step) {
+    const int64_t rest = r->channels % CONV_NAME(L), wholes = r->channels - rest, from = (r->lo + at * step) * r->src_pixel;
+    const CONV_NAME(part) part = CONV_NAME(part_of)(rest);
+    const bool left = r->left && at == 0, right = r->right && at + n == r->count;
+    CONV_NAME(three_columns) columns;
+    for (int64_t y = 0; y < r->rows; y++) {
+        const CONV_T *x = (const CONV_T *)r->src[y];
+        columns.first[y] = left ? (const CONV_T *)r->zeros : x + from;
+        columns.second[y] = x + (from + r->src_pixel);
+        columns.last[y] = right ? (const CONV_T *)r->zeros : x + (from + ((n - 1) * step + 2) * r->src_pixel);
+    }
+    CONV_T *dst = (CONV_T *)r->dst + at * r->dst_pixel;
+    for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_pixels)(r, &columns, dst, channel, n, step, true, part);
+    if (rest && CONV_MASKED) CONV_NAME(three_pixels)(r, &columns, dst, wholes, n, step, false, part);
+    if (!rest || CONV_MASKED) return;
+    for (int i = 0; i < n; i++) { /* one by one */
+        CONV_NAME(three_columns) one;
+        for (int64_t y = 0; y < r->rows; y++) {
+            one.second[y] = columns.second[y] + i * step * r->src_pixel;
+            one.first[y] = i == 0 ? columns.first[y] : one.second[y] - r->src_pixel;
+            one.last[y] = i == n - 1 ? columns.last[y] : one.second[y] + r->src_pixel;
+        }
+        CONV_NAME(three_pixels)(r, &one, dst + i * r->dst_pixel, wholes, 1, step, false, part);
+    }
+}
+#define CONV_THREE(n, step) \
+    static __attribute__((noinline)) void CONV_NAME(three_##n##_##step)(const wick_depthwise_row_of *r, int64_t at) { CONV_NAME(three_block)(r, at, n, step); }
+CONV_THREE(1, 1)
+CONV_THREE(2, 1)
+CONV_THREE(3, 1)
+CONV_THREE(4, 1)
+CONV_THREE(5, 1)
+CONV_THREE(6, 1)
+CONV_THREE(7, 1)
+CONV_THREE(8, 1)
+CONV_THREE(1, 2)
+CONV_THREE(2, 2)
+CONV_THREE(3, 2)
+CONV_THREE(4, 2)
+CONV_THREE(5, 2)
+CONV_THREE(6, 2)
+CONV_THREE(7, 2)
+CONV_THREE(8, 2)
+#undef CONV_THREE
+
+/* Outputs [at, end), in blocks of one height or the next. */
+static void CONV_NAME(row_of_three)(const wick_depthwise_row_of *r, int64_t at, int64_t end) {
+    static void (*const all[2][8])(const wick_depthwise_row_of *r, int64_t at) = {
+        {CONV_NAME(three_1_1), CONV_NAME(three_2_1), CONV_NAME(three_3_1), CONV_NAME(three_4_1), CONV_NAME(three_5_1), CONV_NAME(three_6_1), CONV_NAME(three_7_1), CONV_NAME(three_8_1)},
+        {CONV_NAME(three_1_2), CONV_NAME(three_2_2), CONV_NAME(three_3_2), CONV_NAME(three_4_2), CONV_NAME(three_5_2), CONV_NAME(three_6_2), CONV_NAME(three_7_2), CONV_NAME(three_8_2)}};
+    for (int64_t n; at < end; at += n) {
+        const int64_t left = end - at, blocks = (left + 7) / 8;
+        n = (left + blocks - 1) / blocks;
+        all[r->step - 1][n - 1](r, at);
+    }
+}
+
 /* Pixels of half a vector of channels, side by side: two of them at a time, as one of twice the channels. Returns the first of [begin, end) that is left. */
 static int64_t CONV_NAME(row_of_pairs)(const wick_depthwise_row_of *r) {
     enum { L = CONV_NAME(L), HALF = L / 2, TAPS = 32 };
@@ -163,7 +260,10 @@ static int64_t CONV_NAME(row_of_pairs)(const wick_depthwise_row_of *r) {
     q.bias = r->bias ? bias : NULL;
     q.dst = (CONV_T *)r->dst + r->begin * HALF;
     const int64_t pairs = (r->end - r->begin) / 2;
+    q.count = pairs;
+    q.left = q.right = false;
     int64_t p = 0;
+    if (r->three) CONV_NAME(row_of_three)(&q, 0, pairs), p = pairs;
     for (; p + 8 <= pairs; p += 8) CONV_NAME(row_true8)(&q, p);
     if (p + 4 <= pairs) CONV_NAME(row_true4)(&q, p), p += 4;
     if (p + 2 <= pairs) CONV_NAME(row_true2)(&q, p), p += 2;
@@ -174,6 +274,12 @@ static int64_t CONV_NAME(row_of_pairs)(const wick_depthwise_row_of *r) {
 static void CONV_NAME(row)(const wick_depthwise_row_of *r) {
     static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(row_false1), CONV_NAME(row_false2), CONV_NAME(row_false3), CONV_NAME(row_false4),
                                                                               CONV_NAME(row_false5), CONV_NAME(row_false6), CONV_NAME(row_false7), CONV_NAME(row_false8)};
+    if (r->three) {
+        const int64_t pairs = CONV_NAME(row_of_pairs)(r), first = pairs > r->begin ? r->begin : 0;
+        CONV_NAME(row_of_three)(r, 0, first);
+        CONV_NAME(row_of_three)(r, pairs > r->begin ? pairs : 0, r->count);
+        return;
+    }
     if (r->count <= 8) {
         if (r->count) all[r->count - 1](r, 0);
         return;
