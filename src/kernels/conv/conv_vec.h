@@ -172,7 +172,7 @@ typedef struct CONV_NAME(three_columns) {
 GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) *at, CONV_T *dst, int64_t channel, const int n, const int step, const bool whole,
                                          CONV_NAME(part) part, const bool pairs, bool left, bool right) {
     const int columns = (n - 1) * step + 3;
-    const int64_t pixel = r->src_pixel, w_tap = r->w_tap, rows = r->rows, dst_pixel = r->dst_pixel;
+    const int64_t pixel = r->src_pixel, w_tap = r->w_tap, rows = r->rows, dst_pixel = (pairs ? 2 : 1) * r->dst_pixel;
     const bool relu = r->relu;
     CONV_NAME(vec) acc[8];
     GEMM_UNROLL

@@ -10,8 +10,9 @@
 #include "kernels/convert/convert.h"
 #include "kernels/gemm/gemm_tuning.h"
 
-/* Bytes of a pixel of a block, where it is transposed and where not: whole lines; of both images of a unit in the scratch; units that are enough. */
-enum { TURNED_BYTES = 128, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16 };
+/* Bytes of a pixel of a block, where it is transposed and where not: whole lines; of both images of a unit in the scratch; units that are enough; and
+ * multiply-adds of a task, about, which take as long as eight times as many of those that share what they read. */
+enum { TURNED_BYTES = 128, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16, TASK_WORK = WICK_CONV_TASK_WORK / 8 };
 
 static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -60,13 +61,13 @@ void wick_depthwise_prepare(wick_convolution *c) {
     for (int side = 0; side < 2; side++)
         if (scratch[side]) bytes += c->block * elem * product(side ? other_dims(c) : source_dims(c));
     if (bytes) rows = WICK_MIN(rows, (double)UNIT_BYTES / ((double)bytes / (double)count));
-    if (!weight) rows = WICK_MIN(rows, WICK_MAX(WICK_CONV_TASK_WORK / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
+    if (!weight) rows = WICK_MIN(rows, WICK_MAX(TASK_WORK / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
     c->slabs = ceil_div(count, (int64_t)WICK_MAX(rows, 1.0));
     c->rows = ceil_div(count, c->slabs);
     c->slabs = ceil_div(count, c->rows);
     c->units = weight ? c->chunks * c->blocks : c->slabs * c->batch * c->blocks;
     const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
-    c->per_task = (int64_t)WICK_MAX(1.0, WICK_CONV_TASK_WORK / WICK_MAX(of_unit, 1.0));
+    c->per_task = (int64_t)WICK_MAX(1.0, TASK_WORK / WICK_MAX(of_unit, 1.0));
     size_t most_bytes[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
         const int64_t *dims = side ? other_dims(c) : source_dims(c);
