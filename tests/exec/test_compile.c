@@ -1,4 +1,5 @@
 /* Compiled functions: capture by reference, taps, finite checks, what may not be done inside, and what a plan says of itself. */
+#include "base/base.h"
 #include "exec/mlp.h"
 #include "wick/registry.h"
 
