@@ -137,6 +137,8 @@ typedef struct wick_gemm {
 } wick_gemm;
 /* Uses the current tier. threads_hint must not change bits; there is none. */
 void wick_gemm_prepare(wick_gemm *g);
+/* Before it is prepared: B's columns are contiguous, and a copy of B whose rows are, made once for many products, would be faster and give the same bits. */
+bool wick_gemm_wants_rows(const wick_gemm *g);
 void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed);
 void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c,
                    const void *packed, void *scratch);

@@ -227,6 +227,11 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         batch = 1;
         m.batch_rank = 0;
     }
+    if (m.batch_rank == 0 && tb->rank == 2 && wick_lower_is_kept(l, node->in[1]) && wick_gemm_wants_rows(g)) {
+        WICK_TRY(wick_lower_in_contiguous(l, node, 1, &b));
+        g->b_row = g->n;
+        g->b_col = 1;
+    }
     wick_operand bias;
     if (node->n_in == 3) {
         WICK_TRY(wick_lower_in_contiguous(l, node, 2, &bias));

@@ -1,4 +1,5 @@
 /* Compiled functions: capture by reference, taps, finite checks, what may not be done inside, and what a plan says of itself. */
+#include "base/base.h"
 #include "exec/mlp.h"
 #include "wick/registry.h"
 
@@ -534,6 +535,44 @@ static uint64_t packs_of(const wick_plan *p, const wick_workspace *ws) {
         if (!strcmp(wick_plan_kernel_at(p, i).name, "conv_pack")) sum += runs;
     }
     return sum;
+}
+
+static wick_status linear_of(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    out[0] = wick_linear(in[0], user, NULL);
+    return WICK_OK;
+}
+
+TEST(weights_of_few_rows_are_turned_once_and_again_when_they_change) {
+    enum { ROWS = 2, FROM = 70, TO = 50 };
+    wick_context *ctx = context();
+    float x[ROWS * FROM], w[TO * FROM], got[ROWS * TO], want[ROWS * TO];
+    for (int i = 0; i < ROWS * FROM; i++) x[i] = (float)test_rand_real(-1, 1);
+    for (int i = 0; i < TO * FROM; i++) w[i] = (float)test_rand_real(-1, 1);
+    wick_tensor *weights = wick_from(ctx, WICK_F32, WICK_DIMS(TO, FROM), w);
+    const wick_spec in = {.dtype = WICK_F32, .rank = 2, .dims = {ROWS, FROM}};
+    run r = compiled(ctx, linear_of, weights, 1, &in, 1, NULL);
+    REQUIRE(r.ws != NULL);
+    wick_workspace_profile(r.ws, true);
+    for (int k = 0; k < 4; k++) {
+        if (k == 2) {
+            w[3] = 9;
+            CHECK_OK(ctx, wick_write(weights, w, sizeof w));
+        }
+        wick_scope *scope = wick_scope_open(ctx);
+        CHECK_OK(ctx, wick_read(wick_linear(wick_from(ctx, WICK_F32, WICK_DIMS(ROWS, FROM), x), weights, NULL), want, sizeof want));
+        wick_scope_close(&scope);
+        CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){got}), WICK_OK);
+        CHECK(!memcmp(got, want, sizeof got));
+        uint64_t copies = 0, n;
+        for (int i = 0; i < wick_plan_get_info(r.plan).kernels; i++) {
+            wick_workspace_kernel_ns(r.ws, i, &n);
+            if (!strcmp(wick_plan_kernel_at(r.plan, i).name, "copy")) copies += n;
+        }
+        CHECK_INT(copies, wick_tier_current() == WICK_TIER_REF ? 0 : k < 2 ? 1 : 2);
+    }
+    done(&r);
+    wick_context_free(&ctx);
 }
 
 TEST(weights_are_packed_once_and_again_when_they_change) {

@@ -438,6 +438,30 @@ TEST(rows_do_not_depend_on_how_many_there_are) {
     product_free(&p);
 }
 
+TEST(few_rows_by_columns_that_lie_together_have_the_bits_of_rows_that_do) {
+    for (int m = 1; m <= 4; m++)
+        for (int n = 1; n <= 150; n += 37) {
+            product p = product_make(m % 2 ? WICK_CF32 : WICK_CF64, m, n, 5 + 300 * m, ROWS, PADDED_COLUMNS), q = p;
+            q.g.b_row = n;
+            q.g.b_col = 1;
+            q.b.origin = 0;
+            q.b_data = malloc((size_t)(p.g.k * n) * p.elem);
+            REQUIRE(q.b_data != NULL);
+            for (int64_t k = 0; k < p.g.k; k++)
+                for (int64_t j = 0; j < n; j++)
+                    memcpy((char *)q.b_data + (size_t)(k * n + j) * p.elem, (char *)p.b_data + (size_t)(p.b.origin + k * p.b.row + j * p.b.col) * p.elem, p.elem);
+            FOR_TIERS(tier) {
+                CHECK_MSG(wick_gemm_wants_rows(&p.g) == (m <= 3 && n > 1 && tier != WICK_TIER_REF) && !wick_gemm_wants_rows(&q.g), "m %d n %d tier %d", m, n, (int)tier);
+                void *by_columns = product_run(&p, IN_ORDER), *by_rows = product_run(&q, IN_ORDER);
+                CHECK_MSG(!memcmp(by_columns, by_rows, (size_t)p.c_count * p.elem), "m %d n %d tier %d", m, n, (int)tier);
+                free(by_columns);
+                free(by_rows);
+            }
+            free(q.b_data);
+            product_free(&p);
+        }
+}
+
 TEST(preparing_is_deterministic_and_names_say_layout_and_tier) {
     FOR_TIERS(tier) {
         wick_gemm g = {.type = WICK_CF32,

@@ -17,7 +17,7 @@
 
 /* Bytes of the source that a slab reads, where the batch makes tasks enough: slabs share rows; and the most
  * partial sums of weights, in bytes. */
-enum { CONV_MIN_PIXELS = 64, CONV_SLAB = 256 << 10, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20 };
+enum { CONV_MIN_PIXELS = 32, CONV_SLAB = 256 << 10, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20 };
 
 static const wick_conv_kernels *const conv_tiers[WICK_TIER_COUNT] = {
     [WICK_TIER_REF] = &wick_conv_kernels_ref,
@@ -225,6 +225,12 @@ static void turn_columns(wick_convolution *c) {
     }
 }
 
+/* Multiply-adds of a task, where all are `work`: none is cut that would be shorter than handing its parts to threads is worth. */
+static double task_work(double work) {
+    if (work < 2 * WICK_CONV_LEAST_WORK) return WICK_CONV_TASK_WORK;
+    return WICK_MIN(WICK_CONV_TASK_WORK, WICK_MAX(WICK_CONV_LEAST_WORK, work / WICK_CONV_TASKS));
+}
+
 static void plan_weight(wick_convolution *c, int64_t row, double work) {
     const int64_t taps = product(c->kernel), m = c->ci * taps, elem = c->code->elem, groups = c->depthwise ? 1 : c->groups;
     cut_rows(c, c->out[c->cut], WICK_GEMM_KC / row);
@@ -277,7 +283,8 @@ void wick_conv_prepare(wick_convolution *c) {
     } else {
         const double per_row = work * (double)c->groups / (double)phases / (double)counts[c->cut];
         const double row_bytes = (double)(source_channels(c) * elem) * (double)product(data ? c->out : c->in) / (double)(data ? c->out : c->in)[c->cut];
-        const double by_work = WICK_CONV_TASK_WORK / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
+        const double of_task = task_work(work * (double)c->groups * (double)c->batch);
+        const double by_work = of_task / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
         const double by_tasks = (double)counts[c->cut] * (double)(phases * c->batch) / WICK_GEMM_MAX_TASKS;
         cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)ceil_div(CONV_MIN_PIXELS, row)));
         if (c->winograd) { /* slabs of whole tiles, so that tiles are the same however the image is cut */
@@ -285,7 +292,7 @@ void wick_conv_prepare(wick_convolution *c) {
             c->slabs = ceil_div(counts[c->cut], c->rows);
         }
         c->units = phases * c->slabs * c->batch;
-        c->per_task = (int64_t)WICK_MAX(1.0, WICK_CONV_TASK_WORK / WICK_MAX(per_row * (double)c->rows, 1.0));
+        c->per_task = (int64_t)WICK_MAX(1.0, of_task / WICK_MAX(per_row * (double)c->rows, 1.0));
         c->tasks[0] = c->depthwise ? phases : c->groups * phases * panels_of(c);
         c->at_finite = (size_t)(taps * source_channels(c) * (c->depthwise ? 1 : panels_width(c)) * elem);
         c->shared = c->at_winograd = WICK_ALIGN_UP(c->at_finite + (size_t)c->tasks[0], WICK_ALIGN);

@@ -45,6 +45,25 @@ GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(pa
     for (int64_t i = 0; i < part; i++) p[i] = x[i];
 }
 #endif
+/* Half a vector: twice, or beside zeros. */
+#if WICK_TIER_ID == 3
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_twice)(const CONV_T *p) { return (CONV_NAME(vec))_mm512_broadcast_f64x4(_mm256_loadu_pd((const double *)(const void *)p)); }
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_low)(const CONV_T *p) { return (CONV_NAME(vec))_mm512_insertf64x4(_mm512_setzero_pd(), _mm256_loadu_pd((const double *)(const void *)p), 0); }
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_high)(const CONV_T *p) { return (CONV_NAME(vec))_mm512_insertf64x4(_mm512_setzero_pd(), _mm256_loadu_pd((const double *)(const void *)p), 1); }
+#else
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(halves)(const CONV_T *p, const bool low, const bool high) {
+    enum { HALF = CONV_NAME(L) / 2 };
+    CONV_T x[2 * HALF] = {0};
+    for (int i = 0; i < HALF; i++) {
+        if (low) x[i] = p[i];
+        if (high) x[HALF + i] = p[i];
+    }
+    return CONV_NAME(load)(x);
+}
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_twice)(const CONV_T *p) { return CONV_NAME(halves)(p, true, true); }
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_low)(const CONV_T *p) { return CONV_NAME(halves)(p, true, false); }
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_high)(const CONV_T *p) { return CONV_NAME(halves)(p, false, true); }
+#endif
 #define CONV_LOAD(p)     (whole ? CONV_NAME(load)(p) : CONV_NAME(load_part)(p, part))
 #define CONV_STORE(p, v) (whole ? CONV_NAME(store)(p, v) : CONV_NAME(store_part)(p, v, part))
 
@@ -143,6 +162,148 @@ CONV_BLOCK(7, false)
 CONV_BLOCK(8, false)
 #undef CONV_BLOCK
 
+/* Some outputs of three taps, as pointers: by row of the source its first column, the second and those that follow, and the last, zeros where they are padding. */
+typedef struct CONV_NAME(three_columns) {
+    const CONV_T *first[WICK_DEPTHWISE_ROWS], *second[WICK_DEPTHWISE_ROWS], *last[WICK_DEPTHWISE_ROWS];
+} CONV_NAME(three_columns);
+
+/* One vector of channels of n outputs: each column is read once, for all outputs that it is in. n, step and pairs are constants at every call. pairs: outputs
+ * are two pixels of half a vector of channels, columns too, from every pixel on; of the first column only the second pixel may be there, of the last the first. */
+GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) *at, CONV_T *dst, int64_t channel, const int n, const int step, const bool whole,
+                                         CONV_NAME(part) part, const bool pairs, bool left, bool right) {
+    const int columns = (n - 1) * step + 3;
+    const int64_t pixel = r->src_pixel, w_tap = r->w_tap, rows = r->rows, dst_pixel = (pairs ? 2 : 1) * r->dst_pixel;
+    const bool relu = r->relu;
+    CONV_NAME(vec) acc[8];
+    GEMM_UNROLL
+    for (int i = 0; i < n; i++) acc[i] = (CONV_NAME(vec)){0};
+    for (int64_t y = 0; y < rows; y++) {
+        const CONV_T *w = (const CONV_T *)r->w[y] + channel, *first = at->first[y] + channel, *second = at->second[y] + channel, *last = at->last[y] + channel;
+        CONV_NAME(vec) wv[3];
+        GEMM_UNROLL
+        for (int t = 0; t < 3; t++) wv[t] = pairs ? CONV_NAME(half_twice)(w + t * w_tap) : CONV_LOAD(w + t * w_tap);
+        GEMM_UNROLL
+        for (int k = 0; k < columns; k++) {
+            CONV_NAME(vec) v;
+            if (pairs && k == 0 && left)
+                v = CONV_NAME(half_high)(first);
+            else if (pairs && k == columns - 1 && right)
+                v = CONV_NAME(half_low)(last);
+            else
+                v = CONV_LOAD(k == 0 ? first : k == columns - 1 ? last : second + (k - 1) * pixel);
+            GEMM_UNROLL
+            for (int i = 0; i < n; i++)
+                if (k >= i * step && k < i * step + 3) acc[i] = CONV_NAME(fma)(wv[k - i * step], v, acc[i]);
+        }
+    }
+    if (r->bias) {
+        const CONV_NAME(vec) b = pairs ? CONV_NAME(half_twice)(r->bias) : CONV_LOAD((const CONV_T *)r->bias + channel);
+        GEMM_UNROLL
+        for (int i = 0; i < n; i++) acc[i] += b;
+    }
+    if (relu) {
+        GEMM_UNROLL
+        for (int i = 0; i < n; i++) acc[i] = CONV_NAME(relu)(acc[i]);
+    }
+    dst += channel;
+    GEMM_UNROLL
+    for (int i = 0; i < n; i++) CONV_STORE(dst + i * dst_pixel, acc[i]);
+}
+
+/* All channels of n outputs from `at` on. */
+GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t at, const int n, const int step) {
+    const int64_t rest = r->channels % CONV_NAME(L), wholes = r->channels - rest, from = (r->lo + at * step) * r->src_pixel;
+    const CONV_NAME(part) part = CONV_NAME(part_of)(rest);
+    const bool left = r->left && at == 0, right = r->right && at + n == r->count;
+    CONV_NAME(three_columns) columns;
+    for (int64_t y = 0; y < r->rows; y++) {
+        const CONV_T *x = (const CONV_T *)r->src[y];
+        columns.first[y] = left ? (const CONV_T *)r->zeros : x + from;
+        columns.second[y] = x + (from + r->src_pixel);
+        columns.last[y] = right ? (const CONV_T *)r->zeros : x + (from + ((n - 1) * step + 2) * r->src_pixel);
+    }
+    CONV_T *dst = (CONV_T *)r->dst + at * r->dst_pixel;
+    for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_pixels)(r, &columns, dst, channel, n, step, true, part, false, false, false);
+    if (rest && CONV_MASKED) CONV_NAME(three_pixels)(r, &columns, dst, wholes, n, step, false, part, false, false, false);
+    if (!rest || CONV_MASKED) return;
+    for (int i = 0; i < n; i++) { /* one by one */
+        CONV_NAME(three_columns) one;
+        for (int64_t y = 0; y < r->rows; y++) {
+            one.second[y] = columns.second[y] + i * step * r->src_pixel;
+            one.first[y] = i == 0 ? columns.first[y] : one.second[y] - r->src_pixel;
+            one.last[y] = i == n - 1 ? columns.last[y] : one.second[y] + r->src_pixel;
+        }
+        CONV_NAME(three_pixels)(r, &one, dst + i * r->dst_pixel, wholes, 1, step, false, part, false, false, false);
+    }
+}
+#define CONV_THREE(n, step) \
+    static __attribute__((noinline)) void CONV_NAME(three_##n##_##step)(const wick_depthwise_row_of *r, int64_t at) { CONV_NAME(three_block)(r, at, n, step); }
+CONV_THREE(1, 1)
+CONV_THREE(2, 1)
+CONV_THREE(3, 1)
+CONV_THREE(4, 1)
+CONV_THREE(5, 1)
+CONV_THREE(6, 1)
+CONV_THREE(7, 1)
+CONV_THREE(8, 1)
+CONV_THREE(1, 2)
+CONV_THREE(2, 2)
+CONV_THREE(3, 2)
+CONV_THREE(4, 2)
+CONV_THREE(5, 2)
+CONV_THREE(6, 2)
+CONV_THREE(7, 2)
+CONV_THREE(8, 2)
+#undef CONV_THREE
+
+/* n pairs of outputs from `at` on, an even number. */
+GEMM_INLINE void CONV_NAME(three_pairs)(const wick_depthwise_row_of *r, int64_t at, const int n) {
+    enum { HALF = CONV_NAME(L) / 2 };
+    const int64_t from = (r->lo + at) * HALF;
+    const bool left = r->left && at == 0, right = r->right && at + 2 * n == r->count;
+    CONV_NAME(three_columns) columns;
+    for (int64_t y = 0; y < r->rows; y++) {
+        const CONV_T *x = (const CONV_T *)r->src[y];
+        columns.first[y] = x + (left ? 0 : from);
+        columns.second[y] = x + (from + HALF);
+        columns.last[y] = x + (from + 2 * n * HALF);
+    }
+    CONV_NAME(three_pixels)(r, &columns, (CONV_T *)r->dst + at * HALF, 0, n, 2, true, CONV_NAME(part_of)(0), true, left, right);
+}
+#define CONV_PAIRS(n) \
+    static __attribute__((noinline)) void CONV_NAME(three_pairs_##n)(const wick_depthwise_row_of *r, int64_t at) { CONV_NAME(three_pairs)(r, at, n); }
+CONV_PAIRS(1)
+CONV_PAIRS(2)
+CONV_PAIRS(3)
+CONV_PAIRS(4)
+CONV_PAIRS(5)
+CONV_PAIRS(6)
+CONV_PAIRS(7)
+CONV_PAIRS(8)
+#undef CONV_PAIRS
+
+/* Whole rows of outputs, in blocks of one height or the next. */
+static void CONV_NAME(row_of_three)(const wick_depthwise_row_of *r) {
+    enum { HALF = CONV_NAME(L) / 2 };
+    static void (*const all[3][8])(const wick_depthwise_row_of *r, int64_t at) = {
+        {CONV_NAME(three_1_1), CONV_NAME(three_2_1), CONV_NAME(three_3_1), CONV_NAME(three_4_1), CONV_NAME(three_5_1), CONV_NAME(three_6_1), CONV_NAME(three_7_1), CONV_NAME(three_8_1)},
+        {CONV_NAME(three_1_2), CONV_NAME(three_2_2), CONV_NAME(three_3_2), CONV_NAME(three_4_2), CONV_NAME(three_5_2), CONV_NAME(three_6_2), CONV_NAME(three_7_2), CONV_NAME(three_8_2)},
+        {CONV_NAME(three_pairs_1), CONV_NAME(three_pairs_2), CONV_NAME(three_pairs_3), CONV_NAME(three_pairs_4), CONV_NAME(three_pairs_5), CONV_NAME(three_pairs_6),
+         CONV_NAME(three_pairs_7), CONV_NAME(three_pairs_8)}};
+    const bool pairs = r->channels == HALF && r->src_pixel == HALF && r->dst_pixel == HALF && r->step == 1;
+    int64_t at = 0;
+    for (int64_t n; pairs && at + 2 <= r->count; at += 2 * n) {
+        const int64_t left = (r->count - at) / 2, blocks = (left + 7) / 8;
+        n = (left + blocks - 1) / blocks;
+        all[2][n - 1](r, at);
+    }
+    for (int64_t n; at < r->count; at += n) {
+        const int64_t left = r->count - at, blocks = (left + 7) / 8;
+        n = (left + blocks - 1) / blocks;
+        all[r->step - 1][n - 1](r, at);
+    }
+}
+
 /* Pixels of half a vector of channels, side by side: two of them at a time, as one of twice the channels. Returns the first of [begin, end) that is left. */
 static int64_t CONV_NAME(row_of_pairs)(const wick_depthwise_row_of *r) {
     enum { L = CONV_NAME(L), HALF = L / 2, TAPS = 32 };
@@ -174,6 +335,10 @@ static int64_t CONV_NAME(row_of_pairs)(const wick_depthwise_row_of *r) {
 static void CONV_NAME(row)(const wick_depthwise_row_of *r) {
     static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(row_false1), CONV_NAME(row_false2), CONV_NAME(row_false3), CONV_NAME(row_false4),
                                                                               CONV_NAME(row_false5), CONV_NAME(row_false6), CONV_NAME(row_false7), CONV_NAME(row_false8)};
+    if (r->three) {
+        CONV_NAME(row_of_three)(r);
+        return;
+    }
     if (r->count <= 8) {
         if (r->count) all[r->count - 1](r, 0);
         return;

@@ -10,8 +10,9 @@
 #include "kernels/convert/convert.h"
 #include "kernels/gemm/gemm_tuning.h"
 
-/* Bytes of a pixel of a block, where it is transposed and where not: whole lines; of both images of a unit in the scratch; units that are enough. */
-enum { TURNED_BYTES = 128, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16 };
+/* Bytes of a pixel of a block, where it is transposed and where not: whole lines; of both images of a unit in the scratch; units that are enough; and
+ * multiply-adds of a task, about, which take as long as eight times as many of those that share what they read. */
+enum { TURNED_BYTES = 128, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16, TASK_WORK = WICK_CONV_TASK_WORK / 8 };
 
 static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -60,13 +61,13 @@ void wick_depthwise_prepare(wick_convolution *c) {
     for (int side = 0; side < 2; side++)
         if (scratch[side]) bytes += c->block * elem * product(side ? other_dims(c) : source_dims(c));
     if (bytes) rows = WICK_MIN(rows, (double)UNIT_BYTES / ((double)bytes / (double)count));
-    if (!weight) rows = WICK_MIN(rows, WICK_MAX(WICK_CONV_TASK_WORK / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
+    if (!weight) rows = WICK_MIN(rows, WICK_MAX(TASK_WORK / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
     c->slabs = ceil_div(count, (int64_t)WICK_MAX(rows, 1.0));
     c->rows = ceil_div(count, c->slabs);
     c->slabs = ceil_div(count, c->rows);
     c->units = weight ? c->chunks * c->blocks : c->slabs * c->batch * c->blocks;
     const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
-    c->per_task = (int64_t)WICK_MAX(1.0, WICK_CONV_TASK_WORK / WICK_MAX(of_unit, 1.0));
+    c->per_task = (int64_t)WICK_MAX(1.0, TASK_WORK / WICK_MAX(of_unit, 1.0));
     size_t most_bytes[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
         const int64_t *dims = side ? other_dims(c) : source_dims(c);
@@ -101,42 +102,71 @@ typedef struct unit {
     const void **columns;       /* of a row: wick_depthwise_row_of */
 } unit;
 
-/* One row of outputs, (z, y) of a phase with axes x. */
+/* Outputs [begin, end) of a row read inside of the rows of the source. */
+typedef struct reads_inside {
+    int64_t begin, end;
+} reads_inside;
+
+static reads_inside inside_of(const wick_conv_axis *x, int64_t width) {
+    const int64_t reach = (x->taps - 1) * x->tap_at, room = width - 1 - reach - x->lo, begin = WICK_MIN(x->count, x->lo < 0 ? ceil_div(-x->lo, x->step) : 0);
+    return (reads_inside){begin, room < 0 ? begin : WICK_MAX(begin, WICK_MIN(x->count, room / x->step + 1))};
+}
+
+static int64_t other_at(const wick_convolution *c, const wick_conv_axis *x, int64_t z, int64_t y) {
+    const int64_t *to = other_dims(c);
+    return ((x[0].dst0 + z * x[0].dst_step) * to[1] + x[1].dst0 + y * x[1].dst_step) * to[2] + x[2].dst0;
+}
+
+/* What all rows of outputs of a phase with axes x have in common, where weights are finite. */
+static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
+    const wick_convolution *c = u->c;
+    const int64_t reach = (x[2].taps - 1) * x[2].tap_at, last = x[2].lo + (x[2].count - 1) * x[2].step + reach, width = source_dims(c)[2];
+    const reads_inside inside = inside_of(&x[2], width);
+    return (wick_depthwise_row_of){.channels = u->channels, .count = x[2].count, .begin = inside.begin, .end = inside.end, .src = u->src, .columns = u->columns, .w = u->second,
+                                   .n_columns = last - x[2].lo + 1, .src_pixel = u->source.pixel, .lo = x[2].lo, .step = x[2].step, .taps = x[2].taps, .tap_at = x[2].tap_at,
+                                   .w_tap = c->groups, .zeros = u->zeros, .bias = u->bias, .relu = c->relu, .dst_pixel = u->other.pixel * x[2].dst_step,
+                                   .left = x[2].lo < 0, .right = last >= width,
+                                   .three = x[2].taps == 3 && x[2].tap_at == 1 && x[2].step <= 2 && x[2].count > 0 && x[2].lo >= -1 && last <= width &&
+                                            x[0].taps * x[1].taps <= WICK_DEPTHWISE_ROWS};
+}
+
+/* One of them, (z, y). */
+static void run_values(const unit *u, const wick_conv_axis *x, wick_depthwise_row_of *row, int64_t z, int64_t y, const char *weights) {
+    const wick_convolution *c = u->c;
+    const int64_t elem = c->code->elem, *from = source_dims(c), end = row->end * row->step;
+    const int64_t skip = row->count <= 8 || row->begin == row->end ? INT64_MAX
+                         : row->begin                              ? (row->begin - 1) * row->step + (row->taps - 1) * row->tap_at + 1
+                                                                   : 0; /* columns from there on that only [begin, end) reads */
+    row->rows = 0;
+    for (int64_t tz = 0, t = 0; tz < x[0].taps; tz++)
+        for (int64_t ty = 0; ty < x[1].taps; ty++, t += x[2].taps) {
+            const int64_t sz = x[0].lo + z * x[0].step + tz * x[0].tap_at, sy = x[1].lo + y * x[1].step + ty * x[1].tap_at;
+            if (sz < 0 || sz >= from[0] || sy < 0 || sy >= from[1]) continue;
+            const char *pixels = side_at(&u->source, (sz * from[1] + sy) * from[2], elem);
+            const void **columns = u->columns + row->rows * row->n_columns;
+            for (int64_t k = 0; k < row->n_columns && !row->three; k++) {
+                if (k == skip && skip < end) k = end;
+                if (k >= row->n_columns) break;
+                columns[k] = row->lo + k >= 0 && row->lo + k < from[2] ? pixels + (row->lo + k) * row->src_pixel * elem : u->zeros;
+            }
+            u->src[row->rows] = pixels;
+            u->second[row->rows++] = weights + (t * c->groups + u->channel) * elem;
+        }
+    row->dst = side_at(&u->other, other_at(c, x, z, y), elem);
+    c->code->row(row);
+}
+
+/* One row of outputs, (z, y) of a phase with axes x: of WEIGHT, or with weights that are not all finite. */
 static void run_row(const unit *u, const wick_conv_axis *x, int64_t z, int64_t y, const char *weights, bool finite) {
     const wick_convolution *c = u->c;
-    const int64_t elem = c->code->elem, *from = source_dims(c), *to = other_dims(c);
+    const int64_t elem = c->code->elem, *from = source_dims(c), lo = x[2].lo, step = x[2].step;
     const bool weight = c->what == WICK_CONV_WEIGHT;
-    const int64_t lo = x[2].lo, step = x[2].step, reach = (x[2].taps - 1) * x[2].tap_at;
-    /* Outputs [begin, end) read inside of the rows. */
-    int64_t begin = WICK_MIN(x[2].count, lo < 0 ? ceil_div(-lo, step) : 0);
-    int64_t end = from[2] - 1 - reach - lo < 0 ? begin : WICK_MAX(begin, WICK_MIN(x[2].count, (from[2] - 1 - reach - lo) / step + 1));
+    const reads_inside inside_row = inside_of(&x[2], from[2]);
+    const int64_t begin = inside_row.begin, end = inside_row.end;
     wick_depthwise_run_of r = {.channels = u->channels, .src = u->src, .w = u->second, .bias = u->bias, .relu = c->relu, .line = u->line, .line_step = c->block,
                                .sum = (void *const *)(uintptr_t)u->second};
-    const int64_t pixel = ((x[0].dst0 + z * x[0].dst_step) * to[1] + x[1].dst0 + y * x[1].dst_step) * to[2] + x[2].dst0;
-    char *other = side_at(&u->other, pixel, elem);
+    char *other = side_at(&u->other, other_at(c, x, z, y), elem);
     const int64_t other_pixel = u->other.pixel * x[2].dst_step;
-    if (!weight && finite) {
-        wick_depthwise_row_of row = {.channels = u->channels, .count = x[2].count, .begin = begin, .end = end, .src = u->src, .columns = u->columns, .w = u->second,
-                                     .n_columns = (x[2].count - 1) * step + reach + 1, .src_pixel = u->source.pixel, .lo = lo, .step = step, .taps = x[2].taps,
-                                     .tap_at = x[2].tap_at, .w_tap = c->groups, .bias = u->bias, .relu = c->relu, .dst = other, .dst_pixel = other_pixel};
-        const int64_t skip = row.count <= 8 || begin == end ? INT64_MAX : begin ? (begin - 1) * step + reach + 1 : 0; /* columns from there on that only [begin, end) reads */
-        for (int64_t tz = 0, t = 0; tz < x[0].taps; tz++)
-            for (int64_t ty = 0; ty < x[1].taps; ty++, t += x[2].taps) {
-                const int64_t sz = x[0].lo + z * x[0].step + tz * x[0].tap_at, sy = x[1].lo + y * x[1].step + ty * x[1].tap_at;
-                if (sz < 0 || sz >= from[0] || sy < 0 || sy >= from[1]) continue;
-                const char *pixels = side_at(&u->source, (sz * from[1] + sy) * from[2], elem);
-                const void **columns = u->columns + row.rows * row.n_columns;
-                for (int64_t k = 0; k < row.n_columns; k++) {
-                    if (k == skip && skip < end * step) k = end * step;
-                    if (k >= row.n_columns) break;
-                    columns[k] = lo + k >= 0 && lo + k < from[2] ? pixels + (lo + k) * row.src_pixel * elem : u->zeros;
-                }
-                u->src[row.rows] = pixels;
-                u->second[row.rows++] = weights + (t * c->groups + u->channel) * elem;
-            }
-        c->code->row(&row);
-        return;
-    }
     r.dst_pixel = r.y_pixel = other_pixel;
     for (int outside = 0; outside < 2; outside++) { /* rows of taps within the source, then those that are zeros: dots go apart */
         if (outside && !weight) break;
@@ -232,8 +262,15 @@ static void run_block(unit *u, int64_t slab, int64_t channel, char *source, char
             first[c->cut] = slab * c->rows;
             end[c->cut] = WICK_MIN(end[c->cut], (slab + 1) * c->rows);
         }
+        wick_depthwise_row_of row;
+        if (!weight && finite) row = rows_of(u, x);
         for (int64_t z = first[0]; z < end[0]; z++)
-            for (int64_t y = first[1]; y < end[1]; y++) run_row(u, x, z, y, weights, finite);
+            for (int64_t y = first[1]; y < end[1]; y++) {
+                if (weight || !finite)
+                    run_row(u, x, z, y, weights, finite);
+                else
+                    run_values(u, x, &row, z, y, weights);
+            }
         weights += product((const int64_t[3]){x[0].taps, x[1].taps, x[2].taps}) * c->groups * elem;
     }
     u->bias = all_bias;

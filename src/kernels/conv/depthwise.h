@@ -9,6 +9,8 @@ void wick_depthwise_prepare(wick_convolution *c);
 /* Units [begin, end). a: x, or y for DATA. b: packed weights, [phase][tap][channel], or y for WEIGHT, whose parts go to dst [chunk][tap][channel]. */
 void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, const char *a, const char *b, const char *bias, char *dst, char *scratch);
 
+enum { WICK_DEPTHWISE_ROWS = 9 }; /* rows of a kernel whose rows are three taps: at most so many */
+
 /* ---- of a tier: a run of pixels of some channels ---- */
 
 typedef struct wick_depthwise_run_of {
@@ -41,6 +43,9 @@ typedef struct wick_depthwise_row_of {
     int64_t n_columns;
     const void *const *w; /* by row: its first tap; taps are w_tap elements apart */
     int64_t src_pixel, lo, step, taps, tap_at, w_tap;
+    bool three;           /* three taps side by side, step 1 or 2: no columns then, only the first and the last one may lie outside */
+    bool left, right;     /* they do */
+    const void *zeros;    /* of all channels */
     const void *bias; /* or NULL */
     bool relu;
     void *dst;

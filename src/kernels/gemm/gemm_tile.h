@@ -86,10 +86,10 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         GEMM_UNROLL
         for (int i = 0; i < (rows + 2) / 3; i++) a[i] = from + 3 * i * a_row;
         int64_t p = t->k;
-        if (GEMM_STEPS > 1 && !pieces && vecs == WICK_GEMM_NV && rows >= WICK_GEMM_MR / 2) {
+        if (GEMM_STEPS > 1 && rows >= WICK_GEMM_MR / 2) {
             if (a_col == 1)
                 p = GEMM_NAME(steps)(acc, a, a_row, 1, &b, b_row, &ahead, ahead_step, mask, p, rows, vecs);
-            else if (a_row == 1 && a_col == GEMM_PACKED_A)
+            else if (!pieces && vecs == WICK_GEMM_NV && a_row == 1 && a_col == GEMM_PACKED_A)
                 p = GEMM_NAME(steps)(acc, a, 1, GEMM_PACKED_A, &b, b_row, &ahead, ahead_step, mask, p, rows, vecs);
         }
         for (; p > 0; p--) {

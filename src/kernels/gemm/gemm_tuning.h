@@ -56,11 +56,12 @@ enum { WICK_GEMM_NC = 1024 };
 
 /* Products that are worth FEW_TASKS tasks at least: that many, and one more for each so many multiply-adds. Blocks of C are cut down to half of gemm_block_rows by LOW_COLUMNS, and if that makes
  * too few tasks to the least rows and columns. Measured on a Xeon with 2 MiB of L2 (n = 1024 and 2048, beside OpenBLAS in turn): with 205 x 96 and 228 x 256 0.87 and 0.73 of its speed, with 114 x
- * 512 and 121 x 512 1.0; what a core reads from L3 is 1/14 of what it reads from L2 there. Asking for the next panel early is 0.1 to 0.2 of that. */
+ * 512 and 121 x 512 1.0; n = 512 with A transposed and 128 columns 0.91, with 256 0.98; what a core reads from L3 is 1/14 of what it reads from L2 there. Asking for the next panel early is 0.1 to 0.2 of that. */
 enum { WICK_GEMM_FEW_TASKS = 16, WICK_GEMM_LARGE_WORK = 64000000, WICK_GEMM_LOW_COLUMNS = 256, WICK_GEMM_LEAST_ROWS = 42, WICK_GEMM_LEAST_COLUMNS = 64 };
 
-/* Packing one element of a transposed operand costs about as much as this share of a vector multiply-add, in 1/16. */
-enum { WICK_GEMM_PACK_COST = 5 };
+/* Packing one element of a transposed operand costs about as much as this share of a vector multiply-add, in 1/16. With 5
+ * 64 x 10 x 128 was computed as its transpose, at 0.74 of OpenBLAS's speed on a Xeon; as it is, 1.2 to 1.36. */
+enum { WICK_GEMM_PACK_COST = 10 };
 
 /* Rows of A a multiple of this many bytes apart share a set of L1 (64 sets of 64 bytes); of its 8 ways, one is for B.
  */

@@ -28,6 +28,23 @@ enum { WINDOW_NAME(SIDE) = 64 }; /* channels at a time */
         typedef WINDOW_T U __attribute__((vector_size(L * sizeof(WINDOW_T)), aligned(sizeof(WINDOW_T)), may_alias));                         \
         const int64_t channels = w->channels, line = w->in[2] * channels;                                                                    \
         const int64_t in = w->in[0] * w->in[1] * line, out = w->out[0] * w->out[1] * w->out[2] * channels;                                   \
+        const int64_t rows = begin * w->out[0] * w->out[1], all_rows = wick_windows_are_two(w) ? end * w->out[0] * w->out[1] : rows;         \
+        for (int64_t row = rows; row < all_rows; row++) { /* the usual windows, without loops over them */                                   \
+            const int64_t oy = row % w->out[1], oz = row / w->out[1] % w->out[0], step = w->stride[2] * channels;                            \
+            const WINDOW_T *x = xv + row / w->out[1] / w->out[0] * in + (oz * w->stride[0] * w->in[1] + oy * w->stride[1]) * line;           \
+            WINDOW_T *y = yv + row * w->out[2] * channels;                                                                                   \
+            for (int64_t ox = 0; ox < w->out[2]; ox++, x += step, y += channels)                                                             \
+                for (int64_t c = 0; c < channels; c += L) {                                                                                  \
+                    const int64_t from = WICK_MIN(c, channels - L);                                                                          \
+                    const V first = JOIN(*(const U *)(x + from), *(const U *)(x + line + from));                                             \
+                    const V second = JOIN(*(const U *)(x + channels + from), *(const U *)(x + line + channels + from));                      \
+                    const bool any = true;                                                                                                   \
+                    V all = JOIN(first, second);                                                                                             \
+                    FINISH                                                                                                                   \
+                    *(U *)(y + from) = all;                                                                                                  \
+                }                                                                                                                            \
+        }                                                                                                                                    \
+        if (all_rows > rows) return;                                                                                                         \
         for (int64_t i = begin; i < end; i++) {                                                                                              \
             WINDOW_EACH(WICK_MIN(L, rest))                                                                                                   \
             const int64_t from = WICK_MIN(c, channels - L);                                                                                  \

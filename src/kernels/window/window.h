@@ -25,6 +25,16 @@ static inline int64_t wick_span_count(const wick_windows *w, int d, int64_t o) {
     return s.first < s.end ? (s.end - s.first + s.step - 1) / s.step : 0;
 }
 
+/* Windows of 2 x 2 neighbours, all of them inside. */
+static inline bool wick_windows_are_two(const wick_windows *w) {
+    bool all = !w->adaptive;
+    for (int d = 0; d < 3; d++) {
+        const int64_t extent = d ? 2 : 1;
+        all &= w->kernel[d] == extent && w->dilation[d] == 1 && w->pad[d] == 0 && (w->out[d] - 1) * w->stride[d] + extent <= w->in[d];
+    }
+    return all;
+}
+
 /* Planes, or images with their channels last, [begin, end). */
 typedef void wick_window_fn(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch);
 typedef struct wick_window_kernels {
