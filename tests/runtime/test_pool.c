@@ -174,10 +174,13 @@ TEST(an_idle_pool_uses_no_cpu) {
         wick_pool *pool;
         REQUIRE(wick_pool_new(&pool, thread_counts[i], NULL, NULL) == WICK_OK);
         tally_run(pool, 1000);
-        usleep(20000); /* whatever watches goes to sleep */
-        const uint64_t before = cpu_ns();
-        usleep(200000);
-        const uint64_t used = cpu_ns() - before;
+        uint64_t used = UINT64_MAX;
+        for (int tries = 0; tries < 5 && used >= 4000000; tries++) { /* whatever watches goes to sleep, once the machine has let it run: who never slept would use 200 ms of each try */
+            usleep(20000);
+            const uint64_t before = cpu_ns();
+            usleep(200000);
+            used = cpu_ns() - before;
+        }
         CHECK_MSG(used < 4000000, "%d threads: %llu ns of CPU in 200 ms", thread_counts[i], (unsigned long long)used);
         tally_run(pool, 1000);
         wick_pool_free(&pool);
