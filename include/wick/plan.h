@@ -57,7 +57,7 @@ typedef struct wick_compile_options {
      * that finds no way, WICK_ERR_NOMEM tells the least it found. Compiling makes up to two dozen plans for it. */
     size_t memory_budget;
     wick_precision precision;
-    const char *wide; /* ops that stay in f32, by name with commas between: "attention,conv" (matmul, conv, conv_data, conv_weight, attention); their gradients do, too. NULL: none */
+    const char *wide; /* with a precision: ops that stay in f32, by name with commas between: "attention,conv" (matmul, conv, conv_data, conv_weight, attention); their gradients do, too. NULL: none */
 } wick_compile_options;
 
 /* options may be NULL. On failure *out is NULL and the context has the error. */

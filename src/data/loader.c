@@ -125,7 +125,6 @@ static bool reads_disk(wick_loader *l) {
 
 /* Gives out batches as long as there are free slots. */
 static wick_status give_out(wick_loader *l) {
-    const wick_maker *m = &l->maker;
     for (;;) {
         uint64_t free = ~l->busy & (((uint64_t)1 << l->depth) - 1), first = l->number;
         if (l->held >= 0) free &= ~((uint64_t)1 << l->held);
@@ -147,7 +146,7 @@ static wick_status give_out(wick_loader *l) {
             atomic_store(&s->begun, 0);
             atomic_store(&s->rest, s->n);
             l->busy |= (uint64_t)1 << number;
-            if (reads_disk(l)) wick_dataset_ahead(m->dataset, s->samples, s->n);
+            if (reads_disk(l)) wick_dataset_ahead(l->maker.dataset, s->samples, s->n);
             wick_crew_give(l->crew, number, s->n);
         }
         l->next = end;

@@ -20,7 +20,7 @@ wick_status wick_loader_max_batch(wick_context *ctx, const wick_dataset *dataset
     *fit = (wick_batch_fit){0};
     if (!dataset || !options || !step) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: max_batch needs a dataset, options and a step");
     const int64_t count = options->draws ? options->draws : wick_dataset_count(dataset);
-    wick_beside beside = {.has_inputs = true, .most = options->batch > 0 ? WICK_MIN(options->batch, count) : count};
+    wick_beside beside = {.most = options->batch > 0 ? WICK_MIN(options->batch, count) : count};
     size_t two;
     WICK_TRY(loader_bytes(ctx, dataset, options, 1, &beside.first));
     if (beside.most > 1) { /* all of it is linear in the batch */

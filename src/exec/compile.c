@@ -121,6 +121,8 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
     ctx->told = options;
     ctx->precision = options && options->precision != WICK_PRECISION_F32 ? options->precision == WICK_PRECISION_F16 ? WICK_F16 : WICK_BF16 : 0;
     wick_status status = wick_precision_wide(options ? options->wide : NULL, &ctx->precision_wide, &ctx->msg);
+    if (status == WICK_OK && ctx->precision_wide && !ctx->precision)
+        status = wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "mixed precision narrows no op here: ops that stay wide need a precision of bf16 or f16 beside them");
     if (status == WICK_OK) status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, passes, out);
     ctx->told = NULL;
     ctx->precision = 0;

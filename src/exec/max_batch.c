@@ -10,7 +10,7 @@ typedef struct search {
     const wick_spec *in;
     wick_spec *now; /* with the batch in place */
     wick_compile_options options;
-    wick_beside beside;
+    const wick_beside *beside; /* NULL: nothing */
 } search;
 
 /* What a run with so many samples takes, and what is beside it; SIZE_MAX: the options' budget can't be kept. */
@@ -28,9 +28,9 @@ static wick_status plan_bytes(const search *s, int64_t batch, size_t *bytes) {
     const wick_plan_info info = wick_plan_get_info(plan);
     *bytes = info.arena_bytes + info.scratch_bytes + info.output_bytes + info.state_bytes;
     wick_plan_free(&plan);
-    size_t beside;
-    if (s->beside.has_inputs ? wick_mul_overflows((size_t)batch - 1, s->beside.each, &beside) || wick_add_overflows(beside, s->beside.first, &beside) : (beside = info.input_bytes, false)) *bytes = SIZE_MAX;
-    else if (wick_add_overflows(*bytes, beside, bytes)) *bytes = SIZE_MAX;
+    size_t inputs = info.input_bytes;
+    if (s->beside && (wick_mul_overflows((size_t)batch - 1, s->beside->each, &inputs) || wick_add_overflows(inputs, s->beside->first, &inputs))) inputs = SIZE_MAX;
+    if (wick_add_overflows(*bytes, inputs, bytes)) *bytes = SIZE_MAX;
     return WICK_OK;
 }
 
@@ -52,7 +52,7 @@ static wick_status find(const search *s, size_t bytes, int64_t most, wick_batch_
     while (!high) { /* each input alone has to fit: there is an end */
         const int64_t next = WICK_MIN(2 * low, most + 1);
         size_t at_next = SIZE_MAX;
-        if (next <= s->beside.most || !s->beside.has_inputs) WICK_TRY(plan_bytes(s, next, &at_next));
+        if (!s->beside || next <= s->beside->most) WICK_TRY(plan_bytes(s, next, &at_next));
         if (at_next > bytes) high = next, at_high = at_next;
         else low = next, at_low = at_next;
     }
@@ -76,9 +76,8 @@ wick_status wick_max_batch_beside(wick_context *ctx, wick_function fn, void *use
                                   const wick_beside *beside, size_t bytes, wick_batch_fit *fit) {
     *fit = (wick_batch_fit){0};
     if (n_in < 1 || !in) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "max_batch: needs specs of inputs");
-    search s = {.ctx = ctx, .fn = fn, .user = user, .n_in = n_in, .n_out = n_out, .in = in};
+    search s = {.ctx = ctx, .fn = fn, .user = user, .n_in = n_in, .n_out = n_out, .in = in, .beside = beside};
     if (options) s.options = *options;
-    if (beside) s.beside = *beside;
     s.options.on_pass = NULL;
     s.options.on_remark = NULL;
     size_t each = 0; /* bytes of inputs for each sample: a bound on how many there can be */

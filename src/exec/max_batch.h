@@ -6,7 +6,6 @@
 
 /* What holds the inputs: `first` bytes with one sample, `each` more for each other one; at most `most` samples. */
 typedef struct wick_beside {
-    bool has_inputs; /* true */
     size_t first, each;
     int64_t most;
 } wick_beside;

@@ -56,6 +56,7 @@ test_precision() {
     expect 0 "$wick" graph "${net[@]}" && lacks out "f16"
     expect 0 "$wick" graph "${net[@]}" --precision bf16 --wide matmul,attention --after precision && has out "f32[1,120] = matmul(" && has out "bf16["
     expect 2 "$wick" plan "${net[@]}" --precision bf16 --wide conv,relu && has err "--wide: mixed precision narrows no op 'relu'; those that can stay wide: matmul conv"
+    expect 2 "$wick" plan "${net[@]}" --wide conv && has err "--wide: " && has err "need a precision of bf16 or f16"
     expect 2 "$wick" plan "${net[@]}" --precision f8 && has err "--precision must be one of f32|bf16|f16"
 }
 test_training() {

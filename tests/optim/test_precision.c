@@ -94,6 +94,8 @@ TEST(ops_that_are_to_stay_wide_do_with_their_gradients) {
     wick_plan *plan = NULL;
     CHECK_INT(wick_compile(ctx, product_of_a_convolution, NULL, 1, &in, 2, &(wick_compile_options){.wide = "conv,softmax"}, &plan), WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "no op 'softmax'; those that can stay wide: matmul conv conv_data conv_weight attention");
+    CHECK_INT(wick_compile(ctx, product_of_a_convolution, NULL, 1, &in, 2, &(wick_compile_options){.wide = "conv"}, &plan), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "need a precision");
     wick_context_free(&ctx);
 }
 

@@ -31,18 +31,22 @@ static const row *row_of(const wick_context *ctx, const wick_node *node) {
     return &wide;
 }
 
-wick_status wick_precision_wide(const char *names, uint32_t *bits, wick_msg *msg) {
+static wick_status refuse(const char *name, size_t length, wick_msg *msg) {
     char known[256];
     wick_str s = wick_str_on(known, sizeof known);
     for (size_t i = 0; i < WICK_COUNTOF(list); i++)
         if (list[i].how != FOLLOWS) wick_str_add(&s, " %s", list[i].op->name);
+    return wick_msg_set(msg, WICK_ERR_INVALID, "mixed precision narrows no op '%.*s'; those that can stay wide:%s", (int)WICK_MIN(length, 64), name, known);
+}
+
+wick_status wick_precision_wide(const char *names, uint32_t *bits, wick_msg *msg) {
     *bits = 0;
     while (names && *names) {
         const size_t length = strcspn(names, ",");
         uint32_t bit = 0;
         for (size_t i = 0; i < WICK_COUNTOF(list); i++)
             if (list[i].how != FOLLOWS && strlen(list[i].op->name) == length && memcmp(list[i].op->name, names, length) == 0) bit = (uint32_t)1 << i;
-        if (!bit) return wick_msg_set(msg, WICK_ERR_INVALID, "mixed precision narrows no op '%.*s'; those that can stay wide:%s", (int)WICK_MIN(length, 64), names, known);
+        if (!bit) return refuse(names, length, msg);
         *bits |= bit;
         names += length + (names[length] == ',');
     }
