@@ -67,7 +67,7 @@ WICK_API const char *wick_dataset_known(int i);
 WICK_API bool wick_dataset_find(const char *name, char *folder, size_t size);
 WICK_API void wick_dataset_free(wick_dataset **dataset); /* null-safe, nulls */
 
-WICK_API int64_t wick_dataset_count(const wick_dataset *dataset);
+WICK_API int64_t wick_dataset_count(const wick_dataset *dataset); /* -1: of a stream (wick/datasets.h), whose end is not known */
 WICK_API int wick_dataset_fields(const wick_dataset *dataset);
 WICK_API const wick_spec *wick_dataset_field(const wick_dataset *dataset, int field); /* NULL outside */
 /* dims[0] of a field of a sample: where it varies, what that sample has (-1: it cannot be told), else what all have. -1 outside, and for fields of rank 0. */

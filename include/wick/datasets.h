@@ -42,6 +42,37 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_map(wick_context *ctx, const w
  * kept whole, and one that is larger is not. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_cached(wick_context *ctx, const wick_dataset *dataset, size_t bytes, wick_dataset **out);
 
+/* ---- streams: samples that come one after the other and have no number to ask for them by: of a pipe, a socket, a packed archive, a simulation ------------------ */
+
+typedef struct wick_stream_source {
+    int n_fields; /* as of wick_dataset_source; where dims[0] is -1 there are `length` and `longest` */
+    wick_spec fields[WICK_DATASET_FIELDS];
+    int64_t longest[WICK_DATASET_FIELDS]; /* dims[0] at most, of a field where it varies */
+    int64_t classes, rate;
+    const char *(*class_name)(void *user, int64_t label); /* NULL: numbers */
+    size_t record; /* bytes at most that `next` reads at once, and `get` makes a sample of */
+    /* The next record, to `record` bytes aligned to 64; *end: there is none. One thread at a time, in order. A failure ends the stream, whatever the loader's policy is: what comes
+     * after it is not known. */
+    wick_status (*next)(void *user, void *record, bool *end, wick_fault *fault);
+    /* An epoch is to be read from the beginning, the first one too. NULL: it cannot be; epochs of options->count samples go on where the one before ended. */
+    wick_status (*begin)(void *user, int64_t epoch, wick_fault *fault);
+    /* A record's fields to those out[k] that are not NULL: decoding, by several threads at once, each with another record. A failure is that of this sample alone. */
+    wick_status (*get)(void *user, const void *record, void *const *out, wick_fault *fault);
+    int64_t (*length)(void *user, const void *record, int field); /* dims[0] of a field that varies, at most `longest`; quick */
+    void (*free)(void *user);
+    void *user;
+} wick_stream_source;
+typedef struct wick_stream_options {
+    int64_t count;   /* samples of an epoch; an earlier end is an error. 0: until `next` says that it ends; wick_dataset_count and wick_loader_batches are -1 then */
+    int64_t window;  /* records that are kept until they are asked for: at least those of all batches that a loader makes at once, (prefetch + 1) x batch x ranks. 0: 1,024 */
+    int64_t shuffle; /* a buffer of so many more, of which each next sample is drawn by (seed, epoch); 0: samples come as they are read */
+    uint64_t seed;
+} wick_stream_options;
+/* A data set for one loader at a time, at any number of workers, or for wick_dataset_get from the first sample on, each once. The same batches for any number of workers; a place is come back to by reading
+ * what is in front of it (not decoding it). The loader shuffles, weighs and substitutes nothing; of what sets are made of, a map of fixed dims takes a stream. Memory, (window + shuffle) x record, is
+ * allocated here. options may be NULL. Where this fails source->free has not been called. WICK_ERR_INVALID, WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_stream(wick_context *ctx, const wick_stream_source *source, const wick_stream_options *options, wick_dataset **out);
+
 /* ---- of files ------------------------------------------------------------------------------------------------------------------------------- */
 
 /* The files of a folder, an archive or a record file (wick_files_open), decoded when they are asked for, by as many threads as ask. What the first is, all are:

@@ -93,7 +93,7 @@ WICK_API const wick_spec *wick_loader_field(const wick_loader *loader, int field
 /* The same batch in the caller's memory: x (batch x first field) and y (batch x second one, or NULL); returns how many samples, 0 at the end of the epoch, -1 on a failure. For
  * fields whose dims are fixed. */
 WICK_API int64_t wick_loader_next(wick_loader *loader, void *x, void *y);
-WICK_API int64_t wick_loader_batches(const wick_loader *loader); /* per epoch; with buckets and ranks, of this one */
+WICK_API int64_t wick_loader_batches(const wick_loader *loader); /* per epoch; with buckets and ranks, of this one; -1: of a stream, whose end is not known */
 
 /* The place, for checkpoints: the epoch and how many of its samples were handed out. */
 WICK_API void wick_loader_position(const wick_loader *loader, int64_t *epoch, int64_t *sample);

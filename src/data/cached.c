@@ -127,6 +127,7 @@ static void release(void *user) {
 
 wick_status wick_dataset_cached(wick_context *ctx, const wick_dataset *d, size_t bytes, wick_dataset **out) {
     *out = NULL;
+    WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
     cache *c = wick_calloc(&ctx->alloc, sizeof *c);
     if (c) {
         *c = (cache){.alloc = ctx->alloc, .set = d, .most = bytes, .count = wick_dataset_count(d)};

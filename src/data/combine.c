@@ -1,5 +1,5 @@
 /* combine.c: data sets made of others. Parts, sums, repetitions and mixtures are one thing: a list that says of which set, and which of its samples. */
-#include "data/dataset.h"
+#include "data/stream.h"
 #include "wick/datasets.h"
 
 #include <math.h>
@@ -117,6 +117,7 @@ static wick_status as_dataset(wick_context *ctx, list *l, int64_t count, wick_da
 wick_status wick_dataset_subset(wick_context *ctx, const wick_dataset *d, int64_t n, const int64_t *numbers, wick_dataset **out) {
     list *l;
     *out = NULL;
+    WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
     for (int64_t i = 0; i < n; i++)
         if (numbers[i] < 0 || numbers[i] >= wick_dataset_count(d))
             return wick_context_fail(ctx, WICK_ERR_INDEX, "dataset: number %lld of a subset is %lld; there are %lld samples", (long long)i, (long long)numbers[i],
@@ -129,6 +130,7 @@ wick_status wick_dataset_subset(wick_context *ctx, const wick_dataset *d, int64_
 wick_status wick_dataset_filter(wick_context *ctx, const wick_dataset *d, bool (*keep)(void *, const wick_dataset *, int64_t, wick_status *), void *user, wick_dataset **out) {
     list *l;
     *out = NULL;
+    WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
     const int64_t count = wick_dataset_count(d);
     int64_t *kept = wick_alloc(&ctx->alloc, (size_t)count * sizeof *kept), n = 0;
     if (!kept) return no_memory(ctx, count);
@@ -149,6 +151,7 @@ wick_status wick_dataset_concat(wick_context *ctx, int n, const wick_dataset *co
     int64_t count = 0;
     list *l;
     *out = NULL;
+    WICK_TRY(wick_dataset_by_number(ctx, n, sets));
     for (int k = 0; k < n; k++)
         if (wick_add_overflows(count, wick_dataset_count(sets[k]), &count)) return no_memory(ctx, INT64_MAX);
     WICK_TRY(new_list(ctx, n, sets, count, true, true, &l));
@@ -161,6 +164,7 @@ wick_status wick_dataset_repeat(wick_context *ctx, const wick_dataset *d, int64_
     int64_t count;
     list *l;
     *out = NULL;
+    WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
     if (times < 0 || wick_mul_overflows(times, wick_dataset_count(d), &count))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %lld samples %lld times", (long long)wick_dataset_count(d), (long long)times);
     WICK_TRY(new_list(ctx, 1, &d, wick_dataset_count(d), false, false, &l));
@@ -179,6 +183,7 @@ wick_status wick_dataset_mix(wick_context *ctx, int n, const wick_dataset *const
     double sum = 0;
     list *l;
     *out = NULL;
+    WICK_TRY(wick_dataset_by_number(ctx, n, sets));
     for (int k = 0; k < n && k < SETS; k++) {
         if (!(weights[k] >= 0) || isinf(weights[k]) || (weights[k] > 0 && !wick_dataset_count(sets[k])))
             return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: set %d has weight %g and %lld samples", k, weights[k], (long long)wick_dataset_count(sets[k]));
@@ -249,6 +254,7 @@ wick_status wick_dataset_split(wick_context *ctx, const wick_dataset *d, int n, 
         if (!(shares[k] >= 0)) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: share %d of a split is %g", k, shares[k]);
         sum += shares[k];
     }
+    WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
     if (sum > 1 + 1e-9) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: the shares of a split come to %g, more than 1", sum);
     int64_t(*pairs)[2] = wick_alloc(&ctx->alloc, count * sizeof *pairs), *numbers = wick_alloc(&ctx->alloc, count * sizeof *numbers);
     uint8_t *part = wick_alloc(&ctx->alloc, count);
@@ -297,6 +303,7 @@ wick_status wick_dataset_zip(wick_context *ctx, int n, const wick_dataset *const
     if (n < 1 || n > WICK_DATASET_FIELDS) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d sets side by side; a sample has 1 to %d fields", n, WICK_DATASET_FIELDS);
     wick_dataset_source s = {.count = wick_dataset_count(sets[0]), .get = zip_get, .at = zip_at, .ahead = zip_ahead, .length = zip_length, .class_name = zip_class, .free = zip_free};
     zipped z = {.alloc = ctx->alloc, .n = n, .labels = -1};
+    WICK_TRY(wick_dataset_by_number(ctx, n, sets));
     for (int k = 0; k < n; k++) {
         z.set[k] = sets[k];
         if (wick_dataset_count(sets[k]) != s.count)
@@ -369,15 +376,18 @@ wick_status wick_dataset_map(wick_context *ctx, const wick_dataset *d, const wic
     *out = NULL;
     if (!mapping || !mapping->map || mapping->n_fields < 1 || mapping->n_fields > WICK_DATASET_FIELDS)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: a mapping needs a function, and 1 to %d fields", WICK_DATASET_FIELDS);
+    for (int k = 0; d->stream && k < mapping->n_fields; k++)
+        if (wick_field_varies(&mapping->fields[k])) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "dataset: what a stream is mapped to has fixed dims; \"%s\" varies", mapping->fields[k].name);
     mapped *m = wick_alloc(&ctx->alloc, sizeof *m);
     if (!m) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
     *m = (mapped){ctx->alloc, d, *mapping};
-    wick_dataset_source s = {.count = wick_dataset_count(d), .n_fields = mapping->n_fields, .get = map_get, .length = mapping->length ? map_length : NULL, .free = map_free, .user = m,
+    wick_dataset_source s = {.count = d->source.count, .n_fields = mapping->n_fields, .get = map_get, .length = mapping->length ? map_length : NULL, .free = map_free, .user = m,
                              .classes = wick_dataset_classes(d), .class_name = map_class};
     if (d->source.label) s.label = map_label;
     if (d->source.cache) s.cache = map_cache;
     memcpy(s.fields, mapping->fields, sizeof s.fields);
     const wick_status status = wick_dataset_new(ctx, &s, out);
     if (status != WICK_OK) map_free(m);
+    else (*out)->stream = d->stream;
     return status;
 }

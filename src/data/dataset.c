@@ -1,5 +1,5 @@
 /* dataset.c: the interface of data sets: checks what a maker supplies, and every number before the maker sees it. */
-#include "data/dataset.h"
+#include "data/stream.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -103,7 +103,7 @@ static bool inside(const wick_dataset *d, int64_t i) { return i >= 0 && i < d->s
 static bool is_field(const wick_dataset *d, int field) { return field >= 0 && field < d->source.n_fields; }
 static int64_t number(const wick_dataset *d, int64_t i) { return d->picked ? d->picked[i] : i; }
 
-int64_t wick_dataset_count(const wick_dataset *d) { return d->source.count; }
+int64_t wick_dataset_count(const wick_dataset *d) { return d->stream && wick_stream_ends(d->stream) ? -1 : d->source.count; }
 int wick_dataset_fields(const wick_dataset *d) { return d->source.n_fields; }
 const wick_spec *wick_dataset_field(const wick_dataset *d, int field) { return is_field(d, field) ? &d->source.fields[field] : NULL; }
 int64_t wick_dataset_classes(const wick_dataset *d) { return d->source.classes; }
@@ -161,8 +161,15 @@ bool wick_dataset_cache(const wick_dataset *d, uint64_t *hits, uint64_t *misses,
     return true;
 }
 
+wick_status wick_dataset_by_number(wick_context *ctx, int n, const wick_dataset *const *sets) {
+    for (int k = 0; k < n; k++)
+        if (sets[k]->stream) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "dataset: the samples of a stream come one after the other, and not by number: a loader takes them so, also through a map");
+    return WICK_OK;
+}
+
 wick_status wick_dataset_limit(wick_context *ctx, wick_dataset *d, int64_t most) {
     const int64_t count = d->source.count;
+    WICK_TRY(wick_dataset_by_number(ctx, 1, (const wick_dataset *[]){d}));
     if (most < 0 || most >= count) return WICK_OK;
     if (!d->picked) {
         d->picked = wick_alloc(&d->alloc, (size_t)most * sizeof *d->picked);
@@ -204,6 +211,7 @@ static void add_pixels(sums *s, const uint8_t *pixels, size_t n) {
 
 wick_status wick_dataset_moments(wick_context *ctx, const wick_dataset *d, double *mean, double *deviation) {
     *mean = *deviation = 0;
+    WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
     const wick_spec *f = &d->source.fields[0];
     if (f->dtype != WICK_U8) return wick_context_fail(ctx, WICK_ERR_DTYPE, "dataset: \"%s\" is %s; moments are of u8", f->name, wick_dtype_name(f->dtype));
     sums s = {0, 0};

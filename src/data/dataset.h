@@ -7,6 +7,7 @@
 #include "tensor/tensor.h" /* the context's allocator */
 #include "wick/dataset.h"
 
+struct wick_stream;
 struct wick_dataset {
     wick_allocator alloc;
     wick_arena names; /* of fields, and of classes that are numbers */
@@ -15,8 +16,11 @@ struct wick_dataset {
     int64_t picked_cap;
     const char **class_names; /* NULL: the source has them */
     size_t field_bytes[WICK_DATASET_FIELDS]; /* of a sample; where the length varies, of one row */
+    struct wick_stream *stream;              /* where samples come one after the other; NULL: each by its number */
 };
 
+/* WICK_ERR_UNSUPPORTED where one of the sets has no samples by number. */
+wick_status wick_dataset_by_number(wick_context *ctx, int n, const wick_dataset *const *sets);
 /* Elements of the dims from `first` on; -1: they do not fit 63 bits. */
 int64_t wick_field_elements(const wick_spec *field, int first);
 static inline bool wick_field_varies(const wick_spec *field) { return field->rank > 0 && field->dims[0] < 0; }

@@ -8,6 +8,7 @@
  * All of this file runs in the caller's thread; workers run do_tasks and nothing else. What a batch holds is decided when its slot is given out (which samples, in which
  * places, how long they are padded), so that no worker's speed shows in it. */
 #include "data/batch.h"
+#include "data/stream.h"
 
 #include <math.h>
 #include <sys/resource.h>
@@ -41,6 +42,7 @@ struct wick_loader {
     uint64_t handed; /* when the caller got its batch */
     uint64_t began;  /* when it asked for the first one; 0: it has not */
     struct { uint64_t since, waited; int batches, full, given; } look; /* full: batches that were ready; given: that were given out before, and could be */
+    bool over;   /* the stream ended: this epoch has no more batches */
     bool looked; /* at how many blocks the process had read from disks */
     long blocks;
     wick_window window;
@@ -130,7 +132,7 @@ static wick_status give_out(wick_loader *l) {
         if (l->held >= 0) free &= ~((uint64_t)1 << l->held);
         for (uint64_t rest = l->busy; rest; rest &= rest - 1) first = WICK_MIN(first, l->slots[__builtin_ctzll(rest)].number);
         if (!free || __builtin_popcountll(l->busy) >= WICK_MAX(l->ahead, 1) || l->number - first >= 64) return WICK_OK; /* wick_loader_place has 64 bits */
-        const int64_t end = wick_order_end(&l->order, l->next);
+        const int64_t end = l->over ? l->next : wick_order_end(&l->order, l->next);
         if (end == l->next) return WICK_OK;
         if (l->number >= 64 || !(l->skip >> l->number & 1)) {
             const int number = __builtin_ctzll(free);
@@ -188,6 +190,22 @@ static wick_slot *oldest_of(wick_loader *l, uint64_t slots) {
 }
 static uint64_t bit_of(const wick_loader *l, const wick_slot *s) { return (uint64_t)1 << (s - l->slots); }
 
+/* What is given out next begins at that place of the epoch. */
+static void go_on_from(wick_loader *l, int64_t place, uint64_t ahead) {
+    wick_stream *stream = l->maker.dataset->stream;
+    l->next = place;
+    l->number = 0;
+    l->skip = ahead;
+    l->over = false;
+    if (stream) wick_stream_begin(stream, l->epoch, place * l->order.ranks + l->order.rank);
+}
+
+static void begin_epoch(wick_loader *l, int64_t epoch, int64_t place, uint64_t ahead) {
+    wick_order_make(&l->order, epoch);
+    l->epoch = epoch;
+    go_on_from(l, place, ahead);
+}
+
 static wick_status stop_at(wick_loader *l, wick_slot *s) {
     const wick_loader_place place = wick_loader_where(l);
     const int number = (int)(s - l->slots);
@@ -195,18 +213,28 @@ static wick_status stop_at(wick_loader *l, wick_slot *s) {
     (void)wick_context_fail(l->ctx, status, "loader: sample %lld, in epoch %lld: %s", (long long)s->samples[l->faults[number].i], (long long)s->epoch,
                             *l->faults[number].fault.text ? l->faults[number].fault.text : wick_status_name(status));
     forget(l);
-    l->next = place.sample;
-    l->skip = place.ahead;
-    l->number = 0;
+    go_on_from(l, place.sample, place.ahead);
     return status;
 }
 
-static void begin_epoch(wick_loader *l, int64_t epoch, int64_t place, uint64_t ahead) {
-    wick_order_make(&l->order, epoch);
-    l->epoch = epoch;
-    l->next = place;
-    l->number = 0;
-    l->skip = ahead;
+/* Whether what failed in a slot may be left out: what the policy passes over, and what is behind the end of a stream. Where reading a stream failed nothing comes any more, whatever the policy. */
+static bool passes(wick_loader *l, const wick_slot *s) {
+    const int number = (int)(s - l->slots);
+    const wick_dataset *d = l->maker.dataset;
+    const int64_t last = s->samples[s->n - 1];
+    switch (d->stream ? wick_stream_at(d->stream, last) : WICK_STREAM_GOES_ON) {
+    case WICK_STREAM_GOES_ON: break;
+    case WICK_STREAM_ENDED:
+        l->over = true;
+        for (int64_t i = 0; i < s->n; i++) l->skipped += s->failed[i] && wick_stream_at(d->stream, s->samples[i]) == WICK_STREAM_GOES_ON;
+        if (wick_stream_at(d->stream, s->samples[l->faults[number].i]) == WICK_STREAM_ENDED) return true;
+        break;
+    case WICK_STREAM_BROKEN:
+        l->faults[number].i = s->n - 1;
+        l->faults[number].status = wick_dataset_get(d, last, (void *[WICK_DATASET_FIELDS]){NULL}, &l->faults[number].fault);
+        return false;
+    }
+    return l->maker.on_fault == WICK_FAULT_SKIP;
 }
 
 /* ---- what follows from measuring -------------------------------------------------------------------------------------------------------- */
@@ -274,11 +302,15 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
         if (!s) s = oldest_of(l, done);
         const int number = (int)(s - l->slots);
         const bool failed = l->faults[number].status != WICK_OK;
-        if (failed && l->maker.on_fault != WICK_FAULT_SKIP) return stop_at(l, s);
+        if (failed && !passes(l, s)) return stop_at(l, s);
         l->busy &= ~bit_of(l, s);
         wick_meter_add(l->make, atomic_load(&s->ended) - atomic_load(&s->begun), 1);
         const int64_t count = failed ? close_gaps(l, s) : s->n;
-        l->skipped += (uint64_t)(s->n - count);
+        if (l->over) { /* what was given out behind it has no samples */
+            forget(l);
+            l->next = s->place + count;
+            if (l->options.drop_last && count < s->n) continue;
+        } else l->skipped += (uint64_t)(s->n - count);
         if (!count) continue; /* nothing is left of it */
         l->held = number;
         batch->count = count;
@@ -312,7 +344,7 @@ int64_t wick_loader_next(wick_loader *l, void *x, void *y) {
 }
 
 const wick_spec *wick_loader_field(const wick_loader *l, int field) { return field >= 0 && field < l->maker.n_fields ? &l->batch_fields[field] : NULL; }
-int64_t wick_loader_batches(const wick_loader *l) { return wick_order_batches(&l->order); }
+int64_t wick_loader_batches(const wick_loader *l) { return wick_dataset_count(l->maker.dataset) < 0 ? -1 : wick_order_batches(&l->order); }
 
 /* ---- the place ---------------------------------------------------------------------------------------------------------------------------- */
 
@@ -352,8 +384,26 @@ wick_status wick_loader_seek(wick_loader *l, int64_t epoch, int64_t sample) { re
 
 /* ---- making ------------------------------------------------------------------------------------------------------------------------------- */
 
+/* Of a stream no sample has a number that it could be asked for by, or drawn by. */
+static wick_status check_stream(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o, int slots) {
+    if (!d->stream) return WICK_OK;
+    const char *what = o->shuffle           ? "shuffle, which wick_stream_options has"
+                       : o->weights         ? "weights"
+                       : o->balanced        ? "balanced"
+                       : o->buckets[0]      ? "buckets"
+                       : o->on_fault == WICK_FAULT_SUBSTITUTE ? "WICK_FAULT_SUBSTITUTE"
+                       : o->as_ready && wick_stream_ends(d->stream) ? "as_ready, unless its count is known"
+                                            : NULL;
+    if (what) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "loader: the samples of a stream come one after the other: there is no %s", what);
+    const int64_t window = wick_stream_window(d->stream), ranks = WICK_MAX(o->ranks, 1);
+    if (o->batch > window / slots / ranks)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %d batches of %lld samples at once, times %lld ranks, are more than the stream's window, %lld", slots, (long long)o->batch, (long long)ranks,
+                                 (long long)window);
+    return WICK_OK;
+}
+
 static wick_status check(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
-    const int64_t count = wick_dataset_count(d), ranks = WICK_MAX(o->ranks, 1);
+    const int64_t count = d->source.count, ranks = WICK_MAX(o->ranks, 1);
     if (o->batch < 1) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: batch is %lld", (long long)o->batch);
     if (o->ranks < 0 || o->rank < 0 || o->rank >= ranks) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: rank %d of %d", o->rank, o->ranks);
     if (o->draws < 0 || (o->draws && !o->weights && !o->balanced))
@@ -487,7 +537,8 @@ static wick_status set_mixing(wick_context *ctx, wick_maker *m, const wick_datas
 static wick_status set_signal(wick_loader *l, wick_context *ctx, const wick_dataset *d) {
     wick_maker *m = &l->maker;
     int64_t rows = m->varies[0] ? 1 : wick_dataset_field(d, 0)->dims[0];
-    for (int64_t i = 0; m->varies[0] && i < wick_dataset_count(d); i++) rows = WICK_MAX(rows, wick_dataset_length(d, i, 0));
+    if (m->varies[0] && d->stream) rows = wick_stream_longest(d->stream, 0);
+    for (int64_t i = 0; m->varies[0] && !d->stream && i < d->source.count; i++) rows = WICK_MAX(rows, wick_dataset_length(d, i, 0));
     l->scratch = wick_transform_scratch(m->transform, rows);
     const bool varied = m->varies[0];
     m->varies[0] = wick_field_varies(&m->fields[0]);
@@ -521,7 +572,8 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
     WICK_TRY(set_mixing(ctx, m, d));
     for (int k = 0; k < m->n_fields; k++) {
         int64_t rows = 1;
-        for (int64_t i = 0; m->varies[k] && i < wick_dataset_count(d); i++) {
+        if (m->varies[k] && d->stream) rows = k == 0 && m->signal ? wick_transform_rows(m->transform, wick_stream_longest(d->stream, 0)) : wick_stream_longest(d->stream, k);
+        for (int64_t i = 0; m->varies[k] && !d->stream && i < d->source.count; i++) {
             const int64_t length = wick_sample_length(m, i, k);
             if (length < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the length of sample %lld in \"%s\" cannot be told", (long long)i, m->fields[k].name);
             rows = WICK_MAX(rows, length);
@@ -587,7 +639,7 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     l->ctx = ctx;
     l->alloc = ctx->alloc;
     l->options = *options;
-    l->options.batch = WICK_MIN(options->batch, options->draws ? options->draws : wick_dataset_count(dataset)); /* no slot needs room for more */
+    l->options.batch = WICK_MIN(options->batch, options->draws ? options->draws : dataset->source.count); /* no slot needs room for more */
     l->options.weights = NULL; /* the order has them */
     l->held = -1;
     const int ahead = options->prefetch ? options->prefetch : options->adaptive ? 8 : WICK_MIN(WICK_PREFETCH_MAX, WICK_MAX(2, options->workers + 1));
@@ -596,7 +648,8 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     l->ahead = options->adaptive ? WICK_MIN(ahead, 2) : ahead;
     wick_loader_options o = l->options;
     o.weights = options->weights;
-    wick_status status = set_fields(l, ctx, dataset, &o);
+    wick_status status = check_stream(ctx, dataset, &o, l->depth);
+    if (status == WICK_OK) status = set_fields(l, ctx, dataset, &o);
     if (status == WICK_OK) status = wick_order_new(&l->order, ctx, dataset, &o);
     if (status == WICK_OK && !make_slots(l)) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d batches of %lld samples", l->depth, (long long)l->options.batch);
     if (status == WICK_OK && wick_crew_new(&l->crew, options->workers, l->depth, do_tasks, l, &l->alloc) != WICK_OK)
@@ -607,7 +660,7 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     }
     l->memory += sizeof *l + wick_order_bytes(&l->order) + wick_crew_bytes(l->crew);
     if (options->adaptive && options->workers) wick_crew_allow(l->crew, l->hands);
-    wick_order_make(&l->order, 0);
+    begin_epoch(l, 0, 0, 0);
     *out = l;
     return WICK_OK;
 }

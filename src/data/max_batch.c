@@ -19,7 +19,7 @@ static wick_status loader_bytes(wick_context *ctx, const wick_dataset *dataset, 
 wick_status wick_loader_max_batch(wick_context *ctx, const wick_dataset *dataset, const wick_loader_options *options, const wick_loader_step *step, size_t bytes, wick_batch_fit *fit) {
     *fit = (wick_batch_fit){0};
     if (!dataset || !options || !step) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: max_batch needs a dataset, options and a step");
-    const int64_t count = options->draws ? options->draws : wick_dataset_count(dataset);
+    const int64_t count = options->draws ? options->draws : dataset->source.count;
     wick_beside beside = {.most = options->batch > 0 ? WICK_MIN(options->batch, count) : count};
     size_t two;
     WICK_TRY(loader_bytes(ctx, dataset, options, 1, &beside.first));

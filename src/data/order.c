@@ -86,7 +86,7 @@ static wick_status make_buckets(wick_order *o, wick_context *ctx, const wick_dat
 wick_status wick_order_new(wick_order *o, wick_context *ctx, const wick_dataset *d, const wick_loader_options *options) {
     const int64_t ranks = WICK_MAX(options->ranks, 1);
     *o = (wick_order){.alloc = &ctx->alloc, .seed = options->seed, .shuffle = options->shuffle, .drop_last = options->drop_last, .buffer = options->shuffle_buffer, .batch = options->batch,
-                      .samples = wick_dataset_count(d), .rank = options->rank, .ranks = ranks, .epoch = -1};
+                      .samples = d->source.count, .rank = options->rank, .ranks = ranks, .epoch = -1};
     o->total = options->draws ? options->draws : o->samples;
     o->most = (o->total - o->rank + ranks - 1) / ranks;
     o->count = o->most;

@@ -9,11 +9,11 @@
 
 #include <math.h>
 
+#include "data/dataset.h"
 #include "data/resample.h"
 #include "kernels/elementwise/math.h"
 #include "kernels/kernels.h"
 #include "kernels/mel/mel.h"
-#include "wick/dataset.h"
 #include "wick/signal.h"
 
 enum { FRAMES = 32, LANES = WICK_MEL_LANES, MOST_MELS = 512, MOST_COLUMNS = 4096, MOST_ROWS = 1 << 26, MOST_FRAME = 1 << 16, MOST_NORMALS = 8 };
@@ -229,6 +229,7 @@ void wick_signal_free(wick_signal **signal) {
 
 static wick_status check_noise(wick_context *ctx, wick_signal *s) {
     if (!s->noise) return WICK_OK;
+    WICK_TRY(wick_dataset_by_number(ctx, 1, &s->noise));
     const wick_spec *f = wick_dataset_field(s->noise, 0);
     const int64_t count = wick_dataset_count(s->noise);
     bool good = f && f->dtype == WICK_F32 && f->rank == 1 && count > 0 && s->recording;
