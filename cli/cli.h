@@ -64,7 +64,7 @@ typedef struct cli_options {
     bool append;
     bool all, salvage, skip, adaptive;
     const char *worker_counts;
-    int64_t prefetch;
+    int64_t prefetch, cache;
     cli_list parts;
 
     /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */

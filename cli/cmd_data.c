@@ -28,6 +28,7 @@ static const option_case cases[] = {
     {"color", HEAD, "head"},                         {"part", SPLIT, "split"},                  {"seed", SPLIT, "split"},
     {"batch", BENCH, "bench"},                   {"workers", BENCH, "bench"},                 {"prefetch", BENCH, "bench"},
     {"transform", BENCH, "bench"},               {"adaptive", BENCH, "bench"},   {"rate", BENCH, "bench"},                    {"time", BENCH, "bench"},                    {"skip", BENCH, "bench"},
+    {"cache", BENCH, "bench"},
 };
 
 const char *data_action(int i) { return i < ACTIONS ? actions[i].name : NULL; }

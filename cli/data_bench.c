@@ -75,12 +75,15 @@ static void put_row(json *j, const wick_loader_stats *s, speeds speed) {
     json_integer(j, "memory_peak", (int64_t)s->memory_peak);
     json_integer(j, "cache_hits", (int64_t)s->cache_hits);
     json_integer(j, "cache_misses", (int64_t)s->cache_misses);
+    json_integer(j, "cache_bytes", (int64_t)s->cache_bytes);
     json_real(j, "efficiency", s->efficiency, 6);
     put_timing(j, "get", &s->get);
     put_timing(j, "transform", &s->transform);
     put_timing(j, "collate", &s->collate);
     put_timing(j, "make", &s->make);
     put_timing(j, "wait", &s->wait);
+    put_timing(j, "cache_hit", &s->cache_hit);
+    put_timing(j, "cache_miss", &s->cache_miss);
     json_text(j, "advice", s->advice);
     json_close(j, '}');
 }
@@ -88,8 +91,10 @@ static void put_row(json *j, const wick_loader_stats *s, speeds speed) {
 /* Batches for some seconds, as fast as they come. */
 static int measure(data_job *d, const wick_dataset *set, const wick_loader_options *options, wick_loader_stats *stats, speeds *speed) {
     wick_loader *loader;
-    wick_status status = wick_loader_new(d->ctx, set, options, &loader);
-    if (status != WICK_OK) return data_failed(d, status, CLI_USAGE);
+    wick_dataset *kept = NULL;
+    wick_status status = d->o->cache ? wick_dataset_cached(d->ctx, set, (size_t)d->o->cache << 20, &kept) : WICK_OK;
+    if (status == WICK_OK) status = wick_loader_new(d->ctx, kept ? kept : set, options, &loader);
+    if (status != WICK_OK) return wick_dataset_free(&kept), data_failed(d, status, CLI_USAGE);
     const double start = now_seconds();
     const clock_t computed = clock();
     double seconds = 0;
@@ -102,6 +107,7 @@ static int measure(data_job *d, const wick_dataset *set, const wick_loader_optio
     }
     wick_loader_get_stats(loader, stats);
     wick_loader_free(&loader);
+    wick_dataset_free(&kept);
     const double cpu = (double)(clock() - computed) / CLOCKS_PER_SEC;
     *speed = (speeds){(double)samples / (seconds > 0 ? seconds : 1), (double)samples / (cpu > 0 ? cpu : 1)};
     if (status != WICK_OK) return data_failed(d, status, CLI_BAD_FILE);
@@ -133,6 +139,9 @@ int data_bench(data_job *d) {
         const wick_loader_stats *s = &stats[i];
         printf("%8d %12.0f %7.2f us %5.2f us %5.2f ms %5.2f ms %5.2f ms %7.1f %% %6.1f MB %12.0f\n", counts[i], speed[i].real, s->get.mean * 1e6, s->transform.mean * 1e6, s->make.mean * 1e3, s->make.p95 * 1e3,
                s->make.p99 * 1e3, s->waiting * 100, (double)s->memory_peak / 1e6, s->efficiency);
+        if (o->cache)
+            printf("         cache: %llu hits, %.2f us each; %llu misses, %.2f us each; %.1f MB\n", (unsigned long long)s->cache_hits, s->cache_hit.mean * 1e6, (unsigned long long)s->cache_misses,
+                   s->cache_miss.mean * 1e6, (double)s->cache_bytes / 1e6);
         fflush(stdout);
         if (s->skipped) talk("%llu samples could not be read", (unsigned long long)s->skipped);
     }

@@ -251,6 +251,7 @@ static const option_row rows[] = {
     {"prefetch", "N", INTEGER, A, "0", AT(prefetch), 0, WICK_PREFETCH_MAX, FORGET, "bench: batches made ahead; 0: 2, or one more than workers"},
     {"transform", "LIST", TEXT, A, "", AT(transform), 0, 0, FORGET, "bench: what samples go through: crop=4,flip,normalise or fit=8000,logmel=40 ... (wick/transform.h); without it, bytes to numbers"},
     {"adaptive", "", FLAG, T | A, "", AT(adaptive), 0, 0, FORGET, "--workers (and --prefetch) are the most; how many are used follows how long is waited for batches, which have the same bits"},
+    {"cache", "MB", INTEGER, A, "0", AT(cache), 0, 1 << 20, FORGET, "bench: keep so much of the decoded samples that were asked for last; 0: none"},
     {"time", "S", REAL, A, "2", AT(time), 0, 1e6, FORGET, "bench: seconds for each number of workers"},
     {"skip", "", FLAG, A, "", AT(skip), 0, 0, FORGET, "bench: leave out what cannot be read, and say how many"},
     {"salvage", "", FLAG, A, "", AT(salvage), 0, 0, FORGET, "of a damaged record file, take what is whole before the damage"},

@@ -148,6 +148,7 @@ typedef struct wick_loader_stats {
     size_t memory, memory_peak;        /* bytes of the loader's: batches, order, scratch */
     uint64_t cache_hits, cache_misses; /* of the data set's cache; zeros: it has none */
     size_t cache_bytes;
+    wick_timing cache_hit, cache_miss; /* copying a sample out of it; making one and copying it. Samples that are too large to be kept are not among them */
     int workers, prefetch; /* in use */
     int64_t batch;         /* samples in those given out */
     /* samples_per_second x (1 - min(p95 of make / 1 s, 0.5)) x (1 - min(memory_peak / 2 GB, 0.5)) */

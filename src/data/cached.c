@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "data/dataset.h"
+#include "data/meter.h"
 #include "wick/datasets.h"
 
 typedef struct entry {
@@ -18,6 +19,7 @@ typedef struct cache {
     const wick_dataset *set;
     size_t most, bytes;
     uint64_t hits, misses;
+    wick_meter times[2]; /* of hits and of misses; written under the lock */
     int64_t count;
     entry **kept; /* [count] */
     entry *newest, *oldest;
@@ -63,8 +65,9 @@ static entry *new_entry(cache *c, int64_t i) {
 }
 
 /* Kept from now on, if those that nobody reads leave room for it and no other thread was faster. */
-static void keep(cache *c, entry *e) {
+static void keep(cache *c, entry *e, uint64_t start) {
     pthread_mutex_lock(&c->lock);
+    wick_meter_add(&c->times[1], wick_now_ns() - start, 1);
     for (entry *old = c->oldest, *next; old && !c->kept[e->number] && c->bytes > c->most - e->bytes; old = next) {
         next = old->newer;
         if (!old->pins) drop(c, old);
@@ -81,6 +84,7 @@ static void keep(cache *c, entry *e) {
 
 static wick_status get(void *user, int64_t i, void *const *out, wick_fault *fault) {
     cache *c = user;
+    const uint64_t start = wick_now_ns();
     pthread_mutex_lock(&c->lock);
     entry *e = c->kept[i];
     if (e) {
@@ -94,6 +98,7 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
         copy_out(c, e, out);
         pthread_mutex_lock(&c->lock);
         e->pins--;
+        wick_meter_add(&c->times[0], wick_now_ns() - start, 1);
         pthread_mutex_unlock(&c->lock);
         return WICK_OK;
     }
@@ -103,7 +108,7 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     const wick_status status = wick_dataset_get(c->set, i, fields, fault);
     if (status != WICK_OK) return wick_release(&c->alloc, e, e->bytes), status;
     copy_out(c, e, out);
-    keep(c, e);
+    keep(c, e, start);
     return WICK_OK;
 }
 
@@ -143,6 +148,7 @@ wick_status wick_dataset_cached(wick_context *ctx, const wick_dataset *d, size_t
     for (int k = 0; k < s.n_fields; k++) s.fields[k] = *wick_dataset_field(d, k);
     if (d->source.label) s.label = label;
     const wick_status status = wick_dataset_new(ctx, &s, out);
-    if (status != WICK_OK) release(c);
-    return status;
+    if (status != WICK_OK) return release(c), status;
+    for (int k = 0; k < 2; k++) (*out)->cached[k] = &c->times[k];
+    return WICK_OK;
 }

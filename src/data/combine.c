@@ -46,16 +46,6 @@ static int64_t list_label(void *user, int64_t i) {
     return wick_dataset_label(d, i);
 }
 static const char *list_class(void *user, int64_t label) { return wick_dataset_class_name(((const list *)user)->set[0], label); }
-static void list_cache(void *user, uint64_t *hits, uint64_t *misses, size_t *bytes) { /* of all that have one */
-    const list *l = user;
-    *hits = *misses = 0, *bytes = 0;
-    for (int k = 0; k < l->sets; k++) {
-        uint64_t h, m;
-        size_t b;
-        wick_dataset_cache(l->set[k], &h, &m, &b);
-        *hits += h, *misses += m, *bytes += b;
-    }
-}
 static void list_free(void *user) {
     list *l = user;
     const wick_allocator alloc = l->alloc;
@@ -105,12 +95,12 @@ static wick_status as_dataset(wick_context *ctx, list *l, int64_t count, wick_da
                              .class_name = list_class, .free = list_free, .user = l};
     for (int k = 0; k < s.n_fields; k++) s.fields[k] = *wick_dataset_field(first, k);
     if (first->source.label) s.label = list_label;
-    for (int k = 0; k < l->sets; k++) {
-        if (l->set[k]->source.cache) s.cache = list_cache;
+    for (int k = 0; k < l->sets; k++)
         if (wick_dataset_rate(l->set[k]) != s.rate) s.rate = 0;
-    }
     const wick_status status = wick_dataset_new(ctx, &s, out);
-    if (status != WICK_OK) list_free(l);
+    if (status != WICK_OK) return list_free(l), status;
+    (*out)->parts = l->set;
+    (*out)->n_parts = l->sets;
     return status;
 }
 
@@ -320,7 +310,9 @@ wick_status wick_dataset_zip(wick_context *ctx, int n, const wick_dataset *const
     if (!own) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
     *own = z;
     const wick_status status = wick_dataset_new(ctx, &s, out);
-    if (status != WICK_OK) zip_free(own);
+    if (status != WICK_OK) return zip_free(own), status;
+    (*out)->parts = own->set;
+    (*out)->n_parts = n;
     return status;
 }
 
@@ -366,7 +358,6 @@ static int64_t map_length(void *user, int64_t i, int field) {
 }
 static int64_t map_label(void *user, int64_t i) { return wick_dataset_label(((const mapped *)user)->set, i); }
 static const char *map_class(void *user, int64_t label) { return wick_dataset_class_name(((const mapped *)user)->set, label); }
-static void map_cache(void *user, uint64_t *hits, uint64_t *misses, size_t *bytes) { wick_dataset_cache(((const mapped *)user)->set, hits, misses, bytes); }
 static void map_free(void *user) {
     const wick_allocator alloc = ((mapped *)user)->alloc;
     wick_release(&alloc, user, sizeof(mapped));
@@ -384,10 +375,11 @@ wick_status wick_dataset_map(wick_context *ctx, const wick_dataset *d, const wic
     wick_dataset_source s = {.count = d->source.count, .n_fields = mapping->n_fields, .get = map_get, .length = mapping->length ? map_length : NULL, .free = map_free, .user = m,
                              .classes = wick_dataset_classes(d), .class_name = map_class};
     if (d->source.label) s.label = map_label;
-    if (d->source.cache) s.cache = map_cache;
     memcpy(s.fields, mapping->fields, sizeof s.fields);
     const wick_status status = wick_dataset_new(ctx, &s, out);
-    if (status != WICK_OK) map_free(m);
-    else (*out)->stream = d->stream;
+    if (status != WICK_OK) return map_free(m), status;
+    (*out)->stream = d->stream;
+    (*out)->parts = &m->set;
+    (*out)->n_parts = 1;
     return status;
 }

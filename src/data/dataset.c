@@ -154,11 +154,26 @@ const char *wick_dataset_class_name(const wick_dataset *d, int64_t label) {
 }
 
 bool wick_dataset_cache(const wick_dataset *d, uint64_t *hits, uint64_t *misses, size_t *bytes) {
+    bool any = d->source.cache != NULL;
     *hits = *misses = 0;
     *bytes = 0;
-    if (!d->source.cache) return false;
-    d->source.cache(d->source.user, hits, misses, bytes);
-    return true;
+    if (any) d->source.cache(d->source.user, hits, misses, bytes);
+    for (int k = 0; k < d->n_parts; k++) {
+        uint64_t h, m;
+        size_t b;
+        any |= wick_dataset_cache(d->parts[k], &h, &m, &b);
+        *hits += h, *misses += m, *bytes += b;
+    }
+    return any;
+}
+
+int wick_dataset_cache_times(const wick_dataset *d, int n, int most, struct wick_meter **meters[2]) {
+    if (d->cached[0] && n < most) {
+        for (int i = 0; i < 2; i++) meters[i][n] = d->cached[i];
+        n++;
+    }
+    for (int k = 0; k < d->n_parts; k++) n = wick_dataset_cache_times(d->parts[k], n, most, meters);
+    return n;
 }
 
 wick_status wick_dataset_by_number(wick_context *ctx, int n, const wick_dataset *const *sets) {

@@ -746,6 +746,9 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     s->prefetch = l->options.workers ? l->ahead : 0;
     s->batch = l->order.batch;
     (void)wick_dataset_cache(l->maker.dataset, &s->cache_hits, &s->cache_misses, &s->cache_bytes);
+    const int caches = wick_dataset_cache_times(l->maker.dataset, 0, WICK_WORKERS_MAX + 1, (wick_meter **[]){meters[0], meters[1]}); /* which have been read */
+    s->cache_hit = wick_meter_timing(meters[0], caches);
+    s->cache_miss = wick_meter_timing(meters[1], caches);
     s->efficiency = s->samples_per_second * (1 - WICK_MIN(s->make.p95, 0.5)) * (1 - WICK_MIN((double)s->memory_peak / 2e9, 0.5));
     advise(s, wick_dataset_at(l->maker.dataset, 0, 0) != NULL, l->maker.signal);
 }

@@ -41,6 +41,7 @@ test_bench_tells_how_fast_batches_come() {
         [ "$(wc -l <out)" = 4 ] || fail "$(wc -l <out) lines"
         tail -n 1 out | grep -Eq "wait|Too few" || fail "nobody waits: $(tail -n 1 out)"
         expect 0 "$wick" data bench $path --batch 4 --workers 1 --time 0.1 --json && valid_json out && has out '"efficiency"' && has out '"p99"' && has out '"io_wait"'
+        expect 0 "$wick" data bench $path --batch 4 --workers 0,1 --time 0.1 --cache 1 && [ "$(grep -c ' hits, ' out)" = 2 ] || fail "no word of the cache"
     done
     echo broken >set/train/dog/2.png
     expect 3 "$wick" data bench set --time 0.1 && has err "set/train/dog/2.png"

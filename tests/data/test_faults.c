@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "io/scratch.h"
 
 enum { COUNT = 30, CLASSES = 3, BYTES = 400, BAD_EVERY = 7 };
@@ -73,7 +74,7 @@ static bool find_places(const char *path) {
 enum { FOLDER, RECORDS, SHARDS, FORMS };
 static const char *const forms[] = {"a folder", "a record file", "shards"};
 
-static wick_dataset *open_form(int form) {
+static wick_dataset *open_form(int form, bool copy) { /* copy: read by pread, not mapped */
     wick_dataset *set = NULL;
     wick_files *f = NULL;
     char line[600], text[BYTES], name[64];
@@ -93,7 +94,7 @@ static wick_dataset *open_form(int form) {
         snprintf(text, sizeof text, "%d", class);
         if (form == SHARDS && !put(at(name), text, 1)) return NULL;
     }
-    const wick_files_options all = {.all = true, .copy = true};
+    const wick_files_options all = {.all = true, .copy = copy};
     if (form == FOLDER) return wick_dataset_of_files(ctx, at("files"), &all, &set) == WICK_OK ? set : NULL;
     if (form == RECORDS) {
         const bool packed = wick_files_open(ctx, at("files"), &all, &f) == WICK_OK && wick_files_pack(f, at("a.wrec"), NULL, NULL) == WICK_OK;
@@ -102,7 +103,7 @@ static wick_dataset *open_form(int form) {
     }
     snprintf(line, sizeof line, "cd %s/tar && tar -cf ../a.tar *", folder);
     const char *path = at("a.tar");
-    return system(line) == 0 && find_places(path) && wick_dataset_of_shards_with(ctx, 1, &path, &(wick_shards_options){.copy = true}, &set) == WICK_OK ? set : NULL;
+    return system(line) == 0 && find_places(path) && wick_dataset_of_shards_with(ctx, 1, &path, &(wick_shards_options){.copy = copy}, &set) == WICK_OK ? set : NULL;
 }
 
 static bool is_whole(const wick_batch *b, int64_t k) {
@@ -111,11 +112,46 @@ static bool is_whole(const wick_batch *b, int64_t k) {
     return b->lengths[0][k] == BYTES && memcmp((char *)b->fields[0] + k * b->padded[0], text, BYTES) == 0 && ((int64_t *)b->fields[1])[k] == b->samples[k] * CLASSES / COUNT;
 }
 
+/* Hashes of the batches of two epochs; 0 at the end of each. */
+static int hash_all(wick_loader *l, uint64_t hashes[32]) {
+    wick_batch b;
+    int n = 0;
+    for (int epochs = 0; epochs < 2 && n < 32; n++) {
+        if (wick_loader_take(l, &b) != WICK_OK) return -1;
+        epochs += !b.count;
+        hashes[n] = b.count ? wick_hash(b.fields[0], (size_t)(b.count * b.padded[0]), wick_hash(b.fields[1], (size_t)b.count * sizeof(int64_t), wick_hash(b.samples, (size_t)b.count * sizeof(int64_t), 1))) : 0;
+    }
+    return n;
+}
+TEST(either_way_of_reading_makes_the_same_batches_with_any_number_of_workers) {
+    static const int crews[] = {0, 1, 2, 5};
+    static uint64_t want[32], got[32];
+    REQUIRE(scratch_context(NULL));
+    reads = HONEST;
+    for (int form = 0; form < FORMS; form++)
+        for (int copy = 0; copy < 2; copy++) {
+            wick_dataset *set = open_form(form, copy);
+            CHECK_MSG(set != NULL, "%s: %s", forms[form], wick_context_error(ctx));
+            REQUIRE(set != NULL);
+            for (int c = 0; c < 4; c++) {
+                wick_loader *loader;
+                const bool first = !form && !copy && !c;
+                REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 4, .shuffle = true, .seed = 1, .raw = true, .workers = crews[c]}, &loader) == WICK_OK);
+                CHECK_INT(hash_all(loader, first ? want : got), 18);
+                if (!first) CHECK_MSG(memcmp(want, got, sizeof want) == 0, "%s, %s, %d workers", forms[form], copy ? "read" : "mapped", crews[c]);
+                wick_loader_free(&loader);
+            }
+            wick_dataset_free(&set);
+        }
+    CHECK(want[0] != want[1] && want[0] != want[9]);
+    wick_context_free(&ctx);
+}
+
 TEST(interrupted_and_short_reads_go_on_while_batches_are_made) {
     REQUIRE(scratch_context(NULL));
     for (int form = 0; form < FORMS; form++) {
         reads = HONEST;
-        wick_dataset *set = open_form(form);
+        wick_dataset *set = open_form(form, true);
         CHECK_MSG(set != NULL, "%s: %s", forms[form], wick_context_error(ctx));
         REQUIRE(set && wick_dataset_count(set) == COUNT);
         for (int k = INTERRUPTED; k <= SHORT; k++)
@@ -182,7 +218,7 @@ TEST(reads_that_fail_stop_are_skipped_or_replaced) {
     REQUIRE(scratch_context(NULL));
     for (int form = 0; form < FORMS; form++) {
         reads = HONEST;
-        wick_dataset *set = open_form(form);
+        wick_dataset *set = open_form(form, true);
         REQUIRE(set != NULL);
         for (int k = FAILING; k <= ENDING; k++)
             for (int policy = WICK_FAULT_STOP; policy <= WICK_FAULT_SUBSTITUTE; policy++)
@@ -203,7 +239,7 @@ TEST(a_disk_that_fails_while_a_set_is_opened_is_an_error_that_names_the_file) {
     REQUIRE(scratch_context(NULL));
     for (int form = 0; form < FORMS; form++) {
         reads = HONEST;
-        wick_dataset *set = open_form(form);
+        wick_dataset *set = open_form(form, true);
         REQUIRE(set != NULL);
         wick_dataset_free(&set);
         for (int i = 0; i < COUNT; i++) places[i].begin = 0, places[i].end = INT32_MAX; /* all of it */

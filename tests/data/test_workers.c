@@ -396,6 +396,11 @@ TEST(a_batch_costs_no_allocation_and_all_memory_is_accounted_for) {
     CHECK_INT(memory.live, 0);
 }
 
+static wick_status one_number(void *user, int64_t index, void *const *out, wick_fault *fault) {
+    (void)user, (void)fault;
+    if (out[0]) *(int64_t *)out[0] = index;
+    return WICK_OK;
+}
 TEST(what_it_costs_is_told) {
     SETUP(.slow = true);
     wick_loader_stats stats;
@@ -421,6 +426,35 @@ TEST(what_it_costs_is_told) {
         if (!workers) CHECK_STR_HAS(stats.advice, "add workers");
         wick_loader_free(&loader);
     }
+    TEARDOWN;
+}
+
+TEST(a_cache_is_timed_also_below_sets_made_of_others) {
+    SETUP(.slow = true);
+    wick_dataset *image, *kept, *other, *twice, *both;
+    wick_loader_stats stats;
+    const wick_dataset_source plain = {.count = SAMPLES, .n_fields = 1, .fields = {{"one", WICK_I64, 0, {0}}}, .get = one_number, .user = &s};
+    REQUIRE(wick_dataset_new(ctx, &plain, &image) == WICK_OK && wick_dataset_cached(ctx, set, 1 << 20, &kept) == WICK_OK && wick_dataset_cached(ctx, image, 1 << 20, &other) == WICK_OK);
+    REQUIRE(wick_dataset_zip(ctx, 2, (const wick_dataset *const[]){kept, other}, &both) == WICK_OK && wick_dataset_repeat(ctx, both, 3, &twice) == WICK_OK);
+    for (int workers = 0; workers < 3; workers += 2) {
+        REQUIRE(wick_loader_new(ctx, twice, &(wick_loader_options){.batch = 10, .workers = workers}, &loader) == WICK_OK);
+        do CHECK(wick_loader_take(loader, &b) == WICK_OK);
+        while (b.count);
+        wick_loader_free(&loader);
+        REQUIRE(wick_loader_new(ctx, twice, &(wick_loader_options){.batch = 10, .workers = 0}, &loader) == WICK_OK); /* the stats are the sets' */
+        wick_loader_get_stats(loader, &stats);
+        const uint64_t asked = 2 * (uint64_t)(workers ? 2 : 1) * 3 * SAMPLES;
+        CHECK(stats.cache_hits + stats.cache_misses == asked && stats.cache_misses >= 2 * SAMPLES && stats.cache_misses < asked / 2 && stats.cache_bytes > 0);
+        const wick_timing *spans[] = {&stats.cache_hit, &stats.cache_miss};
+        const uint64_t counts[] = {stats.cache_hits, stats.cache_misses};
+        for (int k = 0; k < 2; k++) {
+            const wick_timing *t = spans[k];
+            CHECK_MSG(t->count == counts[k] && t->min > 0 && t->min <= t->median && t->median <= t->p95 && t->p95 <= t->p99 && t->p99 <= t->max && fabs(t->total - t->mean * (double)t->count) <= 1e-9 * t->total,
+                      "span %d: %llu of %llu", k, (unsigned long long)t->count, (unsigned long long)counts[k]);
+        }
+        wick_loader_free(&loader);
+    }
+    wick_dataset_free(&twice), wick_dataset_free(&both), wick_dataset_free(&other), wick_dataset_free(&kept), wick_dataset_free(&image);
     TEARDOWN;
 }
 
