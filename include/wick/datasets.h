@@ -95,6 +95,17 @@ typedef struct wick_shards_options {
 } wick_shards_options;
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_shards_with(wick_context *ctx, int n, const char *const *paths, const wick_shards_options *options, wick_dataset **out); /* options may be NULL */
 
+typedef struct wick_shard_stream_options {
+    wick_stream_options stream; /* window 0: 1,024 samples; with shuffle the shards of an epoch have an order of their own, too */
+    size_t most;                /* bytes that the files of one sample have together; 0: 1 MiB */
+    int64_t longest;            /* bytes of a text, and samples of a recording, at most; 0: 65,536 */
+    int64_t classes;            /* that .cls are below; 0: not known, and samples have a label but no class */
+} wick_shard_stream_options;
+/* The same shards, read from front to back as a stream: packed ones too by memory that does not grow with them, (window + shuffle) x most, of which nothing is touched that isn't needed. A sample that lacks a
+ * file, is too large or too long, or of another class or rate, is one that cannot be read, and the loader's policy is for it; an archive that is damaged ends the epoch. The fields are those of the first
+ * sample of the first shard. options may be NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_shard_stream(wick_context *ctx, int n, const char *const *paths, const wick_shard_stream_options *options, wick_dataset **out);
+
 /* Tensors as columns: sample i is row i of each, i.e. field k has the dims of tensors[k] but the first, which is the count. They are evaluated and kept; rows are not copied. label names
  * the column, integers of rank 1, that is the class, below classes; -1: none. It becomes an i64. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_tensors(wick_context *ctx, int n, const char *const *names, struct wick_tensor *const *tensors, int label, int64_t classes, wick_dataset **out);

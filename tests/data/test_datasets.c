@@ -705,6 +705,92 @@ TEST(shards_of_pythons_tarfile_are_samples) {
     end();
 }
 
+/* How many samples a loader hands over in an epoch, each as the set by number has it (which must be it: the label i % 3, in order unless it is shuffled); *status: how it ended. */
+static int64_t read_through(wick_context *ctx, const wick_dataset *stream, const wick_dataset *set, int workers, wick_on_fault policy, wick_status *status) {
+    wick_loader *l;
+    wick_batch b;
+    int64_t n = 0;
+    bool seen[8] = {false};
+    *status = wick_loader_new(ctx, stream, &(wick_loader_options){.batch = 3, .workers = workers, .on_fault = policy}, &l);
+    if (*status != WICK_OK) return -1;
+    while ((*status = wick_loader_take(l, &b)) == WICK_OK && b.count)
+        for (int64_t i = 0; i < b.count; i++, n++) {
+            float x[8];
+            char text[64] = "";
+            int64_t y = -1, which = set ? b.lengths[0][i] - 1 : 0;
+            if (!set) continue;
+            CHECK(which >= 0 && which < 8 && !seen[which] && wick_dataset_get(set, which, (void *[]){x, text, &y}, NULL) == WICK_OK);
+            seen[which] = true;
+            CHECK(memcmp((const float *)b.fields[0] + i * b.padded[0], x, (size_t)(which + 1) * sizeof *x) == 0 && ((const int64_t *)b.fields[2])[i] == y);
+            CHECK(b.lengths[1][i] == (int64_t)strlen(text) && memcmp((const char *)b.fields[1] + i * b.padded[1], text, strlen(text)) == 0);
+        }
+    wick_loader_free(&l);
+    return n;
+}
+TEST(shards_read_from_front_to_back_have_the_same_samples) {
+    wick_context *ctx = new_context(NULL);
+    wick_dataset *set, *stream;
+    wick_status status;
+    wick_fault fault;
+    int64_t y = 0;
+    if (system("python3 -c 0 2>/dev/null")) SKIP("no python3");
+    REQUIRE(ctx && begin() && make_shards("cls,json,wav"));
+    const char *paths[] = {in_folder("0.tar"), in_folder("1.tar.gz")};
+    REQUIRE(wick_dataset_of_shards(ctx, 2, paths, &set) == WICK_OK);
+    for (int shuffle = 0; shuffle <= 4; shuffle += 4) {
+        const wick_shard_stream_options o = {.stream = {.shuffle = shuffle, .seed = 2}, .most = 400, .longest = 20, .classes = 3};
+        CHECK_MSG(wick_dataset_of_shard_stream(ctx, 2, paths, &o, &stream) == WICK_OK, "%s", wick_context_error(ctx));
+        REQUIRE(stream);
+        CHECK(wick_dataset_count(stream) == -1 && wick_dataset_classes(stream) == 3 && wick_dataset_rate(stream) == 8000 && !strcmp(wick_dataset_field(stream, 1)->name, "json"));
+        for (int workers = 0; workers < 3; workers++) {
+            CHECK_INT(read_through(ctx, stream, set, workers, WICK_FAULT_STOP, &status), 8);
+            CHECK_INT(status, WICK_OK);
+        }
+        wick_dataset_free(&stream);
+    }
+    /* What is too long, too large or of another class is a sample that can't be read. */
+    const struct { wick_shard_stream_options o; int64_t left; const char *text; } cases[] = {
+        {{.longest = 6}, 2, "json: is 8 long; at most 6 are taken"},
+        {{.longest = 20, .most = 70}, 5, "sample002: its files have more than the 70 bytes"},
+        {{.longest = 20, .classes = 2}, 6, "sample002: class 2 of 2"},
+    };
+    for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
+        CHECK_MSG(wick_dataset_of_shard_stream(ctx, 2, paths, &cases[i].o, &stream) == WICK_OK, "%s", wick_context_error(ctx));
+        const int64_t left = read_through(ctx, stream, set, 2, WICK_FAULT_SKIP, &status);
+        CHECK_MSG(left == cases[i].left && status == WICK_OK, "case %zu: %lld", i, (long long)left);
+        (void)read_through(ctx, stream, set, 0, WICK_FAULT_STOP, &status);
+        CHECK(status != WICK_OK);
+        CHECK_STR_HAS(wick_context_error(ctx), cases[i].text);
+        wick_dataset_free(&stream);
+    }
+    CHECK_INT(wick_dataset_of_shard_stream(ctx, 1, paths, &(wick_shard_stream_options){.most = 20}, &stream), WICK_ERR_UNSUPPORTED);
+    CHECK_INT(wick_dataset_of_shard_stream(ctx, 1, paths, &(wick_shard_stream_options){.longest = -1}, &stream), WICK_ERR_INVALID);
+    CHECK_INT(wick_dataset_of_shard_stream(ctx, 0, paths, NULL, &stream), WICK_ERR_INVALID);
+    CHECK_INT(wick_dataset_of_shard_stream(ctx, 1, (const char *[]){in_folder("nowhere.tar")}, NULL, &stream), WICK_ERR_IO);
+    wick_dataset_free(&set);
+    /* What is missing or no class is the sample's, an archive that is cut off ends the epoch. */
+    run("mkdir s && printf 1 >s/a.cls && printf x >s/a.txt && printf 2 >s/b.cls && printf x >s/c.cls && printf x >s/c.txt && printf 0 >s/d.cls && printf y >s/d.txt && "
+        "tar -cf bad.tar s/a.cls s/a.txt s/b.cls s/c.cls s/c.txt s/d.cls s/d.txt && head -c 3000 bad.tar >cut.tar");
+    REQUIRE(wick_dataset_of_shard_stream(ctx, 1, (const char *[]){in_folder("bad.tar")}, NULL, &stream) == WICK_OK);
+    CHECK_INT(read_through(ctx, stream, NULL, 2, WICK_FAULT_SKIP, &status), 2);
+    CHECK_INT(status, WICK_OK);
+    wick_dataset_free(&stream);
+    REQUIRE(wick_dataset_of_shard_stream(ctx, 1, (const char *[]){in_folder("bad.tar")}, NULL, &stream) == WICK_OK);
+    CHECK(wick_dataset_get(stream, 0, (void *[WICK_DATASET_FIELDS]){NULL, &y}, &fault) == WICK_OK && y == 1);
+    CHECK_INT(wick_dataset_get(stream, 1, (void *[WICK_DATASET_FIELDS]){NULL, &y}, &fault), WICK_ERR_FORMAT);
+    CHECK_STR_HAS(fault.text, "s/b: has no .txt, which the first sample has");
+    CHECK_INT(wick_dataset_get(stream, 2, (void *[WICK_DATASET_FIELDS]){NULL, &y}, &fault), WICK_ERR_FORMAT);
+    CHECK_STR_HAS(fault.text, "no number of a class");
+    CHECK(wick_dataset_get(stream, 3, (void *[WICK_DATASET_FIELDS]){NULL, &y}, &fault) == WICK_OK && y == 0);
+    wick_dataset_free(&stream);
+    REQUIRE(wick_dataset_of_shard_stream(ctx, 1, (const char *[]){in_folder("cut.tar")}, NULL, &stream) == WICK_OK);
+    (void)read_through(ctx, stream, NULL, 1, WICK_FAULT_SKIP, &status);
+    CHECK(status == WICK_ERR_FORMAT && strstr(wick_context_error(ctx), "cut.tar"));
+    wick_dataset_free(&stream);
+    wick_context_free(&ctx);
+    end();
+}
+
 TEST(lines_come_without_their_ends) {
     wick_context *ctx = new_context(NULL);
     wick_dataset *set;

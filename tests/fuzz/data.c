@@ -260,11 +260,33 @@ FUZZ_MUTATOR(dataset) { return wick_gzip_is(data, size) ? change_inside(data, si
 
 /* ---- WebDataset's shards -------------------------------------------------------------------------------------------------------------------- */
 
+/* Read from front to back: every sample up to the end, each once. */
+static void read_stream(wick_context *ctx, const char *path) {
+    wick_dataset *d;
+    static union { uint8_t bytes[1 << 16]; double align; } rows[WICK_DATASET_FIELDS];
+    if (wick_dataset_of_shard_stream(ctx, 1, &path, &(wick_shard_stream_options){.stream = {.window = 4}, .most = 1 << 14, .longest = 1 << 12}, &d) != WICK_OK) {
+        FUZZ_PROMISE(!d && strstr(wick_context_error(ctx), path));
+        return;
+    }
+    for (int64_t i = 0; i < 100; i++) {
+        void *out[WICK_DATASET_FIELDS] = {NULL};
+        wick_fault fault = {""};
+        for (int k = 0; k < wick_dataset_fields(d); k++)
+            if (wick_dataset_bytes(d, i, k) <= sizeof rows[k]) out[k] = rows[k].bytes;
+        const wick_status status = wick_dataset_get(d, i, out, &fault);
+        if (status == WICK_ERR_INDEX && strstr(fault.text, "the stream ended")) break;
+        FUZZ_PROMISE(status == WICK_OK || strstr(fault.text, path));
+        FUZZ_PROMISE(wick_dataset_get(d, i, out, &fault) != WICK_OK);
+    }
+    wick_dataset_free(&d);
+}
+
 FUZZ_TARGET(webdataset) {
     enum { LARGE = 1 << 22 };
     wick_context *ctx = fuzz_context();
     wick_dataset *d;
     const char *path = fuzz_file("s.tar", data, size);
+    read_stream(ctx, path);
     if (wick_dataset_of_shards(ctx, 1, &path, &d) != WICK_OK) {
         FUZZ_PROMISE(!d && strstr(wick_context_error(ctx), path));
         return 0;
