@@ -61,6 +61,13 @@ static WICK_PRINTF(3, 4) void spoil(header *h, wick_status status, const char *f
     h->status = status;
 }
 
+/* All of the first sample, by which the fields are chosen. */
+static bool is_wanted(const reader *r, const char *end) {
+    for (int k = 0; k < r->of.n; k++)
+        if (strcmp(r->of.field[k].end, end) == 0) return true;
+    return !r->of.n;
+}
+
 static wick_status take_file(reader *r, header *h, size_t *used, const char *end, wick_msg *msg) {
     wick_tar *t = r->tar;
     const size_t from = WICK_ALIGN_UP(*used, 8), most = r->options.most;
@@ -123,7 +130,7 @@ static wick_status read_sample(reader *r, header *h, bool *end, wick_msg *msg) {
             wick_shard_begin(o, r->tar->name, key);
             snprintf(h->name, sizeof h->name, "%.120s: %.120s", r->paths[r->order[r->at]], o->key);
         }
-        WICK_TRY(take_file(r, h, &used, ending, msg));
+        if (is_wanted(r, ending)) WICK_TRY(take_file(r, h, &used, ending, msg));
     }
     close_sample(r, h);
     return WICK_OK;
