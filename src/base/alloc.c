@@ -53,6 +53,15 @@ void wick_release(const wick_allocator *a, void *ptr, size_t size) {
     a->release(a->user, ptr, asked(size));
 }
 
+void wick_use_sparsely(void *ptr, size_t size) {
+#ifdef MADV_NOHUGEPAGE
+    const uintptr_t from = WICK_ALIGN_UP((uintptr_t)ptr, HUGE_PAGE), to = ((uintptr_t)ptr + size) / HUGE_PAGE * HUGE_PAGE; /* no other block lies in these */
+    if (to > from) (void)madvise((void *)from, to - from, MADV_NOHUGEPAGE);
+#else
+    (void)ptr, (void)size;
+#endif
+}
+
 bool wick_grow(const wick_allocator *a, void **ptr, size_t *cap, size_t need, size_t elem) {
     if (need <= *cap) return true;
     size_t twice, bytes, more;

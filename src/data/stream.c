@@ -203,6 +203,7 @@ static wick_status make_rooms(wick_context *ctx, wick_stream *s) {
     s->buffer = wick_calloc(&s->alloc, shuffle * sizeof *s->buffer);
     if (!s->rooms || !s->ring || !s->buffer)
         return wick_context_fail(ctx, WICK_ERR_NOMEM, "stream: out of memory for a window of %zu records and a buffer of %zu, of %zu bytes each", window, shuffle, s->room);
+    wick_use_sparsely(s->rooms, bytes); /* records may be smaller than they can be */
     for (size_t i = 0; i < window; i++) s->ring[i] = (entry){.record = s->rooms + i * s->room, .number = -1};
     for (size_t i = 0; i < shuffle; i++) s->buffer[i] = s->rooms + (window + i) * s->room;
     return WICK_OK;
