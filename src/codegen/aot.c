@@ -145,7 +145,10 @@ static void add_function(wick_c_printer *p, const char *kind, const char *type, 
     wick_text_add(&p->calls, "    %s%s_%d(", before, kind, number);
 }
 void wick_c_kernel(wick_c_printer *p, const char *kind, wick_text *text) { add_function(p, kind, "void", text, ""); }
-void wick_c_checking_kernel(wick_c_printer *p, const char *kind, wick_text *text) { add_function(p, kind, "int", text, "if ("); }
+void wick_c_checking_kernel(wick_c_printer *p, const char *kind, wick_text *text, wick_c_fault fault) {
+    p->faults[p->f - p->m->functions] |= (unsigned char)fault;
+    add_function(p, kind, "int", text, "if (");
+}
 
 /* Text for a comment on one line. */
 static void print_comment(wick_text *out, const char *text) {
@@ -204,6 +207,12 @@ static wick_status print_step(wick_c_printer *p, const wick_step *s) {
         return wick_c_print_one_hot(p, s);
     case WICK_STEP_CHECK:
         return wick_c_print_check(p, s);
+    case WICK_STEP_GATHER:
+        return wick_c_print_gather(p, s);
+    case WICK_STEP_RESAMPLE:
+        return wick_c_print_resample(p, s);
+    case WICK_STEP_RECURRENT:
+        return wick_c_print_recurrent(p, s);
     case WICK_STEP_PACK:
     case WICK_STEP_PROGRAM_END:
     case WICK_STEP_MIRROR:
@@ -259,10 +268,17 @@ static void print_size(const wick_c_model *m, const wick_c_function *f, wick_tex
     wick_text_add(out, "_SIZE %lld /* elements */\n", (long long)wick_type_count(&port->type));
 }
 
-static bool can_fault(const wick_c_function *f) {
-    for (size_t i = 0; i < f->n_steps; i++)
-        if (f->steps[i]->fault) return true;
-    return false;
+/* "Always 0.", or what else comes back. */
+static void print_returned(const wick_c_model *m, unsigned faults, wick_text *out) {
+    if (!faults) {
+        if (!m->weights_apart) wick_text_add(out, "/* Always 0. */\n");
+        return;
+    }
+    wick_text_add(out, "/* 0");
+    if (faults & WICK_C_LABEL) wick_text_add(out, "; 2: a label is no class");
+    if (faults & WICK_C_INDEX) wick_text_add(out, "; 2: an index is outside its axis, or a length is none");
+    if (faults & WICK_C_NUMBER) wick_text_add(out, "; 3: a number that is checked, the loss, is NaN or Inf");
+    wick_text_add(out, ". Then %s. */\n", m->n_states ? "nothing that stays has changed" : "the outputs hold nothing");
 }
 
 static size_t state_bytes(const wick_c_model *m) {
@@ -318,7 +334,7 @@ static void print_header(const wick_c_printer *p, wick_text *out) {
         const wick_c_function *f = &m->functions[k];
         wick_text_add(out, "\n");
         if (m->weights_apart) wick_text_add(out, "/* weights: the bytes of %s.bin, at an address that is a multiple of 16; little-endian machines only. 1: it is NULL, or at another address. */\n", m->name);
-        if (!m->weights_apart || can_fault(f)) wick_text_add(out, can_fault(f) ? "/* 0; 2: a label is no class; 3: a number that is checked, the loss, is NaN or Inf. Then nothing that stays has changed. */\n" : "/* Always 0. */\n");
+        print_returned(m, p->faults[k], out);
         print_signature(m, f, out);
         wick_text_add(out, ";\n");
     }
@@ -418,6 +434,8 @@ wick_status wick_c_print(const wick_c_model *m, wick_c_text *out, wick_msg *msg)
     wick_status status = WICK_OK;
     *out = (wick_c_text){0};
     wick_arena_init(&p.arena, NULL, 64 * 1024);
+    p.faults = wick_arena_zalloc(&p.arena, (size_t)m->n_functions);
+    if (!p.faults) status = wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory writing C", m->name);
     for (int k = 0; k < m->n_functions && status == WICK_OK; k++) {
         p.f = &m->functions[k];
         p.calls = (wick_text){0};

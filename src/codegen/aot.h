@@ -60,6 +60,8 @@ typedef struct wick_c_text {
 
 /* What the printed code of a step needs of the buffer that its kernel keeps packed weights in: bytes, of the arena, for that step alone. 0: nothing. */
 size_t wick_c_scratch(const wick_step *step, const wick_c_buffer *buffers, wick_c_isa isa);
+/* The ref of a recurrent step that is such a buffer, or -1. */
+int wick_c_recurrent_packed(const wick_step *step);
 /* WICK_ERR_UNSUPPORTED with the op and its place where a step has no printer, or its dtypes have none. */
 wick_status wick_c_print(const wick_c_model *model, wick_c_text *out, wick_msg *msg);
 void wick_c_text_free(wick_c_text *text);

@@ -321,7 +321,7 @@ wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s) {
     line(&t, 1, "}");
     line(&t, 1, "return 0;");
     wick_text_add(&t, "}\n");
-    wick_c_checking_kernel(p, "cross_entropy", &t);
+    wick_c_checking_kernel(p, "cross_entropy", &t, WICK_C_LABEL);
     wick_c_argument(p, &s->refs[0], dtype);
     wick_text_add(&p->calls, ", ");
     wick_c_argument(p, &s->refs[1], WICK_I64);
@@ -358,7 +358,7 @@ wick_status wick_c_print_check(wick_c_printer *p, const wick_step *s) {
     line(&t, 2, "if (!(x[i] - x[i] == 0)) return 1;");
     line(&t, 1, "return 0;");
     wick_text_add(&t, "}\n");
-    wick_c_checking_kernel(p, "check", &t);
+    wick_c_checking_kernel(p, "check", &t, WICK_C_NUMBER);
     wick_c_argument(p, &s->refs[0], m->is_f64 ? WICK_F64 : WICK_F32);
     wick_text_add(&p->calls, ")) return 3;\n");
     return WICK_OK;

@@ -15,6 +15,9 @@ typedef struct wick_c_seen {
     const char *kind, *text;
 } wick_c_seen;
 
+/* What a function returns 2 for: a label, an index; 3: a number. */
+typedef enum wick_c_fault { WICK_C_LABEL = 1, WICK_C_INDEX = 2, WICK_C_NUMBER = 4 } wick_c_fault;
+
 typedef struct wick_c_printer {
     const wick_c_model *m;
     const wick_c_function *f; /* that is being printed */
@@ -26,6 +29,7 @@ typedef struct wick_c_printer {
     size_t n_constants, cap_constants, const_bytes;
     wick_c_seen *seen; /* functions that are there: equal ones are printed once */
     size_t n_seen, cap_seen;
+    unsigned char *faults; /* by function: those that it looks for, bits of wick_c_fault */
     bool broken; /* a step reads what is nowhere */
 } wick_c_printer;
 
@@ -35,7 +39,7 @@ int wick_c_constant(wick_c_printer *p, wick_dtype dtype, const void *data, int64
 /* Adds the function, "(const float *x) { ... }" with its parameters first, unless there is an equal one, and begins its call: "    conv_3(". Frees text. */
 void wick_c_kernel(wick_c_printer *p, const char *kind, wick_text *text);
 /* The same of a function that returns whether it met a fault; the call is a condition: "    if (check_3(". */
-void wick_c_checking_kernel(wick_c_printer *p, const char *kind, wick_text *text);
+void wick_c_checking_kernel(wick_c_printer *p, const char *kind, wick_text *text, wick_c_fault fault);
 /* Adds an argument to the call: the operand, as elements of dtype; or a constant from element `offset` on. */
 void wick_c_argument(wick_c_printer *p, const wick_ref *ref, wick_dtype dtype);
 void wick_c_constant_at(wick_c_printer *p, int number, int64_t offset);
@@ -57,6 +61,15 @@ wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_one_hot(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_check(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_gather(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_resample(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_recurrent(wick_c_printer *p, const wick_step *s);
+size_t wick_c_recurrent_scratch(const wick_step *s); /* bytes: the states of a sample, and what its gates are made of */
+
+/* Rows of a product, of arrays a, b and c but for what `names` calls otherwise: pairs " a[", " state[". */
+void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, int64_t lanes, const char *const (*names)[2], int n_names);
+/* Number of the constant that it reads a known B [k, n] as, if packed: panels of `lanes` columns, [panel][k][lanes], the last one narrower. */
+int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, int64_t lanes);
 
 /* ---- over vectors, in aot_vectors.c ---- */
 

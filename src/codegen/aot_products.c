@@ -61,7 +61,7 @@ static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, 
 /* ---- products --------------------------------------------------------------------------------------------------------------------------------- */
 
 /* B [k, n] in panels of `lanes` columns, [panel][k][lanes], the last one narrower. */
-static int packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, int64_t lanes) {
+int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, int64_t lanes) {
     const int64_t elem = (int64_t)wick_ctype_size(g->type);
     char *packed = wick_arena_alloc(&p->arena, (size_t)(g->k * g->n * elem) + 1), *to = packed;
     if (!packed) {
@@ -99,13 +99,36 @@ static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool p
     print_epilogue(t, depth, width, blocks, g->bias ? bias : NULL, g->relu, text, type, 1, 0);
 }
 
+void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, int64_t lanes, const char *const (*names)[2], int n_names) {
+    const wick_gemm *g = &m->gemm;
+    const int64_t whole = g->n - g->n % lanes;
+    wick_text rows = (wick_text){0};
+    line(&rows, depth, "for (long i = 0; i < %lld; i++) {", LL(g->m));
+    if (whole) {
+        line(&rows, depth + 1, "for (long j0 = 0; j0 < %lld; j0 += %lld) {", LL(whole), LL(lanes));
+        print_panel(&rows, depth + 2, m, packed, lanes, "j0");
+        line(&rows, depth + 1, "}");
+    }
+    if (whole < g->n) {
+        char first[32];
+        snprintf(first, sizeof first, "%lld", LL(whole));
+        line(&rows, depth + 1, "{");
+        print_panel(&rows, depth + 2, m, packed, g->n - whole, first);
+        line(&rows, depth + 1, "}");
+    }
+    line(&rows, depth, "}");
+    if (rows.at) wick_text_replaced(t, rows.at, rows.len, names, n_names);
+    t->failed = t->failed || rows.failed;
+    wick_text_free(&rows);
+}
+
 wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
     const wick_step_gemm *m = s->args;
     const wick_gemm *g = &m->gemm;
     if (g->narrow || g->amx || g->accumulate) return wick_c_refuse(p, s, "products of bf16 and f16 are not written yet");
     const wick_dtype dtype = g->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const char *type = wick_c_type(g->type);
-    const int64_t elem = (int64_t)wick_ctype_size(g->type), lanes = WICK_MIN(p->m->lanes, WICK_MAX(g->n, 1)), whole = g->n - g->n % lanes;
+    const int64_t elem = (int64_t)wick_ctype_size(g->type), lanes = WICK_MIN(p->m->lanes, WICK_MAX(g->n, 1));
     bool one_b = true;
     for (int d = 0; d < m->batch_rank; d++) one_b &= m->b[d] == 0 || m->batch[d] == 1;
     const bool packed = one_b && wick_c_is_data(p, &s->refs[1]);
@@ -128,32 +151,15 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
         wick_text_add(&t, "%*s%s *const c0 = c%s;\n", 4 * depth, "", type, at[2].at ? at[2].at : "");
         for (int i = 0; i < 3; i++) t.failed = t.failed || at[i].failed, wick_text_free(&at[i]);
     }
-    wick_text rows = (wick_text){0};
-    line(&rows, depth, "for (long i = 0; i < %lld; i++) {", LL(g->m));
-    if (whole) {
-        line(&rows, depth + 1, "for (long j0 = 0; j0 < %lld; j0 += %lld) {", LL(whole), LL(lanes));
-        print_panel(&rows, depth + 2, m, packed, lanes, "j0");
-        line(&rows, depth + 1, "}");
-    }
-    if (whole < g->n) {
-        char first[32];
-        snprintf(first, sizeof first, "%lld", LL(whole));
-        line(&rows, depth + 1, "{");
-        print_panel(&rows, depth + 2, m, packed, g->n - whole, first);
-        line(&rows, depth + 1, "}");
-    }
-    line(&rows, depth, "}");
     static const char *const of_batch[][2] = {{" a[", " a0["}, {" b[", " b0["}, {" c[", " c0["}};
-    if (rows.at) wick_text_replaced(&t, rows.at, rows.len, of_batch, m->batch_rank ? 3 : 0);
-    t.failed = t.failed || rows.failed;
-    wick_text_free(&rows);
+    wick_c_print_rows(&t, depth, m, packed, lanes, of_batch, m->batch_rank ? 3 : 0);
     while (depth-- > 1) line(&t, depth, "}");
     wick_text_add(&t, "}\n");
     wick_c_kernel(p, "product", &t);
     wick_c_argument(p, &s->refs[0], dtype);
     wick_text_add(&p->calls, ", ");
     if (packed)
-        wick_c_constant_at(p, packed_columns(p, g, wick_c_data(p, &s->refs[1]), lanes), 0);
+        wick_c_constant_at(p, wick_c_packed_columns(p, g, wick_c_data(p, &s->refs[1]), lanes), 0);
     else
         wick_c_argument(p, &s->refs[1], dtype);
     wick_text_add(&p->calls, ", ");
@@ -591,6 +597,7 @@ static size_t scratch_weights(const wick_convolution *c) {
     return WICK_ALIGN_UP((size_t)(c->groups * c->co * c->ci * taps) * wick_ctype_size(c->type), 16);
 }
 size_t wick_c_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa) {
+    if (s->kind == WICK_STEP_RECURRENT) return wick_c_recurrent_scratch(s);
     const wick_step_conv *m = s->kind == WICK_STEP_CONV ? s->args : NULL;
     if (!m || m->conv.what == WICK_CONV_WEIGHT) return 0;
     const wick_convolution *c = &m->conv, geometry = turned(c);

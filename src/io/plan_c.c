@@ -160,43 +160,75 @@ static wick_status place_buffers(writing *w) {
 static bool is_shared(const wick_step *s, int ref) {
     if (s->kind == WICK_STEP_GEMM) return ref == 3 && ((const wick_step_gemm *)s->args)->gemm.tasks_pack;
     if (s->kind == WICK_STEP_CONV) return ref + 1 == ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_SHARED] && ((const wick_step_conv *)s->args)->conv.what != WICK_CONV_WEIGHT;
+    if (s->kind == WICK_STEP_RECURRENT) return wick_c_recurrent_packed(s) == ref;
     if (s->kind == WICK_STEP_PROGRAM) return ref == ((const wick_fused *)s->args)->n_in + ((const wick_fused *)s->args)->n_out;
     return false;
 }
 static bool is_printed(const wick_step *s) { return s->tasks > 0 && s->kind != WICK_STEP_PACK && s->kind != WICK_STEP_PROGRAM_END && s->kind != WICK_STEP_MIRROR; }
 
-/* Runs steps that depend on nothing but constants and weights, and whose result no other step writes to. */
-static wick_status fold(writing *w) {
+/* Does the step give the same in each run, where `known` says of which buffers that is so? */
+static bool gives_the_same(const wick_step *s, const bool *known) {
+    bool same = is_printed(s) && !s->fault && !s->tap && !s->jump && !s->commits;
+    for (int k = 0; same && k < s->n_refs; k++) same = known[s->refs[k].buffer];
+    return same;
+}
+
+/* Buffers that depend on nothing but constants and weights: all steps that write one do, and it has one value, all of it written before any is read. */
+static bool *find_known(writing *w, bool *folded) {
     const wick_plan *p = w->plan;
+    bool *known = wick_arena_zalloc(&w->arena, 2 * (p->n_buffers + 1)), *read = known ? known + p->n_buffers + 1 : NULL, jumps = false, more = true;
     int *writers = wick_arena_zalloc(&w->arena, (p->n_buffers + 1) * sizeof *writers);
-    char *scratch = wick_arena_alloc(&w->arena, p->scratch + 2 * WICK_ALIGN);
-    if (!writers || !scratch) return out_of_memory(w);
-    scratch += (WICK_ALIGN - (uintptr_t)scratch % WICK_ALIGN) % WICK_ALIGN;
-    for (size_t i = 0; i < p->n_steps; i++)
-        for (int k = 0; k < p->steps[i].n_refs; k++) writers[p->steps[i].refs[k].buffer] += p->steps[i].refs[k].write;
+    if (!known || !writers) return NULL;
+    for (size_t i = 0; i < p->n_buffers; i++) known[i] = w->buffers[i].place == WICK_C_DATA || w->buffers[i].place == WICK_C_ARENA;
     for (size_t i = 0; i < p->n_steps; i++) {
         const wick_step *s = &p->steps[i];
-        bool known = is_printed(s) && !s->fault && !s->tap && !s->jump && !s->commits;
-        for (int k = 0; known && k < s->n_refs; k++) {
-            const wick_c_buffer *b = &w->buffers[s->refs[k].buffer];
-            known = s->refs[k].write ? b->place == WICK_C_ARENA && writers[s->refs[k].buffer] == 1 : b->place == WICK_C_DATA;
+        jumps |= s->jump != 0;
+        for (int k = 0; k < s->n_refs; k++) read[s->refs[k].buffer] |= !s->refs[k].write;
+        for (int k = 0; k < s->n_refs; k++) {
+            if (!s->refs[k].write) continue;
+            writers[s->refs[k].buffer]++;
+            if (read[s->refs[k].buffer]) known[s->refs[k].buffer] = false;
         }
-        if (!known) continue;
+    }
+    for (size_t i = 0; i < p->n_buffers; i++) known[i] &= w->buffers[i].place == WICK_C_DATA ? !writers[i] : writers[i] == 1 || (writers[i] && !jumps);
+    for (size_t i = 0; i < p->n_steps; i++) folded[i] = true;
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < p->n_steps; i++) {
+            const wick_step *s = &p->steps[i];
+            if (!folded[i] || gives_the_same(s, known)) continue;
+            folded[i] = false;
+            more = true;
+            for (int k = 0; k < s->n_refs; k++) known[s->refs[k].buffer] &= !s->refs[k].write;
+        }
+    }
+    return known;
+}
+
+/* Runs the steps that give the same each time. */
+static wick_status fold(writing *w) {
+    const wick_plan *p = w->plan;
+    char *scratch = wick_arena_alloc(&w->arena, p->scratch + 2 * WICK_ALIGN);
+    const bool *known = find_known(w, w->folded);
+    if (!known || !scratch) return out_of_memory(w);
+    scratch += (WICK_ALIGN - (uintptr_t)scratch % WICK_ALIGN) % WICK_ALIGN;
+    for (size_t i = 0; i < p->n_steps; i++) {
+        const wick_step *s = &p->steps[i];
+        if (!w->folded[i]) continue;
         void *ptr[WICK_STEP_BUFFERS];
         for (int k = 0; k < s->n_refs; k++) {
             wick_c_buffer *b = &w->buffers[s->refs[k].buffer];
-            if (s->refs[k].write) {
+            if (b->place == WICK_C_ARENA) {
                 char *data = wick_arena_zalloc(&w->arena, b->size + 2 * WICK_ALIGN);
                 if (!data) return out_of_memory(w);
                 b->data = data + (WICK_ALIGN - (uintptr_t)data % WICK_ALIGN) % WICK_ALIGN;
+                b->place = WICK_C_DATA;
             }
             ptr[k] = (char *)(uintptr_t)b->data + s->refs[k].offset;
         }
         const uint64_t word = wick_fp_enter();
         s->run(s->args, ptr, 0, s->tasks, scratch);
         wick_fp_restore(word);
-        for (int k = 0; k < s->n_refs; k++) w->buffers[s->refs[k].buffer].place = WICK_C_DATA;
-        w->folded[i] = true;
         w->n_folded++;
     }
     return WICK_OK;

@@ -28,12 +28,6 @@ static bool take_type(const wick_type *x, int64_t axis, const wick_type *index, 
     return good;
 }
 
-typedef struct index_args {
-    size_t elem;
-    int64_t outer, n, inner, count;
-    int64_t block, blocks; /* of the index, a task each */
-} index_args;
-
 /* ---- gather ------------------------------------------------------------------------------------------------------------ */
 
 static wick_status infer_gather(wick_infer *i) {
@@ -44,7 +38,7 @@ static wick_status infer_gather(wick_infer *i) {
 }
 static int64_t run_gather(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const index_args *a = args;
+    const wick_step_gather *a = args;
     if (a->blocks == 1) return wick_gather_rows(a->elem, begin, end, a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2]);
     const size_t slice = a->elem * (size_t)a->inner;
     int64_t first = -1;
@@ -62,13 +56,13 @@ static wick_status lower_gather(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &x));
     WICK_TRY(wick_lower_in_contiguous(l, node, 1, &index));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
-    index_args a = {.elem = wick_dtype_size((wick_dtype)x.type->dtype), .count = wick_type_count(index.type)};
+    wick_step_gather a = {.elem = wick_dtype_size((wick_dtype)x.type->dtype), .count = wick_type_count(index.type)};
     split_at(x.type, attr->axis, &a.outer, &a.n, &a.inner);
     const int64_t slice = (int64_t)a.elem * a.inner; /* tasks of about 128 KiB */
     a.block = WICK_MAX(1, WICK_MIN(a.count, (1 << 17) / WICK_MAX(slice, 8)));
     a.blocks = WICK_MAX(1, (a.count + a.block - 1) / a.block);
     if (wick_type_count(out.type) == 0) a.outer = WICK_MIN(a.outer, 1); /* of an empty result the index is checked, once */
-    wick_step step = {.name = "gather", .run = run_gather, .tasks = a.outer * a.blocks, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
+    wick_step step = {.name = "gather", .kind = WICK_STEP_GATHER, .run = run_gather, .tasks = a.outer * a.blocks, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
                       .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);
 }

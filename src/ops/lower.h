@@ -62,7 +62,10 @@ typedef enum wick_step_kind {
     WICK_STEP_JOIN,
     WICK_STEP_CROSS_ENTROPY,
     WICK_STEP_ONE_HOT,
-    WICK_STEP_CHECK
+    WICK_STEP_CHECK,
+    WICK_STEP_GATHER,
+    WICK_STEP_RESAMPLE,
+    WICK_STEP_RECURRENT
 } wick_step_kind;
 
 typedef struct wick_step {

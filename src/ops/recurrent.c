@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/sequence.h"
 
 /* What an input or result is: its shape follows from the steps T, samples B, directions D and units H. */
@@ -129,20 +130,16 @@ static wick_status infer_recurrent(wick_infer *i) {
 
 /* ---- lowering ------------------------------------------------------------------------------------------------------------- */
 
-typedef struct recurrent_args {
-    wick_recurrent r;
-    int n; /* pointers */
-    size_t field[BACK_COUNT + MOST_RESULTS + 1];
-} recurrent_args;
+_Static_assert(BACK_COUNT + MOST_RESULTS + 1 <= WICK_STEP_RECURRENT_REFS, "a step has a ref for each slot, each result and what is packed");
 
-static wick_recurrent_data data_of(const recurrent_args *a, void *const *ptr) {
+static wick_recurrent_data data_of(const wick_step_recurrent *a, void *const *ptr) {
     wick_recurrent_data d;
     memset(&d, 0, sizeof d);
     for (int k = 0; k < a->n; k++) memcpy((char *)&d + a->field[k], &ptr[k], sizeof(void *));
     return d;
 }
 static int64_t run_recurrent(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    const recurrent_args *a = args;
+    const wick_step_recurrent *a = args;
     const wick_recurrent_data d = data_of(a, ptr);
     wick_recurrent_run(&a->r, begin, end, &d, scratch);
     for (int64_t b = 0; begin == 0 && d.lengths && b < a->r.batch; b++)
@@ -151,7 +148,7 @@ static int64_t run_recurrent(const void *args, void *const *ptr, int64_t begin, 
 }
 static int64_t run_pack(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    wick_recurrent_pack(&((const recurrent_args *)args)->r, begin, end, ptr[0], ptr[1]);
+    wick_recurrent_pack(&((const wick_step_recurrent *)args)->r, begin, end, ptr[0], ptr[1]);
     return -1;
 }
 
@@ -169,7 +166,7 @@ static wick_status lower_recurrent(wick_lower *l, wick_node *node) {
     const recurrent_attr *attr = node->attr;
     const extents e = extents_of(attr, &node->in[0]->type, &node->in[1]->type);
     const int64_t batch_axis = attr->batch_first ? 0 : 1;
-    recurrent_args a;
+    wick_step_recurrent a;
     memset(&a, 0, sizeof a);
     wick_recurrent *r = &a.r;
     r->type = wick_ctype_of((wick_dtype)node->in[0]->type.dtype);
@@ -183,7 +180,7 @@ static wick_status lower_recurrent(wick_lower *l, wick_node *node) {
     r->step = attr->batch_first ? 1 : e.batch;
     r->row = attr->batch_first ? e.steps : 1;
 
-    wick_ref refs[BACK_COUNT + MOST_RESULTS + 1], weights = {0};
+    wick_ref refs[WICK_STEP_RECURRENT_REFS], weights = {0};
     double bytes = 0;
     for (int s = 0; s < f->n_slots; s++) {
         const int k = input_of(attr->present, s);
@@ -208,13 +205,13 @@ static wick_status lower_recurrent(wick_lower *l, wick_node *node) {
     if (r->tasks_pack) {
         wick_ref packed = {.write = true};
         WICK_TRY(wick_lower_temp(l, r->packed, &packed.buffer));
-        wick_step pack = {.name = "recurrent_pack", .packs = true, .run = run_pack, .tasks = r->tasks_pack, .bytes = 2.0 * (double)r->packed};
+        wick_step pack = {.name = "recurrent_pack", .kind = WICK_STEP_PACK, .packs = true, .run = run_pack, .tasks = r->tasks_pack, .bytes = 2.0 * (double)r->packed};
         WICK_TRY(wick_lower_step(l, &pack, &a, sizeof a, (wick_ref[]){weights, packed}, 2));
         packed.write = false;
         refs[a.n] = packed;
         a.field[a.n++] = FIELD(packed);
     }
-    wick_step step = {.name = node->op->name, .run = run_recurrent, .tasks = r->tasks, .scratch = r->scratch, .flops = flops_recurrent(node), .bytes = bytes};
+    wick_step step = {.name = node->op->name, .kind = WICK_STEP_RECURRENT, .run = run_recurrent, .tasks = r->tasks, .scratch = r->scratch, .flops = flops_recurrent(node), .bytes = bytes};
     if (attr->present & BIT(IN_LENGTHS) && !f->backward) step.fault = WICK_ERR_INDEX, step.fault_text = "the length of sample %lld is outside 0 to the number of steps";
     return wick_lower_step(l, &step, &a, sizeof a, refs, a.n);
 }

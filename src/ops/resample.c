@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/image.h"
 
 /* ---- the table ------------------------------------------------------------------------------------------------------------------------- */
@@ -143,13 +144,9 @@ static wick_status infer_resample(wick_infer *i) {
     return WICK_OK;
 }
 
-typedef struct resample_args {
-    wick_resample table;
-    int64_t rows, per_task;
-} resample_args;
 static int64_t run_resample(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const resample_args *a = args;
+    const wick_step_resample *a = args;
     (a->table.elem ? wick_resample_copy : wick_resample_run)(&a->table, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), ptr[0], ptr[1]);
     return -1;
 }
@@ -170,7 +167,7 @@ static wick_status lower_resample(wick_lower *l, wick_node *node) {
     const bool last = wick_lower_is_channels_last(&x); /* images stay as they lie */
     WICK_TRY((last ? wick_lower_in_channels_last : wick_lower_in_contiguous)(l, node, 0, &x));
     WICK_TRY((last ? wick_lower_out_channels_last : wick_lower_out)(l, node, 0, &y));
-    resample_args a;
+    wick_step_resample a;
     memset(&a, 0, sizeof a);
     wick_resample *r = &a.table;
     const int axis = (int)attr->axis;
@@ -191,7 +188,7 @@ static wick_status lower_resample(wick_lower *l, wick_node *node) {
     WICK_TRY(make_table(l, attr, back, r));
     a.rows = r->outer * r->out;
     a.per_task = 1 + (int64_t)(TASK / ((double)WICK_MAX(r->inner, 1) * taps_mean(node) * (double)r->in / (double)WICK_MIN(r->in, r->out)));
-    wick_step step = {.name = node->op->name, .run = run_resample, .tasks = r->inner ? (a.rows + a.per_task - 1) / a.per_task : 0, .flops = flops_resample(node),
+    wick_step step = {.name = node->op->name, .kind = WICK_STEP_RESAMPLE, .run = run_resample, .tasks = r->inner ? (a.rows + a.per_task - 1) / a.per_task : 0, .flops = flops_resample(node),
                       .bytes = (double)wick_type_bytes(x.type) + (double)wick_type_bytes(y.type)};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&y, true)}, 2);
 }

@@ -93,4 +93,25 @@ typedef struct wick_step_join {
     int64_t per_task; /* rows */
 } wick_step_join;
 
+/* GATHER: x [outer, n, inner], i64 indices, the result [outer, count, inner]. */
+typedef struct wick_step_gather {
+    size_t elem;
+    int64_t outer, n, inner, count;
+    int64_t block, blocks; /* of the index, a task each */
+} wick_step_gather;
+
+/* RESAMPLE: x, y. */
+typedef struct wick_step_resample {
+    wick_resample table;
+    int64_t rows, per_task;
+} wick_step_resample;
+
+/* RECURRENT: what `field` says of each, as places in wick_recurrent_data. */
+enum { WICK_STEP_RECURRENT_REFS = 20 };
+typedef struct wick_step_recurrent {
+    wick_recurrent r;
+    int n;
+    size_t field[WICK_STEP_RECURRENT_REFS];
+} wick_step_recurrent;
+
 #endif

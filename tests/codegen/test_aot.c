@@ -78,6 +78,61 @@ NET(plainly_normed) { return wick_add(wick_layer_norm(x, NULL, NULL, 1e-3), wick
 NET(powers) { return wick_pow(wick_abs(x), MADE(ctx, 9)); } /* of functions whose comments name others */
 NET(joined) { return wick_concat(3, (wick_tensor *[]){x, wick_neg(x), MADE(ctx, 4, 12)}, 1); }
 NET(doubles) { return wick_relu(wick_linear(wick_sin(x), made(ctx, WICK_F64, 2, (const int64_t[]){6, 30}), made(ctx, WICK_F64, 1, (const int64_t[]){6}))); }
+/* Weights of a layer, and its input as [steps, samples, features]. */
+static wick_rnn_inputs cell_weights(wick_context *ctx, int64_t gates, int64_t features, int64_t units, int64_t directions) {
+    return (wick_rnn_inputs){.w_ih = MADE(ctx, directions, gates * units, features), .w_hh = MADE(ctx, directions, gates * units, units), .b_ih = MADE(ctx, directions, gates * units)};
+}
+NET(lstm) {
+    wick_rnn_inputs in = cell_weights(ctx, 4, 6, 21, 2);
+    in.h0 = MADE(ctx, 2, 3, 21), in.c0 = MADE(ctx, 2, 3, 21);
+    wick_tensor *h, *c, *y = wick_lstm(x, &in, &(wick_rnn_options){.direction = WICK_RNN_BIDIRECTIONAL}, &h, &c);
+    return wick_add(wick_mean(y, WICK_AXES(0), false), wick_reshape(wick_sub(h, c), 2, (const int64_t[]){3, 42}));
+}
+NET(lstm_with_all) {
+    wick_rnn_inputs in = cell_weights(ctx, 4, 6, 7, 2);
+    in.peephole = MADE(ctx, 2, 21);
+    in.lengths = wick_from(ctx, WICK_I64, 1, (const int64_t[]){3}, (const int64_t[]){5, 0, 3});
+    return wick_lstm(x, &in, &(wick_rnn_options){.direction = WICK_RNN_BIDIRECTIONAL, .clip = 0.4, .acts = {{WICK_RNN_HARD_SIGMOID, WICK_RNN_SOFTSIGN, WICK_RNN_IDENTITY}, {0, WICK_RNN_RELU, 0}}}, NULL, NULL);
+}
+NET(lstm_coupled) { /* its weights are made in the run */
+    wick_tensor *w = wick_mul(MADE(ctx, 48, 12), wick_mean(x, WICK_ALL_AXES, false)), *h, *c;
+    const wick_rnn_inputs in = {.w_ih = MADE(ctx, 48, 6), .w_hh = w};
+    (void)wick_lstm(x, &in, &(wick_rnn_options){.direction = WICK_RNN_REVERSE, .input_forget = true, .batch_first = true}, &h, &c);
+    return wick_concat(2, (wick_tensor *[]){h, c}, 2);
+}
+NET(gru) {
+    wick_rnn_inputs in = cell_weights(ctx, 3, 6, 9, 1);
+    in.b_hh = MADE(ctx, 1, 27);
+    return wick_gru(x, &in, NULL, NULL);
+}
+NET(gru_reset_first) {
+    const wick_rnn_inputs in = cell_weights(ctx, 3, 6, 10, 2);
+    return wick_gru(x, &in, &(wick_rnn_options){.direction = WICK_RNN_BIDIRECTIONAL, .reset_first = true}, NULL);
+}
+NET(rnn) {
+    const wick_rnn_inputs in = cell_weights(ctx, 1, 6, 300, 1); /* sums of several blocks */
+    return wick_rnn(x, &in, NULL, NULL);
+}
+NET(rnn_of_doubles) {
+    const wick_rnn_inputs in = {.w_ih = made(ctx, WICK_F64, 2, (const int64_t[]){5, 6}), .w_hh = made(ctx, WICK_F64, 2, (const int64_t[]){5, 5})};
+    return wick_rnn(x, &in, &(wick_rnn_options){.acts = {{WICK_RNN_SIGMOID}}}, NULL);
+}
+NET(gathered) {
+    wick_tensor *at = wick_from(ctx, WICK_I64, 2, (const int64_t[]){2, 2}, (const int64_t[]){3, -1, 0, 3});
+    wick_tensor *any = wick_cast(wick_clip(wick_reshape(wick_slice(wick_slice(x, 1, 0, 2, 1), 2, 0, 1, 1), 2, (const int64_t[]){2, 2}), -2, 2), WICK_I64);
+    return wick_add(wick_gather(x, 1, at), wick_gather(x, 1, any));
+}
+NET(columns_gathered) { return wick_gather(x, 2, wick_from(ctx, WICK_I64, 1, (const int64_t[]){3}, (const int64_t[]){4, -5, 2})); }
+#define INTERPOLATED(x, h, w, ...) wick_interpolate(x, 2, NULL, (const int64_t[]){h, w}, &(wick_interpolate_options){__VA_ARGS__})
+NET(nearest) { return INTERPOLATED(CONV(x, MADE(ctx, 5, 3, 2, 2), NULL), 12, 5, .coordinates = WICK_ASYMMETRIC, .rounding = WICK_ROUND_FLOOR); }
+NET(linear) { return INTERPOLATED(INTERPOLATED(x, 9, 13, .mode = WICK_LINEAR), 4, 30, .mode = WICK_LINEAR, .coordinates = WICK_ALIGN_CORNERS); }
+NET(cubic) { return INTERPOLATED(CONV(x, MADE(ctx, 5, 3, 1, 1), NULL), 11, 3, .mode = WICK_CUBIC); }
+NET(shrunk) { return INTERPOLATED(x, 2, 3, .mode = WICK_LINEAR, .antialias = true, .scale = (const double[]){2 / 9.0, 3 / 11.0}); }
+NET(cropped) {
+    static const double start[] = {-0.2, 0.1}, end[] = {0.9, 1.3};
+    wick_tensor *near = INTERPOLATED(x, 5, 6, .coordinates = WICK_CROP_AND_RESIZE, .start = start, .end = end, .extrapolation = 0.3);
+    return wick_add(near, INTERPOLATED(x, 5, 6, .mode = WICK_LINEAR, .coordinates = WICK_CROP_AND_RESIZE, .start = start, .end = end, .extrapolation = -7));
+}
 NET(itself) { return x; }
 
 static const net nets[] = {
@@ -99,6 +154,13 @@ static const net nets[] = {
     {"cast", 2, {4, 5}, cast, WICK_F32},                               {"weights_are_folded", 2, {3, 9}, weights_are_folded, WICK_F32},
     {"layer_normed", 2, {3, 1100}, layer_normed, WICK_F32},            {"plainly_normed", 3, {2, 3, 9}, plainly_normed, WICK_F32},
     {"powers", 2, {5, 9}, powers, WICK_F32},
+    {"lstm", 3, {5, 3, 6}, lstm, WICK_F32},                            {"lstm_with_all", 3, {5, 3, 6}, lstm_with_all, WICK_F32},
+    {"lstm_coupled", 3, {2, 4, 6}, lstm_coupled, WICK_F32},            {"gru", 3, {4, 2, 6}, gru, WICK_F32},
+    {"gru_reset_first", 3, {4, 2, 6}, gru_reset_first, WICK_F32},      {"rnn", 3, {3, 20, 6}, rnn, WICK_F32},
+    {"rnn_of_doubles", 3, {4, 2, 6}, rnn_of_doubles, WICK_F64},        {"gathered", 3, {2, 4, 5}, gathered, WICK_F32},
+    {"columns_gathered", 3, {2, 4, 5}, columns_gathered, WICK_F32},    {"nearest", 4, {2, 3, 7, 9}, nearest, WICK_F32},
+    {"linear", 4, {2, 3, 5, 7}, linear, WICK_F32},                     {"cubic", 4, {2, 3, 5, 7}, cubic, WICK_F32},
+    {"shrunk", 4, {1, 3, 9, 11}, shrunk, WICK_F32},                    {"cropped", 4, {1, 2, 9, 11}, cropped, WICK_F32},
     {"joined", 2, {4, 20}, joined, WICK_F32},                          {"doubles", 2, {3, 30}, doubles, WICK_F64},                        {"itself", 2, {3, 3}, itself, WICK_F32},
 };
 
@@ -196,6 +258,66 @@ TEST(pixels_at_once_change_no_bit) { check_all((wick_c_options){.lanes = 16}, WI
 TEST(variants_have_the_bits_of_their_tiers) {
     check_all((wick_c_options){.isa = "avx2", .lanes = 8}, WICK_TIER_AVX2, "-O3 -mavx2 -mfma");
     check_all((wick_c_options){.isa = "avx512", .lanes = 32}, WICK_TIER_AVX512, "-O3 -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma");
+}
+
+/* Weights that several copies put together are known, too. */
+NET(joined_weights) { return wick_linear(x, wick_concat(2, (wick_tensor *[]){MADE(ctx, 5, 3), MADE(ctx, 5, 4)}, 1), NULL); }
+
+TEST(what_is_known_is_computed_when_the_code_is_written) {
+    char folder[512];
+    wick_c_info info = {0};
+    wick_context *ctx = NULL;
+    REQUIRE(compiled_folder(folder, sizeof folder));
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    wick_plan *plan = planned(ctx, &(net){"joined_weights", 2, {2, 7}, joined_weights, WICK_F32}, given, want);
+    REQUIRE(plan);
+    CHECK(wick_plan_write_c(plan, folder, NULL, &info) == WICK_OK);
+    CHECK_INT(info.kernels, 1);
+    CHECK(info.folded >= 2);
+    CHECK_INT((int)info.arena_bytes, 0);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+    compiled_remove(folder);
+}
+
+static wick_status record_faults(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const wick_rnn_inputs weights = {.w_ih = MADE(ctx, 3, 2), .w_hh = MADE(ctx, 3, 3), .lengths = in[1]};
+    (void)user;
+    out[0] = wick_gather(in[0], 0, in[2]);
+    out[1] = wick_rnn(in[0], &weights, NULL, NULL);
+    return WICK_OK;
+}
+
+TEST(an_index_or_a_length_out_of_range_is_returned) {
+    if (!compiled_possible()) SKIP("there is no compiler named cc");
+    static const struct {
+        int64_t lengths[3], index[2];
+        int code;
+    } cases[] = {{{0, 2, 1}, {1, -2}, 0}, {{0, 2, 1}, {1, 2}, 2}, {{0, 2, 1}, {-3, 0}, 2}, {{0, 3, 1}, {1, 1}, 2}, {{0, 2, -1}, {1, 1}, 2}};
+    static const wick_spec specs[] = {{.dtype = WICK_F32, .rank = 3, .dims = {2, 3, 2}}, {.dtype = WICK_I64, .rank = 1, .dims = {3}}, {.dtype = WICK_I64, .rank = 1, .dims = {2}}};
+    char folder[512];
+    wick_context *ctx = NULL;
+    wick_plan *plan = NULL;
+    wick_workspace *space = NULL;
+    REQUIRE(compiled_folder(folder, sizeof folder));
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    CHECK_OK(ctx, wick_compile(ctx, record_faults, NULL, 3, specs, 2, NULL, &plan));
+    REQUIRE(plan && wick_workspace_new(plan, &space) == WICK_OK);
+    CHECK_OK(ctx, wick_plan_write_c(plan, folder, &(wick_c_options){.name = "faults"}, NULL));
+    void *library = compiled_load(folder, "faults", "");
+    REQUIRE(library);
+    int (*run)(const float *, const int64_t *, const int64_t *, float *, float *) = (int (*)(const float *, const int64_t *, const int64_t *, float *, float *))(uintptr_t)dlsym(library, "faults_run");
+    static const float x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
+        float slices[12], states[18];
+        CHECK_INT(run(x, cases[i].lengths, cases[i].index, slices, states), cases[i].code);
+        CHECK((wick_run(space, (const void *[]){x, cases[i].lengths, cases[i].index}, (void *[]){slices, states}) == WICK_OK) == (cases[i].code == 0));
+    }
+    dlclose(library);
+    wick_workspace_free(&space);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+    compiled_remove(folder);
 }
 
 /* ---- models ---------------------------------------------------------------------------------------------------------------------------------- */

@@ -3,14 +3,11 @@
 
 CELL_INLINE CELL_T CELL_NAME(act)(int kind, CELL_T x) {
     switch (kind) {
-    case WICK_CELL_SIGMOID: return CELL_NAME(cell_sigmoid)(x);
-    case WICK_CELL_TANH: return CELL_NAME(cell_tanh)(x);
-    case WICK_CELL_RELU: return x < 0 ? 0 : x;
-    case WICK_CELL_HARD_SIGMOID: {
-        const CELL_T v = (CELL_T)0.2 * x + (CELL_T)0.5;
-        return v < 0 ? 0 : v > 1 ? 1 : v;
-    }
-    case WICK_CELL_SOFTSIGN: return x / (1 + CELL_NAME(wick_abs)(x));
+    case WICK_CELL_SIGMOID: return CELL_NAME(wick_cell_sigmoid)(x);
+    case WICK_CELL_TANH: return CELL_NAME(wick_cell_tanh)(x);
+    case WICK_CELL_RELU: return CELL_NAME(wick_cell_relu)(x);
+    case WICK_CELL_HARD_SIGMOID: return CELL_NAME(wick_cell_hard_sigmoid)(x);
+    case WICK_CELL_SOFTSIGN: return CELL_NAME(wick_cell_softsign)(x);
     default: return x;
     }
 }
@@ -25,10 +22,6 @@ CELL_INLINE CELL_T CELL_NAME(slope)(int kind, CELL_T y) {
     default: return 1;
     }
 }
-CELL_INLINE CELL_T CELL_NAME(clipped)(CELL_T clip, CELL_T x) {
-    if (clip <= 0) return x;
-    return x < -clip ? -clip : x > clip ? clip : x;
-}
 /* As slope; 0 where the clip was reached, which the result tells: activations grow, so that y is the one of +-clip there. */
 CELL_INLINE CELL_T CELL_NAME(clipped_slope)(int kind, CELL_T clip, CELL_T y) {
     if (clip > 0 && (y >= CELL_NAME(act)(kind, clip) || y <= CELL_NAME(act)(kind, -clip))) return 0;
@@ -40,7 +33,7 @@ CELL_INLINE CELL_T CELL_NAME(clipped_slope)(int kind, CELL_T clip, CELL_T y) {
 CELL_INLINE void CELL_NAME(rnn_row)(int64_t n, int kind, CELL_T clip, const CELL_T *restrict x, const CELL_T *restrict pre, CELL_T *restrict h,
                                     CELL_T *restrict y) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) y[j] = h[j] = CELL_NAME(act)(kind, CELL_NAME(clipped)(clip, pre[j] + x[j]));
+    for (int64_t j = 0; j < n; j++) y[j] = h[j] = CELL_NAME(act)(kind, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
 }
 static void CELL_NAME(forward_rnn)(const wick_cell_row *r) {
     if (r->plain)
@@ -72,11 +65,11 @@ CELL_INLINE void CELL_NAME(lstm_row)(int64_t n, int f, int g, int o, CELL_T clip
         const CELL_T was = c[j];
         CELL_T ai = pre[j] + x[j], af = pre[n + j] + x[n + j], ag = pre[2 * n + j] + x[2 * n + j], ao = pre[3 * n + j] + x[3 * n + j];
         if (p) ai += p[j] * was, af += p[n + j] * was;
-        const CELL_T vi = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, ai));
-        const CELL_T vf = coupled ? 1 - vi : CELL_NAME(act)(f, CELL_NAME(clipped)(clip, af));
-        const CELL_T vg = CELL_NAME(act)(g, CELL_NAME(clipped)(clip, ag)), now = vf * was + vi * vg;
+        const CELL_T vi = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, ai));
+        const CELL_T vf = coupled ? 1 - vi : CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, af));
+        const CELL_T vg = CELL_NAME(act)(g, CELL_NAME(wick_cell_clipped)(clip, ag)), now = vf * was + vi * vg;
         if (p) ao += p[2 * n + j] * now;
-        const CELL_T vo = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, ao));
+        const CELL_T vo = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, ao));
         gates[j] = vi;
         gates[n + j] = vf;
         gates[2 * n + j] = vg;
@@ -132,10 +125,10 @@ CELL_INLINE void CELL_NAME(gru_row)(int64_t n, int f, int g, CELL_T clip, const 
                                     CELL_T *restrict gates, CELL_T *restrict h, CELL_T *restrict y) {
     CELL_LOOP
     for (int64_t j = 0; j < n; j++) {
-        const CELL_T vr = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, pre[j] + x[j]));
-        const CELL_T vz = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, pre[n + j] + x[n + j]));
+        const CELL_T vr = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
+        const CELL_T vz = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, pre[n + j] + x[n + j]));
         const CELL_T side = pre[2 * n + j] + (b ? b[j] : 0);
-        const CELL_T vn = CELL_NAME(act)(g, CELL_NAME(clipped)(clip, x[2 * n + j] + vr * side));
+        const CELL_T vn = CELL_NAME(act)(g, CELL_NAME(wick_cell_clipped)(clip, x[2 * n + j] + vr * side));
         gates[j] = vr;
         gates[n + j] = vz;
         gates[2 * n + j] = vn;
@@ -180,8 +173,8 @@ static void CELL_NAME(forward_gru_first)(const wick_cell_row *r) {
     const int f = r->act[0];
     CELL_LOOP
     for (int64_t j = 0; j < n; j++) {
-        gates[j] = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, pre[j] + x[j]));
-        gates[n + j] = CELL_NAME(act)(f, CELL_NAME(clipped)(clip, pre[n + j] + x[n + j]));
+        gates[j] = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
+        gates[n + j] = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, pre[n + j] + x[n + j]));
         gates[3 * n + j] = side[j] = gates[j] * h[j];
     }
 }
@@ -192,7 +185,7 @@ static void CELL_NAME(forward_gru_after)(const wick_cell_row *r) {
     const int g = r->act[1];
     CELL_LOOP
     for (int64_t j = 0; j < n; j++) {
-        const CELL_T vz = gates[n + j], vn = CELL_NAME(act)(g, CELL_NAME(clipped)(clip, x[2 * n + j] + pre[2 * n + j]));
+        const CELL_T vz = gates[n + j], vn = CELL_NAME(act)(g, CELL_NAME(wick_cell_clipped)(clip, x[2 * n + j] + pre[2 * n + j]));
         gates[2 * n + j] = vn;
         y[j] = h[j] = (1 - vz) * vn + vz * h[j];
     }

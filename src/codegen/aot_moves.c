@@ -1,0 +1,125 @@
+/* aot_moves.c: slices by index, and weighted sums of neighbours along an axis: what tables say where to read. */
+#include <stdio.h>
+
+#include "codegen/aot_print.h"
+
+#define line wick_c_line
+
+/* ---- slices by index ---------------------------------------------------------------------------------------------------------------------------- */
+
+static bool all_inside(const int64_t *index, int64_t count, int64_t n) {
+    for (int64_t i = 0; i < count; i++)
+        if (index[i] < -n || index[i] >= n) return false;
+    return true;
+}
+
+/* An index that is known is looked at now, and any other in the run. */
+wick_status wick_c_print_gather(wick_c_printer *p, const wick_step *s) {
+    const wick_step_gather *m = s->args;
+    const wick_dtype dtype = (wick_dtype)s->node->out[0].type.dtype;
+    const char *type = wick_c_memory(dtype);
+    const bool known = wick_c_is_data(p, &s->refs[1]);
+    if (!type) return wick_c_refuse(p, s, "its elements are not written as C yet");
+    if (known && !all_inside(wick_c_data(p, &s->refs[1]), m->count, m->n)) return wick_c_refuse(p, s, "an index is outside its axis");
+    wick_text t = (wick_text){0};
+    wick_text_add(&t, "(const %s *x, const int64_t *index, %s *y) {\n", type, type);
+    line(&t, 1, "for (long o = 0; o < %lld; o++, x += %lld)", LL(m->outer), LL(m->n * m->inner));
+    line(&t, 2, "for (long i = 0; i < %lld; i++, y += %lld) {", LL(m->count), LL(m->inner));
+    line(&t, 3, "const int64_t at = index[i] < 0 ? index[i] + %lld : index[i];", LL(m->n));
+    if (!known) line(&t, 3, "if (at < 0 || at >= %lld) return 1;", LL(m->n));
+    if (m->inner == 1)
+        line(&t, 3, "*y = x[at];");
+    else
+        line(&t, 3, "memcpy(y, x + at * %lld, %lld);", LL(m->inner), LL(m->inner * (int64_t)m->elem));
+    line(&t, 2, "}");
+    if (!known) line(&t, 1, "return 0;");
+    wick_text_add(&t, "}\n");
+    if (known)
+        wick_c_kernel(p, "gather", &t);
+    else
+        wick_c_checking_kernel(p, "gather", &t, WICK_C_INDEX);
+    wick_c_argument(p, &s->refs[0], dtype);
+    wick_text_add(&p->calls, ", ");
+    wick_c_argument(p, &s->refs[1], WICK_I64);
+    wick_text_add(&p->calls, ", ");
+    wick_c_argument(p, &s->refs[2], dtype);
+    wick_text_add(&p->calls, known ? ");\n" : ")) return 2;\n");
+    return WICK_OK;
+}
+
+/* ---- resampling ----------------------------------------------------------------------------------------------------------------------------------- */
+
+enum { UNROLLED_TAPS = 4 };
+
+/* y[i] is the sum, from the first tap to the last. */
+static void print_taps(wick_text *t, const wick_resample *r, const char *type, const char *at) {
+    if (r->uniform && r->uniform <= UNROLLED_TAPS) {
+        wick_text_add(t, "%12sfor (long i = 0; i < %lld; i++) y[i] = ", "", LL(r->inner));
+        for (int64_t k = 0; k < r->uniform; k++) wick_text_add(t, "%su[%lld] * x[index[%lld] * %s]", k ? " + " : "", LL(k), LL(k), at);
+        wick_text_add(t, ";\n");
+        return;
+    }
+    line(t, 3, "for (long i = 0; i < %lld; i++) {", LL(r->inner));
+    line(t, 4, "%s sum = u[0] * x[index[0] * %s];", type, at);
+    line(t, 4, "for (long k = 1; k < taps; k++) sum = sum + u[k] * x[index[k] * %s];", at);
+    line(t, 4, "y[i] = sum;");
+    line(t, 3, "}");
+}
+
+/* Without weights, where each output is one input. Outputs of no input hold `fill`. */
+wick_status wick_c_print_resample(wick_c_printer *p, const wick_step *s) {
+    const wick_resample *r = &((const wick_step_resample *)s->args)->table;
+    const wick_dtype dtype = (wick_dtype)s->node->out[0].type.dtype;
+    const char *type = wick_c_memory(dtype);
+    const bool copies = r->elem > 0, fills = !r->uniform;
+    const int64_t taps = r->start[r->out];
+    const double wide = r->fill;
+    const float narrow = (float)r->fill;
+    char at[64];
+    if (!type) return wick_c_refuse(p, s, "its elements are not written as C yet");
+    snprintf(at, sizeof at, "%lld + i", LL(r->inner));
+    wick_text t = (wick_text){0};
+    wick_text_add(&t, "(const %s *x, const int32_t *from, ", type);
+    if (!copies) wick_text_add(&t, "const %s *weight, ", type);
+    if (fills) wick_text_add(&t, "const int32_t *start, const %s *fill, ", type);
+    wick_text_add(&t, "%s *y) {\n", type);
+    line(&t, 1, "for (long o = 0; o < %lld; o++, x += %lld)", LL(r->outer), LL(r->in * r->inner));
+    line(&t, 2, "for (long j = 0; j < %lld; j++, y += %lld) {", LL(r->out), LL(r->inner));
+    if (fills) {
+        line(&t, 3, "const int32_t *index = from + start[j];");
+        line(&t, 3, "const long taps = start[j + 1] - start[j];");
+        if (!copies) line(&t, 3, "const %s *u = weight + start[j];", type);
+        line(&t, 3, "if (!taps) {");
+        line(&t, 4, "for (long i = 0; i < %lld; i++) y[i] = *fill;", LL(r->inner));
+        line(&t, 4, "continue;");
+        line(&t, 3, "}");
+    } else {
+        line(&t, 3, "const int32_t *index = from + j * %lld;", LL(r->uniform));
+        if (!copies) line(&t, 3, "const %s *u = weight + j * %lld;", type, LL(r->uniform));
+        if (!copies && r->uniform > UNROLLED_TAPS) line(&t, 3, "const long taps = %lld;", LL(r->uniform));
+    }
+    if (copies)
+        line(&t, 3, "memcpy(y, x + *index * %lld, %lld);", LL(r->inner), LL(r->inner * (int64_t)r->elem));
+    else
+        print_taps(&t, r, type, at);
+    line(&t, 2, "}");
+    wick_text_add(&t, "}\n");
+    wick_c_kernel(p, "resample", &t);
+    wick_c_argument(p, &s->refs[0], dtype);
+    wick_text_add(&p->calls, ", ");
+    wick_c_constant_at(p, wick_c_constant(p, WICK_I32, r->index, taps), 0);
+    wick_text_add(&p->calls, ", ");
+    if (!copies) {
+        wick_c_constant_at(p, wick_c_constant(p, dtype, r->weight, taps), 0);
+        wick_text_add(&p->calls, ", ");
+    }
+    if (fills) {
+        wick_c_constant_at(p, wick_c_constant(p, WICK_I32, r->start, r->out + 1), 0);
+        wick_text_add(&p->calls, ", ");
+        wick_c_constant_at(p, wick_c_constant(p, dtype, copies ? (const void *)&r->fill_bits : dtype == WICK_F64 ? (const void *)&wide : (const void *)&narrow, 1), 0);
+        wick_text_add(&p->calls, ", ");
+    }
+    wick_c_argument(p, &s->refs[1], dtype);
+    wick_text_add(&p->calls, ");\n");
+    return WICK_OK;
+}
