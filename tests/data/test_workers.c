@@ -444,7 +444,8 @@ TEST(a_cache_is_timed_also_below_sets_made_of_others) {
         REQUIRE(wick_loader_new(ctx, twice, &(wick_loader_options){.batch = 10, .workers = 0}, &loader) == WICK_OK); /* the stats are the sets' */
         wick_loader_get_stats(loader, &stats);
         const uint64_t asked = 2 * (uint64_t)(workers ? 2 : 1) * 3 * SAMPLES;
-        CHECK(stats.cache_hits + stats.cache_misses == asked && stats.cache_misses >= 2 * SAMPLES && stats.cache_misses < asked / 2 && stats.cache_bytes > 0);
+        const uint64_t counted = stats.cache_hits + stats.cache_misses; /* workers begin the next epoch, too */
+        CHECK((workers ? counted >= asked : counted == asked) && stats.cache_misses >= 2 * SAMPLES && stats.cache_misses < asked / 2 && stats.cache_bytes > 0);
         const wick_timing *spans[] = {&stats.cache_hit, &stats.cache_miss};
         const uint64_t counts[] = {stats.cache_hits, stats.cache_misses};
         for (int k = 0; k < 2; k++) {
