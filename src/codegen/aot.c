@@ -213,6 +213,12 @@ static wick_status print_step(wick_c_printer *p, const wick_step *s) {
         return wick_c_print_resample(p, s);
     case WICK_STEP_RECURRENT:
         return wick_c_print_recurrent(p, s);
+    case WICK_STEP_INTEGERS:
+        return wick_c_print_integers(p, s);
+    case WICK_STEP_INT8_PACK:
+        return wick_c_print_int8_pack(p, s);
+    case WICK_STEP_INT8:
+        return wick_c_print_int8(p, s);
     case WICK_STEP_PACK:
     case WICK_STEP_PROGRAM_END:
     case WICK_STEP_MIRROR:
