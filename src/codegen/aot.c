@@ -213,6 +213,8 @@ static wick_status print_step(wick_c_printer *p, const wick_step *s) {
         return wick_c_print_resample(p, s);
     case WICK_STEP_RECURRENT:
         return wick_c_print_recurrent(p, s);
+    case WICK_STEP_ATTENTION:
+        return wick_c_print_attention(p, s);
     case WICK_STEP_INTEGERS:
         return wick_c_print_integers(p, s);
     case WICK_STEP_INT8_PACK:

@@ -3,6 +3,7 @@
 #ifndef WICK_OPS_STEPS_H
 #define WICK_OPS_STEPS_H
 
+#include "kernels/attention/run.h"
 #include "ops/lower.h"
 
 /* COPY: wick_copy; source, destination.
@@ -120,6 +121,14 @@ typedef struct wick_step_recurrent {
     int n;
     size_t field[WICK_STEP_RECURRENT_REFS];
 } wick_step_recurrent;
+
+/* ATTENTION: forward, of what `at` says. */
+enum { WICK_ATTENTION_Q, WICK_ATTENTION_K, WICK_ATTENTION_V, WICK_ATTENTION_MASK, WICK_ATTENTION_SEED, WICK_ATTENTION_Y, WICK_ATTENTION_LSE, WICK_ATTENTION_REFS = 13 };
+typedef struct wick_step_attention {
+    wick_attention_job a;
+    int at[WICK_ATTENTION_REFS]; /* numbers among the step's refs of these, then of gy, delta, gq, gk, gv, parts; -1: none */
+    int stage;
+} wick_step_attention;
 
 /* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments but for `at`; of a few rows, without a packed B, the
  * second has all. */

@@ -190,6 +190,11 @@ NET(integers) {
     wick_tensor *of32 = wick_matmul(a, b), *of64 = wick_matmul(wick_cast(a, WICK_I64), wick_cast(b, WICK_I64));
     return wick_add(wick_cast(of32, WICK_F32), wick_cast(of64, WICK_F32));
 }
+NET(attention) { return wick_attention(x, MADE(ctx, 2, 2, 150, 8), MADE(ctx, 2, 2, 150, 5), &(wick_attention_options){.mask = MADE(ctx, 1, 4, 1, 150), .grouped = true}); }
+NET(attention_causal) { return wick_attention(x, wick_sin(x), wick_mul(x, wick_like(x, 0.5)), &(wick_attention_options){.causal = true, .scale = 3}); }
+NET(attention_shifted) { return wick_attention(x, MADE(ctx, 1, 2, 131, 3), MADE(ctx, 1, 2, 131, 20), &(wick_attention_options){.causal_end = true}); }
+NET(attention_blind) { return wick_attention(x, MADE(ctx, 1, 2, 20, 3), MADE(ctx, 1, 2, 20, 4), &(wick_attention_options){.causal_end = true}); } /* the first queries see nothing */
+NET(attention_of_doubles) { return wick_attention(x, wick_cos(x), x, NULL); }
 NET(itself) { return x; }
 
 static const net nets[] = {
@@ -215,6 +220,9 @@ static const net nets[] = {
     {"bytes_depthwise", 4, {2, 12, 7, 9}, bytes_depthwise, WICK_F32},  {"bytes_point", 4, {1, 600, 3, 3}, bytes_point, WICK_F32},
     {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},                 {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},
     {"conv_of_bytes_in_the_run", 4, {2, 8, 5, 6}, conv_of_bytes_in_the_run, WICK_F32}, {"depthwise_of_bytes_in_the_run", 4, {2, 12, 5, 4}, depthwise_of_bytes_in_the_run, WICK_F32},
+    {"attention", 4, {2, 4, 70, 8}, attention, WICK_F32},              {"attention_causal", 4, {1, 3, 150, 6}, attention_causal, WICK_F32},
+    {"attention_shifted", 4, {1, 2, 100, 3}, attention_shifted, WICK_F32}, {"attention_blind", 4, {1, 2, 90, 3}, attention_blind, WICK_F32},
+    {"attention_of_doubles", 3, {2, 30, 7}, attention_of_doubles, WICK_F64},
     {"integers", 4, {2, 3, 4, 9}, integers, WICK_F32},                 {"lstm", 3, {5, 3, 6}, lstm, WICK_F32},                            {"lstm_with_all", 3, {5, 3, 6}, lstm_with_all, WICK_F32},
     {"lstm_coupled", 3, {2, 4, 6}, lstm_coupled, WICK_F32},            {"gru", 3, {4, 2, 6}, gru, WICK_F32},
     {"gru_reset_first", 3, {4, 2, 6}, gru_reset_first, WICK_F32},      {"rnn", 3, {3, 20, 6}, rnn, WICK_F32},
