@@ -75,10 +75,12 @@ typedef struct wick_step_layer_norm {
     double eps;
 } wick_step_layer_norm;
 
-/* CROSS_ENTROPY: logits, labels, losses, probabilities; i64 labels. Other: it has weights, smoothing or an ignored label, which change both. */
+/* CROSS_ENTROPY: logits, labels, weights by class if it is weighted, losses, probabilities; i64 labels. Other: it has weights, smoothing or an ignored label, which change both. */
 typedef struct wick_step_cross_entropy {
     wick_ctype type;
-    bool other;
+    bool other, weighted, ignores;
+    double smoothing;
+    int64_t ignored; /* label */
     int64_t rows, cols, per_task;
 } wick_step_cross_entropy;
 

@@ -195,6 +195,17 @@ NET(attention_causal) { return wick_attention(x, wick_sin(x), wick_mul(x, wick_l
 NET(attention_shifted) { return wick_attention(x, MADE(ctx, 1, 2, 131, 3), MADE(ctx, 1, 2, 131, 20), &(wick_attention_options){.causal_end = true}); }
 NET(attention_blind) { return wick_attention(x, MADE(ctx, 1, 2, 20, 3), MADE(ctx, 1, 2, 20, 4), &(wick_attention_options){.causal_end = true}); } /* the first queries see nothing */
 NET(attention_of_doubles) { return wick_attention(x, wick_cos(x), x, NULL); }
+/* Losses of rows whose labels are known, one of which is to be ignored. */
+static wick_tensor *losses(wick_context *ctx, wick_tensor *x, wick_cross_entropy_options o) {
+    const int64_t classes = wick_tensor_dim(x, 1);
+    wick_tensor *labels = wick_from(ctx, WICK_I64, 1, (const int64_t[]){5}, (const int64_t[]){1, 0, 3, classes - 1, 3});
+    wick_tensor *loss = wick_cross_entropy_with(x, labels, &o), *gradient = NULL;
+    wick_grad(loss, 1, &x, &gradient);
+    return wick_add(gradient, loss);
+}
+NET(loss_smoothed) { return losses(ctx, x, (wick_cross_entropy_options){.smoothing = 0.1}); }
+NET(loss_weighted) { return losses(ctx, x, (wick_cross_entropy_options){.weight = wick_exp(MADE(ctx, 11)), .ignore = true, .ignore_index = 3}); }
+NET(loss_of_all) { return losses(ctx, x, (wick_cross_entropy_options){.weight = wick_exp(MADE(ctx, 70)), .ignore = true, .ignore_index = 3, .smoothing = 0.3}); }
 NET(itself) { return x; }
 
 static const net nets[] = {
@@ -223,7 +234,8 @@ static const net nets[] = {
     {"attention", 4, {2, 4, 70, 8}, attention, WICK_F32},              {"attention_causal", 4, {1, 3, 150, 6}, attention_causal, WICK_F32},
     {"attention_shifted", 4, {1, 2, 100, 3}, attention_shifted, WICK_F32}, {"attention_blind", 4, {1, 2, 90, 3}, attention_blind, WICK_F32},
     {"attention_of_doubles", 3, {2, 30, 7}, attention_of_doubles, WICK_F64},
-    {"integers", 4, {2, 3, 4, 9}, integers, WICK_F32},                 {"lstm", 3, {5, 3, 6}, lstm, WICK_F32},                            {"lstm_with_all", 3, {5, 3, 6}, lstm_with_all, WICK_F32},
+    {"loss_smoothed", 2, {5, 11}, loss_smoothed, WICK_F32},            {"loss_weighted", 2, {5, 11}, loss_weighted, WICK_F32},
+    {"loss_of_all", 2, {5, 70}, loss_of_all, WICK_F32},                {"integers", 4, {2, 3, 4, 9}, integers, WICK_F32},                 {"lstm", 3, {5, 3, 6}, lstm, WICK_F32},                            {"lstm_with_all", 3, {5, 3, 6}, lstm_with_all, WICK_F32},
     {"lstm_coupled", 3, {2, 4, 6}, lstm_coupled, WICK_F32},            {"gru", 3, {4, 2, 6}, gru, WICK_F32},
     {"gru_reset_first", 3, {4, 2, 6}, gru_reset_first, WICK_F32},      {"rnn", 3, {3, 20, 6}, rnn, WICK_F32},
     {"rnn_of_doubles", 3, {4, 2, 6}, rnn_of_doubles, WICK_F64},        {"gathered", 3, {2, 4, 5}, gathered, WICK_F32},
