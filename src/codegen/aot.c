@@ -177,7 +177,7 @@ static void print_note(wick_c_printer *p, const wick_step *s) {
 }
 
 static wick_status print_step(wick_c_printer *p, const wick_step *s) {
-    print_note(p, s);
+    if (s->kind != WICK_STEP_INT8_PACK || wick_c_scratch(s, p->f->buffers, p->m->isa)) print_note(p, s); /* it may have nothing to do in the run */
     switch (s->kind) {
     case WICK_STEP_COPY:
         return wick_c_print_copy(p, s);

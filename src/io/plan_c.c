@@ -352,7 +352,8 @@ static wick_status write_c(writing *w, int n, const wick_c_entry *entries, const
     m.n_states = w->n_states;
     for (int i = 0; i < n; i++) {
         WICK_TRY(make_function(w, &entries[i], &functions[i]));
-        kernels += (int)functions[i].n_steps;
+        for (size_t k = 0; k < functions[i].n_steps; k++)
+            kernels += functions[i].steps[k]->kind != WICK_STEP_INT8_PACK || wick_c_scratch(functions[i].steps[k], functions[i].buffers, w->isa);
     }
     m.arena_bytes = w->arena_bytes;
     wick_c_text text;

@@ -135,11 +135,13 @@ NET(cropped) {
 }
 /* Bytes as weights, and a number for each column. */
 static wick_tensor *bytes_of(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims) {
-    unsigned char data[4096];
     int64_t n = 1;
     for (int d = 0; d < rank; d++) n *= dims[d];
+    unsigned char *data = malloc((size_t)n);
     for (int64_t i = 0; i < n; i++) data[i] = (unsigned char)test_rand_int(0, 255);
-    return wick_from(ctx, dtype, rank, dims, data);
+    wick_tensor *t = wick_from(ctx, dtype, rank, dims, data);
+    free(data);
+    return t;
 }
 #define BYTES(ctx, dtype, ...) bytes_of(ctx, dtype, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__})
 static wick_tensor *scales_of(wick_context *ctx, int64_t n) { return wick_mul(wick_exp(MADE(ctx, n)), wick_like(MADE(ctx, 1), 0.02)); }
@@ -164,6 +166,7 @@ NET(bytes_point) {
     INT8_CONV(QUANTISED(x, WICK_U8, 20), BYTES(ctx, WICK_I8, 6, 600, 1, 1), .groups = 1);
 }
 NET(byte_sums) { return wick_int8_matmul(QUANTISED(x, WICK_I8, 9), BYTES(ctx, WICK_U8, 37, 11), &(wick_int8_options){.a_zero = number_of(ctx, WICK_I8, 9), .b_zero = BYTES(ctx, WICK_U8, 11)}); }
+NET(byte_sums_that_may_wrap) { return wick_int8_matmul(QUANTISED(x, WICK_U8, 0), BYTES(ctx, WICK_U8, 33100, 3), &(wick_int8_options){.a_zero = number_of(ctx, WICK_U8, 255)}); }
 /* What is not known until the run: scales, zero points, weights. */
 NET(bytes_in_the_run) {
     wick_tensor *most = wick_add(wick_max(wick_abs(x), WICK_ALL_AXES, false), number_of(ctx, WICK_F32, 0.1)), *s = wick_div(most, number_of(ctx, WICK_F32, 127));
@@ -229,7 +232,8 @@ static const net nets[] = {
     {"powers", 2, {5, 9}, powers, WICK_F32},
     {"bytes_padded", 4, {2, 3, 9, 11}, bytes_padded, WICK_F32},        {"bytes_grouped", 4, {2, 12, 5, 6}, bytes_grouped, WICK_F32},
     {"bytes_depthwise", 4, {2, 12, 7, 9}, bytes_depthwise, WICK_F32},  {"bytes_point", 4, {1, 600, 3, 3}, bytes_point, WICK_F32},
-    {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},                 {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},
+    {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},                 {"byte_sums_that_may_wrap", 2, {2, 33100}, byte_sums_that_may_wrap, WICK_F32},
+    {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},
     {"conv_of_bytes_in_the_run", 4, {2, 8, 5, 6}, conv_of_bytes_in_the_run, WICK_F32}, {"depthwise_of_bytes_in_the_run", 4, {2, 12, 5, 4}, depthwise_of_bytes_in_the_run, WICK_F32},
     {"attention", 4, {2, 4, 70, 8}, attention, WICK_F32},              {"attention_causal", 4, {1, 3, 150, 6}, attention_causal, WICK_F32},
     {"attention_shifted", 4, {1, 2, 100, 3}, attention_shifted, WICK_F32}, {"attention_blind", 4, {1, 2, 90, 3}, attention_blind, WICK_F32},
