@@ -111,7 +111,15 @@ static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void 
     const void *const from[3] = {a, b, c};
     for (int k = 0; k < 3; k++) {
         if (!from[k]) continue;
-        for (size_t at = 0; at < sizeof in[k]; at += elem) memcpy(in[k] + at, from[k], elem);
+        if (elem == 4) {
+            uint32_t line[16];
+            for (int i = 0; i < 16; i++) memcpy(line + i, from[k], 4);
+            memcpy(in[k], line, sizeof line);
+        } else {
+            uint64_t line[8];
+            for (int i = 0; i < 8; i++) memcpy(line + i, from[k], 8);
+            memcpy(in[k], line, sizeof line);
+        }
         memcpy(in[k], from[k], n * elem);
     }
     f(out, in[0], in[1], in[2], sizeof in[0] / elem);

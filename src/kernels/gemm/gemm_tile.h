@@ -198,8 +198,12 @@ static void GEMM_NAME(pack)(int64_t k, int64_t cols, const void *src, int64_t ro
     }
 }
 
+/* The least, which the smallest products take, have a way without pieces. */
 #define GEMM_TILE(rows, vecs)                                                                                          \
-    static void GEMM_NAME(tile_##rows##x##vecs)(const wick_gemm_tile *t) { GEMM_NAME(tile)(t, rows, vecs, true); }
+    static void GEMM_NAME(tile_##rows##x##vecs)(const wick_gemm_tile *t) {                                             \
+        if (rows > 2 || t->piece_at) GEMM_NAME(tile)(t, rows, vecs, true);                                             \
+        else GEMM_NAME(tile)(t, rows, vecs, false);                                                                    \
+    }
 GEMM_TILES(GEMM_TILE, 1)
 GEMM_TILES(GEMM_TILE, 2)
 #undef GEMM_TILE

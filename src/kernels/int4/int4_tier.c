@@ -72,44 +72,37 @@ INT4_INLINE words load_words(const void *from) {
     memcpy(&w, from, sizeof w);
     return w;
 }
-/* A chunk of several groups, whose lanes are neighbours: each lane's group, and where its zero point begins in as many words of bits. */
-typedef struct groups_of {
-    words to, by;
-    int count;
-} groups_of;
-INT4_INLINE groups_of groups_of_block(int64_t block) { /* per lane block / 8 groups */
-    groups_of g = {.count = (int)(8 * LANES / block)};
-    words each;
-    for (int j = 0; j < LANES; j++) each[j] = (uint32_t)j;
-    g.to = each >> __builtin_ctzll((unsigned long long)block / 8);
-    g.by = g.to << 2;
-    return g;
-}
-/* out[j] = from[to[j]]; fewer than `there` are read. */
-INT4_INLINE vec spread_scales(const float *from, int64_t there, const groups_of *g) {
+/* per lanes of a group each: out[j] = from[j / per]; fewer than `there` are read. */
+INT4_INLINE vec spread_scales(const float *from, int64_t there, const int per) {
+    if (per == LANES) return set1(*from);
 #if WICK_TIER_ID == 3
-    const __mmask8 read = (__mmask8)(there >= 8 ? 255 : (1 << there) - 1);
-    return _mm512_permutexvar_ps((__m512i)g->to, _mm512_castps256_ps512(_mm256_maskz_loadu_ps(read, from)));
-#elif WICK_TIER_ID == 2
-    const __m128i read = _mm_cmpgt_epi32(_mm_set1_epi32((int)WICK_MIN(there, 4)), _mm_setr_epi32(0, 1, 2, 3));
-    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_maskload_ps(from, read)), (__m256i)g->to);
+    const __m512i to = per == 2 ? _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
+                       : per == 4 ? _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0)
+                                  : _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __mmask8 read = (__mmask8)(there >= LANES / per ? (1 << LANES / per) - 1 : (1 << there) - 1);
+    return _mm512_permutexvar_ps(to, _mm512_castps256_ps512(_mm256_maskz_loadu_ps(read, from)));
 #else
-    (void)g; /* two groups */
-    const float first = from[0], second = there > 1 ? from[1] : 0;
-    return (vec){first, first, second, second};
+    vec out;
+    INT4_UNROLL
+    for (int j = 0; j < LANES; j++) out[j] = j / per < there ? from[j / per] : 0;
+    return out;
 #endif
 }
-/* The same of zero points of 4 bits, from number `at` on of the row's `blocks`; `at` is even. */
-INT4_INLINE vec spread_zeros(const uint8_t *zeros, int64_t at, int64_t blocks, const groups_of *g) {
-#if WICK_TIER_ID >= 2
-    uint32_t bits = 0;
-    const int64_t bytes = WICK_MIN((blocks + 1 - at) / 2, g->count / 2);
-    for (int64_t i = 0; i < bytes; i++) bits |= (uint32_t)zeros[at / 2 + i] << 8 * i;
-    return look_up(table_less(0), ((words){0} + bits) >> g->by);
+/* The same of zero points of 4 bits, from number g on of the row's `blocks`. */
+INT4_INLINE vec spread_zeros(const uint8_t *zeros, int64_t g, int64_t blocks, const int per) {
+    if (per == LANES) return set1((float)wick_int4_at(zeros, g));
+    uint32_t bits = 0; /* g is even: LANES / per groups, 2, 4 or 8 */
+    const int64_t bytes = WICK_MIN((blocks + 1 - g) / 2, LANES / per / 2);
+    for (int64_t i = 0; i < bytes; i++) bits |= (uint32_t)zeros[g / 2 + i] << 8 * i;
+#if WICK_TIER_ID == 3
+    static const uint8_t shifts[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const __m512i by = _mm512_slli_epi32(_mm512_srli_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)shifts)), per == 2 ? 1 : per == 4 ? 2 : 3), 2);
+    return look_up(table_less(0), (words)_mm512_srlv_epi32(_mm512_set1_epi32((int)bits), by));
 #else
-    (void)blocks, (void)g;
-    const float first = zeros[at / 2] & 15, second = zeros[at / 2] >> 4;
-    return (vec){first, first, second, second};
+    vec out;
+    INT4_UNROLL
+    for (int j = 0; j < LANES; j++) out[j] = (float)(bits >> 4 * (j / per) & 15);
+    return out;
 #endif
 }
 
@@ -128,12 +121,10 @@ INT4_INLINE float sum_of(vec x) {
 #endif
 }
 
-/* `columns` neighbouring columns from j on of the rows of C from c on. one: a chunk is of one group. */
-INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_t j, const float *a, float *c_at, const int columns, const int rows, const bool one, const bool with_zeros) {
+/* `columns` neighbouring columns from j on of the rows of C from c_at on. per: lanes of a group; LANES: a chunk has one group. */
+INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_t j, const float *a, float *c_at, const int columns, const int rows, const int per, const bool with_zeros) {
     const int64_t blocks = wick_int4_blocks(p), bytes = blocks * p->block / 2, chunks = (p->k + CHUNK - 1) / CHUNK, a_row = chunks * CHUNK, row = (blocks + 1) / 2;
-    const int shift = one ? __builtin_ctzll((unsigned long long)p->block) - __builtin_ctz(CHUNK) : 0; /* chunks of a group */
-    groups_of groups = {0};
-    if (!one) groups = groups_of_block(p->block);
+    const int shift = per == LANES ? __builtin_ctzll((unsigned long long)p->block) - __builtin_ctz(CHUNK) : 0; /* chunks of a group */
     const table values = table_less(with_zeros ? 0 : 8);
     const uint8_t *q = d->q + j * bytes, *zeros = with_zeros ? d->zeros + j * row : NULL;
     const float *scales = d->scales + j * blocks, *bias = d->bias;
@@ -141,7 +132,7 @@ INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_
     INT4_UNROLL
     for (int i = 0; i < rows * columns; i++) sums[i] = (vec){0};
     for (int64_t c = 0; c < chunks; c++, a += CHUNK, q += CHUNK / 2) {
-        const int64_t g = one ? c >> shift : c * groups.count, rest = bytes - c * (CHUNK / 2);
+        const int64_t g = per == LANES ? c >> shift : c * (LANES / per), rest = bytes - c * (CHUNK / 2);
         words w[COLUMNS];
         vec scale[COLUMNS], zero[COLUMNS], acc[WICK_INT4_FEW * COLUMNS];
         INT4_UNROLL
@@ -150,9 +141,8 @@ INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_
             if (rest >= CHUNK / 2) w[n] = load_words(q + n * bytes);
             else memcpy(&w[n], q + n * bytes, (size_t)rest);
             __builtin_prefetch(q + n * bytes + AHEAD);
-            scale[n] = one ? set1(scales[n * blocks + g]) : spread_scales(scales + n * blocks + g, blocks - g, &groups);
-            zero[n] = (vec){0};
-            if (with_zeros) zero[n] = one ? set1((float)wick_int4_at(zeros + n * row, g)) : spread_zeros(zeros + n * row, g, blocks, &groups);
+            scale[n] = spread_scales(scales + n * blocks + g, blocks - g, per);
+            zero[n] = with_zeros ? spread_zeros(zeros + n * row, g, blocks, per) : (vec){0};
         }
         INT4_UNROLL
         for (int s = 0; s < 8; s++) {
@@ -178,26 +168,39 @@ INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_
         c_at[i / columns * p->n + j + i % columns] = bias ? sum + bias[j + i % columns] : sum;
     }
 }
-/* One column, row by row: tasks of fewer columns than are taken at once. */
-static __attribute__((noinline)) void one_column(const wick_int4 *p, const wick_int4_data *d, int64_t j, const float *lanes, const int rows) {
-    const int64_t a_row = (p->k + CHUNK - 1) / CHUNK * CHUNK;
-    for (int i = 0; i < rows; i++) {
-        const float *a = lanes + i * a_row;
-        float *c = (float *)d->c + i * p->n;
-        if (p->block < CHUNK) d->zeros ? few_columns(p, d, j, a, c, 1, 1, false, true) : few_columns(p, d, j, a, c, 1, 1, false, false);
-        else d->zeros ? few_columns(p, d, j, a, c, 1, 1, true, true) : few_columns(p, d, j, a, c, 1, 1, true, false);
-    }
-}
 /* The last columns that are taken at once overlap those before. */
-INT4_INLINE void few(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, const int rows, const bool one, const bool with_zeros) {
-    const int columns = rows > 2 ? COLUMNS : WICK_MIN(COLUMNS, 2);
-    for (int64_t j = c0; j < c1; j += columns) few_columns(p, d, WICK_MIN(j, c1 - columns), lanes, d->c, columns, rows, one, with_zeros);
+INT4_INLINE void few(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, float *c_at, const int columns, const int rows, const int per, const bool with_zeros) {
+    for (int64_t j = c0; j < c1; j += columns) few_columns(p, d, WICK_MIN(j, c1 - columns), lanes, c_at, columns, rows, per, with_zeros);
 }
+INT4_INLINE void few_at_once(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, float *c_at, const int columns, const int rows) {
+    const int per = p->block >= CHUNK ? LANES : (int)(p->block / 8);
+#define FEW(per) (d->zeros ? few(p, d, c0, c1, lanes, c_at, columns, rows, per, true) : few(p, d, c0, c1, lanes, c_at, columns, rows, per, false))
+    if (per == LANES) FEW(LANES);
+    else if (per == 2) FEW(2);
+#if WICK_TIER_ID >= 2
+    else if (per == 4) FEW(4);
+#endif
+#if WICK_TIER_ID == 3
+    else FEW(8);
+#endif
+#undef FEW
+}
+#if WICK_TIER_ID == 3
+/* Fewer columns than are taken at once: one after the other, row by row. */
+static __attribute__((noinline)) void one_by_one(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, const int rows) {
+    const int64_t a_row = (p->k + CHUNK - 1) / CHUNK * CHUNK;
+    for (int i = 0; i < rows; i++) few_at_once(p, d, c0, c1, lanes + i * a_row, (float *)d->c + i * p->n, 1, 1);
+}
+#endif
 INT4_INLINE void few_rows(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, const int rows) {
-    if (COLUMNS > 1 && c1 - c0 < (rows > 2 ? COLUMNS : WICK_MIN(COLUMNS, 2)))
-        for (int64_t j = c0; j < c1; j++) one_column(p, d, j, lanes, rows);
-    else if (p->block < CHUNK) d->zeros ? few(p, d, c0, c1, lanes, rows, false, true) : few(p, d, c0, c1, lanes, rows, false, false);
-    else d->zeros ? few(p, d, c0, c1, lanes, rows, true, true) : few(p, d, c0, c1, lanes, rows, true, false);
+    const int columns = rows > 2 ? COLUMNS : WICK_MIN(COLUMNS, 2);
+#if WICK_TIER_ID == 3
+    if (c1 - c0 < columns) {
+        one_by_one(p, d, c0, c1, lanes, rows);
+        return;
+    }
+#endif
+    few_at_once(p, d, c0, c1, lanes, d->c, columns, rows);
 }
 #define INT4_ROWS(X) X(1) X(2) X(3) X(4)
 #define INT4_KERNEL(n) \
