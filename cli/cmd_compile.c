@@ -25,7 +25,7 @@ static const char **port_names(const planned *p, bool outputs) {
 
 /* The options of --train alone. */
 static const char *without_train(const cli_options *o) {
-    static const char *const names[] = {"loss", "optimizer", "lr", "momentum", "nesterov", "beta1", "beta2", "amsgrad", "weight-decay", "group", "clip", "freeze"};
+    static const char *const names[] = {"loss", "label-smoothing", "optimizer", "lr", "momentum", "nesterov", "beta1", "beta2", "amsgrad", "weight-decay", "group", "clip", "freeze"};
     for (size_t i = 0; i < sizeof names / sizeof *names && !o->train; i++)
         if (options_given(o, names[i])) return names[i];
     return NULL;
@@ -101,6 +101,7 @@ int cmd_compile(cli_options *o) {
     const char *stray = without_train(o);
     if (!*o->out) return talk_fail(CLI_USAGE, "needs --out DIR");
     if (stray) return talk_fail(CLI_USAGE, "--%s is for --train", stray);
+    if (o->loss && options_given(o, "label-smoothing")) return talk_fail(CLI_USAGE, "--label-smoothing is for cross-entropy, and not for --loss mse");
     if (strcmp(o->isa, "plain") != 0 && !options_given(o, "cc")) o->cc = strcmp(o->isa, "avx2") == 0 ? "cc -O3 -mavx2 -mfma" : "cc -O3 -mavx512f -mfma";
     param_groups groups;
     char error[160];

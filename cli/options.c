@@ -134,6 +134,7 @@ static const option_row rows[] = {
      "matches counts; may be given again"},
     {"clip", "NORM", REAL, T | Z, "0", AT(clip), 0, 1e30, FIXED, "largest norm of all gradients together; 0: no limit"},
     {"label-smoothing", "P", REAL, T, "0", AT(label_smoothing), 0, 1, FIXED, "part of the target that is spread over all classes"},
+    {"label-smoothing", "P", REAL, Z, "0", AT(label_smoothing), 0, 1, FORGET, "--train: part of the target that is spread over all classes"},
     {"ema", "DECAY", REAL, T, "0", AT(ema), 0, 0.9999999, FIXED,
      "measure and save as best a mean of the weights: DECAY of it and the rest of the new ones, each update; 0: the weights"},
     {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,

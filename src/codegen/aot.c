@@ -177,7 +177,7 @@ static void print_note(wick_c_printer *p, const wick_step *s) {
 }
 
 static wick_status print_step(wick_c_printer *p, const wick_step *s) {
-    print_note(p, s);
+    if (s->kind != WICK_STEP_INT8_PACK || wick_c_scratch(s, p->f->buffers, p->m->isa)) print_note(p, s); /* it may have nothing to do in the run */
     switch (s->kind) {
     case WICK_STEP_COPY:
         return wick_c_print_copy(p, s);
@@ -213,6 +213,14 @@ static wick_status print_step(wick_c_printer *p, const wick_step *s) {
         return wick_c_print_resample(p, s);
     case WICK_STEP_RECURRENT:
         return wick_c_print_recurrent(p, s);
+    case WICK_STEP_ATTENTION:
+        return wick_c_print_attention(p, s);
+    case WICK_STEP_INTEGERS:
+        return wick_c_print_integers(p, s);
+    case WICK_STEP_INT8_PACK:
+        return wick_c_print_int8_pack(p, s);
+    case WICK_STEP_INT8:
+        return wick_c_print_int8(p, s);
     case WICK_STEP_PACK:
     case WICK_STEP_PROGRAM_END:
     case WICK_STEP_MIRROR:

@@ -62,6 +62,7 @@ typedef struct wick_c_text {
 size_t wick_c_scratch(const wick_step *step, const wick_c_buffer *buffers, wick_c_isa isa);
 /* The ref of a recurrent step that is such a buffer, or -1. */
 int wick_c_recurrent_packed(const wick_step *step);
+int wick_c_int8_packed(const wick_step *step); /* the same of steps of 8-bit integers */
 /* WICK_ERR_UNSUPPORTED with the op and its place where a step has no printer, or its dtypes have none. */
 wick_status wick_c_print(const wick_c_model *model, wick_c_text *out, wick_msg *msg);
 void wick_c_text_free(wick_c_text *text);

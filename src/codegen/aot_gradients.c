@@ -280,15 +280,44 @@ wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s) {
 
 /* Sums of a row as in softmax: short rows in order, long ones in chunks of 1,024 of 16 lanes. */
 enum { LOSS_SHORT = 32, LOSS_CHUNK = 1024 };
+/* What weights and smoothing make of losses[r]: sums in double, in eight lanes that are added in order (kernels/rows/nll_targets_body.h). */
+static void print_targets(wick_text *t, const wick_step_cross_entropy *m, const char *type) {
+    wick_text own = {0}, share = {0};
+    wick_c_number(&own, WICK_CF64, 1 - m->smoothing);
+    wick_c_number(&share, WICK_CF64, m->smoothing / (double)m->cols);
+    wick_text_add(t, "        const double own = %s%s;\n", own.at ? own.at : "0", m->weighted ? " * (double)weight[labels[r]]" : "");
+    if (m->smoothing == 0) {
+        line(t, 2, "losses[r] = (%s)(own * (double)losses[r]);", type);
+    } else {
+        line(t, 2, "double lanes[8] = {0}, difference = 0;");
+        line(t, 2, "for (long c = 0; c < %lld; c++) lanes[c %% 8] += ((double)x[labels[r]] - (double)x[c])%s;", LL(m->cols), m->weighted ? " * (double)weight[c]" : "");
+        line(t, 2, "for (long l = 0; l < 8; l++) difference += lanes[l];");
+        wick_text_add(t, "        losses[r] = (%s)((own + %s * total) * (double)losses[r] + %s * difference);\n", type, share.at ? share.at : "0", share.at ? share.at : "0");
+    }
+    t->failed = t->failed || own.failed || share.failed;
+    wick_text_free(&own);
+    wick_text_free(&share);
+}
+
 wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s) {
     const wick_step_cross_entropy *m = s->args;
     const wick_dtype dtype = m->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const char *type = wick_c_type(m->type), *suffix = wick_c_suffix(m->type);
     const int lanes = WICK_MAX(16, (p->m->isa == WICK_C_AVX512 ? 256 : p->m->isa == WICK_C_AVX2 ? 128 : 0) / (int)wick_ctype_size(m->type));
-    if (m->other) return wick_c_refuse(p, s, "losses with weights, smoothing or an ignored label are not written yet");
     wick_text t = {0};
-    wick_text_add(&t, "(const %s *x, const int64_t *labels, %s *losses, %s *y) {\n", type, type, type);
+    wick_text_add(&t, "(const %s *x, const int64_t *labels, ", type);
+    if (m->weighted) wick_text_add(&t, "const %s *weight, ", type);
+    wick_text_add(&t, "%s *losses, %s *y) {\n", type, type);
+    if (m->smoothing != 0) line(&t, 1, "double total = %lld;", LL(m->weighted ? 0 : m->cols));
+    if (m->smoothing != 0 && m->weighted) line(&t, 1, "for (long c = 0; c < %lld; c++) total += (double)weight[c];", LL(m->cols));
     line(&t, 1, "for (long r = 0; r < %lld; r++, x += %lld, y += %lld) {", LL(m->rows), LL(m->cols), LL(m->cols));
+    if (m->ignores) {
+        line(&t, 2, "if (labels[r] == %lld) {", LL(m->ignored));
+        line(&t, 3, "losses[r] = 0;");
+        line(&t, 3, "memset(y, 0, %lld);", LL(m->cols * (int64_t)wick_ctype_size(m->type)));
+        line(&t, 3, "continue;");
+        line(&t, 2, "}");
+    }
     line(&t, 2, "if (labels[r] < 0 || labels[r] >= %lld) return 1;", LL(m->cols));
     line(&t, 2, "%s most = -INFINITY;", type);
     line(&t, 2, "for (long c = 0; c < %lld; c++) most = x[c] > most ? x[c] : most;", LL(m->cols));
@@ -313,6 +342,7 @@ wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s) {
         line(&t, 2, "const %s sum = (%s)whole;", type, type);
     }
     line(&t, 2, "losses[r] = wick_log_%s(sum) - (x[labels[r]] - most);", suffix);
+    if (m->weighted || m->smoothing != 0) print_targets(&t, m, type);
     if (m->cols <= LOSS_SHORT)
         line(&t, 2, "const %s scale = 1 / sum;", type);
     else
@@ -326,7 +356,11 @@ wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s) {
     wick_text_add(&p->calls, ", ");
     wick_c_argument(p, &s->refs[1], WICK_I64);
     wick_text_add(&p->calls, ", ");
-    two_arguments(p, s, 2, 3, dtype);
+    if (m->weighted) {
+        wick_c_argument(p, &s->refs[2], dtype);
+        wick_text_add(&p->calls, ", ");
+    }
+    two_arguments(p, s, 2 + m->weighted, 3 + m->weighted, dtype);
     wick_text_add(&p->calls, ")) return 2;\n");
     return WICK_OK;
 }

@@ -183,6 +183,59 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
+/* ---- products of integers ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* A panel of columns [first, first + width). */
+static void print_integers(wick_text *t, int depth, const wick_step_integers *m, const char *type, const char *sum, int64_t width, const char *first) {
+    line(t, depth, "%s acc[%lld] = {0};", sum, LL(width));
+    line(t, depth, "for (long k = 0; k < %lld; k++) {", LL(m->k));
+    line(t, depth + 1, "const %s x = (%s)from[i * %lld + k * %lld];", sum, sum, LL(m->a_row), LL(m->a_col));
+    line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] += x * (%s)row[k * %lld + %s + j];", LL(width), sum, LL(m->n), first);
+    line(t, depth, "}");
+    line(t, depth, "for (long j = 0; j < %lld; j++) c[%s + j] = (%s)acc[j];", LL(width), first, type);
+}
+
+wick_status wick_c_print_integers(wick_c_printer *p, const wick_step *s) {
+    const wick_step_integers *m = s->args;
+    const wick_dtype dtype = (wick_dtype)s->node->out[0].type.dtype;
+    const char *type = wick_c_memory(dtype), *sum = wick_dtype_size(dtype) == 8 ? "uint64_t" : "uint32_t";
+    const int64_t elem = (int64_t)wick_dtype_size(dtype), lanes = WICK_MIN(p->m->lanes, WICK_MAX(m->n, 1)), whole = m->n - m->n % lanes;
+    wick_text t = (wick_text){0}, a = (wick_text){0}, b = (wick_text){0};
+    int depth = 1;
+    wick_text_add(&t, "(const %s *a, const %s *b, %s *c) {\n", type, type, type);
+    for (int d = 0; d < m->at.batch_rank; d++) {
+        line(&t, depth++, "for (long n%d = 0; n%d < %lld; n%d++)", d, d, LL(m->at.batch[d]), d);
+        wick_text_add(&a, " + n%d * %lld", d, LL(m->at.a[d] / elem));
+        wick_text_add(&b, " + n%d * %lld", d, LL(m->at.b[d] / elem));
+    }
+    line(&t, depth++, "for (long i = 0; i < %lld; i++, c += %lld) {", LL(m->m), LL(m->n));
+    wick_text_add(&t, "%*sconst %s *from = a%s, *row = b%s;\n", 4 * depth, "", type, a.at ? a.at : "", b.at ? b.at : "");
+    if (whole) {
+        line(&t, depth, "for (long j0 = 0; j0 < %lld; j0 += %lld) {", LL(whole), LL(lanes));
+        print_integers(&t, depth + 1, m, type, sum, lanes, "j0");
+        line(&t, depth, "}");
+    }
+    if (whole < m->n) {
+        char first[32];
+        snprintf(first, sizeof first, "%lld", LL(whole));
+        line(&t, depth, "{");
+        print_integers(&t, depth + 1, m, type, sum, m->n - whole, first);
+        line(&t, depth, "}");
+    }
+    line(&t, depth - 1, "}");
+    wick_text_add(&t, "}\n");
+    t.failed = t.failed || a.failed || b.failed;
+    wick_text_free(&a);
+    wick_text_free(&b);
+    wick_c_kernel(p, "integers", &t);
+    for (int i = 0; i < 3; i++) {
+        if (i) wick_text_add(&p->calls, ", ");
+        wick_c_argument(p, &s->refs[i], dtype);
+    }
+    wick_text_add(&p->calls, ");\n");
+    return WICK_OK;
+}
+
 /* ---- layer norm, and concatenation ------------------------------------------------------------------------------------------------------------------ */
 
 /* double NAME: the sum over a row of what `term` makes of x[c]. */

@@ -64,6 +64,11 @@ wick_status wick_c_print_check(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_gather(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_resample(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_recurrent(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_attention(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_integers(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_int8_pack(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_int8(wick_c_printer *p, const wick_step *s);
+size_t wick_c_int8_scratch(const wick_step *s, const wick_c_buffer *buffers); /* of a step that packs: what isn't known when the code is made */
 size_t wick_c_recurrent_scratch(const wick_step *s); /* bytes: the states of a sample, and what its gates are made of */
 
 /* Rows of a product, of arrays a, b and c but for what `names` calls otherwise: pairs " a[", " state[". */

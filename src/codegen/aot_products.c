@@ -597,6 +597,7 @@ static size_t scratch_weights(const wick_convolution *c) {
     return WICK_ALIGN_UP((size_t)(c->groups * c->co * c->ci * taps) * wick_ctype_size(c->type), 16);
 }
 size_t wick_c_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa) {
+    if (s->kind == WICK_STEP_INT8_PACK) return wick_c_int8_scratch(s, buffers);
     if (s->kind == WICK_STEP_RECURRENT) return wick_c_recurrent_scratch(s);
     const wick_step_conv *m = s->kind == WICK_STEP_CONV ? s->args : NULL;
     if (!m || m->conv.what == WICK_CONV_WEIGHT) return 0;

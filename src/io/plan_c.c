@@ -160,6 +160,7 @@ static wick_status place_buffers(writing *w) {
 static bool is_shared(const wick_step *s, int ref) {
     if (s->kind == WICK_STEP_GEMM) return ref == 3 && ((const wick_step_gemm *)s->args)->gemm.tasks_pack;
     if (s->kind == WICK_STEP_CONV) return ref + 1 == ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_SHARED] && ((const wick_step_conv *)s->args)->conv.what != WICK_CONV_WEIGHT;
+    if (s->kind == WICK_STEP_INT8_PACK) return wick_c_int8_packed(s) == ref;
     if (s->kind == WICK_STEP_RECURRENT) return wick_c_recurrent_packed(s) == ref;
     if (s->kind == WICK_STEP_PROGRAM) return ref == ((const wick_fused *)s->args)->n_in + ((const wick_fused *)s->args)->n_out;
     return false;
@@ -168,7 +169,7 @@ static bool is_printed(const wick_step *s) { return s->tasks > 0 && s->kind != W
 
 /* Does the step give the same in each run, where `known` says of which buffers that is so? */
 static bool gives_the_same(const wick_step *s, const bool *known) {
-    bool same = is_printed(s) && !s->fault && !s->tap && !s->jump && !s->commits;
+    bool same = is_printed(s) && s->kind != WICK_STEP_INT8_PACK && !s->fault && !s->tap && !s->jump && !s->commits;
     for (int k = 0; same && k < s->n_refs; k++) same = known[s->refs[k].buffer];
     return same;
 }
@@ -250,6 +251,7 @@ static wick_status lay_out(writing *w) {
         for (int k = 0; k < s->n_refs; k++) {
             wick_buffer *b = &l.buffers[s->refs[k].buffer];
             const bool shared = is_shared(s, k);
+            if (s->kind == WICK_STEP_INT8 && wick_c_int8_packed(s) == k && b->first < 0) continue; /* nothing is laid out for it */
             if ((shared && !wick_c_scratch(s, w->buffers, w->isa)) || w->buffers[s->refs[k].buffer].place != WICK_C_ARENA) continue;
             if (b->first < 0) b->first = (int32_t)w->n_steps;
             b->last = (int32_t)w->n_steps;
@@ -350,7 +352,8 @@ static wick_status write_c(writing *w, int n, const wick_c_entry *entries, const
     m.n_states = w->n_states;
     for (int i = 0; i < n; i++) {
         WICK_TRY(make_function(w, &entries[i], &functions[i]));
-        kernels += (int)functions[i].n_steps;
+        for (size_t k = 0; k < functions[i].n_steps; k++)
+            kernels += functions[i].steps[k]->kind != WICK_STEP_INT8_PACK || wick_c_scratch(functions[i].steps[k], functions[i].buffers, w->isa);
     }
     m.arena_bytes = w->arena_bytes;
     wick_c_text text;

@@ -1,8 +1,8 @@
 /* attention.c: softmax(scale q k^T + mask) v as one op, and its gradient as another; the same in plain ops. */
 #include <math.h>
 
-#include "kernels/attention/run.h"
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/attention.h"
 
 /* Inputs of attention: q [B, H, Lq, D], k [B, Hkv, Lk, D], v [B, Hkv, Lk, Dv], then mask and seed as there are; of attention_grad: the gradient of
@@ -59,14 +59,8 @@ static wick_status infer_attention_grad(wick_infer *i) {
 
 /* ---- lowering ---------------------------------------------------------------------------------------------------------------- */
 
-typedef struct attention_args {
-    wick_attention_job a;
-    int at[13]; /* place in ptr of q, k, v, mask, seed, y, lse, gy, delta, gq, gk, gv, parts; -1: none */
-    int stage;
-} attention_args;
-
 static int64_t run_attention(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    const attention_args *x = args;
+    const wick_step_attention *x = args;
 #define AT(i) (x->at[i] < 0 ? NULL : ptr[x->at[i]])
     const wick_attention_memory memory = {AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7), AT(8), AT(9), AT(10), AT(11), AT(12)};
 #undef AT
@@ -107,7 +101,7 @@ static wick_status lower_attention(wick_lower *l, wick_node *node) {
     const attention_attr *attr = node->attr;
     const bool back = node->op == &wick_op_attention_grad;
     const int n_mask = mask_at(node->op);
-    attention_args x;
+    wick_step_attention x;
     memset(&x, 0, sizeof x);
     for (int i = 0; i < 13; i++) x.at[i] = -1;
     wick_attention_job *a = &x.a;
@@ -155,7 +149,7 @@ static wick_status lower_attention(wick_lower *l, wick_node *node) {
         refs[n++] = wick_lower_ref(&out[i], true);
     }
     x.stage = back;
-    wick_step step = {.name = wick_attention_name(a, x.stage), .run = run_attention, .tasks = a->tasks[x.stage], .scratch = a->scratch[x.stage],
+    wick_step step = {.name = wick_attention_name(a, x.stage), .kind = back ? WICK_STEP_OTHER : WICK_STEP_ATTENTION, .run = run_attention, .tasks = a->tasks[x.stage], .scratch = a->scratch[x.stage],
                       .flops = node->op->flops(node), .bytes = bytes + (parts ? (double)a->parts : 0)};
     WICK_TRY(wick_lower_step(l, &step, &x, sizeof x, refs, n));
     if (!parts) return WICK_OK;

@@ -23,21 +23,15 @@ static wick_status infer_cross_entropy(wick_infer *i) {
     i->out[1] = *x;
     return WICK_OK;
 }
-typedef struct loss_args {
-    wick_step_cross_entropy rows;
-    bool weighted;
-    target_attr target;
-} loss_args;
 static int64_t run_cross_entropy(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const loss_args *a = args;
-    const wick_step_cross_entropy *s = &a->rows;
+    const wick_step_cross_entropy *s = args;
     const int64_t first = begin * s->per_task, last = WICK_MIN(end * s->per_task, s->rows);
-    void *loss = ptr[2 + a->weighted], *probs = ptr[3 + a->weighted];
+    void *loss = ptr[2 + s->weighted], *probs = ptr[3 + s->weighted];
     const int64_t bad = wick_nll_rows(s->type, first, last, s->cols, ptr[0], ptr[1], loss, probs);
     if (!s->other) return bad;
-    return wick_nll_targets_rows(s->type, first, last, s->cols, ptr[0], ptr[1], a->weighted ? ptr[2] : NULL, a->target.smoothing,
-                                 a->target.ignores ? &a->target.ignored : NULL, loss, probs);
+    return wick_nll_targets_rows(s->type, first, last, s->cols, ptr[0], ptr[1], s->weighted ? ptr[2] : NULL, s->smoothing,
+                                 s->ignores ? &s->ignored : NULL, loss, probs);
 }
 static double flops_cross_entropy(const wick_node *node) { return 6.0 * (double)wick_type_count(&node->in[0]->type); }
 static wick_status lower_cross_entropy(wick_lower *l, wick_node *node) {
@@ -48,13 +42,13 @@ static wick_status lower_cross_entropy(wick_lower *l, wick_node *node) {
     wick_ref refs[5];
     for (int i = 0; i < n + 2; i++) refs[i] = wick_lower_ref(&at[i], i >= n);
     int64_t cols = at[0].type->dims[1];
-    loss_args a;
+    const target_attr *target = node->attr;
+    wick_step_cross_entropy a;
     memset(&a, 0, sizeof a);
-    a.target = *(const target_attr *)node->attr;
-    a.weighted = n == 3;
-    a.rows = (wick_step_cross_entropy){.type = wick_ctype_of((wick_dtype)at[0].type->dtype), .rows = at[0].type->dims[0], .cols = cols, .per_task = WICK_MAX(1, 8192 / WICK_MAX(cols, 1)),
-                                       .other = a.weighted || a.target.ignores || a.target.smoothing != 0};
-    wick_step step = {.name = "cross_entropy", .kind = WICK_STEP_CROSS_ENTROPY, .run = run_cross_entropy, .tasks = (a.rows.rows + a.rows.per_task - 1) / a.rows.per_task, .flops = flops_cross_entropy(node),
+    a = (wick_step_cross_entropy){.type = wick_ctype_of((wick_dtype)at[0].type->dtype), .rows = at[0].type->dims[0], .cols = cols, .per_task = WICK_MAX(1, 8192 / WICK_MAX(cols, 1)),
+                                  .weighted = n == 3, .ignores = target->ignores != 0, .ignored = target->ignored, .smoothing = target->smoothing};
+    a.other = a.weighted || a.ignores || a.smoothing != 0;
+    wick_step step = {.name = "cross_entropy", .kind = WICK_STEP_CROSS_ENTROPY, .run = run_cross_entropy, .tasks = (a.rows + a.per_task - 1) / a.per_task, .flops = flops_cross_entropy(node),
                       .bytes = 2.0 * (double)wick_type_bytes(at[0].type), .fault = WICK_ERR_INDEX, .fault_text = "the label of row %lld is not a class"};
     return wick_lower_step(l, &step, &a, sizeof a, refs, n + 2);
 }

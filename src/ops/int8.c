@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/pointwise.h"
 #include "wick/quantize.h"
 
@@ -57,24 +58,16 @@ static double flops(const wick_node *n) {
 
 /* ---- lowering ----------------------------------------------------------------------------------------------------------------- */
 
-enum { AT_A, AT_B, AT_OPTIONAL, AT_C = AT_OPTIONAL + WICK_INT8_OPTIONAL, AT_PACKED, POINTERS };
-typedef struct int8_args {
-    wick_int8 product;
-    int at[POINTERS]; /* numbers among the step's pointers, from 1; 0: not there */
-    int batch_rank;   /* matrices: leading dims, and byte strides of both sides along them */
-    int64_t batch[WICK_MAX_DIMS], a[WICK_MAX_DIMS], b[WICK_MAX_DIMS];
-    int64_t a_bytes, c_bytes; /* convolutions: of an image; of the result of one product */
-} int8_args;
-
-static wick_int8_data data_of(const int8_args *m, void *const *ptr) {
-    const void *p[POINTERS];
-    for (int i = 0; i < POINTERS; i++) p[i] = m->at[i] ? ptr[m->at[i] - 1] : NULL;
-    return (wick_int8_data){.a = p[AT_A], .b = p[AT_B], .a_zero = p[AT_OPTIONAL + WICK_INT8_A_ZERO], .b_zero = p[AT_OPTIONAL + WICK_INT8_B_ZERO],
-                            .a_scale = p[AT_OPTIONAL + WICK_INT8_A_SCALE], .b_scale = p[AT_OPTIONAL + WICK_INT8_B_SCALE],
-                            .c_scale = p[AT_OPTIONAL + WICK_INT8_SCALE], .c_zero = p[AT_OPTIONAL + WICK_INT8_ZERO], .bias = p[AT_OPTIONAL + WICK_INT8_BIAS],
-                            .c = m->at[AT_C] ? ptr[m->at[AT_C] - 1] : NULL, .packed = m->at[AT_PACKED] ? ptr[m->at[AT_PACKED] - 1] : NULL};
+_Static_assert(WICK_INT8_AT_BIAS == WICK_INT8_AT_A_ZERO + WICK_INT8_BIAS, "optional inputs are in the order that a node has them in");
+static wick_int8_data data_of(const wick_step_int8 *m, void *const *ptr) {
+    const void *p[WICK_INT8_REFS];
+    for (int i = 0; i < WICK_INT8_REFS; i++) p[i] = m->at[i] ? ptr[m->at[i] - 1] : NULL;
+    return (wick_int8_data){.a = p[WICK_INT8_AT_A], .b = p[WICK_INT8_AT_B], .a_zero = p[WICK_INT8_AT_A_ZERO], .b_zero = p[WICK_INT8_AT_B_ZERO],
+                            .a_scale = p[WICK_INT8_AT_A_SCALE], .b_scale = p[WICK_INT8_AT_B_SCALE],
+                            .c_scale = p[WICK_INT8_AT_SCALE], .c_zero = p[WICK_INT8_AT_ZERO], .bias = p[WICK_INT8_AT_BIAS],
+                            .c = m->at[WICK_INT8_AT_C] ? ptr[m->at[WICK_INT8_AT_C] - 1] : NULL, .packed = m->at[WICK_INT8_AT_PACKED] ? ptr[m->at[WICK_INT8_AT_PACKED] - 1] : NULL};
 }
-static int64_t offset(const int8_args *m, const int64_t *strides, int64_t n) {
+static int64_t offset(const wick_step_int8 *m, const int64_t *strides, int64_t n) {
     int64_t at = 0;
     for (int i = m->batch_rank - 1; i >= 0; i--) {
         at += n % m->batch[i] * strides[i];
@@ -83,7 +76,7 @@ static int64_t offset(const int8_args *m, const int64_t *strides, int64_t n) {
     return at;
 }
 static int64_t run_pack(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    const int8_args *m = args;
+    const wick_step_int8 *m = args;
     wick_int8_data d = data_of(m, ptr);
     const char *b = d.b;
     const int64_t each = m->product.tasks_pack;
@@ -94,7 +87,7 @@ static int64_t run_pack(const void *args, void *const *ptr, int64_t begin, int64
     return -1;
 }
 static int64_t run_main(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    const int8_args *m = args;
+    const wick_step_int8 *m = args;
     const wick_int8_data all = data_of(m, ptr);
     const int64_t each = m->product.tasks;
     for (int64_t t = begin, n; t < end; t += n) {
@@ -112,7 +105,7 @@ static int64_t run_main(const void *args, void *const *ptr, int64_t begin, int64
     return -1;
 }
 
-static void set_matrices(int8_args *m, const wick_operand *a, const wick_operand *b, const wick_type *tc) {
+static void set_matrices(wick_step_int8 *m, const wick_operand *a, const wick_operand *b, const wick_type *tc) {
     wick_int8 *p = &m->product;
     const wick_type *ta = a->type, *tb = b->type;
     p->m = ta->dims[ta->rank - 2];
@@ -143,7 +136,7 @@ static void set_matrices(int8_args *m, const wick_operand *a, const wick_operand
     p->b_count = shared ? WICK_MIN(p->batch, 1) : p->batch;
 }
 
-static void set_conv(int8_args *m, const wick_conv_attr *attr, const wick_type *x, const wick_type *w, const wick_type *y) {
+static void set_conv(wick_step_int8 *m, const wick_conv_attr *attr, const wick_type *x, const wick_type *w, const wick_type *y) {
     wick_int8 *p = &m->product;
     p->conv = true;
     p->batch = x->dims[0];
@@ -178,20 +171,20 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
         b = wick_lower_in(l, node, 1);
     }
     WICK_TRY(conv ? wick_lower_out_channels_last(l, node, 0, &c) : wick_lower_out(l, node, 0, &c));
-    int8_args m;
+    wick_step_int8 m;
     memset(&m, 0, sizeof m);
     wick_int8 *p = &m.product;
     if (conv) set_conv(&m, &attr->conv, a.type, b.type, tc);
     else set_matrices(&m, &a, &b, tc);
-    wick_ref all[POINTERS] = {[AT_A] = wick_lower_ref(&a, false), [AT_B] = wick_lower_ref(&b, false), [AT_C] = wick_lower_ref(&c, true)};
-    bool there[POINTERS] = {[AT_A] = true, [AT_B] = true, [AT_C] = true, [AT_PACKED] = true};
+    wick_ref all[WICK_INT8_REFS] = {[WICK_INT8_AT_A] = wick_lower_ref(&a, false), [WICK_INT8_AT_B] = wick_lower_ref(&b, false), [WICK_INT8_AT_C] = wick_lower_ref(&c, true)};
+    bool there[WICK_INT8_REFS] = {[WICK_INT8_AT_A] = true, [WICK_INT8_AT_B] = true, [WICK_INT8_AT_C] = true, [WICK_INT8_AT_PACKED] = true};
     for (int k = 0; k < WICK_INT8_OPTIONAL; k++) {
         const int at = input_of(attr, k);
         wick_operand o;
         if (at < 0) continue;
         WICK_TRY(wick_lower_in_contiguous(l, node, at, &o));
-        all[AT_OPTIONAL + k] = wick_lower_ref(&o, false);
-        there[AT_OPTIONAL + k] = true;
+        all[WICK_INT8_AT_A_ZERO + k] = wick_lower_ref(&o, false);
+        there[WICK_INT8_AT_A_ZERO + k] = true;
         if (k == WICK_INT8_B_ZERO) p->has_b_zero = true, p->b_zero_each = o.type->rank;
         if (k == WICK_INT8_B_SCALE) p->b_scale_each = o.type->rank;
         if (k == WICK_INT8_BIAS) p->has_bias = true, p->bias_is_f32 = o.type->dtype == WICK_F32;
@@ -204,18 +197,18 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
     p->keep = wick_lower_is_kept(l, node->in[1]);
     wick_int8_prepare(p);
     m.c_bytes = p->m * p->n * (conv ? p->groups : 1) * (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
-    if (p->packed) WICK_TRY(wick_lower_temp(l, p->packed * (size_t)p->b_count, &all[AT_PACKED].buffer));
+    if (p->packed) WICK_TRY(wick_lower_temp(l, p->packed * (size_t)p->b_count, &all[WICK_INT8_AT_PACKED].buffer));
     for (int stage = 0; stage < 2; stage++) {
-        wick_ref refs[POINTERS];
+        wick_ref refs[WICK_INT8_REFS];
         int n = 0;
-        all[AT_PACKED].write = stage == 0;
-        for (int i = 0; i < POINTERS; i++) {
-            const bool uses = there[i] && (i == AT_A || i == AT_C ? stage == 1 : i == AT_PACKED ? p->packed > 0 : p->few || stage == 0 || i == AT_OPTIONAL + WICK_INT8_A_ZERO);
+        all[WICK_INT8_AT_PACKED].write = stage == 0;
+        for (int i = 0; i < WICK_INT8_REFS; i++) {
+            const bool uses = there[i] && (i == WICK_INT8_AT_A || i == WICK_INT8_AT_C ? stage == 1 : i == WICK_INT8_AT_PACKED ? p->packed > 0 : p->few || stage == 0 || i == WICK_INT8_AT_A_ZERO);
             m.at[i] = uses ? n + 1 : 0;
             if (uses) refs[n++] = all[i];
         }
         const double moved = (double)(wick_type_bytes(a.type) + wick_type_bytes(b.type) + wick_type_bytes(tc)), packed = (double)p->packed * (double)p->b_count;
-        wick_step step = {.name = stage ? wick_int8_name(p) : "int8_pack", .run = stage ? run_main : run_pack,
+        wick_step step = {.name = stage ? wick_int8_name(p) : "int8_pack", .kind = stage ? WICK_STEP_INT8 : WICK_STEP_INT8_PACK, .run = stage ? run_main : run_pack,
                           .tasks = stage ? p->tasks * p->batch : p->tasks_pack * p->b_count, .scratch = stage ? p->scratch : p->scratch_pack,
                           .flops = stage ? flops(node) : 0, .bytes = stage ? moved : 2 * packed, .packs = stage == 0};
         if (step.tasks || stage) WICK_TRY(wick_lower_step(l, &step, &m, sizeof m, refs, n));

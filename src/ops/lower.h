@@ -65,7 +65,11 @@ typedef enum wick_step_kind {
     WICK_STEP_CHECK,
     WICK_STEP_GATHER,
     WICK_STEP_RESAMPLE,
-    WICK_STEP_RECURRENT
+    WICK_STEP_RECURRENT,
+    WICK_STEP_INT8_PACK,
+    WICK_STEP_INT8,
+    WICK_STEP_INTEGERS,
+    WICK_STEP_ATTENTION
 } wick_step_kind;
 
 typedef struct wick_step {

@@ -138,14 +138,9 @@ static int64_t run_mirror(const void *args, void *const *ptr, int64_t begin, int
 
 /* ---- of integers: exact, and the same wherever it is cut ------------------------------------------------------------------- */
 
-typedef struct integer_args {
-    wick_ctype type;
-    int64_t m, n, k, a_row, a_col, rows, per_product; /* rows of a task, tasks of a product */
-    wick_step_gemm at;
-} integer_args;
 static int64_t run_integers(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const integer_args *m = args;
+    const wick_step_integers *m = args;
     for (int64_t t = begin; t < end; t++) {
         const int64_t product = t / m->per_product, row = t % m->per_product * m->rows;
         int64_t a, b;
@@ -161,7 +156,7 @@ static wick_status lower_integers(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_out(l, node, 0, &c));
     const wick_type *ta = a.type, *tb = b.type, *tc = c.type;
     const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
-    integer_args m;
+    wick_step_integers m;
     memset(&m, 0, sizeof m);
     m.type = wick_ctype_of((wick_dtype)tc->dtype);
     m.m = ta->dims[ta->rank - 2];
@@ -181,7 +176,7 @@ static wick_status lower_integers(wick_lower *l, wick_node *node) {
         m.at.b[i] = ib < 0 || tb->dims[ib] == 1 ? 0 : b.layout.strides[ib] * elem;
         batch *= tc->dims[i];
     }
-    wick_step step = {.name = "matmul_integers", .run = run_integers, .tasks = wick_type_count(tc) ? m.per_product * batch : 0, .flops = flops_matmul(node),
+    wick_step step = {.name = "matmul_integers", .kind = WICK_STEP_INTEGERS, .run = run_integers, .tasks = wick_type_count(tc) ? m.per_product * batch : 0, .flops = flops_matmul(node),
                       .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
     return wick_lower_step(l, &step, &m, sizeof m, (wick_ref[]){wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)}, 3);
 }

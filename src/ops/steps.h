@@ -3,6 +3,7 @@
 #ifndef WICK_OPS_STEPS_H
 #define WICK_OPS_STEPS_H
 
+#include "kernels/attention/run.h"
 #include "ops/lower.h"
 
 /* COPY: wick_copy; source, destination.
@@ -36,6 +37,13 @@ typedef struct wick_step_gemm {
     wick_rider rider;
 } wick_step_gemm;
 
+/* INTEGERS: A, B, C, of 32 or 64 bits, whose sums wrap; rows of B are contiguous. */
+typedef struct wick_step_integers {
+    wick_ctype type;
+    int64_t m, n, k, a_row, a_col, rows, per_product; /* rows of a task, tasks of a product */
+    wick_step_gemm at; /* its batch */
+} wick_step_integers;
+
 /* CONV: the stage that computes. Weights are among its refs as they were given. A gradient of weights leaves its parts in what the stages share, [chunk][group][tap][ci][co],
  * depthwise [chunk][tap][group]; CONV_SUM, with the same arguments, adds them up. */
 enum { WICK_STEP_CONV_A, WICK_STEP_CONV_B, WICK_STEP_CONV_BIAS, WICK_STEP_CONV_DST, WICK_STEP_CONV_SHARED, WICK_STEP_CONV_REFS };
@@ -67,10 +75,12 @@ typedef struct wick_step_layer_norm {
     double eps;
 } wick_step_layer_norm;
 
-/* CROSS_ENTROPY: logits, labels, losses, probabilities; i64 labels. Other: it has weights, smoothing or an ignored label, which change both. */
+/* CROSS_ENTROPY: logits, labels, weights by class if it is weighted, losses, probabilities; i64 labels. Other: it has weights, smoothing or an ignored label, which change both. */
 typedef struct wick_step_cross_entropy {
     wick_ctype type;
-    bool other;
+    bool other, weighted, ignores;
+    double smoothing;
+    int64_t ignored; /* label */
     int64_t rows, cols, per_task;
 } wick_step_cross_entropy;
 
@@ -113,5 +123,27 @@ typedef struct wick_step_recurrent {
     int n;
     size_t field[WICK_STEP_RECURRENT_REFS];
 } wick_step_recurrent;
+
+/* ATTENTION: forward, of what `at` says. */
+enum { WICK_ATTENTION_Q, WICK_ATTENTION_K, WICK_ATTENTION_V, WICK_ATTENTION_MASK, WICK_ATTENTION_SEED, WICK_ATTENTION_Y, WICK_ATTENTION_LSE, WICK_ATTENTION_REFS = 13 };
+typedef struct wick_step_attention {
+    wick_attention_job a;
+    int at[WICK_ATTENTION_REFS]; /* numbers among the step's refs of these, then of gy, delta, gq, gk, gv, parts; -1: none */
+    int stage;
+} wick_step_attention;
+
+/* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments but for `at`; of a few rows, without a packed B, the
+ * second has all. */
+enum {
+    WICK_INT8_AT_A, WICK_INT8_AT_B, WICK_INT8_AT_A_ZERO, WICK_INT8_AT_B_ZERO, WICK_INT8_AT_A_SCALE, WICK_INT8_AT_B_SCALE, WICK_INT8_AT_SCALE, WICK_INT8_AT_ZERO, WICK_INT8_AT_BIAS,
+    WICK_INT8_AT_C, WICK_INT8_AT_PACKED, WICK_INT8_REFS
+};
+typedef struct wick_step_int8 {
+    wick_int8 product;
+    int at[WICK_INT8_REFS]; /* numbers among the step's refs, from 1; 0: not there */
+    int batch_rank;              /* matrices: leading dims, and byte strides of both sides along them */
+    int64_t batch[WICK_MAX_DIMS], a[WICK_MAX_DIMS], b[WICK_MAX_DIMS];
+    int64_t a_bytes, c_bytes; /* convolutions: of an image; of the result of one product */
+} wick_step_int8;
 
 #endif

@@ -159,6 +159,9 @@ int main(void) {
 END
     cc -std=c11 -Wall -Wextra -Werror -pedantic -O2 main.c t/net.c -lm -o trained && ./trained || fail "the emitted step does not train"
     expect 0 "$wick" compile "${net[@]}" -o t --name net --train --loss mse --classes 3 --optimizer adamw --quiet && has t/net.h "const float *target" && has t/net.h "target: f32[1, 3]"
+    expect 0 "$wick" compile "${net[@]}" -o t --name net --train --label-smoothing 0.1 --quiet && has t/net.c " * total"
+    cc -std=c11 -Wall -Wextra -Werror -pedantic -O1 -c t/net.c -o net.o || fail "the step with smoothing does not compile"
+    expect 2 "$wick" compile "${net[@]}" -o t --name net --train --label-smoothing 0.1 --loss mse && has err "--label-smoothing is for cross-entropy"
     expect 2 "$wick" compile "${net[@]}" -o t --lr 1 && has err "--lr is for --train"
     expect 2 "$wick" compile "${net[@]}" -o t --train --freeze nothing && has err "no parameter"
     expect 3 "$wick" compile --net "flatten, dropout 0.5, linear classes" --input 28,28 -o t --train && has err "random_uniform"

@@ -133,6 +133,82 @@ NET(cropped) {
     wick_tensor *near = INTERPOLATED(x, 5, 6, .coordinates = WICK_CROP_AND_RESIZE, .start = start, .end = end, .extrapolation = 0.3);
     return wick_add(near, INTERPOLATED(x, 5, 6, .mode = WICK_LINEAR, .coordinates = WICK_CROP_AND_RESIZE, .start = start, .end = end, .extrapolation = -7));
 }
+/* Bytes as weights, and a number for each column. */
+static wick_tensor *bytes_of(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims) {
+    int64_t n = 1;
+    for (int d = 0; d < rank; d++) n *= dims[d];
+    unsigned char *data = malloc((size_t)n);
+    for (int64_t i = 0; i < n; i++) data[i] = (unsigned char)test_rand_int(0, 255);
+    wick_tensor *t = wick_from(ctx, dtype, rank, dims, data);
+    free(data);
+    return t;
+}
+#define BYTES(ctx, dtype, ...) bytes_of(ctx, dtype, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__})
+static wick_tensor *scales_of(wick_context *ctx, int64_t n) { return wick_mul(wick_exp(MADE(ctx, n)), wick_like(MADE(ctx, 1), 0.02)); }
+static wick_tensor *number_of(wick_context *ctx, wick_dtype dtype, double x) { return wick_full(ctx, dtype, WICK_SCALAR, x); }
+#define INT8_CONV(x, w, ...) wick_conv_options geometry = {__VA_ARGS__}; return wick_int8_conv(x, w, &geometry, &o)
+#define QUANTISED(x, dtype, zero) wick_quantize(x, number_of(ctx, WICK_F32, 0.02), number_of(ctx, dtype, zero), 0, dtype)
+NET(bytes_padded) {
+    const wick_int8_options o = {.a_zero = number_of(ctx, WICK_U8, 100), .a_scale = number_of(ctx, WICK_F32, 0.02), .b_scale = scales_of(ctx, 21), .scale = number_of(ctx, WICK_F32, 0.3), .zero = number_of(ctx, WICK_U8, 7),
+                                 .bias = wick_cast(wick_mul(MADE(ctx, 21), wick_like(MADE(ctx, 1), 900)), WICK_I32), .low = 0, .high = 6};
+    INT8_CONV(QUANTISED(x, WICK_U8, 100), BYTES(ctx, WICK_I8, 21, 3, 5, 5), .pad = {2, 2}, .stride = {1, 2});
+}
+NET(bytes_grouped) {
+    const wick_int8_options o = {.a_zero = number_of(ctx, WICK_I8, -3), .b_zero = BYTES(ctx, WICK_U8, 24), .a_scale = number_of(ctx, WICK_F32, 0.02), .b_scale = scales_of(ctx, 24), .bias = MADE(ctx, 24)};
+    INT8_CONV(QUANTISED(x, WICK_I8, -3), BYTES(ctx, WICK_U8, 24, 4, 3, 3), .pad = {1, 1}, .groups = 3, .dilation = {1, 2});
+}
+NET(bytes_depthwise) {
+    const wick_int8_options o = {.b_zero = number_of(ctx, WICK_I8, 5), .a_scale = number_of(ctx, WICK_F32, 0.02), .b_scale = number_of(ctx, WICK_F32, 0.01), .scale = number_of(ctx, WICK_F32, 0.2), .dtype = WICK_I8};
+    INT8_CONV(QUANTISED(x, WICK_U8, 0), BYTES(ctx, WICK_I8, 12, 1, 3, 3), .pad = {1, 1}, .groups = 12, .stride = {2, 1});
+}
+NET(bytes_point) {
+    const wick_int8_options o = {.a_scale = number_of(ctx, WICK_F32, 0.02), .b_scale = number_of(ctx, WICK_F32, 0.01)};
+    INT8_CONV(QUANTISED(x, WICK_U8, 20), BYTES(ctx, WICK_I8, 6, 600, 1, 1), .groups = 1);
+}
+NET(byte_sums) { return wick_int8_matmul(QUANTISED(x, WICK_I8, 9), BYTES(ctx, WICK_U8, 37, 11), &(wick_int8_options){.a_zero = number_of(ctx, WICK_I8, 9), .b_zero = BYTES(ctx, WICK_U8, 11)}); }
+NET(byte_sums_that_may_wrap) { return wick_int8_matmul(QUANTISED(x, WICK_U8, 0), BYTES(ctx, WICK_U8, 33100, 3), &(wick_int8_options){.a_zero = number_of(ctx, WICK_U8, 255)}); }
+/* What is not known until the run: scales, zero points, weights. */
+NET(bytes_in_the_run) {
+    wick_tensor *most = wick_add(wick_max(wick_abs(x), WICK_ALL_AXES, false), number_of(ctx, WICK_F32, 0.1)), *s = wick_div(most, number_of(ctx, WICK_F32, 127));
+    wick_tensor *zero = wick_cast(wick_mul(most, number_of(ctx, WICK_F32, 30)), WICK_U8), *q = wick_quantize(x, s, zero, 0, WICK_U8), *w = wick_transpose(wick_quantize(wick_sin(x), s, NULL, 0, WICK_I8), -1, -2);
+    const wick_int8_options o = {.a_zero = zero, .b_zero = wick_cast(wick_mul(most, number_of(ctx, WICK_F32, 2)), WICK_I8), .a_scale = s, .b_scale = scales_of(ctx, 9), .scale = wick_mul(s, number_of(ctx, WICK_F32, 9)),
+                                 .zero = number_of(ctx, WICK_I8, -4), .bias = MADE(ctx, 9), .low = -1, .high = 0.9};
+    return wick_int8_matmul(q, w, &o);
+}
+NET(conv_of_bytes_in_the_run) {
+    wick_tensor *s = wick_mul(wick_max(wick_abs(x), WICK_ALL_AXES, false), number_of(ctx, WICK_F32, 0.01));
+    wick_tensor *w = wick_quantize(wick_mul(MADE(ctx, 10, 4, 3, 3), s), number_of(ctx, WICK_F32, 0.0001), NULL, 0, WICK_I8);
+    const wick_int8_options o = {.a_zero = number_of(ctx, WICK_U8, 50), .b_zero = wick_cast(wick_mul(MADE(ctx, 10), wick_div(s, s)), WICK_I8), .a_scale = s, .b_scale = number_of(ctx, WICK_F32, 0.01),
+                                 .bias = wick_cast(wick_mul(MADE(ctx, 10), wick_like(MADE(ctx, 1), 900)), WICK_I32)};
+    INT8_CONV(wick_quantize(x, s, number_of(ctx, WICK_U8, 50), 0, WICK_U8), w, .pad = {1, 1}, .groups = 2);
+}
+NET(depthwise_of_bytes_in_the_run) {
+    wick_tensor *s = wick_mul(wick_max(wick_abs(x), WICK_ALL_AXES, false), number_of(ctx, WICK_F32, 0.01));
+    wick_tensor *w = wick_quantize(wick_mul(MADE(ctx, 12, 1, 3, 3), s), number_of(ctx, WICK_F32, 0.0001), NULL, 0, WICK_I8);
+    const wick_int8_options o = {.b_zero = wick_cast(wick_mul(MADE(ctx, 12), wick_div(s, s)), WICK_I8)};
+    INT8_CONV(wick_quantize(x, s, NULL, 0, WICK_U8), w, .pad = {1, 1}, .groups = 12);
+}
+NET(integers) {
+    wick_tensor *a = wick_cast(wick_mul(x, wick_like(x, 1e4)), WICK_I32), *b = wick_cast(wick_mul(MADE(ctx, 3, 9, 13), wick_like(x, 1e6)), WICK_I32);
+    wick_tensor *of32 = wick_matmul(a, b), *of64 = wick_matmul(wick_cast(a, WICK_I64), wick_cast(b, WICK_I64));
+    return wick_add(wick_cast(of32, WICK_F32), wick_cast(of64, WICK_F32));
+}
+NET(attention) { return wick_attention(x, MADE(ctx, 2, 2, 150, 8), MADE(ctx, 2, 2, 150, 5), &(wick_attention_options){.mask = MADE(ctx, 1, 4, 1, 150), .grouped = true}); }
+NET(attention_causal) { return wick_attention(x, wick_sin(x), wick_mul(x, wick_like(x, 0.5)), &(wick_attention_options){.causal = true, .scale = 3}); }
+NET(attention_shifted) { return wick_attention(x, MADE(ctx, 1, 2, 131, 3), MADE(ctx, 1, 2, 131, 20), &(wick_attention_options){.causal_end = true}); }
+NET(attention_blind) { return wick_attention(x, MADE(ctx, 1, 2, 20, 3), MADE(ctx, 1, 2, 20, 4), &(wick_attention_options){.causal_end = true}); } /* the first queries see nothing */
+NET(attention_of_doubles) { return wick_attention(x, wick_cos(x), x, NULL); }
+/* Losses of rows whose labels are known, one of which is to be ignored. */
+static wick_tensor *losses(wick_context *ctx, wick_tensor *x, wick_cross_entropy_options o) {
+    const int64_t classes = wick_tensor_dim(x, 1);
+    wick_tensor *labels = wick_from(ctx, WICK_I64, 1, (const int64_t[]){5}, (const int64_t[]){1, 0, 3, classes - 1, 3});
+    wick_tensor *loss = wick_cross_entropy_with(x, labels, &o), *gradient = NULL;
+    wick_grad(loss, 1, &x, &gradient);
+    return wick_add(gradient, loss);
+}
+NET(loss_smoothed) { return losses(ctx, x, (wick_cross_entropy_options){.smoothing = 0.1}); }
+NET(loss_weighted) { return losses(ctx, x, (wick_cross_entropy_options){.weight = wick_exp(MADE(ctx, 11)), .ignore = true, .ignore_index = 3}); }
+NET(loss_of_all) { return losses(ctx, x, (wick_cross_entropy_options){.weight = wick_exp(MADE(ctx, 70)), .ignore = true, .ignore_index = 3, .smoothing = 0.3}); }
 NET(itself) { return x; }
 
 static const net nets[] = {
@@ -154,7 +230,16 @@ static const net nets[] = {
     {"cast", 2, {4, 5}, cast, WICK_F32},                               {"weights_are_folded", 2, {3, 9}, weights_are_folded, WICK_F32},
     {"layer_normed", 2, {3, 1100}, layer_normed, WICK_F32},            {"plainly_normed", 3, {2, 3, 9}, plainly_normed, WICK_F32},
     {"powers", 2, {5, 9}, powers, WICK_F32},
-    {"lstm", 3, {5, 3, 6}, lstm, WICK_F32},                            {"lstm_with_all", 3, {5, 3, 6}, lstm_with_all, WICK_F32},
+    {"bytes_padded", 4, {2, 3, 9, 11}, bytes_padded, WICK_F32},        {"bytes_grouped", 4, {2, 12, 5, 6}, bytes_grouped, WICK_F32},
+    {"bytes_depthwise", 4, {2, 12, 7, 9}, bytes_depthwise, WICK_F32},  {"bytes_point", 4, {1, 600, 3, 3}, bytes_point, WICK_F32},
+    {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},                 {"byte_sums_that_may_wrap", 2, {2, 33100}, byte_sums_that_may_wrap, WICK_F32},
+    {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},
+    {"conv_of_bytes_in_the_run", 4, {2, 8, 5, 6}, conv_of_bytes_in_the_run, WICK_F32}, {"depthwise_of_bytes_in_the_run", 4, {2, 12, 5, 4}, depthwise_of_bytes_in_the_run, WICK_F32},
+    {"attention", 4, {2, 4, 70, 8}, attention, WICK_F32},              {"attention_causal", 4, {1, 3, 150, 6}, attention_causal, WICK_F32},
+    {"attention_shifted", 4, {1, 2, 100, 3}, attention_shifted, WICK_F32}, {"attention_blind", 4, {1, 2, 90, 3}, attention_blind, WICK_F32},
+    {"attention_of_doubles", 3, {2, 30, 7}, attention_of_doubles, WICK_F64},
+    {"loss_smoothed", 2, {5, 11}, loss_smoothed, WICK_F32},            {"loss_weighted", 2, {5, 11}, loss_weighted, WICK_F32},
+    {"loss_of_all", 2, {5, 70}, loss_of_all, WICK_F32},                {"integers", 4, {2, 3, 4, 9}, integers, WICK_F32},                 {"lstm", 3, {5, 3, 6}, lstm, WICK_F32},                            {"lstm_with_all", 3, {5, 3, 6}, lstm_with_all, WICK_F32},
     {"lstm_coupled", 3, {2, 4, 6}, lstm_coupled, WICK_F32},            {"gru", 3, {4, 2, 6}, gru, WICK_F32},
     {"gru_reset_first", 3, {4, 2, 6}, gru_reset_first, WICK_F32},      {"rnn", 3, {3, 20, 6}, rnn, WICK_F32},
     {"rnn_of_doubles", 3, {4, 2, 6}, rnn_of_doubles, WICK_F64},        {"gathered", 3, {2, 4, 5}, gathered, WICK_F32},
@@ -373,6 +458,21 @@ TEST(small_models_have_the_bits_of_the_base_tier_and_of_others) {
             snprintf(path, sizeof path, "%s/bench/%s/model.onnx", all, models[i]);
             check_model(folder, models[i], path, wick_tier_name(tier), flags[tier]);
         }
+    compiled_remove(folder);
+    wick_tier_force(before);
+}
+
+TEST(quantised_models_have_the_bits_of_the_base_tier) {
+    static const char *const models[] = {"quant_dynamic", "quant_qdq_s8s8_channels", "quant_qdq_u8s8", "quant_qoperator_s8s8_channels", "quant_qoperator_u8u8", "ort_residual_qdq", "ort_residual_qoperator", "ort_residual_dynamic"};
+    char folder[512], path[1024];
+    if (!compiled_possible()) SKIP("there is no compiler named cc");
+    REQUIRE(compiled_folder(folder, sizeof folder));
+    const wick_tier before = wick_tier_current();
+    REQUIRE(wick_tier_force(WICK_TIER_BASE));
+    for (size_t i = 0; i < WICK_COUNTOF(models); i++) {
+        snprintf(path, sizeof path, WICK_SOURCE_DIR "/tests/golden/onnx/%s.onnx", models[i]);
+        check_model(folder, models[i], path, NULL, "");
+    }
     compiled_remove(folder);
     wick_tier_force(before);
 }

@@ -297,7 +297,7 @@ TEST(sizes_that_take_several_blocks_and_tasks) {
     }
 }
 
-/* Few rows go over B in place: from near, from far (by rows from 1 MiB on, by columns from 8), and with each rest of columns. */
+/* Few rows go over B in place: from near, from far (by rows from 1 MiB on, by columns from 8, from 2 where they share sets of L1), and with each rest of columns. */
 TEST(few_rows_read_b_in_place) {
     for (int m = 1; m <= 9; m++) {
         static const int cols[] = {1, 3, 4, 7, 8, 9, 15, 17, 24, 33, 65, 127, 129, 131, 300};
@@ -314,6 +314,9 @@ TEST(few_rows_read_b_in_place) {
     }
     for (int m = 1; m <= 4; m += 3) {
         product p = product_make(WICK_CF32, m, 2005, 1061, ROWS, COLUMNS);
+        product_try(&p);
+        product_free(&p);
+        p = product_make(WICK_CF32, m, 517, 1024, ROWS, COLUMNS);
         product_try(&p);
         product_free(&p);
     }

@@ -83,7 +83,7 @@ static void quantize(onnx_call *c) {
     if (!x || !wick_onnx_tensor(c, 1)) return;
     const wick_dtype dtype = zero ? wick_tensor_dtype(zero) : WICK_U8;
     if (wick_tensor_dtype(x) != WICK_F64 && dtype != WICK_I32 && !wick_onnx_int(c, "output_dtype", 0) && is_plain(c, dtype)) {
-        wick_onnx_set(c, 0, wick_quantize(wick_cast(x, WICK_F32), wick_cast(wick_onnx_number(c, 1), WICK_F32), wick_onnx_zero_point(c, 2), (int)wick_onnx_int(c, "axis", 1), dtype));
+        wick_onnx_set(c, 0, wick_quantize(wick_tensor_dtype(x) == WICK_F32 ? x : wick_cast(x, WICK_F32), wick_cast(wick_onnx_number(c, 1), WICK_F32), wick_onnx_zero_point(c, 2), (int)wick_onnx_int(c, "axis", 1), dtype));
         return;
     }
     if (!read_scaling(c, &s)) return;

@@ -1,6 +1,6 @@
 /* attention_tier.c: the softmax of attention for one tier, f32 and f64; its products are gemm's. */
 #include "kernels/attention/attention.h"
-#include "kernels/elementwise/powers.h"
+#include "kernels/attention/attention_math.h"
 #include "kernels/rows/rows_exp.h"
 
 #define ATT_STR_(x)    #x
@@ -18,20 +18,9 @@ enum { BQ = WICK_ATTENTION_QUERIES, BK = WICK_ATTENTION_KEYS };
 #define ATT_FIELDS(suffix) .weights = weights_##suffix, .scale = scale_##suffix, .finish = finish_##suffix, .gradients = gradients_##suffix, .add = add_##suffix
 #endif
 
-/* wick_weight_exp_f32 by way of 2^(x log2 e): a third fewer operations. The product is taken less its whole part before it is rounded, where multiply-adds
- * are fused, and log2 e has a second part. */
-static inline __attribute__((always_inline)) float weight_exp_f32(float x) {
-    const float log2e = (float)WICK_LOG2E, rest = (float)(WICK_LOG2E - (double)(float)WICK_LOG2E);
-    const float high = WICK_FMAF(x, log2e, WICK_ROUNDER_F32), r = WICK_FMAF(x, rest, WICK_FMAF(x, log2e, WICK_ROUNDER_F32 - high));
-    float p;
-    WICK_POLY(WICK_FMAF, r, wick_exp2_c_f32, p);
-    const float e = WICK_FMAF(r, p, 1.0f);
-    return x < -87.0f ? 0.0f : e * wick_from_bits_f32((wick_bits_f32(high) << 23) + 0x3f800000u);
-}
-
 #define ATT_T       float
 #define ATT_NAME(x) x##_f32
-#define ATT_EXP     weight_exp_f32
+#define ATT_EXP     wick_attention_exp_f32
 #define ATT_LOG     wick_log_f32
 #include ATT_BODY
 #undef ATT_T

@@ -447,7 +447,7 @@ static void correlate(const wick_convolution *c, const conv_state *s, int64_t gr
         wick_gemm_tile t = {.a_row = a_row, .a_col = 1, .b_row = width, .c_row = b->axis[2].dst_step * to_pixel, .c_col = 1,
                             .cols = WICK_MIN(q->nr, outputs - panel * q->nr)};
         const bool clip = flat && finite[panels_of(c) * (group * phases_of(c) + s->phase) + panel];
-        wick_gemm_tile_fn *const *code = q->piece_tiles + (width / q->lanes - 1) * q->mr;
+        wick_gemm_tile_fn *const *code = q->tiles + (width / q->lanes - 1) * q->mr;
         conv_block k = {0};
         next_block(&k, s->n_taps, s->run);
         do { /* once without taps too */
@@ -528,7 +528,7 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
                 const int64_t i = tile % tiles, row = i * height + WICK_MIN(i, taller), n = height + (i < taller);
                 t.a = x + (s->taps[tile / tiles] + row + p.from * a_col) * elem;
                 t.c = partial + ((tile / tiles * s->run + row) * c->co + o) * elem;
-                q->piece_tiles[(vecs - 1) * q->mr + n - 1](&t);
+                q->tiles[(vecs - 1) * q->mr + n - 1](&t);
             }
         }
 }

@@ -58,7 +58,7 @@ static const wick_winograd_kernels winograd_f32 = {L_f32, winograd_in, winograd_
 #define GEMM_NAME(x) x##_f64
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/conv/conv_vec.h"
-#define CONV_FIELDS(bytes, suffix) .elem = bytes, .values = values_##suffix, .row = row_##suffix, .dots = dots_##suffix, .winograd = winograd_of_##suffix
+#define CONV_FIELDS(bytes, suffix) .elem = bytes, .values = values_##suffix, .row = row_##suffix, .threes = bytes == 4, .dots = dots_##suffix, .winograd = winograd_of_##suffix
 
 #endif
 

@@ -162,6 +162,7 @@ CONV_BLOCK(7, false)
 CONV_BLOCK(8, false)
 #undef CONV_BLOCK
 
+#if GEMM_BITS == 32 /* f64 goes the way of other kernels, with the same bits */
 /* Some outputs of three taps, as pointers: by row of the source its first column, the second and those that follow, and the last, zeros where they are padding. */
 typedef struct CONV_NAME(three_columns) {
     const CONV_T *first[WICK_DEPTHWISE_ROWS], *second[WICK_DEPTHWISE_ROWS], *last[WICK_DEPTHWISE_ROWS];
@@ -303,6 +304,7 @@ static void CONV_NAME(row_of_three)(const wick_depthwise_row_of *r) {
         all[r->step - 1][n - 1](r, at);
     }
 }
+#endif
 
 /* Pixels of half a vector of channels, side by side: two of them at a time, as one of twice the channels. Returns the first of [begin, end) that is left. */
 static int64_t CONV_NAME(row_of_pairs)(const wick_depthwise_row_of *r) {
@@ -335,10 +337,12 @@ static int64_t CONV_NAME(row_of_pairs)(const wick_depthwise_row_of *r) {
 static void CONV_NAME(row)(const wick_depthwise_row_of *r) {
     static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(row_false1), CONV_NAME(row_false2), CONV_NAME(row_false3), CONV_NAME(row_false4),
                                                                               CONV_NAME(row_false5), CONV_NAME(row_false6), CONV_NAME(row_false7), CONV_NAME(row_false8)};
+#if GEMM_BITS == 32
     if (r->three) {
         CONV_NAME(row_of_three)(r);
         return;
     }
+#endif
     if (r->count <= 8) {
         if (r->count) all[r->count - 1](r, 0);
         return;

@@ -126,7 +126,7 @@ static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
                                    .n_columns = last - x[2].lo + 1, .src_pixel = u->source.pixel, .lo = x[2].lo, .step = x[2].step, .taps = x[2].taps, .tap_at = x[2].tap_at,
                                    .w_tap = c->groups, .zeros = u->zeros, .bias = u->bias, .relu = c->relu, .dst_pixel = u->other.pixel * x[2].dst_step,
                                    .left = x[2].lo < 0, .right = last >= width,
-                                   .three = x[2].taps == 3 && x[2].tap_at == 1 && x[2].step <= 2 && x[2].count > 0 && x[2].lo >= -1 && last <= width &&
+                                   .three = c->code->threes && x[2].taps == 3 && x[2].tap_at == 1 && x[2].step <= 2 && x[2].count > 0 && x[2].lo >= -1 && last <= width &&
                                             x[0].taps * x[1].taps <= WICK_DEPTHWISE_ROWS};
 }
 

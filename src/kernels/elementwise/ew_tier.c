@@ -103,6 +103,48 @@
         WICK_IVDEP for (size_t i = 0; i < n; i++) d[i] = EW_CALL_##arity(wick_ew_one_##name##_##t, i);                 \
     }
 
+/* Functions of floats, which are long: whole lines of 64 bytes, so that compilers need no second, scalar form for what is left. That is a line of its own,
+ * filled up with its first elements. */
+#if WICK_TIER_ID > 0
+static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void *a, const void *b, const void *c, size_t n, size_t elem, size_t result_elem) {
+    _Alignas(64) char in[3][64], out[64];
+    const void *const from[3] = {a, b, c};
+    for (int k = 0; k < 3; k++) {
+        if (!from[k]) continue;
+        if (elem == 4) {
+            uint32_t line[16];
+            for (int i = 0; i < 16; i++) memcpy(line + i, from[k], 4);
+            memcpy(in[k], line, sizeof line);
+        } else {
+            uint64_t line[8];
+            for (int i = 0; i < 8; i++) memcpy(line + i, from[k], 8);
+            memcpy(in[k], line, sizeof line);
+        }
+        memcpy(in[k], from[k], n * elem);
+    }
+    f(out, in[0], in[1], in[2], sizeof in[0] / elem);
+    memcpy(d, out, n * result_elem);
+}
+#define EW_BY_LINE(name, t, T, A, R, arity, expression)                                                                   \
+    static inline R wick_ew_one_##name##_##t(EW_ARGS_##arity(A, T)) { return (R)(expression); }                        \
+    static void wick_ew_##name##_##t(void *dst, const void *pa, const void *pb, const void *pc, size_t n) {            \
+        EW_INPUTS_##arity(A, T);                                                                                       \
+        R *d = dst;                                                                                                    \
+        const size_t whole = n & ~(64 / sizeof(T) - 1);                                                                \
+        WICK_IVDEP for (size_t i = 0; i < whole; i++) d[i] = EW_CALL_##arity(wick_ew_one_##name##_##t, i);             \
+        if (whole < n)                                                                                                 \
+            ew_rest(wick_ew_##name##_##t, d + whole, va + whole, arity > 1 ? (const T *)pb + whole : NULL,             \
+                    arity > 2 ? (const T *)pc + whole : NULL, n - whole, sizeof(T), sizeof(R));                        \
+    }
+#else
+#define EW_BY_LINE EW_BY_ELEMENT
+#endif
+#define EW_FORM_FLOAT  EW_BY_LINE
+#define EW_FORM_WIDE   EW_BY_LINE
+#define EW_FORM_ARITH  EW_BY_ELEMENT
+#define EW_FORM_ANY    EW_BY_ELEMENT
+#define EW_FORM_SELECT EW_BY_ELEMENT
+
 /* Rows that need a remainder of floats: a chunk at a time by the form without a loop, again by the other where a quotient was too large. */
 #define EW_CHUNK 128
 #define EW_FAR_f32 uint32_t
@@ -119,6 +161,11 @@
             WICK_IVDEP for (size_t i = 0; i < m; i++) d[at + i] = wick_##name##_of_##t(va[at + i], vb[at + i], r[i]);  \
         }                                                                                                              \
     }
+/* These loop, so nothing makes vectors of them. */
+#define EW_WAY_polygamma_f32    ~, EW_BY_ELEMENT
+#define EW_WAY_polygamma_f64    ~, EW_BY_ELEMENT
+#define EW_WAY_gamma_slope_f32  ~, EW_BY_ELEMENT
+#define EW_WAY_gamma_slope_f64  ~, EW_BY_ELEMENT
 #if WICK_TIER_ID > 0 /* the reference keeps to the definition */
 #define EW_WAY_fmod_f32         ~, EW_BY_REMAINDER
 #define EW_WAY_fmod_f64         ~, EW_BY_REMAINDER
@@ -132,15 +179,15 @@
 #endif
 #define EW_SECOND_(a, b, ...)   b
 #define EW_SECOND(...)          EW_SECOND_(__VA_ARGS__)
-/* The way that is defined for the row and type, or element by element. */
-#define EW_KERNEL(name, t, ...) EW_SECOND(EW_WAY_##name##_##t, EW_BY_ELEMENT, ~)(name, t, __VA_ARGS__)
+/* The way that is defined for the row and type, or the form of its class. */
+#define EW_KERNEL(form, name, t, ...) EW_SECOND(EW_WAY_##name##_##t, form, ~)(name, t, __VA_ARGS__)
 
 #define K(x) ((EW_T)(x))
 
 #define EW_T float
 #define M(f) wick_##f##_f32
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_f32(EW_KERNEL(name, f32, float, EW_A_##types(float), EW_R_##result(float), arity, expression))
+    EW_IF_##types##_f32(EW_KERNEL(EW_FORM_##types, name, f32, float, EW_A_##types(float), EW_R_##result(float), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
@@ -149,7 +196,7 @@ WICK_EW_TABLE(EW_ROW)
 #define EW_T double
 #define M(f) wick_##f##_f64
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_f64(EW_KERNEL(name, f64, double, EW_A_##types(double), EW_R_##result(double), arity, expression))
+    EW_IF_##types##_f64(EW_KERNEL(EW_FORM_##types, name, f64, double, EW_A_##types(double), EW_R_##result(double), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
@@ -158,7 +205,7 @@ WICK_EW_TABLE(EW_ROW)
 #define EW_T int32_t
 #define M(f) wick_##f##_i32
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_i32(EW_KERNEL(name, i32, int32_t, EW_A_##types(int32_t), EW_R_##result(int32_t), arity, expression))
+    EW_IF_##types##_i32(EW_KERNEL(EW_BY_ELEMENT, name, i32, int32_t, EW_A_##types(int32_t), EW_R_##result(int32_t), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
@@ -167,7 +214,7 @@ WICK_EW_TABLE(EW_ROW)
 #define EW_T int64_t
 #define M(f) wick_##f##_i64
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_i64(EW_KERNEL(name, i64, int64_t, EW_A_##types(int64_t), EW_R_##result(int64_t), arity, expression))
+    EW_IF_##types##_i64(EW_KERNEL(EW_BY_ELEMENT, name, i64, int64_t, EW_A_##types(int64_t), EW_R_##result(int64_t), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
@@ -177,7 +224,7 @@ WICK_EW_TABLE(EW_ROW)
 #define M(f) wick_##f##_u64
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
     EW_IF_##types##_u64(                                                                                               \
-        EW_KERNEL(name, u64, uint64_t, EW_A_##types(uint64_t), EW_R_##result(uint64_t), arity, expression))
+        EW_KERNEL(EW_BY_ELEMENT, name, u64, uint64_t, EW_A_##types(uint64_t), EW_R_##result(uint64_t), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
@@ -186,7 +233,7 @@ WICK_EW_TABLE(EW_ROW)
 #define EW_T uint8_t
 #define M(f) wick_##f##_b8
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_b8(EW_KERNEL(name, b8, uint8_t, EW_A_##types(uint8_t), EW_R_##result(uint8_t), arity, expression))
+    EW_IF_##types##_b8(EW_KERNEL(EW_BY_ELEMENT, name, b8, uint8_t, EW_A_##types(uint8_t), EW_R_##result(uint8_t), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M

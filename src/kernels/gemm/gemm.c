@@ -49,11 +49,13 @@ static int64_t gemm_cost(const wick_gemm_kernel *q, const gemm_view *v) {
     return vecs * (16 * WICK_MAX(v->m, 2) + pack * q->lanes);
 }
 
-int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row) {
-    const int64_t stride = (a_row < 0 ? -a_row : a_row) * q->elem, over = stride % WICK_GEMM_SET_BYTES;
-    const bool same_set = stride >= WICK_GEMM_SET_BYTES / 2 && WICK_MIN(over, WICK_GEMM_SET_BYTES - over) < 32; /* neighbours share a line */
-    return same_set ? WICK_MIN(q->mr, WICK_GEMM_SET_ROWS) : q->mr;
+/* Whether rows or columns this far apart share sets of L1. */
+static bool share_sets(const wick_gemm_kernel *q, int64_t distance) {
+    const int64_t stride = (distance < 0 ? -distance : distance) * q->elem, over = stride % WICK_GEMM_SET_BYTES;
+    return stride >= WICK_GEMM_SET_BYTES / 2 && WICK_MIN(over, WICK_GEMM_SET_BYTES - over) < 32; /* neighbours share a line */
 }
+
+int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row) { return share_sets(q, a_row) ? WICK_MIN(q->mr, WICK_GEMM_SET_ROWS) : q->mr; }
 
 /* Bytes of a task's packed block of A: [tile][k][mr rounded up to whole vectors]. */
 static size_t gemm_packed_a(const wick_gemm *g, const gemm_view *v) {
@@ -63,9 +65,11 @@ static size_t gemm_packed_a(const wick_gemm *g, const gemm_view *v) {
     return WICK_ALIGN_UP((size_t)(tiles * WICK_MIN(g->kc, v->k) * q->elem) * width, WICK_ALIGN);
 }
 
-/* Whether a thin product has B in no near cache. */
+/* Whether a thin product reads B as from far: it is in no near cache, or its columns share sets of L1, so that those of one group are all that stay there. */
 static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v) {
-    return (double)q->elem * (double)v->k * (double)v->n > (v->b_col == 1 ? WICK_GEMM_FAR_BY_ROWS : WICK_GEMM_FAR_BY_COLUMNS);
+    const double bytes = (double)q->elem * (double)v->k * (double)v->n;
+    if (v->b_col == 1) return bytes > WICK_GEMM_FAR_BY_ROWS;
+    return bytes > (share_sets(q, v->b_col) ? WICK_GEMM_FAR_BY_COLUMNS / 4 : WICK_GEMM_FAR_BY_COLUMNS);
 }
 
 /* Why a way is not taken; NULL: it is. In the order in which they are tried. */

@@ -17,8 +17,8 @@ typedef struct wick_gemm_tile {
     int64_t k;
     const void *a; /* any strides */
     int64_t a_row, a_col;
-    int64_t pieces;          /* piece_tiles: A is this many pieces of k columns, */
-    const int64_t *piece_at; /* so many elements behind a; B goes on from one to the next */
+    int64_t pieces;          /* tiles: A is this many pieces of k columns, */
+    const int64_t *piece_at; /* so many elements behind a; B goes on from one to the next. NULL: one, at a */
     const void *b; /* rows contiguous, without masks readable to a whole number of vectors */
     int64_t b_row; /* thin_columns: the distance of columns */
     int64_t k_block; /* thin_columns: k is summed in blocks of this many */
@@ -49,7 +49,7 @@ typedef struct wick_gemm_kernel {
     int elem;             /* bytes */
     int lanes;            /* elements of a vector */
     int mr, nr;           /* the largest tile; nr is a multiple of lanes */
-    wick_gemm_tile_fn *const *tiles, *const *piece_tiles; /* [(vectors - 1) * mr + rows - 1] */
+    wick_gemm_tile_fn *const *tiles; /* [(vectors - 1) * mr + rows - 1] */
     wick_gemm_pack_fn *pack;
     bool masks; /* the last vector of tiles ends where the columns do, in B as in C */
     /* By rows - 1, up to WICK_GEMM_FEW_...: B in place, whose rows (or columns, `columns` at least) are contiguous; any number of columns. */

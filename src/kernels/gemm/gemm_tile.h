@@ -59,7 +59,7 @@ GEMM_INLINE int64_t GEMM_NAME(steps)(GEMM_NAME(vec) *acc, const GEMM_T **a, int6
     return p;
 }
 
-/* rows, vecs and pieces are constants at every call, so that the loops unroll and acc lives in registers. pieces: A comes in pieces. With masks,
+/* rows, vecs and pieces are constants at every call, so that the loops unroll and acc lives in registers. pieces: A may come in pieces. With masks,
  * the last vector of B and of C ends where the columns do. */
 GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const int vecs, const bool pieces) {
     enum { L = GEMM_NAME(L) };
@@ -81,15 +81,16 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
             if (vecs > 1) __builtin_prefetch((const GEMM_T *)t->c + i * t->c_row + (vecs - 1) * L);
         }
     }
-    for (int64_t piece = 0; piece < (pieces ? t->pieces : 1); piece++) {
-        const GEMM_T *from = (const GEMM_T *)t->a + (pieces ? t->piece_at[piece] : 0);
+    const int64_t *piece_at = pieces ? t->piece_at : NULL, n_pieces = piece_at ? t->pieces : 1;
+    for (int64_t piece = 0; piece < n_pieces; piece++) {
+        const GEMM_T *from = (const GEMM_T *)t->a + (piece_at ? piece_at[piece] : 0);
         GEMM_UNROLL
         for (int i = 0; i < (rows + 2) / 3; i++) a[i] = from + 3 * i * a_row;
         int64_t p = t->k;
         if (GEMM_STEPS > 1 && rows >= WICK_GEMM_MR / 2) {
             if (a_col == 1)
                 p = GEMM_NAME(steps)(acc, a, a_row, 1, &b, b_row, &ahead, ahead_step, mask, p, rows, vecs);
-            else if (!pieces && vecs == WICK_GEMM_NV && a_row == 1 && a_col == GEMM_PACKED_A)
+            else if (vecs == WICK_GEMM_NV && a_row == 1 && a_col == GEMM_PACKED_A)
                 p = GEMM_NAME(steps)(acc, a, 1, GEMM_PACKED_A, &b, b_row, &ahead, ahead_step, mask, p, rows, vecs);
         }
         for (; p > 0; p--) {
@@ -197,15 +198,15 @@ static void GEMM_NAME(pack)(int64_t k, int64_t cols, const void *src, int64_t ro
     }
 }
 
+/* The least, which the smallest products take, have a way without pieces. */
 #define GEMM_TILE(rows, vecs)                                                                                          \
-    static void GEMM_NAME(tile_##rows##x##vecs)(const wick_gemm_tile *t) { GEMM_NAME(tile)(t, rows, vecs, false); }    \
-    static void GEMM_NAME(piece_tile_##rows##x##vecs)(const wick_gemm_tile *t) { GEMM_NAME(tile)(t, rows, vecs, true); }
+    static void GEMM_NAME(tile_##rows##x##vecs)(const wick_gemm_tile *t) {                                             \
+        if (rows > 2 || t->piece_at) GEMM_NAME(tile)(t, rows, vecs, true);                                             \
+        else GEMM_NAME(tile)(t, rows, vecs, false);                                                                    \
+    }
 GEMM_TILES(GEMM_TILE, 1)
 GEMM_TILES(GEMM_TILE, 2)
 #undef GEMM_TILE
 #define GEMM_TILE(rows, vecs) GEMM_NAME(tile_##rows##x##vecs),
 static wick_gemm_tile_fn *const GEMM_NAME(tiles)[] = {GEMM_TILES(GEMM_TILE, 1) GEMM_TILES(GEMM_TILE, 2)};
-#undef GEMM_TILE
-#define GEMM_TILE(rows, vecs) GEMM_NAME(piece_tile_##rows##x##vecs),
-static wick_gemm_tile_fn *const GEMM_NAME(piece_tiles)[] = {GEMM_TILES(GEMM_TILE, 1) GEMM_TILES(GEMM_TILE, 2)};
 #undef GEMM_TILE

@@ -121,8 +121,8 @@ INT4_INLINE float sum_of(vec x) {
 #endif
 }
 
-/* `columns` neighbouring columns from j on. per: lanes of a group; LANES: a chunk has one group. */
-INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_t j, const float *a, const int columns, const int rows, const int per, const bool with_zeros) {
+/* `columns` neighbouring columns from j on of the rows of C from c_at on. per: lanes of a group; LANES: a chunk has one group. */
+INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_t j, const float *a, float *c_at, const int columns, const int rows, const int per, const bool with_zeros) {
     const int64_t blocks = wick_int4_blocks(p), bytes = blocks * p->block / 2, chunks = (p->k + CHUNK - 1) / CHUNK, a_row = chunks * CHUNK, row = (blocks + 1) / 2;
     const int shift = per == LANES ? __builtin_ctzll((unsigned long long)p->block) - __builtin_ctz(CHUNK) : 0; /* chunks of a group */
     const table values = table_less(with_zeros ? 0 : 8);
@@ -165,18 +165,16 @@ INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_
     INT4_UNROLL
     for (int i = 0; i < rows * columns; i++) {
         const float sum = sum_of(sums[i]);
-        ((float *)d->c)[i / columns * p->n + j + i % columns] = bias ? sum + bias[j + i % columns] : sum;
+        c_at[i / columns * p->n + j + i % columns] = bias ? sum + bias[j + i % columns] : sum;
     }
 }
-INT4_INLINE void few(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, const int rows, const int per, const bool with_zeros) {
-    const int columns = rows > 2 ? COLUMNS : WICK_MIN(COLUMNS, 2);
-    int64_t j = c0;
-    for (; j + columns <= c1; j += columns) few_columns(p, d, j, lanes, columns, rows, per, with_zeros);
-    for (; j < c1; j++) few_columns(p, d, j, lanes, 1, rows, per, with_zeros);
+/* The last columns that are taken at once overlap those before. */
+INT4_INLINE void few(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, float *c_at, const int columns, const int rows, const int per, const bool with_zeros) {
+    for (int64_t j = c0; j < c1; j += columns) few_columns(p, d, WICK_MIN(j, c1 - columns), lanes, c_at, columns, rows, per, with_zeros);
 }
-INT4_INLINE void few_rows(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, const int rows) {
+INT4_INLINE void few_at_once(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, float *c_at, const int columns, const int rows) {
     const int per = p->block >= CHUNK ? LANES : (int)(p->block / 8);
-#define FEW(per) (d->zeros ? few(p, d, c0, c1, lanes, rows, per, true) : few(p, d, c0, c1, lanes, rows, per, false))
+#define FEW(per) (d->zeros ? few(p, d, c0, c1, lanes, c_at, columns, rows, per, true) : few(p, d, c0, c1, lanes, c_at, columns, rows, per, false))
     if (per == LANES) FEW(LANES);
     else if (per == 2) FEW(2);
 #if WICK_TIER_ID >= 2
@@ -186,6 +184,23 @@ INT4_INLINE void few_rows(const wick_int4 *p, const wick_int4_data *d, int64_t c
     else FEW(8);
 #endif
 #undef FEW
+}
+#if WICK_TIER_ID == 3
+/* Fewer columns than are taken at once: one after the other, row by row. */
+static __attribute__((noinline)) void one_by_one(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, const int rows) {
+    const int64_t a_row = (p->k + CHUNK - 1) / CHUNK * CHUNK;
+    for (int i = 0; i < rows; i++) few_at_once(p, d, c0, c1, lanes + i * a_row, (float *)d->c + i * p->n, 1, 1);
+}
+#endif
+INT4_INLINE void few_rows(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, const int rows) {
+    const int columns = rows > 2 ? COLUMNS : WICK_MIN(COLUMNS, 2);
+#if WICK_TIER_ID == 3
+    if (c1 - c0 < columns) {
+        one_by_one(p, d, c0, c1, lanes, rows);
+        return;
+    }
+#endif
+    few_at_once(p, d, c0, c1, lanes, d->c, columns, rows);
 }
 #define INT4_ROWS(X) X(1) X(2) X(3) X(4)
 #define INT4_KERNEL(n) \

@@ -1,5 +1,6 @@
 /* cell_body.h: the elementwise part of one step of one sample; included once per type. Formulas: kernels.h. Each row function is written
- * once with the activations as arguments; the usual ones are passed as constants, so that the compiler makes a loop without choices. */
+ * once with the activations as arguments; the usual ones are passed as constants, so that the compiler makes a loop without choices (plain). That goes over
+ * whole vectors, so that it needs no second, scalar form; what is left goes the way of any activations. */
 
 CELL_INLINE CELL_T CELL_NAME(act)(int kind, CELL_T x) {
     switch (kind) {
@@ -11,6 +12,9 @@ CELL_INLINE CELL_T CELL_NAME(act)(int kind, CELL_T x) {
     default: return x;
     }
 }
+/* The same where the kind isn't known beforehand, once. */
+static __attribute__((noinline)) CELL_T CELL_NAME(act_apart)(int kind, CELL_T x) { return CELL_NAME(act)(kind, x); }
+CELL_INLINE CELL_T CELL_NAME(act_by)(bool plain, int kind, CELL_T x) { return plain ? CELL_NAME(act)(kind, x) : CELL_NAME(act_apart)(kind, x); }
 /* The derivative, by the result. */
 CELL_INLINE CELL_T CELL_NAME(slope)(int kind, CELL_T y) {
     switch (kind) {
@@ -24,74 +28,71 @@ CELL_INLINE CELL_T CELL_NAME(slope)(int kind, CELL_T y) {
 }
 /* As slope; 0 where the clip was reached, which the result tells: activations grow, so that y is the one of +-clip there. */
 CELL_INLINE CELL_T CELL_NAME(clipped_slope)(int kind, CELL_T clip, CELL_T y) {
-    if (clip > 0 && (y >= CELL_NAME(act)(kind, clip) || y <= CELL_NAME(act)(kind, -clip))) return 0;
+    if (clip > 0 && (y >= CELL_NAME(act_apart)(kind, clip) || y <= CELL_NAME(act_apart)(kind, -clip))) return 0;
     return CELL_NAME(slope)(kind, y);
 }
 
 /* ---- RNN ---------------------------------------------------------------------------------------------------------------- */
 
-CELL_INLINE void CELL_NAME(rnn_row)(int64_t n, int kind, CELL_T clip, const CELL_T *restrict x, const CELL_T *restrict pre, CELL_T *restrict h,
+CELL_INLINE void CELL_NAME(rnn_row)(int64_t begin, int64_t end, bool plain, int kind, CELL_T clip, const CELL_T *restrict x, const CELL_T *restrict pre, CELL_T *restrict h,
                                     CELL_T *restrict y) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) y[j] = h[j] = CELL_NAME(act)(kind, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
+    for (int64_t j = begin; j < end; j++) y[j] = h[j] = CELL_NAME(act_by)(plain, kind, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
 }
 static void CELL_NAME(forward_rnn)(const wick_cell_row *r) {
-    if (r->plain)
-        CELL_NAME(rnn_row)(r->n, WICK_CELL_TANH, 0, r->x, r->pre, r->h, r->y);
-    else
-        CELL_NAME(rnn_row)(r->n, r->act[0], (CELL_T)r->clip, r->x, r->pre, r->h, r->y);
+    const int64_t whole = CELL_WHOLE(r);
+    CELL_NAME(rnn_row)(0, whole, true, WICK_CELL_TANH, 0, r->x, r->pre, r->h, r->y);
+    if (whole < r->n) CELL_NAME(rnn_row)(whole, r->n, false, r->act[0], (CELL_T)r->clip, r->x, r->pre, r->h, r->y);
 }
-CELL_INLINE void CELL_NAME(rnn_back)(int64_t n, int kind, CELL_T clip, const CELL_T *restrict y, const CELL_T *restrict gy, CELL_T *restrict dh,
+CELL_INLINE void CELL_NAME(rnn_back)(int64_t begin, int64_t end, int kind, CELL_T clip, const CELL_T *restrict y, const CELL_T *restrict gy, CELL_T *restrict dh,
                                      CELL_T *restrict pre, CELL_T *restrict dx) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = begin; j < end; j++) {
         pre[j] = dx[j] = (dh[j] + gy[j]) * CELL_NAME(clipped_slope)(kind, clip, y[j]);
         dh[j] = 0;
     }
 }
 static void CELL_NAME(backward_rnn)(const wick_cell_row *r) {
-    if (r->plain)
-        CELL_NAME(rnn_back)(r->n, WICK_CELL_TANH, 0, r->gates, r->gy, r->h, r->pre, r->dx);
-    else
-        CELL_NAME(rnn_back)(r->n, r->act[0], (CELL_T)r->clip, r->gates, r->gy, r->h, r->pre, r->dx);
+    const int64_t whole = CELL_WHOLE(r);
+    CELL_NAME(rnn_back)(0, whole, WICK_CELL_TANH, 0, r->gates, r->gy, r->h, r->pre, r->dx);
+    if (whole < r->n) CELL_NAME(rnn_back)(whole, r->n, r->act[0], (CELL_T)r->clip, r->gates, r->gy, r->h, r->pre, r->dx);
 }
 
 /* ---- LSTM --------------------------------------------------------------------------------------------------------------- */
 
-CELL_INLINE void CELL_NAME(lstm_row)(int64_t n, int f, int g, int o, CELL_T clip, bool coupled, const CELL_T *p, const CELL_T *restrict x,
+CELL_INLINE void CELL_NAME(lstm_row)(int64_t n, int64_t begin, int64_t end, bool plain, int f, int g, int o, CELL_T clip, bool coupled, const CELL_T *p, const CELL_T *restrict x,
                                      const CELL_T *restrict pre, CELL_T *restrict gates, CELL_T *restrict c, CELL_T *restrict h, CELL_T *restrict y) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = begin; j < end; j++) {
         const CELL_T was = c[j];
         CELL_T ai = pre[j] + x[j], af = pre[n + j] + x[n + j], ag = pre[2 * n + j] + x[2 * n + j], ao = pre[3 * n + j] + x[3 * n + j];
         if (p) ai += p[j] * was, af += p[n + j] * was;
-        const CELL_T vi = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, ai));
-        const CELL_T vf = coupled ? 1 - vi : CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, af));
-        const CELL_T vg = CELL_NAME(act)(g, CELL_NAME(wick_cell_clipped)(clip, ag)), now = vf * was + vi * vg;
+        const CELL_T vi = CELL_NAME(act_by)(plain, f, CELL_NAME(wick_cell_clipped)(clip, ai));
+        const CELL_T vf = coupled ? 1 - vi : CELL_NAME(act_by)(plain, f, CELL_NAME(wick_cell_clipped)(clip, af));
+        const CELL_T vg = CELL_NAME(act_by)(plain, g, CELL_NAME(wick_cell_clipped)(clip, ag)), now = vf * was + vi * vg;
         if (p) ao += p[2 * n + j] * now;
-        const CELL_T vo = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, ao));
+        const CELL_T vo = CELL_NAME(act_by)(plain, f, CELL_NAME(wick_cell_clipped)(clip, ao));
         gates[j] = vi;
         gates[n + j] = vf;
         gates[2 * n + j] = vg;
         gates[3 * n + j] = vo;
         c[j] = now;
-        y[j] = h[j] = vo * CELL_NAME(act)(o, now);
+        y[j] = h[j] = vo * CELL_NAME(act_by)(plain, o, now);
     }
 }
 static void CELL_NAME(forward_lstm)(const wick_cell_row *r) {
-    if (r->plain)
-        CELL_NAME(lstm_row)(r->n, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, r->x, r->pre, r->gates, r->c, r->h, r->y);
-    else
-        CELL_NAME(lstm_row)(r->n, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->x, r->pre, r->gates, r->c, r->h, r->y);
+    const int64_t whole = CELL_WHOLE(r);
+    CELL_NAME(lstm_row)(r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, r->x, r->pre, r->gates, r->c, r->h, r->y);
+    if (whole < r->n) CELL_NAME(lstm_row)(r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->x, r->pre, r->gates, r->c, r->h, r->y);
 }
 /* The cell's new state is made again from what was saved. */
-CELL_INLINE void CELL_NAME(lstm_back)(int64_t n, int f, int g, int o, CELL_T clip, bool coupled, const CELL_T *p, const CELL_T *gg,
+CELL_INLINE void CELL_NAME(lstm_back)(int64_t n, int64_t begin, int64_t end, bool plain, int f, int g, int o, CELL_T clip, bool coupled, const CELL_T *p, const CELL_T *gg,
                                       const CELL_T *restrict gates, const CELL_T *restrict c_prev, const CELL_T *restrict gy, CELL_T *restrict dh,
                                       CELL_T *restrict dc, CELL_T *restrict pre, CELL_T *restrict dx) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = begin; j < end; j++) {
         const CELL_T vi = gates[j], vf = gates[n + j], vg = gates[2 * n + j], vo = gates[3 * n + j], was = c_prev[j];
-        const CELL_T shown = CELL_NAME(act)(o, vf * was + vi * vg), a = dh[j] + gy[j];
+        const CELL_T shown = CELL_NAME(act_by)(plain, o, vf * was + vi * vg), a = dh[j] + gy[j];
         const CELL_T ao = (a * shown + (gg ? gg[3 * n + j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vo);
         CELL_T d = dc[j] + a * vo * CELL_NAME(slope)(o, shown);
         if (p) d += ao * p[2 * n + j];
@@ -111,24 +112,23 @@ CELL_INLINE void CELL_NAME(lstm_back)(int64_t n, int f, int g, int o, CELL_T cli
     }
 }
 static void CELL_NAME(backward_lstm)(const wick_cell_row *r) {
-    if (r->plain)
-        CELL_NAME(lstm_back)(r->n, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, NULL, r->gates, r->c_prev, r->gy, r->h, r->c,
+    const int64_t whole = CELL_WHOLE(r);
+    CELL_NAME(lstm_back)(r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, NULL, r->gates, r->c_prev, r->gy, r->h, r->c,
                              r->pre, r->dx);
-    else
-        CELL_NAME(lstm_back)(r->n, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->ggates, r->gates, r->c_prev, r->gy,
+    if (whole < r->n) CELL_NAME(lstm_back)(r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->ggates, r->gates, r->c_prev, r->gy,
                              r->h, r->c, r->pre, r->dx);
 }
 
 /* ---- GRU ---------------------------------------------------------------------------------------------------------------- */
 
-CELL_INLINE void CELL_NAME(gru_row)(int64_t n, int f, int g, CELL_T clip, const CELL_T *b, const CELL_T *restrict x, const CELL_T *restrict pre,
+CELL_INLINE void CELL_NAME(gru_row)(int64_t n, int64_t begin, int64_t end, bool plain, int f, int g, CELL_T clip, const CELL_T *b, const CELL_T *restrict x, const CELL_T *restrict pre,
                                     CELL_T *restrict gates, CELL_T *restrict h, CELL_T *restrict y) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) {
-        const CELL_T vr = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
-        const CELL_T vz = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, pre[n + j] + x[n + j]));
+    for (int64_t j = begin; j < end; j++) {
+        const CELL_T vr = CELL_NAME(act_by)(plain, f, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
+        const CELL_T vz = CELL_NAME(act_by)(plain, f, CELL_NAME(wick_cell_clipped)(clip, pre[n + j] + x[n + j]));
         const CELL_T side = pre[2 * n + j] + (b ? b[j] : 0);
-        const CELL_T vn = CELL_NAME(act)(g, CELL_NAME(wick_cell_clipped)(clip, x[2 * n + j] + vr * side));
+        const CELL_T vn = CELL_NAME(act_by)(plain, g, CELL_NAME(wick_cell_clipped)(clip, x[2 * n + j] + vr * side));
         gates[j] = vr;
         gates[n + j] = vz;
         gates[2 * n + j] = vn;
@@ -137,16 +137,15 @@ CELL_INLINE void CELL_NAME(gru_row)(int64_t n, int f, int g, CELL_T clip, const 
     }
 }
 static void CELL_NAME(forward_gru)(const wick_cell_row *r) {
-    if (r->plain)
-        CELL_NAME(gru_row)(r->n, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, r->bias, r->x, r->pre, r->gates, r->h, r->y);
-    else
-        CELL_NAME(gru_row)(r->n, r->act[0], r->act[1], (CELL_T)r->clip, r->bias, r->x, r->pre, r->gates, r->h, r->y);
+    const int64_t whole = CELL_WHOLE(r);
+    CELL_NAME(gru_row)(r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, r->bias, r->x, r->pre, r->gates, r->h, r->y);
+    if (whole < r->n) CELL_NAME(gru_row)(r->n, whole, r->n, false, r->act[0], r->act[1], (CELL_T)r->clip, r->bias, r->x, r->pre, r->gates, r->h, r->y);
 }
-CELL_INLINE void CELL_NAME(gru_back)(int64_t n, int f, int g, CELL_T clip, const CELL_T *gg, const CELL_T *restrict gates,
+CELL_INLINE void CELL_NAME(gru_back)(int64_t n, int64_t begin, int64_t end, int f, int g, CELL_T clip, const CELL_T *gg, const CELL_T *restrict gates,
                                      const CELL_T *restrict h_prev, const CELL_T *restrict gy, CELL_T *restrict dh, CELL_T *restrict pre,
                                      CELL_T *restrict dx) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = begin; j < end; j++) {
         const CELL_T vr = gates[j], vz = gates[n + j], vn = gates[2 * n + j], side = gates[3 * n + j], a = dh[j] + gy[j];
         const CELL_T az = (a * (h_prev[j] - vn) + (gg ? gg[n + j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vz);
         const CELL_T an = (a * (1 - vz) + (gg ? gg[2 * n + j] : 0)) * CELL_NAME(clipped_slope)(g, clip, vn);
@@ -159,10 +158,9 @@ CELL_INLINE void CELL_NAME(gru_back)(int64_t n, int f, int g, CELL_T clip, const
     }
 }
 static void CELL_NAME(backward_gru)(const wick_cell_row *r) {
-    if (r->plain)
-        CELL_NAME(gru_back)(r->n, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, NULL, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
-    else
-        CELL_NAME(gru_back)(r->n, r->act[0], r->act[1], (CELL_T)r->clip, r->ggates, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
+    const int64_t whole = CELL_WHOLE(r);
+    CELL_NAME(gru_back)(r->n, 0, whole, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, NULL, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
+    if (whole < r->n) CELL_NAME(gru_back)(r->n, whole, r->n, r->act[0], r->act[1], (CELL_T)r->clip, r->ggates, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
 }
 
 /* The reset gate before the product: r and z, then, with (r h) W' in pre, the rest. */

@@ -9,6 +9,13 @@
 #define CELL_LOOP _Pragma("GCC ivdep")
 #endif
 #define CELL_INLINE static inline __attribute__((always_inline))
+/* How far the usual cells go in vectors; the reference knows no other way than that of any activations. */
+#if WICK_TIER_ID == 0
+#define CELL_WHOLE(r) 0
+#else
+enum { CELL_BYTES = WICK_TIER_ID == 3 ? 64 : WICK_TIER_ID == 2 ? 32 : 16 };
+#define CELL_WHOLE(r) ((r)->plain ? (r)->n & ~(CELL_BYTES / (int64_t)sizeof(CELL_T) - 1) : 0)
+#endif
 #define CELL_CAT_(a, b) a##b
 #define CELL_CAT(a, b)  CELL_CAT_(a, b)
 

@@ -77,13 +77,20 @@ enum { WINDOW_NAME(SIDE) = 64 }; /* channels at a time */
 #define WINDOW_CHANNELS_OF(L)                                     \
     WINDOW_VECTORS(max_of, L, WINDOW_MORE, WINDOW_LEAST)          \
     WINDOW_VECTORS(mean_of, L, WINDOW_PLUS, WINDOW_MEAN)
+#if WINDOW_LINE == 16
 #define WINDOW_ALL_OF(name)                                                                                                          \
     static void WINDOW_NAME(channels_##name)(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y) {            \
         (w->channels >= 16 ? WINDOW_NAME(name##_of16) : w->channels >= 8 ? WINDOW_NAME(name##_of8) : w->channels >= 4 ? WINDOW_NAME(name##_of4) : WINDOW_NAME(name##_of1))(w, begin, end, x, y); \
     }
 WINDOW_CHANNELS_OF(16)
-WINDOW_CHANNELS_OF(8)
 WINDOW_CHANNELS_OF(4)
+#else /* f64: fewer channels than a line has go one by one */
+#define WINDOW_ALL_OF(name)                                                                                                          \
+    static void WINDOW_NAME(channels_##name)(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y) {            \
+        (w->channels >= 8 ? WINDOW_NAME(name##_of8) : WINDOW_NAME(name##_of1))(w, begin, end, x, y);                                 \
+    }
+#endif
+WINDOW_CHANNELS_OF(8)
 WINDOW_CHANNELS_OF(1)
 WINDOW_ALL_OF(max)
 WINDOW_ALL_OF(mean)

@@ -31,21 +31,25 @@
 #define WINDOW_EMPTY      (-(WINDOW_T)INFINITY)
 #define WINDOW_T          float
 #define WINDOW_I          int32_t
+#define WINDOW_LINE       16 /* elements of 64 bytes */
 #define WINDOW_NAME(x)    WINDOW_CAT(x, _f32)
 #include "kernels/window/channels_body.h"
 #include "kernels/window/halves_body.h"
 #include "kernels/window/window_body.h"
 #undef WINDOW_T
 #undef WINDOW_I
+#undef WINDOW_LINE
 #undef WINDOW_NAME
 #define WINDOW_T       double
 #define WINDOW_I       int64_t
+#define WINDOW_LINE    8
 #define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
 #include "kernels/window/channels_body.h"
 #include "kernels/window/halves_body.h"
 #include "kernels/window/window_body.h"
 #undef WINDOW_T
 #undef WINDOW_I
+#undef WINDOW_LINE
 #undef WINDOW_NAME
 #undef WINDOW_OP
 #undef WINDOW_JOIN
