@@ -264,6 +264,7 @@ typedef struct wick_convolution {
     int64_t cut, rows, slabs, units, per_task, chunks, splits, block, blocks;
     size_t at_taps, at_rows, at_panel, at_finite, at_winograd;
     bool depthwise, winograd;
+    bool past; /* depthwise: results are written past the caches, since nothing of them would stay there */
     const struct wick_conv_kernel *code;
     const struct wick_gemm_kernel *gemm;
 } wick_convolution;

@@ -74,6 +74,7 @@ wick_status wick_lower_ride(wick_lower *l, size_t at) {
         s->n_refs += program->n_refs;
         s->scratch = scratch + program->scratch;
         program->rides = true;
+        if (s->kind == WICK_STEP_CONV) ((wick_step_conv *)(uintptr_t)s->args)->conv.past = false; /* it is read again at once */
         for (int k = 0; k < program->n_refs; k++) {
             wick_buffer *b = &l->buffers[program->refs[k].buffer];
             b->first = WICK_MIN(b->first, (int32_t)i);

@@ -1,5 +1,6 @@
 /* Convolutions of all three kinds, every tier, against one loop over every product that there is. */
 #include "kernels/elements.h"
+#include "kernels/tuning.h"
 #include "test.h"
 
 /* x, w and y with their sizes in elements; which is computed. */
@@ -58,7 +59,7 @@ static bool use_make(use *u) {
     u->size[2] = c->batch * c->groups * c->co * product(c->out);
     u->elem = wick_ctype_size(c->type);
     for (int t = 0; t < 3; t++) {
-        u->at[t] = malloc((size_t)u->size[t] * u->elem + 1); /* exactly: sanitizers see what reads past it */
+        if (posix_memalign(&u->at[t], 64, (size_t)u->size[t] * u->elem + 1) != 0) return false; /* exactly: sanitizers see what reads past it */
         for (int64_t i = 0; i < u->size[t]; i++) set(c->type, u->at[t], i, test_rand_real(-1, 1));
     }
     if (c->bias) {
@@ -286,6 +287,27 @@ TEST(depthwise_rows_of_every_width_and_columns_agree) {
             check_use(&u);
             use_free(&u);
         }
+}
+
+/* Results that are written past the caches, from the smallest on that a tuning lets be. */
+TEST(depthwise_results_that_no_cache_would_keep_agree) {
+    static const int channels[] = {8, 16, 24, 32, 48, 128};
+    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1}), *const before = wick_tuning_enter(&small);
+    int past = 0;
+    for (size_t i = 0; i < WICK_COUNTOF(channels); i++)
+        for (int k = 0; k < 6; k++) {
+            use u;
+            memset(&u, 0, sizeof u);
+            u.c = (wick_convolution){.type = k == 5 ? WICK_CF64 : WICK_CF32, .what = k % 3 == 2 ? WICK_CONV_DATA : WICK_CONV_FORWARD, .batch = 3, .groups = channels[i], .ci = 1, .co = 1};
+            u.c.bias = u.c.relu = k % 2 && u.c.what == WICK_CONV_FORWARD;
+            for (int d = 0; d < 3; d++) u.c.in[d] = d ? 23 + 2 * k : 1, u.c.kernel[d] = d ? 3 : 1, u.c.stride[d] = d && k > 3 ? 2 : 1, u.c.pad[d] = d > 0, u.c.dilation[d] = 1;
+            REQUIRE(use_make(&u));
+            check_use(&u);
+            past += u.c.past;
+            use_free(&u);
+        }
+    wick_tuning_enter(before);
+    CHECK(past > 20);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -45,6 +45,19 @@ GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(pa
     for (int64_t i = 0; i < part; i++) p[i] = x[i];
 }
 #endif
+/* Past the caches: a vector is a line, of which nothing has to be read first. */
+#if WICK_TIER_ID == 3
+#define CONV_PAST 1
+GEMM_INLINE void CONV_NAME(store_past)(CONV_T *p, CONV_NAME(vec) v) {
+    if (GEMM_BITS == 32)
+        _mm512_stream_ps((float *)(void *)p, (__m512)v);
+    else
+        _mm512_stream_pd((double *)(void *)p, (__m512d)v);
+}
+#else
+#define CONV_PAST 0
+GEMM_INLINE void CONV_NAME(store_past)(CONV_T *p, CONV_NAME(vec) v) { CONV_NAME(store)(p, v); }
+#endif
 /* Half a vector: twice, or beside zeros. */
 #if WICK_TIER_ID == 3
 GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_twice)(const CONV_T *p) { return (CONV_NAME(vec))_mm512_broadcast_f64x4(_mm256_loadu_pd((const double *)(const void *)p)); }
@@ -207,6 +220,11 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
         for (int i = 0; i < n; i++) acc[i] = CONV_NAME(relu)(acc[i]);
     }
     dst += channel;
+    if (CONV_PAST && r->past && whole && !pairs) {
+        GEMM_UNROLL
+        for (int i = 0; i < n; i++) CONV_NAME(store_past)(dst + i * dst_pixel, acc[i]);
+        return;
+    }
     GEMM_UNROLL
     for (int i = 0; i < n; i++) CONV_STORE(dst + i * dst_pixel, acc[i]);
 }
@@ -224,6 +242,11 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
         columns.last[y] = right ? (const CONV_T *)r->zeros : x + (from + ((n - 1) * step + 2) * r->src_pixel);
     }
     CONV_T *dst = (CONV_T *)r->dst + at * r->dst_pixel;
+    if (CONV_PAST && r->past) { /* such images come from memory, too: what the next outputs read and none before them did, in its order there, which is not that of the loops below */
+        const CONV_T *next = columns.second[r->rows - 1] + n * step * r->src_pixel;
+        for (int64_t i = 0; i < n * step; i++, next += r->src_pixel)
+            for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) __builtin_prefetch(next + channel);
+    }
     for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_pixels)(r, &columns, dst, channel, n, step, true, part, false, false, false);
     if (rest && CONV_MASKED) CONV_NAME(three_pixels)(r, &columns, dst, wholes, n, step, false, part, false, false, false);
     if (!rest || CONV_MASKED) return;

@@ -9,6 +9,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/convert/convert.h"
 #include "kernels/gemm/gemm_tuning.h"
+#include "kernels/tuning.h"
 
 /* Bytes of a pixel of a block, where it is transposed and where not: whole lines; of both images of a unit in the scratch; units that are enough; and
  * multiply-adds of a task, about, which take as long as eight times as many of those that share what they read. */
@@ -68,6 +69,7 @@ void wick_depthwise_prepare(wick_convolution *c) {
     c->units = weight ? c->chunks * c->blocks : c->slabs * c->batch * c->blocks;
     const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
     c->per_task = (int64_t)WICK_MAX(1.0, TASK_WORK / WICK_MAX(of_unit, 1.0));
+    c->past = !weight && !scratch[1] && c->groups * elem * c->batch * (product(c->in) + product(c->out)) >= wick_tuning_now()->stream_bytes;
     size_t most_bytes[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
         const int64_t *dims = side ? other_dims(c) : source_dims(c);
@@ -120,12 +122,12 @@ static int64_t other_at(const wick_convolution *c, const wick_conv_axis *x, int6
 /* What all rows of outputs of a phase with axes x have in common, where weights are finite. */
 static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
     const wick_convolution *c = u->c;
-    const int64_t reach = (x[2].taps - 1) * x[2].tap_at, last = x[2].lo + (x[2].count - 1) * x[2].step + reach, width = source_dims(c)[2];
+    const int64_t reach = (x[2].taps - 1) * x[2].tap_at, last = x[2].lo + (x[2].count - 1) * x[2].step + reach, width = source_dims(c)[2], pixel = u->other.pixel * c->code->elem;
     const reads_inside inside = inside_of(&x[2], width);
     return (wick_depthwise_row_of){.channels = u->channels, .count = x[2].count, .begin = inside.begin, .end = inside.end, .src = u->src, .columns = u->columns, .w = u->second,
                                    .n_columns = last - x[2].lo + 1, .src_pixel = u->source.pixel, .lo = x[2].lo, .step = x[2].step, .taps = x[2].taps, .tap_at = x[2].tap_at,
                                    .w_tap = c->groups, .zeros = u->zeros, .bias = u->bias, .relu = c->relu, .dst_pixel = u->other.pixel * x[2].dst_step,
-                                   .left = x[2].lo < 0, .right = last >= width,
+                                   .left = x[2].lo < 0, .right = last >= width, .past = c->past && ((uintptr_t)u->other.at | (uintptr_t)pixel) % 64 == 0,
                                    .three = c->code->threes && x[2].taps == 3 && x[2].tap_at == 1 && x[2].step <= 2 && x[2].count > 0 && x[2].lo >= -1 && last <= width &&
                                             x[0].taps * x[1].taps <= WICK_DEPTHWISE_ROWS};
 }
@@ -299,4 +301,5 @@ void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, c
                 for (int64_t slab = weight ? 0 : rest % slabs; slab < (weight ? c->slabs : rest % slabs + 1); slab++) run_block(&u, slab, channel, source, other, scratch);
             }
     }
+    if (c->past) wick_stream_end();
 }

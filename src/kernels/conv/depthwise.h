@@ -45,6 +45,7 @@ typedef struct wick_depthwise_row_of {
     int64_t src_pixel, lo, step, taps, tap_at, w_tap;
     bool three;           /* three taps side by side, step 1 or 2: no columns then, only the first and the last one may lie outside */
     bool left, right;     /* they do */
+    bool past;            /* whole vectors are stored past the caches, at multiples of their size; only where `three` */
     const void *zeros;    /* of all channels */
     const void *bias; /* or NULL */
     bool relu;
