@@ -250,6 +250,7 @@ static void gemm_thin(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_
                         .b_row = by_rows ? v->b_row : v->b_col,
                         .k_block = g->kc,
                         .far = gemm_is_far(q, v),
+                        .crowded = !by_rows && share_sets(q, v->b_col),
                         .c = c + c0 * v->c_col * elem,
                         .c_row = v->c_row,
                         .c_col = v->c_col,

@@ -92,8 +92,9 @@ GEMM_INLINE void GEMM_NAME(rows)(const wick_gemm_tile *whole, const int rows, co
 /* ---- columns of B are contiguous -------------------------------------------------------------------------------------------------- */
 
 /* `groups` times LT columns, transposed in registers by the elements of a cache line at a time, two groups after the other: so many lines stay in L1 where
- * columns share its sets, and the chains of those before still run. The sums of blocks of k are added to `sums`, or the first is put there. */
-GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *b, const int rows, const int groups, GEMM_T *sums, int64_t width) {
+ * columns share its sets, and the chains of those before still run. The sums of blocks of k are added to `sums`, or the first is put there. apart: one group after the other, whose lines fill their set, so
+ * that what is asked for ahead waits in L2. */
+GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *b, const int rows, const int groups, const bool apart, GEMM_T *sums, int64_t width) {
     enum { Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), LINE = 64 / (int)sizeof(GEMM_T), MOST = WICK_GEMM_COLUMN_GROUPS };
     const int64_t a_row = t->a_row, a_col = t->a_col, col = t->b_row;
     int64_t bytes = col * (int64_t)sizeof *b, three = 3 * bytes;
@@ -110,8 +111,8 @@ GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *
         for (int i = 0; i < rows * groups; i++) acc[i] = (GEMM_NAME(tvec)){0};
         for (; k >= LINE; k -= LINE, b += LINE) {
             GEMM_UNROLL
-            for (int h = 0; h < groups; h += 2) {
-                const int n = groups - h < 2 ? 1 : 2;
+            for (int h = 0; h < groups; h += apart ? 1 : 2) {
+                const int n = apart || groups - h < 2 ? 1 : 2;
                 const char *from[2];
                 const GEMM_T *x_at = a;
                 GEMM_UNROLL
@@ -123,7 +124,8 @@ GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *
                         GEMM_UNROLL
                         for (int j = 0; j < LT; j++, to += bytes) {
                             GEMM_HIDE(to);
-                            __builtin_prefetch(to);
+                            if (apart) __builtin_prefetch(to, 0, 2);
+                            else __builtin_prefetch(to);
                         }
                     }
                 }
@@ -176,16 +178,18 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
         for (int64_t i = 0; i < rows && whole->add; i++)
             for (int64_t j = 0; j < cols; j++) sums[i * WIDTH + j] = ((const GEMM_T *)t.c)[i * t.c_row + (at + j) * t.c_col];
         int64_t j = 0;
+        for (; rows == 1 && t.crowded && j + groups * LT <= cols; j += groups * LT)
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, true, sums + j, WIDTH);
         for (; !t.far && j + groups * LT <= cols; j += groups * LT)
-            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, sums + j, WIDTH);
-        for (; !t.far && groups > 2 && j + 2 * LT <= cols; j += 2 * LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, sums + j, WIDTH);
-        for (; j + LT <= cols; j += LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, sums + j, WIDTH);
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, false, sums + j, WIDTH);
+        for (; !t.far && groups > 2 && j + 2 * LT <= cols; j += 2 * LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
+        for (; j + LT <= cols; j += LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, false, sums + j, WIDTH);
         const int64_t few = cols - j;
         if (few > 0) { /* with columns before them, whose sums are dropped */
             for (int64_t i = 0; i < rows && whole->add; i++) memcpy(last + (i + 1) * LT - few, sums + i * WIDTH + j, (size_t)few * sizeof *last);
             for (int64_t i = 0; i < rows * LT && whole->add; i++)
                 if (i % LT < LT - few) last[i] = 0;
-            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + cols - LT) * t.b_row, rows, 1, last, LT);
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + cols - LT) * t.b_row, rows, 1, false, last, LT);
             for (int64_t i = 0; i < rows; i++) memcpy(sums + i * WIDTH + j, last + (i + 1) * LT - few, (size_t)few * sizeof *last);
         }
         GEMM_NAME(finish_rows)(&t, rows, at, cols, sums, WIDTH);
