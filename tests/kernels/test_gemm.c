@@ -297,7 +297,7 @@ TEST(sizes_that_take_several_blocks_and_tasks) {
     }
 }
 
-/* Few rows go over B in place: from near, from far (by rows from 1 MiB on, by columns from 8, from 2 where they share sets of L1), and with each rest of columns. */
+/* Few rows go over B in place: from near, from far (by rows from 1 MiB on, by columns from 8, from 2 where they share sets of L1, and from 8 then in a way of their own), and with each rest of columns. */
 TEST(few_rows_read_b_in_place) {
     for (int m = 1; m <= 9; m++) {
         static const int cols[] = {1, 3, 4, 7, 8, 9, 15, 17, 24, 33, 65, 127, 129, 131, 300};
@@ -317,6 +317,9 @@ TEST(few_rows_read_b_in_place) {
         product_try(&p);
         product_free(&p);
         p = product_make(WICK_CF32, m, 517, 1024, ROWS, COLUMNS);
+        product_try(&p);
+        product_free(&p);
+        p = product_make(m > 1 ? WICK_CF64 : WICK_CF32, m, 2061, 1024, ROWS, COLUMNS);
         product_try(&p);
         product_free(&p);
     }

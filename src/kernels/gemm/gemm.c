@@ -65,9 +65,11 @@ static size_t gemm_packed_a(const wick_gemm *g, const gemm_view *v) {
     return WICK_ALIGN_UP((size_t)(tiles * WICK_MIN(g->kc, v->k) * q->elem) * width, WICK_ALIGN);
 }
 
+static double gemm_bytes(const wick_gemm_kernel *q, const gemm_view *v) { return (double)q->elem * (double)v->k * (double)v->n; } /* of B */
+
 /* Whether a thin product reads B as from far: it is in no near cache, or its columns share sets of L1, so that those of one group are all that stay there. */
 static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v) {
-    const double bytes = (double)q->elem * (double)v->k * (double)v->n;
+    const double bytes = gemm_bytes(q, v);
     if (v->b_col == 1) return bytes > WICK_GEMM_FAR_BY_ROWS;
     return bytes > (share_sets(q, v->b_col) ? WICK_GEMM_FAR_BY_COLUMNS / 4 : WICK_GEMM_FAR_BY_COLUMNS);
 }
@@ -250,7 +252,7 @@ static void gemm_thin(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_
                         .b_row = by_rows ? v->b_row : v->b_col,
                         .k_block = g->kc,
                         .far = gemm_is_far(q, v),
-                        .crowded = !by_rows && share_sets(q, v->b_col),
+                        .crowded = !by_rows && share_sets(q, v->b_col) && gemm_bytes(q, v) > WICK_GEMM_FAR_BY_COLUMNS,
                         .c = c + c0 * v->c_col * elem,
                         .c_row = v->c_row,
                         .c_col = v->c_col,

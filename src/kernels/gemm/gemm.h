@@ -23,7 +23,7 @@ typedef struct wick_gemm_tile {
     int64_t b_row; /* thin_columns: the distance of columns */
     int64_t k_block; /* thin_columns: k is summed in blocks of this many */
     bool far;      /* thin kernels: B is in no near cache */
-    bool crowded;  /* thin_columns: columns share sets of L1 */
+    bool crowded;  /* thin_columns: B is in memory, and columns share sets of L1 */
     void *c;
     int64_t c_row, c_col;
     const void *ahead;  /* tiles: what is wanted soon: a line of it is asked for with each step of k, */
