@@ -54,7 +54,8 @@ typedef struct wick_stream_source {
     /* The next record, to `record` bytes aligned to 64; *end: there is none. One thread at a time, in order. A failure ends the stream, whatever the loader's policy is: what comes
      * after it is not known. */
     wick_status (*next)(void *user, void *record, bool *end, wick_fault *fault);
-    /* An epoch is to be read from the beginning, the first one too. NULL: it cannot be; epochs of options->count samples go on where the one before ended. */
+    /* An epoch is to be read from the beginning, the first one too. NULL: it cannot be; epochs of options->count samples go on where the one before ended, and what was
+     * handed over does not come back: asking a loader for it is WICK_ERR_UNSUPPORTED. */
     wick_status (*begin)(void *user, int64_t epoch, wick_fault *fault);
     /* A record's fields to those out[k] that are not NULL: decoding, by several threads at once, each with another record. A failure is that of this sample alone. */
     wick_status (*get)(void *user, const void *record, void *const *out, wick_fault *fault);

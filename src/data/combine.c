@@ -1,5 +1,5 @@
 /* combine.c: data sets made of others. Parts, sums, repetitions and mixtures are one thing: a list that says of which set, and which of its samples. */
-#include "data/stream.h"
+#include "data/dataset.h"
 #include "wick/datasets.h"
 
 #include <math.h>

@@ -27,9 +27,10 @@ struct wick_stream {
     entry *ring;      /* [window] */
     uint8_t **buffer; /* [shuffle] */
     int64_t buffered;
-    int64_t epoch, head; /* the sample that is read next */
+    int64_t epoch, head; /* the sample that is read next; epoch -1: nothing is */
+    int64_t wanted;      /* the epoch that `again` is for */
     int64_t taken;       /* behind the last one that was handed over */
-    bool again;          /* the epoch begins anew before anything is read */
+    bool again;          /* an epoch begins before anything is read */
     bool touched;        /* something was read, ever */
     bool dry;            /* the source has ended */
     wick_words words;
@@ -56,11 +57,12 @@ static void read_record(wick_stream *s, uint8_t *to) {
 
 /* What was left of the epoch before is read over where the source only goes on: samples of its count. */
 static void restart(wick_stream *s) {
-    const bool next_one = !s->source.begin && s->options.count && s->state == WICK_STREAM_GOES_ON && s->touched;
+    const bool next_one = !s->source.begin && s->options.count && s->state == WICK_STREAM_GOES_ON && s->touched && s->wanted == s->epoch + 1;
     for (uint8_t *room = s->ring[0].record; next_one && s->head < s->options.count && s->state == WICK_STREAM_GOES_ON && !s->dry; s->head++) read_record(s, room);
     s->again = false;
     if (s->state == WICK_STREAM_BROKEN && next_one) return;
     s->state = WICK_STREAM_GOES_ON;
+    s->epoch = s->wanted;
     s->head = s->taken = 0;
     s->words = wick_words_of_epoch(s->options.seed, (uint64_t)s->epoch);
     for (int64_t i = 0; i < s->options.window; i++) s->ring[i].number = -1;
@@ -164,8 +166,8 @@ static void release(void *user) {
 /* Nothing behind `first` was handed over, and `first` is in the ring or comes yet: then it goes on as it is. */
 void wick_stream_begin(wick_stream *s, int64_t epoch, int64_t first) {
     pthread_mutex_lock(&s->lock);
-    const bool goes_on = epoch == s->epoch && !s->again && s->state != WICK_STREAM_BROKEN && first >= s->taken && first + s->options.window >= s->head;
-    if (!goes_on) s->epoch = epoch, s->again = true;
+    s->wanted = epoch;
+    s->again = !(epoch == s->epoch && s->state != WICK_STREAM_BROKEN && first >= s->taken && first + s->options.window >= s->head);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -222,6 +224,7 @@ wick_status wick_dataset_of_stream(wick_context *ctx, const wick_stream_source *
     s->options = *options;
     if (!s->options.window) s->options.window = WINDOW;
     s->again = true;
+    s->epoch = -1;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->decoded, NULL);
     wick_status status = make_rooms(ctx, s);

@@ -245,6 +245,11 @@ TEST(what_cannot_begin_anew_is_read_once_or_goes_on) {
             CHECK(t.status == WICK_OK && in_order(&t, epoch * 21, 1));
             CHECK_INT(t.n, drop ? 16 : 21);
         }
+        take(g.loader, 1, &t);
+        CHECK(t.status == WICK_OK && in_order(&t, 4 * 21, 1));
+        REQUIRE(wick_loader_seek(g.loader, 4, 0) == WICK_OK); /* what was there is gone: an error, not other samples */
+        take(g.loader, 1, &t);
+        CHECK(t.status == WICK_ERR_UNSUPPORTED && t.n == 0);
         wick_loader_free(&g.loader);
         wick_dataset_free(&g.set);
     }
