@@ -32,7 +32,7 @@ GEMM_INLINE void GEMM_NAME(sweep_rows)(const GEMM_T *a, int64_t a_row, int64_t a
         GEMM_UNROLL
         for (int p = 0; p < steps; p++) {
             const GEMM_T *from = b + p * b_row + j;
-            __builtin_prefetch(from + steps * b_row, 0, 2); /* to L2: such rows share sets of L1 */
+            if (WICK_GEMM_ASK_ROWS) __builtin_prefetch(from + steps * b_row, 0, 2); /* to L2: such rows share sets of L1 */
             y[p] = cols - j >= L ? GEMM_NAME(load)(from) : GEMM_NAME(load_part)(from, cols - j);
         }
         GEMM_UNROLL

@@ -50,10 +50,10 @@ static int8_columns columns_of(const wick_int8 *p, void *packed) {
     return (int8_columns){at, at + n, (float *)(void *)(at + 2 * n), (float *)(void *)(at + 3 * n), (float *)(void *)(at + 4 * n), at + 4 * n + 2};
 }
 
-/* Quads take A unsigned and B signed: the others are moved by so much. */
+/* Quads take A unsigned and B signed, a few rows B signed: the others are moved by so much. */
 static bool moves(const wick_int8 *p) { return p->kernel->group == 4 && !p->kernel->any_sign && !p->depthwise; }
 static int32_t moved_a(const wick_int8 *p) { return moves(p) && p->a_signed ? 128 : 0; }
-static int32_t moved_b(const wick_int8 *p) { return moves(p) && !p->b_signed ? -128 : 0; }
+static int32_t moved_b(const wick_int8 *p) { return (moves(p) || p->few) && !p->b_signed ? -128 : 0; }
 
 static size_t reserve(size_t *at, size_t bytes) {
     const size_t was = *at;
@@ -67,14 +67,13 @@ void wick_int8_prepare(wick_int8 *p) {
     p->kernel = q;
     p->tasks = p->tasks_pack = 0;
     p->packed = p->scratch = p->scratch_pack = 0;
-    p->few = false;
+    p->few = q->few && !p->keep && !p->conv && p->m <= WICK_INT8_FEW && p->b_col == 1 && p->k > 0;
     const int64_t taps = p->conv ? product(p->kernel_dims) : 1;
     p->row_sums = !p->depthwise && (p->has_b_zero || moved_b(p));
     p->padded = (int64_t)WICK_ALIGN_UP(p->k, q->along);
     if (p->depthwise) p->b_count = 1;
     if (!p->m || !p->n || !p->b_count || (p->conv && !p->batch)) return;
 
-    p->few = q->few && !p->keep && !p->conv && p->m <= WICK_INT8_FEW && p->b_col == 1 && p->k > 0;
     if (p->few) {
         const double work = (double)p->m * (double)p->n * (double)(p->k + 8), task = (double)wick_tuning_now()->int8_task_work;
         const double each = (double)p->n / (1 + work / task);
@@ -83,7 +82,7 @@ void wick_int8_prepare(wick_int8 *p) {
         p->cols = WICK_ALIGN_UP(WICK_MAX(INT8_SWEEP_LEAST, (int64_t)WICK_MIN(each, (double)INT8_SWEEP_MOST)), 64);
         p->tasks = ceil_div(p->n, p->cols);
         size_t scratch = 0;
-        reserve(&scratch, (size_t)(p->rows * p->padded) + INT8_SLACK);
+        reserve(&scratch, (size_t)(p->rows * p->padded * q->elem) + INT8_SLACK);
         p->at_sums = reserve(&scratch, (size_t)p->rows * sizeof(int32_t));
         p->at_tile = reserve(&scratch, (size_t)((p->rows + 1) * p->cols) * sizeof(int32_t));
         p->at_columns = reserve(&scratch, (size_t)(4 * p->cols + 3) * sizeof(int32_t));
@@ -325,17 +324,17 @@ static void amx_tile(const wick_int8 *p, const wick_int8_tile *t, int64_t rows, 
 
 static void run_few(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch) {
     const int zero = byte_at(d->a_zero, p->a_signed, 0);
-    const int64_t size = p->result < WICK_INT8_U8 ? 4 : 1, w = p->cols;
+    const int64_t size = p->result < WICK_INT8_U8 ? 4 : 1, w = p->cols, a_row = p->padded * p->kernel->elem;
     int32_t *row_sums = (int32_t *)(void *)(scratch + p->at_sums), *sums = (int32_t *)(void *)(scratch + p->at_tile), *by_column = sums + p->rows * w;
     int32_t *at = (int32_t *)(void *)(scratch + p->at_columns);
     const int8_columns columns = {at, at + w, (float *)(void *)(at + 2 * w), (float *)(void *)(at + 3 * w), (float *)(void *)(at + 4 * w), at + 4 * w + 2};
-    for (int64_t i = 0; i < p->m; i++) row_sums[i] = lay_out_row(p, d->a, 0, i, zero, (uint8_t *)scratch + p->at_raw, (uint8_t *)scratch + i * p->padded);
+    for (int64_t i = 0; i < p->m; i++) row_sums[i] = lay_out_row(p, d->a, 0, i, zero, (uint8_t *)scratch + p->at_raw, (uint8_t *)scratch + i * a_row);
     const bool summed = zero + moved_a(p) != 0;
     memset(by_column, 0, (size_t)w * sizeof *by_column);
     set_bounds(p, d, &columns);
     for (int64_t t = begin; t < end; t++) {
         const int64_t c0 = t * w, cols = WICK_MIN(w, p->n - c0);
-        const wick_int8_sweep s = {.k = p->k, .cols = cols, .a = (const uint8_t *)scratch, .a_row = p->padded, .padded = p->padded, .b = (const uint8_t *)d->b + c0, .b_row = p->b_row,
+        const wick_int8_sweep s = {.k = p->k, .cols = cols, .a = (const uint8_t *)scratch, .a_row = a_row, .padded = p->padded, .b = (const uint8_t *)d->b + c0, .b_row = p->b_row,
                                    .flip = moved_b(p) ? 0x80 : 0, .sums = sums, .columns = summed ? by_column : NULL, .width = w};
         p->kernel->few[p->m - 1](&s);
         for (int64_t j = 0; j < cols; j++) set_column(p, d, &columns, j, c0 + j, by_column[j], byte_at(d->b_zero, p->b_signed, p->b_zero_each ? c0 + j : 0) + moved_b(p));

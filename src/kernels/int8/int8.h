@@ -8,7 +8,7 @@
  *   pairs   2 i16 of each: vpmaddwd. Two products of bytes fit an i32
  *   tiles   4 bytes of each, of any sign, and 64 along k at once: gemm/amx.h. A and B as they are, k with zeros to 64
  *
- *   few    up to 4 rows by quads that are made in registers of B as it lies: nothing is packed
+ *   few    up to 4 rows by quads, or pairs, that are made in registers of B as it lies: nothing is packed
  *
  * Sums are i32 that wrap, so that every way gives the same bits. Zero points leave sums of columns of B, known after packing, and sums of rows
  * of A:   sum (a - za)(b - zb) = sum a b - za sum b - zb sum a + k za zb. */
@@ -42,12 +42,12 @@ typedef struct wick_int8_finish {
     int64_t c_row; /* elements */
 } wick_int8_finish;
 
-/* A few rows of A times B where it lies, rows of it contiguous: sums[rows][width] = A B for cols columns, up to width, a multiple of 64. quads only. */
+/* A few rows of A times B where it lies, rows of it contiguous: sums[rows][width] = A B for cols columns, up to width, a multiple of 64. */
 enum { WICK_INT8_FEW = 4 };
 typedef struct wick_int8_sweep {
     int64_t k, cols;
     const uint8_t *a; /* rows as `row` lays them out */
-    int64_t a_row, padded;
+    int64_t a_row, padded; /* a_row: bytes */
     const uint8_t *b;
     int64_t b_row;
     uint8_t flip; /* bytes of B are moved by this: x ^ flip */

@@ -73,7 +73,8 @@ static int32_t row_pairs(int64_t k, int64_t padded, bool is_signed, const void *
         } else {                                                                                                                   \
             for (int j = 0; j < NR; j++) sums[j] = 0;                                                                              \
             if (GROUP == 4 && INT8_WEAVES && whole) weave_fours(whole, src, row, NR, flip, (FROM)-1 < 0, to, sums);                \
-            for (int64_t p = GROUP == 4 && INT8_WEAVES ? whole : 0; p < whole; p += GROUP) {                                                                           \
+            if (GROUP == 2 && INT8_WEAVES && whole) weave_twos(whole, src, row, NR, (FROM)-1 < 0, to, sums);                       \
+            for (int64_t p = INT8_WEAVES ? whole : 0; p < whole; p += GROUP) {                                                     \
                 const uint8_t *restrict from = src + p * row;                                                                      \
                 T *restrict at = to + p * NR;                                                                                      \
                 for (int j = 0; j < NR; j++)                                                                                       \
@@ -133,6 +134,23 @@ INT8_INLINE void weave_fours(int64_t k, const uint8_t *src, int64_t row, const i
     }
     _Pragma("GCC unroll 8") for (int j = 0; j < nr / 4; j++) _mm_storeu_si128((__m128i *)(void *)(sums + 4 * j), sum[j]);
 }
+/* The same of pairs that are i16; k is even. */
+INT8_INLINE void weave_twos(int64_t k, const uint8_t *src, int64_t row, const int nr, const bool is_signed, void *dst, int32_t *sums) {
+    __m256i *to = dst, sum[8];
+    _Pragma("GCC unroll 8") for (int j = 0; j < nr / 8; j++) sum[j] = _mm256_setzero_si256();
+    for (int64_t p = 0; p < k; p += 2, src += 2 * row) {
+        _Pragma("GCC unroll 4") for (int j = 0; j < nr / 16; j++) {
+            const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(src + 16 * j)), y = _mm_loadu_si128((const __m128i *)(const void *)(src + row + 16 * j));
+            const __m128i low = _mm_unpacklo_epi8(x, y), high = _mm_unpackhi_epi8(x, y);
+            const __m256i out[2] = {is_signed ? _mm256_cvtepi8_epi16(low) : _mm256_cvtepu8_epi16(low), is_signed ? _mm256_cvtepi8_epi16(high) : _mm256_cvtepu8_epi16(high)};
+            _Pragma("GCC unroll 2") for (int q = 0; q < 2; q++) {
+                sum[2 * j + q] = _mm256_add_epi32(sum[2 * j + q], _mm256_madd_epi16(out[q], _mm256_set1_epi16(1)));
+                _mm256_storeu_si256(to++, out[q]);
+            }
+        }
+    }
+    _Pragma("GCC unroll 8") for (int j = 0; j < nr / 8; j++) _mm256_storeu_si256((__m256i *)(void *)(sums + 8 * j), sum[j]);
+}
 #endif
 #ifdef __clang__
 #define INT8_UNROLL _Pragma("clang loop unroll(full)")
@@ -157,24 +175,33 @@ enum { INT8_MR = 6, INT8_VEC_BYTES = 16 };
 enum { PAIRS_MR = INT8_MR, PAIRS_NR = INT8_VEC_BYTES / 2 };
 typedef int32_t int8_sums __attribute__((vector_size(INT8_VEC_BYTES)));
 
-#define INT8_NAME(x) x##_pairs
-#define INT8_TARGET
-#define INT8_VEC int8_sums
+/* PAIRS_DOT: two products of i16 to each sum. INT8_WEAVE: vectors unpacked within 16 bytes. */
 #if WICK_TIER_ID == 3
-#define INT8_DOT(sum, a, b) ((sum) + (int8_sums)_mm512_madd_epi16((__m512i)(a), (__m512i)(b)))
+#define PAIRS_DOT(sum, a, b) ((sum) + (int8_sums)_mm512_madd_epi16((__m512i)(a), (__m512i)(b)))
+#define INT8_WEAVE(what, a, b) ((int8_sums)_mm512_unpack##what((__m512i)(a), (__m512i)(b)))
 #elif WICK_TIER_ID == 2
-#define INT8_DOT(sum, a, b) ((sum) + (int8_sums)_mm256_madd_epi16((__m256i)(a), (__m256i)(b)))
+#define PAIRS_DOT(sum, a, b) ((sum) + (int8_sums)_mm256_madd_epi16((__m256i)(a), (__m256i)(b)))
+#define INT8_WEAVE(what, a, b) ((int8_sums)_mm256_unpack##what((__m256i)(a), (__m256i)(b)))
 #elif defined(__SSE2__)
-#define INT8_DOT(sum, a, b) ((sum) + (int8_sums)_mm_madd_epi16((__m128i)(a), (__m128i)(b)))
+#define PAIRS_DOT(sum, a, b) ((sum) + (int8_sums)_mm_madd_epi16((__m128i)(a), (__m128i)(b)))
+#define INT8_WEAVE(what, a, b) ((int8_sums)_mm_unpack##what((__m128i)(a), (__m128i)(b)))
 #elif defined(WICK_NEON)
-INT8_INLINE int8_sums int8_dot(int8_sums sum, int8_sums a, int8_sums b) {
+INT8_INLINE int8_sums pairs_dot(int8_sums sum, int8_sums a, int8_sums b) {
     const int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
     return sum + (int8_sums)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
 }
-#define INT8_DOT int8_dot
+#define PAIRS_DOT pairs_dot
+#define neon_lo_epi8 vzip1q_s8
+#define neon_hi_epi8 vzip2q_s8
+#define INT8_WEAVE(what, a, b) ((int8_sums)neon_##what((int8x16_t)(a), (int8x16_t)(b)))
 #else
-#define INT8_DOT(sum, a, b) ((sum) + ((a) << 16 >> 16) * ((b) << 16 >> 16) + ((a) >> 16) * ((b) >> 16))
+#define PAIRS_DOT(sum, a, b) ((sum) + ((a) << 16 >> 16) * ((b) << 16 >> 16) + ((a) >> 16) * ((b) >> 16))
 #endif
+
+#define INT8_NAME(x) x##_pairs
+#define INT8_TARGET
+#define INT8_VEC int8_sums
+#define INT8_DOT PAIRS_DOT
 #include "kernels/int8/int8_tile.h"
 
 #endif
@@ -182,6 +209,7 @@ INT8_INLINE int8_sums int8_dot(int8_sums sum, int8_sums a, int8_sums b) {
 #ifndef INT8_WEAVES
 #define INT8_WEAVES 0
 #define weave_fours(...) ((void)0)
+#define weave_twos(...) ((void)0)
 #endif
 
 static void finish(const wick_int8_finish *f) {
@@ -199,20 +227,20 @@ static void pack_pairs(int64_t k, int64_t cols, bool is_signed, const void *src,
 /* ---- quads of bytes ----------------------------------------------------------------------------------------------------------------- */
 
 #if WICK_TIER_ID == 3
-#define INT8_NAME(x) x##_quads
-#define INT8_TARGET __attribute__((target("avx512vnni")))
-#define INT8_VEC int8_sums
-#define INT8_DOT(sum, a, b) ((int8_sums)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), (__m512i)(b)))
+#define QUADS_TARGET __attribute__((target("avx512vnni")))
+#define QUADS_DOT(sum, a, b) ((int8_sums)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), (__m512i)(b)))
 #define INT8_HAS_QUADS
 #elif WICK_TIER_ID == 2 && (!defined(__clang__) || __clang_major__ >= 12)
-#define INT8_NAME(x) x##_quads
-#define INT8_TARGET __attribute__((target("avxvnni")))
-#define INT8_VEC int8_sums
-#define INT8_DOT(sum, a, b) ((int8_sums)_mm256_dpbusd_avx_epi32((__m256i)(sum), (__m256i)(a), (__m256i)(b)))
+#define QUADS_TARGET __attribute__((target("avxvnni")))
+#define QUADS_DOT(sum, a, b) ((int8_sums)_mm256_dpbusd_avx_epi32((__m256i)(sum), (__m256i)(a), (__m256i)(b)))
 #define INT8_HAS_QUADS
 #endif
 
 #ifdef INT8_HAS_QUADS
+#define INT8_NAME(x) x##_quads
+#define INT8_TARGET QUADS_TARGET
+#define INT8_VEC int8_sums
+#define INT8_DOT QUADS_DOT
 #include "kernels/int8/int8_tile.h"
 static int32_t row_quads(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
     const uint8_t *restrict from = src, flip = is_signed ? 0x80 : 0;
@@ -229,47 +257,12 @@ static void pack_quads(int64_t k, int64_t cols, bool is_signed, const void *src,
 }
 #endif
 
-#ifdef INT8_HAS_QUADS
-#if WICK_TIER_ID == 3
-#define QUADS_TARGET __attribute__((target("avx512vnni")))
-#define QUADS_DOT(sum, a, b) ((int8_sums)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), (__m512i)(b)))
-#define QUADS_WEAVE(what, a, b) ((int8_sums)_mm512_unpack##what((__m512i)(a), (__m512i)(b)))
-#else
-#define QUADS_TARGET __attribute__((target("avxvnni")))
-#define QUADS_DOT(sum, a, b) ((int8_sums)_mm256_dpbusd_avx_epi32((__m256i)(sum), (__m256i)(a), (__m256i)(b)))
-#define QUADS_WEAVE(what, a, b) ((int8_sums)_mm256_unpack##what((__m256i)(a), (__m256i)(b)))
-#endif
-typedef int32_t int8_loose __attribute__((vector_size(INT8_VEC_BYTES), aligned(1), may_alias));
+/* ---- a few rows ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Two quads of k, of a vector's bytes of columns. Four neighbouring columns are put together within 16 bytes, so that vector i of four has columns 4 i to 4 i + 3 of each 16. */
-QUADS_TARGET INT8_INLINE void sweep_block(const wick_int8_sweep *t, const uint8_t *const *b, int64_t j, int64_t at, const int32_t (*x)[2], const int32_t *ones, const int rows) {
-    enum { V = INT8_VEC_BYTES / 4 };
-    const int8_sums flip = (int8_sums){0} + (int32_t)(t->flip * 0x01010101u);
-    int8_sums w[2][4];
-    INT8_UNROLL
-    for (int q = 0; q < 2; q++) {
-        int8_sums y[4];
-        INT8_UNROLL
-        for (int i = 0; i < 4; i++) y[i] = *(const int8_loose *)(const void *)(b[4 * q + i] + j) ^ flip;
-        const int8_sums a = QUADS_WEAVE(lo_epi8, y[0], y[1]), c = QUADS_WEAVE(hi_epi8, y[0], y[1]), d = QUADS_WEAVE(lo_epi8, y[2], y[3]), e = QUADS_WEAVE(hi_epi8, y[2], y[3]);
-        w[q][0] = QUADS_WEAVE(lo_epi16, a, d), w[q][1] = QUADS_WEAVE(hi_epi16, a, d);
-        w[q][2] = QUADS_WEAVE(lo_epi16, c, e), w[q][3] = QUADS_WEAVE(hi_epi16, c, e);
-    }
-    INT8_UNROLL
-    for (int i = 0; i < rows; i++) {
-        INT8_UNROLL
-        for (int v = 0; v < 4; v++) {
-            int8_loose *sum = (int8_loose *)(void *)(t->sums + i * t->width + at + v * V);
-            *sum = QUADS_DOT(QUADS_DOT(*sum, (int8_sums){0} + x[i][0], w[0][v]), (int8_sums){0} + x[i][1], w[1][v]);
-        }
-    }
-    if (!t->columns) return;
-    INT8_UNROLL
-    for (int v = 0; v < 4; v++) {
-        int8_loose *sum = (int8_loose *)(void *)(t->columns + at + v * V);
-        *sum = QUADS_DOT(QUADS_DOT(*sum, (int8_sums){0} + ones[0], w[0][v]), (int8_sums){0} + ones[1], w[1][v]);
-    }
-}
+#ifdef INT8_WEAVE
+typedef int32_t int8_loose __attribute__((vector_size(INT8_VEC_BYTES), aligned(1), may_alias));
+enum { SWEEP_STEPS = 8 }; /* rows of B at once */
+
 /* The columns of a block in order. */
 static void put_in_order(int32_t *sums, int64_t width) {
     enum { V = INT8_VEC_BYTES / 4 };
@@ -280,41 +273,20 @@ static void put_in_order(int32_t *sums, int64_t width) {
             for (int v = 0; v < 4; v++) memcpy(sums + j + 16 * lane + 4 * v, was + v * V + 4 * lane, 16);
     }
 }
-QUADS_TARGET INT8_INLINE void sweep(const wick_int8_sweep *t, const int rows) {
-    enum { COLUMNS = INT8_VEC_BYTES, STEPS = 8 };
-    memset(t->sums, 0, (size_t)(rows * t->width) * sizeof *t->sums);
-    if (t->columns) memset(t->columns, 0, (size_t)t->width * sizeof *t->columns);
-    for (int64_t p = 0; p < t->k; p += STEPS) {
-        const uint8_t *b[STEPS];
-        int32_t x[WICK_INT8_FEW][2], ones[2];
-        for (int q = 0; q < STEPS; q++) b[q] = t->b + WICK_MIN(p + q, t->k - 1) * t->b_row; /* beyond k: times 0 */
-        for (int q = 0; q < 2; q++) {
-            const int64_t there = t->k - p - 4 * q;
-            ones[q] = there >= 4 ? 0x01010101 : there <= 0 ? 0 : 0x01010101 & ((1 << 8 * there) - 1);
-            for (int i = 0; i < rows; i++) {
-                x[i][q] = 0;
-                if (p + 4 * q < t->padded) memcpy(&x[i][q], t->a + i * t->a_row + p + 4 * q, 4);
-            }
-        }
-        int64_t j = 0;
-        for (; j + COLUMNS <= t->cols; j += COLUMNS) {
-            INT8_UNROLL
-            for (int q = 0; q < STEPS; q++) __builtin_prefetch(b[q] + STEPS * t->b_row + j, 0, 2);
-            sweep_block(t, b, j, j, (const int32_t(*)[2])x, ones, rows);
-        }
-        if (j == t->cols) continue;
-        uint8_t rest[STEPS][COLUMNS] = {{0}};
-        for (int q = 0; q < STEPS; q++) b[q] = memcpy(rest[q], b[q] + j, (size_t)(t->cols - j));
-        sweep_block(t, b, 0, j, (const int32_t(*)[2])x, ones, rows);
-    }
-    for (int i = 0; i < rows; i++) put_in_order(t->sums + i * t->width, t->width);
-    if (t->columns) put_in_order(t->columns, t->width);
-}
-QUADS_TARGET static void few_1(const wick_int8_sweep *t) { sweep(t, 1); }
-QUADS_TARGET static void few_2(const wick_int8_sweep *t) { sweep(t, 2); }
-QUADS_TARGET static void few_3(const wick_int8_sweep *t) { sweep(t, 3); }
-QUADS_TARGET static void few_4(const wick_int8_sweep *t) { sweep(t, 4); }
-static wick_int8_sweep_fn *const few_quads[WICK_INT8_FEW] = {few_1, few_2, few_3, few_4};
+
+#define SWEEP_NAME(x) x##_pairs
+#define SWEEP_TARGET
+#define SWEEP_GROUP 2
+#define SWEEP_DOT PAIRS_DOT
+#include "kernels/int8/int8_sweep.h"
+
+#ifdef INT8_HAS_QUADS
+#define SWEEP_NAME(x) x##_quads
+#define SWEEP_TARGET QUADS_TARGET
+#define SWEEP_GROUP 4
+#define SWEEP_DOT QUADS_DOT
+#include "kernels/int8/int8_sweep.h"
+#endif
 #endif
 
 /* ---- tiles: fours of bytes as they are ------------------------------------------------------------------------------------------------ */
@@ -420,7 +392,11 @@ static void channels(int64_t n, int64_t taps, bool is_signed, const void *const 
 #define INT8_NAMES(what) {"matmul_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what, "conv_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what}
 const wick_int8_table INT8_CAT(wick_int8_table_, WICK_TIER_NAME) = {
     .plain = {.names = INT8_NAMES(""), .group = 2, .along = 2, .elem = 2, .mr = PAIRS_MR, .nr = PAIRS_NR, .tiles = tiles_pairs, .row = row_pairs, .pack = pack_pairs,
-              .finish = finish, .channels = channels},
+              .finish = finish, .channels = channels,
+#ifdef INT8_WEAVE
+              .few = few_pairs,
+#endif
+    },
 #ifdef INT8_HAS_QUADS
     .vnni = {.names = INT8_NAMES("_vnni"), .group = 4, .along = 4, .elem = 1, .mr = INT8_MR, .nr = PAIRS_NR, .tiles = tiles_quads, .row = row_quads, .pack = pack_quads,
              .finish = finish, .few = few_quads, .channels = channels},
