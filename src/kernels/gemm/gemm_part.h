@@ -1,5 +1,5 @@
 /* gemm_part.h: parts of vectors, and the short ones that transposing makes. Included by gemm_tier.c once per type. */
-/* The first n elements of a vector, 0 < n <= L: with masks; without them, where GEMM_MASKED is 0, by a copy. */
+/* The first n elements of a vector, 0 < n <= L: with masks, which are a register's worth only where GEMM_MASKED is 1; without, by a copy. */
 #if WICK_TIER_ID == 3
 #define GEMM_MASKED 1
 #if GEMM_BITS == 32
@@ -13,17 +13,36 @@ GEMM_INLINE void GEMM_NAME(store_mask)(GEMM_T *p, GEMM_NAME(mask) m, GEMM_NAME(v
 #endif
 GEMM_INLINE GEMM_NAME(mask) GEMM_NAME(mask_of)(int64_t n) { return (GEMM_NAME(mask))(n <= 0 ? 0 : n >= GEMM_NAME(L) ? -1 : (1 << n) - 1); }
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(load_part)(const GEMM_T *p, int64_t n) { return GEMM_NAME(load_mask)(GEMM_NAME(mask_of)(n), p); }
+GEMM_INLINE void GEMM_NAME(store_part)(GEMM_T *p, int64_t n, GEMM_NAME(vec) v) { GEMM_NAME(store_mask)(p, GEMM_NAME(mask_of)(n), v); }
 #else
 #define GEMM_MASKED 0
 typedef int GEMM_NAME(mask);
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(load_mask)(GEMM_NAME(mask) m, const GEMM_T *p) { (void)m; return GEMM_NAME(load)(p); }
 GEMM_INLINE void GEMM_NAME(store_mask)(GEMM_T *p, GEMM_NAME(mask) m, GEMM_NAME(vec) v) { (void)m; GEMM_NAME(store)(p, v); }
 GEMM_INLINE GEMM_NAME(mask) GEMM_NAME(mask_of)(int64_t n) { return n > 0; }
+#if WICK_TIER_ID == 2
+/* Ones for the first n of a vector's elements, in the upper bits that such loads and stores go by. */
+GEMM_INLINE __m256i GEMM_NAME(first_of)(int64_t n) {
+    static const int32_t there[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256((const __m256i *)(const void *)(there + 8 - n * (GEMM_BITS / 32)));
+}
+#if GEMM_BITS == 32
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(load_part)(const GEMM_T *p, int64_t n) { return _mm256_maskload_ps(p, GEMM_NAME(first_of)(n)); }
+GEMM_INLINE void GEMM_NAME(store_part)(GEMM_T *p, int64_t n, GEMM_NAME(vec) v) { _mm256_maskstore_ps(p, GEMM_NAME(first_of)(n), v); }
+#else
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(load_part)(const GEMM_T *p, int64_t n) { return _mm256_maskload_pd(p, GEMM_NAME(first_of)(n)); }
+GEMM_INLINE void GEMM_NAME(store_part)(GEMM_T *p, int64_t n, GEMM_NAME(vec) v) { _mm256_maskstore_pd(p, GEMM_NAME(first_of)(n), v); }
+#endif
+#else
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(load_part)(const GEMM_T *p, int64_t n) {
     GEMM_T whole[GEMM_NAME(L)] = {0};
     for (int64_t j = 0; j < n; j++) whole[j] = p[j];
     return GEMM_NAME(load)(whole);
 }
+GEMM_INLINE void GEMM_NAME(store_part)(GEMM_T *p, int64_t n, GEMM_NAME(vec) v) {
+    for (int64_t j = 0; j < n; j++) p[j] = v[j];
+}
+#endif
 #endif
 
 /* transpose() with three addresses for all columns: src, their distance in bytes, and three times that. */

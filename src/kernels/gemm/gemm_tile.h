@@ -1,13 +1,22 @@
 /* gemm_tile.h: the register tile and the packing of one type. Included by gemm_tier.c once per type. */
 
-/* The end of a tile that is not whole vectors of contiguous C: the same operations, element by element. */
+/* The end of a tile that is not whole vectors of contiguous C: the same operations, row by row or element by element. */
 static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_tile *t, const GEMM_T *acc, int rows,
                                                              int width) {
+    enum { L = GEMM_NAME(L) };
     const GEMM_T *bias = t->bias;
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows; i++, acc += width) {
         GEMM_T *c = (GEMM_T *)t->c + i * t->c_row;
-        for (int64_t j = 0; j < t->cols; j++) {
-            GEMM_T x = acc[i * width + j];
+        for (int64_t j = 0; t->c_col == 1 && j < t->cols; j += L) {
+            const int64_t n = WICK_MIN(t->cols - j, L);
+            GEMM_NAME(vec) x = GEMM_NAME(load)(acc + j);
+            if (t->add) x = GEMM_NAME(load_part)(c + j, n) + x;
+            if (t->bias_mode) x += t->bias_mode == 1 ? GEMM_NAME(load_part)(bias + j, n) : GEMM_NAME(set1)(bias[i]);
+            if (t->relu) x = GEMM_NAME(relu)(x);
+            GEMM_NAME(store_part)(c + j, n, x);
+        }
+        for (int64_t j = 0; t->c_col != 1 && j < t->cols; j++) {
+            GEMM_T x = acc[j];
             if (t->add) x = c[j * t->c_col] + x;
             if (t->bias_mode) x += bias[t->bias_mode == 1 ? j : i];
             if (t->relu) x = x < 0 ? 0 : x;
