@@ -158,22 +158,31 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
 
 /* Columns are contiguous: blocks of LT columns by a chunk of each: few enough columns that their lines stay in L1 even
  * where their distance puts them into one set, long enough chunks for the prefetcher. The last block overlaps the one
- * before it. */
+ * before it, and so do halves of a block of less than LT columns. */
 GEMM_INLINE void GEMM_NAME(pack_columns)(int64_t k, int64_t cols, const GEMM_T *src, int64_t col, GEMM_T *dst,
                                          int64_t dst_row) {
     enum { L = GEMM_NAME(L), Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), CHUNK = WICK_GEMM_CHUNK / (int)sizeof(GEMM_T) };
     const int64_t padded = (cols + L - 1) / L * L;
     for (int64_t p0 = 0; p0 < k; p0 += CHUNK) {
-        const int64_t end = WICK_MIN(k, p0 + CHUNK), whole = cols < LT ? p0 : end - (end - p0) % Q;
+        const int64_t end = WICK_MIN(k, p0 + CHUNK), whole = cols < Q ? p0 : end - (end - p0) % Q;
         if (padded > cols)
             for (int64_t p = p0; p < end; p++) GEMM_NAME(store)(dst + p * dst_row + padded - L, (GEMM_NAME(vec)){0});
         for (int64_t j0 = 0; j0 < cols && cols >= LT; j0 += LT) {
             const int64_t j = WICK_MIN(j0, cols - LT);
             for (int64_t p = p0; p < whole; p += Q) {
                 GEMM_NAME(tvec) y[Q];
-                GEMM_NAME(transpose)(src + j * col + p, col, y);
+                GEMM_NAME(transpose)(src + j * col + p, col, Q, y);
                 GEMM_UNROLL
                 for (int q = 0; q < Q; q++) *(GEMM_NAME(tvecu) *)(dst + (p + q) * dst_row + j) = y[q];
+            }
+        }
+        for (int64_t p = p0; p < whole && cols < LT; p += Q) {
+            GEMM_NAME(tvec) y[Q];
+            GEMM_NAME(transpose)(src + p, col, cols - Q, y);
+            GEMM_UNROLL
+            for (int q = 0; q < Q; q++) {
+                memcpy(dst + (p + q) * dst_row, &y[q], 16);
+                memcpy(dst + (p + q) * dst_row + cols - Q, (const char *)&y[q] + sizeof y[q] - 16, 16);
             }
         }
         for (int64_t p = whole; p < end; p++)

@@ -58,14 +58,14 @@ typedef GEMM_T GEMM_NAME(tvec) __attribute__((vector_size(WICK_MIN(WICK_GEMM_VEC
 typedef GEMM_T GEMM_NAME(tvecu)
     __attribute__((vector_size(WICK_MIN(WICK_GEMM_VEC_BYTES, 32)), aligned(sizeof(GEMM_T)), may_alias));
 
-/* 16 bytes of column `src` and, in the high half of a 32-byte vector, 16 bytes of the column QUAD columns on. */
-GEMM_INLINE GEMM_NAME(tvec) GEMM_NAME(load_pair)(const GEMM_T *src, int64_t col) {
+/* 16 bytes of column `src` and, in the high half of a 32-byte vector, 16 bytes of what is `high` elements on. */
+GEMM_INLINE GEMM_NAME(tvec) GEMM_NAME(load_pair)(const GEMM_T *src, int64_t high) {
 #if WICK_TIER_ID > 1
     const __m128i lo = _mm_loadu_si128((const __m128i *)(const void *)src);
-    const __m128i hi = _mm_loadu_si128((const __m128i *)(const void *)(src + GEMM_NAME(QUAD) * col));
+    const __m128i hi = _mm_loadu_si128((const __m128i *)(const void *)(src + high));
     return (GEMM_NAME(tvec))_mm256_inserti128_si256(_mm256_castsi128_si256(lo), hi, 1);
 #else
-    (void)col;
+    (void)high;
     return *(const GEMM_NAME(tvecu) *)src;
 #endif
 }
@@ -93,7 +93,6 @@ GEMM_INLINE GEMM_NAME(tvec) GEMM_NAME(load_pair)(const GEMM_T *src, int64_t col)
 #define GEMM_HI64(a, b) __builtin_shufflevector(a, b, 1, 3)
 #endif
 
-/* y[p][j] = src[j * col + p] for p < QUAD, j < LT. */
 GEMM_INLINE void GEMM_NAME(transpose_in_registers)(const GEMM_NAME(tvec) x[GEMM_NAME(QUAD)], GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
 #if GEMM_BITS == 32
     const GEMM_NAME(tvec) lo01 = GEMM_LO32(x[0], x[1]), lo23 = GEMM_LO32(x[2], x[3]);
@@ -107,9 +106,10 @@ GEMM_INLINE void GEMM_NAME(transpose_in_registers)(const GEMM_NAME(tvec) x[GEMM_
     y[1] = GEMM_HI64(x[0], x[1]);
 #endif
 }
-GEMM_INLINE void GEMM_NAME(transpose)(const GEMM_T *src, int64_t col, GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
+/* y[p][j] = src[j * col + p] for p < QUAD, j < QUAD, and the same of the columns from `second` on in the high half. */
+GEMM_INLINE void GEMM_NAME(transpose)(const GEMM_T *src, int64_t col, int64_t second, GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
     GEMM_NAME(tvec) x[GEMM_NAME(QUAD)];
     GEMM_UNROLL
-    for (int q = 0; q < GEMM_NAME(QUAD); q++) x[q] = GEMM_NAME(load_pair)(src + q * col, col);
+    for (int q = 0; q < GEMM_NAME(QUAD); q++) x[q] = GEMM_NAME(load_pair)(src + q * col, second * col);
     GEMM_NAME(transpose_in_registers)(x, y);
 }

@@ -121,20 +121,12 @@ void wick_narrow_prepare(wick_gemm *g) {
     down = ceil_div(g->m, g->mc);
     g->tasks = ceil_div(g->n, g->nc) * down;
 
-    if (dot && (g->keep || down > 1)) {
+    if (dot ? g->keep || down > 1 : down > 1) { /* f32 panels are twice what B takes: not for their own sake */
         g->how |= NARROW_SHARE_B;
         g->packed = (size_t)(panels * s.nr * groups_of(&s, g->k)) * 4;
         g->tasks_pack = ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (s.nr * g->k + 1));
     }
     g->scratch = WICK_ALIGN_UP(bytes_of_a(g), WICK_ALIGN) + WICK_ALIGN_UP(bytes_of_b(g), WICK_ALIGN) + bytes_of_sums(g);
-}
-
-void wick_narrow_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
-    const narrow_shape s = shape_of(g);
-    const int64_t panels = ceil_div(g->n, s.nr), per_task = ceil_div(panels, g->tasks_pack);
-    for (int64_t j = begin * per_task; j < WICK_MIN(panels, end * per_task); j++)
-        dot_of(g)->pack(g->k, WICK_MIN(s.nr, g->n - j * s.nr), (const uint16_t *)b + j * s.nr * g->b_col, g->b_row, g->b_col,
-                         (char *)packed + j * s.nr * groups_of(&s, g->k) * 4, s.nr);
 }
 
 /* ---- f32 panels --------------------------------------------------------------------------------------------------------------------- */
@@ -173,6 +165,22 @@ static void widen_panel(const wick_gemm *g, int64_t k, int64_t cols, const uint1
             }
         }
         g->kernel->pack(n, cols, wide, 1, NARROW_CHUNK, dst + p0 * dst_row, dst_row);
+    }
+}
+
+void wick_narrow_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
+    const narrow_shape s = shape_of(g);
+    const int64_t panels = ceil_div(g->n, s.nr), per_task = ceil_div(panels, g->tasks_pack), all = groups_of(&s, g->k);
+    for (int64_t j = begin * per_task; j < WICK_MIN(panels, end * per_task); j++) {
+        const int64_t cols = WICK_MIN(s.nr, g->n - j * s.nr);
+        const uint16_t *from = (const uint16_t *)b + j * s.nr * g->b_col;
+        char *to = (char *)packed + j * s.nr * all * 4;
+        if (g->how & NARROW_DOT) {
+            dot_of(g)->pack(g->k, cols, from, g->b_row, g->b_col, to, s.nr);
+            continue;
+        }
+        for (int64_t k0 = 0; k0 < g->k; k0 += g->kc)
+            widen_panel(g, WICK_MIN(g->kc, g->k - k0), cols, from + k0 * g->b_row, g->b_row, g->b_col, (float *)(void *)to + k0 * s.nr, s.nr);
     }
 }
 
@@ -262,10 +270,10 @@ static void dot_tile(const wick_gemm *g, const narrow_task *t, const narrow_shap
     (cols > s->nr ? q->few[in_place][rows - 1] : q->tiles[in_place][(cols > s->lanes ? s->mr : 0) + rows - 1])(&d);
 }
 
-static void wide_tile(const wick_gemm *g, const narrow_task *t, const narrow_shape *s, int64_t i, int64_t rows, int64_t cols, int64_t k0, int64_t k, float *sums,
-                      int64_t sums_row) {
+static void wide_tile(const wick_gemm *g, const narrow_task *t, const narrow_shape *s, int64_t i, int64_t rows, int64_t cols, int64_t k0, int64_t k, const char *b,
+                      float *sums, int64_t sums_row) {
     const int64_t vectors = ceil_div(cols, s->lanes);
-    const wick_gemm_tile w = {.k = k, .a = t->packed_a + (i * g->k + k0) * s->width * 4, .a_row = 1, .a_col = s->width, .b = t->panel, .b_row = s->nr, .c = sums,
+    const wick_gemm_tile w = {.k = k, .a = t->packed_a + (i * g->k + k0) * s->width * 4, .a_row = 1, .a_col = s->width, .b = b, .b_row = s->nr, .c = sums,
                               .c_row = sums_row, .c_col = 1, .cols = vectors * s->lanes, .add = k0 > 0};
     g->kernel->tiles[(vectors - 1) * s->mr + rows - 1](&w);
 }
@@ -305,7 +313,7 @@ static void run_task(const wick_gemm *g, const narrow_task *t) {
                 rows = t->height + (i < t->taller);
                 float *sums = t->sums + (g->k > g->kc ? (row - t->r0) * sums_row : 0);
                 if (dot) dot_tile(g, t, &s, i, row, rows, col, cols, k0, k, in_place, b, sums, sums_row);
-                else wide_tile(g, t, &s, i, rows, cols, k0, k, sums, sums_row);
+                else wide_tile(g, t, &s, i, rows, cols, k0, k, b, sums, sums_row);
                 if (k0 + k < g->k) continue;
                 const wick_dot_finish f = {.rows = rows, .cols = cols, .sums = sums, .sums_row = sums_row, .bias = t->bias ? t->bias + (g->bias == 1 ? col : row) * elem : NULL,
                                            .bias_mode = g->bias, .relu = g->relu, .f32 = g->result == WICK_F32, .c = t->c + (row * g->c_row + col) * elem, .c_row = g->c_row};
