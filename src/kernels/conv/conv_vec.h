@@ -45,7 +45,7 @@ GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(pa
     for (int64_t i = 0; i < part; i++) p[i] = x[i];
 }
 #endif
-/* Past the caches: a vector is a line, of which nothing has to be read first. */
+/* Past the caches: a vector is a line, or two neighbours written one after the other are, of which nothing has to be read first. */
 #if WICK_TIER_ID == 3
 #define CONV_PAST 1
 GEMM_INLINE void CONV_NAME(store_past)(CONV_T *p, CONV_NAME(vec) v) {
@@ -53,6 +53,14 @@ GEMM_INLINE void CONV_NAME(store_past)(CONV_T *p, CONV_NAME(vec) v) {
         _mm512_stream_ps((float *)(void *)p, (__m512)v);
     else
         _mm512_stream_pd((double *)(void *)p, (__m512d)v);
+}
+#elif WICK_TIER_ID == 2
+#define CONV_PAST 1
+GEMM_INLINE void CONV_NAME(store_past)(CONV_T *p, CONV_NAME(vec) v) {
+    if (GEMM_BITS == 32)
+        _mm256_stream_ps((float *)(void *)p, (__m256)v);
+    else
+        _mm256_stream_pd((double *)(void *)p, (__m256d)v);
 }
 #else
 #define CONV_PAST 0
@@ -245,7 +253,7 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
     if (CONV_PAST && r->past) { /* such images come from memory, too: what the next outputs read and none before them did, in its order there, which is not that of the loops below */
         const CONV_T *next = columns.second[r->rows - 1] + n * step * r->src_pixel;
         for (int64_t i = 0; i < n * step; i++, next += r->src_pixel)
-            for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) __builtin_prefetch(next + channel);
+            for (int64_t channel = 0; channel < wholes; channel += 64 / (int)sizeof *next) __builtin_prefetch(next + channel);
     }
     for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_pixels)(r, &columns, dst, channel, n, step, true, part, false, false, false);
     if (rest && CONV_MASKED) CONV_NAME(three_pixels)(r, &columns, dst, wholes, n, step, false, part, false, false, false);
