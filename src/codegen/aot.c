@@ -221,7 +221,16 @@ static wick_status print_step(wick_c_printer *p, const wick_step *s) {
         return wick_c_print_int8_pack(p, s);
     case WICK_STEP_INT8:
         return wick_c_print_int8(p, s);
+    case WICK_STEP_ARG:
+        return wick_c_print_arg(p, s);
+    case WICK_STEP_SCAN:
+        return wick_c_print_scan(p, s);
+    case WICK_STEP_SORT:
+        return wick_c_print_sort(p, s);
+    case WICK_STEP_ALONG:
+        return wick_c_print_along(p, s);
     case WICK_STEP_PACK:
+    case WICK_STEP_STAGE:
     case WICK_STEP_PROGRAM_END:
     case WICK_STEP_MIRROR:
     case WICK_STEP_OTHER:

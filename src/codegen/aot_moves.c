@@ -1,4 +1,5 @@
-/* aot_moves.c: slices by index, and weighted sums of neighbours along an axis: what tables say where to read. */
+/* aot_moves.c: slices and elements by index, and weighted sums of neighbours along an axis: what tables say where to read. */
+#include <stddef.h>
 #include <stdio.h>
 
 #include "codegen/aot_print.h"
@@ -44,6 +45,55 @@ wick_status wick_c_print_gather(wick_c_printer *p, const wick_step *s) {
     wick_text_add(&p->calls, ", ");
     wick_c_argument(p, &s->refs[2], dtype);
     wick_text_add(&p->calls, known ? ");\n" : ")) return 2;\n");
+    return WICK_OK;
+}
+
+/* ---- elements by index, along an axis ---------------------------------------------------------------------------------------------------------------- */
+
+/* " + u0 * 12 + j * 4", from what the dims' strides are. */
+static void print_place(wick_text *t, const wick_along *a, size_t stride, bool along) {
+    for (int d = 0; d < a->rank; d++) {
+        const int64_t of = *(const int64_t *)(const void *)((const char *)&a->dim[d] + stride);
+        if (of) wick_text_add(t, " + u%d * %lld", d, LL(of));
+    }
+    const int64_t j = *(const int64_t *)(const void *)((const char *)&a->along + stride), l = *(const int64_t *)(const void *)((const char *)&a->inner + stride);
+    if (along && j) wick_text_add(t, " + j * %lld", LL(j));
+    if (l) wick_text_add(t, " + l * %lld", LL(l));
+}
+
+wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s) {
+    const wick_along *a = s->args;
+    static const char *const writes[] = {"*to = v;", "*to = *to + v;", "*to = *to * v;", "if (v > *to%s) *to = v;", "if (v < *to%s) *to = v;"};
+    const wick_dtype dtype = (wick_dtype)s->node->out[0].type.dtype;
+    const char *type = wick_c_memory(dtype);
+    int depth = 1;
+    if (!type) return wick_c_refuse(p, s, "its elements are not written as C yet");
+    wick_text t = (wick_text){0};
+    wick_text_add(&t, "(%s%s *data, const int64_t *index, %s%s *other) {\n", a->reads ? "const " : "", type, a->reads ? "" : "const ", type);
+    for (int d = 0; d < a->rank; d++) line(&t, depth++, "for (long u%d = 0; u%d < %lld; u%d++)", d, d, LL(a->dim[d].n), d);
+    line(&t, depth++, "for (long j = 0; j < %lld; j++)", LL(a->along.n));
+    line(&t, depth++, "for (long l = 0; l < %lld; l++) {", LL(a->inner.n));
+    wick_text_add(&t, "%*sint64_t at = index[0", 4 * depth, "");
+    print_place(&t, a, offsetof(wick_along_dim, index), true);
+    wick_text_add(&t, "];\n");
+    line(&t, depth, "if (at < 0) at += %lld;", LL(a->n));
+    line(&t, depth, "if (at < 0 || at >= %lld) return 1;", LL(a->n));
+    wick_text_add(&t, "%*s%s%s *to = data + at * %lld", 4 * depth, "", a->reads ? "const " : "", type, LL(a->along.data));
+    print_place(&t, a, offsetof(wick_along_dim, data), false);
+    wick_text_add(&t, ";\n%*s", 4 * depth, "");
+    wick_text_add(&t, a->reads ? "other[0" : "const %s v = other[0", type);
+    print_place(&t, a, offsetof(wick_along_dim, other), true);
+    wick_text_add(&t, a->reads ? "] = *to;\n" : "];\n");
+    if (!a->reads) line(&t, depth, writes[a->how], a->type <= WICK_CF64 ? " || v != v" : "");
+    line(&t, depth - 1, "}");
+    line(&t, 1, "return 0;");
+    wick_text_add(&t, "}\n");
+    wick_c_checking_kernel(p, a->reads ? "take_along" : "put_along", &t, WICK_C_INDEX);
+    for (int k = 0; k < 3; k++) {
+        if (k) wick_text_add(&p->calls, ", ");
+        wick_c_argument(p, &s->refs[k], k == 1 ? WICK_I64 : dtype);
+    }
+    wick_text_add(&p->calls, ")) return 2;\n");
     return WICK_OK;
 }
 

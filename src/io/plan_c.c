@@ -162,10 +162,14 @@ static bool is_shared(const wick_step *s, int ref) {
     if (s->kind == WICK_STEP_CONV) return ref + 1 == ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_SHARED] && ((const wick_step_conv *)s->args)->conv.what != WICK_CONV_WEIGHT;
     if (s->kind == WICK_STEP_INT8_PACK) return wick_c_int8_packed(s) == ref;
     if (s->kind == WICK_STEP_RECURRENT) return wick_c_recurrent_packed(s) == ref;
+    if (s->kind == WICK_STEP_SCAN) return ref >= 2 + ((const wick_step_scan *)s->args)->index;
+    if (s->kind == WICK_STEP_SORT) return ref >= 3;
     if (s->kind == WICK_STEP_PROGRAM) return ref == ((const wick_fused *)s->args)->n_in + ((const wick_fused *)s->args)->n_out;
     return false;
 }
-static bool is_printed(const wick_step *s) { return s->tasks > 0 && s->kind != WICK_STEP_PACK && s->kind != WICK_STEP_PROGRAM_END && s->kind != WICK_STEP_MIRROR; }
+static bool is_printed(const wick_step *s) {
+    return s->tasks > 0 && s->kind != WICK_STEP_PACK && s->kind != WICK_STEP_STAGE && s->kind != WICK_STEP_PROGRAM_END && s->kind != WICK_STEP_MIRROR;
+}
 
 /* Does the step give the same in each run, where `known` says of which buffers that is so? */
 static bool gives_the_same(const wick_step *s, const bool *known) {

@@ -1,5 +1,6 @@
 /* along.c: take_along_axis and put_along_axis: an index of the shape of the result (of what is written); ravel_index; iota. */
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/index.h"
 #include "wick/ops.h"
 
@@ -35,7 +36,7 @@ static wick_status along_step(wick_lower *l, wick_along *a, const char *name, do
     a->elem = wick_dtype_size((wick_dtype)data->type->dtype);
     a->type = wick_ctype_of((wick_dtype)data->type->dtype);
     wick_along_prepare(a);
-    wick_step step = {.name = name, .run = run_along, .tasks = a->tasks, .flops = flops, .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis",
+    wick_step step = {.name = name, .kind = WICK_STEP_ALONG, .run = run_along, .tasks = a->tasks, .flops = flops, .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis",
                       .bytes = (a->reads ? 2.0 : 3.0) * (double)wick_type_bytes(other->type) + (double)wick_type_bytes(index->type)};
     return wick_lower_step(l, &step, a, sizeof *a, (wick_ref[]){wick_lower_ref(data, !a->reads), wick_lower_ref(index, false), wick_lower_ref(other, a->reads)}, 3);
 }

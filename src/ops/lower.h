@@ -45,6 +45,7 @@ typedef struct wick_ref {
 /* What a step computes, and its arguments: see steps.h. */
 typedef enum wick_step_kind {
     WICK_STEP_OTHER,
+    WICK_STEP_STAGE, /* of what a later step, its last stage, has in its arguments as a whole */
     WICK_STEP_PACK, /* lays out an operand for a later step, which names it too */
     WICK_STEP_COPY,
     WICK_STEP_PROGRAM,
@@ -69,7 +70,11 @@ typedef enum wick_step_kind {
     WICK_STEP_INT8_PACK,
     WICK_STEP_INT8,
     WICK_STEP_INTEGERS,
-    WICK_STEP_ATTENTION
+    WICK_STEP_ATTENTION,
+    WICK_STEP_ARG,
+    WICK_STEP_SCAN,
+    WICK_STEP_SORT,
+    WICK_STEP_ALONG
 } wick_step_kind;
 
 typedef struct wick_step {

@@ -1,5 +1,6 @@
 /* reduce.c: sums and their kin over any axes, and the index of the largest. */
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/ops.h"
 
 static void reduced_type(const wick_type *in, uint32_t axes, bool keepdims, wick_type *out) {
@@ -173,27 +174,22 @@ static wick_status infer_arg(wick_infer *i) {
     return WICK_OK;
 }
 
-typedef struct arg_args {
-    wick_ctype type;
-    bool largest;
-    int64_t n, inner, outer, rows_per_task;
-} arg_args;
 static int64_t run_arg(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const arg_args *a = args;
-    wick_arg_reduce(a->type, a->largest, a->n, a->inner, begin * a->rows_per_task, WICK_MIN(end * a->rows_per_task, a->outer), ptr[0], ptr[1]);
+    const wick_step_arg *a = args;
+    wick_arg_reduce(a->type, a->largest, a->n, a->inner, begin * a->per_task, WICK_MIN(end * a->per_task, a->outer), ptr[0], ptr[1]);
     return -1;
 }
 static wick_status lower_arg(wick_lower *l, wick_node *node) {
     const arg_attr *attr = node->attr;
     wick_operand in, out;
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
-    arg_args a = {wick_ctype_of((wick_dtype)in.type->dtype), node->op == &wick_op_argmax, in.type->dims[attr->axis], 1, 1, 1};
+    wick_step_arg a = {wick_ctype_of((wick_dtype)in.type->dtype), node->op == &wick_op_argmax, in.type->dims[attr->axis], 1, 1, 1};
     for (int i = 0; i < in.type->rank; i++) *(i < attr->axis ? &a.outer : i > attr->axis ? &a.inner : &a.n) *= i == attr->axis ? 1 : in.type->dims[i];
-    a.rows_per_task = WICK_MAX(1, 32768 / WICK_MAX(a.n * a.inner, 1));
+    a.per_task = WICK_MAX(1, 32768 / WICK_MAX(a.n * a.inner, 1));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     wick_ref refs[2] = {wick_lower_ref(&in, false), wick_lower_ref(&out, true)};
-    wick_step step = {.name = node->op->name, .run = run_arg, .tasks = (a.outer + a.rows_per_task - 1) / a.rows_per_task,
+    wick_step step = {.name = node->op->name, .kind = WICK_STEP_ARG, .run = run_arg, .tasks = (a.outer + a.per_task - 1) / a.per_task,
                       .flops = (double)wick_type_count(in.type), .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type))};
     if (wick_type_count(out.type) == 0) step.tasks = 0;
     return wick_lower_step(l, &step, &a, sizeof a, refs, 2);

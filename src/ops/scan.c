@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/ops.h"
 #include "wick/index.h"
 #include "wick/reduce.h"
@@ -24,14 +25,9 @@ static wick_status infer_scan(wick_infer *i) {
     return WICK_OK;
 }
 
-typedef struct scan_args {
-    wick_scan scan;
-    int stage;
-    bool index;
-} scan_args;
 static int64_t run_scan(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const scan_args *a = args;
+    const wick_step_scan *a = args;
     wick_scan_run(&a->scan, a->stage, begin, end, ptr[0], ptr[1], a->index ? ptr[2] : NULL, a->scan.stages > 1 ? ptr[2 + a->index] : NULL);
     return -1;
 }
@@ -41,7 +37,7 @@ static wick_status lower_scan(wick_lower *l, wick_node *node) {
     wick_operand in, out, index;
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
-    scan_args a = {.scan = {.type = wick_ctype_of((wick_dtype)in.type->dtype), .kind = kind_of(node->op), .exclusive = attr->exclusive, .reverse = attr->reverse,
+    wick_step_scan a = {.scan = {.type = wick_ctype_of((wick_dtype)in.type->dtype), .kind = kind_of(node->op), .exclusive = attr->exclusive, .reverse = attr->reverse,
                             .outer = 1, .n = in.type->dims[attr->axis], .inner = 1},
                    .index = is_extreme(node->op)};
     if (a.index) WICK_TRY(wick_lower_out(l, node, 1, &index));
@@ -56,7 +52,7 @@ static wick_status lower_scan(wick_lower *l, wick_node *node) {
     }
     for (a.stage = 0; a.stage < a.scan.stages; a.stage++) {
         const bool last = a.stage == a.scan.stages - 1;
-        wick_step step = {.name = node->op->name, .run = run_scan, .tasks = a.scan.tasks[a.stage], .flops = last ? flops_scan(node) : 0,
+        wick_step step = {.name = node->op->name, .kind = last ? WICK_STEP_SCAN : WICK_STEP_STAGE, .run = run_scan, .tasks = a.scan.tasks[a.stage], .flops = last ? flops_scan(node) : 0,
                           .bytes = last ? 2.0 * (double)wick_type_bytes(in.type) : a.stage == 0 ? (double)wick_type_bytes(in.type) : 0};
         WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, refs, n_refs));
     }

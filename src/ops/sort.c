@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/index.h"
 #include "wick/ops.h"
 #include "wick/reduce.h"
@@ -43,12 +44,8 @@ static wick_status infer_sort(wick_infer *i) {
     i->out[1].dtype = WICK_I64;
     return WICK_OK;
 }
-typedef struct sort_args {
-    wick_sorting sort;
-    int stage;
-} sort_args;
 static int64_t run_sort(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    const sort_args *a = args;
+    const wick_step_sort *a = args;
     wick_sort_run(&a->sort, a->stage, begin, end, ptr[0], ptr[1], ptr[2], ptr + 3, scratch);
     return -1;
 }
@@ -65,7 +62,7 @@ static wick_status lower_sort(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     WICK_TRY(wick_lower_out(l, node, 1, &index));
     const int last = in.type->rank - 1;
-    sort_args a = {.sort = {.type = wick_ctype_of((wick_dtype)in.type->dtype), .descending = ((const sort_attr *)node->attr)->descending, .rows = rows_of(in.type),
+    wick_step_sort a = {.sort = {.type = wick_ctype_of((wick_dtype)in.type->dtype), .descending = ((const sort_attr *)node->attr)->descending, .rows = rows_of(in.type),
                             .n = in.type->dims[last], .k = out.type->dims[last]}};
     wick_sort_prepare(&a.sort);
     wick_ref refs[5] = {wick_lower_ref(&in, false), wick_lower_ref(&out, true), wick_lower_ref(&index, true)};
@@ -75,7 +72,7 @@ static wick_status lower_sort(wick_lower *l, wick_node *node) {
         WICK_TRY(wick_lower_temp(l, a.sort.buffer, &refs[n_refs++].buffer));
     }
     for (a.stage = 0; a.stage < a.sort.stages; a.stage++) {
-        wick_step step = {.name = node->op->name, .run = run_sort, .tasks = a.sort.tasks[a.stage], .scratch = a.sort.scratch, .flops = a.stage ? 0 : flops_sort(node),
+        wick_step step = {.name = node->op->name, .kind = a.stage + 1 < a.sort.stages ? WICK_STEP_STAGE : WICK_STEP_SORT, .run = run_sort, .tasks = a.sort.tasks[a.stage], .scratch = a.sort.scratch, .flops = a.stage ? 0 : flops_sort(node),
                           .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type) + wick_type_bytes(index.type))};
         WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, refs, n_refs));
     }

@@ -132,6 +132,28 @@ typedef struct wick_step_attention {
     int stage;
 } wick_step_attention;
 
+/* ARG: x [outer, n, inner], i64 places [outer, inner] of the largest or smallest; the first of equals. */
+typedef struct wick_step_arg {
+    wick_ctype type;
+    bool largest;
+    int64_t n, inner, outer, per_task; /* rows of a task */
+} wick_step_arg;
+
+/* SCAN, its last stage: x, y, i64 places if it has those, then what stages share, if there are several. */
+typedef struct wick_step_scan {
+    wick_scan scan;
+    int stage;
+    bool index;
+} wick_step_scan;
+
+/* SORT, its last stage: x [rows, n], the first k of each row, their i64 places, then what stages share. */
+typedef struct wick_step_sort {
+    wick_sorting sort;
+    int stage;
+} wick_step_sort;
+
+/* ALONG: wick_along; data, i64 index, what is read or written there. */
+
 /* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments but for `at`; of a few rows, without a packed B, the
  * second has all. */
 enum {

@@ -5,6 +5,7 @@
  * their order both ways. Rows of up to CHUNK are sorted by one task each; longer ones in chunks that are then merged, pairs of runs in
  * each stage, by tasks of CHUNK results. Of few wanted (top k), each chunk keeps those that beat the last of the best so far. */
 #include "kernels/kernels.h"
+#include "kernels/sort/sort_keys.h"
 
 enum { CHUNK = 65536, TASK = 16384, SELECT_MOST = 1024, SHORT = 0, LONG = 1, TOP = 2 }; /* SELECT_MOST: longer rows are gone over once, with the best so far at hand */
 enum { RANKED = 128 }; /* longer rows are sorted by digits */
@@ -29,27 +30,11 @@ typedef struct wide {
 
 /* ---- keys ------------------------------------------------------------------------------------------------------------------ */
 
-static inline uint32_t key_f32(float v) {
-    uint32_t bits;
-    v += 0.0f; /* -0 becomes 0 */
-    memcpy(&bits, &v, sizeof bits);
-    return v != v ? UINT32_MAX : bits >> 31 ? ~bits : bits | 1u << 31;
-}
-static inline uint64_t key_f64(double v) {
-    uint64_t bits;
-    v += 0.0;
-    memcpy(&bits, &v, sizeof bits);
-    return v != v ? UINT64_MAX : bits >> 63 ? ~bits : bits | 1ull << 63;
-}
-static inline uint32_t key_i32(int32_t v) { return (uint32_t)v ^ 1u << 31; }
-static inline uint64_t key_i64(int64_t v) { return (uint64_t)v ^ 1ull << 63; }
-static inline uint64_t key_u64(uint64_t v) { return v; }
-
 static bool is_wide(wick_ctype type, int64_t n) { return (type != WICK_CF32 && type != WICK_CI32) || n > UINT32_MAX; }
 static bool is_nan_key(wick_ctype type, uint64_t key) { return (type == WICK_CF32 && key == UINT32_MAX) || (type == WICK_CF64 && key == UINT64_MAX); }
 
 /* Element i of the row x. Wide ones may hold narrow types, in rows of more than 2^32. */
-#define KEY(T, t, i) key_##t(((const T *)x)[i])
+#define KEY(T, t, i) wick_sort_key_##t(((const T *)x)[i])
 #define PACK(T, t)                                                                                        \
     for (int64_t i = 0; i < n; i++) {                                                                     \
         const uint64_t k = KEY(T, t, begin + i);                                                          \
