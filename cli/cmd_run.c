@@ -35,11 +35,13 @@ int runner_feed_one(runner *r, int i, int64_t step) {
     char text[256];
     wick_status status = WICK_OK;
     r->in[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = r->carried[i]};
-    if (r->carried[i]) return CLI_OK;
-    if (f->steps) {
+    if (r->carried[i]) {
+        status = runner_learn(r, i, &r->in[i], false);
+    } else if (f->steps) {
         status = feed_at(r->o, r->ctx, r->onnx, &port, f, step, &r->in[i]);
+        if (status == WICK_OK) status = runner_learn(r, i, &r->in[i], false);
     } else if (r->back[i] >= 0) {
-        status = feed_read(r->o, r->ctx, r->onnx, &port, "0", &r->in[i]); /* a state begins with zeros */
+        status = feed_read(&r->filled, r->ctx, r->onnx, &port, "0", &r->in[i]); /* a state begins with zeros */
     } else if (port.optional) {
         r->in[i] = (wick_onnx_value){0};
     } else if (!r->others) {
@@ -48,15 +50,20 @@ int runner_feed_one(runner *r, int i, int64_t step) {
     } else if (port.kind != WICK_VALUE_TENSOR) {
         return talk_fail(CLI_USAGE, "the input %s, %s, has no random values", port.name, port_type(&port, text, sizeof text));
     } else {
-        status = feed_read(r->o, r->ctx, r->onnx, &port, "random", &r->in[i]);
+        status = feed_read(&r->filled, r->ctx, r->onnx, &port, "random", &r->in[i]);
     }
     return status == WICK_OK ? CLI_OK : feed_failed(r->ctx, status);
 }
 
 int runner_feed(runner *r, int64_t step) {
+    const int known = r->n_said;
     int code = CLI_OK;
-    for (int i = 0; i < r->n_in && code == CLI_OK; i++) code = runner_feed_one(r, i, step);
-    return code;
+    for (int later = 0; later < 2; later++) /* what is given, then chance and zeros, which have its extents */
+        for (int i = 0; i < r->n_in && code == CLI_OK; i++)
+            if ((!r->feeds[i].steps && !r->carried[i]) == later) code = runner_feed_one(r, i, step);
+    runner_unlearn(r, known);
+    const wick_status status = code == CLI_OK ? runner_hold(r) : WICK_OK;
+    return status == WICK_OK ? code : talk_fail(talk_code(status, CLI_USAGE), "%s", talk_why(r->ctx, status));
 }
 
 wick_status runner_step(runner *r) {
@@ -357,13 +364,13 @@ static int check_uses(const runner *r, unsigned now) {
 static void note_open(const runner *r) {
     for (int i = 0; i < r->n_in; i++) {
         const wick_onnx_port p = wick_onnx_input(r->onnx, i);
-        const bool chance = r->feeds[i].steps ? strcmp(r->feeds[i].files[0], "random") == 0 : r->others && r->back[i] < 0 && !p.optional;
+        const bool chance = r->feeds[i].steps ? feed_is_shapeless(&r->feeds[i]) && strcmp(r->feeds[i].files[0], "random") == 0 : r->others && r->back[i] < 0 && !p.optional;
         char names[512] = "", type[256];
         size_t n = 0;
         bool matters = false;
         for (int d = 0; d < p.rank && chance && n < sizeof names; d++) {
             char name[300];
-            if (port_extent(r->o, &p, d, -1) >= 0) continue;
+            if (port_extent(&r->filled, &p, d, -1) >= 0) continue;
             matters |= d > 0;
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", port_dim_name(&p, d, name, sizeof name));
         }
@@ -402,11 +409,17 @@ int cmd_run(cli_options *o) {
         if (code == CLI_OK) code = check_uses(&r, has);
         if (code == CLI_OK && *o->output && path_exists(o->output) && !path_is_folder(o->output))
             code = talk_fail(CLI_USAGE, "--output %s is a file: outputs go to files NAME.npy in a directory", o->output);
+        if (code == CLI_OK) code = runner_open_dims(&r);
+        if (code == CLI_OK) code = feeds_open(o, r.ctx, r.onnx, r.feeds, false);
+        for (int i = 0; i < r.n_in && code == CLI_OK && status == WICK_OK; i++)
+            if (r.feeds[i].steps == 1 && !r.feeds[i].files) status = runner_learn(&r, i, &r.feeds[i].value, r.feeds[i].stacked);
+        if (status != WICK_OK) code = runner_failed(&r, status);
         if (code == CLI_OK) note_open(&r);
-        if (code == CLI_OK) code = feeds_open(o, r.ctx, r.onnx, r.feeds);
+        if (code == CLI_OK) code = feeds_open(&r.filled, r.ctx, r.onnx, r.feeds, true);
         if (code == CLI_OK) code = *o->check ? runner_check(&r) : run(&r);
     }
     runner_forget(&r);
+    runner_close_dims(&r);
     for (int i = 0; i < r.n_in && r.feeds; i++) feed_free(&r.feeds[i]);
     free(r.in);
     free(r.feeds);

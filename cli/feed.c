@@ -58,6 +58,11 @@ bool feed_number(const char **text, double *value) {
     return true;
 }
 
+static bool is_number(const char *what) {
+    double number;
+    return feed_number(&what, &number) && !*what;
+}
+
 /* ---- any of them ---------------------------------------------------------------------------------------------------------------------------------- */
 
 /* stacked: the tensor has the steps of a sequence along one more axis. */
@@ -101,13 +106,15 @@ static wick_status fit(const cli_options *o, wick_context *ctx, const wick_onnx_
     const int rank = wick_tensor_rank(v->tensor) - stacked;
     const int64_t *dims = wick_tensor_dims(v->tensor) + stacked;
     bool fits = p->rank < 0 || rank == p->rank;
-    for (int d = 0; fits && d < p->rank; d++) fits = port_extent(o, p, d, -1) < 0 || port_extent(o, p, d, -1) == dims[d];
+    const char *said = NULL;
+    int axis = 0;
+    while (fits && axis < p->rank && (fits = port_suits(o, p, axis, dims[axis], &said))) axis++;
     if (!fits && p->rank == 0 && rank == 1 && dims[0] == 1) fits = true; /* [1] for a number: as others take it */
     if (!fits) {
-        char declared[256], given[256];
+        char declared[256], given[256], name[300], against[700] = "";
+        if (said) snprintf(against, sizeof against, ", with --dim %.300s: dim %d (%s) is %lld", said, axis, port_dim_name(p, axis, name, sizeof name), (long long)dims[axis]);
         return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s holds %s, and the input %s is %s%s", what,
-                                 spec_text(wick_tensor_dtype(v->tensor), rank, dims, given, sizeof given), p->name, port_type(p, declared, sizeof declared),
-                                 o->dims.n ? ", with --dim" : "");
+                                 spec_text(wick_tensor_dtype(v->tensor), rank, dims, given, sizeof given), p->name, port_type(p, declared, sizeof declared), against);
     }
     if (!wick_onnx_elem_dtype(p->elem, &dtype) || dtype == wick_tensor_dtype(v->tensor)) return WICK_OK;
     talk("%s holds %s: converted to %s for the input %s", what, wick_dtype_name(wick_tensor_dtype(v->tensor)), wick_dtype_name(dtype), p->name);
@@ -192,10 +199,8 @@ static int find_input(wick_onnx *onnx, const char *item, const char **what) {
 
 /* What kind of thing it is, for options that are for some kinds only. */
 static unsigned has_of(const char *what) {
-    const char *rest = what;
-    double number;
     if (is_random(what)) return FEED_CHANCE;
-    if (feed_number(&rest, &number) && !*rest) return 0;
+    if (is_number(what)) return 0;
     const file_kind *kind = kind_of(what);
     return !kind ? 0 : kind->as & AS_PICTURE ? FEED_PICTURE : kind->as & AS_RECORDING ? FEED_RECORDING : 0;
 }
@@ -217,10 +222,12 @@ int feeds_list(const cli_options *o, wick_onnx *onnx, feed *feeds, unsigned *has
     return CLI_OK;
 }
 
-int feeds_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, feed *feeds) {
+bool feed_is_shapeless(const feed *f) { return f->steps == 1 && f->files && (strcmp(f->files[0], "random") == 0 || is_number(f->files[0])); }
+
+int feeds_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, feed *feeds, bool shapeless) {
     int code = CLI_OK;
     for (int i = 0; i < wick_onnx_inputs(onnx) && code == CLI_OK; i++) {
-        if (feeds[i].steps != 1) continue; /* several are read one at a time, each at its step */
+        if (feeds[i].steps != 1 || !feeds[i].files || feed_is_shapeless(&feeds[i]) != shapeless) continue; /* several are read one at a time, each at its step */
         const wick_onnx_port port = wick_onnx_input(onnx, i);
         feed one;
         wick_status status = feed_open(o, ctx, onnx, &port, feeds[i].files[0], &one);

@@ -19,8 +19,9 @@ wick_status feed_read(const cli_options *o, wick_context *ctx, wick_onnx *onnx, 
 /* The --input options, feeds[inputs of the model]: which are for which. An exit code; what went wrong has been said. *has: what they are. */
 enum { FEED_PICTURE = 1, FEED_RECORDING = 2, FEED_CHANCE = 4, FEED_OTHERS = 8 /* random for all that are not named */, FEED_NEXT = 16 };
 int feeds_list(const cli_options *o, wick_onnx *onnx, feed *feeds, unsigned *has);
-/* Reads what feeds_list found. An exit code. */
-int feeds_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, feed *feeds);
+/* Reads what feeds_list found. An exit code. First the feeds that have shapes, then, shapeless, those that take any: NAME=random and NAME=NUMBER. */
+int feeds_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, feed *feeds, bool shapeless);
+bool feed_is_shapeless(const feed *f);
 /* One file as a feed: a .npy with one axis more than p has is a step for each extent of it. */
 wick_status feed_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, feed *out);
 /* The value at a step; steps beyond those of the feed are no business of it. */

@@ -123,6 +123,7 @@ const help_example help_examples[] = {
     {CMD_RUN, "wick run net.onnx --input random --bench --threads 1", "how long it takes"},
     {CMD_INSPECT, "wick inspect net.onnx", "what it takes and gives, and what it costs"},
     {CMD_INSPECT, "wick inspect net.onnx --dim batch=8 --svg net.svg", "for batches of 8, and drawn for a browser"},
+    {CMD_INSPECT, "wick inspect net.onnx --dim batch=1..64 --dim seq=8..512/8", "its outputs in terms of batch and seq"},
     {CMD_INSPECT, "wick inspect weights.safetensors", "what tensors are in it; also of an index of shards, a .npz or a .npy"},
     {CMD_VERIFY, "wick verify net.onnx --json", "for scripts: exit 0 if it is sound, else 3 and the reason"},
     {CMD_CONVERT, "wick convert run net.onnx", "the best model of a run as ONNX, for any number of images at once"},

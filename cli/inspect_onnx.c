@@ -2,6 +2,7 @@
 #include "budget.h"
 #include "draw_graph.h"
 #include "inspect.h"
+#include "open_dims.h"
 #include "ports.h"
 #include "talk.h"
 
@@ -31,6 +32,7 @@ typedef struct subject {
     int64_t n_layers;
     double total; /* FLOPs of all nodes */
     char open[512]; /* names of dims without an extent, that --dim gives none either */
+    open_dims dims;
 } subject;
 
 static int larger(const void *a, const void *b) {
@@ -144,6 +146,7 @@ static void print_text(const subject *s) {
         printf("%-11s at most %.4g MB besides weights, inputs and outputs\n", "memory", (double)(p.arena_bytes + p.scratch_bytes) * 1e-6);
     } else talk_print("%-11s none: %s\n", "plan", s->why);
     if (*s->open) talk_print("%-11s %s: 1 here; --dim NAME=N says another\n", "open", s->open);
+    open_dims_print(&s->dims, onnx);
     if (*wick_onnx_unsupported(onnx)) talk_print("%-11s %s\n", "lacks", wick_onnx_unsupported(onnx));
     print_layers(s);
 }
@@ -200,6 +203,7 @@ static void print_json(const subject *s) {
     }
     json_close(&j, ']');
     json_text(&j, "open", s->open);
+    open_dims_json(&j, &s->dims, onnx);
     json_text(&j, "unsupported", wick_onnx_unsupported(onnx));
     if (s->plan) {
         const wick_plan_info p = wick_plan_get_info(s->plan);
@@ -272,11 +276,13 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
         if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
         else if (!find_layers(&s)) code = talk_fail(CLI_FAILED, "out of memory");
         if (code == CLI_OK && *o->svg) code = draw(&s);
+        if (code == CLI_OK) code = open_dims_find(&s.dims, o, ctx, s.onnx);
         if (code == CLI_OK) (o->json ? print_json : print_text)(&s);
         free(specs);
     }
     free(s.flops);
     free(s.layers);
+    open_dims_free(&s.dims);
     wick_plan_free(&s.plan);
     wick_onnx_free(&s.onnx);
     return code;

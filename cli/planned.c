@@ -87,33 +87,14 @@ static int failed(const planned *p, wick_status status) {
 static int plan_range(planned *p) {
     const cli_options *o = p->o;
     wick_dim dims[WICK_MAX_NAMED_DIMS];
-    char names[WICK_MAX_NAMED_DIMS][300];
-    int n = 0;
-    for (int i = 0; i < p->n_in; i++) { /* all that are open: without a --dim they are 1, as elsewhere */
-        const wick_onnx_port port = wick_onnx_input(p->onnx, i);
-        for (int d = 0; d < port.rank; d++) {
-            char place[300];
-            const char *name = port_dim_name(&port, d, place, sizeof place);
-            bool seen = port.dims[d] >= 0 || strpbrk(name, "+-*/");
-            for (int k = 0; k < n && !seen; k++) seen = strcmp(names[k], name) == 0;
-            if (seen) continue;
-            if (n == WICK_MAX_NAMED_DIMS) return talk_fail(CLI_USAGE, "--dim: ranges are for models of up to %d open dims", WICK_MAX_NAMED_DIMS);
-            snprintf(names[n], sizeof names[n], "%.290s", name);
-            dims[n] = (wick_dim){names[n], 1, 1, 0};
-            for (int k = 0; k < o->dims.n; k++) {
-                size_t length;
-                wick_dim range = {0};
-                char by_place[300];
-                const char *item = o->dims.items[k];
-                if (!port_range(item, &length, &range)) continue;
-                snprintf(by_place, sizeof by_place, "%.250s.%d", port.name, d);
-                if ((strlen(name) != length || memcmp(name, item, length) != 0) && (strlen(by_place) != length || memcmp(by_place, item, length) != 0)) continue;
-                range.name = names[n];
-                dims[n] = range;
-            }
-            n++;
-        }
+    int n_named, n = 0;
+    int code = ports_dims(o, p->onnx, &p->named, &n_named); /* all that are open: without a --dim they are 1, as elsewhere */
+    for (int k = 0; k < n_named && code == CLI_OK; k++) {
+        if (p->named[k].formula) continue;
+        if (n == WICK_MAX_NAMED_DIMS) return talk_fail(CLI_USAGE, "--dim: ranges are for models of up to %d open dims", WICK_MAX_NAMED_DIMS);
+        dims[n++] = p->named[k].range;
     }
+    if (code != CLI_OK) return code;
     const wick_dynamic_options options = {.compile = compiling(p)};
     wick_dynamic_options silent = options; /* of the many plans nothing is gathered */
     silent.compile.on_pass = NULL, silent.compile.on_remark = NULL;
@@ -126,7 +107,7 @@ static int plan_range(planned *p) {
     status = wick_runner_new(p->dynamic, &r);
     if (status == WICK_OK) status = wick_runner_bind_dims(r, p->bound.at);
     if (status != WICK_OK) {
-        const int code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", r ? wick_runner_error(r) : "out of memory");
+        code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", r ? wick_runner_error(r) : "out of memory");
         wick_runner_free(&r);
         return code;
     }
@@ -268,6 +249,7 @@ void planned_free(planned *p) {
     for (size_t i = 0; i < p->n_graphs; i++) free(p->graphs[i].pass), free(p->graphs[i].text);
     free(p->remarks);
     free(p->graphs);
+    free(p->named);
     free(p->in);
     wick_plan_free(&p->plan);
     wick_plan_free(&p->run);

@@ -31,6 +31,7 @@ typedef struct planned {
     wick_plan *run; /* of compile --train: the network itself, for one image */
     double rate;    /* of that: the learning rate at first */
     wick_batch_fit fit; /* of --max-batch */
+    struct port_dim *named; /* the open dims of ports.h */
     wick_dynamic *dynamic; /* of ranges of --dim: the plan is the one that takes most */
     wick_dynamic_bound bound;
     wick_shapes *shapes;

@@ -81,10 +81,16 @@ bool ports_have_range(const cli_options *o) {
     return false;
 }
 
+/* The least number of the range that is a multiple as it says. */
+static int64_t least_of(const wick_dim *range) {
+    const int64_t by = range->multiple > 1 ? range->multiple : 1;
+    return (range->min / by + (range->min % by != 0)) * by;
+}
+
 /* NAME=N: its name's length and the number, or -1: it is no such thing. Of a range the least. */
 static int64_t read_dim(const char *item, size_t *length) {
     wick_dim range = {0};
-    return port_range(item, length, &range) ? range.min : -1;
+    return port_range(item, length, &range) ? least_of(&range) : -1;
 }
 
 const char *port_dim_name(const wick_onnx_port *p, int d, char *place, size_t size) {
@@ -112,6 +118,52 @@ int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d, int64_
     return found;
 }
 
+bool port_suits(const cli_options *o, const wick_onnx_port *p, int d, int64_t extent, const char **said) {
+    *said = NULL;
+    if (p->dims[d] >= 0) return p->dims[d] == extent;
+    for (int i = 0; i < o->dims.n; i++) {
+        size_t length;
+        wick_dim r = {0};
+        if (!port_range(o->dims.items[i], &length, &r) || !is_dim(p, d, o->dims.items[i], length)) continue;
+        if (extent < r.min || extent > r.max || (r.multiple > 1 && extent % r.multiple)) *said = o->dims.items[i];
+    }
+    return !*said;
+}
+
+int ports_dims(const cli_options *o, const wick_onnx *onnx, port_dim **out, int *n) {
+    size_t most = 1;
+    *n = 0;
+    for (int i = 0; i < wick_onnx_inputs(onnx); i++) most += (size_t)(wick_onnx_input(onnx, i).rank > 0 ? wick_onnx_input(onnx, i).rank : 0);
+    port_dim *list = *out = calloc(most, sizeof *list);
+    if (!list) return talk_fail(CLI_FAILED, "out of memory");
+    for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
+        const wick_onnx_port p = wick_onnx_input(onnx, i);
+        for (int d = 0; d < p.rank; d++) {
+            char place[300];
+            int k = 0;
+            if (p.dims[d] >= 0) continue;
+            const char *name = port_dim_name(&p, d, place, sizeof place);
+            while (k < *n && strcmp(list[k].name, name) != 0) k++;
+            port_dim *at = &list[k];
+            if (k == *n) {
+                snprintf(at->name, sizeof at->name, "%.290s", name);
+                at->range = (wick_dim){at->name, 1, 1, 0};
+                at->formula = strpbrk(name, "+-*/") != NULL;
+                ++*n;
+            }
+            for (int l = 0; l < o->dims.n; l++) {
+                size_t length;
+                wick_dim range = {.name = at->name};
+                if (port_range(o->dims.items[l], &length, &range) && is_dim(&p, d, o->dims.items[l], length)) at->range = range, at->given = true;
+            }
+        }
+    }
+    return CLI_OK;
+}
+
+/* The commands that take ranges. */
+static bool takes_ranges(const cli_options *o) { return o->command == CMD_PLAN || o->command == CMD_RUN || o->command == CMD_INSPECT; }
+
 int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
     for (int k = 0; k < o->dims.n; k++) {
         const char *item = o->dims.items[k];
@@ -120,8 +172,9 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
         size_t at = 0;
         bool known = false;
         wick_dim range = {0};
-        if (!port_range(item, &length, &range)) return talk_fail(CLI_USAGE, "--dim needs NAME=N%s, not '%s'", o->command == CMD_PLAN ? ", NAME=A..B or NAME=A..B/M" : "", item);
-        if (range.max > range.min && o->command != CMD_PLAN) return talk_fail(CLI_USAGE, "--dim %s: a range is for wick plan", item);
+        if (!port_range(item, &length, &range)) return talk_fail(CLI_USAGE, "--dim needs NAME=N%s, not '%s'", takes_ranges(o) ? ", NAME=A..B or NAME=A..B/M" : "", item);
+        if (range.max > range.min && !takes_ranges(o)) return talk_fail(CLI_USAGE, "--dim %s: a range is for wick plan, run and inspect", item);
+        if (least_of(&range) > range.max) return talk_fail(CLI_USAGE, "--dim %s: there is no multiple of %lld in that range", item, (long long)range.multiple);
         for (int i = 0; i < k; i++)
             if (strncmp(o->dims.items[i], item, length + 1) == 0) return talk_fail(CLI_USAGE, "--dim %s and --dim %s: which of both?", o->dims.items[i], item);
         for (int i = 0; i < wick_onnx_inputs(onnx); i++) {

@@ -22,10 +22,21 @@ int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d, int64_
 bool port_range(const char *item, size_t *length, wick_dim *range);
 /* Whether a --dim gives a range of more than one number. */
 bool ports_have_range(const cli_options *o);
+/* Whether the extent suits dim d: the declared one, or what --dim says, a number or a range; where that says nothing, any does. *said: the --dim that is against it, or NULL. */
+bool port_suits(const cli_options *o, const wick_onnx_port *p, int d, int64_t extent, const char **said);
 /* What --dim calls dim d: its name, or INPUT.d in place. */
 const char *port_dim_name(const wick_onnx_port *p, int d, char *place, size_t size);
 /* An exit code: whether every --dim names a dim of an input, with what the names are where one does not. */
 int ports_check_dims(const cli_options *o, const wick_onnx *onnx);
+/* The open dims of the inputs, each name once, in their order, with the range that --dim gives it, or 1..1. */
+typedef struct port_dim {
+    char name[300];
+    wick_dim range; /* its name is that one */
+    bool given;     /* by --dim */
+    bool formula;   /* "past + seq": it follows others */
+} port_dim;
+/* An exit code. *out: to be freed. */
+int ports_dims(const cli_options *o, const wick_onnx *onnx, port_dim **out, int *n);
 /* What all inputs look like with those extents, for wick_onnx_compile (open 1) and wick_onnx_resave (open -1); false: they are not all tensors of known rank. */
 bool ports_specs(const cli_options *o, const wick_onnx *onnx, int64_t open, wick_spec *specs);
 /* An exit code. Inputs become constants, as --input NAME=N says: N everywhere. */

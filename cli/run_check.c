@@ -51,17 +51,22 @@ static int open_set(checker *c, const char *folder, int64_t *steps) {
 
 static int feed_step(checker *c, int64_t step) {
     runner *r = c->r;
-    for (int i = 0; i < r->n_in; i++) {
-        const wick_onnx_port port = wick_onnx_input(r->onnx, i);
-        const bool from_set = c->in[i].steps && !r->carried[i];
-        int code = CLI_OK;
-        if (from_set) {
-            const wick_status status = feed_at(r->o, r->ctx, r->onnx, &port, &c->in[i], step, &r->in[i]);
-            if (status != WICK_OK) code = runner_failed(r, status);
-        } else code = runner_feed_one(r, i, c->at + step);
-        if (code != CLI_OK) return code;
-    }
-    return CLI_OK;
+    const int known = r->n_said;
+    int code = CLI_OK;
+    for (int later = 0; later < 2; later++) /* as runner_feed */
+        for (int i = 0; i < r->n_in && code == CLI_OK; i++) {
+            const wick_onnx_port port = wick_onnx_input(r->onnx, i);
+            const bool from_set = c->in[i].steps && !r->carried[i];
+            if ((!from_set && !r->feeds[i].steps && !r->carried[i]) != later) continue;
+            if (from_set) {
+                wick_status status = feed_at(r->o, r->ctx, r->onnx, &port, &c->in[i], step, &r->in[i]);
+                if (status == WICK_OK) status = runner_learn(r, i, &r->in[i], false);
+                if (status != WICK_OK) code = runner_failed(r, status);
+            } else code = runner_feed_one(r, i, c->at + step);
+        }
+    runner_unlearn(r, known);
+    const wick_status status = code == CLI_OK ? runner_hold(r) : WICK_OK;
+    return status == WICK_OK ? code : runner_failed(r, status);
 }
 
 /* The steps of a set, each output beside what is wanted; of one that differs, the first step where it does. */

@@ -10,6 +10,10 @@ typedef struct runner {
     wick_context *ctx;
     wick_onnx *onnx;
     int n_in, n_out, n_states;
+    cli_options filled; /* o, with a --dim more for each open dim that inputs at hand say: chance, zeros and numbers have those extents */
+    char **texts;       /* of those */
+    struct port_dim *dims; /* the open dims, and the ranges of --dim */
+    int n_dims, n_said;
     bool others;   /* --input random: for all that are not named */
     feed *feeds;   /* of --input, by input */
     int *back;     /* by input: the output that --state carries back to it, or -1 */
@@ -32,6 +36,15 @@ wick_status runner_carry(runner *r);
 void runner_forget(runner *r); /* the states: zeros again */
 /* A line on standard error, at most one in two seconds and none in the first two. */
 void runner_progress(runner *r, const char *what, int64_t step, int64_t steps);
+
+/* run_dims.c. Before anything is read; after: whatever became of it. An exit code. */
+int runner_open_dims(runner *r);
+void runner_close_dims(runner *r);
+/* The extents of v, the value of input i (stacked: behind an axis of steps), become those of others of the same names. What was learned for a step goes with runner_unlearn(r, as many as there were). */
+wick_status runner_learn(runner *r, int i, const wick_onnx_value *v, bool stacked);
+void runner_unlearn(runner *r, int n_said);
+/* Whether what is in `in` goes together, by the names of open dims and the ranges of --dim. */
+wick_status runner_hold(const runner *r);
 
 int runner_check(runner *r); /* run_check.c: --check */
 int runner_bench(runner *r); /* run_bench.c: --bench and --repeat, of what is in `in` */

@@ -124,6 +124,11 @@ WICK_API WICK_MUST_CHECK wick_status wick_onnx_compile(wick_onnx *onnx, const wi
  * expressions of the others. dims: their ranges, by name; of others the range is 1 to INT32_MAX, with which wick_dynamic_prove and wick_dynamic_find_shapes get nowhere. options->prepare is
  * not called: the file's own is. The model must outlive it. WICK_ERR_UNSUPPORTED: an input is no tensor of known rank; what depends on values of inputs is found when plans are made. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_dynamic(wick_onnx *onnx, int n_dims, const wick_dim *dims, const wick_dynamic_options *options, wick_dynamic **out);
+/* Whether inputs of these shapes (rank -1: no tensor, or not given) can be given together, as the file names its open extents: the same name is the same number everywhere, a name such as
+ * "past + seq" the sum of the others, and those in dims are in their ranges. WICK_ERR_SHAPE names input, axis and dim, with the range or the input that says otherwise ("input mask: dim 0
+ * (batch) is 3, but dim 0 of input x, of the same name, is 2"). Ranks and extents that the file fixes are not looked at: running finds them. wick_onnx_apply does not ask this of its inputs: names
+ * of some files are wrong. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_check_inputs(wick_onnx *onnx, const wick_spec *in, int n_dims, const wick_dim *dims);
 
 /* ---- the graph, to be looked at ---------------------------------------------------------------------------------------------------- */
 

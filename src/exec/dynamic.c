@@ -28,18 +28,17 @@ void wick_dynamic_draw(const wick_dynamic *d, uint64_t *state, int64_t *extents)
 
 static const char *name_of(const wick_dynamic_input *in) { return in->name && *in->name ? in->name : "?"; }
 
-/* In its range? value is of the extent that an input has. */
-static wick_status guard(const wick_dim *dim, int64_t value, const wick_dynamic_input *in, int axis, wick_msg *msg) {
+wick_status wick_dim_guard(const wick_dim *dim, int64_t value, const char *input, int axis, wick_msg *msg) {
     if (value >= dim->min && value <= dim->max && value % step_of(dim) == 0) return WICK_OK;
     char where[160], multiple[64] = "";
-    if (in) snprintf(where, sizeof where, "input %.80s: dim %d (%.60s)", name_of(in), axis, dim->name);
+    if (input) snprintf(where, sizeof where, "input %.80s: dim %d (%.60s)", input, axis, dim->name);
     else snprintf(where, sizeof where, "dim %.60s", dim->name);
     if (dim->multiple > 1) snprintf(multiple, sizeof multiple, ", multiples of %lld", (long long)dim->multiple);
     return wick_msg_set(msg, WICK_ERR_SHAPE, "%s is %lld, the range is %lld..%lld%s", where, (long long)value, (long long)dim->min, (long long)dim->max, multiple);
 }
 
 wick_status wick_dynamic_specs(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs, wick_msg *msg) {
-    for (int k = 0; k < d->n_dims; k++) WICK_TRY(guard(&d->dims[k], extents[k], NULL, 0, msg));
+    for (int k = 0; k < d->n_dims; k++) WICK_TRY(wick_dim_guard(&d->dims[k], extents[k], NULL, 0, msg));
     if (!wick_extents_eval(&d->expressions, extents, values)) return wick_msg_set(msg, WICK_ERR_SHAPE, "an extent of an input is too large");
     for (int i = 0; i < d->n_in; i++) {
         specs[i] = (wick_spec){.name = d->in[i].name, .dtype = d->in[i].dtype, .rank = d->in[i].rank};
@@ -60,7 +59,7 @@ static wick_status solve(const wick_dynamic *d, const wick_spec *in, int64_t *ex
     for (int k = 0; k < d->n_dims; k++) {
         const int i = d->source[k].input, a = d->source[k].axis;
         extents[k] = in[i].dims[a];
-        WICK_TRY(guard(&d->dims[k], extents[k], &d->in[i], a, msg));
+        WICK_TRY(wick_dim_guard(&d->dims[k], extents[k], name_of(&d->in[i]), a, msg));
     }
     if (!wick_extents_eval(&d->expressions, extents, values)) return wick_msg_set(msg, WICK_ERR_SHAPE, "an extent of an input is too large");
     for (int i = 0; i < d->n_in; i++)
@@ -430,7 +429,7 @@ static wick_status bind(wick_runner *r, const int64_t *extents) {
 wick_status wick_runner_bind_dims(wick_runner *r, const int64_t *extents) {
     if (is_bound_to(r, extents)) return WICK_OK;
     for (int k = 0; k < r->dynamic->n_dims; k++) {
-        const wick_status status = guard(&r->dynamic->dims[k], extents[k], NULL, 0, &r->msg);
+        const wick_status status = wick_dim_guard(&r->dynamic->dims[k], extents[k], NULL, 0, &r->msg);
         if (status != WICK_OK) return unbind(r), status;
     }
     return bind(r, extents);

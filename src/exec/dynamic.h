@@ -73,6 +73,8 @@ void wick_dynamic_say(wick_str *s, const wick_dynamic *d, const int64_t *extents
 /* How many values a dim has, and value i of them. */
 int64_t wick_dim_values(const wick_dim *dim);
 int64_t wick_dim_value(const wick_dim *dim, int64_t i);
+/* WICK_ERR_SHAPE: the value is not in its range; the message has the input and the axis that it was read from (input NULL: none). */
+wick_status wick_dim_guard(const wick_dim *dim, int64_t value, const char *input, int axis, wick_msg *msg);
 /* A list of extents, drawn from the state, which it moves on: uniform, and now and then one of the ends. */
 void wick_dynamic_draw(const wick_dynamic *d, uint64_t *state, int64_t *extents);
 /* fn's plan at these extents, made anew. The context has the error. */

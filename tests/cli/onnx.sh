@@ -47,6 +47,36 @@ test_wrong_uses() {
     expect 2 "$wick" run "$silero/model.onnx" --input inpt=random && has err "did you mean input?"
     expect 2 "$wick" run "$lenet/model.onnx" --input random:1,x && has err "after random: stand extents"
 }
+# Inputs have the sizes that the names of their open dims ask for: 1 where nothing is said, else what --dim says, or an input that was given.
+test_open_dims() {
+    local vad=$WICK_MODELS/onnx/silero_vad_16k_op15/model.onnx run
+    run=("$wick" run "$vad" --input sr=16000)
+    npy() { # NAME DIMS COUNT: zeros of f32
+        local head="{'descr': '<f4', 'fortran_order': False, 'shape': ($2), }"
+        printf '\223NUMPY\001\000\166\000%-117s\n' "$head" >"$1" && head -c $((4 * $3)) /dev/zero >>"$1"
+    }
+    npy x2.npy 2,576 1152 && npy x7.npy 7,576 4032 && npy s3.npy 2,3,128 768
+    expect 0 "${run[@]}" --input input=x2.npy --input random && has out "stateN, f32 [2, 2, 128]"
+    expect 0 "${run[@]}" --input random --input state=s3.npy --dim sequence=576 && has out "output, f32 [3, 1]"
+    expect 0 "${run[@]}" --input input=random --input state=s3.npy --dim sequence=512..1024/192 && has out "output, f32 [3, 1]" && lacks err "are 1 here"
+    expect 0 "${run[@]}" --input input=x2.npy --input input=x2.npy --state state=stateN && has out "stateN, f32 [2, 2, 128]" # zeros at first
+    expect 2 "${run[@]}" --input input=x2.npy --input state=s3.npy && has err "input state: dim 1 (batch) is 3, but dim 0 of input input, of the same name, is 2"
+    expect 2 "${run[@]}" --input input=x2.npy --input state=s3.npy --bench --repeat 1 --json && valid_json out && has out "of the same name, is 2"
+    expect 2 "${run[@]}" --input input=x2.npy --input input=x7.npy --state state=stateN && has err "input state: dim 1 (batch) is 2, but dim 0 of input input, of the same name, is 7"
+    expect 0 "${run[@]}" --input input=x7.npy --input random --dim batch=1..8 && has out "f32 [7, 1]"
+    expect 2 "${run[@]}" --input input=x7.npy --input random --dim batch=1..4 && has err "x7.npy holds f32 [7, 576], and the input input is float [batch, sequence], with --dim batch=1..4: dim 0 (batch) is 7"
+    expect 2 "${run[@]}" --input input=x7.npy --input random --dim batch=1..8/2 && has err "with --dim batch=1..8/2: dim 0 (batch) is 7"
+    expect 2 "${run[@]}" --input input=x7.npy --input random --dim batch=3..4/5 && has err "there is no multiple of 5 in that range"
+    mkdir -p set && cp x2.npy set/input_0.npy && cp s3.npy set/input_1.npy && cp s3.npy set/output_0.npy
+    expect 3 "${run[@]}" --check set && has err "input state: dim 1 (batch) is 3"
+    rm set/input_1.npy && expect 5 "${run[@]}" --check set --input random && has out "output: differs"
+    expect 0 "$wick" inspect "$vad" && has out "dims        batch: input axis 0, state axis 1" && has out "            sequence: input axis 1" && has out "stateN: f32[2, batch, 128]" &&
+        has out "for batch=1..4, sequence=256..640/64"
+    expect 0 "$wick" inspect "$vad" --input sr=16000 --dim sequence=576 --dim batch=2..9 --json && valid_json out && has out '"name": "batch", "axes": [{"input": "input", "axis": 0}, {"input": "state", "axis": 1}], "given": true, "min": 2, "max": 9' &&
+        has out '"output": "output", "shape": "[batch, 1]", "known": true'
+    expect 0 "$wick" inspect "$vad" --dim sequence=8 && has out "shapes      not known in terms of the dims: with batch=" && has out "cannot get"
+    expect 0 "$wick" inspect "$lenet/model.onnx" && lacks out "dims   " && lacks out "shapes   "
+}
 # An option that does nothing where it stands is a mistake, and said to be one.
 test_options_without_effect() {
     local run=("$wick" run "$lenet/model.onnx") option

@@ -174,4 +174,26 @@ TEST(names_of_dims_that_are_sums_of_others_are_expressions) {
     wick_context_free(&ctx);
 }
 
+TEST(inputs_are_held_to_the_names_of_their_extents) {
+    REQUIRE(set_up_with(&(wick_context_options){.threads = 1}));
+    wick_onnx *onnx = open_cache("p + seq");
+    REQUIRE(onnx != NULL);
+    const wick_dim dims[] = {{"seq", 1, 8, 2}, {"n", 1, 4, 0}};
+    wick_spec in[] = {{"", WICK_F32, 2, {2, 5}}, {"", WICK_F32, 2, {2, 3}}, {"", WICK_F32, 2, {2, 2}}};
+    CHECK_INT(wick_onnx_check_inputs(onnx, in, 2, dims), WICK_OK);
+    CHECK_INT(wick_onnx_check_inputs(onnx, in, 0, NULL), WICK_OK);
+    in[2].dims[0] = 3;
+    CHECK_INT(wick_onnx_check_inputs(onnx, in, 2, dims), WICK_ERR_SHAPE);
+    CHECK_STR_HAS(wick_context_error(ctx), "input x: dim 0 (n) is 3, but dim 0 of input mask, of the same name, is 2");
+    in[2].rank = -1; /* not given: then p + seq is anything */
+    CHECK_INT(wick_onnx_check_inputs(onnx, in, 2, dims), WICK_OK);
+    in[2] = (wick_spec){"", WICK_F32, 2, {2, 3}};
+    CHECK_INT(wick_onnx_check_inputs(onnx, in, 2, dims), WICK_ERR_SHAPE);
+    CHECK_STR_HAS(wick_context_error(ctx), "input x: dim 1 (seq) is 3, the range is 1..8, multiples of 2");
+    CHECK_INT(wick_onnx_check_inputs(onnx, in, 0, NULL), WICK_ERR_SHAPE);
+    CHECK_STR_HAS(wick_context_error(ctx), "input mask: dim 1 (p + seq) is 5, but n=2, p=3, seq=3 makes it 6");
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -1,8 +1,8 @@
 /* dynamic.c: open extents of a file as named dims of one function. */
 #define WICK_NO_SITES
+#include "exec/dynamic.h"
 #include "graph/extents.h"
 #include "io/onnx/onnx.h"
-#include "wick/dynamic.h"
 
 #include <stdio.h>
 
@@ -84,5 +84,84 @@ wick_status wick_onnx_dynamic(wick_onnx *onnx, int n_dims, const wick_dim *dims,
     with.prepare = prepare;
     if (status == WICK_OK) status = wick_dynamic_new(onnx->ctx, wick_onnx_function, onnx, o.n_dims, o.dims, onnx->n_in, o.in, onnx->n_out, &with, out);
     wick_arena_free(&o.arena);
+    return status;
+}
+
+/* ---- inputs that go together ------------------------------------------------------------------------------------------------------------------- */
+
+/* The names of open extents, each with the input where it was seen first. */
+typedef struct named {
+    wick_arena arena;
+    const char **names;
+    int64_t *values;
+    struct {
+        int input, axis;
+    } *first;
+    int n;
+} named;
+
+static int find_name(const named *a, const char *name) {
+    int k = 0;
+    while (k < a->n && strcmp(a->names[k], name) != 0) k++;
+    return k;
+}
+
+/* The same name, the same number; and that in its range. */
+static wick_status take_extent(wick_onnx *onnx, named *a, int i, int d, int64_t value, int n_dims, const wick_dim *dims) {
+    wick_msg *msg = &onnx->ctx->msg;
+    const wick_onnx_port *p = &onnx->in_ports[i];
+    const char *name = name_of(&a->arena, p, d);
+    if (!name) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
+    const int k = find_name(a, name);
+    if (k < a->n && a->values[k] != value)
+        return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: dim %d (%s) is %lld, but dim %d of input %s, of the same name, is %lld", p->name, d, name, (long long)value, a->first[k].axis,
+                            onnx->in_ports[a->first[k].input].name, (long long)a->values[k]);
+    if (k < a->n) return WICK_OK;
+    a->names[k] = name, a->values[k] = value, a->first[k].input = i, a->first[k].axis = d;
+    a->n++;
+    for (int l = 0; l < n_dims; l++)
+        if (strcmp(dims[l].name, name) == 0) WICK_TRY(wick_dim_guard(&dims[l], value, p->name, d, msg));
+    return WICK_OK;
+}
+
+/* Names that are expressions of others, "past + seq", where all of those were given. */
+static wick_status check_formulas(wick_onnx *onnx, named *a) {
+    wick_msg *msg = &onnx->ctx->msg;
+    const char **names = wick_arena_alloc(&a->arena, ((size_t)a->n + 1) * sizeof *names);
+    int64_t *point = wick_arena_alloc(&a->arena, ((size_t)a->n + 1) * sizeof *point);
+    int n = 0;
+    for (int k = 0; k < a->n && names && point; k++)
+        if (!is_formula(a->names[k])) names[n] = a->names[k], point[n++] = a->values[k];
+    wick_extents x;
+    bool good = names && point && wick_extents_init(&x, &a->arena, n, names, 1, point);
+    for (int k = 0; k < a->n && good; k++) {
+        if (!is_formula(a->names[k])) continue;
+        const int32_t e = wick_extents_parse(&x, a->names[k]);
+        good = !x.nomem;
+        if (e < 0 || x.values[e] == a->values[k]) continue;
+        char text[256];
+        wick_str s = wick_str_on(text, sizeof text);
+        for (int l = 0; l < n; l++) wick_str_add(&s, "%s%s=%lld", l ? ", " : "", names[l], (long long)point[l]);
+        return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: dim %d (%s) is %lld, but %s makes it %lld", onnx->in_ports[a->first[k].input].name, a->first[k].axis, a->names[k],
+                            (long long)a->values[k], text, (long long)x.values[e]);
+    }
+    return good ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
+}
+
+wick_status wick_onnx_check_inputs(wick_onnx *onnx, const wick_spec *in, int n_dims, const wick_dim *dims) {
+    const size_t most = (size_t)onnx->n_in * WICK_MAX_DIMS + 1;
+    named a = {0};
+    wick_arena_init(&a.arena, &onnx->ctx->alloc, 4096);
+    a.names = wick_arena_alloc(&a.arena, most * sizeof *a.names);
+    a.values = wick_arena_alloc(&a.arena, most * sizeof *a.values);
+    a.first = wick_arena_alloc(&a.arena, most * sizeof *a.first);
+    wick_status status = a.names && a.values && a.first ? WICK_OK : wick_msg_set(&onnx->ctx->msg, WICK_ERR_NOMEM, "out of memory");
+    for (int i = 0; i < onnx->n_in && status == WICK_OK; i++) {
+        const wick_onnx_port *p = &onnx->in_ports[i];
+        for (int d = 0; d < p->rank && p->rank == in[i].rank && status == WICK_OK; d++)
+            if (p->dims[d] < 0) status = take_extent(onnx, &a, i, d, in[i].dims[d], n_dims, dims);
+    }
+    if (status == WICK_OK) status = check_formulas(onnx, &a);
+    wick_arena_free(&a.arena);
     return status;
 }
