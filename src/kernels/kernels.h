@@ -85,6 +85,14 @@ typedef struct wick_fused {
 
 /* Collapses dims that all operands walk alike, chooses block and tasks. Call once after filling; deterministic. */
 void wick_fused_prepare(wick_fused *f);
+/* A way to compute that there is and that was not taken, and the reason. Texts are constants. */
+typedef struct wick_rejected {
+    const char *kernel, *why;
+} wick_rejected;
+enum { WICK_REJECTED = 8 }; /* the most of one step */
+/* Of a prepared program: the way it runs, and by the same tests the others, as all functions _rejected below: how many, into out. */
+const char *wick_fused_name(const wick_fused *f);
+int wick_fused_rejected(const wick_fused *f, wick_rejected *out);
 /* ptr: n_in input pointers, then n_out output pointers (each at the element of index 0). An output may be the same memory
  * as an input only if both walk it with the same strides and dtype. Runs tasks [begin, end) of the stage. */
 void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials, void *scratch);
@@ -98,6 +106,8 @@ typedef struct wick_copy {
     wick_dtype src, dst;
 } wick_copy;
 int64_t wick_copy_tasks(const wick_copy *c);
+const char *wick_copy_name(const wick_copy *c);
+int wick_copy_rejected(const wick_copy *c, wick_rejected *out);
 void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *src, void *dst);
 
 /* ---- argmax, argmin over the middle of [outer, n, inner], contiguous input, i64 output; first of ties; NaN wins ------ */
@@ -146,11 +156,6 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
 bool wick_gemm_task_block(const wick_gemm *g, int64_t task, int64_t rows[2], int64_t cols[2]);
 const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
 
-/* A way to compute that there is and that was not taken, and the reason. Texts are constants. */
-typedef struct wick_rejected {
-    const char *kernel, *why;
-} wick_rejected;
-enum { WICK_REJECTED = 8 }; /* the most of one step */
 /* Of a prepared product: how many, into out. By the same tests as wick_gemm_prepare. */
 int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out);
 
@@ -205,6 +210,7 @@ void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t en
 /* Tasks of one product: a, c and packed are its own (convolutions: an image's, and the first group's B). */
 void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch);
 const char *wick_int8_name(const wick_int8 *p);
+int wick_int8_rejected(const wick_int8 *p, wick_rejected *out);
 
 /* C = A W^T + bias in f32, of weights of 4 bits in blocks along k, each with a scale and a zero point:
  *
@@ -236,6 +242,7 @@ void wick_int4_run(const wick_int4 *p, int64_t begin, int64_t end, const wick_in
 /* Rows [begin, end) of W in f32, to c [n][k]. Needs no wick_int4_prepare. */
 void wick_int4_dequantize(const wick_int4 *p, int64_t begin, int64_t end, const wick_int4_data *d);
 const char *wick_int4_name(const wick_int4 *p);
+int wick_int4_rejected(const wick_int4 *p, wick_rejected *out);
 
 /* ---- convolutions: f32 and f64, contiguous, channels last; dims are always three, leading ones 1 ------------------------
  *
@@ -303,6 +310,7 @@ void wick_windows_index(const wick_windows *w, int64_t begin, int64_t end, const
 /* The transpose of mean: every input gets the sum of y / count of its windows. */
 void wick_windows_share(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v);
 const char *wick_windows_name(const wick_windows *w, bool max);
+int wick_windows_rejected(const wick_windows *w, bool max, wick_rejected *out);
 
 /* ---- weighted sums along an axis: x is [outer, in, inner], y is [outer, out, inner], contiguous -----------------------------
  *
@@ -385,6 +393,9 @@ typedef struct wick_recurrent_data { /* NULL: not wanted, or zero. Results of th
 } wick_recurrent_data;
 int wick_cell_gates(wick_cell cell);
 void wick_recurrent_prepare(wick_recurrent *r);
+/* Of its products, and of the rows between them; peephole, ggates: whether the data will have them. */
+const char *wick_recurrent_name(const wick_recurrent *r);
+int wick_recurrent_rejected(const wick_recurrent *r, bool peephole, bool ggates, wick_rejected *out);
 void wick_recurrent_pack(const wick_recurrent *r, int64_t begin, int64_t end, const void *w, void *packed);
 void wick_recurrent_run(const wick_recurrent *r, int64_t begin, int64_t end, const wick_recurrent_data *d, void *scratch);
 /* ---- Fourier transforms of rows: f32 and f64, any length ------------------------------------------------------------------
@@ -552,6 +563,8 @@ typedef struct wick_sorting {
     bool wide;
 } wick_sorting;
 void wick_sort_prepare(wick_sorting *s);
+const char *wick_sort_name(const wick_sorting *s);
+int wick_sort_rejected(const wick_sorting *s, wick_rejected *out);
 void wick_sort_run(const wick_sorting *s, int stage, int64_t begin, int64_t end, const void *x, void *values, int64_t *index, void *const *buffers, void *scratch);
 /* What would stand at place k (0 the smallest) of each row, and the first place it is at among equals in order; or the lower median: of a row
  * with NaN that, or of its numbers. */

@@ -149,6 +149,10 @@ static wick_status lower_attention(wick_lower *l, wick_node *node) {
         refs[n++] = wick_lower_ref(&out[i], true);
     }
     x.stage = back;
+    if (wick_remarks(l->ctx)) {
+        wick_rejected rejected[WICK_REJECTED];
+        wick_lower_remark(l, node, wick_attention_name(a, x.stage), wick_attention_rejected(a, x.stage, rejected), rejected);
+    }
     wick_step step = {.name = wick_attention_name(a, x.stage), .kind = back ? WICK_STEP_OTHER : WICK_STEP_ATTENTION, .run = run_attention, .tasks = a->tasks[x.stage], .scratch = a->scratch[x.stage],
                       .flops = node->op->flops(node), .bytes = bytes + (parts ? (double)a->parts : 0)};
     WICK_TRY(wick_lower_step(l, &step, &x, sizeof x, refs, n));

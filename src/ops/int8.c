@@ -196,6 +196,10 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
     p->high = attr->high;
     p->keep = wick_lower_is_kept(l, node->in[1]);
     wick_int8_prepare(p);
+    if (wick_remarks(l->ctx)) {
+        wick_rejected rejected[WICK_REJECTED];
+        wick_lower_remark(l, node, wick_int8_name(p), wick_int8_rejected(p, rejected), rejected);
+    }
     m.c_bytes = p->m * p->n * (conv ? p->groups : 1) * (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
     if (p->packed) WICK_TRY(wick_lower_temp(l, p->packed * (size_t)p->b_count, &all[WICK_INT8_AT_PACKED].buffer));
     for (int stage = 0; stage < 2; stage++) {

@@ -11,7 +11,7 @@ wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, 
 }
 
 void wick_lower_remark(const wick_lower *l, const wick_node *node, const char *kernel, int n, const wick_rejected *others) {
-    char text[480];
+    char text[1000];
     wick_str s = wick_str_on(text, sizeof text);
     wick_str_add(&s, "%s", kernel);
     for (int i = 0; i < n; i++) wick_str_add(&s, "; not %s: %s", others[i].kernel, others[i].why);
@@ -140,6 +140,10 @@ wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_
         c.dims[i] = to->type->dims[i];
         c.src_strides[i] = from->layout.strides[i];
         c.dst_strides[i] = to->layout.strides[i];
+    }
+    if (l->node && wick_remarks(l->ctx)) {
+        wick_rejected rejected[WICK_REJECTED];
+        wick_lower_remark(l, l->node, wick_copy_name(&c), wick_copy_rejected(&c, rejected), rejected);
     }
     wick_ref refs[2] = {wick_lower_ref(from, false), wick_lower_ref(to, true)};
     double bytes = (double)wick_type_bytes(from->type) + (double)wick_type_bytes(to->type);

@@ -168,6 +168,10 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         order_for_reduction(&f, attr, &outs[0]);
     }
     wick_fused_prepare(&f);
+    if (wick_remarks(l->ctx)) {
+        wick_rejected rejected[WICK_REJECTED];
+        wick_lower_remark(l, node, wick_fused_name(&f), wick_fused_rejected(&f, rejected), rejected);
+    }
 
     wick_ref refs[WICK_STEP_BUFFERS];
     int n_refs = 0;

@@ -65,6 +65,10 @@ static wick_status lower_sort(wick_lower *l, wick_node *node) {
     wick_step_sort a = {.sort = {.type = wick_ctype_of((wick_dtype)in.type->dtype), .descending = ((const sort_attr *)node->attr)->descending, .rows = rows_of(in.type),
                             .n = in.type->dims[last], .k = out.type->dims[last]}};
     wick_sort_prepare(&a.sort);
+    if (wick_remarks(l->ctx)) {
+        wick_rejected rejected[WICK_REJECTED];
+        wick_lower_remark(l, node, wick_sort_name(&a.sort), wick_sort_rejected(&a.sort, rejected), rejected);
+    }
     wick_ref refs[5] = {wick_lower_ref(&in, false), wick_lower_ref(&out, true), wick_lower_ref(&index, true)};
     int n_refs = 3;
     for (int b = 0; b < 2 && a.sort.buffer; b++) {

@@ -6,7 +6,7 @@
 
 void wick_remark(const wick_context *ctx, const char *pass, const wick_node *node, const char *fmt, ...) {
     if (!wick_remarks(ctx)) return;
-    char text[512], name[256];
+    char text[1024], name[256];
     wick_str s = wick_str_on(name, sizeof name);
     wick_str_add(&s, "%s ", node->op->name);
     if (node->n_out) wick_type_print(&s, &node->out[0].type);

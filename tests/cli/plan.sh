@@ -18,6 +18,7 @@ test_explain() {
     has out "a step of training with Adam" && has out "measured: " && has out "epilogue: conv f32[4,6,28,28]: relu taken along" && has out "of best"
     has out "conv1.weight" # what the optimizer does is each parameter's
     has out "kernel: conv f32[4,6,28,28]: conv_" && has out "not Winograd's, of 3 x 3: the kernel is not 3 x 3" && has out "kernel: matmul f32[4,120]: gemm_f32_"
+    has out "kernel: max_pool f32[4,6,14,14]: max_pool_" && has out "copied by tiles, transposed" && has out "not a product of all pixels (1 x 1): the kernel has more than one tap"
     has out "not with sum (" && has err "measuring what this machine can do"
     expect 0 "$wick" explain "${net[@]}" --threads 1 --time 0.05 --json && valid_json out && has out '"remarks": [' && has out '"seconds": ' && has out '"pass": "epilogue"'
     # Each kernel has its time, and together they are about a run's.

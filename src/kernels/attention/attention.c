@@ -87,13 +87,34 @@ typedef struct rows {
     const void *p;
     int64_t row;
 } rows;
+/* Why they are copied; NULL: they are not. */
+static const char *in_place_refused(const wick_attention_job *a, const int64_t *strides, int64_t cols) {
+    if (strides[3] != 1) return "rows are not contiguous";
+    if (cols % a->gemm->lanes) return "rows are no whole vectors";
+    return (strides[2] < 0 ? -strides[2] : strides[2]) * a->gemm->elem < FAR ? NULL : "rows are 2 KiB and more apart";
+}
 static rows rows_of(const wick_attention_job *a, const void *p, const int64_t *strides, int64_t n, int64_t cols, void *to) {
     const wick_gemm_kernel *q = a->gemm;
-    const int64_t row = strides[2], bytes = (row < 0 ? -row : row) * q->elem;
-    if (strides[3] == 1 && cols % q->lanes == 0 && bytes < FAR) return (rows){p, row};
+    if (!in_place_refused(a, strides, cols)) return (rows){p, strides[2]};
     const int64_t width = lanes_of(a, cols);
-    q->pack(n, cols, p, row, strides[3], to, width);
+    q->pack(n, cols, p, strides[2], strides[3], to, width);
     return (rows){to, width};
+}
+
+int wick_attention_rejected(const wick_attention_job *a, int stage, wick_rejected *out) {
+    const struct {
+        const char *kernel;
+        const int64_t *strides, cols;
+        bool backward;
+    } all[] = {{"values where they lie", a->v, a->value_dim, false}, {"keys where they lie", a->k, a->dim, true}, {"queries where they lie", a->q, a->dim, true},
+               {"gradients where they lie", a->gy, a->value_dim, true}};
+    int n = 0;
+    if (a->code->forward || !a->tasks[stage] || !a->keys) return 0;
+    for (size_t i = 0; i < WICK_COUNTOF(all); i++) {
+        const char *why = all[i].backward == (stage == 1) ? in_place_refused(a, all[i].strides, all[i].cols) : NULL;
+        if (why) out[n++] = (wick_rejected){all[i].kernel, why};
+    }
+    return n;
 }
 
 /* Where in a tile causality begins: key `key` + i is seen by queries from first + i on; below -BK where all see all. */

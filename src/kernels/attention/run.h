@@ -36,6 +36,7 @@ typedef struct wick_attention_memory {
 } wick_attention_memory;
 void wick_attention_prepare(wick_attention_job *a);
 void wick_attention_run(const wick_attention_job *a, int stage, int64_t begin, int64_t end, const wick_attention_memory *at, void *scratch);
+int wick_attention_rejected(const wick_attention_job *a, int stage, wick_rejected *out); /* forward and backward; as wick_gemm_rejected */
 const char *wick_attention_name(const wick_attention_job *a, int stage); /* "attention_f32_avx512" */
 
 #endif

@@ -206,10 +206,19 @@ static int64_t panel_width(const wick_convolution *c, int64_t panel) {
 }
 static int64_t panels_width(const wick_convolution *c) { return (panels_of(c) - 1) * c->gemm->nr + panel_width(c, panels_of(c) - 1); }
 
-/* A kernel of one tap that reads every pixel once, in order: rows don't matter. */
+static const char *depthwise_refused(const wick_convolution *c) { return c->ci == 1 && c->co == 1 ? NULL : "groups have more than one channel"; }
+
+/* Why pixels are no one row; NULL: a kernel of one tap reads every pixel once, in order. */
+static const char *one_row_refused(const wick_convolution *c) {
+    for (int d = 0; d < 3; d++) {
+        if (c->kernel[d] != 1) return "the kernel has more than one tap";
+        if (c->stride[d] != 1) return "there is a stride";
+        if (c->pad[d] || c->in[d] != c->out[d]) return "there is padding";
+    }
+    return NULL;
+}
 static void make_one_row(wick_convolution *c) {
-    for (int d = 0; d < 3; d++)
-        if (c->kernel[d] != 1 || c->stride[d] != 1 || c->pad[d] || c->in[d] != c->out[d]) return;
+    if (one_row_refused(c)) return;
     c->in[2] = c->out[2] = product(c->in);
     c->in[0] = c->in[1] = c->out[0] = c->out[1] = 1;
 }
@@ -252,7 +261,7 @@ void wick_conv_prepare(wick_convolution *c) {
     memset(c->tasks, 0, sizeof c->tasks);
     c->shared = c->scratch = 0;
     c->cut = c->slabs = c->units = c->per_task = c->chunks = c->splits = 1;
-    c->depthwise = c->ci == 1 && c->co == 1;
+    c->depthwise = !depthwise_refused(c);
     c->blocks = 1;
     c->winograd = false;
     const bool data = c->what == WICK_CONV_DATA;
@@ -312,7 +321,9 @@ bool wick_conv_takes_planes(const wick_convolution *c) { return c->ci == 1 && c-
 int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
     int n = 0;
     if (c->code->direct || !c->units || !c->chunks) return 0; /* the reference, or nothing to compute */
-    if (!c->depthwise) out[n++] = (wick_rejected){"channel by channel (depthwise)", "groups have more than one channel"};
+    if (c->depthwise) return wick_depthwise_rejected(c, out);
+    out[n++] = (wick_rejected){"channel by channel (depthwise)", depthwise_refused(c)};
+    if (one_row_refused(c)) out[n++] = (wick_rejected){"a product of all pixels (1 x 1)", one_row_refused(c)};
     if (!c->winograd) out[n++] = (wick_rejected){"Winograd's, of 3 x 3", wick_winograd_refused(c)};
     return n;
 }

@@ -47,6 +47,44 @@ static span source_rows(const wick_convolution *c, int64_t slab) {
 
 static size_t line_at(const wick_convolution *c) { return WICK_ALIGN_UP(c->at_taps + 2 * (size_t)product(c->kernel) * sizeof(void *), WICK_ALIGN); }
 
+/* Why results are not written past the caches; NULL: they are, where they are aligned. */
+static const char *past_refused(const wick_convolution *c) {
+    if (c->what == WICK_CONV_WEIGHT) return "it is not for gradients of weights";
+    if (c->planes[1]) return "results are row-major";
+    return c->groups * c->code->elem * c->batch * (product(c->in) + product(c->out)) >= wick_tuning_now()->stream_bytes ? NULL : "the images are not large enough";
+}
+
+/* Why rows of a phase with axes x don't read each column once for three taps; NULL: they do. */
+static const char *three_refused(const wick_convolution *c, const wick_conv_axis *x) {
+    if (c->what == WICK_CONV_WEIGHT) return "it is not for gradients of weights";
+    if (!c->code->threes) return "this tier has none for the dtype";
+    if (x[2].taps != 3) return "a row has not three taps";
+    if (x[2].tap_at != 1) return "there is a dilation";
+    if (x[2].step > 2) return "the stride is above 2";
+    if (x[2].count <= 0) return "there are no outputs";
+    const int64_t last = x[2].lo + (x[2].count - 1) * x[2].step + (x[2].taps - 1) * x[2].tap_at;
+    if (x[2].lo < -1 || last > source_dims(c)[2]) return "there is more than one column of padding";
+    return x[0].taps * x[1].taps <= WICK_DEPTHWISE_ROWS ? NULL : "there are too many rows of taps";
+}
+
+static void axes_of(const wick_convolution *c, int64_t phase, wick_conv_axis *x) {
+    for (int d = 2; d >= 0; phase /= c->what == WICK_CONV_DATA ? c->stride[d] : 1, d--)
+        x[d] = wick_conv_axis_of(c, d, c->what == WICK_CONV_DATA ? phase % c->stride[d] : 0);
+}
+
+int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out) {
+    int n = 0;
+    const char *three = NULL; /* of the first phase that has a reason */
+    for (int64_t phase = 0; phase < phases_of(c) && !three; phase++) {
+        wick_conv_axis x[3];
+        axes_of(c, phase, x);
+        three = three_refused(c, x);
+    }
+    if (three) out[n++] = (wick_rejected){"three taps of a row at once", three};
+    if (past_refused(c)) out[n++] = (wick_rejected){"results past the caches", past_refused(c)};
+    return n;
+}
+
 void wick_depthwise_prepare(wick_convolution *c) {
     const int64_t elem = c->code->elem, taps = product(c->kernel), most = (c->planes[0] || c->planes[1] ? TURNED_BYTES : BLOCK_BYTES) / elem;
     const bool data = c->what == WICK_CONV_DATA, weight = c->what == WICK_CONV_WEIGHT, *scratch = c->planes;
@@ -69,7 +107,7 @@ void wick_depthwise_prepare(wick_convolution *c) {
     c->units = weight ? c->chunks * c->blocks : c->slabs * c->batch * c->blocks;
     const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
     c->per_task = (int64_t)WICK_MAX(1.0, TASK_WORK / WICK_MAX(of_unit, 1.0));
-    c->past = !weight && !scratch[1] && c->groups * elem * c->batch * (product(c->in) + product(c->out)) >= wick_tuning_now()->stream_bytes;
+    c->past = !past_refused(c);
     size_t most_bytes[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
         const int64_t *dims = side ? other_dims(c) : source_dims(c);
@@ -128,8 +166,7 @@ static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
                                    .n_columns = last - x[2].lo + 1, .src_pixel = u->source.pixel, .lo = x[2].lo, .step = x[2].step, .taps = x[2].taps, .tap_at = x[2].tap_at,
                                    .w_tap = c->groups, .zeros = u->zeros, .bias = u->bias, .relu = c->relu, .dst_pixel = u->other.pixel * x[2].dst_step,
                                    .left = x[2].lo < 0, .right = last >= width, .past = c->past && ((uintptr_t)u->other.at | (uintptr_t)pixel) % 64 == 0,
-                                   .three = c->code->threes && x[2].taps == 3 && x[2].tap_at == 1 && x[2].step <= 2 && x[2].count > 0 && x[2].lo >= -1 && last <= width &&
-                                            x[0].taps * x[1].taps <= WICK_DEPTHWISE_ROWS};
+                                   .three = !three_refused(c, x)};
 }
 
 /* One of them, (z, y). */
@@ -250,9 +287,7 @@ static void run_block(unit *u, int64_t slab, int64_t channel, char *source, char
     if (all_bias) u->bias = all_bias + channel * elem;
     for (int64_t phase = 0; phase < phases_of(c); phase++) {
         wick_conv_axis x[3];
-        int64_t rest = phase;
-        for (int d = 2; d >= 0; rest /= c->what == WICK_CONV_DATA ? c->stride[d] : 1, d--)
-            x[d] = wick_conv_axis_of(c, d, c->what == WICK_CONV_DATA ? rest % c->stride[d] : 0);
+        axes_of(c, phase, x);
         const bool finite = weight || ((const bool *)u->weights)[c->at_finite + (size_t)phase];
         int64_t first[2] = {0, 0}, end[2] = {x[0].count, x[1].count};
         if (c->cut == 2) { /* a row is cut: its outputs move to where the slab starts */

@@ -6,6 +6,7 @@
 
 /* Cuts the work and lays out the scratch; what plan_weight chose (chunks) stays. */
 void wick_depthwise_prepare(wick_convolution *c);
+int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out);
 /* Units [begin, end). a: x, or y for DATA. b: packed weights, [phase][tap][channel], or y for WEIGHT, whose parts go to dst [chunk][tap][channel]. */
 void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, const char *a, const char *b, const char *bias, char *dst, char *scratch);
 

@@ -35,6 +35,19 @@ typedef struct plan {
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
+/* Why a copy is no transpose of tiles; NULL: it is, and *across is the dim along which src is contiguous. */
+static const char *tiles_refused(const wick_copy *c, const plan *p, int *across) {
+    *across = -1;
+    if (c->src != c->dst) return "dtypes differ";
+    const int last = p->rank - 1;
+    if (last < 1) return "memory is gone through in one row";
+    if (p->dst[last] != 1) return "results are contiguous along no dim";
+    if (magnitude(p->src[last]) <= 1) return "both are contiguous along the same dim";
+    for (int d = 0; d < last; d++)
+        if (p->src[d] == 1 && p->dims[d] >= 2 && p->dims[last] >= 2) *across = d;
+    return *across < 0 ? "the source is contiguous along no dim" : NULL;
+}
+
 static plan copy_plan(const wick_copy *c) {
     plan p = {.rank = 0, .total = 1, .across = -1};
     for (int d = 0; d < c->rank; d++) {
@@ -54,10 +67,7 @@ static plan copy_plan(const wick_copy *c) {
         p.src[kept] = p.src[d], p.dst[kept] = p.dst[d];
     }
     if (p.rank) p.rank = kept + 1;
-    if (c->src == c->dst && p.rank >= 2 && p.dst[p.rank - 1] == 1 && magnitude(p.src[p.rank - 1]) > 1)
-        for (int d = 0; d < p.rank - 1; d++)
-            if (p.src[d] == 1 && p.dims[d] >= 2 && p.dims[p.rank - 1] >= 2) p.across = d;
-    if (p.across >= 0) {
+    if (!tiles_refused(c, &p, &p.across)) {
         const int last = p.rank - 1;
         p.tile_rows = COPY_ROW_BYTES / (int64_t)wick_dtype_size(c->src);
         p.tiles[0] = (p.dims[p.across] + p.tile_rows - 1) / p.tile_rows;
@@ -67,6 +77,19 @@ static plan copy_plan(const wick_copy *c) {
             if (d != p.across) p.all_tiles *= p.dims[d];
     }
     return p;
+}
+
+const char *wick_copy_name(const wick_copy *c) {
+    const plan p = copy_plan(c);
+    return p.across >= 0 ? p.total * (int64_t)wick_dtype_size(c->src) >= COPY_PAST ? "copied by tiles, transposed, past the caches" : "copied by tiles, transposed"
+           : c->src != c->dst ? "copied in blocks, converted" : "copied row by row";
+}
+int wick_copy_rejected(const wick_copy *c, wick_rejected *out) {
+    const plan p = copy_plan(c);
+    int across;
+    if (!p.total || p.across >= 0) return 0;
+    out[0] = (wick_rejected){"by tiles, transposed", tiles_refused(c, &p, &across)};
+    return 1;
 }
 
 int64_t wick_copy_tasks(const wick_copy *c) {

@@ -248,6 +248,23 @@ static void tile_cols(wick_fused *f) {
     l->n_unit = f->n_keep + moved;
 }
 
+/* Why a way to reduce is not taken; NULL: it is. The block comes last: it is cut to whole units or lines by what is taken. */
+static int64_t unit_items_of(const wick_fused *f) { return f->layout.reduced * f->layout.cols; }
+static int64_t unit_work_of(const wick_fused *f) { return WICK_MAX(unit_items_of(f), 1) * (f->n_instr + 1); }
+static const char *short_refused(const wick_fused *f) {
+    const wick_fused_layout *l = &f->layout;
+    if (l->units <= 1) return "there is one row of results";
+    if (l->tiles != 1) return "results are cut into tiles";
+    if (ceil_div(l->reduced, l->lane_rows) > WICK_RED_RUN) return "there is much to each result";
+    return unit_items_of(f) * 2 <= f->block ? NULL : "a block has no room for what two results are made of";
+}
+static const char *split_refused(const wick_fused *f) {
+    const wick_fused_layout *l = &f->layout;
+    if (l->units >= 32) return "there are results enough for all threads";
+    if (l->chunks <= 1) return "there is little to each result";
+    return l->units * unit_work_of(f) >= 4 * TASK_WORK ? NULL : "there is too little to do";
+}
+
 static void plan_reduction(wick_fused *f, size_t size) {
     wick_fused_layout *l = &f->layout;
     const int64_t all_cols = product(f->dims, f->n_keep + f->n_red, f->rank);
@@ -261,7 +278,7 @@ static void plan_reduction(wick_fused *f, size_t size) {
     l->lane_rows = 1;
     while (l->lane_rows * all_cols < WICK_RED_LANES) l->lane_rows *= 2;
     const int64_t line = l->lane_rows * l->cols, lines = ceil_div(l->reduced, l->lane_rows);
-    const int64_t unit_items = l->reduced * l->cols, unit_work = WICK_MAX(unit_items, 1) * (f->n_instr + 1);
+    const int64_t unit_items = unit_items_of(f), unit_work = unit_work_of(f);
     l->chunks = ceil_div(lines, WICK_RED_CHUNK);
     l->chunk_group = 1;
     l->space = l->n_unit;
@@ -271,7 +288,7 @@ static void plan_reduction(wick_fused *f, size_t size) {
         f->tasks = 1;
         return;
     }
-    if (lines <= WICK_RED_RUN && unit_items * 2 <= f->block && l->units > 1 && l->tiles == 1) {
+    if (!short_refused(f)) {
         l->mode = WICK_FUSED_SHORT;
         l->space = 0;
         f->block = (int)(f->block / unit_items * unit_items);
@@ -281,7 +298,7 @@ static void plan_reduction(wick_fused *f, size_t size) {
         return;
     }
     f->block = (int)(f->block / line * line);
-    if (l->units < 32 && l->chunks > 1 && l->units * unit_work >= 4 * TASK_WORK) {
+    if (!split_refused(f)) {
         const int64_t chunk_work = WICK_RED_CHUNK * line * (f->n_instr + 1);
         l->mode = WICK_FUSED_SPLIT;
         l->task_items = WICK_MAX(TASK_WORK / chunk_work, 1);
@@ -307,9 +324,9 @@ static void plan_results(wick_fused *f) {
     }
 }
 
-/* Stores that go past the caches spare reading the lines that they write over. That pays where memory is all that bounds a program: what
+/* Why they are not taken; NULL: they are. Stores that go past the caches spare reading the lines that they write over. That pays where memory is all that bounds a program: what
  * computes for longer overlaps with it anyhow, and wants longer blocks. */
-static bool streams(const wick_fused *f) {
+static const char *streams_refused(const wick_fused *f) {
 #define YES(name) [WICK_EW_##name] = true
     static const bool light[WICK_EW_COUNT] = {
         YES(add), YES(sub), YES(mul), YES(div), YES(maximum), YES(minimum), YES(fmax), YES(fmin), YES(copysign), YES(neg), YES(abs), YES(sign),
@@ -319,12 +336,13 @@ static bool streams(const wick_fused *f) {
         YES(bitwise_xor), YES(bitwise_not), YES(left_shift), YES(right_shift), YES(clamp), YES(lerp), YES(nextafter), YES(soft_threshold), YES(hard_threshold), YES(replace_nan),
         YES(replace_inf), YES(where)};
 #undef YES
-    if (f->reduces || f->n_instr > STREAM_INSTRS) return false;
+    if (f->reduces) return "it reduces";
+    if (f->n_instr > STREAM_INSTRS) return "it computes for longer than memory takes";
     for (int i = 0; i < f->n_instr; i++)
-        if (f->instr[i].op != WICK_FUSED_CAST && !light[f->instr[i].op]) return false;
+        if (f->instr[i].op != WICK_FUSED_CAST && !light[f->instr[i].op]) return "it computes for longer than memory takes";
     for (int o = 0; o < f->n_out; o++)
-        if (f->layout.total * (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype) < STREAM_BYTES) return false;
-    return true;
+        if (f->layout.total * (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype) < STREAM_BYTES) return "a result may stay in caches";
+    return NULL;
 }
 
 /* Numbers that change should do so between blocks: then a block is a run, or the largest part of one that divides it. */
@@ -337,13 +355,42 @@ static int whole_block(const wick_fused *f) {
     return WHOLE_BLOCK;
 }
 
-static bool is_bare(const wick_fused *f) {
+/* Why an op is not called on arrays as they lie; NULL: it is. */
+static const char *bare_refused(const wick_fused *f) {
     const wick_fused_layout *l = &f->layout;
-    if (f->reduces || f->n_instr != 1 || f->n_out != 1 || f->instr[0].op == WICK_FUSED_CAST || f->out[0].reg != f->instr[0].dst || l->streams || l->program) return false;
-    if (!wick_fused_native((wick_dtype)f->out[0].dtype) || l->out_run[0] != l->total) return false;
-    for (int i = 0; i < f->n_in; i++)
-        if (l->in_kind[i] != WICK_FUSED_WALK || l->in_run[i] != l->total || !wick_fused_native((wick_dtype)f->in[i].dtype)) return false;
-    return true;
+    if (f->n_instr != 1 || f->n_out != 1 || f->instr[0].op == WICK_FUSED_CAST || f->out[0].reg != f->instr[0].dst) return "it is more than one op, or a conversion";
+    if (l->streams) return "results are written past the caches";
+    if (l->program) return "there is one loop for it";
+    if (!wick_fused_native((wick_dtype)f->out[0].dtype)) return "a dtype is none of registers";
+    if (l->out_run[0] != l->total) return "an array has strides, or is broadcast";
+    for (int i = 0; i < f->n_in; i++) {
+        if (l->in_kind[i] != WICK_FUSED_WALK || l->in_run[i] != l->total) return "an array has strides, or is broadcast";
+        if (!wick_fused_native((wick_dtype)f->in[i].dtype)) return "a dtype is none of registers";
+    }
+    return NULL;
+}
+
+const char *wick_fused_name(const wick_fused *f) {
+    static const char *const reduced[] = {[WICK_FUSED_SHORT] = "several results in a block", [WICK_FUSED_LONG] = "a result at a time", [WICK_FUSED_SPLIT] = "parts of a result, then their sum"};
+    const wick_fused_layout *l = &f->layout;
+    if (!f->tasks || l->mode == WICK_FUSED_EMPTY) return "nothing to read";
+    if (f->reduces) return reduced[l->mode];
+    return l->program ? "one loop" : l->mode == WICK_FUSED_BARE ? "one op on whole arrays" : l->streams ? "blocks, past the caches" : "blocks in L1";
+}
+
+int wick_fused_rejected(const wick_fused *f, wick_rejected *out) {
+    const wick_fused_layout *l = &f->layout;
+    int n = 0;
+    if (!f->tasks || l->mode == WICK_FUSED_EMPTY) return 0;
+    if (f->reduces) {
+        if (l->mode != WICK_FUSED_SHORT) out[n++] = (wick_rejected){"several results in a block", short_refused(f)};
+        if (l->mode == WICK_FUSED_LONG) out[n++] = (wick_rejected){"parts of a result by several threads", split_refused(f)};
+        return n;
+    }
+    if (!l->program) out[n++] = (wick_rejected){"one loop", "there is none for this program"};
+    if (l->mode != WICK_FUSED_BARE) out[n++] = (wick_rejected){"one op on whole arrays", bare_refused(f)};
+    if (!l->streams) out[n++] = (wick_rejected){"results past the caches", streams_refused(f)};
+    return n;
 }
 
 void wick_fused_prepare(wick_fused *f) {
@@ -373,7 +420,7 @@ void wick_fused_prepare(wick_fused *f) {
     else
         plan_plain(f);
 
-    l->streams = streams(f);
+    l->streams = !streams_refused(f);
     l->program = (uint8_t)(wick_program_find(f) + 1);
     if (l->program && l->task_items < WHOLE_TASK) {
         f->block = whole_block(f);
@@ -381,7 +428,7 @@ void wick_fused_prepare(wick_fused *f) {
         f->tasks = ceil_div(l->total, l->task_items);
         classify(f, f->block);
     }
-    if (is_bare(f)) l->mode = WICK_FUSED_BARE;
+    if (!f->reduces && !bare_refused(f)) l->mode = WICK_FUSED_BARE;
     size_t at = 0;
     int64_t raw_items = f->block;
     l->slot_stride = WICK_ALIGN_UP((size_t)f->block * widest, WICK_ALIGN) + SLOT_PAD;

@@ -108,7 +108,8 @@ int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out) {
     int n = 0;
     if (g->amx || !g->m || !g->n) return 0;
     out[n++] = (wick_rejected){"tiles of AMX", wick_amx_refused(g)};
-    if (g->narrow || g->kernel->rows || g->how & GEMM_OUTER || !g->tasks) return n;
+    if (g->narrow) return n + wick_narrow_rejected(g, out + n);
+    if (g->kernel->rows || g->how & GEMM_OUTER || !g->tasks) return n;
     const wick_gemm_kernel *q = g->kernel;
     const gemm_view plain = gemm_view_of(g, 0), turned = gemm_view_of(g, GEMM_SWAP), v = g->how & GEMM_SWAP ? turned : plain;
     out[n++] = (wick_rejected){"rows of C one after the other", outer_refused(g, q)};

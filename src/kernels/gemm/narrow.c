@@ -16,12 +16,13 @@ enum { NARROW_CHUNK = 64, NARROW_COLUMNS = 32 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-static const wick_dot_kernel *dot_now(const wick_gemm *g) {
+/* Why a way is not taken; NULL: it is. */
+static const char *dot_refused(const wick_gemm *g) {
+    if (g->narrow != WICK_BF16) return "there are none of this dtype";
 #if defined(__x86_64__)
-    if (g->narrow == WICK_BF16 && wick_tier_current() == WICK_TIER_AVX512 && wick_extensions() & WICK_AVX512_BF16) return &wick_dot_kernel_avx512;
+    if (wick_tier_current() == WICK_TIER_AVX512 && wick_extensions() & WICK_AVX512_BF16) return NULL;
 #endif
-    (void)g;
-    return NULL;
+    return "this CPU has none, or the tier in use";
 }
 static const wick_dot_kernel *dot_of(const wick_gemm *g) { /* of a product that was prepared */
 #if defined(__x86_64__)
@@ -40,6 +41,25 @@ static wick_narrow_sweep_fn *sweep_now(const wick_gemm *g) { /* NULL: none for s
     (void)g;
     return NULL;
 }
+/* dot: there are dot products for it. They go over B in place too, but a panel at a time: what lies in memory is swept. */
+static const char *sweep_refused(const wick_gemm *g, bool dot) {
+    if (g->m > WICK_SWEEP_ROWS) return "there are more rows";
+    if (g->b_col != 1) return "rows of B are not contiguous";
+    if (!sweep_now(g)) return "this tier has none";
+    if (!dot) return NULL;
+    if (g->keep) return "B is kept packed for dot products";
+    return (double)g->k * (double)g->n * 2 > WICK_GEMM_FAR_BY_ROWS ? NULL : "dot products read B as fast from a near cache";
+}
+
+int wick_narrow_rejected(const wick_gemm *g, wick_rejected *out) {
+    int n = 0;
+    if (g->kernel->rows || !g->tasks) return 0;
+    const char *const dot = dot_refused(g), *const sweep = sweep_refused(g, !dot);
+    if (dot) out[n++] = (wick_rejected){"dot products of pairs", dot};
+    if (sweep) out[n++] = (wick_rejected){"one pass over B for few rows", sweep};
+    return n;
+}
+
 /* The sizes that both kinds have. */
 typedef struct narrow_shape {
     int64_t lanes, mr, nr, group; /* group: elements of k in 4 bytes of a panel */
@@ -76,7 +96,7 @@ static size_t bytes_of_sums(const wick_gemm *g) {
 void wick_narrow_prepare(wick_gemm *g) {
     const wick_tuning *tuning = wick_tuning_now();
     g->kernel = wick_gemm_kernel_of(WICK_CF32);
-    g->how = dot_now(g) ? NARROW_DOT : 0;
+    g->how = dot_refused(g) ? 0 : NARROW_DOT;
     g->tasks = g->tasks_pack = 0;
     g->packed = g->scratch = 0;
     /* f16 is cut as f32 is: the same bits as of operands that were cast. */
@@ -94,8 +114,7 @@ void wick_narrow_prepare(wick_gemm *g) {
     }
     const narrow_shape s = shape_of(g);
     const bool dot = g->how & NARROW_DOT;
-    /* Dot products go over B in place too, but a panel at a time: what lies in memory is swept. */
-    if (sweep_now(g) && (!dot || (!g->keep && (double)g->k * (double)g->n * 2 > WICK_GEMM_FAR_BY_ROWS))) {
+    if (!sweep_refused(g, dot)) {
         g->how = NARROW_SWEEP;
         const int64_t want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
         g->nc = (int64_t)WICK_ALIGN_UP(WICK_MAX(ceil_div(g->n, want), WICK_MIN(g->n, WICK_GEMM_NARROW_SWEEP)), NARROW_COLUMNS);

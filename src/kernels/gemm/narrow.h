@@ -75,5 +75,6 @@ void wick_narrow_prepare(wick_gemm *g);
 void wick_narrow_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed);
 void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c, const void *packed, void *scratch);
 const char *wick_narrow_name(const wick_gemm *g);
+int wick_narrow_rejected(const wick_gemm *g, wick_rejected *out);
 
 #endif

@@ -19,6 +19,18 @@ static const wick_int4_kernel *const int4_tiers[WICK_TIER_COUNT] = {
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t lanes_of_a_row(const wick_int4 *p) { return (int64_t)WICK_ALIGN_UP(p->k, 8 * p->kernel->lanes); }
 
+/* Why one pass over the weights is not taken; NULL: it is. */
+static const char *few_refused(const wick_int4 *p) {
+    if (p->f64) return "x is f64, which goes element by element";
+    return p->m <= WICK_INT4_FEW ? NULL : "there are more rows: panels of weights become f32";
+}
+
+int wick_int4_rejected(const wick_int4 *p, wick_rejected *out) {
+    if (p->kernel->columns || !p->tasks || !few_refused(p)) return 0;
+    out[0] = (wick_rejected){"one pass over the weights for few rows", few_refused(p)};
+    return 1;
+}
+
 void wick_int4_prepare(wick_int4 *p) {
     p->kernel = int4_tiers[wick_tier_current()];
     p->tiles = wick_gemm_kernel_of(WICK_CF32);
@@ -31,7 +43,7 @@ void wick_int4_prepare(wick_int4 *p) {
     if (!p->m || !p->n) return;
     const double work = (double)p->m * (double)p->n * (double)(p->k + 8), task = (double)wick_tuning_now()->gemm_task_work;
     int64_t want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
-    if (p->f64 || p->kernel->columns || p->m <= WICK_INT4_FEW) {
+    if (p->f64 || p->kernel->columns || !few_refused(p)) {
         p->cols = WICK_MAX(ceil_div(p->n, want), WICK_MIN(p->n, INT4_COLUMNS));
         p->tasks = ceil_div(p->n, p->cols);
         if (!p->f64 && !p->kernel->columns) p->scratch = (size_t)(p->m * lanes_of_a_row(p)) * sizeof(float);
@@ -106,7 +118,7 @@ void wick_int4_run(const wick_int4 *p, int64_t begin, int64_t end, const wick_in
         run_f64(p, d, begin * p->cols, WICK_MIN(p->n, end * p->cols));
         return;
     }
-    if (p->kernel->columns || p->m <= WICK_INT4_FEW) {
+    if (p->kernel->columns || !few_refused(p)) {
         const int64_t c0 = begin * p->cols, c1 = WICK_MIN(p->n, end * p->cols);
         if (p->kernel->columns) {
             p->kernel->columns(p, d, c0, c1);

@@ -21,14 +21,45 @@ static const wick_int8_table *const int8_tiers[WICK_TIER_COUNT] = {
 #endif
 };
 
-static const wick_int8_kernel *kernel_now(wick_int8 *p) {
-    const wick_amx_kernel *amx = wick_amx_now();
-    p->amx = amx && p->m >= INT8_AMX_ROWS && !p->depthwise ? amx : NULL;
-    if (p->amx) return &int8_tiers[wick_tier_current()]->amx;
+/* Why a way is not taken; NULL: it is. In the order in which they are tried. */
+static const char *depthwise_refused(const wick_int8 *p) {
+    if (p->groups < 2) return "there is one group";
+    return p->ci == 1 && p->n == 1 ? NULL : "groups have more than one channel";
+}
+static const char *amx_refused(const wick_int8 *p) {
+    if (p->depthwise) return "each channel is on its own";
+    if (p->m < INT8_AMX_ROWS) return "there are too few rows";
+    return wick_amx_now() ? NULL : "this CPU has none, or the tier in use";
+}
+static const char *vnni_refused(void) {
     static const unsigned needs[WICK_TIER_COUNT] = {[WICK_TIER_AVX2] = WICK_AVX_VNNI, [WICK_TIER_AVX512] = WICK_AVX512_VNNI};
     const wick_tier tier = wick_tier_current();
-    const wick_int8_table *t = int8_tiers[tier];
-    return t->vnni.group && (wick_extensions() & needs[tier]) ? &t->vnni : &t->plain;
+    if (!int8_tiers[tier]->vnni.group) return "this tier has none";
+    return wick_extensions() & needs[tier] ? NULL : "this CPU has none";
+}
+static const char *few_refused(const wick_int8 *p, const wick_int8_kernel *q) {
+    if (p->conv) return "it is for products of matrices";
+    if (p->m > WICK_INT8_FEW) return "there are more rows";
+    if (p->keep) return "B is kept packed";
+    if (p->b_col != 1) return "rows of B are not contiguous";
+    if (!p->k) return "there is nothing to multiply";
+    return q->few ? NULL : "this tier has none";
+}
+
+static const wick_int8_kernel *kernel_now(wick_int8 *p) {
+    const wick_int8_table *t = int8_tiers[wick_tier_current()];
+    p->amx = amx_refused(p) ? NULL : wick_amx_now();
+    return p->amx ? &t->amx : vnni_refused() ? &t->plain : &t->vnni;
+}
+
+int wick_int8_rejected(const wick_int8 *p, wick_rejected *out) {
+    int n = 0;
+    if (wick_tier_current() == WICK_TIER_REF || !p->tasks) return 0;
+    if (p->conv && !p->depthwise) out[n++] = (wick_rejected){"channel by channel (depthwise)", depthwise_refused(p)};
+    if (!p->amx) out[n++] = (wick_rejected){"tiles of AMX", amx_refused(p)};
+    if (!p->amx && vnni_refused()) out[n++] = (wick_rejected){"dot products of quads (VNNI)", vnni_refused()};
+    if (!p->few) out[n++] = (wick_rejected){"one pass over B for few rows", few_refused(p, p->kernel)};
+    return n;
 }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -62,12 +93,12 @@ static size_t reserve(size_t *at, size_t bytes) {
 }
 
 void wick_int8_prepare(wick_int8 *p) {
-    p->depthwise = p->conv && p->groups > 1 && p->ci == 1 && p->n == 1;
+    p->depthwise = p->conv && !depthwise_refused(p);
     const wick_int8_kernel *q = kernel_now(p);
     p->kernel = q;
     p->tasks = p->tasks_pack = 0;
     p->packed = p->scratch = p->scratch_pack = 0;
-    p->few = q->few && !p->keep && !p->conv && p->m <= WICK_INT8_FEW && p->b_col == 1 && p->k > 0;
+    p->few = !few_refused(p, q);
     const int64_t taps = p->conv ? product(p->kernel_dims) : 1;
     p->row_sums = !p->depthwise && (p->has_b_zero || moved_b(p));
     p->padded = (int64_t)WICK_ALIGN_UP(p->k, q->along);

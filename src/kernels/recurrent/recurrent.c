@@ -144,10 +144,26 @@ static void store_states(const loop *l, const char *from, void *to) {
         memcpy(state_of(l, to, l->b0 + i), from + i * l->r->h_stride * l->elem, (size_t)(l->r->hidden * l->elem));
 }
 
-static bool is_plain(const loop *l) {
+/* Why rows of a direction are not made by one loop with the usual functions in it; NULL: they are. */
+static const char *plain_refused(const wick_recurrent *r, int64_t dir, bool peephole, bool ggates) {
     static const uint8_t usual[WICK_CELL_COUNT][3] = {{WICK_CELL_TANH}, {WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH}, {WICK_CELL_SIGMOID, WICK_CELL_TANH}};
-    const int n = l->r->cell == WICK_CELL_RNN ? 1 : l->r->cell == WICK_CELL_LSTM ? 3 : 2;
-    return memcmp(l->r->act[l->dir], usual[l->r->cell], (size_t)n) == 0 && l->r->clip <= 0 && !l->r->coupled && !l->d->peephole && !l->d->ggates;
+    const int n = r->cell == WICK_CELL_RNN ? 1 : r->cell == WICK_CELL_LSTM ? 3 : 2;
+    if (memcmp(r->act[dir], usual[r->cell], (size_t)n) != 0) return "activations are others than the usual";
+    if (r->clip > 0) return "what goes into activations is clipped";
+    if (r->coupled) return "gates are coupled";
+    if (peephole) return "there are peepholes";
+    return ggates ? "gates have gradients of their own" : NULL;
+}
+static bool is_plain(const loop *l) { return !plain_refused(l->r, l->dir, l->d->peephole != NULL, l->d->ggates != NULL); }
+
+const char *wick_recurrent_name(const wick_recurrent *r) { return wick_gemm_name(&r->product[0][0]); }
+int wick_recurrent_rejected(const wick_recurrent *r, bool peephole, bool ggates, wick_rejected *out) {
+    if (!r->tasks || !r->steps) return 0;
+    int n = wick_gemm_rejected(&r->product[0][0], out);
+    const char *plain = NULL;
+    for (int64_t d = 0; d < r->directions && !plain; d++) plain = plain_refused(r, d, peephole, ggates);
+    if (plain) out[n++] = (wick_rejected){"rows of gates in one loop", plain};
+    return n;
 }
 
 /* What all rows of a task share. */

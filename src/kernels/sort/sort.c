@@ -30,7 +30,12 @@ typedef struct wide {
 
 /* ---- keys ------------------------------------------------------------------------------------------------------------------ */
 
-static bool is_wide(wick_ctype type, int64_t n) { return (type != WICK_CF32 && type != WICK_CI32) || n > UINT32_MAX; }
+/* Why a key and a place are not 32 bits each; NULL: they are. */
+static const char *narrow_refused(wick_ctype type, int64_t n) {
+    if (type != WICK_CF32 && type != WICK_CI32) return "numbers have 64 bits";
+    return n > UINT32_MAX ? "rows are longer than 2^32" : NULL;
+}
+static bool is_wide(wick_ctype type, int64_t n) { return narrow_refused(type, n) != NULL; }
 static bool is_nan_key(wick_ctype type, uint64_t key) { return (type == WICK_CF32 && key == UINT32_MAX) || (type == WICK_CF64 && key == UINT64_MAX); }
 
 /* Element i of the row x. Wide ones may hold narrow types, in rows of more than 2^32. */
@@ -98,20 +103,41 @@ static void rank_sort(uint64_t *a, uint64_t *other, int64_t n) {
     memcpy(a, other, (size_t)n * sizeof *a);
 }
 
+/* Why n of them are not sorted by counting those below each; NULL: they are. */
+static const char *rank_refused(const wick_sorting *s, int64_t n) {
+    if (s->wide) return "keys and places have 64 bits each";
+    return n > RANKED ? "rows are longer than 128" : NULL;
+}
 static void sort_packed(const wick_sorting *s, void *a, void *other, int64_t n) {
     if (s->wide)
         wide_sort(a, other, n);
-    else if (n <= RANKED)
-        rank_sort(a, other, n);
     else
-        narrow_sort(a, other, n);
+        (rank_refused(s, n) ? narrow_sort : rank_sort)(a, other, n);
 }
 static int64_t top_room(int64_t k) { return WICK_MAX(4 * k, 128); }
+
+static const char *top_refused(const wick_sorting *s) { return s->k <= s->n / 8 ? NULL : "more than an eighth of a row is wanted"; }
+static const char *short_refused(const wick_sorting *s) { return s->chunks <= 1 ? NULL : "rows are longer than 65536"; }
+
+const char *wick_sort_name(const wick_sorting *s) {
+    if (s->mode == TOP) return s->chunks > 1 ? "the best of chunks, then of those" : s->n <= SELECT_MOST ? "what is not behind the last wanted one" : "the best so far of each row";
+    return s->mode == LONG ? "chunks, merged" : rank_refused(s, s->n) ? "rows by digits" : "rows by rank";
+}
+int wick_sort_rejected(const wick_sorting *s, wick_rejected *out) {
+    int n = 0;
+    if (!s->tasks[0]) return 0;
+    if (narrow_refused(s->type, s->n)) out[n++] = (wick_rejected){"keys and places of 32 bits", narrow_refused(s->type, s->n)};
+    if (s->mode == TOP) return n;
+    out[n++] = (wick_rejected){"the best alone", top_refused(s)};
+    if (s->mode == LONG) out[n++] = (wick_rejected){"whole rows at once", short_refused(s)};
+    else if (rank_refused(s, s->n)) out[n++] = (wick_rejected){"by rank", rank_refused(s, s->n)};
+    return n;
+}
 
 void wick_sort_prepare(wick_sorting *s) {
     s->wide = is_wide(s->type, s->n);
     s->chunks = (s->n + CHUNK - 1) / CHUNK;
-    s->mode = s->k <= s->n / 8 ? TOP : s->chunks <= 1 ? SHORT : LONG;
+    s->mode = !top_refused(s) ? TOP : !short_refused(s) ? SHORT : LONG;
     s->rows_per_task = WICK_MAX(1, TASK / WICK_MAX(s->n, 1));
     s->buffer = s->scratch = 0;
     const int64_t groups = (s->rows + s->rows_per_task - 1) / s->rows_per_task;
