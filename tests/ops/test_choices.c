@@ -57,6 +57,13 @@ static wick_tensor *sorted(wick_tensor *const *in, int how) {
 static wick_tensor *summed(wick_tensor *const *in, int how) { return wick_sum(in[0], 1, &how, false); }
 static wick_tensor *elementwise(wick_tensor *const *in, int how) { return how == 1 ? wick_exp(in[0]) : how == 2 ? wick_tanh(wick_exp(wick_sin(in[0]))) : wick_add(in[0], in[1]); }
 static wick_tensor *turned(wick_tensor *const *in, int how) { return how ? wick_cast(wick_transpose(in[0], 0, 1), WICK_F64) : wick_transpose(in[0], 0, 1); }
+static wick_tensor *bytes_product(wick_tensor *const *in, int how) { return how ? wick_int8_conv(in[0], in[1], NULL, NULL) : wick_int8_matmul(in[0], in[1], NULL); }
+static wick_tensor *of_four_bits(wick_tensor *const *in, int how) { return (void)how, wick_int4_linear(in[0], in[1], in[2], NULL, NULL); }
+static wick_tensor *attended(wick_tensor *const *in, int how) { return (void)how, wick_attention(in[0], in[1], in[2], NULL); }
+static wick_tensor *recurrent(wick_tensor *const *in, int how) {
+    wick_tensor *h, *c;
+    return wick_lstm(in[0], &(wick_rnn_inputs){.w_ih = in[1], .w_hh = in[2], .peephole = how ? in[3] : NULL}, NULL, &h, &c);
+}
 
 TEST(products_say_why_they_are_none_of_the_others) {
     wick_context *ctx;
@@ -69,6 +76,30 @@ TEST(products_say_why_they_are_none_of_the_others) {
     says(ctx, "one row", (use){product, 0}, 2, (wick_spec[]){F32(1, 48), F32(48, 96)}, "not tiles of AMX: f32_precision asks for f32", "few rows");
     says(ctx, "outer", (use){product, 0}, 2, (wick_spec[]){F32(64, 48), F32(48, 96)}, "not rows of C one after the other: k is not 1", NULL);
     says(ctx, "f16", (use){product, 0}, 2, (wick_spec[]){OF(WICK_F16, 64, 48), OF(WICK_F16, 48, 96)}, "not dot products of pairs: there are none of this dtype; not one pass over B for few rows: there are more rows", NULL);
+    wick_context_free(&ctx);
+}
+
+TEST(products_of_integers_attention_and_loops_over_time_say_so_too) {
+    wick_context *ctx;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    if (wick_tier_current() == WICK_TIER_REF) { /* it has one way for each */
+        wick_context_free(&ctx);
+        return;
+    }
+    says(ctx, "8 bits", (use){bytes_product, 0}, 2, (wick_spec[]){OF(WICK_U8, 64, 48), OF(WICK_I8, 48, 96)}, "not one pass over B for few rows: there are more rows", "depthwise");
+    says(ctx, "8 bits, one row", (use){bytes_product, 0}, 2, (wick_spec[]){OF(WICK_U8, 1, 48), OF(WICK_I8, 48, 96)}, "not tiles of AMX: there are too few rows", "there are more rows");
+    says(ctx, "8 bits, convolution", (use){bytes_product, 1}, 2, (wick_spec[]){OF(WICK_U8, 2, 8, 9, 9), OF(WICK_I8, 8, 8, 3, 3)},
+         "not channel by channel (depthwise): there is one group", NULL);
+    says(ctx, "8 bits, convolution", (use){bytes_product, 1}, 2, (wick_spec[]){OF(WICK_U8, 2, 8, 9, 9), OF(WICK_I8, 8, 8, 3, 3)},
+         "not one pass over B for few rows: it is for products of matrices", NULL);
+    says(ctx, "4 bits", (use){of_four_bits, 0}, 3, (wick_spec[]){F32(9, 64), OF(WICK_U8, 16, 2, 16), F32(16, 2)}, "not one pass over the weights for few rows: there are more rows", NULL);
+    says(ctx, "4 bits, one row", (use){of_four_bits, 0}, 3, (wick_spec[]){F32(1, 64), OF(WICK_U8, 16, 2, 16), F32(16, 2)}, "int4_linear f32[1,16]: ", "not one pass");
+    says(ctx, "attention", (use){attended, 0}, 3, (wick_spec[]){F32(1, 2, 9, 19), F32(1, 2, 9, 19), F32(1, 2, 9, 19)}, "not values where they lie: rows are no whole vectors", "not keys");
+    says(ctx, "attention", (use){attended, 0}, 3, (wick_spec[]){F32(1, 2, 9, 64), F32(1, 2, 9, 64), F32(1, 2, 9, 64)}, "attention f32[1,2,9,64]: ", "not values");
+    says(ctx, "attention", (use){attended, 0}, 3, (wick_spec[]){F32(1, 2, 9, 512), F32(1, 2, 9, 512), F32(1, 2, 9, 512)}, "not values where they lie: rows are 2 KiB and more apart", NULL);
+    const wick_spec lstm[] = {F32(3, 2, 5), F32(1, 32, 5), F32(1, 32, 8), F32(1, 24)};
+    says(ctx, "lstm", (use){recurrent, 0}, 3, lstm, "not one pass over B for few rows: B is kept packed", "not rows of gates");
+    says(ctx, "lstm with peepholes", (use){recurrent, 1}, 4, lstm, "not rows of gates in one loop: there are peepholes", NULL);
     wick_context_free(&ctx);
 }
 
