@@ -221,6 +221,8 @@ static wick_status print_step(wick_c_printer *p, const wick_step *s) {
         return wick_c_print_int8_pack(p, s);
     case WICK_STEP_INT8:
         return wick_c_print_int8(p, s);
+    case WICK_STEP_RANDOM:
+        return wick_c_print_random(p, s);
     case WICK_STEP_ARG:
         return wick_c_print_arg(p, s);
     case WICK_STEP_SCAN:
@@ -307,6 +309,8 @@ static size_t state_bytes(const wick_c_model *m) {
 /* What is declared of the states. */
 static void print_state_header(const wick_c_model *m, wick_text *out) {
     wick_text_add(out, "\n/* What is trained, and what the optimizer keeps beside it:\n");
+    for (int k = 0; k < m->n_functions; k++)
+        if (m->functions[k].random >= 0) wick_text_add(out, " * (%s.random: the seed of the random numbers of %s_%s, and how often it has run)\n", m->functions[k].verb, m->name, m->functions[k].verb);
     for (int i = 0; i < m->n_states; i++) {
         wick_text_add(out, " *   %2d ", i);
         print_comment(out, m->states[i].name);
@@ -400,6 +404,7 @@ static void print_body(const wick_c_printer *p, const wick_c_function *f, wick_t
     for (int i = 0; i < f->n_out; i++)
         if (wick_type_count(&f->out[i].type) == 0) wick_text_add(out, "    (void)%s;\n", f->out[i].name);
     if (calls->at) wick_text_bytes(out, calls->at, calls->len);
+    if (f->random >= 0) wick_text_add(out, "    s%d[1]++;\n", f->random);
     wick_text_add(out, "    return 0;\n}\n");
 }
 

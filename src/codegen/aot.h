@@ -11,7 +11,7 @@ typedef struct wick_c_buffer {
     wick_c_place place;
     uint32_t index;   /* INPUT, OUTPUT: of the port; STATE: of the state */
     size_t size, offset; /* ARENA: where it lies */
-    const void *data; /* DATA: what is in it, known when the code is made */
+    const void *data; /* DATA: what is in it, known when the code is made; NOWHERE, of random numbers: u64, their stream */
 } wick_c_buffer;
 
 typedef struct wick_c_port {
@@ -34,6 +34,7 @@ typedef struct wick_c_function {
     const wick_c_buffer *buffers; /* by number */
     const wick_c_port *in, *out;
     int n_in, n_out;
+    int random; /* number of the state that its random numbers come from, u64 [2]: a seed, and how often it ran; or -1 */
 } wick_c_function;
 
 typedef enum wick_c_isa { WICK_C_PLAIN, WICK_C_AVX2, WICK_C_AVX512 } wick_c_isa;

@@ -135,11 +135,11 @@ static void read_lines(reading *r) {
     for (size_t i = 0; i < WICK_COUNTOF(math_lines) && !r->failed; i++) {
         const char *line = math_lines[i];
         const size_t length = strlen(line);
-        if (starts(line, "#if")) skipped = !starts(line, "#ifndef WICK_KERNELS");
+        if (starts(line, "#if")) skipped = !starts(line, "#ifndef WICK_KERNELS") && !starts(line, "#ifndef WICK_BASE");
         if (starts(line, "#else") || starts(line, "#endif")) skipped = false;
         if (skipped || (starts(line, "#") && !starts(line, "#define"))) continue;
         if (!kind) {
-            if (starts(line, "#define WICK_KERNELS") || starts(line, "#define WICK_MATH") || starts(line, "#define WICK_FMA")) continue;
+            if (starts(line, "#define WICK_KERNELS") || starts(line, "#define WICK_BASE") || starts(line, "#define WICK_MATH") || starts(line, "#define WICK_FMA")) continue;
             kind = starts(line, "#define") ? 'd' : starts(line, "/*") ? 'c' : starts(line, "WICK_MATH") || starts(line, "static") ? 'o' : 0;
             if (!kind && starts(line, "WICK_")) add_instance(r, line);
             if (!kind) continue;

@@ -114,6 +114,23 @@ static wick_status make_states(writing *w, int *n_params, int *rate, const wick_
     return WICK_OK;
 }
 
+/* What a function's random numbers come from, or -1: a seed, and how often it ran, as a workspace counts it. */
+static wick_status make_random(writing *w, const wick_c_entry *e, int *number) {
+    *number = -1;
+    const wick_step_random *first = NULL;
+    for (size_t i = 0; i < e->plan->n_steps && !first; i++)
+        if (e->plan->steps[i].kind == WICK_STEP_RANDOM) first = e->plan->steps[i].args;
+    if (!first) return WICK_OK;
+    char *name = wick_arena_alloc(&w->arena, strlen(e->verb) + sizeof ".random");
+    uint64_t *data = wick_arena_zalloc(&w->arena, 2 * sizeof *data);
+    if (!name || !data) return out_of_memory(w);
+    sprintf(name, "%s.random", e->verb);
+    data[0] = first->seed;
+    *number = w->n_states++;
+    w->states[*number] = (wick_c_variable){.name = name, .type = {.dtype = WICK_U64, .rank = 1, .dims = {2}}, .data = data};
+    return WICK_OK;
+}
+
 static wick_status place_buffers(writing *w) {
     const wick_plan *p = w->plan;
     for (size_t i = 0; i < p->n_buffers; i++) {
@@ -132,7 +149,7 @@ static wick_status place_buffers(writing *w) {
         case WICK_BUFFER_SLOT:
             c->place = WICK_C_DATA;
             c->data = b->kind == WICK_BUFFER_CONST ? b->data : (const void *)p->slots[b->index];
-            if (b->kind == WICK_BUFFER_SLOT && p->slot_is_random[b->index]) c->place = WICK_C_NOWHERE;
+            if (b->kind == WICK_BUFFER_SLOT && p->slot_is_random[b->index]) c->place = WICK_C_NOWHERE; /* the data are of other runs, but for the stream */
             break;
         case WICK_BUFFER_LEAF: {
             const wick_binding *leaf = &p->bindings[b->index];
@@ -326,8 +343,8 @@ static wick_status write_c(writing *w, int n, const wick_c_entry *entries, const
     wick_c_function *functions = wick_arena_zalloc(&w->arena, (size_t)n * sizeof *functions);
     w->named = o->states;
     w->n_named = o->n_states;
-    w->states = wick_arena_zalloc(&w->arena, (size_t)(w->n_named + 1) * sizeof *w->states);
-    w->state_of = wick_arena_zalloc(&w->arena, (size_t)(w->n_named + 1) * sizeof *w->state_of);
+    w->states = wick_arena_zalloc(&w->arena, (size_t)(w->n_named + n) * sizeof *w->states);
+    w->state_of = wick_arena_zalloc(&w->arena, (size_t)(w->n_named + n) * sizeof *w->state_of);
     if (!functions || !w->states || !w->state_of) return out_of_memory(w);
     int kernels = 0;
     wick_c_model m = {.name = name, .title = o->title ? o->title : name, .functions = functions, .n_functions = n, .states = w->states, .lanes = o->lanes ? o->lanes : 8, .weights_apart = o->weights_apart,
@@ -353,9 +370,13 @@ static wick_status write_c(writing *w, int n, const wick_c_entry *entries, const
         WICK_TRY(find_states(w, entries[i].plan));
     }
     WICK_TRY(make_states(w, &m.n_params, &m.rate, o->rate));
+    int *random = wick_arena_zalloc(&w->arena, (size_t)n * sizeof *random);
+    if (!random) return out_of_memory(w);
+    for (int i = 0; i < n; i++) WICK_TRY(make_random(w, &entries[i], &random[i]));
     m.n_states = w->n_states;
     for (int i = 0; i < n; i++) {
         WICK_TRY(make_function(w, &entries[i], &functions[i]));
+        functions[i].random = random[i];
         for (size_t k = 0; k < functions[i].n_steps; k++)
             kernels += functions[i].steps[k]->kind != WICK_STEP_INT8_PACK || wick_c_scratch(functions[i].steps[k], functions[i].buffers, w->isa);
     }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/ops.h"
 
 static wick_status infer_random(wick_infer *i) {
@@ -11,15 +12,9 @@ static wick_status infer_random(wick_infer *i) {
     if (!bits && i->out->dtype != WICK_F32 && i->out->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "makes f32 or f64");
     return WICK_OK;
 }
-typedef struct random_args {
-    wick_ctype type;
-    bool normal, bits;
-    uint64_t seed;
-    int64_t count, per_task;
-} random_args;
 static int64_t run_random(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const random_args *a = args;
+    const wick_step_random *a = args;
     const uint64_t *slot = ptr[0];
     wick_random_key key = {a->seed, slot[0], slot[1]};
     if (a->bits)
@@ -32,9 +27,9 @@ static wick_status lower_random(wick_lower *l, wick_node *node) {
     /* The slot's operand was set by the driver, as for every op with run-time numbers; memory of the result comes after. */
     wick_operand slot = l->operands[node->out[0].id], out;
     WICK_TRY(wick_lower_out(l, node, 0, &out));
-    random_args a = {wick_ctype_of((wick_dtype)out.type->dtype), node->op == &wick_op_random_normal, node->op == &wick_op_random_bits, l->ctx->seed,
+    wick_step_random a = {wick_ctype_of((wick_dtype)out.type->dtype), node->op == &wick_op_random_normal, node->op == &wick_op_random_bits, l->ctx->seed,
                      wick_type_count(out.type), 8192};
-    wick_step step = {.name = node->op->name, .run = run_random, .tasks = (a.count + a.per_task - 1) / a.per_task, .flops = (double)a.count * (a.normal ? 30 : 10),
+    wick_step step = {.name = node->op->name, .kind = WICK_STEP_RANDOM, .run = run_random, .tasks = (a.count + a.per_task - 1) / a.per_task, .flops = (double)a.count * (a.normal ? 30 : 10),
                       .bytes = (double)wick_type_bytes(out.type)};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){{slot.buffer, false, 0}, wick_lower_ref(&out, true)}, 2);
 }

@@ -132,6 +132,14 @@ typedef struct wick_step_attention {
     int stage;
 } wick_step_attention;
 
+/* RANDOM: two u64, the stream and the offset, then the result. */
+typedef struct wick_step_random {
+    wick_ctype type;
+    bool normal, bits; /* neither: uniform */
+    uint64_t seed;
+    int64_t count, per_task;
+} wick_step_random;
+
 /* ARG: x [outer, n, inner], i64 places [outer, inner] of the largest or smallest; the first of equals. */
 typedef struct wick_step_arg {
     wick_ctype type;

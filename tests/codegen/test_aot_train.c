@@ -70,6 +70,19 @@ NET(solid) { return wick_mean(CONV("conv2", wick_relu(CONV("conv1", x, 3, 3, .pa
 NET(normed) { return wick_nn_linear(m, "fc2", wick_gelu(wick_nn_layer_norm(m, "norm", wick_nn_linear(m, "fc1", x, 33))), 6); }
 NET(autoencoder) { return wick_nn_linear(m, "fc2", wick_sigmoid(wick_nn_linear(m, "fc1", x, 8)), 30); }
 
+NET(dropped) { /* of elements and of channels, whose masks the gradient reads again */
+    x = wick_dropout_channels(wick_relu(CONV("conv1", x, 6, 3)), 0.25);
+    x = wick_nn_dropout(m, wick_relu(wick_nn_linear(m, "fc1", flat(x), 37)), 0.4);
+    return wick_nn_linear(m, "fc2", x, 5);
+}
+NET(noisy) { /* all that is drawn, where it may end within a block */
+    wick_tensor *h = wick_nn_linear(m, "fc1", x, 7);
+    h = wick_add(h, wick_cast(wick_random_normal(wick_tensor_context(x), WICK_F64, 2, (const int64_t[]){5, 7}), WICK_F32));
+    h = wick_mul(h, wick_random_normal(wick_tensor_context(x), WICK_F32, 2, (const int64_t[]){1, 7}));
+    h = wick_sub(h, wick_cast(wick_random_uniform(wick_tensor_context(x), WICK_F64, 1, (const int64_t[]){7}), WICK_F32));
+    return wick_nn_linear(m, "fc2", wick_alpha_dropout(h, 0.3), 4);
+}
+
 static const net nets[] = {
     {"mlp", 2, {6, 40}, mlp, false, {.kind = WICK_ADAM}},
     {"mlp_alone", 2, {1, 40}, mlp, false, {.kind = WICK_SGD}},
@@ -90,6 +103,8 @@ static const net nets[] = {
     {"line", 3, {2, 3, 30}, line, false, {.kind = WICK_ADAM}},
     {"solid", 5, {2, 2, 5, 6, 7}, solid, false, {.kind = WICK_ADAM}},
     {"normed", 2, {5, 20}, normed, false, {.kind = WICK_ADAM}},
+    {"dropped", 4, {3, 2, 7, 6}, dropped, false, {.kind = WICK_ADAM}},
+    {"noisy", 2, {5, 20}, noisy, false, {.kind = WICK_SGD}},
     {"autoencoder", 2, {4, 30}, autoencoder, true, {.kind = WICK_ADAM}},
 };
 
@@ -184,13 +199,21 @@ static void check_net(const char *folder, const net *n, int lanes, const char *i
             if (step == 0) first = loss[0];
         }
         CHECK(first == first && first != 0);
-        for (int i = 0, k = 0; i < n_states; i++) {
+        int k = 0;
+        for (int i = 0; i < n_states; i++) {
             const void *data;
             if (strcmp(table[k].name, states[i].name) != 0) continue; /* nothing assigns it */
             CHECK(wick_data((wick_tensor *)(uintptr_t)states[i].tensor, &data) == WICK_OK);
             CHECK_MSG(memcmp(data, table[k].data, table[k].bytes) == 0, "%s: other bits of %s", n->name, states[i].name);
             test_count("states of training", 1);
             k++;
+        }
+        if (n->body == dropped || n->body == noisy) { /* the seed, and how many steps there were: a step that fails is none */
+            const uint64_t *random = table[k].data;
+            CHECK(strcmp(table[k].name, "train.random") == 0);
+            if (!n->mse) ((int64_t *)(void *)y)[0] = classes;
+            CHECK_INT(train(x, y, &first), 2);
+            CHECK(table[k].bytes == 2 * sizeof *random && random[0] == 7 && random[1] == STEPS);
         }
         CHECK(wick_run(run_space, (const void *[]){x}, (void *[]){want}) == WICK_OK);
         CHECK_INT(run(x, got), 0);
