@@ -117,6 +117,7 @@ TEST(random_graphs_keep_their_results_as_c) {
         design d = {.seed = one ? strtoull(one, NULL, 0) : wick_hash(&tried, sizeof tried, 17)};
         d.gradient = d.seed % 3 == 0;
         d.smooth = d.seed % 4 == 0;
+        d.places = d.seed / 64 % 4 != 0;
         t.v = &variants[d.seed / 16 % WICK_COUNTOF(variants)];
         if (!wick_tier_force(t.v->tier) || !printable(&t, &d)) continue;
         g++;

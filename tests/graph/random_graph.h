@@ -16,6 +16,7 @@ enum { STEPS = 40, POOL = 2 * STEPS + 8, INPUTS = 3, OUTPUTS = 5, MOST = 600, WI
 typedef struct design {
     uint64_t seed;
     bool smooth, gradient;
+    bool places; /* steps that read and write by index, and what goes along sequences: they may be faults elsewhere, and are within their axis here */
     bool wide; /* values of some thousands of elements: what elementwise programs are compiled for */
     bool skip[STEPS]; /* steps that shrinking took out */
     int nodes;        /* recorded last time */
@@ -265,9 +266,70 @@ static inline void step_quantised(pool *p) {
     keep(p, chance(50) ? wick_dequantize(wick_quantize(y, s, NULL, 0, WICK_I8), s, NULL, 0) : y);
 }
 
+/* An index of the axis, from either end, of a value of the graph or known. */
+static inline wick_tensor *index_of(pool *p, int64_t n, int rank, const int64_t *dims) {
+    wick_tensor *x = pick(p);
+    if (chance(30) || wick_dtype_is_stored(wick_tensor_dtype(x)) || wick_tensor_dtype(x) == WICK_U64) return leaf(p, WICK_I64, rank, dims, -(double)n, (double)n - 1);
+    x = shaped(wick_cast(x, WICK_I64), rank, dims);
+    return is_bad(x) ? leaf(p, WICK_I64, rank, dims, -(double)n, (double)n - 1) : wick_minimum(wick_maximum(x, wick_like(x, -(double)n)), wick_like(x, (double)n - 1));
+}
+
+static inline void step_place(pool *p) {
+    wick_tensor *x = pick(p), *index;
+    const int rank = wick_tensor_rank(x), axis = rank ? test_rand_int(0, rank - 1) : 0;
+    const int64_t n = rank ? wick_tensor_dim(x, axis) : 0, count = test_rand_int(1, 4);
+    if (!n || wick_dtype_is_stored(wick_tensor_dtype(x))) return;
+    int64_t dims[WICK_MAX_DIMS];
+    for (int i = 0; i < rank; i++) dims[i] = i == axis ? count : wick_tensor_dim(x, i);
+    switch (test_rand_int(0, 3)) {
+    case 0: keep(p, wick_gather(x, axis, index_of(p, n, 1, &count))); break;
+    case 1: keep(p, wick_take_along_axis(x, axis, index_of(p, n, rank, dims))); break;
+    case 2: keep(p, wick_take_along_axis(x, axis, wick_argsort(x, axis, chance(50)))); break;
+    default: {
+        const wick_dtype dtype = wick_tensor_dtype(x);
+        const bool computes = dtype == WICK_F32 || dtype == WICK_F64 || dtype == WICK_I32 || dtype == WICK_I64;
+        index = index_of(p, n, rank, dims);
+        wick_tensor *src = shaped(x, rank, dims);
+        if (!is_bad(index) && !is_bad(src)) keep(p, wick_put_along_axis(x, axis, index, src, computes ? (wick_put)test_rand_int(WICK_PUT_SET, WICK_PUT_MIN) : WICK_PUT_SET));
+    }
+    }
+}
+
+static inline void step_sequence(pool *p) {
+    const int64_t steps = test_rand_int(1, 4), batch = test_rand_int(1, 3), features = test_rand_int(1, 4), units = test_rand_int(1, 9);
+    const int64_t directions = chance(30) ? 2 : 1, gates[] = {1, 4, 3};
+    const int cell = test_rand_int(0, 2);
+    const wick_dtype dtype = chance(75) ? WICK_F32 : WICK_F64;
+    const int64_t rows = gates[cell] * units;
+    wick_rnn_inputs in = {.w_ih = weights(p, dtype, 3, (int64_t[]){directions, rows, features}), .w_hh = weights(p, dtype, 3, (int64_t[]){directions, rows, units})};
+    if (chance(60)) in.b_ih = weights(p, dtype, 2, (int64_t[]){directions, rows});
+    if (chance(30)) in.b_hh = weights(p, dtype, 2, (int64_t[]){directions, rows});
+    if (chance(30)) in.lengths = chance(50) ? leaf(p, WICK_I64, 1, &batch, 0, (double)steps) : wick_abs(index_of(p, steps, 1, &batch));
+    if (chance(40)) in.h0 = operand(p, dtype, 3, (int64_t[]){directions, batch, units});
+    wick_tensor *x = operand(p, dtype, 3, (int64_t[]){steps, batch, features}), *h = NULL, *c = NULL, *y;
+    const wick_rnn_options o = {.direction = directions == 2 ? WICK_RNN_BIDIRECTIONAL : chance(30) ? WICK_RNN_REVERSE : WICK_RNN_FORWARD, .clip = chance(20) ? 0.5 : 0};
+    if (is_bad(x)) return;
+    y = cell == 0 ? wick_rnn(x, &in, &o, &h) : cell == 1 ? wick_lstm(x, &in, &o, &h, &c) : wick_gru(x, &in, &o, &h);
+    keep(p, y);
+    keep(p, chance(50) ? h : c);
+}
+
+/* The op itself, in heads that may share keys. */
+static inline void step_heads(pool *p) {
+    const int64_t b = test_rand_int(1, 2), shared = test_rand_int(1, 2), h = shared * test_rand_int(1, 2), lq = test_rand_int(1, 6), lk = test_rand_int(1, 6), d = test_rand_int(1, 4), dv = test_rand_int(1, 4);
+    const wick_dtype dtype = chance(75) ? WICK_F32 : WICK_F64;
+    wick_tensor *q = operand(p, dtype, 4, (int64_t[]){b, h, lq, d}), *k = operand(p, dtype, 4, (int64_t[]){b, shared, lk, d}), *v = operand(p, dtype, 4, (int64_t[]){b, shared, lk, dv});
+    if (is_bad(q) || is_bad(k) || is_bad(v)) return;
+    wick_attention_options o = {.grouped = true, .causal = chance(30), .scale = chance(30) ? 0.7 : 0};
+    if (chance(30)) o.mask = operand(p, dtype, 4, (int64_t[]){1, chance(50) ? h : 1, chance(50) ? lq : 1, lk});
+    o.causal_end = !o.causal && chance(30);
+    keep(p, wick_attention(q, k, v, &o));
+}
+
 static inline void step(pool *p) {
     const int what = test_rand_int(0, 99);
-    if (p->d->wide && what < 66) what % 11 ? step_row(p) : step_large(p);
+    if (p->d->places && what % 5 == 0) what % 3 == 0 ? step_place(p) : what % 3 == 1 ? step_sequence(p) : step_heads(p);
+    else if (p->d->wide && what < 66) what % 11 ? step_row(p) : step_large(p);
     else if (what < 34) step_op(p);
     else if (what < 56) step_row(p);
     else if (what < 70) step_view(p);
