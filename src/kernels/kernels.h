@@ -266,7 +266,7 @@ typedef struct wick_convolution {
     int64_t tasks[3];
     size_t shared;  /* bytes between the stages */
     size_t scratch; /* bytes that each worker needs */
-    /* conv.c's own: slabs of rows outputs along dim cut; units of work; parts of the batch and of the taps that a unit of WEIGHT takes;
+    /* conv.c's own: slabs of rows outputs along dim cut; units of work; parts of the batch that a unit of WEIGHT takes, and of the taps, else of the output channels;
      * where things are in the scratch. Prepared once, dims may have been merged. */
     int64_t cut, rows, slabs, units, per_task, chunks, splits, block, blocks;
     size_t at_taps, at_rows, at_panel, at_finite, at_winograd;
@@ -281,9 +281,10 @@ void wick_conv_prepare(wick_convolution *c);
 /* a, b: the two given ones, x before w, y before w, x before y. dst: the third. */
 void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                    void *dst, void *shared, void *scratch);
-/* Of a prepared one: whether each task of stage 1 makes whole pixels, of all channels, that lie one after the other; if so, unit u of a task (those from
- * task * per_task on, per_task of them, below units) makes pixels [*first, *first + *count) of all images. */
+/* Of a prepared one: whether each task of stage 1 can make whole pixels, of all channels, that lie one after the other. After wick_conv_make_pixels, which may leave fewer tasks, unit u
+ * of a task (those from task * per_task on, per_task of them, below units) makes pixels [*first, *first + *count) of all images. */
 bool wick_conv_makes_pixels(const wick_convolution *c);
+void wick_conv_make_pixels(wick_convolution *c);
 void wick_conv_unit_pixels(const wick_convolution *c, int64_t unit, int64_t *first, int64_t *count);
 const char *wick_conv_name(const wick_convolution *c); /* "conv_f32_14x32_avx512" */
 int wick_conv_rejected(const wick_convolution *c, wick_rejected *out); /* as wick_gemm_rejected */

@@ -68,6 +68,11 @@ wick_status wick_lower_ride(wick_lower *l, size_t at) {
         if (!refs) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
         memcpy(refs, s->refs, (size_t)s->n_refs * sizeof *refs);
         memcpy(refs + s->n_refs, program->refs, (size_t)program->n_refs * sizeof *refs);
+        if (s->kind == WICK_STEP_CONV) {
+            wick_convolution *conv = &((wick_step_conv *)(uintptr_t)s->args)->conv;
+            wick_conv_make_pixels(conv);
+            s->tasks = conv->tasks[1];
+        }
         const size_t scratch = WICK_ALIGN_UP(s->scratch, WICK_ALIGN);
         *rider_of(s) = (wick_rider){program->args, s->n_refs, scratch};
         s->refs = refs;

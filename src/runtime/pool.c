@@ -15,7 +15,8 @@
  * The caller fills in the region, opens the gate with a new serial, and takes tasks like everyone else. A worker joins
  * by a compare-exchange that adds 1 to active while the gate is open, and reads the region only between joining and
  * leaving. When no task is left to take, the caller closes the gate and waits for active to reach 0: then all tasks are
- * done, and nobody can touch the region. A worker that comes late, since it slept or was not scheduled, finds the gate
+ * done, and nobody can touch the region. Each thread takes the tasks of its own share first, in order, then those of
+ * others: regions that follow each other over the same data find it in the caches of the same cores. A worker that comes late, since it slept or was not scheduled, finds the gate
  * closed and costs nothing; no region ever waits for a worker that had no part in it.
  *
  * A worker with nothing to do watches the gate for WORKER_SPIN_NS and then sleeps. With more threads than CPUs watching
@@ -40,7 +41,8 @@ enum {
     CROWDED_SPIN_NS = 2000, /* caller's, with more threads than CPUs: the others may need this very CPU */
     SPINS_PER_CLOCK = 16,   /* pauses between looks at the clock */
     CHUNKS_PER_THREAD = 16, /* tasks are taken in chunks that still leave this many to each thread, for balance */
-    MAX_CHUNK = 64
+    MAX_CHUNK = 64,
+    TAKEN_BITS = 24 /* of a share's word; the others say of which region */
 };
 
 #define GATE_SERIAL ((uint64_t)1 << 32) /* adds 1 to the serial */
@@ -49,10 +51,16 @@ enum {
 #define GATE_QUIT   ((uint64_t)1 << 29)
 #define GATE_ACTIVE (GATE_QUIT - 1)
 
+/* What has been taken of a thread's share: region << TAKEN_BITS | chunks. Of another region than the one that runs: nothing has. The same number of a region comes back after 2^40. */
+typedef struct share {
+    _Alignas(WICK_ALIGN) _Atomic uint64_t taken;
+} share;
+
 typedef struct worker {
     wick_pool *pool;
     pthread_t thread;
     int number;
+    share share;
 } worker;
 
 struct wick_pool {
@@ -71,11 +79,9 @@ struct wick_pool {
 
     _Alignas(WICK_ALIGN) wick_task_fn fn; /* the region: constant while the gate is open */
     void *arg;
-    uint64_t tasks, chunk;
+    uint64_t tasks, chunk, shares, region;
 
     _Alignas(WICK_ALIGN) _Atomic uint64_t gate;
-
-    _Alignas(WICK_ALIGN) _Atomic uint64_t next; /* the first task that nobody has taken; may pass tasks */
 
     _Alignas(WICK_ALIGN) _Atomic int sleepers; /* changed under lock */
     pthread_mutex_t lock;
@@ -84,6 +90,7 @@ struct wick_pool {
 
     _Alignas(WICK_ALIGN) _Atomic uint64_t taken[MAX_THREADS / 64]; /* hosted: bit n is set while worker number n runs */
 
+    share callers;
     worker workers[]; /* numbers 1 to threads - 1 */
 };
 
@@ -112,16 +119,40 @@ static uint64_t watch(wick_pool *p, uint64_t mask, uint64_t value, uint64_t ns) 
     return gate;
 }
 
+static _Atomic uint64_t *share_of(wick_pool *p, uint64_t i) { return i ? &p->workers[i - 1].share.taken : &p->callers.taken; }
+
+/* The first task of share i and of those after it. */
+static uint64_t share_begin(const wick_pool *p, uint64_t i) { return p->tasks / p->shares * i + WICK_MIN(i, p->tasks % p->shares); }
+
+static uint64_t chunks_taken(const wick_pool *p, uint64_t word) { return word >> TAKEN_BITS == p->region ? word & (((uint64_t)1 << TAKEN_BITS) - 1) : 0; }
+
+/* The first task of the next chunk of share i; *end where there is none. Order comes from the gate. */
+static uint64_t take(wick_pool *p, uint64_t i, uint64_t *end) {
+    _Atomic uint64_t *at = share_of(p, i);
+    const uint64_t begin = share_begin(p, i), chunk = p->chunk;
+    uint64_t word = atomic_load_explicit(at, memory_order_relaxed), taken;
+    *end = share_begin(p, i + 1);
+    do {
+        taken = chunks_taken(p, word);
+        if (taken * chunk >= *end - begin) return *end;
+    } while (!atomic_compare_exchange_weak_explicit(at, &word, (p->region << TAKEN_BITS) + taken + 1, memory_order_relaxed, memory_order_relaxed));
+    *end = WICK_MIN(begin + (taken + 1) * chunk, *end);
+    return begin + taken * chunk;
+}
+
 static void work(wick_pool *p, int number) {
     const wick_task_fn fn = p->fn;
     void *arg = p->arg;
-    const uint64_t tasks = p->tasks, chunk = p->chunk;
-    for (;;) {
-        /* Unsigned: threads * MAX_CHUNK past INT64_MAX does not wrap. Order comes from the gate. */
-        uint64_t begin = atomic_fetch_add_explicit(&p->next, chunk, memory_order_relaxed);
-        if (begin >= tasks) return;
-        for (uint64_t end = WICK_MIN(begin + chunk, tasks); begin < end; begin++) fn(arg, (int64_t)begin, number);
-    }
+    const uint64_t shares = p->shares;
+    for (uint64_t k = 0; k < shares; k++)
+        for (uint64_t end, task; (task = take(p, ((uint64_t)number + k) % shares, &end)) < end;)
+            for (; task < end; task++) fn(arg, (int64_t)task, number);
+}
+
+static bool tasks_are_left(wick_pool *p) {
+    for (uint64_t i = 0; i < p->shares; i++)
+        if (chunks_taken(p, atomic_load_explicit(share_of(p, i), memory_order_relaxed)) * p->chunk < share_begin(p, i + 1) - share_begin(p, i)) return true;
+    return false;
 }
 
 static void wake_workers(wick_pool *p, uint64_t wanted) {
@@ -180,7 +211,7 @@ static void *worker_main(void *at) {
         if (gate & GATE_QUIT) return NULL;
         seen = gate & GATE_NEWS;
         if (!join_region(p, gate)) continue;
-        if (slept && p->crowded && atomic_load_explicit(&p->next, memory_order_relaxed) < p->tasks) wake_workers(p, 1);
+        if (slept && p->crowded && tasks_are_left(p)) wake_workers(p, 1);
         work(p, self->number);
         leave_region(p);
     }
@@ -196,7 +227,8 @@ static void start_workers(wick_pool *p) {
     int started = 0;
     for (; started < p->threads - 1; started++) {
         worker *w = &p->workers[started];
-        *w = (worker){.pool = p, .number = started + 1};
+        w->pool = p;
+        w->number = started + 1;
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0) break; /* fewer threads: the same results, later */
 #if defined(__linux__)
         char name[16];
@@ -231,8 +263,9 @@ static void run_workers(wick_pool *p, wick_task_fn fn, void *arg, uint64_t tasks
     p->fn = fn;
     p->arg = arg;
     p->tasks = tasks;
-    p->chunk = WICK_MAX(WICK_MIN(per_thread, MAX_CHUNK), 1);
-    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    p->shares = WICK_MIN(tasks, (uint64_t)p->threads);
+    p->chunk = WICK_MAX(WICK_MAX(WICK_MIN(per_thread, MAX_CHUNK), 1), (tasks / p->shares >> (TAKEN_BITS - 1)) + 1);
+    p->region = (p->region + 1) & (UINT64_MAX >> TAKEN_BITS);
     /* The gate is closed with nobody inside, so no one else writes it now. */
     uint64_t gate = atomic_load_explicit(&p->gate, memory_order_relaxed);
     atomic_store(&p->gate, ((gate & ~(GATE_SERIAL - 1)) + GATE_SERIAL) | GATE_OPEN);

@@ -255,6 +255,16 @@ static void plan_weight(wick_convolution *c, int64_t row, double work) {
     c->tasks[2] = c->depthwise ? 1 : ceil_div(c->groups * c->ci, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * taps * c->co), 4));
 }
 
+/* Fewer tasks than there is work for: fewer units each, then panels of output channels for themselves. */
+static void share_units(wick_convolution *c, double work) {
+    const int64_t want = (int64_t)WICK_MIN(work / WICK_CONV_LEAST_PART, WICK_CONV_TASKS), tasks = ceil_div(c->units, c->per_task);
+    if (c->units == 0 || tasks >= want) return;
+    c->per_task = WICK_MAX(1, c->units / want);
+    if (c->winograd) return;
+    c->splits = WICK_MIN(panels_of(c), ceil_div(want, ceil_div(c->units, c->per_task)));
+    c->units *= c->splits;
+}
+
 void wick_conv_prepare(wick_convolution *c) {
     c->code = &conv_tiers[wick_tier_current()]->type[c->type == WICK_CF64];
     c->gemm = wick_gemm_kernel_of(c->type);
@@ -311,6 +321,7 @@ void wick_conv_prepare(wick_convolution *c) {
         wick_depthwise_prepare(c);
     else
         lay_out_scratch(c);
+    if (!c->depthwise && c->what != WICK_CONV_WEIGHT) share_units(c, work * (double)c->groups * (double)c->batch);
     /* No fewer tasks than make 16 threads busy, where there are units for it. */
     c->per_task = WICK_MIN(c->per_task, WICK_MAX(1, c->units / WICK_GEMM_MAX_TASKS));
     c->tasks[1] = ceil_div(c->units, c->per_task);
@@ -330,6 +341,12 @@ int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
 
 bool wick_conv_makes_pixels(const wick_convolution *c) {
     return c->what == WICK_CONV_FORWARD && !c->code->direct && c->units > 0 && c->tasks[1] > 0 && !c->planes[1] && !(c->depthwise && c->blocks > 1);
+}
+
+void wick_conv_make_pixels(wick_convolution *c) {
+    c->units /= c->splits;
+    c->splits = 1;
+    c->tasks[1] = ceil_div(c->units, c->per_task);
 }
 
 void wick_conv_unit_pixels(const wick_convolution *c, int64_t unit, int64_t *first, int64_t *count) {
@@ -443,17 +460,17 @@ static void clip_taps(const wick_convolution *c, const conv_state *s, int64_t ro
     *end = WICK_MAX(first, lo < rows ? WICK_MIN(x->taps, (rows - 1 - lo) / x->tap_at + 1) : 0) * pieces;
 }
 
-/* One group of the box, from src to the destination's image. */
-static void correlate(const wick_convolution *c, const conv_state *s, int64_t group, const char *src, const char *packed, const char *bias, char *dst) {
+/* One group of the box, from src to the destination's image: panels [first_panel, end_panel) of its output channels. */
+static void correlate(const wick_convolution *c, const conv_state *s, int64_t group, int64_t first_panel, int64_t end_panel, const char *src, const char *packed, const char *bias, char *dst) {
     const wick_gemm_kernel *q = c->gemm;
     const conv_box *b = &s->box;
     const bool data = c->what == WICK_CONV_DATA, flat = b->n[0] == 1 && b->axis[0].taps == 1 && b->taps && !b->inside;
     const int64_t elem = q->elem, outputs = data ? c->ci : c->co, to_pixel = c->groups * outputs, a_row = b->axis[2].step * s->pixel;
     const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
     const bool *finite = (const bool *)packed + c->at_finite;
-    packed += panels_at(c, group, s->phase) * elem;
+    packed += (panels_at(c, group, s->phase) + first_panel * s->n_taps * s->run * q->nr) * elem;
     src += group * (s->pixel / c->groups) * elem;
-    for (int64_t panel = 0; panel < panels_of(c); panel++) {
+    for (int64_t panel = first_panel; panel < end_panel; panel++) {
         const int64_t first = group * outputs + panel * q->nr, width = panel_width(c, panel);
         wick_gemm_tile t = {.a_row = a_row, .a_col = 1, .b_row = width, .c_row = b->axis[2].dst_step * to_pixel, .c_col = 1,
                             .cols = WICK_MIN(q->nr, outputs - panel * q->nr)};
@@ -507,13 +524,16 @@ static void run_correlation(const wick_convolution *c, int64_t begin, int64_t en
     conv_state s = state_in(c, scratch);
     bool all_finite = c->winograd;
     for (int64_t t = 0; t < c->tasks[0] && all_finite; t++) all_finite &= ((const bool *)packed)[c->at_finite + (size_t)t];
-    for (int64_t u = begin * c->per_task; u < WICK_MIN(c->units, end * c->per_task); u++) {
-        const int64_t n = u % c->batch;
-        state_move(c, &s, u / c->batch / c->slabs, u / c->batch % c->slabs);
+    const int64_t panels = panels_of(c), last = WICK_MIN(c->units, end * c->per_task);
+    for (int64_t u = begin * c->per_task, parts; u < last; u += parts) { /* all parts of a box that are this task's, at once */
+        const int64_t box = u / c->splits, part = u % c->splits, n = box % c->batch;
+        parts = WICK_MIN(c->splits - part, last - u);
+        state_move(c, &s, box / c->batch / c->slabs, box / c->batch % c->slabs);
         if (!s.box.pixels) continue;
         const char *from = state_source(c, &s, src + n * from_image);
         if (c->winograd && all_finite && correlate_tiles(c, &s, from, packed, bias, dst + n * to_image)) continue;
-        for (int64_t g = 0; g < c->groups; g++) correlate(c, &s, g, from, packed, bias, dst + n * to_image);
+        for (int64_t g = 0; g < c->groups; g++)
+            correlate(c, &s, g, part * panels / c->splits, (part + parts) * panels / c->splits, from, packed, bias, dst + n * to_image);
     }
 }
 

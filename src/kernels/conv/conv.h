@@ -6,8 +6,9 @@
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/winograd.h"
 
-/* Multiply-adds of a task, about: 20 to 30 us of one core with AVX-512. Of values where there are fewer than CONV_TASKS such, fewer, but no fewer than the least. */
-enum { WICK_CONV_TASK_WORK = 3200000, WICK_CONV_LEAST_WORK = 580000, WICK_CONV_TASKS = 4 };
+/* Multiply-adds of a task, about: 20 to 30 us of one core with AVX-512. Of values where there are fewer than CONV_TASKS such, fewer, but no fewer than the least: that of parts of an
+ * image, whose tiles may end up lower; and of parts of the output channels, which cost one thread nothing, or of channels on their own. */
+enum { WICK_CONV_TASK_WORK = 3200000, WICK_CONV_LEAST_WORK = 580000, WICK_CONV_LEAST_PART = 80000, WICK_CONV_TASKS = 4 };
 
 /* One dim: output j reads tap number t, which is tap0 + t * tap_step in the kernel, at source coordinate lo + j * step + t * tap_at,
  * and lies at dst0 + j * dst_step. */

@@ -100,13 +100,14 @@ void wick_depthwise_prepare(wick_convolution *c) {
     for (int side = 0; side < 2; side++)
         if (scratch[side]) bytes += c->block * elem * product(side ? other_dims(c) : source_dims(c));
     if (bytes) rows = WICK_MIN(rows, (double)UNIT_BYTES / ((double)bytes / (double)count));
-    if (!weight) rows = WICK_MIN(rows, WICK_MAX(TASK_WORK / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
+    const double work = of_row * (double)(count * c->blocks * c->batch), of_task = WICK_MIN(TASK_WORK, WICK_MAX(WICK_CONV_LEAST_PART, work / WICK_CONV_TASKS));
+    if (!weight) rows = WICK_MIN(rows, WICK_MAX(of_task / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
     c->slabs = ceil_div(count, (int64_t)WICK_MAX(rows, 1.0));
     c->rows = ceil_div(count, c->slabs);
     c->slabs = ceil_div(count, c->rows);
     c->units = weight ? c->chunks * c->blocks : c->slabs * c->batch * c->blocks;
     const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
-    c->per_task = (int64_t)WICK_MAX(1.0, TASK_WORK / WICK_MAX(of_unit, 1.0));
+    c->per_task = (int64_t)WICK_MAX(1.0, (weight ? TASK_WORK : of_task) / WICK_MAX(of_unit, 1.0));
     c->past = !past_refused(c);
     size_t most_bytes[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
