@@ -85,6 +85,8 @@ test_models() {
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --batch 3 && has err "--dim NAME=N"
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --train && has err "wick train --model"
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --arch lenet && has err "no --arch"
+    # An op without a printer is named, and nothing is written.
+    [ ! -d "$WICK_MODELS/onnx-tests/node/test_det_2d" ] || { expect 3 "$wick" compile "$WICK_MODELS/onnx-tests/node/test_det_2d/model.onnx" -o d && has err "no printer" && [ ! -e d/model.c ]; }
 }
 test_ranges() {
     [ -d "${WICK_MODELS:-}" ] || return 0
@@ -165,7 +167,7 @@ END
     expect 2 "$wick" compile "${net[@]}" -o t --name net --train --label-smoothing 0.1 --loss mse && has err "--label-smoothing is for cross-entropy"
     expect 2 "$wick" compile "${net[@]}" -o t --lr 1 && has err "--lr is for --train"
     expect 2 "$wick" compile "${net[@]}" -o t --train --freeze nothing && has err "no parameter"
-    expect 3 "$wick" compile --net "flatten, dropout 0.5, linear classes" --input 28,28 -o t --train && has err "random_uniform"
+    expect 0 "$wick" compile --net "flatten, dropout 0.5, linear classes" --input 28,28 -o t --name net --train --quiet && has t/net.h "train.random: u64[2]"
 }
 test_wrong_uses() {
     expect 2 "$wick" plan && has err "needs MODEL, or --arch"
