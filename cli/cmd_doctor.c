@@ -96,7 +96,7 @@ static void show_tiers(patient *p) {
         wick_isa isa = wick_isa_at(i);
         if (!isa.supported) continue;
         if (p->s.as_json) json_text(&p->s.j, NULL, isa.name);
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", isa.name);
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] ? ", " : "", isa.name);
     }
     if (p->s.as_json)
         json_close(&p->s.j, ']');

@@ -61,11 +61,11 @@ WICK_API void wick_context_clear_error(wick_context *context);
 WICK_API wick_status wick_context_fail(wick_context *context, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
 
 /* The tiers of kernels by instruction set, "ref" (plain C), "base" (the architecture's own vectors), "avx2", "avx512"; each is a
- * superset of the one before. WICK_ISA in the environment names the one to use, as far as the CPU has it. Behind the tier, or alone, it may
+ * superset of the one before. WICK_ISA in the environment names the one to use, as far as the CPU and the build (cmake's WICK_TIERS) have it. Behind the tier, or alone, it may
  * leave out extensions that some CPUs of a tier have: "avx512-vnni", "-avxvnni". They change speed, never bits. */
 typedef struct wick_isa {
     const char *name; /* static; NULL outside of the list */
-    bool supported;   /* by the CPU and the operating system */
+    bool supported;   /* by the CPU, the operating system and this build */
     bool chosen;      /* by this process: one tier is; of the extensions any number */
 } wick_isa;
 WICK_API int wick_isa_count(void);

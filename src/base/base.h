@@ -145,11 +145,31 @@ typedef enum wick_tier {
     WICK_TIER_COUNT
 } wick_tier;
 const char *wick_tier_name(wick_tier tier); /* "ref", "base", "avx2", "avx512" */
-/* The best tier that CPU and OS support. */
+/* A build has the tiers of cmake's WICK_TIERS, base among them, and WICK_HAS_REF and so on say which. What a table has for each of them:
+ *     static const wick_x_table *const tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_x_table)};     of wick_x_table_ref ... */
+#define WICK_TIER_ENTRIES(table) \
+    WICK_IF_REF([WICK_TIER_REF] = table##_ref, )[WICK_TIER_BASE] = table##_base, WICK_IF_AVX2([WICK_TIER_AVX2] = table##_avx2, ) WICK_IF_AVX512([WICK_TIER_AVX512] = table##_avx512, )
+#ifdef WICK_HAS_REF
+#define WICK_IF_REF(...) __VA_ARGS__
+#else
+#define WICK_IF_REF(...)
+#endif
+#ifdef WICK_HAS_AVX2
+#define WICK_IF_AVX2(...) __VA_ARGS__
+#else
+#define WICK_IF_AVX2(...)
+#endif
+#ifdef WICK_HAS_AVX512
+#define WICK_IF_AVX512(...) __VA_ARGS__
+#else
+#define WICK_IF_AVX512(...)
+#endif
+bool wick_tier_built(wick_tier tier);
+/* The best tier that CPU and OS support and the build has. */
 wick_tier wick_tier_best(void);
-/* The tier in use: the best, or the lower one that WICK_ISA names, or the one forced by wick_tier_force. */
+/* The tier in use: the best, or a lower one that WICK_ISA names (the next below it that the build has), or the one forced by wick_tier_force. */
 wick_tier wick_tier_current(void);
-/* For tests and benches: false when the CPU cannot run it. */
+/* For tests and benches: false when the CPU cannot run it, or the build has it not. */
 bool wick_tier_force(wick_tier tier);
 
 /* Instructions that some machines of a tier have: kernels that use them are chosen within the tier, and give its bits. Each has a row in cpu.c, with the name by which

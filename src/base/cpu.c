@@ -55,6 +55,17 @@ wick_tier wick_tier_of_cpuid(const wick_cpuid *id) {
     return (wick_tier)tier;
 }
 
+bool wick_tier_built(wick_tier tier) {
+    static const bool built[WICK_TIER_COUNT] = {[WICK_TIER_BASE] = true, WICK_IF_REF([WICK_TIER_REF] = true, ) WICK_IF_AVX2([WICK_TIER_AVX2] = true, ) WICK_IF_AVX512([WICK_TIER_AVX512] = true, )};
+    return (unsigned)tier < WICK_TIER_COUNT && built[tier];
+}
+
+/* The next one below that the build has; the plain one's stand-in is base, which every CPU runs. */
+static wick_tier built_below(int tier) {
+    while (tier > WICK_TIER_REF && !wick_tier_built((wick_tier)tier)) tier--;
+    return wick_tier_built((wick_tier)tier) ? (wick_tier)tier : WICK_TIER_BASE;
+}
+
 wick_tier wick_tier_best(void) {
     static _Atomic int known = -1; /* CPUID traps to the hypervisor in a virtual machine: asked once */
     int best = atomic_load_explicit(&known, memory_order_relaxed);
@@ -70,7 +81,7 @@ wick_tier wick_tier_best(void) {
         id.xcr0 = (uint64_t)hi << 32 | lo;
     }
 #endif
-    best = (int)wick_tier_of_cpuid(&id);
+    best = (int)built_below((int)wick_tier_of_cpuid(&id));
     atomic_store_explicit(&known, best, memory_order_relaxed);
     return (wick_tier)best;
 }
@@ -147,7 +158,7 @@ wick_tier wick_tier_current(void) {
     const char *text = getenv("WICK_ISA");
     if (text) read_isa(text, &named, &left);
     atomic_store_explicit(&extension_environment, left, memory_order_relaxed);
-    tier = (int)named;
+    tier = (int)built_below((int)named);
     /* A tier forced meanwhile by another thread stays. */
     if (!atomic_compare_exchange_strong(&current, &unread, tier)) tier = unread;
     return (wick_tier)tier;
@@ -162,7 +173,7 @@ int wick_isa_count(void) { return WICK_TIER_COUNT; }
 
 wick_isa wick_isa_at(int i) {
     if ((unsigned)i >= WICK_TIER_COUNT) return (wick_isa){0};
-    return (wick_isa){tier_names[i], i <= (int)wick_tier_best(), i == (int)wick_tier_current()};
+    return (wick_isa){tier_names[i], i <= (int)wick_tier_best() && wick_tier_built((wick_tier)i), i == (int)wick_tier_current()};
 }
 
 int wick_isa_extension_count(void) { return (int)WICK_COUNTOF(extensions); }
@@ -173,7 +184,7 @@ wick_isa wick_isa_extension_at(int i) {
 }
 
 bool wick_tier_force(wick_tier tier) {
-    if ((unsigned)tier > (unsigned)wick_tier_best()) return false;
+    if ((unsigned)tier > (unsigned)wick_tier_best() || !wick_tier_built(tier)) return false;
     wick_tier_current(); /* what WICK_ISA says of extensions holds in every tier */
     atomic_store_explicit(&current, (int)tier, memory_order_release);
     return true;

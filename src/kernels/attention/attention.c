@@ -7,14 +7,7 @@ enum { BQ = WICK_ATTENTION_QUERIES, BK = WICK_ATTENTION_KEYS };
  * many bytes of keys, values and their gradients (at most 64 blocks) stay in the cache. */
 enum { TASK_WORK = 800000, BACK_TASKS = 16, MAX_SPLITS = 8, FAR = 2048, BACK_CACHE = 512 << 10 };
 
-static const wick_attention_kernels *const tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_attention_kernels_ref,
-    [WICK_TIER_BASE] = &wick_attention_kernels_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_attention_kernels_avx2,
-    [WICK_TIER_AVX512] = &wick_attention_kernels_avx512,
-#endif
-};
+static const wick_attention_kernels *const tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_attention_kernels)};
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t lanes_of(const wick_attention_job *a, int64_t n) { return (int64_t)WICK_ALIGN_UP(n, a->gemm->lanes); }

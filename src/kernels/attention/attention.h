@@ -49,10 +49,7 @@ typedef struct wick_attention_kernels {
     wick_attention_kernel type[2]; /* f32, f64 */
 } wick_attention_kernels;
 
-extern const wick_attention_kernels wick_attention_kernels_ref, wick_attention_kernels_base;
-#if defined(__x86_64__)
-extern const wick_attention_kernels wick_attention_kernels_avx2, wick_attention_kernels_avx512;
-#endif
+extern const wick_attention_kernels wick_attention_kernels_ref, wick_attention_kernels_base, wick_attention_kernels_avx2, wick_attention_kernels_avx512;
 
 /* How many keys the block of queries that ends before query `end` sees. */
 static inline int64_t wick_attention_seen(const wick_attention_job *a, int64_t end) {

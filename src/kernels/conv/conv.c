@@ -19,14 +19,7 @@
  * partial sums of weights, in bytes. */
 enum { CONV_MIN_PIXELS = 32, CONV_SLAB = 256 << 10, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20 };
 
-static const wick_conv_kernels *const conv_tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_conv_kernels_ref,
-    [WICK_TIER_BASE] = &wick_conv_kernels_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_conv_kernels_avx2,
-    [WICK_TIER_AVX512] = &wick_conv_kernels_avx512,
-#endif
-};
+static const wick_conv_kernels *const conv_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_conv_kernels)};
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }

@@ -35,9 +35,6 @@ typedef struct wick_conv_kernels {
     wick_conv_kernel type[2]; /* f32, f64 */
 } wick_conv_kernels;
 
-extern const wick_conv_kernels wick_conv_kernels_ref, wick_conv_kernels_base;
-#if defined(__x86_64__)
-extern const wick_conv_kernels wick_conv_kernels_avx2, wick_conv_kernels_avx512;
-#endif
+extern const wick_conv_kernels wick_conv_kernels_ref, wick_conv_kernels_base, wick_conv_kernels_avx2, wick_conv_kernels_avx512;
 
 #endif

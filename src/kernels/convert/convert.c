@@ -1,14 +1,7 @@
 /* convert.c: which converters run, and the strided copy between any two dtypes. */
 #include "kernels/convert/convert.h"
 
-static const wick_convert_table *const tables[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_convert_table_ref,
-    [WICK_TIER_BASE] = &wick_convert_table_base,
-#ifdef __x86_64__
-    [WICK_TIER_AVX2] = &wick_convert_table_avx2,
-    [WICK_TIER_AVX512] = &wick_convert_table_avx512,
-#endif
-};
+static const wick_convert_table *const tables[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_convert_table)};
 
 const wick_convert_table *wick_convert_kernels(wick_tier tier) { return tables[tier]; }
 

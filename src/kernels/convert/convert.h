@@ -20,10 +20,7 @@ typedef struct wick_convert_table {
     void (*transpose)(int elem, const void *src, int64_t s_step, void *dst, int64_t d_step, int64_t rows, int64_t cols, bool past);
 } wick_convert_table;
 
-extern const wick_convert_table wick_convert_table_ref, wick_convert_table_base;
-#ifdef __x86_64__
-extern const wick_convert_table wick_convert_table_avx2, wick_convert_table_avx512;
-#endif
+extern const wick_convert_table wick_convert_table_ref, wick_convert_table_base, wick_convert_table_avx2, wick_convert_table_avx512;
 const wick_convert_table *wick_convert_kernels(wick_tier tier);
 static inline void wick_stream_end(void) {
 #ifdef __x86_64__

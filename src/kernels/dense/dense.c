@@ -6,14 +6,7 @@
 
 enum { DENSE_BLOCK = 48, DENSE_COLUMNS = 192 }; /* of a panel; of a strip of what is beside it */
 
-static const wick_dense_table *const dense_tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_dense_table_ref,
-    [WICK_TIER_BASE] = &wick_dense_table_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_dense_table_avx2,
-    [WICK_TIER_AVX512] = &wick_dense_table_avx512,
-#endif
-};
+static const wick_dense_table *const dense_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_dense_table)};
 
 typedef struct dense_run {
     wick_ctype type;

@@ -20,9 +20,6 @@ typedef struct wick_dense_table {
     wick_dense_loops type[2]; /* f32, f64 */
 } wick_dense_table;
 
-extern const wick_dense_table wick_dense_table_ref, wick_dense_table_base;
-#if defined(__x86_64__)
-extern const wick_dense_table wick_dense_table_avx2, wick_dense_table_avx512;
-#endif
+extern const wick_dense_table wick_dense_table_ref, wick_dense_table_base, wick_dense_table_avx2, wick_dense_table_avx512;
 
 #endif

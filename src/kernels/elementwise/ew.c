@@ -1,19 +1,12 @@
 /* ew.c: which elementwise kernel runs: a look-up. */
 #include "kernels/elementwise/ew.h"
 
-static const wick_ew_rows *const tables[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_ew_table_ref,
-    [WICK_TIER_BASE] = &wick_ew_table_base,
-#ifdef __x86_64__
-    [WICK_TIER_AVX2] = &wick_ew_table_avx2,
-    [WICK_TIER_AVX512] = &wick_ew_table_avx512,
-#endif
-};
+static const wick_ew_rows *const tables[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_ew_table)};
 
 const wick_ew_rows *wick_ew_kernels(wick_tier tier) { return tables[tier]; }
 
 bool wick_ew_has(wick_ew op, wick_ctype t) {
-    return (unsigned)op < WICK_EW_COUNT && (unsigned)t < WICK_CTYPE_COUNT && wick_ew_table_ref[op][t] != NULL;
+    return (unsigned)op < WICK_EW_COUNT && (unsigned)t < WICK_CTYPE_COUNT && wick_ew_table_base[op][t] != NULL;
 }
 
 wick_ctype wick_ctype_of(wick_dtype dtype) {

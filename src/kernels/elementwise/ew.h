@@ -9,10 +9,7 @@
 typedef void (*wick_ew_fn)(void *dst, const void *a, const void *b, const void *c, size_t n);
 typedef wick_ew_fn wick_ew_rows[WICK_EW_COUNT][WICK_CTYPE_COUNT]; /* NULL: the row has no such type */
 
-extern const wick_ew_rows wick_ew_table_ref, wick_ew_table_base;
-#ifdef __x86_64__
-extern const wick_ew_rows wick_ew_table_avx2, wick_ew_table_avx512;
-#endif
+extern const wick_ew_rows wick_ew_table_ref, wick_ew_table_base, wick_ew_table_avx2, wick_ew_table_avx512;
 /* The rows of a tier. */
 const wick_ew_rows *wick_ew_kernels(wick_tier tier);
 

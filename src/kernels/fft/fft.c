@@ -3,14 +3,7 @@
 
 #include "kernels/elementwise/math.h"
 
-static const wick_fft_kernels *const fft_tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_fft_kernels_ref,
-    [WICK_TIER_BASE] = &wick_fft_kernels_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_fft_kernels_avx2,
-    [WICK_TIER_AVX512] = &wick_fft_kernels_avx512,
-#endif
-};
+static const wick_fft_kernels *const fft_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_fft_kernels)};
 
 /* ---- the plan ----------------------------------------------------------------------------------------------------------------- */
 

@@ -22,9 +22,6 @@ typedef struct wick_fft_kernels {
     wick_fft_kernel type[2];
 } wick_fft_kernels;
 
-extern const wick_fft_kernels wick_fft_kernels_ref, wick_fft_kernels_base;
-#if defined(__x86_64__)
-extern const wick_fft_kernels wick_fft_kernels_avx2, wick_fft_kernels_avx512;
-#endif
+extern const wick_fft_kernels wick_fft_kernels_ref, wick_fft_kernels_base, wick_fft_kernels_avx2, wick_fft_kernels_avx512;
 
 #endif

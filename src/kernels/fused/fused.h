@@ -75,9 +75,6 @@ typedef struct wick_red_kernels {
 } wick_red_kernels;
 typedef wick_red_kernels wick_red_rows[WICK_RED_COUNT][WICK_CTYPE_COUNT];
 
-extern const wick_red_rows wick_red_table_ref, wick_red_table_base;
-#ifdef __x86_64__
-extern const wick_red_rows wick_red_table_avx2, wick_red_table_avx512;
-#endif
+extern const wick_red_rows wick_red_table_ref, wick_red_table_base, wick_red_table_avx2, wick_red_table_avx512;
 
 #endif

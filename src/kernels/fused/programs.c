@@ -48,17 +48,6 @@ int wick_program_find(const wick_fused *f) {
     return -1;
 }
 
-wick_program_fn wick_program_kernel(wick_tier tier, int program) {
-    switch (tier) {
-#ifdef __x86_64__
-    case WICK_TIER_AVX512:
-        return wick_program_table_avx512[program];
-    case WICK_TIER_AVX2:
-        return wick_program_table_avx2[program];
-#endif
-    case WICK_TIER_REF:
-        return wick_program_table_ref[program];
-    default:
-        return wick_program_table_base[program];
-    }
-}
+static const wick_program_fn *const tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(wick_program_table)};
+
+wick_program_fn wick_program_kernel(wick_tier tier, int program) { return tiers[tier][program]; }

@@ -110,9 +110,6 @@ enum { WICK_PROGRAMS(WICK_PROGRAM_ENUM) WICK_PROGRAM_COUNT };
 int wick_program_find(const wick_fused *f);
 wick_program_fn wick_program_kernel(wick_tier tier, int program);
 
-extern const wick_program_fn wick_program_table_ref[], wick_program_table_base[];
-#ifdef __x86_64__
-extern const wick_program_fn wick_program_table_avx2[], wick_program_table_avx512[];
-#endif
+extern const wick_program_fn wick_program_table_ref[], wick_program_table_base[], wick_program_table_avx2[], wick_program_table_avx512[];
 
 #endif

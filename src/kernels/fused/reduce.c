@@ -1,14 +1,7 @@
 /* reduce.c: programs that end in a reduction: units, chunks and the pairwise order of fused.h. */
 #include "kernels/fused/run.h"
 
-static const wick_red_rows *const tables[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_red_table_ref,
-    [WICK_TIER_BASE] = &wick_red_table_base,
-#ifdef __x86_64__
-    [WICK_TIER_AVX2] = &wick_red_table_avx2,
-    [WICK_TIER_AVX512] = &wick_red_table_avx512,
-#endif
-};
+static const wick_red_rows *const tables[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_red_table)};
 
 /* A stack of partial results, oldest first. Pushing number n (from 1 on) combines the newest two as often as n is even:
  * the shape of a binary counter, which is pairwise summation without knowing the count beforehand. */

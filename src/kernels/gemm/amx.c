@@ -21,7 +21,7 @@ static _Atomic(const wick_amx_kernel *) used;
 const wick_amx_kernel *wick_amx_now(void) {
     const wick_amx_kernel *other = atomic_load_explicit(&used, memory_order_relaxed);
     if (WICK_UNLIKELY(other)) return wick_tier_current() == WICK_TIER_REF ? NULL : other;
-#ifdef WICK_HAS_AMX
+#if defined(WICK_HAS_AMX) && defined(WICK_HAS_AVX512)
     if (wick_tier_current() == WICK_TIER_AVX512 && (wick_extensions() & WICK_AMX) && wick_amx_permitted()) return &wick_amx_kernel_avx512;
 #endif
     return NULL;

@@ -16,14 +16,7 @@ enum {
     GEMM_PACK_A = 8,  /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
 };
 
-static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_gemm_kernels_ref,
-    [WICK_TIER_BASE] = &wick_gemm_kernels_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_gemm_kernels_avx2,
-    [WICK_TIER_AVX512] = &wick_gemm_kernels_avx512,
-#endif
-};
+static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_gemm_kernels)};
 
 const wick_gemm_kernel *wick_gemm_kernel_of(wick_ctype type) { return &gemm_tiers[wick_tier_current()]->type[type == WICK_CF64]; }
 

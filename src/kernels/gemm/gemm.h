@@ -66,10 +66,7 @@ typedef struct wick_gemm_kernels {
     wick_gemm_kernel type[2];
 } wick_gemm_kernels;
 
-extern const wick_gemm_kernels wick_gemm_kernels_ref, wick_gemm_kernels_base;
-#if defined(__x86_64__)
-extern const wick_gemm_kernels wick_gemm_kernels_avx2, wick_gemm_kernels_avx512;
-#endif
+extern const wick_gemm_kernels wick_gemm_kernels_ref, wick_gemm_kernels_base, wick_gemm_kernels_avx2, wick_gemm_kernels_avx512;
 
 /* Of the current tier. */
 const wick_gemm_kernel *wick_gemm_kernel_of(wick_ctype type);

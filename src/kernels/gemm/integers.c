@@ -1,14 +1,7 @@
 /* integers.c: picks the current tier's products of integers. */
 #include "kernels/gemm/integers.h"
 
-static const wick_integers_table *const integers_tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_integers_table_ref,
-    [WICK_TIER_BASE] = &wick_integers_table_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_integers_table_avx2,
-    [WICK_TIER_AVX512] = &wick_integers_table_avx512,
-#endif
-};
+static const wick_integers_table *const integers_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_integers_table)};
 
 void wick_matmul_integers(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t k, int64_t a_row, int64_t a_col, const void *a, const void *b,
                           void *c) {

@@ -9,9 +9,6 @@ typedef struct wick_integers_table {
     wick_matmul_integers_fn *of32, *of64; /* by bits: signed products wrap to the same */
 } wick_integers_table;
 
-extern const wick_integers_table wick_integers_table_ref, wick_integers_table_base;
-#if defined(__x86_64__)
-extern const wick_integers_table wick_integers_table_avx2, wick_integers_table_avx512;
-#endif
+extern const wick_integers_table wick_integers_table_ref, wick_integers_table_base, wick_integers_table_avx2, wick_integers_table_avx512;
 
 #endif

@@ -19,27 +19,23 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Why a way is not taken; NULL: it is. */
 static const char *dot_refused(const wick_gemm *g) {
     if (g->narrow != WICK_BF16) return "there are none of this dtype";
-#if defined(__x86_64__)
+#ifdef WICK_HAS_AVX512
     if (wick_tier_current() == WICK_TIER_AVX512 && wick_extensions() & WICK_AVX512_BF16) return NULL;
 #endif
     return "this CPU has none, or the tier in use";
 }
 static const wick_dot_kernel *dot_of(const wick_gemm *g) { /* of a product that was prepared */
-#if defined(__x86_64__)
+#ifdef WICK_HAS_AVX512
     if (g->how & NARROW_DOT) return &wick_dot_kernel_avx512;
 #endif
     (void)g;
     return NULL;
 }
 static wick_narrow_sweep_fn *sweep_now(const wick_gemm *g) { /* NULL: none for such */
-#if defined(__x86_64__)
-    const int at = (g->narrow == WICK_F16 ? WICK_SWEEP_ROWS : 0) + (int)g->m - 1;
-    if (g->m > WICK_SWEEP_ROWS || g->b_col != 1) return NULL;
-    if (wick_tier_current() == WICK_TIER_AVX512) return wick_narrow_sweeps_avx512[at];
-    if (wick_tier_current() == WICK_TIER_AVX2) return wick_narrow_sweeps_avx2[at];
-#endif
-    (void)g;
-    return NULL;
+    static wick_narrow_sweep_fn *const *const sweeps[WICK_TIER_COUNT] = {[WICK_TIER_BASE] = NULL, WICK_IF_AVX2([WICK_TIER_AVX2] = wick_narrow_sweeps_avx2, ) WICK_IF_AVX512([WICK_TIER_AVX512] = wick_narrow_sweeps_avx512, )};
+    wick_narrow_sweep_fn *const *const now = sweeps[wick_tier_current()];
+    if (!now || g->m > WICK_SWEEP_ROWS || g->b_col != 1) return NULL;
+    return now[(g->narrow == WICK_F16 ? WICK_SWEEP_ROWS : 0) + (int)g->m - 1];
 }
 /* dot: there are dot products for it. They go over B in place too, but a panel at a time: what lies in memory is swept. */
 static const char *sweep_refused(const wick_gemm *g, bool dot) {

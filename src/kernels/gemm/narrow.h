@@ -50,9 +50,7 @@ typedef struct wick_dot_kernel {
     void (*finish)(const wick_dot_finish *f);
 } wick_dot_kernel;
 
-#if defined(__x86_64__)
-extern const wick_dot_kernel wick_dot_kernel_avx512;
-#endif
+extern const wick_dot_kernel wick_dot_kernel_avx512; /* no other tier has one */
 
 /* sums[rows][cols] += A B for up to so many rows of B, one after the other. cols to whole vectors of sums. */
 enum { WICK_SWEEP_STEPS = 8, WICK_SWEEP_ROWS = 4 };
@@ -66,9 +64,7 @@ typedef struct wick_narrow_sweep {
     int64_t sums_row;
 } wick_narrow_sweep;
 typedef void wick_narrow_sweep_fn(const wick_narrow_sweep *t);
-#if defined(__x86_64__)
 extern wick_narrow_sweep_fn *const wick_narrow_sweeps_avx2[2 * WICK_SWEEP_ROWS], *const wick_narrow_sweeps_avx512[2 * WICK_SWEEP_ROWS]; /* rows of bf16, of f16 */
-#endif
 
 /* What gemm.c hands over where wick_gemm.narrow says so. */
 void wick_narrow_prepare(wick_gemm *g);

@@ -7,14 +7,7 @@
 /* Columns of a task at least, where there are few rows. */
 enum { INT4_COLUMNS = 64 };
 
-static const wick_int4_kernel *const int4_tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_int4_kernel_ref,
-    [WICK_TIER_BASE] = &wick_int4_kernel_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_int4_kernel_avx2,
-    [WICK_TIER_AVX512] = &wick_int4_kernel_avx512,
-#endif
-};
+static const wick_int4_kernel *const int4_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_int4_kernel)};
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t lanes_of_a_row(const wick_int4 *p) { return (int64_t)WICK_ALIGN_UP(p->k, 8 * p->kernel->lanes); }

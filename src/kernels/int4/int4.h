@@ -24,10 +24,7 @@ typedef struct wick_int4_kernel {
     void (*columns)(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1);
 } wick_int4_kernel;
 
-extern const wick_int4_kernel wick_int4_kernel_ref, wick_int4_kernel_base;
-#if defined(__x86_64__)
-extern const wick_int4_kernel wick_int4_kernel_avx2, wick_int4_kernel_avx512;
-#endif
+extern const wick_int4_kernel wick_int4_kernel_ref, wick_int4_kernel_base, wick_int4_kernel_avx2, wick_int4_kernel_avx512;
 
 /* What a row of weights takes, and where one of its numbers lies. */
 static inline int64_t wick_int4_blocks(const wick_int4 *p) { return (p->k + p->block - 1) / p->block; }

@@ -12,14 +12,7 @@ enum { INT8_AMX_ROWS = 8 };
 enum { INT8_SWEEP_LEAST = 512, INT8_SWEEP_MOST = 2048 }; /* columns of a task of a few rows, whose sums wait in L1 */
 enum { INT8_TILES = 4, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_FAR = 512 << 10, INT8_SLACK = 64 };
 
-static const wick_int8_table *const int8_tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_int8_table_ref,
-    [WICK_TIER_BASE] = &wick_int8_table_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_int8_table_avx2,
-    [WICK_TIER_AVX512] = &wick_int8_table_avx512,
-#endif
-};
+static const wick_int8_table *const int8_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_int8_table)};
 
 /* Why a way is not taken; NULL: it is. In the order in which they are tried. */
 static const char *depthwise_refused(const wick_int8 *p) {

@@ -76,9 +76,6 @@ typedef struct wick_int8_kernel {
 typedef struct wick_int8_table {
     wick_int8_kernel plain, vnni, amx; /* group 0: the tier has none. amx has no tiles of its own: they are wick_amx_kernel's */
 } wick_int8_table;
-extern const wick_int8_table wick_int8_table_ref, wick_int8_table_base;
-#if defined(__x86_64__)
-extern const wick_int8_table wick_int8_table_avx2, wick_int8_table_avx512;
-#endif
+extern const wick_int8_table wick_int8_table_ref, wick_int8_table_base, wick_int8_table_avx2, wick_int8_table_avx512;
 
 #endif

@@ -1,14 +1,7 @@
 /* pixels.c: the tier's kernels, and windows of pictures. */
 #include "kernels/pixels/pixels.h"
 
-static const wick_pixels_table *const tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_pixels_table_ref,
-    [WICK_TIER_BASE] = &wick_pixels_table_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_pixels_table_avx2,
-    [WICK_TIER_AVX512] = &wick_pixels_table_avx512,
-#endif
-};
+static const wick_pixels_table *const tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_pixels_table)};
 
 void wick_pixel_map_make(wick_pixel_map *m, double mean, double deviation) {
     m->scale = 1 / (255 * deviation);

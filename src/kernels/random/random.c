@@ -4,14 +4,7 @@
 
 enum { CHUNK_WORDS = 2048 }; /* 8 KiB; a multiple of 8, so that chunks begin at blocks and pairs stay together */
 
-static const wick_random_table *const random_tables[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_random_table_ref,
-    [WICK_TIER_BASE] = &wick_random_table_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_random_table_avx2,
-    [WICK_TIER_AVX512] = &wick_random_table_avx512,
-#endif
-};
+static const wick_random_table *const random_tables[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_random_table)};
 
 const wick_random_table *wick_random_kernels(void) { return random_tables[wick_tier_current()]; }
 

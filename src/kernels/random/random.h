@@ -31,9 +31,6 @@ typedef struct wick_random_table {
 
 const wick_random_table *wick_random_kernels(void); /* of the current tier */
 
-extern const wick_random_table wick_random_table_ref, wick_random_table_base;
-#if defined(__x86_64__)
-extern const wick_random_table wick_random_table_avx2, wick_random_table_avx512;
-#endif
+extern const wick_random_table wick_random_table_ref, wick_random_table_base, wick_random_table_avx2, wick_random_table_avx512;
 
 #endif

@@ -10,14 +10,7 @@
 /* Fewest samples of a block: below, weights are read from L2 for too few multiply-adds; and most blocks of a direction. */
 enum { RECURRENT_BLOCK = 16, RECURRENT_BLOCKS = 16 };
 
-static const wick_recurrent_table *const tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_recurrent_table_ref,
-    [WICK_TIER_BASE] = &wick_recurrent_table_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_recurrent_table_avx2,
-    [WICK_TIER_AVX512] = &wick_recurrent_table_avx512,
-#endif
-};
+static const wick_recurrent_table *const tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_recurrent_table)};
 
 int wick_cell_gates(wick_cell cell) { return cell == WICK_CELL_RNN ? 1 : cell == WICK_CELL_LSTM ? 4 : 3; }
 /* Widths of the saved rows, in H. */

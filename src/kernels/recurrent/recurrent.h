@@ -26,9 +26,6 @@ typedef struct wick_recurrent_table {
     wick_cell_fn *forward[2][WICK_CELL_COUNT], *backward[2][WICK_CELL_COUNT], *forward_after[2], *backward_after[2];
 } wick_recurrent_table;
 
-extern const wick_recurrent_table wick_recurrent_table_ref, wick_recurrent_table_base;
-#if defined(__x86_64__)
-extern const wick_recurrent_table wick_recurrent_table_avx2, wick_recurrent_table_avx512;
-#endif
+extern const wick_recurrent_table wick_recurrent_table_ref, wick_recurrent_table_base, wick_recurrent_table_avx2, wick_recurrent_table_avx512;
 
 #endif

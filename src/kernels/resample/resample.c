@@ -1,14 +1,7 @@
 /* resample.c: picks the current tier's resampling kernels; copies along an axis, which are the same everywhere. */
 #include "kernels/resample/resample.h"
 
-static const wick_resample_table *const resample_tables[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_resample_table_ref,
-    [WICK_TIER_BASE] = &wick_resample_table_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_resample_table_avx2,
-    [WICK_TIER_AVX512] = &wick_resample_table_avx512,
-#endif
-};
+static const wick_resample_table *const resample_tables[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_resample_table)};
 
 void wick_resample_run(const wick_resample *r, int64_t begin, int64_t end, const void *x, void *y) {
     resample_tables[wick_tier_current()]->run[r->type == WICK_CF64](r, begin, end, x, y);

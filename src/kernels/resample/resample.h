@@ -9,9 +9,6 @@ typedef struct wick_resample_table {
     wick_resample_fn *run[2]; /* f32, f64 */
 } wick_resample_table;
 
-extern const wick_resample_table wick_resample_table_ref, wick_resample_table_base;
-#if defined(__x86_64__)
-extern const wick_resample_table wick_resample_table_avx2, wick_resample_table_avx512;
-#endif
+extern const wick_resample_table wick_resample_table_ref, wick_resample_table_base, wick_resample_table_avx2, wick_resample_table_avx512;
 
 #endif

@@ -23,11 +23,7 @@ typedef struct wick_arg_table {
     wick_arg_reduce_fn *reduce[WICK_CTYPE_COUNT];
 } wick_arg_table;
 
-extern const wick_rows_table wick_rows_table_ref, wick_rows_table_base;
-extern const wick_arg_table wick_arg_table_ref, wick_arg_table_base;
-#if defined(__x86_64__)
-extern const wick_rows_table wick_rows_table_avx2, wick_rows_table_avx512;
-extern const wick_arg_table wick_arg_table_avx2, wick_arg_table_avx512;
-#endif
+extern const wick_rows_table wick_rows_table_ref, wick_rows_table_base, wick_rows_table_avx2, wick_rows_table_avx512;
+extern const wick_arg_table wick_arg_table_ref, wick_arg_table_base, wick_arg_table_avx2, wick_arg_table_avx512;
 
 #endif

@@ -1,14 +1,7 @@
 /* sample.c: picks the current tier's kernels over taps. */
 #include "kernels/sample/sample.h"
 
-static const wick_taps_table *const taps_tables[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_taps_table_ref,
-    [WICK_TIER_BASE] = &wick_taps_table_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_taps_table_avx2,
-    [WICK_TIER_AVX512] = &wick_taps_table_avx512,
-#endif
-};
+static const wick_taps_table *const taps_tables[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_taps_table)};
 static const wick_taps_table *table(void) { return taps_tables[wick_tier_current()]; }
 
 void wick_taps_sum(const wick_taps *t, int64_t begin, int64_t end, const void *x, const int64_t *index, const void *weight, void *y) {

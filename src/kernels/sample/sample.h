@@ -10,9 +10,6 @@ typedef struct wick_taps_table {
     void (*dot[2])(const wick_taps *t, int64_t begin, int64_t end, const void *x, const int64_t *index, const void *y, void *weight);
 } wick_taps_table;
 
-extern const wick_taps_table wick_taps_table_ref, wick_taps_table_base;
-#if defined(__x86_64__)
-extern const wick_taps_table wick_taps_table_avx2, wick_taps_table_avx512;
-#endif
+extern const wick_taps_table wick_taps_table_ref, wick_taps_table_base, wick_taps_table_avx2, wick_taps_table_avx512;
 
 #endif

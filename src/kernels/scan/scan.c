@@ -126,23 +126,9 @@ SCANS(float, double, f32)
 SCANS(double, double, f64)
 SCANS(uint64_t, uint64_t, u64) /* signed ones wrap: the same bits */
 
-static const wick_log_sum_table *const log_sums[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_log_sum_table_ref,
-    [WICK_TIER_BASE] = &wick_log_sum_table_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_log_sum_table_avx2,
-    [WICK_TIER_AVX512] = &wick_log_sum_table_avx512,
-#endif
-};
+static const wick_log_sum_table *const log_sums[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_log_sum_table)};
 
-static const wick_extremes_table *const extremes[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_extremes_table_ref,
-    [WICK_TIER_BASE] = &wick_extremes_table_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_extremes_table_avx2,
-    [WICK_TIER_AVX512] = &wick_extremes_table_avx512,
-#endif
-};
+static const wick_extremes_table *const extremes[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_extremes_table)};
 
 void wick_scan_run(const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x, void *y, int64_t *index, void *partials) {
     if (s->kind == WICK_SCAN_SUM || s->kind == WICK_SCAN_PROD) {

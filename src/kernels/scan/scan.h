@@ -15,11 +15,7 @@ typedef struct wick_extremes_table {
     void (*run[WICK_CTYPE_COUNT])(const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x, void *y, int64_t *index, void *partials);
 } wick_extremes_table;
 
-extern const wick_log_sum_table wick_log_sum_table_ref, wick_log_sum_table_base;
-extern const wick_extremes_table wick_extremes_table_ref, wick_extremes_table_base;
-#if defined(__x86_64__)
-extern const wick_log_sum_table wick_log_sum_table_avx2, wick_log_sum_table_avx512;
-extern const wick_extremes_table wick_extremes_table_avx2, wick_extremes_table_avx512;
-#endif
+extern const wick_log_sum_table wick_log_sum_table_ref, wick_log_sum_table_base, wick_log_sum_table_avx2, wick_log_sum_table_avx512;
+extern const wick_extremes_table wick_extremes_table_ref, wick_extremes_table_base, wick_extremes_table_avx2, wick_extremes_table_avx512;
 
 #endif

@@ -1,14 +1,7 @@
 /* window.c: pooling: the tier's kernels for values, and gradients, which are scattered and plain C on every tier. */
 #include "kernels/window/window.h"
 
-static const wick_window_kernels *const window_tiers[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = &wick_window_kernels_ref,
-    [WICK_TIER_BASE] = &wick_window_kernels_base,
-#if defined(__x86_64__)
-    [WICK_TIER_AVX2] = &wick_window_kernels_avx2,
-    [WICK_TIER_AVX512] = &wick_window_kernels_avx512,
-#endif
-};
+static const wick_window_kernels *const window_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_window_kernels)};
 
 /* Why windows are not 2 x 2 side by side, in rows of at least a short vector; NULL: they are. */
 static const char *halves_refused(const wick_windows *w) {

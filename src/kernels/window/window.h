@@ -50,9 +50,6 @@ typedef struct wick_window_kernels {
     void (*channels_put[2])(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v);
     void (*channels_share[2])(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v);
 } wick_window_kernels;
-extern const wick_window_kernels wick_window_kernels_ref, wick_window_kernels_base;
-#if defined(__x86_64__)
-extern const wick_window_kernels wick_window_kernels_avx2, wick_window_kernels_avx512;
-#endif
+extern const wick_window_kernels wick_window_kernels_ref, wick_window_kernels_base, wick_window_kernels_avx2, wick_window_kernels_avx512;
 
 #endif
