@@ -56,16 +56,27 @@ static wick_status record_chain(wick_context *ctx, wick_tensor *const *in, wick_
 }
 static wick_status compile_chain(wick_context *ctx) { return compile(ctx, record_chain, NULL, 1, &(wick_spec){"x", WICK_F32, 2, {16, 16}}); }
 
-/* x [batch, ...], or of "lstm:UNITS" [steps, batch, features] -> scores of ten classes. */
+/* What follows such a prefix; NULL: the network is another. */
+static const char *network_of(const subject *s, const char *prefix) {
+    const size_t n = strlen(prefix);
+    return strncmp(s->row->network, prefix, n) == 0 ? s->row->network + n : NULL;
+}
+/* x [batch, ...]; of "lstm:UNITS" [steps, batch, features]; of "encoder:LAYERS" and "encoder:LAYERS,SEGMENT", whose every SEGMENT layers are made again backward, [batch, length, width] -> scores of ten classes. */
 static wick_tensor *apply_network(const subject *s, wick_tensor *x) {
-    static const char lstm[] = "lstm:";
-    if (strncmp(s->row->network, lstm, strlen(lstm)) != 0) return wick_zoo_build(&s->network, s->model, x, 10);
-    wick_tensor *y = wick_nn_lstm(s->model, "lstm", x, atoll(s->row->network + strlen(lstm)), NULL, NULL, NULL);
+    const char *lstm = network_of(s, "lstm:"), *encoder = network_of(s, "encoder:");
+    if (encoder) {
+        const int64_t width = wick_tensor_dim(x, 2);
+        const char *segment = strchr(encoder, ',');
+        wick_tensor *y = wick_nn_encoder(s->model, "encoder", x, atoi(encoder), &(wick_nn_transformer_options){.feedforward = 4 * width, .gelu = true, .pre_norm = true, .checkpoint = segment ? atoi(segment + 1) : 0, .attention = {.heads = 8}});
+        return wick_nn_linear(s->model, "linear", wick_mean(y, WICK_AXES(1), false), 10);
+    }
+    if (!lstm) return wick_zoo_build(&s->network, s->model, x, 10);
+    wick_tensor *y = wick_nn_lstm(s->model, "lstm", x, atoll(lstm), NULL, NULL, NULL);
     const int64_t steps = wick_tensor_dim(y, 0);
     return wick_nn_linear(s->model, "linear", wick_squeeze(wick_slice(y, 0, steps - 1, steps, 1), 0), 10);
 }
 static wick_status find_network(subject *s) {
-    if (strncmp(s->row->network, "lstm:", 5) == 0) return WICK_OK;
+    if (network_of(s, "lstm:") || network_of(s, "encoder:")) return WICK_OK;
     return wick_zoo_find(s->ctx, s->row->network, &s->network);
 }
 static wick_status record_network(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {

@@ -29,7 +29,7 @@ typedef struct bench_row {
     row_form form;
     const char *inputs; /* "(kind, kind)"; "kept kind": a state that stays the same from run to run, as weights of a layer do */
     wick_tensor *(*build)(const subject *s, wick_tensor *const *in, wick_tensor **second);
-    const char *network;            /* of INFER and TRAIN, as wick_zoo_find reads it, or "lstm:UNITS" */
+    const char *network;            /* of INFER and TRAIN, as wick_zoo_find reads it, "lstm:UNITS" or "encoder:LAYERS" */
     wick_optim_options optimizer;   /* of TRAIN and UPDATE */
     wick_compile_options compiling; /* of TRAIN_IN */
     wick_status (*call)(wick_context *ctx);

@@ -1,7 +1,7 @@
 /* suites.h: rows of wick bench besides the page of ops, in the form of ops.h, and:
  *
  *   PLAIN(...)                                        a ROW that is compiled without passes: a kernel for each op
- *   INFER(NAME, (INPUT), NETWORK, PEER)               a network of wick_zoo_find, or "lstm:UNITS", in evaluation, with fresh weights
+ *   INFER(NAME, (INPUT), NETWORK, PEER)               a network of wick_zoo_find, "lstm:UNITS" or "encoder:LAYERS", in evaluation, with fresh weights
  *   TRAIN(NAME, (INPUT, LABELS), NETWORK, OPTIMIZER, PEER)   a step of its training: forward, backward, update
  *   TRAIN_IN(NAME, (INPUT, LABELS), NETWORK, OPTIMIZER, COMPILE_OPTIONS, PEER)      such a step in the suite memory, under a budget or in another precision
  *   UPDATE(NAME, OPTIMIZER, PEER)                     an update of four parameters of 512 x 512 by given gradients
@@ -212,6 +212,13 @@ CALL(compile, resnet8_inference, compile_resnet8_inference)
 CALL(memory, tensors_1000, make_tensors)
 TRAIN_IN(resnet8_64_in_28_MB, (f32[64,3,32,32], i64[64]<10), "resnet8", (.kind = WICK_ADAM), (.memory_budget = 28000000), resnet8())
 TRAIN_IN(resnet8_64_bf16, (f32[64,3,32,32], i64[64]<10), "resnet8", (.kind = WICK_ADAM), (.precision = WICK_PRECISION_BF16), resnet8())
+/* 6 layers of 256, 8 heads, feed-forward 1024, norms first, over 512 places of 4 samples. */
+#define ENCODER(name, network, plan) TRAIN_IN(encoder_6x512##name, (f32[4,512,256], i64[4]<10), network, (.kind = WICK_ADAM), plan, encoder(6))
+ENCODER(, "encoder:6", (.memory_budget = 0))
+ENCODER(_in_140_MB, "encoder:6", (.memory_budget = 140000000))
+ENCODER(_in_100_MB, "encoder:6", (.memory_budget = 100000000))
+ENCODER(_by_layer, "encoder:6,1", (.memory_budget = 0))
+ENCODER(_by_layer_bf16, "encoder:6,1", (.precision = WICK_PRECISION_BF16))
 PLAIN(memory, chain_64_in_arena, (f32[256,256]), chain_64(x), functools.reduce(lambda v, _: torch.tanh(v), range(64), x))
 CALL(memory, chain_64_allocating, chain_64_allocating)
 ATTENTION(memory, 1, 8, 512, 64)

@@ -315,6 +315,34 @@ TEST(fuse_does_not_look_through_values_that_a_store_rounds) {
 }
 
 /* Random expression graphs: however they are rewritten, values stay to the bit. */
+TEST(transpose_turns_products_and_what_widens_them) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = wick_ones(b.ctx, WICK_BF16, WICK_DIMS(4, 3)), *a = wick_ones(b.ctx, WICK_BF16, WICK_DIMS(3, 2));
+    wick_tensor *read_twice = wick_matmul(x, wick_neg(a));
+    BENCH_COLLECT(&b, wick_transpose(wick_matmul(x, a), 0, 1), wick_transpose(wick_cast(wick_matmul(x, wick_abs(a)), WICK_F32), 0, 1),
+                  wick_transpose(wick_cast(read_twice, WICK_F32), 0, 1), wick_abs(read_twice));
+    bench_pass(&b, wick_pass_transpose);
+    bench_pass(&b, wick_pass_dce);
+    CHECK_GRAPH(&b, "%0 bf16[4,3] = data()\n"
+                    "%1 bf16[3,2] = data()\n"
+                    "%2 bf16[2,3] = permute(%1) axes=1,0\n"
+                    "%3 bf16[3,4] = permute(%0) axes=1,0\n"
+                    "%4 bf16[2,4] = matmul(%2, %3)\n"
+                    "%5 bf16[3,2] = abs(%1)\n"
+                    "%6 bf16[2,3] = permute(%5) axes=1,0\n"
+                    "%7 bf16[3,4] = permute(%0) axes=1,0\n"
+                    "%8 bf16[2,4] = matmul(%6, %7)\n"
+                    "%9 f32[2,4] = cast(%8) to=f32\n"
+                    "%10 bf16[3,2] = neg(%1)\n"
+                    "%11 bf16[4,2] = matmul(%0, %10)\n"
+                    "%12 f32[4,2] = cast(%11) to=f32\n"
+                    "%13 f32[2,4] = permute(%12) axes=1,0\n"
+                    "%14 bf16[4,2] = abs(%11)\n"
+                    "return %4, %9, %13, %14\n");
+    bench_close(&b);
+}
+
 TEST(random_graphs_keep_their_bits_through_all_passes) {
     for (int round = 0; round < 150; round++) {
         float results[2][3][12];

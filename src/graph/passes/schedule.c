@@ -1,5 +1,6 @@
-/* schedule.c: which nodes commit state, and the order of the rest. Two orders are tried, the given one and a greedy one that always
- * runs the ready node which adds least to the memory in use; the one with the lower peak stays. */
+/* schedule.c: which nodes commit state, and the order of the rest. Three orders are tried, and the one with the lowest peak stays: the given one, a greedy one that always runs the ready
+ * node which adds least to the memory in use, and the given one in which a node that frees more than it adds goes as soon as it can (the gradient of a weight, of an activation that nobody
+ * else reads, before the gradient of that activation). */
 #include "graph/passes/rewrite.h"
 
 /* A node is of the commit phase if it cannot fail, and all its results only become state or feed such nodes. Nothing that can fail runs
@@ -81,84 +82,98 @@ static int64_t peak_of(liveness *l, wick_node *const *order, size_t n) {
 
 #define WINDOW 32 /* ready nodes compared at each step: bounds the work on wide graphs */
 
+/* Who waits for whom. Positions are those in the graph. */
+typedef struct queue {
+    liveness l;
+    uint32_t *waits;        /* inputs that have not run */
+    uint32_t *at, *readers; /* of a node: compressed rows */
+    uint32_t *ready;
+} queue;
+
+static void find_readers(queue *q) {
+    wick_graph *g = q->l.graph;
+    for (size_t i = 0; i < g->n; i++)
+        for (int j = 0; j < g->nodes[i]->n_in; j++) q->at[g->nodes[i]->in[j]->node->position + 1]++;
+    for (size_t i = 0; i < g->n; i++) q->at[i + 1] += q->at[i];
+    for (size_t i = g->n; i-- > 0;) /* waits counts what is filled */
+        for (int j = 0; j < g->nodes[i]->n_in; j++) {
+            uint32_t p = g->nodes[i]->in[j]->node->position;
+            q->readers[q->at[p] + q->waits[p]++] = (uint32_t)i;
+        }
+}
+
+/* Leaves and views first, then always the ready node that adds least to the memory in use, those that add something all alike if `patient`; ties go to the given order. Commits are last, in the given order.
+ * False: the time is over. */
+static bool order_greedily(queue *q, bool patient, wick_node **order) {
+    wick_graph *g = q->l.graph;
+    size_t n_ready = 0, done = 0;
+    bool late = false;
+    for (size_t i = 0; i < g->n; i++) {
+        q->waits[i] = g->nodes[i]->n_in;
+        if (!q->waits[i] && !g->nodes[i]->phase) q->ready[n_ready++] = (uint32_t)i;
+    }
+    liveness_count(&q->l);
+    while (n_ready && !late) {
+        size_t best = 0;
+        int64_t best_cost = INT64_MAX;
+        for (size_t r = n_ready > WINDOW ? n_ready - WINDOW : 0; r < n_ready; r++) {
+            const wick_node *node = g->nodes[q->ready[r]];
+            int64_t cost = 0;
+            late |= !wick_watch_spend(&g->ctx->watch, node->n_in); /* nodes that read much may wait long */
+            for (int j = 0; j < node->n_out; j++) cost += q->l.bytes[node->out[j].id];
+            for (int j = 0; j < node->n_in; j++)
+                if (q->l.left[q->l.root[node->in[j]->id]] == 1) cost -= q->l.bytes[q->l.root[node->in[j]->id]];
+            if (patient) cost = WICK_MIN(cost, 0);
+            if (node->op->flags & (WICK_OP_LEAF | WICK_OP_VIEW)) cost = INT64_MIN; /* no work, no memory */
+            if (cost < best_cost || (cost == best_cost && q->ready[r] < q->ready[best])) best = r, best_cost = cost;
+        }
+        const uint32_t i = q->ready[best];
+        q->ready[best] = q->ready[--n_ready];
+        int64_t adds;
+        run_node(&q->l, g->nodes[i], &adds);
+        order[done++] = g->nodes[i];
+        for (uint32_t r = q->at[i]; r < q->at[i + 1]; r++)
+            if (--q->waits[q->readers[r]] == 0 && !g->nodes[q->readers[r]]->phase) q->ready[n_ready++] = q->readers[r];
+    }
+    for (size_t i = 0; i < g->n && !late; i++)
+        if (g->nodes[i]->phase) order[done++] = g->nodes[i];
+    return !late;
+}
+
 wick_status wick_pass_schedule(wick_graph *g, wick_msg *msg) {
     if (!g->n) return WICK_OK;
     find_commits(g);
     uint32_t values = wick_graph_number(g);
-    size_t n = g->n;
-    /* leaves first, commits last, otherwise as given */
-    size_t words = 3 * values + 4 * n + 1, bytes = words * sizeof(uint64_t) + 2 * n * sizeof(wick_node *);
+    const size_t n = g->n;
+    size_t words = 3 * values + 4 * n + 1, bytes = words * sizeof(uint64_t) + 3 * n * sizeof(wick_node *);
     for (size_t i = 0; i < n; i++) bytes += g->nodes[i]->n_in * sizeof(uint32_t);
     char *memory = wick_calloc(&g->ctx->alloc, bytes);
     if (!memory) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory ordering the graph");
-    wick_node **given = (wick_node **)memory, **greedy = given + n;
-    int64_t *words_at = (int64_t *)(greedy + n);
-    liveness l = {.graph = g, .bytes = words_at, .root = (uint32_t *)(words_at + values), .left = (uint32_t *)(words_at + 2 * values)};
-    uint32_t *waits = (uint32_t *)(words_at + 3 * values), *ready = waits + n, *at = ready + n, *readers = at + n + 1;
-    liveness_fill(&l);
+    wick_node **orders[3];
+    for (int i = 0; i < 3; i++) orders[i] = (wick_node **)memory + (size_t)i * n;
+    int64_t *words_at = (int64_t *)((wick_node **)memory + 3 * n);
+    queue q = {.l = {.graph = g, .bytes = words_at, .root = (uint32_t *)(words_at + values), .left = (uint32_t *)(words_at + 2 * values)}};
+    q.waits = (uint32_t *)(words_at + 3 * values), q.ready = q.waits + n, q.at = q.ready + n, q.readers = q.at + n + 1;
+    liveness_fill(&q.l);
+    find_readers(&q);
 
-    size_t k = 0;
+    size_t k = 0; /* the given order: leaves first, commits last */
     for (int rank = 0; rank < 3; rank++)
         for (size_t i = 0; i < n; i++) {
             wick_node *node = g->nodes[i];
             int r = node->op->flags & WICK_OP_LEAF ? 0 : node->phase ? 2 : 1;
-            if (r == rank) given[k++] = node;
+            if (r == rank) orders[0][k++] = node;
         }
-
-    for (size_t i = 0; i < n; i++)
-        for (int j = 0; j < g->nodes[i]->n_in; j++) at[g->nodes[i]->in[j]->node->position + 1]++;
-    for (size_t i = 0; i < n; i++) at[i + 1] += at[i];
-    for (size_t i = n; i-- > 0;) { /* rows filled from their end; waits is used as the fill counter, then set */
-        for (int j = 0; j < g->nodes[i]->n_in; j++) {
-            uint32_t p = g->nodes[i]->in[j]->node->position;
-            readers[at[p] + waits[p]++] = (uint32_t)i;
-        }
+    const bool in_time = order_greedily(&q, false, orders[1]) && order_greedily(&q, true, orders[2]);
+    int best = 0;
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < 3 && in_time; i++) {
+        const int64_t peak = peak_of(&q.l, orders[i], n);
+        if (peak < least) least = peak, best = i;
     }
-    for (size_t i = 0; i < n; i++) waits[i] = g->nodes[i]->n_in;
-    liveness_count(&l);
-    size_t n_ready = 0, done = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!waits[i]) ready[n_ready++] = (uint32_t)i;
-    bool late = false;
-    while (n_ready && !late) {
-        /* leaves, then the node that adds least, then commits; ties go to the given order */
-        size_t best = 0;
-        int64_t best_cost = INT64_MAX;
-        for (size_t r = n_ready > WINDOW ? n_ready - WINDOW : 0; r < n_ready; r++) {
-            const wick_node *node = g->nodes[ready[r]];
-            int64_t cost = 0;
-            if (node->op->flags & WICK_OP_LEAF)
-                cost = INT64_MIN;
-            else if (node->phase)
-                cost = INT64_MAX - 1;
-            else {
-                late |= !wick_watch_spend(&g->ctx->watch, node->n_in); /* nodes that read much may wait long */
-                for (int j = 0; j < node->n_out; j++) cost += l.bytes[node->out[j].id];
-                for (int j = 0; j < node->n_in; j++)
-                    if (l.left[l.root[node->in[j]->id]] == 1) cost -= l.bytes[l.root[node->in[j]->id]];
-            }
-            if (cost < best_cost || (cost == best_cost && ready[r] < ready[best])) best = r, best_cost = cost;
-        }
-        uint32_t i = ready[best];
-        ready[best] = ready[--n_ready];
-        int64_t adds;
-        run_node(&l, g->nodes[i], &adds);
-        greedy[done++] = g->nodes[i];
-        for (uint32_t r = at[i]; r < at[i + 1]; r++)
-            if (--waits[readers[r]] == 0) ready[n_ready++] = readers[r];
-    }
-    if (late) {
-        wick_release(&g->ctx->alloc, memory, bytes);
-        return wick_context_spend(g->ctx, 0, msg);
-    }
-    /* The window may have let a commit go before others: keep them last. */
-    size_t m = 0;
-    for (int phase = 0; phase < 2; phase++)
-        for (size_t i = 0; i < done; i++)
-            if (greedy[i]->phase == phase) g->nodes[m++] = greedy[i];
-    memcpy(greedy, g->nodes, n * sizeof *greedy);
-    if (peak_of(&l, given, n) <= peak_of(&l, greedy, n)) memcpy(g->nodes, given, n * sizeof *given);
+    if (in_time) memcpy(g->nodes, orders[best], n * sizeof *g->nodes);
     wick_release(&g->ctx->alloc, memory, bytes);
+    if (!in_time) return wick_context_spend(g->ctx, 0, msg);
     wick_graph_number(g);
     return WICK_OK;
 }
