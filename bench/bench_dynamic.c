@@ -1,8 +1,12 @@
 /* bench_dynamic.c: what shapes and plans of a dynamic function cost, for a graph of 1,000 ops (products of [batch, 16] and [16, 16], activations, sums) and one of 16: recording it for one
- * batch, which infers every shape; finding the expressions; evaluating them for another batch; a bind that finds its plan, of the same extents and of others; one that makes it. CPU
- * time of one thread, medians. */
+ * batch, which infers every shape; finding the expressions; evaluating them for another batch; a bind that finds its plan, of the same extents and of others; one that makes it. Then four
+ * layers of a transformer for 64 lengths, and with arguments an ONNX file: binds that make plans, first runs with them, binds that find them and later runs, and all memory that is then in use.
+ * CPU time of one thread, medians.
+ *
+ *     bench_dynamic [MODEL.onnx [DIM=MIN..MAX/STEP ...]]        with as many lists of extents as there are, up to 64, drawn from all over the range */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/base.h"
@@ -99,13 +103,136 @@ static void measure(wick_context *ctx, int n) {
     wick_dynamic_free(&d);
 }
 
-int main(void) {
+/* ---- memory of many extents ---------------------------------------------------------------------------------------------------------------- */
+
+static size_t in_use; /* bytes, of one thread */
+static void *take(void *user, size_t size, size_t align) {
+    (void)user;
+    void *p = aligned_alloc(align, (size + align - 1) / align * align);
+    if (p) in_use += size;
+    return p;
+}
+static void give(void *user, void *p, size_t size) {
+    (void)user;
+    in_use -= p ? size : 0;
+    free(p);
+}
+
+enum { LAYERS = 4, WIDTH = 256, HEADS = 4, LISTS = 64 };
+static wick_tensor *of[LAYERS][6];
+
+static wick_status transformer(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    wick_tensor *x = in[0];
+    const int64_t n = wick_tensor_dim(x, 1), heads[] = {1, n, HEADS, WIDTH / HEADS};
+    for (int i = 0; i < LAYERS; i++) {
+        wick_tensor *h = wick_layer_norm(x, NULL, NULL, 1e-5), *part[3];
+        for (int k = 0; k < 3; k++) part[k] = wick_transpose(wick_reshape(wick_matmul(h, of[i][k]), 4, heads), 1, 2);
+        wick_tensor *scores = wick_matmul(wick_mul(part[0], wick_like(part[0], 0.125)), wick_transpose(part[1], 2, 3));
+        h = wick_reshape(wick_transpose(wick_matmul(wick_softmax(scores, -1), part[2]), 1, 2), 3, (int64_t[]){1, n, WIDTH});
+        x = wick_add(x, wick_matmul(h, of[i][3]));
+        x = wick_add(x, wick_matmul(wick_gelu(wick_matmul(wick_layer_norm(x, NULL, NULL, 1e-5), of[i][4])), of[i][5]));
+    }
+    out[0] = x;
+    return WICK_OK;
+}
+
+/* Runs d for up to LISTS lists of extents, all of them kept, twice. */
+static void many(const char *name, wick_dynamic *d, size_t before) {
+    static double t[4][LISTS];
+    static int64_t lists[LISTS][WICK_MAX_NAMED_DIMS];
+    const wick_dynamic_info info = wick_dynamic_get_info(d);
+    int64_t points = 1;
+    for (int k = 0; k < info.dims; k++) {
+        const wick_dim dim = wick_dynamic_dim(d, k);
+        points *= (dim.max - dim.min) / (dim.multiple ? dim.multiple : 1) + 1;
+        if (points > LISTS) points = LISTS * (int64_t)1000;
+    }
+    const int n = points < LISTS ? (int)points : LISTS;
+    uint64_t random = 1;
+    for (int i = 0; i < n; i++) {
+        int64_t rest = i;
+        for (int k = 0; k < info.dims; k++) {
+            const wick_dim dim = wick_dynamic_dim(d, k);
+            const int64_t step = dim.multiple ? dim.multiple : 1, values = (dim.max - dim.min) / step + 1;
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            lists[i][k] = dim.min + (points <= LISTS ? rest % values : (int64_t)((random >> 33) % (uint64_t)values)) * step;
+            rest /= values;
+        }
+    }
+    wick_runner *r;
+    if (wick_runner_new(d, &r)) stop("no runner");
+    void *in[16] = {0};
+    size_t sizes[16] = {0};
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < n; i++) {
+            const double from = now();
+            if (wick_runner_bind_dims(r, lists[i])) stop(wick_runner_error(r));
+            t[2 * pass][i] = now() - from;
+            for (int k = 0; k < info.inputs && k < 16; k++) {
+                const size_t size = wick_spec_bytes(&(wick_spec){.dtype = wick_runner_input(r, k).dtype, .rank = 0}), all = wick_spec_bytes((wick_spec[]){wick_runner_input(r, k)});
+                if (all <= sizes[k]) continue;
+                free(in[k]);
+                if (!(in[k] = calloc(1, sizes[k] = all))) stop("out of memory");
+                for (size_t b = 0; b < all / 4 && size == 4; b++) ((float *)in[k])[b] = (float)(b % 17) / 17;
+            }
+            const double start = now();
+            if (wick_runner_run(r, (const void *const *)in, NULL)) stop(wick_runner_error(r));
+            t[2 * pass + 1][i] = now() - start;
+        }
+    const double bytes = (double)(in_use - before), packed = (double)wick_dynamic_get_info(d).packed_bytes;
+    printf("%s, %d lists of extents: a miss %.3g us, the first run %.3g us; a hit %.3g us, a later run %.3g us; %.4g MB in use, of which %.4g MB are packed weights\n", name, n,
+           median(t[0], n) / 1e3, median(t[1], n) / 1e3, median(t[2], n) / 1e3, median(t[3], n) / 1e3, bytes * 1e-6, packed * 1e-6);
+    wick_runner_free(&r);
+    for (int k = 0; k < 16; k++) free(in[k]);
+    wick_dynamic_free(&d);
+}
+
+static void measure_transformer(wick_context *ctx) {
+    static float data[WIDTH * WIDTH * 4];
+    for (int i = 0; i < WIDTH * WIDTH * 4; i++) data[i] = (float)(i * 7 % 101) * 0.001f - 0.05f;
+    for (int i = 0; i < LAYERS; i++)
+        for (int k = 0; k < 6; k++) of[i][k] = wick_from(ctx, WICK_F32, 2, (int64_t[]){k == 5 ? 4 * WIDTH : WIDTH, k == 4 ? 4 * WIDTH : WIDTH}, data);
+    const size_t before = in_use;
+    wick_dynamic *d;
+    if (wick_dynamic_new(ctx, transformer, NULL, 1, &(wick_dim){"seq", 8, 512, 8}, 1, &(wick_dynamic_input){"x", WICK_F32, 3, {"1", "seq", "256"}}, 1,
+                         &(wick_dynamic_options){.cache_bytes = SIZE_MAX / 2}, &d))
+        stop(wick_context_error(ctx));
+    many("transformer", d, before);
+}
+
+static void measure_file(wick_context *ctx, int n, char **args) {
+    wick_dim dims[WICK_MAX_NAMED_DIMS];
+    wick_onnx *onnx;
+    if (n - 1 > WICK_MAX_NAMED_DIMS || wick_onnx_open(ctx, args[0], NULL, &onnx)) stop(wick_context_error(ctx));
+    for (int i = 1; i < n; i++) {
+        char *at = strchr(args[i], '=');
+        long long min, max, step = 1;
+        if (!at || sscanf(at + 1, "%lld..%lld/%lld", &min, &max, &step) < 2) stop("a dim is NAME=MIN..MAX/STEP");
+        *at = 0;
+        dims[i - 1] = (wick_dim){args[i], min, max, step};
+    }
+    const size_t before = in_use;
+    wick_dynamic *d;
+    if (wick_onnx_dynamic(onnx, n - 1, dims, &(wick_dynamic_options){.cache_bytes = SIZE_MAX / 2}, &d)) stop(wick_context_error(ctx));
+    many(args[0], d, before);
+    wick_onnx_free(&onnx);
+}
+
+int main(int argc, char **argv) {
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = 1})) return 1;
+    const wick_allocator allocator = {.alloc = take, .release = give};
+    if (wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator})) return 1;
+    if (argc > 1) {
+        measure_file(ctx, argc - 1, argv + 1);
+        wick_context_free(&ctx);
+        return 0;
+    }
     weights = wick_full(ctx, WICK_F32, 2, (int64_t[]){16, 16}, 0.1);
     if (wick_eval(ctx, 1, &weights, NULL)) return 1;
     measure(ctx, 16);
     measure(ctx, 1000);
+    measure_transformer(ctx);
     wick_context_free(&ctx);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* wick/dynamic.h: one function for many shapes. Extents of its inputs are named dims with ranges ("batch in 1..256"); a plan is made for each list of
- * extents that runs ask for, and kept in a cache of bounded size, which threads share. Whether the memory of all of them is bounded, and by what, can be
+ * extents that runs ask for, and kept in a cache of bounded size, which threads share. Weights as kernels read them, and the memory that a runner runs in, are there once for all plans. Whether the memory of all of them is bounded, and by what, can be
  * known before the first run; shapes within the graph can be had as expressions of the dims. */
 #ifndef WICK_DYNAMIC_H
 #define WICK_DYNAMIC_H
@@ -49,7 +49,8 @@ WICK_API void wick_dynamic_free(wick_dynamic **dynamic);
 typedef struct wick_dynamic_info {
     int dims, inputs, outputs;
     int plans;           /* in the cache */
-    size_t cached_bytes; /* what they take, without what runners hold */
+    size_t cached_bytes; /* what they take, without what runners hold; weights that plans share count with the first that had them */
+    size_t packed_bytes; /* weights as kernels read them, of all plans that there are */
     uint64_t hits, misses, evicted; /* of bindings that changed a runner's extents; plans that went to make room */
 } wick_dynamic_info;
 WICK_API wick_dynamic_info wick_dynamic_get_info(const wick_dynamic *dynamic);
@@ -83,7 +84,7 @@ WICK_API void wick_runner_set_offset(wick_runner *runner, uint64_t offset);
 
 /* The memory of a run, over the range. */
 typedef struct wick_dynamic_bound {
-    size_t bytes;                     /* arena_bytes + scratch_bytes of the largest plan */
+    size_t bytes;                     /* arena_bytes + scratch_bytes of the largest plan; weights as kernels read them, which plans share, are none of it */
     int64_t at[WICK_MAX_NAMED_DIMS]; /* the extents that it is for, by dim */
     int64_t points, planned;          /* lists of extents that the range has (INT64_MAX: as many or more), and for how many of them plans were made */
     bool proven;                      /* for all: no run takes more */

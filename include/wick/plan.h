@@ -71,7 +71,7 @@ typedef struct wick_plan_info {
     int inputs, outputs, kernels, states; /* states: captured tensors, read or assigned */
     int assigns, buffers;
     size_t arena_bytes; /* of one workspace: intermediates, and weights as kernels read them */
-    size_t packed_bytes; /* of these, what is packed once and kept between runs */
+    size_t packed_bytes; /* of these, what is packed once and kept between runs; plans of a dynamic function share it (wick/dynamic.h), and have it beside their arenas */
     size_t live_bytes;  /* the largest sum of intermediates alive at once: no plan of this order needs less */
     size_t scratch_bytes; /* per-thread scratch of one workspace, all threads together */
     double flops, bytes;  /* of one run: arithmetic, and memory read and written by kernels */

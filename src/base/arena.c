@@ -12,7 +12,7 @@
 enum {
     DATA_ALIGN = 16,
     DEFAULT_CHUNK = 4096,
-    GROWTH_BOUND = 1 << 20 /* chunks larger than this are only made when asked for */
+    GROWTH_BOUND = 1 << 17 /* chunks larger than this are only made when asked for */
 };
 
 typedef struct wick_arena_chunk {

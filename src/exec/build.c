@@ -47,7 +47,7 @@ static bool is_worth_keeping(const wick_lower *l, const wick_step *s) {
 }
 
 /* Finds steps that depend on constants and on states that the plan does not assign: those that pack weights (and what they need), and others of results that
- * are not large. Of a workspace they run once, and again when such a state has changed. What they write keeps its place in the arena, but for what only such
+ * are not large. Of a workspace they run once, and again when such a state has changed. What they write keeps its place in the arena, or goes to packs, but for what only such
  * steps read: these run one after the other, unless there are loops or branches. */
 static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_walk *w) {
     if (!w->traced) return WICK_OK;
@@ -55,7 +55,10 @@ static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_wa
     bool *fixed = of ? wick_arena_zalloc(&plan->arena, 2 * (plan->n_leaves + 1) + l->n_steps) : NULL;
     if (!fixed) return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
     bool *keeps = fixed + plan->n_leaves + 1, *same = keeps + plan->n_leaves + 1, jumps = false, more = true;
-    for (size_t i = 0; i < plan->n_leaves; i++) fixed[i] = w->leaves[i]->node->op != &wick_op_input;
+    for (size_t i = 0; i < plan->n_leaves; i++) {
+        const wick_value *leaf = w->leaves[i];
+        fixed[i] = leaf->node->op != &wick_op_input && !(plan->packs && leaf->array && !leaf->array->storage->version); /* that may change at any time is nothing to share */
+    }
     for (int r = 0; r < l->n_results; r++)
         if (l->results[r].leaf >= 0) fixed[l->results[r].leaf] = false;
     for (size_t i = 0; i < l->n_steps; i++) {
@@ -92,14 +95,17 @@ static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_wa
     }
     for (size_t i = 0; i < l->n_steps; i++)
         for (int k = 0; !l->steps[i].kept && k < l->steps[i].n_refs; k++) of[l->steps[i].refs[k].buffer].run = true;
+    bool *stays = wick_arena_zalloc(&plan->arena, l->n_buffers + 1);
+    if (!stays) return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
     for (size_t i = 0; i < l->n_buffers; i++) {
         wick_buffer *b = &l->buffers[i];
         if (!of[i].needed || !(of[i].run || jumps)) continue;
+        stays[i] = true;
         plan->kept_bytes += WICK_ALIGN_UP(b->size, WICK_ALIGN);
         b->first = 0;
         b->last = (int32_t)l->n_steps - 1;
     }
-    return WICK_OK;
+    return plan->packs ? wick_packs_find(plan, l, stays) : WICK_OK;
 }
 
 static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, const wick_pass_choice *passes) {
@@ -139,12 +145,13 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
 }
 
 static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                              const wick_pass_choice *passes, wick_plan **out) {
+                              const wick_pass_choice *passes, wick_packs *packs, wick_plan **out) {
     *out = NULL;
     wick_plan *plan = wick_calloc(&ctx->alloc, sizeof *plan);
     if (!plan) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
     plan->ctx = ctx;
     plan->alloc = ctx->alloc;
+    plan->packs = packs;
     plan->n_leaves = w->n_leaves;
     plan->n_slots = w->n_slots;
     wick_arena_init(&plan->arena, &plan->alloc, 16 * 1024);
@@ -168,7 +175,7 @@ enum { TRIES = 24, REFINED = 3, STUCK = 8 }; /* plans made for a budget; of thes
 /* The checkpoint pass aims at bytes of a model; what comes of it is known when the plan is made. Tries targets until the arena fits, then
  * larger ones for less to be made again. On success *target is the best; 0: nothing has to be. */
 static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, const wick_pass_choice *passes,
-                               size_t *target) {
+                               wick_packs *packs, size_t *target) {
     const size_t budget = passes->memory_budget;
     size_t least = SIZE_MAX, fails = 0, now = 0, fits = 0;
     const uint32_t walk = ctx->walk; /* by which the graph is copied from what was walked; passes count on, on the copies */
@@ -177,7 +184,7 @@ static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, 
     for (int i = 0; i < TRIES && refined < REFINED && stuck < STUCK; i++) {
         wick_plan *plan;
         ctx->live_target = now;
-        const wick_status status = build_once(ctx, w, n, wanted, leaf_layouts, passes, &plan);
+        const wick_status status = build_once(ctx, w, n, wanted, leaf_layouts, passes, packs, &plan);
         ctx->live_target = 0;
         ctx->walk = walk;
         WICK_TRY(status);
@@ -209,18 +216,18 @@ static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, 
 }
 
 wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                            const wick_pass_choice *passes, wick_plan **out) {
+                            const wick_pass_choice *passes, wick_packs *packs, wick_plan **out) {
     *out = NULL;
     size_t target = 0;
     if (passes->memory_budget) {
         const wick_compile_options *told = ctx->told; /* of the plan that it becomes, not of tries */
         ctx->told = NULL;
-        const wick_status status = find_target(ctx, w, n, wanted, leaf_layouts, passes, &target);
+        const wick_status status = find_target(ctx, w, n, wanted, leaf_layouts, passes, packs, &target);
         ctx->told = told;
         WICK_TRY(status);
     }
     ctx->live_target = target;
-    const wick_status status = build_once(ctx, w, n, wanted, leaf_layouts, passes, out);
+    const wick_status status = build_once(ctx, w, n, wanted, leaf_layouts, passes, packs, out);
     ctx->live_target = 0;
     return status;
 }
@@ -228,6 +235,7 @@ wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, con
 void wick_plan_release(wick_plan *plan) {
     if (!plan) return;
     wick_memory_free(plan, &plan->memory);
+    wick_packs_leave(plan);
     for (size_t i = 0; plan->bindings && i < plan->n_leaves; i++) {
         wick_tensor_free(&plan->bindings[i].state);
         wick_array_unref(plan->bindings[i].array);

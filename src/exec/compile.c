@@ -104,7 +104,7 @@ static wick_status bind(tracer *t, wick_plan *p, const wick_walk *w) {
     return WICK_OK;
 }
 
-static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_options *options, const wick_pass_choice *passes, wick_plan **out) {
+static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_options *options, const wick_pass_choice *passes, wick_packs *packs, wick_plan **out) {
     wick_context *ctx = t->ctx;
     WICK_TRY(collect(t, n_in, n_out));
     wick_walk *w = ctx->reached;
@@ -123,7 +123,7 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
     wick_status status = wick_precision_wide(options ? options->wide : NULL, &ctx->precision_wide, &ctx->msg);
     if (status == WICK_OK && ctx->precision_wide && !ctx->precision)
         status = wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "mixed precision narrows no op here: ops that stay wide need a precision of bf16 or f16 beside them");
-    if (status == WICK_OK) status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, passes, out);
+    if (status == WICK_OK) status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, passes, packs, out);
     ctx->told = NULL;
     ctx->precision = 0;
     wick_release(&ctx->alloc, layouts, bytes);
@@ -133,6 +133,7 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
     p->n_out = n_out;
     p->check_finite = options && options->check_finite;
     status = bind(t, p, w);
+    if (status == WICK_OK && (status = wick_packs_join(p)) != WICK_OK) wick_msg_set(&ctx->msg, status, "out of memory compiling");
     if (status != WICK_OK) {
         wick_plan_release(p);
         *out = NULL;
@@ -171,15 +172,21 @@ static wick_status with_trace(wick_context *ctx, wick_function fn, void *user, i
 typedef struct compilation {
     const wick_compile_options *options;
     const wick_pass_choice *passes;
+    wick_packs *packs;
     wick_plan **out;
 } compilation;
 static wick_status then_compile(tracer *t, int n_in, int n_out, void *arg) {
     const compilation *c = arg;
-    return compile(t, n_in, n_out, c->options, c->passes, c->out);
+    return compile(t, n_in, n_out, c->options, c->passes, c->packs, c->out);
 }
 
 wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
                          const wick_compile_options *options, wick_plan **out) {
+    return wick_compile_among(ctx, fn, user, n_in, in, n_out, options, NULL, out);
+}
+
+wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options, wick_packs *packs,
+                               wick_plan **out) {
     *out = NULL;
     if (options && options->check_finite && !options->no_passes)
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: check_finite needs no_passes, since fused ops cannot be told apart");
@@ -188,7 +195,7 @@ wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: memory_budget needs the passes that no_passes (or an eager context) leaves out");
     if (options && (unsigned)options->precision > WICK_PRECISION_F16) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: no such precision");
     if (options) WICK_TRY(wick_passes_without(options->without, &passes.without, &ctx->msg));
-    return with_trace(ctx, fn, user, n_in, in, n_out, then_compile, &(compilation){options, &passes, out});
+    return with_trace(ctx, fn, user, n_in, in, n_out, then_compile, &(compilation){options, &passes, packs, out});
 }
 
 wick_status wick_recompute(wick_context *ctx, wick_function fn, void *user, int n_in, wick_tensor *const *in, int n_out, wick_tensor **out) {
@@ -336,19 +343,34 @@ struct wick_workspace {
     wick_msg msg;
 };
 
-wick_status wick_workspace_new(wick_plan *p, wick_workspace **out) {
+/* Room for results that the caller doesn't want. */
+static size_t sinks_size(const wick_plan *p) {
+    size_t sinks = 0;
+    for (int i = 0; i < p->n_out; i++) sinks += WICK_ALIGN_UP(wick_type_bytes(&p->graph->outputs[i]->type) + 1, WICK_ALIGN);
+    return sinks;
+}
+static void place_sinks(wick_workspace *ws, char *at) {
+    for (int i = 0; i < ws->plan->n_out; i++) {
+        ws->sinks[i] = at;
+        at += WICK_ALIGN_UP(wick_type_bytes(&ws->plan->graph->outputs[i]->type) + 1, WICK_ALIGN);
+    }
+}
+
+static size_t head_size(const wick_plan *p) {
+    const size_t pointers = p->n_leaves + 2 * (size_t)p->n_results;
+    return WICK_ALIGN_UP(pointers * sizeof(void *) + p->n_slots * sizeof(uint64_t[2]) + p->n_leaves * sizeof(uint64_t), WICK_ALIGN);
+}
+
+static wick_status workspace_new(wick_plan *p, bool bare, wick_workspace **out) {
     *out = NULL;
     const wick_allocator *alloc = &p->alloc;
     wick_workspace *ws = wick_calloc(alloc, sizeof *ws);
     if (!ws) return WICK_ERR_NOMEM;
     ws->plan = p;
-    size_t pointers = p->n_leaves + 2 * (size_t)p->n_results;
-    size_t sinks = 0;
-    for (int i = 0; i < p->n_out; i++) sinks += WICK_ALIGN_UP(wick_type_bytes(&p->graph->outputs[i]->type) + 1, WICK_ALIGN);
-    size_t head = WICK_ALIGN_UP(pointers * sizeof(void *) + p->n_slots * sizeof *ws->slots + p->n_leaves * sizeof(uint64_t), WICK_ALIGN);
-    ws->bytes = head + sinks;
+    const size_t head = head_size(p);
+    ws->bytes = head + (bare ? 0 : sinks_size(p));
     ws->leaves = wick_calloc(alloc, ws->bytes);
-    ws->memory = ws->leaves ? wick_memory_new(p, wick_pool_threads(p->ctx->pool)) : NULL;
+    ws->memory = ws->leaves ? (bare ? wick_memory_bare : wick_memory_new)(p, wick_pool_threads(p->ctx->pool)) : NULL;
     if (!ws->memory) {
         wick_release(alloc, ws->leaves, ws->bytes);
         wick_release(alloc, ws, sizeof *ws);
@@ -358,16 +380,23 @@ wick_status wick_workspace_new(wick_plan *p, wick_workspace **out) {
     ws->sinks = (char **)(ws->outputs + p->n_results);
     ws->slots = (uint64_t(*)[2])(ws->sinks + p->n_results);
     ws->versions = (uint64_t *)(ws->slots + p->n_slots);
-    char *sink = (char *)ws->leaves + head;
-    for (int i = 0; i < p->n_out; i++) {
-        ws->sinks[i] = sink;
-        sink += WICK_ALIGN_UP(wick_type_bytes(&p->graph->outputs[i]->type) + 1, WICK_ALIGN);
-    }
+    if (!bare) place_sinks(ws, (char *)ws->leaves + head);
     for (size_t i = 0; i < p->n_slots; i++) memcpy(ws->slots[i], p->slots[i], sizeof *ws->slots);
     atomic_fetch_add(&p->workspaces, 1);
     *out = ws;
     return WICK_OK;
 }
+wick_status wick_workspace_new(wick_plan *p, wick_workspace **out) { return workspace_new(p, false, out); }
+wick_status wick_workspace_bare(wick_plan *p, wick_workspace **out) { return workspace_new(p, true, out); }
+
+static size_t memory_size(const wick_plan *p) { return WICK_ALIGN_UP(wick_memory_room(p, wick_pool_threads(p->ctx->pool)), WICK_ALIGN); }
+size_t wick_workspace_room(const wick_plan *p) { return memory_size(p) + sinks_size(p); }
+void wick_workspace_place(wick_workspace *ws, char *room) {
+    if (ws->memory->arena == room) return;
+    wick_memory_place(ws->plan, ws->memory, room);
+    place_sinks(ws, room + memory_size(ws->plan));
+}
+size_t wick_workspace_bytes(const wick_plan *p) { return sizeof(wick_workspace) + head_size(p) + wick_memory_bytes(p); }
 
 void wick_workspace_free(wick_workspace **workspace) {
     wick_workspace *ws = workspace ? *workspace : NULL;

@@ -152,8 +152,10 @@ wick_status wick_dynamic_new(wick_context *ctx, wick_function fn, void *user, in
     if (!d->options.cache_bytes) d->options.cache_bytes = CACHE_BYTES;
     d->limit = d->options.memory_limit ? d->options.memory_limit : SIZE_MAX;
     wick_arena_init(&d->arena, &ctx->alloc, 4096);
+    wick_packs_init(&d->packs, &ctx->alloc);
     wick_status status = set_up(d, dims, in, &ctx->msg);
     if (status != WICK_OK) {
+        wick_packs_free(&d->packs);
         wick_arena_free(&d->arena);
         wick_release(&ctx->alloc, d, sizeof *d);
         return status;
@@ -210,8 +212,22 @@ static wick_workspace *take_idle(wick_dynamic *d, wick_variant *v) {
     return ws;
 }
 
-/* Workspaces beyond the budget go, of plans that were used longest ago first; under `cache`, as their plans must not go meanwhile. */
+/* One of so many bytes or more, or NULL; under `cache`. */
+static wick_room *take_room(wick_dynamic *d, size_t bytes) {
+    wick_room **at = &d->rooms, *room;
+    while (*at && (*at)->bytes < bytes) at = &(*at)->next;
+    if (!(room = *at)) return NULL;
+    *at = room->next;
+    d->kept -= room->bytes;
+    return room;
+}
+
+/* Rooms and workspaces beyond the budget go, those of plans that were used longest ago first; under `cache`, as their plans must not go meanwhile. */
 static void trim(wick_dynamic *d) {
+    while (d->rooms && d->kept > d->options.cache_bytes) {
+        wick_room *room = take_room(d, 0);
+        wick_release(&d->ctx->alloc, room, room->bytes);
+    }
     for (wick_variant *v = d->oldest; v && d->kept > d->options.cache_bytes; v = v->newer)
         while (v->idle && d->kept > d->options.cache_bytes) {
             wick_workspace *ws = take_idle(d, v);
@@ -253,6 +269,8 @@ void wick_dynamic_free(wick_dynamic **dynamic) {
         take_out(d, v);
         free_version(d, v);
     }
+    for (wick_room *room; (room = take_room(d, 0));) wick_release(&d->ctx->alloc, room, room->bytes);
+    wick_packs_free(&d->packs);
     pthread_mutex_destroy(&d->compiler);
     pthread_mutex_destroy(&d->cache);
     pthread_cond_destroy(&d->made);
@@ -267,6 +285,7 @@ wick_dynamic_info wick_dynamic_get_info(const wick_dynamic *dynamic) {
     wick_dynamic_info info = d->counts;
     info.plans = d->n_versions, info.cached_bytes = d->kept;
     pthread_mutex_unlock(&d->cache);
+    info.packed_bytes = wick_packs_bytes(&d->packs);
     info.dims = d->n_dims, info.inputs = d->n_in, info.outputs = d->n_out;
     return info;
 }
@@ -281,7 +300,7 @@ wick_status wick_dynamic_prepare(wick_dynamic *d, const wick_spec *specs) {
 wick_status wick_dynamic_compile(wick_dynamic *d, const wick_spec *specs, wick_plan **plan) {
     *plan = NULL;
     WICK_TRY(wick_dynamic_prepare(d, specs));
-    return wick_compile(d->ctx, d->fn, d->user, d->n_in, specs, d->n_out, &d->options.compile, plan);
+    return wick_compile_among(d->ctx, d->fn, d->user, d->n_in, specs, d->n_out, &d->options.compile, &d->packs, plan);
 }
 
 static wick_status make_plan(wick_dynamic *d, wick_variant *v, wick_plan **plan, wick_msg *msg) {
@@ -295,11 +314,13 @@ static wick_status make_plan(wick_dynamic *d, wick_variant *v, wick_plan **plan,
         return wick_msg_set(msg, status, "with %s: %s", text, *why ? why : wick_status_name(status));
     }
     const wick_plan_info info = wick_plan_get_info(*plan);
-    v->each = info.arena_bytes + info.scratch_bytes;
-    v->bytes = (*plan)->arena.bytes;
-    if (v->each <= d->limit) return WICK_OK;
+    v->each = wick_workspace_bytes(*plan);
+    v->room = WICK_MAX(wick_workspace_room(*plan), sizeof(wick_room));
+    const size_t run = info.arena_bytes + info.scratch_bytes;
+    v->bytes = (*plan)->arena.bytes + wick_packs_own(*plan);
+    if (run <= d->limit) return WICK_OK;
     wick_plan_free(plan);
-    return wick_msg_set(msg, WICK_ERR_NOMEM, "with %s: a run takes %zu bytes, more than the limit of %zu", text, v->each, d->limit);
+    return wick_msg_set(msg, WICK_ERR_NOMEM, "with %s: a run takes %zu bytes, more than the limit of %zu", text, run, d->limit);
 }
 
 /* Under `cache`, which it lets go meanwhile: a version with a plan, held once by the caller. */
@@ -329,6 +350,7 @@ static wick_status make_version(wick_dynamic *d, const int64_t *extents, uint64_
     if (status == WICK_OK) {
         v->held = 1;
         d->kept += v->bytes;
+        trim(d);
         gone = evict(d, v);
     } else {
         take_out(d, v);
@@ -386,9 +408,34 @@ void wick_runner_free(wick_runner **runner) {
     *runner = NULL;
     unbind(r);
     wick_dynamic *d = r->dynamic;
+    if (r->room) {
+        pthread_mutex_lock(&d->cache);
+        wick_room *room = (wick_room *)(void *)r->room;
+        *room = (wick_room){d->rooms, r->room_bytes};
+        d->rooms = room;
+        d->kept += room->bytes;
+        trim(d);
+        pthread_mutex_unlock(&d->cache);
+    }
     wick_release(&d->ctx->alloc, r->values, ((size_t)d->expressions.n + 1) * sizeof *r->values);
     wick_release(&d->ctx->alloc, r, sizeof *r);
     atomic_fetch_sub(&d->runners, 1);
+}
+
+/* Memory that its workspace can run in: what it has, what another runner left, or new. Where it has to grow it grows by a quarter at least, but not beyond a bound that is known: extents may come in
+ * order. */
+static bool find_room(wick_runner *r) {
+    wick_dynamic *d = r->dynamic;
+    if (r->room_bytes >= r->version->room) return true;
+    const size_t bytes = WICK_MAX(r->version->room, WICK_MIN(r->room_bytes + r->room_bytes / 4, d->limit));
+    wick_release(&d->ctx->alloc, r->room, r->room_bytes);
+    pthread_mutex_lock(&d->cache);
+    wick_room *room = take_room(d, r->version->room);
+    pthread_mutex_unlock(&d->cache);
+    r->room_bytes = room ? room->bytes : bytes;
+    r->room = room ? (char *)room : wick_alloc(&d->ctx->alloc, bytes);
+    if (!r->room) r->room_bytes = 0;
+    return r->room != NULL;
 }
 
 static bool is_bound_to(const wick_runner *r, const int64_t *extents) {
@@ -419,10 +466,11 @@ static wick_status bind(wick_runner *r, const int64_t *extents) {
     pthread_mutex_unlock(&d->cache);
     if (status != WICK_OK) return status;
     r->version = v;
-    if (!r->workspace && wick_workspace_new(v->plan, &r->workspace) != WICK_OK) {
+    if ((!r->workspace && wick_workspace_bare(v->plan, &r->workspace) != WICK_OK) || !find_room(r)) {
         unbind(r);
-        return wick_msg_set(&r->msg, WICK_ERR_NOMEM, "out of memory for a run of %zu bytes", v->each);
+        return wick_msg_set(&r->msg, WICK_ERR_NOMEM, "out of memory for a run");
     }
+    wick_workspace_place(r->workspace, r->room);
     return WICK_OK;
 }
 

@@ -14,6 +14,12 @@ typedef struct wick_idle {
     struct wick_idle *next;
 } wick_idle;
 
+/* Memory for a run, of any plan that needs no more, that waits for the next runner. It begins with this. */
+typedef struct wick_room {
+    struct wick_room *next;
+    size_t bytes;
+} wick_room;
+
 /* A plan for one list of extents. */
 typedef struct wick_variant {
     int64_t extents[WICK_MAX_NAMED_DIMS];
@@ -21,7 +27,8 @@ typedef struct wick_variant {
     wick_plan *plan; /* NULL: one thread is making it */
     wick_spec *in;
     wick_idle *idle;
-    size_t bytes, each;              /* of the plan; of a workspace */
+    size_t bytes, each;              /* of the plan, and of packs that it was the first to have; of a workspace, without memory to run in */
+    size_t room;                     /* memory that it runs in */
     int held;                        /* workspaces that runners have */
     struct wick_variant *next;       /* of a bucket */
     struct wick_variant *newer, *older; /* by use */
@@ -52,7 +59,9 @@ struct wick_dynamic {
     uint32_t n_buckets;
     wick_variant *newest, *oldest;
     int n_versions;
-    size_t kept; /* bytes of plans, and of workspaces that no runner has */
+    wick_room *rooms;
+    size_t kept; /* bytes of plans, and of workspaces and rooms that no runner has */
+    wick_packs packs;
     atomic_int runners;
     wick_dynamic_info counts;
 };
@@ -61,6 +70,8 @@ struct wick_runner {
     wick_dynamic *dynamic;
     wick_variant *version; /* NULL: unbound */
     wick_workspace *workspace;
+    char *room; /* that its workspaces run in, one after the other: as large as the largest needed */
+    size_t room_bytes;
     uint64_t offset;
     int64_t *values; /* of all expressions */
     wick_msg msg;

@@ -2,6 +2,8 @@
 #ifndef WICK_EXEC_EXEC_H
 #define WICK_EXEC_EXEC_H
 
+#include <pthread.h>
+
 #include "graph/graph.h"
 
 /* A leaf of a plan, as bound by a workspace. */
@@ -12,6 +14,21 @@ typedef struct wick_binding {
     bool assigned;
     wick_type type;
 } wick_binding;
+
+/* What kept steps make for several plans (packs.c). Locks: of the list, and of those who make one. */
+typedef struct wick_packs {
+    const wick_allocator *alloc;
+    pthread_mutex_t list, making;
+    struct wick_pack *first;
+    size_t bytes; /* that there are */
+} wick_packs;
+/* One of them, as a plan sees it. */
+typedef struct wick_packing {
+    struct wick_pack *pack;
+    uint32_t *steps, *buffers, *leaves; /* that make it, in order; that lie in it, at their offsets; that it depends on */
+    uint32_t n_steps, n_buffers, n_leaves;
+    size_t bytes;
+} wick_packing;
 
 struct wick_plan {
     wick_context *ctx;
@@ -48,11 +65,15 @@ struct wick_plan {
     uint64_t hash;
     struct wick_plan *next, *newer, *older;
     struct wick_memory *memory; /* kept for the next run */
-    size_t kept_bytes; /* of the arena: what kept steps made, and the others read */
+    size_t kept_bytes; /* what kept steps made, and the others read: of the arena, unless there are packs */
+    wick_packs *packs; /* NULL: what kept steps make lies in the arena */
+    wick_packing *packings;
+    uint32_t n_packings;
 };
 
 /* What one run needs besides the plan: kept between runs. */
 typedef struct wick_memory {
+    bool lent; /* arena and scratch are somebody else's */
     char *arena, *scratch;
     size_t arena_bytes, scratch_bytes;
     char **base; /* by buffer */
@@ -79,6 +100,11 @@ typedef struct wick_execution {
 wick_status wick_execute(wick_execution *e);
 
 wick_memory *wick_memory_new(const wick_plan *plan, int threads);
+/* The same without arena and scratch, which are given to it: wick_memory_room bytes, aligned; as often as they change. */
+wick_memory *wick_memory_bare(const wick_plan *plan, int threads);
+size_t wick_memory_room(const wick_plan *plan, int threads);
+size_t wick_memory_bytes(const wick_plan *plan); /* of a bare one */
+void wick_memory_place(const wick_plan *plan, wick_memory *memory, char *room);
 void wick_memory_free(const wick_plan *plan, wick_memory **memory);
 
 /* What a function records, without a plan: for those who read graphs. The graph, in `arena`, is as recorded: no pass ran. */
@@ -97,10 +123,34 @@ typedef struct wick_recording {
 wick_status wick_recording_make(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, wick_arena *arena, wick_recording *out);
 void wick_recording_drop(wick_recording *recording); /* what it counted; the arena is the caller's */
 
-/* A plan for what was walked. leaf_layouts: by leaf. The context has the error. */
+/* A plan for what was walked. leaf_layouts: by leaf. packs: where what it keeps between runs goes; NULL: to its arena. The context has the error. */
 wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                            const wick_pass_choice *passes, wick_plan **out);
+                            const wick_pass_choice *passes, wick_packs *packs, wick_plan **out);
 void wick_plan_release(wick_plan *plan);
+/* wick_compile for a function that has other plans, which share packs. */
+wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options, wick_packs *packs,
+                               wick_plan **out);
+
+void wick_packs_init(wick_packs *packs, const wick_allocator *alloc);
+void wick_packs_free(wick_packs *packs); /* plans are gone */
+size_t wick_packs_bytes(wick_packs *packs);
+/* Finds those of a plan: of what kept steps write, the buffers that are to stay leave the arena. */
+wick_status wick_packs_find(wick_plan *plan, wick_lower *l, const bool *stays);
+/* Joins the plans that want the same, once its leaves are bound. WICK_ERR_NOMEM, without a text. */
+wick_status wick_packs_join(wick_plan *plan);
+void wick_packs_leave(wick_plan *plan);
+size_t wick_packs_own(const wick_plan *plan); /* bytes of those that no other plan has, now */
+/* Where their buffers lie; memory for them is there from now on. false: out of memory. */
+bool wick_packs_place(const wick_plan *plan, char **base);
+/* Makes those that are not as the leaves' versions want them. *locked: they can't be kept, and this run alone may use them until wick_packs_done, also after an error. */
+wick_status wick_packs_make(wick_execution *e, wick_status (*run)(wick_execution *e, size_t step), bool *locked);
+void wick_packs_done(const wick_plan *plan);
+
+/* A workspace whose memory is lent to it: so much, aligned, before it first runs and whenever it changes. Results that a caller doesn't want go there too. */
+wick_status wick_workspace_bare(wick_plan *plan, wick_workspace **out);
+size_t wick_workspace_room(const wick_plan *plan);
+void wick_workspace_place(wick_workspace *ws, char *room);
+size_t wick_workspace_bytes(const wick_plan *plan); /* without */
 
 /* States that a run reads (shared) or assigns (alone). false: in use. */
 bool wick_state_lock(wick_tensor *state, bool alone);

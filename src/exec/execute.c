@@ -6,16 +6,15 @@ static size_t tables_size(const wick_plan *plan) {
     return plan->n_buffers * sizeof(char *) + (2 * plan->n_steps + plan->n_leaves) * sizeof(uint64_t) + plan->n_steps * sizeof(bool);
 }
 
-wick_memory *wick_memory_new(const wick_plan *plan, int threads) {
+wick_memory *wick_memory_bare(const wick_plan *plan, int threads) {
     const wick_allocator *alloc = &plan->alloc;
     wick_memory *m = wick_calloc(alloc, sizeof *m);
     if (!m) return NULL;
+    m->lent = true;
     m->arena_bytes = plan->arena_bytes;
     m->scratch_bytes = plan->scratch * (size_t)threads;
-    m->arena = wick_alloc(alloc, m->arena_bytes);
-    m->scratch = wick_alloc(alloc, m->scratch_bytes);
     m->base = wick_calloc(alloc, tables_size(plan));
-    if (!m->arena || !m->scratch || !m->base) {
+    if (!m->base || !wick_packs_place(plan, m->base)) {
         wick_memory_free(plan, &m);
         return NULL;
     }
@@ -23,11 +22,31 @@ wick_memory *wick_memory_new(const wick_plan *plan, int threads) {
     m->step_calls = m->step_ns + plan->n_steps;
     m->versions = m->step_calls + plan->n_steps;
     m->done = (bool *)(m->versions + plan->n_leaves);
+    for (size_t i = 0; i < plan->n_buffers; i++)
+        if (plan->buffers[i].kind == WICK_BUFFER_CONST) m->base[i] = (char *)(uintptr_t)plan->buffers[i].data;
+    return m;
+}
+
+size_t wick_memory_bytes(const wick_plan *plan) { return sizeof(wick_memory) + tables_size(plan); }
+
+static void place(const wick_plan *plan, wick_memory *m, char *arena, char *scratch) {
+    m->arena = arena;
+    m->scratch = scratch;
     for (size_t i = 0; i < plan->n_buffers; i++) {
         const wick_buffer *b = &plan->buffers[i];
-        if (b->kind == WICK_BUFFER_TEMP) m->base[i] = m->arena + b->offset;
-        if (b->kind == WICK_BUFFER_CONST) m->base[i] = (char *)(uintptr_t)b->data;
+        if (b->kind == WICK_BUFFER_TEMP && b->first >= 0) m->base[i] = arena + b->offset;
     }
+}
+size_t wick_memory_room(const wick_plan *plan, int threads) { return WICK_ALIGN_UP(plan->arena_bytes, WICK_ALIGN) + plan->scratch * (size_t)threads; }
+void wick_memory_place(const wick_plan *plan, wick_memory *m, char *room) { place(plan, m, room, room + WICK_ALIGN_UP(m->arena_bytes, WICK_ALIGN)); }
+
+wick_memory *wick_memory_new(const wick_plan *plan, int threads) {
+    wick_memory *m = wick_memory_bare(plan, threads);
+    if (!m) return NULL;
+    m->lent = false;
+    char *arena = m->arena = wick_alloc(&plan->alloc, m->arena_bytes), *scratch = m->scratch = wick_alloc(&plan->alloc, m->scratch_bytes);
+    if (arena && scratch) place(plan, m, arena, scratch);
+    else wick_memory_free(plan, &m);
     return m;
 }
 
@@ -36,8 +55,10 @@ void wick_memory_free(const wick_plan *plan, wick_memory **memory) {
     if (!m) return;
     *memory = NULL;
     const wick_allocator *alloc = &plan->alloc;
-    wick_release(alloc, m->arena, m->arena_bytes);
-    wick_release(alloc, m->scratch, m->scratch_bytes);
+    if (!m->lent) {
+        wick_release(alloc, m->arena, m->arena_bytes);
+        wick_release(alloc, m->scratch, m->scratch_bytes);
+    }
     wick_release(alloc, m->base, tables_size(plan));
     wick_release(alloc, m, sizeof *m);
 }
@@ -147,7 +168,7 @@ static wick_status run_steps(wick_execution *e) {
     bool finite = false;     /* check_finite: the node that runs started from finite inputs */
     for (size_t i = 0; i < plan->n_steps; i++) {
         const wick_step *s = &steps[i];
-        if (s->kept && m->done[i]) continue;
+        if (s->kept && (plan->packs || m->done[i])) continue;
         if (s->rides) { /* done: its time is that of the step that it rides on */
             if (e->profile) m->step_calls[i]++;
             continue;
@@ -173,6 +194,26 @@ static wick_status run_steps(wick_execution *e) {
     return WICK_OK;
 }
 
+/* A step that makes a pack, before all others. */
+static wick_status run_packing(wick_execution *e, size_t i) {
+    const wick_plan *plan = e->plan;
+    const wick_step *s = &plan->steps[i];
+    wick_memory *m = e->memory;
+    void *ptr[WICK_STEP_BUFFERS];
+    if (s->rides) return WICK_OK;
+    WICK_TRY(interrupted(e));
+    for (int k = 0; k < s->n_refs; k++) ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
+    const uint64_t start = e->profile ? wick_now_ns() : 0;
+    bool late = false;
+    if (plan->parallel[i]) run_parallel(e, s, ptr, false, &late);
+    else if (s->tasks > 0) s->run(s->args, ptr, 0, s->tasks, m->scratch);
+    if (e->profile) {
+        m->step_ns[i] += wick_now_ns() - start;
+        m->step_calls[i]++;
+    }
+    return late ? interrupted(e) : WICK_OK;
+}
+
 /* Kept steps run again if any state that they depend on has changed, or may have. */
 static void forget_old_versions(wick_execution *e) {
     const wick_plan *plan = e->plan;
@@ -194,9 +235,12 @@ wick_status wick_execute(wick_execution *e) {
         if (b->kind == WICK_BUFFER_OUTPUT) e->memory->base[i] = e->outputs[b->index];
         if (b->kind == WICK_BUFFER_SLOT) e->memory->base[i] = (char *)e->slots[b->index];
     }
-    forget_old_versions(e);
+    bool locked = false;
     uint64_t word = wick_fp_enter();
-    wick_status status = run_steps(e);
+    if (!plan->packs) forget_old_versions(e);
+    wick_status status = plan->packs ? wick_packs_make(e, run_packing, &locked) : WICK_OK;
+    if (status == WICK_OK) status = run_steps(e);
+    if (locked) wick_packs_done(plan);
     wick_fp_restore(word);
     if (status != WICK_OK) memset(e->memory->done, 0, plan->n_steps * sizeof *e->memory->done); /* what kept steps hand on may not have been read */
     return status;

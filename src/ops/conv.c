@@ -1,4 +1,5 @@
 /* conv.c: convolutions over 1 to 3 dims. Three ops that are each other's gradients: from (x, w), from (y, w), from (x, y). */
+#include "kernels/packing.h"
 #include "ops/ops.h"
 #include "ops/steps.h"
 #include "wick/ops.h"
@@ -220,7 +221,9 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
             m.at[i] = uses[i] ? n_refs + 1 : 0;
             if (uses[i]) refs[n_refs++] = all[i];
         }
-        WICK_TRY(wick_lower_step(l, &step, &m, sizeof m, refs, n_refs));
+        wick_step_conv args = m;
+        if (stage == 0) wick_conv_keep_packing(&args.conv);
+        WICK_TRY(wick_lower_step(l, &step, &args, sizeof args, refs, n_refs));
     }
     return WICK_OK;
 }

@@ -105,6 +105,7 @@ wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *ar
     if (args_size) memcpy(args_copy, args, args_size);
     memcpy(s->refs, refs, (size_t)n_refs * sizeof *refs);
     s->args = args_copy;
+    s->args_size = args_size;
     s->n_refs = n_refs;
     s->node = l->node;
     bool writes = false, empty = true;

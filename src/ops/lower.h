@@ -84,6 +84,7 @@ typedef struct wick_step {
     const wick_node *node; /* what it came from */
     wick_step_fn run;
     const void *args;
+    size_t args_size;
     wick_ref *refs;
     int n_refs;
     int64_t tasks;
@@ -124,6 +125,7 @@ typedef struct wick_lower {
     wick_result *results;
     int n_results;
     wick_node *node; /* being lowered */
+    const void *programs[64]; /* some of the steps' programs, by a hash: equal ones are one */
     bool keeps;      /* what packing steps make of what stays the same is kept between runs: a compiled function */
 } wick_lower;
 

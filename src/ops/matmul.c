@@ -1,4 +1,5 @@
 /* matmul.c: matrix products: batches broadcast, and transposed or sliced operands are used where they lie. */
+#include "kernels/packing.h"
 #include "ops/ops.h"
 #include "ops/steps.h"
 #include "wick/linalg.h"
@@ -246,7 +247,17 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         refs[3].write = true;
         wick_step pack = {.name = "gemm_pack", .kind = WICK_STEP_PACK, .packs = true, .run = run_pack, .tasks = g->tasks_pack * (shared ? 1 : batch), .scratch = g->scratch,
                           .bytes = (double)bytes + (double)(g->k * g->n * elem) * (double)(shared ? 1 : batch)};
-        WICK_TRY(wick_lower_step(l, &pack, &m, sizeof m, (wick_ref[]){refs[1], refs[3]}, 2));
+        wick_step_gemm packing;
+        memset(&packing, 0, sizeof packing);
+        packing.gemm = m.gemm;
+        packing.packed = m.packed;
+        wick_gemm_keep_packing(&packing.gemm);
+        if (!shared) {
+            packing.batch_rank = m.batch_rank;
+            memcpy(packing.batch, m.batch, sizeof m.batch);
+            memcpy(packing.b, m.b, sizeof m.b);
+        }
+        WICK_TRY(wick_lower_step(l, &pack, &packing, sizeof packing, (wick_ref[]){refs[1], refs[3]}, 2));
         refs[3].write = false;
         n_refs = 4;
     }

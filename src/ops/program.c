@@ -111,6 +111,21 @@ static void order_for_reduction(wick_fused *f, const wick_reduce_attr *attr, con
     }
 }
 
+/* Programs are large, and layers repeat them: equal ones of a plan are one. */
+static wick_status lower_program_step(wick_lower *l, const wick_step *step, const wick_step_program *a, const wick_ref *refs, int n_refs) {
+    const wick_fused *f = &a->fused;
+    uint64_t hash = wick_hash(f->instr, (size_t)f->n_instr * sizeof *f->instr, (uint64_t)f->n_in << 8 | (uint64_t)f->rank);
+    hash = wick_hash(f->dims, sizeof f->dims, hash);
+    const wick_step_program **seen = (const wick_step_program **)&l->programs[hash % WICK_COUNTOF(l->programs)];
+    const bool same = *seen && memcmp(*seen, a, sizeof *a) == 0;
+    WICK_TRY(wick_lower_step(l, step, a, same ? 0 : sizeof *a, refs, n_refs));
+    wick_step *s = &l->steps[l->n_steps - 1];
+    s->args_size = sizeof *a;
+    if (same) s->args = *seen;
+    else *seen = s->args;
+    return WICK_OK;
+}
+
 wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const *body, size_t n_body, wick_value *const *params,
                                wick_value *const *results) {
     if (node->n_in > WICK_FUSED_MAX_IO || node->n_out > WICK_FUSED_MAX_IO || n_body > WICK_FUSED_MAX_OPS)
@@ -120,88 +135,86 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
     const wick_reduce_attr *attr = reduces ? tail->attr : NULL;
     const wick_type *space = reduces ? &tail->in[0]->type : &tail->out[0].type;
 
-    wick_fused f;
-    memset(&f, 0, sizeof f);
-    f.rank = space->rank;
-    memcpy(f.dims, space->dims, sizeof f.dims);
-    f.n_in = node->n_in;
-    f.n_out = node->n_out;
-    f.scale = 1;
+    wick_step_program a;
+    memset(&a, 0, sizeof a);
+    wick_fused *const f = &a.fused;
+    f->rank = space->rank;
+    memcpy(f->dims, space->dims, sizeof f->dims);
+    f->n_in = node->n_in;
+    f->n_out = node->n_out;
+    f->scale = 1;
     wick_operand ins[WICK_FUSED_MAX_IO], outs[WICK_FUSED_MAX_IO];
     bool taken[WICK_FUSED_MAX_IO] = {false};
     double bytes = 0;
-    for (int i = 0; i < f.n_in; i++) {
+    for (int i = 0; i < f->n_in; i++) {
         ins[i] = wick_lower_in(l, node, i);
         if (params) params[i]->id = (uint32_t)i; /* ids of body values are registers while the program is built */
-        f.in[i].dtype = ins[i].type->dtype;
-        f.in[i].reg = (uint8_t)i;
-        broadcast_strides(&ins[i], space, f.in[i].strides);
+        f->in[i].dtype = ins[i].type->dtype;
+        f->in[i].reg = (uint8_t)i;
+        broadcast_strides(&ins[i], space, f->in[i].strides);
         bytes += (double)wick_type_bytes(ins[i].type);
     }
-    f.n_reg = f.n_in;
+    f->n_reg = f->n_in;
     bool lone = body[0] == node; /* then its inputs are its own, whose ids name operands, not registers */
     for (size_t i = 0; i < n_body - reduces; i++) {
         wick_node *b = body[i];
-        wick_fused_instr *instr = &f.instr[f.n_instr++];
+        wick_fused_instr *instr = &f->instr[f->n_instr++];
         instr->op = b->op->ew;
         instr->type = (uint8_t)wick_ctype_of((wick_dtype)b->in[b->n_in - 1]->type.dtype); /* the last input: of where, c */
         instr->to = (uint8_t)wick_ctype_of((wick_dtype)b->out[0].type.dtype);
         for (int k = 0; k < b->n_in; k++) instr->src[k] = (uint8_t)(lone ? k : (int)b->in[k]->id);
-        instr->dst = (uint8_t)f.n_reg;
-        if (!lone) b->out[0].id = (uint32_t)f.n_reg;
-        f.n_reg++;
+        instr->dst = (uint8_t)f->n_reg;
+        if (!lone) b->out[0].id = (uint32_t)f->n_reg;
+        f->n_reg++;
     }
 
     double elements = (double)wick_type_count(space);
-    for (int i = 0; i < f.n_out; i++) {
+    for (int i = 0; i < f->n_out; i++) {
         WICK_TRY(place_result(l, node, i, ins, taken, space, reduces, &outs[i]));
-        f.out[i].dtype = outs[i].type->dtype;
-        f.out[i].reg = (uint8_t)(lone ? (reduces ? 0 : f.n_in) : (int)(reduces ? tail->in[0]->id : results[i]->id));
-        if (!reduces) broadcast_strides(&outs[i], space, f.out[i].strides);
+        f->out[i].dtype = outs[i].type->dtype;
+        f->out[i].reg = (uint8_t)(lone ? (reduces ? 0 : f->n_in) : (int)(reduces ? tail->in[0]->id : results[i]->id));
+        if (!reduces) broadcast_strides(&outs[i], space, f->out[i].strides);
         bytes += (double)wick_type_bytes(outs[i].type);
     }
     if (reduces) {
-        f.reduces = true;
-        f.red = (uint8_t)attr->red;
+        f->reduces = true;
+        f->red = (uint8_t)attr->red;
         int64_t results_count = wick_type_count(outs[0].type);
-        if (attr->mean && results_count) f.scale = 1.0 / (elements / (double)results_count);
-        order_for_reduction(&f, attr, &outs[0]);
+        if (attr->mean && results_count) f->scale = 1.0 / (elements / (double)results_count);
+        order_for_reduction(f, attr, &outs[0]);
     }
-    wick_fused_prepare(&f);
+    wick_fused_prepare(f);
     if (wick_remarks(l->ctx)) {
         wick_rejected rejected[WICK_REJECTED];
-        wick_lower_remark(l, node, wick_fused_name(&f), wick_fused_rejected(&f, rejected), rejected);
+        wick_lower_remark(l, node, wick_fused_name(f), wick_fused_rejected(f, rejected), rejected);
     }
 
     wick_ref refs[WICK_STEP_BUFFERS];
     int n_refs = 0;
-    for (int i = 0; i < f.n_in; i++) refs[n_refs++] = wick_lower_ref(&ins[i], false);
-    for (int i = 0; i < f.n_out; i++) refs[n_refs++] = wick_lower_ref(&outs[i], true);
-    if (f.partials) {
+    for (int i = 0; i < f->n_in; i++) refs[n_refs++] = wick_lower_ref(&ins[i], false);
+    for (int i = 0; i < f->n_out; i++) refs[n_refs++] = wick_lower_ref(&outs[i], true);
+    if (f->partials) {
         uint32_t partials;
-        WICK_TRY(wick_lower_temp(l, f.partials, &partials));
+        WICK_TRY(wick_lower_temp(l, f->partials, &partials));
         refs[n_refs++] = (wick_ref){partials, true, 0};
     }
-    wick_step step = {.name = reduces ? (f.n_instr ? "fused_reduce" : "reduce") : f.n_instr > 1 ? "fused" : "elementwise",
+    wick_step step = {.name = reduces ? (f->n_instr ? "fused_reduce" : "reduce") : f->n_instr > 1 ? "fused" : "elementwise",
                       .kind = WICK_STEP_PROGRAM,
                       .run = run_stage0,
-                      .tasks = f.tasks,
-                      .scratch = f.scratch,
-                      .flops = elements * (f.n_instr + reduces),
+                      .tasks = f->tasks,
+                      .scratch = f->scratch,
+                      .flops = elements * (f->n_instr + reduces),
                       .bytes = bytes};
-    wick_step_program a;
-    memset(&a, 0, sizeof a);
-    a.fused = f;
     if (l->ctx->jit) {
         char note[256];
-        a.native = wick_jit_find(l->ctx->jit, &f, note, sizeof note);
+        a.native = wick_jit_find(l->ctx->jit, f, note, sizeof note);
         if (note[0]) wick_remark(l->ctx, "jit", l->node, "%s", note);
     }
-    WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, refs, n_refs));
+    WICK_TRY(lower_program_step(l, &step, &a, refs, n_refs));
     if (node->flags & WICK_NODE_RIDES && !reduces) return wick_lower_ride(l, l->n_steps - 1);
-    if (!f.tasks2) return WICK_OK;
-    step = (wick_step){.name = "reduce_combine", .kind = WICK_STEP_PROGRAM_END, .run = run_stage1, .tasks = f.tasks2, .scratch = f.scratch, .bytes = 2.0 * (double)f.partials};
-    return wick_lower_step(l, &step, &a, sizeof a, refs, n_refs);
+    if (!f->tasks2) return WICK_OK;
+    step = (wick_step){.name = "reduce_combine", .kind = WICK_STEP_PROGRAM_END, .run = run_stage1, .tasks = f->tasks2, .scratch = f->scratch, .bytes = 2.0 * (double)f->partials};
+    return lower_program_step(l, &step, &a, refs, n_refs);
 }
 
 wick_status wick_lower_elementwise(wick_lower *l, wick_node *node) { return wick_lower_program(l, node, &node, 1, NULL, NULL); }

@@ -3,6 +3,7 @@
  * loop back; gradients of weights are then products over all steps again. */
 #include <stddef.h>
 
+#include "kernels/packing.h"
 #include "ops/ops.h"
 #include "ops/steps.h"
 #include "wick/sequence.h"
@@ -212,7 +213,11 @@ static wick_status lower_recurrent(wick_lower *l, wick_node *node) {
         wick_ref packed = {.write = true};
         WICK_TRY(wick_lower_temp(l, r->packed, &packed.buffer));
         wick_step pack = {.name = "recurrent_pack", .kind = WICK_STEP_PACK, .packs = true, .run = run_pack, .tasks = r->tasks_pack, .bytes = 2.0 * (double)r->packed};
-        WICK_TRY(wick_lower_step(l, &pack, &a, sizeof a, (wick_ref[]){weights, packed}, 2));
+        wick_step_recurrent packing;
+        memset(&packing, 0, sizeof packing);
+        packing.r = *r;
+        wick_recurrent_keep_packing(&packing.r);
+        WICK_TRY(wick_lower_step(l, &pack, &packing, sizeof packing, (wick_ref[]){weights, packed}, 2));
         packed.write = false;
         refs[a.n] = packed;
         a.field[a.n++] = FIELD(packed);

@@ -209,12 +209,31 @@ static bool build(fuser *f, uint32_t g) {
     wick_value *in[WICK_FUSED_MAX_IO], *out[WICK_FUSED_MAX_IO];
     wick_type types[WICK_FUSED_MAX_IO];
     int n_in = 0, n_out = 0;
-    wick_value *params = wick_arena_zalloc(graph->arena, WICK_FUSED_MAX_IO * sizeof *params);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t m = members[i];
+        const wick_node *node = f->nodes[m];
+        for (int k = 0; k < node->n_in; k++) {
+            wick_value *v = wick_resolve(node->in[k]);
+            int p = f->of[node->in[k]->node->position] == g ? n_in : 0;
+            while (p < n_in && in[p] != v) p++;
+            if (f->of[node->in[k]->node->position] != g && p == n_in) in[n_in++] = v;
+        }
+        bool seen = f->is_output[m];
+        for (uint32_t r = f->readers_at[m]; r < f->readers_at[m + 1]; r++) seen |= f->of[f->readers[r]] != g;
+        if (seen) out[n_out++] = &f->nodes[m]->out[0];
+    }
+    wick_value *params = wick_arena_zalloc(graph->arena, ((size_t)n_in + 1) * sizeof *params);
     wick_graph **regions = wick_arena_alloc(graph->arena, sizeof *regions);
     if (!body || !params || !regions) return false;
-    body->inputs = wick_arena_alloc(graph->arena, WICK_FUSED_MAX_IO * sizeof *body->inputs);
-    body->outputs = wick_arena_alloc(graph->arena, WICK_FUSED_MAX_IO * sizeof *body->outputs);
-    if (!body->inputs || !body->outputs) return false;
+    body->inputs = wick_arena_alloc(graph->arena, ((size_t)n_in + 1) * sizeof *body->inputs);
+    body->outputs = wick_arena_alloc(graph->arena, ((size_t)n_out + 1) * sizeof *body->outputs);
+    body->nodes = wick_arena_alloc(graph->arena, n * sizeof *body->nodes);
+    if (!body->inputs || !body->outputs || !body->nodes) return false;
+    body->cap = n;
+    for (int p = 0; p < n_in; p++) {
+        params[p].type = in[p]->type;
+        body->inputs[p] = &params[p];
+    }
 
     for (uint32_t i = 0; i < n; i++) {
         wick_node *node = f->nodes[members[i]];
@@ -227,13 +246,7 @@ static bool build(fuser *f, uint32_t g) {
             }
             v = wick_resolve(v);
             int p = 0;
-            while (p < n_in && in[p] != v) p++;
-            if (p == n_in) {
-                in[n_in] = v;
-                params[n_in].type = v->type;
-                body->inputs[n_in] = &params[n_in];
-                n_in++;
-            }
+            while (in[p] != v) p++;
             mapped[k] = &params[p];
         }
         wick_node *copy = NULL; /* the same may be there already, rematerialised */
@@ -243,15 +256,9 @@ static bool build(fuser *f, uint32_t g) {
         if (!copy) return false;
         node->out[0].forward = &copy->out[0];
     }
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t m = members[i];
-        bool seen = f->is_output[m];
-        for (uint32_t r = f->readers_at[m]; r < f->readers_at[m + 1]; r++) seen |= f->of[f->readers[r]] != g;
-        if (!seen) continue;
-        out[n_out] = &f->nodes[m]->out[0];
-        types[n_out] = out[n_out]->type;
-        body->outputs[n_out] = out[n_out]->forward;
-        n_out++;
+    for (int k = 0; k < n_out; k++) {
+        types[k] = out[k]->type;
+        body->outputs[k] = out[k]->forward;
     }
     body->n_inputs = n_in;
     body->n_outputs = n_out;

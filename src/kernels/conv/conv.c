@@ -14,6 +14,7 @@
 #include "kernels/convert/convert.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
+#include "kernels/packing.h"
 
 /* Bytes of the source that a slab reads, where the batch makes tasks enough: slabs share rows; and the most
  * partial sums of weights, in bytes. */
@@ -420,6 +421,19 @@ enum { PACK_TURN = 4096 };
     }
 CONV_PACK(pack_f32, float)
 CONV_PACK(pack_f64, double)
+
+void wick_conv_keep_packing(wick_convolution *c) {
+    const wick_convolution was = *c;
+    memset(c, 0, sizeof *c);
+    c->type = was.type, c->what = was.what, c->groups = was.groups, c->ci = was.ci, c->co = was.co;
+    memcpy(c->kernel, was.kernel, sizeof c->kernel);
+    memcpy(c->stride, was.stride, sizeof c->stride);
+    memcpy(c->dilation, was.dilation, sizeof c->dilation);
+    memcpy(c->pad, was.pad, sizeof c->pad);
+    c->at_finite = was.at_finite, c->at_winograd = was.at_winograd;
+    c->depthwise = was.depthwise, c->winograd = was.winograd;
+    c->code = was.code, c->gemm = was.gemm;
+}
 
 static void run_pack(const wick_convolution *c, int64_t begin, int64_t end, const char *w, char *packed) {
     const int64_t phases = phases_of(c), panels = c->depthwise ? 1 : panels_of(c);

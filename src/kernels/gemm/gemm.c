@@ -4,6 +4,7 @@
 #include "kernels/gemm/amx.h"
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/gemm/narrow.h"
+#include "kernels/packing.h"
 #include "kernels/tuning.h"
 
 /* How a product uses its operands; wick_gemm.how. */
@@ -213,6 +214,15 @@ void wick_gemm_prepare(wick_gemm *g) {
         g->how |= GEMM_PACK_A;
         g->scratch += gemm_packed_a(g, &v);
     }
+}
+
+void wick_gemm_keep_packing(wick_gemm *g) {
+    g->m = g->a_row = g->a_col = g->c_row = g->mc = g->nc = g->tasks = 0;
+    g->accumulate = g->lower = g->relu = false;
+    g->bias = 0;
+    g->scratch = 0;
+    if (g->narrow && !g->amx) wick_narrow_keep_packing(g);
+    else g->how &= GEMM_SWAP | GEMM_SHARE_B;
 }
 
 void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {

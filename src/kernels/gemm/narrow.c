@@ -2,6 +2,7 @@
 #include "kernels/convert/convert.h"
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/gemm/narrow.h"
+#include "kernels/packing.h"
 #include "kernels/tuning.h"
 
 enum {
@@ -182,6 +183,8 @@ static void widen_panel(const wick_gemm *g, int64_t k, int64_t cols, const uint1
         g->kernel->pack(n, cols, wide, 1, NARROW_CHUNK, dst + p0 * dst_row, dst_row);
     }
 }
+
+void wick_narrow_keep_packing(wick_gemm *g) { g->how &= NARROW_DOT; }
 
 void wick_narrow_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
     const narrow_shape s = shape_of(g);

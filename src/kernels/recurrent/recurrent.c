@@ -5,6 +5,7 @@
  *     h [H]  c [H]  pre [G H]  side [H]  gates [4 H]  y [H]  zeros [4 H, one row]  the product's own
  *
  * Strides of rows that meet products are kept off multiples of a set of the cache. */
+#include "kernels/packing.h"
 #include "kernels/recurrent/recurrent.h"
 
 /* Fewest samples of a block: below, weights are read from L2 for too few multiply-adds; and most blocks of a direction. */
@@ -85,6 +86,18 @@ static const char *weights_at(const wick_recurrent *r, const void *w, int64_t d,
 }
 static char *packed_at(const wick_recurrent *r, void *packed, int64_t d, int p) {
     return (char *)packed + (size_t)d * (r->packed_each[0] + r->packed_each[1]) + (p ? r->packed_each[0] : 0);
+}
+
+void wick_recurrent_keep_packing(wick_recurrent *r) {
+    const wick_recurrent was = *r;
+    memset(r, 0, sizeof *r);
+    r->type = was.type, r->cell = was.cell, r->hidden = was.hidden, r->directions = was.directions;
+    r->tasks_pack = was.tasks_pack, r->pack_split = was.pack_split, r->products = was.products;
+    memcpy(r->packed_each, was.packed_each, sizeof r->packed_each);
+    for (int p = 0; p < r->products; p++) {
+        r->product[p][0] = was.product[p][0];
+        wick_gemm_keep_packing(&r->product[p][0]);
+    }
 }
 
 void wick_recurrent_pack(const wick_recurrent *r, int64_t begin, int64_t end, const void *w, void *packed) {

@@ -1,0 +1,13 @@
+/* packing.h: what packing goes by. Of prepared products and convolutions these clear all that laying out weights does not look at: those that do it alike, whatever the other operand is, become equal
+ * byte by byte. They can only be packed with. */
+#ifndef WICK_KERNELS_PACKING_H
+#define WICK_KERNELS_PACKING_H
+
+#include "kernels/kernels.h"
+
+void wick_gemm_keep_packing(wick_gemm *g);
+void wick_narrow_keep_packing(wick_gemm *g); /* of those that wick_gemm.narrow names, without tiles of AMX: for wick_gemm_keep_packing */
+void wick_conv_keep_packing(wick_convolution *c); /* stage 0 */
+void wick_recurrent_keep_packing(wick_recurrent *r);
+
+#endif
