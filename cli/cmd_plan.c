@@ -125,7 +125,7 @@ static void print_tuning(void) {
     talk_print("tuned by %s:", tuned_from());
     for (int i = 0; i < wick_tuning_count(); i++) {
         const wick_tuning_field f = wick_tuning_at(i);
-        if (*f.of(&t) != f.fallback) printf(" %s=%lld", f.name, (long long)*f.of(&t));
+        if (!f.is_cost && *f.of(&t) != f.fallback) printf(" %s=%lld", f.name, (long long)*f.of(&t));
     }
     printf("\n");
 }
@@ -240,6 +240,7 @@ static void print_json(const view *v) {
     }
     if (v->p.dynamic) plan_range_json(&j, &v->p);
     json_real(&j, "floor_seconds", v->floor, 6);
+    json_real(&j, "predicted_seconds", p->predicted_seconds, 6);
     if (measured) json_real(&j, "seconds", v->seconds, 6), json_integer(&j, "runs", v->runs);
     json_open(&j, "kernels", '[');
     for (int i = 0; i < p->kernels; i++) {
@@ -255,6 +256,7 @@ static void print_json(const view *v) {
         json_integer(&j, "live_bytes", (int64_t)k->live_bytes);
         json_real(&j, "floor_seconds", r->floor.seconds, 6);
         json_text(&j, "bound", r->floor.bound);
+        json_real(&j, "predicted_seconds", k->predicted_seconds, 6);
         if (measured) json_real(&j, "seconds", r->seconds, 6);
         json_close(&j, '}');
     }

@@ -8,7 +8,7 @@ tune() { expect 0 "$wick" tune --time 0 --quiet "$@"; }
 test_measures_and_keeps() {
     tune && has out "gemm_block_rows" && has out "valid for" && has out "$(file)"
     [ -s "$(file)" ] || fail "no file"
-    has "$(file)" "wick tuning 1" && has "$(file)" "stream_bytes " && [ "$(tail -n 1 "$(file)")" = end ] || fail "$(cat "$(file)")"
+    has "$(file)" "wick tuning 2" && has "$(file)" "stream_bytes " && [ "$(tail -n 1 "$(file)")" = end ] || fail "$(cat "$(file)")"
     tune --json && valid_json out && has out '"gemm_task_work": '
     tune --json --threads 1 && valid_json out
     [ "$(ls "$XDG_CACHE_HOME/wick" | wc -l)" = 1 ] || fail "more than a file: $(ls "$XDG_CACHE_HOME/wick")"
