@@ -11,7 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_RUNS = 5, MOST_RUNS = 101 };
+enum { LEAST_RUNS = 5, MOST_RUNS = 101, GAINS = 4 };
+static const char *const choosers[GAINS] = {"merge", "rematerialise", "fuse", "ride"}; /* the passes that the cost model decides for */
+
+typedef struct gain {
+    const char *pass;
+    bool decided; /* the plan without it is another */
+    double predicted, measured; /* seconds that it saves */
+} gain;
 
 typedef struct row {
     wick_plan_kernel kernel;
@@ -27,6 +34,7 @@ typedef struct view {
     row *rows;
     double floor, seconds; /* of all kernels; of a run */
     int64_t runs;
+    gain gains[GAINS]; /* of explain */
     bool *told; /* by remark: it was shown with a kernel */
 } view;
 
@@ -54,13 +62,21 @@ static int predict(view *v) {
 
 /* ---- measuring ------------------------------------------------------------------------------------------------------------------------ */
 
+/* A plan with what it runs on. */
+typedef struct bound {
+    const planned *p;
+    wick_plan_info info;
+    wick_workspace *space;
+    void **in, **out;
+} bound;
+
 /* Buffers of the plan's inputs: numbers between -1 and 1, and zeros where they are integers, which may be indices. */
-static bool make_inputs(const view *v, void **in) {
+static bool make_inputs(const planned *p, void **in) {
     uint64_t state = 1;
-    for (int i = 0; i < v->p.n_in; i++) {
-        const wick_spec *s = &v->p.in[i];
+    for (int i = 0; i < p->n_in; i++) {
+        const wick_spec *s = &p->in[i];
         const size_t bytes = wick_spec_bytes(s);
-        if (!(in[i] = wick_buffer_new(v->p.ctx, bytes))) return false;
+        if (!(in[i] = wick_buffer_new(p->ctx, bytes))) return false;
         memset(in[i], 0, bytes);
         for (size_t k = 0; s->dtype == WICK_F32 && k < bytes / sizeof(float); k++) {
             state = state * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
@@ -70,15 +86,47 @@ static bool make_inputs(const view *v, void **in) {
     return true;
 }
 
-static int run_plan(view *v, wick_workspace *space, void **in, void **out, samples *kernels, samples *whole) {
+static void unbind(bound *b) {
+    wick_workspace_free(&b->space);
+    for (int i = 0; b->in && i < b->p->n_in; i++) wick_buffer_free(b->p->ctx, b->in[i], wick_spec_bytes(&b->p->in[i]));
+    for (int i = 0; b->out && i < b->info.outputs; i++) {
+        const wick_spec s = wick_plan_output(b->p->plan, i);
+        wick_buffer_free(b->p->ctx, b->out[i], wick_spec_bytes(&s));
+    }
+    free(b->in);
+    free(b->out);
+}
+
+static int bind(bound *b, const planned *p) {
+    *b = (bound){.p = p, .info = wick_plan_get_info(p->plan)};
+    b->in = calloc((size_t)p->n_in + 1, sizeof *b->in);
+    b->out = calloc((size_t)b->info.outputs + 1, sizeof *b->out);
+    bool good = b->in && b->out && make_inputs(p, b->in);
+    for (int i = 0; good && i < b->info.outputs; i++) {
+        const wick_spec s = wick_plan_output(p->plan, i);
+        good = (b->out[i] = wick_buffer_new(p->ctx, wick_spec_bytes(&s)));
+    }
+    const wick_status status = good ? wick_workspace_new(p->plan, &b->space) : WICK_ERR_NOMEM;
+    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", talk_why(p->ctx, status));
+}
+
+/* Seconds of a run; below 0: it failed, which has been said. */
+static double run_once(const bound *b) {
+    const double from = now_seconds();
+    if (wick_run(b->space, (const void *const *)b->in, b->out) == WICK_OK) return now_seconds() - from;
+    talk_fail(CLI_FAILED, "on random inputs: %s", wick_workspace_error(b->space));
+    return -1;
+}
+
+static int run_plan(view *v, const bound *b, samples *kernels, samples *whole) {
     const int n = v->info.kernels;
     const double start = now_seconds();
     for (v->runs = -2; v->runs < MOST_RUNS && (v->runs < LEAST_RUNS || now_seconds() - start < v->o->time); v->runs++) { /* two to warm up */
-        wick_workspace_profile(space, true);
-        const double from = now_seconds();
-        if (wick_run(space, (const void *const *)in, out) != WICK_OK) return talk_fail(CLI_FAILED, "on random inputs: %s", wick_workspace_error(space));
-        bool good = v->runs < 0 || samples_add(whole, now_seconds() - from);
-        for (int i = 0; i < n && v->runs >= 0 && good; i++) good = samples_add(&kernels[i], (double)wick_workspace_kernel_ns(space, i, NULL) * 1e-9);
+        wick_workspace_profile(b->space, true);
+        const double took = run_once(b);
+        if (took < 0) return CLI_FAILED;
+        bool good = v->runs < 0 || samples_add(whole, took);
+        for (int i = 0; i < n && v->runs >= 0 && good; i++) good = samples_add(&kernels[i], (double)wick_workspace_kernel_ns(b->space, i, NULL) * 1e-9);
         if (!good) return talk_fail(CLI_FAILED, "out of memory");
     }
     samples_sort(whole);
@@ -90,29 +138,50 @@ static int run_plan(view *v, wick_workspace *space, void **in, void **out, sampl
     return CLI_OK;
 }
 
+/* What the plan without a pass takes more, by the model and as measured, in runs of both in turn. */
+static int race_without(view *v, const bound *with, gain *g) {
+    char without[512];
+    cli_options o = *v->o;
+    planned p = {0};
+    bound b = {.p = &p};
+    samples more = {0};
+    snprintf(without, sizeof without, "%.400s%s%s", o.without, *o.without ? "," : "", g->pass);
+    o.without = without;
+    int code = planned_open(&p, &o, v->p.ctx);
+    if (code == CLI_OK) code = bind(&b, &p);
+    const double start = now_seconds();
+    g->decided = code == CLI_OK && (b.info.kernels != v->info.kernels || b.info.predicted_seconds != v->info.predicted_seconds);
+    for (int i = -2; code == CLI_OK && g->decided && i < MOST_RUNS && (i < LEAST_RUNS || now_seconds() - start < v->o->time / GAINS); i++) {
+        const double first = run_once(with), second = first < 0 ? -1 : run_once(&b);
+        if (second < 0) code = CLI_FAILED;
+        else if (i >= 0 && !samples_add(&more, second - first)) code = talk_fail(CLI_FAILED, "out of memory");
+    }
+    if (code == CLI_OK && g->decided) {
+        samples_sort(&more);
+        g->predicted = b.info.predicted_seconds - v->info.predicted_seconds;
+        g->measured = stats_quantile(&more, 0.5);
+    }
+    samples_free(&more);
+    unbind(&b);
+    planned_free(&p);
+    return code;
+}
+
 static int measure(view *v) {
     const int n = v->info.kernels;
     samples *kernels = calloc((size_t)n + 1, sizeof *kernels), whole = {0};
-    void **in = calloc((size_t)v->p.n_in + 1, sizeof *in), **out = calloc((size_t)v->info.outputs + 1, sizeof *out);
-    wick_workspace *space = NULL;
-    bool good = kernels && in && out && make_inputs(v, in);
-    for (int i = 0; good && i < v->info.outputs; i++) {
-        const wick_spec s = wick_plan_output(v->p.plan, i);
-        good = (out[i] = wick_buffer_new(v->p.ctx, wick_spec_bytes(&s)));
+    bound b;
+    int code = kernels ? bind(&b, &v->p) : talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK) code = run_plan(v, &b, kernels, &whole);
+    if (code == CLI_OK) wick_workspace_profile(b.space, false);
+    for (int i = 0; i < GAINS && code == CLI_OK; i++) {
+        v->gains[i].pass = choosers[i];
+        if (!strstr(v->o->without, choosers[i]) && !v->o->max_batch && !v->o->memory_budget && !v->p.dynamic) code = race_without(v, &b, &v->gains[i]);
     }
-    const wick_status status = good ? wick_workspace_new(v->p.plan, &space) : WICK_ERR_NOMEM;
-    int code = status == WICK_OK ? run_plan(v, space, in, out, kernels, &whole) : talk_fail(CLI_FAILED, "%s", talk_why(v->p.ctx, status));
-    wick_workspace_free(&space);
-    for (int i = 0; in && i < v->p.n_in; i++) wick_buffer_free(v->p.ctx, in[i], wick_spec_bytes(&v->p.in[i]));
-    for (int i = 0; out && i < v->info.outputs; i++) {
-        const wick_spec s = wick_plan_output(v->p.plan, i);
-        wick_buffer_free(v->p.ctx, out[i], wick_spec_bytes(&s));
-    }
+    if (kernels) unbind(&b);
     for (int i = 0; kernels && i < n; i++) samples_free(&kernels[i]);
     samples_free(&whole);
     free(kernels);
-    free(in);
-    free(out);
     return code;
 }
 
@@ -125,7 +194,7 @@ static void print_tuning(void) {
     talk_print("tuned by %s:", tuned_from());
     for (int i = 0; i < wick_tuning_count(); i++) {
         const wick_tuning_field f = wick_tuning_at(i);
-        if (*f.of(&t) != f.fallback) printf(" %s=%lld", f.name, (long long)*f.of(&t));
+        if (!f.is_cost && *f.of(&t) != f.fallback) printf(" %s=%lld", f.name, (long long)*f.of(&t));
     }
     printf("\n");
 }
@@ -150,7 +219,13 @@ static void print_totals(const view *v) {
     }
     printf("at best: %.4g us, as the sum of what %s allows each kernel", v->floor * 1e6, v->ceilings.tier);
     if (v->seconds > 0) printf("; measured: %.4g us, the median of %lld runs, %.0f %% of that speed", v->seconds * 1e6, (long long)v->runs, 100 * v->floor / v->seconds);
-    printf("\n");
+    printf("\npredicted: %.4g us", p->predicted_seconds * 1e6);
+    if (v->seconds > 0) printf(", %+.0f %%", 100 * (p->predicted_seconds / v->seconds - 1));
+    printf(", by costs that %s\n", tuned() ? "wick tune measured" : "are defaults: wick tune measures this machine's");
+    for (int i = 0; i < GAINS; i++) {
+        const gain *g = &v->gains[i];
+        if (g->decided) printf("%s saves %.3g us; predicted: %.3g\n", g->pass, g->measured * 1e6, g->predicted * 1e6);
+    }
     print_tuning();
     printf("\n");
     if (v->p.dynamic) plan_range_print(&v->p);
@@ -181,6 +256,7 @@ static void print_text(view *v) {
     const bool measured = v->seconds > 0;
     print_totals(v);
     printf("%4s %-28s %-22s %10s %10s %8s %10s %10s  %-16s", "", "ops", "result", "MFLOP", "KB", "FLOP/B", "live KB", "at best us", "bound by");
+    printf(" %12s", "predicted us");
     if (measured) printf(" %10s %7s %8s", "us", "share", "of best");
     printf("  recorded at\n");
     for (int i = 0; i < v->info.kernels; i++) {
@@ -192,6 +268,7 @@ static void print_text(view *v) {
         else snprintf(ops, sizeof ops, "%.60s (%.30s)", k->ops, k->name);
         talk_print("%4d %-28.28s %-22.40s %10.4g %10.4g %8.3g %10.4g %10.4g  %-16s", i, ops, type, k->flops * 1e-6, k->bytes * 1e-3, k->bytes > 0 ? k->flops / k->bytes : 0,
                    (double)k->live_bytes * 1e-3, r->floor.seconds * 1e6, r->floor.bound);
+        printf(" %12.4g", k->predicted_seconds * 1e6);
         if (measured) printf(" %10.4g %6.1f%% %7.0f%%", r->seconds * 1e6, 100 * r->seconds / v->seconds, r->seconds > 0 ? 100 * r->floor.seconds / r->seconds : 0);
         talk_print("  %s\n", k->place ? k->place : "");
         if (measured) print_remarks(v, i);
@@ -240,7 +317,22 @@ static void print_json(const view *v) {
     }
     if (v->p.dynamic) plan_range_json(&j, &v->p);
     json_real(&j, "floor_seconds", v->floor, 6);
+    json_real(&j, "predicted_seconds", p->predicted_seconds, 6);
     if (measured) json_real(&j, "seconds", v->seconds, 6), json_integer(&j, "runs", v->runs);
+    if (measured) json_real(&j, "prediction_error", p->predicted_seconds / v->seconds - 1, 4);
+    json_bool(&j, "calibrated", tuned() != NULL);
+    if (measured) {
+        json_open(&j, "passes", '[');
+        for (int i = 0; i < GAINS; i++) {
+            if (!v->gains[i].decided) continue;
+            json_open(&j, NULL, '{');
+            json_text(&j, "pass", v->gains[i].pass);
+            json_real(&j, "saved_seconds", v->gains[i].measured, 4);
+            json_real(&j, "predicted_saved_seconds", v->gains[i].predicted, 4);
+            json_close(&j, '}');
+        }
+        json_close(&j, ']');
+    }
     json_open(&j, "kernels", '[');
     for (int i = 0; i < p->kernels; i++) {
         const row *r = &v->rows[i];
@@ -255,6 +347,7 @@ static void print_json(const view *v) {
         json_integer(&j, "live_bytes", (int64_t)k->live_bytes);
         json_real(&j, "floor_seconds", r->floor.seconds, 6);
         json_text(&j, "bound", r->floor.bound);
+        json_real(&j, "predicted_seconds", k->predicted_seconds, 6);
         if (measured) json_real(&j, "seconds", r->seconds, 6);
         json_close(&j, '}');
     }

@@ -1,8 +1,10 @@
-/* wick tune: tries other sizes of tasks, blocks and thresholds than the defaults on the kernels themselves, and keeps what is faster here (docs/kernels.md, "Tuning").
+/* wick tune: tries other sizes of tasks, blocks and thresholds than the defaults on the kernels themselves, and keeps what is faster here (docs/kernels.md, "Tuning"); then
+ * measures what work takes, for the model by which plans are predicted (calibrate.c).
  *
  * A trial is one number, the values to try, and the work to try them on. All values run in turn, so that what slows the machine slows them alike; a value's score is the
  * geometric mean over the works of the median, over rounds, of its time over that of the value before. Only what wins by MARGIN, twice, is taken. */
 #include "bench/ceilings.h"
+#include "calibrate.h"
 #include "machine.h"
 #include "sheet.h"
 #include "step.h"
@@ -217,7 +219,7 @@ static void numbers_section(sheet *s, const wick_tuning *tuning, const double *g
         const wick_tuning_field f = wick_tuning_at(i);
         const int64_t value = *f.of(&t) ? *f.of(&t) : f.fallback;
         char text[256], was[64] = "", won[64] = "";
-        if (value != f.fallback) snprintf(was, sizeof was, " instead of %lld", (long long)f.fallback);
+        if (value != f.fallback && !(gain && f.is_cost)) snprintf(was, sizeof was, " instead of %lld", (long long)f.fallback);
         if (gain && gain[i] < 1) snprintf(won, sizeof won, ", %.0f %% less time", 100 * (1 - gain[i]));
         snprintf(text, sizeof text, "%lld%s%s: %s", (long long)value, was, won, f.doc);
         sheet_integer(s, f.name, NULL, value, text);
@@ -282,11 +284,21 @@ int cmd_tune(cli_options *o) {
         while (strcmp(wick_tuning_at(at).name, field.name) != 0) at++;
         if (!decide(&trials[i], &tuning, &field, trials[i].threads ? threads : 1, o->time / TRIALS, &gain[at])) return talk_fail(CLI_FAILED, "out of memory while measuring %s", field.name);
     }
+    talk("calibrating the cost model");
+    double before_error, error;
+    if (!calibrate(&tuning, threads, o->time / 5, &before_error, &error)) return talk_fail(CLI_FAILED, "out of memory while calibrating");
     if (wick_tuning_save(path, &tuning, why, sizeof why) != WICK_OK) return talk_fail(CLI_FAILED, "%s", why);
     sheet s;
     sheet_open(&s, o->json);
     machine_section(&s, threads);
     numbers_section(&s, &tuning, gain);
+    sheet_section(&s, "model", "Cost model");
+    char text[64];
+    snprintf(text, sizeof text, "%.0f %% median, of the works that it was measured on", 100 * error);
+    sheet_real(&s, "error", NULL, error, text);
+    snprintf(text, sizeof text, "%.0f %%", 100 * before_error);
+    sheet_real(&s, "error_before", "before", before_error, text);
+    sheet_section_end(&s);
     sheet_section(&s, "file", "File");
     sheet_text(&s, "path", NULL, path);
     sheet_section_end(&s);

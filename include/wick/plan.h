@@ -80,6 +80,7 @@ typedef struct wick_plan_info {
     double again_flops;   /* ... and how much of flops they are */
     int conversions;      /* kernels that only lay an image out anew, by planes (row-major) or by pixels (channels last), in each run */
     double conversion_bytes; /* that these read and write */
+    double predicted_seconds; /* of a run, the first one apart: by a model whose numbers `wick tune` measures (wick/tuning.h); of loops at most */
 } wick_plan_info;
 WICK_API wick_plan_info wick_plan_get_info(const wick_plan *plan);
 /* What a wick_plan_max_batch found. */
@@ -105,6 +106,7 @@ typedef struct wick_plan_kernel {
     wick_spec result;  /* shape and dtype of the op's first result */
     double flops, bytes; /* of one run: arithmetic, and memory read and written */
     size_t live_bytes; /* intermediates in use while it runs */
+    double predicted_seconds; /* of one run, by the model; 0: it has run before (weights as kernels read them), or runs within another kernel */
     char ops[96];      /* what it computes, or helps to: "matmul"; of fused ops each once, "sub mul relu", cut off by "..." */
 } wick_plan_kernel;
 /* Kernel i in the order they run, 0 <= i < kernels; cleared outside. */

@@ -16,11 +16,18 @@ typedef struct wick_tuning {
     int64_t gemm_task_work, gemm_block_rows, gemm_share_bytes;
     int64_t fused_task_work, fused_block_bytes, stream_bytes;
     int64_t int8_task_work;
+    /* What work takes here: plans say by these how long they will run, and passes choose between ways to the same bits (docs/plans.md, "Predicted time"). */
+    int64_t cost_step_ns, cost_wake_ns, cost_block_ns, cost_row_ns, cost_piece_ns; /* besides work: of a step, of waking threads, and what of parts of a program */
+    int64_t cost_near_bytes, cost_far_bytes, cost_near_rate, cost_far_rate, cost_memory_rate; /* caches, and MB/s */
+    int64_t cost_light_rate, cost_heavy_rate, cost_reduce_rate;                             /* millions of ops of elements a second */
+    int64_t cost_gemm_rate, cost_conv_rate, cost_winograd_rate, cost_depthwise_rate, cost_pool_rate, cost_rows_rate, cost_attention_rate, cost_recurrent_rate, cost_int8_rate,
+        cost_other_rate; /* MFLOP/s */
 } wick_tuning;
 
 typedef struct wick_tuning_field {
     const char *name, *doc; /* static; NULL outside [0, wick_tuning_count()) */
-    int64_t fallback, low, high;
+    int64_t fallback, low, high; /* the fallback of what work takes is that of the tier in use */
+    bool is_cost;                /* it is said of the machine, and nothing is cut by it */
     int64_t *(*of)(wick_tuning *tuning); /* its place */
 } wick_tuning_field;
 WICK_API int wick_tuning_count(void);

@@ -1,6 +1,7 @@
 /* build.c: from what was walked to a plan: copy, passes, lowering, memory. */
 #include "exec/exec.h"
 #include "kernels/tuning.h"
+#include "ops/cost.h"
 
 static wick_status note_types(wick_plan *plan) {
     plan->shown = wick_arena_zalloc(&plan->arena, (plan->n_buffers + 1) * sizeof *plan->shown);
@@ -108,6 +109,24 @@ static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_wa
     return plan->packs ? wick_packs_find(plan, l, stays) : WICK_OK;
 }
 
+/* How long each step will take. Those that are kept ran before; those that ride are in the time of the step that they ride on. */
+static wick_status predict(wick_plan *plan) {
+    const wick_context *ctx = plan->ctx;
+    double footprint = (double)plan->arena_bytes;
+    plan->predicted_ns = wick_arena_zalloc(&plan->arena, (plan->n_steps + 1) * sizeof(double));
+    if (!plan->predicted_ns) return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
+    for (size_t i = 0; i < plan->n_buffers; i++)
+        if (plan->buffers[i].kind != WICK_BUFFER_TEMP) footprint += (double)plan->buffers[i].size;
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const wick_step *s = &plan->steps[i];
+        if (s->kept || s->rides) continue;
+        const wick_work work = wick_step_work(&ctx->tuning, s, plan->buffers);
+        plan->predicted_ns[i] = wick_work_ns(&ctx->tuning, &work, footprint, plan->parallel[i] ? wick_context_threads(ctx) : 1);
+        plan->predicted += plan->predicted_ns[i] * (s->repeat ? s->repeat : 1);
+    }
+    return WICK_OK;
+}
+
 static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, const wick_pass_choice *passes) {
     wick_context *ctx = plan->ctx;
     wick_msg *msg = &ctx->msg;
@@ -141,6 +160,7 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
         plan->flops += times * plan->steps[i].flops;
         plan->bytes += times * plan->steps[i].bytes;
     }
+    WICK_TRY(predict(plan));
     return note_types(plan);
 }
 

@@ -251,7 +251,8 @@ void wick_plan_free(wick_plan **plan) {
 wick_plan_info wick_plan_get_info(const wick_plan *p) {
     wick_plan_info info = {.inputs = p->n_in, .outputs = p->n_out, .kernels = (int)p->n_steps, .arena_bytes = p->arena_bytes,
                            .buffers = (int)p->n_buffers, .live_bytes = p->live_bytes, .scratch_bytes = p->scratch * (size_t)wick_pool_threads(p->ctx->pool),
-                            .packed_bytes = p->kept_bytes, .flops = p->flops, .bytes = p->bytes, .again = (int)p->again, .again_flops = p->again_flops};
+                            .packed_bytes = p->kept_bytes, .flops = p->flops, .bytes = p->bytes, .again = (int)p->again, .again_flops = p->again_flops,
+                            .predicted_seconds = p->predicted * 1e-9};
     for (size_t i = 0; i < p->n_steps; i++) {
         if (!p->steps[i].converts || p->steps[i].kept) continue;
         info.conversions++;
@@ -290,7 +291,7 @@ wick_plan_kernel wick_plan_kernel_at(const wick_plan *p, int i) {
     const wick_step *s = &p->steps[i];
     const wick_node *node = s->node;
     wick_plan_kernel k = {.name = s->name, .place = node->site, .result = node->n_out ? spec_of(&node->out[0].type) : (wick_spec){0},
-                          .flops = s->flops, .bytes = s->bytes, .live_bytes = s->live};
+                          .flops = s->flops, .bytes = s->bytes, .live_bytes = s->live, .predicted_seconds = p->predicted_ns[i] * 1e-9};
     wick_str ops = wick_str_on(k.ops, sizeof k.ops);
     if (!node->n_regions) wick_str_add(&ops, "%s", node->op->name);
     for (int r = 0; r < node->n_regions; r++) name_ops(&ops, node->regions[r]);

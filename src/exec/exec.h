@@ -49,6 +49,7 @@ struct wick_plan {
     size_t arena_bytes, live_bytes, scratch; /* scratch: of one worker */
     double flops, bytes, again_flops;
     uint32_t again;
+    double *predicted_ns, predicted; /* by the model (kernels/cost.h): of each run of a step, of a run of the plan */
     bool check_finite;
     bool *parallel; /* by step: worth other threads */
     bool *keeps; /* by leaf: kept steps depend on it. NULL: there are none */

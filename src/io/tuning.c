@@ -15,7 +15,7 @@
 #endif
 
 enum { MOST_BYTES = 65536 };
-static const char first_line[] = "wick tuning 1", last_line[] = "end";
+static const char first_line[] = "wick tuning 2", last_line[] = "end";
 
 /* ---- the machine ------------------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,8 @@
  * (blocks of k, lanes of sums, parts of gradients), and tiles, which are compiled, are on the page of their family: gemm/gemm_tuning.h and the top of its file. */
 #include "kernels/tuning.h"
 
-#define FIELDS(X)                                                                                                                                    \
+/* name, default, range, what it is. Behind the sizes stand costs: of AVX-512 (two cores of a Zen 4), and for others what their vectors make of it. */
+#define SIZES(X)                                                                                                                                     \
     X(parallel_flops, 40000, 1000, 100000000, "arithmetic of a step from which on threads are woken for it")                                          \
     X(parallel_bytes, 64000, 1000, 100000000, "bytes that a step moves from which on threads are woken for it")                                       \
     X(gemm_task_work, 800000, 50000, 50000000, "multiply-adds of a task of a matrix product, about") /* 20 us of one core with AVX-512 */                                                 \
@@ -14,31 +15,76 @@
     X(stream_bytes, 32 << 20, 64 << 10, (int64_t)1 << 40, "bytes of a result from which on it is written past the caches")                            \
     X(int8_task_work, 3200000, 50000, 100000000, "multiply-adds of a task of a product of bytes, about")
 
+#define COSTS(X)                                                                                                      \
+    X(cost_step_ns, 50, 1, 1000000, "ns that a step takes besides its work")                                          \
+    X(cost_wake_ns, 1500, 1, 10000000, "ns that it takes to share a step between threads")                            \
+    X(cost_block_ns, 4, 1, 100000, "ns that a program takes to begin an op on a block")                              \
+    X(cost_row_ns, 4, 1, 100000, "ns that a result of a reduction takes besides its work")                            \
+    X(cost_piece_ns, 35, 1, 100000, "ns that a part of a row takes: of a sum of wide rows, of a product with a program behind it") \
+    X(cost_near_bytes, 1 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the cache of a core")                            \
+    X(cost_far_bytes, 32 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the last cache")                                 \
+    X(cost_near_rate, 90000, 10, 100000000, "MB/s that steps move in a core's cache")                                 \
+    X(cost_far_rate, 45000, 10, 100000000, "MB/s in the last cache")                                                  \
+    X(cost_memory_rate, 12000, 10, 100000000, "MB/s in memory")
+
+#define RATES(X)                                                                                                      \
+    X(cost_light_rate, 60000, 1, 100000000, "millions of adds, products, comparisons of elements a second")           \
+    X(cost_heavy_rate, 5000, 1, 100000000, "millions of divisions, roots, exponentials a second")                     \
+    X(cost_reduce_rate, 40000, 1, 100000000, "millions of elements reduced a second")                                 \
+    X(cost_gemm_rate, 105000, 1, 1000000000, "MFLOP/s of matrix products")                                            \
+    X(cost_conv_rate, 95000, 1, 1000000000, "MFLOP/s of convolutions")                                                \
+    X(cost_winograd_rate, 170000, 1, 1000000000, "MFLOP/s of Winograd's convolutions, as the others count them")      \
+    X(cost_depthwise_rate, 60000, 1, 1000000000, "MFLOP/s of convolutions channel by channel")                        \
+    X(cost_pool_rate, 12000, 1, 1000000000, "MFLOP/s of pooling")                                                     \
+    X(cost_rows_rate, 6000, 1, 1000000000, "MFLOP/s of softmax, norms and losses by rows")                            \
+    X(cost_attention_rate, 60000, 1, 1000000000, "MFLOP/s of attention")                                              \
+    X(cost_recurrent_rate, 40000, 1, 1000000000, "MFLOP/s of RNN, LSTM and GRU")                                      \
+    X(cost_int8_rate, 200000, 1, 1000000000, "MFLOP/s of products of bytes")                                          \
+    X(cost_other_rate, 2000, 1, 1000000000, "MFLOP/s of all else")
+
+/* By tier: arithmetic of half as wide vectors, of SSE2's or NEON's, of none. */
+#define SIZE(name, fallback, ...) .name = fallback,
+#define RATE_AVX512(name, fallback, ...) .name = fallback,
+#define RATE_AVX2(name, fallback, ...) .name = (fallback) / 2,
+#define RATE_BASE(name, fallback, ...) .name = (fallback) / 6,
+#define RATE_REF(name, fallback, ...) .name = (fallback) / 40,
+static const wick_tuning defaults[WICK_TIER_COUNT] = {
+    [WICK_TIER_REF] = {SIZES(SIZE) COSTS(SIZE) RATES(RATE_REF)},
+    [WICK_TIER_BASE] = {SIZES(SIZE) COSTS(SIZE) RATES(RATE_BASE)},
+    [WICK_TIER_AVX2] = {SIZES(SIZE) COSTS(SIZE) RATES(RATE_AVX2)},
+    [WICK_TIER_AVX512] = {SIZES(SIZE) COSTS(SIZE) RATES(RATE_AVX512)},
+};
+
 #define PLACE(name, ...) static int64_t *place_of_##name(wick_tuning *t) { return &t->name; }
-FIELDS(PLACE)
-#define ROW(name, fallback, low, high, doc) {#name, doc, fallback, low, high, place_of_##name},
-static const wick_tuning_field fields[] = {FIELDS(ROW)};
+SIZES(PLACE) COSTS(PLACE) RATES(PLACE)
+#define SIZE_ROW(name, fallback, low, high, doc) {#name, doc, fallback, low, high, false, place_of_##name},
+#define COST_ROW(name, fallback, low, high, doc) {#name, doc, fallback, low, high, true, place_of_##name},
+static const wick_tuning_field fields[] = {SIZES(SIZE_ROW) COSTS(COST_ROW) RATES(COST_ROW)};
 enum { N = WICK_COUNTOF(fields) };
 _Static_assert(sizeof(wick_tuning) == N * sizeof(int64_t), "every number has a row");
 
 int wick_tuning_count(void) { return N; }
-wick_tuning_field wick_tuning_at(int i) { return (unsigned)i < N ? fields[i] : (wick_tuning_field){0}; }
+wick_tuning_field wick_tuning_at(int i) {
+    if ((unsigned)i >= N) return (wick_tuning_field){0};
+    wick_tuning_field f = fields[i];
+    wick_tuning of_tier = defaults[wick_tier_current()];
+    f.fallback = *f.of(&of_tier);
+    return f;
+}
 
 wick_tuning wick_tuning_whole(const wick_tuning *tuning) {
-    wick_tuning whole = {0};
+    wick_tuning whole = {0}, fallback = defaults[wick_tier_current()];
     if (tuning) whole = *tuning;
     for (int i = 0; i < N; i++) {
         int64_t *at = fields[i].of(&whole);
-        *at = *at ? WICK_MIN(WICK_MAX(*at, fields[i].low), fields[i].high) : fields[i].fallback;
+        *at = *at ? WICK_MIN(WICK_MAX(*at, fields[i].low), fields[i].high) : *fields[i].of(&fallback);
     }
     return whole;
 }
 
-#define DEFAULT(name, fallback, ...) .name = fallback,
-static const wick_tuning defaults = {FIELDS(DEFAULT)};
 static _Thread_local const wick_tuning *entered;
 
-const wick_tuning *wick_tuning_now(void) { return entered ? entered : &defaults; }
+const wick_tuning *wick_tuning_now(void) { return entered ? entered : &defaults[wick_tier_current()]; }
 const wick_tuning *wick_tuning_enter(const wick_tuning *whole) {
     const wick_tuning *was = entered;
     entered = whole;

@@ -2,8 +2,8 @@
  * their own: the bits are the same, and who prints plans as code prints two steps. */
 #include "kernels/fused/fused.h"
 #include "kernels/fused/native.h"
+#include "ops/cost.h"
 #include "ops/ops.h"
-#include "ops/steps.h"
 
 enum { WAY_BACK = 16, TASKS_ENOUGH = 16 }; /* steps between the two that are looked at; tasks that make any number of threads busy */
 
@@ -52,6 +52,14 @@ static const char *why_not(const wick_lower *l, size_t i, size_t at) {
     return NULL;
 }
 
+/* How often the program begins anew on the parts that the step's tasks make: on rows, where these are not whole. */
+static double runs_within(const wick_step *s) {
+    if (s->kind == WICK_STEP_CONV) return (double)((const wick_step_conv *)s->args)->conv.units;
+    int64_t rows[2], cols[2];
+    const wick_gemm *g = &((const wick_step_gemm *)s->args)->gemm;
+    return !wick_gemm_task_block(g, 0, rows, cols) || cols[1] - cols[0] == g->n ? (double)s->tasks : (double)s->tasks * (double)(rows[1] - rows[0]);
+}
+
 wick_status wick_lower_ride(wick_lower *l, size_t at) {
     wick_step *program = &l->steps[at];
     const wick_fused *f = program->args;
@@ -62,6 +70,12 @@ wick_status wick_lower_ride(wick_lower *l, size_t at) {
         const char *why = why_not(l, i, at);
         if (why) {
             wick_remark(l->ctx, "ride", l->node, "not within %s (%s): %s", s->name, s->node->site ? s->node->site : "?", why);
+            return WICK_OK;
+        }
+        double apart;
+        const double within = wick_ride_ns(&l->ctx->tuning, program, (double)l->buffers[s->refs[result_of(s)].buffer].size, runs_within(s), &apart);
+        if (within > apart) {
+            wick_remark(l->ctx, "ride", l->node, "not within %s (%s): predicted %.3g us there, %.3g as a step of its own", s->name, s->node->site ? s->node->site : "?", within * 1e-3, apart * 1e-3);
             return WICK_OK;
         }
         wick_ref *refs = wick_arena_alloc(l->arena, (size_t)(s->n_refs + program->n_refs) * sizeof *refs);
@@ -84,7 +98,8 @@ wick_status wick_lower_ride(wick_lower *l, size_t at) {
             wick_buffer *b = &l->buffers[program->refs[k].buffer];
             b->first = WICK_MIN(b->first, (int32_t)i);
         }
-        wick_remark(l->ctx, "ride", l->node, "taken: runs within %s (%s), on what each of its tasks has made", s->name, s->node->site ? s->node->site : "?");
+        wick_remark(l->ctx, "ride", l->node, "taken: runs within %s (%s), on what each of its tasks has made; predicted to save %.3g us of %.3g", s->name, s->node->site ? s->node->site : "?",
+                    (apart - within) * 1e-3, apart * 1e-3);
         return WICK_OK;
     }
     return WICK_OK;

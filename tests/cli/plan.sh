@@ -6,6 +6,7 @@ test_plan() {
     expect 0 "$wick" plan "${net[@]}" --batch 4 --threads 1 --quiet
     has out "lenet, f32 [4, 28, 28]" && has out " kernels, " && has out "at best: " && has out "conv_pack" && has out "fc3" && has out "f32[4,10]"
     lacks out measured
+    has out "predicted: " && has out "by costs that are defaults" && has out "predicted us"
     [ -s err ] && fail "talk with --quiet"
     expect 0 "$wick" plan "${net[@]}" --batch 4 --threads 1 --json && valid_json out && lacks out '"seconds"' && has out '"bound": '
     local bytes=$(json out arena_bytes) live=$(json out live_bytes)
@@ -21,6 +22,12 @@ test_explain() {
     has out "kernel: max_pool f32[4,6,14,14]: max_pool_" && has out "copied by tiles, transposed" && has out "not a product of all pixels (1 x 1): the kernel has more than one tap"
     has out "not with sum (" && has err "measuring what this machine can do"
     expect 0 "$wick" explain "${net[@]}" --threads 1 --time 0.05 --json && valid_json out && has out '"remarks": [' && has out '"seconds": ' && has out '"pass": "epilogue"'
+    has out '"prediction_error": ' && has out '"predicted_seconds": ' && has out '"calibrated": false'
+    # What the passes save that the cost model decides for: predicted and measured.
+    expect 0 "$wick" explain --arch resnet8 --input 3,32,32 --train --batch 2 --threads 1 --time 0.05 --quiet
+    has out "predicted to save " && grep -Eq "^fuse saves [-0-9.e+]+ us; predicted: [-0-9.e+]+$" out && grep -Eq "^predicted: [0-9.e+]+ us, [-+][0-9]+ %, by costs" out || fail "no gains"
+    expect 0 "$wick" explain --arch resnet8 --input 3,32,32 --train --batch 2 --threads 1 --time 0.05 --json && valid_json out && has out '"passes": [' && has out '"predicted_saved_seconds": '
+    expect 0 "$wick" explain --arch resnet8 --input 3,32,32 --train --batch 2 --threads 1 --time 0.05 --quiet --without fuse,ride && lacks out "fuse saves"
     # Each kernel has its time, and together they are about a run's.
     expect 0 "$wick" explain "${net[@]}" --threads 1 --time 0.05 --without epilogue,fuse && lacks out "taken along" && has out "relu"
 }

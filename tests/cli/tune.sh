@@ -8,7 +8,7 @@ tune() { expect 0 "$wick" tune --time 0 --quiet "$@"; }
 test_measures_and_keeps() {
     tune && has out "gemm_block_rows" && has out "valid for" && has out "$(file)"
     [ -s "$(file)" ] || fail "no file"
-    has "$(file)" "wick tuning 1" && has "$(file)" "stream_bytes " && [ "$(tail -n 1 "$(file)")" = end ] || fail "$(cat "$(file)")"
+    has "$(file)" "wick tuning 2" && has "$(file)" "stream_bytes " && has "$(file)" "cost_gemm_rate " && has out "Cost model" && [ "$(tail -n 1 "$(file)")" = end ] || fail "$(cat "$(file)")"
     tune --json && valid_json out && has out '"gemm_task_work": '
     tune --json --threads 1 && valid_json out
     [ "$(ls "$XDG_CACHE_HOME/wick" | wc -l)" = 1 ] || fail "more than a file: $(ls "$XDG_CACHE_HOME/wick")"
@@ -20,6 +20,12 @@ test_show_and_reset() {
     expect 0 env WICK_TUNING=off "$wick" tune --show && has out "the defaults hold" && lacks out 1234567
     expect 0 "$wick" doctor --no-measure && has out "$(file)"
     expect 0 "$wick" plan --arch lenet --input 28,28 --threads 1 --quiet && has out "tuned by $(file):" && has out " stream_bytes=1234567"
+    sed -i 's/^cost_conv_rate .*/cost_conv_rate 1000/' "$(file)" # what costs are measured is what plans are predicted by
+    expect 0 "$wick" tune --show && has out "cost_conv_rate  1000 instead of"
+    expect 0 "$wick" plan --arch lenet --input 28,28 --threads 1 --json && cp out slow.json && has out '"calibrated": true'
+    sed -i 's/^cost_conv_rate .*/cost_conv_rate 100000/' "$(file)"
+    expect 0 "$wick" plan --arch lenet --input 28,28 --threads 1 --json
+    awk -v a="$(json slow.json predicted_seconds)" -v b="$(json out predicted_seconds)" 'BEGIN { exit !(a > 10 * b) }' || fail "$(json slow.json predicted_seconds), $(json out predicted_seconds)"
     cp "$(file)" mine.txt
     expect 0 "$wick" tune --reset && [ ! -e "$(file)" ] || fail "the file is still there"
     expect 0 "$wick" tune --reset && expect 0 "$wick" tune --reset --json && valid_json out
@@ -38,6 +44,8 @@ test_bad_files_are_told_and_not_used() {
     expect 0 "$wick" info && has err "another CPU, tier or version" && has err "wick tune measures again"
     sed 's/^stream_bytes .*/stream_bytes 5/' good.txt >"$(file)"
     expect 0 "$wick" info && has err "stream_bytes is 5" && expect 0 "$wick" tune --show && has out "the defaults hold"
+    sed 's/^cost_memory_rate .*/cost_memory_rate 0/' good.txt >"$(file)"
+    expect 0 "$wick" info && has err "cost_memory_rate is 0" && expect 0 "$wick" tune --show && has out "the defaults hold"
     head -c 100 good.txt >"$(file)" && expect 0 "$wick" info && has err "it ends before"
     head -c 3000 /dev/urandom >"$(file)" && expect 0 "$wick" info && has err "line 1 is not"
     expect 0 "$wick" info --json && valid_json out

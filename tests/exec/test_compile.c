@@ -690,7 +690,7 @@ TEST(passes_show_the_graph_and_say_what_they_decide) {
     CHECK_STR_HAS(t.last, "fused(");
     CHECK_STR_HAS(t.remarks, "epilogue: matmul f32[4,2]: add taken along\n");
     CHECK_STR_HAS(t.remarks, "epilogue: matmul f32[4,2]: relu taken along\n");
-    CHECK_STR_HAS(t.remarks, "fuse: sub f32[2]: taken: one kernel for it and 2 more\n");
+    CHECK_STR_HAS(t.remarks, "fuse: sub f32[2]: taken: one kernel for it and 2 more; predicted to save ");
     done(&r);
     wick_context_free(&ctx);
 }

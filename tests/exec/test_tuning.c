@@ -3,7 +3,7 @@
 #include "exec/mlp.h"
 
 /* Products of all layouts and of few and many rows, sums of every mode, programs with many registers, results that are written past the caches. */
-enum { RESULTS = 22 };
+enum { RESULTS = 25 };
 static const wick_spec specs[] = {
     {"a", WICK_F32, 2, {300, 530}}, {"b", WICK_F32, 2, {530, 170}}, {"bt", WICK_F32, 2, {170, 530}}, {"bytes", WICK_I8, 2, {70, 200}}, {"x", WICK_F32, 3, {6, 210, 70}},
 };
@@ -36,6 +36,10 @@ static wick_status many(wick_context *c, wick_tensor *const *in, wick_tensor **o
     out[n++] = wick_sum(wick_cast(a, WICK_BF16), WICK_AXES(0), false);
     out[n++] = wick_softmax(a, 1);
     out[n++] = wick_sub(wick_permute(x, WICK_AXES(2, 0, 1)), wick_like(x, 1));
+    out[n++] = wick_sum(wick_square(a), WICK_AXES(0), false); /* what the costs decide: fused or not, */
+    out[n++] = wick_tanh(wick_matmul(a, b));                  /* within the product or not, */
+    out[n++] = wick_exp(wick_sub(x, wick_like(x, 0.5)));      /* made again for each reader or not */
+    out[n - 1] = wick_add(out[n - 1], wick_sum(wick_sub(x, wick_like(x, 0.5)), WICK_AXES(0), false));
     return WICK_OK;
 }
 

@@ -5,6 +5,7 @@ TEST(small_products_of_one_input_become_one) {
     bench b;
     bench_open(&b);
     wick_context *ctx = b.ctx;
+    ctx->tuning.cost_step_ns = 1000;
     wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(3, 5)), *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 2)), *v = wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 5));
     BENCH_COLLECT(&b, wick_neg(wick_relu(wick_add(wick_matmul(x, w), VEC(ctx, 1, 2)))), wick_neg(wick_relu(wick_add(wick_matmul(x, wick_transpose(v, 0, 1)), VEC(ctx, 1, 2, 3, 4)))));
     b.graph->compiled = true;
@@ -26,6 +27,26 @@ TEST(small_products_of_one_input_become_one) {
                     "%11 f32[3,2] = neg(%9)\n"
                     "%12 f32[3,4] = neg(%10)\n"
                     "return %11, %12\n");
+    bench_close(&b);
+}
+
+TEST(products_stay_apart_where_that_is_predicted_to_be_faster) {
+    bench b;
+    bench_open(&b);
+    wick_context *ctx = b.ctx;
+    ctx->tuning.cost_step_ns = 1; /* and so there is nothing to save */
+    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(8, 5)), *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 16)), *v = wick_ones(ctx, WICK_F32, WICK_DIMS(5, 16));
+    BENCH_COLLECT(&b, wick_neg(wick_matmul(x, w)), wick_neg(wick_matmul(x, v)));
+    b.graph->compiled = true;
+    bench_pass(&b, wick_pass_merge);
+    CHECK_GRAPH(&b, "%0 f32[5,16] = data()\n"
+                    "%1 f32[5,16] = data()\n"
+                    "%2 f32[8,5] = random_uniform()\n"
+                    "%3 f32[8,16] = matmul(%2, %0)\n"
+                    "%4 f32[8,16] = neg(%3)\n"
+                    "%5 f32[8,16] = matmul(%2, %1)\n"
+                    "%6 f32[8,16] = neg(%5)\n"
+                    "return %4, %6\n");
     bench_close(&b);
 }
 
@@ -58,7 +79,7 @@ TEST(merged_products_have_the_same_bits_and_follow_their_states) {
         int64_t m, k, n;
         int heads;
         bool taken;
-    } cases[] = {{1, 64, 32, 3, true}, {4, 20, 7, 4, true}, {40, 30, 4, 3, true}, {40, 30, 16, 3, false}, {5, 64, 16, 2, false}, {1, 256, 64, 3, true}, {4, 256, 64, 3, false}, {3, 0, 4, 2, true}, {0, 5, 4, 2, true}};
+    } cases[] = {{1, 64, 32, 3, true}, {4, 20, 7, 4, false}, {40, 30, 4, 3, true}, {40, 30, 16, 3, false}, {5, 64, 16, 2, false}, {1, 256, 64, 3, true}, {4, 256, 64, 3, false}, {3, 0, 4, 2, false}, {0, 5, 4, 2, true}};
     for (size_t c = 0; c < WICK_COUNTOF(cases); c++)
         for (int turned = 0; turned < 2; turned++) {
             wick_scope *scope = wick_scope_open(ctx);

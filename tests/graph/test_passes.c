@@ -234,6 +234,43 @@ TEST(fuse_keeps_the_terms_of_a_sum_with_the_sum) {
     bench_close(&b);
 }
 
+/* Sums of wide rows to columns begin their program anew on each part of a row. */
+TEST(fuse_leaves_apart_what_is_predicted_to_be_faster_so) {
+    for (int wins = 0; wins < 2; wins++) {
+        bench b;
+        bench_open(&b);
+        b.ctx->tuning.cost_piece_ns = wins ? 1 : 100000;
+        wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(8, 1024));
+        BENCH_COLLECT(&b, wick_sum(wick_square(x), WICK_AXES(0), false));
+        bench_pass(&b, wick_pass_fuse);
+        CHECK_GRAPH(&b, wins ? "%0 f32[8,1024] = data()\n"
+                               "%1 f32[1024] = fused(%0)\n"
+                               "  %0 f32[8,1024] = square(a)\n"
+                               "  %1 f32[1024] = sum(%0) axes=0\n"
+                               "  return %1\n"
+                               "return %1\n"
+                             : "%0 f32[8,1024] = data()\n"
+                               "%1 f32[8,1024] = square(%0)\n"
+                               "%2 f32[1024] = sum(%1) axes=0\n"
+                               "return %2\n");
+        bench_close(&b);
+    }
+}
+/* A program of many registers works on small blocks, each of which begins every op. */
+TEST(fuse_takes_elementwise_ops_where_that_is_predicted_to_be_faster) {
+    for (int wins = 0; wins < 2; wins++) {
+        bench b;
+        bench_open(&b);
+        b.ctx->tuning.cost_block_ns = wins ? 1 : 100000;
+        b.ctx->tuning.cost_step_ns = 1;
+        BENCH_COLLECT(&b, wick_exp(wick_sqrt(wick_ones(b.ctx, WICK_F32, WICK_DIMS(8, 1024)))));
+        bench_pass(&b, wick_pass_fuse);
+        CHECK_INT(bench_count(&b, "fused"), wins);
+        CHECK_INT(bench_count(&b, "exp"), !wins);
+        bench_close(&b);
+    }
+}
+
 /* What a batch norm does: x - mean is wanted by its variance, its values and its gradient. */
 TEST(rematerialise_makes_cheap_values_again_for_each_reader) {
     bench b;
@@ -252,6 +289,19 @@ TEST(rematerialise_makes_cheap_values_again_for_each_reader) {
                     "return %5, %6, %7\n");
     bench_pass(&b, wick_pass_fuse); /* two that come together are one again */
     bench_close(&b);
+}
+
+TEST(rematerialise_stores_what_is_predicted_to_be_faster_so) {
+    for (int wins = 0; wins < 2; wins++) {
+        bench b;
+        bench_open(&b);
+        b.ctx->tuning.cost_light_rate = wins ? 100000000 : 1;
+        wick_tensor *d = wick_sub(wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 4096)), VEC(b.ctx, 1));
+        BENCH_COLLECT(&b, wick_exp(d), wick_sum(d, WICK_ALL_AXES, false));
+        bench_pass(&b, wick_pass_rematerialise);
+        CHECK_INT(bench_count(&b, "sub"), wins ? 2 : 1);
+        bench_close(&b);
+    }
 }
 
 TEST(rematerialise_leaves_what_must_be_stored_or_costs_more) {

@@ -40,6 +40,31 @@ TEST(programs_behind_products_are_marked) {
     bench_close(&b);
 }
 
+static wick_status two_of_a_row(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    out[0] = wick_tanh(wick_matmul(in[0], in[1]));
+    return WICK_OK;
+}
+static void hear_ride(void *user, const char *pass, const char *node, const char *place, const char *text) {
+    (void)node, (void)place;
+    if (!strcmp(pass, "ride")) snprintf(user, 200, "%s", text);
+}
+
+TEST(a_program_rides_where_that_is_predicted_to_be_faster) {
+    static const wick_spec in[2] = {{"x", WICK_F32, 2, {700, 64}}, {"w", WICK_F32, 2, {64, 200}}};
+    for (int wins = 0; wins < 2; wins++) {
+        char text[200] = "";
+        const wick_tuning table = {.cost_step_ns = wins ? 1000000 : 1, .cost_piece_ns = wins ? 1 : 100000}; /* parts of rows of 200, each of which begins the program anew */
+        wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .tuning = &table});
+        wick_plan *plan = NULL;
+        CHECK_OK(ctx, wick_compile(ctx, two_of_a_row, NULL, 2, in, 1, &(wick_compile_options){.on_remark = hear_ride, .user = text}, &plan));
+        CHECK_STR_HAS(text, wins ? "; predicted to save " : "not within gemm_");
+        CHECK_STR_HAS(text, wins ? "taken: runs within gemm_" : " us there, ");
+        wick_plan_free(&plan);
+        wick_context_free(&ctx);
+    }
+}
+
 /* ---- the same bits -------------------------------------------------------------------------------------------------------- */
 
 enum { EPILOGUES = 17, MOST_OUT = 3 };
@@ -104,7 +129,8 @@ TEST(what_rides_has_the_bits_of_what_does_not_on_any_number_of_threads) {
         {"3 x 3", 2, 2, 0, 16, 32, 30, 3, 1, false, false},          {"1 x 1", 2, 3, 0, 40, 40, 14, 1, 1, false, false},        {"few channels", 2, 1, 0, 3, 8, 40, 7, 2, false, false},
         {"Winograd", 2, 1, 0, 64, 64, 28, 3, 1, false, false},       {"each on its own", 3, 2, 0, 24, 24, 23, 3, 1, false, false}, {"strided", 3, 1, 0, 40, 40, 15, 5, 2, false, true},
     };
-    wick_context *contexts[2] = {context_with(&(wick_context_options){.threads = 1}), context_with(&(wick_context_options){.threads = 3})};
+    const wick_tuning wins = {.cost_step_ns = 1000000}; /* so that all ride that can */
+    wick_context *contexts[2] = {context_with(&(wick_context_options){.threads = 1, .tuning = &wins}), context_with(&(wick_context_options){.threads = 3, .tuning = &wins})};
     int taken = 0, uses = 0, told[WICK_COUNTOF(shapes)] = {0};
     for (size_t i = 0; i < WICK_COUNTOF(shapes); i++)
         for (int e = 0; e < EPILOGUES; e++) {

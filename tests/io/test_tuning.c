@@ -59,8 +59,8 @@ static void refused(const char *from, const char *to, wick_status status, const 
 TEST(what_is_damaged_or_of_another_machine_is_told_and_not_used) {
     REQUIRE(scratch_context(NULL));
     good(at("tuning.txt"));
-    refused("wick tuning 1", "wick tuning 2", WICK_ERR_FORMAT, "line 1 is not");
-    refused("wick tuning 1\n", "", WICK_ERR_FORMAT, "line 1 is not");
+    refused("wick tuning 2", "wick tuning 1", WICK_ERR_FORMAT, "line 1 is not"); /* of a version that knew no costs */
+    refused("wick tuning 2\n", "", WICK_ERR_FORMAT, "line 1 is not");
     refused("machine ", "engine ", WICK_ERR_FORMAT, "names no machine");
     refused("; Wick ", "; Wick 9", WICK_ERR_MISMATCH, "another CPU, tier or version");
     refused("machine ", "machine x", WICK_ERR_MISMATCH, wick_tuning_machine());
@@ -80,6 +80,10 @@ TEST(what_is_damaged_or_of_another_machine_is_told_and_not_used) {
     refused("parallel_flops 1000\n", "parallel_flops 0\n", WICK_ERR_FORMAT, "is 0, not from");
     refused("parallel_flops 1000\n", "parallel_flops 999\n", WICK_ERR_FORMAT, "is 999, not from 1000");
     refused("parallel_flops 1000\n", "parallel_flops 100000001\n", WICK_ERR_FORMAT, "not from");
+    refused("\ncost_gemm_rate ", "\ncost_gemm_rate 0\n", WICK_ERR_FORMAT, "cost_gemm_rate is 0, not from 1");
+    refused("\ncost_memory_rate ", "\ncost_memory_rate 99999999", WICK_ERR_FORMAT, "not from 10 to 100000000");
+    refused("\ncost_near_bytes ", "\ncost_near_bytes -", WICK_ERR_FORMAT, "is no number");
+    refused("\ncost_other_rate ", "\ncost_other ", WICK_ERR_FORMAT, "of no known number");
     wick_context_free(&ctx);
 }
 

@@ -3,10 +3,15 @@
  *
  * Groups grow greedily in graph order: a node joins the group of a producer, or of a sibling that reads the same value, if the
  * merged group can still run at one point of time (no path leaves the group and comes back) and fits the limits of a program.
- * Values of dtypes narrower than their registers are rounded by a store, so a group does not look through them. */
+ * Values of dtypes narrower than their registers are rounded by a store, so a group does not look through them.
+ *
+ * Two become one where the model of kernels/cost.h says that this is no slower. It is slower where a program of many registers works on small blocks of what is in cache
+ * anyway, and where a reduction of wide rows to columns would have its program begin anew for each part of a row. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "graph/passes/rewrite.h"
+#include "ops/cost.h"
 
 #define NONE UINT32_MAX
 #define MAX_OPS 48
@@ -27,7 +32,47 @@ typedef struct fuser {
     uint32_t *readers_at, *readers; /* who reads a node's results: compressed rows */
     bool *is_output, *closed;       /* of a node; of a group: ends in a reduction */
     bool *early, *again;            /* of a group: has a node that is not of the backward pass, one that makes something again for it */
+    float *ns;                      /* of a group: what the model says, when it last grew */
+    double said;                    /* for remarks: the time that was compared, and how it is told */
+    char text[96];
 } fuser;
+
+/* What a group is as a program. */
+typedef struct extent {
+    int ops, light, n_in, n_out;
+    double bytes;
+} extent;
+
+static double program_ns(const fuser *f, const extent *e, double n, const wick_node *reduction) {
+    const wick_tuning *t = &f->graph->ctx->tuning;
+    wick_program_shape p = {.n = n, .light = e->light, .heavy = e->ops - e->light, .registers = e->ops + e->n_in, .reduces = reduction != NULL, .cols = 1, .results = 1};
+    wick_work w = {.bytes = e->bytes};
+    if (reduction) {
+        const wick_type *in = &reduction->in[0]->type;
+        const uint32_t axes = ((const wick_reduce_attr *)reduction->attr)->axes;
+        for (int d = in->rank; d-- > 0 && !(axes >> d & 1);) p.cols *= (double)in->dims[d];
+        p.results = (double)wick_type_count(&reduction->out[0].type);
+        w.bytes += (double)wick_type_bytes(&reduction->out[0].type);
+    }
+    wick_work_program(&w, t, &p);
+    return wick_work_ns(t, &w, 0, 1);
+}
+
+static void add_op(extent *e, const wick_node *node) { e->ops++, e->light += wick_op_is_light(node->op->ew); }
+
+/* Of a node alone. */
+static extent extent_of(const wick_node *node) {
+    extent e = {.n_in = node->n_in, .n_out = 1, .bytes = (double)wick_type_bytes(&node->out[0].type)};
+    add_op(&e, node);
+    for (int k = 0; k < node->n_in; k++) e.bytes += (double)wick_type_bytes(&node->in[k]->type);
+    return e;
+}
+static double alone_ns(const fuser *f, const wick_node *node) {
+    if (!wick_type_is_static(&node->out[0].type)) return 0;
+    const extent e = extent_of(node), read = {.n_in = 1, .bytes = (double)wick_type_bytes(&node->in[0]->type)};
+    if (node->op->flags & WICK_OP_REDUCE) return program_ns(f, &read, (double)wick_type_count(&node->in[0]->type), node);
+    return program_ns(f, &e, (double)wick_type_count(&node->out[0].type), NULL);
+}
 
 static bool is_elementwise(const wick_node *n) { return wick_node_fuses(n); }
 
@@ -84,13 +129,15 @@ static bool path_outside(fuser *f, uint32_t g, uint32_t h, const wick_node *node
 
 /* Would g with all of the group h fit a program? What passes between members must keep its bits in a register. Counts distinct inputs
  * from outside, and members seen from outside. What is made again for gradients and stored is stored for as short as it can be: not with other results. */
-static bool fits(const fuser *f, uint32_t g, uint32_t h) {
+static bool fits(const fuser *f, uint32_t g, uint32_t h, extent *e) {
     const wick_value *in[WICK_FUSED_MAX_IO];
     int n_in = 0, n_out = 0;
     bool again = false, others = false;
+    *e = (extent){0};
     for (int part = 0; part < 2; part++) {
         for (uint32_t m = part ? h : g; m != NONE; m = f->next[m]) {
             const wick_node *node = f->nodes[m];
+            add_op(e, node);
             for (int k = 0; k < node->n_in; k++) {
                 uint32_t p = f->of[node->in[k]->node->position];
                 if ((p == g || p == h) && p != NONE) {
@@ -102,6 +149,7 @@ static bool fits(const fuser *f, uint32_t g, uint32_t h) {
                 if (i < n_in) continue;
                 if (n_in == WICK_FUSED_MAX_IO) return false;
                 in[n_in++] = node->in[k];
+                e->bytes += (double)wick_type_bytes(&node->in[k]->type);
             }
             bool seen = f->is_output[m];
             for (uint32_t r = f->readers_at[m]; !seen && r < f->readers_at[m + 1]; r++) {
@@ -109,20 +157,32 @@ static bool fits(const fuser *f, uint32_t g, uint32_t h) {
                 seen = reader == NONE ? f->readers[r] != h : reader != g && reader != h;
             }
             n_out += seen;
+            if (seen) e->bytes += (double)wick_type_bytes(&node->out[0].type);
             again |= seen && node->flags & WICK_NODE_AGAIN;
             others |= !(node->flags & WICK_NODE_AGAIN);
         }
     }
+    e->n_in = n_in, e->n_out = n_out;
     return n_out <= WICK_FUSED_MAX_IO && !(again && others);
 }
 
 static const wick_type *space_of(const fuser *f, uint32_t g) { return &f->nodes[g]->out[0].type; }
 
+/* Does the model say that as one, of extent e, they take longer than their times alone? Not asked where memory is short, nor of shapes that aren't known. */
+static bool loses(const fuser *f, uint32_t g, const extent *e, const wick_node *reduction, double apart, double *together) {
+    const wick_type *space = space_of(f, g);
+    if (!wick_type_is_static(space)) return *together = 0, false;
+    *together = program_ns(f, e, (double)wick_type_count(space), reduction);
+    return *together > apart && !f->graph->ctx->live_target;
+}
+
 /* Group b becomes part of group a, if it may. No node after `at` is in a group yet. */
 static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     if (f->closed[a] || f->closed[b] || f->size[a] + f->size[b] > MAX_OPS) return false;
     if ((f->early[a] && f->again[b]) || (f->early[b] && f->again[a])) return false; /* it would be made at once, and kept */
-    if (!wick_same_dims(space_of(f, a), space_of(f, b)) || !fits(f, a, b)) return false;
+    extent e;
+    double ns;
+    if (!wick_same_dims(space_of(f, a), space_of(f, b)) || !fits(f, a, b, &e) || loses(f, a, &e, NULL, (double)f->ns[a] + (double)f->ns[b], &ns)) return false;
     for (uint32_t m = b; m != NONE; m = f->next[m])
         if (path_outside(f, a, b, f->nodes[m])) return false;
     for (uint32_t m = a; m != NONE; m = f->next[m])
@@ -132,6 +192,7 @@ static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     f->tail[a] = f->tail[b];
     f->first[a] = WICK_MIN(f->first[a], f->first[b]);
     f->size[a] += f->size[b];
+    f->ns[a] = (float)ns;
     f->early[a] |= f->early[b];
     f->again[a] |= f->again[b];
     cover(f, f->first[a], at);
@@ -143,6 +204,7 @@ static void place(fuser *f, wick_node *node) {
     const wick_type *space = &node->out[0].type;
     f->of[at] = f->first[at] = f->tail[at] = at;
     f->size[at] = 1;
+    f->ns[at] = (float)alone_ns(f, node);
     f->early[at] = !(node->flags & WICK_NODE_BACKWARD);
     f->again[at] = node->flags & WICK_NODE_AGAIN;
     /* What only a reduction reads joins that, and not those that others read too: it is then never stored. */
@@ -168,6 +230,13 @@ static void place(fuser *f, wick_node *node) {
     }
 }
 
+static bool reduction_loses(const fuser *f, uint32_t g, const wick_node *node, double *together) {
+    extent e;
+    fits(f, g, NONE, &e);
+    e.bytes -= (double)wick_type_bytes(&node->in[0]->type); /* it is not stored */
+    return loses(f, g, &e, node, (double)f->ns[g] + alone_ns(f, node), together);
+}
+
 /* A reduction joins the group of its input when nothing else is seen of that group: then its input is never stored. */
 static void place_reduction(fuser *f, wick_node *node) {
     wick_value *in = node->in[0];
@@ -179,10 +248,13 @@ static void place_reduction(fuser *f, wick_node *node) {
         for (uint32_t r = f->readers_at[m]; r < f->readers_at[m + 1]; r++)
             if (f->readers[r] != at && f->of[f->readers[r]] != g) return;
     }
+    double ns;
+    if (reduction_loses(f, g, node, &ns)) return;
     f->of[at] = g;
     f->next[f->tail[g]] = at;
     f->tail[g] = at;
     f->size[g]++;
+    f->ns[g] = (float)ns;
     f->closed[g] = true;
     cover(f, f->first[g], at);
 }
@@ -322,6 +394,11 @@ static bool rebuild(fuser *f) {
     return true;
 }
 
+static const char *model_says(fuser *f, double apart) {
+    snprintf(f->text, sizeof f->text, "predicted %.3g us together, %.3g apart", f->said * 1e-3, apart * 1e-3);
+    return f->text;
+}
+
 /* Why what `from` makes is stored, and not handed on in a register to `to`, that could run element by element with it. NULL: it isn't. */
 static const char *why_apart(fuser *f, uint32_t from, uint32_t to) {
     const wick_node *a = f->nodes[from], *b = f->nodes[to];
@@ -329,22 +406,29 @@ static const char *why_apart(fuser *f, uint32_t from, uint32_t to) {
     const uint32_t g = f->of[from], h = f->of[to];
     if (!is_elementwise(a) || !(reduces || is_elementwise(b)) || (g == h && g != NONE)) return NULL;
     if (!registers_hold(&a->out[0].type)) return "it is rounded to its dtype by a store";
-    if (reduces) return "the reduction's input is seen by others too";
+    if (reduces && f->closed[g]) return "a kernel ends in one reduction";
+    if (reduces) return reduction_loses(f, g, b, &f->said) ? model_says(f, (double)f->ns[g] + alone_ns(f, b)) : "the reduction's input is seen by others too";
     if (!wick_same_dims(&a->out[0].type, &b->out[0].type)) return "it is broadcast: computing it for each element it goes to would repeat it";
     if (f->closed[g]) return "a kernel ends in one reduction";
     if ((f->early[g] && f->again[h]) || (f->early[h] && f->again[g])) return "one of them is made again, later, so that it need not be kept";
     if (f->size[g] + f->size[h] > MAX_OPS) return "together they have too many ops for one kernel";
-    if (!fits(f, g, h)) return "together they have too many inputs or results for one kernel, or one is made again for others too";
+    extent e;
+    if (!fits(f, g, h, &e)) return "together they have too many inputs or results for one kernel, or one is made again for others too";
     for (uint32_t m = h; m != NONE; m = f->next[m])
         if (path_outside(f, g, h, f->nodes[m])) return "something between them has to run first";
     for (uint32_t m = g; m != NONE; m = f->next[m])
         if (path_outside(f, h, g, f->nodes[m])) return "something between them has to run first";
+    if (loses(f, g, &e, NULL, (double)f->ns[g] + (double)f->ns[h], &f->said)) return model_says(f, (double)f->ns[g] + (double)f->ns[h]);
     return "it is a result, or is read elsewhere too";
 }
 
 static void remark_all(fuser *f) {
     for (uint32_t i = 0; i < f->n; i++) {
-        if (f->of[i] == i && f->size[i] > 1) wick_remark(f->graph->ctx, "fuse", f->nodes[i], "taken: one kernel for it and %u more", f->size[i] - 1);
+        if (f->of[i] == i && f->size[i] > 1) {
+            double apart = 0;
+            for (uint32_t m = i; m != NONE; m = f->next[m]) apart += alone_ns(f, f->nodes[m]);
+            wick_remark(f->graph->ctx, "fuse", f->nodes[i], "taken: one kernel for it and %u more; predicted to save %.3g us of %.3g", f->size[i] - 1, (apart - (double)f->ns[i]) * 1e-3, apart * 1e-3);
+        }
         for (uint32_t r = f->readers_at[i]; r < f->readers_at[i + 1]; r++) {
             const char *why = why_apart(f, i, f->readers[r]);
             if (why) wick_remark(f->graph->ctx, "fuse", f->nodes[i], "not with %s (%s): %s", f->nodes[f->readers[r]]->op->name, f->nodes[f->readers[r]]->site ? f->nodes[f->readers[r]]->site : "?", why);
@@ -356,11 +440,11 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
     wick_graph_number(graph);
     size_t n = graph->n, edges = 0;
     for (size_t i = 0; i < n; i++) edges += graph->nodes[i]->n_in;
-    size_t words = 7 * n + (n + 1) + edges, bytes = words * sizeof(uint32_t) + 4 * n;
+    size_t words = 8 * n + (n + 1) + edges, bytes = words * sizeof(uint32_t) + 4 * n;
     uint32_t *memory = wick_calloc(&graph->ctx->alloc, bytes);
     if (!memory) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory fusing");
     fuser f = {.graph = graph, .nodes = graph->nodes, .n = (uint32_t)n, .of = memory, .next = memory + n, .tail = memory + 2 * n,
-               .first = memory + 3 * n, .size = memory + 4 * n, .stack = memory + 5 * n, .cut = memory + 6 * n, .readers_at = memory + 7 * n, .readers = memory + 8 * n + 1};
+               .first = memory + 3 * n, .size = memory + 4 * n, .stack = memory + 5 * n, .cut = memory + 6 * n, .ns = (float *)(memory + 7 * n), .readers_at = memory + 8 * n, .readers = memory + 9 * n + 1};
     f.is_output = (bool *)(memory + words);
     f.closed = f.is_output + n;
     f.early = f.closed + n;

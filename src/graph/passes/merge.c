@@ -2,13 +2,14 @@
  * attention, the heads of a network. With their biases and ReLU, which the epilogue pass has given them. The matrices follow from constants and from states that
  * the plan doesn't assign, so that they are laid side by side once in a workspace. Each element is the same sum in the same order: the bits stay.
  *
- * Taken where it was faster when measured (three products with biases, f32, AVX-512, k = 64, 128 and 256, one thread): a few rows of little work, whose steps cost
- * as much as the sums (2.5 times as fast for one row and 8 columns, 1.1 for one row of 128 with k = 128; 0.99 for two of these), and columns that fill fewer vectors
- * together (1.3 times for 4 columns each, whatever the rows, 1.1 for 8; 0.6 for 16, which fill one). Larger products lose up to a sixth, since what reads them finds rows further apart. */
+ * Taken where the model of kernels/cost.h says that it is faster: steps are saved, and columns that fill fewer vectors together; what reads the parts does so
+ * row by row. (Measured, f32, AVX-512, k = 64, 128 and 256, one thread: 2.5 times as fast for three of one row and 8 columns, 1.1 for one row of 128 with
+ * k = 128; 1.3 times for 4 columns each, whatever the rows, 1.1 for 8; 0.6 for 16, which fill one vector.) */
 #include "graph/passes/rewrite.h"
+#include "ops/cost.h"
 #include "wick/ops.h"
 
-enum { FEW_ROWS = 4, LITTLE_WORK = 3 * 128 * 128, VECTOR = 16, MOST = 8 };
+enum { FEW_ROWS = 6, VECTOR = 16, MOST = 8, PART_BLOCKS = 10 };
 
 /* A product that may be one of several. */
 static bool is_candidate(const wick_graph *graph, const wick_node *n) {
@@ -19,17 +20,30 @@ static bool go_together(const wick_node *a, const wick_node *b) {
     return a->in[0] == b->in[0] && a->n_in == b->n_in && ((const wick_matmul_attr *)a->attr)->relu == ((const wick_matmul_attr *)b->attr)->relu;
 }
 
-/* Is one product faster than n? */
-static bool wins(wick_node *const *nodes, int n) {
+/* The time of a product of `columns`: the rows of few lie one after the other, of more they fill vectors. */
+static double product_ns(const wick_tuning *t, double rows, double k, int64_t columns, double size) {
+    const double filled = rows > FEW_ROWS ? (double)WICK_ALIGN_UP(columns, VECTOR) : (double)columns;
+    const wick_work w = {.ops = {[WICK_RATE_GEMM] = 2 * rows * k * filled}, .bytes = size * (rows * k + k * (double)columns + rows * (double)columns)};
+    return wick_work_ns(t, &w, 0, 1);
+}
+
+/* Is one product faster than n? By how much, in ns, of what n take. */
+static bool wins(const wick_graph *graph, wick_node *const *nodes, int n, double *saved, double *apart) {
+    const wick_tuning *t = &graph->ctx->tuning;
     const wick_type *y = &nodes[0]->out[0].type;
-    int64_t columns = 0, widest = 0, rows = 1;
+    const double k = (double)nodes[0]->in[1]->type.dims[0], size = (double)wick_dtype_size((wick_dtype)y->dtype);
+    double rows = 1;
+    int64_t columns = 0;
+    for (int d = 0; d < y->rank - 1; d++) rows *= (double)y->dims[d];
+    *apart = 0;
     for (int i = 0; i < n; i++) {
         const int64_t width = nodes[i]->in[1]->type.dims[1];
         columns += width;
-        widest = WICK_MAX(widest, width);
+        *apart += product_ns(t, rows, k, width, size);
     }
-    for (int d = 0; d < y->rank - 1; d++) rows *= y->dims[d];
-    return (widest < VECTOR && (columns + VECTOR - 1) / VECTOR < n) || (rows <= FEW_ROWS && (double)rows * (double)nodes[0]->in[1]->type.dims[0] * (double)columns <= LITTLE_WORK);
+    const double parts = rows > 1 ? n * (PART_BLOCKS * (double)t->cost_block_ns + rows * (double)t->cost_row_ns) : 0; /* row by row, instead of as one array */
+    *saved = *apart - product_ns(t, rows, k, columns, size) - parts;
+    return *saved > 0;
 }
 
 /* The product of them all, and a slice for each. */
@@ -69,7 +83,8 @@ static bool rebuild(wick_graph *graph, wick_node *const *old, size_t n, uint32_t
         wick_resolve_inputs(old[i]);
         for (int k = 1; k < members; k++) wick_resolve_inputs(group[k]);
         graph->ctx->target = graph;
-        const bool merge = members > 1 && wins(group, members), good = merge ? merged(graph, group, members) : wick_graph_push(graph, old[i]);
+        double saved, apart;
+        const bool merge = members > 1 && wins(graph, group, members, &saved, &apart), good = merge ? merged(graph, group, members) : wick_graph_push(graph, old[i]);
         graph->ctx->target = NULL;
         if (!good) return false;
         for (uint32_t at = (uint32_t)i + 1, then; !merge && at; at = then) then = next[at - 1], next[at - 1] = 0; /* nor are some of them */
@@ -111,8 +126,12 @@ wick_status wick_pass_merge(wick_graph *graph, wick_msg *msg) {
                 bool first = next[i] != 0;
                 for (size_t k = 0; k < i && first; k++) first = next[k] != i + 1;
                 for (uint32_t at = (uint32_t)i + 1; first && at && members < MOST; at = next[at - 1]) group[members++] = old[at - 1];
-                if (first && wins(group, members)) wick_remark(graph->ctx, "merge", old[i], "one product for it and %d more of the same input", members - 1);
-                else if (first) wick_remark(graph->ctx, "merge", old[i], "not with %d more of the same input: no faster than one by one", members - 1);
+                double saved, apart;
+                if (!first) continue;
+                if (wins(graph, group, members, &saved, &apart))
+                    wick_remark(graph->ctx, "merge", old[i], "one product for it and %d more of the same input: predicted to save %.3g us of %.3g", members - 1, saved * 1e-3, apart * 1e-3);
+                else
+                    wick_remark(graph->ctx, "merge", old[i], "not with %d more of the same input: predicted to take %.3g us more than %.3g", members - 1, -saved * 1e-3, apart * 1e-3);
             }
         good = scope && rebuild(graph, old, n, next);
         wick_scope_close(&scope);

@@ -1,8 +1,9 @@
-/* rematerialise.c: a value that costs no more to make again than to read is made again for each of its readers, so that it can stay in
+/* rematerialise.c: a value that costs less to make again than to store and read, as the model of kernels/cost.h has it, is made again for each of its readers, so that it can stay in
  * a register of each and need not be stored: what a gradient needs of x - mean, or of where(mask, g, 0), it takes from x, from mask and
  * g. Only for large elementwise values that elementwise ops and reductions alone read: others have to be stored anyway. The same
  * arithmetic on the same numbers: the bits stay. Copies that come together in one fused node become one again there. */
 #include "graph/passes/rewrite.h"
+#include "ops/cost.h"
 
 enum { SMALL = 4096, READERS = 4, MOST = 16 }; /* elements of values that are not worth it; copies of one node, of a cast that widens */
 
@@ -77,6 +78,30 @@ static int readers_of(const remake *r, uint32_t at, uint32_t list[MOST]) {
     return n;
 }
 
+/* What it saves that `readers` of a value have a copy each, in ns: against it being written by the kernel of the first and read by the others. Copies read what the value is
+ * made of where their reader doesn't anyway. */
+static double saves_ns(const remake *r, uint32_t at, const uint32_t *list, int readers, int others, double *stored) {
+    const wick_node *node = r->graph->nodes[at];
+    const wick_tuning *t = &r->graph->ctx->tuning;
+    const double size = (double)wick_type_bytes(&node->out[0].type), around = size * (readers + others);
+    wick_work again = {0};
+    const wick_program_shape p = {.n = (double)wick_type_count(&node->out[0].type), .light = 1, .registers = node->n_in + 1};
+    wick_work_program(&again, t, &p);
+    const double arithmetic = wick_work_ns(t, &again, 0, 1) - (double)t->cost_step_ns;
+    double made = 0;
+    for (int i = 1 - (others > 0); i < readers; i++) {
+        const wick_node *by = r->graph->nodes[list[i]];
+        made += arithmetic;
+        for (int k = 0; k < node->n_in; k++) {
+            bool has = false;
+            for (int j = 0; j < by->n_in; j++) has |= by->in[j] == node->in[k];
+            if (!has) made += wick_bytes_ns(t, (double)wick_type_bytes(&node->in[k]->type), around);
+        }
+    }
+    *stored = wick_bytes_ns(t, size * readers, around);
+    return *stored - made;
+}
+
 static bool copy_for(remake *r, uint32_t at, uint32_t reader) {
     wick_graph *graph = r->graph;
     wick_node *node = graph->nodes[at], *copy = wick_graph_copy_node(graph, node, node->in);
@@ -107,7 +132,12 @@ static bool run(remake *r, size_t n, bool *is_output, wick_node **order) {
             others += !listed;
         }
         if (readers + (others > 0) < 2 || graph->n + (size_t)readers > 2 * n) continue;
-        wick_remark(graph->ctx, "rematerialise", graph->nodes[i], "made again for each of %d readers instead of stored", readers);
+        double stored, saved = saves_ns(r, i, list, readers, others, &stored);
+        if (saved < 0 && !graph->ctx->live_target) {
+            wick_remark(graph->ctx, "rematerialise", graph->nodes[i], "stored for %d readers: making it again for each is predicted to take %.3g us more", readers, -saved * 1e-3);
+            continue;
+        }
+        wick_remark(graph->ctx, "rematerialise", graph->nodes[i], "made again for each of %d readers instead of stored: predicted to save %.3g us of %.3g", readers, saved * 1e-3, stored * 1e-3);
         for (int k = others == 0; k < readers; k++)
             if (!copy_for(r, i, list[k])) return false;
     }

@@ -298,7 +298,7 @@ static void plan_reduction(wick_fused *f, size_t size) {
         f->tasks = ceil_div(l->units, l->task_items);
         return;
     }
-    f->block = (int)(f->block / line * line);
+    f->block = (int)(l->tiles > 1 ? line : f->block / line * line); /* rows of a tile lie apart: one by one they are read in place */
     if (!split_refused(f)) {
         const int64_t chunk_work = WICK_RED_CHUNK * line * (f->n_instr + 1);
         l->mode = WICK_FUSED_SPLIT;

@@ -1,0 +1,83 @@
+/* cost.c: the work of a step, as the model of kernels/cost.h counts it. Time depends on it and bits never do: what is left out makes a prediction worse, not a result. */
+#include "ops/cost.h"
+
+#include "ops/ops.h"
+
+enum { LANES = 16, FEW_ROWS = 6 }; /* of a tile's columns; of products that read B once and pad nothing */
+
+static double padded(int64_t columns) { return columns > 0 ? (double)WICK_ALIGN_UP(columns, LANES) / (double)columns : 1; }
+
+static void add_program(wick_work *w, const wick_tuning *t, const wick_fused *f) {
+    wick_program_shape p = {.n = (double)f->layout.total, .registers = f->n_reg, .reduces = f->reduces, .cols = 1, .results = 1};
+    for (int i = 0; i < f->n_instr; i++) wick_op_is_light(f->instr[i].op) ? p.light++ : p.heavy++;
+    for (int i = 0; f->reduces && i < f->rank; i++) {
+        if (i < f->n_keep || i >= f->n_keep + f->n_red) p.results *= (double)f->dims[i];
+        if (i >= f->n_keep + f->n_red) p.cols *= (double)f->dims[i];
+    }
+    wick_work_program(w, t, &p);
+}
+
+/* A product's rows of C that a task makes are done by more arithmetic where a program rides on them. */
+static void add_rider(wick_work *w, const wick_tuning *t, const wick_rider *r) {
+    if (r->program) add_program(w, t, &r->program->fused);
+}
+
+static wick_rate family(const wick_step *s) {
+    switch (s->kind) {
+    case WICK_STEP_MAX_POOL:
+    case WICK_STEP_MEAN_POOL:
+    case WICK_STEP_MEAN_POOL_SHARE: return WICK_RATE_POOL;
+    case WICK_STEP_SOFTMAX:
+    case WICK_STEP_LAYER_NORM:
+    case WICK_STEP_CROSS_ENTROPY: return WICK_RATE_ROWS;
+    case WICK_STEP_ATTENTION: return WICK_RATE_ATTENTION;
+    case WICK_STEP_RECURRENT: return WICK_RATE_RECURRENT;
+    case WICK_STEP_INT8: return WICK_RATE_INT8;
+    default: return s->node->op == &wick_op_attention_grad ? WICK_RATE_ATTENTION : WICK_RATE_OTHER;
+    }
+}
+
+wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_buffer *buffers) {
+    wick_work w = {.bytes = s->bytes, .tasks = (double)s->tasks};
+    for (int k = 0; k < s->n_refs; k++) {
+        const wick_buffer *b = &buffers[s->refs[k].buffer];
+        if (!s->refs[k].write && (b->kind == WICK_BUFFER_LEAF || b->kind == WICK_BUFFER_CONST)) w.far_bytes += (double)b->size;
+    }
+    w.far_bytes = WICK_MIN(w.far_bytes, w.bytes);
+    w.bytes -= w.far_bytes;
+    switch (s->kind) {
+    case WICK_STEP_PROGRAM: add_program(&w, t, &((const wick_step_program *)s->args)->fused); break;
+    case WICK_STEP_PROGRAM_END:
+    case WICK_STEP_CONV_SUM: w.ops[WICK_RATE_REDUCE] = s->bytes / 4; break;
+    case WICK_STEP_PACK: w.ops[WICK_RATE_OTHER] = s->bytes / 4; break; /* an element in two ops: they lie apart */
+    case WICK_STEP_GEMM: {
+        const wick_step_gemm *a = s->args;
+        w.ops[WICK_RATE_GEMM] = s->flops * (a->gemm.m > FEW_ROWS ? padded(a->gemm.n) : 1);
+        add_rider(&w, t, &a->rider);
+        break;
+    }
+    case WICK_STEP_CONV: {
+        const wick_step_conv *a = s->args;
+        const wick_convolution *c = &a->conv;
+        const double pad = padded(c->what == WICK_CONV_DATA ? c->ci : c->co);
+        if (c->depthwise) w.ops[WICK_RATE_DEPTHWISE] = s->flops;
+        else if (c->winograd) w.ops[WICK_RATE_WINOGRAD] = s->flops;
+        else w.ops[WICK_RATE_CONV] = s->flops * pad;
+        add_rider(&w, t, &a->rider);
+        break;
+    }
+    case WICK_STEP_MAX_POOL_PUT: w.ops[WICK_RATE_OTHER] = 3 * s->flops; break; /* element by element, with branches */
+    default: w.ops[family(s)] = s->flops; break;
+    }
+    return w;
+}
+
+double wick_ride_ns(const wick_tuning *t, const wick_step *program, double result_bytes, double runs, double *without) {
+    const wick_fused *f = &((const wick_step_program *)program->args)->fused;
+    wick_work w = {.bytes = program->bytes};
+    add_program(&w, t, f);
+    *without = wick_work_ns(t, &w, 0, 1);
+    w.bytes = WICK_MAX(w.bytes - result_bytes, 0.0);
+    w.overhead += runs * ((double)t->cost_piece_ns + f->n_instr * (double)t->cost_block_ns);
+    return wick_work_ns(t, &w, 0, 1) - (double)t->cost_step_ns;
+}
