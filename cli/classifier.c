@@ -134,8 +134,8 @@ int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset 
 static int onnx_failed(const classifier *c, wick_status status, int blame) { return talk_fail(talk_code(status, blame), "%s", talk_why(c->ctx, status)); }
 
 /* Opens the file, which has to be a function of one batch of images. */
-static int open_onnx(classifier *c, const char *path, int blame) {
-    wick_status status = wick_onnx_open(c->ctx, path, NULL, &c->onnx);
+static int open_onnx(classifier *c, const char *path, const wick_onnx_limits *limits, int blame) {
+    wick_status status = wick_onnx_open(c->ctx, path, limits, &c->onnx);
     if (status != WICK_OK) return onnx_failed(c, status, CLI_BAD_FILE);
     c->model = wick_onnx_model(c->onnx);
     const char *missing = wick_onnx_unsupported(c->onnx);
@@ -243,7 +243,7 @@ static int64_t onnx_width(classifier *c, const char *path, int blame) {
 
 int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *path, bool head, int blame) {
     int code = describe(c, ctx, dataset, data, "", "", "onnx:" CLASSIFIER_ONNX);
-    if (code == CLI_OK) code = open_onnx(c, path, blame);
+    if (code == CLI_OK) code = open_onnx(c, path, NULL, blame);
     if (code == CLI_OK) code = onnx_dims(c, path, blame);
     if (code != CLI_OK) return code;
     c->mean = 0, c->deviation = 1;
@@ -260,16 +260,22 @@ int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *da
     return make_parameters(c, path, blame);
 }
 
-/* A file by itself: nobody says what its classes are. */
-static int load_onnx(classifier *c, const char *path) {
-    c->deviation = 1;
-    c->data = strdup("");
-    int code = c->data ? open_onnx(c, path, CLI_BAD_FILE) : out_of_memory();
-    if (code == CLI_OK) code = onnx_dims(c, path, CLI_BAD_FILE);
-    if (code == CLI_OK) code = adapt_onnx(c, path, 0, false, CLI_BAD_FILE);
+int classifier_open_onnx(classifier *c, wick_context *ctx, const char *path, const wick_onnx_limits *limits) {
+    *c = (classifier){.ctx = ctx, .deviation = 1, .data = strdup("")};
+    return c->data ? open_onnx(c, path, limits, CLI_BAD_FILE) : out_of_memory();
+}
+
+/* Nobody says what its classes are called. */
+int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool head) {
+    int code = onnx_dims(c, path, CLI_BAD_FILE);
+    const int64_t width = code != CLI_OK ? 0 : onnx_width(c, path, CLI_BAD_FILE);
+    if (!width) return CLI_BAD_FILE;
+    c->classes = classes ? classes : width;
+    const bool fresh = head || width != c->classes;
+    code = adapt_onnx(c, path, c->classes, fresh, CLI_BAD_FILE);
     if (code != CLI_OK) return code;
+    if (fresh) talk("a fresh head of %lld class%s; the file's had %lld", (long long)c->classes, c->classes == 1 ? "" : "es", (long long)width);
     bool fits;
-    if (!(c->classes = onnx_width(c, path, CLI_BAD_FILE))) return CLI_BAD_FILE;
     wick_model_set_training(c->model, false);
     c->arch = strdup(path);
     if (!c->arch) return out_of_memory();
@@ -287,7 +293,7 @@ static int build_onnx(classifier *c, const char *checkpoint) {
     const char *slash = strrchr(checkpoint, '/');
     char *path;
     if (asprintf(&path, "%.*s%.*s", slash ? (int)(slash - checkpoint + 1) : 0, checkpoint, (int)length, name) < 0) return out_of_memory();
-    int code = open_onnx(c, path, CLI_BAD_FILE);
+    int code = open_onnx(c, path, NULL, CLI_BAD_FILE);
     if (code == CLI_OK) code = onnx_dims(c, path, CLI_BAD_FILE);
     if (code == CLI_OK) code = adapt_onnx(c, path, c->classes, head, CLI_BAD_FILE);
     free(path);
@@ -538,7 +544,10 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
     wick_checkpoint *file;
     char *file_path;
     const size_t length = strlen(path);
-    if (length > 5 && strcmp(path + length - 5, ".onnx") == 0) return load_onnx(c, path);
+    if (length > 5 && strcmp(path + length - 5, ".onnx") == 0) {
+        const int opened = classifier_open_onnx(c, ctx, path, NULL);
+        return opened == CLI_OK ? classifier_adapt_onnx(c, path, 0, false) : opened;
+    }
     int code = model_open(ctx, path, &file, &file_path);
     if (code == CLI_OK) code = load_from(c, file, file_path);
     wick_checkpoint_free(&file);

@@ -36,6 +36,9 @@ int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset 
                            const char *transform, const char *label, const char *arch, int blame);
 /* A new one for those images, of an ONNX file at path. It gets a fresh head if it has not as many outputs as there are classes, or head asks for it. */
 int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *path, bool head, int blame);
+/* Such a file by itself, to be trained: `classes` of them, or (0) as many as it has outputs. Between the two calls c->rank, dims and pixels may be set to what images are, where the file leaves it open. */
+int classifier_open_onnx(classifier *c, wick_context *ctx, const char *path, const wick_onnx_limits *limits);
+int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool head);
 /* What --input-range says, instead of what the data or the checkpoint say. "" and "auto" change nothing. */
 int classifier_set_range(classifier *c, const char *text, const char *whose, int blame);
 /* Puts the ONNX file that it was made of, and the files beside it, into the folder, as classifier_build looks for them. */

@@ -25,7 +25,7 @@ static const char **port_names(const planned *p, bool outputs) {
 
 /* The options of --train alone. */
 static const char *without_train(const cli_options *o) {
-    static const char *const names[] = {"loss", "label-smoothing", "optimizer", "lr", "momentum", "nesterov", "beta1", "beta2", "amsgrad", "weight-decay", "group", "clip", "freeze"};
+    static const char *const names[] = {"loss", "label-smoothing", "optimizer", "lr", "momentum", "nesterov", "beta1", "beta2", "amsgrad", "weight-decay", "group", "clip", "freeze", "head"};
     for (size_t i = 0; i < sizeof names / sizeof *names && !o->train; i++)
         if (options_given(o, names[i])) return names[i];
     return NULL;

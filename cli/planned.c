@@ -78,6 +78,7 @@ static int failed(const planned *p, wick_status status) {
     const wick_compile_options options = {.memory_budget = (size_t)p->o->memory_budget, .wide = p->o->wide};
     const char *option = talk_compiling(p->ctx, status, &options);
     if (option) return talk_fail(CLI_USAGE, "--%s: %s", option, why);
+    if (strstr(why, "no parameter is in the group")) return talk_fail(CLI_USAGE, "%s", why); /* of --freeze or --group */
     return !can_be_left_out(p->o->without) ? talk_fail(CLI_USAGE, "--without: %s", why) : talk_fail(talk_code(status, p->o->model ? CLI_BAD_FILE : CLI_USAGE), "%s", why);
 }
 
@@ -189,12 +190,35 @@ static int named_network(planned *p) {
     return classifier_for_arch(&p->c, p->ctx, arch, o->inputs.items[0], o->classes);
 }
 
-static int plan_network(planned *p) {
+/* For compile --train: the ONNX file as wick train --model has it. */
+static int trained_onnx(planned *p) {
+    const cli_options *o = p->o;
+    classifier *c = &p->c;
+    if (o->inputs.n) return talk_fail(CLI_USAGE, "--input makes an input a constant, which --train does not take");
+    const wick_onnx_limits limits = budget_limits(o);
+    int code = classifier_open_onnx(c, p->ctx, o->model, &limits);
+    if (code == CLI_OK) code = ports_check_dims(o, c->onnx);
+    if (code != CLI_OK) return code;
+    const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
+    char place[300];
+    if (port.dims[0] < 0 && port_extent(o, &port, 0, -1) >= 0) return talk_fail(CLI_USAGE, "--dim %s: --batch says how many images are in a step", port_dim_name(&port, 0, place, sizeof place));
+    c->pixels = 1;
+    for (int d = 1; d < port.rank; d++) {
+        const int64_t extent = port_extent(o, &port, d, -1), most = (int64_t)1 << 40;
+        if (extent < 0) return talk_fail(CLI_USAGE, "%s: dim %d of its input \"%s\" has no extent: --dim %s=N says it", o->model, d, port.name, port_dim_name(&port, d, place, sizeof place));
+        c->dims[c->rank++] = extent;
+        c->pixels = extent && c->pixels > most / extent ? most : c->pixels * extent; /* too many are refused then */
+    }
+    return classifier_adapt_onnx(c, o->model, options_given(o, "classes") ? o->classes : 0, o->head);
+}
+
+static int plan_network(planned *p, bool onnx) {
     const cli_options *o = p->o;
     if (options_given(o, "plans")) return talk_fail(CLI_USAGE, "--plans is for ranges of --dim");
-    if (o->dims.n) return talk_fail(CLI_USAGE, "--dim is for open extents of ONNX files; --batch says how many images");
-    if (o->model && o->inputs.n) return talk_fail(CLI_USAGE, "--input is for --arch and --net, and for inputs of an ONNX file");
-    int code = o->model ? classifier_load(&p->c, p->ctx, o->model) : named_network(p);
+    if (o->dims.n && !onnx) return talk_fail(CLI_USAGE, "--dim is for open extents of ONNX files; --batch says how many images");
+    if (o->model && o->inputs.n && !onnx) return talk_fail(CLI_USAGE, "--input is for --arch and --net, and for inputs of an ONNX file");
+    if (o->command == CMD_COMPILE && o->head && !onnx) return talk_fail(CLI_USAGE, "--head is for an ONNX file");
+    int code = onnx ? trained_onnx(p) : o->model ? classifier_load(&p->c, p->ctx, o->model) : named_network(p);
     if (code != CLI_OK) return code;
     wick_status status = WICK_OK;
     wick_model_set_training(p->c.model, o->train);
@@ -233,10 +257,11 @@ int planned_open(planned *p, const cli_options *o, wick_context *ctx) {
     const bool named = *o->arch || *o->net;
     if (!o->model && !named) return talk_fail(CLI_USAGE, "needs MODEL, or --arch or --net with --input (see wick %s --help)", cli_commands[o->command].name);
     if (o->model && named) return talk_fail(CLI_USAGE, "MODEL has its network; it takes no --arch or --net beside it");
-    if (options_given(o, "classes") && !named) return talk_fail(CLI_USAGE, "--classes is for --arch and --net");
     int code = o->model ? kind_check(o->model, AS_MODEL | AS_RUN, "a model") : CLI_OK;
     const file_kind *kind = code == CLI_OK && o->model ? kind_of(o->model) : NULL;
-    if (code == CLI_OK) code = kind && kind->as & AS_MODEL ? plan_onnx(p) : plan_network(p);
+    const bool onnx = kind && kind->as & AS_MODEL, trains = onnx && o->train && o->command == CMD_COMPILE;
+    if (code == CLI_OK && options_given(o, "classes") && !named && !trains) code = talk_fail(CLI_USAGE, "--classes is for --arch and --net%s", o->command == CMD_COMPILE ? ", and for --train of an ONNX file" : "");
+    if (code == CLI_OK) code = onnx && !trains ? plan_onnx(p) : plan_network(p, trains);
     if (code == CLI_OK && p->out_of_memory) code = talk_fail(CLI_FAILED, "out of memory");
     return code;
 }

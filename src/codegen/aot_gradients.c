@@ -373,7 +373,10 @@ wick_status wick_c_print_one_hot(wick_c_printer *p, const wick_step *s) {
     wick_text t = {0};
     wick_text_add(&t, "(const int64_t *at, %s *y) {\n", type);
     line(&t, 1, "for (long i = 0; i < %lld; i++)", LL(m->count));
-    line(&t, 2, "for (long c = 0; c < %lld; c++) *y++ = at[i] == c;", LL(m->classes));
+    if (*wick_c_store(dtype))
+        line(&t, 2, "for (long c = 0; c < %lld; c++) *y++ = %s(at[i] == c ? 1.0f : 0.0f);", LL(m->classes), wick_c_store(dtype));
+    else
+        line(&t, 2, "for (long c = 0; c < %lld; c++) *y++ = at[i] == c;", LL(m->classes));
     wick_text_add(&t, "}\n");
     wick_c_kernel(p, "one_hot", &t);
     wick_c_argument(p, &s->refs[0], WICK_I64);

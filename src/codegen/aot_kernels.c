@@ -46,8 +46,9 @@ wick_status wick_c_print_copy(wick_c_printer *p, const wick_step *s) {
     f.rank = c->rank;
     f.n_in = f.n_out = f.n_reg = 1;
     f.scale = 1;
-    f.in[0].dtype = (uint8_t)c->src;
-    f.out[0].dtype = (uint8_t)c->dst;
+    const bool halves = c->src == c->dst && *wick_c_load(c->src); /* whose bits are moved */
+    f.in[0].dtype = (uint8_t)(halves ? WICK_U16 : c->src);
+    f.out[0].dtype = (uint8_t)(halves ? WICK_U16 : c->dst);
     for (int d = 0; d < c->rank; d++) {
         f.dims[d] = c->dims[d];
         f.in[0].strides[d] = c->src_strides[d];

@@ -67,7 +67,7 @@ wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s) {
     const wick_dtype dtype = (wick_dtype)s->node->out[0].type.dtype;
     const char *type = wick_c_memory(dtype);
     int depth = 1;
-    if (!type) return wick_c_refuse(p, s, "its elements are not written as C yet");
+    if (!type || (*wick_c_load(dtype) && !a->reads && a->how != WICK_ALONG_SET)) return wick_c_refuse(p, s, "its elements are not written as C yet");
     wick_text t = (wick_text){0};
     wick_text_add(&t, "(%s%s *data, const int64_t *index, %s%s *other) {\n", a->reads ? "const " : "", type, a->reads ? "" : "const ", type);
     for (int d = 0; d < a->rank; d++) line(&t, depth++, "for (long u%d = 0; u%d < %lld; u%d++)", d, d, LL(a->dim[d].n), d);

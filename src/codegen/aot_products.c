@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "codegen/aot_print.h"
+#include "kernels/convert/halves.h"
 #include "kernels/gemm/gemm_tuning.h"
 
 #define line wick_c_line
@@ -38,8 +39,10 @@ static void print_flush(wick_text *t, int depth, int64_t width, const char *cond
     }
     line(t, depth + 1, "}");
 }
-/* y = act(acc[j] (+ total[j]) + bias), for j < width. to: where row 0 goes; the others `step` elements on each. */
-static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, const char *bias, bool relu, const char *to, const char *type, int rows, int64_t step) {
+/* y = act(acc[j] (+ total[j]) + bias), for j < width. to: where row 0 goes; the others `step` elements on each. dtype: of y and bias; a sum is rounded to a narrow one before
+ * its bias is added. */
+static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, const char *bias, bool relu, const char *to, wick_dtype dtype, int rows, int64_t step) {
+    const char *type = wick_c_type(wick_ctype_of(dtype)), *load = wick_c_load(dtype), *store = wick_c_store(dtype);
     char acc[16], total[16];
     line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(width));
     for (int r = 0; r < rows; r++) {
@@ -48,21 +51,32 @@ static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, 
             line(t, depth + 1, "%s%s = %s[j] + %s[j];", r ? "" : type, r ? "s" : " s", total, acc);
         else
             line(t, depth + 1, "%s%s = %s[j];", r ? "" : type, r ? "s" : " s", acc);
-        if (bias) line(t, depth + 1, "s = s + %s;", bias);
+        if (bias && *load)
+            line(t, depth + 1, "s = %s(%s(s)) + %s(%s);", load, store, load, bias);
+        else if (bias)
+            line(t, depth + 1, "s = s + %s;", bias);
         if (relu) line(t, depth + 1, "s = s < 0 ? 0 : s;");
         if (r)
             line(t, depth + 1, "(&%s)[%lld] = s;", to, LL(r * step));
         else
-            line(t, depth + 1, "%s = s;", to);
+            line(t, depth + 1, *store ? "%s = %s(s);" : "%s = %ss;", to, store);
     }
     line(t, depth, "}");
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------------------------------- */
 
-/* B [k, n] in panels of `lanes` columns, [panel][k][lanes], the last one narrower. */
+/* What A and B hold, and what C and the bias do. */
+static wick_dtype operand_of(const wick_gemm *g) { return g->narrow ? (wick_dtype)g->narrow : g->type == WICK_CF32 ? WICK_F32 : WICK_F64; }
+static wick_dtype result_of(const wick_gemm *g) { return g->narrow ? (wick_dtype)g->result : operand_of(g); }
+
+/* Which element is term k of a sum: of each pair of bf16 the second is the first (kernels/gemm/narrow.h). */
+static int64_t term_of(const wick_gemm *g, int64_t k) { return g->narrow == WICK_BF16 && (k ^ 1) < g->k ? k ^ 1 : k; }
+static const char *term_text(const wick_gemm *g) { return g->narrow != WICK_BF16 || g->k < 2 ? "k" : g->k % 2 == 0 ? "(k ^ 1)" : "e"; }
+
+/* B [k, n] in panels of `lanes` columns, [panel][k][lanes], the last one narrower; k in the order of sums. */
 int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, int64_t lanes) {
-    const int64_t elem = (int64_t)wick_ctype_size(g->type);
+    const int64_t elem = (int64_t)wick_dtype_size(operand_of(g));
     char *packed = wick_arena_alloc(&p->arena, (size_t)(g->k * g->n * elem) + 1), *to = packed;
     if (!packed) {
         p->functions.failed = true;
@@ -70,8 +84,8 @@ int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, 
     }
     for (int64_t j = 0; j < g->n; j += lanes)
         for (int64_t k = 0; k < g->k; k++)
-            for (int64_t i = j; i < WICK_MIN(j + lanes, g->n); i++, to += elem) memcpy(to, b + (k * g->b_row + i * g->b_col) * elem, (size_t)elem);
-    return wick_c_constant(p, g->type == WICK_CF32 ? WICK_F32 : WICK_F64, packed, g->k * g->n);
+            for (int64_t i = j; i < WICK_MIN(j + lanes, g->n); i++, to += elem) memcpy(to, b + (term_of(g, k) * g->b_row + i * g->b_col) * elem, (size_t)elem);
+    return wick_c_constant(p, operand_of(g), packed, g->k * g->n);
 }
 
 /* A panel of columns [first, first + width), or one of those that begin at j0 in a loop. */
@@ -79,16 +93,18 @@ static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool p
     const wick_gemm *g = &m->gemm;
     const char *type = wick_c_type(g->type), *fma = g->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA";
     const bool blocks = g->k > g->kc;
-    char b[160], text[160], bias[64];
+    const char *term = term_text(g), *load = wick_c_load(operand_of(g)), *end = *load ? ")" : "";
+    char b[200], text[160], bias[64];
     print_sums(t, depth, width, blocks, type, 1);
     line(t, depth, "for (long k = 0; k < %lld; k++) {", LL(g->k));
     snprintf(text, sizeof text, "k %% %lld == 0 && k", LL(g->kc));
     if (blocks) print_flush(t, depth + 1, width, text, 1);
-    line(t, depth + 1, "const %s x = a[i * %lld + k * %lld];", type, LL(g->a_row), LL(g->a_col));
+    if (*term == 'e') line(t, depth + 1, "const long e = k < %lld ? k ^ 1 : k;", LL(g->k - 1));
+    line(t, depth + 1, "const %s x = %s%sa[i * %lld + %s * %lld]%s;", type, load, *load ? "(" : "", LL(g->a_row), term, LL(g->a_col), end);
     if (packed)
-        snprintf(b, sizeof b, "b[%s * %lld + k * %lld + j]", first, LL(g->k), LL(width));
+        snprintf(b, sizeof b, "%s%sb[%s * %lld + k * %lld + j]%s", load, *load ? "(" : "", first, LL(g->k), LL(width), end);
     else
-        snprintf(b, sizeof b, "b[k * %lld + (%s + j) * %lld]", LL(g->b_row), first, LL(g->b_col));
+        snprintf(b, sizeof b, "%s%sb[%s * %lld + (%s + j) * %lld]%s", load, *load ? "(" : "", term, LL(g->b_row), first, LL(g->b_col), end);
     line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(x, %s, acc[j]);", LL(width), fma, b);
     line(t, depth, "}");
     snprintf(text, sizeof text, "c[i * %lld + %s + j]", LL(g->c_row), first);
@@ -96,7 +112,7 @@ static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool p
         snprintf(bias, sizeof bias, "bias[%s + j]", first);
     else
         snprintf(bias, sizeof bias, "bias[i]");
-    print_epilogue(t, depth, width, blocks, g->bias ? bias : NULL, g->relu, text, type, 1, 0);
+    print_epilogue(t, depth, width, blocks, g->bias ? bias : NULL, g->relu, text, result_of(g), 1, 0);
 }
 
 void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, int64_t lanes, const char *const (*names)[2], int n_names) {
@@ -125,21 +141,21 @@ void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool pa
 wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
     const wick_step_gemm *m = s->args;
     const wick_gemm *g = &m->gemm;
-    if (g->narrow || g->amx || g->accumulate) return wick_c_refuse(p, s, "products of bf16 and f16 are not written yet");
-    const wick_dtype dtype = g->type == WICK_CF32 ? WICK_F32 : WICK_F64;
-    const char *type = wick_c_type(g->type);
-    const int64_t elem = (int64_t)wick_ctype_size(g->type), lanes = WICK_MIN(p->m->lanes, WICK_MAX(g->n, 1));
+    if (g->amx || g->accumulate) return wick_c_refuse(p, s, "products by tiles of AMX are not written");
+    const wick_dtype dtype = operand_of(g), result = result_of(g);
+    const char *type = wick_c_memory(dtype), *out = wick_c_memory(result);
+    const int64_t elem = (int64_t)wick_dtype_size(dtype), lanes = WICK_MIN(p->m->lanes, WICK_MAX(g->n, 1));
     bool one_b = true;
     for (int d = 0; d < m->batch_rank; d++) one_b &= m->b[d] == 0 || m->batch[d] == 1;
     const bool packed = one_b && wick_c_is_data(p, &s->refs[1]);
     if (packed && p->m->isa && dtype == WICK_F32) return wick_c_print_vector_product(p, s);
     wick_text t = (wick_text){0};
-    wick_text_add(&t, "(const %s *a, const %s *b, %s%s%s%s *c) {\n", type, type, g->bias ? "const " : "", g->bias ? type : "", g->bias ? " *bias, " : "", type);
+    wick_text_add(&t, "(const %s *a, const %s *b, %s%s%s%s *c) {\n", type, type, g->bias ? "const " : "", g->bias ? out : "", g->bias ? " *bias, " : "", out);
     int depth = 1;
     if (m->batch_rank) {
         for (int d = 0; d < m->batch_rank; d++) line(&t, depth++, "for (long n%d = 0; n%d < %lld; n%d++) {", d, d, LL(m->batch[d]), d);
         wick_text at[3] = {(wick_text){0}, (wick_text){0}, (wick_text){0}};
-        int64_t product = m->c / elem;
+        int64_t product = m->c / (int64_t)wick_dtype_size(result);
         for (int d = m->batch_rank - 1; d >= 0; d--) {
             wick_text_add(&at[0], " + n%d * %lld", d, LL(m->a[d] / elem));
             if (!packed) wick_text_add(&at[1], " + n%d * %lld", d, LL(m->b[d] / elem));
@@ -148,11 +164,11 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
         }
         wick_text_add(&t, "%*sconst %s *const a0 = a%s;\n", 4 * depth, "", type, at[0].at ? at[0].at : "");
         wick_text_add(&t, "%*sconst %s *const b0 = b%s;\n", 4 * depth, "", type, at[1].at ? at[1].at : "");
-        wick_text_add(&t, "%*s%s *const c0 = c%s;\n", 4 * depth, "", type, at[2].at ? at[2].at : "");
+        wick_text_add(&t, "%*s%s *const c0 = c%s;\n", 4 * depth, "", out, at[2].at ? at[2].at : "");
         for (int i = 0; i < 3; i++) t.failed = t.failed || at[i].failed, wick_text_free(&at[i]);
     }
-    static const char *const of_batch[][2] = {{" a[", " a0["}, {" b[", " b0["}, {" c[", " c0["}};
-    wick_c_print_rows(&t, depth, m, packed, lanes, of_batch, m->batch_rank ? 3 : 0);
+    static const char *const of_batch[][2] = {{" a[", " a0["}, {" b[", " b0["}, {" c[", " c0["}, {"(a[", "(a0["}, {"(b[", "(b0["}};
+    wick_c_print_rows(&t, depth, m, packed, lanes, of_batch, m->batch_rank ? 5 : 0);
     while (depth-- > 1) line(&t, depth, "}");
     wick_text_add(&t, "}\n");
     wick_c_kernel(p, "product", &t);
@@ -164,10 +180,10 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
         wick_c_argument(p, &s->refs[1], dtype);
     wick_text_add(&p->calls, ", ");
     if (g->bias) {
-        wick_c_argument(p, &s->refs[m->bias], dtype);
+        wick_c_argument(p, &s->refs[m->bias], result);
         wick_text_add(&p->calls, ", ");
     }
-    wick_c_argument(p, &s->refs[2], dtype);
+    wick_c_argument(p, &s->refs[2], result);
     wick_text_add(&p->calls, ");\n");
     return WICK_OK;
 }
@@ -177,6 +193,7 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
 typedef struct conv_print {
     const wick_convolution *c;
     const char *type, *fma;
+    wick_dtype held; /* of weights in memory */
     int64_t lanes, co, per_block; /* results at once; of a group; pieces of a block of the chain, 0: pieces are cut themselves */
     bool merged, blocks;          /* a piece is a row of the kernel, not a tap; there are several blocks */
 } conv_print;
@@ -267,7 +284,8 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
     char tap[160];
     print_tap(tap, sizeof tap, c, 2);
     line(t, depth, "const %s *v = x + %s * %lld%s;", q->type, pixel, LL(c->groups * c->ci), c->groups > 1 ? " + g * CI" : "");
-    line(t, depth, "const %s *u = %s + %s * %lld;", q->type, weights, tap, LL(c->ci * width));
+    const char *load = wick_c_load(q->held), *open = *load ? "(" : "", *end = *load ? ")" : "";
+    line(t, depth, "const %s *u = %s + %s * %lld;", wick_c_memory(q->held), weights, tap, LL(c->ci * width));
     line(t, depth, "for (long c = 0; c < %lld; c++) {", LL(c->ci));
     if (q->blocks && !q->per_block) {
         if (q->merged && c->kernel[2] > 1)
@@ -279,11 +297,11 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
         if (*out[0]) line(t, depth + 1, "if (%s) continue;", out[0]);
     }
     if (pixels == 1) {
-        line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(v[c], u[c * %lld + j], acc[j]);", LL(width), q->fma, LL(width));
+        line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(v[c], %s%su[c * %lld + j]%s, acc[j]);", LL(width), q->fma, load, open, LL(width), end);
     } else {
         line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) {", LL(width));
         for (int r = 0; r < pixels; r++)
-            line(t, depth + 2, "acc%d[j] = %s(v[c + %lld], u[c * %lld + j], acc%d[j]);", r, q->fma, LL(r * c->stride[2] * c->groups * c->ci), LL(width), r);
+            line(t, depth + 2, "acc%d[j] = %s(v[c + %lld], %s%su[c * %lld + j]%s, acc%d[j]);", r, q->fma, LL(r * c->stride[2] * c->groups * c->ci), load, open, LL(width), end, r);
         line(t, depth + 1, "}");
     }
     line(t, depth, "}");
@@ -293,7 +311,7 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
         snprintf(out[1], sizeof out[1], "bias[g * %lld + %s + j]", LL(q->co), o0);
     else
         snprintf(out[1], sizeof out[1], "bias[%s + j]", o0);
-    print_epilogue(t, depth, width, q->blocks, c->bias ? out[1] : NULL, c->relu, out[0], q->type, pixels, c->groups * c->co);
+    print_epilogue(t, depth, width, q->blocks, c->bias ? out[1] : NULL, c->relu, out[0], c->type == WICK_CF32 ? WICK_F32 : WICK_F64, pixels, c->groups * c->co);
 }
 
 static int open_pixels(wick_text *t, int depth, const wick_convolution *c, int dims) {
@@ -306,8 +324,8 @@ static int open_pixels(wick_text *t, int depth, const wick_convolution *c, int d
     return depth;
 }
 
-static void begin_conv(wick_text *t, const wick_convolution *c, const char *type) {
-    wick_text_add(t, "(const %s *x, const %s *w, %s%s%s%s *y) {\n", type, type, c->bias ? "const " : "", c->bias ? type : "", c->bias ? " *bias, " : "", type);
+static void begin_conv(wick_text *t, const wick_convolution *c, const char *type, wick_dtype held) {
+    wick_text_add(t, "(const %s *x, const %s *w, %s%s%s%s *y) {\n", type, wick_c_memory(held), c->bias ? "const " : "", c->bias ? type : "", c->bias ? " *bias, " : "", type);
 }
 
 /* All outputs of so many pixels of a row. */
@@ -339,12 +357,12 @@ static void print_pixels(wick_text *t, int depth, const conv_print *q, int pixel
 }
 
 /* Each channel on its own: one chain over the taps. Images may have their channels first, on either side. */
-static void print_depthwise(wick_text *t, const wick_convolution *c, const char *type, int64_t lanes) {
-    const char *fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA";
+static void print_depthwise(wick_text *t, const wick_convolution *c, const char *type, wick_dtype held, int64_t lanes) {
+    const char *fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", *load = wick_c_load(held), *weight = *load ? "(u[j])" : "u[j]";
     const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2], whole = c->groups - c->groups % lanes;
     char pixel[2][300], text[700], tap[160];
     print_tap(tap, sizeof tap, c, 2);
-    begin_conv(t, c, type);
+    begin_conv(t, c, type, held);
     int depth = open_pixels(t, 1, c, 3);
     wick_convolution one = *c;
     one.batch = 1; /* images are apart: planes lie between */
@@ -374,11 +392,11 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
             line(t, depth, "const %s *v = x + %s%s * %lld + %s;", type, image, c0, LL(in), pixel[0]);
         else
             line(t, depth, "const %s *v = x + %s%s * %lld + %s;", type, image, pixel[0], LL(c->groups), c0);
-        line(t, depth, "const %s *u = w + %s * %lld + %s;", type, tap, LL(c->groups), c0);
+        line(t, depth, "const %s *u = w + %s * %lld + %s;", wick_c_memory(held), tap, LL(c->groups), c0);
         if (c->planes[0])
-            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(u[j], v[j * %lld], acc[j]);", LL(width), fma, LL(in));
+            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%s, v[j * %lld], acc[j]);", LL(width), fma, load, weight, LL(in));
         else
-            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(u[j], v[j], acc[j]);", LL(width), fma);
+            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%s, v[j], acc[j]);", LL(width), fma, load, weight);
         while (depth > opened) line(t, --depth, "}");
         if (c->batch > 1) snprintf(image, sizeof image, "n * %lld + ", LL(out * c->groups));
         if (c->planes[1])
@@ -387,7 +405,7 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
             snprintf(text, sizeof text, "y[%s%s * %lld + %s + j]", image, pixel[1], LL(c->groups), c0);
         char bias[64];
         snprintf(bias, sizeof bias, "bias[%s + j]", c0);
-        print_epilogue(t, depth, width, false, c->bias ? bias : NULL, c->relu, text, type, 1, 0);
+        print_epilogue(t, depth, width, false, c->bias ? bias : NULL, c->relu, text, c->type == WICK_CF32 ? WICK_F32 : WICK_F64, 1, 0);
         line(t, --depth, "}");
     }
     while (depth > 1) line(t, --depth, "}");
@@ -400,8 +418,31 @@ static wick_c_weights view_of(const wick_convolution *c, bool from_last) {
     return (wick_c_weights){.of_group = c->co * c->ci * taps, .of_out = data ? taps : c->ci * taps, .of_source = data ? c->ci * taps : taps, .tap = from_last ? taps - 1 : 0, .of_tap = from_last ? -1 : 1};
 }
 
+/* bf16 or f16 where all of them are such numbers, as weights of a model that holds them so are, or one that mixed precision rounds: they stay 2 bytes. Else `dtype`. */
+static wick_dtype held_as(wick_dtype dtype, const void *data, int64_t n) {
+    const float *x = data;
+    bool bf16 = dtype == WICK_F32, f16 = bf16;
+    for (int64_t i = 0; i < n && (bf16 || f16); i++) {
+        const uint32_t bits = wick_bits_f32(x[i]);
+        bf16 = bf16 && !(bits & 0xffff);
+        f16 = f16 && wick_bits_f32(wick_f16_to_f32(wick_f16_from_f32(x[i]))) == bits;
+    }
+    return bf16 ? WICK_BF16 : f16 ? WICK_F16 : dtype;
+}
+static int held_constant(wick_c_printer *p, wick_dtype held, void *data, int64_t count) {
+    const float *from = data;
+    uint16_t *to = data; /* in place */
+    for (int64_t i = 0; i < count && *wick_c_load(held); i++) {
+        float x;
+        memcpy(&x, from + i, sizeof x);
+        const uint16_t half = held == WICK_F16 ? wick_f16_from_f32(x) : wick_bf16_from_f32(x);
+        memcpy(to + i, &half, sizeof half);
+    }
+    return wick_c_constant(p, held, data, count);
+}
+
 /* By the convolution `c` as it is printed: [tap][groups] of depthwise ones, else [group][panel][tap][source][lanes], the last panel narrower. */
-static int packed_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const char *w, int64_t lanes) {
+static int packed_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const char *w, int64_t lanes, wick_dtype held) {
     const int64_t elem = (int64_t)wick_ctype_size(c->type), taps = c->kernel[0] * c->kernel[1] * c->kernel[2], count = c->groups * c->co * c->ci * taps;
     char *packed = wick_arena_alloc(&p->arena, (size_t)(count * elem) + 1), *to = packed;
     if (!packed) {
@@ -420,7 +461,7 @@ static int packed_weights(wick_c_printer *p, const wick_convolution *c, wick_c_w
                         for (int64_t j = o; j < WICK_MIN(o + lanes, c->co); j++, to += elem)
                             memcpy(to, w + (g * v.of_group + j * v.of_out + i * v.of_source + t * v.of_tap) * elem, (size_t)elem);
     }
-    return wick_c_constant(p, c->type == WICK_CF32 ? WICK_F32 : WICK_F64, packed, count);
+    return held_constant(p, held, packed, count);
 }
 
 /* The same in the run. */
@@ -505,13 +546,38 @@ static void print_stretching(wick_c_printer *p, const wick_convolution *c, wick_
     wick_c_kernel(p, "stretch", &t);
 }
 
+/* Weights that are held as halves, [tap][ci][width], are transformed where they are used. */
+static void print_stretched_sums(wick_text *t, int depth, const wick_convolution *c, int64_t width, wick_dtype held) {
+    line(t, depth, "for (long c = 0; c < %lld; c++, u += %lld)", LL(c->ci), LL(width));
+    line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) {", LL(width));
+    for (int k = 0; k < 9; k++) line(t, depth + 2, "const float g%d%d = %s(u[%lld + j]);", k / 3, k % 3, wick_c_load(held), LL(k * c->ci * width));
+    for (int x = 0; x < 3; x++) line(t, depth + 2, "const float r1%d = 0.5f * (g0%d + g2%d + g1%d), r2%d = 0.5f * (g0%d + g2%d - g1%d);", x, x, x, x, x, x, x, x);
+    for (int y = 0; y < 4; y++) {
+        const char *of = y == 0 ? "g0" : y == 1 ? "r1" : y == 2 ? "r2" : "g2";
+        for (int x = 0; x < 4; x++) {
+            char u[64];
+            if (x == 0 || x == 3)
+                snprintf(u, sizeof u, "%s%d", of, x ? 2 : 0);
+            else
+                snprintf(u, sizeof u, "0.5f * (%s0 + %s2 %c %s1)", of, of, x == 1 ? '+' : '-', of);
+            line(t, depth + 2, "m[%d][j] = WICK_FMAF(v[%lld + c], %s, m[%d][j]);", 4 * y + x, LL((4 * y + x) * c->ci), u, 4 * y + x);
+        }
+    }
+    line(t, depth + 1, "}");
+}
+
 /* Outputs [o0, o0 + width) of a tile. */
-static void print_winograd_panel(wick_text *t, int depth, const wick_convolution *c, int64_t width, const char *o0) {
-    line(t, depth, "const float *u = w + %s * %lld;", o0, LL(16 * c->ci));
+static void print_winograd_panel(wick_text *t, int depth, const wick_convolution *c, int64_t width, const char *o0, wick_dtype held) {
+    const bool halves = *wick_c_load(held);
+    line(t, depth, "const %s *u = w + %s * %lld;", wick_c_memory(held), o0, LL((halves ? 9 : 16) * c->ci));
     line(t, depth, "float m[16][%lld] = {{0}};", LL(width));
-    line(t, depth, "for (long k = 0; k < 16; k++)");
-    line(t, depth + 1, "for (long c = 0; c < %lld; c++, u += %lld)", LL(c->ci), LL(width));
-    line(t, depth + 2, "KEEP for (long j = 0; j < %lld; j++) m[k][j] = WICK_FMAF(v[k * %lld + c], u[j], m[k][j]);", LL(width), LL(c->ci));
+    if (halves) {
+        print_stretched_sums(t, depth, c, width, held);
+    } else {
+        line(t, depth, "for (long k = 0; k < 16; k++)");
+        line(t, depth + 1, "for (long c = 0; c < %lld; c++, u += %lld)", LL(c->ci), LL(width));
+        line(t, depth + 2, "KEEP for (long j = 0; j < %lld; j++) m[k][j] = WICK_FMAF(v[k * %lld + c], u[j], m[k][j]);", LL(width), LL(c->ci));
+    }
     line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(width));
     line(t, depth + 1, "float a[2][4];");
     line(t, depth + 1, "for (long k = 0; k < 4; k++) {");
@@ -529,9 +595,9 @@ static void print_winograd_panel(wick_text *t, int depth, const wick_convolution
     line(t, depth, "}");
 }
 
-static void print_winograd(wick_text *t, const wick_convolution *c, int64_t lanes) {
+static void print_winograd(wick_text *t, const wick_convolution *c, int64_t lanes, wick_dtype held) {
     const int64_t whole = c->co - c->co % lanes;
-    wick_text_add(t, "(const float *x, const float *w, %sfloat *v, float *y) {\n", c->bias ? "const float *bias, " : "");
+    wick_text_add(t, "(const float *x, const %s *w, %sfloat *v, float *y) {\n", wick_c_memory(held), c->bias ? "const float *bias, " : "");
     line(t, 1, "for (long n = 0; n < %lld; n++)", LL(c->batch));
     line(t, 2, "for (long ty = 0; ty < %lld; ty += 2)", LL(c->out[1]));
     line(t, 3, "for (long tx = 0; tx < %lld; tx += 2) {", LL(c->out[2]));
@@ -554,14 +620,14 @@ static void print_winograd(wick_text *t, const wick_convolution *c, int64_t lane
     line(t, 4, "}");
     if (whole) {
         line(t, 4, "for (long o = 0; o < %lld; o += %lld) {", LL(whole), LL(lanes));
-        print_winograd_panel(t, 5, c, lanes, "o");
+        print_winograd_panel(t, 5, c, lanes, "o", held);
         line(t, 4, "}");
     }
     if (whole < c->co) {
         char first[32];
         snprintf(first, sizeof first, "%lld", LL(whole));
         line(t, 4, "{");
-        print_winograd_panel(t, 5, c, c->co - whole, first);
+        print_winograd_panel(t, 5, c, c->co - whole, first, held);
         line(t, 4, "}");
     }
     line(t, 3, "}");
@@ -622,6 +688,7 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const wick_dtype dtype = c->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const int64_t lanes = WICK_MIN(p->m->lanes, c->depthwise ? c->planes[0] || c->planes[1] ? 1 : c->groups : c->co);
     const wick_c_weights view = view_of(&m->conv, m->conv.what == WICK_CONV_DATA && !strided);
+    const wick_dtype held = known && !strided && !p->m->isa ? held_as(dtype, weights, c->groups * c->co * c->ci * taps) : dtype;
     if (!known) {
         if (c->winograd)
             print_stretching(p, c, view, lanes);
@@ -664,16 +731,16 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     if (strided) {
         wick_c_print_strided(&t, &m->conv, lanes);
     } else if (c->depthwise) {
-        print_depthwise(&t, c, type, lanes);
+        print_depthwise(&t, c, type, held, lanes);
     } else if (c->winograd) {
-        print_winograd(&t, c, lanes);
+        print_winograd(&t, c, lanes, held);
     } else {
-        conv_print q = {.c = c, .type = type, .fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", .lanes = lanes, .co = c->co};
+        conv_print q = {.c = c, .type = type, .fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", .held = held, .lanes = lanes, .co = c->co};
         q.merged = c->groups == 1 && c->dilation[2] == 1;
         const int64_t run = (q.merged ? c->kernel[2] : 1) * c->ci, pieces = taps * c->ci / run;
         q.per_block = run > WICK_GEMM_KC ? 0 : WICK_GEMM_KC / run;
         q.blocks = !q.per_block || pieces > q.per_block;
-        begin_conv(&t, c, type);
+        begin_conv(&t, c, type, held);
         /* Four pixels of a row at once read each weight once; where all of them are inside, and sums are many. */
         const int64_t tiled = p->m->lanes >= TILE_LANES && !may_leave(c, 2) ? c->out[2] - c->out[2] % TILE_PIXELS : 0;
         if (!tiled) {
@@ -707,7 +774,7 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     wick_c_argument(p, at[WICK_STEP_CONV_A], dtype);
     wick_text_add(&p->calls, ", ");
     if (known)
-        wick_c_constant_at(p, c->winograd ? stretched_weights(p, c, view, (const float *)(const void *)weights, lanes) : packed_weights(p, c, view, weights, lanes), 0);
+        wick_c_constant_at(p, c->winograd && held == dtype ? stretched_weights(p, c, view, (const float *)(const void *)weights, lanes) : packed_weights(p, c, view, weights, lanes, held), 0);
     else
         wick_c_argument(p, at[WICK_STEP_CONV_SHARED], dtype);
     wick_text_add(&p->calls, ", ");

@@ -36,9 +36,11 @@ const char *wick_c_suffix(wick_ctype type) {
 const char *wick_c_memory(wick_dtype dtype) {
     static const char *const names[WICK_DTYPE_COUNT] = {
         [WICK_F32] = "float", [WICK_F64] = "double", [WICK_I8] = "int8_t", [WICK_I16] = "int16_t", [WICK_I32] = "int32_t", [WICK_I64] = "int64_t", [WICK_U8] = "uint8_t",
-        [WICK_U16] = "uint16_t", [WICK_U32] = "uint32_t", [WICK_U64] = "uint64_t", [WICK_BOOL] = "uint8_t"};
+        [WICK_U16] = "uint16_t", [WICK_F16] = "uint16_t", [WICK_BF16] = "uint16_t", [WICK_U32] = "uint32_t", [WICK_U64] = "uint64_t", [WICK_BOOL] = "uint8_t"};
     return (unsigned)dtype < WICK_DTYPE_COUNT ? names[dtype] : NULL;
 }
+const char *wick_c_load(wick_dtype dtype) { return dtype == WICK_F16 ? "wick_f16_to_f32" : dtype == WICK_BF16 ? "wick_bf16_to_f32" : ""; }
+const char *wick_c_store(wick_dtype dtype) { return dtype == WICK_F16 ? "wick_f16_from_f32" : dtype == WICK_BF16 ? "wick_bf16_from_f32" : ""; }
 
 void wick_c_number(wick_text *out, wick_ctype type, double x) {
     char text[64];
@@ -163,11 +165,12 @@ static void print_registers(wick_text *out, const wick_fused *f, int depth, wick
     const wanted w = find_wanted(f);
     for (int i = 0; i < f->n_in; i++) {
         const wick_ctype type = wick_ctype_of((wick_dtype)f->in[i].dtype);
+        const char *load = wick_c_load((wick_dtype)f->in[i].dtype);
         if (!w.reg[i]) continue;
         indent(out, depth);
-        wick_text_add(out, "const %s r%d = x%d[", wick_c_type(type), i, i);
+        wick_text_add(out, "const %s r%d = %s%sx%d[", wick_c_type(type), i, load, *load ? "(" : "", i);
         print_index(out, f->in[i].strides, f->rank);
-        wick_text_add(out, "];\n");
+        wick_text_add(out, *load ? "]);\n" : "];\n");
     }
     for (int i = 0; i < f->n_instr; i++) {
         if (!w.reg[f->instr[i].dst]) continue;
@@ -180,10 +183,14 @@ static void print_registers(wick_text *out, const wick_fused *f, int depth, wick
 
 static void print_store(wick_text *out, const wick_fused *f, int o, const char *value, int depth) {
     const wick_dtype dtype = (wick_dtype)f->out[o].dtype;
+    const char *store = wick_c_store(dtype);
     indent(out, depth);
     wick_text_add(out, "y%d[", o);
     print_index(out, f->out[o].strides, f->rank);
-    wick_text_add(out, "] = %s%s%s%s;\n", wick_fused_native(dtype) ? "" : "(", wick_fused_native(dtype) ? "" : wick_c_memory(dtype), wick_fused_native(dtype) ? "" : ")", value);
+    if (*store)
+        wick_text_add(out, "] = %s(%s);\n", store, value);
+    else
+        wick_text_add(out, "] = %s%s%s%s;\n", wick_fused_native(dtype) ? "" : "(", wick_fused_native(dtype) ? "" : wick_c_memory(dtype), wick_fused_native(dtype) ? "" : ")", value);
 }
 
 static void print_plain(wick_text *out, const wick_fused *f, wick_c_uses *uses) {

@@ -14,8 +14,11 @@ typedef struct wick_c_uses {
 
 const char *wick_c_type(wick_ctype type);    /* "float" */
 const char *wick_c_suffix(wick_ctype type);  /* "f32" */
-/* How memory holds an element: "float", "int8_t"; NULL: in no way that is printed (halves, packed elements). */
+/* How memory holds an element: "float", "int8_t", of halves "uint16_t"; NULL: in no way that is printed (8 bits of floats, packed elements). */
 const char *wick_c_memory(wick_dtype dtype);
+/* What makes a float of such an element, and it of a float, where C's own conversion does not: "wick_f16_to_f32", "wick_f16_from_f32" of halves; else "". */
+const char *wick_c_load(wick_dtype dtype);
+const char *wick_c_store(wick_dtype dtype);
 
 /* A constant of the type: "0.25f", "INFINITY". */
 void wick_c_number(wick_text *out, wick_ctype type, double x);

@@ -176,6 +176,64 @@ END
     expect 2 "$wick" compile "${net[@]}" -o t --train --freeze nothing && has err "no parameter"
     expect 0 "$wick" compile --net "flatten, dropout 0.5, linear classes" --input 28,28 -o t --name net --train --quiet && has t/net.h "train.random: u64[2]"
 }
+# An ONNX file as wick train --model has it: the step that is written leaves the losses that its steps leave.
+test_compile_imported() {
+    [ -d "${WICK_MODELS:-}" ] && command -v cc >/dev/null || return 0
+    local lenet=$WICK_MODELS/bench/lenet/model.onnx part how=(--optimizer sgd --momentum 0 --lr 0.00001)
+    mkdir -p one
+    for part in train t10k; do # an image, the last of ten classes
+        { printf '\0\0\10\3\0\0\0\1\0\0\0\34\0\0\0\34' && yes wick | head -c 784; } >one/$part-images-idx3-ubyte
+        printf '\0\0\10\1\0\0\0\1\11' >one/$part-labels-idx1-ubyte
+    done
+    expect 0 env WICK_ISA=base "$wick" train --model "$lenet" --data one --batch 1 --epochs 6 "${how[@]}" --schedule constant --warmup 0 --input-range 0,255 --out six --quiet
+    expect 0 env WICK_ISA=base "$wick" train --model "$lenet" --data one --batch 1 --epochs 3 "${how[@]}" --schedule constant --warmup 0 --input-range 0,255 --out three --quiet
+    sed -n 's/.*"loss": \([^,]*\), "accuracy".*/\1/p' six/log.jsonl >want
+    cat >main.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include "i/net.h"
+int main(int argc, char **argv) { /* losses of so many steps */
+    static float x[NET_TRAIN_IMAGE_SIZE];
+    const int64_t label = 9;
+    float loss, first = 0;
+    for (unsigned i = 0; i < sizeof x / sizeof *x; i++) x[i] = (float)"wick\n"[i % 5];
+    for (int step = 0; step < atoi(argv[argc - 1]); step++) {
+        if (net_train(x, &label, &loss)) return 1;
+        if (step == 0) first = loss;
+        printf("%.9g\n", (double)loss);
+    }
+    return !(loss < first);
+}
+END
+    expect 0 "$wick" compile "$lenet" -o i --name net --train "${how[@]}" --quiet && has out "a step of training" && has i/net.h "f3.weight: f32[10, 84]"
+    cc -std=c11 -Wall -Wextra -Werror -pedantic -O2 main.c i/net.c -lm -o imported && ./imported 6 >got || fail "the emitted step of lenet does not train"
+    cmp want got || fail "other losses than those of wick train --model"
+    # A run goes on with its weights.
+    expect 0 "$wick" compile three/last.safetensors -o i --name net --train "${how[@]}" --quiet && cc -std=c11 -O2 main.c i/net.c -lm -o imported && ./imported 3 >got || fail "the emitted step of the run does not train"
+    tail -3 want | cmp - got || fail "other losses than those of the run that goes on"
+    # Halves, with a state of the loss's scale.
+    expect 0 "$wick" compile three -o i --name net --train "${how[@]}" --precision f16 --quiet && has i/net.h "optim.scale.good: i64" && cc -std=c11 -Wall -Wextra -Werror -pedantic -O2 main.c i/net.c -lm -o imported && ./imported 6 >got || fail "the step in f16 does not train"
+    expect 0 "$wick" compile "$WICK_MODELS/bench/dscnn/model.onnx" -o i --name net --train --batch 3 --classes 4 --freeze "onnx::Conv*" --loss mse && has err "a fresh head of 4 classes" && has i/net.h "target: f32[3, 4]"
+    cc -std=c11 -Wall -Wextra -Werror -pedantic -O1 -c i/net.c -o net.o || fail "the step of dscnn does not compile"
+    expect 0 "$wick" compile "$lenet" -o i --name net --train --head && has err "a fresh head of 10 classes"
+    expect 2 "$wick" compile "$lenet" -o n --head && has err "--head is for --train"
+    expect 2 "$wick" compile three -o n --train --head && has err "--head is for an ONNX file"
+    expect 2 "$wick" compile "$lenet" -o n --classes 4 && has err "and for --train of an ONNX file"
+    expect 2 "$wick" compile "$lenet" -o n --train --input x=1 && has err "which --train does not take"
+    expect 2 "$wick" compile "$lenet" -o n --train --freeze nothing && has err "no parameter"
+    expect 3 "$wick" compile "$WICK_MODELS/onnx/silero_vad_v6/model.onnx" -o n --train && has err "takes no batch of images"
+    expect 2 "$wick" compile "$WICK_MODELS/onnx/ppocr_cls/model.onnx" -o n --train && has err "has no extent: --dim "
+    [ ! -e n ] || fail "n was made"
+}
+test_compile_halves() {
+    command -v cc >/dev/null || return 0
+    expect 0 "$wick" compile --arch resnet8 --input 3,32,32 -o h --name net --json && local whole=$(json out const_bytes)
+    expect 0 "$wick" compile --arch resnet8 --input 3,32,32 -o h --name net --precision bf16 --json && [ $((2 * $(json out const_bytes))) -lt "$whole" ] || fail "weights in halves take more than half"
+    cc -std=c11 -Wall -Wextra -Werror -pedantic -O1 -c h/net.c -o net.o || fail "it does not compile"
+    has h/net.c wick_bf16_to_f32 && expect 0 "$wick" compile "${net[@]}" -o h --name net --precision f16 --wide conv --quiet && has h/net.c wick_f16_to_f32
+    expect 2 "$wick" compile "${net[@]}" -o h --precision f8 && has err "--precision"
+    expect 2 "$wick" compile "${net[@]}" -o h --precision f16 --wide nonesuch && has err "--wide"
+}
 test_wrong_uses() {
     expect 2 "$wick" plan && has err "needs MODEL, or --arch"
     expect 2 "$wick" plan --arch lenet && has err "--arch needs --input"

@@ -300,6 +300,58 @@ static const net nets[] = {
     {"taken_along", 3, {2, 6, 5}, taken_along, WICK_F32},              {"put_along", 3, {2, 6, 5}, put_along, WICK_F32},
 };
 
+/* Of halves: weights, products, and what is only moved. Inputs go beyond what f16 holds, and below. */
+static wick_tensor *halves(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims) { return wick_cast(made(ctx, WICK_F32, rank, dims), dtype); }
+#define HALVES(ctx, dtype, ...) halves(ctx, dtype, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__})
+static wick_tensor *half_layers(wick_context *ctx, wick_tensor *x, wick_dtype dtype) { /* an odd number of terms, and more than a block of them */
+    wick_tensor *h = wick_relu(wick_linear(wick_cast(x, dtype), HALVES(ctx, dtype, 37, 1101), HALVES(ctx, dtype, 37)));
+    return wick_cast(wick_softmax(wick_matmul(wick_tanh(h), HALVES(ctx, dtype, 37, 11)), -1), WICK_F32);
+}
+NET(half_layers_f16) { return half_layers(ctx, x, WICK_F16); }
+NET(half_layers_bf16) { return half_layers(ctx, x, WICK_BF16); }
+static wick_tensor *half_products(wick_tensor *x, wick_dtype dtype) { /* in the run, in batches, without terms */
+    wick_tensor *h = wick_cast(x, dtype), *y = wick_matmul(h, wick_transpose(h, -1, -2));
+    return wick_cast(wick_add(y, wick_matmul(wick_slice(h, -1, 0, 0, 1), wick_transpose(wick_slice(h, -1, 0, 0, 1), -1, -2))), WICK_F32);
+}
+NET(half_products_f16) { return half_products(x, WICK_F16); }
+NET(half_products_bf16) { return half_products(x, WICK_BF16); }
+static wick_tensor *half_images(wick_context *ctx, wick_tensor *x, wick_dtype dtype) { /* convolutions of all kinds, whose weights stay 2 bytes */
+    wick_tensor *h = wick_relu(CONV(wick_cast(x, dtype), HALVES(ctx, dtype, 21, 3, 5, 5), HALVES(ctx, dtype, 21), .pad = {2, 2}));
+    h = CONV(h, HALVES(ctx, dtype, 21, 1, 3, 3), HALVES(ctx, dtype, 21), .groups = 21, .pad = {1, 1});
+    h = CONV(h, HALVES(ctx, dtype, 12, 21, 1, 1), NULL);
+    h = wick_relu(CONV(h, HALVES(ctx, dtype, 12, 12, 3, 3), HALVES(ctx, dtype, 12), .pad = {1, 1}));
+    h = wick_max_pool(CONV(h, HALVES(ctx, dtype, 9, 4, 3, 2), NULL, .groups = 3, .stride = {2, 1}), &(wick_pool_options){.kernel = {2, 2}});
+    return wick_cast(wick_conv_transpose(h, HALVES(ctx, dtype, 9, 4, 2, 2), NULL, &(wick_conv_options){.stride = {2, 2}}), WICK_F32);
+}
+NET(half_images_f16) { return half_images(ctx, x, WICK_F16); }
+NET(half_images_bf16) { return half_images(ctx, x, WICK_BF16); }
+static wick_tensor *half_numbers(wick_tensor *x, wick_dtype dtype) {
+    wick_tensor *far = wick_cast(wick_mul(x, wick_exp(wick_mul(x, wick_like(x, 9)))), dtype), *near = wick_cast(wick_mul(x, wick_exp(wick_mul(wick_abs(x), wick_like(x, -9)))), dtype);
+    wick_tensor *lost = wick_cast(wick_div(x, wick_sub(x, x)), dtype), *whole = wick_cast(wick_cast(wick_mul(x, wick_like(x, 9)), WICK_I32), dtype), *wide = wick_cast(wick_cast(x, WICK_F64), dtype);
+    wick_tensor *all = wick_concat(5, (wick_tensor *[]){far, near, lost, whole, wide}, 0);
+    all = wick_concat(2, (wick_tensor *[]){all, wick_gather(all, 0, wick_from(wick_tensor_context(x), WICK_I64, 1, (const int64_t[]){3}, (const int64_t[]){4, -5, 2}))}, 0);
+    return wick_concat(2, (wick_tensor *[]){wick_cast(all, WICK_F32), wick_cast(wick_add(wick_max(all, WICK_AXES(0), true), wick_mean(near, WICK_ALL_AXES, true)), WICK_F32)}, 0);
+}
+NET(half_numbers_f16) { return half_numbers(x, WICK_F16); }
+NET(half_numbers_bf16) { return half_numbers(x, WICK_BF16); }
+
+static const net half_nets[] = {
+    {"half_layers_f16", 2, {3, 1101}, half_layers_f16, WICK_F32},      {"half_layers_bf16", 2, {3, 1101}, half_layers_bf16, WICK_F32},
+    {"half_products_f16", 4, {2, 3, 5, 9}, half_products_f16, WICK_F32}, {"half_products_bf16", 4, {2, 3, 5, 9}, half_products_bf16, WICK_F32},
+    {"half_images_f16", 4, {2, 3, 12, 15}, half_images_f16, WICK_F32}, {"half_images_bf16", 4, {2, 3, 12, 15}, half_images_bf16, WICK_F32},
+    {"half_numbers_f16", 2, {9, 30}, half_numbers_f16, WICK_F32},      {"half_numbers_bf16", 2, {9, 30}, half_numbers_bf16, WICK_F32},
+};
+/* The others in mixed precision. */
+static const net mixed_nets[] = {
+    {"conv_padded", 4, {2, 3, 9, 11}, conv_padded, WICK_F32},          {"conv_grouped_deep", 4, {1, 140, 4, 5}, conv_grouped_deep, WICK_F32},
+    {"conv_deep", 4, {1, 140, 5, 5}, conv_deep, WICK_F32},             {"conv_deeper", 4, {1, 200, 5, 4}, conv_deeper, WICK_F32},
+    {"winograd", 4, {2, 8, 9, 12}, winograd, WICK_F32},                {"winograd_unpadded", 4, {1, 4, 10, 11}, winograd_unpadded, WICK_F32},
+    {"depthwise_between", 4, {1, 3, 8, 9}, depthwise_between, WICK_F32}, {"pools", 4, {2, 3, 12, 13}, pools, WICK_F32},
+    {"layers", 2, {3, 700}, layers, WICK_F32},                         {"products_of_batches", 4, {2, 3, 4, 9}, products_of_batches, WICK_F32},
+    {"products_of_inputs", 2, {70, 9}, products_of_inputs, WICK_F32},  {"attention_causal", 4, {1, 3, 150, 6}, attention_causal, WICK_F32},
+};
+static wick_precision precision; /* of the plans */
+
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     out[0] = ((const net *)user)->body(ctx, in[0]);
     return WICK_OK;
@@ -317,7 +369,7 @@ static wick_plan *planned(wick_context *ctx, const net *n, double *x, double *wa
     }
     wick_plan *plan = NULL;
     wick_workspace *space = NULL;
-    CHECK_MSG(wick_compile(ctx, record, (void *)(uintptr_t)n, 1, &spec, 1, NULL, &plan) == WICK_OK, "%s: %s", n->name, wick_context_error(ctx));
+    CHECK_MSG(wick_compile(ctx, record, (void *)(uintptr_t)n, 1, &spec, 1, &(wick_compile_options){.precision = precision}, &plan) == WICK_OK, "%s: %s", n->name, wick_context_error(ctx));
     if (!plan || wick_workspace_new(plan, &space) != WICK_OK) return plan;
     CHECK(wick_run(space, (const void *[]){x}, (void *[]){want}) == WICK_OK);
     wick_workspace_free(&space);
@@ -370,22 +422,35 @@ static void check_net(const char *folder, const net *n, const wick_c_options *op
     wick_context_free(&ctx);
 }
 
-static void check_all(wick_c_options options, wick_tier tier, const char *flags) {
+static void check_list(const net *list, size_t n, wick_c_options options, wick_tier tier, const char *flags) {
     if (!compiled_possible()) SKIP("there is no compiler named cc");
     char folder[512];
     REQUIRE(compiled_folder(folder, sizeof folder));
     const wick_tier before = wick_tier_current();
     if (!wick_tier_force(tier)) SKIP("the CPU has no such tier");
-    for (size_t i = 0; i < WICK_COUNTOF(nets); i++) {
-        options.name = nets[i].name;
-        if (tier == WICK_TIER_AVX512 && nets[i].body == elementwise) continue; /* gelu, which that tier computes by another polynomial */
-        check_net(folder, &nets[i], &options, flags);
+    for (size_t i = 0; i < n; i++) {
+        options.name = list[i].name;
+        if (tier == WICK_TIER_AVX512 && list[i].body == elementwise) continue; /* gelu, which that tier computes by another polynomial */
+        check_net(folder, &list[i], &options, flags);
     }
     compiled_remove(folder);
     wick_tier_force(before);
 }
+static void check_all(wick_c_options options, wick_tier tier, const char *flags) { check_list(nets, WICK_COUNTOF(nets), options, tier, flags); }
 
 TEST(printed_plans_have_the_bits_of_the_base_tier) { check_all((wick_c_options){0}, WICK_TIER_BASE, ""); }
+TEST(halves_have_the_bits_of_the_base_tier) {
+    check_list(half_nets, WICK_COUNTOF(half_nets), (wick_c_options){0}, WICK_TIER_BASE, "");
+    check_list(half_nets, WICK_COUNTOF(half_nets), (wick_c_options){.lanes = 16, .weights_apart = true}, WICK_TIER_BASE, "-O3");
+}
+TEST(mixed_precision_has_the_bits_of_the_base_tier) {
+    for (precision = WICK_PRECISION_BF16; precision <= WICK_PRECISION_F16; precision++) check_list(mixed_nets, WICK_COUNTOF(mixed_nets), (wick_c_options){.lanes = precision == WICK_PRECISION_F16 ? 16 : 0}, WICK_TIER_BASE, "");
+    precision = WICK_PRECISION_F32;
+}
+TEST(variants_of_halves_have_the_bits_of_their_tiers) {
+    check_list(half_nets, WICK_COUNTOF(half_nets), (wick_c_options){.isa = "avx2"}, WICK_TIER_AVX2, "-mavx2 -mfma");
+    check_list(half_nets, WICK_COUNTOF(half_nets), (wick_c_options){.isa = "avx512", .lanes = 16}, WICK_TIER_AVX512, "-mavx512f -mavx512vl -mavx512dq -mfma");
+}
 TEST(lanes_and_files_of_weights_change_no_bit) { check_all((wick_c_options){.lanes = 3, .weights_apart = true}, WICK_TIER_BASE, ""); }
 TEST(pixels_at_once_change_no_bit) { check_all((wick_c_options){.lanes = 16}, WICK_TIER_BASE, "-O3"); }
 
@@ -458,16 +523,18 @@ TEST(an_index_or_a_length_out_of_range_is_returned) {
 
 /* ---- models ---------------------------------------------------------------------------------------------------------------------------------- */
 
+static size_t const_bytes; /* of the last one */
 static void check_model(const char *folder, const char *name, const char *path, const char *isa, const char *flags) {
     wick_context *ctx = NULL;
     wick_onnx *onnx = NULL;
     wick_plan *plan = NULL;
     wick_workspace *space = NULL;
-    wick_c_info info;
+    wick_c_info info = {0};
+    const wick_compile_options options = {.precision = precision};
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
     CHECK_OK(ctx, wick_onnx_open(ctx, path, NULL, &onnx));
     const wick_spec in = onnx ? wick_onnx_input_spec(onnx, 0) : (wick_spec){.rank = -1};
-    if (onnx) CHECK_OK(ctx, wick_onnx_compile(onnx, &in, NULL, &plan));
+    if (onnx) CHECK_OK(ctx, wick_onnx_compile(onnx, &in, &options, &plan));
     if (plan) CHECK_OK(ctx, wick_plan_write_c(plan, folder, &(wick_c_options){.name = name, .lanes = 16, .isa = isa}, &info));
     void *library = plan ? compiled_load(folder, name, flags) : NULL;
     CHECK_MSG(library, "%s", name);
@@ -480,7 +547,7 @@ static void check_model(const char *folder, const char *name, const char *path, 
         CHECK(wick_run(space, (const void *[]){given}, (void *[]){want}) == WICK_OK);
         CHECK_INT(run((const float *)given, (float *)got), 0);
         CHECK_MSG(memcmp(want, got, wick_spec_bytes(&out)) == 0, "%s: other bits", name);
-        if (!isa) CHECK(info.arena_bytes <= wick_plan_get_info(plan).arena_bytes); /* which holds packed weights too */
+        if (!isa && !precision) CHECK(info.arena_bytes <= wick_plan_get_info(plan).arena_bytes); /* which holds packed weights too */
         test_count("printed models", 1);
     }
     if (library) dlclose(library);
@@ -488,6 +555,7 @@ static void check_model(const char *folder, const char *name, const char *path, 
     wick_plan_free(&plan);
     wick_onnx_free(&onnx);
     wick_context_free(&ctx);
+    const_bytes = info.const_bytes;
 }
 
 TEST(small_models_have_the_bits_of_the_base_tier_and_of_others) {
@@ -501,7 +569,10 @@ TEST(small_models_have_the_bits_of_the_base_tier_and_of_others) {
     REQUIRE(wick_tier_force(WICK_TIER_BASE));
     for (size_t i = 0; i < WICK_COUNTOF(models); i++) {
         snprintf(path, sizeof path, "%s/bench/%s/model.onnx", all, models[i]);
-        check_model(folder, models[i], path, NULL, "");
+        size_t bytes[3];
+        for (precision = WICK_PRECISION_F32; precision <= WICK_PRECISION_F16; precision++) check_model(folder, models[i], path, NULL, ""), bytes[precision] = const_bytes;
+        precision = WICK_PRECISION_F32;
+        CHECK_MSG(bytes[1] < bytes[0] * 6 / 10 && bytes[2] < bytes[0] * 6 / 10, "%s: %zu bytes of constants, in halves %zu and %zu", models[i], bytes[0], bytes[1], bytes[2]);
     }
     static const char *const flags[] = {[WICK_TIER_AVX2] = "-mavx2 -mfma", [WICK_TIER_AVX512] = "-mavx512f -mfma"};
     for (wick_tier tier = WICK_TIER_AVX2; tier <= WICK_TIER_AVX512; tier++)

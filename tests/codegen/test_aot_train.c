@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include "codegen/compiled.h"
 #include "tensor/tensors.h"
+#include "wick/onnx.h"
 #include "wick/wick.h"
 
 typedef struct net {
@@ -11,6 +12,7 @@ typedef struct net {
     wick_tensor *(*body)(wick_model *model, wick_tensor *x);
     bool mse;
     wick_optim_options optim;
+    wick_precision precision;
 } net;
 
 #define NET(id) static wick_tensor *id(wick_model *m, wick_tensor *x)
@@ -84,51 +86,85 @@ NET(noisy) { /* all that is drawn, where it may end within a block */
 }
 
 static const net nets[] = {
-    {"mlp", 2, {6, 40}, mlp, false, {.kind = WICK_ADAM}},
-    {"mlp_alone", 2, {1, 40}, mlp, false, {.kind = WICK_SGD}},
-    {"mlp_momentum", 2, {6, 40}, mlp, false, {.kind = WICK_SGD, .momentum = 0.9, .nesterov = true, .weight_decay = 1e-3}},
-    {"mlp_adamw", 2, {6, 40}, mlp, false, {.kind = WICK_ADAMW, .clip_norm = 0.5}},
-    {"mlp_rmsprop", 2, {6, 40}, mlp, false, {.kind = WICK_RMSPROP, .centered = true}},
-    {"mlp_lion", 2, {6, 40}, mlp, false, {.kind = WICK_LION}},
-    {"mlp_cosine", 2, {6, 40}, mlp, false, {.kind = WICK_ADAM, .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = 2, .total = 6}}},
-    {"wide", 2, {3, 600}, wide, false, {.kind = WICK_ADAM}},
-    {"lenet", 4, {3, 1, 28, 28}, lenet, false, {.kind = WICK_ADAM}},
-    {"strided", 4, {2, 3, 21, 18}, strided, false, {.kind = WICK_SGD}},
-    {"strided_deep", 4, {2, 3, 9, 8}, strided_deep, false, {.kind = WICK_SGD}},
-    {"grouped", 4, {2, 3, 9, 10}, grouped, false, {.kind = WICK_SGD}},
-    {"winograd", 4, {2, 3, 9, 12}, winograd, false, {.kind = WICK_SGD}},
-    {"separable", 4, {4, 3, 9, 10}, separable, false, {.kind = WICK_SGD, .momentum = 0.9}},
-    {"residual", 4, {2, 3, 12, 12}, residual, false, {.kind = WICK_ADAM}},
-    {"pooled_planes", 4, {2, 3, 8, 8}, pooled_planes, false, {.kind = WICK_SGD}},
-    {"line", 3, {2, 3, 30}, line, false, {.kind = WICK_ADAM}},
-    {"solid", 5, {2, 2, 5, 6, 7}, solid, false, {.kind = WICK_ADAM}},
-    {"normed", 2, {5, 20}, normed, false, {.kind = WICK_ADAM}},
-    {"dropped", 4, {3, 2, 7, 6}, dropped, false, {.kind = WICK_ADAM}},
-    {"noisy", 2, {5, 20}, noisy, false, {.kind = WICK_SGD}},
-    {"autoencoder", 2, {4, 30}, autoencoder, true, {.kind = WICK_ADAM}},
+    {"mlp", 2, {6, 40}, mlp, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"mlp_alone", 2, {1, 40}, mlp, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"mlp_momentum", 2, {6, 40}, mlp, false, {.kind = WICK_SGD, .momentum = 0.9, .nesterov = true, .weight_decay = 1e-3}, WICK_PRECISION_F32},
+    {"mlp_adamw", 2, {6, 40}, mlp, false, {.kind = WICK_ADAMW, .clip_norm = 0.5}, WICK_PRECISION_F32},
+    {"mlp_rmsprop", 2, {6, 40}, mlp, false, {.kind = WICK_RMSPROP, .centered = true}, WICK_PRECISION_F32},
+    {"mlp_lion", 2, {6, 40}, mlp, false, {.kind = WICK_LION}, WICK_PRECISION_F32},
+    {"mlp_cosine", 2, {6, 40}, mlp, false, {.kind = WICK_ADAM, .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = 2, .total = 6}}, WICK_PRECISION_F32},
+    {"wide", 2, {3, 600}, wide, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"lenet", 4, {3, 1, 28, 28}, lenet, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"strided", 4, {2, 3, 21, 18}, strided, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"strided_deep", 4, {2, 3, 9, 8}, strided_deep, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"grouped", 4, {2, 3, 9, 10}, grouped, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"winograd", 4, {2, 3, 9, 12}, winograd, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"separable", 4, {4, 3, 9, 10}, separable, false, {.kind = WICK_SGD, .momentum = 0.9}, WICK_PRECISION_F32},
+    {"residual", 4, {2, 3, 12, 12}, residual, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"pooled_planes", 4, {2, 3, 8, 8}, pooled_planes, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"line", 3, {2, 3, 30}, line, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"solid", 5, {2, 2, 5, 6, 7}, solid, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"normed", 2, {5, 20}, normed, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"dropped", 4, {3, 2, 7, 6}, dropped, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"noisy", 2, {5, 20}, noisy, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"autoencoder", 2, {4, 30}, autoencoder, true, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+};
+/* In halves: products and convolutions narrow, the rest and the states f32. A loss scaled so that the first steps overflow is backed off. */
+static const net narrow_nets[] = {
+    {"mlp_bf16", 2, {6, 40}, mlp, false, {.kind = WICK_ADAM}, WICK_PRECISION_BF16},
+    {"mlp_f16", 2, {6, 40}, mlp, false, {.kind = WICK_SGD, .momentum = 0.9, .loss_scale = {.initial = 0x1p21}}, WICK_PRECISION_F16},
+    {"wide_bf16", 2, {3, 1101}, wide, false, {.kind = WICK_ADAM}, WICK_PRECISION_BF16},
+    {"wide_f16", 2, {3, 601}, wide, false, {.kind = WICK_ADAM, .loss_scale = {.initial = 256}}, WICK_PRECISION_F16},
+    {"lenet_bf16", 4, {3, 1, 28, 28}, lenet, false, {.kind = WICK_ADAM}, WICK_PRECISION_BF16},
+    {"lenet_f16", 4, {3, 1, 28, 28}, lenet, false, {.kind = WICK_ADAM, .loss_scale = {.initial = 65536}}, WICK_PRECISION_F16},
+    {"strided_bf16", 4, {2, 3, 21, 18}, strided, false, {.kind = WICK_SGD}, WICK_PRECISION_BF16},
+    {"winograd_f16", 4, {2, 3, 9, 12}, winograd, false, {.kind = WICK_SGD}, WICK_PRECISION_F16},
+    {"separable_bf16", 4, {4, 3, 9, 10}, separable, false, {.kind = WICK_SGD, .momentum = 0.9}, WICK_PRECISION_BF16},
+    {"autoencoder_f16", 2, {4, 30}, autoencoder, true, {.kind = WICK_ADAM}, WICK_PRECISION_F16},
+};
+/* Of ONNX files, as wick train --model has them. */
+static const net imported[] = {
+    {"onnx_lenet", 4, {3, 1, 28, 28}, NULL, false, {.kind = WICK_SGD, .momentum = 0.9}, WICK_PRECISION_F32},
+    {"onnx_mnist_cnn", 4, {2, 1, 28, 28}, NULL, false, {.kind = WICK_SGD, .momentum = WICK_ZERO}, WICK_PRECISION_F32},
+    {"onnx_dscnn", 4, {2, 1, 49, 10}, NULL, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"onnx_resnet8", 4, {2, 3, 32, 32}, NULL, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"onnx_resnet8", 4, {2, 3, 32, 32}, NULL, false, {.kind = WICK_SGD, .momentum = 0.9}, WICK_PRECISION_BF16},
+    {"onnx_autoencoder", 2, {2, 640}, NULL, true, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
 };
 
 typedef struct training {
     const net *n;
+    wick_onnx *onnx; /* of an imported one, whose model it is */
     wick_model *model;
     wick_optimizer *optimizer;
 } training;
 
+static wick_tensor *body(const training *t, wick_tensor *x) { return t->onnx ? wick_onnx_forward(t->onnx, x) : t->n->body(t->model, x); }
+static wick_status open_imported(training *t, wick_context *ctx) {
+    char path[1024];
+    const wick_spec one = {.dtype = WICK_F32, .rank = t->n->rank, .dims = {1, t->n->dims[1], t->n->dims[2], t->n->dims[3]}};
+    snprintf(path, sizeof path, "%s/bench/%s/model.onnx", getenv("WICK_MODELS"), t->n->name + strlen("onnx_"));
+    WICK_TRY(wick_onnx_open(ctx, path, NULL, &t->onnx));
+    t->model = wick_onnx_model(t->onnx);
+    wick_onnx_drop_softmax(t->onnx);
+    return wick_onnx_rebatch(t->onnx, &one);
+}
+
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
     training *t = user;
-    wick_tensor *y = t->n->body(t->model, in[0]);
+    wick_tensor *y = body(t, in[0]);
     out[0] = t->n->mse ? wick_mse(y, in[1]) : wick_cross_entropy(y, in[1]);
     return wick_optimizer_step(t->optimizer, out[0]);
 }
 static wick_status record_run(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
     training *t = user;
-    out[0] = t->n->body(t->model, in[0]);
+    out[0] = body(t, in[0]);
     return WICK_OK;
 }
 
-enum { STEPS = 4, MOST = 20000, STATES = 100 };
+enum { STEPS = 4, MOST = 20000, STATES = 200 };
 
 /* An image's numbers and the labels (or targets) of a batch. */
 static void fill(float *x, int64_t n, void *y, int64_t rows, int classes, bool mse) {
@@ -152,17 +188,20 @@ static void check_net(const char *folder, const net *n, int lanes, const char *i
     wick_plan *plan = NULL, *run_plan = NULL;
     wick_workspace *space = NULL, *run_space = NULL;
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 7}) == WICK_OK);
-    CHECK_OK(ctx, wick_model_new(ctx, &t.model));
+    const wick_compile_options options = {.precision = n->precision};
+    if (n->body) CHECK_OK(ctx, wick_model_new(ctx, &t.model));
+    else CHECK_OK(ctx, open_imported(&t, ctx));
     CHECK_OK(ctx, wick_optimizer_new(t.model, &n->optim, &t.optimizer));
     wick_spec in[2] = {{.dtype = WICK_F32, .rank = n->rank}, {.dtype = WICK_I64, .rank = 1, .dims = {n->dims[0]}}}, out;
     memcpy(in[0].dims, n->dims, sizeof n->dims);
     wick_model_set_training(t.model, false);
-    CHECK_OK(ctx, wick_compile(ctx, record_run, &t, 1, in, 1, NULL, &run_plan));
+    if (t.onnx) CHECK_OK(ctx, wick_onnx_prepare(t.onnx, in));
+    CHECK_OK(ctx, wick_compile(ctx, record_run, &t, 1, in, 1, &options, &run_plan));
     REQUIRE(run_plan);
     out = wick_plan_output(run_plan, 0);
     if (n->mse) in[1] = out;
     wick_model_set_training(t.model, true);
-    CHECK_OK(ctx, wick_compile(ctx, record, &t, 2, in, 1, NULL, &plan));
+    CHECK_OK(ctx, wick_compile(ctx, record, &t, 2, in, 1, &options, &plan));
     REQUIRE(plan);
 
     wick_c_state states[STATES];
@@ -199,6 +238,17 @@ static void check_net(const char *folder, const net *n, int lanes, const char *i
             if (step == 0) first = loss[0];
         }
         CHECK(first == first && first != 0);
+        if (t.onnx) { /* the same images again are learned */
+            float loss[2] = {0};
+            for (int step = 0; step < 3 * STEPS; step++) {
+                CHECK(wick_run(space, (const void *[]){x, y}, (void *[]){&loss[0]}) == WICK_OK);
+                CHECK_INT(train(x, y, &loss[1]), 0);
+                CHECK(memcmp(&loss[0], &loss[1], sizeof *loss) == 0);
+                if (step == 0) first = loss[1];
+            }
+            CHECK_MSG(loss[1] < first, "%s: the loss went from %g to %g", n->name, (double)first, (double)loss[1]);
+            test_count("steps of imported models", 4 * STEPS);
+        }
         int k = 0;
         for (int i = 0; i < n_states; i++) {
             const void *data;
@@ -226,25 +276,33 @@ static void check_net(const char *folder, const net *n, int lanes, const char *i
     wick_plan_free(&plan);
     wick_plan_free(&run_plan);
     wick_optimizer_free(&t.optimizer);
-    wick_model_free(&t.model);
+    if (!t.onnx) wick_model_free(&t.model);
+    wick_onnx_free(&t.onnx);
     wick_context_free(&ctx);
 }
 
-static void check_all(int lanes, wick_tier tier, const char *flags) {
+static void check_list(const net *list, size_t n, int lanes, wick_tier tier, const char *flags) {
     if (!compiled_possible()) SKIP("there is no compiler named cc");
     char folder[512];
     const wick_tier before = wick_tier_current();
     if (!wick_tier_force(tier)) SKIP("the CPU has no such tier");
     REQUIRE(compiled_folder(folder, sizeof folder));
-    for (size_t i = 0; i < WICK_COUNTOF(nets); i++)
-        if (tier != WICK_TIER_AVX512 || nets[i].body != normed) /* its gelu is by another polynomial there */
-            check_net(folder, &nets[i], lanes, tier == WICK_TIER_BASE ? NULL : wick_tier_name(tier), flags);
+    for (size_t i = 0; i < n; i++)
+        if (tier != WICK_TIER_AVX512 || !list[i].body || list[i].body != normed) /* its gelu is by another polynomial there */
+            check_net(folder, &list[i], lanes, tier == WICK_TIER_BASE ? NULL : wick_tier_name(tier), flags);
     compiled_remove(folder);
     wick_tier_force(before);
 }
+static void check_all(int lanes, wick_tier tier, const char *flags) { check_list(nets, WICK_COUNTOF(nets), lanes, tier, flags); }
 
 TEST(printed_training_steps_have_the_bits_of_the_base_tier) { check_all(0, WICK_TIER_BASE, ""); }
 TEST(lanes_change_no_bit_of_training) { check_all(32, WICK_TIER_BASE, "-O3"); }
+TEST(steps_in_halves_have_the_bits_of_the_base_tier) { check_list(narrow_nets, WICK_COUNTOF(narrow_nets), 0, WICK_TIER_BASE, ""); }
+TEST(variants_train_in_halves_with_the_bits_of_their_tier) { check_list(narrow_nets, WICK_COUNTOF(narrow_nets), 16, WICK_TIER_AVX512, "-mavx512f -mavx512vl -mavx512dq -mfma"); }
+TEST(imported_models_train_with_the_bits_of_the_base_tier) {
+    if (!getenv("WICK_MODELS")) SKIP("WICK_MODELS is not set");
+    check_list(imported, WICK_COUNTOF(imported), 16, WICK_TIER_BASE, "");
+}
 TEST(variants_train_with_the_bits_of_avx2) { check_all(0, WICK_TIER_AVX2, "-mavx2 -mfma"); }
 TEST(variants_train_with_the_bits_of_avx512) { check_all(32, WICK_TIER_AVX512, "-mavx512f -mavx512vl -mavx512dq -mfma"); }
 

@@ -1,5 +1,5 @@
 /* Random graphs as C files: what can be printed gives the bits of its plan. Of each graph those steps stay that have a printer; a graph is compiled for one of the tiers in turn.
- * A few hundred elements say nothing of speed: every loop, edge and sum of the printers is what is looked for.
+ * Half of them are made in mixed precision, of bf16 or f16. A few hundred elements say nothing of speed: every loop, edge and sum of the printers is what is looked for.
  *
  * WICK_FUZZ_GRAPHS=N in the environment: so many graphs. A failure is shrunk, and prints the seed, which WICK_FUZZ_SEED=... repeats, and the graph. */
 #include "base/base.h"
@@ -35,9 +35,10 @@ static void on_pass(void *user, const char *pass, const char *graph) {
 /* The plan as C in the folder; NULL where there is no printer for something, or no plan; or a gelu, which AVX-512 computes by another polynomial (docs/codegen.md). */
 static wick_plan *printed(trial *t, design *d, wick_spec in[INPUTS], wick_c_info *info) {
     const wick_c_options as = {.name = "graph", .isa = t->v->isa, .lanes = 1 + (int)(d->seed % 16)};
+    const wick_compile_options options = {.precision = d->seed / 1024 % 2 ? (wick_precision)(WICK_PRECISION_BF16 + d->seed / 2048 % 2) : WICK_PRECISION_F32, .on_pass = on_pass, .user = t};
     wick_plan *plan = NULL;
     const int n = input_specs(d, in);
-    if (wick_compile(t->ctx, record, d, n, in, OUTPUTS, &(wick_compile_options){.on_pass = on_pass, .user = t}, &plan) == WICK_OK && wick_plan_write_c(plan, t->folder, &as, info) != WICK_OK) wick_plan_free(&plan);
+    if (wick_compile(t->ctx, record, d, n, in, OUTPUTS, &options, &plan) == WICK_OK && wick_plan_write_c(plan, t->folder, &as, info) != WICK_OK) wick_plan_free(&plan);
     if (plan && t->v->tier == WICK_TIER_AVX512 && strstr(t->graph, "gelu(")) wick_plan_free(&plan);
     if (!plan) wick_context_clear_error(t->ctx);
     return plan;

@@ -1,6 +1,7 @@
 /* convert_tier.c: converters of this tier. The half formats go through integer arithmetic (or the CPU's own converters,
  * which ignore the denormal modes), so that no tier and no control word changes a bit. */
 #include "kernels/convert/convert.h"
+#include "kernels/convert/halves.h"
 #include "kernels/elementwise/ew.h"
 #include "kernels/elementwise/math.h"
 
@@ -23,29 +24,6 @@
 
 /* ---- half precision ---------------------------------------------------------------------------------------------- */
 
-/* Normal numbers: move the fields and rebias. Denormals: the fraction as a whole number times 2^-24, normal in f32.
- * NaN comes out quiet with its payload, as VCVTPH2PS does. */
-WICK_MATH float half_to_f32(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, body = h & 0x7fffu;
-    uint32_t normal = (body << 13) + 0x38000000u;
-    uint32_t tiny = wick_bits_f32((float)(int32_t)body * 0x1p-24f);
-    uint32_t special = (body << 13) | 0x7f800000u | (body > 0x7c00u ? 0x400000u : 0);
-    uint32_t r = body < 0x400u ? tiny : normal;
-    return wick_from_bits_f32((body >= 0x7c00u ? special : r) | sign);
-}
-/* Round to nearest even. Normal results: add half of the last place minus one, plus one if odd, to the bits. Denormal
- * ones: adding 1/2 leaves the number in units of 2^-24 in the low bits, rounded by the addition; inputs below 2^-26,
- * among them all that a thread may flush, give 0 anyhow. */
-WICK_MATH uint16_t half_from_f32(float x) {
-    uint32_t u = wick_bits_f32(x), sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
-    uint32_t normal = (a + 0xfffu + ((a >> 13) & 1u) - 0x38000000u) >> 13;
-    uint32_t small = wick_bits_f32(wick_from_bits_f32(a) + 0.5f) - 0x3f000000u;
-    uint32_t r = a < 0x38800000u ? small : normal;
-    r = a >= 0x477ff000u ? 0x7c00u : r; /* 65520 and above round to Inf */
-    r = a > 0x7f800000u ? 0x7e00u | ((a >> 13) & 0x1ffu) : r;
-    return (uint16_t)(r | sign);
-}
-
 #ifdef WICK_NEON
 static void load_f16(void *dst, const void *src, size_t n) {
     const uint16_t *s = src;
@@ -56,18 +34,18 @@ static void load_f16(void *dst, const void *src, size_t n) {
         vst1q_f32(d + i, vcvt_f32_f16(vget_low_f16(x)));
         vst1q_f32(d + i + 4, vcvt_high_f32_f16(x));
     }
-    for (; i < n; i++) d[i] = half_to_f32(s[i]);
+    for (; i < n; i++) d[i] = wick_f16_to_f32(s[i]);
 }
 static void store_f16(void *dst, const void *src, size_t n) {
     const float *s = src;
     uint16_t *d = dst;
     size_t i = 0;
     for (; i + 8 <= n; i += 8) vst1q_u16(d + i, (uint16x8_t)vcvt_high_f16_f32(vcvt_f16_f32(vld1q_f32(s + i)), vld1q_f32(s + i + 4)));
-    for (; i < n; i++) d[i] = half_from_f32(s[i]);
+    for (; i < n; i++) d[i] = wick_f16_from_f32(s[i]);
 }
 #elif !defined(__F16C__)
-CONVERT_LOOP(load_f16, uint16_t, float, half_to_f32(x))
-CONVERT_LOOP(store_f16, float, uint16_t, half_from_f32(x))
+CONVERT_LOOP(load_f16, uint16_t, float, wick_f16_to_f32(x))
+CONVERT_LOOP(store_f16, float, uint16_t, wick_f16_from_f32(x))
 #else
 static void load_f16(void *dst, const void *src, size_t n) {
     const uint16_t *s = src;
@@ -77,7 +55,7 @@ static void load_f16(void *dst, const void *src, size_t n) {
     for (; i + 16 <= n; i += 16) _mm512_storeu_ps(d + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(s + i))));
 #endif
     for (; i + 8 <= n; i += 8) _mm256_storeu_ps(d + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(s + i))));
-    for (; i < n; i++) d[i] = half_to_f32(s[i]);
+    for (; i < n; i++) d[i] = wick_f16_to_f32(s[i]);
 }
 static void store_f16(void *dst, const void *src, size_t n) {
     const float *s = src;
@@ -89,18 +67,13 @@ static void store_f16(void *dst, const void *src, size_t n) {
 #endif
     for (; i + 8 <= n; i += 8)
         _mm_storeu_si128((__m128i *)(d + i), _mm256_cvtps_ph(_mm256_loadu_ps(s + i), _MM_FROUND_TO_NEAREST_INT));
-    for (; i < n; i++) d[i] = half_from_f32(s[i]);
+    for (; i < n; i++) d[i] = wick_f16_from_f32(s[i]);
 }
 #endif
 
-/* bf16 is the upper half of f32; rounding to nearest even carries into the exponent, and into Inf, as it should. */
-WICK_MATH uint16_t bf16_from_bits(uint32_t u) {
-    uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16, quiet = (u >> 16) | 0x40u;
-    return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
-}
 CONVERT_LOOP(load_bf16, uint16_t, uint32_t, (uint32_t)x << 16)
 #ifndef __AVX512BW__
-CONVERT_LOOP(store_bf16, uint32_t, uint16_t, bf16_from_bits(x))
+CONVERT_LOOP(store_bf16, uint32_t, uint16_t, wick_bf16_of_bits(x))
 #else
 /* In the upper halves; the lower ones are left over. */
 static inline __attribute__((always_inline)) __m512i bf16_rounded(__m512i u) {
@@ -117,19 +90,19 @@ static void store_bf16(void *dst, const void *src, size_t n) {
     const __m512i upper = _mm512_loadu_si512(odd); /* the upper halves of two vectors, one after the other */
     for (; i + 32 <= n; i += 32)
         _mm512_storeu_si512(d + i, _mm512_permutex2var_epi16(bf16_rounded(_mm512_loadu_si512(s + i)), upper, bf16_rounded(_mm512_loadu_si512(s + i + 16))));
-    for (; i < n; i++) d[i] = bf16_from_bits(s[i]);
+    for (; i < n; i++) d[i] = wick_bf16_of_bits(s[i]);
 }
 #endif
 
 /* ---- eight bits: m fraction bits, an exponent bias, and what the codes at the top mean ------------------------------ */
 
-/* Finite codes, as in half_to_f32: all of them are normal numbers of f32. */
+/* Finite codes, as in wick_f16_to_f32: all of them are normal numbers of f32. */
 WICK_MATH uint32_t f8_finite(uint32_t body, int m, int bias) {
     uint32_t normal = (body << (23 - m)) + ((uint32_t)(127 - bias) << 23);
     uint32_t tiny = wick_bits_f32((float)(int32_t)body * wick_from_bits_f32((uint32_t)(128 - bias - m) << 23));
     return body < 1u << m ? tiny : normal;
 }
-/* The magnitude a = |x|, in bits, rounded to nearest even, as in half_from_f32: there is no top to it. NaN comes out above Inf, and both
+/* The magnitude a = |x|, in bits, rounded to nearest even, as in wick_f16_from_f32: there is no top to it. NaN comes out above Inf, and both
  * above all finite codes. */
 WICK_MATH int32_t f8_rounded(uint32_t a, int m, int bias) {
     uint32_t normal = (a + (1u << (22 - m)) - 1 + ((a >> (23 - m)) & 1u) - ((uint32_t)(127 - bias) << 23)) >> (23 - m);
