@@ -63,15 +63,16 @@ void wick_memory_free(const wick_plan *plan, wick_memory **memory) {
     wick_release(alloc, m, sizeof *m);
 }
 
+/* What threads read of a step, in lines that nothing else is written to. */
 typedef struct region {
-    const wick_step *step;
-    void *const *ptr;
+    _Alignas(WICK_ALIGN) const wick_step *step;
     char *scratch;
     size_t scratch_size;
     _Atomic int64_t fault; /* the earliest place, or INT64_MAX: the same for any number of threads */
     uint64_t deadline;     /* its tasks begin before; 0: none */
     const atomic_bool *cancel; /* or NULL */
     atomic_bool late;      /* some task did not run */
+    void *ptr[WICK_STEP_BUFFERS];
 } region;
 
 static void note_fault(region *r, int64_t at) {
@@ -146,11 +147,14 @@ static wick_status interrupted(const wick_execution *e) {
 }
 
 /* One step by all threads; returns the earliest fault or -1. */
-static int64_t run_parallel(const wick_execution *e, const wick_step *s, void *const *ptr, bool committing, bool *late) {
-    region r = {s, ptr, e->memory->scratch, e->plan->scratch, INT64_MAX, committing ? 0 : e->deadline, committing ? NULL : e->cancel, false};
-    wick_pool_run(e->pool, run_task, &r, s->tasks);
-    *late = r.late;
-    return r.fault == INT64_MAX ? -1 : r.fault;
+static int64_t run_parallel(const wick_execution *e, region *r, bool committing) {
+    r->scratch = e->memory->scratch;
+    r->scratch_size = e->plan->scratch;
+    atomic_init(&r->fault, INT64_MAX);
+    r->deadline = committing ? 0 : e->deadline;
+    r->cancel = committing ? NULL : e->cancel;
+    wick_pool_run(e->pool, run_task, r, r->step->tasks);
+    return r->fault == INT64_MAX ? -1 : r->fault;
 }
 
 static wick_status faulted(const wick_execution *e, const wick_step *s, int64_t at) {
@@ -176,20 +180,21 @@ static wick_status run_steps(wick_execution *e) {
         committing |= s->commits;
         if (!committing && (watched || (e->cancel && atomic_load_explicit(e->cancel, memory_order_relaxed)))) WICK_TRY(interrupted(e));
         if (plan->check_finite && (i == 0 || steps[i - 1].node != s->node)) finite = !committing && inputs_are_finite(e, s->node);
-        void *ptr[WICK_STEP_BUFFERS];
-        for (int k = 0; k < s->n_refs; k++) ptr[k] = base[s->refs[k].buffer] + s->refs[k].offset;
+        region r;
+        r.step = s;
+        atomic_init(&r.late, false);
+        for (int k = 0; k < s->n_refs; k++) r.ptr[k] = base[s->refs[k].buffer] + s->refs[k].offset;
         const uint64_t start = e->profile ? wick_now_ns() : 0;
-        bool late = false;
-        const int64_t fault = plan->parallel[i] ? run_parallel(e, s, ptr, committing, &late) : s->tasks > 0 ? s->run(s->args, ptr, 0, s->tasks, m->scratch) : -1;
+        const int64_t fault = plan->parallel[i] ? run_parallel(e, &r, committing) : s->tasks > 0 ? s->run(s->args, r.ptr, 0, s->tasks, m->scratch) : -1;
         if (e->profile) {
             m->step_ns[i] += wick_now_ns() - start;
             m->step_calls[i]++;
         }
-        if (late) return interrupted(e);
+        if (r.late) return interrupted(e);
         if (fault >= 0 && s->fault) return faulted(e, s, fault);
         if (s->kept) m->done[i] = true;
         if (finite && (i + 1 == plan->n_steps || steps[i + 1].node != s->node)) WICK_TRY(check_results(e, s->node));
-        if (s->jump && *(const int64_t *)ptr[0]) i = (size_t)((int64_t)i + s->jump - 1); /* loops and branches (control.c) */
+        if (s->jump && *(const int64_t *)r.ptr[0]) i = (size_t)((int64_t)i + s->jump - 1); /* loops and branches (control.c) */
     }
     return WICK_OK;
 }

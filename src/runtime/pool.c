@@ -14,10 +14,15 @@
  *
  * The caller fills in the region, opens the gate with a new serial, and takes tasks like everyone else. A worker joins
  * by a compare-exchange that adds 1 to active while the gate is open, and reads the region only between joining and
- * leaving. When no task is left to take, the caller closes the gate and waits for active to reach 0: then all tasks are
- * done, and nobody can touch the region. Each thread takes the tasks of its own share first, in order, then those of
- * others: regions that follow each other over the same data find it in the caches of the same cores. A worker that comes late, since it slept or was not scheduled, finds the gate
- * closed and costs nothing; no region ever waits for a worker that had no part in it.
+ * leaving. When no task is left to take, the caller closes the gate, unless all workers have joined, and waits for
+ * active to reach 0: then all tasks are done, and nobody can touch the region. Each thread takes the tasks of its own
+ * share first, in order, then those of others: regions that follow each other over the same data find it in the caches
+ * of the same cores. A worker that comes late, since it slept or was not scheduled, finds the gate closed and costs
+ * nothing; no region ever waits for a worker that had no part in it.
+ *
+ * Cores that share no cache are 0.1 to 0.4 us from each other for every line that one wrote and another touches. So the
+ * gate and the region are one line, what the tasks are given is asked for while it is on its way, and shares of others
+ * are looked at only where there may be something to take.
  *
  * A worker with nothing to do watches the gate for WORKER_SPIN_NS and then sleeps. With more threads than CPUs watching
  * would take the CPU from those that work: then it sleeps at once, and sleepers are woken one by one, each by the one
@@ -42,6 +47,7 @@ enum {
     SPINS_PER_CLOCK = 16,   /* pauses between looks at the clock */
     CHUNKS_PER_THREAD = 16, /* tasks are taken in chunks that still leave this many to each thread, for balance */
     MAX_CHUNK = 64,
+    ARG_LINES = 3, /* of what tasks are given, that are asked for at once */
     TAKEN_BITS = 24 /* of a share's word; the others say of which region */
 };
 
@@ -63,6 +69,13 @@ typedef struct worker {
     share share;
 } worker;
 
+/* What runs: constant while the gate is open. */
+typedef struct region {
+    wick_task_fn fn;
+    void *arg;
+    uint64_t tasks, chunk, shares, number;
+} region;
+
 struct wick_pool {
     const wick_allocator *alloc;
     size_t size; /* of this block */
@@ -77,11 +90,8 @@ struct wick_pool {
     /* One cache line for each thing that changes at its own pace. */
     _Alignas(WICK_ALIGN) _Atomic bool busy; /* a region runs, or a caller prepares one */
 
-    _Alignas(WICK_ALIGN) wick_task_fn fn; /* the region: constant while the gate is open */
-    void *arg;
-    uint64_t tasks, chunk, shares, region;
-
-    _Alignas(WICK_ALIGN) _Atomic uint64_t gate;
+    _Alignas(WICK_ALIGN) _Atomic uint64_t gate; /* with the region in one line: who joins has it */
+    region region;
 
     _Alignas(WICK_ALIGN) _Atomic int sleepers; /* changed under lock */
     pthread_mutex_t lock;
@@ -122,36 +132,40 @@ static uint64_t watch(wick_pool *p, uint64_t mask, uint64_t value, uint64_t ns) 
 static _Atomic uint64_t *share_of(wick_pool *p, uint64_t i) { return i ? &p->workers[i - 1].share.taken : &p->callers.taken; }
 
 /* The first task of share i and of those after it. */
-static uint64_t share_begin(const wick_pool *p, uint64_t i) { return p->tasks / p->shares * i + WICK_MIN(i, p->tasks % p->shares); }
+static uint64_t share_begin(const region *r, uint64_t i) { return r->tasks / r->shares * i + WICK_MIN(i, r->tasks % r->shares); }
 
-static uint64_t chunks_taken(const wick_pool *p, uint64_t word) { return word >> TAKEN_BITS == p->region ? word & (((uint64_t)1 << TAKEN_BITS) - 1) : 0; }
+static uint64_t chunks_taken(const region *r, uint64_t word) { return word >> TAKEN_BITS == r->number ? word & (((uint64_t)1 << TAKEN_BITS) - 1) : 0; }
 
 /* The first task of the next chunk of share i; *end where there is none. Order comes from the gate. */
-static uint64_t take(wick_pool *p, uint64_t i, uint64_t *end) {
+static uint64_t take(wick_pool *p, const region *r, uint64_t i, uint64_t *end) {
     _Atomic uint64_t *at = share_of(p, i);
-    const uint64_t begin = share_begin(p, i), chunk = p->chunk;
+    const uint64_t begin = share_begin(r, i), chunk = r->chunk;
     uint64_t word = atomic_load_explicit(at, memory_order_relaxed), taken;
-    *end = share_begin(p, i + 1);
+    *end = share_begin(r, i + 1);
     do {
-        taken = chunks_taken(p, word);
+        taken = chunks_taken(r, word);
         if (taken * chunk >= *end - begin) return *end;
-    } while (!atomic_compare_exchange_weak_explicit(at, &word, (p->region << TAKEN_BITS) + taken + 1, memory_order_relaxed, memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(at, &word, (r->number << TAKEN_BITS) + taken + 1, memory_order_relaxed, memory_order_relaxed));
     *end = WICK_MIN(begin + (taken + 1) * chunk, *end);
     return begin + taken * chunk;
 }
 
-static void work(wick_pool *p, int number) {
-    const wick_task_fn fn = p->fn;
-    void *arg = p->arg;
-    const uint64_t shares = p->shares;
-    for (uint64_t k = 0; k < shares; k++)
-        for (uint64_t end, task; (task = take(p, ((uint64_t)number + k) % shares, &end)) < end;)
-            for (; task < end; task++) fn(arg, (int64_t)task, number);
+/* Shares of one chunk each, whose owners have all come: there is nothing to take from others, and no need to look at lines that they write. */
+static bool each_has_one(wick_pool *p, const region *r) {
+    return r->tasks == r->shares && (atomic_load_explicit(&p->gate, memory_order_relaxed) & GATE_ACTIVE) == (uint64_t)p->threads - 1;
 }
 
-static bool tasks_are_left(wick_pool *p) {
-    for (uint64_t i = 0; i < p->shares; i++)
-        if (chunks_taken(p, atomic_load_explicit(share_of(p, i), memory_order_relaxed)) * p->chunk < share_begin(p, i + 1) - share_begin(p, i)) return true;
+static void work(wick_pool *p, region r, int number) {
+    for (uint64_t k = 0; k < r.shares; k++) {
+        if (k == 1 && each_has_one(p, &r)) return;
+        for (uint64_t end, task; (task = take(p, &r, ((uint64_t)number + k) % r.shares, &end)) < end;)
+            for (; task < end; task++) r.fn(r.arg, (int64_t)task, number);
+    }
+}
+
+static bool tasks_are_left(wick_pool *p, const region *r) {
+    for (uint64_t i = 0; i < r->shares; i++)
+        if (chunks_taken(r, atomic_load_explicit(share_of(p, i), memory_order_relaxed)) * r->chunk < share_begin(r, i + 1) - share_begin(r, i)) return true;
     return false;
 }
 
@@ -211,8 +225,10 @@ static void *worker_main(void *at) {
         if (gate & GATE_QUIT) return NULL;
         seen = gate & GATE_NEWS;
         if (!join_region(p, gate)) continue;
-        if (slept && p->crowded && tasks_are_left(p)) wake_workers(p, 1);
-        work(p, self->number);
+        const region r = p->region;
+        for (int i = 0; i < ARG_LINES; i++) __builtin_prefetch((const char *)r.arg + i * WICK_ALIGN);
+        if (slept && p->crowded && tasks_are_left(p, &r)) wake_workers(p, 1);
+        work(p, r, self->number);
         leave_region(p);
     }
 }
@@ -243,7 +259,8 @@ static void start_workers(wick_pool *p) {
 /* ---- running a region --------------------------------------------------------------------------------------- */
 
 static void wait_for_workers(wick_pool *p) {
-    uint64_t gate = atomic_fetch_and_explicit(&p->gate, ~GATE_OPEN, memory_order_acq_rel) & ~GATE_OPEN;
+    uint64_t gate = atomic_load_explicit(&p->gate, memory_order_acquire);
+    if ((gate & GATE_ACTIVE) != (uint64_t)p->threads - 1) gate = atomic_fetch_and_explicit(&p->gate, ~GATE_OPEN, memory_order_acq_rel) & ~GATE_OPEN;
     for (uint64_t before = 0; (gate & GATE_ACTIVE) && gate != before;) { /* each one that leaves renews the patience */
         before = gate;
         gate = watch(p, GATE_ACTIVE, gate & GATE_ACTIVE, p->crowded ? CROWDED_SPIN_NS : CALLER_SPIN_NS);
@@ -259,18 +276,15 @@ static void wait_for_workers(wick_pool *p) {
 }
 
 static void run_workers(wick_pool *p, wick_task_fn fn, void *arg, uint64_t tasks) {
-    uint64_t per_thread = tasks / ((uint64_t)p->threads * CHUNKS_PER_THREAD);
-    p->fn = fn;
-    p->arg = arg;
-    p->tasks = tasks;
-    p->shares = WICK_MIN(tasks, (uint64_t)p->threads);
-    p->chunk = WICK_MAX(WICK_MAX(WICK_MIN(per_thread, MAX_CHUNK), 1), (tasks / p->shares >> (TAKEN_BITS - 1)) + 1);
-    p->region = (p->region + 1) & (UINT64_MAX >> TAKEN_BITS);
-    /* The gate is closed with nobody inside, so no one else writes it now. */
+    const uint64_t per_thread = tasks / ((uint64_t)p->threads * CHUNKS_PER_THREAD), shares = WICK_MIN(tasks, (uint64_t)p->threads);
+    const region r = {fn, arg, tasks, .chunk = WICK_MAX(WICK_MAX(WICK_MIN(per_thread, MAX_CHUNK), 1), (tasks / shares >> (TAKEN_BITS - 1)) + 1), .shares = shares,
+                      .number = (p->region.number + 1) & (UINT64_MAX >> TAKEN_BITS)};
+    p->region = r;
+    /* The gate is closed, or all have been in, with nobody inside: no one else writes it now. */
     uint64_t gate = atomic_load_explicit(&p->gate, memory_order_relaxed);
     atomic_store(&p->gate, ((gate & ~(GATE_SERIAL - 1)) + GATE_SERIAL) | GATE_OPEN);
     wake_workers(p, p->crowded ? 1 : tasks - 1);
-    work(p, 0);
+    work(p, r, 0);
     wait_for_workers(p);
 }
 
@@ -298,14 +312,14 @@ static void hosted_task(void *at, int64_t task) {
     wick_pool *p = at;
     const int number = take_number(p);
     const uint64_t word = wick_fp_enter();
-    p->fn(p->arg, task, number);
+    p->region.fn(p->region.arg, task, number);
     wick_fp_restore(word);
     atomic_fetch_and_explicit(&p->taken[number / 64], ~((uint64_t)1 << number % 64), memory_order_release);
 }
 
 static void run_hosted(wick_pool *p, wick_task_fn fn, void *arg, int64_t tasks) {
-    p->fn = fn;
-    p->arg = arg;
+    p->region.fn = fn;
+    p->region.arg = arg;
     p->host.parallel(p->host.user, hosted_task, p, tasks);
 }
 

@@ -310,4 +310,26 @@ TEST(depthwise_results_that_no_cache_would_keep_agree) {
     CHECK(past > 20);
 }
 
+/* Layers of DS-CNN, MobileNetV1 0.25 and ResNet-8: images with more numbers than weights are cut into parts of themselves, the same ones from layer to layer. */
+TEST(small_convolutions_are_cut_into_equal_parts_of_the_image) {
+    static const struct {
+        int64_t groups, ci, co, in, kernel, stride, tasks;
+        bool by_rows;
+    } layers[] = {{64, 1, 1, 11, 3, 1, 2, true},  {1, 64, 64, 11, 1, 1, 2, true},   {128, 1, 1, 6, 3, 1, 2, true},   {1, 128, 128, 6, 1, 1, 2, true},
+                  {1, 256, 256, 3, 1, 1, 4, false}, {1, 16, 32, 32, 3, 2, 4, true}, {1, 6, 16, 10, 5, 1, 1, true}, {1, 1, 32, 28, 3, 1, 2, true}};
+    if (wick_tier_current() == WICK_TIER_REF) return;
+    for (size_t i = 0; i < WICK_COUNTOF(layers); i++) {
+        use u;
+        memset(&u, 0, sizeof u);
+        u.c = (wick_convolution){.type = WICK_CF32, .what = WICK_CONV_FORWARD, .batch = 1, .groups = layers[i].groups, .ci = layers[i].ci, .co = layers[i].co};
+        for (int d = 0; d < 3; d++)
+            u.c.in[d] = d ? layers[i].in : 1, u.c.kernel[d] = d ? layers[i].kernel : 1, u.c.stride[d] = d ? layers[i].stride : 1, u.c.dilation[d] = 1, u.c.pad[d] = d && layers[i].kernel == 3;
+        REQUIRE(use_make(&u));
+        wick_conv_prepare(&u.c);
+        CHECK_INT(u.c.tasks[1], layers[i].tasks);
+        CHECK((u.c.slabs > 1) == (layers[i].by_rows && layers[i].tasks > 1));
+        use_free(&u);
+    }
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -18,7 +18,7 @@
 
 /* Bytes of the source that a slab reads, where the batch makes tasks enough: slabs share rows; and the most
  * partial sums of weights, in bytes. */
-enum { CONV_MIN_PIXELS = 32, CONV_SLAB = 256 << 10, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20 };
+enum { CONV_WEIGHTS = 2, CONV_MIN_PIXELS = 32, CONV_SLAB = 256 << 10, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20 };
 
 static const wick_conv_kernels *const conv_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_conv_kernels)};
 
@@ -229,7 +229,8 @@ static void turn_columns(wick_convolution *c) {
 }
 
 /* Multiply-adds of a task, where all are `work`: none is cut that would be shorter than handing its parts to threads is worth. */
-static double task_work(double work) {
+static double task_work(double work, double elements, bool by_panels) {
+    if (!by_panels) return WICK_MIN(WICK_CONV_TASK_WORK, work / (double)wick_conv_parts(work, elements));
     if (work < 2 * WICK_CONV_LEAST_WORK) return WICK_CONV_TASK_WORK;
     return WICK_MIN(WICK_CONV_TASK_WORK, WICK_MAX(WICK_CONV_LEAST_WORK, work / WICK_CONV_TASKS));
 }
@@ -269,6 +270,7 @@ void wick_conv_prepare(wick_convolution *c) {
     c->blocks = 1;
     c->winograd = false;
     const bool data = c->what == WICK_CONV_DATA;
+    bool shared = false;
     for (int d = 0; d < 3; d++)
         if (c->out[d] == 1) c->stride[d] = 1; /* there is no second window */
     if (c->code->direct) {
@@ -296,15 +298,20 @@ void wick_conv_prepare(wick_convolution *c) {
     } else {
         const double per_row = work * (double)c->groups / (double)phases / (double)counts[c->cut];
         const double row_bytes = (double)(source_channels(c) * elem) * (double)product(data ? c->out : c->in) / (double)(data ? c->out : c->in)[c->cut];
-        const double of_task = task_work(work * (double)c->groups * (double)c->batch);
-        const double by_work = of_task / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
+        /* Panels for each thread where weights are much more than the images: all of them would be read for every part of an image. */
+        const double images = (double)(c->groups * c->batch), elements = images * (double)(c->ci * product(c->in) + c->co * product(c->out));
+        const bool by_panels = (double)(c->groups * c->ci * c->co * taps) > CONV_WEIGHTS * elements;
+        const double of_task = task_work(work * images, elements, by_panels);
+        const double by_work = 0.999 + of_task / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
         const double by_tasks = (double)counts[c->cut] * (double)(phases * c->batch) / WICK_GEMM_MAX_TASKS;
-        cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)ceil_div(CONV_MIN_PIXELS, row)));
+        const int64_t least = by_panels ? CONV_MIN_PIXELS : WICK_MIN(CONV_MIN_PIXELS, ceil_div(counts[c->cut] * row, 2));
+        cut_rows(c, counts[c->cut], (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)ceil_div(least, row)));
         if (c->winograd) { /* slabs of whole tiles, so that tiles are the same however the image is cut */
             c->rows += c->rows % 2;
             c->slabs = ceil_div(counts[c->cut], c->rows);
         }
         c->units = phases * c->slabs * c->batch;
+        shared = by_panels || c->winograd;
         c->per_task = (int64_t)WICK_MAX(1.0, of_task / WICK_MAX(per_row * (double)c->rows, 1.0));
         c->tasks[0] = c->depthwise ? phases : c->groups * phases * panels_of(c);
         c->at_finite = (size_t)(taps * source_channels(c) * (c->depthwise ? 1 : panels_width(c)) * elem);
@@ -315,7 +322,7 @@ void wick_conv_prepare(wick_convolution *c) {
         wick_depthwise_prepare(c);
     else
         lay_out_scratch(c);
-    if (!c->depthwise && c->what != WICK_CONV_WEIGHT) share_units(c, work * (double)c->groups * (double)c->batch);
+    if (!c->depthwise && shared) share_units(c, work * (double)c->groups * (double)c->batch);
     /* No fewer tasks than make 16 threads busy, where there are units for it. */
     c->per_task = WICK_MIN(c->per_task, WICK_MAX(1, c->units / WICK_GEMM_MAX_TASKS));
     c->tasks[1] = ceil_div(c->units, c->per_task);

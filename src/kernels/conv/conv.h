@@ -6,9 +6,23 @@
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/winograd.h"
 
-/* Multiply-adds of a task, about: 20 to 30 us of one core with AVX-512. Of values where there are fewer than CONV_TASKS such, fewer, but no fewer than the least: that of parts of an
- * image, whose tiles may end up lower; and of parts of the output channels, which cost one thread nothing, or of channels on their own. */
-enum { WICK_CONV_TASK_WORK = 3200000, WICK_CONV_LEAST_WORK = 580000, WICK_CONV_LEAST_PART = 80000, WICK_CONV_TASKS = 4 };
+/* Multiply-adds of a task, about: 20 to 30 us of one core with AVX-512. Of values where there are fewer than CONV_TASKS such, fewer: parts of the image, so that threads find in their own
+ * caches what they made before, each of no fewer than PART with ELEMENT for each element read or written, which may come from another's; or, where weights are most of what is read, of LEAST_WORK,
+ * and parts of the output channels of LEAST_PART. */
+enum {
+    WICK_CONV_TASK_WORK = 3200000,
+    WICK_CONV_TASKS = 4,
+    WICK_CONV_PART = 140000,
+    WICK_CONV_ELEMENT = 8,
+    WICK_CONV_LEAST_WORK = 580000,
+    WICK_CONV_LEAST_PART = 80000
+};
+
+/* Parts of an image; a power of two, so that two threads have as much to do each. */
+static inline int64_t wick_conv_parts(double work, double elements) {
+    const double all = work + elements * WICK_CONV_ELEMENT;
+    return all >= 2 * WICK_CONV_TASKS * WICK_CONV_PART ? WICK_CONV_TASKS : all >= 2 * WICK_CONV_PART ? 2 : 1;
+}
 
 /* One dim: output j reads tap number t, which is tap0 + t * tap_step in the kernel, at source coordinate lo + j * step + t * tap_at,
  * and lies at dst0 + j * dst_step. */

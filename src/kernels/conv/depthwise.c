@@ -100,8 +100,9 @@ void wick_depthwise_prepare(wick_convolution *c) {
     for (int side = 0; side < 2; side++)
         if (scratch[side]) bytes += c->block * elem * product(side ? other_dims(c) : source_dims(c));
     if (bytes) rows = WICK_MIN(rows, (double)UNIT_BYTES / ((double)bytes / (double)count));
-    const double work = of_row * (double)(count * c->blocks * c->batch), of_task = WICK_MIN(TASK_WORK, WICK_MAX(WICK_CONV_LEAST_PART, work / WICK_CONV_TASKS));
-    if (!weight) rows = WICK_MIN(rows, WICK_MAX(of_task / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
+    const double work = of_row * (double)(count * c->blocks * c->batch), elements = (double)(c->groups * c->batch * (product(c->in) + product(c->out)));
+    const double of_task = WICK_MIN(TASK_WORK, work / (double)wick_conv_parts(work * (WICK_CONV_TASK_WORK / TASK_WORK), elements));
+    if (!weight) rows = WICK_MIN(rows, WICK_MAX(0.999 + of_task / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
     c->slabs = ceil_div(count, (int64_t)WICK_MAX(rows, 1.0));
     c->rows = ceil_div(count, c->slabs);
     c->slabs = ceil_div(count, c->rows);

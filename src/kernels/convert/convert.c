@@ -5,8 +5,9 @@ static const wick_convert_table *const tables[WICK_TIER_COUNT] = {WICK_TIER_ENTR
 
 const wick_convert_table *wick_convert_kernels(wick_tier tier) { return tables[tier]; }
 
-/* Elements per task: some tens of microseconds. */
+/* Elements per task: some tens of microseconds; less where there are fewer than four such, but a power of two, so that threads find in their own caches what they made. */
 #define COPY_TASK  32768
+#define COPY_PART  4096
 /* A tile of a transposing copy: bytes of a column, read one after the other; elements of a row. Both sides together stay in L2, and the
  * pages of both are few enough. */
 #define COPY_ROW_BYTES 1024
@@ -88,7 +89,7 @@ int wick_copy_rejected(const wick_copy *c, wick_rejected *out) {
 int64_t wick_copy_tasks(const wick_copy *c) {
     plan p = copy_plan(c);
     if (p.total == 0) return 0;
-    int64_t tasks = (p.total + COPY_TASK - 1) / COPY_TASK;
+    const int64_t few = p.total >= 4 * COPY_PART ? 4 : p.total >= 2 * COPY_PART ? 2 : 1, tasks = WICK_MAX((p.total + COPY_TASK - 1) / COPY_TASK, few);
     return p.across < 0 ? tasks : WICK_MIN(tasks, p.all_tiles);
 }
 
