@@ -24,7 +24,7 @@ void plan_range_print(const planned *p) {
         printf("\n");
     }
     extents_text(p, at, sizeof at);
-    talk_print("memory of any run: at most %.4g MB of arena and scratch, for %s\n", (double)b->bytes * 1e-6, at);
+    talk_print("memory of any run: at most %.4g MB of arena and scratch, besides weights as kernels read them, for %s\n", (double)b->bytes * 1e-6, at);
     if (b->proven) printf("proven: plans were made for all %lld lists of extents\n", (long long)b->points);
     else printf("kept: plans were made for %lld of %lld lists of extents, corners among them; a run that would take more is refused (--plans says how many to make)\n", (long long)b->planned,
                 (long long)b->points);
