@@ -49,10 +49,11 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
     case WICK_STEP_PROGRAM: add_program(&w, t, &((const wick_step_program *)s->args)->fused); break;
     case WICK_STEP_PROGRAM_END:
     case WICK_STEP_CONV_SUM: w.ops[WICK_RATE_REDUCE] = s->bytes / 4; break;
-    case WICK_STEP_PACK: w.ops[WICK_RATE_OTHER] = s->bytes / 4; break; /* an element in two ops: they lie apart */
+    case WICK_STEP_PACK: w.ops[WICK_RATE_OTHER] = s->bytes / (s->node->op == &wick_op_matmul ? 16 : 4); break; /* taps of a convolution lie apart */
     case WICK_STEP_GEMM: {
         const wick_step_gemm *a = s->args;
-        w.ops[WICK_RATE_GEMM] = s->flops * (a->gemm.m > FEW_ROWS ? padded(a->gemm.n) : 1);
+        const bool turned = a->gemm.b_row == 1 && a->gemm.n > 1; /* few rows of A: columns of B are then transposed in registers, at a fifth of the rate */
+        w.ops[WICK_RATE_GEMM] = s->flops * (a->gemm.m > FEW_ROWS ? padded(a->gemm.n) : turned ? 5 : 1);
         add_rider(&w, t, &a->rider);
         break;
     }
