@@ -273,7 +273,7 @@ static bool is_whole(int fd, off_t size) {
 typedef enum found { NOTHING, FOUND, BAD } found;
 
 /* BAD: the entry has been told why. */
-static found load(wick_jit *j, entry *e, const char *name, const char *says, wick_native_fn *code) {
+static found load(wick_jit *j, entry *e, const char *name, const char *says, wick_native *made) {
     char path[128];
     struct stat s;
     const int fd = openat(j->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -286,9 +286,18 @@ static found load(wick_jit *j, entry *e, const char *name, const char *says, wic
     snprintf(path, sizeof path, "/proc/self/fd/%d/%s", j->folder_fd, name); /* in the very folder that was looked at; another name for each, by which dlopen knows them */
     e->handle = whole ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     const char *says_it = e->handle ? dlsym(e->handle, SAYS) : NULL;
-    void *at = e->handle ? dlsym(e->handle, WICK_NATIVE_C_FUNCTION) : NULL;
-    memcpy(code, &at, sizeof at); /* ISO C has no conversion from void * to a function pointer; POSIX promises this */
-    if (at && says_it && !strcmp(says_it, says)) {
+    const bool has_lines = made->program.lines;
+    void *at = e->handle ? dlsym(e->handle, WICK_NATIVE_C_FUNCTION) : NULL, *units_at = e->handle && has_lines ? dlsym(e->handle, WICK_NATIVE_C_UNITS) : NULL;
+    wick_native_fn code;
+    wick_native_lines_fn lines;
+    wick_native_units_fn units;
+    memcpy(&code, &at, sizeof at); /* ISO C has no conversion from void * to a function pointer; POSIX promises this */
+    memcpy(&lines, &at, sizeof at);
+    memcpy(&units, &units_at, sizeof units_at);
+    atomic_init(&made->code, has_lines ? NULL : code);
+    atomic_init(&made->lines, has_lines ? lines : NULL);
+    atomic_init(&made->units, units);
+    if (at && (units_at || !has_lines) && says_it && !strcmp(says_it, says)) {
         futimens(fd, NULL); /* used: it goes last */
         close(fd);
         return FOUND;
@@ -307,19 +316,19 @@ static uint64_t draw(uint64_t *seed) { /* SplitMix64 (Steele, Lea, Flood 2014) *
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;
 }
-static double any_number(uint64_t *seed) {
+static double any_number(bool may_be_odd, uint64_t *seed) {
     static const double odd[] = {0, -0.0, 1, -1, 0.5, -0.5, INFINITY, -INFINITY, NAN, 1e-40, -1e-310, 3e38, -1e300, 88.7, -87.3, 709.5, 1e10};
     const uint64_t r = draw(seed);
     const double unit = (double)(r >> 11) * 0x1p-53;
-    return r % 8 == 0 ? odd[(r >> 8) % WICK_COUNTOF(odd)] : r % 8 < 3 ? 200 * unit - 100 : 8 * unit - 4;
+    return r % 8 == 0 && may_be_odd ? odd[(r >> 8) % WICK_COUNTOF(odd)] : r % 8 < 3 ? 200 * unit - 100 : 8 * unit - 4;
 }
-static void fill(wick_ctype type, void *at, int64_t n, uint64_t *seed) {
+static void fill(wick_ctype type, void *at, int64_t n, bool odd, uint64_t *seed) {
     for (int64_t i = 0; i < n; i++) {
         const uint64_t r = draw(seed);
         const int shift = (int)(r >> 58);
         switch (type) {
-        case WICK_CF32: ((float *)at)[i] = (float)any_number(seed); break;
-        case WICK_CF64: ((double *)at)[i] = any_number(seed); break;
+        case WICK_CF32: ((float *)at)[i] = (float)any_number(odd, seed); break;
+        case WICK_CF64: ((double *)at)[i] = any_number(odd, seed); break;
         case WICK_CI32: ((int32_t *)at)[i] = (int32_t)(uint32_t)draw(seed) >> shift % 32; break;
         case WICK_CI64: ((int64_t *)at)[i] = (int64_t)draw(seed) >> shift; break;
         case WICK_CU64: ((uint64_t *)at)[i] = draw(seed) >> shift; break;
@@ -344,46 +353,109 @@ static uint64_t cpu_ns(void) {
 }
 
 enum { CHECKED = 1500, ROUNDS = 8, TIMED_NS = 50000 }; /* elements: whole vectors, and odd ends */
-/* *slower: the built-in kernel takes less time. Compilers don't make vectors of everything. */
-static bool has_the_same_bits(const wick_native_program *p, wick_native_fn code, bool *slower) {
+
+/* A program over arrays of the comparison's own: inputs, the built-in kernel's results and the loop's, scratch. */
+typedef struct trial {
     wick_fused f;
-    wick_native_fused(p, CHECKED, &f);
-    if (p->tier != wick_tier_current()) return false;
-    const size_t array = WICK_ALIGN_UP((size_t)CHECKED * 8, WICK_ALIGN), size = array * (size_t)(p->n_in + 2 * p->n_out) + f.scratch;
-    char *memory = wick_calloc(NULL, size), *at = memory;
-    if (!memory) return false;
-    void *ptr[2 * WICK_FUSED_MAX_IO], *out[WICK_FUSED_MAX_IO], *part_out[WICK_FUSED_MAX_IO];
-    const void *part_in[WICK_FUSED_MAX_IO];
+    void *ptr[2 * WICK_FUSED_MAX_IO], *out[WICK_FUSED_MAX_IO];
+    char *memory, *scratch;
+    size_t size;
+} trial;
+
+static bool trial_new(trial *t, const wick_native_program *p, int64_t rows, int64_t n, bool odd) {
+    wick_native_fused(p, rows, n, &t->f);
+    const size_t array = WICK_ALIGN_UP((size_t)(rows * n) * 8, WICK_ALIGN);
+    t->size = array * (size_t)(p->n_in + 2 * p->n_out) + t->f.scratch + t->f.partials;
+    char *at = t->memory = wick_calloc(NULL, t->size);
+    if (!at) return false;
     uint64_t seed = 1;
-    for (int i = 0; i < p->n_in; i++, at += array) fill((wick_ctype)p->type[i], ptr[i] = at, p->kind[i] == 'A' ? CHECKED : 1, &seed);
+    for (int i = 0; i < p->n_in; i++, at += array) fill((wick_ctype)p->type[i], t->ptr[i] = at, p->kind[i] == 'A' ? rows * n : p->kind[i] == 'R' ? rows : 1, odd, &seed);
     for (int i = 0; i < p->n_in; i++) /* a number that is not finite says little */
-        if (p->kind[i] == 'S' && p->type[i] <= WICK_CF64) p->type[i] == WICK_CF32 ? (*(float *)ptr[i] = 0.7f + (float)i) : (*(double *)ptr[i] = 0.7 + i);
-    for (int o = 0; o < p->n_out; o++, at += 2 * array) ptr[p->n_in + o] = at, out[o] = at + array;
+        if (p->kind[i] == 'S' && p->type[i] <= WICK_CF64) p->type[i] == WICK_CF32 ? (*(float *)t->ptr[i] = 0.7f + (float)i) : (*(double *)t->ptr[i] = 0.7 + i);
+    for (int o = 0; o < p->n_out; o++, at += 2 * array) t->ptr[p->n_in + o] = at, t->out[o] = at + array;
+    t->scratch = at;
+    return true;
+}
+static void trial_free(trial *t) { wick_release(NULL, t->memory, t->size); }
+static void trial_run(trial *t, const wick_native *with) {
+    void *const partials = t->scratch + t->f.scratch;
+    wick_fused_run_native(&t->f, with, 0, 0, t->f.tasks, t->ptr, partials, t->scratch);
+    if (t->f.tasks2) wick_fused_run_native(&t->f, with, 1, 0, t->f.tasks2, t->ptr, partials, t->scratch);
+}
+static bool trial_same(const trial *t, int64_t n) {
+    bool good = true;
+    for (int o = 0; o < t->f.n_out; o++) good = good && same(wick_ctype_of((wick_dtype)t->f.out[o].dtype), t->ptr[t->f.n_in + o], t->out[o], n);
+    return good;
+}
+
+static bool same_elements(const wick_native *with) {
+    const wick_native_program *p = &with->program;
+    trial t;
+    if (!trial_new(&t, p, 1, CHECKED, true)) return false;
+    void *part_out[WICK_FUSED_MAX_IO];
+    const void *part_in[WICK_FUSED_MAX_IO];
     wick_ew_fn rows[WICK_FUSED_MAX_OPS];
     for (int i = 0; i < p->n_instr; i++) rows[i] = p->instr[i].op == WICK_FUSED_CAST ? NULL : (*wick_ew_kernels((wick_tier)p->tier))[p->instr[i].op][p->instr[i].type];
-    const uint64_t word = wick_fp_enter();
-    wick_fused_run(&f, 0, 0, f.tasks, ptr, NULL, at);
+    trial_run(&t, NULL);
     for (int64_t from = 0, n = 1; from < CHECKED; from += n, n = WICK_MIN(n * 3 + 1, CHECKED - from)) { /* runs of 1, 4, 13, ... */
-        for (int i = 0; i < p->n_in; i++) part_in[i] = (const char *)ptr[i] + (p->kind[i] == 'A' ? (size_t)from * wick_ctype_size((wick_ctype)p->type[i]) : 0);
-        for (int o = 0; o < p->n_out; o++) part_out[o] = (char *)out[o] + (size_t)from * wick_dtype_size((wick_dtype)f.out[o].dtype);
-        code(part_in, part_out, (size_t)n, rows);
+        for (int i = 0; i < p->n_in; i++) part_in[i] = (const char *)t.ptr[i] + (p->kind[i] == 'A' ? (size_t)from * wick_ctype_size((wick_ctype)p->type[i]) : 0);
+        for (int o = 0; o < p->n_out; o++) part_out[o] = (char *)t.out[o] + (size_t)from * wick_dtype_size((wick_dtype)t.f.out[o].dtype);
+        with->code(part_in, part_out, (size_t)n, rows);
     }
+    const bool good = trial_same(&t, CHECKED);
+    trial_free(&t);
+    return good;
+}
+
+/* Reductions of a few shapes, of all numbers there are and of ordinary ones, since one NaN is all that is left of a sum; in one call, and in two. */
+static bool same_lines(const wick_native *with) {
+    static const int64_t rows_of[][2] = {{3, 70}, {20, 150}, {2, 1500}, {1, 20000}}, cols_of[][2] = {{90, 7}, {2, 1000}, {5, 100}, {37, 300}, {200, 65}};
+    const wick_native_program *p = &with->program;
+    const bool rows = p->lines == WICK_NATIVE_ROWS;
     bool good = true;
-    for (int o = 0; o < p->n_out; o++) good = good && same(wick_ctype_of((wick_dtype)f.out[o].dtype), ptr[p->n_in + o], out[o], CHECKED);
-    wick_native with = {.program = *p};
-    atomic_init(&with.code, code);
+    for (int k = 0; good && k < 2 * (int)(rows ? WICK_COUNTOF(rows_of) : WICK_COUNTOF(cols_of)); k++) {
+        const int64_t *shape = rows ? rows_of[k / 2] : cols_of[k / 2], n = shape[!rows];
+        trial t;
+        if (!trial_new(&t, p, shape[0], shape[1], k % 2)) return false;
+        wick_native_program again;
+        if (!wick_native_program_of(&t.f, &again) || memcmp(&again, p, sizeof again) != 0) { /* of fewer columns a line has several rows, and numbers of rows are another program */
+            trial_free(&t);
+            continue;
+        }
+        trial_run(&t, NULL);
+        memcpy(t.out[0], t.ptr[p->n_in], (size_t)n * wick_dtype_size((wick_dtype)t.f.out[0].dtype));
+        trial_run(&t, with);
+        good = trial_same(&t, n);
+        wick_fused_layout *l = &t.f.layout;
+        if (l->mode != WICK_FUSED_SHORT) { /* three lines or fewer in each call: the lanes of those before go on */
+            for (int i = 0; i < p->n_in; i++)
+                if (l->reach[i] == WICK_REACH_LINES) l->reach[i] = WICK_REACH_BLOCKS;
+            t.f.block = (int)WICK_MIN(t.f.block, 3 * l->lane_rows * l->cols);
+            trial_run(&t, with);
+            good = good && trial_same(&t, n);
+        }
+        trial_free(&t);
+    }
+    return good;
+}
+
+static bool has_the_same_bits(const wick_native *with) { return with->program.tier == wick_tier_current() && (with->program.lines ? same_lines : same_elements)(with); }
+
+/* Compilers don't make vectors of everything. */
+static bool is_slower(const wick_native *with) {
+    trial t;
+    const int lines = with->program.lines;
+    if (!trial_new(&t, &with->program, lines == WICK_NATIVE_ROWS ? 16 : lines ? 64 : 1, lines ? 500 : CHECKED, true)) return false;
     uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
     for (int round = 0, times = 1; round < 2 * ROUNDS; round++) { /* in turn: what disturbs one disturbs the other */
         const uint64_t start = cpu_ns();
-        for (int i = 0; i < times; i++) wick_fused_run_native(&f, round % 2 ? &with : NULL, 0, 0, f.tasks, ptr, NULL, at);
+        for (int i = 0; i < times; i++) trial_run(&t, round % 2 ? with : NULL);
         const uint64_t ns = cpu_ns() - start;
         if (round >= 2) best[round % 2] = WICK_MIN(best[round % 2], ns);
         if (round == 1) times = (int)WICK_MAX(WICK_MIN(TIMED_NS / (ns + 1), 256), 1); /* long enough for the clock */
     }
-    *slower = (double)best[1] > 1.05 * (double)best[0];
-    wick_fp_restore(word);
-    wick_release(NULL, memory, size);
-    return good;
+    trial_free(&t);
+    return (double)best[1] > (lines ? 1 : 1.05) * (double)best[0];
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------------------------------------------- */
@@ -405,21 +477,24 @@ static void make(wick_jit *j, entry *e) {
     if (!describe(j, &e->native.program, &source, &says)) {
         settle(e, REFUSED, "it could not be printed as C");
     } else {
-        wick_native_fn code = NULL;
+        wick_native with = {.program = e->native.program};
         snprintf(name, sizeof name, "%016llx%016llx.so", (unsigned long long)wick_hash(says.at, says.len, 1), (unsigned long long)wick_hash(says.at, says.len, 2));
-        found there = load(j, e, name, says.at, &code);
+        found there = load(j, e, name, says.at, &with);
         if (there == NOTHING && compile(j, e, name, &source)) {
-            there = load(j, e, name, says.at, &code);
+            there = load(j, e, name, says.at, &with);
             if (there == NOTHING) settle(e, REFUSED, "%s is gone", name);
             tidy(j);
         }
-        bool slower = false;
-        const bool same_bits = there == FOUND && has_the_same_bits(&e->native.program, code, &slower);
-        if (same_bits && slower) {
+        const uint64_t word = wick_fp_enter();
+        const bool same_bits = there == FOUND && has_the_same_bits(&with), slower = same_bits && is_slower(&with);
+        wick_fp_restore(word);
+        if (slower) {
             settle(e, REFUSED, "the compiled loop is slower than the kernel");
         } else if (same_bits) {
-            atomic_store_explicit(&e->native.code, code, memory_order_release);
-            settle(e, READY, "one loop of machine code, %s", name);
+            atomic_store_explicit(&e->native.code, with.code, memory_order_release);
+            atomic_store_explicit(&e->native.lines, with.lines, memory_order_release);
+            atomic_store_explicit(&e->native.units, with.units, memory_order_release);
+            settle(e, READY, "one loop of machine code%s, %s", with.program.lines ? " with the reduction" : "", name);
         } else if (there == FOUND) {
             settle(e, REFUSED, "the compiled loop has other bits than the kernel: it is not used");
         }
@@ -517,6 +592,7 @@ const wick_native *wick_jit_find(wick_jit *j, const wick_fused *f, char *note, s
     wick_native_program p;
     note[0] = 0;
     if (!wick_native_program_of(f, &p)) return NULL;
+    if (wick_native_c_is_call(&p)) return snprintf(note, size, "no machine code: the op before the reduction is a kernel of its own"), NULL;
     entry *e = j->entries;
     while (e && memcmp(&e->native.program, &p, sizeof p) != 0) e = e->next;
     if (!e) {
@@ -532,6 +608,8 @@ const wick_native *wick_jit_find(wick_jit *j, const wick_fused *f, char *note, s
     while (j->mode == WICK_JIT_WAIT && atomic_load_explicit(&e->state, memory_order_acquire) == QUEUED && j->process == getpid())
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
     const state s = atomic_load_explicit(&e->state, memory_order_acquire);
-    snprintf(note, size, "%s%s", s == REFUSED ? "no machine code: " : "", s == QUEUED ? "being compiled: until then it runs instruction by instruction" : e->note);
+    const char *apart = p.lines ? NULL : wick_native_lines_refused(f);
+    snprintf(note, size, "%s%s%s%s", s == REFUSED ? "no machine code: " : "", s == QUEUED ? "being compiled: until then it runs instruction by instruction" : e->note,
+             apart ? "; the reduction is the built-in kernel's: " : "", apart ? apart : "");
     return &e->native;
 }

@@ -26,6 +26,12 @@ typedef enum wick_fused_mode {
     WICK_FUSED_SPLIT, /* so, but a task is some chunks of one unit: two stages */
 } wick_fused_mode;
 
+/* How machine code that takes lines of a reduction reaches an input; no letter: there is no such code. */
+enum { WICK_REACH_NUMBER = 'S', WICK_REACH_ROW_NUMBER = 'R', WICK_REACH_LINES = 'A', WICK_REACH_BLOCKS = 'B' /* as LINES, once a block of them is packed */ };
+
+/* Fills layout.reach of a reduction that is laid out; NULL: or why its lines are not machine code. */
+const char *wick_native_reach(wick_fused *f);
+
 /* How many registers an instruction reads. */
 static inline int wick_fused_arity(const wick_fused_instr *instr) {
 #define WICK_EW_ARITY(name, arity, ...) arity,

@@ -11,7 +11,7 @@
  * task; units x reduced x cols as in fused.h, cols being those of one tile; tiles of `tile` along the first trailing
  * dim; in_run, out_run: elements of the space that are contiguous in memory; space: the first dim of the space that
  * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
- * space are stored over; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches; far: the
+ * space are stored over; reach: see native.c; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches; far: the
  * input of a reduction, which it is of as it is, comes from memory. */
 #include "kernels/fused/programs.h"
 #include "kernels/tuning.h"
@@ -419,10 +419,12 @@ void wick_fused_prepare(wick_fused *f) {
     f->partials = 0;
     if (f->reduces) plan_reduction(f, result_size);
     classify(f, f->block);
-    if (f->reduces)
+    if (f->reduces) {
         plan_results(f);
-    else
+        wick_native_reach(f);
+    } else {
         plan_plain(f);
+    }
 
     l->streams = !streams_refused(f);
     l->far = f->reduces && from_memory(f);

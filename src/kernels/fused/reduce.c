@@ -141,6 +141,65 @@ static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int6
     }
 }
 
+/* ---- lines as machine code: no block, the program's values go from registers to lanes -------------------------------- */
+
+/* What the lines at hand are made from: as wick_native_lines_fn has it. */
+typedef struct lines {
+    const uint8_t *in[WICK_FUSED_MAX_IO];
+    int64_t step[WICK_FUSED_MAX_IO];
+    bool packs; /* an input comes by blocks */
+} lines;
+
+static void lines_of(lines *x, const reduction *r) {
+    const wick_fused *f = r->m->f;
+    x->packs = false;
+    for (int i = 0; i < f->n_in; i++) {
+        const uint8_t reach = r->l->reach[i];
+        const bool strided = reach == WICK_REACH_ROW_NUMBER || (reach == WICK_REACH_LINES && r->l->lane_rows == 1 && f->n_red == 1);
+        const bool number = reach == 0 || reach == WICK_REACH_NUMBER || (reach == WICK_REACH_BLOCKS && r->l->in_kind[i] == WICK_FUSED_STILL);
+        x->step[i] = number ? 0 : strided ? f->in[i].strides[r->l->n_unit] : r->l->lane_rows * r->cols;
+        x->packs |= reach == WICK_REACH_BLOCKS;
+    }
+}
+
+/* feed, from lines. */
+static void feed_lines(const reduction *r, stack *s, lines *x, int64_t n, int64_t line, int *in_run, bool last) {
+    while (n > 0) {
+        const int64_t part = WICK_MIN(n, (WICK_RED_RUN - *in_run) * line);
+        const size_t whole = (size_t)(part / line), rest = (size_t)(part % line);
+        r->m->lines(stack_top(s), (const void *const *)(const void *)x->in, x->step, whole, (size_t)line, rest, *in_run > 0, r->m->rows);
+        if (*in_run == 0) s->width[s->depth] = whole ? (size_t)line : rest;
+        const int64_t done = (part + line - 1) / line;
+        *in_run += (int)done;
+        n -= part;
+        for (int i = 0; i < r->m->f->n_in && n > 0; i++)
+            if (x->step[i]) x->in[i] += done * x->step[i] * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)r->m->f->in[i].dtype));
+        if (*in_run == WICK_RED_RUN || (last && n == 0)) {
+            stack_push(s, s->width[s->depth]);
+            *in_run = 0;
+        }
+    }
+}
+
+static void feed_chunk(const reduction *r, stack *s, int64_t line, int64_t first, int64_t end) {
+    wick_machine *m = r->m;
+    lines x;
+    lines_of(&x, r);
+    const int64_t most = x.packs ? m->f->block / line * line : WICK_RED_CHUNK * line;
+    int in_run = 0;
+    for (int64_t at = first, n; at < end; at += n) {
+        n = WICK_MIN(most, end - at);
+        for (int i = 0; i < m->f->n_in; i++) /* a number that changes does so between lines */
+            if (r->l->reach[i] == WICK_REACH_BLOCKS && r->l->in_kind[i] == WICK_FUSED_STILL) n = WICK_MIN(n, m->in_run[i] - at % m->in_run[i]);
+        for (int i = 0; i < m->f->n_in; i++) {
+            const uint8_t reach = r->l->reach[i];
+            if (reach == WICK_REACH_BLOCKS) wick_machine_input(m, i, at, n);
+            x.in[i] = reach == WICK_REACH_BLOCKS || reach == WICK_REACH_NUMBER ? m->reg[i] : m->in_base[i] + at / line * x.step[i] * m->in_size[i];
+        }
+        feed_lines(r, s, &x, n, line, &in_run, at + n == end);
+    }
+}
+
 /* One chunk of the unit that was entered; returns cols values. */
 static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     wick_machine *m = r->m;
@@ -151,7 +210,9 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     int in_run = 0;
     stack_init(&s, r->red, m->scratch + r->l->lanes_offset, (size_t)line, r->elem);
     source from = {r->red->lanes, NULL, (int64_t)r->elem};
-    if (stride) {
+    if (m->lines) {
+        feed_chunk(r, &s, line, first, end);
+    } else if (stride) {
         if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2};
         else if (r->l->far && stride == line && r->red->lanes_far) from.lanes = r->red->lanes_far;
         feed(&s, &from, m->in_base[r->reg] + first / line * stride * from.elem, end - first, line, stride, &in_run, true);
@@ -180,6 +241,40 @@ static void run_short(reduction *r, int64_t first, int64_t last) {
         r->red->units(results, m->reg[r->reg], (size_t)n, (size_t)r->l->reduced, (size_t)r->l->lane_rows,
                       (size_t)r->l->cols);
         store_results(r, results, u * r->l->cols, n * r->l->cols);
+    }
+}
+
+/* run_short with lines: units that lie equally far apart at a time. */
+static void run_short_lines(reduction *r, int64_t first, int64_t last) {
+    wick_machine *m = r->m;
+    const wick_fused *f = m->f;
+    const int64_t items = r->l->reduced * r->l->cols, line = r->l->lane_rows * r->cols, inner = f->dims[r->l->n_unit - 1];
+    const size_t whole = (size_t)(items / line), rest = (size_t)(items % line);
+    lines x;
+    lines_of(&x, r);
+    const int64_t most = f->block / (x.packs ? items : r->cols);
+    int64_t unit_step[WICK_FUSED_MAX_IO];
+    uint8_t *results = m->scratch + r->l->results_offset;
+    wick_machine_enter(m, NULL);
+    r->out = m->ptr[f->n_in];
+    for (int i = 0; i < f->n_in; i++) unit_step[i] = r->l->reach[i] == WICK_REACH_BLOCKS ? items : f->in[i].strides[r->l->n_unit - 1];
+    for (int64_t u = first, n; u < last; u += n) {
+        n = WICK_MIN(most, last - u);
+        for (int i = 0; i < f->n_in; i++)
+            if (r->l->reach[i] == WICK_REACH_BLOCKS) wick_machine_input(m, i, u * items, n * items);
+        for (int64_t k = 0, part; k < n; k += part) {
+            part = r->l->n_unit == 1 ? n : WICK_MIN(n - k, inner - (u + k) % inner);
+            for (int i = 0; i < f->n_in; i++) {
+                if (r->l->reach[i] == WICK_REACH_BLOCKS)
+                    x.in[i] = m->reg[i] + k * items * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
+                else if (r->l->in_kind[i] == WICK_FUSED_SAME)
+                    x.in[i] = m->reg[i];
+                else
+                    x.in[i] = m->in_base[i] + wick_walk_offset(r->l->n_unit, f->dims, f->in[i].strides, u + k) * m->in_size[i];
+            }
+            m->units(results + (size_t)(k * r->cols) * r->elem, (size_t)part, (size_t)r->cols, unit_step, (const void *const *)(const void *)x.in, x.step, whole, (size_t)line, rest, m->rows, r->red->fold);
+        }
+        store_results(r, results, u * r->cols, n * r->cols);
     }
 }
 
@@ -241,7 +336,8 @@ void wick_reduce_run(wick_machine *m, int stage, int64_t begin, int64_t end, voi
                    .red = &(*tables[wick_tier_current()])[f->red][type],
                    .l = l,
                    .elem = wick_ctype_size(type),
-                   .reg = f->out[0].reg};
+                   .reg = f->out[0].reg,
+                   .cols = l->cols};
     memcpy(r.out_dims, l->out_dims, sizeof r.out_dims);
     const int64_t last = WICK_MIN(end * l->task_items, l->units);
     switch ((wick_fused_mode)l->mode) {
@@ -252,7 +348,7 @@ void wick_reduce_run(wick_machine *m, int stage, int64_t begin, int64_t end, voi
         run_empty(&r);
         break;
     case WICK_FUSED_SHORT:
-        run_short(&r, begin * l->task_items, last);
+        (m->lines ? run_short_lines : run_short)(&r, begin * l->task_items, last);
         break;
     case WICK_FUSED_LONG:
         run_units(&r, begin * l->task_items, last);

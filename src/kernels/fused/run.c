@@ -63,7 +63,10 @@ void wick_machine_init(wick_machine *m, const wick_fused *f, const wick_native *
         m->direct[o] = may_write_through(f, o, ptr) && !m->streams;
     }
     m->whole = l->program ? wick_program_kernel(tier, l->program - 1) : NULL;
-    m->native = native && native->program.tier == tier ? atomic_load_explicit(&native->code, memory_order_acquire) : NULL;
+    const bool may = native && native->program.tier == tier;
+    m->native = may ? atomic_load_explicit(&native->code, memory_order_acquire) : NULL;
+    m->units = may ? atomic_load_explicit(&native->units, memory_order_acquire) : NULL;
+    m->lines = m->units ? atomic_load_explicit(&native->lines, memory_order_acquire) : NULL;
     m->at_once = m->whole || m->native;
     m->stills = m->single = false;
     for (int i = 0; i < f->n_in; i++) m->stills |= l->in_kind[i] == WICK_FUSED_STILL;
@@ -127,7 +130,7 @@ void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
         if (l->in_kind[i] == WICK_FUSED_SAME) {
             uint64_t value = 0;
             load(m, i, 0, 1, (uint8_t *)&value);
-            m->convert->fill((int)elem, m->reg[i], &value, m->at_once && !m->stills ? 1 : (size_t)WICK_MIN(f->block, m->space_total));
+            m->convert->fill((int)elem, m->reg[i], &value, m->lines || (m->at_once && !m->stills) ? 1 : (size_t)WICK_MIN(f->block, m->space_total));
             continue;
         }
         /* one period, then what is there already, twice as much each time */
@@ -167,7 +170,7 @@ static void fill_still(wick_machine *m, int i, int64_t at, int64_t n, uint8_t *t
     }
 }
 
-static void point_input(wick_machine *m, int i, int64_t at, int64_t n) {
+void wick_machine_input(wick_machine *m, int i, int64_t at, int64_t n) {
     const wick_fused_layout *l = &m->f->layout;
     const wick_dtype dtype = (wick_dtype)m->f->in[i].dtype;
     uint8_t *buffer = m->scratch + l->in_offset[i];
@@ -250,7 +253,7 @@ void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
     uint8_t *to[WICK_FUSED_MAX_IO];
     m->single = m->at_once && m->stills && single_numbers(m, at, n);
     for (int i = 0; i < f->n_in; i++)
-        if (l->in_kind[i] >= WICK_FUSED_STILL) point_input(m, i, at, n);
+        if (l->in_kind[i] >= WICK_FUSED_STILL) wick_machine_input(m, i, at, n);
     for (int o = 0; o < f->n_out && !f->reduces; o++) {
         to[o] = in_memory(m, &f->out[o], m->out_size[o], m->out_run[o], m->out_base[o], at, n);
         if (m->direct[o]) m->reg[f->out[o].reg] = to[o] ? to[o] : m->scratch + l->slot[f->out[o].reg] * l->slot_stride;
