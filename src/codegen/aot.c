@@ -223,6 +223,8 @@ static wick_status print_step(wick_c_printer *p, const wick_step *s) {
         return wick_c_print_int8(p, s);
     case WICK_STEP_RANDOM:
         return wick_c_print_random(p, s);
+    case WICK_STEP_DRAW:
+        return wick_c_print_draw(p, s);
     case WICK_STEP_ARG:
         return wick_c_print_arg(p, s);
     case WICK_STEP_SCAN:

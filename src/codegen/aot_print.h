@@ -64,6 +64,7 @@ wick_status wick_c_print_check(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_gather(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_random(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_draw(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_arg(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_scan(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_sort(wick_c_printer *p, const wick_step *s);

@@ -92,10 +92,11 @@ int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, 
 static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool packed, int64_t width, const char *first) {
     const wick_gemm *g = &m->gemm;
     const char *type = wick_c_type(g->type), *fma = g->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA";
-    const bool blocks = g->k > g->kc;
+    const bool blocks = g->k > g->kc, totals = blocks || g->accumulate;
     const char *term = term_text(g), *load = wick_c_load(operand_of(g)), *end = *load ? ")" : "";
     char b[200], text[160], bias[64];
-    print_sums(t, depth, width, blocks, type, 1);
+    print_sums(t, depth, width, totals, type, 1);
+    if (g->accumulate) line(t, depth, "for (long j = 0; j < %lld; j++) total[j] = c[i * %lld + %s + j];", LL(width), LL(g->c_row), first);
     line(t, depth, "for (long k = 0; k < %lld; k++) {", LL(g->k));
     snprintf(text, sizeof text, "k %% %lld == 0 && k", LL(g->kc));
     if (blocks) print_flush(t, depth + 1, width, text, 1);
@@ -112,7 +113,7 @@ static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool p
         snprintf(bias, sizeof bias, "bias[%s + j]", first);
     else
         snprintf(bias, sizeof bias, "bias[i]");
-    print_epilogue(t, depth, width, blocks, g->bias ? bias : NULL, g->relu, text, result_of(g), 1, 0);
+    print_epilogue(t, depth, width, totals, g->bias ? bias : NULL, g->relu, text, result_of(g), 1, 0);
 }
 
 void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, int64_t lanes, const char *const (*names)[2], int n_names) {

@@ -256,11 +256,26 @@ static wick_status fold(writing *w) {
     return WICK_OK;
 }
 
+/* The step with a ref of so many bytes of the arena behind its own; NULL: out of memory. */
+static const wick_step *with_scratch(writing *w, wick_lower *l, const wick_step *s, size_t bytes) {
+    wick_step *copy = wick_arena_alloc(&w->arena, sizeof *copy);
+    wick_ref *refs = wick_arena_zalloc(&w->arena, ((size_t)s->n_refs + 1) * sizeof *refs);
+    if (!copy || !refs) return NULL;
+    *copy = *s;
+    memcpy(refs, s->refs, (size_t)s->n_refs * sizeof *refs);
+    refs[s->n_refs] = (wick_ref){.buffer = (uint32_t)l->n_buffers, .write = true};
+    copy->refs = refs;
+    copy->n_refs++;
+    w->buffers[l->n_buffers] = (wick_c_buffer){.place = WICK_C_ARENA, .size = bytes};
+    l->buffers[l->n_buffers++] = (wick_buffer){.kind = WICK_BUFFER_TEMP, .size = bytes, .first = -1, .last = -1};
+    return copy;
+}
+
 /* The steps that are left, and an arena for them alone. */
 static wick_status lay_out(writing *w) {
     const wick_plan *p = w->plan;
     wick_lower l = {.ctx = p->ctx, .msg = w->msg, .n_buffers = p->n_buffers};
-    l.buffers = wick_arena_alloc(&w->arena, (p->n_buffers + 1) * sizeof *l.buffers);
+    l.buffers = wick_arena_alloc(&w->arena, (p->n_buffers + p->n_steps + 1) * sizeof *l.buffers);
     l.steps = wick_arena_zalloc(&w->arena, (p->n_steps + 1) * sizeof *l.steps);
     w->steps = wick_arena_alloc(&w->arena, (p->n_steps + 1) * sizeof *w->steps);
     if (!l.buffers || !l.steps || !w->steps) return out_of_memory(w);
@@ -269,6 +284,8 @@ static wick_status lay_out(writing *w) {
     for (size_t i = 0; i < p->n_steps; i++) {
         const wick_step *s = &p->steps[i];
         if (w->folded[i] || !is_printed(s)) continue;
+        if (wick_c_own_scratch(s)) s = with_scratch(w, &l, s, wick_c_own_scratch(s));
+        if (!s) return out_of_memory(w);
         for (int k = 0; k < s->n_refs; k++) {
             wick_buffer *b = &l.buffers[s->refs[k].buffer];
             const bool shared = is_shared(s, k);
@@ -283,7 +300,7 @@ static wick_status lay_out(writing *w) {
     l.n_steps = w->n_steps;
     size_t live;
     WICK_TRY(wick_plan_memory(&l, &w->arena_bytes, &live));
-    for (size_t i = 0; i < p->n_buffers; i++)
+    for (size_t i = 0; i < l.n_buffers; i++)
         if (w->buffers[i].place == WICK_C_ARENA) w->buffers[i].offset = l.buffers[i].offset;
     return WICK_OK;
 }
@@ -315,7 +332,7 @@ static wick_status make_function(writing *w, const wick_c_entry *e, wick_c_funct
     w->plan = p;
     w->entry = e;
     w->n_steps = 0;
-    w->buffers = wick_arena_zalloc(&w->arena, (p->n_buffers + 1) * sizeof *w->buffers);
+    w->buffers = wick_arena_zalloc(&w->arena, (p->n_buffers + p->n_steps + 1) * sizeof *w->buffers); /* and what steps need besides */
     w->folded = wick_arena_zalloc(&w->arena, p->n_steps + 1);
     w->ports = wick_arena_zalloc(&w->arena, (size_t)(p->n_in + p->n_out + 1) * sizeof *w->ports);
     if (!w->buffers || !w->folded || !w->ports) return out_of_memory(w);

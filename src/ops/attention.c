@@ -153,14 +153,14 @@ static wick_status lower_attention(wick_lower *l, wick_node *node) {
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, node, wick_attention_name(a, x.stage), wick_attention_rejected(a, x.stage, rejected), rejected);
     }
-    wick_step step = {.name = wick_attention_name(a, x.stage), .kind = back ? WICK_STEP_OTHER : WICK_STEP_ATTENTION, .run = run_attention, .tasks = a->tasks[x.stage], .scratch = a->scratch[x.stage],
+    wick_step step = {.name = wick_attention_name(a, x.stage), .kind = WICK_STEP_ATTENTION, .run = run_attention, .tasks = a->tasks[x.stage], .scratch = a->scratch[x.stage],
                       .flops = node->op->flops(node), .bytes = bytes + (parts ? (double)a->parts : 0)};
     WICK_TRY(wick_lower_step(l, &step, &x, sizeof x, refs, n));
     if (!parts) return WICK_OK;
     x.stage = 2;
     for (int i = 0; i < 13; i++) x.at[i] = i == 12 ? 0 : i == 9 ? 1 : -1;
     temp.write = false;
-    wick_step sum = {.name = wick_attention_name(a, 2), .run = run_attention, .tasks = a->tasks[2], .flops = (double)a->parts / (double)wick_dtype_size((wick_dtype)q->dtype),
+    wick_step sum = {.name = wick_attention_name(a, 2), .kind = WICK_STEP_ATTENTION, .run = run_attention, .tasks = a->tasks[2], .flops = (double)a->parts / (double)wick_dtype_size((wick_dtype)q->dtype),
                      .bytes = (double)a->parts + (double)wick_type_bytes(q)};
     return wick_lower_step(l, &sum, &x, sizeof x, (wick_ref[]){temp, wick_lower_ref(&out[0], true)}, 2);
 }

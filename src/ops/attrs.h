@@ -156,4 +156,13 @@ typedef struct ctc_attr {
     int64_t blank, zero_infinity;
 } ctc_attr;
 
+/* draws.c */
+typedef struct draw_attr {
+    wick_type type; /* truncated, integers: of the result; dims are those of the bits */
+    double mean, deviation, low, high;
+    int64_t from; /* integers: from, and so many */
+    uint64_t range;
+    int64_t count, distinct; /* permutation: length; multinomial: draws a row */
+} draw_attr;
+
 #endif

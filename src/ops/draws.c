@@ -1,28 +1,15 @@
 /* draws.c: distributions. What takes a fixed number of uniform numbers is an expression of them; what rejects and draws again is an op of random
  * bits, one number of 64 an element, and of nothing else that is random: it runs again, fuses and checkpoints like any op. */
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/ops.h"
 #include "wick/shape.h"
 
 enum { TASK = 4096 }; /* elements of a task */
 
-typedef struct draw_attr {
-    wick_type type; /* truncated, integers: of the result; dims are those of the bits */
-    double mean, deviation, low, high;
-    int64_t from; /* integers: from, and so many */
-    uint64_t range;
-    int64_t count, distinct; /* permutation: length; multinomial: draws a row */
-} draw_attr;
-
-typedef struct draw_args {
-    wick_ctype type;
-    draw_attr attr;
-    int64_t items, per_task, n; /* n: weights a row */
-} draw_args;
-
 #define DRAW_RUN(name, ...)                                                                                    \
     static int64_t run_##name(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) { \
-        const draw_args *d = args;                                                                             \
+        const wick_step_draw *d = args;                                                                             \
         const draw_attr *a = &d->attr;                                                                         \
         (void)scratch, (void)a;                                                                                \
         begin *= d->per_task;                                                                                  \
@@ -42,11 +29,11 @@ static wick_status lower_draw(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_out(l, node, 0, &at[node->n_in]));
     for (int i = 0; i <= node->n_in; i++) refs[i] = wick_lower_ref(&at[i], i == node->n_in);
     const wick_operand *out = &at[node->n_in];
-    draw_args d;
+    wick_step_draw d;
     memset(&d, 0, sizeof d);
     d.type = wick_ctype_of((wick_dtype)(node->op == &wick_op_random_truncated ? out : &at[0])->type->dtype);
     if (node->attr_size == sizeof d.attr) memcpy(&d.attr, node->attr, sizeof d.attr);
-    wick_step step = {.name = node->op->name, .bytes = (double)wick_type_bytes(out->type) + (double)wick_type_bytes(at[0].type)};
+    wick_step step = {.name = node->op->name, .kind = node->op == &wick_op_permutation || node->op == &wick_op_random_integers ? WICK_STEP_DRAW : WICK_STEP_OTHER, .bytes = (double)wick_type_bytes(out->type) + (double)wick_type_bytes(at[0].type)};
     d.items = wick_type_count(out->type);
     d.per_task = TASK;
     if (node->op == &wick_op_multinomial) {

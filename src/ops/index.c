@@ -117,7 +117,7 @@ static wick_status infer_scatter_add(wick_infer *i) {
 }
 static int64_t run_scatter_add(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    return wick_along_run(args, begin, end, ptr[2], ptr[1], ptr[0]);
+    return wick_along_run(args, begin, end, ptr[0], ptr[1], ptr[2]);
 }
 static wick_status lower_scatter_add(wick_lower *l, wick_node *node) {
     const axis_attr *attr = node->attr;
@@ -132,9 +132,9 @@ static wick_status lower_scatter_add(wick_lower *l, wick_node *node) {
     wick_along a = {.rank = 3, .axis = 1, .n = n, .elem = wick_dtype_size((wick_dtype)out.type->dtype), .type = wick_ctype_of((wick_dtype)out.type->dtype), .how = WICK_ALONG_ADD,
                     .dim = {{.n = outer, .data = n * inner, .other = count * inner}, {.n = count, .data = inner, .index = 1, .other = inner}, {.n = inner, .data = 1, .other = 1}}};
     wick_along_prepare(&a);
-    wick_step step = {.name = "scatter_add", .run = run_scatter_add, .tasks = a.tasks, .flops = (double)wick_type_count(src.type),
+    wick_step step = {.name = "scatter_add", .kind = WICK_STEP_ALONG, .run = run_scatter_add, .tasks = a.tasks, .flops = (double)wick_type_count(src.type),
                       .bytes = 3.0 * (double)wick_type_bytes(src.type), .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
-    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&src, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);
+    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&out, true), wick_lower_ref(&index, false), wick_lower_ref(&src, false)}, 3);
 }
 static void grad_scatter_add(wick_gradient *g) {
     const axis_attr *attr = g->node->attr;

@@ -72,6 +72,7 @@ typedef enum wick_step_kind {
     WICK_STEP_INTEGERS,
     WICK_STEP_ATTENTION,
     WICK_STEP_RANDOM,
+    WICK_STEP_DRAW,
     WICK_STEP_ARG,
     WICK_STEP_SCAN,
     WICK_STEP_SORT,

@@ -4,6 +4,7 @@
 #define WICK_OPS_STEPS_H
 
 #include "kernels/attention/run.h"
+#include "ops/attrs.h"
 #include "ops/lower.h"
 
 /* COPY: wick_copy; source, destination.
@@ -124,11 +125,14 @@ typedef struct wick_step_recurrent {
     size_t field[WICK_STEP_RECURRENT_REFS];
 } wick_step_recurrent;
 
-/* ATTENTION: forward, of what `at` says. */
-enum { WICK_ATTENTION_Q, WICK_ATTENTION_K, WICK_ATTENTION_V, WICK_ATTENTION_MASK, WICK_ATTENTION_SEED, WICK_ATTENTION_Y, WICK_ATTENTION_LSE, WICK_ATTENTION_REFS = 13 };
+/* ATTENTION: the stage of what `at` says. */
+enum {
+    WICK_ATTENTION_Q, WICK_ATTENTION_K, WICK_ATTENTION_V, WICK_ATTENTION_MASK, WICK_ATTENTION_SEED, WICK_ATTENTION_Y, WICK_ATTENTION_LSE, WICK_ATTENTION_GY, WICK_ATTENTION_DELTA,
+    WICK_ATTENTION_GQ, WICK_ATTENTION_GK, WICK_ATTENTION_GV, WICK_ATTENTION_PARTS, WICK_ATTENTION_REFS
+};
 typedef struct wick_step_attention {
     wick_attention_job a;
-    int at[WICK_ATTENTION_REFS]; /* numbers among the step's refs of these, then of gy, delta, gq, gk, gv, parts; -1: none */
+    int at[WICK_ATTENTION_REFS]; /* numbers among the step's refs, as in wick_attention_memory; -1: none */
     int stage;
 } wick_step_attention;
 
@@ -139,6 +143,13 @@ typedef struct wick_step_random {
     uint64_t seed;
     int64_t count, per_task;
 } wick_step_random;
+
+/* DRAW: u64 random bits, i64 results: of the op permutation, or random_integers. */
+typedef struct wick_step_draw {
+    wick_ctype type;
+    draw_attr attr;
+    int64_t items, per_task, n; /* elements, or rows of permutations and multinomial; n: weights a row */
+} wick_step_draw;
 
 /* ARG: x [outer, n, inner], i64 places [outer, inner] of the largest or smallest; the first of equals. */
 typedef struct wick_step_arg {

@@ -1,6 +1,6 @@
 # The examples run: those of images on small sets, those of speech on a part of the set where there is one, finetune on what the command trained, and xor
 # solves its puzzle.
-xor=$3 lenet=$4 resnet8=$5 finetune=$6 command=$7 char_lstm=$8 write_c=$9
+xor=$3 lenet=$4 resnet8=$5 finetune=$6 command=$7 char_lstm=$8 write_c=$9 train_c=${10}
 spoken=${WICK_DATA:-nowhere}/fsdd/recordings
 . "$(dirname "$0")/lib.sh"
 
@@ -22,6 +22,25 @@ END
     cc -std=c11 -Wall -Wextra -Werror -pedantic main.c written/xor.c -lm -o xor && [ "$(./xor)" = 0110 ] || fail "the C it wrote does not know exclusive or"
     expect 1 "$write_c" /proc/none && has err "/proc/none"
     expect 2 "$write_c"
+}
+test_train_c() {
+    expect 2 "$train_c" letters
+    for kind in gru lstm transformer; do
+        expect 0 "$train_c" letters "$kind" && has out "letters/letters.c: " && has letters/letters.h "int letters_train(const int64_t *text, const int64_t *next, float *loss);"
+        command -v cc >/dev/null || continue
+        cat >main.c <<END
+#include "letters/letters.h"
+int main(void) { /* learns one text */
+    int64_t text[LETTERS_TRAIN_TEXT_SIZE], next[LETTERS_TRAIN_NEXT_SIZE];
+    float first = 0, loss = 0;
+    for (int i = 0; i < LETTERS_TRAIN_TEXT_SIZE; i++) text[i] = i * i % 27, next[i] = (i + 1) * (i + 1) % 27;
+    for (int step = 0; step < 200; step++)
+        if (letters_train(text, next, step ? &loss : &first)) return 2;
+    return !(loss < first / 2);
+}
+END
+        cc -std=c11 -Wall -Wextra -Werror -pedantic main.c letters/letters.c -lm -o learn && ./learn || fail "the $kind in C does not learn"
+    done
 }
 test_train_mlp() {
     make_data data 500 200 28

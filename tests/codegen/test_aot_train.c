@@ -84,6 +84,101 @@ NET(noisy) { /* all that is drawn, where it may end within a block */
     h = wick_sub(h, wick_cast(wick_random_uniform(wick_tensor_context(x), WICK_F64, 1, (const int64_t[]){7}), WICK_F32));
     return wick_nn_linear(m, "fc2", wick_alpha_dropout(h, 0.3), 4);
 }
+NET(shuffled) { /* by random bits: whole numbers, and orders */
+    wick_context *ctx = wick_tensor_context(x);
+    wick_tensor *h = wick_nn_linear(m, "fc1", wick_random_shuffle(x, 1), 7);
+    h = wick_mul(h, wick_cast(wick_random_integers(ctx, WICK_I64, 2, (const int64_t[]){5, 7}, -3, 9), WICK_F32));
+    return wick_nn_linear(m, "fc2", wick_gather(h, 1, wick_random_permutation(ctx, 7)), 4);
+}
+
+/* ---- sequences: what a label belongs to is a step of a sample ---- */
+
+enum { LETTERS = 9, SAMPLES = 3 };
+/* Letters [T, SAMPLES], and what guesses the next ones from states [T, SAMPLES, n], as rows. */
+static wick_tensor *letters(wick_tensor *x) {
+    const int64_t steps = wick_tensor_dim(x, 0) / SAMPLES;
+    return wick_reshape(wick_cast(wick_mul(wick_add(x, wick_like(x, 1)), wick_like(x, LETTERS / 2.0 - 0.01)), WICK_I64), 2, (const int64_t[]){steps, SAMPLES});
+}
+static wick_tensor *guessed(wick_model *m, wick_tensor *y) { return wick_nn_linear(m, "head", wick_reshape(y, 2, (const int64_t[]){-1, wick_tensor_dim(y, -1)}), LETTERS); }
+#define EMBED(x, width) wick_nn_embedding(m, "embed", letters(x), LETTERS, width, WICK_F32)
+NET(lstm_letters) { return guessed(m, wick_nn_lstm(m, "lstm", EMBED(x, 12), 21, &(wick_nn_rnn_options){.layers = 2, .dropout = 0.2}, NULL, NULL)); }
+NET(gru_letters) { return guessed(m, wick_nn_gru(m, "gru", EMBED(x, 5), 13, &(wick_nn_rnn_options){.bidirectional = true}, NULL)); }
+NET(rnn_letters) { return guessed(m, wick_nn_rnn(m, "rnn", EMBED(x, 7), 270, &(wick_nn_rnn_options){.relu = true}, NULL)); } /* sums of several blocks */
+
+#define PARAM(name, type, ...) \
+    wick_model_state(m, name, WICK_ROLE_PARAM, type, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__}, wick_init_linear(3))
+/* x as [T, SAMPLES, 4]; weights of a layer whose first states, biases and lengths are there too. */
+static wick_tensor *sequence(wick_tensor *x, wick_dtype dtype) { return wick_cast(wick_reshape(x, 3, (const int64_t[]){-1, SAMPLES, 4}), dtype); }
+static wick_rnn_inputs cell_of(wick_model *m, wick_tensor *x, wick_dtype t, int64_t gates, int64_t units, int64_t directions) {
+    const int64_t lengths[SAMPLES] = {3, 0, wick_tensor_dim(x, 0) / SAMPLES};
+    return (wick_rnn_inputs){.w_ih = PARAM("w_ih", t, directions, gates * units, 4), .w_hh = PARAM("w_hh", t, directions, gates * units, units), .b_ih = PARAM("b_ih", t, directions, gates * units),
+                             .b_hh = PARAM("b_hh", t, directions, gates * units), .h0 = PARAM("h0", t, directions, SAMPLES, units),
+                             .lengths = wick_from(wick_tensor_context(x), WICK_I64, 1, (const int64_t[]){SAMPLES}, lengths)};
+}
+/* Of all results: states of steps, and last ones. */
+static wick_tensor *all_states(wick_model *m, wick_tensor *y, wick_tensor *h, wick_tensor *c) {
+    wick_tensor *last = wick_mean(h, WICK_ALL_AXES, false);
+    if (c) last = wick_sub(last, wick_mean(wick_sin(c), WICK_ALL_AXES, false));
+    return guessed(m, wick_cast(wick_add(y, last), WICK_F32));
+}
+NET(lstm_with_all) {
+    wick_rnn_inputs in = cell_of(m, x, WICK_F32, 4, 7, 2);
+    in.peephole = PARAM("peephole", WICK_F32, 2, 21);
+    in.c0 = PARAM("c0", WICK_F32, 2, SAMPLES, 7);
+    const wick_rnn_options o = {.direction = WICK_RNN_BIDIRECTIONAL, .clip = 0.4, .acts = {{WICK_RNN_HARD_SIGMOID, WICK_RNN_SOFTSIGN, WICK_RNN_IDENTITY}, {0, WICK_RNN_RELU, 0}}};
+    wick_tensor *h, *c, *y = wick_lstm(sequence(x, WICK_F32), &in, &o, &h, &c);
+    return all_states(m, y, h, c);
+}
+NET(lstm_coupled) {
+    wick_rnn_inputs in = cell_of(m, x, WICK_F64, 4, 6, 1);
+    in.lengths = NULL;
+    wick_tensor *h, *c, *y = wick_lstm(sequence(x, WICK_F64), &in, &(wick_rnn_options){.direction = WICK_RNN_REVERSE, .input_forget = true}, &h, &c);
+    return all_states(m, y, h, c);
+}
+NET(gru_with_all) {
+    const wick_rnn_inputs in = cell_of(m, x, WICK_F32, 3, 9, 2);
+    wick_tensor *h, *y = wick_gru(sequence(x, WICK_F32), &in, &(wick_rnn_options){.direction = WICK_RNN_BIDIRECTIONAL, .clip = 0.5, .acts = {{0, WICK_RNN_SOFTSIGN}}}, &h);
+    return all_states(m, y, h, NULL);
+}
+NET(gru_reset_first) {
+    const wick_rnn_inputs in = cell_of(m, x, WICK_F32, 3, 10, 2);
+    wick_tensor *h, *y = wick_gru(sequence(x, WICK_F32), &in, &(wick_rnn_options){.direction = WICK_RNN_BIDIRECTIONAL, .reset_first = true}, &h);
+    return all_states(m, y, h, NULL);
+}
+NET(rnn_of_doubles) {
+    const wick_rnn_inputs in = cell_of(m, x, WICK_F64, 1, 5, 1);
+    wick_tensor *h, *y = wick_rnn(sequence(x, WICK_F64), &in, &(wick_rnn_options){.acts = {{WICK_RNN_SIGMOID}}}, &h);
+    return all_states(m, y, h, NULL);
+}
+
+NET(transformer) { /* a block of a small GPT; dropout is within attention, too */
+    const int64_t steps = wick_tensor_dim(x, 0) / SAMPLES;
+    wick_tensor *h = wick_nn_positions(m, "positions", wick_nn_embedding(m, "embed", wick_transpose(letters(x), 0, 1), LETTERS, 16, WICK_F32), steps);
+    h = wick_nn_decoder_layer(m, "block", h, NULL, &(wick_nn_transformer_options){.feedforward = 24, .dropout = 0.1, .pre_norm = true, .attention = {.heads = 4, .kv_heads = 2, .causal = true}});
+    return guessed(m, wick_transpose(wick_nn_layer_norm(m, "norm", h), 0, 1));
+}
+/* x [n, d] as heads [2, h, n / 2, d] of what a layer makes of it; rows of what attention makes of those. */
+static wick_tensor *heads_of(wick_model *m, const char *name, wick_tensor *x, int64_t heads, int64_t dim) {
+    const int64_t rows = wick_tensor_dim(x, 0) / 2;
+    return wick_permute(wick_reshape(wick_nn_linear(m, name, x, heads * dim), 4, (const int64_t[]){2, rows, heads, dim}), 4, (const int[]){0, 2, 1, 3});
+}
+static wick_tensor *rows_of(wick_model *m, wick_tensor *y) {
+    return wick_nn_linear(m, "head", wick_reshape(wick_permute(y, 4, (const int[]){0, 2, 1, 3}), 2, (const int64_t[]){-1, wick_tensor_dim(y, 1) * wick_tensor_dim(y, 3)}), 5);
+}
+NET(many_keys) { /* several blocks of keys and queries, which tasks of the plan cut; heads that share keys; a mask */
+    const int64_t rows = wick_tensor_dim(x, 0) / 2;
+    wick_tensor *mask = wick_reshape(wick_mul(wick_slice(x, 1, 0, 1, 1), wick_slice(x, 1, 1, 2, 1)), 4, (const int64_t[]){2, 1, 1, rows});
+    return rows_of(m, wick_attention(heads_of(m, "q", x, 4, 6), heads_of(m, "k", x, 2, 6), heads_of(m, "v", x, 2, 3), &(wick_attention_options){.grouped = true, .mask = mask, .scale = 0.7}));
+}
+NET(dropped_keys) { /* blocks whose queries see none of their keys, and a last one of few */
+    wick_tensor *k = heads_of(m, "k", wick_concat(2, (wick_tensor *[]){x, wick_neg(x)}, 0), 1, 5), *v = wick_sin(k);
+    return rows_of(m, wick_attention(heads_of(m, "q", x, 1, 5), k, v, &(wick_attention_options){.causal_end = true, .dropout = 0.3}));
+}
+NET(causal_keys) { return rows_of(m, wick_attention(heads_of(m, "q", x, 2, 4), heads_of(m, "k", x, 2, 4), heads_of(m, "v", x, 2, 4), &(wick_attention_options){.causal = true, .dropout = 0.2})); }
+NET(attention_of_doubles) {
+    wick_tensor *q = wick_cast(heads_of(m, "q", x, 2, 4), WICK_F64), *k = wick_cast(heads_of(m, "k", x, 2, 4), WICK_F64);
+    return rows_of(m, wick_cast(wick_attention(q, k, wick_cos(k), &(wick_attention_options){.causal = true}), WICK_F32));
+}
 
 static const net nets[] = {
     {"mlp", 2, {6, 40}, mlp, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
@@ -107,6 +202,20 @@ static const net nets[] = {
     {"normed", 2, {5, 20}, normed, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
     {"dropped", 4, {3, 2, 7, 6}, dropped, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
     {"noisy", 2, {5, 20}, noisy, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"shuffled", 2, {5, 20}, shuffled, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"lstm_letters", 2, {15, 1}, lstm_letters, false, {.kind = WICK_ADAM, .clip_norm = 1}, WICK_PRECISION_F32},
+    {"gru_letters", 2, {12, 1}, gru_letters, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"rnn_letters", 2, {9, 1}, rnn_letters, false, {.kind = WICK_SGD, .momentum = 0.9}, WICK_PRECISION_F32},
+    {"lstm_with_all", 2, {15, 4}, lstm_with_all, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"lstm_coupled", 2, {12, 4}, lstm_coupled, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"gru_with_all", 2, {15, 4}, gru_with_all, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"gru_reset_first", 2, {15, 4}, gru_reset_first, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"rnn_of_doubles", 2, {12, 4}, rnn_of_doubles, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"transformer", 2, {24, 1}, transformer, false, {.kind = WICK_ADAMW}, WICK_PRECISION_F32},
+    {"many_keys", 2, {300, 4}, many_keys, false, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
+    {"dropped_keys", 2, {280, 3}, dropped_keys, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"causal_keys", 2, {150, 3}, causal_keys, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
+    {"attention_of_doubles", 2, {60, 3}, attention_of_doubles, false, {.kind = WICK_SGD}, WICK_PRECISION_F32},
     {"autoencoder", 2, {4, 30}, autoencoder, true, {.kind = WICK_ADAM}, WICK_PRECISION_F32},
 };
 /* In halves: products and convolutions narrow, the rest and the states f32. A loss scaled so that the first steps overflow is backed off. */
@@ -258,7 +367,7 @@ static void check_net(const char *folder, const net *n, int lanes, const char *i
             test_count("states of training", 1);
             k++;
         }
-        if (n->body == dropped || n->body == noisy) { /* the seed, and how many steps there were: a step that fails is none */
+        if (n->body == dropped || n->body == noisy || n->body == shuffled) { /* the seed, and how many steps there were: a step that fails is none */
             const uint64_t *random = table[k].data;
             CHECK(strcmp(table[k].name, "train.random") == 0);
             if (!n->mse) ((int64_t *)(void *)y)[0] = classes;

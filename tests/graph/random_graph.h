@@ -306,8 +306,11 @@ static inline void step_sequence(pool *p) {
     if (chance(30)) in.b_hh = weights(p, dtype, 2, (int64_t[]){directions, rows});
     if (chance(30)) in.lengths = chance(50) ? leaf(p, WICK_I64, 1, &batch, 0, (double)steps) : wick_abs(index_of(p, steps, 1, &batch));
     if (chance(40)) in.h0 = operand(p, dtype, 3, (int64_t[]){directions, batch, units});
+    if (cell == 1 && chance(30)) in.peephole = weights(p, dtype, 2, (int64_t[]){directions, 3 * units});
+    if (cell == 1 && chance(40)) in.c0 = operand(p, dtype, 3, (int64_t[]){directions, batch, units});
     wick_tensor *x = operand(p, dtype, 3, (int64_t[]){steps, batch, features}), *h = NULL, *c = NULL, *y;
-    const wick_rnn_options o = {.direction = directions == 2 ? WICK_RNN_BIDIRECTIONAL : chance(30) ? WICK_RNN_REVERSE : WICK_RNN_FORWARD, .clip = chance(20) ? 0.5 : 0};
+    wick_rnn_options o = {.direction = directions == 2 ? WICK_RNN_BIDIRECTIONAL : chance(30) ? WICK_RNN_REVERSE : WICK_RNN_FORWARD, .clip = chance(20) ? 0.5 : 0, .reset_first = chance(30), .input_forget = chance(20)};
+    for (int k = 0; k < 3 && chance(30); k++) o.acts[0][k] = (wick_rnn_act)test_rand_int(WICK_RNN_DEFAULT, WICK_RNN_IDENTITY);
     if (is_bad(x)) return;
     y = cell == 0 ? wick_rnn(x, &in, &o, &h) : cell == 1 ? wick_lstm(x, &in, &o, &h, &c) : wick_gru(x, &in, &o, &h);
     keep(p, y);

@@ -17,7 +17,7 @@ static ATT_T ATT_NAME(kept)(const wick_attention_job *a, int64_t batch, int64_t 
     if (!(a->dropout > 0)) return 1;
     const int64_t place = wick_attention_stream(a, batch, head, query, key) + query % BQ, begin = place & ~(int64_t)3;
     float four[4];
-    wick_attention_draw(at->seed, begin, 4, four);
+    wick_attention_uniforms(*at->seed, begin, four);
     return four[place - begin] >= (float)a->dropout ? (ATT_T)(1 / (1 - a->dropout)) : 0;
 }
 

@@ -29,14 +29,12 @@ static double normal(stream *s) {                                               
     return wick_sqrt_f64(-2.0 * wick_log_f64(u)) * wick_cos_f64(t);
 }
 
-enum { GAMMA = WICK_GAMMA_STREAM, TRUNCATED, PERMUTATION };
-
 /* Marsaglia, Tsang: A simple method for generating gamma variables, 2000: with d = alpha - 1/3 and c = 1 / sqrt(9 d), d (1 + c x)^3 of a normal x
  * is taken where log u < x^2 / 2 + d - d v + d log v. Below 1: gamma of alpha + 1 times u^(1/alpha). */
 static double gamma_of(double alpha, uint64_t bits) {
     if (!(alpha > 0)) return alpha == 0 ? 0 : (double)NAN;
     if (alpha > 1e300) return alpha;
-    stream s = stream_of(bits, GAMMA);
+    stream s = stream_of(bits, WICK_GAMMA_STREAM);
     const double boost = alpha < 1 ? wick_log_f64(inside(&s)) / alpha : 0, d = (alpha < 1 ? alpha + 1 : alpha) - 1.0 / 3, c = 1 / wick_sqrt_f64(9 * d);
     double v = 1;
     for (int try = 0; try < TRIES; try++) {
@@ -70,7 +68,7 @@ void wick_draw_gamma(wick_ctype type, int64_t begin, int64_t end, const void *al
  * inside, uniformly where the interval is short, and in a tail by an exponential of the best rate. */
 static double truncated_of(double a, double b, uint64_t bits) {
     if (b < 0) return -truncated_of(-b, -a, bits); /* mirrored: from here on the mode of the part is 0 or a > 0 */
-    stream s = stream_of(bits, TRUNCATED);
+    stream s = stream_of(bits, WICK_TRUNCATED_STREAM);
     const double near = a > 0 ? a : 0;
     if (a <= 0 && b - a > 2.5) {
         for (int try = 0; try < TRIES; try++) {
@@ -117,7 +115,7 @@ void wick_draw_integers(int64_t low, uint64_t range, int64_t begin, int64_t end,
 /* Fisher and Yates, as Durstenfeld (1964) does it. */
 void wick_draw_permutations(int64_t n, int64_t begin, int64_t end, const uint64_t *bits, int64_t *dst) {
     for (int64_t r = begin; r < end; r++) {
-        stream s = stream_of(bits[r], PERMUTATION);
+        stream s = stream_of(bits[r], WICK_PERMUTATION_STREAM);
         int64_t *p = dst + r * n;
         for (int64_t i = 0; i < n; i++) {
             const int64_t other = (int64_t)below(two_words(&s), (uint64_t)i + 1);

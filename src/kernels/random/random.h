@@ -13,8 +13,8 @@ typedef struct wick_random_blocks {
     uint32_t counter2, counter3;
 } wick_random_blocks;
 
-/* Elements whose first try of a gamma number is made at once; the kind of Philox stream that they draw from. */
-enum { WICK_GAMMA_GROUP = 64, WICK_GAMMA_STREAM = 1 };
+/* Elements whose first try of a gamma number is made at once; kinds of Philox streams that elements draw from. */
+enum { WICK_GAMMA_GROUP = 64, WICK_GAMMA_STREAM = 1, WICK_TRUNCATED_STREAM, WICK_PERMUTATION_STREAM };
 
 typedef struct wick_random_table {
     /* out[4 b + w] = word w of block (first + b), for b in [0, blocks); block numbers wrap at 2^64. */
