@@ -331,25 +331,26 @@ static int differentiable(const subject *s, int at[BENCH_INPUTS]) {
     return n;
 }
 
+/* The gradient of the first tensor is the other tensor, whatever the loss. */
+static void given_gradient(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
+    (void)user, (void)g, (void)y, (void)n;
+    gx[0] = xs[1];
+}
+
 static wick_status record(wick_context *ctx, wick_tensor *const *given, wick_tensor **out, void *user) {
     const subject *s = user;
     wick_tensor *in[BENCH_INPUTS] = {0}, *wrt[BENCH_INPUTS];
     for (int i = 0, k = 0; i < s->n_in; i++) in[i] = s->kept[i] ? s->kept[i] : given[k++];
-    (void)ctx;
     out[0] = s->row->build(s, in, out + 1);
     if (s->row->form != ROW_GRADIENTS) return WICK_OK;
     int at[BENCH_INPUTS];
     const int n = differentiable(s, at);
     for (int i = 0; i < n; i++) wrt[i] = in[at[i]];
-    wick_grad(wick_sum(wick_mul(out[0], in[s->n_in - 1]), WICK_ALL_AXES, false), n, wrt, out + 1);
+    wick_tensor *given_too[] = {out[0], in[s->n_in - 1]};
+    wick_grad(wick_custom_gradient(wick_constant(ctx, WICK_F32, 1), 2, given_too, given_gradient, NULL), n, wrt, out + 1);
     return WICK_OK;
 }
 
-/* The gradient of a parameter is the other tensor, whatever the loss. */
-static void given_gradient(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
-    (void)user, (void)g, (void)y, (void)n;
-    gx[0] = xs[1];
-}
 static wick_status record_update(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     const subject *s = user;
     wick_tensor *loss = wick_constant(ctx, WICK_F32, 0);

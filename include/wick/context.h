@@ -85,7 +85,7 @@ typedef struct wick_limits {
 WICK_API wick_limits wick_limits_get(void);
 
 WICK_API int wick_context_threads(const wick_context *context);
-/* "tier=avx512;gemm=3;reduce=2;math=3;denormals=flush": what the bits of results depend on besides the graph. */
+/* "tier=avx512;gemm=4;reduce=2;math=3;denormals=flush": what the bits of results depend on besides the graph. */
 WICK_API const char *wick_context_numerics(const wick_context *context);
 
 /* The random state: every random op recorded takes the next stream number of the seed. */

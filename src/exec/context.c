@@ -76,7 +76,7 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     ctx->seed = options->seed;
     ctx->eval_pending = wick_eval_pending;
     wick_str s = wick_str_on(ctx->numerics, sizeof ctx->numerics);
-    wick_str_add(&s, "tier=%s;gemm=3;reduce=2;math=3;denormals=flush", wick_tier_name(wick_tier_current()));
+    wick_str_add(&s, "tier=%s;gemm=4;reduce=2;math=3;denormals=flush", wick_tier_name(wick_tier_current()));
     if (wick_amx_now()) wick_str_add(&s, ";amx%s", (const char *[]){"", ";f32=bf16x6", ";f32=bf16x3", ";f32=bf16x1"}[ctx->options.f32_precision]);
 
     /* The poison of running out of memory must exist before memory runs out. */

@@ -204,19 +204,22 @@ static wick_status run_packing(wick_execution *e, size_t i) {
     const wick_plan *plan = e->plan;
     const wick_step *s = &plan->steps[i];
     wick_memory *m = e->memory;
-    void *ptr[WICK_STEP_BUFFERS];
     if (s->rides) return WICK_OK;
     WICK_TRY(interrupted(e));
-    for (int k = 0; k < s->n_refs; k++) ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
+    region r;
+    r.step = s;
+    atomic_init(&r.late, false);
+    for (int k = 0; k < s->n_refs; k++) r.ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
     const uint64_t start = e->profile ? wick_now_ns() : 0;
-    bool late = false;
-    if (plan->parallel[i]) run_parallel(e, s, ptr, false, &late);
-    else if (s->tasks > 0) s->run(s->args, ptr, 0, s->tasks, m->scratch);
+    if (plan->parallel[i])
+        run_parallel(e, &r, false);
+    else if (s->tasks > 0)
+        s->run(s->args, r.ptr, 0, s->tasks, m->scratch);
     if (e->profile) {
         m->step_ns[i] += wick_now_ns() - start;
         m->step_calls[i]++;
     }
-    return late ? interrupted(e) : WICK_OK;
+    return r.late ? interrupted(e) : WICK_OK;
 }
 
 /* Kept steps run again if any state that they depend on has changed, or may have. */

@@ -270,8 +270,9 @@ typedef struct wick_convolution {
     /* conv.c's own: slabs of rows outputs along dim cut; units of work; parts of the batch that a unit of WEIGHT takes, and of the taps, else of the output channels;
      * where things are in the scratch. Prepared once, dims may have been merged. */
     int64_t cut, rows, slabs, units, per_task, chunks, splits, block, blocks;
-    size_t at_taps, at_rows, at_panel, at_finite, at_winograd;
+    size_t at_taps, at_rows, at_panel, at_finite, at_more;
     bool depthwise, winograd;
+    bool whole; /* DATA with a stride: all phases at once */
     bool past; /* depthwise: results are written past the caches, since nothing of them would stay there */
     const struct wick_conv_kernel *code;
     const struct wick_gemm_kernel *gemm;

@@ -232,14 +232,15 @@ TEST(convolutions_of_many_tasks_agree) {
         }
 }
 
-/* What algorithms with sums of inputs would spread stays where it belongs. */
+/* What algorithms with sums of inputs, or with products that a place has not, would spread stays where it belongs. */
 TEST(nan_infinity_and_the_largest_numbers_reach_only_their_neighbours) {
-    for (int what = 0; what < 2; what++)
+    for (int what = 0; what < 3; what++)
         for (int odd = 0; odd < 4; odd++) {
             use u;
             memset(&u, 0, sizeof u);
-            u.c = (wick_convolution){.type = WICK_CF32, .what = (wick_conv_what)what, .batch = 2, .groups = 1, .ci = 32, .co = 16, .bias = what == 0, .relu = what == 0 && odd > 1};
-            for (int d = 0; d < 3; d++) u.c.in[d] = d ? 11 : 1, u.c.kernel[d] = d ? 3 : 1, u.c.pad[d] = d > 0, u.c.stride[d] = u.c.dilation[d] = 1;
+            const bool few = what == 2; /* channels, and a stride: all of its phases at once */
+            u.c = (wick_convolution){.type = WICK_CF32, .what = what ? WICK_CONV_DATA : WICK_CONV_FORWARD, .batch = 2, .groups = 1, .ci = few ? 3 : 32, .co = 16, .bias = what == 0, .relu = what == 0 && odd > 1};
+            for (int d = 0; d < 3; d++) u.c.in[d] = d ? few ? 30 : 11 : 1, u.c.kernel[d] = d ? few ? 7 : 3 : 1, u.c.pad[d] = d ? few ? 3 : 1 : 0, u.c.stride[d] = d && few ? 2 : 1, u.c.dilation[d] = 1;
             CHECK(use_make(&u));
             const int source = what ? 2 : 0, result = made(&u);
             const float strange[4] = {NAN, INFINITY, -INFINITY, 3e38f};
@@ -249,6 +250,7 @@ TEST(nan_infinity_and_the_largest_numbers_reach_only_their_neighbours) {
             for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
                 if (!wick_tier_force((wick_tier)tier)) continue;
                 run(&u, false);
+                if (few && tier > WICK_TIER_BASE) CHECK(u.c.whole);
                 int bad = 0;
                 for (int64_t i = 0; i < u.size[result]; i++) {
                     const double want = u.want[i], have = get(WICK_CF32, u.at[result], i);
@@ -261,6 +263,53 @@ TEST(nan_infinity_and_the_largest_numbers_reach_only_their_neighbours) {
         }
 }
 
+/* One number that is not finite makes phases go one by one: what it does not reach has the bits of all at once. Whether they went so. */
+static bool same_bits_phase_by_phase(use *u) {
+    run(u, false);
+    if (!u->c.whole) return false;
+    const size_t bytes = (size_t)u->size[0] * u->elem;
+    char *first = malloc(bytes);
+    memcpy(first, u->at[0], bytes);
+    set(u->c.type, u->at[2], test_rand_int(0, (int)u->size[2] - 1), INFINITY);
+    run(u, false);
+    int64_t other = 0, reached = 0;
+    for (int64_t i = 0; i < u->size[0]; i++) {
+        const bool finite = isfinite(get(u->c.type, u->at[0], i));
+        reached += !finite;
+        other += finite && memcmp(first + (size_t)i * u->elem, (char *)u->at[0] + (size_t)i * u->elem, u->elem) != 0;
+    }
+    char text[256];
+    describe(&u->c, text, sizeof text);
+    CHECK_MSG(other == 0 && reached <= u->c.ci * product(u->c.kernel), "%s: %d elements have other bits, %d are not finite", text, (int)other, (int)reached);
+    free(first);
+    return true;
+}
+
+/* Few input channels and a stride: phases that kernels do not reach, or of fewer taps, rows and columns that end in the middle of a stride. */
+TEST(gradients_of_few_channels_with_a_stride_agree) {
+    int whole = 0;
+    for (int ci = 1; ci <= 5; ci++)
+        for (int stride = 2; stride <= 3; stride++)
+            for (int kernel = 1; kernel <= 7; kernel++)
+                for (int more = 0; more < 3; more++) {
+                    use u;
+                    memset(&u, 0, sizeof u);
+                    u.c = (wick_convolution){.type = (kernel + more) % 3 ? WICK_CF32 : WICK_CF64, .what = WICK_CONV_DATA, .batch = 2, .groups = 1, .ci = ci, .co = 1 + 45 * ((ci + kernel + more) % 3)};
+                    for (int d = 0; d < 3; d++) {
+                        u.c.in[d] = d ? 11 + 3 * d + more : more == 2 ? 3 : 1;
+                        u.c.kernel[d] = d ? d == 1 && more == 1 ? 3 : kernel : more == 2 ? 2 : 1;
+                        u.c.pad[d] = d ? (kernel + more) / 2 : 0;
+                        u.c.stride[d] = d ? stride : 1;
+                        u.c.dilation[d] = 1;
+                    }
+                    if (!use_make(&u)) continue;
+                    check_use(&u);
+                    whole += same_bits_phase_by_phase(&u);
+                    use_free(&u);
+                }
+    CHECK(whole > 10 || wick_tier_best() < WICK_TIER_AVX2);
+}
+
 /* Parts of vectors, pairs of pixels in one vector, rows that are all edge: each channel on its own, and images of one column. */
 TEST(depthwise_rows_of_every_width_and_columns_agree) {
     static const int channels[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 40}, widths[] = {1, 2, 3, 5, 8, 9, 10, 19, 26, 37};
@@ -269,7 +318,7 @@ TEST(depthwise_rows_of_every_width_and_columns_agree) {
             use u;
             memset(&u, 0, sizeof u);
             const int kernel = (i + k) % 4 == 0 ? 5 : 3, column = i % 5 == 4;
-            u.c = (wick_convolution){.type = k % 3 == 2 ? WICK_CF64 : WICK_CF32, .what = k % 4 == 3 ? WICK_CONV_DATA : WICK_CONV_FORWARD, .batch = 2, .groups = channels[i], .ci = 1, .co = 1};
+            u.c = (wick_convolution){.type = k % 3 == 2 ? WICK_CF64 : WICK_CF32, .what = (i + k) % 3 == 2 ? WICK_CONV_WEIGHT : k % 4 == 3 ? WICK_CONV_DATA : WICK_CONV_FORWARD, .batch = 2, .groups = channels[i], .ci = 1, .co = 1};
             if (column) u.c.groups = 1, u.c.ci = channels[i], u.c.co = 6;
             u.c.bias = u.c.what == WICK_CONV_FORWARD && k % 2;
             u.c.relu = u.c.bias && i % 2;
@@ -298,7 +347,7 @@ TEST(depthwise_results_that_no_cache_would_keep_agree) {
         for (int k = 0; k < 6; k++) {
             use u;
             memset(&u, 0, sizeof u);
-            u.c = (wick_convolution){.type = k == 5 ? WICK_CF64 : WICK_CF32, .what = k % 3 == 2 ? WICK_CONV_DATA : WICK_CONV_FORWARD, .batch = 3, .groups = channels[i], .ci = 1, .co = 1};
+            u.c = (wick_convolution){.type = k == 5 ? WICK_CF64 : WICK_CF32, .what = (wick_conv_what)((k + (int)i) % 3), .batch = 3, .groups = channels[i], .ci = 1, .co = 1};
             u.c.bias = u.c.relu = k % 2 && u.c.what == WICK_CONV_FORWARD;
             for (int d = 0; d < 3; d++) u.c.in[d] = d ? 23 + 2 * k : 1, u.c.kernel[d] = d ? 3 : 1, u.c.stride[d] = d && k > 3 ? 2 : 1, u.c.pad[d] = d > 0, u.c.dilation[d] = 1;
             REQUIRE(use_make(&u));

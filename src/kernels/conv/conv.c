@@ -9,16 +9,17 @@
  * channel is in depthwise.c.
  *
  * With stride s, inputs i of one phase r = (i + pad) mod s meet only the taps with k * dilation mod s = r: each phase is a
- * convolution of stride 1 over y. FORWARD and WEIGHT have one phase. */
+ * convolution of stride 1 over y. FORWARD and WEIGHT have one phase. Where inputs have few channels, all phases are one convolution ("whole"), so that a
+ * vector's lanes are (phase, channel): its taps are those of any phase, with weights of 0 for the others; y must be finite then. */
 #include "kernels/conv/conv.h"
 #include "kernels/convert/convert.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/packing.h"
 
-/* Bytes of the source that a slab reads, where the batch makes tasks enough: slabs share rows; and the most
- * partial sums of weights, in bytes. */
-enum { CONV_WEIGHTS = 2, CONV_MIN_PIXELS = 32, CONV_SLAB = 256 << 10, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20 };
+/* Bytes of the source that a slab reads, where the batch makes tasks enough: slabs share rows; the most
+ * partial sums of weights; and weights that stay in L2 beside what goes by, in bytes. */
+enum { CONV_WEIGHTS = 2, CONV_MIN_PIXELS = 32, CONV_SLAB = 256 << 10, CONV_CHUNKS = 16, CONV_PARTIALS = 16 << 20, CONV_NEAR = 128 << 10 };
 
 static const wick_conv_kernels *const conv_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_conv_kernels)};
 
@@ -45,7 +46,22 @@ wick_conv_axis wick_conv_axis_of(const wick_convolution *c, int d, int64_t phase
     return x;
 }
 
-/* A box of outputs of one phase, and the box of the source that they read. */
+/* Of all phases of a dim together, without dilation: outputs are the first input of every stride. */
+static wick_conv_axis whole_axis_of(const wick_convolution *c, int d) {
+    wick_conv_axis all = {.step = 1, .count = ceil_div(c->in[d], c->stride[d]), .tap_at = 1, .dst_step = c->stride[d]};
+    int64_t end = INT64_MIN;
+    all.lo = INT64_MAX;
+    for (int64_t phase = 0; phase < c->stride[d]; phase++) {
+        const wick_conv_axis x = wick_conv_axis_of(c, d, phase);
+        if (!x.taps) continue;
+        all.lo = WICK_MIN(all.lo, x.lo);
+        end = WICK_MAX(end, x.lo + x.taps);
+    }
+    all.taps = end - all.lo;
+    return all;
+}
+
+/* A box of outputs of one phase, or of all, and the box of the source that they read. */
 typedef struct conv_box {
     wick_conv_axis axis[3];
     int64_t first[3], n[3];   /* outputs */
@@ -54,16 +70,20 @@ typedef struct conv_box {
     bool inside; /* of the source: nothing to pad */
 } conv_box;
 
-/* Slab number `slab` of a phase; pixels is 0 when there is nothing. */
+static int64_t phases_of(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? product(c->stride) : 1; }
+static int64_t source_channels(const wick_convolution *c) { return c->groups * (c->what == WICK_CONV_DATA ? c->co : c->ci); }
+
+/* Slab number `slab` of a phase, of all if it is phases_of(c); pixels is 0 when there is nothing. */
 static conv_box box_of(const wick_convolution *c, int64_t phase, int64_t slab) {
     const int64_t *dims = c->what == WICK_CONV_DATA ? c->out : c->in;
+    const bool whole = phase == phases_of(c);
     conv_box b;
     b.pixels = b.taps = 1;
     b.inside = true;
     for (int d = 2; d >= 0; d--) {
         const int64_t phases = c->what == WICK_CONV_DATA ? c->stride[d] : 1;
         const wick_conv_axis *x = &b.axis[d];
-        b.axis[d] = wick_conv_axis_of(c, d, phase % phases);
+        b.axis[d] = whole ? whole_axis_of(c, d) : wick_conv_axis_of(c, d, phase % phases);
         phase /= phases;
         b.first[d] = d == c->cut ? slab * c->rows : 0;
         b.n[d] = d == c->cut ? WICK_MIN(c->rows, x->count - b.first[d]) : x->count;
@@ -78,8 +98,6 @@ static conv_box box_of(const wick_convolution *c, int64_t phase, int64_t slab) {
     b.inside |= !b.taps;
     return b;
 }
-static int64_t phases_of(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? product(c->stride) : 1; }
-static int64_t source_channels(const wick_convolution *c) { return c->groups * (c->what == WICK_CONV_DATA ? c->co : c->ci); }
 
 /* All channels of the box, from an image. */
 static void box_copy(const wick_convolution *c, const conv_box *b, const char *image, char *dst) {
@@ -102,8 +120,10 @@ typedef struct conv_block {
     int64_t first, n, from, k;
 } conv_block;
 
-/* From {0}: the next block; false: there is none. */
-static bool next_block(conv_block *b, int64_t pieces, int64_t length) {
+static int64_t pieces_of_block(int64_t length) { return length > WICK_GEMM_KC ? 1 : WICK_GEMM_KC / WICK_MAX(length, 1); }
+
+/* From {0}: the next block, of `most` pieces (1, of those that are too long); false: there is none. */
+static bool next_block(conv_block *b, int64_t pieces, int64_t length, int64_t most) {
     if (b->n && b->from + b->k < length) {
         b->from += b->k;
         b->k = WICK_MIN(length - b->from, WICK_GEMM_KC);
@@ -113,7 +133,7 @@ static bool next_block(conv_block *b, int64_t pieces, int64_t length) {
     b->from = 0;
     if (b->first >= pieces) return false;
     b->k = WICK_MIN(length, WICK_GEMM_KC);
-    b->n = length > WICK_GEMM_KC ? 1 : WICK_MIN(WICK_GEMM_KC / length, pieces - b->first);
+    b->n = WICK_MIN(most, pieces - b->first);
     return true;
 }
 
@@ -161,6 +181,44 @@ static const char *state_source(const wick_convolution *c, conv_state *s, const 
     return s->copy;
 }
 
+/* ---- all phases at once ------------------------------------------------------------------------------------------------------------ */
+
+/* Columns: a panel of whole vectors. */
+static int64_t whole_width(const wick_convolution *c) { return (int64_t)WICK_ALIGN_UP(product(c->stride) * c->ci, c->gemm->lanes); }
+
+/* Rows of taps that make a block, so that each phase's sums have the blocks that it has by itself: all, where no phase has more than one; 0: there is no such number. */
+static int64_t whole_block(const wick_convolution *c) {
+    const conv_box whole = box_of(c, phases_of(c), 0);
+    int64_t most = whole.axis[0].taps * whole.axis[1].taps;
+    for (int64_t f = 0; f < phases_of(c); f++) {
+        const conv_box b = box_of(c, f, 0);
+        const int64_t length = b.axis[2].taps * c->co;
+        if (b.taps && length > WICK_GEMM_KC) return 0;
+        if (b.taps && b.axis[0].taps * b.axis[1].taps > pieces_of_block(length)) most = WICK_MIN(most, pieces_of_block(length));
+    }
+    if (most == whole.axis[0].taps * whole.axis[1].taps) return most;
+    for (int64_t f = 0; f < phases_of(c); f++) {
+        const conv_box b = box_of(c, f, 0);
+        if (!b.taps) continue;
+        if (whole.axis[0].taps != 1 || b.axis[1].lo != whole.axis[1].lo) return 0;
+        if (b.axis[1].taps > most && pieces_of_block(b.axis[2].taps * c->co) != most) return 0;
+    }
+    return most;
+}
+
+/* Why they are not computed so; NULL: they are, in fewer multiply-adds of vectors. */
+static const char *whole_refused(const wick_convolution *c) {
+    const int64_t lanes = c->gemm->lanes;
+    if (c->what != WICK_CONV_DATA) return "it is for gradients of inputs";
+    if (product(c->stride) == 1) return "there is no stride";
+    if (c->groups != 1) return "there are groups";
+    if (product(c->dilation) != 1) return "there is a dilation";
+    if (c->ci > c->gemm->nr || product(c->stride) > c->gemm->nr || whole_width(c) > c->gemm->nr) return "there are too many channels";
+    const int64_t taps = whole_axis_of(c, 0).taps * whole_axis_of(c, 1).taps * whole_axis_of(c, 2).taps;
+    if (4 * taps * whole_width(c) > 3 * product(c->kernel) * (int64_t)WICK_ALIGN_UP(c->ci, lanes)) return "phases one by one take no more work";
+    return whole_block(c) ? NULL : "the blocks of sums would be others";
+}
+
 /* ---- plan --------------------------------------------------------------------------------------------------------------------- */
 
 /* Cuts dim c->cut into slabs of at most so many rows, equally. */
@@ -172,8 +230,8 @@ static void cut_rows(wick_convolution *c, int64_t count, int64_t most) {
 
 static void lay_out_scratch(wick_convolution *c) {
     const int64_t *dims = c->what == WICK_CONV_DATA ? c->out : c->in;
-    int64_t copy = 0, rows = 0;
-    for (int64_t f = 0; f < phases_of(c); f++) { /* no slab is larger than the first */
+    int64_t copy = 0, rows = 0, pixels = 0;
+    for (int64_t f = 0; f < phases_of(c) + c->whole; f++) { /* no slab is larger than the first */
         const conv_box b = box_of(c, f, 0);
         bool inside = true; /* all slabs are */
         for (int d = 0; d < 3; d++) {
@@ -183,11 +241,13 @@ static void lay_out_scratch(wick_convolution *c) {
         }
         if (!inside && b.pixels && b.taps) copy = WICK_MAX(copy, product(b.extent));
         rows = WICK_MAX(rows, b.n[0] * b.n[1]);
+        pixels = b.pixels;
     }
     c->at_taps = WICK_ALIGN_UP((size_t)(copy * source_channels(c) * c->code->elem), WICK_ALIGN);
     c->at_rows = c->at_taps + (size_t)product(c->kernel) * sizeof(int64_t);
     c->at_panel = WICK_ALIGN_UP(c->at_rows + (size_t)rows * sizeof(int64_t), WICK_ALIGN);
     c->scratch = c->at_panel;
+    if (c->whole) c->scratch += (size_t)(pixels * whole_width(c) * c->code->elem);
     if (c->winograd) c->scratch += wick_winograd_scratch(c, (c->what == WICK_CONV_DATA ? c->in : c->out)[2]);
     if (c->what == WICK_CONV_WEIGHT && c->co % c->gemm->lanes) c->scratch += (size_t)(WICK_GEMM_KC * c->gemm->nr * c->code->elem);
 }
@@ -247,7 +307,7 @@ static void plan_weight(wick_convolution *c, int64_t row, double work) {
     c->units = c->chunks * groups * c->splits;
     c->per_task = (int64_t)WICK_MAX(1.0, WICK_CONV_TASK_WORK / (work * (double)ceil_div(c->batch, c->chunks)));
     c->shared = (size_t)(c->chunks * c->groups * m * c->co * elem);
-    c->tasks[2] = c->depthwise ? 1 : ceil_div(c->groups * c->ci, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * taps * c->co), 4));
+    c->tasks[2] = c->depthwise ? 1 : ceil_div(c->groups * c->ci, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * taps * c->co), c->ci < 64 ? 4 : 16));
 }
 
 /* Fewer tasks than there is work for: fewer units each, then panels of output channels for themselves. */
@@ -255,7 +315,7 @@ static void share_units(wick_convolution *c, double work) {
     const int64_t want = (int64_t)WICK_MIN(work / WICK_CONV_LEAST_PART, WICK_CONV_TASKS), tasks = ceil_div(c->units, c->per_task);
     if (c->units == 0 || tasks >= want) return;
     c->per_task = WICK_MAX(1, c->units / want);
-    if (c->winograd) return;
+    if (c->winograd || c->whole) return;
     c->splits = WICK_MIN(panels_of(c), ceil_div(want, ceil_div(c->units, c->per_task)));
     c->units *= c->splits;
 }
@@ -268,7 +328,7 @@ void wick_conv_prepare(wick_convolution *c) {
     c->cut = c->slabs = c->units = c->per_task = c->chunks = c->splits = 1;
     c->depthwise = !depthwise_refused(c);
     c->blocks = 1;
-    c->winograd = false;
+    c->winograd = c->whole = false;
     const bool data = c->what == WICK_CONV_DATA;
     bool shared = false;
     for (int d = 0; d < 3; d++)
@@ -285,7 +345,8 @@ void wick_conv_prepare(wick_convolution *c) {
     turn_columns(c);
     if (!c->depthwise) make_one_row(c);
     c->winograd = wick_winograd_fits(c);
-    const int64_t taps = product(c->kernel), elem = c->code->elem, *dims = data ? c->in : c->out, phases = phases_of(c);
+    c->whole = !c->depthwise && !whole_refused(c);
+    const int64_t taps = product(c->kernel), elem = c->code->elem, *dims = data ? c->in : c->out, phases = c->whole ? 1 : phases_of(c);
     c->cut = 2;
     for (int d = 1; d >= 0; d--)
         if (dims[d] > (data ? c->stride[d] : 1)) c->cut = d;
@@ -313,10 +374,11 @@ void wick_conv_prepare(wick_convolution *c) {
         c->units = phases * c->slabs * c->batch;
         shared = by_panels || c->winograd;
         c->per_task = (int64_t)WICK_MAX(1.0, of_task / WICK_MAX(per_row * (double)c->rows, 1.0));
-        c->tasks[0] = c->depthwise ? phases : c->groups * phases * panels_of(c);
+        c->tasks[0] = c->depthwise ? phases : c->groups * phases_of(c) * panels_of(c) + c->whole;
         c->at_finite = (size_t)(taps * source_channels(c) * (c->depthwise ? 1 : panels_width(c)) * elem);
-        c->shared = c->at_winograd = WICK_ALIGN_UP(c->at_finite + (size_t)c->tasks[0], WICK_ALIGN);
+        c->shared = c->at_more = WICK_ALIGN_UP(c->at_finite + (size_t)c->tasks[0], WICK_ALIGN);
         if (c->winograd) c->shared += wick_winograd_packed(c);
+        if (c->whole) c->shared += (size_t)(box_of(c, phases_of(c), 0).taps * c->co * whole_width(c) * elem);
     }
     if (c->depthwise)
         wick_depthwise_prepare(c);
@@ -337,6 +399,7 @@ int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
     out[n++] = (wick_rejected){"channel by channel (depthwise)", depthwise_refused(c)};
     if (one_row_refused(c)) out[n++] = (wick_rejected){"a product of all pixels (1 x 1)", one_row_refused(c)};
     if (!c->winograd) out[n++] = (wick_rejected){"Winograd's, of 3 x 3", wick_winograd_refused(c)};
+    if (!c->whole && phases_of(c) > 1) out[n++] = (wick_rejected){"all phases of the stride at once", whole_refused(c)};
     return n;
 }
 
@@ -429,6 +492,32 @@ enum { PACK_TURN = 4096 };
 CONV_PACK(pack_f32, float)
 CONV_PACK(pack_f64, double)
 
+/* The same of all phases at once: [tap][source channel][phase, channel], where a phase is called by the place of its first output. */
+#define CONV_PACK_WHOLE(name, T)                                                                                                             \
+    static bool name(const wick_convolution *c, const conv_box *b, const T *w, T *to) {                                                      \
+        const int64_t width = whole_width(c), taps = product(c->kernel), *kernel = c->kernel, *s = c->stride;                                \
+        T zero = 0;                                                                                                                          \
+        memset(to, 0, (size_t)(b->taps * c->co * width) * sizeof(T));                                                                        \
+        for (int64_t k = 0; k < taps; k++) {                                                                                                 \
+            const int64_t at[3] = {k / kernel[2] / kernel[1], k / kernel[2] % kernel[1], k % kernel[2]};                                     \
+            int64_t tap = 0, phase = 0;                                                                                                      \
+            for (int d = 0; d < 3; d++) {                                                                                                    \
+                const int64_t reach = at[d] - c->pad[d], first = ((reach % s[d]) + s[d]) % s[d]; /* output o meets input o stride + reach */ \
+                tap = tap * b->axis[d].taps + (first - reach) / s[d] - b->axis[d].lo;                                                        \
+                phase = phase * s[d] + first;                                                                                                \
+            }                                                                                                                                \
+            for (int64_t o = 0; o < c->co; o++)                                                                                              \
+                for (int64_t i = 0; i < c->ci; i++) {                                                                                        \
+                    const T v = w[(o * c->ci + i) * taps + k];                                                                               \
+                    to[(tap * c->co + o) * width + phase * c->ci + i] = v;                                                                   \
+                    zero += v * 0;                                                                                                           \
+                }                                                                                                                            \
+        }                                                                                                                                    \
+        return zero == 0;                                                                                                                    \
+    }
+CONV_PACK_WHOLE(pack_whole_f32, float)
+CONV_PACK_WHOLE(pack_whole_f64, double)
+
 void wick_conv_keep_packing(wick_convolution *c) {
     const wick_convolution was = *c;
     memset(c, 0, sizeof *c);
@@ -437,21 +526,27 @@ void wick_conv_keep_packing(wick_convolution *c) {
     memcpy(c->stride, was.stride, sizeof c->stride);
     memcpy(c->dilation, was.dilation, sizeof c->dilation);
     memcpy(c->pad, was.pad, sizeof c->pad);
-    c->at_finite = was.at_finite, c->at_winograd = was.at_winograd;
-    c->depthwise = was.depthwise, c->winograd = was.winograd;
+    c->at_finite = was.at_finite, c->at_more = was.at_more;
+    c->depthwise = was.depthwise, c->winograd = was.winograd, c->whole = was.whole;
     c->code = was.code, c->gemm = was.gemm;
 }
 
 static void run_pack(const wick_convolution *c, int64_t begin, int64_t end, const char *w, char *packed) {
     const int64_t phases = phases_of(c), panels = c->depthwise ? 1 : panels_of(c);
     for (int64_t t = begin; t < end; t++) {
-        const int64_t panel = t % panels, phase = t / panels % phases, group = t / panels / phases;
+        const bool whole = c->whole && t == phases * panels;
+        const int64_t panel = t % panels, phase = whole ? phases : t / panels % phases, group = t / panels / phases;
         const conv_box b = box_of(c, phase, 0);
+        if (whole) {
+            ((bool *)packed)[c->at_finite + (size_t)t] = c->type == WICK_CF32 ? pack_whole_f32(c, &b, (const float *)(const void *)w, (float *)(void *)(packed + c->at_more))
+                                                                             : pack_whole_f64(c, &b, (const double *)(const void *)w, (double *)(void *)(packed + c->at_more));
+            continue;
+        }
         const int64_t at = panels_at(c, group, phase) + panel * c->gemm->nr * b.taps * source_channels(c) / c->groups;
         const bool finite = c->type == WICK_CF32 ? pack_f32(c, &b, group, panel, (const float *)(const void *)w, (float *)(void *)packed + at)
                                                  : pack_f64(c, &b, group, panel, (const double *)(const void *)w, (double *)(void *)packed + at);
         ((bool *)packed)[c->at_finite + (size_t)t] = finite;
-        if (c->winograd) wick_winograd_pack(c, t, (const float *)(const void *)packed + at, (float *)(void *)(packed + c->at_winograd));
+        if (c->winograd) wick_winograd_pack(c, t, (const float *)(const void *)packed + at, (float *)(void *)(packed + c->at_more));
     }
 }
 
@@ -474,52 +569,134 @@ static void clip_taps(const wick_convolution *c, const conv_state *s, int64_t ro
     *end = WICK_MAX(first, lo < rows ? WICK_MIN(x->taps, (rows - 1 - lo) / x->tap_at + 1) : 0) * pieces;
 }
 
+/* Outputs of the box in one panel of columns, width of them. t: columns, and where they go: pixels that are c_row apart, to where they are in the image from dst on; `whole`: side by side. */
+static void correlate_panel(const wick_convolution *c, const conv_state *s, wick_gemm_tile t, int64_t width, bool whole, bool finite, bool relu, const char *src, const char *packed, char *dst) {
+    const wick_gemm_kernel *q = c->gemm;
+    const conv_box *b = &s->box;
+    const bool clip = finite && b->n[0] == 1 && b->axis[0].taps == 1 && b->taps && !b->inside, bias = t.bias_mode;
+    const int64_t elem = q->elem, to_pixel = c->groups * (c->what == WICK_CONV_DATA ? c->ci : c->co);
+    t.a_row = b->axis[2].step * s->pixel;
+    t.a_col = t.c_col = 1;
+    t.b_row = width;
+    const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, t.a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
+    wick_gemm_tile_fn *const *code = q->tiles + (width / q->lanes - 1) * q->mr;
+    const int64_t most = whole ? whole_block(c) : pieces_of_block(s->run);
+    conv_block k = {0};
+    next_block(&k, s->n_taps, s->run, most);
+    do { /* once without taps too */
+        const bool last = k.first + k.n >= s->n_taps && k.from + k.k >= s->run * (k.n > 0);
+        t.k = k.k;
+        t.add = k.first + k.from > 0;
+        t.bias_mode = last && bias;
+        t.relu = last && relu;
+        for (int64_t row = 0; row < s->n_rows; row++) {
+            const char *from = src + (s->rows[row] + k.from) * elem;
+            char *to = dst + (whole ? row * b->n[2] * t.c_row : row_pixel(c, b, row) * to_pixel) * elem;
+            int64_t begin = 0, end = s->n_taps;
+            if (clip) clip_taps(c, s, row, &begin, &end);
+            begin = WICK_MAX(begin, k.first);
+            t.pieces = WICK_MAX(WICK_MIN(end, k.first + k.n) - begin, 0);
+            t.piece_at = s->taps + begin;
+            t.b = packed + (begin * s->run + k.from) * width * elem;
+            for (int64_t i = 0; i < tiles; i++) {
+                const int64_t n = height + (i < taller);
+                t.a = from;
+                t.c = to;
+                code[n - 1](&t);
+                from += n * t.a_row * elem;
+                to += n * t.c_row * elem;
+            }
+        }
+    } while (next_block(&k, s->n_taps, s->run, most));
+}
+
+/* One tap, a row of pixels, and weights that stay in L2: tile after tile goes through all panels, so that what pixels are made of and their results are each met once, in the order they lie. */
+static void correlate_pixels(const wick_convolution *c, const conv_state *s, int64_t group, int64_t first_panel, int64_t end_panel, const char *src, const char *packed, const char *bias, char *dst) {
+    const wick_gemm_kernel *q = c->gemm;
+    const conv_box *b = &s->box;
+    const int64_t elem = q->elem, outputs = c->what == WICK_CONV_DATA ? c->ci : c->co, panels = end_panel - first_panel;
+    wick_gemm_tile t = {.k = s->run, .a_row = b->axis[2].step * s->pixel, .a_col = 1, .c_row = b->axis[2].dst_step * c->groups * outputs, .c_col = 1, .bias_mode = bias ? 1 : 0, .relu = c->relu};
+    const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, t.a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
+    t.a = src + (s->rows[0] + s->taps[0]) * elem;
+    for (int64_t i = 0, n; i < tiles; i++) {
+        n = height + (i < taller);
+        const int64_t bytes = n * t.a_row * elem; /* to what the next tile reads: a part of it is asked for with each panel */
+        t.ahead_step = i + 1 < tiles ? ceil_div(bytes, panels * t.k) : 0;
+        t.b = packed;
+        for (int64_t panel = first_panel; panel < end_panel; panel++) {
+            const int64_t first = group * outputs + panel * q->nr, width = panel_width(c, panel);
+            t.cols = WICK_MIN(q->nr, outputs - panel * q->nr);
+            t.b_row = width;
+            t.c = dst + first * elem;
+            t.bias = bias ? bias + first * elem : NULL;
+            t.ahead = t.ahead_step ? (const char *)t.a + bytes + (panel - first_panel) * bytes / panels : NULL;
+            q->tiles[(width / q->lanes - 1) * q->mr + n - 1](&t);
+            t.b = (const char *)t.b + t.k * q->nr * elem;
+        }
+        t.a = (const char *)t.a + bytes;
+        dst += n * t.c_row * elem;
+    }
+}
+
 /* One group of the box, from src to the destination's image: panels [first_panel, end_panel) of its output channels. */
 static void correlate(const wick_convolution *c, const conv_state *s, int64_t group, int64_t first_panel, int64_t end_panel, const char *src, const char *packed, const char *bias, char *dst) {
     const wick_gemm_kernel *q = c->gemm;
-    const conv_box *b = &s->box;
-    const bool data = c->what == WICK_CONV_DATA, flat = b->n[0] == 1 && b->axis[0].taps == 1 && b->taps && !b->inside;
-    const int64_t elem = q->elem, outputs = data ? c->ci : c->co, to_pixel = c->groups * outputs, a_row = b->axis[2].step * s->pixel;
-    const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
-    const bool *finite = (const bool *)packed + c->at_finite;
+    const int64_t elem = q->elem, outputs = c->what == WICK_CONV_DATA ? c->ci : c->co;
+    const bool *finite = (const bool *)packed + c->at_finite + panels_of(c) * (group * phases_of(c) + s->phase);
     packed += (panels_at(c, group, s->phase) + first_panel * s->n_taps * s->run * q->nr) * elem;
     src += group * (s->pixel / c->groups) * elem;
+    if (s->n_rows == 1 && s->n_taps == 1 && s->run <= WICK_GEMM_KC && end_panel - first_panel > 1 && (end_panel - first_panel) * s->run * q->nr * elem <= CONV_NEAR) {
+        correlate_pixels(c, s, group, first_panel, end_panel, src, packed, bias, dst + row_pixel(c, &s->box, 0) * c->groups * outputs * elem);
+        return;
+    }
     for (int64_t panel = first_panel; panel < end_panel; panel++) {
-        const int64_t first = group * outputs + panel * q->nr, width = panel_width(c, panel);
-        wick_gemm_tile t = {.a_row = a_row, .a_col = 1, .b_row = width, .c_row = b->axis[2].dst_step * to_pixel, .c_col = 1,
-                            .cols = WICK_MIN(q->nr, outputs - panel * q->nr)};
-        const bool clip = flat && finite[panels_of(c) * (group * phases_of(c) + s->phase) + panel];
-        wick_gemm_tile_fn *const *code = q->tiles + (width / q->lanes - 1) * q->mr;
-        conv_block k = {0};
-        next_block(&k, s->n_taps, s->run);
-        do { /* once without taps too */
-            const bool last = k.first + k.n >= s->n_taps && k.from + k.k >= s->run * (k.n > 0);
-            t.k = k.k;
-            t.add = k.first + k.from > 0;
-            t.bias_mode = last && bias ? 1 : 0;
-            t.bias = bias ? bias + first * elem : NULL;
-            t.relu = last && c->relu;
-            for (int64_t row = 0; row < s->n_rows; row++) {
-                const char *from = src + (s->rows[row] + k.from) * elem;
-                char *to = dst + (row_pixel(c, b, row) * to_pixel + first) * elem;
-                int64_t begin = 0, end = s->n_taps;
-                if (clip) clip_taps(c, s, row, &begin, &end);
-                begin = WICK_MAX(begin, k.first);
-                t.pieces = WICK_MAX(WICK_MIN(end, k.first + k.n) - begin, 0);
-                t.piece_at = s->taps + begin;
-                t.b = packed + (begin * s->run + k.from) * width * elem;
-                for (int64_t i = 0; i < tiles; i++) {
-                    const int64_t n = height + (i < taller);
-                    t.a = from;
-                    t.c = to;
-                    code[n - 1](&t);
-                    from += n * t.a_row * elem;
-                    to += n * t.c_row * elem;
-                }
-            }
-        } while (next_block(&k, s->n_taps, s->run));
+        const int64_t first = group * outputs + panel * q->nr;
+        const wick_gemm_tile t = {.c_row = s->box.axis[2].dst_step * c->groups * outputs, .cols = WICK_MIN(q->nr, outputs - panel * q->nr), .bias_mode = bias ? 1 : 0, .bias = bias ? bias + first * elem : NULL};
+        correlate_panel(c, s, t, panel_width(c, panel), false, finite[panel], c->relu, src, packed, dst + first * elem);
         packed += s->n_taps * s->run * q->nr * elem;
     }
+}
+
+/* Are all numbers that the box reads? Of an image, or of the copy of it. */
+#define CONV_FINITE(name, T)                                                                                                           \
+    static bool name(const conv_state *s, const T *src) {                                                                              \
+        typedef T vec __attribute__((vector_size(16)));                                                                                \
+        typedef T vecu __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));                                                \
+        enum { L = 16 / sizeof(T) };                                                                                                   \
+        const int64_t n = s->box.extent[2] * s->pixel;                                                                                 \
+        vec zeros[4] = {{0}};                                                                                                          \
+        T zero = 0;                                                                                                                    \
+        for (int64_t z = 0; z < s->box.extent[0]; z++)                                                                                 \
+            for (int64_t y = 0; y < s->box.extent[1]; y++) {                                                                           \
+                const T *p = src + z * s->plane + y * s->line;                                                                         \
+                int64_t i = 0;                                                                                                         \
+                for (; i + 4 * L <= n; i += 4 * L)                                                                                     \
+                    for (int k = 0; k < 4; k++) zeros[k] += *(const vecu *)(p + i + k * L) * (vec){0};                                 \
+                for (; i < n; i++) zero += p[i] * 0;                                                                                   \
+            }                                                                                                                          \
+        zeros[0] += zeros[1] + zeros[2] + zeros[3];                                                                                    \
+        for (int i = 0; i < L; i++) zero += zeros[0][i];                                                                               \
+        return zero == 0;                                                                                                              \
+    }
+CONV_FINITE(finite_f32, float)
+CONV_FINITE(finite_f64, double)
+
+/* All phases of a slab at once, into the scratch, and from there to their places; false: not all of src is finite. */
+static bool correlate_whole(const wick_convolution *c, const conv_state *s, const char *src, const char *packed, char *dst) {
+    if (!(c->type == WICK_CF32 ? finite_f32(s, (const float *)(const void *)src) : finite_f64(s, (const double *)(const void *)src))) return false;
+    const conv_box *b = &s->box;
+    const int64_t width = whole_width(c), elem = c->code->elem, columns = product(c->stride) * c->ci, run = c->stride[2] * c->ci, *to = c->in;
+    correlate_panel(c, s, (wick_gemm_tile){.c_row = width, .cols = columns}, width, true, ((const bool *)packed)[c->at_finite + (size_t)c->tasks[0] - 1], false, src, packed + c->at_more, s->panel);
+    for (int64_t row = 0; row < s->n_rows; row++)
+        for (int64_t q = 0; q < c->stride[0] * c->stride[1]; q++) {
+            const int64_t z = (b->first[0] + row / b->n[1]) * c->stride[0] + q / c->stride[1], y = (b->first[1] + row % b->n[1]) * c->stride[1] + q % c->stride[1];
+            if (z >= to[0] || y >= to[1]) continue;
+            const int64_t first = b->first[2] * run, left = to[2] * c->ci - first;
+            char *line = dst + ((z * to[1] + y) * to[2] * c->ci + first) * elem;
+            const char *from = s->panel + (row * b->n[2] * width + q * run) * elem;
+            for (int64_t j = 0; j < b->n[2]; j++, from += width * elem, line += run * elem) memcpy(line, from, (size_t)(WICK_MIN(run, left - j * run) * elem));
+        }
+    return true;
 }
 
 /* By Winograd's algorithm; false: it can't. */
@@ -527,7 +704,7 @@ static bool correlate_tiles(const wick_convolution *c, const conv_state *s, cons
     const conv_box *b = &s->box;
     const bool data = c->what == WICK_CONV_DATA;
     const int64_t to_pixel = data ? c->ci : c->co, to_line = (data ? c->in : c->out)[2] * to_pixel;
-    return wick_winograd_run(c, b->n[1], b->n[2], (const float *)(const void *)src, s->line, (const float *)(const void *)(packed + c->at_winograd),
+    return wick_winograd_run(c, b->n[1], b->n[2], (const float *)(const void *)src, s->line, (const float *)(const void *)(packed + c->at_more),
                              (const float *)(const void *)bias, (float *)(void *)dst + row_pixel(c, b, 0) * to_pixel, to_line, s->panel);
 }
 
@@ -542,6 +719,15 @@ static void run_correlation(const wick_convolution *c, int64_t begin, int64_t en
     for (int64_t u = begin * c->per_task, parts; u < last; u += parts) { /* all parts of a box that are this task's, at once */
         const int64_t box = u / c->splits, part = u % c->splits, n = box % c->batch;
         parts = WICK_MIN(c->splits - part, last - u);
+        if (c->whole) {
+            state_move(c, &s, phases_of(c), box / c->batch);
+            if (correlate_whole(c, &s, state_source(c, &s, src + n * from_image), packed, dst + n * to_image)) continue;
+            for (int64_t phase = 0; phase < phases_of(c); phase++) {
+                state_move(c, &s, phase, box / c->batch);
+                if (s.box.pixels) correlate(c, &s, 0, 0, panels_of(c), state_source(c, &s, src + n * from_image), packed, bias, dst + n * to_image);
+            }
+            continue;
+        }
         state_move(c, &s, box / c->batch / c->slabs, box / c->batch % c->slabs);
         if (!s.box.pixels) continue;
         const char *from = state_source(c, &s, src + n * from_image);
@@ -559,7 +745,7 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
     const conv_box *b = &s->box;
     const int64_t elem = q->elem, y_pixel = c->groups * c->co, a_col = b->axis[2].step * s->pixel;
     const int64_t tiles = ceil_div(s->run, q->mr), height = s->run / tiles, taller = s->run % tiles; /* of a run of taps */
-    for (conv_block p = {0}; next_block(&p, s->n_rows, b->n[2]); add = true)
+    for (conv_block p = {0}; next_block(&p, s->n_rows, b->n[2], pieces_of_block(b->n[2])); add = true)
         for (int64_t o = 0; o < c->co; o += q->nr) {
             const int64_t cols = WICK_MIN(q->nr, c->co - o), vecs = ceil_div(cols, q->lanes);
             wick_gemm_tile t = {.k = p.k, .pieces = p.n, .piece_at = s->rows + p.first, .a_row = 1, .a_col = a_col, .b = y + ((p.first * b->n[2] + p.from) * y_pixel + o) * elem,
@@ -596,26 +782,39 @@ static void run_weight(const wick_convolution *c, int64_t begin, int64_t end, co
     }
 }
 
-/* Input channels [begin, end) of all groups of the weights, from [chunk][group][tap][ci][co]: sums for some of them, all taps and some outputs, transposed. */
+/* Input channels [begin, end) of all groups of the weights, from [chunk][group][tap][ci][co]: sums for some of them, all taps and some outputs, transposed: whole lines of 16 channels or more. */
 #define CONV_SUM(name, T)                                                                                                             \
     static void name(const wick_convolution *c, int64_t begin, int64_t end, const T *partials, T *dst) {                              \
-        enum { SIDE = 128 };                                                                                                          \
+        typedef T vec __attribute__((vector_size(16)));                                                                               \
+        typedef T vecu __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));                                               \
+        enum { SIDE = 16, WIDE = 128, LINE = 16, L = 16 / sizeof(T) };                                                                            \
         const int64_t taps = product(c->kernel), m = c->ci * taps, co = c->depthwise ? c->groups : c->co, all = c->groups * c->ci * taps * c->co; \
-        const int64_t side = WICK_MAX(1, WICK_MIN(SIDE, PACK_TURN / taps));                                                           \
+        const int64_t side = WICK_MAX(1, WICK_MIN(c->chunks > 1 || c->ci == 1 ? WIDE : SIDE, PACK_TURN / taps)), fit = WICK_MAX(1, PACK_TURN / (taps * side)), at_once = fit > LINE ? fit / LINE * LINE : fit; \
         T turned[PACK_TURN];                                                                                                          \
         for (int64_t channel = begin, count; channel < end; channel += count) {                                                       \
             const int64_t group = channel / c->ci, first = channel % c->ci;                                                           \
-            count = WICK_MIN(WICK_MIN(end - channel, c->ci - first), WICK_MAX(1, PACK_TURN / (taps * side)));                         \
+            count = WICK_MIN(WICK_MIN(end - channel, c->ci - first), at_once);                                                        \
             for (int64_t row = 0, n; row < co; row += n) {                                                                            \
                 n = WICK_MIN(co - row, side);                                                                                         \
                 T *to = dst + (group * co + row) * m + first * taps;                                                                  \
                 for (int64_t t = 0; t < taps; t++)                                                                                    \
                     for (int64_t i = 0; i < count; i++) {                                                                             \
                         const T *p = partials + (group * m + t * c->ci + first + i) * co + row;                                       \
-                        T *restrict sum = taps > PACK_TURN ? to + t : turned + (i * taps + t) * n;                                             \
-                        for (int64_t k = 0; k < n; k++) sum[k] = 0;                                                                   \
-                        for (int64_t chunk = 0; chunk < c->chunks; chunk++)                                                           \
-                            for (int64_t k = 0; k < n; k++) sum[k] += p[chunk * all + k];                                             \
+                        T *restrict sum = taps > PACK_TURN ? to + t : turned + (i * taps + t) * n;                                    \
+                        int64_t k = 0;                                                                                                \
+                        for (; k + 4 * L <= n; k += 4 * L) {                                                                          \
+                            vec v[4] = {{0}};                                                                                         \
+                            const T *from = p + k;                                                                                    \
+                            for (int64_t chunk = 0; chunk < c->chunks; chunk++, from += all)                                          \
+                                for (int x = 0; x < 4; x++) v[x] += *(const vecu *)(from + x * L);                                    \
+                            for (int x = 0; x < 4; x++) *(vecu *)(sum + k + x * L) = v[x];                                            \
+                            __builtin_prefetch(p + k + side);                                                                \
+                        }                                                                                                             \
+                        for (; k < n; k++) {                                                                                          \
+                            T v = 0;                                                                                                  \
+                            for (int64_t chunk = 0; chunk < c->chunks; chunk++) v += p[chunk * all + k];                              \
+                            sum[k] = v;                                                                                               \
+                        }                                                                                                             \
                     }                                                                                                                 \
                 if (taps <= PACK_TURN) wick_convert_kernels(wick_tier_current())->transpose((int)sizeof(T), turned, n, to, m, n, count * taps, false); \
             }                                                                                                                         \

@@ -39,6 +39,7 @@ typedef struct wick_conv_kernel {
     void (*values)(const wick_depthwise_run_of *r);
     void (*row)(const wick_depthwise_row_of *r);
     bool threes; /* row() has a way for three taps a row */
+    void (*row_dots)(const wick_depthwise_row_of *r); /* with threes */
     void (*dots)(const wick_depthwise_run_of *r);
     const wick_winograd_kernels *winograd; /* f32 only; NULL: there are none */
     /* The reference: output channels (for DATA input channels) [begin, end) of all images, or of the weights. Then the rest is unused. */

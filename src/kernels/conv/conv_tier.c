@@ -44,6 +44,8 @@
 static const wick_winograd_kernels winograd_f32 = {L_f32, winograd_in, winograd_out};
 #define winograd_of_f32 &winograd_f32
 #define winograd_of_f64 NULL
+#define row_dots_of_f32 row_dots_f32
+#define row_dots_of_f64 NULL
 #undef CONV_T
 #undef CONV_NAME
 #undef GEMM_T
@@ -58,7 +60,7 @@ static const wick_winograd_kernels winograd_f32 = {L_f32, winograd_in, winograd_
 #define GEMM_NAME(x) x##_f64
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/conv/conv_vec.h"
-#define CONV_FIELDS(bytes, suffix) .elem = bytes, .values = values_##suffix, .row = row_##suffix, .threes = bytes == 4, .dots = dots_##suffix, .winograd = winograd_of_##suffix
+#define CONV_FIELDS(bytes, suffix) .elem = bytes, .values = values_##suffix, .row = row_##suffix, .threes = bytes == 4, .row_dots = row_dots_of_##suffix, .dots = dots_##suffix, .winograd = winograd_of_##suffix
 
 #endif
 

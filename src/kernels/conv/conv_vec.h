@@ -335,6 +335,92 @@ static void CONV_NAME(row_of_three)(const wick_depthwise_row_of *r) {
         all[r->step - 1][n - 1](r, at);
     }
 }
+/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in;
+ * left, right: the first or the last one is padding. n, step, rows and flags are constants at every call. */
+GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *x, int64_t pixel, const CONV_T *y, int64_t y_pixel, const int n, const int step, const int rows, const bool left,
+                                       const bool right, const bool whole, CONV_NAME(part) part) {
+    const int columns = (n - 1) * step + 3;
+    CONV_NAME(vec) yv[4];
+    GEMM_UNROLL
+    for (int i = 0; i < n; i++) yv[i] = CONV_LOAD(y + i * y_pixel);
+    GEMM_UNROLL
+    for (int r = 0; r < rows; r++) {
+        GEMM_UNROLL
+        for (int k = 0; k < columns; k++) { /* a tap meets column k with the one output (k - tap) / step */
+            const CONV_NAME(vec) v = (left && k == 0) || (right && k == columns - 1) ? (CONV_NAME(vec)){0} : CONV_LOAD(x[r] + k * pixel);
+            GEMM_UNROLL
+            for (int t = 0; t < 3; t++)
+                if (k >= t && (k - t) % step == 0 && (k - t) / step < n) acc[3 * r + t] = CONV_NAME(fma)(yv[(k - t) / step], v, acc[3 * r + t]);
+        }
+    }
+}
+
+/* Rows [top, top + rows) of taps, one vector of channels. */
+GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64_t top, int64_t channel, const int rows, const int step, const bool whole, CONV_NAME(part) part) {
+    enum { N = 4 };
+    const int64_t pixel = r->src_pixel, y_pixel = r->dst_pixel, end = r->count - r->right, ahead = r->ahead, y_ahead = r->count * y_pixel;
+    CONV_NAME(vec) acc[9];
+    const CONV_T *x[3], *y = (const CONV_T *)r->dst + channel;
+    GEMM_UNROLL
+    for (int k = 0; k < 3 * rows; k++) acc[k] = (CONV_NAME(vec)){0};
+    GEMM_UNROLL
+    for (int k = 0; k < rows; k++) x[k] = (const CONV_T *)r->src[top + k] + r->lo * pixel + channel;
+    int64_t at = 0;
+#define CONV_DOTS(n, left, right)                                                                          \
+    {                                                                                                      \
+        CONV_NAME(three_dots)(acc, x, pixel, y, y_pixel, n, step, rows, left, right, whole, part);          \
+        GEMM_UNROLL                                                                                        \
+        for (int k = 0; k < rows; k++) x[k] += n * step * pixel;                                           \
+        y += n * y_pixel;                                                                                  \
+        at += n;                                                                                           \
+    }
+    if (r->left && end == 0) CONV_DOTS(1, true, true) /* the only column */
+    else if (r->left) CONV_DOTS(1, true, false)
+    while (at + N <= end) {
+        if (ahead) {
+            GEMM_UNROLL
+            for (int i = 0; i < N; i++) {
+                GEMM_UNROLL
+                for (int k = 0; k < step; k++) {
+                    GEMM_UNROLL
+                    for (int l = rows - step; l < rows; l++)
+                        if (l >= 0) __builtin_prefetch(x[l] + (i * step + k) * pixel + ahead);
+                }
+                __builtin_prefetch(y + i * y_pixel + y_ahead);
+            }
+        }
+        CONV_DOTS(N, false, false)
+    }
+    while (at < end) CONV_DOTS(1, false, false)
+    if (at < r->count) CONV_DOTS(1, false, true)
+#undef CONV_DOTS
+    GEMM_UNROLL
+    for (int k = 0; k < 3 * rows; k++) {
+        CONV_T *sum = (CONV_T *)(uintptr_t)r->w[top + k / 3] + k % 3 * r->w_tap + channel;
+        CONV_STORE(sum, CONV_LOAD(sum) + acc[k]);
+    }
+}
+GEMM_INLINE void CONV_NAME(three_dots_rows)(const wick_depthwise_row_of *r, int64_t top, const int rows, const int step) {
+    enum { L = CONV_NAME(L) };
+    const int64_t rest = r->channels % L, wholes = r->channels - rest;
+    for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(three_dots_row)(r, top, channel, rows, step, true, CONV_NAME(part_of)(0));
+    if (rest) CONV_NAME(three_dots_row)(r, top, wholes, rows, step, false, CONV_NAME(part_of)(rest));
+}
+static void CONV_NAME(row_dots)(const wick_depthwise_row_of *r) {
+    int64_t top = 0;
+    for (; top + 3 <= r->rows; top += 3) {
+        if (r->step == 1)
+            CONV_NAME(three_dots_rows)(r, top, 3, 1);
+        else
+            CONV_NAME(three_dots_rows)(r, top, 3, 2);
+    }
+    for (; top < r->rows; top++) {
+        if (r->step == 1)
+            CONV_NAME(three_dots_rows)(r, top, 1, 1);
+        else
+            CONV_NAME(three_dots_rows)(r, top, 1, 2);
+    }
+}
 #endif
 
 /* Pixels of half a vector of channels, side by side: two of them at a time, as one of twice the channels. Returns the first of [begin, end) that is left. */

@@ -56,7 +56,6 @@ static const char *past_refused(const wick_convolution *c) {
 
 /* Why rows of a phase with axes x don't read each column once for three taps; NULL: they do. */
 static const char *three_refused(const wick_convolution *c, const wick_conv_axis *x) {
-    if (c->what == WICK_CONV_WEIGHT) return "it is not for gradients of weights";
     if (!c->code->threes) return "this tier has none for the dtype";
     if (x[2].taps != 3) return "a row has not three taps";
     if (x[2].tap_at != 1) return "there is a dilation";
@@ -86,8 +85,9 @@ int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out) {
 }
 
 void wick_depthwise_prepare(wick_convolution *c) {
-    const int64_t elem = c->code->elem, taps = product(c->kernel), most = (c->planes[0] || c->planes[1] ? TURNED_BYTES : BLOCK_BYTES) / elem;
     const bool data = c->what == WICK_CONV_DATA, weight = c->what == WICK_CONV_WEIGHT, *scratch = c->planes;
+    const bool narrow = c->planes[0] || c->planes[1] || (weight && c->chunks < WICK_CONV_TASKS); /* few parts of the batch: blocks of channels make tasks too */
+    const int64_t elem = c->code->elem, taps = product(c->kernel), most = (narrow ? TURNED_BYTES : BLOCK_BYTES) / elem;
     c->cut = 2;
     for (int d = 1; d >= 0; d--)
         if (c->in[d] > 1 || c->out[d] > 1) c->cut = d;
@@ -252,6 +252,23 @@ static void run_row(const unit *u, const wick_conv_axis *x, int64_t z, int64_t y
     }
 }
 
+/* Of WEIGHT, one row of outputs (z, y) whose rows of three taps are all inside of the source; false: they are not. */
+static bool run_dots(const unit *u, const wick_conv_axis *x, wick_depthwise_row_of *row, int64_t z, int64_t y) {
+    const wick_convolution *c = u->c;
+    const int64_t elem = c->code->elem, *from = source_dims(c);
+    row->rows = x[0].taps * x[1].taps;
+    for (int64_t k = 0; k < row->rows; k++) {
+        const int64_t sz = x[0].lo + z * x[0].step + k / x[1].taps * x[0].tap_at, sy = x[1].lo + y * x[1].step + k % x[1].taps * x[1].tap_at;
+        if (sz < 0 || sz >= from[0] || sy < 0 || sy >= from[1]) return false;
+        u->src[k] = side_at(&u->source, (sz * from[1] + sy) * from[2], elem);
+        u->second[k] = u->sums + (k * x[2].taps * c->groups + u->channel) * elem;
+    }
+    row->dst = side_at(&u->other, other_at(c, x, z, y), elem);
+    row->ahead = c->groups * elem * c->batch * (product(c->in) + product(c->out)) >= wick_tuning_now()->stream_bytes ? x[1].step * from[2] * u->source.pixel : 0;
+    c->code->row_dots(row);
+    return true;
+}
+
 /* A block of channels of the rows [s.first, s.end) of dim cut, from or to planes. */
 static void move_planes(const wick_convolution *c, const int64_t *dims, span s, int64_t channels, bool back, char *planes, char *block) {
     const int64_t inner = product(dims) / dims[c->cut], plane = product(dims), elem = c->code->elem, n = (s.end - s.first) * inner;
@@ -302,9 +319,11 @@ static void run_block(unit *u, int64_t slab, int64_t channel, char *source, char
             end[c->cut] = WICK_MIN(end[c->cut], (slab + 1) * c->rows);
         }
         wick_depthwise_row_of row;
-        if (!weight && finite) row = rows_of(u, x);
+        const bool three = weight && !three_refused(c, x);
+        if (three || (!weight && finite)) row = rows_of(u, x);
         for (int64_t z = first[0]; z < end[0]; z++)
             for (int64_t y = first[1]; y < end[1]; y++) {
+                if (three && run_dots(u, x, &row, z, y)) continue;
                 if (weight || !finite)
                     run_row(u, x, z, y, weights, finite);
                 else

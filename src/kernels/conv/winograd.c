@@ -8,7 +8,7 @@
 
 /* Tiles of a block, about; the most channels; and how many pairs of channels a tile of an image pays for: transforming the weights takes as
  * long as some tiles save. Not of the batch, so that an image's results are the same in every batch. */
-enum { WINOGRAD_TILES = 48, WINOGRAD_MOST = 512, WINOGRAD_PAIRS = 1024 };
+enum { WINOGRAD_TILES = 48, WINOGRAD_MOST = 512, WINOGRAD_PAIRS = 1536 };
 
 static int64_t from_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->co : c->ci; }
 static int64_t to_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->ci : c->co; }
@@ -51,12 +51,22 @@ static inline void stretch(four g0, four g1, four g2, four u[4]) {
 void wick_winograd_pack(const wick_convolution *c, int64_t panel, const float *w, float *packed) {
     const int64_t from = from_channels(c), first = panel * c->gemm->nr, width = WICK_MIN(c->gemm->nr, to_channels(c) - first), every = from * width;
     float *to = packed + 16 * from * first;
-    for (int64_t i = 0; i < every; i += 4) {
-        four columns[3][4], u[4][4];
-        for (int x = 0; x < 3; x++)
-            stretch(*(const four_anywhere *)(w + i + x * every), *(const four_anywhere *)(w + i + (3 + x) * every), *(const four_anywhere *)(w + i + (6 + x) * every), columns[x]);
-        for (int y = 0; y < 4; y++) stretch(columns[0][y], columns[1][y], columns[2][y], u[y]);
-        for (int k = 0; k < 16; k++) *(four_anywhere *)(to + i + k * every) = u[k / 4][k % 4];
+    for (int64_t i = 0, n; i < every; i += n) { /* some lines of each tap at a time: they may all share a set of L1 */
+        four u[4][16];
+        n = WICK_MIN(every - i, 16);
+        for (int64_t at = 0; at < n; at += 4) {
+            four columns[3][4], row[4];
+            for (int x = 0; x < 3; x++) {
+                const float *g = w + i + at + x * every;
+                stretch(*(const four_anywhere *)g, *(const four_anywhere *)(g + 3 * every), *(const four_anywhere *)(g + 6 * every), columns[x]);
+            }
+            for (int y = 0; y < 4; y++) {
+                stretch(columns[0][y], columns[1][y], columns[2][y], row);
+                for (int x = 0; x < 4; x++) u[at / 4][4 * y + x] = row[x];
+            }
+        }
+        for (int k = 0; k < 16; k++)
+            for (int64_t at = 0; at < n; at += 4) *(four_anywhere *)(to + i + at + k * every) = u[at / 4][k];
     }
 }
 
