@@ -118,8 +118,8 @@ SMALL_CONV(3x3_64_8, 64, 8, 64, 1, 8)
 /* One pass over a million elements. */
 ROW(elementwise, add_1M, (f32[1048576], f32[1048576]), wick_add(x, a), torch.add(x, a, out=y))
 ROW(reduce, sum_1M, (f32[1048576]), wick_sum(x, WICK_ALL_AXES, false), torch.sum(x, 0, out=y))
-ROW(fused, relu_mul_add_1M, (f32[1048576], f32[1048576], f32[1048576]), wick_relu(wick_add(wick_mul(x, a), b)), torch.relu_(torch.addcmul(b, x, a)))
-ROW(fused, relu_mul_add_row_1M, (f32[4096,256], f32[4096,256], f32[256]), wick_relu(wick_add(wick_mul(x, a), b)), torch.relu_(torch.addcmul(b, x, a)))
+ROW(fused, relu_mul_add_1M, (f32[1048576], f32[1048576], f32[1048576]), wick_relu(wick_add(wick_mul(x, a), b)), torch.relu_(torch.addcmul(b, x, a, out=y)))
+ROW(fused, relu_mul_add_row_1M, (f32[4096,256], f32[4096,256], f32[256]), wick_relu(wick_add(wick_mul(x, a), b)), torch.relu_(torch.addcmul(b, x, a, out=y)))
 ROW(fused, gelu_1M, (f32[1048576]), wick_gelu(x), nn.gelu(x, out=y))
 ROW(fused, softmax_4096x256, (f32[4096,256]), wick_softmax(x, 1), torch.softmax(x, 1, out=y))
 

@@ -11,7 +11,8 @@
  * task; units x reduced x cols as in fused.h, cols being those of one tile; tiles of `tile` along the first trailing
  * dim; in_run, out_run: elements of the space that are contiguous in memory; space: the first dim of the space that
  * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
- * space are stored over; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches. */
+ * space are stored over; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches; far: the
+ * input of a reduction, which it is of as it is, comes from memory. */
 #include "kernels/fused/programs.h"
 #include "kernels/tuning.h"
 
@@ -345,6 +346,9 @@ static const char *streams_refused(const wick_fused *f) {
     return NULL;
 }
 
+/* Whether what a reduction reads is in no cache. */
+static bool from_memory(const wick_fused *f) { return !f->n_instr && f->layout.total * (int64_t)wick_dtype_size((wick_dtype)f->in[0].dtype) >= STREAM_BYTES; }
+
 /* Numbers that change should do so between blocks: then a block is a run, or the largest part of one that divides it. */
 static int whole_block(const wick_fused *f) {
     int64_t run = WHOLE_BLOCK;
@@ -421,6 +425,7 @@ void wick_fused_prepare(wick_fused *f) {
         plan_plain(f);
 
     l->streams = !streams_refused(f);
+    l->far = f->reduces && from_memory(f);
     l->program = (uint8_t)(wick_program_find(f) + 1);
     if (l->program && l->task_items < WHOLE_TASK) {
         f->block = whole_block(f);

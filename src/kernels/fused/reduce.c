@@ -160,6 +160,7 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     source from = {r->red->lanes, NULL, (int64_t)r->elem};
     if (stride) {
         if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2};
+        else if (r->l->far && stride == line && r->red->lanes_far) from.lanes = r->red->lanes_far;
         feed(&s, &from, m->in_base[r->reg] + first / line * stride * from.elem, end - first, line, stride, &in_run, true);
     } else {
         const int64_t block = m->f->block / line * line;

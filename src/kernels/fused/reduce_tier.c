@@ -48,6 +48,14 @@ static inline float upper_half(uint16_t x) {
 typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
 typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES)));
 
+/* From memory one stream does not come as fast as memory allows by the CPU's own prefetching: each line asks for the one so many bytes on. On Zen 4 sums of 64 MB take
+ * 0.7 to 0.85 of the time; from L3 they would take a tenth more. */
+#if VECTOR_BYTES == 64
+#define FAR_AHEAD   4096
+#define FAR_S(T, p) (*(p))
+#define FAR_V(v, p) (__builtin_prefetch((const char *)(p) + FAR_AHEAD, 0, 2), *(const v *)(p))
+#endif
+
 /* A strip of `count` vectors stays in registers down all rows. The scalar tier is one lane at a time. */
 #if WICK_TIER_ID == 0
 #define RED_VECTORS(op, t, T, I)
@@ -174,6 +182,11 @@ RED_LANES(SUM, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
 RED_LANES(PROD, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
 RED_LANES(MAX, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
 RED_LANES(MIN, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
+#ifdef FAR_AHEAD
+RED_LANES(SUM, f32, float, int32_t, lanes_far, float, FAR)
+#else
+#define SUM_lanes_far_f32 NULL
+#endif
 RED_TYPE(f64, double, int64_t)
 RED_TYPE(i32, int32_t, int32_t)
 RED_TYPE(i64, int64_t, int64_t)
@@ -188,15 +201,15 @@ static void scale_f64(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((double *)acc)[j] *= scale;
 }
 
-#define RED_ENTRY(op, t, scale_, lanes_bf16_)                                                                          \
-    { op##_lanes_##t, lanes_bf16_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
-#define RED_ENTRIES(op)                                                                                                \
-    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32), [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL), \
-    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL),                        \
-    [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL)
+#define RED_ENTRY(op, t, scale_, lanes_bf16_, lanes_far_)                                                               \
+    { op##_lanes_##t, lanes_bf16_, lanes_far_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
+#define RED_ENTRIES(op, lanes_far_f32)                                                                                 \
+    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, lanes_far_f32), [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, NULL), \
+    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, NULL),            \
+    [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL, NULL)
 const wick_red_rows WICK_TIER_SYMBOL(wick_red_table_) = {
-    [WICK_RED_SUM] = {RED_ENTRIES(SUM)},
-    [WICK_RED_PROD] = {RED_ENTRIES(PROD)},
-    [WICK_RED_MAX] = {RED_ENTRIES(MAX), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL)},
-    [WICK_RED_MIN] = {RED_ENTRIES(MIN), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL)},
+    [WICK_RED_SUM] = {RED_ENTRIES(SUM, SUM_lanes_far_f32)},
+    [WICK_RED_PROD] = {RED_ENTRIES(PROD, NULL)},
+    [WICK_RED_MAX] = {RED_ENTRIES(MAX, NULL), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL, NULL)},
+    [WICK_RED_MIN] = {RED_ENTRIES(MIN, NULL), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL, NULL)},
 };

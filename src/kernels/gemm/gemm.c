@@ -71,7 +71,7 @@ static double gemm_bytes(const wick_gemm_kernel *q, const gemm_view *v) { return
 static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v) {
     const double bytes = gemm_bytes(q, v);
     if (v->b_col == 1) return bytes > WICK_GEMM_FAR_BY_ROWS;
-    return bytes > (share_sets(q, v->b_col) ? WICK_GEMM_FAR_BY_COLUMNS / 4 : WICK_GEMM_FAR_BY_COLUMNS);
+    return bytes > (!q->squares && share_sets(q, v->b_col) ? WICK_GEMM_FAR_BY_COLUMNS / 4 : WICK_GEMM_FAR_BY_COLUMNS);
 }
 
 /* Why a way is not taken; NULL: it is. In the order in which they are tried. */
@@ -175,7 +175,8 @@ void wick_gemm_prepare(wick_gemm *g) {
     int64_t across = WICK_MIN(panels, want), down = 1;
     const bool by_rows = v.b_col == 1, far = gemm_is_far(q, &v);
     if (!thin_refused(g, q, &v)) {
-        across = WICK_MIN(want, by_rows && far ? ceil_div(v.n * elem, WICK_GEMM_SWEEP_TASK) : ceil_div(v.n, lanes));
+        const int64_t thin = WICK_MIN(1 + (int64_t)WICK_MIN(work * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS), WICK_GEMM_MAX_TASKS);
+        across = WICK_MIN(thin, by_rows && far ? ceil_div(v.n * elem, WICK_GEMM_SWEEP_TASK) : ceil_div(v.n, lanes));
         do g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), lanes);
         while (!by_rows && (v.n - 1) % g->nc + 1 < q->columns && across-- > 1); /* the last one's columns fill a vector */
         g->how |= GEMM_THIN;
@@ -253,7 +254,7 @@ static void gemm_thin(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_
                         .b_row = by_rows ? v->b_row : v->b_col,
                         .k_block = g->kc,
                         .far = gemm_is_far(q, v),
-                        .crowded = !by_rows && share_sets(q, v->b_col) && gemm_bytes(q, v) > WICK_GEMM_FAR_BY_COLUMNS,
+                        .crowded = !by_rows && !q->squares && share_sets(q, v->b_col) && gemm_bytes(q, v) > WICK_GEMM_FAR_BY_COLUMNS,
                         .c = c + c0 * v->c_col * elem,
                         .c_row = v->c_row,
                         .c_col = v->c_col,

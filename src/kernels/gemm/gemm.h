@@ -55,6 +55,7 @@ typedef struct wick_gemm_kernel {
     bool masks; /* the last vector of tiles ends where the columns do, in B as in C */
     /* By rows - 1, up to WICK_GEMM_FEW_...: B in place, whose rows (or columns, `columns` at least) are contiguous; any number of columns. */
     int columns;
+    bool squares; /* thin_columns read no line twice: it has no say which sets of L1 columns share */
     wick_gemm_tile_fn *const *thin_rows, *const *thin_columns;
     /* Of k = 1, without anything that follows; B's columns are neighbours. */
     void (*outer)(int64_t rows, int64_t cols, const void *a, int64_t a_row, const void *b, void *c, int64_t c_row);

@@ -166,10 +166,101 @@ GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *
     } while (rest > 0);
 }
 
+#undef GEMM_SQUARES
+#if WICK_TIER_ID == 3 && GEMM_BITS == 32
+#define GEMM_SQUARES 1
+/* y[i] = element i of 16 columns, `bytes` apart, of which `mask` are read: a line of each at once. */
+GEMM_INLINE void GEMM_NAME(square)(const char *from, int64_t bytes, int64_t three, __mmask16 mask, __m512 y[16]) {
+    __m512 t[16], u[16];
+    GEMM_UNROLL
+    for (int g = 0; g < 16; g += 4, from += 4 * bytes) {
+        GEMM_HIDE(from);
+        GEMM_UNROLL
+        for (int q = 0; q < 4; q++) u[g + q] = _mm512_maskz_loadu_ps(mask, from + (q == 3 ? three : q * bytes));
+    }
+    GEMM_UNROLL
+    for (int i = 0; i < 16; i += 2) {
+        t[i] = _mm512_unpacklo_ps(u[i], u[i + 1]);
+        t[i + 1] = _mm512_unpackhi_ps(u[i], u[i + 1]);
+    }
+    GEMM_UNROLL
+    for (int i = 0; i < 16; i += 4) { /* u[i + r]: element r of each 16 bytes, of columns i to i + 3 */
+        GEMM_UNROLL
+        for (int h = 0; h < 2; h++) {
+            const __m512d two = _mm512_castps_pd(t[i + h]), more = _mm512_castps_pd(t[i + 2 + h]);
+            u[i + 2 * h] = _mm512_castpd_ps(_mm512_unpacklo_pd(two, more));
+            u[i + 2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(two, more));
+        }
+    }
+    GEMM_UNROLL
+    for (int r = 0; r < 4; r++) {
+        const __m512 a = _mm512_shuffle_f32x4(u[r], u[4 + r], 0x44), b = _mm512_shuffle_f32x4(u[r], u[4 + r], 0xee);
+        const __m512 c = _mm512_shuffle_f32x4(u[8 + r], u[12 + r], 0x44), d = _mm512_shuffle_f32x4(u[8 + r], u[12 + r], 0xee);
+        y[r] = _mm512_shuffle_f32x4(a, c, 0x88);
+        y[4 + r] = _mm512_shuffle_f32x4(a, c, 0xdd);
+        y[8 + r] = _mm512_shuffle_f32x4(b, d, 0x88);
+        y[12 + r] = _mm512_shuffle_f32x4(b, d, 0xdd);
+    }
+}
+/* As column_block, of 16 columns by a line of each: no line is read twice, so that none has to stay in L1. */
+GEMM_INLINE void GEMM_NAME(column_squares)(const wick_gemm_tile *t, const float *b, const int rows, float *sums, int64_t width) {
+    int64_t bytes = t->b_row * (int64_t)sizeof *b, three = 3 * bytes;
+    GEMM_HIDE(bytes);
+    GEMM_HIDE(three);
+    const float *a = t->a;
+    bool add = t->add;
+    int64_t rest = t->k;
+    do {
+        int64_t k = WICK_MIN(rest, t->k_block);
+        rest -= k;
+        __m512 acc[WICK_GEMM_FEW_BY_COLUMNS], y[16];
+        GEMM_UNROLL
+        for (int i = 0; i < rows; i++) acc[i] = _mm512_setzero_ps();
+        for (; k >= 16; k -= 16, a += 16 * t->a_col, b += 16) {
+            const char *ahead = (const char *)b + WICK_GEMM_SQUARES_AHEAD;
+            if (t->far) {
+                GEMM_UNROLL
+                for (int j = 0; j < 16; j++, ahead += bytes) {
+                    GEMM_HIDE(ahead);
+                    __builtin_prefetch(ahead, 0, 2);
+                }
+            }
+            GEMM_NAME(square)((const char *)b, bytes, three, 0xffff, y);
+            GEMM_UNROLL
+            for (int p = 0; p < 16; p++) {
+                GEMM_UNROLL
+                for (int i = 0; i < rows; i++) acc[i] = _mm512_fmadd_ps(_mm512_set1_ps(a[i * t->a_row + p * t->a_col]), y[p], acc[i]);
+            }
+        }
+        if (k > 0) {
+            float last[16][16] __attribute__((aligned(64)));
+            GEMM_NAME(square)((const char *)b, bytes, three, GEMM_NAME(mask_of)(k), y);
+            GEMM_UNROLL
+            for (int p = 0; p < 16; p++) _mm512_store_ps(last[p], y[p]);
+            b += k;
+            for (int64_t p = 0; p < k; p++, a += t->a_col) {
+                GEMM_UNROLL
+                for (int i = 0; i < rows; i++) acc[i] = _mm512_fmadd_ps(_mm512_set1_ps(a[i * t->a_row]), _mm512_load_ps(last[p]), acc[i]);
+            }
+        }
+        GEMM_UNROLL
+        for (int i = 0; i < rows; i++) {
+            if (add) acc[i] = _mm512_loadu_ps(sums + i * width) + acc[i];
+            _mm512_storeu_ps(sums + i * width, acc[i]);
+        }
+        add = true;
+    } while (rest > 0);
+}
+#else
+#define GEMM_SQUARES 0
+#endif
+
 /* t->cols >= LT. From memory fewer columns at a time are faster: that many streams the CPU follows. */
 GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows) {
     enum { LT = GEMM_NAME(LT), GROUPS = WICK_GEMM_COLUMN_GROUPS, WIDTH = 8 * GROUPS * LT };
+#if !GEMM_SQUARES
     const int groups = rows == 1 ? GROUPS : 2; /* two of each row are chains enough */
+#endif
     GEMM_T sums[WICK_GEMM_FEW_BY_COLUMNS * WIDTH], last[WICK_GEMM_FEW_BY_COLUMNS * LT];
     wick_gemm_tile t = *whole;
     t.add = false; /* sums begin with what C holds */
@@ -178,11 +269,15 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
         for (int64_t i = 0; i < rows && whole->add; i++)
             for (int64_t j = 0; j < cols; j++) sums[i * WIDTH + j] = ((const GEMM_T *)t.c)[i * t.c_row + (at + j) * t.c_col];
         int64_t j = 0;
+#if GEMM_SQUARES
+        for (; j + 16 <= cols; j += 16) GEMM_NAME(column_squares)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, sums + j, WIDTH);
+#else
         for (; rows == 1 && t.crowded && j + groups * LT <= cols; j += groups * LT)
             GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, true, sums + j, WIDTH);
         for (; !t.far && j + groups * LT <= cols; j += groups * LT)
             GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, false, sums + j, WIDTH);
         for (; !t.far && groups > 2 && j + 2 * LT <= cols; j += 2 * LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
+#endif
         for (; j + LT <= cols; j += LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, false, sums + j, WIDTH);
         const int64_t few = cols - j;
         if (few > 0) { /* with columns before them, whose sums are dropped */
