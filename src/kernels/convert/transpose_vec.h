@@ -84,12 +84,18 @@ TRANSPOSE_BLOCKS(32, 4, 2, epi32)
 TRANSPOSE_BLOCKS(64, 2, 1, epi64)
 
 #ifdef __AVX512F__
-/* 16 x 16: whole lines are read and written, whatever sets of a cache they share. */
+/* 16 x 16: whole lines are read and written, whatever sets of a cache they share: each once, which the compiler must not do twice. Few addresses reach
+ * all of them, or they would be fetched from the stack. */
+#define TRANSPOSE_HIDE(x) __asm__("" : "+r"(x))
 TRANSPOSE_INLINE void transpose_lines_32(const uint32_t *s, int64_t s_step, uint32_t *d, int64_t d_step, const bool past) {
     __m512i t[16];
-    TRANSPOSE_UNROLL for (int g = 0; g < 16; g += 4) {
-        __m512i x[4];
-        TRANSPOSE_UNROLL for (int j = 0; j < 4; j++) x[j] = _mm512_loadu_si512(s + (g + j) * s_step);
+    int64_t step = s_step, three = 3 * s_step;
+    TRANSPOSE_HIDE(step);
+    TRANSPOSE_HIDE(three);
+    TRANSPOSE_UNROLL for (int g = 0; g < 16; g += 4, s += 4 * step) {
+        TRANSPOSE_HIDE(s);
+        __m512i x[4] = {_mm512_loadu_si512(s), _mm512_loadu_si512(s + step), _mm512_loadu_si512(s + 2 * step), _mm512_loadu_si512(s + three)};
+        __asm__("" : "+v"(x[0]), "+v"(x[1]), "+v"(x[2]), "+v"(x[3]));
         const __m512i a = _mm512_unpacklo_epi32(x[0], x[2]), b = _mm512_unpackhi_epi32(x[0], x[2]);
         const __m512i c = _mm512_unpacklo_epi32(x[1], x[3]), e = _mm512_unpackhi_epi32(x[1], x[3]);
         t[g] = _mm512_unpacklo_epi32(a, c);
@@ -97,15 +103,21 @@ TRANSPOSE_INLINE void transpose_lines_32(const uint32_t *s, int64_t s_step, uint
         t[g + 2] = _mm512_unpacklo_epi32(b, e);
         t[g + 3] = _mm512_unpackhi_epi32(b, e);
     }
-    TRANSPOSE_UNROLL for (int r = 0; r < 4; r++) { /* t[g + r] has columns g .. g + 3 of rows r, 4 + r, 8 + r, 12 + r */
+    int64_t four = 4 * d_step, twelve = 12 * d_step;
+    TRANSPOSE_HIDE(four);
+    TRANSPOSE_HIDE(twelve);
+    TRANSPOSE_UNROLL for (int r = 0; r < 4; r++, d += d_step) { /* t[g + r] has columns g .. g + 3 of rows r, 4 + r, 8 + r, 12 + r */
+        TRANSPOSE_HIDE(d);
         const __m512i a = _mm512_shuffle_i32x4(t[r], t[4 + r], 0x88), b = _mm512_shuffle_i32x4(t[r], t[4 + r], 0xdd);
         const __m512i c = _mm512_shuffle_i32x4(t[8 + r], t[12 + r], 0x88), e = _mm512_shuffle_i32x4(t[8 + r], t[12 + r], 0xdd);
         const __m512i out[4] = {_mm512_shuffle_i32x4(a, c, 0x88), _mm512_shuffle_i32x4(b, e, 0x88), _mm512_shuffle_i32x4(a, c, 0xdd), _mm512_shuffle_i32x4(b, e, 0xdd)};
-        TRANSPOSE_UNROLL for (int q = 0; q < 4; q++)
+        TRANSPOSE_UNROLL for (int q = 0; q < 4; q++) {
+            uint32_t *const to = d + (q == 3 ? twelve : q * four);
             if (past)
-                _mm512_stream_si512((__m512i *)(void *)(d + (4 * q + r) * d_step), out[q]);
+                _mm512_stream_si512((__m512i *)(void *)to, out[q]);
             else
-                _mm512_storeu_si512(d + (4 * q + r) * d_step, out[q]);
+                _mm512_storeu_si512(to, out[q]);
+        }
     }
 }
 #define TRANSPOSE_LINES 16
