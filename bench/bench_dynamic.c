@@ -207,7 +207,7 @@ static void measure_file(wick_context *ctx, int n, char **args) {
     if (n - 1 > WICK_MAX_NAMED_DIMS || wick_onnx_open(ctx, args[0], NULL, &onnx)) stop(wick_context_error(ctx));
     for (int i = 1; i < n; i++) {
         char *at = strchr(args[i], '=');
-        long long min, max, step = 1;
+        long long min = 0, max = 0, step = 1;
         if (!at || sscanf(at + 1, "%lld..%lld/%lld", &min, &max, &step) < 2) stop("a dim is NAME=MIN..MAX/STEP");
         *at = 0;
         dims[i - 1] = (wick_dim){args[i], min, max, step};

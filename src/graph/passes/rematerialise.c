@@ -1,4 +1,4 @@
-/* rematerialise.c: a value that costs less to make again than to store and read, as the model of kernels/cost.h has it, is made again for each of its readers, so that it can stay in
+/* rematerialise.c: a value that costs little more to make again than to store and read, as the model of kernels/cost.h has it, is made again for each of its readers, so that it can stay in
  * a register of each and need not be stored: what a gradient needs of x - mean, or of where(mask, g, 0), it takes from x, from mask and
  * g. Only for large elementwise values that elementwise ops and reductions alone read: others have to be stored anyway. The same
  * arithmetic on the same numbers: the bits stay. Copies that come together in one fused node become one again there. */
@@ -133,7 +133,7 @@ static bool run(remake *r, size_t n, bool *is_output, wick_node **order) {
         }
         if (readers + (others > 0) < 2 || graph->n + (size_t)readers > 2 * n) continue;
         double stored, saved = saves_ns(r, i, list, readers, others, &stored);
-        if (saved < 0 && !graph->ctx->live_target) {
+        if (saved < -stored && !graph->ctx->live_target) { /* memory is worth something, too: no more than storing takes */
             wick_remark(graph->ctx, "rematerialise", graph->nodes[i], "stored for %d readers: making it again for each is predicted to take %.3g us more", readers, -saved * 1e-3);
             continue;
         }
