@@ -12,6 +12,7 @@ typedef struct wick_c_buffer {
     uint32_t index;   /* INPUT, OUTPUT: of the port; STATE: of the state */
     size_t size, offset; /* ARENA: where it lies */
     const void *data; /* DATA: what is in it, known when the code is made; NOWHERE, of random numbers: u64, their stream */
+    wick_dtype halves; /* bf16 or f16: convolutions read or write f32 there, which they convert; else f32 */
 } wick_c_buffer;
 
 typedef struct wick_c_port {
@@ -66,6 +67,7 @@ size_t wick_c_own_scratch(const wick_step *step);
 /* The ref of a recurrent step that is such a buffer, or -1. */
 int wick_c_recurrent_packed(const wick_step *step);
 int wick_c_int8_packed(const wick_step *step); /* the same of steps of 8-bit integers */
+bool wick_c_converts(const wick_step *step); /* whether it is a convolution whose image and result may be such halves */
 /* WICK_ERR_UNSUPPORTED with the op and its place where a step has no printer, or its dtypes have none. */
 wick_status wick_c_print(const wick_c_model *model, wick_c_text *out, wick_msg *msg);
 void wick_c_text_free(wick_c_text *text);

@@ -39,10 +39,10 @@ static void print_flush(wick_text *t, int depth, int64_t width, const char *cond
     }
     line(t, depth + 1, "}");
 }
-/* y = act(acc[j] (+ total[j]) + bias), for j < width. to: where row 0 goes; the others `step` elements on each. dtype: of y and bias; a sum is rounded to a narrow one before
- * its bias is added. */
-static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, const char *bias, bool relu, const char *to, wick_dtype dtype, int rows, int64_t step) {
-    const char *type = wick_c_type(wick_ctype_of(dtype)), *load = wick_c_load(dtype), *store = wick_c_store(dtype);
+/* y = act(acc[j] (+ total[j]) + bias), for j < width. to: where row 0 goes; the others `step` elements on each. dtype: of y; a sum is rounded to a narrow bias before
+ * that is added. */
+static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, const char *bias, wick_dtype of_bias, bool relu, const char *to, wick_dtype dtype, int rows, int64_t step) {
+    const char *type = wick_c_type(wick_ctype_of(dtype)), *load = wick_c_load(of_bias), *store = wick_c_store(dtype);
     char acc[16], total[16];
     line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(width));
     for (int r = 0; r < rows; r++) {
@@ -52,12 +52,12 @@ static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, 
         else
             line(t, depth + 1, "%s%s = %s[j];", r ? "" : type, r ? "s" : " s", acc);
         if (bias && *load)
-            line(t, depth + 1, "s = %s(%s(s)) + %s(%s);", load, store, load, bias);
+            line(t, depth + 1, "s = %s(%s(s)) + %s(%s);", load, wick_c_store(of_bias), load, bias);
         else if (bias)
             line(t, depth + 1, "s = s + %s;", bias);
         if (relu) line(t, depth + 1, "s = s < 0 ? 0 : s;");
         if (r)
-            line(t, depth + 1, "(&%s)[%lld] = s;", to, LL(r * step));
+            line(t, depth + 1, *store ? "(&%s)[%lld] = %s(s);" : "(&%s)[%lld] = %ss;", to, LL(r * step), store);
         else
             line(t, depth + 1, *store ? "%s = %s(s);" : "%s = %ss;", to, store);
     }
@@ -113,7 +113,7 @@ static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool p
         snprintf(bias, sizeof bias, "bias[%s + j]", first);
     else
         snprintf(bias, sizeof bias, "bias[i]");
-    print_epilogue(t, depth, width, totals, g->bias ? bias : NULL, g->relu, text, result_of(g), 1, 0);
+    print_epilogue(t, depth, width, totals, g->bias ? bias : NULL, result_of(g), g->relu, text, result_of(g), 1, 0);
 }
 
 void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, int64_t lanes, const char *const (*names)[2], int n_names) {
@@ -194,7 +194,7 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
 typedef struct conv_print {
     const wick_convolution *c;
     const char *type, *fma;
-    wick_dtype held; /* of weights in memory */
+    wick_dtype held, from, into; /* of weights, image and result in memory */
     int64_t lanes, co, per_block; /* results at once; of a group; pieces of a block of the chain, 0: pieces are cut themselves */
     bool merged, blocks;          /* a piece is a row of the kernel, not a tap; there are several blocks */
 } conv_print;
@@ -284,8 +284,8 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
     print_pixel(pixel, sizeof pixel, c, 'i', c->in);
     char tap[160];
     print_tap(tap, sizeof tap, c, 2);
-    line(t, depth, "const %s *v = x + %s * %lld%s;", q->type, pixel, LL(c->groups * c->ci), c->groups > 1 ? " + g * CI" : "");
-    const char *load = wick_c_load(q->held), *open = *load ? "(" : "", *end = *load ? ")" : "";
+    line(t, depth, "const %s *v = x + %s * %lld%s;", wick_c_memory(q->from), pixel, LL(c->groups * c->ci), c->groups > 1 ? " + g * CI" : "");
+    const char *load_x = wick_c_load(q->from), *open_x = *load_x ? "(" : "", *end_x = *load_x ? ")" : "", *load = wick_c_load(q->held), *open = *load ? "(" : "", *end = *load ? ")" : "";
     line(t, depth, "const %s *u = %s + %s * %lld;", wick_c_memory(q->held), weights, tap, LL(c->ci * width));
     line(t, depth, "for (long c = 0; c < %lld; c++) {", LL(c->ci));
     if (q->blocks && !q->per_block) {
@@ -298,11 +298,11 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
         if (*out[0]) line(t, depth + 1, "if (%s) continue;", out[0]);
     }
     if (pixels == 1) {
-        line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(v[c], %s%su[c * %lld + j]%s, acc[j]);", LL(width), q->fma, load, open, LL(width), end);
+        line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%sv[c]%s, %s%su[c * %lld + j]%s, acc[j]);", LL(width), q->fma, load_x, open_x, end_x, load, open, LL(width), end);
     } else {
         line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) {", LL(width));
         for (int r = 0; r < pixels; r++)
-            line(t, depth + 2, "acc%d[j] = %s(v[c + %lld], %s%su[c * %lld + j]%s, acc%d[j]);", r, q->fma, LL(r * c->stride[2] * c->groups * c->ci), load, open, LL(width), end, r);
+            line(t, depth + 2, "acc%d[j] = %s(%s%sv[c + %lld]%s, %s%su[c * %lld + j]%s, acc%d[j]);", r, q->fma, load_x, open_x, LL(r * c->stride[2] * c->groups * c->ci), end_x, load, open, LL(width), end, r);
         line(t, depth + 1, "}");
     }
     line(t, depth, "}");
@@ -312,7 +312,7 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
         snprintf(out[1], sizeof out[1], "bias[g * %lld + %s + j]", LL(q->co), o0);
     else
         snprintf(out[1], sizeof out[1], "bias[%s + j]", o0);
-    print_epilogue(t, depth, width, q->blocks, c->bias ? out[1] : NULL, c->relu, out[0], c->type == WICK_CF32 ? WICK_F32 : WICK_F64, pixels, c->groups * c->co);
+    print_epilogue(t, depth, width, q->blocks, c->bias ? out[1] : NULL, WICK_F32, c->relu, out[0], q->into, pixels, c->groups * c->co);
 }
 
 static int open_pixels(wick_text *t, int depth, const wick_convolution *c, int dims) {
@@ -325,8 +325,9 @@ static int open_pixels(wick_text *t, int depth, const wick_convolution *c, int d
     return depth;
 }
 
-static void begin_conv(wick_text *t, const wick_convolution *c, const char *type, wick_dtype held) {
-    wick_text_add(t, "(const %s *x, const %s *w, %s%s%s%s *y) {\n", type, wick_c_memory(held), c->bias ? "const " : "", c->bias ? type : "", c->bias ? " *bias, " : "", type);
+static void begin_conv(wick_text *t, const conv_print *q) {
+    const bool bias = q->c->bias;
+    wick_text_add(t, "(const %s *x, const %s *w, %s%s%s%s *y) {\n", wick_c_memory(q->from), wick_c_memory(q->held), bias ? "const " : "", bias ? q->type : "", bias ? " *bias, " : "", wick_c_memory(q->into));
 }
 
 /* All outputs of so many pixels of a row. */
@@ -338,7 +339,7 @@ static void print_pixels(wick_text *t, int depth, const conv_print *q, int pixel
     char pixel[300], w[128];
     print_pixel(pixel, sizeof pixel, c, 'o', c->out);
     if (c->groups > 1) line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
-    line(t, depth, "%s *to = y + %s * %lld%s;", q->type, pixel, LL(c->groups * c->co), c->groups > 1 ? " + g * CO" : "");
+    line(t, depth, "%s *to = y + %s * %lld%s;", wick_c_memory(q->into), pixel, LL(c->groups * c->co), c->groups > 1 ? " + g * CO" : "");
     const char *group = c->groups > 1 ? "w + g * PER_GROUP" : "w";
     if (whole) {
         line(t, depth, "for (long o = 0; o < %lld; o += %lld) {", LL(whole), LL(q->lanes));
@@ -358,12 +359,14 @@ static void print_pixels(wick_text *t, int depth, const conv_print *q, int pixel
 }
 
 /* Each channel on its own: one chain over the taps. Images may have their channels first, on either side. */
-static void print_depthwise(wick_text *t, const wick_convolution *c, const char *type, wick_dtype held, int64_t lanes) {
-    const char *fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", *load = wick_c_load(held), *weight = *load ? "(u[j])" : "u[j]";
+static void print_depthwise(wick_text *t, const conv_print *q) {
+    const wick_convolution *c = q->c;
+    const int64_t lanes = q->lanes;
+    const char *type = q->type, *fma = q->fma, *load = wick_c_load(q->held), *load_x = wick_c_load(q->from), *weight = *load ? "(u[j])" : "u[j]", *open_x = *load_x ? "(" : "", *end_x = *load_x ? ")" : "";
     const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2], whole = c->groups - c->groups % lanes;
     char pixel[2][300], text[700], tap[160];
     print_tap(tap, sizeof tap, c, 2);
-    begin_conv(t, c, type, held);
+    begin_conv(t, q);
     int depth = open_pixels(t, 1, c, 3);
     wick_convolution one = *c;
     one.batch = 1; /* images are apart: planes lie between */
@@ -390,14 +393,14 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
         char image[64] = "";
         if (c->batch > 1) snprintf(image, sizeof image, "n * %lld + ", LL(in * c->groups));
         if (c->planes[0])
-            line(t, depth, "const %s *v = x + %s%s * %lld + %s;", type, image, c0, LL(in), pixel[0]);
+            line(t, depth, "const %s *v = x + %s%s * %lld + %s;", wick_c_memory(q->from), image, c0, LL(in), pixel[0]);
         else
-            line(t, depth, "const %s *v = x + %s%s * %lld + %s;", type, image, pixel[0], LL(c->groups), c0);
-        line(t, depth, "const %s *u = w + %s * %lld + %s;", wick_c_memory(held), tap, LL(c->groups), c0);
+            line(t, depth, "const %s *v = x + %s%s * %lld + %s;", wick_c_memory(q->from), image, pixel[0], LL(c->groups), c0);
+        line(t, depth, "const %s *u = w + %s * %lld + %s;", wick_c_memory(q->held), tap, LL(c->groups), c0);
         if (c->planes[0])
-            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%s, v[j * %lld], acc[j]);", LL(width), fma, load, weight, LL(in));
+            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%s, %s%sv[j * %lld]%s, acc[j]);", LL(width), fma, load, weight, load_x, open_x, LL(in), end_x);
         else
-            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%s, v[j], acc[j]);", LL(width), fma, load, weight);
+            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%s, %s%sv[j]%s, acc[j]);", LL(width), fma, load, weight, load_x, open_x, end_x);
         while (depth > opened) line(t, --depth, "}");
         if (c->batch > 1) snprintf(image, sizeof image, "n * %lld + ", LL(out * c->groups));
         if (c->planes[1])
@@ -406,7 +409,7 @@ static void print_depthwise(wick_text *t, const wick_convolution *c, const char 
             snprintf(text, sizeof text, "y[%s%s * %lld + %s + j]", image, pixel[1], LL(c->groups), c0);
         char bias[64];
         snprintf(bias, sizeof bias, "bias[%s + j]", c0);
-        print_epilogue(t, depth, width, false, c->bias ? bias : NULL, c->relu, text, c->type == WICK_CF32 ? WICK_F32 : WICK_F64, 1, 0);
+        print_epilogue(t, depth, width, false, c->bias ? bias : NULL, WICK_F32, c->relu, text, q->into, 1, 0);
         line(t, --depth, "}");
     }
     while (depth > 1) line(t, --depth, "}");
@@ -568,7 +571,9 @@ static void print_stretched_sums(wick_text *t, int depth, const wick_convolution
 }
 
 /* Outputs [o0, o0 + width) of a tile. */
-static void print_winograd_panel(wick_text *t, int depth, const wick_convolution *c, int64_t width, const char *o0, wick_dtype held) {
+static void print_winograd_panel(wick_text *t, int depth, const conv_print *p, int64_t width, const char *o0) {
+    const wick_convolution *c = p->c;
+    const wick_dtype held = p->held;
     const bool halves = *wick_c_load(held);
     line(t, depth, "const %s *u = w + %s * %lld;", wick_c_memory(held), o0, LL((halves ? 9 : 16) * c->ci));
     line(t, depth, "float m[16][%lld] = {{0}};", LL(width));
@@ -590,15 +595,16 @@ static void print_winograd_panel(wick_text *t, int depth, const wick_convolution
     line(t, depth + 2, "for (long q = 0; q < 2 && tx + q < %lld; q++) {", LL(c->out[2]));
     if (c->bias) line(t, depth + 3, "s[q] = s[q] + bias[%s + j];", o0);
     if (c->relu) line(t, depth + 3, "s[q] = s[q] < 0 ? 0 : s[q];");
-    line(t, depth + 3, "y[((n * %lld + ty + r) * %lld + tx + q) * %lld + %s + j] = s[q];", LL(c->out[1]), LL(c->out[2]), LL(c->co), o0);
+    line(t, depth + 3, "y[((n * %lld + ty + r) * %lld + tx + q) * %lld + %s + j] = %s%ss[q]%s;", LL(c->out[1]), LL(c->out[2]), LL(c->co), o0, wick_c_store(p->into), p->into ? "(" : "", p->into ? ")" : "");
     line(t, depth + 2, "}");
     line(t, depth + 1, "}");
     line(t, depth, "}");
 }
 
-static void print_winograd(wick_text *t, const wick_convolution *c, int64_t lanes, wick_dtype held) {
-    const int64_t whole = c->co - c->co % lanes;
-    wick_text_add(t, "(const float *x, const %s *w, %sfloat *v, float *y) {\n", wick_c_memory(held), c->bias ? "const float *bias, " : "");
+static void print_winograd(wick_text *t, const conv_print *q) {
+    const wick_convolution *c = q->c;
+    const int64_t lanes = q->lanes, whole = c->co - c->co % lanes;
+    wick_text_add(t, "(const %s *x, const %s *w, %sfloat *v, %s *y) {\n", wick_c_memory(q->from), wick_c_memory(q->held), c->bias ? "const float *bias, " : "", wick_c_memory(q->into));
     line(t, 1, "for (long n = 0; n < %lld; n++)", LL(c->batch));
     line(t, 2, "for (long ty = 0; ty < %lld; ty += 2)", LL(c->out[1]));
     line(t, 3, "for (long tx = 0; tx < %lld; tx += 2) {", LL(c->out[2]));
@@ -607,7 +613,7 @@ static void print_winograd(wick_text *t, const wick_convolution *c, int64_t lane
     line(t, 5, "for (long i = 0; i < 4; i++)");
     line(t, 6, "for (long j = 0; j < 4; j++) {");
     line(t, 7, "const long iy = ty + i - %lld, ix = tx + j - %lld;", LL(c->pad[1]), LL(c->pad[2]));
-    line(t, 7, "d[i][j] = iy < 0 || iy >= %lld || ix < 0 || ix >= %lld ? 0 : x[((n * %lld + iy) * %lld + ix) * %lld + c];", LL(c->in[1]), LL(c->in[2]), LL(c->in[1]), LL(c->in[2]), LL(c->ci));
+    line(t, 7, "d[i][j] = iy < 0 || iy >= %lld || ix < 0 || ix >= %lld ? 0 : %s%sx[((n * %lld + iy) * %lld + ix) * %lld + c]%s;", LL(c->in[1]), LL(c->in[2]), wick_c_load(q->from), q->from ? "(" : "", LL(c->in[1]), LL(c->in[2]), LL(c->ci), q->from ? ")" : "");
     line(t, 6, "}");
     line(t, 5, "for (long j = 0; j < 4; j++) {");
     line(t, 6, "b[0][j] = d[0][j] - d[2][j], b[1][j] = d[1][j] + d[2][j];");
@@ -621,14 +627,14 @@ static void print_winograd(wick_text *t, const wick_convolution *c, int64_t lane
     line(t, 4, "}");
     if (whole) {
         line(t, 4, "for (long o = 0; o < %lld; o += %lld) {", LL(whole), LL(lanes));
-        print_winograd_panel(t, 5, c, lanes, "o", held);
+        print_winograd_panel(t, 5, q, lanes, "o");
         line(t, 4, "}");
     }
     if (whole < c->co) {
         char first[32];
         snprintf(first, sizeof first, "%lld", LL(whole));
         line(t, 4, "{");
-        print_winograd_panel(t, 5, c, c->co - whole, first, held);
+        print_winograd_panel(t, 5, q, c->co - whole, first);
         line(t, 4, "}");
     }
     line(t, 3, "}");
@@ -674,6 +680,13 @@ size_t wick_c_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_i
     return (known ? 0 : scratch_weights(c)) + (c->winograd ? (size_t)(16 * (c->what == WICK_CONV_DATA ? c->co : c->ci)) * sizeof(float) : 0);
 }
 
+bool wick_c_converts(const wick_step *s) {
+    const wick_step_conv *m = s->kind == WICK_STEP_CONV ? s->args : NULL;
+    return m && m->conv.type == WICK_CF32 && m->conv.what != WICK_CONV_WEIGHT && !(m->conv.what == WICK_CONV_DATA && has_strides(&m->conv));
+}
+/* The halves that an image or result is, or 0: it is none. */
+static wick_dtype converts(const wick_c_printer *p, const wick_step *s, const wick_ref *ref) { return wick_c_converts(s) ? p->f->buffers[ref->buffer].halves : (wick_dtype)0; }
+
 wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const wick_step_conv *m = s->args;
     if (m->conv.what == WICK_CONV_WEIGHT) return wick_c_print_conv_weight(p, s);
@@ -700,6 +713,8 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
         wick_c_argument(p, at[WICK_STEP_CONV_SHARED], dtype);
         wick_text_add(&p->calls, ");\n");
     }
+    const wick_dtype from = converts(p, s, at[WICK_STEP_CONV_A]), into = converts(p, s, at[WICK_STEP_CONV_DST]);
+    conv_print q = {.c = c, .type = type, .fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", .held = held, .from = from ? from : dtype, .into = into ? into : dtype, .lanes = lanes, .co = c->co};
     wick_text t = (wick_text){0};
     if (known && is_vectors(&m->conv, p->m->isa)) {
         int number;
@@ -732,16 +747,15 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     if (strided) {
         wick_c_print_strided(&t, &m->conv, lanes);
     } else if (c->depthwise) {
-        print_depthwise(&t, c, type, held, lanes);
+        print_depthwise(&t, &q);
     } else if (c->winograd) {
-        print_winograd(&t, c, lanes, held);
+        print_winograd(&t, &q);
     } else {
-        conv_print q = {.c = c, .type = type, .fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", .held = held, .lanes = lanes, .co = c->co};
         q.merged = c->groups == 1 && c->dilation[2] == 1;
         const int64_t run = (q.merged ? c->kernel[2] : 1) * c->ci, pieces = taps * c->ci / run;
         q.per_block = run > WICK_GEMM_KC ? 0 : WICK_GEMM_KC / run;
         q.blocks = !q.per_block || pieces > q.per_block;
-        begin_conv(&t, c, type, held);
+        begin_conv(&t, &q);
         /* Four pixels of a row at once read each weight once; where all of them are inside, and sums are many. */
         const int64_t tiled = p->m->lanes >= TILE_LANES && !may_leave(c, 2) ? c->out[2] - c->out[2] % TILE_PIXELS : 0;
         if (!tiled) {
@@ -772,7 +786,7 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
         }
     }
     wick_c_kernel(p, strided ? "conv_data" : c->depthwise ? "depthwise" : c->winograd ? "winograd" : "conv", &t);
-    wick_c_argument(p, at[WICK_STEP_CONV_A], dtype);
+    wick_c_argument(p, at[WICK_STEP_CONV_A], q.from);
     wick_text_add(&p->calls, ", ");
     if (known)
         wick_c_constant_at(p, c->winograd && held == dtype ? stretched_weights(p, c, view, (const float *)(const void *)weights, lanes) : packed_weights(p, c, view, weights, lanes, held), 0);
@@ -789,7 +803,7 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
         wick_c_argument(p, &tile, dtype);
         wick_text_add(&p->calls, ", ");
     }
-    wick_c_argument(p, at[WICK_STEP_CONV_DST], dtype);
+    wick_c_argument(p, at[WICK_STEP_CONV_DST], q.into);
     wick_text_add(&p->calls, ");\n");
     return WICK_OK;
 }

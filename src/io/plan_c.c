@@ -27,7 +27,8 @@ typedef struct writing {
     const wick_plan *plan;
     const wick_c_entry *entry;
     wick_c_buffer *buffers;
-    bool *folded; /* by step: it ran here */
+    bool *folded; /* by step: it ran here, or others do what it did */
+    wick_step **changed; /* by step: what it is instead, or NULL */
     const wick_step **steps;
     size_t n_steps;
     wick_c_port *ports; /* inputs, then outputs */
@@ -271,6 +272,124 @@ static const wick_step *with_scratch(writing *w, wick_lower *l, const wick_step 
     return copy;
 }
 
+/* ---- halves -------------------------------------------------------------------------------------------------------------------------------------- */
+
+static const wick_step *step_at(const writing *w, size_t i) { return w->changed[i] ? w->changed[i] : &w->plan->steps[i]; }
+static bool is_left(const writing *w, size_t i) { return !w->folded[i] && is_printed(step_at(w, i)); }
+
+/* Without those of a program that rides along, whose own step is printed. */
+static int own_refs(const wick_step *s) {
+    const wick_rider *rider = s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->rider : s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->rider : NULL;
+    return rider && rider->program ? rider->refs : s->n_refs;
+}
+
+static bool is_dense(int rank, const int64_t *dims, const int64_t *strides) {
+    int64_t step = 1;
+    for (int d = rank - 1; d >= 0; step *= dims[d--])
+        if (dims[d] != 1 && strides[d] != step) return false;
+    return true;
+}
+/* A step that makes f32 of halves, or halves of f32, one by one, and nothing else: the halves' dtype, else 0. */
+static wick_dtype converted(const wick_step *s, bool widens) {
+    wick_dtype in, out;
+    if (s->kind == WICK_STEP_COPY) {
+        const wick_copy *c = s->args;
+        if (!is_dense(c->rank, c->dims, c->src_strides) || !is_dense(c->rank, c->dims, c->dst_strides)) return 0;
+        in = c->src, out = c->dst;
+    } else if (s->kind == WICK_STEP_PROGRAM) {
+        const wick_fused *f = s->args;
+        for (int k = 0; k < f->n_instr; k++) /* from f32 to f32: the cast is in memory */
+            if (f->instr[k].op != WICK_FUSED_CAST || f->instr[k].type != WICK_CF32 || f->instr[k].to != WICK_CF32) return 0;
+        if (f->n_in != 1 || f->n_out != 1 || f->reduces || !is_dense(f->rank, f->dims, f->in[0].strides) || !is_dense(f->rank, f->dims, f->out[0].strides)) return 0;
+        in = (wick_dtype)f->in[0].dtype, out = (wick_dtype)f->out[0].dtype;
+    } else {
+        return 0;
+    }
+    const wick_dtype halves = widens ? in : out, wide = widens ? out : in;
+    return wide == WICK_F32 && *wick_c_load(halves) && s->refs[0].offset == 0 && s->refs[1].offset == 0 ? halves : (wick_dtype)0;
+}
+
+/* Whether a step in [begin, end) has the buffer; or writes it, where reads don't matter. */
+static bool is_touched(const writing *w, uint32_t buffer, size_t begin, size_t end, bool reads) {
+    for (size_t i = begin; i < end; i++) {
+        const wick_step *s = step_at(w, i);
+        for (int k = 0; k < own_refs(s) && is_left(w, i); k++)
+            if (s->refs[k].buffer == buffer && (reads || s->refs[k].write)) return true;
+    }
+    return false;
+}
+
+/* The ref of a convolution's image or result, or NULL: it is none that converts. */
+static wick_ref *operand(const wick_step *s, int which) { return wick_c_converts(s) ? &s->refs[((const wick_step_conv *)s->args)->at[which] - 1] : NULL; }
+
+/* The step with another image or result. */
+static wick_status redirect(writing *w, size_t i, int which, wick_ref to, wick_dtype halves) {
+    const wick_step *s = step_at(w, i);
+    wick_step *copy = wick_arena_alloc(&w->arena, sizeof *copy);
+    wick_ref *refs = wick_arena_alloc(&w->arena, (size_t)s->n_refs * sizeof *refs);
+    if (!copy || !refs) return out_of_memory(w);
+    memcpy(refs, s->refs, (size_t)s->n_refs * sizeof *refs);
+    *copy = *s;
+    copy->refs = refs;
+    copy->n_refs = own_refs(s);
+    const bool write = operand(copy, which)->write;
+    *operand(copy, which) = to;
+    operand(copy, which)->write = write;
+    w->changed[i] = copy;
+    w->buffers[to.buffer].halves = halves;
+    return WICK_OK;
+}
+
+/* f32 that only convolutions read, made of halves: they read the halves. */
+static wick_status read_halves(writing *w, size_t i) {
+    const wick_step *s = step_at(w, i);
+    const wick_dtype halves = converted(s, true);
+    const uint32_t wide = s->refs[1].buffer;
+    size_t last = i;
+    if (!halves || w->buffers[wide].place != WICK_C_ARENA || is_touched(w, wide, 0, i, true)) return WICK_OK;
+    for (size_t j = i + 1; j < w->plan->n_steps; j++) {
+        const wick_step *r = step_at(w, j);
+        for (int k = 0; k < own_refs(r) && is_left(w, j); k++) {
+            if (r->refs[k].buffer != wide) continue;
+            if (&r->refs[k] != operand(r, WICK_STEP_CONV_A) || r->refs[k].offset) return WICK_OK;
+            last = j;
+        }
+    }
+    if (last == i || is_touched(w, s->refs[0].buffer, i + 1, last + 1, false)) return WICK_OK;
+    for (size_t j = i + 1; j <= last; j++) {
+        const wick_ref *a = operand(step_at(w, j), WICK_STEP_CONV_A);
+        if (is_left(w, j) && a && a->buffer == wide) WICK_TRY(redirect(w, j, WICK_STEP_CONV_A, s->refs[0], halves));
+    }
+    w->folded[i] = true;
+    return WICK_OK;
+}
+
+/* f32 that a convolution gives, of which only halves are made: it gives the halves. */
+static wick_status write_halves(writing *w, size_t j) {
+    const wick_step *s = step_at(w, j);
+    const wick_dtype halves = converted(s, false);
+    const uint32_t wide = s->refs[0].buffer;
+    size_t i = 0;
+    if (!halves || s->commits || w->buffers[wide].place != WICK_C_ARENA) return WICK_OK;
+    while (i < j && !is_touched(w, wide, i, i + 1, true)) i++;
+    const wick_ref *dst = i < j ? operand(step_at(w, i), WICK_STEP_CONV_DST) : NULL;
+    if (!dst || dst->buffer != wide || dst->offset || is_touched(w, wide, i + 1, j, true) || is_touched(w, wide, j + 1, w->plan->n_steps, true) || is_touched(w, s->refs[1].buffer, i, j, true)) return WICK_OK;
+    WICK_TRY(redirect(w, i, WICK_STEP_CONV_DST, s->refs[1], halves));
+    w->folded[j] = true;
+    return WICK_OK;
+}
+
+/* Convolutions of mixed precision convert as they load and store. (Variants for a tier do not.) */
+static wick_status convert_in_place(writing *w) {
+    bool jumps = w->isa != WICK_C_PLAIN;
+    for (size_t i = 0; i < w->plan->n_steps; i++) jumps |= w->plan->steps[i].jump != 0;
+    for (size_t i = 0; i < w->plan->n_steps && !jumps; i++)
+        if (is_left(w, i)) WICK_TRY(read_halves(w, i));
+    for (size_t i = 0; i < w->plan->n_steps && !jumps; i++)
+        if (is_left(w, i)) WICK_TRY(write_halves(w, i));
+    return WICK_OK;
+}
+
 /* The steps that are left, and an arena for them alone. */
 static wick_status lay_out(writing *w) {
     const wick_plan *p = w->plan;
@@ -282,7 +401,7 @@ static wick_status lay_out(writing *w) {
     if (p->n_buffers) memcpy(l.buffers, p->buffers, p->n_buffers * sizeof *l.buffers);
     for (size_t i = 0; i < p->n_buffers; i++) l.buffers[i].first = l.buffers[i].last = -1;
     for (size_t i = 0; i < p->n_steps; i++) {
-        const wick_step *s = &p->steps[i];
+        const wick_step *s = step_at(w, i);
         if (w->folded[i] || !is_printed(s)) continue;
         if (wick_c_own_scratch(s)) s = with_scratch(w, &l, s, wick_c_own_scratch(s));
         if (!s) return out_of_memory(w);
@@ -334,8 +453,9 @@ static wick_status make_function(writing *w, const wick_c_entry *e, wick_c_funct
     w->n_steps = 0;
     w->buffers = wick_arena_zalloc(&w->arena, (p->n_buffers + p->n_steps + 1) * sizeof *w->buffers); /* and what steps need besides */
     w->folded = wick_arena_zalloc(&w->arena, p->n_steps + 1);
+    w->changed = wick_arena_zalloc(&w->arena, (p->n_steps + 1) * sizeof *w->changed);
     w->ports = wick_arena_zalloc(&w->arena, (size_t)(p->n_in + p->n_out + 1) * sizeof *w->ports);
-    if (!w->buffers || !w->folded || !w->ports) return out_of_memory(w);
+    if (!w->buffers || !w->folded || !w->changed || !w->ports) return out_of_memory(w);
     for (int i = 0; i < p->n_in; i++) WICK_TRY(name_port(w, i, e->inputs ? e->inputs[i] : NULL, "in", i));
     for (int i = 0; i < p->n_out; i++) WICK_TRY(name_port(w, p->n_in + i, e->outputs ? e->outputs[i] : NULL, "out", i));
     for (int i = 0; i < p->n_out; i++) w->ports[p->n_in + i].type = p->graph->outputs[i]->type;
@@ -347,6 +467,7 @@ static wick_status make_function(writing *w, const wick_c_entry *e, wick_c_funct
     const size_t most = w->arena_bytes;
     WICK_TRY(place_buffers(w));
     WICK_TRY(fold(w));
+    WICK_TRY(convert_in_place(w));
     WICK_TRY(lay_out(w));
     w->arena_bytes = WICK_MAX(w->arena_bytes, most);
     *f = (wick_c_function){.verb = e->verb, .steps = w->steps, .n_steps = w->n_steps, .buffers = w->buffers, .in = w->ports, .out = w->ports + p->n_in, .n_in = p->n_in, .n_out = p->n_out};

@@ -1,4 +1,5 @@
-/* halves.h: f16 and bf16 by integer arithmetic: no control word changes a bit. Also read as text, for printed C (codegen/math_c.h). */
+/* halves.h: f16 and bf16 by integer arithmetic: no control word changes a bit. Also read as text, for printed C (codegen/math_c.h), whose compiler makes vectors of a choice
+ * between floats only where it is one of bits: by masks. */
 #ifndef WICK_KERNELS_CONVERT_HALVES_H
 #define WICK_KERNELS_CONVERT_HALVES_H
 
@@ -11,8 +12,9 @@ WICK_MATH float wick_f16_to_f32(uint16_t h) {
     uint32_t normal = (body << 13) + 0x38000000u;
     uint32_t tiny = wick_bits_f32((float)(int32_t)body * 0x1p-24f);
     uint32_t special = (body << 13) | 0x7f800000u | (body > 0x7c00u ? 0x400000u : 0);
-    uint32_t r = body < 0x400u ? tiny : normal;
-    return wick_from_bits_f32((body >= 0x7c00u ? special : r) | sign);
+    uint32_t less = 0u - (uint32_t)(body < 0x400u), r = (tiny & less) | (normal & ~less);
+    uint32_t top = 0u - (uint32_t)(body >= 0x7c00u);
+    return wick_from_bits_f32((special & top) | (r & ~top) | sign);
 }
 /* Round to nearest even. Normal results: add half of the last place minus one, plus one if odd, to the bits. Denormal
  * ones: adding 1/2 leaves the number in units of 2^-24 in the low bits, rounded by the addition; inputs below 2^-26,
@@ -21,7 +23,7 @@ WICK_MATH uint16_t wick_f16_from_f32(float x) {
     uint32_t u = wick_bits_f32(x), sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
     uint32_t normal = (a + 0xfffu + ((a >> 13) & 1u) - 0x38000000u) >> 13;
     uint32_t small = wick_bits_f32(wick_from_bits_f32(a) + 0.5f) - 0x3f000000u;
-    uint32_t r = a < 0x38800000u ? small : normal;
+    uint32_t less = 0u - (uint32_t)(a < 0x38800000u), r = (small & less) | (normal & ~less);
     r = a >= 0x477ff000u ? 0x7c00u : r; /* 65520 and above round to Inf */
     r = a > 0x7f800000u ? 0x7e00u | ((a >> 13) & 0x1ffu) : r;
     return (uint16_t)(r | sign);
