@@ -162,11 +162,26 @@ static wick_status faulted(const wick_execution *e, const wick_step *s, int64_t 
     return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, site_of(e, s->node));
 }
 
+/* Step i, by as many threads as it is for; returns the earliest fault or -1. r->late: it did not run to its end. */
+static int64_t run_step(const wick_execution *e, size_t i, region *r, bool committing) {
+    const wick_step *s = &e->plan->steps[i];
+    wick_memory *m = e->memory;
+    r->step = s;
+    atomic_init(&r->late, false);
+    for (int k = 0; k < s->n_refs; k++) r->ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
+    const uint64_t start = e->profile ? wick_now_ns() : 0;
+    const int64_t fault = e->plan->parallel[i] ? run_parallel(e, r, committing) : s->tasks > 0 ? s->run(s->args, r->ptr, 0, s->tasks, m->scratch) : -1;
+    if (e->profile) {
+        m->step_ns[i] += wick_now_ns() - start;
+        m->step_calls[i]++;
+    }
+    return fault;
+}
+
 static wick_status run_steps(wick_execution *e) {
     const wick_plan *plan = e->plan;
     wick_memory *m = e->memory;
     const wick_step *const steps = plan->steps;
-    char *const *const base = m->base;
     const bool watched = e->deadline || plan->ctx->options.cancel;
     bool committing = false; /* from here on nothing may stop the run */
     bool finite = false;     /* check_finite: the node that runs started from finite inputs */
@@ -181,15 +196,7 @@ static wick_status run_steps(wick_execution *e) {
         if (!committing && (watched || (e->cancel && atomic_load_explicit(e->cancel, memory_order_relaxed)))) WICK_TRY(interrupted(e));
         if (plan->check_finite && (i == 0 || steps[i - 1].node != s->node)) finite = !committing && inputs_are_finite(e, s->node);
         region r;
-        r.step = s;
-        atomic_init(&r.late, false);
-        for (int k = 0; k < s->n_refs; k++) r.ptr[k] = base[s->refs[k].buffer] + s->refs[k].offset;
-        const uint64_t start = e->profile ? wick_now_ns() : 0;
-        const int64_t fault = plan->parallel[i] ? run_parallel(e, &r, committing) : s->tasks > 0 ? s->run(s->args, r.ptr, 0, s->tasks, m->scratch) : -1;
-        if (e->profile) {
-            m->step_ns[i] += wick_now_ns() - start;
-            m->step_calls[i]++;
-        }
+        const int64_t fault = run_step(e, i, &r, committing);
         if (r.late) return interrupted(e);
         if (fault >= 0 && s->fault) return faulted(e, s, fault);
         if (s->kept) m->done[i] = true;
@@ -201,24 +208,10 @@ static wick_status run_steps(wick_execution *e) {
 
 /* A step that makes a pack, before all others. */
 static wick_status run_packing(wick_execution *e, size_t i) {
-    const wick_plan *plan = e->plan;
-    const wick_step *s = &plan->steps[i];
-    wick_memory *m = e->memory;
-    if (s->rides) return WICK_OK;
+    if (e->plan->steps[i].rides) return WICK_OK;
     WICK_TRY(interrupted(e));
     region r;
-    r.step = s;
-    atomic_init(&r.late, false);
-    for (int k = 0; k < s->n_refs; k++) r.ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
-    const uint64_t start = e->profile ? wick_now_ns() : 0;
-    if (plan->parallel[i])
-        run_parallel(e, &r, false);
-    else if (s->tasks > 0)
-        s->run(s->args, r.ptr, 0, s->tasks, m->scratch);
-    if (e->profile) {
-        m->step_ns[i] += wick_now_ns() - start;
-        m->step_calls[i]++;
-    }
+    run_step(e, i, &r, false);
     return r.late ? interrupted(e) : WICK_OK;
 }
 
