@@ -163,7 +163,7 @@ static wick_status faulted(const wick_execution *e, const wick_step *s, int64_t 
 }
 
 /* Step i, by as many threads as it is for; returns the earliest fault or -1. r->late: it did not run to its end. */
-static int64_t run_step(const wick_execution *e, size_t i, region *r, bool committing) {
+static inline __attribute__((always_inline)) int64_t run_step(const wick_execution *e, size_t i, region *r, bool committing) {
     const wick_step *s = &e->plan->steps[i];
     wick_memory *m = e->memory;
     r->step = s;
