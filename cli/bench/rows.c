@@ -251,6 +251,8 @@ static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int
 static wick_tensor *nchw(wick_tensor *x) { return wick_permute(x, 4, (int[]){0, 3, 1, 2}); }
 static wick_tensor *nhwc(wick_tensor *x) { return wick_permute(x, 4, (int[]){0, 2, 3, 1}); }
 #define UNUSED       __attribute__((unused))
+#undef isnan /* math.h's macros would be spelled out in the text for peers */
+#undef isfinite
 #define ROW(suite, id, inputs, ours, ...)                                                                                      \
     static wick_tensor *build_##suite##_##id(const subject *s, wick_tensor *const *in, UNUSED wick_tensor **second) {         \
         UNUSED wick_context *ctx = s->ctx;                                                                                     \

@@ -354,6 +354,18 @@ MODEL_TEST(boxes_that_overlap_are_left_out) {
     const net n = {.name = "detections", .fn = detections, .n_in = 2, .n_out = 2, .in = {{"boxes", WICK_F32, 3, {2, 40, 4}}, {"scores", WICK_F32, 3, {2, 3, 40}}}, .low = {0.1, 0}, .high = {1, 1}};
     check_net(&n);
 }
+/* Values whose places nobody asks for: TopK has to name them all the same (scripts/check_export). */
+static wick_status ranks(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    out[0] = wick_sort(in[0], 1, true, NULL);
+    out[1] = wick_kthvalue(in[0], 3, 0, false, NULL);
+    out[2] = wick_quantile(in[0], 0.3, 1, true, WICK_QUANTILE_LINEAR);
+    return WICK_OK;
+}
+MODEL_TEST(values_by_rank_without_their_places) {
+    const net n = {.name = "ranks", .fn = ranks, .n_in = 1, .n_out = 3, .in = {{"x", WICK_F32, 2, {5, 7}}}, .low = {-1}, .high = {1}};
+    check_net(&n);
+}
 static wick_status counts(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)user;
     out[0] = wick_unique_padded(in[0], &out[1], &out[2], &out[3]);

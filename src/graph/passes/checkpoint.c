@@ -8,6 +8,7 @@
  * when each node runs. The model is rough (it guesses what fusion will keep in registers); the plan is exact, so build.c asks again with
  * another target until the plan fits. */
 #include "graph/passes/rewrite.h"
+#include "ops/cost.h"
 
 #define NONE UINT32_MAX
 enum {
@@ -52,7 +53,7 @@ static bool fuses_with(const saver *s, const wick_node *node, const wick_node *r
     return wick_node_fuses(reader) && wick_same_dims(&node->out[0].type, &reader->out[0].type);
 }
 
-static bool is_cheap(const wick_node *node) { return wick_node_fuses(node) && wick_is_light(node->op->ew); }
+static bool is_cheap(const wick_node *node) { return wick_node_fuses(node) && wick_op_is_light(node->op->ew); }
 
 static bool shrinks(const wick_node *node) {
     return node->op->flags & WICK_OP_REDUCE && REDUCED * bytes_of(node) <= (int64_t)wick_type_bytes(&node->in[0]->type);

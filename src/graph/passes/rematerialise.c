@@ -12,7 +12,7 @@ static bool widens(const wick_node *node) { return node->op == &wick_op_cast && 
 
 static bool is_cheap(const wick_node *node) {
     if (!(node->op->flags & WICK_OP_ELEMENTWISE) || node->n_out != 1) return false;
-    if (!wick_is_light(node->op->ew) || (node->op->ew == WICK_FUSED_CAST && !widens(node))) return false;
+    if (!wick_op_is_light(node->op->ew) || (node->op->ew == WICK_FUSED_CAST && !widens(node))) return false;
     const wick_type *t = &node->out[0].type;
     if (!wick_type_is_static(t) || wick_type_count(t) < SMALL) return false;
     size_t bytes = 0; /* that each copy reads */

@@ -33,21 +33,3 @@ void wick_note_fixed(wick_graph *graph, wick_node *node) {
     for (int i = 0; i < graph->n_outputs && node->op == &wick_op_data; i++) fixed &= !graph->output_leaf || graph->output_leaf[i] != (int32_t)node->slot[0];
     if (fixed) node->mark = graph->ctx->walk;
 }
-
-bool wick_is_light(int ew) {
-    switch (ew) {
-    case WICK_FUSED_CAST:
-    case WICK_EW_add:
-    case WICK_EW_sub:
-    case WICK_EW_mul:
-    case WICK_EW_neg:
-    case WICK_EW_square:
-    case WICK_EW_relu:
-    case WICK_EW_where:
-    case WICK_EW_gt:
-    case WICK_EW_ge:
-    case WICK_EW_lt:
-    case WICK_EW_le: return true;
-    default: return false;
-    }
-}

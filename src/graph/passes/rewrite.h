@@ -24,8 +24,6 @@ wick_status wick_rewrite(wick_graph *graph, wick_node *(*rule)(wick_graph *graph
 /* Does v follow from constants and from states that the plan doesn't assign alone? Of nodes that were noted, in order, since the pass took ctx->walk as its own. */
 static inline bool wick_is_fixed(const wick_graph *graph, const wick_value *v) { return v->node->mark == graph->ctx->walk; }
 void wick_note_fixed(wick_graph *graph, wick_node *node);
-/* Arithmetic that costs less than a pass over memory: of a node's op->ew. */
-bool wick_is_light(int ew);
 /* Is v the number x, in every element? */
 static inline bool wick_is_constant(const wick_value *v, double x) {
     if (v->node->op != &wick_op_constant) return false;

@@ -39,7 +39,8 @@ static void put_body(const onnx_body *b, wick_proto_out *node) {
 static void put_node(const onnx_made *m, wick_proto_out *into, wick_proto_out *node) {
     for (int i = 0; i < m->n_in; i++) wick_proto_put_text(node, NODE_IN, m->in[i]->text);
     /* Results of loops and branches all have names, as ONNX Runtime 1.31 needs: it crashes where the state of a Loop has none. */
-    for (int i = 0; i < m->n_out; i++) wick_proto_put_text(node, NODE_OUT, i && !m->out[i]->used && !m->bodies[0] ? "" : m->out[i]->text);
+    const bool all = m->bodies[0] || !strcmp(m->op, "TopK"); /* other operators' outputs but the first are optional */
+    for (int i = 0; i < m->n_out; i++) wick_proto_put_text(node, NODE_OUT, i && !m->out[i]->used && !all ? "" : m->out[i]->text);
     wick_proto_put_text(node, NODE_NAME, m->out[0]->text);
     const char *colon = strchr(m->op, ':'); /* DOMAIN:OP */
     wick_proto_put_text(node, NODE_OP, colon ? colon + 1 : m->op);
