@@ -408,7 +408,8 @@ void wick_recurrent_run(const wick_recurrent *r, int64_t begin, int64_t end, con
  * HERMITIAN   n real numbers y[j] = scale * sum over all k of x[k] exp(+2 pi i j k / n), where x has k <= n / 2, as written by REAL, and is
  *             taken times `inner` for all k but 0 and n / 2, whose imaginary parts are passed over; x[n - k] is conj(x[k])
  *
- * Rows are contiguous, n is below 2^30. Lengths with prime factors up to 13 go by mixed radix in two steps of about sqrt(n) (Bailey 1990), or, if short,
+ * Rows are contiguous, n is below 2^30; with `columns`, of COMPLEX ones that wick_fft_takes_columns, x and y are [., n, columns] pairs of which
+ * columns are transformed as they lie, a column each lane. Lengths with prime factors up to 13 go by mixed radix in two steps of about sqrt(n) (Bailey 1990), or, if short,
  * several rows at once; others by Bluestein's convolution (1970) with a power of two. */
 typedef enum wick_fourier_what { WICK_FFT_COMPLEX, WICK_FFT_REAL, WICK_FFT_HERMITIAN } wick_fourier_what;
 typedef struct wick_fft_passes { /* a transform of n along columns: what fft.c and the tiers share */
@@ -421,11 +422,12 @@ typedef struct wick_fourier {
     wick_ctype type; /* WICK_CF32 or WICK_CF64 */
     wick_fourier_what what;
     bool inverse; /* COMPLEX */
-    int64_t n, rows;
+    int64_t n, rows, columns; /* rows: how many transforms; columns: 0, or how many of them lie side by side */
     double scale, inner;
 
     /* filled by wick_fft_prepare */
-    int64_t unit; /* rows that are computed together: ranges start at multiples */
+    int64_t places; /* of rows: with columns, those of one x are filled up to whole vectors */
+    int64_t unit; /* places that are computed together: ranges of places start at multiples */
     size_t table; /* bytes of constants, filled by wick_fft_tables */
     size_t scratch;
     double flops; /* of a row: 5 n log2 n by convention, half for real ones */
@@ -435,6 +437,8 @@ typedef struct wick_fourier {
     size_t at_middle, at_untangle, at_chirp, at_filter, cap, cap_block; /* in elements */
     const struct wick_fft_kernel *kernel;
 } wick_fourier;
+/* May columns of n be transformed as they lie? Of other lengths they are to be made rows. */
+bool wick_fft_takes_columns(int64_t n);
 /* Uses the current tier. n > 0. */
 void wick_fft_prepare(wick_fourier *f);
 void wick_fft_tables(const wick_fourier *f, void *table);

@@ -118,6 +118,7 @@ typedef struct triangle_attr {
 typedef struct fft_attr {
     int64_t n, inverse;   /* n: of the real side */
     double scale, inner;  /* inner: real ones only; see wick_fourier */
+    int64_t columns;      /* fft: the axis is the one before the last (before pairs) */
 } fft_attr;
 
 /* frames.c */

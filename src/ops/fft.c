@@ -16,7 +16,8 @@ static wick_status infer_fft(wick_infer *i) {
     if (x->rank < 1 + pairs) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs an axis to transform%s", pairs ? " and a last dim of 2" : "");
     if (pairs && x->dims[x->rank - 1] != 2)
         return wick_infer_fail(i, WICK_ERR_SHAPE, "complex numbers need a last dim of 2, not %lld", (long long)x->dims[x->rank - 1]);
-    const int64_t have = x->dims[x->rank - 1 - pairs], want = what == WICK_FFT_HERMITIAN ? attr->n / 2 + 1 : attr->n;
+    if (attr->columns && x->rank < 3) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs a dim behind the axis");
+    const int64_t have = x->dims[x->rank - 1 - pairs - (attr->columns != 0)], want = what == WICK_FFT_HERMITIAN ? attr->n / 2 + 1 : attr->n;
     if (attr->n < 1 || attr->n >= 1 << 30) return wick_infer_fail(i, WICK_ERR_SHAPE, "a length of %lld; it may be 1 to 2^30 - 1", (long long)attr->n);
     if (have != want) return wick_infer_fail(i, WICK_ERR_SHAPE, "the axis has %lld elements, not %lld", (long long)have, (long long)want);
     *i->out = *x;
@@ -38,7 +39,7 @@ typedef struct fft_args {
 } fft_args;
 static int64_t run_fft(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     const fft_args *a = args;
-    wick_fft_run(&a->fft, begin * a->per_task, WICK_MIN(end * a->per_task, a->fft.rows), ptr[0], ptr[1], a->table, scratch);
+    wick_fft_run(&a->fft, begin * a->per_task, WICK_MIN(end * a->per_task, a->fft.places), ptr[0], ptr[1], a->table, scratch);
     return -1;
 }
 /* x: the input's type: fills what prepare needs. */
@@ -46,7 +47,8 @@ static wick_fourier fourier_of(const wick_op *op, const wick_type *x, const fft_
     wick_fourier f = {.type = wick_ctype_of((wick_dtype)x->dtype), .what = what_of(op), .inverse = attr->inverse, .n = attr->n, .rows = 1,
                       .scale = attr->scale, .inner = attr->inner};
     const int axis = x->rank - 1 - (f.what != WICK_FFT_REAL);
-    for (int i = 0; i < axis; i++) f.rows *= x->dims[i];
+    for (int i = 0; i < axis; i++) f.rows *= i == axis - 1 && attr->columns ? x->dims[axis] : x->dims[i];
+    f.columns = attr->columns ? x->dims[axis] : 0;
     return f;
 }
 static double flops_fft(const wick_node *node) {
@@ -66,27 +68,27 @@ static wick_status lower_fft(wick_lower *l, wick_node *node) {
     a.table = (void *)WICK_ALIGN_UP((uintptr_t)table, WICK_ALIGN);
     wick_fft_tables(&a.fft, (void *)WICK_ALIGN_UP((uintptr_t)table, WICK_ALIGN));
     a.per_task = (int64_t)WICK_ALIGN_UP((size_t)(1 + 16384 / a.fft.n), (size_t)a.fft.unit);
-    wick_step step = {.name = wick_fft_name(&a.fft), .run = run_fft, .tasks = (a.fft.rows + a.per_task - 1) / a.per_task, .scratch = a.fft.scratch,
+    wick_step step = {.name = wick_fft_name(&a.fft), .run = run_fft, .tasks = (a.fft.places + a.per_task - 1) / a.per_task, .scratch = a.fft.scratch,
                       .flops = flops_fft(node), .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type))};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
 }
 
-static wick_tensor *record(const wick_op *op, wick_tensor *x, int64_t n, bool inverse, double scale, double inner) {
-    const fft_attr attr = {n, inverse, scale, inner};
+static wick_tensor *record(const wick_op *op, wick_tensor *x, int64_t n, bool inverse, double scale, double inner, bool columns) {
+    const fft_attr attr = {n, inverse, scale, inner, columns};
     return wick_record(NULL, op, 1, &x, &attr, sizeof attr);
 }
 /* The transposes: of a transform the one with the other sign; of the real ones each other, whose inner numbers stand for two. */
 static void grad_fft(wick_gradient *g) {
     const fft_attr *a = g->node->attr;
-    g->gin[0] = record(&wick_op_fft, g->gout[0], a->n, !a->inverse, a->scale, 1);
+    g->gin[0] = record(&wick_op_fft, g->gout[0], a->n, !a->inverse, a->scale, 1, a->columns);
 }
 static void grad_rfft(wick_gradient *g) {
     const fft_attr *a = g->node->attr;
-    g->gin[0] = record(&wick_op_irfft, g->gout[0], a->n, false, a->scale, a->inner / 2);
+    g->gin[0] = record(&wick_op_irfft, g->gout[0], a->n, false, a->scale, a->inner / 2, false);
 }
 static void grad_irfft(wick_gradient *g) {
     const fft_attr *a = g->node->attr;
-    g->gin[0] = record(&wick_op_rfft, g->gout[0], a->n, false, a->scale, a->inner * 2);
+    g->gin[0] = record(&wick_op_rfft, g->gout[0], a->n, false, a->scale, a->inner * 2, false);
 }
 
 static void print_fft(wick_str *s, const wick_node *node) {
@@ -95,13 +97,18 @@ static void print_fft(wick_str *s, const wick_node *node) {
     if (a->inverse) wick_str_add(s, " inverse");
     if (a->scale != 1) wick_str_add(s, " scale=%g", a->scale);
     if (a->inner != 1) wick_str_add(s, " inner=%g", a->inner);
+    if (a->columns) wick_str_add(s, " columns");
 }
 static void sample_fft(wick_sample *s, wick_fourier_what what) {
     s->n_in = 1;
     const wick_dtype d = s->random() % 3 ? WICK_F64 : WICK_F32;
-    const fft_attr attr = {wick_sample_int(s, 1, 40), what == WICK_FFT_COMPLEX ? (int64_t)(s->random() % 2) : 0, 0.5, what == WICK_FFT_COMPLEX ? 1 : 1.5};
+    fft_attr attr = {wick_sample_int(s, 1, 40), what == WICK_FFT_COMPLEX ? (int64_t)(s->random() % 2) : 0, 0.5, what == WICK_FFT_COMPLEX ? 1 : 1.5, 0};
+    attr.columns = what == WICK_FFT_COMPLEX && wick_fft_takes_columns(attr.n) && s->random() % 2;
     const int64_t axis = what == WICK_FFT_HERMITIAN ? attr.n / 2 + 1 : attr.n;
-    s->in[0] = (wick_type){.dtype = (uint8_t)d, .rank = 2, .dims = {wick_sample_int(s, 0, 4), axis}};
+    s->in[0] = (wick_type){.dtype = (uint8_t)d, .rank = 0};
+    if (!attr.columns || s->random() % 2) s->in[0].dims[s->in[0].rank++] = wick_sample_int(s, 0, 4);
+    s->in[0].dims[s->in[0].rank++] = axis;
+    if (attr.columns) s->in[0].dims[s->in[0].rank++] = wick_sample_int(s, 0, 20);
     if (what != WICK_FFT_REAL) s->in[0].dims[s->in[0].rank++] = 2;
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->lo[0] = -2, s->hi[0] = 2;
@@ -185,14 +192,16 @@ static wick_tensor *transform(const char *name, const wick_op *op, wick_tensor *
     if (n < 0) return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: a length of %lld", name, (long long)n);
     const wick_dtype d = wick_tensor_dtype(x), computed = d == WICK_F64 ? WICK_F64 : WICK_F32;
     x = wick_as(x, computed);
-    if (a != rank - 1) x = wick_transpose(x, a, rank - 1);
-    const int64_t have = wick_tensor_dim(x, rank - 1);
+    const int64_t have = wick_tensor_dim(x, a);
+    const bool columns = what == WICK_FFT_COMPLEX && a == rank - 2 && wick_fft_takes_columns(n ? n : have);
+    const int to = columns ? a : rank - 1;
+    if (a != to) x = wick_transpose(x, a, to);
     if (!n) n = what == WICK_FFT_HERMITIAN ? 2 * (have - 1) : have;
     if (n < 1) return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: axis %d has %lld elements, which makes a length of %lld", name, axis, (long long)have, (long long)n);
-    x = with_length(x, what == WICK_FFT_HERMITIAN ? n / 2 + 1 : n, rank - 1);
+    x = with_length(x, what == WICK_FFT_HERMITIAN ? n / 2 + 1 : n, to);
     const double scale = norm == WICK_FFT_ORTHO ? 1 / __builtin_sqrt((double)n) : (norm == WICK_FFT_FORWARD) != inverse ? 1 / (double)n : 1;
-    x = record(op, x, n, what == WICK_FFT_COMPLEX && inverse, scale, 1);
-    if (a != rank - 1) x = wick_transpose(x, a, rank - 1);
+    x = record(op, x, n, what == WICK_FFT_COMPLEX && inverse, scale, 1, columns);
+    if (a != to) x = wick_transpose(x, a, to);
     return wick_dtype_is_float(d) ? wick_as(x, d) : x;
 }
 

@@ -23,7 +23,7 @@ static char *transform(wick_fourier *f, const void *x) {
     void *table = aligned_alloc(64, WICK_ALIGN_UP(f->table + 1, 64)), *scratch = aligned_alloc(64, WICK_ALIGN_UP(f->scratch + 1, 64));
     memset(scratch, 0xff, f->scratch); /* NaN */
     wick_fft_tables(f, table);
-    const int64_t cut[4] = {0, f->rows / 3 / f->unit * f->unit, 2 * f->rows / 3 / f->unit * f->unit, f->rows};
+    const int64_t cut[4] = {0, f->places / 3 / f->unit * f->unit, 2 * f->places / 3 / f->unit * f->unit, f->places};
     for (int i = 0; i < 3; i++) wick_fft_run(f, cut[i], cut[i + 1], x, y, table, scratch);
     free(table), free(scratch);
     return y;
@@ -96,6 +96,47 @@ TEST(long_transforms_agree_with_the_reference) {
             for (int what = 0; what < 4; what++)
                 check((wick_fourier){.type = (wick_ctype)type, .what = what == 3 ? WICK_FFT_COMPLEX : (wick_fourier_what)what, .inverse = what == 3, .n = lengths[i], .rows = 1 + i % 3,
                                  .scale = 1, .inner = 0.5});
+}
+
+/* Columns are what rows are of the same numbers, transposed. */
+static void check_columns(wick_fourier f) {
+    const size_t pair = f.type == WICK_CF64 ? 16 : 8;
+    const int64_t outer = f.rows / f.columns, all = f.rows * f.n;
+    char *x = malloc((size_t)all * pair + 1), *turned = malloc((size_t)all * pair + 1);
+    for (int64_t i = 0; i < 2 * all; i++) set(&f, x, i, test_rand_real(-1, 1));
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t j = 0; j < f.n; j++)
+            for (int64_t c = 0; c < f.columns; c++)
+                memcpy(turned + (size_t)((o * f.columns + c) * f.n + j) * pair, x + (size_t)((o * f.n + j) * f.columns + c) * pair, pair);
+    const wick_tier before = wick_tier_current();
+    wick_fourier rows = f;
+    rows.columns = 0;
+    wick_tier_force(WICK_TIER_REF);
+    char *expected = transform(&rows, turned);
+    for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+        if (!wick_tier_force((wick_tier)tier)) continue;
+        char *y = transform(&f, x);
+        for (int64_t o = 0; o < outer; o++)
+            for (int64_t j = 0; j < f.n; j++)
+                for (int64_t c = 0; c < f.columns; c++)
+                    memcpy(turned + (size_t)((o * f.columns + c) * f.n + j) * pair, y + (size_t)((o * f.n + j) * f.columns + c) * pair, pair);
+        const double error = error_of(&rows, turned, expected);
+        CHECK_MSG(error < (f.type == WICK_CF64 ? 4e-14 : 2.5e-6), "%s n=%lld columns=%lld rows=%lld inverse=%d: %g", wick_fft_name(&f), (long long)f.n, (long long)f.columns,
+                  (long long)f.rows, (int)f.inverse, error);
+        free(y);
+    }
+    wick_tier_force(before);
+    free(x), free(turned), free(expected);
+}
+TEST(columns_agree_with_rows) {
+    static const int64_t columns[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 40};
+    CHECK(!wick_fft_takes_columns(0) && !wick_fft_takes_columns(17) && !wick_fft_takes_columns(8192));
+    for (int64_t n = 1; n <= 4096; n = n < 80 ? n + 1 : n == 80 ? 512 : n == 512 ? 2310 : n == 2310 ? 4096 : n + 1)
+        for (int k = 0; k < 4 && wick_fft_takes_columns(n); k++) {
+            const int64_t c = columns[test_rand() % WICK_COUNTOF(columns)];
+            check_columns((wick_fourier){.type = (wick_ctype)(k & 1), .what = WICK_FFT_COMPLEX, .inverse = k > 1, .n = n, .rows = c * (n > 80 ? 1 : 1 + (int64_t)(test_rand() % 3)), .columns = c,
+                                         .scale = 0.7, .inner = 1});
+        }
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -49,16 +49,19 @@ static void by_matrix(onnx_export *e, const wick_node *node, int k_in, int k_out
 static bool by_dft(onnx_export *e, const wick_node *node, const fft_attr *a, bool real) {
     if (e->opset < 17 || (real && (a->inverse || a->inner != 1))) return false;
     const wick_type *y = &node->out[0].type;
-    const int64_t axis = y->rank - 2, last = y->rank - 1;
+    const bool alone = y->rank == 3 && a->columns; /* DFT takes the first dim for the batch */
+    const int64_t axis = y->rank - 2 - (a->columns && !alone), last = y->rank - 1;
     const wick_dtype d = (wick_dtype)y->dtype;
     onnx_name *x = wick_export_in(e, node, 0);
     if (y->rank < 3) return false; /* DFT needs a batch */
     if (real) x = wick_export_unsqueeze(e, x, 1, &last);
+    if (alone) x = wick_export_unsqueeze(e, x, 1, &(int64_t){0});
     if (real) wick_export_int(e, "onesided", 1);
     if (a->inverse) wick_export_int(e, "inverse", 1);
     if (e->opset < 20) wick_export_int(e, "axis", axis);
     onnx_name *in[3] = {x, &wick_export_absent, e->opset < 20 ? &wick_export_absent : wick_export_scalar(e, WICK_I64, (double)axis)};
     onnx_name *out = wick_export_node(e, "DFT", 3, in);
+    if (alone) out = wick_export_squeeze(e, out, 1, &(int64_t){0});
     const double scale = a->scale * (a->inverse ? (double)a->n : 1);
     wick_export_set(e, node, 0, scale == 1 ? out : ONNX(e, "Mul", out, wick_export_scalar(e, d, scale)));
     return true;
@@ -67,7 +70,9 @@ static void rfft(onnx_export *e, const wick_node *node) {
     if (!by_dft(e, node, node->attr, true)) by_matrix(e, node, 1, 2);
 }
 static void fft(onnx_export *e, const wick_node *node) {
-    if (!by_dft(e, node, node->attr, false)) by_matrix(e, node, 2, 2);
+    const fft_attr *a = node->attr;
+    const int dims = a->columns ? 3 : 2;
+    if (!by_dft(e, node, a, false)) by_matrix(e, node, dims, dims);
 }
 static void irfft(onnx_export *e, const wick_node *node) { by_matrix(e, node, 2, 1); }
 static void overlap_add(onnx_export *e, const wick_node *node) { by_matrix(e, node, 2, 1); }

@@ -15,6 +15,8 @@ static bool is_smooth(int64_t n) {
     return n == 1;
 }
 
+bool wick_fft_takes_columns(int64_t n) { return n > 0 && n <= WICK_FFT_BATCH && is_smooth(n); }
+
 /* Radices of a smooth n: eights first, since later passes have the longer runs of columns. */
 static void choose_radices(wick_fft_passes *p, int64_t n) {
     int twos = 0;
@@ -47,6 +49,7 @@ void wick_fft_prepare(wick_fourier *f) {
     double log2 = 0;
     for (int64_t k = f->n; k > 1; k /= 2) log2++;
     f->flops = (f->what == WICK_FFT_COMPLEX ? 5.0 : 2.5) * (double)f->n * (log2 + 1);
+    f->places = f->rows;
     if (!lanes) { /* the reference: all roots of 1; the row, its transform, and room for one pass */
         f->unit = 1;
         f->size = f->core = f->n;
@@ -67,8 +70,9 @@ void wick_fft_prepare(wick_fourier *f) {
             if (f->size % d == 0 && (first == 1 || padded(f->size, a, lanes) <= padded(f->size, first, lanes))) first = a;
         }
     const bool wasteful = f->size <= 8 * lanes || 4 * padded(f->size, first, lanes) > 10 * f->size;
-    f->batch = first == 1 || (smooth && wasteful && f->size <= 4096 && f->rows >= lanes / 2);
+    f->batch = first == 1 || f->columns || (smooth && wasteful && f->size <= WICK_FFT_BATCH && f->rows >= lanes / 2);
     f->unit = f->batch ? lanes : 1;
+    if (f->columns) f->places = f->rows / f->columns * round_up(f->columns, lanes);
     choose_radices(&f->passes[0], f->batch ? f->size : first);
     choose_radices(&f->passes[1], f->batch ? 1 : f->size / first);
     size_t at = 0;

@@ -7,13 +7,14 @@
 
 enum {
     WICK_FFT_PRIME = 13,           /* the largest radix */
+    WICK_FFT_BATCH = 4096,         /* the longest transforms that go a row each lane */
     WICK_FFT_BLOCK_BYTES = 131072, /* of one split buffer that passes go through: two of them and the twiddles stay in L2 */
 };
 
 typedef struct wick_fft_kernel {
     const char *names[2]; /* mixed radix, Bluestein */
     int lanes;            /* elements of a vector; the reference: 0 */
-    /* Rows [begin, end). */
+    /* Places [begin, end). */
     void (*run)(const wick_fourier *f, int64_t begin, int64_t end, const void *x, void *y, const void *table, void *scratch);
 } wick_fft_kernel;
 

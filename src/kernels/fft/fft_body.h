@@ -412,6 +412,20 @@ static SPLIT FFT_NAME(convolve)(const wick_fourier *f, const FFT_T *table, SPLIT
     return (SPLIT){t.im, t.re};
 }
 
+/* Columns [at, at + L) of x number `outer`, as far as there are any: pairs side by side are lanes as they come. */
+static void FFT_NAME(column_block)(const wick_fourier *f, const FFT_T *table, int64_t outer, int64_t at, const FFT_T *x, FFT_T *y, SPLIT in, SPLIT a, SPLIT b) {
+    enum { L = FFT_LANES };
+    const int64_t columns = f->columns, count = WICK_MIN(L, columns - at);
+    const FFT_T scale = (FFT_T)f->scale;
+    SPLIT to = f->inverse ? (SPLIT){in.im, in.re} : in;
+    x += 2 * (outer * f->n * columns + at), y += 2 * (outer * f->n * columns + at);
+    if (count < L) memset(in.re, 0, (size_t)(f->n * L) * sizeof *x), memset(in.im, 0, (size_t)(f->n * L) * sizeof *x);
+    for (int64_t j = 0; j < f->n; j++) FFT_NAME(split_pairs)(count, x + 2 * j * columns, to.re + j * L, to.im + j * L);
+    const SPLIT t = FFT_NAME(columns)(&f->passes[0], table, in, L, a, b);
+    to = f->inverse ? (SPLIT){t.im, t.re} : t;
+    for (int64_t k = 0; k < f->n; k++) FFT_NAME(join_pairs)(count, to.re + k * L, to.im + k * L, scale, y + 2 * k * columns);
+}
+
 static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, const void *xv, void *yv, const void *tablev, void *scratch) {
     enum { L = FFT_LANES };
     const FFT_T *table = tablev;
@@ -425,6 +439,12 @@ static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, con
             const SPLIT t = f->size == f->core ? FFT_NAME(two_steps)(f, table, x, y, a, b, false) : FFT_NAME(convolve)(f, table, x, y, a, b);
             FFT_NAME(store_row)(f, table, row, t, yv);
         }
+        return;
+    }
+    if (f->columns) {
+        const int64_t blocks = (f->columns + L - 1) / L;
+        for (int64_t place = begin; place < end; place += L)
+            FFT_NAME(column_block)(f, table, place / L / blocks, place / L % blocks * L, xv, yv, y, a, b);
         return;
     }
     const int64_t wide = (f->size + L - 1) / L * L;

@@ -30,13 +30,14 @@ static void FFT_NAME(sums)(int64_t n, int64_t stride, int64_t step, int64_t all,
 }
 
 static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, const void *xv, void *yv, const void *table, void *scratch) {
-    const int64_t n = f->n, half = n / 2 + 1;
+    const int64_t n = f->n, half = n / 2 + 1, columns = f->columns ? f->columns : 1, step = 2 * columns;
     double *in_re = scratch, *in_im = in_re + n, *re = in_im + n, *im = re + n, *room = im + n;
     for (int64_t row = begin; row < end; row++) {
-        const FFT_T *x = (const FFT_T *)xv + row * (f->what == WICK_FFT_COMPLEX ? 2 * n : f->what == WICK_FFT_REAL ? n : 2 * half);
+        const int64_t at = (row / columns * n * columns + row % columns) * 2; /* of COMPLEX */
+        const FFT_T *x = (const FFT_T *)xv + (f->what == WICK_FFT_COMPLEX ? at : f->what == WICK_FFT_REAL ? row * n : row * 2 * half);
         for (int64_t j = 0; j < n; j++) {
             if (f->what == WICK_FFT_COMPLEX) {
-                in_re[j] = (double)x[2 * j], in_im[j] = (double)x[2 * j + 1];
+                in_re[j] = (double)x[step * j], in_im[j] = (double)x[step * j + 1];
             } else if (f->what == WICK_FFT_REAL) {
                 in_re[j] = (double)x[j], in_im[j] = 0;
             } else {
@@ -52,13 +53,13 @@ static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, con
             FFT_NAME(sums)(n, 1, 1, n, in_im, in_re, table, im, re, room);
         else
             FFT_NAME(sums)(n, 1, 1, n, in_re, in_im, table, re, im, room);
-        FFT_T *y = (FFT_T *)yv + row * (f->what == WICK_FFT_COMPLEX ? 2 * n : f->what == WICK_FFT_REAL ? 2 * half : n);
+        FFT_T *y = (FFT_T *)yv + (f->what == WICK_FFT_COMPLEX ? at : f->what == WICK_FFT_REAL ? row * 2 * half : row * n);
         for (int64_t k = 0; k < (f->what == WICK_FFT_REAL ? half : n); k++) {
             const double scale = f->what == WICK_FFT_REAL && k && 2 * k != n ? f->scale * f->inner : f->scale;
             if (f->what == WICK_FFT_HERMITIAN) {
                 y[k] = (FFT_T)(re[k] * scale);
             } else {
-                y[2 * k] = (FFT_T)(re[k] * scale), y[2 * k + 1] = (FFT_T)(im[k] * scale);
+                y[step * k] = (FFT_T)(re[k] * scale), y[step * k + 1] = (FFT_T)(im[k] * scale);
             }
         }
     }
