@@ -194,6 +194,46 @@ RED_TYPE(u64, uint64_t, int64_t)
 RED_KERNELS(MAX, b8, uint8_t, int8_t) /* any */
 RED_KERNELS(MIN, b8, uint8_t, int8_t) /* all */
 
+/* Chunks of lines of few lanes: the runs of one side by side, so that their chains overlap. */
+#if WICK_TIER_ID == 0
+static void SUM_chunks_f32(void *dst, const void *xs, size_t n, size_t rows) {
+    const float *x = xs;
+    for (size_t k = 0; k < n; k++) {
+        float run[WICK_RED_CHUNK / WICK_RED_RUN][WICK_RED_LANES] = {{0}};
+        for (size_t r = 0; r < WICK_COUNTOF(run); r++, x += WICK_RED_RUN * rows) SUM_lanes_f32(run[r], x, WICK_RED_RUN, rows, rows, false);
+        for (size_t step = 1; step < WICK_COUNTOF(run); step *= 2)
+            for (size_t r = 0; r < WICK_COUNTOF(run); r += 2 * step) SUM_add_f32(run[r], run[r + step], rows);
+        SUM_fold_f32(run[0], rows, rows, 1);
+        ((float *)dst)[k] = run[0][0];
+    }
+}
+#else
+#define SUM_CHUNKS(rows)                                                                                               \
+    typedef float few_##rows __attribute__((vector_size(4 * rows), aligned(4), may_alias));                            \
+    static void chunks_of_##rows(float *dst, const float *x, size_t n) {                                               \
+        enum { RUN = WICK_RED_RUN * rows };                                                                            \
+        for (size_t k = 0; k < n; k++, x += WICK_RED_CHUNK * rows) {                                                   \
+            few_##rows s[8];                                                                                           \
+            _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) s[r] = *(const few_##rows *)(x + r * RUN);             \
+            for (int i = rows; i < RUN; i += rows)                                                                     \
+                _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) s[r] += *(const few_##rows *)(x + r * RUN + i);    \
+            few_##rows sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));                        \
+            float lane[rows];                                                                                          \
+            memcpy(lane, &sum, sizeof lane);                                                                           \
+            for (int h = rows / 2; h > 0; h /= 2)                                                                      \
+                for (int j = 0; j < h; j++) lane[j] += lane[h + j];                                                    \
+            dst[k] = lane[0];                                                                                          \
+        }                                                                                                              \
+    }
+SUM_CHUNKS(1)
+SUM_CHUNKS(2)
+SUM_CHUNKS(4)
+SUM_CHUNKS(8)
+static void SUM_chunks_f32(void *dst, const void *x, size_t n, size_t rows) {
+    (rows == 1 ? chunks_of_1 : rows == 2 ? chunks_of_2 : rows == 4 ? chunks_of_4 : chunks_of_8)(dst, x, n);
+}
+#endif
+
 static void scale_f32(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((float *)acc)[j] *= (float)scale;
 }
@@ -201,15 +241,15 @@ static void scale_f64(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((double *)acc)[j] *= scale;
 }
 
-#define RED_ENTRY(op, t, scale_, lanes_bf16_, lanes_far_)                                                               \
-    { op##_lanes_##t, lanes_bf16_, lanes_far_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
-#define RED_ENTRIES(op, lanes_far_f32)                                                                                 \
-    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, lanes_far_f32), [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, NULL), \
-    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, NULL),            \
-    [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL, NULL)
+#define RED_ENTRY(op, t, scale_, lanes_bf16_, lanes_far_, chunks_)                                                      \
+    { op##_lanes_##t, lanes_bf16_, lanes_far_, chunks_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
+#define RED_ENTRIES(op, lanes_far_f32, chunks_f32)                                                                                 \
+    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, lanes_far_f32, chunks_f32), [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, NULL, NULL), \
+    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, NULL, NULL),            \
+    [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL, NULL, NULL)
 const wick_red_rows WICK_TIER_SYMBOL(wick_red_table_) = {
-    [WICK_RED_SUM] = {RED_ENTRIES(SUM, SUM_lanes_far_f32)},
-    [WICK_RED_PROD] = {RED_ENTRIES(PROD, NULL)},
-    [WICK_RED_MAX] = {RED_ENTRIES(MAX, NULL), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL, NULL)},
-    [WICK_RED_MIN] = {RED_ENTRIES(MIN, NULL), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL, NULL)},
+    [WICK_RED_SUM] = {RED_ENTRIES(SUM, SUM_lanes_far_f32, SUM_chunks_f32)},
+    [WICK_RED_PROD] = {RED_ENTRIES(PROD, NULL, NULL)},
+    [WICK_RED_MAX] = {RED_ENTRIES(MAX, NULL, NULL), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL, NULL, NULL)},
+    [WICK_RED_MIN] = {RED_ENTRIES(MIN, NULL, NULL), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL, NULL, NULL)},
 };
