@@ -252,7 +252,7 @@ static bool lies_in_rows(const wick_operand *at, int axis, int64_t *step) {
     }
     return !any;
 }
-enum { JOIN_TASK = 131072, JOIN_LEAST = 32 }; /* bytes of a task, at least; of a row of a part */
+enum { JOIN_TASK = 131072, JOIN_LEAST = 32 }; /* bytes of a task, at least; of a row of the result */
 static int64_t run_join(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_join *a = args;
@@ -274,13 +274,13 @@ static wick_status lower_concat(wick_lower *l, wick_node *node) {
         const int64_t count = wick_type_count(in.type);
         int64_t step = 0;
         if (!count) continue;
-        joins = a.join.n < WICK_JOIN_PARTS && lies_in_rows(&in, axis, &step) && count / a.join.rows * elem >= JOIN_LEAST && count / a.join.rows * elem <= JOIN_TASK;
+        joins = a.join.n < WICK_JOIN_PARTS && lies_in_rows(&in, axis, &step) && count / a.join.rows * elem <= JOIN_TASK;
         if (!joins) break;
         a.join.width += a.join.bytes[a.join.n] = count / a.join.rows * elem;
         a.join.step[a.join.n] = step * elem;
         refs[a.join.n++] = wick_lower_ref(&in, false);
     }
-    if (joins && a.join.n) {
+    if (joins && a.join.width >= JOIN_LEAST) {
         a.per_task = (JOIN_TASK - 1) / a.join.width + 1;
         refs[a.join.n] = wick_lower_ref(&out, true);
         wick_step step = {.name = "concat", .kind = WICK_STEP_JOIN, .run = run_join, .tasks = (a.join.rows + a.per_task - 1) / a.per_task, .bytes = 2.0 * (double)wick_type_bytes(out.type)};
