@@ -291,7 +291,10 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
     }
     const int64_t run = m->f->dims[m->f->rank - 1], here = (run - first * chunk % run) / chunk; /* what goes on in another place is copied */
     const int64_t n = WICK_MAX(WICK_MIN(WICK_MIN(whole, here), WICK_MIN(m->f->block / chunk, CHUNKS_AT_ONCE)), 1);
-    wick_machine_block(m, first * chunk, n * chunk);
+    if (m->f->n_instr)
+        wick_machine_block(m, first * chunk, n * chunk);
+    else
+        wick_machine_input(m, r->reg, first * chunk, n * chunk);
     r->red->chunks(dst, m->reg[r->reg], (size_t)n, (size_t)r->l->lane_rows);
     return n;
 }

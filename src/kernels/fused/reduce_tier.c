@@ -2,6 +2,9 @@
  * tiers give the same bits. */
 #include "kernels/elementwise/ew.h"
 #include "kernels/fused/fused.h"
+#if WICK_TIER_ID >= 2
+#include <immintrin.h>
+#endif
 
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
@@ -225,8 +228,52 @@ static void SUM_chunks_f32(void *dst, const void *xs, size_t n, size_t rows) {
             dst[k] = lane[0];                                                                                          \
         }                                                                                                              \
     }
+#if WICK_TIER_ID >= 2
+/* Of lines of one or two lanes four elements of a run and of the one four runs on are a vector; four (two) such vectors turned are a line of all eight runs each. */
+static inline __m256 halves_of(const float *low, const float *high) { return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1); }
+static inline __m256 low_pairs(__m256 a, __m256 b) { return _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(a), _mm256_castps_pd(b))); }
+static inline __m256 high_pairs(__m256 a, __m256 b) { return _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(a), _mm256_castps_pd(b))); }
+static inline float sum_of_eight(const float *s) { return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])); }
+static void chunks_of_1(float *dst, const float *x, size_t n) {
+    enum { RUN = WICK_RED_RUN };
+    for (size_t k = 0; k < n; k++, x += WICK_RED_CHUNK) {
+        __m256 s = _mm256_setzero_ps();
+        float run[8];
+        _Pragma("GCC unroll 4") for (int i = 0; i < RUN; i += 4) {
+            const float *at = x + i;
+            const __m256 a = halves_of(at, at + 4 * RUN), b = halves_of(at + RUN, at + 5 * RUN), c = halves_of(at + 2 * RUN, at + 6 * RUN), d = halves_of(at + 3 * RUN, at + 7 * RUN);
+            const __m256 ab = _mm256_unpacklo_ps(a, b), cd = _mm256_unpacklo_ps(c, d), ab2 = _mm256_unpackhi_ps(a, b), cd2 = _mm256_unpackhi_ps(c, d);
+            s = i ? _mm256_add_ps(s, low_pairs(ab, cd)) : low_pairs(ab, cd);
+            s = _mm256_add_ps(s, high_pairs(ab, cd));
+            s = _mm256_add_ps(s, low_pairs(ab2, cd2));
+            s = _mm256_add_ps(s, high_pairs(ab2, cd2));
+        }
+        _mm256_storeu_ps(run, s);
+        dst[k] = sum_of_eight(run);
+    }
+}
+static void chunks_of_2(float *dst, const float *x, size_t n) {
+    enum { RUN = 2 * WICK_RED_RUN };
+    for (size_t k = 0; k < n; k++, x += 2 * WICK_RED_CHUNK) {
+        __m256 s[2];
+        float lane[2][8];
+        _Pragma("GCC unroll 8") for (int i = 0; i < RUN; i += 4) {
+            _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++) {
+                const float *at = x + 2 * h * RUN + i;
+                const __m256 a = halves_of(at, at + 4 * RUN), b = halves_of(at + RUN, at + 5 * RUN);
+                s[h] = i ? _mm256_add_ps(s[h], low_pairs(a, b)) : low_pairs(a, b);
+                s[h] = _mm256_add_ps(s[h], high_pairs(a, b));
+            }
+        }
+        _mm256_storeu_ps(lane[0], _mm256_shuffle_ps(s[0], s[1], 0x88)); /* runs 0, 1, 2, 3, and 4, 5, 6, 7 */
+        _mm256_storeu_ps(lane[1], _mm256_shuffle_ps(s[0], s[1], 0xdd));
+        dst[k] = sum_of_eight(lane[0]) + sum_of_eight(lane[1]);
+    }
+}
+#else
 SUM_CHUNKS(1)
 SUM_CHUNKS(2)
+#endif
 SUM_CHUNKS(4)
 SUM_CHUNKS(8)
 static void SUM_chunks_f32(void *dst, const void *x, size_t n, size_t rows) {
