@@ -28,10 +28,18 @@
 #define PROD_S(a, b)             ((a) * (b))
 #define PROD_V(v, i, a, b)       ((a) * (b))
 #define MAX_S(a, b)              ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
-#define MAX_V(v, i, a, b)        PICK_V(v, i, (i)((a) > (b)) | (i)((a) != (a)), a, b)
+#define MAX_V(v, i, a, b)        EXTREME_V(v, max, a, b, PICK_V(v, i, (i)((a) > (b)) | (i)((a) != (a)), a, b))
 #define MIN_S(a, b)              ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
-#define MIN_V(v, i, a, b)        PICK_V(v, i, (i)((a) < (b)) | (i)((a) != (a)), a, b)
+#define MIN_V(v, i, a, b)        EXTREME_V(v, min, a, b, PICK_V(v, i, (i)((a) < (b)) | (i)((a) != (a)), a, b))
 #define PICK_V(v, i, mask, a, b) ((v)(((mask) & (i)(a)) | (~(mask) & (i)(b))))
+/* Of floats in AVX-512: b where they are equal or b is NaN is what the instruction gives, and where a is NaN nothing is done. */
+#if VECTOR_BYTES == 64
+#define EXTREME_V(v, which, a, b, other)                                                                                                          \
+    _Generic(((v){0})[0], float: (v)_mm512_mask_##which##_ps((__m512)(a), _mm512_cmp_ps_mask((__m512)(a), (__m512)(a), _CMP_ORD_Q), (__m512)(a), (__m512)(b)),    \
+             double: (v)_mm512_mask_##which##_pd((__m512d)(a), _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(a), _CMP_ORD_Q), (__m512d)(a), (__m512d)(b)), default: other)
+#else
+#define EXTREME_V(v, which, a, b, other) other
+#endif
 #define SUM_NOTHING              0
 #define PROD_NOTHING             1
 #define MAX_NOTHING              0 /* never asked for */
@@ -185,17 +193,30 @@ RED_LANES(SUM, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
 RED_LANES(PROD, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
 RED_LANES(MAX, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
 RED_LANES(MIN, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
-#ifdef FAR_AHEAD
-RED_LANES(SUM, f32, float, int32_t, lanes_far, float, FAR)
-#else
-#define SUM_lanes_far_f32 NULL
-#endif
 RED_TYPE(f64, double, int64_t)
 RED_TYPE(i32, int32_t, int32_t)
 RED_TYPE(i64, int64_t, int64_t)
 RED_TYPE(u64, uint64_t, int64_t)
 RED_KERNELS(MAX, b8, uint8_t, int8_t) /* any */
 RED_KERNELS(MIN, b8, uint8_t, int8_t) /* all */
+#ifdef FAR_AHEAD
+RED_LANES(SUM, f32, float, int32_t, lanes_far, float, FAR)
+RED_LANES(SUM, f64, double, int64_t, lanes_far, double, FAR)
+RED_LANES(SUM, i64, int64_t, int64_t, lanes_far, int64_t, FAR)
+#else
+#define SUM_lanes_far_f32  NULL
+#define SUM_lanes_far_f64  NULL
+#define SUM_lanes_far_i64  NULL
+#endif
+#define PROD_lanes_far_f32 NULL
+#define PROD_lanes_far_f64 NULL
+#define PROD_lanes_far_i64 NULL
+#define MAX_lanes_far_f32  NULL
+#define MAX_lanes_far_f64  NULL
+#define MAX_lanes_far_i64  NULL
+#define MIN_lanes_far_f32  NULL
+#define MIN_lanes_far_f64  NULL
+#define MIN_lanes_far_i64  NULL
 
 /* Chunks of lines of few lanes: the runs of one side by side, so that their chains overlap. */
 #if WICK_TIER_ID == 0
@@ -290,13 +311,14 @@ static void scale_f64(void *acc, double scale, size_t n) {
 
 #define RED_ENTRY(op, t, scale_, lanes_bf16_, lanes_far_, chunks_)                                                      \
     { op##_lanes_##t, lanes_bf16_, lanes_far_, chunks_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
-#define RED_ENTRIES(op, lanes_far_f32, chunks_f32)                                                                                 \
-    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, lanes_far_f32, chunks_f32), [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, NULL, NULL), \
-    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, NULL, NULL),            \
+#define RED_ENTRIES(op, chunks_f32)                                                                                    \
+    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, op##_lanes_far_f32, chunks_f32),                  \
+    [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, op##_lanes_far_f64, NULL),                                       \
+    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, op##_lanes_far_i64, NULL), \
     [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL, NULL, NULL)
 const wick_red_rows WICK_TIER_SYMBOL(wick_red_table_) = {
-    [WICK_RED_SUM] = {RED_ENTRIES(SUM, SUM_lanes_far_f32, SUM_chunks_f32)},
-    [WICK_RED_PROD] = {RED_ENTRIES(PROD, NULL, NULL)},
-    [WICK_RED_MAX] = {RED_ENTRIES(MAX, NULL, NULL), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL, NULL, NULL)},
-    [WICK_RED_MIN] = {RED_ENTRIES(MIN, NULL, NULL), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL, NULL, NULL)},
+    [WICK_RED_SUM] = {RED_ENTRIES(SUM, SUM_chunks_f32)},
+    [WICK_RED_PROD] = {RED_ENTRIES(PROD, NULL)},
+    [WICK_RED_MAX] = {RED_ENTRIES(MAX, NULL), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL, NULL, NULL)},
+    [WICK_RED_MIN] = {RED_ENTRIES(MIN, NULL), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL, NULL, NULL)},
 };
