@@ -39,7 +39,7 @@ static wick_status infer_gather(wick_infer *i) {
 static int64_t run_gather(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_gather *a = args;
-    if (a->blocks == 1) return wick_gather_rows(a->elem, begin, end, a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2]);
+    if (a->blocks == 1) return wick_gather_rows(a->elem, begin * a->per_task, WICK_MIN(end * a->per_task, a->outer), a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2]);
     const size_t slice = a->elem * (size_t)a->inner;
     int64_t first = -1;
     for (int64_t task = begin; task < end; task++) {
@@ -62,7 +62,8 @@ static wick_status lower_gather(wick_lower *l, wick_node *node) {
     a.block = WICK_MAX(1, WICK_MIN(a.count, (1 << 17) / WICK_MAX(slice, 8)));
     a.blocks = WICK_MAX(1, (a.count + a.block - 1) / a.block);
     if (wick_type_count(out.type) == 0) a.outer = WICK_MIN(a.outer, 1); /* of an empty result the index is checked, once */
-    wick_step step = {.name = "gather", .kind = WICK_STEP_GATHER, .run = run_gather, .tasks = a.outer * a.blocks, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
+    a.per_task = a.blocks == 1 ? WICK_MAX(1, (1 << 16) / WICK_MAX(slice * a.count, 1)) : 1;
+    wick_step step = {.name = "gather", .kind = WICK_STEP_GATHER, .run = run_gather, .tasks = (a.outer + a.per_task - 1) / a.per_task * a.blocks, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
                       .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);
 }
