@@ -39,7 +39,7 @@ static wick_status infer_gather(wick_infer *i) {
 static int64_t run_gather(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_gather *a = args;
-    if (a->blocks == 1) return wick_gather_rows(a->elem, begin, end, a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2]);
+    if (a->blocks == 1) return wick_gather_rows(a->elem, begin * a->per_task, WICK_MIN(end * a->per_task, a->outer), a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2]);
     const size_t slice = a->elem * (size_t)a->inner;
     int64_t first = -1;
     for (int64_t task = begin; task < end; task++) {
@@ -62,7 +62,8 @@ static wick_status lower_gather(wick_lower *l, wick_node *node) {
     a.block = WICK_MAX(1, WICK_MIN(a.count, (1 << 17) / WICK_MAX(slice, 8)));
     a.blocks = WICK_MAX(1, (a.count + a.block - 1) / a.block);
     if (wick_type_count(out.type) == 0) a.outer = WICK_MIN(a.outer, 1); /* of an empty result the index is checked, once */
-    wick_step step = {.name = "gather", .kind = WICK_STEP_GATHER, .run = run_gather, .tasks = a.outer * a.blocks, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
+    a.per_task = a.blocks == 1 ? WICK_MAX(1, (1 << 16) / WICK_MAX(slice * a.count, 1)) : 1;
+    wick_step step = {.name = "gather", .kind = WICK_STEP_GATHER, .run = run_gather, .tasks = (a.outer + a.per_task - 1) / a.per_task * a.blocks, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
                       .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);
 }
@@ -252,7 +253,7 @@ static bool lies_in_rows(const wick_operand *at, int axis, int64_t *step) {
     }
     return !any;
 }
-enum { JOIN_TASK = 131072, JOIN_LEAST = 32 }; /* bytes of a task, at least; of a row of a part */
+enum { JOIN_TASK = 131072, JOIN_LEAST = 32 }; /* bytes of a task, at least; of a row of the result */
 static int64_t run_join(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_join *a = args;
@@ -274,13 +275,13 @@ static wick_status lower_concat(wick_lower *l, wick_node *node) {
         const int64_t count = wick_type_count(in.type);
         int64_t step = 0;
         if (!count) continue;
-        joins = a.join.n < WICK_JOIN_PARTS && lies_in_rows(&in, axis, &step) && count / a.join.rows * elem >= JOIN_LEAST && count / a.join.rows * elem <= JOIN_TASK;
+        joins = a.join.n < WICK_JOIN_PARTS && lies_in_rows(&in, axis, &step) && count / a.join.rows * elem <= JOIN_TASK;
         if (!joins) break;
         a.join.width += a.join.bytes[a.join.n] = count / a.join.rows * elem;
         a.join.step[a.join.n] = step * elem;
         refs[a.join.n++] = wick_lower_ref(&in, false);
     }
-    if (joins && a.join.n) {
+    if (joins && a.join.width >= JOIN_LEAST) {
         a.per_task = (JOIN_TASK - 1) / a.join.width + 1;
         refs[a.join.n] = wick_lower_ref(&out, true);
         wick_step step = {.name = "concat", .kind = WICK_STEP_JOIN, .run = run_join, .tasks = (a.join.rows + a.per_task - 1) / a.per_task, .bytes = 2.0 * (double)wick_type_bytes(out.type)};

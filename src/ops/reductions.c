@@ -66,7 +66,7 @@ wick_tensor *wick_all(wick_tensor *x, int n, const int *axes, bool keepdims) {
 
 wick_tensor *wick_nansum(wick_tensor *x, int n, const int *axes, bool keepdims) {
     if (is_bad(x) || !wick_dtype_is_float(wick_tensor_dtype(x))) return wick_sum(x, n, axes, keepdims);
-    return wick_sum(wick_where(wick_ne(x, x), wick_like(x, 0), x), n, axes, keepdims);
+    return wick_sum(wick_replace_nan(x, wick_like(x, 0)), n, axes, keepdims);
 }
 wick_tensor *wick_nanmean(wick_tensor *x, int n, const int *axes, bool keepdims) {
     if (is_bad(x) || !wick_dtype_is_float(wick_tensor_dtype(x))) return wick_mean(x, n, axes, keepdims);

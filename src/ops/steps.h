@@ -108,7 +108,8 @@ typedef struct wick_step_join {
 typedef struct wick_step_gather {
     size_t elem;
     int64_t outer, n, inner, count;
-    int64_t block, blocks; /* of the index, a task each */
+    int64_t block, blocks; /* of the index, a task each; of one block: */
+    int64_t per_task;      /* rows of outer */
 } wick_step_gather;
 
 /* RESAMPLE: x, y. */

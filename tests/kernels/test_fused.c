@@ -513,6 +513,66 @@ static void sum_of(const float *x, int64_t n, bool square, float *result) {
     run_program(&f, (void *[]){(void *)(uintptr_t)x, result}, 0);
 }
 
+/* The sum over images and pixels of x, (x - mean)^2, g (x - mean) or |x|, channels being the last dim, wherever they lie in memory. */
+static void image_program(wick_fused *f, int what, int64_t images, int64_t pixels, int64_t channels, bool planes) {
+    const int64_t strides[3] = {pixels * channels, planes ? 1 : channels, planes ? pixels : 1};
+    *f = (wick_fused){.rank = 3, .n_red = 2, .dims = {images, pixels, channels}, .scale = 0.5, .reduces = true, .red = WICK_RED_SUM, .n_out = 1};
+    f->n_in = what == 0 || what == 3 ? 1 : what + 1;
+    for (int i = 0; i < f->n_in; i++) {
+        f->in[i].reg = (uint8_t)i;
+        if (i == 1) f->in[i].strides[2] = 1;
+        else memcpy(f->in[i].strides, strides, sizeof strides);
+    }
+    const uint8_t n = (uint8_t)f->n_in;
+    if (what == 1 || what == 2) f->instr[f->n_instr++] = (wick_fused_instr){.op = WICK_EW_sub, .dst = n, .src = {0, 1}};
+    if (what == 1) f->instr[f->n_instr++] = (wick_fused_instr){.op = WICK_EW_square, .dst = 3, .src = {2}};
+    if (what == 2) f->instr[f->n_instr++] = (wick_fused_instr){.op = WICK_EW_mul, .dst = 4, .src = {2, 3}};
+    if (what == 3) f->instr[f->n_instr++] = (wick_fused_instr){.op = WICK_EW_abs, .dst = 1, .src = {0}};
+    f->n_reg = n + f->n_instr;
+    f->out[0] = (wick_fused_io){.reg = (uint8_t)(f->n_reg - 1), .strides = {0, 0, 1}};
+    wick_fused_prepare(f);
+}
+
+TEST(channels_have_the_same_sums_as_planes_and_as_pixels) {
+    enum { MOST = 300000 };
+    static const int64_t sizes[][3] = {{1, 2048, 8}, {3, 700, 9}, {4, 1024, 16}, {2, 1030, 17}, {1, 513, 33}, {6, 49, 70}, {16, 32, 64}, {3, 2100, 40}, {2, 131, 600}, {2, 18000, 8}};
+    float *x[2][3], *got[2];
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 3; i++) x[k][i] = malloc(sizeof(float) * MOST);
+        got[k] = malloc(sizeof(float) * 600);
+    }
+    for (size_t s = 0; s < WICK_COUNTOF(sizes); s++) {
+        const int64_t images = sizes[s][0], pixels = sizes[s][1], channels = sizes[s][2];
+        REQUIRE(images * pixels * channels <= MOST);
+        for (int64_t c = 0; c < channels; c++) x[0][1][c] = x[1][1][c] = (float)test_rand_real(-1, 1);
+        for (int i = 0; i < 3; i += 2)
+            for (int64_t b = 0; b < images; b++)
+                for (int64_t p = 0; p < pixels; p++)
+                    for (int64_t c = 0; c < channels; c++) x[0][i][(b * pixels + p) * channels + c] = x[1][i][(b * channels + c) * pixels + p] = (float)test_rand_real(-1, 1);
+        for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
+            REQUIRE(wick_tier_force((wick_tier)tier));
+            for (int what = 0; what < 4; what++)
+                for (int style = 0; style < 3; style++) {
+                    for (int k = 0; k < 2; k++) {
+                        wick_fused f;
+                        image_program(&f, what, images, pixels, channels, k);
+                        CHECK(f.layout.planes == k);
+                        void *ptr[4] = {x[k][0]};
+                        for (int i = 1; i < f.n_in; i++) ptr[i] = x[k][i];
+                        ptr[f.n_in] = got[k];
+                        run_program(&f, ptr, style);
+                    }
+                    CHECK_MSG(memcmp(got[0], got[1], sizeof(float) * (size_t)channels) == 0, "%s: program %d, %lld x %lld x %lld", wick_tier_name((wick_tier)tier), what, (long long)images,
+                              (long long)pixels, (long long)channels);
+                }
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 3; i++) free(x[k][i]);
+        free(got[k]);
+    }
+}
+
 TEST(a_sum_of_ten_million_keeps_six_digits) {
     enum { N = 10000000 };
     float *x = malloc(sizeof *x * N), got;

@@ -69,6 +69,8 @@ typedef struct wick_red_kernels {
     void (*lanes_bf16)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
     /* the same of lines that lie one after the other in memory, with what comes next asked for; NULL where there is none */
     void (*lanes_far)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
+    /* dst[k] = chunk k of n, one column of lane_rows <= 8 lanes, contiguous; NULL but for sums of f32 */
+    void (*chunks)(void *dst, const void *x, size_t n, size_t lane_rows);
     /* acc[j] = acc[j] op x[j], n elements */
     void (*add)(void *acc, const void *x, size_t n);
     /* Folds the first `width` of lane_rows * cols lanes to cols, in place. */

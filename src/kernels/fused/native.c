@@ -40,6 +40,7 @@ const char *wick_native_reach(wick_fused *f) {
     memset(l->reach, 0, sizeof l->reach);
     if (!f->tasks || l->mode == WICK_FUSED_EMPTY) return "there is nothing to read";
     if (f->n_instr == 0 || f->out[0].reg < f->n_in) return "there is nothing but the reduction";
+    if (l->planes) return "a line is a few elements of one column";
     if (l->mode == WICK_FUSED_SHORT && l->cols == 1 && l->reduced < LEAST_ROW) return "rows are so short that several are reduced at a time";
     for (int i = 0; i < f->n_in; i++)
         if (l->in_kind[i] != WICK_FUSED_UNUSED && !(l->reach[i] = reach_of(f, i))) {

@@ -12,7 +12,7 @@
  * dim; in_run, out_run: elements of the space that are contiguous in memory; space: the first dim of the space that
  * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
  * space are stored over; reach: see native.c; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches; far: the
- * input of a reduction, which it is of as it is, comes from memory. */
+ * input of a reduction, which it is of as it is, comes from memory; planes: a unit is a column whose elements lie together. */
 #include "kernels/fused/programs.h"
 #include "kernels/tuning.h"
 
@@ -32,6 +32,9 @@
 /* A block spans many rows unless rows are at least this long: then it ends where they end, and they are used in place.
  */
 #define RUN_MIN            128
+/* Shorter planes are turned. The most lanes of one: a chunk of them is a block. */
+#define PLANE_MIN   32
+#define PLANE_LANES 8
 
 /* Bytes of an output from which on it is in no cache any more when someone reads it. */
 #define STREAM_BYTES (wick_tuning_now()->stream_bytes)
@@ -219,6 +222,22 @@ static void plan_plain(wick_fused *f) {
     f->tasks = ceil_div(l->total, l->task_items);
 }
 
+/* Columns that lie apart, each with its elements together, as channels of images do: lanes of one column have nothing to do with another's, so each column is a unit, and
+ * nothing is turned. A line is then lane_rows elements, few enough that a block holds chunks of them. */
+static bool has_planes(const wick_fused *f) {
+    const wick_fused_layout *l = &f->layout;
+    const int cols = f->n_keep + f->n_red;
+    if (f->red != WICK_RED_SUM || f->out[0].dtype != WICK_F32 || cols + 1 != f->rank || f->n_red == 0) return false;
+    if (f->dims[cols - 1] < PLANE_MIN || l->lane_rows > PLANE_LANES || l->reduced < 2 * WICK_RED_CHUNK * l->lane_rows) return false;
+    bool apart = false;
+    for (int i = 0; i < f->n_in; i++) {
+        const int64_t *s = f->in[i].strides;
+        if (s[cols - 1] != 0 && s[cols - 1] != 1) return false;
+        apart |= s[cols - 1] == 1 && magnitude(s[cols]) > 1;
+    }
+    return apart;
+}
+
 /* Trailing dims that make a line too long are moved in front, to the units, and the one at the edge is cut into tiles.
  */
 static void tile_cols(wick_fused *f) {
@@ -226,9 +245,9 @@ static void tile_cols(wick_fused *f) {
     const int64_t longest = WICK_MIN(WICK_RED_LINE, f->block);
     int first = f->n_keep + f->n_red, edge = f->rank;
     int64_t cols = 1;
-    while (edge > first && cols * f->dims[edge - 1] <= longest) cols *= f->dims[--edge];
+    while (!l->planes && edge > first && cols * f->dims[edge - 1] <= longest) cols *= f->dims[--edge];
     l->tile = l->tiles = 1;
-    if (edge > first) { /* dims[edge - 1] is the one to cut */
+    if (edge > first && !l->planes) { /* dims[edge - 1] is the one to cut */
         edge--;
         l->tile = WICK_MAX(longest / cols, 1);
         l->tiles = ceil_div(f->dims[edge], l->tile);
@@ -274,10 +293,11 @@ static void plan_reduction(wick_fused *f, size_t size) {
         return;
     }
     l->reduced = product(f->dims, f->n_keep, f->n_keep + f->n_red);
-    tile_cols(f);
-    l->units = product(f->dims, 0, l->n_unit) * l->tiles;
     l->lane_rows = 1;
     while (l->lane_rows * all_cols < WICK_RED_LANES) l->lane_rows *= 2;
+    l->planes = has_planes(f);
+    tile_cols(f);
+    l->units = product(f->dims, 0, l->n_unit) * l->tiles;
     const int64_t line = l->lane_rows * l->cols, lines = ceil_div(l->reduced, l->lane_rows);
     const int64_t unit_items = unit_items_of(f), unit_work = unit_work_of(f);
     l->chunks = ceil_div(lines, WICK_RED_CHUNK);
@@ -298,7 +318,8 @@ static void plan_reduction(wick_fused *f, size_t size) {
         f->tasks = ceil_div(l->units, l->task_items);
         return;
     }
-    f->block = (int)(l->tiles > 1 ? line : f->block / line * line); /* rows of a tile lie apart: one by one they are read in place */
+    const int64_t whole = l->planes ? WICK_RED_CHUNK * line : line;
+    f->block = (int)(l->tiles > 1 ? line : WICK_MAX(f->block / whole, 1) * whole); /* rows of a tile lie apart: one by one they are read in place */
     if (!split_refused(f)) {
         const int64_t chunk_work = WICK_RED_CHUNK * line * (f->n_instr + 1);
         l->mode = WICK_FUSED_SPLIT;
@@ -429,7 +450,7 @@ void wick_fused_prepare(wick_fused *f) {
     l->streams = !streams_refused(f);
     l->far = f->reduces && from_memory(f);
     l->program = (uint8_t)(wick_program_find(f) + 1);
-    if (l->program && l->task_items < WHOLE_TASK) {
+    if (l->program && !f->reduces && l->task_items < WHOLE_TASK) {
         f->block = whole_block(f);
         l->task_items = WHOLE_TASK / f->block * f->block;
         f->tasks = ceil_div(l->total, l->task_items);

@@ -43,7 +43,7 @@ static bool is(const wick_fused *f, const shape *p) {
 }
 
 int wick_program_find(const wick_fused *f) {
-    for (int i = 0; i < WICK_PROGRAM_COUNT && !f->reduces; i++)
+    for (int i = 0; i < WICK_PROGRAM_COUNT && (!f->reduces || f->layout.planes); i++)
         if (is(f, &shapes[i])) return i;
     return -1;
 }

@@ -1,6 +1,9 @@
 /* reduce.c: programs that end in a reduction: units, chunks and the pairwise order of fused.h. */
 #include "kernels/fused/run.h"
 
+/* The most chunks of a plane between two looks at the stack. */
+#define CHUNKS_AT_ONCE 16
+
 static const wick_red_rows *const tables[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_red_table)};
 
 /* A stack of partial results, oldest first. Pushing number n (from 1 on) combines the newest two as often as n is even:
@@ -278,14 +281,38 @@ static void run_short_lines(reduction *r, int64_t first, int64_t last) {
     }
 }
 
+/* Chunks of the unit that was entered from the first on, before end, to dst, cols values each: one, or whole ones of a plane, as many as a block holds. Returns how many. */
+static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *dst) {
+    wick_machine *m = r->m;
+    const int64_t chunk = WICK_RED_CHUNK * r->l->lane_rows, whole = WICK_MIN(end, r->l->reduced / chunk) - first;
+    if (!r->l->planes || whole < 1) {
+        memcpy(dst, reduce_chunk(r, first), (size_t)r->cols * r->elem);
+        return 1;
+    }
+    const int64_t run = m->f->dims[m->f->rank - 1], here = (run - first * chunk % run) / chunk; /* what goes on in another place is copied */
+    const int64_t n = WICK_MAX(WICK_MIN(WICK_MIN(whole, here), WICK_MIN(m->f->block / chunk, CHUNKS_AT_ONCE)), 1);
+    if (m->f->n_instr)
+        wick_machine_block(m, first * chunk, n * chunk);
+    else
+        wick_machine_input(m, r->reg, first * chunk, n * chunk);
+    r->red->chunks(dst, m->reg[r->reg], (size_t)n, (size_t)r->l->lane_rows);
+    return n;
+}
+
 static void run_units(reduction *r, int64_t first, int64_t last) {
+    float planes[CHUNKS_AT_ONCE];
     for (int64_t u = first; u < last; u++) {
         enter_unit(r, u);
         stack s;
         stack_init(&s, r->red, r->m->scratch + r->l->results_offset, (size_t)r->cols, r->elem);
-        for (int64_t c = 0; c < r->l->chunks; c++) {
-            memcpy(stack_top(&s), reduce_chunk(r, c), s.entry);
-            stack_push(&s, (size_t)r->cols);
+        for (int64_t c = 0; c < r->l->chunks;) {
+            uint8_t *chunks = r->l->planes ? (uint8_t *)planes : stack_top(&s);
+            const int64_t n = reduce_chunks(r, c, r->l->chunks, chunks);
+            for (int64_t k = 0; k < n; k++) {
+                if (r->l->planes) memcpy(stack_top(&s), planes + k, sizeof *planes);
+                stack_push(&s, (size_t)r->cols);
+            }
+            c += n;
         }
         stack_finish(&s);
         store_results(r, s.at, 0, r->cols);
@@ -298,8 +325,8 @@ static void run_split(reduction *r, int64_t begin, int64_t end, uint8_t *partial
     for (int64_t t = begin; t < end; t++) {
         const int64_t u = t / r->l->chunk_group, c0 = t % r->l->chunk_group * r->l->task_items;
         enter_unit(r, u);
-        for (int64_t c = c0; c < WICK_MIN(c0 + r->l->task_items, r->l->chunks); c++)
-            memcpy(partials + (size_t)(u * r->l->chunks + c) * entry, reduce_chunk(r, c), (size_t)r->cols * r->elem);
+        const int64_t c1 = WICK_MIN(c0 + r->l->task_items, r->l->chunks);
+        for (int64_t c = c0; c < c1;) c += reduce_chunks(r, c, c1, partials + (size_t)(u * r->l->chunks + c) * entry);
     }
 }
 

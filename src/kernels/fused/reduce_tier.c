@@ -2,6 +2,9 @@
  * tiers give the same bits. */
 #include "kernels/elementwise/ew.h"
 #include "kernels/fused/fused.h"
+#if WICK_TIER_ID >= 2
+#include <immintrin.h>
+#endif
 
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
@@ -25,10 +28,18 @@
 #define PROD_S(a, b)             ((a) * (b))
 #define PROD_V(v, i, a, b)       ((a) * (b))
 #define MAX_S(a, b)              ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
-#define MAX_V(v, i, a, b)        PICK_V(v, i, (i)((a) > (b)) | (i)((a) != (a)), a, b)
+#define MAX_V(v, i, a, b)        EXTREME_V(v, max, a, b, PICK_V(v, i, (i)((a) > (b)) | (i)((a) != (a)), a, b))
 #define MIN_S(a, b)              ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
-#define MIN_V(v, i, a, b)        PICK_V(v, i, (i)((a) < (b)) | (i)((a) != (a)), a, b)
+#define MIN_V(v, i, a, b)        EXTREME_V(v, min, a, b, PICK_V(v, i, (i)((a) < (b)) | (i)((a) != (a)), a, b))
 #define PICK_V(v, i, mask, a, b) ((v)(((mask) & (i)(a)) | (~(mask) & (i)(b))))
+/* Of floats in AVX-512: b where they are equal or b is NaN is what the instruction gives, and where a is NaN nothing is done. */
+#if VECTOR_BYTES == 64
+#define EXTREME_V(v, which, a, b, other)                                                                                                          \
+    _Generic(((v){0})[0], float: (v)_mm512_mask_##which##_ps((__m512)(a), _mm512_cmp_ps_mask((__m512)(a), (__m512)(a), _CMP_ORD_Q), (__m512)(a), (__m512)(b)),    \
+             double: (v)_mm512_mask_##which##_pd((__m512d)(a), _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(a), _CMP_ORD_Q), (__m512d)(a), (__m512d)(b)), default: other)
+#else
+#define EXTREME_V(v, which, a, b, other) other
+#endif
 #define SUM_NOTHING              0
 #define PROD_NOTHING             1
 #define MAX_NOTHING              0 /* never asked for */
@@ -182,17 +193,114 @@ RED_LANES(SUM, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
 RED_LANES(PROD, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
 RED_LANES(MAX, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
 RED_LANES(MIN, f32, float, int32_t, lanes_bf16, uint16_t, UPPER)
-#ifdef FAR_AHEAD
-RED_LANES(SUM, f32, float, int32_t, lanes_far, float, FAR)
-#else
-#define SUM_lanes_far_f32 NULL
-#endif
 RED_TYPE(f64, double, int64_t)
 RED_TYPE(i32, int32_t, int32_t)
 RED_TYPE(i64, int64_t, int64_t)
 RED_TYPE(u64, uint64_t, int64_t)
 RED_KERNELS(MAX, b8, uint8_t, int8_t) /* any */
 RED_KERNELS(MIN, b8, uint8_t, int8_t) /* all */
+#ifdef FAR_AHEAD
+RED_LANES(SUM, f32, float, int32_t, lanes_far, float, FAR)
+RED_LANES(SUM, f64, double, int64_t, lanes_far, double, FAR)
+RED_LANES(SUM, i64, int64_t, int64_t, lanes_far, int64_t, FAR)
+#else
+#define SUM_lanes_far_f32  NULL
+#define SUM_lanes_far_f64  NULL
+#define SUM_lanes_far_i64  NULL
+#endif
+#define PROD_lanes_far_f32 NULL
+#define PROD_lanes_far_f64 NULL
+#define PROD_lanes_far_i64 NULL
+#define MAX_lanes_far_f32  NULL
+#define MAX_lanes_far_f64  NULL
+#define MAX_lanes_far_i64  NULL
+#define MIN_lanes_far_f32  NULL
+#define MIN_lanes_far_f64  NULL
+#define MIN_lanes_far_i64  NULL
+
+/* Chunks of lines of few lanes: the runs of one side by side, so that their chains overlap. */
+#if WICK_TIER_ID == 0
+static void SUM_chunks_f32(void *dst, const void *xs, size_t n, size_t rows) {
+    const float *x = xs;
+    for (size_t k = 0; k < n; k++) {
+        float run[WICK_RED_CHUNK / WICK_RED_RUN][WICK_RED_LANES] = {{0}};
+        for (size_t r = 0; r < WICK_COUNTOF(run); r++, x += WICK_RED_RUN * rows) SUM_lanes_f32(run[r], x, WICK_RED_RUN, rows, rows, false);
+        for (size_t step = 1; step < WICK_COUNTOF(run); step *= 2)
+            for (size_t r = 0; r < WICK_COUNTOF(run); r += 2 * step) SUM_add_f32(run[r], run[r + step], rows);
+        SUM_fold_f32(run[0], rows, rows, 1);
+        ((float *)dst)[k] = run[0][0];
+    }
+}
+#else
+#define SUM_CHUNKS(rows)                                                                                               \
+    typedef float few_##rows __attribute__((vector_size(4 * rows), aligned(4), may_alias));                            \
+    static void chunks_of_##rows(float *dst, const float *x, size_t n) {                                               \
+        enum { RUN = WICK_RED_RUN * rows };                                                                            \
+        for (size_t k = 0; k < n; k++, x += WICK_RED_CHUNK * rows) {                                                   \
+            few_##rows s[8];                                                                                           \
+            _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) s[r] = *(const few_##rows *)(x + r * RUN);             \
+            for (int i = rows; i < RUN; i += rows)                                                                     \
+                _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) s[r] += *(const few_##rows *)(x + r * RUN + i);    \
+            few_##rows sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));                        \
+            float lane[rows];                                                                                          \
+            memcpy(lane, &sum, sizeof lane);                                                                           \
+            for (int h = rows / 2; h > 0; h /= 2)                                                                      \
+                for (int j = 0; j < h; j++) lane[j] += lane[h + j];                                                    \
+            dst[k] = lane[0];                                                                                          \
+        }                                                                                                              \
+    }
+#if WICK_TIER_ID >= 2
+/* Of lines of one or two lanes four elements of a run and of the one four runs on are a vector; four (two) such vectors turned are a line of all eight runs each. */
+static inline __m256 halves_of(const float *low, const float *high) { return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1); }
+static inline __m256 low_pairs(__m256 a, __m256 b) { return _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(a), _mm256_castps_pd(b))); }
+static inline __m256 high_pairs(__m256 a, __m256 b) { return _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(a), _mm256_castps_pd(b))); }
+static inline float sum_of_eight(const float *s) { return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])); }
+static void chunks_of_1(float *dst, const float *x, size_t n) {
+    enum { RUN = WICK_RED_RUN };
+    for (size_t k = 0; k < n; k++, x += WICK_RED_CHUNK) {
+        __m256 s = _mm256_setzero_ps();
+        float run[8];
+        _Pragma("GCC unroll 4") for (int i = 0; i < RUN; i += 4) {
+            const float *at = x + i;
+            const __m256 a = halves_of(at, at + 4 * RUN), b = halves_of(at + RUN, at + 5 * RUN), c = halves_of(at + 2 * RUN, at + 6 * RUN), d = halves_of(at + 3 * RUN, at + 7 * RUN);
+            const __m256 ab = _mm256_unpacklo_ps(a, b), cd = _mm256_unpacklo_ps(c, d), ab2 = _mm256_unpackhi_ps(a, b), cd2 = _mm256_unpackhi_ps(c, d);
+            s = i ? _mm256_add_ps(s, low_pairs(ab, cd)) : low_pairs(ab, cd);
+            s = _mm256_add_ps(s, high_pairs(ab, cd));
+            s = _mm256_add_ps(s, low_pairs(ab2, cd2));
+            s = _mm256_add_ps(s, high_pairs(ab2, cd2));
+        }
+        _mm256_storeu_ps(run, s);
+        dst[k] = sum_of_eight(run);
+    }
+}
+static void chunks_of_2(float *dst, const float *x, size_t n) {
+    enum { RUN = 2 * WICK_RED_RUN };
+    for (size_t k = 0; k < n; k++, x += 2 * WICK_RED_CHUNK) {
+        __m256 s[2];
+        float lane[2][8];
+        _Pragma("GCC unroll 8") for (int i = 0; i < RUN; i += 4) {
+            _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++) {
+                const float *at = x + 2 * h * RUN + i;
+                const __m256 a = halves_of(at, at + 4 * RUN), b = halves_of(at + RUN, at + 5 * RUN);
+                s[h] = i ? _mm256_add_ps(s[h], low_pairs(a, b)) : low_pairs(a, b);
+                s[h] = _mm256_add_ps(s[h], high_pairs(a, b));
+            }
+        }
+        _mm256_storeu_ps(lane[0], _mm256_shuffle_ps(s[0], s[1], 0x88)); /* runs 0, 1, 2, 3, and 4, 5, 6, 7 */
+        _mm256_storeu_ps(lane[1], _mm256_shuffle_ps(s[0], s[1], 0xdd));
+        dst[k] = sum_of_eight(lane[0]) + sum_of_eight(lane[1]);
+    }
+}
+#else
+SUM_CHUNKS(1)
+SUM_CHUNKS(2)
+#endif
+SUM_CHUNKS(4)
+SUM_CHUNKS(8)
+static void SUM_chunks_f32(void *dst, const void *x, size_t n, size_t rows) {
+    (rows == 1 ? chunks_of_1 : rows == 2 ? chunks_of_2 : rows == 4 ? chunks_of_4 : chunks_of_8)(dst, x, n);
+}
+#endif
 
 static void scale_f32(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((float *)acc)[j] *= (float)scale;
@@ -201,15 +309,16 @@ static void scale_f64(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((double *)acc)[j] *= scale;
 }
 
-#define RED_ENTRY(op, t, scale_, lanes_bf16_, lanes_far_)                                                               \
-    { op##_lanes_##t, lanes_bf16_, lanes_far_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
-#define RED_ENTRIES(op, lanes_far_f32)                                                                                 \
-    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, lanes_far_f32), [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, NULL), \
-    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, NULL),            \
-    [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL, NULL)
+#define RED_ENTRY(op, t, scale_, lanes_bf16_, lanes_far_, chunks_)                                                      \
+    { op##_lanes_##t, lanes_bf16_, lanes_far_, chunks_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
+#define RED_ENTRIES(op, chunks_f32)                                                                                    \
+    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, op##_lanes_far_f32, chunks_f32),                  \
+    [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, op##_lanes_far_f64, NULL),                                       \
+    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, op##_lanes_far_i64, NULL), \
+    [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL, NULL, NULL)
 const wick_red_rows WICK_TIER_SYMBOL(wick_red_table_) = {
-    [WICK_RED_SUM] = {RED_ENTRIES(SUM, SUM_lanes_far_f32)},
+    [WICK_RED_SUM] = {RED_ENTRIES(SUM, SUM_chunks_f32)},
     [WICK_RED_PROD] = {RED_ENTRIES(PROD, NULL)},
-    [WICK_RED_MAX] = {RED_ENTRIES(MAX, NULL), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL, NULL)},
-    [WICK_RED_MIN] = {RED_ENTRIES(MIN, NULL), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL, NULL)},
+    [WICK_RED_MAX] = {RED_ENTRIES(MAX, NULL), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL, NULL, NULL)},
+    [WICK_RED_MIN] = {RED_ENTRIES(MIN, NULL), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL, NULL, NULL)},
 };

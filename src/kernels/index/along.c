@@ -6,7 +6,7 @@
  * their elements in the order of the axis. A run is the innermost loop: along inner, or along the axis where there is none. */
 #include "kernels/kernels.h"
 
-enum { TASK = 16384, RUN = 8, BLOCK = 64 };
+enum { TASK = 16384, RUN = 8, BLOCK = 64, BLOCKS = 8, LONG = 1024 /* of a row that is long enough, so that fewer pages are gone through */ };
 
 static void drop(wick_along *a, int d) {
     for (int i = d; i + 1 < a->rank; i++) a->dim[i] = a->dim[i + 1];
@@ -47,7 +47,7 @@ void wick_along_prepare(wick_along *a) {
     for (int d = 0; d < a->rank; d++) a->units *= a->dim[d].n;
     /* Tasks of about TASK elements: units together, or inner in blocks; where nothing is written twice, the axis in blocks too. */
     const int64_t k = a->along.n;
-    a->inner_block = k * a->inner.n <= TASK ? a->inner.n : WICK_MIN(a->inner.n, WICK_MAX(BLOCK, TASK / k));
+    a->inner_block = k * a->inner.n <= TASK ? a->inner.n : WICK_MIN(a->inner.n, WICK_MAX(WICK_MAX(BLOCK, WICK_MIN(a->inner.n / BLOCKS, LONG)), TASK / k));
     a->axis_block = a->reads && k * a->inner_block > TASK ? WICK_MIN(k, WICK_MAX(1, TASK / a->inner_block)) : k;
     a->inner_blocks = (a->inner.n + a->inner_block - 1) / a->inner_block;
     a->axis_blocks = (k + a->axis_block - 1) / a->axis_block;

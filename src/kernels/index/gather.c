@@ -11,9 +11,11 @@ static inline int64_t place(int64_t index, int64_t n) {
 }
 
 /* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. */
-static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, int64_t n, int64_t count,
+static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, int64_t n, int64_t count,
                                                                   const char *src, const int64_t *index, char *dst) {
     int64_t bad = -1;
+    for (int64_t i = 0; known && i < count; i++) memcpy(dst + (size_t)i * size, src + (size_t)index[i] * size, size);
+    if (known) return -1;
     for (int64_t i = 0; i < count; i++) {
         int64_t at = place(index[i], n);
         if (WICK_LIKELY(at >= 0)) {
@@ -30,28 +32,30 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
                          const void *src, const int64_t *index, void *dst) {
     size_t size = (size_t)inner * elem;
     int64_t first = -1;
+    bool known = end - begin > 1 && size <= 8; /* single elements of many rows: places are looked at once, not for each row */
+    for (int64_t i = 0; known && i < count; i++) known = (uint64_t)index[i] < (uint64_t)n;
     for (int64_t o = begin; o < end; o++) {
         const char *s = (const char *)src + (size_t)o * (size_t)n * size;
         char *d = (char *)dst + (size_t)o * (size_t)count * size;
         int64_t bad;
         switch (size) {
         case 1:
-            bad = gather_sized(1, n, count, s, index, d);
+            bad = gather_sized(1, known, n, count, s, index, d);
             break;
         case 2:
-            bad = gather_sized(2, n, count, s, index, d);
+            bad = gather_sized(2, known, n, count, s, index, d);
             break;
         case 4:
-            bad = gather_sized(4, n, count, s, index, d);
+            bad = gather_sized(4, known, n, count, s, index, d);
             break;
         case 8:
-            bad = gather_sized(8, n, count, s, index, d);
+            bad = gather_sized(8, known, n, count, s, index, d);
             break;
         case 16:
-            bad = gather_sized(16, n, count, s, index, d);
+            bad = gather_sized(16, false, n, count, s, index, d);
             break;
         default:
-            bad = gather_sized(size, n, count, s, index, d);
+            bad = gather_sized(size, false, n, count, s, index, d);
             break;
         }
         first = bad; /* the same for every o: it depends on the index alone */
