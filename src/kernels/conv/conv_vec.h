@@ -85,6 +85,12 @@ GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_twice)(const CONV_T *p) { return CONV_
 GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_low)(const CONV_T *p) { return CONV_NAME(halves)(p, true, false); }
 GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_high)(const CONV_T *p) { return CONV_NAME(halves)(p, false, true); }
 #endif
+/* What several multiply-adds read stays in a register: compilers would make a load of each of them. */
+#if WICK_TIER_ID >= 2
+#define CONV_KEEP(v) __asm__("" : "+v"(v))
+#else
+#define CONV_KEEP(v) (void)0
+#endif
 #define CONV_LOAD(p)     (whole ? CONV_NAME(load)(p) : CONV_NAME(load_part)(p, part))
 #define CONV_STORE(p, v) (whole ? CONV_NAME(store)(p, v) : CONV_NAME(store_part)(p, v, part))
 
@@ -197,6 +203,11 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
     const int64_t pixel = r->src_pixel, w_tap = r->w_tap, rows = r->rows, dst_pixel = (pairs ? 2 : 1) * r->dst_pixel;
     const bool relu = r->relu;
     CONV_NAME(vec) acc[8];
+    for (int64_t y = r->ahead ? WICK_MAX(rows - step, 0) : rows; y < rows; y++) { /* into L2: it is a while until they are read */
+        const CONV_T *next = at->second[y] + channel + r->ahead;
+        GEMM_UNROLL
+        for (int k = 0; k < n * step; k++) __builtin_prefetch(next + k * pixel, 0, 2);
+    }
     GEMM_UNROLL
     for (int i = 0; i < n; i++) acc[i] = (CONV_NAME(vec)){0};
     for (int64_t y = 0; y < rows; y++) {
@@ -213,6 +224,7 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
                 v = CONV_NAME(half_low)(last);
             else
                 v = CONV_LOAD(k == 0 ? first : k == columns - 1 ? last : second + (k - 1) * pixel);
+            CONV_KEEP(v);
             GEMM_UNROLL
             for (int i = 0; i < n; i++)
                 if (k >= i * step && k < i * step + 3) acc[i] = CONV_NAME(fma)(wv[k - i * step], v, acc[i]);
@@ -250,11 +262,6 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
         columns.last[y] = right ? (const CONV_T *)r->zeros : x + (from + ((n - 1) * step + 2) * r->src_pixel);
     }
     CONV_T *dst = (CONV_T *)r->dst + at * r->dst_pixel;
-    if (CONV_PAST && r->past) { /* such images come from memory, too: what the next outputs read and none before them did, in its order there, which is not that of the loops below */
-        const CONV_T *next = columns.second[r->rows - 1] + n * step * r->src_pixel;
-        for (int64_t i = 0; i < n * step; i++, next += r->src_pixel)
-            for (int64_t channel = 0; channel < wholes; channel += 64 / (int)sizeof *next) __builtin_prefetch(next + channel);
-    }
     for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_pixels)(r, &columns, dst, channel, n, step, true, part, false, false, false);
     if (rest && CONV_MASKED) CONV_NAME(three_pixels)(r, &columns, dst, wholes, n, step, false, part, false, false, false);
     if (!rest || CONV_MASKED) return;
@@ -342,12 +349,16 @@ GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const 
     const int columns = (n - 1) * step + 3;
     CONV_NAME(vec) yv[4];
     GEMM_UNROLL
-    for (int i = 0; i < n; i++) yv[i] = CONV_LOAD(y + i * y_pixel);
+    for (int i = 0; i < n; i++) {
+        yv[i] = CONV_LOAD(y + i * y_pixel);
+        CONV_KEEP(yv[i]);
+    }
     GEMM_UNROLL
     for (int r = 0; r < rows; r++) {
         GEMM_UNROLL
         for (int k = 0; k < columns; k++) { /* a tap meets column k with the one output (k - tap) / step */
-            const CONV_NAME(vec) v = (left && k == 0) || (right && k == columns - 1) ? (CONV_NAME(vec)){0} : CONV_LOAD(x[r] + k * pixel);
+            CONV_NAME(vec) v = (left && k == 0) || (right && k == columns - 1) ? (CONV_NAME(vec)){0} : CONV_LOAD(x[r] + k * pixel);
+            CONV_KEEP(v);
             GEMM_UNROLL
             for (int t = 0; t < 3; t++)
                 if (k >= t && (k - t) % step == 0 && (k - t) / step < n) acc[3 * r + t] = CONV_NAME(fma)(yv[(k - t) / step], v, acc[3 * r + t]);
@@ -358,7 +369,13 @@ GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const 
 /* Rows [top, top + rows) of taps, one vector of channels. */
 GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64_t top, int64_t channel, const int rows, const int step, const bool whole, CONV_NAME(part) part) {
     enum { N = 4 };
-    const int64_t pixel = r->src_pixel, y_pixel = r->dst_pixel, end = r->count - r->right, ahead = r->ahead, y_ahead = r->count * y_pixel;
+    const int64_t pixel = r->src_pixel, y_pixel = r->dst_pixel, end = r->count - r->right;
+    /* What is asked for: of the next rows as much as is read of these, in its order there where pixels have no other channels, which is not the order of these loops. */
+    const bool all = r->channels == pixel;
+    const int64_t ahead = r->ahead, apart = all ? CONV_NAME(L) : pixel, y_apart = all ? CONV_NAME(L) : y_pixel;
+    const CONV_T *next[3], *y_next = (const CONV_T *)r->dst + r->count * y_pixel + (all ? channel * r->count : channel);
+    GEMM_UNROLL
+    for (int k = 0; k < rows; k++) next[k] = (const CONV_T *)r->src[top + k] + ahead + (all ? channel * r->count * step : r->lo * pixel + channel);
     CONV_NAME(vec) acc[9];
     const CONV_T *x[3], *y = (const CONV_T *)r->dst + channel;
     GEMM_UNROLL
@@ -379,15 +396,13 @@ GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64
     while (at + N <= end) {
         if (ahead) {
             GEMM_UNROLL
-            for (int i = 0; i < N; i++) {
+            for (int i = 0; i < N * step; i++) {
                 GEMM_UNROLL
-                for (int k = 0; k < step; k++) {
-                    GEMM_UNROLL
-                    for (int l = rows - step; l < rows; l++)
-                        if (l >= 0) __builtin_prefetch(x[l] + (i * step + k) * pixel + ahead);
-                }
-                __builtin_prefetch(y + i * y_pixel + y_ahead);
+                for (int l = rows - step; l < rows; l++)
+                    if (l >= 0) __builtin_prefetch(next[l] + (at * step + i) * apart);
             }
+            GEMM_UNROLL
+            for (int i = 0; i < N; i++) __builtin_prefetch(y_next + (at + i) * y_apart);
         }
         CONV_DOTS(N, false, false)
     }

@@ -52,9 +52,9 @@ typedef struct wick_depthwise_row_of {
     bool relu;
     void *dst;
     int64_t dst_pixel;
-    /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. Elements from a row of the source to that of the next row of
-     * outputs, where it is asked for since it comes from memory; else 0. */
+    /* Of three taps, where images come from memory: elements from a row of the source to that of the next row of outputs, which is asked for meanwhile; else 0. */
     int64_t ahead;
+    /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. */
 } wick_depthwise_row_of;
 
 #endif
