@@ -342,6 +342,66 @@ static void CONV_NAME(row_of_three)(const wick_depthwise_row_of *r) {
         all[r->step - 1][n - 1](r, at);
     }
 }
+
+/* Both outputs of a stride of 2 for each of n columns of the source, of one vector of channels. n is a constant at every call. */
+GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t at, int64_t channel, const int n, const bool whole, CONV_NAME(part) part) {
+    const int64_t pixel = r->src_pixel, dst_pixel = r->dst_pixel, rows = r->rows, from = at * pixel + channel;
+    const bool right = r->right && 2 * (at + n) >= r->count;
+    CONV_NAME(vec) acc[8];
+    if (r->ahead && rows) {
+        const CONV_T *next = (const CONV_T *)r->src[rows - 1] + from + r->ahead;
+        GEMM_UNROLL
+        for (int k = 0; k < n; k++) __builtin_prefetch(next + k * pixel, 0, 2);
+    }
+    GEMM_UNROLL
+    for (int i = 0; i < 2 * n; i++) acc[i] = (CONV_NAME(vec)){0};
+    for (int64_t y = 0; y < rows; y++) {
+        const CONV_T *x = (const CONV_T *)r->src[y] + from, *w = (const CONV_T *)r->w[y] + channel, *last = right ? (const CONV_T *)r->zeros + channel : x + n * pixel;
+        const CONV_NAME(vec) near = CONV_LOAD(w), far = CONV_LOAD(w + r->w_tap), even = CONV_LOAD((const CONV_T *)r->even[y] + channel);
+        GEMM_UNROLL
+        for (int k = 0; k <= n; k++) {
+            CONV_NAME(vec) v = CONV_LOAD(k == n ? last : x + k * pixel);
+            CONV_KEEP(v);
+            if (k) acc[2 * k - 1] = CONV_NAME(fma)(far, v, acc[2 * k - 1]);
+            if (k == n) break;
+            acc[2 * k] = CONV_NAME(fma)(even, v, acc[2 * k]);
+            acc[2 * k + 1] = CONV_NAME(fma)(near, v, acc[2 * k + 1]);
+        }
+    }
+    CONV_T *dst = (CONV_T *)r->dst + 2 * at * dst_pixel + channel;
+    const bool past = CONV_PAST && r->past && whole, odd = 2 * (at + n) <= r->count; /* the last one is there */
+    GEMM_UNROLL
+    for (int i = 0; i < 2 * n; i++) {
+        if (i == 2 * n - 1 && !odd) break;
+        if (past)
+            CONV_NAME(store_past)(dst + i * dst_pixel, acc[i]);
+        else
+            CONV_STORE(dst + i * dst_pixel, acc[i]);
+    }
+}
+#define CONV_BOTH(n)                                                                                                                                            \
+    static __attribute__((noinline)) void CONV_NAME(both_##n)(const wick_depthwise_row_of *r, int64_t at) {                                                   \
+        enum { L = CONV_NAME(L) };                                                                                                                              \
+        const int64_t rest = r->channels % L, wholes = r->channels - rest;                                                                                      \
+        for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(both_pixels)(r, at, channel, n, true, CONV_NAME(part_of)(0));                      \
+        for (int i = 0; rest && !CONV_MASKED && i < n; i++) CONV_NAME(both_pixels)(r, at + i, wholes, 1, false, CONV_NAME(part_of)(rest));                    \
+        if (rest && CONV_MASKED) CONV_NAME(both_pixels)(r, at, wholes, n, false, CONV_NAME(part_of)(rest));                                                     \
+    }
+CONV_BOTH(1)
+CONV_BOTH(2)
+CONV_BOTH(3)
+CONV_BOTH(4)
+#undef CONV_BOTH
+static void CONV_NAME(row_of_both)(const wick_depthwise_row_of *r) {
+    static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(both_1), CONV_NAME(both_2), CONV_NAME(both_3), CONV_NAME(both_4)};
+    const int64_t columns = (r->count + 1) / 2;
+    for (int64_t at = 0, n; at < columns; at += n) {
+        const int64_t left = columns - at, blocks = (left + 3) / 4;
+        n = (left + blocks - 1) / blocks;
+        all[n - 1](r, at);
+    }
+}
+
 /* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in;
  * left, right: the first or the last one is padding. n, step, rows and flags are constants at every call. */
 GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *x, int64_t pixel, const CONV_T *y, int64_t y_pixel, const int n, const int step, const int rows, const bool left,
@@ -470,8 +530,8 @@ static void CONV_NAME(row)(const wick_depthwise_row_of *r) {
     static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(row_false1), CONV_NAME(row_false2), CONV_NAME(row_false3), CONV_NAME(row_false4),
                                                                               CONV_NAME(row_false5), CONV_NAME(row_false6), CONV_NAME(row_false7), CONV_NAME(row_false8)};
 #if GEMM_BITS == 32
-    if (r->three) {
-        CONV_NAME(row_of_three)(r);
+    if (r->three || r->even) {
+        (r->three ? CONV_NAME(row_of_three) : CONV_NAME(row_of_both))(r);
         return;
     }
 #endif
