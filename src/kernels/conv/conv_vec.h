@@ -402,10 +402,10 @@ static void CONV_NAME(row_of_both)(const wick_depthwise_row_of *r) {
     }
 }
 
-/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in;
- * left, right: the first or the last one is padding. n, step, rows and flags are constants at every call. */
-GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *x, int64_t pixel, const CONV_T *y, int64_t y_pixel, const int n, const int step, const int rows, const bool left,
-                                       const bool right, const bool whole, CONV_NAME(part) part) {
+/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in,
+ * those of x between the first and the last. n, step and rows are constants at every call. */
+GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *first, const CONV_T *const *x, const CONV_T *const *last, int64_t pixel, const CONV_T *y, int64_t y_pixel, const int n,
+                                       const int step, const int rows, const bool whole, CONV_NAME(part) part) {
     const int columns = (n - 1) * step + 3;
     CONV_NAME(vec) yv[4];
     GEMM_UNROLL
@@ -417,7 +417,7 @@ GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const 
     for (int r = 0; r < rows; r++) {
         GEMM_UNROLL
         for (int k = 0; k < columns; k++) { /* a tap meets column k with the one output (k - tap) / step */
-            CONV_NAME(vec) v = (left && k == 0) || (right && k == columns - 1) ? (CONV_NAME(vec)){0} : CONV_LOAD(x[r] + k * pixel);
+            CONV_NAME(vec) v = CONV_LOAD(k == 0 ? first[r] : k == columns - 1 ? last[r] : x[r] + k * pixel);
             CONV_KEEP(v);
             GEMM_UNROLL
             for (int t = 0; t < 3; t++)
@@ -426,60 +426,65 @@ GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const 
     }
 }
 
-/* Rows [top, top + rows) of taps, one vector of channels. */
-GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64_t top, int64_t channel, const int rows, const int step, const bool whole, CONV_NAME(part) part) {
+/* The next rows of what n outputs read of x, from its first column on, and of y, into L2. */
+GEMM_INLINE void CONV_NAME(ask)(const wick_depthwise_row_of *r, const CONV_T *const *x, const CONV_T *y, const int n, const int step, const int rows) {
+    GEMM_UNROLL
+    for (int l = WICK_MAX(rows - step, 0); l < rows; l++) {
+        GEMM_UNROLL
+        for (int k = 0; k < n * step; k++) __builtin_prefetch(x[l] + k * r->src_pixel + r->ahead, 0, 2);
+    }
+    GEMM_UNROLL
+    for (int i = 0; i < n; i++) __builtin_prefetch(y + (r->count + i) * r->dst_pixel, 0, 2);
+}
+
+/* Outputs [from, to) for rows [top, top + rows) of taps, one vector of channels. */
+GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64_t from, int64_t to, int64_t top, int64_t channel, const int rows, const int step, const bool whole,
+                                           CONV_NAME(part) part) {
     enum { N = 4 };
-    const int64_t pixel = r->src_pixel, y_pixel = r->dst_pixel, end = r->count - r->right;
-    /* What is asked for: of the next rows as much as is read of these, in its order there where pixels have no other channels, which is not the order of these loops. */
-    const bool all = r->channels == pixel;
-    const int64_t ahead = r->ahead, apart = all ? CONV_NAME(L) : pixel, y_apart = all ? CONV_NAME(L) : y_pixel;
-    const CONV_T *next[3], *y_next = (const CONV_T *)r->dst + r->count * y_pixel + (all ? channel * r->count : channel);
-    GEMM_UNROLL
-    for (int k = 0; k < rows; k++) next[k] = (const CONV_T *)r->src[top + k] + ahead + (all ? channel * r->count * step : r->lo * pixel + channel);
+    const int64_t pixel = r->src_pixel, y_pixel = r->dst_pixel, count = r->count;
+    const CONV_T *x[3], *y = (const CONV_T *)r->dst + from * y_pixel + channel, *zeros = (const CONV_T *)r->zeros + channel;
+    CONV_T *line = (CONV_T *)r->line + channel;
     CONV_NAME(vec) acc[9];
-    const CONV_T *x[3], *y = (const CONV_T *)r->dst + channel;
     GEMM_UNROLL
-    for (int k = 0; k < 3 * rows; k++) acc[k] = (CONV_NAME(vec)){0};
+    for (int k = 0; k < 3 * rows; k++) acc[k] = from ? CONV_LOAD(line + k * r->channels) : (CONV_NAME(vec)){0};
     GEMM_UNROLL
-    for (int k = 0; k < rows; k++) x[k] = (const CONV_T *)r->src[top + k] + r->lo * pixel + channel;
-    int64_t at = 0;
-#define CONV_DOTS(n, left, right)                                                                          \
-    {                                                                                                      \
-        CONV_NAME(three_dots)(acc, x, pixel, y, y_pixel, n, step, rows, left, right, whole, part);          \
-        GEMM_UNROLL                                                                                        \
-        for (int k = 0; k < rows; k++) x[k] += n * step * pixel;                                           \
-        y += n * y_pixel;                                                                                  \
-        at += n;                                                                                           \
+    for (int k = 0; k < rows; k++) x[k] = (const CONV_T *)r->src[top + k] + (r->lo + from * step) * pixel + channel;
+    int64_t at = from;
+#define CONV_DOTS(n)                                                                                                  \
+    {                                                                                                                 \
+        const bool left = r->left && at == 0, right = r->right && at + n == count;                                    \
+        const CONV_T *first[3], *last[3];                                                                             \
+        GEMM_UNROLL                                                                                                   \
+        for (int k = 0; k < rows; k++) first[k] = left ? zeros : x[k], last[k] = right ? zeros : x[k] + ((n - 1) * step + 2) * pixel; \
+        if (r->ahead) CONV_NAME(ask)(r, x, y, n, step, rows);                                                         \
+        CONV_NAME(three_dots)(acc, first, x, last, pixel, y, y_pixel, n, step, rows, whole, part);                    \
+        GEMM_UNROLL                                                                                                   \
+        for (int k = 0; k < rows; k++) x[k] += n * step * pixel;                                                      \
+        y += n * y_pixel;                                                                                             \
+        at += n;                                                                                                      \
     }
-    if (r->left && end == 0) CONV_DOTS(1, true, true) /* the only column */
-    else if (r->left) CONV_DOTS(1, true, false)
-    while (at + N <= end) {
-        if (ahead) {
-            GEMM_UNROLL
-            for (int i = 0; i < N * step; i++) {
-                GEMM_UNROLL
-                for (int l = rows - step; l < rows; l++)
-                    if (l >= 0) __builtin_prefetch(next[l] + (at * step + i) * apart);
-            }
-            GEMM_UNROLL
-            for (int i = 0; i < N; i++) __builtin_prefetch(y_next + (at + i) * y_apart);
-        }
-        CONV_DOTS(N, false, false)
-    }
-    while (at < end) CONV_DOTS(1, false, false)
-    if (at < r->count) CONV_DOTS(1, false, true)
+    while (at + N <= to) CONV_DOTS(N)
+    if (at + 2 <= to) CONV_DOTS(2)
+    if (at < to) CONV_DOTS(1)
 #undef CONV_DOTS
     GEMM_UNROLL
     for (int k = 0; k < 3 * rows; k++) {
         CONV_T *sum = (CONV_T *)(uintptr_t)r->w[top + k / 3] + k % 3 * r->w_tap + channel;
-        CONV_STORE(sum, CONV_LOAD(sum) + acc[k]);
+        if (to == count)
+            CONV_STORE(sum, CONV_LOAD(sum) + acc[k]);
+        else
+            CONV_STORE(line + k * r->channels, acc[k]);
     }
 }
+/* What comes from memory goes by blocks of a few outputs, so that they are near each other there, while the row's sums wait in L1. */
 GEMM_INLINE void CONV_NAME(three_dots_rows)(const wick_depthwise_row_of *r, int64_t top, const int rows, const int step) {
-    enum { L = CONV_NAME(L) };
+    enum { L = CONV_NAME(L), BLOCK = 8 };
     const int64_t rest = r->channels % L, wholes = r->channels - rest;
-    for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(three_dots_row)(r, top, channel, rows, step, true, CONV_NAME(part_of)(0));
-    if (rest) CONV_NAME(three_dots_row)(r, top, wholes, rows, step, false, CONV_NAME(part_of)(rest));
+    for (int64_t from = 0, to; from < r->count; from = to) {
+        to = r->ahead ? WICK_MIN(from + BLOCK, r->count) : r->count;
+        for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(three_dots_row)(r, from, to, top, channel, rows, step, true, CONV_NAME(part_of)(0));
+        if (rest) CONV_NAME(three_dots_row)(r, from, to, top, wholes, rows, step, false, CONV_NAME(part_of)(rest));
+    }
 }
 static void CONV_NAME(row_dots)(const wick_depthwise_row_of *r) {
     int64_t top = 0;

@@ -47,14 +47,16 @@ static span source_rows(const wick_convolution *c, int64_t slab) {
 
 static size_t line_at(const wick_convolution *c) { return WICK_ALIGN_UP(c->at_taps + 2 * (size_t)product(c->kernel) * sizeof(void *), WICK_ALIGN); }
 
-static int64_t images_bytes(const wick_convolution *c) { return c->groups * c->code->elem * c->batch * (product(c->in) + product(c->out)); }
+/* Whether both images are so many eighths of what no cache would keep: at 7 they fill it but for what else lies in it. */
+static bool from_memory(const wick_convolution *c, int64_t eighths) {
+    return c->groups * c->code->elem * c->batch * (product(c->in) + product(c->out)) >= wick_tuning_now()->stream_bytes / 8 * eighths;
+}
 
 /* Why results are not written past the caches; NULL: they are, where they are aligned. */
 static const char *past_refused(const wick_convolution *c) {
     if (c->what == WICK_CONV_WEIGHT) return "it is not for gradients of weights";
     if (c->planes[1]) return "results are row-major";
-    const int64_t result = c->groups * c->code->elem * c->batch * product(other_dims(c));
-    return WICK_MAX(images_bytes(c), 2 * result) >= wick_tuning_now()->stream_bytes ? NULL : "the images are not large enough";
+    return from_memory(c, 7) ? NULL : "the images are not large enough";
 }
 
 /* Why rows of a phase with axes x don't read each column once for three taps; NULL: they do. */
@@ -129,6 +131,7 @@ void wick_depthwise_prepare(wick_convolution *c) {
     const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
     c->per_task = (int64_t)WICK_MAX(1.0, (weight ? TASK_WORK : of_task) / WICK_MAX(of_unit, 1.0));
     c->past = !past_refused(c);
+    c->ahead = !c->planes[0] && from_memory(c, 4);
     size_t most_bytes[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
         const int64_t *dims = side ? other_dims(c) : source_dims(c);
@@ -178,12 +181,6 @@ static int64_t other_at(const wick_convolution *c, const wick_conv_axis *x, int6
     return ((x[0].dst0 + z * x[0].dst_step) * to[1] + x[1].dst0 + y * x[1].dst_step) * to[2] + x[2].dst0;
 }
 
-/* How far ahead rows of the source are asked for: as far as a row of outputs moves, where they come from memory, as they may in good part from half of what no cache would keep. */
-static int64_t ahead_of(const unit *u, const wick_conv_axis *x) {
-    const wick_convolution *c = u->c;
-    return !c->planes[0] && 2 * images_bytes(c) >= wick_tuning_now()->stream_bytes ? x[1].step * source_dims(c)[2] * u->source.pixel : 0;
-}
-
 /* What all rows of outputs of a phase with axes x have in common, where weights are finite. */
 static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
     const wick_convolution *c = u->c;
@@ -193,7 +190,7 @@ static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
                                    .n_columns = last - x[2].lo + 1, .src_pixel = u->source.pixel, .lo = x[2].lo, .step = x[2].step, .taps = x[2].taps, .tap_at = x[2].tap_at,
                                    .w_tap = c->groups, .zeros = u->zeros, .bias = u->bias, .relu = c->relu, .dst_pixel = u->other.pixel * x[2].dst_step,
                                    .left = x[2].lo < 0, .right = last >= width, .past = c->past && ((uintptr_t)u->other.at | (uintptr_t)pixel) % 64 == 0,
-                                   .three = !three_refused(c, x), .ahead = ahead_of(u, x)};
+                                   .three = !three_refused(c, x), .ahead = c->ahead ? x[1].step * width * u->source.pixel : 0, .line = u->line};
 }
 
 /* One of them, (z, y). */

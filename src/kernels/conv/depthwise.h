@@ -54,9 +54,9 @@ typedef struct wick_depthwise_row_of {
     bool relu;
     void *dst;
     int64_t dst_pixel;
-    /* Of three taps, where images come from memory: elements from a row of the source to that of the next row of outputs, which is asked for meanwhile; else 0. */
-    int64_t ahead;
+    int64_t ahead; /* elements from a row of the source to that of the next row of outputs, which is asked for meanwhile where it may come from memory; else 0 */
     /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. */
+    void *line; /* of as many taps and channels */
 } wick_depthwise_row_of;
 
 #endif
