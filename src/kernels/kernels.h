@@ -273,7 +273,8 @@ typedef struct wick_convolution {
     size_t at_taps, at_rows, at_panel, at_finite, at_more;
     bool depthwise, winograd;
     bool whole; /* DATA with a stride: all phases at once */
-    bool past; /* depthwise: results are written past the caches, since nothing of them would stay there */
+    bool past;  /* depthwise: results are written past the caches, since nothing of them would stay there */
+    bool ahead; /* depthwise: what is read next is asked for, since it may come from memory */
     const struct wick_conv_kernel *code;
     const struct wick_gemm_kernel *gemm;
 } wick_convolution;

@@ -338,6 +338,57 @@ TEST(depthwise_rows_of_every_width_and_columns_agree) {
         }
 }
 
+/* Whether both phases of a row go at once. */
+static bool goes_by_both(const wick_convolution *c) {
+    wick_rejected rejected[WICK_REJECTED];
+    for (int i = wick_conv_rejected(c, rejected); i-- > 0;)
+        if (strncmp(rejected[i].kernel, "both", 4) == 0) return false;
+    return true;
+}
+
+/* A weight that is not finite makes phases of a row go one by one: channels that it is not of have the bits of both at once. */
+TEST(depthwise_gradients_of_both_phases_of_a_row_have_the_bits_of_each) {
+    static const int channels[] = {1, 5, 8, 16, 19, 32, 40, 130}, widths[] = {2, 3, 4, 5, 8, 9, 15, 18, 23};
+    int both = 0;
+    for (size_t i = 0; i < WICK_COUNTOF(channels); i++)
+        for (size_t k = 0; k < WICK_COUNTOF(widths); k++) {
+            use u;
+            memset(&u, 0, sizeof u);
+            u.c = (wick_convolution){.type = WICK_CF32, .what = WICK_CONV_DATA, .batch = 2, .groups = channels[i], .ci = 1, .co = 1, .planes = {k % 2, i % 2}};
+            for (int d = 0; d < 3; d++) {
+                const bool there = d > 0 || k % 3 == 2;
+                u.c.in[d] = d == 2 ? widths[k] : there ? 3 + (int)(i + k) % 4 : 1;
+                u.c.kernel[d] = d == 2 ? 3 : there ? 1 + (int)(i + k) % 3 : 1;
+                u.c.stride[d] = d == 2 ? 2 : there ? 1 + (int)k % 2 : 1;
+                u.c.pad[d] = d == 2 || u.c.kernel[d] == 3;
+                u.c.dilation[d] = 1;
+            }
+            if (!use_make(&u)) continue;
+            check_use(&u);
+            for (int tier = WICK_TIER_BASE; tier < WICK_TIER_COUNT; tier++) {
+                if (!wick_tier_force((wick_tier)tier)) continue;
+                run(&u, false);
+                both += goes_by_both(&u.c);
+                float *first = malloc((size_t)u.size[0] * sizeof *first), *const now = u.at[0], *const w = u.at[1];
+                memcpy(first, now, (size_t)u.size[0] * sizeof *first);
+                const int64_t at = test_rand_int(0, (int)u.size[1] - 1), channel = at / product(u.c.kernel);
+                const float was = w[at];
+                w[at] = INFINITY;
+                run(&u, false);
+                int bad = 0;
+                for (int64_t j = 0; j < u.size[0]; j++) bad += j % channels[i] != channel && memcmp(first + j, now + j, sizeof *first) != 0;
+                char text[256];
+                describe(&u.c, text, sizeof text);
+                CHECK_MSG(!bad, "%s: %d elements have other bits", text, bad);
+                w[at] = was;
+                free(first);
+            }
+            wick_tier_force(wick_tier_best());
+            use_free(&u);
+        }
+    CHECK(both > 100);
+}
+
 /* Results that are written past the caches, from the smallest on that a tuning lets be. */
 TEST(depthwise_results_that_no_cache_would_keep_agree) {
     static const int channels[] = {8, 16, 24, 32, 48, 128};

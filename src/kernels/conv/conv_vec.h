@@ -85,6 +85,12 @@ GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_twice)(const CONV_T *p) { return CONV_
 GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_low)(const CONV_T *p) { return CONV_NAME(halves)(p, true, false); }
 GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_high)(const CONV_T *p) { return CONV_NAME(halves)(p, false, true); }
 #endif
+/* What several multiply-adds read stays in a register: compilers would make a load of each of them. */
+#if WICK_TIER_ID >= 2
+#define CONV_KEEP(v) __asm__("" : "+v"(v))
+#else
+#define CONV_KEEP(v) (void)0
+#endif
 #define CONV_LOAD(p)     (whole ? CONV_NAME(load)(p) : CONV_NAME(load_part)(p, part))
 #define CONV_STORE(p, v) (whole ? CONV_NAME(store)(p, v) : CONV_NAME(store_part)(p, v, part))
 
@@ -197,6 +203,11 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
     const int64_t pixel = r->src_pixel, w_tap = r->w_tap, rows = r->rows, dst_pixel = (pairs ? 2 : 1) * r->dst_pixel;
     const bool relu = r->relu;
     CONV_NAME(vec) acc[8];
+    for (int64_t y = r->ahead ? WICK_MAX(rows - step, 0) : rows; y < rows; y++) { /* into L2: it is a while until they are read */
+        const CONV_T *next = at->second[y] + channel + r->ahead;
+        GEMM_UNROLL
+        for (int k = 0; k < n * step; k++) __builtin_prefetch(next + k * pixel, 0, 2);
+    }
     GEMM_UNROLL
     for (int i = 0; i < n; i++) acc[i] = (CONV_NAME(vec)){0};
     for (int64_t y = 0; y < rows; y++) {
@@ -213,6 +224,7 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
                 v = CONV_NAME(half_low)(last);
             else
                 v = CONV_LOAD(k == 0 ? first : k == columns - 1 ? last : second + (k - 1) * pixel);
+            CONV_KEEP(v);
             GEMM_UNROLL
             for (int i = 0; i < n; i++)
                 if (k >= i * step && k < i * step + 3) acc[i] = CONV_NAME(fma)(wv[k - i * step], v, acc[i]);
@@ -250,11 +262,6 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
         columns.last[y] = right ? (const CONV_T *)r->zeros : x + (from + ((n - 1) * step + 2) * r->src_pixel);
     }
     CONV_T *dst = (CONV_T *)r->dst + at * r->dst_pixel;
-    if (CONV_PAST && r->past) { /* such images come from memory, too: what the next outputs read and none before them did, in its order there, which is not that of the loops below */
-        const CONV_T *next = columns.second[r->rows - 1] + n * step * r->src_pixel;
-        for (int64_t i = 0; i < n * step; i++, next += r->src_pixel)
-            for (int64_t channel = 0; channel < wholes; channel += 64 / (int)sizeof *next) __builtin_prefetch(next + channel);
-    }
     for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_pixels)(r, &columns, dst, channel, n, step, true, part, false, false, false);
     if (rest && CONV_MASKED) CONV_NAME(three_pixels)(r, &columns, dst, wholes, n, step, false, part, false, false, false);
     if (!rest || CONV_MASKED) return;
@@ -335,19 +342,83 @@ static void CONV_NAME(row_of_three)(const wick_depthwise_row_of *r) {
         all[r->step - 1][n - 1](r, at);
     }
 }
-/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in;
- * left, right: the first or the last one is padding. n, step, rows and flags are constants at every call. */
-GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *x, int64_t pixel, const CONV_T *y, int64_t y_pixel, const int n, const int step, const int rows, const bool left,
-                                       const bool right, const bool whole, CONV_NAME(part) part) {
+
+/* Both outputs of a stride of 2 for each of n columns of the source, of one vector of channels. n is a constant at every call. */
+GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t at, int64_t channel, const int n, const bool whole, CONV_NAME(part) part) {
+    const int64_t pixel = r->src_pixel, dst_pixel = r->dst_pixel, rows = r->rows, from = at * pixel + channel;
+    const bool right = r->right && 2 * (at + n) >= r->count;
+    CONV_NAME(vec) acc[8];
+    if (r->ahead && rows) {
+        const CONV_T *next = (const CONV_T *)r->src[rows - 1] + from + r->ahead;
+        GEMM_UNROLL
+        for (int k = 0; k < n; k++) __builtin_prefetch(next + k * pixel, 0, 2);
+    }
+    GEMM_UNROLL
+    for (int i = 0; i < 2 * n; i++) acc[i] = (CONV_NAME(vec)){0};
+    for (int64_t y = 0; y < rows; y++) {
+        const CONV_T *x = (const CONV_T *)r->src[y] + from, *w = (const CONV_T *)r->w[y] + channel, *last = right ? (const CONV_T *)r->zeros + channel : x + n * pixel;
+        const CONV_NAME(vec) near = CONV_LOAD(w), far = CONV_LOAD(w + r->w_tap), even = CONV_LOAD((const CONV_T *)r->even[y] + channel);
+        GEMM_UNROLL
+        for (int k = 0; k <= n; k++) {
+            CONV_NAME(vec) v = CONV_LOAD(k == n ? last : x + k * pixel);
+            CONV_KEEP(v);
+            if (k) acc[2 * k - 1] = CONV_NAME(fma)(far, v, acc[2 * k - 1]);
+            if (k == n) break;
+            acc[2 * k] = CONV_NAME(fma)(even, v, acc[2 * k]);
+            acc[2 * k + 1] = CONV_NAME(fma)(near, v, acc[2 * k + 1]);
+        }
+    }
+    CONV_T *dst = (CONV_T *)r->dst + 2 * at * dst_pixel + channel;
+    const bool past = CONV_PAST && r->past && whole, odd = 2 * (at + n) <= r->count; /* the last one is there */
+    GEMM_UNROLL
+    for (int i = 0; i < 2 * n; i++) {
+        if (i == 2 * n - 1 && !odd) break;
+        if (past)
+            CONV_NAME(store_past)(dst + i * dst_pixel, acc[i]);
+        else
+            CONV_STORE(dst + i * dst_pixel, acc[i]);
+    }
+}
+#define CONV_BOTH(n)                                                                                                                                            \
+    static __attribute__((noinline)) void CONV_NAME(both_##n)(const wick_depthwise_row_of *r, int64_t at) {                                                   \
+        enum { L = CONV_NAME(L) };                                                                                                                              \
+        const int64_t rest = r->channels % L, wholes = r->channels - rest;                                                                                      \
+        for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(both_pixels)(r, at, channel, n, true, CONV_NAME(part_of)(0));                      \
+        for (int i = 0; rest && !CONV_MASKED && i < n; i++) CONV_NAME(both_pixels)(r, at + i, wholes, 1, false, CONV_NAME(part_of)(rest));                    \
+        if (rest && CONV_MASKED) CONV_NAME(both_pixels)(r, at, wholes, n, false, CONV_NAME(part_of)(rest));                                                     \
+    }
+CONV_BOTH(1)
+CONV_BOTH(2)
+CONV_BOTH(3)
+CONV_BOTH(4)
+#undef CONV_BOTH
+static void CONV_NAME(row_of_both)(const wick_depthwise_row_of *r) {
+    static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(both_1), CONV_NAME(both_2), CONV_NAME(both_3), CONV_NAME(both_4)};
+    const int64_t columns = (r->count + 1) / 2;
+    for (int64_t at = 0, n; at < columns; at += n) {
+        const int64_t left = columns - at, blocks = (left + 3) / 4;
+        n = (left + blocks - 1) / blocks;
+        all[n - 1](r, at);
+    }
+}
+
+/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in,
+ * those of x between the first and the last. n, step and rows are constants at every call. */
+GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *first, const CONV_T *const *x, const CONV_T *const *last, int64_t pixel, const CONV_T *y, int64_t y_pixel, const int n,
+                                       const int step, const int rows, const bool whole, CONV_NAME(part) part) {
     const int columns = (n - 1) * step + 3;
     CONV_NAME(vec) yv[4];
     GEMM_UNROLL
-    for (int i = 0; i < n; i++) yv[i] = CONV_LOAD(y + i * y_pixel);
+    for (int i = 0; i < n; i++) {
+        yv[i] = CONV_LOAD(y + i * y_pixel);
+        CONV_KEEP(yv[i]);
+    }
     GEMM_UNROLL
     for (int r = 0; r < rows; r++) {
         GEMM_UNROLL
         for (int k = 0; k < columns; k++) { /* a tap meets column k with the one output (k - tap) / step */
-            const CONV_NAME(vec) v = (left && k == 0) || (right && k == columns - 1) ? (CONV_NAME(vec)){0} : CONV_LOAD(x[r] + k * pixel);
+            CONV_NAME(vec) v = CONV_LOAD(k == 0 ? first[r] : k == columns - 1 ? last[r] : x[r] + k * pixel);
+            CONV_KEEP(v);
             GEMM_UNROLL
             for (int t = 0; t < 3; t++)
                 if (k >= t && (k - t) % step == 0 && (k - t) / step < n) acc[3 * r + t] = CONV_NAME(fma)(yv[(k - t) / step], v, acc[3 * r + t]);
@@ -355,56 +426,65 @@ GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const 
     }
 }
 
-/* Rows [top, top + rows) of taps, one vector of channels. */
-GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64_t top, int64_t channel, const int rows, const int step, const bool whole, CONV_NAME(part) part) {
+/* The next rows of what n outputs read of x, from its first column on, and of y, into L2. */
+GEMM_INLINE void CONV_NAME(ask)(const wick_depthwise_row_of *r, const CONV_T *const *x, const CONV_T *y, const int n, const int step, const int rows) {
+    GEMM_UNROLL
+    for (int l = WICK_MAX(rows - step, 0); l < rows; l++) {
+        GEMM_UNROLL
+        for (int k = 0; k < n * step; k++) __builtin_prefetch(x[l] + k * r->src_pixel + r->ahead, 0, 2);
+    }
+    GEMM_UNROLL
+    for (int i = 0; i < n; i++) __builtin_prefetch(y + (r->count + i) * r->dst_pixel, 0, 2);
+}
+
+/* Outputs [from, to) for rows [top, top + rows) of taps, one vector of channels. */
+GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64_t from, int64_t to, int64_t top, int64_t channel, const int rows, const int step, const bool whole,
+                                           CONV_NAME(part) part) {
     enum { N = 4 };
-    const int64_t pixel = r->src_pixel, y_pixel = r->dst_pixel, end = r->count - r->right, ahead = r->ahead, y_ahead = r->count * y_pixel;
+    const int64_t pixel = r->src_pixel, y_pixel = r->dst_pixel, count = r->count;
+    const CONV_T *x[3], *y = (const CONV_T *)r->dst + from * y_pixel + channel, *zeros = (const CONV_T *)r->zeros + channel;
+    CONV_T *line = (CONV_T *)r->line + channel;
     CONV_NAME(vec) acc[9];
-    const CONV_T *x[3], *y = (const CONV_T *)r->dst + channel;
     GEMM_UNROLL
-    for (int k = 0; k < 3 * rows; k++) acc[k] = (CONV_NAME(vec)){0};
+    for (int k = 0; k < 3 * rows; k++) acc[k] = from ? CONV_LOAD(line + k * r->channels) : (CONV_NAME(vec)){0};
     GEMM_UNROLL
-    for (int k = 0; k < rows; k++) x[k] = (const CONV_T *)r->src[top + k] + r->lo * pixel + channel;
-    int64_t at = 0;
-#define CONV_DOTS(n, left, right)                                                                          \
-    {                                                                                                      \
-        CONV_NAME(three_dots)(acc, x, pixel, y, y_pixel, n, step, rows, left, right, whole, part);          \
-        GEMM_UNROLL                                                                                        \
-        for (int k = 0; k < rows; k++) x[k] += n * step * pixel;                                           \
-        y += n * y_pixel;                                                                                  \
-        at += n;                                                                                           \
+    for (int k = 0; k < rows; k++) x[k] = (const CONV_T *)r->src[top + k] + (r->lo + from * step) * pixel + channel;
+    int64_t at = from;
+#define CONV_DOTS(n)                                                                                                  \
+    {                                                                                                                 \
+        const bool left = r->left && at == 0, right = r->right && at + n == count;                                    \
+        const CONV_T *first[3], *last[3];                                                                             \
+        GEMM_UNROLL                                                                                                   \
+        for (int k = 0; k < rows; k++) first[k] = left ? zeros : x[k], last[k] = right ? zeros : x[k] + ((n - 1) * step + 2) * pixel; \
+        if (r->ahead) CONV_NAME(ask)(r, x, y, n, step, rows);                                                         \
+        CONV_NAME(three_dots)(acc, first, x, last, pixel, y, y_pixel, n, step, rows, whole, part);                    \
+        GEMM_UNROLL                                                                                                   \
+        for (int k = 0; k < rows; k++) x[k] += n * step * pixel;                                                      \
+        y += n * y_pixel;                                                                                             \
+        at += n;                                                                                                      \
     }
-    if (r->left && end == 0) CONV_DOTS(1, true, true) /* the only column */
-    else if (r->left) CONV_DOTS(1, true, false)
-    while (at + N <= end) {
-        if (ahead) {
-            GEMM_UNROLL
-            for (int i = 0; i < N; i++) {
-                GEMM_UNROLL
-                for (int k = 0; k < step; k++) {
-                    GEMM_UNROLL
-                    for (int l = rows - step; l < rows; l++)
-                        if (l >= 0) __builtin_prefetch(x[l] + (i * step + k) * pixel + ahead);
-                }
-                __builtin_prefetch(y + i * y_pixel + y_ahead);
-            }
-        }
-        CONV_DOTS(N, false, false)
-    }
-    while (at < end) CONV_DOTS(1, false, false)
-    if (at < r->count) CONV_DOTS(1, false, true)
+    while (at + N <= to) CONV_DOTS(N)
+    if (at + 2 <= to) CONV_DOTS(2)
+    if (at < to) CONV_DOTS(1)
 #undef CONV_DOTS
     GEMM_UNROLL
     for (int k = 0; k < 3 * rows; k++) {
         CONV_T *sum = (CONV_T *)(uintptr_t)r->w[top + k / 3] + k % 3 * r->w_tap + channel;
-        CONV_STORE(sum, CONV_LOAD(sum) + acc[k]);
+        if (to == count)
+            CONV_STORE(sum, CONV_LOAD(sum) + acc[k]);
+        else
+            CONV_STORE(line + k * r->channels, acc[k]);
     }
 }
+/* What comes from memory goes by blocks of a few outputs, so that they are near each other there, while the row's sums wait in L1. */
 GEMM_INLINE void CONV_NAME(three_dots_rows)(const wick_depthwise_row_of *r, int64_t top, const int rows, const int step) {
-    enum { L = CONV_NAME(L) };
+    enum { L = CONV_NAME(L), BLOCK = 8 };
     const int64_t rest = r->channels % L, wholes = r->channels - rest;
-    for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(three_dots_row)(r, top, channel, rows, step, true, CONV_NAME(part_of)(0));
-    if (rest) CONV_NAME(three_dots_row)(r, top, wholes, rows, step, false, CONV_NAME(part_of)(rest));
+    for (int64_t from = 0, to; from < r->count; from = to) {
+        to = r->ahead ? WICK_MIN(from + BLOCK, r->count) : r->count;
+        for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(three_dots_row)(r, from, to, top, channel, rows, step, true, CONV_NAME(part_of)(0));
+        if (rest) CONV_NAME(three_dots_row)(r, from, to, top, wholes, rows, step, false, CONV_NAME(part_of)(rest));
+    }
 }
 static void CONV_NAME(row_dots)(const wick_depthwise_row_of *r) {
     int64_t top = 0;
@@ -455,8 +535,8 @@ static void CONV_NAME(row)(const wick_depthwise_row_of *r) {
     static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(row_false1), CONV_NAME(row_false2), CONV_NAME(row_false3), CONV_NAME(row_false4),
                                                                               CONV_NAME(row_false5), CONV_NAME(row_false6), CONV_NAME(row_false7), CONV_NAME(row_false8)};
 #if GEMM_BITS == 32
-    if (r->three) {
-        CONV_NAME(row_of_three)(r);
+    if (r->three || r->even) {
+        (r->three ? CONV_NAME(row_of_three) : CONV_NAME(row_of_both))(r);
         return;
     }
 #endif

@@ -47,11 +47,16 @@ static span source_rows(const wick_convolution *c, int64_t slab) {
 
 static size_t line_at(const wick_convolution *c) { return WICK_ALIGN_UP(c->at_taps + 2 * (size_t)product(c->kernel) * sizeof(void *), WICK_ALIGN); }
 
+/* Whether both images are so many eighths of what no cache would keep: at 7 they fill it but for what else lies in it. */
+static bool from_memory(const wick_convolution *c, int64_t eighths) {
+    return c->groups * c->code->elem * c->batch * (product(c->in) + product(c->out)) >= wick_tuning_now()->stream_bytes / 8 * eighths;
+}
+
 /* Why results are not written past the caches; NULL: they are, where they are aligned. */
 static const char *past_refused(const wick_convolution *c) {
     if (c->what == WICK_CONV_WEIGHT) return "it is not for gradients of weights";
     if (c->planes[1]) return "results are row-major";
-    return c->groups * c->code->elem * c->batch * (product(c->in) + product(c->out)) >= wick_tuning_now()->stream_bytes ? NULL : "the images are not large enough";
+    return from_memory(c, 7) ? NULL : "the images are not large enough";
 }
 
 /* Why rows of a phase with axes x don't read each column once for three taps; NULL: they do. */
@@ -66,6 +71,17 @@ static const char *three_refused(const wick_convolution *c, const wick_conv_axis
     return x[0].taps * x[1].taps <= WICK_DEPTHWISE_ROWS ? NULL : "there are too many rows of taps";
 }
 
+/* Why gradients of x with a stride go phase by phase of a row; NULL: a row's two phases go at once, each column read once for both. */
+static const char *both_refused(const wick_convolution *c) {
+    if (!c->code->threes) return "this tier has none for the dtype";
+    if (c->stride[2] != 2) return "the stride is not 2";
+    if (c->kernel[2] != 3) return "a row has not three taps";
+    if (c->dilation[2] != 1) return "there is a dilation";
+    if (c->pad[2] != 1) return "the padding is not 1";
+    if (c->out[2] < ceil_div(c->in[2], 2)) return "there is no output for the last inputs";
+    return c->cut == 2 ? "there is one row only" : NULL;
+}
+
 static void axes_of(const wick_convolution *c, int64_t phase, wick_conv_axis *x) {
     for (int d = 2; d >= 0; phase /= c->what == WICK_CONV_DATA ? c->stride[d] : 1, d--)
         x[d] = wick_conv_axis_of(c, d, c->what == WICK_CONV_DATA ? phase % c->stride[d] : 0);
@@ -73,6 +89,11 @@ static void axes_of(const wick_convolution *c, int64_t phase, wick_conv_axis *x)
 
 int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out) {
     int n = 0;
+    if (c->what == WICK_CONV_DATA && c->stride[2] > 1) {
+        if (both_refused(c)) out[n++] = (wick_rejected){"both phases of a row at once", both_refused(c)};
+        if (past_refused(c)) out[n++] = (wick_rejected){"results past the caches", past_refused(c)};
+        return n;
+    }
     const char *three = NULL; /* of the first phase that has a reason */
     for (int64_t phase = 0; phase < phases_of(c) && !three; phase++) {
         wick_conv_axis x[3];
@@ -110,6 +131,7 @@ void wick_depthwise_prepare(wick_convolution *c) {
     const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
     c->per_task = (int64_t)WICK_MAX(1.0, (weight ? TASK_WORK : of_task) / WICK_MAX(of_unit, 1.0));
     c->past = !past_refused(c);
+    c->ahead = !c->planes[0] && from_memory(c, 4);
     size_t most_bytes[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
         const int64_t *dims = side ? other_dims(c) : source_dims(c);
@@ -168,7 +190,7 @@ static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
                                    .n_columns = last - x[2].lo + 1, .src_pixel = u->source.pixel, .lo = x[2].lo, .step = x[2].step, .taps = x[2].taps, .tap_at = x[2].tap_at,
                                    .w_tap = c->groups, .zeros = u->zeros, .bias = u->bias, .relu = c->relu, .dst_pixel = u->other.pixel * x[2].dst_step,
                                    .left = x[2].lo < 0, .right = last >= width, .past = c->past && ((uintptr_t)u->other.at | (uintptr_t)pixel) % 64 == 0,
-                                   .three = !three_refused(c, x)};
+                                   .three = !three_refused(c, x), .ahead = c->ahead ? x[1].step * width * u->source.pixel : 0, .line = u->line};
 }
 
 /* One of them, (z, y). */
@@ -178,6 +200,7 @@ static void run_values(const unit *u, const wick_conv_axis *x, wick_depthwise_ro
     const int64_t skip = row->count <= 8 || row->begin == row->end ? INT64_MAX
                          : row->begin                              ? (row->begin - 1) * row->step + (row->taps - 1) * row->tap_at + 1
                                                                    : 0; /* columns from there on that only [begin, end) reads */
+    const int64_t rows = x[0].taps * x[1].taps;
     row->rows = 0;
     for (int64_t tz = 0, t = 0; tz < x[0].taps; tz++)
         for (int64_t ty = 0; ty < x[1].taps; ty++, t += x[2].taps) {
@@ -185,12 +208,13 @@ static void run_values(const unit *u, const wick_conv_axis *x, wick_depthwise_ro
             if (sz < 0 || sz >= from[0] || sy < 0 || sy >= from[1]) continue;
             const char *pixels = side_at(&u->source, (sz * from[1] + sy) * from[2], elem);
             const void **columns = u->columns + row->rows * row->n_columns;
-            for (int64_t k = 0; k < row->n_columns && !row->three; k++) {
+            for (int64_t k = 0; k < row->n_columns && !row->three && !row->even; k++) {
                 if (k == skip && skip < end) k = end;
                 if (k >= row->n_columns) break;
                 columns[k] = row->lo + k >= 0 && row->lo + k < from[2] ? pixels + (row->lo + k) * row->src_pixel * elem : u->zeros;
             }
             u->src[row->rows] = pixels;
+            if (row->even) u->second[rows + row->rows] = weights + ((rows * 2 + t / 2) * c->groups + u->channel) * elem; /* those of the next phase */
             u->second[row->rows++] = weights + (t * c->groups + u->channel) * elem;
         }
     row->dst = side_at(&u->other, other_at(c, x, z, y), elem);
@@ -264,7 +288,6 @@ static bool run_dots(const unit *u, const wick_conv_axis *x, wick_depthwise_row_
         u->second[k] = u->sums + (k * x[2].taps * c->groups + u->channel) * elem;
     }
     row->dst = side_at(&u->other, other_at(c, x, z, y), elem);
-    row->ahead = c->groups * elem * c->batch * (product(c->in) + product(c->out)) >= wick_tuning_now()->stream_bytes ? x[1].step * from[2] * u->source.pixel : 0;
     c->code->row_dots(row);
     return true;
 }
@@ -304,10 +327,13 @@ static void run_block(unit *u, int64_t slab, int64_t channel, char *source, char
     }
     const char *weights = u->weights, *all_bias = u->bias;
     if (all_bias) u->bias = all_bias + channel * elem;
-    for (int64_t phase = 0; phase < phases_of(c); phase++) {
+    const bool *all_finite = weight ? NULL : (const bool *)u->weights + c->at_finite;
+    int64_t both = 0;
+    for (int64_t phase = 0; phase < phases_of(c); phase += 1 + both) {
         wick_conv_axis x[3];
         axes_of(c, phase, x);
-        const bool finite = weight || ((const bool *)u->weights)[c->at_finite + (size_t)phase];
+        const bool finite = weight || all_finite[phase];
+        both = c->what == WICK_CONV_DATA && !both_refused(c) && phase % 2 == 0 && finite && all_finite[phase + 1];
         int64_t first[2] = {0, 0}, end[2] = {x[0].count, x[1].count};
         if (c->cut == 2) { /* a row is cut: its outputs move to where the slab starts */
             const int64_t n = WICK_MIN(c->rows, x[2].count - slab * c->rows);
@@ -321,6 +347,11 @@ static void run_block(unit *u, int64_t slab, int64_t channel, char *source, char
         wick_depthwise_row_of row;
         const bool three = weight && !three_refused(c, x);
         if (three || (!weight && finite)) row = rows_of(u, x);
+        if (both) { /* odd outputs have two taps, and even ones, of the next phase, one */
+            x[2].dst0 = 0;
+            row.count = c->in[2], row.dst_pixel = u->other.pixel, row.right = 2 * c->out[2] <= c->in[2] + 1;
+            row.even = u->second + x[0].taps * x[1].taps;
+        }
         for (int64_t z = first[0]; z < end[0]; z++)
             for (int64_t y = first[1]; y < end[1]; y++) {
                 if (three && run_dots(u, x, &row, z, y)) continue;
@@ -329,7 +360,7 @@ static void run_block(unit *u, int64_t slab, int64_t channel, char *source, char
                 else
                     run_values(u, x, &row, z, y, weights);
             }
-        weights += product((const int64_t[3]){x[0].taps, x[1].taps, x[2].taps}) * c->groups * elem;
+        weights += product((const int64_t[3]){x[0].taps, x[1].taps, both ? 3 : x[2].taps}) * c->groups * elem;
     }
     u->bias = all_bias;
     if (c->planes[1] && !weight) move_planes(c, to, out, u->channels, true, other, u->other.at);

@@ -47,14 +47,16 @@ typedef struct wick_depthwise_row_of {
     bool three;           /* three taps side by side, step 1 or 2: no columns then, only the first and the last one may lie outside */
     bool left, right;     /* they do */
     bool past;            /* whole vectors are stored past the caches, at multiples of their size; only where `three` */
-    const void *zeros;    /* of all channels */
+    const void *const *even; /* NULL, or both outputs of a stride of 2, `count` in all: an even one reads its column by these weights of a row, an odd one it and the next by w. Of
+                                columns only the last may lie outside, right: it does. No columns, bias or relu. */
+    const void *zeros;       /* of all channels */
     const void *bias; /* or NULL */
     bool relu;
     void *dst;
     int64_t dst_pixel;
-    /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. Elements from a row of the source to that of the next row of
-     * outputs, where it is asked for since it comes from memory; else 0. */
-    int64_t ahead;
+    int64_t ahead; /* elements from a row of the source to that of the next row of outputs, which is asked for meanwhile where it may come from memory; else 0 */
+    /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. */
+    void *line; /* of as many taps and channels */
 } wick_depthwise_row_of;
 
 #endif
