@@ -47,7 +47,7 @@ static span source_rows(const wick_convolution *c, int64_t slab) {
 
 static size_t line_at(const wick_convolution *c) { return WICK_ALIGN_UP(c->at_taps + 2 * (size_t)product(c->kernel) * sizeof(void *), WICK_ALIGN); }
 
-/* Whether both images are so many eighths of what no cache would keep: at 7 they fill it but for what else lies in it. */
+/* Whether both images are so many eighths of what no cache would keep: at 7 they fill it but for what else lies in it, at 2 what others made meanwhile may have taken their place. */
 static bool from_memory(const wick_convolution *c, int64_t eighths) {
     return c->groups * c->code->elem * c->batch * (product(c->in) + product(c->out)) >= wick_tuning_now()->stream_bytes / 8 * eighths;
 }
@@ -131,7 +131,7 @@ void wick_depthwise_prepare(wick_convolution *c) {
     const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
     c->per_task = (int64_t)WICK_MAX(1.0, (weight ? TASK_WORK : of_task) / WICK_MAX(of_unit, 1.0));
     c->past = !past_refused(c);
-    c->ahead = !c->planes[0] && from_memory(c, 4);
+    c->ahead = !c->planes[0] && from_memory(c, 2);
     size_t most_bytes[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
         const int64_t *dims = side ? other_dims(c) : source_dims(c);
