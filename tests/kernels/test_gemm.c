@@ -299,7 +299,7 @@ TEST(sizes_that_take_several_blocks_and_tasks) {
 
 /* Few rows go over B in place: from near, from far (by rows from 1 MiB on, by columns from 8, from 2 where they share sets of L1, and from 8 then in a way of their own), and with each rest of columns. */
 TEST(few_rows_read_b_in_place) {
-    for (int m = 1; m <= 9; m++) {
+    for (int m = 1; m <= 13; m++) {
         static const int cols[] = {1, 3, 4, 7, 8, 9, 15, 17, 24, 33, 65, 127, 129, 131, 300};
         for (size_t i = 0; i < WICK_COUNTOF(cols); i++) {
             const bool turned = test_rand() & 1; /* a narrow C goes as its transpose */
@@ -445,9 +445,9 @@ TEST(rows_do_not_depend_on_how_many_there_are) {
 }
 
 TEST(few_rows_by_columns_that_lie_together_have_the_bits_of_rows_that_do) {
-    for (int m = 1; m <= 4; m++)
+    for (int m = 1; m <= 13; m++)
         for (int n = 1; n <= 150; n += 37) {
-            product p = product_make(m % 2 ? WICK_CF32 : WICK_CF64, m, n, 5 + 300 * m, ROWS, PADDED_COLUMNS), q = p;
+            product p = product_make(m % 2 || m > 4 ? WICK_CF32 : WICK_CF64, m, n, 5 + 300 * (m % 5), ROWS, PADDED_COLUMNS), q = p;
             q.g.b_row = n;
             q.g.b_col = 1;
             q.b.origin = 0;
@@ -466,6 +466,21 @@ TEST(few_rows_by_columns_that_lie_together_have_the_bits_of_rows_that_do) {
             free(q.b_data);
             product_free(&p);
         }
+}
+
+/* Narrow ones may be computed as their transpose. */
+TEST(columns_do_not_depend_on_how_many_there_are) {
+    for (int n = 1; n <= 13; n++) {
+        product p = product_make(WICK_CF32, 7 + 19 * n, 75, 17 * n + 400, n % 3 ? ROWS : PADDED_COLUMNS, n % 2 ? ROWS : COLUMNS), narrow = p;
+        narrow.g.n = n;
+        FOR_TIERS(tier) {
+            float *all = product_run(&p, IN_ORDER), *few = product_run(&narrow, RANDOM_RANGES);
+            for (int64_t i = 0; i < p.g.m; i++) CHECK_MSG(!memcmp(all + i * p.g.c_row, few + i * p.g.c_row, (size_t)n * sizeof(float)), "n %d row %d tier %d", n, (int)i, (int)tier);
+            free(all);
+            free(few);
+        }
+        product_free(&p);
+    }
 }
 
 TEST(preparing_is_deterministic_and_names_say_layout_and_tier) {

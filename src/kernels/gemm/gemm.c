@@ -38,7 +38,8 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* In sixteenths of a vector multiply-add, per step of k. */
 static int64_t gemm_cost(const wick_gemm_kernel *q, const gemm_view *v) {
-    const int64_t vecs = ceil_div(v->n, q->lanes), pack = v->b_col == 1 ? 0 : v->b_row == 1 ? WICK_GEMM_PACK_COST : 32;
+    const bool squares = q->squares && v->m <= q->few_by_columns && v->n >= q->columns;
+    const int64_t vecs = ceil_div(v->n, q->lanes), pack = v->b_col == 1 ? 0 : v->b_row != 1 ? 32 : squares ? WICK_GEMM_SQUARES_COST : WICK_GEMM_PACK_COST;
     /* Fewer than four rows cannot hide the latency of the multiply-add. */
     return vecs * (16 * WICK_MAX(v->m, 2) + pack * q->lanes);
 }
@@ -86,7 +87,7 @@ static const char *thin_refused(const wick_gemm *g, const wick_gemm_kernel *q, c
     if (g->lower) return "C is symmetric";
     if (v->b_col == 1) return v->m <= (gemm_is_far(q, v) ? WICK_GEMM_FEW_FAR : WICK_GEMM_FEW_NEAR) ? NULL : "there are more rows";
     if (v->b_row != 1) return "B is contiguous along neither dim";
-    if (v->m > WICK_GEMM_FEW_BY_COLUMNS) return "there are more rows";
+    if (v->m > q->few_by_columns) return "there are more rows";
     return v->n >= q->columns ? NULL : "there are too few columns";
 }
 
@@ -328,7 +329,9 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                 else if (!last) next = packed + (c0 * v->k + (k0 + k) * nr) * elem, next_bytes = WICK_MIN(g->kc, v->k - k0 - k) * nr * elem;
             }
             t.ahead_step = next ? ceil_div(next_bytes, tiles * k) : 0;
-            wick_gemm_tile_fn *const *const by_rows = q->tiles + (t.cols <= lanes ? 0 : ceil_div(t.cols, lanes) - 1) * q->mr - 1;
+            int64_t vecs = 1;
+            while (vecs * lanes < t.cols) vecs++;
+            wick_gemm_tile_fn *const *const by_rows = q->tiles + (vecs - 1) * q->mr - 1;
             for (int64_t i = 0, row = r0; i < tiles; i++) {
                 const int64_t rows = height + (i < taller);
                 if (g->lower && col >= row + rows) {

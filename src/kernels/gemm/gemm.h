@@ -53,8 +53,8 @@ typedef struct wick_gemm_kernel {
     wick_gemm_tile_fn *const *tiles; /* [(vectors - 1) * mr + rows - 1] */
     wick_gemm_pack_fn *pack;
     bool masks; /* the last vector of tiles ends where the columns do, in B as in C */
-    /* By rows - 1, up to WICK_GEMM_FEW_...: B in place, whose rows (or columns, `columns` at least) are contiguous; any number of columns. */
-    int columns;
+    /* By rows - 1, up to WICK_GEMM_FEW_... and few_by_columns: B in place, whose rows (or columns, `columns` at least) are contiguous; any number of columns. */
+    int few_by_columns, columns;
     bool squares; /* thin_columns read no line twice: it has no say which sets of L1 columns share */
     wick_gemm_tile_fn *const *thin_rows, *const *thin_columns;
     /* Of k = 1, without anything that follows; B's columns are neighbours. */

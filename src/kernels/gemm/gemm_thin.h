@@ -1,24 +1,13 @@
 /* gemm_thin.h: a few rows of A times B in place: what is read a few times only is not worth packing. The chain of multiply-adds per element is that of
  * the tiles. Included by gemm_tier.c once per type. */
 
-/* What follows the sums of `rows` rows: columns [at, at + cols) of C; sums of a row are `width` apart. */
-static void GEMM_NAME(finish_rows)(const wick_gemm_tile *t, const int rows, int64_t at, int64_t cols, GEMM_T *sums, int64_t width) {
-    for (int i = 0; i < rows; i++, sums += width) {
-        GEMM_T *c = (GEMM_T *)t->c + i * t->c_row + at * t->c_col;
-        const GEMM_T *bias = (const GEMM_T *)t->bias + (t->bias_mode == 1 ? at : i);
-        if (t->add)
-            for (int64_t j = 0; j < cols; j++) sums[j] = c[j * t->c_col] + sums[j];
-        if (t->bias_mode == 1)
-            for (int64_t j = 0; j < cols; j++) sums[j] += bias[j];
-        else if (t->bias_mode)
-            for (int64_t j = 0; j < cols; j++) sums[j] += *bias;
-        if (t->relu)
-            for (int64_t j = 0; j < cols; j++) sums[j] = sums[j] < 0 ? 0 : sums[j];
-        if (t->c_col == 1)
-            memcpy(c, sums, (size_t)cols * sizeof *c);
-        else
-            for (int64_t j = 0; j < cols; j++) c[j * t->c_col] = sums[j];
-    }
+/* What follows the sums of `rows` rows: columns [at, at + cols) of C; sums of a row are `width` apart, and may be read to a whole number of vectors. */
+GEMM_INLINE void GEMM_NAME(finish_rows)(const wick_gemm_tile *whole, const int rows, int64_t at, int64_t cols, const GEMM_T *sums, int64_t width) {
+    wick_gemm_tile t = *whole;
+    t.c = (GEMM_T *)t.c + at * t.c_col;
+    if (t.bias_mode == 1) t.bias = (const GEMM_T *)t.bias + at;
+    t.cols = cols;
+    GEMM_NAME(finish_part)(&t, sums, rows, width);
 }
 
 /* ---- rows of B are contiguous ---------------------------------------------------------------------------------------------------- */
@@ -91,84 +80,74 @@ GEMM_INLINE void GEMM_NAME(rows)(const wick_gemm_tile *whole, const int rows, co
 
 /* ---- columns of B are contiguous -------------------------------------------------------------------------------------------------- */
 
-/* `groups` times LT columns, transposed in registers by the elements of a cache line at a time, two groups after the other: so many lines stay in L1 where
- * columns share its sets, and the chains of those before still run. The sums of blocks of k are added to `sums`, or the first is put there. apart: one group after the other, whose lines fill their set, so
- * that what is asked for ahead waits in L2. */
-GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *b, const int rows, const int groups, const bool apart, GEMM_T *sums, int64_t width) {
-    enum { Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), LINE = 64 / (int)sizeof(GEMM_T), MOST = WICK_GEMM_COLUMN_GROUPS };
+#undef GEMM_GROUP
+#undef GEMM_FEW_COLUMNS
+#if !GEMM_SQUARES
+#define GEMM_GROUP GEMM_NAME(LT)
+#define GEMM_FEW_COLUMNS WICK_GEMM_FEW_BY_COLUMNS
+typedef GEMM_NAME(tvec) GEMM_NAME(group);
+typedef GEMM_NAME(tvecu) GEMM_NAME(groupu);
+/* k steps of `groups` times LT columns, transposed in registers by the elements of a cache line at a time, two groups after the other: so many lines stay in L1 where
+ * columns share its sets, and the chains of those before still run. apart: one group after the other, whose lines fill their set, so that what is asked for ahead waits in L2. */
+GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const GEMM_T *a, const GEMM_T *b, int64_t k, const int rows, const int groups, const bool apart, GEMM_NAME(group) *acc) {
+    enum { Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), LINE = 64 / (int)sizeof(GEMM_T) };
     const int64_t a_row = t->a_row, a_col = t->a_col, col = t->b_row;
     int64_t bytes = col * (int64_t)sizeof *b, three = 3 * bytes;
     GEMM_HIDE(bytes);
     GEMM_HIDE(three);
-    const GEMM_T *a = t->a;
-    bool add = t->add;
-    int64_t rest = t->k;
-    do {
-        int64_t k = WICK_MIN(rest, t->k_block);
-        rest -= k;
-        GEMM_NAME(tvec) acc[WICK_GEMM_FEW_BY_COLUMNS * MOST];
+    for (; k >= LINE; k -= LINE, b += LINE) {
         GEMM_UNROLL
-        for (int i = 0; i < rows * groups; i++) acc[i] = (GEMM_NAME(tvec)){0};
-        for (; k >= LINE; k -= LINE, b += LINE) {
+        for (int h = 0; h < groups; h += apart ? 1 : 2) {
+            const int n = apart || groups - h < 2 ? 1 : 2;
+            const char *from[2];
+            const GEMM_T *x_at = a;
             GEMM_UNROLL
-            for (int h = 0; h < groups; h += apart ? 1 : 2) {
-                const int n = apart || groups - h < 2 ? 1 : 2;
-                const char *from[2];
-                const GEMM_T *x_at = a;
-                GEMM_UNROLL
-                for (int g = 0; g < n; g++) {
-                    from[g] = (const char *)(b + (h + g) * LT * col);
-                    GEMM_HIDE(from[g]);
-                    if (t->far) {
-                        const char *to = from[g] + WICK_GEMM_AHEAD;
-                        GEMM_UNROLL
-                        for (int j = 0; j < LT; j++, to += bytes) {
-                            GEMM_HIDE(to);
-                            if (apart) __builtin_prefetch(to, 0, 2);
-                            else __builtin_prefetch(to);
-                        }
-                    }
-                }
-                for (int s = 0; s < LINE; s += Q, x_at += Q * a_col) {
-                    GEMM_NAME(tvec) y[2][Q];
+            for (int g = 0; g < n; g++) {
+                from[g] = (const char *)(b + (h + g) * LT * col);
+                GEMM_HIDE(from[g]);
+                if (t->far) {
+                    const char *to = from[g] + WICK_GEMM_AHEAD;
                     GEMM_UNROLL
-                    for (int g = 0; g < n; g++, from[g - 1] += 16) GEMM_NAME(transpose_few)(from[g], bytes, three, y[g]);
-                    GEMM_UNROLL
-                    for (int q = 0; q < Q; q++) {
-                        GEMM_UNROLL
-                        for (int i = 0; i < rows; i++) {
-                            const GEMM_NAME(tvec) x = GEMM_NAME(short_set1)(x_at[i * a_row + q * a_col]);
-                            GEMM_UNROLL
-                            for (int g = 0; g < n; g++) acc[i * groups + h + g] = GEMM_NAME(short_fma)(x, y[g][q], acc[i * groups + h + g]);
-                        }
+                    for (int j = 0; j < LT; j++, to += bytes) {
+                        GEMM_HIDE(to);
+                        if (apart) __builtin_prefetch(to, 0, 2);
+                        else __builtin_prefetch(to);
                     }
                 }
             }
-            a += LINE * a_col;
-        }
-        for (; k > 0; k--, a += a_col, b++) {
-            GEMM_UNROLL
-            for (int g = 0; g < groups; g++) {
-                GEMM_NAME(tvec) y = {0}; /* gcc -O1 sees the lanes set one by one, and the vector uninitialised */
+            for (int s = 0; s < LINE; s += Q, x_at += Q * a_col) {
+                GEMM_NAME(tvec) y[2][Q];
                 GEMM_UNROLL
-                for (int j = 0; j < LT; j++) y[j] = b[(g * LT + j) * col];
+                for (int g = 0; g < n; g++, from[g - 1] += 16) GEMM_NAME(transpose_few)(from[g], bytes, three, y[g]);
                 GEMM_UNROLL
-                for (int i = 0; i < rows; i++) acc[i * groups + g] = GEMM_NAME(short_fma)(GEMM_NAME(short_set1)(a[i * a_row]), y, acc[i * groups + g]);
+                for (int q = 0; q < Q; q++) {
+                    GEMM_UNROLL
+                    for (int i = 0; i < rows; i++) {
+                        const GEMM_NAME(tvec) x = GEMM_NAME(short_set1)(x_at[i * a_row + q * a_col]);
+                        GEMM_UNROLL
+                        for (int g = 0; g < n; g++) acc[i * groups + h + g] = GEMM_NAME(short_fma)(x, y[g][q], acc[i * groups + h + g]);
+                    }
+                }
             }
         }
+        a += LINE * a_col;
+    }
+    for (; k > 0; k--, a += a_col, b++) {
         GEMM_UNROLL
-        for (int i = 0; i < rows * groups; i++) {
-            GEMM_NAME(tvecu) *const to = (GEMM_NAME(tvecu) *)(sums + i / groups * width + i % groups * LT);
-            if (add) acc[i] = *to + acc[i];
-            *to = acc[i];
+        for (int g = 0; g < groups; g++) {
+            GEMM_NAME(tvec) y = {0}; /* gcc -O1 sees the lanes set one by one, and the vector uninitialised */
+            GEMM_UNROLL
+            for (int j = 0; j < LT; j++) y[j] = b[(g * LT + j) * col];
+            GEMM_UNROLL
+            for (int i = 0; i < rows; i++) acc[i * groups + g] = GEMM_NAME(short_fma)(GEMM_NAME(short_set1)(a[i * a_row]), y, acc[i * groups + g]);
         }
-        add = true;
-    } while (rest > 0);
+    }
 }
-
-#undef GEMM_SQUARES
-#if WICK_TIER_ID == 3 && GEMM_BITS == 32
-#define GEMM_SQUARES 1
+#else
+#define GEMM_GROUP 16
+#define GEMM_FEW_COLUMNS WICK_GEMM_FEW_BY_SQUARES
+typedef GEMM_NAME(vec) GEMM_NAME(group);
+typedef GEMM_NAME(vecu) GEMM_NAME(groupu);
 /* y[i] = element i of 16 columns, `bytes` apart, of which `mask` are read: a line of each at once. */
 GEMM_INLINE void GEMM_NAME(square)(const char *from, int64_t bytes, int64_t three, __mmask16 mask, __m512 y[16]) {
     __m512 t[16], u[16];
@@ -202,66 +181,83 @@ GEMM_INLINE void GEMM_NAME(square)(const char *from, int64_t bytes, int64_t thre
         y[12 + r] = _mm512_shuffle_f32x4(b, d, 0xdd);
     }
 }
-/* As column_block, of 16 columns by a line of each: no line is read twice, so that none has to stay in L1. */
-GEMM_INLINE void GEMM_NAME(column_squares)(const wick_gemm_tile *t, const float *b, const int rows, float *sums, int64_t width) {
+static __attribute__((noinline)) void GEMM_NAME(last_square)(const float *b, int64_t bytes, int64_t k, float to[16][16]) {
+    __m512 y[16];
+    GEMM_NAME(square)((const char *)b, bytes, 3 * bytes, GEMM_NAME(mask_of)(k), y);
+    GEMM_UNROLL
+    for (int p = 0; p < 16; p++) _mm512_store_ps(to[p], y[p]);
+}
+/* A row of y into the sums; a: a pointer for each three rows of A. */
+GEMM_INLINE void GEMM_NAME(square_step)(__m512 *acc, const float **a, int64_t a_row, int64_t a_col, const __m512 y, const int rows) {
+    GEMM_UNROLL
+    for (int i = 0; i < rows; i++) acc[i] = _mm512_fmadd_ps(_mm512_set1_ps(a[i / 3][i % 3 * a_row]), y, acc[i]);
+    GEMM_UNROLL
+    for (int i = 0; i < rows; i += 3) {
+        a[i / 3] += a_col;
+        GEMM_HIDE(a[i / 3]);
+    }
+}
+/* As above, 16 columns by a line of each: no line is read twice, so that none has to stay in L1. Of many rows multiply-adds still run while the next square is transposed. */
+GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const float *from, const float *b, int64_t k, const int rows, const int groups, const bool apart, __m512 *acc) {
+    const int64_t a_row = t->a_row, a_col = t->a_col;
     int64_t bytes = t->b_row * (int64_t)sizeof *b, three = 3 * bytes;
     GEMM_HIDE(bytes);
     GEMM_HIDE(three);
-    const float *a = t->a;
+    (void)groups, (void)apart;
+    const float *a[(GEMM_FEW_COLUMNS + 2) / 3];
+    GEMM_UNROLL
+    for (int i = 0; i < rows; i += 3) a[i / 3] = from + i * a_row;
+    for (; k >= 16; k -= 16, b += 16) {
+        __m512 y[16];
+        if (t->far) {
+            const char *ahead = (const char *)b + WICK_GEMM_SQUARES_AHEAD;
+            GEMM_UNROLL
+            for (int j = 0; j < 16; j++, ahead += bytes) {
+                GEMM_HIDE(ahead);
+                __builtin_prefetch(ahead, 0, 2);
+            }
+        }
+        GEMM_NAME(square)((const char *)b, bytes, three, 0xffff, y);
+        GEMM_UNROLL
+        for (int p = 0; p < 16; p++) GEMM_NAME(square_step)(acc, a, a_row, a_col, y[p], rows);
+    }
+    if (k > 0) {
+        float last[16][16] __attribute__((aligned(64)));
+        GEMM_NAME(last_square)(b, bytes, k, last);
+        for (int64_t p = 0; p < k; p++) GEMM_NAME(square_step)(acc, a, a_row, a_col, _mm512_load_ps(last[p]), rows);
+    }
+}
+#endif
+
+/* All of k. The sums of blocks are added to `sums`, or the first is put there. */
+GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *b, const int rows, const int groups, const bool apart, GEMM_T *sums, int64_t width) {
+    const GEMM_T *a = t->a;
     bool add = t->add;
     int64_t rest = t->k;
     do {
-        int64_t k = WICK_MIN(rest, t->k_block);
-        rest -= k;
-        __m512 acc[WICK_GEMM_FEW_BY_COLUMNS], y[16];
+        const int64_t k = WICK_MIN(rest, t->k_block);
+        GEMM_NAME(group) acc[GEMM_FEW_COLUMNS * (GEMM_SQUARES ? 1 : WICK_GEMM_COLUMN_GROUPS)];
         GEMM_UNROLL
-        for (int i = 0; i < rows; i++) acc[i] = _mm512_setzero_ps();
-        for (; k >= 16; k -= 16, a += 16 * t->a_col, b += 16) {
-            const char *ahead = (const char *)b + WICK_GEMM_SQUARES_AHEAD;
-            if (t->far) {
-                GEMM_UNROLL
-                for (int j = 0; j < 16; j++, ahead += bytes) {
-                    GEMM_HIDE(ahead);
-                    __builtin_prefetch(ahead, 0, 2);
-                }
-            }
-            GEMM_NAME(square)((const char *)b, bytes, three, 0xffff, y);
-            GEMM_UNROLL
-            for (int p = 0; p < 16; p++) {
-                GEMM_UNROLL
-                for (int i = 0; i < rows; i++) acc[i] = _mm512_fmadd_ps(_mm512_set1_ps(a[i * t->a_row + p * t->a_col]), y[p], acc[i]);
-            }
-        }
-        if (k > 0) {
-            float last[16][16] __attribute__((aligned(64)));
-            GEMM_NAME(square)((const char *)b, bytes, three, GEMM_NAME(mask_of)(k), y);
-            GEMM_UNROLL
-            for (int p = 0; p < 16; p++) _mm512_store_ps(last[p], y[p]);
-            b += k;
-            for (int64_t p = 0; p < k; p++, a += t->a_col) {
-                GEMM_UNROLL
-                for (int i = 0; i < rows; i++) acc[i] = _mm512_fmadd_ps(_mm512_set1_ps(a[i * t->a_row]), _mm512_load_ps(last[p]), acc[i]);
-            }
-        }
+        for (int i = 0; i < rows * groups; i++) acc[i] = (GEMM_NAME(group)){0};
+        GEMM_NAME(column_steps)(t, a, b, k, rows, groups, apart, acc);
         GEMM_UNROLL
-        for (int i = 0; i < rows; i++) {
-            if (add) acc[i] = _mm512_loadu_ps(sums + i * width) + acc[i];
-            _mm512_storeu_ps(sums + i * width, acc[i]);
+        for (int i = 0; i < rows * groups; i++) {
+            GEMM_NAME(groupu) *const to = (GEMM_NAME(groupu) *)(sums + i / groups * width + i % groups * GEMM_GROUP);
+            if (add) acc[i] = *to + acc[i];
+            *to = acc[i];
         }
         add = true;
+        a += k * t->a_col;
+        b += k;
+        rest -= k;
     } while (rest > 0);
 }
-#else
-#define GEMM_SQUARES 0
-#endif
 
-/* t->cols >= LT. From memory fewer columns at a time are faster: that many streams the CPU follows. */
+enum { GEMM_NAME(columns_least) = GEMM_GROUP };
+/* t->cols >= GROUP. From memory fewer columns at a time are faster: that many streams the CPU follows. */
 GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows) {
-    enum { LT = GEMM_NAME(LT), GROUPS = WICK_GEMM_COLUMN_GROUPS, WIDTH = 8 * GROUPS * LT };
-#if !GEMM_SQUARES
-    const int groups = rows == 1 ? GROUPS : 2; /* two of each row are chains enough */
-#endif
-    GEMM_T sums[WICK_GEMM_FEW_BY_COLUMNS * WIDTH], last[WICK_GEMM_FEW_BY_COLUMNS * LT];
+    enum { LT = GEMM_NAME(LT), GROUP = GEMM_GROUP, GROUPS = WICK_GEMM_COLUMN_GROUPS, WIDTH = 8 * GROUPS * LT };
+    GEMM_T sums[GEMM_FEW_COLUMNS * WIDTH], last[GEMM_FEW_COLUMNS * GROUP];
     wick_gemm_tile t = *whole;
     t.add = false; /* sums begin with what C holds */
     for (int64_t at = 0, cols; at < t.cols; at += cols) {
@@ -269,43 +265,52 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
         for (int64_t i = 0; i < rows && whole->add; i++)
             for (int64_t j = 0; j < cols; j++) sums[i * WIDTH + j] = ((const GEMM_T *)t.c)[i * t.c_row + (at + j) * t.c_col];
         int64_t j = 0;
-#if GEMM_SQUARES
-        for (; j + 16 <= cols; j += 16) GEMM_NAME(column_squares)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, sums + j, WIDTH);
-#else
+#if !GEMM_SQUARES
+        const int groups = rows == 1 ? GROUPS : 2; /* two of each row are chains enough */
         for (; rows == 1 && t.crowded && j + groups * LT <= cols; j += groups * LT)
             GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, true, sums + j, WIDTH);
         for (; !t.far && j + groups * LT <= cols; j += groups * LT)
             GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, false, sums + j, WIDTH);
         for (; !t.far && groups > 2 && j + 2 * LT <= cols; j += 2 * LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
 #endif
-        for (; j + LT <= cols; j += LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, false, sums + j, WIDTH);
+        for (; j + GROUP <= cols; j += GROUP) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, false, sums + j, WIDTH);
         const int64_t few = cols - j;
         if (few > 0) { /* with columns before them, whose sums are dropped */
-            for (int64_t i = 0; i < rows && whole->add; i++) memcpy(last + (i + 1) * LT - few, sums + i * WIDTH + j, (size_t)few * sizeof *last);
-            for (int64_t i = 0; i < rows * LT && whole->add; i++)
-                if (i % LT < LT - few) last[i] = 0;
-            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + cols - LT) * t.b_row, rows, 1, false, last, LT);
-            for (int64_t i = 0; i < rows; i++) memcpy(sums + i * WIDTH + j, last + (i + 1) * LT - few, (size_t)few * sizeof *last);
+            for (int64_t i = 0; i < rows && whole->add; i++) memcpy(last + (i + 1) * GROUP - few, sums + i * WIDTH + j, (size_t)few * sizeof *last);
+            for (int64_t i = 0; i < rows * GROUP && whole->add; i++)
+                if (i % GROUP < GROUP - few) last[i] = 0;
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + cols - GROUP) * t.b_row, rows, 1, false, last, GROUP);
+            for (int64_t i = 0; i < rows; i++) memcpy(sums + i * WIDTH + j, last + (i + 1) * GROUP - few, (size_t)few * sizeof *last);
         }
         GEMM_NAME(finish_rows)(&t, rows, at, cols, sums, WIDTH);
     }
 }
 
 #define GEMM_FEW(X) X(1) X(2) X(3) X(4)
+#define GEMM_MORE(X) X(5) X(6) X(7) X(8)
+#define GEMM_MOST(X) X(9) X(10) X(11) X(12)
+#if GEMM_SQUARES
+#define GEMM_BY_COLUMNS(X) GEMM_FEW(X) GEMM_MORE(X) GEMM_MOST(X)
+#else
+#define GEMM_BY_COLUMNS(X) GEMM_FEW(X)
+#endif
 #define GEMM_KERNEL(n)                                                                                                                             \
     static void GEMM_NAME(columns_##n)(const wick_gemm_tile *t) { GEMM_NAME(columns)(t, n); }
-GEMM_FEW(GEMM_KERNEL)
+GEMM_BY_COLUMNS(GEMM_KERNEL)
 #undef GEMM_KERNEL
 #define GEMM_KERNEL(n) GEMM_NAME(columns_##n),
-static wick_gemm_tile_fn *const GEMM_NAME(thin_columns)[WICK_GEMM_FEW_BY_COLUMNS] = {GEMM_FEW(GEMM_KERNEL)};
+static wick_gemm_tile_fn *const GEMM_NAME(thin_columns)[] = {GEMM_BY_COLUMNS(GEMM_KERNEL)};
 #undef GEMM_KERNEL
 #define GEMM_KERNEL(n) static void GEMM_NAME(rows_##n)(const wick_gemm_tile *t) { GEMM_NAME(rows)(t, n, WICK_GEMM_WIDE(n)); }
-GEMM_FEW(GEMM_KERNEL) GEMM_KERNEL(5) GEMM_KERNEL(6) GEMM_KERNEL(7) GEMM_KERNEL(8)
+GEMM_FEW(GEMM_KERNEL) GEMM_MORE(GEMM_KERNEL)
 #undef GEMM_KERNEL
 #define GEMM_KERNEL(n) GEMM_NAME(rows_##n),
-static wick_gemm_tile_fn *const GEMM_NAME(thin_rows)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL) GEMM_KERNEL(5) GEMM_KERNEL(6) GEMM_KERNEL(7) GEMM_KERNEL(8)};
+static wick_gemm_tile_fn *const GEMM_NAME(thin_rows)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL) GEMM_MORE(GEMM_KERNEL)};
 #undef GEMM_KERNEL
 #undef GEMM_FEW
+#undef GEMM_MORE
+#undef GEMM_MOST
+#undef GEMM_BY_COLUMNS
 
 /* k = 1, rows [0, rows) of C: a row at a time, as memory likes it; the arithmetic of a chain of one. */
 static void GEMM_NAME(outer)(int64_t rows, int64_t cols, const void *av, int64_t a_row, const void *bv, void *cv, int64_t c_row) {

@@ -84,8 +84,8 @@ enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
 
 #define GEMM_FIELDS(bytes, suffix)                                                                                     \
     .elem = bytes, .lanes = L_##suffix, .mr = WICK_GEMM_MR, .nr = L_##suffix * WICK_GEMM_NV,                           \
-    .masks = GEMM_MASKED, .columns = LT_##suffix, .squares = WICK_TIER_ID == 3 && (bytes) == 4, .tiles = tiles_##suffix,         \
-    .pack = pack_##suffix, .thin_rows = thin_rows_##suffix, .thin_columns = thin_columns_##suffix, .outer = outer_##suffix
+    .masks = GEMM_MASKED, .squares = WICK_TIER_ID == 3 && (bytes) == 4, .tiles = tiles_##suffix,         \
+    .pack = pack_##suffix, .thin_rows = thin_rows_##suffix, .thin_columns = thin_columns_##suffix, .few_by_columns = WICK_COUNTOF(thin_columns_##suffix), .columns = columns_least_##suffix, .outer = outer_##suffix
 
 #endif
 

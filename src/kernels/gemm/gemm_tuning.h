@@ -31,7 +31,7 @@ enum { WICK_GEMM_COLUMN_GROUPS = 4 };
 /* Thin products, which read B in place. Up to so many rows: where rows of B are far; near; where its columns are contiguous. Far: rows of B at a time, bytes
  * of sums that wait in L1, those of a row of B that are one task's, and how many bytes ahead of a column are asked for. Measured on Zen 4: 1 x 4096 x 4096 takes half the time of tiles with rows of
  * B at once, 2 x 512 x 512 two thirds with wide tiles, and over columns a half to nine tenths of what packing first takes. */
-enum { WICK_GEMM_FEW_FAR = 8, WICK_GEMM_FEW_NEAR = 3, WICK_GEMM_FEW_BY_COLUMNS = 4 };
+enum { WICK_GEMM_FEW_FAR = 8, WICK_GEMM_FEW_NEAR = 3, WICK_GEMM_FEW_BY_COLUMNS = 4, WICK_GEMM_FEW_BY_SQUARES = 12 };
 enum { WICK_GEMM_SWEEP_STEPS = 8, WICK_GEMM_SWEEP_BYTES = 16384, WICK_GEMM_SWEEP_TASK = 8192, WICK_GEMM_AHEAD = 1024, WICK_GEMM_SQUARES_AHEAD = 512 };
 
 /* A thin product takes as long as a product by tiles of so many times its multiply-adds: what it reads bounds it. 1 x 512 x 512 then is two tasks. */
@@ -67,9 +67,9 @@ enum { WICK_GEMM_NC = 1024 };
  * 512 and 121 x 512 1.0; n = 512 with A transposed and 128 columns 0.91, with 256 0.98; what a core reads from L3 is 1/14 of what it reads from L2 there. Asking for the next panel early is 0.1 to 0.2 of that. */
 enum { WICK_GEMM_FEW_TASKS = 16, WICK_GEMM_LARGE_WORK = 64000000, WICK_GEMM_LOW_COLUMNS = 256, WICK_GEMM_LEAST_ROWS = 42, WICK_GEMM_LEAST_COLUMNS = 64 };
 
-/* Packing one element of a transposed operand costs about as much as this share of a vector multiply-add, in 1/16. With 5
- * 64 x 10 x 128 was computed as its transpose, at 0.74 of OpenBLAS's speed on a Xeon; as it is, 1.2 to 1.36. */
-enum { WICK_GEMM_PACK_COST = 10 };
+/* Packing one element of a transposed operand costs about as much as this share of a vector multiply-add, in 1/16; so does transposing it between the multiply-adds of a few rows, by squares: on Zen 4
+ * 1.8 (64 x 10 x 128 takes 1.65 us as its transpose, 2.4 as it is). */
+enum { WICK_GEMM_PACK_COST = 10, WICK_GEMM_SQUARES_COST = 3 };
 
 /* Rows of A a multiple of this many bytes apart share a set of L1 (64 sets of 64 bytes); of its 8 ways, one is for B.
  */
