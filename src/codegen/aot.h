@@ -63,7 +63,7 @@ typedef struct wick_c_text {
 /* What the printed code of a step needs of the buffer that its kernel keeps packed weights in: bytes, of the arena, for that step alone. 0: nothing. */
 size_t wick_c_scratch(const wick_step *step, const wick_c_buffer *buffers, wick_c_isa isa);
 /* Bytes of the arena that the printed code of a step needs besides its operands: it is printed with a ref of them behind its own. */
-size_t wick_c_own_scratch(const wick_step *step);
+size_t wick_c_own_scratch(const wick_step *step, const wick_c_buffer *buffers);
 /* The ref of a recurrent step that is such a buffer, or -1. */
 int wick_c_recurrent_packed(const wick_step *step);
 int wick_c_int8_packed(const wick_step *step); /* the same of steps of 8-bit integers */

@@ -37,6 +37,8 @@ static const void *data_at(const int8_print *q, int which) {
     return r ? (const char *)q->buffers[r->buffer].data + r->offset : NULL;
 }
 static int32_t byte_at(const void *data, bool is_signed, int64_t i) { return !data ? 0 : is_signed ? ((const int8_t *)data)[i] : ((const uint8_t *)data)[i]; }
+/* Where what is laid out in the run lies: packed by a step before, or, of a product without one, scratch of its own (wick_c_own_scratch). */
+static const wick_ref *packed_of(const int8_print *q) { return ref_at(q, WICK_INT8_AT_PACKED) ? ref_at(q, WICK_INT8_AT_PACKED) : q->bytes ? &q->from->refs[q->from->n_refs - 1] : NULL; }
 static bool is_quantised(const wick_int8 *p) { return p->result >= WICK_INT8_U8; }
 static int64_t taps_of(const wick_int8 *p) { return p->conv ? p->kernel_dims[0] * p->kernel_dims[1] * p->kernel_dims[2] : 1; }
 
@@ -155,7 +157,7 @@ static void print_weights(wick_c_printer *printer, const int8_print *q) {
         wick_c_argument(printer, ref_at(q, WICK_INT8_AT_B_ZERO), p->b_signed ? WICK_I8 : WICK_U8);
         wick_text_add(&printer->calls, ", ");
     }
-    wick_c_argument(printer, ref_at(q, WICK_INT8_AT_PACKED), q->w_dtype);
+    wick_c_argument(printer, packed_of(q), q->w_dtype);
     wick_text_add(&printer->calls, ");\n");
 }
 
@@ -263,7 +265,7 @@ static void print_columns(wick_c_printer *printer, const int8_print *q) {
         wick_text_add(&printer->calls, ", ");
     }
     for (int k = 0; k < 2 + quantised; k++) {
-        wick_ref r = *ref_at(q, WICK_INT8_AT_PACKED);
+        wick_ref r = *packed_of(q);
         r.offset += (int64_t)q->at_columns + k * q->columns * 4;
         wick_c_argument(printer, &r, k == 1 && quantised ? WICK_I32 : WICK_F32);
         wick_text_add(&printer->calls, k == 1 + quantised ? ");\n" : ", ");
@@ -450,11 +452,11 @@ wick_status wick_c_print_int8(wick_c_printer *printer, const wick_step *s) {
     const int8_print q = print_of(from, printer->f->buffers);
     const wick_int8 *p = q.p;
     const int64_t lanes = lanes_of(printer, &q);
-    const wick_ref *zero = m->at[WICK_INT8_AT_A_ZERO] ? &s->refs[m->at[WICK_INT8_AT_A_ZERO] - 1] : NULL, *packed = m->at[WICK_INT8_AT_PACKED] ? &s->refs[m->at[WICK_INT8_AT_PACKED] - 1] : NULL;
+    const wick_ref *zero = m->at[WICK_INT8_AT_A_ZERO] ? &s->refs[m->at[WICK_INT8_AT_A_ZERO] - 1] : NULL, *packed = from == s ? packed_of(&q) : &s->refs[wick_c_int8_packed(s)];
     const bool zero_known = !zero || wick_c_is_data(printer, zero), quantised = is_quantised(p), columns = p->result != WICK_INT8_I32;
     const wick_dtype a_dtype = p->a_signed ? WICK_I8 : WICK_U8;
     const wick_dtype c_dtype = p->result == WICK_INT8_I32 ? WICK_I32 : p->result == WICK_INT8_F32 ? WICK_F32 : p->result == WICK_INT8_U8 ? WICK_U8 : WICK_I8;
-    if (!packed && !(q.weights_known && q.columns_known)) return wick_c_refuse(printer, s, "products of a few rows by weights that are made in the run are not written for this tier");
+    if (from == s) WICK_TRY(wick_c_print_int8_pack(printer, s));
     int8_known known = {0};
     if (q.columns_known && !find_columns(printer, &q, &known)) return WICK_OK; /* out of memory, which the text knows */
     const bool scales = columns && !(q.columns_known && known.same_scale), adds = columns && p->has_bias;

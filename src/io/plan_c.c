@@ -403,7 +403,7 @@ static wick_status lay_out(writing *w) {
     for (size_t i = 0; i < p->n_steps; i++) {
         const wick_step *s = step_at(w, i);
         if (w->folded[i] || !is_printed(s)) continue;
-        if (wick_c_own_scratch(s)) s = with_scratch(w, &l, s, wick_c_own_scratch(s));
+        if (wick_c_own_scratch(s, w->buffers)) s = with_scratch(w, &l, s, wick_c_own_scratch(s, w->buffers));
         if (!s) return out_of_memory(w);
         for (int k = 0; k < s->n_refs; k++) {
             wick_buffer *b = &l.buffers[s->refs[k].buffer];

@@ -194,7 +194,8 @@ typedef struct wick_int8 {
     int64_t rows, cols, padded; /* of a task; of k */
     bool in_place, row_sums, depthwise;
     bool few; /* rows, for which nothing is packed: wick_int8_run reads d->b and what stands by columns */
-    size_t at_columns, at_sums, at_tile, at_taps, at_raw;
+    bool own; /* there is no stage 0: a task of wick_int8_run packs the panels of d->b that it takes */
+    size_t at_columns, at_sums, at_tile, at_taps, at_raw, at_panel;
     const struct wick_int8_kernel *kernel;
     const struct wick_amx_kernel *amx; /* NULL: tiles of the kernel */
 } wick_int8;

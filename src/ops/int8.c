@@ -97,8 +97,8 @@ static int64_t run_main(const void *args, void *const *ptr, int64_t begin, int64
         d.a = (const char *)all.a + (m->product.conv ? at * m->a_bytes : offset(m, m->a, at));
         d.c = (char *)all.c + at * m->c_bytes;
         if (!m->product.conv && m->product.b_count > 1) {
-            if (m->product.few) d.b = (const char *)all.b + offset(m, m->b, at);
-            else d.packed = (char *)all.packed + (size_t)at * m->product.packed;
+            if (m->product.packed) d.packed = (char *)all.packed + (size_t)at * m->product.packed;
+            else d.b = (const char *)all.b + offset(m, m->b, at);
         }
         wick_int8_run(&m->product, t % each, t % each + n, &d, scratch);
     }
@@ -207,7 +207,7 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
         int n = 0;
         all[WICK_INT8_AT_PACKED].write = stage == 0;
         for (int i = 0; i < WICK_INT8_REFS; i++) {
-            const bool uses = there[i] && (i == WICK_INT8_AT_A || i == WICK_INT8_AT_C ? stage == 1 : i == WICK_INT8_AT_PACKED ? p->packed > 0 : p->few || stage == 0 || i == WICK_INT8_AT_A_ZERO);
+            const bool uses = there[i] && (i == WICK_INT8_AT_A || i == WICK_INT8_AT_C ? stage == 1 : i == WICK_INT8_AT_PACKED ? p->packed > 0 : !p->packed || stage == 0 || i == WICK_INT8_AT_A_ZERO);
             m.at[i] = uses ? n + 1 : 0;
             if (uses) refs[n++] = all[i];
         }

@@ -237,6 +237,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     g->lower = !g->narrow && is_with_itself(g, &a, &b, &m);
     g->precision = (uint8_t)l->ctx->options.f32_precision;
     wick_gemm_prepare(g);
+    if (!wick_lower_is_kept(l, node->in[1])) wick_gemm_pack_in_tasks(g);
     m.c = g->m * g->n * elem;
     m.packed = shared ? 0 : (int64_t)WICK_ALIGN_UP(g->packed, WICK_ALIGN);
     wick_ref refs[5] = {wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)};

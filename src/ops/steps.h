@@ -174,7 +174,7 @@ typedef struct wick_step_sort {
 
 /* ALONG: wick_along; data, i64 index, what is read or written there. */
 
-/* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments but for `at`; of a few rows, without a packed B, the
+/* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments but for `at`; without a packed B (a few rows, few tasks) the
  * second has all. */
 enum {
     WICK_INT8_AT_A, WICK_INT8_AT_B, WICK_INT8_AT_A_ZERO, WICK_INT8_AT_B_ZERO, WICK_INT8_AT_A_SCALE, WICK_INT8_AT_B_SCALE, WICK_INT8_AT_SCALE, WICK_INT8_AT_ZERO, WICK_INT8_AT_BIAS,

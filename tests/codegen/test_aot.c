@@ -175,6 +175,11 @@ NET(bytes_in_the_run) {
                                  .zero = number_of(ctx, WICK_I8, -4), .bias = MADE(ctx, 9), .low = -1, .high = 0.9};
     return wick_int8_matmul(q, w, &o);
 }
+NET(few_bytes_in_the_run) { /* of which kernels pack nothing beforehand */
+    wick_tensor *s = wick_mul(wick_max(wick_abs(x), WICK_ALL_AXES, false), number_of(ctx, WICK_F32, 0.01)), *w = wick_quantize(wick_mul(MADE(ctx, 20, 11), s), number_of(ctx, WICK_F32, 0.0001), NULL, 0, WICK_I8);
+    const wick_int8_options o = {.b_zero = wick_cast(wick_mul(MADE(ctx, 11), wick_div(s, s)), WICK_I8), .a_scale = s, .b_scale = number_of(ctx, WICK_F32, 0.01), .bias = MADE(ctx, 11)};
+    return wick_int8_matmul(wick_quantize(x, s, NULL, 0, WICK_U8), w, &o);
+}
 NET(conv_of_bytes_in_the_run) {
     wick_tensor *s = wick_mul(wick_max(wick_abs(x), WICK_ALL_AXES, false), number_of(ctx, WICK_F32, 0.01));
     wick_tensor *w = wick_quantize(wick_mul(MADE(ctx, 10, 4, 3, 3), s), number_of(ctx, WICK_F32, 0.0001), NULL, 0, WICK_I8);
@@ -277,7 +282,7 @@ static const net nets[] = {
     {"bytes_padded", 4, {2, 3, 9, 11}, bytes_padded, WICK_F32},        {"bytes_grouped", 4, {2, 12, 5, 6}, bytes_grouped, WICK_F32},
     {"bytes_depthwise", 4, {2, 12, 7, 9}, bytes_depthwise, WICK_F32},  {"bytes_point", 4, {1, 600, 3, 3}, bytes_point, WICK_F32},
     {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},                 {"byte_sums_that_may_wrap", 2, {2, 33100}, byte_sums_that_may_wrap, WICK_F32},
-    {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},
+    {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32}, {"few_bytes_in_the_run", 2, {3, 20}, few_bytes_in_the_run, WICK_F32},
     {"conv_of_bytes_in_the_run", 4, {2, 8, 5, 6}, conv_of_bytes_in_the_run, WICK_F32}, {"depthwise_of_bytes_in_the_run", 4, {2, 12, 5, 4}, depthwise_of_bytes_in_the_run, WICK_F32},
     {"attention", 4, {2, 4, 70, 8}, attention, WICK_F32},              {"attention_causal", 4, {1, 3, 150, 6}, attention_causal, WICK_F32},
     {"attention_shifted", 4, {1, 2, 100, 3}, attention_shifted, WICK_F32}, {"attention_blind", 4, {1, 2, 90, 3}, attention_blind, WICK_F32},

@@ -1,6 +1,6 @@
 /* Matrix products: every tier against sums in a wider type, and the promise that bits do not depend on tiles and tasks.
  */
-#include "kernels/kernels.h"
+#include "kernels/packing.h"
 #include "test.h"
 
 enum { GUARD = 64, FILL = 0xA5 };
@@ -147,6 +147,7 @@ enum { IN_ORDER, BACKWARDS_ONE_BY_ONE, RANDOM_RANGES };
 static void *product_run(product *p, int order) {
     wick_gemm *g = &p->g;
     wick_gemm_prepare(g);
+    if (test_rand() & 1) wick_gemm_pack_in_tasks(g); /* no bit depends on it */
     wick_rejected rejected[WICK_REJECTED]; /* what was not taken has a reason: the tests that chose say it */
     for (int i = wick_gemm_rejected(g, rejected); i-- > 0;) CHECK_MSG(rejected[i].kernel && rejected[i].why, "%lldx%lldx%lld: way %d", (long long)g->m, (long long)g->n, (long long)g->k, i);
     buffer c = buffer_make((size_t)p->c_count * p->elem), packed = buffer_make(g->packed),
@@ -332,6 +333,23 @@ TEST(panels_that_are_kept_are_not_cut) {
         p.g.keep = true;
         product_try(&p);
         product_free(&p);
+    }
+}
+
+TEST(what_is_packed_for_one_time_is_packed_by_tasks_where_columns_make_enough_of_them) {
+    static const struct {
+        int m, n, k;
+        bool alone;
+    } shapes[] = {{64, 128, 784, true}, {64, 512, 784, true}, {256, 512, 512, true}, {600, 512, 512, false}, {200, 96, 1000, false}};
+    FOR_TIERS(tier) {
+        for (size_t i = 0; i < WICK_COUNTOF(shapes); i++) {
+            wick_gemm g = {.type = WICK_CF32, .m = shapes[i].m, .n = shapes[i].n, .k = shapes[i].k, .a_row = shapes[i].k, .a_col = 1, .b_row = 1, .b_col = shapes[i].k, .c_row = shapes[i].n};
+            wick_gemm_prepare(&g);
+            const int64_t before = g.tasks_pack;
+            wick_gemm_pack_in_tasks(&g);
+            if (tier != WICK_TIER_AVX512) continue; /* others have panels of other widths */
+            CHECK_MSG(before > 0 && (g.tasks_pack == 0) == shapes[i].alone && (g.packed == 0) == shapes[i].alone, "%d x %d x %d", shapes[i].m, shapes[i].n, shapes[i].k);
+        }
     }
 }
 

@@ -127,6 +127,37 @@ TEST(sums_of_every_size_up_to_a_tile_and_one_are_exact) {
     wick_extensions_mask(~0u);
 }
 
+/* Tasks of a few columns that each packs for itself, of products that follow each other. */
+TEST(sums_of_batches_are_exact_for_any_number_of_threads) {
+    enum { COUNT = 2, M = 61, K = 96, N = 130 };
+    const wick_tier before = wick_tier_current();
+    const wick_tuning small = {.int8_task_work = 50000, .parallel_flops = 1000};
+    way all[8];
+    const int n_ways = ways(all);
+    for (int w = 0; w < n_ways; w++) {
+        take(&all[w]);
+        for (int threads = 1; threads <= 3; threads += 2) {
+            wick_context *ctx;
+            REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads, .tuning = &small}) == WICK_OK);
+            for (int kind = 0; kind < 8; kind++) {
+                const bool one = kind & 4; /* B for all */
+                wick_tensor *a = bytes(ctx, both[kind & 1], 3, (int64_t[]){COUNT, M, K}, a_values), *b = bytes(ctx, both[kind >> 1 & 1], one ? 2 : 3, one ? (int64_t[]){K, N} : (int64_t[]){COUNT, K, N}, b_values);
+                const int32_t *got = contents(wick_int8_matmul(a, b, NULL));
+                CHECK_MSG(got != NULL, "%s", wick_context_error(ctx));
+                for (int64_t i = 0; got && i < COUNT * M * N; i++) {
+                    const int *from = b_values + (one ? 0 : i / (M * N) * K * N) + i % N;
+                    int64_t sum = 0;
+                    for (int64_t p = 0; p < K; p++) sum += (int64_t)a_values[i / N * K + p] * from[p * N];
+                    CHECK_MSG(got[i] == sum, "%s %x, %d threads, kind %d: %d is %d, not %lld", wick_tier_name(all[w].tier), all[w].extensions, threads, kind, (int)i, got[i], (long long)sum);
+                }
+            }
+            wick_context_free(&ctx);
+        }
+    }
+    wick_tier_force(before);
+    wick_extensions_mask(~0u);
+}
+
 /* Against the convolution in f64, whose sums of such numbers are exact, over x whose padding is the zero point. */
 TEST(sums_of_convolutions_are_exact_for_every_sign_zero_point_and_tier) {
     static const struct {

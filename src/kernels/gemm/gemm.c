@@ -125,6 +125,17 @@ static void gemm_cut(const gemm_view *v, double work, int64_t want, const wick_t
     }
 }
 
+/* A panel of B, and rows of A where they are packed. */
+static void gemm_scratch(wick_gemm *g, const gemm_view *v, bool panel) {
+    const wick_gemm_kernel *q = g->kernel;
+    g->scratch = panel ? WICK_ALIGN_UP((size_t)(WICK_MIN(g->kc, v->k) * q->nr * q->elem), WICK_ALIGN) : 0;
+    const bool conflicts = v->a_col != 1 || wick_gemm_tile_rows(q, v->a_row) < q->mr;
+    if (v->m > 1 && g->nc >= WICK_GEMM_PACK_A_PANELS * q->nr && v->a_row != 0 && v->a_col != 0 && conflicts) {
+        g->how |= GEMM_PACK_A;
+        g->scratch += gemm_packed_a(g, v);
+    }
+}
+
 void wick_gemm_prepare(wick_gemm *g) {
     if (wick_amx_prepare(g)) return;
     if (g->narrow) {
@@ -161,7 +172,7 @@ void wick_gemm_prepare(wick_gemm *g) {
         v = turned;
     }
 
-    const int64_t nr = q->nr, lanes = q->lanes, elem = q->elem, panels = ceil_div(v.n, nr), kb = WICK_MIN(g->kc, v.k);
+    const int64_t nr = q->nr, lanes = q->lanes, elem = q->elem, panels = ceil_div(v.n, nr);
     const double work = (double)v.m * (double)v.n * (double)(v.k + 8);
     const int64_t want = work >= (double)WICK_GEMM_MAX_TASKS * (double)tuning->gemm_task_work
                              ? WICK_GEMM_MAX_TASKS
@@ -179,9 +190,13 @@ void wick_gemm_prepare(wick_gemm *g) {
         g->tasks = ceil_div(v.n, g->nc);
         return;
     }
+    const bool large = (double)v.k * (double)v.n * (double)elem >= (double)tuning->gemm_share_bytes;
     if (want >= WICK_GEMM_FEW_TASKS) {
         gemm_cut(&v, work, want, tuning, &down, &across);
     } else {
+        /* B that tasks read where it lies is the same for all: C is cut by rows first, as what follows an update or an elementwise program is. */
+        const bool rows_first = v.b_col == 1 && !large && !(g->how & GEMM_SWAP);
+        if (rows_first) across = WICK_MIN(across, ceil_div(want, WICK_MAX(WICK_MIN(want, v.m / (4 * q->mr)), 1)));
         down = WICK_MAX(WICK_MIN(ceil_div(want, across), ceil_div(v.m, 2 * q->mr)), ceil_div(v.m, tuning->gemm_block_rows));
         if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
         across = WICK_MAX(across, ceil_div(v.n, WICK_GEMM_NC));
@@ -199,22 +214,34 @@ void wick_gemm_prepare(wick_gemm *g) {
     } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool turned_b = v.b_col != 1, far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
-        const bool large = (double)v.k * (double)v.n * (double)elem >= (double)tuning->gemm_share_bytes, share = down > 1 && !(g->how & GEMM_SWAP);
+        const bool share = down > 1 && !(g->how & GEMM_SWAP);
         if (share && (turned_b || far_rows || large))
             g->how |= GEMM_SHARE_B, panel = false;
         else if (turned_b || far_rows)
             g->how |= GEMM_PACK_B, panel = true;
     }
-    if (panel) g->scratch = WICK_ALIGN_UP((size_t)(kb * nr * elem), WICK_ALIGN);
     if (g->how & GEMM_SHARE_B) {
         g->packed = (size_t)(panels * nr * v.k * elem);
         g->tasks_pack = ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (nr * v.k + 1));
     }
-    const bool conflicts = v.a_col != 1 || wick_gemm_tile_rows(q, v.a_row) < q->mr;
-    if (v.m > 1 && g->nc >= WICK_GEMM_PACK_A_PANELS * nr && v.a_row != 0 && v.a_col != 0 && conflicts) {
-        g->how |= GEMM_PACK_A;
-        g->scratch += gemm_packed_a(g, &v);
-    }
+    gemm_scratch(g, &v, panel);
+}
+
+void wick_gemm_pack_in_tasks(wick_gemm *g) {
+    if (!g->tasks_pack || g->amx || g->narrow || g->keep || g->lower) return;
+    const wick_gemm_kernel *q = g->kernel;
+    const wick_tuning *tuning = wick_tuning_now();
+    const gemm_view v = gemm_view_of(g, g->how);
+    const int64_t panels = ceil_div(v.n, q->nr), want = WICK_MIN(1 + (int64_t)((double)v.m * (double)v.n * (double)(v.k + 8) / (double)tuning->gemm_task_work), WICK_GEMM_FEW_TASKS);
+    if ((double)v.m * (double)v.k * (double)q->elem > WICK_GEMM_OWN_A || v.a_col != 1 || panels < want / 2) return;
+    const int64_t across = WICK_MAX(WICK_MIN(panels, want), ceil_div(v.n, WICK_GEMM_NC));
+    g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), q->nr);
+    g->mc = v.m;
+    g->tasks = ceil_div(v.n, g->nc);
+    g->tasks_pack = 0;
+    g->packed = 0;
+    g->how = (g->how & ~(uint32_t)(GEMM_SHARE_B | GEMM_PACK_A)) | GEMM_PACK_B;
+    gemm_scratch(g, &v, true);
 }
 
 void wick_gemm_keep_packing(wick_gemm *g) {
@@ -358,6 +385,14 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     } while (k0 < v->k);
 }
 
+/* Where task t begins in C. Of a B that stage 0 packed neighbours have the same columns, so that mostly the core that packed a panel uses it; whoever runs all tasks goes by rows of A. */
+static void gemm_place(const wick_gemm *g, const gemm_view *v, int64_t t, bool all, int64_t *row, int64_t *col) {
+    const int64_t across = g->tasks == 1 ? 1 : ceil_div(v->n, g->nc), down = g->tasks / across;
+    const bool by_columns = g->how & GEMM_SHARE_B && !all;
+    *row = (by_columns ? t % down : t / across) * g->mc;
+    *col = (by_columns ? t / down : t % across) * g->nc;
+}
+
 void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                    void *c, const void *packed, void *scratch) {
     if (g->amx) {
@@ -384,9 +419,10 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
         a = b;
         b = other;
     }
-    const int64_t across = g->tasks == 1 ? 1 : ceil_div(v.n, g->nc);
+    const bool whole = begin == 0 && end == g->tasks;
     for (int64_t t = begin; t < end; t++) {
-        const int64_t down = across == 1 ? t : t / across, r0 = down * g->mc, c0 = (t - down * across) * g->nc;
+        int64_t r0, c0;
+        gemm_place(g, &v, t, whole, &r0, &c0);
         if (g->how & GEMM_THIN)
             gemm_thin(g, &v, c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c);
         else
@@ -397,12 +433,13 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
 bool wick_gemm_task_block(const wick_gemm *g, int64_t task, int64_t rows[2], int64_t cols[2]) {
     if (g->amx || g->narrow || g->lower) return false;
     const bool whole = g->kernel->rows || g->how & GEMM_OUTER, turned = !whole && g->how & GEMM_SWAP;
-    const int64_t m = turned ? g->n : g->m, n = turned ? g->m : g->n, across = whole || g->tasks == 1 ? 1 : ceil_div(n, g->nc);
     int64_t *const of_m = turned ? cols : rows, *const of_n = turned ? rows : cols;
-    of_m[0] = task / across * g->mc;
-    of_m[1] = WICK_MIN(m, of_m[0] + g->mc);
-    of_n[0] = whole ? 0 : task % across * g->nc;
-    of_n[1] = whole ? n : WICK_MIN(n, of_n[0] + g->nc);
+    const gemm_view v = gemm_view_of(g, turned ? GEMM_SWAP : 0);
+    of_m[0] = task * g->mc;
+    of_n[0] = 0;
+    if (!whole) gemm_place(g, &v, task, false, &of_m[0], &of_n[0]);
+    of_m[1] = WICK_MIN(v.m, of_m[0] + g->mc);
+    of_n[1] = whole ? v.n : WICK_MIN(v.n, of_n[0] + g->nc);
     return true;
 }
 

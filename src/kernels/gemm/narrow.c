@@ -90,6 +90,11 @@ static size_t bytes_of_sums(const wick_gemm *g) {
     return (size_t)(rows * columns_at_once(g)) * 4;
 }
 
+/* A task may take all rows and pack its columns of B alone: no core then reads or writes over what another packed. Where A is read where it lies, from a near cache. */
+static bool packs_its_own(const wick_gemm *g) {
+    return g->how & NARROW_DOT && !(g->how & NARROW_PACK_A) && !g->keep && (double)g->m * (double)g->k * 2 <= WICK_GEMM_NARROW_A;
+}
+
 void wick_narrow_prepare(wick_gemm *g) {
     const wick_tuning *tuning = wick_tuning_now();
     g->kernel = wick_gemm_kernel_of(WICK_CF32);
@@ -126,14 +131,17 @@ void wick_narrow_prepare(wick_gemm *g) {
     down = WICK_MAX(down, ceil_div(g->m, tuning->gemm_block_rows));
     if (g->how & NARROW_PACK_A) /* all of k of a task's rows stay in L2 */
         down = WICK_MAX(down, ceil_div(g->m, WICK_MAX(2 * s.mr, WICK_GEMM_NARROW_A / (s.width * 4 * groups_of(&s, g->k) / s.mr + 1))));
-    if (g->how & NARROW_PACK_A && g->m > 4 * s.mr && across > 1 + g->n / WICK_GEMM_NARROW_COLUMNS) { /* tasks of other columns pack A again */
-        across = 1 + g->n / WICK_GEMM_NARROW_COLUMNS;
+    const int64_t widest = WICK_MAX(2, g->n / WICK_GEMM_NARROW_COLUMNS);
+    if (g->how & NARROW_PACK_A && g->m > 4 * s.mr && across > widest) { /* tasks of other columns pack A again */
+        across = widest;
         down = WICK_MAX(down, WICK_MIN(ceil_div(want, across), ceil_div(g->m, 2 * s.mr)));
     }
-    if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
+    if (packs_its_own(g) && panels >= WICK_MIN(want / 2, WICK_GEMM_FEW_TASKS)) down = 1;
+    else if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
     across = WICK_MAX(across, ceil_div(g->n, WICK_GEMM_NC));
     g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(g->n, across), columns_at_once(g));
     g->mc = ceil_div(g->m, down);
+    if (g->how & NARROW_PACK_A && down > 1) g->mc = (int64_t)WICK_ALIGN_UP(g->mc, s.mr); /* whole tiles */
     down = ceil_div(g->m, g->mc);
     g->tasks = ceil_div(g->n, g->nc) * down;
 
@@ -394,16 +402,18 @@ void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void 
         for (int64_t t = begin; t < end; t++) sweep_columns(g, t * g->nc, WICK_MIN(g->n, (t + 1) * g->nc), rows, b, bias, c, total, total + g->m * g->nc);
         return;
     }
-    const int64_t across = ceil_div(g->n, g->nc);
+    const int64_t across = ceil_div(g->n, g->nc), down = ceil_div(g->m, g->mc);
+    const bool by_rows = begin == 0 && end == g->tasks; /* all of them: rows of A are packed once. Else neighbours have the same columns, which the same core has packed */
     narrow_task task = {.a = a, .b = b, .bias = bias, .packed = packed, .c = c};
     task.packed_a = g->how & NARROW_PACK_A ? scratch : NULL;
     task.panel = (char *)scratch + WICK_ALIGN_UP(bytes_of_a(g), WICK_ALIGN);
     task.sums = (float *)(void *)(task.panel + WICK_ALIGN_UP(bytes_of_b(g), WICK_ALIGN));
     for (int64_t t = begin; t < end; t++) {
-        const bool other_rows = t == begin || t % across == 0;
-        task.r0 = t / across * g->mc;
+        const int64_t row = by_rows ? t / across : t % down, column = by_rows ? t % across : t / down;
+        const bool other_rows = t == begin || (by_rows ? column == 0 : down > 1);
+        task.r0 = row * g->mc;
         task.r1 = WICK_MIN(g->m, task.r0 + g->mc);
-        task.c0 = t % across * g->nc;
+        task.c0 = column * g->nc;
         task.c1 = WICK_MIN(g->n, task.c0 + g->nc);
         task.tiles = ceil_div(task.r1 - task.r0, tile_rows(g));
         task.height = (task.r1 - task.r0) / task.tiles;

@@ -10,6 +10,7 @@ enum { INT8_AMX_ROWS = 8 };
 /* Tiles of rows of a task, at least; bytes of rows that it lays out; bytes of columns that are packed in a task; bytes of C from which on
  * it is asked for early. */
 enum { INT8_SWEEP_LEAST = 512, INT8_SWEEP_MOST = 2048 }; /* columns of a task of a few rows, whose sums wait in L1 */
+enum { INT8_TASKS = 16 }; /* that keep any number of threads busy, about */
 enum { INT8_TILES = 4, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_FAR = 512 << 10, INT8_SLACK = 64 };
 
 static const wick_int8_table *const int8_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_int8_table)};
@@ -68,11 +69,13 @@ typedef struct int8_columns {
 } int8_columns;
 
 static int64_t width_of(const wick_int8 *p) { return p->depthwise ? p->groups : (int64_t)WICK_ALIGN_UP(p->n, p->kernel->nr); }
-static int8_columns columns_of(const wick_int8 *p, void *packed) {
-    const int64_t n = width_of(p);
+/* Of n columns; where it begins is in memory or scratch that is packed to. */
+static size_t columns_bytes(int64_t n) { return (size_t)(4 * n + 3) * sizeof(int32_t); }
+static int8_columns columns_at(const wick_int8 *p, void *packed, int64_t n) {
     int32_t *at = (int32_t *)(void *)((char *)packed + p->at_columns);
     return (int8_columns){at, at + n, (float *)(void *)(at + 2 * n), (float *)(void *)(at + 3 * n), (float *)(void *)(at + 4 * n), at + 4 * n + 2};
 }
+static int8_columns columns_of(const wick_int8 *p, void *packed) { return columns_at(p, packed, width_of(p)); }
 
 /* Quads take A unsigned and B signed, a few rows B signed: the others are moved by so much. */
 static bool moves(const wick_int8 *p) { return p->kernel->group == 4 && !p->kernel->any_sign && !p->depthwise; }
@@ -83,6 +86,13 @@ static size_t reserve(size_t *at, size_t bytes) {
     const size_t was = *at;
     *at = WICK_ALIGN_UP(was + bytes, WICK_ALIGN);
     return was;
+}
+
+/* A task may pack what it takes of B, panel by panel, into its scratch, for all rows: then no core reads or writes over what another packed. Where that costs little: B is used once,
+ * and what a task lays out of A stays in a cache. */
+static bool packs_its_own(const wick_int8 *p) {
+    const int64_t row = p->padded * p->kernel->elem;
+    return !p->conv && !p->keep && p->b_count == p->batch && wick_tier_current() != WICK_TIER_REF && p->kernel->nr * row <= INT8_ROWS && (p->in_place || p->m * row <= INT8_ROWS);
 }
 
 void wick_int8_prepare(wick_int8 *p) {
@@ -109,40 +119,45 @@ void wick_int8_prepare(wick_int8 *p) {
         reserve(&scratch, (size_t)(p->rows * p->padded * q->elem) + INT8_SLACK);
         p->at_sums = reserve(&scratch, (size_t)p->rows * sizeof(int32_t));
         p->at_tile = reserve(&scratch, (size_t)((p->rows + 1) * p->cols) * sizeof(int32_t));
-        p->at_columns = reserve(&scratch, (size_t)(4 * p->cols + 3) * sizeof(int32_t));
+        p->at_columns = reserve(&scratch, columns_bytes(p->cols));
         p->at_raw = reserve(&scratch, (size_t)p->k + INT8_SLACK);
         p->scratch = scratch;
         return;
     }
     const int64_t panels = ceil_div(p->n, q->nr);
-    size_t at = 0;
-    if (p->depthwise) reserve(&at, (size_t)(taps * p->groups) * sizeof(int32_t));
-    else reserve(&at, (size_t)(panels * q->nr * p->padded * q->elem));
-    p->at_columns = reserve(&at, ((size_t)width_of(p) * 4 + 3) * sizeof(int32_t));
-    p->packed = at;
-    p->tasks_pack = p->depthwise ? 1 : ceil_div(panels, 1 + INT8_PACK / (q->nr * (p->k + 1)));
-    if (p->conv && taps > 1 && !p->depthwise) p->scratch_pack = WICK_ALIGN_UP((size_t)(q->nr * p->k), WICK_ALIGN);
-
     const bool bytes = q->group == 4 && !moved_a(p) && !p->row_sums && p->k % q->along == 0;
     bool every_pixel = p->conv;
     for (int d = 0; d < 3 && every_pixel; d++) every_pixel = p->kernel_dims[d] == 1 && p->stride[d] == 1 && !p->pad[d] && p->in[d] == p->out[d];
     p->in_place = bytes && !p->depthwise && (p->conv ? every_pixel : p->a_col == 1);
 
-    /* Rows are cut so that a task has enough to do, goes over a panel of B some times, and lays out no more than stays in a cache; then columns. */
     const double task_work = (double)wick_tuning_now()->int8_task_work * (p->amx ? 8 : 1); /* tiles are as much faster, about */
     const double row_work = (double)p->n * (double)(p->k + 8) * (p->depthwise ? (double)p->groups * 8 : 1.0);
-    const int64_t most = WICK_MAX(q->mr, p->in_place || p->depthwise ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
-    p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, task_work / row_work));
-    if (!p->depthwise) p->rows = WICK_MAX(p->rows, INT8_TILES * q->mr);
-    p->rows = WICK_MIN(WICK_MIN(most, ceil_div(p->rows, q->mr) * q->mr), p->m);
-    const int64_t down = ceil_div(p->m, p->rows);
-    p->rows = ceil_div(p->m, down);
-    int64_t across = 1;
-    if (!p->depthwise) across = (int64_t)WICK_MIN((double)panels, 1 + row_work * (double)p->rows / task_work);
+    int64_t across = (int64_t)WICK_MIN((double)(2 * INT8_TASKS), 1 + 2 * row_work * (double)p->m / task_work); /* twice as many: no more is packed for it */
+    p->own = packs_its_own(p) && panels >= across / 2;
+    if (p->own) {
+        p->rows = p->m;
+        across = WICK_MIN(across, panels);
+    } else { /* Rows are cut so that a task has enough to do, goes over a panel of B some times, and lays out no more than stays in a cache; then columns. */
+        const int64_t most = WICK_MAX(q->mr, p->in_place || p->depthwise ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
+        p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, task_work / row_work));
+        if (!p->depthwise) p->rows = WICK_MAX(p->rows, INT8_TILES * q->mr);
+        p->rows = WICK_MIN(WICK_MIN(most, ceil_div(p->rows, q->mr) * q->mr), p->m);
+        p->rows = ceil_div(p->m, ceil_div(p->m, p->rows));
+        across = p->depthwise ? 1 : (int64_t)WICK_MIN((double)panels, 1 + row_work * (double)p->rows / task_work);
+    }
     p->cols = ceil_div(panels, across) * q->nr;
-    p->tasks = down * (p->depthwise ? 1 : ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1));
+    p->tasks = ceil_div(p->m, p->rows) * (p->depthwise ? 1 : ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1));
 
-    at = 0;
+    size_t at = 0;
+    if (!p->own) {
+        if (p->depthwise) reserve(&at, (size_t)(taps * p->groups) * sizeof(int32_t));
+        else reserve(&at, (size_t)(panels * q->nr * p->padded * q->elem));
+        p->at_columns = reserve(&at, columns_bytes(width_of(p)));
+        p->packed = at;
+        p->tasks_pack = p->depthwise ? 1 : ceil_div(panels, 1 + INT8_PACK / (q->nr * (p->k + 1)));
+        if (p->conv && taps > 1 && !p->depthwise) p->scratch_pack = WICK_ALIGN_UP((size_t)(q->nr * p->k), WICK_ALIGN);
+        at = 0;
+    }
     if (p->depthwise) {
         p->at_raw = reserve(&at, (size_t)p->groups);
         p->at_tile = reserve(&at, (size_t)p->groups * sizeof(int32_t));
@@ -152,6 +167,10 @@ void wick_int8_prepare(wick_int8 *p) {
         p->at_sums = reserve(&at, (size_t)p->rows * sizeof(int32_t));
         p->at_tile = reserve(&at, (size_t)(q->mr * q->nr) * sizeof(int32_t));
         p->at_raw = reserve(&at, (size_t)p->k + INT8_SLACK);
+        if (p->own) {
+            p->at_panel = reserve(&at, (size_t)(q->nr * p->padded * q->elem));
+            p->at_columns = reserve(&at, columns_bytes(q->nr));
+        }
     }
     p->scratch = at;
 }
@@ -170,21 +189,26 @@ static int32_t rounded(double x) {
     return (int32_t)((x + r) - r);
 }
 
-/* Column `channel` of all, at place j: what is added to sums of k numbers, where B as stored has this sum and zero point. */
-static void set_column(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j, int64_t channel, int32_t sum, int32_t zero) {
-    const int32_t za = byte_at(d->a_zero, p->a_signed, 0) + moved_a(p);
-    uint32_t offset = (uint32_t)zero * (uint32_t)za * (uint32_t)p->k - (uint32_t)za * (uint32_t)sum;
-    to->zero[j] = zero;
-    to->scale[j] = to->bias[j] = 0;
-    if (p->result != WICK_INT8_I32) {
-        const float scale = *d->a_scale * d->b_scale[p->b_scale_each ? channel : 0];
-        const bool quantised = p->result != WICK_INT8_F32;
-        to->scale[j] = quantised ? scale / *d->c_scale : scale;
-        if (p->has_bias && !quantised) to->bias[j] = p->bias_is_f32 ? ((const float *)d->bias)[channel] : (float)((const int32_t *)d->bias)[channel] * scale;
-        if (p->has_bias && quantised)
-            offset += (uint32_t)(p->bias_is_f32 ? rounded((double)(((const float *)d->bias)[channel] / scale)) : ((const int32_t *)d->bias)[channel]);
+/* Columns [channel, channel + n) of all, at place j: what is added to sums of k numbers, where B as stored has these sums. */
+static void set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j, int64_t channel, int64_t n, const int32_t *sums) {
+    const uint32_t za = (uint32_t)(byte_at(d->a_zero, p->a_signed, 0) + moved_a(p)), all = za * (uint32_t)p->k;
+    const int32_t moved = moved_b(p), one = p->depthwise ? 0 : byte_at(d->b_zero, p->b_signed, 0) + moved; /* depthwise weights have no zero point left */
+    const bool each = p->b_zero_each && !p->depthwise, quantised = p->result > WICK_INT8_F32, real = p->has_bias && p->bias_is_f32, whole = p->has_bias && !p->bias_is_f32;
+    int32_t *const offset = to->offset + j, *const zero = to->zero + j;
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t z = each ? byte_at(d->b_zero, p->b_signed, channel + i) + moved : one;
+        zero[i] = z;
+        offset[i] = (int32_t)((uint32_t)z * all - za * (uint32_t)sums[i]);
     }
-    to->offset[j] = (int32_t)offset;
+    if (p->result == WICK_INT8_I32) return; /* has neither scale nor bias */
+    const float *const real_bias = real ? (const float *)d->bias + channel : NULL;
+    const int32_t *const whole_bias = whole ? (const int32_t *)d->bias + channel : NULL;
+    for (int64_t i = 0; i < n; i++) {
+        const float scale = *d->a_scale * d->b_scale[p->b_scale_each ? channel + i : 0];
+        to->scale[j + i] = quantised ? scale / *d->c_scale : scale;
+        to->bias[j + i] = quantised ? 0 : real ? real_bias[i] : whole ? (float)whole_bias[i] * scale : 0;
+        if (quantised && p->has_bias) offset[i] = (int32_t)((uint32_t)offset[i] + (uint32_t)(real ? rounded((double)(real_bias[i] / scale)) : whole_bias[i]));
+    }
 }
 
 /* x / scale as a whole number, within +-512: outside of what any of 256 numbers, less a zero point, is. */
@@ -210,9 +234,20 @@ static void pack_depthwise(const wick_int8 *p, const wick_int8_data *d) {
         const int32_t zero = byte_at(d->b_zero, p->b_signed, p->b_zero_each ? c : 0);
         int32_t sum = 0;
         for (int64_t t = 0; t < taps; t++) sum += w[t * n + c] = byte_at(d->b, p->b_signed, c * taps + t) - zero;
-        set_column(p, d, &to, c, c, sum, 0);
+        set_columns(p, d, &to, c, c, 1, &sum);
     }
     set_bounds(p, d, &to);
+}
+
+/* A panel of columns [channel, channel + cols) of all to `at`, and what stands beside it at place j. */
+static void pack_panel(const wick_int8 *p, const wick_int8_data *d, int64_t cols, const uint8_t *from, int64_t row, int64_t col, char *at, const int8_columns *to, int64_t j,
+                       int64_t channel) {
+    const wick_int8_kernel *q = p->kernel;
+    int32_t sums[64];
+    q->pack(p->k, cols, p->b_signed, from, row, col, at, sums);
+    const int64_t had = (int64_t)WICK_ALIGN_UP(p->k, q->group) * q->nr * q->elem;
+    memset(at + had, 0, (size_t)(p->padded * q->nr * q->elem - had));
+    set_columns(p, d, to, j, channel, cols, sums);
 }
 
 void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch) {
@@ -237,15 +272,7 @@ void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t en
                     for (int64_t c = 0; c < p->ci; c++) *turned++ = from[c * taps + t];
             from = scratch;
         }
-        int32_t sums[64];
-        char *at = packed + panel * nr * p->padded * q->elem;
-        q->pack(p->k, cols, p->b_signed, from, row, col, at, sums);
-        const int64_t had = (int64_t)WICK_ALIGN_UP(p->k, q->group) * nr * q->elem;
-        memset(at + had, 0, (size_t)(p->padded * nr * q->elem - had));
-        for (int64_t j = 0; j < cols; j++) {
-            const int64_t channel = which * (p->conv ? p->n : 0) + first + j;
-            set_column(p, d, &to, first + j, channel, sums[j], byte_at(d->b_zero, p->b_signed, p->b_zero_each ? channel : 0) + moved_b(p));
-        }
+        pack_panel(p, d, cols, from, row, col, packed + panel * nr * p->padded * q->elem, &to, first, which * (p->conv ? p->n : 0) + first);
     }
 }
 
@@ -350,8 +377,7 @@ static void run_few(const wick_int8 *p, int64_t begin, int64_t end, const wick_i
     const int zero = byte_at(d->a_zero, p->a_signed, 0);
     const int64_t size = p->result < WICK_INT8_U8 ? 4 : 1, w = p->cols, a_row = p->padded * p->kernel->elem;
     int32_t *row_sums = (int32_t *)(void *)(scratch + p->at_sums), *sums = (int32_t *)(void *)(scratch + p->at_tile), *by_column = sums + p->rows * w;
-    int32_t *at = (int32_t *)(void *)(scratch + p->at_columns);
-    const int8_columns columns = {at, at + w, (float *)(void *)(at + 2 * w), (float *)(void *)(at + 3 * w), (float *)(void *)(at + 4 * w), at + 4 * w + 2};
+    const int8_columns columns = columns_at(p, scratch, w);
     for (int64_t i = 0; i < p->m; i++) row_sums[i] = lay_out_row(p, d->a, 0, i, zero, (uint8_t *)scratch + p->at_raw, (uint8_t *)scratch + i * a_row);
     const bool summed = zero + moved_a(p) != 0;
     memset(by_column, 0, (size_t)w * sizeof *by_column);
@@ -361,7 +387,7 @@ static void run_few(const wick_int8 *p, int64_t begin, int64_t end, const wick_i
         const wick_int8_sweep s = {.k = p->k, .cols = cols, .a = (const uint8_t *)scratch, .a_row = a_row, .padded = p->padded, .b = (const uint8_t *)d->b + c0, .b_row = p->b_row,
                                    .flip = moved_b(p) ? 0x80 : 0, .sums = sums, .columns = summed ? by_column : NULL, .width = w};
         p->kernel->few[p->m - 1](&s);
-        for (int64_t j = 0; j < cols; j++) set_column(p, d, &columns, j, c0 + j, by_column[j], byte_at(d->b_zero, p->b_signed, p->b_zero_each ? c0 + j : 0) + moved_b(p));
+        set_columns(p, d, &columns, 0, c0, cols, by_column);
         p->kernel->finish(&(wick_int8_finish){.rows = p->m, .cols = cols, .sums = sums, .sums_row = w, .row_sums = p->row_sums ? row_sums : NULL, .offset = columns.offset, .zero = columns.zero,
                                               .scale = columns.scale, .bias = columns.bias, .result = p->result, .low = columns.bounds[0], .high = columns.bounds[1],
                                               .point = *columns.point, .c = (char *)d->c + c0 * size, .c_row = p->n});
@@ -384,38 +410,50 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
     int32_t *row_sums = (int32_t *)(void *)((char *)scratch + p->at_sums), *sums = (int32_t *)(void *)((char *)scratch + p->at_tile);
     uint8_t *raw = (uint8_t *)scratch + p->at_raw;
     const int zero = byte_at(d->a_zero, p->a_signed, 0);
+    static const int32_t none[64];
+    const bool as_one = !p->conv && p->a_col == 1 && p->a_row == p->k && p->padded == p->k && !p->row_sums; /* rows follow each other, before and after */
+    const bool plain = p->result == WICK_INT8_I32 && !p->row_sums && !p->amx;
     int64_t had = -1, configured = 0; /* the rows that are laid out; that AMX tiles have */
     const bool far = p->m * c_row * size > INT8_FAR; /* C is in no near cache: its lines come while sums are made */
     for (int64_t t = begin; t < end; t++) {
         const int64_t column = t % across, block = t / across % down, group = t / across / down, r0 = block * p->rows, r1 = WICK_MIN(p->m, r0 + p->rows);
         const int64_t j1 = WICK_MIN(p->n, (column + 1) * p->cols);
-        const char *packed = (const char *)d->packed + (size_t)group * p->packed;
-        const int8_columns columns = columns_of(p, (char *)d->packed + (size_t)group * p->packed);
-        wick_int8_tile tile = {.steps = p->padded / q->group, .a_row = bytes, .sums = sums};
+        char *const packed = p->own ? (char *)scratch + p->at_panel : (char *)d->packed + (size_t)group * p->packed;
+        const int8_columns columns = p->own ? columns_at(p, scratch, q->nr) : columns_of(p, packed);
+        if (p->own) set_bounds(p, d, &columns);
+        wick_int8_tile tile = {.steps = p->padded / q->group, .a_row = bytes};
         const char *a = (const char *)laid;
         if (p->in_place) {
             tile.a_row = p->conv ? p->groups * p->ci : p->a_row;
             a = (const char *)d->a + r0 * tile.a_row + (p->conv ? group * p->ci : 0);
         } else if (had != t / across) {
-            for (int64_t r = r0; r < r1; r++) row_sums[r - r0] = lay_out_row(p, d->a, group, r, zero, raw, laid + (r - r0) * bytes);
+            if (as_one) q->row((r1 - r0) * p->k, (r1 - r0) * p->k, p->a_signed, (const char *)d->a + r0 * p->k, laid);
+            else for (int64_t r = r0; r < r1; r++) row_sums[r - r0] = lay_out_row(p, d->a, group, r, zero, raw, laid + (r - r0) * bytes);
             had = t / across;
         }
         const int64_t tiles = ceil_div(r1 - r0, q->mr), height = (r1 - r0) / tiles, taller = (r1 - r0) % tiles;
         for (int64_t j = column * p->cols; j < j1; j += q->nr) {
             const int64_t cols = WICK_MIN(q->nr, p->n - j);
             wick_int8_tile_fn *const *by_rows = p->amx ? NULL : q->tiles + (cols > q->nr / 2 ? q->mr : 0) - 1;
-            wick_int8_finish f = {.cols = cols, .sums = sums, .sums_row = q->nr, .offset = columns.offset + j, .zero = columns.zero + j,
-                                  .scale = columns.scale + j, .bias = columns.bias + j, .result = p->result, .low = columns.bounds[0],
+            const int64_t at = p->own ? 0 : j; /* of what is packed */
+            wick_int8_finish f = {.cols = cols, .sums = sums, .sums_row = q->nr, .offset = columns.offset + at, .zero = columns.zero + at,
+                                  .scale = columns.scale + at, .bias = columns.bias + at, .result = p->result, .low = columns.bounds[0],
                                   .high = columns.bounds[1], .point = *columns.point, .c_row = c_row};
-            tile.b = packed + j * bytes;
+            if (p->own) pack_panel(p, d, cols, (const uint8_t *)d->b + j * p->b_col, p->b_row, p->b_col, packed, &columns, 0, j);
+            const bool straight = plain && (cols == q->nr || 2 * cols == q->nr); /* to C: tiles begin with what is added */
+            tile.start = straight ? f.offset : none;
+            tile.sums_row = straight ? c_row : q->nr;
+            tile.b = packed + at * bytes;
             for (int64_t i = 0, r = r0; i < tiles; i++, r += f.rows) {
                 f.rows = height + (i < taller);
                 tile.a = a + (r - r0) * tile.a_row;
                 f.c = (char *)d->c + (r * c_row + group * p->n + j) * size;
+                tile.sums = straight ? f.c : sums;
                 for (int64_t y = 0; y < (far ? f.rows : 0); y++)
                     for (int64_t x = 0; x < cols * size; x += 64) __builtin_prefetch((char *)f.c + y * c_row * size + x, 1);
                 if (p->amx) amx_tile(p, &tile, f.rows, cols, &configured);
                 else by_rows[f.rows](&tile);
+                if (straight) continue;
                 f.row_sums = p->row_sums ? row_sums + (r - r0) : NULL;
                 q->finish(&f);
             }

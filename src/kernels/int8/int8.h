@@ -17,13 +17,15 @@
 
 #include "kernels/kernels.h"
 
-/* sums[rows][nr] of a tile; columns of one vector only where there are no more. */
+/* Sums of a tile, each column's from start on; columns of one vector only where there are no more. */
 typedef struct wick_int8_tile {
     int64_t steps;
     const void *a; /* rows of steps * group elements (quads: u8, pairs: i16) */
     int64_t a_row; /* bytes */
     const void *b;
+    const int32_t *start; /* by column */
     int32_t *sums;
+    int64_t sums_row; /* elements */
 } wick_int8_tile;
 typedef void wick_int8_tile_fn(const wick_int8_tile *t);
 

@@ -99,7 +99,7 @@ static int32_t row_pairs(int64_t k, int64_t padded, bool is_signed, const void *
 enum { PAIRS_MR = 1, PAIRS_NR = 1 };
 static void tile_1x1(const wick_int8_tile *t) {
     const int16_t *a = t->a, *b = t->b;
-    int32_t sum = 0;
+    int32_t sum = *t->start;
     for (int64_t p = 0; p < 2 * t->steps; p++) sum += a[p] * b[p];
     *t->sums = sum;
 }
@@ -242,12 +242,22 @@ static void pack_pairs(int64_t k, int64_t cols, bool is_signed, const void *src,
 #define INT8_VEC int8_sums
 #define INT8_DOT QUADS_DOT
 #include "kernels/int8/int8_tile.h"
-static int32_t row_quads(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
-    const uint8_t *restrict from = src, flip = is_signed ? 0x80 : 0;
-    uint8_t *restrict to = dst;
+QUADS_TARGET static int32_t row_quads(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
+    typedef int32_t loose __attribute__((vector_size(INT8_VEC_BYTES), aligned(1), may_alias));
+    const uint8_t *from = src, flip = is_signed ? 0x80 : 0;
+    const int8_sums flips = (int8_sums){0} + (int32_t)(flip * 0x01010101u), ones = (int8_sums){0} + 0x01010101;
+    int8_sums sums = {0};
+    uint8_t *to = dst;
+    int64_t p = 0;
+    for (; p + INT8_VEC_BYTES <= k; p += INT8_VEC_BYTES) {
+        const int8_sums x = *(const loose *)(const void *)(from + p) ^ flips;
+        *(loose *)(void *)(to + p) = x;
+        sums = QUADS_DOT(sums, x, ones);
+    }
     int32_t sum = 0;
-    for (int64_t p = 0; p < k; p++) sum += to[p] = from[p] ^ flip;
-    for (int64_t p = k; p < padded; p++) to[p] = 0;
+    for (int i = 0; i < INT8_VEC_BYTES / 4; i++) sum += sums[i];
+    for (; p < k; p++) sum += to[p] = from[p] ^ flip;
+    memset(to + k, 0, (size_t)(padded - k));
     return sum;
 }
 INT8_PACK(pack_quads_u8, int8_t, int8_t, 4, PAIRS_NR, 0x80)

@@ -7,7 +7,7 @@ INT8_TARGET INT8_INLINE void INT8_NAME(tile)(const wick_int8_tile *t, const int 
     enum { L = (int)(sizeof(INT8_NAME(vec)) / 4) };
     INT8_NAME(vec) acc[INT8_MR * 2];
     INT8_UNROLL
-    for (int i = 0; i < rows * vecs; i++) acc[i] = (INT8_NAME(vec)){0};
+    for (int i = 0; i < rows * vecs; i++) acc[i] = *(const INT8_NAME(vecu) *)(t->start + i % vecs * L);
     const int32_t *b = t->b;
     const char *a[(INT8_MR + 2) / 3]; /* one pointer for three rows */
     const int64_t a_row = t->a_row;
@@ -32,7 +32,7 @@ INT8_TARGET INT8_INLINE void INT8_NAME(tile)(const wick_int8_tile *t, const int 
         }
     }
     INT8_UNROLL
-    for (int i = 0; i < rows * vecs; i++) *(INT8_NAME(vecu) *)(t->sums + i / vecs * 2 * L + i % vecs * L) = acc[i];
+    for (int i = 0; i < rows * vecs; i++) *(INT8_NAME(vecu) *)(t->sums + i / vecs * t->sums_row + i % vecs * L) = acc[i];
 }
 
 #define INT8_TILE(rows, vecs) \
