@@ -20,6 +20,7 @@ typedef enum wick_fused_kind {
 typedef enum wick_fused_mode {
     WICK_FUSED_PLAIN, /* no reduction */
     WICK_FUSED_BARE,  /* so, one row over arrays that lie in memory as registers hold them: its kernel needs no machine around it */
+    WICK_FUSED_ROWS,  /* so, a compiled program over arrays whose rows lie in memory: nor does it */
     WICK_FUSED_EMPTY, /* a reduction over nothing */
     WICK_FUSED_SHORT, /* blocks hold whole units */
     WICK_FUSED_LONG,  /* units are done one by one, all their chunks in one task */

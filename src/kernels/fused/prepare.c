@@ -395,6 +395,18 @@ static const char *bare_refused(const wick_fused *f) {
     return NULL;
 }
 
+/* Whether a compiled program goes by rows of the last dim, where they lie: long ones, or all there is. */
+static bool goes_by_rows(const wick_fused *f) {
+    const wick_fused_layout *l = &f->layout;
+    const int last = f->rank - 1;
+    if (!l->program || f->reduces || l->streams || last < 0 || (last > 0 && f->dims[last] < RUN_MIN)) return false;
+    for (int i = 0; i < f->n_in; i++)
+        if (f->in[i].strides[last] != !(l->in_kind[i] == WICK_FUSED_SAME || l->in_kind[i] == WICK_FUSED_STILL)) return false;
+    for (int o = 0; o < f->n_out; o++)
+        if (f->out[o].strides[last] != 1) return false;
+    return true;
+}
+
 const char *wick_fused_name(const wick_fused *f) {
     static const char *const reduced[] = {[WICK_FUSED_SHORT] = "several results in a block", [WICK_FUSED_LONG] = "a result at a time", [WICK_FUSED_SPLIT] = "parts of a result, then their sum"};
     const wick_fused_layout *l = &f->layout;
@@ -450,13 +462,14 @@ void wick_fused_prepare(wick_fused *f) {
     l->streams = !streams_refused(f);
     l->far = f->reduces && from_memory(f);
     l->program = (uint8_t)(wick_program_find(f) + 1);
-    if (l->program && !f->reduces && l->task_items < WHOLE_TASK) {
+    if (l->program && !f->reduces) {
         f->block = whole_block(f);
-        l->task_items = WHOLE_TASK / f->block * f->block;
+        l->task_items = l->task_items < WHOLE_TASK ? WHOLE_TASK / f->block * f->block : ceil_div(l->task_items, f->block) * f->block;
         f->tasks = ceil_div(l->total, l->task_items);
         classify(f, f->block);
     }
     if (!f->reduces && !bare_refused(f)) l->mode = WICK_FUSED_BARE;
+    if (goes_by_rows(f)) l->mode = WICK_FUSED_ROWS;
     size_t at = 0;
     int64_t raw_items = f->block;
     l->slot_stride = WICK_ALIGN_UP((size_t)f->block * widest, WICK_ALIGN) + SLOT_PAD;

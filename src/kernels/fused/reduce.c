@@ -369,6 +369,7 @@ void wick_reduce_run(wick_machine *m, int stage, int64_t begin, int64_t end, voi
     const int64_t last = WICK_MIN(end * l->task_items, l->units);
     switch ((wick_fused_mode)l->mode) {
     case WICK_FUSED_BARE:
+    case WICK_FUSED_ROWS:
     case WICK_FUSED_PLAIN:
         break;
     case WICK_FUSED_EMPTY:

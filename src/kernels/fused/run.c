@@ -277,6 +277,21 @@ static void run_bare(const wick_fused *f, int64_t at, int64_t stop, void *const 
         arity > 2 ? from[in->src[2]] : NULL, (size_t)(stop - at));
 }
 
+static void run_by_rows(const wick_fused *f, int64_t at, int64_t stop, void *const *ptr) {
+    const wick_program_fn whole = wick_program_kernel(wick_tier_current(), f->layout.program - 1);
+    const int last = f->rank - 1;
+    const int64_t length = f->dims[last];
+    int64_t row = at / length, from = at % length;
+    for (int64_t n; at < stop; at += n, row++, from = 0) {
+        const float *in[WICK_FUSED_MAX_IO];
+        float *out[WICK_FUSED_MAX_IO];
+        n = WICK_MIN(length - from, stop - at);
+        for (int i = 0; i < f->n_in; i++) in[i] = (const float *)ptr[i] + wick_walk_offset(last, f->dims, f->in[i].strides, row) + from * f->in[i].strides[last];
+        for (int o = 0; o < f->n_out; o++) out[o] = (float *)ptr[f->n_in + o] + wick_walk_offset(last, f->dims, f->out[o].strides, row) + from;
+        whole(in, out, (size_t)n);
+    }
+}
+
 void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials,
                     void *scratch) {
     wick_fused_run_native(f, NULL, stage, begin, end, ptr, partials, scratch);
@@ -285,6 +300,10 @@ void wick_fused_run_native(const wick_fused *f, const wick_native *native, int s
     if (begin >= end) return;
     if (f->layout.mode == WICK_FUSED_BARE) {
         run_bare(f, begin * f->layout.task_items, WICK_MIN(end * f->layout.task_items, f->layout.total), ptr);
+        return;
+    }
+    if (f->layout.mode == WICK_FUSED_ROWS) {
+        run_by_rows(f, begin * f->layout.task_items, WICK_MIN(end * f->layout.task_items, f->layout.total), ptr);
         return;
     }
     wick_machine m;
