@@ -52,6 +52,7 @@ typedef struct wick_depthwise_row_of {
     bool relu;
     void *dst;
     int64_t dst_pixel;
+    int64_t lines, src_line, dst_line; /* so many such rows of outputs, elements apart in the source and in dst; more than one only where `three`, and not past the caches */
     /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. Elements from a row of the source to that of the next row of
      * outputs, where it is asked for since it comes from memory; else 0. */
     int64_t ahead;
