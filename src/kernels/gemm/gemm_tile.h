@@ -156,6 +156,7 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
     }
 }
 
+#if !GEMM_HALF
 /* Columns are contiguous: blocks of LT columns by a chunk of each: few enough columns that their lines stay in L1 even
  * where their distance puts them into one set, long enough chunks for the prefetcher. The last block overlaps the one
  * before it, and so do halves of a block of less than LT columns. */
@@ -216,15 +217,22 @@ static void GEMM_NAME(pack)(int64_t k, int64_t cols, const void *src, int64_t ro
     }
 }
 
+#endif
+
 /* The least, which the smallest products take, have a way without pieces. */
 #define GEMM_TILE(rows, vecs)                                                                                          \
     static void GEMM_NAME(tile_##rows##x##vecs)(const wick_gemm_tile *t) {                                             \
         if (rows > 2 || t->piece_at) GEMM_NAME(tile)(t, rows, vecs, true);                                             \
         else GEMM_NAME(tile)(t, rows, vecs, false);                                                                    \
     }
-GEMM_TILES(GEMM_TILE, 1)
-GEMM_TILES(GEMM_TILE, 2)
+#if GEMM_HALF
+#define GEMM_ALL_TILES GEMM_TILES(GEMM_TILE, 1)
+#else
+#define GEMM_ALL_TILES GEMM_TILES(GEMM_TILE, 1) GEMM_TILES(GEMM_TILE, 2)
+#endif
+GEMM_ALL_TILES
 #undef GEMM_TILE
 #define GEMM_TILE(rows, vecs) GEMM_NAME(tile_##rows##x##vecs),
-static wick_gemm_tile_fn *const GEMM_NAME(tiles)[] = {GEMM_TILES(GEMM_TILE, 1) GEMM_TILES(GEMM_TILE, 2)};
+static wick_gemm_tile_fn *const GEMM_NAME(tiles)[] = {GEMM_ALL_TILES};
+#undef GEMM_ALL_TILES
 #undef GEMM_TILE
