@@ -389,6 +389,79 @@ TEST(depthwise_gradients_of_both_phases_of_a_row_have_the_bits_of_each) {
     CHECK(both > 100);
 }
 
+/* Whether so many pixels of v have the bits of those of u from `from` on, in their first channels. */
+static bool same_pixels(const use *u, int64_t from, const use *v, int64_t pixels, int64_t channels) {
+    const int64_t in_u = u->c.groups * u->c.co, in_v = v->c.groups * v->c.co;
+    for (int64_t p = 0; p < pixels; p++)
+        if (memcmp((char *)u->at[2] + (size_t)((from + p) * in_u) * u->elem, (char *)v->at[2] + (size_t)(p * in_v) * u->elem, (size_t)channels * u->elem)) return false;
+    return true;
+}
+
+/* Vectors of half the length have the bits of whole ones. */
+TEST(few_output_channels_have_the_bits_that_they_have_beside_many) {
+    for (int co = 1; co <= 9; co++)
+        for (int kernel = 1; kernel <= 5; kernel += 2)
+            for (int stride = 1; stride <= 2; stride++) {
+                use u, v;
+                memset(&u, 0, sizeof u);
+                u.c = (wick_convolution){.type = WICK_CF32, .what = WICK_CONV_FORWARD, .batch = 1, .groups = 1, .ci = 1 + (co * kernel) % 7, .co = co, .bias = true, .relu = co % 2};
+                for (int d = 0; d < 3; d++) u.c.in[d] = d ? 13 + 4 * d + co : 1, u.c.kernel[d] = d ? kernel : 1, u.c.stride[d] = d ? stride : 1, u.c.pad[d] = d ? kernel / 2 : 0, u.c.dilation[d] = 1;
+                v = u;
+                v.c.co = co + 24;
+                REQUIRE(use_make(&u));
+                do {
+                    REQUIRE(use_make(&v));
+                    if (v.size[2] / v.c.co == u.size[2] / u.c.co) break;
+                    use_free(&v);
+                } while (true); /* padding at the end is random */
+                memcpy(v.at[0], u.at[0], (size_t)u.size[0] * u.elem);
+                memcpy(v.at[1], u.at[1], (size_t)u.size[1] * u.elem);
+                memcpy(v.bias, u.bias, (size_t)co * u.elem);
+                for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+                    if (!wick_tier_force((wick_tier)tier)) continue;
+                    run(&u, false);
+                    run(&v, false);
+                    CHECK_MSG(same_pixels(&u, 0, &v, product(u.c.out), co), "%d outputs, kernel %d, stride %d, tier %d", co, kernel, stride, tier);
+                }
+                wick_tier_force(wick_tier_best());
+                use_free(&u);
+                use_free(&v);
+            }
+}
+
+/* Strips of some outputs go down all lines of an image. */
+TEST(depthwise_lines_have_the_bits_of_each_alone) {
+    static const int channels[] = {3, 8, 16, 24, 64}, widths[] = {1, 2, 5, 8, 17, 31};
+    for (size_t i = 0; i < WICK_COUNTOF(channels); i++)
+        for (size_t k = 0; k < WICK_COUNTOF(widths); k++)
+            for (int stride = 1; stride <= 2; stride++) {
+                use u, v;
+                memset(&u, 0, sizeof u);
+                u.c = (wick_convolution){.type = WICK_CF32, .what = WICK_CONV_FORWARD, .batch = 1, .groups = channels[i], .ci = 1, .co = 1, .bias = k % 2, .relu = k % 2};
+                for (int d = 0; d < 3; d++) u.c.in[d] = d == 2 ? widths[k] + 2 : d ? 14 : 1, u.c.kernel[d] = d ? 3 : 1, u.c.stride[d] = d ? stride : 1, u.c.dilation[d] = 1;
+                v = u;
+                v.c.in[1] = 3;
+                REQUIRE(use_make(&u) && use_make(&v));
+                u.c.pad[2] = v.c.pad[2] = 1; /* a column of padding on either side instead of one more of the image */
+                u.c.in[2] = v.c.in[2] = widths[k];
+                memcpy(v.at[1], u.at[1], (size_t)u.size[1] * u.elem);
+                if (u.bias) memcpy(v.bias, u.bias, (size_t)channels[i] * u.elem);
+                for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+                    if (!wick_tier_force((wick_tier)tier)) continue;
+                    run(&u, false);
+                    for (int64_t y = 0; y < u.c.out[1]; y++) {
+                        const int64_t line = u.c.in[2] * channels[i];
+                        memcpy(v.at[0], (char *)u.at[0] + (size_t)(y * stride * line) * u.elem, (size_t)(3 * line) * u.elem);
+                        run(&v, false);
+                        CHECK_MSG(same_pixels(&u, y * u.c.out[2], &v, u.c.out[2], channels[i]), "%d channels, width %d, stride %d, tier %d: line %d", channels[i], widths[k], stride, tier, (int)y);
+                    }
+                }
+                wick_tier_force(wick_tier_best());
+                use_free(&u);
+                use_free(&v);
+            }
+}
+
 /* Results that are written past the caches, from the smallest on that a tuning lets be. */
 TEST(depthwise_results_that_no_cache_would_keep_agree) {
     static const int channels[] = {8, 16, 24, 32, 48, 128};

@@ -346,6 +346,7 @@ void wick_conv_prepare(wick_convolution *c) {
     if (!c->depthwise) make_one_row(c);
     c->winograd = wick_winograd_fits(c);
     c->whole = !c->depthwise && !whole_refused(c);
+    if (c->what != WICK_CONV_WEIGHT && !c->whole) c->gemm = wick_gemm_tiles_of(c->type, data ? c->ci : c->co); /* few outputs: shorter vectors */
     const int64_t taps = product(c->kernel), elem = c->code->elem, *dims = data ? c->in : c->out, phases = c->whole ? 1 : phases_of(c);
     c->cut = 2;
     for (int d = 1; d >= 0; d--)

@@ -190,44 +190,60 @@ CONV_BLOCK(8, false)
 #undef CONV_BLOCK
 
 #if GEMM_BITS == 32 /* f64 goes the way of other kernels, with the same bits */
-/* Some outputs of three taps, as pointers: by row of the source its first column, the second and those that follow, and the last, zeros where they are padding. */
+/* Some outputs of three taps, as pointers: by row of the source its first column, the second and those that follow, and the last, zeros where they are padding; and the elements from those of a
+ * line of outputs to those of the next. */
 typedef struct CONV_NAME(three_columns) {
     const CONV_T *first[WICK_DEPTHWISE_ROWS], *second[WICK_DEPTHWISE_ROWS], *last[WICK_DEPTHWISE_ROWS];
+    int64_t first_line, second_line, last_line;
 } CONV_NAME(three_columns);
+/* Rows whose weights stay in registers from line to line: 3 x 3. */
+enum { CONV_NAME(KEPT) = WICK_TIER_ID == 3 ? 3 : 0 };
 
-/* One vector of channels of n outputs: each column is read once, for all outputs that it is in. n, step and pairs are constants at every call. pairs: outputs
- * are two pixels of half a vector of channels, columns too, from every pixel on; of the first column only the second pixel may be there, of the last the first. */
-GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) *at, CONV_T *dst, int64_t channel, const int n, const int step, const bool whole,
-                                         CONV_NAME(part) part, const bool pairs, bool left, bool right) {
+/* What row y of the source adds to n outputs of a line: each column is read once, for all outputs that it is in. n, step and flags are constants at every call, but for left and right. */
+GEMM_INLINE void CONV_NAME(three_row)(CONV_NAME(vec) *acc, const CONV_NAME(vec) *w, const CONV_NAME(three_columns) *at, int64_t y, int64_t line, int64_t pixel, int64_t channel, const int n,
+                                      const int step, const bool whole, CONV_NAME(part) part, const bool pairs, bool left, bool right) {
     const int columns = (n - 1) * step + 3;
-    const int64_t pixel = r->src_pixel, w_tap = r->w_tap, rows = r->rows, dst_pixel = (pairs ? 2 : 1) * r->dst_pixel;
+    const CONV_T *first = at->first[y] + channel + line * at->first_line, *second = at->second[y] + channel + line * at->second_line, *last = at->last[y] + channel + line * at->last_line;
+    GEMM_UNROLL
+    for (int k = 0; k < columns; k++) {
+        CONV_NAME(vec) v;
+        if (pairs && k == 0 && left)
+            v = CONV_NAME(half_high)(first);
+        else if (pairs && k == columns - 1 && right)
+            v = CONV_NAME(half_low)(last);
+        else
+            v = CONV_LOAD(k == 0 ? first : k == columns - 1 ? last : second + (k - 1) * pixel);
+        CONV_KEEP(v);
+        GEMM_UNROLL
+        for (int i = 0; i < n; i++)
+            if (k >= i * step && k < i * step + 3) acc[i] = CONV_NAME(fma)(w[k - i * step], v, acc[i]);
+    }
+}
+
+/* One vector of channels of n outputs of a line. kept: the weights, or NULL; whether it is is a constant at every call. pairs: outputs
+ * are two pixels of half a vector of channels, columns too, from every pixel on; of the first column only the second pixel may be there, of the last the first. */
+GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) *at, int64_t line, CONV_T *dst, int64_t channel, const CONV_NAME(vec) *kept, const int n,
+                                         const int step, const bool whole, CONV_NAME(part) part, const bool pairs, bool left, bool right) {
+    const int64_t pixel = r->src_pixel, w_tap = r->w_tap, dst_pixel = (pairs ? 2 : 1) * r->dst_pixel;
     const bool relu = r->relu;
     CONV_NAME(vec) acc[8];
-    for (int64_t y = r->ahead ? WICK_MAX(rows - step, 0) : rows; y < rows; y++) { /* into L2: it is a while until they are read */
+    for (int64_t y = r->ahead ? WICK_MAX(r->rows - step, 0) : r->rows; y < r->rows; y++) { /* into L2: it is a while until they are read */
         const CONV_T *next = at->second[y] + channel + r->ahead;
         GEMM_UNROLL
         for (int k = 0; k < n * step; k++) __builtin_prefetch(next + k * pixel, 0, 2);
     }
     GEMM_UNROLL
     for (int i = 0; i < n; i++) acc[i] = (CONV_NAME(vec)){0};
-    for (int64_t y = 0; y < rows; y++) {
-        const CONV_T *w = (const CONV_T *)r->w[y] + channel, *first = at->first[y] + channel, *second = at->second[y] + channel, *last = at->last[y] + channel;
-        CONV_NAME(vec) wv[3];
+    if (kept) {
         GEMM_UNROLL
-        for (int t = 0; t < 3; t++) wv[t] = pairs ? CONV_NAME(half_twice)(w + t * w_tap) : CONV_LOAD(w + t * w_tap);
-        GEMM_UNROLL
-        for (int k = 0; k < columns; k++) {
-            CONV_NAME(vec) v;
-            if (pairs && k == 0 && left)
-                v = CONV_NAME(half_high)(first);
-            else if (pairs && k == columns - 1 && right)
-                v = CONV_NAME(half_low)(last);
-            else
-                v = CONV_LOAD(k == 0 ? first : k == columns - 1 ? last : second + (k - 1) * pixel);
-            CONV_KEEP(v);
+        for (int y = 0; y < CONV_NAME(KEPT); y++) CONV_NAME(three_row)(acc, kept + 3 * y, at, y, line, pixel, channel, n, step, whole, part, pairs, left, right);
+    } else {
+        for (int64_t y = 0; y < r->rows; y++) {
+            const CONV_T *w = (const CONV_T *)r->w[y] + channel;
+            CONV_NAME(vec) wv[3];
             GEMM_UNROLL
-            for (int i = 0; i < n; i++)
-                if (k >= i * step && k < i * step + 3) acc[i] = CONV_NAME(fma)(wv[k - i * step], v, acc[i]);
+            for (int t = 0; t < 3; t++) wv[t] = pairs ? CONV_NAME(half_twice)(w + t * w_tap) : CONV_LOAD(w + t * w_tap);
+            CONV_NAME(three_row)(acc, wv, at, y, line, pixel, channel, n, step, whole, part, pairs, left, right);
         }
     }
     if (r->bias) {
@@ -239,7 +255,7 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
         GEMM_UNROLL
         for (int i = 0; i < n; i++) acc[i] = CONV_NAME(relu)(acc[i]);
     }
-    dst += channel;
+    dst += channel + line * r->dst_line;
     if (CONV_PAST && r->past && whole && !pairs) {
         GEMM_UNROLL
         for (int i = 0; i < n; i++) CONV_NAME(store_past)(dst + i * dst_pixel, acc[i]);
@@ -248,13 +264,28 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
     GEMM_UNROLL
     for (int i = 0; i < n; i++) CONV_STORE(dst + i * dst_pixel, acc[i]);
 }
+/* The same of all lines. */
+GEMM_INLINE void CONV_NAME(three_lines)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) *at, CONV_T *dst, int64_t channel, const int n, const int step, const bool whole,
+                                        CONV_NAME(part) part, const bool pairs, bool left, bool right) {
+    if (!CONV_NAME(KEPT) || r->rows != CONV_NAME(KEPT)) {
+        for (int64_t line = 0; line < r->lines; line++) CONV_NAME(three_pixels)(r, at, line, dst, channel, NULL, n, step, whole, part, pairs, left, right);
+        return;
+    }
+    CONV_NAME(vec) kept[9];
+    GEMM_UNROLL
+    for (int t = 0; t < 9; t++) {
+        const CONV_T *w = (const CONV_T *)r->w[t / 3] + t % 3 * r->w_tap + channel;
+        kept[t] = pairs ? CONV_NAME(half_twice)(w) : CONV_LOAD(w);
+    }
+    for (int64_t line = 0; line < r->lines; line++) CONV_NAME(three_pixels)(r, at, line, dst, channel, kept, n, step, whole, part, pairs, left, right);
+}
 
-/* All channels of n outputs from `at` on. */
+/* All channels of n outputs of each line, from `at` on. */
 GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t at, const int n, const int step) {
     const int64_t rest = r->channels % CONV_NAME(L), wholes = r->channels - rest, from = (r->lo + at * step) * r->src_pixel;
     const CONV_NAME(part) part = CONV_NAME(part_of)(rest);
     const bool left = r->left && at == 0, right = r->right && at + n == r->count;
-    CONV_NAME(three_columns) columns;
+    CONV_NAME(three_columns) columns = {.first_line = left ? 0 : r->src_line, .second_line = r->src_line, .last_line = right ? 0 : r->src_line};
     for (int64_t y = 0; y < r->rows; y++) {
         const CONV_T *x = (const CONV_T *)r->src[y];
         columns.first[y] = left ? (const CONV_T *)r->zeros : x + from;
@@ -262,17 +293,19 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
         columns.last[y] = right ? (const CONV_T *)r->zeros : x + (from + ((n - 1) * step + 2) * r->src_pixel);
     }
     CONV_T *dst = (CONV_T *)r->dst + at * r->dst_pixel;
-    for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_pixels)(r, &columns, dst, channel, n, step, true, part, false, false, false);
-    if (rest && CONV_MASKED) CONV_NAME(three_pixels)(r, &columns, dst, wholes, n, step, false, part, false, false, false);
+    for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_lines)(r, &columns, dst, channel, n, step, true, part, false, false, false);
+    if (rest && CONV_MASKED) CONV_NAME(three_lines)(r, &columns, dst, wholes, n, step, false, part, false, false, false);
     if (!rest || CONV_MASKED) return;
     for (int i = 0; i < n; i++) { /* one by one */
-        CONV_NAME(three_columns) one;
+        CONV_NAME(three_columns) one = columns;
         for (int64_t y = 0; y < r->rows; y++) {
             one.second[y] = columns.second[y] + i * step * r->src_pixel;
-            one.first[y] = i == 0 ? columns.first[y] : one.second[y] - r->src_pixel;
-            one.last[y] = i == n - 1 ? columns.last[y] : one.second[y] + r->src_pixel;
+            if (i > 0) one.first[y] = one.second[y] - r->src_pixel;
+            if (i < n - 1) one.last[y] = one.second[y] + r->src_pixel;
         }
-        CONV_NAME(three_pixels)(r, &one, dst + i * r->dst_pixel, wholes, 1, step, false, part, false, false, false);
+        if (i > 0) one.first_line = r->src_line;
+        if (i < n - 1) one.last_line = r->src_line;
+        CONV_NAME(three_lines)(r, &one, dst + i * r->dst_pixel, wholes, 1, step, false, part, false, false, false);
     }
 }
 #define CONV_THREE(n, step) \
@@ -300,14 +333,14 @@ GEMM_INLINE void CONV_NAME(three_pairs)(const wick_depthwise_row_of *r, int64_t 
     enum { HALF = CONV_NAME(L) / 2 };
     const int64_t from = (r->lo + at) * HALF;
     const bool left = r->left && at == 0, right = r->right && at + 2 * n == r->count;
-    CONV_NAME(three_columns) columns;
+    CONV_NAME(three_columns) columns = {.first_line = r->src_line, .second_line = r->src_line, .last_line = r->src_line};
     for (int64_t y = 0; y < r->rows; y++) {
         const CONV_T *x = (const CONV_T *)r->src[y];
         columns.first[y] = x + (left ? 0 : from);
         columns.second[y] = x + (from + HALF);
         columns.last[y] = x + (from + 2 * n * HALF);
     }
-    CONV_NAME(three_pixels)(r, &columns, (CONV_T *)r->dst + at * HALF, 0, n, 2, true, CONV_NAME(part_of)(0), true, left, right);
+    CONV_NAME(three_lines)(r, &columns, (CONV_T *)r->dst + at * HALF, 0, n, 2, true, CONV_NAME(part_of)(0), true, left, right);
 }
 #define CONV_PAIRS(n) \
     static __attribute__((noinline)) void CONV_NAME(three_pairs_##n)(const wick_depthwise_row_of *r, int64_t at) { CONV_NAME(three_pairs)(r, at, n); }
@@ -321,7 +354,7 @@ CONV_PAIRS(7)
 CONV_PAIRS(8)
 #undef CONV_PAIRS
 
-/* Whole rows of outputs, in blocks of one height or the next. */
+/* Whole rows of outputs, in strips of one width or the next, each down all lines. */
 static void CONV_NAME(row_of_three)(const wick_depthwise_row_of *r) {
     enum { HALF = CONV_NAME(L) / 2 };
     static void (*const all[3][8])(const wick_depthwise_row_of *r, int64_t at) = {

@@ -11,9 +11,9 @@
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/tuning.h"
 
-/* Bytes of a pixel of a block, where it is transposed and where not: whole lines; of both images of a unit in the scratch; units that are enough; and
- * multiply-adds of a task, about, which take as long as eight times as many of those that share what they read. */
-enum { TURNED_BYTES = 128, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16, TASK_WORK = WICK_CONV_TASK_WORK / 8 };
+/* Bytes of a pixel of a block, where it is transposed and where not: whole lines; of both images of a unit in the scratch; units that are enough; of rows of the source that are read some columns
+ * at a time; and multiply-adds of a task, about, which take as long as eight times as many of those that share what they read. */
+enum { TURNED_BYTES = 128, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16, LINES_BYTES = 256 << 10, TASK_WORK = WICK_CONV_TASK_WORK / 8 };
 
 static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -190,11 +190,21 @@ static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
                                    .n_columns = last - x[2].lo + 1, .src_pixel = u->source.pixel, .lo = x[2].lo, .step = x[2].step, .taps = x[2].taps, .tap_at = x[2].tap_at,
                                    .w_tap = c->groups, .zeros = u->zeros, .bias = u->bias, .relu = c->relu, .dst_pixel = u->other.pixel * x[2].dst_step,
                                    .left = x[2].lo < 0, .right = last >= width, .past = c->past && ((uintptr_t)u->other.at | (uintptr_t)pixel) % 64 == 0,
-                                   .three = !three_refused(c, x), .ahead = c->ahead ? x[1].step * width * u->source.pixel : 0, .line = u->line};
+                                   .three = !three_refused(c, x), .ahead = c->ahead ? x[1].step * width * u->source.pixel : 0, .line = u->line,
+                                   .src_line = x[1].step * width * u->source.pixel, .dst_line = x[1].dst_step * other_dims(c)[2] * u->other.pixel};
 }
 
-/* One of them, (z, y). */
-static void run_values(const unit *u, const wick_conv_axis *x, wick_depthwise_row_of *row, int64_t z, int64_t y, const char *weights) {
+/* How many of the rows (z, y) to (z, end) are one below the other for a kernel of three taps: all rows of taps of each lie inside, and what they read stays in L2. */
+static int64_t lines_of(const unit *u, const wick_conv_axis *x, const wick_depthwise_row_of *row, int64_t y, int64_t end) {
+    const wick_convolution *c = u->c;
+    const int64_t *from = source_dims(c), lo = x[1].lo + y * x[1].step, last = from[1] - 1 - (x[1].taps - 1) * x[1].tap_at;
+    if (!row->three || row->past || row->ahead || x[0].taps != 1 || lo < 0 || lo > last) return 1;
+    const int64_t fit = LINES_BYTES / (x[1].step * from[2] * u->channels * c->code->elem);
+    return WICK_MIN(WICK_MIN(end - y, (last - lo) / x[1].step + 1), WICK_MAX(fit, 1));
+}
+
+/* Some of them, from (z, y) on; returns how many. */
+static int64_t run_values(const unit *u, const wick_conv_axis *x, wick_depthwise_row_of *row, int64_t z, int64_t y, int64_t last, const char *weights) {
     const wick_convolution *c = u->c;
     const int64_t elem = c->code->elem, *from = source_dims(c), end = row->end * row->step;
     const int64_t skip = row->count <= 8 || row->begin == row->end ? INT64_MAX
@@ -218,7 +228,9 @@ static void run_values(const unit *u, const wick_conv_axis *x, wick_depthwise_ro
             u->second[row->rows++] = weights + (t * c->groups + u->channel) * elem;
         }
     row->dst = side_at(&u->other, other_at(c, x, z, y), elem);
+    row->lines = lines_of(u, x, row, y, last);
     c->code->row(row);
+    return row->lines;
 }
 
 /* One row of outputs, (z, y) of a phase with axes x: of WEIGHT, or with weights that are not all finite. */
@@ -353,12 +365,13 @@ static void run_block(unit *u, int64_t slab, int64_t channel, char *source, char
             row.even = u->second + x[0].taps * x[1].taps;
         }
         for (int64_t z = first[0]; z < end[0]; z++)
-            for (int64_t y = first[1]; y < end[1]; y++) {
+            for (int64_t y = first[1], n; y < end[1]; y += n) {
+                n = 1;
                 if (three && run_dots(u, x, &row, z, y)) continue;
                 if (weight || !finite)
                     run_row(u, x, z, y, weights, finite);
                 else
-                    run_values(u, x, &row, z, y, weights);
+                    n = run_values(u, x, &row, z, y, end[1], weights);
             }
         weights += product((const int64_t[3]){x[0].taps, x[1].taps, both ? 3 : x[2].taps}) * c->groups * elem;
     }

@@ -54,6 +54,7 @@ typedef struct wick_depthwise_row_of {
     bool relu;
     void *dst;
     int64_t dst_pixel;
+    int64_t lines, src_line, dst_line; /* so many such rows of outputs, elements apart in the source and in dst; more than one only where `three`, with nothing `ahead` and not past the caches */
     int64_t ahead; /* elements from a row of the source to that of the next row of outputs, which is asked for meanwhile where it may come from memory; else 0 */
     /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. */
     void *line; /* of as many taps and channels */

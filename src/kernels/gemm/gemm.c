@@ -21,6 +21,11 @@ static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {WICK_TIER_E
 
 const wick_gemm_kernel *wick_gemm_kernel_of(wick_ctype type) { return &gemm_tiers[wick_tier_current()]->type[type == WICK_CF64]; }
 
+const wick_gemm_kernel *wick_gemm_tiles_of(wick_ctype type, int64_t cols) {
+    const wick_gemm_kernel *half = &gemm_tiers[wick_tier_current()]->half;
+    return type == WICK_CF32 && half->elem && cols <= half->lanes ? half : wick_gemm_kernel_of(type);
+}
+
 /* The product as the tiles see it, after GEMM_SWAP. */
 typedef struct gemm_view {
     int64_t m, n, k, a_row, a_col, b_row, b_col, c_row, c_col;

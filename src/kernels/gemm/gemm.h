@@ -62,15 +62,17 @@ typedef struct wick_gemm_kernel {
     wick_gemm_rows_fn *rows; /* the reference only; then the tile fields are unused */
 } wick_gemm_kernel;
 
-/* f32, f64. */
+/* f32, f64. half: tiles of f32 one vector wide, of half the tier's length, for products that would leave the other half idle; elem is 0 where there are none. */
 typedef struct wick_gemm_kernels {
-    wick_gemm_kernel type[2];
+    wick_gemm_kernel type[2], half;
 } wick_gemm_kernels;
 
 extern const wick_gemm_kernels wick_gemm_kernels_ref, wick_gemm_kernels_base, wick_gemm_kernels_avx2, wick_gemm_kernels_avx512;
 
 /* Of the current tier. */
 const wick_gemm_kernel *wick_gemm_kernel_of(wick_ctype type);
+/* The same for products of so many columns, with the same bits: tiles only. */
+const wick_gemm_kernel *wick_gemm_tiles_of(wick_ctype type, int64_t cols);
 /* The height of tiles for an A with this row stride: rows so far apart that all of a tile's lines fall into one set of an L1 cache take
  * lower tiles. */
 int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row);

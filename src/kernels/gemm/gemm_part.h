@@ -2,7 +2,11 @@
 /* The first n elements of a vector, 0 < n <= L: with masks, which are a register's worth only where GEMM_MASKED is 1; without, by a copy. */
 #if WICK_TIER_ID == 3
 #define GEMM_MASKED 1
-#if GEMM_BITS == 32
+#if GEMM_HALF
+typedef __mmask8 GEMM_NAME(mask);
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(load_mask)(GEMM_NAME(mask) m, const GEMM_T *p) { return _mm256_maskz_loadu_ps(m, p); }
+GEMM_INLINE void GEMM_NAME(store_mask)(GEMM_T *p, GEMM_NAME(mask) m, GEMM_NAME(vec) v) { _mm256_mask_storeu_ps(p, m, v); }
+#elif GEMM_BITS == 32
 typedef __mmask16 GEMM_NAME(mask);
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(load_mask)(GEMM_NAME(mask) m, const GEMM_T *p) { return _mm512_maskz_loadu_ps(m, p); }
 GEMM_INLINE void GEMM_NAME(store_mask)(GEMM_T *p, GEMM_NAME(mask) m, GEMM_NAME(vec) v) { _mm512_mask_storeu_ps(p, m, v); }

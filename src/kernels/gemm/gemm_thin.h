@@ -155,7 +155,7 @@ GEMM_INLINE void GEMM_NAME(square)(const char *from, int64_t bytes, int64_t thre
     for (int g = 0; g < 16; g += 4, from += 4 * bytes) {
         GEMM_HIDE(from);
         GEMM_UNROLL
-        for (int q = 0; q < 4; q++) u[g + q] = _mm512_maskz_loadu_ps(mask, from + (q == 3 ? three : q * bytes));
+        for (int q = 0; q < 4; q++) u[g + q] = mask == 0xffff ? _mm512_loadu_ps(from + (q == 3 ? three : q * bytes)) : _mm512_maskz_loadu_ps(mask, from + (q == 3 ? three : q * bytes));
     }
     GEMM_UNROLL
     for (int i = 0; i < 16; i += 2) {

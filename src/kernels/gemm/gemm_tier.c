@@ -61,6 +61,7 @@ enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
 #define GEMM_TILE_TEXT_64 "_6x4_"
 #endif
 
+#define GEMM_HALF    0
 #define GEMM_T       float
 #define GEMM_BITS    32
 #define GEMM_BITS_T  int32_t
@@ -69,10 +70,21 @@ enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
 #include "kernels/gemm/gemm_part.h"
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/gemm/gemm_thin.h"
+#undef GEMM_NAME
+#if WICK_TIER_ID == 3
+#undef GEMM_HALF
+#define GEMM_HALF    1
+#define GEMM_NAME(x) x##_half
+#include "kernels/gemm/gemm_vec.h"
+#include "kernels/gemm/gemm_part.h"
+#include "kernels/gemm/gemm_tile.h"
+#undef GEMM_HALF
+#define GEMM_HALF 0
+#undef GEMM_NAME
+#endif
 #undef GEMM_T
 #undef GEMM_BITS
 #undef GEMM_BITS_T
-#undef GEMM_NAME
 #define GEMM_T       double
 #define GEMM_BITS    64
 #define GEMM_BITS_T  int64_t
@@ -97,7 +109,9 @@ enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
             GEMM_NAME_OF(type, "tn", tile), GEMM_NAME_OF(type, "tt", tile), GEMM_NAME_OF(type, "ts", tile),            \
             GEMM_NAME_OF(type, "sn", tile), GEMM_NAME_OF(type, "st", tile), GEMM_NAME_OF(type, "ss", tile)             \
     }
-const wick_gemm_kernels GEMM_CAT(wick_gemm_kernels_, WICK_TIER_NAME) = {{
-    {.names = GEMM_NAMES("f32", GEMM_TILE_TEXT_32), GEMM_FIELDS(4, f32)},
-    {.names = GEMM_NAMES("f64", GEMM_TILE_TEXT_64), GEMM_FIELDS(8, f64)},
-}};
+const wick_gemm_kernels GEMM_CAT(wick_gemm_kernels_, WICK_TIER_NAME) = {
+    .type = {{.names = GEMM_NAMES("f32", GEMM_TILE_TEXT_32), GEMM_FIELDS(4, f32)}, {.names = GEMM_NAMES("f64", GEMM_TILE_TEXT_64), GEMM_FIELDS(8, f64)}},
+#if WICK_TIER_ID == 3
+    .half = {.elem = 4, .lanes = L_half, .mr = WICK_GEMM_MR, .nr = L_half, .masks = true, .tiles = tiles_half},
+#endif
+};

@@ -1,7 +1,7 @@
 /* gemm_tile.h: the register tile and the packing of one type. Included by gemm_tier.c once per type. */
 
 #undef GEMM_SQUARES
-#define GEMM_SQUARES (WICK_TIER_ID == 3 && GEMM_BITS == 32)
+#define GEMM_SQUARES (WICK_TIER_ID == 3 && GEMM_BITS == 32 && !GEMM_HALF)
 #if GEMM_SQUARES
 /* 8 elements of 16 columns, `bytes` apart: y[p] = element p of each. Half a line of a column is one load: quarters of lines that are a power of two apart meet in one bank of L1. */
 GEMM_INLINE void GEMM_NAME(transpose_16)(const char *src, int64_t bytes, int64_t three, __m512 y[8]) {
@@ -39,6 +39,7 @@ GEMM_INLINE void GEMM_NAME(transpose_16)(const char *src, int64_t bytes, int64_t
 }
 #endif
 
+#if !GEMM_HALF
 /* Columns are contiguous: blocks of LT columns by a chunk of each: few enough columns that their lines stay in L1 even
  * where their distance puts them into one set, long enough chunks for the prefetcher. The last block overlaps the one
  * before it, and so do halves of a block of less than LT columns. */
@@ -110,9 +111,12 @@ static void GEMM_NAME(pack)(int64_t k, int64_t cols, const void *src, int64_t ro
     }
 }
 
+#endif
+
 /* The end of a tile that is not whole vectors of contiguous C: the same operations, row by row or element by element. */
 static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_tile *t, const GEMM_T *acc, int rows, int64_t width) {
     enum { L = GEMM_NAME(L), W = (WICK_GEMM_MR + L - 1) / L * L, MOST = 32 };
+#if !GEMM_HALF
     if (t->c_row == 1 && t->c_col != 1 && rows > 1) { /* of a transpose: by columns, which are contiguous */
         GEMM_T turned[MOST * W];
         wick_gemm_tile u = *t;
@@ -129,6 +133,7 @@ static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_til
         }
         return;
     }
+#endif
     const GEMM_T *bias = t->bias;
     for (int i = 0; i < rows; i++, acc += width) {
         GEMM_T *c = (GEMM_T *)t->c + i * t->c_row;
@@ -292,9 +297,14 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         if (rows > 2 || t->piece_at) GEMM_NAME(tile)(t, rows, vecs, true);                                             \
         else GEMM_NAME(tile)(t, rows, vecs, false);                                                                    \
     }
-GEMM_TILES(GEMM_TILE, 1)
-GEMM_TILES(GEMM_TILE, 2)
+#if GEMM_HALF
+#define GEMM_ALL_TILES GEMM_TILES(GEMM_TILE, 1)
+#else
+#define GEMM_ALL_TILES GEMM_TILES(GEMM_TILE, 1) GEMM_TILES(GEMM_TILE, 2)
+#endif
+GEMM_ALL_TILES
 #undef GEMM_TILE
 #define GEMM_TILE(rows, vecs) GEMM_NAME(tile_##rows##x##vecs),
-static wick_gemm_tile_fn *const GEMM_NAME(tiles)[] = {GEMM_TILES(GEMM_TILE, 1) GEMM_TILES(GEMM_TILE, 2)};
+static wick_gemm_tile_fn *const GEMM_NAME(tiles)[] = {GEMM_ALL_TILES};
+#undef GEMM_ALL_TILES
 #undef GEMM_TILE

@@ -1,14 +1,20 @@
 /* gemm_vec.h: the few vector operations that tiles need and that the compilers' vector types cannot say: broadcast,
  * fused multiply-add, and transposing small blocks. Included once per type with GEMM_T, GEMM_BITS, GEMM_BITS_T and
- * GEMM_NAME defined; the tier comes from WICK_TIER_ID. */
-enum { GEMM_NAME(L) = WICK_GEMM_VEC_BYTES / (int)sizeof(GEMM_T), GEMM_NAME(QUAD) = 16 / (int)sizeof(GEMM_T) };
-typedef GEMM_T GEMM_NAME(vec) __attribute__((vector_size(WICK_GEMM_VEC_BYTES)));
-typedef GEMM_T GEMM_NAME(vecu) __attribute__((vector_size(WICK_GEMM_VEC_BYTES), aligned(sizeof(GEMM_T)), may_alias));
+ * GEMM_NAME defined; the tier comes from WICK_TIER_ID. GEMM_HALF: vectors of half the tier's length, of AVX-512 only. */
+#undef GEMM_VEC_BYTES
+#if GEMM_HALF
+#define GEMM_VEC_BYTES (WICK_GEMM_VEC_BYTES / 2)
+#else
+#define GEMM_VEC_BYTES WICK_GEMM_VEC_BYTES
+#endif
+enum { GEMM_NAME(L) = GEMM_VEC_BYTES / (int)sizeof(GEMM_T), GEMM_NAME(QUAD) = 16 / (int)sizeof(GEMM_T) };
+typedef GEMM_T GEMM_NAME(vec) __attribute__((vector_size(GEMM_VEC_BYTES)));
+typedef GEMM_T GEMM_NAME(vecu) __attribute__((vector_size(GEMM_VEC_BYTES), aligned(sizeof(GEMM_T)), may_alias));
 
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(load)(const GEMM_T *p) { return *(const GEMM_NAME(vecu) *)p; }
 GEMM_INLINE void GEMM_NAME(store)(GEMM_T *p, GEMM_NAME(vec) v) { *(GEMM_NAME(vecu) *)p = v; }
 
-#if WICK_TIER_ID == 3
+#if WICK_TIER_ID == 3 && !GEMM_HALF
 #if GEMM_BITS == 32
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(float x) { return _mm512_set1_ps(x); }
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) {
@@ -20,7 +26,7 @@ GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GE
     return _mm512_fmadd_pd(a, b, c);
 }
 #endif
-#elif WICK_TIER_ID == 2
+#elif WICK_TIER_ID >= 2
 #if GEMM_BITS == 32
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(float x) { return _mm256_set1_ps(x); }
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) {
@@ -45,18 +51,24 @@ GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(GEMM_T x) { return x - (GEMM_NAME(vec
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) { return a * b + c; }
 #endif
 
-/* max(x, 0) in which NaN stays, as the table of elementwise ops says it: x < 0 ? 0 : x. */
+/* max(x, 0) in which NaN and -0 stay, as the table of elementwise ops says it: x < 0 ? 0 : x; the CPU's maximum is its second operand where they are equal or one is NaN. */
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(relu)(GEMM_NAME(vec) x) {
-    typedef GEMM_BITS_T bits __attribute__((vector_size(WICK_GEMM_VEC_BYTES)));
+#if WICK_TIER_ID == 3 && !GEMM_HALF
+    return GEMM_BITS == 32 ? (GEMM_NAME(vec))_mm512_max_ps(_mm512_setzero_ps(), (__m512)x) : (GEMM_NAME(vec))_mm512_max_pd(_mm512_setzero_pd(), (__m512d)x);
+#elif WICK_TIER_ID >= 2
+    return GEMM_BITS == 32 ? (GEMM_NAME(vec))_mm256_max_ps(_mm256_setzero_ps(), (__m256)x) : (GEMM_NAME(vec))_mm256_max_pd(_mm256_setzero_pd(), (__m256d)x);
+#else
+    typedef GEMM_BITS_T bits __attribute__((vector_size(GEMM_VEC_BYTES)));
     return (GEMM_NAME(vec))((bits)x & ~(bits)(x < 0));
+#endif
 }
 
 /* Transposing works on vectors of at most 32 bytes: shuffles of 64 bytes cost twice as much where it was measured (Zen
  * 4). */
-enum { GEMM_NAME(LT) = WICK_MIN(WICK_GEMM_VEC_BYTES, 32) / (int)sizeof(GEMM_T) };
-typedef GEMM_T GEMM_NAME(tvec) __attribute__((vector_size(WICK_MIN(WICK_GEMM_VEC_BYTES, 32))));
+enum { GEMM_NAME(LT) = WICK_MIN(GEMM_VEC_BYTES, 32) / (int)sizeof(GEMM_T) };
+typedef GEMM_T GEMM_NAME(tvec) __attribute__((vector_size(WICK_MIN(GEMM_VEC_BYTES, 32))));
 typedef GEMM_T GEMM_NAME(tvecu)
-    __attribute__((vector_size(WICK_MIN(WICK_GEMM_VEC_BYTES, 32)), aligned(sizeof(GEMM_T)), may_alias));
+    __attribute__((vector_size(WICK_MIN(GEMM_VEC_BYTES, 32)), aligned(sizeof(GEMM_T)), may_alias));
 
 /* 16 bytes of column `src` and, in the high half of a 32-byte vector, 16 bytes of what is `high` elements on. */
 GEMM_INLINE GEMM_NAME(tvec) GEMM_NAME(load_pair)(const GEMM_T *src, int64_t high) {
