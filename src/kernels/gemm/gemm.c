@@ -199,7 +199,9 @@ void wick_gemm_prepare(wick_gemm *g) {
     } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool turned_b = v.b_col != 1, far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
-        const bool large = (double)v.k * (double)v.n * (double)elem >= (double)tuning->gemm_share_bytes, share = down > 1 && !(g->how & GEMM_SWAP);
+        /* In place, vectors of rows that aren't whole lines lie in two. */
+        const bool large = b_row % WICK_GEMM_LINE != 0 && (double)v.k * (double)v.n * (double)elem >= (double)tuning->gemm_share_bytes;
+        const bool share = down > 1 && !(g->how & GEMM_SWAP);
         if (share && (turned_b || far_rows || large))
             g->how |= GEMM_SHARE_B, panel = false;
         else if (turned_b || far_rows)
