@@ -220,7 +220,7 @@ void wick_gemm_prepare(wick_gemm *g) {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool turned_b = v.b_col != 1, far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
         const bool share = down > 1 && !(g->how & GEMM_SWAP);
-        if (share && (turned_b || far_rows || large))
+        if (share && (turned_b || far_rows || (large && b_row % WICK_GEMM_LINE != 0))) /* in place, vectors of rows that aren't whole lines lie in two */
             g->how |= GEMM_SHARE_B, panel = false;
         else if (turned_b || far_rows)
             g->how |= GEMM_PACK_B, panel = true;
