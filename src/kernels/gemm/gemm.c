@@ -238,9 +238,10 @@ void wick_gemm_pack_in_tasks(wick_gemm *g) {
     const wick_tuning *tuning = wick_tuning_now();
     const gemm_view v = gemm_view_of(g, g->how);
     const int64_t panels = ceil_div(v.n, q->nr), want = WICK_MIN(1 + (int64_t)((double)v.m * (double)v.n * (double)(v.k + 8) / (double)tuning->gemm_task_work), WICK_GEMM_FEW_TASKS);
-    if ((double)v.m * (double)v.k * (double)q->elem > WICK_GEMM_OWN_A || v.a_col != 1 || panels < want / 2) return;
-    const int64_t across = WICK_MAX(WICK_MIN(panels, want), ceil_div(v.n, WICK_GEMM_NC));
-    g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), q->nr);
+    const int64_t across = WICK_MAX(WICK_MIN(panels, want), ceil_div(v.n, WICK_GEMM_NC)), nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), q->nr);
+    const double passed = (double)v.m * (double)(nc > q->nr ? WICK_MIN(g->kc, v.k) : v.k) * (double)q->elem; /* of A, by one panel after the other */
+    if (passed > WICK_GEMM_OWN_A || v.a_col != 1 || panels < want / 2) return;
+    g->nc = nc;
     g->mc = v.m;
     g->tasks = ceil_div(v.n, g->nc);
     g->tasks_pack = 0;

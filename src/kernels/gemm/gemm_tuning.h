@@ -83,7 +83,8 @@ enum { WICK_GEMM_PACK_A_PANELS = 3 };
  * faster packed (256 x 1000 x 1000, 384 x 600 x 600). */
 enum { WICK_GEMM_FAR_ROWS = 4096, WICK_GEMM_FAR_TILES = 8, WICK_GEMM_LINE = 64 };
 
-/* Bytes of A up to which tasks take all rows and pack columns of B for themselves: A stays in L2 while panels pass. On Zen 4 256 x 512 x 784 (784 KiB) takes 3 to 6 % longer so on one thread. */
+/* Bytes of A up to which tasks take all rows and pack columns of B for themselves: of all of k, or of a block of it where a task has several panels. A stays in L2 while panels pass. On
+ * Zen 4 256 x 512 x 784 (784 KiB) takes 3 to 6 % longer so on one thread. */
 enum { WICK_GEMM_OWN_A = 512 << 10 };
 
 /* Elements that one task of stage 0 packs, at least. */
