@@ -570,6 +570,11 @@ static void clip_taps(const wick_convolution *c, const conv_state *s, int64_t ro
     *end = WICK_MAX(first, lo < rows ? WICK_MIN(x->taps, (rows - 1 - lo) / x->tap_at + 1) : 0) * pieces;
 }
 
+/* Of all images that FORWARD or DATA make. */
+static int64_t result_bytes(const wick_convolution *c) {
+    return c->batch * c->groups * (c->what == WICK_CONV_DATA ? c->ci * product(c->in) : c->co * product(c->out)) * c->code->elem;
+}
+
 /* Outputs of the box in one panel of columns, width of them. t: columns, and where they go: pixels that are c_row apart, to where they are in the image from dst on; `whole`: side by side. */
 static void correlate_panel(const wick_convolution *c, const conv_state *s, wick_gemm_tile t, int64_t width, bool whole, bool finite, bool relu, const char *src, const char *packed, char *dst) {
     const wick_gemm_kernel *q = c->gemm;
@@ -578,6 +583,7 @@ static void correlate_panel(const wick_convolution *c, const conv_state *s, wick
     const int64_t elem = q->elem, to_pixel = c->groups * (c->what == WICK_CONV_DATA ? c->ci : c->co);
     t.a_row = b->axis[2].step * s->pixel;
     t.a_col = t.c_col = 1;
+    t.far = wick_gemm_c_is_far(result_bytes(c));
     t.b_row = width;
     const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, t.a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
     wick_gemm_tile_fn *const *code = q->tiles + (width / q->lanes - 1) * q->mr;
@@ -616,7 +622,7 @@ static void correlate_pixels(const wick_convolution *c, const conv_state *s, int
     const wick_gemm_kernel *q = c->gemm;
     const conv_box *b = &s->box;
     const int64_t elem = q->elem, outputs = c->what == WICK_CONV_DATA ? c->ci : c->co, panels = end_panel - first_panel;
-    wick_gemm_tile t = {.k = s->run, .a_row = b->axis[2].step * s->pixel, .a_col = 1, .c_row = b->axis[2].dst_step * c->groups * outputs, .c_col = 1, .bias_mode = bias ? 1 : 0, .relu = c->relu};
+    wick_gemm_tile t = {.k = s->run, .a_row = b->axis[2].step * s->pixel, .a_col = 1, .c_row = b->axis[2].dst_step * c->groups * outputs, .c_col = 1, .bias_mode = bias ? 1 : 0, .relu = c->relu, .far = wick_gemm_c_is_far(result_bytes(c))};
     const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, t.a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
     t.a = src + (s->rows[0] + s->taps[0]) * elem;
     for (int64_t i = 0, n; i < tiles; i++) {
@@ -750,7 +756,7 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
         for (int64_t o = 0; o < c->co; o += q->nr) {
             const int64_t cols = WICK_MIN(q->nr, c->co - o), vecs = ceil_div(cols, q->lanes);
             wick_gemm_tile t = {.k = p.k, .pieces = p.n, .piece_at = s->rows + p.first, .a_row = 1, .a_col = a_col, .b = y + ((p.first * b->n[2] + p.from) * y_pixel + o) * elem,
-                                .b_row = y_pixel, .c_row = c->co, .c_col = 1, .cols = cols, .add = add};
+                                .b_row = y_pixel, .c_row = c->co, .c_col = 1, .cols = cols, .add = add, .far = wick_gemm_c_is_far(product(c->kernel) * c->ci * c->co * elem)};
             if (cols % q->lanes) { /* whole vectors of it may not be readable */
                 q->pack(p.n * p.k, cols, t.b, y_pixel, 1, s->panel, q->nr);
                 t.b = s->panel;

@@ -57,6 +57,8 @@ static bool share_sets(const wick_gemm_kernel *q, int64_t distance) {
 
 int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row) { return share_sets(q, a_row) ? WICK_MIN(q->mr, WICK_GEMM_SET_ROWS) : q->mr; }
 
+bool wick_gemm_c_is_far(int64_t bytes) { return bytes > WICK_GEMM_NEAR_C; }
+
 /* Bytes of a task's packed block of A: [tile][k][mr rounded up to whole vectors]. */
 static size_t gemm_packed_a(const wick_gemm *g, const gemm_view *v) {
     const wick_gemm_kernel *q = g->kernel;
@@ -322,7 +324,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     const int64_t height = tiles == 1 ? r1 - r0 : (r1 - r0) / tiles, taller = r1 - r0 - height * tiles;
     const int64_t a_width = (int64_t)WICK_ALIGN_UP(q->mr, lanes);
     char *const packed_a = g->how & GEMM_PACK_A ? scratch + g->scratch - gemm_packed_a(g, v) : NULL;
-    wick_gemm_tile t = {.c_row = v->c_row, .c_col = v->c_col};
+    wick_gemm_tile t = {.c_row = v->c_row, .c_col = v->c_col, .far = wick_gemm_c_is_far(v->m * v->n * elem)};
     int64_t k0 = 0;
     do { /* once for k = 0 */
         const int64_t k = WICK_MIN(g->kc, v->k - k0);

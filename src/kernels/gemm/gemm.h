@@ -22,7 +22,7 @@ typedef struct wick_gemm_tile {
     const void *b; /* rows contiguous, without masks readable to a whole number of vectors */
     int64_t b_row; /* thin_columns: the distance of columns */
     int64_t k_block; /* thin_columns: k is summed in blocks of this many */
-    bool far;      /* thin kernels: B is in no near cache */
+    bool far;      /* thin kernels: B is in no near cache; tiles: C is in none, and asked for first */
     bool crowded;  /* thin_columns: B is in memory, and columns share sets of L1 */
     void *c;
     int64_t c_row, c_col;
@@ -76,5 +76,7 @@ const wick_gemm_kernel *wick_gemm_tiles_of(wick_ctype type, int64_t cols);
 /* The height of tiles for an A with this row stride: rows so far apart that all of a tile's lines fall into one set of an L1 cache take
  * lower tiles. */
 int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row);
+/* Whether a C of so many bytes is worth asking for while its sums are made. */
+bool wick_gemm_c_is_far(int64_t bytes);
 
 #endif

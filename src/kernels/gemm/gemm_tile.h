@@ -198,6 +198,43 @@ GEMM_INLINE int64_t GEMM_NAME(steps)(GEMM_NAME(vec) *acc, const GEMM_T **a, int6
     return p;
 }
 
+/* What follows the sums of rows [row, row + rows) of C from c on, whose vectors are whole but for the last, and their stores. */
+GEMM_INLINE void GEMM_NAME(finish)(const wick_gemm_tile *t, GEMM_NAME(vec) *acc, GEMM_T *c, const GEMM_T *bias, int64_t c_row, GEMM_NAME(mask) mask, int row, const int rows, const int vecs) {
+    enum { L = GEMM_NAME(L) };
+    if (t->add) {
+        GEMM_T *from = c;
+        GEMM_UNROLL
+        for (int i = 0; i < rows; i++, from += c_row) {
+            GEMM_HIDE(from); /* one address */
+            GEMM_UNROLL
+            for (int v = 0; v < vecs; v++) acc[i * vecs + v] = (v + 1 < vecs ? GEMM_NAME(load)(from + v * L) : GEMM_NAME(load_mask)(mask, from + v * L)) + acc[i * vecs + v];
+        }
+    }
+    if (t->bias_mode == 1) {
+        GEMM_NAME(vec) bv[GEMM_WIDEST];
+        if (rows == 1) GEMM_HIDE(bias); /* or loads of one row become registers of all */
+        GEMM_UNROLL
+        for (int v = 0; v < vecs - 1; v++) bv[v] = GEMM_NAME(load)(bias + v * L);
+        bv[vecs - 1] = GEMM_NAME(load_mask)(mask, bias + (vecs - 1) * L);
+        GEMM_UNROLL
+        for (int i = 0; i < rows * vecs; i++) acc[i] += bv[i % vecs];
+    } else if (t->bias_mode == 2) {
+        GEMM_UNROLL
+        for (int i = 0; i < rows * vecs; i++) acc[i] += GEMM_NAME(set1)(bias[row + i / vecs]);
+    }
+    if (t->relu) {
+        GEMM_UNROLL
+        for (int i = 0; i < rows * vecs; i++) acc[i] = GEMM_NAME(relu)(acc[i]);
+    }
+    GEMM_UNROLL
+    for (int i = 0; i < rows; i++, c += c_row) {
+        GEMM_HIDE(c);
+        GEMM_UNROLL
+        for (int v = 0; v < vecs - 1; v++) GEMM_NAME(store)(c + v * L, acc[i * vecs + v]);
+        GEMM_NAME(store_mask)(c + (vecs - 1) * L, mask, acc[i * vecs + vecs - 1]);
+    }
+}
+
 /* rows, vecs and pieces are constants at every call, so that the loops unroll and acc lives in registers. pieces: A may come in pieces. With masks,
  * the last vector of B and of C ends where the columns do. */
 GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const int vecs, const bool pieces) {
@@ -214,7 +251,7 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
     const GEMM_T *b = t->b, *a[(WICK_GEMM_MR + 2) / 3];
     const char *ahead = t->ahead ? t->ahead : t->b; /* or what is near */
     const int64_t ahead_step = t->ahead_step;
-    if (t->c_col == 1) { /* C may be far, and is wanted after all steps */
+    if (t->far && t->c_col == 1) { /* it is wanted after all steps */
         const GEMM_T *c = t->c;
         GEMM_UNROLL
         for (int i = 0; i < rows; i++, c += t->c_row) {
@@ -224,11 +261,14 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         }
     }
     const int64_t *piece_at = pieces ? t->piece_at : NULL, n_pieces = piece_at ? t->pieces : 1;
+    /* Whole vectors of contiguous C. In large tiles the last step goes row by row with what follows it, so that the stores of one row go beside the arithmetic of others. */
+    const bool by_rows = GEMM_STEPS > 1 && vecs == WICK_GEMM_NV && rows >= WICK_GEMM_MR / 2;
+    const bool in_place = t->c_col == 1 && (GEMM_MASKED ? t->cols > (vecs - 1) * L : whole) && (!by_rows || (n_pieces > 0 && t->k > 0));
     for (int64_t piece = 0; piece < n_pieces; piece++) {
         const GEMM_T *from = (const GEMM_T *)t->a + (piece_at ? piece_at[piece] : 0);
         GEMM_UNROLL
         for (int i = 0; i < (rows + 2) / 3; i++) a[i] = from + 3 * i * a_row;
-        int64_t p = t->k;
+        int64_t p = t->k - (by_rows && in_place && piece + 1 == n_pieces);
         if (GEMM_STEPS > 1 && rows >= WICK_GEMM_MR / 2 && whole) {
             if (a_col == 1)
                 p = GEMM_NAME(steps)(acc, a, a_row, 1, &b, b_row, &ahead, ahead_step, p, rows, vecs);
@@ -248,7 +288,7 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         }
     }
 
-    if (__builtin_expect(t->c_col != 1 || (GEMM_MASKED ? t->cols <= (vecs - 1) * L : t->cols != vecs * L), 0)) {
+    if (__builtin_expect(!in_place, 0)) {
         GEMM_T sums[GEMM_ACCUMULATORS * L];
         GEMM_UNROLL
         for (int i = 0; i < rows * vecs; i++) GEMM_NAME(store)(sums + i * L, acc[i]);
@@ -258,36 +298,21 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
     GEMM_T *c = t->c;
     const GEMM_T *bias = t->bias;
     const int64_t c_row = t->c_row;
-    if (t->add) {
+    if (by_rows) {
+        vec bv[WICK_GEMM_NV];
+        GEMM_UNROLL
+        for (int v = 0; v < vecs - 1; v++) bv[v] = GEMM_NAME(load)(b + v * L);
+        bv[vecs - 1] = GEMM_NAME(load_mask)(mask, b + (vecs - 1) * L);
         GEMM_UNROLL
         for (int i = 0; i < rows; i++, c += c_row) {
-            GEMM_HIDE(c);
+            const vec x = GEMM_NAME(set1)(a[i / 3][(i % 3) * a_row]);
+            vec *sum = acc + i * vecs;
             GEMM_UNROLL
-            for (int v = 0; v < vecs; v++) acc[i * vecs + v] = (v + 1 < vecs ? GEMM_NAME(load)(c + v * L) : GEMM_NAME(load_mask)(mask, c + v * L)) + acc[i * vecs + v];
+            for (int v = 0; v < vecs; v++) sum[v] = GEMM_NAME(fma)(x, bv[v], sum[v]);
+            GEMM_NAME(finish)(t, sum, c, bias, c_row, mask, i, 1, vecs);
         }
-        c = t->c;
-    }
-    if (t->bias_mode == 1) {
-        vec bv[GEMM_WIDEST];
-        GEMM_UNROLL
-        for (int v = 0; v < vecs - 1; v++) bv[v] = GEMM_NAME(load)(bias + v * L);
-        bv[vecs - 1] = GEMM_NAME(load_mask)(mask, bias + (vecs - 1) * L);
-        GEMM_UNROLL
-        for (int i = 0; i < rows * vecs; i++) acc[i] += bv[i % vecs];
-    } else if (t->bias_mode == 2) {
-        GEMM_UNROLL
-        for (int i = 0; i < rows * vecs; i++) acc[i] += GEMM_NAME(set1)(bias[i / vecs]);
-    }
-    if (t->relu) {
-        GEMM_UNROLL
-        for (int i = 0; i < rows * vecs; i++) acc[i] = GEMM_NAME(relu)(acc[i]);
-    }
-    GEMM_UNROLL
-    for (int i = 0; i < rows; i++, c += c_row) {
-        GEMM_HIDE(c);
-        GEMM_UNROLL
-        for (int v = 0; v < vecs - 1; v++) GEMM_NAME(store)(c + v * L, acc[i * vecs + v]);
-        GEMM_NAME(store_mask)(c + (vecs - 1) * L, mask, acc[i * vecs + vecs - 1]);
+    } else {
+        GEMM_NAME(finish)(t, acc, c, bias, c_row, mask, 0, rows, vecs);
     }
 }
 

@@ -78,7 +78,7 @@ static void run_panels(const wick_int4 *p, const wick_int4_data *d, int64_t r0, 
             const int64_t cols = WICK_MIN(q->nr, c1 - col);
             p->kernel->panel(p, d, col, cols, k0, k, panel, q->nr);
             wick_gemm_tile t = {.k = k, .a_row = p->k, .a_col = 1, .b = panel, .b_row = q->nr, .c_row = p->n, .c_col = 1, .cols = cols, .add = k0 > 0,
-                                .bias = d->bias ? (const float *)d->bias + col : NULL, .bias_mode = d->bias && last};
+                                .bias = d->bias ? (const float *)d->bias + col : NULL, .bias_mode = d->bias && last, .far = wick_gemm_c_is_far(p->m * p->n * (int64_t)sizeof(float))};
             wick_gemm_tile_fn *const *const by_rows = q->tiles + (cols <= q->lanes ? 0 : ceil_div(cols, q->lanes) - 1) * q->mr - 1;
             for (int64_t i = 0, row = r0, rows; i < tiles; i++, row += rows) {
                 rows = height + (i < taller);
