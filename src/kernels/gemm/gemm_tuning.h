@@ -59,7 +59,7 @@ enum { WICK_GEMM_NARROW_A = 512 << 10, WICK_GEMM_NARROW_COLUMNS = 256, WICK_GEMM
  * kernels/tuning.c: they may differ from machine to machine. What convolutions count in, which cut some of their sums by it: 20 us of one core with AVX-512. */
 enum { WICK_GEMM_TASK_WORK = 800000, WICK_GEMM_MAX_TASKS = 64 };
 
-/* Bytes of a C that L2 keeps: asking for its lines costs a tile of 14 x 32 some 25 cycles. */
+/* Bytes of a C that L2 keeps (Zen 4, 1 MB): asking for its lines costs a tile of 14 x 32 some 25 cycles. */
 enum { WICK_GEMM_NEAR_C = 256 << 10 };
 
 /* The most columns of a task's block of C. */
