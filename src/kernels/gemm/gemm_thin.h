@@ -150,27 +150,14 @@ typedef GEMM_NAME(vec) GEMM_NAME(group);
 typedef GEMM_NAME(vecu) GEMM_NAME(groupu);
 /* y[i] = element i of 16 columns, `bytes` apart, of which `mask` are read: a line of each at once. */
 GEMM_INLINE void GEMM_NAME(square)(const char *from, int64_t bytes, int64_t three, __mmask16 mask, __m512 y[16]) {
-    __m512 t[16], u[16];
+    __m512 u[16];
     GEMM_UNROLL
     for (int g = 0; g < 16; g += 4, from += 4 * bytes) {
         GEMM_HIDE(from);
         GEMM_UNROLL
         for (int q = 0; q < 4; q++) u[g + q] = mask == 0xffff ? _mm512_loadu_ps(from + (q == 3 ? three : q * bytes)) : _mm512_maskz_loadu_ps(mask, from + (q == 3 ? three : q * bytes));
     }
-    GEMM_UNROLL
-    for (int i = 0; i < 16; i += 2) {
-        t[i] = _mm512_unpacklo_ps(u[i], u[i + 1]);
-        t[i + 1] = _mm512_unpackhi_ps(u[i], u[i + 1]);
-    }
-    GEMM_UNROLL
-    for (int i = 0; i < 16; i += 4) { /* u[i + r]: element r of each 16 bytes, of columns i to i + 3 */
-        GEMM_UNROLL
-        for (int h = 0; h < 2; h++) {
-            const __m512d two = _mm512_castps_pd(t[i + h]), more = _mm512_castps_pd(t[i + 2 + h]);
-            u[i + 2 * h] = _mm512_castpd_ps(_mm512_unpacklo_pd(two, more));
-            u[i + 2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(two, more));
-        }
-    }
+    GEMM_NAME(transpose_quads)(u, 16);
     GEMM_UNROLL
     for (int r = 0; r < 4; r++) {
         const __m512 a = _mm512_shuffle_f32x4(u[r], u[4 + r], 0x44), b = _mm512_shuffle_f32x4(u[r], u[4 + r], 0xee);

@@ -3,9 +3,21 @@
 #undef GEMM_SQUARES
 #define GEMM_SQUARES (WICK_TIER_ID == 3 && GEMM_BITS == 32 && !GEMM_HALF)
 #if GEMM_SQUARES
+/* Of each four vectors the 4 x 4 elements in each 16 bytes are transposed: u[4 i + r] = element r of vectors 4 i to 4 i + 3. n is a constant at every call. */
+GEMM_INLINE void GEMM_NAME(transpose_quads)(__m512 *u, const int n) {
+    GEMM_UNROLL
+    for (int g = 0; g < n; g += 4) {
+        const __m512d low = _mm512_castps_pd(_mm512_unpacklo_ps(u[g], u[g + 1])), high = _mm512_castps_pd(_mm512_unpackhi_ps(u[g], u[g + 1]));
+        const __m512d low2 = _mm512_castps_pd(_mm512_unpacklo_ps(u[g + 2], u[g + 3])), high2 = _mm512_castps_pd(_mm512_unpackhi_ps(u[g + 2], u[g + 3]));
+        u[g] = _mm512_castpd_ps(_mm512_unpacklo_pd(low, low2));
+        u[g + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, low2));
+        u[g + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high, high2));
+        u[g + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high, high2));
+    }
+}
 /* 8 elements of 16 columns, `bytes` apart: y[p] = element p of each. Half a line of a column is one load: quarters of lines that are a power of two apart meet in one bank of L1. */
 GEMM_INLINE void GEMM_NAME(transpose_16)(const char *src, int64_t bytes, int64_t three, __m512 y[8]) {
-    __m512 u[8], t[8];
+    __m512 u[8];
     GEMM_UNROLL
     for (int g = 0; g < 8; g += 4, src += 8 * bytes) { /* columns 0 to 3 beside 4 to 7, 8 to 11 beside 12 to 15 */
         const char *second = src + 4 * bytes;
@@ -17,20 +29,7 @@ GEMM_INLINE void GEMM_NAME(transpose_16)(const char *src, int64_t bytes, int64_t
             u[g + q] = _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps((const float *)(const void *)(src + at))), _mm256_loadu_ps((const float *)(const void *)(second + at)), 1);
         }
     }
-    GEMM_UNROLL
-    for (int g = 0; g < 8; g += 4) {
-        GEMM_UNROLL
-        for (int q = 0; q < 4; q += 2) {
-            t[g + q] = _mm512_unpacklo_ps(u[g + q], u[g + q + 1]);
-            t[g + q + 1] = _mm512_unpackhi_ps(u[g + q], u[g + q + 1]);
-        }
-        GEMM_UNROLL
-        for (int h = 0; h < 2; h++) {
-            const __m512d two = _mm512_castps_pd(t[g + h]), more = _mm512_castps_pd(t[g + 2 + h]);
-            u[g + 2 * h] = _mm512_castpd_ps(_mm512_unpacklo_pd(two, more));
-            u[g + 2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(two, more));
-        }
-    }
+    GEMM_NAME(transpose_quads)(u, 8);
     GEMM_UNROLL
     for (int p = 0; p < 4; p++) {
         y[p] = _mm512_shuffle_f32x4(u[p], u[4 + p], 0x88);
