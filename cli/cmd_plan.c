@@ -60,6 +60,17 @@ static int predict(view *v) {
     return CLI_OK;
 }
 
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+/* Is name in a list with commas? */
+static bool names(const char *list, const char *name) {
+    for (size_t length; *list; list += length + (list[length] == ',')) {
+        length = strcspn(list, ",");
+        if (strlen(name) == length && memcmp(list, name, length) == 0) return true;
+    }
+    return false;
+}
+
 /* ---- measuring ------------------------------------------------------------------------------------------------------------------------ */
 
 /* A plan with what it runs on. */
@@ -138,8 +149,39 @@ static int run_plan(view *v, const bound *b, samples *kernels, samples *whole) {
     return CLI_OK;
 }
 
-/* What the plan without a pass takes more, by the model and as measured, in runs of both in turn. */
-static int race_without(view *v, const bound *with, gain *g) {
+static bool same_kernel(const wick_plan_kernel *a, const wick_plan_kernel *b) {
+    return strcmp(a->name, b->name) == 0 && strcmp(a->ops, b->ops) == 0 && same_text(a->place, b->place) && a->bytes == b->bytes && a->predicted_seconds == b->predicted_seconds;
+}
+
+/* Which kernels of either plan are not in the other one: of a's, then of b's. NULL: out of memory. */
+static bool *differing(const bound *a, const bound *b) {
+    const int n = b->info.kernels;
+    bool *differ = malloc((size_t)a->info.kernels + (size_t)n + 1), *of_b = differ + a->info.kernels;
+    if (!differ) return NULL;
+    memset(differ, true, (size_t)a->info.kernels + (size_t)n);
+    for (int i = 0, at = 0; i < a->info.kernels; i++) {
+        const wick_plan_kernel k = wick_plan_kernel_at(a->p->plan, i);
+        for (int tried = 0; tried < n; tried++, at = (at + 1) % n) { /* from where the last one was */
+            const wick_plan_kernel other = wick_plan_kernel_at(b->p->plan, at);
+            if (!of_b[at] || !same_kernel(&k, &other)) continue;
+            differ[i] = of_b[at] = false;
+            break;
+        }
+    }
+    return differ;
+}
+
+/* Seconds of the kernels that differ in the last run. */
+static double within(const bound *b, const bool *differ) {
+    int64_t ns = 0;
+    for (int i = 0; i < b->info.kernels; i++)
+        if (differ[i]) ns += wick_workspace_kernel_ns(b->space, i, NULL);
+    return (double)ns * 1e-9;
+}
+
+/* What the plan without a pass, or without one decision (fuse:3), takes more, by the model and as measured in runs of both in turn: of a decision
+ * in the kernels that it changes. */
+static int race_without(view *v, const bound *with, gain *g, bool decision, double seconds) {
     char without[512];
     cli_options o = *v->o;
     planned p = {0};
@@ -149,22 +191,54 @@ static int race_without(view *v, const bound *with, gain *g) {
     o.without = without;
     int code = planned_open(&p, &o, v->p.ctx);
     if (code == CLI_OK) code = bind(&b, &p);
+    bool *differ = code == CLI_OK ? differing(with, &b) : NULL;
+    if (code == CLI_OK && !differ) code = talk_fail(CLI_FAILED, "out of memory");
     const double start = now_seconds();
     g->decided = code == CLI_OK && (b.info.kernels != v->info.kernels || b.info.predicted_seconds != v->info.predicted_seconds);
-    for (int i = -2; code == CLI_OK && g->decided && i < MOST_RUNS && (i < LEAST_RUNS || now_seconds() - start < v->o->time / GAINS); i++) {
-        const double first = run_once(with), second = first < 0 ? -1 : run_once(&b);
+    for (int i = -2; code == CLI_OK && g->decided && i < MOST_RUNS && (i < LEAST_RUNS || now_seconds() - start < seconds); i++) {
+        wick_workspace_profile(with->space, decision);
+        wick_workspace_profile(b.space, decision);
+        double first = run_once(with), second = first < 0 ? -1 : run_once(&b);
         if (second < 0) code = CLI_FAILED;
-        else if (i >= 0 && !samples_add(&more, second - first)) code = talk_fail(CLI_FAILED, "out of memory");
+        if (decision) first = within(with, differ), second = within(&b, differ + v->info.kernels);
+        if (i >= 0 && code == CLI_OK && !samples_add(&more, second - first)) code = talk_fail(CLI_FAILED, "out of memory");
     }
     if (code == CLI_OK && g->decided) {
         samples_sort(&more);
         g->predicted = b.info.predicted_seconds - v->info.predicted_seconds;
         g->measured = stats_quantile(&more, 0.5);
     }
+    free(differ);
     samples_free(&more);
     unbind(&b);
     planned_free(&p);
     return code;
+}
+
+/* What a remark says that its decision saves, in us; below 0: it is of none that was taken. */
+static double said_to_save(const planned_remark *r) {
+    const char *save = strncmp(r->text, "taken as ", 9) == 0 ? strstr(r->text, "predicted to save ") : NULL;
+    return save ? strtod(save + 18, NULL) : -1;
+}
+
+/* What single decisions save: those of most by the model first, until the time is over. */
+static int race_decisions(view *v, const bound *with) {
+    const double start = now_seconds();
+    for (int code; now_seconds() - start < v->o->time;) {
+        planned_remark *best = NULL;
+        for (size_t i = 0; i < v->p.n_remarks; i++) {
+            planned_remark *r = &v->p.remarks[i];
+            if (!r->measured && said_to_save(r) > (best ? said_to_save(best) : 0)) best = r;
+        }
+        if (!best) break;
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(strchr(best->text, ':') + 1, ":") + (int)(strchr(best->text, ':') + 1 - best->text) - 9, best->text + 9);
+        gain g = {.pass = name};
+        if ((code = race_without(v, with, &g, true, v->o->time / GAINS)) != CLI_OK) return code;
+        best->measured = true;
+        best->saved_seconds = g.measured;
+    }
+    return CLI_OK;
 }
 
 static int measure(view *v) {
@@ -173,10 +247,11 @@ static int measure(view *v) {
     bound b;
     int code = kernels ? bind(&b, &v->p) : talk_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) code = run_plan(v, &b, kernels, &whole);
-    if (code == CLI_OK) wick_workspace_profile(b.space, false);
-    for (int i = 0; i < GAINS && code == CLI_OK; i++) {
+    const bool races = !v->o->max_batch && !v->o->memory_budget && !v->p.dynamic;
+    if (code == CLI_OK && races) code = race_decisions(v, &b);
+    for (int i = 0; i < GAINS && code == CLI_OK && races; i++) {
         v->gains[i].pass = choosers[i];
-        if (!strstr(v->o->without, choosers[i]) && !v->o->max_batch && !v->o->memory_budget && !v->p.dynamic) code = race_without(v, &b, &v->gains[i]);
+        if (!names(v->o->without, choosers[i])) code = race_without(v, &b, &v->gains[i], false, v->o->time / GAINS);
     }
     if (kernels) unbind(&b);
     for (int i = 0; kernels && i < n; i++) samples_free(&kernels[i]);
@@ -231,8 +306,6 @@ static void print_totals(const view *v) {
     if (v->p.dynamic) plan_range_print(&v->p);
 }
 
-static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
-
 /* What passes said of nodes that were recorded where kernel i was, or (-1) elsewhere; each remark once. */
 static void print_remarks(view *v, int i) {
     const char *place = i < 0 ? NULL : v->rows[i].kernel.place;
@@ -247,6 +320,7 @@ static void print_remarks(view *v, int i) {
             times++;
         }
         talk_print("       %s: %s%s%s: %s", r->pass, r->node, i < 0 && r->place ? " at " : "", i < 0 && r->place ? r->place : "", r->text);
+        if (r->measured) printf("; measured: %.3g", r->saved_seconds * 1e6);
         if (times > 1) printf(" (%d times)", times);
         printf("\n");
     }
@@ -374,6 +448,7 @@ static void print_json(const view *v) {
             json_text(&j, "node", r->node);
             json_text(&j, "place", r->place);
             json_text(&j, "text", r->text);
+            if (r->measured) json_real(&j, "saved_seconds", r->saved_seconds, 4);
             json_close(&j, '}');
         }
         json_close(&j, ']');

@@ -93,7 +93,7 @@ static const option_row rows[] = {
     {"train", "", FLAG, L | W | G, "", AT(train), 0, 0, FORGET, "the whole step of training instead: forward, backward, and Adam's update"},
     {"train", "", FLAG, Z, "", AT(train), 0, 0, FORGET, "beside NAME_run also a step of training, NAME_train: forward, backward and update, with weights in RAM"},
     {"loss", "cross-entropy|mse", CHOICE, Z, "cross-entropy", AT(loss), 0, 0, FORGET, "--train: of labels [N], or of targets [N, --classes]"},
-    {"without", "PASSES", TEXT, L | W | G | Z, "", AT(without), 0, 0, FORGET, "leave passes out, by name with commas between: fuse,epilogue"},
+    {"without", "PASSES", TEXT, L | W | G | Z, "", AT(without), 0, 0, FORGET, "leave passes out, by name with commas between: fuse,epilogue; or single decisions that explain numbers: fuse:3"},
     {"classes", "N", INTEGER, I | L | W | G, "10", AT(classes), 1, 1 << 20, FORGET, "how many the network tells apart"},
     {"classes", "N", INTEGER, Z, "10", AT(classes), 1, 1 << 20, FORGET, "how many the network tells apart; --train of a .onnx: it gets a fresh head where it has other outputs. Without it, as many as it has"},
     {"hidden", "SIZES", TEXT, T, "256,128", AT(hidden), 0, 0, FIXED, "widths of the hidden layers"},

@@ -33,7 +33,7 @@ static void hear_remark(void *user, const char *pass, const char *node, const ch
     planned_remark *more = grown(p, p->remarks, p->n_remarks, sizeof *more);
     if (!more) return;
     p->remarks = more;
-    p->remarks[p->n_remarks++] = (planned_remark){copied(p, pass), copied(p, node), copied(p, place), copied(p, text)};
+    p->remarks[p->n_remarks++] = (planned_remark){.pass = copied(p, pass), .node = copied(p, node), .place = copied(p, place), .text = copied(p, text)};
 }
 
 static void hear_graph(void *user, const char *pass, const char *text) {
@@ -54,11 +54,11 @@ static wick_compile_options compiling(planned *p) {
                                   .user = p};
 }
 
-/* Whether all names of a list with commas are of passes that no plan needs. */
+/* Whether all names of a list with commas are of passes that no plan needs, or of decisions, of which the compiler knows whether they are. */
 static bool can_be_left_out(const char *names) {
     for (size_t length; *names; names += length + (names[length] == ',')) {
-        bool known = false, required = false;
         length = strcspn(names, ",");
+        bool known = memchr(names, ':', length), required = false;
         for (int i = 0; i < wick_pass_count(); i++) {
             const wick_pass_info pass = wick_pass_at(i);
             if (strlen(pass.name) == length && memcmp(pass.name, names, length) == 0) known = true, required |= pass.required;
@@ -79,7 +79,7 @@ static int failed(const planned *p, wick_status status) {
     const char *option = talk_compiling(p->ctx, status, &options);
     if (option) return talk_fail(CLI_USAGE, "--%s: %s", option, why);
     if (strstr(why, "no parameter is in the group")) return talk_fail(CLI_USAGE, "%s", why); /* of --freeze or --group */
-    return !can_be_left_out(p->o->without) ? talk_fail(CLI_USAGE, "--without: %s", why) : talk_fail(talk_code(status, p->o->model ? CLI_BAD_FILE : CLI_USAGE), "%s", why);
+    return !can_be_left_out(p->o->without) || strstr(why, "to leave out") ? talk_fail(CLI_USAGE, "--without: %s", why) : talk_fail(talk_code(status, p->o->model ? CLI_BAD_FILE : CLI_USAGE), "%s", why);
 }
 
 /* ---- ONNX files --------------------------------------------------------------------------------------------------------------------- */

@@ -44,7 +44,8 @@ typedef enum wick_precision { WICK_PRECISION_F32, WICK_PRECISION_BF16, WICK_PREC
 typedef struct wick_compile_options {
     bool no_passes;    /* one kernel per op, in recorded order */
     bool check_finite; /* with no_passes: fail at the first op that makes NaN or Inf from finite inputs, and name it */
-    const char *without; /* passes to leave out, by name with commas between: "fuse,epilogue" (wick_pass_at lists them); NULL: none */
+    const char *without; /* passes to leave out, by name with commas between: "fuse,epilogue" (wick_pass_at lists them); NULL: none. Of merge,
+                             fuse and ride also a decision alone, by the number that its remark tells: "fuse:3,ride:1" */
     /* Called with the graph as text, one node a line with the place that recorded it: as recorded (pass is ""), after each pass that ran, and after "regions", the passes over
      * bodies of loops and branches, if there are any. The text is valid during the call. NULL: not called. */
     void (*on_pass)(void *user, const char *pass, const char *graph);

@@ -175,6 +175,7 @@ static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, c
     plan->n_leaves = w->n_leaves;
     plan->n_slots = w->n_slots;
     wick_arena_init(&plan->arena, &plan->alloc, 16 * 1024);
+    memset(ctx->decisions, 0, sizeof ctx->decisions);
     const wick_tuning *was = wick_tuning_enter(&ctx->tuning);
     wick_status status = build(plan, w, n, wanted, leaf_layouts, passes);
     wick_tuning_enter(was);

@@ -124,6 +124,10 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
     if (status == WICK_OK && ctx->precision_wide && !ctx->precision)
         status = wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "mixed precision narrows no op here: ops that stay wide need a precision of bf16 or f16 beside them");
     if (status == WICK_OK) status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, passes, packs, out);
+    if (status == WICK_OK && options && (status = wick_check_left_out(ctx, options->without)) != WICK_OK) {
+        wick_plan_release(*out);
+        *out = NULL;
+    }
     ctx->told = NULL;
     ctx->precision = 0;
     wick_release(&ctx->alloc, layouts, bytes);

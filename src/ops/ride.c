@@ -78,6 +78,11 @@ wick_status wick_lower_ride(wick_lower *l, size_t at) {
             wick_remark(l->ctx, "ride", l->node, "not within %s (%s): predicted %.3g us there, %.3g as a step of its own", s->name, s->node->site ? s->node->site : "?", within * 1e-3, apart * 1e-3);
             return WICK_OK;
         }
+        uint32_t number;
+        const bool out = wick_left_out(l->ctx, WICK_CHOOSES_RIDE, &number);
+        wick_remark(l->ctx, "ride", l->node, "%s ride:%u: within %s (%s), on what each of its tasks has made; predicted to save %.3g us of %.3g", out ? "left out, as asked for:" : "taken as", number, s->name,
+                    s->node->site ? s->node->site : "?", (apart - within) * 1e-3, apart * 1e-3);
+        if (out) return WICK_OK;
         wick_ref *refs = wick_arena_alloc(l->arena, (size_t)(s->n_refs + program->n_refs) * sizeof *refs);
         if (!refs) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
         memcpy(refs, s->refs, (size_t)s->n_refs * sizeof *refs);
@@ -98,8 +103,6 @@ wick_status wick_lower_ride(wick_lower *l, size_t at) {
             wick_buffer *b = &l->buffers[program->refs[k].buffer];
             b->first = WICK_MIN(b->first, (int32_t)i);
         }
-        wick_remark(l->ctx, "ride", l->node, "taken: runs within %s (%s), on what each of its tasks has made; predicted to save %.3g us of %.3g", s->name, s->node->site ? s->node->site : "?",
-                    (apart - within) * 1e-3, apart * 1e-3);
         return WICK_OK;
     }
     return WICK_OK;

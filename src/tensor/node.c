@@ -17,6 +17,53 @@ void wick_remark(const wick_context *ctx, const char *pass, const wick_node *nod
     ctx->told->on_remark(ctx->told->user, pass, name, node->site, text);
 }
 
+static const char *const choosers[WICK_CHOOSERS] = {[WICK_CHOOSES_MERGE] = "merge", [WICK_CHOOSES_FUSE] = "fuse", [WICK_CHOOSES_RIDE] = "ride"};
+
+bool wick_names_decision(const char *name, wick_chooser *pass, uint32_t *number) {
+    const size_t length = strcspn(name, ":,");
+    if (name[length] != ':') return false;
+    const char *digits = name + length + 1;
+    size_t n = strspn(digits, "0123456789");
+    if (!n || n > 9 || (digits[n] && digits[n] != ',')) return false;
+    for (*number = 0; n--; digits++) *number = *number * 10 + (uint32_t)(*digits - '0');
+    for (int i = 0; i < WICK_CHOOSERS; i++) {
+        *pass = (wick_chooser)i;
+        if (strlen(choosers[i]) == length && memcmp(choosers[i], name, length) == 0) return true;
+    }
+    return false;
+}
+
+static const char *after(const char *names) {
+    names += strcspn(names, ",");
+    return names + (*names == ',');
+}
+
+bool wick_left_out(wick_context *ctx, wick_chooser pass, uint32_t *number) {
+    *number = ++ctx->decisions[pass];
+    wick_chooser named;
+    uint32_t n;
+    for (const char *names = ctx->told ? ctx->told->without : NULL; names && *names; names = after(names))
+        if (wick_names_decision(names, &named, &n) && named == pass && n == *number) return true;
+    return false;
+}
+
+/* Is all of the pass left out? */
+static bool is_out(const char *names, wick_chooser pass) {
+    const size_t length = strlen(choosers[pass]);
+    for (; *names; names = after(names))
+        if (strncmp(names, choosers[pass], length) == 0 && (!names[length] || names[length] == ',')) return true;
+    return false;
+}
+
+wick_status wick_check_left_out(wick_context *ctx, const char *names) {
+    wick_chooser pass;
+    uint32_t n;
+    for (const char *name = names; name && *name; name = after(name))
+        if (wick_names_decision(name, &pass, &n) && (n == 0 || n > ctx->decisions[pass]) && !is_out(names, pass))
+            return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "there is no decision '%s:%u' to leave out: %s took %u here", choosers[pass], n, choosers[pass], ctx->decisions[pass]);
+    return WICK_OK;
+}
+
 bool wick_graph_push(wick_graph *graph, wick_node *node) {
     if (graph->n == graph->cap) {
         size_t cap = graph->cap ? graph->cap * 2 : 64;

@@ -214,6 +214,9 @@ typedef struct wick_budget {
     atomic_size_t used;
 } wick_budget;
 
+/* The passes whose decisions have numbers, so that each can be left out, and its gain measured. */
+typedef enum wick_chooser { WICK_CHOOSES_MERGE, WICK_CHOOSES_FUSE, WICK_CHOOSES_RIDE, WICK_CHOOSERS } wick_chooser;
+
 struct wick_context {
     wick_allocator alloc;
     wick_budget budget;
@@ -254,6 +257,7 @@ struct wick_context {
     } texts; /* of wick_intern */
     struct wick_jit *jit; /* compiles fused programs (ops/native.h); NULL: off */
     const wick_compile_options *told; /* of the function that is being compiled: who wants to know what happens to it; NULL: nobody */
+    uint32_t decisions[WICK_CHOOSERS]; /* of that compilation, so far */
 };
 
 /* Begins work that ends at `deadline`, with what is around it at the latest (0: only then), or when the host cancels; what it returns wick_context_unwatch takes. */
@@ -263,6 +267,12 @@ static inline void wick_context_unwatch(wick_context *ctx, const wick_watch *was
 wick_status wick_context_spend(wick_context *ctx, size_t units, wick_msg *msg);
 /* Says what a pass, or the choice of a kernel ("lower"), decided about a node, to who asked for it (on_remark of wick_compile_options). */
 void wick_remark(const wick_context *ctx, const char *pass, const wick_node *node, const char *fmt, ...) WICK_PRINTF(4, 5);
+/* The name up to a comma, of a list of what to leave out: is it that of one decision, "fuse:3"? */
+bool wick_names_decision(const char *name, wick_chooser *pass, uint32_t *number);
+/* A pass is about to do something that it decided: counted from 1 as *number, which its remark tells ("taken as fuse:3"). true: it was told to leave that one out. */
+bool wick_left_out(wick_context *ctx, wick_chooser pass, uint32_t *number);
+/* Is each decision that was to be left out among those that were taken? */
+wick_status wick_check_left_out(wick_context *ctx, const char *names);
 static inline bool wick_remarks(const wick_context *ctx) { return ctx->told && ctx->told->on_remark; } /* where saying it takes work */
 
 /* A handle in the innermost scope naming value (a reference to whose node is taken over), or the poison of running out of memory. */

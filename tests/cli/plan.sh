@@ -28,6 +28,12 @@ test_explain() {
     has out "predicted to save " && grep -Eq "^fuse saves [-0-9.e+]+ us; predicted: [-0-9.e+]+$" out && grep -Eq "^predicted: [0-9.e+]+ us, [-+][0-9]+ %, by costs" out || fail "no gains"
     expect 0 "$wick" explain --arch resnet8 --input 3,32,32 --train --batch 2 --threads 1 --time 0.05 --json && valid_json out && has out '"passes": [' && has out '"predicted_saved_seconds": '
     expect 0 "$wick" explain --arch resnet8 --input 3,32,32 --train --batch 2 --threads 1 --time 0.05 --quiet --without fuse,ride && lacks out "fuse saves"
+    # One decision, too: what each saves, and what the plan is without it.
+    expect 0 "$wick" explain --arch resnet8 --input 3,32,32 --threads 1 --time 0.05 --quiet
+    grep -Eq "^ +fuse: .*: taken as fuse:[0-9]+: .*; predicted to save [0-9.e+-]+ us of [0-9.e+-]+; measured: [0-9.e+-]+" out || fail "no decision was measured"
+    expect 0 "$wick" explain --arch resnet8 --input 3,32,32 --threads 1 --time 0.05 --quiet --without fuse:7 && has out "left out, as asked for: fuse:7: " && has out "fuse saves"
+    expect 0 "$wick" explain --arch resnet8 --input 3,32,32 --threads 1 --time 0.05 --json && valid_json out && has out '"saved_seconds": '
+    expect 2 "$wick" plan --arch resnet8 --input 3,32,32 --without fuse:900 && has err "there is no decision 'fuse:900' to leave out: fuse took "
     # Each kernel has its time, and together they are about a run's.
     expect 0 "$wick" explain "${net[@]}" --threads 1 --time 0.05 --without epilogue,fuse && lacks out "taken along" && has out "relu"
 }

@@ -690,8 +690,31 @@ TEST(passes_show_the_graph_and_say_what_they_decide) {
     CHECK_STR_HAS(t.last, "fused(");
     CHECK_STR_HAS(t.remarks, "epilogue: matmul f32[4,2]: add taken along\n");
     CHECK_STR_HAS(t.remarks, "epilogue: matmul f32[4,2]: relu taken along\n");
-    CHECK_STR_HAS(t.remarks, "fuse: sub f32[2]: taken: one kernel for it and 2 more; predicted to save ");
+    CHECK_STR_HAS(t.remarks, "fuse: sub f32[2]: taken as fuse:1: one kernel for it and 2 more; predicted to save ");
     done(&r);
+    wick_context_free(&ctx);
+}
+
+TEST(decisions_can_be_left_out_by_number) {
+    wick_context *ctx = context();
+    float x[12], w[6] = {1, 2, -3, 4, 5, -6}, b[2] = {0.5f, -1}, y[2][8], sum[2];
+    for (int i = 0; i < 12; i++) x[i] = (float)(i % 5) - 2;
+    int kernels[2] = {0};
+    for (int k = 0; k < 2; k++) {
+        told t = {.passes = ""};
+        run r = compiled(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = k ? "fuse:1" : NULL, .on_remark = hear_remark, .user = &t});
+        REQUIRE(r.ws != NULL);
+        CHECK_STR_HAS(t.remarks, k ? "fuse: sub f32[2]: left out, as asked for: fuse:1: one kernel for it and 2 more" : "fuse: sub f32[2]: taken as fuse:1: one kernel for it and 2 more");
+        kernels[k] = wick_plan_get_info(r.plan).kernels;
+        CHECK_INT(wick_run(r.ws, (const void *[]){x, w, b}, (void *[]){y[k], &sum[k]}), WICK_OK);
+        done(&r);
+    }
+    CHECK_INT(kernels[1], kernels[0] + 2);
+    CHECK(!memcmp(y[0], y[1], sizeof y[0]) && !memcmp(&sum[0], &sum[1], sizeof sum[0]));
+    wick_plan *plan;
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "there is no decision 'fuse:2' to leave out: fuse took 1 here", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "fuse:1,fuse:2"}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "there is no decision 'merge:0' to leave out", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "merge:0"}, &plan));
+    CHECK(plan == NULL);
     wick_context_free(&ctx);
 }
 
@@ -713,6 +736,8 @@ TEST(passes_can_be_left_out_by_name) {
     CHECK(!memcmp(y[0], y[1], sizeof y[0]) && !memcmp(&sum[0], &sum[1], sizeof sum[0]));
     wick_plan *plan;
     CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fus'; those that can be left out: attention quantize", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "cse,fus"}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fold:1'", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "fold:1"}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fuse:x'", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "fuse:x"}, &plan));
     CHECK_FAILS(ctx, WICK_ERR_INVALID, "without the pass 'dce'", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "dce"}, &plan));
     CHECK(plan == NULL);
     wick_context_free(&ctx);

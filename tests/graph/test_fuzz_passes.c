@@ -1,5 +1,5 @@
 /* Random graphs: whatever passes and machine code made at run time do to them, results stay. Each graph is compiled without passes, with all, with each one left out, with each one
- * alone, and with three threads that share even little work; some have wide values, and are compiled with loops by the system's compiler too (docs/jit.md).
+ * alone, without every other kernel that was fused, and with three threads that share even little work; some have wide values, and are compiled with loops by the system's compiler too (docs/jit.md).
  *
  * Where only passes ran that keep bits, results are equal to the bit. fold_scale, attention and quantize don't (docs/numerics.md): with what they change, results of graphs of
  * smooth ops are compared within a bound, others without these passes.
@@ -31,6 +31,8 @@ typedef struct watching {
     char *last;
     bool inexact;
     char **recorded; /* the graph as it was recorded is wanted */
+    char fused[400]; /* every other decision of fuse */
+    int n_fused;
 } watching;
 static void watch(void *user, const char *pass, const char *graph) {
     watching *w = user;
@@ -47,13 +49,19 @@ static void watch(void *user, const char *pass, const char *graph) {
 
 static long compiled_programs, compiled_reductions;
 static void on_remark(void *user, const char *pass, const char *node, const char *place, const char *text) {
-    (void)user, (void)node, (void)place;
+    (void)node, (void)place;
+    watching *w = user;
+    const size_t length = strlen(w->fused);
+    if (!strcmp(pass, "fuse") && !strncmp(text, "taken as ", 9) && w->n_fused++ % 2 == 0 && length < 380) snprintf(w->fused + length, 20, "%s%.*s", length ? "," : "", (int)strcspn(text + 14, ":") + 5, text + 9);
     compiled_programs += !strcmp(pass, "jit") && !strncmp(text, "one loop of machine code", 24);
     compiled_reductions += !strcmp(pass, "jit") && strstr(text, "with the reduction");
 }
 
-/* tight: in seven eighths of the arena that it takes otherwise, where that can be. */
-static outcome run(wick_context *ctx, design *d, const char *without, bool plain, bool tight, char **recorded) {
+/* tight: in seven eighths of the arena that it takes otherwise, where that can be. halved: every other fused kernel is taken apart. */
+typedef struct twist {
+    bool tight, halved;
+} twist;
+static outcome run(wick_context *ctx, design *d, const char *without, bool plain, twist how, char **recorded) {
     outcome o = {0};
     wick_spec in[INPUTS];
     const int n_in = input_specs(d, in);
@@ -62,9 +70,16 @@ static outcome run(wick_context *ctx, design *d, const char *without, bool plain
     watching w = {.recorded = recorded};
     wick_plan *plan = NULL;
     wick_workspace *ws = NULL;
+    char both[1024];
     wick_compile_options options = {.no_passes = plain, .without = without, .on_pass = watch, .on_remark = on_remark, .user = &w};
     o.status = wick_compile(ctx, record, d, n_in, in, OUTPUTS, &options, &plan);
-    if (tight && o.status == WICK_OK) {
+    if (how.halved && o.status == WICK_OK && *w.fused) {
+        snprintf(both, sizeof both, "%s%s%s", without ? without : "", without && *without ? "," : "", w.fused);
+        options.without = both;
+        wick_plan_free(&plan);
+        o.status = wick_compile(ctx, record, d, n_in, in, OUTPUTS, &options, &plan);
+    }
+    if (how.tight && o.status == WICK_OK) {
         wick_plan *less = NULL;
         options.memory_budget = wick_plan_get_info(plan).arena_bytes * 7 / 8 + 1;
         const wick_status status = wick_compile(ctx, record, d, n_in, in, OUTPUTS, &options, &less);
@@ -114,10 +129,10 @@ static bool differs(const outcome *a, const outcome *b, bool close, int *output,
 typedef struct way {
     char name[64], without[512];
     int context;
-    bool tight;
+    twist how;
 } way;
 
-/* All passes; with three threads; with machine code; all but one; one alone; all that keep bits. */
+/* All passes; with three threads; in less memory; without every other fused kernel; all but one; one alone; all that keep bits. */
 static int make_ways(way ways[WAYS]) {
     int n = 0, names = 0;
     const char *optional[WAYS];
@@ -132,7 +147,9 @@ static int make_ways(way ways[WAYS]) {
     snprintf(ways[n].name, 64, "all passes, 3 threads");
     ways[n++].context = THREADED_CONTEXT;
     snprintf(ways[n].name, 64, "in less memory");
-    ways[n++].tight = true;
+    ways[n++].how.tight = true;
+    snprintf(ways[n].name, 64, "every other fused kernel apart");
+    ways[n++].how.halved = true;
     snprintf(ways[n].name, 64, "all that keep bits");
     snprintf(ways[n++].without, 512, CHANGES_BITS);
     for (int i = 0; i < names && n + 2 <= WAYS; i++) {
@@ -156,15 +173,15 @@ typedef struct verdict {
 
 static verdict judge(wick_context *const *ctx, design *d, const way *ways, int n_ways) {
     verdict v = {0};
-    outcome plain = run(ctx[PLAIN_CONTEXT], d, NULL, true, false, NULL);
+    outcome plain = run(ctx[PLAIN_CONTEXT], d, NULL, true, (twist){0}, NULL);
     if (plain.status && d->gradient) { /* some have no gradient of a gradient */
         d->gradient = false;
         outcome_free(&plain);
-        plain = run(ctx[PLAIN_CONTEXT], d, NULL, true, false, NULL);
+        plain = run(ctx[PLAIN_CONTEXT], d, NULL, true, (twist){0}, NULL);
     }
     v.failed = plain.status != WICK_OK;
     for (int i = 0; i < n_ways && !v.way; i++) {
-        outcome o = run(ctx[ways[i].context], d, ways[i].without, false, ways[i].tight, NULL);
+        outcome o = run(ctx[ways[i].context], d, ways[i].without, false, ways[i].how, NULL);
         int output = 0;
         int64_t at = 0;
         v.inexact |= o.inexact;
@@ -172,7 +189,7 @@ static verdict judge(wick_context *const *ctx, design *d, const way *ways, int n
             char without[600];
             snprintf(without, sizeof without, "%s%s" CHANGES_BITS, ways[i].without, ways[i].without[0] ? "," : "");
             outcome_free(&o);
-            o = run(ctx[ways[i].context], d, without, false, ways[i].tight, NULL);
+            o = run(ctx[ways[i].context], d, without, false, ways[i].how, NULL);
         }
         if (o.status != plain.status) {
             v.way = &ways[i];
@@ -216,7 +233,7 @@ static void check_graph(wick_context *const *ctx, uint64_t seed, bool wide, cons
     shrink(&d, goes_wrong, &(guilt){ctx, guilty});
     v = judge(ctx, &d, guilty, 1);
     char *text = NULL;
-    outcome o = run(ctx[PLAIN_CONTEXT], &d, guilty->without, false, guilty->tight, &text);
+    outcome o = run(ctx[PLAIN_CONTEXT], &d, guilty->without, false, guilty->how, &text);
     outcome_free(&o);
     CHECK_MSG(false, "WICK_FUZZ_SEED=%llu, %s: %s\n%s", (unsigned long long)d.seed, guilty->name, v.text, text ? text : "");
     free(text);

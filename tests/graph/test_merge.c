@@ -68,7 +68,7 @@ static wick_status forward(wick_context *ctx, wick_tensor *const *in, wick_tenso
 }
 static void count_merges(void *user, const char *pass, const char *node, const char *place, const char *text) {
     (void)node, (void)place;
-    if (!strcmp(pass, "merge")) ((int *)user)[!strncmp(text, "one product", 11)]++;
+    if (!strcmp(pass, "merge")) ((int *)user)[!strncmp(text, "taken as merge:1: one product", 29)]++;
 }
 
 TEST(merged_products_have_the_same_bits_and_follow_their_states) {

@@ -59,7 +59,7 @@ TEST(a_program_rides_where_that_is_predicted_to_be_faster) {
         wick_plan *plan = NULL;
         CHECK_OK(ctx, wick_compile(ctx, two_of_a_row, NULL, 2, in, 1, &(wick_compile_options){.on_remark = hear_ride, .user = text}, &plan));
         CHECK_STR_HAS(text, wins ? "; predicted to save " : "not within gemm_");
-        CHECK_STR_HAS(text, wins ? "taken: runs within gemm_" : " us there, ");
+        CHECK_STR_HAS(text, wins ? "taken as ride:1: within gemm_" : " us there, ");
         wick_plan_free(&plan);
         wick_context_free(&ctx);
     }

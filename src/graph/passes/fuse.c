@@ -422,13 +422,37 @@ static const char *why_apart(fuser *f, uint32_t from, uint32_t to) {
     return "it is a result, or is read elsewhere too";
 }
 
-static void remark_all(fuser *f) {
+/* Members of group g are kernels of their own again. */
+static void take_apart(fuser *f, uint32_t g) {
+    for (uint32_t m = g, then; m != NONE; m = then) {
+        then = f->next[m];
+        f->of[m] = is_elementwise(f->nodes[m]) ? m : NONE;
+        f->first[m] = f->tail[m] = m;
+        f->next[m] = NONE;
+        f->size[m] = 1;
+        f->closed[m] = false;
+        f->ns[m] = (float)alone_ns(f, f->nodes[m]);
+    }
+}
+
+/* Numbers the groups that became kernels. */
+static void number_all(fuser *f) {
     for (uint32_t i = 0; i < f->n; i++) {
-        if (f->of[i] == i && f->size[i] > 1) {
+        if (f->of[i] != i || f->size[i] < 2) continue;
+        uint32_t number;
+        const bool out = wick_left_out(f->graph->ctx, WICK_CHOOSES_FUSE, &number);
+        if (wick_remarks(f->graph->ctx)) {
             double apart = 0;
             for (uint32_t m = i; m != NONE; m = f->next[m]) apart += alone_ns(f, f->nodes[m]);
-            wick_remark(f->graph->ctx, "fuse", f->nodes[i], "taken: one kernel for it and %u more; predicted to save %.3g us of %.3g", f->size[i] - 1, (apart - (double)f->ns[i]) * 1e-3, apart * 1e-3);
+            wick_remark(f->graph->ctx, "fuse", f->nodes[i], "%s fuse:%u: one kernel for it and %u more; predicted to save %.3g us of %.3g", out ? "left out, as asked for:" : "taken as", number, f->size[i] - 1,
+                        (apart - (double)f->ns[i]) * 1e-3, apart * 1e-3);
         }
+        if (out) take_apart(f, i);
+    }
+}
+
+static void remark_apart(fuser *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
         for (uint32_t r = f->readers_at[i]; r < f->readers_at[i + 1]; r++) {
             const char *why = why_apart(f, i, f->readers[r]);
             if (why) wick_remark(f->graph->ctx, "fuse", f->nodes[i], "not with %s (%s): %s", f->nodes[f->readers[r]]->op->name, f->nodes[f->readers[r]]->site ? f->nodes[f->readers[r]]->site : "?", why);
@@ -466,7 +490,8 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
         else if (graph->nodes[i]->op->flags & WICK_OP_REDUCE)
             place_reduction(&f, graph->nodes[i]);
     }
-    if (wick_remarks(graph->ctx)) remark_all(&f);
+    number_all(&f);
+    if (wick_remarks(graph->ctx)) remark_apart(&f);
     bool good = rebuild(&f);
     wick_release(&graph->ctx->alloc, memory, bytes);
     wick_resolve_outputs(graph);

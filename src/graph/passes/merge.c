@@ -68,6 +68,20 @@ static bool merged(wick_graph *graph, wick_node *const *nodes, int n) {
     return true;
 }
 
+/* Is the group to become one product? */
+static bool decide(wick_graph *graph, wick_node *const *group, int members) {
+    double saved, apart;
+    uint32_t number;
+    if (!wins(graph, group, members, &saved, &apart)) {
+        wick_remark(graph->ctx, "merge", group[0], "not with %d more of the same input: predicted to take %.3g us more than %.3g", members - 1, -saved * 1e-3, apart * 1e-3);
+        return false;
+    }
+    const bool out = wick_left_out(graph->ctx, WICK_CHOOSES_MERGE, &number);
+    wick_remark(graph->ctx, "merge", group[0], "%s merge:%u: one product for it and %d more of the same input; predicted to save %.3g us of %.3g", out ? "left out, as asked for:" : "taken as", number, members - 1,
+                saved * 1e-3, apart * 1e-3);
+    return !out;
+}
+
 /* Lists the graph anew: what is fixed first, since a product may stand before the matrices of those that it is merged with. */
 static bool rebuild(wick_graph *graph, wick_node *const *old, size_t n, uint32_t *next) {
     const uint32_t fixed = graph->ctx->walk;
@@ -83,11 +97,9 @@ static bool rebuild(wick_graph *graph, wick_node *const *old, size_t n, uint32_t
         wick_resolve_inputs(old[i]);
         for (int k = 1; k < members; k++) wick_resolve_inputs(group[k]);
         graph->ctx->target = graph;
-        double saved, apart;
-        const bool merge = members > 1 && wins(graph, group, members, &saved, &apart), good = merge ? merged(graph, group, members) : wick_graph_push(graph, old[i]);
+        const bool good = members > 1 ? merged(graph, group, members) : wick_graph_push(graph, old[i]);
         graph->ctx->target = NULL;
         if (!good) return false;
-        for (uint32_t at = (uint32_t)i + 1, then; !merge && at; at = then) then = next[at - 1], next[at - 1] = 0; /* nor are some of them */
     }
     wick_resolve_outputs(graph);
     return true;
@@ -119,20 +131,15 @@ wick_status wick_pass_merge(wick_graph *graph, wick_msg *msg) {
         const char *site = wick_site();
         wick_scope *scope = wick_scope_open(graph->ctx);
         wick_node **old = graph->nodes;
-        if (wick_remarks(graph->ctx))
-            for (size_t i = 0; i < n; i++) {
-                wick_node *group[MOST];
-                int members = 0;
-                bool first = next[i] != 0;
-                for (size_t k = 0; k < i && first; k++) first = next[k] != i + 1;
-                for (uint32_t at = (uint32_t)i + 1; first && at && members < MOST; at = next[at - 1]) group[members++] = old[at - 1];
-                double saved, apart;
-                if (!first) continue;
-                if (wins(graph, group, members, &saved, &apart))
-                    wick_remark(graph->ctx, "merge", old[i], "one product for it and %d more of the same input: predicted to save %.3g us of %.3g", members - 1, saved * 1e-3, apart * 1e-3);
-                else
-                    wick_remark(graph->ctx, "merge", old[i], "not with %d more of the same input: predicted to take %.3g us more than %.3g", members - 1, -saved * 1e-3, apart * 1e-3);
-            }
+        memset(last, 0, n * sizeof *last); /* of a product now: it goes with one before */
+        for (size_t i = 0; i < n; i++) {
+            wick_node *group[MOST];
+            int members = 0;
+            if (!next[i] || last[i]) continue;
+            for (uint32_t at = (uint32_t)i + 1; at && members < MOST; at = next[at - 1]) group[members++] = old[at - 1], last[at - 1] = 1;
+            const bool merge = decide(graph, group, members);
+            for (uint32_t at = (uint32_t)i + 1, then; !merge && at; at = then) then = next[at - 1], next[at - 1] = 0;
+        }
         good = scope && rebuild(graph, old, n, next);
         wick_scope_close(&scope);
         wick_here(site);

@@ -57,7 +57,7 @@ static wick_status refuse(const char *name, size_t length, bool required, wick_m
         for (int k = 0; k < i; k++) before |= !strcmp(wick_passes[k].name, wick_passes[i].name);
         if (!before && !is_required(wick_passes[i].name)) wick_str_add(&s, " %s", wick_passes[i].name);
     }
-    return wick_msg_set(msg, WICK_ERR_INVALID, "%s '%.*s'; those that can be left out:%s", required ? "nothing runs without the pass" : "there is no pass",
+    return wick_msg_set(msg, WICK_ERR_INVALID, "%s '%.*s'; those that can be left out:%s, and of merge, fuse and ride one decision as fuse:3", required ? "nothing runs without the pass" : "there is no pass",
                         (int)WICK_MIN(length, 64), name, list);
 }
 
@@ -65,7 +65,9 @@ wick_status wick_passes_without(const char *names, uint64_t *bits, wick_msg *msg
     *bits = 0;
     while (names && *names) {
         const size_t length = strcspn(names, ",");
-        bool found = false, required = false;
+        wick_chooser pass;
+        uint32_t number;
+        bool found = wick_names_decision(names, &pass, &number), required = false;
         for (int i = 0; i < wick_passes_count; i++) {
             if (strlen(wick_passes[i].name) != length || memcmp(wick_passes[i].name, names, length) != 0) continue;
             *bits |= (uint64_t)1 << i;
