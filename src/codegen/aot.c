@@ -298,6 +298,7 @@ static void print_returned(const wick_c_model *m, unsigned faults, wick_text *ou
     wick_text_add(out, "/* 0");
     if (faults & WICK_C_LABEL) wick_text_add(out, "; 2: a label is no class");
     if (faults & WICK_C_INDEX) wick_text_add(out, "; 2: an index is outside its axis, or a length is none");
+    if (faults & WICK_C_WEIGHT) wick_text_add(out, "; 2: a weight to draw by is negative, NaN or Inf, or too few are above 0");
     if (faults & WICK_C_NUMBER) wick_text_add(out, "; 3: a number that is checked, the loss, is NaN or Inf");
     wick_text_add(out, ". Then %s. */\n", m->n_states ? "nothing that stays has changed" : "the outputs hold nothing");
 }

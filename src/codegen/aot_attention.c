@@ -4,6 +4,7 @@
 
 #include "codegen/aot_print.h"
 #include "kernels/attention/attention.h"
+#include "ops/ops.h"
 
 #define line wick_c_line
 
@@ -104,6 +105,7 @@ static void print_forward(wick_text *t, const wick_attention_job *a, const char 
 static int64_t block_of(const wick_attention_job *a) { return WICK_MIN(a->queries, WICK_ATTENTION_QUERIES); }
 size_t wick_c_own_scratch(const wick_step *s, const wick_c_buffer *buffers) {
     if (s->kind == WICK_STEP_INT8 && wick_c_int8_packed(s) < 0) return wick_c_int8_scratch(s, buffers);
+    if (s->kind == WICK_STEP_DRAW && s->node->op == &wick_op_multinomial) return WICK_ALIGN_UP((size_t)(((const wick_step_draw *)s->args)->n + 1) * sizeof(double), 16);
     const wick_step_attention *m = s->kind == WICK_STEP_ATTENTION ? s->args : NULL;
     return m && m->stage == 1 ? WICK_ALIGN_UP((size_t)WICK_MAX(block_of(&m->a) * m->a.dim, 1) * wick_ctype_size(m->a.type), 16) : 0;
 }

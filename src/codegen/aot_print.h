@@ -15,8 +15,8 @@ typedef struct wick_c_seen {
     const char *kind, *text;
 } wick_c_seen;
 
-/* What a function returns 2 for: a label, an index; 3: a number. */
-typedef enum wick_c_fault { WICK_C_LABEL = 1, WICK_C_INDEX = 2, WICK_C_NUMBER = 4 } wick_c_fault;
+/* What a function returns 2 for: a label, an index, weights; 3: a number. */
+typedef enum wick_c_fault { WICK_C_LABEL = 1, WICK_C_INDEX = 2, WICK_C_NUMBER = 4, WICK_C_WEIGHT = 8 } wick_c_fault;
 
 typedef struct wick_c_printer {
     const wick_c_model *m;

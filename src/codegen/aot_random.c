@@ -1,5 +1,5 @@
-/* aot_random.c: random numbers, a block of Philox words after the other: those of a plan whose workspace has run as often as the state says (docs/numerics.md); and whole numbers and
- * orders that random bits say. */
+/* aot_random.c: random numbers, a block of Philox words after the other: those of a plan whose workspace has run as often as the state says (docs/numerics.md); and what is drawn by
+ * them: whole numbers, orders, by rejection, by weight. */
 #include <stdio.h>
 
 #include "codegen/aot_print.h"
@@ -53,46 +53,66 @@ wick_status wick_c_print_random(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- from random bits ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- from random bits and from uniform numbers ------------------------------------------------------------------------------------------------------------- */
 
-/* "at": 64 bits as a fraction of a number whose halves are high and low (kernels/random/draws.c, below). */
-static void print_below(wick_text *t, int depth, const char *bits, const char *high, const char *low) {
-    line(t, depth, "const uint64_t of = %s, a = of >> 32, b = of & 0xffffffffu, middle = a * %s + (b * %s >> 32), other = b * %s + (middle & 0xffffffffu);", bits, low, low, high);
-    line(t, depth, "const int64_t at = (int64_t)(a * %s + (middle >> 32) + (other >> 32));", high);
+/* Places by weight: their rows are doubles in scratch of its own (wick_c_own_scratch), which becomes their sums, or times of arrival. */
+static wick_status print_multinomial(wick_c_printer *p, const wick_step *s) {
+    const wick_step_draw *m = s->args;
+    wick_text t = (wick_text){0};
+    wick_text_add(&t, "(const %s *weights, const double *uniform, int64_t *y, double *row) {\n", wick_c_type(m->type));
+    line(&t, 1, "for (int64_t r = 0; r < %lld; r++, weights += %lld, uniform += %lld, y += %lld) {", LL(m->items), LL(m->n), LL(m->attr.distinct ? m->n : m->attr.count), LL(m->attr.count));
+    line(&t, 2, "for (int64_t i = 0; i < %lld; i++) row[i] = weights[i];", LL(m->n));
+    line(&t, 2, "if (!%s(%lld, %lld, row, uniform, y)) return 1;", m->attr.distinct ? "wick_distinct_of" : "wick_choices_of", LL(m->n), LL(m->attr.count));
+    line(&t, 1, "}");
+    line(&t, 1, "return 0;");
+    wick_text_add(&t, "}\n");
+    wick_c_checking_kernel(p, s->node->op->name, &t, WICK_C_WEIGHT);
+    wick_c_argument(p, &s->refs[0], m->type == WICK_CF64 ? WICK_F64 : WICK_F32);
+    static const wick_dtype rest[] = {WICK_F64, WICK_I64, WICK_F64};
+    for (int k = 0; k < 3; k++) wick_text_add(&p->calls, ", "), wick_c_argument(p, &s->refs[1 + k], rest[k]);
+    wick_text_add(&p->calls, ")) return 2;\n");
+    return WICK_OK;
 }
 
+/* What each op does with bits[i] is a function of kernels/random/draw_math.h. */
 wick_status wick_c_print_draw(wick_c_printer *p, const wick_step *s) {
     const wick_step_draw *m = s->args;
-    const char *name = s->node->op->name;
+    const draw_attr *a = &m->attr;
+    const wick_op *op = s->node->op;
+    if (op == &wick_op_multinomial) return print_multinomial(p, s);
+    const bool gamma = op == &wick_op_gamma_draw;
+    const wick_dtype dtype = gamma || op == &wick_op_random_truncated ? m->type == WICK_CF64 ? WICK_F64 : WICK_F32 : WICK_I64;
+    const char *type = wick_c_memory(dtype);
     wick_text t = (wick_text){0};
-    wick_text_add(&t, "(const uint64_t *bits, int64_t *y) {\n");
-    if (s->node->op == &wick_op_permutation) { /* Fisher and Yates, by the words of a stream for each row */
-        line(&t, 1, "for (int64_t r = 0; r < %lld; r++, y += %lld) {", LL(m->items), LL(m->attr.count));
-        line(&t, 2, "const uint32_t key[2] = {(uint32_t)bits[r], (uint32_t)(bits[r] >> 32)};");
-        line(&t, 2, "uint32_t w[4] = {0};");
-        line(&t, 2, "for (int64_t i = 0; i < %lld; i++) {", LL(m->attr.count));
-        line(&t, 3, "const uint64_t n = (uint64_t)i + 1;");
-        line(&t, 3, "const uint32_t counter[4] = {(uint32_t)(i / 2), 0, %d, 0};", WICK_PERMUTATION_STREAM);
-        line(&t, 3, "if (i %% 2 == 0) wick_philox_words(counter, key, w);");
-        print_below(&t, 3, "w[i % 2 * 2] | (uint64_t)w[i % 2 * 2 + 1] << 32", "(n >> 32)", "(n & 0xffffffffu)");
-        line(&t, 3, "y[i] = y[at];");
-        line(&t, 3, "y[at] = i;");
-        line(&t, 2, "}");
-        line(&t, 1, "}");
+    wick_text_add(&t, "(%s%s%sconst uint64_t *bits, %s *y) {\n", gamma ? "const " : "", gamma ? type : "", gamma ? " *alpha, " : "", type);
+    line(&t, 1, "for (int64_t i = 0; i < %lld; i++) {", LL(m->items));
+    if (gamma) {
+        line(&t, 2, "y[i] = (%s)wick_gamma_of(alpha[i], wick_draws_of(bits[i], %d));", type, WICK_GAMMA_STREAM);
+    } else if (op == &wick_op_random_truncated) {
+        const double from = (a->low - a->mean) / a->deviation, to = (a->high - a->mean) / a->deviation;
+        const struct {
+            const char *name;
+            double value;
+        } numbers[] = {{"mean", a->mean}, {"deviation", a->deviation}, {"low", a->low}, {"high", a->high}, {"from", from}, {"to", to}};
+        for (size_t k = 0; k < WICK_COUNTOF(numbers); k++) {
+            wick_text_add(&t, "        const double %s = ", numbers[k].name);
+            wick_c_number(&t, WICK_CF64, numbers[k].value);
+            wick_text_add(&t, ";\n");
+        }
+        line(&t, 2, "const double v = mean + deviation * (from < to ? wick_truncated_of(from, to, wick_draws_of(bits[i], %d)) : from);", WICK_TRUNCATED_STREAM);
+        line(&t, 2, "y[i] = (%s)(v < low ? low : v > high ? high : v);", type);
+    } else if (op == &wick_op_permutation) {
+        line(&t, 2, "wick_permutation_of(%lld, wick_draws_of(bits[i], %d), y + i * %lld);", LL(a->count), WICK_PERMUTATION_STREAM, LL(a->count));
     } else {
-        char high[40], low[40];
-        snprintf(high, sizeof high, "UINT64_C(%llu)", (unsigned long long)(m->attr.range >> 32));
-        snprintf(low, sizeof low, "UINT64_C(%llu)", (unsigned long long)(m->attr.range & 0xffffffffu));
-        line(&t, 1, "for (int64_t i = 0; i < %lld; i++) {", LL(m->items));
-        print_below(&t, 2, "bits[i]", high, low);
-        line(&t, 2, "y[i] = (int64_t)(UINT64_C(%llu) + (uint64_t)at);", (unsigned long long)m->attr.from);
-        line(&t, 1, "}");
+        line(&t, 2, "y[i] = (int64_t)(UINT64_C(%llu) + wick_bits_below(bits[i], UINT64_C(%llu)));", (unsigned long long)a->from, (unsigned long long)a->range);
     }
+    line(&t, 1, "}");
     wick_text_add(&t, "}\n");
-    wick_c_kernel(p, name, &t);
-    wick_c_argument(p, &s->refs[0], WICK_U64);
-    wick_text_add(&p->calls, ", ");
-    wick_c_argument(p, &s->refs[1], WICK_I64);
+    wick_c_kernel(p, op->name, &t);
+    for (int k = 0; k < s->n_refs; k++) {
+        if (k) wick_text_add(&p->calls, ", ");
+        wick_c_argument(p, &s->refs[k], k == s->n_refs - 2 ? WICK_U64 : dtype);
+    }
     wick_text_add(&p->calls, ");\n");
     return WICK_OK;
 }

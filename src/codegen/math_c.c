@@ -65,10 +65,10 @@ static size_t closed(const char *text) {
     return any && depth == 0 && !comment ? strlen(text) : 0;
 }
 
-/* The name that a function or table is defined by: the word before the first bracket. */
+/* The name that a function, table or struct is defined by: the word before the first bracket. */
 static void add_object(reading *r, const char *text, size_t size) {
     const size_t skip = starts(text, "static inline __attribute__((always_inline)) ") ? strlen("static inline __attribute__((always_inline)) ") : 0;
-    const size_t end = skip + strcspn(text + skip, "([");
+    const size_t end = starts(text, "typedef") ? strcspn(text, "{") - 1 : skip + strcspn(text + skip, "([");
     size_t first = end;
     while (first > 0 && is_name(text[first - 1])) first--;
     add(r, text, size, text + first, end - first);
@@ -131,7 +131,7 @@ static void add_instance(reading *r, const char *line) {
 static void read_lines(reading *r) {
     bool skipped = false;
     wick_text item = {0};
-    char kind = 0; /* of what is gathered: 'd' a #define, 'o' a function or table, 'c' a comment */
+    char kind = 0; /* of what is gathered: 'd' a #define, 'o' a function, table or struct, 'c' a comment */
     for (size_t i = 0; i < WICK_COUNTOF(math_lines) && !r->failed; i++) {
         const char *line = math_lines[i];
         const size_t length = strlen(line);
@@ -140,7 +140,7 @@ static void read_lines(reading *r) {
         if (skipped || (starts(line, "#") && !starts(line, "#define"))) continue;
         if (!kind) {
             if (starts(line, "#define WICK_KERNELS") || starts(line, "#define WICK_BASE") || starts(line, "#define WICK_MATH") || starts(line, "#define WICK_FMA")) continue;
-            kind = starts(line, "#define") ? 'd' : starts(line, "/*") ? 'c' : starts(line, "WICK_MATH") || starts(line, "static") ? 'o' : 0;
+            kind = starts(line, "#define") ? 'd' : starts(line, "/*") ? 'c' : starts(line, "WICK_MATH") || starts(line, "static") || starts(line, "typedef") ? 'o' : 0;
             if (!kind && starts(line, "WICK_")) add_instance(r, line);
             if (!kind) continue;
         }

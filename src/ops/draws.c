@@ -33,7 +33,7 @@ static wick_status lower_draw(wick_lower *l, wick_node *node) {
     memset(&d, 0, sizeof d);
     d.type = wick_ctype_of((wick_dtype)(node->op == &wick_op_random_truncated ? out : &at[0])->type->dtype);
     if (node->attr_size == sizeof d.attr) memcpy(&d.attr, node->attr, sizeof d.attr);
-    wick_step step = {.name = node->op->name, .kind = node->op == &wick_op_permutation || node->op == &wick_op_random_integers ? WICK_STEP_DRAW : WICK_STEP_OTHER, .bytes = (double)wick_type_bytes(out->type) + (double)wick_type_bytes(at[0].type)};
+    wick_step step = {.name = node->op->name, .kind = WICK_STEP_DRAW, .bytes = (double)wick_type_bytes(out->type) + (double)wick_type_bytes(at[0].type)};
     d.items = wick_type_count(out->type);
     d.per_task = TASK;
     if (node->op == &wick_op_multinomial) {

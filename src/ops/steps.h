@@ -145,7 +145,7 @@ typedef struct wick_step_random {
     int64_t count, per_task;
 } wick_step_random;
 
-/* DRAW: u64 random bits, i64 results: of the op permutation, or random_integers. */
+/* DRAW: what the ops of draws.c take and give; multinomial: weights, uniform f64, i64 places. */
 typedef struct wick_step_draw {
     wick_ctype type;
     draw_attr attr;
