@@ -429,6 +429,38 @@ TEST(few_output_channels_have_the_bits_that_they_have_beside_many) {
             }
 }
 
+/* Of few weights tiles of Winograd's algorithm go through L1, of many through products of matrices: any number of tiles, with padding on all sides. */
+TEST(winograds_tiles_have_the_bits_that_they_have_beside_many_outputs) {
+    for (int width = 3; width <= 20; width += 1 + width / 6)
+        for (int height = 4; height <= 8; height++) {
+            use u, v;
+            memset(&u, 0, sizeof u);
+            u.c = (wick_convolution){.type = WICK_CF32, .what = WICK_CONV_FORWARD, .batch = 1, .groups = 1, .ci = 16, .co = 16, .bias = width % 2, .relu = height % 2};
+            for (int d = 0; d < 3; d++) u.c.in[d] = d == 2 ? width : d ? height : 1, u.c.kernel[d] = d ? 3 : 1, u.c.pad[d] = d ? 1 + (width + height) % 2 : 0, u.c.stride[d] = u.c.dilation[d] = 1;
+            v = u;
+            v.c.co = 272;
+            REQUIRE(use_make(&u));
+            do {
+                REQUIRE(use_make(&v));
+                if (!memcmp(v.c.out, u.c.out, sizeof u.c.out)) break;
+                use_free(&v);
+            } while (true); /* padding at the end is random */
+            check_use(&u);
+            memcpy(v.at[0], u.at[0], (size_t)u.size[0] * u.elem);
+            memcpy(v.at[1], u.at[1], (size_t)u.size[1] * u.elem);
+            if (u.bias) memcpy(v.bias, u.bias, (size_t)u.c.co * u.elem);
+            for (int tier = WICK_TIER_BASE; tier < WICK_TIER_COUNT; tier++) {
+                if (!wick_tier_force((wick_tier)tier)) continue;
+                run(&u, false);
+                run(&v, false);
+                CHECK_MSG(u.c.winograd && v.c.winograd && same_pixels(&u, 0, &v, product(u.c.out), u.c.co), "%d x %d, tier %d", height, width, tier);
+            }
+            wick_tier_force(wick_tier_best());
+            use_free(&u);
+            use_free(&v);
+        }
+}
+
 /* Strips of some outputs go down all lines of an image. */
 TEST(depthwise_lines_have_the_bits_of_each_alone) {
     static const int channels[] = {3, 8, 16, 24, 64}, widths[] = {1, 2, 5, 8, 17, 31};

@@ -462,28 +462,33 @@ TEST(rows_do_not_depend_on_how_many_there_are) {
     product_free(&p);
 }
 
+/* The same product with B as it is, its columns contiguous, and with a copy of it by rows. */
+static void check_copy_by_rows(int m, int n, int k, wick_ctype type, bool wanted) {
+    product p = product_make(type, m, n, k, ROWS, PADDED_COLUMNS), q = p;
+    q.g.b_row = n;
+    q.g.b_col = 1;
+    q.b.origin = 0;
+    q.b_data = malloc((size_t)(p.g.k * n) * p.elem);
+    REQUIRE(q.b_data != NULL);
+    for (int64_t i = 0; i < p.g.k; i++)
+        for (int64_t j = 0; j < n; j++)
+            memcpy((char *)q.b_data + (size_t)(i * n + j) * p.elem, (char *)p.b_data + (size_t)(p.b.origin + i * p.b.row + j * p.b.col) * p.elem, p.elem);
+    FOR_TIERS(tier) {
+        CHECK_MSG(wick_gemm_wants_rows(&p.g) == (wanted && tier != WICK_TIER_REF) && !wick_gemm_wants_rows(&q.g), "m %d n %d k %d tier %d", m, n, k, (int)tier);
+        void *by_columns = product_run(&p, IN_ORDER), *by_rows = product_run(&q, IN_ORDER);
+        CHECK_MSG(!memcmp(by_columns, by_rows, (size_t)p.c_count * p.elem), "m %d n %d k %d tier %d", m, n, k, (int)tier);
+        free(by_columns);
+        free(by_rows);
+    }
+    free(q.b_data);
+    product_free(&p);
+}
+
 TEST(few_rows_by_columns_that_lie_together_have_the_bits_of_rows_that_do) {
     for (int m = 1; m <= 13; m++)
-        for (int n = 1; n <= 150; n += 37) {
-            product p = product_make(m % 2 || m > 4 ? WICK_CF32 : WICK_CF64, m, n, 5 + 300 * (m % 5), ROWS, PADDED_COLUMNS), q = p;
-            q.g.b_row = n;
-            q.g.b_col = 1;
-            q.b.origin = 0;
-            q.b_data = malloc((size_t)(p.g.k * n) * p.elem);
-            REQUIRE(q.b_data != NULL);
-            for (int64_t k = 0; k < p.g.k; k++)
-                for (int64_t j = 0; j < n; j++)
-                    memcpy((char *)q.b_data + (size_t)(k * n + j) * p.elem, (char *)p.b_data + (size_t)(p.b.origin + k * p.b.row + j * p.b.col) * p.elem, p.elem);
-            FOR_TIERS(tier) {
-                CHECK_MSG(wick_gemm_wants_rows(&p.g) == (m <= 3 && n > 1 && tier != WICK_TIER_REF) && !wick_gemm_wants_rows(&q.g), "m %d n %d tier %d", m, n, (int)tier);
-                void *by_columns = product_run(&p, IN_ORDER), *by_rows = product_run(&q, IN_ORDER);
-                CHECK_MSG(!memcmp(by_columns, by_rows, (size_t)p.c_count * p.elem), "m %d n %d tier %d", m, n, (int)tier);
-                free(by_columns);
-                free(by_rows);
-            }
-            free(q.b_data);
-            product_free(&p);
-        }
+        for (int n = 1; n <= 150; n += 37) check_copy_by_rows(m, n, 5 + 300 * (m % 5), m % 2 || m > 4 ? WICK_CF32 : WICK_CF64, m <= 3 && n > 1);
+    for (int m = 1; m <= 4; m++) check_copy_by_rows(m, 131, 3000 + m, WICK_CF32, m <= 3); /* rows from far */
+    check_copy_by_rows(1, 2049, 1024, WICK_CF32, false); /* as large as a copy would cost more than it saves */
 }
 
 /* Narrow ones may be computed as their transpose. */

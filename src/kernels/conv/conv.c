@@ -90,7 +90,6 @@ static conv_box box_of(const wick_convolution *c, int64_t phase, int64_t slab) {
         b.n[d] = WICK_MAX(b.n[d], 0);
         b.lo[d] = x->lo + b.first[d] * x->step;
         b.extent[d] = WICK_MAX((b.n[d] - 1) * x->step + (x->taps - 1) * x->tap_at + 1, 0);
-        if (c->winograd && d) b.extent[d] += b.n[d] % 2; /* whole tiles */
         b.inside &= b.lo[d] >= 0 && b.lo[d] + b.extent[d] <= dims[d];
         b.pixels *= b.n[d];
         b.taps *= x->taps;
@@ -237,18 +236,18 @@ static void lay_out_scratch(wick_convolution *c) {
         for (int d = 0; d < 3; d++) {
             const wick_conv_axis *x = &b.axis[d];
             const int64_t end = x->lo + (x->count - 1) * x->step + (x->taps - 1) * x->tap_at + 1;
-            inside &= x->lo >= 0 && end + (c->winograd && d ? 1 : 0) <= dims[d];
+            inside &= x->lo >= 0 && end <= dims[d];
         }
         if (!inside && b.pixels && b.taps) copy = WICK_MAX(copy, product(b.extent));
         rows = WICK_MAX(rows, b.n[0] * b.n[1]);
         pixels = b.pixels;
     }
     c->at_taps = WICK_ALIGN_UP((size_t)(copy * source_channels(c) * c->code->elem), WICK_ALIGN);
+    if (c->winograd) c->at_taps = WICK_MAX(c->at_taps, wick_winograd_scratch(c)); /* the copy is for what it can't do */
     c->at_rows = c->at_taps + (size_t)product(c->kernel) * sizeof(int64_t);
     c->at_panel = WICK_ALIGN_UP(c->at_rows + (size_t)rows * sizeof(int64_t), WICK_ALIGN);
     c->scratch = c->at_panel;
     if (c->whole) c->scratch += (size_t)(pixels * whole_width(c) * c->code->elem);
-    if (c->winograd) c->scratch += wick_winograd_scratch(c, (c->what == WICK_CONV_DATA ? c->in : c->out)[2]);
     if (c->what == WICK_CONV_WEIGHT && c->co % c->gemm->lanes) c->scratch += (size_t)(WICK_GEMM_KC * c->gemm->nr * c->code->elem);
 }
 
@@ -706,13 +705,13 @@ static bool correlate_whole(const wick_convolution *c, const conv_state *s, cons
     return true;
 }
 
-/* By Winograd's algorithm; false: it can't. */
-static bool correlate_tiles(const wick_convolution *c, const conv_state *s, const char *src, const char *packed, const char *bias, char *dst) {
+/* By Winograd's algorithm, from an image; false: it can't. */
+static bool correlate_tiles(const wick_convolution *c, const conv_state *s, const char *image, const char *packed, const char *bias, char *dst) {
     const conv_box *b = &s->box;
     const bool data = c->what == WICK_CONV_DATA;
     const int64_t to_pixel = data ? c->ci : c->co, to_line = (data ? c->in : c->out)[2] * to_pixel;
-    return wick_winograd_run(c, b->n[1], b->n[2], (const float *)(const void *)src, s->line, (const float *)(const void *)(packed + c->at_more),
-                             (const float *)(const void *)bias, (float *)(void *)dst + row_pixel(c, b, 0) * to_pixel, to_line, s->panel);
+    return wick_winograd_run(c, b->n[1], b->n[2], (const float *)(const void *)image, data ? c->out : c->in, b->lo, (const float *)(const void *)(packed + c->at_more),
+                             (const float *)(const void *)bias, (float *)(void *)dst + row_pixel(c, b, 0) * to_pixel, to_line, s->copy);
 }
 
 static void run_correlation(const wick_convolution *c, int64_t begin, int64_t end, const char *src, const char *packed, const char *bias, char *dst, char *scratch) {
@@ -737,8 +736,8 @@ static void run_correlation(const wick_convolution *c, int64_t begin, int64_t en
         }
         state_move(c, &s, box / c->batch / c->slabs, box / c->batch % c->slabs);
         if (!s.box.pixels) continue;
+        if (c->winograd && all_finite && correlate_tiles(c, &s, src + n * from_image, packed, bias, dst + n * to_image)) continue;
         const char *from = state_source(c, &s, src + n * from_image);
-        if (c->winograd && all_finite && correlate_tiles(c, &s, from, packed, bias, dst + n * to_image)) continue;
         for (int64_t g = 0; g < c->groups; g++)
             correlate(c, &s, g, part * panels / c->splits, (part + parts) * panels / c->splits, from, packed, bias, dst + n * to_image);
     }

@@ -26,6 +26,7 @@
 #include <immintrin.h>
 #endif
 #define GEMM_INLINE static inline __attribute__((always_inline))
+#define GEMM_HIDE(x) __asm__("" : "+r"(x))
 #ifdef __clang__
 #define GEMM_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -41,7 +42,7 @@
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/conv/conv_vec.h"
 #include "kernels/conv/winograd_vec.h"
-static const wick_winograd_kernels winograd_f32 = {L_f32, winograd_in, winograd_out};
+static const wick_winograd_kernels winograd_f32 = {L_f32, 1024 * L_f32 * L_f32, winograd_in, winograd_products, winograd_out};
 #define winograd_of_f32 &winograd_f32
 #define winograd_of_f64 NULL
 #define row_dots_of_f32 row_dots_f32

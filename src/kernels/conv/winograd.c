@@ -1,14 +1,15 @@
-/* winograd.c: control flow of winograd.h. Tiles are taken some rows at a time, so that V and M stay in L2:
+/* winograd.c: control flow of winograd.h. Tiles go through some at a time, in the order of outputs, so that V and M stay in a cache: in L1, a vector of outputs
+ * after the other, where weights are so near that they may be read for every block; in L2, as products of matrices, where they are not.
  *
- *   scratch: | V [16][tiles][channels in] | M [16][tiles][channels out] |        packed: [panel][16][channel in][width]
+ *   scratch: | a line of zeros | V [16][tiles][channels in] | M [16][tiles][channels out, or lanes] |        packed: [panel][16][channel in][width]
  */
 #include "kernels/conv/conv.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
 
-/* Tiles of a block, about; the most channels; and how many pairs of channels a tile of an image pays for: transforming the weights takes as
+/* Tiles of a block, a multiple of the rows of gemm's tiles; the most channels; and how many pairs of channels a tile of an image pays for: transforming the weights takes as
  * long as some tiles save. Not of the batch, so that an image's results are the same in every batch. */
-enum { WINOGRAD_TILES = 48, WINOGRAD_MOST = 512, WINOGRAD_PAIRS = 1536 };
+enum { WINOGRAD_BLOCK = 42, WINOGRAD_MOST = 512, WINOGRAD_PAIRS = 1536 };
 
 static int64_t from_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->co : c->ci; }
 static int64_t to_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->ci : c->co; }
@@ -31,9 +32,12 @@ const char *wick_winograd_refused(const wick_convolution *c) {
 
 size_t wick_winograd_packed(const wick_convolution *c) { return (size_t)(16 * c->ci * c->co) * sizeof(float); }
 
-static int64_t block_rows(int64_t width) { return WICK_MAX(1, WINOGRAD_TILES / ((width + 1) / 2)); }
-size_t wick_winograd_scratch(const wick_convolution *c, int64_t width) {
-    return (size_t)(16 * block_rows(width) * ((width + 1) / 2) * (c->ci + c->co)) * sizeof(float);
+static bool is_near(const wick_convolution *c) { return wick_winograd_packed(c) <= c->code->winograd->near; }
+static int64_t line_of(const wick_convolution *c) { return (c->what == WICK_CONV_DATA ? c->out : c->in)[2] * from_channels(c); }
+static int64_t block_of(const wick_convolution *c) { return is_near(c) ? WICK_WINOGRAD_TILES : WINOGRAD_BLOCK; }
+size_t wick_winograd_scratch(const wick_convolution *c) {
+    const size_t of_block = (size_t)(16 * block_of(c) * (from_channels(c) + (is_near(c) ? c->code->winograd->lanes : to_channels(c)))) * sizeof(float);
+    return WICK_ALIGN_UP((size_t)line_of(c) * sizeof(float), WICK_ALIGN) + of_block;
 }
 
 /* Vectors that every CPU has; panels are whole vectors wide. */
@@ -70,32 +74,53 @@ void wick_winograd_pack(const wick_convolution *c, int64_t panel, const float *w
     }
 }
 
-bool wick_winograd_run(const wick_convolution *c, int64_t height, int64_t width, const float *src, int64_t src_line, const float *packed, const float *bias,
-                       float *dst, int64_t dst_line, void *scratch) {
+/* M of a block. */
+static void multiply(const wick_convolution *c, int64_t tiles, const float *v, const float *packed, float *m) {
     const wick_gemm_kernel *q = c->gemm;
-    const int64_t from = from_channels(c), outputs = to_channels(c), across = (width + 1) / 2, rows = block_rows(width);
-    float *v = scratch, *m = v + 16 * rows * across * from;
-    for (int64_t y = 0; y < height; y += 2 * rows) {
-        const int64_t n_rows = WICK_MIN(rows, (height - y + 1) / 2), tiles = n_rows * across;
-        for (int64_t r = 0; r < n_rows; r++)
-            if (!c->code->winograd->in(across, from, src + (y + 2 * r) * src_line, src_line, v + r * across * from, tiles * from)) return false;
-        const int64_t pieces = (tiles + q->mr - 1) / q->mr, tall = tiles / pieces, taller = tiles % pieces;
-        for (int k = 0; k < 16; k++)
-            for (int64_t first = 0; first < outputs; first += q->nr) {
-                const int64_t cols = WICK_MIN(q->nr, outputs - first);
-                wick_gemm_tile t = {.k = from, .a = v + k * tiles * from, .a_row = from, .a_col = 1, .b = packed + 16 * from * first + k * from * cols, .b_row = cols,
-                                    .c = m + k * tiles * outputs + first, .c_row = outputs, .c_col = 1, .cols = cols};
-                for (int64_t i = 0; i < pieces; i++) {
-                    const int64_t n = tall + (i < taller);
-                    q->tiles[(cols / q->lanes - 1) * q->mr + n - 1](&t);
-                    t.a = (const float *)t.a + n * from;
-                    t.c = (float *)t.c + n * outputs;
-                }
+    const int64_t from = from_channels(c), outputs = to_channels(c), pieces = (tiles + q->mr - 1) / q->mr, tall = tiles / pieces, taller = tiles % pieces;
+    for (int k = 0; k < 16; k++)
+        for (int64_t first = 0; first < outputs; first += q->nr) {
+            const int64_t cols = WICK_MIN(q->nr, outputs - first);
+            wick_gemm_tile t = {.k = from, .a = v + k * WINOGRAD_BLOCK * from, .a_row = from, .a_col = 1, .b = packed + 16 * from * first + k * from * cols, .b_row = cols,
+                                .c = m + k * WINOGRAD_BLOCK * outputs + first, .c_row = outputs, .c_col = 1, .cols = cols};
+            for (int64_t i = 0; i < pieces; i++) {
+                const int64_t n = tall + (i < taller);
+                q->tiles[(cols / q->lanes - 1) * q->mr + n - 1](&t);
+                t.a = (const float *)t.a + n * from;
+                t.c = (float *)t.c + n * outputs;
             }
-        for (int64_t r = 0; r < n_rows; r++)
-            if (!c->code->winograd->out(across, outputs, m + r * across * outputs, tiles * outputs, bias, c->relu, width, WICK_MIN(2, height - y - 2 * r),
-                                        dst + (y + 2 * r) * dst_line, dst_line))
-                return false;
+        }
+}
+
+bool wick_winograd_run(const wick_convolution *c, int64_t height, int64_t width, const float *image, const int64_t *dims, const int64_t *lo, const float *packed, const float *bias,
+                       float *dst, int64_t dst_line, void *scratch) {
+    const wick_winograd_kernels *q = c->code->winograd;
+    const int64_t from = from_channels(c), outputs = to_channels(c), across = (width + 1) / 2, all = across * ((height + 1) / 2), block = block_of(c), nr = c->gemm->nr;
+    const int64_t at_once = is_near(c) ? q->lanes : outputs;
+    float *zeros = scratch, *v = (float *)(void *)((char *)scratch + WICK_ALIGN_UP((size_t)line_of(c) * sizeof(float), WICK_ALIGN)), *m = v + 16 * block * from;
+    memset(zeros, 0, (size_t)line_of(c) * sizeof(float));
+    for (int64_t begin = 0, tiles; begin < all; begin += tiles) {
+        tiles = WICK_MIN(block, all - begin);
+        for (int64_t tile = 0, n; tile < tiles; tile += n) { /* those side by side */
+            const int64_t x = (begin + tile) % across, y = lo[1] + (begin + tile) / across * 2;
+            const float *line[4];
+            n = WICK_MIN(tiles - tile, across - x);
+            for (int k = 0; k < 4; k++) line[k] = y + k >= 0 && y + k < dims[1] ? image + (y + k) * line_of(c) : zeros;
+            q->in(n, from, line, lo[2] + 2 * x, dims[2], v + tile * from, block * from);
+        }
+        for (int64_t o = 0; o < outputs; o += at_once) {
+            if (is_near(c))
+                q->products(tiles, from, v, packed + 16 * from * (o / nr * nr) + o % nr, WICK_MIN(nr, outputs - o / nr * nr), m);
+            else
+                multiply(c, tiles, v, packed, m);
+            for (int64_t tile = 0, n; tile < tiles; tile += n) {
+                const int64_t x = (begin + tile) % across, y = (begin + tile) / across * 2;
+                n = WICK_MIN(tiles - tile, across - x);
+                const wick_winograd_to to = {.bias = bias ? bias + o : NULL, .relu = c->relu, .width = width - 2 * x, .lines = WICK_MIN(2, height - y), .pixel = outputs, .line = dst_line,
+                                             .dst = dst + y * dst_line + 2 * x * outputs + o};
+                if (!q->out(n, at_once, m + tile * at_once, block * at_once, &to)) return false;
+            }
+        }
     }
     return true;
 }

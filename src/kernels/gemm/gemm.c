@@ -101,9 +101,8 @@ static const char *thin_refused(const wick_gemm *g, const wick_gemm_kernel *q, c
 bool wick_gemm_wants_rows(const wick_gemm *g) {
     const wick_gemm_kernel *q = wick_gemm_kernel_of(g->type);
     const gemm_view v = gemm_view_of(g, 0);
-    /* Larger ones come from where a second copy of them gains nothing. */
     return !g->narrow && !q->rows && v.b_row == 1 && v.b_col != 1 && v.k > 1 && v.n > 1 && v.m <= WICK_GEMM_FEW_NEAR &&
-           (double)q->elem * (double)v.k * (double)v.n <= WICK_GEMM_FAR_BY_ROWS;
+           gemm_bytes(q, &v) <= WICK_GEMM_COPY_ROWS;
 }
 
 int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out) {

@@ -45,6 +45,10 @@ enum { WICK_GEMM_CHUNK = 256 };
  * columns go a line of one group after the other, four groups in flight: 1 x 4096 x 4096 takes 2.8 ms for 3.1; 1 x 9216 x 128, from L3, would take 165 us so. */
 enum { WICK_GEMM_FAR_BY_ROWS = 1 << 20, WICK_GEMM_FAR_BY_COLUMNS = 8 << 20 };
 
+/* Bytes of a constant B up to which plans keep a copy of it by rows, instead of its contiguous columns, for so few rows of A as FEW_NEAR: what L3 holds beside others. On Zen 4 1 x 9216 x 128 takes 65 us by rows (73 GB/s) and
+ * 96 by columns, 1 x 2048 x 512 59 and 87, 1 x 1280 x 1000 78 and 94; a larger one costs more memory than it is read from faster (1 x 4096 x 4096 2.2 and 2.7 ms). */
+enum { WICK_GEMM_COPY_ROWS = 8 << 20 };
+
 /* The longest block of k. It is a part of the numerics (the same for every tier and shape): one block's partial sum is
  * rounded on its own. A panel of B of this length (64 KiB) and a tile of A (28 KiB) live in L2. */
 enum { WICK_GEMM_KC = 512 };
