@@ -281,6 +281,12 @@ static void run_short_lines(reduction *r, int64_t first, int64_t last) {
     }
 }
 
+/* What the kernel of chunks makes itself of the program's inputs, x, a number and maybe g; below 0: nothing. */
+static int summed_as(const reduction *r) {
+    if (r->l->in_kind[1] != WICK_FUSED_SAME) return -1;
+    return r->l->program == 1 + WICK_PROGRAM_centred_square ? WICK_RED_OF_SQUARES : r->l->program == 1 + WICK_PROGRAM_centred_mul ? WICK_RED_OF_PRODUCTS : -1;
+}
+
 /* Chunks of the unit that was entered from the first on, before end, to dst, cols values each: one, or whole ones of a plane, as many as a block holds. Returns how many. */
 static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *dst) {
     wick_machine *m = r->m;
@@ -291,11 +297,16 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
     }
     const int64_t run = m->f->dims[m->f->rank - 1], here = (run - first * chunk % run) / chunk; /* what goes on in another place is copied */
     const int64_t n = WICK_MAX(WICK_MIN(WICK_MIN(whole, here), WICK_MIN(m->f->block / chunk, CHUNKS_AT_ONCE)), 1);
-    if (m->f->n_instr)
+    const int of = m->f->n_instr ? summed_as(r) : WICK_RED_OF_X;
+    int x = of ? 0 : r->reg, g = of == WICK_RED_OF_PRODUCTS ? 2 : x;
+    if (of < 0) {
         wick_machine_block(m, first * chunk, n * chunk);
-    else
-        wick_machine_input(m, r->reg, first * chunk, n * chunk);
-    r->red->chunks(dst, m->reg[r->reg], (size_t)n, (size_t)r->l->lane_rows);
+        x = g = r->reg;
+    } else {
+        wick_machine_input(m, x, first * chunk, n * chunk);
+        if (g != x) wick_machine_input(m, g, first * chunk, n * chunk);
+    }
+    r->red->chunks(dst, WICK_MAX(of, WICK_RED_OF_X), m->reg[x], m->reg[g], of > 0 ? *(const float *)(const void *)m->reg[1] : 0, (size_t)n, (size_t)r->l->lane_rows);
     return n;
 }
 
