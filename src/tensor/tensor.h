@@ -16,6 +16,7 @@
 
 #include "base/base.h"
 #include "runtime/pool.h"
+#include "runtime/recycle.h"
 #include "runtime/slab.h"
 #include "wick/plan.h"
 
@@ -217,6 +218,7 @@ typedef struct wick_budget {
 struct wick_context {
     wick_allocator alloc;
     wick_budget budget;
+    wick_recycle recycle; /* user of alloc where there is no budget and the host gives no memory */
     wick_context_options options;
     wick_tuning tuning; /* every field set */
     wick_pool *pool;

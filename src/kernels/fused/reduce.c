@@ -310,20 +310,37 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
     return n;
 }
 
+/* The stack of a plane, whose entries are one number each. */
+static float sum_of_plane(reduction *r) {
+    float chunks[CHUNKS_AT_ONCE], at[WICK_RED_UNIT_DEPTH];
+    int64_t pushed = 0;
+    int depth = 0;
+    for (int64_t c = 0; c < r->l->chunks;) {
+        const int64_t n = reduce_chunks(r, c, r->l->chunks, (uint8_t *)chunks);
+        for (int64_t k = 0; k < n; k++) {
+            float sum = chunks[k];
+            for (int64_t i = ++pushed; i % 2 == 0; i /= 2) sum = at[--depth] + sum;
+            at[depth++] = sum;
+        }
+        c += n;
+    }
+    for (; depth > 1; depth--) at[depth - 2] += at[depth - 1];
+    return at[0];
+}
+
 static void run_units(reduction *r, int64_t first, int64_t last) {
-    float planes[CHUNKS_AT_ONCE];
     for (int64_t u = first; u < last; u++) {
         enter_unit(r, u);
+        if (r->l->planes) {
+            float sum = sum_of_plane(r);
+            store_results(r, &sum, 0, 1);
+            continue;
+        }
         stack s;
         stack_init(&s, r->red, r->m->scratch + r->l->results_offset, (size_t)r->cols, r->elem);
-        for (int64_t c = 0; c < r->l->chunks;) {
-            uint8_t *chunks = r->l->planes ? (uint8_t *)planes : stack_top(&s);
-            const int64_t n = reduce_chunks(r, c, r->l->chunks, chunks);
-            for (int64_t k = 0; k < n; k++) {
-                if (r->l->planes) memcpy(stack_top(&s), planes + k, sizeof *planes);
-                stack_push(&s, (size_t)r->cols);
-            }
-            c += n;
+        for (int64_t c = 0; c < r->l->chunks; c++) {
+            reduce_chunks(r, c, r->l->chunks, stack_top(&s));
+            stack_push(&s, (size_t)r->cols);
         }
         stack_finish(&s);
         store_results(r, s.at, 0, r->cols);
