@@ -32,7 +32,7 @@ typedef enum wick_jit_mode {
 typedef struct wick_context_options {
     int threads;                     /* 0: every CPU this process may use */
     uint64_t seed;                   /* of all random streams */
-    const wick_allocator *allocator; /* NULL: malloc. Copied */
+    const wick_allocator *allocator; /* NULL: malloc. Then, without max_memory, up to 256 MiB of freed blocks of 4 MiB or more wait to be used again; the system may take their pages. Copied */
     const wick_executor *executor;   /* NULL: Wick's own threads. Copied */
     bool eager;                      /* run op by op without passes; WICK_EAGER=1 in the environment does the same */
     wick_f32_precision f32_precision; /* WICK_F32=split, high or medium in the environment where this is 0 */

@@ -62,6 +62,15 @@ void wick_use_sparsely(void *ptr, size_t size) {
 #endif
 }
 
+void wick_give_up(void *ptr, size_t size) {
+#ifdef MADV_FREE
+    const uintptr_t page = 4096, from = WICK_ALIGN_UP((uintptr_t)ptr, page), to = ((uintptr_t)ptr + size) / page * page; /* where pages are larger the call refuses, and nothing changes */
+    if (to > from) (void)madvise((void *)from, to - from, MADV_FREE);
+#else
+    (void)ptr, (void)size;
+#endif
+}
+
 bool wick_grow(const wick_allocator *a, void **ptr, size_t *cap, size_t need, size_t elem) {
     if (need <= *cap) return true;
     size_t twice, bytes, more;

@@ -77,6 +77,8 @@ void *wick_calloc(const wick_allocator *a, size_t size);
 void wick_release(const wick_allocator *a, void *ptr, size_t size); /* ptr may be NULL */
 /* Of a large block only what is used will be used, here and there: no huge pages, so that the rest takes no memory. */
 void wick_use_sparsely(void *ptr, size_t size);
+/* What a large block holds is needed no more, but its memory may be: the system takes the pages if it is short of them. */
+void wick_give_up(void *ptr, size_t size);
 /* Grows an array (*ptr, *cap elements of elem bytes) to hold at least need; doubles. false: out of memory, unchanged. */
 bool wick_grow(const wick_allocator *a, void **ptr, size_t *cap, size_t need, size_t elem);
 

@@ -50,7 +50,9 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     ctx->options = *options;
     ctx->budget.alloc = *alloc;
     ctx->budget.max = options->max_memory;
+    wick_recycle_init(&ctx->recycle, alloc);
     if (options->max_memory) ctx->alloc = (wick_allocator){&ctx->budget, counted_alloc, counted_release};
+    else if (!options->allocator) ctx->alloc = wick_recycle_allocator(&ctx->recycle);
     ctx->options.allocator = &ctx->alloc;
     ctx->tuning = wick_tuning_whole(options->tuning);
     ctx->options.tuning = &ctx->tuning;
@@ -115,6 +117,7 @@ void wick_context_free(wick_context **context) {
     wick_slab_free(&ctx->slab);
     if (ctx->texts.slots) wick_arena_free(&ctx->texts.arena);
     wick_release(&alloc, ctx->texts.table, ctx->texts.slots * sizeof *ctx->texts.table);
+    wick_recycle_free(&ctx->recycle);
     alloc = ctx->budget.alloc; /* the context itself is not counted */
     wick_release(&alloc, ctx, sizeof *ctx);
 }

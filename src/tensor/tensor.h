@@ -16,6 +16,7 @@
 
 #include "base/base.h"
 #include "runtime/pool.h"
+#include "runtime/recycle.h"
 #include "runtime/slab.h"
 #include "wick/plan.h"
 
@@ -220,6 +221,7 @@ typedef enum wick_chooser { WICK_CHOOSES_MERGE, WICK_CHOOSES_FUSE, WICK_CHOOSES_
 struct wick_context {
     wick_allocator alloc;
     wick_budget budget;
+    wick_recycle recycle; /* user of alloc where there is no budget and the host gives no memory */
     wick_context_options options;
     wick_tuning tuning; /* every field set */
     wick_pool *pool;

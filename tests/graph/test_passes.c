@@ -234,6 +234,29 @@ TEST(fuse_keeps_the_terms_of_a_sum_with_the_sum) {
     bench_close(&b);
 }
 
+/* The product of what is stored anyway waits with its reader for the sum; bools are stored, which takes less than to read e again. */
+TEST(fuse_makes_where_it_is_read_what_would_be_stored_to_wait) {
+    bench b;
+    bench_open(&b);
+    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 4)), *row = VEC(b.ctx, 1, 2, 3, 4), *e = wick_exp(x), *s = wick_sum(e, WICK_AXES(0), true);
+    BENCH_COLLECT(&b, wick_add(wick_mul(e, row), s), wick_where(wick_gt(e, row), s, s));
+    bench_pass(&b, wick_pass_fuse);
+    CHECK_GRAPH(&b, "%0 f32[2,4] = data()\n"
+                    "%1 f32[4] = data()\n"
+                    "%2 f32[2,4], %3 bool[2,4] = fused(%0, %1)\n"
+                    "  %0 f32[2,4] = exp(a)\n"
+                    "  %1 bool[2,4] = gt(%0, b)\n"
+                    "  return %0, %1\n"
+                    "%4 f32[1,4] = sum(%2) axes=0 keepdims\n"
+                    "%5 f32[2,4] = fused(%2, %1, %4)\n"
+                    "  %0 f32[2,4] = mul(a, b)\n"
+                    "  %1 f32[2,4] = add(%0, c)\n"
+                    "  return %1\n"
+                    "%6 f32[2,4] = where(%3, %4, %4)\n"
+                    "return %5, %6\n");
+    bench_close(&b);
+}
+
 /* Sums of wide rows to columns begin their program anew on each part of a row. */
 TEST(fuse_leaves_apart_what_is_predicted_to_be_faster_so) {
     for (int wins = 0; wins < 2; wins++) {

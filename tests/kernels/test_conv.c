@@ -232,6 +232,46 @@ TEST(convolutions_of_many_tasks_agree) {
         }
 }
 
+/* Where a block of a sum is of one column of taps, outputs that find it in the padding pass over it: they have the bits of zeros written around the image. */
+TEST(columns_of_padding_have_the_bits_of_zeros) {
+    static const struct {
+        int ci, co, in, kernel, stride, pad;
+    } shapes[] = {{512, 20, 7, 3, 1, 1}, {512, 33, 7, 3, 2, 1}, {600, 16, 5, 3, 1, 1}, {1024, 4, 4, 3, 1, 2}, {512, 8, 2, 5, 1, 2}, {200, 16, 16, 3, 1, 1}, {512, 20, 1, 3, 1, 1}};
+    for (size_t i = 0; i < WICK_COUNTOF(shapes); i++)
+        for (int odd = 0; odd < 2; odd++) { /* a weight that is not finite: nothing is passed over in its panel */
+            use u[2];
+            for (int k = 1; k >= 0;) {
+                memset(&u[k], 0, sizeof u[k]);
+                u[k].c = (wick_convolution){.type = WICK_CF32, .what = WICK_CONV_FORWARD, .batch = 2, .groups = 1, .ci = shapes[i].ci, .co = shapes[i].co, .bias = i % 2, .relu = i % 3 == 0};
+                for (int d = 0; d < 3; d++) {
+                    u[k].c.in[d] = d ? shapes[i].in + 2 * k * shapes[i].pad : 1;
+                    u[k].c.kernel[d] = d ? shapes[i].kernel : 1;
+                    u[k].c.stride[d] = d ? shapes[i].stride : 1;
+                    u[k].c.pad[d] = d && !k ? shapes[i].pad : 0;
+                    u[k].c.dilation[d] = 1;
+                }
+                if (!use_make(&u[k])) continue; /* how much padding lies behind the image is a matter of chance */
+                if (k == 0 && u[0].size[2] != u[1].size[2]) use_free(&u[0]);
+                else k--;
+            }
+            if (odd) ((float *)u[0].at[1])[test_rand_int(0, (int)u[0].size[1] - 1)] = INFINITY;
+            const int n = shapes[i].in, pad = shapes[i].pad, wide = n + 2 * pad;
+            memset(u[1].at[0], 0, (size_t)u[1].size[0] * sizeof(float));
+            for (int b = 0; b < 2; b++)
+                for (int y = 0; y < n; y++)
+                    memcpy((float *)u[1].at[0] + ((b * wide + y + pad) * wide + pad) * shapes[i].ci, (float *)u[0].at[0] + (b * n + y) * n * shapes[i].ci, (size_t)(n * shapes[i].ci) * sizeof(float));
+            memcpy(u[1].at[1], u[0].at[1], (size_t)u[0].size[1] * sizeof(float));
+            if (u[0].c.bias) memcpy(u[1].bias, u[0].bias, (size_t)shapes[i].co * sizeof(float));
+            for (int tier = WICK_TIER_BASE; tier < WICK_TIER_COUNT; tier++) {
+                if (!wick_tier_force((wick_tier)tier)) continue;
+                for (int k = 0; k < 2; k++) run(&u[k], false);
+                CHECK_MSG(memcmp(u[0].at[2], u[1].at[2], (size_t)u[0].size[2] * sizeof(float)) == 0, "shape %d, tier %d", (int)i, tier);
+            }
+            wick_tier_force(wick_tier_best());
+            for (int k = 0; k < 2; k++) use_free(&u[k]);
+        }
+}
+
 /* What algorithms with sums of inputs, or with products that a place has not, would spread stays where it belongs. */
 TEST(nan_infinity_and_the_largest_numbers_reach_only_their_neighbours) {
     for (int what = 0; what < 3; what++)

@@ -5,25 +5,31 @@
 
 typedef struct step {
     uint16_t op;
-    uint8_t dst, a, b, c;
+    uint8_t dst, a, b, c, to;
 } step;
+typedef struct result {
+    uint8_t dtype, reg;
+} result;
 
 #define A(r) 'A',
+#define M(r) 'M',
 #define S(r) 'S',
-#define I1(r, row, a) {WICK_EW_##row, r, a, a, a},
-#define I2(r, row, a, b) {WICK_EW_##row, r, a, b, a},
-#define I3(r, row, a, b, c) {WICK_EW_##row, r, a, b, c},
-#define O(i, r) r,
+#define I1(r, row, a) {WICK_EW_##row, r, a, a, a, WICK_CF32},
+#define I2(r, row, a, b) {WICK_EW_##row, r, a, b, a, WICK_CF32},
+#define I3(r, row, a, b, c) {WICK_EW_##row, r, a, b, c, WICK_CF32},
+#define C2(r, row, a, b) {WICK_EW_##row, r, a, b, a, WICK_CBOOL},
+#define O(i, r) {WICK_F32, r},
+#define B(i, r) {WICK_BOOL, r},
 #define FILL(name, n_in_, inputs, instructions, outputs)                                                    \
     static void fill_##name(wick_fused *f, int64_t runs, int64_t n) {                                       \
         static const char kinds[] = {inputs};                                                               \
         static const step steps[] = {instructions};                                                         \
-        static const uint8_t outs[] = {outputs};                                                            \
+        static const result outs[] = {outputs};                                                            \
         fill(f, runs, n, kinds, (int)sizeof kinds, steps, (int)WICK_COUNTOF(steps), outs, (int)WICK_COUNTOF(outs)); \
     }
 
 /* n elements; runs: of how many a number is the same, 1: of all. */
-static void fill(wick_fused *f, int64_t runs, int64_t n, const char *kinds, int n_in, const step *steps, int n_steps, const uint8_t *outs, int n_out) {
+static void fill(wick_fused *f, int64_t runs, int64_t n, const char *kinds, int n_in, const step *steps, int n_steps, const result *outs, int n_out) {
     memset(f, 0, sizeof *f);
     f->rank = 2;
     f->dims[0] = runs;
@@ -35,16 +41,18 @@ static void fill(wick_fused *f, int64_t runs, int64_t n, const char *kinds, int 
     f->n_reg = n_in + n_steps;
     for (int i = 0; i < n_in; i++) {
         f->in[i].reg = (uint8_t)i;
-        f->in[i].strides[0] = kinds[i] == 'A' ? n / runs : runs > 1;
-        f->in[i].strides[1] = kinds[i] == 'A';
+        f->in[i].dtype = kinds[i] == 'M' ? WICK_BOOL : WICK_F32;
+        f->in[i].strides[0] = kinds[i] != 'S' ? n / runs : runs > 1;
+        f->in[i].strides[1] = kinds[i] != 'S';
     }
     for (int i = 0; i < n_out; i++) {
-        f->out[i].reg = outs[i];
+        f->out[i].dtype = outs[i].dtype;
+        f->out[i].reg = outs[i].reg;
         f->out[i].strides[0] = n / runs;
         f->out[i].strides[1] = 1;
     }
     for (int i = 0; i < n_steps; i++)
-        f->instr[i] = (wick_fused_instr){.op = steps[i].op, .dst = steps[i].dst, .src = {steps[i].a, steps[i].b, steps[i].c}};
+        f->instr[i] = (wick_fused_instr){.op = steps[i].op, .type = WICK_CF32, .to = steps[i].to, .dst = steps[i].dst, .src = {steps[i].a, steps[i].b, steps[i].c}};
     wick_fused_prepare(f);
 }
 WICK_PROGRAMS(FILL)
@@ -61,13 +69,14 @@ static void run(const wick_fused *f, int which, bool in_place, int64_t n) {
     int arrays[WICK_FUSED_MAX_IO], n_arrays = 0;
     for (int i = 0; i < f->n_in; i++) {
         ptr[i] = work[i];
-        if (!f->rank || f->in[i].strides[f->rank - 1]) arrays[n_arrays++] = i; /* of one element they all are alike */
+        if (f->in[i].dtype == WICK_F32 && (!f->rank || f->in[i].strides[f->rank - 1])) arrays[n_arrays++] = i; /* of one element they all are alike */
     }
-    for (int o = 0; o < f->n_out; o++) ptr[f->n_in + o] = in_place ? work[arrays[n_arrays - 1 - o]] : results[which][o];
+    for (int o = 0; o < f->n_out; o++) ptr[f->n_in + o] = in_place && f->out[o].dtype == WICK_F32 ? work[arrays[n_arrays - 1 - o]] : results[which][o];
     wick_fused tasks = *f; /* of one block, the last first */
     tasks.layout.task_items = f->block;
     for (int64_t t = (f->layout.total + f->block - 1) / f->block; t-- > 0;) wick_fused_run(&tasks, 0, t, t + 1, ptr, NULL, scratch);
-    for (int o = 0; o < f->n_out && in_place; o++) memcpy(results[which][o], ptr[f->n_in + o], (size_t)n * sizeof(float));
+    for (int o = 0; o < f->n_out && in_place; o++)
+        if (f->out[o].dtype == WICK_F32) memcpy(results[which][o], ptr[f->n_in + o], (size_t)n * sizeof(float));
 }
 
 static void compare(void (*make)(wick_fused *, int64_t, int64_t), const char *name) {
@@ -86,12 +95,14 @@ static void compare(void (*make)(wick_fused *, int64_t, int64_t), const char *na
                 REQUIRE(f.scratch <= sizeof scratch);
                 for (int i = 0; i < f.n_in; i++)
                     for (int j = 0; j < MAX; j++) inputs[i][j] = (float)test_rand_real(0.01, 2);
-                inputs[0][n / 2] = NAN;
+                if (f.in[0].dtype == WICK_F32) inputs[0][n / 2] = NAN;
+                for (int i = 0; i < f.n_in; i++)
+                    for (int j = 0; j < MAX && f.in[i].dtype == WICK_BOOL; j++) ((uint8_t *)inputs[i])[j] = (uint8_t)test_rand_int(0, 1);
                 run(&f, 0, in_place, n);
                 f.layout.program = 0, f.layout.mode = WICK_FUSED_PLAIN;
                 run(&f, 1, in_place, n);
                 for (int o = 0; o < f.n_out; o++)
-                    CHECK_MSG(!memcmp(results[0][o], results[1][o], (size_t)n * sizeof(float)), "%s, %s, n = %d, result %d", name,
+                    CHECK_MSG(!memcmp(results[0][o], results[1][o], (size_t)n * wick_dtype_size((wick_dtype)f.out[o].dtype)), "%s, %s, n = %d, result %d", name,
                               wick_tier_name((wick_tier)tier), (int)n, o);
             }
     }

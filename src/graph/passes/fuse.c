@@ -199,6 +199,26 @@ static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     return true;
 }
 
+/* Is p's value stored whatever becomes of its group: as a result, or for who is no elementwise node? */
+static bool is_stored(const fuser *f, uint32_t p) {
+    bool stored = f->is_output[p];
+    for (uint32_t r = f->readers_at[p]; r < f->readers_at[p + 1] && !stored; r++) stored = !is_elementwise(f->nodes[f->readers[r]]);
+    return stored;
+}
+
+/* Of what p's value and numbers by row or channel make: would it be stored for its one reader, which must wait for more of p (as gradients of norms do for sums), and could as
+ * well be made there, of p's value, which is then read instead? Not bools, which are written and read in less. */
+static bool can_wait(fuser *f, const wick_node *node, uint32_t p) {
+    const uint32_t at = node->position, *readers = f->readers + f->readers_at[at];
+    if (f->is_output[at] || f->readers_at[at + 1] != f->readers_at[at] + 1 || !is_stored(f, p)) return false;
+    if (!registers_hold(&node->out[0].type) || 2 * wick_dtype_size((wick_dtype)node->out[0].type.dtype) <= wick_dtype_size((wick_dtype)f->nodes[p]->out[0].type.dtype)) return false;
+    const wick_node *reader = f->nodes[*readers];
+    if (!is_elementwise(reader) || !wick_same_dims(&reader->out[0].type, &node->out[0].type)) return false;
+    for (int k = 0; k < node->n_in; k++)
+        if (node->in[k]->node->position != p && wick_same_dims(&node->in[k]->type, &node->out[0].type)) return false;
+    return path_outside(f, f->of[p], f->of[at], reader);
+}
+
 static void place(fuser *f, wick_node *node) {
     uint32_t at = node->position;
     const wick_type *space = &node->out[0].type;
@@ -216,7 +236,7 @@ static void place(fuser *f, wick_node *node) {
         for (uint32_t r = f->readers_at[p]; r < f->readers_at[p + 1]; r++) others |= f->readers[r] != at;
         if (reduced && others) continue;
         if (!is_elementwise(f->nodes[p]) || !wick_same_dims(&node->in[k]->type, space) || !registers_hold(&node->in[k]->type)) continue;
-        if (f->of[p] != f->of[at]) try_merge(f, f->of[p], f->of[at], at);
+        if (f->of[p] != f->of[at] && !can_wait(f, node, p)) try_merge(f, f->of[p], f->of[at], at);
     }
     /* Then siblings that read the same full-size value, which saves a pass over it. Not for values of the arena: both results would be
      * alive at once. */

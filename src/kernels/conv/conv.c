@@ -569,6 +569,15 @@ static void clip_taps(const wick_convolution *c, const conv_state *s, int64_t ro
     *end = WICK_MAX(first, lo < rows ? WICK_MIN(x->taps, (rows - 1 - lo) / x->tap_at + 1) : 0) * pieces;
 }
 
+/* Of a block that is of one column of taps: the outputs of a row that find it inside the source. */
+static void clip_columns(const wick_convolution *c, const conv_state *s, const conv_block *k, int64_t *begin, int64_t *end) {
+    const wick_conv_axis *x = &s->box.axis[2];
+    const int64_t tap = k->from / s->pixel, columns = (c->what == WICK_CONV_DATA ? c->out : c->in)[2], lo = s->box.lo[2] + tap * x->tap_at;
+    if (k->n != 1 || s->run < s->pixel || (k->from + k->k - 1) / s->pixel != tap) return;
+    if (lo < 0) *begin = WICK_MIN(ceil_div(-lo, x->step), *end);
+    *end = WICK_MAX(*begin, lo < columns ? WICK_MIN(*end, (columns - 1 - lo) / x->step + 1) : 0);
+}
+
 /* Of all images that FORWARD or DATA make. */
 static int64_t result_bytes(const wick_convolution *c) {
     return c->batch * c->groups * (c->what == WICK_CONV_DATA ? c->ci * product(c->in) : c->co * product(c->out)) * c->code->elem;
@@ -584,7 +593,6 @@ static void correlate_panel(const wick_convolution *c, const conv_state *s, wick
     t.a_col = t.c_col = 1;
     t.far = wick_gemm_c_is_far(result_bytes(c));
     t.b_row = width;
-    const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, t.a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
     wick_gemm_tile_fn *const *code = q->tiles + (width / q->lanes - 1) * q->mr;
     const int64_t most = whole ? whole_block(c) : pieces_of_block(s->run);
     conv_block k = {0};
@@ -595,9 +603,13 @@ static void correlate_panel(const wick_convolution *c, const conv_state *s, wick
         t.add = k.first + k.from > 0;
         t.bias_mode = last && bias;
         t.relu = last && relu;
+        int64_t from_x = 0, to_x = b->n[2]; /* columns of padding need no products either, but where sums begin or end */
+        if (clip && t.add && !last) clip_columns(c, s, &k, &from_x, &to_x);
+        if (from_x == to_x) continue;
+        const int64_t tiles = ceil_div(to_x - from_x, wick_gemm_tile_rows(q, t.a_row)), height = (to_x - from_x) / tiles, taller = (to_x - from_x) % tiles;
         for (int64_t row = 0; row < s->n_rows; row++) {
-            const char *from = src + (s->rows[row] + k.from) * elem;
-            char *to = dst + (whole ? row * b->n[2] * t.c_row : row_pixel(c, b, row) * to_pixel) * elem;
+            const char *from = src + (s->rows[row] + k.from + from_x * t.a_row) * elem;
+            char *to = dst + ((whole ? row * b->n[2] * t.c_row : row_pixel(c, b, row) * to_pixel) + from_x * t.c_row) * elem;
             int64_t begin = 0, end = s->n_taps;
             if (clip) clip_taps(c, s, row, &begin, &end);
             begin = WICK_MAX(begin, k.first);

@@ -63,6 +63,9 @@ static inline bool wick_fused_native(wick_dtype dtype) {
 #define WICK_RED_CHUNK_DEPTH 5
 #define WICK_RED_UNIT_DEPTH  40
 
+/* What chunks are of: x, (x - m)^2, g (x - m). g is x again where it is not asked for. */
+enum { WICK_RED_OF_X, WICK_RED_OF_SQUARES, WICK_RED_OF_PRODUCTS };
+
 typedef struct wick_red_kernels {
     /* acc[l] = (cont ? acc[l] op : ) x[l] op x[stride + l] op ...; rows >= 1 rows of `lanes` */
     void (*lanes)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
@@ -70,8 +73,8 @@ typedef struct wick_red_kernels {
     void (*lanes_bf16)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
     /* the same of lines that lie one after the other in memory, with what comes next asked for; NULL where there is none */
     void (*lanes_far)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
-    /* dst[k] = chunk k of n, one column of lane_rows <= 8 lanes, contiguous; NULL but for sums of f32 */
-    void (*chunks)(void *dst, const void *x, size_t n, size_t lane_rows);
+    /* dst[k] = chunk k of n, one column of lane_rows <= 8 lanes, contiguous, of what is made of x, a number m and g; NULL but for sums of f32 */
+    void (*chunks)(void *dst, int of, const void *x, const void *g, float m, size_t n, size_t lane_rows);
     /* acc[j] = acc[j] op x[j], n elements */
     void (*add)(void *acc, const void *x, size_t n);
     /* Folds the first `width` of lane_rows * cols lanes to cols, in place. */

@@ -38,8 +38,9 @@
 
 /* Bytes of an output from which on it is in no cache any more when someone reads it. */
 #define STREAM_BYTES (wick_tuning_now()->stream_bytes)
-/* Most instructions of a program that memory bounds, all of them rows of few operations. */
-#define STREAM_INSTRS 4
+/* Most instructions of a program that memory bounds, all of them rows of few operations; of one that is one loop. */
+#define STREAM_INSTRS  4
+#define STREAM_PROGRAM 6
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
@@ -359,7 +360,7 @@ static const char *streams_refused(const wick_fused *f) {
         YES(replace_inf), YES(where)};
 #undef YES
     if (f->reduces) return "it reduces";
-    if (f->n_instr > STREAM_INSTRS) return "it computes for longer than memory takes";
+    if (f->n_instr > (f->layout.program ? STREAM_PROGRAM : STREAM_INSTRS)) return "it computes for longer than memory takes";
     for (int i = 0; i < f->n_instr; i++)
         if (f->instr[i].op != WICK_FUSED_CAST && !light[f->instr[i].op]) return "it computes for longer than memory takes";
     for (int o = 0; o < f->n_out; o++)
@@ -459,9 +460,9 @@ void wick_fused_prepare(wick_fused *f) {
         plan_plain(f);
     }
 
+    l->program = (uint8_t)(wick_program_find(f) + 1);
     l->streams = !streams_refused(f);
     l->far = f->reduces && from_memory(f);
-    l->program = (uint8_t)(wick_program_find(f) + 1);
     if (l->program && !f->reduces) {
         f->block = whole_block(f);
         l->task_items = l->task_items < WHOLE_TASK ? WHOLE_TASK / f->block * f->block : ceil_div(l->task_items, f->block) * f->block;

@@ -2,11 +2,11 @@
  * They are built from the same rows in the same order, so the bits are those of the instructions.
  *
  *   P(NAME, number of inputs, inputs, instructions, outputs)
- *     A(r) an input with an element of its own at each place; S(r) one that is the same number everywhere, or for runs of elements
- *     I1(r, row, a) I2(r, row, a, b) I3(r, row, a, b, c) an instruction; O(i, r) result i
+ *     A(r) an input with an element of its own at each place, M(r) such a one of bools; S(r) one that is the same number everywhere, or for runs of elements
+ *     I1(r, row, a) I2(r, row, a, b) I3(r, row, a, b, c) an instruction, C2(r, row, a, b) a comparison; O(i, r) result i, B(i, r) one of bools
  *
  * Registers are numbered as lowering numbers them: inputs in the order the instructions ask for them, then one an instruction. All
- * of it is f32. */
+ * but bools is f32. */
 #ifndef WICK_KERNELS_FUSED_PROGRAMS_H
 #define WICK_KERNELS_FUSED_PROGRAMS_H
 
@@ -88,6 +88,22 @@
     P(norm_planes_relu, 4, A(0) S(1) S(2) S(3), I2(4, sub, 0, 1) I2(5, mul, 4, 2) I2(6, add, 5, 3) I1(7, relu, 6), O(0, 7)) \
     P(norm_channels, 4, A(0) A(1) A(2) A(3), I2(4, sub, 0, 1) I2(5, mul, 4, 2) I2(6, add, 5, 3), O(0, 6)) \
     P(norm_channels_relu, 4, A(0) A(1) A(2) A(3), I2(4, sub, 0, 1) I2(5, mul, 4, 2) I2(6, add, 5, 3) I1(7, relu, 6), O(0, 7)) \
+    /* norms by channel of a training step, whose ReLU leaves where it passed for the gradient; of a residual block: and what is added, as it is or a norm itself */ \
+    P(norm_channels_relu_mask, 5, A(0) A(1) A(2) A(3) S(4), \
+      I2(5, sub, 0, 1) I2(6, mul, 5, 2) I2(7, add, 6, 3) I1(8, relu, 7) C2(9, gt, 8, 4), O(0, 8) B(1, 9)) \
+    P(norm_channels_add_relu_mask, 6, A(0) A(1) A(2) A(3) A(4) S(5), \
+      I2(6, sub, 0, 1) I2(7, mul, 6, 2) I2(8, add, 7, 3) I2(9, add, 8, 4) I1(10, relu, 9) C2(11, gt, 10, 5), O(0, 10) B(1, 11)) \
+    P(norms_channels_add_relu_mask, 9, A(0) A(1) A(2) A(3) A(4) A(5) A(6) A(7) S(8), \
+      I2(9, sub, 0, 1) I2(10, mul, 9, 2) I2(11, add, 10, 3) I2(12, sub, 4, 5) I2(13, mul, 12, 6) I2(14, add, 13, 7) \
+      I2(15, add, 11, 14) I1(16, relu, 15) C2(17, gt, 16, 8), O(0, 16) B(1, 17)) \
+    /* the gradient of such a ReLU, and of what also went past a residual block */ \
+    P(where_mask, 3, M(0) A(1) S(2), I3(3, where, 0, 1, 2), O(0, 3)) \
+    P(add_where_mask, 4, A(0) A(1) M(2) S(3), I2(4, add, 0, 1) I3(5, where, 2, 4, 3), O(0, 5)) \
+    /* the gradient of norms by the batch's own statistics: x mean, the scale of x - mean, what is the same for a channel, g and its scale */ \
+    P(norm_gradient_planes, 6, A(0) S(1) S(2) S(3) A(4) S(5), \
+      I2(6, sub, 0, 1) I2(7, mul, 6, 2) I2(8, add, 7, 3) I2(9, mul, 4, 5) I2(10, add, 9, 8), O(0, 10)) \
+    P(norm_gradient_channels, 6, A(0) A(1) A(2) A(3) A(4) A(5), \
+      I2(6, sub, 0, 1) I2(7, mul, 6, 2) I2(8, add, 7, 3) I2(9, mul, 4, 5) I2(10, add, 9, 8), O(0, 10)) \
     P(add_number, 2, A(0) S(1), I2(2, add, 0, 1), O(0, 2)) \
     P(sub_number, 2, A(0) S(1), I2(2, sub, 0, 1), O(0, 2)) \
     P(mul_number, 2, A(0) S(1), I2(2, mul, 0, 1), O(0, 2)) \
@@ -107,8 +123,8 @@
     P(nan_to_num, 4, A(0) S(1) S(2) S(3), I3(4, replace_inf, 0, 1, 2) I2(5, replace_nan, 4, 3), O(0, 5))
 /* clang-format on */
 
-/* in[r], out[i]: f32, n >= 1 elements, or one element for an S. out may be an input of the same elements. */
-typedef void (*wick_program_fn)(const float *const *in, float *const *out, size_t n);
+/* in[r], out[i]: n >= 1 elements, or one for an S. out may be an input of the same elements. */
+typedef void (*wick_program_fn)(const void *const *in, void *const *out, size_t n);
 
 #define WICK_PROGRAM_ENUM(name, ...) WICK_PROGRAM_##name,
 enum { WICK_PROGRAMS(WICK_PROGRAM_ENUM) WICK_PROGRAM_COUNT };

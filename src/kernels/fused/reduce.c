@@ -281,6 +281,12 @@ static void run_short_lines(reduction *r, int64_t first, int64_t last) {
     }
 }
 
+/* What the kernel of chunks makes itself of the program's inputs, x, a number and maybe g; below 0: nothing. */
+static int summed_as(const reduction *r) {
+    if (r->l->in_kind[1] != WICK_FUSED_SAME) return -1;
+    return r->l->program == 1 + WICK_PROGRAM_centred_square ? WICK_RED_OF_SQUARES : r->l->program == 1 + WICK_PROGRAM_centred_mul ? WICK_RED_OF_PRODUCTS : -1;
+}
+
 /* Chunks of the unit that was entered from the first on, before end, to dst, cols values each: one, or whole ones of a plane, as many as a block holds. Returns how many. */
 static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *dst) {
     wick_machine *m = r->m;
@@ -291,28 +297,50 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
     }
     const int64_t run = m->f->dims[m->f->rank - 1], here = (run - first * chunk % run) / chunk; /* what goes on in another place is copied */
     const int64_t n = WICK_MAX(WICK_MIN(WICK_MIN(whole, here), WICK_MIN(m->f->block / chunk, CHUNKS_AT_ONCE)), 1);
-    if (m->f->n_instr)
+    const int of = m->f->n_instr ? summed_as(r) : WICK_RED_OF_X;
+    int x = of ? 0 : r->reg, g = of == WICK_RED_OF_PRODUCTS ? 2 : x;
+    if (of < 0) {
         wick_machine_block(m, first * chunk, n * chunk);
-    else
-        wick_machine_input(m, r->reg, first * chunk, n * chunk);
-    r->red->chunks(dst, m->reg[r->reg], (size_t)n, (size_t)r->l->lane_rows);
+        x = g = r->reg;
+    } else {
+        wick_machine_input(m, x, first * chunk, n * chunk);
+        if (g != x) wick_machine_input(m, g, first * chunk, n * chunk);
+    }
+    r->red->chunks(dst, WICK_MAX(of, WICK_RED_OF_X), m->reg[x], m->reg[g], of > 0 ? *(const float *)(const void *)m->reg[1] : 0, (size_t)n, (size_t)r->l->lane_rows);
     return n;
 }
 
+/* The stack of a plane, whose entries are one number each. */
+static float sum_of_plane(reduction *r) {
+    float chunks[CHUNKS_AT_ONCE], at[WICK_RED_UNIT_DEPTH];
+    int64_t pushed = 0;
+    int depth = 0;
+    for (int64_t c = 0; c < r->l->chunks;) {
+        const int64_t n = reduce_chunks(r, c, r->l->chunks, (uint8_t *)chunks);
+        for (int64_t k = 0; k < n; k++) {
+            float sum = chunks[k];
+            for (int64_t i = ++pushed; i % 2 == 0; i /= 2) sum = at[--depth] + sum;
+            at[depth++] = sum;
+        }
+        c += n;
+    }
+    for (; depth > 1; depth--) at[depth - 2] += at[depth - 1];
+    return at[0];
+}
+
 static void run_units(reduction *r, int64_t first, int64_t last) {
-    float planes[CHUNKS_AT_ONCE];
     for (int64_t u = first; u < last; u++) {
         enter_unit(r, u);
+        if (r->l->planes) {
+            float sum = sum_of_plane(r);
+            store_results(r, &sum, 0, 1);
+            continue;
+        }
         stack s;
         stack_init(&s, r->red, r->m->scratch + r->l->results_offset, (size_t)r->cols, r->elem);
-        for (int64_t c = 0; c < r->l->chunks;) {
-            uint8_t *chunks = r->l->planes ? (uint8_t *)planes : stack_top(&s);
-            const int64_t n = reduce_chunks(r, c, r->l->chunks, chunks);
-            for (int64_t k = 0; k < n; k++) {
-                if (r->l->planes) memcpy(stack_top(&s), planes + k, sizeof *planes);
-                stack_push(&s, (size_t)r->cols);
-            }
-            c += n;
+        for (int64_t c = 0; c < r->l->chunks; c++) {
+            reduce_chunks(r, c, r->l->chunks, stack_top(&s));
+            stack_push(&s, (size_t)r->cols);
         }
         stack_finish(&s);
         store_results(r, s.at, 0, r->cols);

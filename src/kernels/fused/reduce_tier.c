@@ -218,13 +218,18 @@ RED_LANES(SUM, i64, int64_t, int64_t, lanes_far, int64_t, FAR)
 #define MIN_lanes_far_f64  NULL
 #define MIN_lanes_far_i64  NULL
 
-/* Chunks of lines of few lanes: the runs of one side by side, so that their chains overlap. */
+/* Chunks of lines of few lanes: the runs of one side by side, so that their chains overlap. What is summed is made in registers. */
 #if WICK_TIER_ID == 0
-static void SUM_chunks_f32(void *dst, const void *xs, size_t n, size_t rows) {
-    const float *x = xs;
+static void SUM_chunks_f32(void *dst, int of, const void *xs, const void *gs, float m, size_t n, size_t rows) {
+    const float *x = xs, *g = gs;
     for (size_t k = 0; k < n; k++) {
-        float run[WICK_RED_CHUNK / WICK_RED_RUN][WICK_RED_LANES] = {{0}};
-        for (size_t r = 0; r < WICK_COUNTOF(run); r++, x += WICK_RED_RUN * rows) SUM_lanes_f32(run[r], x, WICK_RED_RUN, rows, rows, false);
+        float run[WICK_RED_CHUNK / WICK_RED_RUN][WICK_RED_LANES] = {{0}}, v[WICK_RED_RUN * WICK_RED_LANES];
+        for (size_t r = 0; r < WICK_COUNTOF(run); r++) {
+            for (size_t i = 0; i < WICK_RED_RUN * rows; i++) v[i] = of == WICK_RED_OF_X ? x[i] : of == WICK_RED_OF_SQUARES ? (x[i] - m) * (x[i] - m) : g[i] * (x[i] - m);
+            SUM_lanes_f32(run[r], v, WICK_RED_RUN, rows, rows, false);
+            x += WICK_RED_RUN * rows;
+            g = of == WICK_RED_OF_PRODUCTS ? g + WICK_RED_RUN * rows : NULL;
+        }
         for (size_t step = 1; step < WICK_COUNTOF(run); step *= 2)
             for (size_t r = 0; r < WICK_COUNTOF(run); r += 2 * step) SUM_add_f32(run[r], run[r + step], rows);
         SUM_fold_f32(run[0], rows, rows, 1);
@@ -232,15 +237,26 @@ static void SUM_chunks_f32(void *dst, const void *xs, size_t n, size_t rows) {
     }
 }
 #else
+#define CHUNKS_OF static inline __attribute__((always_inline)) void
+/* Sets s to what is summed, from places of x and g, as vectors T, or adds that; `of` and `more` are constants. */
+#define ADD_SUMMED(T, name)                                                                                            \
+    static inline __attribute__((always_inline)) void name(int of, bool more, T *s, const float *x, const float *g, float m) { \
+        T v = *(const T *)x;                                                                                           \
+        if (of == WICK_RED_OF_SQUARES) v = (v - m) * (v - m);                                                          \
+        if (of == WICK_RED_OF_PRODUCTS) v = *(const T *)g * (v - m);                                                   \
+        if (more) v = *s + v;                                                                                          \
+        *s = v;                                                                                                        \
+    }
 #define SUM_CHUNKS(rows)                                                                                               \
     typedef float few_##rows __attribute__((vector_size(4 * rows), aligned(4), may_alias));                            \
-    static void chunks_of_##rows(float *dst, const float *x, size_t n) {                                               \
+    ADD_SUMMED(few_##rows, add_summed_##rows)                                                                          \
+    CHUNKS_OF chunks_of_##rows(int of, float *dst, const float *x, const float *g, float m, size_t n) {                \
         enum { RUN = WICK_RED_RUN * rows };                                                                            \
-        for (size_t k = 0; k < n; k++, x += WICK_RED_CHUNK * rows) {                                                   \
+        for (size_t k = 0; k < n; k++, x += WICK_RED_CHUNK * rows, g += WICK_RED_CHUNK * rows) {                       \
             few_##rows s[8];                                                                                           \
-            _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) s[r] = *(const few_##rows *)(x + r * RUN);             \
+            _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) add_summed_##rows(of, false, &s[r], x + r * RUN, g + r * RUN, m); \
             for (int i = rows; i < RUN; i += rows)                                                                     \
-                _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) s[r] += *(const few_##rows *)(x + r * RUN + i);    \
+                _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) add_summed_##rows(of, true, &s[r], x + r * RUN + i, g + r * RUN + i, m); \
             few_##rows sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));                        \
             float lane[rows];                                                                                          \
             memcpy(lane, &sum, sizeof lane);                                                                           \
@@ -250,19 +266,26 @@ static void SUM_chunks_f32(void *dst, const void *xs, size_t n, size_t rows) {
         }                                                                                                              \
     }
 #if WICK_TIER_ID >= 2
-/* Of lines of one or two lanes four elements of a run and of the one four runs on are a vector; four (two) such vectors turned are a line of all eight runs each. */
+/* Four elements of a run and of the one four runs on are a vector. Of lines of one or two lanes four (two) such vectors turned are a line of all eight runs each. */
 static inline __m256 halves_of(const float *low, const float *high) { return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1); }
+static inline __attribute__((always_inline)) __m256 quads(int of, const float *x, const float *g, __m256 m, int high) {
+    const __m256 v = halves_of(x, x + high);
+    if (of == WICK_RED_OF_X) return v;
+    const __m256 d = _mm256_sub_ps(v, m);
+    return _mm256_mul_ps(of == WICK_RED_OF_SQUARES ? d : halves_of(g, g + high), d);
+}
 static inline __m256 low_pairs(__m256 a, __m256 b) { return _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(a), _mm256_castps_pd(b))); }
 static inline __m256 high_pairs(__m256 a, __m256 b) { return _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(a), _mm256_castps_pd(b))); }
 static inline float sum_of_eight(const float *s) { return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])); }
-static void chunks_of_1(float *dst, const float *x, size_t n) {
+CHUNKS_OF chunks_of_1(int of, float *dst, const float *x, const float *g, float mean, size_t n) {
     enum { RUN = WICK_RED_RUN };
-    for (size_t k = 0; k < n; k++, x += WICK_RED_CHUNK) {
+    const __m256 m = _mm256_set1_ps(mean);
+    for (size_t k = 0; k < n; k++, x += WICK_RED_CHUNK, g += WICK_RED_CHUNK) {
         __m256 s = _mm256_setzero_ps();
         float run[8];
         _Pragma("GCC unroll 4") for (int i = 0; i < RUN; i += 4) {
-            const float *at = x + i;
-            const __m256 a = halves_of(at, at + 4 * RUN), b = halves_of(at + RUN, at + 5 * RUN), c = halves_of(at + 2 * RUN, at + 6 * RUN), d = halves_of(at + 3 * RUN, at + 7 * RUN);
+            const __m256 a = quads(of, x + i, g + i, m, 4 * RUN), b = quads(of, x + i + RUN, g + i + RUN, m, 4 * RUN);
+            const __m256 c = quads(of, x + i + 2 * RUN, g + i + 2 * RUN, m, 4 * RUN), d = quads(of, x + i + 3 * RUN, g + i + 3 * RUN, m, 4 * RUN);
             const __m256 ab = _mm256_unpacklo_ps(a, b), cd = _mm256_unpacklo_ps(c, d), ab2 = _mm256_unpackhi_ps(a, b), cd2 = _mm256_unpackhi_ps(c, d);
             s = i ? _mm256_add_ps(s, low_pairs(ab, cd)) : low_pairs(ab, cd);
             s = _mm256_add_ps(s, high_pairs(ab, cd));
@@ -273,15 +296,16 @@ static void chunks_of_1(float *dst, const float *x, size_t n) {
         dst[k] = sum_of_eight(run);
     }
 }
-static void chunks_of_2(float *dst, const float *x, size_t n) {
+CHUNKS_OF chunks_of_2(int of, float *dst, const float *x, const float *g, float mean, size_t n) {
     enum { RUN = 2 * WICK_RED_RUN };
-    for (size_t k = 0; k < n; k++, x += 2 * WICK_RED_CHUNK) {
+    const __m256 m = _mm256_set1_ps(mean);
+    for (size_t k = 0; k < n; k++, x += 2 * WICK_RED_CHUNK, g += 2 * WICK_RED_CHUNK) {
         __m256 s[2];
         float lane[2][8];
         _Pragma("GCC unroll 8") for (int i = 0; i < RUN; i += 4) {
             _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++) {
-                const float *at = x + 2 * h * RUN + i;
-                const __m256 a = halves_of(at, at + 4 * RUN), b = halves_of(at + RUN, at + 5 * RUN);
+                const int at = 2 * h * RUN + i;
+                const __m256 a = quads(of, x + at, g + at, m, 4 * RUN), b = quads(of, x + at + RUN, g + at + RUN, m, 4 * RUN);
                 s[h] = i ? _mm256_add_ps(s[h], low_pairs(a, b)) : low_pairs(a, b);
                 s[h] = _mm256_add_ps(s[h], high_pairs(a, b));
             }
@@ -291,14 +315,33 @@ static void chunks_of_2(float *dst, const float *x, size_t n) {
         dst[k] = sum_of_eight(lane[0]) + sum_of_eight(lane[1]);
     }
 }
+CHUNKS_OF chunks_of_4(int of, float *dst, const float *x, const float *g, float mean, size_t n) {
+    enum { RUN = 4 * WICK_RED_RUN };
+    const __m256 m = _mm256_set1_ps(mean);
+    for (size_t k = 0; k < n; k++, x += 4 * WICK_RED_CHUNK, g += 4 * WICK_RED_CHUNK) {
+        __m256 s[4];
+        _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) s[r] = quads(of, x + r * RUN, g + r * RUN, m, 4 * RUN);
+        for (int i = 4; i < RUN; i += 4)
+            _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) s[r] = _mm256_add_ps(s[r], quads(of, x + r * RUN + i, g + r * RUN + i, m, 4 * RUN));
+        const __m256 half = _mm256_add_ps(_mm256_add_ps(s[0], s[1]), _mm256_add_ps(s[2], s[3]));
+        float lane[4];
+        _mm_storeu_ps(lane, _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
+        dst[k] = (lane[0] + lane[2]) + (lane[1] + lane[3]);
+    }
+}
 #else
 SUM_CHUNKS(1)
 SUM_CHUNKS(2)
-#endif
 SUM_CHUNKS(4)
+#endif
 SUM_CHUNKS(8)
-static void SUM_chunks_f32(void *dst, const void *x, size_t n, size_t rows) {
-    (rows == 1 ? chunks_of_1 : rows == 2 ? chunks_of_2 : rows == 4 ? chunks_of_4 : chunks_of_8)(dst, x, n);
+#define CHUNKS_BY_ROWS(of) rows == 1 ? chunks_of_1(of, dst, x, g, m, n) : rows == 2 ? chunks_of_2(of, dst, x, g, m, n) : rows == 4 ? chunks_of_4(of, dst, x, g, m, n) : chunks_of_8(of, dst, x, g, m, n)
+static void SUM_chunks_f32(void *dst, int of, const void *x, const void *g, float m, size_t n, size_t rows) {
+    switch (of) {
+    case WICK_RED_OF_X: CHUNKS_BY_ROWS(WICK_RED_OF_X); break;
+    case WICK_RED_OF_SQUARES: CHUNKS_BY_ROWS(WICK_RED_OF_SQUARES); break;
+    default: CHUNKS_BY_ROWS(WICK_RED_OF_PRODUCTS); break;
+    }
 }
 #endif
 

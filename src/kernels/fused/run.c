@@ -215,9 +215,9 @@ static void run_instructions(wick_machine *m, int64_t n) {
         return;
     }
     if (m->whole && (m->single || !m->stills)) {
-        float *out[WICK_FUSED_MAX_IO];
-        for (int o = 0; o < f->n_out; o++) out[o] = (float *)(void *)m->reg[f->out[o].reg];
-        m->whole((const float *const *)(const void *)m->reg, out, (size_t)n);
+        void *out[WICK_FUSED_MAX_IO];
+        for (int o = 0; o < f->n_out; o++) out[o] = m->reg[f->out[o].reg];
+        m->whole((const void *const *)(const void *)m->reg, out, (size_t)n);
         return;
     }
     for (int i = 0; i < f->n_instr; i++) {
@@ -283,11 +283,11 @@ static void run_by_rows(const wick_fused *f, int64_t at, int64_t stop, void *con
     const int64_t length = f->dims[last];
     int64_t row = at / length, from = at % length;
     for (int64_t n; at < stop; at += n, row++, from = 0) {
-        const float *in[WICK_FUSED_MAX_IO];
-        float *out[WICK_FUSED_MAX_IO];
+        const void *in[WICK_FUSED_MAX_IO];
+        void *out[WICK_FUSED_MAX_IO];
         n = WICK_MIN(length - from, stop - at);
-        for (int i = 0; i < f->n_in; i++) in[i] = (const float *)ptr[i] + wick_walk_offset(last, f->dims, f->in[i].strides, row) + from * f->in[i].strides[last];
-        for (int o = 0; o < f->n_out; o++) out[o] = (float *)ptr[f->n_in + o] + wick_walk_offset(last, f->dims, f->out[o].strides, row) + from;
+        for (int i = 0; i < f->n_in; i++) in[i] = (const char *)ptr[i] + (wick_walk_offset(last, f->dims, f->in[i].strides, row) + from * f->in[i].strides[last]) * (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
+        for (int o = 0; o < f->n_out; o++) out[o] = (char *)ptr[f->n_in + o] + (wick_walk_offset(last, f->dims, f->out[o].strides, row) + from) * (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype);
         whole(in, out, (size_t)n);
     }
 }
