@@ -308,9 +308,9 @@ class Recorder:
     """Stands for torch and F: the one call of a text, if it is a product or a convolution."""
 
     def matmul(self, x, a, out=None):
-        return ("matmul", x, a)
+        return ("matmul", x.reshape(1, -1) if x.ndim == 1 else x, a.reshape(-1, 1) if a.ndim == 1 else a)
 
-    _int_mm = matmul
+    _int_mm = mv = matmul
 
     def conv2d(self, x, a, bias=None, padding=0, stride=1, groups=1):
         if bias is not None:
@@ -325,7 +325,7 @@ def recorded(row, inputs):
     try:
         call = eval(row["text"], {"torch": Recorder(), "F": Recorder(), "y": None, "nchw": lambda x: x.transpose(0, 3, 1, 2), "nhwc": lambda y: y, **dict(zip(NAMES, inputs))})
         return call if isinstance(call, tuple) else None  # x[a, b] is an array
-    except (Recorded, TypeError, NameError, AttributeError):
+    except (Recorded, TypeError, NameError, AttributeError, ValueError):  # what no array can: x.transpose(1, 2) has other axes there
         return None
 
 
@@ -486,7 +486,7 @@ def open_onednn(row):
     global dnn
     inputs = [load(spec) for spec in row["inputs"]]
     dtype, what = row["inputs"][0]["dtype"] if inputs else "", recorded(row, inputs) if row["form"] in ("result", "gradients") else None
-    if not what or dtype not in OneDnn.TYPES or inputs[0].ndim != (2 if what[0] == "matmul" else 4) or (dtype != "f32" and what[0] == "conv"):
+    if not what or dtype not in OneDnn.TYPES or what[1].ndim != (2 if what[0] == "matmul" else 4) or (dtype != "f32" and what[0] == "conv"):
         return None
     if what[0] == "matmul" and (row["form"] != "result" or what[2].ndim != 2):
         return None

@@ -533,6 +533,7 @@ typedef struct wick_along {
 
     /* filled by wick_along_prepare, which also merges dims */
     int64_t tasks, units, units_per_task, inner_block, inner_blocks, axis_block, axis_blocks;
+    int64_t place_block, place_blocks; /* a task writes so many places of the axis */
     wick_along_dim along, inner;
 } wick_along;
 void wick_along_prepare(wick_along *a);

@@ -197,4 +197,22 @@ TEST(reads_and_writes_along_an_axis_agree_with_a_loop_over_places) {
     CHECK(compared > 400);
 }
 
+/* Long rows, whose tasks take some of the places each; in the order of the index, which f32 shows. */
+TEST(long_rows_are_added_by_places_in_the_order_of_the_index) {
+    enum { OUTER = 2, N = 300, INNER = 1030, COUNT = 400 };
+    float *sums = malloc(sizeof(float) * OUTER * N * INNER), *expected = malloc(sizeof(float) * OUTER * N * INNER), *from = malloc(sizeof(float) * OUTER * COUNT * INNER);
+    CHECK(sums && expected && from);
+    for (int i = 0; i < OUTER * N * INNER; i++) sums[i] = expected[i] = (float)test_rand_int(-999, 999) / 7;
+    for (int i = 0; i < OUTER * COUNT * INNER; i++) from[i] = (float)test_rand_int(-999, 999) / 3;
+    fill_index(N, COUNT);
+    for (int o = 0; o < OUTER; o++)
+        for (int i = 0; i < COUNT; i++)
+            for (int c = 0; c < INNER; c++) expected[(o * N + (index_of[i] + N) % N) * INNER + c] += from[(o * COUNT + i) * INNER + c];
+    CHECK_INT(scatter_add(WICK_CF32, 0, OUTER, N, INNER, COUNT, from, index_of, sums), -1);
+    CHECK(memcmp(sums, expected, sizeof(float) * OUTER * N * INNER) == 0);
+    index_of[17] = N, index_of[30] = -N - 1; /* the first of all tasks */
+    CHECK_INT(scatter_add(WICK_CF32, 0, OUTER, N, INNER, COUNT, from, index_of, sums), 17);
+    free(sums), free(expected), free(from);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -14,6 +14,8 @@ const wick_convert_table *wick_convert_kernels(wick_tier tier) { return tables[t
 #define COPY_COLS  64
 /* Transpositions of as many bytes are written past the caches. */
 #define COPY_PAST  ((int64_t)16 << 20)
+/* So are copies of arrays that lie together, of more than caches keep: then lines need not be read before they are written over. */
+#define COPY_WHOLE_PAST ((int64_t)32 << 20)
 /* Elements per block of a converting copy; two blocks of 8 bytes each lie on the stack. */
 #define COPY_BLOCK 512
 
@@ -117,7 +119,10 @@ static bool is_linear(const plan *p, const int64_t *strides) {
 
 static void copy_same(const plan *p, int elem, int64_t at, int64_t end, const uint8_t *src, uint8_t *dst) {
     if (at >= end) return;
-    if (is_linear(p, p->dst))
+    if (is_linear(p, p->dst) && is_linear(p, p->src) && p->total * elem >= COPY_WHOLE_PAST) {
+        wick_convert_kernels(wick_tier_current())->stream(dst + at * elem, src + at * elem, (size_t)((end - at) * elem));
+        wick_stream_end();
+    } else if (is_linear(p, p->dst))
         wick_walk_gather(elem, p->rank, p->dims, p->src, at, end - at, src, dst + at * elem);
     else
         wick_walk_move(elem, p->rank, p->dims, p->src, p->dst, at, end - at, src, dst);

@@ -7,6 +7,7 @@
 #include "kernels/kernels.h"
 
 enum { TASK = 16384, RUN = 8, BLOCK = 64, BLOCKS = 8, LONG = 1024 /* of a row that is long enough, so that fewer pages are gone through */ };
+enum { PLACES = 131072 /* elements of a task's places */, LOOK = 64 /* elements of a row for each task that looks at its index */ };
 
 static void drop(wick_along *a, int d) {
     for (int i = d; i + 1 < a->rank; i++) a->dim[i] = a->dim[i + 1];
@@ -52,7 +53,17 @@ void wick_along_prepare(wick_along *a) {
     a->inner_blocks = (a->inner.n + a->inner_block - 1) / a->inner_block;
     a->axis_blocks = (k + a->axis_block - 1) / a->axis_block;
     a->units_per_task = a->inner_blocks * a->axis_blocks > 1 ? 1 : WICK_MAX(1, TASK / (k * a->inner.n));
-    a->tasks = (a->units + a->units_per_task - 1) / a->units_per_task * a->inner_blocks * a->axis_blocks;
+    const bool rows = !a->reads && a->inner.index == 0 && a->inner_blocks > 1;
+    const int64_t by_places = rows ? WICK_MIN(WICK_MIN(a->inner.n / LOOK, a->n * a->inner.n / PLACES), k / RUN) : 1;
+    a->place_blocks = 1;
+    a->place_block = a->n;
+    if (by_places > 1 && by_places >= a->inner_blocks) {
+        a->place_block = (a->n + by_places - 1) / by_places;
+        a->place_blocks = (a->n + a->place_block - 1) / a->place_block;
+        a->inner_block = a->inner.n;
+        a->inner_blocks = 1;
+    }
+    a->tasks = (a->units + a->units_per_task - 1) / a->units_per_task * a->place_blocks * a->inner_blocks * a->axis_blocks;
 }
 
 /* Runs: strides of the data, the index and the other operand; sa: of the data along the axis, of extent n. */
@@ -131,7 +142,8 @@ int64_t wick_along_run(const wick_along *a, int64_t begin, int64_t end, void *da
     const int64_t elem = (int64_t)a->elem;
     int64_t first = -1;
     for (int64_t task = begin; task < end; task++) {
-        const int64_t axis_block = task % a->axis_blocks, rest = task / a->axis_blocks, inner_block = rest % a->inner_blocks, part = rest / a->inner_blocks;
+        const int64_t axis_block = task % a->axis_blocks, rest = task / a->axis_blocks, inner_block = rest % a->inner_blocks;
+        const int64_t p0 = rest / a->inner_blocks % a->place_blocks * a->place_block, p1 = p0 + a->place_block, part = rest / a->inner_blocks / a->place_blocks;
         const int64_t u_end = WICK_MIN(a->units, (part + 1) * a->units_per_task);
         const int64_t j0 = axis_block * a->axis_block, j1 = WICK_MIN(a->along.n, j0 + a->axis_block);
         const int64_t l0 = inner_block * a->inner_block, l1 = WICK_MIN(a->inner.n, l0 + a->inner_block);
@@ -149,6 +161,8 @@ int64_t wick_along_run(const wick_along *a, int64_t begin, int64_t end, void *da
             }
             r.count = has_inner ? l1 - l0 : j1 - j0;
             for (int64_t j = j0; j < (has_inner ? j1 : j0 + 1); j++) {
+                const int64_t to = a->place_blocks > 1 ? place_of(index[at_index + j * a->along.index], a->n) : p0;
+                if ((to < p0 || to >= p1) && is_place(to, a->n)) continue; /* another task's */
                 const int64_t bad = fn(&r, (char *)data + at_data * elem, index + at_index + j * a->along.index, (char *)other + (at_other + j * a->along.other) * elem);
                 if (WICK_LIKELY(bad < 0)) continue;
                 const int64_t place = at_place + j * a->along.place + bad * inside->place;
