@@ -12,6 +12,16 @@
 #define WICK_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WICK_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define WICK_MAX(a, b) ((a) > (b) ? (a) : (b))
+#if defined(__SANITIZE_ADDRESS__)
+#define WICK_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WICK_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifndef WICK_ADDRESS_SANITIZER
+#define WICK_ADDRESS_SANITIZER 0
+#endif
 #define WICK_COUNTOF(a) (sizeof(a) / sizeof((a)[0]))
 #define WICK_ALIGN_UP(n, a) (((n) + ((a)-1)) & ~((size_t)(a)-1))
 

@@ -9,14 +9,7 @@
 
 #include "base/base.h"
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define POISONED
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define POISONED
-#endif
-#ifdef POISONED
+#if WICK_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 static size_t tail(const wick_map *map) { return (size_t)-map->size % (size_t)sysconf(_SC_PAGESIZE); }
 static void poison(const wick_map *map) { __asan_poison_memory_region(map->data + map->size, tail(map)); }

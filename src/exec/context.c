@@ -52,7 +52,7 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     ctx->budget.max = options->max_memory;
     wick_recycle_init(&ctx->recycle, alloc);
     if (options->max_memory) ctx->alloc = (wick_allocator){&ctx->budget, counted_alloc, counted_release};
-    else if (!options->allocator) ctx->alloc = wick_recycle_allocator(&ctx->recycle);
+    else if (!options->allocator && !WICK_ADDRESS_SANITIZER) ctx->alloc = wick_recycle_allocator(&ctx->recycle);
     ctx->options.allocator = &ctx->alloc;
     ctx->tuning = wick_tuning_whole(options->tuning);
     ctx->options.tuning = &ctx->tuning;
