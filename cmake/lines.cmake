@@ -4,6 +4,8 @@ function(wick_write_lines output)
   foreach(file ${ARGN})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} text)
+    string(REGEX REPLACE "\n/\\*([^*]|\\*+[^*/])*\\*+/" "" text "\n${text}") # comments between definitions
+    string(REGEX REPLACE "\n\n+" "\n" text "${text}")
     string(REPLACE "\\" "\\\\" text "${text}")
     string(REPLACE "\"" "\\\"" text "${text}")
     string(REPLACE "\n" "\",\n\"" text "${text}")

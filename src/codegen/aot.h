@@ -12,7 +12,7 @@ typedef struct wick_c_buffer {
     uint32_t index;   /* INPUT, OUTPUT: of the port; STATE: of the state */
     size_t size, offset; /* ARENA: where it lies */
     const void *data; /* DATA: what is in it, known when the code is made; NOWHERE, of random numbers: u64, their stream */
-    wick_dtype halves; /* bf16 or f16: convolutions read or write f32 there, which they convert; else f32 */
+    wick_dtype halves; /* bf16 or f16: convolutions and pooling read or write f32 there, which they convert; else f32 */
 } wick_c_buffer;
 
 typedef struct wick_c_port {

@@ -22,8 +22,8 @@ static void print_flush(wick_text *t, int depth, const char *width) {
 /* ---- a convolution's gradient of its input, by strides ------------------------------------------------------------------------------------------ */
 
 /* An input meets the taps that its place leaves it, from the last on. Blocks of a chain are those of the kernel: as many rows of taps as fit, where these are neighbours. */
-void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes) {
-    const char *type = wick_c_type(c->type), *fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA";
+void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes, wick_dtype held, wick_dtype from_dtype, wick_dtype into) {
+    const char *type = wick_c_type(c->type), *fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", *y = wick_c_memory(from_dtype), *w = wick_c_memory(held), *load_y = wick_c_load(from_dtype), *load_w = wick_c_load(held);
     const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2], taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
     const int64_t outputs = c->depthwise ? c->groups : c->ci, to = c->depthwise ? c->groups : c->groups * c->ci, from = c->depthwise ? c->groups : c->groups * c->co;
     int64_t every = 1;
@@ -33,7 +33,7 @@ void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes
     char place[80];
     snprintf(place, sizeof place, "((k0 * %lld + k1) * %lld + k2)", LL(c->kernel[1]), LL(c->kernel[2]));
     int depth = 1;
-    wick_text_add(t, "(const %s *y, const %s *w, %s *x) {\n", type, type, type);
+    wick_text_add(t, "(const %s *y, const %s *w, %s *x) {\n", y, w, wick_c_memory(into));
     line(t, depth++, "for (long n = 0; n < %lld; n++) {", LL(c->batch));
     for (int d = 0; d < 3; d++) line(t, depth++, "for (long i%d = 0; i%d < %lld; i%d++) {", d, d, LL(c->in[d]), d);
     if (!c->depthwise && c->groups > 1) line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
@@ -65,16 +65,16 @@ void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes
     snprintf(pixel, sizeof pixel, "(o0 * %lld + o1) * %lld + o2", LL(c->out[1]), LL(c->out[2]));
     if (c->depthwise) {
         if (c->planes[0])
-            line(t, depth, "const %s *v = y + (n * %lld + o) * %lld + %s;", type, LL(c->groups), LL(out), pixel);
+            line(t, depth, "const %s *v = y + (n * %lld + o) * %lld + %s;", y, LL(c->groups), LL(out), pixel);
         else
-            line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld + o;", type, LL(out), pixel, LL(c->groups));
-        line(t, depth, "const %s *u = w + %s * %lld + o;", type, place, LL(c->groups));
-        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(u[j], v[j * %lld], acc[j]);", fma, LL(c->planes[0] ? out : 1));
+            line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld + o;", y, LL(out), pixel, LL(c->groups));
+        line(t, depth, "const %s *u = w + %s * %lld + o;", w, place, LL(c->groups));
+        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(%s(u[j]), %s(v[j * %lld]), acc[j]);", fma, load_w, load_y, LL(c->planes[0] ? out : 1));
     } else {
         char read[160];
         snprintf(read, sizeof read, long_runs ? "(inside ? %s : 0)" : "%s", pixel);
-        line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld%s;", type, LL(out), read, LL(from), c->groups > 1 ? " + g * CO" : "");
-        line(t, depth, "const %s *u = w + %sPANEL + %s * width * %lld;", type, c->groups > 1 ? "g * PER_GROUP + " : "", place, LL(c->co));
+        line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld%s;", y, LL(out), read, LL(from), c->groups > 1 ? " + g * CO" : "");
+        line(t, depth, "const %s *u = w + %sPANEL + %s * width * %lld;", w, c->groups > 1 ? "g * PER_GROUP + " : "", place, LL(c->co));
         line(t, depth++, "for (long c = 0; c < %lld; c++) {", LL(c->co));
         if (long_runs) {
             line(t, depth, "if (at == %d) {", WICK_GEMM_KC);
@@ -85,12 +85,13 @@ void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes
             line(t, depth, "if (inside)");
             depth++;
         }
-        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(v[c], u[c * width + j], acc[j]);", fma);
+        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(%s(v[c]), %s(u[c * width + j]), acc[j]);", fma, load_y, load_w);
         depth -= long_runs;
         line(t, --depth, "}");
     }
     while (depth > chain) line(t, --depth, "}");
-    const char *sum = blocks ? "total[j] + acc[j]" : "acc[j]";
+    char sum[80];
+    snprintf(sum, sizeof sum, "%s(%s)", wick_c_store(into), blocks ? "total[j] + acc[j]" : "acc[j]");
     if (c->depthwise && c->planes[1])
         line(t, depth, "for (long j = 0; j < width; j++) x[(n * %lld + o + j) * %lld + (i0 * %lld + i1) * %lld + i2] = %s;", LL(c->groups), LL(in), LL(c->in[1]), LL(c->in[2]), sum);
     else

@@ -94,12 +94,12 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
     const wick_step_pool *m = s->args;
     const wick_windows *w = &m->windows;
     const bool max = s->kind == WICK_STEP_MAX_POOL;
-    const wick_dtype dtype = w->type == WICK_CF32 ? WICK_F32 : WICK_F64;
-    const char *type = wick_c_type(w->type);
+    const wick_dtype dtype = w->type == WICK_CF32 ? WICK_F32 : WICK_F64, from = p->f->buffers[s->refs[0].buffer].halves, into = p->f->buffers[s->refs[1].buffer].halves;
+    const char *type = wick_c_type(w->type), *load = wick_c_load(from), *store = wick_c_store(into);
     const int64_t channels = WICK_MAX(w->channels, 1);
     wick_text t = (wick_text){0};
     int depth = 1;
-    wick_text_add(&t, "(const %s *x, %s *y) {\n", type, type);
+    wick_text_add(&t, "(const %s *x, %s *y) {\n", wick_c_memory(from ? from : dtype), wick_c_memory(into ? into : dtype));
     int64_t steps[3];
     depth = wick_c_windows(&t, depth, m, max, steps);
     line(&t, depth, "%s all = %s;", type, max ? "-INFINITY" : "0");
@@ -109,7 +109,7 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
     line(&t, depth, "int rows = 0;");
     line(&t, depth, "for (long iz = z0; iz < z1; iz += %lld)", LL(steps[0]));
     line(&t, depth + 1, "for (long iy = y0; iy < y1; iy += %lld) {", LL(steps[1]));
-    line(&t, depth + 2, "const %s v = x[(((n * %lld + iz) * %lld + iy) * %lld + ix) * %lld + c];", type, LL(w->in[0]), LL(w->in[1]), LL(w->in[2]), LL(channels));
+    line(&t, depth + 2, "const %s v = %s(x[(((n * %lld + iz) * %lld + iy) * %lld + ix) * %lld + c]);", type, load, LL(w->in[0]), LL(w->in[1]), LL(w->in[2]), LL(channels));
     line(&t, depth + 2, max ? "column = !rows || v > column || v != v ? v : column;" : "column = rows ? column + v : v;");
     line(&t, depth + 2, "rows = 1;");
     line(&t, depth + 1, "}");
@@ -118,15 +118,15 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
     line(&t, depth, "any = 1;");
     line(&t, --depth, "}");
     if (max)
-        line(&t, depth, "y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c] = all;", LL(w->out[0]), LL(w->out[1]), LL(w->out[2]), LL(channels));
+        line(&t, depth, "y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c] = %s(all);", LL(w->out[0]), LL(w->out[1]), LL(w->out[2]), LL(channels), store);
     else
-        line(&t, depth, "y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c] = n_all > 0 ? all / (%s)n_all : 0;", LL(w->out[0]), LL(w->out[1]), LL(w->out[2]), LL(channels), type);
+        line(&t, depth, "y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c] = %s(n_all > 0 ? all / (%s)n_all : 0);", LL(w->out[0]), LL(w->out[1]), LL(w->out[2]), LL(channels), store, type);
     while (depth > 1) line(&t, --depth, "}");
     wick_text_add(&t, "}\n");
     wick_c_kernel(p, max ? "max_pool" : "mean_pool", &t);
-    wick_c_argument(p, &s->refs[0], dtype);
+    wick_c_argument(p, &s->refs[0], from ? from : dtype);
     wick_text_add(&p->calls, ", ");
-    wick_c_argument(p, &s->refs[1], dtype);
+    wick_c_argument(p, &s->refs[1], into ? into : dtype);
     wick_text_add(&p->calls, ");\n");
     return WICK_OK;
 }

@@ -55,7 +55,8 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_join(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_conv_weight(wick_c_printer *p, const wick_step *s);
-void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes); /* a gradient of the input by strides; weights are packed with taps in order */
+/* A gradient of the input by strides; weights are packed with taps in order. Dtypes in memory: of weights, of what is read and written. */
+void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes, wick_dtype held, wick_dtype from, wick_dtype into);
 wick_status wick_c_print_conv_sum(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s);
@@ -77,10 +78,12 @@ wick_status wick_c_print_int8(wick_c_printer *p, const wick_step *s);
 size_t wick_c_int8_scratch(const wick_step *s, const wick_c_buffer *buffers); /* of a step that packs: what isn't known when the code is made */
 size_t wick_c_recurrent_scratch(const wick_step *s); /* bytes: the states of a sample, and what its gates are made of */
 
-/* Rows of a product, of arrays a, b and c but for what `names` calls otherwise: pairs " a[", " state[". */
-void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, int64_t lanes, const char *const (*names)[2], int n_names);
+/* bf16 or f16 where all n elements are such numbers, as weights of a model that holds them so are, or one that mixed precision rounds: they stay 2 bytes. Else `dtype`. */
+wick_dtype wick_c_held_as(wick_dtype dtype, const void *data, int64_t n);
+/* Rows of a product, of arrays a, b and c but for what `names` calls otherwise: pairs " a[", " state[". held: dtype of b in memory. */
+void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, wick_dtype held, int64_t lanes, const char *const (*names)[2], int n_names);
 /* Number of the constant that it reads a known B [k, n] as, if packed: panels of `lanes` columns, [panel][k][lanes], the last one narrower. */
-int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, int64_t lanes);
+int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, wick_dtype held, int64_t lanes);
 
 /* ---- over vectors, in aot_vectors.c ---- */
 

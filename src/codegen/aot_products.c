@@ -9,6 +9,30 @@
 
 #define line wick_c_line
 
+/* ---- weights that are halves ------------------------------------------------------------------------------------------------------------------- */
+
+wick_dtype wick_c_held_as(wick_dtype dtype, const void *data, int64_t n) {
+    const float *x = data;
+    bool bf16 = dtype == WICK_F32, f16 = bf16;
+    for (int64_t i = 0; i < n && (bf16 || f16); i++) {
+        const uint32_t bits = wick_bits_f32(x[i]);
+        bf16 = bf16 && !(bits & 0xffff);
+        f16 = f16 && wick_bits_f32(wick_f16_to_f32(wick_f16_from_f32(x[i]))) == bits;
+    }
+    return bf16 ? WICK_BF16 : f16 ? WICK_F16 : dtype;
+}
+static int held_constant(wick_c_printer *p, wick_dtype held, void *data, int64_t count) {
+    const float *from = data;
+    uint16_t *to = data; /* in place */
+    for (int64_t i = 0; i < count && *wick_c_load(held); i++) {
+        float x;
+        memcpy(&x, from + i, sizeof x);
+        const uint16_t half = held == WICK_F16 ? wick_f16_from_f32(x) : wick_bf16_from_f32(x);
+        memcpy(to + i, &half, sizeof half);
+    }
+    return wick_c_constant(p, held, data, count);
+}
+
 /* ---- what ends a sum -------------------------------------------------------------------------------------------------------------------------- */
 
 /* Rows of sums are carried at once where that pays: acc, or acc0, acc1, ... */
@@ -75,7 +99,7 @@ static int64_t term_of(const wick_gemm *g, int64_t k) { return g->narrow == WICK
 static const char *term_text(const wick_gemm *g) { return g->narrow != WICK_BF16 || g->k < 2 ? "k" : g->k % 2 == 0 ? "(k ^ 1)" : "e"; }
 
 /* B [k, n] in panels of `lanes` columns, [panel][k][lanes], the last one narrower; k in the order of sums. */
-int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, int64_t lanes) {
+int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, wick_dtype held, int64_t lanes) {
     const int64_t elem = (int64_t)wick_dtype_size(operand_of(g));
     char *packed = wick_arena_alloc(&p->arena, (size_t)(g->k * g->n * elem) + 1), *to = packed;
     if (!packed) {
@@ -85,15 +109,15 @@ int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, 
     for (int64_t j = 0; j < g->n; j += lanes)
         for (int64_t k = 0; k < g->k; k++)
             for (int64_t i = j; i < WICK_MIN(j + lanes, g->n); i++, to += elem) memcpy(to, b + (term_of(g, k) * g->b_row + i * g->b_col) * elem, (size_t)elem);
-    return wick_c_constant(p, operand_of(g), packed, g->k * g->n);
+    return held == operand_of(g) ? wick_c_constant(p, held, packed, g->k * g->n) : held_constant(p, held, packed, g->k * g->n);
 }
 
 /* A panel of columns [first, first + width), or one of those that begin at j0 in a loop. */
-static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool packed, int64_t width, const char *first) {
+static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool packed, wick_dtype held, int64_t width, const char *first) {
     const wick_gemm *g = &m->gemm;
     const char *type = wick_c_type(g->type), *fma = g->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA";
     const bool blocks = g->k > g->kc, totals = blocks || g->accumulate;
-    const char *term = term_text(g), *load = wick_c_load(operand_of(g)), *end = *load ? ")" : "";
+    const char *term = term_text(g), *load = wick_c_load(operand_of(g)), *end = *load ? ")" : "", *load_b = wick_c_load(held), *end_b = *load_b ? ")" : "";
     char b[200], text[160], bias[64];
     print_sums(t, depth, width, totals, type, 1);
     if (g->accumulate) line(t, depth, "for (long j = 0; j < %lld; j++) total[j] = c[i * %lld + %s + j];", LL(width), LL(g->c_row), first);
@@ -103,9 +127,9 @@ static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool p
     if (*term == 'e') line(t, depth + 1, "const long e = k < %lld ? k ^ 1 : k;", LL(g->k - 1));
     line(t, depth + 1, "const %s x = %s%sa[i * %lld + %s * %lld]%s;", type, load, *load ? "(" : "", LL(g->a_row), term, LL(g->a_col), end);
     if (packed)
-        snprintf(b, sizeof b, "%s%sb[%s * %lld + k * %lld + j]%s", load, *load ? "(" : "", first, LL(g->k), LL(width), end);
+        snprintf(b, sizeof b, "%s%sb[%s * %lld + k * %lld + j]%s", load_b, *load_b ? "(" : "", first, LL(g->k), LL(width), end_b);
     else
-        snprintf(b, sizeof b, "%s%sb[%s * %lld + (%s + j) * %lld]%s", load, *load ? "(" : "", term, LL(g->b_row), first, LL(g->b_col), end);
+        snprintf(b, sizeof b, "%s%sb[%s * %lld + (%s + j) * %lld]%s", load_b, *load_b ? "(" : "", term, LL(g->b_row), first, LL(g->b_col), end_b);
     line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(x, %s, acc[j]);", LL(width), fma, b);
     line(t, depth, "}");
     snprintf(text, sizeof text, "c[i * %lld + %s + j]", LL(g->c_row), first);
@@ -116,21 +140,21 @@ static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool p
     print_epilogue(t, depth, width, totals, g->bias ? bias : NULL, result_of(g), g->relu, text, result_of(g), 1, 0);
 }
 
-void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, int64_t lanes, const char *const (*names)[2], int n_names) {
+void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, wick_dtype held, int64_t lanes, const char *const (*names)[2], int n_names) {
     const wick_gemm *g = &m->gemm;
     const int64_t whole = g->n - g->n % lanes;
     wick_text rows = (wick_text){0};
     line(&rows, depth, "for (long i = 0; i < %lld; i++) {", LL(g->m));
     if (whole) {
         line(&rows, depth + 1, "for (long j0 = 0; j0 < %lld; j0 += %lld) {", LL(whole), LL(lanes));
-        print_panel(&rows, depth + 2, m, packed, lanes, "j0");
+        print_panel(&rows, depth + 2, m, packed, held, lanes, "j0");
         line(&rows, depth + 1, "}");
     }
     if (whole < g->n) {
         char first[32];
         snprintf(first, sizeof first, "%lld", LL(whole));
         line(&rows, depth + 1, "{");
-        print_panel(&rows, depth + 2, m, packed, g->n - whole, first);
+        print_panel(&rows, depth + 2, m, packed, held, g->n - whole, first);
         line(&rows, depth + 1, "}");
     }
     line(&rows, depth, "}");
@@ -169,14 +193,14 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
         for (int i = 0; i < 3; i++) t.failed = t.failed || at[i].failed, wick_text_free(&at[i]);
     }
     static const char *const of_batch[][2] = {{" a[", " a0["}, {" b[", " b0["}, {" c[", " c0["}, {"(a[", "(a0["}, {"(b[", "(b0["}};
-    wick_c_print_rows(&t, depth, m, packed, lanes, of_batch, m->batch_rank ? 5 : 0);
+    wick_c_print_rows(&t, depth, m, packed, dtype, lanes, of_batch, m->batch_rank ? 5 : 0);
     while (depth-- > 1) line(&t, depth, "}");
     wick_text_add(&t, "}\n");
     wick_c_kernel(p, "product", &t);
     wick_c_argument(p, &s->refs[0], dtype);
     wick_text_add(&p->calls, ", ");
     if (packed)
-        wick_c_constant_at(p, wick_c_packed_columns(p, g, wick_c_data(p, &s->refs[1]), lanes), 0);
+        wick_c_constant_at(p, wick_c_packed_columns(p, g, wick_c_data(p, &s->refs[1]), dtype, lanes), 0);
     else
         wick_c_argument(p, &s->refs[1], dtype);
     wick_text_add(&p->calls, ", ");
@@ -422,29 +446,6 @@ static wick_c_weights view_of(const wick_convolution *c, bool from_last) {
     return (wick_c_weights){.of_group = c->co * c->ci * taps, .of_out = data ? taps : c->ci * taps, .of_source = data ? c->ci * taps : taps, .tap = from_last ? taps - 1 : 0, .of_tap = from_last ? -1 : 1};
 }
 
-/* bf16 or f16 where all of them are such numbers, as weights of a model that holds them so are, or one that mixed precision rounds: they stay 2 bytes. Else `dtype`. */
-static wick_dtype held_as(wick_dtype dtype, const void *data, int64_t n) {
-    const float *x = data;
-    bool bf16 = dtype == WICK_F32, f16 = bf16;
-    for (int64_t i = 0; i < n && (bf16 || f16); i++) {
-        const uint32_t bits = wick_bits_f32(x[i]);
-        bf16 = bf16 && !(bits & 0xffff);
-        f16 = f16 && wick_bits_f32(wick_f16_to_f32(wick_f16_from_f32(x[i]))) == bits;
-    }
-    return bf16 ? WICK_BF16 : f16 ? WICK_F16 : dtype;
-}
-static int held_constant(wick_c_printer *p, wick_dtype held, void *data, int64_t count) {
-    const float *from = data;
-    uint16_t *to = data; /* in place */
-    for (int64_t i = 0; i < count && *wick_c_load(held); i++) {
-        float x;
-        memcpy(&x, from + i, sizeof x);
-        const uint16_t half = held == WICK_F16 ? wick_f16_from_f32(x) : wick_bf16_from_f32(x);
-        memcpy(to + i, &half, sizeof half);
-    }
-    return wick_c_constant(p, held, data, count);
-}
-
 /* By the convolution `c` as it is printed: [tap][groups] of depthwise ones, else [group][panel][tap][source][lanes], the last panel narrower. */
 static int packed_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const char *w, int64_t lanes, wick_dtype held) {
     const int64_t elem = (int64_t)wick_ctype_size(c->type), taps = c->kernel[0] * c->kernel[1] * c->kernel[2], count = c->groups * c->co * c->ci * taps;
@@ -682,7 +683,7 @@ size_t wick_c_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_i
 
 bool wick_c_converts(const wick_step *s) {
     const wick_step_conv *m = s->kind == WICK_STEP_CONV ? s->args : NULL;
-    return m && m->conv.type == WICK_CF32 && m->conv.what != WICK_CONV_WEIGHT && !(m->conv.what == WICK_CONV_DATA && has_strides(&m->conv));
+    return m && m->conv.type == WICK_CF32 && m->conv.what != WICK_CONV_WEIGHT;
 }
 /* The halves that an image or result is, or 0: it is none. */
 static wick_dtype converts(const wick_c_printer *p, const wick_step *s, const wick_ref *ref) { return wick_c_converts(s) ? p->f->buffers[ref->buffer].halves : (wick_dtype)0; }
@@ -702,7 +703,7 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const wick_dtype dtype = c->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const int64_t lanes = WICK_MIN(p->m->lanes, c->depthwise ? c->planes[0] || c->planes[1] ? 1 : c->groups : c->co);
     const wick_c_weights view = view_of(&m->conv, m->conv.what == WICK_CONV_DATA && !strided);
-    const wick_dtype held = known && !strided && !p->m->isa ? held_as(dtype, weights, c->groups * c->co * c->ci * taps) : dtype;
+    const wick_dtype held = known && !p->m->isa ? wick_c_held_as(dtype, weights, c->groups * c->co * c->ci * taps) : dtype;
     if (!known) {
         if (c->winograd)
             print_stretching(p, c, view, lanes);
@@ -745,7 +746,7 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
         return WICK_OK;
     }
     if (strided) {
-        wick_c_print_strided(&t, &m->conv, lanes);
+        wick_c_print_strided(&t, &m->conv, lanes, q.held, q.from, q.into);
     } else if (c->depthwise) {
         print_depthwise(&t, &q);
     } else if (c->winograd) {

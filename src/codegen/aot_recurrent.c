@@ -104,14 +104,14 @@ static wick_step_gemm product_of(const wick_recurrent *r, int number) {
     m.gemm.m = 1;
     return m;
 }
-static void print_product(wick_text *t, const wick_recurrent *r, int number, bool packed, int64_t lanes) {
-    static const char *const names[2][2][3][2] = {{{{" a[", " h["}, {" b[", " w["}, {" c[", " pre["}}, {{" a[", " side["}, {" b[", " w_n["}, {" c[", " pre_n["}}},
-                                                  {{{" a[", " pre["}, {" b[", " w["}, {" c[", " h["}}, {{" a[", " pre_n["}, {" b[", " w_n["}, {" c[", " side["}}}};
+static void print_product(wick_text *t, const wick_recurrent *r, int number, bool packed, wick_dtype held, int64_t lanes) {
+    static const char *const names[2][2][4][2] = {{{{" a[", " h["}, {" b[", " w["}, {"(b[", "(w["}, {" c[", " pre["}}, {{" a[", " side["}, {" b[", " w_n["}, {"(b[", "(w_n["}, {" c[", " pre_n["}}},
+                                                  {{{" a[", " pre["}, {" b[", " w["}, {"(b[", "(w["}, {" c[", " h["}}, {{" a[", " pre_n["}, {" b[", " w_n["}, {"(b[", "(w_n["}, {" c[", " side["}}}};
     const wick_step_gemm product = product_of(r, number);
-    wick_c_print_rows(t, 3, &product, packed, lanes, names[r->backward][number], 3);
+    wick_c_print_rows(t, 3, &product, packed, held, lanes, names[r->backward][number], 4);
 }
 
-static void print_forward(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed, int64_t lanes) {
+static void print_forward(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed, wick_dtype held, int64_t lanes) {
     if (HAS(h_prev)) print_row(t, 3, q, "h_prev", "h", 1);
     if (HAS(c_prev)) print_row(t, 3, q, "c_prev", "c", 1);
     if (HAS(lengths)) {
@@ -122,12 +122,12 @@ static void print_forward(wick_text *t, const wick_step_recurrent *m, const wick
         line(t, 3, "}");
     }
     for (int k = 0; k < q->r->products; k++) {
-        print_product(t, q->r, k, packed, lanes);
+        print_product(t, q->r, k, packed, held, lanes);
         wick_c_print_cell(t, 3, q, k);
     }
 }
 
-static void print_backward(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed, int64_t lanes) {
+static void print_backward(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed, wick_dtype held, int64_t lanes) {
     const int64_t gates = wick_cell_gates(q->r->cell);
     if (HAS(lengths)) { /* no gates: their product with the weights is +0, added */
         line(t, 3, "if (t >= lengths[b]) {");
@@ -139,23 +139,23 @@ static void print_backward(wick_text *t, const wick_step_recurrent *m, const wic
         line(t, 3, "}");
     }
     for (int k = 0; k < q->r->products; k++) {
-        if (k) print_product(t, q->r, k, packed, lanes);
+        if (k) print_product(t, q->r, k, packed, held, lanes);
         wick_c_print_cell(t, 3, q, k);
     }
     if (HAS(dside)) print_row(t, 3, q, "dside", "pre", gates);
     if (HAS(gh_prev)) line(t, 3, "for (long j = 0; j < %lld; j++) h[j] = h[j] + gh_prev[j];", LL(q->h));
     if (HAS(gc_prev)) line(t, 3, "for (long j = 0; j < %lld; j++) c[j] = c[j] + gc_prev[j];", LL(q->h));
-    print_product(t, q->r, 0, packed, lanes);
+    print_product(t, q->r, 0, packed, held, lanes);
 }
 
 /* ---- a direction --------------------------------------------------------------------------------------------------------------------------------------------- */
 
-static void print_direction(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed, int64_t lanes) {
+static void print_direction(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed, wick_dtype held, int64_t lanes) {
     const wick_recurrent *r = q->r;
     const int64_t gates = wick_cell_gates(r->cell);
     const bool first = r->cell == WICK_CELL_GRU_RESET_FIRST, lstm = r->cell == WICK_CELL_LSTM, checks = HAS(lengths) && !r->backward;
-    wick_text_add(t, "(%s *h, const %s *w", q->type, q->type);
-    if (first) wick_text_add(t, ", const %s *w_n", q->type);
+    wick_text_add(t, "(%s *h, const %s *w", q->type, wick_c_memory(held));
+    if (first) wick_text_add(t, ", const %s *w_n", wick_c_memory(held));
     for (const array *a = arrays; a < arrays + ARRAYS; a++) {
         if (used_ref(m, a) < 0) continue;
         wick_text_add(t, ", %s%s *%s%s", is_written(r, a) ? "" : "const ", a->kind == LENGTHS ? "int64_t" : q->type, a->name, a->kind == SEQUENCE ? "_all" : "");
@@ -183,9 +183,9 @@ static void print_direction(wick_text *t, const wick_step_recurrent *m, const wi
         line(t, 3, "%s%s *%s = %s_all + t * %lld + b * %lld;", is_written(r, a) ? "" : "const ", q->type, a->name, a->name, LL(x ? r->x_step : r->step * row), LL(x ? r->x_row : r->row * row));
     }
     if (r->backward)
-        print_backward(t, m, q, packed, lanes);
+        print_backward(t, m, q, packed, held, lanes);
     else
-        print_forward(t, m, q, packed, lanes);
+        print_forward(t, m, q, packed, held, lanes);
     line(t, 2, "}");
     print_result(t, q, HAS(h), "h_n", "h");
     print_result(t, q, HAS(c), "c_n", "c");
@@ -206,8 +206,9 @@ wick_status wick_c_print_recurrent(wick_c_printer *p, const wick_step *s) {
     const bool packed = wick_c_is_data(p, &s->refs[w]), checks = HAS(lengths) && !r->backward;
     for (int d = 0; d < r->directions; d++) {
         const wick_c_cell q = {r, wick_c_type(r->type), wick_c_suffix(r->type), d, h, HAS(y), HAS(gates), HAS(bias), HAS(peephole), HAS(gy), HAS(ggates)};
+        const wick_dtype held = packed && !p->m->isa ? wick_c_held_as(dtype, (const char *)wick_c_data(p, &s->refs[w]) + d * gates * h * h * elem, gates * h * h) : dtype;
         wick_text t = (wick_text){0};
-        print_direction(&t, m, &q, packed, lanes);
+        print_direction(&t, m, &q, packed, held, lanes);
         if (checks)
             wick_c_checking_kernel(p, s->node->op->name, &t, WICK_C_INDEX);
         else
@@ -219,7 +220,7 @@ wick_status wick_c_print_recurrent(wick_c_printer *p, const wick_step *s) {
             of.offset += (d * gates + 2 * k) * h * h * elem;
             wick_text_add(&p->calls, ", ");
             if (packed)
-                wick_c_constant_at(p, wick_c_packed_columns(p, &product.gemm, wick_c_data(p, &of), WICK_MIN(lanes, product.gemm.n)), 0);
+                wick_c_constant_at(p, wick_c_packed_columns(p, &product.gemm, wick_c_data(p, &of), held, WICK_MIN(lanes, product.gemm.n)), 0);
             else
                 wick_c_argument(p, &of, dtype);
         }

@@ -131,7 +131,7 @@ static void add_instance(reading *r, const char *line) {
 static void read_lines(reading *r) {
     bool skipped = false;
     wick_text item = {0};
-    char kind = 0; /* of what is gathered: 'd' a #define, 'o' a function, table or struct, 'c' a comment */
+    char kind = 0; /* of what is gathered: 'd' a #define, 'o' a function, table or struct */
     for (size_t i = 0; i < WICK_COUNTOF(math_lines) && !r->failed; i++) {
         const char *line = math_lines[i];
         const size_t length = strlen(line);
@@ -140,7 +140,7 @@ static void read_lines(reading *r) {
         if (skipped || (starts(line, "#") && !starts(line, "#define"))) continue;
         if (!kind) {
             if (starts(line, "#define WICK_KERNELS") || starts(line, "#define WICK_BASE") || starts(line, "#define WICK_MATH") || starts(line, "#define WICK_FMA")) continue;
-            kind = starts(line, "#define") ? 'd' : starts(line, "/*") ? 'c' : starts(line, "WICK_MATH") || starts(line, "static") || starts(line, "typedef") ? 'o' : 0;
+            kind = starts(line, "#define") ? 'd' : starts(line, "WICK_MATH") || starts(line, "static") || starts(line, "typedef") ? 'o' : 0;
             if (!kind && starts(line, "WICK_")) add_instance(r, line);
             if (!kind) continue;
         }
@@ -153,8 +153,6 @@ static void read_lines(reading *r) {
             size_t n = 0;
             while (is_name(name[n])) n++;
             add(r, item.at, item.len, name, n);
-            kind = 0;
-        } else if (kind == 'c' && strstr(line, "*/")) {
             kind = 0;
         } else if (kind == 'o' && closed(item.at)) {
             add_object(r, item.at, item.len);

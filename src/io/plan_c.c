@@ -6,37 +6,12 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "codegen/aot.h"
 #include "codegen/expr_c.h"
-#include "exec/exec.h"
-#include "wick/codegen.h"
+#include "io/plan_c.h"
 
 enum { MOST_NAME = 64 };
 
-/* plan and what follows it: of the function that is being made. */
-typedef struct writing {
-    wick_msg *msg;
-    wick_arena arena;
-    const wick_c_state *named; /* by the caller */
-    int n_named;
-    wick_c_variable *states;
-    const wick_tensor **state_of; /* by state */
-    int n_states;
-    wick_c_isa isa;
-
-    const wick_plan *plan;
-    const wick_c_entry *entry;
-    wick_c_buffer *buffers;
-    bool *folded; /* by step: it ran here, or others do what it did */
-    wick_step **changed; /* by step: what it is instead, or NULL */
-    const wick_step **steps;
-    size_t n_steps;
-    wick_c_port *ports; /* inputs, then outputs */
-    size_t arena_bytes;
-    int n_folded;
-} writing;
-
-static wick_status out_of_memory(writing *w) { return wick_msg_set(w->msg, WICK_ERR_NOMEM, "out of memory writing C"); }
+wick_status wick_c_no_memory(wick_c_writing *w) { return wick_msg_set(w->msg, WICK_ERR_NOMEM, "out of memory writing C"); }
 
 /* ---- names --------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -47,7 +22,7 @@ static bool is_identifier(const char *name) {
 }
 
 /* Words that the file has for itself. */
-static bool is_taken(const writing *w, const char *name, int before) {
+static bool is_taken(const wick_c_writing *w, const char *name, int before) {
     static const char *const words[] = {"arena", "weights", "bytes", "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for",
                                         "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
                                         "unsigned", "void", "volatile", "while", "asm", "memcpy", "KEEP", "NAN", "INFINITY", "vec", "vec_at", "vec_bits", "ALL", "FUSED"};
@@ -62,7 +37,7 @@ static bool is_taken(const writing *w, const char *name, int before) {
     return numbered && (name[0] == 'w' || (name[0] == 's' && n == digits + 1) || strchr(name, '_'));
 }
 
-static wick_status name_port(writing *w, int i, const char *wanted, const char *fallback, int number) {
+static wick_status name_port(wick_c_writing *w, int i, const char *wanted, const char *fallback, int number) {
     char name[MOST_NAME], text[MOST_NAME];
     size_t n = 0;
     for (const char *p = wanted ? wanted : ""; *p && n < sizeof name - 8; p++) name[n++] = isalnum((unsigned char)*p) && (unsigned char)*p < 128 ? *p : '_';
@@ -76,13 +51,13 @@ static wick_status name_port(writing *w, int i, const char *wanted, const char *
         snprintf(text, sizeof text, "%.50s_%c", name, 'a' + k % 26);
         memcpy(name, text, sizeof name);
     }
-    return (w->ports[i].name = wick_arena_strdup(&w->arena, name)) ? WICK_OK : out_of_memory(w);
+    return (w->ports[i].name = wick_arena_strdup(&w->arena, name)) ? WICK_OK : wick_c_no_memory(w);
 }
 
 /* ---- what is known ----------------------------------------------------------------------------------------------------------------------------- */
 
 /* What the plan assigns is to be named, and to stay. */
-static wick_status find_states(writing *w, const wick_plan *p) {
+static wick_status find_states(wick_c_writing *w, const wick_plan *p) {
     for (size_t i = 0; i < p->n_leaves; i++) {
         const wick_tensor *state = p->bindings[i].state;
         int known = 0;
@@ -95,7 +70,7 @@ static wick_status find_states(writing *w, const wick_plan *p) {
 }
 
 /* Only those that a plan assigns, in the order of their names. */
-static wick_status make_states(writing *w, int *n_params, int *rate, const wick_tensor *rate_of) {
+static wick_status make_states(wick_c_writing *w, int *n_params, int *rate, const wick_tensor *rate_of) {
     *n_params = 0;
     *rate = -1;
     for (int i = 0; i < w->n_named; i++) {
@@ -116,7 +91,7 @@ static wick_status make_states(writing *w, int *n_params, int *rate, const wick_
 }
 
 /* What a function's random numbers come from, or -1: a seed, and how often it ran, as a workspace counts it. */
-static wick_status make_random(writing *w, const wick_c_entry *e, int *number) {
+static wick_status make_random(wick_c_writing *w, const wick_c_entry *e, int *number) {
     *number = -1;
     const wick_step_random *first = NULL;
     for (size_t i = 0; i < e->plan->n_steps && !first; i++)
@@ -124,7 +99,7 @@ static wick_status make_random(writing *w, const wick_c_entry *e, int *number) {
     if (!first) return WICK_OK;
     char *name = wick_arena_alloc(&w->arena, strlen(e->verb) + sizeof ".random");
     uint64_t *data = wick_arena_zalloc(&w->arena, 2 * sizeof *data);
-    if (!name || !data) return out_of_memory(w);
+    if (!name || !data) return wick_c_no_memory(w);
     sprintf(name, "%s.random", e->verb);
     data[0] = first->seed;
     *number = w->n_states++;
@@ -132,7 +107,7 @@ static wick_status make_random(writing *w, const wick_c_entry *e, int *number) {
     return WICK_OK;
 }
 
-static wick_status place_buffers(writing *w) {
+static wick_status place_buffers(wick_c_writing *w) {
     const wick_plan *p = w->plan;
     for (size_t i = 0; i < p->n_buffers; i++) {
         const wick_buffer *b = &p->buffers[i];
@@ -185,19 +160,16 @@ static bool is_shared(const wick_step *s, int ref) {
     if (s->kind == WICK_STEP_PROGRAM) return ref == ((const wick_fused *)s->args)->n_in + ((const wick_fused *)s->args)->n_out;
     return false;
 }
-static bool is_printed(const wick_step *s) {
-    return s->tasks > 0 && s->kind != WICK_STEP_PACK && s->kind != WICK_STEP_STAGE && s->kind != WICK_STEP_PROGRAM_END && s->kind != WICK_STEP_MIRROR;
-}
 
 /* Does the step give the same in each run, where `known` says of which buffers that is so? */
 static bool gives_the_same(const wick_step *s, const bool *known) {
-    bool same = is_printed(s) && s->kind != WICK_STEP_INT8_PACK && !s->fault && !s->tap && !s->jump && !s->commits;
+    bool same = wick_c_is_printed(s) && s->kind != WICK_STEP_INT8_PACK && !s->fault && !s->tap && !s->jump && !s->commits;
     for (int k = 0; same && k < s->n_refs; k++) same = known[s->refs[k].buffer];
     return same;
 }
 
 /* Buffers that depend on nothing but constants and weights: all steps that write one do, and it has one value, all of it written before any is read. */
-static bool *find_known(writing *w, bool *folded) {
+static bool *find_known(wick_c_writing *w, bool *folded) {
     const wick_plan *p = w->plan;
     bool *known = wick_arena_zalloc(&w->arena, 2 * (p->n_buffers + 1)), *read = known ? known + p->n_buffers + 1 : NULL, jumps = false, more = true;
     int *writers = wick_arena_zalloc(&w->arena, (p->n_buffers + 1) * sizeof *writers);
@@ -229,11 +201,11 @@ static bool *find_known(writing *w, bool *folded) {
 }
 
 /* Runs the steps that give the same each time. */
-static wick_status fold(writing *w) {
+static wick_status fold(wick_c_writing *w) {
     const wick_plan *p = w->plan;
     char *scratch = wick_arena_alloc(&w->arena, p->scratch + 2 * WICK_ALIGN);
     const bool *known = find_known(w, w->folded);
-    if (!known || !scratch) return out_of_memory(w);
+    if (!known || !scratch) return wick_c_no_memory(w);
     scratch += (WICK_ALIGN - (uintptr_t)scratch % WICK_ALIGN) % WICK_ALIGN;
     for (size_t i = 0; i < p->n_steps; i++) {
         const wick_step *s = &p->steps[i];
@@ -243,7 +215,7 @@ static wick_status fold(writing *w) {
             wick_c_buffer *b = &w->buffers[s->refs[k].buffer];
             if (b->place == WICK_C_ARENA) {
                 char *data = wick_arena_zalloc(&w->arena, b->size + 2 * WICK_ALIGN);
-                if (!data) return out_of_memory(w);
+                if (!data) return wick_c_no_memory(w);
                 b->data = data + (WICK_ALIGN - (uintptr_t)data % WICK_ALIGN) % WICK_ALIGN;
                 b->place = WICK_C_DATA;
             }
@@ -258,7 +230,7 @@ static wick_status fold(writing *w) {
 }
 
 /* The step with a ref of so many bytes of the arena behind its own; NULL: out of memory. */
-static const wick_step *with_scratch(writing *w, wick_lower *l, const wick_step *s, size_t bytes) {
+static const wick_step *with_scratch(wick_c_writing *w, wick_lower *l, const wick_step *s, size_t bytes) {
     wick_step *copy = wick_arena_alloc(&w->arena, sizeof *copy);
     wick_ref *refs = wick_arena_zalloc(&w->arena, ((size_t)s->n_refs + 1) * sizeof *refs);
     if (!copy || !refs) return NULL;
@@ -272,140 +244,27 @@ static const wick_step *with_scratch(writing *w, wick_lower *l, const wick_step 
     return copy;
 }
 
-/* ---- halves -------------------------------------------------------------------------------------------------------------------------------------- */
-
-static const wick_step *step_at(const writing *w, size_t i) { return w->changed[i] ? w->changed[i] : &w->plan->steps[i]; }
-static bool is_left(const writing *w, size_t i) { return !w->folded[i] && is_printed(step_at(w, i)); }
-
-/* Without those of a program that rides along, whose own step is printed. */
-static int own_refs(const wick_step *s) {
-    const wick_rider *rider = s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->rider : s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->rider : NULL;
-    return rider && rider->program ? rider->refs : s->n_refs;
-}
-
-static bool is_dense(int rank, const int64_t *dims, const int64_t *strides) {
-    int64_t step = 1;
-    for (int d = rank - 1; d >= 0; step *= dims[d--])
-        if (dims[d] != 1 && strides[d] != step) return false;
-    return true;
-}
-/* A step that makes f32 of halves, or halves of f32, one by one, and nothing else: the halves' dtype, else 0. */
-static wick_dtype converted(const wick_step *s, bool widens) {
-    wick_dtype in, out;
-    if (s->kind == WICK_STEP_COPY) {
-        const wick_copy *c = s->args;
-        if (!is_dense(c->rank, c->dims, c->src_strides) || !is_dense(c->rank, c->dims, c->dst_strides)) return 0;
-        in = c->src, out = c->dst;
-    } else if (s->kind == WICK_STEP_PROGRAM) {
-        const wick_fused *f = s->args;
-        for (int k = 0; k < f->n_instr; k++) /* from f32 to f32: the cast is in memory */
-            if (f->instr[k].op != WICK_FUSED_CAST || f->instr[k].type != WICK_CF32 || f->instr[k].to != WICK_CF32) return 0;
-        if (f->n_in != 1 || f->n_out != 1 || f->reduces || !is_dense(f->rank, f->dims, f->in[0].strides) || !is_dense(f->rank, f->dims, f->out[0].strides)) return 0;
-        in = (wick_dtype)f->in[0].dtype, out = (wick_dtype)f->out[0].dtype;
-    } else {
-        return 0;
-    }
-    const wick_dtype halves = widens ? in : out, wide = widens ? out : in;
-    return wide == WICK_F32 && *wick_c_load(halves) && s->refs[0].offset == 0 && s->refs[1].offset == 0 ? halves : (wick_dtype)0;
-}
-
-/* Whether a step in [begin, end) has the buffer; or writes it, where reads don't matter. */
-static bool is_touched(const writing *w, uint32_t buffer, size_t begin, size_t end, bool reads) {
-    for (size_t i = begin; i < end; i++) {
-        const wick_step *s = step_at(w, i);
-        for (int k = 0; k < own_refs(s) && is_left(w, i); k++)
-            if (s->refs[k].buffer == buffer && (reads || s->refs[k].write)) return true;
-    }
-    return false;
-}
-
-/* The ref of a convolution's image or result, or NULL: it is none that converts. */
-static wick_ref *operand(const wick_step *s, int which) { return wick_c_converts(s) ? &s->refs[((const wick_step_conv *)s->args)->at[which] - 1] : NULL; }
-
-/* The step with another image or result. */
-static wick_status redirect(writing *w, size_t i, int which, wick_ref to, wick_dtype halves) {
-    const wick_step *s = step_at(w, i);
-    wick_step *copy = wick_arena_alloc(&w->arena, sizeof *copy);
-    wick_ref *refs = wick_arena_alloc(&w->arena, (size_t)s->n_refs * sizeof *refs);
-    if (!copy || !refs) return out_of_memory(w);
-    memcpy(refs, s->refs, (size_t)s->n_refs * sizeof *refs);
-    *copy = *s;
-    copy->refs = refs;
-    copy->n_refs = own_refs(s);
-    const bool write = operand(copy, which)->write;
-    *operand(copy, which) = to;
-    operand(copy, which)->write = write;
-    w->changed[i] = copy;
-    w->buffers[to.buffer].halves = halves;
-    return WICK_OK;
-}
-
-/* f32 that only convolutions read, made of halves: they read the halves. */
-static wick_status read_halves(writing *w, size_t i) {
-    const wick_step *s = step_at(w, i);
-    const wick_dtype halves = converted(s, true);
-    const uint32_t wide = s->refs[1].buffer;
-    size_t last = i;
-    if (!halves || w->buffers[wide].place != WICK_C_ARENA || is_touched(w, wide, 0, i, true)) return WICK_OK;
-    for (size_t j = i + 1; j < w->plan->n_steps; j++) {
-        const wick_step *r = step_at(w, j);
-        for (int k = 0; k < own_refs(r) && is_left(w, j); k++) {
-            if (r->refs[k].buffer != wide) continue;
-            if (&r->refs[k] != operand(r, WICK_STEP_CONV_A) || r->refs[k].offset) return WICK_OK;
-            last = j;
-        }
-    }
-    if (last == i || is_touched(w, s->refs[0].buffer, i + 1, last + 1, false)) return WICK_OK;
-    for (size_t j = i + 1; j <= last; j++) {
-        const wick_ref *a = operand(step_at(w, j), WICK_STEP_CONV_A);
-        if (is_left(w, j) && a && a->buffer == wide) WICK_TRY(redirect(w, j, WICK_STEP_CONV_A, s->refs[0], halves));
-    }
-    w->folded[i] = true;
-    return WICK_OK;
-}
-
-/* f32 that a convolution gives, of which only halves are made: it gives the halves. */
-static wick_status write_halves(writing *w, size_t j) {
-    const wick_step *s = step_at(w, j);
-    const wick_dtype halves = converted(s, false);
-    const uint32_t wide = s->refs[0].buffer;
-    size_t i = 0;
-    if (!halves || s->commits || w->buffers[wide].place != WICK_C_ARENA) return WICK_OK;
-    while (i < j && !is_touched(w, wide, i, i + 1, true)) i++;
-    const wick_ref *dst = i < j ? operand(step_at(w, i), WICK_STEP_CONV_DST) : NULL;
-    if (!dst || dst->buffer != wide || dst->offset || is_touched(w, wide, i + 1, j, true) || is_touched(w, wide, j + 1, w->plan->n_steps, true) || is_touched(w, s->refs[1].buffer, i, j, true)) return WICK_OK;
-    WICK_TRY(redirect(w, i, WICK_STEP_CONV_DST, s->refs[1], halves));
-    w->folded[j] = true;
-    return WICK_OK;
-}
-
-/* Convolutions of mixed precision convert as they load and store. (Variants for a tier do not.) */
-static wick_status convert_in_place(writing *w) {
-    bool jumps = w->isa != WICK_C_PLAIN;
-    for (size_t i = 0; i < w->plan->n_steps; i++) jumps |= w->plan->steps[i].jump != 0;
-    for (size_t i = 0; i < w->plan->n_steps && !jumps; i++)
-        if (is_left(w, i)) WICK_TRY(read_halves(w, i));
-    for (size_t i = 0; i < w->plan->n_steps && !jumps; i++)
-        if (is_left(w, i)) WICK_TRY(write_halves(w, i));
-    return WICK_OK;
-}
+/* ---- memory ------------------------------------------------------------------------------------------------------------------------------------- */
 
 /* The steps that are left, and an arena for them alone. */
-static wick_status lay_out(writing *w) {
+static wick_status lay_out(wick_c_writing *w) {
     const wick_plan *p = w->plan;
     wick_lower l = {.ctx = p->ctx, .msg = w->msg, .n_buffers = p->n_buffers};
     l.buffers = wick_arena_alloc(&w->arena, (p->n_buffers + p->n_steps + 1) * sizeof *l.buffers);
     l.steps = wick_arena_zalloc(&w->arena, (p->n_steps + 1) * sizeof *l.steps);
     w->steps = wick_arena_alloc(&w->arena, (p->n_steps + 1) * sizeof *w->steps);
-    if (!l.buffers || !l.steps || !w->steps) return out_of_memory(w);
+    if (!l.buffers || !l.steps || !w->steps) return wick_c_no_memory(w);
     if (p->n_buffers) memcpy(l.buffers, p->buffers, p->n_buffers * sizeof *l.buffers);
-    for (size_t i = 0; i < p->n_buffers; i++) l.buffers[i].first = l.buffers[i].last = -1;
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        l.buffers[i].first = l.buffers[i].last = -1;
+        if (w->buffers[i].place == WICK_C_ARENA) l.buffers[i].size = w->buffers[i].size;
+    }
     for (size_t i = 0; i < p->n_steps; i++) {
-        const wick_step *s = step_at(w, i);
-        if (w->folded[i] || !is_printed(s)) continue;
+        const wick_step *s = wick_c_step_at(w, i);
+        if (w->folded[i] || !wick_c_is_printed(s)) continue;
         if (wick_c_own_scratch(s, w->buffers)) s = with_scratch(w, &l, s, wick_c_own_scratch(s, w->buffers));
-        if (!s) return out_of_memory(w);
-        for (int k = 0; k < s->n_refs; k++) {
+        if (!s) return wick_c_no_memory(w);
+        for (int k = 0; k < wick_c_own_refs(s); k++) {
             wick_buffer *b = &l.buffers[s->refs[k].buffer];
             const bool shared = is_shared(s, k);
             if (s->kind == WICK_STEP_INT8 && wick_c_int8_packed(s) == k && b->first < 0) continue; /* nothing is laid out for it */
@@ -426,10 +285,10 @@ static wick_status lay_out(writing *w) {
 
 /* ---- files ----------------------------------------------------------------------------------------------------------------------------------------- */
 
-static wick_status write_file(writing *w, const char *folder, const char *name, const char *end, const wick_text *text) {
+static wick_status write_file(wick_c_writing *w, const char *folder, const char *name, const char *end, const wick_text *text) {
     char *path = wick_arena_alloc(&w->arena, strlen(folder) + strlen(name) + strlen(end) + 2);
     wick_writer *file;
-    if (!path) return out_of_memory(w);
+    if (!path) return wick_c_no_memory(w);
     sprintf(path, "%s/%s%s", folder, name, end);
     WICK_TRY(wick_writer_open(&file, path, w->msg));
     const wick_status status = text->len ? wick_writer_write(file, text->at, text->len, w->msg) : WICK_OK;
@@ -438,7 +297,7 @@ static wick_status write_file(writing *w, const char *folder, const char *name, 
     return status;
 }
 
-static wick_status write_files(writing *w, const char *folder, const wick_c_model *m, const wick_c_text *text) {
+static wick_status write_files(wick_c_writing *w, const char *folder, const wick_c_model *m, const wick_c_text *text) {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) return wick_msg_set(w->msg, WICK_ERR_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
     if (m->weights_apart) WICK_TRY(write_file(w, folder, m->name, ".bin", &text->weights));
     WICK_TRY(write_file(w, folder, m->name, ".c", &text->source));
@@ -446,7 +305,7 @@ static wick_status write_files(writing *w, const char *folder, const wick_c_mode
 }
 
 /* Buffers, ports and steps of one function. */
-static wick_status make_function(writing *w, const wick_c_entry *e, wick_c_function *f) {
+static wick_status make_function(wick_c_writing *w, const wick_c_entry *e, wick_c_function *f) {
     const wick_plan *p = e->plan;
     w->plan = p;
     w->entry = e;
@@ -455,7 +314,7 @@ static wick_status make_function(writing *w, const wick_c_entry *e, wick_c_funct
     w->folded = wick_arena_zalloc(&w->arena, p->n_steps + 1);
     w->changed = wick_arena_zalloc(&w->arena, (p->n_steps + 1) * sizeof *w->changed);
     w->ports = wick_arena_zalloc(&w->arena, (size_t)(p->n_in + p->n_out + 1) * sizeof *w->ports);
-    if (!w->buffers || !w->folded || !w->changed || !w->ports) return out_of_memory(w);
+    if (!w->buffers || !w->folded || !w->changed || !w->ports) return wick_c_no_memory(w);
     for (int i = 0; i < p->n_in; i++) WICK_TRY(name_port(w, i, e->inputs ? e->inputs[i] : NULL, "in", i));
     for (int i = 0; i < p->n_out; i++) WICK_TRY(name_port(w, p->n_in + i, e->outputs ? e->outputs[i] : NULL, "out", i));
     for (int i = 0; i < p->n_out; i++) w->ports[p->n_in + i].type = p->graph->outputs[i]->type;
@@ -467,14 +326,14 @@ static wick_status make_function(writing *w, const wick_c_entry *e, wick_c_funct
     const size_t most = w->arena_bytes;
     WICK_TRY(place_buffers(w));
     WICK_TRY(fold(w));
-    WICK_TRY(convert_in_place(w));
+    WICK_TRY(wick_c_convert_in_place(w));
     WICK_TRY(lay_out(w));
     w->arena_bytes = WICK_MAX(w->arena_bytes, most);
     *f = (wick_c_function){.verb = e->verb, .steps = w->steps, .n_steps = w->n_steps, .buffers = w->buffers, .in = w->ports, .out = w->ports + p->n_in, .n_in = p->n_in, .n_out = p->n_out};
     return WICK_OK;
 }
 
-static wick_status write_c(writing *w, int n, const wick_c_entry *entries, const char *folder, const wick_c_options *o, wick_c_info *info) {
+static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries, const char *folder, const wick_c_options *o, wick_c_info *info) {
     const char *name = o->name ? o->name : "model";
     if (!is_identifier(name)) return wick_msg_set(w->msg, WICK_ERR_INVALID, "\"%s\" is no name for functions in C: letters, digits and _, at most %d", name, MOST_NAME - 1);
     if (o->lanes < 0 || o->lanes > 64) return wick_msg_set(w->msg, WICK_ERR_INVALID, "%d lanes: 1 to 64", o->lanes);
@@ -483,7 +342,7 @@ static wick_status write_c(writing *w, int n, const wick_c_entry *entries, const
     w->n_named = o->n_states;
     w->states = wick_arena_zalloc(&w->arena, (size_t)(w->n_named + n) * sizeof *w->states);
     w->state_of = wick_arena_zalloc(&w->arena, (size_t)(w->n_named + n) * sizeof *w->state_of);
-    if (!functions || !w->states || !w->state_of) return out_of_memory(w);
+    if (!functions || !w->states || !w->state_of) return wick_c_no_memory(w);
     int kernels = 0;
     wick_c_model m = {.name = name, .title = o->title ? o->title : name, .functions = functions, .n_functions = n, .states = w->states, .lanes = o->lanes ? o->lanes : 8, .weights_apart = o->weights_apart,
 #ifdef __aarch64__
@@ -509,7 +368,7 @@ static wick_status write_c(writing *w, int n, const wick_c_entry *entries, const
     }
     WICK_TRY(make_states(w, &m.n_params, &m.rate, o->rate));
     int *random = wick_arena_zalloc(&w->arena, (size_t)n * sizeof *random);
-    if (!random) return out_of_memory(w);
+    if (!random) return wick_c_no_memory(w);
     for (int i = 0; i < n; i++) WICK_TRY(make_random(w, &entries[i], &random[i]));
     m.n_states = w->n_states;
     for (int i = 0; i < n; i++) {
@@ -535,7 +394,7 @@ wick_status wick_plans_write_c(int n, const wick_c_entry *entries, const char *f
     if (info) *info = (wick_c_info){0};
     if (n < 1 || !entries || !entries[0].plan) return WICK_ERR_INVALID;
     const wick_plan *plan = entries[0].plan;
-    writing w = {.msg = &plan->ctx->msg};
+    wick_c_writing w = {.msg = &plan->ctx->msg};
     for (int i = 1; i < n; i++)
         if (!entries[i].plan || entries[i].plan->ctx != plan->ctx) return wick_msg_set(w.msg, WICK_ERR_INVALID, "the plans to be written as C must be of one context");
     wick_arena_init(&w.arena, &plan->alloc, 64 * 1024);

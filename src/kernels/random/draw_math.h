@@ -6,22 +6,24 @@
 #include "base/philox.h"
 #include "kernels/elementwise/math.h"
 
-/* The key of a Philox stream is the element's 64 bits. */
+/* A Philox stream whose key is the element's 64 bits, read 64 bits at a time, the low word first: a block is two of them. */
 typedef struct wick_draws {
-    uint32_t key[2], block, kind, left, words[4];
+    uint32_t key[2], block, kind;
+    uint64_t next; /* of the block before, if .more */
+    int more;
 } wick_draws;
 static wick_draws wick_draws_of(uint64_t bits, uint32_t kind) { return (wick_draws){.key = {(uint32_t)bits, (uint32_t)(bits >> 32)}, .kind = kind}; }
-static uint32_t wick_draws_word(wick_draws *s) {
-    if (!s->left) {
-        const uint32_t counter[4] = {s->block++, 0, s->kind, 0};
-        wick_philox_words(counter, s->key, s->words);
-        s->left = 4;
+static uint64_t wick_draws_bits(wick_draws *s) {
+    if (s->more) {
+        s->more = 0;
+        return s->next;
     }
-    return s->words[4 - s->left--];
-}
-static uint64_t wick_draws_bits(wick_draws *s) { /* the low word is the first: two calls in one expression have no order */
-    const uint64_t low = wick_draws_word(s);
-    return low | (uint64_t)wick_draws_word(s) << 32;
+    const uint32_t counter[4] = {s->block++, 0, s->kind, 0};
+    uint32_t words[4];
+    wick_philox_words(counter, s->key, words);
+    s->next = words[2] | (uint64_t)words[3] << 32;
+    s->more = 1;
+    return words[0] | (uint64_t)words[1] << 32;
 }
 static double wick_draws_inside(wick_draws *s) { return ((double)(wick_draws_bits(s) >> 11) + 0.5) * 0x1p-53; } /* in (0, 1) */
 static double wick_draws_normal(wick_draws *s) {                                                                /* Box and Muller 1958; one of the pair */
@@ -91,24 +93,18 @@ static void wick_permutation_of(int64_t n, wick_draws s, int64_t *p) {
     }
 }
 
-/* How many of a row's weights are above 0; -1: one is none. */
-static int64_t wick_weights_above(int64_t n, const double *row) {
-    int64_t above = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (!(row[i] >= 0 && row[i] < (double)INFINITY)) return -1;
-        above += row[i] > 0;
-    }
-    return above;
-}
-
-/* Places of a row's weights, which it overwrites, each by a uniform number; 0: there are no such weights. */
+/* Places of a row's weights, which it overwrites, each by a uniform number; 0: a weight is negative, NaN or Inf, or too few are above 0. */
 static int wick_choices_of(int64_t n, int64_t count, double *row, const double *uniform, int64_t *places) {
-    if (wick_weights_above(n, row) <= 0) return 0;
-    int64_t last = n - 1; /* with a weight: a product that was rounded up to the sum goes there */
-    while (!(row[last] > 0)) last--;
-    for (int64_t i = 1; i < n; i++) row[i] += row[i - 1]; /* sums */
+    int64_t last = -1; /* with a weight: a product that was rounded up to the sum goes there */
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(row[i] >= 0 && row[i] < (double)INFINITY)) return 0;
+        if (row[i] > 0) last = i;
+        row[i] = sum += row[i];
+    }
+    if (last < 0) return 0;
     for (int64_t k = 0; k < count; k++) {
-        const double at = uniform[k] * row[n - 1];
+        const double at = uniform[k] * sum;
         int64_t low = 0, high = last; /* the first whose sum is above `at` */
         while (low < high) {
             const int64_t middle = low + (high - low) / 2;
@@ -136,8 +132,13 @@ static void wick_sift_drawn(int64_t *heap, int64_t size, const double *keys, int
 /* The same without one twice, by a uniform number for each weight. Efraimidis, Spirakis: Weighted random sampling with a reservoir, 2006: exponential
  * numbers over the weights are times of arrival; the first `count` to arrive are drawn, in their order. A heap keeps them, the last on top. */
 static int wick_distinct_of(int64_t n, int64_t count, double *row, const double *uniform, int64_t *places) {
-    if (wick_weights_above(n, row) < count) return 0;
-    for (int64_t i = 0; i < n; i++) row[i] = row[i] > 0 ? -wick_log_f64(1 - uniform[i]) / row[i] : (double)INFINITY;
+    int64_t above = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(row[i] >= 0 && row[i] < (double)INFINITY)) return 0;
+        above += row[i] > 0;
+        row[i] = row[i] > 0 ? -wick_log_f64(1 - uniform[i]) / row[i] : (double)INFINITY;
+    }
+    if (above < count) return 0;
     for (int64_t i = 0; i < count; i++) places[i] = i;
     for (int64_t i = count / 2; i-- > 0;) wick_sift_drawn(places, count, row, i);
     for (int64_t i = count; i < n && count; i++)
