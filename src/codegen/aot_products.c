@@ -308,7 +308,11 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
     print_pixel(pixel, sizeof pixel, c, 'i', c->in);
     char tap[160];
     print_tap(tap, sizeof tap, c, 2);
-    line(t, depth, "const %s *v = x + %s * %lld%s;", wick_c_memory(q->from), pixel, LL(c->groups * c->ci), c->groups > 1 ? " + g * CI" : "");
+    const int64_t plane = c->in[0] * c->in[1] * c->in[2], of_channel = c->planes[0] ? plane : 1, of_pixel = c->planes[0] ? 1 : c->groups * c->ci;
+    char image[64] = "", channel[64] = "c";
+    if (c->planes[0] && c->batch > 1) snprintf(image, sizeof image, " + n * %lld", LL((c->ci - 1) * plane)); /* pixels count those of one plane an image */
+    if (of_channel > 1) snprintf(channel, sizeof channel, "c * %lld", LL(of_channel));
+    line(t, depth, "const %s *v = x + %s * %lld%s%s;", wick_c_memory(q->from), pixel, LL(of_pixel), image, c->groups > 1 ? " + g * CI" : "");
     const char *load_x = wick_c_load(q->from), *open_x = *load_x ? "(" : "", *end_x = *load_x ? ")" : "", *load = wick_c_load(q->held), *open = *load ? "(" : "", *end = *load ? ")" : "";
     line(t, depth, "const %s *u = %s + %s * %lld;", wick_c_memory(q->held), weights, tap, LL(c->ci * width));
     line(t, depth, "for (long c = 0; c < %lld; c++) {", LL(c->ci));
@@ -322,11 +326,11 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
         if (*out[0]) line(t, depth + 1, "if (%s) continue;", out[0]);
     }
     if (pixels == 1) {
-        line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%sv[c]%s, %s%su[c * %lld + j]%s, acc[j]);", LL(width), q->fma, load_x, open_x, end_x, load, open, LL(width), end);
+        line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%sv[%s]%s, %s%su[c * %lld + j]%s, acc[j]);", LL(width), q->fma, load_x, open_x, channel, end_x, load, open, LL(width), end);
     } else {
         line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) {", LL(width));
         for (int r = 0; r < pixels; r++)
-            line(t, depth + 2, "acc%d[j] = %s(%s%sv[c + %lld]%s, %s%su[c * %lld + j]%s, acc%d[j]);", r, q->fma, load_x, open_x, LL(r * c->stride[2] * c->groups * c->ci), end_x, load, open, LL(width), end, r);
+            line(t, depth + 2, "acc%d[j] = %s(%s%sv[%s + %lld]%s, %s%su[c * %lld + j]%s, acc%d[j]);", r, q->fma, load_x, open_x, channel, LL(r * c->stride[2] * of_pixel), end_x, load, open, LL(width), end, r);
         line(t, depth + 1, "}");
     }
     line(t, depth, "}");

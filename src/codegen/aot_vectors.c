@@ -122,7 +122,7 @@ bool wick_c_has_frame(const wick_convolution *c) {
     framed(c, dims);
     for (int d = 0; d < 3; d++)
         if (c->pad[d] || dims[d] > c->in[d]) return true;
-    return false;
+    return c->planes[0]; /* the frame has channels last */
 }
 size_t wick_c_frame_bytes(const wick_convolution *c) {
     int64_t dims[3];
@@ -145,7 +145,13 @@ static void print_frame(wick_text *t, int depth, const wick_convolution *c) {
     line(t, depth + 3, "continue;");
     line(t, depth + 2, "}");
     if (before) line(t, depth + 2, "memset(to, 0, %lld);", LL(4 * before * channels));
-    line(t, depth + 2, "memcpy(to + %lld, x + n * %lld + ((iz * %lld + ir) * %lld + %lld) * %lld, %lld);", LL(before * channels), LL(image), LL(c->in[1]), LL(c->in[2]), LL(first), LL(channels), LL(4 * there * channels));
+    if (c->planes[0]) {
+        line(t, depth + 2, "for (long i = 0; i < %lld; i++)", LL(there));
+        line(t, depth + 3, "for (long c = 0; c < %lld; c++) to[(%lld + i) * %lld + c] = x[((n * %lld + c) * %lld + iz) * %lld + ir * %lld + %lld + i];", LL(channels), LL(before), LL(channels),
+             LL(channels), LL(c->in[0]), LL(c->in[1] * c->in[2]), LL(c->in[2]), LL(first));
+    } else {
+        line(t, depth + 2, "memcpy(to + %lld, x + n * %lld + ((iz * %lld + ir) * %lld + %lld) * %lld, %lld);", LL(before * channels), LL(image), LL(c->in[1]), LL(c->in[2]), LL(first), LL(channels), LL(4 * there * channels));
+    }
     if (before + there < dims[2]) line(t, depth + 2, "memset(to + %lld, 0, %lld);", LL((before + there) * channels), LL(4 * (dims[2] - before - there) * channels));
     line(t, depth + 1, "}");
 }

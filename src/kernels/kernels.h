@@ -273,14 +273,15 @@ typedef struct wick_convolution {
     int64_t cut, rows, slabs, units, per_task, chunks, splits, block, blocks;
     size_t at_taps, at_rows, at_panel, at_finite, at_more;
     bool depthwise, winograd;
+    bool few;   /* FORWARD: few channels to few outputs, from planes */
     bool whole; /* DATA with a stride: all phases at once */
     bool past;  /* depthwise: results are written past the caches, since nothing of them would stay there */
     bool ahead; /* depthwise: what is read next is asked for, since it may come from memory */
     const struct wick_conv_kernel *code;
     const struct wick_gemm_kernel *gemm;
 } wick_convolution;
-/* Of the shapes and the tier: whether images may be row-major. */
-bool wick_conv_takes_planes(const wick_convolution *c);
+/* Of the shapes and the tier: whether images may be row-major: planes[which]. */
+bool wick_conv_takes_planes(const wick_convolution *c, int which);
 void wick_conv_prepare(wick_convolution *c);
 /* a, b: the two given ones, x before w, y before w, x before y. dst: the third. */
 void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,

@@ -183,8 +183,8 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     }
     k->bias = node->n_in == 3;
     k->relu = attr->relu;
-    const bool planes = wick_conv_takes_planes(k);
-    WICK_TRY(in_image(l, node, 0, planes, &a, &k->planes[0]));
+    const bool planes = wick_conv_takes_planes(k, 1);
+    WICK_TRY(in_image(l, node, 0, wick_conv_takes_planes(k, 0), &a, &k->planes[0]));
     WICK_TRY(weight ? in_image(l, node, 1, planes, &b, &k->planes[1]) : wick_lower_in_contiguous(l, node, 1, &b));
     if (weight || (planes && is_result(l, node))) {
         WICK_TRY(wick_lower_out(l, node, 0, &c));

@@ -41,6 +41,8 @@ NET(conv_deep) { return wick_relu(CONV(x, MADE(ctx, 10, 140, 3, 3), MADE(ctx, 10
 NET(conv_deeper) { return CONV(x, MADE(ctx, 5, 200, 3, 3), NULL, .pad = {1, 1}, .stride = {2, 1}); } /* rows of 600: cut themselves */
 NET(conv_point) { return CONV(x, MADE(ctx, 5, 600, 1, 1), MADE(ctx, 5)); }
 NET(conv_point_padded) { return wick_sigmoid(CONV(x, MADE(ctx, 5, 3, 1, 1), MADE(ctx, 5), .pad = {1, 0}, .stride = {2, 1})); } /* places where no tap lies inside */
+NET(conv_of_pictures) { return wick_relu(CONV(x, MADE(ctx, 7, 3, 3, 5), MADE(ctx, 7), .pad = {1, 2}, .stride = {2, 2})); } /* few channels: read plane by plane in AVX-512 */
+NET(conv_inside_pictures) { return CONV(x, MADE(ctx, 4, 2, 3, 3), NULL); }
 NET(conv_row_padded) { return wick_sigmoid(CONV(x, MADE(ctx, 5, 3, 1, 3), NULL, .pad = {2, 1})); }
 NET(depthwise_padded) { return wick_sigmoid(CONV(x, MADE(ctx, 3, 1, 1, 1), NULL, .groups = 3, .pad = {1, 1})); }
 NET(conv_line) { return CONV(x, MADE(ctx, 7, 3, 5), MADE(ctx, 7), .pad = {2}, .stride = {2}); }
@@ -275,6 +277,7 @@ NET(put_along) {
 NET(itself) { return x; }
 
 static const net nets[] = {
+    {"conv_of_pictures", 4, {2, 3, 9, 27}, conv_of_pictures, WICK_F32}, {"conv_inside_pictures", 4, {2, 2, 6, 21}, conv_inside_pictures, WICK_F32},
     {"conv_padded", 4, {2, 3, 9, 11}, conv_padded, WICK_F32},          {"conv_strided", 4, {1, 3, 9, 11}, conv_strided, WICK_F32},
     {"conv_dilated", 4, {2, 3, 9, 11}, conv_dilated, WICK_F32},        {"conv_grouped", 4, {2, 12, 5, 6}, conv_grouped, WICK_F32},
     {"conv_grouped_deep", 4, {1, 140, 4, 5}, conv_grouped_deep, WICK_F32}, {"conv_deep", 4, {1, 140, 5, 5}, conv_deep, WICK_F32},
@@ -493,6 +496,13 @@ TEST(pixels_at_once_change_no_bit) { check_all((wick_c_options){.lanes = 16}, WI
 TEST(variants_have_the_bits_of_their_tiers) {
     check_all((wick_c_options){.isa = "avx2", .lanes = 8}, WICK_TIER_AVX2, "-O3 -mavx2 -mfma");
     check_all((wick_c_options){.isa = "avx512", .lanes = 32}, WICK_TIER_AVX512, "-O3 -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma");
+}
+
+/* Plain loops of a plan for AVX-512 that round as it does; its convolutions of few channels read planes. */
+TEST(plain_code_for_pictures_as_they_lie_has_the_bits_of_the_plan) {
+    static const net pictures[] = {{"conv_of_pictures", 4, {2, 3, 9, 27}, conv_of_pictures, WICK_F32}, {"conv_inside_pictures", 4, {2, 2, 6, 21}, conv_inside_pictures, WICK_F32}};
+    for (int lanes = 0; lanes <= 16; lanes += 8)
+        check_list(pictures, WICK_COUNTOF(pictures), (wick_c_options){.lanes = lanes}, WICK_TIER_AVX512, "-O1 -mfma -DCONV_OF_PICTURES_FMA=1 -DCONV_INSIDE_PICTURES_FMA=1");
 }
 
 /* Weights that several copies put together are known, too. */

@@ -100,7 +100,7 @@ static void run(use *u, bool backwards) {
     const int which[2] = {c->what == WICK_CONV_DATA ? 2 : 0, c->what == WICK_CONV_DATA ? 0 : 2};
     void *kept[3] = {u->at[0], u->at[1], u->at[2]};
     for (int k = 0; k < 2; k++) {
-        c->planes[k] = asked[k] && wick_conv_takes_planes(c);
+        c->planes[k] = asked[k] && wick_conv_takes_planes(c, k);
         if (c->planes[k]) u->at[which[k]] = turned(u, which[k], false);
     }
     run_as_it_lies(u, backwards);
@@ -161,7 +161,7 @@ static void check_use(use *u) {
         memcpy(first, u->at[made(u)], (size_t)n * u->elem);
         run(u, true);
         CHECK_MSG(!memcmp(first, u->at[made(u)], (size_t)n * u->elem), "%s: bits depend on the order of tasks", text);
-        if (wick_conv_takes_planes(&u->c)) {
+        if (wick_conv_takes_planes(&u->c, 0)) {
             u->c.planes[0] ^= true;
             run(u, false);
             CHECK_MSG(!memcmp(first, u->at[made(u)], (size_t)n * u->elem), "%s: bits depend on how the source lies", text);
@@ -467,6 +467,47 @@ TEST(few_output_channels_have_the_bits_that_they_have_beside_many) {
                 use_free(&u);
                 use_free(&v);
             }
+}
+
+/* Few channels to few outputs, from planes: lines that end anywhere in a vector, more of them than are laid out at once, padding wider than the kernel. */
+TEST(pictures_as_they_lie_have_the_bits_of_channels_last) {
+    int few = 0;
+    for (int co = 1; co <= 8; co++)
+        for (int k = 0; k < 12; k++) {
+            use u;
+            memset(&u, 0, sizeof u);
+            u.c = (wick_convolution){.type = WICK_CF32, .what = WICK_CONV_FORWARD, .batch = 1 + k % 2, .groups = 1, .ci = 1 + (co + k) % 4, .co = co, .bias = k % 3 > 0, .relu = k % 3 > 1, .planes = {true}};
+            for (int d = 0; d < 3; d++) {
+                u.c.in[d] = d == 2 ? 14 + 11 * ((k * co) % 9) : d ? 3 + (17 * k + co) % 40 : 1;
+                u.c.kernel[d] = d ? 1 + (k + d * co) % 5 : 1;
+                u.c.stride[d] = d ? 1 + (k / d + co) % 2 : 1;
+                u.c.dilation[d] = d ? 1 + (k % 5 == d) * 2 : 1;
+                u.c.pad[d] = d ? k == 7 ? 8 + d : test_rand_int(0, 2) : 0;
+            }
+            if (!use_make(&u)) continue;
+            check_use(&u);
+            if (k % 4 == 3) { /* what is not finite meets zeros of the padding too */
+                ((float *)u.at[1])[test_rand_int(0, (int)u.size[1] - 1)] = k == 3 ? INFINITY : NAN;
+                for (int tier = WICK_TIER_BASE; tier < WICK_TIER_COUNT; tier++) {
+                    if (!wick_tier_force((wick_tier)tier)) continue;
+                    run(&u, false);
+                    float *const now = u.at[2], *first = malloc((size_t)u.size[2] * sizeof *first);
+                    memcpy(first, now, (size_t)u.size[2] * sizeof *first);
+                    u.c.planes[0] = false;
+                    run(&u, false);
+                    u.c.planes[0] = true;
+                    int bad = 0;
+                    for (int64_t i = 0; i < u.size[2]; i++) bad += isnan(first[i]) ? !isnan(now[i]) : memcmp(first + i, now + i, sizeof *now) != 0;
+                    CHECK_MSG(!bad, "%d outputs, case %d, tier %d: %d elements differ", co, k, tier, bad);
+                    free(first);
+                }
+                wick_tier_force(wick_tier_best());
+            }
+            run(&u, false);
+            few += u.c.few;
+            use_free(&u);
+        }
+    if (wick_tier_best() == WICK_TIER_AVX512) CHECK_MSG(few > 50, "%d", few);
 }
 
 /* Of few weights tiles of Winograd's algorithm go through L1, of many through products of matrices: any number of tiles, with padding on all sides. */

@@ -244,6 +244,7 @@ static void lay_out_scratch(wick_convolution *c) {
     }
     c->at_taps = WICK_ALIGN_UP((size_t)(copy * source_channels(c) * c->code->elem), WICK_ALIGN);
     if (c->winograd) c->at_taps = WICK_MAX(c->at_taps, wick_winograd_scratch(c)); /* the copy is for what it can't do */
+    if (c->few) c->at_taps = WICK_ALIGN_UP(wick_few_scratch(c, box_of(c, 0, 0).n[2]), WICK_ALIGN); /* there is no copy */
     c->at_rows = c->at_taps + (size_t)product(c->kernel) * sizeof(int64_t);
     c->at_panel = WICK_ALIGN_UP(c->at_rows + (size_t)rows * sizeof(int64_t), WICK_ALIGN);
     c->scratch = c->at_panel;
@@ -327,7 +328,7 @@ void wick_conv_prepare(wick_convolution *c) {
     c->cut = c->slabs = c->units = c->per_task = c->chunks = c->splits = 1;
     c->depthwise = !depthwise_refused(c);
     c->blocks = 1;
-    c->winograd = c->whole = false;
+    c->winograd = c->whole = c->few = false;
     const bool data = c->what == WICK_CONV_DATA;
     bool shared = false;
     for (int d = 0; d < 3; d++)
@@ -344,6 +345,7 @@ void wick_conv_prepare(wick_convolution *c) {
     turn_columns(c);
     if (!c->depthwise) make_one_row(c);
     c->winograd = wick_winograd_fits(c);
+    c->few = !c->depthwise && (c->planes[0] || c->ci == 1) && !wick_few_refused(c);
     c->whole = !c->depthwise && !whole_refused(c);
     if (c->what != WICK_CONV_WEIGHT && !c->whole) c->gemm = wick_gemm_tiles_of(c->type, data ? c->ci : c->co); /* few outputs: shorter vectors */
     const int64_t taps = product(c->kernel), elem = c->code->elem, *dims = data ? c->in : c->out, phases = c->whole ? 1 : phases_of(c);
@@ -390,7 +392,12 @@ void wick_conv_prepare(wick_convolution *c) {
     c->tasks[1] = ceil_div(c->units, c->per_task);
 }
 
-bool wick_conv_takes_planes(const wick_convolution *c) { return c->ci == 1 && c->co == 1 && !conv_tiers[wick_tier_current()]->type[0].direct; }
+bool wick_conv_takes_planes(const wick_convolution *c, int which) {
+    wick_convolution of = *c;
+    of.code = &conv_tiers[wick_tier_current()]->type[c->type == WICK_CF64];
+    if (of.code->direct) return false;
+    return !depthwise_refused(&of) || (which == 0 && !wick_few_refused(&of));
+}
 
 int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
     int n = 0;
@@ -399,6 +406,7 @@ int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
     out[n++] = (wick_rejected){"channel by channel (depthwise)", depthwise_refused(c)};
     if (one_row_refused(c)) out[n++] = (wick_rejected){"a product of all pixels (1 x 1)", one_row_refused(c)};
     if (!c->winograd) out[n++] = (wick_rejected){"Winograd's, of 3 x 3", wick_winograd_refused(c)};
+    if (!c->few) out[n++] = (wick_rejected){"outputs side by side, from planes", wick_few_refused(c) ? wick_few_refused(c) : "the image has channels last"};
     if (!c->whole && phases_of(c) > 1) out[n++] = (wick_rejected){"all phases of the stride at once", whole_refused(c)};
     return n;
 }
@@ -749,6 +757,12 @@ static void run_correlation(const wick_convolution *c, int64_t begin, int64_t en
         state_move(c, &s, box / c->batch / c->slabs, box / c->batch % c->slabs);
         if (!s.box.pixels) continue;
         if (c->winograd && all_finite && correlate_tiles(c, &s, src + n * from_image, packed, bias, dst + n * to_image)) continue;
+        if (c->few) {
+            const conv_box *b = &s.box;
+            wick_few_run(c, b->n[1], b->n[2], b->lo, (const float *)(const void *)(src + n * from_image), (const float *)(const void *)packed, ((const bool *)packed)[c->at_finite],
+                         (const float *)(const void *)bias, (float *)(void *)(dst + n * to_image) + row_pixel(c, b, 0) * c->co, s.copy);
+            continue;
+        }
         const char *from = state_source(c, &s, src + n * from_image);
         for (int64_t g = 0; g < c->groups; g++)
             correlate(c, &s, g, part * panels / c->splits, (part + parts) * panels / c->splits, from, packed, bias, dst + n * to_image);

@@ -43,6 +43,14 @@
 #include "kernels/conv/conv_vec.h"
 #include "kernels/conv/winograd_vec.h"
 static const wick_winograd_kernels winograd_f32 = {L_f32, 1024 * L_f32 * L_f32, winograd_in, winograd_products, winograd_out};
+#if WICK_TIER_ID == 3
+#include "kernels/conv/few_vec.h"
+static const wick_few_kernels few_f32 = {L_f32, few_lay, few_line};
+#define few_of_f32 &few_f32
+#else
+#define few_of_f32 NULL
+#endif
+#define few_of_f64      NULL
 #define winograd_of_f32 &winograd_f32
 #define winograd_of_f64 NULL
 #define row_dots_of_f32 row_dots_f32
@@ -61,7 +69,7 @@ static const wick_winograd_kernels winograd_f32 = {L_f32, 1024 * L_f32 * L_f32, 
 #define GEMM_NAME(x) x##_f64
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/conv/conv_vec.h"
-#define CONV_FIELDS(bytes, suffix) .elem = bytes, .values = values_##suffix, .row = row_##suffix, .threes = bytes == 4, .row_dots = row_dots_of_##suffix, .dots = dots_##suffix, .winograd = winograd_of_##suffix
+#define CONV_FIELDS(bytes, suffix) .elem = bytes, .values = values_##suffix, .row = row_##suffix, .threes = bytes == 4, .row_dots = row_dots_of_##suffix, .dots = dots_##suffix, .winograd = winograd_of_##suffix, .few = few_of_##suffix
 
 #endif
 
