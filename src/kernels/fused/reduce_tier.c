@@ -302,6 +302,57 @@ static void SUM_chunks_f32(void *dst, const void *x, size_t n, size_t rows) {
 }
 #endif
 
+/* ---- sums of what one instruction makes: no block of it is written and read again -------------------------------- */
+
+#if WICK_TIER_ID == 0
+#define SUM_MAPPED(name, scalar, vector)                                                                               \
+    static void mapped_##name(float *acc, const float *x, const float *y, size_t rows, bool cont) {                    \
+        (void)y;                                                                                                       \
+        for (size_t r = 0; r < rows; r++, x += WICK_RED_LANES, y += WICK_RED_LANES)                                    \
+            for (int l = 0; l < WICK_RED_LANES; l++) {                                                                 \
+                const float a = x[l], b = y[l];                                                                        \
+                (void)b;                                                                                               \
+                acc[l] = r || cont ? acc[l] + (scalar) : (scalar);                                                     \
+            }                                                                                                          \
+    }
+#else
+/* Of two streams what comes next is asked for; one comes as fast by itself. */
+#ifdef FAR_AHEAD
+#define ASK(p) __builtin_prefetch((const char *)(p) + FAR_AHEAD, 0, 2)
+#else
+#define ASK(p) (void)(p)
+#endif
+#define SUM_MAPPED(name, scalar, vector)                                                                               \
+    static inline SUM_v_f32 name##_of(const float *x, const float *y) {                                                \
+        const SUM_v_f32 a = *(const SUM_v_f32 *)x, b = *(const SUM_v_f32 *)y;                                          \
+        (void)b;                                                                                                       \
+        if (x != y) {                                                                                                  \
+            ASK(x);                                                                                                    \
+            ASK(y);                                                                                                    \
+        }                                                                                                              \
+        return vector;                                                                                                 \
+    }                                                                                                                  \
+    static inline __attribute__((always_inline)) void name##_lines(float *acc, const float *x, const float *y, size_t rows, bool cont) { \
+        enum { V = VECTOR_BYTES / sizeof(float), STRIP = WICK_MIN(WICK_RED_LANES / V, 8) };                            \
+        for (size_t l = 0; l < WICK_RED_LANES; l += STRIP * V) {                                                       \
+            SUM_v_f32 s[STRIP];                                                                                        \
+            _Pragma("GCC unroll 8") for (int k = 0; k < STRIP; k++) {                                                  \
+                s[k] = name##_of(x + l + k * V, y + l + k * V);                                                        \
+                if (cont) s[k] = *(const SUM_v_f32 *)(acc + l + k * V) + s[k];                                         \
+            }                                                                                                          \
+            for (size_t r = 1; r < rows; r++)                                                                          \
+                _Pragma("GCC unroll 8") for (int k = 0; k < STRIP; k++)                                                \
+                    s[k] += name##_of(x + r * WICK_RED_LANES + l + k * V, y + r * WICK_RED_LANES + l + k * V);         \
+            _Pragma("GCC unroll 8") for (int k = 0; k < STRIP; k++) *(SUM_v_f32 *)(acc + l + k * V) = s[k];            \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void mapped_##name(float *acc, const float *x, const float *y, size_t rows, bool cont) { name##_lines(acc, x, y, rows, cont); }
+#endif
+SUM_MAPPED(square, a * a, a * a)
+SUM_MAPPED(mul, a * b, a * b)
+SUM_MAPPED(known, a == a ? a : 0, (SUM_v_f32)((SUM_i_f32)a & (SUM_i_f32)(a == a)))
+static const wick_red_mapped_fn sums_mapped[WICK_MAP_COUNT] = {[WICK_MAP_SQUARE] = mapped_square, [WICK_MAP_MUL] = mapped_mul, [WICK_MAP_KNOWN] = mapped_known};
+
 static void scale_f32(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((float *)acc)[j] *= (float)scale;
 }
@@ -309,16 +360,16 @@ static void scale_f64(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((double *)acc)[j] *= scale;
 }
 
-#define RED_ENTRY(op, t, scale_, lanes_bf16_, lanes_far_, chunks_)                                                      \
-    { op##_lanes_##t, lanes_bf16_, lanes_far_, chunks_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t }
-#define RED_ENTRIES(op, chunks_f32)                                                                                    \
-    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, op##_lanes_far_f32, chunks_f32),                  \
-    [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, op##_lanes_far_f64, NULL),                                       \
-    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, op##_lanes_far_i64, NULL), \
-    [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL, NULL, NULL)
+#define RED_ENTRY(op, t, scale_, lanes_bf16_, lanes_far_, chunks_, mapped_)                                                      \
+    { op##_lanes_##t, lanes_bf16_, lanes_far_, chunks_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t, mapped_ }
+#define RED_ENTRIES(op, chunks_f32, mapped_)                                                                                    \
+    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, op##_lanes_far_f32, chunks_f32, mapped_),                  \
+    [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, op##_lanes_far_f64, NULL, NULL),                                       \
+    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, op##_lanes_far_i64, NULL, NULL), \
+    [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL, NULL, NULL, NULL)
 const wick_red_rows WICK_TIER_SYMBOL(wick_red_table_) = {
-    [WICK_RED_SUM] = {RED_ENTRIES(SUM, SUM_chunks_f32)},
-    [WICK_RED_PROD] = {RED_ENTRIES(PROD, NULL)},
-    [WICK_RED_MAX] = {RED_ENTRIES(MAX, NULL), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL, NULL, NULL)},
-    [WICK_RED_MIN] = {RED_ENTRIES(MIN, NULL), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL, NULL, NULL)},
+    [WICK_RED_SUM] = {RED_ENTRIES(SUM, SUM_chunks_f32, sums_mapped)},
+    [WICK_RED_PROD] = {RED_ENTRIES(PROD, NULL, NULL)},
+    [WICK_RED_MAX] = {RED_ENTRIES(MAX, NULL, NULL), [WICK_CBOOL] = RED_ENTRY(MAX, b8, NULL, NULL, NULL, NULL, NULL)},
+    [WICK_RED_MIN] = {RED_ENTRIES(MIN, NULL, NULL), [WICK_CBOOL] = RED_ENTRY(MIN, b8, NULL, NULL, NULL, NULL, NULL)},
 };
