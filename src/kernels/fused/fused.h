@@ -63,10 +63,14 @@ static inline bool wick_fused_native(wick_dtype dtype) {
 #define WICK_RED_CHUNK_DEPTH 5
 #define WICK_RED_UNIT_DEPTH  40
 
-/* Sums of what one instruction makes of f32: acc[l] = (cont ? acc[l] + : ) f(x[l], y[l]) + f(x[64 + l], y[64 + l]) + ...; rows >= 1 lines of WICK_RED_LANES, which lie one after
- * the other. KNOWN: x where it is a number, else 0. */
-typedef enum wick_red_map { WICK_MAP_SQUARE, WICK_MAP_MUL, WICK_MAP_KNOWN, WICK_MAP_COUNT } wick_red_map;
-typedef void (*wick_red_mapped_fn)(float *acc, const float *x, const float *y, size_t rows, bool cont);
+/* Sums of f(x[l], y[l]) of f32, lines of WICK_RED_LANES that lie one after the other. SAME: of x; FAR: which comes from memory; KNOWN: of x where it is a number, else of 0. */
+typedef enum wick_red_map { WICK_MAP_SAME, WICK_MAP_FAR, WICK_MAP_SQUARE, WICK_MAP_MUL, WICK_MAP_KNOWN, WICK_MAP_COUNT } wick_red_map;
+typedef struct wick_red_mapped {
+    /* acc[l] = (cont ? acc[l] + : ) f(x[l], y[l]) + f(x[64 + l], y[64 + l]) + ...; rows >= 1 lines; NULL: lanes does it */
+    void (*lines)(float *acc, const float *x, const float *y, size_t rows, bool cont);
+    /* the sum of a chunk of 1 to 8 whole runs, folded; NULL: there is none */
+    float (*chunk)(const float *x, const float *y, size_t runs);
+} wick_red_mapped;
 
 typedef struct wick_red_kernels {
     /* acc[l] = (cont ? acc[l] op : ) x[l] op x[stride + l] op ...; rows >= 1 rows of `lanes` */
@@ -88,7 +92,7 @@ typedef struct wick_red_kernels {
     void (*scale)(void *acc, double scale, size_t n);
     /* acc[j] = the result over nothing (sum, product), n elements */
     void (*nothing)(void *acc, size_t n);
-    const wick_red_mapped_fn *mapped; /* by wick_red_map; NULL but for sums of f32 */
+    const wick_red_mapped *mapped; /* by wick_red_map; NULL but for sums of f32 */
 } wick_red_kernels;
 typedef wick_red_kernels wick_red_rows[WICK_RED_COUNT][WICK_CTYPE_COUNT];
 

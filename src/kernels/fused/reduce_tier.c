@@ -302,12 +302,11 @@ static void SUM_chunks_f32(void *dst, const void *x, size_t n, size_t rows) {
 }
 #endif
 
-/* ---- sums of what one instruction makes: no block of it is written and read again -------------------------------- */
+/* ---- sums of arrays that lie together, or of what one instruction makes of them: no block of that is written and read again -------------- */
 
 #if WICK_TIER_ID == 0
 #define SUM_MAPPED(name, scalar, vector)                                                                               \
-    static void mapped_##name(float *acc, const float *x, const float *y, size_t rows, bool cont) {                    \
-        (void)y;                                                                                                       \
+    static void name##_lines(float *acc, const float *x, const float *y, size_t rows, bool cont) {                     \
         for (size_t r = 0; r < rows; r++, x += WICK_RED_LANES, y += WICK_RED_LANES)                                    \
             for (int l = 0; l < WICK_RED_LANES; l++) {                                                                 \
                 const float a = x[l], b = y[l];                                                                        \
@@ -315,43 +314,92 @@ static void SUM_chunks_f32(void *dst, const void *x, size_t n, size_t rows) {
                 acc[l] = r || cont ? acc[l] + (scalar) : (scalar);                                                     \
             }                                                                                                          \
     }
+#define MAPPED(name) {name##_lines, NULL}
+#define SUMS_ALONE
 #else
-/* Of two streams what comes next is asked for; one comes as fast by itself. */
+enum { LINE_VECTORS = WICK_RED_LANES * sizeof(float) / VECTOR_BYTES, STRIP = WICK_MIN(LINE_VECTORS, 8), V_F32 = VECTOR_BYTES / sizeof(float) };
+/* By halves, as fold. */
+static inline float fold_line(SUM_v_f32 *s) {
+    for (int h = LINE_VECTORS / 2; h > 0; h /= 2)
+        for (int k = 0; k < h; k++) s[k] += s[k + h];
+#if WICK_TIER_ID >= 2
+#if VECTOR_BYTES == 64
+    const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256((__m512)s[0]), _mm512_extractf32x8_ps((__m512)s[0], 1));
+#else
+    const __m256 eight = (__m256)s[0];
+#endif
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(four, _mm_shuffle_ps(four, four, 1)));
+#else
+    return (s[0][0] + s[0][2]) + (s[0][1] + s[0][3]);
+#endif
+}
+/* Runs are combined as by the stack of reduce.c. */
+#define SUM_MAPPED(name, scalar, vector)                                                                               \
+    static inline SUM_v_f32 name##_of(const float *x, const float *y) {                                                \
+        const SUM_v_f32 a = *(const SUM_v_f32 *)x, b = *(const SUM_v_f32 *)y;                                          \
+        (void)b;                                                                                                       \
+        return vector;                                                                                                 \
+    }                                                                                                                  \
+    static inline __attribute__((always_inline)) void name##_strip(SUM_v_f32 *s, const float *x, const float *y, size_t rows) { \
+        _Pragma("GCC unroll 8") for (int k = 0; k < STRIP; k++) s[k] = name##_of(x + k * V_F32, y + k * V_F32);        \
+        for (size_t r = 1; r < rows; r++) {                                                                            \
+            x += WICK_RED_LANES;                                                                                       \
+            y += WICK_RED_LANES;                                                                                       \
+            _Pragma("GCC unroll 8") for (int k = 0; k < STRIP; k++) s[k] += name##_of(x + k * V_F32, y + k * V_F32);   \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static float name##_chunk(const float *x, const float *y, size_t runs) {                                           \
+        SUM_v_f32 stack[WICK_RED_CHUNK_DEPTH][LINE_VECTORS], s[LINE_VECTORS];                                          \
+        int depth = 0;                                                                                                 \
+        for (size_t r = 1; r <= runs; r++, x += WICK_RED_RUN * WICK_RED_LANES, y += WICK_RED_RUN * WICK_RED_LANES) {   \
+            for (int k = 0; k < LINE_VECTORS; k += STRIP) name##_strip(s + k, x + k * V_F32, y + k * V_F32, WICK_RED_RUN); \
+            for (size_t n = r; n % 2 == 0; n /= 2) {                                                                   \
+                depth--;                                                                                               \
+                for (int k = 0; k < LINE_VECTORS; k++) s[k] = stack[depth][k] + s[k];                                  \
+            }                                                                                                          \
+            for (int k = 0; k < LINE_VECTORS; k++) stack[depth][k] = s[k];                                             \
+            depth++;                                                                                                   \
+        }                                                                                                              \
+        while (--depth > 0)                                                                                            \
+            for (int k = 0; k < LINE_VECTORS; k++) stack[depth - 1][k] += stack[depth][k];                             \
+        return fold_line(stack[0]);                                                                                    \
+    }                                                                                                                  \
+    SUM_MAPPED_LINES_##name(name)
+/* Those that are an instruction's. */
+#define MAPPED_LINES(name)                                                                                             \
+    static void name##_lines(float *acc, const float *x, const float *y, size_t rows, bool cont) {                     \
+        SUM_v_f32 s[STRIP];                                                                                            \
+        for (int at = 0; at < WICK_RED_LANES; at += STRIP * V_F32) {                                                   \
+            if (cont) { /* the first line is added to what there is, the others to that */                             \
+                for (int k = 0; k < STRIP; k++) s[k] = *(const SUM_v_f32 *)(acc + at + k * V_F32);                     \
+                for (size_t r = 0; r < rows; r++)                                                                      \
+                    for (int k = 0; k < STRIP; k++) s[k] += name##_of(x + r * WICK_RED_LANES + at + k * V_F32, y + r * WICK_RED_LANES + at + k * V_F32); \
+            } else                                                                                                     \
+                name##_strip(s, x + at, y + at, rows);                                                                 \
+            for (int k = 0; k < STRIP; k++) *(SUM_v_f32 *)(acc + at + k * V_F32) = s[k];                               \
+        }                                                                                                              \
+    }
+#define SUM_MAPPED_LINES_same(name)
+#define SUM_MAPPED_LINES_far(name)
+#define SUM_MAPPED_LINES_square(name) MAPPED_LINES(name)
+#define SUM_MAPPED_LINES_mul(name)    MAPPED_LINES(name)
+#define SUM_MAPPED_LINES_known(name)  MAPPED_LINES(name)
 #ifdef FAR_AHEAD
 #define ASK(p) __builtin_prefetch((const char *)(p) + FAR_AHEAD, 0, 2)
 #else
 #define ASK(p) (void)(p)
 #endif
-#define SUM_MAPPED(name, scalar, vector)                                                                               \
-    static inline SUM_v_f32 name##_of(const float *x, const float *y) {                                                \
-        const SUM_v_f32 a = *(const SUM_v_f32 *)x, b = *(const SUM_v_f32 *)y;                                          \
-        (void)b;                                                                                                       \
-        if (x != y) {                                                                                                  \
-            ASK(x);                                                                                                    \
-            ASK(y);                                                                                                    \
-        }                                                                                                              \
-        return vector;                                                                                                 \
-    }                                                                                                                  \
-    static inline __attribute__((always_inline)) void name##_lines(float *acc, const float *x, const float *y, size_t rows, bool cont) { \
-        enum { V = VECTOR_BYTES / sizeof(float), STRIP = WICK_MIN(WICK_RED_LANES / V, 8) };                            \
-        for (size_t l = 0; l < WICK_RED_LANES; l += STRIP * V) {                                                       \
-            SUM_v_f32 s[STRIP];                                                                                        \
-            _Pragma("GCC unroll 8") for (int k = 0; k < STRIP; k++) {                                                  \
-                s[k] = name##_of(x + l + k * V, y + l + k * V);                                                        \
-                if (cont) s[k] = *(const SUM_v_f32 *)(acc + l + k * V) + s[k];                                         \
-            }                                                                                                          \
-            for (size_t r = 1; r < rows; r++)                                                                          \
-                _Pragma("GCC unroll 8") for (int k = 0; k < STRIP; k++)                                                \
-                    s[k] += name##_of(x + r * WICK_RED_LANES + l + k * V, y + r * WICK_RED_LANES + l + k * V);         \
-            _Pragma("GCC unroll 8") for (int k = 0; k < STRIP; k++) *(SUM_v_f32 *)(acc + l + k * V) = s[k];            \
-        }                                                                                                              \
-    }                                                                                                                  \
-    static void mapped_##name(float *acc, const float *x, const float *y, size_t rows, bool cont) { name##_lines(acc, x, y, rows, cont); }
+SUM_MAPPED(same, a, a)
+SUM_MAPPED(far, a, (ASK(x), a))
+#define MAPPED(name) {name##_lines, name##_chunk}
+#define SUMS_ALONE [WICK_MAP_SAME] = {NULL, same_chunk}, [WICK_MAP_FAR] = {NULL, far_chunk},
 #endif
 SUM_MAPPED(square, a * a, a * a)
 SUM_MAPPED(mul, a * b, a * b)
 SUM_MAPPED(known, a == a ? a : 0, (SUM_v_f32)((SUM_i_f32)a & (SUM_i_f32)(a == a)))
-static const wick_red_mapped_fn sums_mapped[WICK_MAP_COUNT] = {[WICK_MAP_SQUARE] = mapped_square, [WICK_MAP_MUL] = mapped_mul, [WICK_MAP_KNOWN] = mapped_known};
+static const wick_red_mapped sums_mapped[WICK_MAP_COUNT] = {SUMS_ALONE[WICK_MAP_SQUARE] = MAPPED(square), [WICK_MAP_MUL] = MAPPED(mul), [WICK_MAP_KNOWN] = MAPPED(known)};
 
 static void scale_f32(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((float *)acc)[j] *= (float)scale;

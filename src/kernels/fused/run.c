@@ -2,11 +2,8 @@
  * written in place or stored. */
 #include "kernels/fused/run.h"
 
-/* Elements that a streaming program does at a time: few, so that reading some goes on while those before are written; more where they are converted, which is a call each. */
-#define STREAM_BLOCK     128
-#define STREAM_CONVERTED 512
-/* Bytes that such a program asks for ahead. */
-#define STREAM_AHEAD 4096
+/* Elements that a streaming program does at a time: few, so that reading some goes on while those before are written. */
+#define STREAM_BLOCK 128
 
 /* An output's register may lie in its memory from the moment it is made: unless that memory is an input which later
  * instructions still read, or another output shares the register. */
@@ -235,36 +232,18 @@ static void run_instructions(wick_machine *m, int64_t n) {
     }
 }
 
-/* Asks for what an input that lies together has so many bytes after n elements from `at` on. */
-static void ask_ahead(const wick_machine *m, int64_t at, int64_t n) {
-    for (int i = 0; i < m->f->n_in; i++) {
-        if (m->f->layout.in_kind[i] != WICK_FUSED_WALK || m->in_run[i] != m->space_total) continue;
-        const uint8_t *from = m->in_base[i] + at * m->in_size[i] + STREAM_AHEAD;
-        for (int64_t k = 0; k < n * m->in_size[i]; k += 64) __builtin_prefetch(from + k, 0, 2);
-    }
-}
-
-/* Whether an input is converted part by part, for the same reason. */
-static bool comes_by_parts(const wick_machine *m, int i) { return m->streams && m->f->layout.in_kind[i] == WICK_FUSED_WALK && !m->in_place[i]; }
-
 /* A block whose outputs go past the caches, STREAM_BLOCK elements at a time. */
 static void stream_block(wick_machine *m, uint8_t **to, int64_t at, int64_t n) {
     const wick_fused *f = m->f;
-    int64_t most = STREAM_BLOCK;
-    for (int i = 0; i < f->n_in; i++)
-        if (comes_by_parts(m, i)) most = STREAM_CONVERTED;
-    for (int64_t done = 0; done < n; done += most) {
-        const int64_t part = WICK_MIN(most, n - done);
-        ask_ahead(m, at + done, part);
-        for (int i = 0; i < f->n_in; i++)
-            if (comes_by_parts(m, i)) wick_machine_input(m, i, at + done, part);
+    for (int64_t done = 0; done < n; done += STREAM_BLOCK) {
+        const int64_t part = WICK_MIN(STREAM_BLOCK, n - done);
         run_instructions(m, part);
         for (int o = 0; o < f->n_out; o++) {
             store(m, o, to[o], at + done, part);
             if (to[o]) to[o] += part * m->out_size[o];
         }
         for (int i = 0; i < f->n_in; i++)
-            if ((f->layout.in_kind[i] > WICK_FUSED_STILL && !comes_by_parts(m, i)) || (f->layout.in_kind[i] == WICK_FUSED_STILL && !m->single)) m->reg[i] += part * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
+            if (f->layout.in_kind[i] > WICK_FUSED_STILL || (f->layout.in_kind[i] == WICK_FUSED_STILL && !m->single)) m->reg[i] += part * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
     }
 }
 
@@ -274,7 +253,7 @@ void wick_machine_block(wick_machine *m, int64_t at, int64_t n) {
     uint8_t *to[WICK_FUSED_MAX_IO];
     m->single = m->at_once && m->stills && single_numbers(m, at, n);
     for (int i = 0; i < f->n_in; i++)
-        if (l->in_kind[i] >= WICK_FUSED_STILL && !comes_by_parts(m, i)) wick_machine_input(m, i, at, n);
+        if (l->in_kind[i] >= WICK_FUSED_STILL) wick_machine_input(m, i, at, n);
     for (int o = 0; o < f->n_out && !f->reduces; o++) {
         to[o] = in_memory(m, &f->out[o], m->out_size[o], m->out_run[o], m->out_base[o], at, n);
         if (m->direct[o]) m->reg[f->out[o].reg] = to[o] ? to[o] : m->scratch + l->slot[f->out[o].reg] * l->slot_stride;
