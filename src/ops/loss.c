@@ -51,16 +51,10 @@ wick_tensor *wick_l1_loss(wick_tensor *prediction, wick_tensor *target, wick_red
     PREPARE("l1_loss", 2, prediction, target);
     return wick_reduced(wick_abs(wick_sub(in[0], in[1])), reduction, "l1_loss");
 }
-/* d^2 / 2 below the bound, then a line of slope `bound`: with c = d held between the bounds both are c (d - c / 2), and the slope is c. */
-static void grad_huber(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
-    (void)user, (void)y, (void)n;
-    gx[0] = wick_mul(g, wick_clamp(xs[0], wick_neg(xs[1]), xs[1]));
-}
+/* d^2 / 2 below the bound, then a line of slope `bound`. */
 static wick_tensor *huber(wick_tensor *difference, double bound) {
-    if (!difference || difference->error) return difference;
-    wick_tensor *const xs[] = {difference, wick_like(difference, bound)};
-    wick_tensor *c = wick_clamp(difference, wick_like(difference, -bound), xs[1]);
-    return wick_custom_gradient(wick_mul(c, wick_sub(difference, times(c, 0.5))), 2, xs, grad_huber, NULL);
+    wick_tensor *size = wick_abs(difference), *line = times(plus(size, -0.5 * bound), bound);
+    return wick_where(wick_lt(size, wick_like(size, bound)), times(wick_square(difference), 0.5), line);
 }
 wick_tensor *wick_huber_loss(wick_tensor *prediction, wick_tensor *target, double delta, wick_reduction reduction) {
     PREPARE("huber_loss", 2, prediction, target);
