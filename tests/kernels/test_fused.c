@@ -603,6 +603,42 @@ TEST(a_fused_sum_has_the_bits_of_an_unfused_one) {
     free(sq);
 }
 
+/* Squares, products, and numbers without NaN are summed without being written first: one result, long rows and short ones, parts of lines at their ends. */
+TEST(a_sum_of_one_instruction_has_the_bits_of_a_sum_of_its_results) {
+    enum { N = 100003 };
+    static const int64_t shapes[][2] = {{1, N}, {1, 40}, {3, 20001}, {40, 2048}, {500, 200}, {900, 64}, {700, 31}, {90, 1000}};
+    static const int ops[] = {WICK_EW_square, WICK_EW_mul, WICK_EW_replace_nan, WICK_EW_replace_nan};
+    static float x[N], y[N], made[N], got[1000], want[1000];
+    static const float number[] = {0, 0, 0, 1.5f};
+    for (int i = 0; i < N; i++) x[i] = (float)test_rand_real(-1, 1), y[i] = (float)test_rand_real(-1, 1);
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
+        REQUIRE(wick_tier_force((wick_tier)tier));
+        for (int k = 0; k < (int)WICK_COUNTOF(ops); k++)
+            for (size_t c = 0; c < WICK_COUNTOF(shapes); c++) {
+                const int64_t rows = shapes[c][0], cols = shapes[c][1];
+                for (int64_t i = 0; i < rows * cols; i++) {
+                    x[i] = k >= 2 && i % 7 == 3 ? (float)NAN : isnan(x[i]) ? 0.25f : x[i];
+                    made[i] = k == 0 ? x[i] * x[i] : k == 1 ? x[i] * y[i] : isnan(x[i]) ? number[k] : x[i];
+                }
+                wick_fused f = {.rank = 2, .dims = {rows, cols}, .n_keep = 1, .n_red = 1, .reduces = true, .red = WICK_RED_SUM, .n_in = 1 + (k > 0), .n_out = 1, .n_instr = 1, .scale = 1};
+                f.n_reg = f.n_in + 1;
+                f.in[0] = (wick_fused_io){.dtype = WICK_F32, .reg = 0, .strides = {cols, 1}};
+                f.in[1] = (wick_fused_io){.dtype = WICK_F32, .reg = 1, .strides = {k == 1 ? cols : 0, k == 1}};
+                f.out[0] = (wick_fused_io){.dtype = WICK_F32, .reg = (uint8_t)f.n_in, .strides = {1, 0}};
+                f.instr[0] = (wick_fused_instr){.op = (uint16_t)ops[k], .type = WICK_CF32, .to = WICK_CF32, .dst = (uint8_t)f.n_in, .src = {0, (uint8_t)(f.n_in - 1), 0}};
+                wick_fused plain = f;
+                plain.n_in = 1, plain.n_instr = 0, plain.n_reg = 1, plain.out[0].reg = 0;
+                wick_fused_prepare(&f);
+                wick_fused_prepare(&plain);
+                void *const other = k == 1 ? (void *)y : (void *)(uintptr_t)&number[k];
+                if (f.n_in == 2) run_program(&f, (void *[]){x, other, got}, (int)c % 3);
+                else run_program(&f, (void *[]){x, got}, (int)c % 3);
+                run_program(&plain, (void *[]){made, want}, 0);
+                CHECK_MSG(!memcmp(got, want, sizeof(float) * (size_t)rows), "%s: op %d, %lld rows of %lld", wick_tier_name((wick_tier)tier), k, (long long)rows, (long long)cols);
+            }
+    }
+}
+
 TEST(sums_have_the_same_bits_in_every_tier) {
     enum { N = 50021 };
     float *x = malloc(sizeof *x * N), first = 0, got;
@@ -676,6 +712,26 @@ TEST(streamed_outputs_are_the_same) {
         int wrong = 0;
         for (int i = 0; i < ROWS * COLS; i++) wrong += y[i + 1] != a[i] - b[i / COLS * 3];
         CHECK_MSG(wrong == 0, "%s: %d elements beside a column", wick_tier_name((wick_tier)tier), wrong);
+    }
+
+    /* an input that is converted part by part */
+    uint16_t *halves = (uint16_t *)(void *)a;
+    for (int i = 0; i < N; i++) {
+        const float v = (float)(i % 251);
+        uint32_t bits;
+        memcpy(&bits, &v, sizeof bits);
+        halves[i] = (uint16_t)(bits >> 16);
+    }
+    f.dims[0] = N;
+    f.in[0].dtype = WICK_BF16;
+    wick_fused_prepare(&f);
+    CHECK(f.layout.streams);
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
+        REQUIRE(wick_tier_force((wick_tier)tier));
+        run_program(&f, (void *[]){a, b, y + 1}, tier % 2);
+        int wrong = 0;
+        for (int i = 0; i < N; i++) wrong += y[i + 1] != (float)(i % 251) - b[i];
+        CHECK_MSG(wrong == 0, "%s: %d converted elements", wick_tier_name((wick_tier)tier), wrong);
     }
     free(a), free(b), free(y);
 }

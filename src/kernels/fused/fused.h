@@ -66,6 +66,15 @@ static inline bool wick_fused_native(wick_dtype dtype) {
 /* What chunks are of: x, (x - m)^2, g (x - m). g is x again where it is not asked for. */
 enum { WICK_RED_OF_X, WICK_RED_OF_SQUARES, WICK_RED_OF_PRODUCTS };
 
+/* Sums of f(x[l], y[l]) of f32, lines of WICK_RED_LANES that lie one after the other. SAME: of x; FAR: which comes from memory; KNOWN: of x where it is a number, else of 0. */
+typedef enum wick_red_map { WICK_MAP_SAME, WICK_MAP_FAR, WICK_MAP_SQUARE, WICK_MAP_MUL, WICK_MAP_KNOWN, WICK_MAP_COUNT } wick_red_map;
+typedef struct wick_red_mapped {
+    /* acc[l] = (cont ? acc[l] + : ) f(x[l], y[l]) + f(x[64 + l], y[64 + l]) + ...; rows >= 1 lines; NULL: lanes does it */
+    void (*lines)(float *acc, const float *x, const float *y, size_t rows, bool cont);
+    /* the sum of a chunk of 1 to 8 whole runs, folded; NULL: there is none */
+    float (*chunk)(const float *x, const float *y, size_t runs);
+} wick_red_mapped;
+
 typedef struct wick_red_kernels {
     /* acc[l] = (cont ? acc[l] op : ) x[l] op x[stride + l] op ...; rows >= 1 rows of `lanes` */
     void (*lanes)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
@@ -86,6 +95,7 @@ typedef struct wick_red_kernels {
     void (*scale)(void *acc, double scale, size_t n);
     /* acc[j] = the result over nothing (sum, product), n elements */
     void (*nothing)(void *acc, size_t n);
+    const wick_red_mapped *mapped; /* by wick_red_map; NULL but for sums of f32 */
 } wick_red_kernels;
 typedef wick_red_kernels wick_red_rows[WICK_RED_COUNT][WICK_CTYPE_COUNT];
 

@@ -110,6 +110,7 @@
     P(number_mul, 2, S(0) A(1), I2(2, mul, 0, 1), O(0, 2)) \
     P(scale_planes, 3, A(0) S(1) S(2), I2(3, mul, 0, 1) I2(4, add, 3, 2), O(0, 4)) \
     P(mul_add, 3, A(0) A(1) A(2), I2(3, mul, 0, 1) I2(4, add, 3, 2), O(0, 4)) \
+    P(add_scaled_mul, 4, A(0) S(1) A(2) A(3), I2(4, mul, 0, 1) I2(5, mul, 4, 2) I2(6, add, 3, 5), O(0, 6)) \
     P(mul_add_relu, 3, A(0) A(1) A(2), I2(3, mul, 0, 1) I2(4, add, 3, 2) I1(5, relu, 4), O(0, 5)) \
     /* what the variance of a plane is the mean of, and what the gradient of its scale is the sum of */ \
     P(centred_square, 2, A(0) S(1), I2(2, sub, 0, 1) I1(3, square, 2), O(0, 3)) \

@@ -109,26 +109,64 @@ static int64_t lines_in_place(const reduction *r, bool bf16) {
     return r->l->lane_rows == 1 && m->space_rank == 2 && f->n_red == 1 && strides[1] == 1 ? strides[0] : 0;
 }
 
+/* How arrays that lie in memory, or what one instruction makes of them, are summed; x, y: the places of its inputs at element `at` of the space. NULL: it is nothing of that. */
+static const wick_red_mapped *mapped_of(const reduction *r, int64_t at, const float **x, const float **y) {
+    static const uint32_t zero = 0;
+    const wick_machine *m = r->m;
+    const wick_fused *f = m->f;
+    const wick_fused_instr *in = f->instr;
+    if (!r->red->mapped || f->n_instr > 1 || r->l->lane_rows != WICK_RED_LANES || r->l->cols != 1) return NULL;
+    int map = r->l->far ? WICK_MAP_FAR : WICK_MAP_SAME;
+    if (f->n_instr) {
+        map = in->op == WICK_EW_square ? WICK_MAP_SQUARE : in->op == WICK_EW_mul ? WICK_MAP_MUL : in->op == WICK_EW_replace_nan ? WICK_MAP_KNOWN : -1;
+        if (map < 0 || r->reg != in->dst || in->type != WICK_CF32) return NULL;
+        if (map == WICK_MAP_KNOWN && (r->l->in_kind[in->src[1]] != WICK_FUSED_SAME || memcmp(m->reg[in->src[1]], &zero, sizeof zero))) return NULL;
+    }
+    const float *from[2];
+    for (int k = 0; k < 2; k++) {
+        const int i = f->n_instr ? in->src[map == WICK_MAP_MUL ? k : 0] : r->reg;
+        if (f->in[i].dtype != WICK_F32 || r->l->in_kind[i] != WICK_FUSED_WALK || m->in_run[i] != m->space_total) return NULL;
+        from[k] = (const float *)(const void *)m->in_base[i] + at;
+    }
+    *x = from[0], *y = from[1];
+    return &r->red->mapped[map];
+}
+/* The same of a part of a line: n values to acc. */
+static void map_rest(const wick_red_mapped *mapped, float *acc, const float *x, const float *y, int64_t n) {
+    float from[2][WICK_RED_LANES] = {{0}};
+    memcpy(from[0], x, (size_t)n * sizeof *x);
+    memcpy(from[1], y, (size_t)n * sizeof *y);
+    mapped->lines(acc, from[0], from[1], 1, false);
+}
+
 /* Where the elements of a chunk come from. */
 typedef struct source {
     void (*lanes)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
     wick_convert_fn load; /* to what lanes are; NULL: they are */
     int64_t elem;         /* bytes of one */
+    const wick_red_mapped *mapped; /* its lines are taken instead, of x and y; NULL: there is no y */
+    const float *y;
 } source;
 
 /* Adds n elements (whole lines, and at the end of the unit a part of one) to the runs on the stack. in_run counts lines
  * of the current run. row_stride: elements from line to line. */
 static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int64_t line, int64_t row_stride, int *in_run, bool last) {
     double rest[WICK_RED_LINE];
+    const float *y = from->y;
     while (n > 0) {
         const int64_t lines = WICK_MIN(n / line, WICK_RED_RUN - *in_run);
         if (lines > 0) {
-            from->lanes(stack_top(s), x, (size_t)lines, (size_t)line, (size_t)row_stride, *in_run > 0);
+            if (from->mapped) {
+                from->mapped->lines((float *)(void *)stack_top(s), (const float *)(const void *)x, y, (size_t)lines, *in_run > 0);
+                y += lines * line;
+            } else
+                from->lanes(stack_top(s), x, (size_t)lines, (size_t)line, (size_t)row_stride, *in_run > 0);
             s->width[s->depth] = (size_t)line;
             *in_run += (int)lines;
             x += lines * row_stride * from->elem;
             n -= lines * line;
         } else {
+            if (from->mapped) map_rest(from->mapped, (float *)(void *)rest, (const float *)(const void *)x, y, n), x = (const uint8_t *)rest;
             if (from->load) from->load(rest, x, (size_t)n), x = (const uint8_t *)rest;
             if (*in_run > 0)
                 s->red->add(stack_top(s), x, (size_t)n);
@@ -212,11 +250,21 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     stack s;
     int in_run = 0;
     stack_init(&s, r->red, m->scratch + r->l->lanes_offset, (size_t)line, r->elem);
-    source from = {r->red->lanes, NULL, (int64_t)r->elem};
+    source from = {r->red->lanes, NULL, (int64_t)r->elem, NULL, NULL};
+    const float *x;
+    const int64_t run = WICK_RED_RUN * line;
+    from.mapped = m->lines ? NULL : mapped_of(r, first, &x, &from.y);
+    if (from.mapped && from.mapped->chunk && (end - first) % run == 0) {
+        const float sum = from.mapped->chunk(x, from.y, (size_t)((end - first) / run));
+        return memcpy(s.at, &sum, sizeof sum);
+    }
+    if (from.mapped && !from.mapped->lines) from.mapped = NULL;
     if (m->lines) {
         feed_chunk(r, &s, line, first, end);
+    } else if (from.mapped) {
+        feed(&s, &from, (const uint8_t *)x, end - first, line, line, &in_run, true);
     } else if (stride) {
-        if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2};
+        if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2, NULL, NULL};
         else if (r->l->far && stride == line && r->red->lanes_far) from.lanes = r->red->lanes_far;
         feed(&s, &from, m->in_base[r->reg] + first / line * stride * from.elem, end - first, line, stride, &in_run, true);
     } else {
@@ -232,17 +280,35 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     return s.at;
 }
 
+/* n rows of `items` elements, one result each. */
+static void units_mapped(const reduction *r, const wick_red_mapped *mapped, const float *x, const float *y, int64_t n, int64_t items, float *results) {
+    const int64_t whole = items / WICK_RED_LANES, rest = items % WICK_RED_LANES;
+    _Alignas(64) float acc[WICK_RED_LANES], part[WICK_RED_LANES];
+    for (int64_t u = 0; u < n; u++, x += items, y += items) {
+        if (whole) mapped->lines(acc, x, y, (size_t)whole, false);
+        if (rest) map_rest(mapped, whole ? part : acc, x + whole * WICK_RED_LANES, y + whole * WICK_RED_LANES, rest);
+        if (rest && whole) r->red->add(acc, part, (size_t)rest);
+        r->red->fold(acc, whole ? WICK_RED_LANES : (size_t)rest, WICK_RED_LANES, 1);
+        results[u] = acc[0];
+    }
+}
+
 static void run_short(reduction *r, int64_t first, int64_t last) {
     wick_machine *m = r->m;
+    const float *x, *y;
     const int64_t items = r->l->reduced * r->l->cols, per_block = m->f->block / items;
     uint8_t *results = m->scratch + r->l->results_offset;
     wick_machine_enter(m, NULL);
     r->out = m->ptr[m->f->n_in];
     for (int64_t u = first; u < last; u += per_block) {
         const int64_t n = WICK_MIN(per_block, last - u);
-        wick_machine_block(m, u * items, n * items);
-        r->red->units(results, m->reg[r->reg], (size_t)n, (size_t)r->l->reduced, (size_t)r->l->lane_rows,
-                      (size_t)r->l->cols);
+        const wick_red_mapped *mapped = mapped_of(r, u * items, &x, &y);
+        if (mapped && mapped->lines) {
+            units_mapped(r, mapped, x, y, n, items, (float *)(void *)results);
+        } else {
+            wick_machine_block(m, u * items, n * items);
+            r->red->units(results, m->reg[r->reg], (size_t)n, (size_t)r->l->reduced, (size_t)r->l->lane_rows, (size_t)r->l->cols);
+        }
         store_results(r, results, u * r->l->cols, n * r->l->cols);
     }
 }
