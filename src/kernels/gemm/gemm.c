@@ -188,7 +188,7 @@ void wick_gemm_prepare(wick_gemm *g) {
     const bool by_rows = v.b_col == 1, far = gemm_is_far(q, &v);
     if (!thin_refused(g, q, &v)) {
         const int64_t thin = WICK_MIN(1 + (int64_t)WICK_MIN(work * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS), WICK_GEMM_MAX_TASKS);
-        across = WICK_MIN(thin, by_rows && far ? ceil_div(v.n * elem, WICK_GEMM_SWEEP_TASK) : ceil_div(v.n, lanes));
+        across = WICK_MIN(thin, by_rows && far ? ceil_div(v.n * elem, gemm_bytes(q, &v) <= WICK_GEMM_COPY_ROWS ? WICK_GEMM_SWEEP_NEAR : WICK_GEMM_SWEEP_TASK) : ceil_div(v.n, lanes));
         do g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), lanes);
         while (!by_rows && (v.n - 1) % g->nc + 1 < q->columns && across-- > 1); /* the last one's columns fill a vector */
         g->how |= GEMM_THIN;
