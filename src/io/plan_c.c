@@ -277,8 +277,10 @@ static const wick_step *with_scratch(writing *w, wick_lower *l, const wick_step 
 static const wick_step *step_at(const writing *w, size_t i) { return w->changed[i] ? w->changed[i] : &w->plan->steps[i]; }
 static bool is_left(const writing *w, size_t i) { return !w->folded[i] && is_printed(step_at(w, i)); }
 
-/* Without those of a program that rides along, whose own step is printed. */
+/* Without those of programs that ride along, whose own steps are printed. */
 static int own_refs(const wick_step *s) {
+    const wick_band *band = s->kind == WICK_STEP_PROGRAM ? ((const wick_step_program *)s->args)->band : NULL;
+    if (band) return band->own;
     const wick_rider *rider = s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->rider : s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->rider : NULL;
     return rider && rider->program ? rider->refs : s->n_refs;
 }
