@@ -135,7 +135,7 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     WICK_TRY(wick_run_passes(plan->graph, passes, msg));
     /* Op by op, states are written by copies at the very end: a check after any op can still stop the run. */
     for (size_t i = 0; passes->required_only && i < plan->graph->n; i++) plan->graph->nodes[i]->phase = 0;
-    wick_lower l = {.ctx = ctx, .graph = plan->graph, .arena = &plan->arena, .msg = msg, .keeps = !passes->required_only && w->traced};
+    wick_lower l = {.ctx = ctx, .graph = plan->graph, .arena = &plan->arena, .msg = msg, .keeps = !passes->required_only && w->traced, .bands = !passes->required_only};
     WICK_TRY(wick_lower_graph(&l, leaf_layouts));
     l.node = NULL;
     if (!passes->required_only) WICK_TRY(keep_what_stays(plan, &l, w));

@@ -34,8 +34,10 @@ static inline const wick_step *wick_c_step_at(const wick_c_writing *w, size_t i)
 static inline bool wick_c_is_printed(const wick_step *s) {
     return s->tasks > 0 && s->kind != WICK_STEP_PACK && s->kind != WICK_STEP_STAGE && s->kind != WICK_STEP_PROGRAM_END && s->kind != WICK_STEP_MIRROR;
 }
-/* Without those of a program that rides along, whose own step is printed. */
+/* Without those of programs that ride along, whose own steps are printed. */
 static inline int wick_c_own_refs(const wick_step *s) {
+    const wick_band *band = s->kind == WICK_STEP_PROGRAM ? ((const wick_step_program *)s->args)->band : NULL;
+    if (band) return band->own;
     const wick_rider *rider = s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->rider : s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->rider : NULL;
     return rider && rider->program ? rider->refs : s->n_refs;
 }

@@ -74,6 +74,7 @@ typedef struct wick_fused {
     uint8_t red; /* wick_red */
     int n_keep, n_red;
     double scale;
+    int64_t columns; /* 0; or how many such programs there are beside each other, of one column each: the order of sums, and whether results stay in caches, is that of all of them as one */
 
     /* filled by wick_fused_prepare */
     int64_t tasks;   /* stage 0 */

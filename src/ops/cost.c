@@ -8,12 +8,14 @@ enum { LANES = 16, FEW_ROWS = 6 }; /* of a tile's columns; of products that read
 static double padded(int64_t columns) { return columns > 0 ? (double)WICK_ALIGN_UP(columns, LANES) / (double)columns : 1; }
 
 static void add_program(wick_work *w, const wick_tuning *t, const wick_fused *f) {
-    wick_program_shape p = {.n = (double)f->layout.total, .registers = f->n_reg, .reduces = f->reduces, .cols = 1, .results = 1};
+    const double columns = f->columns ? (double)f->columns : 1;
+    wick_program_shape p = {.n = (double)f->layout.total * columns, .registers = f->n_reg, .reduces = f->reduces, .cols = 1, .results = 1};
     for (int i = 0; i < f->n_instr; i++) wick_op_is_light(f->instr[i].op) ? p.light++ : p.heavy++;
     for (int i = 0; f->reduces && i < f->rank; i++) {
         if (i < f->n_keep || i >= f->n_keep + f->n_red) p.results *= (double)f->dims[i];
         if (i >= f->n_keep + f->n_red) p.cols *= (double)f->dims[i];
     }
+    p.results *= f->reduces ? columns : 1;
     wick_work_program(w, t, &p);
 }
 
@@ -46,7 +48,12 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
     w.far_bytes = WICK_MIN(w.far_bytes, w.bytes);
     w.bytes -= w.far_bytes;
     switch (s->kind) {
-    case WICK_STEP_PROGRAM: add_program(&w, t, &((const wick_step_program *)s->args)->fused); break;
+    case WICK_STEP_PROGRAM: {
+        const wick_step_program *a = s->args;
+        for (int i = 0; a->band && i < a->band->runs; i++) add_program(&w, t, &a->band->part[i].fused);
+        if (!a->band) add_program(&w, t, &a->fused);
+        break;
+    }
     case WICK_STEP_PROGRAM_END:
     case WICK_STEP_CONV_SUM: w.ops[WICK_RATE_REDUCE] = s->bytes / 4; break;
     case WICK_STEP_PACK: w.ops[WICK_RATE_OTHER] = s->bytes / (s->node->op == &wick_op_matmul ? 16 : 4); break; /* taps of a convolution lie apart */

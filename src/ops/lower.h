@@ -126,6 +126,9 @@ typedef struct wick_lower {
     wick_result *results;
     int n_results;
     wick_node *node; /* being lowered */
+    bool bands;      /* programs may run channel by channel, one after the other: not where each op is a kernel of its own */
+    struct wick_band *band; /* that the next program may be a part of, if its step is this one: */
+    size_t band_next;
     const void *programs[64]; /* some of the steps' programs, by a hash: equal ones are one */
     bool keeps;      /* what packing steps make of what stays the same is kept between runs: a compiled function */
 } wick_lower;

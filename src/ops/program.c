@@ -183,6 +183,7 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         if (attr->mean && results_count) f->scale = 1.0 / (elements / (double)results_count);
         order_for_reduction(f, attr, &outs[0]);
     }
+    const wick_fused plain = *f;
     wick_fused_prepare(f);
     if (wick_remarks(l->ctx)) {
         wick_rejected rejected[WICK_REJECTED];
@@ -210,11 +211,13 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         a.native = wick_jit_find(l->ctx->jit, f, note, sizeof note);
         if (note[0]) wick_remark(l->ctx, "jit", l->node, "%s", note);
     }
+    const size_t first = l->n_steps;
     WICK_TRY(lower_program_step(l, &step, &a, refs, n_refs));
     if (node->flags & WICK_NODE_RIDES && !reduces) return wick_lower_ride(l, l->n_steps - 1);
-    if (!f->tasks2) return WICK_OK;
+    if (!f->tasks2) return wick_lower_band(l, &plain, f, first, refs);
     step = (wick_step){.name = "reduce_combine", .kind = WICK_STEP_PROGRAM_END, .run = run_stage1, .tasks = f->tasks2, .scratch = f->scratch, .bytes = 2.0 * (double)f->partials};
-    return lower_program_step(l, &step, &a, refs, n_refs);
+    WICK_TRY(lower_program_step(l, &step, &a, refs, n_refs));
+    return wick_lower_band(l, &plain, f, first, refs);
 }
 
 wick_status wick_lower_elementwise(wick_lower *l, wick_node *node) { return wick_lower_program(l, node, &node, 1, NULL, NULL); }

@@ -13,7 +13,26 @@
 typedef struct wick_step_program {
     wick_fused fused; /* prepared */
     const struct wick_native *native; /* or NULL: none will be there */
+    const struct wick_band *band;     /* NULL: or this program's step runs all of it */
 } wick_step_program;
+
+/* Programs of one channel of images each, run one after the other for each channel (band.c). */
+enum { WICK_BAND_PARTS = 12 };
+typedef struct wick_band_part {
+    wick_fused fused;
+    int n_refs, ref[2 * WICK_FUSED_MAX_IO]; /* numbers among the step's refs */
+    int64_t step[2 * WICK_FUSED_MAX_IO];    /* bytes from a channel to the next */
+    bool full[2 * WICK_FUSED_MAX_IO];       /* there is more than a number of each */
+} wick_band_part;
+typedef struct wick_band {
+    int64_t channels;
+    size_t head;                /* its step */
+    int n, runs, full, n_refs, own; /* parts, as many as may join, and those that run in it; those over images; refs, and those that the head's program has by itself */
+    wick_ref refs[WICK_STEP_BUFFERS];
+    wick_band_part part[WICK_BAND_PARTS];
+} wick_band;
+/* The program f, as it was before it was prepared, has the steps from `first` to the last and these refs: it becomes one more part of the band before it, or begins one. */
+wick_status wick_lower_band(wick_lower *l, const wick_fused *f, const wick_fused *prepared, size_t first, const wick_ref *refs);
 
 /* A program that a GEMM or CONV runs on what each task has made, while it is in cache (ride.c). It is a step of its own too, which is marked: who runs plans leaves that
  * out, who prints them needs not know. */

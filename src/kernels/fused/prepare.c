@@ -228,13 +228,13 @@ static void plan_plain(wick_fused *f) {
 static bool has_planes(const wick_fused *f) {
     const wick_fused_layout *l = &f->layout;
     const int cols = f->n_keep + f->n_red;
-    if (f->red != WICK_RED_SUM || f->out[0].dtype != WICK_F32 || cols + 1 != f->rank || f->n_red == 0) return false;
+    if (f->red != WICK_RED_SUM || f->out[0].dtype != WICK_F32 || cols + !f->columns != f->rank || f->n_red == 0) return false;
     if (f->dims[cols - 1] < PLANE_MIN || l->lane_rows > PLANE_LANES || l->reduced < 2 * WICK_RED_CHUNK * l->lane_rows) return false;
     bool apart = false;
     for (int i = 0; i < f->n_in; i++) {
         const int64_t *s = f->in[i].strides;
         if (s[cols - 1] != 0 && s[cols - 1] != 1) return false;
-        apart |= s[cols - 1] == 1 && magnitude(s[cols]) > 1;
+        apart |= s[cols - 1] == 1 && (f->columns || magnitude(s[cols]) > 1);
     }
     return apart;
 }
@@ -281,7 +281,7 @@ static const char *short_refused(const wick_fused *f) {
 }
 static const char *split_refused(const wick_fused *f) {
     const wick_fused_layout *l = &f->layout;
-    if (l->units >= 32) return "there are results enough for all threads";
+    if (l->units >= 32 || f->columns) return "there are results enough for all threads";
     if (l->chunks <= 1) return "there is little to each result";
     return l->units * unit_work_of(f) >= 4 * TASK_WORK ? NULL : "there is too little to do";
 }
@@ -295,7 +295,7 @@ static void plan_reduction(wick_fused *f, size_t size) {
     }
     l->reduced = product(f->dims, f->n_keep, f->n_keep + f->n_red);
     l->lane_rows = 1;
-    while (l->lane_rows * all_cols < WICK_RED_LANES) l->lane_rows *= 2;
+    while (l->lane_rows * all_cols * WICK_MAX(f->columns, 1) < WICK_RED_LANES) l->lane_rows *= 2;
     l->planes = has_planes(f);
     tile_cols(f);
     l->units = product(f->dims, 0, l->n_unit) * l->tiles;
@@ -364,7 +364,7 @@ static const char *streams_refused(const wick_fused *f) {
     for (int i = 0; i < f->n_instr; i++)
         if (f->instr[i].op != WICK_FUSED_CAST && !light[f->instr[i].op]) return "it computes for longer than memory takes";
     for (int o = 0; o < f->n_out; o++)
-        if (f->layout.total * (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype) < STREAM_BYTES) return "a result may stay in caches";
+        if (f->layout.total * WICK_MAX(f->columns, 1) * (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype) < STREAM_BYTES) return "a result may stay in caches";
     return NULL;
 }
 

@@ -281,13 +281,15 @@ static void run_by_rows(const wick_fused *f, int64_t at, int64_t stop, void *con
     const wick_program_fn whole = wick_program_kernel(wick_tier_current(), f->layout.program - 1);
     const int last = f->rank - 1;
     const int64_t length = f->dims[last];
-    int64_t row = at / length, from = at % length;
+    int64_t row = at / length, from = at % length, in_size[WICK_FUSED_MAX_IO], out_size[WICK_FUSED_MAX_IO];
+    for (int i = 0; i < f->n_in; i++) in_size[i] = (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
+    for (int o = 0; o < f->n_out; o++) out_size[o] = (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype);
     for (int64_t n; at < stop; at += n, row++, from = 0) {
         const void *in[WICK_FUSED_MAX_IO];
         void *out[WICK_FUSED_MAX_IO];
         n = WICK_MIN(length - from, stop - at);
-        for (int i = 0; i < f->n_in; i++) in[i] = (const char *)ptr[i] + (wick_walk_offset(last, f->dims, f->in[i].strides, row) + from * f->in[i].strides[last]) * (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
-        for (int o = 0; o < f->n_out; o++) out[o] = (char *)ptr[f->n_in + o] + (wick_walk_offset(last, f->dims, f->out[o].strides, row) + from) * (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype);
+        for (int i = 0; i < f->n_in; i++) in[i] = (const char *)ptr[i] + (wick_walk_offset(last, f->dims, f->in[i].strides, row) + from * f->in[i].strides[last]) * in_size[i];
+        for (int o = 0; o < f->n_out; o++) out[o] = (char *)ptr[f->n_in + o] + (wick_walk_offset(last, f->dims, f->out[o].strides, row) + from) * out_size[o];
         whole(in, out, (size_t)n);
     }
 }
