@@ -94,6 +94,8 @@ test_peers() {
     expect 1 "$wick" bench "gemm/f32_64x64x64" $quick --peers /bin/false && has out "the peers' process ended"
     python3 -c 'import numpy' 2>/dev/null || { echo "  skipped: no NumPy"; return 0; }
     expect 0 "$wick" bench "gemm/f32_64x64x64" elementwise/add $quick --peers python3 && has out "gemm/f32_64x64x64"
+    # vectors, and what is no product of matrices
+    expect 0 "$wick" bench gemm/vector_matrix moving/heads --size 1K --time 0.01 --peers python3 && lacks err "axes don't match" && lacks err "out of range"
     # whatever ends it, its peers end too, and no file is left
     for signal in INT TERM KILL; do
         "$wick" bench gemm/f32_2048x2048x2048 --time 60 --peers python3 >out 2>err &

@@ -427,6 +427,21 @@ static int code_value(wick_dtype d, unsigned code) {
     return (d == WICK_I4 || d == WICK_I2) && code >> (bits - 1) ? (int)code - (1 << bits) : (int)code;
 }
 
+TEST(large_copies_past_the_caches) {
+    enum { N = (32 << 20) / 4 + 5003 };
+    const wick_copy c = {.rank = 1, .dims = {N}, .src_strides = {1}, .dst_strides = {1}, .src = WICK_F32, .dst = WICK_F32};
+    uint32_t *x = malloc(sizeof *x * N), *y = malloc(sizeof *y * (N + 2));
+    REQUIRE(x && y);
+    for (uint32_t i = 0; i < N; i++) x[i] = i * 2654435761u;
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
+        REQUIRE(wick_tier_force((wick_tier)tier));
+        memset(y, 0x77, sizeof *y * (N + 2));
+        for (int64_t k = wick_copy_tasks(&c) - 1; k >= 0; k--) wick_copy_run(&c, k, k + 1, x, y + 1);
+        CHECK_MSG(!memcmp(x, y + 1, sizeof *x * N) && y[0] == 0x77777777 && y[N + 1] == 0x77777777, "%s", wick_tier_name((wick_tier)tier));
+    }
+    free(x), free(y);
+}
+
 TEST(packed_elements_load_and_store_at_every_length) {
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
         for (size_t k = 0; k < WICK_COUNTOF(packed); k++)

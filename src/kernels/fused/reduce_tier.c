@@ -430,13 +430,12 @@ static inline float fold_line(SUM_v_f32 *s) {
 #define SUM_MAPPED_LINES_square(name) MAPPED_LINES(name)
 #define SUM_MAPPED_LINES_mul(name)    MAPPED_LINES(name)
 #define SUM_MAPPED_LINES_known(name)  MAPPED_LINES(name)
-#ifdef FAR_AHEAD
-#define ASK(p) __builtin_prefetch((const char *)(p) + FAR_AHEAD, 0, 2)
-#else
-#define ASK(p) (void)(p)
-#endif
 SUM_MAPPED(same, a, a)
-SUM_MAPPED(far, a, (ASK(x), a))
+#ifdef FAR_AHEAD
+SUM_MAPPED(far, a, (__builtin_prefetch((const char *)x + FAR_AHEAD, 0, 2), a))
+#else
+#define far_chunk same_chunk
+#endif
 #define MAPPED(name) {name##_lines, name##_chunk}
 #define SUMS_ALONE [WICK_MAP_SAME] = {NULL, same_chunk}, [WICK_MAP_FAR] = {NULL, far_chunk},
 #endif
