@@ -4,6 +4,7 @@
  * A pack is made by the run that needs it first, and again when a state that it depends on has another version. No other run can be reading it then: it holds the state, as all readers do, and
  * whoever wrote the state had it alone; so whoever has begun since sees the new version too, and waits. */
 #include "exec/exec.h"
+#include "ops/steps.h"
 
 typedef struct wick_pack {
     struct wick_pack *next;
@@ -120,7 +121,7 @@ static bool put(writer *w, const void *data, size_t size) {
 /* Are its arguments all that it goes by, without pointers to what is the plan's? */
 static bool says_all(const wick_step *s) {
     static const bool says[] = {[WICK_STEP_PACK] = true, [WICK_STEP_INT8_PACK] = true, [WICK_STEP_COPY] = true, [WICK_STEP_PROGRAM] = true, [WICK_STEP_PROGRAM_END] = true, [WICK_STEP_JOIN] = true};
-    return (size_t)s->kind < WICK_COUNTOF(says) && says[s->kind];
+    return (size_t)s->kind < WICK_COUNTOF(says) && says[s->kind] && !(s->kind == WICK_STEP_PROGRAM && ((const wick_step_program *)s->args)->band);
 }
 
 /* Steps in order, each with all it goes by: buffers by their order of appearance, states by who they are. *all is false where some step doesn't say. */

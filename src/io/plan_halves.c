@@ -51,11 +51,11 @@ static wick_step *changed(wick_c_writing *w, size_t i) {
 /* The step with halves at ref k. */
 static wick_status redirect(wick_c_writing *w, size_t i, int k, uint32_t buffer, int64_t offset, wick_dtype halves) {
     wick_step *s = changed(w, i);
-    const size_t size = !s ? 0 : s->kind == WICK_STEP_COPY ? sizeof(wick_copy) : s->kind == WICK_STEP_PROGRAM ? sizeof(wick_fused) : 0;
+    const size_t size = !s ? 0 : s->kind == WICK_STEP_COPY ? sizeof(wick_copy) : s->kind == WICK_STEP_PROGRAM ? sizeof(wick_step_program) : 0;
     void *args = wick_arena_alloc(&w->arena, size + 1);
     if (!s || !args) return wick_c_no_memory(w);
     wick_copy *c = args;
-    wick_fused *f = args;
+    wick_fused *f = args; /* of a program */
     s->refs[k].buffer = buffer;
     s->refs[k].offset = offset;
     if (!size) {
