@@ -156,8 +156,9 @@ static bool same_kernel(const wick_plan_kernel *a, const wick_plan_kernel *b) {
 /* Which kernels of either plan are not in the other one: of a's, then of b's. NULL: out of memory. */
 static bool *differing(const bound *a, const bound *b) {
     const int n = b->info.kernels;
-    bool *differ = malloc((size_t)a->info.kernels + (size_t)n + 1), *of_b = differ + a->info.kernels;
+    bool *differ = malloc((size_t)a->info.kernels + (size_t)n + 1);
     if (!differ) return NULL;
+    bool *of_b = differ + a->info.kernels;
     memset(differ, true, (size_t)a->info.kernels + (size_t)n);
     for (int i = 0, at = 0; i < a->info.kernels; i++) {
         const wick_plan_kernel k = wick_plan_kernel_at(a->p->plan, i);
@@ -215,10 +216,12 @@ static int race_without(view *v, const bound *with, gain *g, bool decision, doub
     return code;
 }
 
+#define TAKEN "taken as "
 /* What a remark says that its decision saves, in us; below 0: it is of none that was taken. */
 static double said_to_save(const planned_remark *r) {
-    const char *save = strncmp(r->text, "taken as ", 9) == 0 ? strstr(r->text, "predicted to save ") : NULL;
-    return save ? strtod(save + 18, NULL) : -1;
+    static const char saves[] = "predicted to save ";
+    const char *save = strncmp(r->text, TAKEN, strlen(TAKEN)) == 0 ? strstr(r->text, saves) : NULL;
+    return save ? strtod(save + strlen(saves), NULL) : -1;
 }
 
 /* What single decisions save: those of most by the model first, until the time is over. */
@@ -232,7 +235,9 @@ static int race_decisions(view *v, const bound *with) {
         }
         if (!best) break;
         char name[32];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(strchr(best->text, ':') + 1, ":") + (int)(strchr(best->text, ':') + 1 - best->text) - 9, best->text + 9);
+        const char *from = best->text + strlen(TAKEN); /* fuse:3: */
+        const size_t pass = strcspn(from, ":") + 1;
+        snprintf(name, sizeof name, "%.*s", (int)(pass + strcspn(from + pass, ":")), from);
         gain g = {.pass = name};
         if ((code = race_without(v, with, &g, true, v->o->time / GAINS)) != CLI_OK) return code;
         best->measured = true;
