@@ -26,7 +26,9 @@
  *
  * A worker with nothing to do watches the gate for WORKER_SPIN_NS and then sleeps. With more threads than CPUs watching
  * would take the CPU from those that work: then it sleeps at once, and sleepers are woken one by one, each by the one
- * before, while tasks are left; otherwise all that can be of use are woken by the caller.
+ * before, while tasks are left; otherwise all that can be of use are woken by the caller. Where all CPUs have been busy
+ * Linux wakes a thread on the CPU where it slept, even if the caller is computing there by now, and the region would be
+ * over before it ran: such a sleeper is first sent elsewhere.
  *
  * Fork: the child has none of the workers. A handler makes every pool of the process look unused in the child, so
  * threads start again on the first run there. This holds for a fork outside tasks; after a fork inside a task, the
@@ -38,6 +40,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#if defined(__linux__)
+#include <unistd.h>
+#endif
 
 enum {
     MAX_THREADS = 1024,
@@ -67,6 +72,13 @@ typedef struct worker {
     pthread_t thread;
     int number;
     share share;
+#if defined(__linux__)
+    pid_t id; /* under the pool's lock, as all of these */
+    int cpu;  /* where it sleeps */
+    bool asleep;
+    bool moved; /* by wake_elsewhere; `cpus` is where it may run otherwise */
+    cpu_set_t cpus;
+#endif
 } worker;
 
 /* What runs: constant while the gate is open. */
@@ -169,12 +181,40 @@ static bool tasks_are_left(wick_pool *p, const region *r) {
     return false;
 }
 
+#if defined(__linux__)
+/* Under the lock. With more CPUs than a cpu_set_t has, or where the kernel refuses, they wake where they slept. */
+static void wake_elsewhere(wick_pool *p) {
+    const int here = sched_getcpu(), started = atomic_load_explicit(&p->started, memory_order_relaxed);
+    for (int i = 0; i < started; i++) {
+        worker *w = &p->workers[i];
+        if (!w->asleep || w->moved || w->cpu != here || sched_getaffinity(w->id, sizeof w->cpus, &w->cpus) != 0) continue;
+        cpu_set_t others = w->cpus;
+        CPU_CLR((size_t)here, &others);
+        w->moved = CPU_COUNT(&others) && sched_setaffinity(w->id, sizeof others, &others) == 0;
+    }
+}
+static void falls_asleep(worker *w) {
+    w->id = gettid();
+    w->cpu = sched_getcpu();
+    w->asleep = true;
+}
+static void wakes(worker *w) {
+    if (w->moved) (void)sched_setaffinity(w->id, sizeof w->cpus, &w->cpus);
+    w->asleep = w->moved = false;
+}
+#else
+static void wake_elsewhere(wick_pool *p) { (void)p; }
+static void falls_asleep(worker *w) { (void)w; }
+static void wakes(worker *w) { (void)w; }
+#endif
+
 static void wake_workers(wick_pool *p, uint64_t wanted) {
     /* Pairs with worker_sleep: it counts itself and then reads the gate, we have written the gate and now read the
      * count, all in one total order, so at least one of the two sees the other. */
     int sleepers = atomic_load(&p->sleepers);
     if (!sleepers) return;
     pthread_mutex_lock(&p->lock); /* a sleeper between its look at the gate and its wait holds this */
+    wake_elsewhere(p);
     pthread_mutex_unlock(&p->lock);
     if (wanted >= (uint64_t)sleepers)
         pthread_cond_broadcast(&p->wake);
@@ -186,12 +226,15 @@ static void wake_workers(wick_pool *p, uint64_t wanted) {
 
 #define GATE_NEWS (~(GATE_OPEN | GATE_WAIT | GATE_ACTIVE)) /* serial and quit: what a worker waits for */
 
-static uint64_t worker_sleep(wick_pool *p, uint64_t seen) {
+static uint64_t worker_sleep(worker *self, uint64_t seen) {
+    wick_pool *p = self->pool;
     uint64_t gate;
     pthread_mutex_lock(&p->lock);
+    falls_asleep(self);
     atomic_fetch_add(&p->sleepers, 1);
     while (((gate = atomic_load(&p->gate)) & GATE_NEWS) == seen) pthread_cond_wait(&p->wake, &p->lock);
     atomic_fetch_sub(&p->sleepers, 1);
+    wakes(self);
     pthread_mutex_unlock(&p->lock);
     return gate;
 }
@@ -214,14 +257,14 @@ static void leave_region(wick_pool *p) {
 }
 
 static void *worker_main(void *at) {
-    const worker *self = at;
+    worker *self = at;
     wick_pool *p = self->pool;
     uint64_t seen = 0;
     wick_fp_enter();
     for (;;) {
         bool slept = false;
         uint64_t gate = watch(p, GATE_NEWS, seen, p->crowded ? 0 : WORKER_SPIN_NS);
-        if ((gate & GATE_NEWS) == seen) gate = worker_sleep(p, seen), slept = true;
+        if ((gate & GATE_NEWS) == seen) gate = worker_sleep(self, seen), slept = true;
         if (gate & GATE_QUIT) return NULL;
         seen = gate & GATE_NEWS;
         if (!join_region(p, gate)) continue;
@@ -243,8 +286,7 @@ static void start_workers(wick_pool *p) {
     int started = 0;
     for (; started < p->threads - 1; started++) {
         worker *w = &p->workers[started];
-        w->pool = p;
-        w->number = started + 1;
+        *w = (worker){.pool = p, .number = started + 1}; /* in the child of a fork it was another thread's */
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0) break; /* fewer threads: the same results, later */
 #if defined(__linux__)
         char name[16];

@@ -236,6 +236,47 @@ static void outer_task(void *at, int64_t task, int worker) {
     wick_pool_run(n->pool, inner_task, &in, 10);
 }
 
+#if defined(__linux__)
+/* Where each of two threads ran: a task ends when both have come. */
+typedef struct pair {
+    _Atomic int came;
+    int cpu[2];
+    pid_t id[2];
+} pair;
+
+static void be_two(void *at, int64_t task, int worker) {
+    pair *m = at;
+    (void)task;
+    m->cpu[worker] = sched_getcpu();
+    m->id[worker] = gettid();
+    atomic_fetch_add(&m->came, 1);
+    while (atomic_load(&m->came) < 2) sched_yield();
+}
+
+TEST(a_worker_wakes_where_the_caller_is_not) {
+    cpu_set_t all, one, now;
+    REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
+    if (CPU_COUNT(&all) < 2) SKIP("one CPU");
+    const int here = sched_getcpu();
+    CPU_ZERO(&one);
+    CPU_SET((size_t)here, &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    wick_pool *p = NULL;
+    REQUIRE(wick_pool_new(&p, 2, NULL, NULL) == WICK_OK);
+    pair first = {0}, second = {0};
+    wick_pool_run(p, be_two, &first, 2); /* it may run here only, and so goes to sleep here */
+    CHECK(first.cpu[1] == here);
+    usleep(100000);
+    CHECK(sched_setaffinity(first.id[1], sizeof all, &all) == 0);
+    wick_pool_run(p, be_two, &second, 2);
+    CHECK(second.cpu[0] == here);
+    CHECK(second.cpu[1] != here);
+    CHECK(sched_getaffinity(second.id[1], sizeof now, &now) == 0 && CPU_EQUAL(&now, &all));
+    wick_pool_free(&p);
+    sched_setaffinity(0, sizeof all, &all);
+}
+#endif
+
 TEST(a_run_inside_a_task_stays_on_its_thread) {
     for (size_t i = 1; i < WICK_COUNTOF(thread_counts); i++) {
         nest n = {0};
