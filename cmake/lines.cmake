@@ -1,4 +1,4 @@
-# Writes the lines of source files as C strings, for code that prints them: generated C has the library's own math.
+# Writes the lines of source files as one C string, each ended by a zero, for code that prints them: generated C has the library's own math.
 function(wick_write_lines output)
   set(lines "")
   foreach(file ${ARGN})
@@ -8,8 +8,8 @@ function(wick_write_lines output)
     string(REGEX REPLACE "\n\n+" "\n" text "${text}")
     string(REPLACE "\\" "\\\\" text "${text}")
     string(REPLACE "\"" "\\\"" text "${text}")
-    string(REPLACE "\n" "\",\n\"" text "${text}")
-    string(APPEND lines "\"${text}\",\n")
+    string(REPLACE "\n" "\\0\"\n\"" text "${text}")
+    string(APPEND lines "\"${text}\\0\"\n")
   endforeach()
   file(GENERATE OUTPUT ${output} CONTENT "${lines}")
 endfunction()
