@@ -242,6 +242,7 @@ static int race_decisions(view *v, const bound *with) {
         if ((code = race_without(v, with, &g, true, v->o->time / GAINS)) != CLI_OK) return code;
         best->measured = true;
         best->saved_seconds = g.measured;
+        best->saved_by_model = g.predicted;
     }
     return CLI_OK;
 }
@@ -325,7 +326,7 @@ static void print_remarks(view *v, int i) {
             times++;
         }
         talk_print("       %s: %s%s%s: %s", r->pass, r->node, i < 0 && r->place ? " at " : "", i < 0 && r->place ? r->place : "", r->text);
-        if (r->measured) printf("; measured: %.3g", r->saved_seconds * 1e6);
+        if (r->measured) printf("; measured: %.3g, where the plans' predictions differ by %.3g", r->saved_seconds * 1e6, r->saved_by_model * 1e6);
         if (times > 1) printf(" (%d times)", times);
         printf("\n");
     }
@@ -453,7 +454,10 @@ static void print_json(const view *v) {
             json_text(&j, "node", r->node);
             json_text(&j, "place", r->place);
             json_text(&j, "text", r->text);
-            if (r->measured) json_real(&j, "saved_seconds", r->saved_seconds, 4);
+            if (r->measured) {
+                json_real(&j, "saved_seconds", r->saved_seconds, 4);
+                json_real(&j, "predicted_saved_seconds", r->saved_by_model, 4);
+            }
             json_close(&j, '}');
         }
         json_close(&j, ']');

@@ -14,7 +14,7 @@
 typedef struct planned_remark {
     char *pass, *node, *place, *text; /* place may be NULL */
     bool measured; /* by explain: what the decision saves */
-    double saved_seconds;
+    double saved_seconds, saved_by_model; /* by its plan and the one without it */
 } planned_remark;
 
 /* The graph as text behind a pass; pass "" is as recorded. */

@@ -31,7 +31,7 @@ static void remark(void *user, const char *pass, const char *node, const char *p
 /* Results of two runs, and the running mean and variance after them; bytes: those of images that come from memory. */
 static void results(use *u, int64_t bytes, int threads, const float *x, const float *g, float *out[2], float *states) {
     wick_context *ctx;
-    REQUIRE(!wick_context_new(&ctx, &(wick_context_options){.threads = threads, .tuning = &(wick_tuning){.stream_bytes = bytes}}));
+    REQUIRE(!wick_context_new(&ctx, &(wick_context_options){.threads = threads, .tuning = &(wick_tuning){.stream_bytes = bytes, .cost_light_rate = 60000}})); /* on any tier: what is cheap where vectors are wide is made again, so programs are the same */
     REQUIRE(!wick_model_new(ctx, &u->model));
     wick_model_set_training(u->model, true);
     wick_spec in[2] = {{.dtype = WICK_F32, .rank = u->rank}, {.dtype = WICK_F32, .rank = u->rank}};
@@ -67,7 +67,7 @@ TEST(channels_one_by_one_have_the_bits_of_all_at_once) {
         for (int way = 0; way < 3; way++) {
             for (int k = 0; k < 2; k++) out[way][k] = malloc((size_t)n * sizeof(float));
             results(&u, way ? 65536 : (int64_t)1 << 40, way == 2 ? 3 : 1, x, g, out[way], states[way]);
-            CHECK_MSG(way ? u.taken >= 1 : u.taken == 0, /* how many depends on the tier, and on the order in which the compiler evaluates arguments, in which ops are recorded */ "use %d, way %d: %d", (int)i, way, u.taken);
+            CHECK_MSG(way ? u.taken >= 3 : u.taken == 0, "use %d, way %d: %d", (int)i, way, u.taken);
             for (int k = 0; k < 2; k++) CHECK_MSG(memcmp(out[0][k], out[way][k], (size_t)n * sizeof(float)) == 0, "use %d, way %d, result %d", (int)i, way, k);
             CHECK(memcmp(states[0], states[way], sizeof states[0]) == 0);
         }

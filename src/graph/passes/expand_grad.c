@@ -11,6 +11,39 @@ static void add_gradient(wick_value *v, wick_tensor *g) {
     v->grad = v->grad ? wick_add(v->grad, g) : g;
 }
 
+typedef struct visit {
+    wick_node *node;
+    int next; /* of its inputs */
+} visit;
+
+/* Puts what a rule recorded, the nodes from `begin` on, into an order that follows from what it computes: the arguments of a call are evaluated in an order of the compiler's own, and
+ * a plan must not depend on that. Inputs first, the last of them before the others; what no gradient needs goes to the end. */
+static bool order_rule(wick_graph *graph, size_t begin, const wick_gradient *q) {
+    const size_t end = graph->n;
+    if (end - begin < 2) return true;
+    visit *stack = wick_arena_alloc(graph->arena, (end - begin) * (sizeof *stack + sizeof(wick_node *)));
+    if (!stack) return false;
+    const uint32_t walk = graph->ctx->walk;
+    wick_node **order = (wick_node **)(stack + (end - begin));
+    size_t n = 0;
+    for (size_t i = begin; i < end; i++) graph->nodes[i]->position = (uint32_t)i;
+    for (size_t root = 0; root < (size_t)q->n_in + end - begin; root++) {
+        const wick_tensor *g = root < (size_t)q->n_in ? q->gin[root] : NULL;
+        wick_node *at = root >= (size_t)q->n_in ? graph->nodes[begin + root - (size_t)q->n_in] : g && !g->error ? g->value->node : NULL;
+        for (size_t depth = 0; at;) {
+            const bool made = at->position >= begin && at->position < end && graph->nodes[at->position] == at;
+            if (made && at->mark != walk) {
+                at->mark = walk;
+                stack[depth++] = (visit){at, at->n_in};
+            }
+            while (depth && !stack[depth - 1].next) order[n++] = stack[--depth].node;
+            at = depth ? stack[depth - 1].node->in[--stack[depth - 1].next]->node : NULL;
+        }
+    }
+    memcpy(graph->nodes + begin, order, n * sizeof *order);
+    return true;
+}
+
 /* Backward through one node whose results have gradients. */
 static wick_status backward(wick_graph *graph, wick_node *node, wick_msg *msg) {
     wick_context *ctx = graph->ctx;
@@ -29,7 +62,9 @@ static wick_status backward(wick_graph *graph, wick_node *node, wick_msg *msg) {
         q.gout[i] = node->out[i].grad;
     }
     wick_here(node->site); /* what the rule makes goes wrong where the op was written */
+    const size_t begin = graph->n;
     node->op->grad(&q);
+    if (!order_rule(graph, begin, &q)) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory taking gradients");
     for (size_t i = 0; i < n_in; i++) {
         if (!need[i] || !q.gin[i]) continue;
         add_gradient(node->in[i], q.gin[i]);
@@ -40,11 +75,6 @@ static wick_status backward(wick_graph *graph, wick_node *node, wick_msg *msg) {
     }
     return WICK_OK;
 }
-
-typedef struct visit {
-    wick_node *node;
-    int next; /* of its inputs */
-} visit;
 
 /* What root depends on, and root, inputs first. The order follows from that part of the graph alone: gradients that meet are added in the
  * same order whatever else is computed with them. stack and order have room for all. */

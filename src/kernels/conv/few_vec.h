@@ -27,14 +27,8 @@ static void few_lay(int64_t n, int64_t first, int64_t stride, int64_t pitch, con
 static __attribute__((noinline)) void few_store(const __m512 acc[WICK_FEW_OUTPUTS], int64_t n, int64_t outputs, float *dst) {
     __m512 u[8], pixels[8]; /* two each: r and 4 + r; then 8 + r and 12 + r */
     GEMM_UNROLL
-    for (int g = 0; g < 8; g += 4) {
-        const __m512d low = _mm512_castps_pd(_mm512_unpacklo_ps(acc[g], acc[g + 1])), high = _mm512_castps_pd(_mm512_unpackhi_ps(acc[g], acc[g + 1]));
-        const __m512d low2 = _mm512_castps_pd(_mm512_unpacklo_ps(acc[g + 2], acc[g + 3])), high2 = _mm512_castps_pd(_mm512_unpackhi_ps(acc[g + 2], acc[g + 3]));
-        u[g] = _mm512_castpd_ps(_mm512_unpacklo_pd(low, low2));
-        u[g + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, low2));
-        u[g + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high, high2));
-        u[g + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high, high2));
-    }
+    for (int i = 0; i < 8; i++) u[i] = acc[i];
+    transpose_quads_f32(u, 8);
     const __m512i near = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), far = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     GEMM_UNROLL
     for (int r = 0; r < 4; r++) {

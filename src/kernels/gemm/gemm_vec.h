@@ -125,3 +125,17 @@ GEMM_INLINE void GEMM_NAME(transpose)(const GEMM_T *src, int64_t col, int64_t se
     for (int q = 0; q < GEMM_NAME(QUAD); q++) x[q] = GEMM_NAME(load_pair)(src + q * col, second * col);
     GEMM_NAME(transpose_in_registers)(x, y);
 }
+#if WICK_TIER_ID == 3 && GEMM_BITS == 32 && !GEMM_HALF
+/* Of each four vectors the 4 x 4 elements in each 16 bytes are transposed: u[4 i + r] = element r of vectors 4 i to 4 i + 3. n is a constant at every call. */
+GEMM_INLINE void GEMM_NAME(transpose_quads)(__m512 *u, const int n) {
+    GEMM_UNROLL
+    for (int g = 0; g < n; g += 4) {
+        const __m512d low = _mm512_castps_pd(_mm512_unpacklo_ps(u[g], u[g + 1])), high = _mm512_castps_pd(_mm512_unpackhi_ps(u[g], u[g + 1]));
+        const __m512d low2 = _mm512_castps_pd(_mm512_unpacklo_ps(u[g + 2], u[g + 3])), high2 = _mm512_castps_pd(_mm512_unpackhi_ps(u[g + 2], u[g + 3]));
+        u[g] = _mm512_castpd_ps(_mm512_unpacklo_pd(low, low2));
+        u[g + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, low2));
+        u[g + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high, high2));
+        u[g + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high, high2));
+    }
+}
+#endif
