@@ -21,7 +21,6 @@ GEMM_INLINE void GEMM_NAME(sweep_rows)(const GEMM_T *a, int64_t a_row, int64_t a
         GEMM_UNROLL
         for (int p = 0; p < steps; p++) {
             const GEMM_T *from = b + p * b_row + j;
-            if (WICK_GEMM_ASK_ROWS) __builtin_prefetch(from + steps * b_row, 0, 2); /* to L2: such rows share sets of L1 */
             y[p] = cols - j >= L ? GEMM_NAME(load)(from) : GEMM_NAME(load_part)(from, cols - j);
         }
         GEMM_UNROLL
@@ -38,7 +37,7 @@ GEMM_INLINE void GEMM_NAME(sweep_rows)(const GEMM_T *a, int64_t a_row, int64_t a
 GEMM_INLINE void GEMM_NAME(sweep)(const wick_gemm_tile *t, const int rows, int64_t from) {
     enum { L = GEMM_NAME(L), STEPS = WICK_GEMM_SWEEP_STEPS, MOST = WICK_GEMM_SWEEP_BYTES / (int)sizeof(GEMM_T) };
     GEMM_T sums[MOST] __attribute__((aligned(64)));
-    const int64_t most = MOST / (rows == 1 ? 1 : rows == 2 ? 2 : rows <= 4 ? 4 : 8);
+    const int64_t most = MOST / (rows <= 4 ? 4 : 8);
     for (int64_t at = from; at < t->cols; at += most) {
         const int64_t cols = WICK_MIN(most, t->cols - at), width = (int64_t)WICK_ALIGN_UP(cols, L);
         memset(sums, 0, (size_t)(rows * width) * sizeof *sums);
@@ -174,44 +173,57 @@ static __attribute__((noinline)) void GEMM_NAME(last_square)(const float *b, int
     GEMM_UNROLL
     for (int p = 0; p < 16; p++) _mm512_store_ps(to[p], y[p]);
 }
-/* A row of y into the sums; a: a pointer for each three rows of A. */
-GEMM_INLINE void GEMM_NAME(square_step)(__m512 *acc, const float **a, int64_t a_row, int64_t a_col, const __m512 y, const int rows) {
+/* A row of y into the sums, `groups` apart; a: a pointer for each three rows of A. */
+GEMM_INLINE void GEMM_NAME(square_step)(__m512 *acc, const float **a, int64_t a_row, int64_t a_col, const __m512 y, const int rows, const int groups) {
     GEMM_UNROLL
-    for (int i = 0; i < rows; i++) acc[i] = _mm512_fmadd_ps(_mm512_set1_ps(a[i / 3][i % 3 * a_row]), y, acc[i]);
+    for (int i = 0; i < rows; i++) acc[i * groups] = _mm512_fmadd_ps(_mm512_set1_ps(a[i / 3][i % 3 * a_row]), y, acc[i * groups]);
     GEMM_UNROLL
     for (int i = 0; i < rows; i += 3) {
         a[i / 3] += a_col;
         GEMM_HIDE(a[i / 3]);
     }
 }
-/* As above, 16 columns by a line of each: no line is read twice, so that none has to stay in L1. Of many rows multiply-adds still run while the next square is transposed. */
+/* As above, 16 columns by a line of each: no line is read twice, so that none has to stay in L1. Of many rows multiply-adds still run while the next square is transposed; of one or two the chains are
+ * what takes time, so that two groups of columns go side by side. */
 GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const float *from, const float *b, int64_t k, const int rows, const int groups, const bool apart, __m512 *acc) {
     const int64_t a_row = t->a_row, a_col = t->a_col;
     int64_t bytes = t->b_row * (int64_t)sizeof *b, three = 3 * bytes;
     GEMM_HIDE(bytes);
     GEMM_HIDE(three);
-    (void)groups, (void)apart;
+    (void)apart;
     const float *a[(GEMM_FEW_COLUMNS + 2) / 3];
     GEMM_UNROLL
     for (int i = 0; i < rows; i += 3) a[i / 3] = from + i * a_row;
     for (; k >= 16; k -= 16, b += 16) {
-        __m512 y[16];
-        if (t->far) {
-            const char *ahead = (const char *)b + WICK_GEMM_SQUARES_AHEAD;
-            GEMM_UNROLL
-            for (int j = 0; j < 16; j++, ahead += bytes) {
-                GEMM_HIDE(ahead);
-                __builtin_prefetch(ahead, 0, 2);
-            }
-        }
-        GEMM_NAME(square)((const char *)b, bytes, three, 0xffff, y);
+        const float *line[(GEMM_FEW_COLUMNS + 2) / 3];
         GEMM_UNROLL
-        for (int p = 0; p < 16; p++) GEMM_NAME(square_step)(acc, a, a_row, a_col, y[p], rows);
+        for (int g = 0; g < groups; g++) {
+            const char *columns = (const char *)b + g * 16 * bytes;
+            __m512 y[16];
+            if (t->far) {
+                const char *ahead = columns + WICK_GEMM_SQUARES_AHEAD;
+                GEMM_UNROLL
+                for (int j = 0; j < 16; j++, ahead += bytes) {
+                    GEMM_HIDE(ahead);
+                    __builtin_prefetch(ahead, 0, 2);
+                }
+            }
+            memcpy(line, a, sizeof a);
+            GEMM_NAME(square)(columns, bytes, three, 0xffff, y);
+            GEMM_UNROLL
+            for (int p = 0; p < 16; p++) GEMM_NAME(square_step)(acc + g, line, a_row, a_col, y[p], rows, groups);
+        }
+        memcpy(a, line, sizeof a);
     }
     if (k > 0) {
         float last[16][16] __attribute__((aligned(64)));
-        GEMM_NAME(last_square)(b, bytes, k, last);
-        for (int64_t p = 0; p < k; p++) GEMM_NAME(square_step)(acc, a, a_row, a_col, _mm512_load_ps(last[p]), rows);
+        GEMM_UNROLL
+        for (int g = 0; g < groups; g++) {
+            const float *line[(GEMM_FEW_COLUMNS + 2) / 3];
+            memcpy(line, a, sizeof a);
+            GEMM_NAME(last_square)(b + g * 16 * t->b_row, bytes, k, last);
+            for (int64_t p = 0; p < k; p++) GEMM_NAME(square_step)(acc + g, line, a_row, a_col, _mm512_load_ps(last[p]), rows, groups);
+        }
     }
 }
 #endif
@@ -223,7 +235,7 @@ GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *
     int64_t rest = t->k;
     do {
         const int64_t k = WICK_MIN(rest, t->k_block);
-        GEMM_NAME(group) acc[GEMM_FEW_COLUMNS * (GEMM_SQUARES ? 1 : WICK_GEMM_COLUMN_GROUPS)];
+        GEMM_NAME(group) acc[GEMM_SQUARES ? GEMM_FEW_COLUMNS : GEMM_FEW_COLUMNS * WICK_GEMM_COLUMN_GROUPS];
         GEMM_UNROLL
         for (int i = 0; i < rows * groups; i++) acc[i] = (GEMM_NAME(group)){0};
         GEMM_NAME(column_steps)(t, a, b, k, rows, groups, apart, acc);
@@ -259,6 +271,8 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
         for (; !t.far && j + groups * LT <= cols; j += groups * LT)
             GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, false, sums + j, WIDTH);
         for (; !t.far && groups > 2 && j + 2 * LT <= cols; j += 2 * LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
+#else
+        for (; rows <= 2 && !t.far && j + 2 * GROUP <= cols; j += 2 * GROUP) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
 #endif
         for (; j + GROUP <= cols; j += GROUP) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, false, sums + j, WIDTH);
         const int64_t few = cols - j;

@@ -21,16 +21,13 @@ enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 10, WICK_GEMM_NV = 2 };
 #define WICK_GEMM_WIDE(rows) ((rows) == 1 ? 8 : (rows) == 2 ? 5 : (rows) == 3 ? 4 : (rows) == 4 ? 3 : 2)
 enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2 };
 #endif
-/* Whether rows of B that come next are asked for: with vectors of a line; with AVX2 1 x 4096 x 4096 takes 3.2 ms for 5.3 on Zen 3 where nothing is (with one request for a
- * line 4.0), 4.1 being what memory allows what L3 can't hold. */
-enum { WICK_GEMM_ASK_ROWS = WICK_TIER_ID == 3 };
 /* Over B's columns, groups of them that are in flight for one row of A; over its rows, WICK_GEMM_WIDE(rows) vectors are. */
 enum { WICK_GEMM_COLUMN_GROUPS = 4 };
 #endif
 
 /* Thin products, which read B in place. Up to so many rows: where rows of B are far; near; where its columns are contiguous. Far: rows of B at a time, bytes
  * of sums that wait in L1, those of a row of B that are one task's (from memory; from L3, where 1 x 9216 x 128 on two threads takes mnist_cnn from 170 to 124 us, and on one from 170 to 175), and how many bytes ahead of a column are asked for. Measured on Zen 4: 1 x 4096 x 4096 takes half the time of tiles with rows of
- * B at once, 2 x 512 x 512 two thirds with wide tiles, and over columns a half to nine tenths of what packing first takes. */
+ * B at once (nothing is asked for ahead: on Zen 5 1 x 4096 x 4096 takes 1.8 ms by pages of 1024 columns, 2.0 by whole rows and 2.15 where the rows that come next were asked for, on Zen 3 with AVX2 3.2 for 5.3), 2 x 512 x 512 two thirds with wide tiles, and over columns a half to nine tenths of what packing first takes. */
 enum { WICK_GEMM_FEW_FAR = 8, WICK_GEMM_FEW_NEAR = 3, WICK_GEMM_FEW_BY_COLUMNS = 4, WICK_GEMM_FEW_BY_SQUARES = 12 };
 enum { WICK_GEMM_SWEEP_STEPS = 8, WICK_GEMM_SWEEP_BYTES = 16384, WICK_GEMM_SWEEP_TASK = 8192, WICK_GEMM_SWEEP_NEAR = 256, WICK_GEMM_AHEAD = 1024, WICK_GEMM_SQUARES_AHEAD = 512 };
 
@@ -54,8 +51,8 @@ enum { WICK_GEMM_COPY_ROWS = 8 << 20 };
 enum { WICK_GEMM_KC = 512 };
 /* Of bf16 twice as many, which are as many bytes. */
 enum { WICK_GEMM_KC_BF16 = 1024 };
-/* Columns at least of a task that sweeps over rows of B (narrow.c). */
-enum { WICK_GEMM_NARROW_SWEEP = 1024 };
+/* Columns at least of a task that sweeps over rows of B (narrow.c): a page of a row. On Zen 5 1 x 4096 x 4096 of bf16 takes 0.70 ms, with half of it 0.90, and 0.98 and 1.25 where nothing is asked for ahead. */
+enum { WICK_GEMM_NARROW_SWEEP = 2048 };
 /* Where A is packed: bytes of a task's rows, and its columns, about. Tiles of rows up to which rows of B are paired in each. */
 enum { WICK_GEMM_NARROW_A = 512 << 10, WICK_GEMM_NARROW_COLUMNS = 256, WICK_GEMM_IN_PLACE_TILES = 2 };
 
