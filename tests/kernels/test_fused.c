@@ -573,6 +573,53 @@ TEST(channels_have_the_same_sums_as_planes_and_as_pixels) {
     }
 }
 
+/* x[unit][n] x y[unit][n] + b[unit], its sum or largest by unit, where elements of a unit lie together and where units lie beside each other. */
+TEST(units_beside_each_other_reduce_to_the_same_bits) {
+    static const struct {
+        int64_t outer, units, n;
+        bool turned;
+    } cases[] = {{1, 200, 1100, true}, {1, 33, 1025, true}, {3, 17, 2000, true}, {2, 40, 4096, true}, {1, 34, 4097, false} /* more than is turned */};
+    for (size_t c = 0; c < WICK_COUNTOF(cases); c++) {
+        const int64_t outer = cases[c].outer, units = cases[c].units, n = cases[c].n, total = outer * units * n;
+        float *x[2][2], *b = malloc(sizeof *b * (size_t)units), *got[2];
+        for (int k = 0; k < 4; k++) x[k / 2][k % 2] = malloc(sizeof(float) * (size_t)total);
+        for (int k = 0; k < 2; k++) got[k] = malloc(sizeof(float) * (size_t)(outer * units));
+        for (int64_t u = 0; u < units; u++) b[u] = (float)test_rand_real(-1, 1);
+        for (int64_t i = 0; i < total; i++)
+            for (int k = 0; k < 2; k++) x[1][k][(i / (units * n) * n + i % n) * units + i / n % units] = x[0][k][i] = (float)test_rand_real(-1, 1);
+        for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
+            REQUIRE(wick_tier_force((wick_tier)tier));
+            for (int what = 0; what < 4; what++) { /* of x, of the program; the sum, the largest */
+                for (int across = 0; across < 2; across++) {
+                    const int64_t strides[3] = {units * n, across ? 1 : n, across ? units : 1};
+                    wick_fused f = {.rank = 3, .n_keep = 2, .n_red = 1, .dims = {outer, units, n}, .scale = 1, .reduces = true, .red = what & 1 ? WICK_RED_MAX : WICK_RED_SUM, .n_in = 1, .n_out = 1};
+                    memcpy(f.in[0].strides, strides, sizeof strides);
+                    if (what & 2) {
+                        f.n_in = 3, f.n_instr = 2;
+                        f.in[1].reg = 1, f.in[2].reg = 2;
+                        memcpy(f.in[1].strides, strides, sizeof strides);
+                        f.in[2].strides[1] = 1;
+                        f.instr[0] = (wick_fused_instr){.op = WICK_EW_mul, .dst = 3, .src = {0, 1}};
+                        f.instr[1] = (wick_fused_instr){.op = WICK_EW_add, .dst = 4, .src = {3, 2}};
+                    }
+                    f.n_reg = f.n_in + f.n_instr;
+                    f.out[0] = (wick_fused_io){.reg = (uint8_t)(f.n_reg - 1), .strides = {units, 1, 0}};
+                    wick_fused_prepare(&f);
+                    CHECK_MSG((f.layout.turned != 0) == (across && cases[c].turned), "%d of %lld, %d, mode %d", what, (long long)n, across, f.layout.mode);
+                    void *ptr[4] = {x[across][0], x[across][1], b};
+                    ptr[f.n_in] = got[across];
+                    run_program(&f, ptr, what % 3);
+                }
+                CHECK_MSG(memcmp(got[0], got[1], sizeof(float) * (size_t)(outer * units)) == 0, "%s: %d of %lld x %lld x %lld", wick_tier_name((wick_tier)tier), what, (long long)outer,
+                          (long long)units, (long long)n);
+            }
+        }
+        for (int k = 0; k < 4; k++) free(x[k / 2][k % 2]);
+        for (int k = 0; k < 2; k++) free(got[k]);
+        free(b);
+    }
+}
+
 TEST(a_sum_of_ten_million_keeps_six_digits) {
     enum { N = 10000000 };
     float *x = malloc(sizeof *x * N), got;

@@ -59,6 +59,8 @@ static inline bool wick_fused_native(wick_dtype dtype) {
 #define WICK_RED_CHUNK       128
 /* The longest line, of cols cut into tiles. */
 #define WICK_RED_LINE        512
+/* Units that are turned at a time, where an input lies across them: a line of memory. */
+#define WICK_RED_TURNED      16
 /* Entries of a stack of partial results that are combined pairwise: one per bit of a count. */
 #define WICK_RED_CHUNK_DEPTH 5
 #define WICK_RED_UNIT_DEPTH  40

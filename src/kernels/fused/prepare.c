@@ -12,7 +12,9 @@
  * dim; in_run, out_run: elements of the space that are contiguous in memory; space: the first dim of the space that
  * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
  * space are stored over; reach: see native.c; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches; far: the
- * input of a reduction, which it is of as it is, comes from memory; planes: a unit is a column whose elements lie together. */
+ * input of a reduction, which it is of as it is, comes from memory; planes: a unit is a column whose elements lie together;
+ * turned: inputs whose units lie beside each other, of which the buffer holds some, turned. */
+#include "kernels/fused/fused.h"
 #include "kernels/fused/programs.h"
 #include "kernels/tuning.h"
 
@@ -32,6 +34,8 @@
 /* A block spans many rows unless rows are at least this long: then it ends where they end, and they are used in place.
  */
 #define RUN_MIN            128
+/* Bytes of units that are turned at a time, at most. */
+#define TURNED_BYTES (256 << 10)
 /* Shorter planes are turned. The most lanes of one: a chunk of them is a block. */
 #define PLANE_MIN   32
 #define PLANE_LANES 8
@@ -147,6 +151,14 @@ static int assign_slots(wick_fused *f) {
     return slots;
 }
 
+/* Units that lie beside each other, each with its elements apart, as channels do that come last: some at a time are turned, as long as they stay in L2. */
+static bool lies_across(const wick_fused *f, int i) {
+    const wick_fused_layout *l = &f->layout;
+    const int64_t *s = f->in[i].strides, size = (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
+    if (!f->reduces || l->mode != WICK_FUSED_LONG || l->planes || l->tiles != 1 || l->cols != 1 || f->n_red != 1 || l->n_unit == 0) return false;
+    return l->in_kind[i] == WICK_FUSED_WALK && wick_fused_native((wick_dtype)f->in[i].dtype) && s[l->n_unit - 1] == 1 && s[l->space] > 1 && WICK_RED_TURNED * l->reduced * size <= TURNED_BYTES;
+}
+
 /* Kind, run and period of every input over the space of dims [space, rank). */
 static void classify(wick_fused *f, int64_t block_max) {
     wick_fused_layout *l = &f->layout;
@@ -166,6 +178,9 @@ static void classify(wick_fused *f, int64_t block_max) {
                         : still >= RUN_MIN && l->tiles == 1            ? WICK_FUSED_STILL
                                                                        : WICK_FUSED_WALK;
         if (l->in_kind[i] == WICK_FUSED_STILL) l->in_run[i] = still;
+        if (!lies_across(f, i)) continue;
+        l->turned |= (uint32_t)1 << i;
+        l->in_run[i] = l->reduced;
     }
     for (int i = 0; i < f->n_out; i++) l->out_run[i] = linear_run(f->dims, f->out[i].strides, l->space, f->rank);
 }
@@ -174,6 +189,7 @@ static void classify(wick_fused *f, int64_t block_max) {
 static int64_t buffer_items(const wick_fused *f, int i) {
     const wick_fused_layout *l = &f->layout;
     const wick_dtype dtype = (wick_dtype)f->in[i].dtype;
+    if (l->turned >> i & 1) return WICK_RED_TURNED * l->reduced;
     switch (l->in_kind[i]) {
     case WICK_FUSED_UNUSED:
         return 0;
@@ -454,6 +470,10 @@ void wick_fused_prepare(wick_fused *f) {
     if (f->reduces) plan_reduction(f, result_size);
     classify(f, f->block);
     if (f->reduces) {
+        if (l->turned) { /* tasks of whole lines */
+            l->task_items = ceil_div(l->task_items, WICK_RED_TURNED) * WICK_RED_TURNED;
+            f->tasks = ceil_div(l->units, l->task_items);
+        }
         plan_results(f);
         wick_native_reach(f);
     } else {
