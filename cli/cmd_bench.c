@@ -233,7 +233,7 @@ static int run_all(bench_results *all, const cli_options *o, const int *threads,
     progress_line progress = {.on = !o->quiet && talk_columns(stderr) > 0, .rows = all->n};
     int code = check_counters(o, no_counters, sizeof no_counters);
     for (int t = 0; code == CLI_OK && t < n_threads; t++) {
-        ceiling_pin(threads[t] == 1 ? ceiling_cpus() - 1 : -1);
+        ceiling_pin(threads[t], -1);
         roof *ceilings = &all->roofs[all->n_roofs++];
         roof_measure(ceilings, threads[t], o->time > 0 ? SIZE_MAX : ROOF_BRIEF);
         if (!o->json) {
@@ -262,7 +262,7 @@ static int run_all(bench_results *all, const cli_options *o, const int *threads,
 static int run_alone(const bench_results *all, const cli_options *o) {
     bool ok = true;
     for (int i = 0; i < all->n; i++) {
-        if (i == 0 || all->at[i].threads != all->at[i - 1].threads) ceiling_pin(all->at[i].threads == 1 ? ceiling_cpus() - 1 : -1);
+        if (i == 0 || all->at[i].threads != all->at[i - 1].threads) ceiling_pin(all->at[i].threads, -1);
         ok = alone_run(&all->at[i], size_of_key(&all->at[i]), o->runs, o->json) && ok;
     }
     return ok ? CLI_OK : CLI_FAILED;

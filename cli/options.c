@@ -225,7 +225,7 @@ static const option_row rows[] = {
      "end with an error after that time; without it inspect and verify after 120, while in run opening a file may take an hour, and its graph too"},
     {"list", "", FLAG, B, "", AT(list), 0, 0, FORGET, "show the rows and their sizes, and measure none"},
     {"size", "LIST", TEXT, B, "1K,64K,16M", AT(sizes), 0, 0, FORGET, "elements, of rows that come in several sizes"},
-    {"threads", "LIST", TEXT, B, "1", AT(thread_counts), 0, 0, FORGET, "numbers of threads, one after the other: 1,2. One thread is kept on one CPU, and its time is what it computed"},
+    {"threads", "LIST", TEXT, B, "1", AT(thread_counts), 0, 0, FORGET, "numbers of threads, one after the other: 1,2. They, and peers, are kept on as many CPUs; one thread's time is what it computed"},
     {"time", "S", REAL, W, "1", AT(time), 0, 1e6, FORGET, "seconds of running, at most 101 times"},
     {"time", "S", REAL, B, "1", AT(time), 0, 1e6, FORGET, "seconds for a row at most; a quarter of it will do where the median is known within 1 %; 0: a glance at each, and at the ceilings"},
     {"peers", "PYTHON", TEXT, B, "", AT(peers), 0, 0, FORGET,

@@ -237,18 +237,14 @@ static cpu_set_t allowed_cpus(void) {
     if (!known) CPU_SET(0, &cpus);
     return cpus;
 }
-int ceiling_cpus(void) {
+void ceiling_pin(int threads, int number) {
     const cpu_set_t cpus = allowed_cpus();
-    return CPU_COUNT(&cpus);
-}
-void ceiling_pin(int i) {
-    const cpu_set_t cpus = allowed_cpus();
-    cpu_set_t one;
-    CPU_ZERO(&one);
+    const int count = CPU_COUNT(&cpus), n = threads < count ? threads : count;
+    cpu_set_t kept;
+    CPU_ZERO(&kept);
     for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &cpus) && seen++ == i) CPU_SET(cpu, &one);
-    if (i < 0) one = cpus;
-    if (CPU_COUNT(&one)) (void)sched_setaffinity(0, sizeof one, &one);
+        if (CPU_ISSET(cpu, &cpus) && seen++ >= count - n && (number < 0 || seen - 1 == count - n + number % n)) CPU_SET(cpu, &kept);
+    if (CPU_COUNT(&kept)) (void)sched_setaffinity(0, sizeof kept, &kept);
 }
 
 /* Of this thread: other programs don't lengthen it. */
@@ -298,7 +294,7 @@ static void *run_part(void *user) {
     part *p = user;
     pthread_mutex_lock(p->gate);
     pthread_mutex_unlock(p->gate);
-    ceiling_pin(p->number % ceiling_cpus());
+    ceiling_pin(p->threads, p->number);
     for (int round = 0; round < ROUNDS; round++) {
         pthread_barrier_wait(p->barrier);
         const double start = now();

@@ -21,8 +21,7 @@ const char *ceiling_access_name(ceiling_access access);
 /* `bytes` in all, each of the threads in its own part of them. */
 double ceiling_memory_rate(ceiling_access access, const char *tier, int threads, size_t bytes);
 
-/* CPUs this process may use, or of the first n of them one for each thread: pins the calling thread to number i. */
-int ceiling_cpus(void);
-void ceiling_pin(int i);
+/* Keeps the calling thread, and what it starts from now on, on the last `threads` CPUs that this process may use; number >= 0: on that one of them. */
+void ceiling_pin(int threads, int number);
 
 #endif
