@@ -154,6 +154,7 @@ enum { INT8_MR = 6, INT8_VEC_BYTES = 32 };
 #define INT8_TILE_TEXT "_6x8_"
 enum { INT8_MR = 6, INT8_VEC_BYTES = 16 };
 #endif
+enum { INT8_OUTPUTS = 8 }; /* side by side, if each channel is on its own */
 enum { PAIRS_MR = INT8_MR, PAIRS_NR = INT8_VEC_BYTES / 2 };
 typedef int32_t int8_sums __attribute__((vector_size(INT8_VEC_BYTES)));
 
@@ -217,6 +218,7 @@ INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) { ret
 INT8_INLINE void put_bytes(uint8_t *to, int8_sums x, int64_t n) {
     const __m128i bytes = _mm512_cvtepi32_epi8((__m512i)x);
     if (n >= 16) _mm_storeu_si128((__m128i *)(void *)to, bytes);
+    else if (n == 8) _mm_storel_epi64((__m128i *)(void *)to, bytes);
     else _mm_mask_storeu_epi8(to, (__mmask16)((1u << n) - 1), bytes);
 }
 #else
@@ -264,31 +266,35 @@ typedef int8_reals int8_any_reals __attribute__((aligned(4), may_alias));
 #define INT8_AT(p) (*(const int8_any *)(const void *)(p))
 #define INT8_REALS_AT(p) (*(const int8_any_reals *)(const void *)(p))
 
-/* Whole vectors of sums and of what stands by columns are there, also behind the last column. Rounded to nearest even by adding 1.5 2^23, in whose last bits
- * the number then is; bounds are far below that. */
-static inline __attribute__((always_inline)) void finish_rows(const wick_int8_finish *f, const wick_int8_result result, const bool with_rows) {
+/* A vector of columns from j on, n of them. Whole vectors of sums and of what stands by columns are there, also behind the last column. Rounded to nearest
+ * even by adding 1.5 2^23, in whose last bits the number then is; bounds are far below that. */
+static inline __attribute__((always_inline)) void finish_columns(const wick_int8_finish *f, int64_t j, const int64_t n, const wick_int8_result result, const bool with_rows) {
     enum { L = INT8_VEC_BYTES / 4 };
     const float magic = 12582912.0f;
     const int8_reals low = (int8_reals){0} + f->low, high = (int8_reals){0} + f->high;
-    const int8_sums point = (int8_sums){0} + (f->point - 0x4b400000);
-    for (int64_t i = 0; i < f->rows; i++) {
-        const int32_t *s = f->sums + i * f->sums_row;
-        const int8_sums row = (int8_sums){0} + (with_rows ? f->row_sums[i] : 0);
-        char *c = (char *)f->c + i * f->c_row * (result < WICK_INT8_U8 ? 4 : 1);
-        for (int64_t j = 0; j < f->cols; j += L) {
-            const int64_t n = f->cols - j;
-            int8_sums x = INT8_AT(s + j) + INT8_AT(f->offset + j);
-            if (with_rows) x -= INT8_AT(f->zero + j) * row;
-            if (result >= WICK_INT8_U8) {
-                const int8_reals y = held(INT8_REALS(x) * INT8_REALS_AT(f->scale + j), low, high);
-                put_bytes((uint8_t *)c + j, INT8_BITS(y + magic) + point, n);
-                continue;
-            }
-            if (result == WICK_INT8_F32) x = INT8_BITS(INT8_REALS(x) * INT8_REALS_AT(f->scale + j) + INT8_REALS_AT(f->bias + j));
-            if (L == 1 || n >= L) *(int8_any *)(void *)(c + 4 * j) = x;
-            else memcpy(c + 4 * j, &x, (size_t)n * 4);
+    const int8_sums point = (int8_sums){0} + (f->point - 0x4b400000), offset = INT8_AT(f->offset + j);
+    const int8_reals scale = INT8_REALS_AT(f->scale + j), bias = INT8_REALS_AT(f->bias + j);
+    const int64_t size = result < WICK_INT8_U8 ? 4 : 1, rows = f->rows, s_row = f->sums_row, c_row = f->c_row * size; /* which stores of bytes could change, to a compiler */
+    const int8_sums zero = INT8_AT((with_rows ? f->zero : f->offset) + j);
+    const int32_t *s = f->sums + j, *by = f->row_sums;
+    char *c = (char *)f->c + j * size;
+    for (int64_t i = 0; i < rows; i++, s += s_row, c += c_row) {
+        int8_sums x = INT8_AT(s) + offset;
+        if (with_rows) x -= zero * ((int8_sums){0} + by[i]);
+        if (result >= WICK_INT8_U8) {
+            put_bytes((uint8_t *)c, INT8_BITS(held(INT8_REALS(x) * scale, low, high) + magic) + point, n);
+            continue;
         }
+        if (result == WICK_INT8_F32) x = INT8_BITS(INT8_REALS(x) * scale + bias);
+        if (L == 1 || n >= L) *(int8_any *)(void *)c = x;
+        else memcpy(c, &x, (size_t)n * 4);
     }
+}
+static inline __attribute__((always_inline)) void finish_rows(const wick_int8_finish *f, const wick_int8_result result, const bool with_rows) {
+    enum { L = INT8_VEC_BYTES / 4 };
+    int64_t j = 0;
+    for (; j + L <= f->cols; j += L) finish_columns(f, j, L, result, with_rows);
+    if (j < f->cols) finish_columns(f, j, f->cols - j, result, with_rows);
 }
 static void finish(const wick_int8_finish *f) {
     const wick_int8_result result = f->result < WICK_INT8_U8 ? f->result : WICK_INT8_U8; /* bytes are bytes */

@@ -48,23 +48,25 @@ static wick_int8_tile_fn *const INT8_NAME(tiles)[] = {INT8_TILES(INT8_TILE, 1) I
 
 /* Each channel on its own: a vector of them, for a few outputs side by side. */
 INT8_TARGET INT8_INLINE void INT8_NAME(some_dots)(const wick_int8_dots *t, int64_t x, int64_t c, const int outputs) {
-    INT8_NAME(vec) acc[4];
-    const char *const v = (const char *)t->v + x * t->step + 4 * c, *w = (const char *)t->w + 4 * c;
+    INT8_NAME(vec) acc[INT8_OUTPUTS];
+    const int64_t step = t->step, channels = t->channels;
+    const char *const v = (const char *)t->v + x * step + 4 * c, *w = (const char *)t->w + 4 * c;
     INT8_UNROLL
     for (int i = 0; i < outputs; i++) acc[i] = (INT8_NAME(vec)){0};
-    for (int64_t k = 0; k < t->taps; k++, w += 4 * t->channels) {
+    for (int64_t k = 0; k < t->taps; k++, w += 4 * channels) {
         const INT8_NAME(vec) by = *(const INT8_NAME(vecu) *)(const void *)w;
         const char *const at = v + t->tap[k];
         INT8_UNROLL
-        for (int i = 0; i < outputs; i++) acc[i] = INT8_DOT(acc[i], *(const INT8_NAME(vecu) *)(const void *)(at + i * t->step), by);
+        for (int i = 0; i < outputs; i++) acc[i] = INT8_DOT(acc[i], *(const INT8_NAME(vecu) *)(const void *)(at + i * step), by);
     }
     INT8_UNROLL
-    for (int i = 0; i < outputs; i++) *(INT8_NAME(vecu) *)(t->sums + (x + i) * t->channels + c) = acc[i];
+    for (int i = 0; i < outputs; i++) *(INT8_NAME(vecu) *)(t->sums + (x + i) * channels + c) = acc[i];
 }
 INT8_TARGET static void INT8_NAME(dots)(const wick_int8_dots *t) {
     enum { L = (int)(sizeof(INT8_NAME(vec)) / 4) };
     for (int64_t c = 0; c < t->channels; c += L) {
         int64_t x = 0;
+        for (; x + INT8_OUTPUTS <= t->outputs; x += INT8_OUTPUTS) INT8_NAME(some_dots)(t, x, c, INT8_OUTPUTS);
         for (; x + 4 <= t->outputs; x += 4) INT8_NAME(some_dots)(t, x, c, 4);
         for (; x < t->outputs; x++) INT8_NAME(some_dots)(t, x, c, 1);
     }
