@@ -132,14 +132,14 @@ void wick_int8_prepare(wick_int8 *p) {
     p->own = packs_its_own(p) && panels >= across / 2;
     if (p->own) {
         p->rows = p->m;
-        across = WICK_MIN(across, panels);
+        across = WICK_MIN(across, p->in_place ? panels : ceil_div(panels, 2)); /* each task lays out A */
     } else { /* Rows are cut so that a task has enough to do, goes over a panel of B some times, and lays out no more than stays in a cache; then columns. */
         const int64_t most = WICK_MAX(q->mr, p->in_place ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
         p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, task_work / row_work));
         p->rows = WICK_MAX(p->rows, INT8_TILES * q->mr);
         p->rows = WICK_MIN(WICK_MIN(most, ceil_div(p->rows, q->mr) * q->mr), p->m);
         p->rows = ceil_div(p->m, ceil_div(p->m, p->rows));
-        across = (int64_t)WICK_MIN((double)panels, 1 + row_work * (double)p->rows / task_work);
+        across = (int64_t)WICK_MIN((double)(p->in_place ? panels : ceil_div(panels, 4)), 1 + row_work * (double)p->rows / task_work);
     }
     p->cols = ceil_div(panels, across) * q->nr;
     p->tasks = ceil_div(p->m, p->rows) * ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1);

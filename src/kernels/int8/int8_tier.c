@@ -386,16 +386,25 @@ QUADS_TARGET static int32_t row_quads(int64_t k, int64_t padded, bool is_signed,
     typedef int32_t loose __attribute__((vector_size(INT8_VEC_BYTES), aligned(1), may_alias));
     const uint8_t *from = src, flip = is_signed ? 0x80 : 0;
     const int8_sums flips = (int8_sums){0} + (int32_t)(flip * 0x01010101u), ones = (int8_sums){0} + 0x01010101;
-    int8_sums sums = {0};
+    int8_sums sums[4] = {{0}}; /* each waits for itself only */
     uint8_t *to = dst;
     int64_t p = 0;
+    for (; p + 4 * INT8_VEC_BYTES <= k; p += 4 * INT8_VEC_BYTES) {
+        INT8_UNROLL
+        for (int i = 0; i < 4; i++) {
+            const int8_sums x = *(const loose *)(const void *)(from + p + i * INT8_VEC_BYTES) ^ flips;
+            *(loose *)(void *)(to + p + i * INT8_VEC_BYTES) = x;
+            sums[i] = QUADS_DOT(sums[i], x, ones);
+        }
+    }
     for (; p + INT8_VEC_BYTES <= k; p += INT8_VEC_BYTES) {
         const int8_sums x = *(const loose *)(const void *)(from + p) ^ flips;
         *(loose *)(void *)(to + p) = x;
-        sums = QUADS_DOT(sums, x, ones);
+        sums[0] = QUADS_DOT(sums[0], x, ones);
     }
+    const int8_sums all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     int32_t sum = 0;
-    for (int i = 0; i < INT8_VEC_BYTES / 4; i++) sum += sums[i];
+    for (int i = 0; i < INT8_VEC_BYTES / 4; i++) sum += all[i];
     for (; p < k; p++) sum += to[p] = from[p] ^ flip;
     memset(to + k, 0, (size_t)(padded - k));
     return sum;
