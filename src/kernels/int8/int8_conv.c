@@ -31,6 +31,9 @@ static woven woven_of(const wick_int8 *p) {
 static int64_t woven_pixels(const wick_int8 *p, const woven *w, int64_t outputs) { return (outputs - 1) * p->stride[2] + (w->taps_x - 1) * w->step_x + 1; }
 static int64_t woven_bytes(const wick_int8 *p, const woven *w) { return (int64_t)WICK_ALIGN_UP(woven_pixels(p, w, p->task_x) * p->groups * 4 + CONV_WOVEN_SLACK, WICK_ALIGN); }
 
+/* Bytes behind lines that are read too, as the last steps of pieces or taps, and met by zeros: zeros as well, so that nothing depends on what was there. */
+static int64_t slack_of(const wick_int8 *p) { return CONV_SLACK + (p->depthwise && woven_of(p).along_x ? p->kernel->group * p->dilation[2] * pixel_of(p) : 0); }
+
 /* Outputs of a task: about `want`, lines of them if possible. */
 static void cut(wick_int8 *p, int64_t want) {
     p->task_x = p->out[2];
@@ -88,7 +91,7 @@ void wick_int8_conv_prepare(wick_int8 *p) {
     p->scratch_pack = taps > 1 && !p->depthwise ? WICK_ALIGN_UP((size_t)(q->nr * p->k), WICK_ALIGN) : 0;
 
     at = 0;
-    if (!p->in_place) reserve(&at, (size_t)laid_bytes(p) + CONV_SLACK + (w.along_x ? (size_t)(q->group * p->dilation[2] * pixel_of(p)) : 0));
+    if (!p->in_place) reserve(&at, (size_t)(laid_bytes(p) + slack_of(p)));
     if (p->depthwise) {
         p->at_raw = reserve(&at, (size_t)(w.sets * woven_bytes(p, &w)));
         p->at_tile = reserve(&at, (size_t)WICK_MAX(CONV_SUMS, 4 * p->packed_width) * sizeof(int32_t));
@@ -154,11 +157,13 @@ static void lay_out(const wick_int8 *p, const uint8_t *image, const block *b, co
     const wick_int8_kernel *q = p->kernel;
     const int64_t lines = plane_lines(p, b->y1 - b->y0), pixels = line_pixels(p, b->x1 - b->x0), x = b->x0 * p->stride[2] - p->pad[2], y = b->y0 * p->stride[1] - p->pad[1];
     const int64_t left = WICK_MIN(WICK_MAX(-x, 0), pixels), right = WICK_MIN(WICK_MAX(p->in[2] - x, left), pixels), pixel = p->groups * p->ci, pitch = pitch_of(p);
+    const int64_t bytes = pixels * pixel_of(p), slack = slack_of(p);
     const bool moved = q->group == 4 && p->a_signed;
     const int value = wick_int8_byte(d->a_zero, p->a_signed, 0) + (moved ? 128 : 0);
     for (int64_t tz = 0; tz < p->kernel_dims[0]; tz++)
         for (int64_t i = 0; i < lines; i++, laid += pitch) {
             const int64_t z = b->z * p->stride[0] - p->pad[0] + tz * p->dilation[0];
+            memset(laid + bytes, 0, (size_t)slack); /* the next line is written over it */
             if (z < 0 || z >= p->in[0] || y + i < 0 || y + i >= p->in[1]) {
                 fill(p, laid, pixels, value);
                 continue;
