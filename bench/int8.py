@@ -4,7 +4,9 @@
     python3 -P bench/int8.py BUILD [--models DIR] [arguments of bench/onnx.py]
 
 needs onnxruntime, onnx and numpy. Writes models to a temporary folder and has bench/onnx.py race them: f32_* in floats, int8_* the same in integers
-(MatMulInteger, QLinearConv), qdq_* whole networks.
+(MatMulInteger, QLinearConv), qdq_* whole networks. Outputs of these are compared to one step of their quantiser: ONNX Runtime with its default
+optimisations departs from what the ONNX operators say by so much (its softmax of bytes, QLinearSoftmax, in resnet8 and mobilenetv1_025; one of 18,432
+results of a convolution there), while Wick gives what onnx.reference and ONNX Runtime without optimisations give.
 """
 import logging, os, subprocess, sys, tempfile
 

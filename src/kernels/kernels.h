@@ -195,6 +195,8 @@ typedef struct wick_int8 {
     size_t packed, scratch_pack, scratch; /* packed: bytes of one B */
     int64_t rows, cols, padded; /* of a task; of k */
     bool in_place, row_sums, depthwise;
+    int64_t pieces, piece; /* of a row of A, and elements of one, as tiles read it */
+    int64_t task_y, task_x, fold, packed_width; /* convolutions but AMX's: outputs of a task; depthwise: pixels that a vector of channels holds; columns that are packed */
     bool few; /* rows, for which nothing is packed: wick_int8_run reads d->b and what stands by columns */
     bool own; /* there is no stage 0: a task of wick_int8_run packs the panels of d->b that it takes */
     size_t at_columns, at_sums, at_tile, at_taps, at_raw, at_panel;

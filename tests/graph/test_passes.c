@@ -557,6 +557,39 @@ TEST(quantize_moves_bytes_where_both_sides_have_one_scale) {
     bench_close(&b);
 }
 
+/* Only where one scale above 0 is on both sides. */
+TEST(quantize_pools_bytes_without_their_scale) {
+    bench b;
+    bench_open(&b);
+    const wick_pool_options o = {.kernel = {2}};
+    wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(1, 2, 6)), *s = number(b.ctx, WICK_F32, 0.5), *z = number(b.ctx, WICK_U8, 3), *negative = number(b.ctx, WICK_F32, -0.5);
+    wick_tensor *f = wick_dequantize(q, s, z, 0), *turned = wick_dequantize(q, negative, z, 0);
+    BENCH_COLLECT(&b, wick_quantize(wick_max_pool(f, &o), s, z, 0, WICK_U8), wick_quantize(wick_max_pool(turned, &o), negative, z, 0, WICK_U8),
+                  wick_quantize(wick_max_pool(f, &o), negative, z, 0, WICK_U8));
+    bench_pass(&b, wick_pass_quantize);
+    CHECK_INT(bench_count(&b, "quantize"), 2);
+    CHECK_INT(bench_count(&b, "max_pool"), 3);
+    bench_close(&b);
+}
+
+/* To the bit, and the numbers that only bytes have. */
+TEST(pooled_bytes_are_those_that_floats_give) {
+    bench b;
+    bench_open(&b);
+    uint8_t bytes[2 * 3 * 64];
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 37 + i / 7);
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+        const wick_dtype d = is_signed ? WICK_I8 : WICK_U8;
+        const wick_pool_options o = {.kernel = {3, 3}, .stride = {2, 2}, .pad = {1, 1}};
+        wick_tensor *q = wick_from(b.ctx, d, WICK_DIMS(2, 3, 8, 8), bytes), *s = number(b.ctx, WICK_F32, 0.013), *z = number(b.ctx, d, 7);
+        wick_tensor *x = wick_dequantize(q, s, z, 0), *pooled = wick_max_pool(x, &o), *want = wick_max_pool(wick_cast(q, WICK_F32), &o);
+        double differ = -1;
+        CHECK_INT(wick_item(wick_count_nonzero(wick_ne(wick_cast(wick_quantize(pooled, s, z, 0, d), WICK_F32), want), WICK_ALL_AXES, false), &differ), WICK_OK);
+        CHECK(differ == 0);
+    }
+    bench_close(&b);
+}
+
 TEST(expand_quantize_writes_out_what_is_left) {
     bench b;
     bench_open(&b);

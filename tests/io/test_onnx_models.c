@@ -69,14 +69,16 @@ static void run_compiled(wick_context *ctx, wick_onnx *onnx, const char *name, c
         for (int d = 0; d < s.rank; d++) n *= s.dims[d];
         results[i] = calloc(1, wick_dtype_bytes(s.dtype, n) + 1);
     }
-    int conv = 0, matmul = 0;
+    int conv = 0, matmul = 0, copied = 0;
     for (int i = 0; i < wick_plan_get_info(plan).kernels; i++) {
         const char *kernel = wick_plan_kernel_at(plan, i).name;
         conv += !strncmp(kernel, "conv_int8", 9);
         matmul += !strncmp(kernel, "matmul_int8", 11);
+        copied += !strcmp(kernel, "copy") && wick_plan_kernel_at(plan, i).result.dtype == WICK_F32;
     }
     if (!strncmp(name, "quant_", 6)) /* with three convolutions and a product: in integers, all of them */
         CHECK_MSG(conv == 3 && matmul == 1, "%s: %d convolutions and %d products in integers", name, conv, matmul);
+    if (!strncmp(name, "quant_qdq_", 10)) CHECK_MSG(!copied, "%s: what is reshaped between a dequantise and a quantise node of one scale is floats", name);
     status = wick_run(ws, data, results);
     CHECK_MSG(status == WICK_OK, "%s: as one plan: %s", name, wick_workspace_error(ws));
     for (int i = 0; i < n_out && status == WICK_OK; i++) {

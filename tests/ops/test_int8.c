@@ -56,7 +56,7 @@ TEST(extensions_are_read_from_their_bits) {
     wick_extensions_mask(~0u);
 }
 
-enum { MOST = 70000 };
+enum { MOST = 160000 };
 static int a_values[MOST], b_values[MOST];
 static const wick_dtype both[] = {WICK_U8, WICK_I8};
 
@@ -158,21 +158,51 @@ TEST(sums_of_batches_are_exact_for_any_number_of_threads) {
     wick_extensions_mask(~0u);
 }
 
+typedef struct conv_case {
+    int64_t x[5], w[5]; /* of rank 4 where the last is 0 */
+    wick_conv_options o;
+} conv_case;
+static wick_tensor *conv_input(wick_context *ctx, wick_dtype d, const int64_t *dims, int *values) { return bytes(ctx, d, dims[4] ? 5 : 4, dims, values); }
+
 /* Against the convolution in f64, whose sums of such numbers are exact, over x whose padding is the zero point. */
+static void check_sums(const conv_case *c, int kind, wick_context *ctx, const way *w, int number) {
+    const wick_dtype dx = both[kind & 1], dw = both[kind >> 1 & 1];
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_tensor *x = conv_input(ctx, dx, c->x, a_values), *k = conv_input(ctx, dw, c->w, b_values);
+    int zeros[512];
+    wick_int8_options o = {.a_zero = kind & 4 ? byte(ctx, dx, 77) : NULL, .b_zero = kind & 8 ? bytes(ctx, dw, 1, c->w, zeros) : NULL};
+    wick_tensor *fx = wick_cast(x, WICK_F64), *fk = wick_cast(k, WICK_F64);
+    if (o.a_zero) fx = wick_sub(fx, wick_constant(ctx, WICK_F64, 77));
+    if (o.b_zero) fk = wick_sub(fk, wick_reshape(wick_cast(o.b_zero, WICK_F64), c->w[4] ? 5 : 4, (int64_t[]){c->w[0], 1, 1, 1, 1}));
+    wick_tensor *want = wick_cast(wick_conv(fx, fk, NULL, &c->o), WICK_I32), *got = wick_int8_conv(x, k, &c->o, &o);
+    double differ = -1;
+    const wick_status status = wick_item(wick_count_nonzero(wick_ne(got, want), WICK_ALL_AXES, false), &differ);
+    CHECK_MSG(status == WICK_OK && differ == 0, "%s %x, case %d, kind %d: %g differ (%s)", wick_tier_name(w->tier), w->extensions, number, kind, differ, status ? wick_context_error(ctx) : "");
+    wick_scope_close(&scope);
+}
 TEST(sums_of_convolutions_are_exact_for_every_sign_zero_point_and_tier) {
-    static const struct {
-        int64_t x[4], w[4];
-        wick_conv_options o;
-    } cases[] = {
+    static const conv_case cases[] = {
         {{1, 3, 7, 9}, {5, 3, 3, 3}, {.pad = {1, 1}}},
         {{2, 16, 8, 8}, {40, 16, 3, 3}, {.pad = {1, 1}, .stride = {2, 1}}},
         {{1, 8, 6, 5}, {33, 8, 1, 1}, {.groups = 1}},
         {{1, 8, 6, 5}, {6, 4, 1, 1}, {.groups = 2}},
         {{2, 6, 9, 9}, {6, 3, 3, 2}, {.groups = 2, .dilation = {2, 3}, .pad = {2, 3}, .pad_end = {-1, 0}}},
-        {{1, 70, 8, 9}, {70, 1, 3, 3}, {.groups = 70, .pad = {1, 1}, .stride = {1, 2}}},
-        {{1, 4, 5, 6}, {12, 1, 2, 3}, {.groups = 4}},
         {{1, 4, 4, 4}, {4, 4, 4, 4}, {.groups = 1}},
         {{1, 64, 4, 4}, {64, 64, 3, 3}, {.pad = {1, 1}}},
+        {{1, 5, 9, 20}, {7, 5, 2, 3}, {.stride = {1, 2}}},                          /* no padding, runs that are no whole steps */
+        {{1, 6, 8, 30}, {40, 6, 3, 5}, {.dilation = {1, 2}, .pad = {1, 9}}},        /* more padding than a task has outputs */
+        {{1, 3, 4, 5, 6}, {9, 3, 2, 3, 2}, {.pad = {1, 0, 1}, .stride = {2, 1, 1}}}, /* planes */
+        {{1, 2, 5, 6, 7}, {2, 1, 3, 2, 3}, {.groups = 2, .pad = {1, 1, 1}}},
+        /* each channel on its own: fewer than a vector has and a part of it, or not; more; lines of taps, and one */
+        {{1, 70, 8, 9}, {70, 1, 3, 3}, {.groups = 70, .pad = {1, 1}, .stride = {1, 2}}},
+        {{1, 4, 5, 6}, {12, 1, 2, 3}, {.groups = 4}},
+        {{2, 8, 6, 13}, {8, 1, 3, 3}, {.groups = 8, .pad = {1, 1}}},
+        {{1, 4, 6, 11}, {4, 1, 5, 5}, {.groups = 4, .pad = {2, 2}}},
+        {{1, 2, 3, 21}, {2, 1, 3, 2}, {.groups = 2, .pad = {1, 1}}},
+        {{1, 3, 6, 7}, {3, 1, 3, 3}, {.groups = 3, .dilation = {2, 2}, .pad = {2, 2}}},
+        {{1, 24, 9, 10}, {24, 1, 6, 3}, {.groups = 24, .pad = {3, 1}, .stride = {2, 2}}},
+        {{1, 20, 1, 40}, {20, 1, 1, 7}, {.groups = 20, .pad = {0, 3}}},
+        {{1, 16, 2, 40}, {16, 1, 1, 9}, {.groups = 16, .dilation = {1, 3}, .stride = {1, 2}, .pad = {0, 4}}},
     };
     const wick_tier before = wick_tier_current();
     way all[8];
@@ -181,20 +211,94 @@ TEST(sums_of_convolutions_are_exact_for_every_sign_zero_point_and_tier) {
         take(&all[w]);
         wick_context *ctx = context();
         for (size_t s = 0; s < WICK_COUNTOF(cases); s++)
-            for (int kind = 0; kind < 16; kind++) {
-                const wick_dtype dx = both[kind & 1], dw = both[kind >> 1 & 1];
+            for (int kind = 0; kind < 16; kind++) check_sums(&cases[s], kind, ctx, &all[w], (int)s);
+        wick_context_free(&ctx);
+    }
+    wick_tier_force(before);
+    wick_extensions_mask(~0u);
+}
+
+/* Tasks of a few lines, of parts of a line, of some of the columns. */
+TEST(sums_of_convolutions_are_exact_however_they_are_cut) {
+    static const conv_case cases[] = {
+        {{1, 20, 24, 24}, {70, 20, 3, 3}, {.pad = {1, 1}}},
+        {{1, 16, 3, 400}, {20, 16, 3, 3}, {.pad = {1, 1}, .stride = {1, 2}}},
+        {{2, 40, 10, 30}, {64, 40, 1, 1}, {.groups = 1}},
+        {{1, 36, 20, 20}, {36, 1, 3, 3}, {.groups = 36, .pad = {1, 1}}},
+        {{1, 8, 4, 700}, {8, 1, 3, 3}, {.groups = 8, .pad = {1, 1}}},
+        {{1, 24, 9, 9}, {48, 12, 3, 3}, {.groups = 2, .pad = {1, 1}}},
+        {{1, 512, 1, 300}, {512, 1, 1, 3}, {.groups = 512, .pad = {0, 1}}}, /* lines that are too long for a task */
+    };
+    const wick_tier before = wick_tier_current();
+    const wick_tuning small = {.int8_task_work = 50000, .parallel_flops = 1000};
+    way all[8];
+    const int n_ways = ways(all);
+    for (int w = 0; w < n_ways; w++) {
+        take(&all[w]);
+        wick_context *ctx;
+        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 3, .tuning = &small}) == WICK_OK);
+        for (size_t s = 0; s < WICK_COUNTOF(cases); s++)
+            for (int kind = 0; kind < 16; kind += TEST_SANITIZED || all[w].tier == WICK_TIER_REF ? 5 : 1) check_sums(&cases[s], kind, ctx, &all[w], (int)s);
+        wick_context_free(&ctx);
+    }
+    wick_tier_force(before);
+    wick_extensions_mask(~0u);
+}
+
+/* Results of every kind, of as many channels as fill vectors and as do not, of the sums, which the tests above check. */
+TEST(results_of_convolutions_are_made_of_their_sums) {
+    static const conv_case cases[] = {
+        {{1, 8, 6, 7}, {8, 1, 3, 3}, {.groups = 8, .pad = {1, 1}}},   {{1, 21, 6, 7}, {21, 1, 3, 3}, {.groups = 21, .pad = {1, 1}}},
+        {{1, 3, 9, 10}, {8, 3, 3, 3}, {.pad = {1, 1}, .stride = {2, 2}}}, {{1, 16, 5, 6}, {37, 16, 3, 3}, {.pad = {1, 1}}},
+        {{2, 16, 5, 6}, {64, 16, 1, 1}, {.groups = 1}},               {{1, 12, 5, 6}, {10, 6, 3, 3}, {.groups = 2, .pad = {1, 1}}},
+    };
+    const wick_tier before = wick_tier_current();
+    way all[8];
+    const int n_ways = ways(all);
+    for (int w = 0; w < n_ways; w++) {
+        take(&all[w]);
+        wick_context *ctx = context();
+        for (size_t s = 0; s < WICK_COUNTOF(cases); s++)
+            for (int kind = 0; kind < 24; kind++) {
+                const conv_case *c = &cases[s];
+                const wick_dtype dx = both[kind & 1], dw = both[kind >> 1 & 1], dy = both[kind % 3 % 2];
+                const int zero = dy == WICK_I8 ? -7 : 111, least = dy == WICK_I8 ? -128 : 0, channels = (int)c->w[0];
+                const float sx = 0.013f, sy = 2.1f;
+                float sw[64], real[64];
+                int32_t bias[64];
+                for (int j = 0; j < channels; j++) {
+                    sw[j] = 0.002f + 0.001f * (float)j;
+                    bias[j] = (int32_t)test_rand_int(-2000, 2000);
+                    real[j] = (float)bias[j] * (sx * sw[j]);
+                }
                 wick_scope *scope = wick_scope_open(ctx);
-                wick_tensor *x = bytes(ctx, dx, 4, cases[s].x, a_values), *k = bytes(ctx, dw, 4, cases[s].w, b_values);
-                int zeros[128];
-                wick_int8_options o = {.a_zero = kind & 4 ? byte(ctx, dx, 77) : NULL, .b_zero = kind & 8 ? bytes(ctx, dw, 1, cases[s].w, zeros) : NULL};
-                wick_tensor *fx = wick_cast(x, WICK_F64), *fk = wick_cast(k, WICK_F64);
-                if (o.a_zero) fx = wick_sub(fx, wick_constant(ctx, WICK_F64, 77));
-                if (o.b_zero) fk = wick_sub(fk, wick_reshape(wick_cast(o.b_zero, WICK_F64), WICK_DIMS(cases[s].w[0], 1, 1, 1)));
-                wick_tensor *want = wick_cast(wick_conv(fx, fk, NULL, &cases[s].o), WICK_I32), *got = wick_int8_conv(x, k, &cases[s].o, &o);
-                double differ = -1;
-                const wick_status status = wick_item(wick_count_nonzero(wick_ne(got, want), WICK_ALL_AXES, false), &differ);
-                CHECK_MSG(status == WICK_OK && differ == 0, "%s %x, case %d, kind %d: %g differ (%s)", wick_tier_name(all[w].tier), all[w].extensions, (int)s, kind, differ,
-                          status ? wick_context_error(ctx) : "");
+                wick_tensor *x = conv_input(ctx, dx, c->x, a_values), *k = conv_input(ctx, dw, c->w, b_values);
+                wick_int8_options o = {.a_zero = byte(ctx, dx, 77)};
+                const int32_t *sums = contents(wick_int8_conv(x, k, &c->o, &o));
+                o.a_scale = wick_constant(ctx, WICK_F32, (double)sx);
+                o.b_scale = wick_from(ctx, WICK_F32, WICK_DIMS(channels), sw);
+                const bool floats = kind % 3 == 2;
+                if (!floats) o.scale = wick_constant(ctx, WICK_F32, (double)sy), o.zero = byte(ctx, dy, zero);
+                o.bias = floats ? wick_from(ctx, WICK_F32, WICK_DIMS(channels), real) : wick_from(ctx, WICK_I32, WICK_DIMS(channels), bias);
+                if (kind & 4 && !floats) o.high = INFINITY;
+                wick_tensor *y = wick_int8_conv(x, k, &c->o, &o);
+                const void *got = contents(y);
+                CHECK_MSG(sums && got, "%s", wick_context_error(ctx));
+                const int64_t pixels = wick_tensor_count(y) / c->x[0] / channels;
+                for (int64_t i = 0; sums && got && i < wick_tensor_count(y); i++) {
+                    const int64_t j = i / pixels % channels;
+                    float want, have;
+                    if (floats) {
+                        want = (float)sums[i] * (sx * sw[j]) + real[j];
+                        have = ((const float *)got)[i];
+                    } else {
+                        want = (float)(sums[i] + bias[j]) * (sx * sw[j] / sy);
+                        want = nearbyintf(fmaxf(fminf(want, (float)(least + 255 - zero)), (float)(least - zero)));
+                        want = (kind & 4 ? fmaxf(want, 0) : want) + (float)zero;
+                        have = dy == WICK_I8 ? (float)((const int8_t *)got)[i] : (float)((const uint8_t *)got)[i];
+                    }
+                    CHECK_MSG(have == want, "%s %x, case %d, kind %d: number %d is %g, not %g", wick_tier_name(all[w].tier), all[w].extensions, (int)s, kind, (int)i, (double)have, (double)want);
+                }
                 wick_scope_close(&scope);
             }
         wick_context_free(&ctx);

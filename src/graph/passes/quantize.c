@@ -3,6 +3,7 @@
  *   quantize(clip(conv(dequantize(x), dequantize(w)) + bias))   one int8_conv or int8_matmul with a quantised result
  *   conv(dequantize(x), dequantize(w))                          one with a real result
  *   quantize(move(dequantize(q))), both with the same scale     move(q); nothing at all without a move between
+ *   quantize(max_pool(dequantize(q))), likewise                 max_pool(q), in floats that are whole numbers: no scale moves the largest
  *
  * Sums are then exact, where floats round; the scales are taken together before they meet the sum, and the bias is rounded to whole steps of the sum. A
  * quantised result may differ by one step where the real one lies near the middle between two; real results differ by rounding (docs/numerics.md). */
@@ -174,13 +175,26 @@ static wick_node *moved_bytes(wick_graph *graph, const wick_node *quantise) {
     return t->error ? NULL : t->value->node;
 }
 
+static wick_node *pooled_bytes(wick_graph *graph, const wick_node *quantise) {
+    const wick_value *v = quantise->in[0];
+    bytes b;
+    double scale;
+    if (v->id != 1 || v->node->op != &wick_op_max_pool || !undone(v->node->in[0], quantise, &b) || !number(quantise->in[1], &scale) || scale <= 0) return NULL;
+    wick_here(quantise->site);
+    wick_tensor *t = wick_cast(wick_tensor_new(graph->ctx, b.q), WICK_F32);
+    t = wick_record(NULL, &wick_op_max_pool, 1, &t, v->node->attr, v->node->attr_size);
+    t = wick_cast(wick_cast(t, WICK_I32), (wick_dtype)b.q->type.dtype);
+    return t->error ? NULL : t->value->node;
+}
+
 /* ---- ---- */
 
 static wick_node *with_quantised_result(wick_graph *graph, wick_node *node) {
     product p;
     if (node->op != &wick_op_quantize) return NULL;
-    wick_node *moved = moved_bytes(graph, node);
-    if (moved) return moved;
+    wick_node *made = moved_bytes(graph, node);
+    if (!made) made = pooled_bytes(graph, node);
+    if (made) return made;
     return !node->in[1]->type.rank && find_product(node->in[0], &p) ? integer_product(graph, &p, node) : NULL;
 }
 static wick_node *with_real_result(wick_graph *graph, wick_node *node) {

@@ -273,7 +273,8 @@ static void max_pool(onnx_call *c) {
     const bool direct = plain(&w);
     const wick_pool_options o = pool_options(&w, direct);
     wick_tensor *p = direct ? values : padded(values, &w, -INFINITY);
-    wick_onnx_set(c, 0, wick_cast(wick_max_pool(p, &o), dtype));
+    wick_tensor *largest = wick_max_pool(p, &o);
+    wick_onnx_set(c, 0, wick_tensor_dtype(largest) == dtype ? largest : wick_cast(largest, dtype));
     if (!wick_onnx_wants(c, 1)) return;
 
     /* Places in the padded dims become places in x's, and those of the whole tensor; column by column if so ordered. */

@@ -159,6 +159,33 @@ static int64_t transpose_threes_32(const uint32_t *s, int64_t s_step, uint32_t *
 }
 #endif
 
+/* The same of bytes: byte i of vector v is column (16 v + i) % 3 of row (16 v + i) / 3. */
+#ifdef __SSSE3__
+#define TRANSPOSE_3(v, c, i)    (16 * v + i) % 3 == c ? (16 * v + i) / 3 : 0x80
+#define TRANSPOSE_3X4(v, c, i)  TRANSPOSE_3(v, c, i), TRANSPOSE_3(v, c, i + 1), TRANSPOSE_3(v, c, i + 2), TRANSPOSE_3(v, c, i + 3)
+#define TRANSPOSE_3X16(v, c)    {TRANSPOSE_3X4(v, c, 0), TRANSPOSE_3X4(v, c, 4), TRANSPOSE_3X4(v, c, 8), TRANSPOSE_3X4(v, c, 12)}
+static int64_t transpose_threes_8(const uint8_t *s, int64_t s_step, uint8_t *d, int64_t rows) {
+    static const uint8_t from[3][3][16] = {{TRANSPOSE_3X16(0, 0), TRANSPOSE_3X16(0, 1), TRANSPOSE_3X16(0, 2)}, {TRANSPOSE_3X16(1, 0), TRANSPOSE_3X16(1, 1), TRANSPOSE_3X16(1, 2)},
+                                           {TRANSPOSE_3X16(2, 0), TRANSPOSE_3X16(2, 1), TRANSPOSE_3X16(2, 2)}};
+    int64_t i = 0;
+    for (; i + 16 <= rows; i += 16) {
+        __m128i x[3];
+        TRANSPOSE_UNROLL for (int c = 0; c < 3; c++) x[c] = transpose_load_16(s + i + c * s_step, 0);
+        TRANSPOSE_UNROLL for (int v = 0; v < 3; v++) {
+            __m128i y = _mm_setzero_si128();
+            TRANSPOSE_UNROLL for (int c = 0; c < 3; c++) y = _mm_or_si128(y, _mm_shuffle_epi8(x[c], transpose_load_16(from[v][c], 0)));
+            transpose_store_16(d + 3 * i + 16 * v, y);
+        }
+    }
+    return i;
+}
+#else
+static int64_t transpose_threes_8(const uint8_t *s, int64_t s_step, uint8_t *d, int64_t rows) {
+    (void)s, (void)s_step, (void)d, (void)rows;
+    return 0;
+}
+#endif
+
 /* Neighbouring blocks of rows read one line of each column. */
 #define TRANSPOSE_(bits, n, lines, past)                                                                                                     \
     for (; k + wide <= cols; k += wide) {                                                                                                    \
@@ -171,8 +198,9 @@ static int64_t transpose_threes_32(const uint32_t *s, int64_t s_step, uint32_t *
 #define TRANSPOSE(bits, n, lines)                                                                                                            \
     static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step, int64_t rows, int64_t cols, bool past) { \
         const int64_t wide = TRANSPOSE_BYTES * 8 / bits;                                                                                     \
-        if (bits == 32 && cols == 3 && d_step == 3) {                                                                                        \
-            const int64_t done = transpose_threes_32((const uint32_t *)s, s_step, (uint32_t *)d, rows);                                      \
+        if ((bits == 32 || bits == 8) && cols == 3 && d_step == 3) {                                                                         \
+            const int64_t done = bits == 8 ? transpose_threes_8((const uint8_t *)s, s_step, (uint8_t *)d, rows)                              \
+                                           : transpose_threes_32((const uint32_t *)s, s_step, (uint32_t *)d, rows);                          \
             s += done, d += 3 * done, rows -= done;                                                                                          \
         }                                                                                                                                    \
         int64_t k = 0;                                                                                                                       \

@@ -25,10 +25,11 @@ static const char *amx_refused(const wick_int8 *p) {
     if (p->m < INT8_AMX_ROWS) return "there are too few rows";
     return wick_amx_now() ? NULL : "this CPU has none, or the tier in use";
 }
-static const char *vnni_refused(void) {
+static const char *vnni_refused(const wick_int8 *p) {
     static const unsigned needs[WICK_TIER_COUNT] = {[WICK_TIER_AVX2] = WICK_AVX_VNNI, [WICK_TIER_AVX512] = WICK_AVX512_VNNI};
     const wick_tier tier = wick_tier_current();
     if (!int8_tiers[tier]->vnni.group) return "this tier has none";
+    if (p->depthwise && (!p->b_signed || p->has_b_zero)) return "weights less their zero points are no signed bytes";
     return wick_extensions() & needs[tier] ? NULL : "this CPU has none";
 }
 static const char *few_refused(const wick_int8 *p, const wick_int8_kernel *q) {
@@ -43,7 +44,7 @@ static const char *few_refused(const wick_int8 *p, const wick_int8_kernel *q) {
 static const wick_int8_kernel *kernel_now(wick_int8 *p) {
     const wick_int8_table *t = int8_tiers[wick_tier_current()];
     p->amx = amx_refused(p) ? NULL : wick_amx_now();
-    return p->amx ? &t->amx : vnni_refused() ? &t->plain : &t->vnni;
+    return p->amx ? &t->amx : vnni_refused(p) ? &t->plain : &t->vnni;
 }
 
 int wick_int8_rejected(const wick_int8 *p, wick_rejected *out) {
@@ -51,7 +52,7 @@ int wick_int8_rejected(const wick_int8 *p, wick_rejected *out) {
     if (wick_tier_current() == WICK_TIER_REF || !p->tasks) return 0;
     if (p->conv && !p->depthwise) out[n++] = (wick_rejected){"channel by channel (depthwise)", depthwise_refused(p)};
     if (!p->amx) out[n++] = (wick_rejected){"tiles of AMX", amx_refused(p)};
-    if (!p->amx && vnni_refused()) out[n++] = (wick_rejected){"dot products of quads (VNNI)", vnni_refused()};
+    if (!p->amx && vnni_refused(p)) out[n++] = (wick_rejected){"dot products of quads (VNNI)", vnni_refused(p)};
     if (!p->few) out[n++] = (wick_rejected){"one pass over B for few rows", few_refused(p, p->kernel)};
     return n;
 }
@@ -61,24 +62,15 @@ static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 
 /* ---- plan ----------------------------------------------------------------------------------------------------------------------- */
 
-/* What stands beside a packed B: by column, and for all. */
-typedef struct int8_columns {
-    int32_t *offset, *zero;
-    float *scale, *bias, *bounds; /* bounds: low, high */
-    int32_t *point;
-} int8_columns;
-
-static int64_t width_of(const wick_int8 *p) { return p->depthwise ? p->groups : (int64_t)WICK_ALIGN_UP(p->n, p->kernel->nr); }
-/* Of n columns; where it begins is in memory or scratch that is packed to. */
-static size_t columns_bytes(int64_t n) { return (size_t)(4 * n + 3) * sizeof(int32_t); }
-static int8_columns columns_at(const wick_int8 *p, void *packed, int64_t n) {
+static int64_t width_of(const wick_int8 *p) { return (int64_t)WICK_ALIGN_UP(p->n, p->kernel->nr); }
+size_t wick_int8_columns_bytes(int64_t n) { return (size_t)(4 * n + 3) * sizeof(int32_t); }
+int8_columns wick_int8_columns_at(const wick_int8 *p, void *packed, int64_t n) {
     int32_t *at = (int32_t *)(void *)((char *)packed + p->at_columns);
     return (int8_columns){at, at + n, (float *)(void *)(at + 2 * n), (float *)(void *)(at + 3 * n), (float *)(void *)(at + 4 * n), at + 4 * n + 2};
 }
-static int8_columns columns_of(const wick_int8 *p, void *packed) { return columns_at(p, packed, width_of(p)); }
 
 /* Quads take A unsigned and B signed, a few rows B signed: the others are moved by so much. */
-static bool moves(const wick_int8 *p) { return p->kernel->group == 4 && !p->kernel->any_sign && !p->depthwise; }
+static bool moves(const wick_int8 *p) { return p->kernel->group == 4 && !p->kernel->any_sign; }
 static int32_t moved_a(const wick_int8 *p) { return moves(p) && p->a_signed ? 128 : 0; }
 static int32_t moved_b(const wick_int8 *p) { return (moves(p) || p->few) && !p->b_signed ? -128 : 0; }
 
@@ -102,12 +94,16 @@ void wick_int8_prepare(wick_int8 *p) {
     p->tasks = p->tasks_pack = 0;
     p->packed = p->scratch = p->scratch_pack = 0;
     p->few = !few_refused(p, q);
-    const int64_t taps = p->conv ? product(p->kernel_dims) : 1;
     p->row_sums = !p->depthwise && (p->has_b_zero || moved_b(p));
-    p->padded = (int64_t)WICK_ALIGN_UP(p->k, q->along);
+    p->padded = p->piece = (int64_t)WICK_ALIGN_UP(p->k, q->along);
+    p->pieces = 1;
     if (p->depthwise) p->b_count = 1;
     if (!p->m || !p->n || !p->b_count || (p->conv && !p->batch)) return;
 
+    if (p->conv && !p->amx) {
+        wick_int8_conv_prepare(p);
+        return;
+    }
     if (p->few) {
         const double work = (double)p->m * (double)p->n * (double)(p->k + 8), task = (double)wick_tuning_now()->int8_task_work;
         const double each = (double)p->n / (1 + work / task);
@@ -119,7 +115,7 @@ void wick_int8_prepare(wick_int8 *p) {
         reserve(&scratch, (size_t)(p->rows * p->padded * q->elem) + INT8_SLACK);
         p->at_sums = reserve(&scratch, (size_t)p->rows * sizeof(int32_t));
         p->at_tile = reserve(&scratch, (size_t)((p->rows + 1) * p->cols) * sizeof(int32_t));
-        p->at_columns = reserve(&scratch, columns_bytes(p->cols));
+        p->at_columns = reserve(&scratch, wick_int8_columns_bytes(p->cols));
         p->at_raw = reserve(&scratch, (size_t)p->k + INT8_SLACK);
         p->scratch = scratch;
         return;
@@ -128,49 +124,42 @@ void wick_int8_prepare(wick_int8 *p) {
     const bool bytes = q->group == 4 && !moved_a(p) && !p->row_sums && p->k % q->along == 0;
     bool every_pixel = p->conv;
     for (int d = 0; d < 3 && every_pixel; d++) every_pixel = p->kernel_dims[d] == 1 && p->stride[d] == 1 && !p->pad[d] && p->in[d] == p->out[d];
-    p->in_place = bytes && !p->depthwise && (p->conv ? every_pixel : p->a_col == 1);
+    p->in_place = bytes && (p->conv ? every_pixel : p->a_col == 1);
 
     const double task_work = (double)wick_tuning_now()->int8_task_work * (p->amx ? 8 : 1); /* tiles are as much faster, about */
-    const double row_work = (double)p->n * (double)(p->k + 8) * (p->depthwise ? (double)p->groups * 8 : 1.0);
+    const double row_work = (double)p->n * (double)(p->k + 8);
     int64_t across = (int64_t)WICK_MIN((double)(2 * INT8_TASKS), 1 + 2 * row_work * (double)p->m / task_work); /* twice as many: no more is packed for it */
     p->own = packs_its_own(p) && panels >= across / 2;
     if (p->own) {
         p->rows = p->m;
-        across = WICK_MIN(across, panels);
+        across = WICK_MIN(across, p->in_place ? panels : ceil_div(panels, 2)); /* each task lays out A */
     } else { /* Rows are cut so that a task has enough to do, goes over a panel of B some times, and lays out no more than stays in a cache; then columns. */
-        const int64_t most = WICK_MAX(q->mr, p->in_place || p->depthwise ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
+        const int64_t most = WICK_MAX(q->mr, p->in_place ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
         p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, task_work / row_work));
-        if (!p->depthwise) p->rows = WICK_MAX(p->rows, INT8_TILES * q->mr);
+        p->rows = WICK_MAX(p->rows, INT8_TILES * q->mr);
         p->rows = WICK_MIN(WICK_MIN(most, ceil_div(p->rows, q->mr) * q->mr), p->m);
         p->rows = ceil_div(p->m, ceil_div(p->m, p->rows));
-        across = p->depthwise ? 1 : (int64_t)WICK_MIN((double)panels, 1 + row_work * (double)p->rows / task_work);
+        across = (int64_t)WICK_MIN((double)(p->in_place ? panels : ceil_div(panels, 4)), 1 + row_work * (double)p->rows / task_work);
     }
     p->cols = ceil_div(panels, across) * q->nr;
-    p->tasks = ceil_div(p->m, p->rows) * (p->depthwise ? 1 : ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1));
+    p->tasks = ceil_div(p->m, p->rows) * ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1);
 
     size_t at = 0;
     if (!p->own) {
-        if (p->depthwise) reserve(&at, (size_t)(taps * p->groups) * sizeof(int32_t));
-        else reserve(&at, (size_t)(panels * q->nr * p->padded * q->elem));
-        p->at_columns = reserve(&at, columns_bytes(width_of(p)));
+        reserve(&at, (size_t)(panels * q->nr * p->padded * q->elem));
+        p->at_columns = reserve(&at, wick_int8_columns_bytes(width_of(p)));
         p->packed = at;
-        p->tasks_pack = p->depthwise ? 1 : ceil_div(panels, 1 + INT8_PACK / (q->nr * (p->k + 1)));
-        if (p->conv && taps > 1 && !p->depthwise) p->scratch_pack = WICK_ALIGN_UP((size_t)(q->nr * p->k), WICK_ALIGN);
+        p->tasks_pack = ceil_div(panels, 1 + INT8_PACK / (q->nr * (p->k + 1)));
+        if (p->conv && product(p->kernel_dims) > 1) p->scratch_pack = WICK_ALIGN_UP((size_t)(q->nr * p->k), WICK_ALIGN);
         at = 0;
     }
-    if (p->depthwise) {
-        p->at_raw = reserve(&at, (size_t)p->groups);
-        p->at_tile = reserve(&at, (size_t)p->groups * sizeof(int32_t));
-        p->at_taps = reserve(&at, (size_t)taps * sizeof(void *));
-    } else {
-        if (!p->in_place) reserve(&at, (size_t)(p->rows * p->padded * q->elem) + INT8_SLACK);
-        p->at_sums = reserve(&at, (size_t)p->rows * sizeof(int32_t));
-        p->at_tile = reserve(&at, (size_t)(q->mr * q->nr) * sizeof(int32_t));
-        p->at_raw = reserve(&at, (size_t)p->k + INT8_SLACK);
-        if (p->own) {
-            p->at_panel = reserve(&at, (size_t)(q->nr * p->padded * q->elem));
-            p->at_columns = reserve(&at, columns_bytes(q->nr));
-        }
+    if (!p->in_place) reserve(&at, (size_t)(p->rows * p->padded * q->elem) + INT8_SLACK);
+    p->at_sums = reserve(&at, (size_t)p->rows * sizeof(int32_t));
+    p->at_tile = reserve(&at, (size_t)(q->mr * q->nr) * sizeof(int32_t));
+    p->at_raw = reserve(&at, (size_t)p->k + INT8_SLACK);
+    if (p->own) {
+        p->at_panel = reserve(&at, (size_t)(q->nr * p->padded * q->elem));
+        p->at_columns = reserve(&at, wick_int8_columns_bytes(q->nr));
     }
     p->scratch = at;
 }
@@ -178,8 +167,6 @@ void wick_int8_prepare(wick_int8 *p) {
 const char *wick_int8_name(const wick_int8 *p) { return p->kernel->names[p->conv]; }
 
 /* ---- stage 0 ---------------------------------------------------------------------------------------------------------------------- */
-
-static int32_t byte_at(const void *p, bool is_signed, int64_t i) { return !p ? 0 : is_signed ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i]; }
 
 /* To the nearest whole number, half to even, within i32; NaN gives the least. */
 static int32_t rounded(double x) {
@@ -189,14 +176,13 @@ static int32_t rounded(double x) {
     return (int32_t)((x + r) - r);
 }
 
-/* Columns [channel, channel + n) of all, at place j: what is added to sums of k numbers, where B as stored has these sums. */
-static void set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j, int64_t channel, int64_t n, const int32_t *sums) {
-    const uint32_t za = (uint32_t)(byte_at(d->a_zero, p->a_signed, 0) + moved_a(p)), all = za * (uint32_t)p->k;
-    const int32_t moved = moved_b(p), one = p->depthwise ? 0 : byte_at(d->b_zero, p->b_signed, 0) + moved; /* depthwise weights have no zero point left */
+void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j, int64_t channel, int64_t n, const int32_t *sums) {
+    const uint32_t za = (uint32_t)(wick_int8_byte(d->a_zero, p->a_signed, 0) + moved_a(p)), all = za * (uint32_t)p->k;
+    const int32_t moved = moved_b(p), one = p->depthwise ? 0 : wick_int8_byte(d->b_zero, p->b_signed, 0) + moved; /* depthwise weights have no zero point left */
     const bool each = p->b_zero_each && !p->depthwise, quantised = p->result > WICK_INT8_F32, real = p->has_bias && p->bias_is_f32, whole = p->has_bias && !p->bias_is_f32;
     int32_t *const offset = to->offset + j, *const zero = to->zero + j;
     for (int64_t i = 0; i < n; i++) {
-        const int32_t z = each ? byte_at(d->b_zero, p->b_signed, channel + i) + moved : one;
+        const int32_t z = each ? wick_int8_byte(d->b_zero, p->b_signed, channel + i) + moved : one;
         zero[i] = z;
         offset[i] = (int32_t)((uint32_t)z * all - za * (uint32_t)sums[i]);
     }
@@ -214,10 +200,10 @@ static void set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_
 /* x / scale as a whole number, within +-512: outside of what any of 256 numbers, less a zero point, is. */
 static float whole_steps(double x, float scale) { return (float)rounded((double)WICK_MAX(-512.0f, WICK_MIN((float)x / scale, 512.0f))); }
 
-static void set_bounds(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to) {
+void wick_int8_set_bounds(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to) {
     const bool is_signed = p->result == WICK_INT8_I8;
     if (p->result != WICK_INT8_U8 && !is_signed) return;
-    const int32_t point = byte_at(d->c_zero, is_signed, 0), least = is_signed ? -128 : 0;
+    const int32_t point = wick_int8_byte(d->c_zero, is_signed, 0), least = is_signed ? -128 : 0;
     float low = (float)(least - point), high = (float)(least + 255 - point);
     if (p->low > -INFINITY) low = WICK_MIN(WICK_MAX(low, whole_steps(p->low, *d->c_scale)), high);
     if (p->high < INFINITY) high = WICK_MAX(WICK_MIN(high, whole_steps(p->high, *d->c_scale)), low);
@@ -226,41 +212,37 @@ static void set_bounds(const wick_int8 *p, const wick_int8_data *d, const int8_c
     *to->point = point;
 }
 
-static void pack_depthwise(const wick_int8 *p, const wick_int8_data *d) {
-    const int8_columns to = columns_of(p, d->packed);
-    const int64_t taps = product(p->kernel_dims), n = p->groups;
-    int32_t *w = d->packed;
-    for (int64_t c = 0; c < n; c++) {
-        const int32_t zero = byte_at(d->b_zero, p->b_signed, p->b_zero_each ? c : 0);
-        int32_t sum = 0;
-        for (int64_t t = 0; t < taps; t++) sum += w[t * n + c] = byte_at(d->b, p->b_signed, c * taps + t) - zero;
-        set_columns(p, d, &to, c, c, 1, &sum);
-    }
-    set_bounds(p, d, &to);
-}
-
 /* A panel of columns [channel, channel + cols) of all to `at`, and what stands beside it at place j. */
 static void pack_panel(const wick_int8 *p, const wick_int8_data *d, int64_t cols, const uint8_t *from, int64_t row, int64_t col, char *at, const int8_columns *to, int64_t j,
                        int64_t channel) {
     const wick_int8_kernel *q = p->kernel;
-    int32_t sums[64];
-    q->pack(p->k, cols, p->b_signed, from, row, col, at, sums);
-    const int64_t had = (int64_t)WICK_ALIGN_UP(p->k, q->group) * q->nr * q->elem;
-    memset(at + had, 0, (size_t)(p->padded * q->nr * q->elem - had));
-    set_columns(p, d, to, j, channel, cols, sums);
+    const int64_t run = p->k / p->pieces, had = (int64_t)WICK_ALIGN_UP(run, q->group) * q->nr * q->elem, bytes = p->piece * q->nr * q->elem;
+    int32_t sums[64] = {0}, more[64];
+    for (int64_t i = 0; i < p->pieces; i++, at += bytes) {
+        q->pack(run, cols, p->b_signed, from + i * run * row, row, col, at, more);
+        memset(at + had, 0, (size_t)(bytes - had));
+        for (int64_t x = 0; x < cols; x++) sums[x] = (int32_t)((uint32_t)sums[x] + (uint32_t)more[x]);
+    }
+    wick_int8_set_columns(p, d, to, j, channel, cols, sums);
 }
 
 void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch) {
     const wick_int8_kernel *q = p->kernel;
     if (p->depthwise) {
-        pack_depthwise(p, d);
+        wick_int8_pack_depthwise(p, d);
         return;
     }
     char *packed = (char *)d->packed + (size_t)which * p->packed;
-    const int8_columns to = columns_of(p, packed);
+    const int8_columns to = wick_int8_columns_at(p, packed, width_of(p));
     const int64_t nr = q->nr, panels = ceil_div(p->n, nr), per_task = ceil_div(panels, p->tasks_pack), taps = p->conv ? product(p->kernel_dims) : 1;
     const uint8_t *b = (const uint8_t *)d->b + (p->conv ? which * p->n * p->k : 0);
-    if (begin == 0) set_bounds(p, d, &to);
+    if (begin == 0) wick_int8_set_bounds(p, d, &to);
+    if (begin == 0 && p->conv && p->row_sums && !p->amx) { /* ones, whose products are sums of rows */
+        static const int8_t one = 1;
+        const int64_t run = p->k / p->pieces, bytes = p->piece * nr * q->elem;
+        int32_t sums[64];
+        for (int64_t i = 0; i < p->pieces; i++) q->pack(run, 1, true, &one, 0, 0, packed + panels * nr * p->padded * q->elem + i * bytes, sums);
+    }
     for (int64_t panel = begin * per_task; panel < WICK_MIN(panels, end * per_task); panel++) {
         const int64_t first = panel * nr, cols = WICK_MIN(nr, p->n - first);
         const uint8_t *from = b + (p->conv ? first * p->k : first * p->b_col);
@@ -317,31 +299,6 @@ static void gather(const wick_int8 *p, const uint8_t *image, int64_t group, int6
     }
 }
 
-static void run_depthwise(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch) {
-    const int8_columns columns = columns_of(p, d->packed);
-    const int64_t n = p->groups, *in = p->in, *kernel = p->kernel_dims, size = p->result < WICK_INT8_U8 ? 4 : 1;
-    const void **taps = (const void **)(void *)(scratch + p->at_taps);
-    int32_t *sums = (int32_t *)(void *)(scratch + p->at_tile);
-    memset(scratch + p->at_raw, byte_at(d->a_zero, p->a_signed, 0), (size_t)n);
-    wick_int8_finish f = {.rows = 1, .cols = n, .sums = sums, .offset = columns.offset, .zero = columns.zero, .scale = columns.scale, .bias = columns.bias,
-                          .result = p->result, .low = columns.bounds[0], .high = columns.bounds[1], .point = *columns.point};
-    for (int64_t i = begin * p->rows; i < WICK_MIN(p->m, end * p->rows); i++) {
-        const int64_t at[3] = {i / p->out[2] / p->out[1], i / p->out[2] % p->out[1], i % p->out[2]};
-        int64_t n_taps = 0;
-        for (int64_t kz = 0; kz < kernel[0]; kz++)
-            for (int64_t ky = 0; ky < kernel[1]; ky++)
-                for (int64_t kx = 0; kx < kernel[2]; kx++) {
-                    const int64_t z = at[0] * p->stride[0] - p->pad[0] + kz * p->dilation[0], y = at[1] * p->stride[1] - p->pad[1] + ky * p->dilation[1],
-                                  x = at[2] * p->stride[2] - p->pad[2] + kx * p->dilation[2];
-                    const bool inside = z >= 0 && z < in[0] && y >= 0 && y < in[1] && x >= 0 && x < in[2];
-                    taps[n_taps++] = inside ? (const char *)d->a + ((z * in[1] + y) * in[2] + x) * n : scratch + p->at_raw;
-                }
-        p->kernel->channels(n, n_taps, p->a_signed, taps, d->packed, sums);
-        f.c = (char *)d->c + i * n * size;
-        p->kernel->finish(&f);
-    }
-}
-
 /* Row r of A as the tiles read it. */
 static int32_t lay_out_row(const wick_int8 *p, const uint8_t *a, int64_t group, int64_t r, int zero, uint8_t *raw, uint8_t *dst) {
     const wick_int8_kernel *q = p->kernel;
@@ -374,20 +331,20 @@ static void amx_tile(const wick_int8 *p, const wick_int8_tile *t, int64_t rows, 
 }
 
 static void run_few(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch) {
-    const int zero = byte_at(d->a_zero, p->a_signed, 0);
+    const int zero = wick_int8_byte(d->a_zero, p->a_signed, 0);
     const int64_t size = p->result < WICK_INT8_U8 ? 4 : 1, w = p->cols, a_row = p->padded * p->kernel->elem;
     int32_t *row_sums = (int32_t *)(void *)(scratch + p->at_sums), *sums = (int32_t *)(void *)(scratch + p->at_tile), *by_column = sums + p->rows * w;
-    const int8_columns columns = columns_at(p, scratch, w);
+    const int8_columns columns = wick_int8_columns_at(p, scratch, w);
     for (int64_t i = 0; i < p->m; i++) row_sums[i] = lay_out_row(p, d->a, 0, i, zero, (uint8_t *)scratch + p->at_raw, (uint8_t *)scratch + i * a_row);
     const bool summed = zero + moved_a(p) != 0;
     memset(by_column, 0, (size_t)w * sizeof *by_column);
-    set_bounds(p, d, &columns);
+    wick_int8_set_bounds(p, d, &columns);
     for (int64_t t = begin; t < end; t++) {
         const int64_t c0 = t * w, cols = WICK_MIN(w, p->n - c0);
         const wick_int8_sweep s = {.k = p->k, .cols = cols, .a = (const uint8_t *)scratch, .a_row = a_row, .padded = p->padded, .b = (const uint8_t *)d->b + c0, .b_row = p->b_row,
                                    .flip = moved_b(p) ? 0x80 : 0, .sums = sums, .columns = summed ? by_column : NULL, .width = w};
         p->kernel->few[p->m - 1](&s);
-        set_columns(p, d, &columns, 0, c0, cols, by_column);
+        wick_int8_set_columns(p, d, &columns, 0, c0, cols, by_column);
         p->kernel->finish(&(wick_int8_finish){.rows = p->m, .cols = cols, .sums = sums, .sums_row = w, .row_sums = p->row_sums ? row_sums : NULL, .offset = columns.offset, .zero = columns.zero,
                                               .scale = columns.scale, .bias = columns.bias, .result = p->result, .low = columns.bounds[0], .high = columns.bounds[1],
                                               .point = *columns.point, .c = (char *)d->c + c0 * size, .c_row = p->n});
@@ -395,8 +352,8 @@ static void run_few(const wick_int8 *p, int64_t begin, int64_t end, const wick_i
 }
 
 void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch) {
-    if (p->depthwise) {
-        run_depthwise(p, begin, end, d, scratch);
+    if (p->conv && !p->amx) {
+        (p->depthwise ? wick_int8_run_depthwise : wick_int8_run_lines)(p, begin, end, d, scratch);
         return;
     }
     if (p->few) {
@@ -409,8 +366,9 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
     uint8_t *laid = scratch;
     int32_t *row_sums = (int32_t *)(void *)((char *)scratch + p->at_sums), *sums = (int32_t *)(void *)((char *)scratch + p->at_tile);
     uint8_t *raw = (uint8_t *)scratch + p->at_raw;
-    const int zero = byte_at(d->a_zero, p->a_signed, 0);
+    const int zero = wick_int8_byte(d->a_zero, p->a_signed, 0);
     static const int32_t none[64];
+    static const int64_t first[1] = {0};
     const bool as_one = !p->conv && p->a_col == 1 && p->a_row == p->k && p->padded == p->k && !p->row_sums; /* rows follow each other, before and after */
     const bool plain = p->result == WICK_INT8_I32 && !p->row_sums && !p->amx;
     int64_t had = -1, configured = 0; /* the rows that are laid out; that AMX tiles have */
@@ -419,9 +377,9 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
         const int64_t column = t % across, block = t / across % down, group = t / across / down, r0 = block * p->rows, r1 = WICK_MIN(p->m, r0 + p->rows);
         const int64_t j1 = WICK_MIN(p->n, (column + 1) * p->cols);
         char *const packed = p->own ? (char *)scratch + p->at_panel : (char *)d->packed + (size_t)group * p->packed;
-        const int8_columns columns = p->own ? columns_at(p, scratch, q->nr) : columns_of(p, packed);
-        if (p->own) set_bounds(p, d, &columns);
-        wick_int8_tile tile = {.steps = p->padded / q->group, .a_row = bytes};
+        const int8_columns columns = p->own ? wick_int8_columns_at(p, scratch, q->nr) : wick_int8_columns_at(p, packed, width_of(p));
+        if (p->own) wick_int8_set_bounds(p, d, &columns);
+        wick_int8_tile tile = {.pieces = 1, .piece = first, .steps = p->padded / q->group, .a_row = bytes};
         const char *a = (const char *)laid;
         if (p->in_place) {
             tile.a_row = p->conv ? p->groups * p->ci : p->a_row;

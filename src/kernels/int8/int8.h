@@ -10,6 +10,10 @@
  *
  *   few    up to 4 rows by quads, or pairs, that are made in registers of B as it lies: nothing is packed
  *
+ * Rows of convolutions are pixels that read lines of the image, laid out once with their padding, or where they lie: what a pixel meets is `pieces` runs of neighbouring bytes,
+ * one for each line of taps, and k goes through them; a piece ends with a step, whose weights are zero where the run has ended. (For AMX rows are gathered.) If each channel is
+ * on its own, `group` lines of taps are woven into steps, [element][group], and the taps of a line are steps that lie a pixel apart.
+ *
  * Sums are i32 that wrap, so that every way gives the same bits. Zero points leave sums of columns of B, known after packing, and sums of rows
  * of A:   sum (a - za)(b - zb) = sum a b - za sum b - zb sum a + k za zb. */
 #ifndef WICK_KERNELS_INT8_INT8_H
@@ -19,9 +23,10 @@
 
 /* Sums of a tile, each column's from start on; columns of one vector only where there are no more. */
 typedef struct wick_int8_tile {
-    int64_t steps;
-    const void *a; /* rows of steps * group elements (quads: u8, pairs: i16) */
-    int64_t a_row; /* bytes */
+    int64_t pieces, steps; /* steps: of a piece */
+    const int64_t *piece;  /* bytes from a to where each begins */
+    const void *a;         /* rows of steps * group elements (quads: u8, pairs: i16) */
+    int64_t a_row;         /* bytes */
     const void *b;
     const int32_t *start; /* by column */
     int32_t *sums;
@@ -43,6 +48,15 @@ typedef struct wick_int8_finish {
     void *c;
     int64_t c_row; /* elements */
 } wick_int8_finish;
+
+/* sums[x][c] = the sum over taps of what is at v + x * step + tap (bytes), a step for each channel, times w[tap][c]. Channels: a multiple of a vector. */
+typedef struct wick_int8_dots {
+    int64_t outputs, channels, taps;
+    const void *v, *w;
+    const int64_t *tap;
+    int64_t step;
+    int32_t *sums;
+} wick_int8_dots;
 
 /* A few rows of A times B where it lies, rows of it contiguous: sums[rows][width] = A B for cols columns, up to width, a multiple of 64. */
 enum { WICK_INT8_FEW = 4 };
@@ -71,13 +85,35 @@ typedef struct wick_int8_kernel {
     void (*pack)(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst, int32_t *sums);
     void (*finish)(const wick_int8_finish *f);
     wick_int8_sweep_fn *const *few; /* [rows - 1]; NULL: none */
-    /* sums[c] = sum over t of x[t][c] w[t][c]: x bytes, w i32. */
-    void (*channels)(int64_t channels, int64_t taps, bool is_signed, const void *const *x, const int32_t *w, int32_t *sums);
+    int lanes; /* channels of a vector */
+    /* dst[i][group] = lines[group][i], elements as `row` lays them out. Up to 64 bytes behind lines are read, up to 256 behind dst written. */
+    void (*weave)(int64_t n, const void *const *lines, void *dst);
+    void (*dots)(const wick_int8_dots *t);
 } wick_int8_kernel;
 
 typedef struct wick_int8_table {
     wick_int8_kernel plain, vnni, amx; /* group 0: the tier has none. amx has no tiles of its own: they are wick_amx_kernel's */
 } wick_int8_table;
+/* What stands beside a packed B: by column, and for all. */
+typedef struct int8_columns {
+    int32_t *offset, *zero;
+    float *scale, *bias, *bounds; /* bounds: low, high */
+    int32_t *point;
+} int8_columns;
+/* Of n columns; where it begins is in memory or scratch that is packed to. */
+size_t wick_int8_columns_bytes(int64_t n);
+int8_columns wick_int8_columns_at(const wick_int8 *p, void *packed, int64_t n);
+/* Columns [channel, channel + n) of all, at place j: what is added to sums of k numbers, where B as stored has these sums. */
+void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j, int64_t channel, int64_t n, const int32_t *sums);
+void wick_int8_set_bounds(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to);
+static inline int32_t wick_int8_byte(const void *p, bool is_signed, int64_t i) { return !p ? 0 : is_signed ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i]; }
+
+/* int8_conv.c: convolutions by lines. */
+void wick_int8_conv_prepare(wick_int8 *p);
+void wick_int8_pack_depthwise(const wick_int8 *p, const wick_int8_data *d);
+void wick_int8_run_depthwise(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch);
+void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch);
+
 extern const wick_int8_table wick_int8_table_ref, wick_int8_table_base, wick_int8_table_avx2, wick_int8_table_avx512;
 
 #endif

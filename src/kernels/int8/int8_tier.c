@@ -7,36 +7,6 @@
 #define INT8_CAT_(a, b) a##b
 #define INT8_CAT(a, b)  INT8_CAT_(a, b)
 
-/* ---- what all ways share ---------------------------------------------------------------------------------------------------------- */
-
-/* cols and with_rows (sums of rows of A) are constants of whole panels, so that compilers unroll and leave products out. Rounded to nearest even by adding
- * and taking away 1.5 2^23; bounds are far below that. NaN becomes the lower bound. */
-static inline __attribute__((always_inline)) void finish_rows(const wick_int8_finish *f, const int64_t cols, const bool with_rows) {
-    const float round = 12582912.0f;
-    const int32_t *restrict offset = f->offset, *restrict zero = f->zero;
-    const float *restrict scale = f->scale, *restrict bias = f->bias;
-    for (int64_t i = 0; i < f->rows; i++) {
-        const int32_t *restrict s = f->sums + i * f->sums_row;
-        const int32_t row = with_rows ? f->row_sums[i] : 0;
-        if (f->result == WICK_INT8_I32) {
-            int32_t *restrict c = (int32_t *)f->c + i * f->c_row;
-            for (int64_t j = 0; j < cols; j++) c[j] = s[j] + offset[j] - (with_rows ? zero[j] * row : 0);
-        } else if (f->result == WICK_INT8_F32) {
-            float *restrict c = (float *)f->c + i * f->c_row;
-            for (int64_t j = 0; j < cols; j++) c[j] = (float)(s[j] + offset[j] - (with_rows ? zero[j] * row : 0)) * scale[j] + bias[j];
-        } else {
-            uint8_t *restrict c = (uint8_t *)f->c + i * f->c_row;
-            const float low = f->low, high = f->high;
-            const int32_t point = f->point;
-            for (int64_t j = 0; j < cols; j++) {
-                float x = (float)(s[j] + offset[j] - (with_rows ? zero[j] * row : 0)) * scale[j];
-                x = x > low ? x : low;
-                x = x < high ? x : high;
-                c[j] = (uint8_t)((int32_t)((x + round) - round) + point);
-            }
-        }
-    }
-}
 /* ---- pairs of i16 ------------------------------------------------------------------------------------------------------------------- */
 
 static int32_t row_pairs(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
@@ -96,12 +66,24 @@ static int32_t row_pairs(int64_t k, int64_t padded, bool is_signed, const void *
 
 #if WICK_TIER_ID == 0
 /* The oracle: a tile is one row by one column. */
-enum { PAIRS_MR = 1, PAIRS_NR = 1 };
+enum { PAIRS_MR = 1, PAIRS_NR = 1, INT8_VEC_BYTES = 4 };
 static void tile_1x1(const wick_int8_tile *t) {
     const int16_t *a = t->a, *b = t->b;
     int32_t sum = *t->start;
-    for (int64_t p = 0; p < 2 * t->steps; p++) sum += a[p] * b[p];
+    for (int64_t i = 0; i < t->pieces; i++)
+        for (int64_t p = 0; p < 2 * t->steps; p++) sum += a[t->piece[i] / 2 + p] * *b++;
     *t->sums = sum;
+}
+static void dots_pairs(const wick_int8_dots *t) {
+    for (int64_t x = 0; x < t->outputs; x++)
+        for (int64_t c = 0; c < t->channels; c++) {
+            int32_t sum = 0;
+            for (int64_t k = 0; k < t->taps; k++) {
+                const int16_t *v = (const int16_t *)(const void *)((const char *)t->v + t->tap[k] + x * t->step) + 2 * c, *w = (const int16_t *)t->w + 2 * (k * t->channels + c);
+                sum += v[0] * w[0] + v[1] * w[1];
+            }
+            t->sums[x * t->channels + c] = sum;
+        }
 }
 static wick_int8_tile_fn *const tiles_pairs[] = {tile_1x1, tile_1x1};
 #define INT8_TILE_TEXT "_"
@@ -172,6 +154,7 @@ enum { INT8_MR = 6, INT8_VEC_BYTES = 32 };
 #define INT8_TILE_TEXT "_6x8_"
 enum { INT8_MR = 6, INT8_VEC_BYTES = 16 };
 #endif
+enum { INT8_OUTPUTS = 8 }; /* side by side, if each channel is on its own */
 enum { PAIRS_MR = INT8_MR, PAIRS_NR = INT8_VEC_BYTES / 2 };
 typedef int32_t int8_sums __attribute__((vector_size(INT8_VEC_BYTES)));
 
@@ -193,6 +176,8 @@ INT8_INLINE int8_sums pairs_dot(int8_sums sum, int8_sums a, int8_sums b) {
 #define PAIRS_DOT pairs_dot
 #define neon_lo_epi8 vzip1q_s8
 #define neon_hi_epi8 vzip2q_s8
+#define neon_lo_epi16(a, b) vzip1q_s16((int16x8_t)(a), (int16x8_t)(b))
+#define neon_hi_epi16(a, b) vzip2q_s16((int16x8_t)(a), (int16x8_t)(b))
 #define INT8_WEAVE(what, a, b) ((int8_sums)neon_##what((int8x16_t)(a), (int8x16_t)(b)))
 #else
 #define PAIRS_DOT(sum, a, b) ((sum) + ((a) << 16 >> 16) * ((b) << 16 >> 16) + ((a) >> 16) * ((b) >> 16))
@@ -206,17 +191,172 @@ INT8_INLINE int8_sums pairs_dot(int8_sums sum, int8_sums a, int8_sums b) {
 
 #endif
 
+/* ---- what becomes of sums --------------------------------------------------------------------------------------------------------- */
+
+/* A vector of sums, one after the other in ref: x held to bounds (NaN becomes the lower one), and n bytes of what is left. */
+#if WICK_TIER_ID == 0
+typedef int32_t int8_sums;
+typedef float int8_reals;
+#define INT8_REALS(x) ((float)(x))
+#define INT8_BITS(x) bits_of(x)
+static int32_t bits_of(float x) {
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+static float held(float x, float low, float high) {
+    x = x > low ? x : low;
+    return x < high ? x : high;
+}
+static void put_bytes(uint8_t *to, int32_t x, int64_t n) { *to = (uint8_t)(n ? x : 0); }
+#else
+typedef float int8_reals __attribute__((vector_size(INT8_VEC_BYTES)));
+#define INT8_REALS(x) __builtin_convertvector(x, int8_reals)
+#define INT8_BITS(x) ((int8_sums)(x))
+#if WICK_TIER_ID == 3
+INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) { return (int8_reals)_mm512_min_ps(_mm512_max_ps((__m512)x, (__m512)low), (__m512)high); }
+INT8_INLINE void put_bytes(uint8_t *to, int8_sums x, int64_t n) {
+    const __m128i bytes = _mm512_cvtepi32_epi8((__m512i)x);
+    if (n >= 16) _mm_storeu_si128((__m128i *)(void *)to, bytes);
+    else if (n == 8) _mm_storel_epi64((__m128i *)(void *)to, bytes);
+    else _mm_mask_storeu_epi8(to, (__mmask16)((1u << n) - 1), bytes);
+}
+#else
+#if WICK_TIER_ID == 2
+INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) { return (int8_reals)_mm256_min_ps(_mm256_max_ps((__m256)x, (__m256)low), (__m256)high); }
+INT8_INLINE int64_t low_bytes(int8_sums x) {
+    const __m256i y = _mm256_and_si256((__m256i)x, _mm256_set1_epi32(255));
+    const __m128i twos = _mm_packs_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+    return _mm_cvtsi128_si64(_mm_packus_epi16(twos, twos));
+}
+#elif defined(__SSE2__)
+INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) { return (int8_reals)_mm_min_ps(_mm_max_ps((__m128)x, (__m128)low), (__m128)high); }
+INT8_INLINE int32_t low_bytes(int8_sums x) {
+    const __m128i twos = _mm_packs_epi32(_mm_and_si128((__m128i)x, _mm_set1_epi32(255)), _mm_setzero_si128());
+    return _mm_cvtsi128_si32(_mm_packus_epi16(twos, twos));
+}
+#elif defined(WICK_NEON)
+INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) { return (int8_reals)vminq_f32(vmaxnmq_f32((float32x4_t)x, (float32x4_t)low), (float32x4_t)high); }
+INT8_INLINE uint32_t low_bytes(int8_sums x) {
+    const uint16x4_t twos = vmovn_u32((uint32x4_t)x);
+    return vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vcombine_u16(twos, twos))), 0);
+}
+#else
+INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) {
+    for (int i = 0; i < INT8_VEC_BYTES / 4; i++) x[i] = x[i] > low[i] ? x[i] < high[i] ? x[i] : high[i] : low[i];
+    return x;
+}
+INT8_INLINE uint32_t low_bytes(int8_sums x) {
+    uint8_t bytes[4] = {(uint8_t)x[0], (uint8_t)x[1], (uint8_t)x[2], (uint8_t)x[3]};
+    uint32_t four;
+    memcpy(&four, bytes, sizeof four);
+    return four;
+}
+#endif
+INT8_INLINE void put_bytes(uint8_t *to, int8_sums x, int64_t n) {
+    const uint64_t bytes = (uint64_t)low_bytes(x);
+    if (n >= INT8_VEC_BYTES / 4) memcpy(to, &bytes, INT8_VEC_BYTES / 4);
+    else
+        for (int64_t i = 0; i < n; i++) to[i] = (uint8_t)(bytes >> 8 * i);
+}
+#endif
+#endif
+typedef int8_sums int8_any __attribute__((aligned(4), may_alias));
+typedef int8_reals int8_any_reals __attribute__((aligned(4), may_alias));
+#define INT8_AT(p) (*(const int8_any *)(const void *)(p))
+#define INT8_REALS_AT(p) (*(const int8_any_reals *)(const void *)(p))
+
+/* A vector of columns from j on, n of them. Whole vectors of sums and of what stands by columns are there, also behind the last column. Rounded to nearest
+ * even by adding 1.5 2^23, in whose last bits the number then is; bounds are far below that. */
+static inline __attribute__((always_inline)) void finish_columns(const wick_int8_finish *f, int64_t j, const int64_t n, const wick_int8_result result, const bool with_rows) {
+    enum { L = INT8_VEC_BYTES / 4 };
+    const float magic = 12582912.0f;
+    const int8_reals low = (int8_reals){0} + f->low, high = (int8_reals){0} + f->high;
+    const int8_sums point = (int8_sums){0} + (f->point - 0x4b400000), offset = INT8_AT(f->offset + j);
+    const int8_reals scale = INT8_REALS_AT(f->scale + j), bias = INT8_REALS_AT(f->bias + j);
+    const int64_t size = result < WICK_INT8_U8 ? 4 : 1, rows = f->rows, s_row = f->sums_row, c_row = f->c_row * size; /* which stores of bytes could change, to a compiler */
+    const int8_sums zero = INT8_AT((with_rows ? f->zero : f->offset) + j);
+    const int32_t *s = f->sums + j, *by = f->row_sums;
+    char *c = (char *)f->c + j * size;
+    for (int64_t i = 0; i < rows; i++, s += s_row, c += c_row) {
+        int8_sums x = INT8_AT(s) + offset;
+        if (with_rows) x -= zero * ((int8_sums){0} + by[i]);
+        if (result >= WICK_INT8_U8) {
+            put_bytes((uint8_t *)c, INT8_BITS(held(INT8_REALS(x) * scale, low, high) + magic) + point, n);
+            continue;
+        }
+        if (result == WICK_INT8_F32) x = INT8_BITS(INT8_REALS(x) * scale + bias);
+        if (L == 1 || n >= L) *(int8_any *)(void *)c = x;
+        else memcpy(c, &x, (size_t)n * 4);
+    }
+}
+static inline __attribute__((always_inline)) void finish_rows(const wick_int8_finish *f, const wick_int8_result result, const bool with_rows) {
+    enum { L = INT8_VEC_BYTES / 4 };
+    int64_t j = 0;
+    for (; j + L <= f->cols; j += L) finish_columns(f, j, L, result, with_rows);
+    if (j < f->cols) finish_columns(f, j, f->cols - j, result, with_rows);
+}
+static void finish(const wick_int8_finish *f) {
+    const wick_int8_result result = f->result < WICK_INT8_U8 ? f->result : WICK_INT8_U8; /* bytes are bytes */
+    if (result == WICK_INT8_U8) f->row_sums ? finish_rows(f, WICK_INT8_U8, true) : finish_rows(f, WICK_INT8_U8, false);
+    else if (result == WICK_INT8_F32) f->row_sums ? finish_rows(f, WICK_INT8_F32, true) : finish_rows(f, WICK_INT8_F32, false);
+    else f->row_sums ? finish_rows(f, WICK_INT8_I32, true) : finish_rows(f, WICK_INT8_I32, false);
+}
+
+/* ---- lines woven into steps --------------------------------------------------------------------------------------------------------- */
+
+#ifdef INT8_WEAVE
+/* Unpacking goes lane by lane of 16 bytes. So that it leaves elements in order, lane l gets number j of its 4 (quads) or 2 (pairs) parts from part number j * lanes + l. */
+enum { INT8_LANES = INT8_VEC_BYTES / 16 };
+#define INT8_FROM(i, n) ((i) / (4 / (n)) % (n) * INT8_LANES * (4 / (n)) + (i) / 4 * (4 / (n)) + (i) % (4 / (n))) /* n parts in a lane */
+#define INT8_FROM_4(i, n) INT8_FROM(i, n), INT8_FROM((i) + 1, n), INT8_FROM((i) + 2, n), INT8_FROM((i) + 3, n)
+#if WICK_TIER_ID == 3
+#define INT8_SPREAD(x, n) \
+    ((int8_sums)_mm512_permutexvar_epi32((__m512i)(int8_sums){INT8_FROM_4(0, n), INT8_FROM_4(4, n), INT8_FROM_4(8, n), INT8_FROM_4(12, n)}, (__m512i)(x)))
+#elif WICK_TIER_ID == 2
+#define INT8_SPREAD(x, n) ((int8_sums)_mm256_permutevar8x32_epi32((__m256i)(x), (__m256i)(int8_sums){INT8_FROM_4(0, n), INT8_FROM_4(4, n)}))
+#else
+#define INT8_SPREAD(x, n) (x)
+#endif
+#define INT8_LINE(q, n) INT8_SPREAD(INT8_BYTES_AT((const char *)lines[q] + i), n)
+typedef int8_sums int8_bytes __attribute__((aligned(1), may_alias));
+#define INT8_BYTES_AT(p) (*(const int8_bytes *)(const void *)(p))
+static void weave_pairs(int64_t n, const void *const *lines, void *dst) {
+    int8_any *to = dst;
+    for (int64_t i = 0; i < 2 * n; i += INT8_VEC_BYTES, to += 2) {
+        const int8_sums x = INT8_LINE(0, 2), y = INT8_LINE(1, 2);
+        to[0] = INT8_WEAVE(lo_epi16, x, y);
+        to[1] = INT8_WEAVE(hi_epi16, x, y);
+    }
+}
+#if WICK_TIER_ID >= 2
+static void weave_quads(int64_t n, const void *const *lines, void *dst) {
+    int8_any *to = dst;
+    for (int64_t i = 0; i < n; i += INT8_VEC_BYTES, to += 4) {
+        const int8_sums x = INT8_LINE(0, 4), y = INT8_LINE(1, 4), z = INT8_LINE(2, 4), u = INT8_LINE(3, 4);
+        const int8_sums a = INT8_WEAVE(lo_epi8, x, y), b = INT8_WEAVE(hi_epi8, x, y), c = INT8_WEAVE(lo_epi8, z, u), d = INT8_WEAVE(hi_epi8, z, u);
+        to[0] = INT8_WEAVE(lo_epi16, a, c);
+        to[1] = INT8_WEAVE(hi_epi16, a, c);
+        to[2] = INT8_WEAVE(lo_epi16, b, d);
+        to[3] = INT8_WEAVE(hi_epi16, b, d);
+    }
+}
+#endif
+#else
+static void weave_pairs(int64_t n, const void *const *lines, void *dst) {
+    int16_t *to = dst;
+    for (int64_t i = 0; i < n; i++)
+        for (int q = 0; q < 2; q++) *to++ = ((const int16_t *)lines[q])[i];
+}
+#endif
+
+/* ---- packing ------------------------------------------------------------------------------------------------------------------------ */
+
 #ifndef INT8_WEAVES
 #define INT8_WEAVES 0
 #define weave_fours(...) ((void)0)
 #define weave_twos(...) ((void)0)
 #endif
-
-static void finish(const wick_int8_finish *f) {
-    if (f->row_sums) finish_rows(f, f->cols, true);
-    else if (f->cols == PAIRS_NR) finish_rows(f, PAIRS_NR, false);
-    else finish_rows(f, f->cols, false);
-}
 
 INT8_PACK(pack_pairs_u8, int16_t, uint8_t, 2, PAIRS_NR, 0)
 INT8_PACK(pack_pairs_i8, int16_t, int8_t, 2, PAIRS_NR, 0)
@@ -246,16 +386,25 @@ QUADS_TARGET static int32_t row_quads(int64_t k, int64_t padded, bool is_signed,
     typedef int32_t loose __attribute__((vector_size(INT8_VEC_BYTES), aligned(1), may_alias));
     const uint8_t *from = src, flip = is_signed ? 0x80 : 0;
     const int8_sums flips = (int8_sums){0} + (int32_t)(flip * 0x01010101u), ones = (int8_sums){0} + 0x01010101;
-    int8_sums sums = {0};
+    int8_sums sums[4] = {{0}}; /* each waits for itself only */
     uint8_t *to = dst;
     int64_t p = 0;
+    for (; p + 4 * INT8_VEC_BYTES <= k; p += 4 * INT8_VEC_BYTES) {
+        INT8_UNROLL
+        for (int i = 0; i < 4; i++) {
+            const int8_sums x = *(const loose *)(const void *)(from + p + i * INT8_VEC_BYTES) ^ flips;
+            *(loose *)(void *)(to + p + i * INT8_VEC_BYTES) = x;
+            sums[i] = QUADS_DOT(sums[i], x, ones);
+        }
+    }
     for (; p + INT8_VEC_BYTES <= k; p += INT8_VEC_BYTES) {
         const int8_sums x = *(const loose *)(const void *)(from + p) ^ flips;
         *(loose *)(void *)(to + p) = x;
-        sums = QUADS_DOT(sums, x, ones);
+        sums[0] = QUADS_DOT(sums[0], x, ones);
     }
+    const int8_sums all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     int32_t sum = 0;
-    for (int i = 0; i < INT8_VEC_BYTES / 4; i++) sum += sums[i];
+    for (int i = 0; i < INT8_VEC_BYTES / 4; i++) sum += all[i];
     for (; p < k; p++) sum += to[p] = from[p] ^ flip;
     memset(to + k, 0, (size_t)(padded - k));
     return sum;
@@ -320,99 +469,20 @@ static void pack_tiles(int64_t k, int64_t cols, bool is_signed, const void *src,
 }
 #endif
 
-/* ---- each channel on its own ---------------------------------------------------------------------------------------------------------- */
-
-#define INT8_REST(T, name)                                                                                                        \
-    static void name(int64_t channels, int64_t c0, int64_t taps, const void *const *x, const int32_t *w, int32_t *restrict sums) { \
-        for (int64_t c = c0; c < channels; c++) sums[c] = 0;                                                                       \
-        for (int64_t t = 0; t < taps; t++)                                                                                         \
-            for (int64_t c = c0; c < channels; c++) sums[c] += ((const T *)x[t])[c] * w[t * channels + c];                         \
-    }
-INT8_REST(uint8_t, rest_u8)
-INT8_REST(int8_t, rest_i8)
-
-#if WICK_TIER_ID == 0
-static void channels(int64_t n, int64_t taps, bool is_signed, const void *const *x, const int32_t *w, int32_t *sums) {
-    (is_signed ? rest_i8 : rest_u8)(n, 0, taps, x, w, sums);
-}
-#else
-/* As many bytes as a vector has sums, widened; compilers take __builtin_convertvector apart, byte by byte. */
-#if WICK_TIER_ID == 3
-#define WIDEN_U8(p) ((int8_sums)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p))))
-#define WIDEN_I8(p) ((int8_sums)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p))))
-#elif WICK_TIER_ID == 2
-#define WIDEN_U8(p) ((int8_sums)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p))))
-#define WIDEN_I8(p) ((int8_sums)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p))))
-#elif defined(WICK_NEON)
-INT8_INLINE uint8x8_t four_bytes(const void *p) {
-    uint32_t four;
-    memcpy(&four, p, 4);
-    return (uint8x8_t)vdup_n_u32(four);
-}
-#define WIDEN_U8(p) ((int8_sums)vmovl_u16(vget_low_u16(vmovl_u8(four_bytes(p)))))
-#define WIDEN_I8(p) ((int8_sums)vmovl_s16(vget_low_s16(vmovl_s8((int8x8_t)four_bytes(p)))))
-#else
-#define WIDEN_U8(p) ((int8_sums){(p)[0], (p)[1], (p)[2], (p)[3]})
-#define WIDEN_I8(p) WIDEN_U8(p)
-#endif
-#if WICK_TIER_ID == 3
-typedef int32_t int8_half __attribute__((vector_size(32)));
-#define WIDEN_HALF_U8(p) ((int8_half)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p))))
-#define WIDEN_HALF_I8(p) ((int8_half)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p))))
-#endif
-
-#define INT8_CHANNELS(SUMS, WIDEN, T, name, vecs)                                                                            \
-    static int64_t name(int64_t channels, int64_t c0, int64_t taps, const void *const *x, const int32_t *w, int32_t *sums) {  \
-        enum { L = (int)(sizeof(SUMS) / 4) };                                                                                 \
-        typedef SUMS loose __attribute__((aligned(4), may_alias));                                                            \
-        for (; c0 + (vecs) * L <= channels; c0 += (vecs) * L) {                                                               \
-            SUMS acc[vecs];                                                                                                   \
-            const int32_t *by = w + c0;                                                                                       \
-            INT8_UNROLL                                                                                                       \
-            for (int v = 0; v < (vecs); v++) acc[v] = (SUMS){0};                                                              \
-            for (int64_t t = 0; t < taps; t++, by += channels) {                                                              \
-                const T *from = (const T *)x[t] + c0;                                                                         \
-                INT8_UNROLL                                                                                                   \
-                for (int v = 0; v < (vecs); v++) acc[v] += WIDEN(from + v * L) * *(const loose *)(by + v * L);                \
-            }                                                                                                                 \
-            INT8_UNROLL                                                                                                       \
-            for (int v = 0; v < (vecs); v++) *(loose *)(sums + c0 + v * L) = acc[v];                                          \
-        }                                                                                                                     \
-        return c0;                                                                                                            \
-    }
-/* Four vectors of channels, then one, then half a one, then the rest. */
-INT8_CHANNELS(int8_sums, WIDEN_U8, uint8_t, channels_u8_4, 4)
-INT8_CHANNELS(int8_sums, WIDEN_U8, uint8_t, channels_u8_1, 1)
-INT8_CHANNELS(int8_sums, WIDEN_I8, int8_t, channels_i8_4, 4)
-INT8_CHANNELS(int8_sums, WIDEN_I8, int8_t, channels_i8_1, 1)
-#if WICK_TIER_ID == 3
-INT8_CHANNELS(int8_half, WIDEN_HALF_U8, uint8_t, channels_u8_half, 1)
-INT8_CHANNELS(int8_half, WIDEN_HALF_I8, int8_t, channels_i8_half, 1)
-#endif
-static void channels(int64_t n, int64_t taps, bool is_signed, const void *const *x, const int32_t *w, int32_t *sums) {
-    int64_t c = (is_signed ? channels_i8_4 : channels_u8_4)(n, 0, taps, x, w, sums);
-    c = (is_signed ? channels_i8_1 : channels_u8_1)(n, c, taps, x, w, sums);
-#if WICK_TIER_ID == 3
-    c = (is_signed ? channels_i8_half : channels_u8_half)(n, c, taps, x, w, sums);
-#endif
-    (is_signed ? rest_i8 : rest_u8)(n, c, taps, x, w, sums);
-}
-#endif
-
 #define INT8_NAMES(what) {"matmul_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what, "conv_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what}
 const wick_int8_table INT8_CAT(wick_int8_table_, WICK_TIER_NAME) = {
     .plain = {.names = INT8_NAMES(""), .group = 2, .along = 2, .elem = 2, .mr = PAIRS_MR, .nr = PAIRS_NR, .tiles = tiles_pairs, .row = row_pairs, .pack = pack_pairs,
-              .finish = finish, .channels = channels,
+              .finish = finish, .lanes = INT8_VEC_BYTES / 4, .weave = weave_pairs, .dots = dots_pairs,
 #ifdef INT8_WEAVE
               .few = few_pairs,
 #endif
     },
 #ifdef INT8_HAS_QUADS
     .vnni = {.names = INT8_NAMES("_vnni"), .group = 4, .along = 4, .elem = 1, .mr = INT8_MR, .nr = PAIRS_NR, .tiles = tiles_quads, .row = row_quads, .pack = pack_quads,
-             .finish = finish, .few = few_quads, .channels = channels},
+             .finish = finish, .few = few_quads, .lanes = INT8_VEC_BYTES / 4, .weave = weave_quads, .dots = dots_quads},
 #endif
 #if WICK_TIER_ID != 0
     .amx = {.names = {"matmul_int8_amx", "conv_int8_amx"}, .group = 4, .along = 64, .any_sign = true, .elem = 1, .mr = 32, .nr = TILES_NR, .row = row_tiles,
-            .pack = pack_tiles, .finish = finish, .channels = channels},
+            .pack = pack_tiles, .finish = finish},
 #endif
 };
