@@ -73,13 +73,27 @@ typedef struct run {
 /* Returns -1, or the first bad index of the run. */
 typedef int64_t run_fn(const run *r, char *data, const int64_t *index, char *other);
 
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll 8")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 #define INLINE static inline __attribute__((always_inline))
 
 /* The place that an index names; below 0 or not below n: there is none. */
 INLINE int64_t place_of(int64_t index, int64_t n) { return index < 0 ? index + n : index; }
 INLINE bool is_place(int64_t at, int64_t n) { return (uint64_t)at < (uint64_t)n; }
-/* Along a last axis strides are 1: the loops are there twice, once for these constants. */
-INLINE bool is_last(const run *r) { return r->index == 1 && r->other == 1 && r->data == 0 && r->sa == 1; }
+/* How many elements from i on are next. Along a last axis strides are 1, and a block is looked at as a whole: places, if all that it names are, as they stand. */
+static int64_t part_of(const run *r, const int64_t *index, int64_t i, bool *places) {
+    const int64_t left = r->count - i;
+    *places = false;
+    if (r->index != 1 || r->other != 1 || r->data != 0 || r->sa != 1 || left < BLOCK) return left;
+    uint64_t bad = 0;
+    UNROLL
+    for (int k = 0; k < BLOCK; k++) bad |= (uint64_t)index[i + k] | ((uint64_t)r->n - 1 - (uint64_t)index[i + k]);
+    *places = !(bad >> 63);
+    return BLOCK;
+}
 
 /* Moves: elements of a size. */
 #define MOVES 1
@@ -97,7 +111,7 @@ INLINE bool is_last(const run *r) { return r->index == 1 && r->other == 1 && r->
 #include "kernels/index/along_body.h"
 #undef MOVES
 
-/* Arithmetic; U: the bits of a T. */
+/* Arithmetic. */
 #define MOVES 0
 #define FLOATS 1
 #define T       float
@@ -111,15 +125,12 @@ INLINE bool is_last(const run *r) { return r->index == 1 && r->other == 1 && r->
 #undef FLOATS
 #define FLOATS 0
 #define T       int32_t
-#define U       uint32_t
 #define NAME(x) x##_i32
 #include "kernels/index/along_body.h"
 #define T       int64_t
-#define U       uint64_t
 #define NAME(x) x##_i64
 #include "kernels/index/along_body.h"
 #define T       uint64_t
-#define U       uint64_t
 #define NAME(x) x##_u64
 #include "kernels/index/along_body.h"
 
