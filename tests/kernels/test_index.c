@@ -215,4 +215,36 @@ TEST(long_rows_are_added_by_places_in_the_order_of_the_index) {
     free(sums), free(expected), free(from);
 }
 
+/* Rows longer than the blocks that are looked at together: with indices from the end, with one that names nothing anywhere, next to each other in places. Extremes meet NaN. */
+TEST(long_last_axes_agree_with_a_loop_whatever_a_block_names) {
+    enum { N = 90, LONGEST = 200 };
+    static float data[N], expected[N], other[LONGEST], read[LONGEST];
+    static int64_t at[LONGEST];
+    for (int round = 0; round < 2000; round++) {
+        const int64_t count = test_rand_int(1, LONGEST), n = test_rand_int(1, N);
+        const int64_t wrong = round % 3 ? -1 : test_rand_int(0, (int)count - 1);
+        wick_along a = {.rank = 1, .n = n, .elem = 4, .type = WICK_CF32, .how = (uint8_t)test_rand_int(WICK_ALONG_SET, WICK_ALONG_MIN), .reads = test_rand() % 2,
+                        .dim = {{.n = count, .data = 1, .index = 1, .other = 1}}};
+        for (int64_t i = 0; i < N; i++) data[i] = expected[i] = test_rand() % 8 ? (float)test_rand_int(-9, 9) / 3 : NAN;
+        for (int64_t i = 0; i < count; i++) {
+            other[i] = read[i] = test_rand() % 8 ? (float)test_rand_int(-9, 9) / 3 : NAN;
+            at[i] = (int64_t)(test_rand() % (uint64_t)n) - (round % 2 && test_rand() % 64 == 0 ? n : 0);
+        }
+        if (wrong >= 0) at[wrong] = test_rand() % 2 ? n : test_rand() % 2 ? -n - 1 : INT64_MIN;
+        for (int64_t i = 0; i < count; i++) {
+            float *e = &expected[at[i] < 0 ? at[i] + n : at[i]];
+            const float v = other[i];
+            if (a.reads) read[i] = i == wrong ? 0 : *e;
+            else if (i != wrong && a.how == WICK_ALONG_SET) *e = v;
+            else if (i != wrong && a.how == WICK_ALONG_ADD) *e += v;
+            else if (i != wrong && a.how == WICK_ALONG_MUL) *e *= v;
+            else if (i != wrong && (isnan(v) || (a.how == WICK_ALONG_MAX ? v > *e : v < *e))) *e = v;
+        }
+        wick_along_prepare(&a);
+        CHECK_INT(wick_along_run(&a, 0, a.tasks, data, at, other), wrong);
+        for (int64_t i = 0; i < n; i++) CHECK_MSG(data[i] == expected[i] || (isnan(data[i]) && isnan(expected[i])), "round %d: how %d, place %lld: %g, not %g", round, a.how, (long long)i, (double)data[i], (double)expected[i]);
+        for (int64_t i = 0; i < count; i++) CHECK_MSG(other[i] == read[i] || (isnan(other[i]) && isnan(read[i])), "round %d: element %lld", round, (long long)i);
+    }
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }
