@@ -55,7 +55,7 @@ typedef struct wick_fused_layout {
     uint8_t in_kind[WICK_FUSED_MAX_IO], mode, program, streams, far, planes;
     uint8_t reach[WICK_FUSED_MAX_IO]; /* of a reduction whose lines may be machine code (fused/native.c) */
     uint8_t slot[WICK_FUSED_MAX_IO + WICK_FUSED_MAX_OPS], last_use[WICK_FUSED_MAX_IO + WICK_FUSED_MAX_OPS];
-    int n_unit, lane_rows, space, out_rank;
+    int n_unit, lane_rows, space, out_rank, part;
     int64_t out_dims[WICK_MAX_DIMS], out_strides[WICK_MAX_DIMS];
 } wick_fused_layout;
 
