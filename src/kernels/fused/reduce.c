@@ -379,7 +379,14 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
         wick_machine_input(m, x, first * chunk, n * chunk);
         if (g != x) wick_machine_input(m, g, first * chunk, n * chunk);
     }
-    r->red->chunks(dst, WICK_MAX(of, WICK_RED_OF_X), m->reg[x], m->reg[g], of > 0 ? *(const float *)(const void *)m->reg[1] : 0, (size_t)n, (size_t)r->l->lane_rows);
+    const float *from = (const float *)(const void *)m->reg[x], *with = (const float *)(const void *)m->reg[g], mean = of > 0 ? *(const float *)(const void *)m->reg[1] : 0;
+    const int64_t most = r->l->far ? WICK_MAX(1, WICK_ASK_BYTES / (chunk * (int64_t)sizeof *from * (1 + (g != x)))) : n;
+    for (int64_t k = 0, part; k < n; k += part) {
+        part = WICK_MIN(most, n - k);
+        if (r->l->far) wick_ask_ahead(from + k * chunk, part * chunk * (int64_t)sizeof *from);
+        if (r->l->far && g != x) wick_ask_ahead(with + k * chunk, part * chunk * (int64_t)sizeof *from);
+        r->red->chunks((float *)(void *)dst + k, WICK_MAX(of, WICK_RED_OF_X), from + k * chunk, with + k * chunk, mean, (size_t)part, (size_t)r->l->lane_rows);
+    }
     return n;
 }
 
