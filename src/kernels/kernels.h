@@ -512,9 +512,9 @@ void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const 
 /* ---- indexing -------------------------------------------------------------------------------------------------------------
  * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index` of the
  * first one outside [-n, n), whose elements are then left zero (gather) or skipped (scatter). */
-/* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries. */
+/* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries. past: dst is part of more than caches keep. */
 int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
-                    const int64_t *index, void *dst);
+                    const int64_t *index, void *dst, bool past);
 
 /* An index of the shape of what is read or written, but for the extent of the data along the axis: with i a position in it and i' the same
  * with index[i] along the axis, reads are other[i] = data[i'], writes data[i'] = how(data[i'], other[i]) in the order of the axis. All have

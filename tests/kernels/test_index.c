@@ -42,13 +42,32 @@ TEST(gather_copies_what_the_index_names_for_every_element_size) {
                     const int64_t at = index_of[i] < 0 ? index_of[i] + n : index_of[i];
                     memcpy(want + (size_t)(o * count + i) * slice, src + (size_t)(o * n + at) * slice, slice);
                 }
-            CHECK_INT(wick_gather_rows(elem, 0, outer, n, inner, count, src, index_of, dst), -1);
+            CHECK_INT(wick_gather_rows(elem, 0, outer, n, inner, count, src, index_of, dst, elem == 4), -1);
             CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, element %zu", s, elem);
             /* one outer row at a time, backwards */
             memset(dst, 0xa5, sizeof dst);
-            for (int64_t o = outer; o > 0; o--) wick_gather_rows(elem, o - 1, o, n, inner, count, src, index_of, dst);
+            for (int64_t o = outer; o > 0; o--) wick_gather_rows(elem, o - 1, o, n, inner, count, src, index_of, dst, elem == 4);
             CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, element %zu, in parts", s, elem);
         }
+}
+
+/* A table that no near cache holds, whose rows are asked for ahead; results in caches and past them. */
+TEST(gather_from_a_large_table_reports_the_first_bad_index_too) {
+    enum { ROWS = 20000, COUNT = 300, LONGEST = 48 };
+    static float table[ROWS * LONGEST], to[COUNT * LONGEST + 2];
+    static int64_t at[COUNT];
+    for (int i = 0; i < ROWS * LONGEST; i++) table[i] = (float)i;
+    for (int round = 0; round < 40; round++) {
+        const int inner = round % 4 == 3 ? 15 : 16 * (1 + round % 3), count = test_rand_int(1, COUNT), bad = round % 5 ? -1 : test_rand_int(0, count - 1);
+        const int shift = round & 1;
+        for (int i = 0; i < count; i++) at[i] = test_rand_int(-ROWS, ROWS - 1);
+        if (bad >= 0) at[bad] = round & 8 ? INT64_MIN : ROWS;
+        for (int i = 0; i < COUNT * LONGEST + 2; i++) to[i] = -1;
+        CHECK_INT(wick_gather_rows(4, 0, 1, ROWS, inner, count, table, at, to + shift, round & 2), bad);
+        for (int i = 0; i < count; i++)
+            for (int c = 0; c < inner; c++) CHECK(to[shift + i * inner + c] == (i == bad ? 0 : table[(at[i] < 0 ? at[i] + ROWS : at[i]) * inner + c]));
+        CHECK(to[shift + count * inner] == -1 && (!shift || to[0] == -1));
+    }
 }
 
 TEST(gather_reports_the_first_bad_index_and_leaves_zeros) {
@@ -59,7 +78,7 @@ TEST(gather_reports_the_first_bad_index_and_leaves_zeros) {
             int32_t from[2 * 4 * 3], to[2 * 6 * 3];
             for (int i = 0; i < 24; i++) from[i] = i + 1;
             memset(to, 0xa5, sizeof to);
-            CHECK_INT(wick_gather_rows(4, 0, 2, 4, inner, 6, from, idx, to), 2);
+            CHECK_INT(wick_gather_rows(4, 0, 2, 4, inner, 6, from, idx, to, false), 2);
             for (int64_t o = 0; o < 2; o++)
                 for (int64_t i = 0; i < 6; i++)
                     for (int64_t l = 0; l < inner; l++) {
@@ -72,7 +91,7 @@ TEST(gather_reports_the_first_bad_index_and_leaves_zeros) {
 TEST(indexing_nothing_finds_every_index_bad) {
     const int64_t idx[] = {0, -1};
     float to[2] = {1, 1}, from[1] = {1};
-    CHECK_INT(wick_gather_rows(4, 0, 1, 0, 1, 2, from, idx, to), 0);
+    CHECK_INT(wick_gather_rows(4, 0, 1, 0, 1, 2, from, idx, to, false), 0);
     CHECK(to[0] == 0 && to[1] == 0);
     CHECK_INT(scatter_add(WICK_CF32, 0, 1, 0, 1, 2, to, idx, from), 0);
     CHECK(from[0] == 1);

@@ -491,7 +491,7 @@ void wick_fused_prepare(wick_fused *f) {
     const int64_t bytes = bytes_in_line(f);
     l->far = (l->planes ? (int64_t)sizeof(float) : bytes) * l->total >= STREAM_BYTES;
     l->part = (int)ceil_div(WICK_ASK_BYTES, WICK_MAX(bytes, 4) * 64) * 64;
-    if (l->far && bytes && (f->reduces ? f->n_instr && !l->planes : !l->streams || packs(f))) shorten_block(f, bytes);
+    if (l->far && bytes && (f->reduces ? (f->n_instr || l->mode == WICK_FUSED_SHORT) && !l->planes : !l->streams || packs(f))) shorten_block(f, bytes);
     if (!f->reduces && !bare_refused(f)) l->mode = WICK_FUSED_BARE;
     if (goes_by_rows(f)) l->mode = WICK_FUSED_ROWS;
     size_t at = 0;
