@@ -55,7 +55,7 @@ typedef struct wick_fused_layout {
     uint8_t in_kind[WICK_FUSED_MAX_IO], mode, program, streams, far, planes;
     uint8_t reach[WICK_FUSED_MAX_IO]; /* of a reduction whose lines may be machine code (fused/native.c) */
     uint8_t slot[WICK_FUSED_MAX_IO + WICK_FUSED_MAX_OPS], last_use[WICK_FUSED_MAX_IO + WICK_FUSED_MAX_OPS];
-    int n_unit, lane_rows, space, out_rank;
+    int n_unit, lane_rows, space, out_rank, part;
     uint32_t turned; /* inputs, a bit each */
     int64_t out_dims[WICK_MAX_DIMS], out_strides[WICK_MAX_DIMS];
 } wick_fused_layout;
@@ -515,9 +515,9 @@ void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const 
 /* ---- indexing -------------------------------------------------------------------------------------------------------------
  * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index` of the
  * first one outside [-n, n), whose elements are then left zero (gather) or skipped (scatter). */
-/* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries. */
+/* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries. past: dst is part of more than caches keep. */
 int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
-                    const int64_t *index, void *dst);
+                    const int64_t *index, void *dst, bool past);
 
 /* An index of the shape of what is read or written, but for the extent of the data along the axis: with i a position in it and i' the same
  * with index[i] along the axis, reads are other[i] = data[i'], writes data[i'] = how(data[i'], other[i]) in the order of the axis. All have

@@ -129,6 +129,7 @@ typedef struct wick_step_gather {
     int64_t outer, n, inner, count;
     int64_t block, blocks; /* of the index, a task each; of one block: */
     int64_t per_task;      /* rows of outer */
+    bool past;             /* the caches */
 } wick_step_gather;
 
 /* RESAMPLE: x, y. */

@@ -352,6 +352,33 @@ TEST(copies_equal_a_naive_loop) {
     }
 }
 
+/* Pairs that lie together on both sides move as one, wherever the arrays begin; of each element two may be made. Tasks in any order. */
+TEST(pairs_and_repeats_are_copied_as_a_naive_loop_does) {
+    enum { MOST = 40 * 40 * 2 + 8 };
+    static const wick_dtype dtypes[] = {WICK_U8, WICK_BF16, WICK_F32, WICK_F64};
+    static uint64_t src[MOST], dst[MOST], want[MOST];
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
+        REQUIRE(wick_tier_force((wick_tier)tier));
+        for (int round = 0; round < 600; round++) {
+            const int64_t a = test_rand_int(1, 40), b = test_rand_int(1, 40), gap = 2 * test_rand_int(0, 2), from = test_rand_int(0, 3), to = test_rand_int(0, 3);
+            const bool repeats = round % 3 == 0, turned = test_rand() % 2;
+            wick_copy c = {.rank = 3, .dims = {a, b, 2}, .dst_strides = {turned ? 2 : 2 * b, turned ? 2 * a : 2, 1}, .src = dtypes[round % 4], .dst = dtypes[round % 4]};
+            c.src_strides[0] = repeats ? b : 2 * b, c.src_strides[1] = repeats ? 1 : 2, c.src_strides[2] = !repeats;
+            if (!repeats && a * (2 * b + gap) < MOST - 8) c.src_strides[0] += gap;
+            const size_t elem = wick_dtype_size(c.src);
+            for (int i = 0; i < MOST; i++) src[i] = test_rand(), dst[i] = want[i] = 0x7777777777777777;
+            for (int64_t i = 0; i < a * b * 2; i++) {
+                const int64_t k[3] = {i / 2 / b, i / 2 % b, i % 2};
+                int64_t s = from, d = to;
+                for (int n = 0; n < 3; n++) s += k[n] * c.src_strides[n], d += k[n] * c.dst_strides[n];
+                memcpy((char *)want + (size_t)d * elem, (const char *)src + (size_t)s * elem, elem);
+            }
+            for (int64_t k = wick_copy_tasks(&c) - 1; k >= 0; k--) wick_copy_run(&c, k, k + 1, (const char *)src + (size_t)from * elem, (char *)dst + (size_t)to * elem);
+            CHECK_MSG(memcmp(dst, want, sizeof dst) == 0, "%s: %lld x %lld, from %lld to %lld, repeats %d", wick_tier_name((wick_tier)tier), (long long)a, (long long)b, (long long)from, (long long)to, repeats);
+        }
+    }
+}
+
 TEST(large_transposes_and_conversions_are_cut_into_tasks) {
     static const int64_t dims[][3] = {{1, 301, 517}, {3, 130, 257}, {70001, 1, 1}, {2, 40000, 3}};
     for (size_t s = 0; s < WICK_COUNTOF(dims); s++)

@@ -42,13 +42,32 @@ TEST(gather_copies_what_the_index_names_for_every_element_size) {
                     const int64_t at = index_of[i] < 0 ? index_of[i] + n : index_of[i];
                     memcpy(want + (size_t)(o * count + i) * slice, src + (size_t)(o * n + at) * slice, slice);
                 }
-            CHECK_INT(wick_gather_rows(elem, 0, outer, n, inner, count, src, index_of, dst), -1);
+            CHECK_INT(wick_gather_rows(elem, 0, outer, n, inner, count, src, index_of, dst, elem == 4), -1);
             CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, element %zu", s, elem);
             /* one outer row at a time, backwards */
             memset(dst, 0xa5, sizeof dst);
-            for (int64_t o = outer; o > 0; o--) wick_gather_rows(elem, o - 1, o, n, inner, count, src, index_of, dst);
+            for (int64_t o = outer; o > 0; o--) wick_gather_rows(elem, o - 1, o, n, inner, count, src, index_of, dst, elem == 4);
             CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, element %zu, in parts", s, elem);
         }
+}
+
+/* A table that no near cache holds, whose rows are asked for ahead; results in caches and past them. */
+TEST(gather_from_a_large_table_reports_the_first_bad_index_too) {
+    enum { ROWS = 20000, COUNT = 300, LONGEST = 48 };
+    static float table[ROWS * LONGEST], to[COUNT * LONGEST + 2];
+    static int64_t at[COUNT];
+    for (int i = 0; i < ROWS * LONGEST; i++) table[i] = (float)i;
+    for (int round = 0; round < 40; round++) {
+        const int inner = round % 4 == 3 ? 15 : 16 * (1 + round % 3), count = test_rand_int(1, COUNT), bad = round % 5 ? -1 : test_rand_int(0, count - 1);
+        const int shift = round & 1;
+        for (int i = 0; i < count; i++) at[i] = test_rand_int(-ROWS, ROWS - 1);
+        if (bad >= 0) at[bad] = round & 8 ? INT64_MIN : ROWS;
+        for (int i = 0; i < COUNT * LONGEST + 2; i++) to[i] = -1;
+        CHECK_INT(wick_gather_rows(4, 0, 1, ROWS, inner, count, table, at, to + shift, round & 2), bad);
+        for (int i = 0; i < count; i++)
+            for (int c = 0; c < inner; c++) CHECK(to[shift + i * inner + c] == (i == bad ? 0 : table[(at[i] < 0 ? at[i] + ROWS : at[i]) * inner + c]));
+        CHECK(to[shift + count * inner] == -1 && (!shift || to[0] == -1));
+    }
 }
 
 TEST(gather_reports_the_first_bad_index_and_leaves_zeros) {
@@ -59,7 +78,7 @@ TEST(gather_reports_the_first_bad_index_and_leaves_zeros) {
             int32_t from[2 * 4 * 3], to[2 * 6 * 3];
             for (int i = 0; i < 24; i++) from[i] = i + 1;
             memset(to, 0xa5, sizeof to);
-            CHECK_INT(wick_gather_rows(4, 0, 2, 4, inner, 6, from, idx, to), 2);
+            CHECK_INT(wick_gather_rows(4, 0, 2, 4, inner, 6, from, idx, to, false), 2);
             for (int64_t o = 0; o < 2; o++)
                 for (int64_t i = 0; i < 6; i++)
                     for (int64_t l = 0; l < inner; l++) {
@@ -72,7 +91,7 @@ TEST(gather_reports_the_first_bad_index_and_leaves_zeros) {
 TEST(indexing_nothing_finds_every_index_bad) {
     const int64_t idx[] = {0, -1};
     float to[2] = {1, 1}, from[1] = {1};
-    CHECK_INT(wick_gather_rows(4, 0, 1, 0, 1, 2, from, idx, to), 0);
+    CHECK_INT(wick_gather_rows(4, 0, 1, 0, 1, 2, from, idx, to, false), 0);
     CHECK(to[0] == 0 && to[1] == 0);
     CHECK_INT(scatter_add(WICK_CF32, 0, 1, 0, 1, 2, to, idx, from), 0);
     CHECK(from[0] == 1);
@@ -213,6 +232,38 @@ TEST(long_rows_are_added_by_places_in_the_order_of_the_index) {
     index_of[17] = N, index_of[30] = -N - 1; /* the first of all tasks */
     CHECK_INT(scatter_add(WICK_CF32, 0, OUTER, N, INNER, COUNT, from, index_of, sums), 17);
     free(sums), free(expected), free(from);
+}
+
+/* Rows longer than the blocks that are looked at together: with indices from the end, with one that names nothing anywhere, next to each other in places. Extremes meet NaN. */
+TEST(long_last_axes_agree_with_a_loop_whatever_a_block_names) {
+    enum { N = 90, LONGEST = 200 };
+    static float data[N], expected[N], other[LONGEST], read[LONGEST];
+    static int64_t at[LONGEST];
+    for (int round = 0; round < 2000; round++) {
+        const int64_t count = test_rand_int(1, LONGEST), n = test_rand_int(1, N);
+        const int64_t wrong = round % 3 ? -1 : test_rand_int(0, (int)count - 1);
+        wick_along a = {.rank = 1, .n = n, .elem = 4, .type = WICK_CF32, .how = (uint8_t)test_rand_int(WICK_ALONG_SET, WICK_ALONG_MIN), .reads = test_rand() % 2,
+                        .dim = {{.n = count, .data = 1, .index = 1, .other = 1}}};
+        for (int64_t i = 0; i < N; i++) data[i] = expected[i] = test_rand() % 8 ? (float)test_rand_int(-9, 9) / 3 : NAN;
+        for (int64_t i = 0; i < count; i++) {
+            other[i] = read[i] = test_rand() % 8 ? (float)test_rand_int(-9, 9) / 3 : NAN;
+            at[i] = (int64_t)(test_rand() % (uint64_t)n) - (round % 2 && test_rand() % 64 == 0 ? n : 0);
+        }
+        if (wrong >= 0) at[wrong] = test_rand() % 2 ? n : test_rand() % 2 ? -n - 1 : INT64_MIN;
+        for (int64_t i = 0; i < count; i++) {
+            float *e = &expected[at[i] < 0 ? at[i] + n : at[i]];
+            const float v = other[i];
+            if (a.reads) read[i] = i == wrong ? 0 : *e;
+            else if (i != wrong && a.how == WICK_ALONG_SET) *e = v;
+            else if (i != wrong && a.how == WICK_ALONG_ADD) *e += v;
+            else if (i != wrong && a.how == WICK_ALONG_MUL) *e *= v;
+            else if (i != wrong && (isnan(v) || (a.how == WICK_ALONG_MAX ? v > *e : v < *e))) *e = v;
+        }
+        wick_along_prepare(&a);
+        CHECK_INT(wick_along_run(&a, 0, a.tasks, data, at, other), wrong);
+        for (int64_t i = 0; i < n; i++) CHECK_MSG(data[i] == expected[i] || (isnan(data[i]) && isnan(expected[i])), "round %d: how %d, place %lld: %g, not %g", round, a.how, (long long)i, (double)data[i], (double)expected[i]);
+        for (int64_t i = 0; i < count; i++) CHECK_MSG(other[i] == read[i] || (isnan(other[i]) && isnan(read[i])), "round %d: element %lld", round, (long long)i);
+    }
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -129,7 +129,7 @@ TEST(pooling_sorting_and_sums_say_why_they_are_none_of_the_others) {
     says(ctx, "2 x 2", (use){pooled, 22}, 1, (wick_spec[]){F32(2, 3, 20, 20)}, "not channels as vectors: channels are not last", "loops over windows: windows");
     says(ctx, "3 x 3", (use){pooled, 33}, 1, (wick_spec[]){F32(2, 3, 20, 20)}, "not rows of 2 x 2 without loops over windows: ", NULL);
     says(ctx, "mean", (use){pooled, -2}, 1, (wick_spec[]){F32(2, 3, 20, 20)}, "not channels as vectors: channels are not last", "2 x 2");
-    says(ctx, "short rows", (use){sorted, 0}, 1, (wick_spec[]){F32(4, 100)}, "rows by rank; not the best alone: more than an eighth of a row is wanted", "not by rank");
+    says(ctx, "short rows", (use){sorted, 0}, 1, (wick_spec[]){F32(4, 100)}, "rows by rank; not the best alone: more than a quarter of a row is wanted", "not by rank");
     says(ctx, "rows", (use){sorted, 0}, 1, (wick_spec[]){F32(4, 1000)}, "rows by digits; not the best alone: more than an eighth of a row is wanted; not by rank: rows are longer than 128", NULL);
     says(ctx, "long rows", (use){sorted, 0}, 1, (wick_spec[]){F32(1, 70000)}, "chunks, merged; not the best alone: more than an eighth of a row is wanted; not whole rows at once: rows are longer than 65536", NULL);
     says(ctx, "f64", (use){sorted, 0}, 1, (wick_spec[]){OF(WICK_F64, 4, 100)}, "not keys and places of 32 bits: numbers have 64 bits", NULL);

@@ -210,6 +210,13 @@ TEST(short_rows_are_sorted_stably) {
                 }
                 CHECK_MSG(((const int64_t *)at)[place] == i && !memcmp((const float *)sorted + place, x + i, sizeof *x), "%d elements: element %d is not at %d", n, i, place);
             }
+            for (int k = 1; k <= n; k += 1 + n / 9) { /* the first k, and the k-th alone */
+                wick_tensor *places, *top = wick_topk(wick_from(ctx, WICK_F32, 1, (int64_t[]){n}, x), k, 0, descending, &places);
+                wick_tensor *place, *kth = wick_kthvalue(wick_from(ctx, WICK_F32, 1, (int64_t[]){n}, x), k, 0, true, &place);
+                same(top, wick_slice(y, 0, 0, k, 1));
+                same(places, wick_slice(index, 0, 0, k, 1));
+                if (!descending) same(kth, wick_slice(y, 0, k - 1, k, 1)), same(place, wick_slice(index, 0, k - 1, k, 1));
+            }
             wick_scope_close(&scope);
         }
     wick_context_free(&ctx);

@@ -27,6 +27,7 @@ typedef struct plan {
     int64_t total;
     int across; /* the dim along which src is contiguous though dst is not; -1: no transpose */
     int64_t tile_rows, tiles[2], all_tiles; /* of a transpose: across and along; all */
+    int elem; /* bytes of what moves as one: an element, or a pair of neighbours, as complex numbers are */
 } plan;
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
@@ -44,8 +45,19 @@ static const char *tiles_refused(const wick_copy *c, const plan *p, int *across)
     return *across < 0 ? "the source is contiguous along no dim" : NULL;
 }
 
-static plan copy_plan(const wick_copy *c) {
-    plan p = {.rank = 0, .total = 1, .across = -1};
+/* Takes pairs as elements of twice the size, if both sides have the last dim's two next to each other and nothing lies an odd way off. */
+static void take_pairs(plan *p) {
+    const int last = p->rank - 1;
+    if (last < 1 || p->elem > 4 || p->dims[last] != 2 || p->src[last] != 1 || p->dst[last] != 1) return;
+    for (int d = 0; d < last; d++)
+        if (p->src[d] % 2 || p->dst[d] % 2) return;
+    for (int d = 0; d < last; d++) p->src[d] /= 2, p->dst[d] /= 2;
+    p->rank--, p->total /= 2, p->elem *= 2;
+}
+
+/* pairs: both addresses suit them. */
+static plan copy_plan(const wick_copy *c, bool pairs) {
+    plan p = {.rank = 0, .total = 1, .across = -1, .elem = (int)wick_dtype_size(c->src)};
     for (int d = 0; d < c->rank; d++) {
         p.total *= c->dims[d];
         if (c->dims[d] == 1) continue;
@@ -63,9 +75,10 @@ static plan copy_plan(const wick_copy *c) {
         p.src[kept] = p.src[d], p.dst[kept] = p.dst[d];
     }
     if (p.rank) p.rank = kept + 1;
+    if (pairs && c->src == c->dst && !wick_dtype_is_packed(c->src)) take_pairs(&p);
     if (!tiles_refused(c, &p, &p.across)) {
         const int last = p.rank - 1;
-        p.tile_rows = COPY_ROW_BYTES / (int64_t)wick_dtype_size(c->src);
+        p.tile_rows = COPY_ROW_BYTES / p.elem;
         p.tiles[0] = (p.dims[p.across] + p.tile_rows - 1) / p.tile_rows;
         p.tiles[1] = (p.dims[last] + COPY_COLS - 1) / COPY_COLS;
         p.all_tiles = p.tiles[0] * p.tiles[1];
@@ -76,12 +89,12 @@ static plan copy_plan(const wick_copy *c) {
 }
 
 const char *wick_copy_name(const wick_copy *c) {
-    const plan p = copy_plan(c);
-    return p.across >= 0 ? p.total * (int64_t)wick_dtype_size(c->src) >= COPY_PAST ? "copied by tiles, transposed, past the caches" : "copied by tiles, transposed"
+    const plan p = copy_plan(c, true);
+    return p.across >= 0 ? p.total * p.elem >= COPY_PAST ? "copied by tiles, transposed, past the caches" : "copied by tiles, transposed"
            : c->src != c->dst ? "copied in blocks, converted" : "copied row by row";
 }
 int wick_copy_rejected(const wick_copy *c, wick_rejected *out) {
-    const plan p = copy_plan(c);
+    const plan p = copy_plan(c, true);
     int across;
     if (!p.total || p.across >= 0) return 0;
     out[0] = (wick_rejected){"by tiles, transposed", tiles_refused(c, &p, &across)};
@@ -89,7 +102,7 @@ int wick_copy_rejected(const wick_copy *c, wick_rejected *out) {
 }
 
 int64_t wick_copy_tasks(const wick_copy *c) {
-    plan p = copy_plan(c);
+    const plan p = copy_plan(c, true);
     if (p.total == 0) return 0;
     const int64_t few = p.total >= 4 * COPY_PART ? 4 : p.total >= 2 * COPY_PART ? 2 : 1, tasks = WICK_MAX((p.total + COPY_TASK - 1) / COPY_TASK, few);
     return p.across < 0 ? tasks : WICK_MIN(tasks, p.all_tiles);
@@ -164,10 +177,10 @@ static void copy_convert(const plan *p, wick_dtype from, wick_dtype to, int64_t 
 }
 
 void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *src, void *dst) {
-    plan p = copy_plan(c);
+    const plan p = copy_plan(c, ((uintptr_t)src | (uintptr_t)dst) % WICK_MAX(2 * wick_dtype_size(c->src), 1) == 0);
     const int64_t tasks = wick_copy_tasks(c);
     if (tasks == 0 || begin >= end) return;
-    const int elem = (int)wick_dtype_size(c->src);
+    const int elem = p.elem;
     const int64_t items = p.across < 0 ? p.total : p.all_tiles;
     int64_t each = (items + tasks - 1) / tasks;
     const bool packed = wick_dtype_is_packed(c->src) || wick_dtype_is_packed(c->dst);

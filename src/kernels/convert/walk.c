@@ -110,10 +110,28 @@ static int64_t gather_across(int elem, int rank, const int64_t *dims, const int6
     return rows * cols;
 }
 
+/* Pairs of a walk that repeats each of what lies together. Returns how many elements that was. */
+static int64_t gather_twice(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const uint8_t *src, uint8_t *dst) {
+    if (rank < 2 || strides[rank - 1] != 0 || dims[rank - 1] != 2 || strides[rank - 2] != 1 || at % 2) return 0;
+    const int64_t pairs = WICK_MIN(n / 2, dims[rank - 2] - at / 2 % dims[rank - 2]);
+    src += walk_to(rank, dims, strides, at).offset * elem;
+#define TWICE(bits) for (int64_t i = 0; i < pairs; i++) ((uint##bits##_t *)(void *)dst)[2 * i] = ((uint##bits##_t *)(void *)dst)[2 * i + 1] = ((const uint##bits##_t *)(const void *)src)[i];
+    if (elem == 1) TWICE(8)
+    else if (elem == 2) TWICE(16)
+    else if (elem == 4) TWICE(32)
+    else TWICE(64)
+#undef TWICE
+    return 2 * pairs;
+}
+
 void wick_walk_gather(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n,
                       const void *src, void *dst) {
-    for (int64_t done; n > 0 && (done = gather_across(elem, rank, dims, strides, at, n, src, dst)) > 0; at += done, n -= done)
+    for (int64_t done; n > 0; at += done, n -= done) {
+        done = gather_across(elem, rank, dims, strides, at, n, src, dst);
+        if (!done) done = gather_twice(elem, rank, dims, strides, at, n, src, dst);
+        if (!done) break;
         dst = (uint8_t *)dst + done * elem;
+    }
     if (n <= 0) return;
     switch (elem) {
     case 1:

@@ -46,6 +46,14 @@ static inline bool wick_fused_native(wick_dtype dtype) {
            dtype == WICK_BOOL;
 }
 
+/* From memory one stream does not come as fast as memory allows by the CPU's own prefetching: who takes `bytes` from x on asks for those some way on. More than
+ * WICK_ASK_BYTES at once wait for each other, and what is taken waits with them. */
+#define WICK_ASK_BYTES 1024
+static inline void wick_ask_ahead(const void *x, int64_t bytes) {
+    enum { LINE = 64, AHEAD = 4096 };
+    for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch((const char *)x + AHEAD + i, 0, 2);
+}
+
 /* ---- reductions
  * ------------------------------------------------------------------------------------------------------
  *

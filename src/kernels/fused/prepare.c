@@ -11,8 +11,8 @@
  * task; units x reduced x cols as in fused.h, cols being those of one tile; tiles of `tile` along the first trailing
  * dim; in_run, out_run: elements of the space that are contiguous in memory; space: the first dim of the space that
  * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
- * space are stored over; reach: see native.c; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches; far: the
- * input of a reduction, which it is of as it is, comes from memory; planes: a unit is a column whose elements lie together;
+ * space are stored over; reach: see native.c; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches, part elements
+ * at a time: few, so that reading some goes on while those before are written; far: inputs come from memory; planes: a unit is a column whose elements lie together;
  * turned: inputs whose units lie beside each other, of which the buffer holds some, turned. */
 #include "kernels/fused/fused.h"
 #include "kernels/fused/programs.h"
@@ -23,6 +23,7 @@
 #define BLOCK_MIN          64
 #define BLOCK_MIN_REDUCING 128 /* a line of lanes of fewer than WICK_RED_LANES cols is shorter than this */
 #define BLOCK_MAX          1024
+#define BLOCK_FAR          512
 /* Work of one task in element-instructions. */
 #define TASK_WORK          (wick_tuning_now()->fused_task_work)
 #define SLOT_PAD           192
@@ -384,8 +385,26 @@ static const char *streams_refused(const wick_fused *f) {
     return NULL;
 }
 
-/* Whether what a reduction reads is in no cache. */
-static bool from_memory(const wick_fused *f) { return !f->n_instr && f->layout.total * (int64_t)wick_dtype_size((wick_dtype)f->in[0].dtype) >= STREAM_BYTES; }
+/* Bytes of an element of the inputs that come one line after the other. */
+static int64_t bytes_in_line(const wick_fused *f) {
+    int64_t bytes = 0;
+    for (int i = 0; i < f->n_in; i++)
+        if (f->layout.in_kind[i] == WICK_FUSED_WALK && f->layout.in_run[i] == product(f->dims, f->layout.space, f->rank)) bytes += (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
+    return bytes;
+}
+/* Is an input packed or converted, a block at a time? */
+static bool packs(const wick_fused *f) {
+    for (int i = 0; i < f->n_in; i++)
+        if (f->layout.in_kind[i] == WICK_FUSED_WALK && buffer_items(f, i)) return true;
+    return false;
+}
+/* Of what comes from memory each block asks for a later one as it is entered, which is worth it if these are few lines. */
+static void shorten_block(wick_fused *f, int64_t bytes) {
+    const wick_fused_layout *l = &f->layout;
+    const int64_t unit = !f->reduces ? BLOCK_MIN : l->mode == WICK_FUSED_SHORT ? unit_items_of(f) : l->lane_rows * l->cols * (l->planes ? WICK_RED_CHUNK : 1);
+    const int64_t most = WICK_MIN(BLOCK_FAR, 2 * WICK_ASK_BYTES / bytes);
+    if (f->block > most) f->block = (int)(WICK_MAX(most / unit, 1) * unit);
+}
 
 /* Numbers that change should do so between blocks: then a block is a run, or the largest part of one that divides it. */
 static int whole_block(const wick_fused *f) {
@@ -482,13 +501,16 @@ void wick_fused_prepare(wick_fused *f) {
 
     l->program = (uint8_t)(wick_program_find(f) + 1);
     l->streams = !streams_refused(f);
-    l->far = f->reduces && from_memory(f);
     if (l->program && !f->reduces) {
         f->block = whole_block(f);
         l->task_items = l->task_items < WHOLE_TASK ? WHOLE_TASK / f->block * f->block : ceil_div(l->task_items, f->block) * f->block;
         f->tasks = ceil_div(l->total, l->task_items);
         classify(f, f->block);
     }
+    const int64_t bytes = bytes_in_line(f);
+    l->far = (l->planes ? (int64_t)sizeof(float) : bytes) * l->total >= STREAM_BYTES;
+    l->part = (int)ceil_div(WICK_ASK_BYTES, WICK_MAX(bytes, 4) * 64) * 64;
+    if (l->far && bytes && (f->reduces ? (f->n_instr || l->mode == WICK_FUSED_SHORT) && !l->planes : !l->streams || packs(f))) shorten_block(f, bytes);
     if (!f->reduces && !bare_refused(f)) l->mode = WICK_FUSED_BARE;
     if (goes_by_rows(f)) l->mode = WICK_FUSED_ROWS;
     size_t at = 0;

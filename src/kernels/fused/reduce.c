@@ -165,6 +165,7 @@ typedef struct source {
     int64_t elem;         /* bytes of one */
     const wick_red_mapped *mapped; /* its lines are taken instead, of x and y; NULL: there is no y */
     const float *y;
+    int64_t ask; /* from memory: bytes of an element that are asked for ahead, few lines at a time; else 0 */
 } source;
 
 /* Adds n elements (whole lines, and at the end of the unit a part of one) to the runs on the stack. in_run counts lines
@@ -173,8 +174,11 @@ static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int6
     double rest[WICK_RED_LINE];
     const float *y = from->y;
     while (n > 0) {
-        const int64_t lines = WICK_MIN(n / line, WICK_RED_RUN - *in_run);
+        const int64_t most = from->ask ? WICK_MAX(1, WICK_ASK_BYTES / (from->ask * line)) : WICK_RED_RUN;
+        const int64_t lines = WICK_MIN(n / line, WICK_MIN(most, WICK_RED_RUN - *in_run));
         if (lines > 0) {
+            if (from->ask) wick_ask_ahead(x, lines * line * from->elem);
+            if (from->ask > from->elem) wick_ask_ahead(y, lines * line * from->elem);
             if (from->mapped) {
                 from->mapped->lines((float *)(void *)stack_top(s), (const float *)(const void *)x, y, (size_t)lines, *in_run > 0);
                 y += lines * line;
@@ -269,11 +273,12 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     stack s;
     int in_run = 0;
     stack_init(&s, r->red, m->scratch + r->l->lanes_offset, (size_t)line, r->elem);
-    source from = {r->red->lanes, NULL, (int64_t)r->elem, NULL, NULL};
+    source from = {r->red->lanes, NULL, (int64_t)r->elem, NULL, NULL, 0};
     const float *x;
     const int64_t run = WICK_RED_RUN * line;
     from.mapped = m->lines ? NULL : mapped_of(r, first, &x, &from.y);
-    if (from.mapped && from.mapped->chunk && (end - first) % run == 0) {
+    const bool asks = from.mapped == &r->red->mapped[WICK_MAP_FAR];
+    if (from.mapped && from.mapped->chunk && (end - first) % run == 0 && (asks || !r->l->far)) {
         const float sum = from.mapped->chunk(x, from.y, (size_t)((end - first) / run));
         return memcpy(s.at, &sum, sizeof sum);
     }
@@ -281,10 +286,12 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     if (m->lines) {
         feed_chunk(r, &s, line, first, end);
     } else if (from.mapped) {
+        if (r->l->far) from.ask = x == from.y ? from.elem : 2 * from.elem;
         feed(&s, &from, (const uint8_t *)x, end - first, line, line, &in_run, true);
     } else if (stride) {
-        if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2, NULL, NULL};
-        else if (r->l->far && stride == line && r->red->lanes_far) from.lanes = r->red->lanes_far;
+        if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2, NULL, NULL, 0};
+        if (r->l->far && stride == line && !bf16 && r->red->lanes_far) from.lanes = r->red->lanes_far;
+        else if (r->l->far && stride == line) from.ask = from.elem;
         feed(&s, &from, m->in_base[r->reg] + first / line * stride * from.elem, end - first, line, stride, &in_run, true);
     } else {
         const int64_t block = m->f->block / line * line;
@@ -391,7 +398,14 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
         wick_machine_input(m, x, first * chunk, n * chunk);
         if (g != x) wick_machine_input(m, g, first * chunk, n * chunk);
     }
-    r->red->chunks(dst, WICK_MAX(of, WICK_RED_OF_X), m->reg[x], m->reg[g], of > 0 ? *(const float *)(const void *)m->reg[1] : 0, (size_t)n, (size_t)r->l->lane_rows);
+    const float *from = (const float *)(const void *)m->reg[x], *with = (const float *)(const void *)m->reg[g], mean = of > 0 ? *(const float *)(const void *)m->reg[1] : 0;
+    const int64_t most = r->l->far ? WICK_MAX(1, WICK_ASK_BYTES / (chunk * (int64_t)sizeof *from * (1 + (g != x)))) : n;
+    for (int64_t k = 0, part; k < n; k += part) {
+        part = WICK_MIN(most, n - k);
+        if (r->l->far) wick_ask_ahead(from + k * chunk, part * chunk * (int64_t)sizeof *from);
+        if (r->l->far && g != x) wick_ask_ahead(with + k * chunk, part * chunk * (int64_t)sizeof *from);
+        r->red->chunks((float *)(void *)dst + k, WICK_MAX(of, WICK_RED_OF_X), from + k * chunk, with + k * chunk, mean, (size_t)part, (size_t)r->l->lane_rows);
+    }
     return n;
 }
 

@@ -2,9 +2,6 @@
  * written in place or stored. */
 #include "kernels/fused/run.h"
 
-/* Elements that a streaming program does at a time: few, so that reading some goes on while those before are written. */
-#define STREAM_BLOCK 128
-
 /* An output's register may lie in its memory from the moment it is made: unless that memory is an input which later
  * instructions still read, or another output shares the register. */
 static bool may_write_through(const wick_fused *f, int o, void *const *ptr) {
@@ -185,6 +182,7 @@ void wick_machine_input(wick_machine *m, int i, int64_t at, int64_t n) {
     }
     uint8_t *there = m->in_place[i] ? in_memory(m, &m->f->in[i], m->in_size[i], m->in_run[i], m->in_base[i], at, n) : NULL;
     m->reg[i] = there ? there : buffer;
+    if (l->far && (!m->streams || !there) && m->in_run[i] == m->space_total) wick_ask_ahead(m->in_base[i] + at * m->in_size[i], n * m->in_size[i]);
     if (!there) load(m, i, at, n, buffer);
 }
 
@@ -232,11 +230,13 @@ static void run_instructions(wick_machine *m, int64_t n) {
     }
 }
 
-/* A block whose outputs go past the caches, STREAM_BLOCK elements at a time. */
+/* A block whose outputs go past the caches, a part at a time. */
 static void stream_block(wick_machine *m, uint8_t **to, int64_t at, int64_t n) {
     const wick_fused *f = m->f;
-    for (int64_t done = 0; done < n; done += STREAM_BLOCK) {
-        const int64_t part = WICK_MIN(STREAM_BLOCK, n - done);
+    for (int64_t done = 0, part; done < n; done += part) {
+        part = WICK_MIN(f->layout.part, n - done);
+        for (int i = 0; i < f->n_in && f->layout.far; i++)
+            if (m->in_place[i] && f->layout.in_kind[i] == WICK_FUSED_WALK) wick_ask_ahead(m->reg[i], part * m->in_size[i]);
         run_instructions(m, part);
         for (int o = 0; o < f->n_out; o++) {
             store(m, o, to[o], at + done, part);

@@ -66,20 +66,17 @@ void wick_along_prepare(wick_along *a) {
     a->tasks = (a->units + a->units_per_task - 1) / a->units_per_task * a->place_blocks * a->inner_blocks * a->axis_blocks;
 }
 
-/* Runs: strides of the data, the index and the other operand; sa: of the data along the axis, of extent n. */
-typedef struct run {
-    int64_t count, n, sa, data, index, other;
-} run;
-/* Returns -1, or the first bad index of the run. */
-typedef int64_t run_fn(const run *r, char *data, const int64_t *index, char *other);
-
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll 8")
+#define ROLLED _Pragma("nounroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#define ROLLED _Pragma("GCC unroll 1")
+#endif
 #define INLINE static inline __attribute__((always_inline))
 
-/* The place that an index names; below 0 or not below n: there is none. */
-INLINE int64_t place_of(int64_t index, int64_t n) { return index < 0 ? index + n : index; }
-INLINE bool is_place(int64_t at, int64_t n) { return (uint64_t)at < (uint64_t)n; }
-/* Along a last axis strides are 1: the loops are there twice, once for these constants. */
-INLINE bool is_last(const run *r) { return r->index == 1 && r->other == 1 && r->data == 0 && r->sa == 1; }
+/* n elements at data + at[i], or, where at is NULL, at data + i; of the other operand at i so. */
+typedef void loop_fn(int64_t n, char *data, const int64_t *at, char *other, int64_t so);
 
 /* Moves: elements of a size. */
 #define MOVES 1
@@ -97,7 +94,7 @@ INLINE bool is_last(const run *r) { return r->index == 1 && r->other == 1 && r->
 #include "kernels/index/along_body.h"
 #undef MOVES
 
-/* Arithmetic; U: the bits of a T. */
+/* Arithmetic. */
 #define MOVES 0
 #define FLOATS 1
 #define T       float
@@ -111,35 +108,88 @@ INLINE bool is_last(const run *r) { return r->index == 1 && r->other == 1 && r->
 #undef FLOATS
 #define FLOATS 0
 #define T       int32_t
-#define U       uint32_t
 #define NAME(x) x##_i32
 #include "kernels/index/along_body.h"
 #define T       int64_t
-#define U       uint64_t
 #define NAME(x) x##_i64
 #include "kernels/index/along_body.h"
 #define T       uint64_t
-#define U       uint64_t
 #define NAME(x) x##_u64
 #include "kernels/index/along_body.h"
 
-static run_fn *const arithmetic[WICK_CTYPE_COUNT][4] = {
+static loop_fn *const arithmetic[WICK_CTYPE_COUNT][4] = {
     [WICK_CF32] = {add_f32, mul_f32, max_f32, min_f32}, [WICK_CF64] = {add_f64, mul_f64, max_f64, min_f64}, [WICK_CI32] = {add_i32, mul_i32, max_i32, min_i32},
     [WICK_CI64] = {add_i64, mul_i64, max_i64, min_i64}, [WICK_CU64] = {add_u64, mul_u64, max_u64, min_u64},
 };
 
-static run_fn *of_size(size_t elem, run_fn *one, run_fn *two, run_fn *four, run_fn *eight) {
+static loop_fn *of_size(size_t elem, loop_fn *one, loop_fn *two, loop_fn *four, loop_fn *eight) {
     return elem == 1 ? one : elem == 2 ? two : elem == 4 ? four : eight;
 }
 
+/* The place that an index names; below 0 or not below n: there is none. */
+INLINE int64_t place_of(int64_t index, int64_t n) { return index < 0 ? index + n : index; }
+INLINE bool is_place(int64_t at, int64_t n) { return (uint64_t)at < (uint64_t)n; }
+
+/* A run: strides of the data, the index and the other operand; sa: of the data along the axis, of extent n. Bytes of an element. */
+typedef struct run {
+    loop_fn *loop;
+    bool reads;
+    int64_t count, n, sa, data, index, other, elem;
+} run;
+
+/* Returns -1, or the first bad index of the run; what it names is passed over, and read as zero. */
+static int64_t go_along(const run *r, char *data, const int64_t *index, char *other) {
+    int64_t room[BLOCK], bad = -1;
+    const bool one = r->index == 0 && r->data == 1 && r->other == 1; /* place of neighbours: a row, as in the gradient of an embedding */
+    const bool last = r->index == 1 && r->data == 0 && r->sa == 1;   /* an index is an offset, if it is not below 0 */
+    for (int64_t i = 0, n; i < r->count; i += n, index += n * r->index, other += n * r->other * r->elem) {
+        const int64_t *at = index;
+        uint64_t wrong = 1ull << 63; /* the highest bit: of some number that is no place */
+        n = one ? r->count : WICK_MIN(BLOCK, r->count - i);
+        if (one && is_place(place_of(*index, r->n), r->n)) {
+            r->loop(n, data + place_of(*index, r->n) * r->sa * r->elem, NULL, other, 1);
+            continue;
+        }
+        n = WICK_MIN(BLOCK, r->count - i);
+        if (last && n == BLOCK) {
+            wrong = 0;
+            UNROLL
+            for (int k = 0; k < BLOCK; k++) wrong |= (uint64_t)at[k] | ((uint64_t)r->n - 1 - (uint64_t)at[k]);
+        }
+        if (wrong >> 63) {
+            wrong = 0;
+            at = room;
+            for (int64_t k = 0; k < n; k++) {
+                const int64_t place = place_of(index[k * r->index], r->n);
+                wrong |= (uint64_t)place | ((uint64_t)r->n - 1 - (uint64_t)place);
+                room[k] = place * r->sa + (i + k) * r->data;
+            }
+        }
+        if (WICK_LIKELY(!(wrong >> 63))) {
+            r->loop(n, data, at, other, r->other);
+            continue;
+        }
+        for (int64_t k = 0; k < n; k++) {
+            char *there = other + k * r->other * r->elem;
+            if (is_place(place_of(index[k * r->index], r->n), r->n)) {
+                r->loop(1, data, at + k, there, 1);
+                continue;
+            }
+            if (bad < 0) bad = i + k;
+            if (r->reads) memset(there, 0, (size_t)r->elem);
+        }
+    }
+    return bad;
+}
+
 int64_t wick_along_run(const wick_along *a, int64_t begin, int64_t end, void *data, const int64_t *index, void *other) {
-    run_fn *fn = a->reads                       ? of_size(a->elem, take_1, take_2, take_4, take_8)
+    loop_fn *loop = a->reads                    ? of_size(a->elem, take_1, take_2, take_4, take_8)
                  : a->how == WICK_ALONG_SET     ? of_size(a->elem, set_1, set_2, set_4, set_8)
                                                 : arithmetic[a->type][a->how - WICK_ALONG_ADD];
     const bool has_inner = a->inner.n > 1 || a->along.n == 1;
     const wick_along_dim *inside = has_inner ? &a->inner : &a->along;
-    run r = {.n = a->n, .sa = a->along.data, .data = has_inner ? a->inner.data : 0, .index = inside->index, .other = inside->other};
     const int64_t elem = (int64_t)a->elem;
+    run r = {.loop = loop, .reads = a->reads, .n = a->n, .sa = a->along.data, .data = has_inner ? a->inner.data : 0, .index = inside->index, .other = inside->other, .elem = elem};
     int64_t first = -1;
     for (int64_t task = begin; task < end; task++) {
         const int64_t axis_block = task % a->axis_blocks, rest = task / a->axis_blocks, inner_block = rest % a->inner_blocks;
@@ -163,7 +213,7 @@ int64_t wick_along_run(const wick_along *a, int64_t begin, int64_t end, void *da
             for (int64_t j = j0; j < (has_inner ? j1 : j0 + 1); j++) {
                 const int64_t to = a->place_blocks > 1 ? place_of(index[at_index + j * a->along.index], a->n) : p0;
                 if ((to < p0 || to >= p1) && is_place(to, a->n)) continue; /* another task's */
-                const int64_t bad = fn(&r, (char *)data + at_data * elem, index + at_index + j * a->along.index, (char *)other + (at_other + j * a->along.other) * elem);
+                const int64_t bad = go_along(&r, (char *)data + at_data * elem, index + at_index + j * a->along.index, (char *)other + (at_other + j * a->along.other) * elem);
                 if (WICK_LIKELY(bad < 0)) continue;
                 const int64_t place = at_place + j * a->along.place + bad * inside->place;
                 if (first < 0 || place < first) first = place;

@@ -1,88 +1,67 @@
-/* along_body.h: the loops over one run, for one type; included by along.c with T and NAME, and MOVES: reads and plain writes, or U and FLOATS: writes that
- * compute with what is there. */
+/* along_body.h: the loop over up to BLOCK elements of a run, for one type; included by along.c with T and NAME, and MOVES: reads and plain writes, or
+ * FLOATS (and then U, as many bits): writes that compute with what is there. */
 
-#if MOVES
-
-INLINE T NAME(combine)(const int how, T d, T v) { return (void)how, (void)d, v; }
-
-/* other = data; a bad index gives zero. */
-INLINE int64_t NAME(take_loop)(int64_t count, int64_t n, int64_t sa, int64_t sd, int64_t si, int64_t so, const T *data, const int64_t *index, T *other) {
-    int64_t bad = -1;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t at = place_of(index[i * si], n);
-        if (WICK_UNLIKELY(!is_place(at, n))) {
-            if (bad < 0) bad = i;
-            other[i * so] = 0;
-            continue;
-        }
-        other[i * so] = data[at * sa + i * sd];
-    }
-    return bad;
-}
-static int64_t NAME(take)(const run *r, char *data_, const int64_t *index, char *other_) {
-    const T *data = (const T *)(void *)data_;
-    T *other = (T *)(void *)other_;
-    if (is_last(r)) return NAME(take_loop)(r->count, r->n, 1, 0, 1, 1, data, index, other);
-    return NAME(take_loop)(r->count, r->n, r->sa, r->data, r->index, r->other, data, index, other);
-}
-
-#else
+#if !MOVES
 
 /* What becomes of d and what comes to it. Integers wrap. Extremes: NaN wins; without a jump, which would be mispredicted half of the time. */
 INLINE T NAME(combine)(const int how, T d, T v) {
     if (how == WICK_ALONG_ADD) return d + v;
     if (how == WICK_ALONG_MUL) return d * v;
-    bool better = how == WICK_ALONG_MAX ? v > d : v < d;
 #if FLOATS
-    better |= v != v;
-#endif
-    const U take = (U)0 - (U)better;
-    U old, new;
-    memcpy(&old, &d, sizeof old);
-    memcpy(&new, &v, sizeof new);
-    old = (new & take) | (old & ~take);
-    memcpy(&d, &old, sizeof d);
-    return d;
-}
-
-#endif
-
-/* data = data combined with other; a bad index is passed over. */
-INLINE int64_t NAME(put_loop)(const int how, int64_t count, int64_t n, int64_t sa, int64_t sd, int64_t si, int64_t so, T *data, const int64_t *index, const T *other) {
-    int64_t bad = -1;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t at = place_of(index[i * si], n);
-        if (WICK_UNLIKELY(!is_place(at, n))) {
-            if (bad < 0) bad = i;
-            continue;
-        }
-        T *to = data + at * sa + i * sd;
-        *to = NAME(combine)(how, *to, other[i * so]);
-    }
-    return bad;
-}
-INLINE int64_t NAME(put)(const int how, const run *r, char *data_, const int64_t *index, const char *other_) {
-    T *data = (T *)(void *)data_;
-    const T *other = (const T *)(const void *)other_;
-    if (is_last(r)) return NAME(put_loop)(how, r->count, r->n, 1, 0, 1, 1, data, index, other);
-    if (r->index != 0 || r->data != 1 || r->other != 1)
-        return NAME(put_loop)(how, r->count, r->n, r->sa, r->data, r->index, r->other, data, index, other);
-    /* One place for the whole run, over neighbours: a row that is added, as in the gradient of an embedding. */
-    const int64_t at = place_of(index[0], r->n);
-    if (WICK_UNLIKELY(!is_place(at, r->n))) return 0;
-    T *restrict to = data + at * r->sa;
-    const T *restrict from = other;
-    for (int64_t i = 0; i < r->count; i++) to[i] = NAME(combine)(how, to[i], from[i]);
-    return -1;
-}
-
-#if MOVES
-static int64_t NAME(set)(const run *r, char *data, const int64_t *index, char *other) { return NAME(put)(WICK_ALONG_SET, r, data, index, other); }
+    typedef T lanes __attribute__((vector_size(16)));
+    typedef U bits __attribute__((vector_size(16)));
+    const lanes new = {v}, old = {d};
+    const bits take = (bits)(how == WICK_ALONG_MAX ? new > old : new < old) | (bits)(new != new);
+    return ((lanes)(((bits)new & take) | ((bits)old & ~take)))[0];
 #else
-static int64_t NAME(add)(const run *r, char *data, const int64_t *index, char *other) { return NAME(put)(WICK_ALONG_ADD, r, data, index, other); }
-static int64_t NAME(mul)(const run *r, char *data, const int64_t *index, char *other) { return NAME(put)(WICK_ALONG_MUL, r, data, index, other); }
-static int64_t NAME(max)(const run *r, char *data, const int64_t *index, char *other) { return NAME(put)(WICK_ALONG_MAX, r, data, index, other); }
-static int64_t NAME(min)(const run *r, char *data, const int64_t *index, char *other) { return NAME(put)(WICK_ALONG_MIN, r, data, index, other); }
+    const T take = -(T)(how == WICK_ALONG_MAX ? v > d : v < d);
+    return (T)((v & take) | (d & ~take));
+#endif
+}
+INLINE void NAME(put)(const int how, int64_t n, char *data_, const int64_t *at, char *other_, int64_t so) {
+    T *restrict data = (T *)(void *)data_;
+    const T *restrict other = (const T *)(const void *)other_;
+    if (!at)
+        for (int64_t i = 0; i < n; i++) data[i] = NAME(combine)(how, data[i], other[i]);
+    else if (so == 1 && n == BLOCK)
+        UNROLL
+        for (int i = 0; i < BLOCK; i++) data[at[i]] = NAME(combine)(how, data[at[i]], other[i]);
+    else
+        ROLLED
+        for (int64_t i = 0; i < n; i++) data[at[i]] = NAME(combine)(how, data[at[i]], other[i * so]);
+}
+static void NAME(add)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) { NAME(put)(WICK_ALONG_ADD, n, data, at, other, so); }
+static void NAME(mul)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) { NAME(put)(WICK_ALONG_MUL, n, data, at, other, so); }
+static void NAME(max)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) { NAME(put)(WICK_ALONG_MAX, n, data, at, other, so); }
+static void NAME(min)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) { NAME(put)(WICK_ALONG_MIN, n, data, at, other, so); }
+
+#else
+
+static void NAME(take)(int64_t n, char *data_, const int64_t *at, char *other_, int64_t so) {
+    const T *restrict data = (const T *)(const void *)data_;
+    T *restrict other = (T *)(void *)other_;
+    if (!at)
+        memcpy(other, data, (size_t)n * sizeof *data);
+    else if (so == 1 && n == BLOCK)
+        UNROLL
+        for (int i = 0; i < BLOCK; i++) other[i] = data[at[i]];
+    else
+        ROLLED
+        for (int64_t i = 0; i < n; i++) other[i * so] = data[at[i]];
+}
+static void NAME(set)(int64_t n, char *data_, const int64_t *at, char *other_, int64_t so) {
+    T *restrict data = (T *)(void *)data_;
+    const T *restrict other = (const T *)(const void *)other_;
+    if (!at)
+        memcpy(data, other, (size_t)n * sizeof *data);
+    else if (so == 1 && n == BLOCK)
+        UNROLL
+        for (int i = 0; i < BLOCK; i++) data[at[i]] = other[i];
+    else
+        ROLLED
+        for (int64_t i = 0; i < n; i++) data[at[i]] = other[i * so];
+}
+
 #endif
 #undef T
 #undef U

@@ -2,7 +2,7 @@
  *
  * The elements are opaque: what counts is the size of a slice (inner * elem bytes). Slices of the sizes that single
  * elements have get a loop of loads and stores; longer ones, such as the rows of an embedding table, go to memcpy. */
-#include "kernels/kernels.h"
+#include "kernels/convert/convert.h"
 
 /* Turns a Python-like index into an offset in [0, n), or -1. */
 static inline int64_t place(int64_t index, int64_t n) {
@@ -10,14 +10,22 @@ static inline int64_t place(int64_t index, int64_t n) {
     return (uint64_t)at < (uint64_t)n ? at : -1;
 }
 
+/* Slices of a table that no near cache holds lie anywhere in it: those of an index some places on are asked for, their first lines at least. */
+enum { AHEAD = 32, LINE = 64, LINES = 8, FAR = 1 << 20 };
+static inline void ask(const char *src, int64_t at, size_t size) {
+    const size_t bytes = WICK_MIN(size, LINES * LINE);
+    for (size_t b = 0; at >= 0 && b < bytes; b += LINE) __builtin_prefetch(src + (size_t)at * size + b);
+}
+
 /* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. */
-static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, int64_t n, int64_t count,
+static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool far, int64_t n, int64_t count,
                                                                   const char *src, const int64_t *index, char *dst) {
     int64_t bad = -1;
     for (int64_t i = 0; known && i < count; i++) memcpy(dst + (size_t)i * size, src + (size_t)index[i] * size, size);
     if (known) return -1;
     for (int64_t i = 0; i < count; i++) {
         int64_t at = place(index[i], n);
+        if (far && i + AHEAD < count) ask(src, place(index[i + AHEAD], n), size);
         if (WICK_LIKELY(at >= 0)) {
             memcpy(dst + (size_t)i * size, src + (size_t)at * size, size);
         } else {
@@ -28,8 +36,26 @@ static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, b
     return bad;
 }
 
+/* Results that are in no cache when someone reads them: their lines need not be read before they are written over. */
+static int64_t gather_past(size_t size, int64_t n, int64_t count, const char *src, const int64_t *index, char *dst) {
+    const wick_convert_table *table = wick_convert_kernels(wick_tier_current());
+    int64_t bad = -1;
+    for (int64_t i = 0; i < count; i++, dst += size) {
+        const int64_t at = place(index[i], n);
+        if (i + AHEAD < count) ask(src, place(index[i + AHEAD], n), size);
+        if (WICK_LIKELY(at >= 0)) {
+            table->stream(dst, src + (size_t)at * size, size);
+        } else {
+            memset(dst, 0, size);
+            if (bad < 0) bad = i;
+        }
+    }
+    wick_stream_end();
+    return bad;
+}
+
 int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count,
-                         const void *src, const int64_t *index, void *dst) {
+                         const void *src, const int64_t *index, void *dst, bool past) {
     size_t size = (size_t)inner * elem;
     int64_t first = -1;
     bool known = end - begin > 1 && size <= 8; /* single elements of many rows: places are looked at once, not for each row */
@@ -40,22 +66,22 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
         int64_t bad;
         switch (size) {
         case 1:
-            bad = gather_sized(1, known, n, count, s, index, d);
+            bad = gather_sized(1, known, false, n, count, s, index, d);
             break;
         case 2:
-            bad = gather_sized(2, known, n, count, s, index, d);
+            bad = gather_sized(2, known, false, n, count, s, index, d);
             break;
         case 4:
-            bad = gather_sized(4, known, n, count, s, index, d);
+            bad = gather_sized(4, known, false, n, count, s, index, d);
             break;
         case 8:
-            bad = gather_sized(8, known, n, count, s, index, d);
+            bad = gather_sized(8, known, false, n, count, s, index, d);
             break;
         case 16:
-            bad = gather_sized(16, false, n, count, s, index, d);
+            bad = gather_sized(16, false, false, n, count, s, index, d);
             break;
         default:
-            bad = gather_sized(size, false, n, count, s, index, d);
+            bad = past && size % LINE == 0 ? gather_past(size, n, count, s, index, d) : gather_sized(size, false, n * (int64_t)size >= FAR, n, count, s, index, d);
             break;
         }
         first = bad; /* the same for every o: it depends on the index alone */

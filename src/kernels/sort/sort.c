@@ -28,6 +28,31 @@ typedef struct wide {
 #define SORT_NAME(x)    wide_##x
 #include "kernels/sort/sort_body.h"
 
+/* The element that would stand at place k of a few narrow ones, of which no two are equal; a is overwritten. What is not on its side of a pivot is left behind. */
+static uint64_t select_few(uint64_t *a, int64_t n, int64_t k) {
+    uint64_t more[RANKED];
+    while (n > 1) {
+        const uint64_t x = a[0], y = a[n / 2], z = a[n - 1], low = WICK_MIN(x, y), pivot = WICK_MAX(low, WICK_MIN(WICK_MAX(x, y), z));
+        int64_t below = 0, above = 0;
+        for (int64_t i = 0; i < n; i++) {
+            const uint64_t e = a[i];
+            a[below] = more[above] = e;
+            below += e < pivot;
+            above += e > pivot;
+        }
+        if (k == below) return pivot;
+        if (k < below) {
+            n = below;
+            continue;
+        }
+        k -= below + 1;
+        n = above;
+        memcpy(a, more, (size_t)n * sizeof *a);
+    }
+    return a[0];
+}
+static uint64_t select_narrow(uint64_t *a, int64_t n, int64_t k) { return n <= RANKED ? select_few(a, n, k) : narrow_select(a, n, k); }
+
 /* ---- keys ------------------------------------------------------------------------------------------------------------------ */
 
 /* Why a key and a place are not 32 bits each; NULL: they are. */
@@ -116,7 +141,10 @@ static void sort_packed(const wick_sorting *s, void *a, void *other, int64_t n) 
 }
 static int64_t top_room(int64_t k) { return WICK_MAX(4 * k, 128); }
 
-static const char *top_refused(const wick_sorting *s) { return s->k <= s->n / 8 ? NULL : "more than an eighth of a row is wanted"; }
+static const char *top_refused(const wick_sorting *s) {
+    if (s->n <= RANKED) return s->k <= s->n / 4 ? NULL : "more than a quarter of a row is wanted";
+    return s->k <= s->n / 8 ? NULL : "more than an eighth of a row is wanted";
+}
 static const char *short_refused(const wick_sorting *s) { return s->chunks <= 1 ? NULL : "rows are longer than 65536"; }
 
 const char *wick_sort_name(const wick_sorting *s) {
@@ -178,7 +206,7 @@ static void top_of_short(const wick_sorting *s, const char *x, void *scratch) {
             have += (from[i].key < last.key) | ((from[i].key == last.key) & (from[i].at <= last.at));
         }
     } else {
-        const uint64_t last = narrow_select(other, s->n, s->k - 1), *from = scratch;
+        const uint64_t last = select_narrow(other, s->n, s->k - 1), *from = scratch;
         uint64_t *to = other;
         for (int64_t i = 0; i < s->n; i++) {
             to[have] = from[i];
@@ -308,7 +336,7 @@ void wick_kth_rows(wick_ctype type, wick_kth how, int64_t k, int64_t n, int64_t 
             if (wide_)
                 at = (int64_t)wide_select(scratch, n, place).at;
             else
-                at = (int64_t)(narrow_select(scratch, n, place) & UINT32_MAX);
+                at = (int64_t)(select_narrow(scratch, n, place) & UINT32_MAX);
         }
         memcpy((char *)values + (size_t)r * elem, row + (size_t)at * elem, elem);
         index[r] = at;
