@@ -544,7 +544,7 @@ TEST(winograds_tiles_have_the_bits_that_they_have_beside_many_outputs) {
 
 /* Strips of some outputs go down all lines of an image. */
 TEST(depthwise_lines_have_the_bits_of_each_alone) {
-    static const int channels[] = {3, 8, 16, 24, 64}, widths[] = {1, 2, 5, 8, 17, 31};
+    static const int channels[] = {3, 8, 16, 24, 64}, widths[] = {1, 2, 5, 8, 14, 17, 31};
     for (size_t i = 0; i < WICK_COUNTOF(channels); i++)
         for (size_t k = 0; k < WICK_COUNTOF(widths); k++)
             for (int stride = 1; stride <= 2; stride++) {
@@ -575,25 +575,65 @@ TEST(depthwise_lines_have_the_bits_of_each_alone) {
             }
 }
 
-/* Results that are written past the caches, from the smallest on that a tuning lets be. */
+/* Results that are written past the caches, from the smallest on that a tuning lets be: with the bits of those that stay in them. */
 TEST(depthwise_results_that_no_cache_would_keep_agree) {
     static const int channels[] = {8, 16, 24, 32, 48, 128};
     const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1}), *const before = wick_tuning_enter(&small);
     int past = 0;
     for (size_t i = 0; i < WICK_COUNTOF(channels); i++)
-        for (int k = 0; k < 6; k++) {
+        for (int k = 0; k < 7; k++) {
             use u;
             memset(&u, 0, sizeof u);
             u.c = (wick_convolution){.type = k == 5 ? WICK_CF64 : WICK_CF32, .what = (wick_conv_what)((k + (int)i) % 3), .batch = 3, .groups = channels[i], .ci = 1, .co = 1};
             u.c.bias = u.c.relu = k % 2 && u.c.what == WICK_CONV_FORWARD;
-            for (int d = 0; d < 3; d++) u.c.in[d] = d ? 23 + 2 * k : 1, u.c.kernel[d] = d ? 3 : 1, u.c.stride[d] = d && k > 3 ? 2 : 1, u.c.pad[d] = d > 0, u.c.dilation[d] = 1;
+            for (int d = 0; d < 3; d++) u.c.in[d] = d ? k == 6 ? 28 : 23 + 2 * k : 1, u.c.kernel[d] = d ? 3 : 1, u.c.stride[d] = d && k > 3 ? 2 : 1, u.c.pad[d] = d > 0, u.c.dilation[d] = 1;
             REQUIRE(use_make(&u));
             check_use(&u);
             past += u.c.past;
+            const size_t bytes = (size_t)u.size[made(&u)] * u.elem;
+            void *first = malloc(bytes);
+            for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+                if (!wick_tier_force((wick_tier)tier)) continue;
+                run(&u, false);
+                memcpy(first, u.at[made(&u)], bytes);
+                wick_tuning_enter(before);
+                run(&u, false);
+                wick_tuning_enter(&small);
+                CHECK_MSG(!memcmp(first, u.at[made(&u)], bytes), "%d channels, what %d, k %d, tier %d: other bits", channels[i], (int)u.c.what, k, tier);
+            }
+            wick_tier_force(wick_tier_best());
+            free(first);
             use_free(&u);
         }
     wick_tuning_enter(before);
     CHECK(past > 20);
+}
+
+/* Gradients of weights: padding is zeros, which an infinite y makes NaN, in whatever row it lies. */
+TEST(gradients_of_depthwise_weights_are_not_finite_where_the_definition_has_it) {
+    static const int channels[] = {1, 16, 19, 40}, widths[] = {1, 2, 7, 9, 21};
+    for (size_t i = 0; i < WICK_COUNTOF(channels); i++)
+        for (size_t k = 0; k < WICK_COUNTOF(widths); k++)
+            for (int place = 0; place < 6; place++) {
+                use u;
+                memset(&u, 0, sizeof u);
+                u.c = (wick_convolution){.type = WICK_CF32, .what = WICK_CONV_WEIGHT, .batch = 1, .groups = channels[i], .ci = 1, .co = 1};
+                for (int d = 0; d < 3; d++) u.c.in[d] = d == 2 ? widths[k] : d ? 5 : 1, u.c.kernel[d] = d ? 3 : 1, u.c.stride[d] = d ? 1 + place % 2 : 1, u.c.pad[d] = d > 0, u.c.dilation[d] = 1;
+                if (!use_make(&u)) continue; /* no output fits */
+                const int64_t row = u.c.out[2] * channels[i], y = place / 2 == 0 ? 0 : place / 2 == 1 ? u.c.out[1] / 2 : u.c.out[1] - 1;
+                set(u.c.type, u.at[2], y * row + test_rand_int(0, (int)row - 1), place % 3 ? INFINITY : NAN);
+                float *const now = u.at[1], want[40 * 9];
+                for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+                    if (!wick_tier_force((wick_tier)tier)) continue;
+                    run(&u, false);
+                    if (tier == 0) memcpy(want, now, (size_t)u.size[1] * sizeof *now);
+                    int bad = 0;
+                    for (int64_t j = 0; j < u.size[1]; j++) bad += isnan(now[j]) != isnan(want[j]) || isinf(now[j]) != isinf(want[j]);
+                    CHECK_MSG(!bad, "%d channels, width %d, place %d, tier %d: %d elements", channels[i], widths[k], place, tier, bad);
+                }
+                wick_tier_force(wick_tier_best());
+                use_free(&u);
+            }
 }
 
 /* Layers of DS-CNN, MobileNetV1 0.25 and ResNet-8: images with more numbers than weights are cut into parts of themselves, the same ones from layer to layer. */

@@ -636,31 +636,35 @@ static void correlate_panel(const wick_convolution *c, const conv_state *s, wick
     } while (next_block(&k, s->n_taps, s->run, most));
 }
 
-/* One tap, a row of pixels, and weights that stay in L2: tile after tile goes through all panels, so that what pixels are made of and their results are each met once, in the order they lie. */
+/* One tap, and weights that stay in L2: tile after tile goes through all panels, so that what pixels are made of and their results are each met once, in the order they lie. */
 static void correlate_pixels(const wick_convolution *c, const conv_state *s, int64_t group, int64_t first_panel, int64_t end_panel, const char *src, const char *packed, const char *bias, char *dst) {
     const wick_gemm_kernel *q = c->gemm;
     const conv_box *b = &s->box;
     const int64_t elem = q->elem, outputs = c->what == WICK_CONV_DATA ? c->ci : c->co, panels = end_panel - first_panel;
     wick_gemm_tile t = {.k = s->run, .a_row = b->axis[2].step * s->pixel, .a_col = 1, .c_row = b->axis[2].dst_step * c->groups * outputs, .c_col = 1, .bias_mode = bias ? 1 : 0, .relu = c->relu, .far = wick_gemm_c_is_far(result_bytes(c))};
     const int64_t tiles = ceil_div(b->n[2], wick_gemm_tile_rows(q, t.a_row)), height = b->n[2] / tiles, taller = b->n[2] % tiles;
-    t.a = src + (s->rows[0] + s->taps[0]) * elem;
-    for (int64_t i = 0, n; i < tiles; i++) {
-        n = height + (i < taller);
-        const int64_t bytes = n * t.a_row * elem; /* to what the next tile reads: a part of it is asked for with each panel */
-        t.ahead_step = i + 1 < tiles ? ceil_div(bytes, panels * t.k) : 0;
-        t.b = packed;
-        for (int64_t panel = first_panel; panel < end_panel; panel++) {
-            const int64_t first = group * outputs + panel * q->nr, width = panel_width(c, panel);
-            t.cols = WICK_MIN(q->nr, outputs - panel * q->nr);
-            t.b_row = width;
-            t.c = dst + first * elem;
-            t.bias = bias ? bias + first * elem : NULL;
-            t.ahead = t.ahead_step ? (const char *)t.a + bytes + (panel - first_panel) * bytes / panels : NULL;
-            q->tiles[(width / q->lanes - 1) * q->mr + n - 1](&t);
-            t.b = (const char *)t.b + t.k * q->nr * elem;
+    for (int64_t row = 0; row < s->n_rows; row++) {
+        char *to = dst + row_pixel(c, b, row) * c->groups * outputs * elem;
+        t.a = src + (s->rows[row] + s->taps[0]) * elem;
+        for (int64_t i = 0, n; i < tiles; i++) {
+            n = height + (i < taller);
+            const int64_t bytes = n * t.a_row * elem; /* to what the next tile reads: a part of it is asked for with each panel */
+            const char *next = i + 1 < tiles ? (const char *)t.a + bytes : row + 1 < s->n_rows ? src + (s->rows[row + 1] + s->taps[0]) * elem : NULL;
+            t.ahead_step = next ? ceil_div(bytes, panels * t.k) : 0;
+            t.b = packed;
+            for (int64_t panel = first_panel; panel < end_panel; panel++) {
+                const int64_t first = group * outputs + panel * q->nr, width = panel_width(c, panel);
+                t.cols = WICK_MIN(q->nr, outputs - panel * q->nr);
+                t.b_row = width;
+                t.c = to + first * elem;
+                t.bias = bias ? bias + first * elem : NULL;
+                t.ahead = next ? next + (panel - first_panel) * bytes / panels : NULL;
+                q->tiles[(width / q->lanes - 1) * q->mr + n - 1](&t);
+                t.b = (const char *)t.b + t.k * q->nr * elem;
+            }
+            t.a = (const char *)t.a + bytes;
+            to += n * t.c_row * elem;
         }
-        t.a = (const char *)t.a + bytes;
-        dst += n * t.c_row * elem;
     }
 }
 
@@ -671,8 +675,8 @@ static void correlate(const wick_convolution *c, const conv_state *s, int64_t gr
     const bool *finite = (const bool *)packed + c->at_finite + panels_of(c) * (group * phases_of(c) + s->phase);
     packed += (panels_at(c, group, s->phase) + first_panel * s->n_taps * s->run * q->nr) * elem;
     src += group * (s->pixel / c->groups) * elem;
-    if (s->n_rows == 1 && s->n_taps == 1 && s->run <= WICK_GEMM_KC && end_panel - first_panel > 1 && (end_panel - first_panel) * s->run * q->nr * elem <= CONV_NEAR) {
-        correlate_pixels(c, s, group, first_panel, end_panel, src, packed, bias, dst + row_pixel(c, &s->box, 0) * c->groups * outputs * elem);
+    if (s->n_taps == 1 && s->run <= WICK_GEMM_KC && end_panel - first_panel > 1 && (end_panel - first_panel) * s->run * q->nr * elem <= CONV_NEAR) {
+        correlate_pixels(c, s, group, first_panel, end_panel, src, packed, bias, dst);
         return;
     }
     for (int64_t panel = first_panel; panel < end_panel; panel++) {

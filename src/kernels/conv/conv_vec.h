@@ -196,7 +196,7 @@ typedef struct CONV_NAME(three_columns) {
     const CONV_T *first[WICK_DEPTHWISE_ROWS], *second[WICK_DEPTHWISE_ROWS], *last[WICK_DEPTHWISE_ROWS];
     int64_t first_line, second_line, last_line;
 } CONV_NAME(three_columns);
-/* Rows whose weights stay in registers from line to line: 3 x 3. */
+/* Rows whose weights stay in registers from line to line, where vectors of channels go one after the other: 3 x 3. */
 enum { CONV_NAME(KEPT) = WICK_TIER_ID == 3 ? 3 : 0 };
 
 /* What row y of the source adds to n outputs of a line: each column is read once, for all outputs that it is in. n, step and flags are constants at every call, but for left and right. */
@@ -228,7 +228,7 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
     const bool relu = r->relu;
     CONV_NAME(vec) acc[8];
     for (int64_t y = r->ahead ? WICK_MAX(r->rows - step, 0) : r->rows; y < r->rows; y++) { /* into L2: it is a while until they are read */
-        const CONV_T *next = at->second[y] + channel + r->ahead;
+        const CONV_T *next = at->second[y] + channel + line * at->second_line + r->ahead;
         GEMM_UNROLL
         for (int k = 0; k < n * step; k++) __builtin_prefetch(next + k * pixel, 0, 2);
     }
@@ -264,10 +264,10 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
     GEMM_UNROLL
     for (int i = 0; i < n; i++) CONV_STORE(dst + i * dst_pixel, acc[i]);
 }
-/* The same of all lines. */
+/* The same of all lines. keep: weights, where they may be; a constant at every call. */
 GEMM_INLINE void CONV_NAME(three_lines)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) *at, CONV_T *dst, int64_t channel, const int n, const int step, const bool whole,
-                                        CONV_NAME(part) part, const bool pairs, bool left, bool right) {
-    if (!CONV_NAME(KEPT) || r->rows != CONV_NAME(KEPT)) {
+                                        CONV_NAME(part) part, const bool pairs, const bool keep, bool left, bool right) {
+    if (!keep || !CONV_NAME(KEPT) || r->rows != CONV_NAME(KEPT)) {
         for (int64_t line = 0; line < r->lines; line++) CONV_NAME(three_pixels)(r, at, line, dst, channel, NULL, n, step, whole, part, pairs, left, right);
         return;
     }
@@ -279,6 +279,81 @@ GEMM_INLINE void CONV_NAME(three_lines)(const wick_depthwise_row_of *r, const CO
     }
     for (int64_t line = 0; line < r->lines; line++) CONV_NAME(three_pixels)(r, at, line, dst, channel, kept, n, step, whole, part, pairs, left, right);
 }
+
+enum { CONV_STRIPS = WICK_TIER_ID > 1 };
+/* Three rows of three taps, n outputs of each line, whole vectors of channels: a strip down the lines, each line with all channels. So what is read goes on where it lies for n pixels (prefetching
+ * follows that), stays in L1 for the next line, and meets no store a multiple of 4 KB from it, as pixels of one vector of channels after the other would. What a line needs is in variables of its own,
+ * which no store may change. far: what the next line reads is asked for first, all at once, and results may go past the caches. n, step and far are constants at every call. */
+GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t at, int64_t channels, const int n, const int step, const bool far) {
+    const int64_t pixel = r->src_pixel, from = (r->lo + at * step) * pixel, w_tap = r->w_tap, dst_pixel = r->dst_pixel, ahead = r->ahead;
+    const bool left = r->left && at == 0, right = r->right && at + n == r->count, relu = r->relu, past = CONV_PAST && far && r->past;
+    const CONV_T *bias = (const CONV_T *)r->bias;
+    for (int64_t line = 0; line < r->lines; line++) {
+        const CONV_T *first[3], *second[3], *last[3], *w[3];
+        CONV_T *dst = (CONV_T *)r->dst + at * dst_pixel + line * r->dst_line;
+        GEMM_UNROLL
+        for (int y = 0; y < 3; y++) {
+            const CONV_T *x = (const CONV_T *)r->src[y] + from + line * r->src_line;
+            w[y] = (const CONV_T *)r->w[y];
+            first[y] = left ? (const CONV_T *)r->zeros : x;
+            second[y] = x + pixel;
+            last[y] = right ? (const CONV_T *)r->zeros : x + ((n - 1) * step + 2) * pixel;
+        }
+        for (int64_t channel = 0; channel < channels; channel += CONV_NAME(L)) {
+            CONV_NAME(vec) acc[8];
+            GEMM_UNROLL
+            for (int y = far ? 3 - step : 3; y < 3; y++) {
+                GEMM_UNROLL
+                for (int k = 0; k < n * step; k++) __builtin_prefetch(second[y] + k * pixel + channel + ahead, 0, step == 2 ? 3 : 2); /* a row's next one is far: into L2 */
+            }
+            GEMM_UNROLL
+            for (int i = 0; i < n; i++) acc[i] = (CONV_NAME(vec)){0};
+            GEMM_UNROLL
+            for (int y = 0; y < 3; y++) {
+                CONV_NAME(vec) wv[3];
+                GEMM_UNROLL
+                for (int t = 0; t < 3; t++) wv[t] = CONV_NAME(load)(w[y] + t * w_tap + channel);
+                GEMM_UNROLL
+                for (int k = 0; k < (n - 1) * step + 3; k++) {
+                    CONV_NAME(vec) v = CONV_NAME(load)((k == 0 ? first[y] : k == (n - 1) * step + 2 ? last[y] : second[y] + (k - 1) * pixel) + channel);
+                    CONV_KEEP(v);
+                    GEMM_UNROLL
+                    for (int i = 0; i < n; i++)
+                        if (k >= i * step && k < i * step + 3) acc[i] = CONV_NAME(fma)(wv[k - i * step], v, acc[i]);
+                }
+            }
+            if (bias) {
+                const CONV_NAME(vec) b = CONV_NAME(load)(bias + channel);
+                GEMM_UNROLL
+                for (int i = 0; i < n; i++) acc[i] += b;
+            }
+            if (relu) {
+                GEMM_UNROLL
+                for (int i = 0; i < n; i++) acc[i] = CONV_NAME(relu)(acc[i]);
+            }
+            GEMM_UNROLL
+            for (int i = 0; i < n; i++) {
+                if (past)
+                    CONV_NAME(store_past)(dst + i * dst_pixel + channel, acc[i]);
+                else
+                    CONV_NAME(store)(dst + i * dst_pixel + channel, acc[i]);
+            }
+        }
+    }
+}
+
+/* Most rows are in blocks of 7 or 8. */
+#define CONV_STRIP(n, step, far)                                                                                                                                      \
+    static __attribute__((noinline)) void CONV_NAME(strip_##n##_##step##_##far)(const wick_depthwise_row_of *r, int64_t at, int64_t channels) {                      \
+        if (CONV_STRIPS) CONV_NAME(three_strip)(r, at, channels, n, step, far);                                                                                       \
+    }
+CONV_STRIP(7, 1, false)
+CONV_STRIP(8, 1, false)
+CONV_STRIP(7, 2, false)
+CONV_STRIP(8, 2, false)
+CONV_STRIP(7, 2, true)
+CONV_STRIP(8, 2, true)
+#undef CONV_STRIP
 
 /* All channels of n outputs of each line, from `at` on. */
 GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t at, const int n, const int step) {
@@ -293,8 +368,13 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
         columns.last[y] = right ? (const CONV_T *)r->zeros : x + (from + ((n - 1) * step + 2) * r->src_pixel);
     }
     CONV_T *dst = (CONV_T *)r->dst + at * r->dst_pixel;
-    for (int64_t channel = 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_lines)(r, &columns, dst, channel, n, step, true, part, false, false, false);
-    if (rest && CONV_MASKED) CONV_NAME(three_lines)(r, &columns, dst, wholes, n, step, false, part, false, false, false);
+    static void (*const strips[3][2])(const wick_depthwise_row_of *r, int64_t at, int64_t channels) = {{CONV_NAME(strip_7_1_false), CONV_NAME(strip_8_1_false)},
+                                                                                                       {CONV_NAME(strip_7_2_false), CONV_NAME(strip_8_2_false)},
+                                                                                                       {CONV_NAME(strip_7_2_true), CONV_NAME(strip_8_2_true)}};
+    const bool far = r->ahead || r->past, strip = CONV_STRIPS && n >= 7 && r->rows == 3 && !(step == 1 && far);
+    if (strip) strips[step == 2 ? 1 + far : 0][n >= 7 ? n - 7 : 0](r, at, wholes);
+    for (int64_t channel = strip ? wholes : 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_lines)(r, &columns, dst, channel, n, step, true, part, false, n >= 7 && step == 1, false, false);
+    if (rest && CONV_MASKED) CONV_NAME(three_lines)(r, &columns, dst, wholes, n, step, false, part, false, false, false, false);
     if (!rest || CONV_MASKED) return;
     for (int i = 0; i < n; i++) { /* one by one */
         CONV_NAME(three_columns) one = columns;
@@ -305,7 +385,7 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
         }
         if (i > 0) one.first_line = r->src_line;
         if (i < n - 1) one.last_line = r->src_line;
-        CONV_NAME(three_lines)(r, &one, dst + i * r->dst_pixel, wholes, 1, step, false, part, false, false, false);
+        CONV_NAME(three_lines)(r, &one, dst + i * r->dst_pixel, wholes, 1, step, false, part, false, false, false, false);
     }
 }
 #define CONV_THREE(n, step) \
@@ -340,7 +420,7 @@ GEMM_INLINE void CONV_NAME(three_pairs)(const wick_depthwise_row_of *r, int64_t 
         columns.second[y] = x + (from + HALF);
         columns.last[y] = x + (from + 2 * n * HALF);
     }
-    CONV_NAME(three_lines)(r, &columns, (CONV_T *)r->dst + at * HALF, 0, n, 2, true, CONV_NAME(part_of)(0), true, left, right);
+    CONV_NAME(three_lines)(r, &columns, (CONV_T *)r->dst + at * HALF, 0, n, 2, true, CONV_NAME(part_of)(0), true, true, left, right);
 }
 #define CONV_PAIRS(n) \
     static __attribute__((noinline)) void CONV_NAME(three_pairs_##n)(const wick_depthwise_row_of *r, int64_t at) { CONV_NAME(three_pairs)(r, at, n); }
@@ -376,11 +456,12 @@ static void CONV_NAME(row_of_three)(const wick_depthwise_row_of *r) {
     }
 }
 
+enum { BOTH_MOST = WICK_TIER_ID == 3 ? 7 : 4 }; /* columns that registers hold both outputs of */
 /* Both outputs of a stride of 2 for each of n columns of the source, of one vector of channels. n is a constant at every call. */
 GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t at, int64_t channel, const int n, const bool whole, CONV_NAME(part) part) {
     const int64_t pixel = r->src_pixel, dst_pixel = r->dst_pixel, rows = r->rows, from = at * pixel + channel;
     const bool right = r->right && 2 * (at + n) >= r->count;
-    CONV_NAME(vec) acc[8];
+    CONV_NAME(vec) acc[14];
     if (r->ahead && rows) {
         const CONV_T *next = (const CONV_T *)r->src[rows - 1] + from + r->ahead;
         GEMM_UNROLL
@@ -412,7 +493,7 @@ GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t 
             CONV_STORE(dst + i * dst_pixel, acc[i]);
     }
 }
-#define CONV_BOTH(n)                                                                                                                                            \
+#define CONV_BOTH(n)                                                                                                                                           \
     static __attribute__((noinline)) void CONV_NAME(both_##n)(const wick_depthwise_row_of *r, int64_t at) {                                                   \
         enum { L = CONV_NAME(L) };                                                                                                                              \
         const int64_t rest = r->channels % L, wholes = r->channels - rest;                                                                                      \
@@ -424,50 +505,44 @@ CONV_BOTH(1)
 CONV_BOTH(2)
 CONV_BOTH(3)
 CONV_BOTH(4)
+CONV_BOTH(7)
 #undef CONV_BOTH
 static void CONV_NAME(row_of_both)(const wick_depthwise_row_of *r) {
     static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(both_1), CONV_NAME(both_2), CONV_NAME(both_3), CONV_NAME(both_4)};
     const int64_t columns = (r->count + 1) / 2;
-    for (int64_t at = 0, n; at < columns; at += n) {
+    int64_t at = 0;
+    for (; BOTH_MOST == 7 && at + BOTH_MOST <= columns; at += 7) CONV_NAME(both_7)(r, at);
+    for (int64_t n; at < columns; at += n) {
         const int64_t left = columns - at, blocks = (left + 3) / 4;
         n = (left + blocks - 1) / blocks;
         all[n - 1](r, at);
     }
 }
 
-/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in,
- * those of x between the first and the last. n, step and rows are constants at every call. */
-GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *first, const CONV_T *const *x, const CONV_T *const *last, int64_t pixel, const CONV_T *y, int64_t y_pixel, const int n,
-                                       const int step, const int rows, const bool whole, CONV_NAME(part) part) {
+/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in. Where
+ * registers are many, the products of an output follow each other, since they are of different sums; else those of a row. left, right: the first or the last column is zeros. n, step, rows, left and right are constants at every call. */
+GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *x, int64_t pixel, const CONV_T *y, int64_t y_pixel, const int n, const int step, const int rows, const bool left,
+                                       const bool right, const bool whole, CONV_NAME(part) part) {
+    enum { BY_OUTPUT = WICK_TIER_ID == 3 };
     const int columns = (n - 1) * step + 3;
-    CONV_NAME(vec) yv[4];
+    CONV_NAME(vec) v[3][11], yv[4];
     GEMM_UNROLL
-    for (int i = 0; i < n; i++) {
-        yv[i] = CONV_LOAD(y + i * y_pixel);
-        CONV_KEEP(yv[i]);
-    }
-    GEMM_UNROLL
-    for (int r = 0; r < rows; r++) {
+    for (int q = 0; q < n * rows; q++) {
+        const int i = BY_OUTPUT ? q / rows : q % n, r = BY_OUTPUT ? q % rows : q / n;
+        if (r == 0) {
+            yv[i] = CONV_LOAD(y + i * y_pixel);
+            CONV_KEEP(yv[i]);
+        }
         GEMM_UNROLL
-        for (int k = 0; k < columns; k++) { /* a tap meets column k with the one output (k - tap) / step */
-            CONV_NAME(vec) v = CONV_LOAD(k == 0 ? first[r] : k == columns - 1 ? last[r] : x[r] + k * pixel);
-            CONV_KEEP(v);
-            GEMM_UNROLL
-            for (int t = 0; t < 3; t++)
-                if (k >= t && (k - t) % step == 0 && (k - t) / step < n) acc[3 * r + t] = CONV_NAME(fma)(yv[(k - t) / step], v, acc[3 * r + t]);
+        for (int t = 0; t < 3; t++) {
+            const int k = i * step + t;
+            if (i == 0 || t >= 3 - step) { /* the first output that it is in */
+                v[r][k] = (left && k == 0) || (right && k == columns - 1) ? (CONV_NAME(vec)){0} : CONV_LOAD(x[r] + k * pixel);
+                CONV_KEEP(v[r][k]);
+            }
+            acc[3 * r + t] = CONV_NAME(fma)(yv[i], v[r][k], acc[3 * r + t]);
         }
     }
-}
-
-/* The next rows of what n outputs read of x, from its first column on, and of y, into L2. */
-GEMM_INLINE void CONV_NAME(ask)(const wick_depthwise_row_of *r, const CONV_T *const *x, const CONV_T *y, const int n, const int step, const int rows) {
-    GEMM_UNROLL
-    for (int l = WICK_MAX(rows - step, 0); l < rows; l++) {
-        GEMM_UNROLL
-        for (int k = 0; k < n * step; k++) __builtin_prefetch(x[l] + k * r->src_pixel + r->ahead, 0, 2);
-    }
-    GEMM_UNROLL
-    for (int i = 0; i < n; i++) __builtin_prefetch(y + (r->count + i) * r->dst_pixel, 0, 2);
 }
 
 /* Outputs [from, to) for rows [top, top + rows) of taps, one vector of channels. */
@@ -475,7 +550,7 @@ GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64
                                            CONV_NAME(part) part) {
     enum { N = 4 };
     const int64_t pixel = r->src_pixel, y_pixel = r->dst_pixel, count = r->count;
-    const CONV_T *x[3], *y = (const CONV_T *)r->dst + from * y_pixel + channel, *zeros = (const CONV_T *)r->zeros + channel;
+    const CONV_T *x[3], *y = (const CONV_T *)r->dst + from * y_pixel + channel;
     CONV_T *line = (CONV_T *)r->line + channel;
     CONV_NAME(vec) acc[9];
     GEMM_UNROLL
@@ -483,22 +558,23 @@ GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64
     GEMM_UNROLL
     for (int k = 0; k < rows; k++) x[k] = (const CONV_T *)r->src[top + k] + (r->lo + from * step) * pixel + channel;
     int64_t at = from;
-#define CONV_DOTS(n)                                                                                                  \
-    {                                                                                                                 \
-        const bool left = r->left && at == 0, right = r->right && at + n == count;                                    \
-        const CONV_T *first[3], *last[3];                                                                             \
-        GEMM_UNROLL                                                                                                   \
-        for (int k = 0; k < rows; k++) first[k] = left ? zeros : x[k], last[k] = right ? zeros : x[k] + ((n - 1) * step + 2) * pixel; \
-        if (r->ahead) CONV_NAME(ask)(r, x, y, n, step, rows);                                                         \
-        CONV_NAME(three_dots)(acc, first, x, last, pixel, y, y_pixel, n, step, rows, whole, part);                    \
-        GEMM_UNROLL                                                                                                   \
-        for (int k = 0; k < rows; k++) x[k] += n * step * pixel;                                                      \
-        y += n * y_pixel;                                                                                             \
-        at += n;                                                                                                      \
+#define CONV_DOTS(n, left, right)                                                                                 \
+    {                                                                                                             \
+        CONV_NAME(three_dots)(acc, x, pixel, y, y_pixel, n, step, rows, left, right, whole, part);                \
+        GEMM_UNROLL                                                                                               \
+        for (int k = 0; k < rows; k++) x[k] += n * step * pixel;                                                  \
+        y += n * y_pixel;                                                                                         \
+        at += n;                                                                                                  \
     }
-    while (at + N <= to) CONV_DOTS(N)
-    if (at + 2 <= to) CONV_DOTS(2)
-    if (at < to) CONV_DOTS(1)
+    if (r->left && r->right && count == 1)
+        CONV_DOTS(1, true, true)
+    else if (r->left && at == 0)
+        CONV_DOTS(1, true, false)
+    const int64_t end = to - (r->right && to == count && at < to);
+    while (at + N <= end) CONV_DOTS(N, false, false)
+    if (at + 2 <= end) CONV_DOTS(2, false, false)
+    if (at < end) CONV_DOTS(1, false, false)
+    if (at < to) CONV_DOTS(1, false, true)
 #undef CONV_DOTS
     GEMM_UNROLL
     for (int k = 0; k < 3 * rows; k++) {
@@ -509,13 +585,26 @@ GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64
             CONV_STORE(line + k * r->channels, acc[k]);
     }
 }
-/* What comes from memory goes by blocks of a few outputs, so that they are near each other there, while the row's sums wait in L1. */
+/* Asks for n pixels from memory, a part of them with each vector of channels: in the order they lie, if all are together, since that is what prefetching of its own goes on with. */
+GEMM_INLINE void CONV_NAME(ask)(const CONV_T *at, int64_t pixel, int64_t n, int64_t channel, bool together) {
+    enum { L = CONV_NAME(L), LINE = 64 / sizeof(CONV_T) };
+    for (int64_t k = 0; together && k < n * L; k += LINE) __builtin_prefetch(at + n * channel + k, 0, 3);
+    for (int64_t k = 0; !together && k < n; k++) __builtin_prefetch(at + k * pixel + channel, 0, 3);
+}
+
+/* What comes from L3 or memory goes by blocks of a few outputs, so that they are near each other there, while the row's sums wait in L1; from memory what is AHEAD / step pixels further is asked for
+ * meanwhile. */
 GEMM_INLINE void CONV_NAME(three_dots_rows)(const wick_depthwise_row_of *r, int64_t top, const int rows, const int step) {
-    enum { L = CONV_NAME(L), BLOCK = 8 };
-    const int64_t rest = r->channels % L, wholes = r->channels - rest;
+    enum { L = CONV_NAME(L), BLOCK = 8, AHEAD = 16 };
+    const int64_t rest = r->channels % L, wholes = r->channels - rest, x_pixel = r->src_pixel, y_pixel = r->dst_pixel;
     for (int64_t from = 0, to; from < r->count; from = to) {
-        to = r->ahead ? WICK_MIN(from + BLOCK, r->count) : r->count;
-        for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(three_dots_row)(r, from, to, top, channel, rows, step, true, CONV_NAME(part_of)(0));
+        to = r->far ? WICK_MIN(from + BLOCK / step, r->count) : r->count;
+        for (int64_t channel = 0; channel < wholes; channel += L) {
+            for (int k = WICK_MAX(rows - step, 0); r->ahead && k < rows; k++)
+                CONV_NAME(ask)((const CONV_T *)r->src[top + k] + (from * step + AHEAD / step) * x_pixel, x_pixel, (to - from) * step, channel, x_pixel == r->channels);
+            if (r->ahead) CONV_NAME(ask)((const CONV_T *)r->dst + (from + AHEAD / step) * y_pixel, y_pixel, to - from, channel, y_pixel == r->channels);
+            CONV_NAME(three_dots_row)(r, from, to, top, channel, rows, step, true, CONV_NAME(part_of)(0));
+        }
         if (rest) CONV_NAME(three_dots_row)(r, from, to, top, wholes, rows, step, false, CONV_NAME(part_of)(rest));
     }
 }

@@ -12,8 +12,8 @@
 #include "kernels/tuning.h"
 
 /* Bytes of a pixel of a block, where it is transposed and where not: whole lines; of both images of a unit in the scratch; units that are enough; of rows of the source that are read some columns
- * at a time; and multiply-adds of a task, about, which take as long as eight times as many of those that share what they read. */
-enum { TURNED_BYTES = 128, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16, LINES_BYTES = 256 << 10, TASK_WORK = WICK_CONV_TASK_WORK / 8 };
+ * at a time; of both images, in all, that L2 keeps; and multiply-adds of a task, about, which take as long as eight times as many of those that share what they read. */
+enum { TURNED_BYTES = 128, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16, LINES_BYTES = 256 << 10, NEAR_BYTES = 1 << 20, TASK_WORK = WICK_CONV_TASK_WORK / 8 };
 
 static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -47,9 +47,11 @@ static span source_rows(const wick_convolution *c, int64_t slab) {
 
 static size_t line_at(const wick_convolution *c) { return WICK_ALIGN_UP(c->at_taps + 2 * (size_t)product(c->kernel) * sizeof(void *), WICK_ALIGN); }
 
+static int64_t bytes_of(const wick_convolution *c) { return c->groups * c->code->elem * c->batch * (product(c->in) + product(c->out)); }
+
 /* Whether both images are so many eighths of what no cache would keep: at 7 they fill it but for what else lies in it, at 2 what others made meanwhile may have taken their place. */
 static bool from_memory(const wick_convolution *c, int64_t eighths) {
-    return c->groups * c->code->elem * c->batch * (product(c->in) + product(c->out)) >= wick_tuning_now()->stream_bytes / 8 * eighths;
+    return bytes_of(c) >= wick_tuning_now()->stream_bytes / 8 * eighths;
 }
 
 /* Why results are not written past the caches; NULL: they are, where they are aligned. */
@@ -107,8 +109,13 @@ int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out) {
 
 void wick_depthwise_prepare(wick_convolution *c) {
     const bool data = c->what == WICK_CONV_DATA, weight = c->what == WICK_CONV_WEIGHT, *scratch = c->planes;
-    const bool narrow = c->planes[0] || c->planes[1] || (weight && c->chunks < WICK_CONV_TASKS); /* few parts of the batch: blocks of channels make tasks too */
-    const int64_t elem = c->code->elem, taps = product(c->kernel), most = (narrow ? TURNED_BYTES : BLOCK_BYTES) / elem;
+    const int64_t elem = c->code->elem, taps = product(c->kernel), image = c->groups * elem;
+    const double work = (double)taps * (double)product(c->out) * (double)c->groups * (double)c->batch, elements = (double)(c->groups * c->batch * (product(c->in) + product(c->out)));
+    const double of_task = WICK_MIN(TASK_WORK, work / (double)wick_conv_parts(work * (WICK_CONV_TASK_WORK / TASK_WORK), elements));
+    int64_t most = scratch[0] || scratch[1] ? TURNED_BYTES : BLOCK_BYTES;
+    if (weight && c->chunks < WICK_CONV_TASKS) /* few parts of the batch: blocks of channels make tasks too, no narrower than that takes */
+        most = WICK_MIN(most, WICK_MAX((int64_t)((double)(image * c->chunks) * of_task / WICK_MAX(work, 1.0)) / 64 * 64, TURNED_BYTES));
+    most /= elem;
     c->cut = 2;
     for (int d = 1; d >= 0; d--)
         if (c->in[d] > 1 || c->out[d] > 1) c->cut = d;
@@ -121,8 +128,6 @@ void wick_depthwise_prepare(wick_convolution *c) {
     for (int side = 0; side < 2; side++)
         if (scratch[side]) bytes += c->block * elem * product(side ? other_dims(c) : source_dims(c));
     if (bytes) rows = WICK_MIN(rows, (double)UNIT_BYTES / ((double)bytes / (double)count));
-    const double work = of_row * (double)(count * c->blocks * c->batch), elements = (double)(c->groups * c->batch * (product(c->in) + product(c->out)));
-    const double of_task = WICK_MIN(TASK_WORK, work / (double)wick_conv_parts(work * (WICK_CONV_TASK_WORK / TASK_WORK), elements));
     if (!weight) rows = WICK_MIN(rows, WICK_MAX(0.999 + of_task / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
     c->slabs = ceil_div(count, (int64_t)WICK_MAX(rows, 1.0));
     c->rows = ceil_div(count, c->slabs);
@@ -189,16 +194,17 @@ static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
     return (wick_depthwise_row_of){.channels = u->channels, .count = x[2].count, .begin = inside.begin, .end = inside.end, .src = u->src, .columns = u->columns, .w = u->second,
                                    .n_columns = last - x[2].lo + 1, .src_pixel = u->source.pixel, .lo = x[2].lo, .step = x[2].step, .taps = x[2].taps, .tap_at = x[2].tap_at,
                                    .w_tap = c->groups, .zeros = u->zeros, .bias = u->bias, .relu = c->relu, .dst_pixel = u->other.pixel * x[2].dst_step,
-                                   .left = x[2].lo < 0, .right = last >= width, .past = c->past && ((uintptr_t)u->other.at | (uintptr_t)pixel) % 64 == 0,
+                                   .left = x[2].lo < 0, .right = last >= width, .far = c->ahead || (!c->planes[0] && bytes_of(c) > NEAR_BYTES), .past = c->past && ((uintptr_t)u->other.at | (uintptr_t)pixel) % 64 == 0,
                                    .three = !three_refused(c, x), .ahead = c->ahead ? x[1].step * width * u->source.pixel : 0, .line = u->line,
                                    .src_line = x[1].step * width * u->source.pixel, .dst_line = x[1].dst_step * other_dims(c)[2] * u->other.pixel};
 }
 
-/* How many of the rows (z, y) to (z, end) are one below the other for a kernel of three taps: all rows of taps of each lie inside, and what they read stays in L2. */
+/* How many of the rows (z, y) to (z, end) are one below the other for a kernel of three taps: all rows of taps of each lie inside, and what they read stays in L2. From memory a row after the other is
+ * faster, but not where only one column in two is another output's. */
 static int64_t lines_of(const unit *u, const wick_conv_axis *x, const wick_depthwise_row_of *row, int64_t y, int64_t end) {
     const wick_convolution *c = u->c;
     const int64_t *from = source_dims(c), lo = x[1].lo + y * x[1].step, last = from[1] - 1 - (x[1].taps - 1) * x[1].tap_at;
-    if (!row->three || row->past || row->ahead || x[0].taps != 1 || lo < 0 || lo > last) return 1;
+    if (!row->three || (row->step == 1 && (row->past || row->ahead)) || x[0].taps != 1 || lo < 0 || lo > last) return 1;
     const int64_t fit = LINES_BYTES / (x[1].step * from[2] * u->channels * c->code->elem);
     return WICK_MIN(WICK_MIN(end - y, (last - lo) / x[1].step + 1), WICK_MAX(fit, 1));
 }
@@ -288,20 +294,28 @@ static void run_row(const unit *u, const wick_conv_axis *x, int64_t z, int64_t y
     }
 }
 
-/* Of WEIGHT, one row of outputs (z, y) whose rows of three taps are all inside of the source; false: they are not. */
-static bool run_dots(const unit *u, const wick_conv_axis *x, wick_depthwise_row_of *row, int64_t z, int64_t y) {
+/* Of WEIGHT, one row of outputs (z, y) for rows of three taps. Those outside of the source are zeros, which count where y is not finite; then rows of taps go one by one. */
+static void run_dots(const unit *u, const wick_conv_axis *x, const wick_depthwise_row_of *all, int64_t z, int64_t y) {
     const wick_convolution *c = u->c;
-    const int64_t elem = c->code->elem, *from = source_dims(c);
-    row->rows = x[0].taps * x[1].taps;
-    for (int64_t k = 0; k < row->rows; k++) {
+    const int64_t elem = c->code->elem, *from = source_dims(c), rows = x[0].taps * x[1].taps;
+    wick_depthwise_row_of row = *all;
+    bool all_inside = true;
+    for (int64_t k = 0; k < rows; k++) {
         const int64_t sz = x[0].lo + z * x[0].step + k / x[1].taps * x[0].tap_at, sy = x[1].lo + y * x[1].step + k % x[1].taps * x[1].tap_at;
-        if (sz < 0 || sz >= from[0] || sy < 0 || sy >= from[1]) return false;
-        u->src[k] = side_at(&u->source, (sz * from[1] + sy) * from[2], elem);
+        const bool inside = sz >= 0 && sz < from[0] && sy >= 0 && sy < from[1];
+        all_inside &= inside;
+        u->src[k] = inside ? side_at(&u->source, (sz * from[1] + sy) * from[2], elem) : u->zeros;
         u->second[k] = u->sums + (k * x[2].taps * c->groups + u->channel) * elem;
     }
-    row->dst = side_at(&u->other, other_at(c, x, z, y), elem);
-    c->code->row_dots(row);
-    return true;
+    row.dst = side_at(&u->other, other_at(c, x, z, y), elem);
+    row.rows = all_inside ? rows : 1;
+    for (int64_t k = 0; k < rows; k += row.rows) {
+        row.src = u->src + k;
+        row.w = u->second + k;
+        if (u->src[k] == u->zeros) row.src_pixel = row.ahead = 0;
+        c->code->row_dots(&row);
+        row.src_pixel = all->src_pixel;
+    }
 }
 
 /* A block of channels of the rows [s.first, s.end) of dim cut, from or to planes. */
@@ -367,8 +381,9 @@ static void run_block(unit *u, int64_t slab, int64_t channel, char *source, char
         for (int64_t z = first[0]; z < end[0]; z++)
             for (int64_t y = first[1], n; y < end[1]; y += n) {
                 n = 1;
-                if (three && run_dots(u, x, &row, z, y)) continue;
-                if (weight || !finite)
+                if (three)
+                    run_dots(u, x, &row, z, y);
+                else if (weight || !finite)
                     run_row(u, x, z, y, weights, finite);
                 else
                     n = run_values(u, x, &row, z, y, end[1], weights);

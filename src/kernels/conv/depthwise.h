@@ -58,6 +58,7 @@ typedef struct wick_depthwise_row_of {
     int64_t ahead; /* elements from a row of the source to that of the next row of outputs, which is asked for meanwhile where it may come from memory; else 0 */
     /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. */
     void *line; /* of as many taps and channels */
+    bool far;   /* L2 does not keep the images */
 } wick_depthwise_row_of;
 
 #endif
