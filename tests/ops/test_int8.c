@@ -193,6 +193,8 @@ TEST(sums_of_convolutions_are_exact_for_every_sign_zero_point_and_tier) {
         {{1, 6, 8, 30}, {40, 6, 3, 5}, {.dilation = {1, 2}, .pad = {1, 9}}},        /* more padding than a task has outputs */
         {{1, 3, 4, 5, 6}, {9, 3, 2, 3, 2}, {.pad = {1, 0, 1}, .stride = {2, 1, 1}}}, /* planes */
         {{1, 2, 5, 6, 7}, {2, 1, 3, 2, 3}, {.groups = 2, .pad = {1, 1, 1}}},
+        {{1, 4, 6, 12, 6}, {6, 4, 2, 3, 2}, {.dilation = {2, 3, 2}, .pad = {1, 3, 0}, .stride = {1, 2, 1}}}, /* lines of taps that lie apart */
+        {{1, 4, 3, 12, 6}, {4, 1, 2, 3, 3}, {.groups = 4, .dilation = {1, 4, 1}, .pad = {1, 4, 1}, .stride = {1, 2, 1}}},
         /* each channel on its own: fewer than a vector has and a part of it, or not; more; lines of taps, and one */
         {{1, 70, 8, 9}, {70, 1, 3, 3}, {.groups = 70, .pad = {1, 1}, .stride = {1, 2}}},
         {{1, 4, 5, 6}, {12, 1, 2, 3}, {.groups = 4}},
@@ -227,6 +229,7 @@ TEST(sums_of_convolutions_are_exact_however_they_are_cut) {
         {{1, 36, 20, 20}, {36, 1, 3, 3}, {.groups = 36, .pad = {1, 1}}},
         {{1, 8, 4, 700}, {8, 1, 3, 3}, {.groups = 8, .pad = {1, 1}}},
         {{1, 24, 9, 9}, {48, 12, 3, 3}, {.groups = 2, .pad = {1, 1}}},
+        {{1, 16, 30, 20}, {32, 16, 3, 3}, {.dilation = {9, 9}, .pad = {9, 9}}},
         {{1, 512, 1, 300}, {512, 1, 1, 3}, {.groups = 512, .pad = {0, 1}}}, /* lines that are too long for a task */
     };
     const wick_tier before = wick_tier_current();

@@ -11,11 +11,18 @@ static int64_t pixel_of(const wick_int8 *p) { return p->groups * p->ci * p->kern
 
 /* ---- plan --------------------------------------------------------------------------------------------------------------------------- */
 
-/* Of a task, laid out: pixels of a line, and lines of one of the planes that a kernel meets. */
+/* Of a task, laid out: pixels of a line, and lines of one of the planes that a kernel meets. Lines of taps that lie apart meet planes of their own, without what lies between. */
+static bool is_apart(const wick_int8 *p) { return p->dilation[1] > 1; }
+static int64_t planes_of(const wick_int8 *p) { return p->kernel_dims[0] * (is_apart(p) ? p->kernel_dims[1] : 1); }
 static int64_t line_pixels(const wick_int8 *p, int64_t outputs) { return (outputs - 1) * p->stride[2] + (p->kernel_dims[2] - 1) * p->dilation[2] + 1; }
-static int64_t plane_lines(const wick_int8 *p, int64_t lines) { return (lines - 1) * p->stride[1] + (p->kernel_dims[1] - 1) * p->dilation[1] + 1; }
+static int64_t plane_lines(const wick_int8 *p, int64_t lines) { return (lines - 1) * p->stride[1] + (is_apart(p) ? 1 : p->kernel_dims[1]); }
+/* Where the first output line of a block of so many meets line of taps number `taps`, of all. */
+static int64_t line_of(const wick_int8 *p, int64_t taps, int64_t lines) {
+    const int64_t plane = plane_lines(p, lines);
+    return is_apart(p) ? taps * plane : taps / p->kernel_dims[1] * plane + taps % p->kernel_dims[1];
+}
 static int64_t pitch_of(const wick_int8 *p) { return line_pixels(p, p->task_x) * pixel_of(p); }
-static int64_t laid_bytes(const wick_int8 *p) { return p->kernel_dims[0] * plane_lines(p, p->task_y) * pitch_of(p); }
+static int64_t laid_bytes(const wick_int8 *p) { return planes_of(p) * plane_lines(p, p->task_y) * pitch_of(p); }
 
 /* If each channel is on its own: what is woven. Lines of taps, or, where there is one line, taps that follow each other. */
 typedef struct woven {
@@ -160,8 +167,9 @@ static void lay_out(const wick_int8 *p, const uint8_t *image, const block *b, co
     const int64_t bytes = pixels * pixel_of(p), slack = slack_of(p);
     const bool moved = q->group == 4 && p->a_signed;
     const int value = wick_int8_byte(d->a_zero, p->a_signed, 0) + (moved ? 128 : 0);
-    for (int64_t tz = 0; tz < p->kernel_dims[0]; tz++)
-        for (int64_t i = 0; i < lines; i++, laid += pitch) {
+    for (int64_t plane = 0; plane < planes_of(p); plane++)
+        for (int64_t k = 0; k < lines; k++, laid += pitch) {
+            const int64_t tz = is_apart(p) ? plane / p->kernel_dims[1] : plane, i = k + (is_apart(p) ? plane % p->kernel_dims[1] * p->dilation[1] : 0);
             const int64_t z = b->z * p->stride[0] - p->pad[0] + tz * p->dilation[0];
             memset(laid + bytes, 0, (size_t)slack); /* the next line is written over it */
             if (z < 0 || z >= p->in[0] || y + i < 0 || y + i >= p->in[1]) {
@@ -197,8 +205,7 @@ void wick_int8_run_depthwise(const wick_int8 *p, int64_t begin, int64_t end, con
                 const void *lines[4];
                 for (int i = 0; i < q->group; i++) {
                     const int64_t line = s * q->group + i < w.lines ? s * q->group + i : 0; /* beyond: times 0 */
-                    const int64_t tz = w.along_x ? 0 : line / p->kernel_dims[1], ty = w.along_x ? 0 : line % p->kernel_dims[1];
-                    lines[i] = scratch + (tz * plane_lines(p, b.y1 - b.y0) + (y - b.y0) * p->stride[1] + ty * p->dilation[1]) * pitch + (w.along_x ? line * p->dilation[2] * pixel_of(p) : 0);
+                    lines[i] = scratch + ((y - b.y0) * p->stride[1] + (w.along_x ? 0 : line_of(p, line, b.y1 - b.y0))) * pitch + (w.along_x ? line * p->dilation[2] * pixel_of(p) : 0);
                 }
                 q->weave(woven_pixels(p, &w, b.x1 - b.x0) * n, lines, scratch + p->at_raw + s * set);
             }
@@ -236,14 +243,14 @@ void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const w
         const int64_t column = t % across, group = t / across % p->groups, at = t / across / p->groups, j1 = WICK_MIN(p->n, (column + 1) * p->cols);
         const block b = block_at(p, at);
         const int64_t tiles = ceil_div(b.x1 - b.x0, q->mr), height = (b.x1 - b.x0) / tiles, taller = (b.x1 - b.x0) % tiles;
-        const int64_t plane = p->in_place ? p->in[1] : plane_lines(p, b.y1 - b.y0), line = p->stride[1] * pitch;
+        const int64_t line = p->stride[1] * pitch;
         const char *const packed = (const char *)d->packed + (size_t)group * p->packed;
         const int8_columns columns = wick_int8_columns_at(p, (char *)d->packed + (size_t)group * p->packed, p->packed_width);
         const char *const a = (p->in_place ? (const char *)d->a + (b.z * p->stride[0] * p->in[1] + b.y0 * p->stride[1]) * pitch + b.x0 * tile.a_row : scratch) + group * p->ci * elem;
         if (!p->in_place && had != at) lay_out(p, d->a, &b, d, scratch);
         for (int64_t i = 0; i < p->pieces; i++) {
-            const int64_t taps = i / joined, tz = taps / kernel[1] * (p->in_place ? p->dilation[0] : 1);
-            pieces[i] = (tz * plane + taps % kernel[1] * p->dilation[1]) * pitch + i % joined * p->dilation[2] * pixel;
+            const int64_t taps = i / joined, where = p->in_place ? taps / kernel[1] * p->dilation[0] * p->in[1] + taps % kernel[1] * p->dilation[1] : line_of(p, taps, b.y1 - b.y0);
+            pieces[i] = where * pitch + i % joined * p->dilation[2] * pixel;
         }
         had = at;
         for (int64_t j = p->row_sums ? -q->nr : column * p->cols; j < j1; j = j < 0 ? column * p->cols : j + q->nr) { /* sums of rows: products with ones, first */
