@@ -6,6 +6,7 @@
 #include "kernels/convert/convert.h"
 #include "kernels/elementwise/ew.h"
 #include "kernels/fused/fused.h"
+#include "kernels/tuning.h"
 
 enum { GUARD = 64, MAX_ITEMS = 6000 };
 
@@ -781,6 +782,17 @@ TEST(streamed_outputs_are_the_same) {
         CHECK_MSG(wrong == 0, "%s: %d converted elements", wick_tier_name((wick_tier)tier), wrong);
     }
     free(a), free(b), free(y);
+}
+
+/* As if no cache held anything: blocks are shorter, everything is asked for ahead, results go past the caches. */
+TEST(what_comes_from_memory_has_the_same_bits) {
+    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1}), *const before = wick_tuning_enter(&small);
+    random_programs_equal_a_naive_interpreter();
+    random_reductions_follow_the_stated_order();
+    large_reductions_of_every_mode_follow_the_stated_order();
+    channels_have_the_same_sums_as_planes_and_as_pixels();
+    a_sum_of_one_instruction_has_the_bits_of_a_sum_of_its_results();
+    wick_tuning_enter(before);
 }
 
 TEST(nothing_to_do_is_no_task) {

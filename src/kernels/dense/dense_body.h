@@ -17,7 +17,7 @@ static void DENSE_NAME(negate)(int64_t rows, int64_t cols, const DENSE_T *src, i
 /* X of T X = B, in place. T is lower triangular with any strides (an upper one is a lower one read backwards), B has rows of m. */
 static void DENSE_NAME(solve_lower)(dense_run *r, int64_t n, int64_t m, bool unit, const DENSE_T *t, int64_t t_row, int64_t t_col, DENSE_T *b, int64_t b_row) {
     const size_t before = r->at_product;
-    DENSE_T *negative = dense_take(r, n > r->block ? (n - r->block) * r->block : 0);
+    DENSE_T *negative = dense_take(r, n > r->block ? r->block * m : 0); /* of the rows of X that are known: T is multiplied where it lies */
     for (int64_t k0 = 0; k0 < n; k0 += WICK_MIN(r->block, n)) {
         const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0;
         for (int64_t k = k0; k < k1 && r->memory; k++) {
@@ -28,9 +28,8 @@ static void DENSE_NAME(solve_lower)(dense_run *r, int64_t n, int64_t m, bool uni
             r->loops->rank_one(k1 - k - 1, m, t + (k + 1) * t_row + k * t_col, t_row, b + k * b_row, b + (k + 1) * b_row, b_row);
         }
         if (k1 == n) break;
-        for (int64_t i = k1; i < n && r->memory; i++)
-            for (int64_t k = k0; k < k1; k++) negative[(i - k1) * width + k - k0] = -t[i * t_row + k * t_col];
-        dense_product(r, n - k1, m, width, negative, width, 1, r->memory ? b + k0 * b_row : NULL, b_row, r->memory ? b + k1 * b_row : NULL, b_row);
+        if (r->memory) DENSE_NAME(negate)(width, m, b + k0 * b_row, b_row, negative);
+        dense_product(r, n - k1, m, width, r->memory ? t + k1 * t_row + k0 * t_col : NULL, t_row, t_col, negative, m, r->memory ? b + k1 * b_row : NULL, b_row);
     }
     r->at_product = before;
 }

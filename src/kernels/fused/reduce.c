@@ -178,7 +178,6 @@ static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int6
         const int64_t lines = WICK_MIN(n / line, WICK_MIN(most, WICK_RED_RUN - *in_run));
         if (lines > 0) {
             if (from->ask) wick_ask_ahead(x, lines * line * from->elem);
-            if (from->ask > from->elem) wick_ask_ahead(y, lines * line * from->elem);
             if (from->mapped) {
                 from->mapped->lines((float *)(void *)stack_top(s), (const float *)(const void *)x, y, (size_t)lines, *in_run > 0);
                 y += lines * line;
@@ -274,11 +273,11 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     int in_run = 0;
     stack_init(&s, r->red, m->scratch + r->l->lanes_offset, (size_t)line, r->elem);
     source from = {r->red->lanes, NULL, (int64_t)r->elem, NULL, NULL, 0};
-    const float *x;
+    const float *x = NULL;
     const int64_t run = WICK_RED_RUN * line;
     from.mapped = m->lines ? NULL : mapped_of(r, first, &x, &from.y);
-    const bool asks = from.mapped == &r->red->mapped[WICK_MAP_FAR];
-    if (from.mapped && from.mapped->chunk && (end - first) % run == 0 && (asks || !r->l->far)) {
+    const bool asks = r->l->far && from.mapped == &r->red->mapped[WICK_MAP_KNOWN]; /* the other chunks are quicker than lines that ask */
+    if (from.mapped && from.mapped->chunk && (end - first) % run == 0 && !asks) {
         const float sum = from.mapped->chunk(x, from.y, (size_t)((end - first) / run));
         return memcpy(s.at, &sum, sizeof sum);
     }
@@ -286,7 +285,7 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     if (m->lines) {
         feed_chunk(r, &s, line, first, end);
     } else if (from.mapped) {
-        if (r->l->far) from.ask = x == from.y ? from.elem : 2 * from.elem;
+        if (asks) from.ask = from.elem;
         feed(&s, &from, (const uint8_t *)x, end - first, line, line, &in_run, true);
     } else if (stride) {
         if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2, NULL, NULL, 0};
