@@ -615,6 +615,10 @@ static void correlate_panel(const wick_convolution *c, const conv_state *s, wick
         if (clip && t.add && !last) clip_columns(c, s, &k, &from_x, &to_x);
         if (from_x == to_x) continue;
         const int64_t tiles = ceil_div(to_x - from_x, wick_gemm_tile_rows(q, t.a_row)), height = (to_x - from_x) / tiles, taller = (to_x - from_x) % tiles;
+        /* The weights that follow are asked for meanwhile, a part with each tile. */
+        const int64_t block = (k.n > 1 ? k.n * s->run : k.k) * width * elem, part = block / (s->n_rows * tiles);
+        t.ahead = packed + (k.first * s->run + k.from) * width * elem + block;
+        t.ahead_step = ceil_div(part, WICK_MAX(t.k * k.n, 1));
         for (int64_t row = 0; row < s->n_rows; row++) {
             const char *from = src + (s->rows[row] + k.from + from_x * t.a_row) * elem;
             char *to = dst + ((whole ? row * b->n[2] * t.c_row : row_pixel(c, b, row) * to_pixel) + from_x * t.c_row) * elem;
@@ -631,6 +635,7 @@ static void correlate_panel(const wick_convolution *c, const conv_state *s, wick
                 code[n - 1](&t);
                 from += n * t.a_row * elem;
                 to += n * t.c_row * elem;
+                t.ahead = (const char *)t.ahead + part;
             }
         }
     } while (next_block(&k, s->n_taps, s->run, most));

@@ -228,7 +228,7 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
     const bool relu = r->relu;
     CONV_NAME(vec) acc[8];
     for (int64_t y = r->ahead ? WICK_MAX(r->rows - step, 0) : r->rows; y < r->rows; y++) { /* into L2: it is a while until they are read */
-        const CONV_T *next = at->second[y] + channel + line * at->second_line + r->ahead;
+        const CONV_T *next = at->second[y] + channel + (step == 2 ? line * at->second_line : 0) + r->ahead; /* of a stride of 1 there is one line */
         GEMM_UNROLL
         for (int k = 0; k < n * step; k++) __builtin_prefetch(next + k * pixel, 0, 2);
     }
