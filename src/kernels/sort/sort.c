@@ -105,6 +105,17 @@ static void unpack(wick_ctype type, bool is_wide, const void *x, const void *fro
         for (int64_t i = 0; i < n; i++) ((uint64_t *)values)[i] = ((const uint64_t *)x)[index[i]];
 }
 
+/* The same of integers, whose keys tell what they are: those of a long row would be looked up all over memory. */
+static void unpack_integers(wick_ctype type, bool is_wide, bool descending, const void *from, int64_t n, void *values, int64_t *index) {
+    const uint64_t flip = (descending ? UINT64_MAX : 0) ^ (type == WICK_CI64 ? 1ull << 63 : type == WICK_CI32 ? 1ull << 31 : 0);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t value = key_at(is_wide, from, i) ^ flip;
+        if (wick_ctype_size(type) == 4) ((uint32_t *)values)[i] = (uint32_t)value;
+        else ((uint64_t *)values)[i] = value;
+        index[i] = place_at(is_wide, from, i);
+    }
+}
+
 /* ---- sorting ---------------------------------------------------------------------------------------------------------------- */
 
 static inline size_t packed_size(const wick_sorting *s) { return s->wide ? sizeof(wide) : sizeof(uint64_t); }
@@ -284,7 +295,9 @@ static void run_long(const wick_sorting *s, int stage, int64_t r, int64_t c, con
         sort_packed(s, to + (size_t)begin * size, scratch, end - begin);
     } else if (stage == s->stages - 1) {
         const int64_t n = WICK_MIN(end, s->k) - begin;
-        if (n > 0) unpack(s->type, s->wide, row, from + (size_t)begin * size, n, values + (size_t)(r * s->k + begin) * elem, index + r * s->k + begin);
+        char *result = values + (size_t)(r * s->k + begin) * elem;
+        if (s->type != WICK_CF32 && s->type != WICK_CF64) unpack_integers(s->type, s->wide, s->descending, from + (size_t)begin * size, n, result, index + r * s->k + begin);
+        else if (n > 0) unpack(s->type, s->wide, row, from + (size_t)begin * size, n, result, index + r * s->k + begin);
     } else {
         const int64_t run = (int64_t)CHUNK << (stage - 1), lo = begin / (2 * run) * (2 * run), mid = WICK_MIN(s->n, lo + run), hi = WICK_MIN(s->n, lo + 2 * run);
         if (s->wide)
