@@ -373,7 +373,7 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
                                                                                                        {CONV_NAME(strip_7_2_true), CONV_NAME(strip_8_2_true)}};
     const bool far = r->ahead || r->past, strip = CONV_STRIPS && n >= 7 && r->rows == 3 && !(step == 1 && far);
     if (strip) strips[step == 2 ? 1 + far : 0][n >= 7 ? n - 7 : 0](r, at, wholes);
-    for (int64_t channel = strip ? wholes : 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_lines)(r, &columns, dst, channel, n, step, true, part, false, n >= 7 && step == 1, false, false);
+    for (int64_t channel = strip ? wholes : 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_lines)(r, &columns, dst, channel, n, step, true, part, false, step == 1, false, false);
     if (rest && CONV_MASKED) CONV_NAME(three_lines)(r, &columns, dst, wholes, n, step, false, part, false, false, false, false);
     if (!rest || CONV_MASKED) return;
     for (int i = 0; i < n; i++) { /* one by one */
