@@ -304,7 +304,11 @@ GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t 
             GEMM_UNROLL
             for (int y = far ? 3 - step : 3; y < 3; y++) {
                 GEMM_UNROLL
-                for (int k = 0; k < n * step; k++) __builtin_prefetch(second[y] + k * pixel + channel + ahead, 0, step == 2 ? 3 : 2); /* a row's next one is far: into L2 */
+                for (int k = 0; k < n * step; k++) {
+                    const CONV_T *next = second[y] + k * pixel + channel + ahead;
+                    if (step == 2) __builtin_prefetch(next);
+                    else __builtin_prefetch(next, 0, 2); /* a row's next one is far: into L2 */
+                }
             }
             GEMM_UNROLL
             for (int i = 0; i < n; i++) acc[i] = (CONV_NAME(vec)){0};
