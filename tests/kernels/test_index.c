@@ -251,7 +251,7 @@ TEST(long_last_axes_agree_with_a_loop_whatever_a_block_names) {
         }
         if (wrong >= 0) at[wrong] = test_rand() % 2 ? n : test_rand() % 2 ? -n - 1 : INT64_MIN;
         for (int64_t i = 0; i < count; i++) {
-            float *e = &expected[at[i] < 0 ? at[i] + n : at[i]];
+            float *e = &expected[i == wrong ? 0 : at[i] < 0 ? at[i] + n : at[i]];
             const float v = other[i];
             if (a.reads) read[i] = i == wrong ? 0 : *e;
             else if (i != wrong && a.how == WICK_ALONG_SET) *e = v;
