@@ -531,20 +531,23 @@ GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const 
     const int columns = (n - 1) * step + 3;
     CONV_NAME(vec) v[3][11], yv[4];
     GEMM_UNROLL
-    for (int q = 0; q < n * rows; q++) {
-        const int i = BY_OUTPUT ? q / rows : q % n, r = BY_OUTPUT ? q % rows : q / n;
-        if (r == 0) {
-            yv[i] = CONV_LOAD(y + i * y_pixel);
-            CONV_KEEP(yv[i]);
-        }
+    for (int outer = 0; outer < (BY_OUTPUT ? n : rows); outer++) {
         GEMM_UNROLL
-        for (int t = 0; t < 3; t++) {
-            const int k = i * step + t;
-            if (i == 0 || t >= 3 - step) { /* the first output that it is in */
-                v[r][k] = (left && k == 0) || (right && k == columns - 1) ? (CONV_NAME(vec)){0} : CONV_LOAD(x[r] + k * pixel);
-                CONV_KEEP(v[r][k]);
+        for (int inner = 0; inner < (BY_OUTPUT ? rows : n); inner++) {
+            const int i = BY_OUTPUT ? outer : inner, r = BY_OUTPUT ? inner : outer;
+            if (r == 0) {
+                yv[i] = CONV_LOAD(y + i * y_pixel);
+                CONV_KEEP(yv[i]);
             }
-            acc[3 * r + t] = CONV_NAME(fma)(yv[i], v[r][k], acc[3 * r + t]);
+            GEMM_UNROLL
+            for (int t = 0; t < 3; t++) {
+                const int k = i * step + t;
+                if (i == 0 || t >= 3 - step) { /* the first output that it is in */
+                    v[r][k] = (left && k == 0) || (right && k == columns - 1) ? (CONV_NAME(vec)){0} : CONV_LOAD(x[r] + k * pixel);
+                    CONV_KEEP(v[r][k]);
+                }
+                acc[3 * r + t] = CONV_NAME(fma)(yv[i], v[r][k], acc[3 * r + t]);
+            }
         }
     }
 }
