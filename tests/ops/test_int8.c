@@ -28,17 +28,25 @@ typedef struct way {
     wick_tier tier;
     unsigned extensions;
 } way;
-static int ways(way *out) {
-    int n = 0;
-    for (int t = 0; t <= (int)wick_tier_best(); t++) {
-        out[n++] = (way){(wick_tier)t, 0};
-        if (t >= WICK_TIER_AVX2) out[n++] = (way){(wick_tier)t, ~0u};
+/* Every tier, with and without the CPU's own instructions for these products: next_way takes one after the other, and in the end what there was before. */
+typedef struct ways {
+    wick_tier before;
+    int at; /* twice the tier, and 1 for the instructions */
+    way now;
+} ways;
+static ways all_ways(void) { return (ways){.before = wick_tier_current()}; }
+static bool next_way(ways *w) {
+    while (w->at <= 2 * (int)wick_tier_best() + 1) {
+        const bool with = w->at % 2;
+        w->now = (way){(wick_tier)(w->at++ / 2), with ? ~0u : 0};
+        if (with && w->now.tier < WICK_TIER_AVX2) continue;
+        wick_tier_force(w->now.tier);
+        wick_extensions_mask(w->now.extensions);
+        return true;
     }
-    return n;
-}
-static void take(const way *w) {
-    wick_tier_force(w->tier);
-    wick_extensions_mask(w->extensions);
+    wick_tier_force(w->before);
+    wick_extensions_mask(~0u);
+    return false;
 }
 
 TEST(extensions_are_read_from_their_bits) {
@@ -62,11 +70,7 @@ static const wick_dtype both[] = {WICK_U8, WICK_I8};
 
 TEST(sums_of_matrix_products_are_exact_for_every_sign_zero_point_and_tier) {
     static const int64_t sizes[][3] = {{1, 1, 1}, {1, 33, 7}, {2, 16, 4}, {13, 32, 12}, {12, 40, 31}, {30, 17, 100}, {5, 100, 515}, {3, 5, 0}, {0, 4, 4}, {40, 70, 64}};
-    const wick_tier before = wick_tier_current();
-    way all[8];
-    const int n_ways = ways(all);
-    for (int w = 0; w < n_ways; w++) {
-        take(&all[w]);
+    for (ways w = all_ways(); next_way(&w);) {
         wick_context *ctx = context();
         for (size_t s = 0; s < WICK_COUNTOF(sizes); s++)
             for (int kind = 0; kind < 32; kind++) {
@@ -87,24 +91,18 @@ TEST(sums_of_matrix_products_are_exact_for_every_sign_zero_point_and_tier) {
                         int64_t sum = 0;
                         for (int64_t p = 0; p < k; p++)
                             sum += (int64_t)(a_values[i * k + p] - za) * (b_values[turned ? j * k + p : p * n + j] - (kind & 8 ? zb[j] : 0));
-                        CHECK_MSG(got[i * n + j] == sum, "%s %x, %d x %d x %d, kind %d: [%d, %d] is %d, not %lld", wick_tier_name(all[w].tier), all[w].extensions, (int)m,
+                        CHECK_MSG(got[i * n + j] == sum, "%s %x, %d x %d x %d, kind %d: [%d, %d] is %d, not %lld", wick_tier_name(w.now.tier), w.now.extensions, (int)m,
                                   (int)n, (int)k, kind, (int)i, (int)j, got[i * n + j], (long long)sum);
                     }
                 wick_scope_close(&scope);
             }
         wick_context_free(&ctx);
     }
-    wick_tier_force(before);
-    wick_extensions_mask(~0u);
 }
 
 /* The largest tile of any tier is 12 x 32; groups of k are of 2 or 4. */
 TEST(sums_of_every_size_up_to_a_tile_and_one_are_exact) {
-    const wick_tier before = wick_tier_current();
-    way all[8];
-    const int n_ways = ways(all);
-    for (int w = 0; w < n_ways; w++) {
-        take(&all[w]);
+    for (ways w = all_ways(); next_way(&w);) {
         wick_context *ctx = context();
         for (int64_t m = 1; m <= 13; m++)
             for (int64_t n = 1; n <= 33; n += TEST_SANITIZED ? 3 : 1) {
@@ -116,26 +114,20 @@ TEST(sums_of_every_size_up_to_a_tile_and_one_are_exact) {
                 for (int64_t i = 0; got && i < m * n; i++) {
                     int64_t sum = 0;
                     for (int64_t p = 0; p < k; p++) sum += (int64_t)a_values[i / n * k + p] * b_values[p * n + i % n];
-                    CHECK_MSG(got[i] == sum, "%s %x, %d x %d x %d: [%d, %d] is %d, not %lld", wick_tier_name(all[w].tier), all[w].extensions, (int)m, (int)n, (int)k,
+                    CHECK_MSG(got[i] == sum, "%s %x, %d x %d x %d: [%d, %d] is %d, not %lld", wick_tier_name(w.now.tier), w.now.extensions, (int)m, (int)n, (int)k,
                               (int)(i / n), (int)(i % n), got[i], (long long)sum);
                 }
                 wick_scope_close(&scope);
             }
         wick_context_free(&ctx);
     }
-    wick_tier_force(before);
-    wick_extensions_mask(~0u);
 }
 
 /* Tasks of a few columns that each packs for itself, of products that follow each other. */
 TEST(sums_of_batches_are_exact_for_any_number_of_threads) {
     enum { COUNT = 2, M = 61, K = 96, N = 130 };
-    const wick_tier before = wick_tier_current();
     const wick_tuning small = {.int8_task_work = 50000, .parallel_flops = 1000};
-    way all[8];
-    const int n_ways = ways(all);
-    for (int w = 0; w < n_ways; w++) {
-        take(&all[w]);
+    for (ways w = all_ways(); next_way(&w);) {
         for (int threads = 1; threads <= 3; threads += 2) {
             wick_context *ctx;
             REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads, .tuning = &small}) == WICK_OK);
@@ -148,14 +140,12 @@ TEST(sums_of_batches_are_exact_for_any_number_of_threads) {
                     const int *from = b_values + (one ? 0 : i / (M * N) * K * N) + i % N;
                     int64_t sum = 0;
                     for (int64_t p = 0; p < K; p++) sum += (int64_t)a_values[i / N * K + p] * from[p * N];
-                    CHECK_MSG(got[i] == sum, "%s %x, %d threads, kind %d: %d is %d, not %lld", wick_tier_name(all[w].tier), all[w].extensions, threads, kind, (int)i, got[i], (long long)sum);
+                    CHECK_MSG(got[i] == sum, "%s %x, %d threads, kind %d: %d is %d, not %lld", wick_tier_name(w.now.tier), w.now.extensions, threads, kind, (int)i, got[i], (long long)sum);
                 }
             }
             wick_context_free(&ctx);
         }
     }
-    wick_tier_force(before);
-    wick_extensions_mask(~0u);
 }
 
 typedef struct conv_case {
@@ -206,18 +196,12 @@ TEST(sums_of_convolutions_are_exact_for_every_sign_zero_point_and_tier) {
         {{1, 20, 1, 40}, {20, 1, 1, 7}, {.groups = 20, .pad = {0, 3}}},
         {{1, 16, 2, 40}, {16, 1, 1, 9}, {.groups = 16, .dilation = {1, 3}, .stride = {1, 2}, .pad = {0, 4}}},
     };
-    const wick_tier before = wick_tier_current();
-    way all[8];
-    const int n_ways = ways(all);
-    for (int w = 0; w < n_ways; w++) {
-        take(&all[w]);
+    for (ways w = all_ways(); next_way(&w);) {
         wick_context *ctx = context();
         for (size_t s = 0; s < WICK_COUNTOF(cases); s++)
-            for (int kind = 0; kind < 16; kind++) check_sums(&cases[s], kind, ctx, &all[w], (int)s);
+            for (int kind = 0; kind < 16; kind++) check_sums(&cases[s], kind, ctx, &w.now, (int)s);
         wick_context_free(&ctx);
     }
-    wick_tier_force(before);
-    wick_extensions_mask(~0u);
 }
 
 /* Tasks of a few lines, of parts of a line, of some of the columns. */
@@ -232,20 +216,14 @@ TEST(sums_of_convolutions_are_exact_however_they_are_cut) {
         {{1, 16, 30, 20}, {32, 16, 3, 3}, {.dilation = {9, 9}, .pad = {9, 9}}},
         {{1, 512, 1, 300}, {512, 1, 1, 3}, {.groups = 512, .pad = {0, 1}}}, /* lines that are too long for a task */
     };
-    const wick_tier before = wick_tier_current();
     const wick_tuning small = {.int8_task_work = 50000, .parallel_flops = 1000};
-    way all[8];
-    const int n_ways = ways(all);
-    for (int w = 0; w < n_ways; w++) {
-        take(&all[w]);
+    for (ways w = all_ways(); next_way(&w);) {
         wick_context *ctx;
         REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 3, .tuning = &small}) == WICK_OK);
         for (size_t s = 0; s < WICK_COUNTOF(cases); s++)
-            for (int kind = 0; kind < 16; kind += TEST_SANITIZED || all[w].tier == WICK_TIER_REF ? 5 : 1) check_sums(&cases[s], kind, ctx, &all[w], (int)s);
+            for (int kind = 0; kind < 16; kind += TEST_SANITIZED || w.now.tier == WICK_TIER_REF ? 5 : 1) check_sums(&cases[s], kind, ctx, &w.now, (int)s);
         wick_context_free(&ctx);
     }
-    wick_tier_force(before);
-    wick_extensions_mask(~0u);
 }
 
 /* Results of every kind, of as many channels as fill vectors and as do not, of the sums, which the tests above check. */
@@ -255,11 +233,7 @@ TEST(results_of_convolutions_are_made_of_their_sums) {
         {{1, 3, 9, 10}, {8, 3, 3, 3}, {.pad = {1, 1}, .stride = {2, 2}}}, {{1, 16, 5, 6}, {37, 16, 3, 3}, {.pad = {1, 1}}},
         {{2, 16, 5, 6}, {64, 16, 1, 1}, {.groups = 1}},               {{1, 12, 5, 6}, {10, 6, 3, 3}, {.groups = 2, .pad = {1, 1}}},
     };
-    const wick_tier before = wick_tier_current();
-    way all[8];
-    const int n_ways = ways(all);
-    for (int w = 0; w < n_ways; w++) {
-        take(&all[w]);
+    for (ways w = all_ways(); next_way(&w);) {
         wick_context *ctx = context();
         for (size_t s = 0; s < WICK_COUNTOF(cases); s++)
             for (int kind = 0; kind < 24; kind++) {
@@ -300,24 +274,18 @@ TEST(results_of_convolutions_are_made_of_their_sums) {
                         want = (kind & 4 ? fmaxf(want, 0) : want) + (float)zero;
                         have = dy == WICK_I8 ? (float)((const int8_t *)got)[i] : (float)((const uint8_t *)got)[i];
                     }
-                    CHECK_MSG(have == want, "%s %x, case %d, kind %d: number %d is %g, not %g", wick_tier_name(all[w].tier), all[w].extensions, (int)s, kind, (int)i, (double)have, (double)want);
+                    CHECK_MSG(have == want, "%s %x, case %d, kind %d: number %d is %g, not %g", wick_tier_name(w.now.tier), w.now.extensions, (int)s, kind, (int)i, (double)have, (double)want);
                 }
                 wick_scope_close(&scope);
             }
         wick_context_free(&ctx);
     }
-    wick_tier_force(before);
-    wick_extensions_mask(~0u);
 }
 
 /* zero + round(clamp((sum + bias) (sa sb / sc))), with f32 steps, and libm's rounding to nearest even. */
 TEST(quantised_results_are_rounded_half_to_even_and_saturate) {
     enum { M = 40, K = 24, N = 37 };
-    const wick_tier before = wick_tier_current();
-    way all[8];
-    const int n_ways = ways(all);
-    for (int w = 0; w < n_ways; w++) {
-        take(&all[w]);
+    for (ways w = all_ways(); next_way(&w);) {
         wick_context *ctx = context();
         for (int kind = 0; kind < 32; kind++) {
             const wick_dtype dc = both[kind & 1];
@@ -350,14 +318,12 @@ TEST(quantised_results_are_rounded_half_to_even_and_saturate) {
                     x = nearbyintf(fmaxf(fminf(x, (float)(least + 255 - zc)), (float)(least - zc)));
                     if (clipped) x = fmaxf(x, 0);
                     const int have = dc == WICK_I8 ? ((const int8_t *)got)[i * N + j] : ((const uint8_t *)got)[i * N + j];
-                    CHECK_MSG(have == (int)x + zc, "%s, kind %d: [%d, %d] is %d, not %d", wick_tier_name(all[w].tier), kind, i, j, have, (int)x + zc);
+                    CHECK_MSG(have == (int)x + zc, "%s, kind %d: [%d, %d] is %d, not %d", wick_tier_name(w.now.tier), kind, i, j, have, (int)x + zc);
                 }
             if (kind & 16) CHECK(ties > 0);
         }
         wick_context_free(&ctx);
     }
-    wick_tier_force(before);
-    wick_extensions_mask(~0u);
 }
 
 TEST(scales_that_are_nan_or_zero_do_no_harm) {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "io/onnx/onnx.h"
+#include "ops/ops.h"
 #include "wick/image.h"
 #include "wick/index.h"
 #include "wick/linalg.h"
@@ -273,8 +274,7 @@ static void max_pool(onnx_call *c) {
     const bool direct = plain(&w);
     const wick_pool_options o = pool_options(&w, direct);
     wick_tensor *p = direct ? values : padded(values, &w, -INFINITY);
-    wick_tensor *largest = wick_max_pool(p, &o);
-    wick_onnx_set(c, 0, wick_tensor_dtype(largest) == dtype ? largest : wick_cast(largest, dtype));
+    wick_onnx_set(c, 0, wick_as(wick_max_pool(p, &o), dtype));
     if (!wick_onnx_wants(c, 1)) return;
 
     /* Places in the padded dims become places in x's, and those of the whole tensor; column by column if so ordered. */

@@ -2,6 +2,7 @@
  * around them; other types, and scales by block, are written out. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
+#include "ops/ops.h"
 #include "wick/ops.h"
 #include "wick/pointwise.h"
 #include "wick/quantize.h"
@@ -77,16 +78,14 @@ static bool is_plain(onnx_call *c, wick_dtype quantised) {
            (!zero || (wick_tensor_dtype(zero) == quantised && wick_tensor_count(zero) == wick_tensor_count(scale) && wick_tensor_rank(zero) <= 1));
 }
 
-/* Without a cast of what is f32: passes compare scales as they are. */
-static wick_tensor *in_f32(wick_tensor *x) { return x && wick_tensor_dtype(x) == WICK_F32 ? x : wick_cast(x, WICK_F32); }
-
 static void quantize(onnx_call *c) {
     scaling s = {.dtype = WICK_U8};
     wick_tensor *x = wick_onnx_tensor(c, 0), *zero = wick_onnx_optional(c, 2);
     if (!x || !wick_onnx_tensor(c, 1)) return;
     const wick_dtype dtype = zero ? wick_tensor_dtype(zero) : WICK_U8;
     if (wick_tensor_dtype(x) != WICK_F64 && dtype != WICK_I32 && !wick_onnx_int(c, "output_dtype", 0) && is_plain(c, dtype)) {
-        wick_onnx_set(c, 0, wick_quantize(in_f32(x), in_f32(wick_onnx_number(c, 1)), wick_onnx_zero_point(c, 2), (int)wick_onnx_int(c, "axis", 1), dtype));
+        /* Scales that are f32 are not cast to it: passes compare them as they are. */
+        wick_onnx_set(c, 0, wick_quantize(wick_as(x, WICK_F32), wick_as(wick_onnx_number(c, 1), WICK_F32), wick_onnx_zero_point(c, 2), (int)wick_onnx_int(c, "axis", 1), dtype));
         return;
     }
     if (!read_scaling(c, &s)) return;
@@ -163,7 +162,7 @@ static bool qlinear_inputs(onnx_call *c, wick_tensor *t[8], wick_int8_options *o
         if (!(t[i] = wick_onnx_tensor(c, i))) return false;
     *o = (wick_int8_options){.a_zero = wick_onnx_zero_point(c, 2), .b_zero = wick_onnx_zero_point(c, 5), .zero = wick_onnx_zero_point(c, 7), .dtype = wick_tensor_dtype(t[7])};
     wick_tensor **const scales[] = {&o->a_scale, &o->b_scale, &o->scale};
-    for (int k = 0; k < 3; k++) *scales[k] = in_f32(wick_onnx_number(c, k * 3 + (k < 2)));
+    for (int k = 0; k < 3; k++) *scales[k] = wick_as(wick_onnx_number(c, k * 3 + (k < 2)), WICK_F32);
     return c->status == WICK_OK;
 }
 

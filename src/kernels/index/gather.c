@@ -17,40 +17,25 @@ static inline void ask(const char *src, int64_t at, size_t size) {
     for (size_t b = 0; at >= 0 && b < bytes; b += LINE) __builtin_prefetch(src + (size_t)at * size + b);
 }
 
-/* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. */
-static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool far, int64_t n, int64_t count,
+/* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. past: NULL, or results are in no cache when someone reads them, so that their lines need not
+ * be read before they are written over. */
+static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool far, const wick_convert_table *past, int64_t n, int64_t count,
                                                                   const char *src, const int64_t *index, char *dst) {
     int64_t bad = -1;
     for (int64_t i = 0; known && i < count; i++) memcpy(dst + (size_t)i * size, src + (size_t)index[i] * size, size);
     if (known) return -1;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++, dst += size) {
         int64_t at = place(index[i], n);
         if (far && i + AHEAD < count) ask(src, place(index[i + AHEAD], n), size);
-        if (WICK_LIKELY(at >= 0)) {
-            memcpy(dst + (size_t)i * size, src + (size_t)at * size, size);
-        } else {
-            memset(dst + (size_t)i * size, 0, size);
-            if (bad < 0) bad = i;
-        }
-    }
-    return bad;
-}
-
-/* Results that are in no cache when someone reads them: their lines need not be read before they are written over. */
-static int64_t gather_past(size_t size, int64_t n, int64_t count, const char *src, const int64_t *index, char *dst) {
-    const wick_convert_table *table = wick_convert_kernels(wick_tier_current());
-    int64_t bad = -1;
-    for (int64_t i = 0; i < count; i++, dst += size) {
-        const int64_t at = place(index[i], n);
-        if (i + AHEAD < count) ask(src, place(index[i + AHEAD], n), size);
-        if (WICK_LIKELY(at >= 0)) {
-            table->stream(dst, src + (size_t)at * size, size);
-        } else {
+        if (WICK_UNLIKELY(at < 0)) {
             memset(dst, 0, size);
             if (bad < 0) bad = i;
-        }
+        } else if (past)
+            past->stream(dst, src + (size_t)at * size, size);
+        else
+            memcpy(dst, src + (size_t)at * size, size);
     }
-    wick_stream_end();
+    if (past) wick_stream_end();
     return bad;
 }
 
@@ -66,22 +51,22 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
         int64_t bad;
         switch (size) {
         case 1:
-            bad = gather_sized(1, known, false, n, count, s, index, d);
+            bad = gather_sized(1, known, false, NULL, n, count, s, index, d);
             break;
         case 2:
-            bad = gather_sized(2, known, false, n, count, s, index, d);
+            bad = gather_sized(2, known, false, NULL, n, count, s, index, d);
             break;
         case 4:
-            bad = gather_sized(4, known, false, n, count, s, index, d);
+            bad = gather_sized(4, known, false, NULL, n, count, s, index, d);
             break;
         case 8:
-            bad = gather_sized(8, known, false, n, count, s, index, d);
+            bad = gather_sized(8, known, false, NULL, n, count, s, index, d);
             break;
         case 16:
-            bad = gather_sized(16, false, false, n, count, s, index, d);
+            bad = gather_sized(16, false, false, NULL, n, count, s, index, d);
             break;
         default:
-            bad = past && size % LINE == 0 ? gather_past(size, n, count, s, index, d) : gather_sized(size, false, n * (int64_t)size >= FAR, n, count, s, index, d);
+            bad = gather_sized(size, false, n * (int64_t)size >= FAR, past && size % LINE == 0 ? wick_convert_kernels(wick_tier_current()) : NULL, n, count, s, index, d);
             break;
         }
         first = bad; /* the same for every o: it depends on the index alone */
