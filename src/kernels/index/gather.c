@@ -66,7 +66,8 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
             bad = gather_sized(16, false, false, NULL, n, count, s, index, d);
             break;
         default:
-            bad = gather_sized(size, false, n * (int64_t)size >= FAR, past && size % LINE == 0 ? wick_convert_kernels(wick_tier_current()) : NULL, n, count, s, index, d);
+            bad = past && size % LINE == 0 ? gather_sized(size, false, true, wick_convert_kernels(wick_tier_current()), n, count, s, index, d)
+                                           : gather_sized(size, false, n * (int64_t)size >= FAR, NULL, n, count, s, index, d);
             break;
         }
         first = bad; /* the same for every o: it depends on the index alone */
