@@ -609,6 +609,42 @@ TEST(depthwise_results_that_no_cache_would_keep_agree) {
     CHECK(past > 20);
 }
 
+/* Images that L2 doesn't keep go by strips of columns: with the bits of rows, which are taken from the smallest on that a tuning lets be memory's. */
+TEST(depthwise_strips_of_columns_have_the_bits_of_rows) {
+    static const struct {
+        int channels, height, width, stride;
+        wick_conv_what what;
+    } all[] = {{40, 60, 61, 1, WICK_CONV_FORWARD}, {67, 46, 57, 1, WICK_CONV_DATA}, {128, 200, 6, 1, WICK_CONV_FORWARD}, {64, 57, 66, 2, WICK_CONV_FORWARD}, {1024, 9, 17, 1, WICK_CONV_DATA}, {12, 2, 6000, 1, WICK_CONV_FORWARD}};
+    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1}), *const before = wick_tuning_now();
+    int strips = 0;
+    for (size_t i = 0; i < WICK_COUNTOF(all); i++) {
+        use u;
+        memset(&u, 0, sizeof u);
+        u.c = (wick_convolution){.type = WICK_CF32, .what = all[i].what, .batch = 1, .groups = all[i].channels, .ci = 1, .co = 1};
+        u.c.bias = u.c.relu = i % 2 == 0 && u.c.what == WICK_CONV_FORWARD;
+        for (int d = 0; d < 3; d++) u.c.in[d] = d == 2 ? all[i].width : d ? all[i].height : 1, u.c.kernel[d] = d ? 3 : 1, u.c.stride[d] = d ? all[i].stride : 1, u.c.pad[d] = d > 0, u.c.dilation[d] = 1;
+        REQUIRE(use_make(&u));
+        check_use(&u);
+        const size_t bytes = (size_t)u.size[made(&u)] * u.elem;
+        void *first = malloc(bytes);
+        for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+            if (!wick_tier_force((wick_tier)tier)) continue;
+            run(&u, false);
+            strips += u.c.cut == 2;
+            memcpy(first, u.at[made(&u)], bytes);
+            wick_tuning_enter(&small);
+            run(&u, false);
+            wick_tuning_enter(before);
+            CHECK_MSG(u.c.cut == 1, "%d: no rows", (int)i);
+            CHECK_MSG(!memcmp(first, u.at[made(&u)], bytes), "%d, tier %d: other bits", (int)i, tier);
+        }
+        wick_tier_force(wick_tier_best());
+        free(first);
+        use_free(&u);
+    }
+    CHECK(strips > 5 || wick_tier_best() < WICK_TIER_AVX2);
+}
+
 /* Gradients of weights: padding is zeros, which an infinite y makes NaN, in whatever row it lies. */
 TEST(gradients_of_depthwise_weights_are_not_finite_where_the_definition_has_it) {
     static const int channels[] = {1, 16, 19, 40}, widths[] = {1, 2, 7, 9, 21};

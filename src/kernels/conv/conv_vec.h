@@ -523,13 +523,14 @@ static void CONV_NAME(row_of_both)(const wick_depthwise_row_of *r) {
     }
 }
 
-/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in. Where
- * registers are many, the products of an output follow each other, since they are of different sums; else those of a row. left, right: the first or the last column is zeros. n, step, rows, left and right are constants at every call. */
-GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *x, int64_t pixel, const CONV_T *y, int64_t y_pixel, const int n, const int step, const int rows, const bool left,
-                                       const bool right, const bool whole, CONV_NAME(part) part) {
+/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in: by row of
+ * the source the first, the second and those that follow, and the last. Where registers are many, the products of an output follow each other, since they are of different sums; else those of a row.
+ * n, step and rows are constants at every call. */
+GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *first, const CONV_T *const *second, const CONV_T *const *last, int64_t pixel, const CONV_T *y, int64_t y_pixel,
+                                       const int n, const int step, const int rows, const bool whole, CONV_NAME(part) part) {
     enum { BY_OUTPUT = WICK_TIER_ID == 3 };
     const int columns = (n - 1) * step + 3;
-    CONV_NAME(vec) v[3][11], yv[4];
+    CONV_NAME(vec) v[3][17], yv[8];
     GEMM_UNROLL
     for (int outer = 0; outer < (BY_OUTPUT ? n : rows); outer++) {
         GEMM_UNROLL
@@ -543,7 +544,7 @@ GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const 
             for (int t = 0; t < 3; t++) {
                 const int k = i * step + t;
                 if (i == 0 || t >= 3 - step) { /* the first output that it is in */
-                    v[r][k] = (left && k == 0) || (right && k == columns - 1) ? (CONV_NAME(vec)){0} : CONV_LOAD(x[r] + k * pixel);
+                    v[r][k] = CONV_LOAD(k == 0 ? first[r] : k == columns - 1 ? last[r] : second[r] + (k - 1) * pixel);
                     CONV_KEEP(v[r][k]);
                 }
                 acc[3 * r + t] = CONV_NAME(fma)(yv[i], v[r][k], acc[3 * r + t]);
@@ -555,34 +556,33 @@ GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const 
 /* Outputs [from, to) for rows [top, top + rows) of taps, one vector of channels. */
 GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64_t from, int64_t to, int64_t top, int64_t channel, const int rows, const int step, const bool whole,
                                            CONV_NAME(part) part) {
-    enum { N = 4 };
     const int64_t pixel = r->src_pixel, y_pixel = r->dst_pixel, count = r->count;
-    const CONV_T *x[3], *y = (const CONV_T *)r->dst + from * y_pixel + channel;
+    const CONV_T *zeros = (const CONV_T *)r->zeros + channel;
     CONV_T *line = (CONV_T *)r->line + channel;
     CONV_NAME(vec) acc[9];
     GEMM_UNROLL
     for (int k = 0; k < 3 * rows; k++) acc[k] = from ? CONV_LOAD(line + k * r->channels) : (CONV_NAME(vec)){0};
-    GEMM_UNROLL
-    for (int k = 0; k < rows; k++) x[k] = (const CONV_T *)r->src[top + k] + (r->lo + from * step) * pixel + channel;
-    int64_t at = from;
-#define CONV_DOTS(n, left, right)                                                                                 \
-    {                                                                                                             \
-        CONV_NAME(three_dots)(acc, x, pixel, y, y_pixel, n, step, rows, left, right, whole, part);                \
-        GEMM_UNROLL                                                                                               \
-        for (int k = 0; k < rows; k++) x[k] += n * step * pixel;                                                  \
-        y += n * y_pixel;                                                                                         \
-        at += n;                                                                                                  \
-    }
-    if (r->left && r->right && count == 1)
-        CONV_DOTS(1, true, true)
-    else if (r->left && at == 0)
-        CONV_DOTS(1, true, false)
-    const int64_t end = to - (r->right && to == count && at < to);
-    while (at + N <= end) CONV_DOTS(N, false, false)
-    if (at + 2 <= end) CONV_DOTS(2, false, false)
-    if (at < end) CONV_DOTS(1, false, false)
-    if (at < to) CONV_DOTS(1, false, true)
+    for (int64_t at = from, n; at < to; at += n) {
+        n = to - at >= 8 ? 8 : to - at >= 4 ? 4 : to - at >= 2 ? 2 : 1;
+        const CONV_T *first[3], *second[3], *last[3], *y = (const CONV_T *)r->dst + at * y_pixel + channel;
+        GEMM_UNROLL
+        for (int k = 0; k < rows; k++) {
+            const CONV_T *x = (const CONV_T *)r->src[top + k] + (r->lo + at * step) * pixel + channel;
+            first[k] = r->left && at == 0 ? zeros : x;
+            second[k] = x + pixel;
+            last[k] = r->right && at + n == count ? zeros : x + ((n - 1) * step + 2) * pixel;
+        }
+#define CONV_DOTS(n) CONV_NAME(three_dots)(acc, first, second, last, pixel, y, y_pixel, n, step, rows, whole, part)
+        if (n == 8)
+            CONV_DOTS(8);
+        else if (n == 4)
+            CONV_DOTS(4);
+        else if (n == 2)
+            CONV_DOTS(2);
+        else
+            CONV_DOTS(1);
 #undef CONV_DOTS
+    }
     GEMM_UNROLL
     for (int k = 0; k < 3 * rows; k++) {
         CONV_T *sum = (CONV_T *)(uintptr_t)r->w[top + k / 3] + k % 3 * r->w_tap + channel;

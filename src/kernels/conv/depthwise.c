@@ -11,9 +11,10 @@
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/tuning.h"
 
-/* Bytes of a pixel of a block, where it is transposed and where not: whole lines; of both images of a unit in the scratch; units that are enough; of rows of the source that are read some columns
- * at a time; of both images, in all, that L2 keeps; and multiply-adds of a task, about, which take as long as eight times as many of those that share what they read. */
-enum { TURNED_BYTES = 128, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16, LINES_BYTES = 256 << 10, NEAR_BYTES = 1 << 20, TASK_WORK = WICK_CONV_TASK_WORK / 8 };
+/* Bytes of a pixel of a block, whole lines: where it is transposed, of gradients of weights that blocks share out, and elsewhere; of both images of a unit in the scratch; units that are enough; columns
+ * of a strip; bytes of rows of the source that are read some columns at a time; of both images, in all, that L2 keeps; and multiply-adds of a task, about, which take as long as eight times as many of
+ * those that share what they read. */
+enum { TURNED_BYTES = 128, NARROW_BYTES = 256, BLOCK_BYTES = 512, UNIT_BYTES = 512 << 10, UNITS = 16, STRIP = 8, LINES_BYTES = 256 << 10, NEAR_BYTES = 1 << 20, TASK_WORK = WICK_CONV_TASK_WORK / 8 };
 
 static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -107,6 +108,14 @@ int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out) {
     return n;
 }
 
+/* Whether units are strips of columns: of images that L2 doesn't keep, a strip's rows are read once, and stay in L1 from line to line. From memory whole rows are faster. */
+static bool strips_of_columns(const wick_convolution *c) {
+    wick_conv_axis x[3];
+    if (c->what == WICK_CONV_WEIGHT || phases_of(c) > 1 || c->planes[0] || c->planes[1] || bytes_of(c) <= NEAR_BYTES || from_memory(c, 2)) return false;
+    axes_of(c, 0, x);
+    return !three_refused(c, x);
+}
+
 void wick_depthwise_prepare(wick_convolution *c) {
     const bool data = c->what == WICK_CONV_DATA, weight = c->what == WICK_CONV_WEIGHT, *scratch = c->planes;
     const int64_t elem = c->code->elem, taps = product(c->kernel), image = c->groups * elem;
@@ -114,11 +123,12 @@ void wick_depthwise_prepare(wick_convolution *c) {
     const double of_task = WICK_MIN(TASK_WORK, work / (double)wick_conv_parts(work * (WICK_CONV_TASK_WORK / TASK_WORK), elements));
     int64_t most = scratch[0] || scratch[1] ? TURNED_BYTES : BLOCK_BYTES;
     if (weight && c->chunks < WICK_CONV_TASKS) /* few parts of the batch: blocks of channels make tasks too, no narrower than that takes */
-        most = WICK_MIN(most, WICK_MAX((int64_t)((double)(image * c->chunks) * of_task / WICK_MAX(work, 1.0)) / 64 * 64, TURNED_BYTES));
+        most = WICK_MIN(most, WICK_MAX((int64_t)((double)(image * c->chunks) * of_task / WICK_MAX(work, 1.0)) / 64 * 64, NARROW_BYTES));
     most /= elem;
     c->cut = 2;
     for (int d = 1; d >= 0; d--)
         if (c->in[d] > 1 || c->out[d] > 1) c->cut = d;
+    if (c->cut == 1 && strips_of_columns(c)) c->cut = 2;
     c->block = WICK_MIN(most, c->groups);
     c->blocks = scratch[0] || scratch[1] || weight ? ceil_div(c->groups, c->block) : 1; /* that are units of their own */
     const int64_t count = data ? ceil_div(c->in[c->cut], c->stride[c->cut]) : c->out[c->cut]; /* rows of all phases together */
@@ -129,6 +139,7 @@ void wick_depthwise_prepare(wick_convolution *c) {
         if (scratch[side]) bytes += c->block * elem * product(side ? other_dims(c) : source_dims(c));
     if (bytes) rows = WICK_MIN(rows, (double)UNIT_BYTES / ((double)bytes / (double)count));
     if (!weight) rows = WICK_MIN(rows, WICK_MAX(0.999 + of_task / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
+    if (c->cut == 2 && c->in[1] > 1) rows = WICK_MAX(rows, STRIP);
     c->slabs = ceil_div(count, (int64_t)WICK_MAX(rows, 1.0));
     c->rows = ceil_div(count, c->slabs);
     c->slabs = ceil_div(count, c->rows);
@@ -205,7 +216,7 @@ static int64_t lines_of(const unit *u, const wick_conv_axis *x, const wick_depth
     const wick_convolution *c = u->c;
     const int64_t *from = source_dims(c), lo = x[1].lo + y * x[1].step, last = from[1] - 1 - (x[1].taps - 1) * x[1].tap_at;
     if (!row->three || (row->step == 1 && (row->past || row->ahead)) || x[0].taps != 1 || lo < 0 || lo > last) return 1;
-    const int64_t fit = LINES_BYTES / (x[1].step * from[2] * u->channels * c->code->elem);
+    const int64_t fit = c->cut == 2 ? end : LINES_BYTES / (x[1].step * from[2] * u->channels * c->code->elem);
     return WICK_MIN(WICK_MIN(end - y, (last - lo) / x[1].step + 1), WICK_MAX(fit, 1));
 }
 
