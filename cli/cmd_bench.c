@@ -113,7 +113,7 @@ static bool measure(bench_result *r, subject *s, peers *others, double seconds, 
     const double began = bench_now(false);
     seconds *= 1 + r->n_peers;
     for (int64_t look = LEAST_SAMPLES;;) {
-        if (!timing_sample(&r->times, s, one_thread)) return false;
+        if (!timing_sample(&r->times, s, one_thread, r->n_peers > 0)) return false;
         for (int i = 0; i < r->n_peers; i++)
             if (!peers_sample(others, &r->peers[i])) return snprintf(s->why, sizeof s->why, "the peers' process ended at %s", r->peers[i].name), false;
         const double spent = bench_now(false) - began;

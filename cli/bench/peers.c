@@ -166,9 +166,9 @@ bool peers_memory(const char *python, bench_result *r, subject *s) {
     return good;
 }
 
-static bool run(peers *p, peer_times *peer, double *seconds) {
+static bool run(peers *p, const peer_times *peer, int64_t times, double *seconds) {
     char line[64];
-    fprintf(p->to, "run %lld %s\n", (long long)peer->times.batch, peer->name);
+    fprintf(p->to, "run %lld %s\n", (long long)times, peer->name);
     if (!answer(p, line, sizeof line)) return false;
     *seconds = atof(line);
     return true;
@@ -178,13 +178,16 @@ bool peers_sample(peers *p, peer_times *peer) {
     double seconds;
     if (!peer->times.batch) { /* how many make a sample */
         for (peer->times.batch = 1;; peer->times.batch *= 2) {
-            if (!run(p, peer, &seconds)) return false;
+            if (!run(p, peer, peer->times.batch, &seconds)) return false;
+            peer->times.about = seconds;
             if (seconds * (double)peer->times.batch >= TIMING_SAMPLE || peer->times.batch > INT64_MAX / 4) break;
         }
         if (seconds > SLOW_PEER) return samples_add(&peer->times.seconds, seconds); /* long enough to be its own warm-up */
     }
     if (peer->times.seconds.n && peer->times.seconds.at[0] > SLOW_PEER) return true;
-    return run(p, peer, &seconds) && samples_add(&peer->times.seconds, seconds);
+    const int64_t warm = timing_warm_runs(&peer->times);
+    if (warm && !run(p, peer, warm, &seconds)) return false;
+    return run(p, peer, peer->times.batch, &seconds) && samples_add(&peer->times.seconds, seconds);
 }
 
 void peers_stop(peers *p) {

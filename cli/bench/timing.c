@@ -1,5 +1,6 @@
 #include "timing.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -22,14 +23,20 @@ static bool run(timing *t, subject *s, bool one_thread, double *seconds) {
 bool timing_start(timing *t, subject *s, bool one_thread) {
     *t = (timing){.batch = 1};
     for (double seconds = 0; run(t, s, one_thread, &seconds);) {
+        t->about = seconds / (double)t->batch;
         if (seconds >= TIMING_SAMPLE || t->batch > INT64_MAX / 4) return true;
         t->batch *= 2;
     }
     return false;
 }
 
-bool timing_sample(timing *t, subject *s, bool one_thread) {
+int64_t timing_warm_runs(const timing *t) {
+    return t->about > 2 * TIMING_WARM ? 0 : (int64_t)(TIMING_WARM / fmax(t->about, 1e-9)) + 1;
+}
+
+bool timing_sample(timing *t, subject *s, bool one_thread, bool after_others) {
     double seconds;
+    if (after_others && !subject_run(s, timing_warm_runs(t))) return false;
     if (!run(t, s, one_thread, &seconds)) return false;
     if (samples_add(&t->seconds, seconds / (double)t->batch)) return true;
     snprintf(s->why, sizeof s->why, "out of memory");
