@@ -10,6 +10,7 @@
 
 #include "io/checkpoint.h"
 #include "io/former.h"
+#include "ops/ops.h"
 
 typedef struct save {
     wick_context *ctx;
@@ -30,8 +31,7 @@ static wick_tensor *value_of(const save *s, const wick_model *model, const wick_
         mean = wick_model_find(model, name);
     }
     if (!mean) return state->tensor;
-    const wick_dtype dtype = wick_tensor_dtype(state->tensor);
-    return wick_tensor_dtype(mean) == dtype ? mean : wick_cast(mean, dtype);
+    return wick_as(mean, wick_tensor_dtype(state->tensor));
 }
 
 /* The states to write. Wider elements come first: each tensor then begins at a multiple of its element's size, since

@@ -339,12 +339,12 @@ typedef struct wick_resample {
 void wick_resample_run(const wick_resample *r, int64_t begin, int64_t end, const void *x, void *y);
 void wick_resample_copy(const wick_resample *r, int64_t begin, int64_t end, const void *x, void *y);
 
-/* ---- kernels over rows: x is rows x cols, contiguous; f32 or f64; a range of rows --------------------------------------- */
-void wick_softmax_rows(wick_ctype type, bool log, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
+/* ---- kernels over rows: x is rows x cols, contiguous; f32 or f64; a range of rows. past: y is written past the caches, where it is aligned and a row fits L1 ---- */
+void wick_softmax_rows(wick_ctype type, bool log, bool past, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
 /* (x - mean) * rstd * weight + bias; weight, bias (cols, or NULL); mean and rstd (one per row) are written.
  * Variance is the biased one, in two passes over the row; rstd = 1 / sqrt(var + eps). mean NULL: nothing is subtracted, and the
  * variance is the mean of the squares: RMS norm. */
-void wick_layer_norm_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, double eps, const void *x,
+void wick_layer_norm_rows(wick_ctype type, bool past, int64_t begin, int64_t end, int64_t cols, double eps, const void *x,
                           const void *weight, const void *bias, void *y, void *mean, void *rstd);
 /* loss[r] = logsumexp(x[r]) - x[r][label[r]]; probs (NULL or rows x cols) gets softmax(x). labels are i64.
  * Returns -1, or the first row whose label is outside [0, cols): that row's outputs are then 0. */

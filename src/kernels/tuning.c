@@ -39,7 +39,7 @@
     X(cost_rows_rate, 6000, 1, 1000000000, "MFLOP/s of softmax, norms and losses by rows")                            \
     X(cost_attention_rate, 60000, 1, 1000000000, "MFLOP/s of attention")                                              \
     X(cost_recurrent_rate, 40000, 1, 1000000000, "MFLOP/s of RNN, LSTM and GRU")                                      \
-    X(cost_int8_rate, 200000, 1, 1000000000, "MFLOP/s of products of bytes")                                          \
+    X(cost_int8_rate, 350000, 1, 1000000000, "MFLOP/s of products of bytes")                                          \
     X(cost_other_rate, 2000, 1, 1000000000, "MFLOP/s of all else")
 
 /* By tier: arithmetic of half as wide vectors, of SSE2's or NEON's, of none. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "nn/nn.h"
+#include "ops/ops.h"
 #include "wick/compare.h"
 
 enum { PUSH_MAX = 32 };
@@ -213,8 +214,7 @@ static wick_tensor *read_state(const wick_model *model, wick_tensor *state, cons
     snprintf(average, sizeof average, WICK_AVERAGE_OF "%s", name);
     wick_tensor *mean = wick_model_find(model, average);
     if (!mean) return state;
-    const wick_dtype dtype = wick_tensor_dtype(state);
-    return wick_tensor_dtype(mean) == dtype ? mean : wick_cast(mean, dtype);
+    return wick_as(mean, wick_tensor_dtype(state));
 }
 
 /* In room that is reserved. The name is kept by the model. */

@@ -9,6 +9,9 @@ static int64_t tasks_of(int64_t rows, int64_t per_task) { return (rows + per_tas
 
 static bool is_row_float(const wick_type *t) { return t->dtype == WICK_F32 || t->dtype == WICK_F64; }
 
+/* Whether a result is so large that no cache would keep it. */
+static bool is_far(const wick_lower *l, const wick_type *t) { return (int64_t)wick_type_bytes(t) >= l->ctx->tuning.stream_bytes; }
+
 /* ---- softmax over the last axis ------------------------------------------------------------------------------------------ */
 
 static wick_status infer_softmax(wick_infer *i) {
@@ -21,7 +24,7 @@ static wick_status infer_softmax(wick_infer *i) {
 static int64_t run_softmax(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_softmax *a = args;
-    wick_softmax_rows(a->type, a->log, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, ptr[0], ptr[1]);
+    wick_softmax_rows(a->type, a->log, a->past, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, ptr[0], ptr[1]);
     return -1;
 }
 static double flops_softmax(const wick_node *node) { return 5.0 * (double)wick_type_count(&node->out[0].type); }
@@ -30,7 +33,7 @@ static wick_status lower_softmax(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     int64_t n = wick_type_count(out.type), cols = out.type->dims[out.type->rank - 1];
-    wick_step_softmax a = {wick_ctype_of((wick_dtype)out.type->dtype), node->op == &wick_op_log_softmax, cols ? n / cols : 0, cols, rows_per_task(cols)};
+    wick_step_softmax a = {wick_ctype_of((wick_dtype)out.type->dtype), node->op == &wick_op_log_softmax, is_far(l, out.type), cols ? n / cols : 0, cols, rows_per_task(cols)};
     wick_step step = {.name = node->op->name, .kind = WICK_STEP_SOFTMAX, .run = run_softmax, .tasks = tasks_of(a.rows, a.per_task), .flops = flops_softmax(node),
                       .bytes = 2.0 * (double)wick_type_bytes(out.type)};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
@@ -96,7 +99,7 @@ static int64_t run_layer_norm(const void *args, void *const *ptr, int64_t begin,
     (void)scratch;
     const wick_step_layer_norm *a = args;
     void *const *out = ptr + a->n_in;
-    wick_layer_norm_rows(a->type, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, a->eps, ptr[0], a->n_in > 1 ? ptr[1] : NULL,
+    wick_layer_norm_rows(a->type, a->past, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, a->eps, ptr[0], a->n_in > 1 ? ptr[1] : NULL,
                          a->n_in > 2 ? ptr[2] : NULL, out[0], a->centred ? out[1] : NULL, out[1 + a->centred]);
     return -1;
 }
@@ -109,7 +112,7 @@ static wick_status lower_layer_norm(wick_lower *l, wick_node *node) {
     for (int i = 0; i < node->n_out; i++, n++) WICK_TRY(wick_lower_out(l, node, i, &at[n]));
     for (int i = 0; i < n; i++) refs[i] = wick_lower_ref(&at[i], i >= node->n_in);
     int64_t count = wick_type_count(at[0].type), cols = at[0].type->dims[at[0].type->rank - 1];
-    wick_step_layer_norm a = {wick_ctype_of((wick_dtype)at[0].type->dtype), node->n_in, node->n_out == 3, cols ? count / cols : 0, cols, rows_per_task(cols),
+    wick_step_layer_norm a = {wick_ctype_of((wick_dtype)at[0].type->dtype), node->n_in, node->n_out == 3, is_far(l, at[0].type), cols ? count / cols : 0, cols, rows_per_task(cols),
                          *(const double *)node->attr};
     wick_step step = {.name = node->op->name, .kind = WICK_STEP_LAYER_NORM, .run = run_layer_norm, .tasks = tasks_of(a.rows, a.per_task), .flops = flops_layer_norm(node),
                       .bytes = 2.0 * (double)wick_type_bytes(at[0].type)};

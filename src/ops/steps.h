@@ -82,7 +82,7 @@ typedef struct wick_step_pool {
 /* SOFTMAX: x, y; rows are contiguous. */
 typedef struct wick_step_softmax {
     wick_ctype type;
-    bool log;
+    bool log, past;
     int64_t rows, cols, per_task;
 } wick_step_softmax;
 
@@ -90,7 +90,7 @@ typedef struct wick_step_softmax {
 typedef struct wick_step_layer_norm {
     wick_ctype type;
     int n_in;
-    bool centred;
+    bool centred, past;
     int64_t rows, cols, per_task;
     double eps;
 } wick_step_layer_norm;

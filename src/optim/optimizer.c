@@ -205,10 +205,6 @@ static wick_status bind_parameters(wick_optimizer *opt) {
 /* ---- pieces of a step
  * ------------------------------------------------------------------------------------------------------ */
 
-static wick_tensor *to_dtype(wick_tensor *x, wick_dtype dtype) {
-    return wick_tensor_dtype(x) == dtype ? x : wick_cast(x, dtype);
-}
-
 static wick_dtype working_dtype(const wick_tensor *param) {
     wick_dtype dtype = wick_tensor_dtype(param);
     return dtype == WICK_F16 || dtype == WICK_BF16 ? WICK_F32 : dtype;
@@ -289,7 +285,7 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
     wick_tensor *part = loss;
     if (opt->options.accumulate > 1) part = wick_div(loss, wick_like(loss, opt->options.accumulate));
     wick_tensor *scale = scales(opt) ? loss_scale(opt) : NULL, *back = scale ? wick_reciprocal(scale) : NULL;
-    if (scale) part = wick_mul(part, to_dtype(scale, wick_tensor_dtype(part)));
+    if (scale) part = wick_mul(part, wick_as(scale, wick_tensor_dtype(part)));
     WICK_TRY(wick_reached(loss, opt->n, opt->params, opt->reached));
     int n = 0;
     for (int i = 0; i < opt->n; i++)
@@ -306,8 +302,8 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
             opt->grads[i] = wick_expand(wick_constant(opt->ctx, working_dtype(p), 0), wick_tensor_rank(p), wick_tensor_dims(p));
         if (!opt->grads[i]) continue;
         if (wick_tensor_error(opt->grads[i], NULL) == WICK_OK) {
-            opt->grads[i] = to_dtype(opt->grads[i], working_dtype(p));
-            if (back && opt->reached[i]) opt->grads[i] = wick_mul(opt->grads[i], to_dtype(back, working_dtype(p)));
+            opt->grads[i] = wick_as(opt->grads[i], working_dtype(p));
+            if (back && opt->reached[i]) opt->grads[i] = wick_mul(opt->grads[i], wick_as(back, working_dtype(p)));
             continue;
         }
         /* One bad parameter poisons all gradients: find it, so that the error can name it. */
@@ -357,14 +353,14 @@ static void clip(wick_optimizer *opt) {
     wick_tensor *squares = NULL;
     for (int i = 0; i < opt->n; i++) {
         if (!opt->grads[i]) continue;
-        wick_tensor *s = to_dtype(wick_sum(wick_square(opt->grads[i]), WICK_ALL_AXES, false), WICK_F64);
+        wick_tensor *s = wick_as(wick_sum(wick_square(opt->grads[i]), WICK_ALL_AXES, false), WICK_F64);
         squares = squares ? wick_add(squares, s) : s;
     }
     wick_tensor *norm = wick_sqrt(squares);
     wick_tensor *scale = wick_div(wick_like(norm, opt->options.clip_norm), wick_add(norm, wick_like(norm, 1e-6)));
     scale = wick_minimum(wick_like(norm, 1), scale);
     for (int i = 0; i < opt->n; i++)
-        if (opt->grads[i]) opt->grads[i] = wick_mul(opt->grads[i], to_dtype(scale, wick_tensor_dtype(opt->grads[i])));
+        if (opt->grads[i]) opt->grads[i] = wick_mul(opt->grads[i], wick_as(scale, wick_tensor_dtype(opt->grads[i])));
 }
 
 /* By what the schedule's rates are multiplied, 0-d f64. */
@@ -412,20 +408,20 @@ static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
         wick_here(wick_site_of(opt->ctx, site, opt->names[i]));
         const wick_dtype dtype = working_dtype(p);
         const wick_rule *rule = wick_rule_of(o, wick_tensor_rank(p));
-        wick_rule_input in = {.options = o, .p = to_dtype(p, dtype), .g = opt->grads[i], .lr = to_dtype(lr, dtype)};
+        wick_rule_input in = {.options = o, .p = wick_as(p, dtype), .g = opt->grads[i], .lr = wick_as(lr, dtype)};
         const double fixed = wick_rule_momentum(o, wick_tensor_rank(p));
         wick_tensor *momentum = cycled ? cycled : wick_like(t, fixed);
-        in.momentum = cycled ? to_dtype(cycled, dtype) : wick_like(in.p, fixed);
-        in.rest = cycled ? to_dtype(wick_sub(wick_like(t, 1), cycled), dtype) : wick_like(in.p, 1 - fixed);
+        in.momentum = cycled ? wick_as(cycled, dtype) : wick_like(in.p, fixed);
+        in.rest = cycled ? wick_as(wick_sub(wick_like(t, 1), cycled), dtype) : wick_like(in.p, 1 - fixed);
         wick_tensor *const *number = numbers_of(opt, g, rule, (wick_rule_step){.options = o, .lr = lr, .t = t, .momentum = momentum});
         for (int k = 0; k < WICK_RULE_NUMBERS && number[k]; k++)
-            in.number[k] = wick_tensor_dtype(number[k]) == WICK_BOOL ? number[k] : to_dtype(number[k], dtype);
+            in.number[k] = wick_tensor_dtype(number[k]) == WICK_BOOL ? number[k] : wick_as(number[k], dtype);
         for (int k = 0; k < WICK_RULE_MOMENTS; k++)
             if (rule->moments[k]) in.moment[k] = state_of(opt, rule->moments[k], i, wick_rule_start(o));
         wick_tensor *new_p = rule->update(&in, new_moment);
         for (int k = 0; k < WICK_RULE_MOMENTS; k++)
             if (in.moment[k]) update_push(opt, in.moment[k], new_moment[k]);
-        opt->values[i] = to_dtype(new_p, wick_tensor_dtype(p));
+        opt->values[i] = wick_as(new_p, wick_tensor_dtype(p));
         update_push(opt, p, opt->values[i]);
         wick_here(site);
     }
@@ -436,8 +432,8 @@ static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
 static void move_mean(wick_optimizer *opt, const char *name, wick_tensor *of, wick_tensor *value, wick_tensor *weight) {
     wick_tensor *mean = state_like(opt, WICK_AVERAGE_OF, name, of, 0);
     const wick_dtype dtype = working_dtype(of);
-    wick_tensor *difference = wick_sub(to_dtype(value, dtype), mean);
-    update_push(opt, mean, wick_add(mean, wick_mul(difference, to_dtype(weight, dtype))));
+    wick_tensor *difference = wick_sub(wick_as(value, dtype), mean);
+    update_push(opt, mean, wick_add(mean, wick_mul(difference, wick_as(weight, dtype))));
 }
 
 /* Frozen states are no part of it: their mean is what they are. */

@@ -14,7 +14,7 @@ static const int64_t some_cols[] = {0,    1,    2,    3,    7,    10,   15,   16
 enum { MAX_COLS = 3001, MAX_ROWS = 19, MAX = MAX_COLS * MAX_ROWS };
 
 static double in[MAX];
-static unsigned char raw_x[MAX * 8 + 64], raw_y[MAX * 8 + 64], raw_z[MAX * 8 + 64];
+static _Alignas(64) unsigned char raw_x[MAX * 8 + 64], raw_y[MAX * 8 + 64], raw_z[MAX * 8 + 64]; /* aligned: rows may be written past the caches */
 static long double want[MAX_COLS];
 
 static size_t size_of(wick_ctype type) { return type == WICK_CF32 ? 4 : 8; }
@@ -55,7 +55,7 @@ TEST(softmax_agrees_with_long_double) {
         const double eps = eps_of(type);
         fill(type, rows * cols, -9, 9);
         memset(raw_y, 0xa5, sizeof raw_y);
-        wick_softmax_rows(type, log, 0, rows, cols, raw_x, raw_y);
+        wick_softmax_rows(type, log, false, 0, rows, cols, raw_x, raw_y);
         for (int64_t r = 0; r < rows; r++) {
             exact_softmax(in + r * cols, cols, log);
             for (int64_t i = 0; i < cols; i++) {
@@ -76,7 +76,7 @@ TEST(softmax_sums_to_one_in_long_rows) {
     for (int i = 0; i < N; i++) x[i] = (float)test_rand_real(-3, 3);
     EACH_TIER(t) {
         double sum = 0;
-        wick_softmax_rows(WICK_CF32, false, 0, 1, N, x, y);
+        wick_softmax_rows(WICK_CF32, false, false, 0, 1, N, x, y);
         for (int i = 0; i < N; i++) sum += (double)y[i];
         CHECK_MSG(fabs(sum - 1) < 1e-6, "%s: %.9g", wick_tier_name(t), sum);
     }
@@ -87,9 +87,9 @@ TEST(softmax_of_large_logits_does_not_overflow) {
     EACH_TIER(t) for (int k = 0; k < 2; k++) for (int64_t cols = 2; cols < 50; cols += 41) {
         const wick_ctype type = k ? WICK_CF64 : WICK_CF32;
         for (int64_t i = 0; i < cols; i++) put(type, raw_x, i, i == 1 ? (k ? 1e308 : 3e38) : (k ? -1e308 : -3e38));
-        wick_softmax_rows(type, false, 0, 1, cols, raw_x, raw_y);
+        wick_softmax_rows(type, false, false, 0, 1, cols, raw_x, raw_y);
         for (int64_t i = 0; i < cols; i++) CHECK(get(type, raw_y, i) == (i == 1));
-        wick_softmax_rows(type, true, 0, 1, cols, raw_x, raw_y);
+        wick_softmax_rows(type, true, false, 0, 1, cols, raw_x, raw_y);
         CHECK(get(type, raw_y, 1) == 0 && get(type, raw_y, 0) < -1e38);
     }
 }
@@ -107,7 +107,7 @@ TEST(softmax_of_special_values_is_that_of_pytorch) {
         put(type, raw_x, cols + 1, INFINITY);
         for (int64_t i = 0; i < cols; i++) put(type, raw_x, 2 * cols + i, -INFINITY);
         put(type, raw_x, 3 * cols + 2, -INFINITY);
-        wick_softmax_rows(type, log, 0, 5, cols, raw_x, raw_y);
+        wick_softmax_rows(type, log, false, 0, 5, cols, raw_x, raw_y);
         for (int64_t i = 0; i < 3 * cols; i++)
             CHECK_MSG(isnan(get(type, raw_y, i)), "%s %d cols %lld at %lld", wick_tier_name(t), k, (long long)cols,
                       (long long)i);
@@ -121,7 +121,7 @@ TEST(softmax_of_special_values_is_that_of_pytorch) {
     }
 }
 
-TEST(a_row_has_the_same_bits_in_any_range_and_in_place) {
+TEST(a_row_has_the_same_bits_in_any_range_in_place_and_past_the_caches) {
     EACH_TIER(t) for (int k = 0; k < 6; k++) for (size_t c = 0; c < WICK_COUNTOF(some_cols); c++) {
         const wick_ctype type = k & 1 ? WICK_CF64 : WICK_CF32;
         const int64_t cols = some_cols[c], rows = rows_for(cols);
@@ -130,22 +130,29 @@ TEST(a_row_has_the_same_bits_in_any_range_and_in_place) {
         fill(type, rows * cols, -5, 5);
         memset(raw_z, 0, sizeof raw_z);
         if (k < 4) {
-            wick_softmax_rows(type, k & 2, 0, rows, cols, raw_x, raw_y);
+            wick_softmax_rows(type, k & 2, false, 0, rows, cols, raw_x, raw_y);
             for (int64_t r = rows; r > 0; r -= 2)
-                wick_softmax_rows(type, k & 2, WICK_MAX(r - 2, 0), r, cols, raw_x, raw_z);
+                wick_softmax_rows(type, k & 2, false, WICK_MAX(r - 2, 0), r, cols, raw_x, raw_z);
         } else {
-            wick_layer_norm_rows(type, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_y, stats[0], stats[1]);
+            wick_layer_norm_rows(type, false, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_y, stats[0], stats[1]);
             for (int64_t r = rows; r > 0; r -= 2)
-                wick_layer_norm_rows(type, WICK_MAX(r - 2, 0), r, cols, 1e-5, raw_x, NULL, NULL, raw_z, part[0],
+                wick_layer_norm_rows(type, false, WICK_MAX(r - 2, 0), r, cols, 1e-5, raw_x, NULL, NULL, raw_z, part[0],
                                      part[1]);
             CHECK(!memcmp(stats[0], part[0], (size_t)rows * size_of(type)));
             CHECK(!memcmp(stats[1], part[1], (size_t)rows * size_of(type)));
         }
         CHECK_MSG(!memcmp(raw_y, raw_z, bytes), "%s %d cols %lld", wick_tier_name(t), k, (long long)cols);
+        memset(raw_z, 0, sizeof raw_z);
         if (k < 4)
-            wick_softmax_rows(type, k & 2, 0, rows, cols, raw_x, raw_x);
+            wick_softmax_rows(type, k & 2, true, 0, rows, cols, raw_x, raw_z);
         else
-            wick_layer_norm_rows(type, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_x, part[0], part[1]);
+            wick_layer_norm_rows(type, true, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_z, part[0], part[1]);
+        CHECK_MSG(!memcmp(raw_y, raw_z, bytes), "%s %d cols %lld past the caches", wick_tier_name(t), k, (long long)cols);
+        const bool past = c % 2;
+        if (k < 4)
+            wick_softmax_rows(type, k & 2, past, 0, rows, cols, raw_x, raw_x);
+        else
+            wick_layer_norm_rows(type, past, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_x, part[0], part[1]);
         CHECK_MSG(!memcmp(raw_y, raw_x, bytes), "%s %d cols %lld in place", wick_tier_name(t), k, (long long)cols);
     }
 }
@@ -167,7 +174,7 @@ TEST(nll_agrees_with_long_double_and_its_probs_are_softmax) {
                       wick_tier_name(t), k, (long long)cols, get(type, loss, r), l);
         }
         if (probs) {
-            wick_softmax_rows(type, false, 0, rows, cols, raw_x, raw_z);
+            wick_softmax_rows(type, false, false, 0, rows, cols, raw_x, raw_z);
             CHECK(!memcmp(raw_y, raw_z, (size_t)(rows * cols) * size_of(type)));
         }
     }
@@ -209,7 +216,7 @@ TEST(layer_norm_agrees_with_long_double) {
             put(type, bias, i, test_rand_real(-2, 2));
         }
         memset(raw_y, 0xa5, sizeof raw_y);
-        wick_layer_norm_rows(type, 0, rows, cols, 1e-3, raw_x, k & 2 ? weight : NULL, k & 4 ? bias : NULL, raw_y, mean,
+        wick_layer_norm_rows(type, false, 0, rows, cols, 1e-3, raw_x, k & 2 ? weight : NULL, k & 4 ? bias : NULL, raw_y, mean,
                              rstd);
         for (int64_t r = 0; r < rows; r++) {
             long double m = 0, v = 0;
@@ -236,7 +243,7 @@ TEST(layer_norm_of_a_row_far_from_zero_keeps_its_variance) {
     EACH_TIER(t) {
         float *x = (float *)raw_x, *y = (float *)raw_y, mean, rstd;
         for (int i = 0; i < 1000; i++) x[i] = 10000.0f + (float)(i % 2);
-        wick_layer_norm_rows(WICK_CF32, 0, 1, 1000, 0, x, NULL, NULL, y, &mean, &rstd);
+        wick_layer_norm_rows(WICK_CF32, false, 0, 1, 1000, 0, x, NULL, NULL, y, &mean, &rstd);
         CHECK_MSG(fabsf(mean - 10000.5f) < 1e-3f && fabsf(rstd - 2) < 1e-3f, "%s: %g %g", wick_tier_name(t),
                   (double)mean, (double)rstd);
     }
@@ -248,7 +255,7 @@ TEST(layer_norm_of_a_constant_or_broken_row) {
         for (int i = 0; i < 3 * 40; i++) x[i] = 3;
         x[40 + 39] = NAN;
         x[80] = INFINITY;
-        wick_layer_norm_rows(WICK_CF32, 0, 3, 40, 1e-5, x, NULL, NULL, y, mean, rstd);
+        wick_layer_norm_rows(WICK_CF32, false, 0, 3, 40, 1e-5, x, NULL, NULL, y, mean, rstd);
         for (int i = 0; i < 40; i++) CHECK(y[i] == 0);
         for (int i = 40; i < 120; i++) CHECK(isnan(y[i]));
         CHECK(mean[0] == 3 && isnan(mean[1]) && mean[2] == INFINITY);

@@ -2,6 +2,7 @@
  *
  * What softmax makes of special values is what follows from exp(x - max) / sum, as in PyTorch: a row that holds NaN or
  * +Inf, or nothing but -Inf, becomes NaN throughout; -Inf beside a finite number becomes 0 (-Inf in log softmax). */
+#include "kernels/convert/convert.h"
 #include "kernels/rows/rows.h"
 #include "kernels/rows/rows_exp.h"
 

@@ -38,6 +38,20 @@ typedef ROWS_T ROWS_NAME(vecu) __attribute__((vector_size(ROWS_BYTES), aligned(s
 
 ROWS_INLINE ROWS_NAME(vec) ROWS_NAME(load)(const ROWS_T *p) { return *(const ROWS_NAME(vecu) *)p; }
 ROWS_INLINE void ROWS_NAME(store)(ROWS_T *p, ROWS_NAME(vec) v) { *(ROWS_NAME(vecu) *)p = v; }
+/* Past the caches; p is aligned. */
+ROWS_INLINE void ROWS_NAME(store_past)(ROWS_T *p, ROWS_NAME(vec) v) {
+#if WICK_TIER_ID > 1
+    ROWS_MM(stream)(p, v);
+#else
+    ROWS_NAME(store)(p, v);
+#endif
+}
+/* Rows go step by step, so many elements of them together: they stay in L1. From memory the next ones are asked for meanwhile, since what a step computes leaves memory idle otherwise. */
+enum { ROWS_NAME(IN_L1) = 4096 };
+/* Whether rows of y may be written past the caches. */
+ROWS_INLINE bool ROWS_NAME(may_pass)(const ROWS_T *y, int64_t cols) {
+    return cols <= ROWS_NAME(IN_L1) && ((uintptr_t)y | ((size_t)cols * sizeof *y)) % ROWS_BYTES == 0;
+}
 /* Subtracting +0 keeps every value, -0 and NaN included, so compilers fold it into a plain broadcast. */
 ROWS_INLINE ROWS_NAME(vec) ROWS_NAME(set1)(ROWS_T x) { return x - (ROWS_NAME(vec)){0}; }
 

@@ -31,13 +31,14 @@ static ROWS_T ROWS_NAME(row_max)(const ROWS_T *x, int64_t n) {
     return ROWS_NAME(fold_max)(acc);
 }
 
-/* y = exp(x - max) for n <= CHUNK elements, nothing when y is NULL; returns their sum, in the order of sum(). */
-ROWS_INLINE ROWS_T ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, ROWS_T *y) {
+/* y = exp(x - max) for n <= CHUNK elements, nothing when y is NULL; returns their sum, in the order of sum(). far: what is `ahead` elements further is asked for; a constant at every call. */
+ROWS_INLINE ROWS_T ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, ROWS_T *y, const bool far, int64_t ahead) {
     enum { L = ROWS_NAME(L), ACC = ROWS_NAME(ACC) };
     const ROWS_NAME(vec) shift = ROWS_NAME(set1)(max), lowest = ROWS_NAME(set1)(-(ROWS_T)INFINITY);
     ROWS_NAME(vec) acc[ACC] = {0}, e[ACC];
     int64_t i = 0;
     for (; i + L * ACC <= n; i += L * ACC) {
+        for (int v = 0; far && v < ACC; v++) __builtin_prefetch(x + i + v * L + ahead);
 #ifdef ROWS_EXP_VEC /* one after the other: an exponential takes half of AVX2's registers */
         for (int v = 0; v < ACC; v++) {
             e[0] = ROWS_EXP_VEC(ROWS_NAME(load)(x + i + v * L) - shift);
@@ -80,17 +81,17 @@ ROWS_INLINE void ROWS_NAME(finish)(bool log, const ROWS_T *x, int64_t n, ROWS_T 
 
 /* Rows of any length, at most TOGETHER: exp(x - max) into y, or nothing when y is NULL. Step by step for all of them: what a step of one row ends
  * with (a fold, a quotient) overlaps with the next row's. */
-enum { ROWS_NAME(TOGETHER) = 8, ROWS_NAME(IN_L1) = 4096 };
+enum { ROWS_NAME(TOGETHER) = 8 };
 static void ROWS_NAME(exp_rows)(const ROWS_T *x, int64_t rows, int64_t cols, ROWS_T *max, double *sum, ROWS_T *y) {
     enum { CHUNK = ROWS_NAME(CHUNK) };
     for (int64_t r = 0; r < rows; r++) max[r] = ROWS_NAME(row_max)(x + r * cols, cols);
     for (int64_t r = 0; r < rows; r++) {
         sum[r] = 0;
         if (!y)
-            for (int64_t i = 0; i < cols; i += CHUNK) sum[r] += (double)ROWS_NAME(exp_chunk)(x + r * cols + i, WICK_MIN(cols - i, CHUNK), max[r], NULL);
+            for (int64_t i = 0; i < cols; i += CHUNK) sum[r] += (double)ROWS_NAME(exp_chunk)(x + r * cols + i, WICK_MIN(cols - i, CHUNK), max[r], NULL, false, 0);
         else
             for (int64_t i = 0; i < cols; i += CHUNK)
-                sum[r] += (double)ROWS_NAME(exp_chunk)(x + r * cols + i, WICK_MIN(cols - i, CHUNK), max[r], y + r * cols + i);
+                sum[r] += (double)ROWS_NAME(exp_chunk)(x + r * cols + i, WICK_MIN(cols - i, CHUNK), max[r], y + r * cols + i, false, 0);
     }
 }
 static int64_t ROWS_NAME(together)(int64_t cols) { return WICK_MIN(ROWS_NAME(TOGETHER), WICK_MAX(ROWS_NAME(IN_L1) / cols, 1)); }
@@ -139,8 +140,26 @@ ROWS_INLINE void ROWS_NAME(group_softmax)(ROWS_NAME(group) *g, int64_t cols) {
     }
 }
 
-static void ROWS_NAME(softmax)(bool log, int64_t begin, int64_t end, int64_t cols, const void *from, void *to) {
+/* Rows from memory and to memory, one by one: exponentials stay in L1, only quotients leave it, and of the next row a part is asked for with each vector. */
+static void ROWS_NAME(softmax_past)(bool log, int64_t rows, int64_t cols, const ROWS_T *x, ROWS_T *y) {
+    enum { L = ROWS_NAME(L), CHUNK = ROWS_NAME(CHUNK) };
+    ROWS_T exps[ROWS_NAME(IN_L1)];
+    for (int64_t r = 0; r < rows; r++, x += cols, y += cols) {
+        const ROWS_T max = ROWS_NAME(row_max)(x, cols);
+        double sum = 0;
+        for (int64_t i = 0; i < cols; i += CHUNK) sum += (double)ROWS_NAME(exp_chunk)(x + i, WICK_MIN(cols - i, CHUNK), max, exps + i, true, cols);
+        const ROWS_NAME(vec) a = ROWS_NAME(set1)(log ? max : (ROWS_T)(1 / sum)), b = ROWS_NAME(set1)(log ? ROWS_LOG((ROWS_T)sum) : 0);
+        for (int64_t i = 0; i < cols; i += L) ROWS_NAME(store_past)(y + i, log ? ROWS_NAME(load)(x + i) - a - b : ROWS_NAME(load)(exps + i) * a);
+    }
+    wick_stream_end();
+}
+
+static void ROWS_NAME(softmax)(bool log, bool past, int64_t begin, int64_t end, int64_t cols, const void *from, void *to) {
     enum { WIDE = ROWS_NAME(WIDE), PER = ROWS_NAME(PER) };
+    if (past && cols > ROWS_NAME(SHORT) && ROWS_NAME(may_pass)(to, cols)) {
+        ROWS_NAME(softmax_past)(log, end - begin, cols, (const ROWS_T *)from + begin * cols, (ROWS_T *)to + begin * cols);
+        return;
+    }
     const ROWS_T *x = (const ROWS_T *)from;
     ROWS_T *y = (ROWS_T *)to;
     if (cols > ROWS_NAME(SHORT)) {
