@@ -107,7 +107,7 @@ TEST(windows_side_by_side_agree_at_every_width) {
 
 TEST(random_windows_agree) {
     for (int use = 0; use < 300; use++) {
-        wick_windows w = {.type = test_rand_int(0, 1) ? WICK_CF64 : WICK_CF32, .adaptive = !test_rand_int(0, 3), .inside = test_rand_int(0, 1)};
+        wick_windows w = {.type = test_rand_int(0, 1) ? WICK_CF64 : WICK_CF32, .adaptive = !test_rand_int(0, 3), .inside = test_rand_int(0, 1), .far = test_rand_int(0, 1)};
         bool fits = true;
         for (int d = 0; d < 3; d++) {
             w.in[d] = d ? test_rand_int(1, 24) : test_rand_int(1, 3);

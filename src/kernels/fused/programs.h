@@ -104,6 +104,10 @@
       I2(6, sub, 0, 1) I2(7, mul, 6, 2) I2(8, add, 7, 3) I2(9, mul, 4, 5) I2(10, add, 9, 8), O(0, 10)) \
     P(norm_gradient_channels, 6, A(0) A(1) A(2) A(3) A(4) A(5), \
       I2(6, sub, 0, 1) I2(7, mul, 6, 2) I2(8, add, 7, 3) I2(9, mul, 4, 5) I2(10, add, 9, 8), O(0, 10)) \
+    /* the gradient of layer norm: x - mean, scaled by row; and from h, h weight, the normed x and what is the same for a row */ \
+    P(centre_scale, 3, A(0) S(1) S(2), I2(3, sub, 0, 1) I2(4, mul, 3, 2), O(0, 4)) \
+    P(layer_norm_gradient, 6, A(0) A(1) A(2) S(3) S(4) S(5), \
+      I2(6, mul, 0, 1) I2(7, mul, 2, 3) I2(8, sub, 6, 4) I2(9, sub, 8, 7) I2(10, mul, 5, 9), O(0, 10)) \
     P(add_number, 2, A(0) S(1), I2(2, add, 0, 1), O(0, 2)) \
     P(sub_number, 2, A(0) S(1), I2(2, sub, 0, 1), O(0, 2)) \
     P(mul_number, 2, A(0) S(1), I2(2, mul, 0, 1), O(0, 2)) \

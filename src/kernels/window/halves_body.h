@@ -59,13 +59,22 @@ HALVES_MAX(4)
 HALVES_PUT(8)
 HALVES_PUT(4)
 
+/* For n elements that are some rows further: from memory, rows as short as an image's are not found by the CPU in time. */
+static __attribute__((noinline)) void WINDOW_NAME(ask)(const WINDOW_T *x, int64_t n) {
+    enum { LINE = 64 / sizeof(WINDOW_T), AHEAD = 8192 / sizeof(WINDOW_T) };
+    for (int64_t k = 0; k < n; k += LINE) __builtin_prefetch(x + AHEAD + k);
+}
+
 static void WINDOW_NAME(max_halves)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, void *yv, void *scratch) {
     const int64_t width = w->in[2], rows = w->out[1], n = w->out[2];
     (void)scratch;
     for (int64_t p = begin * w->in[0]; p < end * w->in[0]; p++) { /* kernel and stride of the first dim are 1 */
         const WINDOW_T *x = (const WINDOW_T *)xv + p * w->in[1] * width;
         WINDOW_T *y = (WINDOW_T *)yv + p * rows * n;
-        for (int64_t r = 0; r < rows; r++, x += 2 * width, y += n) (n >= 8 ? WINDOW_NAME(max_row8) : WINDOW_NAME(max_row4))(n, x, x + width, y);
+        for (int64_t r = 0; r < rows; r++, x += 2 * width, y += n) {
+            if (w->far) WINDOW_NAME(ask)(x, 2 * width);
+            (n >= 8 ? WINDOW_NAME(max_row8) : WINDOW_NAME(max_row4))(n, x, x + width, y);
+        }
     }
 }
 
@@ -75,6 +84,7 @@ static void WINDOW_NAME(put_halves)(const wick_windows *w, int64_t begin, int64_
         const WINDOW_T *x = (const WINDOW_T *)xv + p * w->in[1] * width, *y = (const WINDOW_T *)yv + p * rows * n;
         WINDOW_T *v = (WINDOW_T *)vv + p * w->in[1] * width;
         for (int64_t r = 0; r < rows; r++, x += 2 * width, v += 2 * width, y += n) {
+            if (w->far) WINDOW_NAME(ask)(x, 2 * width), WINDOW_NAME(ask)(v, 2 * width);
             (n >= 8 ? WINDOW_NAME(put_row8) : WINDOW_NAME(put_row4))(n, x, x + width, y, v, v + width);
             for (int64_t i = 2 * n; i < width; i++) v[i] = v[width + i] = 0; /* beyond the last window */
         }
