@@ -780,12 +780,15 @@ static void run_correlation(const wick_convolution *c, int64_t begin, int64_t en
 
 /* ---- gradient of weights -------------------------------------------------------------------------------------------------------- */
 
-/* Some tiles of one slab of one image: partial[(k, c)][o] (+)= sum over p of x[p, (k, c)] y[p, o]. y: the slab's first pixel. */
-static void add_products(const wick_convolution *c, const conv_state *s, int64_t begin, int64_t end, const char *x, const char *y, bool add, char *partial) {
+/* Some tiles of one slab of one image: partial[(k, c)][o] (+)= sum over p of x[p, (k, c)] y[p, o]. y: the slab's first pixel. next: where x and y go on after it, of which tiles in turn ask for
+ * a part, since a slab may come from memory, and is copied, or read by tiles that go on by pixels, faster than it comes. */
+static void add_products(const wick_convolution *c, const conv_state *s, int64_t begin, int64_t end, const char *x, const char *y, const char *const next[2], const int64_t next_bytes[2], bool add, char *partial) {
     const wick_gemm_kernel *q = c->gemm;
     const conv_box *b = &s->box;
     const int64_t elem = q->elem, y_pixel = c->groups * c->co, a_col = b->axis[2].step * s->pixel;
     const int64_t tiles = ceil_div(s->run, q->mr), height = s->run / tiles, taller = s->run % tiles; /* of a run of taps */
+    const int64_t turns = ceil_div((end - begin) * ceil_div(c->co, q->nr) * ceil_div(s->n_rows, pieces_of_block(b->n[2])), 2);
+    int64_t turn = 0;
     for (conv_block p = {0}; next_block(&p, s->n_rows, b->n[2], pieces_of_block(b->n[2])); add = true)
         for (int64_t o = 0; o < c->co; o += q->nr) {
             const int64_t cols = WICK_MIN(q->nr, c->co - o), vecs = ceil_div(cols, q->lanes);
@@ -798,6 +801,10 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
             }
             for (int64_t tile = begin; tile < end; tile++) {
                 const int64_t i = tile % tiles, row = i * height + WICK_MIN(i, taller), n = height + (i < taller);
+                const int64_t part = next_bytes[turn % 2] / turns;
+                t.ahead = next[turn % 2] + turn / 2 * part;
+                t.ahead_step = ceil_div(part, p.k * p.n);
+                turn++;
                 t.a = x + (s->taps[tile / tiles] + row + p.from * a_col) * elem;
                 t.c = partial + ((tile / tiles * s->run + row) * c->co + o) * elem;
                 q->tiles[(vecs - 1) * q->mr + n - 1](&t);
@@ -808,6 +815,7 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
 static void run_weight(const wick_convolution *c, int64_t begin, int64_t end, const char *x, const char *y, char *partials, char *scratch) {
     const int64_t elem = c->code->elem, taps = product(c->kernel), part = taps * c->ci * c->co * elem;
     const int64_t x_image = c->groups * c->ci * product(c->in) * elem, y_pixel = c->groups * c->co * elem, images = ceil_div(c->batch, c->chunks);
+    const int64_t of_slab[2] = {x_image / c->slabs, product(c->out) * y_pixel / c->slabs};
     conv_state s = state_in(c, scratch);
     for (int64_t u = begin * c->per_task; u < WICK_MIN(c->units, end * c->per_task); u++) {
         const int64_t split = u % c->splits, g = u / c->splits % c->groups, chunk = u / c->splits / c->groups;
@@ -817,8 +825,8 @@ static void run_weight(const wick_convolution *c, int64_t begin, int64_t end, co
                 state_move(c, &s, 0, slab);
                 const char *from = state_source(c, &s, x + n * x_image), *to = y + (n * product(c->out) + row_pixel(c, &s.box, 0)) * y_pixel;
                 const int64_t tiles = s.n_taps * ceil_div(s.run, c->gemm->mr);
-                add_products(c, &s, split * tiles / c->splits, (split + 1) * tiles / c->splits, from + g * c->ci * elem, to + g * c->co * elem,
-                             n > chunk * images || slab > 0, partial);
+                const char *const next[2] = {x + n * x_image + (slab + 1) * of_slab[0], y + n * product(c->out) * y_pixel + (slab + 1) * of_slab[1]};
+                add_products(c, &s, split * tiles / c->splits, (split + 1) * tiles / c->splits, from + g * c->ci * elem, to + g * c->co * elem, next, of_slab, n > chunk * images || slab > 0, partial);
             }
     }
 }
