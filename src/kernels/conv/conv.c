@@ -144,6 +144,8 @@ typedef struct conv_state {
     int64_t n_taps, *taps, run;  /* where taps are read; neighbours in a row are one, of `run` elements */
     int64_t n_rows, *rows;       /* rows of outputs */
     char *copy, *panel;          /* scratch: the box, and y in panels where it can't be read in place */
+    const char *next;            /* what the next box reads, of next_bytes; NULL: it need not be asked for */
+    int64_t next_bytes;
 } conv_state;
 
 static conv_state state_in(const wick_convolution *c, char *scratch) {
@@ -591,12 +593,15 @@ static int64_t result_bytes(const wick_convolution *c) {
     return c->batch * c->groups * (c->what == WICK_CONV_DATA ? c->ci * product(c->in) : c->co * product(c->out)) * c->code->elem;
 }
 
-/* Outputs of the box in one panel of columns, width of them. t: columns, and where they go: pixels that are c_row apart, to where they are in the image from dst on; `whole`: side by side. */
+/* Outputs of the box in one panel of columns, width of them. t: columns, and where they go: pixels that are c_row apart, to where they are in the image from dst on; `whole`: side by side; and
+ * what to ask for meanwhile, ahead_step bytes in all, or else the weights that follow. */
 static void correlate_panel(const wick_convolution *c, const conv_state *s, wick_gemm_tile t, int64_t width, bool whole, bool finite, bool relu, const char *src, const char *packed, char *dst) {
     const wick_gemm_kernel *q = c->gemm;
     const conv_box *b = &s->box;
     const bool clip = finite && b->n[0] == 1 && b->axis[0].taps == 1 && b->taps && !b->inside, bias = t.bias_mode;
     const int64_t elem = q->elem, to_pixel = c->groups * (c->what == WICK_CONV_DATA ? c->ci : c->co);
+    const char *next = t.ahead;
+    const int64_t next_bytes = t.ahead_step;
     t.a_row = b->axis[2].step * s->pixel;
     t.a_col = t.c_col = 1;
     t.far = wick_gemm_c_is_far(result_bytes(c));
@@ -615,10 +620,10 @@ static void correlate_panel(const wick_convolution *c, const conv_state *s, wick
         if (clip && t.add && !last) clip_columns(c, s, &k, &from_x, &to_x);
         if (from_x == to_x) continue;
         const int64_t tiles = ceil_div(to_x - from_x, wick_gemm_tile_rows(q, t.a_row)), height = (to_x - from_x) / tiles, taller = (to_x - from_x) % tiles;
-        /* The weights that follow are asked for meanwhile, a part with each tile. */
-        const int64_t block = (k.n > 1 ? k.n * s->run : k.k) * width * elem, part = block / (s->n_rows * tiles);
-        t.ahead = packed + (k.first * s->run + k.from) * width * elem + block;
+        const int64_t block = (k.n > 1 ? k.n * s->run : k.k) * width * elem, part = (next ? next_bytes * k.n / WICK_MAX(s->n_taps, 1) : block) / (s->n_rows * tiles); /* with each tile */
+        t.ahead = next ? next : packed + (k.first * s->run + k.from) * width * elem + block;
         t.ahead_step = ceil_div(part, WICK_MAX(t.k * k.n, 1));
+        if (next) next += part * s->n_rows * tiles;
         for (int64_t row = 0; row < s->n_rows; row++) {
             const char *from = src + (s->rows[row] + k.from + from_x * t.a_row) * elem;
             char *to = dst + ((whole ? row * b->n[2] * t.c_row : row_pixel(c, b, row) * to_pixel) + from_x * t.c_row) * elem;
@@ -686,7 +691,9 @@ static void correlate(const wick_convolution *c, const conv_state *s, int64_t gr
     }
     for (int64_t panel = first_panel; panel < end_panel; panel++) {
         const int64_t first = group * outputs + panel * q->nr;
-        const wick_gemm_tile t = {.c_row = s->box.axis[2].dst_step * c->groups * outputs, .cols = WICK_MIN(q->nr, outputs - panel * q->nr), .bias_mode = bias ? 1 : 0, .bias = bias ? bias + first * elem : NULL};
+        const int64_t asked = s->next_bytes / (end_panel - first_panel);
+        const wick_gemm_tile t = {.c_row = s->box.axis[2].dst_step * c->groups * outputs, .cols = WICK_MIN(q->nr, outputs - panel * q->nr), .bias_mode = bias ? 1 : 0, .bias = bias ? bias + first * elem : NULL,
+                                  .ahead = s->next ? s->next + (panel - first_panel) * asked : NULL, .ahead_step = asked};
         correlate_panel(c, s, t, panel_width(c, panel), false, finite[panel], c->relu, src, packed, dst + first * elem);
         packed += s->n_taps * s->run * q->nr * elem;
     }
@@ -721,7 +728,7 @@ static bool correlate_whole(const wick_convolution *c, const conv_state *s, cons
     if (!(c->type == WICK_CF32 ? finite_f32(s, (const float *)(const void *)src) : finite_f64(s, (const double *)(const void *)src))) return false;
     const conv_box *b = &s->box;
     const int64_t width = whole_width(c), elem = c->code->elem, columns = product(c->stride) * c->ci, run = c->stride[2] * c->ci, *to = c->in;
-    correlate_panel(c, s, (wick_gemm_tile){.c_row = width, .cols = columns}, width, true, ((const bool *)packed)[c->at_finite + (size_t)c->tasks[0] - 1], false, src, packed + c->at_more, s->panel);
+    correlate_panel(c, s, (wick_gemm_tile){.c_row = width, .cols = columns, .ahead = s->next, .ahead_step = s->next_bytes}, width, true, ((const bool *)packed)[c->at_finite + (size_t)c->tasks[0] - 1], false, src, packed + c->at_more, s->panel);
     for (int64_t row = 0; row < s->n_rows; row++)
         for (int64_t q = 0; q < c->stride[0] * c->stride[1]; q++) {
             const int64_t z = (b->first[0] + row / b->n[1]) * c->stride[0] + q / c->stride[1], y = (b->first[1] + row % b->n[1]) * c->stride[1] + q % c->stride[1];
@@ -743,6 +750,16 @@ static bool correlate_tiles(const wick_convolution *c, const conv_state *s, cons
                              (const float *)(const void *)bias, (float *)(void *)dst + row_pixel(c, b, 0) * to_pixel, to_line, s->copy);
 }
 
+/* Of boxes that are copied: the lines of the next image, or NULL, that its box reads, where weights stay near. */
+static void state_ask(const wick_convolution *c, conv_state *s, const char *image) {
+    const int64_t *dims = c->what == WICK_CONV_DATA ? c->out : c->in, elem = c->code->elem, d = c->cut;
+    int64_t line = s->pixel * elem;
+    for (int64_t i = d + 1; i < 3; i++) line *= dims[i];
+    const int64_t first = WICK_MAX(s->box.lo[d], 0);
+    s->next = !image || s->box.inside || (int64_t)c->at_finite > CONV_NEAR ? NULL : image + first * line;
+    s->next_bytes = WICK_MAX(WICK_MIN(s->box.extent[d], dims[d] - first), 0) * line;
+}
+
 static void run_correlation(const wick_convolution *c, int64_t begin, int64_t end, const char *src, const char *packed, const char *bias, char *dst, char *scratch) {
     const bool data = c->what == WICK_CONV_DATA;
     const int64_t elem = c->code->elem, from_image = source_channels(c) * product(data ? c->out : c->in) * elem;
@@ -753,9 +770,11 @@ static void run_correlation(const wick_convolution *c, int64_t begin, int64_t en
     const int64_t panels = panels_of(c), last = WICK_MIN(c->units, end * c->per_task);
     for (int64_t u = begin * c->per_task, parts; u < last; u += parts) { /* all parts of a box that are this task's, at once */
         const int64_t box = u / c->splits, part = u % c->splits, n = box % c->batch;
+        const char *const next = n + 1 < c->batch ? src + (n + 1) * from_image : NULL;
         parts = WICK_MIN(c->splits - part, last - u);
         if (c->whole) {
             state_move(c, &s, phases_of(c), box / c->batch);
+            state_ask(c, &s, next);
             if (correlate_whole(c, &s, state_source(c, &s, src + n * from_image), packed, dst + n * to_image)) continue;
             for (int64_t phase = 0; phase < phases_of(c); phase++) {
                 state_move(c, &s, phase, box / c->batch);
@@ -773,6 +792,7 @@ static void run_correlation(const wick_convolution *c, int64_t begin, int64_t en
             continue;
         }
         const char *from = state_source(c, &s, src + n * from_image);
+        state_ask(c, &s, next);
         for (int64_t g = 0; g < c->groups; g++)
             correlate(c, &s, g, part * panels / c->splits, (part + parts) * panels / c->splits, from, packed, bias, dst + n * to_image);
     }
@@ -780,7 +800,7 @@ static void run_correlation(const wick_convolution *c, int64_t begin, int64_t en
 
 /* ---- gradient of weights -------------------------------------------------------------------------------------------------------- */
 
-/* Some tiles of one slab of one image: partial[(k, c)][o] (+)= sum over p of x[p, (k, c)] y[p, o]. y: the slab's first pixel. next: where x and y go on after it, of which tiles in turn ask for
+/* Some tiles of one slab of one image: partial[(k, c)][o] (+)= sum over p of x[p, (k, c)] y[p, o]. y: the slab's first pixel. next: where x and y go on after it, or NULL; tiles in turn ask for
  * a part, since a slab may come from memory, and is copied, or read by tiles that go on by pixels, faster than it comes. */
 static void add_products(const wick_convolution *c, const conv_state *s, int64_t begin, int64_t end, const char *x, const char *y, const char *const next[2], const int64_t next_bytes[2], bool add, char *partial) {
     const wick_gemm_kernel *q = c->gemm;
@@ -802,8 +822,8 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
             for (int64_t tile = begin; tile < end; tile++) {
                 const int64_t i = tile % tiles, row = i * height + WICK_MIN(i, taller), n = height + (i < taller);
                 const int64_t part = next_bytes[turn % 2] / turns;
-                t.ahead = next[turn % 2] + turn / 2 * part;
-                t.ahead_step = ceil_div(part, p.k * p.n);
+                t.ahead = next[turn % 2] ? next[turn % 2] + turn / 2 * part : NULL;
+                t.ahead_step = ceil_div(part, WICK_MAX(p.k * p.n, 1));
                 turn++;
                 t.a = x + (s->taps[tile / tiles] + row + p.from * a_col) * elem;
                 t.c = partial + ((tile / tiles * s->run + row) * c->co + o) * elem;
@@ -825,7 +845,8 @@ static void run_weight(const wick_convolution *c, int64_t begin, int64_t end, co
                 state_move(c, &s, 0, slab);
                 const char *from = state_source(c, &s, x + n * x_image), *to = y + (n * product(c->out) + row_pixel(c, &s.box, 0)) * y_pixel;
                 const int64_t tiles = s.n_taps * ceil_div(s.run, c->gemm->mr);
-                const char *const next[2] = {x + n * x_image + (slab + 1) * of_slab[0], y + n * product(c->out) * y_pixel + (slab + 1) * of_slab[1]};
+                const bool more = n + 1 < c->batch || slab + 1 < c->slabs;
+                const char *const next[2] = {more ? x + n * x_image + (slab + 1) * of_slab[0] : NULL, more ? y + n * product(c->out) * y_pixel + (slab + 1) * of_slab[1] : NULL};
                 add_products(c, &s, split * tiles / c->splits, (split + 1) * tiles / c->splits, from + g * c->ci * elem, to + g * c->co * elem, next, of_slab, n > chunk * images || slab > 0, partial);
             }
     }
