@@ -103,6 +103,9 @@ WINDOW_ALL_OF(mean)
 #undef WINDOW_ALL_OF
 #endif
 
+/* Images of a training step come from memory: channels of the row of windows below are asked for. */
+#define WINDOW_ASK(at, write) \
+    for (int64_t k = 0; k < n; k += 64 / (int64_t)sizeof(WINDOW_T)) __builtin_prefetch((at) + w->stride[1] * w->in[2] * w->channels + k, write)
 /* Which of the window's inputs, counted from 1 in order, is the largest of each channel; 0: there is none. */
 static inline __attribute__((always_inline)) void WINDOW_NAME(largest_of)(const wick_windows *w, const WINDOW_T *x, wick_span z, wick_span r, wick_span s, int64_t n, WINDOW_T *restrict most,
                                            WINDOW_I *restrict which) {
@@ -112,6 +115,7 @@ static inline __attribute__((always_inline)) void WINDOW_NAME(largest_of)(const 
         for (int64_t iy = r.first; iy < r.end; iy += r.step)
             for (int64_t ix = s.first; ix < s.end; ix += s.step) {
                 const WINDOW_T *restrict v = x + ((iz * w->in[1] + iy) * w->in[2] + ix) * w->channels;
+                WINDOW_ASK(v, 0);
                 number++;
                 for (int64_t k = 0; k < n; k++) {
                     const bool larger = (v[k] > most[k]) | (v[k] != v[k]) | (number == 1);
@@ -154,6 +158,7 @@ static inline __attribute__((always_inline)) void WINDOW_NAME(put_of)(const wick
         for (int64_t iy = r.first; iy < r.end; iy += r.step)
             for (int64_t ix = s.first; ix < s.end; ix += s.step) {
                 WINDOW_T *restrict to = v + ((iz * w->in[1] + iy) * w->in[2] + ix) * w->channels;
+                WINDOW_ASK(to, 1);
                 number++;
                 if (disjoint) /* -0 becomes 0, as in a sum */
                     for (int64_t k = 0; k < n; k++) to[k] = (which[k] == number ? y[k] : 0) + (WINDOW_T)0;
@@ -204,6 +209,7 @@ static void WINDOW_NAME(channels_share)(const wick_windows *w, int64_t begin, in
         WINDOW_END
     }
 }
+#undef WINDOW_ASK
 #undef WINDOW_EACH_PIXEL
 #undef WINDOW_EACH
 #undef WINDOW_END
