@@ -301,7 +301,7 @@ TEST(sizes_that_take_several_blocks_and_tasks) {
 /* Few rows go over B in place: from near, from far (by rows from 1 MiB on, by columns from 8, from 2 where they share sets of L1, and from 8 then in a way of their own), and with each rest of columns. */
 TEST(few_rows_read_b_in_place) {
     for (int m = 1; m <= 13; m++) {
-        static const int cols[] = {1, 3, 4, 7, 8, 9, 15, 17, 24, 33, 65, 127, 129, 131, 300};
+        static const int cols[] = {1, 3, 4, 7, 8, 9, 15, 17, 24, 33, 65, 127, 129, 131, 250, 300, 391};
         for (size_t i = 0; i < WICK_COUNTOF(cols); i++) {
             const bool turned = test_rand() & 1; /* a narrow C goes as its transpose */
             product p = product_make(test_rand() & 1 ? WICK_CF32 : WICK_CF64, turned ? cols[i] : m, turned ? m : cols[i], test_rand_int(1, 90),

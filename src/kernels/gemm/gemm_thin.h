@@ -69,6 +69,9 @@ GEMM_INLINE void GEMM_NAME(rows)(const wick_gemm_tile *whole, const int rows, co
         if (t.cols == 0) break;
         if (t.cols > (vecs - 1) * L) {
             GEMM_NAME(tile)(&t, rows, vecs, false);
+        } else if (vecs > 8 && t.cols > 7 * L) {
+            t.cols = WICK_MIN(t.cols, 8 * L);
+            GEMM_NAME(tile)(&t, rows, 8, false);
         } else {
             t.cols = WICK_MIN(t.cols, WICK_GEMM_NV * L);
             GEMM_NAME(tiles)[((t.cols + L - 1) / L - 1) * WICK_GEMM_MR + rows - 1](&t);

@@ -36,7 +36,7 @@
 #define GEMM_UNROLL _Pragma("GCC unroll 32")
 #endif
 /* registers that a tile takes at most, and vectors across */
-enum { GEMM_ACCUMULATORS = WICK_GEMM_MR * WICK_GEMM_NV, GEMM_WIDEST = 8 };
+enum { GEMM_ACCUMULATORS = WICK_GEMM_MR * WICK_GEMM_NV, GEMM_WIDEST = 16 };
 /* steps of k at once, in the largest tiles; and the distance of columns of A as gemm.c packs it */
 enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
 #define GEMM_HIDE(x) __asm__("" : "+r"(x))
