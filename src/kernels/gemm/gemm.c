@@ -355,14 +355,16 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                     t.b_row = v->b_row;
                 }
             }
-            /* What is packed comes from a far cache: the tiles of a panel ask for the next one. */
+            /* What is packed comes from a far cache: the tiles of a panel ask for the next one. So does B that is read where it lies, whose rows prefetching doesn't follow; large tiles ask with every
+             * other step, so that four of them take turns at even and odd rows of its two lines. */
+            const bool ask_rows = t.b_row == v->b_row && v->b_col == 1 && !(g->how & GEMM_SHARE_B) && tiles >= 4 && col + nr < c1;
             const char *next = NULL;
             int64_t next_bytes = 0;
             if (g->how & GEMM_SHARE_B) {
                 if (col + nr < c1) next = t.b, next += v->k * nr * elem, next_bytes = k * nr * elem;
                 else if (!last) next = packed + (c0 * v->k + (k0 + k) * nr) * elem, next_bytes = WICK_MIN(g->kc, v->k - k0 - k) * nr * elem;
             }
-            t.ahead_step = next ? ceil_div(next_bytes, tiles * k) : 0;
+            t.ahead_step = ask_rows ? v->b_row * elem : next ? ceil_div(next_bytes, tiles * k) : 0;
             int64_t vecs = 1;
             while (vecs * lanes < t.cols) vecs++;
             wick_gemm_tile_fn *const *const by_rows = q->tiles + (vecs - 1) * q->mr - 1;
@@ -383,7 +385,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                 }
                 t.c = c + (row * v->c_row + col * v->c_col) * elem;
                 t.bias = bias ? bias + (v->bias == 1 ? col : row) * elem : NULL;
-                t.ahead = next ? next + i * next_bytes / tiles : NULL;
+                t.ahead = ask_rows ? (const char *)t.b + nr * elem + i % 2 * t.ahead_step + i / 2 % 2 * WICK_GEMM_LINE : next ? next + i * next_bytes / tiles : NULL;
                 by_rows[rows](&t);
                 row += rows;
             }
