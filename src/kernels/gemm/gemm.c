@@ -394,10 +394,11 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     } while (k0 < v->k);
 }
 
-/* Where task t begins in C. Of a B that stage 0 packed neighbours have the same columns, so that mostly the core that packed a panel uses it; whoever runs all tasks goes by rows of A. */
+/* Where task t begins in C. Of a B that stage 0 packed neighbours have the same columns, so that mostly the core that packed a panel uses it, and of one that is more than A and C, so that mostly a core
+ * reads a part of it; whoever runs all tasks goes by rows of A. */
 static void gemm_place(const wick_gemm *g, const gemm_view *v, int64_t t, bool all, int64_t *row, int64_t *col) {
     const int64_t across = g->tasks == 1 ? 1 : ceil_div(v->n, g->nc), down = g->tasks / across;
-    const bool by_columns = g->how & GEMM_SHARE_B && !all;
+    const bool by_columns = (g->how & GEMM_SHARE_B || v->k * v->n > v->m * (v->k + v->n)) && !all;
     *row = (by_columns ? t % down : t / across) * g->mc;
     *col = (by_columns ? t / down : t % across) * g->nc;
 }
