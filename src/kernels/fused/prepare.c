@@ -230,6 +230,14 @@ static int fit_block_to_runs(const wick_fused *f, int block) {
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/* Tasks of about task_items: an even number of equal ones, so that two threads have as much to do, and halves of what products before and after give each of them. */
+static void cut_evenly(wick_fused *f) {
+    wick_fused_layout *l = &f->layout;
+    int64_t tasks = ceil_div(l->total, l->task_items);
+    if (tasks > 1) tasks += tasks % 2, l->task_items = ceil_div(ceil_div(l->total, tasks), f->block) * f->block;
+    f->tasks = ceil_div(l->total, l->task_items);
+}
+
 static void plan_plain(wick_fused *f) {
     wick_fused_layout *l = &f->layout;
     l->mode = WICK_FUSED_PLAIN;
@@ -237,7 +245,7 @@ static void plan_plain(wick_fused *f) {
     int64_t items = TASK_WORK / (f->n_instr + 1);
     l->task_items = WICK_MAX(items / f->block, 1) * f->block;
     if (l->total <= 2 * l->task_items) l->task_items = ceil_div(WICK_MAX(l->total, 1), f->block) * f->block;
-    f->tasks = ceil_div(l->total, l->task_items);
+    cut_evenly(f);
 }
 
 /* Columns that lie apart, each with its elements together, as channels of images do: lanes of one column have nothing to do with another's, so each column is a unit, and
@@ -504,7 +512,7 @@ void wick_fused_prepare(wick_fused *f) {
     if (l->program && !f->reduces) {
         f->block = whole_block(f);
         l->task_items = l->task_items < WHOLE_TASK ? WHOLE_TASK / f->block * f->block : ceil_div(l->task_items, f->block) * f->block;
-        f->tasks = ceil_div(l->total, l->task_items);
+        cut_evenly(f);
         classify(f, f->block);
     }
     const int64_t bytes = bytes_in_line(f);
