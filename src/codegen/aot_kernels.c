@@ -303,6 +303,7 @@ wick_status wick_c_print_join(wick_c_printer *p, const wick_step *s) {
     for (int k = 0; k < m->n; k++) wick_text_add(&t, "const %s *x%d, ", type, k);
     wick_text_add(&t, "%s *y) {\n", type);
     line(&t, 1, "for (long r = 0; r < %lld; r++) {", LL(m->rows));
+    if (m->block) line(&t, 2, "if (r && r %% %lld == 0) y += %lld;", LL(m->block), LL((m->block_step - m->block * m->width) / elem));
     for (int k = 0; k < m->n; k++) {
         line(&t, 2, "memcpy(y, x%d + r * %lld, %lld);", k, LL(m->step[k] / elem), LL(m->bytes[k]));
         line(&t, 2, "y += %lld;", LL(m->bytes[k] / elem));

@@ -552,11 +552,13 @@ int64_t wick_count_true(int64_t count, const uint8_t *mask);
 /* The places of those that are true among elements [begin, end) of a row-major mask, rank numbers each, in order: the first `size`. Returns how many there
  * are in all. */
 int64_t wick_nonzero_places(int rank, const int64_t *dims, const uint8_t *mask, int64_t begin, int64_t end, int64_t size, int64_t *dst);
-/* Row i of dst is row i of each part, one after the other: rows of part k have bytes[k], step[k] bytes apart. Rows [begin, end) of dst. */
+/* Row i of dst is row i of each part, one after the other: rows of part k have bytes[k], step[k] bytes apart. Rows [begin, end) of dst, which lie together, or as
+ * many of them as are a block, each block_step bytes after the last. */
 enum { WICK_JOIN_PARTS = 8 };
 typedef struct wick_join {
     int n;
     int64_t rows, width, bytes[WICK_JOIN_PARTS], step[WICK_JOIN_PARTS]; /* width: the sum of bytes */
+    int64_t block, block_step;                                          /* 0: all rows lie together */
 } wick_join;
 void wick_join_rows(const wick_join *j, int64_t begin, int64_t end, const void *const *parts, void *dst);
 /* dst[i] = i for i in [begin, end), as i32 or i64. */

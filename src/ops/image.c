@@ -53,7 +53,7 @@ wick_tensor *wick_pad(wick_tensor *x, int rank, const int64_t *before, const int
     }
     for (int a = 0; a < rank; a++) /* crop first: less to copy */
         if (before[a] < 0 || after[a] < 0) x = wick_slice(x, a, -WICK_MIN(before[a], 0), wick_tensor_dim(x, a) + WICK_MIN(after[a], 0), 1);
-    for (int a = 0; a < rank; a++) {
+    for (int a = rank - 1; a >= 0; a--) { /* rows first: what is made of them can be written where it ends up (lower_concat) */
         wick_tensor *parts[3];
         int n = 0;
         if (before[a] > 0) parts[n++] = margin(x, a, before[a], value);

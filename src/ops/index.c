@@ -261,15 +261,65 @@ static int64_t run_join(const void *args, void *const *ptr, int64_t begin, int64
     wick_join_rows(&a->join, begin * a->per_task, WICK_MIN(a->join.rows, end * a->per_task), (const void *const *)ptr, ptr[a->join.n]);
     return -1;
 }
+/* A part that the step before, a join, has made for this concat alone, and that is most of the result: the join may write it into the result itself, a block of its rows
+ * at a time, so that padding two axes is one pass. */
+typedef struct placed_part {
+    int part; /* -1: there is none */
+    uint32_t buffer; /* where it would have been */
+    int64_t at, block, step; /* elements: of the result before it; of it that lie together; from block to block of the result */
+} placed_part;
+/* A view of the part, as it lies in the result; false: it crosses blocks. */
+static bool shows_placed(const placed_part *p, wick_operand *view, uint32_t to) {
+    int64_t *s = view->layout.strides, first = view->layout.offset % p->block, last = first;
+    for (int d = 0; d < view->type->rank; d++) {
+        const int64_t reach = (view->type->dims[d] - 1) * s[d];
+        if (s[d] % p->block == 0) s[d] = s[d] / p->block * p->step;
+        else if (reach < 0) first += reach;
+        else last += reach;
+    }
+    view->layout.offset = p->at + view->layout.offset / p->block * p->step + view->layout.offset % p->block;
+    view->buffer = to;
+    return first >= 0 && last < p->block;
+}
+static placed_part place_join(wick_lower *l, const wick_node *node, int axis, const wick_operand *out) {
+    enum { LEAST = 2048 }; /* bytes of a block: shorter rows are joined in one pass anyhow */
+    placed_part p = {.part = -1};
+    wick_step *s = l->n_steps ? &l->steps[l->n_steps - 1] : NULL;
+    if (!s || s->kind != WICK_STEP_JOIN) return p;
+    wick_join *join = &((wick_step_join *)(uintptr_t)s->args)->join; /* arguments are the plan's own, which is being made */
+    wick_ref *to = &s->refs[join->n];
+    wick_buffer *was = &l->buffers[to->buffer], *is = &l->buffers[out->buffer];
+    const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)out->type->dtype);
+    int64_t at = 0;
+    for (int i = 0; i < node->n_in; at += node->in[i++]->type.dims[axis] * out->layout.strides[axis]) {
+        const wick_operand in = wick_lower_in(l, node, i);
+        const size_t bytes = wick_type_bytes(in.type);
+        if (p.part >= 0 || in.buffer != to->buffer || in.layout.offset || !wick_layout_is_contiguous(&in.layout, in.type) || bytes != was->size || bytes < is->size / 4 * 3) continue;
+        p = (placed_part){i, to->buffer, at, in.type->dims[axis] * out->layout.strides[axis], out->type->dims[axis] * out->layout.strides[axis]};
+    }
+    if (p.part < 0 || was->kind != WICK_BUFFER_TEMP || l->last_use[l->root[node->in[p.part]->id]] != node->position || join->block || p.block * elem < LEAST || p.block * elem % join->width) return (placed_part){.part = -1};
+    for (int i = 0; i < node->n_in; i++) {
+        wick_operand in = wick_lower_in(l, node, i);
+        if (in.buffer == p.buffer && !shows_placed(&p, &in, out->buffer)) return (placed_part){.part = -1};
+    }
+    join->block = p.block * elem / join->width;
+    join->block_step = p.step * elem;
+    *to = (wick_ref){out->buffer, true, p.at * elem};
+    is->first = is->last = (int32_t)l->n_steps - 1;
+    was->first = was->last = -1;
+    return p;
+}
+
 /* One pass over short rows of the result; otherwise part by part. */
 static wick_status lower_concat(wick_lower *l, wick_node *node) {
     const int axis = (int)((const axis_attr *)node->attr)->axis;
     wick_operand out;
     WICK_TRY(wick_lower_out(l, node, 0, &out));
+    const placed_part placed = place_join(l, node, axis, &out);
     wick_step_join a = {.join = {.rows = 1}};
     wick_ref refs[WICK_JOIN_PARTS + 1];
     const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)out.type->dtype);
-    bool joins = true;
+    bool joins = placed.part < 0;
     for (int d = 0; d < axis; d++) a.join.rows *= out.type->dims[d];
     for (int i = 0; joins && i < node->n_in; i++) {
         const wick_operand in = wick_lower_in(l, node, i);
@@ -292,9 +342,10 @@ static wick_status lower_concat(wick_lower *l, wick_node *node) {
     for (int i = 0; i < node->n_in; i++) {
         wick_operand in = wick_lower_in(l, node, i);
         part.type = in.type;
-        if (wick_type_count(in.type)) {
+        if (placed.part >= 0 && in.buffer == placed.buffer) shows_placed(&placed, &in, out.buffer);
+        if (i != placed.part && wick_type_count(in.type)) {
             WICK_TRY(wick_lower_copy(l, &in, &part));
-            l->steps[l->n_steps - 1].packs = true; /* a part of the operand is laid out */
+            l->steps[l->n_steps - 1].packs = placed.part < 0; /* a part of the operand is laid out */
         }
         part.layout.offset += in.type->dims[axis] * out.layout.strides[axis];
     }

@@ -196,7 +196,7 @@ wick_tensor *wick_pad_with(wick_tensor *x, int rank, const int64_t *before, cons
         cut_after[a] = WICK_MIN(after[a], 0);
     }
     x = wick_pad(x, rank, cut_before, cut_after, 0);
-    for (int a = 0; a < rank && !x->error; a++) {
+    for (int a = rank - 1; a >= 0 && !x->error; a--) { /* rows first: what is made of them can be written where it ends up (lower_concat) */
         const int64_t n = wick_tensor_dims(x)[a], most = mode == WICK_PAD_REFLECT ? n - 1 : mode == WICK_PAD_WRAP ? n : n ? INT64_MAX / 4 : 0;
         wick_type t = x->value->type;
         if (WICK_MAX(before[a], after[a]) > WICK_MAX(most, 0) || wick_add_overflows(t.dims[a], WICK_MAX(before[a], 0) + WICK_MAX(after[a], 0), &t.dims[a]) || !wick_type_fits(&t))

@@ -50,8 +50,8 @@ static inline bool wick_fused_native(wick_dtype dtype) {
  * WICK_ASK_BYTES at once wait for each other, and what is taken waits with them. */
 #define WICK_ASK_BYTES 1024
 static inline void wick_ask_ahead(const void *x, int64_t bytes) {
-    enum { LINE = 64, AHEAD = 4096 };
-    for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch((const char *)x + AHEAD + i, 0, 2);
+    enum { LINE = 64, AHEAD = 8192 };
+    for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch((const char *)x + AHEAD + i, 0, 3);
 }
 
 /* ---- reductions

@@ -276,8 +276,7 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     const float *x = NULL;
     const int64_t run = WICK_RED_RUN * line;
     from.mapped = m->lines ? NULL : mapped_of(r, first, &x, &from.y);
-    const bool asks = r->l->far && from.mapped == &r->red->mapped[WICK_MAP_KNOWN]; /* the other chunks are quicker than lines that ask */
-    if (from.mapped && from.mapped->chunk && (end - first) % run == 0 && !asks) {
+    if (from.mapped && from.mapped->chunk && (end - first) % run == 0) {
         const float sum = from.mapped->chunk(x, from.y, (size_t)((end - first) / run));
         return memcpy(s.at, &sum, sizeof sum);
     }
@@ -285,7 +284,6 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     if (m->lines) {
         feed_chunk(r, &s, line, first, end);
     } else if (from.mapped) {
-        if (asks) from.ask = from.elem;
         feed(&s, &from, (const uint8_t *)x, end - first, line, line, &in_run, true);
     } else if (stride) {
         if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2, NULL, NULL, 0};
@@ -426,7 +424,36 @@ static float sum_of_plane(reduction *r) {
     return at[0];
 }
 
+/* Units that are sums of whole runs that lie together, of one array or of two, from memory to results; false: they are not. */
+static bool run_sums(reduction *r, int64_t first, int64_t last) {
+    wick_machine *m = r->m;
+    const wick_fused *f = m->f;
+    const wick_fused_layout *l = r->l;
+    const int64_t chunk = WICK_RED_CHUNK * WICK_RED_LANES, run = WICK_RED_RUN * WICK_RED_LANES;
+    const float *x, *y;
+    if (l->planes || l->turned || l->tiles > 1 || m->lines || l->reduced % run || first == last) return false;
+    enter_unit(r, first);
+    const wick_red_mapped *mapped = mapped_of(r, 0, &x, &y);
+    if (!mapped || !mapped->chunk) return false;
+    for (int64_t u = first; u < last; u++) {
+        float at[WICK_RED_UNIT_DEPTH];
+        int depth = 0;
+        for (int i = 0; i < f->n_in; i++) m->in_base[i] = (const uint8_t *)m->ptr[i] + wick_walk_offset(l->n_unit, f->dims, f->in[i].strides, u) * m->in_size[i];
+        mapped_of(r, 0, &x, &y);
+        for (int64_t done = 0; done < l->reduced; done += chunk) {
+            float sum = mapped->chunk(x + done, y + done, (size_t)(WICK_MIN(chunk, l->reduced - done) / run));
+            for (int64_t n = done / chunk + 1; n % 2 == 0; n /= 2) sum = at[--depth] + sum;
+            at[depth++] = sum;
+        }
+        for (; depth > 1; depth--) at[depth - 2] += at[depth - 1];
+        r->out = (uint8_t *)m->ptr[f->n_in] + wick_walk_offset(l->n_unit, f->dims, f->out[0].strides, u) * m->out_size[0];
+        store_results(r, at, 0, 1);
+    }
+    return true;
+}
+
 static void run_units(reduction *r, int64_t first, int64_t last) {
+    if (run_sums(r, first, last)) return;
     for (int64_t u = first; u < last; u++) {
         enter_unit(r, u);
         if (r->l->planes) {
