@@ -519,6 +519,8 @@ void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const 
 /* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries. past: dst is part of more than caches keep. */
 int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
                     const int64_t *index, void *dst, bool past);
+/* The same of slices of `size` bytes, from one row of them; `more` indices follow these `count`, and what they name is asked for. */
+int64_t wick_gather_some(size_t size, int64_t n, int64_t count, int64_t more, const void *src, const int64_t *index, void *dst);
 
 /* An index of the shape of what is read or written, but for the extent of the data along the axis: with i a position in it and i' the same
  * with index[i] along the axis, reads are other[i] = data[i'], writes data[i'] = how(data[i'], other[i]) in the order of the axis. All have

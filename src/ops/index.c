@@ -39,6 +39,7 @@ static wick_status infer_gather(wick_infer *i) {
 static int64_t run_gather(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_gather *a = args;
+    if (a->bags) return wick_bags_run(a, ptr, begin, end, scratch);
     if (a->blocks == 1) return wick_gather_rows(a->elem, begin * a->per_task, WICK_MIN(end * a->per_task, a->outer), a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2], a->past);
     const size_t slice = a->elem * (size_t)a->inner;
     int64_t first = -1;
@@ -307,6 +308,7 @@ static placed_part place_join(wick_lower *l, const wick_node *node, int axis, co
     *to = (wick_ref){out->buffer, true, p.at * elem};
     is->first = is->last = (int32_t)l->n_steps - 1;
     was->first = was->last = -1;
+    wick_remark(l->ctx, "ride", node, "taken: %s (%s) writes its rows where they belong in this result", s->name, s->node->site ? s->node->site : "?");
     return p;
 }
 

@@ -130,7 +130,19 @@ typedef struct wick_step_gather {
     int64_t block, blocks; /* of the index, a task each; of one block: */
     int64_t per_task;      /* rows of outer */
     bool past;             /* the caches */
+    const struct wick_bags *bags; /* NULL, or what it does instead: */
 } wick_step_gather;
+/* Slices are gathered some at a time, and reduced while they are in L1 (bags.c): the reduction's step, which follows, has been done then. A unit is `each` slices, `units` at a time. */
+typedef struct wick_bags {
+    wick_fused fused; /* of so many units */
+    int gathered;     /* the number of what is gathered among its inputs */
+    int64_t all, units, each, per_task;
+    size_t room;                       /* bytes of what is gathered at a time */
+    int64_t step[2 * WICK_FUSED_MAX_IO]; /* bytes of each operand from a unit to the next */
+} wick_bags;
+/* The last step, a reduction, is done by the gather before it, if what that makes is for it alone. fused: the program as it was before it was prepared. */
+wick_status wick_lower_bags(wick_lower *l, const wick_fused *fused);
+int64_t wick_bags_run(const wick_step_gather *g, void *const *ptr, int64_t begin, int64_t end, void *scratch);
 
 /* RESAMPLE: x, y. */
 typedef struct wick_step_resample {

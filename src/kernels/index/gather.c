@@ -18,15 +18,15 @@ static inline void ask(const char *src, int64_t at, size_t size) {
 }
 
 /* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. past: NULL, or results are in no cache when someone reads them, so that their lines need not
- * be read before they are written over. */
-static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool far, const wick_convert_table *past, int64_t n, int64_t count,
+ * be read before they are written over. more: how many indices follow. */
+static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool far, const wick_convert_table *past, int64_t n, int64_t count, int64_t more,
                                                                   const char *src, const int64_t *index, char *dst) {
     int64_t bad = -1;
     for (int64_t i = 0; known && i < count; i++) memcpy(dst + (size_t)i * size, src + (size_t)index[i] * size, size);
     if (known) return -1;
     for (int64_t i = 0; i < count; i++, dst += size) {
         int64_t at = place(index[i], n);
-        if (far && i + AHEAD < count) ask(src, place(index[i + AHEAD], n), size);
+        if (far && i + AHEAD < count + more) ask(src, place(index[i + AHEAD], n), size);
         if (WICK_UNLIKELY(at < 0)) {
             memset(dst, 0, size);
             if (bad < 0) bad = i;
@@ -51,26 +51,30 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
         int64_t bad;
         switch (size) {
         case 1:
-            bad = gather_sized(1, known, false, NULL, n, count, s, index, d);
+            bad = gather_sized(1, known, false, NULL, n, count, 0, s, index, d);
             break;
         case 2:
-            bad = gather_sized(2, known, false, NULL, n, count, s, index, d);
+            bad = gather_sized(2, known, false, NULL, n, count, 0, s, index, d);
             break;
         case 4:
-            bad = gather_sized(4, known, false, NULL, n, count, s, index, d);
+            bad = gather_sized(4, known, false, NULL, n, count, 0, s, index, d);
             break;
         case 8:
-            bad = gather_sized(8, known, false, NULL, n, count, s, index, d);
+            bad = gather_sized(8, known, false, NULL, n, count, 0, s, index, d);
             break;
         case 16:
-            bad = gather_sized(16, false, false, NULL, n, count, s, index, d);
+            bad = gather_sized(16, false, false, NULL, n, count, 0, s, index, d);
             break;
         default:
-            bad = past && size % LINE == 0 ? gather_sized(size, false, true, wick_convert_kernels(wick_tier_current()), n, count, s, index, d)
-                                           : gather_sized(size, false, n * (int64_t)size >= FAR, NULL, n, count, s, index, d);
+            bad = past && size % LINE == 0 ? gather_sized(size, false, true, wick_convert_kernels(wick_tier_current()), n, count, 0, s, index, d)
+                                           : gather_sized(size, false, n * (int64_t)size >= FAR, NULL, n, count, 0, s, index, d);
             break;
         }
         first = bad; /* the same for every o: it depends on the index alone */
     }
     return first;
+}
+
+int64_t wick_gather_some(size_t size, int64_t n, int64_t count, int64_t more, const void *src, const int64_t *index, void *dst) {
+    return gather_sized(size, false, n * (int64_t)size >= FAR, NULL, n, count, more, src, index, dst);
 }
