@@ -1,4 +1,6 @@
 /* What two kernels would write and read again is made in one pass: margins along two axes, and reductions of what a gather has made. The values, bits and faults are those of two. */
+#include <math.h>
+
 #include "base/base.h"
 #include "test.h"
 #include "wick/wick.h"
@@ -118,6 +120,51 @@ TEST(bags_reduced_as_they_are_gathered_have_the_bits_of_two_kernels) {
             free(all);
             free(index);
         }
+}
+
+/* Rows that are whole runs, of one chunk and of several, that lie apart: each row's sum, and that of its products with a row which all share. */
+static wick_status record_sums(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const int64_t n = *(const int64_t *)user;
+    wick_tensor *x = wick_slice(in[0], 1, 16, 16 + n, 1);
+    (void)ctx;
+    out[0] = wick_mean(x, WICK_AXES(1), false);
+    out[1] = wick_sum(wick_mul(x, in[1]), WICK_AXES(1), false);
+    out[2] = wick_nansum(x, WICK_AXES(1), false);
+    return WICK_OK;
+}
+TEST(sums_of_rows_have_the_bits_of_the_reference) {
+    enum { ROWS = 37 };
+    static const int64_t lengths[] = {1024, 7168, 8192, 25600, 65536};
+    for (size_t i = 0; i < WICK_COUNTOF(lengths); i++) {
+        int64_t n = lengths[i];
+        const int64_t step = n + 48;
+        float *x = malloc((size_t)(ROWS * step) * sizeof *x), *y = malloc((size_t)n * sizeof *y), sums[2][3][ROWS];
+        for (int64_t k = 0; k < ROWS * step; k++) x[k] = k / step == 5 && k % 71 == 0 ? NAN : (float)test_rand_real(-1, 1);
+        for (int64_t k = 0; k < n; k++) y[k] = (float)test_rand_real(-1, 1);
+        const wick_tier best = wick_tier_current();
+        for (int tier = 0; tier <= (int)best; tier++) {
+            if (!wick_tier_force((wick_tier)tier)) continue;
+            wick_context *ctx;
+            wick_plan *plan;
+            wick_workspace *space;
+            float(*to)[ROWS] = sums[tier > 0];
+            REQUIRE(!wick_context_new(&ctx, &(wick_context_options){.threads = 2}));
+            const wick_spec in[2] = {{.dtype = WICK_F32, .rank = 2, .dims = {ROWS, step}}, {.dtype = WICK_F32, .rank = 1, .dims = {n}}};
+            CHECK_MSG(!wick_compile(ctx, record_sums, &n, 2, in, 3, NULL, &plan), "%s", wick_context_error(ctx));
+            REQUIRE(!wick_workspace_new(plan, &space));
+            CHECK(!wick_run(space, (const void *[]){x, y}, (void *[]){to[0], to[1], to[2]}));
+            wick_workspace_free(&space);
+            wick_plan_free(&plan);
+            wick_context_free(&ctx);
+            for (int k = 0; k < 3 && tier; k++)
+                for (int r = 0; r < ROWS; r++)
+                    CHECK_MSG(!memcmp(&sums[0][k][r], &sums[1][k][r], sizeof(float)) || (isnan(sums[0][k][r]) && isnan(sums[1][k][r])), "%lld, tier %d, sum %d of row %d: %g %g", (long long)n, tier, k, r,
+                              (double)sums[0][k][r], (double)sums[1][k][r]);
+        }
+        wick_tier_force(best);
+        free(x);
+        free(y);
+    }
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }
