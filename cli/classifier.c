@@ -486,7 +486,9 @@ int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *fi
     if (wick_model_new(c->ctx, &c->model) != WICK_OK) return out_of_memory();
     wick_model_set_limit(c->model, (int64_t)fmax(1, fmin(elements, 0x1p62)));
     wick_model_set_training(c->model, false);
-    return make_parameters(c, path, CLI_BAD_FILE);
+    code = make_parameters(c, path, CLI_BAD_FILE);
+    wick_model_set_limit(c->model, 0); /* they are all there; an optimizer may add its states */
+    return code;
 }
 
 static int load_from(classifier *c, const wick_checkpoint *file, const char *path) {

@@ -105,7 +105,6 @@ static int build_step(report *r) {
     if (r->has_options) r->optim = trainer_optim(o, (count + batch - 1) / batch * o->epochs, &r->groups);
     r->untimed = !r->has_options ? "last.safetensors, which has the options of the run, is not there" : !r->train ? "there are no training images" : NULL;
     if (r->untimed) return CLI_OK;
-    wick_model_set_limit(r->c.model, 0); /* what the file holds is loaded; the optimizer may add to it */
     wick_model_set_training(r->c.model, true);
     wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = r->e.transform}; /* flips and crops change no plan */
     const wick_compile_options compiling = trainer_compiling(o);
