@@ -53,6 +53,7 @@ typedef struct cli_options {
 
     const char *wide; /* of train, plan, explain and graph */
     const char *without, *before, *after, *dot; /* of the last three */
+    bool as_text;
     bool train;
     const char *name, *cc, *isa; /* of compile, with out and weights */
     int64_t lanes;

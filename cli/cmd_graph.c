@@ -55,6 +55,10 @@ static int draw(const planned *p, const char *text) {
     const cli_options *o = p->o;
     graph_text g;
     if (!graph_text_read(&g, text, p->n_in, p->in)) return talk_fail(CLI_FAILED, "out of memory");
+    for (int i = 0; i < g.n_outputs; i++) {
+        wick_onnx_wire *w = g.graph.outputs[i] < 0 ? NULL : &g.wires[g.graph.outputs[i]]; /* that made it, or an input with its own name */
+        if (w && !*w->name) w->name = p->onnx ? wick_onnx_output(p->onnx, i).name : o->train ? "loss" : "scores";
+    }
     char subtitle[160];
     snprintf(subtitle, sizeof subtitle, "%lld nodes", (long long)g.graph.n_nodes);
     const drawing d = {.graph = &g.graph, .n_outputs = g.n_outputs, .title = p->title, .subtitle = subtitle};
@@ -102,7 +106,7 @@ static int show(const planned *p) {
     if (o->json) print_json(p, before, text);
     else if (before) {
         if (!graph_text_difference(stdout, before, text)) code = talk_fail(CLI_FAILED, "out of memory");
-    } else if (!*o->svg && !*o->dot) fputs(text, stdout);
+    } else if (o->as_text || (!*o->svg && !*o->dot)) fputs(text, stdout);
     return code;
 }
 

@@ -335,7 +335,7 @@ static void print_remarks(view *v, int i) {
 static void print_text(view *v) {
     const bool measured = v->seconds > 0;
     print_totals(v);
-    printf("%4s %-28s %-22s %10s %10s %8s %10s %10s  %-16s", "", "ops", "result", "MFLOP", "KB", "FLOP/B", "live KB", "at best us", "bound by");
+    printf("%4s %-34s %-22s %10s %10s %8s %10s %10s  %-16s", "", "ops", "result", "MFLOP", "KB", "FLOP/B", "live KB", "at best us", "bound by");
     printf(" %12s", "predicted us");
     if (measured) printf(" %10s %7s %8s", "us", "share", "of best");
     printf("  recorded at\n");
@@ -346,7 +346,7 @@ static void print_text(view *v) {
         plan_type_text(type, sizeof type, k->result);
         if (strcmp(k->ops, k->name) == 0) snprintf(ops, sizeof ops, "%s", k->ops);
         else snprintf(ops, sizeof ops, "%.60s (%.30s)", k->ops, k->name);
-        talk_print("%4d %-28.28s %-22.40s %10.4g %10.4g %8.3g %10.4g %10.4g  %-16s", i, ops, type, k->flops * 1e-6, k->bytes * 1e-3, k->bytes > 0 ? k->flops / k->bytes : 0,
+        talk_print("%4d %-34.34s %-22.40s %10.4g %10.4g %8.3g %10.4g %10.4g  %-16s", i, ops, type, k->flops * 1e-6, k->bytes * 1e-3, k->bytes > 0 ? k->flops / k->bytes : 0,
                    (double)k->live_bytes * 1e-3, r->floor.seconds * 1e6, r->floor.bound);
         printf(" %12.4g", k->predicted_seconds * 1e6);
         if (measured) printf(" %10.4g %6.1f%% %7.0f%%", r->seconds * 1e6, 100 * r->seconds / v->seconds, r->seconds > 0 ? 100 * r->floor.seconds / r->seconds : 0);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* In units of the picture; characters of its small text are about 6.7 wide. */
-enum { ROW = 21, HEAD = 18, PAD = 7, GAP_X = 22, GAP_Y = 34, MARGIN = 24, TOP = 84, DUMMY = 2, WIDEST = 460, LONGEST = 14, SHOWN = 6, SWEEPS = 12, MOST_CELLS = 200000 };
+enum { ROW = 21, HEAD = 18, PAD = 7, GAP_X = 22, GAP_BENDS = 8, GAP_Y = 34, MARGIN = 24, TOP = 84, DUMMY = 2, WIDEST = 460, LEGEND = 660, LONGEST = 14, SHOWN = 6, SWEEPS = 12, MOST_CELLS = 200000 };
 #define CHARACTER 6.7
 
 /* What a node is drawn in. */
@@ -61,7 +61,9 @@ typedef struct sheet {
     link *links;
     size_t n_links, room_links;
     int64_t *next;  /* by node: the one behind it in its box, -1 */
-    int *box;       /* by node: its cell, -1: a constant */
+    int *box;       /* by node: its cell, -1: it is not fed */
+    bool *fed;      /* by node: whether an input, or chance, has a say in it; what is made of weights alone has none, and is not drawn */
+    int64_t n_left_out; /* of those, constants aside */
     int *source;    /* by wire: the cell that makes it, -1 */
     int n_layers;
     int *sorted;    /* cells by layer and order ... */
@@ -97,7 +99,22 @@ static bool is_constant(const wick_onnx_node *n) { return strcmp(n->op, "Constan
 /* Whether wire i carries data, and is no weight. */
 static bool carries(const sheet *s, int32_t i) {
     const wick_onnx_wire *w = &s->d->graph->wires[i];
-    return w->from == -1 || (w->from >= 0 && !is_constant(&s->d->graph->nodes[w->from]));
+    return w->from == -1 || (w->from >= 0 && s->fed[w->from]);
+}
+
+/* Where nothing is fed, all is. */
+static void find_fed(sheet *s) {
+    const wick_onnx_graph *g = s->d->graph;
+    for (int64_t v = 0; v < g->n_nodes; v++) {
+        const wick_onnx_node *n = &g->nodes[v];
+        if (is_constant(n)) continue;
+        s->fed[v] = n->n_in == 0 || n->bodies; /* which may read more than is listed */
+        for (int i = 0; i < n->n_in && !s->fed[v]; i++) s->fed[v] = n->in[i] >= 0 && carries(s, n->in[i]);
+        s->n_left_out += !s->fed[v];
+    }
+    bool any = false;
+    for (int64_t v = 0; v < g->n_nodes; v++) any |= s->fed[v];
+    for (int64_t v = 0; v < g->n_nodes && !any; v++) s->fed[v] = !is_constant(&g->nodes[v]), s->n_left_out = 0;
 }
 
 /* The only node that v's data come from, if it gives them to nobody else; -1: there is none such. */
@@ -130,7 +147,7 @@ static void make_boxes(sheet *s) {
         if (g->outputs[i] >= 0) readers[g->outputs[i]] += INT32_MAX; /* another reader than any node */
     for (int64_t v = 0; s->good && v < g->n_nodes; v++) {
         s->next[v] = -1, s->box[v] = -1;
-        if (is_constant(&g->nodes[v])) continue;
+        if (!s->fed[v]) continue;
         const int64_t maker = only_maker(s, readers, v);
         if (maker >= 0 && s->next[maker] < 0 && s->cells[s->box[maker]].last == maker) {
             s->box[v] = s->box[maker];
@@ -274,21 +291,21 @@ static void sort_links(sheet *s) {
     }
 }
 
+/* Between the middles of neighbours. */
+static double apart(const cell *a, const cell *b) { return (a->w + b->w) / 2 + (a->kind == BEND && b->kind == BEND ? GAP_BENDS : GAP_X); }
+
 /* Cells of a layer as near to their wishes as their order and widths allow: the mean of what comes out from the left and from the right. */
 static void place_layer(sheet *s, int layer, double *left) {
     const size_t from = s->starts[layer], to = s->starts[layer + 1];
     for (size_t i = from; i < to; i++) {
         const cell *c = &s->cells[s->sorted[i]];
         left[i] = c->wish;
-        if (i == from) continue;
-        const cell *before = &s->cells[s->sorted[i - 1]];
-        left[i] = fmax(left[i], left[i - 1] + (before->w + c->w) / 2 + GAP_X);
+        if (i > from) left[i] = fmax(left[i], left[i - 1] + apart(&s->cells[s->sorted[i - 1]], c));
     }
-    double right = INFINITY, width = 0;
+    double right = INFINITY;
     for (size_t i = to; i-- > from;) {
         cell *c = &s->cells[s->sorted[i]];
-        right = fmin(c->wish, right - (width + c->w) / 2 - GAP_X);
-        width = c->w;
+        right = i + 1 < to ? fmin(c->wish, right - apart(c, &s->cells[s->sorted[i + 1]])) : c->wish;
         c->x = (left[i] + right) / 2;
     }
 }
@@ -513,10 +530,13 @@ static const char style[] =
     ".row rect{stroke:var(--edge)}.row:hover rect{stroke:var(--ink)}.link{fill:none;stroke:var(--line);stroke-width:1.3}.arrow{marker-end:url(#tip)}#tip path{fill:var(--line)}\n"
     ".heavy{fill:var(--heavy)}.norm{fill:var(--norm)}.pool{fill:var(--pool)}.shape{fill:var(--shape)}.flow{fill:var(--flow)}.plain{fill:var(--plain)}.lacking{fill:var(--lacking)}\n";
 
-static void draw_head(FILE *out, const drawing *d) {
+static void draw_head(FILE *out, const sheet *s) {
+    const drawing *d = s->d;
     static const char *const names[] = {"heavy", "products", "norm", "normalise", "pool", "pool, resize, reduce", "shape", "shapes and types", "flow", "control", "plain", "others"};
     draw_text(out, MARGIN, 30, "title", d->title, 1e5);
-    draw_text(out, MARGIN, 48, "small", d->subtitle, 1e5);
+    char text[240];
+    snprintf(text, sizeof text, s->n_left_out ? "%.160s, %lld of them on weights alone: not drawn" : "%.160s", d->subtitle, (long long)s->n_left_out);
+    draw_text(out, MARGIN, 48, "small", text, 1e5);
     double x = MARGIN;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i += 2) {
         fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"57\" width=\"11\" height=\"11\"/>", names[i], x);
@@ -533,14 +553,16 @@ bool draw_graph(FILE *out, const drawing *d) {
     s.next = calloc((size_t)g->n_nodes + 1, sizeof *s.next);
     s.box = calloc((size_t)g->n_nodes + 1, sizeof *s.box);
     s.source = calloc((size_t)g->n_wires + 1, sizeof *s.source);
-    s.good = s.next && s.box && s.source;
+    s.fed = calloc((size_t)g->n_nodes + 1, sizeof *s.fed);
+    s.good = s.next && s.box && s.source && s.fed;
     for (int32_t i = 0; s.good && i < g->n_wires; i++) s.source[i] = -1;
+    if (s.good) find_fed(&s);
     if (s.good) make_boxes(&s);
     if (s.good) make_layers(&s);
     if (s.good) make_links(&s);
     if (s.good) measure(&s);
     if (s.good) place(&s);
-    double low = 0, high = fmax(600, MARGIN + fmax(width_of(d->title) * 17 / 11, width_of(d->subtitle))), bottom = TOP;
+    double low = 0, high = fmax(LEGEND, MARGIN + fmax(width_of(d->title) * 17 / 11, width_of(d->subtitle))), bottom = TOP;
     for (size_t i = 0; s.good && i < s.n_cells; i++) {
         const cell *c = &s.cells[i];
         low = i ? fmin(low, c->x - c->w / 2) : c->x - c->w / 2;
@@ -556,7 +578,7 @@ bool draw_graph(FILE *out, const drawing *d) {
         html_text(out, d->title);
         fprintf(out, "</title>\n<style>\n%s</style>\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">"
                      "<path d=\"M0 0L8 4L0 8Z\"/></marker></defs>\n", style);
-        draw_head(out, d);
+        draw_head(out, &s);
         draw_links(out, &s);
         for (size_t i = 0; i < s.n_cells; i++) draw_cell(out, &s, &s.cells[i]);
         fputs("</svg>\n", out);
@@ -566,6 +588,7 @@ bool draw_graph(FILE *out, const drawing *d) {
     free(s.next);
     free(s.box);
     free(s.source);
+    free(s.fed);
     free(s.sorted);
     free(s.starts);
     free(s.link_starts);

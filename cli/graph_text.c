@@ -53,8 +53,11 @@ static void read_node(reader *r, char *line) {
     char *place = strstr(line, "  @ ");
     if (place) {
         *place = 0;
-        node.place = place + 4;
-        char *layer = strrchr(place + 4, ' ');
+        place += 4;
+        char *end = place + strlen(place);
+        const bool quoted = end > place && end[-1] == '"'; /* a node of an ONNX file */
+        if (quoted) end[-1] = 0;
+        char *layer = strrchr(place, quoted ? '"' : ' ');
         if (layer) node.name = layer + 1;
     }
     char *equals = strstr(line, " = ");
@@ -143,7 +146,10 @@ bool graph_text_read(graph_text *g, const char *text, int n_in, const wick_spec 
         else if (*line == ' ') read_inner(&r, line);
         else if (strncmp(line, "return", 6) == 0) {
             g->graph.outputs = g->ends + r.n_ends;
-            for (char *at = line + 6; (at = strchr(at, '%'));) g->ends[r.n_ends++] = read_number(&r, &at), g->n_outputs++;
+            for (char *at = line + 6; (at = strchr(at, '%'));) {
+                const int32_t w = read_number(&r, &at);
+                if (strncmp(at, " into ", 6) != 0) g->ends[r.n_ends++] = w, g->n_outputs++; /* else it is a state's new value */
+            }
         }
     }
     g->graph.nodes = g->nodes;
@@ -203,7 +209,11 @@ void graph_text_dot(FILE *out, const graph_text *g, const char *title) {
     }
     for (int i = 0; i < g->n_outputs; i++) {
         const int32_t w = g->graph.outputs[i];
-        if (w >= 0 && g->wires[w].from >= 0) fprintf(out, "  o%d [shape=ellipse, label=\"result %d\"];\n  n%lld -> o%d;\n", i, i, (long long)g->wires[w].from, i);
+        if (w >= 0 && g->wires[w].from >= 0) {
+            fprintf(out, "  o%d [shape=ellipse, label=\"", i);
+            quoted(out, g->wires[w].name);
+            fprintf(out, "\"];\n  n%lld -> o%d;\n", (long long)g->wires[w].from, i);
+        }
     }
     fputs("}\n", out);
 }

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* The nodes of the outermost graph, as draw_graph takes them; names are the layers that recorded them. */
+/* The nodes of the outermost graph, as draw_graph takes them; names are the layers that recorded them. Outputs are results, without new values of states. */
 typedef struct graph_text {
     wick_onnx_graph graph;
     int n_outputs;

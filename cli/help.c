@@ -90,6 +90,8 @@ const help_row help_environment[] = {
     {"WICK_DATA", "folder of the data sets that are known by name; /usr/share/datasets is looked into after it"},
     {"WICK_ISA", "use at most this tier of kernels, one of those that wick doctor lists; -NAME leaves an extension out: avx512-vnni, or -vnni alone"},
     {"WICK_TUNING", "the file of wick tune to use instead of the one in the cache folder; off: the defaults"},
+    {"WICK_JIT", "machine code for fused programs: 0: none; 1: wherever it is worth it; wait: runs wait for the compiler"},
+    {"WICK_CC", "the C compiler that makes it, instead of cc"},
     {"WICK_EAGER", "1: run op by op, without passes"},
     {"NO_COLOR", "if set, no colours unless --color always"},
     {NULL, NULL},

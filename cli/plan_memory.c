@@ -3,7 +3,7 @@
 #include "chart.h"
 #include "html.h"
 
-enum { WIDTH = 1060, LEFT = 62, RIGHT = 16, LIVE_TOP = 30, LIVE_BOTTOM = 190, MAP_TOP = 224, MAP_BOTTOM = 414 };
+enum { WIDTH = 1060, LEFT = 76, RIGHT = 16, LIVE_TOP = 30, LIVE_BOTTOM = 190, MAP_TOP = 224, MAP_BOTTOM = 414 };
 
 void plan_type_text(char *text, size_t size, wick_spec s) {
     size_t n = (size_t)snprintf(text, size, "%s[", wick_dtype_name(s.dtype));

@@ -143,6 +143,7 @@ static int plan_onnx(planned *p) {
     if (!range && options_given(o, "plans")) return talk_fail(CLI_USAGE, "--plans is for ranges of --dim");
     const wick_compile_options options = compiling(p);
     status = wick_onnx_compile(p->onnx, p->in, &options, &p->plan);
+    if (status != WICK_OK && *open && !range) talk("%s: open extents are 1 here (%s); --dim NAME=N says another", o->model, open);
     if (status != WICK_OK) return failed(p, status);
     if (!range) snprintf(p->title, sizeof p->title, "%.200s%s%.80s%s", o->model, *open ? ", open extents 1 (" : "", open, *open ? ")" : "");
     return CLI_OK;

@@ -51,6 +51,9 @@ test_graph() {
     expect 0 "$wick" graph "${net[@]}" --json && valid_json out && has out '"pass": "recorded"' && has out '"graph": "%0 '
     expect 0 "$wick" graph "${net[@]}" --before fuse --after fuse --json && valid_json out && has out '"before": "' && has out '"after": "'
     expect 0 "$wick" graph "${net[@]}" --train --svg g.svg --dot g.dot && has g.svg "<svg " && has g.svg "images" && has g.svg "conv_weight" && has g.dot "digraph" && has g.dot " -> "
+    has g.svg "of them on weights alone: not drawn" && has g.svg ">loss<" && has g.svg ">images<" && [ "$(grep -c 'class="port"' g.svg)" = 3 ] || fail "other ports than images, labels and the loss"
+    has g.dot 'label="loss"' && lacks g.dot '"result'
+    expect 0 "$wick" graph "${net[@]}" --svg g.svg && [ ! -s out ] && expect 0 "$wick" graph "${net[@]}" --svg g.svg --text && has out "return %" && has g.svg ">scores<"
     command -v dot >/dev/null && { dot -Tsvg g.dot >/dev/null || fail "Graphviz refuses it"; }
     return 0
 }
@@ -89,12 +92,19 @@ test_runs() {
     expect 0 "$wick" train --data data --hidden 16 --epochs 1 --out run --quiet
     expect 0 "$wick" plan run --batch 3 --quiet && has out "f32 [3, 10, 10]" && has out fc1
     expect 0 "$wick" graph run/best.safetensors && has out "matmul("
+    # A step of training of what was trained, with its weights and an optimizer's states beside them.
+    expect 0 "$wick" plan run --batch 3 --train --quiet && has out "a step of training with Adam"
+    expect 0 "$wick" plan run --train --max-batch 10M --quiet && has out "largest batch for "
+    expect 0 "$wick" compile run -o r --name net --train --batch 3 --quiet && has r/net.h "net_train("
 }
 test_models() {
     [ -d "${WICK_MODELS:-}" ] || return 0
     expect 0 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --quiet && has out "model.onnx" && has out "conv"
     expect 0 "$wick" explain "$WICK_MODELS/bench/lenet/model.onnx" --time 0.05 --threads 1 --quiet && has out "of best"
-    expect 0 "$wick" graph "$WICK_MODELS/bench/lenet/model.onnx" --svg lenet.svg && has lenet.svg "<svg "
+    expect 0 "$wick" graph "$WICK_MODELS/bench/lenet/model.onnx" --svg lenet.svg && has lenet.svg "<svg " && has lenet.svg ">y<"
+    # Modules are the beginnings of nodes' names, and what is made of weights alone is not in the way.
+    expect 0 "$wick" graph "$WICK_MODELS/bench/autoencoder/model.onnx" --svg a.svg && has a.svg '>n/n<' && lacks a.svg '&quot;' && [ "$(grep -c 'class="row"' a.svg)" = 10 ] || fail "not ten products"
+    expect 3 "$wick" graph "$WICK_MODELS/onnx/ppocr_cls/model.onnx" && has err "open extents are 1 here (p2o.DynamicDimension.0, p2o." && has err "--dim NAME=N"
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --batch 3 && has err "--dim NAME=N"
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --train && has err "wick train --model"
     expect 2 "$wick" plan "$WICK_MODELS/bench/lenet/model.onnx" --arch lenet && has err "no --arch"
