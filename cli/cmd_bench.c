@@ -6,11 +6,14 @@
 #include "paths.h"
 #include "talk.h"
 
+#include "wick/io.h"
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LEAST_SAMPLES = 10, MOST_THREAD_COUNTS = 8 };
 
@@ -251,7 +254,7 @@ static int run_all(bench_results *all, const cli_options *o, const int *threads,
             run_row(r, size_of_key(r), ceilings, *o->peers ? &others : NULL, o);
             progress.spent += bench_now(false) - began;
             clear_progress(&progress);
-            if (!o->json && !*o->against) results_print(r);
+            if (!o->json && !*o->against) results_print(r), fflush(stdout); /* who interrupts has what was measured, in a file too */
         }
         peers_stop(&others);
     }
@@ -266,6 +269,45 @@ static int run_alone(const bench_results *all, const cli_options *o) {
         ok = alone_run(&all->at[i], size_of_key(&all->at[i]), o->runs, o->json) && ok;
     }
     return ok ? CLI_OK : CLI_FAILED;
+}
+
+/* What can be known to be wrong before rows are measured for an hour: the base that can't be read, and folders to write into. */
+static int check_files(bench_results *all, const cli_options *o) {
+    const char *const targets[] = {o->html, o->markdown};
+    int code = CLI_OK;
+    if (*o->against) {
+        size_t size;
+        char *text = path_read(o->against, &size);
+        code = text ? results_read(all, text, o->against, KEEP_BASE) : talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->against, strerror(errno));
+        free(text);
+    }
+    for (int i = 0; i < 2 && code == CLI_OK; i++) {
+        const char *slash = strrchr(targets[i], '/');
+        char *folder = strndup(targets[i], slash ? (size_t)(slash - targets[i]) + 1 : 0);
+        if (!folder) code = talk_fail(CLI_FAILED, "out of memory");
+        else if (*targets[i] && access(*folder ? folder : ".", W_OK) != 0) code = talk_fail(CLI_FAILED, "%s: cannot be written: %s", targets[i], strerror(errno));
+        free(folder);
+    }
+    return code;
+}
+
+/* A file of what is printed, whole or not at all. */
+static int write_file(const bench_results *all, const char *path, void (*print)(FILE *out, const bench_results *all)) {
+    wick_context *ctx;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out) print(out, all);
+    const bool whole = out && !ferror(out);
+    if (!out || fclose(out) != 0 || !whole || wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK) {
+        free(text);
+        return talk_fail(CLI_FAILED, "%s: out of memory", path);
+    }
+    const wick_status status = wick_file_write(ctx, path, text, size);
+    const int code = status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(ctx, status));
+    wick_context_free(&ctx);
+    free(text);
+    return code;
 }
 
 int cmd_bench(cli_options *o) {
@@ -291,17 +333,12 @@ int cmd_bench(cli_options *o) {
         results_free(&all);
         return code;
     }
+    if (code == CLI_OK) code = check_files(&all, o);
     if (code == CLI_OK && *o->regress) code = results_regress(&all, o);
     else if (code == CLI_OK) code = run_all(&all, o, threads, n_threads);
-    if (code == CLI_OK && *o->against) {
-        size_t size;
-        char *text = path_read(o->against, &size);
-        code = text ? results_read(&all, text, o->against, KEEP_BASE) : talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->against, strerror(errno));
-        free(text);
-    }
     if (code == CLI_OK && compares) results_judge(&all);
-    if (code == CLI_OK && *o->html && !results_write_page(&all, o->html)) code = talk_fail(CLI_FAILED, "%s: cannot be written: %s", o->html, strerror(errno));
-    if (code == CLI_OK && *o->markdown && !results_write_markdown(&all, o->markdown)) code = talk_fail(CLI_FAILED, "%s: cannot be written: %s", o->markdown, strerror(errno));
+    if (code == CLI_OK && *o->html) code = write_file(&all, o->html, results_write_page);
+    if (code == CLI_OK && *o->markdown) code = write_file(&all, o->markdown, results_write_markdown);
     if (code == CLI_OK && o->json) results_write_json(&all);
     for (int i = 0; code == CLI_OK && !o->json && compares && i < all.n; i++) {
         if (i == 0) results_print_header();

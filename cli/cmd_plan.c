@@ -296,7 +296,7 @@ static void print_totals(const view *v) {
         printf("largest batch for %.4g MB: %lld, which takes %.4g MB with weights, states, inputs and results; one more ", (double)v->o->max_batch * 1e-6, (long long)v->p.fit.batch,
                (double)v->p.fit.bytes * 1e-6);
         if (v->p.fit.next_bytes) printf("would take %.4g MB\n", (double)v->p.fit.next_bytes * 1e-6);
-        else printf("can't keep to --memory-budget\n");
+        else printf(v->o->memory_budget ? "can't keep to --memory-budget\n" : "is more than is looked for\n");
     }
     printf("at best: %.4g us, as the sum of what %s allows each kernel", v->floor * 1e6, v->ceilings.tier);
     if (v->seconds > 0) printf("; measured: %.4g us, the median of %lld runs, %.0f %% of that speed", v->seconds * 1e6, (long long)v->runs, 100 * v->floor / v->seconds);

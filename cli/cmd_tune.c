@@ -272,6 +272,7 @@ int cmd_tune(cli_options *o) {
     wick_tuning before;
     const bool had = wick_tuning_load(path, &before, NULL, 0) == WICK_OK;
     if (wick_tuning_save(path, had ? &before : &tuning, why, sizeof why) != WICK_OK) return talk_fail(CLI_FAILED, "%s", why);
+    if (!had) unlink(path); /* defaults are no measurements, should this be interrupted */
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     const int threads = wick_context_threads(ctx);

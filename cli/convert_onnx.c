@@ -24,6 +24,9 @@ static int said(wick_context *ctx, wick_status status) {
     return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
 }
 
+/* The same where all that is read has been read. */
+static int wrote(wick_context *ctx, wick_status status) { return status == WICK_ERR_IO ? talk_fail(CLI_FAILED, "%s", talk_why(ctx, status)) : said(ctx, status); }
+
 /* Pixels from 0 to 1 [N, ...] -> logits: what the training did to pixels is part of the model. */
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     classifier *c = user;
@@ -48,7 +51,7 @@ int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
                                                 .doc = "image: pixels from 0 to 1, channels first; logits: a score for each class"};
         classifier_specs(&c, 1, specs);
         specs[0].name = "image";
-        code = said(ctx, wick_onnx_save(c.model, record, &c, 1, specs, 1, o->files[0], &options));
+        code = wrote(ctx, wick_onnx_save(c.model, record, &c, 1, specs, 1, o->files[0], &options));
     }
     classifier_free(&c);
     free(weights);
@@ -61,7 +64,7 @@ static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick
     if (!ports_specs(o, onnx, -1, specs)) return talk_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
     wick_status status = wick_onnx_resave(onnx, specs, o->files[0], options);
     ports_open(onnx, specs, open, sizeof open);
-    if (status == WICK_OK || status == WICK_ERR_IO || !*open) return said(ctx, status);
+    if (status == WICK_OK || status == WICK_ERR_IO || !*open) return wrote(ctx, status);
     snprintf(why, sizeof why, "%s", talk_why(ctx, status));
     wick_context_clear_error(ctx);
     ports_specs(o, onnx, 1, specs);

@@ -55,7 +55,12 @@ static void quoted(FILE *out, const char *text) {
 bool object_size_compiled(const char *cc, const char *source, object_size *out) {
     char *object = NULL, *command = NULL;
     size_t length, size = 0;
-    if (asprintf(&object, "%s.%ld.o", source, (long)getpid()) < 0) return false;
+    /* Not beside the source: who is killed here would leave it there. */
+    const char *folder = getenv("TMPDIR");
+    if (asprintf(&object, "%s/wick-XXXXXX.o", folder && *folder ? folder : "/tmp") < 0) return false;
+    const int file = mkstemps(object, 2);
+    if (file < 0) return free(object), false;
+    close(file);
     FILE *text = open_memstream(&command, &length);
     if (text) {
         fprintf(text, "%s -std=c11 -c ", cc);

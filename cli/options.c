@@ -351,7 +351,7 @@ static int set_value(cli_options *o, int index, const char *text, char *error, s
         static const char units[] = "KMG";
         double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
         const char *unit = value < 0 || !*end ? NULL : strchr(units, *end);
-        if (value < 0 || (*end && (!unit || end[1])) || !(value < MANY)) {
+        if (value < 0 || (*end && (!unit || end[1])) || !(value * (unit ? 1 << 10 * (unit - units + 1) : 1) < MANY)) {
             snprintf(error, size, "--%s needs bytes such as 64M, 512K or 1.5G, not '%s'", row->name, text);
             return CLI_USAGE;
         }

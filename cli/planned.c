@@ -238,7 +238,7 @@ static int plan_network(planned *p, bool onnx) {
         classifier_specs(&p->c, 1, p->in);
         for (int i = 0; i < p->n_in; i++) p->in[i].dims[0] = WICK_BATCH;
         status = wick_plan_max_batch(p->ctx, record, p, p->n_in, p->in, 1, &options, (size_t)o->max_batch, &p->fit);
-        if (status == WICK_ERR_NOMEM) return too_little(p, "max-batch", status);
+        if (status == WICK_ERR_NOMEM && strstr(talk_why(p->ctx, status), "one sample")) return too_little(p, "max-batch", status); /* not: out of memory */
         batch = p->fit.batch;
     }
     classifier_specs(&p->c, batch, p->in);

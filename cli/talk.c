@@ -109,7 +109,7 @@ const char *talk_why(const wick_context *ctx, wick_status status) {
 }
 
 const char *talk_compiling(const wick_context *ctx, wick_status status, const wick_compile_options *options) {
-    if (status == WICK_ERR_NOMEM && options->memory_budget) return "memory-budget";
+    if (status == WICK_ERR_NOMEM && options->memory_budget && strstr(talk_why(ctx, status), "memory_budget")) return "memory-budget";
     return status == WICK_ERR_INVALID && options->wide && strstr(talk_why(ctx, status), "mixed precision narrows no op") ? "wide" : NULL;
 }
 

@@ -142,9 +142,7 @@ static void write_table(FILE *out, const bench_table *t) {
     fputs("</tbody></table></div>\n", out);
 }
 
-bool results_write_page(const bench_results *all, const char *path) {
-    FILE *out = fopen(path, "w");
-    if (!out) return false;
+void results_write_page(FILE *out, const bench_results *all) {
     html_begin(out, "wick bench");
     fprintf(out, "<h1>wick bench</h1><p>Wick %s. A median's interval holds it with 95 %%. A row's ceiling is the least time in which this machine could do its arithmetic, or read and "
                  "write its inputs and results once, measured in the same run.</p>\n", wick_version());
@@ -169,8 +167,6 @@ bool results_write_page(const bench_results *all, const char *path) {
         if (!before) write_suite(out, all, all->at[i].row->suite);
     }
     html_end(out);
-    const bool good = !ferror(out);
-    return fclose(out) == 0 && good;
 }
 
 static bool any_memory(const bench_results *all) {
@@ -201,11 +197,9 @@ static void mark_table(FILE *out, const bench_table *t) {
     fputs("\n", out);
 }
 
-bool results_write_markdown(const bench_results *all, const char *path) {
+void results_write_markdown(FILE *out, const bench_results *all) {
     const char *names[BENCH_PEERS];
     const int n = peer_names(all, names);
-    FILE *out = fopen(path, "w");
-    if (!out) return false;
     for (int i = 0; i < all->n_roofs; i++) {
         const roof *c = &all->roofs[i];
         fprintf(out, "Ceilings, %d thread%s:", c->threads, plural(c->threads));
@@ -245,6 +239,4 @@ bool results_write_markdown(const bench_results *all, const char *path) {
         }
         fprintf(out, "|\n");
     }
-    const bool good = !ferror(out);
-    return fclose(out) == 0 && good;
 }

@@ -6,6 +6,8 @@
 #include "roof.h"
 #include "timing.h"
 
+#include <stdio.h>
+
 enum { BENCH_PEERS = 5 };
 
 typedef char bench_key[96]; /* "gemm/f32_64x64x64", "elementwise/add 64K" */
@@ -57,9 +59,8 @@ void results_print(const bench_result *r);
 /* Means by suite: shares of the ceilings, and ratios to peers. */
 void results_print_summary(const bench_results *all);
 void results_write_json(const bench_results *all);
-/* False: errno says why. */
-bool results_write_page(const bench_results *all, const char *path);
-bool results_write_markdown(const bench_results *all, const char *path);
+void results_write_page(FILE *out, const bench_results *all);
+void results_write_markdown(FILE *out, const bench_results *all);
 
 typedef enum results_kept { KEEP_BASE, KEEP_MEDIAN, KEEP_BASE_MEDIAN } results_kept;
 /* Reads what --json wrote, the text of `path`, for the rows that have the same name and threads: adds its samples to their base; or their median alone

@@ -174,8 +174,9 @@ static void tidy(wick_jit *j) {
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------------------------ */
 
-/* The shell's part: the compiler in the background, a rename when it is done, its words to the pipe. The shell itself ends at once, and so is waited for. */
-static const char script[] = "umask 077; T=$1 F=$2; shift 2; if command -v chrt >/dev/null; then set -- chrt -i 0 \"$@\"; fi; { nice -n 19 \"$@\" <&3 && mv -f -- \"$T\" \"$F\" || rm -f -- \"$T\"; } >&4 2>&4 &";
+/* The shell's part: the compiler in the background, CRC-32 and size (the end of every gzip) behind what it made, a rename when that is done, words to the pipe. The shell
+ * itself ends at once, and so is waited for. */
+static const char script[] = "umask 077; T=$1 F=$2; shift 2; if command -v chrt >/dev/null; then set -- chrt -i 0 \"$@\"; fi; { nice -n 19 \"$@\" <&3 && gzip -1 <\"$T\" | tail -c 8 >>\"$T\" && mv -f -- \"$T\" \"$F\" || rm -f -- \"$T\"; } >&4 2>&4 &";
 
 static bool spawn(const char *const *argv, int in, int out) {
     posix_spawn_file_actions_t actions;
@@ -251,7 +252,7 @@ static bool compile(wick_jit *j, entry *e, const char *name, const wick_text *so
     close(ends[0]);
     if (!spawned) settle(e, REFUSED, "no compiler could be started");
     if (spawned && !ended) settle(e, REFUSED, atomic_load(&j->stop) ? "the context ended first" : "the compiler took too long");
-    if (ended && faccessat(j->folder_fd, name, R_OK, 0) != 0) return settle(e, REFUSED, "%.60s failed: %.100s", j->compiler, said), false;
+    if (ended && faccessat(j->folder_fd, name, R_OK, 0) != 0) return settle(e, REFUSED, "%.60s failed: %.100s", j->compiler, *said ? said : "it said nothing"), false;
     return ended;
 }
 
@@ -270,6 +271,20 @@ static bool is_whole(int fd, off_t size) {
     return head.e_phnum > 0;
 }
 
+/* Whether its CRC is that of when it was made: machine code with another bit might do anything. */
+static bool is_as_made(int fd, off_t size) {
+    uint8_t part[4096];
+    uint32_t crc = 0, end[2]; /* little-endian, as are the CPUs that code is made for */
+    const off_t body = size - (off_t)sizeof end;
+    for (off_t at = 0; at < body;) {
+        const ssize_t n = pread(fd, part, (size_t)WICK_MIN(body - at, (off_t)sizeof part), at);
+        if (n <= 0) return false;
+        crc = wick_crc32(crc, part, (size_t)n);
+        at += n;
+    }
+    return body > 0 && pread(fd, end, sizeof end, body) == (ssize_t)sizeof end && end[0] == crc && end[1] == (uint32_t)body;
+}
+
 typedef enum found { NOTHING, FOUND, BAD } found;
 
 /* BAD: the entry has been told why. */
@@ -282,7 +297,7 @@ static found load(wick_jit *j, entry *e, const char *name, const char *says, wic
         if (fd >= 0) close(fd);
         return settle(e, REFUSED, "%s is not a file that this user alone may write: it is not loaded", name), BAD;
     }
-    const bool whole = s.st_size <= MOST_FILE && is_whole(fd, s.st_size);
+    const bool whole = s.st_size <= MOST_FILE && is_as_made(fd, s.st_size) && is_whole(fd, s.st_size);
     snprintf(path, sizeof path, "/proc/self/fd/%d/%s", j->folder_fd, name); /* in the very folder that was looked at; another name for each, by which dlopen knows them */
     e->handle = whole ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     const char *says_it = e->handle ? dlsym(e->handle, SAYS) : NULL;

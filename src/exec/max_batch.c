@@ -49,11 +49,11 @@ static wick_status find(const search *s, size_t bytes, int64_t most, wick_batch_
         if (at_low == SIZE_MAX) return wick_msg_set(&s->ctx->msg, WICK_ERR_NOMEM, "max_batch: the memory_budget can't be kept with one sample");
         return wick_msg_set(&s->ctx->msg, WICK_ERR_NOMEM, "max_batch: one sample takes %zu bytes, more than the %zu there are", at_low, bytes);
     }
-    while (!high) { /* each input alone has to fit: there is an end */
+    while (!high) { /* most + 1 is the end: where its inputs alone don't fit, or more than anybody asks for */
         const int64_t next = WICK_MIN(2 * low, most + 1);
         size_t at_next = SIZE_MAX;
         if (!s->beside || next <= s->beside->most) WICK_TRY(plan_bytes(s, next, &at_next));
-        if (at_next > bytes) high = next, at_high = at_next;
+        if (at_next > bytes || next > most) high = next, at_high = at_next > bytes ? at_next : SIZE_MAX;
         else low = next, at_low = at_next;
     }
     for (bool halve = false; high - low > 1; halve = !halve) { /* by the line, and in turn by halves, so that it ends soon whatever the curve */
@@ -93,7 +93,7 @@ wick_status wick_max_batch_beside(wick_context *ctx, wick_function fn, void *use
     s.now = wick_calloc(&ctx->alloc, size);
     if (!s.now) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "max_batch: out of memory");
     const int64_t most = (int64_t)WICK_MIN(bytes / each, (size_t)1 << 40);
-    const wick_status status = find(&s, bytes, beside ? WICK_MIN(most, beside->most) : most, fit);
+    const wick_status status = find(&s, WICK_MIN(bytes, SIZE_MAX - 1), beside ? WICK_MIN(most, beside->most) : most, fit);
     wick_release(&ctx->alloc, s.now, size);
     return status;
 }

@@ -24,7 +24,7 @@ test_json_and_against() {
     expect 1 "$wick" bench "gemm/f32_8*" --time 0.2 --against fast.json && has out "SLOWER"
     expect 1 "$wick" bench "gemm/f32_8*" --time 0.2 --against fast.json --json && valid_json out && has out '"verdict": "slower"'
     expect 0 "$wick" bench scans/cumsum $quick --against base.json && has out "new"
-    expect 3 "$wick" bench scans/cumsum $quick --against nowhere.json && has err nowhere.json
+    expect 3 "$wick" bench scans/cumsum $quick --against nowhere.json && has err nowhere.json && lacks out "ceilings of" # nothing was measured
     head -c 700 base.json >short.json && expect 3 "$wick" bench scans/cumsum $quick --against short.json && has err "byte 700"
     echo '{}' >empty.json && expect 3 "$wick" bench scans/cumsum $quick --against empty.json && has err "has no rows"
 }
@@ -32,7 +32,10 @@ test_page() {
     expect 0 "$wick" bench scans/cumsum $quick --markdown rows.md && has rows.md "| scans/cumsum 1K | 1 | "
     expect 1 "$wick" bench scans/cumsum $quick --markdown nowhere/rows.md && has err nowhere/rows.md
     expect 0 "$wick" bench "gemm/f32_8*" scans $quick --html page.html && has page.html "<svg" && has page.html "cumsum" && has page.html "Roofline" && has page.html "</html>"
-    expect 1 "$wick" bench "gemm/f32_8*" $quick --html nowhere/page.html && has err nowhere/page.html
+    expect 1 "$wick" bench "gemm/f32_8*" $quick --html nowhere/page.html && has err nowhere/page.html && lacks out "ceilings of"
+    # A page is replaced when the new one is whole.
+    mkdir kept && cp page.html kept/page.html && ln kept/page.html kept/old.html
+    expect 0 "$wick" bench "gemm/f32_8*" $quick --html kept/page.html && cmp -s page.html kept/old.html && ! cmp -s page.html kept/page.html || fail "the page was written in place"
 }
 # A row by itself, and what other processes tell of it.
 test_alone() {

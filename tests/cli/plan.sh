@@ -143,6 +143,8 @@ test_compile() {
         expect 0 "$wick" compile "${net[@]}" -o c6 --name lenet --isa avx2 --train --quiet
         cc -std=c11 -Wall -Wextra -Werror -pedantic -O2 -mavx2 -mfma -c c6/lenet.c -o lenet.o || fail "the variant with its training does not compile"
     fi
+    # Who is killed while the object is made leaves whole files, and nothing else.
+    expect 137 "$wick" compile "${net[@]}" -o k --name lenet --quiet --cc 'kill -9 $PPID #' && [ "$(ls k | tr '\n' ' ')" = "lenet.c lenet.h " ] && cmp k/lenet.c c/lenet.c || fail "$(ls k)"
     expect 0 "$wick" compile "${net[@]}" -o c --cc none-such && has err "--cc COMMAND" && lacks out "code "
     expect 2 "$wick" compile "${net[@]}" && has err "--out DIR"
     expect 2 "$wick" compile "${net[@]}" -o c --name "a b" && has err "no name"

@@ -13,6 +13,14 @@ test_measures_and_keeps() {
     tune --json --threads 1 && valid_json out
     [ "$(ls "$XDG_CACHE_HOME/wick" | wc -l)" = 1 ] || fail "more than a file: $(ls "$XDG_CACHE_HOME/wick")"
 }
+test_interrupted_leaves_what_was_there() {
+    rm -rf "$XDG_CACHE_HOME/wick"
+    "$wick" tune --quiet >/dev/null 2>&1 & # for half a minute
+    local pid=$!
+    sleep 2
+    kill "$pid" && wait "$pid"
+    [ -z "$(find "$XDG_CACHE_HOME/wick" -type f)" ] || fail "defaults stand for measurements: $(file)"
+}
 test_show_and_reset() {
     tune && sed -i 's/^stream_bytes .*/stream_bytes 1234567/' "$(file)"
     expect 0 "$wick" tune --show && has out "1234567 instead of 33554432" && has out "used            $(file)"

@@ -258,6 +258,12 @@ static void spoil(const char *how) {
     if (!strcmp(how, "mode")) CHECK(chmod(file_name, 0666) == 0);
     if (!strcmp(how, "cut")) CHECK(truncate(file_name, s.st_size / 2) == 0);
     if (!strcmp(how, "empty")) CHECK(truncate(file_name, 0) == 0);
+    if (!strcmp(how, "bit")) { /* any: here in the middle */
+        FILE *f = fopen(file_name, "r+b");
+        REQUIRE(f && fseek(f, s.st_size / 2, SEEK_SET) == 0);
+        const int byte = fgetc(f);
+        CHECK(fseek(f, s.st_size / 2, SEEK_SET) == 0 && fputc(byte ^ 16, f) == (byte ^ 16) && fclose(f) == 0);
+    }
     if (!strcmp(how, "link")) {
         char other[400];
         snprintf(other, sizeof other, "%s/other", folder);
@@ -267,7 +273,7 @@ static void spoil(const char *how) {
 TEST(a_poisoned_cache_is_refused) {
     NEEDS_CC;
     static const char *const ways[][2] = {{"mode", "is not a file that this user alone may write"}, {"link", "is not a file that this user alone may write"},
-                                          {"cut", "was not what it should be: it was removed"}, {"empty", "was not what it should be"}};
+                                          {"cut", "was not what it should be: it was removed"}, {"empty", "was not what it should be"}, {"bit", "was not what it should be"}};
     make_inputs();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         new_folder();

@@ -223,6 +223,12 @@ static size_t bytes_with(trained *t, int64_t batch) {
     return i.arena_bytes + i.scratch_bytes + i.input_bytes + i.output_bytes + i.state_bytes;
 }
 
+static wick_status twice(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    out[0] = wick_add(in[0], in[0]);
+    return WICK_OK;
+}
+
 TEST(the_largest_batch_fits_and_one_more_does_not) {
     trained t = {.ctx = context()};
     CHECK_OK(t.ctx, wick_model_new(t.ctx, &t.model));
@@ -242,6 +248,10 @@ TEST(the_largest_batch_fits_and_one_more_does_not) {
     CHECK_OK(t.ctx, wick_plan_max_batch(t.ctx, step, &t, 1, &open, 1, NULL, (size_t)4 << 20, &fit));
     CHECK_OK(t.ctx, wick_plan_max_batch(t.ctx, step, &t, 1, &open, 1, &(wick_compile_options){.memory_budget = (size_t)3 << 20}, (size_t)4 << 20, &more));
     CHECK_MSG(more.batch >= fit.batch, "%lld with a budget, %lld without", (long long)more.batch, (long long)fit.batch);
+    /* More memory than there is anywhere: the search has an end. */
+    CHECK_OK(t.ctx, wick_plan_max_batch(t.ctx, twice, NULL, 1, &(wick_spec){"x", WICK_F32, 1, {WICK_BATCH}}, 1, NULL, SIZE_MAX, &fit));
+    CHECK_INT(fit.batch, (int64_t)1 << 40);
+    CHECK_INT(fit.next_bytes, 0);
     CHECK_INT(wick_plan_max_batch(t.ctx, step, &t, 1, &open, 1, NULL, 1000, &fit), WICK_ERR_NOMEM);
     CHECK_STR_HAS(wick_context_error(t.ctx), "one sample takes");
     CHECK_INT(wick_plan_max_batch(t.ctx, step, &t, 1, &(wick_spec){"x", WICK_F32, 3, {2, LENGTH, WIDTH}}, 1, NULL, 1 << 20, &fit), WICK_ERR_INVALID);
