@@ -139,7 +139,7 @@ void wick_depthwise_prepare(wick_convolution *c) {
         if (scratch[side]) bytes += c->block * elem * product(side ? other_dims(c) : source_dims(c));
     if (bytes) rows = WICK_MIN(rows, (double)UNIT_BYTES / ((double)bytes / (double)count));
     if (!weight) rows = WICK_MIN(rows, WICK_MAX(0.999 + of_task / WICK_MAX(of_row, 1.0), (double)count * (double)(c->batch * c->blocks) / UNITS));
-    if (c->cut == 2 && c->in[1] > 1) rows = WICK_MAX(rows, STRIP);
+    if (c->cut == 2 && c->in[1] > 1) rows = (double)ceil_div(count, WICK_ALIGN_UP(ceil_div(count, STRIP), 2)); /* an even number of strips: two threads have as much to do */
     c->slabs = ceil_div(count, (int64_t)WICK_MAX(rows, 1.0));
     c->rows = ceil_div(count, c->slabs);
     c->slabs = ceil_div(count, c->rows);
