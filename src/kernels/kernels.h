@@ -131,6 +131,7 @@ typedef struct wick_gemm {
     bool lower;      /* C is square and symmetric, and what lies above its diagonal is not wanted: tiles that are all there are left out */
     uint8_t precision; /* wick_f32_precision: which ways to multiply f32 may be taken */
     bool keep;       /* B is packed once, for many products: stage 0 always packs it (f16, and bf16 without dot products: never) */
+    bool still;      /* B is the same in all of them: stage 0 packs it if it has to be packed at all, however few rows there are */
     /* 0, or the dtype of A and B: WICK_BF16 or WICK_F16. Then type is WICK_CF32, in which sums are made; C and bias are of result, that dtype or WICK_F32; and
      * C is not accumulated. With a bias and a narrow result, A B is rounded to it first: the same as two ops. */
     uint8_t narrow, result;
@@ -279,6 +280,7 @@ typedef struct wick_convolution {
     bool depthwise, winograd;
     bool few;   /* FORWARD: few channels to few outputs, from planes */
     bool whole; /* DATA with a stride: all phases at once */
+    bool runs;  /* depthwise: units make pixels that lie one after the other */
     bool past;  /* depthwise: results are written past the caches, since nothing of them would stay there */
     bool ahead; /* depthwise: what is read next is asked for, since it may come from memory */
     const struct wick_conv_kernel *code;

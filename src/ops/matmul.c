@@ -234,6 +234,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         g->bias = 1;
     }
     g->relu = ((const wick_matmul_attr *)node->attr)->relu;
+    g->still = !g->narrow && wick_lower_is_kept(l, node->in[1]);
     g->lower = !g->narrow && is_with_itself(g, &a, &b, &m);
     g->precision = (uint8_t)l->ctx->options.f32_precision;
     wick_gemm_prepare(g);

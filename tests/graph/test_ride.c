@@ -70,7 +70,7 @@ TEST(a_program_rides_where_that_is_predicted_to_be_faster) {
 enum { EPILOGUES = 17, MOST_OUT = 3 };
 typedef struct shape {
     const char *name;
-    int kind; /* 0: a product of [a, k] and [k, n]; 1: of batches; 2: a convolution of [batch, c, h, w]; 3: its channels each on its own */
+    int kind; /* 0: a product of [a, k] and [k, n]; 1: of batches; 2: a convolution of [batch, c, h, w]; 3: its channels each on its own; 4: so, of an image with its channels last */
     int64_t batch, m, k, n, side, kernel, stride;
     bool turned, f64;
 } shape;
@@ -106,8 +106,10 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     const use *u = user;
     const shape *s = u->s;
     (void)ctx;
+    wick_tensor *x = in[0];
+    if (s->kind == 4) x = wick_add(x, wick_conv(x, wick_full(ctx, WICK_F32, WICK_DIMS(s->k, s->k, 1, 1), 0.01), NULL, NULL));
     wick_tensor *y = s->kind < 2 ? wick_matmul(in[0], s->turned ? wick_transpose(u->w, 0, 1) : u->w)
-                                 : wick_conv(in[0], u->w, u->bias, &(wick_conv_options){.stride = {s->stride, s->stride}, .pad = {s->kernel / 2, s->kernel / 2}, .groups = s->kind == 3 ? s->k : 1});
+                                 : wick_conv(x, u->w, u->bias, &(wick_conv_options){.stride = {s->stride, s->stride}, .pad = {s->kernel / 2, s->kernel / 2}, .groups = s->kind >= 3 ? s->k : 1});
     wick_tensor *r = in[1];
     if (s->kind >= 2 && u->epilogue % 2) r = wick_conv(in[1], wick_full(ctx, s->f64 ? WICK_F64 : WICK_F32, WICK_DIMS(s->n, 1, 1, 1), 0.5), NULL, &(wick_conv_options){.groups = s->n}); /* in the plan's layout */
     if (wick_same_dims(&in[0]->value->type, &y->value->type) && u->epilogue % 3 == 1) r = in[0]; /* what the product reads too */
@@ -128,6 +130,7 @@ TEST(what_rides_has_the_bits_of_what_does_not_on_any_number_of_threads) {
         {"few columns", 0, 1, 900, 200, 5, 0, 0, 0, false, false},   {"batches", 1, 5, 40, 30, 40, 0, 0, 0, false, true},        {"k = 1", 0, 1, 40, 1, 100, 0, 0, 0, false, false},
         {"3 x 3", 2, 2, 0, 16, 32, 30, 3, 1, false, false},          {"1 x 1", 2, 3, 0, 40, 40, 14, 1, 1, false, false},        {"few channels", 2, 1, 0, 3, 8, 40, 7, 2, false, false},
         {"Winograd", 2, 1, 0, 64, 64, 28, 3, 1, false, false},       {"each on its own", 3, 2, 0, 24, 24, 23, 3, 1, false, false}, {"strided", 3, 1, 0, 40, 40, 15, 5, 2, false, true},
+        {"each on its own, past L2", 4, 1, 0, 64, 64, 49, 3, 1, false, false},
     };
     const wick_tuning wins = {.cost_step_ns = 1000000}; /* so that all ride that can */
     wick_context *contexts[2] = {context_with(&(wick_context_options){.threads = 1, .tuning = &wins}), context_with(&(wick_context_options){.threads = 3, .tuning = &wins})};
@@ -157,7 +160,7 @@ TEST(what_rides_has_the_bits_of_what_does_not_on_any_number_of_threads) {
                 for (int k = 0; k < MOST_OUT; k++) got[run][k] = calloc(room + 1, 1);
                 wick_context *ctx = contexts[run % 2];
                 wick_scope *scope = wick_scope_open(ctx);
-                const int64_t inner = s->kind == 3 ? 1 : s->k, per = s->kind < 2 ? s->k * s->n : s->n * inner * s->kernel * s->kernel;
+                const int64_t inner = s->kind >= 3 ? 1 : s->k, per = s->kind < 2 ? s->k * s->n : s->n * inner * s->kernel * s->kernel;
                 float *weights = calloc((size_t)(per + 2 * s->n), sizeof *weights);
                 for (int64_t j = 0; j < per + 2 * s->n; j++) weights[j] = (float)((j * 7919 + 13 * (int64_t)e) % 101 - 50) / 60;
                 use u = {.s = s, .epilogue = e};
@@ -193,8 +196,8 @@ TEST(what_rides_has_the_bits_of_what_does_not_on_any_number_of_threads) {
             free(data[1]);
             uses++;
         }
-    for (size_t i = 0; i < WICK_COUNTOF(shapes); i++) /* where planes of many channels are turned by blocks, what a task makes lies apart */
-        CHECK_MSG(shapes[i].f64 && shapes[i].kind == 3 ? !told[i] : told[i] > EPILOGUES / 2, "%s: %d of %d ride", shapes[i].name, told[i], EPILOGUES);
+    for (size_t i = 0; i < WICK_COUNTOF(shapes); i++) /* where planes of many channels are turned by blocks, what a task makes lies apart; of an image with its channels last what has a residual, which has not, goes alone */
+        CHECK_MSG(shapes[i].f64 && shapes[i].kind == 3 ? !told[i] : told[i] > (shapes[i].kind == 4 ? 5 : EPILOGUES / 2), "%s: %d of %d ride", shapes[i].name, told[i], EPILOGUES);
     test_count("products with what follows them, riding and not, to the bit", uses);
     test_count("of them riding", taken);
     for (int i = 0; i < 2; i++) wick_context_free(&contexts[i]);

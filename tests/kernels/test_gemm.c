@@ -121,6 +121,7 @@ static product product_make(wick_ctype type, int64_t m, int64_t n, int64_t k, in
                       .b_col = p.b.col,
                       .c_row = c_row,
                       .accumulate = test_rand() & 1,
+                      .still = test_rand() & 1,
                       .bias = (int8_t)test_rand_int(0, 2),
                       .relu = test_rand_int(0, 3) == 0};
     p.a_data = elements(type, p.a.count, -1, 1);

@@ -322,6 +322,12 @@ static void share_units(wick_convolution *c, double work) {
     c->units *= c->splits;
 }
 
+/* No fewer tasks than make 16 threads busy, where there are units for it. */
+static void cut_tasks(wick_convolution *c) {
+    c->per_task = WICK_MIN(c->per_task, WICK_MAX(1, c->units / WICK_GEMM_MAX_TASKS));
+    c->tasks[1] = ceil_div(c->units, c->per_task);
+}
+
 void wick_conv_prepare(wick_convolution *c) {
     c->code = &conv_tiers[wick_tier_current()]->type[c->type == WICK_CF64];
     c->gemm = wick_gemm_kernel_of(c->type);
@@ -330,7 +336,7 @@ void wick_conv_prepare(wick_convolution *c) {
     c->cut = c->slabs = c->units = c->per_task = c->chunks = c->splits = 1;
     c->depthwise = !depthwise_refused(c);
     c->blocks = 1;
-    c->winograd = c->whole = c->few = false;
+    c->winograd = c->whole = c->few = c->runs = false;
     const bool data = c->what == WICK_CONV_DATA;
     bool shared = false;
     for (int d = 0; d < 3; d++)
@@ -389,9 +395,7 @@ void wick_conv_prepare(wick_convolution *c) {
     else
         lay_out_scratch(c);
     if (!c->depthwise && shared) share_units(c, work * (double)c->groups * (double)c->batch);
-    /* No fewer tasks than make 16 threads busy, where there are units for it. */
-    c->per_task = WICK_MIN(c->per_task, WICK_MAX(1, c->units / WICK_GEMM_MAX_TASKS));
-    c->tasks[1] = ceil_div(c->units, c->per_task);
+    cut_tasks(c);
 }
 
 bool wick_conv_takes_planes(const wick_convolution *c, int which) {
@@ -420,7 +424,11 @@ bool wick_conv_makes_pixels(const wick_convolution *c) {
 void wick_conv_make_pixels(wick_convolution *c) {
     c->units /= c->splits;
     c->splits = 1;
-    c->tasks[1] = ceil_div(c->units, c->per_task);
+    if (c->depthwise && !c->runs) {
+        c->runs = true;
+        wick_depthwise_prepare(c);
+    }
+    cut_tasks(c);
 }
 
 void wick_conv_unit_pixels(const wick_convolution *c, int64_t unit, int64_t *first, int64_t *count) {

@@ -111,7 +111,7 @@ int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out) {
 /* Whether units are strips of columns: of images that L2 doesn't keep, a strip's rows are read once, and stay in L1 from line to line. From memory whole rows are faster. */
 static bool strips_of_columns(const wick_convolution *c) {
     wick_conv_axis x[3];
-    if (c->what == WICK_CONV_WEIGHT || phases_of(c) > 1 || c->planes[0] || c->planes[1] || bytes_of(c) <= NEAR_BYTES || from_memory(c, 2)) return false;
+    if (c->runs || c->what == WICK_CONV_WEIGHT || phases_of(c) > 1 || c->planes[0] || c->planes[1] || bytes_of(c) <= NEAR_BYTES || from_memory(c, 2)) return false;
     axes_of(c, 0, x);
     return !three_refused(c, x);
 }

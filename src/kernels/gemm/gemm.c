@@ -220,8 +220,8 @@ void wick_gemm_prepare(wick_gemm *g) {
     } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool turned_b = v.b_col != 1, far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
-        const bool share = down > 1 && !(g->how & GEMM_SWAP);
-        if (share && (turned_b || far_rows || (large && b_row % WICK_GEMM_LINE != 0))) /* in place, vectors of rows that aren't whole lines lie in two */
+        const bool share = down > 1 && !(g->how & GEMM_SWAP), once = g->still && !(g->how & GEMM_SWAP);
+        if (((share || once) && (turned_b || far_rows)) || (share && large && b_row % WICK_GEMM_LINE != 0)) /* in place, vectors of rows that aren't whole lines lie in two */
             g->how |= GEMM_SHARE_B, panel = false;
         else if (turned_b || far_rows)
             g->how |= GEMM_PACK_B, panel = true;
@@ -253,7 +253,7 @@ void wick_gemm_pack_in_tasks(wick_gemm *g) {
 
 void wick_gemm_keep_packing(wick_gemm *g) {
     g->m = g->a_row = g->a_col = g->c_row = g->mc = g->nc = g->tasks = 0;
-    g->accumulate = g->lower = g->relu = false;
+    g->accumulate = g->lower = g->relu = g->still = false;
     g->bias = 0;
     g->scratch = 0;
     if (g->narrow && !g->amx) wick_narrow_keep_packing(g);
@@ -360,7 +360,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
             const bool ask_rows = t.b_row == v->b_row && v->b_col == 1 && !(g->how & GEMM_SHARE_B) && tiles >= 4 && col + nr < c1;
             const char *next = NULL;
             int64_t next_bytes = 0;
-            if (g->how & GEMM_SHARE_B) {
+            if (g->how & GEMM_SHARE_B && k) {
                 if (col + nr < c1) next = t.b, next += v->k * nr * elem, next_bytes = k * nr * elem;
                 else if (!last) next = packed + (c0 * v->k + (k0 + k) * nr) * elem, next_bytes = WICK_MIN(g->kc, v->k - k0 - k) * nr * elem;
             }
