@@ -292,7 +292,7 @@ void wick_conv_prepare(wick_convolution *c);
 /* a, b: the two given ones, x before w, y before w, x before y. dst: the third. */
 void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                    void *dst, void *shared, void *scratch);
-/* Of a prepared one: whether each task of stage 1 can make whole pixels, of all channels, that lie one after the other. After wick_conv_make_pixels, which may leave fewer tasks, unit u
+/* Of a prepared one: whether each task of stage 1 can make whole pixels, of all channels, that lie one after the other. After wick_conv_make_pixels, which may cut it into other tasks, unit u
  * of a task (those from task * per_task on, per_task of them, below units) makes pixels [*first, *first + *count) of all images. */
 bool wick_conv_makes_pixels(const wick_convolution *c);
 void wick_conv_make_pixels(wick_convolution *c);
