@@ -220,10 +220,10 @@ void wick_gemm_prepare(wick_gemm *g) {
     } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool turned_b = v.b_col != 1, far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
-        const bool share = down > 1 && !(g->how & GEMM_SWAP), once = g->still && !(g->how & GEMM_SWAP);
-        if (((share || once) && (turned_b || far_rows)) || (share && large && b_row % WICK_GEMM_LINE != 0)) /* in place, vectors of rows that aren't whole lines lie in two */
+        const bool packs = turned_b || far_rows, share = packs ? g->still || down > 1 : down > 1 && large && b_row % WICK_GEMM_LINE != 0; /* in place, vectors of rows that aren't whole lines lie in two */
+        if (share && !(g->how & GEMM_SWAP))
             g->how |= GEMM_SHARE_B, panel = false;
-        else if (turned_b || far_rows)
+        else if (packs)
             g->how |= GEMM_PACK_B, panel = true;
     }
     if (g->how & GEMM_SHARE_B) {
