@@ -41,6 +41,13 @@ metadata() { head -c "$(($(od -An -t u8 -N 8 "$1") + 8))" "$1" | tail -c +9 | se
 same_tensors() {
     cmp <(tensors "$1") <(tensors "$2") >cmp.out 2>&1 || fail "the tensors of $1 and $2 differ: $(cat cmp.out)"
 }
+# case_folder NAME: sets `dir` to a folder of WICK_CASES; false, and says so, where there is none.
+case_folder() {
+    dir=${WICK_CASES:-}/$1
+    [ -n "${WICK_CASES:-}" ] && [ -d "$dir" ] && return 0
+    echo "  skipped $1: WICK_CASES names no folder with it"
+    return 1
+}
 make_data() { # FOLDER TRAIN TEST [SIDE [CHANNELS]]
     mkdir -p "$1" && "$write" "$@"
 }
