@@ -24,7 +24,7 @@
 #define O_PATH O_RDONLY
 #endif
 
-enum { BUFFER = 65536, NAME_TRIES = 64, SUFFIX_MAX = 48 };
+enum { BUFFER = 65536, NAME_TRIES = 64 };
 
 struct wick_writer {
     size_t size;      /* of this block */
@@ -52,7 +52,7 @@ static void writer_free(wick_writer *w) {
 
 static wick_writer *writer_new(const char *path) {
     size_t len = strlen(path), size;
-    if (wick_mul_overflows(len, 2, &size) || wick_add_overflows(size, sizeof(wick_writer) + 1 + SUFFIX_MAX, &size))
+    if (wick_mul_overflows(len, 2, &size) || wick_add_overflows(size, sizeof(wick_writer) + 1 + WICK_TEMP_SUFFIX, &size))
         return NULL;
     wick_writer *w = wick_alloc(NULL, size);
     if (!w) return NULL;
@@ -94,17 +94,26 @@ static const char *refusal(const wick_writer *w) {
     return S_ISDIR(st.st_mode) ? strerror(EISDIR) : "not a regular file";
 }
 
-static int create_temp(wick_writer *w) {
+void wick_temp_name(char *to, const char *name) {
     static _Atomic unsigned serial;
-    for (int i = 0; i < NAME_TRIES; i++) {
-        unsigned n = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed);
-        sprintf(w->temp, "%s.tmp-%ld-%u", w->name, (long)getpid(), n); /* at most SUFFIX_MAX longer than name */
-        do w->file = openat(w->folder, w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-        while (w->file < 0 && errno == EINTR);
-        if (w->file >= 0) return 0;
-        if (errno != EEXIST) return errno; /* else: left behind by a process of the same number */
+    const unsigned n = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed);
+    sprintf(to, "%s.tmp-%ld-%u", name, (long)getpid(), n); /* at most WICK_TEMP_SUFFIX longer than name */
+}
+
+int wick_temp_create(int folder, const char *name, char *temp) {
+    int fd = -1;
+    for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
+        wick_temp_name(temp, name);
+        do fd = openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        while (fd < 0 && errno == EINTR);
+        if (fd < 0 && errno != EEXIST) break; /* EEXIST: left behind by a process of the same number */
     }
-    return EEXIST;
+    return fd;
+}
+
+static int create_temp(wick_writer *w) {
+    w->file = wick_temp_create(w->folder, w->name, w->temp);
+    return w->file < 0 ? errno : 0;
 }
 
 wick_status wick_writer_open(wick_writer **out, const char *path, wick_msg *msg) {

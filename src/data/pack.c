@@ -374,8 +374,14 @@ static wick_status open_target(target *t, const job *j, wick_msg *msg) {
     if (lstat(t->path, &st) == 0) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: is there already", t->path);
     if (t->is_tar && wick_files_array(j->f)) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: arrays become IDX files in a folder, not an archive", t->path);
     if (t->is_tar) return wick_writer_open(&t->tar, t->path, msg);
-    snprintf(t->temp, sizeof t->temp, "%.*s.tmp-%ld", (int)(n - (t->path[n - 1] == '/')), t->path, (long)getpid());
-    if (mkdir(t->temp, 0777) != 0) return t->temp[0] = 0, wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be made: %s", t->path, strerror(errno));
+    char base[4001];
+    snprintf(base, sizeof base, "%.*s", (int)(n - (t->path[n - 1] == '/')), t->path);
+    int error = EEXIST;
+    for (int i = 0; i < 64 && error == EEXIST; i++) { /* of a process of the same number */
+        wick_temp_name(t->temp, base);
+        error = mkdir(t->temp, 0777) == 0 ? 0 : errno;
+    }
+    if (error) return t->temp[0] = 0, wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be made: %s", t->path, strerror(error));
     t->folder = open(t->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (t->folder < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be opened: %s", t->path, strerror(errno));
     return wick_files_array(j->f) ? begin_arrays(t, j, msg) : WICK_OK;

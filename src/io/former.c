@@ -2,12 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SUFFIX_MAX = 56 };
+enum { SUFFIX_MAX = WICK_TEMP_SUFFIX + 8 };
 
 static wick_status former_error(wick_msg *msg, const char *path, int error) {
     return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot keep the former file: %s", path, strerror(error));
@@ -19,7 +18,6 @@ static void former_free(wick_former *f) {
 }
 
 wick_status wick_former_hold(wick_former *f, const char *path, const wick_allocator *alloc, wick_msg *msg) {
-    static _Atomic unsigned serial;
     *f = (wick_former){.alloc = alloc};
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return WICK_OK; /* what is wrong with it the writer will say */
@@ -32,12 +30,9 @@ wick_status wick_former_hold(wick_former *f, const char *path, const wick_alloca
     f->held = f->prev + len + SUFFIX_MAX;
     memcpy(f->path, path, len + 1);
     sprintf(f->prev, "%s.prev", path);
-    const unsigned n = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed);
-    sprintf(f->held, "%s.prev.tmp-%ld-%u", path, (long)getpid(), n);
-
+    wick_temp_name(f->held, f->prev);
     if (link(path, f->held) == 0) return WICK_OK;
-    if (errno == EEXIST && unlink(f->held) == 0 && link(path, f->held) == 0)
-        return WICK_OK; /* of a process of the same number */
+    if (errno == EEXIST && unlink(f->held) == 0 && link(path, f->held) == 0) return WICK_OK; /* of a process of the same number */
     int error = errno;
     if (error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK) {
         f->moved = rename(path, f->prev) == 0;
