@@ -1,7 +1,9 @@
 #include "classifier.h"
 
 #include "kinds.h"
+#include "numbers.h"
 #include "paths.h"
+#include "ports.h"
 #include "source.h"
 #include "talk.h"
 
@@ -147,6 +149,59 @@ static int open_onnx(classifier *c, const char *path, const wick_onnx_limits *li
     return CLI_OK;
 }
 
+/* ---- an input of integers ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Whether the file's input holds integers; *least and *most: from where to where. */
+static bool takes_integers(const classifier *c, int64_t *least, uint64_t *most) {
+    wick_dtype dtype;
+    return c->onnx && wick_onnx_elem_dtype(wick_onnx_input(c->onnx, 0).elem, &dtype) && number_range(dtype, least, most);
+}
+
+/* Integers get the pixels as they are: of 0 to 1, which floats get, they would hold almost nothing. */
+static void take_bytes(classifier *c) {
+    int64_t least;
+    uint64_t most;
+    if (takes_integers(c, &least, &most)) c->mean = 0, c->deviation = 1.0 / 255;
+}
+
+/* Whether an integer input can have the pixels as mean and deviation make them: every step between them is a whole number, and so is the lowest. */
+static bool makes_integers(const classifier *c) {
+    const double step = 1 / (255 * c->deviation), low = -c->mean / c->deviation;
+    return c->deviation > 0 && step > 0.5 && fabs(step - round(step)) < 1e-9 * step && fabs(low - round(low)) < 1e-6;
+}
+
+/* No range that an integer input can't hold. text: as the user wrote it, or "" */
+static int check_range(const classifier *c, const char *text, const char *whose, int blame) {
+    int64_t least;
+    uint64_t most;
+    char type[256];
+    if (c->floats || !takes_integers(c, &least, &most) || (strcmp(text, "auto") != 0 && makes_integers(c))) return CLI_OK;
+    const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
+    port_type(&port, type, sizeof type);
+    if (!*text) return talk_fail(blame, "%sits pixels are scaled to fractions, and the input %s is %s, which can't hold them: train again", whose, port.name, type);
+    return talk_fail(blame, "%s--input-range %s: the input %s is %s, and can't hold the fractions that this makes of pixels: %s", whose, text, port.name, type,
+                     least < 0 && most < 255 ? "-128,127 makes whole numbers" : "0,255 leaves them as bytes");
+}
+
+int classifier_check_samples(const classifier *c, const float *x, int64_t n) {
+    int64_t least;
+    uint64_t most;
+    char type[256];
+    if (!takes_integers(c, &least, &most)) return CLI_OK;
+    const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
+    const double low = fmax((double)least, -0x1p24), high = fmin((double)most, 0x1p24); /* beyond which f32 doesn't tell integers apart */
+    if (!c->floats && -c->mean / c->deviation >= low - 0.5 && (1 - c->mean) / c->deviation <= high + 0.5) return CLI_OK;
+    for (int64_t i = 0; i < n * c->pixels; i++) {
+        const double v = c->floats ? (double)x[i] : round((double)x[i]);
+        if (v >= low && v <= high && v == trunc(v)) continue;
+        port_type(&port, type, sizeof type);
+        if (c->floats) return talk_fail(CLI_BAD_FILE, "the samples have %.9g, and the input %s of the network, %s, can't hold that", v, port.name, type);
+        return talk_fail(CLI_USAGE, "a pixel is %.9g, and the input %s of the network, %s, can't hold that: --input-range %lld,%llu scales them", v, port.name, type, (long long)least,
+                         least < 0 ? (unsigned long long)(255 + least) : (unsigned long long)most);
+    }
+    return CLI_OK;
+}
+
 /* Its input for a batch of n, as the file has it: [n, H, W, C] where c->last. */
 static wick_spec onnx_spec(const classifier *c, int64_t n) {
     wick_spec spec = {.name = "images", .rank = c->rank + 1, .dims = {n}};
@@ -247,6 +302,7 @@ int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *da
     if (code == CLI_OK) code = onnx_dims(c, path, blame);
     if (code != CLI_OK) return code;
     c->mean = 0, c->deviation = 1;
+    take_bytes(c);
     const int64_t width = onnx_width(c, path, blame);
     if (!width) return blame;
     const bool fresh = head || width != c->classes;
@@ -262,7 +318,9 @@ int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *da
 
 int classifier_open_onnx(classifier *c, wick_context *ctx, const char *path, const wick_onnx_limits *limits) {
     *c = (classifier){.ctx = ctx, .deviation = 1, .data = strdup("")};
-    return c->data ? open_onnx(c, path, limits, CLI_BAD_FILE) : out_of_memory();
+    const int code = c->data ? open_onnx(c, path, limits, CLI_BAD_FILE) : out_of_memory();
+    if (code == CLI_OK) take_bytes(c);
+    return code;
 }
 
 /* Nobody says what its classes are called. */
@@ -296,6 +354,9 @@ static int build_onnx(classifier *c, const char *checkpoint) {
     int code = open_onnx(c, path, NULL, CLI_BAD_FILE);
     if (code == CLI_OK) code = onnx_dims(c, path, CLI_BAD_FILE);
     if (code == CLI_OK) code = adapt_onnx(c, path, c->classes, head, CLI_BAD_FILE);
+    char whose[4200];
+    snprintf(whose, sizeof whose, "%.4096s: ", checkpoint);
+    if (code == CLI_OK) code = check_range(c, "", whose, CLI_BAD_FILE);
     free(path);
     return code;
 }
@@ -348,7 +409,8 @@ wick_status classifier_prepare(classifier *c, int64_t n) {
 
 int classifier_set_range(classifier *c, const char *text, const char *whose, int blame) {
     char *end;
-    if (!*text || strcmp(text, "auto") == 0) return CLI_OK;
+    if (!*text) return CLI_OK;
+    if (strcmp(text, "auto") == 0) return check_range(c, text, whose, blame);
     const double low = strtod(text, &end);
     const char *second = *end == ',' ? end + 1 : end;
     const double high = strtod(second, &end);
@@ -356,7 +418,7 @@ int classifier_set_range(classifier *c, const char *text, const char *whose, int
         return talk_fail(blame, "%s--input-range '%s' is not auto, nor two numbers like 0,255", whose, text);
     c->deviation = 1 / (high - low);
     c->mean = -low / (high - low);
-    return CLI_OK;
+    return check_range(c, text, whose, blame);
 }
 
 void classifier_free(classifier *c) {
@@ -565,6 +627,10 @@ wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
             x = wick_interpolate(x, 2, NULL, c->net + 1, &smooth);
             if (c->net[0] != c->dims[0]) x = wick_expand(x, 4, (const int64_t[]){wick_tensor_dim(x, 0), c->net[0], c->net[1], c->net[2]});
         }
+        const wick_dtype takes = onnx_spec(c, 1).dtype;
+        int64_t least;
+        uint64_t most;
+        if (takes_integers(c, &least, &most)) x = wick_cast(wick_round(x), takes);
         wick_tensor *y = wick_onnx_forward(c->onnx, c->last ? wick_permute(x, 4, (const int[]){0, 2, 3, 1}) : x);
         const int64_t n = wick_tensor_dim(x, 0);
         const bool flat = wick_tensor_error(y, NULL) != WICK_OK || wick_tensor_rank(y) == 2 || wick_tensor_count(y) != n * c->classes;

@@ -39,8 +39,10 @@ int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *da
 /* Such a file by itself, to be trained: `classes` of them, or (0) as many as it has outputs. Between the two calls c->rank, dims and pixels may be set to what images are, where the file leaves it open. */
 int classifier_open_onnx(classifier *c, wick_context *ctx, const char *path, const wick_onnx_limits *limits);
 int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool head);
-/* What --input-range says, instead of what the data or the checkpoint say. "" and "auto" change nothing. */
+/* What --input-range says, instead of what the data or the checkpoint say. "" and "auto" change nothing. An input of integers has pixels as bytes, and no range that makes fractions. */
 int classifier_set_range(classifier *c, const char *text, const char *whose, int blame);
+/* Whether n samples, as the network gets them, are such that its input can hold them, where that is of integers. Exit codes; what went wrong has been said. */
+int classifier_check_samples(const classifier *c, const float *x, int64_t n);
 /* Puts the ONNX file that it was made of, and the files beside it, into the folder, as classifier_build looks for them. */
 int classifier_keep_onnx(const classifier *c, const char *path, const char *folder);
 /* Before classifier_logits is recorded in a plan for a batch of n. A status of the context. */

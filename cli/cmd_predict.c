@@ -102,6 +102,8 @@ static int look(viewer *v, const subject *s) {
     const classifier *c = v->c;
     double deviation = c->deviation > 0 ? c->deviation : 1;
     for (int64_t i = 0; i < c->pixels; i++) v->x[i] = (float)((s->pixels[i] / 255.0 - c->mean) / deviation);
+    const int fits = classifier_check_samples(c, v->x, 1);
+    if (fits != CLI_OK) return fits;
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
         return talk_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
     int64_t best = 0;

@@ -62,6 +62,8 @@ int evaluator_run(evaluator *e, evaluation *result) {
         if (loaded != WICK_OK) return talk_fail(talk_code(loaded, CLI_BAD_FILE), "%s", talk_why(e->c->ctx, loaded));
         const int64_t n = b.count;
         if (!n) break;
+        const int fits = classifier_check_samples(e->c, b.fields[0], n);
+        if (fits != CLI_OK) return fits;
         e->y = b.fields[1];
         step *s = n == e->batch ? &e->full : &e->rest;
         float batch_loss;

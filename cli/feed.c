@@ -1,6 +1,7 @@
 #include "feed.h"
 
 #include "kinds.h"
+#include "numbers.h"
 #include "options.h"
 #include "paths.h"
 #include "ports.h"
@@ -43,24 +44,9 @@ static wick_status random_value(const cli_options *o, wick_context *ctx, const w
     return WICK_OK;
 }
 
-/* "0.5" or "1/255" */
-bool feed_number(const char **text, double *value) {
-    char *end;
-    *value = strtod(*text, &end);
-    if (end == *text) return false;
-    if (*end == '/') {
-        const char *below = end + 1;
-        const double by = strtod(below, &end);
-        if (end == below || by == 0) return false;
-        *value /= by;
-    }
-    *text = end;
-    return true;
-}
-
 static bool is_number(const char *what) {
     double number;
-    return feed_number(&what, &number) && !*what;
+    return number_read(&what, &number) && !*what;
 }
 
 /* ---- any of them ---------------------------------------------------------------------------------------------------------------------------------- */
@@ -68,17 +54,16 @@ static bool is_number(const char *what) {
 /* stacked: the tensor has the steps of a sequence along one more axis. */
 static wick_status read_any(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, wick_onnx_value *out, bool *stacked) {
     char why[4096];
-    const char *rest = what;
-    double number;
     wick_status status = WICK_OK;
     *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR};
     *stacked = false;
     if (is_random(what)) {
         status = random_value(o, ctx, p, what[6] ? what + 7 : NULL, &out->tensor);
-    } else if (feed_number(&rest, &number) && !*rest) {
+    } else if (is_number(what)) {
         int64_t dims[WICK_MAX_DIMS] = {0};
         for (int d = 0; d < p->rank; d++) dims[d] = port_extent(o, p, d, 1);
-        out->tensor = wick_full(ctx, feed_dtype(p), p->rank > 0 ? p->rank : 0, dims, number);
+        snprintf(why, sizeof why, "%s=%s", p->name, what);
+        status = number_fill(ctx, p, why, what, p->rank > 0 ? p->rank : 0, dims, &out->tensor);
     } else {
         const file_kind *kind = kind_of(what);
         if (!kind) return wick_context_fail(ctx, WICK_ERR_IO, "%s: cannot be read: %s; an input is a file, a number, random or random:DIMS", what, strerror(errno));
@@ -117,8 +102,11 @@ static wick_status fit(const cli_options *o, wick_context *ctx, const wick_onnx_
                                  spec_text(wick_tensor_dtype(v->tensor), rank, dims, given, sizeof given), p->name, port_type(p, declared, sizeof declared), against);
     }
     if (!wick_onnx_elem_dtype(p->elem, &dtype) || dtype == wick_tensor_dtype(v->tensor)) return WICK_OK;
-    talk("%s holds %s: converted to %s for the input %s", what, wick_dtype_name(wick_tensor_dtype(v->tensor)), wick_dtype_name(dtype), p->name);
-    v->tensor = wick_cast(v->tensor, dtype);
+    const char *was = wick_dtype_name(wick_tensor_dtype(v->tensor));
+    bool rounded;
+    const wick_status status = number_convert(ctx, p, what, &v->tensor, &rounded);
+    if (status != WICK_OK) return status;
+    talk("%s holds %s: converted to %s for the input %s%s", what, was, wick_dtype_name(dtype), p->name, rounded ? ", which rounds some of them" : "");
     return wick_eval(ctx, 1, &v->tensor, NULL);
 }
 

@@ -32,10 +32,9 @@ void feed_free(feed *f);
 
 /* A picture or a recording as --transform makes it, without chance. */
 wick_status feed_transformed(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path, bool recording, wick_tensor **out);
-/* Its parts. A picture (feed_picture.c), a recording (feed_audio.c; stacked: in steps, along one more axis), and "0.5" or "1/255" at *text, which moves on. */
+/* Its parts. A picture (feed_picture.c), and a recording (feed_audio.c; stacked: in steps, along one more axis). */
 wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path, wick_tensor **out);
 wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path, wick_tensor **out, bool *stacked);
-bool feed_number(const char **text, double *value);
 wick_dtype feed_dtype(const wick_onnx_port *p); /* of its elements as tensors; f32 where they are none */
 bool feed_is_float(wick_dtype dtype);
 

@@ -1,5 +1,6 @@
 /* feed_audio.c: a recording as an input: at the rate, and in the steps, that a model takes. */
 #include "feed.h"
+#include "numbers.h"
 #include "ports.h"
 #include "talk.h"
 
@@ -46,7 +47,7 @@ wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_o
                                  path, p->name, port_type(p, type, sizeof type));
     const char *text = o->scale;
     double scale;
-    if (!feed_number(&text, &scale) || *text) return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 32767 is one", o->scale);
+    if (!number_read(&text, &scale) || *text) return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 32767 is one", o->scale);
     const wick_dtype dtype = feed_dtype(p);
     if (scale == 1 && !feed_is_float(dtype))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: samples are numbers of -1 to 1, and the input %s is %s: --scale 32767 makes integers of them", path, p->name,
@@ -77,6 +78,7 @@ wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_o
     }
     if (scale != 1) x = wick_mul(x, wick_constant(ctx, WICK_F32, scale));
     if (!feed_is_float(dtype)) x = wick_round(x);
-    *out = wick_cast(wick_reshape(x, rank + *stacked, dims), dtype);
-    return WICK_OK;
+    *out = wick_reshape(x, rank + *stacked, dims);
+    bool rounded;
+    return number_convert(ctx, p, path, out, &rounded);
 }

@@ -1,5 +1,6 @@
 /* feed_picture.c: a picture as an input: resized, in the input's layout, and normalised as --scale, --mean and --std say. */
 #include "feed.h"
+#include "numbers.h"
 #include "ports.h"
 #include "talk.h"
 
@@ -11,7 +12,7 @@
 /* Up to 3 numbers between commas, how many; 0: it is no such list. */
 static int read_numbers(const char *text, double value[3]) {
     int n = 0;
-    while (n < 3 && feed_number(&text, &value[n])) {
+    while (n < 3 && number_read(&text, &value[n])) {
         n++;
         if (!*text) return n;
         if (*text++ != ',') return 0;
@@ -63,7 +64,7 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
     wick_tensor *mean, *deviation;
     double scale;
     const char *scale_text = o->scale;
-    if (!feed_number(&scale_text, &scale) || *scale_text) return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 1/255 is one", o->scale);
+    if (!number_read(&scale_text, &scale) || *scale_text) return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 1/255 is one", o->scale);
     wick_status status = per_channel(ctx, "mean", o->mean, channels, &mean);
     if (status == WICK_OK) status = per_channel(ctx, "std", o->std, channels, &deviation);
     if (status != WICK_OK) return status;
@@ -91,11 +92,15 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
     wick_tensor *x = wick_from(ctx, WICK_U8, 4, (int64_t[]){1, channels, size[0], size[1]}, wick_image_pixels(image, 0));
     wick_image_free(&image);
     if (o->bgr) x = wick_flip(x, 1, (int[]){1});
-    if (scale != 1 || strcmp(o->mean, "0") != 0 || strcmp(o->std, "1") != 0)
+    const bool scaled = scale != 1 || strcmp(o->mean, "0") != 0 || strcmp(o->std, "1") != 0;
+    if (scaled)
         x = wick_div(wick_sub(wick_mul(wick_cast(x, WICK_F32), wick_constant(ctx, WICK_F32, scale)), mean), deviation);
     if (known && at.c == p->rank - 1) x = wick_permute(x, 4, (int[]){0, 2, 3, 1});
     if (p->rank == 3) x = wick_squeeze(x, 0);
     if (p->rank == 2) x = wick_reshape(x, 2, size);
-    *out = wick_cast(x, feed_dtype(p));
-    return WICK_OK;
+    *out = x;
+    char what[1024];
+    bool rounded;
+    snprintf(what, sizeof what, "%.900s%s", path, scaled ? ", as --scale, --mean and --std make it" : feed_dtype(p) == WICK_I8 ? " (--mean 128 makes bytes -128 to 127)" : "");
+    return number_convert(ctx, p, what, out, &rounded);
 }

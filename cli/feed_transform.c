@@ -1,5 +1,6 @@
 /* feed_transform.c: a picture or a recording as an input, as --transform makes it: what the samples went through when the network was tested. */
 #include "feed.h"
+#include "numbers.h"
 #include "options.h"
 #include "ports.h"
 #include "talk.h"
@@ -27,7 +28,11 @@ static wick_status apply(const cli_options *o, wick_context *ctx, const wick_onn
     void *scratch = aligned_alloc(64, room / 64 * 64 + 64);
     if (!values || !scratch) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "--transform: out of memory");
     else if ((status = wick_transform_run(t, 0, 0, 0, samples, spec->dims[0], values, scratch, &fault)) != WICK_OK) (void)wick_context_fail(ctx, status, "--transform: %s", fault.text);
-    else *out = wick_cast(wick_from(ctx, WICK_F32, more + made.rank, dims, values), feed_dtype(p));
+    else {
+        bool rounded;
+        *out = wick_from(ctx, WICK_F32, more + made.rank, dims, values);
+        status = number_convert(ctx, p, spec->name, out, &rounded);
+    }
     free(values);
     free(scratch);
     wick_transform_free(&t);

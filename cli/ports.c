@@ -1,5 +1,6 @@
 #include "ports.h"
 
+#include "numbers.h"
 #include "options.h"
 #include "talk.h"
 
@@ -224,9 +225,9 @@ int ports_fix_inputs(const cli_options *o, wick_onnx *onnx) {
     wick_context *ctx = wick_model_context(wick_onnx_model(onnx));
     for (int k = 0; k < o->inputs.n; k++) {
         const char *item = o->inputs.items[k], *equals = strrchr(item, '=');
-        char *end;
-        const double value = equals ? strtod(equals + 1, &end) : 0;
-        if (!equals || equals == item || end == equals + 1 || *end) return talk_fail(CLI_USAGE, "--input needs NAME=NUMBER here, not '%s': the input becomes that constant", item);
+        const char *rest = equals ? equals + 1 : "";
+        double value;
+        if (!equals || equals == item || !number_read(&rest, &value) || *rest) return talk_fail(CLI_USAGE, "--input needs NAME=NUMBER here, not '%s': the input becomes that constant", item);
         const size_t name = (size_t)(equals - item);
         const int n = wick_onnx_inputs(onnx);
         int i = 0;
@@ -235,8 +236,10 @@ int ports_fix_inputs(const cli_options *o, wick_onnx *onnx) {
         const wick_onnx_port p = wick_onnx_input(onnx, i);
         wick_spec spec = wick_onnx_input_spec(onnx, i);
         for (int d = 0; d < spec.rank; d++) spec.dims[d] = port_extent(o, &p, d, 1);
-        if (spec.rank < 0 || wick_onnx_fix_input(onnx, i, wick_cast(wick_full(ctx, WICK_F64, spec.rank, spec.dims, value), spec.dtype)) != WICK_OK)
-            return talk_fail(CLI_BAD_FILE, "--input %s: %s", item, spec.rank < 0 ? "it is no tensor of known dims" : wick_context_error(ctx));
+        if (spec.rank < 0) return talk_fail(CLI_BAD_FILE, "--input %s: it is no tensor of known dims", item);
+        wick_tensor *constant;
+        if (number_fill(ctx, &p, item, equals + 1, spec.rank, spec.dims, &constant) != WICK_OK) return talk_fail(CLI_USAGE, "--input %s", wick_context_error(ctx));
+        if (wick_onnx_fix_input(onnx, i, constant) != WICK_OK) return talk_fail(CLI_BAD_FILE, "--input %s: %s", item, wick_context_error(ctx));
     }
     return CLI_OK;
 }

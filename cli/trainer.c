@@ -173,7 +173,7 @@ int trainer_note_loss(trainer *t, double loss) {
 int trainer_load(trainer *t, int64_t *n) {
     const wick_status status = wick_loader_take(t->loader, &t->loaded);
     *n = t->loaded.count;
-    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->c->ctx, status));
+    return status == WICK_OK ? classifier_check_samples(t->c, t->loaded.fields[0], *n) : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->c->ctx, status));
 }
 
 static bool updates(const trainer *t, int64_t number) { return (number + 1) % t->accumulate == 0; }

@@ -111,7 +111,7 @@ WICK_API WICK_MUST_CHECK wick_status wick_onnx_fix_input(wick_onnx *onnx, int i,
 /* Records the graph for these inputs, lazily: one for each input, in their order (kind NONE: its initializer). out has room for all outputs; what is
  * in it belongs to the innermost scope, host values to the model until its next apply. Where sizes depend on values, parts are evaluated. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out);
-/* Its first output for its one input x, which is converted to the input's dtype: a network as wick_zoo_build records it, to be trained and differentiated. Batch norms
+/* Its first output for its one input x, which is converted to the input's dtype (floats to floats, integers to any; floats for an input of integers are WICK_ERR_DTYPE): a network as wick_zoo_build records it, to be trained and differentiated. Batch norms
  * normalise by their statistics and Dropout passes everything on, in training too, unless the file itself says otherwise. Poisoned on error. */
 WICK_API wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x);
 /* Before apply or forward is called in a function that wick_compile records, for inputs of these specs: finds out what has to be known on the host while recording, which can't

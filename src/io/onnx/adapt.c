@@ -43,7 +43,7 @@ static void free_specs(const wick_onnx *onnx, wick_spec *s) { wick_release(NULL,
 
 enum { SAMPLES = 2 };
 
-/* Numbers of [0, 1), the same ones for ever; of samples [first, first + n). */
+/* Numbers of [0, 1), bytes of any value, the same ones for ever; of samples [first, first + n). Other integers are 0, which is safe as an index too. */
 static wick_tensor *noise(wick_context *ctx, const wick_spec *s, int64_t first, int64_t n) {
     int64_t each = 1;
     for (int d = 1; d < s->rank; d++) each *= s->dims[d];
@@ -53,6 +53,7 @@ static wick_tensor *noise(wick_context *ctx, const wick_spec *s, int64_t first, 
         uint64_t x = (uint64_t)(first * each + i) * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u;
         x = (x ^ x >> 31) * 0xBF58476D1CE4E5B9u;
         values[i] = (float)(x >> 40) * 0x1p-24f;
+        if (s->dtype == WICK_U8 || s->dtype == WICK_I8) values[i] = (float)(x >> 56) - (s->dtype == WICK_I8 ? 128 : 0);
     }
     int64_t dims[WICK_MAX_DIMS];
     memcpy(dims, s->dims, sizeof dims);

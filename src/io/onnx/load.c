@@ -572,7 +572,12 @@ wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x) {
     if (!x || wick_tensor_error(x, NULL) != WICK_OK) return x;
     const wick_onnx_port *port = &onnx->in_ports[0];
     wick_dtype dtype;
-    if (wick_onnx_dtype(port->elem, &dtype) && wick_tensor_dtype(x) != dtype) x = wick_cast(x, dtype);
+    if (wick_onnx_dtype(port->elem, &dtype) && wick_tensor_dtype(x) != dtype) {
+        if (wick_dtype_is_float(wick_tensor_dtype(x)) && !wick_dtype_is_float(dtype))
+            return wick_poison(ctx, WICK_ERR_DTYPE, "%s: its input \"%s\" is %s, and would cut off what is behind the point of %s: round and cast it", onnx->path, port->name, wick_dtype_name(dtype),
+                               wick_dtype_name(wick_tensor_dtype(x)));
+        x = wick_cast(x, dtype);
+    }
     wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = x}, *out = wick_calloc(&onnx->ctx->alloc, (size_t)onnx->n_out * sizeof *out);
     if (!out) return wick_poison(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     const wick_status status = wick_onnx_apply(onnx, &in, out);

@@ -1,0 +1,136 @@
+# Pictures, recordings and numbers as inputs: what they become, and what is refused instead of being cut off.
+. "$(dirname "$0")/lib.sh"
+
+# ---- models, byte by byte: texts for printf ------------------------------------------------------------------------------------------------------
+octal() { printf '\\%03o' "$1"; }
+varint() { if [ "$1" -lt 128 ]; then octal "$1"; else printf '%s%s' "$(octal $(($1 % 128 + 128)))" "$(octal $(($1 / 128)))"; fi; }
+sized() { printf '%s%s%s' "$(octal $(($1 * 8 + 2)))" "$(varint "$(printf "$2" | wc -c)")" "$2"; } # FIELD BYTES
+number() { printf '%s%s' "$(varint $(($1 * 8)))" "$(varint "$2")"; }                             # FIELD VALUE
+port() { # FIELD NAME TYPE DIM...: N is an open one
+    local dims= d
+    for d in "${@:4}"; do case $d in N) dims+=$(sized 1 "$(sized 2 N)") ;; *) dims+=$(sized 1 "$(number 1 "$d")") ;; esac; done
+    sized "$1" "$(sized 1 "$2")$(sized 2 "$(sized 1 "$(number 1 "$3")$(sized 2 "$dims")")")"
+}
+model() { # FILE GRAPH
+    printf "$(number 1 8)$(sized 7 "$2$(sized 2 g)")$(sized 8 "$(number 2 17)")" >"$1"
+}
+FLOAT=1 UINT8=2 INT8=3 INT32=6 INT64=7 BOOL=9 UINT64=13
+identity() { model "$1" "$(sized 1 "$(sized 1 x)$(sized 2 y)$(sized 4 Identity)")$(port 11 x "$2" "${@:3}")$(port 12 y "$2" "${@:3}")"; } # FILE TYPE DIM...
+# The class of an image of 2 x 2 is the brightest pixel.
+brightest() { # FILE TYPE
+    local cast flatten
+    cast=$(sized 1 "$(sized 1 x)$(sized 2 c)$(sized 4 Cast)$(sized 5 "$(sized 1 to)$(number 3 1)$(number 20 2)")")
+    flatten=$(sized 1 "$(sized 1 c)$(sized 2 y)$(sized 4 Flatten)")
+    model "$1" "$cast$flatten$(port 11 x "$2" N 1 2 2)$(port 12 y 1 N 4)"
+}
+npy() { # FILE DESCR DIMS BYTES
+    printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '$2', 'fortran_order': False, 'shape': ($3), }" >"$1" && printf "$4" >>"$1"
+}
+identity f32.onnx $FLOAT N; identity u8.onnx $UINT8 N; identity i8.onnx $INT8 N; identity i64.onnx $INT64 N; identity u64.onnx $UINT64 N; identity bool.onnx $BOOL N
+
+# ---- numbers -------------------------------------------------------------------------------------------------------------------------------------
+test_numbers_are_held_exactly() {
+    while read -r m text shown; do
+        expect 0 "$wick" run "$m.onnx" --input "x=$text" && has out "$shown]" # [True] has a space before it
+    done <<'LIST'
+i64 9007199254740993 9007199254740993
+i64 -9223372036854775808 -9223372036854775808
+i64 9007199254740993.0 9007199254740993
+i64 9.007199254740993e15 9007199254740993
+i64 0x20000000000001 9007199254740993
+u64 18446744073709551615 18446744073709551615
+u8 255 255
+u8 -0 0
+u8 510/2 255
+u8 2.50e1 25
+i8 -128 -128
+bool 1 True
+f32 1/4 0.25
+LIST
+}
+test_numbers_that_an_input_cannot_hold_are_refused() {
+    while read -r m text; do
+        expect 2 "$wick" run "$m.onnx" --input "x=$text" && has err "x=$text: the input can't hold that"
+    done <<'LIST'
+i64 0.5
+i64 nan
+i64 inf
+i64 1e400
+i64 1e-400
+i64 9223372036854775808
+i64 -9223372036854775809
+i64 1/3
+u64 -1
+u64 18446744073709551616
+u8 300
+u8 256
+u8 -1
+i8 128
+bool 2
+f32 1e400
+f32 1e39
+LIST
+    expect 2 "$wick" convert u8.onnx new.onnx --input x=300 && has err "can't hold that"
+    expect 2 "$wick" inspect u8.onnx --input x=0.5 && has err "can't hold that"
+}
+test_arrays_of_another_dtype() {
+    npy whole.npy '<f4' 2, '\0\0\200\077\0\0\000\100' # 1, 2
+    npy part.npy '<f4' 2, '\0\0\200\077\0\0\000\077' # 1, 0.5
+    npy nan.npy '<f4' 1, '\0\0\300\177'
+    npy large.npy '<i8' 2, '\001\0\0\0\0\0\040\0\001\0\0\0\0\0\0\0' # 2^53 + 1, 1
+    npy below.npy '<i8' 1, '\377\377\377\377\377\377\377\377'
+    npy most.npy '<u8' 1, '\377\377\377\377\377\377\377\377'
+    expect 0 "$wick" run u8.onnx --input x=whole.npy && has out "[1 2]" && has err "whole.npy holds f32: converted to u8 for the input x"
+    expect 0 "$wick" run i64.onnx --input x=large.npy && has out "[9007199254740993                1]"
+    expect 0 "$wick" run u64.onnx --input x=large.npy && has out "[9007199254740993                1]"
+    expect 0 "$wick" run f32.onnx --input x=large.npy && has err "converted to f32 for the input x, which rounds some of them"
+    expect 0 "$wick" run f32.onnx --input x=below.npy && lacks err rounds
+    for pair in "u8 part" "i64 part" "u8 nan" "u8 large" "u64 below" "i64 most" "bool below" "i8 most"; do
+        read -r m file <<<"$pair"
+        expect 2 "$wick" run "$m.onnx" --input "x=$file.npy" && has err "$file.npy: the input can't hold that: element"
+    done
+    expect 2 "$wick" run u8.onnx --input x=part.npy && has err "element 1 is 0.5, and x is uint8 [N], which takes whole numbers from 0 to 255"
+    case_folder input-numbers || return 0
+    expect 0 "$wick" run "$dir/i64.onnx" --input x=9007199254740993 && has out "[9007199254740993]"
+    expect 2 "$wick" run "$dir/u8.onnx" --input x=300
+}
+
+# ---- pixels of a network that takes integers -------------------------------------------------------------------------------------------------------
+idx_images() { printf '\0\0\010\003\0\0\0\004\0\0\0\002\0\0\0\002'"$1"; } # 4 of 2 x 2
+idx_labels() { printf '\0\0\010\001\0\0\0\004\000\001\002\003'; }
+set_of() { # FOLDER PIXELS
+    mkdir -p "$1" && for split in train t10k; do
+        idx_images "$2" >"$1/$split-images-idx3-ubyte" && idx_labels >"$1/$split-labels-idx1-ubyte"
+    done
+}
+set_of bytes '\200\1\2\3\1\377\2\3\1\2\200\3\1\2\3\377'
+set_of small '\2\1\1\1\1\2\1\1\1\1\2\1\1\1\1\2'
+test_integer_inputs_get_bytes() {
+    for type in $UINT8 $INT32 $INT64 $FLOAT; do
+        brightest net.onnx "$type"
+        expect 0 "$wick" eval net.onnx --data bytes && has out "accuracy  100.00 %"
+        expect 0 "$wick" predict net.onnx --data bytes --index 1 --json && has out '"predicted": 1'
+        [ "$type" = $FLOAT ] && continue
+        for range in 0,1 -1,1 auto 0,100 0.5,255.5; do
+            expect 2 "$wick" eval net.onnx --data bytes --input-range $range && has err "--input-range $range: the input x is" && has err "can't hold the fractions"
+        done
+        expect 2 "$wick" predict net.onnx --data bytes --input-range 0,1
+        expect 2 "$wick" train --model net.onnx --data bytes --epochs 1 --out r --force --input-range 0,1 && has err "can't hold the fractions"
+        expect 2 "$wick" train --model net.onnx --data bytes --epochs 1 --out r --force --input-range auto && has err "can't hold the fractions"
+        [ "$type" = $UINT8 ] || { expect 0 "$wick" eval net.onnx --data bytes --input-range 0,510 && has out "accuracy  100.00 %"; }
+    done
+}
+test_signed_bytes() {
+    brightest net.onnx $INT8
+    expect 0 "$wick" eval net.onnx --data small && has out "accuracy  100.00 %"
+    expect 2 "$wick" eval net.onnx --data bytes && has err "a pixel is 128, and the input x of the network, int8 [N, 1, 2, 2], can't hold that: --input-range -128,127"
+    expect 2 "$wick" predict net.onnx --data bytes && has err "can't hold that"
+    expect 0 "$wick" eval net.onnx --data bytes --input-range -128,127 && has out "accuracy  100.00 %"
+}
+test_integer_pixels() {
+    case_folder integer-pixels || return 0
+    expect 0 "$wick" eval "$dir/u8.onnx" --data "$dir/set" && has out "accuracy  100.00 %"
+    expect 0 "$wick" eval "$dir/f.onnx" --data "$dir/set" && has out "accuracy  100.00 %"
+    expect 0 "$wick" train --model "$dir/u8.onnx" --data "$dir/set" --epochs 1 --out trained && expect 0 "$wick" eval trained && has out "accuracy  100.00 %"
+}
+test_main
