@@ -2,11 +2,11 @@
  *
  *   plan is made:  find ── program known? its entry: the loop if it is there
  *                          new? an entry without a loop, pushed to the thread       nothing here waits, locks or starts a process
- *   thread:        prints C ── in the folder? ── no: sh ── cc, at idle priority, to a temporary name; renamed when whole
+ *   thread:        prints C ── in the folder? ── no: sh ── cc, at idle priority, to a temporary name ── sealed: a CRC behind it, and its own name
  *                  checked (owner, mode, extents, what it says it is), loaded, compared with the built-in kernel ── published
  *
  * Runs ask the entry each time, so that the loop is used as soon as it is there; its bits are the built-in's, or it isn't published. The compiler lives on when
- * the process ends: what it makes is there for the next one. */
+ * the process ends: what it makes is sealed by the next one that wants it. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -69,7 +69,6 @@ typedef struct wick_jit {
     int stopped; /* eventfd: the thread stops waiting for a compiler */
     pthread_t thread;
     bool started;
-    unsigned made; /* temporary names */
 } wick_jit;
 
 static void settle(entry *e, state s, const char *fmt, ...) WICK_PRINTF(3, 4);
@@ -174,9 +173,12 @@ static void tidy(wick_jit *j) {
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------------------------ */
 
-/* The shell's part: the compiler in the background, CRC-32 and size (the end of every gzip) behind what it made, a rename when that is done, words to the pipe. The shell
- * itself ends at once, and so is waited for. */
-static const char script[] = "umask 077; T=$1 F=$2; shift 2; if command -v chrt >/dev/null; then set -- chrt -i 0 \"$@\"; fi; { nice -n 19 \"$@\" <&3 && gzip -1 <\"$T\" | tail -c 8 >>\"$T\" && mv -f -- \"$T\" \"$F\" || rm -f -- \"$T\"; } >&4 2>&4 &";
+#define MADE "wick made\n" /* behind what a compiler made well, until it is sealed */
+
+/* The shell's part: the compiler in the background, and MADE. These are words of the shell itself: the PATH may have a compiler and nothing else. The shell ends at once,
+ * and so is waited for. */
+static const char script[] = "umask 077; T=$1; shift; if command -v nice >/dev/null; then set -- nice -n 19 \"$@\"; fi; "
+                             "if command -v chrt >/dev/null; then set -- chrt -i 0 \"$@\"; fi; { \"$@\" <&3 && echo wick made >>\"$T\"; } >&4 2>&4 &";
 
 static bool spawn(const char *const *argv, int in, int out) {
     posix_spawn_file_actions_t actions;
@@ -231,16 +233,66 @@ static int source_file(const char *text, size_t n) {
     return fd;
 }
 
-static bool compile(wick_jit *j, entry *e, const char *name, const wick_text *source) {
-    char temporary[PATH_MAX + 128], target[PATH_MAX + 64], said[160] = "";
-    snprintf(target, sizeof target, "%s/%s", j->folder, name);
-    snprintf(temporary, sizeof temporary, "%s/%s.tmp-%ld-%u", j->folder, name, (long)getpid(), j->made++);
-    const char *argv[48] = {"sh", "-c", script, "sh", temporary, target, j->compiler, "-x", "c", "-std=gnu11", "-w", "-fwrapv", "-ffp-contract=off", "-fno-math-errno",
+/* Whether it is a plain file that this user alone may write to. */
+static bool is_own_file(int fd, struct stat *s) {
+    return fd >= 0 && fstat(fd, s) == 0 && S_ISREG(s->st_mode) && s->st_uid == geteuid() && !(s->st_mode & 022) && s->st_nlink == 1;
+}
+static int open_file(const wick_jit *j, const char *name) { return openat(j->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); }
+
+/* Before the machine started: after a loss of power, not all of a file that nobody synced may be there. */
+static bool is_from_before(time_t when) {
+    struct timespec now, up;
+    return clock_gettime(CLOCK_REALTIME, &now) != 0 || clock_gettime(CLOCK_BOOTTIME, &up) != 0 || when <= now.tv_sec - up.tv_sec;
+}
+
+/* What a compiler made well, in place of MADE its CRC-32 and size, gets its name in one step. WICK_ERR_INVALID: it isn't made well, or not yet. */
+static wick_status seal(const wick_jit *j, const char *temporary, const char *name, wick_msg *msg) {
+    struct stat s;
+    char path[128];
+    const int fd = open_file(j, temporary);
+    const size_t mark = sizeof MADE - 1;
+    const bool may_be = is_own_file(fd, &s) && s.st_size > (off_t)mark && s.st_size <= MOST_FILE && !is_from_before(s.st_mtime);
+    const size_t size = may_be ? (size_t)s.st_size : 0, body = size - mark;
+    uint8_t *all = may_be ? wick_alloc(NULL, size) : NULL;
+    wick_writer *w = NULL;
+    wick_status status = may_be ? all ? wick_read_at(fd, 0, all, size, temporary, msg) : WICK_ERR_NOMEM : WICK_ERR_INVALID;
+    if (!status && memcmp(all + body, MADE, mark) != 0) status = WICK_ERR_INVALID;
+    snprintf(path, sizeof path, "/proc/self/fd/%d/%s", j->folder_fd, name);
+    if (!status) status = wick_writer_open(&w, path, msg);
+    if (!status) status = wick_writer_write(w, all, body, msg);
+    if (!status) status = wick_writer_write(w, (uint32_t[]){wick_crc32(0, all, body), (uint32_t)body}, 8, msg); /* little-endian, as are the CPUs that code is made for */
+    if (!status) status = wick_writer_commit(&w, msg);
+    wick_writer_abort(&w);
+    wick_release(NULL, all, size);
+    if (fd >= 0) close(fd);
+    if (!status) unlinkat(j->folder_fd, temporary, 0);
+    return status;
+}
+
+/* Seals what a compiler made after its process had ended. */
+static bool seal_left(const wick_jit *j, const char *name) {
+    const int fd = openat(j->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const size_t length = strlen(name);
+    bool sealed = false;
+    wick_msg msg;
+    for (const struct dirent *d; dir && !sealed && (d = readdir(dir));)
+        if (strncmp(d->d_name, name, length) == 0 && strncmp(d->d_name + length, ".tmp-", 5) == 0) sealed = seal(j, d->d_name, name, &msg) == WICK_OK;
+    if (dir) closedir(dir);
+    else if (fd >= 0) close(fd);
+    return sealed;
+}
+
+/* Starts a compiler of the source for that temporary file, and reads what it says. Not ended: the entry has been told why. */
+static bool run_compiler(wick_jit *j, entry *e, const char *temporary, const wick_text *source, char *said, size_t size) {
+    char path[PATH_MAX + 128];
+    snprintf(path, sizeof path, "%s/%s", j->folder, temporary);
+    const char *argv[48] = {"sh", "-c", script, "sh", path, j->compiler, "-x", "c", "-std=gnu11", "-w", "-fwrapv", "-ffp-contract=off", "-fno-math-errno",
                             "-fno-trapping-math", "-fvisibility=hidden", "-fPIC", "-shared", "-nostartfiles", "-nodefaultlibs"};
     int n = 0, ends[2];
     while (argv[n]) n++;
     for (const char *const *flag = wick_native_c_flags((wick_tier)e->native.program.tier); *flag; flag++) argv[n++] = *flag;
-    argv[n++] = "-o", argv[n++] = temporary, argv[n++] = "-";
+    argv[n++] = "-o", argv[n++] = path, argv[n++] = "-";
     const int in = source_file(source->at, source->len);
     if (in < 0 || pipe2(ends, O_CLOEXEC) != 0) {
         if (in >= 0) close(in);
@@ -248,12 +300,26 @@ static bool compile(wick_jit *j, entry *e, const char *name, const wick_text *so
     }
     const bool spawned = spawn(argv, in, ends[1]);
     close(in), close(ends[1]);
-    const bool ended = spawned && await(j, ends[0], said, sizeof said);
+    const bool ended = spawned && await(j, ends[0], said, size);
     close(ends[0]);
     if (!spawned) settle(e, REFUSED, "no compiler could be started");
     if (spawned && !ended) settle(e, REFUSED, atomic_load(&j->stop) ? "the context ended first" : "the compiler took too long");
-    if (ended && faccessat(j->folder_fd, name, R_OK, 0) != 0) return settle(e, REFUSED, "%.60s failed: %.100s", j->compiler, *said ? said : "it said nothing"), false;
     return ended;
+}
+
+static bool compile(wick_jit *j, entry *e, const char *name, const wick_text *source) {
+    char temporary[128], said[160] = "";
+    wick_msg msg = {0};
+    const int fd = wick_temp_create(j->folder_fd, name, temporary); /* the name is this compiler's alone */
+    if (fd < 0) return settle(e, REFUSED, "%.140s: %s", j->folder, strerror(errno)), false;
+    close(fd);
+    if (!run_compiler(j, e, temporary, source, said, sizeof said)) return false; /* it may go on */
+    const wick_status status = seal(j, temporary, name, &msg);
+    if (!status || faccessat(j->folder_fd, name, R_OK, 0) == 0) return true; /* another process may have sealed it */
+    unlinkat(j->folder_fd, temporary, 0);
+    if (status == WICK_ERR_INVALID) settle(e, REFUSED, "%.60s failed: %.100s", j->compiler, *said ? said : "it said nothing");
+    else settle(e, REFUSED, "%.60s was not kept: %.100s", name, msg.text);
+    return false;
 }
 
 /* ---- loading --------------------------------------------------------------------------------------------------------------------------- */
@@ -291,9 +357,9 @@ typedef enum found { NOTHING, FOUND, BAD } found;
 static found load(wick_jit *j, entry *e, const char *name, const char *says, wick_native *made) {
     char path[128];
     struct stat s;
-    const int fd = openat(j->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const int fd = open_file(j, name);
     if (fd < 0 && errno == ENOENT) return NOTHING;
-    if (fd < 0 || fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != geteuid() || s.st_mode & 022 || s.st_nlink > 1) {
+    if (!is_own_file(fd, &s)) {
         if (fd >= 0) close(fd);
         return settle(e, REFUSED, "%s is not a file that this user alone may write: it is not loaded", name), BAD;
     }
@@ -495,7 +561,7 @@ static void make(wick_jit *j, entry *e) {
         wick_native with = {.program = e->native.program};
         snprintf(name, sizeof name, "%016llx%016llx.so", (unsigned long long)wick_hash(says.at, says.len, 1), (unsigned long long)wick_hash(says.at, says.len, 2));
         found there = load(j, e, name, says.at, &with);
-        if (there == NOTHING && compile(j, e, name, &source)) {
+        if (there == NOTHING && (seal_left(j, name) || compile(j, e, name, &source))) {
             there = load(j, e, name, says.at, &with);
             if (there == NOTHING) settle(e, REFUSED, "%s is gone", name);
             tidy(j);

@@ -1,6 +1,7 @@
 /* Machine code for fused programs: the same bits as without, whatever happens to compiler and cache; and a note of what happened. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -210,7 +211,7 @@ TEST(what_was_compiled_is_found_again) {
     NOTED("one loop of machine code");
     struct stat before, after;
     REQUIRE(files(".so") == 1 && stat(file_name, &before) == 0);
-    CHECK_INT(before.st_mode & 077, 0);
+    CHECK_INT(before.st_mode & 022, 0);
     same_with(CHAIN, WICK_F32);
     NOTED("one loop of machine code");
     REQUIRE(files("") == 1 && stat(file_name, &after) == 0);
@@ -393,6 +394,110 @@ TEST(processes_share_a_folder) {
     }
     CHECK_INT(files(""), 1);
     remove_folder();
+}
+
+/* Contexts of one process that make the same program at once: each has a file of its own in the making. */
+enum { CONTEXTS = 12 };
+static void on_own_remark(void *user, const char *pass, const char *node, const char *place, const char *text) {
+    (void)node, (void)place;
+    if (!strcmp(pass, "jit")) snprintf(user, sizeof note, "%s", text);
+}
+static void *one_context(void *own_note) {
+    const wick_spec specs[3] = {{.dtype = WICK_F32, .rank = 2, .dims = {ROWS, COLS}}, {.dtype = WICK_F32, .rank = 1, .dims = {COLS}}, {.dtype = WICK_F32}};
+    wick_context *ctx = NULL;
+    wick_kernel *k = NULL;
+    wick_plan *plan = NULL;
+    if (!wick_context_new(&ctx, &(wick_context_options){.threads = 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}) && !wick_kernel_from_expr(ctx, CHAIN, &k))
+        (void)!wick_kernel_compile(k, 3, specs, &(wick_compile_options){.on_remark = on_own_remark, .user = own_note}, &plan);
+    wick_plan_free(&plan);
+    wick_kernel_free(&k);
+    wick_context_free(&ctx);
+    return NULL;
+}
+TEST(contexts_of_one_process_share_a_folder) {
+    NEEDS_CC;
+    char path[100];
+    static char notes[CONTEXTS][sizeof note];
+    pthread_t threads[CONTEXTS];
+    new_folder();
+    write_compiler(path, "cc \"$@\" && sleep 0.3"); /* all are there before one is done */
+    for (int i = 0; i < CONTEXTS; i++) REQUIRE(pthread_create(&threads[i], NULL, one_context, notes[i]) == 0);
+    for (int i = 0; i < CONTEXTS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < CONTEXTS; i++) CHECK_MSG(strstr(notes[i], "one loop of machine code"), "%d: %s", i, notes[i]);
+    CHECK_INT(files(""), 2); /* with the compiler */
+    unsetenv("WICK_CC");
+    remove_folder();
+}
+
+/* A folder of programs where cc finds its assembler and its linker: the whole PATH. */
+static void only_a_compiler(char *path) {
+    static const char *const names[] = {"cc", "as", "ld"};
+    char command[300];
+    sprintf(path, "%s-bin", folder);
+    REQUIRE(mkdir(path, 0700) == 0);
+    for (int i = 0; i < 3; i++) {
+        snprintf(command, sizeof command, "ln -s \"$(command -v %s)\" %s/%s", names[i], path, names[i]);
+        CHECK(system(command) == 0);
+    }
+}
+TEST(nothing_but_a_compiler_is_needed) {
+    NEEDS_CC;
+    char path[100], command[200], *was = strdup(getenv("PATH"));
+    struct stat before, after;
+    new_folder();
+    make_inputs();
+    only_a_compiler(path);
+    setenv("PATH", path, 1);
+    same_with(CHAIN, WICK_F32);
+    NOTED("one loop of machine code");
+    REQUIRE(files("") == 1 && stat(file_name, &before) == 0);
+    same_with(CHAIN, WICK_F32); /* not made again */
+    NOTED("one loop of machine code");
+    CHECK(files("") == 1 && stat(file_name, &after) == 0 && before.st_ino == after.st_ino);
+    setenv("PATH", was, 1);
+    free(was);
+    snprintf(command, sizeof command, "rm -r %s", path);
+    CHECK(system(command) == 0);
+    remove_folder();
+}
+
+/* The sealed file as a compiler left it, with that for its end, of so many seconds ago. */
+static void unseal(const char *end, long age) {
+    char left[400];
+    static char bytes[4 << 20];
+    REQUIRE(files(".so") == 1);
+    FILE *f = fopen(file_name, "rb");
+    REQUIRE(f != NULL);
+    const size_t n = fread(bytes, 1, sizeof bytes, f) - 8; /* CRC and size */
+    fclose(f);
+    unlink(file_name);
+    snprintf(left, sizeof left, "%.300s.tmp-1-0", file_name);
+    REQUIRE((f = fopen(left, "wb")) != NULL);
+    fwrite(bytes, 1, n, f), fputs(end, f), fclose(f);
+    const struct timeval when[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+    CHECK(chmod(left, 0700) == 0 && utimes(left, when) == 0);
+}
+TEST(what_a_compiler_left_is_used_only_if_it_was_made_well) {
+    NEEDS_CC;
+    static const struct { const char *end; long age; bool good; } left[] = {{"wick made\n", 0, true}, {"", 0, false}, {"wick mad", 0, false}, {"wick made\n", 1000000000, false}};
+    char path[100], stop[100];
+    make_inputs();
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        new_folder();
+        snprintf(stop, sizeof stop, "%s-stop", folder);
+        char body[200];
+        snprintf(body, sizeof body, "[ -e %s ] || cc \"$@\"", stop);
+        write_compiler(path, body);
+        same_with(CHAIN, WICK_F32);
+        NOTED("one loop of machine code");
+        unseal(left[i].end, left[i].age);
+        close(open(stop, O_CREAT | O_WRONLY, 0600)); /* from now on the compiler makes nothing, and says that it did */
+        same_with(CHAIN, WICK_F32);
+        NOTED(left[i].good ? "one loop of machine code" : "no machine code");
+        unlink(stop);
+        unsetenv("WICK_CC");
+        remove_folder();
+    }
 }
 
 TEST(the_folder_is_bounded) {
