@@ -676,6 +676,7 @@ int classifier_open_data(classifier *c, const char *name, const char *split, wic
     talk("reading %s", data);
     wick_status status = source_open(c->ctx, data, split, c->label, c->rate, out);
     if (status == WICK_OK) {
+        if (*wick_dataset_note(*out)) talk("%s: %s", data, wick_dataset_note(*out));
         take_images(c, *out);
         int code = classifier_check_dataset(c, *out, data);
         if (code == CLI_OK) note_names(c, *out, data);

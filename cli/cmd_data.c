@@ -64,12 +64,10 @@ bool data_progress(data_job *d, const char *doing, int64_t done, int64_t of) {
 }
 
 const char *data_what(const data_job *d, const wick_file *file) {
-    static const struct { const char *magic; size_t at, n; } pictures[] = {{"\xff\xd8\xff", 0, 3}, {"\x89PNG", 0, 4}, {"BM", 0, 2}, {"WEBP", 8, 4}};
-    const char *p = file->data, *dot = strrchr(file->name, '.');
+    const wick_kind *kind = wick_kind_of(file->data, file->size);
+    const char *dot = strrchr(file->name, '.');
     if (wick_files_array(d->f)) return "array";
-    if (file->size >= 12 && memcmp(p + 8, "WAVE", 4) == 0) return "recording";
-    for (size_t i = 0; i < sizeof pictures / sizeof pictures[0]; i++)
-        if (file->size >= 12 && memcmp(p + pictures[i].at, pictures[i].magic, pictures[i].n) == 0) return "picture";
+    if (kind && kind->use) return kind->use == WICK_KIND_PICTURE ? "picture" : "recording";
     /* One whose bytes are not what its name says is a broken one of those. */
     static const char *const ends[] = {".jpg", ".jpeg", ".png", ".bmp", ".webp"};
     for (size_t i = 0; dot && i < sizeof ends / sizeof ends[0]; i++)

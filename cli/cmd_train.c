@@ -204,6 +204,7 @@ static wick_status open_split(training *t, const char *split, wick_dataset **out
         wick_dataset_free(out);
         return wick_context_fail(t->ctx, WICK_ERR_FORMAT, "%s: its recordings have different numbers of samples a second: --rate HZ resamples them", t->o->data);
     }
+    if (status == WICK_OK && *wick_dataset_note(*out)) talk("%s, %s: %s", t->o->data, split, wick_dataset_note(*out));
     if (status == WICK_OK && t->o->limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->limit);
     return status;
 }

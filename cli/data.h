@@ -8,6 +8,7 @@
 
 #include "wick/data.h"
 #include "wick/files.h"
+#include "wick/kinds.h"
 
 typedef struct data_job {
     const cli_options *o;

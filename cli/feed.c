@@ -51,6 +51,16 @@ static bool is_number(const char *what) {
 
 /* ---- any of them ---------------------------------------------------------------------------------------------------------------------------------- */
 
+/* What tells nothing of itself may be a TensorProto; where it is none, its fields say nothing to a person. */
+static wick_status read_proto(wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, const file_kind *kind, wick_onnx_value *out) {
+    const bool unknown = strcmp(kind->name, KIND_UNKNOWN) == 0;
+    const wick_status status = wick_onnx_read_value(onnx, p, what, out);
+    if (status != WICK_ERR_FORMAT || !unknown) return status;
+    char why[1024];
+    snprintf(why, sizeof why, "%s", wick_context_error(ctx));
+    return wick_context_fail(ctx, status, "%s is " KIND_UNKNOWN ", and not an input: that is a .npy, .pb, .wav or a picture (as a TensorProto: %s)", what, why);
+}
+
 /* stacked: the tensor has the steps of a sequence along one more axis. */
 static wick_status read_any(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, wick_onnx_value *out, bool *stacked) {
     char why[4096];
@@ -70,7 +80,7 @@ static wick_status read_any(const cli_options *o, wick_context *ctx, wick_onnx *
         if (strcmp(kind->format, "npy") == 0) {
             out->tensor = wick_npy_read(ctx, what);
             *stacked = p->rank >= 0 && wick_tensor_error(out->tensor, NULL) == WICK_OK && wick_tensor_rank(out->tensor) == p->rank + 1;
-        } else if (kind->as & AS_ARRAY) return wick_onnx_read_value(onnx, p, what, out);
+        } else if (kind->as & AS_ARRAY) return read_proto(ctx, onnx, p, what, kind, out);
         else if (*o->transform && kind->as & (AS_RECORDING | AS_PICTURE)) status = feed_transformed(o, ctx, p, what, (kind->as & AS_RECORDING) != 0, &out->tensor);
         else if (kind->as & AS_RECORDING) status = feed_recording(o, ctx, p, what, &out->tensor, stacked);
         else if (kind->as & AS_PICTURE) status = feed_picture(o, ctx, p, what, &out->tensor);

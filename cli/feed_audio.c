@@ -17,6 +17,7 @@ static wick_status open_recording(const cli_options *o, wick_context *ctx, const
         wick_audio_free(out);
         if ((status = wick_audio_open(ctx, path, 1, out)) != WICK_OK) return status;
     }
+    if (wick_audio_unmeasured(*out)) talk("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken", path);
     if (!o->rate) talk("%s: %lld samples, %lld a second, taken as they are; --rate HZ resamples", path, (long long)length, (long long)rate);
     if (!o->rate || o->rate == rate) return WICK_OK;
     wick_audio *other;

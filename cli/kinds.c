@@ -3,6 +3,8 @@
 #include "paths.h"
 #include "talk.h"
 
+#include "wick/kinds.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,55 +12,26 @@
 #define FEED    "wick run MODEL.onnx --input %s gives it to a model"
 #define LIST    "wick inspect %s lists what is in it"
 
-static const file_kind folder = {"folder", "a directory", AS_RUN, NULL}, empty = {"empty", "an empty file", 0, NULL}, words = {"text", "a text", 0, NULL},
-                       /* Where weights are read it is refused with the line that makes safetensors of it. */
-                       pickle = {"pickle", "a pickle, as PyTorch writes", AS_TENSORS | AS_RUN, "torch.onnx.export makes ONNX of a network"},
+static const file_kind folder = {"folder", "a directory", AS_RUN, NULL}, empty = {"empty", "an empty file", 0, NULL},
                        model = {"onnx", "an ONNX model", AS_MODEL, "wick inspect %s tells about it, wick run %s runs it"},
                        tensor = {"tensor", "a TensorProto (.pb), as in ONNX's test sets", AS_ARRAY, FEED},
-                       unknown = {"onnx", "of no kind that its first bytes tell", AS_MODEL | AS_RUN | AS_TENSORS | AS_ARRAY, NULL}; /* its reader says what is wrong */
+                       unknown = {"onnx", KIND_UNKNOWN, AS_MODEL | AS_RUN | AS_TENSORS | AS_ARRAY, NULL}; /* its reader says what is wrong */
 
-/* The first that fits. */
+/* What the command takes of wick_kind_of's. */
 static const struct {
-    size_t at;
-    const char *magic;
-    size_t size;
+    const char *format; /* there */
     file_kind kind;
-} marks[] = {
-    {0, "\x93NUMPY", 6, {"npy", "an array of numbers (.npy)", AS_TENSORS | AS_ARRAY, FEED}},
-    {8, "{", 1, {"safetensors", "a safetensors file", AS_TENSORS | AS_RUN, LIST}},
-    {0, "\x89PNG", 4, {"png", "a PNG picture", AS_PICTURE, FEED}},
-    {0, "\xff\xd8\xff", 3, {"jpeg", "a JPEG picture", AS_PICTURE, FEED}},
-    {0, "BM", 2, {"bmp", "a BMP picture", AS_PICTURE, FEED}},
-    {8, "WEBP", 4, {"webp", "a WebP picture", AS_PICTURE, FEED}},
-    {0, "GIF8", 4, {"gif", "a GIF picture", 0, "save it as PNG"}},
-    {0, "\0\0\x08", 3, {"idx", "a file of pictures (IDX)", AS_PICTURE, "wick predict RUN %s shows what a trained model takes them for"}},
-    {0, "\x1f\x8b", 2, {"idx", "a compressed file (gzip)", AS_PICTURE, "wick predict RUN %s reads pictures (IDX) in it"}},
-    {8, "WAVE", 4, {"wav", "a WAV recording", AS_RECORDING, FEED}},
-    {0, "fLaC", 4, {"flac", "a FLAC recording", 0, "ffmpeg -i %s new.wav makes a WAV of it"}},
-    {0, "OggS", 4, {"ogg", "an Ogg recording", 0, "ffmpeg -i %s new.wav makes a WAV of it"}},
-    {0, "ID3", 3, {"mp3", "an MP3 recording", 0, "ffmpeg -i %s new.wav makes a WAV of it"}},
-    {0, "GGUF", 4, {"gguf", "a GGUF model", 0, "export the network that it was made of as ONNX"}},
-    {0, "WICKREC\n", 8, {"records", "a record file", 0, "wick data info %s tells about it, wick data verify %s reads all of it"}},
-    {4, "TFL3", 4, {"tflite", "a TensorFlow Lite model", 0, "python3 -m tf2onnx.convert --tflite %s --output NEW.onnx makes ONNX of it"}},
-    {0, "\x89HDF", 4, {"hdf5", "an HDF5 file, as Keras writes", 0, "python3 -m tf2onnx.convert makes ONNX of what Keras saves in a folder"}},
-    {0, "PK\3\4", 4, {"npz", "an archive of arrays (.npz)", AS_TENSORS, LIST}},
-    {0, "PK\5\6", 4, {"npz", "an empty archive (.npz)", AS_TENSORS, LIST}},
-    {0, "{", 1, {"shards", "JSON, as an index of safetensors in shards is", AS_TENSORS, LIST}},
+} taken[] = {
+    {"npy", {"npy", "an array of numbers (.npy)", AS_TENSORS | AS_ARRAY, FEED}},
+    {"safetensors", {"safetensors", "a safetensors file", AS_TENSORS | AS_RUN, LIST}},
+    {"idx", {"idx", "a file of pictures (IDX)", AS_PICTURE, "wick predict RUN %s shows what a trained model takes them for"}},
+    {"gzip", {"idx", "a compressed file (gzip)", AS_PICTURE, "wick predict RUN %s reads pictures (IDX) in it"}},
+    {"npz", {"npz", "an archive of arrays (.npz)", AS_TENSORS, LIST}},
+    {"zip", {"npz", "a ZIP archive", AS_TENSORS, "unpack it, and name what was in it"}},
+    {"json", {"shards", "JSON, as an index of safetensors in shards is", AS_TENSORS, LIST}},
+    {"pickle", {"pickle", "a pickle, as PyTorch writes", AS_TENSORS | AS_RUN, "torch.onnx.export makes ONNX of a network"}}, /* where weights are read, it is refused with the line that makes safetensors of it */
+    {"records", {"records", "a record file", 0, "wick data info %s tells about it, wick data verify %s reads all of it"}},
 };
-
-/* A zip's first name lies at byte 30; PyTorch's is ARCHIVE/data.pkl. */
-static bool holds_pickle(const unsigned char *head, size_t n) {
-    for (size_t i = 30; i + 8 <= n; i++)
-        if (memcmp(head + i, "data.pkl", 8) == 0) return true;
-    return n >= 2 && head[0] == 0x80 && head[1] >= 1 && head[1] <= 5;
-}
-
-/* No byte that texts have not. What ONNX writes begins with the number of a field and a length. */
-static bool is_text(const unsigned char *head, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if ((head[i] < 32 && !memchr("\t\n\r\f", head[i], 4)) || head[i] == 127) return false;
-    return true;
-}
 
 /* Neither has a mark, but what writers begin with is always the same: of a model the version (field 1), then a length (wire type 2) or the model's version
  * (field 5), of a tensor its dims (field 1, a varint each), then its type (field 2, a varint). */
@@ -72,18 +45,23 @@ static const file_kind *proto_kind(const unsigned char *head, size_t n) {
     return at < n && fields == 1 && (head[at] % 8 == 2 || head[at] == 0x28) ? &model : &unknown;
 }
 
+/* Valid until the next call, where it is of a kind that is not taken. */
+static const file_kind *kind_as(const wick_kind *k) {
+    static file_kind other;
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        if (strcmp(taken[i].format, k->format) == 0) return &taken[i].kind;
+    other = (file_kind){k->format, k->name, k->use == WICK_KIND_PICTURE ? AS_PICTURE : k->use == WICK_KIND_RECORDING ? AS_RECORDING : 0, k->use ? FEED : k->advice};
+    return &other;
+}
+
 const file_kind *kind_of(const char *path) {
-    unsigned char head[160] = {0};
+    unsigned char head[WICK_KIND_BYTES] = {0};
     if (path_is_folder(path)) return &folder;
     const int read = path_head(path, head, sizeof head);
     if (read < 0) return NULL;
-    const size_t n = (size_t)read;
-    if (n == 0) return &empty;
-    if (holds_pickle(head, n)) return &pickle;
-    if (head[0] != '{' && is_text(head, n)) return &words; /* "BMW" is no picture */
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
-        if (n >= marks[i].at + marks[i].size && memcmp(head + marks[i].at, marks[i].magic, marks[i].size) == 0) return &marks[i].kind;
-    return proto_kind(head, n);
+    if (read == 0) return &empty;
+    const wick_kind *known = wick_kind_of(head, (size_t)read);
+    return known ? kind_as(known) : proto_kind(head, (size_t)read);
 }
 
 const char *kind_why(const char *path, const file_kind *kind, const char *wanted, char *text, size_t size) {

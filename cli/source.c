@@ -50,6 +50,11 @@ static wick_status wrap(wick_context *ctx, const owned *o, const char *path, wic
         const wick_spec *f = wick_dataset_field(o->set, k);
         if (f->dtype == WICK_I64 && f->rank == 0) label = k;
     }
+    for (int k = 0; k < wick_dataset_fields(o->set) && !label; k++) /* fields of shards have their endings' names */
+        if (strchr(wick_dataset_field(o->set, k)->name, '.'))
+            return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                     "%s: its samples have no .cls but \"KEY.%s\": a sample's key ends at the first dot of a name, as in WebDataset; name files KEY.png and KEY.cls, without other dots", path,
+                                     wick_dataset_field(o->set, k)->name);
     if (!label || !wick_dataset_classes(o->set))
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: its samples have no classes: files lie in folders that name them, tables and tensors have a --label", path);
     owned *copy = malloc(sizeof *copy);
@@ -57,7 +62,7 @@ static wick_status wrap(wick_context *ctx, const owned *o, const char *path, wic
     *copy = *o;
     copy->label = label;
     const wick_dataset_source source = {.count = wick_dataset_count(o->set), .n_fields = 2, .fields = {*wick_dataset_field(o->set, 0), {"label", WICK_I64, 0, {0}}}, .get = get, .at = at, .length = length,
-                                        .label = label_of, .classes = wick_dataset_classes(o->set), .class_name = class_name, .rate = wick_dataset_rate(o->set), .free = release, .user = copy};
+                                        .label = label_of, .classes = wick_dataset_classes(o->set), .class_name = class_name, .rate = wick_dataset_rate(o->set), .note = wick_dataset_note(o->set), .free = release, .user = copy};
     const wick_status status = wick_dataset_new(ctx, &source, out);
     if (status != WICK_OK) free(copy);
     return status;

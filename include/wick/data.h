@@ -54,6 +54,9 @@ WICK_API void wick_audio_free(wick_audio **audio); /* null-safe, nulls */
 WICK_API int64_t wick_audio_channels(const wick_audio *audio);
 WICK_API int64_t wick_audio_length(const wick_audio *audio); /* samples of a channel */
 WICK_API int64_t wick_audio_rate(const wick_audio *audio);   /* samples a second */
+/* Whether the file doesn't say how long it is, as where it was written into a pipe (a length of 0 with samples behind it, or one of 0x7ffff000 bytes or more that are not there): then the
+ * samples are all that is there. A length below that, of which a part is missing, is an error. */
+WICK_API bool wick_audio_unmeasured(const wick_audio *audio);
 WICK_API const float *wick_audio_samples(const wick_audio *audio, int64_t channel); /* NULL outside */
 
 #ifdef __cplusplus

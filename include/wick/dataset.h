@@ -37,6 +37,7 @@ typedef struct wick_dataset_source {
     int64_t classes;                                           /* labels are below it; 0: samples have none */
     const char *(*class_name)(void *user, int64_t label);      /* NULL: numbers */
     int64_t rate;                                              /* of recordings, samples a second; 0: not known, or not the same */
+    const char *note;                                          /* what a person should know of how it was read; copied. NULL: nothing */
     void (*cache)(void *user, uint64_t *hits, uint64_t *misses, size_t *bytes); /* of decoded samples that are kept, so far */
     void (*free)(void *user); /* the data set's end */
     void *user;
@@ -67,6 +68,8 @@ WICK_API const char *wick_dataset_known(int i);
 WICK_API bool wick_dataset_find(const char *name, char *folder, size_t size);
 WICK_API void wick_dataset_free(wick_dataset **dataset); /* null-safe, nulls */
 
+/* What a person should know of how it was read, such as recordings that don't say how long they are; "": nothing. */
+WICK_API const char *wick_dataset_note(const wick_dataset *dataset);
 WICK_API int64_t wick_dataset_count(const wick_dataset *dataset); /* -1: of a stream (wick/datasets.h), whose end is not known */
 WICK_API int wick_dataset_fields(const wick_dataset *dataset);
 WICK_API const wick_spec *wick_dataset_field(const wick_dataset *dataset, int field); /* NULL outside */

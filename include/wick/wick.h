@@ -18,6 +18,7 @@
 #include "wick/index.h"
 #include "wick/io.h"
 #include "wick/kernel.h"
+#include "wick/kinds.h"
 #include "wick/linalg.h"
 #include "wick/loader.h"
 #include "wick/loss.h"

@@ -5,6 +5,7 @@
  *   "fmt "  +0 kind  +2 channels  +4 rate  +8 bytes a second  +12 bytes a frame  +14 bits a sample  | extensible: +16 22  +18 valid bits
  *           +20 speakers  +24 kind, as the first two bytes of a GUID
  *   "data"  frames, each a sample of every channel */
+#include "base/kinds.h"
 #include "data/resample.h"
 #include "data/wav.h"
 #include "tensor/tensor.h" /* the context's allocator */
@@ -17,6 +18,7 @@ enum { PCM = 1, FLOATS = 3, A_LAW = 6, MU_LAW = 7, EXTENSIBLE = 0xFFFE };
 struct wick_audio {
     wick_allocator alloc;
     int64_t channels, length, rate;
+    bool unmeasured;
     float *samples;
     size_t bytes;
 };
@@ -30,6 +32,7 @@ typedef struct wav {
     uint32_t kind, channels, rate, width; /* width: bytes of a sample */
     const uint8_t *data;
     size_t frames;
+    bool unmeasured; /* the header doesn't say how many: to the end of the file */
 } wav;
 
 static wick_status read_format(wav *w, const uint8_t *p, size_t size, const char *name, wick_msg *msg) {
@@ -55,17 +58,36 @@ static wick_status read_format(wav *w, const uint8_t *p, size_t size, const char
     return WICK_OK;
 }
 
+/* What programs that write into a pipe leave for a length that they don't know: ffmpeg 0xffffffff, sox 0x7ffff000, others about as much. */
+enum { ENDLESS = 0x7ffff000 };
+
+/* Whether chunks that fit follow each other up to the end, with a byte left over at most. */
+static bool are_chunks(const uint8_t *p, size_t size) {
+    while (size >= 8) {
+        const size_t bytes = u32(p + 4), whole = 8 + bytes + bytes % 2;
+        for (int i = 0; i < 4; i++)
+            if (p[i] < ' ' || p[i] > '~') return false;
+        if (bytes > size - 8) return false;
+        p += WICK_MIN(whole, size), size -= WICK_MIN(whole, size);
+    }
+    return size <= 1;
+}
+
+/* Writers that can't go back leave a length of 0, or one that no file of this size can have: then all that is there is samples. */
+static bool is_open(size_t said, const uint8_t *chunk, size_t left) { return (said >= ENDLESS && said > left) || (!said && left > 1 && !are_chunks(chunk, left)); }
+
 static wick_status read_header(wav *w, const uint8_t *p, size_t size, const char *name, wick_msg *msg) {
     *w = (wav){0};
     if (size < 12 || memcmp(p, "RIFF", 4) != 0 || memcmp(p + 8, "WAVE", 4) != 0) {
-        const bool other = size >= 12 && (!memcmp(p, "RF64", 4) || !memcmp(p, "BW64", 4) || !memcmp(p, "RIFX", 4));
-        if (other) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %.4s, a kind of WAV that is not read", name, (const char *)p);
+        const wick_kind *kind = wick_kind_of(p, size);
+        const bool other = kind && (!strcmp(kind->format, "rf64") || !strcmp(kind->format, "rifx"));
+        if (kind && kind->use != WICK_KIND_RECORDING) return wick_kind_refuse(kind, other ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, name, "a WAV file that is read", msg);
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a WAV file of %zu byte%s", name, size, size == 1 ? "" : "s");
     }
     for (size_t at = 12; size - at >= 8;) { /* at <= size */
         const uint8_t *chunk = p + at + 8;
         const size_t left = size - at - 8, said = u32(p + at + 4);
-        const bool data = !memcmp(p + at, "data", 4), stream = data && said == UINT32_MAX;
+        const bool data = !memcmp(p + at, "data", 4), stream = data && is_open(said, chunk, left);
         const size_t bytes = stream ? left : said;
         if (bytes > left)
             return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the chunk at byte %zu promises %zu bytes; %zu are left", name, at, bytes, left);
@@ -77,6 +99,7 @@ static wick_status read_header(wav *w, const uint8_t *p, size_t size, const char
                 return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of samples are no number of frames of %zu", name, bytes, frame);
             w->data = chunk;
             w->frames = bytes / frame;
+            w->unmeasured = stream;
             return WICK_OK;
         }
         at += 8 + WICK_MIN(left, bytes + bytes % 2);
@@ -130,7 +153,7 @@ static wick_status from_wav(wick_audio **out, const wav *w, int64_t channels, co
     wick_audio *a = wick_calloc(alloc, sizeof *a);
     if (!a) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
     const size_t bytes = (size_t)channels * w->frames * sizeof(float); /* at most 4 times the file */
-    *a = (wick_audio){.alloc = *alloc, .channels = channels, .length = (int64_t)w->frames, .rate = w->rate, .bytes = bytes};
+    *a = (wick_audio){.alloc = *alloc, .channels = channels, .length = (int64_t)w->frames, .rate = w->rate, .unmeasured = w->unmeasured, .bytes = bytes};
     a->samples = wick_alloc(alloc, a->bytes);
     if (!a->samples) {
         wick_release(alloc, a, sizeof *a);
@@ -147,6 +170,10 @@ wick_status wick_wav_length(const void *data, size_t size, int64_t *length, int6
     *length = (int64_t)w.frames;
     *rate = w.rate;
     return WICK_OK;
+}
+bool wick_wav_unmeasured(const void *data, size_t size) {
+    wav w;
+    return read_header(&w, data, size, "", NULL) == WICK_OK && w.unmeasured;
 }
 wick_status wick_wav_mono(const void *data, size_t size, float *out, int64_t length, const char *name, wick_msg *msg) {
     wav w;
@@ -245,7 +272,7 @@ wick_status wick_audio_resample(wick_context *ctx, const wick_audio *audio, int6
     if (samples) {
         wick_resampler_taps(&r, taps);
         for (int64_t c = 0; c < audio->channels; c++) wick_resampler_run(&r, taps, audio->samples + c * audio->length, audio->length, samples + c * length, length);
-        *a = (wick_audio){.alloc = ctx->alloc, .channels = audio->channels, .length = length, .rate = rate, .samples = samples, .bytes = bytes};
+        *a = (wick_audio){.alloc = ctx->alloc, .channels = audio->channels, .length = length, .rate = rate, .unmeasured = audio->unmeasured, .samples = samples, .bytes = bytes};
         *out = a;
     } else if (a) wick_release(&ctx->alloc, a, sizeof *a);
     if (taps) wick_release(&ctx->alloc, taps, table);
@@ -264,4 +291,5 @@ void wick_audio_free(wick_audio **audio) {
 int64_t wick_audio_channels(const wick_audio *a) { return a->channels; }
 int64_t wick_audio_length(const wick_audio *a) { return a->length; }
 int64_t wick_audio_rate(const wick_audio *a) { return a->rate; }
+bool wick_audio_unmeasured(const wick_audio *a) { return a->unmeasured; }
 const float *wick_audio_samples(const wick_audio *a, int64_t c) { return c >= 0 && c < a->channels ? a->samples + c * a->length : NULL; }

@@ -1,3 +1,4 @@
+#include "base/kinds.h"
 #include "data/codecs.h"
 
 static const wick_codec *const codecs_of[WICK_CODECS] = {&wick_codec_jpeg, &wick_codec_png, &wick_codec_bmp, &wick_codec_webp};
@@ -26,6 +27,8 @@ wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t si
     *p = (wick_picture){0};
     if (i == WICK_CODECS) {
         uint8_t head[4] = {0};
+        const wick_kind *kind = wick_kind_of(data, size);
+        if (kind) return wick_kind_refuse(kind, WICK_ERR_FORMAT, name, "a picture that is read", msg);
         if (size) memcpy(head, bytes, WICK_MIN(size, sizeof head));
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: neither JPEG nor PNG, BMP or WebP: %zu byte%s, beginning with %02x %02x %02x %02x", name, size,
                             size == 1 ? "" : "s", head[0], head[1], head[2], head[3]);

@@ -76,6 +76,7 @@ wick_status wick_dataset_new(wick_context *ctx, const wick_dataset_source *sourc
         ok = ok && (f->name = wick_arena_strdup(&d->names, f->name));
         d->field_bytes[k] = (size_t)wick_field_elements(f, wick_field_varies(f)) * wick_dtype_size(f->dtype);
     }
+    ok = ok && (!source->note || (d->source.note = wick_arena_strdup(&d->names, source->note)));
     if (ok && source->classes && !source->class_name) ok = number_classes(d) == WICK_OK;
     if (!ok) {
         d->source.free = NULL; /* it stays the caller's */
@@ -104,6 +105,7 @@ static bool is_field(const wick_dataset *d, int field) { return field >= 0 && fi
 static int64_t number(const wick_dataset *d, int64_t i) { return d->picked ? d->picked[i] : i; }
 
 int64_t wick_dataset_count(const wick_dataset *d) { return d->stream && wick_stream_ends(d->stream) ? -1 : d->source.count; }
+const char *wick_dataset_note(const wick_dataset *d) { return d->source.note ? d->source.note : ""; }
 int wick_dataset_fields(const wick_dataset *d) { return d->source.n_fields; }
 const wick_spec *wick_dataset_field(const wick_dataset *d, int field) { return is_field(d, field) ? &d->source.fields[field] : NULL; }
 int64_t wick_dataset_classes(const wick_dataset *d) { return d->source.classes; }

@@ -32,6 +32,7 @@ typedef struct file_set {
     pthread_mutex_t loading; /* of the codecs' libraries */
     int32_t *labels;
     int64_t *lengths; /* of recordings and bytes */
+    int64_t unmeasured; /* recordings that don't say how long they are */
     int64_t rate;     /* of recordings; 0: not all have the same */
     int64_t wanted;   /* what they become; 0: they stay as they are */
     conversion conversions[MOST_RATES];
@@ -180,6 +181,7 @@ static wick_status note(file_set *s, int64_t i, const wick_file_bytes *b, wick_m
     if (s->kind != RECORDINGS) return WICK_OK;
     int64_t rate;
     WICK_TRY(wick_wav_length(b->data, b->size, &s->lengths[i], &rate, b->name, msg));
+    s->unmeasured += wick_wav_unmeasured(b->data, b->size);
     if (s->wanted) {
         if (!find_conversion(s, rate)) WICK_TRY(add_conversion(s, rate, b->name, msg));
         s->lengths[i] = wick_resampler_length(&find_conversion(s, rate)->by, s->lengths[i]);
@@ -251,6 +253,11 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
     const int64_t classes = wick_files_classes(s->files);
     wick_dataset_source source = {.count = s->count, .rate = s->rate, .n_fields = classes ? 2 : 1, .get = get, .at = at, .ahead = in_one_file ? ahead : NULL, .classes = classes, .label = classes ? label : NULL, .class_name = class_name,
                                   .free = release, .user = s};
+    char note[200];
+    if (s->unmeasured) {
+        snprintf(note, sizeof note, WICK_UNMEASURED, (long long)s->unmeasured, (long long)s->count);
+        source.note = note;
+    }
     static const char *const names[] = {"image", "audio", "", "bytes"};
     if (s->kind == ARRAYS) source.fields[0] = *wick_files_array(s->files);
     else source.fields[0] = (wick_spec){names[s->kind], s->kind == RECORDINGS ? WICK_F32 : WICK_U8, s->kind == PICTURES ? 3 : 1, {-1}};

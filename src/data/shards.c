@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "data/wav.h"
 #include "wick/datasets.h"
 
 typedef wick_shard_cell cell;
@@ -22,7 +23,7 @@ typedef struct shards {
     cell *cells;        /* [count, n] */
     const char **names; /* [count]: shard and key, for messages */
     size_t count, cells_cap, names_cap;
-    int64_t classes;
+    int64_t classes, unmeasured;
     int64_t rate; /* of the recordings; 0: not all have the same */
 } shards;
 
@@ -114,6 +115,7 @@ static wick_status close_sample(shards *s, wick_shard_sample *o, const char *pat
         int64_t rate = 0;
         if (what == WICK_SHARD_RECORDING || what == WICK_SHARD_LABEL) WICK_TRY(look(s, found, &seen, path, msg));
         WICK_TRY(wick_shard_measure(&s->of, k, &seen, &rate, name, msg));
+        if (what == WICK_SHARD_RECORDING) s->unmeasured += wick_wav_unmeasured(seen.data, seen.size);
         if (what == WICK_SHARD_RECORDING) s->rate = !s->count || rate == s->rate ? rate : 0;
         if (what == WICK_SHARD_LABEL) s->classes = WICK_MAX(s->classes, seen.length + 1);
         cell *c = &s->cells[s->count * n + (size_t)k];
@@ -171,6 +173,11 @@ static wick_status read_shard(shards *s, wick_map *map, wick_shard_sample *o, wi
 
 static wick_status make(wick_context *ctx, shards *s, wick_dataset **out) {
     wick_dataset_source source = {.count = (int64_t)s->count, .rate = s->rate, .n_fields = s->of.n, .get = get, .ahead = ahead, .length = length, .free = release, .user = s};
+    char note[200];
+    if (s->unmeasured) {
+        snprintf(note, sizeof note, WICK_UNMEASURED, (long long)s->unmeasured, (long long)s->count);
+        source.note = note;
+    }
     wick_shard_specs(&s->of, source.fields);
     if (s->of.n && s->of.field[s->of.n - 1].kind == WICK_SHARD_LABEL) source.label = label, source.classes = s->classes;
     return wick_dataset_new(ctx, &source, out);

@@ -133,4 +133,51 @@ test_integer_pixels() {
     expect 0 "$wick" eval "$dir/f.onnx" --data "$dir/set" && has out "accuracy  100.00 %"
     expect 0 "$wick" train --model "$dir/u8.onnx" --data "$dir/set" --epochs 1 --out trained && expect 0 "$wick" eval trained && has out "accuracy  100.00 %"
 }
+# ---- recordings, archives, and files of other kinds ------------------------------------------------------------------------------------------------
+wav() { # FILE LENGTH: 2 samples, of which the header says LENGTH bytes
+    printf 'RIFF\050\0\0\0WAVEfmt \020\0\0\0\001\0\001\0\100\037\0\0\200\076\0\0\002\0\020\0data'"$2"'\0\100\0\300' >"$1"
+}
+test_lengths_that_a_pipe_leaves() {
+    for said in '\377\377\377\377' '\0\360\377\177' '\0\0\0\0'; do
+        wav a.wav "$said"
+        expect 0 "$wick" run f32.onnx --input x=a.wav && has out "[ 0.5 -0.5]" && has err "a.wav: doesn't say how long it is"
+        mkdir -p spoken/{train,test}/{a,b} && for f in spoken/{train,test}/{a,b}/1.wav; do cp a.wav $f; done
+        expect 0 "$wick" train --data spoken --transform fit=4 --net "linear classes" --epochs 1 --out r --force && has err "2 of its 2 recordings don't say how long they are"
+        expect 0 "$wick" eval r && has err "2 of its 2 recordings don't say how long they are"
+    done
+    wav a.wav '\004\0\0\0' && expect 0 "$wick" run f32.onnx --input x=a.wav && lacks err "how long it is"
+    wav a.wav '\006\0\0\0' && expect 3 "$wick" run f32.onnx --input x=a.wav && has err "promises 6 bytes; 4 are left"
+    case_folder wav-length || return 0
+    for f in sox-pipe zero-length; do expect 0 "$wick" run "$dir/id.onnx" --input "x=$dir/$f.wav" && has err "101 samples, 8000 a second"; done
+}
+test_a_sample_of_an_archive_ends_at_the_first_dot() {
+    mkdir -p tar && for i in 0 1 2 3 4 5 6 7 8; do echo 1 >tar/a.b$i.cls && printf 'P5 2 2 255 1234' >tar/a.b$i.pgm; done
+    mkdir -p dots && tar -cf dots/train-0.tar -C tar .
+    expect 3 "$wick" train --data dots --out r --force && has err "a sample's key ends at the first dot of a name, as in WebDataset" && has err "a.b"
+    rm tar/* && echo 1 >tar/a.b.cls && printf 'P5 2 2 255 1234' >tar/a.b.pgm && tar -cf dots/train-0.tar -C tar .
+    expect 3 "$wick" train --data dots --out r --force && has err "a sample's key ends at the first dot"
+    case_folder wds-dots || return 0
+    expect 3 "$wick" train --data "$dir/set" --net "flatten, linear classes" --out r --force && has err "a.b0.png, a.b0.cls, a.b1.png ...: a sample's key ends at the first dot"
+}
+test_files_of_other_kinds_are_named() {
+    while read -r what bytes; do
+        printf "$bytes" >other
+        expect 3 "$wick" run f32.onnx --input x=other && has err "other is ${what//_/ }" && lacks err "wire type" && has err "not an input"
+        expect 3 "$wick" predict f32.onnx other && lacks err "wire type"
+    done <<'LIST'
+an_AIFF FORM\0\0\001\0AIFFCOMM
+a_FLAC fLaC\0\0\0\042
+a_HEIC \0\0\0\030ftypheic\0\0\0\0
+an_AVIF \0\0\0\030ftypavif\0\0\0\0
+an_MP4 \0\0\0\030ftypisom\0\0\0\0
+a_PDF %%PDF-1.7
+a_ZIP PK\003\004\024\0\0\0\0\0\0\0!\0\0\0\0\0\0\0\0\0\0\0\0\0\005\0\0\0x.txt
+a_web_page <!DOCTYPE\040html>
+a_pickle \200\002}q\0X
+a_Parquet PAR1\025\004
+of_no_kind \001\002\003\004\005\006
+LIST
+    case_folder input-messages || return 0
+    expect 3 "$wick" run "$dir/id3.onnx" --input "x=$dir/aiff.wav" && has err "is an AIFF recording"
+}
 test_main
