@@ -63,6 +63,7 @@ typedef struct cli_options {
     int64_t level, dictionary, count, from; /* of data */
     int compression;
     bool append;
+    bool shallow; /* of verify */
     bool all, salvage, skip, adaptive;
     const char *worker_counts;
     int64_t prefetch, cache;

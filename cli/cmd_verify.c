@@ -1,6 +1,8 @@
-/* wick verify: whether a file is sound: its structure, its names and its data are read, within the budgets. What Wick lacks is no fault of the file. */
+/* wick verify: whether a file is sound: its structure, its names and its data are read, within the budgets, and the graph of a model is recorded as wick run does. */
 #include "budget.h"
 #include "kinds.h"
+#include "ports.h"
+#include "recorded.h"
 #include "talk.h"
 #include "tuned.h"
 
@@ -12,18 +14,25 @@
 #include <string.h>
 
 typedef struct verified {
+    const cli_options *o;
     wick_context *ctx;
     const char *path;
     wick_onnx_limits limits;
-    char lacks[4096]; /* ops of an ONNX model */
+    char lacks[4096]; /* ops of an ONNX model, with --shallow */
+    recorded graph;   /* of an ONNX model */
+    int code;         /* it has been said */
 } verified;
 
 static wick_status onnx(verified *v) {
     wick_onnx *model;
     const wick_status status = wick_onnx_open(v->ctx, v->path, &v->limits, &model);
-    if (status == WICK_OK) snprintf(v->lacks, sizeof v->lacks, "%s", wick_onnx_unsupported(model));
+    if (status != WICK_OK) return status;
+    v->code = ports_check_dims(v->o, model);
+    if (v->o->shallow) snprintf(v->lacks, sizeof v->lacks, "%s", wick_onnx_unsupported(model));
+    else if (v->code == CLI_OK) v->code = recorded_find(v->o, v->ctx, model, &v->graph);
+    if (v->code == CLI_OK && *v->graph.fault) v->code = talk_fail(CLI_BAD_FILE, "%s", v->graph.fault);
     wick_onnx_free(&model);
-    return status;
+    return WICK_OK;
 }
 static wick_status tensors(verified *v) { /* a checkpoint's version and sum too */
     wick_checkpoint *file;
@@ -79,21 +88,27 @@ int cmd_verify(cli_options *o) {
     while (kind && k < READERS && strcmp(readers[k].format, kind->format) != 0) k++;
     if (!kind || k == READERS) return kind_refuse(o->model, kind, "a file that Wick reads");
     budget_watch(o);
-    verified v = {.path = o->model, .limits = budget_limits(o)};
+    const bool model = strcmp(kind->format, "onnx") == 0;
+    if ((o->shallow || o->dims.n) && !model) return talk_fail(CLI_USAGE, "--%s is for ONNX models, and %s is %s", o->shallow ? "shallow" : "dim", o->model, kind->name);
+    verified v = {.o = o, .path = o->model, .limits = budget_limits(o)};
     wick_status status = wick_context_new(&v.ctx, &(wick_context_options){.tuning = tuned(), .threads = 1, .max_memory = budget_memory(o)});
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     int code = CLI_OK;
     status = readers[k].read(&v);
     if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(v.ctx, status));
+    else if (v.code != CLI_OK) code = v.code;
     else if (o->json) {
         json j = talk_json_open();
         json_bool(&j, "ok", true);
         json_text(&j, "format", kind->format);
         json_text(&j, "unsupported", v.lacks);
+        if (model) json_bool(&j, "recorded", v.graph.whole);
+        if (model) json_text(&j, "note", v.graph.note);
         talk_json_close(&j);
     } else {
         talk_print("%s is sound (%s)", o->model, kind->format);
         if (*v.lacks) talk_print("; Wick lacks %s", v.lacks);
+        if (*v.graph.note) talk_print("; %s", v.graph.note);
         printf("\n");
     }
     wick_context_free(&v.ctx);

@@ -4,6 +4,7 @@
 #include "inspect.h"
 #include "open_dims.h"
 #include "ports.h"
+#include "recorded.h"
 #include "talk.h"
 
 #include "wick/io.h"
@@ -33,6 +34,7 @@ typedef struct subject {
     double total; /* FLOPs of all nodes */
     char open[512]; /* names of dims without an extent, that --dim gives none either */
     open_dims dims;
+    recorded recording; /* of a model without a plan: what is wrong with it */
 } subject;
 
 static int larger(const void *a, const void *b) {
@@ -148,6 +150,8 @@ static void print_text(const subject *s) {
     if (*s->open) talk_print("%-11s %s: 1 here; --dim NAME=N says another\n", "open", s->open);
     open_dims_print(&s->dims, onnx);
     if (*wick_onnx_unsupported(onnx)) talk_print("%-11s %s\n", "lacks", wick_onnx_unsupported(onnx));
+    if (*s->recording.fault) talk_print("%-11s %s\n", "fault", s->recording.fault);
+    if (*s->recording.note) talk_print("%-11s %s\n", "note", s->recording.note);
     print_layers(s);
 }
 
@@ -159,7 +163,8 @@ static void print_json(const subject *s) {
     const char *key, *value;
     int64_t version;
     json j = talk_json_open();
-    json_bool(&j, "ok", true);
+    json_bool(&j, "ok", !*s->recording.fault);
+    if (*s->recording.fault) json_integer(&j, "exit", CLI_BAD_FILE), json_text(&j, "error", s->recording.fault);
     json_text(&j, "format", "onnx");
     json_text(&j, "graph", info.graph);
     json_text(&j, "producer", info.producer);
@@ -275,9 +280,14 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
         status = wick_onnx_get_graph(s.onnx, s.specs, &s.graph);
         if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
         else if (!find_layers(&s)) code = talk_fail(CLI_FAILED, "out of memory");
+        if (code == CLI_OK && !s.plan && !*wick_onnx_unsupported(s.onnx)) code = recorded_find(o, ctx, s.onnx, &s.recording);
         if (code == CLI_OK && *o->svg) code = draw(&s);
         if (code == CLI_OK) code = open_dims_find(&s.dims, o, ctx, s.onnx);
         if (code == CLI_OK) (o->json ? print_json : print_text)(&s);
+        if (code == CLI_OK && *s.recording.fault) {
+            fflush(stdout);
+            code = o->json ? CLI_BAD_FILE : talk_fail(CLI_BAD_FILE, "%s", s.recording.fault);
+        }
         free(specs);
     }
     free(s.flops);

@@ -182,6 +182,8 @@ static const option_row rows[] = {
     {"dim", "NAME=N|A..B", EACH, S, "", AT(dims), 0, 0, FORGET,
      "extent of an open dim, by its name or as INPUT.axis (x.2=224); else 1. batch=1..256, or seq=8..512/8 for multiples of 8: the range that output shapes are found in; the rest is for the least"},
     {"dim", "NAME=N", EACH, W | G | Z, "", AT(dims), 0, 0, FORGET, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"},
+    {"dim", "NAME=N", EACH, V, "", AT(dims), 0, 0, FORGET, "extent of an open dim of a .onnx, by its name or as INPUT.axis (x.2=224); else 1, or more where its graph can't be recorded with 1"},
+    {"shallow", "", FLAG, V, "", AT(shallow), 0, 0, FORGET, "of a .onnx, look at the file alone: structure, names, weights; ops, attributes and shapes of its graph are not looked at"},
     {"dim", "NAME=N", EACH, K, "", AT(dims), 0, 0, FORGET, "number for an open dim, by its name or as INPUT.axis (x.2=224); others stay open where they can, else they are 1"},
     {"output", "DIR", TEXT, X, "", AT(output), 0, 0, FORGET, "write each output to DIR/NAME.npy instead of showing it; those of a sequence are stacked"},
     {"topk", "K", INTEGER, X, "0", AT(topk), 0, MANY, FORGET, "of outputs with a score for each class, show the K highest; 0: 5 with --labels, else all of the output"},

@@ -408,7 +408,7 @@ test_budgets() {
     expect 3 "$wick" run "$lenet/model.onnx" --input random --max-nodes 3 && has err "more nodes than the limit of 3"
     expect 1 "$wick" run "$WICK_MODELS/onnx/silero_vad_v6/model.onnx" --input random --max-memory 1 && has err "memory"
     expect 2 "$wick" run "$lenet/model.onnx" --input random --max-seconds soon && has err max-seconds
-    expect 0 "$wick" inspect "$lenet/model.onnx" --max-nodes 3 && has out "more nodes than the limit of 3"
+    expect 3 "$wick" inspect "$lenet/model.onnx" --max-nodes 3 && has out "more nodes than the limit of 3"
     expect 0 "$wick" verify "$lenet/model.onnx" --max-memory 64 --max-seconds 60
     local budget
     for budget in memory tensor output nodes depth seconds; do # 0 is neither a default nor no limit

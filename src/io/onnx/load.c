@@ -120,6 +120,29 @@ void wick_onnx_drop_step(onnx_step *step) {
 static wick_status make_ports(wick_onnx *onnx);
 static wick_status make_counts(wick_onnx *onnx);
 
+/* The versions are ones that there are, and a domain has one. Of domains that Wick does not know, nothing but that they are above 0. */
+static wick_status check_opsets(wick_onnx *onnx, const onnx_opset *list, size_t n) {
+    static const struct {
+        const char *domain;
+        int newest;
+    } known[] = {{"", NEWEST_OPSET}, {"ai.onnx.ml", 5}, {"ai.onnx.training", 1}, {"ai.onnx.preview.training", 1}, {"com.microsoft", 1}};
+    for (size_t i = 0; i < n; i++) {
+        const wick_bytes domain = wick_onnx_domain(list[i].domain);
+        const long long version = (long long)list[i].version;
+        const int shown = (int)WICK_MIN(domain.size, (size_t)80);
+        WICK_TRY(wick_onnx_late(onnx, 16 + 4 * i, onnx->path));
+        const char *of = domain.size ? " of the domain " : "";
+        if (version < 1) return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: opset %lld%s%.*s: the first is 1", onnx->path, version, of, shown, domain.at);
+        for (size_t k = 0; k < WICK_COUNTOF(known); k++)
+            if (wick_bytes_are(domain, known[k].domain) && version > known[k].newest)
+                return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: opset %lld%s%.*s is newer than %d", onnx->path, version, of, shown, domain.at, known[k].newest);
+        for (size_t k = 0; k < i; k++)
+            if (wick_bytes_equal(wick_onnx_domain(list[k].domain), domain) && list[k].version != list[i].version)
+                return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: opset_import names two opsets%s%.*s, %lld and %lld", onnx->path, of, shown, domain.at, (long long)list[k].version, version);
+    }
+    return WICK_OK;
+}
+
 static wick_status open_file(wick_onnx *onnx, const char *path) {
     wick_map map;
     WICK_TRY(wick_map_open(&map, path, &onnx->msg));
@@ -140,11 +163,11 @@ static wick_status open_file(wick_onnx *onnx, const char *path) {
     if (!m->graph) return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: not an ONNX model: it has no graph", path);
     if (m->ir_version > NEWEST_IR)
         return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: ir_version %lld is newer than %d", path, (long long)m->ir_version, NEWEST_IR);
-    for (size_t i = 0; i < m->opsets.n; i++) {
-        const onnx_opset *o = &m->opsets.at[i];
-        if (!wick_onnx_domain(o->domain).size && o->version > NEWEST_OPSET)
-            return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: opset %lld is newer than %d", path, (long long)o->version, NEWEST_OPSET);
-    }
+    if (m->ir_version < 0) return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: ir_version %lld: the first is 1", path, (long long)m->ir_version);
+    if (!m->opsets.n && m->ir_version != 1 && m->ir_version != 2) /* those have opset 1 */
+        return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: opset_import is missing: the file does not say which version its ops are of", path);
+    WICK_TRY(check_opsets(onnx, m->opsets.at, m->opsets.n));
+    for (size_t i = 0; i < m->functions.n; i++) WICK_TRY(check_opsets(onnx, m->functions.at[i].opsets.at, m->functions.at[i].opsets.n));
     WICK_TRY(wick_onnx_resolve(onnx));
     WICK_TRY(make_ports(onnx));
     bool *read = wick_calloc(&onnx->ctx->alloc, (size_t)onnx->main->n_slots + 1);

@@ -137,7 +137,8 @@ static void branch(onnx_call *c) {
     }
     if (!truth(c, wick_onnx_in(c, 0), &taken)) return;
     const onnx_block *body = wick_onnx_body(c, taken ? "then_branch" : "else_branch");
-    onnx_value *out = body ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
+    if (!body || !wick_onnx_body(c, taken ? "else_branch" : "then_branch")) return; /* a file needs both, whichever is taken */
+    onnx_value *out = wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out);
     if (!out) return;
     if (body->n_out < c->n_out) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "its branch has %d outputs, not %d", body->n_out, c->n_out);

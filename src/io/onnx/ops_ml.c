@@ -295,7 +295,7 @@ static void imputer(onnx_call *c) {
     /* both kinds may be there: that of x counts */
     if (!wick_onnx_list_attr(c, floats ? "imputed_value_floats" : "imputed_value_int64s", &values)) return;
     if (values.kind == ONNX_LIST_STRINGS || !values.n || (values.n != 1 && (!wick_tensor_rank(x) || (int64_t)values.n != wick_tensor_dim(x, -1)))) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu imputed values of x's kind for its last axis", values.n);
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu imputed values of x's kind for a last axis of %lld", values.n, (long long)(wick_tensor_rank(x) ? wick_tensor_dim(x, -1) : 0));
         return;
     }
     wick_tensor *to = wick_onnx_list_tensor(c, &values, wick_tensor_dtype(x), 1, &(int64_t){(int64_t)values.n});
@@ -357,7 +357,7 @@ static void zip_map(onnx_call *c) {
     if (!x || !wick_onnx_class_labels(c, &labels)) return;
     if (wick_tensor_rank(x) == 1) x = wick_unsqueeze(x, 0);
     if (wick_tensor_rank(x) != 2 || labels.kind == ONNX_LIST_NONE || (int64_t)labels.n != wick_tensor_dim(x, 1)) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "%zu labels do not fit its input", labels.n);
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "%zu labels do not fit its input, whose last axis is %lld", labels.n, (long long)(wick_tensor_rank(x) ? wick_tensor_dim(x, -1) : 0));
         return;
     }
     /* Keys rise, as in everybody's maps. */

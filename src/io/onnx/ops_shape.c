@@ -177,9 +177,11 @@ static void concat(onnx_call *c) {
     int n = 0;
     for (int i = 0; i < c->n_in && xs; i++)
         if (!(xs[n++] = wick_onnx_tensor(c, i))) return;
-    if (!xs || !n) return;
+    if (!xs) return;
     int axis;
-    if (wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(xs[0]), &axis)) wick_onnx_set(c, 0, wick_concat(n, xs, axis));
+    if (!n) wick_onnx_fail(c, WICK_ERR_FORMAT, "has no inputs");
+    else if (c->opset >= 4 && !wick_onnx_attr(c, "axis")) wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"axis\" is missing");
+    else if (wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(xs[0]), &axis)) wick_onnx_set(c, 0, wick_concat(n, xs, axis));
 }
 
 static void split(onnx_call *c) {

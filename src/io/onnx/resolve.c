@@ -232,6 +232,9 @@ static wick_status resolve_step(resolver *r, onnx_block *b, onnx_step *step, con
     size_t index;
     if ((step->decl = find_function(r, domain, node->op, node->overload, &index))) step->function = r->onnx->function_blocks[index];
     else if (!(step->op = find_row(r->rows, domain, node->op, step->opset))) note_missing(r, domain, node->op, step->opset);
+    else if (!opset && !wick_bytes_are(domain, "com.microsoft")) /* which has no versions, and which some tools do not name */
+        return fail(r, node->head.place, WICK_ERR_FORMAT, "node", node->name.size || !node->out.n ? node->name : node->out.at[0],
+                    domain.size ? "is of a domain that opset_import does not name" : "is an op of ONNX, of no opset: opset_import names other domains alone");
     return WICK_OK;
 }
 
