@@ -280,7 +280,8 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
         status = wick_onnx_get_graph(s.onnx, s.specs, &s.graph);
         if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
         else if (!find_layers(&s)) code = talk_fail(CLI_FAILED, "out of memory");
-        if (code == CLI_OK && !s.plan && !*wick_onnx_unsupported(s.onnx)) code = recorded_find(o, ctx, s.onnx, &s.recording);
+        const bool asked = o->dims.n || o->inputs.n; /* then it may be those numbers that don't fit */
+        if (code == CLI_OK && !s.plan && !asked && !*wick_onnx_unsupported(s.onnx)) code = recorded_find(o, ctx, s.onnx, &s.recording);
         if (code == CLI_OK && *o->svg) code = draw(&s);
         if (code == CLI_OK) code = open_dims_find(&s.dims, o, ctx, s.onnx);
         if (code == CLI_OK) (o->json ? print_json : print_text)(&s);
