@@ -511,7 +511,8 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     c->data = strdup(value[DATA]);
     if (!c->data) return out_of_memory();
     const char *transform = wick_checkpoint_meta(file, "transform"), *label = wick_checkpoint_meta(file, "label");
-    const char *rate = wick_checkpoint_meta(file, "rate");
+    const char *rate = wick_checkpoint_meta(file, "rate"), *limit = wick_checkpoint_meta(file, "limit");
+    c->limit = limit ? strtoll(limit, NULL, 10) : 0;
     c->floats = wick_checkpoint_meta(file, "floats") != NULL;
     c->rate = rate ? strtoll(rate, NULL, 10) : 0;
     if (c->rate < 0) return talk_fail(CLI_BAD_FILE, "%s: bad rate '%s'", path, rate);
@@ -596,7 +597,7 @@ int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, cha
         return code;
     }
     wick_status status = wick_checkpoint_open(ctx, *path, file);
-    if (status == WICK_OK) return CLI_OK;
+    if (status == WICK_OK) return meta_note(*file, *path), CLI_OK;
     code = not_opened(ctx, status, model, *path);
     free(*path);
     *path = NULL;

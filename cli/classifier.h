@@ -24,6 +24,7 @@ typedef struct classifier {
     double mean, deviation;
     bool floats;      /* samples are f32, as they are or as `transform` makes them; else pixels, by mean and deviation */
     char *transform;  /* of floats; without chance where the model is tested or used. NULL: none */
+    int64_t limit;    /* samples of each split that it was trained and chosen with; 0: all, or not known */
     int64_t rate;     /* of recordings, samples a second: those that it is used on are resampled to it; 0: samples are none, or stay as they are */
     char *label;      /* the column or tensor of the data that is the class, as --label; NULL: one of the usual */
     char *names;              /* of the classes, with tabs between */

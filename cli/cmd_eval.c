@@ -277,6 +277,9 @@ int cmd_eval(cli_options *o) {
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = talk_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK) code = classifier_open_data(&c, o->data, o->split, &dataset);
+    if (code == CLI_OK && c.limit > 0 && c.limit < wick_dataset_count(dataset))
+        talk("measured on all %lld of %s; the training took --limit %lld of each split, so its own accuracy was of fewer", (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data,
+             (long long)c.limit);
     if (code == CLI_OK) code = measure(o, &c, dataset);
     classifier_free(&c);
     wick_dataset_free(&dataset);

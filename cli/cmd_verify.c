@@ -1,6 +1,7 @@
 /* wick verify: whether a file is sound: its structure, its names and its data are read, within the budgets, and the graph of a model is recorded as wick run does. */
 #include "budget.h"
 #include "kinds.h"
+#include "meta.h"
 #include "ports.h"
 #include "recorded.h"
 #include "talk.h"
@@ -21,6 +22,7 @@ typedef struct verified {
     char lacks[4096]; /* ops of an ONNX model, with --shallow */
     recorded graph;   /* of an ONNX model */
     int code;         /* it has been said */
+    bool uncovered;   /* metadata without a checksum */
 } verified;
 
 static wick_status onnx(verified *v) {
@@ -37,6 +39,7 @@ static wick_status onnx(verified *v) {
 static wick_status tensors(verified *v) { /* a checkpoint's version and sum too */
     wick_checkpoint *file;
     const wick_status status = wick_checkpoint_open(v->ctx, v->path, &file);
+    v->uncovered = status == WICK_OK && !meta_is_covered(file);
     wick_checkpoint_free(&file);
     return status;
 }
@@ -109,6 +112,7 @@ int cmd_verify(cli_options *o) {
         talk_print("%s is sound (%s)", o->model, kind->format);
         if (*v.lacks) talk_print("; Wick lacks %s", v.lacks);
         if (*v.graph.note) talk_print("; %s", v.graph.note);
+        if (v.uncovered) printf("; its metadata has no checksum, as of an older Wick");
         printf("\n");
     }
     wick_context_free(&v.ctx);

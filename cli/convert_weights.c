@@ -35,15 +35,13 @@ static int collect(const cli_options *o, const wick_weights *w, wick_named_tenso
     return CLI_OK;
 }
 
-/* All of the metadata but the checksum, which is of the tensors as they were. */
 static int collect_meta(const wick_weights *w, wick_meta **meta) {
-    int n = 0, kept = 0;
+    int n = 0;
     const char *key, *value;
     while (wick_weights_meta_at(w, n, &key, &value)) n++;
     *meta = calloc((size_t)n + 1, sizeof **meta);
-    for (int i = 0; *meta && wick_weights_meta_at(w, i, &key, &value); i++)
-        if (strcmp(key, "wick.crc32c") != 0) (*meta)[kept++] = (wick_meta){key, value};
-    return kept;
+    for (int i = 0; *meta && wick_weights_meta_at(w, i, &key, &value); i++) (*meta)[i] = (wick_meta){key, value};
+    return n;
 }
 
 int convert_weights(wick_context *ctx, const cli_options *o) {

@@ -1,5 +1,7 @@
 #include "meta.h"
 
+#include "talk.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,4 +36,13 @@ void meta_free(meta *list) {
     }
     free(list->pairs);
     *list = (meta){0};
+}
+
+bool meta_is_covered(const wick_checkpoint *file) {
+    const char *format = wick_checkpoint_meta(file, "wick.format");
+    return !format || strcmp(format, "1") != 0;
+}
+
+void meta_note(const wick_checkpoint *file, const char *path) {
+    if (!meta_is_covered(file)) talk("%s was written by an older Wick: its metadata has no checksum, and damage to it would not be seen", path);
 }

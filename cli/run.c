@@ -5,6 +5,7 @@
 #include "talk.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,10 @@ void run_close(run *r) {
  * ends, however it ends. Where a folder can't be written or a file system can't lock, the training goes on without. */
 static int lock(run *r) {
     enum { TRIES = 50, MILLISECONDS = 20 };
-    r->locked = fopen(r->lock, "ae");
+    const int fd = open(r->lock, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
+    if (fd < 0 && errno == ELOOP) return talk_fail(CLI_FAILED, "%s is a symbolic link, which no run makes: remove it", r->lock);
+    r->locked = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (fd >= 0 && !r->locked) close(fd);
     /* One that was killed holds the lock until its memory is given back, so try for a second. */
     for (int i = 0; r->locked && flock(fileno(r->locked), LOCK_EX | LOCK_NB) != 0; i++) {
         if (errno != EWOULDBLOCK) return CLI_OK;
@@ -145,7 +149,8 @@ int run_save_best(run *r) {
     bool complete = classifier_add_meta(r->c, &list) && meta_add(&list, "accuracy", "%.17g", r->state.best) &&
                     meta_add(&list, "loss", "%.17g", r->state.best_loss) &&
                     meta_add(&list, "epoch", "%lld", (long long)r->state.epoch) &&
-                    meta_add(&list, "step", "%lld", (long long)r->state.step);
+                    meta_add(&list, "step", "%lld", (long long)r->state.step) &&
+                    (!r->o->limit || meta_add(&list, "limit", "%lld", (long long)r->o->limit));
     wick_context_set_random(r->c->ctx, (uint64_t)r->o->seed, 0);
     wick_model_set_averaged(r->c->model, true); /* what was measured */
     int code = save(r, r->best, &list, complete, (wick_save_options){.weights_only = true});
@@ -233,6 +238,7 @@ int run_find(run *r, wick_context *ctx, cli_options *o) {
         path = r->previous;
         status = wick_checkpoint_open(ctx, path, &r->file);
     }
+    if (status == WICK_OK) meta_note(r->file, path);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     code = restore_options(r, o, path);
     if (code == CLI_OK) code = restore_state(r, path);

@@ -14,7 +14,7 @@ typedef struct wick_meta {
 } wick_meta;
 
 /* Writes all states (role PARAM and BUFFER only when weights_only; then means where wick_model_set_averaged asks) and metadata, atomically: until the call succeeds
- * the old file is whole. Adds "wick.format" (1), "wick.crc32c" (of the tensors), "wick.numerics", "wick.seed",
+ * the old file is whole. Adds "wick.format" (2), "wick.crc32c" (of the whole file), "wick.numerics", "wick.seed",
  * "wick.stream". The former file is kept as PATH.prev when keep_previous. Temporaries that savers to PATH left behind
  * when they were killed are removed. */
 typedef struct wick_save_options {

@@ -1,7 +1,6 @@
 /* checkpoint.c: opening and checking a checkpoint, and making a model's states those of the file. */
 #include "io/checkpoint.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "io/json.h"
@@ -16,59 +15,6 @@ struct wick_checkpoint {
 /* ---- opening
  * ---------------------------------------------------------------------------------------------------------- */
 
-/* A whole number in `base` and nothing else. */
-static bool read_number(const char *text, unsigned base, uint64_t *value) {
-    *value = 0;
-    if (!text || !*text) return false;
-    for (; *text; text++) {
-        const unsigned digit = *text >= '0' && *text <= '9'   ? (unsigned)(*text - '0')
-                               : *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10
-                                                              : base;
-        if (digit >= base || wick_mul_overflows(*value, (uint64_t)base, value) ||
-            wick_add_overflows(*value, (uint64_t)digit, value))
-            return false;
-    }
-    return true;
-}
-
-uint32_t wick_checkpoint_crc(const wick_safetensors_tensor *const *by_name, size_t count) {
-    uint32_t crc = 0;
-    for (size_t i = 0; i < count; i++) {
-        const wick_safetensors_tensor *t = by_name[i];
-        const char *dtype = wick_safetensors_dtype_name(t->dtype);
-        crc = wick_crc32c(crc, t->name, strlen(t->name) + 1);
-        crc = wick_crc32c(crc, dtype, strlen(dtype) + 1);
-        crc = wick_crc32c(crc, t->dims, (size_t)t->rank * sizeof *t->dims);
-        if (t->bytes) crc = wick_crc32c(crc, t->data, t->bytes);
-    }
-    return crc;
-}
-
-static wick_status verify(wick_checkpoint *c, const char *path) {
-    const char *text = wick_safetensors_get_meta(&c->file, WICK_META_FORMAT);
-    const char *sum = wick_safetensors_get_meta(&c->file, WICK_META_CRC);
-    uint64_t format, crc;
-    c->foreign = !text;
-    if (c->foreign) return WICK_OK;
-    if (!read_number(text, 10, &format) || format < 1)
-        return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: " WICK_META_FORMAT " is no version", path);
-    if (format > WICK_CHECKPOINT_FORMAT)
-        return wick_context_fail(c->ctx, WICK_ERR_VERSION,
-                                 "%s: a checkpoint of format %" PRIu64 "; this Wick reads up to %d", path, format,
-                                 WICK_CHECKPOINT_FORMAT);
-    if (!sum) return WICK_OK; /* removed on purpose, by one who changed the tensors */
-    if (!read_number(sum, 16, &crc) || crc > UINT32_MAX)
-        return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: " WICK_META_CRC " is no checksum", path);
-    const uint32_t is = wick_checkpoint_crc(c->file.by_name, c->file.count);
-    if (is != crc)
-        return wick_context_fail(c->ctx, WICK_ERR_FORMAT,
-                                 "%s: damaged, or another program changed the tensors: their checksum is %08" PRIx32
-                                 ", and should be %08" PRIx64 "; without the metadata " WICK_META_CRC
-                                 " they are accepted",
-                                 path, is, crc);
-    return WICK_OK;
-}
-
 wick_status wick_checkpoint_open(wick_context *ctx, const char *path, wick_checkpoint **out) {
     *out = NULL;
     if (!path || !*path) return wick_context_fail(ctx, WICK_ERR_INVALID, "checkpoint: no path");
@@ -77,16 +23,14 @@ wick_status wick_checkpoint_open(wick_context *ctx, const char *path, wick_check
     c->ctx = ctx;
     c->alloc = ctx->alloc;
     wick_msg msg;
-    wick_status status = wick_safetensors_open(&c->file, path, &msg);
-    if (status != WICK_OK)
-        wick_context_fail(ctx, status, "%s", msg.text);
-    else
-        status = verify(c, path);
-    if (status != WICK_OK)
+    const wick_status status = wick_safetensors_open(&c->file, path, &msg);
+    if (status != WICK_OK) {
         wick_checkpoint_free(&c);
-    else
-        *out = c;
-    return status;
+        return wick_context_fail(ctx, status, "%s", msg.text);
+    }
+    c->foreign = !wick_checkpoint_meta(c, WICK_META_FORMAT);
+    *out = c;
+    return WICK_OK;
 }
 
 void wick_checkpoint_free(wick_checkpoint **checkpoint) {
@@ -262,8 +206,8 @@ wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bo
     WICK_TRY(check(&r, c, model, with_optimizer, &(wick_load_options){0}));
     uint64_t seed, stream;
     const bool restore_random = with_optimizer && !c->foreign;
-    if (restore_random && (!read_number(wick_safetensors_get_meta(&c->file, WICK_META_SEED), 10, &seed) ||
-                           !read_number(wick_safetensors_get_meta(&c->file, WICK_META_STREAM), 10, &stream)))
+    if (restore_random && (!wick_seal_number(wick_safetensors_get_meta(&c->file, WICK_META_SEED), 10, &seed) ||
+                           !wick_seal_number(wick_safetensors_get_meta(&c->file, WICK_META_STREAM), 10, &stream)))
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "the checkpoint lacks " WICK_META_SEED " or " WICK_META_STREAM);
 
     if (with_optimizer) WICK_TRY(make_optimizer_states(c, model));

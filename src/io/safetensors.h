@@ -26,18 +26,18 @@ typedef struct wick_safetensors {
     size_t count;
     wick_safetensors_meta *meta; /* in the file's order */
     size_t meta_count;
-    const uint8_t *data; /* all tensor bytes */
-    size_t data_bytes;
+    const uint8_t *header, *data; /* the JSON with the blanks behind it; all tensor bytes */
+    size_t header_bytes, data_bytes;
 
     wick_map map;
     wick_arena arena;
     const wick_safetensors_tensor **by_name;
 } wick_safetensors;
 
-/* Maps the file and checks all of its structure. Names and data stay valid until close. On failure *f is closed
- * already. WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED (a dtype or rank that Wick lacks), WICK_ERR_NOMEM. */
+/* Maps the file, checks all of its structure, and its checksum where it has one (io/seal.h). Names and data stay valid until close. On failure *f is
+ * closed already. WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED (a dtype or rank that Wick lacks), WICK_ERR_VERSION, WICK_ERR_NOMEM. */
 WICK_MUST_CHECK wick_status wick_safetensors_open(wick_safetensors *f, const char *path, wick_msg *msg);
-/* The same over memory that the caller keeps; `name` stands in messages. */
+/* The structure alone, over memory that the caller keeps; `name` stands in messages. */
 WICK_MUST_CHECK wick_status wick_safetensors_parse(wick_safetensors *f, const void *bytes, size_t size,
                                                    const char *name, wick_msg *msg);
 void wick_safetensors_close(wick_safetensors *f); /* a zeroed or closed *f is fine */

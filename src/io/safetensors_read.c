@@ -5,6 +5,7 @@
 #include "io/json.h"
 #include "io/pickle.h"
 #include "io/safetensors.h"
+#include "io/seal.h"
 
 /* The limit of the format's own reader. */
 static const size_t HEADER_MAX = 100000000;
@@ -180,6 +181,8 @@ static wick_status read_file(wick_safetensors *f, const uint8_t *bytes, size_t s
                             (unsigned long long)header, HEADER_MAX);
     if (!header || !begins)
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a safetensors file: its header (byte 8) does not begin with '{'", name);
+    f->header = bytes + 8;
+    f->header_bytes = (size_t)header;
     f->data = bytes + 8 + header;
     f->data_bytes = size - 8 - (size_t)header;
     const reader r = {f, name, (size_t)header, msg};
@@ -206,11 +209,14 @@ wick_status wick_safetensors_open(wick_safetensors *f, const char *path, wick_ms
     wick_map map;
     *f = (wick_safetensors){0};
     WICK_TRY(wick_map_open(&map, path, msg));
-    const wick_status status = wick_safetensors_parse(f, map.data, map.size, path, msg);
-    if (status == WICK_OK)
-        f->map = map;
-    else
+    wick_status status = wick_safetensors_parse(f, map.data, map.size, path, msg);
+    if (status != WICK_OK) {
         wick_map_close(&map);
+        return status;
+    }
+    f->map = map;
+    status = wick_seal_check(f, path, msg);
+    if (status != WICK_OK) wick_safetensors_close(f);
     return status;
 }
 

@@ -1,12 +1,8 @@
 /* save.c: a model's states and metadata into one safetensors file. The checksum stands before the tensors in the file,
  * so their bytes are walked twice: once for it, once to write. */
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "io/checkpoint.h"
 #include "io/former.h"
@@ -16,10 +12,9 @@ typedef struct save {
     wick_context *ctx;
     const wick_save_options *options;
     wick_safetensors_tensor *tensors;
-    const wick_safetensors_tensor **by_name;
     wick_safetensors_meta *meta;
     size_t n_tensors, n_meta;
-    char crc[16], seed[24], stream[24], format[16];
+    char seed[24], stream[24];
 } save;
 
 /* A state, or the mean that an optimizer keeps of it where the model is to be read so. */
@@ -49,8 +44,6 @@ static wick_status collect_tensors(save *s, wick_model *model) {
             t->bytes = wick_dtype_bytes(dtype, wick_tensor_count(state.tensor));
             WICK_TRY(wick_data(value_of(s, model, &state), &t->data));
         }
-    for (size_t i = 0; i < s->n_tensors; i++) s->by_name[i] = &s->tensors[i];
-    qsort(s->by_name, s->n_tensors, sizeof *s->by_name, wick_safetensors_by_name);
     return WICK_OK;
 }
 
@@ -60,14 +53,10 @@ static void add_meta(save *s, const char *key, const char *value) {
 
 static wick_status collect_meta(save *s, const wick_model *model) {
     uint64_t seed, stream;
-    const uint32_t crc = wick_checkpoint_crc(s->by_name, s->n_tensors);
     wick_context_random(s->ctx, &seed, &stream);
-    snprintf(s->format, sizeof s->format, "%d", WICK_CHECKPOINT_FORMAT);
-    snprintf(s->crc, sizeof s->crc, "%08" PRIx32, crc);
     snprintf(s->seed, sizeof s->seed, "%" PRIu64, seed);
     snprintf(s->stream, sizeof s->stream, "%" PRIu64, stream);
-    add_meta(s, WICK_META_FORMAT, s->format);
-    add_meta(s, WICK_META_CRC, s->crc);
+    add_meta(s, WICK_META_FORMAT, ""); /* the seal's to fill in */
     add_meta(s, WICK_META_NUMERICS, wick_context_numerics(s->ctx));
     add_meta(s, WICK_META_SEED, s->seed);
     add_meta(s, WICK_META_STREAM, s->stream);
@@ -77,9 +66,9 @@ static wick_status collect_meta(save *s, const wick_model *model) {
         const wick_meta *m = &s->options->meta[i];
         if (!m->key || !*m->key || !m->value)
             return wick_context_fail(s->ctx, WICK_ERR_INVALID, "save: metadata %d has no key or no value", i);
-        for (size_t k = 0; k < s->n_meta; k++)
-            if (strcmp(m->key, s->meta[k].key) == 0)
-                return wick_context_fail(s->ctx, WICK_ERR_INVALID, "save: metadata \"%s\" is there twice", m->key);
+        bool taken = strcmp(m->key, WICK_META_CRC) == 0;
+        for (size_t k = 0; k < s->n_meta; k++) taken |= strcmp(m->key, s->meta[k].key) == 0;
+        if (taken) return wick_context_fail(s->ctx, WICK_ERR_INVALID, "save: metadata \"%s\" is there twice", m->key);
         add_meta(s, m->key, m->value);
     }
     return WICK_OK;
@@ -90,38 +79,12 @@ static wick_status write_file(save *s, const char *path) {
     wick_former former = {0};
     if (s->options->keep_previous && wick_former_hold(&former, path, &s->ctx->alloc, &msg) != WICK_OK)
         return wick_context_fail(s->ctx, msg.status, "save: %s", msg.text);
-    wick_status status = wick_safetensors_write(path, s->tensors, s->n_tensors, s->meta, s->n_meta, &msg);
+    wick_status status = wick_seal_write(path, s->tensors, s->n_tensors, s->meta, s->n_meta, &msg);
     if (status == WICK_OK)
         status = wick_former_keep(&former, &msg);
     else
         wick_former_drop(&former);
     return status == WICK_OK ? status : wick_context_fail(s->ctx, status, "save: %s", msg.text);
-}
-
-/* "<pid>-<n>", where no such process is alive. */
-static bool is_of_dead_process(const char *text) {
-    static const char digits[] = "0123456789";
-    const size_t pid = strspn(text, digits), n = text[pid] == '-' ? strspn(text + pid + 1, digits) : 0;
-    return pid && pid < 10 && n && !text[pid + 1 + n] && kill((pid_t)atoi(text), 0) != 0 && errno == ESRCH;
-}
-
-/* Removes what savers to this path left beside it when they were killed; the names are made by wick_writer_open and
- * wick_former_hold. What fails here is left to the next save. */
-static void remove_stale(save *s, const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const size_t len = strlen(name), size = (size_t)(name - path) + 3;
-    char *folder = wick_alloc(&s->ctx->alloc, size);
-    if (!folder) return;
-    snprintf(folder, size, "%.*s.", (int)(name - path), path);
-    DIR *dir = opendir(folder);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        if (strncmp(e->d_name, name, len) != 0) continue;
-        const char *rest = e->d_name + len;
-        if (strncmp(rest, ".prev", 5) == 0) rest += 5;
-        if (strncmp(rest, ".tmp-", 5) == 0 && is_of_dead_process(rest + 5)) unlinkat(dirfd(dir), e->d_name, 0);
-    }
-    if (dir) closedir(dir);
-    wick_release(&s->ctx->alloc, folder, size);
 }
 
 wick_status wick_save(wick_model *model, const char *path, const wick_save_options *options) {
@@ -138,19 +101,15 @@ wick_status wick_save(wick_model *model, const char *path, const wick_save_optio
     size_t aliases = 0;
     for (const char *alias, *name; wick_model_alias_at(model, (int)aliases, &alias, &name); aliases++) {}
     const size_t metas = ((size_t)s.options->n_meta + WICK_META_OWN + aliases) * sizeof *s.meta;
-    const size_t names = (size_t)wick_model_count(model) * sizeof *s.by_name;
     s.tensors = wick_alloc(&ctx->alloc, tensors);
-    s.by_name = wick_alloc(&ctx->alloc, names);
     s.meta = wick_alloc(&ctx->alloc, metas);
     wick_status status = WICK_OK;
-    if (!s.tensors || !s.by_name || !s.meta || !scope) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "save: out of memory");
+    if (!s.tensors || !s.meta || !scope) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "save: out of memory");
     if (status == WICK_OK) status = collect_tensors(&s, model);
     if (status == WICK_OK) status = collect_meta(&s, model);
     if (status == WICK_OK) status = write_file(&s, path);
-    if (status == WICK_OK) remove_stale(&s, path);
     wick_scope_close(&scope);
     wick_release(&ctx->alloc, s.tensors, tensors);
-    wick_release(&ctx->alloc, s.by_name, names);
     wick_release(&ctx->alloc, s.meta, metas);
     return status;
 }

@@ -164,7 +164,7 @@ wick_status wick_shards_write(const char *path, const wick_safetensors_tensor *t
         for (next = i + 1; next < n && shard[next] == shard[i];) next++;
         shard_name(name, sizeof name, base, (int)length, shard[i], shards);
         snprintf(file, room, "%.*s%s", (int)folder, path, name);
-        status = wick_safetensors_write(file, tensors + i, next - i, meta, n_meta, msg);
+        status = wick_seal_write(file, tensors + i, next - i, meta, n_meta, msg);
     }
     if (status == WICK_OK) status = write_index(path, base, (int)length, tensors, n, shard, shards, msg);
     wick_release(NULL, shard, bytes);

@@ -45,6 +45,7 @@ weights_entry *wick_weights_new_entry(wick_weights *w, const char *name, weights
 
 wick_status wick_weights_add_safetensors(wick_weights *w, weights_file *f, wick_msg *msg) {
     WICK_TRY(wick_safetensors_parse(&f->tensors, f->map.data, f->map.size, f->path, msg));
+    WICK_TRY(wick_seal_check(&f->tensors, f->path, msg));
     if (!w->meta) w->meta = f->tensors.meta, w->n_meta = f->tensors.meta_count;
     for (size_t i = 0; i < f->tensors.count; i++) {
         const wick_safetensors_tensor *t = &f->tensors.tensors[i];

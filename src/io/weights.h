@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "io/npy.h"
-#include "io/safetensors.h"
+#include "io/seal.h"
 #include "io/zip.h"
 #include "wick/weights.h"
 

@@ -2,10 +2,11 @@
 
 mixed.safetensors: every dtype that Wick has as a [2, 3] tensor of 0..5 (BOOL: 0 1 0 1 0 1), a scalar, an empty tensor,
 a name outside ASCII, metadata. empty.safetensors: nothing. state_dict.safetensors: a PyTorch module with a batch norm
-and three dtypes. rewritten.safetensors: checkpoint.safetensors, which Wick wrote, read and written again with its
-metadata. Run in this folder: python make_safetensors.py
+and three dtypes. rewritten.safetensors and rewritten2.safetensors: checkpoint.safetensors (wick.format 1) and
+checkpoint2.safetensors (2), which Wick wrote, read and written again with their metadata. Run in this folder:
+python make_safetensors.py
 
-checkpoint.safetensors itself: WICK_GOLDEN=checkpoint.safetensors test_io_checkpoint rewritten_by_python
+checkpoint2.safetensors itself: WICK_GOLDEN=checkpoint2.safetensors test_io_checkpoint rewritten_by_python
 """
 import struct
 
@@ -48,13 +49,17 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
-with safe_open("checkpoint.safetensors", "pt") as f:
-    metadata = f.metadata()
-    checked = b""
-    for name in sorted(f.keys(), key=str.encode):
-        part = f.get_slice(name)
-        checked += name.encode() + b"\0" + part.get_dtype().encode() + b"\0"
-        checked += struct.pack(f"<{len(part.get_shape())}q", *part.get_shape())
-        checked += f.get_tensor(name).reshape(-1).view(torch.uint8).numpy().tobytes()
-assert metadata["wick.crc32c"] == f"{crc32c(checked):08x}"
-save_file(load_file("checkpoint.safetensors"), "rewritten.safetensors", metadata)
+for version in ("", "2"):
+    with safe_open(f"checkpoint{version}.safetensors", "pt") as f:
+        metadata = f.metadata()
+        checked = b""
+        for name in sorted(f.keys(), key=str.encode):
+            part = f.get_slice(name)
+            checked += name.encode() + b"\0" + part.get_dtype().encode() + b"\0"
+            checked += struct.pack(f"<{len(part.get_shape())}q", *part.get_shape())
+            checked += f.get_tensor(name).reshape(-1).view(torch.uint8).numpy().tobytes()
+    if version:
+        entries = (crc32c(k.encode() + b"\0" + v.encode() + b"\0") for k, v in metadata.items() if k != "wick.crc32c")
+        checked += struct.pack("<I", sum(entries) % 2**32)
+    assert metadata["wick.crc32c"] == f"{crc32c(checked):08x}"
+    save_file(load_file(f"checkpoint{version}.safetensors"), f"rewritten{version}.safetensors", metadata)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/counting_alloc.h"
+#include "io/seal.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -138,7 +139,7 @@ TEST(a_checkpoint_comes_back_to_the_bit) {
     CHECK(wick_checkpoint_meta(c, "absent") == NULL);
     const char *const own[] = {"wick.format", "wick.crc32c", "wick.numerics", "wick.seed", "wick.stream"};
     for (int i = 0; i < 5; i++) CHECK_MSG(wick_checkpoint_meta(c, own[i]) != NULL, "%s", own[i]);
-    CHECK(strcmp(wick_checkpoint_meta(c, "wick.format"), "1") == 0);
+    CHECK(strcmp(wick_checkpoint_meta(c, "wick.format"), "2") == 0);
     const char *key = NULL, *value = NULL;
     int entries = 0;
     while (wick_checkpoint_meta_at(c, entries, &key, &value)) {
@@ -476,16 +477,16 @@ static bool golden_states(net *n, double scale) {
 }
 
 TEST(a_checkpoint_rewritten_by_python_is_whole) {
-    const char *const paths[] = {WICK_SOURCE_DIR "/tests/golden/checkpoint.safetensors",
-                                 WICK_SOURCE_DIR "/tests/golden/rewritten.safetensors"};
-    const char *golden = getenv("WICK_GOLDEN"); /* where to write the first one, before the script makes the second */
+    const char *const paths[] = {WICK_SOURCE_DIR "/tests/golden/checkpoint.safetensors", WICK_SOURCE_DIR "/tests/golden/rewritten.safetensors",
+                                 WICK_SOURCE_DIR "/tests/golden/checkpoint2.safetensors", WICK_SOURCE_DIR "/tests/golden/rewritten2.safetensors"}; /* by wick.format */
+    const char *golden = getenv("WICK_GOLDEN"); /* where to write the one of today's format, before the script rewrites it */
     net a, b;
     REQUIRE(net_open(&a, 77, false) && net_open(&b, 2, false));
     REQUIRE(golden_states(&a, 1) && golden_states(&b, 0));
     const wick_meta note = {"note", "kept"};
     if (golden) CHECK(wick_save(a.model, golden, &(wick_save_options){.n_meta = 1, .meta = &note}) == WICK_OK);
-    char order[2][256] = {""};
-    for (int k = 0; k < 2; k++) {
+    char order[4][256] = {""};
+    for (int k = 0; k < 4; k++) {
         REQUIRE(golden_states(&b, 0));
         wick_checkpoint *c;
         wick_status status = wick_checkpoint_open(b.ctx, paths[k], &c);
@@ -504,7 +505,7 @@ TEST(a_checkpoint_rewritten_by_python_is_whole) {
         wick_context_random(b.ctx, &seed, &stream);
         CHECK_INT(seed, 77);
     }
-    CHECK_MSG(strcmp(order[0], order[1]) != 0, "both are in the order %s", order[0]); /* or nothing was tested */
+    for (int k = 0; k < 4; k += 2) CHECK_MSG(strcmp(order[k], order[k + 1]) != 0, "both are in the order %s", order[k]); /* or nothing was tested */
     net_close(&a);
     net_close(&b);
 }
@@ -552,23 +553,67 @@ TEST(a_file_cut_anywhere_is_refused) {
     TEARDOWN;
 }
 
-TEST(a_flipped_bit_of_a_tensor_is_found) {
+/* Whether the bytes would be read. */
+static bool is_sound(size_t n) {
+    wick_safetensors f;
+    wick_msg msg;
+    if (wick_safetensors_parse(&f, bytes, n, "file", &msg) != WICK_OK) return false;
+    const bool sound = wick_seal_check(&f, "file", &msg) == WICK_OK;
+    wick_safetensors_close(&f);
+    return sound;
+}
+
+/* Every byte of the file, the length and the blanks behind the header too: as each of its bits, and as the bytes that JSON might take for the same. */
+TEST(no_changed_byte_is_accepted) {
+    static const uint8_t as[] = {0, ' ', '\t', '\n', '\r', '"', '0', '1', 'A', 'f', 0xFF};
     SETUP;
-    REQUIRE(wick_save(a.model, in_folder("whole"), NULL) == WICK_OK);
-    size_t n = read_bytes(in_folder("whole"));
+    const wick_meta meta[] = {{"mean", "0.28604"}, {"note", "a \x1f control, \"quotes\"\nand \xc3\xa9"}};
+    REQUIRE(wick_save(a.model, in_folder("whole"), &(wick_save_options){.n_meta = 2, .meta = meta}) == WICK_OK);
+    const size_t n = read_bytes(in_folder("whole"));
     uint64_t header;
     memcpy(&header, bytes, 8);
-    REQUIRE(8 + header < n);
-    for (size_t at = 8 + header; at < n; at += 13) {
-        bytes[at] ^= (uint8_t)(1 << at % 8);
-        write_bytes(in_folder("flipped"), n);
-        CHECK_MSG(open_only(&b, in_folder("flipped")) == WICK_ERR_FORMAT, "byte %zu", at);
-        bytes[at] ^= (uint8_t)(1 << at % 8);
+    REQUIRE(8 + header < n && bytes[7 + header] == ' ' && is_sound(n)); /* there are blanks to change */
+    for (size_t at = 0; at < n; at++) {
+        const uint8_t was = bytes[at];
+        for (size_t k = 0; k < 8 + sizeof as; k++) {
+            bytes[at] = k < 8 ? (uint8_t)(was ^ 1 << k) : as[k - 8];
+            CHECK_MSG(bytes[at] == was || !is_sound(n), "byte %zu: %02x became %02x", at, was, bytes[at]);
+        }
+        bytes[at] = was;
     }
-    CHECK_STR_HAS(wick_context_error(b.ctx), "checksum");
-    CHECK_STR_HAS(wick_context_error(b.ctx), "another program");
-    CHECK_STR_HAS(wick_context_error(b.ctx), "without the metadata wick.crc32c");
+    bytes[n - 1] ^= 1;
+    write_bytes(in_folder("changed"), n);
+    CHECK_INT(open_only(&b, in_folder("changed")), WICK_ERR_FORMAT);
+    CHECK_STR_HAS(wick_context_error(b.ctx), "its checksum is");
+    CHECK_STR_HAS(wick_context_error(b.ctx), "another program changed it");
+    CHECK_STR_HAS(wick_context_error(b.ctx), "without the metadata wick.format and wick.crc32c");
     TEARDOWN;
+}
+
+/* The same of what the readers of named tensors are given, in one file and in shards. */
+TEST(no_changed_byte_of_written_weights_is_accepted) {
+    const char *const files[] = {"w.safetensors", "s-00001-of-00001.safetensors"}, *const opened[] = {"w.safetensors", "s.safetensors.index.json"};
+    REQUIRE(folder_make());
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    const float values[] = {1, 2, 3};
+    const wick_named_tensor named = {"layer.weight", wick_from(ctx, WICK_F32, WICK_DIMS(3), values)};
+    const wick_meta meta[] = {{"wick.format", "1"}, {"wick.crc32c", "00000000"}, {"note", "kept"}}; /* as of an older file that is converted */
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(wick_weights_write(ctx, in_folder(opened[i]), 1, &named, &(wick_weights_write_options){.n_meta = 3, .meta = meta}) == WICK_OK);
+        const size_t n = read_bytes(in_folder(files[i]));
+        for (size_t at = 0; at <= n; at++) {
+            wick_weights *w = NULL;
+            if (at < n) bytes[at] ^= 4;
+            write_bytes(in_folder(files[i]), n);
+            const wick_status status = wick_weights_open(ctx, in_folder(opened[i]), &w);
+            CHECK_MSG((status == WICK_OK) == (at == n), "%s: byte %zu of %zu: %s", files[i], at, n, wick_context_error(ctx));
+            wick_weights_free(&w);
+            if (at < n) bytes[at] ^= 4;
+        }
+    }
+    wick_context_free(&ctx);
+    folder_remove();
 }
 
 /* Puts `to` over `from` in the header. */
@@ -583,26 +628,49 @@ static void patched(const char *from, const char *to) {
     CHECK_MSG(false, "no %s in the header", from);
 }
 
-TEST(a_newer_format_is_refused) {
+TEST(a_newer_format_is_refused_and_a_changed_file_needs_no_checksum) {
     SETUP;
     REQUIRE(wick_save(a.model, in_folder("whole"), NULL) == WICK_OK);
-    patched("\"wick.format\":\"1\"", "\"wick.format\":\"2\"");
+    patched("\"wick.format\":\"2\"", "\"wick.format\":\"3\"");
     CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_VERSION);
     CHECK_STR_HAS(wick_context_error(b.ctx), "patched");
-    patched("\"wick.format\":\"1\"", "\"wick.format\":\"x\"");
-    CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_FORMAT);
-    patched("wick.crc32c\":\"", "wick.crc32c\":\"x"); /* no checksum */
-    CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_FORMAT);
-    patched("wick.crc32c", "wick.crcXXX"); /* nothing to check */
+    static const char *const damaged[][2] = {{"\"wick.format\":\"2\"", "\"wick.format\":\"x\""}, {"\"wick.format\":\"2\"", "\"wick.format\":\"1\""},
+                                             {"wick.crc32c\":\"", "wick.crc32c\":\"x"}, {"wick.crc32c", "wick.crcXXX"}, {"wick.format", "were.format"},
+                                             {"optim.m.fc1.weight", "optim.m.fc3.weight"}, {"wick.seed", "wick.sXXX"}};
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        patched(damaged[i][0], damaged[i][1]);
+        CHECK_MSG(open_only(&b, in_folder("patched")) == WICK_ERR_FORMAT, "%s", damaged[i][1]);
+    }
+    patched("wick.format", "were.format");
+    rename(in_folder("patched"), in_folder("whole"));
+    patched("wick.crc32c", "were.crc32c"); /* another program's file */
     CHECK(load(&b, in_folder("patched"), true) == WICK_OK);
-    patched("optim.m.fc1.weight", "optim.m.fc3.weight"); /* names are checked too */
-    CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_FORMAT);
-    patched("wick.seed", "wick.sXXX");
-    CHECK(open_only(&b, in_folder("patched")) == WICK_OK); /* weights are whole */
-    CHECK_INT(load(&b, in_folder("patched"), true), WICK_ERR_FORMAT);
-    patched("wick.format", "were.format"); /* another program's file: no format, nothing to check */
-    CHECK(open_only(&b, in_folder("patched")) == WICK_OK);
     TEARDOWN;
+}
+
+/* Format 1: a checksum of the tensors, or none where somebody took it away. */
+TEST(files_of_the_older_format_are_read) {
+    REQUIRE(folder_make());
+    net n;
+    REQUIRE(net_open(&n, 1, false) && golden_states(&n, 0));
+    const char *const golden = WICK_SOURCE_DIR "/tests/golden/checkpoint.safetensors";
+    const size_t size = read_bytes(golden);
+    uint64_t header;
+    memcpy(&header, bytes, 8);
+    REQUIRE(size > 8 + header);
+    write_bytes(in_folder("whole"), size);
+    CHECK_INT(load(&n, in_folder("whole"), true), WICK_OK);
+    patched("wick.crc32c", "wick.crcXXX");
+    CHECK_INT(load(&n, in_folder("patched"), true), WICK_OK);
+    patched("wick.seed", "wick.sXXX");
+    CHECK_INT(open_only(&n, in_folder("patched")), WICK_OK);
+    CHECK_INT(load(&n, in_folder("patched"), true), WICK_ERR_FORMAT);
+    read_bytes(golden);
+    bytes[8 + header] ^= 1;
+    write_bytes(in_folder("patched"), size);
+    CHECK_INT(open_only(&n, in_folder("patched")), WICK_ERR_FORMAT);
+    net_close(&n);
+    folder_remove();
 }
 
 /* ---- failing to write

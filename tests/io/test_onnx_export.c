@@ -421,6 +421,15 @@ MODEL_TEST(weights_go_to_a_safetensors_file_beside_the_model) {
         wick_checkpoint_free(&file);
         wick_model_free(&other);
     }
+    FILE *weights = fopen(path, "r+b");
+    REQUIRE(weights && fseek(weights, -3, SEEK_END) == 0);
+    const int byte = fgetc(weights);
+    REQUIRE(fseek(weights, -3, SEEK_END) == 0 && fputc(byte ^ 1, weights) != EOF && fclose(weights) == 0);
+    wick_onnx *onnx = NULL;
+    snprintf(path, sizeof path, "%s/external/model.onnx", folder);
+    CHECK_INT(wick_onnx_open(ctx, path, NULL, &onnx), WICK_ERR_FORMAT);
+    CHECK_STR_HAS(wick_context_error(ctx), "its checksum is");
+    wick_onnx_free(&onnx);
     n.options.weights = "../net.safetensors";
     snprintf(path, sizeof path, "%s/external/model.onnx", folder);
     CHECK(wick_onnx_save(model, dense, NULL, 1, n.in, 1, path, &n.options) == WICK_ERR_INVALID);

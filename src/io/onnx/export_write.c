@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "io/safetensors.h"
+#include "io/seal.h"
 #include "wick/io.h"
 
 enum { MODEL_IR = 1, MODEL_PRODUCER, MODEL_VERSION, MODEL_DOC = 6, MODEL_GRAPH, MODEL_OPSET };
@@ -152,7 +152,7 @@ static wick_status write_weights(onnx_export *e, const char *path, const char *n
         }
     wick_msg msg = {0};
     const wick_safetensors_meta meta = {"format", "pt"};
-    if (wick_safetensors_write(file, w->tensors, w->n, &meta, 1, &msg) != WICK_OK) return wick_context_fail(e->ctx, msg.status, "export: %s", msg.text);
+    if (wick_seal_write(file, w->tensors, w->n, &meta, 1, &msg) != WICK_OK) return wick_context_fail(e->ctx, msg.status, "export: %s", msg.text);
     wick_safetensors f; /* where the data begin says the file itself */
     if (wick_safetensors_open(&f, file, &msg) != WICK_OK) return wick_context_fail(e->ctx, msg.status, "export: %s", msg.text);
     w->first = (size_t)(f.data - (const uint8_t *)f.map.data);

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "io/seal.h"
+
 static const struct onnx_kind {
     const char *name;
     int dtype; /* wick_dtype; -1: Wick has none */
@@ -99,6 +101,18 @@ static bool whole_number(wick_bytes b, uint64_t *out) {
     return true;
 }
 
+/* Weights in a file of safetensors, as Wick writes them, may have a checksum. */
+static wick_status check_sum(const wick_map *map, const char *path, wick_msg *msg) {
+    static const char end[] = ".safetensors";
+    const size_t n = strlen(path);
+    if (n < sizeof end || strcmp(path + n - (sizeof end - 1), end) != 0) return WICK_OK;
+    wick_safetensors f;
+    WICK_TRY(wick_safetensors_parse(&f, map->data, map->size, path, msg));
+    const wick_status status = wick_seal_check(&f, path, msg);
+    wick_safetensors_close(&f);
+    return status;
+}
+
 static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_bytes location, wick_onnx_pages **out, wick_msg *msg) {
     char path[1024];
     if (location.size >= sizeof path || memchr(location.at, 0, location.size))
@@ -113,6 +127,10 @@ static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_by
     wick_msg why = {0};
     const wick_status status = wick_map_beneath(&map, onnx->folder, path, &why);
     if (status != WICK_OK) return fail(onnx, t, status, msg, "external_data: %.250s", why.text);
+    if (check_sum(&map, path, &why) != WICK_OK) {
+        wick_map_close(&map);
+        return fail(onnx, t, why.status, msg, "external_data: %.250s", why.text);
+    }
     wick_onnx_pages *p = wick_onnx_pages_new(&map, path);
     if (!p) {
         wick_map_close(&map);
