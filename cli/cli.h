@@ -14,7 +14,8 @@ enum {
     CLI_BAD_FILE = 3,
     CLI_NOT_FINITE = 4,
     CLI_DIFFERENT = 5,
-    CLI_INTERRUPTED = 130 /* 128 + SIGINT, as shells count */
+    CLI_INTERRUPTED = 130, /* 128 + SIGINT, as shells count */
+    CLI_UNREAD = 141       /* 128 + SIGPIPE: who read the results is gone */
 };
 
 typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_PLAN, CMD_EXPLAIN, CMD_GRAPH, CMD_COMPILE, CMD_DOCTOR, CMD_BENCH, CMD_TUNE, CMD_DATA, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;

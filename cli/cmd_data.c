@@ -53,7 +53,7 @@ void data_progress_end(data_job *d) {
 bool data_progress(data_job *d, const char *doing, int64_t done, int64_t of) {
     if (interrupted()) return false;
     if (d->o->quiet) return true;
-    const bool terminal = isatty(STDERR_FILENO);
+    const bool terminal = talk_live(stderr);
     const double now = now_seconds();
     if (now - d->shown < (terminal ? 0.1 : 10)) return true;
     d->shown = now;

@@ -186,7 +186,7 @@ static int fix_paths(cli_options *o) {
     for (int i = 0; i < 4; i++) {
         bool path = values[i][0] && (i >= 1 || strchr(values[i], '/') || path_exists(values[i]));
         if (!path) continue;
-        char *whole = path_absolute(values[i]);
+        char *whole = i == 1 ? path_placed(values[i]) : path_absolute(values[i]); /* a log that is a link is refused, not followed */
         if (!whole)
             return talk_fail(i != 1 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
                              strerror(errno));
@@ -297,10 +297,11 @@ static int go_on(training *t) {
 /* By default in the folder and not in its options, so that the folder may be moved. */
 static const char *log_path(const training *t) { return t->o->log[0] ? t->o->log : t->r.log; }
 
-/* The log first: a checkpoint never claims steps that the log lacks. */
+/* The log first: a checkpoint claims no steps that the log lacks, unless the log can't be written, which is no reason to lose what was trained. */
 static int checkpoint(training *t) {
-    if (!steplog_sync(&t->log)) return talk_fail(CLI_FAILED, "could not write %s: %s", t->log.path, strerror(errno));
-    return run_save_last(&t->r);
+    const int error = steplog_sync(&t->log) ? 0 : errno;
+    const int code = run_save_last(&t->r);
+    return error && code == CLI_OK ? talk_fail(CLI_FAILED, "could not write %s: %s; step %lld is saved", t->log.path, strerror(error), (long long)t->r.state.step) : code;
 }
 
 static void log_step(training *t, int64_t n, const trainer_result *result) {
@@ -516,8 +517,7 @@ static int nothing_left(training *t) {
     int code = classifier_load(&t->c, t->ctx, t->r.last);
     if (code != CLI_OK) return code;
     if (epoch >= epochs)
-        talk("already trained to epoch %lld of %lld: nothing to do; give --epochs above %lld to go on", epoch, epochs,
-             epoch);
+        talk("already trained for %lld epoch%s; --epochs %lld adds nothing: give more than %lld to go on", epoch, plural(epoch), epochs, epoch);
     else
         talk("already stopped in epoch %lld of %lld: nothing to do; give --patience above %lld to go on", epoch, epochs,
              stale);
@@ -544,7 +544,7 @@ static int train(training *t) {
     if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
     if (code != CLI_OK) return code;
     if (!steplog_open(&t->log, log_path(t), t->r.state.step, t->r.state.epoch))
-        return talk_fail(CLI_FAILED, "could not open the log %s: %s", log_path(t), strerror(errno));
+        return talk_fail(CLI_FAILED, "could not open the log %s: %s", log_path(t), steplog_why(errno));
     interrupt_watch();
     /* At once, so that a folder or disk that can't be written is known before hours of work. */
     if (!resuming && (code = run_save_last(&t->r)) != CLI_OK) return code;

@@ -3,7 +3,8 @@
 #include "picture.h"
 #include "talk.h"
 
-#include <errno.h>
+#include "wick/io.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,11 +96,15 @@ static wick_status show_recording(head *h, const wick_file *file) {
     }
     const char *path = h->d->o->svg;
     if (*path && !h->drawn) {
-        FILE *out = fopen(path, "w");
+        char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
         status = out ? draw_audio(out, ctx, audio, file->name) : WICK_OK;
-        const bool written = out && !ferror(out);
-        if (out && fclose(out) == 0 && written && status == WICK_OK) h->drawn = true;
-        else if (status == WICK_OK) h->code = talk_fail(CLI_FAILED, "%s: cannot be written: %s", path, strerror(errno));
+        const bool whole = out && !ferror(out), drawn = out && fclose(out) == 0 && whole;
+        if (status == WICK_OK && !drawn) h->code = talk_fail(CLI_FAILED, "out of memory");
+        else if (status == WICK_OK && wick_file_write(ctx, path, text, size) != WICK_OK) h->code = talk_fail(CLI_FAILED, "%s", wick_context_error(ctx));
+        else if (status == WICK_OK) h->drawn = true;
+        free(text);
     }
     wick_audio_free(&audio);
     return status;

@@ -73,8 +73,9 @@ static const struct {
     {CLI_DIFFERENT, 1 << CMD_COMPARE, "the two differ by more than the tolerance, in shape, or in what there is"},
     {CLI_DIFFERENT, 1 << CMD_RUN, "--check: an output differs by more than the tolerance, in dtype or in shape"},
     {CLI_FAILED, 1 << CMD_BENCH, "a row could not be run; --against, --regress: a row is slower"},
-    {CLI_INTERRUPTED, 1 << CMD_DATA, "interrupted (Ctrl-C, SIGTERM); what was being written is gone, what was there before is not"},
-    {CLI_INTERRUPTED, OF_TRAIN, "interrupted (Ctrl-C, SIGTERM); train has saved its place and printed how to go on"},
+    {CLI_INTERRUPTED, 1 << CMD_DATA, "interrupted (Ctrl-C, SIGTERM, SIGHUP); what was being written is gone, what was there before is not"},
+    {CLI_INTERRUPTED, OF_TRAIN, "interrupted (Ctrl-C, SIGTERM, SIGHUP, SIGXCPU, SIGPIPE); train has saved its place and printed how to go on"},
+    {CLI_UNREAD, ALL, "who read the output is gone (SIGPIPE); nothing is said"},
 };
 
 const char *help_exit_code(cli_command_id command, int i, int *code) {
@@ -92,7 +93,9 @@ const help_row help_environment[] = {
     {"WICK_TUNING", "the file of wick tune to use instead of the one in the cache folder; off: the defaults"},
     {"WICK_JIT", "machine code for fused programs: 0: none; 1: wherever it is worth it; wait: runs wait for the compiler"},
     {"WICK_CC", "the C compiler that makes it, instead of cc"},
+    {"WICK_F32", "how exactly AMX multiplies f32: highest, split, high, medium"},
     {"WICK_EAGER", "1: run op by op, without passes"},
+    {"WICK_VERIFY", "1: check each graph after each pass"},
     {"NO_COLOR", "if set, no colours unless --color always"},
     {NULL, NULL},
 };

@@ -8,11 +8,11 @@
 
 void html_text(FILE *out, const char *text) {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int n = utf8_length(s);
+        const int found = utf8_length(s), n = found ? found : 1;
         const char *name = *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : *s == '&' ? "&amp;" : *s == '"' ? "&quot;" : *s == '\'' ? "&#39;" : NULL;
-        if (n == 0 || (*s < 0x20 && *s != '\n') || *s == 0x7F)
-            name = "\xEF\xBF\xBD", n = 1;
-        if (name)
+        if (*s != '\n' && utf8_hidden(s, found))
+            for (int i = 0; i < n; i++) fprintf(out, "\\x%02x", s[i]);
+        else if (name)
             fputs(name, out);
         else
             fwrite(s, 1, (size_t)n, out);

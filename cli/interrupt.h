@@ -1,10 +1,11 @@
-/* interrupt.h: Ctrl-C (SIGINT) and SIGTERM as a wish to stop soon. */
+/* interrupt.h: signals as a wish to stop soon. */
 #ifndef WICK_CLI_INTERRUPT_H
 #define WICK_CLI_INTERRUPT_H
 
 #include <stdbool.h>
 
-/* From now on the first signal is remembered, and the second ends the process at once with CLI_INTERRUPTED. */
+/* From now on Ctrl-C (SIGINT), SIGTERM, a terminal that closes (SIGHUP, unless nohup has it ignored), a limit of CPU time (SIGXCPU) and a reader of the output
+ * that is gone (SIGPIPE) are remembered. A second SIGINT or SIGTERM ends the process at once with CLI_INTERRUPTED; the others may come many times. */
 void interrupt_watch(void);
 bool interrupted(void);
 

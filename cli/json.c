@@ -13,8 +13,10 @@ static void write_string(FILE *out, const char *text) {
             n = 1;
         } else if (*s == '"' || *s == '\\') {
             fprintf(out, "\\%c", *s);
-        } else if (*s < 0x20 || *s == 0x7F || (*s == 0xC2 && s[1] < 0xA0)) { /* JSON asks for the first only; a terminal obeys all */
-            fprintf(out, "\\u%04x", s[n - 1]);
+        } else if (*s == '\t' || utf8_hidden(s, n)) { /* JSON asks for C0 only; a terminal obeys all */
+            const uint32_t code = utf8_code(s, n), over = code - 0x10000;
+            if (code < 0x10000) fprintf(out, "\\u%04x", (unsigned)code);
+            else fprintf(out, "\\u%04x\\u%04x", (unsigned)(0xD800 + (over >> 10)), (unsigned)(0xDC00 + (over & 0x3FF)));
         } else {
             fwrite(s, 1, (size_t)n, out);
         }

@@ -1,13 +1,14 @@
 /* wick: the command. Finds the subcommand, reads its options and runs it. */
 #include "cutoff.h"
+#include "environment.h"
 #include "help.h"
 #include "options.h"
+#include "streams.h"
 #include "talk.h"
 #include "tuned.h"
 
 #include "wick/context.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,17 +42,6 @@ static bool wants_json(int argc, char **argv) {
     return false;
 }
 
-/* The library ignores a text that it doesn't know (base/cpu.c), since it never prints. */
-static void check_isa(void) {
-    const char *isa = getenv("WICK_ISA");
-    if (!isa || !*isa || wick_isa_known(isa)) return;
-    fprintf(stderr, "wick: WICK_ISA=%s is ignored; the tiers are", isa);
-    for (int i = 0; i < wick_isa_count(); i++) fprintf(stderr, "%s %s", i ? "," : "", wick_isa_at(i).name);
-    fprintf(stderr, "; behind one, or alone, a minus leaves out one of");
-    for (int i = 0; i < wick_isa_extension_count(); i++) fprintf(stderr, "%s %s", i ? "," : "", wick_isa_extension_at(i).name);
-    fputc('\n', stderr);
-}
-
 /* CMD_COUNT: there is none of that name. */
 static cli_command_id find_command(const char *name) {
     int i = 0;
@@ -69,7 +59,7 @@ static int run_command(int argc, char **argv) {
     bool as_json = wants_json(argc, argv);
     cli_options options = {.program = argv[0], .command = CMD_COUNT, .json = as_json};
     talk_setup(&options);
-    check_isa();
+    environment_check();
     if (strcmp(word, "--version") == 0) {
         printf("wick %s\n", wick_version());
         return CLI_OK;
@@ -125,12 +115,7 @@ static int run_command(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    streams_setup();
     cutoff_watch();
-    int code = run_command(argc, argv);
-    /* Results that never reached their file are a failure. */
-    if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_OK) {
-        fprintf(stderr, "wick: writing to standard output: %s\n", strerror(errno));
-        code = CLI_FAILED;
-    }
-    return code;
+    return streams_end(run_command(argc, argv));
 }

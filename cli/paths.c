@@ -86,13 +86,16 @@ bool path_make_folder(const char *path) {
 
 char *path_absolute(const char *path) {
     char *whole = realpath(path, NULL);
-    if (whole || errno != ENOENT) return whole;
+    return whole || errno != ENOENT ? whole : path_placed(path);
+}
+
+char *path_placed(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     char *above = folder ? realpath(folder, NULL) : NULL;
     free(folder);
     if (!above) return NULL;
-    whole = path_join(above, slash ? slash + 1 : path);
+    char *whole = path_join(above, slash ? slash + 1 : path);
     free(above);
     return whole;
 }

@@ -19,6 +19,8 @@ char *path_read(const char *path, size_t *size);
 bool path_make_folder(const char *path);
 /* The path from the root, malloc'ed, also of a file that is yet to be made; NULL: errno says why. */
 char *path_absolute(const char *path);
+/* The same where the file itself, should it be a link, is not followed. */
+char *path_placed(const char *path);
 /* Writes text so that a shell reads one word. */
 void path_quote(char *out, size_t size, const char *text);
 

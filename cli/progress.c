@@ -3,13 +3,12 @@
 #include "talk.h"
 
 #include <string.h>
-#include <unistd.h>
 
 void progress_setup(progress *p, bool quiet, int64_t samples_done, double seconds_done) {
     double now = now_seconds();
     *p = (progress){
         .on = !quiet,
-        .live = isatty(STDERR_FILENO),
+        .live = talk_live(stderr),
         .color = talk_color(stderr),
         .printed = now,
         .mark_seconds = seconds_done,

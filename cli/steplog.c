@@ -1,38 +1,62 @@
 #include "steplog.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* The end of the last whole line that is kept. Steps begin {"step": N, "epoch": E, "loss"; the line of an epoch has the
- * number of its last step and "train_loss". A checkpoint of that step may be older than the epoch's line. */
+ * number of its last step and "train_loss". A checkpoint of that step may be older than the epoch's line. A line that is
+ * none, as one with a flipped bit, is no reason to lose those after it. */
 static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
     char line[4096]; /* a line has about 150; what has more is none of ours */
     off_t end = 0;
-    for (size_t length; fgets(line, sizeof line, file); end += (off_t)length) {
+    while (fgets(line, sizeof line, file)) {
         long long step, epoch;
         int of_epoch = 0;
-        length = strlen(line);
-        if (length == 0 || line[length - 1] != '\n' ||
-            sscanf(line, "{\"step\": %lld, \"epoch\": %lld, \"train_loss\"%n", &step, &epoch, &of_epoch) != 2 ||
-            step > steps || (of_epoch && epoch > epochs))
-            break;
+        const size_t length = strlen(line);
+        if (length && line[length - 1] == '\n' && sscanf(line, "{\"step\": %lld, \"epoch\": %lld, \"train_loss\"%n", &step, &epoch, &of_epoch) == 2 &&
+            step <= steps && !(of_epoch && epoch > epochs))
+            end = ftello(file);
     }
     return end;
 }
 
-bool steplog_open(steplog *log, const char *path, int64_t step, int64_t epochs) {
+/* A device or a pipe has no lines to keep, and reading might wait for ever. */
+static int open_log(const char *path, bool *lines) {
     struct stat st;
-    const bool lines = stat(path, &st) != 0 || S_ISREG(st.st_mode); /* a device or pipe has none to keep, and reading might wait for ever */
+    *lines = lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
+    const int fd = open(path, (*lines ? O_RDWR | O_CREAT | O_APPEND : O_WRONLY) | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0644);
+    if (fd < 0 || fstat(fd, &st) != 0) return fd;
+    const int error = *lines && !S_ISREG(st.st_mode) ? EINVAL : *lines && st.st_nlink > 1 ? EMLINK : 0;
+    if (!error) return fd;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+const char *steplog_why(int error) {
+    return error == ELOOP    ? "it is a symbolic link: name the file that it leads to"
+           : error == EMLINK ? "it has a second name (a hard link), whose file would change too"
+                             : strerror(error);
+}
+
+bool steplog_open(steplog *log, const char *path, int64_t step, int64_t epochs) {
+    bool lines;
     *log = (steplog){.path = path};
-    log->file = fopen(path, step > 0 && lines ? "a+" : "w");
-    if (!log->file || step == 0 || !lines) return log->file != NULL;
-    rewind(log->file);
-    off_t end = end_of_kept(log->file, step, epochs);
-    if (!ferror(log->file) && ftruncate(fileno(log->file), end) == 0 && fseeko(log->file, end, SEEK_SET) == 0)
-        return true;
-    int error = errno;
+    const int fd = open_log(path, &lines);
+    log->file = fd >= 0 ? fdopen(fd, lines ? "a+" : "w") : NULL;
+    if (!log->file) {
+        const int error = errno;
+        if (fd >= 0) close(fd);
+        errno = error;
+        return false;
+    }
+    if (!lines) return true;
+    const off_t end = step > 0 ? end_of_kept(log->file, step, epochs) : 0;
+    if (!ferror(log->file) && ftruncate(fd, end) == 0 && fseeko(log->file, end, SEEK_SET) == 0) return true;
+    const int error = errno;
     fclose(log->file);
     log->file = NULL;
     errno = error;

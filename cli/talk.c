@@ -23,20 +23,27 @@ void talk_setup(const cli_options *options) {
     setup.command = options->command < CMD_COUNT ? cli_commands[options->command].name : NULL;
 }
 
-/* Texts hold names from files that anyone may have made: what a terminal would take for a command (C0 but tabs, DEL, C1), for a new line, or for text in another
- * direction (U+2028 to U+202E, U+2066 to U+2069), and what is no UTF-8, becomes \xNN. */
+/* Texts hold names from files that anyone may have made: what of them is hidden becomes \xNN. */
 static void write_shown(FILE *out, const char *text, size_t length) {
     for (const unsigned char *s = (const unsigned char *)text, *end = s + length; s < end;) {
-        int n = utf8_length(s);
-        const bool direction = s[0] == 0xE2 && ((s[1] == 0x80 && s[2] >= 0xA8 && s[2] <= 0xAE) || (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9));
-        const bool control = (*s < 0x20 && *s != '\t') || *s == 0x7F || (*s == 0xC2 && s[1] < 0xA0) || direction;
-        if (n == 0) n = 1;
-        if (control || (n == 1 && *s >= 0x80))
+        const int found = utf8_length(s), n = found ? found : 1;
+        if (utf8_hidden(s, found))
             for (int i = 0; i < n; i++) fprintf(out, "\\x%02x", s[i]);
         else
             fwrite(s, 1, (size_t)n, out);
         s += n;
     }
+}
+
+void talk_warn(const char *format, ...) {
+    char text[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fputs("wick: ", stderr);
+    write_shown(stderr, text, strlen(text));
+    fputc('\n', stderr);
 }
 
 void talk(const char *format, ...) {
@@ -113,11 +120,16 @@ const char *talk_compiling(const wick_context *ctx, wick_status status, const wi
     return status == WICK_ERR_INVALID && options->wide && strstr(talk_why(ctx, status), "mixed precision narrows no op") ? "wide" : NULL;
 }
 
+bool talk_live(FILE *stream) {
+    const char *term = getenv("TERM");
+    return !(term && strcmp(term, "dumb") == 0) && isatty(fileno(stream));
+}
+
 bool talk_color(FILE *stream) {
     enum { AUTO, ALWAYS, NEVER };
     if (setup.color != AUTO) return setup.color == ALWAYS;
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    return !(no_color && no_color[0]) && !(term && strcmp(term, "dumb") == 0) && isatty(fileno(stream));
+    const char *no_color = getenv("NO_COLOR");
+    return !(no_color && no_color[0]) && talk_live(stream);
 }
 
 int talk_columns(FILE *stream) {

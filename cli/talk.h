@@ -1,5 +1,5 @@
 /* talk.h: what the command says. Results go to standard output, everything said about them to standard error.
- * Control characters in texts, but for tabs, are shown as \xNN: a file's name or contents give a terminal no commands. */
+ * Control characters in texts, but for tabs, and those that turn the direction of text are shown as \xNN: a file's name or contents give a terminal no commands. */
 #ifndef WICK_CLI_TALK_H
 #define WICK_CLI_TALK_H
 
@@ -12,6 +12,8 @@
 void talk_setup(const cli_options *options);
 /* A remark; nothing with --quiet. One line, without its newline. */
 WICK_PRINTF(1, 2) void talk(const char *format, ...);
+/* As a line of its own on standard error, also with --quiet, and before the options are read. */
+WICK_PRINTF(1, 2) void talk_warn(const char *format, ...);
 /* A part of the result, on standard output, that holds texts of files. Newlines stay where the format ends with them. */
 WICK_PRINTF(1, 2) void talk_print(const char *format, ...);
 /* What went wrong, as one line on standard error, and with --json as an object on standard output. Returns code. */
@@ -22,6 +24,8 @@ int talk_code(wick_status status, int blame);
 const char *talk_why(const wick_context *ctx, wick_status status);
 /* The option that a plan could not be made for; NULL: another cause. */
 const char *talk_compiling(const wick_context *ctx, wick_status status, const wick_compile_options *options);
+/* Whether the stream is a terminal that can take a line back (TERM=dumb can't). */
+bool talk_live(FILE *stream);
 /* Whether colours suit this stream: --color, NO_COLOR (no-color.org), TERM=dumb, a terminal. */
 bool talk_color(FILE *stream);
 /* The width of the terminal behind a stream; 0: it is none. */

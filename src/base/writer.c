@@ -1,7 +1,7 @@
 /* writer.c: the atomic writer. The new file grows beside its target under another name and takes the target's name in
  * one step, so a reader or a crash sees the old file or the new one, whole.
  *
- *   open:   folder opened, "<name>.tmp-<pid>-<n>" created in it
+ *   open:   folder opened, what killed writers of the name left in it removed, "<name>.tmp-<pid>-<n>" created
  *   write:  64 KiB buffer -> temporary
  *   commit: rest of buffer, fsync, close, rename, fsync of the folder
  *
@@ -12,19 +12,19 @@
  * part ends, in bytes that are patched when all others are on the disk. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/temp.h"
 
 #ifndef O_PATH
 #define O_PATH O_RDONLY
 #endif
 
-enum { BUFFER = 65536, NAME_TRIES = 64 };
+enum { BUFFER = 65536 };
 
 struct wick_writer {
     size_t size;      /* of this block */
@@ -41,7 +41,8 @@ struct wick_writer {
 };
 
 static wick_status io_error(wick_msg *msg, const char *path, const char *what, int error) {
-    return wick_msg_set(msg, WICK_ERR_IO, "%s: %s: %s", path, what, strerror(error));
+    static const char limit[] = ", beyond what ulimit -f or the file system allows";
+    return wick_msg_set(msg, WICK_ERR_IO, "%s: %s: %s%s", path, what, strerror(error), error == EFBIG ? limit : "");
 }
 
 static void writer_free(wick_writer *w) {
@@ -94,24 +95,8 @@ static const char *refusal(const wick_writer *w) {
     return S_ISDIR(st.st_mode) ? strerror(EISDIR) : "not a regular file";
 }
 
-void wick_temp_name(char *to, const char *name) {
-    static _Atomic unsigned serial;
-    const unsigned n = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed);
-    sprintf(to, "%s.tmp-%ld-%u", name, (long)getpid(), n); /* at most WICK_TEMP_SUFFIX longer than name */
-}
-
-int wick_temp_create(int folder, const char *name, char *temp) {
-    int fd = -1;
-    for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
-        wick_temp_name(temp, name);
-        do fd = openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-        while (fd < 0 && errno == EINTR);
-        if (fd < 0 && errno != EEXIST) break; /* EEXIST: left behind by a process of the same number */
-    }
-    return fd;
-}
-
 static int create_temp(wick_writer *w) {
+    wick_temp_clean(w->folder, w->name);
     w->file = wick_temp_create(w->folder, w->name, w->temp);
     return w->file < 0 ? errno : 0;
 }
@@ -206,10 +191,11 @@ wick_status wick_writer_extend(wick_writer **out, const char *path, wick_map *ma
     wick_writer *w = writer_new(path);
     if (!w) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     w->in_place = true;
-    do w->file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    do w->file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     while (w->file < 0 && errno == EINTR);
     wick_status status = WICK_OK;
-    if (w->file < 0) status = io_error(msg, path, "cannot open to write", errno);
+    if (w->file < 0 && errno == ELOOP) status = wick_msg_set(msg, WICK_ERR_IO, "%s: is a symbolic link: name the file that it leads to", path);
+    else if (w->file < 0) status = io_error(msg, path, "cannot open to write", errno);
     else if (flock(w->file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* a file system without locks has none to respect */
         status = wick_msg_set(msg, WICK_ERR_BUSY, "%s: another writer has it open", path);
     else status = wick_map_descriptor(map, w->file, path, msg);

@@ -1,11 +1,12 @@
 /* pack.c: files into a record file, and out of it: what lies in a record, what meta says, and the writing of folders, archives and IDX. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/temp.h"
 #include "data/files.h"
 
 /* ---- meta -------------------------------------------------------------------------------------------------------------------------------------- */
@@ -376,6 +377,12 @@ static wick_status open_target(target *t, const job *j, wick_msg *msg) {
     if (t->is_tar) return wick_writer_open(&t->tar, t->path, msg);
     char base[4001];
     snprintf(base, sizeof base, "%.*s", (int)(n - (t->path[n - 1] == '/')), t->path);
+    const char *slash = strrchr(base, '/');
+    const int above = wick_folder_of(base);
+    if (above >= 0) {
+        wick_temp_clean(above, slash ? slash + 1 : base);
+        close(above);
+    }
     int error = EEXIST;
     for (int i = 0; i < 64 && error == EEXIST; i++) { /* of a process of the same number */
         wick_temp_name(t->temp, base);
@@ -384,6 +391,7 @@ static wick_status open_target(target *t, const job *j, wick_msg *msg) {
     if (error) return t->temp[0] = 0, wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be made: %s", t->path, strerror(error));
     t->folder = open(t->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (t->folder < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be opened: %s", t->path, strerror(errno));
+    (void)flock(t->folder, LOCK_EX | LOCK_NB); /* as wick_temp_create's */
     return wick_files_array(j->f) ? begin_arrays(t, j, msg) : WICK_OK;
 }
 
@@ -400,14 +408,12 @@ static wick_status commit(target *t, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* Everything in the folder that was made, and it. */
-static void remove_tree(int above, const char *name);
 static void give_up(target *t) {
     wick_writer_abort(&t->tar);
     wick_writer_abort(&t->images);
     wick_writer_abort(&t->labels);
     if (t->folder >= 0) close(t->folder);
-    if (t->temp[0]) remove_tree(AT_FDCWD, t->temp);
+    if (t->temp[0]) wick_remove_tree(AT_FDCWD, t->temp);
 }
 
 wick_status wick_files_unpack(wick_files *f, const char *path, const wick_pack_options *options, wick_pack_report *report) {
@@ -432,16 +438,4 @@ wick_status wick_files_unpack(wick_files *f, const char *path, const wick_pack_o
     give_up(&t);
     if (report) *report = j.report;
     return status;
-}
-
-static void remove_tree(int above, const char *name) {
-    const int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir && fd >= 0) close(fd);
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (unlinkat(fd, entry->d_name, 0) != 0) remove_tree(fd, entry->d_name);
-    }
-    if (dir) closedir(dir);
-    unlinkat(above, name, AT_REMOVEDIR);
 }

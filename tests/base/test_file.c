@@ -1,5 +1,6 @@
 /* Mapped files and the atomic writer, in a folder of their own. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/temp.h"
 #include "test.h"
 
 #ifdef __has_feature
@@ -257,10 +259,51 @@ TEST(two_writers_of_one_file_do_not_mix) {
     end();
 }
 
-TEST(a_leftover_temporary_is_neither_used_nor_removed) {
+/* A name in the making of `x`, "x.tmp-PID-N"; N counts on from what this process has used. */
+static const char *made_name(pid_t pid, int n) {
+    static char name[4][64];
+    static int turn;
+    char *to = name[turn++ % 4], mine[64];
+    wick_temp_name(mine, "x");
+    snprintf(to, sizeof name[0], "x.tmp-%ld-%d", (long)pid, atoi(strrchr(mine, '-') + 1) + n);
+    return to;
+}
+
+TEST(what_killed_writers_left_is_removed_by_the_next_one) {
     begin();
+    const pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    REQUIRE(dead > 0 && waitpid(dead, NULL, 0) == dead);
+    const char *const gone[] = {made_name(dead, 0), made_name(getpid(), 50)}; /* the second: of another process that had this number, as in a container */
+    const char *const stay[] = {made_name(getpid(), -1), made_name(getppid(), 0)};
+    for (int i = 0; i < 2; i++) put_file(at(gone[i]), "half"), put_file(at(stay[i]), "half");
+    char folder_of[64], below[512];
+    snprintf(folder_of, sizeof folder_of, "%s", made_name(dead, 1));
+    snprintf(below, sizeof below, "%s/d", at(folder_of));
+    REQUIRE(mkdir(at(folder_of), 0755) == 0 && mkdir(below, 0755) == 0 && symlink(dir, at("y")) == 0);
+    put_file(at("kept"), "kept");
+    snprintf(below, sizeof below, "%s/link", at(folder_of));
+    REQUIRE(symlink("../kept", below) == 0);
+    put_file(at("x"), "old");
     wick_writer *w;
-    char name[64], *n;
+    REQUIRE(wick_writer_open(&w, at("x"), NULL) == WICK_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK_MSG(access(at(gone[i]), F_OK) != 0, "%s is still there", gone[i]);
+        CHECK_MSG(access(at(stay[i]), F_OK) == 0, "%s was removed", stay[i]);
+    }
+    CHECK(access(at(folder_of), F_OK) != 0 && holds(at("kept"), "kept", 4) && holds(at("x"), "old", 3));
+    wick_writer_abort(&w);
+    end();
+}
+
+/* In a container all commands may have the same number, and see none of the others. */
+TEST(a_locked_file_in_the_making_stays_whoever_it_belongs_to) {
+    begin();
+    const pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    REQUIRE(dead > 0 && waitpid(dead, NULL, 0) == dead);
+    wick_writer *w;
+    char name[64];
     REQUIRE(wick_writer_open(&w, at("x"), NULL) == WICK_OK);
     DIR *d = opendir(dir);
     REQUIRE(d != NULL);
@@ -268,19 +311,29 @@ TEST(a_leftover_temporary_is_neither_used_nor_removed) {
     for (struct dirent *e; (e = readdir(d)) != NULL;)
         if (strstr(e->d_name, ".tmp-")) snprintf(name, sizeof name, "%.60s", e->d_name);
     closedir(d);
+    const char *other = made_name(dead, 0);
+    REQUIRE(rename(at(name), at(other)) == 0);
+    wick_temp_clean(AT_FDCWD, "x"); /* another folder */
+    const int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    wick_temp_clean(folder, "x");
+    CHECK(access(at(other), F_OK) == 0);
     wick_writer_abort(&w);
-    n = strrchr(name, '-');
-    REQUIRE(n != NULL);
-    for (int i = 1; i <= 3; i++) { /* the names that come next */
-        char other[96];
-        snprintf(other, sizeof other, "%.*s-%d", (int)(n - name), name, atoi(n + 1) + i);
-        put_file(at(other), "leftover");
-    }
-    REQUIRE(wick_writer_open(&w, at("x"), NULL) == WICK_OK);
-    CHECK_INT(wick_writer_write(w, "ok", 2, NULL), WICK_OK);
-    CHECK_INT(wick_writer_commit(&w, NULL), WICK_OK);
-    CHECK(holds(at("x"), "ok", 2));
-    CHECK_INT(entries(), 4);
+    wick_temp_clean(folder, "x");
+    CHECK(access(at(other), F_OK) != 0);
+    close(folder);
+    end();
+}
+
+TEST(a_file_is_not_extended_through_a_link) {
+    begin();
+    put_file(at("real"), "real");
+    REQUIRE(symlink("real", at("link")) == 0);
+    wick_writer *w = NULL;
+    wick_map map;
+    wick_msg msg = {0};
+    CHECK_INT(wick_writer_extend(&w, at("link"), &map, &msg), WICK_ERR_IO);
+    CHECK_STR_HAS(msg.text, "is a symbolic link");
+    CHECK(holds(at("real"), "real", 4));
     end();
 }
 
@@ -351,7 +404,7 @@ static void fills_the_disk(size_t size, size_t piece) {
         if (wick_writer_open(&w, at("x"), &msg) != WICK_OK) _exit(1);
         for (size_t n = 0; n < size; n += piece)
             if (wick_writer_write(w, data, piece, &msg) != WICK_OK) {
-                if (!strstr(msg.text, at("x")) || !strstr(msg.text, "too large")) _exit(2);
+                if (!strstr(msg.text, at("x")) || !strstr(msg.text, "too large, beyond what ulimit -f")) _exit(2);
                 /* once failed, it never succeeds again */
                 if (piece > 65536 && wick_writer_write(w, data, 1, &msg) != WICK_ERR_IO) _exit(3);
             }

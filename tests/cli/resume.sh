@@ -30,10 +30,11 @@ kill_often() { # KILLS WHOLE OPTION...: against an undisturbed run in WHOLE, and
         fi
         pid=$!
         sleep "$(awk -v r=$RANDOM -v t=$took 'BEGIN { printf "%.3f", (0.02 + 0.6 * r / 32768) * t / 1000 }')"
-        kill -9 $pid 2>/dev/null
+        signals=(KILL KILL KILL HUP PIPE TERM XCPU)
+        kill -"${signals[$((RANDOM % 7))]}" $pid 2>/dev/null
         wait $pid 2>/dev/null
         case $? in
-            137) kills=$((kills + 1)) ;;
+            137 | 130 | 129 | 141 | 143 | 152) kills=$((kills + 1)) ;; # at once, saved before, or so early that nothing was to be saved
             0) check_equal killed killed.jsonl "$undisturbed" && rm -rf killed ;; # it was done before: another one
             *) fail "it said: $(cat killed.err)" && break ;;
         esac
@@ -79,6 +80,9 @@ interrupt() { # SIGNAL FOLDER
 # A background job of a script ignores SIGINT, unless job control is on.
 test_ctrl_c() { set -m; interrupt INT int; set +m; }
 test_sigterm() { interrupt TERM term; }
+test_terminal_that_closes() { interrupt HUP hup; }
+test_limit_of_cpu_time() { interrupt XCPU xcpu; }
+test_reader_of_the_output_that_is_gone() { interrupt PIPE pipe; }
 test_damaged_checkpoint_falls_back() {
     mkdir damaged
     cp whole/last.safetensors.prev damaged/
@@ -154,13 +158,13 @@ test_complete_run_is_left_alone() {
     same_tensors whole/last.safetensors again/last.safetensors
     state() { stat -c '%n %Y %y %s' again again/* whole.jsonl; cksum again/* whole.jsonl; }
     unchanged=$(state)
-    expect 0 "$wick" train --resume again && has err "already trained to epoch 6 of 6: nothing to do"
+    expect 0 "$wick" train --resume again && has err "already trained for 6 epochs; --epochs 6 adds nothing: give more than 6"
     [ "$(cat out)" = again/best.safetensors ] || fail "printed '$(cat out)'"
     # 2 epochs have fewer updates than the run's warm-up, and there is no data to open any more.
     mv data elsewhere
     expect 0 "$wick" train --resume again --epochs 2 --json && valid_json out && has out '"epochs": 6'
     mv elsewhere data
-    has err "already trained to epoch 6 of 2: nothing to do; give --epochs above 6" && lacks err "going on"
+    has err "already trained for 6 epochs; --epochs 2 adds nothing" && lacks err "going on"
     [ "$(state)" = "$unchanged" ] || fail "files were touched"
 }
 test_stopped_run_is_left_alone() {
