@@ -58,6 +58,7 @@ typedef struct resample_attr {
     int64_t mode, coordinates, rounding, antialias, exclude, repeat;
     double scale, cubic_a, start, end, fill;
     int64_t scaled; /* scale is the caller's; otherwise out / in, by division of whole numbers */
+    int64_t single; /* places of the nearest and of crops are computed in f32 */
 } resample_attr;
 
 /* boxes.c */

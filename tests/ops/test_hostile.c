@@ -245,7 +245,7 @@ static const int64_t *any_sizes_(void) { return (void)any_dims(), dims_list; }
     .ceil_mode = B, .exclude_pad = B)
 #define INTERPOLATE \
     OPTIONAL(wick_interpolate_options, .mode = E(wick_interpolation), .coordinates = E(wick_coordinates), .rounding = E(wick_rounding), .cubic_a = F, \
-        .antialias = B, \
+        .antialias = B, .single = B, \
              .repeat_edge = B, .exclude_outside = B, .scale = B ? NULL : numbers_(0), .start = B ? NULL : numbers_(1), .end = B ? NULL : numbers_(2), \
                  .extrapolation = F)
 static const double *numbers_(int which) {

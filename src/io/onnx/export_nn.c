@@ -431,8 +431,13 @@ static void resample(onnx_export *e, const wick_node *node) {
         wick_export_lacks(e, node, "its parameters follow a symbolic extent");
         return;
     }
+    const bool up = a->coordinates == WICK_HALF_PIXEL_UP; /* no name in the opsets that are written */
+    if (up && !(linear && wick_dtype_is_float((wick_dtype)node->in[0]->type.dtype))) {
+        wick_export_lacks(e, node, "places of TensorFlow's nearest");
+        return;
+    }
     const bool usual = a->axis >= 2 && rank <= (a->mode == WICK_CUBIC ? 4 : 5) && (a->mode != WICK_CUBIC || rank == 4); /* what ONNX Runtime resizes */
-    if (linear && (a->antialias || (a->mode != WICK_NEAREST && !usual) || (a->coordinates == WICK_HALF_PIXEL_SYMMETRIC && e->opset < 19))) { /* young attributes, which run-times differ in */
+    if (linear && (up || a->antialias || (a->mode != WICK_NEAREST && !usual) || (a->coordinates == WICK_HALF_PIXEL_SYMMETRIC && e->opset < 19))) { /* young attributes, which run-times differ in */
         by_weights(e, node);
         return;
     }

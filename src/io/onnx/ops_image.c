@@ -17,65 +17,119 @@ static bool choose(onnx_call *c, const char *attribute, const char *otherwise, i
     return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%s \"%.*s\"", attribute, (int)WICK_MIN(text.size, (size_t)40), text.at);
 }
 
+/* What Resize is asked for, by axis. */
+typedef struct resizing {
+    int n, axes[WICK_MAX_DIMS];
+    double scale[WICK_MAX_DIMS]; /* 0: the ratio of the sizes */
+    double start[WICK_MAX_DIMS], end[WICK_MAX_DIMS];
+    int64_t size[WICK_MAX_DIMS];
+} resizing;
+
 /* Sizes from one factor for all axes, so that proportions stay: the least that the sizes ask for, or the largest. */
-static void keep_aspect(wick_tensor *x, int n, const int *axes, bool larger, int64_t *size, double *scale) {
-    double by = larger ? 0 : INFINITY;
-    for (int i = 0; i < n; i++) {
-        const double one = (double)size[i] / (double)wick_tensor_dim(x, axes[i]);
-        by = larger ? fmax(by, one) : fmin(by, one);
+static bool keep_aspect(onnx_call *c, wick_tensor *x, resizing *r, bool larger) {
+    int by = 0;
+    for (int i = 1; i < r->n; i++) {
+        const double one = (double)r->size[i] * (double)wick_tensor_dim(x, r->axes[by]), other = (double)r->size[by] * (double)wick_tensor_dim(x, r->axes[i]);
+        if (larger ? one > other : one < other) by = i;
     }
-    for (int i = 0; i < n; i++) {
-        size[i] = (int64_t)floor(by * (double)wick_tensor_dim(x, axes[i]) + 0.5);
-        scale[i] = by;
+    const double to = (double)r->size[by], from = (double)wick_tensor_dim(x, r->axes[by]);
+    for (int i = 0; i < r->n; i++) {
+        const double wanted = to * (double)wick_tensor_dim(x, r->axes[i]) / from; /* the product first: halves are exact */
+        if (!(wanted < 0x1p53)) return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d of %lld would become %g", r->axes[i], (long long)wick_tensor_dim(x, r->axes[i]), wanted);
+        r->size[i] = (int64_t)floor(wanted + 0.5);
+        if ((double)r->size[i] != wanted) r->scale[i] = to / from;
     }
+    return true;
+}
+
+static bool resize_by_sizes(onnx_call *c, wick_tensor *x, resizing *r, int policy) {
+    onnx_host sizes;
+    if (!wick_onnx_host(c, 3, &sizes)) return false;
+    if (sizes.n != r->n) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld sizes for %d axes", (long long)sizes.n, r->n);
+    for (int i = 0; i < r->n; i++) {
+        r->size[i] = sizes.ints[i];
+        if (r->size[i] < 0 || r->size[i] > INT32_MAX)
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d of %lld cannot become %lld", r->axes[i], (long long)wick_tensor_dim(x, r->axes[i]), (long long)r->size[i]);
+    }
+    return !policy || keep_aspect(c, x, r, policy == 2);
+}
+
+/* Scales are f32, and extents are products in f32: 30 by 0.7 is 21. */
+static bool resize_by_scales(onnx_call *c, wick_tensor *x, resizing *r, bool crop) {
+    const onnx_attr *given = c->opset < 9 ? wick_onnx_attr(c, "scales") : NULL; /* Upsample 7 */
+    onnx_host scales = {0};
+    if (!given && !wick_onnx_host(c, c->opset < 11 ? 1 : 2, &scales)) return false;
+    const int64_t n = given ? (int64_t)given->floats.n : scales.n;
+    if (n != r->n) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld scales for %d axes", (long long)n, r->n);
+    for (int i = 0; i < r->n; i++) {
+        const float scale = given ? given->floats.at[i] : (float)scales.floats[i];
+        float length = (float)wick_tensor_dim(x, r->axes[i]);
+        if (crop) length *= (float)r->end[i] - (float)r->start[i];
+        length *= scale;
+        if (!(scale > 0) || !(length >= 0 && length < 0x1p53f))
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d would be %g times as long", r->axes[i], (double)scale);
+        r->scale[i] = (double)scale;
+        r->size[i] = (int64_t)length;
+    }
+    return true;
+}
+
+/* Axes that stay as they are need no pass. which: 1 those that grow, -1 those that shrink, 0 both. */
+static wick_tensor *resize_axes(wick_tensor *x, const resizing *r, wick_interpolate_options o, int which) {
+    resizing some = {0};
+    for (int i = 0; i < r->n; i++) {
+        const bool same = r->size[i] == wick_tensor_dim(x, r->axes[i]) && (r->scale[i] == 0 || r->scale[i] == 1) && o.coordinates != WICK_CROP_AND_RESIZE;
+        if (same || (which && (which < 0) != (r->scale[i] < 1))) continue;
+        some.axes[some.n] = r->axes[i], some.size[some.n] = r->size[i], some.scale[some.n] = r->scale[i];
+        some.start[some.n] = r->start[i], some.end[some.n] = r->end[i];
+        some.n++;
+    }
+    o.scale = some.scale, o.start = some.start, o.end = some.end;
+    return some.n ? wick_interpolate(x, some.n, some.axes, some.size, &o) : x;
 }
 
 static void resize(onnx_call *c) {
     static const char *const modes[] = {"nearest", "linear", "cubic"},
                              *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
-                             *const coordinates[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-                                                     "align_corners", "asymmetric",           "tf_crop_and_resize"},
+                             *const coordinates[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                                                     "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"},
                              *const policies[] = {"stretch", "not_larger", "not_smaller"};
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (!x) return;
     const bool old = c->opset < 11;
-    int mode, coordinate = 4, rounding = 2, policy = 0, n, axes[WICK_MAX_DIMS];
-    if (old) { /* Resize 10 and Upsample: asymmetric; nearest takes the floor */
+    int mode, coordinate = WICK_ASYMMETRIC, rounding = WICK_ROUND_FLOOR, policy = 0;
+    resizing r = {0};
+    if (old) { /* Resize 10 and Upsample */
         if (wick_onnx_text_is(c, "mode", "nearest", "bilinear")) mode = 1;
         else if (!choose(c, "mode", "nearest", 2, modes, &mode)) return;
     } else if (!choose(c, "mode", "nearest", 3, modes, &mode) ||
-               !choose(c, "coordinate_transformation_mode", "half_pixel", 6, coordinates, &coordinate) ||
+               !choose(c, "coordinate_transformation_mode", "half_pixel", 7, coordinates, &coordinate) ||
                !choose(c, "nearest_mode", "round_prefer_floor", 4, roundings, &rounding) ||
                !choose(c, "keep_aspect_ratio_policy", "stretch", 3, policies, &policy))
         return;
     const int rank = wick_tensor_rank(x);
-    if (!wick_onnx_axes(c, -1, "axes", rank, &n, axes)) return;
-    if (n < 0)
-        for (n = 0; n < rank; n++) axes[n] = n;
-    const int scales_at = old ? 1 : 2;
-    onnx_host scales = {0}, sizes = {0}, roi = {0};
-    int n_scales = 0;
-    double scale[WICK_MAX_DIMS], start[WICK_MAX_DIMS], end[WICK_MAX_DIMS];
-    int64_t size[WICK_MAX_DIMS];
-    const onnx_attr *given = c->opset < 9 ? wick_onnx_attr(c, "scales") : NULL; /* Upsample 7 */
-    if (!given && wick_onnx_has(c, scales_at) && !wick_onnx_host(c, scales_at, &scales)) return;
-    if (!old && wick_onnx_has(c, 3) && !wick_onnx_host(c, 3, &sizes)) return;
-    n_scales = given ? (int)given->floats.n : (int)scales.n;
-    const bool by_size = sizes.n > 0;
-    if (by_size ? sizes.n != n : n_scales != n) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld sizes, %d scales for %d axes", (long long)sizes.n, n_scales, n);
+    if (!wick_onnx_axes(c, -1, "axes", rank, &r.n, r.axes)) return;
+    if (r.n < 0)
+        for (r.n = 0; r.n < rank; r.n++) r.axes[r.n] = r.n;
+    const bool crop = coordinate == WICK_CROP_AND_RESIZE;
+    onnx_host roi = {0}, sizes = {0};
+    if (crop && !wick_onnx_host(c, 1, &roi)) return;
+    if (crop && roi.n != 2 * r.n) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "roi has %lld values for %d axes", (long long)roi.n, r.n);
         return;
     }
-    for (int i = 0; i < n; i++) {
-        const double in = (double)wick_tensor_dim(x, axes[i]);
-        scale[i] = by_size ? (double)sizes.ints[i] / in : given ? (double)given->floats.at[i] : scales.floats[i];
-        if (!(by_size ? sizes.ints[i] > 0 : scale[i] > 0) || !(scale[i] * in < 0x1p53)) {
-            wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d would be %g times as long", axes[i], scale[i]);
-            return;
-        }
-        size[i] = by_size ? sizes.ints[i] : (int64_t)floor(in * scale[i]);
+    for (int i = 0; i < r.n && crop; i++) r.start[i] = roi.floats[i], r.end[i] = roi.floats[r.n + i];
+    if (!old && wick_onnx_has(c, 3) && !wick_onnx_host(c, 3, &sizes)) return;
+    if (!(sizes.n ? resize_by_sizes(c, x, &r, policy) : resize_by_scales(c, x, &r, crop))) return;
+    const wick_dtype dtype = wick_tensor_dtype(x);
+    bool nothing = false;
+    int64_t dims[WICK_MAX_DIMS];
+    memcpy(dims, wick_tensor_dims(x), sizeof dims);
+    for (int i = 0; i < r.n; i++) nothing |= (dims[r.axes[i]] = r.size[i]) == 0;
+    if (nothing) {
+        wick_onnx_set(c, 0, wick_zeros(c->ctx, dtype, rank, dims));
+        return;
     }
-    if (by_size && policy) keep_aspect(x, n, axes, policy == 2, size, scale);
     const double cubic_a = wick_onnx_float(c, "cubic_coeff_a", -0.75);
     wick_interpolate_options o = {.mode = (wick_interpolation)mode,
                                   .coordinates = (wick_coordinates)coordinate,
@@ -85,33 +139,15 @@ static void resize(onnx_call *c) {
                                   .repeat_edge = true,
                                   .exclude_outside = wick_onnx_int(c, "exclude_outside", 0),
                                   .extrapolation = wick_onnx_float(c, "extrapolation_value", 0),
-                                  .scale = scale};
-    if (coordinate == 5) {
-        if (!wick_onnx_host(c, 1, &roi)) return;
-        if (roi.n != 2 * n) {
-            wick_onnx_fail(c, WICK_ERR_SHAPE, "roi has %lld values for %d axes", (long long)roi.n, n);
-            return;
-        }
-        for (int i = 0; i < n; i++) {
-            start[i] = roi.floats[i], end[i] = roi.floats[n + i];
-            if (!by_size) size[i] = (int64_t)floor((double)wick_tensor_dim(x, axes[i]) * (end[i] - start[i]) * scale[i]);
-        }
-        o.start = start, o.end = end;
-    }
-    /* Axes that stay as they are need no pass. */
-    int m = 0;
-    for (int i = 0; i < n; i++) {
-        const bool same = size[i] == wick_tensor_dim(x, axes[i]) && scale[i] == 1 && coordinate != 5;
-        if (same) continue;
-        axes[m] = axes[i], size[m] = size[i], scale[m] = scale[i];
-        if (coordinate == 5) start[m] = start[i], end[m] = end[i];
-        m++;
-    }
-    const wick_dtype dtype = wick_tensor_dtype(x);
+                                  .single = true};
     const bool whole = !wick_onnx_is_float(x) && mode;
-    wick_tensor *y = whole ? wick_cast(x, WICK_F32) : x;
-    if (m) y = wick_interpolate(y, m, axes, size, &o);
-    wick_onnx_set(c, 0, whole ? wick_cast(wick_round(y), dtype) : y);
+    wick_tensor *y = whole ? wick_cast(x, wick_dtype_size(dtype) > 2 ? WICK_F64 : WICK_F32) : x;
+    y = resize_axes(y, &r, o, old ? 1 : 0);
+    if (old) { /* the nearest where it shrinks is the next, as ONNX's own example and ONNX Runtime have it */
+        o.rounding = WICK_ROUND_CEIL;
+        y = resize_axes(y, &r, o, -1);
+    }
+    wick_onnx_set(c, 0, whole ? wick_cast_saturate(wick_round(y), dtype) : y);
 }
 
 /* ---- sampling ---------------------------------------------------------------------------------------------------------------------------------- */

@@ -194,8 +194,9 @@ static void conv_transpose(onnx_call *c) {
         int64_t before = pads && !valid ? pads[i] : 0, after = pads && !valid ? pads[n + i] : 0;
         const int64_t *dims = want ? want + (n_shape - n) : NULL;
         if (dims || upper || lower) {
+            /* The odd one lies in front unless SAME_UPPER says otherwise. What is longer than all windows reach is longer at its end, as in ONNX Runtime. */
             const int64_t out = dims ? dims[i] : in * stride[i], total = full - out;
-            before = lower ? total - total / 2 : total / 2;
+            before = total < 0 ? 0 : upper ? total / 2 : total - total / 2;
             after = total - before;
         }
         o.stride[i] = stride[i];
@@ -518,10 +519,13 @@ static void rms_norm(onnx_call *c) {
 
 static void lrn(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
-    if (x)
-        wick_onnx_set(c, 0,
-                      wick_local_response_norm(x, wick_onnx_int(c, "size", 0), wick_onnx_float(c, "alpha", 0.0001f),
-                                               wick_onnx_float(c, "beta", 0.75f), wick_onnx_float(c, "bias", 1)));
+    if (!x) return;
+    const int64_t size = wick_onnx_int(c, "size", 0);
+    const int channels = 1;
+    const bool mirrored = size % 2 == 0; /* of an even size ONNX has one more channel behind, Wick as PyTorch before */
+    if (mirrored) x = wick_flip(x, 1, &channels);
+    wick_tensor *y = wick_local_response_norm(x, size, wick_onnx_float(c, "alpha", 0.0001f), wick_onnx_float(c, "beta", 0.75f), wick_onnx_float(c, "bias", 1));
+    wick_onnx_set(c, 0, mirrored ? wick_flip(y, 1, &channels) : y);
 }
 
 static void lp_norm(onnx_call *c) {

@@ -1,6 +1,9 @@
 /* nms.c: boxes that overlap better ones, left out. */
 #include "kernels/kernels.h"
 
+/* What is computed of f32 boxes is rounded to f32 step by step, as other programs have it: 7 / 10 is not above a limit of 0.7. */
+static double step_of(wick_ctype type, double v) { return type == WICK_CF64 ? v : (double)(float)v; }
+
 typedef struct box {
     double low[2], high[2], area;
 } box;
@@ -10,19 +13,20 @@ static box box_of(const wick_suppression *s, const void *boxes, int64_t i) {
     for (int d = 0; d < 2; d++) {
         const double p = number(s->type, boxes, 4 * i + d), q = number(s->type, boxes, 4 * i + 2 + d);
         const double low = s->center ? p - q / 2 : p < q ? p : q, high = s->center ? p + q / 2 : p < q ? q : p;
-        b.low[d] = low, b.high[d] = high;
+        b.low[d] = step_of(s->type, low), b.high[d] = step_of(s->type, high);
     }
-    b.area = (b.high[0] - b.low[0]) * (b.high[1] - b.low[1]);
+    b.area = step_of(s->type, step_of(s->type, b.high[0] - b.low[0]) * step_of(s->type, b.high[1] - b.low[1]));
     return b;
 }
-static double overlap(const box *a, const box *b) {
+static double overlap(wick_ctype type, const box *a, const box *b) {
     double both = 1;
     for (int d = 0; d < 2; d++) {
         const double low = a->low[d] > b->low[d] ? a->low[d] : b->low[d], high = a->high[d] < b->high[d] ? a->high[d] : b->high[d];
         if (!(high > low)) return 0;
-        both *= high - low;
+        both *= step_of(type, high - low);
     }
-    return both / (a->area + b->area - both);
+    both = step_of(type, both);
+    return step_of(type, both / step_of(type, step_of(type, a->area + b->area) - both));
 }
 
 /* Does i come before j? By score, then by place. */
@@ -58,7 +62,7 @@ void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const 
             bool free = true;
             for (int64_t k = 0; k < n && free; k++) {
                 const box better = box_of(s, b, out[k]);
-                free = !(overlap(&better, &candidate) > s->overlap);
+                free = !(overlap(s->type, &better, &candidate) > s->overlap);
             }
             if (free) out[n++] = i;
         }

@@ -7,11 +7,14 @@ static void ROI_NAME(run)(const wick_roi *r, roi_what what, int64_t begin, int64
         if ((uint64_t)image[n] >= (uint64_t)r->images) continue;
         double corner[4], size[2], bin[2];
         int64_t count[2];
-        for (int k = 0; k < 4; k++) corner[k] = (r->box_type == WICK_CF64 ? ((const double *)boxes)[4 * n + k] : (double)((const float *)boxes)[4 * n + k]) * r->scale - (r->aligned ? 0.5 : 0);
+        for (int k = 0; k < 4; k++) {
+            const double at = r->box_type == WICK_CF64 ? ((const double *)boxes)[4 * n + k] : (double)((const float *)boxes)[4 * n + k];
+            corner[k] = step_of(r, step_of(r, at * r->scale) - (r->aligned ? 0.5 : 0));
+        }
         for (int d = 0; d < 2; d++) { /* 0: y, 1: x */
-            size[d] = corner[3 - d] - corner[1 - d];
+            size[d] = step_of(r, corner[3 - d] - corner[1 - d]);
             if (!r->aligned && !(size[d] >= 1)) size[d] = 1;
-            bin[d] = size[d] / (double)r->out[d];
+            bin[d] = step_of(r, size[d] / (double)r->out[d]);
             const double limit = 2 * (double)(d ? r->width : r->height) + 2; /* more would all lie outside */
             count[d] = r->samples ? r->samples : bin[d] > 0 ? (int64_t)__builtin_ceil(bin[d] < limit ? bin[d] : limit) : 0;
         }
@@ -25,8 +28,7 @@ static void ROI_NAME(run)(const wick_roi *r, roi_what what, int64_t begin, int64
                 for (int64_t i = 0; i < count[0]; i++)
                     for (int64_t j = 0; j < count[1]; j++) {
                         neighbours q;
-                        const double y = corner[1] + ((double)(b / r->out[1]) + ((double)i + 0.5) / (double)count[0]) * bin[0];
-                        const double x = corner[0] + ((double)(b % r->out[1]) + ((double)j + 0.5) / (double)count[1]) * bin[1];
+                        const double y = place_of(r, corner[1], bin[0], b / r->out[1], i, count[0]), x = place_of(r, corner[0], bin[1], b % r->out[1], j, count[1]);
                         if (!neighbours_of(r, y, x, &q)) {
                             if (what == ROI_MAX && (!any || most < 0)) most = 0, any = true;
                             continue;
