@@ -69,7 +69,7 @@ const char *data_what(const data_job *d, const wick_file *file) {
     if (wick_files_array(d->f)) return "array";
     if (kind && kind->use) return kind->use == WICK_KIND_PICTURE ? "picture" : "recording";
     /* One whose bytes are not what its name says is a broken one of those. */
-    static const char *const ends[] = {".jpg", ".jpeg", ".png", ".bmp", ".webp"};
+    static const char *const ends[] = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".pbm", ".pgm", ".ppm", ".pnm", ".jp2", ".j2k"};
     for (size_t i = 0; dot && i < sizeof ends / sizeof ends[0]; i++)
         if (strcasecmp(dot, ends[i]) == 0) return "picture";
     return dot && strcasecmp(dot, ".wav") == 0 ? "recording" : "file";

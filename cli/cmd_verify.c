@@ -81,7 +81,7 @@ static const struct {
     wick_status (*read)(verified *v);
 } readers[] = {
     {"onnx", onnx},     {"safetensors", tensors}, {"shards", archive}, {"npz", archive}, {"npy", array},   {"png", picture},
-    {"jpeg", picture},  {"bmp", picture},         {"webp", picture},   {"idx", picture}, {"wav", recording},
+    {"jpeg", picture},  {"bmp", picture},         {"webp", picture},   {"gif", picture}, {"pnm", picture}, {"tiff", picture}, {"jp2", picture}, {"idx", picture}, {"wav", recording},
 };
 enum { READERS = sizeof readers / sizeof readers[0] };
 

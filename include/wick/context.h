@@ -45,6 +45,7 @@ typedef struct wick_context_options {
     void *log_user;
     wick_jit_mode jit;         /* WICK_JIT=0, 1 or wait in the environment decides instead */
     const char *jit_folder;    /* where compiled programs are kept; NULL: wick/jit below $XDG_CACHE_HOME, or ~/.cache. Copied */
+    bool pictures_as_stored;   /* leave pictures as they are stored; without it they are turned as their EXIF orientation says */
     const wick_tuning *tuning; /* how work is cut (wick/tuning.h): time, never bits. NULL: the defaults. Copied */
 } wick_context_options;
 
@@ -91,6 +92,9 @@ WICK_API const char *wick_context_numerics(const wick_context *context);
 /* The random state: every random op recorded takes the next stream number of the seed. */
 WICK_API void wick_context_random(const wick_context *context, uint64_t *seed, uint64_t *next_stream);
 WICK_API void wick_context_set_random(wick_context *context, uint64_t seed, uint64_t next_stream);
+
+/* As the option of that name; of pictures and data sets that are opened from now on. */
+WICK_API void wick_context_set_pictures_as_stored(wick_context *context, bool as_stored);
 
 typedef struct wick_context_stats {
     uint64_t nodes_recorded, plans_built, plan_hits, evals;

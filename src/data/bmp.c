@@ -64,7 +64,7 @@ static wick_status bmp_header(void *library, const uint8_t *data, size_t size, w
     bmp b;
     (void)library;
     WICK_TRY(read_bmp(data, size, &b, name, msg));
-    *p = (wick_picture){p->codec, 3, b.height, b.width, 3};
+    *p = (wick_picture){.codec = p->codec, .channels = 3, .height = b.height, .width = b.width, .stride = 3};
     return WICK_OK;
 }
 

@@ -1,12 +1,23 @@
 #include "base/kinds.h"
 #include "data/codecs.h"
 
-static const wick_codec *const codecs_of[WICK_CODECS] = {&wick_codec_jpeg, &wick_codec_png, &wick_codec_bmp, &wick_codec_webp};
+#include <strings.h>
+
+static const wick_codec *const codecs_of[WICK_CODECS] = {&wick_codec_jpeg, &wick_codec_png, &wick_codec_bmp, &wick_codec_webp, &wick_codec_gif, &wick_codec_pnm, &wick_codec_tiff, &wick_codec_jpeg2000};
 
 static int find(const uint8_t *data, size_t size) {
     int i = 0;
     while (i < WICK_CODECS && !codecs_of[i]->is(data, size)) i++;
     return i;
+}
+
+bool wick_picture_is(const void *data, size_t size) { return find(data, size) < WICK_CODECS; }
+bool wick_picture_named(const char *name) {
+    static const char *const ends[] = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".pbm", ".pgm", ".ppm", ".pnm", ".jp2", ".j2k"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < WICK_COUNTOF(ends); i++)
+        if (strcasecmp(dot, ends[i]) == 0) return true;
+    return false;
 }
 
 static wick_status check_size(const wick_picture *p, size_t size, const char *name, wick_msg *msg) {
@@ -21,6 +32,11 @@ static wick_status check_size(const wick_picture *p, size_t size, const char *na
     return WICK_OK;
 }
 
+static void turn_extents(wick_picture *p) {
+    const int64_t height = p->height;
+    p->height = p->width, p->width = height;
+}
+
 wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t size, wick_picture *p, const char *name, wick_msg *msg) {
     const uint8_t *bytes = data;
     const int i = find(bytes, size);
@@ -30,13 +46,16 @@ wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t si
         const wick_kind *kind = wick_kind_of(data, size);
         if (kind) return wick_kind_refuse(kind, WICK_ERR_FORMAT, name, "a picture that is read", msg);
         if (size) memcpy(head, bytes, WICK_MIN(size, sizeof head));
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: neither JPEG nor PNG, BMP or WebP: %zu byte%s, beginning with %02x %02x %02x %02x", name, size,
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: no picture that is read (JPEG, PNG, BMP, WebP, GIF, PNM, TIFF, JPEG 2000): %zu byte%s, beginning with %02x %02x %02x %02x", name, size,
                             size == 1 ? "" : "s", head[0], head[1], head[2], head[3]);
     }
     p->codec = codecs_of[i];
     if (!codecs->library[i]) WICK_TRY(p->codec->open(&codecs->library[i], name, msg));
     WICK_TRY(p->codec->header(codecs->library[i], data, size, p, name, msg));
-    return check_size(p, size, name, msg);
+    WICK_TRY(check_size(p, size, name, msg));
+    p->turn = codecs->as_stored ? 1 : wick_picture_orientation(data, size);
+    if (p->turn >= 5) turn_extents(p);
+    return WICK_OK;
 }
 
 void wick_picture_shrink(wick_picture *p, int64_t least) {
@@ -54,8 +73,14 @@ wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, siz
     uint8_t *pixels = wick_alloc(NULL, bytes);
     if (!pixels) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", name, bytes);
     void *library = codecs->library[find(data, size)];
-    const wick_status status = p->codec->decode(library, data, size, p, pixels, name, msg);
-    if (status == WICK_OK) wick_picture_planes(pixels, p->stride, 1, p->channels, out, channels, p->height * p->width);
+    wick_picture stored = *p;
+    if (p->turn >= 5) turn_extents(&stored);
+    wick_status status = p->codec->decode(library, data, size, &stored, pixels, name, msg);
+    uint8_t *turned = status == WICK_OK && p->turn > 1 ? wick_alloc(NULL, bytes) : NULL;
+    if (turned) wick_picture_turn(pixels, stored.height, stored.width, stored.stride, p->turn, turned);
+    else if (status == WICK_OK && p->turn > 1) status = wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", name, bytes);
+    if (status == WICK_OK) wick_picture_planes(turned ? turned : pixels, p->stride, 1, p->channels, out, channels, p->height * p->width);
+    wick_release(NULL, turned, bytes);
     wick_release(NULL, pixels, bytes);
     return status;
 }

@@ -1,5 +1,5 @@
-/* codecs.h: decoders of pictures, one file each: JPEG by libjpeg-turbo, PNG by libspng, WebP by libwebp, loaded when they are
- * needed; BMP by a reader of our own. */
+/* codecs.h: decoders of pictures, one file each: JPEG by libjpeg-turbo, PNG by libspng, WebP by libwebp, TIFF by libtiff, JPEG 2000 by OpenJPEG, loaded when they are
+ * needed; BMP, PNM and GIF by readers of our own. */
 #ifndef WICK_DATA_CODECS_H
 #define WICK_DATA_CODECS_H
 
@@ -17,6 +17,7 @@ typedef struct wick_picture {
     const wick_codec *codec;
     int64_t channels, height, width; /* 1: grey, 3: RGB */
     int stride;                      /* bytes of a pixel as `decode` writes it: 1 grey, 3 RGB, 4 RGBA */
+    int turn;                        /* by EXIF's numbers from what is stored to these extents; 0 or 1: not at all */
 } wick_picture;
 
 struct wick_codec {
@@ -29,13 +30,23 @@ struct wick_codec {
     /* height x width pixels of p->stride bytes. A damaged or cut file is an error. May be called by many threads at once. */
     wick_status (*decode)(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg);
 };
-extern const wick_codec wick_codec_jpeg, wick_codec_png, wick_codec_bmp, wick_codec_webp;
+extern const wick_codec wick_codec_jpeg, wick_codec_png, wick_codec_bmp, wick_codec_webp, wick_codec_gif, wick_codec_pnm, wick_codec_tiff, wick_codec_jpeg2000;
 
 /* The libraries that were needed so far; zero: none. */
-enum { WICK_CODECS = 4 };
+enum { WICK_CODECS = 8 };
 typedef struct wick_codecs {
     void *library[WICK_CODECS];
+    bool as_stored; /* pictures are not turned, whatever they say of themselves */
 } wick_codecs;
+
+/* Whether the bytes begin as a format's do that is read. */
+bool wick_picture_is(const void *data, size_t size);
+/* Whether a name ends as pictures' do, in any case: .jpg .jpeg .png .bmp .webp .gif .tif .tiff .pbm .pgm .ppm .pnm .jp2 .j2k */
+bool wick_picture_named(const char *name);
+/* How the file says that it is to be turned, 1 to 8 as EXIF has it: 2 mirrored, 3 by half a turn, 4 upside down, 5 mirrored and 8, 6 clockwise, 7 mirrored and 6, 8 the other way. */
+int wick_picture_orientation(const uint8_t *data, size_t size);
+/* Pixels of `stride` bytes, [height, width] as they are stored, turned by such a number. */
+void wick_picture_turn(const uint8_t *from, int64_t height, int64_t width, int64_t stride, int turn, uint8_t *to);
 
 /* Recognises the format, loads its library, reads the header. A picture whose size is over the budget, or more than the file can hold, is
  * refused. WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED, WICK_ERR_NOMEM; `name` stands in messages. */

@@ -154,10 +154,7 @@ static void release(void *user) {
 static kind kind_of(const wick_files *f, const uint8_t *data, size_t size) {
     if (wick_files_array(f)) return ARRAYS;
     if (size >= 12 && memcmp(data, "RIFF", 4) == 0 && memcmp(data + 8, "WAVE", 4) == 0) return RECORDINGS;
-    const wick_codec *const codecs[] = {&wick_codec_jpeg, &wick_codec_png, &wick_codec_bmp, &wick_codec_webp};
-    for (size_t i = 0; i < WICK_COUNTOF(codecs); i++)
-        if (codecs[i]->is(data, size)) return PICTURES;
-    return BYTES;
+    return wick_picture_is(data, size) ? PICTURES : BYTES;
 }
 
 /* What the first file tells of all. */
@@ -275,6 +272,7 @@ wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wic
     s->alloc = ctx->alloc;
     s->wanted = options ? options->rate : 0;
     s->least = options ? options->least : 0;
+    s->codecs.as_stored = ctx->options.pictures_as_stored;
     pthread_mutex_init(&s->loading, NULL);
     wick_status status = WICK_OK;
     if (s->wanted && (s->wanted < WICK_LOWEST_RATE || s->wanted > WICK_HIGHEST_RATE))

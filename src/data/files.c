@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/codecs.h"
 #include "data/idx.h"
 #include "data/records.h"
 #include "data/tar.h"
@@ -101,15 +102,13 @@ static wick_status label_of(const wick_files *f, const char *name, int64_t *labe
 
 /* Whether a name is one of those that are taken; hidden ones, and those in hidden folders, never are. Others are counted. */
 static bool is_wanted(wick_files *f, const char *name) {
-    static const char *const ends[] = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".wav"};
     for (const char *part = name;; part += strcspn(part, "/") + 1) {
         const size_t n = strcspn(part, "/");
         if (*part == '.' && !(n <= 2 && strspn(part, ".") >= n)) return false;
         if (!part[n]) break;
     }
     const char *dot = strrchr(name, '.');
-    bool wanted = f->all;
-    for (size_t i = 0; dot && i < WICK_COUNTOF(ends); i++) wanted |= strcasecmp(dot, ends[i]) == 0;
+    const bool wanted = f->all || wick_picture_named(name) || (dot && strcasecmp(dot, ".wav") == 0);
     f->passed += !wanted;
     return wanted;
 }

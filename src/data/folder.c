@@ -1,18 +1,10 @@
+#include "data/codecs.h"
 #include "data/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
-
-bool wick_is_picture(const char *name) {
-    static const char *const endings[] = {".jpg", ".jpeg", ".png"};
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot && i < WICK_COUNTOF(endings); i++)
-        if (strcasecmp(dot, endings[i]) == 0) return true;
-    return false;
-}
 
 static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
@@ -45,7 +37,7 @@ static wick_status list(wick_folder *f, const char *path, const char *class, wic
         char below[WICK_PATH_BYTES];
         if (name[0] == '.') continue;
         if (class) {
-            if (wick_is_picture(name)) status = add(f, path, class, name, msg);
+            if (wick_picture_named(name)) status = add(f, path, class, name, msg);
         } else if (snprintf(below, sizeof below, "%s/%s", path, name) >= (int)sizeof below) {
             status = wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a path of more than %d bytes", path, WICK_PATH_BYTES - 1);
         } else {

@@ -1,4 +1,5 @@
-/* image.c: the pictures of a file: JPEG, PNG, BMP and WebP through their codecs, IDX by its reader. */
+/* image.c: the pictures of a file: through their codecs, IDX by its reader. */
+#include "base/kinds.h"
 #include "data/codecs.h"
 #include "data/gzip.h"
 #include "data/idx.h"
@@ -66,7 +67,10 @@ static wick_status from_picture(wick_image **out, wick_codecs *codecs, const voi
     return status;
 }
 
-static bool is_idx(const uint8_t *data, size_t size) { return wick_gzip_is(data, size) || (size >= 4 && data[0] == 0 && data[1] == 0); }
+static bool is_idx(const uint8_t *data, size_t size) {
+    const wick_kind *kind = wick_kind_of(data, size);
+    return wick_gzip_is(data, size) || (size >= 4 && data[0] == 0 && data[1] == 0 && (!kind || strcmp(kind->format, "idx") == 0));
+}
 
 wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels, wick_image **out) {
     wick_msg msg = {0};
@@ -81,7 +85,7 @@ wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, 
         if (status == WICK_OK) status = from_idx(out, &idx, &ctx->alloc, channels, name, &msg);
         wick_idx_free(&idx);
     } else {
-        wick_codecs codecs = {0};
+        wick_codecs codecs = {.as_stored = ctx->options.pictures_as_stored};
         status = from_picture(out, &codecs, data, size, name, &ctx->alloc, channels, &msg);
         wick_codecs_close(&codecs);
     }

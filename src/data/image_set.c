@@ -171,7 +171,7 @@ static wick_status survey_set(survey *s, wick_walk *w, const char *folder, const
         s->count = (size_t)d->classes;
     }
     WICK_TRY(survey_split(s, w, folder, split, true, msg));
-    if (s->files == 0) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: holds no .jpg, .jpeg or .png in the folder of a class", w->path);
+    if (s->files == 0) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: holds no picture in the folder of a class", w->path);
     if (!s->known) {
         WICK_TRY(survey_split(s, w, folder, strcmp(split, "test") == 0 ? "train" : "test", false, msg));
         d->classes = (int64_t)s->count;
@@ -191,6 +191,7 @@ static wick_status read_image_set(wick_context *ctx, wick_labelled *d, const cha
     if (!known) wick_release(&d->alloc, s.names, s.cap * sizeof *s.names);
     if (status == WICK_OK) {
         p->d = d;
+        p->codecs.as_stored = ctx->options.pictures_as_stored;
         status = wick_walk_open(w, folder, split, &d->alloc, msg);
         if (status == WICK_OK) {
             status = read_split(p, w, s.bytes, ctx->pool, msg);

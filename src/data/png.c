@@ -75,7 +75,7 @@ static wick_status read_header(void *library, const uint8_t *data, size_t size, 
     g->stop(decoder);
     if (code) return explain(g, code, name, msg);
     const bool grey = h.color_type == COLOR_GREY || h.color_type == COLOR_GREY_ALPHA;
-    *p = (wick_picture){p->codec, grey ? 1 : 3, h.height, h.width, 4};
+    *p = (wick_picture){.codec = p->codec, .channels = grey ? 1 : 3, .height = h.height, .width = h.width, .stride = 4};
     return WICK_OK;
 }
 

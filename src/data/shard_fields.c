@@ -56,10 +56,10 @@ wick_status wick_shard_add(wick_shard_sample *o, const char *end, const wick_sha
 /* ---- fields ------------------------------------------------------------------------------------------------------------------------------------- */
 
 static wick_shard_kind kind_of(const char *end) {
-    static const char *const pictures[] = {"jpg", "jpeg", "png", "bmp", "webp"};
     const char *last = strrchr(end, '.') ? strrchr(end, '.') + 1 : end;
-    for (size_t i = 0; i < WICK_COUNTOF(pictures); i++)
-        if (strcasecmp(last, pictures[i]) == 0) return WICK_SHARD_PICTURE;
+    char name[WICK_SHARD_END + 2];
+    snprintf(name, sizeof name, ".%s", last);
+    if (wick_picture_named(name)) return WICK_SHARD_PICTURE;
     return strcasecmp(last, "wav") == 0 ? WICK_SHARD_RECORDING : strcasecmp(end, "cls") == 0 ? WICK_SHARD_LABEL : WICK_SHARD_BYTES;
 }
 

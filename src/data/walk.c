@@ -1,5 +1,7 @@
 #include "data/walk.h"
 
+#include "data/codecs.h"
+
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,7 +58,7 @@ static bool is_wanted(const char *file) {
     for (const char *part = file;; part += strcspn(part, "/") + 1) {
         const size_t n = strcspn(part, "/");
         if (*part == '.' && !is_dots(part, n)) return false;
-        if (!part[n]) return wick_is_picture(part);
+        if (!part[n]) return wick_picture_named(part);
     }
 }
 

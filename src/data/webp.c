@@ -33,7 +33,7 @@ static wick_status webp_header(void *library, const uint8_t *data, size_t size, 
     const webp *w = library;
     int width = 0, height = 0;
     if (!w->info(data, size, &width, &height)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged WebP", name);
-    *p = (wick_picture){p->codec, 3, height, width, 4};
+    *p = (wick_picture){.codec = p->codec, .channels = 3, .height = height, .width = width, .stride = 4};
     return WICK_OK;
 }
 

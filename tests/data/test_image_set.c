@@ -181,13 +181,13 @@ TEST(faults_are_refused_and_name_the_file) {
     SETUP(3);
     REFUSED("train", WICK_ERR_IO, "train.tar.gz");
     mkdir(strcat(strcpy((char[128]){0}, folder), "/train"), 0755);
-    REFUSED("train", WICK_ERR_FORMAT, "holds no .jpg");
+    REFUSED("train", WICK_ERR_FORMAT, "holds no picture");
     put("train/a/1.png", "rgb8.png");
     put("train/a/2.jpg", "grey4.png"); /* what it is counts, not its name */
     OPEN("train");
     wick_dataset_free(&d);
     put("train/b/1.png", "make_images.py"); /* empty: no such picture */
-    REFUSED("train", WICK_ERR_FORMAT, "train/b/1.png: neither JPEG nor PNG, BMP or WebP: 0 bytes");
+    REFUSED("train", WICK_ERR_FORMAT, "train/b/1.png: no picture that is read (JPEG, PNG, BMP, WebP, GIF, PNM, TIFF, JPEG 2000): 0 bytes");
     put("train/b/1.png", "color420.jpg");
     if (have(ctx, "grey.jpg"))
         REFUSED("train", WICK_ERR_FORMAT, "train/b/1.png: is 37 x 50 pixels; the pictures before it are 9 x 13");

@@ -378,7 +378,7 @@ static void regex_full_match(onnx_call *c) {
     if (good) wick_onnx_set(c, 0, wick_from(c->ctx, WICK_BOOL, x->rank, x->dims, out));
 }
 
-/* Encoded pictures that are known when the graph is recorded: [height, width, channels]. */
+/* Encoded pictures that are known when the graph is recorded: [height, width, channels], as they are stored: the text knows no EXIF. */
 static void image_decoder(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     onnx_host h;
@@ -389,7 +389,11 @@ static void image_decoder(onnx_call *c) {
     wick_image *image;
     for (int64_t i = 0; i < h.n && bytes; i++) bytes[i] = (uint8_t)h.ints[i];
     if (!bytes) return;
-    if (wick_image_decode(c->ctx, bytes, (size_t)h.n, NULL, grey ? 1 : 3, &image) != WICK_OK) {
+    const bool as_stored = c->ctx->options.pictures_as_stored;
+    c->ctx->options.pictures_as_stored = true;
+    const wick_status status = wick_image_decode(c->ctx, bytes, (size_t)h.n, NULL, grey ? 1 : 3, &image);
+    c->ctx->options.pictures_as_stored = as_stored;
+    if (status != WICK_OK) {
         wick_onnx_fail(c, wick_context_status(c->ctx) == WICK_ERR_FORMAT ? WICK_ERR_UNSUPPORTED : wick_context_status(c->ctx), "%s",
                        wick_context_error(c->ctx));
         return;
