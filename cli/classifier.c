@@ -4,7 +4,6 @@
 #include "numbers.h"
 #include "paths.h"
 #include "ports.h"
-#include "source.h"
 #include "talk.h"
 
 #include "wick/image.h"
@@ -116,6 +115,7 @@ static int describe(classifier *c, wick_context *ctx, const wick_dataset *datase
     bool fits;
     code = join_names(c, dataset);
     if (code == CLI_OK) code = split_names(c, &fits);
+    if (code == CLI_OK && !fits) code = talk_fail(CLI_BAD_FILE, "%s: the name of a class has a tab in it", data);
     if (code != CLI_OK) return code;
     c->arch = strdup(arch);
     c->data = strdup(data);
@@ -429,10 +429,11 @@ void classifier_free(classifier *c) {
     free(c->data);
     free(c->transform);
     free(c->label);
+    free(c->coding);
     free(c->names);
     if (c->class_names) free((char *)c->class_names[0]); /* the others are parts of it */
     free(c->class_names);
-    c->arch = c->data = c->names = c->transform = c->label = NULL;
+    c->arch = c->data = c->names = c->transform = c->label = c->coding = NULL;
     c->class_names = NULL;
 }
 
@@ -453,7 +454,8 @@ bool classifier_add_meta(const classifier *c, meta *list) {
            meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "names", "%s", c->names) && meta_add(list, "mean", "%.17g", c->mean) &&
            meta_add(list, "deviation", "%.17g", c->deviation) && meta_add(list, "data", "%s", c->data) &&
            (!c->floats || meta_add(list, "floats", "1")) && (!c->transform || meta_add(list, "transform", "%s", c->transform)) && (!c->label || meta_add(list, "label", "%s", c->label)) &&
-           (!c->rate || meta_add(list, "rate", "%lld", (long long)c->rate));
+           (!c->rate || meta_add(list, "rate", "%lld", (long long)c->rate)) && (!c->coding || meta_add(list, "coding", "%s", c->coding)) &&
+           (!(c->separator || c->decimal || c->no_header) || meta_add(list, "form", "%d %d %d", c->separator, c->decimal, c->no_header));
 }
 
 static bool read_dims(classifier *c, const char *text) {
@@ -469,6 +471,16 @@ static bool read_dims(classifier *c, const char *text) {
         if (*end != ',') return false;
         s = end;
     }
+}
+
+/* How the text of a table is to be read: separator, decimal, whether it has no header, as numbers. */
+static bool read_form(classifier *c, const char *text) {
+    int separator, decimal, no_header, n = 0;
+    if (sscanf(text, "%d %d %d%n", &separator, &decimal, &no_header, &n) != 3 || text[n] || separator < -128 || separator > 127 || (decimal && decimal != ',' && decimal != '.')) return false;
+    c->separator = (char)separator;
+    c->decimal = (char)decimal;
+    c->no_header = no_header != 0;
+    return true;
 }
 
 static bool read_real(double *value, const char *text) {
@@ -516,7 +528,10 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     c->floats = wick_checkpoint_meta(file, "floats") != NULL;
     c->rate = rate ? strtoll(rate, NULL, 10) : 0;
     if (c->rate < 0) return talk_fail(CLI_BAD_FILE, "%s: bad rate '%s'", path, rate);
-    if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label)))) return out_of_memory();
+    const char *coding = wick_checkpoint_meta(file, "coding"); /* of tables and tensors; not in the first files that were written */
+    if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label))) || (coding && !(c->coding = strdup(coding)))) return out_of_memory();
+    const char *form = wick_checkpoint_meta(file, "form");
+    if (form && !read_form(c, form)) return talk_fail(CLI_BAD_FILE, "%s: bad form '%s'", path, form);
     const char *names = wick_checkpoint_meta(file, "names"); /* not in the first files that were written */
     bool fits = false;
     int code = CLI_OK;
@@ -671,11 +686,34 @@ static void take_images(classifier *c, const wick_dataset *dataset) {
     }
 }
 
-int classifier_open_data(classifier *c, const char *name, const char *split, wick_dataset **out) {
+wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form, wick_dataset **out) {
+    source_options so = form ? *form : (source_options){0};
+    so.label = c->label;
+    so.rate = c->rate;
+    so.coding = c->coding;
+    so.classes = c->classes;
+    so.unlabelled &= c->coding != NULL;
+    if (!so.separator) so.separator = c->separator;
+    if (!so.decimal) so.decimal = c->decimal;
+    so.no_header |= c->no_header;
+    wick_status status = source_open(c->ctx, data, split, &so, NULL, out);
+    if (status == WICK_OK && c->class_names) status = source_match_classes(c->ctx, data, c->class_names, c->classes, out);
+    if (status != WICK_OK) wick_dataset_free(out);
+    return status;
+}
+
+int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form, wick_dataset **out) {
     if (c->onnx && !name[0] && !c->data[0]) return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
-    const char *data = name[0] ? name : c->data, *other = strcmp(split, "test") == 0 ? "train" : "test";
+    const char *data = name[0] ? name : c->data, *other = strcmp(*split, "test") == 0 ? "train" : "test";
+    const bool is_file = source_is_file(data);
+    if (strcmp(*split, "all") == 0 && !is_file) return talk_fail(CLI_USAGE, "--split all is for tables and tensors in a file of their own; %s is none", data);
     talk("reading %s", data);
-    wick_status status = source_open(c->ctx, data, split, c->label, c->rate, out);
+    if (is_file && !chosen && c->data[0] && strcmp(c->data, data) != 0 && !path_same(c->data, data)) {
+        *split = "all";
+        talk("%s is not what the model was trained on: all of it is taken; --split test takes a fifth", data);
+    }
+    if (is_file && !c->coding) talk("the model keeps nothing of how columns are coded: those of %s are coded by themselves", data);
+    wick_status status = classifier_open_split(c, data, *split, form, out);
     if (status == WICK_OK) {
         if (*wick_dataset_note(*out)) talk("%s: %s", data, wick_dataset_note(*out));
         take_images(c, *out);
@@ -686,10 +724,25 @@ int classifier_open_data(classifier *c, const char *name, const char *split, wic
     char why[2048];
     snprintf(why, sizeof why, "%s", talk_why(c->ctx, status));
     wick_dataset *there;
-    if (status != WICK_ERR_IO || source_open(c->ctx, data, other, c->label, c->rate, &there) != WICK_OK)
+    if (status != WICK_ERR_IO || is_file || classifier_open_split(c, data, other, form, &there) != WICK_OK)
         return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
     wick_dataset_free(&there);
-    return talk_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, split, other, why);
+    return talk_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, *split, other, why);
+}
+
+/* Extents but those of 1. */
+static int real_extents(int rank, const int64_t *dims, int64_t out[WICK_MAX_DIMS]) {
+    int n = 0;
+    for (int i = 0; i < rank; i++)
+        if (dims[i] != 1) out[n++] = dims[i];
+    return n;
+}
+
+/* [28, 28] is [1, 28, 28], and what is flat has no shape; [8, 8, 3] is not [3, 8, 8], though it has as many numbers. */
+static bool same_extents(const classifier *c, int rank, const int64_t *dims) {
+    int64_t ours[WICK_MAX_DIMS], theirs[WICK_MAX_DIMS];
+    const int n = real_extents(c->rank, c->dims, ours), m = real_extents(rank, dims, theirs);
+    return n <= 1 || m <= 1 || (n == m && memcmp(ours, theirs, (size_t)n * sizeof *ours) == 0);
 }
 
 int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name) {
@@ -703,6 +756,9 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     if (pixels != c->pixels)
         return talk_fail(CLI_BAD_FILE, "the images of %s have %lld pixel%s, the model takes %lld", name,
                          (long long)pixels, plural(pixels), (long long)c->pixels);
+    char has[WICK_MAX_DIMS * 24], takes[WICK_MAX_DIMS * 24];
+    if (!same_extents(c, rank, dims) && !c->onnx)
+        return talk_fail(CLI_BAD_FILE, "the samples of %s are [%s], the model takes [%s]", name, extents(rank, dims, has), extents(c->rank, c->dims, takes));
     if (wick_dataset_classes(dataset) > c->classes)
         return talk_fail(CLI_BAD_FILE, "%s has %lld classes, the model knows %lld", name,
                          (long long)wick_dataset_classes(dataset), (long long)c->classes);

@@ -4,6 +4,7 @@
 #define WICK_CLI_CLASSIFIER_H
 
 #include "meta.h"
+#include "source.h"
 
 #include "wick/data.h"
 #include "wick/io.h"
@@ -27,6 +28,9 @@ typedef struct classifier {
     int64_t limit;    /* samples of each split that it was trained and chosen with; 0: all, or not known */
     int64_t rate;     /* of recordings, samples a second: those that it is used on are resampled to it; 0: samples are none, or stay as they are */
     char *label;      /* the column or tensor of the data that is the class, as --label; NULL: one of the usual */
+    char *coding;     /* what was learned of a table or of tensors, as source_open gives it; NULL: nothing */
+    char separator, decimal; /* of a table, where the training was told; 0: found */
+    bool no_header;
     char *names;              /* of the classes, with tabs between */
     const char **class_names; /* each by itself */
     char *data; /* the set it was trained on, as --data takes it */
@@ -67,8 +71,11 @@ bool classifier_add_meta(const classifier *c, meta *list);
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
 /* What a plan takes for a batch of n: images f32 and labels i64. */
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]);
-/* Opens a split that the model is to look at: "" is the data set it was trained on. An ONNX file by itself takes the images as they are in it from then on. */
-int classifier_open_data(classifier *c, const char *name, const char *split, wick_dataset **out);
+/* Opens a split that the model is to look at, as it learned to read its own: "" is the data set it was trained on, of which *split is taken; of another file all, which *split is then, unless it was asked for (chosen). form: what
+ * the command line says of tables and tensors. An ONNX file by itself takes the images as they are in it from then on. */
+int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form, wick_dataset **out);
+/* As wick_status source_open, by what the model learned, with its classes. */
+wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form, wick_dataset **out);
 /* The transform of a data set's samples when they are looked at, *out NULL: none. Exit codes; what went wrong has been said. */
 int classifier_transform(const classifier *c, const wick_dataset *dataset, wick_transform **out);
 /* Says, with an exit code, how a data set does not fit the model. */

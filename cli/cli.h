@@ -20,7 +20,7 @@ enum {
 
 typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_PLAN, CMD_EXPLAIN, CMD_GRAPH, CMD_COMPILE, CMD_DOCTOR, CMD_BENCH, CMD_TUNE, CMD_DATA, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
 
-enum { CLI_MAX_OPTIONS = 208 };
+enum { CLI_MAX_OPTIONS = 240 };
 
 /* What an option that may be given several times was given, in order. */
 typedef struct cli_list {
@@ -47,6 +47,8 @@ typedef struct cli_options {
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
     bool head, fit, compress;
+    const char *separator, *decimal, *skip_columns; /* of tables */
+    bool no_header;
 
     const char *sizes, *thread_counts, *html, *markdown, *against, *peers, *regress; /* of bench */
     bool list, memory, instructions;

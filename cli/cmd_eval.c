@@ -270,13 +270,15 @@ static int measure(const cli_options *o, classifier *c, const wick_dataset *data
 int cmd_eval(cli_options *o) {
     wick_context *ctx;
     classifier c = {0};
+    source_options form;
     wick_dataset *dataset = NULL;
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     int code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = talk_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
-    if (code == CLI_OK) code = classifier_open_data(&c, o->data, o->split, &dataset);
+    if (code == CLI_OK) code = source_read_options(o, &form);
+    if (code == CLI_OK) code = classifier_open_data(&c, o->data, &o->split, options_given(o, "split"), &form, &dataset);
     if (code == CLI_OK && c.limit > 0 && c.limit < wick_dataset_count(dataset))
         talk("measured on all %lld of %s; the training took --limit %lld of each split, so its own accuracy was of fewer", (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data,
              (long long)c.limit);

@@ -39,6 +39,7 @@ typedef struct viewer {
     const cli_options *o;
     classifier *c;
     const wick_dataset *dataset; /* NULL: files */
+    const char *split;
     bool drawn;                  /* images of this shape can be shown */
     int64_t shape[3];
     step step;
@@ -57,7 +58,8 @@ static int likelier(const void *a, const void *b) {
 
 /* An image to look at. */
 typedef struct subject {
-    const uint8_t *pixels;
+    const uint8_t *pixels; /* NULL: `sample` has floats */
+    const float *sample;
     const char *file;     /* NULL: it is of the data set */
     int64_t index, label; /* label -1: nobody says */
     bool alone;           /* in its file */
@@ -70,7 +72,7 @@ static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
     if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
     if (s->label >= 0) talk_print(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
     else talk_print(": taken for %s\n", names[best]);
-    if (v->drawn) picture_print(stdout, s->pixels, v->shape, color);
+    if (v->drawn && s->pixels) picture_print(stdout, s->pixels, v->shape, color);
     for (int64_t i = 0; i < shown; i++) {
         int64_t k = v->order[i];
         talk_print("%16s %6.2f %%  ", names[k], 100 * (double)v->probability[k]);
@@ -101,7 +103,7 @@ static void show_json(viewer *v, const subject *s, int64_t best, int64_t shown) 
 static int look(viewer *v, const subject *s) {
     const classifier *c = v->c;
     double deviation = c->deviation > 0 ? c->deviation : 1;
-    for (int64_t i = 0; i < c->pixels; i++) v->x[i] = (float)((s->pixels[i] / 255.0 - c->mean) / deviation);
+    for (int64_t i = 0; i < c->pixels; i++) v->x[i] = s->sample ? s->sample[i] : (float)((s->pixels[i] / 255.0 - c->mean) / deviation);
     const int fits = classifier_check_samples(c, v->x, 1);
     if (fits != CLI_OK) return fits;
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
@@ -123,11 +125,34 @@ static int look(viewer *v, const subject *s) {
     return CLI_OK;
 }
 
-static int look_at_index(viewer *v, int64_t index) {
-    const wick_dataset *d = v->dataset;
-    const subject s = {.pixels = wick_dataset_sample(d, index), .index = index, .label = wick_dataset_label(d, index)};
-    if (s.pixels) return look(v, &s);
-    return talk_fail(CLI_USAGE, "--index %lld: the data have images 0 to %lld", (long long)index, (long long)wick_dataset_count(d) - 1);
+/* Sample `index` of a data set; file: where it is from, NULL: --data. */
+static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int64_t index) {
+    const int64_t count = wick_dataset_count(d);
+    const bool floats = wick_dataset_field(d, 0)->dtype == WICK_F32;
+    const subject s = {.pixels = wick_dataset_sample(d, index), .sample = floats ? wick_dataset_at(d, index, 0) : NULL, .file = file, .index = index, .label = wick_dataset_label(d, index)};
+    if (s.pixels || s.sample) return look(v, &s);
+    return talk_fail(CLI_USAGE, "--index %lld: %s has %s 0 to %lld", (long long)index, file ? file : "the data", floats ? "samples" : "images", (long long)count - 1);
+}
+
+/* Rows of a table, or samples of tensors, read as the model's own were. */
+static int look_at_rows(viewer *v, const char *file) {
+    wick_dataset *d = NULL;
+    source_options form;
+    const char *split = "all";
+    int64_t first, last;
+    int code = source_read_options(v->o, &form);
+    form.unlabelled = true;
+    if (code == CLI_OK) code = classifier_open_data(v->c, file, &split, true, &form, &d);
+    const int64_t count = code == CLI_OK ? wick_dataset_count(d) : 0;
+    const bool chosen = options_given(v->o, "index");
+    char few[32];
+    snprintf(few, sizeof few, "0-%lld", (long long)(count < FIRST_OF_FILE ? count : FIRST_OF_FILE) - 1);
+    const char *list = chosen ? v->o->index : few;
+    while (code == CLI_OK && next_range(&list, &first, &last))
+        for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, d, file, i);
+    if (code == CLI_OK && !chosen && count > FIRST_OF_FILE) talk("%s has %lld samples; these are the first %d, --index chooses others", file, (long long)count, FIRST_OF_FILE);
+    wick_dataset_free(&d);
+    return code;
 }
 
 /* The pictures of a file, made what the model takes: grey or RGB, and of its size. */
@@ -189,14 +214,14 @@ static int look_at_all(viewer *v) {
     /* A file that can't be read leaves the others to be shown; with --json there is one object, of all or of the failure. */
     int failed = CLI_OK;
     for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) {
-        code = look_at_file(v, v->o->files[i]);
+        code = source_is_file(v->o->files[i]) ? look_at_rows(v, v->o->files[i]) : look_at_file(v, v->o->files[i]);
         if (code == CLI_OK || code == CLI_FAILED || v->o->json) continue;
         if (failed == CLI_OK) failed = code;
         code = CLI_OK;
     }
     if (code == CLI_OK) code = failed;
     while (!v->o->n_files && code == CLI_OK && next_range(&list, &first, &last))
-        for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, i);
+        for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, v->dataset, NULL, i);
     if (v->o->json) json_close(&v->json, ']');
     return code;
 }
@@ -224,13 +249,21 @@ static int find_images(viewer *v, wick_dataset **dataset) {
     classifier *c = v->c;
     if (o->n_files) {
         v->drawn = picture_shape(c->rank, c->dims, v->shape);
-        if (v->drawn) return CLI_OK;
+        bool rows = true;
+        for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]);
+        if (rows && c->floats && c->transform) return talk_fail(CLI_BAD_FILE, "wick predict looks at samples as they are, and those of %s go through a --transform: wick eval measures the model on all of them", o->model);
+        if (v->drawn || rows) return CLI_OK;
         return talk_fail(CLI_BAD_FILE, "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]", o->model, c->rank,
                          plural(c->rank));
     }
-    int code = classifier_open_data(c, o->data, o->split, dataset);
+    source_options form;
+    int code = source_read_options(o, &form);
+    form.unlabelled = true;
+    if (code == CLI_OK) code = classifier_open_data(c, o->data, &v->split, options_given(o, "split"), &form, dataset);
     if (code != CLI_OK) return code;
     v->dataset = *dataset;
+    const bool floats = c->floats && !c->transform && wick_dataset_at(*dataset, 0, 0);
+    if (floats) return CLI_OK;
     if (!wick_dataset_sample(*dataset, 0)) return talk_fail(CLI_BAD_FILE, "wick predict looks at pixels in memory, and those of %s are not: wick eval measures the model on all of them", o->data[0] ? o->data : c->data);
     const int rank = wick_dataset_rank(*dataset);
     v->drawn = picture_shape(rank, wick_dataset_dims(*dataset), v->shape);
@@ -249,7 +282,7 @@ static int check_options(const cli_options *o) {
 int cmd_predict(cli_options *o) {
     wick_context *ctx;
     classifier c = {0};
-    viewer v = {.o = o, .c = &c};
+    viewer v = {.o = o, .c = &c, .split = o->split};
     wick_dataset *dataset = NULL;
     int code = check_options(o);
     if (code != CLI_OK) return code;

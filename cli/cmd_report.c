@@ -59,7 +59,10 @@ static int open_model(report *r) {
 
 /* Either split may be missing, not both. */
 static int open_split(report *r, const char *split, wick_dataset **out) {
-    wick_status status = source_open(r->ctx, r->data, split, r->c.label, r->c.rate, out);
+    source_options form = {0}; /* as the run was told */
+    if (r->kept.data && source_read_options(&r->kept, &form) != CLI_OK) return CLI_BAD_FILE;
+    form.told = true;
+    wick_status status = classifier_open_split(&r->c, r->data, split, &form, out);
     if (status == WICK_OK) return classifier_check_dataset(&r->c, *out, r->data);
     return status == WICK_ERR_IO ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(r->ctx, status));
 }

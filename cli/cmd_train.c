@@ -23,6 +23,7 @@ typedef struct training {
     const char *folder;
     wick_context *ctx;
     wick_dataset *train, *test; /* test may be NULL */
+    char *coding;               /* what was learned of a table or tensors; NULL: nothing */
     wick_transform *transform;  /* NULL: --augment says it */
     classifier c;
     trainer t;
@@ -197,9 +198,28 @@ static int fix_paths(cli_options *o) {
     return CLI_OK;
 }
 
+/* The test's classes are those of the training. */
+static wick_status match_classes(const training *t, wick_dataset **test) {
+    const int64_t n = wick_dataset_classes(t->train);
+    const char **names = malloc((size_t)n * sizeof *names);
+    if (!names) return wick_context_fail(t->ctx, WICK_ERR_NOMEM, "%s: out of memory", t->o->data);
+    for (int64_t k = 0; k < n; k++) names[k] = wick_dataset_class_name(t->train, k);
+    const wick_status status = source_match_classes(t->ctx, t->o->data, names, n, test);
+    free(names);
+    if (status != WICK_OK) wick_dataset_free(test);
+    return status;
+}
+
 static wick_status open_split(training *t, const char *split, wick_dataset **out) {
     const int64_t rate = t->o->rate ? t->o->rate : t->train ? wick_dataset_rate(t->train) : 0; /* what is tested is as what is learned from */
-    wick_status status = source_open(t->ctx, t->o->data, split, t->o->label, rate, out);
+    source_options so;
+    if (source_read_options(t->o, &so) != CLI_OK) return WICK_ERR_INVALID; /* checked before */
+    so.rate = rate;
+    so.coding = t->coding;
+    so.told = t->coding != NULL;
+    so.classes = t->train ? wick_dataset_classes(t->train) : 0;
+    wick_status status = source_open(t->ctx, t->o->data, split, &so, t->train ? NULL : &t->coding, out);
+    if (status == WICK_OK && t->train) status = match_classes(t, out);
     if (status == WICK_OK && source_is_audio(*out) && !wick_dataset_rate(*out)) {
         wick_dataset_free(out);
         return wick_context_fail(t->ctx, WICK_ERR_FORMAT, "%s: its recordings have different numbers of samples a second: --rate HZ resamples them", t->o->data);
@@ -211,6 +231,9 @@ static wick_status open_split(training *t, const char *split, wick_dataset **out
 
 static int open_data(training *t) {
     const char *data = t->o->data;
+    source_options so;
+    const int code = source_read_options(t->o, &so);
+    if (code != CLI_OK) return code;
     talk("reading %s", data);
     wick_status status = open_split(t, "train", &t->train);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
@@ -240,6 +263,16 @@ static int from_onnx(training *t, const cli_options *kept) {
     return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
 }
 
+/* What other data will be read by. */
+static int keep_coding(training *t) {
+    source_options so;
+    const int code = source_read_options(t->o, &so);
+    t->c.separator = so.separator;
+    t->c.decimal = so.decimal;
+    t->c.no_header = so.no_header;
+    return code != CLI_OK || (t->c.coding = strdup(t->coding)) ? code : talk_fail(CLI_FAILED, "out of memory");
+}
+
 static int build(training *t) {
     const cli_options *o = t->o, *kept = o->resume[0] ? &t->r.kept : NULL;
     char arch[4096];
@@ -264,6 +297,7 @@ static int build(training *t) {
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
     if (code == CLI_OK && *o->onnx) code = from_onnx(t, kept);
     else if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, o->transform, o->label, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
+    if (code == CLI_OK && t->coding) code = keep_coding(t);
     if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, of_file, CLI_BAD_FILE);
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
     const wick_compile_options compiling = trainer_compiling(o);
@@ -575,6 +609,7 @@ int cmd_train(cli_options *o) {
     classifier_free(&t.c);
     wick_dataset_free(&t.test);
     wick_dataset_free(&t.train);
+    free(t.coding);
     wick_context_free(&t.ctx);
     return code;
 }

@@ -28,6 +28,20 @@ static void show(const cli_options *o, json *j, const wick_spec *s, total *t) {
     json_close(j, '}');
 }
 
+static void show_texts(const cli_options *o, json *j, const wick_texts *t) {
+    if (!o->json) {
+        talk_print("  %-40s %lld text%s%s%s%s\n", t->name, (long long)t->count, plural(t->count), t->count ? ": " : "", t->count ? t->texts[0] : "", t->count > 1 ? " ..." : "");
+        return;
+    }
+    json_open(j, NULL, '{');
+    json_text(j, "name", t->name);
+    dims_json(j, "dims", t->rank, t->dims);
+    json_open(j, "texts", '[');
+    for (int64_t i = 0; i < t->count; i++) json_text(j, NULL, t->texts[i]);
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
 static void finish(const cli_options *o, json *j, const total *t) {
     if (o->json) {
         json_close(j, ']');
@@ -63,6 +77,9 @@ int inspect_tensors(const cli_options *o, wick_context *ctx, const file_kind *ki
         const wick_spec s = wick_weights_at(file, i);
         show(o, &j, &s, &t);
     }
+    wick_texts texts;
+    if (o->json) json_close(&j, ']'), json_open(&j, "texts", '[');
+    for (int i = 0; wick_weights_texts_at(file, i, &texts); i++) show_texts(o, &j, &texts);
     finish(o, &j, &t);
     wick_weights_free(&file);
     return CLI_OK;

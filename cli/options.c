@@ -53,9 +53,18 @@ typedef struct option_row {
 static const option_row rows[] = {
     {"data", "SET", TEXT, T, "fashion-mnist", AT(data), 0, 0, FIXED, "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives, pictures, recordings or shards; a table (.csv), tensors (.npz, .safetensors)"},
     {"label", "NAME", TEXT, T, "", AT(label), 0, 0, FIXED, "of a table or tensors, the column that is the class; without it label, labels, class, target or y, or the last column of a table"},
+    {"separator", "CHAR", TEXT, T, "", AT(separator), 0, 0, FIXED, "what is between the cells of a table: a character, or tab; without it, found of comma, semicolon, tab and |"},
+    {"decimal", "auto|point|comma", WORD, T, "auto", AT(decimal), 0, 0, FIXED, "of a table: what is before the decimals of its numbers; auto: found"},
+    {"no-header", "", FLAG, T, "", AT(no_header), 0, 0, FIXED, "of a table: the first line has values, not names; columns are called 0, 1, ..."},
+    {"skip", "PATTERN", TEXT, T, "", AT(skip_columns), 0, 0, FIXED, "of a table: columns of such names are left out: \"id|*_note\""},
+    {"layout", "auto|nchw|nhwc", WORD, T, "auto", AT(layout), 0, 0, FIXED, "of tensors [N, A, B, C] that are learned from: where the channels are; auto: by an extent of 1 or 3, else nchw"},
+    {"separator", "CHAR", TEXT, E | P, "", AT(separator), 0, 0, FORGET, "what is between the cells of a table: a character, or tab; without it, found"},
+    {"decimal", "auto|point|comma", WORD, E | P, "auto", AT(decimal), 0, 0, FORGET, "of a table: what is before the decimals of its numbers; auto: found"},
+    {"no-header", "", FLAG, E | P, "", AT(no_header), 0, 0, FORGET, "of a table: the first line has values, not names"},
+    {"layout", "auto|nchw|nhwc", WORD, E | P, "auto", AT(layout), 0, 0, FORGET, "of tensors [N, A, B, C]: where the channels are; auto: as the model learned"},
     {"data", "SET", TEXT, E | P | R, "", AT(data), 0, 0, FORGET,
      "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures; without it, what the model was trained on"},
-    {"split", "train|test", WORD, E | P, "test", AT(split), 0, 0, FORGET, "part of the data"},
+    {"split", "train|test|all", WORD, E | P, "test", AT(split), 0, 0, FORGET, "part of the data; all: of a table or tensors in a file of its own, every row, as of one that the model was not trained on without it"},
     {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "images to look at, of the data or of each FILE, from 0: 3,7,20-24; of an IDX FILE it is 0-15 without it"},
     {"top", "N", INTEGER, P, "0", AT(top), 0, 1000, FORGET, "show the N likeliest classes; 0: all, in order"},
     {"top", "K", INTEGER, E, "0", AT(top), 0, MANY, FORGET, "count labels among the K likeliest classes; 0: 5, or none where 5 are all"},
@@ -584,6 +593,11 @@ const char *options_kept(const cli_options *o, int i, const char **text) {
     if (row < 0) return NULL;
     *text = o->text[row];
     return rows[row].name;
+}
+
+const char *options_fallback(int i) {
+    const int row = kept_row(i);
+    return row < 0 ? NULL : rows[row].fallback;
 }
 
 /* Whether two texts are one value: 1e-3 and 0.001 are. */

@@ -31,6 +31,7 @@ void options_help(cli_command_id command, FILE *out);
 
 /* The option that a run keeps in its checkpoints as number i: its name and its text; NULL past the last. */
 const char *options_kept(const cli_options *options, int i, const char **text);
+const char *options_fallback(int i); /* its default */
 /* Sets kept option i from a checkpoint, unless the command line gave one that may change between runs. CLI_USAGE, with
  * one line in `error`: the text is invalid, or the command line asks for another value of an option that a run can't
  * change. */

@@ -160,6 +160,14 @@ int run_save_best(run *r) {
 
 /* ---- going on ---------------------------------------------------------------------------------------------------- */
 
+/* Options that there were not always: a run without them has their defaults. */
+static bool is_later(const char *name) {
+    static const char *const names[] = {"separator", "decimal", "no-header", "skip", "layout"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
 int run_options(const wick_checkpoint *file, const char *path, cli_options *kept) {
     const char *name, *text;
     char error[512];
@@ -168,6 +176,7 @@ int run_options(const wick_checkpoint *file, const char *path, cli_options *kept
         char key[KEY];
         snprintf(key, sizeof key, "option.%s", name);
         const char *value = wick_checkpoint_meta(file, key);
+        if (!value && is_later(name)) value = options_fallback(i);
         if (!value) return talk_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: it is no run of this version", path, key);
         int code = options_restore(kept, i, value, error, sizeof error);
         if (code != CLI_OK) return talk_fail(code == CLI_USAGE ? CLI_BAD_FILE : code, "%s: %s", path, error);
@@ -256,7 +265,14 @@ static int check_data(run *r) {
     for (int i = 0; i < now.count && code == CLI_OK; i++) {
         const char *key = now.pairs[i].key, *then = wick_checkpoint_meta(r->file, key);
         if (strcmp(key, "arch") == 0) continue; /* the weights will tell */
-        if (!then || strcmp(then, now.pairs[i].value) != 0)
+        const bool coding = strcmp(key, "coding") == 0;
+        if (!then && coding) {
+            talk("the run was started by a Wick that kept nothing of how columns are coded: they are coded anew");
+            continue;
+        }
+        if (coding && strcmp(then, now.pairs[i].value) != 0)
+            code = talk_fail(CLI_BAD_FILE, "%s has changed since the run was started: its columns, categories, means or layout are others", r->c->data);
+        else if (!then || strcmp(then, now.pairs[i].value) != 0)
             code = talk_fail(CLI_BAD_FILE, "%s has changed since the run was started: its %s was %s and is %s",
                              r->c->data, key, then ? then : "?", now.pairs[i].value);
     }

@@ -1,9 +1,7 @@
-#include "source.h"
+#include "source_kinds.h"
 
 #include "paths.h"
-
-#include "wick/datasets.h"
-#include "wick/weights.h"
+#include "talk.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -14,66 +12,74 @@
 
 enum { MOST_SHARDS = 4096 };
 
-/* A data set with all that it is made of; field 1 is the label. */
-typedef struct owned {
-    wick_dataset *set, *whole, *rest; /* set is asked; the others it is made of */
-    wick_csv *csv;
-    int label;
-} owned;
-
+static int64_t label_of(void *user, int64_t i);
 static wick_status get(void *user, int64_t i, void *const *out, wick_fault *fault) {
     const owned *o = user;
     void *to[WICK_DATASET_FIELDS] = {NULL};
     to[0] = out[0];
-    to[o->label] = out[1];
-    return wick_dataset_get(o->set, i, to, fault);
+    to[o->label] = o->label ? out[1] : NULL;
+    const wick_status status = wick_dataset_get(o->set, i, to, fault);
+    if (out[1] && (!o->label || o->classes)) *(int64_t *)out[1] = label_of(user, i);
+    return status;
 }
 static const void *at(void *user, int64_t i, int field) { return field ? NULL : wick_dataset_at(((const owned *)user)->set, i, 0); }
 static int64_t length(void *user, int64_t i, int field) { return wick_dataset_length(((const owned *)user)->set, i, field); }
-static int64_t label_of(void *user, int64_t i) { return wick_dataset_label(((const owned *)user)->set, i); }
-static const char *class_name(void *user, int64_t k) { return wick_dataset_class_name(((const owned *)user)->set, k); }
-static void drop(owned *o) {
+static int64_t label_of(void *user, int64_t i) {
+    const owned *o = user;
+    const int64_t label = wick_dataset_label(o->set, i);
+    return o->classes && label >= 0 ? o->classes[label] : label;
+}
+static const char *class_name(void *user, int64_t k) {
+    const owned *o = user;
+    return o->class_names ? o->class_names[k] : wick_dataset_class_name(o->set, k);
+}
+void source_drop(owned *o) {
     wick_dataset_free(&o->set);
     wick_dataset_free(&o->rest);
     wick_dataset_free(&o->whole);
     wick_csv_free(&o->csv);
+    free(o->coding);
+    free(o->names);
+    free(o->class_names);
+    free(o->classes);
 }
 static void release(void *user) {
-    drop(user);
+    source_drop(user);
     free(user);
 }
 
-/* Takes *o over where it succeeds. */
-static wick_status wrap(wick_context *ctx, const owned *o, const char *path, wick_dataset **out) {
+wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
         if (f->dtype == WICK_I64 && f->rank == 0) label = k;
     }
-    for (int k = 0; k < wick_dataset_fields(o->set) && !label; k++) /* fields of shards have their endings' names */
+    for (int k = 0; k < wick_dataset_fields(o->set) && !label && !o->csv && !o->coding; k++) /* fields of shards have their endings' names */
         if (strchr(wick_dataset_field(o->set, k)->name, '.'))
             return wick_context_fail(ctx, WICK_ERR_FORMAT,
                                      "%s: its samples have no .cls but \"KEY.%s\": a sample's key ends at the first dot of a name, as in WebDataset; name files KEY.png and KEY.cls, without other dots", path,
                                      wick_dataset_field(o->set, k)->name);
-    if (!label || !wick_dataset_classes(o->set))
+    if (!bare && (!label || !wick_dataset_classes(o->set)))
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: its samples have no classes: files lie in folders that name them, tables and tensors have a --label", path);
     owned *copy = malloc(sizeof *copy);
     if (!copy) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     *copy = *o;
     copy->label = label;
+    copy->coding = NULL;
+    const int64_t classes = o->class_names ? o->known : wick_dataset_classes(o->set);
     const wick_dataset_source source = {.count = wick_dataset_count(o->set), .n_fields = 2, .fields = {*wick_dataset_field(o->set, 0), {"label", WICK_I64, 0, {0}}}, .get = get, .at = at, .length = length,
-                                        .label = label_of, .classes = wick_dataset_classes(o->set), .class_name = class_name, .rate = wick_dataset_rate(o->set), .note = wick_dataset_note(o->set), .free = release, .user = copy};
+                                        .label = label_of, .classes = classes, .class_name = class_name, .rate = wick_dataset_rate(o->set), .note = wick_dataset_note(o->set), .free = release, .user = copy};
     const wick_status status = wick_dataset_new(ctx, &source, out);
     if (status != WICK_OK) free(copy);
     return status;
 }
 
-static bool ends(const char *name, const char *end) {
+bool source_ends(const char *name, const char *end) {
     const size_t n = strlen(name), m = strlen(end);
     return n > m && strcasecmp(name + n - m, end) == 0;
 }
 
-static bool is_label(const char *name, const char *label) {
+bool source_is_label(const char *name, const char *label) {
     static const char *const usual[] = {"label", "labels", "class", "target", "y"};
     if (label && *label) return strcmp(name, label) == 0;
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
@@ -81,64 +87,7 @@ static bool is_label(const char *name, const char *label) {
     return false;
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------------------------------------- */
-
-static wick_status open_table(wick_context *ctx, const char *path, const char *label, owned *o) {
-    const char separator = ends(path, ".tsv") ? '\t' : 0;
-    wick_csv *csv;
-    wick_status status = wick_csv_read(ctx, path, &(wick_csv_options){.separator = separator}, &csv);
-    if (status != WICK_OK) return status;
-    int found = wick_csv_columns(csv) - 1;
-    for (int c = wick_csv_columns(csv) - 1; c >= 0; c--)
-        if (is_label(wick_csv_column_at(csv, c)->name, label)) found = c;
-    char *name = found >= 0 ? strdup(label && *label ? label : wick_csv_column_at(csv, found)->name) : NULL;
-    wick_csv_free(&csv);
-    if (!name) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no column", path);
-    status = wick_csv_read(ctx, path, &(wick_csv_options){.separator = separator, .label = name, .one_hot = true, .missing = WICK_CSV_MEAN}, &o->csv);
-    free(name);
-    return status == WICK_OK ? wick_dataset_of_csv(ctx, o->csv, &o->set) : status;
-}
-
-/* ---- tensors ---------------------------------------------------------------------------------------------------------------------------------- */
-
-static wick_status take_columns(wick_context *ctx, const wick_weights *file, const char *path, const char *label, owned *o) {
-    static const char *const usual[] = {"x", "data", "images", "features", "audio"};
-    int y = -1, x = -1, others = 0;
-    const int n = wick_weights_count(file);
-    for (int i = 0; i < n; i++)
-        if (is_label(wick_weights_at(file, i).name, label)) y = i;
-    for (int i = 0; i < n; i++) {
-        bool named = false;
-        for (size_t k = 0; k < sizeof usual / sizeof *usual; k++) named |= strcasecmp(wick_weights_at(file, i).name, usual[k]) == 0;
-        if (i == y) continue;
-        others++;
-        if (x < 0 || named) x = i;
-    }
-    if (y < 0) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no tensor \"%s\": --label names the one that is the class", path, label && *label ? label : "label");
-    if (x < 0) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no tensor beside \"%s\"", path, wick_weights_at(file, y).name);
-    bool named = others == 1;
-    for (size_t k = 0; k < sizeof usual / sizeof *usual; k++) named |= strcasecmp(wick_weights_at(file, x).name, usual[k]) == 0;
-    if (!named) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has %d tensors beside \"%s\", none of them called x, data, images, features or audio", path, others, wick_weights_at(file, y).name);
-    wick_tensor *tensors[2] = {wick_weights_tensor(file, x), wick_cast(wick_weights_tensor(file, y), WICK_I64)};
-    if (wick_weights_at(file, x).dtype != WICK_U8) tensors[0] = wick_cast(tensors[0], WICK_F32);
-    const void *data;
-    const wick_status status = wick_data(tensors[1], &data);
-    if (status != WICK_OK) return status;
-    int64_t classes = 1;
-    for (int64_t i = 0; i < wick_tensor_count(tensors[1]); i++) classes = ((const int64_t *)data)[i] >= classes ? ((const int64_t *)data)[i] + 1 : classes;
-    return wick_dataset_of_tensors(ctx, 2, (const char *const[]){wick_weights_at(file, x).name, "label"}, tensors, 1, classes, &o->set);
-}
-
-static wick_status open_tensors(wick_context *ctx, const char *path, const char *label, owned *o) {
-    wick_weights *file;
-    wick_status status = wick_weights_open(ctx, path, &file);
-    if (status != WICK_OK) return status;
-    wick_scope *scope = wick_scope_open(ctx);
-    status = scope ? take_columns(ctx, file, path, label, o) : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
-    if (scope) wick_scope_close(&scope);
-    wick_weights_free(&file);
-    return status;
-}
+wick_status source_split(wick_context *ctx, const wick_dataset *set, wick_dataset *parts[2]) { return wick_dataset_split(ctx, set, 2, (const double[]){0.8, 0.2}, 1, parts); }
 
 /* ---- shards ----------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -152,7 +101,7 @@ static int list_shards(const char *folder, const char *split, char **paths) {
     DIR *dir = opendir(folder);
     for (const struct dirent *e = dir ? readdir(dir) : NULL; e && count < MOST_SHARDS; e = readdir(dir)) {
         bool is = strncmp(e->d_name, split, n) == 0 && e->d_name[n] == '-', packed = false;
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) packed |= ends(e->d_name, kinds[k]);
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) packed |= source_ends(e->d_name, kinds[k]);
         if (!is || !packed) continue;
         if (!(paths[count] = path_join(folder, e->d_name))) {
             while (count) free(paths[--count]);
@@ -177,6 +126,15 @@ static wick_status open_shards(wick_context *ctx, const char *folder, const char
     return status;
 }
 
+int source_read_options(const cli_options *o, source_options *so) {
+    const char *separator = o->separator ? o->separator : "", *decimal = o->decimal ? o->decimal : "";
+    *so = (source_options){.label = o->label, .rate = o->rate, .skip = o->skip_columns, .separator = *separator, .no_header = o->no_header, .layout = o->layout};
+    if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0) so->separator = '\t';
+    else if (*separator && (separator[1] || strchr("\"\r\n", *separator))) return talk_fail(CLI_USAGE, "--separator '%s' is neither a character nor tab", separator);
+    if (strcmp(decimal, "auto") != 0) so->decimal = strcmp(decimal, "comma") == 0 ? ',' : *decimal ? '.' : 0;
+    return CLI_OK;
+}
+
 /* ---- any of them ------------------------------------------------------------------------------------------------------------------------------ */
 
 static bool is_file(const char *path) {
@@ -188,7 +146,7 @@ static bool is_file(const char *path) {
 static char *find_file(const char *data, const char *split) {
     static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        if (ends(data, kinds[k]) && is_file(data)) return strdup(data);
+        if (source_ends(data, kinds[k]) && is_file(data)) return strdup(data);
         char name[64];
         snprintf(name, sizeof name, "%s%s", split, kinds[k]);
         char *path = path_join(data, name);
@@ -198,10 +156,11 @@ static char *find_file(const char *data, const char *split) {
     return NULL;
 }
 
-/* "test" is a fifth, "train" the rest. */
+/* "test" is a fifth, "train" the rest, "all" both. */
 static wick_status take_part(wick_context *ctx, const char *split, owned *o) {
+    if (strcmp(split, "all") == 0) return WICK_OK;
     wick_dataset *parts[2];
-    const wick_status status = wick_dataset_split(ctx, o->set, 2, (const double[]){0.8, 0.2}, 1, parts);
+    const wick_status status = source_split(ctx, o->set, parts);
     if (status != WICK_OK) return status;
     const int which = strcmp(split, "test") == 0;
     o->whole = o->set;
@@ -215,40 +174,56 @@ bool source_is_audio(const wick_dataset *dataset) {
     return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] < 0;
 }
 
-wick_status source_open(wick_context *ctx, const char *data, const char *split, const char *label, int64_t rate, wick_dataset **out) {
-    owned o = {0};
+bool source_is_file(const char *data) {
+    static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors"};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (source_ends(data, kinds[k]) && is_file(data)) return true;
+    return false;
+}
+
+/* Whatever is no table and no tensors. */
+static wick_status open_others(wick_context *ctx, const char *data, const char *split, const source_options *so, owned *o, wick_dataset **out) {
     bool found = false;
+    wick_status status = path_is_folder(data) ? open_shards(ctx, data, split, o, &found) : WICK_OK;
+    if (status != WICK_OK || o->set) return status;
+    status = wick_dataset_open(ctx, data, split, out);
+    if (status == WICK_OK) return WICK_OK;
+    char why[1024];
+    snprintf(why, sizeof why, "%s", wick_context_error(ctx));
+    const wick_status first = status;
+    const wick_files_options options = {.split = split, .rate = so->rate};
+    char *own = path_join(data, split), packed[32];
+    snprintf(packed, sizeof packed, "%s.wrec", split);
+    char *records = path_join(data, packed);
+    /* A folder without splits would be taken as a whole, for each of them. */
+    const bool there = (own && path_is_folder(own)) || (records && is_file(records));
+    free(own), free(records);
+    status = there ? wick_dataset_of_files(ctx, data, &options, &o->set) : first;
+    /* What is wrong with pictures in memory is wrong. */
+    if (first != WICK_ERR_IO && (status != WICK_OK || wick_dataset_field(o->set, 0)->dtype == WICK_U8)) source_drop(o), *o = (owned){0}, status = first;
+    return status != WICK_OK && status == first ? wick_context_fail(ctx, first, "%s", why) : status;
+}
+
+wick_status source_open(wick_context *ctx, const char *data, const char *split, const source_options *so, char **coding, wick_dataset **out) {
+    owned o = {0};
     *out = NULL;
+    if (coding) *coding = NULL;
+    if (source_ends(data, ".npy") && is_file(data))
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: is one array, samples without classes: numpy.savez(\"set.npz\", x=samples, y=classes) makes a file of both", data);
     char *file = find_file(data, split);
+    const bool parted = file && strcmp(file, data) == 0;
     wick_status status = WICK_OK;
     if (file) {
-        status = ends(file, ".csv") || ends(file, ".tsv") ? open_table(ctx, file, label, &o) : open_tensors(ctx, file, label, &o);
-        if (status == WICK_OK && strcmp(file, data) == 0) status = take_part(ctx, split, &o);
-    } else {
-        status = path_is_folder(data) ? open_shards(ctx, data, split, &o, &found) : WICK_OK;
-    }
+        status = source_ends(file, ".csv") || source_ends(file, ".tsv") ? source_open_table(ctx, file, so, parted, &o) : source_open_tensors(ctx, file, so, parted, &o);
+        if (status == WICK_OK && parted) status = take_part(ctx, split, &o);
+    } else status = open_others(ctx, data, split, so, &o, out);
     free(file);
-    if (status == WICK_OK && !o.set) {
-        status = wick_dataset_open(ctx, data, split, out);
-        if (status == WICK_OK) return WICK_OK;
-        char why[1024];
-        snprintf(why, sizeof why, "%s", wick_context_error(ctx));
-        const wick_status first = status;
-        const wick_files_options options = {.split = split, .rate = rate};
-        char *own = path_join(data, split), packed[32];
-        snprintf(packed, sizeof packed, "%s.wrec", split);
-        char *records = path_join(data, packed);
-        /* A folder without splits would be taken as a whole, for each of them. */
-        const bool there = (own && path_is_folder(own)) || (records && is_file(records));
-        free(own), free(records);
-        status = there ? wick_dataset_of_files(ctx, data, &options, &o.set) : first;
-        /* What is wrong with pictures in memory is wrong. */
-        if (first != WICK_ERR_IO && (status != WICK_OK || wick_dataset_field(o.set, 0)->dtype == WICK_U8)) drop(&o), status = first;
-        if (status != WICK_OK && status == first) return wick_context_fail(ctx, first, "%s", why);
-    }
-    if (status == WICK_OK && rate && source_is_audio(o.set) && wick_dataset_rate(o.set) != rate)
-        status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: its recordings are not of %lld samples a second, and in shards they are not resampled", data, (long long)rate);
-    if (status == WICK_OK) status = wrap(ctx, &o, data, out);
-    if (status != WICK_OK) drop(&o);
+    if (*out) return WICK_OK;
+    if (status == WICK_OK && so->rate && source_is_audio(o.set) && wick_dataset_rate(o.set) != so->rate)
+        status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: its recordings are not of %lld samples a second, and in shards they are not resampled", data, (long long)so->rate);
+    if (status == WICK_OK) status = source_wrap(ctx, &o, data, so->unlabelled, out);
+    if (status != WICK_OK) source_drop(&o);
+    else if (coding) *coding = o.coding;
+    else free(o.coding);
     return status;
 }

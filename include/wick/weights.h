@@ -22,6 +22,15 @@ WICK_API wick_spec wick_weights_at(const wick_weights *weights, int i);
 WICK_API int wick_weights_find(const wick_weights *weights, const char *name); /* -1: it has none of that name */
 /* In the file's pages where it can be read in place, else a copy. Poisoned on error: damaged data, no memory. */
 WICK_API wick_tensor *wick_weights_tensor(const wick_weights *weights, int i);
+/* An array of texts (<U, |S) of a .npz or .npy, in UTF-8. They are no tensors, and not among those that are counted above. */
+typedef struct wick_texts {
+    const char *name;
+    int rank;
+    int64_t dims[WICK_MAX_DIMS];
+    int64_t count; /* of all of its texts */
+    const char *const *texts; /* in C order; they belong to the weights */
+} wick_texts;
+WICK_API bool wick_weights_texts_at(const wick_weights *weights, int i, wick_texts *out); /* false past the last */
 /* Entry i of the metadata, of safetensors; false past the last. */
 WICK_API bool wick_weights_meta_at(const wick_weights *weights, int i, const char **key, const char **value);
 

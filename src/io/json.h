@@ -6,6 +6,7 @@
 #define WICK_IO_JSON_H
 
 #include "base/base.h"
+#include "base/utf8.h"
 
 typedef enum wick_json_type {
     WICK_JSON_NULL,
@@ -81,10 +82,5 @@ void wick_json_null(wick_json_writer *w);
 /* WICK_OK when the text at w->at (w->len bytes, not terminated) is one whole value; WICK_ERR_NOMEM; WICK_ERR_INVALID
  * for text that is not UTF-8, a number that is not finite, or calls out of place. */
 WICK_MUST_CHECK wick_status wick_json_finish(const wick_json_writer *w);
-
-/* ---- shared by reader and writer ----------------------------------------------------------------------------- */
-
-/* Bytes of the UTF-8 sequence at p (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF), or 0. */
-size_t wick_utf8_next(const unsigned char *p, size_t left);
 
 #endif

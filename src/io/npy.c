@@ -54,14 +54,26 @@ static bool number(parser *p, int64_t *out) {
     return p->at > first;
 }
 
+/* "U12" or "S5": texts of so many characters, or bytes. */
+static const char *read_width(const char *text, header *h) {
+    parser p = {text + 1, text + strlen(text)};
+    int64_t width;
+    h->texts = text[0];
+    h->dtype = WICK_U8;
+    if (!number(&p, &width) || p.at != p.end || width < 1 || width > INT32_MAX / 4) return "descr is of texts without a length";
+    h->width = (size_t)width * (text[0] == 'U' ? 4 : 1);
+    return NULL;
+}
+
 static const char *read_descr(parser *p, header *h) {
     char text[16];
     if (!quoted(p, text)) return "descr is no text: arrays of records are not read";
     if (text[strcspn(text, "<>|=") ? 0 : 1] == 'O') return "descr is O: an array of Python objects is a pickle, which can run any code; save numbers";
     const bool order = strchr("<>|=", text[0]) && text[0];
-    if (!order || strlen(text) != 3) return "descr is no dtype that Wick has";
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     h->swapped = text[0] == (little ? '>' : '<');
+    if (order && (text[1] == 'U' || text[1] == 'S') && text[2]) return read_width(text + 1, h);
+    if (!order || strlen(text) != 3) return "descr is no dtype that Wick has";
     for (size_t i = 0; i < WICK_COUNTOF(kinds); i++)
         if (kinds[i].kind == text[1] && kinds[i].size == text[2]) return h->dtype = kinds[i].dtype, NULL;
     return "descr is no dtype that Wick has";
@@ -129,7 +141,8 @@ wick_status wick_npy_parse(const uint8_t *data, size_t have, size_t size, const 
     wick_type type;
     if (!wick_type_make(&type, h->dtype, h->rank, h->dims))
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): shape: the elements cannot be counted", name, first);
-    const size_t bytes = wick_type_bytes(&type);
+    size_t bytes = wick_type_bytes(&type);
+    if (h->texts && wick_mul_overflows(bytes, h->width, &bytes)) bytes = SIZE_MAX;
     h->offset = first + length;
     h->bytes = size - h->offset;
     if (bytes != h->bytes)
@@ -167,6 +180,44 @@ wick_tensor *wick_npy_tensor(wick_context *ctx, const wick_npy_header *h, const 
     return h->fortran && h->rank > 1 ? wick_permute(t, h->rank, axes) : t;
 }
 
+/* A character of UCS-4 as UTF-8; 0: it is none. */
+static size_t put_character(char *to, uint32_t c) {
+    if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return 0;
+    const size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const uint8_t lead[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    for (size_t i = n; i-- > 1; c >>= 6) to[i] = (char)(0x80 | (c & 0x3F));
+    to[0] = (char)(lead[n] | c);
+    return n;
+}
+
+/* NULL: no memory, or (*bad) no Unicode. */
+static const char *take_text(wick_arena *arena, const header *h, const uint8_t *at, bool *bad) {
+    const bool big = h->swapped == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    char *text = wick_arena_alloc(arena, h->width + 1);
+    size_t n = 0;
+    for (size_t i = 0; text && i < h->width; i += h->texts == 'U' ? 4 : 1) {
+        uint32_t c = at[i];
+        if (h->texts == 'U') c = big ? (uint32_t)at[i] << 24 | (uint32_t)at[i + 1] << 16 | (uint32_t)at[i + 2] << 8 | at[i + 3] : (uint32_t)at[i + 3] << 24 | (uint32_t)at[i + 2] << 16 | (uint32_t)at[i + 1] << 8 | at[i];
+        if (!c) break;
+        const size_t bytes = h->texts == 'U' ? put_character(text + n, c) : (text[n] = (char)c, 1);
+        if (!bytes) return *bad = true, NULL;
+        n += bytes;
+    }
+    if (text) text[n] = 0;
+    return text;
+}
+
+wick_status wick_npy_texts(wick_arena *arena, const wick_npy_header *h, const uint8_t *data, const char *name, const char ***out, size_t *n, wick_msg *msg) {
+    *n = h->bytes / h->width;
+    *out = wick_arena_alloc(arena, (*n + 1) * sizeof **out);
+    bool bad = false;
+    for (size_t i = 0; *out && i < *n; i++) {
+        if (!((*out)[i] = take_text(arena, h, data + i * h->width, &bad)) && !bad) *out = NULL;
+        if (bad) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: text %zu (byte %zu) is not Unicode", name, i, h->offset + i * h->width);
+    }
+    return *out ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
+}
+
 wick_tensor *wick_npy_read(wick_context *ctx, const char *path) {
     wick_msg msg = {0};
     header h;
@@ -174,6 +225,7 @@ wick_tensor *wick_npy_read(wick_context *ctx, const char *path) {
     if (!map) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory");
     wick_status status = wick_map_open(map, path, &msg);
     if (status == WICK_OK) status = wick_npy_parse(map->data, map->size, map->size, path, &h, &msg);
+    if (status == WICK_OK && h.texts) status = wick_msg_set(&msg, WICK_ERR_UNSUPPORTED, "%s: is an array of texts, not of numbers", path);
     if (status == WICK_OK) return wick_npy_tensor(ctx, &h, map->data + h.offset, path, drop_map, map);
     drop_map(map);
     return wick_poison(ctx, status, "%s", msg.text);

@@ -70,6 +70,15 @@ static void set_npy(weights_entry *e, const wick_npy_header *h, const uint8_t *d
     memcpy(e->spec.dims, h->dims, sizeof e->spec.dims);
 }
 
+static wick_status add_texts(wick_weights *w, const wick_npy_header *h, const char *name, const uint8_t *data, wick_msg *msg) {
+    if (h->fortran && h->rank > 1) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: \"%s\" is an array of texts with columns first", w->path, name);
+    if (!wick_grow(NULL, (void **)&w->texts, &w->cap_texts, w->n_texts + 1, sizeof *w->texts)) return no_memory(w, msg);
+    weights_texts *t = &w->texts[w->n_texts++];
+    *t = (weights_texts){.name = name, .rank = h->rank};
+    memcpy(t->dims, h->dims, sizeof t->dims);
+    return wick_npy_texts(&w->arena, h, data, w->path, &t->texts, &t->n, msg);
+}
+
 static wick_status add_npy(wick_weights *w, weights_file *f, wick_msg *msg) {
     wick_npy_header h;
     WICK_TRY(wick_npy_parse(f->map.data, f->map.size, f->map.size, f->path, &h, msg));
@@ -78,9 +87,21 @@ static wick_status add_npy(wick_weights *w, weights_file *f, wick_msg *msg) {
     if (!name) return no_memory(w, msg);
     char *dot = strrchr(name, '.');
     if (dot && dot != name) *dot = 0;
+    if (h.texts) return add_texts(w, &h, name, f->map.data + h.offset, msg);
     weights_entry *e = wick_weights_new_entry(w, name, f, msg);
     if (e) set_npy(e, &h, f->map.data + h.offset);
     return e ? WICK_OK : msg->status;
+}
+
+static wick_status add_zipped_texts(wick_weights *w, const wick_zip_entry *zip, const wick_npy_header *h, const char *name, wick_msg *msg) {
+    if (!zip->deflated) WICK_TRY(wick_zip_check(zip, w->path, msg));
+    if (!zip->deflated) return add_texts(w, h, name, zip->data + h->offset, msg);
+    uint8_t *bytes = wick_alloc(NULL, zip->size);
+    if (!bytes) return no_memory(w, msg);
+    wick_status status = wick_zip_read(zip, w->path, bytes, zip->size, msg);
+    if (status == WICK_OK) status = add_texts(w, h, name, bytes + h->offset, msg);
+    wick_release(NULL, bytes, zip->size);
+    return status;
 }
 
 /* An array of a .npz: its header is read now, its elements when they are asked for. */
@@ -100,6 +121,7 @@ static wick_status add_array(wick_weights *w, weights_file *f, const wick_zip_en
     char *name = wick_arena_strdup(&w->arena, zip->name);
     if (!name) return no_memory(w, msg);
     name[length - 4] = 0;
+    if (h.texts) return add_zipped_texts(w, zip, &h, name, msg);
     weights_entry *e = wick_weights_new_entry(w, name, f, msg);
     if (!e) return msg->status;
     set_npy(e, &h, zip->deflated ? NULL : zip->data + h.offset);
@@ -193,12 +215,21 @@ void wick_weights_free(wick_weights **weights) {
     for (size_t i = 0; i < w->n_files; i++) drop_file(w->files[i]);
     wick_release(NULL, w->files, w->cap_files * sizeof *w->files);
     wick_release(NULL, w->entries, w->cap * sizeof *w->entries);
+    wick_release(NULL, w->texts, w->cap_texts * sizeof *w->texts);
     wick_arena_free(&w->arena);
     wick_release(NULL, w, sizeof *w);
 }
 
 int wick_weights_count(const wick_weights *w) { return (int)w->n; }
 wick_spec wick_weights_at(const wick_weights *w, int i) { return i >= 0 && (size_t)i < w->n ? w->entries[i].spec : (wick_spec){0}; }
+
+bool wick_weights_texts_at(const wick_weights *w, int i, wick_texts *out) {
+    if (i < 0 || (size_t)i >= w->n_texts) return false;
+    const weights_texts *t = &w->texts[i];
+    *out = (wick_texts){.name = t->name, .rank = t->rank, .count = (int64_t)t->n, .texts = t->texts};
+    memcpy(out->dims, t->dims, sizeof out->dims);
+    return true;
+}
 
 static int name_vs_entry(const void *name, const void *e) { return strcmp(name, (*(const weights_entry *const *)e)->spec.name); }
 int wick_weights_find(const wick_weights *w, const char *name) {

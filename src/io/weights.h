@@ -27,6 +27,15 @@ typedef struct weights_entry {
     bool is_npy;
 } weights_entry;
 
+/* An array of texts of a .npy or .npz. */
+typedef struct weights_texts {
+    const char *name;
+    int rank;
+    int64_t dims[WICK_MAX_DIMS];
+    const char **texts; /* in the arena */
+    size_t n;
+} weights_texts;
+
 struct wick_weights {
     wick_context *ctx;
     wick_arena arena;
@@ -36,6 +45,8 @@ struct wick_weights {
     weights_entry *entries;
     size_t n, cap;
     const weights_entry **by_name;
+    weights_texts *texts;
+    size_t n_texts, cap_texts;
     const wick_safetensors_meta *meta; /* of the first file of safetensors */
     size_t n_meta;
 };

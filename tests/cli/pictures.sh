@@ -30,7 +30,7 @@ test_a_folder_of_pictures() {
     tar -cf train.tar -C set train && mkdir -p tars && mv train.tar tars
     expect 0 "$wick" eval rgb --data tars --split train && has out "images    12"
     mkdir -p swapped/test && cp -r set/test/dark swapped/test/light && cp -r set/test/light swapped/test/dark2
-    expect 3 "$wick" eval rgb --data swapped && has err "class 0 is 'dark2' in swapped, and 'dark' to the model"
+    expect 3 "$wick" eval rgb --data swapped && has err 'is of class "dark2", which is not among the 3 classes that the model knows'
     expect 3 "$wick" eval rgb --data set/train && lacks err "--split"
 }
 test_augmentation() {

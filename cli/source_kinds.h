@@ -1,0 +1,37 @@
+/* source_kinds.h: what the files of source.h share. */
+#ifndef WICK_CLI_SOURCE_KINDS_H
+#define WICK_CLI_SOURCE_KINDS_H
+
+#include "source.h"
+
+#include "wick/datasets.h"
+
+/* A data set with all that it is made of; field `label` is the label. */
+typedef struct owned {
+    wick_dataset *set, *whole, *rest; /* set is asked; the others it is made of */
+    wick_csv *csv;
+    int label;
+    char *coding; /* what was learned of it; moves to the caller */
+    char *names;  /* of classes, each with a zero behind it; NULL: the set's own */
+    const char **class_names;
+    int64_t *classes; /* what the set's classes become; NULL: they stay */
+    int64_t known;    /* how many classes there are with class_names */
+} owned;
+
+/* Takes *o over where it succeeds. bare: there need be no label. */
+wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out);
+void source_drop(owned *o);
+
+bool source_ends(const char *name, const char *end);
+/* Whether a column or tensor of that name is the class. label: --label, or NULL or "". */
+bool source_is_label(const char *name, const char *label);
+/* Training and test. */
+wick_status source_split(wick_context *ctx, const wick_dataset *set, wick_dataset *parts[2]);
+/* Whether what should be classes are targets of a regression, or names; then that is the context's error. numbers: all are, from low to high; whole: all are whole ones. */
+wick_status source_check_classes(wick_context *ctx, const char *path, const char *column, int64_t samples, int64_t classes, bool numbers, bool whole, double low, double high);
+
+/* parted: the file has training and test in it. */
+wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);
+wick_status source_open_tensors(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);
+
+#endif
