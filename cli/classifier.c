@@ -636,7 +636,7 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
 }
 
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
-    wick_here(WICK_PLACE); /* errors name this line, not the last one that recorded something else */
+    wick_here(NULL); /* layers name themselves, and not what was recorded before */
     if (c->onnx) {
         const wick_interpolate_options smooth = {.mode = WICK_LINEAR, .antialias = true};
         if (c->net[0]) {

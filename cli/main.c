@@ -2,6 +2,7 @@
 #include "cutoff.h"
 #include "environment.h"
 #include "help.h"
+#include "hints.h"
 #include "options.h"
 #include "streams.h"
 #include "talk.h"
@@ -49,18 +50,13 @@ static cli_command_id find_command(const char *name) {
     return (cli_command_id)i;
 }
 
-static const char *command_name(int i, const void *user) {
-    (void)user;
-    return cli_commands[i].name;
-}
-
 static int run_command(int argc, char **argv) {
     const char *word = argc > 1 ? argv[1] : "--help";
     bool as_json = wants_json(argc, argv);
     cli_options options = {.program = argv[0], .command = CMD_COUNT, .json = as_json};
     talk_setup(&options);
     environment_check();
-    if (strcmp(word, "--version") == 0) {
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         printf("wick %s\n", wick_version());
         return CLI_OK;
     }
@@ -85,10 +81,9 @@ static int run_command(int argc, char **argv) {
     if (options.command == CMD_COUNT && word[0] == '-')
         return talk_fail(CLI_USAGE, "%s before a command: options follow it (see wick --help)", word);
     if (options.command == CMD_COUNT) {
-        const char *near = nearest_name(word, CMD_COUNT, command_name, NULL);
-        return talk_fail(CLI_USAGE,
-                         near ? "unknown command '%s'; did you mean %s?" : "unknown command '%s' (see wick --help)",
-                         word, near);
+        char hint[300];
+        hint_command(word, hint, sizeof hint);
+        return talk_fail(CLI_USAGE, "unknown command '%s'%s%s (see wick --help)", word, *hint ? "; " : "", hint);
     }
     if (help) {
         (man ? man_page : help_command)(options.command, stdout);

@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "hints.h"
+
 #include "wick/loader.h"
 
 #include <errno.h>
@@ -438,11 +440,6 @@ static int refuse_empty(const option_row *row, char *error, size_t size) {
     return CLI_USAGE;
 }
 
-static const char *row_name(int i, const void *user) {
-    const cli_command_id *command = user;
-    return belongs(&rows[i], *command) ? rows[i].name : NULL;
-}
-
 int options_parse(cli_options *o, int argc, char **argv, int first, char *error, size_t size) {
     const cli_command *command = &cli_commands[o->command];
     int code = CLI_OK;
@@ -484,11 +481,10 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
         const char *name = word + dashes, *value = name[length] == '=' ? name + length + 1 : NULL;
         int index = dashes == 2 ? find_row(o->command, name, length) : -1;
         if (index < 0) {
-            char wanted[64];
+            char wanted[64], hint[300];
             snprintf(wanted, sizeof wanted, "%.*s", (int)(length < sizeof wanted ? length : sizeof wanted - 1), name);
-            const char *near = nearest_name(wanted, ROWS, row_name, &o->command);
-            snprintf(error, size, near ? "unknown option %.*s; did you mean --%s?" : "unknown option %.*s",
-                     (int)(dashes + length), word, near);
+            hint_option(o->command, wanted, hint, sizeof hint);
+            snprintf(error, size, "unknown option %.*s%s%s", (int)(dashes + length), word, *hint ? "; " : "", hint);
             return CLI_USAGE;
         }
         if (rows[index].kind == FLAG) {

@@ -156,7 +156,9 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     planned *p = user;
     out[0] = classifier_logits(&p->c, in[0]);
     if (!p->optimizer) return WICK_OK;
+    wick_here("loss");
     out[0] = p->o->loss ? wick_mse(out[0], in[1]) : wick_cross_entropy_with(out[0], in[1], &(wick_cross_entropy_options){.smoothing = p->o->label_smoothing});
+    wick_here("update");
     return wick_optimizer_step(p->optimizer, out[0]);
 }
 

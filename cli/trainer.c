@@ -23,11 +23,13 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     (void)ctx;
     const recording *r = user;
     wick_tensor *logits = classifier_logits(r->t->c, in[0]);
+    wick_here("loss");
     wick_tensor *labels = r->t->mixed ? wick_argmax(in[1], 1, false) : in[1]; /* a mixed sample is of the class that it has most of */
     wick_tensor *right = wick_eq(wick_argmax(logits, 1, false), labels);
     wick_tensor *loss = wick_cross_entropy_with(logits, in[1], &(wick_cross_entropy_options){.smoothing = r->t->smoothing});
     out[0] = loss;
     out[1] = wick_sum(wick_cast(right, WICK_I64), WICK_ALL_AXES, false);
+    wick_here("update");
     return r->update ? wick_optimizer_step(r->t->optimizer, loss) : wick_optimizer_accumulate(r->t->optimizer, loss);
 }
 
@@ -131,6 +133,16 @@ wick_compile_options trainer_compiling(const cli_options *o) {
     return (wick_compile_options){.memory_budget = (size_t)o->memory_budget, .precision = (wick_precision)o->precision, .wide = o->wide};
 }
 
+/* Why the step of the last batch of an epoch can't be made, where that of the others can: it is smaller. */
+static int tail_failed(const trainer *t, wick_status status, int64_t count) {
+    int64_t fits = t->batch + 1;
+    while (fits < count && count % fits == t->tail) fits++;
+    char leaves[32] = "none";
+    if (count % fits) snprintf(leaves, sizeof leaves, "%lld", (long long)(count % fits));
+    return talk_fail(talk_code(status, CLI_USAGE), "%s; the last batch of each epoch is %lld sample%s, which %lld in batches of %lld leave over: --batch %lld leaves %s", talk_why(t->c->ctx, status), (long long)t->tail,
+                     plural(t->tail), (long long)count, (long long)t->batch, (long long)fits, leaves);
+}
+
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
                 const wick_loader_options *loading, const wick_compile_options *compiling) {
     int64_t count = wick_dataset_count(dataset);
@@ -145,10 +157,14 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     wick_status status = wick_optimizer_new(c->model, optim, &t->optimizer);
     if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &all, &t->loader);
     /* All of them now and in this order, so that every process makes the same states in the same order. */
+    bool tail = false;
     for (int update = t->accumulate == 1; update < 2; update++)
         for (int last = 0; last <= (t->tail > 0); last++)
-            if (status == WICK_OK) status = compile(t, update, last, &t->compiling, &t->steps[update][last]);
+            if (status == WICK_OK) status = compile(t, update, last, &t->compiling, &t->steps[update][last]), tail = last;
     if (status == WICK_OK) return CLI_OK;
+    if (status == WICK_ERR_SHAPE && tail) return tail_failed(t, status, count);
+    if (status == WICK_ERR_SHAPE && t->batch == 1)
+        return talk_fail(CLI_USAGE, "%s; each batch is one sample%s", talk_why(c->ctx, status), count > 1 ? ": --batch 2 or more" : ", for there is one");
     const char *option = talk_compiling(c->ctx, status, compiling);
     const bool group = status == WICK_ERR_INVALID && optim->n_groups; /* that no parameter is in */
     if (option) return talk_fail(CLI_USAGE, "--%s: %s", option, talk_why(c->ctx, status));

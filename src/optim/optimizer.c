@@ -279,7 +279,9 @@ static void move_scale(wick_optimizer *opt, wick_tensor *good) {
 
 /* Sets grads[i] to the gradient of loss / accumulate in the working dtype. */
 static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
-    if (wick_tensor_error(loss, NULL) != WICK_OK) return fail_with(opt, "loss", loss);
+    const char *text; /* what made it failed: that names itself */
+    const wick_status status = wick_tensor_error(loss, &text);
+    if (status != WICK_OK) return wick_context_fail(opt->ctx, status, "%s", text);
     WICK_TRY(bind_parameters(opt));
     WICK_TRY(wick_check_finite(loss));
     wick_tensor *part = loss;

@@ -35,6 +35,38 @@ test_unknown_option() {
     expect 2 "$wick" train --zzzzzzzzzz 1 && lacks err "did you mean"
     expect 2 "$wick" train -x
 }
+# What other tools call it.
+test_words_of_other_tools() {
+    local line
+    while IFS='|' read -r line hint; do
+        expect 2 "$wick" $line && has err "unknown" && has err "$hint"
+    done <<'END'
+infer|wick run MODEL.onnx
+export|wick convert RUN net.onnx
+prune|no command does that
+quantize|no command quantises
+Evaluate|wick eval RUN
+version|wick --version
+train --version|wick --version shows it
+train -V|wick --version shows it
+train --learning-rate 1|did you mean --lr?
+train --learning_rate=1|did you mean --lr?
+train --Epochs 1|did you mean --epochs?
+train -epochs 1|did you mean --epochs?
+train --device cuda|--threads N
+train --gpu|--threads N
+train --batch-size 8|did you mean --batch?
+train --output x|did you mean --out?
+train --num-workers 2|did you mean --workers?
+train --lr-scheduler cosine|did you mean --schedule?
+train --val-split 0.1|wick data split
+run m --output-dir x|did you mean --output?
+compile m --output x|did you mean --out?
+eval m --batch-size 3|--batch is an option of wick train, plan
+verify m --epochs 3|--epochs is an option of wick train
+END
+    expect 0 "$wick" -V && has out "wick "
+}
 test_bad_values() {
     expect 2 "$wick" train --epochs many && has err "whole number"
     expect 2 "$wick" train --epochs 3x
@@ -114,6 +146,12 @@ test_architecture() {
     expect 2 "$wick" train --data data --hidden 8 --cycle-momentum && has err "onecycle; this is cosine"
     expect 2 "$wick" train --data data --hidden 8 --cycle-momentum --schedule onecycle --optimizer adagrad && has err "no momentum"
     expect 2 "$wick" train --data data --hidden 8 --lr-every 9 && has err "--lr-every is for"
+    # The one sample that 20 in batches of 19 leave over, known before anything is trained.
+    make_data few 20 8
+    net="flatten, linear 4, bn, relu, linear classes"
+    expect 2 "$wick" train --data few --net "$net" --batch 19 --out few-run && has err '"bn1"' && has err "(at layer bn1)" && has err "1 sample, which 20 in batches of 19 leave over: --batch 20 leaves none" && lacks err cli/
+    expect 2 "$wick" train --data few --net "$net" --batch 1 --out few-run && has err "layer bn1" && has err "--batch 2 or more"
+    expect 0 "$wick" train --data few --net "$net" --batch 20 --epochs 1 --out few-run --quiet
     # 40 images in batches of 20, 3 epochs: 6 steps
     run=(--data data --hidden 8 --batch 20 --epochs 3)
     expect 2 "$wick" train "${run[@]}" --warmup 1000 && has err "--warmup 1000 " && has err " 6 updates"
