@@ -2,8 +2,11 @@
 
 #include "convert.h"
 #include "options.h"
+#include "page.h"
 
 #include "wick/zoo.h"
+
+#include <string.h>
 
 const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors.";
 static const char help_onnx[] = "MODEL.onnx is an ONNX file; weights outside of it are looked for in its folder.";
@@ -13,11 +16,11 @@ static const char help_verified[] = "FILE is of any kind that Wick reads: a mode
 const char help_pair[] = "A and B are safetensors files, or folders of runs: then their best.safetensors.";
 static const char help_conversions[] = "A's first bytes say what it is, the end of B's name what it becomes. B is written as a whole, or not at all.";
 static const char help_bench_rows[] =
-    "ROW is a row (gemm/f32_64x64x64), a suite (gemm), or a pattern (conv/*_n1); or memory, targets or goals: the rows that tell of memory,\n"
-    "of figures that others publish, and of the kernels' goals, with a table of what they come to. Without any, all rows: a quarter of an\n"
+    "ROW is a row (gemm/f32_64x64x64), a suite (gemm), or a pattern (conv/*_n1); or memory, targets or goals: the rows that tell of memory, "
+    "of figures that others publish, and of the kernels' goals, with a table of what they come to. Without any, all rows: a quarter of an "
     "hour, with --peers an hour. \"wick bench ceilings\" tells what the machine can do, and measures no row.";
 static const char help_data[] =
-    "PATH is a folder of files, CLASS/NAME; an archive of one (.tar, .tar.gz, .tar.zst); an IDX file, or a folder of them; a record file (.wrec); a set by name; or a folder\n"
+    "PATH is a folder of files, CLASS/NAME; an archive of one (.tar, .tar.gz, .tar.zst); an IDX file, or a folder of them; a record file (.wrec); a set by name; or a folder "
     "that holds such as train and test (--split). What lies in a folder is of the class that the folder is named after.\n"
     "  info              what it is\n  head              the first ones: pictures in the terminal, recordings also as SVG\n"
     "  stats             how many of each class, sizes, mean and deviation, what is broken\n  verify            whether all of it can be read: exit 0, or 3\n"
@@ -70,21 +73,26 @@ static const struct {
     {CLI_USAGE, ALL, "the command line is wrong"},
     {CLI_BAD_FILE, OF_READERS, "a file that was to be read is missing, damaged, of another version or of another model"},
     {CLI_NOT_FINITE, OF_TRAIN, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
-    {CLI_DIFFERENT, 1 << CMD_COMPARE, "the two differ by more than the tolerance, in shape, or in what there is"},
-    {CLI_DIFFERENT, 1 << CMD_RUN, "--check: an output differs by more than the tolerance, in dtype or in shape"},
-    {CLI_FAILED, 1 << CMD_BENCH, "a row could not be run; --against, --regress: a row is slower"},
-    {CLI_INTERRUPTED, 1 << CMD_DATA, "interrupted (Ctrl-C, SIGTERM, SIGHUP); what was being written is gone, what was there before is not"},
-    {CLI_INTERRUPTED, OF_TRAIN, "interrupted (Ctrl-C, SIGTERM, SIGHUP, SIGXCPU, SIGPIPE); train has saved its place and printed how to go on"},
+    {CLI_DIFFERENT, 1 << CMD_COMPARE, "compare: the two differ by more than the tolerance, in shape, or in what there is"},
+    {CLI_DIFFERENT, 1 << CMD_RUN, "run --check: an output differs by more than the tolerance, in dtype or in shape"},
+    {CLI_FAILED, 1 << CMD_BENCH, "bench: a row could not be run, or with --against or --regress is slower"},
+    {CLI_INTERRUPTED, OF_TRAIN | 1 << CMD_DATA, "interrupted (Ctrl-C, SIGTERM, SIGHUP)"},
+    {CLI_INTERRUPTED, 1 << CMD_DATA, "data: what was being written is gone, what was there before is not"},
+    {CLI_INTERRUPTED, OF_TRAIN, "train, also after SIGXCPU and SIGPIPE, has saved its place and printed how to go on"},
     {CLI_UNREAD, ALL, "who read the output is gone (SIGPIPE); nothing is said"},
 };
 
-const char *help_exit_code(cli_command_id command, int i, int *code) {
-    for (size_t row = 0; row < sizeof codes / sizeof codes[0]; row++) {
-        if (command != CMD_COUNT && !(codes[row].commands >> command & 1)) continue;
-        *code = codes[row].code;
-        if (i-- == 0) return codes[row].doc;
+bool help_exit_code(cli_command_id command, int i, int *code, char *text, size_t size) {
+    size_t n = 0;
+    for (int c = 0; c < 256 && !n; c++) {
+        for (size_t row = 0; row < sizeof codes / sizeof codes[0]; row++) {
+            if (codes[row].code != c || (command != CMD_COUNT && !(codes[row].commands >> command & 1))) continue;
+            if (n < size) n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "; " : "", codes[row].doc);
+        }
+        *code = c;
+        if (n && i-- > 0) n = 0;
     }
-    return NULL;
+    return n > 0;
 }
 
 const help_row help_environment[] = {
@@ -177,54 +185,123 @@ const help_example help_examples[] = {
     {CMD_COUNT, NULL, NULL},
 };
 
-static void exit_codes(cli_command_id command, FILE *out) {
-    const char *doc;
+static void exit_codes(const page *p, cli_command_id command) {
+    char text[1024], number[16];
     int code;
-    fprintf(out, "\nExit codes:\n");
-    for (int i = 0; (doc = help_exit_code(command, i, &code)); i++) fprintf(out, "  %3d  %s\n", code, doc);
-}
-
-static void rows(FILE *out, const char *title, const help_row *row) {
-    fprintf(out, "\n%s:\n", title);
-    for (; row->left; row++) fprintf(out, "  %-26s %s\n", row->left, row->right);
+    fprintf(p->out, "\nExit codes:\n");
+    const page narrow = {p->out, p->width, 7};
+    for (int i = 0; help_exit_code(command, i, &code, text, sizeof text); i++) {
+        snprintf(number, sizeof number, "%3d", code);
+        page_row(&narrow, number, text);
+    }
 }
 
 void help_general(FILE *out) {
+    const page p = page_on(out);
     fprintf(out, "wick: train, measure and look into models\n\n");
     for (int i = 0; i < CMD_COUNT; i++) {
         char left[64];
         snprintf(left, sizeof left, "wick %s %s", cli_commands[i].name, cli_commands[i].arguments);
-        fprintf(out, "  %-26s %s\n", left, cli_commands[i].doc);
+        page_row(&p, left, cli_commands[i].doc);
     }
-    fprintf(out, "\n%s %s\n\n", help_model, help_file);
-    fprintf(out, "  %-26s %s\n", "wick help COMMAND", "its options and examples; wick COMMAND --help is the same");
-    fprintf(out, "  %-26s %s\n", "wick help net", "the layers and networks that --net and --arch take");
-    fprintf(out, "  %-26s %s\n", "wick help --man [COMMAND]", "the man page, for man -l -");
-    fprintf(out, "  %-26s %s\n", "wick --version", "the version");
-    rows(out, "Environment", help_environment);
-    exit_codes(CMD_COUNT, out);
+    fputc('\n', out);
+    page_text(&p, 0, help_model);
+    page_text(&p, 0, help_file);
+    fputc('\n', out);
+    page_row(&p, "wick help COMMAND", "its options and examples; wick COMMAND --help is the same");
+    page_row(&p, "wick help net", "the layers and networks that --net and --arch take");
+    page_row(&p, "wick help --man [COMMAND]", "the man page, for man -l -");
+    page_row(&p, "wick --version", "the version; -V is the same");
+    fprintf(out, "\nEnvironment:\n");
+    for (const help_row *row = help_environment; row->left; row++) page_row(&p, row->left, row->right);
+    exit_codes(&p, CMD_COUNT);
+}
+
+static void option(const page *p, const option_view *o) {
+    char left[256], right[1024];
+    /* --out is -o too: options.c */
+    if (strcmp(o->name, "out") == 0) snprintf(left, sizeof left, "--%s %s, -o %s", o->name, o->argument, o->argument);
+    else snprintf(left, sizeof left, "--%s%s%s", o->name, o->flag ? "" : " ", o->argument);
+    snprintf(right, sizeof right, "%s%s%s%s", o->doc, o->fallback[0] ? " [" : "", o->fallback, o->fallback[0] ? "]" : "");
+    page_row(p, left, right);
+}
+
+/* Few stand below one heading. */
+static void options_of(const page *p, cli_command_id command) {
+    enum { FEW = 10 };
+    option_view o;
+    int n = 0;
+    while (options_at(command, n, &o)) n++;
+    if (n <= FEW) fprintf(p->out, "\nOptions:\n");
+    for (int i = 0; n <= FEW && options_at(command, i, &o); i++) option(p, &o);
+    const char *heading;
+    for (int h = 0; n > FEW && (heading = options_heading(h)); h++) {
+        bool any = false;
+        for (int i = 0; options_at(command, i, &o); i++) {
+            if (strcmp(o.heading, heading) != 0) continue;
+            if (!any) fprintf(p->out, "\n%s:\n", heading);
+            option(p, &o);
+            any = true;
+        }
+    }
+}
+
+/* Lines that begin with blanks are rows of two texts, which have more than one blank between them. */
+static void argument(const page *p, const char *text) {
+    char left[64], right[256];
+    for (int n; *text; text += n + (text[n] == '\n')) {
+        n = (int)strcspn(text, "\n");
+        const char *gap = *text == ' ' ? strstr(text + 2, "  ") : NULL;
+        if (gap && gap < text + n) {
+            const int blanks = (int)strspn(gap, " ");
+            snprintf(left, sizeof left, "%.*s", (int)(gap - text) - 2, text + 2);
+            snprintf(right, sizeof right, "%.*s", n - (int)(gap - text) - blanks, gap + blanks);
+            page_row(p, left, right);
+            continue;
+        }
+        char line[1024];
+        snprintf(line, sizeof line, "%.*s", n, text);
+        page_text(p, 0, line);
+    }
 }
 
 void help_command(cli_command_id command, FILE *out) {
+    const page p = page_on(out);
+    const cli_command *c = &cli_commands[command];
+    char text[512];
+    snprintf(text, sizeof text, "wick %s%s%s [options]: %s", c->name, c->arguments[0] ? " " : "", c->arguments, c->doc);
+    page_text(&p, 0, text);
+    if (help_argument(command)) fputc('\n', out), argument(&p, help_argument(command));
+    const char *from;
+    for (int i = 0; command == CMD_CONVERT && help_conversion(i, text, sizeof text, &from); i++) {
+        page_text(&p, 2, from);
+        fputs("      becomes ", out);
+        page_text(&(page){out, p.width - 14, 0}, 0, text);
+    }
+    options_of(&p, command);
     bool any = false;
-    options_help(command, out);
     for (const help_example *e = help_examples; e->line; e++) {
         if (e->command != command) continue;
-        fprintf(out, "%s  %s\n      %s\n", any ? "" : "\nExamples:\n", e->line, e->doc);
+        if (!any) fprintf(out, "\nExamples:\n");
+        page_line(&p, e->line);
+        page_text(&p, 6, e->doc);
         any = true;
     }
-    if (help_argument(command)) fprintf(out, "\n%s\n", help_argument(command));
-    char to[256];
-    const char *from;
-    for (int i = 0; command == CMD_CONVERT && help_conversion(i, to, sizeof to, &from); i++) fprintf(out, "  %s\n      becomes %s\n", from, to);
-    exit_codes(command, out);
+    exit_codes(&p, command);
 }
 
 void help_net(FILE *out) {
-    fprintf(out, "A network as text is a list of layers between commas, for example\n\n"
-                 "  wick train --net \"conv 32 3, relu, maxpool 2, flatten, linear 128, relu, linear classes\"\n\n"
-                 "Options of a layer, in brackets here, come in any order; \"same\" pads so that the output has ceil(extent / stride).\n\n");
-    for (int i = 0; i < wick_net_layers(); i++) fprintf(out, "  %s\n      %s\n", wick_net_layer_form(i), wick_net_layer_doc(i));
+    const page p = page_on(out);
+    page_text(&p, 0, "A network as text is a list of layers between commas, for example");
+    fputc('\n', out);
+    page_line(&p, "wick train --net \"conv 32 3, relu, maxpool 2, flatten, linear classes\"");
+    fputc('\n', out);
+    page_text(&p, 0, "Options of a layer, in brackets here, come in any order; \"same\" pads so that the output has ceil(extent / stride).");
+    fputc('\n', out);
+    for (int i = 0; i < wick_net_layers(); i++) {
+        page_text(&p, 2, wick_net_layer_form(i));
+        page_text(&p, 6, wick_net_layer_doc(i));
+    }
     fprintf(out, "\nNetworks by name, for --arch:\n\n");
-    for (int i = 0; i < wick_zoo_count(); i++) fprintf(out, "  %-28s %s\n", wick_zoo_at(i)->form, wick_zoo_at(i)->doc);
+    for (int i = 0; i < wick_zoo_count(); i++) page_row(&p, wick_zoo_at(i)->form, wick_zoo_at(i)->doc);
 }

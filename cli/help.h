@@ -18,8 +18,8 @@ typedef struct help_row {
 } help_row;
 extern const help_row help_environment[], help_files[];
 
-/* What the i-th exit code of a command means; NULL past the last. CMD_COUNT: of all commands. */
-const char *help_exit_code(cli_command_id command, int i, int *code);
+/* What the i-th exit code of a command means, all of it; false past the last. CMD_COUNT: of all commands. */
+bool help_exit_code(cli_command_id command, int i, int *code, char *text, size_t size);
 
 typedef struct help_example {
     cli_command_id command;

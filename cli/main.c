@@ -14,8 +14,8 @@
 #include <string.h>
 
 const cli_command cli_commands[CMD_COUNT] = {
-    [CMD_TRAIN] = {"train", "", "train a classifier of images, with checkpoints", false, false, cmd_train},
-    [CMD_EVAL] = {"eval", "MODEL", "measure a trained model on labelled images", true, false, cmd_eval},
+    [CMD_TRAIN] = {"train", "", "train a classifier of images, recordings or table rows, with checkpoints", false, false, cmd_train},
+    [CMD_EVAL] = {"eval", "MODEL", "measure a trained model on data with labels", true, false, cmd_eval},
     [CMD_PREDICT] = {"predict", "MODEL [FILE...]", "show images and what a model takes them for", true, true, cmd_predict},
     [CMD_REPORT] = {"report", "RUN", "draw a run: curves, mistakes, filters, memory and time, as one HTML page", true, false, cmd_report},
     [CMD_COMPARE] = {"compare", "A B", "what differs between two safetensors files, or between a model's layers and a file of what they gave elsewhere", true, true, cmd_compare},

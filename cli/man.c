@@ -6,6 +6,7 @@
 #include "wick/zoo.h"
 
 #include <ctype.h>
+#include <string.h>
 
 /* Text as roff shows it unchanged: a hyphen is a minus, a backslash no escape, a leading point or quote no request. */
 static void text(FILE *out, const char *s) {
@@ -58,10 +59,10 @@ static void examples(FILE *out, cli_command_id command) {
 }
 
 static void exit_status(FILE *out, cli_command_id command) {
-    const char *doc;
+    char doc[1024];
     int code;
     fputs(".SH EXIT STATUS\n", out);
-    for (int i = 0; (doc = help_exit_code(command, i, &code)); i++) {
+    for (int i = 0; help_exit_code(command, i, &code, doc, sizeof doc); i++) {
         char number[16];
         snprintf(number, sizeof number, "%d", code);
         tagged(out, number, doc);
@@ -99,6 +100,27 @@ static void general_page(FILE *out) {
     exit_status(out, CMD_COUNT);
 }
 
+static void one_option(FILE *out, const option_view *option) {
+    fputs(".TP\n", out);
+    if (strcmp(option->name, "out") == 0) fputs("\\fB\\-o\\fR, ", out); /* options.c */
+    fputs("\\fB\\-\\-", out);
+    text(out, option->name);
+    fputs("\\fR", out);
+    if (!option->flag) {
+        fputs(option->choices ? " \\fB" : " \\fI", out);
+        text(out, option->argument);
+        fputs("\\fR", out);
+    }
+    fputc('\n', out);
+    text(out, option->doc);
+    if (option->fallback[0]) {
+        fputs(" [", out);
+        text(out, option->fallback);
+        fputc(']', out);
+    }
+    fputc('\n', out);
+}
+
 static void command_page(cli_command_id id, FILE *out) {
     const cli_command *command = &cli_commands[id];
     char name[64];
@@ -123,23 +145,15 @@ static void command_page(cli_command_id id, FILE *out) {
     if (id == CMD_CONVERT) fputs(".SH CONVERSIONS\n", out);
     for (int i = 0; id == CMD_CONVERT && help_conversion(i, to, sizeof to, &from); i++) tagged(out, from, to);
     fputs(".SH OPTIONS\n", out);
-    for (int i = 0; options_at(id, i, &option); i++) {
-        fputs(".TP\n\\fB\\-\\-", out);
-        text(out, option.name);
-        fputs("\\fR", out);
-        if (!option.flag) {
-            fputs(option.choices ? " \\fB" : " \\fI", out);
-            text(out, option.argument);
-            fputs("\\fR", out);
+    const char *heading;
+    for (int h = 0; (heading = options_heading(h)); h++) {
+        bool any = false;
+        for (int i = 0; options_at(id, i, &option); i++) {
+            if (strcmp(option.heading, heading) != 0) continue;
+            if (!any) fprintf(out, ".SS %s\n", heading);
+            any = true;
+            one_option(out, &option);
         }
-        fputc('\n', out);
-        text(out, option.doc);
-        if (option.fallback[0]) {
-            fputs(" [", out);
-            text(out, option.fallback);
-            fputc(']', out);
-        }
-        fputc('\n', out);
     }
     examples(out, id);
     exit_status(out, id);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -284,6 +285,39 @@ static const option_row rows[] = {
     {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G | Z | N | A, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
     {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G | Z | N | A, "", AT(help), 0, 0, FORGET, "this text"},
 };
+/* Under which heading help shows an option of these commands; the first row that has it counts, and headings stand in the order of their first rows. */
+static const struct {
+    const char *group;
+    unsigned commands;
+    const char *names; /* between blanks */
+} headings[] = {
+    {"Inputs", X | S | V, "input state dim scale mean std transform layout bgr rate hop seed"},
+    {"Data", T | E | P | R, "data label split index limit augment transform input-range rate"},
+    {"Network", T, "arch net model head weights rename fit freeze hidden dropout"},
+    {"Network", I | L | W | G | Z, "arch net input classes batch train dim"},
+    {"Training", T, "epochs batch accumulate label-smoothing ema patience precision wide memory-budget seed"},
+    {"Training", Z, "loss label-smoothing head freeze"},
+    {"Optimizer", T | Z, "optimizer lr momentum nesterov beta1 beta2 amsgrad weight-decay group clip"},
+    {"Schedule", T, "schedule warmup lr-min lr-every lr-gamma lr-at lr-mult lr-power lr-rise cycle-momentum lr-patience"},
+    {"Plan", L | W | G | Z, "memory-budget precision wide max-batch plans without before after"},
+    {"Conversion", K, "dtype compress max-shard opset external input dim"},
+    {"C", Z, "name weights isa lanes cc"},
+    {"Check", X, "check rtol atol"},
+    {"Timing", X | W, "bench time repeat"},
+    {"Rows", B, "list size threads time"},
+    {"Measurements", B, "peers memory instructions runs against regress"},
+    {"Reading", A, "split all salvage rate"},
+    {"Looking", A, "count from svg"},
+    {"Packing", A, "compression level dictionary append"},
+    {"Splitting", A, "part seed"},
+    {"Batches", A, "batch workers prefetch transform adaptive cache time skip"},
+    {"Output", ~0u, "out output force resume save-every log svg dot text top topk labels html markdown verbose quiet json color help"},
+    {"Machine", ~0u, "threads workers adaptive"},
+    {"Limits", ~0u, "max-memory max-tensor max-output max-nodes max-depth max-seconds"},
+    {"Other", ~0u, ""},
+};
+enum { HEADINGS = sizeof headings / sizeof headings[0] };
+
 /* clang-format on */
 #undef T
 #undef E
@@ -315,14 +349,51 @@ static int find_row(cli_command_id command, const char *name, size_t length) {
     return -1;
 }
 
+/* The heading of a command's option: its row in headings; that of the rest, where none has it. */
+static int heading_of(cli_command_id command, const char *name) {
+    const size_t n = strlen(name);
+    for (int h = 0; h < HEADINGS; h++) {
+        const char *names = headings[h].names;
+        for (const char *at = names; headings[h].commands >> command & 1 && (at = strstr(at, name)); at += n)
+            if ((at == names || at[-1] == ' ') && (at[n] == ' ' || !at[n])) return h;
+    }
+    return HEADINGS - 1;
+}
+
+/* Row of the i-th option below heading h, in the order of its names; of the rest in the table's. -1: past the last. */
+static int row_below(cli_command_id command, int h, int *i) {
+    if (!*headings[h].names) {
+        for (int row = 0; row < ROWS; row++)
+            if (belongs(&rows[row], command) && heading_of(command, rows[row].name) == h && (*i)-- == 0) return row;
+        return -1;
+    }
+    for (const char *at = headings[h].names; *at && headings[h].commands >> command & 1; at += strspn(at, " ")) {
+        const size_t n = strcspn(at, " ");
+        const int row = find_row(command, at, n);
+        at += n;
+        if (row >= 0 && heading_of(command, rows[row].name) == h && (*i)-- == 0) return row;
+    }
+    return -1;
+}
+
 bool options_at(cli_command_id command, int i, option_view *out) {
-    for (int row = 0; row < ROWS; row++) {
-        if (!belongs(&rows[row], command) || i-- > 0) continue;
+    for (int h = 0; h < HEADINGS; h++) {
+        const int row = row_below(command, h, &i);
+        if (row < 0) continue;
         const option_row *r = &rows[row];
-        *out = (option_view){r->name, r->argument, r->fallback, r->doc, r->kind == FLAG, r->kind == CHOICE || r->kind == WORD};
+        *out = (option_view){r->name, r->argument, r->fallback, r->doc, headings[h].group, r->kind == FLAG, r->kind == CHOICE || r->kind == WORD};
         return true;
     }
     return false;
+}
+
+const char *options_heading(int i) {
+    for (int h = 0; h < HEADINGS; h++) {
+        int before = 0;
+        while (strcmp(headings[before].group, headings[h].group) != 0) before++;
+        if (before == h && i-- == 0) return headings[h].group;
+    }
+    return NULL;
 }
 
 /* The number of `text` among choices "a|b|c", or -1. */
@@ -541,40 +612,6 @@ void options_free(cli_options *o) {
     }
     free(o->files);
     o->files = NULL;
-}
-
-enum { HELP_LEFT = 34, HELP_WIDTH = 110 };
-/* Words in the right half of help, from column on; the column after them. */
-static int help_words(FILE *out, const char *text, int column) {
-    while (*text) {
-        const int n = (int)strcspn(text, " ");
-        if (column < HELP_LEFT)
-            column += fprintf(out, "%*s", HELP_LEFT - column, "");
-        else if (column > HELP_LEFT && column + 1 + n > HELP_WIDTH)
-            column = fprintf(out, "\n%*s", HELP_LEFT, "") - 1;
-        else
-            column += fprintf(out, " ");
-        column += fprintf(out, "%.*s", n, text);
-        text += n + (text[n] == ' ');
-    }
-    return column;
-}
-
-void options_help(cli_command_id id, FILE *out) {
-    const cli_command *command = &cli_commands[id];
-    fprintf(out, "wick %s%s%s [options]: %s\n\n", command->name, command->arguments[0] ? " " : "", command->arguments,
-            command->doc);
-    for (int i = 0; i < ROWS; i++) {
-        const option_row *row = &rows[i];
-        if (!belongs(row, id)) continue;
-        int column = fprintf(out, "  --%s %s", row->name, row->argument);
-        if (column > HELP_LEFT) column = HELP_WIDTH; /* nothing more on this line */
-        column = help_words(out, row->doc, column);
-        char fallback[64];
-        snprintf(fallback, sizeof fallback, "[%s]", row->fallback);
-        if (row->fallback[0]) help_words(out, fallback, column);
-        fputc('\n', out);
-    }
 }
 
 /* Rows of the train command that are kept, in the table's order. */

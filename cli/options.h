@@ -4,8 +4,6 @@
 
 #include "cli.h"
 
-#include <stdio.h>
-
 /* Defaults first, then argv[first..]. An exit code; anything but CLI_OK leaves one line in `error`. */
 int options_parse(cli_options *options, int argc, char **argv, int first, char *error, size_t size);
 void options_free(cli_options *options);
@@ -24,10 +22,11 @@ const char *options_text(const cli_options *options, const char *name);
 /* Option i of a command as help shows it; false past the last. */
 typedef struct option_view {
     const char *name, *argument, *fallback, *doc; /* argument: "" of a flag, "a|b|c" of choices */
+    const char *heading;                          /* that help shows it under */
     bool flag, choices;
 } option_view;
 bool options_at(cli_command_id command, int i, option_view *out);
-void options_help(cli_command_id command, FILE *out);
+const char *options_heading(int i); /* in the order of help; NULL past the last */
 
 /* The option that a run keeps in its checkpoints as number i: its name and its text; NULL past the last. */
 const char *options_kept(const cli_options *options, int i, const char **text);

@@ -7,7 +7,8 @@ options() { "$wick" help "$1" | sed -n 's/^  --\([a-z0-9-]*\) .*/\1/p'; }
 test_commands_are_found() { [ "$(echo "$commands" | wc -l)" -ge 7 ] && echo "$commands" | grep -qx train || fail "commands: $commands"; }
 test_examples_are_lines_the_command_takes() {
     for command in $commands; do
-        "$wick" help "$command" | sed -n "/^Examples/,/^\$/s/^  \(wick .*\)/\1/p" | sed 's/ [|>].*//' >examples
+        # A line that is too long for the terminal goes on behind a backslash.
+        "$wick" help "$command" | sed -e ':more' -e '/ \\$/{N;s/ \\\n */ /;b more' -e '}' | sed -n "/^Examples/,/^\$/s/^  \(wick .*\)/\1/p" | sed 's/ [|>].*//' >examples
         [ -s examples ] || fail "$command has no example"
         while read -r line; do
             eval "expect 0 '$wick' ${line#wick} --help" || echo "  example: $line"
@@ -36,6 +37,34 @@ test_man_pages_have_every_option_and_command() {
         fi
     done
     command -v groff >/dev/null || command -v mandoc >/dev/null || echo "  skipped: neither groff nor mandoc to read the pages"
+}
+# columns FILE: of its longest line.
+columns() { awk '{ if (length($0) > most) most = length($0) } END { print most }' "$1"; }
+test_help_fits_into_the_terminal() {
+    local command width
+    for command in $commands net ""; do
+        "$wick" help $command >page
+        [ "$(columns page)" -le 80 ] || fail "help $command: $(columns page) columns without a terminal"
+    done
+    command -v script >/dev/null || { echo "  skipped: no script for a terminal"; return 0; }
+    for width in 72 80 120; do
+        for command in train run data; do
+            script -qc "stty cols $width; '$wick' help $command" /dev/null </dev/null | tr -d '\r' >page
+            [ "$(columns page)" -le $width ] || fail "help $command: $(columns page) columns in a terminal of $width"
+        done
+    done
+    [ "$(columns page)" -gt 100 ] || fail "a wide terminal is not used"
+}
+test_options_stand_in_groups() {
+    "$wick" help train | grep -E '^[A-Z][a-z ]*:$' | tr '\n' ' ' >groups
+    [ "$(cat groups)" = "Data: Network: Training: Optimizer: Schedule: Output: Machine: Examples: Exit codes: " ] || fail "groups: $(cat groups)"
+    "$wick" help eval | grep -q '^Options:$' || fail "few options in groups"
+    for command in train report compile; do "$wick" help $command | grep -q '^  --out [A-Z]*, -o [A-Z]*' || fail "$command without -o"; done
+    expect 0 "$wick" help --man train && has out ".SS Optimizer" && has out '\fB\-o\fR, \fB\-\-out\fR'
+    for command in $commands ""; do # each code once
+        "$wick" help $command | sed -n '/^Exit codes/,$s/^ *\([0-9][0-9]*\)  .*/\1/p' >numbers
+        [ -s numbers ] && [ -z "$(sort numbers | uniq -d)" ] || fail "exit codes of help $command: $(tr '\n' ' ' <numbers)"
+    done
 }
 # complete WORD...: what bash offers for the last word.
 complete_words() {
