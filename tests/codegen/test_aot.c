@@ -139,6 +139,7 @@ NET(gathered) {
     return wick_add(wick_gather(x, 1, at), wick_gather(x, 1, any));
 }
 NET(padded_in_place) { return wick_pad_with(x, 4, (const int64_t[]){0, 0, 2, 1}, (const int64_t[]){0, 0, 1, 3}, WICK_PAD_REFLECT); } /* rows written where they end up */
+NET(padded_round) { return wick_pad_with(x, 4, (const int64_t[]){0, 0, 5, 7}, (const int64_t[]){0, 4, 0, 9}, WICK_PAD_WRAP); }
 NET(bags_of_rows) {
     int64_t at[60 * 20];
     for (int i = 0; i < 60 * 20; i++) at[i] = i * 7 % 11 - (i % 3 == 0 ? 11 : 0);
@@ -316,7 +317,7 @@ static const net nets[] = {
     {"lstm_coupled", 3, {2, 4, 6}, lstm_coupled, WICK_F32},            {"gru", 3, {4, 2, 6}, gru, WICK_F32},
     {"gru_reset_first", 3, {4, 2, 6}, gru_reset_first, WICK_F32},      {"rnn", 3, {3, 20, 6}, rnn, WICK_F32},
     {"rnn_of_doubles", 3, {4, 2, 6}, rnn_of_doubles, WICK_F64},        {"gathered", 3, {2, 4, 5}, gathered, WICK_F32},
-    {"padded_in_place", 4, {2, 3, 20, 33}, padded_in_place, WICK_F32}, {"bags_of_rows", 2, {11, 40}, bags_of_rows, WICK_F32},
+    {"padded_in_place", 4, {2, 3, 20, 33}, padded_in_place, WICK_F32}, {"padded_round", 4, {2, 3, 4, 3}, padded_round, WICK_F32}, {"bags_of_rows", 2, {11, 40}, bags_of_rows, WICK_F32},
     {"columns_gathered", 3, {2, 4, 5}, columns_gathered, WICK_F32},    {"nearest", 4, {2, 3, 7, 9}, nearest, WICK_F32},
     {"linear", 4, {2, 3, 5, 7}, linear, WICK_F32},                     {"cubic", 4, {2, 3, 5, 7}, cubic, WICK_F32},
     {"shrunk", 4, {1, 3, 9, 11}, shrunk, WICK_F32},                    {"cropped", 4, {1, 2, 9, 11}, cropped, WICK_F32},

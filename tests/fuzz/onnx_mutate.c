@@ -57,7 +57,7 @@ static void set(mutator *u, tree_message *m, tree_field f) {
 static const onnx_op *any_op(fuzz_random *r, const char **domain) {
     static const onnx_family *const families[] = {&wick_onnx_math, &wick_onnx_shape, &wick_onnx_nn, &wick_onnx_reduce, &wick_onnx_quant,
         &wick_onnx_host_values, &wick_onnx_control, &wick_onnx_signal, &wick_onnx_loss, &wick_onnx_attention, &wick_onnx_image, &wick_onnx_ml,
-        &wick_onnx_looked_up, &wick_onnx_training, &wick_onnx_preview};
+        &wick_onnx_looked_up, &wick_onnx_training, &wick_onnx_preview, &wick_onnx_recurrent};
     size_t all = 0;
     for (size_t i = 0; i < WICK_COUNTOF(families); i++) all += families[i]->n;
     size_t k = fuzz_below(r, all);

@@ -530,6 +530,40 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 }
 
 /* Rows 1 and 2 of four, and what a slice that reaches out says. */
+/* Place i of [x] with margins of any length, as NumPy's pad: in x. */
+static int64_t padded_from(int64_t i, int64_t n, wick_pad_mode mode) {
+    if (mode == WICK_PAD_EDGE) return i < 0 ? 0 : i >= n ? n - 1 : i;
+    const int64_t period = mode == WICK_PAD_WRAP || n == 1 ? n : 2 * n - 2, at = (i % period + period) % period;
+    return at < n ? at : period - at;
+}
+TEST(margins_may_be_longer_than_the_axis_and_have_gradients) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    for (int mode = 0; mode < 3; mode++)
+        for (int64_t n = 1; n <= 4; n++)
+            for (int64_t before = 0; before < 12; before += 1 + (before > 5) * 3)
+                for (int64_t after = 0; after < 12; after += 1 + (after > 5) * 3) {
+                    enum { MOST = 4 + 24 };
+                    const int64_t total = before + n + after;
+                    float x[8], y[2 * MOST], w[MOST], want[8] = {0}, got[8];
+                    for (int i = 0; i < 8; i++) x[i] = (float)(i + 1);
+                    for (int i = 0; i < MOST; i++) w[i] = (float)(i * i % 11);
+                    wick_tensor *leaf = wick_from(ctx, WICK_F32, 2, (const int64_t[]){2, n}, x), *g;
+                    wick_tensor *out = wick_pad_with(leaf, 2, (const int64_t[]){0, before}, (const int64_t[]){0, after}, (wick_pad_mode)mode);
+                    wick_grad(wick_sum(wick_mul(out, wick_from(ctx, WICK_F32, 1, &total, w)), WICK_ALL_AXES, false), 1, &leaf, &g);
+                    CHECK(wick_eval(ctx, 2, (wick_tensor *[]){out, g}, NULL) == WICK_OK);
+                    CHECK_MSG(wick_read(out, y, (size_t)(2 * total) * sizeof *y) == WICK_OK, "%s", wick_context_error(ctx));
+                    for (int64_t i = 0; i < 2 * total; i++) {
+                        const int64_t from = padded_from(i % total - before, n, (wick_pad_mode)mode);
+                        CHECK(y[i] == x[i / total * n + from]);
+                        want[i / total * n + from] += w[i % total];
+                    }
+                    CHECK_MSG(wick_read(g, got, (size_t)(2 * n) * sizeof *got) == WICK_OK, "%s", wick_context_error(ctx));
+                    for (int i = 0; i < 2 * n; i++) CHECK_MSG(got[i] == want[i], "mode %d, %d places, %d before, %d after", mode, (int)n, (int)before, (int)after);
+                }
+    wick_context_free(&ctx);
+}
+
 TEST(a_slice_is_updated_where_the_run_says) {
     wick_context *ctx = NULL;
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2}) == WICK_OK);
@@ -617,7 +651,8 @@ TEST(what_does_not_fit_is_refused_by_name) {
         {wick_repeat_interleave(x, INT64_MAX, 0), "repeat_interleave(f32[2,3]): axis 0"},
         {wick_roll(x, 1, (const int64_t[]){1}, (int[]){2}), "roll(f32[2,3]): axis 2"},
         {wick_move_axis(x, 0, 2), "axis 0 to 2"},
-        {wick_pad_with(x, 2, (const int64_t[]){0, 3}, NULL, WICK_PAD_REFLECT), "axis 1 of 3 places cannot get 3 and 3 more"},
+        {wick_pad_with(x, 2, (const int64_t[]){0, INT64_MAX}, NULL, WICK_PAD_REFLECT), "axis 1 of 3 places cannot get 9223372036854775807 and 9223372036854775807 more"},
+        {wick_pad_with(wick_slice(x, 1, 0, 0, 1), 2, (const int64_t[]){0, 1}, NULL, WICK_PAD_WRAP), "axis 1 of 0 places cannot get 1 and 1 more"},
         {wick_pad_with(x, 1, (const int64_t[]){0}, NULL, WICK_PAD_EDGE), "counts for 1 axes"},
         {wick_tril(v, 0), "tril(f32[3]): needs two axes"},
         {wick_take_along_axis(x, 0, wick_zeros(ctx, WICK_I64, WICK_DIMS(1, 4))), "more places than the data in axis 1"},

@@ -40,7 +40,7 @@ typedef struct onnx_family { /* a table of ops of one domain */
     size_t n;
 } onnx_family;
 extern const onnx_family wick_onnx_math, wick_onnx_shape, wick_onnx_nn, wick_onnx_reduce, wick_onnx_quant, wick_onnx_host_values, wick_onnx_control,
-    wick_onnx_signal, wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_trees, wick_onnx_classifiers, wick_onnx_contrib, wick_onnx_contrib_quant, wick_onnx_contrib_attention, wick_onnx_older, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview;
+    wick_onnx_signal, wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_trees, wick_onnx_classifiers, wick_onnx_contrib, wick_onnx_contrib_quant, wick_onnx_contrib_attention, wick_onnx_older, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview, wick_onnx_recurrent;
 
 /* Where a value is: `up` blocks outward, slot `slot` there. slot -1: not there. */
 typedef struct onnx_ref {

@@ -1,4 +1,4 @@
-/* ops_nn.c: products, convolutions, pooling, normalisation, recurrent layers. */
+/* ops_nn.c: products, convolutions, pooling, normalisation. */
 #define WICK_NO_SITES
 #include <math.h>
 
@@ -600,116 +600,6 @@ static void softmax(onnx_call *c) { over_axis(c, wick_softmax); }
 static void log_softmax(onnx_call *c) { over_axis(c, wick_log_softmax); }
 static void hardmax(onnx_call *c) { over_axis(c, one_hot_max); }
 
-/* ---- recurrent layers
- * ------------------------------------------------------------------------------------------------------------------------------ */
-
-/* Gates of axis 1 in Wick's order: w [D, gates * H, ...]. */
-static wick_tensor *reorder(wick_tensor *w, int gates, const int *order) {
-    wick_tensor *parts[4];
-    const int64_t each = wick_tensor_dim(w, 1) / gates;
-    for (int g = 0; g < gates; g++) parts[g] = wick_slice(w, 1, order[g] * each, (order[g] + 1) * each, 1);
-    return wick_concat(gates, parts, 1);
-}
-
-static bool activations(onnx_call *c, int per_direction, int directions, wick_rnn_options *o) {
-    static const struct {
-        const char *name;
-        wick_rnn_act act;
-    } names[] = {{"sigmoid", WICK_RNN_SIGMOID},
-                 {"tanh", WICK_RNN_TANH},
-                 {"relu", WICK_RNN_RELU},
-                 {"hardsigmoid", WICK_RNN_HARD_SIGMOID},
-                 {"softsign", WICK_RNN_SOFTSIGN},
-                 {"affine", WICK_RNN_IDENTITY}};
-    const onnx_attr *a = wick_onnx_attr(c, "activations"), *alpha = wick_onnx_attr(c, "activation_alpha"), *beta = wick_onnx_attr(c, "activation_beta");
-    size_t numbered = 0; /* of the activations that have an alpha and a beta */
-    if (!a || !a->strings.n) return true;
-    if (a->strings.n != (size_t)(per_direction * directions))
-        return wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu activations, not %d", a->strings.n, per_direction * directions);
-    for (int i = 0; i < per_direction * directions; i++) {
-        const wick_bytes s = a->strings.at[i];
-        char lower[16] = {0};
-        for (size_t k = 0; k < s.size && k < sizeof lower - 1; k++) lower[k] = (char)(s.at[k] | 32);
-        wick_rnn_act act = WICK_RNN_DEFAULT;
-        for (size_t k = 0; k < WICK_COUNTOF(names); k++)
-            if (!strcmp(lower, names[k].name)) act = names[k].act;
-        if (act == WICK_RNN_DEFAULT) return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "activation \"%s\"", lower);
-        o->acts[i / per_direction][i % per_direction] = act;
-        const bool hard = act == WICK_RNN_HARD_SIGMOID;
-        if (!hard && act != WICK_RNN_IDENTITY) continue;
-        const float slope = alpha && numbered < alpha->floats.n ? alpha->floats.at[numbered] : hard ? 0.2f : 1;
-        const float offset = beta && numbered < beta->floats.n ? beta->floats.at[numbered] : hard ? 0.5f : 0;
-        numbered++;
-        if (slope != (hard ? 0.2f : 1) || offset != (hard ? 0.5f : 0))
-            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "activation \"%s\" with alpha %g and beta %g", lower, (double)slope, (double)offset);
-    }
-    return true;
-}
-
-/* A last state [directions, B, H] where samples had a step; 0 where they had none, as ONNX Runtime has it. lengths NULL: of all, none. */
-static wick_tensor *of_some_steps(wick_tensor *state, wick_tensor *lengths) {
-    wick_tensor *zero = wick_like(state, 0);
-    if (!lengths) return wick_expand(zero, wick_tensor_rank(state), wick_tensor_dims(state));
-    const int64_t dims[] = {1, wick_tensor_count(lengths), 1};
-    return wick_where(wick_reshape(wick_gt(lengths, wick_like(lengths, 0)), 3, dims), state, zero);
-}
-
-static void recurrent(onnx_call *c, int gates, const int *order) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *r = w ? wick_onnx_tensor(c, 2) : NULL;
-    if (!r) return;
-    wick_tensor *b = wick_onnx_optional(c, 3), *h0 = wick_onnx_optional(c, 5), *c0 = gates == 4 ? wick_onnx_optional(c, 6) : NULL,
-                *p = gates == 4 ? wick_onnx_optional(c, 7) : NULL;
-    const bool batch_first = wick_onnx_int(c, "layout", 0);
-    wick_rnn_options o = {.batch_first = batch_first,
-                          .clip = wick_onnx_float(c, "clip", 0),
-                          .input_forget = gates == 4 && wick_onnx_int(c, "input_forget", 0),
-                          .reset_first = gates == 3 && !wick_onnx_int(c, "linear_before_reset", 0)};
-    const wick_bytes direction = wick_onnx_text(c, "direction", "forward");
-    o.direction = wick_bytes_are(direction, "reverse")         ? WICK_RNN_REVERSE
-                  : wick_bytes_are(direction, "bidirectional") ? WICK_RNN_BIDIRECTIONAL
-                                                               : WICK_RNN_FORWARD;
-    const int directions = o.direction == WICK_RNN_BIDIRECTIONAL ? 2 : 1;
-    if (!activations(c, gates == 4 ? 3 : gates == 3 ? 2 : 1, directions, &o)) return;
-    if (wick_tensor_rank(x) != 3 || wick_tensor_rank(w) != 3 || wick_tensor_rank(r) != 3 || wick_tensor_dim(w, 1) % gates ||
-        wick_tensor_dim(r, 1) != wick_tensor_dim(w, 1) || (b && (wick_tensor_rank(b) != 2 || wick_tensor_dim(b, 1) != 2 * wick_tensor_dim(w, 1)))) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "X, W and R must have 3 dims, W and R [directions, %d H, ...], B [directions, %d H]", gates, 2 * gates);
-        return;
-    }
-    const int64_t hidden = wick_tensor_dim(r, 2), says = wick_onnx_int(c, "hidden_size", hidden);
-    if (says != hidden) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "hidden_size is %lld, but R has %lld", (long long)says, (long long)hidden);
-        return;
-    }
-    wick_rnn_inputs in = {
-        .w_ih = gates > 1 ? reorder(w, gates, order) : w, .w_hh = gates > 1 ? reorder(r, gates, order) : r, .lengths = wick_onnx_optional(c, 4)};
-    if (b) {
-        const int64_t half = wick_tensor_dim(b, 1) / 2;
-        in.b_ih = wick_slice(b, 1, 0, half, 1), in.b_hh = wick_slice(b, 1, half, 2 * half, 1);
-        if (gates > 1) in.b_ih = reorder(in.b_ih, gates, order), in.b_hh = reorder(in.b_hh, gates, order);
-    }
-    if (p) in.peephole = reorder(p, 3, (int[]){0, 2, 1}); /* i o f */
-    in.h0 = h0 && batch_first ? wick_transpose(h0, 0, 1) : h0;
-    in.c0 = c0 && batch_first ? wick_transpose(c0, 0, 1) : c0;
-    wick_tensor *h_n = NULL, *c_n = NULL, *y = NULL;
-    if (gates == 4) y = wick_lstm(x, &in, &o, &h_n, &c_n);
-    else if (gates == 3) y = wick_gru(x, &in, &o, &h_n);
-    else y = wick_rnn(x, &in, &o, &h_n);
-    const bool no_steps = wick_tensor_dim(x, batch_first) == 0;
-    if (no_steps || in.lengths) {
-        if (h0) h_n = of_some_steps(h_n, no_steps ? NULL : in.lengths);
-        if (c0) c_n = of_some_steps(c_n, no_steps ? NULL : in.lengths);
-    }
-    /* [T, B, D H] -> [T, D, B, H], or [B, T, D, H] */
-    const int64_t dims[4] = {wick_tensor_dim(x, 0), wick_tensor_dim(x, 1), directions, hidden};
-    y = wick_reshape(y, 4, dims);
-    wick_onnx_set(c, 0, batch_first ? y : wick_transpose(y, 1, 2));
-    wick_onnx_set(c, 1, batch_first ? wick_transpose(h_n, 0, 1) : h_n);
-    if (c_n) wick_onnx_set(c, 2, batch_first ? wick_transpose(c_n, 0, 1) : c_n);
-}
-static void lstm(onnx_call *c) { recurrent(c, 4, (int[]){0, 2, 3, 1}); } /* i o f c -> i f g o */
-static void gru(onnx_call *c) { recurrent(c, 3, (int[]){1, 0, 2}); }     /* z r h -> r z n */
-static void rnn(onnx_call *c) { recurrent(c, 1, NULL); }
-
 static const onnx_op ops[] = {
     {"MatMul", 1, 0, matmul, {0}},
     {"Gemm", 1, 0, gemm, {0}},
@@ -736,8 +626,5 @@ static const onnx_op ops[] = {
     {"Softmax", 1, 0, softmax, {0}},
     {"LogSoftmax", 1, 0, log_softmax, {0}},
     {"Hardmax", 1, 0, hardmax, {0}},
-    {"LSTM", 1, 0, lstm, {0}},
-    {"GRU", 1, 0, gru, {0}},
-    {"RNN", 1, 0, rnn, {0}},
 };
 const onnx_family wick_onnx_nn = {"", ops, WICK_COUNTOF(ops)};

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static const onnx_family *const families[] = {&wick_onnx_math,   &wick_onnx_shape, &wick_onnx_nn,      &wick_onnx_reduce,    &wick_onnx_host_values,
-                                              &wick_onnx_image,  &wick_onnx_loss,  &wick_onnx_control, &wick_onnx_attention, &wick_onnx_preview,
+                                              &wick_onnx_image,  &wick_onnx_loss,  &wick_onnx_control, &wick_onnx_attention, &wick_onnx_preview, &wick_onnx_recurrent,
                                               &wick_onnx_signal, &wick_onnx_quant, &wick_onnx_ml,      &wick_onnx_looked_up, &wick_onnx_training,
                                               &wick_onnx_trees,  &wick_onnx_classifiers, &wick_onnx_contrib, &wick_onnx_contrib_quant,
                                               &wick_onnx_contrib_attention, &wick_onnx_older};
