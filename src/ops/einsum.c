@@ -32,7 +32,6 @@ typedef struct einsum {
     wick_tensor *x[OPERANDS];
     int64_t extent[LABELS];
     int count[LABELS];   /* operands' axes that have it */
-    bool has_ellipsis;   /* some operand */
     int ellipsis;        /* axes that it stands for, at most */
     wick_tensor *poison; /* set when something is wrong */
 } einsum;
@@ -104,10 +103,7 @@ static const char *read_operand(einsum *e, const char *p, int i) {
         return refuse(e, start, "term %d has %d labels for a %d-d tensor", i + 1, n, rank), NULL;
     }
     term *t = &e->in[i];
-    if (before >= 0) {
-        e->has_ellipsis = true;
-        e->ellipsis = WICK_MAX(e->ellipsis, dots);
-    }
+    if (before >= 0) e->ellipsis = WICK_MAX(e->ellipsis, dots);
     for (int k = 0, from = 0; k < rank; k++) {
         const bool dot = before >= 0 && k >= before && k < before + dots;
         const int l = dot ? LABELS - dots + k - before : label[from];
@@ -149,7 +145,6 @@ static bool read_text(einsum *e) {
     const char *place[64], *end = read_term(e, p + 2, label, place, &n, &before);
     if (!end) return false;
     if (*end) return refuse(e, end, "nothing may follow the result");
-    if (before >= 0 && !e->has_ellipsis) return refuse(e, p + 2, "an ellipsis in the result only");
     if (n + (before >= 0 ? e->ellipsis : 0) > WICK_MAX_DIMS) return refuse(e, p, "the result has more than 8 dims");
     uint64_t seen = 0;
     for (int k = 0; k <= n; k++) {

@@ -309,7 +309,7 @@ wick_tensor *wick_slice(wick_tensor *x, int axis, int64_t start, int64_t stop, i
     if (is_bad(x)) return poisoned(x, &wick_op_slice);
     int rank = wick_tensor_rank(x), a = wick_axis(axis, rank);
     if (a < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "slice: axis %d of a %d-d tensor", axis, rank);
-    if (step == 0 || step == INT64_MIN) return wick_poison(x->ctx, WICK_ERR_INVALID, "slice: there is no step %lld", (long long)step);
+    if (step == 0) return wick_poison(x->ctx, WICK_ERR_INVALID, "slice: there is no step 0");
     int64_t n = wick_tensor_dims(x)[a];
     /* Python's rule: negative counts from the end, then both are clamped to what step can walk. */
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
@@ -318,7 +318,8 @@ wick_tensor *wick_slice(wick_tensor *x, int axis, int64_t start, int64_t stop, i
     if (stop < 0 && !to_end) stop = stop < -n ? low : stop + n;
     start = WICK_MIN(WICK_MAX(start, low), high);
     stop = to_end ? -1 : WICK_MIN(WICK_MAX(stop, low), high);
-    int64_t distance = step > 0 ? stop - start : start - stop, size = step > 0 ? step : -step;
+    int64_t distance = step > 0 ? stop - start : start - stop, size = step > 0 ? step : step == INT64_MIN ? INT64_MAX : -step;
+    if (size > n) step = step > 0 ? 1 : -1; /* which is never made: there is one element at most */
     slice_attr attr = {a, start, step, distance > 0 ? (distance - 1) / size + 1 : 0};
     if (!attr.count) attr.start = 0;
     return wick_record(NULL, &wick_op_slice, 1, &x, &attr, sizeof attr);

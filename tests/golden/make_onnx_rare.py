@@ -123,3 +123,107 @@ for mode in ("wrap", "reflect", "edge"):
         cut = x[tuple(slice(max(-b, 0), n - max(-a, 0)) for n, b, a in zip(shape, before, after))]
         want = np.pad(cut, [(max(b, 0), max(a, 0)) for b, a in zip(before, after)], mode=mode)
         one(f"pad_{mode}_{i}", "Pad", ["x", "p"], {"mode": mode}, {"p": np.int64(before + after)}, {"x": x}, got=[want])
+
+# ---- numbers packed in bytes, in ops that only move elements: what NumPy makes of them
+
+PACKED = {"i4": (T.INT4, ml_dtypes.int4, T.INT32), "u4": (T.UINT4, ml_dtypes.uint4, T.INT32), "i2": (T.INT2, ml_dtypes.int2, T.INT32), "u2": (T.UINT2, ml_dtypes.uint2, T.INT32),
+          "f4": (T.FLOAT4E2M1, ml_dtypes.float4_e2m1fn, T.FLOAT)}
+
+
+def numbers(kind, *shape):
+    a = rng.integers(0, 1 << 30, shape)
+    if kind == "f4":
+        return np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)[a % 15]
+    low, high = {"i4": (-8, 7), "u4": (0, 15), "i2": (-2, 1), "u2": (0, 3)}[kind]
+    return (low + a % (high - low + 1)).astype(np.int32)
+
+
+for kind, (type, dtype, shown) in PACKED.items():
+    x, other, fill = numbers(kind, 3, 5), numbers(kind, 2, 5), numbers(kind)
+    i64 = {"perm": [4, 2], "at": [2, 0], "lo": [1, 4], "hi": [3, -9], "axes": [0, 1], "steps": [1, -2], "size": [2, 3, 5], "pads": [1, 0, 0, 2], "tiles": [2, 1], "flat": [5, -1], "front": [0],
+           "split": [2, 3]}
+    weights = {n: np.int64(v) for n, v in i64.items()} | {n: helper.make_tensor("", type, np.shape(v), np.ravel(v)) for n, v in (("w", x), ("v", other), ("f", fill))}
+    weights["m"] = np.bool_([[1], [0], [1]])
+    made = [
+        ("Transpose", ["w"], {}, x.T), ("Gather", ["w", "at"], {"axis": 1}, x[:, [2, 0]]), ("Slice", ["w", "lo", "hi", "axes", "steps"], {}, x[1:3, 4::-2]),
+        ("Concat", ["w", "v"], {"axis": 0}, np.concatenate([x, other])), ("Expand", ["w", "size"], {}, np.broadcast_to(x, (2, 3, 5))),
+        ("Pad", ["w", "pads", "f"], {}, np.pad(x, ((1, 0), (0, 2)), constant_values=fill)), ("Pad", ["w", "pads"], {"mode": "wrap"}, np.pad(x, ((1, 0), (0, 2)), mode="wrap")),
+        ("Tile", ["w", "tiles"], {}, np.tile(x, (2, 1))), ("Where", ["m", "w", "f"], {}, np.where([[1], [0], [1]], x, fill)),
+        ("Reshape", ["w", "flat"], {}, x.reshape(5, 3)), ("Flatten", ["w"], {"axis": 0}, x.reshape(1, 15)), ("Unsqueeze", ["w", "front"], {}, x[None]), ("Identity", ["w"], {}, x),
+        ("Split", ["w", "split"], {"axis": 1}, (x[:, :2], x[:, 2:])), ("Shape", ["w"], {}, np.int64([3, 5])), ("Size", ["w"], {}, np.int64(15)),
+    ]
+    for half, some in enumerate((made[:8], made[8:])):
+        nodes, outputs, got = [], [], []
+        for i, (op, inputs, attributes, want) in enumerate(some):
+            wants = want if isinstance(want, tuple) else (want,)
+            nodes.append(helper.make_node(op, inputs, [f"t{i}_{k}" for k in range(len(wants))], **attributes))
+            for k, want in enumerate(wants):
+                type_shown = T.INT64 if op in ("Shape", "Size") else shown
+                nodes.append(helper.make_node("Cast", [f"t{i}_{k}"], [f"y{i}_{k}"], to=type_shown))
+                outputs.append((f"y{i}_{k}", type_shown))
+                got.append(np.asarray(want, helper.tensor_dtype_to_np_dtype(type_shown)))
+        used = {i for n in nodes for i in n.input}
+        save(f"packed_{kind}_{half}", nodes, outputs, {n: w for n, w in weights.items() if n in used}, {}, got=got, opset=25, ir=13)
+
+# ---- texts in ops that move them: what NumPy makes of them, or ONNX Runtime
+
+words = np.array([["b", "a", "", "dd", "a"], ["c", "a", "b", "", "éa"], ["x", "y", "z", "b", "a"]], object)
+S = T.STRING
+for name, op, inputs, attributes, weights, want in (
+    ("pad", "Pad", ["x", "p", "f"], {}, {"p": np.int64([1, 0, 0, 2]), "f": np.array("no", object)}, np.pad(words, ((1, 0), (0, 2)), constant_values="no")),
+    ("pad_empty", "Pad", ["x", "p"], {}, {"p": np.int64([1, 0, 0, 2])}, np.pad(words, ((1, 0), (0, 2)), constant_values="")),
+    ("pad_wrap", "Pad", ["x", "p"], {"mode": "wrap"}, {"p": np.int64([4, 0, 0, 7])}, np.pad(words, ((4, 0), (0, 7)), mode="wrap")),
+    ("crop", "CenterCropPad", ["x", "s"], {}, {"s": np.int64([5, 3])}, np.pad(words[:, 1:4], ((1, 1), (0, 0)), constant_values="")),
+    ("trilu", "Trilu", ["x"], {}, {}, np.where(np.triu(np.ones((3, 5), bool)), words, "")),
+    ("one_hot", "OneHot", ["i", "d", "v"], {}, {"i": np.int64([1, 0, -1]), "d": np.int64(3), "v": np.array(["off", "on"], object)},
+     np.array([["off", "on", "off"], ["on", "off", "off"], ["off", "off", "on"]], object)),
+    ("where", "Where", ["m", "x", "f"], {}, {"m": np.bool_([[1], [0], [1]]), "f": np.array("no", object)}, None),
+    ("expand", "Expand", ["x", "s"], {}, {"s": np.int64([2, 1, 1])}, None),
+    ("tile", "Tile", ["x", "s"], {}, {"s": np.int64([2, 2])}, None),
+    ("gather", "Gather", ["x", "i"], {"axis": 1}, {"i": np.int64([[4, -1]])}, None),
+    ("gather_elements", "GatherElements", ["x", "i"], {"axis": 1}, {"i": np.int64([[4], [-1], [0]])}, None),
+    ("gather_nd", "GatherND", ["x", "i"], {}, {"i": np.int64([[2, 4], [0, 0]])}, None),
+    ("scatter", "ScatterElements", ["x", "i", "u"], {"axis": 1}, {"i": np.int64([[4], [-1], [0]]), "u": np.array([["1"], ["2"], ["3"]], object)}, None),
+    ("scatter_nd", "ScatterND", ["x", "i", "u"], {}, {"i": np.int64([[1]]), "u": np.array([["1", "2", "3", "4", "5"]], object)}, None),
+    ("slice", "Slice", ["x", "a", "b", "c", "d"], {}, {"a": np.int64([4]), "b": np.int64([-9]), "c": np.int64([1]), "d": np.int64([-2])}, None),
+    ("concat", "Concat", ["x", "u"], {"axis": 0}, {"u": np.array([["1", "2", "3", "4", "5"]], object)}, None),
+    ("compress", "Compress", ["x", "m"], {"axis": 1}, {"m": np.bool_([0, 1, 1, 0, 1])}, None),
+    ("transpose", "Transpose", ["x"], {}, {}, None),
+    ("reverse", "ReverseSequence", ["x", "n"], {"time_axis": 1, "batch_axis": 0}, {"n": np.int64([5, 2, 1])}, None),
+    ("flatten", "Flatten", ["x"], {"axis": 0}, {}, None),
+    ("depth", "DepthToSpace", ["x"], {"blocksize": 2}, {}, None),
+    ("space", "SpaceToDepth", ["x"], {"blocksize": 2}, {}, None),
+    ("resize", "Resize", ["x", "", "s"], {"mode": "nearest"}, {"s": np.float32([2, 1, 0.5, 2])}, None),
+):
+    value = words
+    if name in ("depth", "space", "resize"):
+        value = np.array([str(i) for i in range(16)], object).reshape((1, 4, 2, 2) if name == "depth" else (1, 1, 4, 4))
+    if name == "depth":
+        want = value.reshape(1, 2, 2, 1, 2, 2).transpose(0, 3, 4, 1, 5, 2).reshape(1, 1, 4, 4)
+    if name == "space":
+        want = value.reshape(1, 1, 2, 2, 2, 2).transpose(0, 3, 5, 1, 2, 4).reshape(1, 4, 2, 2)
+    if name == "resize":
+        want = np.repeat(np.repeat(value[:, :, [0, 2]], 2, 3), 2, 0)
+    one("texts_" + name, op, inputs, attributes, weights, {"x": value} if "x" in inputs else {"w": words}, S, got=None if want is None else [want])
+seq = [helper.make_node("SplitToSequence", ["x", "n"], ["s"], axis=1), helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=0)]
+save("texts_sequence", seq, [("y", S)], {"n": np.int64([5])}, {"x": words}, got=[words])
+save("texts_sequences", [seq[0], helper.make_node("SequenceAt", ["s", "k"], ["a"]), helper.make_node("SequenceConstruct", ["a", "a"], ["t"]),
+                         helper.make_node("ConcatFromSequence", ["t"], ["y"], axis=0)], [("y", S)], {"n": np.int64([2, 3]), "k": np.int64(1)}, {"x": words},
+     got=[np.concatenate([words[:, 2:], words[:, 2:]])])
+save("texts_nonzero", [helper.make_node("NonZero", ["x"], ["y"])], [("y", T.INT64)], {}, {"x": words}, got=[np.stack(np.nonzero(words != ""))])
+save("texts_equal", [helper.make_node("Equal", ["x", "f"], ["y"])], [("y", T.BOOL)], {"f": np.array("a", object)}, {"x": words})
+four = ["y", "i", "v", "c"]
+for order in (0, 1):
+    save(f"texts_unique_{order}", [helper.make_node("Unique", ["x"], four, sorted=order)], [("y", S)] + [(n, T.INT64) for n in four[1:]], {}, {"x": words})
+big = np.int64([2**53 + 1, 2**53, -(2**62) - 1, 2**53 + 1, -(2**62)])
+save("unique_i64", [helper.make_node("Unique", ["x"], four)], [(n, T.INT64) for n in four], {}, {"x": big})
+
+# ---- what was once refused
+
+bn = {n: f32(3, 2, 2) for n in ("scale", "bias", "mean")} | {"var": np.abs(f32(3, 2, 2))}
+one("bn_spatial_0", "BatchNormalization", ["x", "scale", "bias", "mean", "var"], {"spatial": 0}, bn, {"x": f32(2, 3, 2, 2)}, opset=7, ir=3)
+one("einsum_dots", "Einsum", ["x", "v"], {"equation": "ij,j->...i"}, {"v": f32(3)}, {"x": f32(2, 3)})
+save("empty", [helper.make_node("Hardmax", ["x"], ["a"]), helper.make_node("Hardmax", ["x"], ["b"], axis=0), helper.make_node("Softmax", ["x"], ["c"])], ["a", "b", "c"], {}, {"x": f32(3, 0)},
+     got=[f32(3, 0)] * 3)
+for name, start, stop, step in (("min", 3, -9, -(2**63)), ("max", 0, 9, 2**63 - 1), ("far", 4, -(2**63), -(2**63) + 1)):
+    one("slice_" + name, "Slice", ["x", "a", "b", "c", "d"], {}, {"a": np.int64([start]), "b": np.int64([stop]), "c": np.int64([1]), "d": np.int64([step])}, {"x": f32(2, 5)})

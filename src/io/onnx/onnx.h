@@ -250,8 +250,8 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
 wick_status wick_onnx_probe_shapes(wick_onnx *onnx, const wick_spec *in, onnx_run *run);
 /* Whether weights that these numbers are belong to the formula, like the statistics of a batch norm, and are not trained. */
 bool wick_onnx_is_fixed_input(const onnx_step *step, int input);
-/* Where an input is texts and the op only moves elements: runs it on the texts' places. False: it is no such call. */
-bool wick_onnx_move_texts(onnx_call *c);
+/* Where an input is texts or packed and the op only moves elements: runs it on what stands for them. False: it is no such call. */
+bool wick_onnx_move(onnx_call *c);
 /* Tensors of numbers that are equal where texts are, and rise with them (i64). */
 bool wick_onnx_number_texts(onnx_call *c, int n, const wick_onnx_value *const *values, wick_tensor **out);
 int wick_onnx_compare_texts(wick_text a, wick_text b, wick_watch *watch); /* by bytes */

@@ -518,6 +518,8 @@ static void tf_idf(onnx_call *c) {
 
 typedef struct sub {
     const double *at;             /* its first number */
+    const int64_t *whole;         /* of integers, which not every f64 holds; else NULL */
+    bool natural;                 /* they are u64 */
     int64_t outer, inner, stride; /* numbers: outer runs of inner, stride apart */
     int64_t place;
 } sub;
@@ -525,8 +527,12 @@ typedef struct sub {
 static int compare_subs(const void *a, const void *b, wick_watch *watch) {
     const sub *x = a, *y = b;
     for (int64_t i = 0; i < x->outer && wick_watch_spend(watch, (size_t)x->inner); i++)
-        for (int64_t k = 0; k < x->inner; k++) {
-            const double p = x->at[i * x->stride + k], q = y->at[i * y->stride + k];
+        for (int64_t k = i * x->stride; k < i * x->stride + x->inner; k++) {
+            if (x->whole) {
+                if (x->whole[k] == y->whole[k]) continue;
+                return (x->natural ? (uint64_t)x->whole[k] < (uint64_t)y->whole[k] : x->whole[k] < y->whole[k]) ? -1 : 1;
+            }
+            const double p = x->at[k], q = y->at[k];
             if (p != q && !(isnan(p) && isnan(q))) return isnan(p) ? 1 : isnan(q) ? -1 : p < q ? -1 : 1;
         }
     return 0;
@@ -550,7 +556,7 @@ static void unique(onnx_call *c) {
             *inverse = first ? wick_onnx_alloc(c, (size_t)n, sizeof *inverse) : NULL;
     int64_t *count = inverse ? wick_onnx_alloc(c, (size_t)n, sizeof *count) : NULL, *of = count ? wick_onnx_alloc(c, (size_t)n, sizeof *of) : NULL;
     if (!of) return;
-    for (int64_t i = 0; i < n; i++) subs[i] = (sub){h.floats + i * inner, outer, inner, n * inner, i};
+    for (int64_t i = 0; i < n; i++) subs[i] = (sub){h.floats + i * inner, wick_onnx_is_float(x) ? NULL : h.ints + i * inner, wick_tensor_dtype(x) == WICK_U64, outer, inner, n * inner, i};
     if (!wick_onnx_sort(c, subs, (size_t)n, sizeof *subs, compare_subs)) return;
     int64_t m = 0;
     for (int64_t i = 0; i < n && wick_onnx_spend(c, 1); i++) {

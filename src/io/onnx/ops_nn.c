@@ -430,18 +430,41 @@ static void max_unpool(onnx_call *c) {
 /* ---- normalisation -------------------------------------------------------------------------------------------------------------------------------
  */
 
+static wick_tensor *mixed(wick_tensor *was, wick_tensor *now, double momentum) {
+    return wick_cast(wick_add(scaled(was, momentum), scaled(now, 1 - momentum)), wick_tensor_dtype(was));
+}
+
+/* spatial 0: each element of a sample by itself, with statistics over the samples. t: x, scale, bias, mean, variance, all but x of a sample's shape. */
+static void by_element(onnx_call *c, wick_tensor *t[5], bool training) {
+    wick_tensor *x = t[0];
+    const int rank = wick_tensor_rank(x), first = 0;
+    if (rank < 1) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "X has no axis of samples");
+        return;
+    }
+    for (int i = 1; i < 5; i++) t[i] = wick_reshape(t[i], rank - 1, wick_tensor_dims(x) + 1);
+    wick_tensor *mean = t[3], *var = t[4];
+    if (training) {
+        mean = wick_mean(x, 1, &first, false), var = wick_var(x, 1, &first, 0, false);
+        wick_onnx_set(c, 1, mixed(t[3], mean, wick_onnx_float(c, "momentum", 0.9f)));
+        wick_onnx_set(c, 2, mixed(t[4], var, wick_onnx_float(c, "momentum", 0.9f)));
+    }
+    wick_tensor *inv = wick_rsqrt(wick_add(var, wick_like(var, wick_onnx_float(c, "epsilon", 1e-5f))));
+    wick_onnx_set(c, 0, wick_add(wick_mul(wick_mul(wick_sub(x, mean), inv), t[1]), t[2]));
+}
+
 static void batch_norm(onnx_call *c) {
     wick_tensor *t[5];
     for (int i = 0; i < 5; i++)
         if (!(t[i] = wick_onnx_tensor(c, i))) return;
     wick_tensor *x = t[0], *mean = t[3], *var = t[4];
     const double eps = wick_onnx_float(c, "epsilon", 1e-5f), momentum = wick_onnx_float(c, "momentum", 0.9f);
-    if (c->opset < 9 && !wick_onnx_int(c, "spatial", 1)) {
-        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "spatial = 0");
-        return;
-    }
     const bool training =
         c->opset >= 14 ? wick_onnx_int(c, "training_mode", 0) != 0 : c->opset < 7 && !wick_onnx_int(c, "is_test", 0) && c->n_out > 1;
+    if (c->opset < 9 && !wick_onnx_int(c, "spatial", 1)) {
+        by_element(c, t, training);
+        return;
+    }
     if (c->opset >= 14 && !training && (wick_onnx_wants(c, 1) || wick_onnx_wants(c, 2))) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "has %d outputs, but training_mode is 0", c->n_out);
         return;
@@ -451,8 +474,8 @@ static void batch_norm(onnx_call *c) {
         for (int i = 0; i < wick_tensor_rank(x); i++)
             if (i != 1) axes[n++] = i;
         wick_tensor *m = wick_mean(x, n, axes, false), *v = wick_var(x, n, axes, 0, false);
-        wick_onnx_set(c, 1, wick_cast(wick_add(scaled(mean, momentum), scaled(m, 1 - momentum)), wick_tensor_dtype(mean)));
-        wick_onnx_set(c, 2, wick_cast(wick_add(scaled(var, momentum), scaled(v, 1 - momentum)), wick_tensor_dtype(var)));
+        wick_onnx_set(c, 1, mixed(mean, m, momentum));
+        wick_onnx_set(c, 2, mixed(var, v, momentum));
         mean = m, var = v;
     }
     wick_onnx_set(c, 0, wick_batch_norm(x, mean, var, t[1], t[2], eps));
@@ -593,6 +616,7 @@ static void over_axis(onnx_call *c, wick_tensor *(*f)(wick_tensor *, int)) {
     wick_onnx_set(c, 0, wick_reshape(f(wick_flatten(x, axis), axis), rank, wick_tensor_dims(x)));
 }
 static wick_tensor *one_hot_max(wick_tensor *x, int axis) {
+    if (!wick_tensor_count(x)) return x;
     wick_tensor *hot = wick_one_hot(wick_argmax(x, axis, false), wick_tensor_dim(x, axis), wick_tensor_dtype(x));
     return wick_move_axis(hot, wick_tensor_rank(x) - 1, axis);
 }
