@@ -157,8 +157,10 @@ static int64_t run_parallel(const wick_execution *e, region *r, bool committing)
     return r->fault == INT64_MAX ? -1 : r->fault;
 }
 
-static wick_status faulted(const wick_execution *e, const wick_step *s, int64_t at) {
-    wick_msg_set(e->msg, s->fault, s->fault_text, (long long)at);
+static wick_status faulted(const wick_execution *e, const wick_step *s, void *const *ptr, int64_t at) {
+    int64_t extent = 0;
+    const int64_t number = s->fault_at ? s->fault_at(s->args, ptr, at, &extent) : 0;
+    wick_msg_set(e->msg, s->fault, s->fault_text, (long long)at, (long long)number, (long long)extent);
     return wick_msg_prefix(e->msg, "%s (recorded at %s): ", s->node->op->name, site_of(e, s->node));
 }
 
@@ -198,7 +200,7 @@ static wick_status run_steps(wick_execution *e) {
         region r;
         const int64_t fault = run_step(e, i, &r, committing);
         if (r.late) return interrupted(e);
-        if (fault >= 0 && s->fault) return faulted(e, s, fault);
+        if (fault >= 0 && s->fault) return faulted(e, s, r.ptr, fault);
         if (s->kept) m->done[i] = true;
         if (finite && (i + 1 == plan->n_steps || steps[i + 1].node != s->node)) WICK_TRY(check_results(e, s->node));
         if (s->jump && *(const int64_t *)r.ptr[0]) i = (size_t)((int64_t)i + s->jump - 1); /* loops and branches (control.c) */

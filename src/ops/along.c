@@ -1,4 +1,5 @@
 /* along.c: take_along_axis and put_along_axis: an index of the shape of the result (of what is written); ravel_index; iota. */
+#include "kernels/index/along.h"
 #include "ops/ops.h"
 #include "ops/steps.h"
 #include "wick/index.h"
@@ -27,6 +28,10 @@ static int64_t run_along(const void *args, void *const *ptr, int64_t begin, int6
     (void)scratch;
     return wick_along_run(args, begin, end, ptr[0], ptr[1], ptr[2]);
 }
+static int64_t bad_along(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
+    *extent = ((const wick_along *)args)->n;
+    return wick_along_index(args, ptr[1], at);
+}
 /* data: the tensor that is indexed; other: what is read or written. */
 static wick_status along_step(wick_lower *l, wick_along *a, const char *name, double flops, const wick_operand *data, const wick_operand *index,
                               const wick_operand *other) {
@@ -36,7 +41,7 @@ static wick_status along_step(wick_lower *l, wick_along *a, const char *name, do
     a->elem = wick_dtype_size((wick_dtype)data->type->dtype);
     a->type = wick_ctype_of((wick_dtype)data->type->dtype);
     wick_along_prepare(a);
-    wick_step step = {.name = name, .kind = WICK_STEP_ALONG, .run = run_along, .tasks = a->tasks, .flops = flops, .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis",
+    wick_step step = {.name = name, .kind = WICK_STEP_ALONG, .run = run_along, .tasks = a->tasks, .flops = flops, .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is %lld, outside the axis of %lld", .fault_at = bad_along,
                       .bytes = (a->reads ? 2.0 : 3.0) * (double)wick_type_bytes(other->type) + (double)wick_type_bytes(index->type)};
     return wick_lower_step(l, &step, a, sizeof *a, (wick_ref[]){wick_lower_ref(data, !a->reads), wick_lower_ref(index, false), wick_lower_ref(other, a->reads)}, 3);
 }
@@ -215,6 +220,11 @@ static int64_t run_ravel(const void *args, void *const *ptr, int64_t begin, int6
     const ravel_args *a = args;
     return wick_ravel_index(a->n, a->dims, begin * RAVEL_TASK, WICK_MIN(end * RAVEL_TASK, a->count), ptr[0], ptr[1]);
 }
+static int64_t bad_ravel(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
+    const ravel_args *a = args;
+    *extent = a->dims[at % a->n];
+    return ((const int64_t *)ptr[0])[at];
+}
 static wick_status lower_ravel(wick_lower *l, wick_node *node) {
     const ravel_attr *attr = node->attr;
     wick_operand in, out;
@@ -223,7 +233,7 @@ static wick_status lower_ravel(wick_lower *l, wick_node *node) {
     ravel_args a = {.n = (int)attr->n, .count = wick_type_count(out.type)};
     memcpy(a.dims, attr->dims, sizeof a.dims);
     wick_step step = {.name = "ravel_index", .run = run_ravel, .tasks = (a.count + RAVEL_TASK - 1) / RAVEL_TASK, .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type)),
-                      .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside its axis"};
+                      .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is %lld, outside its axis of %lld", .fault_at = bad_ravel};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
 }
 static void print_ravel(wick_str *s, const wick_node *node) {

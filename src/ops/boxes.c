@@ -36,6 +36,10 @@ static int64_t run_roi_put(const void *args, void *const *ptr, int64_t begin, in
     (void)scratch;
     return wick_roi_put(&((const roi_args *)args)->r, begin, end, ptr[0], ptr[1], ptr[2], ptr[3]);
 }
+static int64_t bad_image(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
+    *extent = ((const roi_args *)args)->r.images;
+    return ((const int64_t *)ptr[2])[at];
+}
 static double flops_roi(const wick_node *node) { /* four products and sums a sample */
     const roi_attr *a = node->attr;
     const double samples = a->samples ? (double)a->samples : 2;
@@ -56,7 +60,7 @@ static wick_status lower_roi(wick_lower *l, wick_node *node) {
     a.r = (wick_roi){.type = wick_ctype_of((wick_dtype)x->dtype), .box_type = wick_ctype_of((wick_dtype)at[1].type->dtype), .images = x->dims[0], .channels = x->dims[1], .height = x->dims[2], .width = x->dims[3],
                      .boxes = at[1].type->dims[0], .out = {attr->out[0], attr->out[1]}, .samples = attr->samples, .scale = attr->scale, .aligned = attr->aligned};
     wick_step step = {.name = node->op->name, .run = put ? run_roi_put : run_roi, .tasks = put ? a.r.channels : a.r.boxes, .flops = flops_roi(node),
-                      .bytes = (double)wick_type_bytes(at[0].type) + (double)wick_type_bytes(at[3].type), .fault = WICK_ERR_INDEX, .fault_text = "box %lld is of no image"};
+                      .bytes = (double)wick_type_bytes(at[0].type) + (double)wick_type_bytes(at[3].type), .fault = WICK_ERR_INDEX, .fault_text = "box %lld is of no image: %lld of %lld", .fault_at = bad_image};
     return wick_lower_step(l, &step, &a, sizeof a, refs, 4);
 }
 static void grad_roi(wick_gradient *g) {

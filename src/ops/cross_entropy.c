@@ -33,6 +33,10 @@ static int64_t run_cross_entropy(const void *args, void *const *ptr, int64_t beg
     return wick_nll_targets_rows(s->type, first, last, s->cols, ptr[0], ptr[1], s->weighted ? ptr[2] : NULL, s->smoothing,
                                  s->ignores ? &s->ignored : NULL, loss, probs);
 }
+static int64_t bad_label(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
+    *extent = ((const wick_step_cross_entropy *)args)->cols;
+    return ((const int64_t *)ptr[1])[at];
+}
 static double flops_cross_entropy(const wick_node *node) { return 6.0 * (double)wick_type_count(&node->in[0]->type); }
 static wick_status lower_cross_entropy(wick_lower *l, wick_node *node) {
     const int n = node->n_in;
@@ -49,7 +53,7 @@ static wick_status lower_cross_entropy(wick_lower *l, wick_node *node) {
                                   .weighted = n == 3, .ignores = target->ignores != 0, .ignored = target->ignored, .smoothing = target->smoothing};
     a.other = a.weighted || a.ignores || a.smoothing != 0;
     wick_step step = {.name = "cross_entropy", .kind = WICK_STEP_CROSS_ENTROPY, .run = run_cross_entropy, .tasks = (a.rows + a.per_task - 1) / a.per_task, .flops = flops_cross_entropy(node),
-                      .bytes = 2.0 * (double)wick_type_bytes(at[0].type), .fault = WICK_ERR_INDEX, .fault_text = "the label of row %lld is not a class"};
+                      .bytes = 2.0 * (double)wick_type_bytes(at[0].type), .fault = WICK_ERR_INDEX, .fault_text = "the label of row %lld is not a class: %lld of %lld", .fault_at = bad_label};
     return wick_lower_step(l, &step, &a, sizeof a, refs, n + 2);
 }
 /* labels, with 0 in place of the ignored one; *keep is where they are not it, or NULL: everywhere. */

@@ -136,6 +136,10 @@ static int64_t run_take(const void *args, void *const *ptr, int64_t begin, int64
     const plane_args *a = args;
     return wick_plane_take(a->elem, begin * a->per_task, WICK_MIN(end * a->per_task, a->planes), a->n, a->extent, ptr[0], ptr[1], ptr[2], scratch);
 }
+static int64_t bad_place(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
+    *extent = ((const plane_args *)args)->extent;
+    return ((const int64_t *)ptr[1])[at];
+}
 static wick_status lower_plane(wick_lower *l, wick_node *node) {
     const plane_attr *attr = node->attr;
     wick_operand at[3];
@@ -146,7 +150,7 @@ static wick_status lower_plane(wick_lower *l, wick_node *node) {
     for (int d = 0; d < attr->rank; d++) a.extent *= attr->extent[d];
     a.per_task = 1 + 16384 / WICK_MAX(a.n + a.extent, 1);
     wick_step step = {.name = node->op->name, .run = is_put(node->op) ? run_put : run_take, .tasks = (a.planes + a.per_task - 1) / a.per_task,
-                      .scratch = is_put(node->op) ? 0 : (size_t)a.extent * sizeof(int64_t), .fault = WICK_ERR_INDEX, .fault_text = "place number %lld is outside its plane",
+                      .scratch = is_put(node->op) ? 0 : (size_t)a.extent * sizeof(int64_t), .fault = WICK_ERR_INDEX, .fault_text = "place number %lld is outside its plane: %lld of %lld", .fault_at = bad_place,
                       .bytes = (double)wick_type_bytes(at[0].type) + (double)wick_type_bytes(at[1].type) + (double)wick_type_bytes(at[2].type)};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&at[0], false), wick_lower_ref(&at[1], false), wick_lower_ref(&at[2], true)}, 3);
 }

@@ -1,4 +1,5 @@
 /* index.c: gather, scatter-add, one-hot, concat. */
+#include "kernels/index/along.h"
 #include "ops/ops.h"
 #include "ops/steps.h"
 #include "wick/ops.h"
@@ -51,6 +52,10 @@ static int64_t run_gather(const void *args, void *const *ptr, int64_t begin, int
     }
     return first;
 }
+static int64_t bad_gather(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
+    *extent = ((const wick_step_gather *)args)->n;
+    return ((const int64_t *)ptr[1])[at];
+}
 static wick_status lower_gather(wick_lower *l, wick_node *node) {
     const axis_attr *attr = node->attr;
     wick_operand x, index, out;
@@ -66,7 +71,7 @@ static wick_status lower_gather(wick_lower *l, wick_node *node) {
     if (wick_type_count(out.type) == 0) a.outer = WICK_MIN(a.outer, 1); /* of an empty result the index is checked, once */
     a.per_task = a.blocks == 1 ? WICK_MAX(1, (1 << 16) / WICK_MAX(slice * a.count, 1)) : 1;
     wick_step step = {.name = "gather", .kind = WICK_STEP_GATHER, .run = run_gather, .tasks = (a.outer + a.per_task - 1) / a.per_task * a.blocks, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
-                      .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
+                      .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is %lld, outside the axis of %lld", .fault_at = bad_gather};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);
 }
 static void grad_gather(wick_gradient *g) {
@@ -122,6 +127,10 @@ static int64_t run_scatter_add(const void *args, void *const *ptr, int64_t begin
     (void)scratch;
     return wick_along_run(args, begin, end, ptr[0], ptr[1], ptr[2]);
 }
+static int64_t bad_scatter(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
+    *extent = ((const wick_along *)args)->n;
+    return wick_along_index(args, ptr[1], at);
+}
 static wick_status lower_scatter_add(wick_lower *l, wick_node *node) {
     const axis_attr *attr = node->attr;
     wick_operand base = wick_lower_in(l, node, 0), index, src, out;
@@ -136,7 +145,7 @@ static wick_status lower_scatter_add(wick_lower *l, wick_node *node) {
                     .dim = {{.n = outer, .data = n * inner, .other = count * inner}, {.n = count, .data = inner, .index = 1, .other = inner}, {.n = inner, .data = 1, .other = 1}}};
     wick_along_prepare(&a);
     wick_step step = {.name = "scatter_add", .kind = WICK_STEP_ALONG, .run = run_scatter_add, .tasks = a.tasks, .flops = (double)wick_type_count(src.type),
-                      .bytes = 3.0 * (double)wick_type_bytes(src.type), .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is outside the axis"};
+                      .bytes = 3.0 * (double)wick_type_bytes(src.type), .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is %lld, outside the axis of %lld", .fault_at = bad_scatter};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&out, true), wick_lower_ref(&index, false), wick_lower_ref(&src, false)}, 3);
 }
 static void grad_scatter_add(wick_gradient *g) {

@@ -79,6 +79,9 @@ typedef enum wick_step_kind {
     WICK_STEP_ALONG
 } wick_step_kind;
 
+/* The number at the position of a fault, and the extent that it must fit. */
+typedef int64_t wick_fault_fn(const void *args, void *const *ptr, int64_t at, int64_t *extent);
+
 typedef struct wick_step {
     const char *name;      /* of the kernel */
     wick_step_kind kind;
@@ -92,7 +95,8 @@ typedef struct wick_step {
     size_t scratch; /* bytes each worker needs */
     double flops, bytes;
     wick_status fault;      /* what a fault position means; 0: it cannot fail */
-    const char *fault_text; /* printf format with one %lld for the position */
+    const char *fault_text; /* printf format with a %lld for the position, and where there is a fault_at two more, for the number there and the extent that it must fit */
+    wick_fault_fn *fault_at;
     size_t live;            /* bytes of intermediates in use while it runs */
     bool commits;           /* writes state: runs only when nothing can fail any more */
     bool tap;               /* calls the host: on the calling thread */

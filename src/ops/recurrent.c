@@ -153,6 +153,11 @@ static int64_t run_pack(const void *args, void *const *ptr, int64_t begin, int64
     return -1;
 }
 
+static int64_t bad_length(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
+    const wick_step_recurrent *a = args;
+    *extent = a->r.steps;
+    return data_of(a, ptr).lengths[at];
+}
 static double flops_recurrent(const wick_node *node) {
     const recurrent_attr *a = node->attr;
     const extents e = extents_of(a, &node->in[0]->type, &node->in[1]->type);
@@ -223,7 +228,7 @@ static wick_status lower_recurrent(wick_lower *l, wick_node *node) {
         a.field[a.n++] = FIELD(packed);
     }
     wick_step step = {.name = node->op->name, .kind = WICK_STEP_RECURRENT, .run = run_recurrent, .tasks = r->tasks, .scratch = r->scratch, .flops = flops_recurrent(node), .bytes = bytes};
-    if (attr->present & BIT(IN_LENGTHS) && !f->backward) step.fault = WICK_ERR_INDEX, step.fault_text = "the length of sample %lld is outside 0 to the number of steps";
+    if (attr->present & BIT(IN_LENGTHS) && !f->backward) step.fault = WICK_ERR_INDEX, step.fault_text = "the length of sample %lld is %lld, outside 0 to %lld steps", step.fault_at = bad_length;
     return wick_lower_step(l, &step, &a, sizeof a, refs, a.n);
 }
 

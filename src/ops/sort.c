@@ -346,6 +346,10 @@ static int64_t run_runs(const void *args, void *const *ptr, int64_t begin, int64
     *(int64_t *)ptr[5] = wick_equal_runs(a->type, a->n, ptr[0], order, ptr[2], ptr[3], ptr[4]);
     return -1;
 }
+static int64_t bad_order(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
+    *extent = ((const search_args *)args)->n;
+    return ((const int64_t *)ptr[1])[at];
+}
 static wick_status lower_runs(wick_lower *l, wick_node *node) {
     wick_operand at[6];
     wick_ref refs[6];
@@ -354,7 +358,7 @@ static wick_status lower_runs(wick_lower *l, wick_node *node) {
     for (int i = 0; i < 6; i++) refs[i] = wick_lower_ref(&at[i], i >= 2);
     search_args a = {.type = wick_ctype_of((wick_dtype)at[0].type->dtype), .n = at[0].type->dims[0]};
     wick_step step = {.name = "equal_runs", .run = run_runs, .tasks = 1, .bytes = 2.0 * (double)wick_type_bytes(at[0].type) + 3.0 * (double)wick_type_bytes(at[1].type),
-                      .fault = WICK_ERR_INDEX, .fault_text = "number %lld of the order is outside the vector"};
+                      .fault = WICK_ERR_INDEX, .fault_text = "number %lld of the order is %lld, outside the vector of %lld", .fault_at = bad_order};
     return wick_lower_step(l, &step, &a, sizeof a, refs, 6);
 }
 static void sample_runs(wick_sample *s) {

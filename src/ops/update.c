@@ -28,6 +28,12 @@ static int64_t run_update(const void *args, void *const *ptr, int64_t begin, int
     return -1;
 }
 
+static int64_t bad_start(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
+    (void)at;
+    *extent = ((const update_args *)args)->most;
+    return *(const int64_t *)ptr[1];
+}
+
 /* Whether values can be written into x's memory: that of a state which the result becomes, with nobody reading the old version any more, or of an
  * intermediate that ends here. */
 static bool in_place(const wick_lower *l, const wick_node *node, const wick_operand *x) {
@@ -60,7 +66,7 @@ static wick_status lower_update(wick_lower *l, wick_node *node) {
     a.most = x.type->dims[axis] - values.type->dims[axis];
     a.slice = out.layout.strides[axis] * (int64_t)wick_dtype_size(a.copy.dst);
     const wick_step step = {.name = "update_slice", .run = run_update, .tasks = wick_copy_tasks(&a.copy), .bytes = 2.0 * (double)wick_type_bytes(values.type),
-                            .fault = WICK_ERR_INDEX, .fault_text = "there is no room for the values at %lld"};
+                            .fault = WICK_ERR_INDEX, .fault_text = "there is no room for the values at %lld: they begin at %lld, the last place is %lld", .fault_at = bad_start};
     WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&values, false), wick_lower_ref(&start, false), wick_lower_ref(&out, true)}, 3));
     l->steps[l->n_steps - 1].commits = false; /* nobody sees it before start is moved */
     return WICK_OK;

@@ -614,11 +614,14 @@ TEST(indices_outside_fail_the_run_and_name_the_first) {
         wick_tensor *y;
         const char *says;
     } cases[] = {
-        {wick_take_along_axis(x, 0, bad), "index number 1 "},
-        {wick_put_along_axis(x, 0, wick_slice(bad, 0, 1, 2, 1), wick_zeros(ctx, WICK_F32, WICK_DIMS(1, 3)), WICK_PUT_ADD), "index number 1 "},
+        {wick_take_along_axis(x, 0, bad), "index number 1 is -4, outside the axis of 3"},
+        {wick_take_along_axis(x, 0, wick_transpose(wick_slice(bad, 0, 1, 2, 1), 0, 1)), "index number 1 is 3, outside the axis of 3"},
+        {wick_put_along_axis(x, 0, wick_slice(bad, 0, 1, 2, 1), wick_zeros(ctx, WICK_F32, WICK_DIMS(1, 3)), WICK_PUT_ADD), "index number 1 is 3, outside the axis of 3"},
+        {wick_gather(x, 1, wick_from(ctx, WICK_I64, WICK_DIMS(3), (int64_t[]){0, -5, 9})), "index number 1 is -5, outside the axis of 4"},
+        {wick_scatter_add(x, 0, wick_from(ctx, WICK_I64, WICK_DIMS(2), (int64_t[]){2, 7}), wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 4))), "index number 1 is 7, outside the axis of 3"},
         {wick_take_along_axis(x, 1, bad), NULL},
-        {wick_gather_nd(x, 0, wick_from(ctx, WICK_I64, WICK_DIMS(2, 2), (int64_t[]){2, 3, 0, 4})), "index number 3 "},
-        {wick_embedding(x, wick_from(ctx, WICK_I32, WICK_DIMS(2), (int32_t[]){2, 3}), -1), "index number 1 "},
+        {wick_gather_nd(x, 0, wick_from(ctx, WICK_I64, WICK_DIMS(2, 2), (int64_t[]){2, 3, 0, 4})), "index number 3 is 4, outside its axis of 4"},
+        {wick_embedding(x, wick_from(ctx, WICK_I32, WICK_DIMS(2), (int32_t[]){2, 3}), -1), "index number 1 is 3, outside the axis of 3"},
         {wick_masked_scatter(x, wick_cast(wick_ones(ctx, WICK_F32, WICK_DIMS(3, 4)), WICK_BOOL), wick_zeros(ctx, WICK_F32, WICK_DIMS(11))), "index number 11 "},
     };
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {

@@ -4,7 +4,7 @@
  * The positions of the index are walked as units x axis x inner, where inner is one dim other than the axis, or nothing. Every place of
  * the data belongs to one (unit, inner) alone, so tasks that cut those write disjoint memory, and places that are named more than once see
  * their elements in the order of the axis. A run is the innermost loop: along inner, or along the axis where there is none. */
-#include "kernels/kernels.h"
+#include "kernels/index/along.h"
 
 enum { TASK = 16384, RUN = 8, BLOCK = 64, BLOCKS = 8, LONG = 1024 /* of a row that is long enough, so that fewer pages are gone through */ };
 enum { PLACES = 131072 /* elements of a task's places */, LOOK = 64 /* elements of a row for each task that looks at its index */ };
@@ -221,4 +221,12 @@ int64_t wick_along_run(const wick_along *a, int64_t begin, int64_t end, void *da
         }
     }
     return first;
+}
+
+int64_t wick_along_index(const wick_along *a, const int64_t *index, int64_t position) {
+    for (int d = 0; d < a->rank; d++)
+        if (a->dim[d].place) index += position / a->dim[d].place % a->dim[d].n * a->dim[d].index;
+    if (a->along.place) index += position / a->along.place % a->along.n * a->along.index;
+    if (a->inner.place) index += position / a->inner.place % a->inner.n * a->inner.index;
+    return *index;
 }
