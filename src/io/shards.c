@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "io/json.h"
 #include "io/weights.h"
 
@@ -39,8 +40,8 @@ static wick_status read_shard(wick_weights *w, int folder, const wick_json **nam
     wick_map map;
     weights_file *f;
     wick_msg why = {0};
-    const wick_status status = wick_map_beneath(&map, folder, file, &why);
-    if (status != WICK_OK) return wick_msg_set(msg, status, "%s: shard %.300s", w->path, why.text);
+    const wick_status status = wick_map_beside(&map, w->path, folder, file, &why);
+    if (status != WICK_OK) return wick_msg_set(msg, status, "%s: shard %.420s", w->path, why.text);
     WICK_TRY(wick_weights_add_file(w, &map, path, &f, msg));
     WICK_TRY(wick_weights_add_safetensors(w, f, msg));
     for (size_t i = 0; i < n; i++)

@@ -541,6 +541,31 @@ static pb external(const char *location, const char *offset, const char *length)
     add(&g, pb_node("Add", "x", "w", "y"));
     return g;
 }
+/* As models and their data lie in the cache of the Hugging Face hub: snapshots/m.onnx and a.bin are links to blobs. */
+TEST(links_are_followed_where_they_end_beside_the_model) {
+    REQUIRE(set_up());
+    wick_onnx *onnx = NULL;
+    write_file("w.bin", "\0\0\200?\0\0\0@", 8);
+    REQUIRE(symlink("w.bin", at("a.bin")) == 0);
+    pb g = external("a.bin", NULL, NULL);
+    onnx = open_graph(&g, 21, NULL);
+    CHECK_MSG(onnx != NULL, "%s", wick_context_error(ctx));
+    wick_onnx_free(&onnx);
+    REQUIRE(mkdir(at("blobs"), 0700) == 0 && mkdir(at("snapshots"), 0700) == 0 && unlink(at("a.bin")) == 0);
+    REQUIRE(rename(at("model.onnx"), at("blobs/aaa")) == 0 && rename(at("w.bin"), at("blobs/bbb")) == 0);
+    REQUIRE(symlink("../blobs/aaa", at("snapshots/m.onnx")) == 0 && symlink("../blobs/bbb", at("snapshots/a.bin")) == 0);
+    CHECK_MSG(wick_onnx_open(ctx, at("snapshots/m.onnx"), NULL, &onnx) == WICK_OK, "%s", wick_context_error(ctx));
+    wick_onnx_free(&onnx);
+    static const char *const elsewhere[] = {"../other.bin", "../../../../etc/passwd", "/etc/passwd", "../blobs/none", "a.bin", "../blobs"};
+    write_file("other.bin", "\0\0\200?\0\0\0@", 8);
+    for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++) {
+        REQUIRE(unlink(at("snapshots/a.bin")) == 0 && symlink(elsewhere[i], at("snapshots/a.bin")) == 0);
+        CHECK_MSG(wick_onnx_open(ctx, at("snapshots/m.onnx"), NULL, &onnx) != WICK_OK, "%s", elsewhere[i]);
+        CHECK_STR_HAS(wick_context_error(ctx), "is a symbolic link that leads out of the folder, or nowhere: put a copy");
+    }
+    wick_context_free(&ctx);
+}
+
 /* CVE-2022-25882 (".." in a location), CVE-2024-27318 (its fix got round by other spellings), CVE-2026-27489 and CVE-2026-34446 (links, also of
  * folders, and hard links). */
 TEST(no_spelling_of_a_location_leads_out) {
@@ -560,11 +585,11 @@ TEST(no_spelling_of_a_location_leads_out) {
     pb g = external("up/untrusted.bin", NULL, NULL);
     refused(&g, WICK_ERR_IO, "external_data: \"up/untrusted.bin\"");
     unlink(at);
-    REQUIRE(symlink("sub", at) == 0); /* not even one that stays inside */
+    REQUIRE(symlink("sub", at) == 0); /* it stays inside, but there is no such file */
     g = external("up/w.bin", NULL, NULL), refused(&g, WICK_ERR_IO, "external_data: \"up/w.bin\"");
     unlink(at);
-    REQUIRE(symlink("w.bin", at) == 0);
-    g = external("up", NULL, NULL), refused(&g, WICK_ERR_IO, "is a symbolic link");
+    REQUIRE(symlink("/etc/passwd", at) == 0);
+    g = external("up", NULL, NULL), refused(&g, WICK_ERR_IO, "is a symbolic link that leads out of the folder");
     unlink(at);
     snprintf(to, sizeof to, "%s/w.bin", folder);
     REQUIRE(link(to, at) == 0);

@@ -1,5 +1,6 @@
 /* tensor.c: tensors of a model file, and of the files beside it that hold large ones (ONNX, "External Data"), which are read only from below the model's folder. */
 #define WICK_NO_SITES
+#include "base/beneath.h"
 #include "io/onnx/onnx.h"
 
 #include <errno.h>
@@ -78,7 +79,7 @@ void wick_onnx_pages_drop(void *user) {
 
 static wick_status fail(const wick_onnx *onnx, const onnx_tensor *t, wick_status status, wick_msg *msg, const char *fmt, ...) WICK_PRINTF(5, 6);
 static wick_status fail(const wick_onnx *onnx, const onnx_tensor *t, wick_status status, wick_msg *msg, const char *fmt, ...) {
-    char text[300], name[64];
+    char text[600], name[64];
     const size_t n = WICK_MIN(t->name.size, sizeof name - 1);
     for (size_t i = 0; i < n; i++) name[i] = (unsigned char)t->name.at[i] < 32 || t->name.at[i] == 127 ? '?' : t->name.at[i];
     name[n] = 0;
@@ -125,8 +126,8 @@ static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_by
     if (onnx->folder < 0) return fail(onnx, t, WICK_ERR_IO, msg, "external_data: cannot open the model's folder: %s", strerror(errno));
     wick_map map;
     wick_msg why = {0};
-    const wick_status status = wick_map_beneath(&map, onnx->folder, path, &why);
-    if (status != WICK_OK) return fail(onnx, t, status, msg, "external_data: %.250s", why.text);
+    const wick_status status = wick_map_beside(&map, onnx->path, onnx->folder, path, &why);
+    if (status != WICK_OK) return fail(onnx, t, status, msg, "external_data: %.420s", why.text);
     if (check_sum(&map, path, &why) != WICK_OK) {
         wick_map_close(&map);
         return fail(onnx, t, why.status, msg, "external_data: %.250s", why.text);
