@@ -7,6 +7,8 @@
 #include "talk.h"
 
 #include "wick/image.h"
+#include "wick/reduce.h"
+#include "wick/shape.h"
 
 #include <errno.h>
 #include <math.h>
@@ -270,14 +272,29 @@ static int onnx_dims(classifier *c, const char *path, int blame) {
 }
 
 /* With the head that it gets (classes 0: its own), for batches of any size. */
-static int adapt_onnx(classifier *c, const char *path, int64_t classes, bool head, int blame) {
+static int adapt_onnx(classifier *c, int64_t classes, bool head, int blame, bool *bounded) {
     const wick_spec spec = onnx_spec(c, 1);
     wick_status status = WICK_OK;
-    wick_onnx_drop_softmax(c->onnx);
+    *bounded = wick_onnx_drop_softmax(c->onnx);
     if (head) status = wick_onnx_replace_head(c->onnx, classes, &spec);
     if (status == WICK_OK) status = wick_onnx_rebatch(c->onnx, &spec);
-    (void)path;
     return status == WICK_OK ? CLI_OK : onnx_failed(c, status, blame);
+}
+
+/* Losses take logits. What gives numbers between 0 and 1 for everything makes probabilities of them in a way that is not known here. */
+static void note_bounded(const classifier *c, const char *path) {
+    enum { SAMPLES = 8 };
+    const wick_spec spec = onnx_spec(c, SAMPLES);
+    wick_scope *scope = wick_scope_open(c->ctx);
+    int64_t n = 1;
+    for (int d = 0; d < spec.rank; d++) n *= spec.dims[d];
+    wick_tensor *x = wick_cast(wick_reshape(wick_sin(wick_linspace(c->ctx, WICK_F32, 0, (double)n, n)), spec.rank, spec.dims), spec.dtype);
+    wick_tensor *y = wick_cast(wick_onnx_forward(c->onnx, x), WICK_F32), *edges[2] = {wick_min(y, WICK_ALL_AXES, false), wick_max(y, WICK_ALL_AXES, false)};
+    double low = -1, high = 2;
+    if (wick_item(edges[0], &low) != WICK_OK || wick_item(edges[1], &high) != WICK_OK) wick_context_clear_error(c->ctx);
+    else if (low >= 0 && high <= 1 && high > 0)
+        talk("%s: all that it gives lies between 0 and 1, as probabilities do, and the loss takes logits: it will hardly learn; cut the file off before what makes probabilities of them", path);
+    wick_scope_close(&scope);
 }
 
 /* How many numbers the file gives for an image; 0: what went wrong has been said. */
@@ -306,8 +323,11 @@ int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *da
     const int64_t width = onnx_width(c, path, blame);
     if (!width) return blame;
     const bool fresh = head || width != c->classes;
-    code = adapt_onnx(c, path, c->classes, fresh, blame);
+    bool bounded;
+    code = adapt_onnx(c, c->classes, fresh, blame, &bounded);
     if (code != CLI_OK) return code;
+    if (bounded) talk("%s: what makes probabilities of its numbers at the end (Softmax, Sigmoid) is left out: the loss takes logits", path);
+    note_bounded(c, path);
     if (fresh) {
         free(c->arch);
         if (!(c->arch = strdup("onnx:" CLASSIFIER_ONNX ",head"))) return out_of_memory();
@@ -330,7 +350,8 @@ int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool
     if (!width) return CLI_BAD_FILE;
     c->classes = classes ? classes : width;
     const bool fresh = head || width != c->classes;
-    code = adapt_onnx(c, path, c->classes, fresh, CLI_BAD_FILE);
+    bool bounded;
+    code = adapt_onnx(c, c->classes, fresh, CLI_BAD_FILE, &bounded);
     if (code != CLI_OK) return code;
     if (fresh) talk("a fresh head of %lld class%s; the file's had %lld", (long long)c->classes, c->classes == 1 ? "" : "es", (long long)width);
     bool fits;
@@ -351,9 +372,10 @@ static int build_onnx(classifier *c, const char *checkpoint) {
     const char *slash = strrchr(checkpoint, '/');
     char *path;
     if (asprintf(&path, "%.*s%.*s", slash ? (int)(slash - checkpoint + 1) : 0, checkpoint, (int)length, name) < 0) return out_of_memory();
+    bool bounded;
     int code = open_onnx(c, path, NULL, CLI_BAD_FILE);
     if (code == CLI_OK) code = onnx_dims(c, path, CLI_BAD_FILE);
-    if (code == CLI_OK) code = adapt_onnx(c, path, c->classes, head, CLI_BAD_FILE);
+    if (code == CLI_OK) code = adapt_onnx(c, c->classes, head, CLI_BAD_FILE, &bounded);
     char whose[4200];
     snprintf(whose, sizeof whose, "%.4096s: ", checkpoint);
     if (code == CLI_OK) code = check_range(c, "", whose, CLI_BAD_FILE);

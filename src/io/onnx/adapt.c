@@ -158,16 +158,29 @@ static bool is_one_of(const onnx_step *s, const char *const *ops) {
     return false;
 }
 
-bool wick_onnx_drop_softmax(wick_onnx *onnx) {
-    static const char *const softmaxes[] = {"Softmax", "LogSoftmax", NULL};
+/* What makes probabilities, or other bounded numbers, of logits. */
+static const char *const bounds[] = {"Softmax", "LogSoftmax", "Sigmoid", "HardSigmoid", "Tanh", "Softsign", NULL};
+static const char *const reshapes[] = {"Identity", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Cast", NULL};
+
+/* Leaves out what bounds the numbers on the way back from the first output, through ops of `passes`, up to any other. Returns whether there was any. */
+static bool drop_bounds(wick_onnx *onnx, const char *const *passes) {
     onnx_block *b = onnx->main;
-    onnx_step *s = b->n_out && b->out[0].slot >= 0 ? maker(b, b->out[0].slot) : NULL;
-    while (s && is_own(s, "Identity") && s->n_in == 1 && !s->in[0].up) s = maker_before(b, s, s->in[0].slot);
-    if (!s || !is_one_of(s, softmaxes) || s->n_in != 1 || s->in[0].up || s->in[0].slot < 0) return false;
-    b->out[0] = s->in[0];
-    wick_onnx_forget_prepared(onnx);
-    return true;
+    bool any = false;
+    onnx_ref *from = b->n_out ? &b->out[0] : NULL;
+    for (const onnx_step *s = NULL; from && from->slot >= 0 && !from->up;) {
+        onnx_step *at = maker_before(b, s, from->slot);
+        if (!at || !at->n_in) break;
+        const bool bounded = is_one_of(at, bounds) && at->n_in == 1 && !at->in[0].up && at->in[0].slot >= 0;
+        if (bounded) *from = at->in[0], any = true;
+        else if (is_one_of(at, passes) && at->n_in) from = &at->in[0];
+        else break;
+        s = at;
+    }
+    if (any) wick_onnx_forget_prepared(onnx);
+    return any;
 }
+
+bool wick_onnx_drop_softmax(wick_onnx *onnx) { return drop_bounds(onnx, reshapes); }
 
 typedef struct head {
     onnx_step *linear, *bias; /* bias: the Add behind it, or NULL */
@@ -198,10 +211,11 @@ static bool flag(const onnx_step *s, const char *name) {
     return false;
 }
 
+/* What may stand behind a head, besides `bounds`. */
+static const char *const followers[] = {"Identity", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Cast", "Relu", "GlobalAveragePool", "AveragePool", "ReduceMean", NULL};
+
 /* Walks back from the first output; false: it ends at *at. */
 static bool walk_back(const wick_onnx *onnx, const bool *is_static, head *h, onnx_ref *end) {
-    static const char *const passes[] = {"Softmax", "LogSoftmax", "Identity",          "Flatten",     "Reshape",    "Squeeze", "Dropout",
-                                         "Cast",    "Relu",       "GlobalAveragePool", "AveragePool", "ReduceMean", "Sigmoid", NULL};
     const onnx_block *b = onnx->main;
     *h = (head){.bias_input = -1};
     onnx_ref at = b->n_out ? b->out[0] : (onnx_ref){0, -1};
@@ -225,7 +239,7 @@ static bool walk_back(const wick_onnx *onnx, const bool *is_static, head *h, onn
             at = s->in[!h->bias_input];
             continue;
         }
-        if (!is_one_of(s, passes) || !s->n_in || h->bias) return false; /* behind an Add that is no bias of the layer, nothing passes */
+        if (!(is_one_of(s, followers) || is_one_of(s, bounds)) || !s->n_in || h->bias) return false; /* behind an Add that is no bias of the layer, nothing passes */
         at = s->in[0];
     }
 }
@@ -499,5 +513,6 @@ wick_status wick_onnx_replace_head(wick_onnx *onnx, int64_t classes, const wick_
             out->dims[d] = classes;
             break;
         }
+    drop_bounds(onnx, followers);
     return WICK_OK;
 }
