@@ -650,6 +650,7 @@ static wick_status export_source(const onnx_source *source, int n_in, const wick
     e->ctx = ctx;
     e->options = options ? options : &none;
     e->n_in = n_in, e->n_out = n_out, e->in = in;
+    e->opened = source->fn == wick_onnx_function;
     wick_arena_init(&e->arena, NULL, 1 << 16);
     const wick_status status = run_export(e, source, path);
     for (int r = 0; r < e->n_recordings; r++) wick_recording_drop(&e->recordings[r]);

@@ -82,6 +82,7 @@ typedef struct onnx_export {
     char lacks[2048]; /* ops that ONNX has nothing for: "erfinv (net.c:12)", ... */
     wick_str lacking;
     int n_lacks;
+    bool opened;  /* the model was an ONNX file: its casts are what they were */
     bool contrib; /* a node is of another domain than ONNX's own */
     bool nomem;
     _Alignas(16) char spare[4096];

@@ -4,6 +4,7 @@
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct row {
@@ -241,12 +242,29 @@ static onnx_name *with_number(onnx_export *e, const wick_node *node, onnx_name *
     return ONNX(e, celu ? "Celu" : "Elu", in[0]);
 }
 
+/* A float as an integer: truncated, held to the range, 0 of NaN. Of what is outside ONNX's Cast makes anything. */
+static onnx_name *saturated(onnx_export *e, onnx_name *x, wick_dtype from, wick_dtype to) {
+    const bool natural = to == WICK_U64 || to == WICK_U32 || to == WICK_U4 || to == WICK_U2;
+    const int bits = (int)wick_dtype_bits(to) - !natural;
+    const wick_dtype d = from == WICK_F64 ? WICK_F64 : WICK_F32;
+    if (d != from) x = wick_export_cast(e, x, d);
+    /* The largest float below 2^bits, which is no float's whole range: what is above is chosen afterwards. */
+    const double past = ldexp(1, bits), below = bits < 24 ? past - 1 : ldexp(1 - (d == WICK_F32 ? 0x1p-24 : 0x1p-53), bits);
+    const uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    onnx_name *held = ONNX(e, "Clip", x, wick_export_scalar(e, d, natural ? 0 : -past), wick_export_scalar(e, d, below));
+    held = wick_export_cast(e, ONNX(e, "Where", ONNX(e, "IsNaN", x), wick_export_scalar(e, d, 0), held), to);
+    return bits < 24 ? held : ONNX(e, "Where", ONNX(e, "GreaterOrEqual", x, wick_export_scalar(e, d, past)), wick_export_array(e, to, 0, NULL, &most), held);
+}
+
 void wick_export_elementwise(onnx_export *e, const wick_node *node) {
     onnx_name *in[3];
     const wick_dtype own = (wick_dtype)node->in[node->n_in - 1]->type.dtype, d = computed_in(own), result = (wick_dtype)node->out[0].type.dtype;
     if (wick_export_recognised(e, node)) return;
     if (node->op == &wick_op_cast) {
-        wick_export_set(e, node, 0, wick_export_cast(e, wick_export_in(e, node, 0), (wick_dtype)node->out[0].type.dtype));
+        const wick_dtype from = (wick_dtype)node->in[0]->type.dtype;
+        onnx_name *x = wick_export_in(e, node, 0);
+        const bool exact = !e->opened && wick_dtype_is_float(from) && wick_dtype_is_integer(result);
+        wick_export_set(e, node, 0, exact ? saturated(e, x, from, result) : wick_export_cast(e, x, result));
         return;
     }
     double low, high;

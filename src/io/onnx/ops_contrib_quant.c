@@ -181,7 +181,7 @@ static void q_gemm(onnx_call *c) {
     wick_onnx_set(c, 0, y);
 }
 
-/* Weights of 2, 4 or 8 bits in blocks along K, each with a scale and a zero point: B [N, blocks, bytes], the first numbers in low bits. Those of 4 stay as they are. */
+/* Numbers of so many bits in bytes, the first in low bits, as i32 along the last axis. */
 static wick_tensor *spread_bits(wick_tensor *x, int64_t bits) {
     if (bits == 8) return wick_cast(x, WICK_I32);
     wick_tensor *parts[4], *i = wick_cast(x, WICK_I32);
@@ -191,12 +191,19 @@ static wick_tensor *spread_bits(wick_tensor *x, int64_t bits) {
     for (int d = 0; d < rank; d++) dims[d] = wick_tensor_dim(x, d) * (d + 1 == rank ? n : 1);
     return wick_reshape(wick_stack(n, parts, rank), rank, dims);
 }
+/* [N, blocks] as what goes with weights [N, K]: by their blocks, or by the group that each k is said to be of. */
+static wick_tensor *by_group(wick_tensor *p, wick_tensor *groups, int64_t block, int64_t k) {
+    return groups ? wick_gather(p, 1, wick_slice(wick_reshape(groups, 1, (int64_t[]){-1}), 0, 0, k, 1)) : wick_slice(wick_repeat_interleave(p, block, 1), 1, 0, k, 1);
+}
+/* Weights of 2, 4 or 8 bits in blocks along K: B [N, blocks, bytes]. A scale and a zero point go with each block; with g_idx (GPTQ's order of activations) with each group of k.
+ * Those of 4 bits in order stay as they are, others become floats. */
 static void matmul_n_bits(onnx_call *c) {
     wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *scales = wick_onnx_tensor(c, 2), *zeros = wick_onnx_optional(c, 3), *bias = wick_onnx_optional(c, 5);
     const int64_t k = wick_onnx_int(c, "K", 0), n = wick_onnx_int(c, "N", 0), bits = wick_onnx_int(c, "bits", 4), block = wick_onnx_int(c, "block_size", 0);
     if (c->status != WICK_OK) return;
-    if (wick_onnx_has(c, 4)) {
-        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "g_idx");
+    wick_tensor *groups = wick_onnx_optional(c, 4);
+    if (wick_onnx_int(c, "weight_prepacked", 0)) {
+        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "B is laid out for one kind of GPU (weight_prepacked): write the model without that");
         return;
     }
     if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || block > 1 << 20 || k < 1 || n < 1 || k > INT32_MAX || n > INT32_MAX) {
@@ -209,26 +216,30 @@ static void matmul_n_bits(onnx_call *c) {
                        (long long)(n * blocks));
         return;
     }
+    if (groups && (wick_tensor_count(groups) < k || !wick_dtype_is_integer(wick_tensor_dtype(groups)))) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "g_idx does not have a group for each of %lld rows", (long long)k);
+        return;
+    }
     const wick_dtype dtype = wick_tensor_dtype(a), precise = dtype == WICK_F64 ? WICK_F64 : WICK_F32;
     const bool packed_zeros = zeros && wick_tensor_dtype(zeros) == WICK_U8 && wick_tensor_count(zeros) == n * packed;
-    if (bits == 4 && !(block & (block - 1)) && precise == WICK_F32 && (!zeros || packed_zeros)) { /* others become floats */
+    if (bits == 4 && !groups && !(block & (block - 1)) && precise == WICK_F32 && (!zeros || packed_zeros)) {
         if (zeros) zeros = wick_reshape(zeros, 2, (int64_t[]){n, packed});
         wick_tensor *y = wick_int4_linear(a, wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), wick_reshape(wick_cast(scales, WICK_F32), 2, (int64_t[]){n, blocks}), zeros,
                                           bias ? wick_cast(bias, WICK_F32) : NULL);
         wick_onnx_set(c, 0, wick_cast(y, dtype));
         return;
     }
-    wick_tensor *q = wick_cast(spread_bits(wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), bits), precise), *zero;
+    wick_tensor *q = wick_reshape(spread_bits(wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), bits), 2, (int64_t[]){n, blocks * block}), *zero;
     if (!zeros) zero = wick_constant(c->ctx, precise, (double)(1 << (bits - 1)));
-    else if (wick_onnx_is_float(zeros) && wick_tensor_count(zeros) == n * blocks) zero = wick_reshape(wick_cast(zeros, precise), 3, (int64_t[]){n, blocks, 1});
-    else if (packed_zeros)
-        zero = wick_reshape(wick_slice(wick_cast(spread_bits(wick_reshape(zeros, 2, (int64_t[]){n, packed}), bits), precise), 1, 0, blocks, 1), 3, (int64_t[]){n, blocks, 1});
+    else if (wick_onnx_is_float(zeros) && wick_tensor_count(zeros) == n * blocks) zero = wick_reshape(wick_cast(zeros, precise), 2, (int64_t[]){n, blocks});
+    else if (packed_zeros) zero = wick_slice(wick_cast(spread_bits(wick_reshape(zeros, 2, (int64_t[]){n, packed}), bits), precise), 1, 0, blocks, 1);
     else {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld zero points for %lld blocks", (long long)wick_tensor_count(zeros), (long long)(n * blocks));
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld zero points of %s for %lld blocks", (long long)wick_tensor_count(zeros), wick_dtype_name(wick_tensor_dtype(zeros)), (long long)(n * blocks));
         return;
     }
-    wick_tensor *w = wick_mul(wick_sub(q, zero), wick_reshape(wick_cast(scales, precise), 3, (int64_t[]){n, blocks, 1}));
-    w = wick_slice(wick_reshape(w, 2, (int64_t[]){n, blocks * block}), 1, 0, k, 1);
+    if (zeros) zero = by_group(zero, groups, block, k);
+    wick_tensor *scale = by_group(wick_reshape(wick_cast(scales, precise), 2, (int64_t[]){n, blocks}), groups, block, k);
+    wick_tensor *w = wick_mul(wick_sub(wick_cast(wick_slice(q, 1, 0, k, 1), precise), zero), scale);
     wick_onnx_set(c, 0, wick_cast(wick_linear(wick_cast(a, precise), w, bias ? wick_cast(bias, precise) : NULL), dtype));
 }
 
