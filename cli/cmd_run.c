@@ -8,6 +8,7 @@
 #include "runner.h"
 #include "talk.h"
 #include "tuned.h"
+#include "values.h"
 
 #include "wick/io.h"
 
@@ -224,6 +225,21 @@ static void name_output(const char *port, char (*names)[256], int i) {
         if (strcmp(names[k], name) == 0) snprintf(name + n, 256 - n, "_%d", number++), k = -1;
 }
 
+/* Maps, and sequences, as NumPy has none. */
+static wick_status write_json(runner *r, const char *path, const wick_onnx_value *v) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return WICK_ERR_NOMEM;
+    json j = {.out = out};
+    wick_status status = value_json(&j, NULL, v);
+    fputc('\n', out);
+    if (fclose(out) != 0) status = WICK_ERR_NOMEM;
+    if (status == WICK_OK) status = wick_file_write(r->ctx, path, text, size);
+    free(text);
+    return status;
+}
+
 static int write_outputs(runner *r) {
     if (!path_make_folder(r->o->output)) return talk_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
     char (*names)[256] = calloc((size_t)r->n_out + 1, sizeof *names);
@@ -231,14 +247,14 @@ static int write_outputs(runner *r) {
     int code = CLI_OK;
     for (int i = 0; i < r->n_out && code == CLI_OK; i++) {
         const wick_onnx_port port = wick_onnx_output(r->onnx, i);
+        const wick_onnx_value *v = &r->out[i];
+        const bool array = v->kind == WICK_VALUE_TENSOR || v->kind == WICK_VALUE_STRINGS;
         char path[4096];
         name_output(port.name, names, i);
-        snprintf(path, sizeof path, "%.3800s/%s.npy", r->o->output, names[i]);
-        if (r->out[i].kind != WICK_VALUE_TENSOR) {
-            talk("%s is no tensor of numbers: it is not written", port.name);
-            continue;
-        }
-        const wick_status status = wick_npy_write(r->ctx, path, r->out[i].tensor);
+        snprintf(path, sizeof path, "%.3800s/%s.%s", r->o->output, names[i], array ? "npy" : "json");
+        const wick_status status = v->kind == WICK_VALUE_TENSOR    ? wick_npy_write(r->ctx, path, v->tensor)
+                                   : v->kind == WICK_VALUE_STRINGS ? wick_onnx_write_texts(r->ctx, v, path)
+                                                                   : write_json(r, path, v);
         if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(r->ctx, status));
         else talk("wrote %s", path);
     }
@@ -246,46 +262,60 @@ static int write_outputs(runner *r) {
     return code;
 }
 
-static bool has_scores(const runner *r, int i) { return r->out[i].kind == WICK_VALUE_TENSOR && labels_fit(r->out[i].tensor); }
+static bool has_scores(const runner *r, int i) { return r->out[i].kind == WICK_VALUE_TENSOR ? labels_fit(r->out[i].tensor) : value_is_scores(&r->out[i]); }
+
+/* What --json says of output i: its numbers where they are no more than --values. */
+static wick_status output_json(json *j, const runner *r, int i, const labels *names) {
+    static const char *const kinds[] = {"none", "tensor", "strings", "sequence", "map"};
+    const wick_onnx_value *v = &r->out[i];
+    const bool tensor = v->kind == WICK_VALUE_TENSOR;
+    const int64_t count = value_count(v), most = r->o->values;
+    wick_status status = WICK_OK;
+    json_open(j, NULL, '{');
+    json_text(j, "name", wick_onnx_output(r->onnx, i).name);
+    json_text(j, "kind", kinds[v->kind]);
+    if (tensor) json_text(j, "dtype", wick_dtype_name(wick_tensor_dtype(v->tensor)));
+    if (v->kind == WICK_VALUE_STRINGS) json_text(j, "dtype", "string");
+    if (tensor) dims_json(j, "dims", wick_tensor_rank(v->tensor), wick_tensor_dims(v->tensor));
+    else if (v->kind == WICK_VALUE_STRINGS) dims_json(j, "dims", v->rank, v->dims);
+    if (!tensor) json_integer(j, "items", (int64_t)v->n);
+    if (!most || count <= most) status = value_json(j, "values", v);
+    else json_integer(j, "values_left_out", count);
+    if (names->top && has_scores(r, i)) {
+        if (tensor) labels_json(j, names, v->tensor);
+        else value_json_top(j, v, names->top);
+    }
+    json_close(j, '}');
+    return status;
+}
+
+static int show_json(const runner *r, const labels *names) {
+    json j = talk_json_open();
+    wick_status status = WICK_OK;
+    json_bool(&j, "ok", true);
+    json_open(&j, "outputs", '[');
+    for (int i = 0; i < r->n_out && status == WICK_OK; i++) status = output_json(&j, r, i, names);
+    json_close(&j, ']');
+    talk_json_close(&j);
+    return status == WICK_OK ? CLI_OK : runner_failed(r, status);
+}
 
 static int show(runner *r, const labels *names) {
-    json j = {0};
     bool scores = !names->top;
     for (int i = 0; i < r->n_out && !scores; i++) scores = has_scores(r, i);
     if (!scores) return talk_fail(CLI_USAGE, "--%s: no output of %s is a vector of scores, one for each class", *r->o->labels ? "labels" : "topk", r->o->model);
-    if (r->o->json) {
-        j = talk_json_open();
-        json_bool(&j, "ok", true);
-        json_open(&j, "outputs", '[');
-    }
+    if (r->o->json) return show_json(r, names);
     for (int i = 0; i < r->n_out; i++) {
-        const wick_onnx_port port = wick_onnx_output(r->onnx, i);
         const wick_onnx_value *v = &r->out[i];
-        const bool tensor = v->kind == WICK_VALUE_TENSOR, ranked = names->top && has_scores(r, i);
-        char text[4096];
-        if (r->o->json) {
-            json_open(&j, NULL, '{');
-            json_text(&j, "name", port.name);
-            if (tensor) {
-                json_text(&j, "dtype", wick_dtype_name(wick_tensor_dtype(v->tensor)));
-                dims_json(&j, "dims", wick_tensor_rank(v->tensor), wick_tensor_dims(v->tensor));
-            } else json_integer(&j, "items", (int64_t)v->n);
-            if (ranked) labels_json(&j, names, v->tensor);
-            json_close(&j, '}');
-            continue;
-        }
-        talk_print("%s", port.name);
-        if (tensor) printf(", %s", spec_text(wick_tensor_dtype(v->tensor), wick_tensor_rank(v->tensor), wick_tensor_dims(v->tensor), text, sizeof text));
-        if (tensor) wick_format(v->tensor, text, sizeof text);
-        else snprintf(text, sizeof text, "%zu %s", v->n, v->kind == WICK_VALUE_STRINGS ? "texts" : "items");
-        if (ranked) printf(":\n"), labels_print(names, v->tensor);
-        else if (tensor && !*r->o->output) printf(":\n%s\n", text);
-        else if (!tensor) printf(": %s\n", text);
+        const bool ranked = names->top && has_scores(r, i);
+        char text[512];
+        talk_print("%s, %s", wick_onnx_output(r->onnx, i).name, value_type(v, text, sizeof text));
+        if (ranked) {
+            printf(":\n");
+            if (v->kind == WICK_VALUE_TENSOR) labels_print(names, v->tensor);
+            else value_print_top(v, names->top);
+        } else if (!*r->o->output) printf(":\n"), value_print(v);
         else printf("\n");
-    }
-    if (r->o->json) {
-        json_close(&j, ']');
-        talk_json_close(&j);
     }
     return CLI_OK;
 }
@@ -317,13 +347,14 @@ static int run(runner *r) {
 /* ---- options that do nothing are mistakes --------------------------------------------------------------------------------------------------------- */
 
 /* The cases, behind those of feed.h. */
-enum { OUTPUTS = FEED_NEXT, CHECKS = OUTPUTS << 1, MEASURES = OUTPUTS << 2, STEPS = OUTPUTS << 3, NO_CHECK = OUTPUTS << 4 };
+enum { OUTPUTS = FEED_NEXT, CHECKS = OUTPUTS << 1, MEASURES = OUTPUTS << 2, STEPS = OUTPUTS << 3, NO_CHECK = OUTPUTS << 4, JSON = OUTPUTS << 5 };
 static const char outputs[] = "a run whose outputs are shown, which those of --check, --bench and --repeat with --json are not",
                   pictures[] = "a picture among the inputs, as in --input x=photo.png", recordings[] = "a recording among the inputs, as in --input x=speech.wav",
                   check[] = "--check DIR", times[] = "a run that is timed, not for --check";
 static const option_case uses[] = {
     {"output", OUTPUTS, outputs},
     {"topk", OUTPUTS, outputs},
+    {"values", JSON, "--json, of a run whose outputs are shown"},
     {"labels", OUTPUTS, outputs},
     {"scale", FEED_PICTURE | FEED_RECORDING, "a picture or a recording among the inputs, as in --input x=photo.png"},
     {"mean", FEED_PICTURE, pictures},
@@ -351,7 +382,7 @@ static bool has_random_ops(const wick_onnx *onnx) {
 
 static int check_uses(const runner *r, unsigned now) {
     const cli_options *o = r->o;
-    if (is_shown(o)) now |= OUTPUTS;
+    if (is_shown(o)) now |= OUTPUTS | (o->json ? JSON : 0u);
     now |= *o->check ? CHECKS : NO_CHECK;
     if (is_timed(o) && !o->repeat) now |= MEASURES;
     if (now & FEED_RECORDING && r->n_states) now |= STEPS;
@@ -391,6 +422,8 @@ int cmd_run(cli_options *o) {
     if (status != WICK_OK) code = runner_failed(&r, status);
     if (code == CLI_OK && *wick_onnx_unsupported(r.onnx))
         code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(r.onnx));
+    if (code == CLI_OK) code = feeds_open_defaults(o, r.ctx, r.onnx);
+    if (code == CLI_OK && *o->check) code = runner_check_defaults(&r);
     if (code == CLI_OK) {
         r.n_in = wick_onnx_inputs(r.onnx), r.n_out = wick_onnx_outputs(r.onnx);
         r.in = calloc((size_t)(r.n_in + r.n_out) + 1, sizeof *r.in);

@@ -6,6 +6,7 @@
 #include "paths.h"
 #include "ports.h"
 #include "talk.h"
+#include "values.h"
 
 #include "wick/io.h"
 
@@ -61,12 +62,24 @@ static wick_status read_proto(wick_context *ctx, wick_onnx *onnx, const wick_onn
     return wick_context_fail(ctx, status, "%s is " KIND_UNKNOWN ", and not an input: that is a .npy, .pb, .wav or a picture (as a TensorProto: %s)", what, why);
 }
 
+/* For an input of texts: those of a file, or the text itself where there is no such file. */
+static wick_status read_texts(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, wick_onnx_value *out) {
+    int64_t dims[WICK_MAX_DIMS] = {0};
+    char declared[256];
+    if (path_exists(what)) return wick_onnx_read_value(onnx, p, what, out);
+    if (is_random(what)) return wick_context_fail(ctx, WICK_ERR_INVALID, "the input %s, %s, has no random values", p->name, port_type(p, declared, sizeof declared));
+    for (int d = 0; d < p->rank; d++) dims[d] = port_extent(o, p, d, 1);
+    talk("the input %s is the text \"%s\": there is no file of this name", p->name, what);
+    return wick_onnx_fill_texts(onnx, what, p->rank > 0 ? p->rank : 0, dims, out);
+}
+
 /* stacked: the tensor has the steps of a sequence along one more axis. */
 static wick_status read_any(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, wick_onnx_value *out, bool *stacked) {
     char why[4096];
     wick_status status = WICK_OK;
     *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR};
     *stacked = false;
+    if (p->kind == WICK_VALUE_STRINGS) return read_texts(o, ctx, onnx, p, what, out);
     if (is_random(what)) {
         status = random_value(o, ctx, p, what[6] ? what + 7 : NULL, &out->tensor);
     } else if (is_number(what)) {
@@ -94,9 +107,20 @@ wick_status feed_read(const cli_options *o, wick_context *ctx, wick_onnx *onnx, 
     return read_any(o, ctx, onnx, p, what, out, &stacked);
 }
 
+/* Texts of the extents that the model declares, and nothing where it declares numbers. */
+static wick_status fit_texts(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *what, const wick_onnx_value *v) {
+    char declared[256], given[256];
+    bool fits = p->kind == v->kind && (p->rank < 0 || p->rank == v->rank);
+    const char *said;
+    for (int d = 0; d < p->rank && fits; d++) fits = port_suits(o, p, d, v->dims[d], &said);
+    if (fits) return WICK_OK;
+    return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s holds %s, and the input %s is %s", what, value_type(v, given, sizeof given), p->name, port_type(p, declared, sizeof declared));
+}
+
 /* Of --input: the dtype that the model declares, and its extents where they are fixed, or --dim says them. */
 static wick_status fit(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *what, bool stacked, wick_onnx_value *v) {
     wick_dtype dtype;
+    if (v->kind == WICK_VALUE_STRINGS || (v->kind == WICK_VALUE_TENSOR && p->kind == WICK_VALUE_STRINGS)) return fit_texts(o, ctx, p, what, v);
     if (v->kind != WICK_VALUE_TENSOR) return WICK_OK;
     const int rank = wick_tensor_rank(v->tensor) - stacked;
     const int64_t *dims = wick_tensor_dims(v->tensor) + stacked;
@@ -193,6 +217,25 @@ static int find_input(wick_onnx *onnx, const char *item, const char **what) {
     for (int i = 0, at = 0; i < n && at < (int)sizeof all; i++) at += snprintf(all + at, sizeof all - (size_t)at, "%s%s", i ? ", " : "", wick_onnx_input(onnx, i).name);
     talk_fail(CLI_USAGE, near ? "--input: the model has no input \"%s\"; did you mean %s?" : "--input: the model has no input \"%s\"; it has %s", wanted, near ? near : all);
     return -1;
+}
+
+/* Of "NAME=...": whether a default of the model is called so. */
+static int find_default(const wick_onnx *onnx, const char *item) {
+    for (const char *e = strchr(item, '='); e; e = strchr(e + 1, '='))
+        for (int i = 0; i < wick_onnx_defaults(onnx); i++) {
+            const char *name = wick_onnx_default_at(onnx, i).name;
+            if (strlen(name) == (size_t)(e - item) && memcmp(name, item, strlen(name)) == 0) return i;
+        }
+    return -1;
+}
+
+int feeds_open_defaults(const cli_options *o, wick_context *ctx, wick_onnx *onnx) {
+    for (int i = 0; i < o->inputs.n + o->states.n; i++) {
+        const int at = find_default(onnx, i < o->inputs.n ? o->inputs.items[i] : o->states.items[i - o->inputs.n]);
+        const wick_status status = at < 0 ? WICK_OK : wick_onnx_open_default(onnx, at);
+        if (status != WICK_OK) return feed_failed(ctx, status);
+    }
+    return CLI_OK;
 }
 
 /* What kind of thing it is, for options that are for some kinds only. */

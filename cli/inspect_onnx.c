@@ -130,6 +130,10 @@ static void print_text(const subject *s) {
         const wick_onnx_port p = wick_onnx_input(onnx, i);
         print_port("input", &p);
     }
+    for (int i = 0; i < wick_onnx_defaults(onnx); i++) {
+        const wick_onnx_port p = wick_onnx_default_at(onnx, i);
+        print_port("default", &p); /* of which the file has a value, among the weights */
+    }
     for (int i = 0; i < wick_onnx_outputs(onnx); i++) {
         const wick_onnx_port p = wick_onnx_output(onnx, i);
         print_port("output", &p);
@@ -182,10 +186,13 @@ static void print_json(const subject *s) {
     json_open(&j, "metadata", '{');
     for (int i = 0; wick_onnx_meta_at(onnx, i, &key, &value); i++) json_text(&j, key, value);
     json_close(&j, '}');
-    for (int out = 0; out < 2; out++) {
-        json_open(&j, out ? "outputs" : "inputs", '[');
-        for (int i = 0; i < (out ? wick_onnx_outputs : wick_onnx_inputs)(onnx); i++) {
-            const wick_onnx_port p = (out ? wick_onnx_output : wick_onnx_input)(onnx, i);
+    static const char *const lists[] = {"inputs", "defaults", "outputs"};
+    static int (*const counts[])(const wick_onnx *) = {wick_onnx_inputs, wick_onnx_defaults, wick_onnx_outputs};
+    static wick_onnx_port (*const ports[])(const wick_onnx *, int) = {wick_onnx_input, wick_onnx_default_at, wick_onnx_output};
+    for (int k = 0; k < 3; k++) {
+        json_open(&j, lists[k], '[');
+        for (int i = 0; i < counts[k](onnx); i++) {
+            const wick_onnx_port p = ports[k](onnx, i);
             json_open(&j, NULL, '{');
             port_json(&j, &p);
             json_close(&j, '}');

@@ -3,9 +3,10 @@
 #include "utf8.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-static void write_string(FILE *out, const char *text) {
-    fputc('"', out);
+static void write_characters(FILE *out, const char *text) {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         int n = utf8_length(s);
         if (n == 0) {
@@ -22,6 +23,10 @@ static void write_string(FILE *out, const char *text) {
         }
         s += n;
     }
+}
+static void write_string(FILE *out, const char *text) {
+    fputc('"', out);
+    write_characters(out, text);
     fputc('"', out);
 }
 
@@ -43,6 +48,20 @@ void json_open(json *j, const char *key, char bracket) {
 void json_close(json *j, char bracket) {
     fputc(bracket, j->out);
     j->comma = true;
+}
+
+void json_bytes(json *j, const char *key, const char *value, size_t size) {
+    begin(j, key);
+    fputc('"', j->out);
+    for (size_t at = 0; at < size;) { /* texts may have zeros in them */
+        const size_t n = strnlen(value + at, size - at);
+        char *part = strndup(value + at, n);
+        if (part) write_characters(j->out, part);
+        free(part);
+        at += n;
+        if (at < size) fputs("\\u0000", j->out), at++;
+    }
+    fputc('"', j->out);
 }
 
 void json_text(json *j, const char *key, const char *value) {

@@ -15,6 +15,7 @@ typedef struct json {
 void json_open(json *j, const char *key, char bracket);      /* '{' or '[' */
 void json_close(json *j, char bracket);                      /* '}' or ']' */
 void json_text(json *j, const char *key, const char *value); /* NULL: null. Bytes that are not UTF-8 become U+FFFD */
+void json_bytes(json *j, const char *key, const char *value, size_t size); /* the same, not terminated */
 void json_integer(json *j, const char *key, int64_t value);
 void json_real(json *j, const char *key, double value, int digits); /* NaN and Inf, which JSON lacks: null */
 void json_bool(json *j, const char *key, bool value);

@@ -198,6 +198,7 @@ static const option_row rows[] = {
     {"shallow", "", FLAG, V, "", AT(shallow), 0, 0, FORGET, "of a .onnx, look at the file alone: structure, names, weights; ops, attributes and shapes of its graph are not looked at"},
     {"dim", "NAME=N", EACH, K, "", AT(dims), 0, 0, FORGET, "number for an open dim, by its name or as INPUT.axis (x.2=224); others stay open where they can, else they are 1"},
     {"output", "DIR", TEXT, X, "", AT(output), 0, 0, FORGET, "write each output to DIR/NAME.npy instead of showing it; those of a sequence are stacked"},
+    {"values", "N", INTEGER, X, "1000", AT(values), 0, MANY, FORGET, "with --json: the numbers of outputs that have at most N of them; 0: of all"},
     {"topk", "K", INTEGER, X, "0", AT(topk), 0, MANY, FORGET, "of outputs with a score for each class, show the K highest; 0: 5 with --labels, else all of the output"},
     {"labels", "FILE", TEXT, X, "", AT(labels), 0, 0, FORGET, "names of the classes, a line each"},
     {"scale", "S", TEXT, X, "1", AT(scale), 0, 0, FORGET, "pictures: pixels of 0 to 255 times this, such as 1/255; then mean and std. Recordings: samples of -1 to 1 times this"},

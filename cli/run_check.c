@@ -140,6 +140,16 @@ static bool set_folder(const runner *r, int set, char folder[PATH_SIZE]) {
     return set == 0;
 }
 
+int runner_check_defaults(runner *r) {
+    char folder[PATH_SIZE], path[PATH_SIZE];
+    for (int set = 0; set_folder(r, set, folder); set++)
+        while (wick_onnx_defaults(r->onnx) && value_path(folder, "input", wick_onnx_inputs(r->onnx), path)) {
+            const wick_status status = wick_onnx_open_default(r->onnx, 0);
+            if (status != WICK_OK) return runner_failed(r, status);
+        }
+    return CLI_OK;
+}
+
 /* An exit code: whether every --input gives something that a set lacks. */
 static int check_inputs(const runner *r) {
     char folder[PATH_SIZE], path[PATH_SIZE];

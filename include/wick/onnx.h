@@ -93,7 +93,7 @@ typedef struct wick_onnx_port {
     int rank;                             /* -1: unknown */
     int64_t dims[WICK_MAX_DIMS];          /* -1: unknown, or a name */
     const char *dim_names[WICK_MAX_DIMS]; /* or NULL */
-    bool optional;                        /* inputs with an initializer */
+    bool optional;                        /* an input that may be left out: of an optional type, or one with a default (wick_onnx_default_at) */
 } wick_onnx_port;
 /* "float", "int64", ... of a TensorProto.DataType, "?" of none; and Wick's dtype for it, false: it has none. */
 WICK_API const char *wick_onnx_elem_name(int elem);
@@ -102,6 +102,11 @@ WICK_API int wick_onnx_inputs(const wick_onnx *onnx);
 WICK_API int wick_onnx_outputs(const wick_onnx *onnx);
 WICK_API wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i);
 WICK_API wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i);
+/* Initializers that the file also lists among its inputs (from IR 4 on; before that every initializer is there): values that a caller may give instead. They are weights like others, and no
+ * inputs, until wick_onnx_open_default makes number i of them the last input, which is optional then; later ones move up. */
+WICK_API int wick_onnx_defaults(const wick_onnx *onnx);
+WICK_API wick_onnx_port wick_onnx_default_at(const wick_onnx *onnx, int i);
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_open_default(wick_onnx *onnx, int i);
 /* Input i for wick_onnx_compile, with 1 where the file leaves an extent open. rank -1: it is no tensor of known rank and of a dtype that Wick has. */
 WICK_API wick_spec wick_onnx_input_spec(const wick_onnx *onnx, int i);
 /* From now on input i is the constant `value`, which is retained, and no input any more: later ones move up. What depends on it (an If by the sampling
@@ -162,7 +167,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_onnx_get_graph(wick_onnx *onnx, const 
  * compared with each by itself. WICK_ERR_UNSUPPORTED: the graph cannot, or mixes the inputs of a batch; the message names the op, or the output. `in`: specs of the inputs with
  * the extents that the file leaves open; NULL: it leaves none but the leading one. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_rebatch(wick_onnx *onnx, const wick_spec *in);
-/* A Softmax or LogSoftmax that ends the first output is left out: losses are of logits. Returns whether there was one. */
+/* What bounds the numbers at the end of the first output is left out, a Softmax, LogSoftmax, Sigmoid, HardSigmoid, Tanh or Softsign, also before ops that only reshape or cast: losses are of
+ * logits. Returns whether there was one. */
 WICK_API bool wick_onnx_drop_softmax(wick_onnx *onnx);
 /* The last linear layer on the way to the first output (Gemm, MatMul, Conv, each with the Add of a bias behind it): how many numbers it gives; 0: there is none, and the
  * context's error says which op is in the way. `in` as for wick_onnx_rebatch. */
@@ -205,8 +211,12 @@ WICK_API WICK_MUST_CHECK wick_status wick_onnx_resave(wick_onnx *onnx, const wic
 
 /* ---- values in files ------------------------------------------------------------------------------------------------------------ */
 
-/* A TensorProto, SequenceProto or OptionalProto in a file, of the type that port declares. Host values live as long as the model. */
+/* A TensorProto, SequenceProto or OptionalProto in a file, of the type that port declares; for a port of STRINGS also a .npy of texts (<U5, |S5). Host values live as long as the model. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_read_value(wick_onnx *onnx, const wick_onnx_port *port, const char *path, wick_onnx_value *out);
+/* STRINGS of these dims, each a copy of text, which live as long as the model. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_fill_texts(wick_onnx *onnx, const char *text, int rank, const int64_t *dims, wick_onnx_value *out);
+/* STRINGS as a .npy: <U, or |S where one of them is no UTF-8. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_write_texts(wick_context *ctx, const wick_onnx_value *texts, const char *path);
 /* Whether got agrees with want: kinds, dtypes, shapes, and |got - want| <= atol + rtol |want| of every number. WICK_ERR_MISMATCH says where not and
  * by how much. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_value_compare(wick_context *ctx, const wick_onnx_value *got, const wick_onnx_value *want, double rtol,

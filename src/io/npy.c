@@ -234,14 +234,7 @@ wick_tensor *wick_npy_read(wick_context *ctx, const char *path) {
 /* ---- writing ------------------------------------------------------------------------------------------------------------------------------------
  */
 
-size_t wick_npy_make_header(char text[WICK_NPY_HEADER], wick_dtype dtype, int rank, const int64_t *dims) {
-    char descr[4] = {0};
-    for (size_t i = 0; i < WICK_COUNTOF(kinds); i++)
-        if (kinds[i].dtype == dtype) {
-            const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-            descr[0] = kinds[i].size == '1' ? '|' : little ? '<' : '>', descr[1] = kinds[i].kind, descr[2] = kinds[i].size;
-        }
-    if (!descr[0]) return 0;
+size_t wick_npy_make_header_of(char text[WICK_NPY_HEADER], const char *descr, int rank, const int64_t *dims) {
     wick_str s = wick_str_on(text + 10, WICK_NPY_HEADER - 10);
     wick_str_add(&s, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (int i = 0; i < rank; i++) wick_str_add(&s, "%s%lld", i ? ", " : "", (long long)dims[i]);
@@ -251,6 +244,16 @@ size_t wick_npy_make_header(char text[WICK_NPY_HEADER], wick_dtype dtype, int ra
     const uint8_t head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)s.len, (uint8_t)(s.len >> 8)};
     memcpy(text, head, sizeof head);
     return s.len + sizeof head;
+}
+
+size_t wick_npy_make_header(char text[WICK_NPY_HEADER], wick_dtype dtype, int rank, const int64_t *dims) {
+    char descr[4] = {0};
+    for (size_t i = 0; i < WICK_COUNTOF(kinds); i++)
+        if (kinds[i].dtype == dtype) {
+            const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+            descr[0] = kinds[i].size == '1' ? '|' : little ? '<' : '>', descr[1] = kinds[i].kind, descr[2] = kinds[i].size;
+        }
+    return descr[0] ? wick_npy_make_header_of(text, descr, rank, dims) : 0;
 }
 
 wick_status wick_npy_write(wick_context *ctx, const char *path, wick_tensor *x) {

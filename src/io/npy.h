@@ -23,7 +23,9 @@ wick_tensor *wick_npy_tensor(wick_context *ctx, const wick_npy_header *h, const 
 WICK_MUST_CHECK wick_status wick_npy_texts(wick_arena *arena, const wick_npy_header *h, const uint8_t *data, const char *name, const char ***out, size_t *n, wick_msg *msg);
 
 enum { WICK_NPY_HEADER = 512 };
-/* What stands before the elements; its length, 0: NumPy has no such dtype. */
+/* What stands before elements of a descr such as "<f4"; its length. */
+size_t wick_npy_make_header_of(char text[WICK_NPY_HEADER], const char *descr, int rank, const int64_t *dims);
+/* Of a dtype; 0: NumPy has none such. */
 size_t wick_npy_make_header(char text[WICK_NPY_HEADER], wick_dtype dtype, int rank, const int64_t *dims);
 
 #endif

@@ -227,3 +227,52 @@ save("empty", [helper.make_node("Hardmax", ["x"], ["a"]), helper.make_node("Hard
      got=[f32(3, 0)] * 3)
 for name, start, stop, step in (("min", 3, -9, -(2**63)), ("max", 0, 9, 2**63 - 1), ("far", 4, -(2**63), -(2**63) + 1)):
     one("slice_" + name, "Slice", ["x", "a", "b", "c", "d"], {}, {"a": np.int64([start]), "b": np.int64([stop]), "c": np.int64([1]), "d": np.int64([step])}, {"x": f32(2, 5)})
+
+# ---- 4-bit weights in another order, and their siblings
+
+M = "com.microsoft"
+rng = np.random.default_rng(12)
+for name, bits, block, k, zeros, ordered, bias in (("order", 4, 16, 64, None, True, False), ("order_zeros", 4, 16, 48, "packed", True, True), ("order_floats", 4, 32, 80, "floats", True, False),
+                                                   ("order_8", 8, 16, 64, "packed", True, False), ("plain_8", 8, 32, 40, "packed", False, True), ("order_2", 2, 16, 64, None, True, False),
+                                                   ("plain_floats", 4, 16, 40, "floats", False, False)):
+    n, blocks = 6, -(-k // block)
+    q = rng.integers(0, 256, (n, blocks, block * bits // 8)).astype(np.uint8)
+    scales = np.abs(rng.standard_normal((n, blocks))).astype(np.float32) * 0.1 + 0.05
+    per = 8 // bits
+    spread = np.stack([q >> (bits * i) & ((1 << bits) - 1) for i in range(per)], -1).reshape(n, blocks * block)[:, :k].astype(np.float32)
+    zero, zero_points = np.full((n, blocks), 1 << (bits - 1), np.float32), None
+    if zeros == "floats":
+        zero_points = zero = rng.standard_normal((n, blocks)).astype(np.float32)
+    if zeros == "packed":
+        row = rng.integers(0, 256, (n, -(-blocks * bits // 8))).astype(np.uint8)
+        zero = np.stack([row >> (bits * i) & ((1 << bits) - 1) for i in range(per)], -1).reshape(n, -1)[:, :blocks].astype(np.float32)
+        zero_points = row
+    group = rng.permutation(np.arange(k) // block).astype(np.int32) if ordered else (np.arange(k) // block).astype(np.int32)
+    weights = {"q": q, "s": scales} | ({"z": zero_points} if zeros else {}) | ({"g": group} if ordered else {}) | ({"b": rng.standard_normal(n).astype(np.float32)} if bias else {})
+    inputs = ["x", "q", "s", "z" if zeros else "", "g" if ordered else "", "b" if bias else ""]
+    x = rng.standard_normal((3, k)).astype(np.float32)
+    want = x @ ((spread - zero[:, group]) * scales[:, group]).T + (weights["b"] if bias else 0)
+    one("n_bits_" + name, "MatMulNBits", inputs, {"domain": M, "K": k, "N": n, "bits": bits, "block_size": block}, weights, {"x": x}, got=[want.astype(np.float32)], domains=[(M, 1)])
+
+# ---- quantised far out of range
+
+for name, type in (("i16", T.INT16), ("u16", T.UINT16), ("i8", T.INT8), ("u8", T.UINT8), ("i4", T.INT4), ("u4", T.UINT4)):
+    x = np.float32([4e9, -4e9, np.inf, -np.inf, 1e20, -1e20, 2147483648, 3, -3, 0.25])
+    for zero in (0, 2):
+        high = {"i16": 32767, "u16": 65535, "i8": 127, "u8": 255, "i4": 7, "u4": 15}[name]
+        low = 0 if name[0] == "u" else -high - 1
+        want = np.clip(np.rint(x.astype(np.float64) / 0.5) + zero, low, high).astype(np.int32)
+        nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), helper.make_node("Cast", ["q"], ["y"], to=T.INT32)]
+        save(f"quantised_{name}_{zero}", nodes, [("y", T.INT32)], {"s": np.float32(0.5), "z": helper.make_tensor("", type, [], [zero])}, {"x": x}, got=[want])
+
+# ---- a default, and an index that is given
+
+inputs = [helper.make_tensor_value_info(n, T.FLOAT, [2]) for n in ("x", "w")]
+graph = helper.make_graph([helper.make_node("Add", ["x", "w"], ["y"])], "g", inputs, [helper.make_tensor_value_info("y", T.FLOAT, [2])], [tensor(np.float32([10, 20]), "w")])
+data = onnx.SequenceProto(elem_type=3)
+for value in (np.float32([1, 2]), np.float32([11, 22])):
+    data.sequence_values.append(onnx.SequenceProto(elem_type=1, tensor_values=[tensor(value)]))
+for suffix, proto in ((".onnx", helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)), (".pb", data)):
+    with open(os.path.join(HERE, "rare_default" + suffix), "wb") as f:
+        f.write(proto.SerializeToString())
+one("gather_open", "Gather", ["x", "i"], {}, {}, {"x": f32(3), "i": np.int64([2, 0])})

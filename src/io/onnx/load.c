@@ -295,12 +295,19 @@ static wick_status make_ports(wick_onnx *onnx) {
     onnx->in_ports = wick_arena_zalloc(&onnx->arena, (g->in.n + 1) * sizeof *onnx->in_ports);
     onnx->in_slots = wick_arena_zalloc(&onnx->arena, (g->in.n + 1) * sizeof *onnx->in_slots);
     onnx->out_ports = wick_arena_zalloc(&onnx->arena, (g->out.n + 1) * sizeof *onnx->out_ports);
-    bool good = onnx->in_ports && onnx->in_slots && onnx->out_ports;
+    onnx->default_ports = wick_arena_zalloc(&onnx->arena, (g->in.n + 1) * sizeof *onnx->default_ports);
+    onnx->default_slots = wick_arena_zalloc(&onnx->arena, (g->in.n + 1) * sizeof *onnx->default_slots);
+    bool good = onnx->in_ports && onnx->in_slots && onnx->out_ports && onnx->default_ports && onnx->default_slots;
     bool *weight = good ? wick_calloc(&onnx->ctx->alloc, (size_t)onnx->main->n_slots + 1) : NULL;
     good = weight != NULL;
     for (size_t i = 0; good && i < onnx->main->n_weights; i++) weight[onnx->main->weights[i].slot] = true;
     for (size_t i = 0; good && i < g->in.n; i++) {
-        if (weight[onnx->main->in[i]]) continue; /* IR below 4 lists weights among the inputs */
+        if (weight[onnx->main->in[i]] && onnx->proto.ir_version >= 4) {
+            onnx->default_slots[onnx->n_defaults] = (int)i;
+            good = make_port(onnx, &g->in.at[i], &onnx->default_ports[onnx->n_defaults]);
+            onnx->default_ports[onnx->n_defaults++].optional = true;
+        }
+        if (weight[onnx->main->in[i]]) continue; /* IR below 4 lists all weights among the inputs */
         onnx->in_slots[onnx->n_in] = (int)i;
         good = make_port(onnx, &g->in.at[i], &onnx->in_ports[onnx->n_in++]);
     }
@@ -313,6 +320,21 @@ int wick_onnx_inputs(const wick_onnx *onnx) { return onnx->n_in; }
 int wick_onnx_outputs(const wick_onnx *onnx) { return onnx->n_out; }
 wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_in ? onnx->in_ports[i] : (wick_onnx_port){0}; }
 wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_out ? onnx->out_ports[i] : (wick_onnx_port){0}; }
+
+int wick_onnx_defaults(const wick_onnx *onnx) { return onnx->n_defaults; }
+wick_onnx_port wick_onnx_default_at(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_defaults ? onnx->default_ports[i] : (wick_onnx_port){0}; }
+
+/* The initializer stays among the weights: wick_onnx_block takes it where the input is not given. */
+wick_status wick_onnx_open_default(wick_onnx *onnx, int i) {
+    if (i < 0 || i >= onnx->n_defaults) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: there is no default %d", onnx->path, i);
+    wick_onnx_forget_prepared(onnx);
+    onnx->in_ports[onnx->n_in] = onnx->default_ports[i];
+    onnx->in_slots[onnx->n_in++] = onnx->default_slots[i];
+    onnx->n_defaults--;
+    memmove(&onnx->default_ports[i], &onnx->default_ports[i + 1], (size_t)(onnx->n_defaults - i) * sizeof *onnx->default_ports);
+    memmove(&onnx->default_slots[i], &onnx->default_slots[i + 1], (size_t)(onnx->n_defaults - i) * sizeof *onnx->default_slots);
+    return WICK_OK;
+}
 
 wick_spec wick_onnx_input_spec(const wick_onnx *onnx, int i) {
     const wick_onnx_port p = wick_onnx_input(onnx, i);

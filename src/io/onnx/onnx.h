@@ -120,9 +120,9 @@ struct wick_onnx {
     onnx_block *main;
     onnx_block **function_blocks; /* by place among proto.functions */
     wick_onnx_limits limits;
-    wick_onnx_port *in_ports, *out_ports;
-    int *in_slots; /* the graph's input that port i is */
-    int n_in, n_out;
+    wick_onnx_port *in_ports, *out_ports, *default_ports;
+    int *in_slots, *default_slots; /* the graph's input that port i is */
+    int n_in, n_out, n_defaults;
     size_t steps;            /* of all blocks */
     wick_onnx_op *op_counts; /* distinct ops, most frequent first */
     int n_op_counts;
@@ -183,6 +183,9 @@ struct onnx_call {
     wick_status status;
     wick_msg *msg;
 };
+
+/* A float tensor as integers, truncated and held to their range: by a clip of floats, since ONNX does not say what a Cast makes of what is outside. */
+wick_tensor *wick_onnx_to_integer(wick_tensor *x, wick_dtype dtype);
 
 /* Inputs. An absent or missing one: NULL, or kind NONE. A wrong kind fails the call; then NULL. */
 bool wick_onnx_has(const onnx_call *c, int i);
@@ -277,6 +280,8 @@ wick_status wick_onnx_elements(wick_tensor *t, wick_dtype dtype, void *out);
 
 /* A tensor of the file as data: wrapped where its bytes lie in the file, aligned and little-endian, else converted. */
 wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
+/* NumPy's file of texts. */
+wick_status wick_onnx_read_npy_texts(wick_onnx *onnx, const wick_map *map, const char *name, wick_onnx_value *out);
 wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
 wick_status wick_onnx_resolve(wick_onnx *onnx);
 wick_status wick_onnx_view_texts(wick_onnx *onnx); /* meta, domains */

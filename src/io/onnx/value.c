@@ -103,6 +103,12 @@ wick_status wick_onnx_read_value(wick_onnx *onnx, const wick_onnx_port *port, co
     pages->next = onnx->pages; /* texts lie in it */
     onnx->pages = pages;
     const wick_watch was = wick_onnx_begin(onnx);
+    const bool texts = port->kind == WICK_VALUE_STRINGS && map.size >= 6 && !memcmp(map.data, "\x93NUMPY", 6);
+    if (texts) {
+        status = wick_onnx_read_npy_texts(onnx, &map, path, out);
+        wick_context_unwatch(onnx->ctx, &was);
+        return status == WICK_OK ? status : wick_context_fail(onnx->ctx, status, "%s", onnx->msg.text);
+    }
     status = read_value(onnx, port, &map, out);
     wick_context_unwatch(onnx->ctx, &was);
     return status == WICK_OK ? status : wick_context_fail(onnx->ctx, status, "%s: %s", path, onnx->msg.text);
