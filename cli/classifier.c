@@ -142,6 +142,7 @@ static int open_onnx(classifier *c, const char *path, const wick_onnx_limits *li
     wick_status status = wick_onnx_open(c->ctx, path, limits, &c->onnx);
     if (status != WICK_OK) return onnx_failed(c, status, CLI_BAD_FILE);
     c->model = wick_onnx_model(c->onnx);
+    c->onnx_crc = wick_onnx_checksum(c->onnx);
     const char *missing = wick_onnx_unsupported(c->onnx);
     if (*missing) return talk_fail(blame, "%s: has ops that Wick lacks: %s", path, missing);
     const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
@@ -363,7 +364,7 @@ int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool
 }
 
 /* "onnx:FILE[,head]" of a checkpoint: a file of that name in its folder, and nowhere else. */
-static int build_onnx(classifier *c, const char *checkpoint) {
+static int build_onnx(classifier *c, const char *checkpoint, const char *crc) {
     const char *name = c->arch + strlen("onnx:"), *comma = strchr(name, ',');
     const size_t length = comma ? (size_t)(comma - name) : strlen(name);
     const bool head = comma != NULL;
@@ -374,6 +375,10 @@ static int build_onnx(classifier *c, const char *checkpoint) {
     if (asprintf(&path, "%.*s%.*s", slash ? (int)(slash - checkpoint + 1) : 0, checkpoint, (int)length, name) < 0) return out_of_memory();
     bool bounded;
     int code = open_onnx(c, path, NULL, CLI_BAD_FILE);
+    char is[16] = "";
+    if (code == CLI_OK) snprintf(is, sizeof is, "%08lx", (unsigned long)c->onnx_crc);
+    if (code == CLI_OK && crc && strcmp(crc, is) != 0)
+        code = talk_fail(CLI_BAD_FILE, "%s: damaged, or not the file that %s was made of: its checksum is %s, and should be %s", path, checkpoint, is, crc);
     if (code == CLI_OK) code = onnx_dims(c, path, CLI_BAD_FILE);
     if (code == CLI_OK) code = adapt_onnx(c, c->classes, head, CLI_BAD_FILE, &bounded);
     char whose[4200];
@@ -477,7 +482,7 @@ bool classifier_add_meta(const classifier *c, meta *list) {
            meta_add(list, "deviation", "%.17g", c->deviation) && meta_add(list, "data", "%s", c->data) &&
            (!c->floats || meta_add(list, "floats", "1")) && (!c->transform || meta_add(list, "transform", "%s", c->transform)) && (!c->label || meta_add(list, "label", "%s", c->label)) &&
            (!c->rate || meta_add(list, "rate", "%lld", (long long)c->rate)) && (!c->coding || meta_add(list, "coding", "%s", c->coding)) &&
-           (!(c->separator || c->decimal || c->no_header) || meta_add(list, "form", "%d %d %d", c->separator, c->decimal, c->no_header));
+           (!(c->separator || c->decimal || c->no_header) || meta_add(list, "form", "%d %d %d", c->separator, c->decimal, c->no_header)) && (!c->onnx || meta_add(list, "onnx.crc32c", "%08lx", (unsigned long)c->onnx_crc));
 }
 
 static bool read_dims(classifier *c, const char *text) {
@@ -575,7 +580,7 @@ int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *fi
     int code = read_meta(c, file, path);
     if (code != CLI_OK) return code;
     if (is_onnx(c)) {
-        code = build_onnx(c, path);
+        code = build_onnx(c, path, wick_checkpoint_meta(file, "onnx.crc32c"));
         if (code != CLI_OK) return code;
         wick_model_set_training(c->model, false);
         return make_parameters(c, path, CLI_BAD_FILE);

@@ -22,6 +22,7 @@ typedef struct classifier {
     int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels, classes;
+    uint32_t onnx_crc; /* of the file that the network is of, and those beside it */
     double mean, deviation;
     bool floats;      /* samples are f32, as they are or as `transform` makes them; else pixels, by mean and deviation */
     char *transform;  /* of floats; without chance where the model is tested or used. NULL: none */

@@ -105,8 +105,14 @@ static int show(const planned *p) {
     if (code != CLI_OK) return code;
     if (o->json) print_json(p, before, text);
     else if (before) {
-        if (!graph_text_difference(stdout, before, text)) code = talk_fail(CLI_FAILED, "out of memory");
-    } else if (o->as_text || (!*o->svg && !*o->dot)) fputs(text, stdout);
+        char *lines = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&lines, &size);
+        const bool made = out && graph_text_difference(out, before, text);
+        if (out && fclose(out) == 0 && made) talk_lines(lines);
+        else code = talk_fail(CLI_FAILED, "out of memory");
+        free(lines);
+    } else if (o->as_text || (!*o->svg && !*o->dot)) talk_lines(text);
     return code;
 }
 

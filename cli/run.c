@@ -264,7 +264,7 @@ static int check_data(run *r) {
     int code = CLI_OK;
     for (int i = 0; i < now.count && code == CLI_OK; i++) {
         const char *key = now.pairs[i].key, *then = wick_checkpoint_meta(r->file, key);
-        if (strcmp(key, "arch") == 0) continue; /* the weights will tell */
+        if (strcmp(key, "arch") == 0 || (!then && strcmp(key, "onnx.crc32c") == 0)) continue; /* the weights will tell; runs of an older Wick have none */
         const bool coding = strcmp(key, "coding") == 0;
         if (!then && coding) {
             talk("the run was started by a Wick that kept nothing of how columns are coded: they are coded anew");
@@ -274,7 +274,7 @@ static int check_data(run *r) {
             code = talk_fail(CLI_BAD_FILE, "%s has changed since the run was started: its columns, categories, means or layout are others", r->c->data);
         else if (!then || strcmp(then, now.pairs[i].value) != 0)
             code = talk_fail(CLI_BAD_FILE, "%s has changed since the run was started: its %s was %s and is %s",
-                             r->c->data, key, then ? then : "?", now.pairs[i].value);
+                             strcmp(key, "onnx.crc32c") ? r->c->data : "the run's " CLASSIFIER_ONNX, key, then ? then : "?", now.pairs[i].value);
     }
     meta_free(&now);
     return code;

@@ -72,6 +72,15 @@ void talk_print(const char *format, ...) {
     va_end(args);
 }
 
+void talk_lines(const char *text) {
+    while (*text) {
+        const size_t n = strcspn(text, "\n");
+        write_shown(stdout, text, n);
+        if (text[n]) fputc('\n', stdout);
+        text += n + (text[n] != 0);
+    }
+}
+
 /* "FILE: FIELD (byte 17): WHAT" is what readers of files say: field and byte once more, for programs. */
 static void json_place(json *j, const char *text) {
     static const char mark[] = "(byte ";

@@ -16,6 +16,8 @@ WICK_PRINTF(1, 2) void talk(const char *format, ...);
 WICK_PRINTF(1, 2) void talk_warn(const char *format, ...);
 /* A part of the result, on standard output, that holds texts of files. Newlines stay where the format ends with them. */
 WICK_PRINTF(1, 2) void talk_print(const char *format, ...);
+/* The same of whole lines, whose newlines stay. */
+void talk_lines(const char *text);
 /* What went wrong, as one line on standard error, and with --json as an object on standard output. Returns code. */
 WICK_PRINTF(2, 3) int talk_fail(int code, const char *format, ...);
 /* The exit code for a status: `blame`, unless it was memory, the machine or Wick itself that failed. */

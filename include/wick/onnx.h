@@ -179,6 +179,8 @@ WICK_API int64_t wick_onnx_head_width(wick_onnx *onnx, const wick_spec *in);
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_replace_head(wick_onnx *onnx, int64_t classes, const wick_spec *in);
 /* The files beside the model that hold its large tensors, as it names them; NULL past the last. */
 WICK_API const char *wick_onnx_file_at(const wick_onnx *onnx, int i);
+/* CRC-32C of the bytes of the model's file and then of those, as they are mapped. */
+WICK_API uint32_t wick_onnx_checksum(const wick_onnx *onnx);
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------------------- */
 

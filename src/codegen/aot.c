@@ -150,9 +150,9 @@ void wick_c_checking_kernel(wick_c_printer *p, const char *kind, wick_text *text
     add_function(p, kind, "int", text, "if (");
 }
 
-/* Text for a comment on one line. */
+/* Text for a comment on one line. ASCII alone: names come from files, and what turns the direction of text would make code look like another. */
 static void print_comment(wick_text *out, const char *text) {
-    for (; text && *text; text++) wick_text_add(out, "%c", (unsigned char)*text < ' ' || (*text == '*' && text[1] == '/') ? ' ' : *text);
+    for (; text && *text; text++) wick_text_add(out, "%c", *text < ' ' || *text > '~' || (*text == '*' && text[1] == '/') ? ' ' : *text);
 }
 
 static void print_note(wick_c_printer *p, const wick_step *s) {

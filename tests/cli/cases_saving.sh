@@ -51,6 +51,20 @@ test_all_commands_refuse_damaged_metadata() {
     flip damaged/last.safetensors $((place + 15)) 0
     expect 3 "$wick" train --resume damaged --epochs 3
 }
+test_the_network_in_a_folder_is_covered_too() {
+    expect 0 "$wick" convert run net.onnx
+    expect 0 "$wick" train --model net.onnx --data data --epochs 1 --batch 50 --out of-onnx
+    expect 0 "$wick" eval of-onnx
+    expect 0 "$wick" train --resume of-onnx --epochs 2
+    size=$(stat -c %s of-onnx/model.onnx)
+    for place in $((size / 3)) $((size / 2)); do # among the weights, which the checkpoint's replace
+        flip of-onnx/model.onnx $place 2
+        expect 3 "$wick" eval of-onnx && has err "of-onnx/model.onnx: damaged"
+        expect 3 "$wick" train --resume of-onnx --epochs 3 && has err "model.onnx has changed since the run was started"
+        flip of-onnx/model.onnx $place 2
+    done
+    expect 0 "$wick" train --resume of-onnx --epochs 3
+}
 test_converted_weights_are_covered_too() {
     expect 0 "$wick" convert run/best.safetensors made.safetensors --dtype f16
     size=$(stat -c %s made.safetensors)

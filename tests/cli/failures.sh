@@ -108,8 +108,6 @@ alter() {
     [ -n "$old" ] && [ ${#new} -le ${#old} ] || { fail "$2 can't become '$3'"; return; }
     sed -i "s|$old|$(printf "%-${#old}s" "$new")|" "$1" && unseal "$1"
 }
-# unseal FILE: another program's file, which has no checksum to verify.
-unseal() { sed -i 's/"wick\.format"/"were.format"/; s/"wick\.crc32c"/"were.crc32c"/' "$1"; }
 test_network_without_a_number_for_each_class() {
     local runs=(--data data --epochs 1 --quiet --out no-run)
     expect 2 "$wick" train "${runs[@]}" --net "flatten, linear 20" && has err 'gives 20 numbers an image, the data has 10 classes: end it with "linear classes"'

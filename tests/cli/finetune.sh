@@ -64,7 +64,7 @@ test_checkpoints_lead_nowhere_else() {
     [ -d "$models" ] || return 0
     expect 0 "$wick" train --model "$models/bench/lenet/model.onnx" "${run[@]}" --epochs 1 --limit 32 --out lead
     for name in ../model.o /model.onx .hide.onnx; do # as long as model.onnx
-        mkdir -p bad && sed "s|onnx:model.onnx|onnx:$name|" lead/best.safetensors >bad/best.safetensors
+        mkdir -p bad && sed "s|onnx:model.onnx|onnx:$name|" lead/best.safetensors >bad/best.safetensors && unseal bad/best.safetensors
         expect 3 "$wick" eval bad && has err "bad arch 'onnx:$name'"
     done
 }

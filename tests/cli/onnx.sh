@@ -149,15 +149,19 @@ for file, op in ("evil.onnx", b"Relu"), ("lacks.onnx", b"No\nOp\x1b[0m"):
 END
     local command
     for command in "run evil.onnx --input random" "run evil.onnx --input random --output named" "run evil.onnx" "inspect evil.onnx" "inspect lacks.onnx" "verify lacks.onnx" \
-        "run lacks.onnx --input random" "convert evil.onnx made.onnx" "convert lacks.onnx made.onnx" "inspect evil.onnx --dim x=1" "run evil.onnx --input y=1"; do
+        "run lacks.onnx --input random" "convert evil.onnx made.onnx" "convert lacks.onnx made.onnx" "inspect evil.onnx --dim x=1" "run evil.onnx --input y=1" \
+        "graph evil.onnx" "graph evil.onnx --before fuse" "plan evil.onnx" "explain evil.onnx"; do
         "$wick" $command >out 2>err
         cat out err | LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f]\|\xe2\x80\xae\|\xc2\x9b' && fail "$command prints control characters"
         cat out err | grep -q '^\(vil\|Op\)' && fail "$command lets a name begin a line"
         "$wick" $command --json >out 2>err
         valid_json out
-        LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f]\|\xc2\x9b' out && fail "$command --json prints control characters"
+        LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f]\|\xe2\x80\xae\|\xc2\x9b' out && fail "$command --json prints control characters"
     done
     expect 0 "$wick" inspect evil.onnx && has out 'e\x0avil\x1b[2J'
+    expect 0 "$wick" inspect evil.onnx --svg evil1.svg && expect 0 "$wick" graph evil.onnx --svg evil2.svg && expect 0 "$wick" compile evil.onnx -o evil_c
+    cat evil1.svg evil2.svg evil_c/*.[ch] | LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f]\|\xe2\x80\xae\|\xc2\x9b' && fail "a drawing or C has control characters"
+    has evil1.svg 'vil\x1b[2J\xe2\x80\xae\xc2\x9b'
 }
 # name INPUTS STATE OUTPUT: a stateful model over the whole of its sequence.
 sequence() {

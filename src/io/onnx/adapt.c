@@ -10,6 +10,12 @@ const char *wick_onnx_file_at(const wick_onnx *onnx, int i) {
     return p ? p->name : NULL;
 }
 
+uint32_t wick_onnx_checksum(const wick_onnx *onnx) {
+    uint32_t crc = wick_crc32c(0, onnx->own_pages->map.data, onnx->own_pages->map.size);
+    for (const wick_onnx_pages *p = onnx->pages; p; p = p->next) crc = wick_crc32c(crc, p->map.data, p->map.size);
+    return crc;
+}
+
 /* ---- specs of inputs ----------------------------------------------------------------------------------------------------------------------- */
 
 /* The inputs as declared, or as the caller says, with that leading extent; 0: the declared one, or 1. False: some extent is not known. */
