@@ -230,6 +230,21 @@ static int print_label(FILE *out, const char *name) {
     return characters + (*s != '\0');
 }
 
+/* The page's colours, light and dark: html.c. */
+static const uint8_t cells[2][3][3] = {{{0xf4, 0xf3, 0xef}, {0x2a, 0x70, 0xc8}, {0xd9, 0x60, 0x1f}}, {{0x24, 0x24, 0x22}, {0x4b, 0x93, 0xea}, {0xec, 0x7d, 0x3c}}};
+/* Relative luminance (WCAG 2.2) of a colour of that opacity over the empty cell's. */
+static double luminance(bool dark, bool mistake, double opacity) {
+    static const double weights[3] = {0.2126, 0.7152, 0.0722};
+    double sum = 0;
+    for (int k = 0; k < 3; k++) {
+        const double c = (cells[dark][0][k] + (cells[dark][1 + mistake][k] - cells[dark][0][k]) * opacity) / 255;
+        sum += weights[k] * (c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4));
+    }
+    return sum;
+}
+/* Black on a cell, or white: the one that differs more. Either has a contrast of 4.58 at least where the other has less. */
+static bool is_dark(double luminance) { return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05; }
+
 void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*name)(int64_t i, const void *user), const void *user) {
     const double size = n <= 12 ? 36 : n <= 24 ? 27 : fmax(6, 640.0 / (double)n), top = 24;
     const bool labels = size >= 12, numbers = size >= 26;
@@ -246,7 +261,7 @@ void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*nam
     /* A character is about 6.8 wide; below the columns the names lean by 40 degrees. */
     const double left = fmax(56, 6.8 * longest + 14), right = left + size * (double)n, bottom = top + size * (double)n;
     svg_open(out, right + 8, bottom + (labels ? 4.4 * longest + 20 : 4), "Confusion matrix",
-             "Rows are what the images are, columns what they were taken for; the table of classes has the scores.");
+             "Rows are what the samples are, columns what they were taken for; the table of classes has the scores.");
     fprintf(out, "<text class=\"tick end\" x=\"%.1f\" y=\"14\">is \xE2\x86\x93</text><text class=\"tick\" x=\"%.1f\" y=\"14\">taken for \xE2\x86\x92</text>\n", left - 10,
             left + 2);
     for (int64_t i = 0; i < n && labels; i++) {
@@ -271,12 +286,14 @@ void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*nam
         fputs("</title>", out);
         const double side = size - 2 * gap;
         if (numbers) fprintf(out, "<rect class=\"empty\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", x + gap, y + gap, side, side, corner);
+        const double opacity = 0.06 + 0.94 * strength;
         if (counts[i])
             fprintf(out, "<rect class=\"%s\" fill-opacity=\"%.3f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", row == k ? "a" : "b",
-                    0.06 + 0.94 * strength, x + gap, y + gap, side, side, corner);
+                    opacity, x + gap, y + gap, side, side, corner);
+        char digits[16];
+        snprintf(digits, sizeof digits, "on%d%d", is_dark(luminance(false, row != k, opacity)), is_dark(luminance(true, row != k, opacity)));
         if (numbers)
-            fprintf(out, "<text class=\"mid %s\" x=\"%.1f\" y=\"%.1f\">%lld</text>", !counts[i] ? "zero" : strength > 0.55 ? "on" : "off", x + size / 2,
-                    y + size / 2 + 4, (long long)counts[i]);
+            fprintf(out, "<text class=\"mid %s\" x=\"%.1f\" y=\"%.1f\">%lld</text>", counts[i] ? digits : "zero", x + size / 2, y + size / 2 + 4, (long long)counts[i]);
         fputs("</g>\n", out);
     }
     svg_close(out);

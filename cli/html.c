@@ -52,13 +52,13 @@ static const char *const style[] = {
     ".tiles{display:grid;grid-template-columns:repeat(6,minmax(0,1fr));gap:10px;margin:24px 0 0;padding:0}\n",
     ".tiles div{background:var(--card);border:1px solid var(--edge);border-radius:10px;padding:14px 16px}\n",
     ".tiles dt{font-size:12.5px;color:var(--muted)}\n",
-    ".tiles dd{margin:2px 0 0;font-size:23px;font-weight:620;letter-spacing:-.02em;white-space:nowrap}\n",
+    ".tiles dd{margin:2px 0 0;font-size:23px;font-weight:620;letter-spacing:-.02em}\n",
     ".tiles dd small{font-size:13px;font-weight:450;letter-spacing:0;color:var(--ink2)}\n",
     ".tiles p{margin:0;font-size:12.5px;line-height:1.35;color:var(--muted)}\n",
     "svg{display:block;width:100%;height:auto;overflow:visible}\n",
     "svg text{font-size:12px;fill:var(--ink2);font-variant-numeric:tabular-nums}\n",
     "svg .tick{fill:var(--muted)}svg .end{text-anchor:end}svg .mid{text-anchor:middle}\n",
-    "svg .zero{fill:var(--muted);opacity:.5}svg .on{fill:var(--on)}svg .off{fill:var(--ink)}svg .strong{fill:var(--ink);font-weight:600}\n",
+    "svg .zero{fill:var(--muted)}svg .on00,svg .on01{fill:#000}svg .on10,svg .on11{fill:#fff}svg .strong{fill:var(--ink);font-weight:600}\n",
     ".grid{stroke:var(--grid)}.axis{stroke:var(--axis)}\n",
     ".line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}.line.faint{opacity:.2;stroke-width:1}\n",
     ".line.a{stroke:var(--a)}.line.b{stroke:var(--b)}.line.c{stroke:var(--c)}\n",
@@ -81,9 +81,13 @@ static const char *const style[] = {
     ".filters{display:flex;flex-wrap:wrap;gap:8px;padding:0;margin:0;list-style:none}\n",
     "details summary{cursor:pointer;font-weight:600}details table{margin-top:10px}\n",
     "footer{margin-top:36px;font-size:12.5px;color:var(--muted)}\n",
+    "@media(prefers-color-scheme:dark){svg .on00,svg .on10{fill:#000}svg .on01,svg .on11{fill:#fff}}\n",
+    ".keys b{color:var(--ink);font-weight:600}pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere}\n",
     "@media(max-width:900px){.two{grid-template-columns:minmax(0,1fr)}.tiles{grid-template-columns:repeat(3,minmax(0,1fr))}}\n",
     "@media(max-width:560px){main{padding:24px 14px 40px}h1{font-size:26px}.card{padding:14px}.tiles{grid-template-columns:repeat(2,minmax(0,1fr))}"
-    ".pairs{grid-template-columns:minmax(0,1fr)}.filters{gap:6px}.filters img{width:58px;height:auto}}\n",
+    ".pairs{grid-template-columns:minmax(0,1fr)}.filters{gap:6px}.filters img{width:58px;height:auto}"
+    ".wide>svg,.small>svg{min-width:0}table{font-size:12px}th,td{padding-right:6px;white-space:normal}td code,td small{overflow-wrap:anywhere}th{white-space:normal;font-size:11px}"
+    ".bar{min-width:24px}#time .bar,#memory .bar{display:none}#time td:nth-child(3),#memory td:nth-child(2){width:0!important}}\n",
     "@media print{.card,.tiles div{break-inside:avoid}}\n",
 };
 

@@ -70,8 +70,9 @@ static void write_classes(FILE *out, const report *r) {
     const bool many = r->c.classes > NARROW_MATRIX * 2; /* as many rows are unfolded by who wants them */
     fputs(many ? "<details class=\"card wide\"><summary>Scores of the classes</summary>" : "<div class=\"card wide\"><h3>Scores of the classes</h3>", out);
     fputs("<p>In per cent; the bars are F1.</p><table><thead><tr><th>class</th><th class=\"n\">precision</th>"
-          "<th class=\"n\">recall</th><th class=\"n\">F1</th><th></th><th class=\"n\">images</th></tr></thead><tbody>\n",
-          out);
+          "<th class=\"n\">recall</th><th class=\"n\">F1</th><th></th><th class=\"n\">", out);
+    html_print(out, "%ss", report_noun(r));
+    fputs("</th></tr></thead><tbody>\n", out);
     for (int64_t k = 0; k < r->c.classes; k++)
         if (r->e.classes[k].support || r->e.classes[k].predicted)
             write_scores(out, report_class(r, k), scores_of(r->e.classes[k]), r->e.classes[k].support, "");
@@ -104,7 +105,7 @@ static bool write_pair(FILE *out, const report *r, int64_t label, int64_t predic
     bool ok = true;
     for (int i = 0; i < n && ok; i++) {
         char text[64];
-        snprintf(text, sizeof text, "image %lld", (long long)images[i]);
+        snprintf(text, sizeof text, "%s %lld", report_noun(r), (long long)images[i]);
         fputs("<li>", out);
         ok = report_picture(out, r->measured, images[i], text);
         fprintf(out, "#%lld<br>%.1f" NBSP "%%</li>\n", (long long)images[i], 100 * (double)r->probability[images[i]]);
@@ -115,8 +116,12 @@ static bool write_pair(FILE *out, const report *r, int64_t label, int64_t predic
 
 bool report_mistakes(FILE *out, const report *r) {
     const int64_t n = r->c.classes;
-    fputs("<section id=\"mistakes\"><h2>What it takes for what</h2>\n", out);
-    if (r->measured != r->test) fputs("<p>The data have no test images: this is measured on those it was trained on.</p>\n", out);
+    fputs("<section id=\"mistakes\"><h2>Predictions</h2>\n", out);
+    if (r->measured != r->test) {
+        fputs("<p>", out);
+        html_print(out, "The data have no test %ss: this is measured on those it was trained on.", report_noun(r));
+        fputs("</p>\n", out);
+    }
     fputs(n <= NARROW_MATRIX ? "<div class=\"two\">\n" : "<div>\n", out);
     if (n <= MOST_MATRIX) {
         fputs("<figure class=\"card wide small\" style=\"margin:14px 0 0\"><h3>Confusion matrix</h3><p>Blue: right. Orange: mistakes, the strongest where the "
@@ -134,9 +139,9 @@ bool report_mistakes(FILE *out, const report *r) {
     int found = r->e.confusion ? largest_mistakes(r->e.confusion, n, PAIRS, cells) : 0;
     bool ok = true;
     if (found) {
-        fputs("<h3 style=\"margin-top:26px\">The most confused pairs</h3><p>Below each image its number and the probability of the wrong answer.</p>"
-              "<div class=\"pairs\">\n",
-              out);
+        fputs("<h3 style=\"margin-top:26px\">The most confused pairs</h3><p>", out);
+        html_print(out, "Of each %s its number and the probability of the wrong answer.", report_noun(r));
+        fputs("</p><div class=\"pairs\">\n", out);
         for (int i = 0; i < found && ok; i++) ok = write_pair(out, r, cells[i] / n, cells[i] % n);
         fputs("</div>\n", out);
     }

@@ -5,6 +5,7 @@
 #include "html.h"
 #include "layers.h"
 #include "options.h"
+#include "source.h"
 #include "talk.h"
 
 #include <math.h>
@@ -20,6 +21,12 @@ const char *report_class(const report *r, int64_t k) {
     char *text = numbers[turn++ & 3];
     snprintf(text, sizeof numbers[0], "%lld", (long long)k);
     return text;
+}
+
+const char *report_noun(const report *r) {
+    const wick_spec *sample = wick_dataset_field(r->measured, 0);
+    if (source_is_audio(r->measured)) return "recording";
+    return sample->dtype == WICK_U8 ? "image" : sample->rank <= 1 ? "row" : "sample";
 }
 
 /* ---- head ---------------------------------------------------------------------------------------------------------------------- */
@@ -53,8 +60,91 @@ static const char *short_name(const char *data) {
 
 bool report_is_text(const report *r) { return strncmp(r->c.arch, "net:", 4) == 0; }
 
+/* ---- options -------------------------------------------------------------------------------------------------------------------- */
+
+/* Whether the run read the option. The network is one row, which has all that --hidden and --dropout say. */
+static bool applied(const report *r, const char *name) {
+    const bool net = report_is_text(r);
+    if (strcmp(name, "hidden") == 0 || strcmp(name, "dropout") == 0 || strcmp(name, net ? "arch" : "net") == 0) return false;
+    const option_use *use;
+    for (int i = 0; (use = trainer_use(i)); i++)
+        if (strcmp(name, use->name) == 0) return trainer_uses(use, &r->kept);
+    return true;
+}
+
+/* What the option came to, where its text is a number that stands for another, or for none. */
+static const char *used_value(const report *r, const char *name, const char *text, chart_text room) {
+    const wick_optim_options *optim = &r->optim;
+    const bool zero = strtod(text, NULL) == 0;
+    if (strcmp(name, "arch") == 0) return r->c.arch;
+    if (strcmp(name, "net") == 0) return r->c.network.net;
+    if (strcmp(name, "clip") == 0 && zero) return "no limit";
+    if (strcmp(name, "ema") == 0 && zero) return "no mean";
+    if (strcmp(name, "momentum") == 0 && strtod(text, NULL) < 0) return optim->kind == WICK_SGD ? "0.9" : optim->kind == WICK_MUON ? "0.95" : "0";
+    if ((strcmp(name, "beta1") == 0 || strcmp(name, "beta2") == 0) && strtod(text, NULL) < 0) return "the optimizer's own";
+    if (strcmp(name, "patience") == 0 && zero) return "never";
+    if (strcmp(name, "save-every") == 0 && zero) return "none between";
+    if (strcmp(name, "lr") == 0) {
+        snprintf(room, sizeof(chart_text), "%g", wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0));
+        return room;
+    }
+    if (strcmp(name, "warmup") == 0 && (r->train || r->kept.warmup >= 0)) {
+        snprintf(room, sizeof(chart_text), "%lld", (long long)optim->schedule.warmup);
+        return room;
+    }
+    return strcmp(name, "warmup") == 0 ? "a twentieth of the updates" : text;
+}
+
+/* As a shell takes it. */
+static void shell_text(FILE *out, const char *text) {
+    const bool plain = *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=+-")];
+    if (plain) {
+        html_text(out, text);
+        return;
+    }
+    fputs("&#39;", out);
+    for (; *text; text++) {
+        if (*text == '\'') fputs("&#39;\\&#39;&#39;", out);
+        else html_text(out, (const char[]){*text, 0});
+    }
+    fputs("&#39;", out);
+}
+
+static const char *fallback_of(const char *name) {
+    static option_view option;
+    for (int i = 0; options_at(CMD_TRAIN, i, &option); i++)
+        if (strcmp(option.name, name) == 0) return option.fallback;
+    return "";
+}
+
+/* The command that makes such a run, and in words what was chosen for it. */
+static void key_options(FILE *out, const report *r) {
+    static const char *const keys[] = {"epochs", "batch", "optimizer", "lr", "schedule", "seed"};
+    const char *name, *text;
+    chart_text room;
+    if (!r->has_options) return;
+    fputs("<p class=\"keys\">", out);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        for (int i = 0; (name = options_kept(&r->kept, i, &text)); i++) {
+            if (strcmp(name, keys[k]) != 0) continue;
+            html_print(out, "%s%s ", k ? ", " : "", name);
+            fputs("<b>", out);
+            html_text(out, used_value(r, name, text, room));
+            fputs("</b>", out);
+        }
+    fputs("</p>\n<pre><code>wick train", out);
+    for (int i = 0; (name = options_kept(&r->kept, i, &text)); i++) {
+        if (!*text || (strcmp(text, fallback_of(name)) == 0 && strcmp(name, "data") != 0)) continue;
+        html_print(out, " --%s", name);
+        if (strcmp(text, "yes") == 0) continue;
+        fputc(' ', out);
+        shell_text(out, text);
+    }
+    fputs("</code></pre>\n", out);
+}
+
 void report_head(FILE *out, const report *r) {
-    const char *split = r->measured == r->test ? "test" : "training";
+    const char *split = r->measured == r->test ? "test" : "training", *noun = report_noun(r);
     chart_text text, other;
     char line[160];
     fputs("<header><h1>", out);
@@ -69,29 +159,35 @@ void report_head(FILE *out, const report *r) {
         fputs("</h1>\n<p>", out);
     }
     html_print(out, "A classifier of %lld class%s, trained", (long long)r->c.classes, r->c.classes == 1 ? "" : "es");
-    if (r->train) html_print(out, " on %s image%s", text_count(text, wick_dataset_count(r->train)), plural(wick_dataset_count(r->train)));
+    const int64_t all = r->train ? wick_dataset_count(r->train) : 0, learned = r->kept.limit > 0 && r->kept.limit < all ? r->kept.limit : all;
+    if (r->train) html_print(out, " on %s%s %s%s", text_count(text, learned), learned < all ? " of its" : "", noun, plural(learned));
     if (r->has_options && r->log.n_epochs)
         html_print(out, " for %.0f of %lld epoch%s", r->log.epochs[r->log.n_epochs - 1].epoch, (long long)r->kept.epochs,
                    plural(r->kept.epochs));
     if (r->epoch) html_print(out, "; the weights are those of epoch %lld, the best", (long long)r->epoch);
-    fputs(".</p></header>\n<dl class=\"tiles\">\n", out);
+    fputs(".</p>\n", out);
+    key_options(out, r);
+    fputs("</header>\n<dl class=\"tiles\">\n", out);
 
-    snprintf(line, sizeof line, "%s of %s %s image%s", text_count(text, r->result.correct), text_count(other, r->result.count), split, plural(r->result.count));
+    snprintf(line, sizeof line, "%s of %s %s %s%s", text_count(text, r->result.correct), text_count(other, r->result.count), split, noun, plural(r->result.count));
     snprintf(text, sizeof text, "%.2f", 100 * (double)r->result.correct / (double)r->result.count);
     tile(out, "Accuracy", text, "%", line);
     snprintf(text, sizeof text, "%.4f", r->result.loss);
-    snprintf(line, sizeof line, "cross-entropy, %s images", split);
+    snprintf(line, sizeof line, "cross-entropy, %s %ss", split, noun);
     tile(out, "Loss", text, "", line);
     double parameters = (double)classifier_parameters(&r->c);
     snprintf(line, sizeof line, "%s in f32", text_bytes(other, 4 * parameters));
     tile(out, "Parameters", text_si(text, parameters), "", line);
-    tile(out, "Arithmetic", text_si(text, wick_summary_total(r->layers).flops), "FLOP", "an image, forward; a multiply-add counts 2");
+    snprintf(line, sizeof line, "one %s, forward; a multiply-add counts 2", noun);
+    tile(out, "Arithmetic", text_si(text, wick_summary_total(r->layers).flops), "FLOP", line);
     const runlog *log = &r->log;
     if (log->n_steps && log->steps[log->n_steps - 1].seconds > 0) {
+        char rate[32];
+        snprintf(rate, sizeof rate, "%ss/s", noun);
         double samples = 0, seconds = log->steps[log->n_steps - 1].seconds;
         for (size_t i = 0; i < log->n_steps; i++) samples += isfinite(log->steps[i].samples) ? log->steps[i].samples : 0;
         snprintf(line, sizeof line, "%s step%s in %.1f" NBSP "s", text_count(other, (int64_t)log->n_steps), plural((int64_t)log->n_steps), seconds);
-        tile(out, "Training speed", text_si(text, samples / seconds), "images/s", line);
+        tile(out, "Training speed", text_si(text, samples / seconds), rate, line);
     }
     if (r->has_trainer) {
         wick_plan_info info = wick_plan_get_info(r->t.steps[1][0].plan);
@@ -164,17 +260,17 @@ static void draw_rate(FILE *out, const runlog *log, double per_epoch, double *ro
     size_t n = log->n_steps;
     points(log->steps, n, offsetof(log_row, lr), per_epoch, 1, room, room + n);
     const chart_line line = {.name = "learning rate", .style = "c", .x = room, .y = room + n, .n = (int64_t)n};
-    fputs("<figure class=\"card wide\" style=\"margin:14px 0 0\"><h3>Learning rate</h3>\n", out);
+    fputs("<figure class=\"card\" style=\"margin:14px 0 0\"><h3>Learning rate</h3>\n", out);
     chart_draw(out, &(chart){.id = "rate", .title = "Learning rate", .description = "The rate of each step.", .x_name = log->n_epochs ? "epoch" : "step", .unit = "",
-                             .width = 2 * CHART_WIDTH, .height = 190, .from_zero = true, .n = 1, .lines = &line});
+                             .width = CHART_WIDTH, .height = 190, .from_zero = true, .n = 1, .lines = &line});
     fputs("</figure>\n", out);
 }
 
 void report_curves(FILE *out, const report *r) {
     static const curve curves[] = {
-        {"loss", "Loss", "Cross-entropy of each training batch, faint, its running mean, and of the test images after each epoch.", "",
+        {"loss", "Loss", "Cross-entropy of each training batch, faint, its running mean, and of the test set after each epoch.", "",
          offsetof(log_row, loss), offsetof(log_row, test_loss), 1, true},
-        {"accuracy", "Accuracy", "Share of images recognised: of each training batch, faint, its running mean, and of the test images after each epoch.", NBSP "%",
+        {"accuracy", "Accuracy", "Share that is recognised: of each training batch, faint, its running mean, and of the test set after each epoch.", NBSP "%",
          offsetof(log_row, accuracy), offsetof(log_row, test_accuracy), 100, false},
     };
     const runlog *log = &r->log;
@@ -188,17 +284,17 @@ void report_curves(FILE *out, const report *r) {
     fputs("<p>Faint: each batch; strong: their running mean. Dropout and the like are on while training, so training may show a higher loss and a lower "
           "accuracy than the test.</p>\n<div class=\"two\">\n", out);
     for (size_t i = 0; i < sizeof curves / sizeof curves[0]; i++) draw_curve(out, r, &curves[i], per_epoch, room);
-    fputs("</div>\n", out);
     draw_rate(out, log, per_epoch, room);
-    fputs("</section>\n", out);
+    fputs("</div>\n</section>\n", out);
     free(room);
 }
 
 /* ---- layers -------------------------------------------------------------------------------------------------------------------- */
 
 void report_layers(FILE *out, const report *r) {
-    fputs("<section id=\"layers\"><h2>The network</h2>\n<p>One image, forward; a multiply-add counts 2 FLOP. Bytes are of outputs.</p>"
-          "<div class=\"card wide\"><table><thead><tr><th>layer</th><th>kind</th><th>output</th><th class=\"n\">parameters</th><th class=\"n\">FLOP</th>"
+    fputs("<section id=\"layers\"><h2>The network</h2>\n<p>", out);
+    html_print(out, "One %s, forward; a multiply-add counts 2 FLOP. Bytes are of outputs.", report_noun(r));
+    fputs("</p><div class=\"card wide\"><table><thead><tr><th>layer</th><th>kind</th><th>output</th><th class=\"n\">parameters</th><th class=\"n\">FLOP</th>"
           "<th class=\"n\">bytes</th></tr></thead><tbody>\n",
           out);
     chart_text parameters, flops, bytes;
@@ -223,43 +319,10 @@ void report_layers(FILE *out, const report *r) {
 
 /* ---- recipe -------------------------------------------------------------------------------------------------------------------- */
 
-/* Whether the run read the option. The network is one row, which has all that --hidden and --dropout say. */
-static bool applied(const report *r, const char *name) {
-    const bool net = report_is_text(r);
-    if (strcmp(name, "hidden") == 0 || strcmp(name, "dropout") == 0 || strcmp(name, net ? "arch" : "net") == 0) return false;
-    const option_use *use;
-    for (int i = 0; (use = trainer_use(i)); i++)
-        if (strcmp(name, use->name) == 0) return trainer_uses(use, &r->kept);
-    return true;
-}
-
-/* What the option came to, where its text is a number that stands for another, or for none. */
-static const char *used_value(const report *r, const char *name, const char *text, chart_text room) {
-    const wick_optim_options *optim = &r->optim;
-    const bool zero = strtod(text, NULL) == 0;
-    if (strcmp(name, "arch") == 0) return r->c.arch;
-    if (strcmp(name, "net") == 0) return r->c.network.net;
-    if (strcmp(name, "clip") == 0 && zero) return "no limit";
-    if (strcmp(name, "ema") == 0 && zero) return "no mean";
-    if (strcmp(name, "momentum") == 0 && strtod(text, NULL) < 0) return optim->kind == WICK_SGD ? "0.9" : optim->kind == WICK_MUON ? "0.95" : "0";
-    if ((strcmp(name, "beta1") == 0 || strcmp(name, "beta2") == 0) && strtod(text, NULL) < 0) return "the optimizer's own";
-    if (strcmp(name, "patience") == 0 && zero) return "never";
-    if (strcmp(name, "save-every") == 0 && zero) return "none between";
-    if (strcmp(name, "lr") == 0) {
-        snprintf(room, sizeof(chart_text), "%g", wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0));
-        return room;
-    }
-    if (strcmp(name, "warmup") == 0 && (r->train || r->kept.warmup >= 0)) {
-        snprintf(room, sizeof(chart_text), "%lld", (long long)optim->schedule.warmup);
-        return room;
-    }
-    return strcmp(name, "warmup") == 0 ? "a twentieth of the updates" : text;
-}
-
 void report_recipe(FILE *out, const report *r) {
     if (!r->has_options) return;
     chart_text room;
-    fputs("<section id=\"options\"><details class=\"card\" style=\"margin-top:44px\"><summary>Options of the run</summary><table><tbody>\n", out);
+    fputs("<section id=\"options\"><details class=\"card\" style=\"margin-top:44px\"><summary>All options of the run</summary><table><tbody>\n", out);
     const char *name, *text;
     for (int i = 0; (name = options_kept(&r->kept, i, &text)); i++) {
         if (!text[0] || !applied(r, name)) continue;

@@ -30,7 +30,7 @@ static bool write_alive(FILE *out, const wick_plan *plan) {
         if (b.bytes && b.first <= peak && peak <= b.last) alive[n++] = b;
     }
     qsort(alive, (size_t)n, sizeof *alive, larger);
-    fputs("<div class=\"card wide\"><h3>Alive at the peak</h3><p>u8 of all its bytes is scratch: packed operands, partial sums, values in another "
+    fputs("<h3 style=\"margin-top:18px\">Alive at the peak</h3><p>u8 of all its bytes is scratch: packed operands, partial sums, values in another "
           "order.</p><table><thead><tr><th class=\"n\">bytes</th><th></th><th>holds</th><th>made by</th><th class=\"n\">from kernel</th>"
           "<th class=\"n\">to</th></tr></thead><tbody>\n",
           out);
@@ -55,7 +55,7 @@ static bool write_alive(FILE *out, const wick_plan *plan) {
         fprintf(out, "</small></td><td class=\"n\">%d</td><td class=\"n\">%d</td></tr>\n", alive[i].first, alive[i].last);
     }
     if (n > ALIVE) fprintf(out, "<tr class=\"total\"><td class=\"n\">%s</td><td></td><td>%d more</td><td></td><td></td><td></td></tr>\n", text_bytes(bytes, rest), n - ALIVE);
-    fputs("</tbody></table></div>\n", out);
+    fputs("</tbody></table>\n", out);
     free(alive);
     return true;
 }
@@ -66,15 +66,16 @@ static bool write_memory(FILE *out, const wick_plan *plan) {
     double apart = 0; /* bytes, if no two intermediates shared any */
     for (int i = 0; i < info.buffers; i++) apart += (double)wick_plan_buffer_at(plan, i).bytes;
     chart_text peak, arena, unshared, scratch, sum;
-    fputs("<figure class=\"card wide\" style=\"margin:14px 0 0\" id=\"memory\"><h3>Memory over time</h3><p>", out);
+    fputs("<details class=\"card wide\" id=\"memory\"><summary>Memory over time</summary><p>", out);
     html_print(out, "At the peak %s of intermediates are alive; their arena has %s, known before the step first runs, where without sharing it would be %s. ",
                text_bytes(peak, (double)info.live_bytes), text_bytes(arena, (double)info.arena_bytes), text_bytes(unshared, apart));
     html_print(out, "With %s of scratch, for the threads, that is the %s above.", text_bytes(scratch, (double)info.scratch_bytes),
                text_bytes(sum, (double)(info.arena_bytes + info.scratch_bytes)));
     fputs("</p>\n", out);
     plan_memory_draw(out, plan, "Memory of the training step over time", false);
-    fputs("</figure>\n", out);
-    return write_alive(out, plan);
+    const bool ok = write_alive(out, plan);
+    fputs("</details>\n", out);
+    return ok;
 }
 
 /* ---- time ---------------------------------------------------------------------------------------------------------------------- */
@@ -146,9 +147,9 @@ static bool write_times(FILE *out, const report *r) {
     }
     qsort(times, (size_t)info.kernels, sizeof *times, slower);
     chart_text text, bytes;
-    fputs("<div class=\"card wide\" id=\"time\"><h3>Time per kernel</h3><p>", out);
-    html_print(out, "A step of %lld image%s takes %s in %d kernel%s: %.3g" NBSP "GFLOP at %.3g" NBSP "GFLOP/s, %s moved at %.3g" NBSP "GB/s. ",
-               (long long)r->t.batch, plural(r->t.batch), time_text(text, total), info.kernels, plural(info.kernels), info.flops / 1e9,
+    fputs("<details class=\"card wide\" id=\"time\"><summary>Time per kernel</summary><p>", out);
+    html_print(out, "A step of %lld %s%s takes %s in %d kernel%s: %.3g" NBSP "GFLOP at %.3g" NBSP "GFLOP/s, %s moved at %.3g" NBSP "GB/s. ",
+               (long long)r->t.batch, report_noun(r), plural(r->t.batch), time_text(text, total), info.kernels, plural(info.kernels), info.flops / 1e9,
                total > 0 ? info.flops / total : 0, text_bytes(bytes, info.bytes), total > 0 ? info.bytes / total : 0);
     html_print(out, "Times are each kernel's median of %lld steps, on %d thread%s.", (long long)r->timed, wick_context_threads(r->ctx), plural(wick_context_threads(r->ctx)));
     wick_loader_stats loading; /* of the evaluation: all samples, once */
@@ -168,7 +169,7 @@ static bool write_times(FILE *out, const report *r) {
     if (info.kernels > SLOWEST && total > 0)
         fprintf(out, "<tr class=\"total\"><td>%d more</td><td></td><td></td><td class=\"n\">%.1f %%</td><td class=\"n\">%s</td><td></td><td></td></tr>\n",
                 info.kernels - SLOWEST, 100 * rest / total, time_text(text, rest));
-    fputs("</tbody></table></div>\n", out);
+    fputs("</tbody></table></details>\n", out);
     free(times);
     return true;
 }

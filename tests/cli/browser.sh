@@ -37,6 +37,14 @@ test_nothing_is_wider_than_the_window() {
         grep -q "id=\"w\([0-9]*\)of\1\"" dom.html || fail "at $width: $(grep -o 'id="w[0-9]*of[0-9]*"' dom.html)"
     done
 }
+# Folded parts are opened. What scrolls sideways is cut off.
+test_nothing_is_cut_off_in_a_narrow_window() {
+    sed -e 's|<meta http-equiv[^>]*>||' -e 's|<details|<details open|g' \
+        -e 's|</body>|<script>document.body.id = "cut" + [...document.querySelectorAll("*")].filter(e => e.clientWidth \&\& e.scrollWidth > e.clientWidth + 1 \&\& getComputedStyle(e).overflowX != "visible").length</script></body>|' \
+        run/report.html >measured.html
+    browse measured.html --window-size=400,900 --dump-dom >dom.html
+    grep -q 'id="cut0"' dom.html || fail "$(grep -o 'id="cut[0-9]*"' dom.html)"
+}
 test_light_and_dark() {
     for scheme in light dark; do
         dark=()

@@ -47,6 +47,54 @@ test_page() {
     expect 0 "$wick" report run --out elsewhere.html --json && valid_json out && [ "$(json out path)" = elsewhere.html ] || fail "--out"
     check_page elsewhere.html
 }
+# Digits on every cell differ from it as WCAG asks (4.5), in light and in dark; colours of cells lie over the empty one's.
+test_matrix_can_be_read() {
+    command -v python3 >/dev/null || { echo "  skipped: no python3"; return 0; }
+    python3 - run/report.html <<'PY' || fail "contrast"
+import re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+light, dark = (dict(re.findall(r"--(\w+):(#[0-9a-f]+)", block)) for block in re.findall(r":root\{([^}]*)\}", page)[:2])
+def rgb(c):
+    c = c[1:]
+    return [int(c[i:i + 2], 16) for i in (0, 2, 4)] if len(c) == 6 else [17 * int(x, 16) for x in c]
+def luminance(c):
+    return sum(w * (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4) for w, v in zip((0.2126, 0.7152, 0.0722), (x / 255 for x in c)))
+def contrast(a, b):
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+assert re.search(r"svg \.zero\{fill:var\(--muted\)\}", page)
+styles = {}  # class -> fill, light and dark
+normal, darkness = page.split("@media(prefers-color-scheme:dark){svg", 1)
+for part, theme in ((normal, 0), (darkness, 1)):
+    for names, fill in re.findall(r"((?:svg )?\.on\d\d(?:,svg \.on\d\d)*)\{fill:(#\w+)\}", part):
+        for name in re.findall(r"on\d\d", names):
+            styles.setdefault(name, [None, None])[theme] = fill
+cells = re.findall(r'<g class="cell">.*?</g>', page, re.S)
+assert len(cells) == 100 and len(styles) == 4, (len(cells), styles)
+worst = 99
+for cell in cells:
+    coloured = re.search(r'class="([ab])" fill-opacity="([0-9.]+)"', cell)
+    text = re.search(r'class="mid (\w+)"', cell).group(1)
+    for theme, colours in enumerate((light, dark)):
+        back = rgb(colours["empty"])
+        if coloured:
+            top, opacity = rgb(colours[coloured.group(1)]), float(coloured.group(2))
+            back = [b + (t - b) * opacity for b, t in zip(back, top)]
+        worst = min(worst, contrast(back, rgb(colours["muted"] if text == "zero" else styles[text][theme])))
+assert worst >= 4.5, worst
+PY
+}
+test_what_a_reader_looks_for_first() {
+    local head
+    sed '/<section/,$d' run/report.html >head
+    for text in "epochs <b>3</b>" "batch <b>30</b>" "lr <b>0.003</b>" "wick train --data $PWD/data --hidden 16 --epochs 3 --batch 30 --lr 0.003<"; do has head "$text"; done
+    has run/report.html "<h2>Predictions</h2>" && lacks run/report.html "What it takes for what"
+    for id in memory time; do grep -q "<details[^>]*id=\"$id\"" run/report.html || fail "$id is not folded"; done
+    printf 'a,b,label\n' >rows.csv && awk 'BEGIN { for (i = 0; i < 60; i++) print i % 7 / 7 "," i % 5 / 5 "," (i % 2 ? "no" : "yes") }' >>rows.csv
+    expect 0 "$wick" train --data rows.csv --hidden 4 --epochs 1 --batch 8 --out rows --quiet && expect 0 "$wick" report rows && has err " rows; open it"
+    has rows/report.html "rows/s"
+    ! sed '1,/<\/style>/d' rows/report.html | grep -nwE 'images?' | head -n 3 | grep . || fail "rows are called images"
+}
 # Only what the run read, and the numbers it took for the defaults that stand for others: 3 epochs of 14 updates warm up for 2.
 test_options_that_applied() {
     local name text
