@@ -350,6 +350,14 @@ int cmd_data(cli_options *o) {
     wick_status status = wick_context_new(&d.ctx, &(wick_context_options){.threads = 1});
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     if (actions[i].to) interrupt_watch();
+    char *table = data_find_table(d.path, o->split);
+    if (table) {
+        d.path = table;
+        const int done = data_table(&d, actions[i].name);
+        free(table);
+        wick_context_free(&d.ctx);
+        return done;
+    }
     status = wick_files_open(d.ctx, d.path, &(wick_files_options){.split = o->split, .all = o->all, .salvage = o->salvage}, &d.f);
     const int code = status == WICK_OK ? actions[i].run(&d) : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(d.ctx, status));
     wick_files_free(&d.f);

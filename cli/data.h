@@ -29,6 +29,10 @@ int data_unpack(data_job *d);
 int data_split(data_job *d);
 int data_bench(data_job *d); /* which opens the path by itself: d->f is not looked at */
 
+/* A table or tensors, which are no set of files: the path, or SPLIT.csv and so on of the folder, malloc'ed; NULL: it is something else. What an action does with them. */
+char *data_find_table(const char *path, const char *split);
+int data_table(data_job *d, const char *action);
+
 /* What a file's own bytes are: "picture", "recording" or "file"; of arrays "array". */
 const char *data_what(const data_job *d, const wick_file *file);
 /* Whether an array can be drawn, as [channels, height, width]. */

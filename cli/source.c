@@ -142,8 +142,7 @@ static bool is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* data itself, or SPLIT.csv and so on of the folder; malloc'ed, NULL: none. */
-static char *find_file(const char *data, const char *split) {
+char *source_find_file(const char *data, const char *split) {
     static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         if (source_ends(data, kinds[k]) && is_file(data)) return strdup(data);
@@ -174,6 +173,7 @@ bool source_is_audio(const wick_dataset *dataset) {
     return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] < 0;
 }
 
+bool source_is_tabbed(const char *path) { return source_ends(path, ".tsv"); }
 bool source_is_file(const char *data) {
     static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -210,7 +210,7 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     if (coding) *coding = NULL;
     if (source_ends(data, ".npy") && is_file(data))
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: is one array, samples without classes: numpy.savez(\"set.npz\", x=samples, y=classes) makes a file of both", data);
-    char *file = find_file(data, split);
+    char *file = source_find_file(data, split);
     const bool parted = file && strcmp(file, data) == 0;
     wick_status status = WICK_OK;
     if (file) {

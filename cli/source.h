@@ -35,6 +35,9 @@ int source_read_options(const cli_options *o, source_options *so);
 wick_status source_open(wick_context *ctx, const char *data, const char *split, const source_options *options, char **coding, wick_dataset **out);
 /* Whether it is the name of a file that is read as a table or as tensors. */
 bool source_is_file(const char *data);
+/* That file, or SPLIT.csv and so on of the folder; malloc'ed, NULL: none. */
+char *source_find_file(const char *data, const char *split);
+bool source_is_tabbed(const char *path); /* by its name, a table with tabs */
 /* Makes the classes of *dataset those of the model, by their names. Numbers are taken as they are. A class that the model does not know, and of which there is a sample, is an error. */
 wick_status source_match_classes(wick_context *ctx, const char *data, const char *const *names, int64_t classes, wick_dataset **dataset);
 /* Whether the samples are recordings. */

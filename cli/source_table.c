@@ -95,7 +95,7 @@ static wick_status learn_table(wick_context *ctx, const char *path, const source
 }
 
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o) {
-    wick_csv_options form = {.separator = so->separator ? so->separator : source_ends(path, ".tsv") ? '\t' : 0, .decimal = so->decimal, .no_header = so->no_header};
+    wick_csv_options form = {.separator = so->separator ? so->separator : source_is_tabbed(path) ? '\t' : 0, .decimal = so->decimal, .no_header = so->no_header};
     wick_status status = WICK_OK;
     if (so->coding && strncmp(so->coding, "tensors", 7) == 0)
         return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s: is a table, and the model learned from tensors, whose columns have no names", path);

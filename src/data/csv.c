@@ -266,6 +266,20 @@ static wick_status check_columns(wick_csv *t, const char *extra, wick_msg *msg) 
     return t->extra ? wick_csv_tell(t, msg, "%d column%s not learned from and %s passed over: %s", t->extra, t->extra == 1 ? " was" : "s were", t->extra == 1 ? "is" : "are", extra) : WICK_OK;
 }
 
+/* Names that are numbers may be values; but 0, 1, 2 ... are what columns without names are called. */
+static wick_status check_names(wick_csv *t, const wick_csv_reader *r, wick_msg *msg) {
+    int numbers = 0, counted = 0;
+    for (int k = 0; k < t->n; k++) {
+        double v;
+        bool grouped;
+        const bool is = wick_csv_number(r, t->columns[k].c.name, &v, &grouped);
+        numbers += is;
+        counted += is && v == k;
+    }
+    if (t->options.no_header || 2 * numbers <= t->n || counted + 1 >= t->n) return WICK_OK;
+    return wick_csv_tell(t, msg, "%d of the %d names of columns in the first line are numbers: if they are values, say that there is no header", numbers, t->n);
+}
+
 static wick_status read_header(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     char extra[800];
     wick_str s = wick_str_on(extra, sizeof extra);
@@ -285,6 +299,7 @@ static wick_status read_header(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     if (sorted) wick_release(&t->alloc, sorted, bytes);
     if (status != WICK_OK) return status;
     if (t->options.coding) return check_columns(t, extra, msg);
+    WICK_TRY(check_names(t, r, msg));
     choose_columns(t);
     if (t->options.label && t->label < 0) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no column \"%s\"", t->path, t->options.label);
     if (t->options.target && t->target < 0) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no column \"%s\"", t->path, t->options.target);

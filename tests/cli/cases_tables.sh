@@ -106,7 +106,7 @@ test_forms_of_text_are_found_and_said() {
     tr ',.' ';,' <latin.csv >excel.csv && train 0 excel.csv excel && has err "separated by a semicolon, and numbers have a decimal comma" && accuracy excel 0.9
     accuracy latin 0.9 --data excel.csv
     train 3 excel.csv bad --decimal point && has err 'the most of "a" (159)' && has err "leave it out"
-    tail -n +2 latin.csv >bare.csv && train 0 bare.csv bare --no-header --label 2 && accuracy bare 0.9
+    tail -n +2 latin.csv >bare.csv && train 0 bare.csv headed --epochs 1 && has err "names of columns in the first line are numbers" && train 0 bare.csv bare --no-header --label 2 && accuracy bare 0.9
     expect 2 "$wick" train --data latin.csv --net "$net" --separator ab --out bad && has err "--separator 'ab' is neither a character nor tab"
     case_folder csv-messages || return 0
     local f
@@ -175,5 +175,16 @@ test_arrays_by_themselves_are_explained() {
     printf 'a,y\n1,0\n2,1\n1,0\n2,1\n1,0\n2,1\n' >t.csv && tensors_file t.safetensors "x F32 6,1 $(repeat 3 "$one$zero")" "y U8 6 $(repeat 3 '\0\x01')"
     train 0 t.csv table && expect 3 "$wick" eval table --data t.safetensors && has err "the model learned from the columns of a table"
     train 0 t.safetensors array && expect 3 "$wick" eval array --data t.csv && has err "the model learned from tensors"
+}
+test_wick_data_looks_into_tables() {
+    mkdir -p looked && printf 'u;town\n1,5;Rome\nNA;Oslo\n3;Rome\n' >looked/train.csv
+    expect 0 "$wick" data info looked/train.csv && has out "a table of 3 rows and 2 columns" && has out "numbers 1.5 to 3, mean 2.25; 1 missing" && has out "2 categories: Oslo, Rome" && has err "decimal comma"
+    expect 0 "$wick" data info looked --json && valid_json out && has out '"form": "table", "rows": 3'
+    expect 0 "$wick" data head looked --count 2 && has out "#0 u 1.5, town Rome" && has out "#1 u (missing), town Oslo" && lacks out "#2"
+    expect 0 "$wick" data head looked --json && valid_json out && expect 0 "$wick" data verify looked && has out "is sound"
+    expect 2 "$wick" data pack looked x.wrec && has err "is a table, and wick data pack is for files"
+    printf 'a,b\n1\n' >short.csv && expect 3 "$wick" data verify short.csv && has err "line 2: 1 cell where the first line has 2"
+    printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }" >x.npy && printf '\0\0\0\0' >>x.npy
+    expect 0 "$wick" data info x.npy && has out "f32 [1]" && expect 0 "$wick" data info x.npy --json && valid_json out && expect 2 "$wick" data split x.npy y && has err "is a file of tensors"
 }
 test_main

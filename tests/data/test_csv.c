@@ -316,6 +316,11 @@ TEST(forms_that_spreadsheets_write_are_found) {
     CHECK(table("\xc3\xa4,b\n\xe4,1\n", NULL, &t) == WICK_ERR_FORMAT && strstr(wick_context_error(ctx), "line 2: byte 5 is not UTF-8"));
     CHECK(table_text("\xff\xfe" "a\0\0\xd8", 6, NULL, &t) == WICK_ERR_FORMAT && strstr(wick_context_error(ctx), "half a character"));
     CHECK(table_text("\xff\xfe" "a\0b", 5, NULL, &t) == WICK_ERR_FORMAT && table_text("\xff\xfe\0\0", 4, NULL, &t) == WICK_ERR_UNSUPPORTED);
+    /* The first line of names. */
+    REQUIRE(table("5.1,3.5,setosa\n4.9,3.0,setosa\n", NULL, &t) == WICK_OK && tells(t, "2 of the 3 names of columns in the first line are numbers"));
+    wick_csv_free(&t);
+    REQUIRE(table("0,1,2,y\n4.9,3.0,5,a\n", NULL, &t) == WICK_OK && !tells(t, "first line"));
+    wick_csv_free(&t);
     /* A comma in texts is no separator, and what is said counts. */
     REQUIRE(table("a;b\nx, y;1\nz, w;2\n", NULL, &t) == WICK_OK && wick_csv_columns(t) == 2);
     wick_csv_free(&t);
