@@ -23,6 +23,7 @@ static const option_case cases[] = {
     {"opset", TO_ONNX, "what becomes ONNX"},
     {"external", TO_ONNX, "what becomes ONNX"},
     {"dim", FROM_ONNX, "ONNX models that become others"},
+    {"fix-open", FROM_ONNX, "ONNX models that become others"},
     {"input", FROM_ONNX, "ONNX models that become others"},
     {"dtype", TO_TENSORS, "tensors"},
     {"max-shard", TO_SHARDS, "tensors that become shards: a B whose name ends in .safetensors.index.json"},

@@ -58,7 +58,7 @@ int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
     return code;
 }
 
-/* With the extents open that --dim gives no number, or, where the graph can't be recorded so, all of them 1, which is said. */
+/* With the extents open that --dim gives no number. Where they can't be, it is refused, or with --fix-open they are 1, which is said. */
 static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick_spec *specs, const wick_onnx_save_options *options) {
     char open[512], why[1024];
     if (!ports_specs(o, onnx, -1, specs)) return talk_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
@@ -67,11 +67,25 @@ static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick
     if (status == WICK_OK || status == WICK_ERR_IO || !*open) return wrote(ctx, status);
     snprintf(why, sizeof why, "%s", talk_why(ctx, status));
     wick_context_clear_error(ctx);
+    if (!o->fix_open) {
+        talk("open extents are %s; --dim NAME=N gives one a number, --dim NAME=A..B what it is for, --input NAME=N makes an input a constant, --fix-open makes all that are open 1", open);
+        return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
+    }
     ports_specs(o, onnx, 1, specs);
     status = wick_onnx_resave(onnx, specs, o->files[0], options);
     if (status == WICK_OK) return talk("with %s open it can't be recorded (%s): written for 1 each; --dim NAME=N gives other numbers", open, why), CLI_OK;
-    talk("open extents are %s; --dim NAME=N gives one a number, and --input NAME=N makes an input a constant", open);
-    return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
+    return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+}
+
+/* The ranges of --dim, for extents that stay open; to be freed. */
+static wick_dim *ranges(const cli_options *o, const wick_onnx *onnx, port_dim **all, int *n) {
+    int n_all = 0;
+    *n = 0;
+    if (ports_dims(o, onnx, all, &n_all) != CLI_OK) return NULL;
+    wick_dim *list = calloc((size_t)n_all + 1, sizeof *list);
+    for (int k = 0; k < n_all && list; k++)
+        if ((*all)[k].given && (*all)[k].range.max > (*all)[k].range.min) list[(*n)++] = (*all)[k].range;
+    return list;
 }
 
 int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
@@ -82,10 +96,16 @@ int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
     if (code == CLI_OK && o->dims.n) code = ports_check_dims(o, onnx);
     if (code == CLI_OK) code = ports_fix_inputs(o, onnx);
     if (code == CLI_OK) {
+        port_dim *dims = NULL;
+        int n = 0;
+        wick_dim *open_for = ranges(o, onnx, &dims, &n);
         wick_spec *specs = calloc((size_t)wick_onnx_inputs(onnx) + 1, sizeof *specs);
-        const wick_onnx_save_options options = {.opset = (int)o->opset, .weights = o->external ? weights : NULL, .graph = wick_onnx_get_info(onnx).graph};
-        code = specs ? resave(ctx, o, onnx, specs, &options) : talk_fail(CLI_FAILED, "out of memory");
+        const wick_onnx_save_options options = {
+            .opset = (int)o->opset, .n_ranges = n, .ranges = open_for, .weights = o->external ? weights : NULL, .graph = wick_onnx_get_info(onnx).graph};
+        code = specs && open_for ? resave(ctx, o, onnx, specs, &options) : talk_fail(CLI_FAILED, "out of memory");
         free(specs);
+        free(open_for);
+        free(dims);
     }
     wick_onnx_free(&onnx);
     free(weights);

@@ -88,12 +88,6 @@ static int64_t least_of(const wick_dim *range) {
     return (range->min / by + (range->min % by != 0)) * by;
 }
 
-/* NAME=N: its name's length and the number, or -1: it is no such thing. Of a range the least. */
-static int64_t read_dim(const char *item, size_t *length) {
-    wick_dim range = {0};
-    return port_range(item, length, &range) ? least_of(&range) : -1;
-}
-
 const char *port_dim_name(const wick_onnx_port *p, int d, char *place, size_t size) {
     if (p->dim_names[d] && *p->dim_names[d]) return p->dim_names[d];
     snprintf(place, size, "%.250s.%d", p->name, d);
@@ -113,8 +107,9 @@ int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d, int64_
     int64_t found = open;
     for (int i = 0; i < o->dims.n; i++) {
         size_t length;
-        const int64_t extent = read_dim(o->dims.items[i], &length);
-        if (is_dim(p, d, o->dims.items[i], length)) found = extent;
+        wick_dim range = {0};
+        const bool read = port_range(o->dims.items[i], &length, &range);
+        if (is_dim(p, d, o->dims.items[i], length)) found = !read ? -1 : open < 0 && range.max > range.min ? open : least_of(&range);
     }
     return found;
 }
@@ -163,7 +158,7 @@ int ports_dims(const cli_options *o, const wick_onnx *onnx, port_dim **out, int 
 }
 
 /* The commands that take ranges. */
-static bool takes_ranges(const cli_options *o) { return o->command == CMD_PLAN || o->command == CMD_RUN || o->command == CMD_INSPECT; }
+static bool takes_ranges(const cli_options *o) { return o->command == CMD_PLAN || o->command == CMD_RUN || o->command == CMD_INSPECT || o->command == CMD_CONVERT; }
 
 int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
     for (int k = 0; k < o->dims.n; k++) {
@@ -174,7 +169,7 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
         bool known = false;
         wick_dim range = {0};
         if (!port_range(item, &length, &range)) return talk_fail(CLI_USAGE, "--dim needs NAME=N%s, not '%s'", takes_ranges(o) ? ", NAME=A..B or NAME=A..B/M" : "", item);
-        if (range.max > range.min && !takes_ranges(o)) return talk_fail(CLI_USAGE, "--dim %s: a range is for wick plan, run and inspect", item);
+        if (range.max > range.min && !takes_ranges(o)) return talk_fail(CLI_USAGE, "--dim %s: a range is for wick plan, run, inspect and convert", item);
         if (least_of(&range) > range.max) return talk_fail(CLI_USAGE, "--dim %s: there is no multiple of %lld in that range", item, (long long)range.multiple);
         for (int i = 0; i < k; i++)
             if (strncmp(o->dims.items[i], item, length + 1) == 0) return talk_fail(CLI_USAGE, "--dim %s and --dim %s: which of both?", o->dims.items[i], item);

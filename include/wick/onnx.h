@@ -195,14 +195,16 @@ typedef struct wick_onnx_save_options {
     const char *const *outputs;   /* names; NULL, or "" of one: output, output_1 ... */
     int n_symbols;
     const wick_onnx_symbol *symbols;
+    int n_ranges;
+    const wick_dim *ranges;       /* extents that a symbol (its name, or INPUT.axis) is for; without one: all from 1 on */
     const char *weights;          /* NULL: in the model. Else the name of a file beside it, "net.safetensors", for all states: both may then be larger than 2 GiB */
     const char *graph, *doc;      /* the graph's name, a text about the model; may be NULL */
     wick_status (*prepare)(void *user, const wick_spec *in); /* called before each recording, with its specs; may be NULL */
 } wick_onnx_save_options;
 /* Writes what fn records in evaluation (wick_plan.h) as an ONNX model: its inputs are named and shaped by in (without a name: input, input_1 ...), states of the
  * model are initializers under their names. Each op becomes the ONNX ops that make it up; those that ONNX has nothing for are WICK_ERR_UNSUPPORTED, all named with the lines
- * that recorded them. With symbols, fn is recorded for several extents (those in `in` if above 1, and longer ones), to see what follows them; a function that
- * records other ops then is refused. The file is replaced when it is whole, that of the weights before it. options may be NULL. */
+ * that recorded them. With symbols, fn is recorded for many extents of their ranges, up to 192 lists of them, and what is written holds at all of these: an extent is a number, that of an input or of what an
+ * op gives, or made of those. Where none of this holds, or the graph is another one there and gives other numbers, it is WICK_ERR_UNSUPPORTED: the message names op, symbol and axis. The file is replaced when it is whole, that of the weights before it. options may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const char *path,
                                                     const wick_onnx_save_options *options);
 /* The same of a model that was opened, as it is now: fine-tuned, with another head, for another opset. in: specs of its inputs, where extents of -1 stay open; NULL: as declared.

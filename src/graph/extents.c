@@ -16,6 +16,7 @@ static bool value_of(const wick_extent *e, const int64_t *point, const int64_t *
     case WICK_EXTENT_PRODUCT: return !wick_mul_overflows(OF(e->a), OF(e->b), out);
     case WICK_EXTENT_MIN: *out = WICK_MIN(OF(e->a), OF(e->b)); return true;
     case WICK_EXTENT_MAX: *out = WICK_MAX(OF(e->a), OF(e->b)); return true;
+    case WICK_EXTENT_SEEN: return false;
     default: *out = quotient(OF(e->a), e->number); return true;
     }
 #undef OF
@@ -37,6 +38,7 @@ static uint32_t slot_of(const wick_extents *x, const int64_t *values) {
     return at;
 }
 
+static void fill_table(wick_extents *x);
 static bool more_room(wick_extents *x) {
     const int32_t cap = x->cap ? 2 * x->cap : 64;
     wick_extent *at = wick_arena_alloc(x->arena, (size_t)cap * sizeof *at);
@@ -44,26 +46,64 @@ static bool more_room(wick_extents *x) {
     int32_t *table = wick_arena_alloc(x->arena, 2 * (size_t)cap * sizeof *table);
     if (!at || !values || !table) return !(x->nomem = true);
     if (x->n) memcpy(at, x->at, (size_t)x->n * sizeof *at), memcpy(values, x->values, (size_t)x->n * row_bytes(x));
-    memset(table, -1, 2 * (size_t)cap * sizeof *table);
     x->at = at, x->values = values, x->table = table, x->cap = cap, x->slots = 2 * (uint32_t)cap;
-    for (int32_t i = 0; i < x->n; i++) {
-        const uint32_t slot = slot_of(x, values_of(x, i));
-        if (x->table[slot] < 0) x->table[slot] = i;
-    }
+    fill_table(x);
     return true;
 }
 
-/* dims are made even where two have the same values; all else is the first with its values. */
+/* The number, where a dim has its values. */
+static int32_t same_number(const wick_extents *x, int64_t number) {
+    int32_t i = x->n - 1;
+    while (i >= 0 && (x->at[i].kind != WICK_EXTENT_NUMBER || x->at[i].number != number)) i--;
+    return i;
+}
+/* Dims and numbers are made even where another has their values; all else is the first with its values. */
+static int32_t add(wick_extents *x, wick_extent e) {
+    const uint32_t slot = slot_of(x, values_of(x, x->n));
+    const int32_t there = x->table[slot];
+    if (there >= 0 && e.kind == WICK_EXTENT_NUMBER && x->at[there].kind != WICK_EXTENT_NUMBER) {
+        const int32_t same = same_number(x, e.number);
+        if (same >= 0) return same;
+    } else if (there >= 0 && e.kind != WICK_EXTENT_DIM) return there;
+    if (there < 0) x->table[slot] = x->n;
+    x->at[x->n] = e;
+    return x->n++;
+}
 static int32_t make(wick_extents *x, wick_extent e) {
     if (x->nomem || (x->n == x->cap && !more_room(x))) return -1;
     int64_t *values = values_of(x, x->n);
     for (int p = 0; p < x->n_points; p++)
         if (!value_of(&e, x->points + (size_t)p * (size_t)x->n_dims, x->values, &values[p], (size_t)x->n_points, (size_t)p)) return -1;
-    const uint32_t slot = slot_of(x, values);
-    if (x->table[slot] >= 0 && e.kind != WICK_EXTENT_DIM) return x->table[slot];
-    if (x->table[slot] < 0) x->table[slot] = x->n;
-    x->at[x->n] = e;
-    return x->n++;
+    return add(x, e);
+}
+
+int32_t wick_extents_seen(wick_extents *x, const int64_t *values) {
+    if (x->nomem || (x->n == x->cap && !more_room(x))) return -1;
+    memcpy(values_of(x, x->n), values, row_bytes(x));
+    return add(x, (wick_extent){.kind = WICK_EXTENT_SEEN});
+}
+
+static bool is_number(const wick_extents *x, const int64_t *values) {
+    int p = 1;
+    while (p < x->n_points && values[p] == values[0]) p++;
+    return p >= x->n_points && x->n_points;
+}
+int32_t wick_extents_known(wick_extents *x, const int64_t *values) {
+    if (x->nomem || (x->n == x->cap && !more_room(x))) return -1;
+    return is_number(x, values) ? wick_extents_number(x, values[0]) : x->table[slot_of(x, values)];
+}
+
+static void fill_table(wick_extents *x) {
+    memset(x->table, -1, x->slots * sizeof *x->table);
+    for (int32_t i = 0; i < x->n; i++) {
+        const uint32_t slot = slot_of(x, values_of(x, i));
+        if (x->table[slot] < 0) x->table[slot] = i;
+    }
+}
+void wick_extents_cut(wick_extents *x, int32_t n) {
+    if (n >= x->n || !x->table) return;
+    x->n = n;
+    fill_table(x);
 }
 
 bool wick_extents_init(wick_extents *x, wick_arena *arena, int n_dims, const char *const *names, int n_points, const int64_t *points) {
@@ -241,11 +281,51 @@ static int32_t of_either(const search *s, int32_t a, int32_t b, bool lesser) {
     return first < 0 || second < 0 ? -1 : make(x, (wick_extent){.kind = lesser ? WICK_EXTENT_MIN : WICK_EXTENT_MAX, .a = first, .b = second});
 }
 
+static int64_t divisor(int64_t a, int64_t b) {
+    while (b) {
+        const int64_t rest = a % b;
+        a = b, b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+/* m times a quotient of one of the list, plus or minus one of the list, plus a number: "8*floor((n + 7) / 8) - n" fills n up to eights. */
+static int32_t of_steps(const search *s, int n, const int32_t *list) {
+    enum { MOST = 6 };
+    wick_extents *x = s->x;
+    const int count = x->n_points;
+    n = WICK_MIN(n, MOST);
+    for (int i = -1; i < 2 * n; i++) {
+        const int32_t w = i < 0 ? -1 : list[i / 2];
+        const int64_t sign = i % 2 ? 1 : -1;
+        int64_t *rest = wick_arena_alloc(x->arena, row_bytes(x)), m = 0, first = 0;
+        bool good = rest != NULL;
+        for (int p = 0; p < count && good; p++) {
+            int64_t more = 0;
+            if (w >= 0) good = !wick_mul_overflows(sign, values_of(x, w)[p], &more);
+            good = good && !wick_add_overflows(s->v[p], -more, &rest[p]);
+            if (!p) first = rest[0];
+            if (good) m = divisor(m, rest[p] - first);
+        }
+        if (!good || m < 2) continue;
+        const int64_t add = first % m;
+        for (int p = 0; p < count; p++) rest[p] = (rest[p] - add) / m;
+        const search inner = {x, rest, s->w};
+        for (int k = 0; k < n; k++) {
+            const int32_t e = of_one(&inner, list[k]);
+            if (e < 0) continue;
+            const int32_t whole = line(x, m, e, w < 0 ? add : 0);
+            return w < 0 ? whole : line(x, 1, wick_extents_sum(x, whole, line(x, sign, w, 0)), add);
+        }
+    }
+    return -1;
+}
+
 enum { LOOKED_AT = 32, NEAREST = 12 }; /* expressions tried for one, and in products of three */
 
 int32_t wick_extents_find(wick_extents *x, const int64_t *values, int n_near, const int32_t *near) {
     if (x->nomem || (x->n == x->cap && !more_room(x))) return -1;
-    int32_t found = x->table[slot_of(x, values)], list[LOOKED_AT];
+    int32_t found = wick_extents_known(x, values), list[LOOKED_AT];
     int n = 0;
     search s = {x, values, wick_arena_alloc(x->arena, row_bytes(x))};
     if (found >= 0) return found;
@@ -266,6 +346,7 @@ int32_t wick_extents_find(wick_extents *x, const int64_t *values, int n_near, co
     for (int i = 0; i < n; i++) /* a - b the other way round */
         for (int k = 0; k < i; k++)
             if ((found = of_two(&s, list[i], list[k])) >= 0) return found;
+    if ((found = of_steps(&s, n, list)) >= 0) return found;
     for (int lesser = 1; lesser >= 0; lesser--)
         for (int i = 0; i < n; i++)
             for (int k = -1; k < i; k++)
@@ -275,6 +356,27 @@ int32_t wick_extents_find(wick_extents *x, const int64_t *values, int n_near, co
             for (int l = 0; l <= k; l++)
                 if ((found = of_three(&s, list[l], list[k], list[i])) >= 0) return found;
     return -1;
+}
+
+/* The numbers that x can rise by: a multiple of this. */
+static int64_t step_of(const wick_extents *x, int32_t i) {
+    const wick_extent *e = &x->at[i];
+    int64_t m;
+    switch (e->kind) {
+    case WICK_EXTENT_NUMBER: return 0;
+    case WICK_EXTENT_SUM: return divisor(step_of(x, e->a), step_of(x, e->b));
+    case WICK_EXTENT_PRODUCT:
+        if (x->at[e->a].kind != WICK_EXTENT_NUMBER || wick_mul_overflows(x->at[e->a].number, step_of(x, e->b), &m)) return 1;
+        return m < 0 ? -m : m;
+    default: return 1;
+    }
+}
+bool wick_extents_settled(const wick_extents *x, int32_t i) {
+    const wick_extent *e = i >= 0 ? &x->at[i] : NULL;
+    if (!e || e->kind == WICK_EXTENT_NUMBER || e->kind == WICK_EXTENT_DIM || e->kind == WICK_EXTENT_SEEN) return true;
+    if (e->kind != WICK_EXTENT_QUOTIENT) return wick_extents_settled(x, e->a) && wick_extents_settled(x, e->b);
+    /* Numbers b of (x + b) / by go in groups, where all that x can be are multiples of something that it has in common with by. */
+    return e->most - e->least < WICK_MAX(divisor(step_of(x, e->a), e->number), 1) && wick_extents_settled(x, e->a);
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------------------------------------- */
@@ -370,6 +472,7 @@ static void print(wick_str *s, const wick_extents *x, int32_t i, int place) {
     switch (e->kind) {
     case WICK_EXTENT_NUMBER: wick_str_add(s, "%lld", (long long)e->number); break;
     case WICK_EXTENT_DIM: wick_str_add(s, "%s", x->names[e->a]); break;
+    case WICK_EXTENT_SEEN: wick_str_add(s, "?"); break;
     case WICK_EXTENT_SUM:
         if (place != IN_SUM) wick_str_add(s, "(");
         print_term(s, x, e->a, true);

@@ -1,4 +1,4 @@
-/* export.c: a function recorded, once or for several extents, and the ONNX graph made of it. */
+/* export.c: what a function records, and the ONNX graph made of it. */
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 
@@ -176,110 +176,6 @@ onnx_name *wick_export_list(onnx_export *e, int n, const int64_t *values) {
     return wick_export_array(e, WICK_I64, 1, &(int64_t){n}, kept);
 }
 
-/* ---- extents ----------------------------------------------------------------------------------------------------------------------------------- */
-
-/* v in recording r. */
-static const wick_value *twin(const onnx_export *e, const wick_value *v, int r) { return &e->at[r]->nodes[v->node->position]->out[v->index]; }
-
-onnx_extent wick_export_extent(const onnx_export *e, const wick_value *v, int dim) {
-    const int64_t d = v->type.dims[dim];
-    onnx_extent x = {.kind = ONNX_EXTENT_FIXED, .number = d};
-    bool follows = false;
-    for (int r = 1; r < e->n_recordings; r++) follows |= twin(e, v, r)->type.dims[dim] != d;
-    if (!follows) return x;
-    onnx_extent sum = {.kind = ONNX_EXTENT_SUM, .number = d}, product = {.kind = ONNX_EXTENT_PRODUCT, .number = d};
-    bool is_sum = true, is_product = true;
-    for (int s = 0; s < e->n_symbols; s++) {
-        const int64_t more = twin(e, v, s + 1)->type.dims[dim] - d, longer = e->extents[s + 1][s] - e->extents[0][s];
-        is_sum &= more % longer == 0;
-        sum.factor[s] = more / longer;
-        sum.number -= sum.factor[s] * e->extents[0][s];
-        if (!(product.factor[s] = more != 0)) continue;
-        is_product &= product.number % e->extents[0][s] == 0;
-        product.number /= e->extents[0][s];
-    }
-    for (int r = 1; r < e->n_recordings; r++) {
-        int64_t a = sum.number, b = product.number;
-        for (int s = 0; s < e->n_symbols; s++) {
-            a += sum.factor[s] * e->extents[r][s];
-            if (product.factor[s]) b *= e->extents[r][s];
-        }
-        is_sum &= a == twin(e, v, r)->type.dims[dim];
-        is_product &= b == twin(e, v, r)->type.dims[dim];
-    }
-    x.kind = ONNX_EXTENT_UNKNOWN;
-    return is_product ? product : is_sum ? sum : x;
-}
-bool wick_export_is_fixed(const onnx_export *e, const wick_value *v) {
-    for (int d = 0; d < v->type.rank; d++)
-        if (wick_export_extent(e, v, d).kind != ONNX_EXTENT_FIXED) return false;
-    return true;
-}
-
-/* Symbol s as i64 [1]. */
-static onnx_name *symbol(onnx_export *e, int s) {
-    if (e->symbol_names[s]) return e->symbol_names[s];
-    onnx_name *x = e->ports[e->symbol_input[s]];
-    const int64_t axis = e->symbol_axis[s];
-    if (e->opset >= 15) {
-        wick_export_int(e, "start", axis);
-        wick_export_int(e, "end", axis + 1);
-        return e->symbol_names[s] = ONNX(e, "Shape", x);
-    }
-    return e->symbol_names[s] = wick_export_slice(e, ONNX(e, "Shape", x), 0, axis, axis + 1, 1);
-}
-
-/* An extent as i64 [1]. */
-static onnx_name *extent_value(onnx_export *e, const onnx_extent *x) {
-    onnx_name *sum = NULL, *product = x->kind == ONNX_EXTENT_PRODUCT && x->number == 1 ? NULL : wick_export_list(e, 1, &x->number);
-    if (x->kind == ONNX_EXTENT_FIXED) return product;
-    if (x->kind == ONNX_EXTENT_PRODUCT) {
-        for (int s = 0; s < e->n_symbols; s++)
-            if (x->factor[s]) product = product ? ONNX(e, "Mul", product, symbol(e, s)) : symbol(e, s);
-        return product;
-    }
-    if (x->number) sum = product;
-    for (int s = 0; s < e->n_symbols; s++) {
-        if (!x->factor[s]) continue;
-        onnx_name *term = x->factor[s] == 1 ? symbol(e, s) : ONNX(e, "Mul", symbol(e, s), wick_export_list(e, 1, &x->factor[s]));
-        sum = sum ? ONNX(e, "Add", sum, term) : term;
-    }
-    return sum;
-}
-
-onnx_name *wick_export_extents(onnx_export *e, const wick_node *node, int n, const onnx_extent *extents) {
-    onnx_name *parts[2 * WICK_MAX_DIMS];
-    int64_t fixed[WICK_MAX_DIMS];
-    int n_parts = 0, n_fixed = 0;
-    for (int d = 0; d < n; d++)
-        if (extents[d].kind == ONNX_EXTENT_UNKNOWN) return wick_export_lacks(e, node, "an extent follows the symbolic ones in no simple way"), NULL;
-    for (int d = 0; d <= n; d++) {
-        if (d < n && extents[d].kind == ONNX_EXTENT_FIXED) {
-            fixed[n_fixed++] = extents[d].number;
-            continue;
-        }
-        if (n_fixed || !n) parts[n_parts++] = wick_export_list(e, n_fixed, fixed);
-        n_fixed = 0;
-        if (d < n) parts[n_parts++] = extent_value(e, &extents[d]);
-    }
-    if (n_parts == 1) return parts[0];
-    wick_export_int(e, "axis", 0);
-    return wick_export_node(e, "Concat", n_parts, parts);
-}
-
-onnx_name *wick_export_shape(onnx_export *e, const wick_node *node, const wick_value *v, bool for_reshape) {
-    onnx_extent extents[WICK_MAX_DIMS];
-    int open = 0, last = 0;
-    bool empty = false;
-    for (int d = 0; d < v->type.rank; d++) {
-        extents[d] = wick_export_extent(e, v, d);
-        empty |= extents[d].kind == ONNX_EXTENT_FIXED && !extents[d].number;
-        if (extents[d].kind != ONNX_EXTENT_FIXED) open++, last = d;
-    }
-    if (for_reshape && open == 1 && !empty) extents[last] = (onnx_extent){.kind = ONNX_EXTENT_FIXED, .number = -1};
-    return wick_export_extents(e, node, v->type.rank, extents);
-}
-
 /* ---- common nodes --------------------------------------------------------------------------------------------------------------------------- */
 
 onnx_name *wick_export_reshape(onnx_export *e, const wick_node *node, onnx_name *x, const wick_value *like) {
@@ -325,38 +221,63 @@ bool wick_export_varies(const onnx_export *e, const wick_node *node) {
     return false;
 }
 
+static bool is_number(const wick_node *node) { return node->op == &wick_op_slot || node->op == &wick_op_constant; }
+/* Of a slot or constant, in recording r. */
+static uint64_t bits_at(const onnx_export *e, const wick_node *node, int r) {
+    const wick_node *other = e->at[r]->nodes[node->position];
+    return node->op == &wick_op_slot ? e->recordings[r].slots[other->slot[0]] : ((const wick_constant_attr *)other->attr)->bits;
+}
+static double number_of(wick_dtype dtype, uint64_t bits) {
+    double number = 0;
+    const wick_copy to_f64 = {.rank = 0, .src = dtype, .dst = WICK_F64};
+    wick_copy_run(&to_f64, 0, 1, &bits, &number);
+    return number;
+}
 static bool number_bits(const onnx_export *e, const wick_node *node, uint64_t *bits) {
-    const bool slot = node->op == &wick_op_slot;
-    if (!slot && node->op != &wick_op_constant) return false;
-    for (int r = 0; r < e->n_recordings; r++) {
-        const wick_node *other = e->at[r]->nodes[node->position];
-        const uint64_t here = slot ? e->recordings[r].slots[other->slot[0]] : ((const wick_constant_attr *)other->attr)->bits;
-        if (r && here != *bits) return false; /* a number that the function worked out from an extent */
-        *bits = here;
-    }
+    if (!is_number(node)) return false;
+    *bits = bits_at(e, node, 0);
+    for (int r = 1; r < e->n_recordings; r++)
+        if (bits_at(e, node, r) != *bits) return false; /* a number that the function worked out from an extent */
     return true;
 }
 bool wick_export_number(const onnx_export *e, const wick_value *v, double *number) {
     uint64_t bits = 0;
     while (v->node->op == &wick_op_expand || v->node->op == &wick_op_reshape) v = v->node->in[0];
     if (!number_bits(e, v->node, &bits)) return false;
-    const wick_copy to_f64 = {.rank = 0, .src = (wick_dtype)v->type.dtype, .dst = WICK_F64};
-    wick_copy_run(&to_f64, 0, 1, &bits, number);
+    *number = number_of((wick_dtype)v->type.dtype, bits);
     return true;
+}
+
+/* A whole number that the function worked out from extents, as an expression of them; or NULL. */
+static onnx_name *following(onnx_export *e, const wick_value *v) {
+    const wick_dtype dtype = (wick_dtype)v->type.dtype;
+    int64_t *values = wick_export_alloc(e, (size_t)e->n_recordings, sizeof *values);
+    bool whole = values && is_number(v->node) && !wick_dtype_is_packed(dtype) && wick_dtype_size(dtype);
+    for (int r = 0; r < e->n_recordings && whole; r++) {
+        const double number = number_of(dtype, bits_at(e, v->node, r));
+        whole = fabs(number) < 0x1p53 && number == floor(number);
+        if (whole) values[r] = (int64_t)number;
+    }
+    const onnx_extent x = whole ? wick_export_follow(e, v->node, values) : (onnx_extent){.kind = ONNX_EXTENT_UNKNOWN};
+    if (x.kind == ONNX_EXTENT_OPEN) return wick_export_cast(e, wick_export_squeeze(e, wick_export_extent_value(e, &x), 1, &(int64_t){0}), dtype);
+    for (int r = 0; values && is_number(v->node) && r < e->n_recordings; r++) values[r] = (int64_t)bits_at(e, v->node, r);
+    wick_export_lacks(e, v->node, wick_export_why(e, "a number depends on", values));
+    return NULL;
 }
 
 /* A constant or run-time number: the same everywhere. */
 static onnx_name *uniform(onnx_export *e, wick_value *v, bool whole) {
     uint64_t bits = 0;
-    if (!number_bits(e, v->node, &bits)) return wick_export_lacks(e, v->node, "a number depends on a symbolic extent"), &wick_export_absent;
-    onnx_name *one = number_of_bits(e, (wick_dtype)v->type.dtype, bits);
-    if (!whole || !v->type.rank) return one;
     const wick_proto_out queued = e->attrs; /* of the node that reads it */
     e->attrs = (wick_proto_out){0};
-    onnx_name *shape = wick_export_shape(e, v->node, v, false), *all = shape ? ONNX(e, "Expand", one, shape) : &wick_export_absent;
+    onnx_name *one = number_bits(e, v->node, &bits) ? number_of_bits(e, (wick_dtype)v->type.dtype, bits) : following(e, v);
+    if (one && whole && v->type.rank) {
+        onnx_name *shape = wick_export_shape(e, v->node, v, false);
+        one = shape ? ONNX(e, "Expand", one, shape) : NULL;
+    }
     wick_proto_drop(&e->attrs);
     e->attrs = queued;
-    return all;
+    return one ? one : &wick_export_absent;
 }
 
 onnx_name *wick_export_value(onnx_export *e, wick_value *v) {
@@ -418,9 +339,9 @@ static wick_status add_leaves(onnx_export *e, const wick_model *model) {
             const wick_recorded_leaf *there = &e->recordings[r].leaves[other->slot[0]];
             if (there->array == leaf->array) continue;
             const void *same = wick_type_equal(type, &other->out[0].type) ? leaf_data(e, there, type) : NULL;
-            if (!same || !data || memcmp(data, same, wick_type_bytes(type)))
-                return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: a tensor that the function makes%s%s depends on a symbolic extent; make it with ops, or give the extent a number",
-                                         node->site ? " at " : "", node->site ? node->site : "");
+            if (same && data && !memcmp(data, same, wick_type_bytes(type))) continue;
+            const char *why = wick_export_why(e, "a tensor that the function makes depends on", NULL);
+            return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: %s%s%s; make it with ops, or give the extent a number", why, node->site ? " at " : "", node->site ? node->site : "");
         }
         const char *state = state_name(model, leaf);
         if (state && !take_name(e, keep_text(e, state))) state = NULL; /* an input has its name */
@@ -460,8 +381,9 @@ void wick_export_graph(onnx_export *e) {
         if (!has_dtypes(e, node)) wick_export_lacks(e, node, "of this dtype; a later opset it has");
         else if (node->op->flags & WICK_OP_ELEMENTWISE) wick_export_elementwise(e, node);
         else if (!row) wick_export_lacks(e, node, NULL);
-        else if (!row->shaped && wick_export_varies(e, node)) wick_export_lacks(e, node, "its parameters follow a symbolic extent");
+        else if (!row->shaped && wick_export_varies(e, node)) wick_export_lacks(e, node, wick_export_why_varies(e, node));
         else row->fn(e, node);
+        wick_export_see(e, node);
     }
 }
 
@@ -492,114 +414,7 @@ void wick_export_mark(onnx_made *last) {
     }
 }
 
-/* ---- recording -------------------------------------------------------------------------------------------------------------------------------- */
-
-static int find_symbol(const onnx_export *e, const char *name) {
-    int s = 0;
-    while (s < e->n_symbols && strcmp(e->symbols[s], name) != 0) s++;
-    return s;
-}
-
-static wick_status collect_symbols(onnx_export *e) {
-    const wick_onnx_save_options *o = e->options;
-    for (int i = 0; i < o->n_symbols; i++) {
-        const wick_onnx_symbol *x = &o->symbols[i];
-        if (!x->name || !*x->name || x->input < 0 || x->input >= e->n_in || x->axis < 0 || x->axis >= e->in[x->input].rank)
-            return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: symbol %d, %s, is at axis %d of input %d, which is not there", i, x->name ? x->name : "without a name", x->axis, x->input);
-        const int s = find_symbol(e, x->name);
-        if (s == ONNX_MOST_SYMBOLS) return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: more than %d symbols", ONNX_MOST_SYMBOLS);
-        if (s < e->n_symbols) continue;
-        e->symbols[e->n_symbols++] = x->name;
-        e->symbol_input[s] = x->input;
-        e->symbol_axis[s] = x->axis;
-    }
-    e->n_recordings = e->n_symbols ? e->n_symbols + 2 : 1;
-    return WICK_OK;
-}
-/* Extents to record for, none below least. */
-static void choose_extents(onnx_export *e, int64_t least, int64_t step) {
-    for (int s = 0; s < e->n_symbols; s++) {
-        const int64_t given = e->in[e->symbol_input[s]].dims[e->symbol_axis[s]];
-        e->extents[0][s] = WICK_MAX((given + step - 1) / step * step, least);
-    }
-    for (int r = 1; r < e->n_recordings; r++)
-        for (int s = 0; s < e->n_symbols; s++) e->extents[r][s] = e->extents[0][s] + step * (r == e->n_symbols + 1 ? 2 + s : r == s + 1 ? 1 : 0);
-}
-
-typedef struct onnx_source { /* what is exported */
-    wick_model *model;
-    wick_function fn;
-    void *user;
-    wick_status (*before)(void *user, const wick_spec *in); /* each recording; or NULL */
-} onnx_source;
-
-static wick_status make_recordings(onnx_export *e, const onnx_source *source) {
-    wick_spec *in = wick_export_alloc(e, (size_t)e->n_in + 1, sizeof *in);
-    wick_status status = in ? WICK_OK : WICK_ERR_NOMEM;
-    for (int r = 0; r < e->n_recordings && status == WICK_OK; r++) {
-        for (int i = 0; i < e->n_in; i++) in[i] = e->in[i];
-        for (int i = 0; i < e->options->n_symbols; i++) {
-            const wick_onnx_symbol *x = &e->options->symbols[i];
-            in[x->input].dims[x->axis] = e->extents[r][find_symbol(e, x->name)];
-        }
-        if (source->before) status = source->before(source->user, in);
-        if (status == WICK_OK) status = wick_recording_make(e->ctx, source->fn, source->user, e->n_in, in, e->n_out, &e->arena, &e->recordings[r]);
-        if (status == WICK_OK) wick_graph_number(e->recordings[r].graph);
-        if (status == WICK_OK && e->recordings[r].assigns)
-            status = wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: the function assigns states, which ONNX can't say: export what evaluates, not what trains");
-    }
-    return status;
-}
-
-/* Are the graphs one but for extents? *differs: the first node that is not. */
-static bool same_graphs(const wick_graph *a, const wick_graph *b, const wick_node **differs) {
-    for (size_t i = 0; i < a->n; i++) {
-        const wick_node *x = *differs = a->nodes[i], *y = i < b->n ? b->nodes[i] : NULL;
-        if (!y || x->op != y->op || x->n_in != y->n_in || x->n_out != y->n_out || x->n_regions != y->n_regions) return false;
-        for (int k = 0; k < x->n_in; k++)
-            if (x->in[k]->id != y->in[k]->id) return false;
-        for (int k = 0; k < x->n_out; k++)
-            if (x->out[k].type.rank != y->out[k].type.rank || x->out[k].type.dtype != y->out[k].type.dtype) return false;
-        for (int k = 0; k < x->n_regions; k++) {
-            wick_graph_number(x->regions[k]), wick_graph_number(y->regions[k]);
-            if (!same_graphs(x->regions[k], y->regions[k], differs)) return false;
-        }
-    }
-    return a->n == b->n;
-}
-
-/* All recordings must be of one graph, but for extents. */
-static wick_status compare_recordings(const onnx_export *e) {
-    const wick_graph *a = e->recordings[0].graph;
-    for (int r = 1; r < e->n_recordings; r++) {
-        const wick_node *node = NULL;
-        if (!same_graphs(a, e->recordings[r].graph, &node))
-            return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: for other extents of the symbolic dims the function records other ops%s%s%s%s: give them numbers",
-                                     node ? ", first " : "", node ? node->op->name : "", node && node->site ? " at " : "", node && node->site ? node->site : "");
-    }
-    return WICK_OK;
-}
-
 /* ---- the entry --------------------------------------------------------------------------------------------------------------------------------- */
-
-/* 1 broadcasts, and would not be told from a 1 that stays; where things are few, functions may go another way than with many; and images may have to be
- * multiples of what a network halves five times. */
-static wick_status record_all(onnx_export *e, const onnx_source *source) {
-    static const struct {
-        int64_t least, step;
-    } tries[] = {{3, 1}, {17, 1}, {65, 1}, {64, 32}};
-    wick_msg first = {0};
-    for (size_t i = 0; i < WICK_COUNTOF(tries); i++) {
-        choose_extents(e, tries[i].least, tries[i].step);
-        wick_status status = make_recordings(e, source);
-        if (status == WICK_OK) status = compare_recordings(e);
-        if (status == WICK_OK) return wick_context_clear_error(e->ctx), status;
-        if (!e->n_symbols) return status;
-        if (!i) first = e->ctx->msg;
-        for (int r = 0; r < e->n_recordings; r++) wick_recording_drop(&e->recordings[r]);
-    }
-    return wick_context_fail(e->ctx, first.status, "%s", first.text);
-}
 
 static wick_status name_ports(onnx_export *e) {
     const wick_onnx_save_options *o = e->options;
@@ -618,46 +433,70 @@ static wick_status name_ports(onnx_export *e) {
     return WICK_OK;
 }
 
-static wick_status run_export(onnx_export *e, const onnx_source *source, const char *path) {
+static wick_status run_export(onnx_export *e, const onnx_source *source, const char *path, int64_t least, int64_t step) {
     const int asked = e->options->opset;
     if (asked && (asked < OLDEST_OPSET || asked > NEWEST_OPSET))
         return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: opset %d; from %d to %d are written", asked, OLDEST_OPSET, NEWEST_OPSET);
     e->opset = asked ? asked : USUAL_OPSET;
     e->lacking = wick_str_on(e->lacks, sizeof e->lacks);
-    WICK_TRY(collect_symbols(e));
+    WICK_TRY(wick_export_symbols(e));
     WICK_TRY(name_ports(e));
-    WICK_TRY(record_all(e, source));
-    for (int r = 0; r < e->n_recordings; r++) e->at[r] = e->recordings[r].graph;
+    WICK_TRY(wick_export_record(e, source, least, step));
     e->names = wick_export_alloc(e, wick_graph_number(e->at[0]) + 1, sizeof *e->names);
     if (e->names) {
         WICK_TRY(add_leaves(e, source->model));
-        for (int s = 0; s < e->n_symbols; s++) symbol(e, s); /* outside of any region */
         wick_export_graph(e);
         if (!e->n_lacks) name_outputs(e);
     }
     if (!e->names || e->nomem) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
     if (e->n_lacks) return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: ONNX (opset %d) has no %s%s", e->opset, e->lacks, e->n_lacks > 40 || e->lacking.cut ? ", ..." : "");
+    WICK_TRY(wick_export_check(e, source));
     return wick_export_write(e, path);
 }
 
-static wick_status export_source(const onnx_source *source, int n_in, const wick_spec *in, int n_out, const char *path, const wick_onnx_save_options *options) {
-    static const wick_onnx_save_options none;
+static wick_status export_at(const onnx_source *source, int n_in, const wick_spec *in, int n_out, const char *path, const wick_onnx_save_options *options, int64_t least, int64_t step) {
     wick_context *ctx = wick_model_context(source->model);
-    if (!path || !*path) return wick_context_fail(ctx, WICK_ERR_INVALID, "export: no path");
-    if (n_in < 0 || n_out < 1 || (n_in && !in)) return wick_context_fail(ctx, WICK_ERR_INVALID, "export: needs specs of the inputs, and an output");
     onnx_export *e = wick_calloc(NULL, sizeof *e);
     if (!e) return wick_context_fail(ctx, WICK_ERR_NOMEM, "export: out of memory");
     e->ctx = ctx;
-    e->options = options ? options : &none;
+    e->options = options;
     e->n_in = n_in, e->n_out = n_out, e->in = in;
     e->opened = source->fn == wick_onnx_function;
     wick_arena_init(&e->arena, NULL, 1 << 16);
-    const wick_status status = run_export(e, source, path);
-    for (int r = 0; r < e->n_recordings; r++) wick_recording_drop(&e->recordings[r]);
+    const wick_status status = run_export(e, source, path, least, step);
+    for (int r = 0; r < ONNX_MOST_RECORDINGS && e->arenas; r++) {
+        if (r < e->n_recordings) wick_recording_drop(&e->recordings[r]);
+        wick_arena_free(&e->arenas[r]);
+    }
     wick_proto_drop(&e->attrs);
     wick_arena_free(&e->arena);
     wick_release(NULL, e, sizeof *e);
     return status;
+}
+
+/* Rather than what an op says of the extents that were tried. */
+static bool is_own(const wick_msg *msg) { return strncmp(msg->text, "export: ", 8) == 0; }
+
+/* 1 broadcasts, and would not be told from a 1 that stays; where things are few, functions may go another way than with many; and images may have to be
+ * multiples of what a network halves five times. */
+static wick_status export_source(const onnx_source *source, int n_in, const wick_spec *in, int n_out, const char *path, const wick_onnx_save_options *options) {
+    static const wick_onnx_save_options none;
+    static const struct {
+        int64_t least, step;
+    } tries[] = {{3, 1}, {17, 1}, {65, 1}, {64, 32}, {1100, 1}};
+    wick_context *ctx = wick_model_context(source->model);
+    if (!path || !*path) return wick_context_fail(ctx, WICK_ERR_INVALID, "export: no path");
+    if (n_in < 0 || n_out < 1 || (n_in && !in)) return wick_context_fail(ctx, WICK_ERR_INVALID, "export: needs specs of the inputs, and an output");
+    wick_msg first = {0};
+    for (size_t i = 0; i < WICK_COUNTOF(tries); i++) {
+        const wick_status status = export_at(source, n_in, in, n_out, path, options ? options : &none, tries[i].least, tries[i].step);
+        const bool other = status == WICK_ERR_UNSUPPORTED || status == WICK_ERR_SHAPE || status == WICK_ERR_INVALID; /* it may be the extents */
+        if (status == WICK_OK && i) wick_context_clear_error(ctx);
+        if (!other || !options || !options->n_symbols) return status;
+        if (!i || (!is_own(&first) && is_own(&ctx->msg))) first = ctx->msg;
+        wick_context_clear_error(ctx);
+    }
+    return wick_context_fail(ctx, first.status, "%s", first.text);
 }
 
 wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const char *path,

@@ -1,6 +1,6 @@
 /* export.h: a recorded graph becomes an ONNX model.
  *
- *   function -> recordings (export.c): one for the extents given, and where extents are symbols one more for each, to see which dims follow them
+ *   function -> recordings (export_extents.c): one for the extents given, and where extents are symbols many more, at which all that is written has to hold
  *            -> ONNX nodes (export_ops.c and its like): a table says for each of Wick's ops what it becomes, as a row or a small function
  *            -> file (export_write.c): what nobody reads is left out
  *
@@ -10,6 +10,7 @@
 #define WICK_IO_ONNX_EXPORT_H
 
 #include "exec/exec.h"
+#include "graph/extents.h"
 #include "io/onnx/onnx.h"
 #include "io/onnx/proto_write.h"
 
@@ -49,11 +50,24 @@ typedef struct onnx_constant { /* an initializer */
 
 /* An extent: a number, or one that follows symbols. */
 typedef struct onnx_extent {
-    enum { ONNX_EXTENT_FIXED, ONNX_EXTENT_SUM, ONNX_EXTENT_PRODUCT, ONNX_EXTENT_UNKNOWN } kind;
-    int64_t number;    /* FIXED: it; SUM: added; PRODUCT: multiplied */
-    int64_t factor[8]; /* by symbol. SUM: times it; PRODUCT: whether it is a factor */
+    enum { ONNX_EXTENT_FIXED, ONNX_EXTENT_OPEN, ONNX_EXTENT_UNKNOWN } kind;
+    int64_t number;     /* FIXED */
+    int32_t expression; /* OPEN: of onnx_export's extents */
 } onnx_extent;
-enum { ONNX_MOST_SYMBOLS = 8 };
+enum { ONNX_MOST_SYMBOLS = 8, ONNX_MOST_RECORDINGS = 192 };
+
+/* Of an expression: its value in the graph, i64 [1], once a node needed it; and what it is an extent of, where it was only seen. */
+typedef struct onnx_said {
+    onnx_name *name, *of;
+    int axis;
+} onnx_said;
+
+typedef struct onnx_source { /* what is exported */
+    wick_model *model;
+    wick_function fn;
+    void *user;
+    wick_status (*before)(void *user, const wick_spec *in); /* each recording; or NULL */
+} onnx_source;
 
 typedef struct onnx_export {
     wick_context *ctx;
@@ -62,20 +76,31 @@ typedef struct onnx_export {
     int opset;
     int n_in, n_out;
     const wick_spec *in;
-    /* recordings: [0] for the extents given, [s + 1] with symbol s longer, the last with all of them longer still */
-    int n_symbols, n_recordings;
+    /* recordings: [0] for the extents given, [s + 1] with symbol s alone moved, then others; points: their extents, [n_recordings][n_symbols] */
+    int n_symbols, n_recordings, most_recordings;
     const char *symbols[ONNX_MOST_SYMBOLS];
     int symbol_input[ONNX_MOST_SYMBOLS], symbol_axis[ONNX_MOST_SYMBOLS];
-    int64_t extents[ONNX_MOST_SYMBOLS + 2][ONNX_MOST_SYMBOLS];
-    wick_recording recordings[ONNX_MOST_SYMBOLS + 2];
-    wick_graph *at[ONNX_MOST_SYMBOLS + 2]; /* by recording: the graph that is being exported: the whole, or a region in it */
+    int64_t least[ONNX_MOST_SYMBOLS], most[ONNX_MOST_SYMBOLS], multiple[ONNX_MOST_SYMBOLS]; /* its range */
+    int64_t *points, *rows[2]; /* rows: room for one value of each recording */
+    wick_recording *recordings;
+    wick_arena *arenas; /* of each */
+    int tried;
+    wick_graph **at; /* by recording: the graph that is being exported: the whole, or a region in it */
+    int64_t *odd;    /* [n_odd][n_symbols]: where the function records other ops; the first of those, and the op */
+    int n_odd;
+    bool large; /* the point that was asked for last had too many elements */
+    size_t odd_nodes;                  /* of the last */
+    int64_t enough[ONNX_MOST_SYMBOLS]; /* longer ones are not tried */
+    char odd_why[256];
+    wick_extents extents;
+    onnx_said *said; /* by expression */
+    int32_t cap_said;
     onnx_name **names;  /* by id of the values of at[0] */
     int depth;          /* of regions */
     onnx_name **ports;  /* inputs, then outputs */
     onnx_made *first, *last;
     onnx_constant *constants;
     wick_proto_out attrs; /* queued */
-    onnx_name *symbol_names[ONNX_MOST_SYMBOLS]; /* i64 [1] each */
     int made;                                   /* for names */
     const char **taken;                         /* names: a hash table */
     size_t n_taken, cap_taken;
@@ -99,8 +124,31 @@ void wick_export_set(onnx_export *e, const wick_node *node, int k, onnx_name *na
 bool wick_export_varies(const onnx_export *e, const wick_node *node);
 /* The number that v is, everywhere; false: it is none that is known. */
 bool wick_export_number(const onnx_export *e, const wick_value *v, double *number);
-onnx_extent wick_export_extent(const onnx_export *e, const wick_value *v, int dim);
-bool wick_export_is_fixed(const onnx_export *e, const wick_value *v); /* all of its extents are numbers */
+
+/* ---- extents ------------------------------------------------------------------------------------------------------------------------------- */
+
+wick_status wick_export_symbols(onnx_export *e); /* those of the options */
+/* All recordings; the first at extents of at least `least`, in multiples of step. */
+wick_status wick_export_record(onnx_export *e, const onnx_source *source, int64_t least, int64_t step);
+void wick_export_specs(const onnx_export *e, const int64_t *extents, wick_spec *in);
+double wick_export_elements(const onnx_export *e, const int64_t *extents, wick_spec *in); /* of all inputs, whose specs it sets */
+void wick_export_say_point(const onnx_export *e, wick_str *s, const int64_t *extents);
+/* Runs what was written at extents for which the function records other ops, and compares. */
+wick_status wick_export_check(onnx_export *e, const onnx_source *source);
+onnx_extent wick_export_extent(onnx_export *e, const wick_value *v, int dim);
+/* The expression with these values, by recording; it is for node, or for what it reads. */
+onnx_extent wick_export_follow(onnx_export *e, const wick_node *node, const int64_t *values);
+bool wick_export_is_fixed(onnx_export *e, const wick_value *v); /* all of its extents are numbers */
+bool wick_export_same_extent(onnx_export *e, const wick_value *a, int dim, const wick_value *b, int other); /* in all recordings */
+bool wick_export_is_one(onnx_export *e, const wick_value *v, int dim);
+onnx_name *wick_export_extent_value(onnx_export *e, const onnx_extent *x); /* i64 [1] */
+onnx_said *wick_export_said(onnx_export *e, int32_t expression);           /* NULL: out of memory */
+/* After a node is written: extents of its results may be read there. */
+void wick_export_see(onnx_export *e, const wick_node *node);
+/* "WHAT h (axis 2 of x)": the symbols that move the values; of the arena. values NULL: all of them. */
+const char *wick_export_why(onnx_export *e, const char *what, const int64_t *values);
+/* The same for parameters of the node that differ between recordings. */
+const char *wick_export_why_varies(onnx_export *e, const wick_node *node);
 
 /* ---- making ------------------------------------------------------------------------------------------------------------------------------ */
 
@@ -165,5 +213,7 @@ void wick_export_elementwise(onnx_export *e, const wick_node *node);
 /* What an elementwise node ends, where ONNX has one op for it: Gemm, BatchNormalization. Sets its result; false: nothing. */
 bool wick_export_recognised(onnx_export *e, const wick_node *node);
 wick_status wick_export_write(onnx_export *e, const char *path);
+/* The same bytes with all weights in them, of malloc's like: for wick_release. */
+wick_status wick_export_bytes(onnx_export *e, uint8_t **bytes, size_t *n);
 
 #endif

@@ -9,15 +9,21 @@ enum { GRAPH_IN = 11, GRAPH_OUT = 12, MOST_DEPTH = 32 };
 /* What is set aside while a region is exported. */
 typedef struct outside {
     onnx_made *first, *last;
-    wick_graph *at[ONNX_MOST_SYMBOLS + 2];
+    wick_graph **at;
     onnx_name **names;
+    onnx_said *said; /* what was known of extents */
+    int32_t n_extents, cap_said;
 } outside;
 
 /* Goes into region r of node: its nodes follow, those made outside are seen no more but by name. */
 static bool enter(onnx_export *e, const wick_node *node, int r, outside *o) {
     if (e->depth >= MOST_DEPTH) return wick_export_lacks(e, node, "so deep within each other"), false;
-    *o = (outside){.first = e->first, .last = e->last, .names = e->names};
-    memcpy(o->at, e->at, sizeof o->at);
+    *o = (outside){.first = e->first, .last = e->last, .at = e->at, .names = e->names, .said = e->said, .n_extents = e->extents.n, .cap_said = e->cap_said};
+    wick_graph **at = wick_export_alloc(e, ONNX_MOST_RECORDINGS, sizeof *at);
+    onnx_said *said = wick_export_alloc(e, (size_t)e->cap_said + 1, sizeof *said);
+    if (e->nomem) return false;
+    e->at = at, e->said = said;
+    if (e->cap_said) memcpy(said, o->said, (size_t)e->cap_said * sizeof *said);
     for (int k = 0; k < e->n_recordings; k++) {
         e->at[k] = o->at[k]->nodes[node->position]->regions[r];
         wick_graph_number(e->at[k]);
@@ -26,7 +32,7 @@ static bool enter(onnx_export *e, const wick_node *node, int r, outside *o) {
     e->first = e->last = NULL;
     e->depth++;
     if (e->names) return true;
-    e->names = o->names;
+    e->at = o->at, e->names = o->names, e->said = o->said;
     return false;
 }
 static void leave(onnx_export *e, const outside *o, onnx_body *body) {
@@ -38,8 +44,9 @@ static void leave(onnx_export *e, const outside *o, onnx_body *body) {
     body->ports = (wick_proto_out){.at = ports, .n = n};
     body->first = e->first, body->last = e->last;
     e->first = o->first, e->last = o->last;
-    memcpy(e->at, o->at, sizeof o->at);
-    e->names = o->names;
+    e->at = o->at, e->names = o->names;
+    e->said = o->said, e->cap_said = o->cap_said;
+    wick_extents_cut(&e->extents, o->n_extents);
     e->depth--;
 }
 

@@ -153,7 +153,7 @@ static void conv_data(onnx_export *e, const wick_node *node) {
         alike &= !memcmp(a, &b, sizeof b);
     }
     if (!alike) {
-        wick_export_lacks(e, node, "its parameters follow a symbolic extent");
+        wick_export_lacks(e, node, wick_export_why_varies(e, node));
         return;
     }
     for (int d = 0; d < rank; d++) {
@@ -428,7 +428,7 @@ static void resample(onnx_export *e, const wick_node *node) {
     const int rank = node->in[0]->type.rank;
     const bool linear = wick_export_extent(e, node->in[0], (int)a->axis).kind == ONNX_EXTENT_FIXED;
     if (!resamples_alike(e, node)) {
-        wick_export_lacks(e, node, "its parameters follow a symbolic extent");
+        wick_export_lacks(e, node, wick_export_why_varies(e, node));
         return;
     }
     const bool up = a->coordinates == WICK_HALF_PIXEL_UP; /* no name in the opsets that are written */

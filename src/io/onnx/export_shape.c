@@ -10,12 +10,13 @@ static void reshape(onnx_export *e, const wick_node *node) {
     int64_t axes[WICK_MAX_DIMS];
     int n = 0, k = 0;
     const wick_type *small = from->rank < to->rank ? from : to, *large = small == from ? to : from;
+    const wick_value *of = large == to ? &node->out[0] : node->in[0], *other = of == node->in[0] ? &node->out[0] : node->in[0];
     for (int d = 0; d < large->rank; d++) { /* is it only extents of 1 that come or go? */
-        if (k < small->rank && large->dims[d] == small->dims[k]) k++;
-        else if (large->dims[d] == 1) axes[n++] = d;
+        if (k < small->rank && wick_export_same_extent(e, of, d, other, k)) k++;
+        else if (wick_export_is_one(e, of, d)) axes[n++] = d;
         else break;
     }
-    if (wick_same_dims(from, to)) same(e, node);
+    if (k == small->rank && !n && from->rank == to->rank) same(e, node);
     else if (k == small->rank && n == large->rank - small->rank)
         wick_export_set(e, node, 0, large == to ? wick_export_unsqueeze(e, x, n, axes) : wick_export_squeeze(e, x, n, axes));
     else wick_export_set(e, node, 0, wick_export_reshape(e, node, x, &node->out[0]));
@@ -30,35 +31,60 @@ static void permute(onnx_export *e, const wick_node *node) {
     wick_export_set(e, node, 0, wick_export_transpose(e, wick_export_in(e, node, 0), node->out[0].type.rank, ((const permute_attr *)node->attr)->axes));
 }
 
-/* Ends of a slice as ONNX counts them, from the front or, where that follows a symbol, from the back. */
-static bool slice_ends(const onnx_export *e, const wick_node *node, const slice_attr *(*attr_of)(const wick_node *), int64_t *start, int64_t *end) {
-    bool front[2] = {true, true}, back[2] = {true, true};
-    int64_t at[2] = {0}, from_back[2] = {0};
-    const slice_attr *first = attr_of(node);
-    for (int r = 0; r < e->n_recordings; r++) {
-        const wick_node *other = e->at[r]->nodes[node->position];
-        const slice_attr *a = attr_of(other);
-        const int64_t n = other->in[0]->type.dims[a->axis], ends[2] = {a->start, a->start + a->step * a->count};
-        if (a->axis != first->axis || a->step != first->step) return false;
-        for (int k = 0; k < 2; k++) {
-            if (!r) at[k] = ends[k], from_back[k] = ends[k] - n;
-            front[k] &= ends[k] == at[k];
-            back[k] &= ends[k] - n == from_back[k];
-        }
-    }
-    if (!(front[0] || back[0]) || !(front[1] || back[1])) return false;
-    const bool down = first->step < 0;
-    *start = front[0] ? at[0] : from_back[0] < 0 ? from_back[0] : INT64_MAX;
-    *end = front[1] ? at[1] : from_back[1] < 0 ? from_back[1] : INT64_MAX;
-    if (down && front[1] && at[1] < 0) *end = INT64_MIN;
-    return true;
+/* An end of a slice, as ONNX counts it: from the front, from the back, "all of it", or where an expression says. */
+typedef struct slice_end {
+    bool front, back, whole; /* the same number from there in all recordings; at or past the end of the way */
+    int64_t *at, from_back;
+} slice_end;
+
+static const slice_attr *slice_of(const onnx_export *e, const wick_node *node, int r, int64_t *extent) {
+    const wick_node *other = e->at[r]->nodes[node->position];
+    const slice_attr *a = other->attr;
+    *extent = other->in[0]->type.dims[a->axis];
+    return a;
 }
-static const slice_attr *own_slice(const wick_node *node) { return node->attr; }
+
+/* start (which 0), the place behind the last that is taken (1), or start + step * count (2). */
+static slice_end look_at(onnx_export *e, const wick_node *node, int which) {
+    slice_end x = {true, true, true, wick_export_alloc(e, (size_t)e->n_recordings, sizeof *x.at), 0};
+    for (int r = 0; r < e->n_recordings && x.at; r++) {
+        int64_t n;
+        const slice_attr *a = slice_of(e, node, r, &n);
+        const bool down = a->step < 0;
+        const int64_t at = which == 0 ? a->start : which == 2 || !a->count ? a->start + a->step * a->count : a->start + a->step * (a->count - 1) + (down ? -1 : 1);
+        x.at[r] = at;
+        if (!r) x.from_back = at - n;
+        x.front &= at == x.at[0];
+        x.back &= at - n == x.from_back;
+        x.whole &= which && (down ? at < 0 : at >= n);
+    }
+    return x;
+}
+
+/* As i64 [1]; NULL: it can't be said. */
+static onnx_name *say_end(onnx_export *e, const wick_node *node, const slice_end *x, bool down) {
+    bool positive = true;
+    if (!x->at) return NULL;
+    for (int r = 0; r < e->n_recordings; r++) positive &= x->at[r] >= 0; /* below 0 counts from the back */
+    if (x->whole) return wick_export_list(e, 1, &(int64_t){down ? INT64_MIN : INT64_MAX});
+    if (x->front && positive) return wick_export_list(e, 1, x->at);
+    if (x->back && x->from_back < 0 && positive) return wick_export_list(e, 1, &x->from_back);
+    const onnx_extent extent = positive ? wick_export_follow(e, node, x->at) : (onnx_extent){.kind = ONNX_EXTENT_UNKNOWN};
+    return extent.kind == ONNX_EXTENT_UNKNOWN ? NULL : wick_export_extent_value(e, &extent);
+}
+
 static void slice(onnx_export *e, const wick_node *node) {
     const slice_attr *a = node->attr;
-    int64_t start, end;
-    if (!slice_ends(e, node, own_slice, &start, &end)) wick_export_lacks(e, node, "where it cuts follows a symbolic extent");
-    else wick_export_set(e, node, 0, wick_export_slice(e, wick_export_in(e, node, 0), a->axis, start, end, a->step));
+    bool alike = true;
+    int64_t n;
+    for (int r = 1; r < e->n_recordings; r++) alike &= slice_of(e, node, r, &n)->axis == a->axis && slice_of(e, node, r, &n)->step == a->step;
+    const slice_end start = look_at(e, node, 0), tight = look_at(e, node, 1), loose = look_at(e, node, 2);
+    onnx_name *from = alike ? say_end(e, node, &start, a->step < 0) : NULL, *to = NULL;
+    if (from && loose.whole) to = say_end(e, node, &loose, a->step < 0);
+    if (from && !to) to = say_end(e, node, &tight, a->step < 0);
+    if (from && !to) to = say_end(e, node, &loose, a->step < 0);
+    if (!to) wick_export_lacks(e, node, wick_export_why(e, "where it cuts follows in no simple way", from ? tight.at : start.at));
+    else wick_export_set(e, node, 0, ONNX(e, "Slice", wick_export_in(e, node, 0), from, to, wick_export_list(e, 1, &a->axis), wick_export_list(e, 1, &a->step)));
 }
 
 /* Places of the diagonal in rows of the two axes laid out as one: [places]. */

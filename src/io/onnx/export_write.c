@@ -66,15 +66,14 @@ static void put_nodes(const onnx_made *first, wick_proto_out *into) {
 }
 
 /* ValueInfoProto of v under its port's name. dims: of an input; NULL: v's own. */
-static void put_port(const onnx_export *e, const char *name, const wick_value *v, const wick_spec *spec, int input, wick_proto_out *into, uint32_t field) {
+static void put_port(onnx_export *e, const char *name, const wick_value *v, const wick_spec *spec, int input, wick_proto_out *into, uint32_t field) {
     wick_proto_out dim = {0}, shape = {0}, tensor = {0}, type = {0}, info = {0};
     const int rank = spec ? spec->rank : v->type.rank;
     for (int d = 0; d < rank; d++) {
         onnx_extent x = {.kind = ONNX_EXTENT_FIXED, .number = spec ? spec->dims[d] : 0};
         const char *symbol = NULL;
         if (!spec) x = wick_export_extent(e, v, d);
-        for (int s = 0; s < e->n_symbols && !spec; s++)
-            if ((x.kind == ONNX_EXTENT_PRODUCT && x.number == 1 && x.factor[s] == 1) || (x.kind == ONNX_EXTENT_SUM && !x.number && x.factor[s] == 1)) symbol = symbol ? "" : e->symbols[s];
+        if (x.kind == ONNX_EXTENT_OPEN && x.expression < e->n_symbols) symbol = e->symbols[x.expression];
         for (int i = 0; i < e->options->n_symbols && spec; i++)
             if (e->options->symbols[i].input == input && e->options->symbols[i].axis == d) symbol = e->options->symbols[i].name;
         if (symbol && *symbol) wick_proto_put_text(&dim, 2, symbol);
@@ -171,9 +170,9 @@ typedef struct file {
 
 static bool is_written(const onnx_constant *c) { return c->name->used; }
 
-static wick_status build(onnx_export *e, const char *path, file *f) {
+static wick_status build(onnx_export *e, const char *path, const char *beside_it, file *f) {
     const wick_onnx_save_options *o = e->options;
-    if (o->weights) WICK_TRY(write_weights(e, path, o->weights, &f->w));
+    if (beside_it) WICK_TRY(write_weights(e, path, beside_it, &f->w));
     size_t n = 0, graph = 0;
     for (const onnx_constant *c = e->constants; c; c = c->next) n++;
     f->tensors = wick_export_alloc(e, n + 1, sizeof *f->tensors);
@@ -189,7 +188,7 @@ static wick_status build(onnx_export *e, const char *path, file *f) {
         while (k < f->w.n && f->w.list[k] != c) at += wick_type_bytes(&f->w.list[k++]->type);
         const bool outside = k < f->w.n;
         wick_proto_out *t = &f->tensors[f->n], head = {0};
-        put_tensor(c, outside ? o->weights : NULL, at, t);
+        put_tensor(c, outside ? beside_it : NULL, at, t);
         const size_t size = t->n + (outside ? 0 : wick_type_bytes(&c->type));
         wick_proto_put_head(&head, GRAPH_INITIALIZER, size);
         nomem |= t->nomem || head.nomem || wick_add_overflows(graph, head.n + size, &graph);
@@ -221,9 +220,22 @@ static wick_status build(onnx_export *e, const char *path, file *f) {
     return WICK_OK;
 }
 
-static wick_status write_all(const onnx_export *e, const file *f, wick_writer *out, wick_msg *msg) {
-    WICK_TRY(wick_writer_write(out, f->head.at, f->head.n, msg));
-    WICK_TRY(wick_writer_write(out, f->nodes.at, f->nodes.n, msg));
+/* Where bytes go: a file, or memory. */
+typedef struct sink {
+    wick_writer *file;
+    uint8_t *at;
+    size_t n, size;
+} sink;
+static wick_status put_bytes(sink *out, const void *data, size_t n, wick_msg *msg) {
+    if (out->file) return wick_writer_write(out->file, data, n, msg);
+    if (out->at && n <= out->size - out->n && n) memcpy(out->at + out->n, data, n);
+    out->n += n;
+    return WICK_OK;
+}
+
+static wick_status write_all(const onnx_export *e, const file *f, sink *out, wick_msg *msg) {
+    WICK_TRY(put_bytes(out, f->head.at, f->head.n, msg));
+    WICK_TRY(put_bytes(out, f->nodes.at, f->nodes.n, msg));
     size_t i = 0;
     for (const onnx_constant *c = e->constants; c; c = c->next, i++) {
         if (!is_written(c)) continue;
@@ -232,28 +244,49 @@ static wick_status write_all(const onnx_export *e, const file *f, wick_writer *o
         const size_t bytes = wick_type_bytes(&c->type);
         wick_proto_out head = {0};
         wick_proto_put_head(&head, GRAPH_INITIALIZER, f->tensors[i].n + (outside ? 0 : bytes));
-        wick_status status = head.nomem ? wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory") : wick_writer_write(out, head.at, head.n, msg);
+        wick_status status = head.nomem ? wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory") : put_bytes(out, head.at, head.n, msg);
         wick_proto_drop(&head);
-        if (status == WICK_OK) status = wick_writer_write(out, f->tensors[i].at, f->tensors[i].n, msg);
-        if (status == WICK_OK && !outside && bytes) status = wick_writer_write(out, c->data, bytes, msg);
+        if (status == WICK_OK) status = put_bytes(out, f->tensors[i].at, f->tensors[i].n, msg);
+        if (status == WICK_OK && !outside && bytes) status = put_bytes(out, c->data, bytes, msg);
         WICK_TRY(status);
     }
-    return wick_writer_write(out, f->ports.at, f->ports.n, msg);
+    return put_bytes(out, f->ports.at, f->ports.n, msg);
+}
+
+static void drop(file *f) {
+    for (size_t i = 0; f->tensors && i < f->n + 1; i++) wick_proto_drop(&f->tensors[i]);
+    wick_proto_drop(&f->head), wick_proto_drop(&f->nodes), wick_proto_drop(&f->ports);
 }
 
 wick_status wick_export_write(onnx_export *e, const char *path) {
     file f = {0};
     wick_msg msg = {0};
-    wick_writer *out = NULL;
-    wick_status status = build(e, path, &f);
+    sink out = {0};
+    wick_status status = build(e, path, e->options->weights, &f);
     if (status == WICK_OK) {
-        status = wick_writer_open(&out, path, &msg);
-        if (status == WICK_OK) status = write_all(e, &f, out, &msg);
-        if (status == WICK_OK) status = wick_writer_commit(&out, &msg);
-        else wick_writer_abort(&out);
+        status = wick_writer_open(&out.file, path, &msg);
+        if (status == WICK_OK) status = write_all(e, &f, &out, &msg);
+        if (status == WICK_OK) status = wick_writer_commit(&out.file, &msg);
+        else wick_writer_abort(&out.file);
         if (status != WICK_OK) wick_context_fail(e->ctx, status, "export: %s", msg.text);
     }
-    for (size_t i = 0; f.tensors && i < f.n + 1; i++) wick_proto_drop(&f.tensors[i]);
-    wick_proto_drop(&f.head), wick_proto_drop(&f.nodes), wick_proto_drop(&f.ports);
+    drop(&f);
+    return status;
+}
+
+wick_status wick_export_bytes(onnx_export *e, uint8_t **bytes, size_t *n) {
+    file f = {0};
+    wick_msg msg = {0};
+    sink out = {0};
+    wick_status status = build(e, NULL, NULL, &f);
+    *bytes = NULL, *n = 0;
+    if (status == WICK_OK) status = write_all(e, &f, &out, &msg);
+    if (status == WICK_OK) {
+        out = (sink){.at = wick_alloc(NULL, out.n), .size = out.n};
+        status = out.at ? write_all(e, &f, &out, &msg) : wick_msg_set(&msg, WICK_ERR_NOMEM, "out of memory: %zu bytes", out.size);
+        if (status != WICK_OK) wick_release(NULL, out.at, out.size), wick_context_fail(e->ctx, status, "export: %s", msg.text);
+        else *bytes = out.at, *n = out.size;
+    }
+    drop(&f);
     return status;
 }

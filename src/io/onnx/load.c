@@ -143,9 +143,9 @@ static wick_status check_opsets(wick_onnx *onnx, const onnx_opset *list, size_t 
     return WICK_OK;
 }
 
-static wick_status open_file(wick_onnx *onnx, const char *path) {
-    wick_map map;
-    WICK_TRY(wick_map_open(&map, path, &onnx->msg));
+static wick_status open_file(wick_onnx *onnx, const char *path, const wick_map *taken) {
+    wick_map map = *taken;
+    if (!map.data) WICK_TRY(wick_map_open(&map, path, &onnx->msg));
     onnx->own_pages = wick_onnx_pages_new(&map, "");
     if (!onnx->own_pages) {
         wick_map_close(&map);
@@ -181,17 +181,21 @@ static wick_status open_file(wick_onnx *onnx, const char *path) {
     return wick_onnx_view_texts(onnx);
 }
 
-wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out) {
+wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out) { return wick_onnx_open_map(ctx, path, NULL, limits, out); }
+
+wick_status wick_onnx_open_map(wick_context *ctx, const char *path, const wick_map *bytes, const wick_onnx_limits *limits, wick_onnx **out) {
     *out = NULL;
     if (!path) return wick_context_fail(ctx, WICK_ERR_INVALID, "no path given to read");
+    wick_map taken = bytes ? *bytes : (wick_map){0};
     wick_onnx *onnx = wick_calloc(&ctx->alloc, sizeof *onnx);
-    if (!onnx) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
+    if (!onnx) return wick_map_close(&taken), wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     onnx->ctx = ctx;
     onnx->folder = -1;
     onnx->unsupported = "";
     if (limits) onnx->limits = *limits;
     if (onnx->limits.nodes < 0 || onnx->limits.depth < 0 || !(onnx->limits.seconds >= 0)) {
         wick_release(&ctx->alloc, onnx, sizeof *onnx);
+        wick_map_close(&taken);
         return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: limits of nodes, depth and seconds are at least 0, which is the default", path);
     }
     if (!onnx->limits.memory) onnx->limits.memory = (size_t)1 << 30;
@@ -206,8 +210,8 @@ wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_
     wick_scope *scope = wick_scope_open(ctx);
     wick_status status = wick_model_new(ctx, &onnx->model);
     onnx->path = wick_arena_strdup(&onnx->arena, path);
-    if (status == WICK_OK && onnx->path && scope) status = open_file(onnx, path);
-    else status = wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", path);
+    if (status == WICK_OK && onnx->path && scope) status = open_file(onnx, path, &taken);
+    else wick_map_close(&taken), status = wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     wick_scope_close(&scope);
     wick_context_unwatch(ctx, &was);
     if (status != WICK_OK) {

@@ -247,6 +247,8 @@ wick_status wick_onnx_block(onnx_run *run, const onnx_block *block, onnx_frame *
 bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out, int64_t size[3]);
 void wick_onnx_cast_text(onnx_call *c, int64_t type);                                              /* Cast from or to strings */
 
+/* As wick_onnx_open, of bytes, which it takes in every case; NULL: of the file. */
+wick_status wick_onnx_open_map(wick_context *ctx, const char *path, const wick_map *bytes, const wick_onnx_limits *limits, wick_onnx **out);
 /* The first output for these inputs, and wherever it is asked for what has to be known on the host. */
 wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx_value *out);
 /* Zeros of these specs through the graph, with a step watched: to learn shapes. */
