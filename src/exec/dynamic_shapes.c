@@ -90,8 +90,8 @@ static wick_status keep_first(wick_shapes *s, const wick_graph *g) {
     return WICK_OK;
 }
 
-/* Records at one more point, which counts if the graph is like the others. */
-static wick_status record(wick_shapes *s, const int64_t *extents, bool *counts) {
+/* Records at one more point, which counts if the graph is like the others. outside: of the range, only to tell dims apart that have one value there; what fails is not told. */
+static wick_status record_at(wick_shapes *s, const int64_t *extents, bool outside, bool *counts) {
     wick_dynamic *d = s->d;
     wick_msg *msg = &d->ctx->msg;
     *counts = false;
@@ -102,7 +102,8 @@ static wick_status record(wick_shapes *s, const int64_t *extents, bool *counts) 
     wick_arena arena;
     wick_recording r;
     wick_arena_init(&arena, &d->ctx->alloc, 16 * 1024);
-    wick_status status = wick_dynamic_specs(d, extents, d->values, specs, msg);
+    const int exceptions = s->exceptions;
+    wick_status status = outside ? wick_dynamic_specs_at(d, extents, d->values, specs, msg) : wick_dynamic_specs(d, extents, d->values, specs, msg);
     if (status == WICK_OK) status = wick_dynamic_prepare(d, specs);
     const bool recorded = status == WICK_OK && (status = wick_recording_make(d->ctx, d->fn, d->user, d->n_in, specs, d->n_out, &arena, &r)) == WICK_OK;
     if (recorded) {
@@ -121,6 +122,9 @@ static wick_status record(wick_shapes *s, const int64_t *extents, bool *counts) 
             *counts = true;
         }
         wick_recording_drop(&r);
+    } else if (outside && status != WICK_ERR_NOMEM && status != WICK_ERR_CANCELLED && status != WICK_ERR_DEADLINE) {
+        wick_context_clear_error(d->ctx);
+        status = WICK_OK;
     } else if (status != WICK_OK) {
         char text[256];
         wick_str t = wick_str_on(text, sizeof text);
@@ -128,10 +132,12 @@ static wick_status record(wick_shapes *s, const int64_t *extents, bool *counts) 
         if (msg->status) wick_msg_prefix(msg, "with %s: ", text);
         else wick_msg_set(msg, status, "with %s: %s", text, wick_status_name(status));
     }
+    if (outside) s->exceptions = exceptions;
     wick_arena_free(&arena);
     wick_release(&d->ctx->alloc, specs, size);
     return status;
 }
+static wick_status record(wick_shapes *s, const int64_t *extents, bool *counts) { return record_at(s, extents, false, counts); }
 
 /* ---- expressions ----------------------------------------------------------------------------------------------------------------------------- */
 
@@ -177,6 +183,9 @@ static bool tell_apart(const wick_shapes *s, const wick_extent *q, uint64_t *sta
         if (!wick_extents_eval(&s->expressions, extents, values)) continue;
         const int64_t w = values[q->a], by = q->number, here = w / by - (w % by < 0), there = (w + b) / by - ((w + b) % by < 0);
         if (here != there) return true;
+        int64_t x;
+        if (!q->other.by || wick_mul_overflows(values[q->other.of], q->other.times, &x) || wick_add_overflows(x, q->other.add, &x)) continue;
+        if (here != x / q->other.by - (x % q->other.by < 0)) return true;
     }
     return false;
 }
@@ -192,7 +201,7 @@ static wick_status refine(wick_shapes *s, uint64_t *state) {
             const wick_extent q = s->expressions.at[i];
             int64_t extents[WICK_MAX_NAMED_DIMS];
             bool counts;
-            if (q.kind != WICK_EXTENT_QUOTIENT || (!q.least && !q.most) || !tell_apart(s, &q, state, values, extents)) continue;
+            if (q.kind != WICK_EXTENT_QUOTIENT || (!q.least && !q.most && !q.other.by) || !tell_apart(s, &q, state, values, extents)) continue;
             WICK_TRY(record(s, extents, &counts));
             more += counts;
         }
@@ -238,7 +247,12 @@ static wick_status first_points(wick_shapes *s, uint64_t *state) {
     for (int k = 0; k < d->n_dims; k++) {
         const int64_t n = wick_dim_values(&d->dims[k]);
         memcpy(extents, middle, sizeof extents);
-        for (int64_t i = n - 1; i >= 0 && i >= n - 3; i--) { /* where it records the same */
+        counts = false;
+        for (int64_t more = 1; more <= 4 && n == 1 && !counts; more++) {
+            extents[k] = middle[k] + more * WICK_MAX(d->dims[k].multiple, 1);
+            WICK_TRY(record_at(s, extents, true, &counts));
+        }
+        for (int64_t i = n - 1; i >= 0 && i >= n - 3 && !counts; i--) { /* where it records the same */
             extents[k] = wick_dim_value(&d->dims[k], n > 128 ? 101 + i - n : i);
             if (extents[k] == middle[k] && n > 1) continue;
             WICK_TRY(record(s, extents, &counts));

@@ -230,6 +230,9 @@ static int32_t of_one(const search *s, int32_t a) {
             if (e >= 0 && x->at[e].kind == WICK_EXTENT_QUOTIENT && !x->at[e].least && !x->at[e].most) {
                 const int64_t scale = x->at[e].number / by; /* of what quotients became one */
                 x->at[e].least = (least - b) * scale, x->at[e].most = (most - b) * scale;
+                for (int64_t more = by + 1; more <= MOST_BY && (double)more <= to + 1 && !x->at[e].other.by; more++)
+                    if (is_quotient(s, s->w, more, &least, &most))
+                        x->at[e].other.of = a, x->at[e].other.times = times, x->at[e].other.by = more, x->at[e].other.add = least > 0 ? least : most < 0 ? most : 0;
             }
             return e;
         }
@@ -346,7 +349,6 @@ int32_t wick_extents_find(wick_extents *x, const int64_t *values, int n_near, co
     for (int i = 0; i < n; i++) /* a - b the other way round */
         for (int k = 0; k < i; k++)
             if ((found = of_two(&s, list[i], list[k])) >= 0) return found;
-    if ((found = of_steps(&s, n, list)) >= 0) return found;
     for (int lesser = 1; lesser >= 0; lesser--)
         for (int i = 0; i < n; i++)
             for (int k = -1; k < i; k++)
@@ -355,7 +357,7 @@ int32_t wick_extents_find(wick_extents *x, const int64_t *values, int n_near, co
         for (int k = 0; k <= i; k++)
             for (int l = 0; l <= k; l++)
                 if ((found = of_three(&s, list[l], list[k], list[i])) >= 0) return found;
-    return -1;
+    return of_steps(&s, n, list);
 }
 
 /* The numbers that x can rise by: a multiple of this. */
@@ -376,7 +378,7 @@ bool wick_extents_settled(const wick_extents *x, int32_t i) {
     if (!e || e->kind == WICK_EXTENT_NUMBER || e->kind == WICK_EXTENT_DIM || e->kind == WICK_EXTENT_SEEN) return true;
     if (e->kind != WICK_EXTENT_QUOTIENT) return wick_extents_settled(x, e->a) && wick_extents_settled(x, e->b);
     /* Numbers b of (x + b) / by go in groups, where all that x can be are multiples of something that it has in common with by. */
-    return e->most - e->least < WICK_MAX(divisor(step_of(x, e->a), e->number), 1) && wick_extents_settled(x, e->a);
+    return !e->other.by && e->most - e->least < WICK_MAX(divisor(step_of(x, e->a), e->number), 1) && wick_extents_settled(x, e->a);
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,10 @@ typedef struct wick_extent {
     int32_t a, b;   /* DIM: a is its number; SUM, PRODUCT, MIN, MAX: of both; QUOTIENT: of a by number */
     int64_t number; /* NUMBER, QUOTIENT */
     int64_t least, most; /* QUOTIENT by number of x + b, as wick_extents_find made it: any b of these gives the same values at the points */
+    struct {
+        int32_t of;
+        int64_t times, add, by; /* as does (times * of + add) / by; by 0: there is no such */
+    } other;
 } wick_extent;
 
 typedef struct wick_extents {

@@ -182,8 +182,9 @@ onnx_name *wick_export_reshape(onnx_export *e, const wick_node *node, onnx_name 
     onnx_name *shape = wick_export_shape(e, node, like, true);
     if (!shape) return &wick_export_absent;
     bool zero = false;
-    for (int d = 0; d < like->type.rank; d++) zero |= like->type.dims[d] == 0;
-    if (zero && e->opset >= 14) wick_export_int(e, "allowzero", 1);
+    int open = 0;
+    for (int d = 0; d < like->type.rank; d++) zero |= like->type.dims[d] == 0, open += !wick_export_is_fixed_at(e, like, d);
+    if ((zero || open > 1) && e->opset >= 14) wick_export_int(e, "allowzero", 1);
     return ONNX(e, "Reshape", x, shape);
 }
 onnx_name *wick_export_unsqueeze(onnx_export *e, onnx_name *x, int n, const int64_t *axes) { return ONNX(e, "Unsqueeze", x, wick_export_list(e, n, axes)); }
@@ -503,7 +504,7 @@ wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int 
                            const wick_onnx_save_options *options) {
     const bool training = wick_model_training(model);
     wick_model_set_training(model, false);
-    const wick_status status = export_source(&(onnx_source){model, fn, user, options ? options->prepare : NULL}, n_in, in, n_out, path, options);
+    const wick_status status = export_source(&(onnx_source){model, fn, user, options ? options->prepare : NULL, NULL}, n_in, in, n_out, path, options);
     wick_model_set_training(model, training);
     return status;
 }
@@ -511,6 +512,26 @@ wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int 
 /* ---- models that were opened ------------------------------------------------------------------------------------------------------------------- */
 
 static wick_status prepare(void *user, const wick_spec *in) { return wick_onnx_prepare(user, in); }
+
+/* Small whole numbers among the file's constants. */
+static int constants(void *user, int64_t *numbers, int most) {
+    const wick_onnx *onnx = user;
+    const onnx_block *b = onnx->main;
+    int n = 0;
+    for (size_t i = 0; i < b->n_weights + b->n && n < most; i++) {
+        const onnx_value *v = i < b->n_weights ? &b->weights[i].value : &b->steps[i - b->n_weights].constant;
+        int64_t few[4];
+        if (v->v.kind != WICK_VALUE_TENSOR || !wick_dtype_is_integer(wick_tensor_dtype(v->v.tensor)) || wick_tensor_count(v->v.tensor) > 4) continue;
+        if (wick_onnx_elements(v->v.tensor, WICK_I64, few) != WICK_OK) continue;
+        for (int64_t k = 0; k < wick_tensor_count(v->v.tensor) && n < most; k++) {
+            const int64_t x = few[k] < 0 ? -few[k] : few[k];
+            bool known = x < 5 || x > 1 << 20 || few[k] == INT64_MIN;
+            for (int l = 0; l < n && !known; l++) known = numbers[l] == x;
+            if (!known) numbers[n++] = x;
+        }
+    }
+    return n;
+}
 
 /* Extents of -1 as symbols, under the file's names or INPUT_axis, and as 1 in `in`. tie: the first one of each input gets the name of the very first. Returns how many; -1:
  * out of memory. *tied: whether tying gives any another name. */
@@ -557,7 +578,7 @@ static wick_status resave(wick_onnx *onnx, const wick_spec *in, const char *path
     const int n = open_extents(onnx, specs, tie, symbols, arena, tied);
     if (n < 0) return wick_context_fail(ctx, WICK_ERR_NOMEM, "export: out of memory");
     if (!o.n_symbols) o.symbols = symbols, o.n_symbols = n;
-    return export_source(&(onnx_source){onnx->model, wick_onnx_function, onnx, prepare}, onnx->n_in, specs, onnx->n_out, path, &o);
+    return export_source(&(onnx_source){onnx->model, wick_onnx_function, onnx, prepare, constants}, onnx->n_in, specs, onnx->n_out, path, &o);
 }
 
 wick_status wick_onnx_resave(wick_onnx *onnx, const wick_spec *in, const char *path, const wick_onnx_save_options *options) {

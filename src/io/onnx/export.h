@@ -67,6 +67,7 @@ typedef struct onnx_source { /* what is exported */
     wick_function fn;
     void *user;
     wick_status (*before)(void *user, const wick_spec *in); /* each recording; or NULL */
+    int (*numbers)(void *user, int64_t *numbers, int most); /* that its sizes are worked out with, how many; or NULL */
 } onnx_source;
 
 typedef struct onnx_export {
@@ -140,6 +141,7 @@ onnx_extent wick_export_extent(onnx_export *e, const wick_value *v, int dim);
 onnx_extent wick_export_follow(onnx_export *e, const wick_node *node, const int64_t *values);
 bool wick_export_is_fixed(onnx_export *e, const wick_value *v); /* all of its extents are numbers */
 bool wick_export_same_extent(onnx_export *e, const wick_value *a, int dim, const wick_value *b, int other); /* in all recordings */
+bool wick_export_is_fixed_at(onnx_export *e, const wick_value *v, int dim);
 bool wick_export_is_one(onnx_export *e, const wick_value *v, int dim);
 onnx_name *wick_export_extent_value(onnx_export *e, const onnx_extent *x); /* i64 [1] */
 onnx_said *wick_export_said(onnx_export *e, int32_t expression);           /* NULL: out of memory */

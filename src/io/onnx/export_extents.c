@@ -183,9 +183,9 @@ static wick_status move(onnx_export *e, const onnx_source *source, int s, int64_
 
 enum { MOST_NUMBERS = 32 };
 /* Numbers that the ops have as parameters or extents: where they cut, what they put together. Something may change there. */
-static int collect_numbers(const onnx_export *e, int64_t *numbers) {
+static int collect_numbers(const onnx_export *e, const onnx_source *source, int64_t *numbers) {
     const wick_graph *g = e->recordings[0].graph;
-    int n = 0;
+    int n = source->numbers ? source->numbers(source->user, numbers, MOST_NUMBERS / 2) : 0;
     for (size_t i = 0; i < g->n; i++) {
         const wick_node *node = g->nodes[i];
         const bool leaf = node->op->flags & WICK_OP_LEAF;
@@ -208,7 +208,7 @@ static wick_status record_more(onnx_export *e, const onnx_source *source, int64_
                                     1025, 255, 256, 257, 63,  64,  65,   31,    32, 33, 15, 16, 17, 10, 11,  12,  13,  14,  97,  211, 499,  997, 10007};
     enum { FIRST = 8, TOGETHER = 24 };
     int64_t numbers[MOST_NUMBERS], extents[ONNX_MOST_SYMBOLS];
-    const int n = collect_numbers(e, numbers), marked = WICK_COUNTOF(marks);
+    const int n = collect_numbers(e, source, numbers), marked = WICK_COUNTOF(marks);
     uint64_t state = 7;
     for (int i = 0; i < FIRST; i++)
         for (int s = e->n_symbols > 1 ? -1 : 0; s < e->n_symbols; s++) {
@@ -317,6 +317,7 @@ bool wick_export_same_extent(onnx_export *e, const wick_value *a, int dim, const
     extents_of(e, a, dim, e->rows[0]), extents_of(e, b, other, e->rows[1]);
     return !memcmp(e->rows[0], e->rows[1], (size_t)e->n_recordings * sizeof *e->rows[0]);
 }
+bool wick_export_is_fixed_at(onnx_export *e, const wick_value *v, int dim) { return extents_of(e, v, dim, e->rows[0]); }
 bool wick_export_is_one(onnx_export *e, const wick_value *v, int dim) { return extents_of(e, v, dim, e->rows[0]) && e->rows[0][0] == 1; }
 bool wick_export_is_fixed(onnx_export *e, const wick_value *v) {
     for (int d = 0; d < v->type.rank; d++)
