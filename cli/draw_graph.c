@@ -30,7 +30,8 @@ static const struct {
 static const char *style_of(const wick_onnx_node *n) {
     char word[80];
     if (!n->supported) return "lacking";
-    snprintf(word, sizeof word, " %.70s ", n->op);
+    const char *more = strstr(n->op, " + "); /* what was fused into it */
+    snprintf(word, sizeof word, " %.*s ", (int)(more ? more - n->op : 70), n->op);
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
         if (strstr(families[i].ops, word)) return families[i].style;
     return "plain";

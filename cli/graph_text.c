@@ -1,15 +1,16 @@
 #include "graph_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- reading -------------------------------------------------------------------------------------------------------------------------------- */
 
-enum { FUSED_SHOWN = 48 /* bytes of the ops in a fused node */ };
+enum { FUSED_SHOWN = 56 /* bytes of the ops in a fused node, or of a product and what was fused into it */ };
 
 typedef struct reader {
     graph_text *g;
-    char *labels; /* of fused nodes, FUSED_SHOWN + 1 bytes each, by node */
+    char *labels; /* of nodes that something was fused into, FUSED_SHOWN + 1 bytes each, by node */
     int32_t n_ends;
     int n_in;
     const wick_spec *in;
@@ -43,6 +44,32 @@ static int32_t read_number(const reader *r, char **at) {
     const long n = strtol(*at + 1, &end, 10);
     *at = end;
     return n >= 0 && n < r->g->graph.n_wires ? (int32_t)n : -1;
+}
+
+/* The number behind "name=" among the attributes; otherwise: it is not there. */
+static double attribute(const char *attributes, const char *name, double otherwise) {
+    const size_t n = strlen(name);
+    for (const char *at = attributes; (at = strstr(at, name)); at += n)
+        if (at[-1] == ' ' && at[n] == '=') return strtod(at + n + 1, NULL);
+    return otherwise;
+}
+
+/* What a product does behind its sums: "conv + bias + relu". */
+static const char *with_epilogue(const graph_text *g, const wick_onnx_node *node, const char *attributes, char *label) {
+    static const struct {
+        const char *op;
+        int operands; /* without a bias; 0: a word tells */
+    } products[] = {{"conv", 2}, {"matmul", 2}, {"int8_matmul", 0}, {"int8_conv", 0}, {"int4_linear", 0}};
+    size_t k = 0;
+    while (k < sizeof products / sizeof products[0] && strcmp(products[k].op, node->op) != 0) k++;
+    if (k == sizeof products / sizeof products[0]) return node->op;
+    const double low = attribute(attributes, "low", -INFINITY), high = attribute(attributes, "high", INFINITY);
+    const bool sum = products[k].operands && node->n_in > products[k].operands && node->in[2] >= 0 && g->wires[node->in[2]].spec.rank > 1; /* of another tensor */
+    const bool bias = products[k].operands ? node->n_in > products[k].operands : strstr(attributes, " bias") != NULL;
+    const bool relu = strstr(attributes, " relu") || (low == 0 && high == INFINITY);
+    const char *clip = relu ? " + relu" : low == 0 && high == 6 ? " + relu6" : low > -INFINITY || high < INFINITY ? " + clip" : "";
+    snprintf(label, FUSED_SHOWN + 1, "%s%s%s", node->op, sum ? " + add" : bias ? " + bias" : "", clip);
+    return label;
 }
 
 /* "%3 f32[2,4], %4 f32[] = max(%1, %2) axes=1 commit  @ net.c:12 fc1" */
@@ -96,6 +123,7 @@ static void read_node(reader *r, char *line) {
         return;
     }
     if (strcmp(op, "constant") == 0) node.op = "Constant"; /* as ONNX has it */
+    node.op = with_epilogue(g, &node, *at ? at + 1 : at, r->labels + g->graph.n_nodes * (FUSED_SHOWN + 1));
     g->nodes[g->graph.n_nodes++] = node;
 }
 

@@ -54,6 +54,8 @@ test_graph() {
     has g.svg "of them on weights alone: not drawn" && has g.svg ">loss<" && has g.svg ">images<" && [ "$(grep -c 'class="port"' g.svg)" = 3 ] || fail "other ports than images, labels and the loss"
     has g.dot 'label="loss"' && lacks g.dot '"result'
     expect 0 "$wick" graph "${net[@]}" --svg g.svg && [ ! -s out ] && expect 0 "$wick" graph "${net[@]}" --svg g.svg --text && has out "return %" && has g.svg ">scores<"
+    # What was fused into a product is part of its name.
+    expect 0 "$wick" graph "${net[@]}" --svg g.svg --dot g.dot && has g.svg "conv + bias + relu<" && has g.dot 'label="conv + bias + relu' && has g.svg "matmul + bias<"
     command -v dot >/dev/null && { dot -Tsvg g.dot >/dev/null || fail "Graphviz refuses it"; }
     return 0
 }
