@@ -365,7 +365,7 @@ static const onnx_export_row *row_of(const wick_op *op) {
 
 /* The first opset with tensors of a dtype. */
 static int dtype_since(int dtype) {
-    return dtype == WICK_U2 || dtype == WICK_I2 ? 25 : dtype == WICK_U4 || dtype == WICK_I4 ? 21 : wick_onnx_is_f8((wick_dtype)dtype) ? 19 : 0;
+    return dtype == WICK_U2 || dtype == WICK_I2 ? 25 : dtype == WICK_F8_E8M0 ? 24 : dtype == WICK_F4_E2M1 ? 23 : dtype == WICK_U4 || dtype == WICK_I4 ? 21 : wick_onnx_is_f8((wick_dtype)dtype) ? 19 : 0;
 }
 static bool has_dtypes(const onnx_export *e, const wick_node *node) {
     int since = 0;
