@@ -2,6 +2,7 @@
 
 #include "kinds.h"
 #include "numbers.h"
+#include "options.h"
 #include "paths.h"
 #include "ports.h"
 #include "talk.h"
@@ -480,7 +481,7 @@ bool classifier_add_meta(const classifier *c, meta *list) {
     return meta_add(list, "arch", "%s", c->arch) && meta_add(list, "dims", "%s", dims) &&
            meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "names", "%s", c->names) && meta_add(list, "mean", "%.17g", c->mean) &&
            meta_add(list, "deviation", "%.17g", c->deviation) && meta_add(list, "data", "%s", c->data) &&
-           (!c->floats || meta_add(list, "floats", "1")) && (!c->transform || meta_add(list, "transform", "%s", c->transform)) && (!c->label || meta_add(list, "label", "%s", c->label)) &&
+           (!c->floats || meta_add(list, "floats", "1")) && (!c->as_stored || meta_add(list, "as-stored", "1")) && (!c->transform || meta_add(list, "transform", "%s", c->transform)) && (!c->label || meta_add(list, "label", "%s", c->label)) &&
            (!c->rate || meta_add(list, "rate", "%lld", (long long)c->rate)) && (!c->coding || meta_add(list, "coding", "%s", c->coding)) &&
            (!(c->separator || c->decimal || c->no_header) || meta_add(list, "form", "%d %d %d", c->separator, c->decimal, c->no_header)) && (!c->onnx || meta_add(list, "onnx.crc32c", "%08lx", (unsigned long)c->onnx_crc));
 }
@@ -553,6 +554,7 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     const char *rate = wick_checkpoint_meta(file, "rate"), *limit = wick_checkpoint_meta(file, "limit");
     c->limit = limit ? strtoll(limit, NULL, 10) : 0;
     c->floats = wick_checkpoint_meta(file, "floats") != NULL;
+    c->as_stored = wick_checkpoint_meta(file, "as-stored") != NULL;
     c->rate = rate ? strtoll(rate, NULL, 10) : 0;
     if (c->rate < 0) return talk_fail(CLI_BAD_FILE, "%s: bad rate '%s'", path, rate);
     const char *coding = wick_checkpoint_meta(file, "coding"); /* of tables and tensors; not in the first files that were written */
@@ -713,6 +715,59 @@ static void take_images(classifier *c, const wick_dataset *dataset) {
     }
 }
 
+/* ---- how pictures are read ----------------------------------------------------------------------------------------------------------------------- */
+
+int classifier_read_size(const char *text, const char *whose, int blame, int64_t size[2]) {
+    char *end = (char *)text;
+    size[0] = size[1] = 0;
+    if (!*text) return CLI_OK;
+    size[0] = size[1] = strtoll(text, &end, 10);
+    if (end != text && (*end == 'x' || *end == ',')) {
+        const char *width = end + 1;
+        size[1] = strtoll(width, &end, 10);
+        if (end == width) size[1] = 0;
+    }
+    if (*end || size[0] < 1 || size[1] < 1 || size[0] > MOST_PIXELS / size[1]) return talk_fail(blame, "%s--image-size '%s' is no height and width in pixels, such as 224x224", whose, text);
+    return CLI_OK;
+}
+
+/* Of a port [N, C, H, W] or [N, H, W, C], or without C. */
+static bool port_size(const wick_onnx_port *p, int64_t size[2]) {
+    const int r = p->rank;
+    if (p->kind != WICK_VALUE_TENSOR || r < 3 || r > 4) return false;
+    const bool last = r == 4 && (p->dims[3] == 1 || p->dims[3] == 3) && p->dims[1] != 1 && p->dims[1] != 3;
+    size[0] = p->dims[last ? 1 : r - 2], size[1] = p->dims[last ? 2 : r - 1];
+    return size[0] > 0 && size[1] > 0 && size[0] <= MOST_PIXELS / size[1];
+}
+
+bool classifier_onnx_size(wick_context *ctx, const char *path, int64_t size[2]) {
+    wick_onnx *onnx;
+    if (wick_onnx_open(ctx, path, NULL, &onnx) != WICK_OK) return false;
+    const wick_onnx_port p = wick_onnx_inputs(onnx) == 1 ? wick_onnx_input(onnx, 0) : (wick_onnx_port){.rank = -1};
+    const bool known = port_size(&p, size);
+    wick_onnx_free(&onnx);
+    return known;
+}
+
+/* An ONNX file by itself resizes in its graph what has one size. */
+void classifier_set_pictures(const classifier *c) {
+    wick_pictures how = wick_context_pictures(c->ctx);
+    how.as_stored |= c->as_stored;
+    if (c->data[0] && c->rank == 3 && !c->floats) how.height = c->dims[1], how.width = c->dims[2];
+    wick_context_set_pictures(c->ctx, how);
+}
+
+int classifier_pictures_of(classifier *c, const cli_options *o) {
+    static const char *const of_files[] = {"as-stored", "image-size"};
+    for (int i = 0; i < 2 && c->data[0]; i++)
+        if (options_given(o, of_files[i])) return talk_fail(CLI_USAGE, "--%s is for an ONNX file: %s says itself how pictures are read", of_files[i], o->model);
+    int64_t size[2];
+    const int code = classifier_read_size(o->image_size, "", CLI_USAGE, size);
+    wick_context_set_pictures(c->ctx, (wick_pictures){.as_stored = o->as_stored, .height = size[0], .width = size[1]});
+    if (code == CLI_OK) classifier_set_pictures(c);
+    return code;
+}
+
 wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form, wick_dataset **out) {
     source_options so = form ? *form : (source_options){0};
     so.label = c->label;
@@ -723,7 +778,19 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     if (!so.separator) so.separator = c->separator;
     if (!so.decimal) so.decimal = c->decimal;
     so.no_header |= c->no_header;
+    classifier_set_pictures(c);
     wick_status status = source_open(c->ctx, data, split, &so, NULL, out);
+    wick_pictures how = wick_context_pictures(c->ctx);
+    int64_t size[2];
+    if (status == WICK_ERR_SHAPE && !how.height) { /* pictures of several sizes: they get the one that an ONNX file takes */
+        const wick_onnx_port p = c->onnx ? wick_onnx_input(c->onnx, 0) : (wick_onnx_port){.rank = -1};
+        char why[1024];
+        snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));
+        if (!port_size(&p, size)) return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: --image-size HxW makes pictures alike", why);
+        how.height = size[0], how.width = size[1];
+        wick_context_set_pictures(c->ctx, how);
+        status = source_open(c->ctx, data, split, &so, NULL, out);
+    }
     if (status == WICK_OK && c->class_names) status = source_match_classes(c->ctx, data, c->class_names, c->classes, out);
     if (status != WICK_OK) wick_dataset_free(out);
     return status;

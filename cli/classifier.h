@@ -3,6 +3,7 @@
 #ifndef WICK_CLI_CLASSIFIER_H
 #define WICK_CLI_CLASSIFIER_H
 
+#include "cli.h"
 #include "meta.h"
 #include "source.h"
 
@@ -24,6 +25,7 @@ typedef struct classifier {
     int64_t pixels, classes;
     uint32_t onnx_crc; /* of the file that the network is of, and those beside it */
     double mean, deviation;
+    bool as_stored;   /* pictures are not turned as their EXIF orientation says */
     bool floats;      /* samples are f32, as they are or as `transform` makes them; else pixels, by mean and deviation */
     char *transform;  /* of floats; without chance where the model is tested or used. NULL: none */
     int64_t limit;    /* samples of each split that it was trained and chosen with; 0: all, or not known */
@@ -72,6 +74,14 @@ bool classifier_add_meta(const classifier *c, meta *list);
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
 /* What a plan takes for a batch of n: images f32 and labels i64. */
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]);
+/* How the context reads pictures from now on: as the model's were, of its size. */
+void classifier_set_pictures(const classifier *c);
+/* The same with what eval and predict say of an ONNX file: --as-stored and --image-size. Exit codes. */
+int classifier_pictures_of(classifier *c, const cli_options *o);
+/* "224x224" or "224" as [height, width]; "" is 0, 0. Exit codes; what went wrong has been said. */
+int classifier_read_size(const char *text, const char *whose, int blame, int64_t size[2]);
+/* What pictures an ONNX file takes, as [height, width]; false: it doesn't say. */
+bool classifier_onnx_size(wick_context *ctx, const char *path, int64_t size[2]);
 /* Opens a split that the model is to look at, as it learned to read its own: "" is the data set it was trained on, of which *split is taken; of another file all, which *split is then, unless it was asked for (chosen). form: what
  * the command line says of tables and tensors. An ONNX file by itself takes the images as they are in it from then on. */
 int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form, wick_dataset **out);

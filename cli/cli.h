@@ -42,6 +42,8 @@ typedef struct cli_options {
     int optimizer, schedule, color, precision, loss; /* which of the choices, in the table's order */
     bool nesterov, amsgrad, cycle_momentum, force, json, quiet, verbose, help, no_measure, external, fix_open, layers, onnx_ops, bench, bgr;
 
+    const char *image_size; /* of train, eval and predict */
+    bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
     const char *dtype; /* of convert */
     int64_t max_shard;

@@ -28,7 +28,7 @@ static const option_case cases[] = {
     {"color", HEAD, "head"},                         {"part", SPLIT, "split"},                  {"seed", SPLIT, "split"},
     {"batch", BENCH, "bench"},                   {"workers", BENCH, "bench"},                 {"prefetch", BENCH, "bench"},
     {"transform", BENCH, "bench"},               {"adaptive", BENCH, "bench"},   {"rate", BENCH, "bench"},                    {"time", BENCH, "bench"},                    {"skip", BENCH, "bench"},
-    {"cache", BENCH, "bench"},
+    {"cache", BENCH, "bench"},                   {"as-stored", HEAD | STATS | BENCH, "head, stats and bench"},
 };
 
 const char *data_action(int i) { return i < ACTIONS ? actions[i].name : NULL; }
@@ -347,7 +347,7 @@ int cmd_data(cli_options *o) {
     if (o->level && o->compression == WICK_STORED && !o->append) return talk_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
     data_job d = {.o = o, .path = o->files[0], .to = actions[i].to ? o->files[1] : NULL, .shown = now_seconds()};
     if (d.to && path_same(d.path, d.to)) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
-    wick_status status = wick_context_new(&d.ctx, &(wick_context_options){.threads = 1});
+    wick_status status = wick_context_new(&d.ctx, &(wick_context_options){.threads = 1, .pictures = {.as_stored = o->as_stored}});
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     if (actions[i].to) interrupt_watch();
     char *table = data_find_table(d.path, o->split);

@@ -289,6 +289,7 @@ int cmd_predict(cli_options *o) {
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
         return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
     code = classifier_load(&c, ctx, o->model);
+    if (code == CLI_OK) code = classifier_pictures_of(&c, o);
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = talk_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK) code = find_images(&v, &dataset);

@@ -362,6 +362,7 @@ static const option_case uses[] = {
     {"transform", FEED_PICTURE | FEED_RECORDING, "a picture or a recording among the inputs, as in --input x=photo.png"},
     {"layout", FEED_PICTURE, pictures},
     {"bgr", FEED_PICTURE, pictures},
+    {"as-stored", FEED_PICTURE, pictures},
     {"rate", FEED_RECORDING, recordings},
     {"hop", STEPS, "a recording that --state cuts into steps"},
     {"seed", FEED_CHANCE, "--input random, or a model with random ops"},
@@ -413,7 +414,7 @@ int cmd_run(cli_options *o) {
     runner r = {.o = o};
     int code = kind_check(o->model, AS_MODEL, "an ONNX model");
     if (code != CLI_OK) return code;
-    const wick_context_options options = {.tuning = tuned(), .threads = (int)o->threads, .seed = (uint64_t)o->seed, .max_memory = budget_memory(o), .jit = WICK_JIT_ON};
+    const wick_context_options options = {.tuning = tuned(), .threads = (int)o->threads, .seed = (uint64_t)o->seed, .max_memory = budget_memory(o), .jit = WICK_JIT_ON, .pictures = {.as_stored = o->as_stored}};
     const wick_onnx_limits limits = budget_limits(o);
     budget_watch(o);
     wick_status status = wick_context_new(&r.ctx, &options);

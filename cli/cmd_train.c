@@ -235,7 +235,21 @@ static int open_data(training *t) {
     const int code = source_read_options(t->o, &so);
     if (code != CLI_OK) return code;
     talk("reading %s", data);
+    wick_pictures how = {.as_stored = t->o->as_stored};
+    int64_t size[2];
+    const int sized = classifier_read_size(t->o->image_size, "", CLI_USAGE, size);
+    if (sized != CLI_OK) return sized;
+    how.height = size[0], how.width = size[1];
+    wick_context_set_pictures(t->ctx, how);
     wick_status status = open_split(t, "train", &t->train);
+    if (status == WICK_ERR_SHAPE && !how.height) {
+        char first[1024];
+        snprintf(first, sizeof first, "%s", talk_why(t->ctx, status));
+        if (!*t->o->onnx || !classifier_onnx_size(t->ctx, t->o->onnx, size)) return talk_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", first);
+        how.height = size[0], how.width = size[1];
+        wick_context_set_pictures(t->ctx, how);
+        status = open_split(t, "train", &t->train);
+    }
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
     if (wick_dataset_count(t->train) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", data);
     if (t->o->rate && !source_is_audio(t->train)) return talk_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
@@ -298,6 +312,7 @@ static int build(training *t) {
     if (code == CLI_OK && *o->onnx) code = from_onnx(t, kept);
     else if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, o->transform, o->label, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
     if (code == CLI_OK && t->coding) code = keep_coding(t);
+    if (code == CLI_OK) t->c.as_stored = o->as_stored;
     if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, of_file, CLI_BAD_FILE);
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
     const wick_compile_options compiling = trainer_compiling(o);

@@ -29,6 +29,11 @@ typedef enum wick_jit_mode {
     WICK_JIT_WAIT, /* a plan waits until its programs are compiled */
 } wick_jit_mode;
 
+typedef struct wick_pictures {
+    bool as_stored;        /* leave them as they are stored; without it they are turned as their EXIF orientation says */
+    int64_t height, width; /* of data sets: each is resized to that, by wick_image_resize's formula; 0: as it is, and all of a set must have one size */
+} wick_pictures;
+
 typedef struct wick_context_options {
     int threads;                     /* 0: every CPU this process may use */
     uint64_t seed;                   /* of all random streams */
@@ -45,7 +50,7 @@ typedef struct wick_context_options {
     void *log_user;
     wick_jit_mode jit;         /* WICK_JIT=0, 1 or wait in the environment decides instead */
     const char *jit_folder;    /* where compiled programs are kept; NULL: wick/jit below $XDG_CACHE_HOME, or ~/.cache. Copied */
-    bool pictures_as_stored;   /* leave pictures as they are stored; without it they are turned as their EXIF orientation says */
+    wick_pictures pictures;    /* how pictures are read */
     const wick_tuning *tuning; /* how work is cut (wick/tuning.h): time, never bits. NULL: the defaults. Copied */
 } wick_context_options;
 
@@ -94,7 +99,8 @@ WICK_API void wick_context_random(const wick_context *context, uint64_t *seed, u
 WICK_API void wick_context_set_random(wick_context *context, uint64_t seed, uint64_t next_stream);
 
 /* As the option of that name; of pictures and data sets that are opened from now on. */
-WICK_API void wick_context_set_pictures_as_stored(wick_context *context, bool as_stored);
+WICK_API void wick_context_set_pictures(wick_context *context, wick_pictures pictures);
+WICK_API wick_pictures wick_context_pictures(const wick_context *context);
 
 typedef struct wick_context_stats {
     uint64_t nodes_recorded, plans_built, plan_hits, evals;

@@ -53,7 +53,7 @@ wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t si
     if (!codecs->library[i]) WICK_TRY(p->codec->open(&codecs->library[i], name, msg));
     WICK_TRY(p->codec->header(codecs->library[i], data, size, p, name, msg));
     WICK_TRY(check_size(p, size, name, msg));
-    p->turn = codecs->as_stored ? 1 : wick_picture_orientation(data, size);
+    p->turn = codecs->how.as_stored ? 1 : wick_picture_orientation(data, size);
     if (p->turn >= 5) turn_extents(p);
     return WICK_OK;
 }
@@ -82,6 +82,18 @@ wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, siz
     if (status == WICK_OK) wick_picture_planes(turned ? turned : pixels, p->stride, 1, p->channels, out, channels, p->height * p->width);
     wick_release(NULL, turned, bytes);
     wick_release(NULL, pixels, bytes);
+    return status;
+}
+
+wick_status wick_picture_decode_to(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels, int64_t height, int64_t width, uint8_t *out,
+                                   const char *name, wick_msg *msg) {
+    if (p->height == height && p->width == width) return wick_picture_decode(codecs, data, size, p, channels, out, name, msg);
+    const size_t bytes = (size_t)(channels * p->height * p->width);
+    uint8_t *whole = wick_alloc(NULL, bytes);
+    if (!whole) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", name, bytes);
+    wick_status status = wick_picture_decode(codecs, data, size, p, channels, whole, name, msg);
+    if (status == WICK_OK) status = wick_picture_resize(whole, channels, (int64_t[]){p->height, p->width}, out, (int64_t[]){height, width}, name, msg);
+    wick_release(NULL, whole, bytes);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #define WICK_DATA_CODECS_H
 
 #include "base/base.h"
+#include "wick/context.h" /* wick_pictures */
 
 /* Pictures beyond this are refused before anything is allocated for them. */
 #define WICK_PICTURE_PIXELS_MAX ((int64_t)1 << 26)
@@ -36,7 +37,7 @@ extern const wick_codec wick_codec_jpeg, wick_codec_png, wick_codec_bmp, wick_co
 enum { WICK_CODECS = 8 };
 typedef struct wick_codecs {
     void *library[WICK_CODECS];
-    bool as_stored; /* pictures are not turned, whatever they say of themselves */
+    wick_pictures how;
 } wick_codecs;
 
 /* Whether the bytes begin as a format's do that is read. */
@@ -56,6 +57,12 @@ void wick_picture_shrink(wick_picture *p, int64_t least);
 /* out: u8 [channels, height, width]; channels 1 or 3. Threads may share codecs. */
 WICK_MUST_CHECK wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels,
                                                 uint8_t *out, const char *name, wick_msg *msg);
+/* The same resized to [channels, height, width], where p is of another size. */
+WICK_MUST_CHECK wick_status wick_picture_decode_to(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels, int64_t height, int64_t width,
+                                                   uint8_t *out, const char *name, wick_msg *msg);
+/* Planes [channels, height, width] of one size to another: image.c has the formula. */
+WICK_MUST_CHECK wick_status wick_picture_resize(const uint8_t *planes, int64_t channels, const int64_t from[2], uint8_t *out, const int64_t to[2], const char *name, wick_msg *msg);
+#define WICK_RESIZED "%lld of its %lld pictures had another size and were resized to %lld x %lld" /* height x width */
 /* RGBA: what shines through is put on white, as on a page. */
 void wick_picture_flatten(uint8_t *rgba, size_t pixels);
 void wick_codecs_close(wick_codecs *codecs);

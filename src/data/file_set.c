@@ -103,10 +103,10 @@ static wick_status decode(file_set *s, int64_t i, const wick_file_bytes *b, void
     switch (s->kind) {
     case PICTURES:
         WICK_TRY(picture_of(s, b, &p, msg));
-        if (p.height != s->dims[1] || p.width != s->dims[2])
-            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is %lld x %lld pixels; the first one is %lld x %lld", b->name, (long long)p.height, (long long)p.width, (long long)s->dims[1],
+        if (!s->codecs.how.height && (p.height != s->dims[1] || p.width != s->dims[2]))
+            return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: is %lld x %lld pixels; the first one is %lld x %lld", b->name, (long long)p.height, (long long)p.width, (long long)s->dims[1],
                                 (long long)s->dims[2]);
-        return wick_picture_decode(&s->codecs, b->data, b->size, &p, s->dims[0], out, b->name, msg);
+        return wick_picture_decode_to(&s->codecs, b->data, b->size, &p, s->dims[0], s->dims[1], s->dims[2], out, b->name, msg);
     case RECORDINGS: return s->wanted ? resampled(s, i, b, out, msg) : wick_wav_mono(b->data, b->size, out, s->lengths[i], b->name, msg);
     case ARRAYS:
     case BYTES: break;
@@ -164,6 +164,7 @@ static wick_status begin(file_set *s, const wick_file_bytes *b, wick_msg *msg) {
     if (s->kind == PICTURES) {
         WICK_TRY(picture_of(s, b, &p, msg));
         s->dims[0] = 3, s->dims[1] = p.height, s->dims[2] = p.width;
+        if (s->codecs.how.height) s->dims[1] = s->codecs.how.height, s->dims[2] = s->codecs.how.width;
     }
     if (s->kind == ARRAYS) s->bytes = wick_spec_bytes(wick_files_array(s->files));
     return WICK_OK;
@@ -244,7 +245,7 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
     const wick_status status = !strcmp(form, "tar") || !strcmp(form, "idx") ? keep_all(s, &msg) : survey(s, &msg);
     if (status != WICK_OK) return wick_context_fail(ctx, status, "dataset: %s", msg.text);
     /* Whoever takes memory for all of them must be able to trust the first one's size. */
-    if (s->kind == PICTURES && (in_one_file || s->in_memory) && (uint64_t)(s->dims[1] * s->dims[2]) * 4 / WICK_PICTURE_RATIO_MAX > s->contents / n)
+    if (s->kind == PICTURES && !s->codecs.how.height && (in_one_file || s->in_memory) && (uint64_t)(s->dims[1] * s->dims[2]) * 4 / WICK_PICTURE_RATIO_MAX > s->contents / n)
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: %zu pictures of %lld x %lld are more than %llu bytes can hold", wick_files_path(s->files), n, (long long)s->dims[1],
                                  (long long)s->dims[2], (unsigned long long)s->contents);
     const int64_t classes = wick_files_classes(s->files);
@@ -253,6 +254,10 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
     char note[200];
     if (s->unmeasured) {
         snprintf(note, sizeof note, WICK_UNMEASURED, (long long)s->unmeasured, (long long)s->count);
+        source.note = note;
+    }
+    if (s->kind == PICTURES && s->codecs.how.height) {
+        snprintf(note, sizeof note, "its pictures are made %lld x %lld where they have another size", (long long)s->dims[1], (long long)s->dims[2]);
         source.note = note;
     }
     static const char *const names[] = {"image", "audio", "", "bytes"};
@@ -272,7 +277,8 @@ wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wic
     s->alloc = ctx->alloc;
     s->wanted = options ? options->rate : 0;
     s->least = options ? options->least : 0;
-    s->codecs.as_stored = ctx->options.pictures_as_stored;
+    s->codecs.how = ctx->options.pictures;
+    if (!s->least && s->codecs.how.height) s->least = 2 * WICK_MAX(s->codecs.how.height, s->codecs.how.width);
     pthread_mutex_init(&s->loading, NULL);
     wick_status status = WICK_OK;
     if (s->wanted && (s->wanted < WICK_LOWEST_RATE || s->wanted > WICK_HIGHEST_RATE))

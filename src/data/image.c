@@ -85,7 +85,7 @@ wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, 
         if (status == WICK_OK) status = from_idx(out, &idx, &ctx->alloc, channels, name, &msg);
         wick_idx_free(&idx);
     } else {
-        wick_codecs codecs = {.as_stored = ctx->options.pictures_as_stored};
+        wick_codecs codecs = {.how = ctx->options.pictures};
         status = from_picture(out, &codecs, data, size, name, &ctx->alloc, channels, &msg);
         wick_codecs_close(&codecs);
     }
@@ -154,6 +154,15 @@ static void resize_plane(const uint8_t *plane, const int64_t from[2], double *me
         resize_dim(plane, NULL, from[0], from[1], 1, to[1], means, NULL);
         resize_dim(NULL, means, 1, from[0], to[1], to[0], NULL, out);
     }
+}
+
+wick_status wick_picture_resize(const uint8_t *planes, int64_t channels, const int64_t from[2], uint8_t *out, const int64_t to[2], const char *name, wick_msg *msg) {
+    const size_t bytes = (size_t)(rows_first(from, to) ? to[0] * from[1] : from[0] * to[1]) * sizeof(double);
+    double *means = wick_alloc(NULL, bytes);
+    if (!means) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", name, bytes);
+    for (int64_t c = 0; c < channels; c++) resize_plane(planes + c * from[0] * from[1], from, means, out + c * to[0] * to[1], to);
+    wick_release(NULL, means, bytes);
+    return WICK_OK;
 }
 
 wick_status wick_image_resize(wick_context *ctx, const wick_image *image, int64_t height, int64_t width, wick_image **out) {

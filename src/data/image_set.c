@@ -80,8 +80,8 @@ typedef struct part {
 } part;
 
 static wick_status decode(const part *p, int i, wick_msg *msg) {
-    return wick_picture_decode(&p->codecs, p->bytes + p->files[i].at, p->files[i].size, &p->files[i].picture, CHANNELS,
-                               p->d->pixels + (p->first + i) * p->d->sample_size, p->bytes + p->files[i].name, msg);
+    return wick_picture_decode_to(&p->codecs, p->bytes + p->files[i].at, p->files[i].size, &p->files[i].picture, CHANNELS, p->d->dims[1], p->d->dims[2],
+                                  p->d->pixels + (p->first + i) * p->d->sample_size, p->bytes + p->files[i].name, msg);
 }
 
 static void decode_task(void *arg, int64_t task, int worker) {
@@ -104,18 +104,18 @@ static wick_status flush(part *p, wick_pool *pool, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* All pictures have the size of the first. The block for their pixels must be in proportion to the files. */
-static wick_status alloc_pixels(wick_labelled *d, const wick_picture *picture, const wick_walk *w, uint64_t file_bytes, wick_msg *msg) {
+/* All pictures have the size that is asked for, or that of the first: then the block for their pixels must be in proportion to the files. */
+static wick_status alloc_pixels(wick_labelled *d, const wick_picture *picture, const wick_pictures *how, const wick_walk *w, uint64_t file_bytes, wick_msg *msg) {
     d->rank = 3;
     d->dims[0] = CHANNELS;
-    d->dims[1] = picture->height;
-    d->dims[2] = picture->width;
-    d->sample_size = CHANNELS * picture->height * picture->width;
+    d->dims[1] = how->height ? how->height : picture->height;
+    d->dims[2] = how->height ? how->width : picture->width;
+    d->sample_size = CHANNELS * d->dims[1] * d->dims[2];
     uint64_t bytes;
     if (wick_mul_overflows((uint64_t)d->count, (uint64_t)d->sample_size, &bytes) || bytes > PTRDIFF_MAX ||
-        bytes / WICK_PICTURE_RATIO_MAX > file_bytes)
+        (!how->height && bytes / WICK_PICTURE_RATIO_MAX > file_bytes))
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %lld pictures of %lld x %lld are more than %llu bytes of files can hold", w->path,
-                            (long long)d->count, (long long)picture->height, (long long)picture->width, (unsigned long long)file_bytes);
+                            (long long)d->count, (long long)d->dims[1], (long long)d->dims[2], (unsigned long long)file_bytes);
     d->pixels = wick_alloc(&d->alloc, (size_t)bytes);
     if (!d->pixels) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %llu bytes", w->path, (unsigned long long)bytes);
     d->pixel_bytes = (size_t)bytes;
@@ -137,9 +137,12 @@ static wick_status add_file(part *p, wick_walk *w, uint64_t file_bytes, wick_msg
     memcpy(p->bytes + p->used, w->name, name_size);
     WICK_TRY(wick_walk_read(w, p->bytes + p->used + name_size, msg));
     WICK_TRY(wick_picture_header(&p->codecs, p->bytes + p->used + name_size, w->size, picture, w->name, msg));
-    if (!d->pixels) WICK_TRY(alloc_pixels(d, picture, w, file_bytes, msg));
-    if (picture->height != d->dims[1] || picture->width != d->dims[2])
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is %lld x %lld pixels; the pictures before it are %lld x %lld", w->name,
+    const wick_pictures *how = &p->codecs.how;
+    if (!d->pixels) WICK_TRY(alloc_pixels(d, picture, how, w, file_bytes, msg));
+    d->resized += picture->height != d->dims[1] || picture->width != d->dims[2];
+    if (how->height) wick_picture_shrink(picture, 2 * WICK_MAX(how->height, how->width));
+    else if (picture->height != d->dims[1] || picture->width != d->dims[2])
+        return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: is %lld x %lld pixels; the pictures before it are %lld x %lld", w->name,
                             (long long)picture->height, (long long)picture->width, (long long)d->dims[1], (long long)d->dims[2]);
     d->labels[p->first + p->n] = (uint16_t)label;
     p->used = need;
@@ -191,7 +194,7 @@ static wick_status read_image_set(wick_context *ctx, wick_labelled *d, const cha
     if (!known) wick_release(&d->alloc, s.names, s.cap * sizeof *s.names);
     if (status == WICK_OK) {
         p->d = d;
-        p->codecs.as_stored = ctx->options.pictures_as_stored;
+        p->codecs.how = ctx->options.pictures;
         status = wick_walk_open(w, folder, split, &d->alloc, msg);
         if (status == WICK_OK) {
             status = read_split(p, w, s.bytes, ctx->pool, msg);

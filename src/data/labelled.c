@@ -1,6 +1,8 @@
 /* labelled.c: labelled images in memory: finding a set by its name or folder. Who reads it: idx_set.c, image_set.c. */
 #include "data/labelled.h"
 
+#include "data/codecs.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +127,11 @@ static wick_status as_dataset(wick_context *ctx, wick_labelled *d, wick_dataset 
                              .class_name = class_name,
                              .free = release,
                              .user = d};
+    char note[128];
+    if (d->resized) {
+        snprintf(note, sizeof note, WICK_RESIZED, (long long)d->resized, (long long)d->count, (long long)d->dims[1], (long long)d->dims[2]);
+        s.note = note;
+    }
     memcpy(s.fields[IMAGE].dims, d->dims, sizeof d->dims);
     return wick_dataset_new(ctx, &s, out);
 }

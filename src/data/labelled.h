@@ -12,7 +12,7 @@
 typedef struct wick_labelled {
     wick_allocator alloc;
     wick_arena names; /* of classes */
-    int64_t count, classes;
+    int64_t count, classes, resized; /* resized: pictures that had another size */
     int rank; /* of one sample */
     int64_t dims[WICK_MAX_DIMS];
     int64_t sample_size; /* product of dims */

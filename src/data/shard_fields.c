@@ -84,6 +84,7 @@ wick_status wick_shard_choose(wick_shard_fields *f, const wick_shard_sample *o, 
                 if (look) WICK_TRY(look(user, &o->files[i].cell, &c, archive, msg));
                 WICK_TRY(header_of(f, &c, &p, archive, msg));
                 f->field[f->n].dims[0] = 3, f->field[f->n].dims[1] = p.height, f->field[f->n].dims[2] = p.width;
+                if (f->codecs.how.height) f->field[f->n].dims[1] = f->codecs.how.height, f->field[f->n].dims[2] = f->codecs.how.width;
             }
             f->n++;
         }
@@ -123,10 +124,10 @@ wick_status wick_shard_decode(wick_shard_fields *f, int k, const wick_shard_cell
     switch (f->field[k].kind) {
     case WICK_SHARD_PICTURE:
         WICK_TRY(header_of(f, c, &p, name, msg));
-        if (p.height != f->field[k].dims[1] || p.width != f->field[k].dims[2])
-            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is %lld x %lld pixels; the first one is %lld x %lld", name, (long long)p.height, (long long)p.width, (long long)f->field[k].dims[1],
+        if (!f->codecs.how.height && (p.height != f->field[k].dims[1] || p.width != f->field[k].dims[2]))
+            return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: is %lld x %lld pixels; the first one is %lld x %lld", name, (long long)p.height, (long long)p.width, (long long)f->field[k].dims[1],
                                 (long long)f->field[k].dims[2]);
-        return wick_picture_decode(&f->codecs, c->data, c->size, &p, 3, out, name, msg);
+        return wick_picture_decode_to(&f->codecs, c->data, c->size, &p, 3, f->field[k].dims[1], f->field[k].dims[2], out, name, msg);
     case WICK_SHARD_RECORDING: return wick_wav_mono(c->data, c->size, out, c->length, name, msg);
     case WICK_SHARD_LABEL: return *(int64_t *)out = c->length, WICK_OK;
     case WICK_SHARD_BYTES:

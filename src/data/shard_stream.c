@@ -211,7 +211,7 @@ static reader *new_reader(wick_context *ctx, int n, const char *const *paths, co
     r->alloc = ctx->alloc;
     wick_arena_init(&r->arena, &r->alloc, 0);
     wick_shard_fields_init(&r->of);
-    r->of.codecs.as_stored = ctx->options.pictures_as_stored;
+    r->of.codecs.how = ctx->options.pictures;
     r->options = *options;
     if (!r->options.most) r->options.most = (size_t)1 << 20;
     if (!r->options.longest) r->options.longest = 1 << 16;

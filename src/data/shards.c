@@ -193,7 +193,7 @@ wick_status wick_dataset_of_shards_with(wick_context *ctx, int n, const char *co
     s->alloc = ctx->alloc;
     wick_arena_init(&s->arena, &s->alloc, 0);
     wick_shard_fields_init(&s->of);
-    s->of.codecs.as_stored = ctx->options.pictures_as_stored;
+    s->of.codecs.how = ctx->options.pictures;
     wick_shard_sample *o = wick_calloc(&s->alloc, sizeof *o);
     wick_tar *t = wick_calloc(&s->alloc, sizeof *t);
     s->copy = options && options->copy;

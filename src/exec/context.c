@@ -141,7 +141,8 @@ void wick_context_random(const wick_context *ctx, uint64_t *seed, uint64_t *next
     if (seed) *seed = ctx->seed;
     if (next_stream) *next_stream = ctx->root_frame.next_stream;
 }
-void wick_context_set_pictures_as_stored(wick_context *ctx, bool as_stored) { ctx->options.pictures_as_stored = as_stored; }
+void wick_context_set_pictures(wick_context *ctx, wick_pictures pictures) { ctx->options.pictures = pictures; }
+wick_pictures wick_context_pictures(const wick_context *ctx) { return ctx->options.pictures; }
 
 void wick_context_set_random(wick_context *ctx, uint64_t seed, uint64_t next_stream) {
     ctx->seed = seed;

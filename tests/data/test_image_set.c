@@ -190,7 +190,7 @@ TEST(faults_are_refused_and_name_the_file) {
     REFUSED("train", WICK_ERR_FORMAT, "train/b/1.png: no picture that is read (JPEG, PNG, BMP, WebP, GIF, PNM, TIFF, JPEG 2000): 0 bytes");
     put("train/b/1.png", "color420.jpg");
     if (have(ctx, "grey.jpg"))
-        REFUSED("train", WICK_ERR_FORMAT, "train/b/1.png: is 37 x 50 pixels; the pictures before it are 9 x 13");
+        REFUSED("train", WICK_ERR_SHAPE, "train/b/1.png: is 37 x 50 pixels; the pictures before it are 9 x 13");
     put("train/b/1.png", "rgb8.png");
     char path[128];
     snprintf(path, sizeof path, "%s/train/b/1.png", folder);

@@ -98,7 +98,7 @@ TEST(pictures_are_turned_as_they_say) {
         if (strncmp(g->name, "turn", 4) != 0 || !have(ctx, g->name)) continue;
         for (kind = 0; !ends(g->name, kinds[kind]); kind++) continue;
         for (int as_stored = 0; as_stored < 2; as_stored++) {
-            wick_context_set_pictures_as_stored(ctx, as_stored);
+            wick_context_set_pictures(ctx, (wick_pictures){.as_stored = as_stored});
             CHECK_MSG(wick_image_open(ctx, path_of(g->name), 3, &m) == WICK_OK, "%s: %s", g->name, wick_context_error(ctx));
             const int64_t *dims = wick_image_dims(m);
             const bool across = g->name[4] >= '5';
@@ -107,7 +107,7 @@ TEST(pictures_are_turned_as_they_say) {
                 CHECK_MSG(wick_image_pixels(m, 0)[i] == g->values[i], "%s: value %lld is %d, not %g", g->name, (long long)i, wick_image_pixels(m, 0)[i], g->values[i]);
             wick_image_free(&m);
         }
-        wick_context_set_pictures_as_stored(ctx, false);
+        wick_context_set_pictures(ctx, (wick_pictures){0});
         counts[kind]++;
     }
     golden_free(first);

@@ -389,10 +389,10 @@ static void image_decoder(onnx_call *c) {
     wick_image *image;
     for (int64_t i = 0; i < h.n && bytes; i++) bytes[i] = (uint8_t)h.ints[i];
     if (!bytes) return;
-    const bool as_stored = c->ctx->options.pictures_as_stored;
-    c->ctx->options.pictures_as_stored = true;
+    const wick_pictures was = c->ctx->options.pictures;
+    c->ctx->options.pictures.as_stored = true;
     const wick_status status = wick_image_decode(c->ctx, bytes, (size_t)h.n, NULL, grey ? 1 : 3, &image);
-    c->ctx->options.pictures_as_stored = as_stored;
+    c->ctx->options.pictures = was;
     if (status != WICK_OK) {
         wick_onnx_fail(c, wick_context_status(c->ctx) == WICK_ERR_FORMAT ? WICK_ERR_UNSUPPORTED : wick_context_status(c->ctx), "%s",
                        wick_context_error(c->ctx));
