@@ -199,9 +199,9 @@ static wick_status open_others(wick_context *ctx, const char *data, const char *
     /* A folder without splits would be taken as a whole, for each of them. */
     const bool there = (own && path_is_folder(own)) || (records && is_file(records));
     free(own), free(records);
-    status = there ? wick_dataset_of_files(ctx, data, &options, &o->set) : first == WICK_ERR_IO ? class_folders_open(ctx, data, split, so->rate, &o->whole, &o->set) : first;
+    status = there ? wick_dataset_of_files(ctx, data, &options, &o->set) : first == WICK_ERR_IO || strcmp(split, "all") == 0 ? class_folders_open(ctx, data, split, so->rate, &o->whole, &o->set) : first;
     /* What is wrong with pictures in memory is wrong. */
-    if (first != WICK_ERR_IO && (status != WICK_OK || wick_dataset_field(o->set, 0)->dtype == WICK_U8)) source_drop(o), *o = (owned){0}, status = first;
+    if (first != WICK_ERR_IO && strcmp(split, "all") != 0 && (status != WICK_OK || wick_dataset_field(o->set, 0)->dtype == WICK_U8)) source_drop(o), *o = (owned){0}, status = first;
     return status != WICK_OK && status == first ? wick_context_fail(ctx, first, "%s", why) : status;
 }
 

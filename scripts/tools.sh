@@ -24,6 +24,9 @@ missing_to_build() {
 missing_for_pictures() {
     has_library libturbojpeg.so.0 || echo libturbojpeg0
     has_library libspng.so.0 || echo libspng0
+    has_library libwebp.so.7 || echo libwebp7
+    has_library libtiff.so.6 || echo libtiff6
+    has_library libopenjp2.so.7 || echo libopenjp2-7
 }
 
 # Installs Debian packages; nothing for no arguments. As root, or by sudo.

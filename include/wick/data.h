@@ -13,7 +13,7 @@ extern "C" {
 /* The pictures of one file, all of one size: u8 [count, channels, height, width]; channels 1 (grey) or 3 (red, green, blue). */
 typedef struct wick_image wick_image;
 
-/* Reads JPEG (grey or colour, also progressive; not CMYK), PNG (all types; 16 bits become the upper 8, transparent pixels are put on white), or
+/* Reads (besides TIFF, JPEG 2000, WebP, BMP, PNM and GIF, the first picture of each) JPEG (grey or colour, also progressive; not CMYK), PNG (all types; 16 bits become the upper 8, transparent pixels are put on white), or
  * IDX of u8 [H, W], [N, H, W], [N, 1, H, W] or [N, 3, H, W] (plain or gzip). channels 1 or 3 asks for grey or RGB, 0 for what the file has:
  * RGB becomes grey as 0.299 R + 0.587 G + 0.114 B, rounded. At most 2^26 pixels a picture; the size is checked before it is believed. Errors
  * name the file and what is wrong: WICK_ERR_IO, WICK_ERR_FORMAT (damaged, cut off, none of these), WICK_ERR_UNSUPPORTED (CMYK, too large, or

@@ -88,7 +88,7 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_files(wick_context *ctx, co
 
 /* Archives as WebDataset lays them out (github.com/webdataset/webdataset): files whose paths are the same up to the first dot of their names are one sample, and lie behind each other. n
  * shards, one behind the other; .tar, also packed by gzip or Zstandard. The fields are those of the first sample, called by what is behind that dot, and each sample must have them;
- * other files are passed over. Pictures (.jpg, .jpeg, .png, .bmp, .webp) are u8 [3, height, width], .wav f32 [-1], both decoded when they are asked for; .cls, a whole number as
+ * other files are passed over. Pictures (their endings are in wick/files.h) are u8 [3, height, width], .wav f32 [-1], both decoded when they are asked for; .cls, a whole number as
  * digits, is "label", i64; others ("json", "txt") are their bytes, u8 [-1]. Pictures come first, the label last. Plain archives stay mapped; of packed ones the contents are kept. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *paths, wick_dataset **out);
 typedef struct wick_shards_options {

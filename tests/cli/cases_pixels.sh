@@ -1,4 +1,5 @@
 # Pictures, recordings and numbers as inputs: what they become, and what is refused instead of being cut off.
+tests=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/lib.sh"
 
 # ---- models, byte by byte: texts for printf ------------------------------------------------------------------------------------------------------
@@ -6,9 +7,9 @@ octal() { printf '\\%03o' "$1"; }
 varint() { if [ "$1" -lt 128 ]; then octal "$1"; else printf '%s%s' "$(octal $(($1 % 128 + 128)))" "$(octal $(($1 / 128)))"; fi; }
 sized() { printf '%s%s%s' "$(octal $(($1 * 8 + 2)))" "$(varint "$(printf "$2" | wc -c)")" "$2"; } # FIELD BYTES
 number() { printf '%s%s' "$(varint $(($1 * 8)))" "$(varint "$2")"; }                             # FIELD VALUE
-port() { # FIELD NAME TYPE DIM...: N is an open one
+port() { # FIELD NAME TYPE DIM...: letters are open ones
     local dims= d
-    for d in "${@:4}"; do case $d in N) dims+=$(sized 1 "$(sized 2 N)") ;; *) dims+=$(sized 1 "$(number 1 "$d")") ;; esac; done
+    for d in "${@:4}"; do case $d in [A-Z]) dims+=$(sized 1 "$(sized 2 "$d")") ;; *) dims+=$(sized 1 "$(number 1 "$d")") ;; esac; done
     sized "$1" "$(sized 1 "$2")$(sized 2 "$(sized 1 "$(number 1 "$3")$(sized 2 "$dims")")")"
 }
 model() { # FILE GRAPH
@@ -179,5 +180,64 @@ of_no_kind \001\002\003\004\005\006
 LIST
     case_folder input-messages || return 0
     expect 3 "$wick" run "$dir/id3.onnx" --input "x=$dir/aiff.wav" && has err "is an AIFF recording"
+}
+# ---- pictures of several sizes, and folders of classes --------------------------------------------------------------------------------------------
+ppm() { # FILE WIDTH HEIGHT RED GREEN BLUE
+    mkdir -p "${1%/*}" && { printf 'P6 %d %d 255\n' "$2" "$3" && for _ in $(seq $(($2 * $3))); do printf "$4$5$6"; done; } >"$1"
+}
+test_pictures_of_several_sizes() {
+    for split in train test; do
+        for i in 1 2 3 4; do
+            ppm sizes/$split/red/$i.ppm $((3 + i)) $((8 - i)) '\377' '\0' '\0' && ppm sizes/$split/blue/$i.ppm $((9 - i)) $((2 + i)) '\0' '\0' '\377'
+        done
+    done
+    net=(--net "flatten, linear classes" --lr 0.05 --epochs 8 --batch 4 --force)
+    expect 3 "$wick" train --data sizes "${net[@]}" --out r && has err "pixels; the pictures before it are" && has err "--image-size HxW makes pictures alike"
+    for size in 5x4 6 4,4; do
+        expect 0 "$wick" train --data sizes "${net[@]}" --image-size $size --out r && has err "pictures had another size and were resized to"
+        expect 0 "$wick" eval r && has out "accuracy  100.00 %" && has err "were resized to"
+    done
+    expect 0 "$wick" predict r sizes/test/red/1.ppm --json && has out '"predicted_name": "red"'
+    expect 2 "$wick" eval r --image-size 5 && has err "--image-size is for an ONNX file"
+    for size in 0 x 5x 5x0 -1 5x4x3 99999999x99999999; do expect 2 "$wick" train --data sizes "${net[@]}" --image-size "$size" --out r && has err "no height and width"; done
+    local flatten
+    flatten=$(sized 1 "$(sized 1 x)$(sized 2 y)$(sized 4 Flatten)")
+    model sized.onnx "$flatten$(port 11 x 1 N 3 5 4)$(port 12 y 1 N 60)"
+    expect 2 "$wick" train --model sized.onnx --head --data sizes --epochs 1 --out r --force && has err "were resized to 5 x 4" # and then: no head to replace
+    expect 0 "$wick" eval sized.onnx --data sizes && has err "were resized to 5 x 4" && lacks err "--image-size"
+    model open.onnx "$flatten$(port 11 x 1 N 3 H W)$(port 12 y 1 N C)"
+    expect 3 "$wick" train --model open.onnx --data sizes --epochs 1 --out r --force && has err "--image-size HxW makes pictures alike"
+    (cd sizes/test && tar -cf ../train.tar red blue) && mkdir -p archive && mv sizes/train.tar archive
+    expect 0 "$wick" train --data archive "${net[@]}" --image-size 5x4 --out r && has err "were resized to 5 x 4"
+}
+test_folders_of_classes_without_a_split() {
+    for i in 1 2 3 4 5 6 7 8 9 10; do ppm pets/cats/$i.ppm 4 4 '\377' '\0' '\0' && ppm pets/dogs/$i.ppm 4 4 '\0' '\377' '\0'; done
+    expect 0 "$wick" train --data pets --net "flatten, linear classes" --lr 0.05 --epochs 8 --batch 4 --out p --force && has err "has class folders, but no train/ and test/" && has err "these are the 16 of train" && has err "these are the 4 of test"
+    expect 0 "$wick" eval p && has out "images    4" && has out "accuracy  100.00 %" && cp out first
+    expect 0 "$wick" eval p && cmp -s out first || fail "another part was held out"
+    expect 0 "$wick" eval p --split train && has out "images    16"
+    expect 0 "$wick" train --resume p --epochs 9
+    mkdir -p one && cp -r pets/cats one && expect 3 "$wick" train --data one --out r --force && lacks err "class folders"
+}
+
+# ---- pictures that say how they are to be turned --------------------------------------------------------------------------------------------------
+test_turned_pictures() {
+    local golden
+    golden=$(cd "$tests/../golden/pictures" && pwd)
+    identity id.onnx $FLOAT 1 3 H W
+    expect 0 "$wick" run id.onnx --input "x=$golden/turn6.jpg" || { grep -q libturbojpeg0 err && failures=$((failures - 1)) && echo "  skipped: $(cat err)"; return 0; }
+    has out "f32 [1, 3, 11, 7]"
+    expect 0 "$wick" run id.onnx --input "x=$golden/turn6.jpg" --as-stored && has out "f32 [1, 3, 7, 11]"
+    expect 2 "$wick" run f32.onnx --input x=1 --as-stored && has err "--as-stored has no effect here"
+    mkdir -p phone/{train,test}/{a,b} && for f in phone/{train,test}/{a,b}; do cp "$golden/turn6.jpg" "$golden/turn8.jpg" $f; done
+    net=(--net "flatten, linear classes" --epochs 1 --force --quiet)
+    expect 0 "$wick" train --data phone "${net[@]}" --out turned && expect 0 "$wick" info turned --json && has out "3,11,7"
+    expect 0 "$wick" train --data phone "${net[@]}" --as-stored --out stored && expect 0 "$wick" info stored --json && has out "3,7,11"
+    expect 0 "$wick" eval turned && lacks err resized && expect 0 "$wick" eval stored && lacks err resized
+    expect 2 "$wick" eval stored --as-stored && has err "--as-stored is for an ONNX file"
+    expect 0 "$wick" data head phone/train && has out "7 x 11" && expect 0 "$wick" data head phone/train --as-stored && has out "11 x 7"
+    mkdir -p packed && expect 0 "$wick" data pack phone/train packed/train.wrec && expect 0 "$wick" train --data packed "${net[@]}" --out q && expect 0 "$wick" info q --json && has out "3,11,7"
+    case_folder exif || return 0
+    expect 0 "$wick" run "$dir/id3.onnx" --input "x=$dir/exif6.jpg" && has out "f32 [1, 3, 48, 32]"
 }
 test_main

@@ -31,7 +31,8 @@ test_a_folder_of_pictures() {
     expect 0 "$wick" eval rgb --data tars --split train && has out "images    12"
     mkdir -p swapped/test && cp -r set/test/dark swapped/test/light && cp -r set/test/light swapped/test/dark2
     expect 3 "$wick" eval rgb --data swapped && has err 'is of class "dark2", which is not among the 3 classes that the model knows'
-    expect 3 "$wick" eval rgb --data set/train && lacks err "--split"
+    expect 0 "$wick" eval rgb --data set/train && has out "images    12" && has err "all of it is taken; --split test takes a fifth"
+    expect 0 "$wick" eval rgb --data set/train --split test && has out "images    3"
 }
 test_augmentation() {
     run=(--data set "${net[@]}" --epochs 6 --quiet)
