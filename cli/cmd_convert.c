@@ -24,6 +24,7 @@ static const option_case cases[] = {
     {"external", TO_ONNX, "what becomes ONNX"},
     {"dim", FROM_ONNX, "ONNX models that become others"},
     {"fix-open", FROM_ONNX, "ONNX models that become others"},
+    {"max-memory", FROM_ONNX, "ONNX models that become others"},
     {"input", FROM_ONNX, "ONNX models that become others"},
     {"dtype", TO_TENSORS, "tensors"},
     {"max-shard", TO_SHARDS, "tensors that become shards: a B whose name ends in .safetensors.index.json"},

@@ -91,7 +91,8 @@ static wick_dim *ranges(const cli_options *o, const wick_onnx *onnx, port_dim **
 int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
     wick_onnx *onnx = NULL;
     char *weights = weights_name(o);
-    int code = weights ? said(ctx, wick_onnx_open(ctx, o->model, NULL, &onnx)) : talk_fail(CLI_FAILED, "out of memory");
+    const wick_onnx_limits limits = {.memory = (size_t)o->max_memory << 20};
+    int code = weights ? said(ctx, wick_onnx_open(ctx, o->model, &limits, &onnx)) : talk_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && *wick_onnx_unsupported(onnx)) code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(onnx));
     if (code == CLI_OK && o->dims.n) code = ports_check_dims(o, onnx);
     if (code == CLI_OK) code = ports_fix_inputs(o, onnx);

@@ -236,7 +236,7 @@ static const option_row rows[] = {
     {"text", "", FLAG, G, "", AT(as_text), 0, 0, FORGET, "print it as text also where --svg or --dot writes it"},
     {"opset", "N", INTEGER, K, "18", AT(opset), 13, 28, FORGET, "version of the ops of an ONNX model that is written"},
     {"external", "", FLAG, K, "", AT(external), 0, 0, FORGET, "put the weights of an ONNX model into a file beside it, B.safetensors"},
-    {"max-memory", "MB", INTEGER, X | S | V | L | W | G | Z, "", AT(max_memory), 1, 1 << 24, FORGET,
+    {"max-memory", "MB", INTEGER, K | X | S | V | L | W | G | Z, "", AT(max_memory), 1, 1 << 24, FORGET,
      "memory that it may take besides the file's own pages; without it what this machine has, of that 1024 for what a file describes and a run records of it"},
     {"max-tensor", "MB", INTEGER, X | S | V | L | W | G | Z, "8192", AT(max_tensor), 1, 1 << 24, FORGET, "the largest tensor that it may make"},
     {"max-output", "MB", INTEGER, X | S | V | L | W | G | Z, "8192", AT(max_output), 1, 1 << 24, FORGET, "all outputs of a run together"},

@@ -44,14 +44,25 @@ static const slice_attr *slice_of(const onnx_export *e, const wick_node *node, i
     return a;
 }
 
+/* The step, which a slice of one place or none may have lost; 0: it is not the same in all recordings. */
+static int64_t step_of(const onnx_export *e, const wick_node *node) {
+    int64_t step = 0, n;
+    for (int r = 0; r < e->n_recordings; r++) {
+        const slice_attr *a = slice_of(e, node, r, &n);
+        if (a->axis != ((const slice_attr *)node->attr)->axis || (a->count > 1 && step && a->step != step)) return 0;
+        if (a->count > 1) step = a->step;
+    }
+    return step ? step : 1;
+}
+
 /* start (which 0), the place behind the last that is taken (1), or start + step * count (2). */
-static slice_end look_at(onnx_export *e, const wick_node *node, int which) {
+static slice_end look_at(onnx_export *e, const wick_node *node, int64_t step, int which) {
     slice_end x = {true, true, true, wick_export_alloc(e, (size_t)e->n_recordings, sizeof *x.at), 0};
     for (int r = 0; r < e->n_recordings && x.at; r++) {
         int64_t n;
         const slice_attr *a = slice_of(e, node, r, &n);
-        const bool down = a->step < 0;
-        const int64_t at = which == 0 ? a->start : which == 2 || !a->count ? a->start + a->step * a->count : a->start + a->step * (a->count - 1) + (down ? -1 : 1);
+        const bool down = step < 0;
+        const int64_t at = which == 0 ? a->start : which == 2 || !a->count ? a->start + step * a->count : a->start + step * (a->count - 1) + (down ? -1 : 1);
         x.at[r] = at;
         if (!r) x.from_back = at - n;
         x.front &= at == x.at[0];
@@ -75,16 +86,14 @@ static onnx_name *say_end(onnx_export *e, const wick_node *node, const slice_end
 
 static void slice(onnx_export *e, const wick_node *node) {
     const slice_attr *a = node->attr;
-    bool alike = true;
-    int64_t n;
-    for (int r = 1; r < e->n_recordings; r++) alike &= slice_of(e, node, r, &n)->axis == a->axis && slice_of(e, node, r, &n)->step == a->step;
-    const slice_end start = look_at(e, node, 0), tight = look_at(e, node, 1), loose = look_at(e, node, 2);
-    onnx_name *from = alike ? say_end(e, node, &start, a->step < 0) : NULL, *to = NULL;
-    if (from && loose.whole) to = say_end(e, node, &loose, a->step < 0);
-    if (from && !to) to = say_end(e, node, &tight, a->step < 0);
-    if (from && !to) to = say_end(e, node, &loose, a->step < 0);
+    const int64_t step = step_of(e, node);
+    const slice_end start = look_at(e, node, step, 0), tight = look_at(e, node, step, 1), loose = look_at(e, node, step, 2);
+    onnx_name *from = step ? say_end(e, node, &start, step < 0) : NULL, *to = NULL;
+    if (from && loose.whole) to = say_end(e, node, &loose, step < 0);
+    if (from && !to) to = say_end(e, node, &tight, step < 0);
+    if (from && !to) to = say_end(e, node, &loose, step < 0);
     if (!to) wick_export_lacks(e, node, wick_export_why(e, "where it cuts follows in no simple way", from ? tight.at : start.at));
-    else wick_export_set(e, node, 0, ONNX(e, "Slice", wick_export_in(e, node, 0), from, to, wick_export_list(e, 1, &a->axis), wick_export_list(e, 1, &a->step)));
+    else wick_export_set(e, node, 0, ONNX(e, "Slice", wick_export_in(e, node, 0), from, to, wick_export_list(e, 1, &a->axis), wick_export_list(e, 1, &step)));
 }
 
 /* Places of the diagonal in rows of the two axes laid out as one: [places]. */

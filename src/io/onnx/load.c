@@ -472,7 +472,7 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
     size_t total = 0;
     for (int i = 0; i < b->n_out && status == WICK_OK; i++)
         if (!add_bytes(&results[i].v, &total) || total > onnx->limits.output_bytes)
-            status = wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "%s: output \"%s\": the outputs have more bytes than the limit of %zu", onnx->path,
+            status = wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "%s: output \"%s\": the outputs have more bytes than the limit of %zu (--max-output)", onnx->path,
                                   onnx->out_ports[i].name, onnx->limits.output_bytes);
     for (int i = 0; i < b->n_out && status == WICK_OK; i++) out[i] = results[i].v;
     wick_release(&onnx->ctx->alloc, values, bytes);

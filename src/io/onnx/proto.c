@@ -131,7 +131,7 @@ static wick_status no_room(const decoder *d, const entry *e, const uint8_t *at, 
     char text[96];
     wick_str s = wick_str_on(text, sizeof text);
     if (fits) return fail(d, e, NULL, at, WICK_ERR_NOMEM, "out of memory");
-    wick_str_add(&s, "needs more memory than the limit of %zu bytes", d->memory_max);
+    wick_str_add(&s, "needs more memory than the limit of %zu bytes (--max-memory)", d->memory_max);
     return fail(d, e, NULL, at, WICK_ERR_UNSUPPORTED, text);
 }
 
