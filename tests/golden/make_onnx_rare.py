@@ -276,3 +276,22 @@ for suffix, proto in ((".onnx", helper.make_model(graph, opset_imports=[helper.m
     with open(os.path.join(HERE, "rare_default" + suffix), "wb") as f:
         f.write(proto.SerializeToString())
 one("gather_open", "Gather", ["x", "i"], {}, {}, {"x": f32(3), "i": np.int64([2, 0])})
+
+# ---- loops over texts, and over packed numbers
+
+info = helper.make_tensor_value_info
+loop = helper.make_graph([helper.make_node("Identity", ["c"], ["go"]), helper.make_node("StringConcat", ["s", "a"], ["t"]), helper.make_node("Identity", ["t"], ["row"])], "b",
+                         [info("i", T.INT64, []), info("c", T.BOOL, []), info("s", S, [2])], [info("go", T.BOOL, []), info("t", S, [2]), info("row", S, [2])])
+save("texts_loop", [helper.make_node("Loop", ["n", "", "x"], ["y", "rows"], body=loop)], [("y", S), ("rows", S)], {"n": np.int64(3), "a": np.array("!", object)},
+     {"x": np.array(["p", "q"], object)})
+scan = helper.make_graph([helper.make_node("StringConcat", ["s", "r"], ["t"]), helper.make_node("Identity", ["t"], ["row"])], "b", [info("s", S, [3]), info("r", S, [3])],
+                         [info("t", S, [3]), info("row", S, [3])])
+said = [np.array([str(r + 1) + "".join(words[r, 4 - k:][::-1]) for r in range(3)], object) for k in range(5)]
+save("texts_scan", [helper.make_node("Scan", ["s", "x"], ["y", "rows"], body=scan, num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[-1], scan_input_directions=[1])],
+     [("y", S), ("rows", S)], {"s": np.array(["1", "2", "3"], object)}, {"x": words},  # ONNX Runtime 1.32 adds to a state in place, and then reads it
+     got=[said[-1], np.stack(said, 1)])
+four_bits = helper.make_tensor("", T.INT4, [2, 3], [1, -2, 3, 4, -5, -8])
+scan = helper.make_graph([helper.make_node("Identity", ["r"], ["row"])], "b", [info("r", T.INT4, [3])], [info("row", T.INT4, [3])])
+save("packed_scan", [helper.make_node("Scan", ["w"], ["rows"], body=scan, num_scan_inputs=1, scan_output_axes=[1]), helper.make_node("Cast", ["rows"], ["y"], to=T.INT32),
+                     helper.make_node("ConstantOfShape", ["d"], ["c"], value=helper.make_tensor("", T.UINT4, [1], [9])), helper.make_node("Cast", ["c"], ["z"], to=T.INT32)],
+     [("y", T.INT32), ("z", T.INT32)], {"w": four_bits, "d": np.int64([3])}, {}, got=[np.int32([[1, 4], [-2, -5], [3, -8]]), np.int32([9, 9, 9])])

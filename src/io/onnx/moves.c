@@ -2,6 +2,7 @@
  * byte) are moved in bytes, or as f32. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
+#include "wick/shape.h"
 
 enum { PACKED = 1, TEXTS = 2, SAME = 4 /* equal texts have one number */ };
 typedef struct mover {
@@ -202,6 +203,74 @@ static void move_packed(onnx_call *c, const mover *m, wick_dtype packed) {
         const wick_onnx_value *cast = m->texts >> WICK_MIN(i, 31) & 1 ? cast_values(c, &c->out[i].v, 1, unpacked(packed), packed) : NULL;
         if (cast) c->out[i].v = *cast;
     }
+}
+
+/* ---- rows of loops ---------------------------------------------------------------------------------------------------------------------------------- */
+
+/* x as kernels have its elements; *was: its dtype. */
+static wick_tensor *open_packed(wick_tensor *x, wick_dtype *was) {
+    *was = wick_tensor_dtype(x);
+    return wick_dtype_is_packed(*was) ? wick_cast(x, unpacked(*was)) : x;
+}
+
+wick_tensor *wick_onnx_expand(wick_tensor *x, int rank, const int64_t *dims) {
+    wick_dtype was;
+    x = wick_expand(open_packed(x, &was), rank, dims);
+    return wick_cast(x, was);
+}
+
+/* Extents before and after an axis. */
+static void around(int rank, const int64_t *dims, int axis, int64_t *outer, int64_t *inner) {
+    *outer = *inner = 1;
+    for (int d = 0; d < rank; d++) *(d < axis ? outer : inner) *= d == axis ? 1 : dims[d];
+}
+
+bool wick_onnx_take_row(onnx_call *c, const wick_onnx_value *v, int axis, int64_t i, wick_onnx_value *out) {
+    *out = *v;
+    if (v->kind == WICK_VALUE_TENSOR) {
+        wick_dtype was;
+        wick_tensor *row = wick_squeeze(wick_slice(open_packed(v->tensor, &was), axis, i, i + 1, 1), axis);
+        out->tensor = wick_cast(row, was);
+        return true;
+    }
+    int64_t outer, inner;
+    around(v->rank, v->dims, axis, &outer, &inner);
+    wick_text *texts = wick_onnx_alloc2(c, outer, inner, sizeof *texts);
+    for (int64_t o = 0; o < outer && texts; o++)
+        for (int64_t k = 0; k < inner; k++) texts[o * inner + k] = v->texts[(o * v->dims[axis] + i) * inner + k];
+    memmove(out->dims + axis, out->dims + axis + 1, (size_t)(v->rank - 1 - axis) * sizeof *out->dims);
+    out->rank = v->rank - 1, out->n = (size_t)(outer * inner), out->texts = texts;
+    return texts != NULL;
+}
+
+static bool stack_tensors(onnx_call *c, size_t n, const wick_onnx_value *rows, int axis, wick_onnx_value *out) {
+    wick_tensor **xs = wick_onnx_alloc(c, n, sizeof(wick_tensor *));
+    wick_dtype was = WICK_F32;
+    for (size_t i = 0; i < n && xs; i++) xs[i] = open_packed(rows[i].tensor, &was);
+    if (xs) *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_cast(wick_stack((int)n, xs, axis), was)};
+    return xs != NULL;
+}
+
+bool wick_onnx_stack(onnx_call *c, size_t n, const wick_onnx_value *rows, int axis, wick_onnx_value *out) {
+    const wick_onnx_value *v = &rows[0];
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].kind != v->kind || (v->kind != WICK_VALUE_TENSOR && v->kind != WICK_VALUE_STRINGS))
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "what is collected is neither tensors nor texts");
+    if (v->kind == WICK_VALUE_TENSOR) return stack_tensors(c, n, rows, axis, out);
+    if (v->rank == WICK_MAX_DIMS || axis < 0 || axis > v->rank) return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d of texts of %d dims", axis, v->rank + 1);
+    int64_t outer, inner;
+    *out = *v;
+    memmove(out->dims + axis + 1, out->dims + axis, (size_t)(v->rank - axis) * sizeof *out->dims);
+    out->dims[axis] = (int64_t)n, out->rank = v->rank + 1;
+    around(out->rank, out->dims, axis, &outer, &inner);
+    wick_text *texts = wick_onnx_alloc2(c, (int64_t)n, outer * inner, sizeof *texts);
+    for (size_t i = 0; i < n && texts; i++) {
+        if (rows[i].rank != v->rank || memcmp(rows[i].dims, v->dims, (size_t)v->rank * sizeof *v->dims)) return wick_onnx_fail(c, WICK_ERR_SHAPE, "rows of texts have different shapes");
+        for (int64_t o = 0; o < outer; o++)
+            for (int64_t k = 0; k < inner; k++) texts[(o * (int64_t)n + (int64_t)i) * inner + k] = rows[i].texts[o * inner + k];
+    }
+    out->n = n * v->n, out->texts = texts;
+    return texts != NULL;
 }
 
 bool wick_onnx_move(onnx_call *c) {

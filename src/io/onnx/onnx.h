@@ -257,6 +257,11 @@ wick_status wick_onnx_probe_shapes(wick_onnx *onnx, const wick_spec *in, onnx_ru
 bool wick_onnx_is_fixed_input(const onnx_step *step, int input);
 /* Where an input is texts or packed and the op only moves elements: runs it on what stands for them. False: it is no such call. */
 bool wick_onnx_move(onnx_call *c);
+/* Place i of an axis of a tensor, or of texts, without that axis; and values of one shape along a new axis. False: the call failed. */
+bool wick_onnx_take_row(onnx_call *c, const wick_onnx_value *v, int axis, int64_t i, wick_onnx_value *out);
+bool wick_onnx_stack(onnx_call *c, size_t n, const wick_onnx_value *rows, int axis, wick_onnx_value *out);
+/* A tensor of any dtype repeated to these dims. */
+wick_tensor *wick_onnx_expand(wick_tensor *x, int rank, const int64_t *dims);
 /* Tensors of numbers that are equal where texts are, and rise with them (i64). */
 bool wick_onnx_number_texts(onnx_call *c, int n, const wick_onnx_value *const *values, wick_tensor **out);
 int wick_onnx_compare_texts(wick_text a, wick_text b, wick_watch *watch); /* by bytes */

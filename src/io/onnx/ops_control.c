@@ -157,38 +157,43 @@ static void branch(onnx_call *c) {
 
 /* Rows collected over rounds. */
 typedef struct rows {
-    wick_tensor **at;
+    wick_onnx_value *at;
     size_t n, cap;
 } rows;
 
 static bool add_row(onnx_call *c, rows *r, const onnx_value *v) {
-    if (v->v.kind != WICK_VALUE_TENSOR) return wick_onnx_fail(c, WICK_ERR_FORMAT, "a scan output is no tensor of numbers");
     if (!wick_grow(&c->ctx->alloc, (void **)&r->at, &r->cap, r->n + 1, sizeof *r->at)) return wick_onnx_fail(c, WICK_ERR_NOMEM, "out of memory");
-    r->at[r->n++] = v->v.tensor;
+    r->at[r->n++] = v->v;
     return true;
 }
 
-/* Rows become one tensor; of none, an empty one of the declared type. */
-static wick_tensor *stacked(onnx_call *c, const rows *r, const onnx_block *body, int output, int axis, bool reversed) {
+static int rank_of(const wick_onnx_value *v) { return v->kind == WICK_VALUE_TENSOR ? wick_tensor_rank(v->tensor) : v->rank; }
+static const int64_t *dims_of(const wick_onnx_value *v) { return v->kind == WICK_VALUE_TENSOR ? wick_tensor_dims(v->tensor) : v->dims; }
+
+/* Rows become one value; of none, an empty one of the declared type. */
+static wick_onnx_value stacked(onnx_call *c, const rows *r, const onnx_block *body, int output, int axis, bool reversed) {
+    wick_onnx_value y = {0};
     if (r->n) {
-        if (reversed)
-            for (size_t i = 0; i < r->n / 2; i++) {
-                wick_tensor *t = r->at[i];
-                r->at[i] = r->at[r->n - 1 - i];
-                r->at[r->n - 1 - i] = t;
-            }
-        const int rank = wick_tensor_rank(r->at[0]) + 1;
-        return wick_stack((int)r->n, r->at, axis < 0 ? axis + rank : axis);
+        for (size_t i = 0; i < r->n / 2 && reversed; i++) {
+            const wick_onnx_value t = r->at[i];
+            r->at[i] = r->at[r->n - 1 - i];
+            r->at[r->n - 1 - i] = t;
+        }
+        wick_onnx_stack(c, r->n, r->at, axis < 0 ? axis + rank_of(&r->at[0]) + 1 : axis, &y);
+        return y;
     }
     const onnx_value_info *info = &body->graph->out.at[output];
     const onnx_tensor_type *type = info->type ? info->type->tensor : NULL;
     wick_dtype dtype;
     int64_t dims[WICK_MAX_DIMS] = {0};
-    if (!type || !wick_onnx_dtype(type->elem, &dtype) || (type->shape && type->shape->dims.n >= WICK_MAX_DIMS))
-        return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "ran no round, and its body's output %d has no type", output), NULL;
+    const bool texts = type && type->elem == ONNX_STRING;
+    if (!type || (!texts && !wick_onnx_dtype(type->elem, &dtype)) || (type->shape && type->shape->dims.n >= WICK_MAX_DIMS))
+        return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "ran no round, and its body's output %d has no type", output), y;
     const int rank = type->shape ? (int)type->shape->dims.n : 0;
     for (int i = 0; i < rank; i++) dims[i + 1] = type->shape->dims.at[i].head.has & ONNX_DIM_HAS_VALUE ? type->shape->dims.at[i].value : 0;
-    return wick_zeros(c->ctx, dtype, rank + 1, dims);
+    y = (wick_onnx_value){.kind = WICK_VALUE_STRINGS, .rank = rank + 1};
+    memcpy(y.dims, dims, sizeof y.dims);
+    return texts ? y : (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_zeros(c->ctx, dtype, rank + 1, dims)};
 }
 
 /* in: round, condition, states; out: condition, states, rows. */
@@ -233,8 +238,7 @@ static void loop(onnx_call *c) {
     for (int i = 0; i < c->n_out && c->status == WICK_OK; i++) {
         if (i < states) c->out[i] = in[2 + i];
         else if (c->step->out[i] >= 0)
-            wick_onnx_set_value(
-                c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &collected[i - states], body, 1 + i, 0, false)}, true);
+            wick_onnx_set_value(c, i, stacked(c, &collected[i - states], body, 1 + i, 0, false), true);
     }
     for (int i = 0; i < n_rows; i++) wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
 }
@@ -265,25 +269,24 @@ static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx
     for (int i = 0; i < n_in; i++) {
         in[i] = args[i];
         if (i < states) continue;
-        wick_tensor *x = args[i].v.kind == WICK_VALUE_TENSOR ? args[i].v.tensor : NULL;
+        const wick_onnx_value *x = &args[i].v;
         int axis;
-        if (!x || !wick_onnx_axis(c, nth(in_axes, n_in_axes, i - states), wick_tensor_rank(x), &axis)) {
-            wick_onnx_fail(c, WICK_ERR_FORMAT, "a scanned input is no tensor of numbers");
+        if ((x->kind != WICK_VALUE_TENSOR && x->kind != WICK_VALUE_STRINGS) || !wick_onnx_axis(c, nth(in_axes, n_in_axes, i - states), rank_of(x), &axis)) {
+            wick_onnx_fail(c, WICK_ERR_FORMAT, "a scanned input is no tensor");
             return;
         }
-        if (rounds >= 0 && wick_tensor_dim(x, axis) != rounds) {
-            wick_onnx_fail(c, WICK_ERR_SHAPE, "scanned inputs have %lld and %lld rows", (long long)rounds, (long long)wick_tensor_dim(x, axis));
+        if (rounds >= 0 && dims_of(x)[axis] != rounds) {
+            wick_onnx_fail(c, WICK_ERR_SHAPE, "scanned inputs have %lld and %lld rows", (long long)rounds, (long long)dims_of(x)[axis]);
             return;
         }
-        rounds = wick_tensor_dim(x, axis);
+        rounds = dims_of(x)[axis];
     }
     for (int64_t round = 0; round < rounds && c->status == WICK_OK; round++) {
         for (int i = states; i < n_in; i++) {
-            wick_tensor *x = args[i].v.tensor;
             int axis = 0;
-            (void)wick_onnx_axis(c, nth(in_axes, n_in_axes, i - states), wick_tensor_rank(x), &axis);
+            (void)wick_onnx_axis(c, nth(in_axes, n_in_axes, i - states), rank_of(&args[i].v), &axis);
             const int64_t at = nth(in_dir, n_in_dir, i - states) ? rounds - 1 - round : round;
-            in[i].v.tensor = wick_squeeze(wick_slice(x, axis, at, at + 1, 1), axis);
+            if (!wick_onnx_take_row(c, &args[i].v, axis, at, &in[i].v)) return;
         }
         const wick_status status = run_body(c, body, n_in, in, out);
         if (status != WICK_OK) c->status = status;
@@ -293,8 +296,7 @@ static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx
     for (int i = 0; i < states && c->status == WICK_OK; i++) results[i] = in[i];
     for (int i = 0; i < n_rows && c->status == WICK_OK; i++) {
         const int axis = (int)WICK_MAX(-100, WICK_MIN(nth(out_axes, n_out_axes, i), 100));
-        results[states + i] =
-            (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &collected[i], body, states + i, axis, nth(out_dir, n_out_dir, i))}, true};
+        results[states + i] = (onnx_value){stacked(c, &collected[i], body, states + i, axis, nth(out_dir, n_out_dir, i)), true};
     }
     for (int i = 0; i < n_rows; i++) wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
 }
@@ -333,7 +335,7 @@ static void scan(onnx_call *c) {
     }
     for (int i = 0; i < body->n_out && of; i++) {
         if (i < c->n_out && c->status == WICK_OK)
-            wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = stacked(c, &of[i], body, i, 0, false)}, true);
+            wick_onnx_set_value(c, i, stacked(c, &of[i], body, i, 0, false), true);
         wick_release(&c->ctx->alloc, of[i].at, of[i].cap * sizeof *of[i].at);
     }
 }

@@ -548,7 +548,7 @@ static void constant_of_shape(onnx_call *c) {
         wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%lld dims, more than %d", (long long)h.n, WICK_MAX_DIMS);
         return;
     }
-    wick_onnx_set_static(c, 0, wick_expand(wick_reshape(v.tensor, WICK_SCALAR), (int)h.n, h.ints));
+    wick_onnx_set_static(c, 0, wick_onnx_expand(wick_reshape(v.tensor, WICK_SCALAR), (int)h.n, h.ints));
 }
 
 static void range(onnx_call *c) {
