@@ -36,7 +36,8 @@ test_full_disk() {
     expect 1 "$wick" train --resume small/run --epochs 5 && has err "could not"
     expect 1 "$wick" convert small/run small/net.onnx && has err "cannot write" && expect 1 "$wick" compile small/run -o small/c && has err "cannot write"
     expect 1 "$wick" bench "gemm/f32_8*" --time 0 --html small/page.html && has err "cannot write"
-    [ -z "$(find small -name '*.tmp*' -o -name 'net*' -o -name page.html -o -name '*.c')" ] || fail "a part of a file was left"
+    expect 1 "$wick" data pack data small/set.wrec && has err "cannot write" && expect 1 "$wick" report small/run --out small/page.html && has err "cannot write"
+    [ -z "$(find small -name '*.tmp*' -o -name 'set*' -o -name 'net*' -o -name page.html -o -name '*.c')" ] || fail "a part of a file was left"
     cmp before.safetensors small/run/last.safetensors || cmp before.safetensors small/run/last.safetensors.prev ||
         fail "the checkpoint was lost"
     rm small/filler
