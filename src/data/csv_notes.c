@@ -67,7 +67,14 @@ static wick_status tell_column(wick_csv *t, int k, wick_msg *msg) {
     if (c->grouped.n)
         WICK_TRY(wick_csv_tell(t, msg, "column %s has %lld number%s with thousands separators, the first %s in line %lld", name, (long long)c->grouped.n, c->grouped.n == 1 ? "" : "s",
                                wick_csv_quote(text, c->grouped.text), (long long)c->grouped.line));
-    if (c->unknown.n)
+    enum { FEW = 20 };
+    if (c->c.type == WICK_CSV_CATEGORY && k != t->label && !t->options.coding && c->c.categories > FEW && 2 * c->c.categories > t->rows)
+        WICK_TRY(wick_csv_tell(t, msg, "column %s has %lld categories in %lld rows, as names and texts have: there is little to learn from one that hardly comes again, and it may be left out (skip)", name,
+                               (long long)c->c.categories, (long long)t->rows));
+    if (c->unknown.n && !t->options.coding)
+        WICK_TRY(wick_csv_tell(t, msg, "column %s: %lld cell%s of categories that no row that is learned from has, the first %s in line %lld: %s", name, (long long)c->unknown.n, c->unknown.n == 1 ? " is" : "s are",
+                               wick_csv_quote(text, c->unknown.text), (long long)c->unknown.line, t->options.one_hot ? "all zeros" : "-1"));
+    else if (c->unknown.n)
         WICK_TRY(wick_csv_tell(t, msg, "column %s: %lld cell%s of categories that are not among the coding's %lld, the first %s in line %lld: %s", name, (long long)c->unknown.n,
                                c->unknown.n == 1 ? " is" : "s are", (long long)c->c.categories, wick_csv_quote(text, c->unknown.text), (long long)c->unknown.line,
                                t->options.one_hot ? "all zeros" : "-1"));

@@ -93,6 +93,8 @@ test_odd_cells_do_not_make_categories() {
     train 0 odd.csv odd --epochs 1 && has err ", 82 parameters" && has err 'column "a" is of numbers, and 10 of 200 cells are none, the first "12 cm" in line 2: they count as missing'
     { echo a,b,label; rows 13 200 'print (i % 4 ? i % 4 : "3+") "," v "," (u > 0 ? "yes" : "no")'; } >few.csv
     train 0 few.csv few --epochs 1 && has err '1 column is of categories: "a" (4)'
+    { echo a,b,label; rows 15 200 'print "id " i "," v "," (v > 0 ? "yes" : "no")'; } >ids.csv
+    train 0 ids.csv ids --epochs 1 && has err 'column "a" has 160 categories in 200 rows, as names and texts have' && has err '"a" (160)' && train 0 ids.csv ids --skip a --epochs 1 && lacks err categories
     case_folder csv-odd-cell || return 0
     for text in excel-na minus-nan n-a thousands; do train 0 "$dir/$text.csv" "case_$text" && has err ", 82 parameters" && accuracy "case_$text" 0.9; done
     train 0 "$dir/thousands.csv" case_thousands && has err '10 numbers with thousands separators, the first "1,234.5" in line 2'
