@@ -39,21 +39,35 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 }
 static wick_status prepare(void *user, const wick_spec *in) { return classifier_prepare(user, in[0].dims[0]); }
 
+/* What floats are, for who runs the model elsewhere; *doc NULL: they are pixels. */
+static int describe_samples(const classifier *c, char **doc) {
+    const bool table = c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
+    if (!c->floats) return CLI_OK;
+    if (table) talk("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string, and not in its graph", (long long)c->pixels);
+    const int n = c->coding ? asprintf(doc, "image: a sample as it was learned from; logits: a score for each class. Coded as:\n%s", c->coding) : asprintf(doc, "image: a sample as it was learned from; logits: a score for each class");
+    if (n >= 0) return CLI_OK;
+    *doc = NULL;
+    return talk_fail(CLI_FAILED, "out of memory");
+}
+
 int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
     classifier c = {0};
     static const wick_onnx_symbol batch = {"N", 0, 0};
     wick_spec specs[2];
     char *weights = weights_name(o);
+    char *doc = NULL;
     int code = weights ? classifier_load(&c, ctx, o->model) : talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK) code = describe_samples(&c, &doc);
     if (code == CLI_OK) {
         const wick_onnx_save_options options = {.opset = (int)o->opset, .outputs = (const char *const[]){"logits"}, .n_symbols = 1, .symbols = &batch,
                                                 .weights = o->external ? weights : NULL, .graph = c.onnx ? "network" : c.arch, .prepare = prepare,
-                                                .doc = "image: pixels from 0 to 1, channels first; logits: a score for each class"};
+                                                .doc = doc ? doc : "image: pixels from 0 to 1, channels first; logits: a score for each class"};
         classifier_specs(&c, 1, specs);
         specs[0].name = "image";
         code = wrote(ctx, wick_onnx_save(c.model, record, &c, 1, specs, 1, o->files[0], &options));
     }
     classifier_free(&c);
+    free(doc);
     free(weights);
     return code;
 }

@@ -23,6 +23,7 @@ test_categories_are_those_of_the_training() {
     sed 's/,[xyz]$//; s/,label//' other.csv | tr , ';' >ask.csv
     expect 0 "$wick" predict cat_run ask.csv --index 0,1 && has out "#0: taken for y" && has out "#1: taken for z"
     expect 0 "$wick" predict cat_run ask.csv --json && valid_json out && has out '"predicted_name": "y"' && has err "the first 16"
+    expect 0 "$wick" convert cat_run cat.onnx && has err "the 5 numbers that rows of the table are coded as" && grep -aq '"category","cat","a","b","c","d"' cat.onnx || fail "the coding is not in cat.onnx"
     # What does not fit.
     printf 'a,b\n1,2\n' >none.csv && expect 3 "$wick" eval cat_run --data none.csv && has err 'none of its columns is one of the 2 that were learned from'
     printf 'cat,z,label\na,1,x\nb,1,w\n' >new.csv && expect 3 "$wick" eval cat_run --data new.csv && has err 'line 3: column "label": "w" is not among the classes'
