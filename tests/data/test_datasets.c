@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/counting_alloc.h"
+#include "library.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -655,6 +656,7 @@ TEST(shards_of_pythons_tarfile_are_samples) {
     wick_dataset *set;
     wick_fault fault = {""};
     if (system("python3 -c 0 2>/dev/null")) SKIP("no python3");
+    NEEDS_ZLIB;
     REQUIRE(ctx && begin() && make_shards("cls,json,wav"));
     const char *paths[] = {in_folder("0.tar"), in_folder("1.tar.gz")};
     CHECK_MSG(wick_dataset_of_shards(ctx, 2, paths, &set) == WICK_OK, "%s", wick_context_error(ctx));
@@ -734,6 +736,7 @@ TEST(shards_read_from_front_to_back_have_the_same_samples) {
     wick_fault fault;
     int64_t y = 0;
     if (system("python3 -c 0 2>/dev/null")) SKIP("no python3");
+    NEEDS_ZLIB;
     REQUIRE(ctx && begin() && make_shards("cls,json,wav"));
     const char *paths[] = {in_folder("0.tar"), in_folder("1.tar.gz")};
     REQUIRE(wick_dataset_of_shards(ctx, 2, paths, &set) == WICK_OK);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/counting_alloc.h"
+#include "library.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -209,6 +210,7 @@ TEST(a_named_set_is_searched_and_its_labels_are_checked) {
 }
 
 TEST(sets_known_by_name_are_listed) {
+    NEEDS_ZLIB; /* for those that are here */
     wick_context *ctx = new_context();
     wick_dataset *d;
     REQUIRE(ctx != NULL);
@@ -223,6 +225,7 @@ TEST(sets_known_by_name_are_listed) {
 }
 
 static void installed_set(const char *name, double mean, double deviation, const char *nine) {
+    NEEDS_ZLIB;
     wick_context *ctx = new_context();
     wick_dataset *d;
     REQUIRE(ctx != NULL);
