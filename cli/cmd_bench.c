@@ -71,12 +71,12 @@ static int read_threads(const cli_options *o, int *counts, int *n) {
     for (const char *s = o->thread_counts; *n < MOST_THREAD_COUNTS;) {
         char *end;
         const long value = strtol(s, &end, 10);
-        if (end == s || value < 1 || value > 4096 || (*end && *end != ',')) break;
+        if (end == s || value < 1 || value > WICK_THREADS_MAX || (*end && *end != ',')) break;
         counts[(*n)++] = (int)value;
         if (!*end) return CLI_OK;
         s = end + 1;
     }
-    return talk_fail(CLI_USAGE, "--threads needs numbers of threads, such as 1,2, not '%s'", o->thread_counts);
+    return talk_fail(CLI_USAGE, "--threads needs numbers of threads up to %d, such as 1,2, not '%s'", WICK_THREADS_MAX, o->thread_counts);
 }
 
 static ceiling_compute arithmetic(const subject *s) {

@@ -4,6 +4,7 @@
 #include "planned.h"
 #include "ports.h"
 #include "talk.h"
+#include "trainer.h"
 
 #include "wick/codegen.h"
 
@@ -101,6 +102,9 @@ int cmd_compile(cli_options *o) {
     const char *stray = without_train(o);
     if (!*o->out) return talk_fail(CLI_USAGE, "needs --out DIR");
     if (stray) return talk_fail(CLI_USAGE, "--%s is for --train", stray);
+    double value;
+    const char *below = trainer_below_zero(o, &value);
+    if (below) return talk_fail(CLI_USAGE, "--%s %g is below 0", below, value);
     if (o->loss && options_given(o, "label-smoothing")) return talk_fail(CLI_USAGE, "--label-smoothing is for cross-entropy, and not for --loss mse");
     if (strcmp(o->isa, "plain") != 0 && !options_given(o, "cc")) o->cc = strcmp(o->isa, "avx2") == 0 ? "cc -O3 -mavx2 -mfma" : "cc -O3 -mavx512f -mfma";
     param_groups groups;

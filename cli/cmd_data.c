@@ -345,6 +345,7 @@ int cmd_data(cli_options *o) {
     if (idle) return talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
     if (o->dictionary && o->compression != WICK_ZSTD) return talk_fail(CLI_USAGE, "--dictionary is for --compression zstd");
     if (o->level && o->compression == WICK_STORED && !o->append) return talk_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
+    if (o->level && o->compression == WICK_LZ4 && (o->level < 2 || o->level > 12)) return talk_fail(CLI_USAGE, "--level of lz4 must be from 2 to 12, not %lld", (long long)o->level);
     data_job d = {.o = o, .path = o->files[0], .to = actions[i].to ? o->files[1] : NULL, .shown = now_seconds()};
     if (d.to && path_same(d.path, d.to)) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
     wick_status status = wick_context_new(&d.ctx, &(wick_context_options){.threads = 1, .pictures = {.as_stored = o->as_stored}});

@@ -124,12 +124,9 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     if ((gamma || is_plateau(o)) && !(s->gamma > 0))
         return talk_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
     if (is_plateau(o) && s->gamma >= 1) return talk_fail(blame(whose), "%s--lr-gamma of plateau must be below 1", whose);
-    const struct {
-        const char *name;
-        double value;
-    } own[] = {{"momentum", o->momentum}, {"beta1", o->beta1}, {"beta2", o->beta2}};
-    for (int i = 0; i < 3; i++)
-        if (own[i].value < 0 && own[i].value != -1) return talk_fail(blame(whose), "%s--%s %g is below 0", whose, own[i].name, own[i].value);
+    double value;
+    const char *below = trainer_below_zero(o, &value);
+    if (below) return talk_fail(blame(whose), "%s--%s %g is below 0", whose, below, value);
     const bool moves = optim.kind != WICK_ADAGRAD && optim.kind != WICK_ADADELTA && ((optim.kind != WICK_SGD && optim.kind != WICK_RMSPROP) || optim.momentum > WICK_ZERO);
     if (o->cycle_momentum && !moves) return talk_fail(blame(whose), "%s--cycle-momentum: there is no momentum here; give --momentum, or another --optimizer", whose);
     if (o->nesterov && o->momentum == 0)

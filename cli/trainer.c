@@ -85,6 +85,16 @@ bool trainer_milestones(const char *list, int64_t at[WICK_MILESTONES]) {
     return false;
 }
 
+const char *trainer_below_zero(const cli_options *o, double *value) {
+    const struct {
+        const char *name;
+        double value;
+    } own[] = {{"momentum", o->momentum}, {"beta1", o->beta1}, {"beta2", o->beta2}};
+    for (int i = 0; i < 3; i++)
+        if ((*value = own[i].value) < 0 && own[i].value != -1) return own[i].name;
+    return NULL;
+}
+
 double trainer_peak(const wick_optim_options *optim) { return wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0); }
 
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups) {

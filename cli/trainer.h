@@ -39,6 +39,8 @@ const option_use *trainer_use(int i);
 bool trainer_uses(const option_use *use, const cli_options *o); /* whether the choice made takes it */
 /* The list of --lr-at, ascending, 0 at the end; false: it is none. */
 bool trainer_milestones(const char *list, int64_t at[WICK_MILESTONES]);
+/* The option of the optimizer that is below 0 and isn't -1, its default; NULL: none is. */
+const char *trainer_below_zero(const cli_options *o, double *value);
 double trainer_peak(const wick_optim_options *optim); /* the rate that the schedule scales */
 /* What the options of wick train say of the optimizer, for a run of so many steps. It points to groups, which are read here; the text of --group
  * was checked before. */

@@ -34,8 +34,10 @@ typedef struct wick_pictures {
     int64_t height, width; /* of data sets: each is resized to that, by wick_image_resize's formula; 0: as it is, and all of a set must have one size */
 } wick_pictures;
 
+enum { WICK_THREADS_MAX = 1024 };
+
 typedef struct wick_context_options {
-    int threads;                     /* 0: every CPU this process may use */
+    int threads;                     /* 0: every CPU this process may use; at most WICK_THREADS_MAX */
     uint64_t seed;                   /* of all random streams */
     const wick_allocator *allocator; /* NULL: malloc. Then, without max_memory, up to 256 MiB of freed blocks of 4 MiB or more wait to be used again; the system may take their pages. Copied */
     const wick_executor *executor;   /* NULL: Wick's own threads. Copied */

@@ -35,6 +35,8 @@
  * child may only exec or _exit. A library that is to be unloaded frees its pools first (workers run its code). */
 #include "runtime/pool.h"
 
+#include "wick/context.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -45,7 +47,6 @@
 #endif
 
 enum {
-    MAX_THREADS = 1024,
     WORKER_SPIN_NS = 50000, /* longer than the serial gaps between the regions of a step */
     CALLER_SPIN_NS = 50000, /* the tail of a region: others are in their last tasks */
     CROWDED_SPIN_NS = 2000, /* caller's, with more threads than CPUs: the others may need this very CPU */
@@ -110,7 +111,7 @@ struct wick_pool {
     pthread_cond_t wake; /* a new serial, or quit */
     pthread_cond_t done; /* active is 0 */
 
-    _Alignas(WICK_ALIGN) _Atomic uint64_t taken[MAX_THREADS / 64]; /* hosted: bit n is set while worker number n runs */
+    _Alignas(WICK_ALIGN) _Atomic uint64_t taken[WICK_THREADS_MAX / 64]; /* hosted: bit n is set while worker number n runs */
 
     share callers;
     worker workers[]; /* numbers 1 to threads - 1 */
@@ -418,8 +419,8 @@ wick_status wick_pool_new(wick_pool **out, int threads, const wick_executor *hos
         threads = host->threads; /* numbers must last for all that the host may run at once */
         if (threads < 1) return WICK_ERR_INVALID;
     }
-    if (threads == 0) threads = WICK_MIN(wick_cpu_count(), MAX_THREADS);
-    if (threads < 0 || threads > MAX_THREADS) return WICK_ERR_INVALID;
+    if (threads == 0) threads = WICK_MIN(wick_cpu_count(), WICK_THREADS_MAX);
+    if (threads < 0 || threads > WICK_THREADS_MAX) return WICK_ERR_INVALID;
     pthread_once(&fork_once, handle_fork);
     if (!fork_handled) return WICK_ERR_NOMEM;
 
@@ -455,7 +456,7 @@ void wick_pool_free(wick_pool **slot) {
     pthread_mutex_unlock(&pools_lock);
 
     atomic_fetch_or(&p->gate, GATE_QUIT);
-    wake_workers(p, MAX_THREADS);
+    wake_workers(p, WICK_THREADS_MAX);
     const int started = atomic_load_explicit(&p->started, memory_order_relaxed);
     for (int i = 0; i < started; i++) pthread_join(p->workers[i].thread, NULL);
     pthread_cond_destroy(&p->done);

@@ -223,6 +223,7 @@ test_wrong_uses() {
     expect 2 "$wick" data stats photos --count 3 && has err "it is for head"
     expect 2 "$wick" data pack photos p.wrec --dictionary 16 && has err "for --compression zstd"
     expect 2 "$wick" data pack photos p.wrec --level 3 && has err "for --compression zstd or lz4"
+    expect 2 "$wick" data pack photos p.wrec --compression lz4 --level 13 && has err "--level of lz4 must be from 2 to 12, not 13"
     mkdir -p hollow && expect 3 "$wick" data pack hollow h.wrec && has err "holds nothing"
 }
 test_main

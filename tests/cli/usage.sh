@@ -67,6 +67,19 @@ verify m --epochs 3|--epochs is an option of wick train
 END
     expect 0 "$wick" -V && has out "wick "
 }
+# What is parsed is also accepted.
+test_ranges_are_those_that_are_taken() {
+    make_data ranges 20 10 6 >/dev/null
+    expect 0 "$wick" info --arch mlp:4 --input 3 --threads 1024
+    for n in 1025 4096 5000; do expect 2 "$wick" info --arch mlp:4 --input 3 --threads $n && has err "--threads must be from 0 to 1024, not $n"; done
+    expect 2 "$wick" bench --threads 1,1025 --time 0 && has err "numbers of threads up to 1024"
+    for option in momentum beta1 beta2; do
+        kind=$([ $option = momentum ] && echo sgd || echo adam)
+        expect 2 "$wick" compile --arch mlp:4 --input 3 --train --out c --optimizer "$kind" --$option -0.5 && has err "--$option -0.5 is below 0"
+        expect 2 "$wick" train --data ranges --out r --optimizer "$kind" --$option -0.5 && has err "--$option -0.5 is below 0"
+    done
+    expect 2 "$wick" run m.onnx --rate 768001 && has err "--rate must be from 0 to 768000"
+}
 test_bad_values() {
     expect 2 "$wick" train --epochs many && has err "whole number"
     expect 2 "$wick" train --epochs 3x
