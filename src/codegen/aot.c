@@ -126,6 +126,14 @@ void wick_c_argument(wick_c_printer *p, const wick_ref *ref, wick_dtype dtype) {
 
 /* ---- functions -------------------------------------------------------------------------------------------------------------------------------- */
 
+/* How a kernel is declared. */
+static const char kernel_macro[] =
+    "/* Kernels are compiled for all of their calls alike. Of those that are always given the same places gcc makes clones that know them, and gcc 12.2 -O2 takes some clones\n"
+    " * for functions that store nothing, and drops the calls. */\n"
+    "#define KERNEL static\n"
+    "#if defined(__GNUC__) && !defined(__clang__)\n#undef KERNEL\n#define KERNEL static __attribute__((noinline, noclone))\n"
+    "#if defined(__has_attribute)\n#if __has_attribute(noipa)\n#undef KERNEL\n#define KERNEL static __attribute__((noipa))\n#endif\n#endif\n#endif\n\n";
+
 static void add_function(wick_c_printer *p, const char *kind, const char *type, wick_text *text, const char *before) {
     p->functions.failed = p->functions.failed || text->failed;
     int number = -1;
@@ -139,7 +147,7 @@ static void add_function(wick_c_printer *p, const char *kind, const char *type, 
         p->seen = seen;
         number = (int)p->n_seen++;
         p->seen[number] = (wick_c_seen){kind, copy};
-        wick_text_add(&p->functions, "\nstatic %s %s_%d%s", type, kind, number, text->at);
+        wick_text_add(&p->functions, "\nKERNEL %s %s_%d%s", type, kind, number, text->at);
     }
     wick_text_free(text);
     wick_text_add(&p->calls, "    %s%s_%d(", before, kind, number);
@@ -431,6 +439,7 @@ static void print_source(wick_c_printer *p, wick_text *out, const wick_text *bod
                   "#define WICK_FMAF(a, b, c) ((a) * (b) + (c))\n#define WICK_FMA(a, b, c) ((a) * (b) + (c))\n#endif\n\n"
                   "/* gcc unrolls short loops before it could make vectors of them. */\n#if defined(__GNUC__) && !defined(__clang__) && (defined(__SSE__) || defined(__ARM_NEON))\n"
                   "#define KEEP _Pragma(\"GCC unroll 1\")\n#else\n#define KEEP\n#endif\n\n");
+    wick_text_add(out, "%s", kernel_macro);
     if (m->isa) {
         wick_text_add(out, "#define FUSED ");
         print_upper(out, m->name);

@@ -9,7 +9,28 @@
 
 #define COMPILED_FLAGS "-std=c11 -Wall -Wextra -Werror -pedantic -O2 -fwrapv"
 
-static inline bool compiled_possible(void) { return system("cc --version > /dev/null 2>&1") == 0; }
+/* The compiler and its level. Printed C has the same bits by all of these that are installed; compilers drop calls and make wrong vectors at one level and not at another. */
+typedef struct compiled_way {
+    const char *cc, *level;
+} compiled_way;
+static const compiled_way compiled_ways[] = {{"gcc", "-O2"}, {"gcc", "-O3"}, {"clang", "-O2"}, {"clang", "-O3"}};
+enum { COMPILED_WAYS = sizeof compiled_ways / sizeof *compiled_ways };
+static compiled_way compiled_by = {"cc", "-O2"};
+
+static inline bool compiled_has(const char *cc) {
+    char command[100];
+    snprintf(command, sizeof command, "%s --version > /dev/null 2>&1", cc);
+    return system(command) == 0;
+}
+static inline bool compiled_possible(void) { return compiled_has("cc"); }
+/* From now on that one; false: it isn't here, and cc is taken at that level. */
+static inline bool compiled_with(int way) {
+    compiled_by = compiled_ways[way];
+    const bool here = compiled_has(compiled_by.cc);
+    if (!here) compiled_by.cc = "cc";
+    return here;
+}
+static inline void compiled_with_cc(void) { compiled_by = (compiled_way){"cc", "-O2"}; }
 
 /* A folder of this test's own below $TMPDIR. */
 static inline bool compiled_folder(char *path, size_t size) {
@@ -25,9 +46,9 @@ static inline void compiled_remove(const char *folder) {
 
 /* folder/name.c as a library; NULL: the compiler said something. */
 static inline void *compiled_load(const char *folder, const char *name, const char *flags) {
-    char command[1400], path[700];
+    char command[1600], path[700];
     snprintf(path, sizeof path, "%s/%s.so", folder, name);
-    snprintf(command, sizeof command, "cc " COMPILED_FLAGS " %s -fPIC -shared -o '%s' '%s/%s.c' -lm", flags, path, folder, name);
+    snprintf(command, sizeof command, "%s " COMPILED_FLAGS " %s %s -fPIC -shared -o '%s' '%s/%s.c' -lm", compiled_by.cc, compiled_by.level, flags, path, folder, name);
     if (system(command)) return NULL;
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }

@@ -404,8 +404,11 @@ static void check_list(const net *list, size_t n, int lanes, wick_tier tier, con
 }
 static void check_all(int lanes, wick_tier tier, const char *flags) { check_list(nets, WICK_COUNTOF(nets), lanes, tier, flags); }
 
-TEST(printed_training_steps_have_the_bits_of_the_base_tier) { check_all(0, WICK_TIER_BASE, ""); }
-TEST(lanes_change_no_bit_of_training) { check_all(32, WICK_TIER_BASE, "-O3"); }
+TEST(printed_training_steps_have_the_bits_of_the_base_tier_by_every_compiler) {
+    for (int way = 0; way < COMPILED_WAYS; way++)
+        if (compiled_with(way) || way < 2) check_all(way % 2 ? 32 : 0, WICK_TIER_BASE, "");
+    compiled_with_cc();
+}
 TEST(steps_in_halves_have_the_bits_of_the_base_tier) { check_list(narrow_nets, WICK_COUNTOF(narrow_nets), 0, WICK_TIER_BASE, ""); }
 TEST(variants_train_in_halves_with_the_bits_of_their_tier) { check_list(narrow_nets, WICK_COUNTOF(narrow_nets), 16, WICK_TIER_AVX512, "-mavx512f -mavx512vl -mavx512dq -mfma"); }
 TEST(imported_models_train_with_the_bits_of_the_base_tier) {

@@ -11,9 +11,9 @@ typedef struct variant {
     const char *isa, *flags;
 } variant;
 static const variant variants[] = {
-    {WICK_TIER_BASE, NULL, "-O1"},
-    {WICK_TIER_AVX2, "avx2", "-O1 -mavx2 -mfma"},
-    {WICK_TIER_AVX512, "avx512", "-O1 -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma"},
+    {WICK_TIER_BASE, NULL, ""},
+    {WICK_TIER_AVX2, "avx2", "-mavx2 -mfma"},
+    {WICK_TIER_AVX512, "avx512", "-mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma"},
 };
 
 typedef struct trial {
@@ -120,13 +120,14 @@ TEST(random_graphs_keep_their_results_as_c) {
         d.smooth = d.seed % 4 == 0;
         d.places = d.seed / 64 % 4 != 0;
         t.v = &variants[d.seed / 16 % WICK_COUNTOF(variants)];
+        compiled_with((int)(d.seed / 1024 % COMPILED_WAYS));
         if (!wick_tier_force(t.v->tier) || !printable(&t, &d)) continue;
         g++;
         for (int i = 0; i < STEPS; i++) steps += !d.skip[i];
         if (!wrong(&t, &d)) continue;
         shrink(&d, wrong, &t);
         CHECK(wrong(&t, &d));
-        CHECK_MSG(false, "WICK_FUZZ_SEED=%llu for %s: %s\n%s", (unsigned long long)d.seed, wick_tier_name(t.v->tier), t.msg.text, t.graph);
+        CHECK_MSG(false, "WICK_FUZZ_SEED=%llu for %s by %s %s: %s\n%s", (unsigned long long)d.seed, wick_tier_name(t.v->tier), compiled_by.cc, compiled_by.level, t.msg.text, t.graph);
     }
     test_count("random graphs as C", t.printed);
     test_count("functions of C of random graphs", t.kernels);
