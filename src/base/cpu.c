@@ -142,6 +142,7 @@ static bool read_isa(const char *text, wick_tier *tier, unsigned *left) {
 }
 
 bool wick_isa_known(const char *text) {
+    if (!text) return false;
     wick_tier tier;
     unsigned left;
     return read_isa(text, &tier, &left);

@@ -259,6 +259,7 @@ static wick_status read_expression(wick_kernel *k, const char *text, locale_t c)
 }
 
 wick_status wick_kernel_from_expr(wick_context *ctx, const char *expr, wick_kernel **kernel) {
+    if (!kernel) return wick_context_fail(ctx, WICK_ERR_INVALID, "kernel_from_expr: kernel is NULL");
     *kernel = NULL;
     if (!expr) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "kernel: no expression");
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -335,6 +336,7 @@ static void show(const wick_kernel *k, int i, text *t) { /* at most WICK_KERNEL_
     put(t, ")");
 }
 size_t wick_kernel_format(const wick_kernel *k, char *buffer, size_t size) {
+    if (!buffer) size = 0;
     text t = {buffer, size, 0};
     show(k, k->n - 1, &t);
     if (size) buffer[WICK_MIN(t.total, size - 1)] = 0;
@@ -388,6 +390,7 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     return WICK_OK;
 }
 wick_status wick_kernel_compile(const wick_kernel *k, int n, const wick_spec *in, const wick_compile_options *options, wick_plan **plan) {
+    if (!plan) return wick_context_fail(k->ctx, WICK_ERR_INVALID, "kernel_compile: plan is NULL");
     *plan = NULL;
     if (n != k->n_in || !in) return wick_msg_set(&k->ctx->msg, WICK_ERR_INVALID, "kernel: takes %d inputs, not %d", k->n_in, in ? n : 0);
     for (int i = 0; i < n; i++)

@@ -53,6 +53,7 @@ static wick_status check(wick_context *ctx, const arrays *a, int64_t count, cons
 
 wick_status wick_dataset_of_arrays(wick_context *ctx, int64_t count, int n_fields, const wick_spec *fields, const void *const *data, int label_field, int64_t classes,
                                    wick_dataset **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_arrays: out is NULL");
     *out = NULL;
     if (count < 0 || n_fields < 1 || n_fields > WICK_DATASET_FIELDS || !fields || !data)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %lld samples of %d arrays", (long long)count, n_fields);

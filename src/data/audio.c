@@ -184,6 +184,8 @@ wick_status wick_wav_mono(const void *data, size_t size, float *out, int64_t len
 }
 
 wick_status wick_audio_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels, wick_audio **out) {
+    if (!data) return wick_context_fail(ctx, WICK_ERR_INVALID, "audio_decode: data is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "audio_decode: out is NULL");
     wick_msg msg = {0};
     wav w;
     *out = NULL;
@@ -197,6 +199,7 @@ wick_status wick_audio_decode(wick_context *ctx, const void *data, size_t size, 
 }
 
 wick_status wick_audio_open(wick_context *ctx, const char *path, int64_t channels, wick_audio **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "audio_open: out is NULL");
     wick_map map;
     wick_msg msg;
     *out = NULL;
@@ -258,6 +261,8 @@ void wick_resampler_run(const wick_resampler *r, float *taps, const float *x, in
 }
 
 wick_status wick_audio_resample(wick_context *ctx, const wick_audio *audio, int64_t rate, wick_audio **out) {
+    if (!audio) return wick_context_fail(ctx, WICK_ERR_INVALID, "audio_resample: audio is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "audio_resample: out is NULL");
     *out = NULL;
     if (rate < WICK_LOWEST_RATE || rate > WICK_HIGHEST_RATE || audio->rate < WICK_LOWEST_RATE || audio->rate > WICK_HIGHEST_RATE)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "audio: %lld samples a second to %lld: rates are from %d to %d", (long long)audio->rate, (long long)rate,

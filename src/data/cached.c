@@ -131,6 +131,8 @@ static void release(void *user) {
 }
 
 wick_status wick_dataset_cached(wick_context *ctx, const wick_dataset *d, size_t bytes, wick_dataset **out) {
+    if (!d) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_cached: dataset is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_cached: out is NULL");
     *out = NULL;
     WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
     cache *c = wick_calloc(&ctx->alloc, sizeof *c);

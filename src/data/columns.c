@@ -78,6 +78,9 @@ static wick_status take(wick_context *ctx, columns *c, wick_dataset_source *s, i
 }
 
 wick_status wick_dataset_of_tensors(wick_context *ctx, int n, const char *const *names, wick_tensor *const *tensors, int label, int64_t classes, wick_dataset **out) {
+    if (n > 0 && !names) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_tensors: names is NULL");
+    if (n > 0 && !tensors) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_tensors: tensors is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_tensors: out is NULL");
     *out = NULL;
     if (n < 1 || n > WICK_DATASET_FIELDS || label >= n || (label < 0) != (classes == 0))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d columns, of which number %d is the class, of %lld; there may be 1 to %d", n, label, (long long)classes, WICK_DATASET_FIELDS);
@@ -136,6 +139,7 @@ static void line_free(void *user) {
 }
 
 wick_status wick_dataset_of_lines(wick_context *ctx, const char *path, wick_dataset **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_lines: out is NULL");
     wick_msg msg = {0};
     *out = NULL;
     lines *l = wick_calloc(&ctx->alloc, sizeof *l);

@@ -105,6 +105,9 @@ static wick_status as_dataset(wick_context *ctx, list *l, int64_t count, wick_da
 }
 
 wick_status wick_dataset_subset(wick_context *ctx, const wick_dataset *d, int64_t n, const int64_t *numbers, wick_dataset **out) {
+    if (!d) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_subset: dataset is NULL");
+    if (n > 0 && !numbers) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_subset: numbers is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_subset: out is NULL");
     list *l;
     *out = NULL;
     WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
@@ -118,6 +121,9 @@ wick_status wick_dataset_subset(wick_context *ctx, const wick_dataset *d, int64_
 }
 
 wick_status wick_dataset_filter(wick_context *ctx, const wick_dataset *d, bool (*keep)(void *, const wick_dataset *, int64_t, wick_status *), void *user, wick_dataset **out) {
+    if (!d) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_filter: dataset is NULL");
+    if (!keep) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_filter: keep is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_filter: out is NULL");
     list *l;
     *out = NULL;
     WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
@@ -138,6 +144,8 @@ wick_status wick_dataset_filter(wick_context *ctx, const wick_dataset *d, bool (
 }
 
 wick_status wick_dataset_concat(wick_context *ctx, int n, const wick_dataset *const *sets, wick_dataset **out) {
+    if (n > 0 && !sets) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_concat: sets is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_concat: out is NULL");
     int64_t count = 0;
     list *l;
     *out = NULL;
@@ -151,6 +159,8 @@ wick_status wick_dataset_concat(wick_context *ctx, int n, const wick_dataset *co
 }
 
 wick_status wick_dataset_repeat(wick_context *ctx, const wick_dataset *d, int64_t times, wick_dataset **out) {
+    if (!d) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_repeat: dataset is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_repeat: out is NULL");
     int64_t count;
     list *l;
     *out = NULL;
@@ -169,6 +179,9 @@ static double drawn(uint64_t seed, int64_t i) {
 }
 
 wick_status wick_dataset_mix(wick_context *ctx, int n, const wick_dataset *const *sets, const double *weights, int64_t count, uint64_t seed, wick_dataset **out) {
+    if (n > 0 && !sets) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_mix: sets is NULL");
+    if (n > 0 && !weights) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_mix: weights is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_mix: out is NULL");
     int64_t next[SETS] = {0};
     double sum = 0;
     list *l;
@@ -236,6 +249,9 @@ static wick_status cut(wick_context *ctx, const wick_dataset *d, int n, const do
 }
 
 wick_status wick_dataset_split(wick_context *ctx, const wick_dataset *d, int n, const double *shares, uint64_t seed, wick_dataset **out) {
+    if (!d) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_split: dataset is NULL");
+    if (n > 0 && !shares) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_split: shares is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_split: out is NULL");
     const size_t count = (size_t)wick_dataset_count(d);
     double sum = 0;
     if (n < 1 || n >= SETS) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: a split into %d parts; 1 to %d can be", n, SETS - 1);
@@ -289,6 +305,8 @@ static void zip_free(void *user) {
 }
 
 wick_status wick_dataset_zip(wick_context *ctx, int n, const wick_dataset *const *sets, wick_dataset **out) {
+    if (n > 0 && !sets) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_zip: sets is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_zip: out is NULL");
     *out = NULL;
     if (n < 1 || n > WICK_DATASET_FIELDS) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d sets side by side; a sample has 1 to %d fields", n, WICK_DATASET_FIELDS);
     wick_dataset_source s = {.count = wick_dataset_count(sets[0]), .get = zip_get, .at = zip_at, .ahead = zip_ahead, .length = zip_length, .class_name = zip_class, .free = zip_free};
@@ -364,6 +382,7 @@ static void map_free(void *user) {
 }
 
 wick_status wick_dataset_map(wick_context *ctx, const wick_dataset *d, const wick_dataset_mapping *mapping, wick_dataset **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_map: out is NULL");
     *out = NULL;
     if (!mapping || !mapping->map || mapping->n_fields < 1 || mapping->n_fields > WICK_DATASET_FIELDS)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: a mapping needs a function, and 1 to %d fields", WICK_DATASET_FIELDS);

@@ -420,6 +420,7 @@ static wick_status read_all(wick_csv *t, wick_csv_reader *r, const wick_map *map
 }
 
 wick_status wick_csv_read(wick_context *ctx, const char *path, const wick_csv_options *options, wick_csv **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "csv_read: out is NULL");
     wick_msg msg = {0};
     wick_map map;
     wick_csv *t = *out = wick_calloc(&ctx->alloc, sizeof *t);
@@ -490,6 +491,8 @@ static int64_t label(void *user, int64_t i) { return ((const wick_csv *)user)->l
 static const char *class_name(void *user, int64_t k) { return wick_csv_category(user, ((const wick_csv *)user)->label, k); }
 
 wick_status wick_dataset_of_csv(wick_context *ctx, const wick_csv *t, wick_dataset **out) {
+    if (!t) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_csv: csv is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_csv: out is NULL");
     *out = NULL;
     if (!t->features) return wick_context_fail(ctx, WICK_ERR_INVALID, "csv: the table has no columns besides label and target");
     wick_dataset_source s = {.count = t->rows, .n_fields = 1, .fields = {{"features", WICK_F32, 1, {t->features}}}, .get = get, .at = at, .user = (void *)(uintptr_t)t};

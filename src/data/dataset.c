@@ -58,6 +58,7 @@ static wick_status number_classes(wick_dataset *d) {
 }
 
 wick_status wick_dataset_new(wick_context *ctx, const wick_dataset_source *source, wick_dataset **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_new: out is NULL");
     *out = NULL;
     if (!source || !source->get || source->count < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: needs a source with a count and `get`");
     if (source->n_fields < 1 || source->n_fields > WICK_DATASET_FIELDS)
@@ -127,6 +128,7 @@ size_t wick_dataset_bytes(const wick_dataset *d, int64_t i, int field) {
 }
 
 wick_status wick_dataset_get(const wick_dataset *d, int64_t i, void *const *out, wick_fault *fault) {
+    if (!out) return wick_fault_set(fault, WICK_ERR_INVALID, "dataset_get: out is NULL");
     if (!inside(d, i)) return wick_fault_set(fault, WICK_ERR_INDEX, "sample %lld of %lld", (long long)i, (long long)d->source.count);
     wick_fault unread;
     return d->source.get(d->source.user, number(d, i), out, fault ? fault : &unread);
@@ -156,6 +158,11 @@ const char *wick_dataset_class_name(const wick_dataset *d, int64_t label) {
 }
 
 bool wick_dataset_cache(const wick_dataset *d, uint64_t *hits, uint64_t *misses, size_t *bytes) {
+    uint64_t unwanted;
+    size_t unwanted_bytes;
+    if (!hits) hits = &unwanted;
+    if (!misses) misses = &unwanted;
+    if (!bytes) bytes = &unwanted_bytes;
     bool any = d->source.cache != NULL;
     *hits = *misses = 0;
     *bytes = 0;
@@ -185,6 +192,7 @@ wick_status wick_dataset_by_number(wick_context *ctx, int n, const wick_dataset 
 }
 
 wick_status wick_dataset_limit(wick_context *ctx, wick_dataset *d, int64_t most) {
+    if (!d) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_limit: dataset is NULL");
     const int64_t count = d->source.count;
     WICK_TRY(wick_dataset_by_number(ctx, 1, (const wick_dataset *[]){d}));
     if (most < 0 || most >= count) return WICK_OK;
@@ -227,6 +235,9 @@ static void add_pixels(sums *s, const uint8_t *pixels, size_t n) {
 }
 
 wick_status wick_dataset_moments(wick_context *ctx, const wick_dataset *d, double *mean, double *deviation) {
+    if (!d) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_moments: dataset is NULL");
+    if (!mean) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_moments: mean is NULL");
+    if (!deviation) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_moments: deviation is NULL");
     *mean = *deviation = 0;
     WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
     const wick_spec *f = &d->source.fields[0];

@@ -271,6 +271,7 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
 }
 
 wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wick_files_options *options, wick_dataset **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_files: out is NULL");
     *out = NULL;
     file_set *s = wick_calloc(&ctx->alloc, sizeof *s);
     if (!s) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");

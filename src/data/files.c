@@ -340,6 +340,7 @@ static wick_status open_any(wick_files *f, const char *path, const wick_files_op
 }
 
 wick_status wick_files_open(wick_context *ctx, const char *path, const wick_files_options *options, wick_files **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "files_open: out is NULL");
     static const wick_files_options none;
     wick_msg msg = {0};
     wick_files *f = *out = wick_calloc(&ctx->alloc, sizeof *f);
@@ -392,6 +393,7 @@ wick_status wick_files_take(wick_files *f, wick_file *out, bool *more, wick_msg 
 }
 
 wick_status wick_files_next(wick_files *f, wick_file *out, bool *more) {
+    if (!out || !more) return wick_context_fail(f->ctx, WICK_ERR_INVALID, "files_next: out or more is NULL");
     wick_msg msg = {0};
     const wick_status status = wick_files_take(f, out, more, &msg);
     return status == WICK_OK ? WICK_OK : wick_context_fail(f->ctx, status, "files: %s", msg.text);
@@ -405,6 +407,7 @@ wick_status wick_files_rewind(wick_files *f) {
 }
 
 wick_status wick_files_at(wick_files *f, int64_t i, wick_file *out) {
+    if (!out) return wick_context_fail(f->ctx, WICK_ERR_INVALID, "files_at: out is NULL");
     bool more = true;
     if (i < 0 || i >= f->count) return wick_context_fail(f->ctx, WICK_ERR_INDEX, "files: %s: there is no number %lld: it has %lld", f->path, (long long)i, (long long)f->count);
     if (!f->tar) f->next = i;

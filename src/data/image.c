@@ -73,6 +73,8 @@ static bool is_idx(const uint8_t *data, size_t size) {
 }
 
 wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels, wick_image **out) {
+    if (!data) return wick_context_fail(ctx, WICK_ERR_INVALID, "image_decode: data is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "image_decode: out is NULL");
     wick_msg msg = {0};
     wick_status status;
     *out = NULL;
@@ -93,6 +95,7 @@ wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, 
 }
 
 wick_status wick_image_open(wick_context *ctx, const char *path, int64_t channels, wick_image **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "image_open: out is NULL");
     wick_map map;
     wick_msg msg;
     *out = NULL;
@@ -166,6 +169,7 @@ wick_status wick_picture_resize(const uint8_t *planes, int64_t channels, const i
 }
 
 wick_status wick_image_resize(wick_context *ctx, const wick_image *image, int64_t height, int64_t width, wick_image **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "image_resize: out is NULL");
     *out = NULL;
     if (height < 1 || width < 1 || height > WICK_PICTURE_PIXELS_MAX / width)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "image: no size: %lld x %lld pixels; at most %lld together", (long long)height, (long long)width,

@@ -67,6 +67,7 @@ static const wick_set_kind *find_folder(char folder[PATH_BYTES], const char *nam
 const char *wick_dataset_known(int i) { return (unsigned)i < WICK_COUNTOF(known_sets) ? known_sets[i].name : NULL; }
 
 bool wick_dataset_find(const char *name, char *folder, size_t size) {
+    if (!folder) size = 0;
     char found[PATH_BYTES] = "", list[WICK_MSG_MAX / 2];
     wick_str searched = wick_str_on(list, sizeof list);
     const bool known = name && find_known(name) && find_folder(found, name, "train", &searched);
@@ -137,6 +138,7 @@ static wick_status as_dataset(wick_context *ctx, wick_labelled *d, wick_dataset 
 }
 
 wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *split, wick_dataset **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_open: out is NULL");
     *out = NULL;
     if (!name || !*name) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: no name");
     if (!split || (strcmp(split, splits[0]) != 0 && strcmp(split, splits[1]) != 0))

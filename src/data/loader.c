@@ -284,6 +284,7 @@ static void follow_waiting(wick_loader *l, uint64_t now, uint64_t waited, int fu
 }
 
 wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
+    if (!batch) return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader_take: batch is NULL");
     memset(batch, 0, sizeof *batch);
     const uint64_t start = wick_now_ns();
     if (!l->began) l->began = start;
@@ -376,6 +377,9 @@ wick_status wick_loader_return(wick_loader *l, wick_loader_place place) {
 }
 
 void wick_loader_position(const wick_loader *l, int64_t *epoch, int64_t *sample) {
+    int64_t unwanted;
+    if (!epoch) epoch = &unwanted;
+    if (!sample) sample = &unwanted;
     const wick_loader_place p = wick_loader_where(l);
     *epoch = p.epoch;
     *sample = p.sample;
@@ -631,6 +635,7 @@ static bool make_slots(wick_loader *l) {
 
 wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, const wick_loader_options *options,
                             wick_loader **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader_new: out is NULL");
     *out = NULL;
     if (!dataset || !options) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: needs a dataset and options");
     WICK_TRY(check(ctx, dataset, options));
@@ -713,6 +718,7 @@ static void advise(wick_loader_stats *s, bool in_memory, bool signal) {
 }
 
 void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
+    if (!s) return;
     memset(s, 0, sizeof *s);
     const int hands = l->options.workers + 1;
     wick_meter *meters[3][WICK_WORKERS_MAX + 1];

@@ -17,6 +17,7 @@ static wick_status loader_bytes(wick_context *ctx, const wick_dataset *dataset, 
 }
 
 wick_status wick_loader_max_batch(wick_context *ctx, const wick_dataset *dataset, const wick_loader_options *options, const wick_loader_step *step, size_t bytes, wick_batch_fit *fit) {
+    if (!fit) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader_max_batch: fit is NULL");
     *fit = (wick_batch_fit){0};
     if (!dataset || !options || !step) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: max_batch needs a dataset, options and a step");
     const int64_t count = options->draws ? options->draws : dataset->source.count;

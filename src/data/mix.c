@@ -69,10 +69,12 @@ wick_mix wick_mixing_draw(const wick_mixing *m, const wick_draws *d, int64_t hei
 /* ---- doing ---------------------------------------------------------------------------------------------------------------------------------- */
 
 void wick_mix_numbers(const wick_mix *mix, int64_t n, const float *other, float *x) {
+    if (!mix || !other || !x) return;
     if (mix->own < 1) wick_pixels_kernels()->share(n, (float)mix->own, (float)(1 - mix->own), other, x);
 }
 
 void wick_mix_samples(const wick_mix *mix, const wick_spec *spec, const float *other, float *x) {
+    if (!mix || !spec || !other || !x) return;
     const int64_t n = wick_field_elements(spec, 0);
     if (!mix->cut) {
         wick_mix_numbers(mix, n, other, x);

@@ -220,6 +220,7 @@ wick_status wick_records_parse(wick_context *ctx, wick_map *map, const char *pat
 }
 
 wick_status wick_records_open(wick_context *ctx, const char *path, const wick_records_options *options, wick_records **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "records_open: out is NULL");
     wick_map map;
     wick_msg msg = {0};
     *out = NULL;
@@ -325,16 +326,19 @@ static wick_status give(const wick_records *r, wick_status status, const wick_ms
     return status == WICK_OK ? WICK_OK : wick_context_fail(r->ctx, status, "records: %s", msg->text);
 }
 wick_status wick_records_at(const wick_records *r, int64_t i, wick_record_entry *out) {
+    if (!out) return wick_context_fail(r->ctx, WICK_ERR_INVALID, "records_at: out is NULL");
     wick_msg msg = {0};
     const wick_status status = wick_records_find(r, i, out, &msg);
     return give(r, status, &msg);
 }
 wick_status wick_records_get(const wick_records *r, int64_t i, void *to, size_t room, size_t *size) {
+    if (room && !to) return wick_context_fail(r->ctx, WICK_ERR_INVALID, "records_get: to is NULL");
     wick_msg msg = {0};
     const wick_status status = wick_records_read(r, i, to, room, size, &msg);
     return give(r, status, &msg);
 }
 wick_status wick_records_view(const wick_records *r, int64_t i, const void **data, size_t *size) {
+    if (!data || !size) return wick_context_fail(r->ctx, WICK_ERR_INVALID, "records_view: data or size is NULL");
     wick_msg msg = {0};
     wick_record_entry e;
     *data = NULL;

@@ -140,6 +140,7 @@ static wick_status append(wick_records_writer *w, const char *path, int level, w
 static wick_status open_by(wick_context *ctx, const char *path, const wick_records_write_options *o, int level, wick_records_writer **out) {
     static const wick_records_write_options none;
     wick_msg msg = {0};
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "records: out is NULL");
     wick_records_writer *w = *out = new_writer(ctx, path);
     if (!w) return wick_context_fail(ctx, WICK_ERR_NOMEM, "records: out of memory");
     const wick_status status = level < 0 ? create(w, path, o ? o : &none, &msg) : append(w, path, level, &msg);
@@ -149,6 +150,7 @@ static wick_status open_by(wick_context *ctx, const char *path, const wick_recor
 }
 
 wick_status wick_records_create(wick_context *ctx, const char *path, const wick_records_write_options *options, wick_records_writer **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "records_create: out is NULL");
     return open_by(ctx, path, options, -1, out);
 }
 wick_status wick_records_append(wick_context *ctx, const char *path, int level, wick_records_writer **out) { return open_by(ctx, path, NULL, WICK_MAX(level, 0), out); }
@@ -209,6 +211,7 @@ int64_t wick_records_added(const wick_records_writer *w) { return (int64_t)(w->c
 uint64_t wick_records_written(const wick_records_writer *w) { return w->at; }
 
 wick_status wick_records_add(wick_records_writer *w, const void *data, size_t size, int32_t label) {
+    if (size && !data) return wick_context_fail(w->ctx, WICK_ERR_INVALID, "records_add: data is NULL");
     wick_msg msg = {0};
     if (w->failed) return wick_context_fail(w->ctx, WICK_ERR_INVALID, "records: %s: an earlier record failed: the file can only be given up", w->path);
     if (size > UINT32_MAX) return wick_context_fail(w->ctx, WICK_ERR_INVALID, "records: %s: a record of %zu bytes; one has less than 4 GiB", w->path, size);
@@ -231,6 +234,7 @@ static wick_status finish(wick_records_writer *w, wick_msg *msg) {
 }
 
 wick_status wick_records_commit(wick_records_writer **slot) {
+    if (!slot || !*slot) return WICK_ERR_INVALID;
     wick_records_writer *w = *slot;
     wick_msg msg = {0};
     *slot = NULL;

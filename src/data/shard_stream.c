@@ -226,11 +226,15 @@ static reader *new_reader(wick_context *ctx, int n, const char *const *paths, co
 }
 
 wick_status wick_dataset_of_shard_stream(wick_context *ctx, int n, const char *const *paths, const wick_shard_stream_options *options, wick_dataset **out) {
+    if (n > 0 && !paths) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_shard_stream: paths is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_shard_stream: out is NULL");
     static const wick_shard_stream_options standard = {0};
     wick_msg msg = {0};
     *out = NULL;
     if (!options) options = &standard;
     if (n < 1 || n > WICK_SHARDS_MAX) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d shards; there are 1 to %d", n, WICK_SHARDS_MAX);
+    for (int i = 0; i < n; i++)
+        if (!paths[i]) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: shard %d is NULL", i);
     if (options->longest < 0 || options->classes < 0 || options->classes > WICK_SHARD_CLASSES || options->most > PTRDIFF_MAX / 2)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: a stream of shards of samples of %zu bytes, %lld long, of %lld classes", options->most, (long long)options->longest, (long long)options->classes);
     reader *r = new_reader(ctx, n, paths, options);

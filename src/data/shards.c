@@ -185,9 +185,13 @@ static wick_status make(wick_context *ctx, shards *s, wick_dataset **out) {
 
 wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *paths, wick_dataset **out) { return wick_dataset_of_shards_with(ctx, n, paths, NULL, out); }
 wick_status wick_dataset_of_shards_with(wick_context *ctx, int n, const char *const *paths, const wick_shards_options *options, wick_dataset **out) {
+    if (n > 0 && !paths) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_shards: paths is NULL");
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_shards: out is NULL");
     wick_msg msg = {0};
     *out = NULL;
     if (n < 1 || n > WICK_SHARDS_MAX) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d shards; there are 1 to %d", n, WICK_SHARDS_MAX);
+    for (int i = 0; i < n; i++)
+        if (!paths[i]) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: shard %d is NULL", i);
     shards *s = wick_calloc(&ctx->alloc, sizeof *s);
     if (!s) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
     s->alloc = ctx->alloc;

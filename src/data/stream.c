@@ -212,6 +212,7 @@ static wick_status make_rooms(wick_context *ctx, wick_stream *s) {
 }
 
 wick_status wick_dataset_of_stream(wick_context *ctx, const wick_stream_source *source, const wick_stream_options *options, wick_dataset **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_stream: out is NULL");
     static const wick_stream_options standard = {0};
     *out = NULL;
     if (!options) options = &standard;

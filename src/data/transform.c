@@ -273,6 +273,7 @@ static wick_status of_samples(wick_context *ctx, const char *text, const wick_tr
 }
 
 wick_status wick_transform_new(wick_context *ctx, const char *text, const wick_transform_options *options, const wick_spec *in, wick_transform **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform_new: out is NULL");
     *out = NULL;
     const size_t size = text ? strlen(text) + 1 : 0, mixes = text ? wick_mixing_find(text) : 0;
     if (!size || mixes + 1 == size) return size ? of_samples(ctx, text, options, in, out) : wick_context_fail(ctx, WICK_ERR_INVALID, "transform: no text");
@@ -571,6 +572,7 @@ static place place_of(const wick_transform *t, draws *d, uint64_t seed, uint64_t
 }
 
 void wick_transform_apply(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const uint8_t *in, float *out, void *scratch) {
+    if (!in || !out) return;
     draws d;
     const place p = place_of(t, &d, seed, epoch, sample);
     float *moved = t->warps ? (float *)(void *)((char *)scratch + t->warp_at) : out;
@@ -582,6 +584,7 @@ void wick_transform_apply(const wick_transform *t, uint64_t seed, uint64_t epoch
 }
 
 wick_status wick_transform_run(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const void *in, int64_t rows, float *out, void *scratch, wick_fault *fault) {
+    if (!in || !out) return wick_fault_set(fault, WICK_ERR_INVALID, "transform_run: in or out is NULL");
     if (t->signal) return wick_signal_run(t->signal, &(wick_draws){seed, epoch, sample}, in, rows, out, scratch, fault);
     wick_transform_apply(t, seed, epoch, sample, in, out, scratch);
     return WICK_OK;
@@ -601,6 +604,7 @@ static void move_point(const wick_transform *t, const place *p, double *x, doubl
 }
 
 void wick_transform_points(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n, float *points) {
+    if (!points) return;
     draws d;
     if (t->signal) return;
     const place p = place_of(t, &d, seed, epoch, sample);
@@ -614,6 +618,7 @@ void wick_transform_points(const wick_transform *t, uint64_t seed, uint64_t epoc
 static float within(double x, int64_t most) { return (float)(x < 0 ? 0 : x > (double)most ? (double)most : x); }
 
 void wick_transform_boxes(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n, float *boxes) {
+    if (!boxes) return;
     draws d;
     if (t->signal) return;
     const place p = place_of(t, &d, seed, epoch, sample);
@@ -631,6 +636,7 @@ void wick_transform_boxes(const wick_transform *t, uint64_t seed, uint64_t epoch
 }
 
 void wick_transform_mask(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const uint8_t *in, uint8_t outside, uint8_t *out) {
+    if (!in || !out) return;
     draws d;
     if (t->signal) return;
     const place p = place_of(t, &d, seed, epoch, sample);

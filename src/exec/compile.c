@@ -186,6 +186,7 @@ static wick_status then_compile(tracer *t, int n_in, int n_out, void *arg) {
 
 wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
                          const wick_compile_options *options, wick_plan **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "compile: out is NULL");
     return wick_compile_among(ctx, fn, user, n_in, in, n_out, options, NULL, out);
 }
 
@@ -272,6 +273,7 @@ wick_plan_info wick_plan_get_info(const wick_plan *p) {
 }
 
 size_t wick_spec_bytes(const wick_spec *spec) {
+    if (!spec) return 0;
     int64_t n = 1;
     if (spec->rank < 0) return 0;
     for (int i = 0; i < spec->rank; i++)
@@ -313,6 +315,7 @@ wick_plan_buffer wick_plan_buffer_at(const wick_plan *p, int i) {
 }
 
 size_t wick_plan_format(const wick_plan *p, char *buffer, size_t size) {
+    if (!buffer) size = 0;
     char line[512];
     size_t total = 0;
     for (size_t i = 0; i < p->n_steps; i++) {
@@ -391,7 +394,10 @@ static wick_status workspace_new(wick_plan *p, bool bare, wick_workspace **out) 
     *out = ws;
     return WICK_OK;
 }
-wick_status wick_workspace_new(wick_plan *p, wick_workspace **out) { return workspace_new(p, false, out); }
+wick_status wick_workspace_new(wick_plan *p, wick_workspace **out) {
+    if (!out) return wick_context_fail(p->ctx, WICK_ERR_INVALID, "workspace_new: out is NULL");
+    return workspace_new(p, false, out);
+}
 wick_status wick_workspace_bare(wick_plan *p, wick_workspace **out) { return workspace_new(p, true, out); }
 
 static size_t memory_size(const wick_plan *p) { return WICK_ALIGN_UP(wick_memory_room(p, wick_pool_threads(p->ctx->pool)), WICK_ALIGN); }
@@ -478,6 +484,7 @@ void wick_workspace_profile(wick_workspace *ws, bool enable) {
 }
 
 size_t wick_workspace_profile_format(const wick_workspace *ws, char *buffer, size_t size) {
+    if (!buffer) size = 0;
     size_t total = 0;
     for (size_t i = 0; i < ws->plan->n_steps; i++) {
         char line[256];

@@ -40,6 +40,7 @@ wick_status wick_context_spend(wick_context *ctx, size_t units, wick_msg *msg) {
 }
 
 wick_status wick_context_new(wick_context **out, const wick_context_options *options) {
+    if (!out) return WICK_ERR_INVALID;
     static const wick_context_options defaults;
     if (!options) options = &defaults;
     *out = NULL;

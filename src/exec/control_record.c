@@ -296,13 +296,16 @@ static void record_scan(wick_context *ctx, const char *name, wick_tensor *condit
 }
 
 void wick_scan_loop(wick_context *ctx, wick_function body, void *user, const wick_scan_options *options, wick_tensor **out) {
+    if (!out) return;
     record_scan(ctx, "scan", NULL, false, body, user, options, out, NULL);
 }
 void wick_while_loop(wick_context *ctx, wick_tensor *condition, wick_function body, void *user, const wick_scan_options *options, wick_tensor **out, wick_tensor **count) {
+    if (!out) return;
     record_scan(ctx, "loop", condition, true, body, user, options, out, count);
 }
 
 void wick_if(wick_context *ctx, wick_tensor *condition, wick_function then_body, wick_function else_body, void *user, int n, wick_tensor **out) {
+    if (!out) return;
     wick_tensor *poison = NULL, *made[2][MOST] = {{NULL}}, *all[MOST];
     if (n < 1 || n > MOST || !then_body || !else_body || !condition) {
         poison = wick_poison(ctx, WICK_ERR_INVALID, "if: needs a condition, two bodies, and 1 to %d results", MOST);

@@ -145,6 +145,7 @@ static wick_status set_up(wick_dynamic *d, const wick_dim *dims, const wick_dyna
 
 wick_status wick_dynamic_new(wick_context *ctx, wick_function fn, void *user, int n_dims, const wick_dim *dims, int n_in, const wick_dynamic_input *in, int n_out,
                              const wick_dynamic_options *options, wick_dynamic **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dynamic_new: out is NULL");
     *out = NULL;
     if (!fn || n_dims < 0 || n_dims > WICK_MAX_NAMED_DIMS || n_in < 0 || n_out < 0 || (n_dims && !dims) || (n_in && !in))
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "dynamic: needs a function, its inputs, and at most %d dims", WICK_MAX_NAMED_DIMS);
@@ -375,6 +376,7 @@ static wick_status make_version(wick_dynamic *d, const int64_t *extents, uint64_
 /* ---- runners --------------------------------------------------------------------------------------------------------------------------------- */
 
 wick_status wick_runner_new(wick_dynamic *d, wick_runner **out) {
+    if (!out) return wick_context_fail(d->ctx, WICK_ERR_INVALID, "runner_new: out is NULL");
     wick_runner *r = *out = wick_calloc(&d->ctx->alloc, sizeof *r);
     if (r) r->values = wick_alloc(&d->ctx->alloc, ((size_t)d->expressions.n + 1) * sizeof *r->values);
     if (r && r->values) {
@@ -479,6 +481,7 @@ static wick_status bind(wick_runner *r, const int64_t *extents) {
 }
 
 wick_status wick_runner_bind_dims(wick_runner *r, const int64_t *extents) {
+    if (!extents) return wick_msg_set(&r->msg, WICK_ERR_INVALID, "runner_bind_dims: extents is NULL");
     if (is_bound_to(r, extents)) return WICK_OK;
     for (int k = 0; k < r->dynamic->n_dims; k++) {
         const wick_status status = wick_dim_guard(&r->dynamic->dims[k], extents[k], NULL, 0, &r->msg);
@@ -488,6 +491,7 @@ wick_status wick_runner_bind_dims(wick_runner *r, const int64_t *extents) {
 }
 
 wick_status wick_runner_bind(wick_runner *r, const wick_spec *in) {
+    if (!in) return wick_msg_set(&r->msg, WICK_ERR_INVALID, "runner_bind: in is NULL");
     int64_t extents[WICK_MAX_NAMED_DIMS];
     const wick_status status = solve(r->dynamic, in, extents, r->values, &r->msg);
     if (status != WICK_OK) return unbind(r), status;

@@ -59,6 +59,7 @@ static wick_status look_around(proof *p, int64_t most) {
 }
 
 wick_status wick_dynamic_prove(wick_dynamic *d, int64_t most_plans, wick_dynamic_bound *out) {
+    if (!out) return wick_context_fail(d->ctx, WICK_ERR_INVALID, "dynamic_prove: out is NULL");
     *out = (wick_dynamic_bound){0};
     if (most_plans < 1) return wick_msg_set(&d->ctx->msg, WICK_ERR_INVALID, "prove: needs a number of plans that may be made");
     const size_t size = ((size_t)d->n_in + 1) * sizeof(wick_spec);

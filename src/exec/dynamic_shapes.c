@@ -316,6 +316,7 @@ static void drop_seen(wick_shapes *s) {
 }
 
 wick_status wick_dynamic_find_shapes(wick_dynamic *d, wick_shapes **out) {
+    if (!out) return wick_context_fail(d->ctx, WICK_ERR_INVALID, "dynamic_find_shapes: out is NULL");
     wick_shapes *s = *out = wick_calloc(&d->ctx->alloc, sizeof *s);
     if (!s) return wick_msg_set(&d->ctx->msg, WICK_ERR_NOMEM, "out of memory");
     s->d = d;
@@ -356,6 +357,7 @@ wick_shape_row wick_shapes_at(const wick_shapes *s, int i) {
 }
 
 wick_status wick_shapes_eval(const wick_shapes *s, const int64_t *extents, wick_spec *specs) {
+    if (!extents || !specs) return WICK_ERR_INVALID;
     const wick_dynamic *d = s->d;
     enum { FEW = 256 };
     int64_t few[FEW], *values = few;

@@ -334,6 +334,7 @@ static wick_status evaluate(wick_context *ctx, wick_cache *c, int n, wick_tensor
 }
 
 wick_status wick_eval(wick_context *ctx, int n, wick_tensor *const *tensors, wick_eval_info *info) {
+    if (n > 0 && !tensors) return wick_context_fail(ctx, WICK_ERR_INVALID, "eval: tensors is NULL");
     if (info) *info = (wick_eval_info){0};
     for (int i = 0; i < n; i++)
         if (!tensors[i] || tensors[i]->error) return wick_fail_poison(ctx, tensors[i]);
@@ -404,6 +405,7 @@ wick_status wick_item(wick_tensor *x, double *value) {
 }
 
 wick_status wick_read(wick_tensor *x, void *dst, size_t size) {
+    if (x && size && !dst) return wick_context_fail(x->ctx, WICK_ERR_INVALID, "read: dst is NULL");
     wick_context *ctx = NULL;
     WICK_TRY(ready(x, &ctx));
     size_t have = wick_type_bytes(&x->value->type);
@@ -413,6 +415,7 @@ wick_status wick_read(wick_tensor *x, void *dst, size_t size) {
 }
 
 wick_status wick_data(wick_tensor *x, const void **data) {
+    if (!data) return x ? wick_context_fail(x->ctx, WICK_ERR_INVALID, "data: data is NULL") : WICK_ERR_INVALID;
     wick_context *ctx = NULL;
     *data = NULL;
     WICK_TRY(ready(x, &ctx));
@@ -429,6 +432,7 @@ wick_status wick_data(wick_tensor *x, const void **data) {
 }
 
 wick_status wick_write(wick_tensor *x, const void *data, size_t size) {
+    if (x && size && !data) return wick_context_fail(x->ctx, WICK_ERR_INVALID, "write: data is NULL");
     wick_context *ctx = NULL;
     WICK_TRY(ready(x, &ctx));
     size_t have = wick_type_bytes(&x->value->type);

@@ -270,6 +270,7 @@ static void print_axis(printer *p, int axis, int64_t at) {
 }
 
 size_t wick_format(wick_tensor *x, char *buffer, size_t size) {
+    if (!buffer) size = 0;
     printer p = {.out = buffer, .size = size, .edge = INT64_MAX};
     const char *wrong = "out of memory";
     bool good = x && !x->error && (x->value->array || wick_eval(x->ctx, 1, &x, NULL) == WICK_OK);

@@ -69,6 +69,7 @@ static wick_status find(const search *s, size_t bytes, int64_t most, wick_batch_
 
 wick_status wick_plan_max_batch(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options,
                                 size_t bytes, wick_batch_fit *fit) {
+    if (!fit) return wick_context_fail(ctx, WICK_ERR_INVALID, "plan_max_batch: fit is NULL");
     return wick_max_batch_beside(ctx, fn, user, n_in, in, n_out, options, NULL, bytes, fit);
 }
 

@@ -16,6 +16,7 @@ struct wick_checkpoint {
  * ---------------------------------------------------------------------------------------------------------- */
 
 wick_status wick_checkpoint_open(wick_context *ctx, const char *path, wick_checkpoint **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "checkpoint_open: out is NULL");
     *out = NULL;
     if (!path || !*path) return wick_context_fail(ctx, WICK_ERR_INVALID, "checkpoint: no path");
     wick_checkpoint *c = wick_calloc(&ctx->alloc, sizeof *c);
@@ -47,6 +48,7 @@ const char *wick_checkpoint_meta(const wick_checkpoint *c, const char *key) {
 }
 
 bool wick_checkpoint_meta_at(const wick_checkpoint *c, int i, const char **key, const char **value) {
+    if (!key || !value) return false;
     if (i < 0 || (size_t)i >= c->file.meta_count) return false;
     *key = c->file.meta[i].key;
     *value = c->file.meta[i].value;
@@ -201,6 +203,7 @@ static wick_status check(report *r, const wick_checkpoint *c, wick_model *model,
 }
 
 wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bool with_optimizer) {
+    if (!model) return wick_context_fail(c->ctx, WICK_ERR_INVALID, "checkpoint_load: model is NULL");
     wick_context *ctx = wick_model_context(model);
     report r = {.count = 0};
     WICK_TRY(check(&r, c, model, with_optimizer, &(wick_load_options){0}));
@@ -235,6 +238,7 @@ static wick_status load_selected(const wick_checkpoint *c, wick_model *model, co
 }
 
 wick_status wick_checkpoint_load_some(const wick_checkpoint *c, wick_model *model, const wick_load_options *options, wick_load_report *result) {
+    if (!model) return wick_context_fail(c->ctx, WICK_ERR_INVALID, "checkpoint_load_some: model is NULL");
     static const wick_load_options plain;
     const wick_load_options *o = options ? options : &plain;
     wick_load_report sum = {0};

@@ -190,6 +190,7 @@ static wick_status compare_tensors(wick_comparison *c, wick_context *ctx, const 
 }
 
 wick_status wick_compare_files(wick_context *ctx, const char *ours, const char *theirs, const wick_compare_options *options, wick_comparison **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "compare_files: out is NULL");
     wick_safetensors file[2];
     wick_comparison *c;
     *out = NULL;
@@ -273,6 +274,7 @@ static wick_status record(wick_model *model, wick_function fn, void *user, wick_
 
 wick_status wick_compare_layers(wick_model *model, wick_function fn, void *user, wick_tensor *const *in, const char *path, const wick_compare_options *options,
                                 wick_comparison **out) {
+    if (!out) return wick_context_fail(wick_model_context(model), WICK_ERR_INVALID, "compare_layers: out is NULL");
     wick_context *ctx = wick_model_context(model);
     wick_safetensors file;
     wick_comparison *c;
@@ -311,6 +313,7 @@ int wick_comparison_first(const wick_comparison *c) {
     return -1;
 }
 size_t wick_comparison_format(const wick_comparison *c, char *buffer, size_t size) {
+    if (!buffer) size = 0;
     size_t length = 0;
     if (size) buffer[0] = 0;
     for (size_t i = 0; i < c->n; i++) {

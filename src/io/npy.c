@@ -257,6 +257,7 @@ size_t wick_npy_make_header(char text[WICK_NPY_HEADER], wick_dtype dtype, int ra
 }
 
 wick_status wick_npy_write(wick_context *ctx, const char *path, wick_tensor *x) {
+    if (!x) return wick_context_fail(ctx, WICK_ERR_INVALID, "npy_write: x is NULL");
     const void *data;
     if (!path) return wick_context_fail(ctx, WICK_ERR_INVALID, "no path given to write");
     WICK_TRY(wick_data(x, &data));

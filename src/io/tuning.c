@@ -62,6 +62,7 @@ const char *wick_tuning_machine(void) {
 }
 
 bool wick_tuning_path(char *path, size_t size) {
+    if (!path) return false;
     const char *machine = wick_tuning_machine(), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     const unsigned hash = (unsigned)wick_hash(machine, strlen(machine), 0);
     int n = -1;
@@ -134,6 +135,7 @@ static wick_status parse(const char *path, const char *at, size_t size, wick_tun
 }
 
 wick_status wick_tuning_load(const char *path, wick_tuning *out, char *why, size_t size) {
+    if (!out) return WICK_ERR_INVALID;
     wick_msg msg = {0};
     wick_map map;
     *out = (wick_tuning){0};
@@ -165,6 +167,7 @@ static wick_status make_folders(const char *path, wick_msg *msg) {
 wick_status wick_tuning_save(const char *path, const wick_tuning *tuning, char *why, size_t size) {
     wick_msg msg = {0};
     wick_writer *w = NULL;
+    if (!path || !tuning) return WICK_ERR_INVALID;
     wick_tuning t = *tuning;
     char text[4096];
     wick_str s = wick_str_on(text, sizeof text);

@@ -190,6 +190,7 @@ static wick_status find_file(wick_weights *w, const char *path, wick_msg *msg) {
 }
 
 wick_status wick_weights_open(wick_context *ctx, const char *path, wick_weights **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "weights_open: out is NULL");
     *out = NULL;
     if (!path || !*path) return wick_context_fail(ctx, WICK_ERR_INVALID, "weights: no path");
     wick_weights *w = wick_calloc(NULL, sizeof *w);
@@ -238,6 +239,7 @@ int wick_weights_find(const wick_weights *w, const char *name) {
 }
 
 bool wick_weights_meta_at(const wick_weights *w, int i, const char **key, const char **value) {
+    if (!key || !value) return false;
     if (i < 0 || (size_t)i >= w->n_meta) return false;
     *key = w->meta[i].key;
     *value = w->meta[i].value;

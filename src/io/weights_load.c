@@ -251,6 +251,7 @@ static wick_status load(loader *l, wick_load_report *report) {
 }
 
 wick_status wick_weights_load(const wick_weights *w, wick_model *model, const wick_weights_options *options, wick_load_report *report) {
+    if (!model) return wick_context_fail(w->ctx, WICK_ERR_INVALID, "weights_load: model is NULL");
     static const wick_weights_options plain;
     wick_context *ctx = wick_model_context(model);
     const wick_weights_options *o = options ? options : &plain;

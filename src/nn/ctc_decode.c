@@ -48,6 +48,8 @@ static int32_t child_of(const prefix *tree, int32_t node, int32_t label) {
 
 wick_status wick_ctc_beam(wick_context *ctx, int64_t steps, int64_t classes, const float *log_probs, int64_t blank, int64_t width, int64_t *labels, int64_t *count,
                           double *score) {
+    if (!log_probs) return wick_context_fail(ctx, WICK_ERR_INVALID, "ctc_beam: log_probs is NULL");
+    if (!count) return wick_context_fail(ctx, WICK_ERR_INVALID, "ctc_beam: count is NULL");
     const int64_t w = width ? width : 16;
     if (steps < 0 || classes < 1 || blank < 0 || blank >= classes || w < 1 || w > 4096 || classes > INT32_MAX / 2 / w || steps > INT32_MAX / 2 / w)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "ctc_beam: %lld steps, %lld classes, blank %lld, width %lld (up to 4096)", (long long)steps,

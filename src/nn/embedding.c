@@ -37,6 +37,7 @@ wick_tensor *wick_nn_tied_linear(wick_model *model, const char *embedding, wick_
 
 wick_tensor *wick_nn_weight_norm(wick_model *model, const char *name, wick_dtype dtype, int rank, const int64_t *dims) {
     wick_context *ctx = wick_model_context(model);
+    if (!dims) return wick_poison(ctx, WICK_ERR_INVALID, "weight_norm: dims is NULL");
     if (rank < 2 || rank > WICK_MAX_DIMS || !wick_dtype_is_float(dtype))
         return wick_poison(ctx, WICK_ERR_SHAPE, "weight_norm \"%s\": a weight of %d dims of %s; it needs floats [out, in, ...]", name ? name : "", rank, wick_dtype_name(dtype));
     double fan = 1;

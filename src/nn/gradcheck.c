@@ -130,6 +130,7 @@ static wick_status check_run(check *c, wick_plan **plans, wick_workspace **space
 
 wick_status wick_gradcheck(wick_context *ctx, wick_scalar_function fn, void *user, int n, wick_tensor *const *x,
                            double h, double tolerance, wick_gradcheck_report *report) {
+    if (n > 0 && !x) return wick_context_fail(ctx, WICK_ERR_INVALID, "gradcheck: x is NULL");
     check c = {.ctx = ctx, .fn = fn, .user = user, .n = n, .x = x, .h = h > 0 ? h : 1e-6};
     wick_gradcheck_report worst = {.worst = 0, .tensor = -1};
     wick_plan *plans[2] = {NULL, NULL};

@@ -65,6 +65,7 @@ static void score(wick_class_score *s) {
     s->iou = share(correct, support + predicted - correct);
 }
 wick_class_score wick_score_class(int64_t classes, const int64_t *confusion, int64_t c) {
+    if (!confusion) return (wick_class_score){0};
     wick_class_score s = {.correct = confusion[c * classes + c]};
     for (int64_t k = 0; k < classes; k++) {
         s.support += confusion[c * classes + k];
@@ -74,6 +75,7 @@ wick_class_score wick_score_class(int64_t classes, const int64_t *confusion, int
     return s;
 }
 wick_class_score wick_score_all(int64_t classes, const int64_t *confusion, wick_score_mean mean) {
+    if (!confusion) return (wick_class_score){0};
     wick_class_score all = {0};
     double weights = 0, precision = 0, recall = 0, f1 = 0, iou = 0;
     for (int64_t c = 0; c < classes; c++) {
@@ -176,12 +178,14 @@ static wick_status mean_areas(const char *op, wick_tensor *scores, wick_tensor *
 }
 
 wick_status wick_roc_auc(wick_tensor *scores, wick_tensor *labels, double *auc) {
+    if (!auc) return scores ? wick_context_fail(scores->ctx, WICK_ERR_INVALID, "roc_auc: auc is NULL") : WICK_ERR_INVALID;
     areas a;
     wick_status status = mean_areas("roc_auc", scores, labels, true, &a);
     *auc = a.roc;
     return status;
 }
 wick_status wick_average_precision(wick_tensor *scores, wick_tensor *labels, double *precision) {
+    if (!precision) return scores ? wick_context_fail(scores->ctx, WICK_ERR_INVALID, "average_precision: precision is NULL") : WICK_ERR_INVALID;
     areas a;
     wick_status status = mean_areas("average_precision", scores, labels, false, &a);
     *precision = a.precision;
@@ -191,6 +195,9 @@ wick_status wick_average_precision(wick_tensor *scores, wick_tensor *labels, dou
 /* ---- sequences ------------------------------------------------------------------------------------------------------------------------ */
 
 wick_status wick_edit_distance(wick_context *ctx, int64_t n_a, const int64_t *a, int64_t n_b, const int64_t *b, int64_t *distance) {
+    if (n_a > 0 && !a) return wick_context_fail(ctx, WICK_ERR_INVALID, "edit_distance: a is NULL");
+    if (n_b > 0 && !b) return wick_context_fail(ctx, WICK_ERR_INVALID, "edit_distance: b is NULL");
+    if (!distance) return wick_context_fail(ctx, WICK_ERR_INVALID, "edit_distance: distance is NULL");
     *distance = 0;
     if (n_a < 0 || n_b < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "edit_distance: of %lld and %lld labels", (long long)n_a, (long long)n_b);
     if (n_a < n_b) return wick_edit_distance(ctx, n_b, b, n_a, a, distance);

@@ -44,6 +44,7 @@ struct wick_model {
 };
 
 wick_status wick_model_new(wick_context *ctx, wick_model **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "model_new: out is NULL");
     *out = NULL;
     wick_model *m = wick_calloc(&ctx->alloc, sizeof *m);
     if (!m) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory making a model");

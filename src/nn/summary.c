@@ -154,6 +154,7 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
 }
 
 wick_status wick_model_summary(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, wick_summary **out) {
+    if (!out) return wick_context_fail(wick_model_context(model), WICK_ERR_INVALID, "model_summary: out is NULL");
     wick_context *ctx = wick_model_context(model);
     *out = NULL;
     if (!fn) return wick_context_fail(ctx, WICK_ERR_INVALID, "summary: needs the function that builds the network");

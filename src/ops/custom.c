@@ -157,6 +157,7 @@ const wick_custom_op *wick_custom_find(wick_context *ctx, const char *name, unsi
 }
 
 wick_status wick_custom_register(wick_context *ctx, const wick_custom_def *def, const wick_custom_op **op) {
+    if (!op) return wick_context_fail(ctx, WICK_ERR_INVALID, "custom_register: op is NULL");
     *op = NULL;
     if (!def) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "custom op: no definition");
     const char *fault = fault_of(def);
@@ -198,6 +199,7 @@ void wick_customs_free(wick_context *ctx) {
 /* ---- recording ---------------------------------------------------------------------------------------------------------------- */
 
 void wick_custom_record(const wick_custom_op *c, const void *attr, int n_in, wick_tensor *const *in, wick_tensor **out) {
+    if (!out) return;
     if (!c) {
         if (out) out[0] = n_in > 0 && in && in[0] ? wick_poison(in[0]->ctx, WICK_ERR_INVALID, "custom op: it is NULL") : NULL;
         return;

@@ -80,6 +80,9 @@ static void rule_eig(void *user, wick_tensor *g, wick_tensor *y, int n_xs, wick_
 /* ---- public --------------------------------------------------------------------------------------------------------------------------------- */
 
 void wick_eig(wick_tensor *a, wick_tensor **values, wick_tensor **vectors) {
+    wick_tensor *unwanted;
+    if (!values) values = &unwanted;
+    if (!vectors) vectors = &unwanted;
     *values = *vectors = a;
     if (!a || a->error) return;
     wick_context *ctx = a->ctx;

@@ -162,6 +162,9 @@ wick_tensor *wick_det(wick_tensor *a) {
     return back_to(wick_custom_gradient(det, 3, (wick_tensor *[]){f.a, f.lu, f.pivot}, rule_det, NULL), wick_tensor_dtype(a));
 }
 void wick_slogdet(wick_tensor *a, wick_tensor **sign, wick_tensor **log_abs) {
+    wick_tensor *unwanted;
+    if (!sign) sign = &unwanted;
+    if (!log_abs) log_abs = &unwanted;
     wick_tensor *bad = refuse("slogdet", a, true);
     if (bad || !a) {
         *sign = *log_abs = bad;
@@ -238,6 +241,9 @@ static void rule_qr(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tens
     }
 }
 void wick_qr(wick_tensor *a, bool complete, wick_tensor **q, wick_tensor **r) {
+    wick_tensor *unwanted;
+    if (!q) q = &unwanted;
+    if (!r) r = &unwanted;
     wick_tensor *bad = refuse("qr", a, false), *out[2];
     *q = *r = bad;
     if (bad || !a) return;
@@ -274,6 +280,9 @@ static void rule_eigh(void *user, wick_tensor *g, wick_tensor *y, int n, wick_te
     gx[0] = wick_matmul(inside, turned(v));
 }
 void wick_eigh(wick_tensor *a, wick_tensor **values, wick_tensor **vectors) {
+    wick_tensor *unwanted;
+    if (!values) values = &unwanted;
+    if (!vectors) vectors = &unwanted;
     wick_tensor *bad = refuse("eigh", a, true), *out[2];
     *values = *vectors = bad;
     if (bad || !a) return;
@@ -307,6 +316,10 @@ static void rule_svd(void *user, wick_tensor *g, wick_tensor *y, int n_xs, wick_
     gx[0] = wick_matmul(inside, vt);
 }
 void wick_svd(wick_tensor *a, bool full, wick_tensor **u, wick_tensor **s, wick_tensor **vt) {
+    wick_tensor *unwanted;
+    if (!u) u = &unwanted;
+    if (!s) s = &unwanted;
+    if (!vt) vt = &unwanted;
     wick_tensor *bad = refuse("svd", a, false), *out[3];
     *u = *s = *vt = bad;
     if (bad || !a) return;

@@ -37,7 +37,7 @@ const wick_op wick_op_custom_gradient = {.name = "custom_gradient", .doc = "y, w
 wick_tensor *wick_custom_gradient(wick_tensor *y, int n, wick_tensor *const *xs, wick_gradient_rule rule, void *user) {
     wick_tensor *in[64];
     if (!y) return NULL;
-    if (n < 0 || n > 63 || !rule) return wick_poison(y->ctx, WICK_ERR_INVALID, "custom_gradient: needs a rule and at most 63 tensors");
+    if (n < 0 || n > 63 || !rule || (n && !xs)) return wick_poison(y->ctx, WICK_ERR_INVALID, "custom_gradient: needs a rule and at most 63 tensors");
     in[0] = y;
     for (int i = 0; i < n; i++) in[i + 1] = xs[i];
     wick_custom_attr attr = {rule, user};
@@ -180,8 +180,13 @@ wick_status wick_grad_recheck(wick_context *ctx, const wick_node *grad, bool *wa
 }
 
 void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **out) {
+    if (!out) return;
     wick_tensor *small[64], **in = small;
-    wick_context *ctx = loss ? loss->ctx : n > 0 && wrt[0] ? wrt[0]->ctx : NULL;
+    wick_context *ctx = loss ? loss->ctx : n > 0 && wrt && wrt[0] ? wrt[0]->ctx : NULL;
+    if (ctx && n > 0 && !wrt) {
+        for (int i = 0; i < n; i++) out[i] = wick_poison(ctx, WICK_ERR_INVALID, "grad: wrt is NULL");
+        return;
+    }
     if (!ctx || n <= 0) {
         for (int i = 0; i < n; i++) out[i] = NULL;
         return;

@@ -114,6 +114,7 @@ REDUCE(min, WICK_RED_MIN, 0, grad_extreme, "smallest over axes; NaN if any is", 
 static bool axis_bits(const wick_tensor *x, int n, const int *axes, uint32_t *bits) {
     int rank = wick_tensor_rank(x);
     *bits = n == 0 ? (1u << rank) - 1 : 0;
+    if (n > 0 && !axes) return false;
     for (int i = 0; i < n; i++) {
         int a = wick_axis(axes[i], rank);
         if (a < 0 || *bits >> a & 1) return false;

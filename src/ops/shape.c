@@ -36,6 +36,7 @@ wick_tensor *wick_stack(int n, wick_tensor *const *xs, int axis) {
 }
 
 void wick_split(wick_tensor *x, int axis, int n, const int64_t *sizes, wick_tensor **out) {
+    if (!out) return;
     if (is_bad(x) || n <= 0) {
         poison_all(n, out, x);
         return;
@@ -65,6 +66,7 @@ void wick_split(wick_tensor *x, int axis, int n, const int64_t *sizes, wick_tens
 }
 
 void wick_chunk(wick_tensor *x, int n, int axis, wick_tensor **out, int *parts) {
+    if (!out) return;
     if (parts) *parts = n;
     const int a = is_bad(x) ? 0 : wick_axis(axis, wick_tensor_rank(x));
     if (is_bad(x) || n <= 0 || a < 0) {
@@ -148,6 +150,7 @@ wick_tensor *wick_move_axis(wick_tensor *x, int from, int to) {
 }
 
 void wick_meshgrid(int n, wick_tensor *const *xs, bool xy, wick_tensor **out) {
+    if (!xs || !out) return;
     if (n <= 0) return;
     int64_t dims[WICK_MAX_DIMS];
     for (int i = 0; i < n; i++) {

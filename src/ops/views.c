@@ -180,7 +180,7 @@ wick_tensor *wick_permute(wick_tensor *x, int rank, const int *axes) {
     memset(&attr, 0, sizeof attr);
     if (!is_bad(x)) {
         uint32_t seen = 0;
-        bool good = rank == wick_tensor_rank(x);
+        bool good = rank == wick_tensor_rank(x) && (axes || rank == 0);
         for (int i = 0; good && i < rank; i++) {
             int a = wick_axis(axes[i], rank);
             good = a >= 0 && !(seen >> a & 1);

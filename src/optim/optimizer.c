@@ -125,6 +125,7 @@ static bool copy_options(wick_optimizer *opt, const char **bad) {
 }
 
 wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *options, wick_optimizer **out) {
+    if (!out) return wick_context_fail(wick_model_context(model), WICK_ERR_INVALID, "optimizer_new: out is NULL");
     *out = NULL;
     wick_context *ctx = wick_model_context(model);
     const wick_optim_options o = wick_optim_defaults(options);
@@ -511,6 +512,10 @@ wick_status wick_optimizer_accumulate(wick_optimizer *opt, wick_tensor *loss) {
 wick_tensor *wick_optimizer_lr(wick_optimizer *opt) { return rate_of(opt, &opt->options, step_count(opt)); }
 
 wick_status wick_optimizer_scale(wick_optimizer *opt, double *scale, int64_t *skipped) {
+    double unwanted;
+    int64_t unwanted_count;
+    if (!scale) scale = &unwanted;
+    if (!skipped) skipped = &unwanted_count;
     double count;
     *scale = 1;
     *skipped = 0;

@@ -64,6 +64,7 @@ static wick_status read_part(wick_context *ctx, wick_network *network, const cha
 }
 
 wick_status wick_zoo_find(wick_context *ctx, const char *text, wick_network *out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "zoo_find: out is NULL");
     memset(out, 0, sizeof *out);
     if (!text) text = "";
     const size_t name = strcspn(text, ":,");
@@ -97,5 +98,6 @@ wick_status wick_zoo_find(wick_context *ctx, const char *text, wick_network *out
 }
 
 wick_tensor *wick_zoo_build(const wick_network *network, wick_model *model, wick_tensor *x, int64_t outputs) {
+    if (!network || !model || !x) return x ? wick_poison(wick_tensor_context(x), WICK_ERR_INVALID, "zoo_build: network or model is NULL") : NULL;
     return network->architecture->build(network, model, x, outputs);
 }

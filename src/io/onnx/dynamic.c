@@ -76,6 +76,8 @@ static wick_status open_dims(wick_onnx *onnx, opened *o, int n_dims, const wick_
 static wick_status prepare(void *user, const wick_spec *in) { return wick_onnx_prepare(user, in); }
 
 wick_status wick_onnx_dynamic(wick_onnx *onnx, int n_dims, const wick_dim *dims, const wick_dynamic_options *options, wick_dynamic **out) {
+    if (!out) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_dynamic: out is NULL");
+    if (n_dims > 0 && !dims) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_dynamic: dims is NULL");
     *out = NULL;
     opened o = {0};
     wick_arena_init(&o.arena, &onnx->ctx->alloc, 4096);
@@ -149,6 +151,7 @@ static wick_status check_formulas(wick_onnx *onnx, named *a) {
 }
 
 wick_status wick_onnx_check_inputs(wick_onnx *onnx, const wick_spec *in, int n_dims, const wick_dim *dims) {
+    if ((onnx->n_in && !in) || (n_dims > 0 && !dims)) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_check_inputs: in or dims is NULL");
     const size_t most = (size_t)onnx->n_in * WICK_MAX_DIMS + 1;
     named a = {0};
     wick_arena_init(&a.arena, &onnx->ctx->alloc, 4096);

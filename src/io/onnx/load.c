@@ -184,6 +184,7 @@ static wick_status open_file(wick_onnx *onnx, const char *path, const wick_map *
 wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out) { return wick_onnx_open_map(ctx, path, NULL, limits, out); }
 
 wick_status wick_onnx_open_map(wick_context *ctx, const char *path, const wick_map *bytes, const wick_onnx_limits *limits, wick_onnx **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "onnx_open: out is NULL");
     *out = NULL;
     if (!path) return wick_context_fail(ctx, WICK_ERR_INVALID, "no path given to read");
     wick_map taken = bytes ? *bytes : (wick_map){0};
@@ -493,6 +494,7 @@ static const onnx_prepared *find_prepared(const wick_onnx *onnx, const wick_onnx
 }
 
 wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out) {
+    if ((onnx->n_in && !in) || !out) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_apply: in or out is NULL");
     if (!onnx->last && !(onnx->last = wick_calloc(&onnx->ctx->alloc, sizeof *onnx->last)))
         return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     free_run(onnx->last);
@@ -537,6 +539,7 @@ wick_status wick_onnx_probe_shapes(wick_onnx *onnx, const wick_spec *in, onnx_ru
 }
 
 wick_status wick_onnx_prepare(wick_onnx *onnx, const wick_spec *in) {
+    if (onnx->n_in && !in) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_prepare: in is NULL");
     enum { KEPT = 16 };
     onnx_run run = {.onnx = onnx, .mode = ONNX_RUN_PROBE};
     onnx_prepared *p = wick_calloc(&onnx->ctx->alloc, sizeof *p);
@@ -605,6 +608,7 @@ static wick_status check_specs(const wick_onnx *onnx, const wick_spec *in) {
 }
 
 wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan) {
+    if (!plan || (onnx->n_in && !in)) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_compile: in or plan is NULL");
     *plan = NULL;
     const wick_watch was = wick_onnx_begin(onnx); /* of all its parts together */
     wick_status status = check_specs(onnx, in);

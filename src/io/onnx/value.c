@@ -91,6 +91,7 @@ static wick_status read_value(wick_onnx *onnx, const wick_onnx_port *port, const
 }
 
 wick_status wick_onnx_read_value(wick_onnx *onnx, const wick_onnx_port *port, const char *path, wick_onnx_value *out) {
+    if (!out) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_read_value: out is NULL");
     wick_map map;
     *out = (wick_onnx_value){0};
     wick_status status = wick_map_open(&map, path, &onnx->msg);
@@ -169,6 +170,8 @@ static wick_status compare_tensors(wick_context *ctx, wick_tensor *got, wick_ten
 }
 
 wick_status wick_onnx_value_compare(wick_context *ctx, const wick_onnx_value *got, const wick_onnx_value *want, double rtol, double atol) {
+    if (!got) return wick_context_fail(ctx, WICK_ERR_INVALID, "onnx_value_compare: got is NULL");
+    if (!want) return wick_context_fail(ctx, WICK_ERR_INVALID, "onnx_value_compare: want is NULL");
     if (got->kind != want->kind) return wick_context_fail(ctx, WICK_ERR_MISMATCH, "is %s, not %s", kind_names[got->kind], kind_names[want->kind]);
     if (got->kind == WICK_VALUE_TENSOR) return compare_tensors(ctx, got->tensor, want->tensor, rtol, atol);
     if (got->n != want->n) return wick_context_fail(ctx, WICK_ERR_MISMATCH, "has %zu items, not %zu", got->n, want->n);

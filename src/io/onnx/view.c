@@ -67,6 +67,7 @@ static bool view_wires(wick_onnx *onnx, wick_onnx_wire *wires) {
 }
 
 wick_status wick_onnx_get_graph(wick_onnx *onnx, const wick_spec *in, wick_onnx_graph *out) {
+    if (!out) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_get_graph: out is NULL");
     const onnx_block *b = onnx->main;
     wick_onnx_node *nodes = take(onnx, b->n, sizeof *nodes);
     wick_onnx_wire *wires = take(onnx, (size_t)b->n_slots, sizeof *wires);
@@ -103,6 +104,7 @@ bool wick_onnx_meta_at(const wick_onnx *onnx, int i, const char **key, const cha
 }
 
 bool wick_onnx_opset_at(const wick_onnx *onnx, int i, const char **domain, int64_t *version) {
+    if (!domain || !version) return false;
     if (i < 0 || (size_t)i >= onnx->proto.opsets.n) return false;
     *domain = onnx->domains[i], *version = onnx->proto.opsets.at[i].version;
     return true;
