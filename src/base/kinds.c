@@ -190,6 +190,7 @@ wick_status wick_kind_refuse(const wick_kind *kind, wick_status status, const ch
 }
 
 const wick_kind *wick_kind_of(const void *data, size_t size) {
+    if (!data) return NULL;
     const uint8_t *head = data;
     const size_t n = WICK_MIN(size, (size_t)WICK_KIND_BYTES);
     const bool is_words = is_text(head, n);

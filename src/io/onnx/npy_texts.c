@@ -36,7 +36,7 @@ wick_status wick_onnx_read_npy_texts(wick_onnx *onnx, const wick_map *map, const
 
 wick_status wick_onnx_fill_texts(wick_onnx *onnx, const char *text, int rank, const int64_t *dims, wick_onnx_value *out) {
     int64_t n = 1;
-    bool good = text && rank >= 0 && rank <= WICK_MAX_DIMS;
+    bool good = text && out && rank >= 0 && rank <= WICK_MAX_DIMS && (dims || !rank);
     for (int d = 0; d < rank && good; d++) good = dims[d] >= 0 && !wick_mul_overflows(n, dims[d], &n);
     if (!good) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "there are no texts of such dims");
     const size_t length = strlen(text);
