@@ -30,6 +30,9 @@ static bool is_called(wick_tier tier, const wick_fused_instr *in) {
     case WICK_EW_fmod:
     case WICK_EW_remainder:
     case WICK_EW_floor_divide:
+    case WICK_EW_sin:
+    case WICK_EW_cos:
+    case WICK_EW_tan:
         return in->type == WICK_CF32 || in->type == WICK_CF64;
     case WICK_EW_exp:
     case WICK_EW_expm1:

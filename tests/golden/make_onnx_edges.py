@@ -149,3 +149,16 @@ def even_norms(values):
 
 nodes = [helper.make_node("LRN", ["x"], ["y%d" % s], size=s, alpha=0.5, beta=0.75, bias=1.0) for s in (2, 4, 8)]
 save("edges_lrn_even", nodes, [n.output[0] for n in nodes], {}, {"x": f32(2, 6, 2, 1)}, by=even_norms)
+
+# A range passes over NaN, and of nothing has the scale 1.
+nodes, outputs = [], []
+for k, x in enumerate(("n", "z", "a")):
+    outputs += ["q%d" % k, "s%d" % k, "p%d" % k]
+    nodes.append(helper.make_node("DynamicQuantizeLinear", [x], outputs[-3:]))
+save("edges_quantise_nan", nodes, outputs, {}, {"n": np.float32([1, np.nan, 2, -3]), "z": np.float32([0, 0, 0]), "a": np.float32([np.nan, np.nan])}, types_of_outputs=[T.UINT8, T.FLOAT, T.UINT8] * 3)
+nodes = [helper.make_node("ThresholdedRelu", ["x"], ["t"], alpha=0.5), helper.make_node("Shrink", ["x"], ["s"], lambd=0.5, bias=0.25)]
+save("edges_nan_else", nodes, ["t", "s"], {}, {"x": np.float32([1, np.nan, 0.5, -3])})
+nodes = [helper.make_node(op, [x], [op + x]) for x in "fd" for op in ("Sin", "Cos", "Tan") if x + op != "dTan"]  # which ONNX Runtime lacks
+large = [6381956970095103 * 2.0**797, 6.17e15, 1e22, 1.7976931348623157e308, 2.0**30 + 1, -3.5e17, 0.5]
+save("edges_turns", nodes, [n.output[0] for n in nodes], {}, {"f": np.float32([16367173 * 2.0**72, 1e30, 3.4028234e38, 2.0**20 + 0.125, -1e10, 1e7, 0.5]), "d": np.float64(large)},
+     types_of_outputs=[T.FLOAT] * 3 + [T.DOUBLE] * 2)

@@ -201,6 +201,8 @@ bool wick_onnx_host_of(onnx_call *c, wick_tensor *t, bool dynamic, onnx_host *ou
 wick_tensor *wick_onnx_number(onnx_call *c, int i);
 /* A zero point: the same, and NULL where it is absent or known to be all zeros. */
 wick_tensor *wick_onnx_zero_point(onnx_call *c, int i);
+/* What DynamicQuantizeLinear makes of floats: u8, and a scale and a zero point that follow from their range. */
+wick_tensor *wick_onnx_quantise_range(wick_tensor *x, wick_tensor **scale, wick_tensor **point);
 
 /* Attributes. check: those that attributes.c knows, before the row runs; false: the call failed. */
 bool wick_onnx_check_attributes(onnx_call *c);

@@ -139,20 +139,11 @@ static void matmul_integer_to_float(onnx_call *c) {
     if (y) wick_onnx_set(c, 0, y);
 }
 
-/* As DynamicQuantizeLinear does: x - zero in 32 bits, and the scale. */
-static wick_tensor *quantised_now(wick_tensor *x, wick_tensor **scale) {
-    wick_tensor *zero = wick_like(x, 0), *most = wick_like(x, 255);
-    wick_tensor *high = wick_maximum(wick_max(x, WICK_ALL_AXES, false), zero), *low = wick_minimum(wick_min(x, WICK_ALL_AXES, false), zero);
-    *scale = wick_div(wick_sub(high, low), most);
-    *scale = wick_where(wick_eq(*scale, zero), wick_like(x, 1), *scale);
-    wick_tensor *point = wick_clip(wick_round(wick_div(wick_sub(zero, low), *scale)), 0, 255);
-    wick_tensor *q = wick_clip(wick_add(wick_round(wick_div(x, *scale)), point), 0, 255);
-    return wick_cast(wick_sub(q, point), WICK_I32);
-}
 static void dynamic_quantize_matmul(onnx_call *c) {
-    wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *bs = wick_onnx_tensor(c, 2), *as;
+    wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *bs = wick_onnx_tensor(c, 2), *as, *point;
     if (c->status != WICK_OK) return;
-    a = quantised_now(a, &as);
+    a = wick_cast(wick_onnx_quantise_range(a, &as, &point), WICK_I32);
+    a = wick_sub(a, wick_cast(point, WICK_I32));
     b = centred(c, b, wick_onnx_optional(c, 3), wick_tensor_rank(b) - 1);
     wick_tensor *y = b ? scaled_product(c, a, b, as, bs, wick_onnx_optional(c, 4)) : NULL;
     if (y) wick_onnx_set(c, 0, y);

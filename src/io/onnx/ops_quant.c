@@ -124,14 +124,22 @@ static void dequantize(onnx_call *c) {
     wick_onnx_set(c, 0, wick_cast(wick_mul(f, s.scale), s.dtype));
 }
 
+/* The range has 0 in it, so that NaN, which it passes over, is 0 there; of a range of nothing the scale is 1. NaN itself becomes 0. All of it as ONNX Runtime. */
+wick_tensor *wick_onnx_quantise_range(wick_tensor *x, wick_tensor **scale, wick_tensor **point) {
+    wick_tensor *zero = wick_like(x, 0), *high = zero, *low = zero;
+    if (wick_tensor_count(x)) {
+        high = wick_max(wick_fmax(x, zero), WICK_ALL_AXES, false);
+        low = wick_min(wick_fmin(x, zero), WICK_ALL_AXES, false);
+    }
+    *scale = wick_where(wick_eq(high, low), wick_like(x, 1), wick_div(wick_sub(high, low), wick_like(x, 255)));
+    wick_tensor *at = wick_clip(wick_round(wick_div(wick_sub(zero, low), *scale)), 0, 255);
+    *point = wick_cast(at, WICK_U8);
+    return to_quantised(x, *scale, at, WICK_U8);
+}
 static void dynamic_quantize(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0);
+    wick_tensor *x = wick_onnx_tensor(c, 0), *scale, *point;
     if (!x) return;
-    wick_tensor *zero = wick_constant(c->ctx, WICK_F32, 0), *top = wick_constant(c->ctx, WICK_F32, 255);
-    wick_tensor *high = wick_maximum(wick_max(x, WICK_ALL_AXES, false), zero), *low = wick_minimum(wick_min(x, WICK_ALL_AXES, false), zero);
-    wick_tensor *scale = wick_div(wick_sub(high, low), top);
-    wick_tensor *point = wick_cast(wick_clip(wick_round(wick_div(wick_sub(zero, low), scale)), 0, 255), WICK_U8);
-    wick_onnx_set(c, 0, to_quantised(x, scale, wick_cast(point, WICK_F32), WICK_U8));
+    wick_onnx_set(c, 0, wick_onnx_quantise_range(x, &scale, &point));
     wick_onnx_set(c, 1, scale);
     wick_onnx_set(c, 2, point);
 }

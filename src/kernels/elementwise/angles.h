@@ -12,19 +12,19 @@
 /* ---- tangent: sine over cosine of the reduced argument, or minus the inverse. In f32 the reduction, as good as for sine, leaves an r that
  * is kept in f64. ----------------------------------------------------------------------------------------------------------------- */
 
-WICK_MATH float wick_tan_f32(float x) {
-    double t = WICK_FMA((double)x, 0x1.45f306dc9c883p-1, WICK_ROUNDER_F64), n = t - WICK_ROUNDER_F64, s, c;
-    double r = WICK_FMA(n, -0x1.921fb544p+0, (double)x);
-    r = WICK_FMA(n, -0x1.0b4611a626331p-34, r);
-    r = r > 0.8 ? 0.8 : r; /* acts only where the reduction has failed */
-    r = r < -0.8 ? -0.8 : r;
-    double z = r * r;
+WICK_MATH double wick_tan_of_f32(double r, int odd) {
+    double z = r * r, s, c;
     WICK_POLY(WICK_FMA, z, wick_sin_c_f32, s);
     WICK_POLY(WICK_FMA, z, wick_cos_c_f32, c);
     s = WICK_FMA(r * z, s, r);
     c = WICK_FMA(z * z, c, WICK_FMA(z, -0.5, 1.0));
-    int odd = (int)(wick_bits_f64(t) & 1);
-    double y = (odd ? -c : s) / (odd ? s : c);
+    return (odd ? -c : s) / (odd ? s : c);
+}
+WICK_MATH float wick_tan_f32(float x) {
+    double t = WICK_FMA((double)x, 0x1.45f306dc9c883p-1, WICK_ROUNDER_F64), n = t - WICK_ROUNDER_F64;
+    double r = WICK_FMA(n, -0x1.921fb544p+0, (double)x);
+    r = WICK_FMA(n, -0x1.0b4611a626331p-34, r);
+    double y = wick_tan_of_f32(r, (int)(wick_bits_f64(t) & 1));
     return __builtin_fabsf(x) < 0x1p-20f ? x : (float)y;
 }
 WICK_MATH double wick_tan_f64(double x) {

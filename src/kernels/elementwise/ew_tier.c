@@ -161,6 +161,23 @@ static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void 
             WICK_IVDEP for (size_t i = 0; i < m; i++) d[at + i] = wick_##name##_of_##t(va[at + i], vb[at + i], r[i]);  \
         }                                                                                                              \
     }
+/* Rows that reduce by turns: a chunk at a time by the form without a branch, unless an argument of it is too large for that. */
+#define EW_BY_TURN(name, t, T, A, R, arity, expression)                                                                \
+    EW_BY_LINE(name##_near, t, T, A, R, 1, wick_##name##_##t(a))                                                       \
+    static void wick_ew_##name##_##t(void *dst, const void *pa, const void *pb, const void *pc, size_t n) {            \
+        EW_INPUTS_1(T, T);                                                                                             \
+        T *d = dst;                                                                                                    \
+        for (size_t at = 0; at < n; at += EW_TURNS) {                                                                  \
+            const size_t m = WICK_MIN((size_t)EW_TURNS, n - at);                                                       \
+            EW_FAR_##t far = 0;                                                                                        \
+            for (size_t i = 0; i < m; i++) far |= (EW_FAR_##t)(wick_abs_##t(va[at + i]) > WICK_TURN_LIMIT_##t);        \
+            if (far)                                                                                                   \
+                for (size_t i = 0; i < m; i++) d[at + i] = wick_##name##_any_##t(va[at + i]);                          \
+            else                                                                                                       \
+                wick_ew_##name##_near_##t(d + at, va + at, NULL, NULL, m);                                             \
+        }                                                                                                              \
+    }
+#define EW_TURNS 512
 /* These loop, so nothing makes vectors of them. */
 #define EW_WAY_polygamma_f32    ~, EW_BY_ELEMENT
 #define EW_WAY_polygamma_f64    ~, EW_BY_ELEMENT
@@ -173,6 +190,12 @@ static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void 
 #define EW_WAY_remainder_f64    ~, EW_BY_REMAINDER
 #define EW_WAY_floor_divide_f32 ~, EW_BY_REMAINDER
 #define EW_WAY_floor_divide_f64 ~, EW_BY_REMAINDER
+#define EW_WAY_sin_f32          ~, EW_BY_TURN
+#define EW_WAY_sin_f64          ~, EW_BY_TURN
+#define EW_WAY_cos_f32          ~, EW_BY_TURN
+#define EW_WAY_cos_f64          ~, EW_BY_TURN
+#define EW_WAY_tan_f32          ~, EW_BY_TURN
+#define EW_WAY_tan_f64          ~, EW_BY_TURN
 #endif
 #if WICK_TIER_ID == 3
 #include "kernels/elementwise/vec512.h"

@@ -337,10 +337,8 @@ WICK_MATH double wick_softplus_f64(double x) {
 }
 
 /* ---- sine and cosine: x = n pi/2 + r, |r| <= pi/4
- * ------------------------------------------------------------------------ f32 reduces in f64: right to the last place
- * or two for |x| up to 2^21 (tiers without FMA) or 2^30; f64 takes pi/2 in parts of 23 bits: for |x| up to 2^30.
- * Beyond, the error grows with |x| until the result is only some number in
- * [-1, 1]. Inf gives NaN. */
+ * ------------------------------------------------------------------------ f32 reduces in f64, for |x| up to 2^20; f64
+ * takes pi/2 in parts of 23 bits, for |x| up to 2^30. Beyond, results are of no use: turns.h. */
 
 /* (sin(r) - r) / r^3 and (cos(r) - 1 + r^2 / 2) / r^4 over z = r^2 in [0, (1.03 pi/4)^2] */
 static const float wick_sin_c_f32[] = {/* 2^-37 */ -0x1.555556p-3f, 0x1.111106p-7f, -0x1.a00e54p-13f, 0x1.6c8afcp-19f};
@@ -355,43 +353,43 @@ static const double wick_cos_c_f64[] = {
     /* 2^-63 */ 0x1.5555555555548p-5, -0x1.6c16c16c148e9p-10, 0x1.a01a019bd4efcp-16,
     -0x1.27e4f76712e95p-22,           0x1.1ee97b8d84318p-29,  -0x1.8f73d4d85c6e1p-37};
 
-/* sin(x + quarter pi/2), quarter 0 or 1 */
-WICK_MATH float wick_sincos_f32(float x, uint32_t quarter) {
-    double t = WICK_FMA((double)x, 0x1.45f306dc9c883p-1, WICK_ROUNDER_F64), n = t - WICK_ROUNDER_F64;
-    double w = WICK_FMA(n, -0x1.921fb544p+0, (double)x); /* 33 bits of pi/2, then 53 */
-    w = WICK_FMA(n, -0x1.0b4611a626331p-34, w);
-    float r = (float)w, s, c;
-    r = r > 0.8f ? 0.8f : r; /* acts only where the reduction has failed */
-    r = r < -0.8f ? -0.8f : r;
-    float z = r * r;
+/* sin(r + q pi/2) */
+WICK_MATH float wick_sincos_of_f32(float r, uint32_t q) {
+    float s, c, z = r * r;
     WICK_POLY(WICK_FMAF, z, wick_sin_c_f32, s);
     WICK_POLY(WICK_FMAF, z, wick_cos_c_f32, c);
     s = WICK_FMAF(r * z, s, r);
     c = WICK_FMAF(z * z, c, WICK_FMAF(z, -0.5f, 1.0f));
-    uint32_t q = (uint32_t)wick_bits_f64(t) + quarter;
     float y = q & 1 ? c : s;
     return wick_from_bits_f32(wick_bits_f32(y) ^ ((q & 2) << 30));
 }
-WICK_MATH double wick_sincos_f64(double x, uint64_t quarter) {
-    double t = WICK_FMA(x, 0x1.45f306dc9c883p-1, WICK_ROUNDER_F64), n = t - WICK_ROUNDER_F64;
-    double r = WICK_FMA(n, -0x1.921fb4p+0, x), s, c;
-    r = WICK_FMA(n, -0x1.4442dp-24, r);
-    r = WICK_FMA(n, -0x1.846988p-48, r);
-    double tail = WICK_FMA(n, -0x1.8cc518p-72, n * 0x1.fc8f8cbb5bf6cp-97);
-    double whole = r + tail;
-    tail += r - whole; /* what the last sum lost */
-    r = whole > 0.8 ? 0.8 : whole;
-    r = whole < -0.8 ? -0.8 : r;
-    tail = __builtin_fabs(tail) > 0x1p-40 ? 0.0 : tail;
-    double z = r * r, h = 0.5 * z;
+/* sin(r + tail + q pi/2) */
+WICK_MATH double wick_sincos_of_f64(double r, double tail, uint64_t q) {
+    double z = r * r, h = 0.5 * z, s, c;
     WICK_POLY(WICK_FMA, z, wick_sin_c_f64, s);
     WICK_POLY(WICK_FMA, z, wick_cos_c_f64, c);
     s = r + WICK_FMA(r * z, s, tail);
     double one = 1.0 - h; /* and what that lost: (1 - one) - h */
     c = one + ((((1.0 - one) - h)) + WICK_FMA(z * z, c, -r * tail));
-    uint64_t q = wick_bits_f64(t) + quarter;
     double y = q & 1 ? c : s;
     return wick_from_bits_f64(wick_bits_f64(y) ^ ((q & 2) << 62));
+}
+/* sin(x + quarter pi/2), quarter 0 or 1 */
+WICK_MATH float wick_sincos_f32(float x, uint32_t quarter) {
+    double t = WICK_FMA((double)x, 0x1.45f306dc9c883p-1, WICK_ROUNDER_F64), n = t - WICK_ROUNDER_F64;
+    double w = WICK_FMA(n, -0x1.921fb544p+0, (double)x); /* 33 bits of pi/2, then 53 */
+    w = WICK_FMA(n, -0x1.0b4611a626331p-34, w);
+    return wick_sincos_of_f32((float)w, (uint32_t)wick_bits_f64(t) + quarter);
+}
+WICK_MATH double wick_sincos_f64(double x, uint64_t quarter) {
+    double t = WICK_FMA(x, 0x1.45f306dc9c883p-1, WICK_ROUNDER_F64), n = t - WICK_ROUNDER_F64;
+    double r = WICK_FMA(n, -0x1.921fb4p+0, x);
+    r = WICK_FMA(n, -0x1.4442dp-24, r);
+    r = WICK_FMA(n, -0x1.846988p-48, r);
+    double tail = WICK_FMA(n, -0x1.8cc518p-72, n * 0x1.fc8f8cbb5bf6cp-97);
+    double whole = r + tail;
+    tail += r - whole; /* what the last sum lost */
+    return wick_sincos_of_f64(whole, tail, wick_bits_f64(t) + quarter);
 }
 /* -0 must give -0: x itself is exact to the last bit for arguments this small. */
 WICK_MATH float wick_sin_f32(float x) { return __builtin_fabsf(x) < 0x1p-20f ? x : wick_sincos_f32(x, 0); }

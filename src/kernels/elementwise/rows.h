@@ -5,6 +5,7 @@
 #include "kernels/elementwise/angles.h"
 #include "kernels/elementwise/hyperbolic.h"
 #include "kernels/elementwise/special.h"
+#include "kernels/elementwise/turns.h"
 #include "kernels/elementwise/whole.h"
 
 #endif

@@ -67,9 +67,9 @@
  EW(log2, 1, FLOAT, SAME, M(log2)(a), G1(wick_div(g, wick_mul(a, NUM(0.69314718055994530942)))), 0.25, 8, "logarithm to base 2", "", "log2") \
  EW(log10, 1, FLOAT, SAME, M(log10)(a), G1(wick_div(g, wick_mul(a, NUM(2.30258509299404568402)))), 0.25, 8, "logarithm to base 10", "", "log10") \
  EW(cbrt, 1, FLOAT, SAME, M(cbrt)(a), G1(wick_div(g, wick_mul(wick_square(y), NUM(3)))), 0.25, 8, "cube root, also of negative numbers", "", "") \
- EW(sin, 1, FLOAT, SAME, M(sin)(a), G1(wick_mul(g, wick_cos(a))), -4, 4, "sine, radians", "Sin", "sin") \
- EW(cos, 1, FLOAT, SAME, M(cos)(a), G1(wick_neg(wick_mul(g, wick_sin(a)))), -4, 4, "cosine, radians", "Cos", "cos") \
- EW(tan, 1, FLOAT, SAME, M(tan)(a), G1(wick_mul(g, wick_add(wick_square(y), NUM(1)))), -1.2, 1.2, "tangent, radians", "Tan", "tan") \
+ EW(sin, 1, FLOAT, SAME, M(sin_any)(a), G1(wick_mul(g, wick_cos(a))), -4, 4, "sine, radians", "Sin", "sin") \
+ EW(cos, 1, FLOAT, SAME, M(cos_any)(a), G1(wick_neg(wick_mul(g, wick_sin(a)))), -4, 4, "cosine, radians", "Cos", "cos") \
+ EW(tan, 1, FLOAT, SAME, M(tan_any)(a), G1(wick_mul(g, wick_add(wick_square(y), NUM(1)))), -1.2, 1.2, "tangent, radians", "Tan", "tan") \
  EW(asin, 1, FLOAT, SAME, M(asin)(a), G1(wick_mul(g, wick_rsqrt(wick_mul(wick_sub(NUM(1), a), wick_add(NUM(1), a))))), -0.9, 0.9, \
     "arc sine", "Asin", "asin") \
  EW(acos, 1, FLOAT, SAME, M(acos)(a), G1(wick_neg(wick_mul(g, wick_rsqrt(wick_mul(wick_sub(NUM(1), a), wick_add(NUM(1), a)))))), -0.9, 0.9, \
