@@ -93,6 +93,10 @@ NET(layer_normed) { return wick_layer_norm(x, MADE(ctx, 1100), MADE(ctx, 1100), 
 NET(plainly_normed) { return wick_add(wick_layer_norm(x, NULL, NULL, 1e-3), wick_rms_norm(x, MADE(ctx, 9), 1e-6)); }
 NET(powers) { return wick_pow(wick_abs(x), MADE(ctx, 9)); } /* of functions whose comments name others */
 NET(joined) { return wick_concat(3, (wick_tensor *[]){x, wick_neg(x), MADE(ctx, 4, 12)}, 1); }
+NET(turns) { /* small arguments, and others far beyond what parts of pi/2 reduce */
+    wick_tensor *far = wick_mul(x, wick_like(x, 1e25)), *apart = wick_where(wick_gt(x, wick_like(x, 0.5)), far, x);
+    return wick_add(wick_sin(far), wick_add(wick_cos(apart), wick_tan(apart)));
+}
 NET(doubles) { return wick_relu(wick_linear(wick_sin(x), made(ctx, WICK_F64, 2, (const int64_t[]){6, 30}), made(ctx, WICK_F64, 1, (const int64_t[]){6}))); }
 /* Weights of a layer, and its input as [steps, samples, features]. */
 static wick_rnn_inputs cell_weights(wick_context *ctx, int64_t gates, int64_t features, int64_t units, int64_t directions) {
@@ -300,6 +304,7 @@ static const net nets[] = {
     {"layers", 2, {3, 700}, layers, WICK_F32},                         {"log_layers", 2, {2, 700}, log_layers, WICK_F32},
     {"long_softmax", 2, {2, 2500}, long_softmax, WICK_F32},            {"products_of_inputs", 2, {70, 9}, products_of_inputs, WICK_F32},
     {"products_of_batches", 4, {2, 3, 4, 9}, products_of_batches, WICK_F32}, {"elementwise", 2, {7, 9}, elementwise, WICK_F32},
+    {"turns", 2, {7, 300}, turns, WICK_F32}, {"turns_of_doubles", 2, {7, 300}, turns, WICK_F64},
     {"sums", 2, {90, 1300}, sums, WICK_F32},                           {"turned", 3, {3, 4, 5}, turned, WICK_F32},
     {"cast", 2, {4, 5}, cast, WICK_F32},                               {"weights_are_folded", 2, {3, 9}, weights_are_folded, WICK_F32},
     {"layer_normed", 2, {3, 1100}, layer_normed, WICK_F32},            {"plainly_normed", 3, {2, 3, 9}, plainly_normed, WICK_F32},

@@ -489,8 +489,8 @@ static int write_page(const char *path) {
                "C library's `long double`, or sums and iterations in it where it has no such function, over the row's domain, all magnitudes, numbers\n"
                "around 1, moderate ones and special values, 6 times 4,099 of each. Half types compute in f32 and round once: over all numbers of\n"
                "f16 and every third of bf16. `bound` is what `tests/kernels/test_elementwise.c` holds every tier to (f32, f64; half types: one\n"
-               "rounding more). Ops that are one operation, or exact, are not listed. What counts as the unit\n"
-               " where a formula loses digits by cancellation (`gelu`, `silu`, `mish`, `logaddexp`, the gamma functions beside their roots) is\n"
+               "rounding more). Ops that are one operation, or exact, are not listed. Sine, cosine and tangent are of arguments of any size. What counts as\n"
+               "the unit where a formula loses digits by cancellation (`gelu`, `silu`, `mish`, `logaddexp`, the gamma functions beside their roots) is\n"
                "said in that file, `unit_of`.\n\n"
                "Written by `test_kernels_elementwise --write` on a machine with the tiers of the table.\n\n| op | bound |");
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) fprintf(f, " f32 %s | f64 %s |", wick_tier_name((wick_tier)tier), wick_tier_name((wick_tier)tier));

@@ -30,8 +30,10 @@ static wick_tensor *repeated(wick_tensor *x, int64_t heads) {
 }
 
 /* What is added to the scores, 0 or -Inf where it hides: the mask, causality, and keys behind the ends of samples. NULL: nothing is hidden. */
-static wick_tensor *bias_of(onnx_call *c, wick_tensor *mask, wick_tensor *lengths, bool causal, wick_dtype dtype, int64_t lq, int64_t lk,
-                            int64_t past) {
+static wick_tensor *bias_of(onnx_call *c, wick_tensor *mask, wick_tensor *lengths, wick_dtype dtype, int64_t lq, int64_t lk, int64_t past) {
+    const int64_t left = wick_onnx_int(c, "left_window_size", -1), right = wick_onnx_int(c, "right_window_size", -1); /* -1: all of that side */
+    const bool causal = wick_onnx_int(c, "is_causal", 0);
+    if (!mask && !lengths && !causal && left < 0 && right < 0) return NULL;
     wick_tensor *bias = NULL, *zero = wick_constant(c->ctx, dtype, 0), *hidden = wick_constant(c->ctx, dtype, -INFINITY);
     if (mask) {
         bias = wick_tensor_dtype(mask) == WICK_BOOL ? wick_where(mask, zero, hidden) : wick_cast(mask, dtype);
@@ -44,10 +46,16 @@ static wick_tensor *bias_of(onnx_call *c, wick_tensor *mask, wick_tensor *length
     }
     wick_tensor *key = wick_reshape(wick_arange(c->ctx, WICK_I64, 0, 1, lk), WICK_DIMS(1, 1, 1, lk));
     if (lengths) lengths = wick_reshape(wick_cast(lengths, WICK_I64), WICK_DIMS(wick_tensor_count(lengths), 1, 1, 1));
-    if (causal) {
+    if (causal || left >= 0 || right >= 0) {
         wick_tensor *query = wick_reshape(wick_arange(c->ctx, WICK_I64, (double)past, 1, lq), WICK_DIMS(1, 1, lq, 1));
         if (lengths) query = wick_add(query, wick_sub(lengths, number(lengths, (double)lq)));
-        wick_tensor *seen = wick_where(wick_le(key, query), zero, hidden);
+        const int64_t ahead = causal ? 0 : right;
+        wick_tensor *near = ahead >= 0 ? wick_le(key, wick_add(query, number(query, (double)ahead))) : NULL;
+        if (left >= 0) {
+            wick_tensor *after = wick_ge(key, wick_sub(query, number(query, (double)left)));
+            near = near ? wick_logical_and(near, after) : after;
+        }
+        wick_tensor *seen = wick_where(near, zero, hidden);
         bias = bias ? wick_add(bias, seen) : seen;
     }
     if (lengths) {
@@ -85,9 +93,8 @@ static void attention(onnx_call *c) {
     }
     const wick_dtype dtype = wick_tensor_dtype(q);
     const double scale = wick_onnx_float(c, "scale", 1 / sqrt((double)wick_tensor_dim(q, 3))), cap = wick_onnx_float(c, "softcap", 0);
-    const bool causal = wick_onnx_int(c, "is_causal", 0);
     wick_tensor *mask = wick_onnx_optional(c, 3), *lengths = wick_onnx_optional(c, 6);
-    wick_tensor *bias = mask || causal || lengths ? bias_of(c, mask, lengths, causal, dtype == WICK_F64 ? WICK_F64 : WICK_F32, lq, lk, past) : NULL;
+    wick_tensor *bias = bias_of(c, mask, lengths, dtype == WICK_F64 ? WICK_F64 : WICK_F32, lq, lk, past);
     wick_tensor *y;
     if (cap == 0 && !wick_onnx_wants(c, 3) && !(scale <= 0)) {
         const wick_attention_options o = {.mask = bias ? wick_cast(bias, dtype) : NULL, .scale = scale, .grouped = heads != own};

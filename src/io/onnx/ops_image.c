@@ -227,7 +227,8 @@ static void depth_to_space(onnx_call *c) {
 }
 static void space_to_depth(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
-    if (x) wick_onnx_set(c, 0, wick_space_to_depth(x, wick_onnx_int(c, "blocksize", 0)));
+    const int64_t block = wick_onnx_int(c, "blocksize", 0);
+    if (x) wick_onnx_set(c, 0, wick_onnx_text_is(c, "mode", "DCR", "CRD") ? wick_pixel_unshuffle(x, block) : wick_space_to_depth(x, block));
 }
 
 static void col2im(onnx_call *c) {
