@@ -162,3 +162,9 @@ nodes = [helper.make_node(op, [x], [op + x]) for x in "fd" for op in ("Sin", "Co
 large = [6381956970095103 * 2.0**797, 6.17e15, 1e22, 1.7976931348623157e308, 2.0**30 + 1, -3.5e17, 0.5]
 save("edges_turns", nodes, [n.output[0] for n in nodes], {}, {"f": np.float32([16367173 * 2.0**72, 1e30, 3.4028234e38, 2.0**20 + 0.125, -1e10, 1e7, 0.5]), "d": np.float64(large)},
      types_of_outputs=[T.FLOAT] * 3 + [T.DOUBLE] * 2)
+
+# What opset 28 adds to older ops.
+windows = [dict(left_window_size=1), dict(left_window_size=2, is_causal=1), dict(left_window_size=0, right_window_size=1), dict(right_window_size=0)]
+nodes = [helper.make_node("Attention", ["q", "k", "v"], ["a%d" % i], **w) for i, w in enumerate(windows)]
+nodes += [helper.make_node("SpaceToDepth", ["x"], ["d" + m], blocksize=2, mode=m) for m in ("DCR", "CRD")]
+save("edges_opset_28", nodes, [n.output[0] for n in nodes], {}, {"q": f32(1, 2, 5, 4), "k": f32(1, 2, 5, 4), "v": f32(1, 2, 5, 4), "x": f32(1, 3, 4, 2)}, opset=28, by=True)

@@ -42,7 +42,7 @@ WICK_MATH uint64_t wick_turn(double x, double *r, double *tail) {
     n += sign;
     if (sign) low = ~low, mid = ~mid, top = ~top; /* short of -part by the last digit */
     double unit = 1.0;
-    for (; !(top >> 63) & (unit > 0x1p-128); unit *= 0.5) top = top << 1 | mid >> 63, mid = mid << 1 | low >> 63, low <<= 1;
+    for (; top >> 63 == 0 && unit > 0x1p-128; unit *= 0.5) top = top << 1 | mid >> 63, mid = mid << 1 | low >> 63, low <<= 1;
     a = top >> 11, b = (top & 0x7ff) << 42 | mid >> 22;
     double hi, lo, part = (double)(int64_t)a * 0x1p-53 * unit, rest = (double)(int64_t)b * 0x1p-106 * unit;
     wick_two_prod(part, WICK_PIO2, &hi, &lo);
