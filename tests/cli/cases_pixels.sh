@@ -225,8 +225,11 @@ test_turned_pictures() {
     local golden
     golden=$(cd "$tests/../golden/pictures" && pwd)
     identity id.onnx $FLOAT 1 3 H W
-    expect 0 "$wick" run id.onnx --input "x=$golden/turn6.jpg" || { grep -q libturbojpeg0 err && failures=$((failures - 1)) && echo "  skipped: $(cat err)"; return 0; }
-    has out "f32 [1, 3, 11, 7]"
+    if "$wick" run id.onnx --input "x=$golden/turn6.jpg" 2>&1 | grep libturbojpeg0 >why; then
+        echo "  skipped: $(cat why)"
+        return 0
+    fi
+    expect 0 "$wick" run id.onnx --input "x=$golden/turn6.jpg" && has out "f32 [1, 3, 11, 7]"
     expect 0 "$wick" run id.onnx --input "x=$golden/turn6.jpg" --as-stored && has out "f32 [1, 3, 7, 11]"
     expect 2 "$wick" run f32.onnx --input x=1 --as-stored && has err "--as-stored has no effect here"
     mkdir -p phone/{train,test}/{a,b} && for f in phone/{train,test}/{a,b}; do cp "$golden/turn6.jpg" "$golden/turn8.jpg" $f; done
