@@ -1,6 +1,7 @@
 /* wick eval: accuracy, loss and top-k of a model, the scores of each class, and which classes it takes for one another. */
 #include "evaluate.h"
 #include "options.h"
+#include "source.h"
 #include "talk.h"
 #include "tuned.h"
 
@@ -53,7 +54,9 @@ static void print_scores(class_scores s) {
 static void print_classes(const view *v, int width) {
     static const char average[] = "macro average";
     if (width < (int)sizeof average - 1) width = (int)sizeof average - 1;
-    printf("%-*s  %9s  %9s  %9s  %9s  %8s\n", width, "class", "precision", "recall", "F1", "IoU", "images");
+    char nouns[24];
+    snprintf(nouns, sizeof nouns, "%ss", source_noun(v->e->dataset));
+    printf("%-*s  %9s  %9s  %9s  %9s  %8s\n", width, "class", "precision", "recall", "F1", "IoU", nouns);
     for (int64_t k = 0; k < v->c->classes; k++) {
         if (!occurs(v, k)) continue;
         class_label label = label_of(v, k);
@@ -69,7 +72,7 @@ static void print_classes(const view *v, int width) {
 static void print_matrix(const view *v, int width, int cell) {
     const int64_t n = v->c->classes;
     bool color = talk_color(stdout);
-    printf("confusion: a row is what the images are, a column what they were taken for\n%*s", width, "");
+    printf("confusion: a line is what the %ss are, a column what they were taken for\n%*s", source_noun(v->e->dataset), width, "");
     for (int64_t k = 0; k < n; k++) printf("%*lld", cell, (long long)k);
     for (int64_t row = 0; row < n; row++) {
         class_label label = label_of(v, row);
@@ -120,7 +123,9 @@ static void report_text(const view *v) {
         printf("%-8s  %.2f %%\n", name, 100 * (double)r->top_correct / count);
     }
     if (!isnan(v->auc)) printf("ROC AUC   %.4f\n", v->auc);
-    printf("loss      %.4f\nimages    %lld\n\n", r->loss, (long long)r->count);
+    char nouns[24];
+    snprintf(nouns, sizeof nouns, "%ss", source_noun(v->e->dataset));
+    printf("loss      %.4f\n%-9s %lld\n\n", r->loss, nouns, (long long)r->count);
     int width = 0;
     for (int64_t k = 0; k < v->c->classes; k++) {
         int w = occurs(v, k) ? label_of(v, k).width : 0;
@@ -129,7 +134,7 @@ static void report_text(const view *v) {
     print_classes(v, width);
     fputc('\n', stdout);
     print_confusion(v, width);
-    talk("%s %s: %lld image%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count, plural(r->count), v->seconds,
+    talk("%s %s: %lld %s%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count, source_noun(v->e->dataset), plural(r->count), v->seconds,
          count / v->seconds);
 }
 

@@ -3,6 +3,7 @@
 #include "options.h"
 #include "picture.h"
 #include "step.h"
+#include "source.h"
 #include "talk.h"
 #include "tuned.h"
 
@@ -264,7 +265,11 @@ static int find_images(viewer *v, wick_dataset **dataset) {
     v->dataset = *dataset;
     const bool floats = c->floats && !c->transform && wick_dataset_at(*dataset, 0, 0);
     if (floats) return CLI_OK;
-    if (!wick_dataset_sample(*dataset, 0)) return talk_fail(CLI_BAD_FILE, "wick predict looks at pixels in memory, and those of %s are not: wick eval measures the model on all of them", o->data[0] ? o->data : c->data);
+    const char *noun = source_noun(*dataset), *data = o->data[0] ? o->data : c->data;
+    if (!wick_dataset_sample(*dataset, 0) && strcmp(noun, "image") == 0)
+        return talk_fail(CLI_BAD_FILE, "wick predict looks at pixels in memory, and those of %s are not: wick eval measures the model on all of them", data);
+    if (!wick_dataset_sample(*dataset, 0))
+        return talk_fail(CLI_BAD_FILE, "wick predict shows pictures and rows, not %ss as those of %s: wick eval measures the model on all of them, wick convert makes ONNX of it, which wick run gives files to", noun, data);
     const int rank = wick_dataset_rank(*dataset);
     v->drawn = picture_shape(rank, wick_dataset_dims(*dataset), v->shape);
     if (!o->json && !v->drawn) talk("no pictures: an image has %d dim%s here, and only grey and RGB ones can be drawn", rank, plural(rank));

@@ -247,15 +247,16 @@ static int open_data(training *t) {
         wick_context_set_pictures(t->ctx, how);
         status = open_split(t, "train", &t->train);
     }
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
-    if (wick_dataset_count(t->train) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", data);
+    const bool chosen = options_given(t->o, "data") || *t->o->resume;
+    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s%s", talk_why(t->ctx, status), chosen ? "" : "; --data takes another set: a folder, an archive, a table (.csv)");
+    if (wick_dataset_count(t->train) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no %ss", data, source_noun(t->train));
     if (t->o->rate && !source_is_audio(t->train)) return talk_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
     const wick_spec *sample = wick_dataset_field(t->train, 0);
     for (int i = 0; i < sample->rank; i++)
         if (sample->dims[i] == 0) return talk_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
     status = open_split(t, "test", &t->test);
     if (status == WICK_ERR_IO) {
-        talk("%s has no test images: the best epoch is that of the best training accuracy", data);
+        talk("%s has no test %ss: the best epoch is that of the best training accuracy", data, source_noun(t->train));
         return CLI_OK;
     }
     if (status == WICK_OK) return CLI_OK;
@@ -596,8 +597,8 @@ static int train(training *t) {
     if (!resuming && (code = run_save_last(&t->r)) != CLI_OK) return code;
     int64_t parameters = classifier_parameters(&t->c), images = wick_dataset_count(t->train);
     int threads = wick_context_threads(t->ctx);
-    talk("%s, %lld parameter%s, %lld image%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
-         (long long)images, plural(images), threads, plural(threads));
+    talk("%s, %lld parameter%s, %lld %s%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
+         (long long)images, source_noun(t->train), plural(images), threads, plural(threads));
     if (o->memory_budget) {
         const wick_plan_info plan = wick_plan_get_info(t->t.steps[1][0].plan);
         talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again", (double)plan.arena_bytes * 1e-6, 100 * plan.again_flops / plan.flops);

@@ -44,7 +44,7 @@ wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_o
     char type[256], name[300];
     const int rank = p->rank < 0 ? 2 : p->rank, axis = p->rank < 0 ? 1 : time_axis(o, p);
     if (axis < 0)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a recording is one row of samples, and the input %s, %s, has no place for that: compute what it takes, and give a .npy",
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a recording is one row of samples, and the input %s, %s, has no place for that: --transform makes what it takes (fit=8000,logmel=40, as in training), or give it as a .npy",
                                  path, p->name, port_type(p, type, sizeof type));
     const char *text = o->scale;
     double scale;

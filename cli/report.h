@@ -40,7 +40,6 @@ typedef struct report {
 /* "Ankle boot"; of a class that the data have no name for its number. Valid until the fourth call after it. */
 const char *report_class(const report *r, int64_t k);
 
-/* What a sample is: "image", "recording", "row" or "sample". */
 const char *report_noun(const report *r);
 void report_head(FILE *out, const report *r);
 bool report_is_text(const report *r); /* the network has no name, only layers */

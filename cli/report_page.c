@@ -23,11 +23,7 @@ const char *report_class(const report *r, int64_t k) {
     return text;
 }
 
-const char *report_noun(const report *r) {
-    const wick_spec *sample = wick_dataset_field(r->measured, 0);
-    if (source_is_audio(r->measured)) return "recording";
-    return sample->dtype == WICK_U8 ? "image" : sample->rank <= 1 ? "row" : "sample";
-}
+const char *report_noun(const report *r) { return source_noun(r->measured); }
 
 /* ---- head ---------------------------------------------------------------------------------------------------------------------- */
 

@@ -169,6 +169,11 @@ static wick_status take_part(wick_context *ctx, const char *split, owned *o) {
     return WICK_OK;
 }
 
+const char *source_noun(const wick_dataset *dataset) {
+    const wick_spec *sample = wick_dataset_field(dataset, 0);
+    if (source_is_audio(dataset)) return "recording";
+    return sample->dtype == WICK_U8 ? "image" : sample->rank <= 1 ? "row" : "sample";
+}
 bool source_is_audio(const wick_dataset *dataset) {
     const wick_spec *f = wick_dataset_field(dataset, 0);
     return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] < 0;

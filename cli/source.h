@@ -42,5 +42,7 @@ bool source_is_tabbed(const char *path); /* by its name, a table with tabs */
 wick_status source_match_classes(wick_context *ctx, const char *data, const char *const *names, int64_t classes, wick_dataset **dataset);
 /* Whether the samples are recordings. */
 bool source_is_audio(const wick_dataset *dataset);
+/* What a sample is: "image", "recording", "row" or "sample". */
+const char *source_noun(const wick_dataset *dataset);
 
 #endif

@@ -67,6 +67,7 @@ static bool read_size(const char **at, int64_t *height, int64_t *width) {
 }
 
 bool wick_transform_read(const char **at, const wick_transform_form *forms, int n, int listed, wick_transform_step *s) {
+    *at += strspn(*at, " "); /* "crop=4, flip" */
     const size_t length = strcspn(*at, "=,");
     *s = (step){.kind = n};
     for (int k = 0; k < n; k++)

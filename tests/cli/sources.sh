@@ -35,7 +35,7 @@ test_tensors_are_learned() {
     { printf "\\x$(printf %02x ${#header})\0\0\0\0\0\0\0%s" "$header"
       for i in $(seq 20); do printf '\0\0\x80\x3f\0\0\0\0\0\0\0\0\0\0\x80\x3f'; done # 1, 0 and 0, 1 in turn
       for i in $(seq 20); do printf '\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0'; done; } >turns.safetensors
-    expect 0 "$wick" train --data turns.safetensors --net "linear classes" --epochs 40 --batch 8 --lr 0.1 --out turns && expect 0 "$wick" eval turns && has out "accuracy  100.00 %" && has out "images    8"
+    expect 0 "$wick" train --data turns.safetensors --net "linear classes" --epochs 40 --batch 8 --lr 0.1 --out turns && expect 0 "$wick" eval turns && has out "accuracy  100.00 %" && has out "rows      8"
     expect 3 "$wick" train --data turns.safetensors --label z --net "linear classes" --out bad && has err "--label names the one"
     expect 3 "$wick" train --data nowhere.npz --net "linear classes" --out bad
 }
@@ -56,7 +56,7 @@ test_recordings_are_learned() {
     done
     expect 0 "$wick" train --data sounds --arch cnn --transform "$list" --epochs 2 --batch 2 --out heard && expect 0 "$wick" eval heard && has out "low" && has out "high"
     expect 0 "$wick" data pack sounds/train sounds2.wrec && mkdir -p packed && mv sounds2.wrec packed/train.wrec
-    expect 0 "$wick" train --data packed --arch cnn --transform "$list" --epochs 2 --batch 2 --out packed_run && has err "no test images"
+    expect 0 "$wick" train --data packed --arch cnn --transform "$list" --epochs 2 --batch 2 --out packed_run && has err "no test recordings"
     expect 2 "$wick" train --data sounds --arch cnn --out bad && has err "fit=N or window=N"
     # Of several rates: refused, or made one, which the network keeps.
     mkdir -p rates/train rates/test && cp -r sounds/train/* rates/train && cp -r sounds/test/* rates/test
