@@ -281,7 +281,17 @@ static onnx_name *uniform(onnx_export *e, wick_value *v, bool whole) {
     return one ? one : &wick_export_absent;
 }
 
+static onnx_name *list_of(onnx_export *e, const wick_value *v);
+
 onnx_name *wick_export_value(onnx_export *e, wick_value *v) {
+    if (!e->names[v->id] && v->node->op == &wick_op_data) {
+        const wick_proto_out queued = e->attrs; /* of the node that reads it */
+        e->attrs = (wick_proto_out){0};
+        onnx_name *list = list_of(e, v);
+        e->names[v->id] = list ? list : &wick_export_absent;
+        wick_proto_drop(&e->attrs);
+        e->attrs = queued;
+    }
     if (!e->names[v->id]) e->names[v->id] = uniform(e, v, true);
     if (e->names[v->id] == &wick_export_absent && !e->n_lacks) wick_export_lacks(e, v->node, "one of its results, which is for gradients");
     return e->names[v->id];
@@ -326,6 +336,38 @@ static const void *leaf_data(onnx_export *e, const wick_recorded_leaf *leaf, con
     return out;
 }
 
+/* Is it what it is in the first recording? *shaped: it has that type, at least. */
+static bool same_leaf(onnx_export *e, const wick_node *node, int r, const void *data, bool *shaped) {
+    const wick_node *other = e->at[r]->nodes[node->position];
+    const wick_recorded_leaf *there = &e->recordings[r].leaves[other->slot[0]];
+    const wick_type *type = &node->out[0].type;
+    if (there->array == e->recordings[0].leaves[node->slot[0]].array) return true;
+    const void *same = wick_type_equal(type, &other->out[0].type) ? leaf_data(e, there, type) : NULL;
+    *shaped &= same && data;
+    return same && data && !memcmp(data, same, wick_type_bytes(type));
+}
+/* A few whole numbers in a row. */
+static bool is_list(const wick_type *type) { return type->dtype == WICK_I64 && type->rank <= 1 && wick_type_count(type) <= WICK_MAX_DIMS; }
+
+/* Such a tensor that is another one for other extents, as the shape that an importer asked for: each number as an expression; or NULL. */
+static onnx_name *list_of(onnx_export *e, const wick_value *v) {
+    const wick_node *node = v->node;
+    const int n = (int)wick_type_count(&v->type);
+    onnx_extent extents[WICK_MAX_DIMS];
+    int64_t *values = wick_export_alloc(e, (size_t)e->n_recordings, sizeof *values);
+    if (!values || e->depth || !is_list(&v->type)) return wick_export_lacks(e, node, "its numbers follow the open extents"), NULL;
+    for (int k = 0; k < n; k++) {
+        for (int r = 0; r < e->n_recordings; r++) {
+            const int64_t *data = leaf_data(e, &e->recordings[r].leaves[e->at[r]->nodes[node->position]->slot[0]], &v->type);
+            if (!data || !wick_type_equal(&v->type, &e->at[r]->nodes[node->position]->out[0].type)) return wick_export_lacks(e, node, "its numbers follow the open extents"), NULL;
+            values[r] = data[k];
+        }
+        extents[k] = wick_export_follow(e, node, values);
+    }
+    onnx_name *list = wick_export_extents(e, node, n, extents);
+    return list && !v->type.rank ? wick_export_squeeze(e, list, 1, &(int64_t){0}) : list;
+}
+
 static wick_status add_leaves(onnx_export *e, const wick_model *model) {
     const wick_recording *base = &e->recordings[0];
     for (size_t i = 0; i < e->at[0]->n; i++) {
@@ -335,12 +377,11 @@ static wick_status add_leaves(onnx_export *e, const wick_model *model) {
         const wick_recorded_leaf *leaf = &base->leaves[node->slot[0]];
         const wick_type *type = &node->out[0].type;
         const void *data = leaf_data(e, leaf, type);
-        for (int r = 1; r < e->n_recordings; r++) {
-            const wick_node *other = e->at[r]->nodes[i];
-            const wick_recorded_leaf *there = &e->recordings[r].leaves[other->slot[0]];
-            if (there->array == leaf->array) continue;
-            const void *same = wick_type_equal(type, &other->out[0].type) ? leaf_data(e, there, type) : NULL;
-            if (same && data && !memcmp(data, same, wick_type_bytes(type))) continue;
+        int r = 1;
+        bool shaped = true;
+        while (r < e->n_recordings && same_leaf(e, node, r, data, &shaped)) r++;
+        if (r < e->n_recordings && shaped && is_list(type)) continue; /* numbers made of extents: list_of says them where they are read */
+        if (r < e->n_recordings) {
             const char *why = wick_export_why(e, "a tensor that the function makes depends on", NULL);
             return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: %s%s%s; make it with ops, or give the extent a number", why, node->site ? " at " : "", node->site ? node->site : "");
         }
