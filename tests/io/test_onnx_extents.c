@@ -140,6 +140,20 @@ TEST(what_an_op_gives_is_read_from_its_result) {
     holds("halves of halves", &g);
     wick_context_free(&ctx);
 }
+TEST(extents_that_become_numbers_of_tensors_are_followed) {
+    REQUIRE(set_up());
+    pb g = graph_of(1, (const char *[]){"n"}); /* x[n / 2], and x times 0 ... n - 1 */
+    INTS(&g, "two", 2), INTS(&g, "axes", 0);
+    node(&g, "Shape x : s"), node(&g, "Div s two : h"), node(&g, "Gather x h : y");
+    holds("the middle", &g);
+    g = graph_of(1, (const char *[]){"n"});
+    INTS(&g, "axes", 0);
+    pb zero = pb_tensor("zero", ONNX_INT64, 0, NULL, "\0\0\0\0\0\0\0\0", 8), one = pb_tensor("one", ONNX_INT64, 0, NULL, "\1\0\0\0\0\0\0\0", 8);
+    pb_message(&g, 5, &zero), pb_message(&g, 5, &one);
+    node(&g, "Shape x : s"), node(&g, "Squeeze s axes : n"), node(&g, "Range zero n one : r"), node(&g, "CastLike r x : f"), node(&g, "Mul f x : y");
+    holds("a range", &g);
+    wick_context_free(&ctx);
+}
 TEST(numbers_worked_out_from_extents_are_refused_where_nothing_says_them) {
     REQUIRE(set_up());
     pb g = graph_of(1, (const char *[]){"n"});

@@ -281,13 +281,14 @@ static onnx_name *uniform(onnx_export *e, wick_value *v, bool whole) {
     return one ? one : &wick_export_absent;
 }
 
-static onnx_name *list_of(onnx_export *e, const wick_value *v);
+static onnx_name *list_of(onnx_export *e, const wick_value *v), *count_of(onnx_export *e, wick_value *v);
+static bool counts_up(onnx_export *e, const wick_node *node);
 
 onnx_name *wick_export_value(onnx_export *e, wick_value *v) {
     if (!e->names[v->id] && v->node->op == &wick_op_data) {
         const wick_proto_out queued = e->attrs; /* of the node that reads it */
         e->attrs = (wick_proto_out){0};
-        onnx_name *list = list_of(e, v);
+        onnx_name *list = counts_up(e, v->node) ? count_of(e, v) : list_of(e, v);
         e->names[v->id] = list ? list : &wick_export_absent;
         wick_proto_drop(&e->attrs);
         e->attrs = queued;
@@ -349,6 +350,34 @@ static bool same_leaf(onnx_export *e, const wick_node *node, int r, const void *
 /* A few whole numbers in a row. */
 static bool is_list(const wick_type *type) { return type->dtype == WICK_I64 && type->rank <= 1 && wick_type_count(type) <= WICK_MAX_DIMS; }
 
+/* 0, 1, 2 ... in all recordings, however long they are there? */
+static bool counts_up(onnx_export *e, const wick_node *node) {
+    const wick_type *first = &node->out[0].type;
+    for (int r = 0; r < e->n_recordings; r++) {
+        const wick_node *other = e->at[r]->nodes[node->position];
+        const wick_type *type = &other->out[0].type;
+        if (type->rank != 1 || type->dtype != first->dtype || e->depth) return false;
+        const void *data = leaf_data(e, &e->recordings[r].leaves[other->slot[0]], type);
+        for (int64_t i = 0; i < type->dims[0]; i++) {
+            const bool same = !data                      ? false
+                              : type->dtype == WICK_I64 ? ((const int64_t *)data)[i] == i
+                              : type->dtype == WICK_I32 ? ((const int32_t *)data)[i] == i
+                              : type->dtype == WICK_F32 ? ((const float *)data)[i] == (float)i && i < 1 << 24
+                              : type->dtype == WICK_F64 ? ((const double *)data)[i] == (double)i
+                                                        : false;
+            if (!same) return false;
+        }
+    }
+    return true;
+}
+static onnx_name *count_of(onnx_export *e, wick_value *v) {
+    const onnx_extent extent = wick_export_extent(e, v, 0);
+    onnx_name *n = wick_export_extents(e, v->node, 1, &extent);
+    if (!n) return NULL;
+    n = ONNX(e, "Range", wick_export_scalar(e, WICK_I64, 0), wick_export_squeeze(e, n, 1, &(int64_t){0}), wick_export_scalar(e, WICK_I64, 1));
+    return v->type.dtype == WICK_I64 ? n : wick_export_cast(e, n, (wick_dtype)v->type.dtype);
+}
+
 /* Such a tensor that is another one for other extents, as the shape that an importer asked for: each number as an expression; or NULL. */
 static onnx_name *list_of(onnx_export *e, const wick_value *v) {
     const wick_node *node = v->node;
@@ -380,7 +409,7 @@ static wick_status add_leaves(onnx_export *e, const wick_model *model) {
         int r = 1;
         bool shaped = true;
         while (r < e->n_recordings && same_leaf(e, node, r, data, &shaped)) r++;
-        if (r < e->n_recordings && shaped && is_list(type)) continue; /* numbers made of extents: list_of says them where they are read */
+        if (r < e->n_recordings && ((shaped && is_list(type)) || counts_up(e, node))) continue; /* numbers made of extents: said where they are read */
         if (r < e->n_recordings) {
             const char *why = wick_export_why(e, "a tensor that the function makes depends on", NULL);
             return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: %s%s%s; make it with ops, or give the extent a number", why, node->site ? " at " : "", node->site ? node->site : "");
