@@ -115,6 +115,7 @@ static int describe(classifier *c, wick_context *ctx, const wick_dataset *datase
     c->classes = wick_dataset_classes(dataset);
     if (source_is_audio(dataset)) c->rate = wick_dataset_rate(dataset);
     const wick_status status = c->floats ? WICK_OK : wick_dataset_moments(ctx, dataset, &c->mean, &c->deviation);
+    if (status == WICK_ERR_SHAPE) return talk_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", talk_why(ctx, status));
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     bool fits;
     code = join_names(c, dataset);
@@ -780,9 +781,14 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     if (!so.decimal) so.decimal = c->decimal;
     so.no_header |= c->no_header;
     classifier_set_pictures(c);
-    wick_status status = source_open(c->ctx, data, split, &so, NULL, out);
     wick_pictures how = wick_context_pictures(c->ctx);
     int64_t size[2];
+    if (!how.height && c->onnx && class_folders_are(c->ctx, data)) { /* decoded when they are asked for: the size can't wait for the first that differs */
+        const wick_onnx_port p = wick_onnx_input(c->onnx, 0);
+        if (port_size(&p, size)) how.height = size[0], how.width = size[1];
+        wick_context_set_pictures(c->ctx, how);
+    }
+    wick_status status = source_open(c->ctx, data, split, &so, NULL, out);
     if (status == WICK_ERR_SHAPE && !how.height) { /* pictures of several sizes: they get the one that an ONNX file takes */
         const wick_onnx_port p = c->onnx ? wick_onnx_input(c->onnx, 0) : (wick_onnx_port){.rank = -1};
         char why[1024];

@@ -1,4 +1,5 @@
 /* wick train: the training loop, with checkpoints, a log, and a way out of every failure. */
+#include "class_folders.h"
 #include "augment.h"
 #include "evaluate.h"
 #include "interrupt.h"
@@ -236,6 +237,8 @@ static int open_data(training *t) {
     int64_t size[2];
     const int sized = classifier_read_size(t->o->image_size, "", CLI_USAGE, size);
     if (sized != CLI_OK) return sized;
+    /* Those of class folders are decoded when they are asked for: a network's size can't wait for the first that differs. */
+    if (!size[0] && *t->o->onnx && class_folders_are(t->ctx, data) && !classifier_onnx_size(t->ctx, t->o->onnx, size)) size[0] = size[1] = 0;
     how.height = size[0], how.width = size[1];
     wick_context_set_pictures(t->ctx, how);
     wick_status status = open_split(t, "train", &t->train);

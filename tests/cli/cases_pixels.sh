@@ -217,6 +217,11 @@ test_folders_of_classes_without_a_split() {
     expect 0 "$wick" eval p && cmp -s out first || fail "another part was held out"
     expect 0 "$wick" eval p --split train && has out "images    16"
     expect 0 "$wick" train --resume p --epochs 9
+    mkdir -p mixed/{a,b} && for i in 1 2 3 4 5 6; do ppm mixed/a/$i.ppm $((3 + i)) 5 '\377' '\0' '\0' && ppm mixed/b/$i.ppm 5 $((2 + i)) '\0' '\377' '\0'; done
+    expect 3 "$wick" train --data mixed --net "flatten, linear classes" --epochs 1 --out p --force && has err "--image-size HxW makes pictures alike"
+    expect 0 "$wick" train --data mixed --net "flatten, linear classes" --epochs 1 --image-size 4 --out p --force && expect 0 "$wick" eval p
+    model sized.onnx "$(sized 1 "$(sized 1 x)$(sized 2 y)$(sized 4 Flatten)")$(port 11 x 1 N 3 5 4)$(port 12 y 1 N 60)"
+    expect 0 "$wick" eval sized.onnx --data mixed --json && valid_json out
     mkdir -p one && cp -r pets/cats one && expect 3 "$wick" train --data one --out r --force && lacks err "class folders"
 }
 
