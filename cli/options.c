@@ -313,7 +313,7 @@ static const struct {
     {"Timing", X | W, "bench time repeat"},
     {"Rows", B, "list size threads time"},
     {"Measurements", B, "peers memory instructions runs against regress"},
-    {"Reading", A, "split all salvage as-stored rate separator decimal no-header separator decimal no-header"},
+    {"Reading", A, "split all salvage as-stored rate separator decimal no-header"},
     {"Looking", A, "count from svg"},
     {"Packing", A, "compression level dictionary append"},
     {"Splitting", A, "part seed"},
