@@ -7,7 +7,7 @@ static const wick_constant_attr *uniform(const wick_value *v) {
     return v->node->op == &wick_op_constant ? v->node->attr : NULL;
 }
 
-static bool compute(const wick_node *node, const wick_constant_attr *const *in, uint64_t *bits) {
+static bool compute(wick_context *ctx, const wick_node *node, const wick_constant_attr *const *in, uint64_t *bits) {
     wick_fused f;
     memset(&f, 0, sizeof f);
     f.n_in = node->n_in;
@@ -22,15 +22,17 @@ static bool compute(const wick_node *node, const wick_constant_attr *const *in, 
     f.instr[0].to = (uint8_t)wick_ctype_of((wick_dtype)f.out[0].dtype);
     for (int i = 0; i < f.n_in; i++) f.instr[0].src[i] = (uint8_t)i;
     wick_fused_prepare(&f);
-    _Alignas(WICK_ALIGN) char scratch[8 * 1024 * 8 + 1024];
+    const size_t size = f.scratch + WICK_ALIGN;
+    char *scratch = wick_alloc(&ctx->alloc, size); /* too much for the stack of a small thread */
     *bits = 0;
-    if (f.scratch > sizeof scratch) return false;
+    if (!scratch) return false;
     void *ptr[4];
     for (int i = 0; i < f.n_in; i++) ptr[i] = (void *)(uintptr_t)&in[i]->bits;
     ptr[f.n_in] = bits;
     uint64_t word = wick_fp_enter(); /* as in a run: denormals are flushed */
     wick_fused_run(&f, 0, 0, f.tasks, ptr, NULL, scratch);
     wick_fp_restore(word);
+    wick_release(&ctx->alloc, scratch, size);
     return true;
 }
 
@@ -42,7 +44,7 @@ static wick_node *fold(wick_graph *graph, wick_node *node) {
     wick_constant_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.type.dtype = node->out[0].type.dtype;
-    if (!compute(node, in, &attr.bits)) return NULL;
+    if (!compute(graph->ctx, node, in, &attr.bits)) return NULL;
     wick_type t = attr.type;
     wick_node *number = wick_node_new(graph->ctx, &wick_op_constant, 0, NULL, 1, &t, &attr, sizeof attr);
     if (number && node->out[0].type.rank) { /* the shape stays, as a view */
