@@ -298,8 +298,8 @@ static const struct {
     unsigned commands;
     const char *names; /* between blanks */
 } headings[] = {
-    {"Inputs", X | S | V, "input state dim scale mean std transform layout image-size as-stored bgr as-stored rate hop seed"},
-    {"Data", T | E | P | R, "data label separator decimal no-header skip layout image-size as-stored split index limit augment transform image-size as-stored input-range rate"},
+    {"Inputs", X | S | V, "input state dim scale mean std transform layout image-size as-stored bgr rate hop seed"},
+    {"Data", T | E | P | R, "data label separator decimal no-header skip layout image-size as-stored split index limit augment transform input-range rate"},
     {"Network", T, "arch net model head weights rename fit freeze hidden dropout"},
     {"Network", I | L | W | G | Z, "arch net input classes batch train dim"},
     {"Training", T, "epochs batch accumulate label-smoothing ema patience precision wide memory-budget seed"},

@@ -61,6 +61,7 @@ test_options_stand_in_groups() {
     "$wick" help compare | grep -q '^Options:$' || fail "few options in groups"
     for command in train report compile; do "$wick" help $command | grep -q '^  --out [A-Z]*, -o [A-Z]*' || fail "$command without -o"; done
     expect 0 "$wick" help --man train && has out ".SS Optimizer" && has out '\fB\-o\fR, \fB\-\-out\fR'
+    for command in $commands; do [ -z "$(options "$command" | sort | uniq -d)" ] || fail "$command lists twice: $(options "$command" | sort | uniq -d)"; done
     for command in $commands ""; do # each code once
         "$wick" help $command | sed -n '/^Exit codes/,$s/^ *\([0-9][0-9]*\)  .*/\1/p' >numbers
         [ -s numbers ] && [ -z "$(sort numbers | uniq -d)" ] || fail "exit codes of help $command: $(tr '\n' ' ' <numbers)"
