@@ -106,16 +106,17 @@ TEST(windows_side_by_side_agree_at_every_width) {
 }
 
 TEST(random_windows_agree) {
-    for (int use = 0; use < 300; use++) {
+    for (int use = 0; use < 500; use++) {
         wick_windows w = {.type = test_rand_int(0, 1) ? WICK_CF64 : WICK_CF32, .adaptive = !test_rand_int(0, 3), .inside = test_rand_int(0, 1), .far = test_rand_int(0, 1)};
         bool fits = true;
         for (int d = 0; d < 3; d++) {
-            w.in[d] = d ? test_rand_int(1, 24) : test_rand_int(1, 3);
-            w.kernel[d] = test_rand_int(1, 3);
-            w.stride[d] = test_rand_int(1, 3);
+            w.in[d] = d ? test_rand_int(1, 40) : test_rand_int(1, 3);
+            w.kernel[d] = test_rand_int(1, d ? 5 : 3);
+            w.stride[d] = test_rand_int(1, d ? 4 : 3);
             w.dilation[d] = w.adaptive ? 1 : test_rand_int(1, 2);
-            w.pad[d] = w.pad_end[d] = w.adaptive ? 0 : test_rand_int(0, (int)w.kernel[d] / 2);
-            const int64_t room = w.in[d] + 2 * w.pad[d] - w.dilation[d] * (w.kernel[d] - 1) - 1;
+            w.pad[d] = w.adaptive ? 0 : test_rand_int(0, (int)w.kernel[d] / 2);
+            w.pad_end[d] = w.adaptive ? 0 : test_rand_int(0, (int)w.kernel[d] - 1);
+            const int64_t room = w.in[d] + w.pad[d] + w.pad_end[d] - w.dilation[d] * (w.kernel[d] - 1) - 1;
             fits &= w.adaptive || room >= 0;
             w.out[d] = w.adaptive ? test_rand_int(1, (int)w.in[d] + 1) : room / w.stride[d] + 1;
         }

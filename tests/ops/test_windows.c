@@ -76,10 +76,36 @@ TEST(what_does_not_fit_is_refused_by_name) {
         {wick_max_pool(x, &(wick_pool_options){.kernel = {2}}), "kernel 0"},
         {wick_max_pool(x, &(wick_pool_options){.kernel = {2, 2}, .pad = {2}}), "more than half"},
         {wick_avg_pool(x, &(wick_pool_options){.kernel = {2, 2}, .dilation = {2}}), "no dilation"},
+        {wick_max_pool(x, &(wick_pool_options){.kernel = {3, 3}, .pad = {1, 1}, .pad_end = {-2, 0}}), "no padding is negative"},
+        {wick_avg_pool(x, &(wick_pool_options){.kernel = {3, 3}, .pad_end = {0, 3}}), "a window would lie in the padding"},
         {wick_adaptive_avg_pool(x, (const int64_t[]){2, 0}), "0 outputs"},
         {wick_max_pool(wick_zeros(ctx, WICK_F32, WICK_DIMS(4)), &(wick_pool_options){.kernel = {2}}), "1 to 3 dims"},
     };
     check_refusals(cases, WICK_COUNTOF(cases));
+    wick_context_free(&ctx);
+}
+
+/* As TensorFlow's SAME has it where strides do not divide: the padding made by an op of its own is another way to the same numbers. */
+TEST(padding_at_the_end_alone_is_that_of_a_padded_image) {
+    wick_context *ctx = new_context();
+    REQUIRE(ctx != NULL);
+    wick_tensor *x = wick_random_uniform(ctx, WICK_F64, WICK_DIMS(2, 3, 10, 7));
+    x = wick_sub(x, wick_like(x, 2)); /* below 0: padding with zeros would show */
+    for (int kernel = 1; kernel <= 4; kernel++)
+        for (int stride = 1; stride <= 3; stride++)
+            for (int before = 0; before <= kernel / 2; before++)
+                for (int end = 0; end < kernel; end++) {
+                    wick_pool_options o = {.kernel = {kernel, kernel}, .stride = {stride, stride}, .pad = {before, before}, .pad_end = {end - before, end - before}}, none = o;
+                    memset(none.pad, 0, sizeof none.pad), memset(none.pad_end, 0, sizeof none.pad_end);
+                    const int64_t low[4] = {0, 0, before, before}, high[4] = {0, 0, end, end};
+                    wick_tensor *pairs[2][2] = {{wick_max_pool(x, &o), wick_max_pool(wick_pad(x, 4, low, high, -INFINITY), &none)},
+                                                {wick_avg_pool(x, &o), wick_avg_pool(wick_pad(x, 4, low, high, 0), &none)}};
+                    for (int k = 0; k < 2; k++) {
+                        double differ = 1;
+                        CHECK_MSG(wick_item(wick_max(wick_abs(wick_sub(pairs[k][0], pairs[k][1])), WICK_ALL_AXES, false), &differ) == WICK_OK && differ < 1e-14,
+                                  "kernel %d stride %d pads %d, %d: off by %g (%s)", kernel, stride, before, end, differ, wick_context_error(ctx));
+                    }
+                }
     wick_context_free(&ctx);
 }
 

@@ -233,21 +233,29 @@ static wick_tensor *padded(wick_tensor *x, const window *w, double value) {
     return wick_pad(x, wick_tensor_rank(x), before, after, value);
 }
 
-static bool plain(const window *w) { /* what Wick's pooling says itself */
-    for (int i = 0; i < w->n; i++)
-        if (w->before[i] != w->after[i] || w->before[i] > w->kernel[i] / 2 || w->in[i] + 2 * w->before[i] < w->dilation[i] * (w->kernel[i] - 1) + 1 ||
-            w->out[i] != (w->in[i] + 2 * w->before[i] - w->dilation[i] * (w->kernel[i] - 1) - 1) / w->stride[i] + 1)
-            return false;
+/* Whether Wick's pooling says these windows itself; and how, then. The largest passes over padding, so that there may be as much as the last window needs. */
+static bool plain(const window *w, bool max, wick_pool_options *o) {
+    *o = (wick_pool_options){0};
+    for (int i = 0; i < w->n; i++) {
+        const int64_t span = w->dilation[i] * (w->kernel[i] - 1) + 1, end = (w->out[i] - 1) * w->stride[i] + span - w->in[i] - w->before[i];
+        const int64_t after = max ? WICK_MAX(end, 0) : w->after[i], room = w->in[i] + w->before[i] + after - span;
+        if (w->before[i] > w->kernel[i] / 2 || (after > w->before[i] && after >= span) || room < 0) return false;
+        if (w->out[i] != room / w->stride[i] + 1) o->ceil_mode = true;
+        o->kernel[i] = w->kernel[i];
+        o->stride[i] = w->stride[i];
+        o->dilation[i] = w->dilation[i];
+        o->pad[i] = w->before[i];
+        o->pad_end[i] = after - w->before[i];
+    }
     return true;
 }
 
-static wick_pool_options pool_options(const window *w, bool with_pads) {
+static wick_pool_options pool_options(const window *w) { /* of what is padded already */
     wick_pool_options o = {0};
     for (int i = 0; i < w->n; i++) {
         o.kernel[i] = w->kernel[i];
         o.stride[i] = w->stride[i];
         o.dilation[i] = w->dilation[i];
-        o.pad[i] = with_pads ? w->before[i] : 0;
     }
     return o;
 }
@@ -272,8 +280,9 @@ static void max_pool(onnx_call *c) {
     if (!x || !pool_window(c, x, &w)) return;
     const wick_dtype dtype = wick_tensor_dtype(x);
     wick_tensor *values = wick_onnx_is_float(x) ? x : wick_cast(x, WICK_F32); /* int8 and uint8, exactly */
-    const bool direct = plain(&w);
-    const wick_pool_options o = pool_options(&w, direct);
+    wick_pool_options o;
+    const bool direct = plain(&w, true, &o);
+    if (!direct) o = pool_options(&w);
     wick_tensor *p = direct ? values : padded(values, &w, -INFINITY);
     wick_onnx_set(c, 0, wick_as(wick_max_pool(p, &o), dtype));
     if (!wick_onnx_wants(c, 1)) return;
@@ -329,8 +338,8 @@ static void average_pool(onnx_call *c) {
     bool dilated = false;
     double area = 1;
     for (int i = 0; i < w.n; i++) dilated |= w.dilation[i] != 1, area *= (double)w.kernel[i];
-    if (plain(&w) && !dilated) {
-        wick_pool_options o = pool_options(&w, true);
+    wick_pool_options o;
+    if (plain(&w, false, &o) && !dilated) {
         o.exclude_pad = !with_pads;
         wick_onnx_set(c, 0, wick_avg_pool(x, &o));
         return;
@@ -338,7 +347,7 @@ static void average_pool(onnx_call *c) {
     wick_tensor *sum = padded(x, &w, 0), *counts = window_counts(c, &w, with_pads, wick_tensor_dtype(x));
     if (!counts) return;
     if (!dilated) {
-        const wick_pool_options o = pool_options(&w, false);
+        o = pool_options(&w);
         sum = wick_mul(wick_avg_pool(sum, &o), wick_like(sum, area));
     } else
         for (int i = 0; i < w.n; i++) {
@@ -352,7 +361,7 @@ static void lp_pool(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     window w;
     if (!x || !pool_window(c, x, &w)) return;
-    const wick_pool_options o = pool_options(&w, false);
+    const wick_pool_options o = pool_options(&w);
     const double p = c->opset < 2 ? wick_onnx_float(c, "p", 2) : (double)wick_onnx_int(c, "p", 2);
     bool dilated = false;
     for (int i = 0; i < w.n; i++) dilated |= w.dilation[i] != 1;

@@ -2,6 +2,7 @@
  * before it. Included by window_tier.c, with WINDOW_I the integer of WINDOW_T's size. */
 
 #define HALVES_SELECT(m, a, b) (((V)(((M)(a) & (m)) | ((M)(b) & ~(m)))))
+#define HALVES_LOAD(at)        (*(const U *)(at)) /* copied into an array, 16 bytes at a time, a vector would wait for them */
 #define HALVES_LATER(b, a)     (((b) > (a)) | ((b) != (b))) /* b takes over: it is larger, or NaN */
 
 /* y[i] = the largest of columns 2 i and 2 i + 1 of both rows; n >= L. */
@@ -9,15 +10,14 @@
     static void WINDOW_NAME(max_row##L)(int64_t n, const WINDOW_T *x0, const WINDOW_T *x1, WINDOW_T *y) {                             \
         typedef WINDOW_T V __attribute__((vector_size(L * sizeof(WINDOW_T))));                                                        \
         typedef WINDOW_I M __attribute__((vector_size(L * sizeof(WINDOW_T))));                                                        \
+        typedef WINDOW_T U __attribute__((vector_size(L * sizeof(WINDOW_T)), aligned(sizeof(WINDOW_T)), may_alias));                  \
         for (int64_t i = 0; i < n; i += L) {                                                                                          \
             const int64_t at = WICK_MIN(i, n - L);                                                                                    \
-            V a[2], b[2], j[2];                                                                                                       \
-            memcpy(a, x0 + 2 * at, sizeof a);                                                                                         \
-            memcpy(b, x1 + 2 * at, sizeof b);                                                                                         \
-            for (int k = 0; k < 2; k++) j[k] = HALVES_SELECT((M)HALVES_LATER(b[k], a[k]), b[k], a[k]);                                \
-            const V even = __builtin_shufflevector(j[0], j[1], HALVES_EVEN##L), odd = __builtin_shufflevector(j[0], j[1], HALVES_ODD##L); \
-            const V most = HALVES_SELECT((M)HALVES_LATER(odd, even), odd, even);                                                      \
-            memcpy(y + at, &most, sizeof most);                                                                                       \
+            const V a0 = HALVES_LOAD(x0 + 2 * at), a1 = HALVES_LOAD(x0 + 2 * at + L);                                                 \
+            const V b0 = HALVES_LOAD(x1 + 2 * at), b1 = HALVES_LOAD(x1 + 2 * at + L);                                                 \
+            const V j0 = HALVES_SELECT((M)HALVES_LATER(b0, a0), b0, a0), j1 = HALVES_SELECT((M)HALVES_LATER(b1, a1), b1, a1);         \
+            const V even = __builtin_shufflevector(j0, j1, HALVES_EVEN##L), odd = __builtin_shufflevector(j0, j1, HALVES_ODD##L);     \
+            *(U *)(y + at) = HALVES_SELECT((M)HALVES_LATER(odd, even), odd, even);                                                    \
         }                                                                                                                             \
     }
 #define HALVES_EVEN8 0, 2, 4, 6, 8, 10, 12, 14
@@ -34,12 +34,11 @@
     static void WINDOW_NAME(put_row##L)(int64_t n, const WINDOW_T *x0, const WINDOW_T *x1, const WINDOW_T *y, WINDOW_T *v0, WINDOW_T *v1) { \
         typedef WINDOW_T V __attribute__((vector_size(L * sizeof(WINDOW_T))));                                                        \
         typedef WINDOW_I M __attribute__((vector_size(L * sizeof(WINDOW_T))));                                                        \
+        typedef WINDOW_T U __attribute__((vector_size(L * sizeof(WINDOW_T)), aligned(sizeof(WINDOW_T)), may_alias));                  \
         for (int64_t i = 0; i < n; i += L) {                                                                                          \
             const int64_t at = WICK_MIN(i, n - L);                                                                                    \
-            V up[2], low[2], g;                                                                                                       \
-            memcpy(up, x0 + 2 * at, sizeof up);                                                                                       \
-            memcpy(low, x1 + 2 * at, sizeof low);                                                                                     \
-            memcpy(&g, y + at, sizeof g);                                                                                             \
+            const V up[2] = {HALVES_LOAD(x0 + 2 * at), HALVES_LOAD(x0 + 2 * at + L)}, g = HALVES_LOAD(y + at);                        \
+            const V low[2] = {HALVES_LOAD(x1 + 2 * at), HALVES_LOAD(x1 + 2 * at + L)};                                                \
             const V a = __builtin_shufflevector(up[0], up[1], HALVES_EVEN##L), b = __builtin_shufflevector(up[0], up[1], HALVES_ODD##L); \
             const V c = __builtin_shufflevector(low[0], low[1], HALVES_EVEN##L), d = __builtin_shufflevector(low[0], low[1], HALVES_ODD##L); \
             const M to_b = (M)HALVES_LATER(b, a);                                                                                     \
@@ -48,10 +47,10 @@
             const V abc = HALVES_SELECT(to_c, c, ab);                                                                                 \
             const M to_d = (M)HALVES_LATER(d, abc), gd = (M)g & to_d, gc = (M)g & ~to_d & to_c, gab = (M)g & ~to_d & ~to_c;            \
             const M ga = gab & ~to_b, gb = gab & to_b;                                                                                \
-            const M out[4] = {__builtin_shufflevector(ga, gb, HALVES_LOW##L), __builtin_shufflevector(ga, gb, HALVES_HIGH##L),         \
-                              __builtin_shufflevector(gc, gd, HALVES_LOW##L), __builtin_shufflevector(gc, gd, HALVES_HIGH##L)};        \
-            memcpy(v0 + 2 * at, out, 2 * sizeof *out);                                                                                \
-            memcpy(v1 + 2 * at, out + 2, 2 * sizeof *out);                                                                            \
+            *(U *)(v0 + 2 * at) = (V)__builtin_shufflevector(ga, gb, HALVES_LOW##L);                                                  \
+            *(U *)(v0 + 2 * at + L) = (V)__builtin_shufflevector(ga, gb, HALVES_HIGH##L);                                             \
+            *(U *)(v1 + 2 * at) = (V)__builtin_shufflevector(gc, gd, HALVES_LOW##L);                                                  \
+            *(U *)(v1 + 2 * at + L) = (V)__builtin_shufflevector(gc, gd, HALVES_HIGH##L);                                             \
         }                                                                                                                             \
     }
 HALVES_MAX(8)
@@ -92,6 +91,7 @@ static void WINDOW_NAME(put_halves)(const wick_windows *w, int64_t begin, int64_
     }
 }
 #undef HALVES_SELECT
+#undef HALVES_LOAD
 #undef HALVES_LATER
 #undef HALVES_MAX
 #undef HALVES_PUT
