@@ -7,7 +7,7 @@ static const wick_constant_attr *uniform(const wick_value *v) {
     return v->node->op == &wick_op_constant ? v->node->attr : NULL;
 }
 
-static bool compute(wick_context *ctx, const wick_node *node, const wick_constant_attr *const *in, uint64_t *bits) {
+static bool compute(wick_graph *graph, const wick_node *node, const wick_constant_attr *const *in, uint64_t *bits) {
     wick_fused f;
     memset(&f, 0, sizeof f);
     f.n_in = node->n_in;
@@ -23,16 +23,19 @@ static bool compute(wick_context *ctx, const wick_node *node, const wick_constan
     for (int i = 0; i < f.n_in; i++) f.instr[0].src[i] = (uint8_t)i;
     wick_fused_prepare(&f);
     const size_t size = f.scratch + WICK_ALIGN;
-    char *scratch = wick_alloc(&ctx->alloc, size); /* too much for the stack of a small thread */
+    char *scratch = wick_alloc(&graph->ctx->alloc, size); /* too much for the stack of a small thread */
     *bits = 0;
-    if (!scratch) return false;
+    if (!scratch) {
+        graph->failed = true;
+        return false;
+    }
     void *ptr[4];
     for (int i = 0; i < f.n_in; i++) ptr[i] = (void *)(uintptr_t)&in[i]->bits;
     ptr[f.n_in] = bits;
     uint64_t word = wick_fp_enter(); /* as in a run: denormals are flushed */
     wick_fused_run(&f, 0, 0, f.tasks, ptr, NULL, scratch);
     wick_fp_restore(word);
-    wick_release(&ctx->alloc, scratch, size);
+    wick_release(&graph->ctx->alloc, scratch, size);
     return true;
 }
 
@@ -44,7 +47,7 @@ static wick_node *fold(wick_graph *graph, wick_node *node) {
     wick_constant_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.type.dtype = node->out[0].type.dtype;
-    if (!compute(graph->ctx, node, in, &attr.bits)) return NULL;
+    if (!compute(graph, node, in, &attr.bits)) return NULL;
     wick_type t = attr.type;
     wick_node *number = wick_node_new(graph->ctx, &wick_op_constant, 0, NULL, 1, &t, &attr, sizeof attr);
     if (number && node->out[0].type.rank) { /* the shape stays, as a view */
