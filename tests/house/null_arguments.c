@@ -153,7 +153,7 @@ typedef struct declaration {
 /* Structs that functions return, or are given, by value. What is longer than 16 bytes is returned through memory. */
 #define STRUCTS(S) S(wick_context_stats) S(wick_difference) S(wick_dim) S(wick_dynamic_info) S(wick_init) S(wick_isa) S(wick_layer_info) S(wick_limits) S(wick_class_score) \
     S(wick_mix) S(wick_named) S(wick_onnx_info) S(wick_onnx_op) S(wick_onnx_port) S(wick_onnx_row) S(wick_op_info) S(wick_pass_info) S(wick_plan_buffer) S(wick_plan_info) \
-    S(wick_plan_kernel) S(wick_shape_row) S(wick_spec) S(wick_summary_totals) S(wick_tuning_field) S(wick_loader_place)
+    S(wick_plan_kernel) S(wick_shape_row) S(wick_spec) S(wick_summary_totals) S(wick_tuning_field) S(wick_loader_place) S(wick_pictures)
 #define SIZE_OF(name) {#name, sizeof(name)},
 static const struct {
     const char *name;
