@@ -806,7 +806,7 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
 int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form, wick_dataset **out) {
     if (c->onnx && !name[0] && !c->data[0]) return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(*split, "test") == 0 ? "train" : "test";
-    const bool is_file = source_is_file(data), whole = is_file || class_folders_are(c->ctx, data); /* whole: has no parts of its own */
+    const bool is_file = source_is_file(data), whole = (is_file && !source_is_divided(c->ctx, data)) || class_folders_are(c->ctx, data); /* whole: has no parts of its own */
     if (strcmp(*split, "all") == 0 && !whole) return talk_fail(CLI_USAGE, "--split all is for tables and tensors in a file of their own, and folders of classes; %s is none", data);
     talk("reading %s", data);
     if (whole && !chosen && c->data[0] && strcmp(c->data, data) != 0 && !path_same(c->data, data)) {

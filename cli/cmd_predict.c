@@ -7,6 +7,9 @@
 #include "talk.h"
 #include "tuned.h"
 
+#include "wick/data.h"
+#include "wick/transform.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +63,7 @@ static int likelier(const void *a, const void *b) {
 /* An image to look at. */
 typedef struct subject {
     const uint8_t *pixels; /* NULL: `sample` has floats */
-    const float *sample;
+    const float *sample; /* as the network takes it */
     const char *file;     /* NULL: it is of the data set */
     int64_t index, label; /* label -1: nobody says */
     bool alone;           /* in its file */
@@ -139,7 +142,7 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
 static int look_at_rows(viewer *v, const char *file) {
     wick_dataset *d = NULL;
     source_options form;
-    const char *split = "all";
+    const char *split = source_is_divided(v->c->ctx, file) ? v->split : "all";
     int64_t first, last;
     int code = source_read_options(v->o, &form);
     form.unlabelled = true;
@@ -153,6 +156,54 @@ static int look_at_rows(viewer *v, const char *file) {
         for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, d, file, i);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE) talk("%s has %lld samples; these are the first %d, --index chooses others", file, (long long)count, FIRST_OF_FILE);
     wick_dataset_free(&d);
+    return code;
+}
+
+/* Whether it learned from recordings. */
+static bool hears(const classifier *c) { return c->rate && c->transform; }
+
+/* A recording at the rate of those that the model learned from. */
+static wick_status open_recording(viewer *v, const char *file, wick_audio **out) {
+    wick_context *ctx = v->c->ctx;
+    wick_audio *other;
+    wick_status status = wick_audio_open(ctx, file, 1, out);
+    if (status != WICK_OK) return status;
+    const int64_t rate = wick_audio_rate(*out);
+    if (wick_audio_unmeasured(*out)) talk("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken", file);
+    if (rate == v->c->rate) return WICK_OK;
+    talk("%s: %lld samples a second are resampled to %lld, as the model learned from", file, (long long)rate, (long long)v->c->rate);
+    status = wick_audio_resample(ctx, *out, v->c->rate, &other);
+    wick_audio_free(out);
+    *out = status == WICK_OK ? other : NULL;
+    return status;
+}
+
+/* What the run's --transform makes of a recording, without chance. */
+static int look_at_recording(viewer *v, const char *file) {
+    const classifier *c = v->c;
+    const wick_spec in = {"audio", WICK_F32, 1, {-1}};
+    wick_audio *audio = NULL;
+    wick_transform *t = NULL;
+    wick_fault fault = {0};
+    int code = kind_check(file, AS_RECORDING, "a recording, as those that the model learned from");
+    if (code != CLI_OK) return code;
+    wick_status status = open_recording(v, file, &audio);
+    if (status == WICK_OK) status = wick_transform_new(c->ctx, c->transform, &(wick_transform_options){.still = true, .rate = (double)c->rate}, &in, &t);
+    if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(c->ctx, status));
+    const int64_t length = code == CLI_OK ? wick_audio_length(audio) : 0;
+    const size_t scratch = code == CLI_OK ? wick_transform_scratch(t, length) : 0;
+    int64_t count = code == CLI_OK ? wick_transform_rows(t, length) : 0;
+    for (int d = 1; code == CLI_OK && d < wick_transform_output(t)->rank; d++) count *= wick_transform_output(t)->dims[d];
+    void *work = scratch ? aligned_alloc(64, (scratch + 63) / 64 * 64) : NULL;
+    float *sample = step_buffer(c->pixels, sizeof *sample);
+    if (code == CLI_OK && (!sample || (scratch && !work))) code = talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && count != c->pixels) code = talk_fail(CLI_BAD_FILE, "%s: becomes %lld numbers, and the model takes %lld", file, (long long)count, (long long)c->pixels);
+    if (code == CLI_OK && wick_transform_run(t, 0, 0, 0, wick_audio_samples(audio, 0), length, sample, work, &fault) != WICK_OK) code = talk_fail(CLI_BAD_FILE, "%s: %s", file, fault.text);
+    if (code == CLI_OK) code = look(v, &(subject){.sample = sample, .file = file, .label = -1, .alone = true});
+    free(sample);
+    free(work);
+    wick_transform_free(&t);
+    wick_audio_free(&audio);
     return code;
 }
 
@@ -215,7 +266,7 @@ static int look_at_all(viewer *v) {
     /* A file that can't be read leaves the others to be shown; with --json there is one object, of all or of the failure. */
     int failed = CLI_OK;
     for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) {
-        code = source_is_file(v->o->files[i]) ? look_at_rows(v, v->o->files[i]) : look_at_file(v, v->o->files[i]);
+        code = source_is_file(v->o->files[i]) ? look_at_rows(v, v->o->files[i]) : hears(v->c) ? look_at_recording(v, v->o->files[i]) : look_at_file(v, v->o->files[i]);
         if (code == CLI_OK || code == CLI_FAILED || v->o->json) continue;
         if (failed == CLI_OK) failed = code;
         code = CLI_OK;
@@ -250,9 +301,12 @@ static int find_images(viewer *v, wick_dataset **dataset) {
     classifier *c = v->c;
     if (o->n_files) {
         v->drawn = picture_shape(c->rank, c->dims, v->shape);
+        if (hears(c)) return CLI_OK;
         bool rows = true;
         for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]);
         if (rows && c->floats && c->transform) return talk_fail(CLI_BAD_FILE, "wick predict looks at samples as they are, and those of %s go through a --transform: wick eval measures the model on all of them", o->model);
+        if (!rows && c->floats && !c->onnx)
+            return talk_fail(CLI_BAD_FILE, "%s learned from numbers, not from pictures, of which it doesn't know the scale: give samples as those of %s", o->model, c->data);
         if (v->drawn || rows) return CLI_OK;
         return talk_fail(CLI_BAD_FILE, "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]", o->model, c->rank,
                          plural(c->rank));

@@ -27,7 +27,7 @@ static const char help_data[] =
     "  pack PATH TO      make the record file TO of it\n  unpack PATH TO    make files of it again, in the new folder TO, or in the archive TO.tar\n"
     "  split PATH TO     record files in the folder TO, with the same share of each class\n"
     "  bench             how fast batches of it can be made, and what holds them up; pictures in folders are decoded by the workers";
-const char help_file[] = "FILE is JPEG, PNG or IDX.";
+const char help_file[] = "FILE is a picture, IDX, a table (.csv), tensors (.npz) or a recording (.wav): what the model learned from.";
 
 const char *help_argument(cli_command_id command) {
     switch (command) {

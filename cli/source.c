@@ -220,8 +220,8 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     const bool parted = file && strcmp(file, data) == 0;
     wick_status status = WICK_OK;
     if (file) {
-        status = source_ends(file, ".csv") || source_ends(file, ".tsv") ? source_open_table(ctx, file, so, parted, &o) : source_open_tensors(ctx, file, so, parted, &o);
-        if (status == WICK_OK && parted) status = take_part(ctx, split, &o);
+        status = source_ends(file, ".csv") || source_ends(file, ".tsv") ? source_open_table(ctx, file, so, parted, &o) : source_open_tensors(ctx, file, split, so, parted, &o);
+        if (status == WICK_OK && parted && !o.divided) status = take_part(ctx, split, &o);
     } else status = open_others(ctx, data, split, so, &o, out);
     free(file);
     if (*out) return WICK_OK;

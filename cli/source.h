@@ -30,11 +30,13 @@ int source_read_options(const cli_options *o, source_options *so);
  *   shards     a folder with SPLIT-*.tar, also .tar.gz and .tar.zst, as WebDataset lays them out
  *   files      a folder SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for; an archive or a record file of such
  *
- * A file that is no part of a folder has both splits: a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed, is what was learned of a table or of
+ * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and test_images; else a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed, is what was learned of a table or of
  * tensors, NULL of others; it may be NULL. *out owns all that it is made of. A failure is the context's error; WICK_ERR_IO: there is no such split. */
 wick_status source_open(wick_context *ctx, const char *data, const char *split, const source_options *options, char **coding, wick_dataset **out);
 /* Whether it is the name of a file that is read as a table or as tensors. */
 bool source_is_file(const char *data);
+/* Whether it is a file of tensors with a training and a test set in it, as x_train and x_test. */
+bool source_is_divided(wick_context *ctx, const char *path);
 /* That file, or SPLIT.csv and so on of the folder; malloc'ed, NULL: none. */
 char *source_find_file(const char *data, const char *split);
 bool source_is_tabbed(const char *path); /* by its name, a table with tabs */

@@ -15,6 +15,7 @@ typedef struct owned {
     char *names;  /* of classes, each with a zero behind it; NULL: the set's own */
     const char **class_names;
     int64_t *classes; /* what the set's classes become; NULL: they stay */
+    bool divided;     /* the names in the file say what is training and what is test, and set is the one asked for */
     int64_t known;    /* how many classes there are with class_names */
 } owned;
 
@@ -32,6 +33,6 @@ wick_status source_check_classes(wick_context *ctx, const char *path, const char
 
 /* parted: the file has training and test in it. */
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);
-wick_status source_open_tensors(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);
+wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so, bool parted, owned *o);
 
 #endif

@@ -14,10 +14,13 @@
 typedef struct parts {
     const wick_weights *file;
     const char *path;
+    const char *split; /* of a file that has several by the names of its tensors, the one that is taken; NULL: it has none */
     bool quiet;
     int x, y;                 /* tensors */
     wick_texts labels, names; /* texts that are the classes, or their names; texts NULL: none */
 } parts;
+
+enum { BASE = 64 };
 
 #define say(p, ...) ((p)->quiet ? (void)0 : talk(__VA_ARGS__))
 
@@ -28,30 +31,71 @@ static bool is_usual(const char *name) {
     return false;
 }
 
+/* The name without its split: "x" of x_train, "images" of train_images. false: it is not of that split. */
+static bool strip_split(const char *name, const char *split, char base[BASE]) {
+    const size_t n = strlen(name), m = strlen(split);
+    if (n < m + 2 || n - m > BASE) return false;
+    const bool before = strncasecmp(name, split, m) == 0 && name[m] == '_', behind = strcasecmp(name + n - m, split) == 0 && name[n - m - 1] == '_';
+    if (before || behind) snprintf(base, BASE, "%.*s", (int)(n - m - 1), before ? name + m + 1 : name);
+    return before || behind;
+}
+
+static bool has_split(const wick_weights *file, const char *split) {
+    char base[BASE];
+    for (int i = 0; i < wick_weights_count(file); i++)
+        if (strip_split(wick_weights_at(file, i).name, split, base) && is_usual(base)) return true;
+    return false;
+}
+
+/* A name within the split that is taken, NULL: it is of another one, or of none. */
+static const char *name_within(const parts *p, const char *name, char base[BASE]) { return !p->split ? name : strip_split(name, p->split, base) ? base : NULL; }
+
+static bool has_no_split(const char *name) {
+    char base[BASE];
+    return !strip_split(name, "train", base) && !strip_split(name, "test", base) && !strip_split(name, "val", base);
+}
+
 static const char *label_name(const parts *p) { return p->y >= 0 ? wick_weights_at(p->file, p->y).name : p->labels.name; }
+
+/* What is passed over of a file with splits is said once, when the first of them is read. */
+static void tell_unused(const parts *p) {
+    char base[BASE];
+    for (int i = 0; i < wick_weights_count(p->file); i++) {
+        const char *name = wick_weights_at(p->file, i).name;
+        if (!strip_split(name, "train", base) && !strip_split(name, "test", base)) say(p, "%s: \"%s\" is neither of train nor of test, and passed over", p->path, name);
+    }
+}
 
 static wick_status find_parts(wick_context *ctx, const source_options *so, parts *p) {
     const int n = wick_weights_count(p->file);
     int others = 0;
+    bool usual = false;
+    char base[BASE], of_label[BASE];
+    const char *label = so->label, *name;
     wick_texts texts;
     p->x = p->y = -1;
+    if (p->split && label && (strip_split(label, "train", of_label) || strip_split(label, "test", of_label))) label = of_label;
     for (int i = 0; i < n; i++)
-        if (source_is_label(wick_weights_at(p->file, i).name, so->label)) p->y = i;
+        if ((name = name_within(p, wick_weights_at(p->file, i).name, base)) && source_is_label(name, label)) p->y = i;
     for (int i = 0; wick_weights_texts_at(p->file, i, &texts); i++) {
-        if (p->y < 0 && source_is_label(texts.name, so->label)) p->labels = texts;
+        name = name_within(p, texts.name, base);
+        if (!name && !has_no_split(texts.name)) continue;
+        if (p->y < 0 && name && source_is_label(name, label)) p->labels = texts;
         else if (!p->names.texts && texts.rank == 1) p->names = texts;
         else say(p, "%s: \"%s\" is an array of texts, and passed over", p->path, texts.name);
     }
     for (int i = 0; i < n; i++) {
-        const char *name = wick_weights_at(p->file, i).name;
-        if (i == p->y) continue;
+        name = name_within(p, wick_weights_at(p->file, i).name, base);
+        if (i == p->y || !name) continue;
         others++;
-        if (p->x < 0 || is_usual(name)) p->x = i;
+        if (p->x < 0 || is_usual(name)) p->x = i, usual = is_usual(name);
     }
+    if (p->split) tell_unused(p);
     if (p->y < 0 && !p->labels.texts && !so->unlabelled)
-        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no tensor \"%s\": --label names the one that is the class", p->path, so->label && *so->label ? so->label : "label");
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no tensor \"%s%s%s\": --label names the one that is the class", p->path, label && *label ? label : "label", p->split ? "_" : "",
+                                 p->split ? p->split : "");
     if (p->x < 0) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no tensor beside \"%s\"", p->path, label_name(p) ? label_name(p) : "");
-    if (others == 1 || is_usual(wick_weights_at(p->file, p->x).name)) return WICK_OK;
+    if (others == 1 || usual) return WICK_OK;
     return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has %d tensors beside \"%s\", none of them called x, data, images, features or audio", p->path, others, label_name(p) ? label_name(p) : "");
 }
 
@@ -288,11 +332,30 @@ static wick_status take_columns(wick_context *ctx, parts *p, const source_option
     return status == WICK_OK ? wick_dataset_of_tensors(ctx, 2, names, tensors, 1, classes, &o->set) : status;
 }
 
-wick_status source_open_tensors(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o) {
+/* The split that names of tensors have, as close to the one asked for as there is; NULL: they have none. */
+static const char *find_split(const wick_weights *file, const char *split, bool *divided) {
+    const bool train = has_split(file, "train"), test = has_split(file, "test");
+    *divided = train && test;
+    if (*divided) return strcmp(split, "train") == 0 ? "train" : "test";
+    return train ? "train" : test ? "test" : NULL;
+}
+
+bool source_is_divided(wick_context *ctx, const char *path) {
+    wick_weights *file;
+    bool divided = false;
+    if (!source_is_file(path) || source_ends(path, ".csv") || source_ends(path, ".tsv") || wick_weights_open(ctx, path, &file) != WICK_OK) return false;
+    find_split(file, "train", &divided);
+    wick_weights_free(&file);
+    return divided;
+}
+
+wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so, bool parted, owned *o) {
     wick_weights *file;
     wick_status status = wick_weights_open(ctx, path, &file);
     if (status != WICK_OK) return status;
     parts p = {.file = file, .path = path, .quiet = parted && so->told};
+    if (parted) p.split = find_split(file, split, &o->divided);
+    if (o->divided && strcmp(split, "all") == 0) talk("%s: has train and test in it: those of test are taken", path);
     wick_scope *scope = wick_scope_open(ctx);
     status = scope ? take_columns(ctx, &p, so, o) : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     if (scope) wick_scope_close(&scope);

@@ -248,4 +248,30 @@ test_turned_pictures() {
     case_folder exif || return 0
     expect 0 "$wick" run "$dir/id3.onnx" --input "x=$dir/exif6.jpg" && has out "f32 [1, 3, 48, 32]"
 }
+# tone FILE RATE EVERY: half a second of 16 bits, a square wave that turns after EVERY samples
+tone() {
+    local n=$(($2 / 2)) i turn=0
+    {
+        printf 'RIFF\0\0\0\0WAVEfmt \020\0\0\0\001\0\001\0'
+        printf "$(printf '\\x%02x' $(($2 & 255)) $(($2 >> 8)) 0 0 $((2 * $2 & 255)) $((2 * $2 >> 8)) 0 0 2 0 16 0)data$(printf '\\x%02x' $((2 * n & 255)) $((2 * n >> 8)) 0 0)"
+        for ((i = 0; i < n; i++)); do ((i % $3)) || turn=$((1 - turn)); if ((turn)); then printf '\0\060'; else printf '\0\320'; fi; done
+    } >"$1"
+}
+test_a_recording_is_predicted_as_it_was_learned() {
+    local i
+    mkdir -p tones/{low,high}
+    for i in 20 21 22 23 24 25; do tone tones/low/$i.wav 2000 $i && tone tones/high/$i.wav 2000 $((i - 17)); done
+    expect 0 "$wick" train --data tones --net "flatten, linear 16, relu, linear classes" --transform "fit=1000,logmel=8:128:64" --epochs 60 --batch 4 --lr 0.01 --out heard --quiet
+    expect 0 "$wick" eval heard --split all --json && has out '"accuracy": 1'
+    expect 0 "$wick" predict heard tones/low/2?.wav && [ "$(grep -c 'taken for low' out)" = 6 ] || fail "low ones"
+    expect 0 "$wick" predict heard tones/high/*.wav --json && valid_json out && [ "$(grep -o '"predicted_name": "high"' out | wc -l)" = 6 ] || fail "high ones"
+    tone fast.wav 4000 44 && expect 0 "$wick" predict heard fast.wav && has out "taken for low" && has err "4000 samples a second are resampled to 2000"
+    printf 'P6 2 2 255\nabcabcabcabc' >p.ppm && expect 3 "$wick" predict heard p.ppm && has err "not a recording, as those that the model learned from" && lacks out taken
+    printf 'RIFF\0\0\0\0WAVE' >cut.wav && expect 3 "$wick" predict heard cut.wav tones/low/20.wav && has out "taken for low"
+}
+test_a_picture_is_no_sample_of_numbers() {
+    printf 'a,b,label\n' >n.csv && for i in 1 2 3 4 5 6 7 8; do printf '1,2,p\n2,1,q\n' >>n.csv; done
+    expect 0 "$wick" train --data n.csv --net "flatten, linear classes" --epochs 1 --out numbers --quiet
+    printf 'P6 2 2 255\nabcabcabcabc' >p.ppm && expect 3 "$wick" predict numbers p.ppm && has err "learned from numbers, not from pictures"
+}
 test_main

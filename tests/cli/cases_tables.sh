@@ -154,6 +154,25 @@ test_labels_are_whole_numbers() {
     train 0 "$dir/names.npz" named && has err '"class_names" has the names of the 3 classes' && expect 0 "$wick" eval named && has out "0 a" && has out "2 c"
     expect 0 "$wick" inspect "$dir/names.npz" && has out "3 texts: a ..." && expect 0 "$wick" convert "$dir/names.npz" names.safetensors && has err "it is left out"
 }
+test_names_of_tensors_say_what_is_training_and_what_is_test() {
+    local many few kind
+    many=$(repeat 20 "$one$zero$zero$one") few=$(repeat 3 "$one$zero$zero$one")
+    tensors_file keras.safetensors "x_test F32 6,2 $few" "x_train F32 40,2 $many" "y_test U8 6 $(repeat 3 '\0\x01')" "y_train U8 40 $(repeat 20 '\0\x01')"
+    tensors_file medical.safetensors "test_images F32 6,2 $few" "test_labels U8 6,1 $(repeat 3 '\0\x01')" "train_images F32 40,2 $many" "train_labels U8 40,1 $(repeat 20 '\0\x01')" "val_images F32 2,2 $zero$one$one$zero"
+    for kind in keras medical; do
+        train 0 $kind.safetensors $kind --epochs 20 && has err ", 40 rows"
+        expect 0 "$wick" eval $kind --json && has out '"images": 6, "correct": 6'
+        expect 0 "$wick" eval $kind --split train --json && has out '"images": 40, "correct": 40'
+    done
+    train 0 medical.safetensors again && has err '"val_images" is neither of train nor of test, and passed over'
+    train 0 keras.safetensors named --label y_train
+    # Measured and shown are those of test; the file is no whole of which a fifth is held out.
+    tensors_file other.safetensors "x_test F32 2,2 $one$zero$zero$one" "x_train F32 4,2 $one$zero$zero$one$one$zero$zero$one" "y_test U8 2 \0\x01" "y_train U8 4 \0\x01\0\x01"
+    expect 0 "$wick" eval keras --data other.safetensors && has err " test: 2 rows" && expect 0 "$wick" predict keras other.safetensors && has out "#1: 1, taken for 1" && lacks out "#2:"
+    # One of the two alone is a file like any other.
+    tensors_file half.safetensors "X_train F32 40,2 $many" "y_train U8 40 $(repeat 20 '\0\x01')" && train 0 half.safetensors half && has err ", 32 rows"
+    tensors_file lost.safetensors "x_test F32 6,2 $few" "x_train F32 40,2 $many" "y_train U8 40 $(repeat 20 '\0\x01')" && train 3 lost.safetensors bad && has err 'has no tensor "label_test"'
+}
 conv="conv 4 3 pad 1, relu, flatten, linear classes"
 test_channels_are_found_and_said() {
     local y="y U8 20 $(repeat 10 '\0\x01')"
