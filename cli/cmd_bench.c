@@ -64,6 +64,7 @@ static int refuse_pattern(const char *pattern) {
     int n = 0;
     while (bench_row_at(n)) n++;
     const char *near = nearest_name(pattern, 2 * n, suite_or_row, NULL);
+    if (path_exists(pattern)) return talk_fail(CLI_USAGE, "%s is a file, and rows are measured: wick run MODEL.onnx --bench measures a model", pattern);
     return talk_fail(CLI_USAGE, near ? "no row matches '%s'; did you mean %s?" : "no row matches '%s'; wick bench --list shows them", pattern, near);
 }
 

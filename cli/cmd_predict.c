@@ -192,6 +192,7 @@ static int look_at_recording(viewer *v, const char *file) {
     if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(c->ctx, status));
     const int64_t length = code == CLI_OK ? wick_audio_length(audio) : 0;
     const size_t scratch = code == CLI_OK ? wick_transform_scratch(t, length) : 0;
+    if (code == CLI_OK && !length) code = talk_fail(CLI_BAD_FILE, "%s: has no sample", file);
     int64_t count = code == CLI_OK ? wick_transform_rows(t, length) : 0;
     for (int d = 1; code == CLI_OK && d < wick_transform_output(t)->rank; d++) count *= wick_transform_output(t)->dims[d];
     void *work = scratch ? aligned_alloc(64, (scratch + 63) / 64 * 64) : NULL;

@@ -410,6 +410,15 @@ static void note_open(const runner *r) {
     }
 }
 
+/* What wick convert makes of a run takes pixels of 0 to 1, and a picture's are 0 to 255 unless --scale says more: told, since the outputs would look like any others. */
+static void note_pixels(const runner *r, unsigned has) {
+    static const char *const given[] = {"scale", "mean", "std", "transform"};
+    if (!(has & FEED_PICTURE) || strcmp(wick_onnx_get_info(r->onnx).producer, "wick") != 0 || strcmp(wick_onnx_input(r->onnx, 0).name, "image") != 0) return;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (options_given(r->o, given[i])) return;
+    talk("pixels are given as 0 to 255; a model that wick convert made of a run takes them as 0 to 1: --scale 1/255");
+}
+
 int cmd_run(cli_options *o) {
     runner r = {.o = o};
     int code = kind_check(o->model, AS_MODEL, "an ONNX model");
@@ -441,6 +450,7 @@ int cmd_run(cli_options *o) {
         if (code == CLI_OK) code = feeds_list(o, r.onnx, r.feeds, &has);
         r.others = has & FEED_OTHERS;
         if (code == CLI_OK) code = check_uses(&r, has);
+        if (code == CLI_OK) note_pixels(&r, has);
         if (code == CLI_OK && *o->output && path_exists(o->output) && !path_is_folder(o->output))
             code = talk_fail(CLI_USAGE, "--output %s is a file: outputs go to files NAME.npy in a directory", o->output);
         if (code == CLI_OK) code = runner_open_dims(&r);

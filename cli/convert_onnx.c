@@ -42,8 +42,9 @@ static wick_status prepare(void *user, const wick_spec *in) { return classifier_
 /* What floats are, for who runs the model elsewhere; *doc NULL: they are pixels. */
 static int describe_samples(const classifier *c, char **doc) {
     const bool table = c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
-    if (!c->floats) return CLI_OK;
+    if (!c->floats) return talk("the model takes pixels of 0 to 1: a picture's, in wick run, by --scale 1/255"), CLI_OK;
     if (table) talk("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string, and not in its graph", (long long)c->pixels);
+    if (c->rate && c->transform) talk("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too", c->transform, (long long)c->rate);
     const int n = c->coding ? asprintf(doc, "image: a sample as it was learned from; logits: a score for each class. Coded as:\n%s", c->coding) : asprintf(doc, "image: a sample as it was learned from; logits: a score for each class");
     if (n >= 0) return CLI_OK;
     *doc = NULL;

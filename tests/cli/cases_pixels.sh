@@ -267,11 +267,22 @@ test_a_recording_is_predicted_as_it_was_learned() {
     expect 0 "$wick" predict heard tones/high/*.wav --json && valid_json out && [ "$(grep -o '"predicted_name": "high"' out | wc -l)" = 6 ] || fail "high ones"
     tone fast.wav 4000 44 && expect 0 "$wick" predict heard fast.wav && has out "taken for low" && has err "4000 samples a second are resampled to 2000"
     printf 'P6 2 2 255\nabcabcabcabc' >p.ppm && expect 3 "$wick" predict heard p.ppm && has err "not a recording, as those that the model learned from" && lacks out taken
+    expect 0 "$wick" convert heard heard.onnx && has err '--transform "fit=1000,logmel=8:128:64" makes of a recording of 2000 samples a second'
+    printf 'RIFF\44\0\0\0WAVEfmt \20\0\0\0\1\0\1\0\320\7\0\0\240\17\0\0\2\0\20\0data\0\0\0\0' >none.wav && expect 3 "$wick" predict heard none.wav && has err "none.wav: has no sample"
     printf 'RIFF\0\0\0\0WAVE' >cut.wav && expect 3 "$wick" predict heard cut.wav tones/low/20.wav && has out "taken for low"
 }
 test_a_picture_is_no_sample_of_numbers() {
     printf 'a,b,label\n' >n.csv && for i in 1 2 3 4 5 6 7 8; do printf '1,2,p\n2,1,q\n' >>n.csv; done
     expect 0 "$wick" train --data n.csv --net "flatten, linear classes" --epochs 1 --out numbers --quiet
     printf 'P6 2 2 255\nabcabcabcabc' >p.ppm && expect 3 "$wick" predict numbers p.ppm && has err "learned from numbers, not from pictures"
+}
+test_what_a_converted_run_takes_is_said() {
+    mkdir -p spots/{train,test}/{red,blue} && for i in 1 2 3 4; do printf 'P6 2 2 255\n\377\20\20\377\20\20\377\20\20\377\20\20' | tee spots/train/red/$i.ppm >spots/test/red/$i.ppm && printf 'P6 2 2 255\n\20\20\377\20\20\377\20\20\377\20\20\377' | tee spots/train/blue/$i.ppm >spots/test/blue/$i.ppm; done
+    expect 0 "$wick" train --data spots --net "flatten, linear classes" --epochs 3 --batch 4 --out dotted --quiet
+    expect 0 "$wick" convert dotted dotted.onnx && has err "takes pixels of 0 to 1" && has err "--scale 1/255"
+    expect 0 "$wick" run dotted.onnx --input spots/test/red/1.ppm && has err "pixels are given as 0 to 255" && has err "--scale 1/255"
+    expect 0 "$wick" run dotted.onnx --input spots/test/red/1.ppm --scale 1/255 && lacks err "0 to 255"
+    expect 0 "$wick" run dotted.onnx --input random && lacks err "0 to 255"
+    expect 2 "$wick" bench dotted.onnx && has err "wick run MODEL.onnx --bench measures a model"
 }
 test_main
