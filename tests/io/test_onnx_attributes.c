@@ -7,11 +7,11 @@
 
 static bool set_up(void) { return set_up_with(&(wick_context_options){.threads = 1}); }
 
-/* "f2,3" and the like: f float, i int64, u uint8, h int8, s int32; without dims: a scalar. Values 0, 1, 2 ... (of a float: and a half). After '=': these. */
+/* "f2,3" and the like: f float, i int64, u uint8, h int8, s int32, b bool, d double; without dims: a scalar. Values 0, 1, 2 ... (of a float: and a half). After '=': these. */
 static void add_input(pb *g, const char *name, const char *spec) {
-    static const char letters[] = "fiuhs";
-    static const int types[] = {1, 7, 2, 3, 6};
-    static const size_t sizes[] = {4, 8, 1, 1, 4};
+    static const char letters[] = "fiuhsbd";
+    static const int types[] = {1, 7, 2, 3, 6, 9, 11};
+    static const size_t sizes[] = {4, 8, 1, 1, 4, 1, 8};
     const size_t k = (size_t)(strchr(letters, *spec) - letters);
     const char *values = strchr(spec, '=');
     int64_t dims[8], n = 1;
@@ -28,7 +28,7 @@ static void add_input(pb *g, const char *name, const char *spec) {
         const double v = next ? strtod(next + 1, &next) : (double)i + (k ? 0 : 0.5);
         const float f = (float)v;
         const int64_t l = (int64_t)v;
-        memcpy(data + (size_t)i * sizes[k], k ? (const void *)&l : (const void *)&f, sizes[k]);
+        memcpy(data + (size_t)i * sizes[k], letters[k] == 'd' ? (const void *)&v : k ? (const void *)&l : (const void *)&f, sizes[k]);
     }
     pb t = pb_tensor(name, types[k], rank, dims, data, (size_t)n * sizes[k]);
     pb_message(g, 5, &t);
@@ -189,6 +189,50 @@ TEST(attributes_that_are_none_are_refused_by_name) {
         CHECK_MSG(run_node(cases[i].op, cases[i].opset, cases[i].inputs, cases[i].bad, n_out) != WICK_OK, "%s %s", cases[i].op, cases[i].bad);
         CHECK_STR_HAS(wick_context_error(ctx), where);
         CHECK_STR_HAS(wick_context_error(ctx), cases[i].says);
+    }
+    wick_context_free(&ctx);
+}
+
+/* Wick's own ops promote, and take any number for a condition, an index or a length; ONNX's do not. */
+TEST(dtypes_that_an_op_does_not_take_are_refused) {
+    REQUIRE(set_up());
+    static const struct {
+        const char *op, *attributes, *good, *bad, *says;
+    } types[] = {
+        {"Add", "", "f2 f2", "f2 i2", "input 1 is of i64, input 0 of f32"},
+        {"Mul", "", "d2 d2", "f2 d2", "input 1 is of f64, input 0 of f32"},
+        {"Div", "", "i2=4,6 i2=2,3", "i2=4,6 s2=2,3", "input 1 is of i32, input 0 of i64"},
+        {"Sub", "", "u2 u2", "b2 b2", "input 0 is of bool, not a number"},
+        {"Equal", "", "b2 b2", "f2 i2", "input 1 is of i64, input 0 of f32"},
+        {"Less", "", "i2 i2", "b2 b2", "input 0 is of bool, not a number"},
+        {"Not", "", "b2", "f2", "input 0 is of f32, not bool"},
+        {"And", "", "b2 b2", "b2 i2", "input 1 is of i64, not bool"},
+        {"Where", "", "b2 f2 f2", "f2 f2 f2", "input 0 is of f32, not bool"},
+        {"Where", "", "b2 i2 i2", "b2 f2 i2", "input 2 is of i64, input 1 of f32"},
+        {"Max", "", "f2 f2 f2", "f2 f2 i2", "input 2 is of i64, input 0 of f32"},
+        {"Sum", "", "f2 f2", "i2 i2", "input 0 is of i64, not a float"},
+        {"Exp", "", "f2", "i2", "input 0 is of i64, not a float"},
+        {"Neg", "", "h2", "u2", "input 0 is of u8, not a float or an integer with a sign"},
+        {"Pow", "", "f2 i2", "b2 f2", "input 0 is of bool, not a number"},
+        {"BitwiseNot", "", "u2", "b2", "input 0 is of bool, not an integer"},
+        {"BitShift", "direction=sLEFT", "u2 u2", "i2 i2", "input 0 is of i64, not an integer without a sign"},
+        {"Clip", "", "f2 - f", "f2 - i", "input 2 is of i64, input 0 of f32"},
+        {"MatMul", "", "f2,2 f2,2", "f2,2 i2,2", "input 1 is of i64, input 0 of f32"},
+        {"ReduceSum", "", "i2,2 i1", "b2,2=1,0,1,0 i1", "input 0 is of bool, not a number"},
+        {"Reshape", "", "b4=1,0,1,0 i2=2,2", "b4=1,0,1,0 f2=2,2", "input 1 is of f32, not i64"},
+        {"Reshape", "", "f4 i2=2,2", "f4 s2=2,2", "input 1 is of i32, not i64"},
+        {"Gather", "", "f4 s2", "f4 f2=0,1", "input 1 is of f32, not i64 or i32"},
+        {"Slice", "", "f4 s1=1 s1=3", "f4 f1=1 f1=3", "input 1 is of f32, not i64 or i32"},
+        {"Range", "", "i i=4 i=1", "i f=4 i=1", "input 1 is of f32, input 0 of i64"},
+        {"ConstantOfShape", "", "i1=2", "s1=2", "input 0 is of i32, not i64"},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        CHECK_MSG(run_node(types[i].op, 20, types[i].good, types[i].attributes, 1) == WICK_OK, "%s of %s: %s", types[i].op, types[i].good, wick_context_error(ctx));
+        wick_context_clear_error(ctx);
+        CHECK_MSG(run_node(types[i].op, 20, types[i].bad, types[i].attributes, 1) == WICK_ERR_FORMAT, "%s of %s", types[i].op, types[i].bad);
+        CHECK_STR_HAS(wick_context_error(ctx), types[i].op);
+        CHECK_STR_HAS(wick_context_error(ctx), types[i].says);
+        wick_context_clear_error(ctx);
     }
     wick_context_free(&ctx);
 }

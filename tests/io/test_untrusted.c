@@ -382,7 +382,7 @@ TEST(a_graph_as_a_functions_default_is_no_body) {
     wick_onnx *onnx;
     CHECK(wick_onnx_open(ctx, path, &small, &onnx) == WICK_OK);
     REQUIRE(onnx);
-    wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = wick_ones(ctx, WICK_F32, 0, NULL)}, out;
+    wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = wick_ones(ctx, WICK_BOOL, 0, NULL)}, out;
     CHECK(wick_onnx_apply(onnx, &in, &out) == WICK_ERR_FORMAT);
     CHECK_STR_HAS(wick_context_error(ctx), "no graph");
     wick_onnx_free(&onnx);

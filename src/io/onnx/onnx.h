@@ -60,6 +60,7 @@ typedef struct onnx_step {
     const onnx_block **bodies; /* of graph attributes, by the attribute's place among the node's; NULL where it is no graph */
     onnx_value constant;       /* of a Constant: read once; kind NONE: it is none */
     const char *state;         /* its name in the model; NULL: it has none there */
+    const char *types;         /* what dtypes its inputs may have (types.c); NULL: its row sees to that */
     bool checked;              /* its attributes, which never change */
     const char *place;         /* for messages and profiles: "model.onnx: Conv \"conv1\"" */
     wick_tensor *kept[ONNX_KEPT]; /* what its row made of attributes, once; or NULL */
@@ -206,6 +207,9 @@ wick_tensor *wick_onnx_quantise_range(wick_tensor *x, wick_tensor **scale, wick_
 
 /* Attributes. check: those that attributes.c knows, before the row runs; false: the call failed. */
 bool wick_onnx_check_attributes(onnx_call *c);
+/* The dtypes of inputs: the rule of a node's op, or NULL, and whether a call keeps to it. */
+const char *wick_onnx_types_of(const onnx_node *node, int opset);
+bool wick_onnx_check_types(onnx_call *c);
 const onnx_attr *wick_onnx_attr(const onnx_call *c, const char *name); /* NULL: absent */
 int64_t wick_onnx_int(onnx_call *c, const char *name, int64_t otherwise);
 double wick_onnx_float(onnx_call *c, const char *name, double otherwise);

@@ -229,6 +229,7 @@ static wick_status resolve_step(resolver *r, onnx_block *b, onnx_step *step, con
     }
     const int64_t opset = opset_of(s, domain);
     step->opset = (int)WICK_MAX(1, WICK_MIN(opset, 1000000));
+    step->types = wick_onnx_types_of(node, step->opset);
     size_t index;
     if ((step->decl = find_function(r, domain, node->op, node->overload, &index))) step->function = r->onnx->function_blocks[index];
     else if (!(step->op = find_row(r->rows, domain, node->op, step->opset))) note_missing(r, domain, node->op, step->opset);

@@ -375,7 +375,7 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
     }
     wick_enter(step->place);
     if (step->function) call_function(&c);
-    else if (step->op && (!wick_onnx_check_attributes(&c) || wick_onnx_move(&c))) {
+    else if (step->op && (!wick_onnx_check_attributes(&c) || !wick_onnx_check_types(&c) || wick_onnx_move(&c))) {
     } else if (step->op) step->op->fn(&c);
     else wick_onnx_fail(&c, WICK_ERR_UNSUPPORTED, "Wick has no such op (opset %d)", step->opset);
     wick_leave();
