@@ -98,6 +98,15 @@ static void report(const cli_options *o, const planned *p, const wick_c_info *in
     if (!compiled) talk("%s doesn't compile it here: the bytes of code are not known; --cc COMMAND names another compiler", o->cc);
 }
 
+/* What a run's network takes, which a file of C can't say by itself: it has the network, without what the training did to samples before. */
+static void tell_samples(const planned *p) {
+    const classifier *c = &p->c;
+    if (p->onnx || !p->o->model || !*p->o->model) return;
+    if (!c->floats) talk("image: (pixel / 255 - %.9g) / %.9g, as the training made it; wick convert makes ONNX that has this in it", c->mean, c->deviation > 0 ? c->deviation : 1.0);
+    else if (c->transform) talk("image: what --transform \"%s\" makes of a sample", c->transform);
+    else if (c->coding && strncmp(c->coding, "\"table\"", 7) == 0) talk("image: the %lld numbers that rows of the table are coded as", (long long)c->pixels);
+}
+
 int cmd_compile(cli_options *o) {
     const char *stray = without_train(o);
     if (!*o->out) return talk_fail(CLI_USAGE, "needs --out DIR");
@@ -121,9 +130,10 @@ int cmd_compile(cli_options *o) {
         wick_c_options options = {.name = o->name, .title = slash ? slash + 1 : p.title, .inputs = in, .outputs = out, .weights_apart = strcmp(o->weights, "file") == 0, .lanes = (int)o->lanes, .isa = strcmp(o->isa, "plain") == 0 ? NULL : o->isa};
         wick_c_info info;
         const wick_status status = o->train ? write_trained(&p, &options, &info) : wick_plan_write_c(p.plan, o->out, &options, &info);
-        if (status == WICK_OK)
+        if (status == WICK_OK) {
             report(o, &p, &info);
-        else
+            tell_samples(&p);
+        } else
             code = talk_fail(status == WICK_ERR_INVALID ? CLI_USAGE : status == WICK_ERR_UNSUPPORTED ? CLI_BAD_FILE : talk_code(status, CLI_FAILED), "%s", talk_why(ctx, status));
     }
     free(in);

@@ -283,6 +283,8 @@ test_what_a_converted_run_takes_is_said() {
     expect 0 "$wick" run dotted.onnx --input spots/test/red/1.ppm && has err "pixels are given as 0 to 255" && has err "--scale 1/255"
     expect 0 "$wick" run dotted.onnx --input spots/test/red/1.ppm --scale 1/255 && lacks err "0 to 255"
     expect 0 "$wick" run dotted.onnx --input random && lacks err "0 to 255"
+    expect 0 "$wick" compile dotted -o dotted_c && has err "image: (pixel / 255 - 0." && expect 0 "$wick" compile dotted.onnx -o dotted_onnx && lacks err "pixel /"
+    expect 0 "$wick" compile --net "flatten, linear classes" --input 3,2,2 --classes 2 -o by_text && lacks err "pixel /"
     expect 2 "$wick" bench dotted.onnx && has err "wick run MODEL.onnx --bench measures a model"
 }
 test_main
