@@ -223,6 +223,9 @@ TEST(dtypes_that_an_op_does_not_take_are_refused) {
         {"Reshape", "", "f4 i2=2,2", "f4 s2=2,2", "input 1 is of i32, not i64"},
         {"Gather", "", "f4 s2", "f4 f2=0,1", "input 1 is of f32, not i64 or i32"},
         {"Slice", "", "f4 s1=1 s1=3", "f4 f1=1 f1=3", "input 1 is of f32, not i64 or i32"},
+        {"BatchNormalization", "", "f1,2,2 f2 f2 f2 f2=1,1", "i1,2,2 f2 f2 f2 f2=1,1", "input 0 is of i64, not a float"},
+        {"CenterCropPad", "", "f4 s1=2", "f4 f1=2", "input 1 is of f32, not i64 or i32"},
+        {"HannWindow", "", "s=4", "f=4", "input 0 is of f32, not i64 or i32"},
         {"Range", "", "i i=4 i=1", "i f=4 i=1", "input 1 is of f32, input 0 of i64"},
         {"ConstantOfShape", "", "i1=2", "s1=2", "input 0 is of i32, not i64"},
     };
