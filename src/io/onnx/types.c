@@ -1,6 +1,8 @@
 /* types.c: what dtypes the inputs of a node may have, where Wick's own ops would take more: they promote, and read any number as a condition, an index or a length. A file that ONNX's
  * checker and ONNX Runtime refuse for its types is refused here too, by node and input. Sources: the type constraints of the ONNX operator specifications. */
 #define WICK_NO_SITES
+#include <stdio.h>
+
 #include "io/onnx/onnx.h"
 
 /* A letter for each input. Capitals have one dtype: T any, F a float, N a number, S a number with a sign, I an integer, U one without a sign. Small letters stand for themselves:
