@@ -475,7 +475,7 @@ TEST(arrays_of_texts_are_read_beside_tensors) {
     REQUIRE(set_up());
     const size_t n[] = {make_npy(npy[0], "{'descr': '<U3', 'fortran_order': False, 'shape': (3,), }", ucs4, 36), make_npy(npy[1], "{'descr': '>U2', 'fortran_order': False, 'shape': (1, 1), }", big, 8),
                         make_npy(npy[2], "{'descr': '|S3', 'fortran_order': False, 'shape': (2,), }", bytes, 6), make_npy(npy[3], "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }", "\1\2", 2)};
-    for (int packed = 0; packed < 2; packed++) {
+    for (int packed = 0; packed < 1 + have_library("libz.so.1"); packed++) {
         const wick_zip_piece pieces[] = {{"names.npy", npy[0], "", n[0], 0}, {"big.npy", npy[1], "", n[1], 0}, {"bytes.npy", npy[2], "", n[2], 0}, {"x.npy", npy[3], "", n[3], 0}};
         CHECK_INT(wick_zip_write(at("texts.npz"), pieces, 4, packed, &msg), WICK_OK);
         REQUIRE(wick_weights_open(ctx, at("texts.npz"), &w) == WICK_OK);
