@@ -11,10 +11,10 @@
 
 /* ---- models from text -------------------------------------------------------------------------------------------------------------------- */
 
-/* name: float[dims], of which "N" is an open one called so; none: of any shape */
+/* name: float[dims], bool for "c", a condition, of which "N" is an open one called so; none: of any shape */
 static pb port(const char *name, const char *dims) {
     pb v = {0}, type = {0}, tensor = {0}, shape = {0};
-    pb_int(&tensor, 1, 1);
+    pb_int(&tensor, 1, *name == 'c' ? 9 : 1);
     for (const char *at = dims; at && *at; at += strcspn(at, ","), at += *at == ',') {
         pb dim = {0};
         if (*at >= 'A') pb_blob(&dim, 2, at, strcspn(at, ","));
@@ -45,7 +45,7 @@ static void attribute(pb *node, const char *text, size_t length) {
     pb_message(node, 5, &a);
 }
 
-/* A graph of one node. inputs, in the node's order: "x[2,6]" the graph's, "w[4,6]" a weight of zeros, "s{1,-1}" a weight of these integers, "-" none. */
+/* A graph of one node. inputs, in the node's order: "x[2,6]" and "c[1]" the graph's, "w[4,6]" a weight of zeros, "s{1,-1}" a weight of these integers, "-" none. */
 static pb one_node(const char *op, const char *inputs, const char *attributes) {
     pb node = {0}, graph = {0};
     for (const char *at = inputs; *at; at += strcspn(at, " "), at += *at == ' ') {
@@ -54,7 +54,7 @@ static pb one_node(const char *op, const char *inputs, const char *attributes) {
         if (*at != '-') snprintf(dims, sizeof dims, "%.*s", (int)(last - at - 2), at + 2);
         pb_text(&node, 1, *at == '-' ? "" : name);
         if (*at == '-') continue;
-        if (*name == 'x') {
+        if (*name == 'x' || *name == 'c') {
             pb p = port(name, dims);
             pb_message(&graph, 11, &p);
             continue;
@@ -206,7 +206,8 @@ static const struct {
     {"LeakyRelu", "x[2,6]", "alpha=3", "is not a float"},
     {"Add", "x[2,6]", "", "input 1 is not there"},
     {"LSTM", "x[2,1,6] w[1,16,6] r[1,16,4]", "hidden_size=4 direction='sideways", "not one of"},
-    {"If", "x[1]", "", "attribute \"then_branch\""},
+    {"If", "x[1]", "", "input 0 is of f32, not bool"},
+    {"If", "c[1]", "", "attribute \"then_branch\""},
     /* ops */
     {"Bogus", "x[2,6]", "", "uses what Wick does not have: Bogus-18"},
     {"relu", "x[2,6]", "", "uses what Wick does not have: relu-18"},
