@@ -167,7 +167,7 @@ static const struct {
     {"Pad", "x[2,6] p{-9,0,0,0}", "", "Pad \"y\""},
     {"Tile", "x[2,6] p{2}", "", "Tile \"y\""},
     {"Slice", "x[2,6] s{0} e{1} a{0,1}", "", "Slice \"y\""},
-    {"Resize", "x[1,3,8,8] - c[2]", "", "Resize \"y\""},
+    {"Resize", "x[1,3,8,8] - k[2]", "", "Resize \"y\""},
     {"MaxPool", "x[1,3,8,8]", "kernel_shape=20,20,", "the kernel covers 20 places"},
     /* axes */
     {"Softmax", "x[2,6]", "axis=5", "axis 5 of a tensor with 2 dims"},
