@@ -298,6 +298,7 @@ static wick_status write_file(wick_c_writing *w, const char *folder, const char 
 }
 
 static wick_status write_files(wick_c_writing *w, const char *folder, const wick_c_model *m, const wick_c_text *text) {
+    if (!folder) return wick_msg_set(w->msg, WICK_ERR_INVALID, "the folder is NULL");
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) return wick_msg_set(w->msg, WICK_ERR_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
     if (m->weights_apart) WICK_TRY(write_file(w, folder, m->name, ".bin", &text->weights));
     WICK_TRY(write_file(w, folder, m->name, ".c", &text->source));
